@@ -1,0 +1,406 @@
+/*
+ * engine/engine.h - the host's interface to libengine.
+ *
+ * One path: create a context; open a device by name; declare persistent
+ * tensors in a store and upload them; build a graph of ops and seal it;
+ * compile it to a plan for the device; bind the plan to stores as an instance;
+ * submit the instance to a queue for every token, wait on the fence.
+ *
+ * Errors.  Calls that can fail return eng_status (0 or negative); the text
+ * naming cause and cure is eng_last_error() of the same thread.  Out-arguments
+ * are written only on success.  The library never aborts, exits, prints,
+ * installs signal handlers or changes the locale.
+ *
+ * Ownership.  What *_create and *_open return belongs to the caller, who ends
+ * it with the matching *_destroy, *_close or *_release; these take NULL.  What
+ * other calls return is borrowed from the object asked and lives as long as
+ * it.  An object keeps what it was made from alive: the order of destruction
+ * does not matter, except that a context goes last: eng_context_destroy answers
+ * ENG_ERR_BUSY while a device of it is open.
+ *
+ * Threads.  A context, devices, stores' descriptions, sealed graphs and plans
+ * may be used from any thread at once.  A graph under construction, a queue, an
+ * instance and a store's contents belong to one thread at a time.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "ops.h"
+#include "plugin.h"
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define ENG_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define ENG_API __attribute__((visibility("default")))
+#else
+#define ENG_API
+#endif
+
+typedef struct eng_context eng_context;
+typedef struct eng_device eng_device;
+typedef struct eng_store eng_store;
+typedef struct eng_graph eng_graph;
+typedef struct eng_plan eng_plan;
+typedef struct eng_instance eng_instance;
+typedef struct eng_queue eng_queue;
+typedef struct eng_gguf eng_gguf;
+
+/* -- errors, log, version -------------------------------------------------- */
+
+/* "0.1.0".  Thread-safe. */
+ENG_API const char *eng_version(void);
+/* A short text for a status code, never NULL.  Thread-safe. */
+ENG_API const char *eng_status_name(int status);
+/* Text of the calling thread's last failure; "" if none.  Valid until the
+ * thread's next failing call. */
+ENG_API const char *eng_last_error(void);
+/* Sets that text, printf-like, and returns `status`: for libraries on top. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+ENG_API int eng_fail(int status, const char *format, ...);
+
+/* Receives log lines (no newline at the end); called from any thread. */
+typedef void (*eng_log_func)(void *user, int level, const char *source, const char *text);
+
+/* -- types and ops --------------------------------------------------------- */
+
+/* NULL for an unknown number or name.  Thread-safe. */
+ENG_API const eng_type_info *eng_type_get(uint32_t type);
+ENG_API const eng_type_info *eng_type_find(const char *name);
+/* Bytes of a row of `elements`; 0 if they are not whole blocks.  */
+ENG_API uint64_t eng_row_bytes(uint32_t type, int64_t elements);
+/* The op's row in the op table; NULL if unknown.  Iterate op from 1 to
+ * ENG_OP_LIMIT - 1 for all.  Thread-safe. */
+ENG_API const eng_op_info *eng_op_get(uint32_t op);
+ENG_API const eng_op_info *eng_op_find(const char *name);
+ENG_API const char *eng_unary_name(int64_t kind);
+ENG_API const char *eng_glu_name(int64_t kind);
+
+/* -- context ---------------------------------------------------------------- */
+
+typedef struct eng_context_params {
+    uint32_t size;              /* sizeof(eng_context_params)                 */
+    uint32_t flags;             /* ENG_CONTEXT_*                              */
+    const char *plugin_path;    /* ':'-separated folders searched first; NULL */
+    eng_log_func log;           /* NULL: no log                               */
+    void *log_user;
+    int log_level;              /* eng_log_level: lines above it are dropped  */
+} eng_context_params;
+enum {
+    ENG_CONTEXT_NO_ENVIRONMENT = 1, /* ignore ENGINE_* variables              */
+    ENG_CONTEXT_NO_LOAD = 2         /* find plugin files but load none        */
+};
+
+/*
+ * Searches for plugins - params->plugin_path, ENGINE_PLUGIN_PATH, the folder
+ * `engine` style plugin directory beside the library, the install directory;
+ * never the working directory - and loads each that passes the pre-flight.
+ * Succeeds even if none does.  params may be NULL.
+ */
+ENG_API int eng_context_create(const eng_context_params *params, eng_context **context);
+ENG_API int eng_context_destroy(eng_context *context);
+
+/* Sets a plugin's or the engine's option ("cpu.threads", "opencl.max_alloc").
+ * Before the devices that it concerns are opened.  ENG_ERR_NOTFOUND for a name
+ * that nobody declares. */
+ENG_API int eng_context_set_option(eng_context *context, const char *name, const char *value);
+
+typedef struct eng_option_info {
+    uint32_t size;
+    uint32_t reserved;
+    const char *name;        /* "cpu.threads"                                 */
+    const char *environment; /* "ENGINE_CPU_THREADS"                          */
+    const char *value;
+    const char *default_value;
+    const char *source;      /* "default", "environment" or "host"            */
+    const char *help;
+} eng_option_info;
+/* Option number `index`, sorted by name; ENG_ERR_NOTFOUND past the last. */
+ENG_API int eng_context_option(eng_context *context, uint32_t index, eng_option_info *info);
+
+/* An axis of tensor parallelism by name ("kv_head"): the same name gives the
+ * same number.  ENG_AXIS_NONE if out of memory.  eng_axis_name: "" if unknown. */
+ENG_API uint32_t eng_context_axis(eng_context *context, const char *name);
+ENG_API const char *eng_axis_name(eng_context *context, uint32_t axis);
+
+/* -- plugins ---------------------------------------------------------------- */
+
+typedef enum eng_plugin_status {
+    ENG_PLUGIN_LOADED = 1,
+    ENG_PLUGIN_SHADOWED = 2, /* a plugin of the same name was found earlier    */
+    ENG_PLUGIN_DISABLED = 3, /* switched off by ENGINE_PLUGINS                 */
+    ENG_PLUGIN_REJECTED = 4
+} eng_plugin_status;
+
+typedef struct eng_plugin_info {
+    uint32_t size;
+    uint32_t status;         /* eng_plugin_status                             */
+    const char *name;
+    const char *path;        /* the file                                      */
+    const char *version;     /* "" if never read                              */
+    const char *description;
+    const char *stage;       /* where it was rejected: "file", "dependency", "symbol",
+                                "descriptor", "abi", "table", "name", "open", "devices"; else "" */
+    const char *reason;      /* the true reason, one line                     */
+    const char *advice;      /* what to do about it                           */
+    uint32_t n_devices;
+    uint32_t reserved;
+} eng_plugin_info;
+/* Candidate number `index` in order of search; ENG_ERR_NOTFOUND past the last. */
+ENG_API int eng_context_plugin(eng_context *context, uint32_t index, eng_plugin_info *info);
+
+/* -- devices ---------------------------------------------------------------- */
+
+/* Device number `index` of all loaded plugins that enumerate, sorted by plugin
+ * name and index; ENG_ERR_NOTFOUND past the last. */
+ENG_API int eng_context_device_info(eng_context *context, uint32_t index, eng_device_info *info);
+
+/*
+ * Opens a device by name:
+ *     part   := plugin[:index][/parts[.part]]
+ *     device := part(+part)*[@share(:share)*]
+ * "cpu", "opencl:0" one device; "opencl:0/2.1" its second half; "opencl:0/2"
+ * both halves composed; "+" composes; a final "@" gives one share per leaf
+ * (two leaves for "opencl:0/2").  Compositions are opened by the plugin that
+ * composes (meta).
+ */
+ENG_API int eng_device_open(eng_context *context, const char *name, eng_device **device);
+ENG_API void eng_device_close(eng_device *device);
+ENG_API int eng_device_get_info(eng_device *device, eng_device_info *info);
+ENG_API int eng_device_get_stats(eng_device *device, eng_device_stats *stats);
+/* The devices it is composed of, guests last; a plain device is its own only
+ * leaf.  ENG_ERR_NOTFOUND past the last. */
+ENG_API int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats);
+/* Would this device run `op` on operands of these types (inner extents of 256)?
+ * For tables; eng_plan_create asks with the real shapes. */
+ENG_API int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t node, eng_support *answer,
+                                char *reason, size_t reason_bytes);
+
+/* -- stores: persistent tensors --------------------------------------------- */
+
+/* Declares all of `tensors` (copied, names and axes too); memory holds zeros. */
+ENG_API int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32_t n, eng_store **store);
+ENG_API void eng_store_destroy(eng_store *store);
+ENG_API uint32_t eng_store_count(const eng_store *store);
+ENG_API const eng_store_tensor *eng_store_get(const eng_store *store, uint32_t tensor);
+/* Bytes of the tensor in its contiguous layout. */
+ENG_API uint64_t eng_store_bytes(const eng_store *store, uint32_t tensor);
+/* Blocking; the queues that use the tensor must be idle.  offset and bytes in the
+ * contiguous layout. */
+ENG_API int eng_store_write(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data);
+ENG_API int eng_store_read(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, void *data);
+
+/* -- graphs ------------------------------------------------------------------ */
+
+/* A tensor of a graph: an index, or negative after a failure.  Builders accept
+ * a failed operand and fail too without changing the first error, so a graph is
+ * written without checks and the error comes out at eng_graph_seal. */
+typedef int32_t eng_value;
+#define ENG_NO_VALUE ((eng_value) - 1) /* an optional operand that is absent   */
+#define ENG_BAD_VALUE ((eng_value) - 2)
+
+/* n_params: plan parameters (at most ENG_MAX_PLAN_PARAMS) given at submit. */
+ENG_API int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph);
+ENG_API void eng_graph_destroy(eng_graph *graph);
+/* A bound tensor.  slot: which of the stores given to eng_instance_create (0 for
+ * the first).  The same tensor twice gives the same value. */
+ENG_API eng_value eng_graph_tensor(eng_graph *graph, uint32_t slot, const eng_store *store, uint32_t tensor);
+/* Adds a node.  in: n_in operands, ENG_NO_VALUE for absent optional ones; ip, fp:
+ * parameters in the order of ops.h, missing ones 0; out: the results (may be
+ * NULL).  Returns the first result (an inout op without results: operand 0). */
+ENG_API eng_value eng_graph_op(eng_graph *graph, uint32_t op, const eng_value *in, uint32_t n_in, const int64_t *ip,
+                               uint32_t n_ip, const double *fp, uint32_t n_fp, eng_value *out);
+/* Names a value for messages and dumps. */
+ENG_API void eng_graph_name(eng_graph *graph, eng_value value, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+/* Names the axes of an anonymous value (what the rules cannot know, e.g. after a
+ * reshape that the host understands better); dims as in eng_store_tensor. */
+ENG_API int eng_graph_set_axes(eng_graph *graph, eng_value value, const eng_dim *dims, uint32_t rank);
+/* Shape and type of a value; valid until the graph is destroyed or grows. */
+ENG_API const eng_tensor *eng_graph_get(const eng_graph *graph, eng_value value);
+/* Ends construction; reports the first error of any builder call. */
+ENG_API int eng_graph_seal(eng_graph *graph);
+/* The sealed graph as plugins see it. */
+ENG_API const eng_subgraph *eng_graph_view(const eng_graph *graph);
+/* Writes the graph as text or in graphviz's dot language, piece by piece. */
+typedef void (*eng_emit_func)(void *ctx, const char *text);
+ENG_API int eng_graph_dump(const eng_graph *graph, int graphviz, eng_emit_func emit, void *ctx);
+
+/* Builders, one an op; see ops.def for what they compute. */
+ENG_API eng_value eng_mul_mat(eng_graph *g, eng_value a, eng_value b);
+ENG_API eng_value eng_mul_mat_id(eng_graph *g, eng_value a, eng_value b, eng_value ids);
+ENG_API eng_value eng_hadamard(eng_graph *g, eng_value x, int64_t group);
+ENG_API eng_value eng_quantize(eng_graph *g, eng_value x, uint32_t type, int search);
+ENG_API eng_value eng_dequantize(eng_graph *g, eng_value x, uint32_t type);
+ENG_API eng_value eng_cpy(eng_graph *g, eng_value x, uint32_t type);
+ENG_API eng_value eng_cont(eng_graph *g, eng_value x);
+ENG_API int eng_store_value(eng_graph *g, eng_value dst, eng_value x);
+ENG_API eng_value eng_gated_delta_net(eng_graph *g, eng_value q, eng_value k, eng_value v, eng_value gate, eng_value beta,
+                                      eng_value state, eng_value src, eng_value dst, eng_value cu, int grouped,
+                                      int64_t slots);
+ENG_API eng_value eng_ssm_conv(eng_graph *g, eng_value x, eng_value w, eng_value state, eng_value src, eng_value dst,
+                               eng_value cu, int64_t slots);
+typedef struct eng_attention_params {
+    uint32_t size;
+    int32_t kv_param; /* plan parameter with the valid cells; -1: all          */
+    int64_t window;
+    int32_t causal;
+    int32_t reserved;
+    int64_t block;
+    double scale, softcap, max_bias;
+    eng_value pos, seq, cpos, cseq, mask, sinks, table; /* pos is required     */
+} eng_attention_params;
+/* All absent, causal, scale 1. */
+ENG_API void eng_attention_defaults(eng_attention_params *p);
+ENG_API eng_value eng_attention(eng_graph *g, eng_value q, eng_value k, eng_value v, const eng_attention_params *p);
+ENG_API eng_value eng_get_rows(eng_graph *g, eng_value a, eng_value ids);
+ENG_API int eng_set_rows(eng_graph *g, eng_value a, eng_value b, eng_value ids);
+ENG_API eng_value eng_rms_norm(eng_graph *g, eng_value x, eng_value w, double eps);
+ENG_API eng_value eng_norm(eng_graph *g, eng_value x, eng_value w, eng_value bias, double eps);
+ENG_API eng_value eng_l2_norm(eng_graph *g, eng_value x, double eps);
+ENG_API eng_value eng_group_norm(eng_graph *g, eng_value x, int64_t groups, double eps);
+typedef struct eng_rope_params {
+    uint32_t size;
+    int32_t mode; /* ENG_ROPE_* */
+    int64_t n_dims, n_ctx_orig, offset;
+    int32_t inverse, reserved;
+    int64_t sections[4];
+    double base, freq_scale, ext_factor, attn_factor, beta_fast, beta_slow;
+} eng_rope_params;
+/* neox, base 10000, scale 1, no YaRN. */
+ENG_API void eng_rope_defaults(eng_rope_params *p);
+ENG_API eng_value eng_rope(eng_graph *g, eng_value x, eng_value pos, eng_value ff, const eng_rope_params *p);
+ENG_API eng_value eng_soft_max(eng_graph *g, eng_value x, eng_value mask, eng_value sinks, double scale, double max_bias);
+ENG_API eng_value eng_add(eng_graph *g, eng_value a, eng_value b);
+ENG_API eng_value eng_sub(eng_graph *g, eng_value a, eng_value b);
+ENG_API eng_value eng_mul(eng_graph *g, eng_value a, eng_value b);
+ENG_API eng_value eng_div(eng_graph *g, eng_value a, eng_value b);
+ENG_API eng_value eng_scale(eng_graph *g, eng_value x, double s, double b);
+ENG_API eng_value eng_unary(eng_graph *g, eng_value x, int kind);
+ENG_API eng_value eng_glu(eng_graph *g, eng_value a, eng_value b, int kind);
+ENG_API eng_value eng_concat(eng_graph *g, eng_value a, eng_value b, int dim);
+ENG_API eng_value eng_repeat(eng_graph *g, eng_value x, const int64_t *ne, uint32_t rank);
+ENG_API eng_value eng_pad(eng_graph *g, eng_value x, const int64_t *left, const int64_t *right, uint32_t rank);
+ENG_API eng_value eng_reshape(eng_graph *g, eng_value x, const int64_t *ne, uint32_t rank);
+ENG_API eng_value eng_permute(eng_graph *g, eng_value x, const int *dims, uint32_t rank);
+ENG_API eng_value eng_slice(eng_graph *g, eng_value x, int dim, int64_t begin, int64_t length);
+ENG_API eng_value eng_argmax(eng_graph *g, eng_value x);
+ENG_API eng_value eng_top_k(eng_graph *g, eng_value x, int64_t k);
+ENG_API eng_value eng_sum_rows(eng_graph *g, eng_value x);
+
+/* -- plans --------------------------------------------------------------------- */
+
+/* Compiles a sealed graph for a device, or finds the plan compiled for an equal
+ * graph before (the device keeps the last ones).  Asks the device whether it
+ * supports every node; places scratch memory by lifetime. */
+ENG_API int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan);
+ENG_API void eng_plan_release(eng_plan *plan);
+typedef struct eng_plan_info {
+    uint32_t size;
+    uint32_t n_nodes;          /* of the graph, views included                */
+    uint64_t scratch_bytes;    /* memory of an instance, after reuse          */
+    uint64_t unshared_bytes;   /* the same if nothing were reused             */
+} eng_plan_info;
+ENG_API int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info);
+/* Plans that the device has compiled so far (cache hits not counted). */
+ENG_API uint64_t eng_device_plans_built(const eng_device *device);
+ENG_API int eng_plan_explain(const eng_plan *plan, eng_emit_func emit, void *ctx);
+
+/* Memory of one run, bound to stores: stores[slot] for each slot of the graph. */
+ENG_API int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_stores, eng_instance **instance);
+ENG_API void eng_instance_destroy(eng_instance *instance);
+
+/* -- queues and fences ----------------------------------------------------------- */
+
+/* A point in a queue.  A value, copied freely; fence.queue must still exist when
+ * it is waited on. */
+typedef struct eng_fence {
+    eng_queue *queue;
+    uint64_t ticket;
+} eng_fence;
+
+ENG_API int eng_queue_create(eng_device *device, eng_queue **queue);
+/* Waits for the queue's work. */
+ENG_API void eng_queue_destroy(eng_queue *queue);
+/* In order: each begins when the one before is done.  fence may be NULL.  data of
+ * write and read must stay valid until the fence is passed. */
+ENG_API int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *params, uint32_t n_params,
+                             eng_fence *fence);
+ENG_API int eng_queue_write(eng_queue *queue, eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                            const void *data, eng_fence *fence);
+ENG_API int eng_queue_read(eng_queue *queue, eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                           void *data, eng_fence *fence);
+/* timeout in nanoseconds, UINT64_MAX: for ever.  ENG_ERR_TIMEOUT, or the first
+ * failure of the work waited for. */
+ENG_API int eng_fence_wait(eng_fence fence, uint64_t timeout);
+
+/* -- GGUF files ------------------------------------------------------------------- */
+
+/* Maps a GGUF file (version 2 or 3) and checks all of its structure: nothing that
+ * later calls return reaches outside the file. */
+ENG_API int eng_gguf_open(const char *path, eng_gguf **gguf);
+ENG_API void eng_gguf_close(eng_gguf *gguf);
+
+typedef struct eng_gguf_tensor {
+    const char *name;
+    uint32_t type;
+    uint32_t rank;
+    int64_t ne[4];
+    const void *data; /* in the mapped file                                   */
+    uint64_t bytes;
+} eng_gguf_tensor;
+ENG_API uint32_t eng_gguf_tensor_count(const eng_gguf *gguf);
+ENG_API const eng_gguf_tensor *eng_gguf_tensor_get(const eng_gguf *gguf, uint32_t index);
+ENG_API const eng_gguf_tensor *eng_gguf_tensor_find(const eng_gguf *gguf, const char *name);
+
+typedef enum eng_gguf_type {
+    ENG_GGUF_U8 = 0, ENG_GGUF_I8, ENG_GGUF_U16, ENG_GGUF_I16, ENG_GGUF_U32, ENG_GGUF_I32, ENG_GGUF_F32, ENG_GGUF_BOOL,
+    ENG_GGUF_STRING, ENG_GGUF_ARRAY, ENG_GGUF_U64, ENG_GGUF_I64, ENG_GGUF_F64
+} eng_gguf_type;
+typedef struct eng_gguf_string {
+    const char *data; /* not terminated                                       */
+    uint64_t length;
+} eng_gguf_string;
+typedef struct eng_gguf_key {
+    eng_gguf_string name;
+    uint32_t type;        /* eng_gguf_type                                    */
+    uint32_t element;     /* eng_gguf_type of an array's elements             */
+    uint64_t count;       /* elements of an array, else 1                     */
+    const void *data;     /* the value as in the file, little endian          */
+} eng_gguf_key;
+ENG_API uint64_t eng_gguf_key_count(const eng_gguf *gguf);
+ENG_API const eng_gguf_key *eng_gguf_key_get(const eng_gguf *gguf, uint64_t index);
+ENG_API const eng_gguf_key *eng_gguf_key_find(const eng_gguf *gguf, const char *name);
+/* Values with conversion between number types; ENG_ERR_NOTFOUND if the key is
+ * missing, ENG_ERR_FORMAT if it is of another kind.  index: element of an array. */
+ENG_API int eng_gguf_integer(const eng_gguf *gguf, const char *name, uint64_t index, int64_t *value);
+ENG_API int eng_gguf_number(const eng_gguf *gguf, const char *name, uint64_t index, double *value);
+ENG_API int eng_gguf_text(const eng_gguf *gguf, const char *name, uint64_t index, eng_gguf_string *value);
+
+/* Writing: keys and tensors are added, then the file is written at once. */
+typedef struct eng_gguf_writer eng_gguf_writer;
+ENG_API int eng_gguf_writer_create(eng_gguf_writer **writer);
+ENG_API void eng_gguf_writer_destroy(eng_gguf_writer *writer);
+ENG_API int eng_gguf_writer_key(eng_gguf_writer *writer, const eng_gguf_key *key); /* copied */
+ENG_API int eng_gguf_writer_integer(eng_gguf_writer *writer, const char *name, uint32_t type, int64_t value);
+ENG_API int eng_gguf_writer_number(eng_gguf_writer *writer, const char *name, double value);       /* f32 */
+ENG_API int eng_gguf_writer_text(eng_gguf_writer *writer, const char *name, const char *value);
+ENG_API int eng_gguf_writer_texts(eng_gguf_writer *writer, const char *name, const eng_gguf_string *values, uint64_t n);
+/* data is not copied: valid until eng_gguf_writer_save. */
+ENG_API int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t type, const int64_t *ne,
+                                   uint32_t rank, const void *data);
+ENG_API int eng_gguf_writer_save(eng_gguf_writer *writer, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

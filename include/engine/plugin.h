@@ -1,0 +1,452 @@
+/*
+ * engine/plugin.h - the contract between libengine and a backend plugin.
+ *
+ * A plugin is a loadable module that exports one object,
+ *
+ *     const eng_plugin_descriptor  NAME_LTX_eng_plugin_descriptor;
+ *
+ * (NAME is the file name without its suffix; ENG_PLUGIN_EXPORT(NAME) spells
+ * it).  The descriptor is data: it is read and judged before any function of
+ * the plugin is called.  Every table begins with its size in bytes and is only
+ * ever appended to; the engine copies it into a table of its own and puts
+ * stubs that answer ENG_ERR_UNSUPPORTED in the place of calls that the plugin
+ * leaves NULL or does not know yet.
+ *
+ * A plugin has no undefined eng_* symbol: what it needs of the engine it is
+ * handed as a table of services.  It never aborts, exits, prints, installs
+ * signal handlers or changes the locale.  It frees what it allocates and
+ * nothing else.
+ *
+ * Errors.  A failing call returns an eng_status and has first told the cause
+ * through services->fail(), once, where it was first known.  Out-arguments are
+ * written only on success.
+ *
+ * Threads.  open, close and enumerate are called under a lock.  Device calls
+ * may come from any thread, several at once, except that one queue, one store
+ * and one instance are each used by one thread at a time.
+ */
+#ifndef ENGINE_PLUGIN_H
+#define ENGINE_PLUGIN_H
+
+#include "ops.h"
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ENG_PLUGIN_MAGIC 0x4e474e45u /* "ENGN", little endian */
+#define ENG_PLUGIN_ABI_MAJOR 1u      /* equal, or the plugin is refused      */
+#define ENG_PLUGIN_ABI_MINOR 0u      /* the plugin's may be lower or higher  */
+
+#if defined(_WIN32)
+#define ENG_PLUGIN_VISIBLE __declspec(dllexport)
+#else
+#define ENG_PLUGIN_VISIBLE __attribute__((visibility("default")))
+#endif
+#define ENG_PLUGIN_EXPORT(name)                                                \
+    ENG_PLUGIN_VISIBLE extern const eng_plugin_descriptor                      \
+        name##_LTX_eng_plugin_descriptor;                                      \
+    const eng_plugin_descriptor name##_LTX_eng_plugin_descriptor
+
+/* Objects of the plugin: it defines the structs. */
+typedef struct eng_plugin_state eng_plugin_state;     /* the opened plugin    */
+typedef struct eng_device_state eng_device_state;     /* one opened device    */
+typedef struct eng_store_state eng_store_state;       /* persistent tensors   */
+typedef struct eng_plan_state eng_plan_state;         /* a compiled sub-graph */
+typedef struct eng_instance_state eng_instance_state; /* plan + memory        */
+typedef struct eng_queue_state eng_queue_state;       /* order of execution   */
+
+/* The host's side of the services: opaque to plugins. */
+typedef struct eng_host eng_host;
+
+/* -- sub-graphs: what a plan is made of ----------------------------------- */
+
+/*
+ * A tensor of a sub-graph.  nb[] are strides in bytes; nb[0] is the size of a
+ * block (of an element, for plain types), nb[1] of a row, and so on; a
+ * dimension past rank has extent 1.  A tensor that shares memory with another
+ * (a view) names the owner in root; its data begin `offset` bytes after the
+ * owner's.  An owner's root is its own index.  An owner is either bound
+ * (binding >= 0: memory of a store) or scratch (binding -1): then its data
+ * begin at arena_offset of the instance's scratch memory, a place that the
+ * engine has chosen by lifetime, aligned to the device's alignment, at least
+ * nb-wise contiguous and padded to a multiple of that alignment.
+ */
+typedef struct eng_tensor {
+    uint32_t size; /* of this struct                                         */
+    uint32_t type; /* eng_type                                               */
+    uint32_t rank;
+    uint32_t use;  /* ENG_USE_* of a bound tensor, else 0                    */
+    int64_t ne[ENG_MAX_RANK];
+    int64_t nb[ENG_MAX_RANK];
+    int32_t root;
+    int32_t binding;
+    uint64_t offset;
+    uint64_t arena_offset;
+    uint64_t bytes;      /* an owner's memory, without padding               */
+    const eng_dim *dims; /* rank entries: axes; NULL: all anonymous          */
+    const char *name;    /* for messages; never NULL                         */
+} eng_tensor;
+
+/* A node: one op.  in[] and out[] are indices of tensors; -1: absent. */
+typedef struct eng_node {
+    uint32_t size;
+    uint32_t op; /* eng_op */
+    int32_t in[ENG_MAX_INPUTS];
+    int32_t out[ENG_MAX_OUTPUTS];
+    int64_t ip[ENG_MAX_IPARAMS];
+    double fp[ENG_MAX_FPARAMS];
+    int32_t section; /* 0, or more after an ENG_OPF_BARRIER node             */
+    uint32_t reserved;
+    const char *name; /* for messages; never NULL                            */
+} eng_node;
+
+/*
+ * A whole sub-graph, in execution order.  It and all it points to stay valid
+ * and unchanged until the plan is destroyed.  Views appear as nodes too;
+ * plain devices skip them (ENG_OPF_VIEW): root and offset say it all.
+ */
+typedef struct eng_subgraph {
+    uint32_t size;
+    uint32_t n_tensors;
+    uint32_t n_nodes;
+    uint32_t n_bindings;
+    uint32_t n_sections;    /* at least 1                                    */
+    uint32_t n_params;      /* plan parameters given at submit               */
+    uint64_t arena_bytes;   /* scratch memory of an instance                 */
+    const eng_tensor *tensors;
+    size_t tensor_stride;   /* bytes from one eng_tensor to the next         */
+    const eng_node *nodes;
+    size_t node_stride;
+    const int32_t *binding_tensor; /* binding -> index of its tensor         */
+} eng_subgraph;
+
+static inline const eng_tensor *eng_subgraph_tensor(const eng_subgraph *g, int32_t i)
+{
+    return i < 0 ? NULL : (const eng_tensor *)((const char *)g->tensors + (size_t)i * g->tensor_stride);
+}
+
+static inline const eng_node *eng_subgraph_node(const eng_subgraph *g, uint32_t i)
+{
+    return (const eng_node *)((const char *)g->nodes + (size_t)i * g->node_stride);
+}
+
+/* -- stores --------------------------------------------------------------- */
+
+/* A persistent tensor as declared: contiguous, rows padded to whole blocks. */
+typedef struct eng_store_tensor {
+    uint32_t size;
+    uint32_t type;
+    uint32_t rank;
+    uint32_t use; /* ENG_USE_*                                               */
+    int64_t ne[ENG_MAX_RANK];
+    const eng_dim *dims; /* rank entries: axes; NULL: all anonymous          */
+    const char *name;
+    const char *device;  /* a device's name: keep it there ("-ot"); else NULL.
+                            Plain devices ignore it; see the meta plugin     */
+    uint32_t axis;       /* split along this axis; ENG_AXIS_NONE: the device's
+                            policy chooses; ENG_AXIS_WHOLE: never split      */
+    uint32_t role;       /* eng_role, or 0                                   */
+    int32_t layer;       /* -1: none                                         */
+    uint32_t reserved;
+} eng_store_tensor;
+#define ENG_AXIS_WHOLE 0xffffffffu
+
+/*
+ * `count` runs of `bytes` bytes each: run i is at data + i * data_stride on the
+ * host and at tensor_offset + i * tensor_stride in the tensor, both measured in
+ * the tensor's declared (contiguous, GGUF) layout.
+ */
+typedef struct eng_region {
+    void *data; /* read by upload, written by download                       */
+    uint64_t data_stride;
+    uint64_t tensor_offset;
+    uint64_t tensor_stride;
+    uint64_t bytes;
+    uint64_t count;
+} eng_region;
+
+/* -- devices -------------------------------------------------------------- */
+
+typedef enum eng_device_kind {
+    ENG_DEVICE_CPU = 1,
+    ENG_DEVICE_GPU = 2,
+    ENG_DEVICE_ACCELERATOR = 3,
+    ENG_DEVICE_META = 4, /* composed of others                               */
+    ENG_DEVICE_NULL = 5
+} eng_device_kind;
+
+enum {
+    ENG_DEVICE_PLACES_MEMORY = 1, /* the plugin does its own memory placement:
+                                     arena_offset is not filled in           */
+    ENG_DEVICE_HOST_MEMORY = 2    /* value_map gives directly usable memory  */
+};
+
+typedef struct eng_device_info {
+    uint32_t size;
+    uint32_t kind;           /* eng_device_kind                              */
+    uint32_t flags;          /* ENG_DEVICE_*                                 */
+    uint32_t compute_units;
+    uint64_t memory_total;   /* bytes; 0: unknown                            */
+    uint64_t memory_free;    /* bytes; 0: unknown                            */
+    uint64_t max_allocation; /* bytes; 0: no limit                           */
+    uint32_t alignment;      /* of scratch tensors, a power of two           */
+    uint32_t reserved;
+    char name[64];           /* "cpu", "opencl:0", "opencl:0/2.1"            */
+    char description[128];   /* "Intel(R) Xeon(R) Processor"                 */
+    char driver[128];        /* "PoCL 3.1"                                   */
+    char identity[64];       /* UUID, PCI address or "": stable between runs */
+    char capabilities[256];  /* "fp16 subgroups ...", space-separated        */
+} eng_device_info;
+
+/* What to open: plugin[:index][/parts[.part]], or a composition. */
+typedef struct eng_device_request {
+    uint32_t size;
+    uint32_t index;
+    uint32_t parts;          /* 1: the whole device                          */
+    uint32_t part;           /* 0 .. parts-1                                 */
+    const char *name;        /* as the host wrote it                         */
+    uint32_t n_leaves;       /* meta: the devices composed ...               */
+    uint32_t reserved;
+    const char *const *leaves;
+    const double *shares;    /* ... and their shares, or NULL: not given     */
+} eng_device_request;
+
+typedef enum eng_support {
+    ENG_SUPPORT_NO = 0,
+    ENG_SUPPORT_SLOW = 1,    /* right, by a slow path                        */
+    ENG_SUPPORT_YES = 2
+} eng_support;
+
+/* One figure of a device's report (ENG_STAT_*). */
+typedef struct eng_device_stats {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t bytes_weights;    /* held now, by kind                          */
+    uint64_t bytes_replicated; /* part of the above that other ranks hold too */
+    uint64_t bytes_cache;
+    uint64_t bytes_state;
+    uint64_t bytes_io;
+    uint64_t bytes_compute;    /* scratch of living instances                */
+    uint64_t bytes_exchanged;  /* sent to other ranks since open             */
+    uint64_t submits;
+    uint64_t plans_built;
+    double share;              /* 1 for a plain device                       */
+} eng_device_stats;
+
+/* A device opened through the services: a child of the meta plugin. */
+typedef struct eng_device_calls eng_device_calls;
+typedef struct eng_child {
+    const eng_device_calls *calls; /* complete: no entry is NULL             */
+    eng_device_state *state;
+    const eng_device_info *info;
+    void *handle;                  /* for device_close                       */
+} eng_child;
+
+/*
+ * Calls of a device.  `ticket` is a number that grows with each submission to
+ * a queue; wait(queue, ticket, timeout) returns when that submission and all
+ * before it are done, with the first failure since the last wait.  A device
+ * may finish the work before submit returns.
+ */
+struct eng_device_calls {
+    uint32_t size;
+    uint32_t reserved;
+
+    void (*close)(eng_device_state *device);
+    int (*info)(eng_device_state *device, eng_device_info *info);
+
+    /* Can this node run, with the shapes and types it has in `graph`?  If not
+     * (or slowly), the reason goes to `reason` (may be NULL). */
+    int (*supports)(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
+                    char *reason, size_t reason_bytes);
+
+    /* All persistent tensors of one purpose at once.  Memory holds zeros. */
+    int (*store_create)(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
+    void (*store_destroy)(eng_store_state *store);
+    /* Data are copied before the call returns.  Queues of the device must be
+     * idle as far as they use the tensor: input and output tensors are better
+     * moved through a queue. */
+    int (*store_upload)(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+    int (*store_download)(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+
+    int (*plan_create)(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
+    void (*plan_destroy)(eng_plan_state *plan);
+
+    /* stores[i], tensors[i]: what binding i of the sub-graph is bound to. */
+    int (*instance_create)(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                           eng_instance_state **instance);
+    void (*instance_destroy)(eng_instance_state *instance);
+
+    int (*queue_create)(eng_device_state *device, eng_queue_state **queue);
+    void (*queue_destroy)(eng_queue_state *queue); /* waits for its work */
+
+    /* Runs sections first .. first+count-1 of an instance. */
+    int (*submit)(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                  const int64_t *params, uint32_t n_params, uint64_t *ticket);
+    /* In queue order; data must stay valid until the ticket is done. */
+    int (*write)(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                 const void *data, uint64_t *ticket);
+    int (*read)(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                void *data, uint64_t *ticket);
+    /* timeout in nanoseconds; UINT64_MAX: for ever; 0: only ask. */
+    int (*wait)(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+
+    /* Scratch and bound tensors of an instance, by index in the sub-graph, in
+     * the tensor's contiguous layout: for collectives between sections. */
+    int (*value_read)(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                      uint64_t bytes, void *data, uint64_t *ticket);
+    int (*value_write)(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                       uint64_t bytes, const void *data, uint64_t *ticket);
+    /* The host's address of an owner's data; stable for the life of the
+     * instance; may be used while the queue is idle.  Optional. */
+    int (*value_map)(eng_instance_state *instance, int32_t tensor, void **data);
+
+    int (*stats)(eng_device_state *device, eng_device_stats *stats);
+    /* Stats of the devices this one is composed of; ENG_ERR_NOTFOUND past the
+     * last.  Optional. */
+    int (*leaf_stats)(eng_device_state *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats);
+    /* What the device has decided for a plan: text, one line a fact.  `emit`
+     * gets it piece by piece.  Optional. */
+    int (*plan_explain)(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx);
+};
+
+/* -- services: what the engine gives a plugin ------------------------------ */
+
+/* The parsed row of an op (ops.def). */
+typedef enum eng_axis_class {
+    ENG_CLASS_PASS = 0,
+    ENG_CLASS_REDUCE = 1,
+    ENG_CLASS_LSE = 2,
+    ENG_CLASS_SUMSQ = 3,
+    ENG_CLASS_INDEX = 4,
+    ENG_CLASS_WHOLE = 5
+} eng_axis_class;
+
+#define ENG_MAX_LETTERS 24
+#define ENG_LETTER_PRIVATE 0xff /* a dimension written "_"                   */
+
+typedef struct eng_rule_dim {
+    uint8_t n_letters;  /* 1, or more for a product                          */
+    uint8_t broadcast;  /* written with ~                                    */
+    uint8_t letters[3]; /* outermost first: indices of letters, or PRIVATE   */
+} eng_rule_dim;
+
+typedef struct eng_rule_operand {
+    char name[8];
+    uint8_t optional;
+    uint8_t inout;
+    uint8_t linear;     /* partial sums may flow through it alone            */
+    uint8_t n_dims;     /* always ENG_MAX_RANK: "..." is spelled out          */
+    eng_rule_dim dims[ENG_MAX_RANK];
+} eng_rule_operand;
+
+typedef struct eng_op_info {
+    uint32_t size;
+    uint32_t op;
+    uint32_t flags; /* ENG_OPF_*                                             */
+    uint8_t n_in;
+    uint8_t n_out;
+    uint8_t n_letters;
+    uint8_t linear_together; /* linear in operands 0 and 1 jointly ("a+b")   */
+    eng_rule_operand in[ENG_MAX_INPUTS];
+    eng_rule_operand out[ENG_MAX_OUTPUTS];
+    uint8_t letter_class[ENG_MAX_LETTERS]; /* eng_axis_class                 */
+    char letter_name[ENG_MAX_LETTERS][8];
+    const char *name;
+    const char *rule;
+    const char *params;
+    const char *doc;
+} eng_op_info;
+
+typedef enum eng_log_level { ENG_LOG_ERROR = 0, ENG_LOG_WARN = 1, ENG_LOG_INFO = 2, ENG_LOG_DEBUG = 3 } eng_log_level;
+
+typedef struct eng_services {
+    uint32_t size;
+    uint32_t reserved;
+    eng_host *host;
+
+    /* Keeps the text for the calling thread and returns status. */
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    int (*fail)(eng_host *host, int status, const char *format, ...);
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    void (*log)(eng_host *host, int level, const char *format, ...);
+    const char *(*last_error)(eng_host *host); /* the calling thread's text  */
+
+    /* Value of one of the plugin's own options (declared in its descriptor):
+     * set by the host, else from the environment, else the default. */
+    const char *(*option)(eng_host *host, const char *name);
+
+    const eng_op_info *(*op_info)(eng_host *host, uint32_t op);       /* NULL: unknown */
+    const eng_type_info *(*type_info)(eng_host *host, uint32_t type); /* NULL: unknown */
+    /* Folder where the plugin may keep what it can make again, created; NULL:
+     * none.  Folder of installed data. */
+    const char *(*cache_dir)(eng_host *host);
+    const char *(*data_dir)(eng_host *host);
+
+    /* Devices of other plugins. */
+    int (*device_open)(eng_host *host, const char *name, eng_child *child);
+    void (*device_close)(eng_host *host, eng_child *child);
+    /* Copies `graph`, chooses roots' arena_offset and arena_bytes by lifetime
+     * for that device, asks supports for every node, and has the device compile
+     * it.  plan_release destroys both. */
+    int (*plan_build)(eng_host *host, const eng_child *child, const eng_subgraph *graph, const eng_subgraph **placed,
+                      eng_plan_state **plan);
+    void (*plan_release)(eng_host *host, const eng_child *child, const eng_subgraph *placed, eng_plan_state *plan);
+    /* Runs `count` calls of fn(ctx, i) on threads that the engine keeps for the
+     * plugin, i on the same thread each time, and returns when all are done.
+     * The calling thread is one of them. */
+    int (*parallel)(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx);
+    void (*parallel_end)(eng_host *host, void **team);
+} eng_services;
+
+/* -- the plugin ------------------------------------------------------------ */
+
+typedef struct eng_plugin_option {
+    uint32_t size;
+    uint32_t reserved;
+    const char *name;          /* "threads": the host writes "cpu.threads", the
+                                  environment ENGINE_CPU_THREADS             */
+    const char *default_value; /* never NULL                                 */
+    const char *help;
+} eng_plugin_option;
+
+typedef struct eng_plugin_calls {
+    uint32_t size;
+    uint32_t reserved;
+    int (*open)(const eng_services *services, eng_plugin_state **plugin); /* mandatory */
+    void (*close)(eng_plugin_state *plugin);                             /* mandatory */
+    /* Describes device `index`; ENG_ERR_NOTFOUND past the last.  When index 0
+     * is not found, services->fail has told why.  Mandatory. */
+    int (*enumerate)(eng_plugin_state *plugin, uint32_t index, eng_device_info *info);
+    int (*device_open)(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device); /* mandatory */
+} eng_plugin_calls;
+
+typedef struct eng_plugin_descriptor {
+    uint32_t magic;     /* ENG_PLUGIN_MAGIC                                  */
+    uint32_t size;      /* of this struct                                    */
+    uint32_t abi_major;
+    uint32_t abi_minor;
+    const char *name;   /* what devices are called by; the file's name       */
+    const char *version;
+    const char *description;
+    const eng_plugin_option *options; /* n_options entries                   */
+    uint32_t n_options;
+    uint32_t flags;     /* ENG_PLUGIN_*                                      */
+    const eng_plugin_calls *calls;
+    const eng_device_calls *device_calls;
+} eng_plugin_descriptor;
+enum {
+    ENG_PLUGIN_COMPOSES = 1,  /* opens compositions; enumerates nothing       */
+    ENG_PLUGIN_ON_REQUEST = 2 /* devices are only used when named             */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,109 @@
+/*
+ * engine/types.h - what hosts and plugins have in common: status codes, data
+ * types, tensor axes, limits.  Includes only ISO C headers.
+ */
+#ifndef ENGINE_TYPES_H
+#define ENGINE_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ENG_VERSION_MAJOR 0
+#define ENG_VERSION_MINOR 1
+#define ENG_VERSION_PATCH 0
+
+#define ENG_MAX_RANK 8     /* dimensions of a tensor                        */
+#define ENG_MAX_INPUTS 12  /* operands of an op                             */
+#define ENG_MAX_OUTPUTS 2  /* results of an op                              */
+#define ENG_MAX_IPARAMS 16 /* integer parameters of a node                  */
+#define ENG_MAX_FPARAMS 8  /* floating-point parameters of a node           */
+#define ENG_MAX_PLAN_PARAMS 16
+#define ENG_MAX_RANKS 16   /* devices that the meta plugin composes         */
+
+/*
+ * Status codes.  Every call that can fail returns one of these; success is
+ * ENG_OK (0), failures are negative.  The text that names cause and cure is
+ * kept per thread: eng_last_error().
+ */
+typedef enum eng_status {
+    ENG_OK = 0,
+    ENG_ERR_INVALID = -1,     /* an argument breaks the documented contract  */
+    ENG_ERR_NOMEM = -2,       /* host or device memory exhausted             */
+    ENG_ERR_UNSUPPORTED = -3, /* this device or build cannot do it           */
+    ENG_ERR_NOTFOUND = -4,    /* no such device, plugin, tensor, key, file   */
+    ENG_ERR_IO = -5,          /* reading or writing a file failed            */
+    ENG_ERR_FORMAT = -6,      /* a file's content is not what it should be   */
+    ENG_ERR_ABI = -7,         /* a plugin of another ABI                     */
+    ENG_ERR_DEVICE = -8,      /* the device reported a failure               */
+    ENG_ERR_LOST = -9,        /* the device is gone for good                 */
+    ENG_ERR_TIMEOUT = -10,    /* a wait ended before the work did            */
+    ENG_ERR_BUSY = -11,       /* still in use by another object              */
+    ENG_ERR_STATE = -12,      /* not possible in the object's present state  */
+    ENG_ERR_INTERNAL = -13    /* a defect of the engine; please report       */
+} eng_status;
+
+/* Data types: ENG_TYPE_F32, ENG_TYPE_Q4_0, ...  (types.def) */
+typedef enum eng_type {
+#define ENG_TYPE(id, number, name, block, bytes) ENG_TYPE_##id = number,
+#include "types.def"
+#undef ENG_TYPE
+    ENG_TYPE_LIMIT = 64 /* every number is below this                       */
+} eng_type;
+
+typedef struct eng_type_info {
+    uint32_t type;        /* eng_type                                       */
+    uint32_t block;       /* elements per block                             */
+    uint32_t block_bytes; /* bytes per block                                */
+    uint32_t reserved;
+    const char *name;
+} eng_type_info;
+
+/*
+ * Axes.  A dimension of a tensor is a list of segments (so that fused
+ * q|k|v or gate|up is exact); a segment is a list of factors, outermost
+ * first, whose extents multiply to the segment's length; segments follow one
+ * another in memory.  A factor either belongs to a named axis (a number > 0
+ * made by the host: "kv_head", "ffn", "vocab") or is anonymous (axis 0).
+ * Tensor parallelism cuts along axes, never along dimensions.
+ */
+#define ENG_AXIS_NONE 0u
+
+typedef struct eng_factor {
+    uint32_t axis; /* ENG_AXIS_NONE or the number of an axis                */
+    uint32_t reserved;
+    int64_t extent;
+} eng_factor;
+
+typedef struct eng_segment {
+    uint32_t n_factors;
+    uint32_t reserved;
+    const eng_factor *factors; /* outermost first                           */
+} eng_segment;
+
+typedef struct eng_dim {
+    uint32_t n_segments; /* 0: one anonymous factor of the dim's extent      */
+    uint32_t reserved;
+    const eng_segment *segments;
+} eng_dim;
+
+/* What a persistent tensor is for.  One of these, or'ed with hints. */
+enum {
+    ENG_USE_WEIGHT = 1, /* written once by the host, then only read          */
+    ENG_USE_CACHE = 2,  /* written by set_rows, read by attention            */
+    ENG_USE_STATE = 3,  /* pool of recurrent state rows                      */
+    ENG_USE_INPUT = 4,  /* written by the host before each run               */
+    ENG_USE_OUTPUT = 5, /* written by the plan, read by the host             */
+    ENG_USE_MASK = 15,
+    ENG_USE_MATRIX = 16 /* hint: only ever used whole, as operand a of
+                           mul_mat, mul_mat_id or get_rows, and never viewed:
+                           the device may keep it in a layout of its own     */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

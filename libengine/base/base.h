@@ -1,0 +1,50 @@
+/* Floor 0: what every floor needs - errors, log, axes, options. */
+#ifndef LIBENGINE_BASE_H
+#define LIBENGINE_BASE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+
+/* Names of the axes of a context; the number of a name is its index + 1. */
+typedef struct eng_axis_table {
+    pthread_mutex_t lock;
+    char **names;
+    uint32_t n;
+} eng_axis_table;
+
+/*
+ * The part of a context that lower floors may use: the first member of struct
+ * eng_context, so that eng_base_of needs nothing of the floors above.
+ */
+typedef struct eng_base {
+    eng_log_func log;
+    void *log_user;
+    int log_level;
+    eng_axis_table axes;
+} eng_base;
+
+static inline eng_base *eng_base_of(eng_context *context)
+{
+    return (eng_base *)context;
+}
+
+uint32_t eng_axes_number(eng_axis_table *axes, const char *name);     /* ENG_AXIS_NONE: no memory */
+const char *eng_axes_name(eng_axis_table *axes, uint32_t axis);       /* "" if unknown */
+
+void eng_log(const eng_base *base, int level, const char *source, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Memory that lives and dies with its owner: graphs, plans. */
+typedef struct eng_arena eng_arena;
+eng_arena *eng_arena_create(void);
+void *eng_arena_alloc(eng_arena *arena, size_t bytes); /* zeroed, 16-aligned; NULL: no memory */
+char *eng_arena_string(eng_arena *arena, const char *text);
+void eng_arena_destroy(eng_arena *arena);
+
+/* Product of two extents or sizes; false if it does not fit. */
+bool eng_mul_size(uint64_t a, uint64_t b, uint64_t *product);
+
+#endif

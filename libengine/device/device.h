@@ -1,0 +1,48 @@
+/* Floor 2: devices and what lives on them, with checked calls. */
+#ifndef LIBENGINE_DEVICE_H
+#define LIBENGINE_DEVICE_H
+
+#include "../base/base.h"
+
+/*
+ * An opened device.  Reference-counted: stores, queues and plans hold it.
+ * `calls` is complete (stubs for what the plugin lacks).
+ */
+struct eng_device {
+    eng_context *context;
+    const eng_device_calls *calls;
+    eng_device_state *state;
+    eng_device_info info;
+    int references;               /* under lock                              */
+    pthread_mutex_t lock;
+    struct eng_plan_cache *plans; /* floor 4's; NULL until first used        */
+    void (*plans_destroy)(struct eng_plan_cache *plans); /* ends it at last release */
+    uint64_t plans_built;
+};
+
+void eng_device_retain(eng_device *device);
+void eng_device_release(eng_device *device); /* the last one closes it */
+
+struct eng_store {
+    eng_device *device;
+    eng_store_state *state;
+    uint32_t n;
+    eng_store_tensor *tensors; /* deep copies, in `memory`                   */
+    eng_arena *memory;
+    int references;            /* instances bound to it hold one             */
+};
+void eng_store_retain(eng_store *store);
+/* eng_store_destroy drops one reference. */
+
+struct eng_queue {
+    eng_device *device;
+    eng_queue_state *state;
+};
+
+/* Deep copy of a dim list into an arena; NULL in, NULL out (or no memory). */
+const eng_dim *eng_dims_copy(eng_arena *arena, const eng_dim *dims, uint32_t rank);
+
+/* A plugin's table of device calls completed with stubs. */
+void eng_device_calls_complete(eng_device_calls *complete, const eng_device_calls *given);
+
+#endif
