@@ -1,0 +1,259 @@
+/*
+ * The opencl plugin: what its files have in common, and the contract between
+ * the host side and the op files (ops/<op>.c).
+ *
+ * How a plan comes about.  plan.c walks the sub-graph and calls record() of the
+ * op's row for every node.  An op records launches: a kernel, its sizes, its
+ * arguments.  Arguments that name a tensor stay symbolic; instance.c makes one
+ * cl_kernel object per launch and sets every argument once, so that a submit
+ * sets nothing but what depends on plan parameters, and enqueues.
+ *
+ * Memory.  A tensor's memory may lie in several cl_mem pieces, because a device
+ * limits the size of one allocation (and option max_alloc lowers the limit).  A
+ * piece holds a whole number of units, a unit being the largest of: a slice
+ * along the outermost dimensions that fits, else a row.  So pieces never cut a
+ * row, and cut inside a plane (dimension 2) only if a plane does not fit one
+ * allocation.  Where the cuts are follows from the declared shape alone
+ * (cl_split_of); an op sees them when it records.  A tensor argument is two
+ * kernel arguments: the buffer of the piece that holds the byte named, and that
+ * byte's offset in the buffer:
+ *
+ *     __global const uchar *x, ulong x_at
+ *
+ * Scratch tensors always lie in one piece.  Offsets of tensors are multiples of
+ * CL_ALIGN bytes, unless the tensor is a view.
+ *
+ * Order.  A queue is in order: a launch sees all that earlier ones wrote.
+ */
+#ifndef CL_OPENCL_H
+#define CL_OPENCL_H
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <engine/plugin.h>
+
+#define CL_ALIGN 256u /* of scratch tensors and of tensors in a store */
+
+typedef struct cl_plugin cl_plugin;
+typedef struct cl_program_entry cl_program_entry;
+
+/* -- devices ---------------------------------------------------------------- */
+
+/* What a device can do, found by asking it.  Option `capabilities` masks them. */
+enum {
+    CL_CAP_FP16 = 1,       /* cl_khr_fp16                                      */
+    CL_CAP_FP64 = 2,       /* doubles                                          */
+    CL_CAP_SUBGROUPS = 4,  /* cl_khr_subgroups or cl_intel_subgroups           */
+    CL_CAP_UNIFIED = 8,    /* host and device share memory                     */
+    CL_CAP_DIVIDE = 16,    /* -cl-fp32-correctly-rounded-divide-sqrt           */
+    CL_CAP_DENORM = 32,    /* denormal floats                                  */
+    CL_CAP_LOCAL = 64,     /* local memory is memory of its own, not a cache   */
+    CL_CAP_INT_DOT = 128,  /* cl_khr_integer_dot_product                       */
+    CL_CAP_ATOMICS = 256   /* 32-bit global atomics (core since 1.1)           */
+};
+
+struct eng_device_state {
+    cl_plugin *plugin;
+    const eng_services *sv;
+    cl_device_id id;
+    bool sub_device;         /* id is a sub-device of ours: to be released      */
+    cl_context context;
+    cl_command_queue transfer; /* uploads, downloads, fills                     */
+    pthread_mutex_t transfer_lock;
+
+    uint32_t caps;           /* CL_CAP_*                                        */
+    bool vec;                /* kernel family: vec (CPUs) or simt (GPUs)        */
+    uint32_t compute_units;
+    size_t max_group;        /* work-items of a group                           */
+    uint64_t local_bytes;    /* local memory of a group                         */
+    uint64_t max_alloc;      /* bytes of one buffer                             */
+    uint32_t simd;           /* floats of a preferred vector (vec), else wave   */
+
+    eng_device_info info;
+    char options[256];       /* given to every build                            */
+    char key[512];           /* identifies compiler and device in the cache     */
+
+    pthread_mutex_t lock;    /* programs, figures                               */
+    cl_program_entry *programs;
+    eng_device_stats stats;
+    bool lost;
+};
+typedef struct eng_device_state cl_device;
+
+/* Text of an OpenCL error code, and the engine's status for it. */
+const char *cl_error_name(cl_int error);
+int cl_error_status(cl_int error);
+/* sv->fail with "what: CL_NAME (advice)"; returns the status. */
+int cl_failed(cl_device *device, cl_int error, const char *what);
+#define cl_fail(device, status, ...) ((device)->sv->fail((device)->sv->host, (status), __VA_ARGS__))
+
+/* -- where tensors are cut --------------------------------------------------- */
+
+typedef struct cl_split {
+    uint64_t bytes;       /* of the whole tensor                               */
+    uint64_t row_bytes;   /* of dimension 0, whole blocks                      */
+    uint64_t rows;        /* all further dimensions                            */
+    uint64_t piece_rows;  /* rows of each piece but the last                   */
+    uint64_t piece_bytes; /* piece_rows * row_bytes                            */
+    uint32_t n;           /* pieces, at least 1                                */
+    uint32_t group;       /* rows interleaved (pack.c); 1: GGUF layout         */
+} cl_split;
+
+/* Cuts of a contiguous tensor; ENG_ERR_UNSUPPORTED (without text) if one row is
+ * larger than an allocation. */
+int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank, uint32_t use,
+                   cl_split *split);
+/* Cuts of the memory that tensor t shares, that is, of its root. */
+int cl_split_of(const cl_device *device, const eng_subgraph *graph, const eng_tensor *t, cl_split *split);
+
+/* pack.c: weights with the hint ENG_USE_MATRIX may be kept with `group` rows
+ * interleaved (a permutation of the bytes of these rows; ne[1] is then a multiple
+ * of group).  1: GGUF layout. */
+uint32_t cl_pack_group(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank);
+void cl_pack_rows(uint32_t type, uint32_t group, uint64_t row_bytes, const uint8_t *rows, uint8_t *packed);
+void cl_unpack_rows(uint32_t type, uint32_t group, uint64_t row_bytes, const uint8_t *packed, uint8_t *rows);
+
+/* -- recording launches -------------------------------------------------------- */
+
+typedef struct cl_recorder {
+    cl_device *device;
+    const eng_subgraph *graph;
+    const eng_node *node;
+    eng_plan_state *plan;
+    int status; /* of the first failure: the calls below do nothing after it   */
+} cl_recorder;
+
+/*
+ * Begins a launch of kernel `name` of kernels/<file>.cl, built with `options`
+ * ("-DTYPE=8 -DKEEP"; NULL: none) besides those every build gets:
+ *     -DVEC=1 or -DSIMT=1, -DSIMD=n (floats of a vector), -DMAX_GROUP=n,
+ *     -DHAVE_FP16 ..., after the CL_CAP_* names.
+ * Programs are built once per device and kept on disk.  Lines #include "x.clh"
+ * of a kernel file are replaced by kernels/x.clh.  The cl_arg_* calls that
+ * follow give its arguments in order; cl_size or cl_size_param its sizes.
+ */
+void cl_launch(cl_recorder *r, const char *file, const char *name, const char *options);
+
+/* Two arguments, (__global uchar *, ulong): the piece that holds byte `offset` of
+ * tensor t (counted from the tensor's own begin in its root's contiguous
+ * layout), and where in the piece it is. */
+void cl_arg_tensor(cl_recorder *r, int32_t tensor, uint64_t offset);
+/* An absent operand: (NULL, 0).  cl_arg_operand: the node's operand i, or NULL. */
+void cl_arg_none(cl_recorder *r);
+void cl_arg_operand(cl_recorder *r, unsigned i);
+void cl_arg_result(cl_recorder *r, unsigned i);
+/* Two arguments: byte `offset` of temporary memory (cl_temporary). */
+void cl_arg_temporary(cl_recorder *r, uint64_t at);
+void cl_arg_int(cl_recorder *r, int32_t value);
+void cl_arg_long(cl_recorder *r, int64_t value);
+void cl_arg_float(cl_recorder *r, float value);
+/* A long4 argument: values[0..3]. */
+void cl_arg_long4(cl_recorder *r, const int64_t *values);
+void cl_arg_local(cl_recorder *r, size_t bytes); /* __local memory */
+/* An int argument set at each submit: plan parameter `param` clamped to
+ * [0, limit]; param -1: limit itself, set once. */
+void cl_arg_param(cl_recorder *r, int64_t param, int64_t limit);
+
+/* Work-items and group of each dimension.  Every dimension is rounded up to
+ * whole groups: kernels test their ids against an argument. */
+void cl_size(cl_recorder *r, unsigned dims, const size_t *global, const size_t *local);
+void cl_size1(cl_recorder *r, uint64_t global, size_t local);
+void cl_size2(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1);
+void cl_size3(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1, uint64_t g2, size_t l2);
+/* After cl_size*: dimension `dim` becomes, at each submit,
+ * max(1, ceil(clamp(params[param], 0, limit) / per)) * times, rounded up as
+ * above and never above what cl_size gave. */
+void cl_size_param(cl_recorder *r, unsigned dim, int64_t param, int64_t limit, int64_t per, int64_t times);
+
+/* Temporary memory for the launches of this node alone; returns where it begins
+ * (for cl_arg_temporary).  Its content at the node's begin is unspecified.  All
+ * temporary memory of a node is one buffer. */
+uint64_t cl_temporary(cl_recorder *r, uint64_t bytes);
+
+/* Any other failure: keeps status; give the text with cl_fail. */
+#define cl_refuse(r, status_, ...) ((r)->status = cl_fail((r)->device, (status_), __VA_ARGS__))
+
+/* -- reading the graph ---------------------------------------------------------- */
+
+static inline const eng_tensor *cl_in(const eng_subgraph *g, const eng_node *node, unsigned i)
+{
+    return eng_subgraph_tensor(g, node->in[i]);
+}
+
+static inline const eng_tensor *cl_out(const eng_subgraph *g, const eng_node *node, unsigned i)
+{
+    return eng_subgraph_tensor(g, node->out[i]);
+}
+
+uint64_t cl_elements(const eng_tensor *t);
+uint64_t cl_rows(const eng_tensor *t);             /* elements / ne[0]; 0 if empty */
+bool cl_contiguous(const eng_tensor *t);           /* dense in dimension order     */
+bool cl_rows_contiguous(const eng_tensor *t);      /* nb[0] is the block           */
+uint32_t cl_type_block(uint32_t type);             /* elements; 0: unknown type    */
+uint32_t cl_type_bytes(uint32_t type);             /* of a block                   */
+const char *cl_type_name(uint32_t type);
+bool cl_is_float(uint32_t type);                   /* f32, f16, bf16               */
+
+/*
+ * Walks: for ops that treat every row (or element) alike.  A walk is a space of
+ * extents ne[] and operands, each with its strides in that space (0 where it is
+ * broadcast) and the bytes that one step's row takes.  cl_walk_run calls fn once
+ * for each part of the space in which every operand lies in one piece and
+ * dimensions from `dims` on have extent 1; dimension 0 is never cut.  In a part,
+ * offset[] are moved to its first row: give them to cl_arg_tensor.
+ */
+#define CL_WALK_OPERANDS 6
+typedef struct cl_walk {
+    int64_t ne[ENG_MAX_RANK];
+    int64_t first[ENG_MAX_RANK];     /* where the part begins in the whole      */
+    unsigned n;
+    int32_t tensor[CL_WALK_OPERANDS]; /* -1: absent                             */
+    uint64_t offset[CL_WALK_OPERANDS];
+    uint64_t row_bytes[CL_WALK_OPERANDS];
+    int64_t nb[CL_WALK_OPERANDS][ENG_MAX_RANK];
+} cl_walk;
+/* The space of tensor t, without operands. */
+void cl_walk_begin(cl_walk *w, const eng_tensor *t);
+/* Adds a tensor: strides 0 where its extent is 1 and the space's is not. */
+void cl_walk_add(cl_walk *w, const eng_subgraph *g, int32_t tensor);
+/* Joins neighbouring dimensions from `from` on where all operands allow it. */
+void cl_walk_join(cl_walk *w, unsigned from);
+int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
+                void (*fn)(cl_recorder *r, const cl_walk *part, void *ctx), void *ctx);
+/* Gives operand i of a part as an argument pair (none if absent). */
+void cl_arg_walk(cl_recorder *r, const cl_walk *part, unsigned i);
+
+/* -- the op table -------------------------------------------------------------- */
+
+typedef struct cl_op {
+    /* As eng_device_calls.supports; reason has at least 1 byte.  NULL: yes. */
+    eng_support (*supports)(cl_device *device, const eng_subgraph *graph, const eng_node *node, char *reason,
+                            size_t reason_bytes);
+    /* Records the node's launches; returns r->status. */
+    int (*record)(cl_recorder *r, const eng_node *node);
+} cl_op;
+
+/* ops/<op>.c each define one, listed in ops/list.h: CL_OP(MUL_MAT, mul_mat) */
+#define CL_OP(id, name) extern const cl_op cl_op_##name;
+#include "ops/list.h"
+#undef CL_OP
+
+/* snprintf to reason; returns ENG_SUPPORT_NO. */
+eng_support cl_no(char *reason, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
