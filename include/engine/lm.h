@@ -1,0 +1,246 @@
+/*
+ * engine/lm.h - language models over libengine (libengine-lm).
+ *
+ * One path: open a GGUF file as a model on a device (weights are declared with
+ * their axes, placed and uploaded); create a context (K/V caches, recurrent
+ * states, sequences); turn text into tokens; decode batches of tokens; look at
+ * the logits and choose with a sampler.
+ *
+ * Errors are libengine's: eng_status, and eng_last_error() for the text.
+ *
+ * Ownership.  What *_open and *_create return belongs to the caller; the
+ * matching *_close and *_destroy take NULL.  A model uses the engine context and
+ * the device it was opened on, a context uses its model: end contexts first,
+ * then models, then devices.
+ *
+ * Threads.  A model may be used from any thread at once.  A context and a
+ * sampler belong to one thread at a time; contexts of one model may run at once.
+ */
+#ifndef ENGINE_LM_H
+#define ENGINE_LM_H
+
+#include "engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct eng_lm_model eng_lm_model;
+typedef struct eng_lm_context eng_lm_context;
+typedef struct eng_lm_sampler eng_lm_sampler;
+typedef struct eng_lm_stream eng_lm_stream;
+
+/* Says how far a long piece of work has come (0 .. 1).  Returning not 0 stops
+ * it: the call then fails with ENG_ERR_STATE. */
+typedef int (*eng_lm_progress)(void *user, double fraction);
+
+/* -- placement --------------------------------------------------------------- */
+
+/* How a model spreads over a device that is composed of several. */
+enum {
+    ENG_LM_SPLIT_TENSOR = 0, /* every tensor is cut: all devices work on every token */
+    ENG_LM_SPLIT_LAYER = 1   /* whole layers, in proportion to the devices' shares   */
+};
+
+/* Keeps tensors elsewhere: `pattern` is a POSIX extended regular expression that
+ * is looked for in names of weights ("blk.3.ffn_up.weight"), caches ("cache_k.3",
+ * "cache_v.3"), recurrent states ("state.0") and convolution windows ("conv.0").
+ * The first pattern that is found decides.  Needs a device that composes. */
+typedef struct eng_lm_override {
+    const char *pattern;
+    const char *device;
+} eng_lm_override;
+
+typedef struct eng_lm_placement {
+    uint32_t size;
+    uint32_t split; /* ENG_LM_SPLIT_*                                           */
+    const eng_lm_override *overrides;
+    uint32_t n_overrides;
+    uint32_t reserved;
+} eng_lm_placement;
+
+/* -- models ------------------------------------------------------------------- */
+
+typedef struct eng_lm_model_params {
+    uint32_t size;
+    uint32_t reserved;
+    eng_lm_placement placement;
+    eng_lm_progress progress; /* of the upload; may be NULL                     */
+    void *progress_user;
+} eng_lm_model_params;
+/* Tensor split, no overrides, no progress. */
+ENG_API void eng_lm_model_defaults(eng_lm_model_params *params);
+
+/* Opens a GGUF file on a device of `engine` and uploads its weights.  params may be
+ * NULL.  ENG_ERR_UNSUPPORTED for an architecture that is not known,
+ * ENG_ERR_FORMAT for a file whose tensors or keys are not what they should be. */
+ENG_API int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
+                              const eng_lm_model_params *params, eng_lm_model **model);
+ENG_API void eng_lm_model_close(eng_lm_model *model);
+/* Name of architecture number `index`; NULL past the last. */
+ENG_API const char *eng_lm_architecture(uint32_t index);
+
+typedef struct eng_lm_model_info {
+    uint32_t size;
+    uint32_t n_layers;      /* layers that are run                              */
+    uint32_t n_layers_file; /* blocks in the file: with those for drafting      */
+    uint32_t n_embd;
+    uint32_t n_vocab;
+    uint32_t recurrent;     /* not 0: it has recurrent states                   */
+    uint64_t context_length; /* that it was trained for                         */
+    uint64_t weight_bytes;  /* of the tensors that were loaded                  */
+    uint64_t parameters;    /* elements of the same                             */
+    const char *architecture;
+    const char *name;       /* "" if the file has none                          */
+} eng_lm_model_info;
+ENG_API int eng_lm_model_get_info(const eng_lm_model *model, eng_lm_model_info *info);
+
+/* -- text ---------------------------------------------------------------------- */
+
+enum {
+    ENG_LM_ADD_SPECIAL = 1,  /* BOS before and EOS after, where the model wants them */
+    ENG_LM_PARSE_SPECIAL = 2 /* control tokens spelled out in the text count too     */
+};
+/* *ids belongs to the caller, who ends it with eng_lm_free. */
+ENG_API int eng_lm_tokenize(const eng_lm_model *model, const char *text, size_t length, uint32_t flags, int32_t **ids,
+                            size_t *n);
+/* Text of tokens, terminated; eng_lm_free ends it.  special: spell control tokens. */
+ENG_API int eng_lm_text(const eng_lm_model *model, const int32_t *ids, size_t n, int special, char **text,
+                        size_t *length);
+ENG_API void eng_lm_free(void *memory);
+/* Does this token end a text? */
+ENG_API int eng_lm_is_end(const eng_lm_model *model, int32_t token);
+
+/* Text as tokens come: characters that are not complete yet are held back. */
+ENG_API int eng_lm_stream_create(const eng_lm_model *model, int special, eng_lm_stream **stream);
+ENG_API void eng_lm_stream_destroy(eng_lm_stream *stream);
+/* *text is valid until the next call.  token -1: the end, gives what is held. */
+ENG_API int eng_lm_stream_next(eng_lm_stream *stream, int32_t token, const char **text, size_t *length);
+
+/* -- contexts -------------------------------------------------------------------- */
+
+/* What may be asked of K and V: the largest group of the rotation that divides a head. */
+#define ENG_LM_ROTATE_AUTO (-1)
+
+typedef struct eng_lm_context_params {
+    uint32_t size;
+    uint32_t n_cells;      /* tokens that all sequences together may hold; 0: 4096 or the
+                              model's context length if that is less            */
+    uint32_t n_batch;      /* most tokens in one pass (1 .. 4096), default 512   */
+    uint32_t n_sequences;  /* sequences at once, default 1                      */
+    uint32_t n_snapshots;  /* recurrent states kept: tokens that can be rolled back + 1; default 1 */
+    uint32_t n_logits;     /* most tokens of one pass whose logits are wanted; 0: n_batch, or
+                              fewer where the vocabulary is large               */
+    uint32_t type_k;       /* of the caches: f32, f16 (default), bf16, q8_0, q4_0, q4_1, q5_0, */
+    uint32_t type_v;       /* q5_1 or iq4_nl                                    */
+    int32_t rotate_k;      /* Hadamard rotation before storing: its group, 0: none;
+                              ENG_LM_ROTATE_AUTO: of block types the largest power of two that
+                              divides a head, of others none                    */
+    int32_t rotate_v;
+    eng_lm_placement placement; /* of caches and states                         */
+} eng_lm_context_params;
+ENG_API void eng_lm_context_defaults(eng_lm_context_params *params);
+
+/* params may be NULL. */
+ENG_API int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *params, eng_lm_context **context);
+ENG_API void eng_lm_context_destroy(eng_lm_context *context);
+/* What is in use, defaults filled in. */
+ENG_API int eng_lm_context_get_params(const eng_lm_context *context, eng_lm_context_params *params);
+
+/*
+ * Runs tokens through the model.  The tokens of one sequence follow what the
+ * sequence holds already and one another in the order of the batch; sequences
+ * may be mixed.  More than n_batch tokens are run in several passes.  Fails with
+ * ENG_ERR_STATE, and changes nothing, if the cells do not suffice.  If a device
+ * fails, the sequences of the batch hold nothing of use: remove them.
+ */
+typedef struct eng_lm_batch {
+    uint32_t size;
+    uint32_t n_tokens;
+    const int32_t *tokens;
+    const int32_t *sequences; /* one a token; NULL: all of sequence 0            */
+    const uint8_t *logits;    /* one a token: not 0 if its logits are wanted; NULL: the last
+                                 token's alone                                  */
+} eng_lm_batch;
+ENG_API int eng_lm_decode(eng_lm_context *context, const eng_lm_batch *batch);
+/* Logits (n_vocab floats) of token `index` of the last batch; NULL if they were not
+ * wanted.  Valid until the next decode. */
+ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index);
+
+/* -- sequences ---------------------------------------------------------------------- */
+
+/* Tokens that a sequence holds; -1 for no such sequence. */
+ENG_API int64_t eng_lm_sequence_length(const eng_lm_context *context, uint32_t sequence);
+/* How many of its last tokens could be taken back now. */
+ENG_API int64_t eng_lm_sequence_rollback_limit(const eng_lm_context *context, uint32_t sequence);
+/* Takes the last n tokens back, exactly.  Recurrent states reach back n_snapshots - 1
+ * tokens (and to the empty sequence while it is that near); beyond that
+ * ENG_ERR_STATE and nothing changes.  Moves no data. */
+ENG_API int eng_lm_sequence_rollback(eng_lm_context *context, uint32_t sequence, int64_t n);
+/* Empties a sequence. */
+ENG_API int eng_lm_sequence_remove(eng_lm_context *context, uint32_t sequence);
+/* Makes `to` hold what `from` holds.  Copies caches and states through the host: for
+ * forking a prompt, not for every token. */
+ENG_API int eng_lm_sequence_copy(eng_lm_context *context, uint32_t from, uint32_t to);
+
+/* -- choosing tokens ----------------------------------------------------------------- */
+
+typedef struct eng_lm_sampler_params {
+    uint32_t size;
+    uint32_t seed;           /* UINT32_MAX: another one every time               */
+    float temperature;       /* 0: the most likely token                        */
+    int32_t top_k;           /* 0: off                                          */
+    float top_p;             /* 1: off                                          */
+    float min_p;             /* 0: off                                          */
+    int32_t penalty_last;    /* tokens looked back on; 0: no penalties          */
+    float repeat_penalty;    /* 1: off                                          */
+    float frequency_penalty; /* 0: off                                          */
+    float presence_penalty;  /* 0: off                                          */
+} eng_lm_sampler_params;
+/* temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, random seed, no penalties. */
+ENG_API void eng_lm_sampler_defaults(eng_lm_sampler_params *params);
+ENG_API int eng_lm_sampler_create(const eng_lm_model *model, const eng_lm_sampler_params *params,
+                                  eng_lm_sampler **sampler);
+ENG_API void eng_lm_sampler_destroy(eng_lm_sampler *sampler);
+ENG_API uint32_t eng_lm_sampler_seed(const eng_lm_sampler *sampler);
+/* Chooses from n_vocab logits. */
+ENG_API int eng_lm_sampler_choose(eng_lm_sampler *sampler, const float *logits, int32_t *token);
+/* Notes a token for the penalties. */
+ENG_API void eng_lm_sampler_accept(eng_lm_sampler *sampler, int32_t token);
+
+/* -- measuring -------------------------------------------------------------------------- */
+
+typedef struct eng_lm_perplexity_result {
+    uint32_t size;
+    uint32_t chunks;
+    uint64_t tokens;      /* that were predicted                                */
+    double cross_entropy; /* nats per token                                     */
+    double perplexity;    /* its exponential                                    */
+} eng_lm_perplexity_result;
+/* Consecutive chunks of `chunk` tokens, the sequence emptied before each; the mean of
+ * -ln p over the targets 1 .. chunk-1 of every full chunk.  max_chunks 0: all.  Uses
+ * sequence 0, and leaves it empty. */
+ENG_API int eng_lm_perplexity(eng_lm_context *context, const int32_t *tokens, size_t n, uint32_t chunk,
+                              uint32_t max_chunks, eng_lm_progress progress, void *progress_user,
+                              eng_lm_perplexity_result *result);
+
+typedef struct eng_lm_stats {
+    uint32_t size;
+    uint32_t n_cells_used;
+    uint64_t plans;        /* that this context runs                              */
+    uint64_t passes;       /* submits so far                                      */
+    uint64_t tokens;       /* decoded so far                                      */
+    uint64_t cache_bytes;  /* declared for K and V                                */
+    uint64_t state_bytes;  /* declared for recurrent states and windows           */
+} eng_lm_stats;
+ENG_API int eng_lm_context_get_stats(const eng_lm_context *context, eng_lm_stats *stats);
+/* What the device has decided for the plan of one-token passes (built if need be):
+ * placements, collectives. */
+ENG_API int eng_lm_context_explain(eng_lm_context *context, eng_emit_func emit, void *user);
+/* The graph of passes of n tokens as text (graphviz = 1: in dot). */
+ENG_API int eng_lm_context_dump(eng_lm_context *context, uint32_t n, int graphviz, eng_emit_func emit, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
