@@ -399,6 +399,12 @@ ENG_API int eng_gguf_writer_texts(eng_gguf_writer *writer, const char *name, con
 ENG_API int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t type, const int64_t *ne,
                                    uint32_t rank, const void *data);
 ENG_API int eng_gguf_writer_save(eng_gguf_writer *writer, const char *path);
+/* The same for files larger than memory: a tensor added with data NULL is asked of
+ * `produce` when its turn comes (in the order added); *data is valid until the next
+ * call.  A status other than ENG_OK ends the writing. */
+typedef int (*eng_gguf_produce_func)(void *user, uint32_t tensor, const void **data);
+ENG_API int eng_gguf_writer_save_from(eng_gguf_writer *writer, const char *path, eng_gguf_produce_func produce,
+                                      void *user);
 
 #ifdef __cplusplus
 }

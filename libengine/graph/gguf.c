@@ -1,0 +1,565 @@
+/*
+ * Reading GGUF files: mapped, and checked as a whole before anything of them is
+ * handed out.  What a later call returns lies inside the map.
+ *
+ * Layout: "GGUF", u32 version, u64 tensors, u64 keys; the keys; the tensors'
+ * descriptions; padding to the alignment; the tensors' data.  Models in several
+ * files would be opened by a function of their own that joins such readers.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gguf.h"
+
+/* A place in the file while it is read. */
+typedef struct cursor {
+    eng_gguf *g;
+    uint64_t at;
+} cursor;
+
+static uint64_t left(const cursor *c)
+{
+    return c->g->size - c->at;
+}
+
+static int truncated(const cursor *c, const char *what)
+{
+    return eng_fail(ENG_ERR_FORMAT,
+                    "%s: the file ends inside %s (at byte %" PRIu64 " of %" PRIu64
+                    "): it is truncated or damaged; fetch or convert it again",
+                    c->g->path, what, c->at, c->g->size);
+}
+
+static int read_bytes(cursor *c, void *to, uint64_t n, const char *what)
+{
+    if (left(c) < n)
+        return truncated(c, what);
+    memcpy(to, c->g->map + c->at, n);
+    c->at += n;
+    return ENG_OK;
+}
+
+static int read_u32(cursor *c, uint32_t *value, const char *what)
+{
+    return read_bytes(c, value, sizeof *value, what);
+}
+
+static int read_u64(cursor *c, uint64_t *value, const char *what)
+{
+    return read_bytes(c, value, sizeof *value, what);
+}
+
+static int read_string(cursor *c, eng_gguf_string *string, const char *what)
+{
+    uint64_t length;
+    int status = read_u64(c, &length, what);
+
+    if (status)
+        return status;
+    if (length > left(c))
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s: %s announces %" PRIu64 " bytes at byte %" PRIu64 ", but only %" PRIu64
+                        " follow: the file is truncated or damaged; fetch or convert it again",
+                        c->g->path, what, length, c->at, left(c));
+    string->data = (const char *)c->g->map + c->at;
+    string->length = length;
+    c->at += length;
+    return ENG_OK;
+}
+
+/* -- hash tables ------------------------------------------------------------ */
+
+static int hash_create(gguf_hash *hash, uint64_t n)
+{
+    uint64_t size = 8;
+
+    while (size < n * 2)
+        size *= 2;
+    hash->slots = calloc(size, sizeof *hash->slots);
+    if (!hash->slots)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for an index of %" PRIu64 " names", n);
+    hash->mask = size - 1;
+    return ENG_OK;
+}
+
+/* The slot of the name, or the empty one where it would be. */
+static uint32_t *key_slot(const eng_gguf *g, const char *name, uint64_t length)
+{
+    for (uint64_t i = eng_gguf_hash_text(name, length);; i++) {
+        uint32_t *slot = &g->key_hash.slots[i & g->key_hash.mask];
+        if (*slot == 0)
+            return slot;
+        const eng_gguf_string *other = &g->keys[*slot - 1].key.name;
+        if (other->length == length && memcmp(other->data, name, length) == 0)
+            return slot;
+    }
+}
+
+static uint32_t *tensor_slot(const eng_gguf *g, const char *name)
+{
+    for (uint64_t i = eng_gguf_hash_text(name, strlen(name));; i++) {
+        uint32_t *slot = &g->tensor_hash.slots[i & g->tensor_hash.mask];
+        if (*slot == 0 || strcmp(g->tensors[*slot - 1].name, name) == 0)
+            return slot;
+    }
+}
+
+/* -- keys --------------------------------------------------------------------- */
+
+static int read_strings(cursor *c, gguf_key *entry, const char *what)
+{
+    uint64_t n = entry->key.count, start = c->at;
+
+    /* Every string has at least its length: bounds the memory asked for. */
+    if (n > left(c) / 8)
+        return truncated(c, what);
+    entry->marks = calloc(n / GGUF_MARK + 1, sizeof *entry->marks);
+    if (!entry->marks)
+        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %s", c->g->path, what);
+    for (uint64_t i = 0; i < n; i++) {
+        eng_gguf_string string;
+        if (i % GGUF_MARK == 0)
+            entry->marks[i / GGUF_MARK] = c->at - start;
+        int status = read_string(c, &string, what);
+        if (status)
+            return status;
+    }
+    return ENG_OK;
+}
+
+static int read_array(cursor *c, gguf_key *entry, const char *what)
+{
+    eng_gguf_key *key = &entry->key;
+    uint64_t bytes;
+    int status = read_u32(c, &key->element, what);
+
+    if (!status)
+        status = read_u64(c, &key->count, what);
+    if (status)
+        return status;
+    key->data = c->g->map + c->at;
+    if (key->element == ENG_GGUF_STRING)
+        return read_strings(c, entry, what);
+    uint32_t size = eng_gguf_scalar_bytes(key->element);
+    if (size == 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s: %s is an array of type %u: expected numbers, bools or strings",
+                        c->g->path, what, key->element);
+    if (!eng_mul_size(key->count, size, &bytes) || bytes > left(c))
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s: %s announces %" PRIu64 " elements of %u bytes, but only %" PRIu64
+                        " bytes follow: the file is truncated or damaged; fetch or convert it again",
+                        c->g->path, what, key->count, size, left(c));
+    c->at += bytes;
+    return ENG_OK;
+}
+
+static int read_value(cursor *c, gguf_key *entry, const char *what)
+{
+    eng_gguf_key *key = &entry->key;
+    eng_gguf_string string;
+
+    key->data = c->g->map + c->at;
+    key->count = 1;
+    key->element = key->type;
+    if (key->type == ENG_GGUF_STRING)
+        return read_string(c, &string, what);
+    if (key->type == ENG_GGUF_ARRAY)
+        return read_array(c, entry, what);
+    uint32_t size = eng_gguf_scalar_bytes(key->type);
+    if (size == 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s: %s has type %u: expected 0 (u8) to 12 (f64); the file is damaged",
+                        c->g->path, what, key->type);
+    if (left(c) < size)
+        return truncated(c, what);
+    c->at += size;
+    return ENG_OK;
+}
+
+static int read_key(cursor *c, uint64_t index)
+{
+    gguf_key *entry = &c->g->keys[index];
+    char what[96];
+    int status = read_string(c, &entry->key.name, "the name of a key");
+
+    if (status)
+        return status;
+    snprintf(what, sizeof what, "key \"%s\"", eng_gguf_show(entry->key.name.data, entry->key.name.length).text);
+    if (entry->key.name.length == 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s: key number %" PRIu64 " has an empty name: the file is damaged",
+                        c->g->path, index);
+    status = read_u32(c, &entry->key.type, what);
+    if (!status)
+        status = read_value(c, entry, what);
+    if (status)
+        return status;
+    uint32_t *slot = key_slot(c->g, entry->key.name.data, entry->key.name.length);
+    if (*slot != 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s: %s is there twice: the file is damaged", c->g->path, what);
+    *slot = (uint32_t)index + 1;
+    return ENG_OK;
+}
+
+static int read_keys(cursor *c, uint64_t n)
+{
+    eng_gguf *g = c->g;
+
+    /* name length, one character, type, one byte */
+    if (n > left(c) / 14 || n >= UINT32_MAX)
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s: announces %" PRIu64 " keys, but only %" PRIu64
+                        " bytes follow: the file is truncated or damaged; fetch or convert it again",
+                        g->path, n, left(c));
+    g->keys = calloc(n ? n : 1, sizeof *g->keys);
+    if (!g->keys)
+        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " keys", g->path, n);
+    int status = hash_create(&g->key_hash, n);
+    for (uint64_t i = 0; i < n && !status; i++) {
+        g->n_keys = i + 1; /* what close has to look at */
+        status = read_key(c, i);
+    }
+    return status;
+}
+
+/* -- tensors ------------------------------------------------------------------ */
+
+static int read_shape(cursor *c, eng_gguf_tensor *t)
+{
+    int status = read_u32(c, &t->rank, "the description of a tensor");
+
+    if (status)
+        return status;
+    if (t->rank > 4)
+        return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" has %u dimensions: at most 4 are possible", c->g->path,
+                        t->name, t->rank);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint64_t ne = 1;
+        if (i < t->rank && (status = read_u64(c, &ne, "the description of a tensor")))
+            return status;
+        if (ne > INT64_MAX)
+            return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" has the extent %" PRId64 ": the file is damaged",
+                            c->g->path, t->name, (int64_t)ne);
+        t->ne[i] = (int64_t)ne;
+    }
+    return read_u32(c, &t->type, "the description of a tensor");
+}
+
+static int check_type(const eng_gguf *g, eng_gguf_tensor *t)
+{
+    const gguf_block *block = eng_gguf_block(t->type);
+
+    if (!block)
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "%s: tensor \"%s\" has type %u, which is unknown or no longer part of the format: "
+                        "convert the model again to one of the types f16, q8_0, q4_0, ...",
+                        g->path, t->name, t->type);
+    if (t->ne[0] % block->elements != 0)
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s: tensor \"%s\" has rows of %" PRId64 " elements: %s needs a multiple of %u", g->path,
+                        t->name, t->ne[0], block->name, block->elements);
+    if (!eng_gguf_tensor_bytes(t->type, t->ne, 4, &t->bytes))
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s: tensor \"%s\" of %" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
+                        " elements is larger than any file: the file is damaged",
+                        g->path, t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3]);
+    return ENG_OK;
+}
+
+static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
+{
+    eng_gguf *g = c->g;
+    eng_gguf_tensor *t = &g->tensors[index];
+    eng_gguf_string name;
+    int status = read_string(c, &name, "the name of a tensor");
+
+    if (status)
+        return status;
+    if (name.length == 0 || memchr(name.data, 0, name.length))
+        return eng_fail(ENG_ERR_FORMAT, "%s: tensor number %u has %s: the file is damaged", g->path, index,
+                        name.length ? "a NUL byte in its name" : "an empty name");
+    char *copy = eng_arena_alloc(g->names, name.length + 1);
+    if (!copy)
+        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for the names of the tensors", g->path);
+    memcpy(copy, name.data, name.length);
+    t->name = copy;
+    status = read_shape(c, t);
+    if (!status)
+        status = read_u64(c, offset, "the description of a tensor");
+    if (!status)
+        status = check_type(g, t);
+    if (status)
+        return status;
+    uint32_t *slot = tensor_slot(g, t->name);
+    if (*slot != 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" is there twice: the file is damaged", g->path, t->name);
+    *slot = index + 1;
+    if (*offset % g->alignment != 0)
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s: tensor \"%s\" lies at offset %" PRIu64 ", which is not a multiple of the alignment %" PRIu64,
+                        g->path, t->name, *offset, g->alignment);
+    return ENG_OK;
+}
+
+typedef struct span {
+    uint64_t offset, bytes;
+    uint32_t tensor;
+} span;
+
+static int by_offset(const void *a, const void *b)
+{
+    const span *x = a, *y = b;
+
+    return x->offset != y->offset ? (x->offset > y->offset ? 1 : -1) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Places the data: inside the file, none in another's. */
+static int place_tensors(eng_gguf *g, span *spans)
+{
+    uint64_t room = g->size > g->data ? g->size - g->data : 0, end = 0;
+
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        eng_gguf_tensor *t = &g->tensors[i];
+        if (t->bytes > 0 && (spans[i].offset > room || t->bytes > room - spans[i].offset))
+            return eng_fail(ENG_ERR_FORMAT,
+                            "%s: tensor \"%s\" needs %" PRIu64 " bytes at offset %" PRIu64 ", but the file has only %" PRIu64
+                            " bytes of data: it is truncated; fetch or convert it again",
+                            g->path, t->name, t->bytes, spans[i].offset, room);
+        t->data = g->map + (t->bytes > 0 ? g->data + spans[i].offset : 0);
+        spans[i].bytes = t->bytes;
+        spans[i].tensor = i;
+    }
+    qsort(spans, g->n_tensors, sizeof *spans, by_offset);
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        if (spans[i].bytes == 0)
+            continue;
+        if (spans[i].offset < end)
+            return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" overlaps another one: the file is damaged", g->path,
+                            g->tensors[spans[i].tensor].name);
+        end = spans[i].offset + spans[i].bytes;
+    }
+    return ENG_OK;
+}
+
+static int read_tensors(cursor *c, uint64_t n)
+{
+    eng_gguf *g = c->g;
+    int status = ENG_OK;
+
+    /* name length, one character, rank, type, offset */
+    if (n > left(c) / 25 || n >= UINT32_MAX)
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s: announces %" PRIu64 " tensors, but only %" PRIu64
+                        " bytes follow: the file is truncated or damaged; fetch or convert it again",
+                        g->path, n, left(c));
+    g->n_tensors = (uint32_t)n;
+    g->tensors = calloc(n ? n : 1, sizeof *g->tensors);
+    g->names = eng_arena_create();
+    span *spans = calloc(n ? n : 1, sizeof *spans);
+    if (!g->tensors || !g->names || !spans)
+        status = eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " tensors", g->path, n);
+    if (!status)
+        status = hash_create(&g->tensor_hash, n);
+    for (uint32_t i = 0; i < n && !status; i++)
+        status = read_tensor(c, i, &spans[i].offset);
+    /* The header ends inside the file, so this cannot overflow. */
+    g->data = (c->at + g->alignment - 1) & ~(g->alignment - 1);
+    if (!status)
+        status = place_tensors(g, spans);
+    free(spans);
+    return status;
+}
+
+/* -- the file ------------------------------------------------------------------- */
+
+static int read_alignment(eng_gguf *g)
+{
+    const eng_gguf_key *key = eng_gguf_key_find(g, "general.alignment");
+    uint32_t value;
+
+    g->alignment = GGUF_ALIGNMENT;
+    if (!key)
+        return ENG_OK;
+    if (key->type != ENG_GGUF_U32)
+        return eng_fail(ENG_ERR_FORMAT, "%s: key \"general.alignment\" is of type %s: expected u32", g->path,
+                        eng_gguf_type_name(key->type));
+    memcpy(&value, key->data, sizeof value);
+    if (value == 0 || (value & (value - 1)) != 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s: key \"general.alignment\" is %u: expected a power of two", g->path, value);
+    g->alignment = value;
+    return ENG_OK;
+}
+
+/* A part of a model has too few tensors: say so rather than miss one later. */
+static int check_parts(eng_gguf *g)
+{
+    int64_t parts, part = 0;
+
+    if (!eng_gguf_key_find(g, "split.count"))
+        return ENG_OK;
+    int status = eng_gguf_integer(g, "split.count", 0, &parts);
+    if (status || parts <= 1)
+        return status;
+    if (eng_gguf_key_find(g, "split.no"))
+        eng_gguf_integer(g, "split.no", 0, &part);
+    return eng_fail(ENG_ERR_UNSUPPORTED,
+                    "%s is part %" PRId64 " of %" PRId64 ": models in several files cannot be read; merge them into one",
+                    g->path, part + 1, parts);
+}
+
+static int check_version(const eng_gguf *g, uint32_t version)
+{
+    if ((version & 0xffff) == 0 && version != 0)
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "%s was written for machines of the other byte order: convert the model for little-endian ones",
+                        g->path);
+    if (version == 1)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "%s is a GGUF file of version 1: versions 2 and 3 can be read; convert "
+                                             "the model again with a present-day converter", g->path);
+    if (version != 2 && version != 3)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "%s is a GGUF file of version %u: versions 2 and 3 can be read", g->path,
+                        version);
+    return ENG_OK;
+}
+
+static int read_file(eng_gguf *g)
+{
+    cursor c = {g, 0};
+    uint32_t magic, version;
+    uint64_t n_tensors, n_keys;
+
+    if (g->size < 4 || (memcpy(&magic, g->map, 4), magic != GGUF_MAGIC))
+        return eng_fail(ENG_ERR_FORMAT, "%s is not a GGUF file: it does not begin with \"GGUF\"", g->path);
+    c.at = 4;
+    int status = read_u32(&c, &version, "the header");
+    if (!status)
+        status = check_version(g, version);
+    if (!status)
+        status = read_u64(&c, &n_tensors, "the header");
+    if (!status)
+        status = read_u64(&c, &n_keys, "the header");
+    if (!status)
+        status = read_keys(&c, n_keys);
+    if (!status)
+        status = read_alignment(g);
+    if (!status)
+        status = check_parts(g);
+    if (!status)
+        status = read_tensors(&c, n_tensors);
+    return status;
+}
+
+static int map_file(eng_gguf *g)
+{
+    struct stat st;
+    int fd = open(g->path, O_RDONLY | O_CLOEXEC), status = ENG_OK;
+
+    if (fd < 0)
+        return eng_fail(errno == ENOENT ? ENG_ERR_NOTFOUND : ENG_ERR_IO, "cannot open %s: %s", g->path, strerror(errno));
+    if (fstat(fd, &st) != 0)
+        status = eng_fail(ENG_ERR_IO, "cannot read %s: %s", g->path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        status = eng_fail(ENG_ERR_IO, "%s is %s: a GGUF model is an ordinary file", g->path,
+                          S_ISDIR(st.st_mode) ? "a folder" : "a pipe or a device");
+    else if (st.st_size == 0)
+        status = eng_fail(ENG_ERR_FORMAT, "%s is empty: fetch or convert the model again", g->path);
+    if (!status) {
+        void *map = (uint64_t)st.st_size > SIZE_MAX ? MAP_FAILED
+                                                    : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED)
+            status = eng_fail(ENG_ERR_IO, "cannot map %s (%lld bytes): %s", g->path, (long long)st.st_size,
+                              strerror(errno));
+        else {
+            g->map = map;
+            g->size = (uint64_t)st.st_size;
+        }
+    }
+    close(fd);
+    return status;
+}
+
+int eng_gguf_open(const char *path, eng_gguf **gguf)
+{
+    if (!path || !gguf)
+        return eng_fail(ENG_ERR_INVALID, "eng_gguf_open: no path or nowhere to put the file");
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return eng_fail(ENG_ERR_UNSUPPORTED, "GGUF files are little-endian and cannot be mapped on this machine");
+#endif
+    eng_gguf *g = calloc(1, sizeof *g);
+    if (g)
+        g->path = strdup(path);
+    if (!g || !g->path) {
+        eng_gguf_close(g);
+        return eng_fail(ENG_ERR_NOMEM, "out of memory opening %s", path);
+    }
+    int status = map_file(g);
+    if (!status)
+        status = read_file(g);
+    if (status) {
+        eng_gguf_close(g);
+        return status;
+    }
+    *gguf = g;
+    return ENG_OK;
+}
+
+void eng_gguf_close(eng_gguf *gguf)
+{
+    if (!gguf)
+        return;
+    for (uint64_t i = 0; i < gguf->n_keys; i++)
+        free(gguf->keys[i].marks);
+    free(gguf->keys);
+    free(gguf->key_hash.slots);
+    free(gguf->tensors);
+    free(gguf->tensor_hash.slots);
+    if (gguf->names)
+        eng_arena_destroy(gguf->names);
+    if (gguf->map)
+        munmap((void *)gguf->map, gguf->size);
+    free(gguf->path);
+    free(gguf);
+}
+
+/* -- looking things up ------------------------------------------------------------ */
+
+uint32_t eng_gguf_tensor_count(const eng_gguf *gguf)
+{
+    return gguf->n_tensors;
+}
+
+const eng_gguf_tensor *eng_gguf_tensor_get(const eng_gguf *gguf, uint32_t index)
+{
+    return index < gguf->n_tensors ? &gguf->tensors[index] : NULL;
+}
+
+const eng_gguf_tensor *eng_gguf_tensor_find(const eng_gguf *gguf, const char *name)
+{
+    uint32_t found = *tensor_slot(gguf, name);
+
+    return found ? &gguf->tensors[found - 1] : NULL;
+}
+
+uint64_t eng_gguf_key_count(const eng_gguf *gguf)
+{
+    return gguf->n_keys;
+}
+
+const eng_gguf_key *eng_gguf_key_get(const eng_gguf *gguf, uint64_t index)
+{
+    return index < gguf->n_keys ? &gguf->keys[index].key : NULL;
+}
+
+const eng_gguf_key *eng_gguf_key_find(const eng_gguf *gguf, const char *name)
+{
+    uint32_t found = *key_slot(gguf, name, strlen(name));
+
+    return found ? &gguf->keys[found - 1].key : NULL;
+}

@@ -1,0 +1,59 @@
+/* GGUF files: what reader and writer have in common. */
+#ifndef LIBENGINE_GRAPH_GGUF_H
+#define LIBENGINE_GRAPH_GGUF_H
+
+#include "../base/base.h"
+
+#define GGUF_MAGIC 0x46554747u /* "GGUF", little endian */
+#define GGUF_VERSION 3
+#define GGUF_ALIGNMENT 32
+#define GGUF_MARK 32 /* every 32nd string of an array has its place noted */
+
+typedef struct gguf_key {
+    eng_gguf_key key;
+    uint64_t *marks; /* arrays of strings: offsets from key.data of elements 0, 32, 64, ... */
+} gguf_key;
+
+/* Open addressing; entries are index + 1, 0 is empty.  Power-of-two size. */
+typedef struct gguf_hash {
+    uint32_t *slots;
+    uint64_t mask;
+} gguf_hash;
+
+struct eng_gguf {
+    char *path;
+    const uint8_t *map;
+    uint64_t size;
+    uint64_t alignment;
+    uint64_t data; /* where the tensors' data start in the file */
+    uint64_t n_keys;
+    gguf_key *keys;
+    gguf_hash key_hash;
+    uint32_t n_tensors;
+    eng_gguf_tensor *tensors;
+    gguf_hash tensor_hash;
+    eng_arena *names; /* terminated copies of the tensors' names */
+};
+
+/* Types of the file format; a superset of the engine's. */
+typedef struct gguf_block {
+    const char *name;
+    uint32_t elements, bytes;
+} gguf_block;
+/* NULL: not a type of the format (any more). */
+const gguf_block *eng_gguf_block(uint32_t type);
+/* Bytes of a tensor; false if it has no whole blocks or is beyond 2^63. */
+bool eng_gguf_tensor_bytes(uint32_t type, const int64_t *ne, uint32_t rank, uint64_t *bytes);
+/* Bytes of a scalar value; 0 for strings, arrays and unknown types. */
+uint32_t eng_gguf_scalar_bytes(uint32_t type);
+const char *eng_gguf_type_name(uint32_t type);
+
+uint64_t eng_gguf_hash_text(const char *text, uint64_t length);
+
+/* At most 63 characters of a name from a file, made fit for a message. */
+typedef struct gguf_shown {
+    char text[64];
+} gguf_shown;
+gguf_shown eng_gguf_show(const char *text, uint64_t length);
+
+#endif

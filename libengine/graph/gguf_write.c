@@ -1,0 +1,359 @@
+/*
+ * Writing GGUF files.  The header is kept as the bytes it will be; the file is
+ * written beside its final place and then renamed, so that a failure leaves
+ * nothing half done and a file may be rewritten while it is mapped.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gguf.h"
+
+typedef struct bytes {
+    uint8_t *data;
+    size_t n, capacity;
+} bytes;
+
+typedef struct pending {
+    const void *data; /* NULL: asked for when its turn comes */
+    uint64_t size, offset;
+    char *name;
+} pending;
+
+struct eng_gguf_writer {
+    bytes keys, tensors; /* encoded */
+    uint64_t n_keys;
+    uint32_t n_tensors, capacity;
+    pending *list;
+    uint64_t end; /* of the data so far, aligned */
+};
+
+/* -- bytes ---------------------------------------------------------------------- */
+
+static int append(bytes *b, const void *data, uint64_t n)
+{
+    if (n > SIZE_MAX / 4 || b->n > SIZE_MAX / 4)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for the header of a GGUF file");
+    if (b->capacity - b->n < n) {
+        size_t capacity = (b->n + (size_t)n) * 2 + 256;
+        uint8_t *grown = realloc(b->data, capacity);
+        if (!grown)
+            return eng_fail(ENG_ERR_NOMEM, "out of memory for the header of a GGUF file");
+        b->data = grown;
+        b->capacity = capacity;
+    }
+    if (n > 0)
+        memcpy(b->data + b->n, data, (size_t)n);
+    b->n += (size_t)n;
+    return ENG_OK;
+}
+
+static int append_u32(bytes *b, uint32_t value)
+{
+    return append(b, &value, sizeof value);
+}
+
+static int append_u64(bytes *b, uint64_t value)
+{
+    return append(b, &value, sizeof value);
+}
+
+static int append_string(bytes *b, const char *text, uint64_t length)
+{
+    int status = append_u64(b, length);
+
+    return status ? status : append(b, text, length);
+}
+
+/* -- keys ------------------------------------------------------------------------- */
+
+int eng_gguf_writer_create(eng_gguf_writer **writer)
+{
+    eng_gguf_writer *w = calloc(1, sizeof *w);
+
+    if (!w)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for a GGUF writer");
+    *writer = w;
+    return ENG_OK;
+}
+
+void eng_gguf_writer_destroy(eng_gguf_writer *writer)
+{
+    if (!writer)
+        return;
+    for (uint32_t i = 0; i < writer->n_tensors; i++)
+        free(writer->list[i].name);
+    free(writer->list);
+    free(writer->keys.data);
+    free(writer->tensors.data);
+    free(writer);
+}
+
+/* Length of a value as it is in the file; `data` is trusted: it is the caller's. */
+static int value_bytes(const eng_gguf_key *key, uint64_t *n)
+{
+    uint32_t type = key->type == ENG_GGUF_ARRAY ? key->element : key->type;
+    uint64_t count = key->type == ENG_GGUF_ARRAY ? key->count : 1, size = eng_gguf_scalar_bytes(type);
+
+    if (type == ENG_GGUF_STRING) {
+        *n = 0;
+        for (uint64_t i = 0, length; i < count; i++) {
+            memcpy(&length, (const uint8_t *)key->data + *n, sizeof length);
+            *n += sizeof length + length;
+        }
+        return ENG_OK;
+    }
+    if (size == 0 || !eng_mul_size(count, size, n))
+        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\": no value of type %u can be written",
+                        eng_gguf_show(key->name.data, key->name.length).text, type);
+    return ENG_OK;
+}
+
+/* Begins a key; if what follows fails, the caller goes back to `mark`. */
+static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint32_t type)
+{
+    int status = length > 0 ? append_string(&w->keys, name, length)
+                            : eng_fail(ENG_ERR_INVALID, "GGUF keys must have a name");
+
+    return status ? status : append_u32(&w->keys, type);
+}
+
+static int end_key(eng_gguf_writer *w, size_t mark, int status)
+{
+    if (status)
+        w->keys.n = mark;
+    else
+        w->n_keys++;
+    return status;
+}
+
+int eng_gguf_writer_key(eng_gguf_writer *writer, const eng_gguf_key *key)
+{
+    size_t mark = writer->keys.n;
+    uint64_t n;
+    int status = value_bytes(key, &n);
+
+    if (!status)
+        status = begin_key(writer, key->name.data, key->name.length, key->type);
+    if (!status && key->type == ENG_GGUF_ARRAY) {
+        status = append_u32(&writer->keys, key->element);
+        if (!status)
+            status = append_u64(&writer->keys, key->count);
+    }
+    if (!status)
+        status = append(&writer->keys, key->data, n);
+    return end_key(writer, mark, status);
+}
+
+static int scalar_key(eng_gguf_writer *w, const char *name, uint32_t type, const void *value)
+{
+    eng_gguf_key key = {{name, strlen(name)}, type, type, 1, value};
+
+    return eng_gguf_writer_key(w, &key);
+}
+
+int eng_gguf_writer_integer(eng_gguf_writer *writer, const char *name, uint32_t type, int64_t value)
+{
+    static const struct {
+        int64_t low, high;
+    } ranges[] = {
+        [ENG_GGUF_U8] = {0, UINT8_MAX},         [ENG_GGUF_I8] = {INT8_MIN, INT8_MAX},
+        [ENG_GGUF_U16] = {0, UINT16_MAX},       [ENG_GGUF_I16] = {INT16_MIN, INT16_MAX},
+        [ENG_GGUF_U32] = {0, UINT32_MAX},       [ENG_GGUF_I32] = {INT32_MIN, INT32_MAX},
+        [ENG_GGUF_BOOL] = {0, 1},               [ENG_GGUF_U64] = {0, INT64_MAX},
+        [ENG_GGUF_I64] = {INT64_MIN, INT64_MAX},
+    };
+
+    if (type >= sizeof ranges / sizeof *ranges || ranges[type].high == 0)
+        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\": %s is not a type of whole numbers", name,
+                        eng_gguf_type_name(type));
+    if (value < ranges[type].low || value > ranges[type].high)
+        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\": %" PRId64 " does not fit %s", name, value,
+                        eng_gguf_type_name(type));
+    return scalar_key(writer, name, type, &value); /* little endian: the low bytes come first */
+}
+
+int eng_gguf_writer_number(eng_gguf_writer *writer, const char *name, double value)
+{
+    float number = (float)value;
+
+    return scalar_key(writer, name, ENG_GGUF_F32, &number);
+}
+
+int eng_gguf_writer_text(eng_gguf_writer *writer, const char *name, const char *value)
+{
+    size_t mark = writer->keys.n;
+    int status = begin_key(writer, name, strlen(name), ENG_GGUF_STRING);
+
+    if (!status)
+        status = append_string(&writer->keys, value, strlen(value));
+    return end_key(writer, mark, status);
+}
+
+int eng_gguf_writer_texts(eng_gguf_writer *writer, const char *name, const eng_gguf_string *values, uint64_t n)
+{
+    size_t mark = writer->keys.n;
+    int status = begin_key(writer, name, strlen(name), ENG_GGUF_ARRAY);
+
+    if (!status)
+        status = append_u32(&writer->keys, ENG_GGUF_STRING);
+    if (!status)
+        status = append_u64(&writer->keys, n);
+    for (uint64_t i = 0; i < n && !status; i++)
+        status = append_string(&writer->keys, values[i].data, values[i].length);
+    return end_key(writer, mark, status);
+}
+
+/* -- tensors ------------------------------------------------------------------------ */
+
+static int describe(eng_gguf_writer *w, const char *name, uint32_t type, const int64_t *ne, uint32_t rank)
+{
+    int status = append_string(&w->tensors, name, strlen(name));
+
+    if (!status)
+        status = append_u32(&w->tensors, rank);
+    for (uint32_t i = 0; i < rank && !status; i++)
+        status = append_u64(&w->tensors, (uint64_t)ne[i]);
+    if (!status)
+        status = append_u32(&w->tensors, type);
+    return status ? status : append_u64(&w->tensors, w->end);
+}
+
+static int room_for_tensor(eng_gguf_writer *w)
+{
+    if (w->n_tensors < w->capacity)
+        return ENG_OK;
+    uint32_t capacity = w->capacity * 2 + 64;
+    pending *list = w->capacity > UINT32_MAX / 4 ? NULL : realloc(w->list, capacity * sizeof *list);
+    if (!list)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for the tensors of a GGUF file");
+    w->list = list;
+    w->capacity = capacity;
+    return ENG_OK;
+}
+
+int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t type, const int64_t *ne, uint32_t rank,
+                           const void *data)
+{
+    uint64_t size;
+    size_t mark = writer->tensors.n;
+
+    if (!name || !*name || rank > 4)
+        return eng_fail(ENG_ERR_INVALID, "GGUF tensors must have a name and at most 4 dimensions (%u given)", rank);
+    if (!eng_gguf_tensor_bytes(type, ne, rank, &size) || size > (UINT64_C(1) << 60) - writer->end)
+        return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": rows of %" PRId64 " elements are no whole blocks of type %u",
+                        name, rank > 0 ? ne[0] : 1, type);
+    int status = room_for_tensor(writer);
+    if (status)
+        return status;
+    pending *p = &writer->list[writer->n_tensors];
+    *p = (pending){data, size, writer->end, strdup(name)};
+    status = p->name ? describe(writer, name, type, ne, rank)
+                     : eng_fail(ENG_ERR_NOMEM, "out of memory for the tensors of a GGUF file");
+    if (status) {
+        free(p->name);
+        writer->tensors.n = mark;
+        return status;
+    }
+    writer->n_tensors++;
+    writer->end = (writer->end + size + GGUF_ALIGNMENT - 1) & ~(uint64_t)(GGUF_ALIGNMENT - 1);
+    return ENG_OK;
+}
+
+/* -- the file ------------------------------------------------------------------------- */
+
+static int write_padded(FILE *file, const void *data, uint64_t n, uint64_t *at, const char *path)
+{
+    static const uint8_t zeros[GGUF_ALIGNMENT];
+
+    if (n > 0 && fwrite(data, 1, n, file) != n)
+        return eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    *at += n;
+    uint64_t padding = (GGUF_ALIGNMENT - *at % GGUF_ALIGNMENT) % GGUF_ALIGNMENT;
+    if (fwrite(zeros, 1, padding, file) != padding)
+        return eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    *at += padding;
+    return ENG_OK;
+}
+
+static int write_all(eng_gguf_writer *w, FILE *file, const char *path, eng_gguf_produce_func produce, void *user)
+{
+    bytes header = {0};
+    uint64_t at = 0;
+    int status = append_u32(&header, GGUF_MAGIC);
+
+    if (!status)
+        status = append_u32(&header, GGUF_VERSION);
+    if (!status)
+        status = append_u64(&header, w->n_tensors);
+    if (!status)
+        status = append_u64(&header, w->n_keys);
+    if (!status)
+        status = append(&header, w->keys.data, w->keys.n);
+    if (!status)
+        status = append(&header, w->tensors.data, w->tensors.n);
+    if (!status)
+        status = write_padded(file, header.data, header.n, &at, path);
+    free(header.data);
+    for (uint32_t i = 0; i < w->n_tensors && !status; i++) {
+        const void *data = w->list[i].data;
+        if (!data && w->list[i].size > 0)
+            status = produce ? produce(user, i, &data)
+                             : eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was given no data", w->list[i].name);
+        if (!status)
+            status = write_padded(file, data, w->list[i].size, &at, path);
+    }
+    return status;
+}
+
+/* The name to write under first: none for devices and pipes, which are written to directly. */
+static int temporary_name(const char *path, char **name)
+{
+    struct stat st;
+
+    *name = NULL;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return ENG_OK;
+    size_t n = strlen(path) + 32;
+    *name = malloc(n);
+    if (!*name)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory writing %s", path);
+    snprintf(*name, n, "%s.part-%ld", path, (long)getpid());
+    return ENG_OK;
+}
+
+int eng_gguf_writer_save_from(eng_gguf_writer *writer, const char *path, eng_gguf_produce_func produce, void *user)
+{
+    char *part;
+    int status = temporary_name(path, &part);
+
+    if (status)
+        return status;
+    FILE *file = fopen(part ? part : path, "wbe");
+    if (!file) {
+        status = eng_fail(ENG_ERR_IO, "cannot write %s: %s", part ? part : path, strerror(errno));
+        free(part);
+        return status;
+    }
+    status = write_all(writer, file, path, produce, user);
+    if (fclose(file) != 0 && !status)
+        status = eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    if (part && !status && rename(part, path) != 0)
+        status = eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    if (part && status)
+        unlink(part);
+    free(part);
+    return status;
+}
+
+int eng_gguf_writer_save(eng_gguf_writer *writer, const char *path)
+{
+    return eng_gguf_writer_save_from(writer, path, NULL, NULL);
+}
