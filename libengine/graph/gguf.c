@@ -60,7 +60,7 @@ static int read_u64(cursor *c, uint64_t *value, const char *what)
 
 static int read_string(cursor *c, eng_gguf_string *string, const char *what)
 {
-    uint64_t length;
+    uint64_t length = 0;
     int status = read_u64(c, &length, what);
 
     if (status)
