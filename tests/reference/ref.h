@@ -1,0 +1,132 @@
+/*
+ * The oracle: every op of the op table in plain C and double precision.
+ *
+ * It shares no code with any plugin and uses nothing of the library but the
+ * installed headers' numbers.  Tensors are arrays of double with strides in
+ * elements, whatever the type their values came from; a value is what the
+ * decoder of that type says, exactly.
+ *
+ * Each result carries beside its values a magnitude: the sum of the absolute
+ * values of the terms that were added up to make it (times what the op's
+ * arithmetic amplifies).  A result computed in f32 is wrong by a small multiple
+ * of 2^-24 of its magnitude, whatever cancels; a tolerance stated in these units
+ * is as tight for a row of small values as for a row of large ones.
+ */
+#ifndef TESTS_REFERENCE_REF_H
+#define TESTS_REFERENCE_REF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/ops.h"
+#include "engine/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ref_tensor {
+    int64_t ne[ENG_MAX_RANK];
+    int64_t st[ENG_MAX_RANK];  /* strides in elements                        */
+    double *data;
+    double *mag;               /* magnitudes; same layout; may be NULL       */
+    unsigned char *touched;    /* inout operands: written; same layout; may be NULL */
+} ref_tensor;
+
+/* Memory for ne[0..rank-1] elements, zeroed, contiguous.  false: no memory. */
+bool ref_alloc(ref_tensor *t, const int64_t *ne, uint32_t rank, bool with_mag, bool with_touched);
+void ref_free(ref_tensor *t); /* of what ref_alloc made, not of a view */
+int64_t ref_count(const ref_tensor *t);
+int64_t ref_rows(const ref_tensor *t); /* elements / ne[0]; 0 if none */
+/* Views: share the memory of t. */
+ref_tensor ref_permute(const ref_tensor *t, const int64_t *dim);
+ref_tensor ref_slice(const ref_tensor *t, int dim, int64_t begin, int64_t length);
+ref_tensor ref_reshape(const ref_tensor *t, const int64_t *ne, uint32_t rank); /* t contiguous */
+/* Next index in order, dimension 0 fastest; false after the last. */
+bool ref_next(const int64_t *ne, int64_t *i);
+int64_t ref_at(const ref_tensor *t, const int64_t *i);
+/* The same with indices wrapped to t's extents (broadcast). */
+int64_t ref_at_mod(const ref_tensor *t, const int64_t *i);
+/* Offset of element (i0, i1, i2, i3). */
+static inline int64_t ref_at4(const ref_tensor *t, int64_t i0, int64_t i1, int64_t i2, int64_t i3)
+{
+    return i0 * t->st[0] + i1 * t->st[1] + i2 * t->st[2] + i3 * t->st[3];
+}
+
+/* -- types ------------------------------------------------------------------ */
+
+uint32_t ref_block(uint32_t type);       /* elements of a block; 0: unknown */
+uint32_t ref_block_bytes(uint32_t type);
+const char *ref_type_name(uint32_t type);
+double ref_half(uint16_t h);
+uint16_t ref_to_half(double x);          /* to nearest, ties to even */
+uint16_t ref_to_bf16(float x);
+/* n elements, whole blocks. */
+void ref_decode(uint32_t type, const void *blocks, double *x, int64_t n);
+/* The encoders of the format descriptions, in f32 arithmetic; false: this type's
+ * encoder searches and is not written here.  search: as the op's parameter. */
+bool ref_encode(uint32_t type, const double *x, void *blocks, int64_t n, bool search);
+bool ref_can_encode(uint32_t type, bool search);
+/* Distance between neighbouring representable values around each of the n values
+ * that `blocks` hold: what "one step" means in a tolerance. */
+void ref_steps(uint32_t type, const void *blocks, double *step, int64_t n);
+/* Blocks of random bits whose scales are near `scale` and finite.  rnd: 64 random
+ * bits a call. */
+void ref_random_blocks(uint32_t type, void *blocks, int64_t n, double scale, uint64_t (*rnd)(void *), void *ctx);
+
+/* -- ops ---------------------------------------------------------------------- */
+
+typedef struct ref_call {
+    uint32_t op;
+    uint32_t out_type;  /* type of a result that the parameters do not name   */
+    ref_tensor *in[ENG_MAX_INPUTS]; /* NULL: absent                           */
+    int64_t ip[ENG_MAX_IPARAMS];
+    double fp[ENG_MAX_FPARAMS];
+    const int64_t *params;          /* plan parameters                        */
+    ref_tensor out[ENG_MAX_OUTPUTS];
+    uint32_t n_out;
+} ref_call;
+
+/* Computes the op: results are made here (ref_free each), inout operands are
+ * changed in place.  0, or -1 for no memory, or -2 for operands that the op does
+ * not take. */
+int ref_eval(ref_call *call);
+
+/* One op a function, called by ref_eval; see ops.def. */
+int ref_mul_mat(ref_call *c);
+int ref_mul_mat_id(ref_call *c);
+int ref_hadamard(ref_call *c);
+int ref_copy(ref_call *c);        /* quantize, dequantize, cpy: the values; the caller encodes */
+int ref_store(ref_call *c);
+int ref_gated_delta_net(ref_call *c);
+int ref_ssm_conv(ref_call *c);
+int ref_attention(ref_call *c);
+int ref_get_rows(ref_call *c);
+int ref_set_rows(ref_call *c);
+int ref_norms(ref_call *c);       /* rms_norm, norm, l2_norm */
+int ref_group_norm(ref_call *c);
+int ref_rope(ref_call *c);
+int ref_soft_max(ref_call *c);
+int ref_binary(ref_call *c);      /* add, sub, mul, div */
+int ref_scale(ref_call *c);
+int ref_unary(ref_call *c);
+int ref_glu(ref_call *c);
+int ref_concat(ref_call *c);
+int ref_repeat(ref_call *c);
+int ref_pad(ref_call *c);
+int ref_view(ref_call *c);        /* reshape, permute, slice: copied */
+int ref_argmax(ref_call *c);
+int ref_top_k(ref_call *c);
+int ref_sum_rows(ref_call *c);
+int ref_rebase(ref_call *c);
+
+/* ALiBi slope of head h of n. */
+double ref_slope(double max_bias, int64_t h, int64_t n);
+/* A value of an index operand; out of 0 .. limit-1: -1. */
+int64_t ref_index(double value, int64_t limit);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
