@@ -1,0 +1,156 @@
+/* Graphs as text and in graphviz's dot language. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph.h"
+
+typedef struct writer {
+    const eng_graph *g;
+    eng_emit_func emit;
+    void *ctx;
+} writer;
+
+static void put(const writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(const writer *w, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    w->emit(w->ctx, text);
+}
+
+static void put_dim(const writer *w, const eng_tensor *t, uint32_t d)
+{
+    put(w, "%s%" PRId64, d ? ", " : "", t->ne[d]);
+    if (t->dims == NULL || t->dims[d].n_segments == 0)
+        return;
+    for (uint32_t s = 0; s < t->dims[d].n_segments; s++) {
+        const eng_segment *segment = &t->dims[d].segments[s];
+        put(w, "%s", s ? "|" : "{");
+        for (uint32_t i = 0; i < segment->n_factors; i++) {
+            const char *axis = eng_axes_name(&eng_base_of(w->g->context)->axes, segment->factors[i].axis);
+            put(w, "%s%s%s%" PRId64, i ? "*" : "", axis, *axis ? ":" : "", segment->factors[i].extent);
+        }
+    }
+    put(w, "}");
+}
+
+static void put_shape(const writer *w, const eng_tensor *t)
+{
+    put(w, "%s[", eng_tensor_type(t)->name);
+    for (uint32_t d = 0; d < t->rank; d++)
+        put_dim(w, t, d);
+    put(w, "]");
+}
+
+/* "name:i name:f[4]": the values, by what the op declares. */
+static void put_params(const writer *w, const eng_op_info *info, const eng_node *n)
+{
+    int i = 0, f = 0;
+    for (const char *at = info->params; *at != 0;) {
+        int length = (int)strcspn(at, ":");
+        char kind = at[length] != 0 ? at[length + 1] : 0;
+        int count = 1;
+        sscanf(at + length, ":%*c[%d]", &count);
+        put(w, " %.*s=", length, at);
+        for (int k = 0; k < count; k++)
+            if (kind == 'f')
+                put(w, "%s%g", k ? "," : "", n->fp[f++]);
+            else
+                put(w, "%s%" PRId64, k ? "," : "", n->ip[i++]);
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+}
+
+static void text_node(const writer *w, const eng_node *n)
+{
+    const eng_op_info *info = eng_op_get(n->op);
+    put(w, "  ");
+    for (int o = 0; o < info->n_out; o++)
+        put(w, "%s%%%" PRId32, o ? ", " : "", n->out[o]);
+    put(w, "%s%s(", info->n_out ? " = " : "", info->name);
+    for (int i = 0; i < info->n_in; i++)
+        if (n->in[i] >= 0)
+            put(w, "%s%s=%%%" PRId32, i ? ", " : "", info->in[i].name, n->in[i]);
+    put(w, ")");
+    put_params(w, info, n);
+    if (info->n_out > 0) {
+        const eng_tensor *t = &w->g->tensors[n->out[0]];
+        put(w, "  -> ");
+        put_shape(w, t);
+        if (strcmp(t->name, n->name) != 0)
+            put(w, "  ; %s", t->name);
+    }
+    put(w, "\n");
+}
+
+static void dump_text(const writer *w)
+{
+    const eng_graph *g = w->g;
+    put(w, "graph: %" PRIu32 " nodes, %" PRIu32 " tensors, %" PRIu32 " bound, %" PRIu32 " parameters\n", g->n_nodes,
+        g->n_tensors, g->n_bindings, g->n_params);
+    for (uint32_t i = 0; i < g->n_bindings; i++) {
+        const eng_tensor *t = &g->tensors[g->bindings[i].value];
+        put(w, "  %%%" PRId32 " = bound ", g->bindings[i].value);
+        put_shape(w, t);
+        put(w, "  ; %s\n", t->name);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        text_node(w, &g->nodes[i]);
+}
+
+static void dump_dot(const writer *w)
+{
+    const eng_graph *g = w->g;
+    put(w, "digraph engine {\n  rankdir=TB; node [shape=box, fontname=\"monospace\", fontsize=10];\n");
+    for (uint32_t i = 0; i < g->n_bindings; i++) {
+        const eng_tensor *t = &g->tensors[g->bindings[i].value];
+        put(w, "  t%" PRId32 " [style=filled, fillcolor=lightgrey, label=\"%s\\n", g->bindings[i].value, t->name);
+        put_shape(w, t);
+        put(w, "\"];\n");
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const eng_node *n = &g->nodes[i];
+        const eng_op_info *info = eng_op_get(n->op);
+        put(w, "  n%" PRIu32 " [%slabel=\"%s", i, info->flags & ENG_OPF_VIEW ? "style=dashed, " : "", info->name);
+        put_params(w, info, n);
+        if (info->n_out > 0) {
+            put(w, "\\n");
+            put_shape(w, &g->tensors[n->out[0]]);
+        }
+        put(w, "\"];\n");
+        for (int k = 0; k < info->n_in; k++) {
+            if (n->in[k] < 0)
+                continue;
+            uint32_t from = i;
+            while (from > 0 && (g->nodes[from - 1].out[0] != n->in[k] || eng_op_get(g->nodes[from - 1].op)->n_out == 0))
+                from--;
+            if (from > 0)
+                put(w, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"%s\"];\n", from - 1, i, info->in[k].name);
+            else
+                put(w, "  t%" PRId32 " -> n%" PRIu32 " [label=\"%s\"%s];\n", n->in[k], i, info->in[k].name,
+                    info->in[k].inout ? ", dir=both" : "");
+        }
+    }
+    put(w, "}\n");
+}
+
+int eng_graph_dump(const eng_graph *graph, int graphviz, eng_emit_func emit, void *ctx)
+{
+    if (graph == NULL || emit == NULL)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_dump: graph or emit is NULL");
+    writer w = {graph, emit, ctx};
+    if (graphviz)
+        dump_dot(&w);
+    else
+        dump_text(&w);
+    return ENG_OK;
+}

@@ -1,0 +1,325 @@
+/*
+ * Building graphs: bound tensors, nodes, the first error kept until seal.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+
+static int graph_error(eng_graph *g, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int graph_error(eng_graph *g, int status, const char *format, ...)
+{
+    char text[sizeof g->error];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (g->status == ENG_OK) {
+        g->status = status;
+        memcpy(g->error, text, sizeof text);
+    }
+    return eng_fail(status, "%s", text);
+}
+
+/* Room for one more element; the array may move. */
+static bool grow(void **array, uint32_t n, uint32_t *room, size_t size)
+{
+    if (n < *room)
+        return true;
+    uint32_t more = *room ? *room * 2 : 64;
+    void *moved = more > *room ? realloc(*array, more * size) : NULL;
+    if (moved == NULL)
+        return false;
+    *array = moved;
+    *room = more;
+    return true;
+}
+
+int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph)
+{
+    if (context == NULL || graph == NULL)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_create: context or graph is NULL");
+    if (n_params > ENG_MAX_PLAN_PARAMS)
+        return eng_fail(ENG_ERR_INVALID, "a graph has at most %d plan parameters, not %" PRIu32, ENG_MAX_PLAN_PARAMS,
+                        n_params);
+    eng_graph *g = calloc(1, sizeof *g);
+    eng_arena *arena = g != NULL ? eng_arena_create() : NULL;
+    if (arena == NULL) {
+        free(g);
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for a graph");
+    }
+    g->context = context;
+    g->arena = arena;
+    g->n_params = n_params;
+    g->references = 1;
+    pthread_mutex_init(&g->lock, NULL);
+    *graph = g;
+    return ENG_OK;
+}
+
+void eng_graph_retain(eng_graph *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->references++;
+    pthread_mutex_unlock(&g->lock);
+}
+
+void eng_graph_destroy(eng_graph *g)
+{
+    if (g == NULL)
+        return;
+    pthread_mutex_lock(&g->lock);
+    int left = --g->references;
+    pthread_mutex_unlock(&g->lock);
+    if (left > 0)
+        return;
+    pthread_mutex_destroy(&g->lock);
+    eng_arena_destroy(g->arena);
+    free(g->tensors);
+    free(g->nodes);
+    free(g->bindings);
+    free(g);
+}
+
+/* -- tensors -------------------------------------------------------------------- */
+
+static eng_value add_tensor(eng_graph *g, const eng_tensor *t)
+{
+    if (g->n_tensors >= INT32_MAX || !grow((void **)&g->tensors, g->n_tensors, &g->tensor_room, sizeof *g->tensors)) {
+        graph_error(g, ENG_ERR_NOMEM, "out of memory for the tensors of a graph");
+        return ENG_BAD_VALUE;
+    }
+    eng_value v = (eng_value)g->n_tensors++;
+    g->tensors[v] = *t;
+    if (t->root < 0)
+        g->tensors[v].root = v;
+    return v;
+}
+
+static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint32_t index)
+{
+    const eng_store_tensor *from = eng_store_get(store, index);
+    if (from == NULL) {
+        graph_error(g, ENG_ERR_INVALID, "the store has no tensor number %" PRIu32, index);
+        return ENG_BAD_VALUE;
+    }
+    eng_tensor t = {.size = sizeof t, .type = from->type, .rank = from->rank, .use = from->use, .root = -1,
+                    .binding = (int32_t)g->n_bindings};
+    memcpy(t.ne, from->ne, sizeof t.ne);
+    t.dims = eng_dims_copy(g->arena, from->dims, from->rank);
+    t.name = eng_arena_string(g->arena, from->name);
+    if ((from->dims != NULL && t.dims == NULL) || t.name == NULL ||
+        !grow((void **)&g->bindings, g->n_bindings, &g->binding_room, sizeof *g->bindings)) {
+        graph_error(g, ENG_ERR_NOMEM, "out of memory for the tensors of a graph");
+        return ENG_BAD_VALUE;
+    }
+    if (!eng_tensor_layout(&t)) {
+        graph_error(g, ENG_ERR_INVALID, "tensor %s has a shape that its type cannot have", from->name);
+        return ENG_BAD_VALUE;
+    }
+    eng_value v = add_tensor(g, &t);
+    if (v >= 0)
+        g->bindings[g->n_bindings++] = (eng_graph_binding){slot, index, v, store};
+    return v;
+}
+
+eng_value eng_graph_tensor(eng_graph *g, uint32_t slot, const eng_store *store, uint32_t tensor)
+{
+    if (g == NULL || store == NULL) {
+        eng_fail(ENG_ERR_INVALID, "eng_graph_tensor: graph or store is NULL");
+        return ENG_BAD_VALUE;
+    }
+    if (g->sealed) {
+        eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
+        return ENG_BAD_VALUE;
+    }
+    for (uint32_t i = 0; i < g->n_bindings; i++)
+        if (g->bindings[i].slot == slot && g->bindings[i].tensor == tensor)
+            return g->bindings[i].value;
+    return bind(g, slot, store, tensor);
+}
+
+const eng_tensor *eng_graph_get(const eng_graph *g, eng_value value)
+{
+    return g != NULL && value >= 0 && (uint32_t)value < g->n_tensors ? &g->tensors[value] : NULL;
+}
+
+void eng_graph_name(eng_graph *g, eng_value value, const char *format, ...)
+{
+    char text[128];
+    if (g == NULL || g->sealed || eng_graph_get(g, value) == NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *name = eng_arena_string(g->arena, text);
+    if (name != NULL)
+        g->tensors[value].name = name;
+}
+
+int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint32_t rank)
+{
+    const eng_tensor *t = eng_graph_get(g, value);
+    if (t == NULL || g->sealed || rank > ENG_MAX_RANK || (rank > 0 && dims == NULL))
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_set_axes: no such tensor, or the graph is sealed");
+    eng_dim *kept = eng_arena_alloc(g->arena, ENG_MAX_RANK * sizeof *kept);
+    if (kept == NULL)
+        return graph_error(g, ENG_ERR_NOMEM, "out of memory for the axes of a graph");
+    for (uint32_t d = 0; d < rank; d++) {
+        eng_dim_work w;
+        eng_dim_load(&w, &dims[d], t->ne[d]);
+        if (dims[d].n_segments > 0 && !eng_dim_named(&w))
+            return graph_error(g, ENG_ERR_INVALID,
+                               "axes given for dimension %" PRIu32 " of %s do not multiply to its extent %" PRId64, d, t->name,
+                               t->ne[d]);
+        eng_dim_normalise(&w);
+        if (!eng_dim_save(g->arena, &w, &kept[d]))
+            return graph_error(g, ENG_ERR_NOMEM, "out of memory for the axes of a graph");
+    }
+    g->tensors[value].dims = kept;
+    g->tensors[value].rank = rank > t->rank ? rank : t->rank;
+    return ENG_OK;
+}
+
+/* -- nodes ------------------------------------------------------------------------ */
+
+static int load_operands(eng_inference *f, eng_node *node, const eng_value *in, uint32_t n_in)
+{
+    if (n_in > f->info->n_in)
+        return graph_error(f->graph, ENG_ERR_INVALID, "%s takes at most %d operands, not %" PRIu32, f->info->name,
+                           f->info->n_in, n_in);
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
+        node->in[i] = i < n_in ? in[i] : ENG_NO_VALUE;
+        if (node->in[i] == ENG_NO_VALUE)
+            continue;
+        if (node->in[i] < 0 && f->graph->status != ENG_OK)
+            return eng_fail(f->graph->status, "%s", f->graph->error);
+        f->in[i] = eng_graph_get(f->graph, node->in[i]);
+        if (f->in[i] == NULL)
+            return graph_error(f->graph, ENG_ERR_INVALID, "%s: operand %s is not a tensor of this graph", f->info->name,
+                               f->info->in[i].name);
+    }
+    return ENG_OK;
+}
+
+static int infer(eng_inference *f)
+{
+    for (int o = 0; o < ENG_MAX_OUTPUTS; o++)
+        f->out[o] = (eng_tensor){.size = sizeof f->out[o], .rank = 1, .root = -1, .binding = -1};
+    int status = eng_infer_types(f);
+    if (status == ENG_OK)
+        status = eng_infer_shapes(f);
+    if (status == ENG_OK)
+        status = eng_infer_special(f);
+    for (int o = 0; o < f->info->n_out && status == ENG_OK && !(f->info->flags & ENG_OPF_VIEW); o++)
+        if (!eng_tensor_layout(&f->out[o]))
+            status = eng_graph_fail(f, "the result is too large or not whole blocks");
+    if (status == ENG_OK)
+        status = eng_infer_axes(f);
+    return status;
+}
+
+/* Parameter arrays for what the op declares; more is a mistake of the caller. */
+static int load_params(eng_graph *g, eng_node *node, const int64_t *ip, uint32_t n_ip, const double *fp, uint32_t n_fp)
+{
+    if (n_ip > ENG_MAX_IPARAMS || n_fp > ENG_MAX_FPARAMS)
+        return graph_error(g, ENG_ERR_INVALID, "%s: too many parameters", eng_op_get(node->op)->name);
+    if (n_ip > 0)
+        memcpy(node->ip, ip, n_ip * sizeof *ip);
+    if (n_fp > 0)
+        memcpy(node->fp, fp, n_fp * sizeof *fp);
+    return ENG_OK;
+}
+
+static eng_value add_node(eng_inference *f, eng_node *node, eng_value *out)
+{
+    eng_graph *g = f->graph;
+    char name[64];
+    int n_out = f->info->n_out;
+    snprintf(name, sizeof name, "%s#%" PRIu32, f->info->name, g->n_nodes);
+    node->name = eng_arena_string(g->arena, name);
+    if (node->name == NULL || !grow((void **)&g->nodes, g->n_nodes, &g->node_room, sizeof *g->nodes)) {
+        graph_error(g, ENG_ERR_NOMEM, "out of memory for the nodes of a graph");
+        return ENG_BAD_VALUE;
+    }
+    for (int o = 0; o < ENG_MAX_OUTPUTS; o++) {
+        node->out[o] = ENG_NO_VALUE;
+        if (o >= n_out)
+            continue;
+        f->out[o].name = node->name;
+        node->out[o] = add_tensor(g, &f->out[o]);
+        if (node->out[o] < 0)
+            return ENG_BAD_VALUE;
+        if (out != NULL)
+            out[o] = node->out[o];
+    }
+    g->nodes[g->n_nodes++] = *node;
+    return n_out > 0 ? node->out[0] : node->in[0];
+}
+
+eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t n_in, const int64_t *ip, uint32_t n_ip,
+                       const double *fp, uint32_t n_fp, eng_value *out)
+{
+    eng_inference f = {.graph = g, .info = eng_op_get(op)};
+    eng_node node = {.size = sizeof node, .op = op};
+    if (g == NULL || g->sealed || f.info == NULL) {
+        if (g == NULL || g->sealed)
+            eng_fail(ENG_ERR_STATE, "the graph is NULL or sealed: nothing can be added");
+        else
+            graph_error(g, ENG_ERR_INVALID, "op number %" PRIu32 " is unknown", op);
+        return ENG_BAD_VALUE;
+    }
+    f.node = &node;
+    if (load_operands(&f, &node, in, n_in) != ENG_OK || load_params(g, &node, ip, n_ip, fp, n_fp) != ENG_OK)
+        return ENG_BAD_VALUE;
+    if (infer(&f) != ENG_OK) {
+        if (g->status == ENG_OK)
+            graph_error(g, ENG_ERR_NOMEM, "%s", eng_last_error());
+        return ENG_BAD_VALUE;
+    }
+    return add_node(&f, &node, out);
+}
+
+/* -- sealing ------------------------------------------------------------------------ */
+
+int eng_graph_seal(eng_graph *g)
+{
+    if (g == NULL)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_seal: graph is NULL");
+    if (g->sealed)
+        return ENG_OK;
+    if (g->status != ENG_OK)
+        return eng_fail(g->status, "%s", g->error);
+    g->binding_tensor = eng_arena_alloc(g->arena, (g->n_bindings ? g->n_bindings : 1) * sizeof *g->binding_tensor);
+    if (g->binding_tensor == NULL)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for sealing a graph");
+    for (uint32_t i = 0; i < g->n_bindings; i++)
+        g->binding_tensor[i] = g->bindings[i].value;
+    g->view = (eng_subgraph){
+        .size = sizeof g->view,
+        .n_tensors = g->n_tensors,
+        .n_nodes = g->n_nodes,
+        .n_bindings = g->n_bindings,
+        .n_sections = 1,
+        .n_params = g->n_params,
+        .tensors = g->tensors,
+        .tensor_stride = sizeof *g->tensors,
+        .nodes = g->nodes,
+        .node_stride = sizeof *g->nodes,
+        .binding_tensor = g->binding_tensor,
+    };
+    g->sealed = true;
+    return ENG_OK;
+}
+
+const eng_subgraph *eng_graph_view(const eng_graph *g)
+{
+    return g != NULL && g->sealed ? &g->view : NULL;
+}

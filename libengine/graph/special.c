@@ -1,0 +1,372 @@
+/*
+ * Shape checks that the rule language cannot express: parameters that decide
+ * extents, views, and operands that depend on one another in other ways.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "graph.h"
+
+static int copy_shape(eng_inference *f)
+{
+    memcpy(f->out[0].ne, f->in[0]->ne, sizeof f->out[0].ne);
+    return ENG_OK;
+}
+
+static int whole_blocks(eng_inference *f, const eng_tensor *t, const char *what)
+{
+    const eng_type_info *type = eng_tensor_type(t);
+    if (t->ne[0] % type->block != 0)
+        return eng_graph_fail(f, "dimension 0 of %s is %" PRId64 ", not a multiple of the %" PRIu32 " elements of a %s block",
+                              what, t->ne[0], type->block, type->name);
+    return ENG_OK;
+}
+
+static int convert(eng_inference *f)
+{
+    const eng_type_info *to = eng_tensor_type(&f->out[0]);
+    bool floats = to->type == ENG_TYPE_F32 || to->type == ENG_TYPE_F16 || to->type == ENG_TYPE_BF16;
+    bool from_index = f->in[0]->type == ENG_TYPE_I32 || f->in[0]->type == ENG_TYPE_I64;
+    bool to_index = to->type == ENG_TYPE_I32 || to->type == ENG_TYPE_I64;
+    copy_shape(f);
+    if (f->info->op == ENG_OP_DEQUANTIZE && !floats)
+        return eng_graph_fail(f, "decodes to f32, f16 or bf16, not to %s", to->name);
+    if (f->info->op == ENG_OP_QUANTIZE && to_index)
+        return eng_graph_fail(f, "does not encode as %s: use cpy", to->name);
+    if ((from_index && !to_index && to->type != ENG_TYPE_F32) || (to_index && !from_index && f->in[0]->type != ENG_TYPE_F32))
+        return eng_graph_fail(f, "integers convert to integers and to and from f32 only");
+    return whole_blocks(f, &f->out[0], "the result");
+}
+
+static int same_shape(eng_inference *f, const eng_tensor *a, const eng_tensor *b, const char *what)
+{
+    for (int d = 0; d < ENG_MAX_RANK; d++)
+        if (a->ne[d] != b->ne[d])
+            return eng_graph_fail(f, "%s differ in dimension %d (%" PRId64 " and %" PRId64 ")", what, d, a->ne[d], b->ne[d]);
+    return ENG_OK;
+}
+
+static int store(eng_inference *f)
+{
+    bool index_in = f->in[1]->type == ENG_TYPE_I32 || f->in[1]->type == ENG_TYPE_I64;
+    bool index_out = f->in[0]->type == ENG_TYPE_I32 || f->in[0]->type == ENG_TYPE_I64;
+    if (f->in[0]->type != f->in[1]->type && ((index_in && !index_out && f->in[0]->type != ENG_TYPE_F32) ||
+                                             (index_out && !index_in && f->in[1]->type != ENG_TYPE_F32)))
+        return eng_graph_fail(f, "integers convert to integers and to and from f32 only");
+    return same_shape(f, f->in[0], f->in[1], "dst and x");
+}
+
+static int slots(eng_inference *f, int64_t n, const eng_tensor *state, int64_t sequences, const eng_tensor *cu,
+                 const eng_tensor *dst)
+{
+    if (!eng_tensor_contiguous(state))
+        return eng_graph_fail(f, "state must be contiguous");
+    if (cu->ne[0] != sequences + 1)
+        return eng_graph_fail(f, "cu has %" PRId64 " entries, not one more than the %" PRId64 " sequences of src",
+                              cu->ne[0], sequences);
+    if (n < 0 || n > dst->ne[0])
+        return eng_graph_fail(f, "slots = %" PRId64 " is not between 0 and dst's %" PRId64, n, dst->ne[0]);
+    return ENG_OK;
+}
+
+static int gated_delta_net(eng_inference *f)
+{
+    const eng_tensor *state = f->in[5];
+    if (state->ne[0] != f->in[0]->ne[0] || state->ne[1] != f->in[0]->ne[0])
+        return eng_graph_fail(f, "state is %" PRId64 " x %" PRId64 " per head, not the head size %" PRId64 " squared",
+                              state->ne[0], state->ne[1], f->in[0]->ne[0]);
+    return slots(f, f->node->ip[ENG_GDN_SLOTS], state, f->in[6]->ne[0], f->in[8], f->in[7]);
+}
+
+static int ssm_conv(eng_inference *f)
+{
+    const eng_tensor *w = f->in[1], *state = f->in[2];
+    if (w->ne[0] < 1 || state->ne[0] != w->ne[0] - 1)
+        return eng_graph_fail(f, "a kernel of %" PRId64 " taps needs a window of %" PRId64 ", not %" PRId64, w->ne[0],
+                              w->ne[0] - 1, state->ne[0]);
+    return slots(f, f->node->ip[ENG_CONV_SLOTS], state, f->in[3]->ne[0], f->in[5], f->in[4]);
+}
+
+static int attention(eng_inference *f)
+{
+    const eng_tensor *const *in = f->in;
+    const int64_t *ip = f->node->ip;
+    bool cells = in[5] != NULL || in[6] != NULL, table = in[9] != NULL;
+    if (ip[ENG_ATTN_KV_PARAM] >= (int64_t)f->graph->n_params)
+        return eng_graph_fail(f, "kv_param = %" PRId64 " but the graph has %" PRIu32 " plan parameters",
+                              ip[ENG_ATTN_KV_PARAM], f->graph->n_params);
+    if (table && (cells || ip[ENG_ATTN_BLOCK] <= 0 || in[4] == NULL))
+        return eng_graph_fail(f, "a block table needs block > 0 and seq, and excludes cpos and cseq");
+    if (!table && (in[4] != NULL) != (in[6] != NULL))
+        return eng_graph_fail(f, "seq and cseq go together");
+    if (ip[ENG_ATTN_WINDOW] < 0)
+        return eng_graph_fail(f, "window is negative");
+    return ENG_OK;
+}
+
+static int rope(eng_inference *f)
+{
+    const eng_tensor *x = f->in[0], *pos = f->in[1], *ff = f->in[2];
+    int64_t mode = f->node->ip[ENG_ROPE_MODE], n = f->node->ip[ENG_ROPE_N_DIMS], offset = f->node->ip[ENG_ROPE_OFFSET];
+    bool multi = mode == ENG_ROPE_MROPE || mode == ENG_ROPE_IMROPE || mode == ENG_ROPE_VISION;
+    if (!multi && mode != ENG_ROPE_NORMAL && mode != ENG_ROPE_NEOX)
+        return eng_graph_fail(f, "mode %" PRId64 " is unknown", mode);
+    if (n < 0 || n % 2 != 0 || offset < 0 || offset % 2 != 0 || offset > x->ne[0] || n > x->ne[0] - offset)
+        return eng_graph_fail(f, "channels %" PRId64 " .. %" PRId64 " are not an even range of the %" PRId64, offset,
+                              offset + n - 1, x->ne[0]);
+    if (mode == ENG_ROPE_VISION && (n * 2 != x->ne[0] || offset != 0))
+        return eng_graph_fail(f, "vision mode needs n_dims = half of dimension 0 and no offset");
+    if (pos->ne[1] != (multi ? 4 : 1))
+        return eng_graph_fail(f, "mode %" PRId64 " takes pos[t,%d]", mode, multi ? 4 : 1);
+    if (ff != NULL && ff->ne[0] < n / 2)
+        return eng_graph_fail(f, "ff has %" PRId64 " entries, fewer than n_dims / 2", ff->ne[0]);
+    if (!(f->node->fp[ENG_ROPE_BASE] > 0))
+        return eng_graph_fail(f, "base must be positive");
+    return ENG_OK;
+}
+
+static int glu(eng_inference *f)
+{
+    copy_shape(f);
+    if (f->node->ip[ENG_GLU_KIND] < 0 || f->node->ip[ENG_GLU_KIND] >= ENG_GLU_KINDS)
+        return eng_graph_fail(f, "kind %" PRId64 " is unknown", f->node->ip[ENG_GLU_KIND]);
+    if (f->in[1] != NULL)
+        return same_shape(f, f->in[0], f->in[1], "a and b");
+    if (f->in[0]->ne[0] % 2 != 0)
+        return eng_graph_fail(f, "rows of %" PRId64 " have no halves", f->in[0]->ne[0]);
+    f->out[0].ne[0] /= 2;
+    return ENG_OK;
+}
+
+static int concat(eng_inference *f)
+{
+    int64_t dim = f->node->ip[ENG_CONCAT_DIM];
+    if (dim < 0 || dim >= ENG_MAX_RANK)
+        return eng_graph_fail(f, "dim %" PRId64 " is not 0 .. %d", dim, ENG_MAX_RANK - 1);
+    if (f->in[0]->type != f->in[1]->type)
+        return eng_graph_fail(f, "the operands' types differ");
+    copy_shape(f);
+    f->out[0].ne[dim] = f->in[1]->ne[dim];
+    int status = same_shape(f, &f->out[0], f->in[1], "a and b");
+    f->out[0].ne[dim] += f->in[0]->ne[dim];
+    return status;
+}
+
+static int repeat(eng_inference *f)
+{
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        int64_t from = f->in[0]->ne[d], to = f->node->ip[ENG_RESHAPE_NE0 + d];
+        if (to < 0 || (from == 0 ? to != 0 : to % from != 0))
+            return eng_graph_fail(f, "extent %" PRId64 " of dimension %d is not a multiple of %" PRId64, to, d, from);
+        f->out[0].ne[d] = to;
+    }
+    return ENG_OK;
+}
+
+static int pad(eng_inference *f)
+{
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        int64_t left = f->node->ip[ENG_PAD_LEFT0 + d], right = f->node->ip[ENG_PAD_RIGHT0 + d];
+        if (left < 0 || right < 0 || left > INT32_MAX || right > INT32_MAX)
+            return eng_graph_fail(f, "padding of dimension %d is out of range", d);
+        f->out[0].ne[d] = f->in[0]->ne[d] + left + right;
+    }
+    return ENG_OK;
+}
+
+/* -- views ---------------------------------------------------------------------- */
+
+static void view_of(eng_inference *f)
+{
+    f->out[0].root = f->in[0]->root;
+    f->out[0].offset = f->in[0]->offset;
+    f->out[0].binding = -1;
+    f->out[0].bytes = 0;
+}
+
+static int64_t blocks_along(const eng_tensor *t, int dim)
+{
+    return dim == 0 ? t->ne[0] / (int64_t)eng_tensor_type(t)->block : t->ne[dim];
+}
+
+/*
+ * Strides of x seen with extents ne.  Runs of x's dimensions that follow one
+ * another in memory may be cut anew; false if ne would need a copy.
+ */
+static bool view_strides(const eng_tensor *x, eng_tensor *y)
+{
+    int64_t block = eng_tensor_type(x)->block;
+    int i = 0, o = 0;
+    if (x->ne[0] % block != 0 || y->ne[0] % block != 0)
+        return false;
+    while (i < ENG_MAX_RANK && o < ENG_MAX_RANK) {
+        /* a group: the shortest runs of both with equal products */
+        int64_t a = blocks_along(x, i), b = blocks_along(y, o);
+        int64_t stride = x->nb[i], next = stride * a; /* where the run's next dimension must step */
+        int i1 = i + 1, o1 = o + 1;
+        while (a != b) {
+            if ((a < b ? i1 : o1) == ENG_MAX_RANK)
+                return false;
+            if (a > b) {
+                b *= y->ne[o1++];
+                continue;
+            }
+            if (x->ne[i1] != 1) {
+                if (a == 1)
+                    stride = x->nb[i1]; /* a dimension of extent 1 has no stride of its own */
+                else if (x->nb[i1] != next)
+                    return false;
+                next = x->nb[i1] * x->ne[i1];
+            }
+            a *= x->ne[i1++];
+        }
+        for (int d = o; d < o1; d++) {
+            y->nb[d] = stride;
+            stride *= blocks_along(y, d);
+        }
+        i = i1;
+        o = o1;
+    }
+    for (; o < ENG_MAX_RANK; o++)
+        y->nb[o] = y->nb[o - 1] * blocks_along(y, o - 1);
+    return true;
+}
+
+static int reshape(eng_inference *f)
+{
+    int64_t n = 1;
+    eng_tensor *y = &f->out[0];
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        int64_t e = f->node->ip[ENG_RESHAPE_NE0 + d];
+        if (e < 0 || (e > 0 && n > INT64_MAX / e))
+            return eng_graph_fail(f, "extent %" PRId64 " of dimension %d is out of range", e, d);
+        y->ne[d] = e;
+        n *= e;
+    }
+    if (n != eng_tensor_elements(f->in[0]))
+        return eng_graph_fail(f, "%" PRId64 " elements cannot be seen as %" PRId64, eng_tensor_elements(f->in[0]), n);
+    view_of(f);
+    if (n == 0 || eng_tensor_contiguous(f->in[0])) {
+        if (!eng_tensor_layout(y))
+            return whole_blocks(f, y, "the result");
+        y->bytes = 0;
+        return ENG_OK;
+    }
+    if (!view_strides(f->in[0], y))
+        return eng_graph_fail(f, "x is not contiguous where the new extents cut it: copy it with cont first");
+    return ENG_OK;
+}
+
+static int permute(eng_inference *f)
+{
+    unsigned seen = 0;
+    view_of(f);
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        int64_t from = f->node->ip[ENG_PERMUTE_DIM0 + d];
+        if (from < 0 || from >= ENG_MAX_RANK || (seen >> from & 1))
+            return eng_graph_fail(f, "the dimensions wanted are not a permutation of 0 .. %d", ENG_MAX_RANK - 1);
+        seen |= 1u << from;
+        if (d == 0 && from != 0 && eng_tensor_type(f->in[0])->block > 1)
+            return eng_graph_fail(f, "dimension 0 of a block type cannot be moved: dequantize first");
+        f->out[0].ne[d] = f->in[0]->ne[from];
+        f->out[0].nb[d] = f->in[0]->nb[from];
+    }
+    return ENG_OK;
+}
+
+static int slice(eng_inference *f)
+{
+    int64_t dim = f->node->ip[ENG_SLICE_DIM], begin = f->node->ip[ENG_SLICE_BEGIN], n = f->node->ip[ENG_SLICE_LENGTH];
+    if (dim < 0 || dim >= ENG_MAX_RANK)
+        return eng_graph_fail(f, "dim %" PRId64 " is not 0 .. %d", dim, ENG_MAX_RANK - 1);
+    if (begin < 0 || n < 0 || begin > f->in[0]->ne[dim] || n > f->in[0]->ne[dim] - begin)
+        return eng_graph_fail(f, "%" PRId64 " .. %" PRId64 " is not within the %" PRId64 " of dimension %" PRId64, begin,
+                              begin + n - 1, f->in[0]->ne[dim], dim);
+    const eng_type_info *type = eng_tensor_type(f->in[0]);
+    if (dim == 0 && (begin % type->block != 0 || n % type->block != 0))
+        return eng_graph_fail(f, "dimension 0 of a %s tensor is cut between blocks of %" PRIu32 " only", type->name, type->block);
+    copy_shape(f);
+    view_of(f);
+    memcpy(f->out[0].nb, f->in[0]->nb, sizeof f->out[0].nb);
+    f->out[0].ne[dim] = n;
+    f->out[0].offset += (uint64_t)((dim == 0 ? begin / type->block : begin) * f->in[0]->nb[dim]);
+    return ENG_OK;
+}
+
+/* -- the rest ---------------------------------------------------------------------- */
+
+static int top_k(eng_inference *f)
+{
+    int64_t k = f->node->ip[ENG_TOP_K_K];
+    if (k < 1 || k > f->in[0]->ne[0])
+        return eng_graph_fail(f, "k = %" PRId64 " is not 1 .. %" PRId64, k, f->in[0]->ne[0]);
+    f->out[0].ne[0] = k;
+    return ENG_OK;
+}
+
+static int parameters(eng_inference *f)
+{
+    const int64_t *ip = f->node->ip;
+    switch (f->info->op) {
+    case ENG_OP_HADAMARD:
+        if (ip[0] < 1 || ip[0] > 4096 || (ip[0] & (ip[0] - 1)) != 0 || f->in[0]->ne[0] % ip[0] != 0)
+            return eng_graph_fail(f, "group %" PRId64 " is not a power of two up to 4096 that divides dimension 0", ip[0]);
+        return ENG_OK;
+    case ENG_OP_GROUP_NORM:
+        if (ip[0] < 1 || ip[0] > f->in[0]->ne[2])
+            return eng_graph_fail(f, "groups = %" PRId64 " is not 1 .. the channels", ip[0]);
+        return ENG_OK;
+    case ENG_OP_UNARY:
+        if (ip[0] < 0 || ip[0] >= ENG_UNARY_LIMIT)
+            return eng_graph_fail(f, "kind %" PRId64 " is unknown", ip[0]);
+        return ENG_OK;
+    case ENG_OP_ARGMAX:
+        if (f->in[0]->ne[0] < 1)
+            return eng_graph_fail(f, "an empty row has no largest element");
+        return ENG_OK;
+    case ENG_OP_SET_ROWS:
+        return whole_blocks(f, f->in[0], "a");
+    default:
+        return ENG_OK;
+    }
+}
+
+int eng_infer_special(eng_inference *f)
+{
+    switch (f->info->op) {
+    case ENG_OP_QUANTIZE:
+    case ENG_OP_DEQUANTIZE:
+    case ENG_OP_CPY:
+        return convert(f);
+    case ENG_OP_STORE:
+        return store(f);
+    case ENG_OP_GATED_DELTA_NET:
+        return gated_delta_net(f);
+    case ENG_OP_SSM_CONV:
+        return ssm_conv(f);
+    case ENG_OP_ATTENTION:
+        return attention(f);
+    case ENG_OP_ROPE:
+        return rope(f);
+    case ENG_OP_GLU:
+        return glu(f);
+    case ENG_OP_CONCAT:
+        return concat(f);
+    case ENG_OP_REPEAT:
+        return repeat(f);
+    case ENG_OP_PAD:
+        return pad(f);
+    case ENG_OP_RESHAPE:
+        return reshape(f);
+    case ENG_OP_PERMUTE:
+        return permute(f);
+    case ENG_OP_SLICE:
+        return slice(f);
+    case ENG_OP_TOP_K:
+        return top_k(f);
+    default:
+        return parameters(f);
+    }
+}

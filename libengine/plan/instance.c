@@ -1,0 +1,104 @@
+/* Instances - a plan with its memory, bound to stores - and their submission. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+/* What is bound must have the shape that the plan was compiled for. */
+static int check_binding(const eng_plan *plan, uint32_t i, const eng_store *store)
+{
+    const eng_tensor *want = eng_subgraph_tensor(plan->placed, plan->placed->binding_tensor[i]);
+    const eng_store_tensor *have = eng_store_get(store, plan->bindings[i].tensor);
+    if (store->device != plan->device)
+        return eng_fail(ENG_ERR_INVALID, "tensor %s is in a store of device %s, the plan is of %s", want->name,
+                        store->device->info.name, plan->device->info.name);
+    if (have == NULL || have->type != want->type || memcmp(have->ne, want->ne, sizeof have->ne) != 0)
+        return eng_fail(ENG_ERR_INVALID, "tensor %" PRIu32 " of the store has another shape or type than %s in the plan",
+                        plan->bindings[i].tensor, want->name);
+    return ENG_OK;
+}
+
+static int bind(eng_plan *plan, eng_store *const *stores, eng_store_state **states, uint32_t *tensors)
+{
+    for (uint32_t i = 0; i < plan->placed->n_bindings; i++) {
+        eng_store *store = stores[plan->bindings[i].slot];
+        if (store == NULL)
+            return eng_fail(ENG_ERR_INVALID, "store %" PRIu32 " of the instance is NULL", plan->bindings[i].slot);
+        int status = check_binding(plan, i, store);
+        if (status != ENG_OK)
+            return status;
+        states[i] = store->state;
+        tensors[i] = plan->bindings[i].tensor;
+    }
+    return ENG_OK;
+}
+
+int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_stores, eng_instance **instance)
+{
+    if (plan == NULL || instance == NULL || (n_stores > 0 && stores == NULL))
+        return eng_fail(ENG_ERR_INVALID, "eng_instance_create: an argument is NULL");
+    if (n_stores < plan->n_slots)
+        return eng_fail(ENG_ERR_INVALID, "the plan binds %" PRIu32 " stores, %" PRIu32 " given", plan->n_slots, n_stores);
+    uint32_t n = plan->placed->n_bindings;
+    eng_store_state **states = calloc((size_t)n + 1, sizeof *states);
+    uint32_t *tensors = calloc((size_t)n + 1, sizeof *tensors);
+    eng_instance *made = calloc(1, sizeof *made);
+    eng_store **kept = calloc((size_t)plan->n_slots + 1, sizeof *kept);
+    int status = ENG_OK;
+    if (states == NULL || tensors == NULL || made == NULL || kept == NULL)
+        status = eng_fail(ENG_ERR_NOMEM, "out of host memory for an instance");
+    if (status == ENG_OK)
+        status = bind(plan, stores, states, tensors);
+    if (status == ENG_OK)
+        status = plan->device->calls->instance_create(plan->state, states, tensors, &made->state);
+    free(states);
+    free(tensors);
+    if (status != ENG_OK) {
+        free(made);
+        free(kept);
+        return status;
+    }
+    for (uint32_t i = 0; i < plan->n_slots; i++) {
+        kept[i] = stores[i];
+        if (kept[i] != NULL)
+            eng_store_retain(kept[i]);
+    }
+    eng_plan_retain(plan);
+    made->plan = plan;
+    made->stores = kept;
+    *instance = made;
+    return ENG_OK;
+}
+
+void eng_instance_destroy(eng_instance *instance)
+{
+    if (instance == NULL)
+        return;
+    instance->plan->device->calls->instance_destroy(instance->state);
+    for (uint32_t i = 0; i < instance->plan->n_slots; i++)
+        eng_store_destroy(instance->stores[i]);
+    free(instance->stores);
+    eng_plan_release(instance->plan);
+    free(instance);
+}
+
+int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *params, uint32_t n_params, eng_fence *fence)
+{
+    uint64_t ticket = 0;
+    if (queue == NULL || instance == NULL || (n_params > 0 && params == NULL))
+        return eng_fail(ENG_ERR_INVALID, "eng_queue_submit: an argument is NULL");
+    if (queue->device != instance->plan->device)
+        return eng_fail(ENG_ERR_INVALID, "the instance is of device %s, the queue of %s",
+                        instance->plan->device->info.name, queue->device->info.name);
+    if (n_params != instance->plan->placed->n_params)
+        return eng_fail(ENG_ERR_INVALID, "the plan takes %" PRIu32 " parameters, %" PRIu32 " given",
+                        instance->plan->placed->n_params, n_params);
+    int status = queue->device->calls->submit(queue->state, instance->state, 0, instance->plan->placed->n_sections,
+                                              params, n_params, &ticket);
+    if (status == ENG_OK && fence != NULL)
+        *fence = (eng_fence){.queue = queue, .ticket = ticket};
+    return status;
+}
