@@ -119,7 +119,6 @@ ENG_API int eng_lm_stream_next(eng_lm_stream *stream, int32_t token, const char 
 
 /* -- contexts -------------------------------------------------------------------- */
 
-/* What may be asked of K and V: the largest group of the rotation that divides a head. */
 #define ENG_LM_ROTATE_AUTO (-1)
 
 typedef struct eng_lm_context_params {
@@ -171,11 +170,11 @@ ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index
 
 /* Tokens that a sequence holds; -1 for no such sequence. */
 ENG_API int64_t eng_lm_sequence_length(const eng_lm_context *context, uint32_t sequence);
-/* How many of its last tokens could be taken back now. */
+/* How many of its last tokens could be taken back now (besides all of them). */
 ENG_API int64_t eng_lm_sequence_rollback_limit(const eng_lm_context *context, uint32_t sequence);
 /* Takes the last n tokens back, exactly.  Recurrent states reach back n_snapshots - 1
- * tokens (and to the empty sequence while it is that near); beyond that
- * ENG_ERR_STATE and nothing changes.  Moves no data. */
+ * tokens, and all tokens can always be taken back; anything else is ENG_ERR_STATE
+ * and nothing changes.  Moves no data. */
 ENG_API int eng_lm_sequence_rollback(eng_lm_context *context, uint32_t sequence, int64_t n);
 /* Empties a sequence. */
 ENG_API int eng_lm_sequence_remove(eng_lm_context *context, uint32_t sequence);

@@ -1,0 +1,270 @@
+/* Contexts: caches, recurrent states, the memory of sequences. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+void eng_lm_context_defaults(eng_lm_context_params *p)
+{
+    *p = (eng_lm_context_params){.size = sizeof *p, .n_batch = 512, .n_sequences = 1, .n_snapshots = 1,
+                                 .type_k = ENG_TYPE_F16, .type_v = ENG_TYPE_F16, .rotate_k = ENG_LM_ROTATE_AUTO,
+                                 .rotate_v = ENG_LM_ROTATE_AUTO, .placement = {.size = sizeof p->placement}};
+}
+
+/* -- parameters ---------------------------------------------------------------- */
+
+static int check_range(const char *what, uint32_t value, uint32_t most)
+{
+    if (value < 1 || value > most)
+        return eng_fail(ENG_ERR_INVALID, "%s is %u: 1 to %u are possible", what, value, most);
+    return ENG_OK;
+}
+
+/* Can a cache have this type, and what is its rotation? */
+static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *rotate)
+{
+    static const uint32_t possible[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0,
+                                        ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL};
+    const eng_type_info *info = eng_type_get(type);
+    bool found = false;
+    for (size_t i = 0; i < sizeof possible / sizeof *possible; i++)
+        found |= possible[i] == type;
+    if (!info || !found)
+        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1 "
+                        "and iq4_nl are", info ? info->name : "(unknown)", what);
+    if (head % info->block)
+        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: its blocks of %u do not divide the head size %lld; "
+                        "take f16 or q8_0 of another model, or f32, f16 or bf16 here", info->name, what, info->block,
+                        (long long)head);
+    if (*rotate == ENG_LM_ROTATE_AUTO) {
+        *rotate = info->block > 1 ? (int32_t)(head & -head) : 0;
+        if (*rotate > 4096)
+            *rotate = 4096;
+    }
+    if (*rotate < 0 || *rotate > 4096 || (*rotate & (*rotate - 1)) || (*rotate && head % *rotate))
+        return eng_fail(ENG_ERR_INVALID, "a rotation of %s in groups of %d is not possible: a power of two up to 4096 that "
+                        "divides the head size %lld is needed", what, *rotate, (long long)head);
+    return ENG_OK;
+}
+
+static int check_params(eng_lm_context *c)
+{
+    const lm_numbers *n = &c->model->n;
+    eng_lm_context_params *p = &c->p;
+    if (p->n_cells == 0)
+        p->n_cells = n->n_ctx_train < 4096 ? (uint32_t)n->n_ctx_train : 4096;
+    int status = check_range("n_cells", p->n_cells, LM_MAX_CELLS);
+    if (!status)
+        status = check_range("n_batch", p->n_batch, LM_MAX_BATCH);
+    if (!status)
+        status = check_range("n_sequences", p->n_sequences, LM_MAX_SEQUENCES);
+    if (!status)
+        status = check_range("n_snapshots", p->n_snapshots, LM_MAX_SNAPSHOTS);
+    if (!status && n->attention)
+        status = check_cache("K", p->type_k, n->d_k, &p->rotate_k);
+    if (!status && n->attention)
+        status = check_cache("V", p->type_v, n->d_v, &p->rotate_v);
+    if (status)
+        return status;
+    if (p->n_batch > p->n_cells)
+        p->n_batch = p->n_cells;
+    if (p->n_logits == 0) { /* at most 256 MiB of them */
+        int64_t most = (1 << 26) / n->n_vocab;
+        p->n_logits = most > p->n_batch ? p->n_batch : most < 1 ? 1 : (uint32_t)most;
+    }
+    if (p->n_logits > p->n_batch)
+        p->n_logits = p->n_batch;
+    return ENG_OK;
+}
+
+/* -- memory on the device -------------------------------------------------------- */
+
+typedef struct declaration {
+    eng_lm_context *c;
+    lm_placer placer;
+    lm_memory memory;
+    lm_letter letters[24];
+    uint32_t n_letters;
+    eng_store_tensor *tensors;
+    uint32_t n;
+} declaration;
+
+static int declare(declaration *d, int layer, const char *prefix, uint32_t type, uint32_t use, const char *words)
+{
+    eng_lm_model *m = d->c->model;
+    eng_store_tensor *t = &d->tensors[d->n];
+    char *name = lm_format(&d->memory, "%s.%d", prefix, layer);
+    if (!name)
+        return ENG_ERR_NOMEM;
+    *t = (eng_store_tensor){.size = sizeof *t, .type = type, .use = use, .name = name, .layer = layer};
+    t->device = lm_placer_device(&d->placer, name, layer, m->n.n_layers);
+    int status = lm_dims(m->engine, d->letters, d->n_letters, words, &d->memory, t->ne, &t->rank, &t->dims);
+    if (status)
+        return status;
+    uint64_t bytes = eng_row_bytes(type, t->ne[0]);
+    for (uint32_t i = 1; i < t->rank; i++)
+        if (__builtin_mul_overflow(bytes, (uint64_t)t->ne[i], &bytes))
+            return eng_fail(ENG_ERR_NOMEM, "%s would need more memory than there can be: ask for fewer cells", name);
+    *(use == ENG_USE_CACHE ? &d->c->cache_bytes : &d->c->state_bytes) += bytes;
+    d->n++;
+    return ENG_OK;
+}
+
+static int declare_layer(declaration *d, int layer)
+{
+    eng_lm_context *c = d->c;
+    c->layer_memory[layer] = (int32_t)d->n;
+    if (c->model->n.kind[layer] == LM_LAYER_ATTENTION) {
+        int status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, c, H");
+        return status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, c, H");
+    }
+    char *state = lm_format(&d->memory, "S, S, %s, r", c->model->arch->head_words);
+    char *window = lm_format(&d->memory, "w, %s, r", c->model->arch->conv_words);
+    if (!state || !window)
+        return ENG_ERR_NOMEM;
+    int status = declare(d, layer, "state", ENG_TYPE_F32, ENG_USE_STATE, state);
+    return status ? status : declare(d, layer, "conv", ENG_TYPE_F32, ENG_USE_STATE, window);
+}
+
+static int declare_all(declaration *d)
+{
+    eng_lm_context *c = d->c;
+    const lm_numbers *n = &c->model->n;
+    memcpy(d->letters, c->model->letters, sizeof c->model->letters);
+    d->n_letters = c->model->n_letters;
+    d->letters[d->n_letters++] = (lm_letter){'x', NULL, n->d_k};
+    d->letters[d->n_letters++] = (lm_letter){'y', NULL, n->d_v};
+    d->letters[d->n_letters++] = (lm_letter){'c', NULL, c->p.n_cells};
+    d->letters[d->n_letters++] = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
+    d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
+    d->tensors = lm_alloc(&d->memory, 2 * (size_t)n->n_layers, sizeof *d->tensors);
+    if (!d->tensors)
+        return ENG_ERR_NOMEM;
+    for (int layer = 0; layer < n->n_layers; layer++) {
+        int status = declare_layer(d, layer);
+        if (status)
+            return status;
+    }
+    return eng_store_create(c->model->device, d->tensors, d->n, &c->memory);
+}
+
+static int create_memory(eng_lm_context *c)
+{
+    declaration d = {.c = c};
+    int status = lm_placer_init(&d.placer, c->model->device, &c->p.placement);
+    if (status)
+        return status;
+    status = declare_all(&d);
+    lm_placer_end(&d.placer);
+    lm_memory_end(&d.memory);
+    if (status)
+        return status;
+    eng_store_tensor cells[2];
+    for (int i = 0; i < 2; i++)
+        cells[i] = (eng_store_tensor){.size = sizeof *cells, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT,
+                                      .ne = {c->p.n_cells, 1, 1, 1, 1, 1, 1, 1},
+                                      .name = i ? "cell_sequences" : "cell_positions", .layer = -1};
+    return eng_store_create(c->model->device, cells, 2, &c->cells);
+}
+
+/* -- memory on the host ------------------------------------------------------------- */
+
+static int create_bookkeeping(eng_lm_context *c)
+{
+    uint32_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots;
+    c->sequences = lm_calloc(n_seq, sizeof *c->sequences);
+    c->history = lm_calloc((size_t)n_seq * slots, sizeof *c->history);
+    c->rows = lm_calloc((size_t)n_seq * slots, sizeof *c->rows);
+    c->counts = lm_calloc(n_seq, sizeof *c->counts);
+    c->pass_cells = lm_calloc(c->p.n_batch, sizeof *c->pass_cells);
+    c->cell_pos = lm_calloc(c->p.n_cells, sizeof *c->cell_pos);
+    c->cell_seq = lm_calloc(c->p.n_cells, sizeof *c->cell_seq);
+    if (!c->sequences || !c->history || !c->rows || !c->counts || !c->pass_cells || !c->cell_pos || !c->cell_seq)
+        return ENG_ERR_NOMEM;
+    for (uint32_t s = 0; s < n_seq; s++) {
+        c->sequences[s].history = c->history + (size_t)s * slots;
+        c->sequences[s].history[0] = -1;
+        c->sequences[s].n_history = 1;
+    }
+    memset(c->cell_pos, 0xff, c->p.n_cells * sizeof *c->cell_pos);
+    memset(c->cell_seq, 0xff, c->p.n_cells * sizeof *c->cell_seq);
+    lm_cells_dirty(c, 0, c->p.n_cells);
+    return ENG_OK;
+}
+
+int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *params, eng_lm_context **context)
+{
+    if (!model || !context)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: a model and a place for the context are needed");
+    if (params && params->size != sizeof *params)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: params.size is %u, not %zu: use eng_lm_context_defaults",
+                        params->size, sizeof *params);
+    eng_lm_context *c = lm_calloc(1, sizeof *c);
+    if (!c)
+        return ENG_ERR_NOMEM;
+    c->model = model;
+    if (params)
+        c->p = *params;
+    else
+        eng_lm_context_defaults(&c->p);
+    int status = check_params(c);
+    if (!status)
+        status = create_bookkeeping(c);
+    if (!status)
+        status = create_memory(c);
+    if (!status)
+        status = eng_queue_create(model->device, &c->queue);
+    c->p.placement = (eng_lm_placement){.size = sizeof c->p.placement, .split = c->p.placement.split};
+    if (status) {
+        eng_lm_context_destroy(c);
+        return status;
+    }
+    *context = c;
+    return ENG_OK;
+}
+
+void eng_lm_context_destroy(eng_lm_context *c)
+{
+    if (!c)
+        return;
+    eng_queue_destroy(c->queue);
+    for (lm_pass *p = c->passes, *next; p; p = next) {
+        next = p->next;
+        lm_pass_destroy(p);
+    }
+    eng_store_destroy(c->memory);
+    eng_store_destroy(c->cells);
+    free(c->sequences);
+    free(c->history);
+    free(c->rows);
+    free(c->counts);
+    free(c->pass_cells);
+    free(c->cell_pos);
+    free(c->cell_seq);
+    free(c->order);
+    free(c->logits);
+    free(c->logits_row);
+    free(c);
+}
+
+int eng_lm_context_get_params(const eng_lm_context *c, eng_lm_context_params *params)
+{
+    if (!c || !params)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_params: a context and a place are needed");
+    *params = c->p;
+    return ENG_OK;
+}
+
+int eng_lm_context_get_stats(const eng_lm_context *c, eng_lm_stats *stats)
+{
+    if (!c || !stats || stats->size != sizeof *stats)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_stats: a context and stats with their size set are needed");
+    uint64_t plans = 0;
+    for (const lm_pass *p = c->passes; p; p = p->next)
+        plans++;
+    *stats = (eng_lm_stats){.size = sizeof *stats, .n_cells_used = c->cells_used, .plans = plans, .passes = c->n_passes,
+                            .tokens = c->n_tokens, .cache_bytes = c->cache_bytes, .state_bytes = c->state_bytes};
+    return ENG_OK;
+}

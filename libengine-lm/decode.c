@@ -1,0 +1,234 @@
+/* Running tokens: a batch is cut into passes, each pass fills its inputs, runs and is booked. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static uint32_t sequence_of(const eng_lm_batch *b, uint32_t token)
+{
+    return b->sequences ? (uint32_t)b->sequences[token] : 0;
+}
+
+static bool wants_logits(const eng_lm_batch *b, uint32_t token)
+{
+    return b->logits ? b->logits[token] != 0 : token + 1 == b->n_tokens;
+}
+
+/* -- before anything changes --------------------------------------------------------- */
+
+static int check(const eng_lm_context *c, const eng_lm_batch *b)
+{
+    if (b->n_tokens == 0 || !b->tokens)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_decode: the batch has no tokens");
+    for (uint32_t i = 0; i < b->n_tokens; i++) {
+        if (b->tokens[i] < 0 || b->tokens[i] >= c->model->n.n_vocab)
+            return eng_fail(ENG_ERR_INVALID, "token %u of the batch is %d: the vocabulary has %lld", i, b->tokens[i],
+                            (long long)c->model->n.n_vocab);
+        int status = lm_sequence_check(c, sequence_of(b, i));
+        if (status)
+            return status;
+        if (c->sequences[sequence_of(b, i)].broken)
+            return eng_fail(ENG_ERR_STATE, "sequence %u holds nothing of use since a device failed: remove it",
+                            sequence_of(b, i));
+    }
+    uint32_t left = c->p.n_cells - c->cells_used;
+    if (b->n_tokens > left)
+        return eng_fail(ENG_ERR_STATE, "the context is too small: it holds %u of %u tokens and %u more are asked for; make it "
+                        "larger (-c)", c->cells_used, c->p.n_cells, b->n_tokens);
+    return ENG_OK;
+}
+
+/* The batch's tokens by sequence, their order within a sequence kept; and rows for logits. */
+static int prepare(eng_lm_context *c, const eng_lm_batch *b)
+{
+    uint32_t n = b->n_tokens, n_seq = c->p.n_sequences;
+    if (n > c->order_capacity) {
+        uint32_t *order = lm_realloc(c->order, n, sizeof *order);
+        if (!order)
+            return ENG_ERR_NOMEM;
+        c->order = order;
+        c->order_capacity = n;
+    }
+    if (n > c->logits_row_capacity) {
+        int32_t *rows = lm_realloc(c->logits_row, n, sizeof *rows);
+        if (!rows)
+            return ENG_ERR_NOMEM;
+        c->logits_row = rows;
+        c->logits_row_capacity = n;
+    }
+    memset(c->counts, 0, n_seq * sizeof *c->counts);
+    for (uint32_t i = 0; i < n; i++)
+        c->counts[sequence_of(b, i)]++;
+    uint32_t start = 0;
+    for (uint32_t s = 0; s < n_seq; s++) {
+        uint32_t count = c->counts[s];
+        c->counts[s] = start;
+        start += count;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        c->order[c->counts[sequence_of(b, i)]++] = i;
+    uint64_t wanted = 0;
+    for (uint32_t i = 0; i < n; i++) /* rows in the order in which passes give them */
+        c->logits_row[c->order[i]] = wants_logits(b, c->order[i]) ? (int32_t)wanted++ : -1;
+    c->n_logits_row = n;
+    if (wanted * (uint64_t)c->model->n.n_vocab > c->logits_capacity) {
+        float *logits = lm_realloc(c->logits, (size_t)wanted, (size_t)c->model->n.n_vocab * sizeof *logits);
+        if (!logits)
+            return ENG_ERR_NOMEM;
+        c->logits = logits;
+        c->logits_capacity = wanted * (uint64_t)c->model->n.n_vocab;
+    }
+    return ENG_OK;
+}
+
+/*
+ * How many of the tokens from `first` on go into the next pass.  A pass is
+ * padded to a size; where that would waste much, a smaller one goes first.
+ */
+static uint32_t pass_tokens(const eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t *wanted)
+{
+    uint32_t n = b->n_tokens - first;
+    if (n > c->p.n_batch)
+        n = c->p.n_batch;
+    uint64_t size = lm_pass_size(c, n);
+    if (n > 64 && 4ull * n < 3 * size) {
+        uint32_t less = 64;
+        while (2 * less <= n)
+            less *= 2;
+        n = less;
+    }
+    *wanted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!wants_logits(b, c->order[first + i]))
+            continue;
+        if (*wanted == c->p.n_logits)
+            return i;
+        ++*wanted;
+    }
+    return n;
+}
+
+/* -- one pass ------------------------------------------------------------------------------ */
+
+/* Inputs of tokens c->order[first ..]; padding is -1 throughout. */
+static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, lm_pass *p)
+{
+    const lm_inputs *at = &p->at;
+    uint32_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots, wanted = 0;
+    memset(p->in, 0xff, at->total * sizeof *p->in);
+    memset(c->counts, 0, n_seq * sizeof *c->counts);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t token = c->order[first + i], s = sequence_of(b, token);
+        int64_t pos = c->sequences[s].length + c->counts[s]++;
+        if (!lm_cells_take(c, s, pos, &p->in[at->cells + i]))
+            return eng_fail(ENG_ERR_INTERNAL, "cells ran out in the middle of a batch");
+        p->in[at->tokens + i] = b->tokens[token];
+        p->in[at->pos + i] = (int32_t)pos;
+        p->in[at->seq + i] = (int32_t)s;
+        if (wants_logits(b, token))
+            p->in[at->out + wanted++] = (int32_t)i;
+    }
+    for (uint32_t stream = 0; at->streams != at->pos && stream < 4; stream++)
+        for (uint32_t i = 0; i < n; i++)
+            p->in[at->streams + stream * p->n_tokens + i] = stream < 3 ? p->in[at->pos + i] : 0;
+    p->in[at->cu] = 0;
+    for (uint32_t s = 0; s < n_seq; s++) {
+        uint32_t count = c->counts[s];
+        p->in[at->cu + s + 1] = p->in[at->cu + s] + (int32_t)count;
+        if (count == 0)
+            continue;
+        int32_t *rows = c->rows + (size_t)s * slots;
+        lm_rows_choose(c, s, count, rows);
+        p->in[at->src + s] = c->sequences[s].history[0];
+        memcpy(p->in + at->dst + (size_t)s * slots, rows, (count < slots ? count : slots) * sizeof *rows);
+    }
+    return ENG_OK;
+}
+
+static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
+{
+    eng_fence fence = {0};
+    uint64_t begin = c->dirty_begin * sizeof(int32_t), bytes = (c->dirty_end - c->dirty_begin) * sizeof(int32_t);
+    int status = eng_queue_write(c->queue, p->io, 0, 0, p->at.total * sizeof *p->in, p->in, &fence);
+    if (!status && bytes)
+        status = eng_queue_write(c->queue, c->cells, 0, begin, bytes, c->cell_pos + c->dirty_begin, &fence);
+    if (!status && bytes)
+        status = eng_queue_write(c->queue, c->cells, 1, begin, bytes, c->cell_seq + c->dirty_begin, &fence);
+    int64_t params[LM_PARAMS] = {[LM_PARAM_CELLS] = c->cells_end};
+    if (!status)
+        status = eng_queue_submit(c->queue, p->instance, params, LM_PARAMS, &fence);
+    if (!status && wanted)
+        status = eng_queue_read(c->queue, p->io, 1, 0, (uint64_t)wanted * (uint64_t)c->model->n.n_vocab * sizeof *logits,
+                                logits, &fence);
+    if (status) { /* nothing of ours may be in use when we go */
+        if (fence.queue) {
+            char text[512];
+            strncpy(text, eng_last_error(), sizeof text - 1);
+            text[sizeof text - 1] = 0;
+            eng_fence_wait(fence, UINT64_MAX);
+            eng_fail(status, "%s", text);
+        }
+        return status;
+    }
+    status = eng_fence_wait(fence, UINT64_MAX);
+    if (!status)
+        c->dirty_begin = c->dirty_end = 0;
+    return status;
+}
+
+static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, uint32_t wanted, float *logits,
+                bool *touched)
+{
+    lm_pass *p;
+    uint32_t size = lm_pass_size(c, n);
+    uint32_t n_out = wanted <= 1 ? 1 : size < c->p.n_logits ? size : c->p.n_logits;
+    int status = lm_pass_get(c, size, n_out, &p);
+    if (status)
+        return status;
+    *touched = true;
+    status = fill(c, b, first, n, p);
+    if (!status)
+        status = run(c, p, logits, wanted);
+    if (status)
+        return status;
+    for (uint32_t s = 0; s < c->p.n_sequences; s++)
+        if (c->counts[s])
+            lm_rows_commit(c, s, c->counts[s], c->rows + (size_t)s * c->p.n_snapshots);
+    c->n_passes++;
+    c->n_tokens += n;
+    return ENG_OK;
+}
+
+int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *b)
+{
+    if (!c || !b || b->size != sizeof *b)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_decode: a context and a batch with its size set are needed");
+    int status = check(c, b);
+    if (!status)
+        status = prepare(c, b);
+    if (status)
+        return status;
+    bool touched = false;
+    float *logits = c->logits;
+    for (uint32_t first = 0; first < b->n_tokens && !status;) {
+        uint32_t wanted, n = pass_tokens(c, b, first, &wanted);
+        status = pass(c, b, first, n, wanted, logits, &touched);
+        first += n;
+        logits += (uint64_t)wanted * (uint64_t)c->model->n.n_vocab;
+    }
+    if (status) {
+        c->n_logits_row = 0;
+        for (uint32_t i = 0; i < b->n_tokens && touched; i++)
+            c->sequences[sequence_of(b, i)].broken = true;
+    }
+    return status;
+}
+
+const float *eng_lm_logits(const eng_lm_context *c, uint32_t index)
+{
+    if (!c || index >= c->n_logits_row || c->logits_row[index] < 0)
+        return NULL;
+    return c->logits + (uint64_t)c->logits_row[index] * (uint64_t)c->model->n.n_vocab;
+}

@@ -1,0 +1,256 @@
+/*
+ * What the files of libengine-lm share: a model (weights in a store, numbers of
+ * its architecture), a context (caches, states, sequences) and a pass (the
+ * compiled graph for one batch size).
+ */
+#ifndef ENGINE_LM_INTERNAL_H
+#define ENGINE_LM_INTERNAL_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/lm.h"
+#include "tokenizer.h"
+
+#define LM_MAX_LAYERS 1024
+#define LM_MAX_ROLES 48          /* of an architecture's table                 */
+#define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
+#define LM_MAX_BATCH 4096
+#define LM_MAX_SEQUENCES 4096
+#define LM_MAX_SNAPSHOTS 256
+#define LM_MAX_CELLS (1 << 28)
+#define LM_LAYER_TOP (-1)        /* tensors before the first layer: embeddings  */
+#define LM_LAYER_END (-2)        /* and after the last: norm, head              */
+
+typedef struct lm_arch lm_arch;
+typedef struct lm_pass lm_pass;
+typedef struct lm_build lm_build;
+
+/* -- memory with one end (memory.c) -------------------------------------------- */
+
+typedef struct lm_memory {
+    struct lm_block *blocks;
+} lm_memory;
+void *lm_alloc(lm_memory *m, size_t count, size_t bytes); /* zeroed; NULL: the failure is told */
+char *lm_format(lm_memory *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lm_memory_end(lm_memory *m);
+/* As calloc and realloc, but a failure is told. */
+void *lm_calloc(size_t count, size_t bytes);
+void *lm_realloc(void *old, size_t count, size_t bytes);
+
+/* -- axes from words (axes.c) ----------------------------------------------------- */
+
+/* A letter of the words: its extent, and its axis if it has one. */
+typedef struct lm_letter {
+    char letter;
+    const char *axis; /* "kv_head"; NULL: anonymous                             */
+    int64_t extent;
+} lm_letter;
+
+/*
+ * Shape and axes of a tensor from words such as "E, K S | K S | R K S":
+ * dimensions separated by commas, innermost first; segments by bars; factors,
+ * outermost first, by spaces; a factor is a letter of the model or a number.
+ */
+int lm_dims(eng_context *engine, const lm_letter *letters, uint32_t n_letters, const char *words, lm_memory *memory,
+            int64_t ne[ENG_MAX_RANK], uint32_t *rank, const eng_dim **dims);
+
+/* -- where things go (place.c) -------------------------------------------------------- */
+
+typedef struct lm_placer {
+    uint32_t split;
+    uint32_t n_regex;
+    regex_t *regex;
+    char **devices;      /* of the patterns                                     */
+    uint32_t n_leaves;
+    char (*leaves)[64];
+    double *shares;      /* normalised                                          */
+} lm_placer;
+int lm_placer_init(lm_placer *p, eng_device *device, const eng_lm_placement *placement);
+void lm_placer_end(lm_placer *p);
+/* Name of the device that must hold it; NULL: the composed device decides. */
+const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers);
+
+/* -- models (model.c, weights.c, keys.c) ---------------------------------------------------- */
+
+typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2 } lm_layer_kind;
+
+typedef struct lm_numbers {
+    int n_layers, n_layers_file;
+    int64_t n_embd, n_ff, n_vocab, n_ctx_train;
+    int64_t n_head, n_head_kv, d_k, d_v;
+    int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
+    double eps;
+    eng_rope_params rope;
+    bool rope_streams;                     /* four position streams are needed      */
+    uint8_t kind[LM_MAX_LAYERS];           /* lm_layer_kind                         */
+    bool recurrent, attention;             /* it has such layers                    */
+} lm_numbers;
+
+struct eng_lm_model {
+    eng_context *engine;
+    eng_device *device;
+    const lm_arch *arch;
+    lm_numbers n;
+    lm_letter letters[16];
+    uint32_t n_letters;
+    eng_tokenizer *tokenizer;  /* NULL: the file has none                       */
+    char *tokenizer_error;     /* why not                                       */
+    int tokenizer_status;
+    char *name;
+    eng_store *store;
+    int32_t (*weights)[LM_MAX_ROLES]; /* [layer + 1][role] -> tensor of the store, or -1;
+                                         row 0: those outside of layers         */
+    uint64_t weight_bytes, parameters;
+    lm_memory memory;
+};
+
+/* One row of an architecture's table of weights. */
+typedef struct lm_weight_row {
+    int role;            /* index into the architecture's own enumeration         */
+    const char *name;    /* of the tensor; in layers, what follows "blk.N."        */
+    const char *words;   /* shape and axes: lm_dims                               */
+    uint32_t flags;      /* LM_W_*                                                */
+    uint32_t layers;     /* kinds of layers that have it; 0: outside of layers    */
+} lm_weight_row;
+enum {
+    LM_W_MATRIX = 1,     /* ENG_USE_MATRIX: used whole, in products and lookups    */
+    LM_W_F32 = 2,        /* must be f32                                           */
+    LM_W_OPTIONAL = 4,
+    LM_W_END = 8         /* belongs after the last layer                          */
+};
+
+/* A file being loaded. */
+typedef struct lm_loader {
+    eng_lm_model *model;
+    const eng_gguf *gguf;
+    const char *arch_name;
+} lm_loader;
+
+/* Keys "<architecture>.<name>"; `least` .. `most` is what makes sense. */
+int lm_key_integer(const lm_loader *l, const char *name, int64_t least, int64_t most, int64_t *value);
+int lm_key_integer_or(const lm_loader *l, const char *name, int64_t least, int64_t most, int64_t otherwise,
+                      int64_t *value);
+int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, double *value);
+/* rope.* keys, for n_rot channels by default. */
+int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot);
+void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t extent);
+
+/* Declares, places and uploads the table's weights for all layers. */
+int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, const eng_lm_model_params *params);
+
+/* An architecture: one file of arch/, one row of arch/list.def. */
+struct lm_arch {
+    const char *name;
+    int (*numbers)(lm_loader *l);  /* keys -> model->n, letters                    */
+    const lm_weight_row *rows;
+    uint32_t n_rows;
+    eng_value (*build)(lm_build *b); /* tokens -> logits of the picked ones          */
+    const char *conv_words;  /* axes of the convolution's channels: "K S | K S | R K S" */
+    const char *head_words;  /* of the recurrent heads: "R K"                       */
+};
+
+/* -- graphs (pass.c, blocks.c) -------------------------------------------------------------------- */
+
+struct lm_build {
+    const eng_lm_model *model;
+    eng_lm_context *context;
+    eng_graph *g;
+    int64_t n_tokens, n_out;
+    /* what changes from token to token */
+    eng_value tokens, pos, rope_pos, seq, cells, out, src, dst, cu;
+    eng_value cpos, cseq;
+};
+
+/* Blocks that architectures are made of. */
+eng_value lm_weight(lm_build *b, int layer, int role); /* ENG_NO_VALUE if absent */
+eng_value lm_norm(lm_build *b, eng_value x, int layer, int role);
+/* silu(gate x) * (up x), then down */
+eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, int down);
+eng_value lm_rope(lm_build *b, eng_value x);
+/* The rows of the tokens whose logits are wanted. */
+eng_value lm_pick(lm_build *b, eng_value x);
+/* Pools of a recurrent layer: its state and its convolution window. */
+eng_value lm_state_pool(lm_build *b, int layer);
+eng_value lm_window_pool(lm_build *b, int layer);
+/* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: rotates as the context asks, stores
+ * K and V in the layer's cache and attends. */
+eng_value lm_attention(lm_build *b, eng_value q, eng_value k, eng_value v, int layer);
+
+enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
+enum { LM_PARAM_CELLS = 0, LM_PARAMS };
+
+/* Places of the inputs in the one tensor that carries them. */
+typedef struct lm_inputs {
+    uint32_t tokens, pos, streams, seq, cells, out, src, dst, cu; /* in elements    */
+    uint32_t total;
+} lm_inputs;
+
+struct lm_pass {
+    uint32_t n_tokens, n_out;
+    lm_inputs at;
+    int32_t *in; /* at.total                                                      */
+    eng_plan *plan;
+    eng_store *io;
+    eng_instance *instance;
+    lm_pass *next;
+};
+/* The pass for n_tokens and n_out, built if need be. */
+int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **pass);
+void lm_pass_destroy(lm_pass *pass);
+int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_store *io, const lm_inputs *at,
+                  eng_graph **graph);
+/* Batch size that n tokens are padded to: a power of two, at most the context's n_batch. */
+uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n);
+
+/* -- contexts (context.c, sequence.c, decode.c) ----------------------------------------------------------- */
+
+typedef struct lm_sequence {
+    int64_t length;
+    bool broken;         /* a device failed: nothing but remove is possible       */
+    uint32_t n_history;  /* states that are valid: the one j tokens back is in    */
+    int32_t *history;    /* row history[j] of the pools; -1: the empty state      */
+} lm_sequence;
+
+struct eng_lm_context {
+    eng_lm_model *model;
+    eng_lm_context_params p;
+    eng_store *memory;   /* caches and pools                                      */
+    eng_store *cells;    /* position and sequence of each cell                     */
+    eng_queue *queue;
+    int32_t layer_memory[LM_MAX_LAYERS]; /* first tensor of the layer in `memory`: K then V, or
+                                            state then window                     */
+    lm_pass *passes;
+    lm_sequence *sequences;
+    int32_t *history;    /* memory of all sequences' histories                    */
+    /* cells: what the device has or is to get before the next pass */
+    int32_t *cell_pos, *cell_seq; /* -1: free                                      */
+    uint32_t cells_used, cells_end; /* cells_end: behind the last used             */
+    uint32_t cells_hint;            /* no free cell before it                      */
+    uint32_t dirty_begin, dirty_end;
+    /* scratch of decode */
+    uint32_t *order;     /* tokens of the batch, by sequence                       */
+    uint32_t order_capacity;
+    int32_t *pass_cells; /* n_batch                                               */
+    int32_t *rows;       /* [n_sequences][n_snapshots]: rows that a pass writes     */
+    uint32_t *counts;    /* n_sequences: tokens of the pass                        */
+    /* logits of the last batch */
+    float *logits;
+    uint64_t logits_capacity;
+    int32_t *logits_row; /* one a token of the batch: row, or -1                    */
+    uint32_t n_logits_row, logits_row_capacity;
+    uint64_t n_passes, n_tokens, cache_bytes, state_bytes;
+};
+
+int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
+/* n more tokens: takes cells, in order (false: too few). */
+bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32_t *cell);
+void lm_cells_free(eng_lm_context *c, uint32_t sequence, int64_t from_position);
+void lm_cells_dirty(eng_lm_context *c, uint32_t begin, uint32_t end);
+/* Rows for the snapshots of n more tokens of a sequence: rows[0 .. min(n, snapshots)). */
+void lm_rows_choose(const eng_lm_context *c, uint32_t sequence, uint32_t n, int32_t *rows);
+void lm_rows_commit(eng_lm_context *c, uint32_t sequence, uint32_t n, const int32_t *rows);
+
+#endif

@@ -1,0 +1,144 @@
+/* Opening a model: file, architecture, numbers, tokenizer, weights. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* arch/NAME.c defines lm_arch_NAME */
+#define LM_ARCH(name) extern const lm_arch lm_arch_##name;
+#include "arch/list.def"
+#undef LM_ARCH
+
+static const lm_arch *const archs[] = {
+#define LM_ARCH(name) &lm_arch_##name,
+#include "arch/list.def"
+#undef LM_ARCH
+};
+#define N_ARCHS (sizeof archs / sizeof *archs)
+
+const char *eng_lm_architecture(uint32_t index)
+{
+    return index < N_ARCHS ? archs[index]->name : NULL;
+}
+
+void eng_lm_model_defaults(eng_lm_model_params *params)
+{
+    *params = (eng_lm_model_params){.size = sizeof *params, .placement = {.size = sizeof params->placement}};
+}
+
+static int find_arch(lm_loader *l, const char *path)
+{
+    eng_gguf_string name;
+    if (eng_gguf_text(l->gguf, "general.architecture", 0, &name))
+        return eng_fail(ENG_ERR_FORMAT, "%s has no key general.architecture: it does not hold a model", path);
+    char known[256] = "";
+    for (size_t i = 0; i < N_ARCHS; i++) {
+        if (strlen(archs[i]->name) == name.length && memcmp(archs[i]->name, name.data, name.length) == 0) {
+            l->model->arch = archs[i];
+            l->arch_name = archs[i]->name;
+            return ENG_OK;
+        }
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", archs[i]->name);
+    }
+    return eng_fail(ENG_ERR_UNSUPPORTED, "%s holds a model of architecture \"%.*s\", which is not known; known: %s", path,
+                    (int)(name.length < 64 ? name.length : 64), name.data, known);
+}
+
+/* A model without a tokenizer runs too: only text is not possible then. */
+static int load_text(lm_loader *l)
+{
+    eng_lm_model *m = l->model;
+    eng_gguf_string name;
+    if (eng_gguf_text(l->gguf, "general.name", 0, &name))
+        name = (eng_gguf_string){"", 0};
+    m->name = lm_format(&m->memory, "%.*s", (int)(name.length < 256 ? name.length : 256), name.data);
+    if (!m->name)
+        return ENG_ERR_NOMEM;
+    int status = eng_tokenizer_create(l->gguf, &m->tokenizer);
+    if (status == ENG_ERR_NOTFOUND || status == ENG_ERR_UNSUPPORTED) {
+        m->tokenizer_status = status;
+        m->tokenizer_error = lm_format(&m->memory, "%s", eng_last_error());
+        return m->tokenizer_error ? ENG_OK : ENG_ERR_NOMEM;
+    }
+    return status;
+}
+
+static int check_vocabulary(const eng_lm_model *m)
+{
+    if (m->tokenizer && eng_tokenizer_count(m->tokenizer) > (uint64_t)m->n.n_vocab)
+        return eng_fail(ENG_ERR_FORMAT, "the tokenizer has %u tokens but the embeddings are for %lld",
+                        eng_tokenizer_count(m->tokenizer), (long long)m->n.n_vocab);
+    return ENG_OK;
+}
+
+static int load(lm_loader *l, const char *path, const eng_lm_model_params *params)
+{
+    eng_lm_model *m = l->model;
+    int status = find_arch(l, path);
+    if (!status)
+        status = m->arch->numbers(l);
+    if (!status)
+        status = load_text(l);
+    if (!status)
+        status = check_vocabulary(m);
+    if (!status)
+        status = lm_weights_load(l, m->arch->rows, m->arch->n_rows, params);
+    return status;
+}
+
+int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path, const eng_lm_model_params *params,
+                      eng_lm_model **model)
+{
+    eng_lm_model_params own;
+    eng_lm_model_defaults(&own);
+    if (!engine || !device || !path || !model)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: a context, a device, a path and a place for the model are needed");
+    if (params && params->size != sizeof *params)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: params.size is %u, not %zu: use eng_lm_model_defaults",
+                        params->size, sizeof *params);
+    eng_gguf *gguf;
+    int status = eng_gguf_open(path, &gguf);
+    if (status)
+        return status;
+    eng_lm_model *m = lm_calloc(1, sizeof *m);
+    if (!m) {
+        eng_gguf_close(gguf);
+        return ENG_ERR_NOMEM;
+    }
+    m->engine = engine;
+    m->device = device;
+    lm_loader l = {.model = m, .gguf = gguf};
+    status = load(&l, path, params ? params : &own);
+    eng_gguf_close(gguf);
+    if (status) {
+        eng_lm_model_close(m);
+        return status;
+    }
+    *model = m;
+    return ENG_OK;
+}
+
+void eng_lm_model_close(eng_lm_model *m)
+{
+    if (!m)
+        return;
+    eng_store_destroy(m->store);
+    eng_tokenizer_destroy(m->tokenizer);
+    lm_memory_end(&m->memory);
+    free(m);
+}
+
+int eng_lm_model_get_info(const eng_lm_model *m, eng_lm_model_info *info)
+{
+    if (!m || !info || info->size != sizeof *info)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_get_info: a model and an info with its size set are needed");
+    *info = (eng_lm_model_info){
+        .size = sizeof *info, .n_layers = (uint32_t)m->n.n_layers, .n_layers_file = (uint32_t)m->n.n_layers_file,
+        .n_embd = (uint32_t)m->n.n_embd, .n_vocab = (uint32_t)m->n.n_vocab, .recurrent = m->n.recurrent,
+        .context_length = (uint64_t)m->n.n_ctx_train, .weight_bytes = m->weight_bytes, .parameters = m->parameters,
+        .architecture = m->arch->name, .name = m->name};
+    return ENG_OK;
+}

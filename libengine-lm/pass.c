@@ -1,0 +1,190 @@
+/*
+ * Passes: the compiled graph for one batch size, with the memory of one run.
+ * All that changes from token to token travels in one tensor of integers, so
+ * that a pass costs one transfer.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n)
+{
+    uint32_t size = 1;
+    while (size < n)
+        size *= 2;
+    return size < c->p.n_batch ? size : c->p.n_batch;
+}
+
+/* -- inputs ------------------------------------------------------------------- */
+
+/* Each input begins on a boundary of 128 bytes: no device has to shift. */
+static uint32_t place(lm_inputs *at, uint64_t elements)
+{
+    uint32_t here = at->total;
+    at->total += (uint32_t)((elements + 31) / 32 * 32);
+    return here;
+}
+
+static lm_inputs place_inputs(const eng_lm_context *c, uint32_t n_tokens, uint32_t n_out)
+{
+    lm_inputs at = {0};
+    at.tokens = place(&at, n_tokens);
+    at.pos = place(&at, n_tokens);
+    at.streams = c->model->n.rope_streams ? place(&at, 4ull * n_tokens) : at.pos;
+    at.seq = place(&at, n_tokens);
+    at.cells = place(&at, n_tokens);
+    at.out = place(&at, n_out);
+    at.src = place(&at, c->p.n_sequences);
+    at.dst = place(&at, (uint64_t)c->p.n_sequences * c->p.n_snapshots);
+    at.cu = place(&at, (uint64_t)c->p.n_sequences + 1);
+    return at;
+}
+
+static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_out, eng_store **store)
+{
+    const eng_lm_model *m = c->model;
+    lm_memory memory = {0};
+    eng_store_tensor t[2] = {
+        {.size = sizeof *t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT, .ne = {at->total, 1, 1, 1, 1, 1, 1, 1},
+         .name = "inputs", .layer = -1},
+        {.size = sizeof *t, .type = ENG_TYPE_F32, .use = ENG_USE_OUTPUT, .name = "logits", .layer = -1},
+    };
+    lm_letter letters[] = {{'V', "vocab", m->n.n_vocab}, {'N', NULL, n_out}};
+    int status = lm_dims(m->engine, letters, 2, "V, N", &memory, t[1].ne, &t[1].rank, &t[1].dims);
+    if (!status)
+        status = eng_store_create(m->device, t, 2, store);
+    lm_memory_end(&memory);
+    return status;
+}
+
+/* -- the graph ------------------------------------------------------------------ */
+
+static eng_value input(lm_build *b, eng_value all, uint32_t at, int64_t n, const char *name)
+{
+    eng_value v = eng_slice(b->g, all, 0, at, n);
+    eng_graph_name(b->g, v, "%s", name);
+    return v;
+}
+
+int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_store *io, const lm_inputs *at,
+                  eng_graph **graph)
+{
+    eng_graph *g;
+    int status = eng_graph_create(c->model->engine, LM_PARAMS, &g);
+    if (status)
+        return status;
+    lm_build b = {.model = c->model, .context = c, .g = g, .n_tokens = n_tokens, .n_out = n_out};
+    int64_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots;
+    eng_value all = eng_graph_tensor(g, LM_SLOT_IO, io, 0);
+    b.tokens = input(&b, all, at->tokens, n_tokens, "tokens");
+    b.pos = input(&b, all, at->pos, n_tokens, "positions");
+    b.rope_pos = b.pos;
+    if (c->model->n.rope_streams)
+        b.rope_pos = eng_reshape(g, input(&b, all, at->streams, 4 * (int64_t)n_tokens, "streams"),
+                                 (int64_t[]){n_tokens, 4}, 2);
+    b.seq = input(&b, all, at->seq, n_tokens, "sequences");
+    b.cells = input(&b, all, at->cells, n_tokens, "cells");
+    b.out = input(&b, all, at->out, n_out, "wanted");
+    b.src = input(&b, all, at->src, n_seq, "row_read");
+    b.dst = eng_reshape(g, input(&b, all, at->dst, n_seq * slots, "rows_written"), (int64_t[]){slots, n_seq}, 2);
+    b.cu = input(&b, all, at->cu, n_seq + 1, "starts");
+    if (c->cells) {
+        b.cpos = eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 0);
+        b.cseq = eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 1);
+    }
+    eng_value logits = c->model->arch->build(&b);
+    eng_graph_name(g, logits, "head");
+    eng_store_value(g, eng_graph_tensor(g, LM_SLOT_IO, io, 1), logits);
+    status = eng_graph_seal(g);
+    if (status) {
+        eng_graph_destroy(g);
+        return status;
+    }
+    *graph = g;
+    return ENG_OK;
+}
+
+/* -- passes ------------------------------------------------------------------------ */
+
+void lm_pass_destroy(lm_pass *p)
+{
+    if (!p)
+        return;
+    eng_instance_destroy(p->instance);
+    eng_plan_release(p->plan);
+    eng_store_destroy(p->io);
+    free(p->in);
+    free(p);
+}
+
+static int build(eng_lm_context *c, lm_pass *p)
+{
+    p->at = place_inputs(c, p->n_tokens, p->n_out);
+    p->in = lm_calloc(p->at.total, sizeof *p->in);
+    if (!p->in)
+        return ENG_ERR_NOMEM;
+    eng_graph *graph = NULL;
+    int status = io_store(c, &p->at, p->n_out, &p->io);
+    if (!status)
+        status = lm_pass_graph(c, p->n_tokens, p->n_out, p->io, &p->at, &graph);
+    if (!status)
+        status = eng_plan_create(c->model->device, graph, &p->plan);
+    if (!status) {
+        eng_store *stores[LM_SLOTS] = {c->model->store, c->memory, c->cells, p->io};
+        status = eng_instance_create(p->plan, stores, LM_SLOTS, &p->instance);
+    }
+    eng_graph_destroy(graph);
+    return status;
+}
+
+int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **pass)
+{
+    for (lm_pass *p = c->passes; p; p = p->next) {
+        if (p->n_tokens == n_tokens && p->n_out == n_out) {
+            *pass = p;
+            return ENG_OK;
+        }
+    }
+    lm_pass *p = lm_calloc(1, sizeof *p);
+    if (!p)
+        return ENG_ERR_NOMEM;
+    p->n_tokens = n_tokens;
+    p->n_out = n_out;
+    int status = build(c, p);
+    if (status) {
+        lm_pass_destroy(p);
+        return status;
+    }
+    p->next = c->passes;
+    c->passes = p;
+    *pass = p;
+    return ENG_OK;
+}
+
+int eng_lm_context_explain(eng_lm_context *c, eng_emit_func emit, void *user)
+{
+    if (!c || !emit)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain: a context and a function are needed");
+    lm_pass *p;
+    int status = lm_pass_get(c, 1, 1, &p);
+    return status ? status : eng_plan_explain(p->plan, emit, user);
+}
+
+int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_func emit, void *user)
+{
+    if (!c || !emit || n == 0 || n > c->p.n_batch)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_dump: a context, a function and 1 to n_batch tokens are needed");
+    lm_pass *p;
+    eng_graph *graph;
+    int status = lm_pass_get(c, lm_pass_size(c, n), 1, &p);
+    if (!status)
+        status = lm_pass_graph(c, p->n_tokens, p->n_out, p->io, &p->at, &graph);
+    if (status)
+        return status;
+    status = eng_graph_dump(graph, graphviz, emit, user);
+    eng_graph_destroy(graph);
+    return status;
+}

@@ -1,0 +1,106 @@
+/* Which device must hold a tensor: the user's patterns first, then whole layers. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static int compile(lm_placer *p, const eng_lm_placement *placement)
+{
+    if (placement->n_overrides == 0)
+        return ENG_OK;
+    p->regex = lm_calloc(placement->n_overrides, sizeof *p->regex);
+    p->devices = lm_calloc(placement->n_overrides, sizeof *p->devices);
+    if (!p->regex || !p->devices)
+        return ENG_ERR_NOMEM;
+    for (uint32_t i = 0; i < placement->n_overrides; i++) {
+        const eng_lm_override *o = &placement->overrides[i];
+        if (!o->pattern || !o->device || !*o->device)
+            return eng_fail(ENG_ERR_INVALID, "override %u: a pattern and a device are needed (PATTERN=DEVICE)", i);
+        int bad = regcomp(&p->regex[i], o->pattern, REG_EXTENDED | REG_NOSUB);
+        if (bad) {
+            char text[128];
+            regerror(bad, &p->regex[i], text, sizeof text);
+            return eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is not an extended regular expression: %s",
+                            o->pattern, text);
+        }
+        p->n_regex = i + 1;
+        p->devices[i] = strdup(o->device);
+        if (!p->devices[i])
+            return eng_fail(ENG_ERR_NOMEM, "no memory for the name of a device");
+    }
+    return ENG_OK;
+}
+
+static int leaves(lm_placer *p, eng_device *device)
+{
+    p->leaves = lm_calloc(ENG_MAX_RANKS, sizeof *p->leaves);
+    p->shares = lm_calloc(ENG_MAX_RANKS, sizeof *p->shares);
+    if (!p->leaves || !p->shares)
+        return ENG_ERR_NOMEM;
+    double sum = 0;
+    for (uint32_t i = 0; i < ENG_MAX_RANKS; i++) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        if (eng_device_leaf(device, i, &info, &stats))
+            break;
+        memcpy(p->leaves[i], info.name, sizeof p->leaves[i]);
+        p->leaves[i][sizeof p->leaves[i] - 1] = 0;
+        p->shares[i] = stats.share > 0 ? stats.share : 0;
+        sum += p->shares[i];
+        p->n_leaves = i + 1;
+    }
+    for (uint32_t i = 0; i < p->n_leaves; i++)
+        p->shares[i] = sum > 0 ? p->shares[i] / sum : 1.0 / p->n_leaves;
+    return ENG_OK;
+}
+
+int lm_placer_init(lm_placer *p, eng_device *device, const eng_lm_placement *placement)
+{
+    memset(p, 0, sizeof *p);
+    p->split = placement->split;
+    int status = ENG_OK;
+    if (placement->split > ENG_LM_SPLIT_LAYER)
+        return eng_fail(ENG_ERR_INVALID, "split %u is none of ENG_LM_SPLIT_*", placement->split);
+    if (placement->n_overrides && !placement->overrides)
+        return eng_fail(ENG_ERR_INVALID, "%u overrides announced but none given", placement->n_overrides);
+    status = compile(p, placement);
+    if (!status && p->split == ENG_LM_SPLIT_LAYER)
+        status = leaves(p, device);
+    if (status)
+        lm_placer_end(p);
+    return status;
+}
+
+void lm_placer_end(lm_placer *p)
+{
+    for (uint32_t i = 0; i < p->n_regex; i++) {
+        regfree(&p->regex[i]);
+        free(p->devices[i]);
+    }
+    free(p->regex);
+    free(p->devices);
+    free(p->leaves);
+    free(p->shares);
+    memset(p, 0, sizeof *p);
+}
+
+const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers)
+{
+    for (uint32_t i = 0; i < p->n_regex; i++)
+        if (regexec(&p->regex[i], name, 0, NULL, 0) == 0)
+            return p->devices[i];
+    if (p->split != ENG_LM_SPLIT_LAYER || p->n_leaves < 2)
+        return NULL;
+    /* The head counts as one layer more; the embeddings go with the first. */
+    double at = layer == LM_LAYER_END ? n_layers : layer < 0 ? 0 : layer;
+    at = (at + 0.5) / (n_layers + 1);
+    double sum = 0;
+    for (uint32_t i = 0; i < p->n_leaves; i++) {
+        sum += p->shares[i];
+        if (at < sum)
+            return p->leaves[i];
+    }
+    return p->leaves[p->n_leaves - 1];
+}

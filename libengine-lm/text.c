@@ -1,0 +1,158 @@
+/* Text, streams of text and samplers, as hosts see them. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "sampler.h"
+
+static int need_tokenizer(const eng_lm_model *m, const char *call)
+{
+    if (!m)
+        return eng_fail(ENG_ERR_INVALID, "%s: a model is needed", call);
+    if (!m->tokenizer)
+        return eng_fail(m->tokenizer_status, "%s: %s", call, m->tokenizer_error);
+    return ENG_OK;
+}
+
+int eng_lm_tokenize(const eng_lm_model *m, const char *text, size_t length, uint32_t flags, int32_t **ids, size_t *n)
+{
+    int status = need_tokenizer(m, "eng_lm_tokenize");
+    if (status)
+        return status;
+    if ((!text && length) || !ids || !n)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize: a text and places for the tokens are needed");
+    uint32_t own = 0;
+    own |= flags & ENG_LM_ADD_SPECIAL ? ENG_TOKENIZE_ADD_SPECIAL : 0;
+    own |= flags & ENG_LM_PARSE_SPECIAL ? ENG_TOKENIZE_PARSE_SPECIAL : 0;
+    return eng_tokenizer_encode(m->tokenizer, text, length, own, ids, n);
+}
+
+int eng_lm_text(const eng_lm_model *m, const int32_t *ids, size_t n, int special, char **text, size_t *length)
+{
+    int status = need_tokenizer(m, "eng_lm_text");
+    if (status)
+        return status;
+    if ((!ids && n) || !text || !length)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_text: tokens and places for the text are needed");
+    return eng_tokenizer_decode(m->tokenizer, ids, n, special ? ENG_DETOKENIZE_SPECIAL : 0, text, length);
+}
+
+void eng_lm_free(void *memory)
+{
+    free(memory);
+}
+
+int eng_lm_is_end(const eng_lm_model *m, int32_t token)
+{
+    return m && m->tokenizer && eng_tokenizer_is_end(m->tokenizer, token);
+}
+
+/* -- streams ------------------------------------------------------------------ */
+
+struct eng_lm_stream {
+    eng_detokenizer detokenizer;
+};
+
+int eng_lm_stream_create(const eng_lm_model *m, int special, eng_lm_stream **stream)
+{
+    int status = need_tokenizer(m, "eng_lm_stream_create");
+    if (status)
+        return status;
+    eng_lm_stream *s = lm_calloc(1, sizeof *s);
+    if (!s)
+        return ENG_ERR_NOMEM;
+    eng_detokenizer_init(&s->detokenizer, m->tokenizer, special ? ENG_DETOKENIZE_SPECIAL : 0);
+    *stream = s;
+    return ENG_OK;
+}
+
+void eng_lm_stream_destroy(eng_lm_stream *s)
+{
+    if (!s)
+        return;
+    eng_detokenizer_free(&s->detokenizer);
+    free(s);
+}
+
+int eng_lm_stream_next(eng_lm_stream *s, int32_t token, const char **text, size_t *length)
+{
+    if (!s || !text || !length)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_stream_next: a stream and places for the text are needed");
+    return token < 0 ? eng_detokenizer_finish(&s->detokenizer, text, length) :
+                       eng_detokenizer_next(&s->detokenizer, token, text, length);
+}
+
+/* -- samplers -------------------------------------------------------------------- */
+
+struct eng_lm_sampler {
+    eng_sampler *sampler;
+};
+
+void eng_lm_sampler_defaults(eng_lm_sampler_params *p)
+{
+    eng_sampler_settings s;
+    eng_sampler_defaults(&s);
+    *p = (eng_lm_sampler_params){
+        .size = sizeof *p, .seed = s.seed, .temperature = s.temperature, .top_k = s.top_k, .top_p = s.top_p,
+        .min_p = s.min_p, .penalty_last = s.penalty_last, .repeat_penalty = s.repeat_penalty,
+        .frequency_penalty = s.frequency_penalty, .presence_penalty = s.presence_penalty};
+}
+
+int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *params, eng_lm_sampler **sampler)
+{
+    if (!m || !sampler || (params && params->size != sizeof *params))
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create: a model, and parameters with their size set, are needed");
+    eng_lm_sampler_params p;
+    eng_lm_sampler_defaults(&p);
+    if (params)
+        p = *params;
+    eng_sampler_settings settings;
+    eng_sampler_defaults(&settings);
+    settings.temperature = p.temperature;
+    settings.top_k = p.top_k;
+    settings.top_p = p.top_p;
+    settings.min_p = p.min_p;
+    settings.penalty_last = p.penalty_last;
+    settings.repeat_penalty = p.repeat_penalty;
+    settings.frequency_penalty = p.frequency_penalty;
+    settings.presence_penalty = p.presence_penalty;
+    settings.seed = p.seed;
+    eng_lm_sampler *s = lm_calloc(1, sizeof *s);
+    if (!s)
+        return ENG_ERR_NOMEM;
+    int status = eng_sampler_create(&settings, (uint32_t)m->n.n_vocab, &s->sampler);
+    if (status) {
+        free(s);
+        return status;
+    }
+    *sampler = s;
+    return ENG_OK;
+}
+
+void eng_lm_sampler_destroy(eng_lm_sampler *s)
+{
+    if (!s)
+        return;
+    eng_sampler_destroy(s->sampler);
+    free(s);
+}
+
+uint32_t eng_lm_sampler_seed(const eng_lm_sampler *s)
+{
+    return s ? eng_sampler_seed(s->sampler) : 0;
+}
+
+int eng_lm_sampler_choose(eng_lm_sampler *s, const float *logits, int32_t *token)
+{
+    if (!s || !logits || !token)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_choose: a sampler, logits and a place for the token are needed");
+    return eng_sampler_sample(s->sampler, logits, token);
+}
+
+void eng_lm_sampler_accept(eng_lm_sampler *s, int32_t token)
+{
+    if (s)
+        eng_sampler_accept(s->sampler, token);
+}

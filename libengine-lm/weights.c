@@ -1,0 +1,190 @@
+/* Weights: found in the file, checked, declared with their axes, placed, uploaded. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* All weights of a model while they are loaded. */
+typedef struct weights {
+    lm_loader *l;
+    const eng_lm_model_params *params;
+    lm_placer placer;
+    lm_memory memory;            /* of names and axes: the store copies them    */
+    eng_store_tensor *tensors;
+    const eng_gguf_tensor **sources;
+    uint32_t n, capacity;
+} weights;
+
+static int shape_matches(const eng_gguf_tensor *t, const int64_t *ne, uint32_t rank)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        if ((i < t->rank ? t->ne[i] : 1) != (i < rank ? ne[i] : 1))
+            return 0;
+    return 1;
+}
+
+static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64_t *ne, uint32_t rank)
+{
+    if (!shape_matches(t, ne, rank)) {
+        char have[96] = "", want[96] = "";
+        for (uint32_t i = 0, at = 0; i < t->rank && i < 4; i++)
+            at += (uint32_t)snprintf(have + at, sizeof have - at, "%s%lld", i ? " x " : "", (long long)t->ne[i]);
+        for (uint32_t i = 0, at = 0; i < rank && i < 4; i++)
+            at += (uint32_t)snprintf(want + at, sizeof want - at, "%s%lld", i ? " x " : "", (long long)ne[i]);
+        return eng_fail(ENG_ERR_FORMAT, "tensor %s is %s, but the file's keys make it %s", t->name, have, want);
+    }
+    const eng_type_info *type = eng_type_get(t->type);
+    if (!type || t->type == ENG_TYPE_I32 || t->type == ENG_TYPE_I64)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %u (%s), which a weight cannot have", t->name, t->type,
+                        type ? type->name : "unknown");
+    if ((row->flags & LM_W_F32) && t->type != ENG_TYPE_F32)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s: only f32 is possible here; convert the file again",
+                        t->name, type->name);
+    return ENG_OK;
+}
+
+static int grow(weights *w)
+{
+    if (w->n < w->capacity)
+        return ENG_OK;
+    uint32_t more = w->capacity ? w->capacity * 2 : 64;
+    void *tensors = lm_realloc(w->tensors, more, sizeof *w->tensors);
+    if (!tensors)
+        return ENG_ERR_NOMEM;
+    w->tensors = tensors;
+    void *sources = lm_realloc(w->sources, more, sizeof *w->sources);
+    if (!sources)
+        return ENG_ERR_NOMEM;
+    w->sources = sources;
+    w->capacity = more;
+    return ENG_OK;
+}
+
+static int declare(weights *w, const lm_weight_row *row, int layer)
+{
+    eng_lm_model *model = w->l->model;
+    model->weights[layer < 0 ? 0 : layer + 1][row->role] = -1;
+    char *name = layer < 0 ? lm_format(&w->memory, "%s", row->name) :
+                             lm_format(&w->memory, "blk.%d.%s", layer, row->name);
+    if (!name)
+        return ENG_ERR_NOMEM;
+    const eng_gguf_tensor *t = eng_gguf_tensor_find(w->l->gguf, name);
+    if (!t && (row->flags & LM_W_OPTIONAL))
+        return ENG_OK;
+    if (!t)
+        return eng_fail(ENG_ERR_FORMAT, "the file has no tensor %s, which a %s model needs", name, w->l->arch_name);
+    eng_store_tensor s = {.size = sizeof s, .type = t->type, .use = ENG_USE_WEIGHT, .name = name, .layer = layer < 0 ? -1 : layer,
+                          .role = (uint32_t)row->role + 1};
+    int status = lm_dims(model->engine, model->letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank, &s.dims);
+    if (!status)
+        status = check(row, t, s.ne, s.rank);
+    if (!status)
+        status = grow(w);
+    if (status)
+        return status;
+    if (row->flags & LM_W_MATRIX)
+        s.use |= ENG_USE_MATRIX;
+    s.device = lm_placer_device(&w->placer, name, layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP,
+                                model->n.n_layers);
+    model->weights[layer < 0 ? 0 : layer + 1][row->role] = (int32_t)w->n;
+    model->weight_bytes += t->bytes;
+    uint64_t elements = 1;
+    for (uint32_t i = 0; i < s.rank; i++)
+        elements *= (uint64_t)s.ne[i];
+    model->parameters += elements;
+    w->tensors[w->n] = s;
+    w->sources[w->n++] = t;
+    return ENG_OK;
+}
+
+static int declare_all(weights *w, const lm_weight_row *rows, uint32_t n_rows)
+{
+    const lm_numbers *n = &w->l->model->n;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        if (rows[i].layers == 0) {
+            int status = declare(w, &rows[i], -1);
+            if (status)
+                return status;
+        }
+        for (int layer = 0; rows[i].layers && layer < n->n_layers; layer++) {
+            int status = rows[i].layers & n->kind[layer] ? declare(w, &rows[i], layer) : ENG_OK;
+            if (status)
+                return status;
+        }
+    }
+    return ENG_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A tensor that nobody uses (a bias, a scale) would make the results silently wrong. */
+static int check_all_used(const weights *w)
+{
+    const char **names = lm_calloc(w->n, sizeof *names);
+    if (!names)
+        return ENG_ERR_NOMEM;
+    for (uint32_t i = 0; i < w->n; i++)
+        names[i] = w->tensors[i].name;
+    qsort(names, w->n, sizeof *names, by_name);
+    int status = ENG_OK;
+    for (uint32_t i = 0, count = eng_gguf_tensor_count(w->l->gguf); i < count && !status; i++) {
+        const char *name = eng_gguf_tensor_get(w->l->gguf, i)->name;
+        int layer = -1;
+        if (sscanf(name, "blk.%d.", &layer) == 1 && layer >= w->l->model->n.n_layers &&
+            layer < w->l->model->n.n_layers_file)
+            continue; /* of the blocks that draft tokens */
+        if (!bsearch(&name, names, w->n, sizeof *names, by_name))
+            status = eng_fail(ENG_ERR_UNSUPPORTED, "the file has a tensor %s that this implementation of %s does not use: "
+                              "leaving it out would give wrong results", name, w->l->arch_name);
+    }
+    free(names);
+    return status;
+}
+
+static int upload(const weights *w)
+{
+    const eng_lm_model *model = w->l->model;
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->params->progress && w->params->progress(w->params->progress_user, (double)done / (double)model->weight_bytes))
+            return eng_fail(ENG_ERR_STATE, "loading was stopped");
+        int status = eng_store_write(model->store, i, 0, w->sources[i]->bytes, w->sources[i]->data);
+        if (status)
+            return status;
+        done += w->sources[i]->bytes;
+    }
+    if (w->params->progress)
+        w->params->progress(w->params->progress_user, 1);
+    return ENG_OK;
+}
+
+int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, const eng_lm_model_params *params)
+{
+    eng_lm_model *model = l->model;
+    weights w = {.l = l, .params = params};
+    model->weights = lm_alloc(&model->memory, (size_t)model->n.n_layers + 1, sizeof *model->weights);
+    if (!model->weights)
+        return ENG_ERR_NOMEM;
+    memset(model->weights, 0xff, ((size_t)model->n.n_layers + 1) * sizeof *model->weights); /* all -1 */
+    int status = lm_placer_init(&w.placer, model->device, &params->placement);
+    if (status)
+        return status;
+    status = declare_all(&w, rows, n_rows);
+    if (!status)
+        status = check_all_used(&w);
+    if (!status)
+        status = eng_store_create(model->device, w.tensors, w.n, &model->store);
+    if (!status)
+        status = upload(&w);
+    lm_placer_end(&w.placer);
+    lm_memory_end(&w.memory);
+    free(w.tensors);
+    free(w.sources);
+    return status;
+}
