@@ -1,1 +1,32 @@
-# added by its owner
+# The library: all of it in a convenience library, wrapped by the installed one.
+noinst_LTLIBRARIES += libengine-core.la
+libengine_core_la_SOURCES = \
+	%D%/base/arena.c %D%/base/axes.c %D%/base/base.h %D%/base/log.c %D%/base/status.c \
+	%D%/base/team.c %D%/base/team.h %D%/base/types.c \
+	%D%/registry/judge.c %D%/registry/module.c %D%/registry/registry.c %D%/registry/registry.h \
+	%D%/registry/search.c \
+	%D%/device/calls.c %D%/device/device.c %D%/device/device.h %D%/device/names.c \
+	%D%/device/names.h %D%/device/queue.c %D%/device/store.c \
+	%D%/graph/axes.c %D%/graph/builders.c %D%/graph/check.c %D%/graph/dims.c %D%/graph/dump.c \
+	%D%/graph/graph.c %D%/graph/graph.h %D%/graph/infer.c %D%/graph/optable.c \
+	%D%/graph/optable.h %D%/graph/signature.c %D%/graph/special.c \
+	%D%/graph/gguf.c %D%/graph/gguf.h %D%/graph/gguf_keys.c %D%/graph/gguf_types.c \
+	%D%/graph/gguf_write.c \
+	%D%/plan/build.c %D%/plan/build.h %D%/plan/instance.c %D%/plan/place.c %D%/plan/plan.c \
+	%D%/plan/plan.h \
+	%D%/engine/context.c %D%/engine/context.h %D%/engine/folders.c %D%/engine/open.c \
+	%D%/engine/options.c %D%/engine/plugins.c %D%/engine/services.c
+libengine_core_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGINDIR='"$(plugindir)"' -DPKGDATADIR='"$(pkgdatadir)"'
+libengine_core_la_LIBADD = $(LTDL_LIBS) $(LIBM)
+
+lib_LTLIBRARIES += libengine.la
+libengine_la_SOURCES =
+libengine_la_LIBADD = libengine-core.la
+libengine_la_LDFLAGS = $(AM_LDFLAGS) -version-info $(LIBENGINE_VERSION_INFO) $(NO_UNDEFINED)
+if HAVE_LD_VERSION_SCRIPT
+libengine_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%D%/libengine.map
+libengine_la_DEPENDENCIES = libengine-core.la %D%/libengine.map
+else
+libengine_la_LDFLAGS += -export-symbols-regex '^eng_'
+endif
+EXTRA_DIST += %D%/libengine.map

@@ -1,1 +1,23 @@
-# added by its owner
+# Unit tests are Check programs; their TAP output feeds automake's harness.
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+# Where the plugins of this tree are; nothing of the system or the user is used.
+tree_plugins = $(abs_top_builddir)/plugins/cpu/.libs:$(abs_top_builddir)/plugins/opencl/.libs:$(abs_top_builddir)/plugins/meta/.libs:$(abs_top_builddir)/plugins/null/.libs
+AM_TESTS_ENVIRONMENT = \
+	CK_TAP_LOG_FILE_NAME=-; export CK_TAP_LOG_FILE_NAME; \
+	CK_VERBOSITY=silent; export CK_VERBOSITY; \
+	ENGINE_PLUGIN_PATH='$(tree_plugins)'; export ENGINE_PLUGIN_PATH; \
+	ENGINE_CACHE_DIR='$(abs_top_builddir)/tests/cache'; export ENGINE_CACHE_DIR; \
+	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+	top_builddir='$(abs_top_builddir)'; export top_builddir;
+
+# What a unit test of the core is linked with: the real code, inner functions too.
+core_test_libs = libengine-core.la $(CHECK_LIBS)
+
+include %D%/reference/local.mk
+include %D%/conformance/local.mk
+include %D%/registry/local.mk
+include %D%/graph/local.mk
+include %D%/ops/local.mk
+include %D%/meta/local.mk
+include %D%/lm/local.mk
+include %D%/tools/local.mk

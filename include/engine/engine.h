@@ -132,6 +132,7 @@ ENG_API const char *eng_axis_name(eng_context *context, uint32_t axis);
 /* -- plugins ---------------------------------------------------------------- */
 
 typedef enum eng_plugin_status {
+    ENG_PLUGIN_FOUND = 0,    /* not loaded: ENG_CONTEXT_NO_LOAD                 */
     ENG_PLUGIN_LOADED = 1,
     ENG_PLUGIN_SHADOWED = 2, /* a plugin of the same name was found earlier    */
     ENG_PLUGIN_DISABLED = 3, /* switched off by ENGINE_PLUGINS                 */

@@ -1,8 +1,10 @@
-/* Floor 0: what every floor needs - errors, log, axes, options. */
+/* Floor 0: what every floor needs - errors, log, axes, memory, text. */
 #ifndef LIBENGINE_BASE_H
 #define LIBENGINE_BASE_H
 
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +26,7 @@ typedef struct eng_base {
     void *log_user;
     int log_level;
     eng_axis_table axes;
+    atomic_int open_devices; /* the context may not go while this is not 0   */
 } eng_base;
 
 static inline eng_base *eng_base_of(eng_context *context)
@@ -31,20 +34,34 @@ static inline eng_base *eng_base_of(eng_context *context)
     return (eng_base *)context;
 }
 
+/* eng_fail with a va_list.  The arguments may point into eng_last_error(). */
+int eng_vfail(int status, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+/* "out of memory", in one place. */
+int eng_fail_memory(void);
+
+void eng_axes_init(eng_axis_table *axes);
+void eng_axes_free(eng_axis_table *axes);
 uint32_t eng_axes_number(eng_axis_table *axes, const char *name);     /* ENG_AXIS_NONE: no memory */
 const char *eng_axes_name(eng_axis_table *axes, uint32_t axis);       /* "" if unknown */
 
 void eng_log(const eng_base *base, int level, const char *source, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+void eng_vlog(const eng_base *base, int level, const char *source, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
 
 /* Memory that lives and dies with its owner: graphs, plans. */
 typedef struct eng_arena eng_arena;
 eng_arena *eng_arena_create(void);
 void *eng_arena_alloc(eng_arena *arena, size_t bytes); /* zeroed, 16-aligned; NULL: no memory */
 char *eng_arena_string(eng_arena *arena, const char *text);
+char *eng_arena_format(eng_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *eng_arena_vformat(eng_arena *arena, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 void eng_arena_destroy(eng_arena *arena);
 
 /* Product of two extents or sizes; false if it does not fit. */
 bool eng_mul_size(uint64_t a, uint64_t b, uint64_t *product);
+
+/* strncpy that terminates, for the fixed texts of public structs. */
+void eng_copy_text(char *to, size_t bytes, const char *from);
 
 #endif

@@ -20,6 +20,10 @@ struct eng_device {
     uint64_t plans_built;
 };
 
+/* A device of the plugin's, just opened; on failure the state is closed.  name: how
+ * it is called.  `calls` must live as long as the context. */
+int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_device_state *state, const char *name,
+                      eng_device **device);
 void eng_device_retain(eng_device *device);
 void eng_device_release(eng_device *device); /* the last one closes it */
 
@@ -28,11 +32,14 @@ struct eng_store {
     eng_store_state *state;
     uint32_t n;
     eng_store_tensor *tensors; /* deep copies, in `memory`                   */
+    uint64_t *bytes;           /* of each tensor, contiguous                 */
     eng_arena *memory;
     int references;            /* instances bound to it hold one             */
 };
 void eng_store_retain(eng_store *store);
 /* eng_store_destroy drops one reference. */
+/* Is this range within the tensor? */
+int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data);
 
 struct eng_queue {
     eng_device *device;

@@ -1,0 +1,134 @@
+/* Opened devices: references, information, statistics. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_device_state *state, const char *name,
+                      eng_device **device)
+{
+    eng_device *d = calloc(1, sizeof *d);
+    int status = d ? ENG_OK : eng_fail_memory();
+    if (d) {
+        d->info.size = sizeof d->info;
+        status = calls->info(state, &d->info);
+    }
+    if (status < 0) {
+        calls->close(state);
+        free(d);
+        return status;
+    }
+    d->info.size = sizeof d->info;
+    if (d->info.alignment == 0)
+        d->info.alignment = 64;
+    if (d->info.alignment & (d->info.alignment - 1)) {
+        status = eng_fail(ENG_ERR_DEVICE, "device '%s': its plugin asks for an alignment of %u bytes, which is not a "
+                          "power of two; report this to the plugin's author", name, d->info.alignment);
+        calls->close(state);
+        free(d);
+        return status;
+    }
+    eng_copy_text(d->info.name, sizeof d->info.name, name);
+    d->context = context;
+    d->calls = calls;
+    d->state = state;
+    d->references = 1;
+    pthread_mutex_init(&d->lock, NULL);
+    atomic_fetch_add(&eng_base_of(context)->open_devices, 1);
+    *device = d;
+    return ENG_OK;
+}
+
+void eng_device_retain(eng_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    device->references++;
+    pthread_mutex_unlock(&device->lock);
+}
+
+void eng_device_release(eng_device *device)
+{
+    if (!device)
+        return;
+    pthread_mutex_lock(&device->lock);
+    int left = --device->references;
+    pthread_mutex_unlock(&device->lock);
+    if (left > 0)
+        return;
+    if (device->plans && device->plans_destroy)
+        device->plans_destroy(device->plans);
+    device->calls->close(device->state);
+    atomic_fetch_sub(&eng_base_of(device->context)->open_devices, 1);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+void eng_device_close(eng_device *device)
+{
+    eng_device_release(device);
+}
+
+/* Structs that the host gives may be of an older, shorter kind. */
+static int give(void *to, uint32_t to_size, const void *from, size_t from_size, const char *what)
+{
+    if (to_size < 2 * sizeof(uint32_t))
+        return eng_fail(ENG_ERR_INVALID, "%s: set its size field (to sizeof) before the call", what);
+    size_t n = to_size < from_size ? to_size : from_size;
+    memcpy(to, from, n);
+    memset((char *)to + n, 0, to_size - n);
+    memcpy(to, &to_size, sizeof to_size);
+    return ENG_OK;
+}
+
+int eng_device_get_info(eng_device *device, eng_device_info *info)
+{
+    if (!device || !info)
+        return eng_fail(ENG_ERR_INVALID, "eng_device_get_info: device or info is NULL");
+    return give(info, info->size, &device->info, sizeof device->info, "eng_device_info");
+}
+
+static int own_stats(eng_device *device, eng_device_stats *stats)
+{
+    memset(stats, 0, sizeof *stats);
+    stats->size = sizeof *stats;
+    stats->share = 1;
+    int status = device->calls->stats(device->state, stats);
+    if (status == ENG_ERR_UNSUPPORTED)
+        status = ENG_OK; /* a plugin that does not count: zeros */
+    if (stats->plans_built == 0)
+        stats->plans_built = device->plans_built;
+    return status;
+}
+
+int eng_device_get_stats(eng_device *device, eng_device_stats *stats)
+{
+    eng_device_stats own;
+    if (!device || !stats)
+        return eng_fail(ENG_ERR_INVALID, "eng_device_get_stats: device or stats is NULL");
+    int status = own_stats(device, &own);
+    return status < 0 ? status : give(stats, stats->size, &own, sizeof own, "eng_device_stats");
+}
+
+int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats)
+{
+    eng_device_info leaf_info = {.size = sizeof leaf_info};
+    eng_device_stats leaf_stats = {.size = sizeof leaf_stats, .share = 1};
+    int status;
+    if (!device)
+        return eng_fail(ENG_ERR_INVALID, "eng_device_leaf: device is NULL");
+    if (device->info.kind == ENG_DEVICE_META) {
+        status = device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats);
+    } else if (leaf == 0) {
+        leaf_info = device->info;
+        status = own_stats(device, &leaf_stats);
+    } else {
+        status = eng_fail(ENG_ERR_NOTFOUND, "device '%s' has no leaf %u", device->info.name, leaf);
+    }
+    if (status >= 0 && info)
+        status = give(info, info->size, &leaf_info, sizeof leaf_info, "eng_device_info");
+    if (status >= 0 && stats)
+        status = give(stats, stats->size, &leaf_stats, sizeof leaf_stats, "eng_device_stats");
+    return status;
+}

@@ -1,0 +1,226 @@
+/* Stores: persistent tensors, declared at once, checked and copied. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+const eng_dim *eng_dims_copy(eng_arena *arena, const eng_dim *dims, uint32_t rank)
+{
+    if (!dims)
+        return NULL;
+    eng_dim *copy = eng_arena_alloc(arena, rank * sizeof *copy);
+    if (!copy)
+        return NULL;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t n = dims[i].n_segments;
+        eng_segment *segments = eng_arena_alloc(arena, n * sizeof *segments);
+        if (!segments)
+            return NULL;
+        for (uint32_t s = 0; s < n; s++) {
+            const eng_segment *from = &dims[i].segments[s];
+            eng_factor *factors = eng_arena_alloc(arena, from->n_factors * sizeof *factors);
+            if (!factors)
+                return NULL;
+            if (from->n_factors)
+                memcpy(factors, from->factors, from->n_factors * sizeof *factors);
+            segments[s] = (eng_segment){.n_factors = from->n_factors, .factors = factors};
+        }
+        copy[i] = (eng_dim){.n_segments = n, .segments = segments};
+    }
+    return copy;
+}
+
+/* The segments of a dimension must make up its extent. */
+static int check_dim(const eng_store_tensor *t, uint32_t d)
+{
+    const eng_dim *dim = &t->dims[d];
+    uint64_t extent = 0;
+    if (dim->n_segments == 0)
+        return ENG_OK;
+    for (uint32_t s = 0; s < dim->n_segments; s++) {
+        const eng_segment *segment = &dim->segments[s];
+        uint64_t length = 1;
+        for (uint32_t f = 0; f < segment->n_factors; f++)
+            if (segment->factors[f].extent < 0 ||
+                !eng_mul_size(length, (uint64_t)segment->factors[f].extent, &length))
+                return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: a factor of segment %u has an impossible "
+                                "extent", t->name, d, s);
+        if (__builtin_add_overflow(extent, length, &extent))
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: its segments are too long", t->name, d);
+    }
+    if (extent != (uint64_t)t->ne[d])
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: its axes' factors make up %llu elements, but the "
+                        "dimension has %lld", t->name, d, (unsigned long long)extent, (long long)t->ne[d]);
+    return ENG_OK;
+}
+
+static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
+{
+    const eng_type_info *type = eng_type_get(t->type);
+    uint32_t use = t->use & ENG_USE_MASK;
+    if (!type)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s': unknown data type %u", t->name, t->type);
+    if (t->rank < 1 || t->rank > ENG_MAX_RANK)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s': rank %u; a tensor has 1 to %d dimensions", t->name, t->rank,
+                        ENG_MAX_RANK);
+    if (use < ENG_USE_WEIGHT || use > ENG_USE_OUTPUT)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s': use %u is none of ENG_USE_WEIGHT, _CACHE, _STATE, _INPUT, "
+                        "_OUTPUT", t->name, use);
+    uint64_t rows = 1;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (t->ne[d] < 0)
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: negative extent %lld", t->name, d,
+                            (long long)t->ne[d]);
+        if (d > 0 && !eng_mul_size(rows, (uint64_t)t->ne[d], &rows))
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
+        int status = t->dims ? check_dim(t, d) : ENG_OK;
+        if (status < 0)
+            return status;
+    }
+    if (t->ne[0] % type->block != 0)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s': rows of %lld elements are not whole blocks of type %s (%u "
+                        "elements); choose a type whose block divides the row", t->name, (long long)t->ne[0],
+                        type->name, type->block);
+    if (!eng_mul_size((uint64_t)t->ne[0] / type->block, type->block_bytes, bytes) ||
+        !eng_mul_size(*bytes, rows, bytes) || *bytes > INT64_MAX)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
+    return ENG_OK;
+}
+
+/* One declared tensor into the store's memory; dims are checked before copied. */
+static int copy_tensor(eng_store *store, uint32_t i, const eng_store_tensor *given)
+{
+    eng_store_tensor *t = &store->tensors[i];
+    size_t known = given->size < sizeof *t ? given->size : sizeof *t;
+    t->axis = ENG_AXIS_NONE;
+    t->layer = -1;
+    memcpy(t, given, known);
+    t->size = sizeof *t;
+    if (!t->name)
+        t->name = "";
+    for (uint32_t d = t->rank; d < ENG_MAX_RANK; d++)
+        t->ne[d] = 1;
+    int status = check_tensor(t, &store->bytes[i]);
+    if (status < 0)
+        return status;
+    bool has_dims = t->dims != NULL, has_device = t->device != NULL;
+    t->dims = eng_dims_copy(store->memory, t->dims, t->rank);
+    t->name = eng_arena_string(store->memory, t->name);
+    if (has_device)
+        t->device = eng_arena_string(store->memory, t->device);
+    if (!t->name || (has_dims && !t->dims) || (has_device && !t->device))
+        return eng_fail_memory();
+    return ENG_OK;
+}
+
+static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_t n)
+{
+    store->tensors = eng_arena_alloc(store->memory, n * sizeof *store->tensors);
+    store->bytes = eng_arena_alloc(store->memory, n * sizeof *store->bytes);
+    if (!store->tensors || !store->bytes)
+        return eng_fail_memory();
+    /* the host's struct may be shorter or longer than ours: step by its size */
+    size_t stride = n ? tensors[0].size : 0;
+    if (n && stride < offsetof(eng_store_tensor, dims))
+        return eng_fail(ENG_ERR_INVALID, "eng_store_create: set the size field of every eng_store_tensor to "
+                        "sizeof(eng_store_tensor)");
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_store_tensor *given = (const eng_store_tensor *)((const char *)tensors + i * stride);
+        if (given->size != stride)
+            return eng_fail(ENG_ERR_INVALID, "eng_store_create: tensor %u has size %u, but tensor 0 has %zu; set the "
+                            "size field of every eng_store_tensor to sizeof(eng_store_tensor)", i, given->size, stride);
+        int status = copy_tensor(store, i, given);
+        if (status < 0)
+            return status;
+    }
+    store->n = n;
+    return store->device->calls->store_create(store->device->state, store->tensors, n, &store->state);
+}
+
+int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32_t n, eng_store **result)
+{
+    if (!device || !result || (n && !tensors))
+        return eng_fail(ENG_ERR_INVALID, "eng_store_create: device, tensors or store is NULL");
+    eng_store *store = calloc(1, sizeof *store);
+    if (!store || !(store->memory = eng_arena_create())) {
+        free(store);
+        return eng_fail_memory();
+    }
+    store->device = device;
+    store->references = 1;
+    int status = store_fill(store, tensors, n);
+    if (status < 0) {
+        eng_arena_destroy(store->memory);
+        free(store);
+        return status;
+    }
+    eng_device_retain(device);
+    *result = store;
+    return ENG_OK;
+}
+
+void eng_store_retain(eng_store *store)
+{
+    __atomic_fetch_add(&store->references, 1, __ATOMIC_RELAXED);
+}
+
+void eng_store_destroy(eng_store *store)
+{
+    if (!store || __atomic_sub_fetch(&store->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    store->device->calls->store_destroy(store->state);
+    eng_device_release(store->device);
+    eng_arena_destroy(store->memory);
+    free(store);
+}
+
+uint32_t eng_store_count(const eng_store *store)
+{
+    return store->n;
+}
+
+const eng_store_tensor *eng_store_get(const eng_store *store, uint32_t tensor)
+{
+    return tensor < store->n ? &store->tensors[tensor] : NULL;
+}
+
+uint64_t eng_store_bytes(const eng_store *store, uint32_t tensor)
+{
+    return tensor < store->n ? store->bytes[tensor] : 0;
+}
+
+/* Used by the blocking calls here and by those of queues. */
+int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data)
+{
+    if (!store)
+        return eng_fail(ENG_ERR_INVALID, "the store is NULL");
+    if (tensor >= store->n)
+        return eng_fail(ENG_ERR_INVALID, "the store has %u tensors; there is no number %u", store->n, tensor);
+    if (bytes > store->bytes[tensor] || offset > store->bytes[tensor] - bytes)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s' has %llu bytes; %llu bytes at %llu reach past its end",
+                        store->tensors[tensor].name, (unsigned long long)store->bytes[tensor],
+                        (unsigned long long)bytes, (unsigned long long)offset);
+    if (bytes && !data)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s': data is NULL", store->tensors[tensor].name);
+    return ENG_OK;
+}
+
+int eng_store_write(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data)
+{
+    int status = eng_store_check(store, tensor, offset, bytes, data);
+    if (status < 0 || bytes == 0)
+        return status;
+    eng_region region = {.data = (void *)(uintptr_t)data, .tensor_offset = offset, .bytes = bytes, .count = 1};
+    return store->device->calls->store_upload(store->state, tensor, &region, 1);
+}
+
+int eng_store_read(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, void *data)
+{
+    int status = eng_store_check(store, tensor, offset, bytes, data);
+    if (status < 0 || bytes == 0)
+        return status;
+    eng_region region = {.data = data, .tensor_offset = offset, .bytes = bytes, .count = 1};
+    return store->device->calls->store_download(store->state, tensor, &region, 1);
+}

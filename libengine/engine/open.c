@@ -1,0 +1,132 @@
+/* Opening devices by name: plain ones by their plugin, compositions by the plugin that composes. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../device/device.h"
+#include "../device/names.h"
+#include "context.h"
+
+/* Why a plugin of that name is not in use; false: there is no such file. */
+static bool why_absent(const eng_context *context, const char *plugin, char *text, size_t bytes)
+{
+    for (uint32_t i = 0; i < context->registry.n; i++) {
+        const eng_plugin_record *r = &context->registry.records[i];
+        if (strcmp(r->name, plugin) != 0)
+            continue;
+        if (r->status == ENG_PLUGIN_FOUND)
+            snprintf(text, bytes, "plugin '%s' was found but not loaded, as this context was asked to", plugin);
+        else if (r->status == ENG_PLUGIN_DISABLED)
+            snprintf(text, bytes, "plugin '%s' is %s; %s", plugin, r->reason, r->advice);
+        else
+            snprintf(text, bytes, "plugin '%s' is not usable (%s): %s; %s", plugin, r->stage, r->reason, r->advice);
+        return true;
+    }
+    return false;
+}
+
+static void add_text(char *text, size_t bytes, const char *more)
+{
+    size_t n = strlen(text);
+    eng_copy_text(text + n, bytes - n, more);
+}
+
+static int no_plugin(const eng_context *context, const char *name, const char *plugin)
+{
+    char text[1400] = "";
+    if (why_absent(context, plugin, text, sizeof text))
+        return eng_fail(ENG_ERR_NOTFOUND, "device '%s': %s", name, text);
+    for (uint32_t i = 0; i < context->n_hosts; i++) {
+        add_text(text, sizeof text, i ? ", " : "");
+        add_text(text, sizeof text, context->hosts[i]->name);
+    }
+    return eng_fail(ENG_ERR_NOTFOUND, "device '%s': there is no plugin '%s'; %s%s", name, plugin,
+                    *text ? "there are: " : "none at all was found: set ENGINE_PLUGIN_PATH to the folder of the plugins",
+                    text);
+}
+
+static eng_host *find_host(const eng_context *context, const char *plugin)
+{
+    for (uint32_t i = 0; i < context->n_hosts; i++)
+        if (strcmp(context->hosts[i]->name, plugin) == 0)
+            return context->hosts[i];
+    return NULL;
+}
+
+/* Is there what a leaf names? */
+static int check_leaf(const eng_context *context, const char *name, const eng_leaf_name *leaf)
+{
+    const eng_host *host = find_host(context, leaf->plugin);
+    if (!host)
+        return no_plugin(context, name, leaf->plugin);
+    if (host->flags & ENG_PLUGIN_COMPOSES)
+        return eng_fail(ENG_ERR_INVALID, "device '%s': plugin '%s' composes other devices and has none of its own; "
+                        "name those, as in 'cpu/2' or 'opencl:0+cpu'", name, leaf->plugin);
+    if (leaf->index >= host->n_devices)
+        return eng_fail(ENG_ERR_NOTFOUND, "device '%s': plugin '%s' has %u device%s, numbered from 0, and no number "
+                        "%u; engine-probe lists them", name, leaf->plugin, host->n_devices,
+                        host->n_devices == 1 ? "" : "s", leaf->index);
+    return ENG_OK;
+}
+
+static int finish(eng_context *context, eng_host *host, const eng_device_request *request, eng_device **device)
+{
+    eng_device_state *state = NULL;
+    eng_fail(ENG_OK, "%s", "");
+    int status = host->calls.device_open(host->state, request, &state);
+    if (status >= 0 && !state)
+        status = eng_fail(ENG_ERR_INTERNAL, "device '%s': plugin '%s' says that it opened the device but gave none; "
+                          "report this to its author", request->name, host->name);
+    if (status < 0 && !*eng_last_error())
+        eng_fail(status, "device '%s': plugin '%s' could not open it: %s", request->name, host->name,
+                 eng_status_name(status));
+    if (status < 0)
+        return status;
+    return eng_device_create(context, &host->device_calls, state, request->name, device);
+}
+
+static int open_plain(eng_context *context, const char *text, const eng_leaf_name *leaf, eng_device **device)
+{
+    eng_device_request request = {
+        .size = sizeof request, .index = leaf->index, .parts = leaf->parts, .part = leaf->part, .name = leaf->name,
+    };
+    return finish(context, find_host(context, leaf->plugin), &request, device);
+}
+
+static int open_composed(eng_context *context, const char *text, const eng_device_name *name, eng_device **device)
+{
+    const char *leaves[ENG_MAX_RANKS];
+    eng_host *host = NULL;
+    for (uint32_t i = 0; i < context->n_hosts && !host; i++)
+        if (context->hosts[i]->flags & ENG_PLUGIN_COMPOSES)
+            host = context->hosts[i];
+    if (!host) {
+        char why[1400];
+        if (!why_absent(context, "meta", why, sizeof why))
+            eng_copy_text(why, sizeof why, "install the plugin 'meta', or name a single device");
+        return eng_fail(ENG_ERR_NOTFOUND, "device '%s' is composed of %u devices, but no plugin that composes is in "
+                        "use: %s", text, name->n_leaves, why);
+    }
+    for (uint32_t i = 0; i < name->n_leaves; i++)
+        leaves[i] = name->leaves[i].name;
+    eng_device_request request = {
+        .size = sizeof request, .parts = 1, .name = text, .n_leaves = name->n_leaves, .leaves = leaves,
+        .shares = name->has_shares ? name->shares : NULL,
+    };
+    return finish(context, host, &request, device);
+}
+
+int eng_device_open(eng_context *context, const char *text, eng_device **device)
+{
+    eng_device_name name;
+    if (!context || !device)
+        return eng_fail(ENG_ERR_INVALID, "eng_device_open: context or device is NULL");
+    int status = eng_device_name_parse(text, &name);
+    for (uint32_t i = 0; status >= 0 && i < name.n_leaves; i++)
+        status = check_leaf(context, text, &name.leaves[i]);
+    if (status < 0)
+        return status;
+    return name.n_leaves == 1 ? open_plain(context, text, &name.leaves[0], device)
+                              : open_composed(context, text, &name, device);
+}

@@ -1,0 +1,122 @@
+/* What the engine gives a plugin: a table of calls that carry the plugin's host. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/team.h"
+#include "../device/device.h"
+#include "../plan/build.h"
+#include "context.h"
+
+static int service_fail(eng_host *host, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int service_fail(eng_host *host, int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eng_vfail(status, format, args);
+    va_end(args);
+    return status;
+}
+
+static void service_log(eng_host *host, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void service_log(eng_host *host, int level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eng_vlog(&host->context->base, level, host->name, format, args);
+    va_end(args);
+}
+
+static const char *service_last_error(eng_host *host)
+{
+    return eng_last_error();
+}
+
+static const char *service_option(eng_host *host, const char *name)
+{
+    char full[128];
+    int n = snprintf(full, sizeof full, "%s.%s", host->name, name);
+    const char *value = n > 0 && (size_t)n < sizeof full ? eng_options_value(&host->context->options, full) : NULL;
+    return value ? value : "";
+}
+
+static const eng_op_info *service_op_info(eng_host *host, uint32_t op)
+{
+    return eng_op_get(op);
+}
+
+static const eng_type_info *service_type_info(eng_host *host, uint32_t type)
+{
+    return eng_type_get(type);
+}
+
+static const char *service_data_dir(eng_host *host)
+{
+    return eng_data_dir(host->context);
+}
+
+static int service_device_open(eng_host *host, const char *name, eng_child *child)
+{
+    eng_device *device;
+    int status = eng_device_open(host->context, name, &device);
+    if (status < 0)
+        return status;
+    *child = (eng_child){.calls = device->calls, .state = device->state, .info = &device->info, .handle = device};
+    return ENG_OK;
+}
+
+static void service_device_close(eng_host *host, eng_child *child)
+{
+    eng_device_release(child->handle);
+    *child = (eng_child){0};
+}
+
+static int service_plan_build(eng_host *host, const eng_child *child, const eng_subgraph *graph,
+                              const eng_subgraph **placed, eng_plan_state **plan)
+{
+    return eng_plan_build(child, graph, placed, plan);
+}
+
+static void service_plan_release(eng_host *host, const eng_child *child, const eng_subgraph *placed,
+                                 eng_plan_state *plan)
+{
+    eng_plan_unbuild(child, placed, plan);
+}
+
+static int service_parallel(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx)
+{
+    eng_team *own = *team;
+    int status = eng_team_run(&own, count, fn, ctx);
+    *team = own;
+    return status;
+}
+
+static void service_parallel_end(eng_host *host, void **team)
+{
+    eng_team *own = *team;
+    eng_team_end(&own);
+    *team = NULL;
+}
+
+void eng_services_fill(eng_services *services, eng_host *host)
+{
+    *services = (eng_services){
+        .size = sizeof *services,
+        .host = host,
+        .fail = service_fail,
+        .log = service_log,
+        .last_error = service_last_error,
+        .option = service_option,
+        .op_info = service_op_info,
+        .type_info = service_type_info,
+        .cache_dir = eng_cache_dir,
+        .data_dir = service_data_dir,
+        .device_open = service_device_open,
+        .device_close = service_device_close,
+        .plan_build = service_plan_build,
+        .plan_release = service_plan_release,
+        .parallel = service_parallel,
+        .parallel_end = service_parallel_end,
+    };
+}
