@@ -1,0 +1,379 @@
+/*
+ * Sampling.  Candidates start in the order of the vocabulary; a filter that needs
+ * them sorted sorts them (largest first, the lower token first among equals), and
+ * the draw walks them in the order they then have.
+ *
+ * The random numbers are those of the Mersenne Twister MT19937 (M. Matsumoto and
+ * T. Nishimura, ACM TOMACS 8(1), 1998), two outputs a draw, the low word first,
+ * of which 53 bits make a number from 0 to 1.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler.h"
+
+#define MT_N 624
+#define MT_M 397
+
+typedef struct twister {
+    uint32_t state[MT_N];
+    uint32_t next;
+} twister;
+
+typedef struct candidate {
+    int32_t token;
+    float logit;
+} candidate;
+
+struct eng_sampler {
+    eng_sampler_settings settings;
+    uint32_t seed;
+    uint32_t n_vocab;
+    candidate *list; /* n_vocab entries */
+    uint32_t n;      /* in use */
+    int sorted;
+    int32_t *recent; /* ring of the tokens accepted last */
+    uint32_t n_recent, next_recent;
+    uint32_t *counts; /* occurrences among them, by token */
+    twister random;
+};
+
+/* -- random numbers --------------------------------------------------------- */
+
+static void twister_seed(twister *r, uint32_t seed)
+{
+    r->state[0] = seed;
+    for (uint32_t i = 1; i < MT_N; i++)
+        r->state[i] = 1812433253u * (r->state[i - 1] ^ r->state[i - 1] >> 30) + i;
+    r->next = MT_N;
+}
+
+static void twister_refill(twister *r)
+{
+    for (uint32_t i = 0; i < MT_N; i++) {
+        uint32_t y = (r->state[i] & 0x80000000u) | (r->state[(i + 1) % MT_N] & 0x7fffffffu);
+        r->state[i] = r->state[(i + MT_M) % MT_N] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
+    }
+    r->next = 0;
+}
+
+static uint32_t twister_next(twister *r)
+{
+    if (r->next == MT_N)
+        twister_refill(r);
+    uint32_t y = r->state[r->next++];
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9d2c5680u;
+    y ^= y << 15 & 0xefc60000u;
+    return y ^ y >> 18;
+}
+
+/* 0 <= x < 1.  The two words make a number of 64 bits, which is rounded to 53: 1
+ * itself must not come out. */
+static double twister_unit(twister *r)
+{
+    double low = twister_next(r), high = twister_next(r);
+    double x = (low + high * 0x1p32) * 0x1p-64;
+
+    return x < 1 ? x : nextafter(1, 0);
+}
+
+/* -- creating ----------------------------------------------------------------- */
+
+void eng_sampler_defaults(eng_sampler_settings *settings)
+{
+    *settings = (eng_sampler_settings){
+        .temperature = 0.8f,
+        .top_k = 40,
+        .top_p = 0.95f,
+        .min_p = 0.05f,
+        .min_keep = 1,
+        .penalty_last = 64,
+        .repeat_penalty = 1,
+        .seed = ENG_SAMPLER_SEED_RANDOM,
+    };
+}
+
+static uint32_t random_seed(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t x = (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec << 20 ^ (uint64_t)getpid() << 40;
+    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
+    x ^= x >> 29;
+    return (uint32_t)x == ENG_SAMPLER_SEED_RANDOM ? 0 : (uint32_t)x;
+}
+
+static int has_penalties(const eng_sampler_settings *s)
+{
+    return s->penalty_last > 0 &&
+           (s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0);
+}
+
+static int check_settings(const eng_sampler_settings *s)
+{
+    if (!isfinite(s->temperature) || isnan(s->top_p) || isnan(s->min_p))
+        return eng_fail(ENG_ERR_INVALID, "temperature, top-p and min-p must be numbers");
+    if (!(s->repeat_penalty > 0) || !isfinite(s->repeat_penalty) || !isfinite(s->frequency_penalty) ||
+        !isfinite(s->presence_penalty))
+        return eng_fail(ENG_ERR_INVALID, "the repeat penalty must be a number above 0 (1: none), the other penalties numbers");
+    return ENG_OK;
+}
+
+int eng_sampler_create(const eng_sampler_settings *settings, uint32_t n_vocab, eng_sampler **sampler)
+{
+    int status = n_vocab > 0 ? check_settings(settings) : eng_fail(ENG_ERR_INVALID, "a sampler needs a vocabulary");
+
+    if (status)
+        return status;
+    eng_sampler *s = calloc(1, sizeof *s);
+    if (!s)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for a sampler");
+    s->settings = *settings;
+    s->n_vocab = n_vocab;
+    s->seed = settings->seed == ENG_SAMPLER_SEED_RANDOM ? random_seed() : settings->seed;
+    s->list = malloc(n_vocab * sizeof *s->list);
+    if (has_penalties(settings)) {
+        s->recent = malloc((size_t)settings->penalty_last * sizeof *s->recent);
+        s->counts = calloc(n_vocab, sizeof *s->counts);
+    }
+    if (!s->list || (has_penalties(settings) && (!s->recent || !s->counts))) {
+        eng_sampler_destroy(s);
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for a sampler");
+    }
+    twister_seed(&s->random, s->seed);
+    *sampler = s;
+    return ENG_OK;
+}
+
+void eng_sampler_destroy(eng_sampler *sampler)
+{
+    if (!sampler)
+        return;
+    free(sampler->list);
+    free(sampler->recent);
+    free(sampler->counts);
+    free(sampler);
+}
+
+int eng_sampler_is_greedy(const eng_sampler *sampler)
+{
+    return sampler->settings.temperature <= 0 && !has_penalties(&sampler->settings);
+}
+
+uint32_t eng_sampler_seed(const eng_sampler *sampler)
+{
+    return sampler->seed;
+}
+
+void eng_sampler_accept(eng_sampler *sampler, int32_t token)
+{
+    if (!sampler->recent || token < 0 || (uint32_t)token >= sampler->n_vocab)
+        return;
+    if (sampler->n_recent == (uint32_t)sampler->settings.penalty_last)
+        sampler->counts[sampler->recent[sampler->next_recent]]--;
+    else
+        sampler->n_recent++;
+    sampler->recent[sampler->next_recent] = token;
+    sampler->next_recent = (sampler->next_recent + 1) % (uint32_t)sampler->settings.penalty_last;
+    sampler->counts[token]++;
+}
+
+void eng_sampler_reset(eng_sampler *sampler)
+{
+    if (sampler->counts)
+        memset(sampler->counts, 0, sampler->n_vocab * sizeof *sampler->counts);
+    sampler->n_recent = sampler->next_recent = 0;
+    twister_seed(&sampler->random, sampler->seed);
+}
+
+/* -- filters --------------------------------------------------------------------- */
+
+static void penalise(eng_sampler *s)
+{
+    const eng_sampler_settings *p = &s->settings;
+
+    if (!s->recent)
+        return;
+    for (uint32_t i = 0; i < s->n_vocab; i++) { /* candidate i is still token i */
+        uint32_t n = s->counts[i];
+        if (n == 0)
+            continue;
+        float *l = &s->list[i].logit;
+        *l = *l <= 0 ? *l * p->repeat_penalty : *l / p->repeat_penalty;
+        *l -= (float)n * p->frequency_penalty + p->presence_penalty;
+    }
+}
+
+static int better(const candidate *a, const candidate *b)
+{
+    return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
+}
+
+static int best_first(const void *a, const void *b)
+{
+    return better(a, b) ? -1 : better(b, a);
+}
+
+/* Lets the worst of the n candidates of a heap at the root sink (worst on top). */
+static void sink(candidate *heap, uint32_t n, uint32_t i)
+{
+    candidate moving = heap[i];
+
+    for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && better(&heap[child], &heap[child + 1]))
+            child++;
+        if (!better(&moving, &heap[child]))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = moving;
+}
+
+/* The k best, sorted: a heap of k while all others pass by. */
+static void keep_best(eng_sampler *s, uint32_t k)
+{
+    if (s->sorted) {
+        s->n = k < s->n ? k : s->n;
+        return;
+    }
+    if (k < s->n) {
+        for (uint32_t i = k / 2; i-- > 0;)
+            sink(s->list, k, i);
+        for (uint32_t i = k; i < s->n; i++)
+            if (better(&s->list[i], &s->list[0])) {
+                s->list[0] = s->list[i];
+                sink(s->list, k, 0);
+            }
+        s->n = k;
+    }
+    qsort(s->list, s->n, sizeof *s->list, best_first);
+    s->sorted = 1;
+}
+
+static void top_p(eng_sampler *s)
+{
+    const eng_sampler_settings *p = &s->settings;
+
+    if (p->top_p >= 1 || s->n <= 1)
+        return;
+    keep_best(s, s->n);
+    double total = 0, sum = 0;
+    float most = s->list[0].logit;
+    for (uint32_t i = 0; i < s->n; i++)
+        total += exp((double)(s->list[i].logit - most));
+    for (uint32_t i = 0; i < s->n; i++) {
+        sum += exp((double)(s->list[i].logit - most));
+        if (sum >= p->top_p * total && (int64_t)i + 1 >= p->min_keep) {
+            s->n = i + 1;
+            return;
+        }
+    }
+}
+
+static void min_p(eng_sampler *s)
+{
+    const eng_sampler_settings *p = &s->settings;
+    uint32_t kept = 0;
+
+    if (p->min_p <= 0 || s->n <= 1)
+        return;
+    float most = s->list[0].logit;
+    for (uint32_t i = 1; i < s->n; i++)
+        most = s->list[i].logit > most ? s->list[i].logit : most;
+    float least = most + logf(p->min_p);
+    uint32_t above = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        above += s->list[i].logit >= least;
+    if ((int64_t)above < p->min_keep) {
+        keep_best(s, s->n);
+        s->n = (uint32_t)p->min_keep < s->n ? (uint32_t)p->min_keep : s->n;
+        return;
+    }
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->list[i].logit >= least)
+            s->list[kept++] = s->list[i];
+    s->n = kept;
+}
+
+static int32_t largest(const eng_sampler *s)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < s->n; i++)
+        if (better(&s->list[i], &s->list[best]))
+            best = i;
+    return s->list[best].token;
+}
+
+static int32_t draw(eng_sampler *s)
+{
+    double total = 0, sum = 0;
+    float t = s->settings.temperature, most = s->list[0].logit;
+
+    for (uint32_t i = 1; i < s->n; i++)
+        most = s->list[i].logit > most ? s->list[i].logit : most;
+    for (uint32_t i = 0; i < s->n; i++)
+        total += exp((double)((s->list[i].logit / t) - most / t));
+    double wanted = twister_unit(&s->random) * total;
+    int32_t chosen = -1;
+    for (uint32_t i = 0; i < s->n; i++) {
+        double p = exp((double)((s->list[i].logit / t) - most / t));
+        if (p > 0)
+            chosen = s->list[i].token;
+        sum += p;
+        if (sum >= wanted && p > 0)
+            break;
+    }
+    return chosen;
+}
+
+/* -- choosing ---------------------------------------------------------------------- */
+
+/* Tokens with the logit -inf (or NaN) are never chosen. */
+static int load(eng_sampler *s, const float *logits)
+{
+    int any = 0, infinite = 0;
+
+    for (uint32_t i = 0; i < s->n_vocab; i++) {
+        float l = logits[i];
+        if (isnan(l))
+            return eng_fail(ENG_ERR_DEVICE, "the logit of token %u is not a number: the model's weights or the device are "
+                                            "at fault; try another device", i);
+        infinite |= l == INFINITY;
+        any |= l > -INFINITY;
+        s->list[i] = (candidate){(int32_t)i, l};
+    }
+    if (!any || infinite)
+        return eng_fail(ENG_ERR_DEVICE, "the logits are %s: the model's weights or the device are at fault; try another "
+                                        "device", any ? "infinite" : "all minus infinity");
+    s->n = s->n_vocab;
+    s->sorted = 0;
+    return ENG_OK;
+}
+
+int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token)
+{
+    eng_sampler *s = sampler;
+    int status = load(s, logits);
+
+    if (status)
+        return status;
+    penalise(s);
+    if (s->settings.temperature <= 0) {
+        *token = largest(s);
+        return ENG_OK;
+    }
+    if (s->settings.top_k > 0)
+        keep_best(s, (uint32_t)s->settings.top_k);
+    top_p(s);
+    min_p(s);
+    *token = draw(s);
+    return ENG_OK;
+}

@@ -1,0 +1,205 @@
+/*
+ * Byte-level BPE: a fragment of text is cut into pieces, the bytes of a piece are
+ * its first symbols, and neighbours merge, lowest rank first, leftmost among
+ * equals, until no pair of neighbours is in the list of merges.
+ *
+ * A heap holds the candidates: n log n for a piece of any length.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tokenizer_impl.h"
+#include "unicode.h"
+
+#define NONE UINT32_MAX
+
+struct node {
+    uint32_t symbol;
+    uint32_t previous, next;
+    uint32_t rank;   /* of the merge with `next`; NONE */
+    uint32_t result;
+};
+
+/* Smallest first: rank << 32 | node. */
+typedef struct heap {
+    uint64_t *entries;
+    size_t n;
+} heap;
+
+static void push(heap *h, uint64_t entry)
+{
+    size_t i = h->n++;
+
+    for (; i > 0 && h->entries[(i - 1) / 2] > entry; i = (i - 1) / 2)
+        h->entries[i] = h->entries[(i - 1) / 2];
+    h->entries[i] = entry;
+}
+
+static uint64_t pop(heap *h)
+{
+    uint64_t smallest = h->entries[0], last = h->entries[--h->n];
+    size_t i = 0;
+
+    for (size_t child; (child = 2 * i + 1) < h->n; i = child) {
+        if (child + 1 < h->n && h->entries[child + 1] < h->entries[child])
+            child++;
+        if (h->entries[child] >= last)
+            break;
+        h->entries[i] = h->entries[child];
+    }
+    h->entries[i] = last;
+    return smallest;
+}
+
+/* Notes how node i merges with the next one. */
+static void look(const eng_tokenizer *t, struct node *nodes, uint32_t i, heap *h)
+{
+    const merge *m = nodes[i].next == NONE ? NULL : eng_tokenizer_merge(t, nodes[i].symbol, nodes[nodes[i].next].symbol);
+
+    nodes[i].rank = m ? m->rank : NONE;
+    if (m) {
+        nodes[i].result = m->result;
+        push(h, (uint64_t)m->rank << 32 | i);
+    }
+}
+
+static void merge_nodes(const eng_tokenizer *t, struct node *nodes, heap *h)
+{
+    while (h->n > 0) {
+        uint64_t entry = pop(h);
+        uint32_t i = (uint32_t)entry, rank = (uint32_t)(entry >> 32);
+        if (nodes[i].rank != rank)
+            continue; /* one of the two has merged meanwhile */
+        uint32_t next = nodes[i].next;
+        nodes[i].symbol = nodes[i].result;
+        nodes[i].next = nodes[next].next;
+        nodes[next].rank = NONE;
+        if (nodes[i].next != NONE)
+            nodes[nodes[i].next].previous = i;
+        look(t, nodes, i, h);
+        if (nodes[i].previous != NONE)
+            look(t, nodes, nodes[i].previous, h);
+    }
+}
+
+/* A symbol that is no token becomes the tokens of its bytes; bytes without one are dropped. */
+static int emit(encoder *e, uint32_t symbol)
+{
+    const eng_tokenizer *t = e->t;
+
+    if (symbol < t->n)
+        return eng_ids_add(e->out, (int32_t)symbol);
+    const char *text = string_text(&t->symbols, symbol);
+    size_t length = string_length(&t->symbols, symbol), used;
+    for (size_t at = 0; at < length; at += used) {
+        uint32_t c;
+        used = eng_utf8_decode(text + at, length - at, &c);
+        int byte = eng_character_byte(c);
+        if (byte >= 0 && t->byte_symbol[byte] < t->n) {
+            int status = eng_ids_add(e->out, (int32_t)t->byte_symbol[byte]);
+            if (status)
+                return status;
+        }
+    }
+    return ENG_OK;
+}
+
+static int no_memory(void)
+{
+    return eng_fail(ENG_ERR_NOMEM, "out of memory turning text into tokens");
+}
+
+/* A whole piece that is a token; NO_SYMBOL if it is none. */
+static int whole_piece(encoder *e, const uint8_t *bytes, size_t n, uint32_t *symbol)
+{
+    char *spelling = eng_encoder_room(e->spelling, &e->spelling_capacity, n * 2, 1);
+
+    if (!spelling)
+        return no_memory();
+    e->spelling = spelling;
+    size_t length = 0;
+    for (size_t i = 0; i < n; i++)
+        length += eng_utf8_encode(eng_byte_character(bytes[i]), spelling + length);
+    *symbol = eng_tokenizer_symbol(e->t, spelling, length);
+    if (*symbol != NO_SYMBOL && *symbol >= e->t->n)
+        *symbol = NO_SYMBOL;
+    return ENG_OK;
+}
+
+static int encode_piece(encoder *e, const uint8_t *bytes, size_t n)
+{
+    const eng_tokenizer *t = e->t;
+
+    if (n == 1)
+        return emit(e, t->byte_symbol[bytes[0]]);
+    if (t->whole_words) {
+        uint32_t whole = NO_SYMBOL;
+        int status = whole_piece(e, bytes, n, &whole);
+        if (status || whole != NO_SYMBOL)
+            return status ? status : eng_ids_add(e->out, (int32_t)whole);
+    }
+    struct node *nodes = eng_encoder_room(e->nodes, &e->node_capacity, n, sizeof *nodes);
+    if (!nodes)
+        return no_memory();
+    e->nodes = nodes;
+    /* n - 1 pairs at first, two new ones for each of at most n - 1 merges. */
+    heap h = {eng_encoder_room(e->heap, &e->heap_capacity, 3 * n, sizeof *h.entries), 0};
+    if (!h.entries)
+        return no_memory();
+    e->heap = h.entries;
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = (struct node){t->byte_symbol[bytes[i]], i ? (uint32_t)i - 1 : NONE,
+                                 i + 1 < n ? (uint32_t)i + 1 : NONE, NONE, 0};
+    for (uint32_t i = 0; i + 1 < n; i++)
+        look(t, nodes, i, &h);
+    merge_nodes(t, nodes, &h);
+    int status = ENG_OK;
+    for (uint32_t i = 0; i != NONE && !status; i = nodes[i].next)
+        status = emit(e, nodes[i].symbol);
+    return status;
+}
+
+/* Characters and classes of a fragment. */
+static int read_characters(encoder *e, const char *text, size_t length)
+{
+    if (length >= NONE / 4)
+        return eng_fail(ENG_ERR_INVALID, "a text of %zu bytes is too long to be turned into tokens at once", length);
+    uint32_t *characters = realloc(e->characters, length * sizeof *characters);
+    if (!characters)
+        return no_memory();
+    e->characters = characters;
+    uint8_t *classes = realloc(e->classes, length);
+    if (!classes)
+        return no_memory();
+    e->classes = classes;
+    e->n_characters = 0;
+    for (size_t at = 0; at < length;) {
+        uint32_t c;
+        at += eng_utf8_decode(text + at, length - at, &c);
+        characters[e->n_characters] = c;
+        classes[e->n_characters++] = (uint8_t)(eng_unicode_class(c) | (eng_unicode_space(c) ? CLASS_SPACE : 0));
+    }
+    return ENG_OK;
+}
+
+int eng_bpe_encode(encoder *e, const char *text, size_t length)
+{
+    uint8_t small[1024];
+    int status = read_characters(e, text, length);
+
+    for (size_t at = 0, end; at < e->n_characters && !status; at = end) {
+        end = eng_split_next(e->t->split, e->characters, e->classes, e->n_characters, at);
+        uint8_t *bytes = small;
+        if ((end - at) * 4 > sizeof small && !(bytes = malloc((end - at) * 4)))
+            return no_memory();
+        size_t n = 0;
+        for (size_t i = at; i < end; i++)
+            n += eng_utf8_encode(e->characters[i], (char *)bytes + n);
+        status = encode_piece(e, bytes, n);
+        if (bytes != small)
+            free(bytes);
+    }
+    return status;
+}

@@ -1,0 +1,173 @@
+/* Text to tokens: special tokens are cut out first, the rest goes to BPE or SPM. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tokenizer_impl.h"
+
+/* A stretch of the text, or a special token in its place. */
+typedef struct fragment {
+    const char *text;
+    size_t length;
+    int32_t token; /* -1: text */
+} fragment;
+
+typedef struct fragment_list {
+    fragment *items;
+    size_t n, capacity;
+} fragment_list;
+
+static int no_memory(void)
+{
+    return eng_fail(ENG_ERR_NOMEM, "out of memory turning text into tokens");
+}
+
+int eng_ids_add(id_list *list, int32_t id)
+{
+    if (list->n == list->capacity) {
+        size_t capacity = list->capacity * 2 + 64;
+        int32_t *ids = realloc(list->ids, capacity * sizeof *ids);
+        if (!ids)
+            return no_memory();
+        list->ids = ids;
+        list->capacity = capacity;
+    }
+    list->ids[list->n++] = id;
+    return ENG_OK;
+}
+
+void *eng_encoder_room(void *memory, size_t *capacity, size_t n, size_t size)
+{
+    if (n <= *capacity && memory)
+        return memory;
+    if (n > SIZE_MAX / 2 / size)
+        return NULL;
+    n = n < 256 ? 256 : n;
+    void *grown = realloc(memory, n * size);
+    if (grown)
+        *capacity = n;
+    return grown;
+}
+
+static int add_fragment(fragment_list *list, fragment item)
+{
+    if (list->n == list->capacity) {
+        size_t capacity = list->capacity * 2 + 16;
+        fragment *items = realloc(list->items, capacity * sizeof *items);
+        if (!items)
+            return no_memory();
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->n++] = item;
+    return ENG_OK;
+}
+
+/* The first place of `wanted` in the text; NULL if it is not there. */
+static const char *search(const char *text, size_t length, const char *wanted, size_t n)
+{
+    const char *end = text + length;
+
+    for (const char *at = text; n <= (size_t)(end - at); at++) {
+        at = memchr(at, wanted[0], (size_t)(end - at) - n + 1);
+        if (!at)
+            return NULL;
+        if (memcmp(at, wanted, n) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+/* Cuts one special token out of all fragments of text. */
+static int cut(const eng_tokenizer *t, uint32_t token, fragment_list *from, fragment_list *to)
+{
+    const char *wanted = string_text(&t->symbols, token);
+    size_t n = string_length(&t->symbols, token);
+    int status = ENG_OK;
+
+    to->n = 0;
+    for (size_t i = 0; i < from->n && !status; i++) {
+        fragment f = from->items[i];
+        const char *found;
+        while (!status && f.token < 0 && (found = search(f.text, f.length, wanted, n)) != NULL) {
+            size_t before = (size_t)(found - f.text);
+            if (before > 0)
+                status = add_fragment(to, (fragment){f.text, before, -1});
+            if (!status)
+                status = add_fragment(to, (fragment){found, n, (int32_t)token});
+            f.text = found + n;
+            f.length -= before + n;
+        }
+        if (!status && (f.token >= 0 || f.length > 0))
+            status = add_fragment(to, f);
+    }
+    return status;
+}
+
+/* Only what occurs at all is cut; most special tokens do not. */
+static int cut_special(const eng_tokenizer *t, const char *text, size_t length, bool control, fragment_list *list)
+{
+    fragment_list other = {0};
+    int status = length > 0 ? add_fragment(list, (fragment){text, length, -1}) : ENG_OK;
+
+    for (uint32_t i = 0; i < t->n_special && !status; i++) {
+        uint32_t token = t->special[i];
+        if (t->types[token] != TOKEN_USER && !control)
+            continue;
+        if (!search(text, length, string_text(&t->symbols, token), string_length(&t->symbols, token)))
+            continue;
+        status = cut(t, token, list, &other);
+        fragment_list swap = *list;
+        *list = other;
+        other = swap;
+    }
+    free(other.items);
+    return status;
+}
+
+static int encode_fragments(encoder *e, const fragment_list *list)
+{
+    int status = ENG_OK;
+
+    for (size_t i = 0; i < list->n && !status; i++) {
+        const fragment *f = &list->items[i];
+        if (f->token >= 0)
+            status = eng_ids_add(e->out, f->token);
+        else if (e->t->kind == TOKENIZER_BPE)
+            status = eng_bpe_encode(e, f->text, f->length);
+        else
+            status = eng_spm_encode(e, f->text, f->length, e->t->add_space);
+    }
+    return status;
+}
+
+int eng_tokenizer_encode(const eng_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags, int32_t **ids,
+                         size_t *n)
+{
+    fragment_list list = {0};
+    id_list out = {0};
+    encoder e = {.t = tokenizer, .out = &out};
+    bool special = (flags & ENG_TOKENIZE_ADD_SPECIAL) != 0;
+
+    int status = cut_special(tokenizer, text, length, (flags & ENG_TOKENIZE_PARSE_SPECIAL) != 0, &list);
+    if (!status && special && eng_tokenizer_adds_bos(tokenizer))
+        status = eng_ids_add(&out, tokenizer->bos);
+    if (!status)
+        status = encode_fragments(&e, &list);
+    if (!status && special && tokenizer->add_eos && tokenizer->eos >= 0)
+        status = eng_ids_add(&out, tokenizer->eos);
+    free(list.items);
+    free(e.characters);
+    free(e.classes);
+    free(e.spelling);
+    free(e.nodes);
+    free(e.heap);
+    if (status) {
+        free(out.ids);
+        return status;
+    }
+    *ids = out.ids;
+    *n = out.n;
+    return ENG_OK;
+}

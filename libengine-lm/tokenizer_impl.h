@@ -1,0 +1,109 @@
+/* Inside the tokenizer. */
+#ifndef ENGINE_LM_TOKENIZER_IMPL_H
+#define ENGINE_LM_TOKENIZER_IMPL_H
+
+#include "tokenizer.h"
+
+enum { TOKENIZER_BPE = 1, TOKENIZER_SPM = 2 };
+/* Pre-tokenizers: how BPE cuts text into pieces. */
+enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4 };
+/* tokenizer.ggml.token_type */
+enum { TOKEN_UNDEFINED, TOKEN_NORMAL, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
+
+#define NO_SYMBOL UINT32_MAX
+
+/* Strings end to end; string i is at text + start[i], terminated. */
+typedef struct string_table {
+    char *text;
+    size_t used, capacity;
+    size_t *start; /* n + 1 entries */
+    uint32_t n, n_capacity;
+} string_table;
+
+typedef struct merge {
+    uint32_t left, right; /* symbols; left NO_SYMBOL: an empty slot */
+    uint32_t rank;
+    uint32_t result;
+} merge;
+
+/*
+ * A symbol is a spelling: a token (its id), or from `n` on a part that merges
+ * mention but the vocabulary lacks.
+ */
+struct eng_tokenizer {
+    uint32_t kind, split;
+    bool whole_words; /* BPE: a piece that is a token is not merged */
+    bool add_bos, add_eos, add_space;
+    uint32_t n;       /* vocabulary */
+    int32_t bos, eos, unknown;
+    string_table symbols;
+    uint32_t *slots; /* hash of the symbols: index + 1 */
+    uint64_t slot_mask;
+    merge *merges; /* hash of pairs */
+    uint64_t merge_mask;
+    float *scores;
+    uint8_t *types; /* n entries */
+    uint8_t *ends;  /* n entries: ends a generation */
+    uint32_t byte_symbol[256];
+    string_table pieces; /* what the tokens stand for, in bytes */
+    uint32_t *special;   /* tokens looked for before all else, longest first */
+    uint32_t n_special;
+};
+
+/* -- tokenizer_table.c ---------------------------------------------------- */
+int eng_strings_add(string_table *table, const char *text, size_t length);
+void eng_strings_free(string_table *table);
+static inline size_t string_length(const string_table *table, uint32_t i)
+{
+    return table->start[i + 1] - table->start[i] - 1;
+}
+static inline const char *string_text(const string_table *table, uint32_t i)
+{
+    return table->text + table->start[i];
+}
+/* Room for n symbols and n_merges merges. */
+int eng_tokenizer_reserve(eng_tokenizer *t, uint64_t n, uint64_t n_merges);
+/* NO_SYMBOL if it is none. */
+uint32_t eng_tokenizer_symbol(const eng_tokenizer *t, const char *text, size_t length);
+/* Adds the spelling; the first of equal ones is found later. */
+int eng_tokenizer_intern(eng_tokenizer *t, const char *text, size_t length, uint32_t *symbol);
+int eng_tokenizer_add_merge(eng_tokenizer *t, uint32_t left, uint32_t right, uint32_t rank);
+/* NULL: the two do not merge. */
+const merge *eng_tokenizer_merge(const eng_tokenizer *t, uint32_t left, uint32_t right);
+
+/* The byte alphabet of BPE: the character that stands for a byte, and back (-1: none). */
+uint32_t eng_byte_character(uint8_t byte);
+int eng_character_byte(uint32_t c);
+
+/* -- encoding -------------------------------------------------------------- */
+typedef struct id_list {
+    int32_t *ids;
+    size_t n, capacity;
+} id_list;
+int eng_ids_add(id_list *list, int32_t id);
+
+/* Memory of one call of encode, reused from piece to piece. */
+typedef struct encoder {
+    const eng_tokenizer *t;
+    id_list *out;
+    uint32_t *characters; /* of a fragment */
+    uint8_t *classes;
+    size_t n_characters;
+    char *spelling; /* of a piece, in the byte alphabet */
+    size_t spelling_capacity;
+    struct node *nodes;
+    size_t node_capacity;
+    void *heap;
+    size_t heap_capacity;
+} encoder;
+void *eng_encoder_room(void *memory, size_t *capacity, size_t n, size_t size); /* NULL: no memory, old one is kept */
+
+int eng_bpe_encode(encoder *e, const char *text, size_t length);
+int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before);
+
+/* Classes of characters for the pre-tokenizers: those of unicode.h and */
+enum { CLASS_SPACE = 4 /* or'ed */ };
+/* The end of the piece that begins at `at` < n. */
+size_t eng_split_next(uint32_t split, const uint32_t *c, const uint8_t *classes, size_t n, size_t at);
+
+#endif

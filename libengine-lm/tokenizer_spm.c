@@ -1,0 +1,182 @@
+/*
+ * SentencePiece-like tokens: the characters of the text are the first symbols, and
+ * the pair of neighbours whose joined spelling is the token of the highest score
+ * merges, leftmost among equals, until no pair is a token.  Characters that are no
+ * token become the tokens of their bytes.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tokenizer_impl.h"
+#include "unicode.h"
+
+#define NONE UINT32_MAX
+
+/* A stretch of the text; length 0: merged into its left neighbour. */
+struct node {
+    uint32_t start, length;
+    uint32_t previous, next;
+};
+
+typedef struct candidate {
+    float score;
+    uint32_t node;
+    uint32_t length; /* of both together: tells whether they are still the same */
+} candidate;
+
+typedef struct heap {
+    candidate *entries;
+    size_t n;
+} heap;
+
+static bool before(const candidate *a, const candidate *b)
+{
+    return a->score > b->score || (a->score == b->score && a->node < b->node);
+}
+
+static void push(heap *h, candidate entry)
+{
+    size_t i = h->n++;
+
+    for (; i > 0 && before(&entry, &h->entries[(i - 1) / 2]); i = (i - 1) / 2)
+        h->entries[i] = h->entries[(i - 1) / 2];
+    h->entries[i] = entry;
+}
+
+static candidate pop(heap *h)
+{
+    candidate best = h->entries[0], last = h->entries[--h->n];
+    size_t i = 0;
+
+    for (size_t child; (child = 2 * i + 1) < h->n; i = child) {
+        if (child + 1 < h->n && before(&h->entries[child + 1], &h->entries[child]))
+            child++;
+        if (!before(&h->entries[child], &last))
+            break;
+        h->entries[i] = h->entries[child];
+    }
+    h->entries[i] = last;
+    return best;
+}
+
+static void look(const eng_tokenizer *t, const struct node *nodes, const char *text, uint32_t i, heap *h)
+{
+    if (i == NONE || nodes[i].next == NONE)
+        return;
+    uint32_t length = nodes[i].length + nodes[nodes[i].next].length;
+    uint32_t token = eng_tokenizer_symbol(t, text + nodes[i].start, length);
+    if (token < t->n)
+        push(h, (candidate){t->scores[token], i, length});
+}
+
+static void merge_nodes(const eng_tokenizer *t, struct node *nodes, const char *text, heap *h)
+{
+    while (h->n > 0) {
+        candidate best = pop(h);
+        struct node *left = &nodes[best.node];
+        if (left->length == 0 || left->next == NONE || left->length + nodes[left->next].length != best.length)
+            continue;
+        struct node *right = &nodes[left->next];
+        left->length = best.length;
+        left->next = right->next;
+        right->length = 0;
+        if (left->next != NONE)
+            nodes[left->next].previous = best.node;
+        look(t, nodes, text, left->previous, h);
+        look(t, nodes, text, best.node, h);
+    }
+}
+
+static int emit(encoder *e, const char *text, size_t length)
+{
+    const eng_tokenizer *t = e->t;
+    uint32_t token = eng_tokenizer_symbol(t, text, length);
+
+    if (token < t->n)
+        return eng_ids_add(e->out, (int32_t)token);
+    int status = ENG_OK;
+    for (size_t i = 0; i < length && !status; i++) {
+        uint32_t byte = t->byte_symbol[(uint8_t)text[i]];
+        if (byte < t->n)
+            status = eng_ids_add(e->out, (int32_t)byte);
+        else if (t->unknown >= 0)
+            status = eng_ids_add(e->out, t->unknown);
+    }
+    return status;
+}
+
+static int no_memory(void)
+{
+    return eng_fail(ENG_ERR_NOMEM, "out of memory turning text into tokens");
+}
+
+/* The text with its spaces as U+2581. */
+static char *spaced(const char *text, size_t length, bool space_before, size_t *n)
+{
+    static const char space[] = "\xe2\x96\x81";
+    char *result = malloc(length * 3 + 3);
+
+    if (!result)
+        return NULL;
+    *n = 0;
+    if (space_before) {
+        memcpy(result, space, 3);
+        *n = 3;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == ' ') {
+            memcpy(result + *n, space, 3);
+            *n += 3;
+        } else {
+            result[(*n)++] = text[i];
+        }
+    }
+    return result;
+}
+
+static int encode_spaced(encoder *e, const char *text, size_t length)
+{
+    const eng_tokenizer *t = e->t;
+    struct node *nodes = eng_encoder_room(e->nodes, &e->node_capacity, length, sizeof *nodes);
+
+    if (!nodes)
+        return no_memory();
+    e->nodes = nodes;
+    heap h = {eng_encoder_room(e->heap, &e->heap_capacity, 3 * length, sizeof *h.entries), 0};
+    if (!h.entries)
+        return no_memory();
+    e->heap = h.entries;
+    uint32_t n = 0;
+    for (size_t at = 0; at < length; n++) {
+        size_t bytes = eng_utf8_length(text[at]);
+        bytes = bytes < length - at ? bytes : length - at;
+        nodes[n] = (struct node){(uint32_t)at, (uint32_t)bytes, n ? n - 1 : NONE, n + 1};
+        at += bytes;
+    }
+    nodes[n - 1].next = NONE;
+    for (uint32_t i = 0; i + 1 < n; i++)
+        look(t, nodes, text, i, &h);
+    merge_nodes(t, nodes, text, &h);
+    int status = ENG_OK;
+    for (uint32_t i = 0; i != NONE && !status; i = nodes[i].next)
+        status = emit(e, text + nodes[i].start, nodes[i].length);
+    return status;
+}
+
+int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before)
+{
+    size_t n;
+
+    if (length >= NONE / 4)
+        return eng_fail(ENG_ERR_INVALID, "a text of %zu bytes is too long to be turned into tokens at once", length);
+    if (length == 0)
+        return ENG_OK;
+    char *text_spaced = spaced(text, length, space_before, &n);
+    if (!text_spaced)
+        return no_memory();
+    int status = encode_spaced(e, text_spaced, n);
+    free(text_spaced);
+    return status;
+}
