@@ -1,0 +1,35 @@
+#include "config.h"
+
+#include <check.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "fixture.h"
+
+void fixture_begin(fixture *f, uint32_t n_params)
+{
+    memset(f, 0, sizeof *f);
+    pthread_mutex_init(&f->base.axes.lock, NULL);
+    f->store.tensors = f->tensors;
+    ck_assert_int_eq(eng_graph_create((eng_context *)&f->base, n_params, &f->graph), ENG_OK);
+}
+
+void fixture_end(fixture *f)
+{
+    eng_graph_destroy(f->graph);
+}
+
+eng_value fixture_tensor(fixture *f, uint32_t type, const char *name, const eng_dim *dims, ...)
+{
+    va_list args;
+    eng_store_tensor *t = &f->tensors[f->store.n];
+    ck_assert_int_lt(f->store.n, FIXTURE_TENSORS);
+    *t = (eng_store_tensor){.size = sizeof *t, .type = type, .use = ENG_USE_WEIGHT, .dims = dims, .name = name, .layer = -1};
+    for (int d = 0; d < ENG_MAX_RANK; d++)
+        t->ne[d] = 1;
+    va_start(args, dims);
+    for (int e = va_arg(args, int); e != 0; e = va_arg(args, int))
+        t->ne[t->rank++] = e < 0 ? 0 : e;
+    va_end(args);
+    return eng_graph_tensor(f->graph, 0, &f->store, f->store.n++);
+}

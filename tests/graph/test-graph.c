@@ -1,0 +1,300 @@
+/* Shapes, views, errors and axes of graphs under construction. */
+#include "config.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static void expect_shape(const fixture *f, eng_value v, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    const eng_tensor *t = eng_graph_get(f->graph, v);
+    ck_assert_msg(t != NULL, "no tensor: %s", eng_last_error());
+    ck_assert_int_eq(t->ne[0], a);
+    ck_assert_int_eq(t->ne[1], b);
+    ck_assert_int_eq(t->ne[2], c);
+    ck_assert_int_eq(t->ne[3], d);
+}
+
+static void expect_error(const fixture *f, eng_value v, const char *part)
+{
+    ck_assert_int_eq(v, ENG_BAD_VALUE);
+    ck_assert_int_eq(eng_graph_seal(f->graph), ENG_ERR_INVALID);
+    ck_assert_msg(strstr(eng_last_error(), part) != NULL, "\"%s\" not in \"%s\"", part, eng_last_error());
+}
+
+START_TEST(shapes)
+{
+    fixture f;
+    fixture_begin(&f, 1);
+    eng_value a = fixture_tensor(&f, ENG_TYPE_Q4_0, "a", NULL, 64, 7, 2, 3, 0);
+    eng_value b = fixture_tensor(&f, ENG_TYPE_F32, "b", NULL, 64, 5, 4, 3, 0);
+    expect_shape(&f, eng_mul_mat(f.graph, a, b), 7, 5, 4, 3);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 10, 3, 0);
+    expect_shape(&f, eng_sum_rows(f.graph, x), 1, 3, 1, 1);
+    expect_shape(&f, eng_argmax(f.graph, x), 3, 1, 1, 1);
+    expect_shape(&f, eng_top_k(f.graph, x, 4), 4, 3, 1, 1);
+    expect_shape(&f, eng_glu(f.graph, x, ENG_NO_VALUE, ENG_GLU_SWIGLU), 5, 3, 1, 1);
+    expect_shape(&f, eng_concat(f.graph, x, x, 1), 10, 6, 1, 1);
+    ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(attention_shape)
+{
+    fixture f;
+    fixture_begin(&f, 1);
+    eng_attention_params p;
+    eng_attention_defaults(&p);
+    eng_value q = fixture_tensor(&f, ENG_TYPE_F32, "q", NULL, 64, 8, 5, 0);
+    eng_value k = fixture_tensor(&f, ENG_TYPE_Q8_0, "k", NULL, 64, 100, 2, 0);
+    eng_value v = fixture_tensor(&f, ENG_TYPE_Q4_0, "v", NULL, 32, 100, 2, 0);
+    p.pos = fixture_tensor(&f, ENG_TYPE_I32, "pos", NULL, 5, 0);
+    p.kv_param = 0;
+    expect_shape(&f, eng_attention(f.graph, q, k, v, &p), 32, 8, 5, 1);
+    p.kv_param = 1;
+    expect_error(&f, eng_attention(f.graph, q, k, v, &p), "plan parameters");
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(errors_name_op_tensors_and_rule)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "weights", NULL, 64, 7, 0);
+    eng_value b = fixture_tensor(&f, ENG_TYPE_F32, "input", NULL, 63, 5, 0);
+    eng_value bad = eng_mul_mat(f.graph, a, b);
+    expect_error(&f, bad, "mul_mat");
+    expect_error(&f, bad, "weights f32[64,7]");
+    expect_error(&f, bad, "a[k,m,p,q]");
+    /* a failed operand fails its consumers and keeps the first error */
+    expect_error(&f, eng_add(f.graph, bad, a), "mul_mat");
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(inout_needs_a_bound_tensor)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "a", NULL, 8, 4, 0);
+    eng_value ids = fixture_tensor(&f, ENG_TYPE_I32, "ids", NULL, 4, 0);
+    eng_value sum = eng_add(f.graph, a, a);
+    ck_assert_int_eq(eng_set_rows(f.graph, sum, a, ids), ENG_ERR_INVALID);
+    expect_error(&f, ENG_BAD_VALUE, "bound tensor");
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(views)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 24, 5, 0);
+    eng_value part = eng_slice(f.graph, x, 0, 8, 8);
+    const eng_tensor *t = eng_graph_get(f.graph, part);
+    ck_assert_int_eq(t->offset, 32);
+    ck_assert_int_eq(t->nb[1], 96);
+    ck_assert_int_eq(t->root, x);
+    eng_value heads = eng_reshape(f.graph, part, (int64_t[]){4, 2, 5}, 3); /* cuts rows: no copy needed */
+    t = eng_graph_get(f.graph, heads);
+    ck_assert_int_eq(t->nb[1], 16);
+    ck_assert_int_eq(t->nb[2], 96);
+    eng_value turned = eng_permute(f.graph, heads, (int[]){0, 2, 1}, 3);
+    expect_shape(&f, turned, 4, 5, 2, 1);
+    t = eng_graph_get(f.graph, turned);
+    ck_assert_int_eq(t->nb[1], 96);
+    expect_error(&f, eng_reshape(f.graph, part, (int64_t[]){40}, 1), "cont");
+    fixture_end(&f);
+}
+END_TEST
+
+/* -- axes ------------------------------------------------------------------------- */
+
+enum { KV = 1, GROUPS = 0, FFN = 2, KH = 3 };
+
+static bool has_axis(const fixture *f, eng_value v, int dim, uint32_t axis, int64_t extent)
+{
+    const eng_tensor *t = eng_graph_get(f->graph, v);
+    ck_assert_ptr_nonnull(t);
+    if (t->dims == NULL || (uint32_t)dim >= t->rank)
+        return false;
+    for (uint32_t s = 0; s < t->dims[dim].n_segments; s++) {
+        bool found = false;
+        for (uint32_t i = 0; i < t->dims[dim].segments[s].n_factors; i++)
+            found = found || (t->dims[dim].segments[s].factors[i].axis == axis &&
+                              t->dims[dim].segments[s].factors[i].extent == extent);
+        if (!found)
+            return false;
+    }
+    return t->dims[dim].n_segments > 0;
+}
+
+START_TEST(axes_through_attention)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    /* attn_q rows: kv_head, group, query|gate, d */
+    eng_factor rows[] = {FACTOR(KV, 2), FACTOR(GROUPS, 3), FACTOR(0, 2), FACTOR(0, 16)};
+    eng_segment segment = {.n_factors = 4, .factors = rows};
+    eng_dim dims[2] = {{0}, {.n_segments = 1, .segments = &segment}};
+    eng_value w = fixture_tensor(&f, ENG_TYPE_F32, "attn_q", dims, 32, 192, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 32, 5, 0);
+    eng_value qg = eng_mul_mat(f.graph, w, x);
+    ck_assert(has_axis(&f, qg, 0, KV, 2));
+    eng_value heads = eng_reshape(f.graph, qg, (int64_t[]){32, 6, 5}, 3);
+    ck_assert(has_axis(&f, heads, 1, KV, 2));
+    eng_value q = eng_slice(f.graph, heads, 0, 0, 16);
+    ck_assert(has_axis(&f, q, 1, KV, 2));
+    eng_value flat = eng_reshape(f.graph, eng_cont(f.graph, q), (int64_t[]){96, 5}, 2);
+    ck_assert(has_axis(&f, flat, 0, KV, 2));
+    eng_value four = eng_reshape(f.graph, flat, (int64_t[]){8, 2, 6, 5}, 4);
+    ck_assert(has_axis(&f, four, 2, KV, 2));
+    /* four rows of 24, two for each kv head: still a shard each */
+    ck_assert(has_axis(&f, eng_reshape(f.graph, flat, (int64_t[]){24, 4, 5}, 3), 1, KV, 2));
+    /* three rows of 32 cut the second head: the axis is lost */
+    eng_value lost = eng_reshape(f.graph, flat, (int64_t[]){32, 3, 5}, 3);
+    ck_assert(!has_axis(&f, lost, 0, KV, 2) && !has_axis(&f, lost, 1, KV, 2));
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(axes_through_fused_segments)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_factor q[] = {FACTOR(KH, 2), FACTOR(0, 8)}, v[] = {FACTOR(0, 3), FACTOR(KH, 2), FACTOR(0, 8)};
+    eng_segment segments[] = {{.n_factors = 2, .factors = q}, {.n_factors = 2, .factors = q}, {.n_factors = 3, .factors = v}};
+    eng_dim dims[2] = {{0}, {.n_segments = 3, .segments = segments}};
+    eng_value w = fixture_tensor(&f, ENG_TYPE_F32, "attn_qkv", dims, 32, 80, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 32, 5, 0);
+    eng_value qkv = eng_mul_mat(f.graph, w, x);
+    ck_assert(has_axis(&f, qkv, 0, KH, 2));
+    eng_value value = eng_slice(f.graph, qkv, 0, 32, 48);
+    ck_assert(has_axis(&f, value, 0, KH, 2));
+    eng_value heads = eng_reshape(f.graph, value, (int64_t[]){8, 6, 5}, 3);
+    ck_assert(has_axis(&f, heads, 1, KH, 2));
+    /* a cut inside a segment loses the axis */
+    ck_assert(!has_axis(&f, eng_slice(f.graph, qkv, 0, 0, 24), 0, KH, 2));
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(axes_through_glu_and_down)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_factor ffn[] = {FACTOR(FFN, 10)};
+    eng_segment both[] = {{.n_factors = 1, .factors = ffn}, {.n_factors = 1, .factors = ffn}};
+    eng_dim up[2] = {{0}, {.n_segments = 2, .segments = both}}, plain[2] = {{0}, {.n_segments = 1, .segments = both}};
+    eng_value fused = fixture_tensor(&f, ENG_TYPE_F32, "gate_up", up, 32, 20, 0);
+    eng_value single = fixture_tensor(&f, ENG_TYPE_F32, "up", plain, 32, 10, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 32, 5, 0);
+    eng_value halves = eng_glu(f.graph, eng_mul_mat(f.graph, fused, x), ENG_NO_VALUE, ENG_GLU_SWIGLU);
+    ck_assert(has_axis(&f, halves, 0, FFN, 10));
+    /* one operand, one plain segment: halves are not shards */
+    eng_value wrong = eng_glu(f.graph, eng_mul_mat(f.graph, single, x), ENG_NO_VALUE, ENG_GLU_SWIGLU);
+    ck_assert(!has_axis(&f, wrong, 0, FFN, 10));
+    /* an axis in a part of the segments only cuts nothing */
+    eng_value mixed = eng_concat(f.graph, halves, x, 0);
+    ck_assert(!has_axis(&f, mixed, 0, FFN, 10));
+    /* elementwise with an anonymous operand keeps it; broadcast too */
+    ck_assert(has_axis(&f, eng_mul(f.graph, halves, fixture_tensor(&f, ENG_TYPE_F32, "s", NULL, 1, 5, 0)), 0, FFN, 10));
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(axes_and_blocks)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_factor small[] = {FACTOR(KV, 4), FACTOR(0, 16)}, large[] = {FACTOR(KV, 4), FACTOR(0, 32)};
+    eng_segment s[] = {{.n_factors = 2, .factors = small}, {.n_factors = 2, .factors = large}};
+    eng_dim a[1] = {{.n_segments = 1, .segments = &s[0]}}, b[1] = {{.n_segments = 1, .segments = &s[1]}};
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", a, 64, 0);
+    eng_value y = fixture_tensor(&f, ENG_TYPE_F32, "y", b, 128, 0);
+    ck_assert(!has_axis(&f, eng_quantize(f.graph, x, ENG_TYPE_Q8_0, 0), 0, KV, 4)); /* blocks would straddle heads */
+    ck_assert(has_axis(&f, eng_quantize(f.graph, y, ENG_TYPE_Q8_0, 0), 0, KV, 4));
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(one_head_keeps_its_axis)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_factor rows[] = {FACTOR(KV, 1), FACTOR(0, 16)};
+    eng_segment s = {.n_factors = 2, .factors = rows};
+    eng_dim dims[2] = {{0}, {.n_segments = 1, .segments = &s}};
+    eng_value w = fixture_tensor(&f, ENG_TYPE_F32, "attn_k", dims, 32, 16, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 32, 5, 0);
+    eng_value k = eng_reshape(f.graph, eng_mul_mat(f.graph, w, x), (int64_t[]){16, 1, 5}, 3);
+    ck_assert(has_axis(&f, k, 1, KV, 1));
+    ck_assert(has_axis(&f, eng_permute(f.graph, k, (int[]){0, 2, 1}, 3), 2, KV, 1));
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(equal_graphs)
+{
+    fixture f[3];
+    for (int i = 0; i < 3; i++) {
+        fixture_begin(&f[i], 0);
+        eng_value x = fixture_tensor(&f[i], ENG_TYPE_F32, "x", NULL, 8, 4, 0);
+        eng_scale(f[i].graph, x, i == 2 ? 3 : 2, 0);
+        ck_assert_int_eq(eng_graph_seal(f[i].graph), ENG_OK);
+    }
+    const eng_subgraph *a = eng_graph_view(f[0].graph), *b = eng_graph_view(f[1].graph), *c = eng_graph_view(f[2].graph);
+    ck_assert_uint_eq(eng_graph_hash(a), eng_graph_hash(b));
+    ck_assert(eng_graph_same(a, b));
+    ck_assert(!eng_graph_same(a, c));
+    for (int i = 0; i < 3; i++)
+        fixture_end(&f[i]);
+}
+END_TEST
+
+static void count_bytes(void *ctx, const char *text)
+{
+    *(size_t *)ctx += strlen(text);
+}
+
+START_TEST(dumps)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0);
+    eng_rms_norm(f.graph, eng_scale(f.graph, x, 2, 0), ENG_NO_VALUE, 1e-6);
+    size_t text = 0, dot = 0;
+    ck_assert_int_eq(eng_graph_dump(f.graph, 0, count_bytes, &text), ENG_OK);
+    ck_assert_int_eq(eng_graph_dump(f.graph, 1, count_bytes, &dot), ENG_OK);
+    ck_assert(text > 100 && dot > 100);
+    fixture_end(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("graph");
+    TCase *tc = tcase_create("graph");
+    tcase_add_test(tc, shapes);
+    tcase_add_test(tc, attention_shape);
+    tcase_add_test(tc, errors_name_op_tensors_and_rule);
+    tcase_add_test(tc, inout_needs_a_bound_tensor);
+    tcase_add_test(tc, views);
+    tcase_add_test(tc, axes_through_attention);
+    tcase_add_test(tc, axes_through_fused_segments);
+    tcase_add_test(tc, axes_through_glu_and_down);
+    tcase_add_test(tc, axes_and_blocks);
+    tcase_add_test(tc, one_head_keeps_its_axis);
+    tcase_add_test(tc, equal_graphs);
+    tcase_add_test(tc, dumps);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,87 @@
+/* Placement of scratch memory: nothing that lives at once overlaps, and reuse pays. */
+#include "config.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "libengine/plan/build.h"
+
+#define NODES 200
+
+typedef struct span {
+    uint32_t first, last;
+} span;
+
+static span life_of(const eng_subgraph *g, int32_t owner)
+{
+    span s = {UINT32_MAX, 0};
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const eng_node *n = eng_subgraph_node(g, i);
+        bool touches = false;
+        for (int k = 0; k < ENG_MAX_INPUTS; k++)
+            touches = touches || (n->in[k] >= 0 && eng_subgraph_tensor(g, n->in[k])->root == owner);
+        for (int k = 0; k < ENG_MAX_OUTPUTS; k++)
+            touches = touches || (n->out[k] >= 0 && eng_subgraph_tensor(g, n->out[k])->root == owner);
+        if (touches && s.first == UINT32_MAX)
+            s.first = i;
+        if (touches)
+            s.last = i;
+    }
+    return s;
+}
+
+static void random_graph(fixture *f, unsigned seed)
+{
+    eng_value pool[NODES + 1];
+    srand(seed);
+    fixture_begin(f, 0);
+    pool[0] = fixture_tensor(f, ENG_TYPE_F32, "x", NULL, 40, 6, 0);
+    for (int i = 1; i <= NODES; i++) {
+        eng_value a = pool[i - 1 - rand() % (i < 8 ? i : 8)];
+        eng_value flat = eng_reshape(f->graph, a, (int64_t[]){40, 6}, 2);
+        pool[i] = rand() % 3 ? eng_scale(f->graph, flat, 2, 0)
+                             : eng_add(f->graph, flat, pool[i - 1 - rand() % (i < 8 ? i : 8)]);
+        ck_assert_int_ge(pool[i], 0);
+    }
+    ck_assert_int_eq(eng_graph_seal(f->graph), ENG_OK);
+}
+
+START_TEST(no_overlap)
+{
+    fixture f;
+    random_graph(&f, (unsigned)_i + 1);
+    const eng_subgraph *g = eng_graph_view(f.graph);
+    eng_tensor *t = (eng_tensor *)g->tensors;
+    uint64_t sum = 0, size = eng_place(g, t, 64, &sum);
+    ck_assert_uint_ne(size, UINT64_MAX);
+    ck_assert_uint_lt(size, sum / 4);
+    for (uint32_t a = 0; a < g->n_tensors; a++)
+        for (uint32_t b = 0; b < a; b++) {
+            if (t[a].root != (int32_t)a || t[b].root != (int32_t)b || t[a].binding >= 0 || t[b].binding >= 0)
+                continue;
+            span x = life_of(g, (int32_t)a), y = life_of(g, (int32_t)b);
+            bool meet = x.first <= y.last && y.first <= x.last;
+            bool overlap = t[a].arena_offset < t[b].arena_offset + t[b].bytes &&
+                           t[b].arena_offset < t[a].arena_offset + t[a].bytes;
+            ck_assert_msg(!(meet && overlap), "tensors %u and %u share memory while both live", a, b);
+            ck_assert_uint_eq(t[a].arena_offset % 64, 0);
+            ck_assert_uint_le(t[a].arena_offset + t[a].bytes, size);
+        }
+    fixture_end(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("place");
+    TCase *tc = tcase_create("place");
+    tcase_add_loop_test(tc, no_overlap, 0, 5);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
