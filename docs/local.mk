@@ -1,1 +1,12 @@
-# added by its owner
+# docs/ops.md comes from the op table; a test compares.
+noinst_PROGRAMS += docs/make-ops
+docs_make_ops_SOURCES = %D%/make-ops.c
+docs_make_ops_LDADD = libengine-core.la
+
+.PHONY: update-docs
+update-docs: docs/make-ops$(EXEEXT)
+	docs/make-ops$(EXEEXT) > $(srcdir)/%D%/ops.md
+
+dist_doc_DATA = %D%/ops.md %D%/architecture.md %D%/decisions.md %D%/tensor-parallel.md %D%/performance.md
+dist_check_SCRIPTS = %D%/check-ops.sh
+TESTS += %D%/check-ops.sh
