@@ -1,1 +1,32 @@
-# added by its owner
+# The opencl plugin.  Kernels are listed in kernels/local.mk and carried inside.
+include $(top_srcdir)/kernels/local.mk
+
+EXTRA_DIST += $(opencl_kernels) plugins/opencl/embed.sh
+
+if ENABLE_OPENCL
+plugin_LTLIBRARIES += opencl.la
+opencl_la_SOURCES = \
+	%D%/arena.c %D%/cache.c %D%/caps.c %D%/device.c %D%/error.c %D%/host.h \
+	%D%/instance.c %D%/memory.c %D%/opencl.h %D%/pack.c %D%/plan.c \
+	%D%/plugin.c %D%/program.c %D%/queue.c %D%/record.c %D%/split.c \
+	%D%/store.c %D%/transfer.c %D%/walk.c \
+	%D%/ops/list.h \
+	%D%/ops/add.c %D%/ops/argmax.c %D%/ops/concat.c %D%/ops/glu.c \
+	%D%/ops/group_norm.c %D%/ops/l2_norm.c %D%/ops/norm.c %D%/ops/pad.c \
+	%D%/ops/rebase.c %D%/ops/repeat.c %D%/ops/rms_norm.c %D%/ops/rope.c \
+	%D%/ops/scale.c %D%/ops/soft_max.c %D%/ops/sum_rows.c %D%/ops/top_k.c \
+	%D%/ops/unary.c
+# hot ops and conversions
+opencl_la_SOURCES +=
+nodist_opencl_la_SOURCES = plugins/opencl/embedded.c
+opencl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCL_TARGET_OPENCL_VERSION=120 -I$(top_srcdir)
+opencl_la_LDFLAGS = $(plugin_ldflags)
+opencl_la_LIBADD = $(OPENCL_LIBS) $(LIBM)
+CLEANFILES += plugins/opencl/embedded.c
+
+plugins/opencl/embedded.c: $(opencl_kernels) plugins/opencl/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) plugins/opencl && \
+	dir=$(srcdir) && list= && for f in $(opencl_kernels); do \
+	  if test -f $$f; then list="$$list $$f"; else list="$$list $$dir/$$f"; fi; done && \
+	$(SHELL) $(srcdir)/plugins/opencl/embed.sh $$list > $@.tmp && mv -f $@.tmp $@
+endif

@@ -49,7 +49,7 @@
 
 #define CL_ALIGN 256u /* of scratch tensors and of tensors in a store */
 
-typedef struct cl_plugin cl_plugin;
+typedef struct eng_plugin_state cl_plugin;
 typedef struct cl_program_entry cl_program_entry;
 
 /* -- devices ---------------------------------------------------------------- */

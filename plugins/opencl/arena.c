@@ -1,0 +1,143 @@
+/*
+ * Scratch memory.  As a rule the engine has placed every scratch tensor in one
+ * arena.  If that is larger than one allocation may be, the tensors are placed
+ * here again, over several buffers: largest first, each at the lowest place where
+ * nothing that lives at the same time is in its way.
+ */
+#include "host.h"
+
+typedef struct owner {
+    uint32_t tensor;
+    uint32_t first, last; /* nodes between which it is alive                  */
+    uint64_t bytes;
+    cl_slot slot;
+} owner;
+
+/* Marks the life of the owner of tensor i as including node `at`. */
+static void touch(owner *owners, const int32_t *index, const eng_subgraph *g, int32_t i, uint32_t at)
+{
+    const eng_tensor *t = eng_subgraph_tensor(g, i);
+    if (!t || index[t->root] < 0)
+        return;
+    owner *o = &owners[index[t->root]];
+    if (o->first > at)
+        o->first = at;
+    if (o->last < at)
+        o->last = at;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const owner *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : (x->tensor > y->tensor) - (x->tensor < y->tensor);
+}
+
+/* The lowest place in `block` for o; false if there is none. */
+static bool fit(owner *owners, uint32_t n, owner *o, uint32_t block, uint64_t limit)
+{
+    uint64_t at = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t i = 0; i < n; i++) {
+            const owner *x = &owners[i];
+            if (x->slot.block != block || x->first > o->last || x->last < o->first)
+                continue;
+            if (x->slot.at < at + o->bytes && at < x->slot.at + x->bytes) {
+                at = x->slot.at + x->bytes;
+                moved = true;
+            }
+        }
+        if (at + o->bytes > limit)
+            return false;
+    }
+    o->slot = (cl_slot){block, at};
+    return true;
+}
+
+static int place_all(eng_plan_state *plan, owner *owners, uint32_t n)
+{
+    cl_device *device = plan->device;
+    uint64_t limit = device->max_alloc / CL_ALIGN * CL_ALIGN;
+    qsort(owners, n, sizeof *owners, larger_first);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t block = 0;
+        while (block < plan->n_arena && !fit(owners, i, &owners[i], block, limit))
+            block++;
+        if (block == plan->n_arena) {
+            uint64_t *more = realloc(plan->arena, (plan->n_arena + 1) * sizeof *more);
+            if (!more)
+                return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors", device->info.name);
+            plan->arena = more;
+            plan->arena[plan->n_arena++] = 0;
+            owners[i].slot = (cl_slot){block, 0};
+        }
+        if (plan->arena[block] < owners[i].slot.at + owners[i].bytes)
+            plan->arena[block] = owners[i].slot.at + owners[i].bytes;
+        plan->slots[owners[i].tensor] = owners[i].slot;
+    }
+    return ENG_OK;
+}
+
+static int place_again(eng_plan_state *plan)
+{
+    const eng_subgraph *g = plan->graph;
+    cl_device *device = plan->device;
+    owner *owners = calloc(g->n_tensors ? g->n_tensors : 1, sizeof *owners);
+    int32_t *index = malloc((g->n_tensors ? g->n_tensors : 1) * sizeof *index);
+    uint32_t n = 0;
+    int status = ENG_OK;
+    if (!owners || !index) {
+        status = cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors", device->info.name);
+        goto done;
+    }
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(g, (int32_t)i);
+        index[i] = -1;
+        if (t->root != (int32_t)i || t->binding >= 0)
+            continue;
+        if (t->bytes > device->max_alloc / CL_ALIGN * CL_ALIGN) {
+            status = cl_fail(device, ENG_ERR_UNSUPPORTED,
+                             "%s: tensor '%s' takes %llu bytes, the largest allocation is %llu; use smaller batches, more devices, "
+                             "or raise opencl.max_alloc", device->info.name, t->name, (unsigned long long)t->bytes,
+                             (unsigned long long)device->max_alloc);
+            goto done;
+        }
+        index[i] = (int32_t)n;
+        owners[n++] = (owner){.tensor = i, .first = UINT32_MAX,
+                              .bytes = (t->bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN};
+    }
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const eng_node *node = eng_subgraph_node(g, k);
+        for (unsigned j = 0; j < ENG_MAX_INPUTS; j++)
+            touch(owners, index, g, node->in[j], k);
+        for (unsigned j = 0; j < ENG_MAX_OUTPUTS; j++)
+            touch(owners, index, g, node->out[j], k);
+    }
+    status = place_all(plan, owners, n);
+done:
+    free(owners);
+    free(index);
+    return status;
+}
+
+int cl_arena_place(eng_plan_state *plan)
+{
+    const eng_subgraph *g = plan->graph;
+    plan->slots = calloc(g->n_tensors ? g->n_tensors : 1, sizeof *plan->slots);
+    if (!plan->slots)
+        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors",
+                       plan->device->info.name);
+    if (g->arena_bytes > plan->device->max_alloc)
+        return place_again(plan);
+    if (g->arena_bytes == 0)
+        return ENG_OK;
+    plan->arena = malloc(sizeof *plan->arena);
+    if (!plan->arena)
+        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors",
+                       plan->device->info.name);
+    plan->arena[0] = g->arena_bytes;
+    plan->n_arena = 1;
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        plan->slots[i].at = eng_subgraph_tensor(g, (int32_t)i)->arena_offset;
+    return ENG_OK;
+}

@@ -1,0 +1,97 @@
+/* What a device can do, by asking it: never by the names of vendors. */
+#include "host.h"
+
+static const struct { uint32_t bit; const char *name, *define; } names[] = {
+    {CL_CAP_FP16, "fp16", "HAVE_FP16"},
+    {CL_CAP_FP64, "fp64", "HAVE_FP64"},
+    {CL_CAP_SUBGROUPS, "subgroups", "HAVE_SUBGROUPS"},
+    {CL_CAP_UNIFIED, "unified", "HAVE_UNIFIED"},
+    {CL_CAP_DIVIDE, "divide", "HAVE_DIVIDE"},
+    {CL_CAP_DENORM, "denorm", "HAVE_DENORM"},
+    {CL_CAP_LOCAL, "local", "HAVE_LOCAL"},
+    {CL_CAP_INT_DOT, "int-dot", "HAVE_INT_DOT"},
+    {CL_CAP_ATOMICS, "atomics", "HAVE_ATOMICS"},
+};
+enum { N_NAMES = sizeof names / sizeof names[0] };
+
+bool cl_has_extension(cl_device_id id, const char *name)
+{
+    size_t bytes = 0, length = strlen(name);
+    if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0)
+        return false;
+    char *list = calloc(1, bytes + 1);
+    bool found = false;
+    if (list && clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, bytes, list, NULL) == CL_SUCCESS)
+        for (const char *p = list; (p = strstr(p, name)) && !found; p += length)
+            found = (p == list || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0');
+    free(list);
+    return found;
+}
+
+void cl_caps_find(cl_device *device, cl_device_type type)
+{
+    cl_device_id id = device->id;
+    cl_device_fp_config single = 0, twice = 0;
+    cl_device_local_mem_type local = 0;
+    cl_bool unified = CL_FALSE;
+    clGetDeviceInfo(id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof twice, &twice, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local, &local, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL);
+    (void)type;
+    uint32_t caps = CL_CAP_ATOMICS;
+    caps |= cl_has_extension(id, "cl_khr_fp16") ? CL_CAP_FP16 : 0;
+    caps |= twice ? CL_CAP_FP64 : 0;
+    caps |= cl_has_extension(id, "cl_khr_subgroups") || cl_has_extension(id, "cl_intel_subgroups") ? CL_CAP_SUBGROUPS : 0;
+    caps |= cl_has_extension(id, "cl_khr_integer_dot_product") ? CL_CAP_INT_DOT : 0;
+    caps |= unified ? CL_CAP_UNIFIED : 0;
+    caps |= single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? CL_CAP_DIVIDE : 0;
+    caps |= single & CL_FP_DENORM ? CL_CAP_DENORM : 0;
+    caps |= local == CL_LOCAL ? CL_CAP_LOCAL : 0;
+    device->caps = caps;
+}
+
+/* list: "all", or names after which nothing else is kept, or "-name" to remove. */
+bool cl_caps_mask(uint32_t *caps, const char *list)
+{
+    uint32_t keep = 0, drop = 0;
+    bool only = false;
+    for (const char *p = list; *p;) {
+        size_t n = strcspn(p, " ,+");
+        bool minus = n > 0 && *p == '-', known = n == 0 || (n == 3 && !strncmp(p, "all", 3));
+        if (n == 4 && !strncmp(p, "none", 4))
+            known = only = true;
+        for (unsigned i = 0; i < N_NAMES; i++) {
+            if (strlen(names[i].name) != n - minus || strncmp(p + minus, names[i].name, n - minus) != 0)
+                continue;
+            known = true;
+            only |= !minus;
+            *(minus ? &drop : &keep) |= names[i].bit;
+        }
+        if (!known)
+            return false;
+        p += n + (p[n] != '\0');
+    }
+    *caps &= (only ? keep : UINT32_MAX) & ~drop;
+    return true;
+}
+
+void cl_caps_text(uint32_t caps, char *text, size_t bytes)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < N_NAMES && at < bytes; i++)
+        if (caps & names[i].bit)
+            at += (size_t)snprintf(text + at, bytes - at, "%s%s", at ? " " : "", names[i].name);
+}
+
+void cl_caps_defines(const cl_device *device, char *text, size_t bytes)
+{
+    size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -D%s=1 -DSIMD=%u -DMAX_GROUP=%zu", device->vec ? "VEC" : "SIMT",
+                                 device->simd, device->max_group);
+    for (unsigned i = 0; i < N_NAMES && at < bytes; i++)
+        if (device->caps & names[i].bit)
+            at += (size_t)snprintf(text + at, bytes - at, " -D%s=1", names[i].define);
+    if ((device->caps & CL_CAP_DIVIDE) && at < bytes)
+        snprintf(text + at, bytes - at, " -cl-fp32-correctly-rounded-divide-sqrt");
+}

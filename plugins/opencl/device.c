@@ -1,0 +1,315 @@
+/* Devices: describing them, opening one or a part of one, closing. */
+#include "host.h"
+
+#ifndef CL_DEVICE_UUID_KHR
+#define CL_DEVICE_UUID_KHR 0x106A
+#endif
+#ifndef CL_DEVICE_PCI_BUS_ID_NV
+#define CL_DEVICE_PCI_BUS_ID_NV 0x4008
+#define CL_DEVICE_PCI_SLOT_ID_NV 0x4009
+#endif
+#ifndef CL_DEVICE_WARP_SIZE_NV
+#define CL_DEVICE_WARP_SIZE_NV 0x4003
+#endif
+
+/* A text property without leading blanks; "" if there is none. */
+static void text_of(cl_device_id id, cl_uint property, char *text, size_t bytes)
+{
+    char buffer[512] = "";
+    if (clGetDeviceInfo(id, property, sizeof buffer - 1, buffer, NULL) != CL_SUCCESS)
+        buffer[0] = '\0';
+    const char *p = buffer + strspn(buffer, " ");
+    snprintf(text, bytes, "%s", p);
+}
+
+static void identity_of(cl_device_id id, char *text, size_t bytes)
+{
+    unsigned char uuid[16];
+    cl_uint bus, slot;
+    text[0] = '\0';
+    if (cl_has_extension(id, "cl_khr_device_uuid") &&
+        clGetDeviceInfo(id, CL_DEVICE_UUID_KHR, sizeof uuid, uuid, NULL) == CL_SUCCESS) {
+        for (unsigned i = 0; i < 16; i++)
+            snprintf(text + 2 * i, bytes - 2 * i, "%02x", uuid[i]);
+    } else if (cl_has_extension(id, "cl_nv_device_attribute_query") &&
+               clGetDeviceInfo(id, CL_DEVICE_PCI_BUS_ID_NV, sizeof bus, &bus, NULL) == CL_SUCCESS &&
+               clGetDeviceInfo(id, CL_DEVICE_PCI_SLOT_ID_NV, sizeof slot, &slot, NULL) == CL_SUCCESS) {
+        snprintf(text, bytes, "pci %02x:%02x", bus, slot);
+    }
+}
+
+static cl_device_type type_of(cl_device_id id)
+{
+    cl_device_type type = 0;
+    clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    return type;
+}
+
+/* All of info but what depends on how the device is opened. */
+static void describe(const cl_found *found, cl_device_id id, eng_device_info *info)
+{
+    cl_ulong memory = 0, largest = 0;
+    cl_uint units = 1, align_bits = 0;
+    cl_device_type type = type_of(id);
+    char platform[256] = "", driver[128];
+    clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits, NULL);
+    clGetPlatformInfo(found->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
+    text_of(id, CL_DRIVER_VERSION, driver, sizeof driver);
+    *info = (eng_device_info){.size = sizeof *info};
+    info->kind = type & CL_DEVICE_TYPE_GPU ? ENG_DEVICE_GPU
+               : type & CL_DEVICE_TYPE_CPU ? ENG_DEVICE_CPU : ENG_DEVICE_ACCELERATOR;
+    info->compute_units = units;
+    info->memory_total = memory;
+    info->memory_free = memory;
+    info->max_allocation = largest;
+    info->alignment = CL_ALIGN;
+    text_of(id, CL_DEVICE_NAME, info->description, sizeof info->description);
+    snprintf(info->driver, sizeof info->driver, "%.60s %.60s", platform, driver);
+    identity_of(id, info->identity, sizeof info->identity);
+}
+
+int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t index, eng_device_info *info)
+{
+    eng_device_info i;
+    (void)sv;
+    describe(found, found->id, &i);
+    snprintf(i.name, sizeof i.name, "opencl:%u", index);
+    cl_device device = {.id = found->id};
+    cl_caps_find(&device, type_of(found->id));
+    if (found->refused[0])
+        snprintf(i.capabilities, sizeof i.capabilities, "unusable: %s", found->refused);
+    else
+        cl_caps_text(device.caps, i.capabilities, sizeof i.capabilities);
+    if ((device.caps & CL_CAP_UNIFIED) && i.kind == ENG_DEVICE_CPU)
+        i.flags |= ENG_DEVICE_HOST_MEMORY;
+    *info = i;
+    return ENG_OK;
+}
+
+/* -- parts ------------------------------------------------------------------- */
+
+/*
+ * Part `part` of `parts` as a sub-device with its share of the compute units.
+ * A device that cannot be cut, or has too few units, is used whole by every part
+ * (each has a queue of its own).
+ */
+static void cut(cl_device *device, uint32_t parts, uint32_t part, uint32_t units)
+{
+    cl_device_id subs[ENG_MAX_RANKS];
+    cl_device_partition_property how[ENG_MAX_RANKS + 3];
+    cl_uint made = 0;
+    uint32_t n = 0;
+    if (parts > ENG_MAX_RANKS || units < parts)
+        return;
+    how[n++] = CL_DEVICE_PARTITION_BY_COUNTS;
+    for (uint32_t i = 0; i < parts; i++)
+        how[n++] = (cl_device_partition_property)(units / parts + (i < units % parts));
+    how[n++] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
+    how[n] = 0;
+    cl_int error = clCreateSubDevices(device->id, how, parts, subs, &made);
+    if (error != CL_SUCCESS && units % parts == 0) {
+        how[0] = CL_DEVICE_PARTITION_EQUALLY;
+        how[1] = (cl_device_partition_property)(units / parts);
+        how[2] = 0;
+        error = clCreateSubDevices(device->id, how, parts, subs, &made);
+    }
+    if (error != CL_SUCCESS)
+        return;
+    for (uint32_t i = 0; i < made && i < parts; i++) {
+        if (i == part) {
+            device->id = subs[i];
+            device->sub_device = true;
+        } else {
+            clReleaseDevice(subs[i]);
+        }
+    }
+}
+
+/* -- options ------------------------------------------------------------------ */
+
+static int parse_bytes(cl_device *device, const char *text, uint64_t *bytes)
+{
+    char *end;
+    unsigned long long v = strtoull(text, &end, 10);
+    unsigned shift = *end == 'k' || *end == 'K' ? 10 : *end == 'm' || *end == 'M' ? 20 : *end == 'g' || *end == 'G' ? 30 : 0;
+    if (end == text || text[0] == '-' || end[shift != 0] != '\0' || v > UINT64_MAX >> shift)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.max_alloc is '%s'; it takes bytes, such as 65536, 512M or 2G", text);
+    *bytes = (uint64_t)v << shift;
+    return ENG_OK;
+}
+
+static int read_options(cl_device *device)
+{
+    const eng_services *sv = device->sv;
+    const char *family = sv->option(sv->host, "family"), *caps = sv->option(sv->host, "capabilities");
+    const char *largest = sv->option(sv->host, "max_alloc");
+    uint64_t limit = 0;
+    if (family && !strcmp(family, "vec"))
+        device->vec = true;
+    else if (family && !strcmp(family, "simt"))
+        device->vec = false;
+    else if (family && *family && strcmp(family, "auto") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.family is '%s'; it takes auto, vec or simt", family);
+    if (caps && !cl_caps_mask(&device->caps, caps)) {
+        char all[128];
+        cl_caps_text(UINT32_MAX, all, sizeof all);
+        return cl_fail(device, ENG_ERR_INVALID,
+                       "opencl.capabilities is '%s'; it takes all, none, names to keep or -names to drop, of: %s", caps, all);
+    }
+    if (largest && *largest && strcmp(largest, "0") != 0) {
+        int status = parse_bytes(device, largest, &limit);
+        if (status != ENG_OK)
+            return status;
+        if (limit < 4096)
+            return cl_fail(device, ENG_ERR_INVALID, "opencl.max_alloc is %llu bytes; at least 4096 are needed",
+                           (unsigned long long)limit);
+        if (limit < device->max_alloc)
+            device->max_alloc = limit;
+    }
+    device->max_alloc = device->max_alloc / CL_ALIGN * CL_ALIGN;
+    return ENG_OK;
+}
+
+static void find_limits(cl_device *device)
+{
+    cl_device_id id = device->id;
+    cl_ulong local = 0;
+    cl_uint width = 0, warp = 0;
+    size_t items[3] = {1, 1, 1};
+    clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof device->max_group, &device->max_group, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
+    clGetDeviceInfo(id, CL_DEVICE_WARP_SIZE_NV, sizeof warp, &warp, NULL);
+    if (items[0] && items[0] < device->max_group)
+        device->max_group = items[0];
+    device->local_bytes = local;
+    device->compute_units = device->info.compute_units;
+    device->max_alloc = device->info.max_allocation ? device->info.max_allocation : 1u << 30;
+    device->vec = device->info.kind == ENG_DEVICE_CPU;
+    device->simd = device->vec ? (width ? width : 4) : (warp ? warp : 32);
+}
+
+/* What the cache of binaries is keyed by, besides source and options. */
+static void make_key(cl_device *device, const cl_found *found)
+{
+    char platform[160] = "", version[96], name[160], driver[96];
+    clGetPlatformInfo(found->platform, CL_PLATFORM_VERSION, sizeof platform - 1, platform, NULL);
+    text_of(device->id, CL_DEVICE_VERSION, version, sizeof version);
+    text_of(device->id, CL_DEVICE_NAME, name, sizeof name);
+    text_of(device->id, CL_DRIVER_VERSION, driver, sizeof driver);
+    snprintf(device->key, sizeof device->key, "%s|%s|%s|%s|%u", platform, version, name, driver, device->compute_units);
+}
+
+static int open_context(cl_device *device, const cl_found *found)
+{
+    cl_int error;
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)found->platform, 0};
+    device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &error);
+    if (!device->context)
+        return cl_failed(device, error, "clCreateContext");
+    device->transfer = clCreateCommandQueue(device->context, device->id, 0, &error);
+    if (!device->transfer)
+        return cl_failed(device, error, "clCreateCommandQueue");
+    return ENG_OK;
+}
+
+static int set_up(cl_device *device, const cl_found *found, const eng_device_request *request)
+{
+    describe(found, device->id, &device->info);
+    snprintf(device->info.name, sizeof device->info.name, "%s", request->name && *request->name ? request->name : "opencl");
+    if (found->refused[0])
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s (%s) cannot be used: %s", device->info.name,
+                       device->info.description, found->refused);
+    if (request->parts > 1) {
+        uint64_t total = device->info.memory_total;
+        char name[64];
+        memcpy(name, device->info.name, sizeof name);
+        cut(device, request->parts, request->part, device->info.compute_units);
+        describe(found, device->id, &device->info);
+        memcpy(device->info.name, name, sizeof name);
+        device->info.memory_total = device->info.memory_free = total / request->parts;
+    }
+    find_limits(device);
+    cl_caps_find(device, type_of(device->id));
+    int status = read_options(device);
+    if (status != ENG_OK)
+        return status;
+    device->info.max_allocation = device->max_alloc;
+    if ((device->caps & CL_CAP_UNIFIED) && device->info.kind == ENG_DEVICE_CPU)
+        device->info.flags |= ENG_DEVICE_HOST_MEMORY;
+    cl_caps_text(device->caps, device->info.capabilities, sizeof device->info.capabilities);
+    size_t at = strlen(device->info.capabilities);
+    snprintf(device->info.capabilities + at, sizeof device->info.capabilities - at, "%s%s", at ? " " : "",
+             device->vec ? "vec" : "simt");
+    cl_caps_defines(device, device->options, sizeof device->options);
+    make_key(device, found);
+    return open_context(device, found);
+}
+
+int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
+{
+    const eng_services *sv = plugin->sv;
+    int status = cl_search(plugin);
+    if (status != ENG_OK)
+        return status;
+    if (request->index >= plugin->n)
+        return sv->fail(sv->host, ENG_ERR_NOTFOUND, "%s: there are %u OpenCL devices, numbered from 0",
+                        request->name ? request->name : "opencl", plugin->n);
+    if (request->parts > 1 && request->part >= request->parts)
+        return sv->fail(sv->host, ENG_ERR_INVALID, "part %u of %u", request->part, request->parts);
+    cl_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return sv->fail(sv->host, ENG_ERR_NOMEM, "out of host memory");
+    d->plugin = plugin;
+    d->sv = sv;
+    d->id = plugin->found[request->index].id;
+    d->stats.size = sizeof d->stats;
+    d->stats.share = 1;
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->transfer_lock, NULL);
+    status = set_up(d, &plugin->found[request->index], request);
+    if (status != ENG_OK) {
+        cl_device_close(d);
+        return status;
+    }
+    *device = d;
+    return ENG_OK;
+}
+
+void cl_device_close(eng_device_state *device)
+{
+    if (!device)
+        return;
+    cl_programs_release(device);
+    if (device->transfer)
+        clReleaseCommandQueue(device->transfer);
+    if (device->context)
+        clReleaseContext(device->context);
+    if (device->sub_device)
+        clReleaseDevice(device->id);
+    pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->transfer_lock);
+    free(device);
+}
+
+int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats)
+{
+    pthread_mutex_lock(&device->lock);
+    *stats = device->stats;
+    pthread_mutex_unlock(&device->lock);
+    return ENG_OK;
+}
+
+int cl_device_get_info(eng_device_state *device, eng_device_info *info)
+{
+    eng_device_stats s;
+    cl_device_get_stats(device, &s);
+    uint64_t held = s.bytes_weights + s.bytes_cache + s.bytes_state + s.bytes_io + s.bytes_compute;
+    *info = device->info;
+    info->memory_free = held < info->memory_total ? info->memory_total - held : 0;
+    return ENG_OK;
+}

@@ -1,0 +1,181 @@
+/* The host side's own structures: op files include opencl.h alone. */
+#ifndef CL_HOST_H
+#define CL_HOST_H
+
+#include "opencl.h"
+
+/* -- plugin ------------------------------------------------------------------- */
+
+typedef struct cl_found {
+    cl_platform_id platform;
+    cl_device_id id;
+    char refused[192]; /* why it cannot be used; "": it can                     */
+} cl_found;
+
+struct eng_plugin_state {
+    const eng_services *sv;
+    cl_found *found;
+    uint32_t n;
+    bool searched;
+};
+
+/* device.c */
+int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t index, eng_device_info *info);
+int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
+void cl_device_close(eng_device_state *device);
+int cl_device_get_info(eng_device_state *device, eng_device_info *info);
+int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats);
+/* plugin.c */
+int cl_search(eng_plugin_state *plugin);
+extern const eng_device_calls cl_device_calls;
+/* caps.c */
+void cl_caps_find(cl_device *device, cl_device_type type);
+bool cl_caps_mask(uint32_t *caps, const char *list);
+void cl_caps_text(uint32_t caps, char *text, size_t bytes);
+void cl_caps_defines(const cl_device *device, char *text, size_t bytes);
+bool cl_has_extension(cl_device_id id, const char *name);
+
+/* -- memory --------------------------------------------------------------------- */
+
+/* One buffer; host is its memory where device and host share it, else NULL. */
+typedef struct cl_block {
+    cl_mem mem;
+    void *host;
+    uint64_t bytes;
+    uint64_t mapped; /* bytes at host                                          */
+} cl_block;
+int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *what, cl_block *block);
+void cl_block_destroy(cl_block *block);
+
+/* Reads and writes of a range of a tensor: one OpenCL command per piece. */
+typedef struct cl_place {
+    cl_mem mem;
+    uint64_t at;    /* of the byte asked for, in mem                           */
+    uint64_t bytes; /* that follow in the same piece                           */
+    void *host;     /* of the byte asked for, or NULL                          */
+} cl_place;
+
+typedef struct cl_stored {
+    cl_split split;
+    uint32_t type, use;
+    int64_t ne0;
+    struct cl_store_piece { uint32_t block; uint64_t at; } *pieces;
+} cl_stored;
+
+struct eng_store_state {
+    cl_device *device;
+    cl_stored *tensors;
+    uint32_t n;
+    cl_block *blocks;
+    uint32_t n_blocks;
+    struct cl_store_piece *pieces;
+    uint64_t by_use[8];
+};
+int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
+void cl_store_destroy(eng_store_state *store);
+int cl_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+int cl_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+bool cl_store_place(const eng_store_state *store, uint32_t tensor, uint64_t offset, cl_place *place);
+
+/* -- programs ------------------------------------------------------------------- */
+
+int cl_program_get(cl_device *device, const char *file, const char *options, cl_program_entry **entry);
+int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *name, cl_kernel *kernel);
+void cl_programs_release(cl_device *device);
+/* cache.c: binaries on disk.  load: NULL if there is none that works. */
+typedef struct cl_hash { uint64_t a, b; } cl_hash;
+void cl_hash_add(cl_hash *hash, const void *data, size_t bytes);
+cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *options);
+void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program);
+/* embedded.c, made by the build */
+typedef struct cl_source { const char *name; const unsigned char *text; size_t bytes; } cl_source;
+extern const cl_source cl_sources[];
+
+/* -- plans ---------------------------------------------------------------------- */
+
+enum { CL_ARG_TENSOR = 1, CL_ARG_NONE, CL_ARG_TEMPORARY, CL_ARG_VALUE, CL_ARG_LOCAL, CL_ARG_PARAM };
+
+typedef struct cl_recorded_arg {
+    uint8_t kind;
+    uint8_t bytes;   /* of a value                                             */
+    int32_t tensor;
+    int32_t param;
+    uint64_t at;     /* offset, local bytes or limit                           */
+    uint8_t value[32];
+} cl_recorded_arg;
+
+typedef struct cl_recorded_size {
+    int32_t param;   /* -1: fixed                                              */
+    int64_t limit, per, times;
+} cl_recorded_size;
+
+typedef struct cl_recorded {
+    cl_program_entry *program;
+    char kernel[48];
+    uint32_t node;
+    uint32_t first_arg, n_args;
+    uint32_t dims;
+    bool dynamic;    /* an argument or a size depends on a plan parameter      */
+    size_t global[3], local[3];
+    cl_recorded_size size[3];
+} cl_recorded;
+
+/* Where a scratch tensor's owner lies. */
+typedef struct cl_slot { uint32_t block; uint64_t at; } cl_slot;
+
+struct eng_plan_state {
+    cl_device *device;
+    const eng_subgraph *graph;
+    cl_recorded *launches;
+    uint32_t n_launches, cap_launches;
+    cl_recorded_arg *args;
+    uint32_t n_args, cap_args;
+    uint32_t *section_first;   /* n_sections + 1 launches                      */
+    uint64_t temporary;        /* bytes needed by the greediest node           */
+    uint64_t node_temporary;   /* of the node being recorded                   */
+    cl_slot *slots;            /* by tensor; only owners in scratch count      */
+    uint64_t *arena;           /* bytes of each scratch buffer                 */
+    uint32_t n_arena;
+};
+int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
+void cl_plan_destroy(eng_plan_state *plan);
+int cl_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx);
+int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
+                size_t reason_bytes);
+/* arena.c */
+int cl_arena_place(eng_plan_state *plan);
+
+typedef struct cl_bound { eng_store_state *store; uint32_t tensor; } cl_bound;
+
+struct eng_instance_state {
+    eng_plan_state *plan;
+    cl_bound *bound;
+    cl_block *arena;           /* plan->n_arena                                */
+    cl_block temporary;
+    cl_kernel *kernels;        /* one a launch                                 */
+    uint64_t bytes;
+};
+int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                       eng_instance_state **instance);
+void cl_instance_destroy(eng_instance_state *instance);
+/* Byte `offset` of tensor's contiguous layout. */
+bool cl_instance_place(const eng_instance_state *instance, int32_t tensor, uint64_t offset, cl_place *place);
+int cl_value_map(eng_instance_state *instance, int32_t tensor, void **data);
+
+/* -- queues ---------------------------------------------------------------------- */
+
+int cl_queue_create(eng_device_state *device, eng_queue_state **queue);
+void cl_queue_destroy(eng_queue_state *queue);
+int cl_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                    const int64_t *params, uint32_t n_params, uint64_t *ticket);
+int cl_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                   const void *data, uint64_t *ticket);
+int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                  void *data, uint64_t *ticket);
+int cl_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes,
+                  void *data, uint64_t *ticket);
+int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes,
+                   const void *data, uint64_t *ticket);
+
+#endif

@@ -1,0 +1,170 @@
+/* Instances: a plan's scratch memory and its kernels with their arguments set. */
+#include "host.h"
+
+bool cl_instance_place(const eng_instance_state *instance, int32_t tensor, uint64_t offset, cl_place *place)
+{
+    const eng_subgraph *g = instance->plan->graph;
+    const eng_tensor *t = eng_subgraph_tensor(g, tensor);
+    if (!t)
+        return false;
+    const eng_tensor *root = eng_subgraph_tensor(g, t->root);
+    offset += t->offset;
+    if (root->binding >= 0) {
+        const cl_bound *b = &instance->bound[root->binding];
+        return cl_store_place(b->store, b->tensor, offset, place);
+    }
+    const cl_slot *slot = &instance->plan->slots[t->root];
+    if (instance->plan->n_arena == 0 || offset > root->bytes)
+        return false;
+    const cl_block *block = &instance->arena[slot->block];
+    *place = (cl_place){.mem = block->mem, .at = slot->at + offset, .bytes = root->bytes - offset,
+                        .host = block->host ? (char *)block->host + slot->at + offset : NULL};
+    return true;
+}
+
+/* Sets argument `arg` of a kernel, or of both arguments that a tensor takes. */
+static cl_int set_arg(eng_instance_state *x, cl_kernel kernel, cl_uint *index, const cl_recorded_arg *arg)
+{
+    cl_place place = {0};
+    cl_ulong at = 0;
+    switch (arg->kind) {
+    case CL_ARG_TENSOR:
+        if (!cl_instance_place(x, arg->tensor, arg->at, &place)) {
+            /* nothing lies there (no elements): kernels never touch it */
+            place = (cl_place){0};
+        }
+        at = place.at;
+        break;
+    case CL_ARG_TEMPORARY:
+        place.mem = x->temporary.mem;
+        at = arg->at;
+        break;
+    case CL_ARG_NONE:
+        break;
+    case CL_ARG_LOCAL:
+        return clSetKernelArg(kernel, (*index)++, (size_t)arg->at, NULL);
+    case CL_ARG_PARAM: {
+        cl_int zero = 0;
+        return clSetKernelArg(kernel, (*index)++, sizeof zero, &zero);
+    }
+    default:
+        return clSetKernelArg(kernel, (*index)++, arg->bytes, arg->value);
+    }
+    cl_int error = clSetKernelArg(kernel, (*index)++, sizeof place.mem, place.mem ? &place.mem : NULL);
+    return error != CL_SUCCESS ? error : clSetKernelArg(kernel, (*index)++, sizeof at, &at);
+}
+
+static int make_kernel(eng_instance_state *x, uint32_t i)
+{
+    eng_plan_state *plan = x->plan;
+    cl_device *device = plan->device;
+    const cl_recorded *l = &plan->launches[i];
+    int status = cl_program_kernel(device, l->program, l->kernel, &x->kernels[i]);
+    if (status != ENG_OK)
+        return status;
+    cl_uint index = 0;
+    for (uint32_t a = 0; a < l->n_args; a++) {
+        cl_int error = set_arg(x, x->kernels[i], &index, &plan->args[l->first_arg + a]);
+        if (error != CL_SUCCESS)
+            return cl_fail(device, cl_error_status(error), "%s: node '%s': argument %u of kernel %s: %s (%d)",
+                           device->info.name, eng_subgraph_node(plan->graph, l->node)->name, index ? index - 1 : 0,
+                           l->kernel, cl_error_name(error), (int)error);
+    }
+    return ENG_OK;
+}
+
+static int bind(eng_instance_state *x, eng_store_state *const *stores, const uint32_t *tensors)
+{
+    const eng_subgraph *g = x->plan->graph;
+    cl_device *device = x->plan->device;
+    for (uint32_t i = 0; i < g->n_bindings; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(g, g->binding_tensor[i]);
+        if (tensors[i] >= stores[i]->n)
+            return cl_fail(device, ENG_ERR_INVALID, "%s: '%s' is bound to tensor %u of a store that has %u",
+                           device->info.name, t->name, tensors[i], stores[i]->n);
+        const cl_stored *s = &stores[i]->tensors[tensors[i]];
+        if (s->type != t->type || s->split.bytes != t->bytes)
+            return cl_fail(device, ENG_ERR_INVALID,
+                           "%s: '%s' (%s, %llu bytes) is bound to a tensor of the store that is %s of %llu bytes",
+                           device->info.name, t->name, cl_type_name(t->type), (unsigned long long)t->bytes,
+                           cl_type_name(s->type), (unsigned long long)s->split.bytes);
+        x->bound[i] = (cl_bound){stores[i], tensors[i]};
+    }
+    return ENG_OK;
+}
+
+static int build(eng_instance_state *x, eng_store_state *const *stores, const uint32_t *tensors)
+{
+    eng_plan_state *plan = x->plan;
+    int status = bind(x, stores, tensors);
+    for (uint32_t i = 0; i < plan->n_arena && status == ENG_OK; i++) {
+        status = cl_block_create(plan->device, plan->arena[i], false, "the plan's scratch memory", &x->arena[i]);
+        x->bytes += status == ENG_OK ? plan->arena[i] : 0;
+    }
+    if (status == ENG_OK && plan->temporary) {
+        status = cl_block_create(plan->device, plan->temporary, false, "the plan's temporary memory", &x->temporary);
+        x->bytes += status == ENG_OK ? plan->temporary : 0;
+    }
+    for (uint32_t i = 0; i < plan->n_launches && status == ENG_OK; i++)
+        status = make_kernel(x, i);
+    return status;
+}
+
+int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                       eng_instance_state **instance)
+{
+    cl_device *device = plan->device;
+    eng_instance_state *x = calloc(1, sizeof *x);
+    if (x) {
+        x->plan = plan;
+        x->bound = calloc(plan->graph->n_bindings + 1, sizeof *x->bound);
+        x->arena = calloc(plan->n_arena + 1, sizeof *x->arena);
+        x->kernels = calloc(plan->n_launches + 1, sizeof(cl_kernel));
+    }
+    if (!x || !x->bound || !x->arena || !x->kernels) {
+        cl_instance_destroy(x);
+        return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+    }
+    int status = build(x, stores, tensors);
+    pthread_mutex_lock(&device->lock);
+    device->stats.bytes_compute += x->bytes;
+    pthread_mutex_unlock(&device->lock);
+    if (status != ENG_OK) {
+        cl_instance_destroy(x);
+        return status;
+    }
+    *instance = x;
+    return ENG_OK;
+}
+
+void cl_instance_destroy(eng_instance_state *x)
+{
+    if (!x)
+        return;
+    cl_device *device = x->plan->device;
+    pthread_mutex_lock(&device->lock);
+    device->stats.bytes_compute -= x->bytes;
+    pthread_mutex_unlock(&device->lock);
+    for (uint32_t i = 0; x->kernels && i < x->plan->n_launches; i++)
+        if (x->kernels[i])
+            clReleaseKernel(x->kernels[i]);
+    for (uint32_t i = 0; x->arena && i < x->plan->n_arena; i++)
+        cl_block_destroy(&x->arena[i]);
+    cl_block_destroy(&x->temporary);
+    free(x->kernels);
+    free(x->arena);
+    free(x->bound);
+    free(x);
+}
+
+int cl_value_map(eng_instance_state *instance, int32_t tensor, void **data)
+{
+    cl_device *device = instance->plan->device;
+    const eng_tensor *t = eng_subgraph_tensor(instance->plan->graph, tensor);
+    cl_place place;
+    if (!t || !cl_instance_place(instance, tensor, 0, &place) || !place.host || place.bytes < t->bytes)
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: tensor '%s' is not in host memory, or in several pieces",
+                       device->info.name, t ? t->name : "?");
+    *data = place.host;
+    return ENG_OK;
+}

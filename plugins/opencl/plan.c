@@ -1,0 +1,179 @@
+/* Plans: which nodes can run, and a sub-graph compiled to a list of launches. */
+#include "host.h"
+
+static const cl_op *const ops[ENG_OP_LIMIT] = {
+#define CL_OP(id, name) [ENG_OP_##id] = &cl_op_##name,
+#include "ops/list.h"
+#undef CL_OP
+};
+
+static bool is_view(const cl_device *device, uint32_t op)
+{
+    const eng_op_info *info = device->sv->op_info(device->sv->host, op);
+    return info && (info->flags & ENG_OPF_VIEW);
+}
+
+static bool is_barrier(const cl_device *device, uint32_t op)
+{
+    const eng_op_info *info = device->sv->op_info(device->sv->host, op);
+    return info && (info->flags & ENG_OPF_BARRIER);
+}
+
+/* Has the node results, and are all of them without elements? */
+static bool empty(const eng_subgraph *g, const eng_node *node)
+{
+    bool any = false;
+    for (unsigned i = 0; i < ENG_MAX_OUTPUTS; i++) {
+        const eng_tensor *t = cl_out(g, node, i);
+        if (!t)
+            continue;
+        any = true;
+        if (cl_elements(t) != 0)
+            return false;
+    }
+    return any;
+}
+
+static eng_support operand_fits(cl_device *device, const eng_subgraph *g, int32_t index, char *reason, size_t bytes)
+{
+    const eng_tensor *t = eng_subgraph_tensor(g, index);
+    if (!t)
+        return ENG_SUPPORT_YES;
+    const eng_tensor *root = eng_subgraph_tensor(g, t->root);
+    cl_split split;
+    if (cl_type_block(t->type) == 0)
+        return cl_no(reason, bytes, "tensor '%s' has a type (%u) that the opencl plugin does not know", t->name, t->type);
+    if (root->binding < 0 && root->bytes > device->max_alloc)
+        return cl_no(reason, bytes, "tensor '%s' takes %llu bytes, the largest allocation is %llu", t->name,
+                     (unsigned long long)root->bytes, (unsigned long long)device->max_alloc);
+    if (cl_split_of(device, g, t, &split) != ENG_OK)
+        return cl_no(reason, bytes, "a row of tensor '%s' is larger than the largest allocation, %llu bytes", t->name,
+                     (unsigned long long)device->max_alloc);
+    return ENG_SUPPORT_YES;
+}
+
+static eng_support judge(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    eng_support answer = ENG_SUPPORT_YES;
+    if (is_view(device, node->op) || is_barrier(device, node->op) || empty(g, node))
+        return answer;
+    if (node->op >= ENG_OP_LIMIT || !ops[node->op])
+        return cl_no(reason, bytes, "the opencl plugin has no op number %u", node->op);
+    for (unsigned i = 0; i < ENG_MAX_INPUTS && answer != ENG_SUPPORT_NO; i++)
+        answer = operand_fits(device, g, node->in[i], reason, bytes);
+    for (unsigned i = 0; i < ENG_MAX_OUTPUTS && answer != ENG_SUPPORT_NO; i++)
+        answer = operand_fits(device, g, node->out[i], reason, bytes);
+    if (answer != ENG_SUPPORT_NO && ops[node->op]->supports)
+        answer = ops[node->op]->supports(device, g, node, reason, bytes);
+    if (answer == ENG_SUPPORT_NO)
+        return answer;
+    cl_recorder trial = {.device = device, .graph = g, .node = node};
+    if (ops[node->op]->record(&trial, node) != ENG_OK)
+        return cl_no(reason, bytes, "%s", device->sv->last_error(device->sv->host));
+    return answer;
+}
+
+int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
+                size_t reason_bytes)
+{
+    char text[512] = "";
+    if (node >= graph->n_nodes)
+        return cl_fail(device, ENG_ERR_INVALID, "%s: node %u of %u", device->info.name, node, graph->n_nodes);
+    *answer = judge(device, graph, eng_subgraph_node(graph, node), text, sizeof text);
+    if (reason && reason_bytes)
+        snprintf(reason, reason_bytes, "%s", text);
+    return ENG_OK;
+}
+
+static int record_node(eng_plan_state *plan, uint32_t index)
+{
+    const eng_node *node = eng_subgraph_node(plan->graph, index);
+    cl_device *device = plan->device;
+    char reason[512] = "";
+    if (is_view(device, node->op) || is_barrier(device, node->op) || empty(plan->graph, node))
+        return ENG_OK;
+    if (judge(device, plan->graph, node, reason, sizeof reason) == ENG_SUPPORT_NO)
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: node '%s' cannot run: %s", device->info.name, node->name, reason);
+    cl_recorder r = {.device = device, .graph = plan->graph, .node = node, .plan = plan};
+    plan->node_temporary = 0;
+    int status = ops[node->op]->record(&r, node);
+    if (status != ENG_OK)
+        return status;
+    if (plan->temporary < plan->node_temporary)
+        plan->temporary = plan->node_temporary;
+    return ENG_OK;
+}
+
+static int record_all(eng_plan_state *plan)
+{
+    const eng_subgraph *g = plan->graph;
+    uint32_t sections = g->n_sections ? g->n_sections : 1, section = 0;
+    plan->section_first = calloc(sections + 1, sizeof *plan->section_first);
+    if (!plan->section_first)
+        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while compiling a plan",
+                       plan->device->info.name);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        int32_t s = eng_subgraph_node(g, i)->section;
+        while (section < (uint32_t)s && section + 1 < sections)
+            plan->section_first[++section] = plan->n_launches;
+        int status = record_node(plan, i);
+        if (status != ENG_OK)
+            return status;
+    }
+    while (section < sections)
+        plan->section_first[++section] = plan->n_launches;
+    return ENG_OK;
+}
+
+int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
+{
+    eng_plan_state *p = calloc(1, sizeof *p);
+    if (!p)
+        return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+    p->device = device;
+    p->graph = graph;
+    int status = cl_arena_place(p);
+    if (status == ENG_OK)
+        status = record_all(p);
+    if (status != ENG_OK) {
+        cl_plan_destroy(p);
+        return status;
+    }
+    pthread_mutex_lock(&device->lock);
+    device->stats.plans_built++;
+    pthread_mutex_unlock(&device->lock);
+    *plan = p;
+    return ENG_OK;
+}
+
+void cl_plan_destroy(eng_plan_state *plan)
+{
+    if (!plan)
+        return;
+    free(plan->launches);
+    free(plan->args);
+    free(plan->section_first);
+    free(plan->slots);
+    free(plan->arena);
+    free(plan);
+}
+
+int cl_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx)
+{
+    char line[256];
+    uint64_t arena = 0;
+    for (uint32_t i = 0; i < plan->n_arena; i++)
+        arena += plan->arena[i];
+    snprintf(line, sizeof line, "%s: %u nodes, %u launches, family %s, scratch %llu bytes in %u buffers, temporary %llu\n",
+             plan->device->info.name, plan->graph->n_nodes, plan->n_launches, plan->device->vec ? "vec" : "simt",
+             (unsigned long long)arena, plan->n_arena, (unsigned long long)plan->temporary);
+    emit(ctx, line);
+    for (uint32_t i = 0; i < plan->n_launches; i++) {
+        const cl_recorded *l = &plan->launches[i];
+        const eng_node *node = eng_subgraph_node(plan->graph, l->node);
+        snprintf(line, sizeof line, "  %s: %s, %zu x %zu x %zu work-items%s\n", node->name, l->kernel, l->global[0],
+                 l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1, l->dynamic ? ", by plan parameters" : "");
+        emit(ctx, line);
+    }
+    return ENG_OK;
+}

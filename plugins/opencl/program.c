@@ -1,0 +1,234 @@
+/*
+ * Programs: kernel sources made whole (#include lines), built once per device
+ * and options, and the kernels of a program.
+ */
+#include "host.h"
+
+struct cl_program_entry {
+    cl_program_entry *next;
+    char *file, *options;
+    cl_program program;
+};
+
+/* -- sources ------------------------------------------------------------------- */
+
+typedef struct text { char *data; size_t bytes, cap; } text;
+
+static bool append(text *t, const char *data, size_t bytes)
+{
+    if (t->bytes + bytes + 1 > t->cap) {
+        size_t cap = 2 * (t->bytes + bytes) + 4096;
+        char *more = realloc(t->data, cap);
+        if (!more)
+            return false;
+        t->data = more;
+        t->cap = cap;
+    }
+    memcpy(t->data + t->bytes, data, bytes);
+    t->bytes += bytes;
+    t->data[t->bytes] = '\0';
+    return true;
+}
+
+/* A file of the folder given by option kernels. */
+static bool read_file(const char *folder, const char *name, text *t)
+{
+    char path[1024], chunk[4096];
+    size_t n;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return false;
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return false;
+    bool good = true;
+    while (good && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
+        good = append(t, chunk, n);
+    good = good && !ferror(f) && t->data;
+    fclose(f);
+    return good;
+}
+
+static const cl_source *embedded(const char *name)
+{
+    for (const cl_source *s = cl_sources; s->name; s++)
+        if (!strcmp(s->name, name))
+            return s;
+    return NULL;
+}
+
+static int add_source(cl_device *device, const char *name, text *out, unsigned depth);
+
+/* Appends source text, replacing lines #include "x" by that file. */
+static int add_text(cl_device *device, const char *p, const char *end, text *out, unsigned depth)
+{
+    static const char word[] = "#include \"";
+    while (p < end) {
+        const char *line_end = memchr(p, '\n', (size_t)(end - p));
+        line_end = line_end ? line_end + 1 : end;
+        size_t n = (size_t)(line_end - p);
+        if (n > sizeof word && !memcmp(p, word, sizeof word - 1)) {
+            char name[64];
+            const char *begin = p + sizeof word - 1, *quote = memchr(begin, '"', (size_t)(line_end - begin));
+            if (!quote || (size_t)(quote - begin) >= sizeof name || depth > 4)
+                return cl_fail(device, ENG_ERR_INTERNAL, "a kernel file has a bad #include line");
+            memcpy(name, begin, (size_t)(quote - begin));
+            name[quote - begin] = '\0';
+            int status = add_source(device, name, out, depth + 1);
+            if (status != ENG_OK)
+                return status;
+        } else if (!append(out, p, n)) {
+            return cl_fail(device, ENG_ERR_NOMEM, "out of host memory while reading kernels");
+        }
+        p = line_end;
+    }
+    return ENG_OK;
+}
+
+static int add_source(cl_device *device, const char *name, text *out, unsigned depth)
+{
+    const char *folder = device->sv->option(device->sv->host, "kernels");
+    text t = {0};
+    int status;
+    if (folder && *folder && read_file(folder, name, &t)) {
+        status = add_text(device, t.data, t.data + t.bytes, out, depth);
+    } else {
+        const cl_source *s = embedded(name);
+        status = s ? add_text(device, (const char *)s->text, (const char *)s->text + s->bytes, out, depth)
+                   : cl_fail(device, ENG_ERR_INTERNAL, "kernel file %s is not part of the opencl plugin", name);
+    }
+    free(t.data);
+    return status;
+}
+
+/* -- building -------------------------------------------------------------------- */
+
+/* The first lines of the compiler's log, in one text with the error. */
+static int build_failed(cl_device *device, const char *file, const char *options, cl_program program, cl_int error)
+{
+    char log[1600] = "";
+    size_t bytes = 0;
+    clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+    char *whole = bytes ? calloc(1, bytes + 1) : NULL;
+    if (whole && clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, bytes, whole, NULL) == CL_SUCCESS)
+        snprintf(log, sizeof log, "%s", whole);
+    free(whole);
+    return cl_fail(device, error == CL_OUT_OF_HOST_MEMORY ? ENG_ERR_NOMEM : ENG_ERR_DEVICE,
+                   "%s: the device's compiler refuses %s.cl (options: %s): %s (%d)\n%s", device->info.name, file, options,
+                   cl_error_name(error), (int)error, log);
+}
+
+static int build_source(cl_device *device, const char *file, const char *options, const text *source, cl_program *program)
+{
+    const char *string = source->data;
+    size_t length = source->bytes;
+    cl_int error;
+    cl_program p = clCreateProgramWithSource(device->context, 1, &string, &length, &error);
+    if (!p)
+        return cl_failed(device, error, "clCreateProgramWithSource");
+    error = clBuildProgram(p, 1, &device->id, options, NULL, NULL);
+    if (error != CL_SUCCESS) {
+        int status = build_failed(device, file, options, p, error);
+        clReleaseProgram(p);
+        return status;
+    }
+    *program = p;
+    return ENG_OK;
+}
+
+static int build(cl_device *device, const char *file, const char *extra, cl_program *program)
+{
+    char name[64], options[1024];
+    text source = {0};
+    snprintf(name, sizeof name, "%s.cl", file);
+    if (snprintf(options, sizeof options, "%s %s", device->options, extra) >= (int)sizeof options)
+        return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
+    int status = add_source(device, name, &source, 0);
+    if (status != ENG_OK) {
+        free(source.data);
+        return status;
+    }
+    cl_hash hash = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
+    cl_hash_add(&hash, device->key, strlen(device->key) + 1);
+    cl_hash_add(&hash, options, strlen(options) + 1);
+    cl_hash_add(&hash, source.data, source.bytes);
+    const char *cache = device->sv->option(device->sv->host, "cache");
+    bool cached = !cache || strcmp(cache, "no") != 0;
+    cl_program p = cached ? cl_cache_load(device, &hash, options) : NULL;
+    if (!p) {
+        status = build_source(device, file, options, &source, &p);
+        if (status == ENG_OK && cached)
+            cl_cache_save(device, &hash, p);
+    }
+    free(source.data);
+    if (status == ENG_OK)
+        *program = p;
+    return status;
+}
+
+static cl_program_entry *find(cl_device *device, const char *file, const char *options)
+{
+    cl_program_entry *e = device->programs;
+    while (e && (strcmp(e->file, file) != 0 || strcmp(e->options, options) != 0))
+        e = e->next;
+    return e;
+}
+
+static int make(cl_device *device, const char *file, const char *options, cl_program_entry **entry)
+{
+    cl_program_entry *e = calloc(1, sizeof *e);
+    if (e) {
+        e->file = strdup(file);
+        e->options = strdup(options);
+    }
+    int status = !e || !e->file || !e->options ? cl_fail(device, ENG_ERR_NOMEM, "out of host memory")
+                                               : build(device, file, options, &e->program);
+    if (status != ENG_OK) {
+        if (e) {
+            free(e->file);
+            free(e->options);
+        }
+        free(e);
+        return status;
+    }
+    e->next = device->programs;
+    device->programs = e;
+    *entry = e;
+    return ENG_OK;
+}
+
+int cl_program_get(cl_device *device, const char *file, const char *options, cl_program_entry **entry)
+{
+    int status = ENG_OK;
+    options = options ? options : "";
+    pthread_mutex_lock(&device->lock);
+    cl_program_entry *e = find(device, file, options);
+    if (e)
+        *entry = e;
+    else
+        status = make(device, file, options, entry);
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *name, cl_kernel *kernel)
+{
+    cl_int error;
+    cl_kernel k = clCreateKernel(entry->program, name, &error);
+    if (!k)
+        return cl_fail(device, cl_error_status(error), "%s: kernel %s of %s.cl: %s (%d)", device->info.name, name, entry->file,
+                       cl_error_name(error), (int)error);
+    *kernel = k;
+    return ENG_OK;
+}
+
+void cl_programs_release(cl_device *device)
+{
+    for (cl_program_entry *e = device->programs, *next; e; e = next) {
+        next = e->next;
+        clReleaseProgram(e->program);
+        free(e->file);
+        free(e->options);
+        free(e);
+    }
+    device->programs = NULL;
+}

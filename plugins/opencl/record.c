@@ -1,0 +1,190 @@
+/*
+ * Recording launches: the calls that op files make.  A recorder without a plan
+ * is a trial run (supports): it finds refusals and records nothing.
+ */
+#include "host.h"
+
+static cl_recorded *current(cl_recorder *r)
+{
+    return r->status != ENG_OK || !r->plan || r->plan->n_launches == 0 ? NULL
+                                                                       : &r->plan->launches[r->plan->n_launches - 1];
+}
+
+static void no_memory(cl_recorder *r)
+{
+    cl_refuse(r, ENG_ERR_NOMEM, "%s: out of host memory while compiling a plan", r->device->info.name);
+}
+
+void cl_launch(cl_recorder *r, const char *file, const char *name, const char *options)
+{
+    eng_plan_state *p = r->plan;
+    if (r->status != ENG_OK || !p)
+        return;
+    if (p->n_launches == p->cap_launches) {
+        uint32_t cap = p->cap_launches ? 2 * p->cap_launches : 64;
+        cl_recorded *more = realloc(p->launches, cap * sizeof *more);
+        if (!more) {
+            no_memory(r);
+            return;
+        }
+        p->launches = more;
+        p->cap_launches = cap;
+    }
+    cl_recorded *l = &p->launches[p->n_launches];
+    memset(l, 0, sizeof *l);
+    r->status = cl_program_get(r->device, file, options, &l->program);
+    if (r->status != ENG_OK)
+        return;
+    snprintf(l->kernel, sizeof l->kernel, "%s", name);
+    l->node = (uint32_t)(((const char *)r->node - (const char *)r->graph->nodes) / (ptrdiff_t)r->graph->node_stride);
+    l->first_arg = p->n_args;
+    for (unsigned d = 0; d < 3; d++)
+        l->size[d].param = -1;
+    p->n_launches++;
+}
+
+static void add(cl_recorder *r, const cl_recorded_arg *arg)
+{
+    cl_recorded *l = current(r);
+    eng_plan_state *p = r->plan;
+    if (!l)
+        return;
+    if (p->n_args == p->cap_args) {
+        uint32_t cap = p->cap_args ? 2 * p->cap_args : 512;
+        cl_recorded_arg *more = realloc(p->args, cap * sizeof *more);
+        if (!more) {
+            no_memory(r);
+            return;
+        }
+        p->args = more;
+        p->cap_args = cap;
+    }
+    p->args[p->n_args++] = *arg;
+    l->n_args++;
+    l->dynamic |= arg->kind == CL_ARG_PARAM;
+}
+
+void cl_arg_tensor(cl_recorder *r, int32_t tensor, uint64_t offset)
+{
+    add(r, &(cl_recorded_arg){.kind = CL_ARG_TENSOR, .tensor = tensor, .at = offset});
+}
+
+void cl_arg_none(cl_recorder *r)
+{
+    add(r, &(cl_recorded_arg){.kind = CL_ARG_NONE});
+}
+
+void cl_arg_operand(cl_recorder *r, unsigned i)
+{
+    if (r->node->in[i] < 0)
+        cl_arg_none(r);
+    else
+        cl_arg_tensor(r, r->node->in[i], 0);
+}
+
+void cl_arg_result(cl_recorder *r, unsigned i)
+{
+    cl_arg_tensor(r, r->node->out[i], 0);
+}
+
+void cl_arg_temporary(cl_recorder *r, uint64_t at)
+{
+    add(r, &(cl_recorded_arg){.kind = CL_ARG_TEMPORARY, .at = at});
+}
+
+static void add_value(cl_recorder *r, const void *value, uint8_t bytes)
+{
+    cl_recorded_arg arg = {.kind = CL_ARG_VALUE, .bytes = bytes};
+    memcpy(arg.value, value, bytes);
+    add(r, &arg);
+}
+
+void cl_arg_int(cl_recorder *r, int32_t value)
+{
+    add_value(r, &value, sizeof value);
+}
+
+void cl_arg_long(cl_recorder *r, int64_t value)
+{
+    add_value(r, &value, sizeof value);
+}
+
+void cl_arg_float(cl_recorder *r, float value)
+{
+    add_value(r, &value, sizeof value);
+}
+
+void cl_arg_long4(cl_recorder *r, const int64_t *values)
+{
+    add_value(r, values, 4 * sizeof *values);
+}
+
+void cl_arg_local(cl_recorder *r, size_t bytes)
+{
+    add(r, &(cl_recorded_arg){.kind = CL_ARG_LOCAL, .at = bytes});
+}
+
+void cl_arg_param(cl_recorder *r, int64_t param, int64_t limit)
+{
+    if (param < 0 || param >= (int64_t)r->graph->n_params)
+        cl_arg_int(r, (int32_t)limit);
+    else
+        add(r, &(cl_recorded_arg){.kind = CL_ARG_PARAM, .param = (int32_t)param, .at = (uint64_t)limit});
+}
+
+void cl_size(cl_recorder *r, unsigned dims, const size_t *global, const size_t *local)
+{
+    cl_recorded *l = current(r);
+    if (!l)
+        return;
+    l->dims = dims;
+    size_t group = 1;
+    for (unsigned d = 0; d < dims; d++) {
+        l->local[d] = local[d] ? local[d] : 1;
+        l->global[d] = (global[d] + l->local[d] - 1) / l->local[d] * l->local[d];
+        if (l->global[d] == 0)
+            l->global[d] = l->local[d];
+        group *= l->local[d];
+    }
+    if (group > r->device->max_group)
+        cl_refuse(r, ENG_ERR_UNSUPPORTED, "%s: kernel %s needs %zu work-items a group, the device has %zu; try "
+                  "opencl.family=vec", r->device->info.name, l->kernel, group, r->device->max_group);
+}
+
+void cl_size1(cl_recorder *r, uint64_t global, size_t local)
+{
+    cl_size(r, 1, (const size_t[]){(size_t)global}, (const size_t[]){local});
+}
+
+void cl_size2(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1)
+{
+    cl_size(r, 2, (const size_t[]){(size_t)g0, (size_t)g1}, (const size_t[]){l0, l1});
+}
+
+void cl_size3(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1, uint64_t g2, size_t l2)
+{
+    cl_size(r, 3, (const size_t[]){(size_t)g0, (size_t)g1, (size_t)g2}, (const size_t[]){l0, l1, l2});
+}
+
+void cl_size_param(cl_recorder *r, unsigned dim, int64_t param, int64_t limit, int64_t per, int64_t times)
+{
+    cl_recorded *l = current(r);
+    if (!l || param < 0 || param >= (int64_t)r->graph->n_params)
+        return;
+    l->size[dim] = (cl_recorded_size){(int32_t)param, limit, per, times};
+    l->dynamic = true;
+}
+
+uint64_t cl_temporary(cl_recorder *r, uint64_t bytes)
+{
+    if (!r->plan)
+        return 0;
+    uint64_t at = r->plan->node_temporary;
+    r->plan->node_temporary = (at + bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
+    if (r->plan->node_temporary > r->device->max_alloc && r->status == ENG_OK)
+        cl_refuse(r, ENG_ERR_UNSUPPORTED,
+                  "%s: node '%s' needs %llu bytes of temporary memory, the largest allocation is %llu; use smaller batches, or "
+                  "raise opencl.max_alloc", r->device->info.name, r->node->name,
+                  (unsigned long long)r->plan->node_temporary, (unsigned long long)r->device->max_alloc);
+    return at;
+}
