@@ -1,1 +1,4 @@
-# added by its owner
+# The programs: over the installed headers alone.
+bin_PROGRAMS += engine-generate
+engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_options.c %D%/generate_report.c
+engine_generate_LDADD = libengine-lm.la libengine.la $(LIBM)

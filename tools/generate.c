@@ -1,0 +1,450 @@
+/* engine-generate: continues a text with a language model, or measures one. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "generate.h"
+
+double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Everything that a run holds. */
+typedef struct run {
+    options o;
+    eng_context *engine;
+    eng_device *device;
+    eng_lm_model *model;
+    eng_lm_context *context;
+    eng_lm_sampler *sampler;
+    eng_lm_stream *stream;
+    int32_t *ids;            /* the prompt, then what was generated                */
+    size_t n_prompt, n_ids, capacity;
+    char *text;              /* generated                                       */
+    size_t text_length, text_capacity;
+    double shown;            /* of the progress line                            */
+} run;
+
+static int complain(void)
+{
+    fprintf(stderr, "engine-generate: %s\n", eng_last_error());
+    return 1;
+}
+
+static int no_memory(void)
+{
+    eng_fail(ENG_ERR_NOMEM, "no memory");
+    return complain();
+}
+
+/* -- progress, on a terminal, of what takes longer than a second ----------------- */
+
+typedef struct progress {
+    const char *what;
+    double begin, last;
+} progress;
+
+static int show_progress(void *user, double fraction)
+{
+    progress *p = user;
+    double now = seconds();
+    if (!isatty(STDERR_FILENO) || now - p->begin < 1 || (now - p->last < 0.2 && fraction < 1))
+        return 0;
+    p->last = now;
+    if (fraction < 1)
+        fprintf(stderr, "\r%s %.0f%%  ", p->what, 100 * fraction);
+    else
+        fprintf(stderr, "\r%*s\r", (int)strlen(p->what) + 8, "");
+    return 0;
+}
+
+/* -- devices ------------------------------------------------------------------------ */
+
+/* Any accelerator first, then the processor. */
+static int default_device(run *r, char name[64])
+{
+    eng_device_info info, best = {.name = ""};
+    for (uint32_t i = 0;; i++) {
+        info = (eng_device_info){.size = sizeof info};
+        if (eng_context_device_info(r->engine, i, &info))
+            break;
+        if (!best.name[0] || (best.kind == ENG_DEVICE_CPU && info.kind != ENG_DEVICE_CPU && info.kind != ENG_DEVICE_NULL))
+            best = info;
+    }
+    if (!best.name[0])
+        return eng_fail(ENG_ERR_NOTFOUND, "no device was found: engine-probe --plugins tells why");
+    memcpy(name, best.name, 64);
+    return ENG_OK;
+}
+
+/* Does an override name another device than this one? */
+static bool has_guests(const run *r, const char *device)
+{
+    for (uint32_t i = 0; i < r->o.n_overrides; i++)
+        if (strcmp(r->o.overrides[i].device, device) != 0)
+            return true;
+    return false;
+}
+
+/*
+ * Opens what -d, -ts, -sm and the overrides ask for.  Only a composed device
+ * can hold guests: one device alone is composed by giving it the only share.
+ */
+static int open_device(run *r)
+{
+    const options *o = &r->o;
+    char first[64], *name = NULL;
+    const char *asked = o->device;
+    int status = asked ? ENG_OK : default_device(r, first);
+    if (status)
+        return status;
+    if (!asked)
+        asked = first;
+    size_t size = strlen(asked) + (o->shares ? strlen(o->shares) : 0) + 8;
+    name = malloc(size);
+    if (!name)
+        return eng_fail(ENG_ERR_NOMEM, "no memory");
+    snprintf(name, size, "%s%s%s", asked, o->shares ? "@" : "", o->shares ? o->shares : "");
+    for (char *c = o->shares ? strchr(name, '@') : NULL; c && *c; c++)
+        *c = *c == ',' ? ':' : *c;
+    status = eng_device_open(r->engine, name, &r->device);
+    eng_device_info leaf = {.size = sizeof leaf};
+    if (!status && o->split == SPLIT_NONE) {
+        eng_device_stats stats = {.size = sizeof stats};
+        status = eng_device_leaf(r->device, 0, &leaf, &stats);
+        if (!status && strcmp(leaf.name, name) != 0) {
+            eng_device_close(r->device);
+            r->device = NULL;
+            status = eng_device_open(r->engine, leaf.name, &r->device);
+        }
+    }
+    eng_device_info info = {.size = sizeof info};
+    if (!status && !eng_device_get_info(r->device, &info) && info.kind != ENG_DEVICE_META && has_guests(r, info.name)) {
+        char composed[80];
+        snprintf(composed, sizeof composed, "%.63s@1", info.name);
+        eng_device_close(r->device);
+        r->device = NULL;
+        status = eng_device_open(r->engine, composed, &r->device);
+    }
+    free(name);
+    return status;
+}
+
+static int open_engine(run *r)
+{
+    int status = eng_context_create(NULL, &r->engine);
+    if (!status && r->o.threads)
+        status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
+    if (!status && r->o.no_kv_offload && r->o.n_overrides <= MAX_OVERRIDES)
+        r->o.overrides[r->o.n_overrides++] = (eng_lm_override){"^cache_[kv]\\.", "cpu"};
+    if (!status)
+        status = open_device(r);
+    return status;
+}
+
+static eng_lm_placement placement(const run *r)
+{
+    return (eng_lm_placement){.size = sizeof(eng_lm_placement),
+                              .split = r->o.split == SPLIT_LAYER ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR,
+                              .overrides = r->o.overrides, .n_overrides = r->o.n_overrides};
+}
+
+static int open_model(run *r)
+{
+    progress p = {.what = "loading", .begin = seconds()};
+    eng_lm_model_params params;
+    eng_lm_model_defaults(&params);
+    params.placement = placement(r);
+    params.progress = show_progress;
+    params.progress_user = &p;
+    return eng_lm_model_open(r->engine, r->device, r->o.model, &params, &r->model);
+}
+
+static int open_context(run *r, uint64_t n_cells)
+{
+    eng_lm_context_params params;
+    eng_lm_context_defaults(&params);
+    params.n_cells = n_cells > UINT32_MAX ? UINT32_MAX : (uint32_t)n_cells;
+    params.n_batch = r->o.n_batch;
+    params.type_k = r->o.type_k;
+    params.type_v = r->o.type_v;
+    params.placement = placement(r);
+    return eng_lm_context_create(r->model, &params, &r->context);
+}
+
+/* -- text ----------------------------------------------------------------------------- */
+
+static int read_text(const char *path, char **text, size_t *length)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    if (!f)
+        return eng_fail(ENG_ERR_IO, "%s cannot be opened: %s", path, strerror(errno));
+    size_t capacity = 1 << 16, n = 0;
+    char *buffer = malloc(capacity);
+    while (buffer) {
+        n += fread(buffer + n, 1, capacity - n, f);
+        if (n < capacity)
+            break;
+        char *more = realloc(buffer, capacity *= 2);
+        if (!more)
+            free(buffer);
+        buffer = more;
+    }
+    int bad = ferror(f);
+    if (f != stdin)
+        fclose(f);
+    if (!buffer)
+        return eng_fail(ENG_ERR_NOMEM, "no memory for %s", path);
+    if (bad) {
+        free(buffer);
+        return eng_fail(ENG_ERR_IO, "%s cannot be read", path);
+    }
+    *text = buffer;
+    *length = n;
+    return ENG_OK;
+}
+
+static int tokenize(run *r, const char *given, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int status = ENG_OK;
+    if (path)
+        status = read_text(path, &text, &length);
+    else
+        length = strlen(given);
+    if (!status && path && !r->o.perplexity && length && text[length - 1] == '\n')
+        length--; /* that an editor has put at the end */
+    int32_t *ids = NULL;
+    uint32_t flags = r->o.perplexity ? 0 : ENG_LM_ADD_SPECIAL | ENG_LM_PARSE_SPECIAL;
+    if (!status)
+        status = eng_lm_tokenize(r->model, path ? text : given, length, flags, &ids, &r->n_prompt);
+    free(text);
+    if (status)
+        return status;
+    r->capacity = r->n_ids = r->n_prompt;
+    r->ids = malloc((r->capacity ? r->capacity : 1) * sizeof *r->ids);
+    if (r->ids && r->n_prompt)
+        memcpy(r->ids, ids, r->n_prompt * sizeof *ids);
+    eng_lm_free(ids);
+    return r->ids ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "no memory for the tokens");
+}
+
+static int keep_text(run *r, const char *text, size_t n)
+{
+    if (r->text_length + n > r->text_capacity) {
+        size_t more = 2 * (r->text_length + n) + 256;
+        char *buffer = realloc(r->text, more);
+        if (!buffer)
+            return eng_fail(ENG_ERR_NOMEM, "no memory for the text");
+        r->text = buffer;
+        r->text_capacity = more;
+    }
+    if (n)
+        memcpy(r->text + r->text_length, text, n);
+    r->text_length += n;
+    if (!r->o.json && n) {
+        fwrite(text, 1, n, stdout);
+        fflush(stdout);
+    }
+    return ENG_OK;
+}
+
+static int keep_token(run *r, int32_t token)
+{
+    if (r->n_ids == r->capacity) {
+        size_t more = r->capacity * 2 + 64;
+        int32_t *ids = realloc(r->ids, more * sizeof *ids);
+        if (!ids)
+            return eng_fail(ENG_ERR_NOMEM, "no memory for the tokens");
+        r->ids = ids;
+        r->capacity = more;
+    }
+    r->ids[r->n_ids++] = token;
+    eng_lm_sampler_accept(r->sampler, token);
+    const char *text;
+    size_t n;
+    int status = eng_lm_stream_next(r->stream, token, &text, &n);
+    return status ? status : keep_text(r, text, n);
+}
+
+/* -- generating -------------------------------------------------------------------------- */
+
+static int generate(run *r, report *out)
+{
+    const char *text;
+    size_t n;
+    double begin = seconds();
+    eng_lm_batch prompt = {.size = sizeof prompt, .n_tokens = (uint32_t)r->n_prompt, .tokens = r->ids};
+    for (size_t i = 0; i < r->n_prompt; i++)
+        eng_lm_sampler_accept(r->sampler, r->ids[i]);
+    int status = eng_lm_decode(r->context, &prompt);
+    if (status)
+        return status;
+    out->prompt_seconds = seconds() - begin;
+    begin = seconds();
+    eng_lm_context_params p = {.size = sizeof p};
+    eng_lm_context_get_params(r->context, &p);
+    out->stopped = "as many as asked for";
+    uint32_t last = prompt.n_tokens - 1;
+    for (long i = 0; r->o.n_predict < 0 || i < r->o.n_predict; i++) {
+        int32_t token;
+        status = eng_lm_sampler_choose(r->sampler, eng_lm_logits(r->context, last), &token);
+        if (status)
+            return status;
+        if (!r->o.ignore_eos && eng_lm_is_end(r->model, token)) {
+            out->stopped = "end of text";
+            break;
+        }
+        if ((status = keep_token(r, token)))
+            return status;
+        if (i + 1 == r->o.n_predict)
+            break;
+        if (r->n_ids > p.n_cells) {
+            out->stopped = "the context is full";
+            break;
+        }
+        eng_lm_batch one = {.size = sizeof one, .n_tokens = 1, .tokens = &token};
+        if ((status = eng_lm_decode(r->context, &one)))
+            return status;
+        out->n_decoded++;
+        last = 0;
+    }
+    out->decode_seconds = seconds() - begin;
+    status = eng_lm_stream_next(r->stream, -1, &text, &n);
+    return status ? status : keep_text(r, text, n);
+}
+
+static void to_stderr(void *user, const char *text)
+{
+    fputs(text, user);
+}
+
+static int explain(run *r, FILE *to)
+{
+    return r->o.explain ? eng_lm_context_explain(r->context, to_stderr, to) : ENG_OK;
+}
+
+static int run_text(run *r)
+{
+    report out = {0};
+    exchanged before;
+    int status = ENG_OK;
+    bool text = r->o.prompt || r->o.prompt_file;
+    if (text && (status = tokenize(r, r->o.prompt, r->o.prompt_file)))
+        return status;
+    if (text && r->n_prompt == 0)
+        return eng_fail(ENG_ERR_INVALID, "the prompt has no tokens: give a text that is not empty");
+    eng_lm_model_info info = {.size = sizeof info};
+    eng_lm_model_get_info(r->model, &info);
+    uint64_t cells = r->o.n_ctx, most = info.context_length;
+    if (cells > most && most)
+        fprintf(stderr, "engine-generate: note: the model was trained for %llu tokens, -c asks for %llu\n",
+                (unsigned long long)most, (unsigned long long)cells);
+    if (cells == 0) { /* what is needed, in steps, as far as the model goes */
+        cells = r->o.n_predict < 0 ? 4096 : (r->n_prompt + (uint64_t)r->o.n_predict + 255) / 256 * 256;
+        cells = cells > most ? most : cells;
+    }
+    if (r->n_prompt > cells)
+        return eng_fail(ENG_ERR_INVALID, "the prompt has %zu tokens, the context holds %llu: make it larger (-c) or shorten "
+                        "the prompt", r->n_prompt, (unsigned long long)cells);
+    status = open_context(r, cells);
+    if (!status)
+        status = explain(r, text ? stderr : stdout);
+    if (status || !text)
+        return status;
+    status = eng_lm_sampler_create(r->model, &r->o.sampler, &r->sampler);
+    if (!status)
+        status = eng_lm_stream_create(r->model, 0, &r->stream);
+    exchanged_note(&before, r->device);
+    if (!status)
+        status = generate(r, &out);
+    if (status)
+        return status;
+    out.prompt_ids = r->ids;
+    out.n_prompt = r->n_prompt;
+    out.token_ids = r->ids + r->n_prompt;
+    out.n_tokens = r->n_ids - r->n_prompt;
+    out.text = r->text;
+    out.text_length = r->text_length;
+    if (r->o.json) {
+        report_json(&out, &r->o, r->device, r->context, &before);
+    } else {
+        putchar('\n');
+        fflush(stdout);
+        report_table(&out, &r->o, r->device, r->context, &before);
+    }
+    return ENG_OK;
+}
+
+static int run_perplexity(run *r)
+{
+    report out = {.measured = true, .perplexity = {.size = sizeof out.perplexity}};
+    exchanged before;
+    uint32_t chunk = r->o.n_ctx ? r->o.n_ctx : 512;
+    int status = tokenize(r, NULL, r->o.perplexity);
+    if (!status)
+        status = open_context(r, chunk);
+    if (!status)
+        status = explain(r, stderr);
+    if (status)
+        return status;
+    exchanged_note(&before, r->device);
+    progress p = {.what = "measuring", .begin = seconds()};
+    status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, chunk, r->o.chunks, show_progress, &p, &out.perplexity);
+    if (status)
+        return status;
+    out.prompt_seconds = seconds() - p.begin;
+    if (r->o.json) {
+        report_json(&out, &r->o, r->device, r->context, &before);
+        return ENG_OK;
+    }
+    printf("%.6f\n", out.perplexity.cross_entropy);
+    fflush(stdout);
+    report_table(&out, &r->o, r->device, r->context, &before);
+    return ENG_OK;
+}
+
+static void close_all(run *r)
+{
+    eng_lm_stream_destroy(r->stream);
+    eng_lm_sampler_destroy(r->sampler);
+    eng_lm_context_destroy(r->context);
+    eng_lm_model_close(r->model);
+    eng_device_close(r->device);
+    if (r->engine)
+        eng_context_destroy(r->engine);
+    free(r->ids);
+    free(r->text);
+    options_free(&r->o);
+}
+
+int main(int argc, char **argv)
+{
+    run *r = calloc(1, sizeof *r);
+    if (!r)
+        return no_memory();
+    int code = options_parse(&r->o, argc, argv);
+    if (code < 0) {
+        int status = open_engine(r);
+        if (!status)
+            status = open_model(r);
+        if (!status)
+            status = r->o.perplexity ? run_perplexity(r) : run_text(r);
+        code = status ? complain() : 0;
+        if (!code && (fflush(stdout) || ferror(stdout))) {
+            fprintf(stderr, "engine-generate: writing to standard output failed: %s\n", strerror(errno));
+            code = 1;
+        }
+    }
+    close_all(r);
+    free(r);
+    return code;
+}

@@ -1,0 +1,64 @@
+/* engine-generate: what its files share. */
+#ifndef ENGINE_TOOLS_GENERATE_H
+#define ENGINE_TOOLS_GENERATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "engine/lm.h"
+
+#define EXIT_USAGE 64
+#define MAX_OVERRIDES 64
+
+typedef struct options {
+    const char *model, *device, *prompt, *prompt_file, *perplexity;
+    long n_predict;      /* -1: until the text ends                             */
+    bool ignore_eos;
+    eng_lm_sampler_params sampler;
+    uint32_t n_ctx;      /* 0: as needed                                        */
+    uint32_t n_batch;
+    const char *threads; /* NULL: the plugin's own choice                       */
+    uint32_t type_k, type_v;
+    bool no_kv_offload;
+    eng_lm_override overrides[MAX_OVERRIDES + 1];
+    uint32_t n_overrides;
+    enum { SPLIT_TENSOR, SPLIT_LAYER, SPLIT_NONE } split;
+    const char *shares;  /* "3,1"                                               */
+    uint32_t chunks;
+    bool explain, json;
+    char *memory[MAX_OVERRIDES]; /* patterns cut from -ot                        */
+} options;
+
+/* -1: go on; else the exit code: 0 after --help or --version, EXIT_USAGE. */
+int options_parse(options *o, int argc, char **argv);
+void options_free(options *o);
+
+/* What a run gave. */
+typedef struct report {
+    const int32_t *prompt_ids, *token_ids;
+    size_t n_prompt, n_tokens;
+    const char *text;          /* generated                                     */
+    size_t text_length;
+    double prompt_seconds, decode_seconds;
+    size_t n_decoded;          /* tokens that decode_seconds is about            */
+    bool measured;             /* --perplexity                                  */
+    eng_lm_perplexity_result perplexity;
+    const char *stopped;       /* why generation ended                          */
+} report;
+
+/* Bytes that each leaf has sent so far. */
+typedef struct exchanged {
+    uint64_t bytes[ENG_MAX_RANKS];
+} exchanged;
+void exchanged_note(exchanged *e, eng_device *device);
+
+/* The table, on stderr; or all of it as one JSON object on stdout. */
+void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
+void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
+
+/* Seconds since some moment. */
+double seconds(void);
+
+#endif

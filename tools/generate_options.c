@@ -1,0 +1,273 @@
+/* Command line of engine-generate. */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "generate.h"
+
+static const char usage[] =
+    "Usage: engine-generate -m FILE [-p TEXT | -f FILE] [OPTION]...\n"
+    "Continues a text with a language model from a GGUF file.\n"
+    "\n"
+    "  -m, --model FILE             the model\n"
+    "  -d, --device DEVICE          where it runs: cpu, opencl:0, opencl:0/2 (two halves),\n"
+    "                               cpu+opencl:0@3:1 (two devices, three quarters and one); see engine-probe\n"
+    "  -p, --prompt TEXT            the text to continue\n"
+    "  -f, --file FILE              the same from a file (- is standard input)\n"
+    "  -n, --n-predict N            most tokens to generate, 128 if not given; -1: until the text ends\n"
+    "      --ignore-eos             go on after tokens that end a text\n"
+    "      --temp T                 temperature, 0.8 if not given; 0: always the most likely token\n"
+    "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"
+    "      --top-p P                and among the fewest of probability P, 0.95 if not given; 1: all\n"
+    "      --min-p P                and those of P times the best one's probability, 0.05 if not given; 0: all\n"
+    "      --seed S                 of the random numbers; -1, if not given: another one every time\n"
+    "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk, 512 if not given\n"
+    "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"
+    "  -t, --threads THREADS        of the cpu plugin\n"
+    "  -ctk, --cache-type-k TYPE    of cached K: f32, f16 (if not given), bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl\n"
+    "  -ctv, --cache-type-v TYPE    of cached V: the same\n"
+    "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
+    "  -ot, --override-tensor PATTERN=DEVICE\n"
+    "                               keep tensors whose name has the pattern (an extended regular expression) on a\n"
+    "                               device; weights as in the file, cache_k.N, cache_v.N, state.N, conv.N; repeatable\n"
+    "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
+    "                               each; none: only the first device\n"
+    "  -ts, --tensor-split A,B,...  shares of the devices, as @A:B in -d\n"
+    "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
+    "      --chunks N               only of its first N chunks\n"
+    "      --explain                say what was placed where and what is exchanged\n"
+    "      --json                   print one JSON object instead of text and table\n"
+    "      --help, --version\n"
+    "\n"
+    "The text goes to standard output, the table of devices and speeds to standard error.\n"
+    "Exit code: 0; 1 if something failed; 64 for a wrong command line.\n";
+
+enum id {
+    MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P, SEED, CTX, BATCH, THREADS,
+    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, SHARES, PERPLEXITY, CHUNKS, EXPLAIN, JSON, SHOW_HELP, SHOW_VERSION
+};
+
+static const struct flag {
+    const char *name, *long_name;
+    enum id id;
+    bool argument;
+} flags[] = {
+    {"-m", "--model", MODEL, true},
+    {"-d", "--device", DEVICE, true},
+    {"-p", "--prompt", PROMPT, true},
+    {"-f", "--file", PROMPT_FILE, true},
+    {"-n", "--n-predict", N_PREDICT, true},
+    {NULL, "--ignore-eos", IGNORE_EOS, false},
+    {NULL, "--temp", TEMP, true},
+    {NULL, "--top-k", TOP_K, true},
+    {NULL, "--top-p", TOP_P, true},
+    {NULL, "--min-p", MIN_P, true},
+    {"-s", "--seed", SEED, true},
+    {"-c", "--ctx-size", CTX, true},
+    {"-b", "--batch-size", BATCH, true},
+    {"-t", "--threads", THREADS, true},
+    {"-ctk", "--cache-type-k", TYPE_K, true},
+    {"-ctv", "--cache-type-v", TYPE_V, true},
+    {"-nkvo", "--no-kv-offload", NKVO, false},
+    {"-ot", "--override-tensor", OVERRIDE, true},
+    {"-sm", "--split-mode", SPLIT, true},
+    {"-ts", "--tensor-split", SHARES, true},
+    {NULL, "--perplexity", PERPLEXITY, true},
+    {NULL, "--chunks", CHUNKS, true},
+    {NULL, "--explain", EXPLAIN, false},
+    {NULL, "--json", JSON, false},
+    {"-h", "--help", SHOW_HELP, false},
+    {NULL, "--version", SHOW_VERSION, false},
+};
+
+static int wrong(const char *what, const char *flag, const char *value)
+{
+    fprintf(stderr, "engine-generate: %s %s: %s; see engine-generate --help\n", flag, value, what);
+    return EXIT_USAGE;
+}
+
+static int integer(const char *flag, const char *text, long least, long most, long *value)
+{
+    char *end;
+    errno = 0;
+    long v = strtol(text, &end, 10);
+    if (!*text || *end || errno || v < least || v > most) {
+        char what[96];
+        snprintf(what, sizeof what, "a whole number from %ld to %ld is needed", least, most);
+        return wrong(what, flag, text);
+    }
+    *value = v;
+    return -1;
+}
+
+static int number(const char *flag, const char *text, double least, double most, float *value)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (!*text || *end || !isfinite(v) || v < least || v > most) {
+        char what[96];
+        snprintf(what, sizeof what, "a number from %g to %g is needed", least, most);
+        return wrong(what, flag, text);
+    }
+    *value = (float)v;
+    return -1;
+}
+
+static int type(const char *flag, const char *text, uint32_t *value)
+{
+    const eng_type_info *info = eng_type_find(text);
+    if (!info)
+        return wrong("there is no such type", flag, text);
+    *value = info->type;
+    return -1;
+}
+
+static int override(options *o, const char *flag, const char *text)
+{
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text || !equals[1])
+        return wrong("PATTERN=DEVICE is needed", flag, text);
+    if (o->n_overrides == MAX_OVERRIDES)
+        return wrong("too many of these", flag, text);
+    char *pattern = strndup(text, (size_t)(equals - text));
+    if (!pattern)
+        return wrong("no memory", flag, text);
+    o->memory[o->n_overrides] = pattern;
+    o->overrides[o->n_overrides++] = (eng_lm_override){pattern, equals + 1};
+    return -1;
+}
+
+static int split(options *o, const char *flag, const char *text)
+{
+    static const char *const names[] = {[SPLIT_TENSOR] = "tensor", [SPLIT_LAYER] = "layer", [SPLIT_NONE] = "none"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            o->split = i;
+            return -1;
+        }
+    }
+    return wrong("tensor, layer or none is needed", flag, text);
+}
+
+static int unsigned_integer(const char *flag, const char *text, long least, long most, uint32_t *value)
+{
+    long v = 0;
+    int code = integer(flag, text, least, most, &v);
+    if (code < 0)
+        *value = (uint32_t)v;
+    return code;
+}
+
+static int apply(options *o, enum id id, const char *flag, const char *value)
+{
+    long v = 0;
+    int code = -1;
+    switch (id) {
+    case MODEL: o->model = value; break;
+    case DEVICE: o->device = value; break;
+    case PROMPT: o->prompt = value; break;
+    case PROMPT_FILE: o->prompt_file = value; break;
+    case N_PREDICT: return integer(flag, value, -1, INT32_MAX, &o->n_predict);
+    case IGNORE_EOS: o->ignore_eos = true; break;
+    case TEMP: return number(flag, value, 0, 1000, &o->sampler.temperature);
+    case TOP_K:
+        code = integer(flag, value, 0, INT32_MAX, &v);
+        o->sampler.top_k = (int32_t)v;
+        break;
+    case TOP_P: return number(flag, value, 0, 1, &o->sampler.top_p);
+    case MIN_P: return number(flag, value, 0, 1, &o->sampler.min_p);
+    case SEED:
+        code = integer(flag, value, -1, UINT32_MAX, &v);
+        o->sampler.seed = (uint32_t)v;
+        break;
+    case CTX: return unsigned_integer(flag, value, 0, 1 << 28, &o->n_ctx);
+    case BATCH: return unsigned_integer(flag, value, 1, 4096, &o->n_batch);
+    case THREADS:
+        code = integer(flag, value, 1, 4096, &v);
+        o->threads = value;
+        break;
+    case TYPE_K: return type(flag, value, &o->type_k);
+    case TYPE_V: return type(flag, value, &o->type_v);
+    case NKVO: o->no_kv_offload = true; break;
+    case OVERRIDE: return override(o, flag, value);
+    case SPLIT: return split(o, flag, value);
+    case SHARES: o->shares = value; break;
+    case PERPLEXITY: o->perplexity = value; break;
+    case CHUNKS: return unsigned_integer(flag, value, 1, INT32_MAX, &o->chunks);
+    case EXPLAIN: o->explain = true; break;
+    case JSON: o->json = true; break;
+    case SHOW_HELP:
+        fputs(usage, stdout);
+        return 0;
+    case SHOW_VERSION:
+        printf("engine-generate (libengine) %s\n", eng_version());
+        return 0;
+    }
+    return code;
+}
+
+static int check(options *o)
+{
+    const char *what = NULL;
+    if (!o->model)
+        what = "-m FILE is needed";
+    else if (o->prompt && o->prompt_file)
+        what = "-p and -f exclude each other";
+    else if (o->perplexity && (o->prompt || o->prompt_file))
+        what = "--perplexity generates nothing: leave out -p and -f";
+    else if (o->chunks && !o->perplexity)
+        what = "--chunks goes with --perplexity";
+    else if (o->perplexity && o->n_ctx == 1)
+        what = "--perplexity needs chunks of at least 2 tokens (-c)";
+    else if (!o->prompt && !o->prompt_file && !o->perplexity && !o->explain)
+        what = "a text is needed: -p, -f or --perplexity";
+    else if (o->shares && o->device && strchr(o->device, '@'))
+        what = "-ts and @ in the device's name exclude each other";
+    if (!what)
+        return -1;
+    fprintf(stderr, "engine-generate: %s; see engine-generate --help\n", what);
+    return EXIT_USAGE;
+}
+
+int options_parse(options *o, int argc, char **argv)
+{
+    memset(o, 0, sizeof *o);
+    o->n_predict = 128;
+    o->n_batch = 512;
+    o->type_k = o->type_v = ENG_TYPE_F16;
+    eng_lm_sampler_defaults(&o->sampler);
+    for (int i = 1; i < argc; i++) {
+        const struct flag *f = NULL;
+        const char *value = NULL, *equals = strncmp(argv[i], "--", 2) ? NULL : strchr(argv[i], '=');
+        size_t length = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]);
+        for (size_t k = 0; k < sizeof flags / sizeof *flags && !f; k++)
+            if ((flags[k].name && strcmp(argv[i], flags[k].name) == 0) ||
+                (strlen(flags[k].long_name) == length && strncmp(argv[i], flags[k].long_name, length) == 0))
+                f = &flags[k];
+        if (!f)
+            return wrong("there is no such option", "option", argv[i]);
+        if (equals && !f->argument)
+            return wrong("takes no value", f->long_name, equals + 1);
+        if (f->argument) {
+            if (equals)
+                value = equals + 1;
+            else if (i + 1 < argc)
+                value = argv[++i];
+            else
+                return wrong("a value is needed", "option", argv[i]);
+        }
+        int code = apply(o, f->id, equals ? f->long_name : argv[value ? i - 1 : i], value);
+        if (code >= 0)
+            return code;
+    }
+    return check(o);
+}
+
+void options_free(options *o)
+{
+    for (uint32_t i = 0; i < MAX_OVERRIDES; i++)
+        free(o->memory[i]);
+}
