@@ -1,0 +1,121 @@
+/* The null plugin's device: information, memory, statistics, the table of calls. */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "null.h"
+
+void null_device_info(eng_device_info *info)
+{
+    /* info->size says how much the engine knows; here both sides are of one kind */
+    info->kind = ENG_DEVICE_NULL;
+    info->flags = ENG_DEVICE_HOST_MEMORY;
+    info->compute_units = 1;
+    info->alignment = 64;
+    snprintf(info->description, sizeof info->description, "null device");
+    snprintf(info->driver, sizeof info->driver, "null plugin %s", PACKAGE_VERSION);
+}
+
+int null_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **result)
+{
+    const eng_services *s = plugin->services;
+    eng_device_state *device = calloc(1, sizeof *device);
+    if (!device)
+        return s->fail(s->host, ENG_ERR_NOMEM, "%s: out of memory", request->name);
+    device->services = s; /* any cut of the device is another device like it */
+    *result = device;
+    return ENG_OK;
+}
+
+static void device_close(eng_device_state *device)
+{
+    free(device);
+}
+
+static int device_info(eng_device_state *device, eng_device_info *info)
+{
+    null_device_info(info);
+    info->memory_total = device->memory;
+    uint64_t used = __atomic_load_n(&device->used, __ATOMIC_RELAXED);
+    info->memory_free = device->memory > used ? device->memory - used : 0;
+    return ENG_OK;
+}
+
+/* The counter of a kind of memory; use 0: scratch. */
+static uint64_t *counter(eng_device_state *device, uint32_t use)
+{
+    switch (use & ENG_USE_MASK) {
+    case ENG_USE_WEIGHT: return &device->stats.bytes_weights;
+    case ENG_USE_CACHE: return &device->stats.bytes_cache;
+    case ENG_USE_STATE: return &device->stats.bytes_state;
+    case ENG_USE_INPUT:
+    case ENG_USE_OUTPUT: return &device->stats.bytes_io;
+    default: return &device->stats.bytes_compute;
+    }
+}
+
+void *null_alloc(eng_device_state *device, uint64_t bytes, uint32_t use)
+{
+    const eng_services *s = device->services;
+    uint64_t used = __atomic_add_fetch(&device->used, bytes, __ATOMIC_RELAXED);
+    bool fits = (!device->memory || used <= device->memory) && bytes <= SIZE_MAX - 64;
+    /* a multiple of the alignment, as aligned_alloc wants it */
+    size_t room = fits ? (size_t)(bytes + 64) / 64 * 64 : 0;
+    void *memory = fits ? aligned_alloc(64, room) : NULL;
+    if (!memory) {
+        __atomic_sub_fetch(&device->used, bytes, __ATOMIC_RELAXED);
+        s->fail(s->host, ENG_ERR_NOMEM, "null: no room for %llu bytes (limit null.memory: %llu); raise the limit",
+                (unsigned long long)bytes, (unsigned long long)device->memory);
+        return NULL;
+    }
+    memset(memory, 0, room);
+    __atomic_add_fetch(counter(device, use), bytes, __ATOMIC_RELAXED);
+    return memory;
+}
+
+void null_free(eng_device_state *device, void *memory, uint64_t bytes, uint32_t use)
+{
+    if (!memory)
+        return;
+    __atomic_sub_fetch(&device->used, bytes, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(counter(device, use), bytes, __ATOMIC_RELAXED);
+    free(memory);
+}
+
+static int device_stats(eng_device_state *device, eng_device_stats *stats)
+{
+    uint32_t size = stats->size;
+    *stats = device->stats;
+    stats->size = size;
+    stats->share = 1;
+    return ENG_OK;
+}
+
+/* leaf_stats and plan_explain are left out: the engine puts stubs in their place. */
+const eng_device_calls null_device_calls = {
+    .size = sizeof null_device_calls,
+    .close = device_close,
+    .info = device_info,
+    .supports = null_supports,
+    .store_create = null_store_create,
+    .store_destroy = null_store_destroy,
+    .store_upload = null_store_upload,
+    .store_download = null_store_download,
+    .plan_create = null_plan_create,
+    .plan_destroy = null_plan_destroy,
+    .instance_create = null_instance_create,
+    .instance_destroy = null_instance_destroy,
+    .queue_create = null_queue_create,
+    .queue_destroy = null_queue_destroy,
+    .submit = null_submit,
+    .write = null_write,
+    .read = null_read,
+    .wait = null_wait,
+    .value_read = null_value_read,
+    .value_write = null_value_write,
+    .value_map = null_value_map,
+    .stats = device_stats,
+};

@@ -1,0 +1,97 @@
+/*
+ * The null plugin: the smallest complete plugin, made to be copied (README.md).
+ *
+ * It keeps tensors in host memory and computes only what needs no arithmetic:
+ * copies between equal types.  One object, one source file; the same names would
+ * be found in any other plugin.
+ */
+#ifndef NULL_H
+#define NULL_H
+
+#include <engine/plugin.h>
+
+struct eng_plugin_state {
+    const eng_services *services;
+    uint32_t n_devices;
+};
+
+struct eng_device_state {
+    const eng_services *services;
+    uint64_t memory; /* bytes of stores and scratch allowed; 0: any */
+    uint64_t used;   /* atomically */
+    eng_device_stats stats; /* atomically, field by field */
+};
+
+typedef struct null_tensor {
+    unsigned char *data;
+    uint64_t bytes;
+    uint32_t use;
+} null_tensor;
+
+struct eng_store_state {
+    eng_device_state *device;
+    uint32_t n;
+    null_tensor *tensors;
+};
+
+struct eng_plan_state {
+    eng_device_state *device;
+    const eng_subgraph *graph; /* stays valid until the plan is destroyed */
+};
+
+struct eng_instance_state {
+    eng_plan_state *plan;
+    unsigned char *scratch;
+    unsigned char **bound; /* memory of each binding */
+};
+
+struct eng_queue_state {
+    eng_device_state *device;
+    uint64_t ticket;
+};
+
+/* All that is not static is hidden by -fvisibility=hidden; only the descriptor is exported. */
+
+/* device.c */
+extern const eng_device_calls null_device_calls;
+void null_device_info(eng_device_info *info);
+int null_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
+/* Memory that counts against the device's limit; zeroed; NULL: refused, with the reason told. */
+void *null_alloc(eng_device_state *device, uint64_t bytes, uint32_t use);
+void null_free(eng_device_state *device, void *memory, uint64_t bytes, uint32_t use);
+
+/* store.c */
+int null_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
+void null_store_destroy(eng_store_state *store);
+int null_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+int null_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+
+/* plan.c */
+int null_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
+                  size_t reason_bytes);
+int null_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
+void null_plan_destroy(eng_plan_state *plan);
+int null_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                         eng_instance_state **instance);
+void null_instance_destroy(eng_instance_state *instance);
+/* Where a tensor's data begin. */
+unsigned char *null_address(const eng_instance_state *instance, const eng_tensor *tensor);
+int null_run(eng_instance_state *instance, const eng_node *node);
+
+/* queue.c */
+int null_queue_create(eng_device_state *device, eng_queue_state **queue);
+void null_queue_destroy(eng_queue_state *queue);
+int null_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                const int64_t *params, uint32_t n_params, uint64_t *ticket);
+int null_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+               const void *data, uint64_t *ticket);
+int null_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+              void *data, uint64_t *ticket);
+int null_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+int null_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                    uint64_t bytes, void *data, uint64_t *ticket);
+int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                     uint64_t bytes, const void *data, uint64_t *ticket);
+int null_value_map(eng_instance_state *instance, int32_t tensor, void **data);
+
+#endif

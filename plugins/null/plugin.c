@@ -1,0 +1,92 @@
+/* The null plugin: descriptor, options, enumeration. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "null.h"
+
+/* An option as a number; what is no number is refused with the cause. */
+static int number_option(const eng_services *s, const char *name, uint64_t *number)
+{
+    const char *text = s->option(s->host, name);
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end)
+        return s->fail(s->host, ENG_ERR_INVALID, "null: option null.%s is '%s'; give a whole number", name, text);
+    *number = n;
+    return ENG_OK;
+}
+
+static int null_open(const eng_services *services, eng_plugin_state **result)
+{
+    uint64_t n_devices;
+    int status = number_option(services, "devices", &n_devices);
+    if (status < 0)
+        return status;
+    eng_plugin_state *plugin = calloc(1, sizeof *plugin);
+    if (!plugin)
+        return services->fail(services->host, ENG_ERR_NOMEM, "null: out of memory");
+    plugin->services = services; /* stays valid until close */
+    plugin->n_devices = n_devices < 16 ? (uint32_t)n_devices : 16;
+    *result = plugin;
+    return ENG_OK;
+}
+
+static void null_close(eng_plugin_state *plugin)
+{
+    free(plugin);
+}
+
+static int null_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
+{
+    const eng_services *s = plugin->services;
+    if (index >= plugin->n_devices)
+        return s->fail(s->host, ENG_ERR_NOTFOUND, "null: option null.devices is %u", plugin->n_devices);
+    null_device_info(info);
+    snprintf(info->name, sizeof info->name, "null:%u", index);
+    return ENG_OK;
+}
+
+static int null_open_device(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
+{
+    int status = null_device_open(plugin, request, device);
+    uint64_t memory = 0;
+    if (status < 0)
+        return status;
+    status = number_option(plugin->services, "memory", &memory);
+    if (status < 0)
+        null_device_calls.close(*device);
+    else
+        (*device)->memory = memory;
+    return status;
+}
+
+static const eng_plugin_option options[] = {
+    {sizeof(eng_plugin_option), 0, "devices", "1", "how many devices there are"},
+    {sizeof(eng_plugin_option), 0, "memory", "0", "bytes that a device has; 0: as much as the host"},
+};
+
+static const eng_plugin_calls calls = {
+    .size = sizeof calls,
+    .open = null_open,
+    .close = null_close,
+    .enumerate = null_enumerate,
+    .device_open = null_open_device,
+};
+
+ENG_PLUGIN_EXPORT(null) = {
+    .magic = ENG_PLUGIN_MAGIC,
+    .size = sizeof(eng_plugin_descriptor),
+    .abi_major = ENG_PLUGIN_ABI_MAJOR,
+    .abi_minor = ENG_PLUGIN_ABI_MINOR,
+    .name = "null",
+    .version = PACKAGE_VERSION,
+    .description = "computes nothing: template for plugins and subject of tests",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .flags = ENG_PLUGIN_ON_REQUEST,
+    .calls = &calls,
+    .device_calls = &null_device_calls,
+};

@@ -1,0 +1,70 @@
+/* The null plugin's stores: every tensor a block of host memory. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "null.h"
+
+static uint64_t tensor_bytes(const eng_services *s, const eng_store_tensor *t)
+{
+    /* the engine has checked: known type, whole blocks, a product that fits */
+    const eng_type_info *type = s->type_info(s->host, t->type);
+    uint64_t bytes = (uint64_t)t->ne[0] / type->block * type->block_bytes;
+    for (uint32_t d = 1; d < t->rank; d++)
+        bytes *= (uint64_t)t->ne[d];
+    return bytes;
+}
+
+int null_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **result)
+{
+    const eng_services *s = device->services;
+    eng_store_state *store = calloc(1, sizeof *store);
+    null_tensor *list = calloc((size_t)n + 1, sizeof *list);
+    if (!store || !list) {
+        free(store);
+        free(list);
+        return s->fail(s->host, ENG_ERR_NOMEM, "null: out of memory for a store of %u tensors", n);
+    }
+    *store = (eng_store_state){.device = device, .tensors = list};
+    for (uint32_t i = 0; i < n; i++) {
+        list[i].bytes = tensor_bytes(s, &tensors[i]);
+        list[i].use = tensors[i].use;
+        list[i].data = null_alloc(device, list[i].bytes, list[i].use);
+        if (!list[i].data) {
+            null_store_destroy(store);
+            return ENG_ERR_NOMEM; /* null_alloc has told the cause */
+        }
+        store->n = i + 1;
+    }
+    *result = store;
+    return ENG_OK;
+}
+
+void null_store_destroy(eng_store_state *store)
+{
+    for (uint32_t i = 0; i < store->n; i++)
+        null_free(store->device, store->tensors[i].data, store->tensors[i].bytes, store->tensors[i].use);
+    free(store->tensors);
+    free(store);
+}
+
+int null_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    unsigned char *to = store->tensors[tensor].data;
+    for (uint32_t r = 0; r < n; r++)
+        for (uint64_t i = 0; i < regions[r].count; i++)
+            memcpy(to + regions[r].tensor_offset + i * regions[r].tensor_stride,
+                   (const unsigned char *)regions[r].data + i * regions[r].data_stride, regions[r].bytes);
+    return ENG_OK;
+}
+
+int null_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    const unsigned char *from = store->tensors[tensor].data;
+    for (uint32_t r = 0; r < n; r++)
+        for (uint64_t i = 0; i < regions[r].count; i++)
+            memcpy((unsigned char *)regions[r].data + i * regions[r].data_stride,
+                   from + regions[r].tensor_offset + i * regions[r].tensor_stride, regions[r].bytes);
+    return ENG_OK;
+}

@@ -1,0 +1,164 @@
+/* Floor 0: errors, arena, types, axes, teams of threads. */
+#include "config.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../libengine/base/team.h"
+
+START_TEST(error_text)
+{
+    ck_assert_int_eq(eng_fail(ENG_ERR_IO, "cause %d", 1), ENG_ERR_IO);
+    ck_assert_str_eq(eng_last_error(), "cause 1");
+    /* the former text may be part of the new one */
+    eng_fail(ENG_ERR_IO, "outer: %s", eng_last_error());
+    ck_assert_str_eq(eng_last_error(), "outer: cause 1");
+    eng_fail(ENG_ERR_IO, "two\nlines");
+    ck_assert_str_eq(eng_last_error(), "two lines");
+    for (int i = 0; i > -20; i--)
+        ck_assert(*eng_status_name(i));
+}
+END_TEST
+
+static void *other_thread(void *unused)
+{
+    const char *before = strdup(eng_last_error());
+    eng_fail(ENG_ERR_IO, "other");
+    return (void *)(uintptr_t)before;
+}
+
+START_TEST(error_per_thread)
+{
+    pthread_t thread;
+    void *before;
+    eng_fail(ENG_ERR_IO, "mine");
+    ck_assert_int_eq(pthread_create(&thread, NULL, other_thread, NULL), 0);
+    pthread_join(thread, &before);
+    ck_assert_str_eq(before, "");
+    free(before);
+    ck_assert_str_eq(eng_last_error(), "mine");
+}
+END_TEST
+
+START_TEST(arenas)
+{
+    eng_arena *arena = eng_arena_create();
+    ck_assert_ptr_nonnull(arena);
+    unsigned char *last = NULL;
+    for (size_t i = 0; i < 3000; i++) {
+        size_t bytes = i * 7 % 5000;
+        unsigned char *p = eng_arena_alloc(arena, bytes);
+        ck_assert_ptr_nonnull(p);
+        ck_assert_uint_eq((uintptr_t)p % 16, 0);
+        ck_assert(p != last);
+        for (size_t b = 0; b < bytes; b++)
+            ck_assert_uint_eq(p[b], 0);
+        memset(p, 0xff, bytes);
+        last = p;
+    }
+    ck_assert_ptr_null(eng_arena_alloc(arena, SIZE_MAX));
+    ck_assert_ptr_null(eng_arena_alloc(arena, SIZE_MAX - 15));
+    ck_assert_str_eq(eng_arena_string(arena, "text"), "text");
+    ck_assert_str_eq(eng_arena_format(arena, "%s-%d", "a", 5), "a-5");
+    eng_arena_destroy(arena);
+    eng_arena_destroy(NULL);
+}
+END_TEST
+
+START_TEST(types)
+{
+    ck_assert_str_eq(eng_type_get(ENG_TYPE_Q4_K)->name, "q4_K");
+    ck_assert_uint_eq(eng_type_find("nvfp4")->type, ENG_TYPE_NVFP4);
+    ck_assert_ptr_null(eng_type_get(4));
+    ck_assert_ptr_null(eng_type_get(64));
+    ck_assert_ptr_null(eng_type_get(UINT32_MAX));
+    ck_assert_ptr_null(eng_type_find("q4"));
+    ck_assert_uint_eq(eng_row_bytes(ENG_TYPE_Q8_0, 64), 68);
+    ck_assert_uint_eq(eng_row_bytes(ENG_TYPE_Q8_0, 65), 0);
+    ck_assert_uint_eq(eng_row_bytes(ENG_TYPE_F32, INT64_MAX), 0);
+    ck_assert_uint_eq(eng_row_bytes(99, 32), 0);
+}
+END_TEST
+
+START_TEST(axis_names)
+{
+    eng_axis_table axes;
+    eng_axes_init(&axes);
+    uint32_t a = eng_axes_number(&axes, "ffn"), b = eng_axes_number(&axes, "vocab");
+    ck_assert_uint_ne(a, ENG_AXIS_NONE);
+    ck_assert_uint_ne(a, b);
+    ck_assert_uint_eq(eng_axes_number(&axes, "ffn"), a);
+    ck_assert_str_eq(eng_axes_name(&axes, b), "vocab");
+    ck_assert_str_eq(eng_axes_name(&axes, 77), "");
+    ck_assert_str_eq(eng_axes_name(&axes, 0), "");
+    ck_assert_uint_eq(eng_axes_number(&axes, ""), ENG_AXIS_NONE);
+    eng_axes_free(&axes);
+}
+END_TEST
+
+typedef struct team_case {
+    atomic_uint runs[9];
+    pthread_t threads[9];
+    bool same;
+} team_case;
+
+static void team_member(void *ctx, uint32_t i)
+{
+    team_case *c = ctx;
+    unsigned before = atomic_fetch_add(&c->runs[i], 1);
+    if (before && !pthread_equal(c->threads[i], pthread_self()))
+        c->same = false;
+    c->threads[i] = pthread_self();
+}
+
+START_TEST(teams)
+{
+    static team_case c;
+    c.same = true;
+    eng_team *t = NULL;
+    unsigned expected[9] = {0};
+    for (uint32_t round = 0; round < 3000; round++) {
+        uint32_t count = round % 10; /* grows, shrinks, and 0 */
+        ck_assert_int_eq(eng_team_run(&t, count, team_member, &c), ENG_OK);
+        for (uint32_t i = 0; i < 9; i++) {
+            expected[i] += i < count;
+            ck_assert_uint_eq(atomic_load(&c.runs[i]), expected[i]);
+        }
+    }
+    ck_assert(c.same);
+    ck_assert_ptr_nonnull(t);
+    eng_team_end(&t);
+    ck_assert_ptr_null(t);
+    eng_team_end(&t);
+}
+END_TEST
+
+START_TEST(products)
+{
+    uint64_t p = 7;
+    ck_assert(eng_mul_size(1u << 31, 1u << 31, &p));
+    ck_assert_uint_eq(p, UINT64_C(1) << 62);
+    ck_assert(!eng_mul_size(UINT64_C(1) << 40, UINT64_C(1) << 40, &p));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("base");
+    TCase *t = tcase_create("base");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, error_text);
+    tcase_add_test(t, error_per_thread);
+    tcase_add_test(t, arenas);
+    tcase_add_test(t, types);
+    tcase_add_test(t, axis_names);
+    tcase_add_test(t, teams);
+    tcase_add_test(t, products);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

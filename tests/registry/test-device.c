@@ -1,0 +1,227 @@
+/* Devices, stores, queues and a plan of copies, on the null device. */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+static eng_context *context;
+static eng_device *device;
+
+static void setup(void)
+{
+    char folder[1024];
+    const char *build = getenv("top_builddir");
+    ck_assert_msg(build != NULL, "run me through make check: top_builddir is not set");
+    snprintf(folder, sizeof folder, "%s/plugins/null/.libs", build);
+    eng_context_params params = {.size = sizeof params, .plugin_path = folder};
+    ck_assert_int_eq(eng_context_create(&params, &context), ENG_OK);
+    ck_assert_int_eq(eng_device_open(context, "null", &device), ENG_OK);
+}
+
+static void teardown(void)
+{
+    eng_device_close(device);
+    ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
+}
+
+static eng_store_tensor tensor(const char *name, uint32_t type, uint32_t use, int64_t n, int64_t m)
+{
+    return (eng_store_tensor){.size = sizeof(eng_store_tensor), .type = type, .rank = 2, .use = use, .ne = {n, m},
+                              .name = name, .layer = -1};
+}
+
+START_TEST(store)
+{
+    eng_store_tensor t[] = {
+        tensor("w", ENG_TYPE_Q8_0, ENG_USE_WEIGHT, 64, 3),
+        tensor("c", ENG_TYPE_F32, ENG_USE_CACHE, 5, 2),
+        tensor("empty", ENG_TYPE_F32, ENG_USE_STATE, 0, 2),
+    };
+    eng_store *s;
+    ck_assert_int_eq(eng_store_create(device, t, 3, &s), ENG_OK);
+    ck_assert_uint_eq(eng_store_count(s), 3);
+    ck_assert_uint_eq(eng_store_bytes(s, 0), 3 * 68);
+    ck_assert_uint_eq(eng_store_bytes(s, 2), 0);
+    ck_assert_str_eq(eng_store_get(s, 1)->name, "c");
+    ck_assert_ptr_ne(eng_store_get(s, 1)->name, t[1].name);
+    ck_assert_int_eq(eng_store_get(s, 1)->ne[2], 1);
+    ck_assert_ptr_null(eng_store_get(s, 3));
+    float in[10], out[10];
+    for (int i = 0; i < 10; i++)
+        in[i] = (float)i, out[i] = -1;
+    ck_assert_int_eq(eng_store_read(s, 1, 0, sizeof out, out), ENG_OK);
+    for (int i = 0; i < 10; i++)
+        ck_assert_float_eq(out[i], 0);
+    ck_assert_int_eq(eng_store_write(s, 1, 8, 12, in), ENG_OK);
+    ck_assert_int_eq(eng_store_read(s, 1, 0, sizeof out, out), ENG_OK);
+    ck_assert_float_eq(out[4], 2);
+    ck_assert_int_eq(eng_store_write(s, 1, 8, 36, in), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_store_write(s, 1, UINT64_MAX, 2, in), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_store_write(s, 9, 0, 1, in), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_store_read(s, 2, 0, 0, NULL), ENG_OK);
+    eng_device_stats stats = {.size = sizeof stats};
+    ck_assert_int_eq(eng_device_get_stats(device, &stats), ENG_OK);
+    ck_assert_uint_eq(stats.bytes_weights, 204);
+    ck_assert_uint_eq(stats.bytes_cache, 40);
+    eng_store_destroy(s);
+    ck_assert_int_eq(eng_device_get_stats(device, &stats), ENG_OK);
+    ck_assert_uint_eq(stats.bytes_weights, 0);
+}
+END_TEST
+
+static const eng_factor factors[] = {{.axis = 1, .extent = 3}, {.axis = 0, .extent = 2}};
+static const eng_segment segments[] = {{.n_factors = 2, .factors = factors}};
+static const eng_dim good_dims[] = {{.n_segments = 0}, {.n_segments = 1, .segments = segments}};
+
+START_TEST(store_refused)
+{
+    eng_store *s = NULL;
+    eng_store_tensor t = tensor("t", ENG_TYPE_Q8_0, ENG_USE_WEIGHT, 48, 3);
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "q8_0"));
+    t = tensor("t", 4, ENG_USE_WEIGHT, 32, 3);
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    t = tensor("t", ENG_TYPE_F32, 0, 32, 3);
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    t = tensor("t", ENG_TYPE_F32, ENG_USE_WEIGHT, -1, 3);
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    t = tensor("t", ENG_TYPE_F32, ENG_USE_WEIGHT, INT64_MAX / 2, INT64_MAX / 2);
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    t = tensor("t", ENG_TYPE_F32, ENG_USE_WEIGHT, 2, 2);
+    t.rank = 9;
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    t = tensor("t", ENG_TYPE_F32, ENG_USE_WEIGHT, 2, 2);
+    t.size = 0;
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    t = tensor("t", ENG_TYPE_F32, ENG_USE_WEIGHT, 2, 5);
+    t.dims = good_dims; /* of 6, not 5 */
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "6 elements"));
+    t.ne[1] = 6;
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
+    const eng_dim *kept = eng_store_get(s, 0)->dims;
+    ck_assert_ptr_ne(kept, good_dims);
+    ck_assert_int_eq(kept[1].segments[0].factors[0].extent, 3);
+    eng_store_destroy(s);
+}
+END_TEST
+
+START_TEST(out_of_memory)
+{
+    eng_device *small;
+    eng_store *s = NULL;
+    ck_assert_int_eq(eng_context_set_option(context, "null.memory", "1000"), ENG_OK);
+    ck_assert_int_eq(eng_device_open(context, "null:0", &small), ENG_OK);
+    eng_store_tensor t[] = {tensor("a", ENG_TYPE_F32, ENG_USE_WEIGHT, 100, 2), tensor("b", ENG_TYPE_F32, ENG_USE_WEIGHT, 100, 1)};
+    ck_assert_int_eq(eng_store_create(small, t, 2, &s), ENG_ERR_NOMEM);
+    ck_assert_ptr_null(s);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "null.memory"));
+    ck_assert_int_eq(eng_store_create(small, t, 1, &s), ENG_OK);
+    eng_store_destroy(s);
+    eng_device_close(small);
+}
+END_TEST
+
+START_TEST(queue)
+{
+    eng_store_tensor t = tensor("t", ENG_TYPE_F32, ENG_USE_INPUT, 4, 1);
+    eng_store *s;
+    eng_queue *q;
+    eng_fence f = {0};
+    float in[4] = {1, 2, 3, 4}, out[4] = {0};
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
+    ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
+    ck_assert_int_eq(eng_fence_wait(f, 0), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(q, s, 0, 0, sizeof in, in, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, s, 0, 0, sizeof out, out, &f), ENG_OK);
+    ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
+    ck_assert_mem_eq(in, out, sizeof in);
+    ck_assert_int_eq(eng_queue_read(q, s, 0, 4, sizeof out, out, &f), ENG_ERR_INVALID);
+    eng_device *other;
+    eng_queue *other_queue;
+    ck_assert_int_eq(eng_device_open(context, "null", &other), ENG_OK);
+    ck_assert_int_eq(eng_queue_create(other, &other_queue), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(other_queue, s, 0, 0, 4, out, &f), ENG_ERR_INVALID);
+    /* any order of destruction */
+    eng_device_close(other);
+    eng_queue_destroy(other_queue);
+    eng_queue_destroy(q);
+    eng_store_destroy(s);
+}
+END_TEST
+
+START_TEST(copy_graph)
+{
+    eng_store_tensor t[] = {tensor("in", ENG_TYPE_F32, ENG_USE_INPUT, 3, 2), tensor("out", ENG_TYPE_F32, ENG_USE_OUTPUT, 2, 3)};
+    eng_store *s;
+    eng_graph *g;
+    eng_plan *p;
+    eng_instance *i;
+    eng_queue *q;
+    eng_fence f;
+    float in[6] = {1, 2, 3, 4, 5, 6}, out[6];
+    ck_assert_int_eq(eng_store_create(device, t, 2, &s), ENG_OK);
+    ck_assert_int_eq(eng_graph_create(context, 0, &g), ENG_OK);
+    int dims[] = {1, 0};
+    eng_value x = eng_cont(g, eng_permute(g, eng_graph_tensor(g, 0, s, 0), dims, 2));
+    ck_assert_int_eq(eng_store_value(g, eng_graph_tensor(g, 0, s, 1), x), ENG_OK);
+    ck_assert_int_eq(eng_graph_seal(g), ENG_OK);
+    ck_assert_int_eq(eng_plan_create(device, g, &p), ENG_OK);
+    ck_assert_int_eq(eng_instance_create(p, &s, 1, &i), ENG_OK);
+    ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(q, s, 0, 0, sizeof in, in, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_submit(q, i, NULL, 0, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, s, 1, 0, sizeof out, out, &f), ENG_OK);
+    ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
+    const float expected[] = {1, 4, 2, 5, 3, 6};
+    ck_assert_mem_eq(out, expected, sizeof out);
+    eng_graph_destroy(g);
+    eng_store_destroy(s);
+    eng_plan_release(p);
+    eng_instance_destroy(i);
+    eng_queue_destroy(q);
+}
+END_TEST
+
+START_TEST(refused_graph)
+{
+    eng_store_tensor t = tensor("in", ENG_TYPE_F32, ENG_USE_INPUT, 3, 2);
+    eng_store *s;
+    eng_graph *g;
+    eng_plan *p = NULL;
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
+    ck_assert_int_eq(eng_graph_create(context, 0, &g), ENG_OK);
+    eng_value x = eng_graph_tensor(g, 0, s, 0);
+    eng_add(g, x, x);
+    ck_assert_int_eq(eng_graph_seal(g), ENG_OK);
+    ck_assert_int_eq(eng_plan_create(device, g, &p), ENG_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(p);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "computes nothing"));
+    eng_graph_destroy(g);
+    eng_store_destroy(s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("device");
+    TCase *t = tcase_create("device");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, store);
+    tcase_add_test(t, store_refused);
+    tcase_add_test(t, out_of_memory);
+    tcase_add_test(t, queue);
+    tcase_add_test(t, copy_graph);
+    tcase_add_test(t, refused_graph);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,360 @@
+/* The registry: search, pre-flight, judgement, options; each fixture is refused for its true reason. */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+static char fixtures[1024], second[1024], null_folder[1024];
+
+static void setup(void)
+{
+    const char *build = getenv("top_builddir");
+    ck_assert_msg(build != NULL, "run me through make check: top_builddir is not set");
+    snprintf(fixtures, sizeof fixtures, "%s/tests/registry/fixtures/.libs", build);
+    snprintf(second, sizeof second, "%s/tests/registry/second/.libs", build);
+    snprintf(null_folder, sizeof null_folder, "%s/plugins/null/.libs", build);
+    unsetenv("ENGINE_PLUGIN_PATH");
+    unsetenv("ENGINE_PLUGINS");
+}
+
+static eng_context *create(const char *path, uint32_t flags)
+{
+    eng_context_params params = {.size = sizeof params, .plugin_path = path, .flags = flags};
+    eng_context *context = NULL;
+    ck_assert_int_eq(eng_context_create(&params, &context), ENG_OK);
+    return context;
+}
+
+/* The record of that name whose path begins with `folder`. */
+static eng_plugin_info record(eng_context *context, const char *folder, const char *name)
+{
+    eng_plugin_info info = {.size = sizeof info};
+    for (uint32_t i = 0; eng_context_plugin(context, i, &info) == ENG_OK; i++)
+        if (strcmp(info.name, name) == 0 && strncmp(info.path, folder, strlen(folder)) == 0)
+            return info;
+    ck_abort_msg("no record of %s in %s", name, folder);
+    return info;
+}
+
+static const struct {
+    const char *name, *stage, *reason;
+} faults[] = {
+    {"symbol", "symbol", "function_that_nobody_defines"},
+    {"dependency", "dependency", "libgone"},
+    {"nodescriptor", "descriptor", "nodescriptor_LTX_eng_plugin_descriptor"},
+    {"magic", "descriptor", "0x0000002a"},
+    {"abimajor", "abi", "built for plugin ABI 2.0, but this engine speaks 1.0"},
+    {"smalltable", "table", "table of plugin calls"},
+    {"nocall", "table", "mandatory call open"},
+    {"wrongname", "name", "calls itself 'cpu'"},
+    {"openfails", "open", "the fixture never opens"},
+    {"nodevice", "devices", "no such hardware"},
+};
+
+START_TEST(fault)
+{
+    eng_context *context = create(fixtures, 0);
+    eng_plugin_info info = record(context, fixtures, faults[_i].name);
+    ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
+    ck_assert_str_eq(info.stage, faults[_i].stage);
+    ck_assert_msg(strstr(info.reason, faults[_i].reason) != NULL, "%s: %s", info.name, info.reason);
+    ck_assert(*info.advice);
+    ck_assert_ptr_null(strchr(info.reason, '\n'));
+    /* who asks for it is told the reason */
+    eng_device *device = NULL;
+    ck_assert_int_lt(eng_device_open(context, faults[_i].name, &device), 0);
+    ck_assert_ptr_null(device);
+    ck_assert_msg(strstr(eng_last_error(), faults[_i].reason) != NULL, "%s", eng_last_error());
+    /* and the host lives: the good one works */
+    ck_assert_int_eq(eng_device_open(context, "good", &device), ENG_OK);
+    eng_device_close(device);
+    ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
+}
+END_TEST
+
+START_TEST(files)
+{
+    char folder[] = "/tmp/libengine-test-XXXXXX", path[128];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/text.so", folder);
+    FILE *f = fopen(path, "w");
+    fputs("this is not a library\n", f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/empty.so", folder);
+    fclose(fopen(path, "w"));
+    snprintf(path, sizeof path, "%s/cut.so", folder);
+    f = fopen(path, "w");
+    fputs("\177ELF", f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/folder.so", folder);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/dangling.so", folder);
+    ck_assert_int_eq(symlink("/nowhere/at/all.so", path), 0);
+
+    eng_context *context = create(folder, 0);
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "text").reason, "not a shared library"));
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "empty").reason, "not a shared library"));
+    ck_assert_str_eq(record(context, folder, "cut").stage, "file");
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "folder").reason, "not a regular file"));
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "dangling").reason, "cannot be opened"));
+    eng_context_destroy(context);
+    const char *const names[] = {"text", "empty", "cut", "dangling"};
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s.so", folder, names[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/folder.so", folder);
+    rmdir(path);
+    rmdir(folder);
+}
+END_TEST
+
+START_TEST(clash)
+{
+    char path[4096];
+    eng_device *device;
+    snprintf(path, sizeof path, "%s:%s:%s", second, fixtures, second);
+    eng_context *context = create(path, 0);
+    ck_assert_int_eq(record(context, second, "good").status, ENG_PLUGIN_LOADED);
+    eng_plugin_info shadowed = record(context, fixtures, "good");
+    ck_assert_int_eq(shadowed.status, ENG_PLUGIN_SHADOWED);
+    ck_assert_ptr_nonnull(strstr(shadowed.reason, second));
+    uint32_t n = 0;
+    eng_plugin_info info = {.size = sizeof info};
+    for (uint32_t i = 0; eng_context_plugin(context, i, &info) == ENG_OK; i++)
+        n += strcmp(info.name, "good") == 0;
+    ck_assert_uint_eq(n, 2); /* a folder named twice counts once */
+    ck_assert_int_eq(eng_device_open(context, "good:0", &device), ENG_OK);
+    eng_device_close(device);
+    eng_context_destroy(context);
+}
+END_TEST
+
+START_TEST(newer_minor)
+{
+    eng_context *context = create(fixtures, 0);
+    eng_plugin_info info = record(context, fixtures, "newer");
+    ck_assert_int_eq(info.status, ENG_PLUGIN_LOADED);
+    ck_assert_uint_eq(info.n_devices, 1);
+    ck_assert_int_eq(eng_context_set_option(context, "newer.second", "x"), ENG_OK);
+    eng_device *device;
+    eng_store *store;
+    ck_assert_int_eq(eng_device_open(context, "newer", &device), ENG_OK);
+    /* what it lacks is a stub */
+    ck_assert_int_eq(eng_store_create(device, NULL, 0, &store), ENG_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "store_create"));
+    eng_device_close(device);
+    eng_context_destroy(context);
+}
+END_TEST
+
+START_TEST(relative_folder)
+{
+    eng_context *context = create("plugins/null/.libs:.", 0);
+    eng_plugin_info info = record(context, "plugins", "plugins/null/.libs");
+    ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
+    ck_assert_ptr_nonnull(strstr(info.reason, "relative"));
+    info = record(context, ".", ".");
+    ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
+    eng_context_destroy(context);
+}
+END_TEST
+
+START_TEST(filter)
+{
+    static const struct {
+        const char *value;
+        int good, newer;
+    } cases[] = {
+        {"good", ENG_PLUGIN_LOADED, ENG_PLUGIN_DISABLED},
+        {"^good", ENG_PLUGIN_DISABLED, ENG_PLUGIN_LOADED},
+        {"all", ENG_PLUGIN_LOADED, ENG_PLUGIN_LOADED},
+        {"all,^new*", ENG_PLUGIN_LOADED, ENG_PLUGIN_DISABLED},
+        {"go?d, newer", ENG_PLUGIN_LOADED, ENG_PLUGIN_LOADED},
+        {"none", ENG_PLUGIN_DISABLED, ENG_PLUGIN_DISABLED},
+        {"", ENG_PLUGIN_LOADED, ENG_PLUGIN_LOADED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("ENGINE_PLUGINS", cases[i].value, 1);
+        eng_context *context = create(fixtures, 0);
+        ck_assert_int_eq(record(context, fixtures, "good").status, cases[i].good);
+        ck_assert_int_eq(record(context, fixtures, "newer").status, cases[i].newer);
+        eng_device *device;
+        if (cases[i].good == ENG_PLUGIN_DISABLED) {
+            ck_assert_int_eq(eng_device_open(context, "good", &device), ENG_ERR_NOTFOUND);
+            ck_assert_ptr_nonnull(strstr(eng_last_error(), "ENGINE_PLUGINS"));
+        }
+        eng_context_destroy(context);
+        /* a host may ignore the environment */
+        context = create(fixtures, ENG_CONTEXT_NO_ENVIRONMENT);
+        ck_assert_int_eq(record(context, fixtures, "good").status, ENG_PLUGIN_LOADED);
+        eng_context_destroy(context);
+    }
+}
+END_TEST
+
+START_TEST(no_load)
+{
+    eng_context *context = create(fixtures, ENG_CONTEXT_NO_LOAD);
+    ck_assert_int_eq(record(context, fixtures, "good").status, ENG_PLUGIN_FOUND);
+    ck_assert_int_eq(record(context, fixtures, "openfails").status, ENG_PLUGIN_FOUND);
+    eng_device *device;
+    ck_assert_int_lt(eng_device_open(context, "good", &device), 0);
+    eng_context_destroy(context);
+}
+END_TEST
+
+START_TEST(environment_path)
+{
+    setenv("ENGINE_PLUGIN_PATH", fixtures, 1);
+    eng_context *context = create(NULL, 0);
+    ck_assert_int_eq(record(context, fixtures, "good").status, ENG_PLUGIN_LOADED);
+    eng_context_destroy(context);
+}
+END_TEST
+
+static eng_option_info option(eng_context *context, const char *name)
+{
+    eng_option_info info = {.size = sizeof info};
+    for (uint32_t i = 0; eng_context_option(context, i, &info) == ENG_OK; i++)
+        if (strcmp(info.name, name) == 0)
+            return info;
+    ck_abort_msg("no option %s", name);
+    return info;
+}
+
+START_TEST(options)
+{
+    setenv("ENGINE_NULL_DEVICES", "3", 1);
+    eng_context *context = create(null_folder, 0);
+    eng_option_info o = option(context, "null.devices");
+    ck_assert_str_eq(o.value, "3");
+    ck_assert_str_eq(o.source, "environment");
+    ck_assert_str_eq(o.environment, "ENGINE_NULL_DEVICES");
+    ck_assert_str_eq(o.default_value, "1");
+    ck_assert(*o.help);
+    ck_assert_uint_eq(record(context, null_folder, "null").n_devices, 3);
+    o = option(context, "null.memory");
+    ck_assert_str_eq(o.source, "default");
+    ck_assert_int_eq(eng_context_set_option(context, "null.memory", "4096"), ENG_OK);
+    o = option(context, "null.memory");
+    ck_assert_str_eq(o.value, "4096");
+    ck_assert_str_eq(o.source, "host");
+    ck_assert_int_eq(eng_context_set_option(context, "null.nothing", "1"), ENG_ERR_NOTFOUND);
+    ck_assert_int_eq(eng_context_set_option(context, "engine.plugins", "x"), ENG_ERR_STATE);
+    /* sorted */
+    eng_option_info a = {.size = sizeof a}, b = a;
+    eng_context_option(context, 0, &a);
+    for (uint32_t i = 1; eng_context_option(context, i, &b) == ENG_OK; i++, a = b)
+        ck_assert_int_lt(strcmp(a.name, b.name), 0);
+    eng_context_destroy(context);
+    setenv("ENGINE_NULL_DEVICES", "many", 1);
+    context = create(null_folder, 0);
+    eng_plugin_info info = record(context, null_folder, "null");
+    ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
+    ck_assert_ptr_nonnull(strstr(info.reason, "'many'"));
+    eng_context_destroy(context);
+    unsetenv("ENGINE_NULL_DEVICES");
+}
+END_TEST
+
+START_TEST(device_names)
+{
+    static const struct {
+        const char *name;
+        int status;
+        const char *text;
+    } cases[] = {
+        {"null:7", ENG_ERR_NOTFOUND, "has 1 device"},
+        {"nulls", ENG_ERR_NOTFOUND, "there is no plugin 'nulls'; there are: null"},
+        {"null/0", ENG_ERR_INVALID, "0 parts"},
+        {"null/2", ENG_ERR_NOTFOUND, "no plugin that composes"},
+        {"null/2@1", ENG_ERR_INVALID, "1 share for 2 devices"},
+        {"null+other", ENG_ERR_NOTFOUND, "there is no plugin 'other'"},
+        {"", ENG_ERR_INVALID, "empty"},
+    };
+    eng_context *context = create(null_folder, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        eng_device *device = NULL;
+        ck_assert_int_eq(eng_device_open(context, cases[i].name, &device), cases[i].status);
+        ck_assert_ptr_null(device);
+        ck_assert_msg(strstr(eng_last_error(), cases[i].text) != NULL, "%s: %s", cases[i].name, eng_last_error());
+    }
+    /* on request only: not in the list, but opened by name */
+    eng_device_info info = {.size = sizeof info};
+    ck_assert_int_eq(eng_context_device_info(context, 0, &info), ENG_ERR_NOTFOUND);
+    eng_device *device;
+    ck_assert_int_eq(eng_device_open(context, "null/2.1", &device), ENG_OK);
+    ck_assert_int_eq(eng_device_get_info(device, &info), ENG_OK);
+    ck_assert_str_eq(info.name, "null/2.1");
+    ck_assert_int_eq(eng_context_destroy(context), ENG_ERR_BUSY);
+    eng_device_close(device);
+    ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
+}
+END_TEST
+
+static void count_lines(void *user, int level, const char *source, const char *text)
+{
+    ck_assert_ptr_null(strchr(text, '\n'));
+    ck_assert_int_le(level, ENG_LOG_WARN);
+    ++*(int *)user;
+}
+
+START_TEST(log_lines)
+{
+    int lines = 0;
+    eng_context_params params = {.size = sizeof params, .plugin_path = fixtures, .log = count_lines, .log_user = &lines,
+                                 .log_level = ENG_LOG_WARN};
+    eng_context *context;
+    ck_assert_int_eq(eng_context_create(&params, &context), ENG_OK);
+    ck_assert_int_ge(lines, (int)(sizeof faults / sizeof *faults));
+    eng_context_destroy(context);
+}
+END_TEST
+
+START_TEST(bad_calls)
+{
+    eng_context *context = NULL;
+    eng_context_params params = {0};
+    ck_assert_int_eq(eng_context_create(&params, &context), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_context_create(NULL, NULL), ENG_ERR_INVALID);
+    ck_assert_ptr_null(context);
+    ck_assert_int_eq(eng_context_destroy(NULL), ENG_OK);
+    ck_assert_int_eq(eng_context_create(NULL, &context), ENG_OK);
+    eng_plugin_info info = {0};
+    ck_assert_int_eq(eng_context_plugin(context, 0, &info), ENG_ERR_INVALID);
+    eng_context_destroy(context);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("registry");
+    TCase *t = tcase_create("registry");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_loop_test(t, fault, 0, sizeof faults / sizeof *faults);
+    tcase_add_test(t, files);
+    tcase_add_test(t, clash);
+    tcase_add_test(t, newer_minor);
+    tcase_add_test(t, relative_folder);
+    tcase_add_test(t, filter);
+    tcase_add_test(t, no_load);
+    tcase_add_test(t, environment_path);
+    tcase_add_test(t, options);
+    tcase_add_test(t, device_names);
+    tcase_add_test(t, log_lines);
+    tcase_add_test(t, bad_calls);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
