@@ -1,0 +1,302 @@
+/*
+ * make-model - writes a GGUF model of random weights, for tests: the same file for
+ * the same options on every machine (block types: to the accuracy of the encoder).
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tools/convert.h"
+#include "model.h"
+
+#define EXIT_USAGE 64
+#define CHUNK (INT64_C(1) << 22) /* elements made at a time */
+
+typedef struct maker {
+    model m;
+    eng_context *context;
+    converter *convert;
+    uint32_t *types; /* of the tensors, after fallbacks */
+    float *chunk;
+    void *data;
+    uint64_t data_bytes;
+} maker;
+
+static const char usage_text[] =
+    "usage: make-model [OPTION]... OUT\n"
+    "  --arch A         qwen35 (default), qwen35moe, llama, qwen2, qwen3, qwen3moe\n"
+    "  --seed N         --embd N  --layers N  --vocab N  --ffn N  --context N\n"
+    "  --heads N        --kv-heads N  --head N (size)  --rope N (rotated dimensions)\n"
+    "  --interval N     every Nth layer is attention   --conv N (taps)\n"
+    "  --state N        size of recurrent heads        --k-heads N  --v-heads N\n"
+    "  --mtp N          blocks for drafting            --tied (no output.weight)\n"
+    "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
+    "  --large          a few hundred MB in f16; options after it change it\n"
+    "  --type T         of all matrices; --embd-type, --output-type, --attn-type,\n"
+    "                   --ssm-type, --ffn-type T of a class of them\n";
+
+enum { OPT_NUMBER = 1000, OPT_ARCH = 2000, OPT_TIED, OPT_LARGE, OPT_TYPE, OPT_CLASS = 3000 };
+
+/* Numbers by their place in the model. */
+static const struct {
+    const char *name;
+    size_t place;
+    int64_t least, most;
+} numbers[] = {
+#define NUMBER(name, member, least, most) {name, offsetof(model, member), least, most}
+    NUMBER("seed", seed, 0, INT64_MAX),        NUMBER("embd", embd, 1, 65536),
+    NUMBER("layers", layers, 1, 512),          NUMBER("vocab", vocab, 258, 1000000),
+    NUMBER("ffn", ffn, 1, 1 << 20),            NUMBER("context", context, 1, 1 << 24),
+    NUMBER("heads", heads, 1, 1024),           NUMBER("kv-heads", kv_heads, 1, 1024),
+    NUMBER("head", head, 2, 1024),             NUMBER("rope", rope, 2, 1024),
+    NUMBER("interval", interval, 1, 512),      NUMBER("conv", conv, 1, 16),
+    NUMBER("state", state, 1, 1024),           NUMBER("k-heads", k_heads, 1, 1024),
+    NUMBER("v-heads", v_heads, 1, 1024),       NUMBER("mtp", mtp, 0, 8),
+    NUMBER("experts", experts, 0, 512),        NUMBER("used", used, 1, 512),
+    NUMBER("expert-ffn", expert_ffn, 1, 65536), NUMBER("shared-ffn", shared_ffn, 1, 65536),
+#undef NUMBER
+};
+#define N_NUMBERS (sizeof numbers / sizeof *numbers)
+
+static const char *const classes[N_CLASSES] = {NULL,        "embd-type", "output-type",
+                                               "attn-type", "ssm-type",  "ffn-type"};
+
+static void defaults(model *m)
+{
+    *m = (model){.arch = "qwen35", .seed = 1, .embd = 128, .layers = 4, .vocab = 512, .ffn = 384, .heads = 4,
+                 .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .k_heads = 2,
+                 .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96};
+}
+
+static void large(model *m)
+{
+    m->embd = 1024;
+    m->layers = 12;
+    m->vocab = 32768;
+    m->ffn = 3584;
+    m->heads = 8;
+    m->kv_heads = 2;
+    m->head = 256;
+    m->state = 128;
+    m->k_heads = 8;
+    m->v_heads = 16;
+}
+
+static int bad(const char *what, const char *value)
+{
+    fprintf(stderr, "make-model: %s: %s\n", what, value);
+    return EXIT_USAGE;
+}
+
+static int set_number(model *m, size_t index, const char *text)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+
+    if (*end || end == text || value < numbers[index].least || value > numbers[index].most)
+        return bad("not a possible number", text);
+    memcpy((char *)m + numbers[index].place, &value, sizeof(int64_t));
+    return 0;
+}
+
+static int set_type(model *m, int kind, const char *text)
+{
+    const eng_type_info *type = eng_type_find(text);
+
+    if (!type || type->type == ENG_TYPE_I32 || type->type == ENG_TYPE_I64)
+        return bad("not a type of weights", text);
+    for (int i = 1; i < N_CLASSES; i++)
+        if (kind == 0 || kind == i)
+            m->types[i] = type->type;
+    return 0;
+}
+
+static int set_arch(model *m, const char *text)
+{
+    static const char *const known[] = {"qwen35", "qwen35moe", "llama", "qwen2", "qwen3", "qwen3moe"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(text, known[i]) == 0) {
+            m->arch = known[i];
+            return 0;
+        }
+    return bad("not a known architecture", text);
+}
+
+static int set_option(model *m, int option, char *value)
+{
+    if (option >= OPT_CLASS)
+        return set_type(m, option - OPT_CLASS, value);
+    switch (option) {
+    case OPT_ARCH: return set_arch(m, value);
+    case OPT_TIED: m->tied = 1; return 0;
+    case OPT_LARGE: large(m); return 0;
+    case OPT_TYPE: return set_type(m, 0, value);
+    default:
+        return option >= OPT_NUMBER && (size_t)(option - OPT_NUMBER) < N_NUMBERS
+                   ? set_number(m, (size_t)(option - OPT_NUMBER), value)
+                   : EXIT_USAGE;
+    }
+}
+
+/* What is left open follows from the rest; what cannot be is refused. */
+static int complete(model *m)
+{
+    if (strstr(m->arch, "moe") && m->experts == 0)
+        m->experts = 8;
+    if (m->experts == 0)
+        m->used = 0;
+    if (m->rope == 0)
+        m->rope = strncmp(m->arch, "qwen35", 6) == 0 && m->head >= 4 ? m->head / 4 * 2 : m->head;
+    if (m->mtp > 0 && strncmp(m->arch, "qwen35", 6) != 0)
+        return bad("blocks for drafting are not part of", m->arch);
+    if (m->heads % m->kv_heads != 0)
+        return bad("impossible", "--heads must be a multiple of --kv-heads");
+    if (m->v_heads % m->k_heads != 0)
+        return bad("impossible", "--v-heads must be a multiple of --k-heads");
+    if (m->rope > m->head || m->rope % 2 != 0)
+        return bad("impossible", "--rope must be even and at most --head");
+    if (m->used > m->experts)
+        return bad("impossible", "--used must be at most --experts");
+    return 0;
+}
+
+/* -1: go on. */
+static int parse(model *m, int argc, char **argv)
+{
+    struct option options[N_NUMBERS + N_CLASSES + 8];
+    size_t n = 0;
+
+    memset(options, 0, sizeof options);
+    for (size_t i = 0; i < N_NUMBERS; i++)
+        options[n++] = (struct option){numbers[i].name, required_argument, NULL, OPT_NUMBER + (int)i};
+    for (int i = 1; i < N_CLASSES; i++)
+        options[n++] = (struct option){classes[i], required_argument, NULL, OPT_CLASS + i};
+    options[n++] = (struct option){"arch", required_argument, NULL, OPT_ARCH};
+    options[n++] = (struct option){"tied", no_argument, NULL, OPT_TIED};
+    options[n++] = (struct option){"large", no_argument, NULL, OPT_LARGE};
+    options[n++] = (struct option){"type", required_argument, NULL, OPT_TYPE};
+    options[n++] = (struct option){"help", no_argument, NULL, 'h'};
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(usage_text, stdout);
+            return 0;
+        }
+        if (set_option(m, c, optarg))
+            return EXIT_USAGE;
+    }
+    if (argc - optind != 1) {
+        fputs(usage_text, stderr);
+        return EXIT_USAGE;
+    }
+    int wrong = complete(m);
+    return wrong ? wrong : -1;
+}
+
+/* -- writing ---------------------------------------------------------------------- */
+
+static uint32_t type_of(const model *m, const model_tensor *t)
+{
+    uint32_t type = m->types[t->kind];
+
+    if (t->kind == CLASS_F32)
+        return ENG_TYPE_F32;
+    if (t->ne[0] % eng_type_get(type)->block == 0)
+        return type;
+    return t->ne[0] % 32 == 0 ? ENG_TYPE_Q8_0 : ENG_TYPE_F16;
+}
+
+static int produce(void *user, uint32_t index, const void **data)
+{
+    maker *k = user;
+    const model_tensor *t = &k->m.tensors[index];
+    int64_t columns = t->ne[0], rows = t->ne[1] * t->ne[2], step = columns < CHUNK ? CHUNK / columns : 1;
+    uint64_t row = eng_row_bytes(k->types[index], columns);
+    int status = ENG_OK;
+
+    if (row * (uint64_t)rows > k->data_bytes) {
+        free(k->data);
+        k->data = malloc(row * (uint64_t)rows);
+        k->data_bytes = k->data ? row * (uint64_t)rows : 0;
+    }
+    float *chunk = realloc(k->chunk, (size_t)(step < rows ? step : rows) * (size_t)columns * sizeof *chunk);
+    if (!k->data || !chunk)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for tensor \"%s\"", t->name);
+    k->chunk = chunk;
+    for (int64_t at = 0; at < rows && !status; at += step) {
+        int64_t n = step < rows - at ? step : rows - at;
+        void *to = (char *)k->data + row * (uint64_t)at;
+        model_fill(&k->m, t, at * columns, n * columns, chunk);
+        if (k->types[index] == ENG_TYPE_F32)
+            memcpy(to, chunk, row * (uint64_t)n);
+        else
+            status = converter_run(k->convert, ENG_TYPE_F32, chunk, k->types[index], to, columns, n);
+    }
+    *data = k->data;
+    return status;
+}
+
+static int declare(maker *k, eng_gguf_writer *w, int *converts)
+{
+    int status = ENG_OK;
+
+    k->types = calloc(k->m.n_tensors, sizeof *k->types);
+    if (!k->types)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for the list of tensors");
+    for (uint32_t i = 0; i < k->m.n_tensors && !status; i++) {
+        const model_tensor *t = &k->m.tensors[i];
+        k->types[i] = type_of(&k->m, t);
+        *converts |= k->types[i] != ENG_TYPE_F32;
+        status = eng_gguf_writer_tensor(w, t->name, k->types[i], t->ne, t->rank, NULL);
+    }
+    return status;
+}
+
+static int make(maker *k, const char *path)
+{
+    eng_gguf_writer *w = NULL;
+    int converts = 0, status = eng_gguf_writer_create(&w);
+
+    if (!status)
+        status = model_list(&k->m);
+    if (!status)
+        status = model_keys(&k->m, w);
+    if (!status)
+        status = model_vocabulary(&k->m, w);
+    if (!status)
+        status = declare(k, w, &converts);
+    if (!status && converts) {
+        status = eng_context_create(NULL, &k->context);
+        if (!status)
+            status = converter_create(k->context, "cpu", &k->convert);
+    }
+    if (!status)
+        status = eng_gguf_writer_save_from(w, path, produce, k);
+    eng_gguf_writer_destroy(w);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    maker k;
+
+    memset(&k, 0, sizeof k);
+    defaults(&k.m);
+    int answer = parse(&k.m, argc, argv);
+    if (answer >= 0)
+        return answer;
+    int status = make(&k, argv[optind]);
+    if (status)
+        fprintf(stderr, "make-model: %s\n", eng_last_error());
+    converter_destroy(k.convert);
+    eng_context_destroy(k.context);
+    free(k.types);
+    free(k.chunk);
+    free(k.data);
+    free(k.m.tensors);
+    return status ? EXIT_FAILURE : EXIT_SUCCESS;
+}

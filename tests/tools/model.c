@@ -1,0 +1,283 @@
+/* Tensors and keys of random models of the architectures that are known. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+/* -- random numbers ------------------------------------------------------------ */
+
+/* SplitMix64's output function (Steele, Lea, Flood, OOPSLA 2014) on a counter. */
+uint64_t model_random(uint64_t stream, uint64_t index)
+{
+    uint64_t x = stream + (index + 1) * 0x9e3779b97f4a7c15u;
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+uint64_t model_stream(uint64_t seed, const char *name)
+{
+    uint64_t hash = model_random(seed, 0);
+
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
+    return model_random(hash, 1);
+}
+
+/* Normal to within what tests need: the sum of four uniform numbers, scaled. */
+static float normal(uint64_t stream, uint64_t index)
+{
+    uint64_t r = model_random(stream, index);
+    int sum = (int)(r & 0xffff) + (int)(r >> 16 & 0xffff) + (int)(r >> 32 & 0xffff) + (int)(r >> 48);
+
+    return (float)(sum - 2 * 65535) * (1.7320508f / 65536);
+}
+
+static double uniform(uint64_t stream, uint64_t index)
+{
+    return (double)(model_random(stream, index) >> 11) * 0x1p-53;
+}
+
+void model_fill(const model *m, const model_tensor *t, int64_t first, int64_t n, float *to)
+{
+    uint64_t stream = model_stream(m->seed, t->name);
+    float scale = (float)(t->gain / sqrt((double)t->ne[0]));
+
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t at = (uint64_t)(first + i);
+        switch (t->fill) {
+        case FILL_NORMAL: to[i] = scale * normal(stream, at); break;
+        case FILL_NORM: to[i] = 1 + 0.1f * normal(stream, at); break;
+        case FILL_BIAS: to[i] = 0.1f * normal(stream, at); break;
+        case FILL_DECAY: to[i] = (float)-exp(uniform(stream, at) * log(16)); break;
+        case FILL_STEP: {
+            double step = 0.001 * pow(100, uniform(stream, at));
+            to[i] = (float)log(expm1(step));
+            break;
+        }
+        }
+    }
+}
+
+/* -- the list of tensors ---------------------------------------------------------- */
+
+/* n1 and n2 0: fewer dimensions.  Failures show as a list without memory. */
+static void add(model *m, int64_t layer, const char *name, class kind, fill how, double gain, int64_t n0, int64_t n1,
+                int64_t n2)
+{
+    if (m->n_tensors == m->capacity) {
+        uint32_t capacity = m->capacity * 2 + 64;
+        model_tensor *grown = realloc(m->tensors, capacity * sizeof *grown);
+        if (!grown) {
+            free(m->tensors);
+            m->tensors = NULL;
+            m->n_tensors = m->capacity = 0;
+            return;
+        }
+        m->tensors = grown;
+        m->capacity = capacity;
+    }
+    model_tensor *t = &m->tensors[m->n_tensors++];
+    if (layer < 0)
+        snprintf(t->name, sizeof t->name, "%s", name);
+    else
+        snprintf(t->name, sizeof t->name, "blk.%d.%s", (int)layer, name);
+    t->ne[0] = n0;
+    t->ne[1] = n1 ? n1 : 1;
+    t->ne[2] = n2 ? n2 : 1;
+    t->rank = n2 ? 3 : n1 ? 2 : 1;
+    t->kind = kind;
+    t->fill = how;
+    t->gain = gain;
+}
+
+static void add_norm(model *m, int64_t layer, const char *name, int64_t n)
+{
+    add(m, layer, name, CLASS_F32, FILL_NORM, 1, n, 0, 0);
+}
+
+static void add_matrix(model *m, int64_t layer, const char *name, class kind, double gain, int64_t n0, int64_t n1)
+{
+    add(m, layer, name, kind, FILL_NORMAL, gain, n0, n1, 0);
+}
+
+static int is(const model *m, const char *arch)
+{
+    return strcmp(m->arch, arch) == 0;
+}
+
+static int hybrid(const model *m)
+{
+    return is(m, "qwen35") || is(m, "qwen35moe");
+}
+
+/* What is added to the residual stream is small, so that depth does not matter. */
+static double residual_gain(const model *m)
+{
+    return 1 / sqrt(2.0 * (double)(m->layers + m->mtp));
+}
+
+static void add_attention(model *m, int64_t layer)
+{
+    int64_t q = m->heads * m->head, kv = m->kv_heads * m->head;
+
+    add_matrix(m, layer, "attn_q.weight", CLASS_ATTENTION, 1, m->embd, hybrid(m) ? 2 * q : q);
+    add_matrix(m, layer, "attn_k.weight", CLASS_ATTENTION, 1, m->embd, kv);
+    add_matrix(m, layer, "attn_v.weight", CLASS_ATTENTION, 1, m->embd, kv);
+    if (is(m, "qwen2")) {
+        add(m, layer, "attn_q.bias", CLASS_F32, FILL_BIAS, 1, q, 0, 0);
+        add(m, layer, "attn_k.bias", CLASS_F32, FILL_BIAS, 1, kv, 0, 0);
+        add(m, layer, "attn_v.bias", CLASS_F32, FILL_BIAS, 1, kv, 0, 0);
+    }
+    add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), q, m->embd);
+    if (!is(m, "llama") && !is(m, "qwen2")) {
+        add_norm(m, layer, "attn_q_norm.weight", m->head);
+        add_norm(m, layer, "attn_k_norm.weight", m->head);
+    }
+}
+
+static void add_recurrent(model *m, int64_t layer)
+{
+    int64_t inner = m->v_heads * m->state, channels = 2 * m->k_heads * m->state + inner;
+
+    add_matrix(m, layer, "attn_qkv.weight", CLASS_RECURRENT, 1, m->embd, channels);
+    add_matrix(m, layer, "attn_gate.weight", CLASS_RECURRENT, 1, m->embd, inner);
+    add(m, layer, "ssm_conv1d.weight", CLASS_F32, FILL_NORMAL, 2, m->conv, channels, 0);
+    add(m, layer, "ssm_dt.bias", CLASS_F32, FILL_STEP, 1, m->v_heads, 0, 0);
+    add(m, layer, "ssm_a", CLASS_F32, FILL_DECAY, 1, m->v_heads, 0, 0);
+    add_matrix(m, layer, "ssm_beta.weight", CLASS_RECURRENT, 1, m->embd, m->v_heads);
+    add_matrix(m, layer, "ssm_alpha.weight", CLASS_RECURRENT, 1, m->embd, m->v_heads);
+    add_norm(m, layer, "ssm_norm.weight", m->state);
+    add_matrix(m, layer, "ssm_out.weight", CLASS_RECURRENT, 2 * residual_gain(m), inner, m->embd);
+}
+
+static void add_ffn(model *m, int64_t layer)
+{
+    if (m->experts == 0) {
+        add_matrix(m, layer, "ffn_gate.weight", CLASS_FFN, 1, m->embd, m->ffn);
+        add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, m->ffn);
+        add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), m->ffn, m->embd);
+        return;
+    }
+    add_matrix(m, layer, "ffn_gate_inp.weight", CLASS_F32, 2, m->embd, m->experts);
+    add(m, layer, "ffn_gate_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->expert_ffn, m->experts);
+    add(m, layer, "ffn_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->expert_ffn, m->experts);
+    add(m, layer, "ffn_down_exps.weight", CLASS_FFN, FILL_NORMAL, 4 * residual_gain(m), m->expert_ffn, m->embd, m->experts);
+    if (is(m, "qwen35moe")) {
+        add(m, layer, "ffn_gate_inp_shexp.weight", CLASS_F32, FILL_NORMAL, 1, m->embd, 0, 0);
+        add_matrix(m, layer, "ffn_gate_shexp.weight", CLASS_FFN, 1, m->embd, m->shared_ffn);
+        add_matrix(m, layer, "ffn_up_shexp.weight", CLASS_FFN, 1, m->embd, m->shared_ffn);
+        add_matrix(m, layer, "ffn_down_shexp.weight", CLASS_FFN, 4 * residual_gain(m), m->shared_ffn, m->embd);
+    }
+}
+
+static void add_layer(model *m, int64_t layer)
+{
+    int draft = layer >= m->layers;
+
+    add_norm(m, layer, "attn_norm.weight", m->embd);
+    add_norm(m, layer, hybrid(m) ? "post_attention_norm.weight" : "ffn_norm.weight", m->embd);
+    if (hybrid(m) && !draft && (layer + 1) % m->interval != 0)
+        add_recurrent(m, layer);
+    else
+        add_attention(m, layer);
+    add_ffn(m, layer);
+    if (draft) {
+        add_matrix(m, layer, "nextn.eh_proj.weight", CLASS_ATTENTION, 1, 2 * m->embd, m->embd);
+        add_norm(m, layer, "nextn.enorm.weight", m->embd);
+        add_norm(m, layer, "nextn.hnorm.weight", m->embd);
+        add_norm(m, layer, "nextn.shared_head_norm.weight", m->embd);
+    }
+}
+
+int model_list(model *m)
+{
+    /* Embeddings of unit variance; logits wide enough for one token to stand out. */
+    add_matrix(m, -1, "token_embd.weight", CLASS_EMBEDDING, sqrt((double)m->embd), m->embd, m->vocab);
+    add_norm(m, -1, "output_norm.weight", m->embd);
+    if (!m->tied)
+        add_matrix(m, -1, "output.weight", CLASS_OUTPUT, 4, m->embd, m->vocab);
+    for (int64_t layer = 0; layer < m->layers + m->mtp; layer++)
+        add_layer(m, layer);
+    return m->tensors ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for the list of tensors");
+}
+
+/* -- keys ------------------------------------------------------------------------------ */
+
+static int number_key(const model *m, eng_gguf_writer *w, int status, const char *name, int64_t value)
+{
+    char key[128];
+
+    snprintf(key, sizeof key, "%s.%s", m->arch, name);
+    return status ? status : eng_gguf_writer_integer(w, key, ENG_GGUF_U32, value);
+}
+
+static int real_key(const model *m, eng_gguf_writer *w, int status, const char *name, double value)
+{
+    char key[128];
+
+    snprintf(key, sizeof key, "%s.%s", m->arch, name);
+    return status ? status : eng_gguf_writer_number(w, key, value);
+}
+
+/* Rotated pairs dealt out to time, height and width. */
+static int sections_key(const model *m, eng_gguf_writer *w, int status)
+{
+    char name[128];
+    int32_t half = (int32_t)(m->rope / 2), sections[4] = {half - 2 * (half / 3), half / 3, half / 3, 0};
+    int n = snprintf(name, sizeof name, "%s.rope.dimension_sections", m->arch);
+    eng_gguf_key key = {{name, (uint64_t)n}, ENG_GGUF_ARRAY, ENG_GGUF_I32, 4, sections};
+
+    return status ? status : eng_gguf_writer_key(w, &key);
+}
+
+static int hybrid_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    status = sections_key(m, w, status);
+    status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
+    status = number_key(m, w, status, "ssm.state_size", m->state);
+    status = number_key(m, w, status, "ssm.group_count", m->k_heads);
+    status = number_key(m, w, status, "ssm.time_step_rank", m->v_heads);
+    status = number_key(m, w, status, "ssm.inner_size", m->v_heads * m->state);
+    status = number_key(m, w, status, "full_attention_interval", m->interval);
+    if (m->mtp > 0)
+        status = number_key(m, w, status, "nextn_predict_layers", m->mtp);
+    return status;
+}
+
+int model_keys(const model *m, eng_gguf_writer *w)
+{
+    int status = eng_gguf_writer_text(w, "general.architecture", m->arch);
+
+    if (!status)
+        status = eng_gguf_writer_text(w, "general.type", "model");
+    if (!status)
+        status = eng_gguf_writer_text(w, "general.name", "random");
+    status = number_key(m, w, status, "block_count", m->layers + m->mtp);
+    status = number_key(m, w, status, "context_length", m->context);
+    status = number_key(m, w, status, "embedding_length", m->embd);
+    status = number_key(m, w, status, "vocab_size", m->vocab);
+    status = number_key(m, w, status, "feed_forward_length", m->ffn);
+    status = number_key(m, w, status, "attention.head_count", m->heads);
+    status = number_key(m, w, status, "attention.head_count_kv", m->kv_heads);
+    status = number_key(m, w, status, "attention.key_length", m->head);
+    status = number_key(m, w, status, "attention.value_length", m->head);
+    status = real_key(m, w, status, "attention.layer_norm_rms_epsilon", 1e-6);
+    status = real_key(m, w, status, "rope.freq_base", 10000);
+    status = number_key(m, w, status, "rope.dimension_count", m->rope);
+    if (hybrid(m))
+        status = hybrid_keys(m, w, status);
+    if (m->experts > 0) {
+        status = number_key(m, w, status, "expert_count", m->experts);
+        status = number_key(m, w, status, "expert_used_count", m->used);
+        status = number_key(m, w, status, "expert_feed_forward_length", m->expert_ffn);
+        if (hybrid(m))
+            status = number_key(m, w, status, "expert_shared_feed_forward_length", m->shared_ffn);
+    }
+    return status;
+}

@@ -1,0 +1,398 @@
+/*
+ * engine-quantize - writes a GGUF model again with weights of another type.
+ *
+ * Matrices become TYPE; what is small, one-dimensional or read element by element
+ * (norms, convolutions, expert routers) stays.  A matrix whose rows are no whole
+ * blocks of TYPE becomes q8_0 or, if that does not fit either, f16.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "convert.h"
+
+#define EXIT_USAGE 64
+#define SMALL 4096 /* matrices with fewer elements stay */
+
+typedef struct rule {
+    regex_t pattern;
+    uint32_t type;
+    const char *text; /* as given */
+    uint32_t used;
+} rule;
+
+typedef struct job {
+    const char *in, *out, *device;
+    uint32_t type;
+    rule *rules;
+    uint32_t n_rules;
+    int quiet, progress;
+    eng_gguf *gguf;
+    eng_gguf_writer *writer;
+    uint32_t *types; /* of the tensors written */
+    converter *convert;
+    void *buffer;
+    uint64_t buffer_bytes, total, done;
+    struct timespec last;
+} job;
+
+static const char usage_text[] =
+    "usage: engine-quantize [OPTION]... IN OUT TYPE\n"
+    "Writes the GGUF model IN to OUT with its matrices as TYPE.\n"
+    "\n"
+    "  -T, --tensor PATTERN=TYPE  tensors whose name matches the regular expression become\n"
+    "                             that TYPE; may be repeated, the first match counts\n"
+    "  -d, --device DEVICE        the device that encodes (cpu)\n"
+    "  -q, --quiet                no progress, no summary\n"
+    "  -h, --help                 this text\n"
+    "  -V, --version              the version\n"
+    "\n"
+    "TYPE is one of";
+
+static void print_types(FILE *to)
+{
+    for (uint32_t i = 0, n = 0; i < ENG_TYPE_LIMIT; i++) {
+        const eng_type_info *t = eng_type_get(i);
+        if (t && i != ENG_TYPE_I32 && i != ENG_TYPE_I64)
+            fprintf(to, "%s %s", n++ ? "," : "", t->name);
+    }
+    fputs(".\n", to);
+}
+
+__attribute__((format(printf, 1, 2))) static int usage_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("engine-quantize: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs("\nTry `engine-quantize --help'.\n", stderr);
+    return EXIT_USAGE;
+}
+
+/* A type that weights can have; NULL if it is none. */
+static const eng_type_info *weight_type(const char *name)
+{
+    const eng_type_info *t = eng_type_find(name);
+
+    return t && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64 ? t : NULL;
+}
+
+/* -- the command line --------------------------------------------------------- */
+
+static int add_rule(job *j, char *text)
+{
+    char *equals = strrchr(text, '=');
+    rule *rules = realloc(j->rules, (j->n_rules + 1) * sizeof *rules);
+
+    if (!rules)
+        return usage_error("out of memory");
+    j->rules = rules;
+    if (!equals || equals == text)
+        return usage_error("--tensor %s: expected PATTERN=TYPE", text);
+    const eng_type_info *type = weight_type(equals + 1);
+    if (!type)
+        return usage_error("--tensor %s: \"%s\" is no type of weights", text, equals + 1);
+    rule *r = &rules[j->n_rules];
+    *equals = 0;
+    int error = regcomp(&r->pattern, text, REG_EXTENDED | REG_NOSUB);
+    if (error) {
+        char why[128];
+        regerror(error, &r->pattern, why, sizeof why);
+        return usage_error("--tensor %s: %s", text, why);
+    }
+    r->type = type->type;
+    r->text = text;
+    r->used = 0;
+    j->n_rules++;
+    return 0;
+}
+
+/* -1: go on; else the exit status. */
+static int parse(job *j, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"tensor", required_argument, NULL, 'T'}, {"device", required_argument, NULL, 'd'},
+        {"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+    };
+
+    for (int c; (c = getopt_long(argc, argv, "T:d:qhV", options, NULL)) != -1;) {
+        switch (c) {
+        case 'T':
+            if (add_rule(j, optarg))
+                return EXIT_USAGE;
+            break;
+        case 'd': j->device = optarg; break;
+        case 'q': j->quiet = 1; break;
+        case 'h':
+            fputs(usage_text, stdout);
+            print_types(stdout);
+            return 0;
+        case 'V':
+            printf("engine-quantize (libengine) %s\n", eng_version());
+            return 0;
+        default: /* getopt has said what is wrong */
+            fputs("Try `engine-quantize --help'.\n", stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (argc - optind != 3)
+        return usage_error("IN, OUT and TYPE are needed; %d given", argc - optind);
+    j->in = argv[optind];
+    j->out = argv[optind + 1];
+    const eng_type_info *type = weight_type(argv[optind + 2]);
+    if (!type) {
+        fprintf(stderr, "engine-quantize: \"%s\" is no type of weights; there are", argv[optind + 2]);
+        print_types(stderr);
+        return EXIT_USAGE;
+    }
+    j->type = type->type;
+    return -1;
+}
+
+/* -- which type a tensor gets ---------------------------------------------------- */
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* A matrix that is multiplied with, or looked up in, as a whole. */
+static int is_matrix(const eng_gguf_tensor *t)
+{
+    static const char *const kept[] = {"_norm.weight", "ssm_conv1d.weight", "ffn_gate_inp.weight",
+                                       "ffn_gate_inp_shexp.weight"};
+    int64_t elements = t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
+
+    if (t->rank < 2 || t->ne[1] == 1 || elements < SMALL || !ends_with(t->name, ".weight"))
+        return 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (ends_with(t->name, kept[i]))
+            return 0;
+    return t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64;
+}
+
+static int fits(uint32_t type, int64_t columns)
+{
+    return columns % eng_type_get(type)->block == 0;
+}
+
+static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
+{
+    uint32_t type = is_matrix(t) ? j->type : t->type;
+
+    if (eng_type_get(t->type) && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64)
+        for (uint32_t i = 0; i < j->n_rules; i++)
+            if (regexec(&j->rules[i].pattern, t->name, 0, NULL, 0) == 0) {
+                j->rules[i].used++;
+                type = j->rules[i].type;
+                break;
+            }
+    return type;
+}
+
+static int choose_types(job *j)
+{
+    uint32_t n = eng_gguf_tensor_count(j->gguf), other = 0;
+
+    j->types = calloc(n ? n : 1, sizeof *j->types);
+    if (!j->types)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for %u tensors", n);
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
+        uint32_t wanted = wanted_type(j, t), type = wanted;
+        if (type != t->type && !eng_type_get(t->type))
+            return eng_fail(ENG_ERR_UNSUPPORTED,
+                            "tensor \"%s\" is of type %u, which cannot be decoded: begin with an f16 or f32 model", t->name,
+                            t->type);
+        if (type != t->type && !fits(type, t->ne[0]))
+            type = fits(ENG_TYPE_Q8_0, t->ne[0]) ? ENG_TYPE_Q8_0 : ENG_TYPE_F16;
+        if (type != wanted && !j->quiet && ++other)
+            printf("%s: rows of %" PRId64 " elements are no blocks of %s: %s instead\n", t->name, t->ne[0],
+                   eng_type_get(wanted)->name, eng_type_get(type)->name);
+        j->types[i] = type;
+    }
+    for (uint32_t i = 0; i < j->n_rules; i++)
+        if (j->rules[i].used == 0)
+            return eng_fail(ENG_ERR_INVALID, "--tensor %s: no tensor's name matches, or an earlier pattern took it",
+                            j->rules[i].text);
+    return ENG_OK;
+}
+
+/* -- the file ----------------------------------------------------------------------- */
+
+/* general.file_type as converters number it: what most of the weights are; -1: no number. */
+static int file_type(uint32_t type)
+{
+    static const struct {
+        uint32_t type;
+        int number;
+    } known[] = {
+        {ENG_TYPE_F32, 0},   {ENG_TYPE_F16, 1},   {ENG_TYPE_Q4_0, 2},  {ENG_TYPE_Q4_1, 3},    {ENG_TYPE_Q8_0, 7},
+        {ENG_TYPE_Q5_0, 8},  {ENG_TYPE_Q5_1, 9},  {ENG_TYPE_Q2_K, 10}, {ENG_TYPE_Q3_K, 12},   {ENG_TYPE_Q4_K, 15},
+        {ENG_TYPE_Q5_K, 17}, {ENG_TYPE_Q6_K, 18}, {ENG_TYPE_IQ4_NL, 25}, {ENG_TYPE_IQ4_XS, 30}, {ENG_TYPE_BF16, 32},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].type == type)
+            return known[i].number;
+    return -1;
+}
+
+static int key_is(const eng_gguf_key *key, const char *name)
+{
+    return key->name.length == strlen(name) && memcmp(key->name.data, name, key->name.length) == 0;
+}
+
+static int copy_keys(job *j)
+{
+    int status = ENG_OK, number = file_type(j->type);
+
+    for (uint64_t i = 0; i < eng_gguf_key_count(j->gguf) && !status; i++) {
+        const eng_gguf_key *key = eng_gguf_key_get(j->gguf, i);
+        if (!key_is(key, "general.file_type") && !key_is(key, "general.quantization_version") &&
+            !key_is(key, "general.alignment"))
+            status = eng_gguf_writer_key(j->writer, key);
+    }
+    if (!status && number >= 0)
+        status = eng_gguf_writer_integer(j->writer, "general.file_type", ENG_GGUF_U32, number);
+    return status ? status : eng_gguf_writer_integer(j->writer, "general.quantization_version", ENG_GGUF_U32, 2);
+}
+
+static int declare_tensors(job *j)
+{
+    int status = ENG_OK;
+
+    for (uint32_t i = 0; i < eng_gguf_tensor_count(j->gguf) && !status; i++) {
+        const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
+        const void *data = j->types[i] == t->type ? t->data : NULL;
+        status = eng_gguf_writer_tensor(j->writer, t->name, j->types[i], t->ne, t->rank, data);
+        j->total += data ? 0 : t->bytes;
+    }
+    return status;
+}
+
+/* A line that is written over, not more often than ten times a second. */
+static void show_progress(job *j, const char *name)
+{
+    struct timespec now;
+
+    if (!j->progress)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t passed = (now.tv_sec - j->last.tv_sec) * INT64_C(1000) + (now.tv_nsec - j->last.tv_nsec) / 1000000;
+    if (name && passed < 100)
+        return;
+    j->last = now;
+    if (name)
+        fprintf(stderr, "\r\033[K%3d%%  %s", (int)(j->total ? j->done * 100 / j->total : 100), name);
+    else
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
+/* Called by the writer for each tensor that changes. */
+static int produce(void *user, uint32_t index, const void **data)
+{
+    job *j = user;
+    const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, index);
+    int64_t rows = t->ne[1] * t->ne[2] * t->ne[3];
+    uint64_t bytes = eng_row_bytes(j->types[index], t->ne[0]) * (uint64_t)rows;
+
+    show_progress(j, t->name);
+    if (bytes > j->buffer_bytes) {
+        free(j->buffer);
+        j->buffer_bytes = 0;
+        j->buffer = malloc(bytes);
+        if (!j->buffer)
+            return eng_fail(ENG_ERR_NOMEM, "out of memory for %" PRIu64 " bytes of tensor \"%s\"", bytes, t->name);
+        j->buffer_bytes = bytes;
+    }
+    int status = converter_run(j->convert, t->type, t->data, j->types[index], j->buffer, t->ne[0], rows);
+    j->done += t->bytes;
+    *data = j->buffer;
+    return status;
+}
+
+static void print_summary(const job *j)
+{
+    uint64_t before = 0, after = 0;
+    uint32_t changed = 0, n = eng_gguf_tensor_count(j->gguf);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
+        before += t->bytes;
+        changed += j->types[i] != t->type;
+        after += j->types[i] == t->type
+                     ? t->bytes
+                     : eng_row_bytes(j->types[i], t->ne[0]) * (uint64_t)(t->ne[1] * t->ne[2] * t->ne[3]);
+    }
+    printf("%u of %u tensors converted, %.1f MB of weights instead of %.1f MB\n", changed, n, (double)after / 1e6,
+           (double)before / 1e6);
+}
+
+static int convert_file(job *j, eng_context *context)
+{
+    int status = eng_gguf_open(j->in, &j->gguf);
+
+    if (!status)
+        status = choose_types(j);
+    if (!status)
+        status = eng_gguf_writer_create(&j->writer);
+    if (!status)
+        status = copy_keys(j);
+    if (!status)
+        status = declare_tensors(j);
+    if (!status && j->total > 0)
+        status = converter_create(context, j->device, &j->convert);
+    if (!status)
+        status = eng_gguf_writer_save_from(j->writer, j->out, produce, j);
+    show_progress(j, NULL);
+    if (!status && !j->quiet)
+        print_summary(j);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    job j = {.device = "cpu"};
+    eng_context *context = NULL;
+    int answer = parse(&j, argc, argv);
+
+    if (answer < 0) {
+        j.progress = !j.quiet && isatty(STDERR_FILENO);
+        int status = eng_context_create(NULL, &context);
+        if (!status)
+            status = convert_file(&j, context);
+        if (status)
+            fprintf(stderr, "engine-quantize: %s\n", eng_last_error());
+        answer = status ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
+    converter_destroy(j.convert);
+    eng_gguf_writer_destroy(j.writer);
+    eng_gguf_close(j.gguf);
+    eng_context_destroy(context);
+    for (uint32_t i = 0; i < j.n_rules; i++)
+        regfree(&j.rules[i].pattern);
+    free(j.rules);
+    free(j.types);
+    free(j.buffer);
+    if (answer == EXIT_SUCCESS && fflush(stdout) != 0) {
+        fprintf(stderr, "engine-quantize: cannot write to standard output: %s\n", strerror(errno));
+        answer = EXIT_FAILURE;
+    }
+    return answer;
+}
