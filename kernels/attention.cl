@@ -1,0 +1,371 @@
+/*
+ * kernels/attention.cl - attention with online softmax (Milakov, Gimelshein,
+ * arXiv:1805.02867), cells in chunks, every K and V decoded once for a tile of
+ * queries.
+ */
+#include "attention.clh"
+
+#define PARTIAL (E + 2) /* floats that a split leaves for one query */
+
+#if VEC
+
+#define QT 16 /* queries of a tile */
+#define CB 16 /* cells of a chunk: the lanes of a register */
+
+/* Products of 4 cells and 4 queries; lane 4 query + cell. */
+static inline float16 dots_4x4(const float16 *a, const float16 *b)
+{
+    float16 s00 = 0.0f, s10 = 0.0f, s20 = 0.0f, s30 = 0.0f, s01 = 0.0f, s11 = 0.0f, s21 = 0.0f, s31 = 0.0f;
+    float16 s02 = 0.0f, s12 = 0.0f, s22 = 0.0f, s32 = 0.0f, s03 = 0.0f, s13 = 0.0f, s23 = 0.0f, s33 = 0.0f;
+    for (uint g = 0; g < DG; g++) {
+        const float16 a0 = a[g], a1 = a[DG + g], a2 = a[2 * DG + g], a3 = a[3 * DG + g];
+        float16 x = b[g];
+        s00 = fma(a0, x, s00);
+        s10 = fma(a1, x, s10);
+        s20 = fma(a2, x, s20);
+        s30 = fma(a3, x, s30);
+        x = b[DG + g];
+        s01 = fma(a0, x, s01);
+        s11 = fma(a1, x, s11);
+        s21 = fma(a2, x, s21);
+        s31 = fma(a3, x, s31);
+        x = b[2 * DG + g];
+        s02 = fma(a0, x, s02);
+        s12 = fma(a1, x, s12);
+        s22 = fma(a2, x, s22);
+        s32 = fma(a3, x, s32);
+        x = b[3 * DG + g];
+        s03 = fma(a0, x, s03);
+        s13 = fma(a1, x, s13);
+        s23 = fma(a2, x, s23);
+        s33 = fma(a3, x, s33);
+    }
+    const float16 c0 = fold2(fold2(s00, s10), fold2(s20, s30)), c1 = fold2(fold2(s01, s11), fold2(s21, s31));
+    const float16 c2 = fold2(fold2(s02, s12), fold2(s22, s32)), c3 = fold2(fold2(s03, s13), fold2(s23, s33));
+    return fold2(fold2(c0, c1), fold2(c2, c3));
+}
+
+static inline float max_of(float16 v)
+{
+    const float8 a = fmax(v.lo, v.hi);
+    const float4 b = fmax(a.lo, a.hi);
+    return fmax(fmax(b.x, b.y), fmax(b.z, b.w));
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
+{
+    const long split = get_global_id(0), kh = get_global_id(2);
+    const long head_tiles = (tile.z + tile.y - 1) / tile.y;
+    const long t0 = (long)get_global_id(1) / head_tiles * tile.x, g0 = (long)get_global_id(1) % head_tiles * tile.y;
+    if (split >= cells.z || t0 >= shape.x)
+        return;
+    const int tokens = min(tile.x, shape.x - t0), heads = min(tile.y, tile.z - g0), n = tokens * heads;
+    SEE;
+    q += q_at;
+    k += k_at + kh * k_nb.y;
+    v += v_at + kh * v_nb.y;
+
+    /* Query r is head g0 + r % heads of token t0 + r / heads. */
+    float16 qt[QT * DG], acc[QT * EG], kt[CB * DG], vt[CB * EG], bias[QT], p[QT];
+    float top[QT], sum[QT], slope[QT], fade[QT];
+    const int padded = (n + 3) & ~3;
+    for (int r = 0; r < padded; r++) {
+        const int i = min(r, n - 1);
+        const long h = (tile.w + kh) * tile.z + g0 + i % heads;
+        cbytes row = q + (kh * tile.z + g0 + i % heads) * q_nb.x + (t0 + i / heads) * q_nb.y;
+        for (uint g = 0; g < DG; g++)
+            qt[r * DG + g] = ld16_f32(row, g, D);
+        for (uint g = 0; g < EG; g++)
+            acc[r * EG + g] = 0.0f;
+        top[r] = -INFINITY;
+        sum[r] = 0.0f;
+        slope[r] = slope_of(max_bias, h, shape.w);
+        p[r] = 0.0f;
+        fade[r] = 0.0f;
+    }
+
+    const long2 range = cells_of(&see, cells.z, split, CB);
+    for (long j0 = range.x; j0 < range.y; j0 += CB) {
+        uint seen = 0; /* bit c: some token sees cell c of the chunk */
+        long at[CB];
+        for (int t = 0; t < tokens; t++) {
+            float b[CB];
+            for (int c = 0; c < CB; c++) {
+                const long cell = j0 + c < range.y ? cell_of(&see, t0 + t, j0 + c) : -1;
+                if (t == 0)
+                    at[c] = cell;
+                b[c] = cell < 0 ? -INFINITY : bias_of(&see, t0 + t, j0 + c, cell);
+                seen |= (uint)(b[c] > -INFINITY) << c;
+            }
+            bias[t] = vload16(0, b);
+        }
+        if (!seen)
+            continue;
+        for (int c = 0; c < CB; c++) {
+            const bool s = seen >> c & 1;
+            cbytes row = k + at[c] * k_nb.x;
+            for (uint g = 0; g < DG; g++)
+                kt[c * DG + g] = s ? LD16(KT)(row, g, D) : (float16)0.0f;
+            row = v + at[c] * v_nb.x;
+            for (uint g = 0; g < EG; g++)
+                vt[c * EG + g] = s ? LD16(VT)(row, g, E) : (float16)0.0f;
+        }
+        for (int r = 0; r < padded; r += 4) {
+            float s[4 * CB];
+            for (int c = 0; c < CB; c += 4) {
+                const float16 d = dots_4x4(kt + c * DG, qt + r * DG);
+                vstore4(d.s0123, 0, s + c);
+                vstore4(d.s4567, 0, s + CB + c);
+                vstore4(d.s89ab, 0, s + 2 * CB + c);
+                vstore4(d.scdef, 0, s + 3 * CB + c);
+            }
+            for (int i = 0; i < 4 && r + i < n; i++) {
+                const float16 b = bias[(r + i) / heads];
+                float16 x = vload16(i, s) * scale;
+                if (softcap != 0.0f)
+                    x = softcap * tanh(x / softcap);
+                x = select(fma((float16)slope[r + i], b, x), (float16)-INFINITY, b == -INFINITY);
+                const float best = fmax(top[r + i], max_of(x));
+                if (best == -INFINITY) {
+                    fade[r + i] = 1.0f;
+                    p[r + i] = 0.0f;
+                    continue;
+                }
+                fade[r + i] = exp(top[r + i] - best);
+                p[r + i] = exp(x - best);
+                sum[r + i] = sum[r + i] * fade[r + i] + sum16(p[r + i]);
+                top[r + i] = best;
+            }
+            const float *w = (const float *)(p + r);
+            for (uint g = 0; g < EG; g++) {
+                float16 a0 = acc[r * EG + g] * fade[r], a1 = acc[(r + 1) * EG + g] * fade[r + 1];
+                float16 a2 = acc[(r + 2) * EG + g] * fade[r + 2], a3 = acc[(r + 3) * EG + g] * fade[r + 3];
+                for (uint c = 0; c < CB; c++) {
+                    const float16 x = vt[c * EG + g];
+                    a0 = fma(w[c], x, a0);
+                    a1 = fma(w[CB + c], x, a1);
+                    a2 = fma(w[2 * CB + c], x, a2);
+                    a3 = fma(w[3 * CB + c], x, a3);
+                }
+                acc[r * EG + g] = a0;
+                acc[(r + 1) * EG + g] = a1;
+                acc[(r + 2) * EG + g] = a2;
+                acc[(r + 3) * EG + g] = a3;
+            }
+        }
+    }
+
+    for (int r = 0; r < n; r++) {
+        const long local_head = kh * tile.z + g0 + r % heads, h = tile.w * tile.z + local_head, t = t0 + r / heads;
+        if (cells.w < 0) { /* the only split */
+            const float sink = sinks ? ((__global const float *)(sinks + sinks_at))[h] : -INFINITY;
+            const float best = fmax(top[r], sink);
+            const float keep = best == -INFINITY ? 0.0f : exp(top[r] - best);
+            const float total = best == -INFINITY ? 0.0f : sum[r] * keep + exp(sink - best);
+            const float f = total > 0.0f ? keep / total : 0.0f;
+            __global float *y = (__global float *)(o + o_at + local_head * o_nb.x + t * o_nb.y);
+            for (uint g = 0; g < EG; g++)
+                st16_f32(y, g, E, acc[r * EG + g] * f);
+        } else {
+            __global float *y = (__global float *)(tmp + tmp_at) +
+                                (((cells.w + split) * shape.z + shape.y + t) * shape.w + h) * PARTIAL;
+            y[0] = top[r];
+            y[1] = sum[r];
+            for (uint g = 0; g < EG; g++)
+                st16_f32(y + 2, g, E, acc[r * EG + g]);
+        }
+    }
+}
+
+#else
+
+#define QT 4     /* queries of a tile */
+#define GROUP 64 /* work-items, and cells of a chunk */
+#define LANES (GROUP / QT)
+#define SLICES (GROUP / EG) /* shares of a chunk's cells in the sum of values */
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
+{
+    __local float qs[QT * DG * 16], score[QT * GROUP], red[GROUP * 16], bias[QT * GROUP];
+    __local float top[QT], sum[QT], fade[QT];
+    __local long at[GROUP];
+    const long split = get_group_id(0), kh = get_global_id(2);
+    const long head_tiles = (tile.z + tile.y - 1) / tile.y;
+    const long t0 = (long)get_global_id(1) / head_tiles * tile.x, g0 = (long)get_global_id(1) % head_tiles * tile.y;
+    if (split >= cells.z || t0 >= shape.x)
+        return;
+    const int tokens = min(tile.x, shape.x - t0), heads = min(tile.y, tile.z - g0), n = tokens * heads;
+    const uint id = get_local_id(0), row = id / LANES, lane = id % LANES;
+    SEE;
+    q += q_at;
+    k += k_at + kh * k_nb.y;
+    v += v_at + kh * v_nb.y;
+
+    for (uint i = id; i < QT * DG * 16; i += GROUP) {
+        const int r = min((int)(i / (DG * 16)), n - 1), c = i % (DG * 16);
+        cbytes from = q + (kh * tile.z + g0 + r % heads) * q_nb.x + (t0 + r / heads) * q_nb.y;
+        qs[i] = c < D ? dec1_f32(from, c) : 0.0f;
+    }
+    if (id < QT) {
+        top[id] = -INFINITY;
+        sum[id] = 0.0f;
+    }
+    const float slope = slope_of(max_bias, (tile.w + kh) * tile.z + g0 + row % heads, shape.w);
+    float16 acc[QT];
+    for (int r = 0; r < QT; r++)
+        acc[r] = 0.0f;
+
+    const long2 range = cells_of(&see, cells.z, split, GROUP);
+    for (long j0 = range.x; j0 < range.y; j0 += GROUP) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        { /* scores: a cell each */
+            const long j = j0 + id;
+            float s[QT], b[QT];
+            bool seen = false;
+            long cell = -1;
+            for (int r = 0; r < QT; r++) {
+                b[r] = -INFINITY;
+                s[r] = 0.0f;
+            }
+            for (int t = 0; t < tokens && j < range.y; t++) {
+                const long c = cell_of(&see, t0 + t, j);
+                b[t] = c < 0 ? -INFINITY : bias_of(&see, t0 + t, j, c);
+                cell = t == 0 ? c : cell;
+                seen |= b[t] > -INFINITY;
+            }
+            at[id] = seen ? cell : -1;
+            if (seen)
+                for (uint g = 0; g < DG; g++) {
+                    const float16 x = LD16(KT)(k + cell * k_nb.x, g, D);
+                    for (int r = 0; r < QT; r++)
+                        s[r] += sum16(x * vload16(r * DG + g, qs));
+                }
+            for (int r = 0; r < QT; r++) {
+                score[r * GROUP + id] = s[r];
+                bias[r * GROUP + id] = b[r];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        /* softmax: LANES work-items a query */
+        float best = -INFINITY;
+        for (uint c = lane; c < GROUP; c += LANES) {
+            const float b = row < n ? bias[row / heads * GROUP + c] : -INFINITY;
+            float x = score[row * GROUP + c] * scale;
+            if (softcap != 0.0f)
+                x = softcap * tanh(x / softcap);
+            x = b == -INFINITY ? -INFINITY : fma(slope, b, x);
+            score[row * GROUP + c] = x;
+            best = fmax(best, x);
+        }
+        red[id] = best;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        best = top[row];
+        for (uint c = 0; c < LANES; c++)
+            best = fmax(best, red[row * LANES + c]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float part = 0.0f;
+        for (uint c = lane; c < GROUP; c += LANES) {
+            const float x = best == -INFINITY ? 0.0f : exp(score[row * GROUP + c] - best);
+            score[row * GROUP + c] = x;
+            part += x;
+        }
+        red[id] = part;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane == 0) {
+            fade[row] = best == -INFINITY ? 1.0f : exp(top[row] - best);
+            sum[row] *= fade[row];
+            for (uint c = 0; c < LANES; c++)
+                sum[row] += red[row * LANES + c];
+            top[row] = best;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        /* values: 16 channels of a share of the cells each */
+        const uint g = id % EG, slice = id / EG;
+        if (slice < SLICES) {
+            for (int r = 0; r < QT; r++)
+                acc[r] *= fade[r];
+            for (uint c = slice; c < GROUP; c += SLICES) {
+                if (at[c] < 0)
+                    continue;
+                const float16 x = LD16(VT)(v + at[c] * v_nb.x, g, E);
+                for (int r = 0; r < QT; r++)
+                    acc[r] = fma(score[r * GROUP + c], x, acc[r]);
+            }
+        }
+    }
+
+    for (int r = 0; r < n; r++) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        vstore16(acc[r], id, red);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (id >= EG)
+            continue;
+        float16 a = acc[r];
+        for (uint s = 1; s < SLICES; s++)
+            a += vload16(s * EG + id, red);
+        const long local_head = kh * tile.z + g0 + r % heads, h = tile.w * tile.z + local_head, t = t0 + r / heads;
+        if (cells.w < 0) {
+            const float sink = sinks ? ((__global const float *)(sinks + sinks_at))[h] : -INFINITY;
+            const float best = fmax(top[r], sink);
+            const float keep = best == -INFINITY ? 0.0f : exp(top[r] - best);
+            const float total = best == -INFINITY ? 0.0f : sum[r] * keep + exp(sink - best);
+            st16_f32((__global float *)(o + o_at + local_head * o_nb.x + t * o_nb.y), id, E,
+                     a * (total > 0.0f ? keep / total : 0.0f));
+        } else {
+            __global float *y = (__global float *)(tmp + tmp_at) +
+                                (((cells.w + split) * shape.z + shape.y + t) * shape.w + h) * PARTIAL;
+            if (id == 0) {
+                y[0] = top[r];
+                y[1] = sum[r];
+            }
+            st16_f32(y + 2, id, E, a);
+        }
+    }
+}
+
+#endif
+
+/* Marks all partial results as empty: for caches in pieces that are not all alike. */
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty(gbytes tmp, ulong tmp_at, long rows)
+{
+    const long i = get_global_id(0);
+    if (i >= rows)
+        return;
+    __global float *y = (__global float *)(tmp + tmp_at) + i * PARTIAL;
+    y[0] = -INFINITY;
+    y[1] = 0.0f;
+}
+
+/*
+ * Puts the splits of every query together: by log-sum-exp.
+ * shape  tokens here, first token, all tokens, all heads
+ * head   heads here, first head, strides of o along head and token
+ */
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
+attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o, ulong o_at, long slots, long4 shape,
+                long4 head)
+{
+    const long i = get_global_id(0), h = i % head.x, t = i / head.x;
+    if (t >= shape.x)
+        return;
+    __global const float *part = (__global const float *)(tmp + tmp_at) + ((shape.y + t) * shape.w + head.y + h) * PARTIAL;
+    const long step = shape.z * shape.w * PARTIAL;
+    const float sink = sinks ? ((__global const float *)(sinks + sinks_at))[head.y + h] : -INFINITY;
+    float best = sink, total = 0.0f;
+    for (long s = 0; s < slots; s++)
+        best = fmax(best, part[s * step]);
+    if (best > -INFINITY) {
+        total = exp(sink - best);
+        for (long s = 0; s < slots; s++)
+            total += part[s * step + 1] * exp(part[s * step] - best);
+    }
+    __global float *y = (__global float *)(o + o_at + h * head.z + t * head.w);
+    for (uint g = 0; g < EG; g++) {
+        float16 a = 0.0f;
+        if (total > 0.0f)
+            for (long s = 0; s < slots; s++)
+                if (part[s * step] > -INFINITY)
+                    a += ld16_f32((cbytes)(part + s * step + 2), g, E) * (exp(part[s * step] - best) / total);
+        st16_f32(y, g, E, a);
+    }
+}

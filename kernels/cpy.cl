@@ -1,0 +1,71 @@
+/*
+ * kernels/cpy.cl - conversions between types: quantize, dequantize, cpy, store.
+ *
+ * Dimension 0 of the launch runs over pieces of a row, dimension 1 over the
+ * rows, which are numbered along ne[]; x_nb and y_nb are their strides.
+ *
+ * -DXT= -DYT=  types by name         -DPER=  blocks of 32 (or units) an item
+ */
+#include "encode.clh"
+
+#define ARGS cbytes x, ulong x_at, gbytes y, ulong y_at, long n, long x_step, long4 ne, long4 x_nb, long4 y_nb
+
+#define BEGIN                                                                                                          \
+    const ulong first = (ulong)get_global_id(0) * PER;                                                                 \
+    long row = get_global_id(1);                                                                                       \
+    long4 i;                                                                                                           \
+    i.x = row % ne.x;                                                                                                  \
+    row /= ne.x;                                                                                                       \
+    i.y = row % ne.y;                                                                                                  \
+    row /= ne.y;                                                                                                       \
+    i.z = row % ne.z;                                                                                                  \
+    i.w = row / ne.z;                                                                                                  \
+    if (i.w >= ne.w)                                                                                                   \
+        return;                                                                                                        \
+    x += x_at + i.x * x_nb.x + i.y * x_nb.y + i.z * x_nb.z + i.w * x_nb.w;                                             \
+    y += y_at + i.x * y_nb.x + i.y * y_nb.y + i.z * y_nb.z + i.w * y_nb.w
+
+#if defined(CONVERT)
+
+/* Rows of contiguous elements, or (STRIDED) of single floats x_step apart. */
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(ARGS)
+{
+    BEGIN;
+    for (ulong b = first; b < first + PER && 32 * b < n; b++) {
+#ifdef STRIDED
+        float t[32];
+        for (uint j = 0; j < 32; j++)
+            t[j] = 32 * b + j < n ? PASTE(dec1_, XT)(x + (32 * b + j) * x_step, 0) : 0.0f;
+        ENC32(YT)(y, b, n, vload16(0, t), vload16(1, t));
+#else
+        ENC32(YT)(y, b, n, LD16(XT)(x, 2 * b, n), LD16(XT)(x, 2 * b + 1, n));
+#endif
+    }
+}
+
+#elif defined(UNIT)
+
+/* Equal types: units of bytes, x_step apart. */
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_same(ARGS)
+{
+    BEGIN;
+    __global UNIT *to = (__global UNIT *)y;
+    ulong u = first;
+    if (x_step == sizeof(UNIT))
+        for (; u + 16 <= first + PER && u + 16 <= n; u += 16)
+            vstore16(vload16(0, (__global const UNIT *)x + u), 0, to + u);
+    for (; u < first + PER && u < n; u++)
+        to[u] = *(__global const UNIT *)(x + u * x_step);
+}
+
+#else
+
+/* Integers and f32, one by one: -DXI= -DYI= OpenCL types, -DTO= the conversion. */
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_number(ARGS)
+{
+    BEGIN;
+    for (ulong u = first; u < first + PER && u < n; u++)
+        ((__global YI *)y)[u] = TO(*(__global const XI *)(x + u * x_step));
+}
+
+#endif

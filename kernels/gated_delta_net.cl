@@ -1,0 +1,207 @@
+/*
+ * kernels/gated_delta_net.cl - the gated delta rule, token by token.
+ *
+ * The columns of a head's state never meet: per column m (a row of the state
+ * tensor, over the key channels), with the gate a = exp(g),
+ *     d = beta (v - (a m).k);   m = a m + d k;   o = m.q / sqrt(S)
+ * so that a work-item (vec) or a few (simt) keep some columns in registers over
+ * all tokens of a sequence, and the state is read once and written once a slot.
+ *
+ * -DS= head size
+ */
+#include "pieces.clh"
+
+#define SG ((S + 15) / 16)
+
+#define ARGS                                                                                                           \
+    cbytes q, ulong q_at, cbytes k, ulong k_at, cbytes v, ulong v_at, cbytes g, ulong g_at, cbytes beta,               \
+        ulong beta_at, cbytes src, ulong src_at, cbytes dst, ulong dst_at, cbytes cu, ulong cu_at, gbytes o,           \
+        ulong o_at, PIECE_ARGS, long4 shape, long4 head, long4 q_nb, long4 k_nb, long4 v_nb, long4 g_nb, long4 o_nb,   \
+        long4 state_nb, long4 index_nb, ulong state_offset, ulong piece_bytes, float scale
+/*
+ * shape     tokens, sequences, rows of the pool, slots
+ * head      value heads, q/k heads, grouped, per-channel gates
+ * q_nb ...  along head, token; g_nb.zw: of beta
+ * state_nb  along column, head, row
+ * index_nb  src along sequence, dst along slot and sequence, cu
+ */
+
+#define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
+
+/* Tokens that no sequence owns give zeros. */
+#define ORPHANS(first, step, to)                                                                                       \
+    do {                                                                                                               \
+        const int low = INDEX(cu, 0), high = INDEX(cu, shape.y * index_nb.w);                                          \
+        for (int t = 0; t < shape.x; t++)                                                                              \
+            if (t < low || t >= high)                                                                                  \
+                for (uint j = (first); j < (to); j += (step))                                                          \
+                    ((__global float *)(o + h * o_nb.x + t * o_nb.y))[j] = 0.0f;                                       \
+    } while (0)
+
+#define BEGIN                                                                                                          \
+    q += q_at;                                                                                                         \
+    k += k_at;                                                                                                         \
+    v += v_at;                                                                                                         \
+    g += g_at;                                                                                                         \
+    beta += beta_at;                                                                                                   \
+    src += src_at;                                                                                                     \
+    dst += dst_at;                                                                                                     \
+    cu += cu_at;                                                                                                       \
+    o += o_at;                                                                                                         \
+    const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.x);                                                \
+    const int to = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.x);                                         \
+    const long row = INDEX(src, b * index_nb.x);                                                                       \
+    const long qk = head.z ? h / (head.x / head.y) : h % head.y
+
+#define STATE(column, row) piece_at(state_offset + (column) * state_nb.x + h * state_nb.y + (row) * state_nb.z, piece_bytes)
+#define FLOAT(p, offset) (*(__global const float *)((p) + (offset)))
+
+#if VEC
+
+#define NC 16 /* columns of a work-item */
+
+#define ALL(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(a) X(b) X(c) X(d) X(e) X(f)
+#define FOLD(s)                                                                                                        \
+    fold2(fold2(fold2(fold2(s##0, s##1), fold2(s##2, s##3)), fold2(fold2(s##4, s##5), fold2(s##6, s##7))),             \
+          fold2(fold2(fold2(s##8, s##9), fold2(s##a, s##b)), fold2(fold2(s##c, s##d), fold2(s##e, s##f))))
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gated_delta_net(ARGS)
+{
+    const long h = get_global_id(1), b = get_global_id(2);
+    const uint j0 = get_global_id(0) * NC;
+    if (j0 >= S || h >= head.x || b >= shape.y)
+        return;
+    BEGIN;
+    const uint columns = min((uint)NC, S - j0);
+    if (b == 0)
+        ORPHANS(j0, 1, j0 + columns);
+    if (from == to)
+        return;
+
+    float16 m[SG * NC]; /* group by group, the columns of each side by side */
+    for (uint c = 0; c < NC; c++)
+        for (uint i = 0; i < SG; i++)
+            m[i * NC + c] = row >= 0 && row < shape.z && c < columns ? ld16_f32(STATE(j0 + c, row), i, S) : (float16)0.0f;
+
+    for (int t = from; t < to; t++) {
+        cbytes kt = k + qk * k_nb.x + t * k_nb.y, qt = q + qk * q_nb.x + t * q_nb.y, gt = g + h * g_nb.x + t * g_nb.y;
+        float16 gate[SG];
+        if (head.w)
+            for (uint i = 0; i < SG; i++)
+                gate[i] = exp(ld16_f32(gt, i, S));
+        else {
+            const float16 a = exp(FLOAT(gt, 0));
+            for (uint i = 0; i < SG; i++)
+                gate[i] = a;
+        }
+#define ZERO(c) float16 s##c = 0.0f;
+        ALL(ZERO)
+        for (uint i = 0; i < SG; i++) {
+            const float16 x = ld16_f32(kt, i, S) * gate[i];
+#define DOT(c) s##c = fma(m[i * NC + 0x##c], x, s##c);
+            ALL(DOT)
+        }
+        const float16 d =
+            FLOAT(beta, h * g_nb.z + t * g_nb.w) * (ld16_f32(v + h * v_nb.x + t * v_nb.y, j0 / NC, S) - FOLD(s));
+#define DELTA(c) const float d##c = d.s##c;
+        ALL(DELTA)
+#define AGAIN(c) s##c = 0.0f;
+        ALL(AGAIN)
+        for (uint i = 0; i < SG; i++) {
+            const float16 x = ld16_f32(kt, i, S), y = ld16_f32(qt, i, S), a = gate[i];
+#define STEP(c)                                                                                                        \
+    {                                                                                                                  \
+        const float16 n = fma((float16)d##c, x, a * m[i * NC + 0x##c]);                                                \
+        m[i * NC + 0x##c] = n;                                                                                         \
+        s##c = fma(n, y, s##c);                                                                                        \
+    }
+            ALL(STEP)
+        }
+        st16_f32((__global float *)(o + h * o_nb.x + t * o_nb.y), j0 / NC, S, FOLD(s) * scale);
+
+        const int slot = to - 1 - t;
+        if (slot >= shape.w)
+            continue;
+        const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
+        if (out >= 0 && out < shape.z)
+            for (uint c = 0; c < columns; c++)
+                for (uint i = 0; i < SG; i++)
+                    st16_f32((__global float *)STATE(j0 + c, out), i, S, m[i * NC + c]);
+    }
+}
+
+#else
+
+#define GROUP 64
+#define PER 8                         /* work-items of a column, interleaved along the keys */
+#define NC (GROUP / PER)              /* columns of a group */
+#define MINE ((S + PER - 1) / PER)    /* keys of a work-item */
+
+/* Sum over the PER work-items of a column; every one gets it. */
+static inline float column_sum(__local float *red, uint id, float x)
+{
+    float s = 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    red[id] = x;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < PER; i++)
+        s += red[(id & ~(uint)(PER - 1)) + i];
+    return s;
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net(ARGS)
+{
+    __local float red[GROUP], ks[S + PER], qs[S + PER], gate[S + PER];
+    const long h = get_global_id(1), b = get_global_id(2);
+    const uint id = get_local_id(0), lane = id % PER, j = get_group_id(0) * NC + id / PER;
+    if (get_group_id(0) * NC >= S || h >= head.x || b >= shape.y)
+        return;
+    BEGIN;
+    if (b == 0 && j < S)
+        ORPHANS(j, 1, j + 1);
+    if (from == to)
+        return;
+
+    float m[MINE];
+    for (uint i = 0; i < MINE; i++) {
+        const uint c = i * PER + lane;
+        m[i] = row >= 0 && row < shape.z && c < S && j < S ? ((__global const float *)STATE(j, row))[c] : 0.0f;
+    }
+    for (int t = from; t < to; t++) {
+        cbytes kt = k + qk * k_nb.x + t * k_nb.y, qt = q + qk * q_nb.x + t * q_nb.y, gt = g + h * g_nb.x + t * g_nb.y;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint i = id; i < MINE * PER; i += GROUP) {
+            ks[i] = i < S ? dec1_f32(kt, i) : 0.0f;
+            qs[i] = i < S ? dec1_f32(qt, i) : 0.0f;
+            gate[i] = exp(head.w ? (i < S ? dec1_f32(gt, i) : 0.0f) : FLOAT(gt, 0));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float s = 0.0f;
+        for (uint i = 0; i < MINE; i++) {
+            m[i] *= gate[i * PER + lane];
+            s = fma(m[i], ks[i * PER + lane], s);
+        }
+        s = column_sum(red, id, s);
+        const float value = j < S ? dec1_f32(v + h * v_nb.x + t * v_nb.y, j) : 0.0f;
+        const float d = FLOAT(beta, h * g_nb.z + t * g_nb.w) * (value - s);
+        s = 0.0f;
+        for (uint i = 0; i < MINE; i++) {
+            m[i] = fma(d, ks[i * PER + lane], m[i]);
+            s = fma(m[i], qs[i * PER + lane], s);
+        }
+        s = column_sum(red, id, s);
+        if (lane == 0 && j < S)
+            ((__global float *)(o + h * o_nb.x + t * o_nb.y))[j] = s * scale;
+
+        const int slot = to - 1 - t;
+        if (slot >= shape.w)
+            continue;
+        const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
+        if (out >= 0 && out < shape.z && j < S)
+            for (uint i = 0; i < MINE; i++)
+                if (i * PER + lane < S)
+                    ((__global float *)STATE(j, out))[i * PER + lane] = m[i];
+    }
+}
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * kernels/hadamard.cl - fast Walsh-Hadamard transform of groups of a row.
+ *
+ * -DXT= type of x, -DG= elements of a group, a power of two.  A chunk is the
+ * larger of a group and CHUNK elements; chunks of a row are along dimension 0
+ * of the launch, rows along dimension 1.
+ */
+#include "types.clh"
+
+#define ARGS                                                                                                           \
+    cbytes x, ulong x_at, gbytes y, ulong y_at, long n, float scale, long4 ne, long4 x_nb, long4 y_nb
+
+#define BEGIN                                                                                                          \
+    long row = get_global_id(1);                                                                                       \
+    long4 i;                                                                                                           \
+    i.x = row % ne.x;                                                                                                  \
+    row /= ne.x;                                                                                                       \
+    i.y = row % ne.y;                                                                                                  \
+    row /= ne.y;                                                                                                       \
+    i.z = row % ne.z;                                                                                                  \
+    i.w = row / ne.z;                                                                                                  \
+    if (i.w >= ne.w)                                                                                                   \
+        return;                                                                                                        \
+    x += x_at + i.x * x_nb.x + i.y * x_nb.y + i.z * x_nb.z + i.w * x_nb.w;                                             \
+    y += y_at + i.x * y_nb.x + i.y * y_nb.y + i.z * y_nb.z + i.w * y_nb.w
+
+#if VEC
+
+#define LANES (G > 16 ? G / 16 : 1) /* registers of a group */
+
+/* Butterflies inside a register: v +- its lanes swapped at distance 1, 2, 4, 8. */
+static inline float16 within(float16 v)
+{
+#if G >= 2
+    v = v.s1032547698badcfe + (float16)(1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1) * v;
+#endif
+#if G >= 4
+    v = v.s23016745ab89efcd + (float16)(1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1) * v;
+#endif
+#if G >= 8
+    v = v.s45670123cdef89ab + (float16)(1, 1, 1, 1, -1, -1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1) * v;
+#endif
+#if G >= 16
+    v = v.s89abcdef01234567 + (float16)(1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1) * v;
+#endif
+    return v;
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(ARGS)
+{
+    BEGIN;
+    const ulong step = max(CHUNK, 16 * LANES) / 16, first = get_global_id(0) * step;
+    float16 v[LANES];
+    for (ulong g = first; g < first + step && 16 * g < n; g += LANES) {
+        for (uint j = 0; j < LANES; j++)
+            v[j] = within(LD16(XT)(x, g + j, n) * scale);
+        for (uint h = 1; h < LANES; h *= 2)
+            for (uint j = 0; j < LANES; j += 2 * h)
+                for (uint l = j; l < j + h; l++) {
+                    const float16 a = v[l], b = v[l + h];
+                    v[l] = a + b;
+                    v[l + h] = a - b;
+                }
+        for (uint j = 0; j < LANES; j++)
+            st16_f32((__global float *)y, g + j, n, v[j]);
+    }
+}
+
+#else
+
+#define SIZE (G > CHUNK ? G : CHUNK)
+
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void hadamard(ARGS)
+{
+    __local float v[SIZE];
+    BEGIN;
+    const ulong first = get_group_id(0) * SIZE;
+    const uint id = get_local_id(0), count = first < n ? min((ulong)SIZE, n - first) : 0;
+    for (uint j = id; j < SIZE; j += LOCAL)
+        v[j] = j < count ? PASTE(dec1_, XT)(x, first + j) * scale : 0.0f;
+    for (uint h = 1; h < G; h *= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint j = id; j < SIZE / 2; j += LOCAL) {
+            const uint at = (j & ~(h - 1)) * 2 + (j & (h - 1));
+            const float a = v[at], b = v[at + h];
+            v[at] = a + b;
+            v[at + h] = a - b;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint j = id; j < count; j += LOCAL)
+        ((__global float *)y)[first + j] = v[j];
+}
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * kernels/mul_mat.cl - o[i,j,x,y] = sum over l of a[l,i,x/r,y/s] b[l,j,x,y].
+ *
+ * The third dimension of the launch runs over ext = (p, r, q, s); *_nb are the
+ * operands' strides along these four, *_row and *_col along i and j.
+ */
+#include "mul_mat.clh"
+
+#define ARGS                                                                                                           \
+    cbytes a, ulong a_at, cbytes b, ulong b_at, gbytes o, ulong o_at, long k, long m, long n, long a_row, long b_col,  \
+        long o_col, long4 ext, long4 a_nb, long4 b_nb, long4 o_nb
+
+static inline long4 where(long4 ext)
+{
+    long z = get_global_id(2);
+    long4 i;
+    i.x = z % ext.x;
+    z /= ext.x;
+    i.y = z % ext.y;
+    z /= ext.y;
+    i.z = z % ext.z;
+    i.w = z / ext.z;
+    return i;
+}
+
+static inline long along(long4 i, long4 nb)
+{
+    return i.x * nb.x + i.y * nb.y + i.z * nb.z + i.w * nb.w;
+}
+
+#define BEGIN                                                                                                          \
+    const long4 i = where(ext);                                                                                        \
+    if (i.w >= ext.w)                                                                                                  \
+        return;                                                                                                        \
+    a += a_at + along(i, a_nb);                                                                                        \
+    b += b_at + along(i, b_nb);                                                                                        \
+    o += o_at + along(i, o_nb)
+
+#if VEC
+
+/* Few columns: `each` rows a work-item, read once for every column. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(ARGS, long each)
+{
+    BEGIN;
+    const long first = get_global_id(0) * each;
+    if (first >= m)
+        return;
+    const uint rows = min(each, m - first);
+    for (long j = 0; j < n; j++)
+        dot_rows(a + first * a_row, a_row, rows, b + j * b_col, (__global float *)(o + j * o_col) + first, k);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(ARGS)
+{
+    BEGIN;
+    const long first = (long)get_global_id(0) * TILE_ROWS, col = (long)get_global_id(1) * TILE_COLS;
+    if (first >= m || col >= n)
+        return;
+    const uint cols = min((long)TILE_COLS, n - col);
+    ulong bo[TILE_COLS], oo[TILE_COLS];
+    for (uint c = 0; c < cols; c++) {
+        bo[c] = (col + c) * b_col;
+        oo[c] = (col + c) * o_col + first * 4;
+    }
+    tile(a + first * a_row, a_row, min((long)TILE_ROWS, m - first), b, bo, o, oo, cols, k);
+}
+
+#else
+
+__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_rows(ARGS, long each)
+{
+    __local float red[DOT_ROWS * DOT_GROUP];
+    BEGIN;
+    const long first = get_group_id(0) * DOT_ROWS, j = get_global_id(1);
+    if (first >= m || j >= n)
+        return;
+    dot_rows(a + first * a_row, a_row, min((long)DOT_ROWS, m - first), b + j * b_col,
+             (__global float *)(o + j * o_col) + first, k, red);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(ARGS)
+{
+    __local float as[TILE_K * PITCH], bs[TILE_K * PITCH];
+    __local ulong bo[TILE], oo[TILE];
+    BEGIN;
+    const long first = get_group_id(0) * TILE, col = get_global_id(1) * TILE;
+    if (first >= m || col >= n)
+        return;
+    const uint cols = min((long)TILE, n - col), id = get_local_id(0);
+    if (id < cols) {
+        bo[id] = (col + id) * b_col;
+        oo[id] = (col + id) * o_col + first * 4;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tile(a + first * a_row, a_row, min((long)TILE, m - first), b, bo, o, oo, cols, k, as, bs);
+}
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * kernels/mul_mat_id.cl - o[:,u,t] = transpose(a[:,:,ids[u,t]]) b[:, u or 0, t].
+ *
+ * The second dimension of the launch is the expert: it gathers the tokens that
+ * chose it, so that every weight is read once for all of them.  Experts
+ * first .. first + count - 1 of n_expert are in this launch; the one with
+ * first = 0 also zeroes what skipped ids leave.
+ */
+#include "mul_mat.clh"
+
+#define ARGS                                                                                                           \
+    cbytes a, ulong a_at, cbytes b, ulong b_at, cbytes ids, ulong ids_at, gbytes o, ulong o_at, long k, long m, long u, \
+        long t, long first, long count, long n_expert, long4 a_nb, long4 b_nb, long4 ids_nb, long4 o_nb
+
+static inline int id_of(cbytes ids, long4 nb, long u, long pair)
+{
+    return *(__global const int *)(ids + pair % u * nb.x + pair / u * nb.y);
+}
+
+#define OFFSET(pair, nb) ((ulong)((pair) % u * (nb).x + (pair) / u * (nb).y))
+
+#if VEC
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
+{
+    const long row = (long)get_global_id(0) * TILE_ROWS, e = get_global_id(1), pairs = u * t;
+    if (row >= m || e > count)
+        return;
+    const uint rows = min((long)TILE_ROWS, m - row);
+    ids += ids_at;
+    b += b_at;
+    o += o_at + row * 4;
+    if (e == count) { /* the extra one: skipped ids */
+        if (first == 0)
+            for (long p = 0; p < pairs; p++) {
+                const int id = id_of(ids, ids_nb, u, p);
+                if (id < 0 || id >= n_expert)
+                    for (uint r = 0; r < rows; r++)
+                        ((__global float *)(o + OFFSET(p, o_nb)))[r] = 0.0f;
+            }
+        return;
+    }
+    a += a_at + e * a_nb.y + row * a_nb.x;
+    ulong bo[TILE_COLS], oo[TILE_COLS];
+    uint cols = 0;
+    for (long p = 0; p < pairs; p++) {
+        if (id_of(ids, ids_nb, u, p) == first + e) {
+            bo[cols] = OFFSET(p, b_nb);
+            oo[cols++] = OFFSET(p, o_nb);
+        }
+        if (cols == TILE_COLS || (p == pairs - 1 && cols > 2)) {
+            tile(a, a_nb.x, rows, b, bo, o, oo, cols, k);
+            cols = 0;
+        }
+    }
+    for (uint c = 0; c < cols; c++)
+        dot_rows(a, a_nb.x, rows, b + bo[c], (__global float *)(o + oo[c]), k);
+}
+
+#else
+
+#define LIST 512 /* tokens gathered */
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_id(ARGS)
+{
+    __local float as[TILE_K * PITCH], bs[TILE_K * PITCH];
+    __local ulong bo[LIST], oo[LIST];
+    __local uint found;
+    const long row = get_group_id(0) * TILE, e = get_global_id(1), pairs = u * t;
+    const uint id = get_local_id(0);
+    if (row >= m || e > count)
+        return;
+    const uint rows = min((long)TILE, m - row);
+    ids += ids_at;
+    b += b_at;
+    o += o_at + row * 4;
+    if (e == count) {
+        if (first == 0 && id < rows)
+            for (long p = 0; p < pairs; p++) {
+                const int x = id_of(ids, ids_nb, u, p);
+                if (x < 0 || x >= n_expert)
+                    ((__global float *)(o + OFFSET(p, o_nb)))[id] = 0.0f;
+            }
+        return;
+    }
+    a += a_at + e * a_nb.y + row * a_nb.x;
+    /* Pairs are looked through GROUP at a time, until the lists might run over. */
+    if (id == 0)
+        found = 0;
+    for (long p0 = 0; p0 < pairs; p0 += GROUP) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const long p = p0 + id;
+        if (p < pairs && id_of(ids, ids_nb, u, p) == first + e) {
+            const uint n = atomic_inc(&found);
+            bo[n] = OFFSET(p, b_nb);
+            oo[n] = OFFSET(p, o_nb);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const uint n = found;
+        if (n <= LIST - GROUP && p0 + GROUP < pairs)
+            continue;
+        for (uint c = 0; c < n; c += TILE)
+            tile(a, a_nb.x, rows, b, bo + c, o, oo + c, min((uint)TILE, n - c), k, as, bs);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (id == 0)
+            found = 0;
+    }
+}
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * attention.  The caches are cut first, by cells and kv heads, where their pieces
+ * end; then queries, mask and result, by kv heads and tokens.  When the cells of a
+ * query are worked on in several places (pieces, or splits that give all compute
+ * units something to do), each leaves a partial result and a last launch merges
+ * them by log-sum-exp.
+ */
+#include "hot.h"
+
+enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE };
+enum { DIM_S = 1, DIM_H, DIM_T }; /* cells, kv heads, tokens */
+#define MAX_CUTS 64
+
+typedef struct attn {
+    const eng_tensor *in[TABLE + 1], *o;
+    const eng_node *node;
+    int64_t cells, kv_heads, group, tokens; /* of the whole */
+    int64_t splits;                         /* of a range of cells */
+    int64_t cut[MAX_CUTS];                  /* where ranges of cells begin */
+    unsigned n_cuts;
+    bool direct;                            /* one range, one split: no partial results */
+    uint64_t temporary;
+    int64_t tile_tokens, tile_heads;
+    int64_t first_cell, n_cells;            /* of the range being recorded */
+    char options[160];
+} attn;
+
+static bool cache_type(uint32_t type)
+{
+    return cl_encodes(type) && type != ENG_TYPE_MXFP4;
+}
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    const eng_tensor *q = cl_in(g, node, Q), *k = cl_in(g, node, K), *v = cl_in(g, node, V), *mask = cl_in(g, node, MASK);
+    if (q->type != ENG_TYPE_F32 || !cache_type(k->type) || !cache_type(v->type))
+        return cl_no(reason, bytes, "attention with q of type %s, K of %s and V of %s", cl_type_name(q->type),
+                     cl_type_name(k->type), cl_type_name(v->type));
+    if (!cl_rows_contiguous(q) || !cl_rows_contiguous(k) || !cl_rows_contiguous(v) || (mask && !cl_rows_contiguous(mask)))
+        return cl_no(reason, bytes, "attention over rows that are not contiguous");
+    if (mask && mask->type != ENG_TYPE_F32 && mask->type != ENG_TYPE_F16)
+        return cl_no(reason, bytes, "a mask of type %s: f32 or f16 are wanted", cl_type_name(mask->type));
+    for (unsigned i = POS; i <= TABLE; i++) {
+        const eng_tensor *t = cl_in(g, node, i);
+        cl_split s;
+        if (!t || i == MASK)
+            continue;
+        if (t->type != (i == SINKS ? ENG_TYPE_F32 : ENG_TYPE_I32) || !cl_rows_contiguous(t))
+            return cl_no(reason, bytes, "'%s' is of type %s, or not contiguous", t->name, cl_type_name(t->type));
+        if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > 1)
+            return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc", t->name,
+                         (unsigned long long)device->max_alloc);
+    }
+    if (cl_ne(k, 0) > 1024 || cl_ne(v, 0) > 1024)
+        return cl_no(reason, bytes, "heads of %lld and %lld channels: at most 1024 work", (long long)cl_ne(k, 0),
+                     (long long)cl_ne(v, 0));
+    return ENG_SUPPORT_YES;
+}
+
+/* -- the launches ------------------------------------------------------------------ */
+
+static int64_t slot_of(const attn *x, int64_t first)
+{
+    for (unsigned i = 0; i < x->n_cuts; i++)
+        if (x->cut[i] == first)
+            return (int64_t)i * x->splits;
+    return 0;
+}
+
+static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    const attn *x = ctx;
+    const eng_node *node = x->node;
+    const int64_t heads = x->kv_heads * x->group, tokens = part->ne[DIM_T], block = node->ip[ENG_ATTN_BLOCK];
+    const eng_tensor *table = x->in[TABLE];
+    int64_t limit = x->cells;
+
+    if (table)
+        limit = cl_min(INT32_MAX, cl_ne(table, 0) * block);
+    cl_launch(r, "attention", "attention", x->options);
+    cl_arg_walk(r, part, 2); /* q */
+    cl_arg_walk(r, part, 0); /* K */
+    cl_arg_walk(r, part, 1); /* V */
+    for (unsigned i = POS; i <= CSEQ; i++)
+        cl_arg_operand(r, i);
+    cl_arg_walk(r, part, 3); /* mask */
+    cl_arg_operand(r, SINKS);
+    cl_arg_operand(r, TABLE);
+    cl_arg_walk(r, part, 4); /* o */
+    if (x->direct)
+        cl_arg_none(r);
+    else
+        cl_arg_temporary(r, x->temporary);
+    cl_arg_param(r, node->ip[ENG_ATTN_KV_PARAM], limit);
+    cl_arg_long4(r, (int64_t[4]){x->first_cell, x->n_cells, x->splits, x->direct ? -1 : slot_of(x, x->first_cell)});
+    cl_arg_long4(r, (int64_t[4]){tokens, part->first[DIM_T], x->tokens, heads});
+    cl_arg_long4(r, (int64_t[4]){x->tile_tokens, x->tile_heads, x->group, part->first[DIM_H]});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[Q], 1), cl_nb(x->in[Q], 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[K], 1), cl_nb(x->in[K], 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[V], 1), cl_nb(x->in[V], 2)});
+    cl_arg_long4(r, (int64_t[4]){part->nb[3][DIM_T]});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
+    cl_arg_long4(r, (int64_t[4]){node->ip[ENG_ATTN_WINDOW], node->ip[ENG_ATTN_CAUSAL], block > 0 ? block : 1,
+                                 table ? cl_nb(table, 1) : 0});
+    for (unsigned i = ENG_ATTN_SCALE; i <= ENG_ATTN_MAX_BIAS; i++)
+        cl_arg_float(r, (float)node->fp[i]);
+    const int64_t tiles = cl_ceil(tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads);
+    const size_t local = r->device->vec ? 1 : 64;
+    cl_size3(r, (uint64_t)x->splits * local, local, tiles, 1, part->ne[DIM_H], 1);
+}
+
+/* Caches in one piece each: now q, mask and result, by tokens and kv heads. */
+static void queries(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    attn *x = ctx;
+    const eng_tensor *q = x->in[Q], *mask = x->in[MASK], *o = x->o;
+    const uint64_t q_heads = (uint64_t)(x->group - 1);
+    cl_walk w = *part;
+
+    x->first_cell = part->first[DIM_S];
+    x->n_cells = part->ne[DIM_S];
+    for (unsigned i = 0; i < 2; i++) {
+        w.row_bytes[i] += (uint64_t)(w.ne[DIM_S] - 1) * (uint64_t)w.nb[i][DIM_S];
+        w.nb[i][DIM_S] = 0;
+    }
+    w.ne[DIM_S] = 1;
+    w.ne[DIM_T] = x->tokens;
+    cl_walk_operand(&w, x->node->in[Q], q_heads * (uint64_t)cl_nb(q, 1) + cl_row_bytes(q));
+    cl_walk_operand(&w, x->node->in[MASK], mask ? cl_row_bytes(mask) : 0);
+    cl_walk_operand(&w, x->node->out[0], q_heads * (uint64_t)cl_nb(o, 1) + cl_row_bytes(o));
+    w.nb[2][DIM_H] = cl_nb(q, 1) * x->group;
+    w.nb[2][DIM_T] = cl_nb(q, 2);
+    w.nb[3][DIM_T] = mask ? cl_nb(mask, 1) : 0;
+    w.nb[4][DIM_H] = cl_nb(o, 1) * x->group;
+    w.nb[4][DIM_T] = cl_nb(o, 2);
+    for (unsigned i = 2; i < 5; i += 2)
+        w.offset[i] = (uint64_t)w.first[DIM_H] * (uint64_t)w.nb[i][DIM_H];
+    cl_walk_run(r, &w, ENG_MAX_RANK, launch, x);
+}
+
+static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    const attn *x = ctx;
+    const int64_t heads = x->kv_heads * x->group;
+    cl_launch(r, "attention", "attention_merge", x->options);
+    cl_arg_temporary(r, x->temporary);
+    cl_arg_operand(r, SINKS);
+    cl_arg_walk(r, part, 0);
+    cl_arg_long(r, (int64_t)x->n_cuts * x->splits);
+    cl_arg_long4(r, (int64_t[4]){part->ne[2], part->first[2], x->tokens, heads});
+    cl_arg_long4(r, (int64_t[4]){part->ne[1], part->first[1], cl_nb(x->o, 1), cl_nb(x->o, 2)});
+    cl_size1(r, part->ne[1] * part->ne[2], cl_group(r->device));
+}
+
+/* -- the plan ---------------------------------------------------------------------- */
+
+static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    attn *x = ctx;
+    for (unsigned i = 0; i < x->n_cuts; i++)
+        if (x->cut[i] == part->first[DIM_S])
+            return;
+    if (x->n_cuts == MAX_CUTS) {
+        cl_refuse(r, ENG_ERR_UNSUPPORTED, "%s: the caches of '%s' lie in more than %d allocations; raise opencl.max_alloc",
+                  r->device->info.name, x->node->name, MAX_CUTS);
+        return;
+    }
+    x->cut[x->n_cuts++] = part->first[DIM_S];
+}
+
+static void choose_tiles(attn *x, const cl_device *device)
+{
+    const int64_t queries = device->vec ? 16 : 4, chunk = device->vec ? 64 : 128;
+    x->tile_heads = cl_min(x->group, queries);
+    x->tile_tokens = x->in[TABLE] ? 1 : cl_min(x->tokens, cl_max(1, queries / x->group));
+    const int64_t items = cl_ceil(x->tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads) * x->kv_heads;
+    const int64_t wanted = (device->vec ? 2 : 4) * (int64_t)device->compute_units;
+    x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, chunk)));
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    attn x = {.o = cl_out(r->graph, node, 0), .node = node};
+    for (unsigned i = 0; i <= TABLE; i++)
+        x.in[i] = cl_in(r->graph, node, i);
+    x.cells = cl_ne(x.in[K], 1);
+    x.kv_heads = cl_ne(x.in[K], 2);
+    x.group = cl_ne(x.in[Q], 1) / x.kv_heads;
+    x.tokens = cl_ne(x.in[Q], 2);
+    choose_tiles(&x, r->device);
+    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu",
+                     cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
+                     (long long)cl_ne(x.in[V], 0), cl_group(r->device));
+    if (x.in[MASK])
+        snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
+
+    cl_walk caches = {.ne = {1, cl_max(x.cells, 1), x.kv_heads, 1, 1, 1, 1, 1}};
+    for (unsigned i = K; i <= V; i++) {
+        cl_walk_operand(&caches, node->in[i], x.cells ? cl_row_bytes(x.in[i]) : 0);
+        caches.nb[i - K][DIM_S] = cl_nb(x.in[i], 1);
+        caches.nb[i - K][DIM_H] = cl_nb(x.in[i], 2);
+    }
+    if (cl_walk_run(r, &caches, ENG_MAX_RANK, note_cut, &x) != ENG_OK)
+        return r->status;
+    x.direct = x.n_cuts == 1 && x.splits == 1;
+    const int64_t heads = x.kv_heads * x.group, rows = (int64_t)x.n_cuts * x.splits * x.tokens * heads;
+    if (!x.direct)
+        x.temporary = cl_temporary(r, (uint64_t)rows * (uint64_t)(cl_ne(x.o, 0) + 2) * 4);
+    if (x.n_cuts > 1) { /* heads may be cut at different cells: some slots stay empty */
+        cl_launch(r, "attention", "attention_empty", x.options);
+        cl_arg_temporary(r, x.temporary);
+        cl_arg_long(r, rows);
+        cl_size1(r, rows, cl_group(r->device));
+    }
+    if (cl_walk_run(r, &caches, ENG_MAX_RANK, queries, &x) != ENG_OK || x.direct)
+        return r->status;
+    cl_walk w = {.ne = {1, heads, x.tokens, 1, 1, 1, 1, 1}};
+    cl_walk_operand(&w, node->out[0], cl_row_bytes(x.o));
+    w.nb[0][1] = cl_nb(x.o, 1);
+    w.nb[0][2] = cl_nb(x.o, 2);
+    return cl_walk_run(r, &w, ENG_MAX_RANK, merge, &x);
+}
+
+const cl_op cl_op_attention = {supports, record};

@@ -1,0 +1,108 @@
+/*
+ * y = x converted to y's type: what quantize, dequantize, cpy and store have in
+ * common.  Equal types are copied bit by bit, floats and blocks go through f32,
+ * integers through their own kernel.
+ */
+#include "hot.h"
+
+eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, bool search, char *reason,
+                                size_t bytes)
+{
+    const char *from = cl_type_name(x->type), *to = cl_type_name(y->type);
+    (void)device;
+    if (!cl_rows_contiguous(x) && cl_type_block(x->type) > 1)
+        return cl_no(reason, bytes, "'%s' is of type %s and its rows are not contiguous", x->name, from);
+    if (!cl_rows_contiguous(y))
+        return cl_no(reason, bytes, "the destination '%s' has rows that are not contiguous", y->name);
+    if (x->type == y->type)
+        return ENG_SUPPORT_YES;
+    if (cl_is_index(x->type) || cl_is_index(y->type)) {
+        bool numbers = (cl_is_index(x->type) || x->type == ENG_TYPE_F32) && (cl_is_index(y->type) || y->type == ENG_TYPE_F32);
+        return numbers ? ENG_SUPPORT_YES : cl_no(reason, bytes, "there is no conversion from %s to %s", from, to);
+    }
+    if (!cl_decodes(x->type))
+        return cl_no(reason, bytes, "there is no conversion from %s", from);
+    if (!cl_encodes(y->type))
+        return cl_no(reason, bytes, "the opencl plugin cannot encode %s (the cpu plugin can)", to);
+    if (search && y->type == ENG_TYPE_IQ4_NL)
+        return cl_no(reason, bytes, "the opencl plugin does not search scales of iq4_nl (the cpu plugin does)");
+    return ENG_SUPPORT_YES;
+}
+
+/* Parameters of one launch that all kernels of cpy.cl share. */
+static void launch_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t step, int64_t items)
+{
+    const size_t local = cl_group(r->device);
+    for (unsigned i = 0; i < 2; i++)
+        cl_arg_walk(r, part, i);
+    cl_arg_long(r, n);
+    cl_arg_long(r, step);
+    cl_arg_long4(r, &part->ne[1]);
+    cl_arg_long4(r, &part->nb[0][1]);
+    cl_arg_long4(r, &part->nb[1][1]);
+    cl_size2(r, items, local, part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4], 1);
+}
+
+static const char *number_name(uint32_t type)
+{
+    return type == ENG_TYPE_I32 ? "int" : type == ENG_TYPE_I64 ? "long" : "float";
+}
+
+static void launch_numbers(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y)
+{
+    const char *to = number_name(y->type);
+    const int64_t n = cl_ne(x, 0), per = r->device->vec ? 1024 : 1;
+    char options[160];
+    /* to integers: truncated, out of range to the nearest that there is between floats */
+    snprintf(options, sizeof options, "-DXI=%s -DYI=%s -DTO=convert_%s%s -DPER=%d -DLOCAL=%zu", number_name(x->type), to, to,
+             x->type == ENG_TYPE_F32 ? "_sat_rtz" : "", (int)per, cl_group(r->device));
+    cl_launch(r, "cpy", "cpy_number", options);
+    launch_args(r, part, n, cl_nb(x, 0), cl_ceil(n, per));
+}
+
+static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x)
+{
+    const int64_t bytes = cl_type_bytes(x->type), block = cl_type_block(x->type);
+    const int64_t unit = block > 1 ? (bytes & 1 ? 1 : 2) : bytes;
+    const int64_t n = cl_ceil(cl_ne(x, 0), block) * bytes / unit, per = r->device->vec ? 4096 : 4;
+    char options[96];
+    snprintf(options, sizeof options, "-DUNIT=%s -DPER=%d -DLOCAL=%zu",
+             unit == 1 ? "uchar" : unit == 2 ? "ushort" : unit == 4 ? "uint" : "ulong", (int)per, cl_group(r->device));
+    cl_launch(r, "cpy", "cpy_same", options);
+    launch_args(r, part, n, block > 1 ? unit : cl_nb(x, 0), cl_ceil(n, per));
+}
+
+static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
+    const eng_tensor *y = eng_subgraph_tensor(r->graph, part->tensor[1]);
+    const int64_t n = cl_ne(x, 0), blocks = cl_ceil(n, 32), per = r->device->vec ? 64 : 1;
+    char options[128];
+    (void)ctx;
+
+    if (x->type == y->type) {
+        launch_same(r, part, x);
+        return;
+    }
+    if (cl_is_index(x->type) || cl_is_index(y->type)) {
+        launch_numbers(r, part, x, y);
+        return;
+    }
+    snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s -DPER=%d -DLOCAL=%zu%s", cl_type_name(x->type),
+             cl_type_name(y->type), (int)per, cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED");
+    cl_launch(r, "cpy", "cpy_convert", options);
+    launch_args(r, part, n, cl_nb(x, 0), cl_ceil(blocks, per));
+}
+
+int cl_convert_record(cl_recorder *r, int32_t x, int32_t y)
+{
+    const eng_tensor *t = eng_subgraph_tensor(r->graph, y);
+    cl_walk w;
+    if (cl_elements(t) == 0)
+        return r->status;
+    cl_walk_begin(&w, t);
+    cl_walk_add(&w, r->graph, x);
+    cl_walk_add(&w, r->graph, y);
+    cl_walk_join(&w, 1);
+    return cl_walk_run(r, &w, 5, launch, NULL);
+}

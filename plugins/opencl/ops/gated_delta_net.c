@@ -1,0 +1,70 @@
+/*
+ * gated_delta_net.  The pool of states is addressed by data, so the kernel gets
+ * every piece of it; all other operands must lie in one piece.
+ */
+#include "hot.h"
+
+enum { Q, K, V, GATE, BETA, STATE, SRC, DST, CU };
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    const eng_tensor *o = cl_out(g, node, 0);
+    for (unsigned i = 0; i <= CU + 1; i++) {
+        const eng_tensor *t = i > CU ? o : cl_in(g, node, i);
+        cl_split s;
+        const bool index = i == SRC || i == DST || i == CU;
+        if (t->type != (index ? ENG_TYPE_I32 : ENG_TYPE_F32))
+            return cl_no(reason, bytes, "'%s' is of type %s", t->name, cl_type_name(t->type));
+        if (!index && !cl_rows_contiguous(t))
+            return cl_no(reason, bytes, "the rows of '%s' are not contiguous", t->name);
+        if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
+            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name, s.n,
+                         i == STATE ? 16u : 1u);
+    }
+    if (cl_ne(o, 0) > 1024)
+        return cl_no(reason, bytes, "heads of %lld channels: at most 1024 work", (long long)cl_ne(o, 0));
+    return ENG_SUPPORT_YES;
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    const eng_subgraph *graph = r->graph;
+    const eng_tensor *in[CU + 1], *o = cl_out(graph, node, 0);
+    for (unsigned i = 0; i <= CU; i++)
+        in[i] = cl_in(graph, node, i);
+    const int64_t size = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
+    const int64_t gates = cl_ne(in[GATE], 0) == size && size > 1;
+    cl_split split;
+    char options[64];
+
+    if (sequences == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
+        return r->status;
+    snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)size, split.n);
+    cl_launch(r, "gated_delta_net", "gated_delta_net", options);
+    for (unsigned i = 0; i <= CU; i++)
+        if (i != STATE)
+            cl_arg_operand(r, i);
+    cl_arg_result(r, 0);
+    if (split.n == 1)
+        cl_arg_operand(r, STATE);
+    for (uint32_t i = 0; split.n > 1 && i < split.n; i++)
+        cl_arg_tensor(r, in[STATE]->root, i * split.piece_bytes);
+    cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3), cl_min(node->ip[ENG_GDN_SLOTS], cl_ne(in[DST], 0))});
+    cl_arg_long4(r, (int64_t[4]){heads, cl_ne(in[K], 1), node->ip[ENG_GDN_GROUPED], gates});
+    for (unsigned i = Q; i <= V; i++)
+        cl_arg_long4(r, (int64_t[4]){cl_nb(in[i], 1), cl_nb(in[i], 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(in[GATE], 1), cl_nb(in[GATE], 2), cl_nb(in[BETA], 0), cl_nb(in[BETA], 1)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(o, 1), cl_nb(o, 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(in[SRC], 0), cl_nb(in[DST], 0), cl_nb(in[DST], 1), cl_nb(in[CU], 0)});
+    cl_arg_long(r, split.n > 1 ? (int64_t)in[STATE]->offset : 0);
+    cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
+    cl_arg_float(r, (float)(1.0 / __builtin_sqrt((double)size)));
+    if (r->device->vec)
+        cl_size3(r, cl_ceil(size, 16), 1, heads, 1, sequences, 1);
+    else
+        cl_size3(r, cl_ceil(size, 8) * 64, 64, heads, 1, sequences, 1);
+    return r->status;
+}
+
+const cl_op cl_op_gated_delta_net = {supports, record};

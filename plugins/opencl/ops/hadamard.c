@@ -1,0 +1,51 @@
+/* hadamard: rows along the launch's second dimension, chunks of a row along the first. */
+#include "hot.h"
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    const eng_tensor *x = cl_in(g, node, 0);
+    const int64_t group = node->ip[ENG_HADAMARD_GROUP];
+    if (!cl_is_float(x->type))
+        return cl_no(reason, bytes, "hadamard of type %s: f32, f16 or bf16 are wanted", cl_type_name(x->type));
+    if (!cl_rows_contiguous(x))
+        return cl_no(reason, bytes, "hadamard of rows that are not contiguous");
+    if (!device->vec && (uint64_t)group * 4 > device->local_bytes)
+        return cl_no(reason, bytes, "a group of %lld does not fit %llu bytes of local memory", (long long)group,
+                     (unsigned long long)device->local_bytes);
+    return ENG_SUPPORT_YES;
+}
+
+static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
+    const bool vec = r->device->vec;
+    const int64_t group = r->node->ip[ENG_HADAMARD_GROUP], n = cl_ne(x, 0);
+    const int64_t chunk = vec ? 1024 : 256, step = group > chunk ? group : chunk;
+    const size_t local = vec ? 1 : cl_group(r->device);
+    char options[96];
+    (void)ctx;
+
+    snprintf(options, sizeof options, "-DXT=%s -DG=%lld -DCHUNK=%lld -DLOCAL=%zu", cl_type_name(x->type), (long long)group,
+             (long long)chunk, local);
+    cl_launch(r, "hadamard", "hadamard", options);
+    for (unsigned i = 0; i < 2; i++)
+        cl_arg_walk(r, part, i);
+    cl_arg_long(r, n);
+    cl_arg_float(r, (float)(1.0 / __builtin_sqrt((double)group)));
+    cl_arg_long4(r, &part->ne[1]);
+    cl_arg_long4(r, &part->nb[0][1]);
+    cl_arg_long4(r, &part->nb[1][1]);
+    cl_size2(r, (uint64_t)cl_ceil(n, step) * local, local, part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4], 1);
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    cl_walk w;
+    cl_walk_begin(&w, cl_out(r->graph, node, 0));
+    cl_walk_add(&w, r->graph, node->in[0]);
+    cl_walk_add(&w, r->graph, node->out[0]);
+    cl_walk_join(&w, 1);
+    return cl_walk_run(r, &w, 5, launch, NULL);
+}
+
+const cl_op cl_op_hadamard = {supports, record};

@@ -1,0 +1,108 @@
+/*
+ * mul_mat.  The space of the product is (m, n, r, p, s, q): row of a, column of
+ * b, and the four parts of the two outer dimensions.  It is first cut where a's
+ * pieces end, then where those of b and of the result do.
+ */
+#include "hot.h"
+
+enum { DIM_M = 1, DIM_N, DIM_R, DIM_P, DIM_S, DIM_Q };
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1);
+    (void)device;
+    if (!cl_decodes(a->type))
+        return cl_no(reason, bytes, "mul_mat of a matrix of type %s", cl_type_name(a->type));
+    if (!cl_is_float(b->type))
+        return cl_no(reason, bytes, "mul_mat with a second operand of type %s: f32, f16 or bf16 are wanted",
+                     cl_type_name(b->type));
+    if (!cl_rows_contiguous(a) || !cl_rows_contiguous(b))
+        return cl_no(reason, bytes, "mul_mat of rows that are not contiguous");
+    return ENG_SUPPORT_YES;
+}
+
+static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
+    const eng_tensor *b = eng_subgraph_tensor(r->graph, part->tensor[1]);
+    const cl_device *device = r->device;
+    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
+    const bool rows = n <= (device->vec ? 2 : 4);
+    char options[64];
+    (void)ctx;
+
+    snprintf(options, sizeof options, "-DAT=%s -DBT=%s", cl_type_name(a->type), cl_type_name(b->type));
+    cl_launch(r, "mul_mat", rows ? "mul_mat_rows" : "mul_mat_tile", options);
+    for (unsigned i = 0; i < 3; i++)
+        cl_arg_walk(r, part, i);
+    cl_arg_long(r, cl_ne(a, 0));
+    cl_arg_long(r, m);
+    cl_arg_long(r, n);
+    cl_arg_long(r, part->nb[0][DIM_M]);
+    cl_arg_long(r, part->nb[1][DIM_N]);
+    cl_arg_long(r, part->nb[2][DIM_N]);
+    cl_arg_long4(r, &part->ne[DIM_R]);
+    for (unsigned i = 0; i < 3; i++)
+        cl_arg_long4(r, &part->nb[i][DIM_R]);
+    if (!rows) {
+        if (device->vec)
+            cl_size3(r, cl_ceil(m, 32), 1, cl_ceil(n, 96), 1, batch, 1);
+        else
+            cl_size3(r, cl_ceil(m, 64) * 256, 256, cl_ceil(n, 64), 1, batch, 1);
+        return;
+    }
+    /* vec: rows in multiples of 4, several work-items for every compute unit */
+    int64_t each = cl_min(64, cl_max(4, m * batch / (8 * (int64_t)device->compute_units) & ~(int64_t)3));
+    cl_arg_long(r, each);
+    if (device->vec)
+        cl_size3(r, cl_ceil(m, each), 1, 1, 1, batch, 1);
+    else
+        cl_size3(r, cl_ceil(m, 4) * 64, 64, n, 1, batch, 1);
+}
+
+/* Part of a that lies in one piece: now b and the result. */
+static void inner(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    const cl_walk *all = ctx;
+    cl_walk w = *all;
+    for (unsigned d = 0; d < ENG_MAX_RANK; d++) {
+        if (d != DIM_M && d != DIM_P && d != DIM_Q)
+            continue;
+        w.ne[d] = part->ne[d];
+        w.first[d] = part->first[d];
+        for (unsigned i = 0; i < w.n; i++)
+            w.offset[i] += (uint64_t)part->first[d] * (uint64_t)w.nb[i][d];
+    }
+    cl_walk_run(r, &w, ENG_MAX_RANK, launch, NULL);
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    const eng_tensor *a = cl_in(r->graph, node, 0), *b = cl_in(r->graph, node, 1), *o = cl_out(r->graph, node, 0);
+    cl_walk w = {.ne = {1, cl_ne(o, 0), cl_ne(o, 1), 1, cl_ne(a, 2), 1, cl_ne(a, 3), 1}};
+
+    w.ne[DIM_R] = cl_ne(o, 2) / cl_ne(a, 2);
+    w.ne[DIM_S] = cl_ne(o, 3) / cl_ne(a, 3);
+    cl_walk_operand(&w, node->in[0], cl_row_bytes(a));
+    cl_walk_operand(&w, node->in[1], cl_row_bytes(b));
+    cl_walk_operand(&w, node->out[0], 4);
+    w.nb[0][DIM_M] = cl_nb(a, 1);
+    w.nb[0][DIM_P] = cl_nb(a, 2);
+    w.nb[0][DIM_Q] = cl_nb(a, 3);
+    const eng_tensor *t[3] = {a, b, o};
+    for (unsigned i = 1; i < 3; i++) {
+        w.nb[i][DIM_N] = cl_nb(t[i], 1);
+        w.nb[i][DIM_R] = cl_nb(t[i], 2);
+        w.nb[i][DIM_P] = cl_nb(t[i], 2) * w.ne[DIM_R];
+        w.nb[i][DIM_S] = cl_nb(t[i], 3);
+        w.nb[i][DIM_Q] = cl_nb(t[i], 3) * w.ne[DIM_S];
+    }
+    w.nb[2][DIM_M] = 4;
+
+    cl_walk pieces = w; /* of a alone, the dimensions that do not move it left out */
+    pieces.n = 1;
+    pieces.ne[DIM_N] = pieces.ne[DIM_R] = pieces.ne[DIM_S] = 1;
+    return cl_walk_run(r, &pieces, ENG_MAX_RANK, inner, &w);
+}
+
+const cl_op cl_op_mul_mat = {supports, record};

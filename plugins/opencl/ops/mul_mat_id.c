@@ -1,0 +1,70 @@
+/* mul_mat_id: one launch for every piece of the experts. */
+#include "hot.h"
+
+enum { DIM_M = 1, DIM_E = 2 };
+
+typedef struct whole {
+    const eng_tensor *a, *b, *ids, *o;
+} whole;
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1), *ids = cl_in(g, node, 2), *o = cl_out(g, node, 0);
+    const eng_tensor *single[] = {b, ids, o};
+    if (!cl_decodes(a->type))
+        return cl_no(reason, bytes, "mul_mat_id of experts of type %s", cl_type_name(a->type));
+    if (b->type != ENG_TYPE_F32 || ids->type != ENG_TYPE_I32)
+        return cl_no(reason, bytes, "mul_mat_id with operands of types %s and %s: f32 and i32 are wanted",
+                     cl_type_name(b->type), cl_type_name(ids->type));
+    if (!cl_rows_contiguous(a) || !cl_rows_contiguous(b))
+        return cl_no(reason, bytes, "mul_mat_id of rows that are not contiguous");
+    for (unsigned i = 0; i < 3; i++) {
+        cl_split s;
+        if (cl_split_of(device, g, single[i], &s) != ENG_OK || s.n > 1)
+            return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
+                         single[i]->name, (unsigned long long)device->max_alloc);
+    }
+    return ENG_SUPPORT_YES;
+}
+
+static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
+{
+    const whole *x = ctx;
+    const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], first = part->first[DIM_E], u = cl_ne(x->o, 1);
+    char options[64];
+
+    snprintf(options, sizeof options, "-DAT=%s -DBT=f32", cl_type_name(x->a->type));
+    cl_launch(r, "mul_mat_id", "mul_mat_id", options);
+    cl_arg_walk(r, part, 0);
+    cl_arg_operand(r, 1);
+    cl_arg_operand(r, 2);
+    cl_arg_tensor(r, r->node->out[0], (uint64_t)part->first[DIM_M] * 4);
+    cl_arg_long(r, cl_ne(x->a, 0));
+    cl_arg_long(r, m);
+    cl_arg_long(r, u);
+    cl_arg_long(r, cl_ne(x->o, 2));
+    cl_arg_long(r, first);
+    cl_arg_long(r, e);
+    cl_arg_long(r, cl_ne(x->a, 2));
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->a, 1), cl_nb(x->a, 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_ne(x->b, 1) == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
+    if (r->device->vec)
+        cl_size2(r, cl_ceil(m, 32), 1, e + 1, 1);
+    else
+        cl_size2(r, cl_ceil(m, 64) * 256, 256, e + 1, 1);
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    whole x = {cl_in(r->graph, node, 0), cl_in(r->graph, node, 1), cl_in(r->graph, node, 2), cl_out(r->graph, node, 0)};
+    cl_walk w = {.ne = {1, cl_ne(x.a, 1), cl_ne(x.a, 2), 1, 1, 1, 1, 1}};
+
+    cl_walk_operand(&w, node->in[0], cl_row_bytes(x.a));
+    w.nb[0][DIM_M] = cl_nb(x.a, 1);
+    w.nb[0][DIM_E] = cl_nb(x.a, 2);
+    return cl_walk_run(r, &w, ENG_MAX_RANK, launch, &x);
+}
+
+const cl_op cl_op_mul_mat_id = {supports, record};

@@ -1,0 +1,64 @@
+/* ssm_conv: the results, then the windows, since these may overwrite the row read. */
+#include "hot.h"
+
+enum { X, W, STATE, SRC, DST, CU };
+#define MAX_TAPS 64
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    for (unsigned i = 0; i <= CU + 1; i++) {
+        const eng_tensor *t = i > CU ? cl_out(g, node, 0) : cl_in(g, node, i);
+        cl_split s;
+        if (t->type != (i == SRC || i == DST || i == CU ? ENG_TYPE_I32 : ENG_TYPE_F32))
+            return cl_no(reason, bytes, "'%s' is of type %s", t->name, cl_type_name(t->type));
+        if (i != SRC && i != DST && i != CU && !cl_rows_contiguous(t))
+            return cl_no(reason, bytes, "the rows of '%s' are not contiguous", t->name);
+        if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
+            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name, s.n,
+                         i == STATE ? 16u : 1u);
+    }
+    if (cl_ne(cl_in(g, node, W), 0) > MAX_TAPS)
+        return cl_no(reason, bytes, "a kernel %lld wide: at most %d work", (long long)cl_ne(cl_in(g, node, W), 0), MAX_TAPS);
+    return ENG_SUPPORT_YES;
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    const eng_subgraph *graph = r->graph;
+    const eng_tensor *in[CU + 1], *o = cl_out(graph, node, 0);
+    for (unsigned i = 0; i <= CU; i++)
+        in[i] = cl_in(graph, node, i);
+    const bool vec = r->device->vec;
+    const int64_t channels = cl_ne(o, 0), tokens = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0), taps = cl_ne(in[W], 0);
+    const int64_t each = vec ? 32 : 1, blocks = vec ? cl_ceil(channels, 16) : channels;
+    const size_t local = cl_group(r->device);
+    cl_split split;
+    char options[96];
+
+    if (sequences == 0 || taps == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
+        return r->status;
+    snprintf(options, sizeof options, "-DTAPS=%lld -DPIECES=%u -DLOCAL=%zu", (long long)taps, split.n, local);
+    for (unsigned pass = 0; pass < (taps > 1 ? 2u : 1u); pass++) {
+        cl_launch(r, "ssm_conv", pass ? "ssm_conv_windows" : "ssm_conv", options);
+        for (unsigned i = 0; i <= CU; i++)
+            if (i != STATE)
+                cl_arg_operand(r, i);
+        cl_arg_result(r, 0);
+        if (split.n == 1)
+            cl_arg_operand(r, STATE);
+        for (uint32_t i = 0; split.n > 1 && i < split.n; i++)
+            cl_arg_tensor(r, in[STATE]->root, i * split.piece_bytes);
+        cl_arg_long4(r, (int64_t[4]){channels, tokens, sequences, cl_ne(in[STATE], 2)});
+        cl_arg_long4(r, (int64_t[4]){cl_nb(in[X], 1), cl_nb(in[W], 1), cl_nb(o, 1)});
+        cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2)});
+        cl_arg_long4(r, (int64_t[4]){cl_nb(in[SRC], 0), cl_nb(in[DST], 0), cl_nb(in[DST], 1), cl_nb(in[CU], 0)});
+        cl_arg_long(r, split.n > 1 ? (int64_t)in[STATE]->offset : 0);
+        cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
+        cl_arg_long(r, cl_min(node->ip[ENG_CONV_SLOTS], cl_ne(in[DST], 0)));
+        cl_arg_long(r, each);
+        cl_size2(r, blocks, local, pass ? sequences : cl_ceil(tokens, each), 1);
+    }
+    return r->status;
+}
+
+const cl_op cl_op_ssm_conv = {supports, record};
