@@ -17,7 +17,12 @@ opencl_la_SOURCES = \
 	%D%/ops/scale.c %D%/ops/soft_max.c %D%/ops/sum_rows.c %D%/ops/top_k.c \
 	%D%/ops/unary.c
 # hot ops and conversions
-opencl_la_SOURCES +=
+opencl_la_SOURCES += \
+	%D%/ops/hot.h \
+	%D%/ops/attention.c %D%/ops/convert.c %D%/ops/cpy.c %D%/ops/dequantize.c \
+	%D%/ops/gated_delta_net.c %D%/ops/get_rows.c %D%/ops/hadamard.c %D%/ops/mul_mat.c \
+	%D%/ops/mul_mat_id.c %D%/ops/quantize.c %D%/ops/set_rows.c %D%/ops/ssm_conv.c \
+	%D%/ops/store.c
 nodist_opencl_la_SOURCES = plugins/opencl/embedded.c
 opencl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCL_TARGET_OPENCL_VERSION=120 -I$(top_srcdir)
 opencl_la_LDFLAGS = $(plugin_ldflags)
