@@ -177,14 +177,16 @@ int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_fu
 {
     if (!c || !emit || n == 0 || n > c->p.n_batch)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_dump: a context, a function and 1 to n_batch tokens are needed");
-    lm_pass *p;
-    eng_graph *graph;
-    int status = lm_pass_get(c, lm_pass_size(c, n), 1, &p);
+    uint32_t size = lm_pass_size(c, n);
+    lm_inputs at = place_inputs(c, size, 1);
+    eng_store *io = NULL;
+    eng_graph *graph = NULL;
+    int status = io_store(c, &at, 1, &io); /* no plan: what a device cannot run can be looked at too */
     if (!status)
-        status = lm_pass_graph(c, p->n_tokens, p->n_out, p->io, &p->at, &graph);
-    if (status)
-        return status;
-    status = eng_graph_dump(graph, graphviz, emit, user);
+        status = lm_pass_graph(c, size, 1, io, &at, &graph);
+    if (!status)
+        status = eng_graph_dump(graph, graphviz, emit, user);
     eng_graph_destroy(graph);
+    eng_store_destroy(io);
     return status;
 }

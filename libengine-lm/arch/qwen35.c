@@ -166,6 +166,13 @@ static eng_value attention(lm_build *b, eng_value u, int il)
     return eng_mul_mat(g, lm_weight(b, il, ATTN_OUT), o);
 }
 
+/* Heads `first` .. first + heads - 1 of the convolution's channels: q, k and v are segments of them. */
+static eng_value channels(lm_build *b, eng_value c, int64_t first, int64_t heads)
+{
+    int64_t s = b->model->n.state;
+    return eng_reshape(b->g, eng_slice(b->g, c, 0, first * s, heads * s), (int64_t[]){s, heads, b->n_tokens}, 3);
+}
+
 static eng_value gated_delta_net(lm_build *b, eng_value u, int il)
 {
     const lm_numbers *n = &b->model->n;
@@ -179,11 +186,10 @@ static eng_value gated_delta_net(lm_build *b, eng_value u, int il)
     eng_value decay = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, GDN_A)), (int64_t[]){1, vh, t}, 3);
 
     eng_value c = eng_ssm_conv(g, qkv, lm_weight(b, il, GDN_CONV), lm_window_pool(b, il), b->src, b->dst, b->cu, slots);
-    /* heads of q, of k, of v, one after the other */
-    c = eng_reshape(g, eng_unary(g, c, ENG_UNARY_SILU), (int64_t[]){s, 2 * kh + vh, t}, 3);
-    eng_value q = eng_l2_norm(g, eng_slice(g, c, 1, 0, kh), n->eps);
-    eng_value k = eng_l2_norm(g, eng_slice(g, c, 1, kh, kh), n->eps);
-    eng_value v = eng_slice(g, c, 1, 2 * kh, vh);
+    c = eng_unary(g, c, ENG_UNARY_SILU);
+    eng_value q = eng_l2_norm(g, channels(b, c, 0, kh), n->eps);
+    eng_value k = eng_l2_norm(g, channels(b, c, kh, kh), n->eps);
+    eng_value v = channels(b, c, 2 * kh, vh);
     eng_value o = eng_gated_delta_net(g, q, k, v, decay, beta, lm_state_pool(b, il), b->src, b->dst, b->cu, 0, slots);
 
     z = eng_reshape(g, z, (int64_t[]){s, vh, t}, 3);
