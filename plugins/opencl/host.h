@@ -93,7 +93,7 @@ extern const cl_source cl_sources[];
 
 /* -- plans ---------------------------------------------------------------------- */
 
-enum { CL_ARG_TENSOR = 1, CL_ARG_NONE, CL_ARG_TEMPORARY, CL_ARG_VALUE, CL_ARG_LOCAL, CL_ARG_PARAM };
+enum { CL_ARG_TENSOR = 1, CL_ARG_NONE, CL_ARG_TEMPORARY, CL_ARG_VALUE, CL_ARG_LOCAL, CL_ARG_PARAM, CL_ARG_CONSTANT };
 
 typedef struct cl_recorded_arg {
     uint8_t kind;
@@ -133,6 +133,9 @@ struct eng_plan_state {
     uint32_t *section_first;   /* n_sections + 1 launches                      */
     uint64_t temporary;        /* bytes needed by the greediest node           */
     uint64_t node_temporary;   /* of the node being recorded                   */
+    uint8_t *constants;        /* until the plan is complete                   */
+    uint64_t n_constants;
+    cl_block constant_block;
     cl_slot *slots;            /* by tensor; only owners in scratch count      */
     uint64_t *arena;           /* bytes of each scratch buffer                 */
     uint32_t n_arena;

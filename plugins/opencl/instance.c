@@ -39,6 +39,10 @@ static cl_int set_arg(eng_instance_state *x, cl_kernel kernel, cl_uint *index, c
         place.mem = x->temporary.mem;
         at = arg->at;
         break;
+    case CL_ARG_CONSTANT:
+        place.mem = x->plan->constant_block.mem;
+        at = arg->at;
+        break;
     case CL_ARG_NONE:
         break;
     case CL_ARG_LOCAL:

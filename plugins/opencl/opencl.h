@@ -185,6 +185,11 @@ void cl_size_param(cl_recorder *r, unsigned dim, int64_t param, int64_t limit, i
  * temporary memory of a node is one buffer. */
 uint64_t cl_temporary(cl_recorder *r, uint64_t bytes);
 
+/* Constants that the host has computed: kept once for the plan.  cl_arg_constant
+ * gives two arguments. */
+uint64_t cl_constant(cl_recorder *r, const void *data, uint64_t bytes);
+void cl_arg_constant(cl_recorder *r, uint64_t at);
+
 /* Any other failure: keeps status; give the text with cl_fail. */
 #define cl_refuse(r, status_, ...) ((r)->status = cl_fail((r)->device, (status_), __VA_ARGS__))
 
@@ -233,6 +238,8 @@ void cl_walk_begin(cl_walk *w, const eng_tensor *t);
 void cl_walk_add(cl_walk *w, const eng_subgraph *g, int32_t tensor);
 /* Joins neighbouring dimensions from `from` on where all operands allow it. */
 void cl_walk_join(cl_walk *w, unsigned from);
+/* cl_walk_join from 0 if no operand is in pieces, else from 1. */
+void cl_walk_flatten(const cl_recorder *r, cl_walk *w);
 int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
                 void (*fn)(cl_recorder *r, const cl_walk *part, void *ctx), void *ctx);
 /* Gives operand i of a part as an argument pair (none if absent). */

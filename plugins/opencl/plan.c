@@ -125,6 +125,24 @@ static int record_all(eng_plan_state *plan)
     return ENG_OK;
 }
 
+/* Constants become a buffer that all instances use. */
+static int keep_constants(eng_plan_state *p)
+{
+    cl_device *device = p->device;
+    if (p->n_constants == 0)
+        return ENG_OK;
+    int status = cl_block_create(device, p->n_constants, false, "a plan's constants", &p->constant_block);
+    if (status != ENG_OK)
+        return status;
+    pthread_mutex_lock(&device->transfer_lock);
+    cl_int error = clEnqueueWriteBuffer(device->transfer, p->constant_block.mem, CL_TRUE, 0, (size_t)p->n_constants,
+                                        p->constants, 0, NULL, NULL);
+    pthread_mutex_unlock(&device->transfer_lock);
+    free(p->constants);
+    p->constants = NULL;
+    return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, "writing a plan's constants");
+}
+
 int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
 {
     eng_plan_state *p = calloc(1, sizeof *p);
@@ -135,6 +153,8 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
     int status = cl_arena_place(p);
     if (status == ENG_OK)
         status = record_all(p);
+    if (status == ENG_OK)
+        status = keep_constants(p);
     if (status != ENG_OK) {
         cl_plan_destroy(p);
         return status;
@@ -150,6 +170,8 @@ void cl_plan_destroy(eng_plan_state *plan)
 {
     if (!plan)
         return;
+    cl_block_destroy(&plan->constant_block);
+    free(plan->constants);
     free(plan->launches);
     free(plan->args);
     free(plan->section_first);

@@ -120,7 +120,8 @@ static cl_int set_params(const eng_plan_state *plan, const cl_recorded *l, cl_ke
             if (error != CL_SUCCESS)
                 return error;
         }
-        index += arg->kind == CL_ARG_TENSOR || arg->kind == CL_ARG_NONE || arg->kind == CL_ARG_TEMPORARY ? 2 : 1;
+        bool pair = arg->kind != CL_ARG_VALUE && arg->kind != CL_ARG_LOCAL && arg->kind != CL_ARG_PARAM;
+        index += pair ? 2 : 1; /* a buffer and an offset                     */
     }
     for (unsigned d = 0; d < l->dims; d++) {
         const cl_recorded_size *s = &l->size[d];

@@ -188,3 +188,26 @@ uint64_t cl_temporary(cl_recorder *r, uint64_t bytes)
                   (unsigned long long)r->plan->node_temporary, (unsigned long long)r->device->max_alloc);
     return at;
 }
+
+uint64_t cl_constant(cl_recorder *r, const void *data, uint64_t bytes)
+{
+    eng_plan_state *p = r->plan;
+    if (!p || r->status != ENG_OK)
+        return 0;
+    uint64_t at = (p->n_constants + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
+    uint8_t *more = realloc(p->constants, at + bytes);
+    if (!more) {
+        no_memory(r);
+        return 0;
+    }
+    memset(more + p->n_constants, 0, at - p->n_constants);
+    memcpy(more + at, data, bytes);
+    p->constants = more;
+    p->n_constants = at + bytes;
+    return at;
+}
+
+void cl_arg_constant(cl_recorder *r, uint64_t at)
+{
+    add(r, &(cl_recorded_arg){.kind = CL_ARG_CONSTANT, .at = at});
+}

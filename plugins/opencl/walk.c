@@ -64,6 +64,19 @@ void cl_walk_join(cl_walk *w, unsigned from)
     }
 }
 
+void cl_walk_flatten(const cl_recorder *r, cl_walk *w)
+{
+    cl_split s;
+    for (unsigned i = 0; i < w->n; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(r->graph, w->tensor[i]);
+        if (t && (cl_split_of(r->device, r->graph, t, &s) != ENG_OK || s.n != 1)) {
+            cl_walk_join(w, 1);
+            return;
+        }
+    }
+    cl_walk_join(w, 0);
+}
+
 /* Does operand i of w lie in one piece? */
 static bool whole(const cl_recorder *r, const cl_walk *w, unsigned i)
 {

@@ -1,0 +1,152 @@
+/*
+ * kernels/norm.cl - rms_norm (-DRMS), norm (-DMEAN), l2_norm (-DL2) per row, with
+ * weight (-DWEIGHT) and bias (-DBIAS); group_norm.  The mean is taken first, then
+ * the squares of the differences from it: no cancellation.
+ */
+#include "row.clh"
+
+static inline float factor_of(float square, float n, float eps)
+{
+#if L2
+    return 1.0f / fmax(sqrt(square), eps);
+#else
+    return 1.0f / sqrt(square / n + eps);
+#endif
+}
+
+#if WEIGHT
+#define W16(v) ((v)*vload16(0, (fin)(w + w_at) + c))
+#define W1(v) ((v) * ((fin)(w + w_at))[c])
+#else
+#define W16(v) (v)
+#define W1(v) (v)
+#endif
+#if BIAS
+#define B16(v) ((v) + vload16(0, (fin)(b + b_at) + c))
+#define B1(v) ((v) + ((fin)(b + b_at))[c])
+#else
+#define B16(v) (v)
+#define B1(v) (v)
+#endif
+
+#ifndef GROUPS
+__kernel ROW_ATTRIBUTES void norm(cbytes x, ulong x_at, cbytes w, ulong w_at, cbytes b, ulong b_at, gbytes y, ulong y_at,
+                                  long4 ne, long4 xs, long4 ys, float eps, int rows_per)
+{
+    const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
+#if VEC
+    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    for (long r = r0; r < r1; r++) {
+        fin in = (fin)(x + x_at + row_at(r, ne, xs));
+        fout out = (fout)(y + y_at + row_at(r, ne, ys));
+        float mean = 0.0f;
+        long c;
+#if MEAN
+        float16 s = 0.0f;
+        float tail_s = 0.0f;
+        for (c = 0; c + 16 <= n; c += 16)
+            s += vload16(0, in + c);
+        for (; c < n; c++)
+            tail_s += in[c];
+        mean = (sum_of(s) + tail_s) / (float)n;
+#endif
+        float16 q0 = 0.0f, q1 = 0.0f;
+        float tail = 0.0f;
+        for (c = 0; c + 32 <= n; c += 32) {
+            float16 u = vload16(0, in + c) - mean, v = vload16(0, in + c + 16) - mean;
+            q0 += u * u;
+            q1 += v * v;
+        }
+        for (; c + 16 <= n; c += 16) {
+            float16 u = vload16(0, in + c) - mean;
+            q0 += u * u;
+        }
+        for (; c < n; c++)
+            tail += (in[c] - mean) * (in[c] - mean);
+        const float f = factor_of(sum_of(q0 + q1) + tail, (float)n, eps);
+        for (c = 0; c + 16 <= n; c += 16)
+            vstore16(B16(W16((vload16(0, in + c) - mean) * f)), 0, out + c);
+        for (; c < n; c++)
+            out[c] = B1(W1((in[c] - mean) * f));
+    }
+#else
+    __local float t[GROUP];
+    const long r = get_group_id(0);
+    fin in = (fin)(x + x_at + row_at(r, ne, xs));
+    fout out = (fout)(y + y_at + row_at(r, ne, ys));
+    float mean = 0.0f, q = 0.0f;
+#if MEAN
+    float s = 0.0f;
+    for (long c = get_local_id(0); c < n; c += GROUP)
+        s += in[c];
+    mean = group_sum(s, t) / (float)n;
+#endif
+    for (long c = get_local_id(0); c < n; c += GROUP)
+        q += (in[c] - mean) * (in[c] - mean);
+    const float f = factor_of(group_sum(q, t), (float)n, eps);
+    for (long c = get_local_id(0); c < n; c += GROUP)
+        out[c] = B1(W1((in[c] - mean) * f));
+#endif
+}
+
+#else
+/*
+ * group_norm: x [w, h, channels, batch]; work-item (VEC) or group (SIMT) g of a
+ * space [groups, batch] does `per` channels.
+ */
+__kernel ROW_ATTRIBUTES void group_norm(cbytes x, ulong x_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys,
+                                        float eps, int groups, int per)
+{
+    const long g = get_group_id(0), batch = g / groups, first = (g - batch * groups) * per;
+    const long channels = clamp(ne.s2 - first, 0L, (long)per), rows = channels * ne.s1, n = ne.s0;
+    cbytes xb = x + x_at + batch * xs.s3 + first * xs.s2;
+    gbytes yb = y + y_at + batch * ys.s3 + first * ys.s2;
+    const float count = (float)(rows * n);
+    float mean = 0.0f, square = 0.0f;
+#if VEC
+    for (int pass = 0; pass < 2; pass++) {
+        float16 s = 0.0f;
+        float tail = 0.0f;
+        for (long r = 0; r < rows; r++) {
+            fin in = (fin)(xb + r % ne.s1 * xs.s1 + r / ne.s1 * xs.s2);
+            long c = 0;
+            for (; c + 16 <= n; c += 16) {
+                float16 v = vload16(0, in + c) - mean;
+                s += pass ? v * v : v;
+            }
+            for (; c < n; c++) {
+                float v = in[c] - mean;
+                tail += pass ? v * v : v;
+            }
+        }
+        if (pass)
+            square = sum_of(s) + tail;
+        else
+            mean = (sum_of(s) + tail) / count;
+    }
+    const float f = factor_of(square, count, eps);
+    for (long r = 0; r < rows; r++) {
+        fin in = (fin)(xb + r % ne.s1 * xs.s1 + r / ne.s1 * xs.s2);
+        fout out = (fout)(yb + r % ne.s1 * ys.s1 + r / ne.s1 * ys.s2);
+        long c = 0;
+        for (; c + 16 <= n; c += 16)
+            vstore16((vload16(0, in + c) - mean) * f, 0, out + c);
+        for (; c < n; c++)
+            out[c] = (in[c] - mean) * f;
+    }
+#else
+    __local float t[GROUP];
+    const long total = rows * n;
+    float s = 0.0f;
+#define IN(i) (*(fin)(xb + (i) % n * 4 + (i) / n % ne.s1 * xs.s1 + (i) / n / ne.s1 * xs.s2))
+    for (long i = get_local_id(0); i < total; i += GROUP)
+        s += IN(i);
+    mean = group_sum(s, t) / count;
+    for (long i = get_local_id(0); i < total; i += GROUP)
+        square += (IN(i) - mean) * (IN(i) - mean);
+    const float f = factor_of(group_sum(square, t), count, eps);
+    for (long i = get_local_id(0); i < total; i += GROUP)
+        *(fout)(yb + i % n * 4 + i / n % ne.s1 * ys.s1 + i / n / ne.s1 * ys.s2) = (IN(i) - mean) * f;
+#endif
+}
+#endif

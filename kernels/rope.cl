@@ -1,0 +1,131 @@
+/*
+ * kernels/rope.cl - rotary position embedding.  -DNORMAL: pairs of neighbours;
+ * else pairs (i, i + distance).  -DHALF: x is f16.  -DSTREAMS: four positions a
+ * token, chosen per pair; -DFF: divisors of the frequencies.
+ *
+ * table: for every pair a frequency, two weights and its stream: the angle is
+ * pos * (table[i] / ff[i]), the weights being in the frequency already.  The host
+ * makes it in double precision.
+ */
+#include "row.clh"
+
+#ifndef NORMAL
+#define NORMAL 0
+#endif
+
+#if HALF
+#define X1(p, i) vload_half(i, (__global const half *)(p))
+#define X16(p, i) vload_half16(0, (__global const half *)(p) + (i))
+#else
+#define X1(p, i) ((fin)(p))[i]
+#define X16(p, i) vload16(0, (fin)(p) + (i))
+#endif
+
+typedef struct rope_pair {
+    float frequency;
+    int stream;
+} rope_pair;
+
+static inline float angle_of(__global const rope_pair *table, fin ff, __global const int *pos, long stride, int i)
+{
+    float f = table[i].frequency;
+#if FF
+    f /= ff[i];
+#endif
+#if STREAMS
+    return (float)pos[table[i].stream * stride] * f;
+#else
+    return (float)pos[0] * f;
+#endif
+}
+
+/*
+ * Space [d, heads, tokens, batch].  VEC: a work-item does all heads of a token, 16
+ * pairs at a time; SIMT: work-item (i, head, token) one pair or two copied channels.
+ */
+__kernel EACH_ATTRIBUTES void rope(cbytes x, ulong x_at, cbytes pos, ulong pos_at, cbytes ff, ulong ff_at, cbytes table,
+                                   ulong table_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys, long pos_step,
+                                   long pos_stream, int offset, int pairs, int distance, float scale, float sign)
+{
+    __global const rope_pair *pair = (__global const rope_pair *)(table + table_at);
+    fin div = (fin)(ff + ff_at);
+    const long token = get_global_id(VEC ? 0 : 2), t = token % ne.s2, b = token / ne.s2;
+    if (b >= ne.s3)
+        return;
+    __global const int *p = (__global const int *)(pos + pos_at + t * pos_step);
+    cbytes xb = x + x_at + t * xs.s2 + b * xs.s3;
+    gbytes yb = y + y_at + t * ys.s2 + b * ys.s3;
+    const int d = (int)ne.s0;
+#if NORMAL
+    const int begin = offset, end = offset + 2 * pairs;
+#define FIRST(i) (offset + 2 * (i))
+#define SECOND(i) (offset + 2 * (i) + 1)
+#else
+    const int begin = offset, end = offset + distance + pairs;
+#define FIRST(i) (offset + (i))
+#define SECOND(i) (offset + (i) + distance)
+#endif
+#if VEC
+    /* what is not rotated */
+    for (long h = 0; h < ne.s1; h++) {
+        cbytes in = xb + h * xs.s1;
+        fout out = (fout)(yb + h * ys.s1);
+        for (int c = 0; c < begin; c++)
+            out[c] = X1(in, c);
+        for (int c = begin + pairs; !NORMAL && c < begin + distance; c++)
+            out[c] = X1(in, c);
+        for (int c = end; c < d; c++)
+            out[c] = X1(in, c);
+    }
+    for (int i = 0; i < pairs; i += 16) {
+        float angle[16];
+        for (int j = 0; j < 16; j++)
+            angle[j] = i + j < pairs ? angle_of(pair, div, p, pos_stream, i + j) : 0.0f;
+        const float16 a = vload16(0, angle), co = scale * cos(a), si = sign * scale * sin(a);
+        for (long h = 0; h < ne.s1; h++) {
+            cbytes in = xb + h * xs.s1;
+            fout out = (fout)(yb + h * ys.s1);
+            if (i + 16 <= pairs) {
+#if NORMAL
+                const float16 u = X16(in, FIRST(i)), v = X16(in, FIRST(i) + 16);
+                const float16 e = (float16)(u.even, v.even), o = (float16)(u.odd, v.odd);
+                const float16 r = e * co - o * si, s = e * si + o * co;
+                vstore16((float16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6, r.s7,
+                                   s.s7), 0, out + FIRST(i));
+                vstore16((float16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se, r.sf,
+                                   s.sf), 0, out + FIRST(i) + 16);
+#else
+                const float16 u = X16(in, FIRST(i)), v = X16(in, SECOND(i));
+                vstore16(u * co - v * si, 0, out + FIRST(i));
+                vstore16(u * si + v * co, 0, out + SECOND(i));
+#endif
+            } else {
+                float cs[16], sn[16];
+                vstore16(co, 0, cs);
+                vstore16(si, 0, sn);
+                for (int j = 0; i + j < pairs; j++) {
+                    const float u = X1(in, FIRST(i + j)), v = X1(in, SECOND(i + j));
+                    out[FIRST(i + j)] = u * cs[j] - v * sn[j];
+                    out[SECOND(i + j)] = u * sn[j] + v * cs[j];
+                }
+            }
+        }
+    }
+#else
+    const int i = get_global_id(0);
+    const long h = get_global_id(1);
+    if (h >= ne.s1)
+        return;
+    cbytes in = xb + h * xs.s1;
+    fout out = (fout)(yb + h * ys.s1);
+    if (i < pairs) {
+        const float a = angle_of(pair, div, p, pos_stream, i), co = scale * cos(a), si = sign * scale * sin(a);
+        const float u = X1(in, FIRST(i)), v = X1(in, SECOND(i));
+        out[FIRST(i)] = u * co - v * si;
+        out[SECOND(i)] = u * si + v * co;
+    }
+    for (int c = 2 * i; c < 2 * i + 2 && c < d; c++)
+        if (c < begin || c >= end || (!NORMAL && c >= begin + pairs && c < begin + distance))
+            out[c] = X1(in, c);
+#endif
+}

@@ -1,0 +1,110 @@
+/*
+ * kernels/soft_max.cl - softmax of scale * x + slope * mask, with sinks.
+ * -DMASK=float or half (absent: no mask), -DSINKS.  Space [n, t, heads, batch];
+ * first_head: number of the space's first head, of `heads` in all.
+ */
+#include "row.clh"
+
+#ifdef MASK_HALF
+#define M1(c) (slope * vload_half(c, (__global const half *)m))
+#define M16(c) (slope * vload_half16(0, (__global const half *)m + (c)))
+#elif MASK
+#define M1(c) (slope * ((fin)m)[c])
+#define M16(c) (slope * vload16(0, (fin)m + (c)))
+#else
+#define M1(c) 0.0f
+#define M16(c) 0.0f
+#endif
+
+/* ALiBi slope of head h */
+static inline float slope_of(float max_bias, int h, int heads)
+{
+    if (max_bias <= 0.0f)
+        return 1.0f;
+    int n = 1;
+    while (2 * n <= heads)
+        n *= 2;
+    return h < n ? exp2(-max_bias * (float)(h + 1) / (float)n)
+                 : exp2(-max_bias * (float)(2 * (h - n) + 1) / (float)(2 * n));
+}
+
+/* exp(v - max); -inf stays 0 also where max is -inf */
+#define EXP1(v, top) ((v) == -INFINITY ? 0.0f : exp((v) - (top)))
+
+__kernel ROW_ATTRIBUTES void soft_max(cbytes x, ulong x_at, cbytes mask, ulong m_at, cbytes sinks, ulong s_at, gbytes y,
+                                      ulong y_at, long4 ne, long4 xs, long4 ms, long4 ys, float scale, float max_bias,
+                                      int first_head, int heads, int rows_per)
+{
+    const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
+#if VEC
+    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    for (long r = r0; r < r1; r++) {
+#else
+    __local float t[GROUP];
+    const long r = get_group_id(0);
+    {
+#endif
+        const int h = (int)(r / ne.s1 % ne.s2);
+        const float slope = slope_of(max_bias, first_head + h, heads);
+        fin in = (fin)(x + x_at + row_at(r, ne, xs));
+        fout out = (fout)(y + y_at + row_at(r, ne, ys));
+        cbytes m = mask + m_at + row_at(r, ne, ms);
+        float top = -INFINITY, sum = 0.0f, sink = 0.0f;
+#if SINKS
+        const float at = ((fin)(sinks + s_at))[h];
+        top = at;
+#endif
+#if VEC
+        float16 top16 = -INFINITY, sum16 = 0.0f;
+        long c = 0;
+        for (; c + 16 <= n; c += 16) {
+            float16 v = vload16(0, in + c) * scale + M16(c);
+            vstore16(v, 0, out + c);
+            top16 = fmax(top16, v);
+        }
+        for (; c < n; c++) {
+            out[c] = in[c] * scale + M1(c);
+            top = fmax(top, out[c]);
+        }
+        top = fmax(top, max_of(top16));
+        const float base = top == -INFINITY ? 0.0f : top; /* a row of -inf: all exponentials are 0 */
+        for (c = 0; c + 16 <= n; c += 16) {
+            float16 e = exp(vload16(0, out + c) - base);
+            vstore16(e, 0, out + c);
+            sum16 += e;
+        }
+        for (; c < n; c++) {
+            out[c] = exp(out[c] - base);
+            sum += out[c];
+        }
+        sum += sum_of(sum16);
+#if SINKS
+        sink = EXP1(at, base);
+#endif
+        const float f = sum + sink == 0.0f ? 0.0f : 1.0f / (sum + sink);
+        for (c = 0; c + 16 <= n; c += 16)
+            vstore16(vload16(0, out + c) * f, 0, out + c);
+        for (; c < n; c++)
+            out[c] *= f;
+#else
+        for (long c = get_local_id(0); c < n; c += GROUP) {
+            const float v = in[c] * scale + M1(c);
+            out[c] = v;
+            top = fmax(top, v);
+        }
+        top = group_max(top, t);
+        const float base = top == -INFINITY ? 0.0f : top;
+        for (long c = get_local_id(0); c < n; c += GROUP) {
+            out[c] = exp(out[c] - base);
+            sum += out[c];
+        }
+        sum = group_sum(sum, t);
+#if SINKS
+        sink = EXP1(at, base);
+#endif
+        const float f = sum + sink == 0.0f ? 0.0f : 1.0f / (sum + sink);
+        for (long c = get_local_id(0); c < n; c += GROUP)
+            out[c] *= f;
+#endif
+    }
+}

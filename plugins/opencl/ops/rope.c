@@ -1,0 +1,135 @@
+/* rope: rotary position embedding; frequencies are computed here, in double. */
+#include "rows.h"
+
+#include <math.h>
+
+typedef struct rope_pair { float frequency; int32_t stream; } rope_pair; /* as in kernels/rope.cl */
+
+typedef struct rope_plan {
+    int64_t pairs, distance;
+    uint64_t table;
+    float scale;
+    bool streams;
+} rope_plan;
+
+/* The position stream that pair i follows; *exponent: of its frequency. */
+static int32_t stream_of(const eng_node *node, int64_t i, int64_t *exponent)
+{
+    const int64_t *s = &node->ip[ENG_ROPE_SECTION0], mode = node->ip[ENG_ROPE_MODE];
+    int64_t all = s[0] + s[1] + s[2] + s[3], begin = 0;
+    *exponent = i;
+    if (all <= 0)
+        return 0;
+    int64_t q = i % all;
+    if (mode == ENG_ROPE_IMROPE) {
+        int32_t k = (int32_t)(q % 3);
+        return q < 3 * s[k] ? k : 3;
+    }
+    int32_t k = 0;
+    while (k < 3 && q >= begin + s[k])
+        begin += s[k++];
+    if (mode == ENG_ROPE_VISION)
+        *exponent = q - begin;
+    return k;
+}
+
+/* Where YaRN's ramp begins or ends: the pair that turns `beta` times in the
+ * original context. */
+static double corner(const eng_node *node, double beta)
+{
+    const double pi = 3.14159265358979323846;
+    double n = (double)node->ip[ENG_ROPE_N_DIMS];
+    return n * log((double)node->ip[ENG_ROPE_N_CTX_ORIG] / (2 * pi * beta)) / (2 * log(node->fp[ENG_ROPE_BASE]));
+}
+
+static int fill_table(cl_recorder *r, rope_plan *p)
+{
+    const eng_node *node = r->node;
+    double n = (double)node->ip[ENG_ROPE_N_DIMS], base = node->fp[ENG_ROPE_BASE], ext = node->fp[ENG_ROPE_EXT_FACTOR];
+    double scale = node->fp[ENG_ROPE_FREQ_SCALE], low = 0, high = 0;
+    if (ext != 0) {
+        low = fmax(0, floor(corner(node, node->fp[ENG_ROPE_BETA_FAST])));
+        high = fmin(n - 1, ceil(corner(node, node->fp[ENG_ROPE_BETA_SLOW])));
+    }
+    rope_pair *table = calloc((size_t)p->pairs + 1, sizeof *table);
+    if (!table)
+        return cl_refuse(r, ENG_ERR_NOMEM, "%s: out of host memory", r->device->info.name);
+    for (int64_t i = 0; i < p->pairs; i++) {
+        int64_t exponent = i;
+        if (p->streams)
+            table[i].stream = stream_of(node, i, &exponent);
+        double f = pow(base, -2.0 * (double)exponent / n), factor = scale;
+        if (ext != 0) {
+            double ramp = fmin(1, fmax(0, ((double)i - low) / fmax(0.001, high - low))), mix = ext * (1 - ramp);
+            factor = (1 - mix) * scale + mix;
+        }
+        table[i].frequency = (float)(f * factor);
+    }
+    p->table = cl_constant(r, table, (uint64_t)(p->pairs + 1) * sizeof *table);
+    free(table);
+    p->scale = (float)(node->fp[ENG_ROPE_ATTN_FACTOR] * (ext != 0 ? 1 + 0.1 * log(1 / scale) : 1));
+    return r->status;
+}
+
+static void part(cl_recorder *r, const cl_walk *w, void *ctx)
+{
+    const rope_plan *p = ctx;
+    const eng_node *node = r->node;
+    const eng_tensor *pos = cl_in(r->graph, node, 1);
+    int64_t step = pos->ne[0] == 1 ? 4 : pos->nb[0];
+    char options[96];
+    snprintf(options, sizeof options, "%s%s%s%s", node->ip[ENG_ROPE_MODE] == ENG_ROPE_NORMAL ? "-DNORMAL=1 " : "",
+             cl_in(r->graph, node, 0)->type == ENG_TYPE_F16 ? "-DHALF=1 " : "", p->streams ? "-DSTREAMS=1 " : "",
+             node->in[2] >= 0 ? "-DFF=1" : "");
+    cl_launch(r, "rope", "rope", options);
+    cl_arg_walk(r, w, 0);
+    cl_arg_tensor(r, node->in[1], (uint64_t)(w->first[2] * step));
+    cl_arg_operand(r, 2);
+    cl_arg_constant(r, p->table);
+    cl_arg_walk(r, w, 1);
+    cl_arg_extents(r, w);
+    cl_arg_strides(r, w, 0);
+    cl_arg_strides(r, w, 1);
+    cl_arg_long(r, step);
+    cl_arg_long(r, (pos->rank > 1 ? pos->nb[1] : 0) / 4);
+    cl_arg_int(r, (int32_t)node->ip[ENG_ROPE_OFFSET]);
+    cl_arg_int(r, (int32_t)p->pairs);
+    cl_arg_int(r, (int32_t)p->distance);
+    cl_arg_float(r, p->scale);
+    cl_arg_float(r, node->ip[ENG_ROPE_INVERSE] ? -1.0f : 1.0f);
+    uint64_t tokens = (uint64_t)(w->ne[2] * w->ne[3]);
+    if (r->device->vec)
+        cl_size1(r, tokens, 1);
+    else
+        cl_size3(r, (uint64_t)(w->ne[0] + 1) / 2, 32, (uint64_t)w->ne[1], 1, tokens, 1);
+}
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    const eng_tensor *x = cl_in(g, node, 0), *pos = cl_in(g, node, 1), *ff = cl_in(g, node, 2);
+    (void)device;
+    if ((x->type != ENG_TYPE_F32 && x->type != ENG_TYPE_F16) || !cl_rows_contiguous(x))
+        return cl_no(reason, bytes, "x must be f32 or f16 with contiguous rows");
+    if (pos->type != ENG_TYPE_I32 || (ff && (ff->type != ENG_TYPE_F32 || !cl_rows_contiguous(ff))))
+        return cl_no(reason, bytes, "pos must be i32, ff f32");
+    return ENG_SUPPORT_YES;
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    const eng_tensor *x = cl_in(r->graph, node, 0);
+    int64_t mode = node->ip[ENG_ROPE_MODE];
+    bool vision = mode == ENG_ROPE_VISION;
+    rope_plan p = {.streams = (mode & 8) != 0};
+    p.pairs = vision ? x->ne[0] / 2 : node->ip[ENG_ROPE_N_DIMS] / 2;
+    p.distance = vision ? x->ne[0] / 2 : p.pairs;
+    if (fill_table(r, &p) != ENG_OK)
+        return r->status;
+    cl_walk w;
+    cl_walk_begin(&w, cl_out(r->graph, node, 0));
+    cl_walk_add(&w, r->graph, node->in[0]);
+    cl_walk_add(&w, r->graph, node->out[0]);
+    return cl_walk_run(r, &w, 4, part, &p);
+}
+
+const cl_op cl_op_rope = {supports, record};

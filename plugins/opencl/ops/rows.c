@@ -1,0 +1,83 @@
+/* Sizes of the kernels that treat every element or every row alike. */
+#include "rows.h"
+
+#include <stdarg.h>
+
+enum { CHUNK = 4096 }; /* columns that a work-item of family vec does at once */
+
+void cl_arg_extents(cl_recorder *r, const cl_walk *part)
+{
+    cl_arg_long4(r, part->ne);
+}
+
+void cl_arg_strides(cl_recorder *r, const cl_walk *part, unsigned i)
+{
+    cl_arg_long4(r, part->nb[i]);
+}
+
+static uint64_t rows_of(const cl_walk *part)
+{
+    return (uint64_t)part->ne[1] * (uint64_t)part->ne[2] * (uint64_t)part->ne[3];
+}
+
+/* Rows that one work-item does, so that there are a few work-items for each
+ * compute unit, none of which is too small to be worth its start. */
+static int64_t rows_each(const cl_device *device, uint64_t rows, uint64_t columns)
+{
+    uint64_t least = columns ? 2048 / columns + 1 : rows, share = rows / (8u * device->compute_units) + 1;
+    uint64_t each = share > least ? share : least;
+    return (int64_t)(each < rows ? each : rows ? rows : 1);
+}
+
+void cl_each(cl_recorder *r, const cl_walk *part)
+{
+    uint64_t rows = rows_of(part), columns = (uint64_t)part->ne[0];
+    if (r->device->vec) {
+        uint64_t chunk = CHUNK, least = columns / (4u * r->device->compute_units) / 16 * 16;
+        if (least > chunk)
+            chunk = least;
+        int64_t each = rows_each(r->device, rows, columns < chunk ? columns : chunk);
+        cl_arg_int(r, (int32_t)(chunk < INT32_MAX ? chunk : INT32_MAX / 16 * 16));
+        cl_arg_int(r, (int32_t)each);
+        cl_size2(r, (columns + chunk - 1) / chunk, 1, (rows + (uint64_t)each - 1) / (uint64_t)each, 1);
+        return;
+    }
+    size_t group = cl_group_of(r->device), width = columns >= 64 ? 64 : columns >= 8 ? 8 : 1;
+    width = width < group ? width : group;
+    cl_arg_int(r, 1);
+    cl_arg_int(r, 1);
+    cl_size2(r, columns, width, rows, group / width);
+}
+
+size_t cl_group_of(const cl_device *device)
+{
+    size_t n = 128;
+    while (n > device->max_group)
+        n /= 2;
+    return n;
+}
+
+void cl_each_row(cl_recorder *r, const cl_walk *part)
+{
+    uint64_t rows = rows_of(part);
+    if (r->device->vec) {
+        int64_t each = rows_each(r->device, rows, (uint64_t)part->ne[0]);
+        cl_arg_int(r, (int32_t)each);
+        cl_size1(r, (rows + (uint64_t)each - 1) / (uint64_t)each, 1);
+        return;
+    }
+    size_t group = cl_group_of(r->device);
+    cl_arg_int(r, 1);
+    cl_size1(r, rows * group, group);
+}
+
+const char *cl_row_options(const cl_device *device, char *text, size_t bytes, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, bytes, format, args);
+    va_end(args);
+    if (!device->vec && n >= 0 && (size_t)n < bytes)
+        snprintf(text + n, bytes - (size_t)n, " -DGROUP=%zu", cl_group_of(device));
+    return text;
+}
