@@ -4,29 +4,28 @@ include $(top_srcdir)/kernels/local.mk
 EXTRA_DIST += $(opencl_kernels) plugins/opencl/embed.sh
 
 if ENABLE_OPENCL
-plugin_LTLIBRARIES += opencl.la
-opencl_la_SOURCES = \
+plugin_LTLIBRARIES += plugins/opencl/opencl.la
+plugins_opencl_opencl_la_SOURCES = \
 	%D%/arena.c %D%/cache.c %D%/caps.c %D%/device.c %D%/error.c %D%/host.h \
 	%D%/instance.c %D%/memory.c %D%/opencl.h %D%/pack.c %D%/plan.c \
 	%D%/plugin.c %D%/program.c %D%/queue.c %D%/record.c %D%/split.c \
 	%D%/store.c %D%/transfer.c %D%/walk.c \
 	%D%/ops/list.h \
-	%D%/ops/add.c %D%/ops/argmax.c %D%/ops/concat.c %D%/ops/glu.c \
-	%D%/ops/group_norm.c %D%/ops/l2_norm.c %D%/ops/norm.c %D%/ops/pad.c \
-	%D%/ops/rebase.c %D%/ops/repeat.c %D%/ops/rms_norm.c %D%/ops/rope.c \
-	%D%/ops/scale.c %D%/ops/soft_max.c %D%/ops/sum_rows.c %D%/ops/top_k.c \
+	%D%/ops/rows.h %D%/ops/binary.c %D%/ops/glu.c %D%/ops/group_norm.c \
+	%D%/ops/moves.c %D%/ops/norm.c %D%/ops/rope.c %D%/ops/rows.c \
+	%D%/ops/soft_max.c %D%/ops/sum_rows.c %D%/ops/top_k.c \
 	%D%/ops/unary.c
 # hot ops and conversions
-opencl_la_SOURCES += \
+plugins_opencl_opencl_la_SOURCES += \
 	%D%/ops/hot.h \
 	%D%/ops/attention.c %D%/ops/convert.c %D%/ops/cpy.c %D%/ops/dequantize.c \
 	%D%/ops/gated_delta_net.c %D%/ops/get_rows.c %D%/ops/hadamard.c %D%/ops/mul_mat.c \
 	%D%/ops/mul_mat_id.c %D%/ops/quantize.c %D%/ops/set_rows.c %D%/ops/ssm_conv.c \
 	%D%/ops/store.c
-nodist_opencl_la_SOURCES = plugins/opencl/embedded.c
-opencl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCL_TARGET_OPENCL_VERSION=120 -I$(top_srcdir)
-opencl_la_LDFLAGS = $(plugin_ldflags)
-opencl_la_LIBADD = $(OPENCL_LIBS) $(LIBM)
+nodist_plugins_opencl_opencl_la_SOURCES = plugins/opencl/embedded.c
+plugins_opencl_opencl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCL_TARGET_OPENCL_VERSION=120 -I$(top_srcdir)
+plugins_opencl_opencl_la_LDFLAGS = $(plugin_ldflags)
+plugins_opencl_opencl_la_LIBADD = $(OPENCL_LIBS) $(LIBM)
 CLEANFILES += plugins/opencl/embedded.c
 
 plugins/opencl/embedded.c: $(opencl_kernels) plugins/opencl/embed.sh
