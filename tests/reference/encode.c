@@ -244,7 +244,7 @@ static void encode_plain(uint32_t type, double v, unsigned char *p)
 
     switch (type) {
     case ENG_TYPE_F32: memcpy(p, &f, 4); break;
-    case ENG_TYPE_F16: put16(p, ref_to_half(v)); break;
+    case ENG_TYPE_F16: put16(p, ref_to_half(f)); break;
     case ENG_TYPE_BF16: put16(p, ref_to_bf16(f)); break;
     case ENG_TYPE_I32: memcpy(p, &i, 4); break;
     case ENG_TYPE_I64: memcpy(p, &q, 8); break;

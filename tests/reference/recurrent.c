@@ -71,6 +71,7 @@ static void gdn_token(const struct gdn *x, int64_t t)
         int64_t at = ref_at4(x->o, j, x->h, t, 0);
         x->o->data[at] = out / sqrt((double)s);
         x->o->mag[at] = out_mag / sqrt((double)s);
+        x->o->touched[at] = 1;
     }
 }
 
@@ -83,7 +84,7 @@ int ref_gated_delta_net(ref_call *c)
 
     if (!hk || heads % hk || state->ne[0] != s || state->ne[1] != s || state->ne[2] != heads || cu->ne[0] != src->ne[0] + 1)
         return -2;
-    if (!ref_alloc(&c->out[0], v->ne, 3, true, false))
+    if (!ref_alloc(&c->out[0], v->ne, 3, true, true))
         return -1;
     c->n_out = 1;
     x.m = calloc((size_t)(2 * s * s * src->ne[0] * heads + 3 * s + 1), sizeof *x.m);
@@ -128,7 +129,7 @@ int ref_ssm_conv(ref_call *c)
 
     if (w->ne[1] != channels || state->ne[0] != d - 1 || state->ne[1] != channels || cu->ne[0] != src->ne[0] + 1)
         return -2;
-    if (!ref_alloc(&c->out[0], x->ne, 2, true, false))
+    if (!ref_alloc(&c->out[0], x->ne, 2, true, true))
         return -1;
     c->n_out = 1;
     double *before = calloc((size_t)(src->ne[0] * channels * d + 1), sizeof *before);
@@ -155,6 +156,7 @@ int ref_ssm_conv(ref_call *c)
                 int64_t at = ref_at4(&c->out[0], h, t, 0, 0);
                 c->out[0].data[at] = sum;
                 c->out[0].mag[at] = mag;
+                c->out[0].touched[at] = 1;
                 for (int64_t j = 0; j < d - 1; j++)
                     win[j] = win[j + 1];
                 int64_t back = end - 1 - t, slots = c->ip[ENG_CONV_SLOTS];

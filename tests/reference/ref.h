@@ -31,7 +31,8 @@ typedef struct ref_tensor {
     int64_t st[ENG_MAX_RANK];  /* strides in elements                        */
     double *data;
     double *mag;               /* magnitudes; same layout; may be NULL       */
-    unsigned char *touched;    /* inout operands: written; same layout; may be NULL */
+    unsigned char *touched;    /* same layout; may be NULL.  Inout operands: written.
+                                  Results: 0 where any value will do (padding) */
 } ref_tensor;
 
 /* Memory for ne[0..rank-1] elements, zeroed, contiguous.  false: no memory. */

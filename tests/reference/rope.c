@@ -72,7 +72,7 @@ int ref_rope(ref_call *c)
     int64_t i[ENG_MAX_RANK] = {0}, d = x->ne[0];
     ref_tensor *y = &c->out[0];
 
-    if (r.n_dims < 2 || r.n_dims % 2 || r.offset + r.n_dims > d)
+    if (r.n_dims < 0 || r.n_dims % 2 || r.offset + r.n_dims > d)
         return -2;
     if (!ref_alloc(y, x->ne, 4, true, false))
         return -1;

@@ -1,0 +1,203 @@
+/* A case on a device, through the public interface only. */
+#include "config.h"
+
+#include "suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_SECOND 1000000000u
+
+/* All operands and the output, in order: number n_in is the output. */
+static cf_operand *operand(cf_case *c, uint32_t i)
+{
+    cf_operand *o = i < c->n_in ? &c->in[i] : &c->out;
+
+    return o->present ? o : NULL;
+}
+
+static cf_operand *owner(cf_case *c, uint32_t i)
+{
+    cf_operand *o = operand(c, i);
+
+    return o && o->alias_of < 0 ? o : NULL;
+}
+
+struct run {
+    cf_case *c;
+    eng_store *store;
+    eng_graph *graph;
+    eng_plan *plan;
+    eng_instance *instance;
+    uint32_t index[ENG_MAX_INPUTS + 1]; /* operand -> tensor of the store */
+    const char *stage;
+};
+
+static int declare(struct run *r)
+{
+    cf_case *c = r->c;
+    eng_store_tensor t[ENG_MAX_INPUTS + 1];
+    uint32_t n = 0, split = c->split ? eng_context_axis(c->suite->context, c->split) : ENG_AXIS_NONE;
+
+    memset(t, 0, sizeof t);
+    for (uint32_t i = 0; i <= c->n_in; i++) {
+        cf_operand *o = owner(c, i);
+        if (!o)
+            continue;
+        r->index[i] = n;
+        t[n] = (eng_store_tensor){.size = sizeof *t, .type = o->type, .rank = o->rank, .use = o->use, .name = o->name,
+                                  .dims = o->axes.any ? o->axes.dims : NULL, .layer = -1};
+        memcpy(t[n].ne, o->ne, sizeof t[n].ne);
+        bool named = false;
+        for (uint32_t f = 0; f < o->axes.n_factors; f++)
+            named |= o->axes.factors[f].axis == split;
+        if (c->split)
+            t[n].axis = named ? split : ENG_AXIS_WHOLE;
+        n++;
+    }
+    r->stage = "store";
+    return eng_store_create(c->suite->device, t, n, &r->store);
+}
+
+/* The value of operand i as the op sees it. */
+static eng_value through_views(struct run *r, uint32_t i)
+{
+    cf_operand *o = operand(r->c, i);
+
+    if (!o)
+        return ENG_NO_VALUE;
+    uint32_t at = r->index[o->alias_of >= 0 ? (uint32_t)o->alias_of : i];
+    eng_value v = eng_graph_tensor(r->graph, 0, r->store, at);
+    if (o->scratch) {
+        int64_t ip[2] = {o->type, 0};
+        v = eng_graph_op(r->graph, ENG_OP_CPY, &v, 1, ip, 2, NULL, 0, NULL);
+    }
+    for (int k = 0; k < o->n_views; k++)
+        v = eng_graph_op(r->graph, o->view[k].op, &v, 1, o->view[k].ip, ENG_MAX_RANK, NULL, 0, NULL);
+    return v;
+}
+
+static int build(struct run *r)
+{
+    cf_case *c = r->c;
+    eng_value in[ENG_MAX_INPUTS], result;
+    int status = eng_graph_create(c->suite->context, c->n_params, &r->graph);
+
+    r->stage = "graph";
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < c->n_in; i++)
+        in[i] = through_views(r, i);
+    result = eng_graph_op(r->graph, c->op, in, c->n_in, c->ip, ENG_MAX_IPARAMS, c->fp, ENG_MAX_FPARAMS, NULL);
+    if (c->out.present) {
+        eng_value pair[2] = {through_views(r, c->n_in), result};
+        eng_graph_op(r->graph, ENG_OP_STORE, pair, 2, NULL, 0, NULL, 0, NULL);
+    }
+    status = eng_graph_seal(r->graph);
+    if (status)
+        return status;
+    r->stage = "plan";
+    status = eng_plan_create(c->suite->device, r->graph, &r->plan);
+    if (status)
+        return status;
+    r->stage = "instance";
+    return eng_instance_create(r->plan, &r->store, 1, &r->instance);
+}
+
+static bool is_input(const cf_operand *o)
+{
+    return (o->use & ENG_USE_MASK) == ENG_USE_INPUT || (o->use & ENG_USE_MASK) == ENG_USE_OUTPUT;
+}
+
+/* Writes what the run may change (all: everything). */
+static int upload(struct run *r, bool all)
+{
+    cf_case *c = r->c;
+
+    r->stage = "upload";
+    for (uint32_t i = 0; i <= c->n_in; i++) {
+        cf_operand *o = owner(c, i);
+        int status = 0;
+        if (!o || !o->n_bytes || !(all || o->inout))
+            continue;
+        if (is_input(o))
+            status = eng_queue_write(c->suite->queue, r->store, r->index[i], 0, o->n_bytes, o->bytes, NULL);
+        else
+            status = eng_store_write(r->store, r->index[i], 0, o->n_bytes, o->bytes);
+        if (status)
+            return status;
+    }
+    return ENG_OK;
+}
+
+static int run_once(struct run *r)
+{
+    cf_case *c = r->c;
+    eng_fence fence;
+
+    r->stage = "run";
+    int status = eng_queue_submit(c->suite->queue, r->instance, c->params, c->n_params, &fence);
+    return status ? status : eng_fence_wait(fence, 300 * (uint64_t)NS_PER_SECOND);
+}
+
+/* Reads all that the run may have changed, or everything, into `after`. */
+static int download(struct run *r, bool all, bool compare)
+{
+    cf_case *c = r->c;
+
+    r->stage = "download";
+    for (uint32_t i = 0; i <= c->n_in; i++) {
+        cf_operand *o = owner(c, i);
+        if (!o || !o->n_bytes || !(all || o->inout))
+            continue;
+        unsigned char *to = calloc(o->n_bytes, 1);
+        if (!to)
+            return eng_fail(ENG_ERR_NOMEM, "no memory to read operand '%s'", o->name);
+        eng_fence fence;
+        int status = eng_queue_read(c->suite->queue, r->store, r->index[i], 0, o->n_bytes, to, &fence);
+        if (!status)
+            status = eng_fence_wait(fence, 300 * (uint64_t)NS_PER_SECOND);
+        if (!status && compare && memcmp(to, o->after, o->n_bytes) != 0)
+            status = eng_fail(ENG_ERR_INTERNAL, "a second run gave other bits in '%s'", o->name);
+        if (o->after && !compare)
+            free(o->after);
+        if (compare)
+            free(to);
+        else
+            o->after = to;
+        if (status)
+            return status;
+    }
+    return ENG_OK;
+}
+
+int cf_execute(cf_case *c, char *detail, size_t n)
+{
+    struct run r = {.c = c};
+    bool twice = (cf_random(c) & 3) == 0;
+    int status = declare(&r);
+
+    if (!status)
+        status = build(&r);
+    if (!status)
+        status = upload(&r, true);
+    if (!status)
+        status = run_once(&r);
+    if (!status)
+        status = download(&r, true, false);
+    if (!status && twice)
+        status = upload(&r, false);
+    if (!status && twice)
+        status = run_once(&r);
+    if (!status && twice)
+        status = download(&r, false, true);
+    if (status)
+        snprintf(detail, n, "%s: %s: %s", r.stage, eng_status_name(status), eng_last_error());
+    eng_instance_destroy(r.instance);
+    eng_plan_release(r.plan);
+    eng_graph_destroy(r.graph);
+    eng_store_destroy(r.store);
+    /* only a plan may be refused */
+    return status == ENG_ERR_UNSUPPORTED && strcmp(r.stage, "plan") != 0 ? ENG_ERR_INTERNAL : status;
+}

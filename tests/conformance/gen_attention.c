@@ -1,0 +1,207 @@
+/* Cases of attention. */
+#include "config.h"
+
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE };
+
+struct attention {
+    uint32_t tk, tv;
+    int64_t d, e, kvh, group, t, cells;
+    int64_t valid;       /* the plan parameter; -1: none                      */
+    int64_t window;
+    double softcap, bias;
+    bool sinks, whole;   /* whole: not causal                                 */
+    uint32_t mask;       /* its type; 0: f32 is a mask of type F32 only with use_mask */
+    bool use_mask;
+    int64_t seqs;        /* 0: no sequence numbers                            */
+    int64_t block;       /* 0: no table                                       */
+    cf_layout lq, lkv;
+    const char *split;
+};
+
+static void name_of(const struct attention *x, char *text, size_t n)
+{
+    snprintf(text, n, "k=%s v=%s/%s d=%lld e=%lld kvh=%lld g=%lld t=%lld cells=%lld valid=%lld%s%s%s%s%s%s seqs=%lld block=%lld win=%lld q/%s%s%s",
+             ref_type_name(x->tk), ref_type_name(x->tv), cf_layout_name(x->lkv), (long long)x->d, (long long)x->e, (long long)x->kvh,
+             (long long)x->group, (long long)x->t, (long long)x->cells, (long long)x->valid, x->softcap > 0 ? " softcap" : "",
+             x->bias > 0 ? " alibi" : "", x->sinks ? " sinks" : "", x->whole ? " whole" : "", x->use_mask ? " mask=" : "",
+             x->use_mask ? ref_type_name(x->mask) : "", (long long)x->seqs, (long long)x->block, (long long)x->window,
+             cf_layout_name(x->lq), x->split ? " split=" : "", x->split ? x->split : "");
+}
+
+/* Tokens at the end of the cells; the second is padding, and now and then the
+ * first is before everything and sees nothing. */
+static void positions(cf_case *c, const struct attention *x, int64_t visible)
+{
+    cf_operand *pos = cf_in(c, POS, "pos", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->t));
+
+    for (int64_t i = 0; i < x->t; i++) {
+        int64_t p = visible - x->t + i;
+        if (cf_below(c, 3) == 0)
+            p = cf_below(c, visible + 1);
+        cf_set(pos, i, (double)(p < 0 ? 0 : p));
+        if (i == 1 && cf_below(c, 2))
+            cf_set(pos, i, -1);
+    }
+}
+
+static void sequences(cf_case *c, const struct attention *x)
+{
+    cf_operand *seq = cf_in(c, SEQ, "seq", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->t));
+
+    for (int64_t i = 0; i < x->t; i++)
+        cf_set(seq, i, (double)cf_below(c, x->seqs));
+    if (x->block)
+        return;
+    cf_operand *cpos = cf_in(c, CPOS, "cpos", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
+    cf_operand *cseq = cf_in(c, CSEQ, "cseq", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
+    for (int64_t j = 0; j < x->cells; j++) { /* cells in no order; some belong to nobody */
+        cf_set(cpos, j, (double)cf_below(c, x->cells));
+        cf_set(cseq, j, (double)(cf_below(c, x->seqs + 1) - 1));
+    }
+}
+
+/* Blocks of every sequence in no order; some are missing. */
+static void table(cf_case *c, const struct attention *x, int64_t per_seq)
+{
+    cf_operand *t = cf_in(c, TABLE, "table", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(per_seq, x->seqs));
+    int64_t n = x->cells / x->block;
+
+    for (int64_t i = 0; i < per_seq * x->seqs; i++)
+        cf_set(t, i, cf_below(c, 6) ? (double)((i * 7 + 3) % n) : -1);
+}
+
+static void attend(cf_suite *s, struct attention x)
+{
+    char name[220];
+    int64_t heads = x.kvh * x.group, per_seq = x.block ? (x.cells / x.block + x.seqs - 1) / x.seqs : 0;
+
+    name_of(&x, name, sizeof name);
+    cf_case *c = cf_begin(s, ENG_OP_ATTENTION, "%s", name);
+    if (!c)
+        return;
+    c->terms = (double)(x.d > x.cells ? x.d : x.cells);
+    c->split = x.split;
+    c->ip[ENG_ATTN_KV_PARAM] = x.valid < 0 ? -1 : 1;
+    c->ip[ENG_ATTN_WINDOW] = x.window;
+    c->ip[ENG_ATTN_CAUSAL] = !x.whole;
+    c->ip[ENG_ATTN_BLOCK] = x.block;
+    c->fp[ENG_ATTN_SCALE] = 1 / sqrt((double)x.d);
+    c->fp[ENG_ATTN_SOFTCAP] = x.softcap;
+    c->fp[ENG_ATTN_MAX_BIAS] = x.bias;
+    c->n_params = 2;
+    c->params[0] = 12345;
+    c->params[1] = x.valid;
+    cf_operand *q = cf_in(c, Q, "q", ENG_TYPE_F32, ENG_USE_INPUT, x.lq, CF_SHAPE(x.d, heads, x.t));
+    cf_operand *k = cf_in(c, K, "k", x.tk, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.d, x.cells, x.kvh));
+    cf_operand *v = cf_in(c, V, "v", x.tv, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.e, x.cells, x.kvh));
+    cf_fill(c, q, -2, 2);
+    positions(c, &x, x.block ? per_seq * x.block : x.valid < 0 ? x.cells : x.valid);
+    if (x.seqs)
+        sequences(c, &x);
+    if (x.block)
+        table(c, &x, per_seq);
+    if (x.use_mask) {
+        cf_operand *m = cf_in(c, MASK, "mask", x.mask, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x.cells, x.t));
+        for (int64_t i = 0; i < cf_elements(m); i++)
+            cf_set(m, i, i / x.cells == 2 || cf_below(c, 4) == 0 ? -INFINITY : cf_uniform(c, -3, 0));
+    }
+    if (x.sinks)
+        cf_in(c, SINKS, "sinks", ENG_TYPE_F32, ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE(heads));
+    if (x.split) {
+        cf_axis(c, q, 1, "kv_head:%lld *:%lld", (long long)x.kvh, (long long)x.group);
+        cf_axis(c, k, 2, "kv_head:%lld", (long long)x.kvh);
+        cf_axis(c, v, 2, "kv_head:%lld", (long long)x.kvh);
+        cf_axis(c, k, 1, "cells:%lld", (long long)x.cells);
+        cf_axis(c, v, 1, "cells:%lld", (long long)x.cells);
+        if (x.sinks)
+            cf_axis(c, &c->in[SINKS], 0, "kv_head:%lld *:%lld", (long long)x.kvh, (long long)x.group);
+    }
+    cf_run(c);
+}
+
+static const uint32_t cache[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL};
+
+/* Every type of K with every type of V, one token and several. */
+static void pairs(cf_suite *s)
+{
+    for (size_t i = 0; i < COUNT(cache); i++)
+        for (size_t j = 0; j < COUNT(cache); j++) {
+            struct attention x = {.tk = cache[i], .tv = cache[j], .d = 64, .e = 64, .kvh = 2, .group = 2, .t = 1, .cells = 70, .valid = 61};
+            cf_thin(s, i == j || i == 1 || j == 1 ? 1 : 6);
+            attend(s, x);
+            x.t = 5;
+            x.valid = -1;
+            x.e = 32 * (1 + (int64_t)(i + j) % 4);
+            cf_thin(s, i == j ? 2 : 8);
+            attend(s, x);
+        }
+}
+
+static void shapes(cf_suite *s)
+{
+    static const int64_t sizes[] = {16, 24, 40, 64, 72, 80, 96, 128, 192, 256, 7, 1};
+    static const int64_t lengths[] = {1, 3, 31, 113, 257, 600};
+    static const int64_t tokens[] = {1, 3, 8, 33};
+    int x = 0;
+
+    cf_thin(s, 4);
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t j = 0; j < COUNT(lengths); j++, x++) {
+            int64_t d = sizes[i], e = x % 4 == 1 ? 32 : d, t = tokens[x % 4], cells = lengths[j] + (x % 3) * 9;
+            uint32_t tk = d % 32 == 0 && x % 2 ? cache[3 + x % 6] : cache[x % 3], tv = e % 32 == 0 && x % 3 == 0 ? cache[3 + x % 6] : cache[(x + 1) % 3];
+            attend(s, (struct attention){.tk = tk, .tv = tv, .d = d, .e = e, .kvh = 1 + x % 4, .group = 1 + x % 3 * 2, .t = t > lengths[j] ? 1 : t,
+                                         .cells = cells, .valid = x % 3 ? lengths[j] : -1, .lq = (cf_layout)(x % 4),
+                                         .lkv = x % 5 == 4 ? CF_SWAP12 : x % 5 == 3 ? CF_OFFSET : CF_PLAIN});
+        }
+}
+
+static void features(cf_suite *s)
+{
+    int x = 0;
+
+    cf_thin(s, 3);
+    for (int bits = 0; bits < 64; bits++, x++) {
+        bool seqs = bits & 8, mask = bits & 16;
+        attend(s, (struct attention){.tk = cache[x % 2 ? 1 : 4], .tv = cache[x % 3 ? 1 : 3], .d = 64, .e = 64, .kvh = 2, .group = 3,
+                                     .t = 1 + x % 6, .cells = 90, .valid = x % 4 ? 77 : -1, .window = bits & 1 ? 16 : 0,
+                                     .softcap = bits & 2 ? 10 : 0, .bias = bits & 4 ? 8 : 0, .seqs = seqs ? 3 : 0, .use_mask = mask,
+                                     .mask = x % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32, .sinks = bits & 32, .whole = x % 5 == 0});
+    }
+    cf_thin(s, 2);
+    for (int k = 0; k < 8; k++)
+        attend(s, (struct attention){.tk = cache[k % 2 ? 3 : 1], .tv = cache[k % 4 > 1 ? 4 : 1], .d = k % 3 ? 64 : 96, .e = 64, .kvh = 2, .group = 2,
+                                     .t = k % 2 ? 1 : 7, .cells = 128, .valid = k % 4 == 3 ? 20 : -1, .seqs = 1 + k % 3, .block = k % 2 ? 8 : 16,
+                                     .window = k > 5 ? 10 : 0, .sinks = k == 4});
+    cf_thin(s, 1);
+    attend(s, (struct attention){.tk = ENG_TYPE_F16, .tv = ENG_TYPE_F16, .d = 64, .e = 64, .kvh = 2, .group = 2, .t = 2, .cells = 40, .valid = 0});
+    attend(s, (struct attention){.tk = ENG_TYPE_F16, .tv = ENG_TYPE_F16, .d = 64, .e = 64, .kvh = 2, .group = 2, .t = 3, .cells = 40, .valid = 0,
+                                 .sinks = true});
+    attend(s, (struct attention){.tk = ENG_TYPE_F32, .tv = ENG_TYPE_F32, .d = 32, .e = 32, .kvh = 1, .group = 1, .t = 1, .cells = 1, .valid = 1});
+    attend(s, (struct attention){.tk = ENG_TYPE_Q8_0, .tv = ENG_TYPE_Q4_0, .d = 128, .e = 128, .kvh = 2, .group = 4, .t = 1, .cells = 3000, .valid = 2901});
+}
+
+static void splits(cf_suite *s)
+{
+    cf_thin(s, s->composed ? 1 : 4);
+    for (int k = 0; k < 12; k++)
+        attend(s, (struct attention){.tk = cache[k % 9], .tv = cache[(k * 2 + 1) % 9], .d = 64, .e = 64, .kvh = k % 3 == 0 ? 5 : k % 3 == 1 ? 1 : 4,
+                                     .group = 2, .t = k % 2 ? 1 : 4, .cells = 50, .valid = k % 4 ? 43 : -1, .sinks = k % 3 == 2,
+                                     .seqs = k % 4 == 1 ? 2 : 0, .split = k < 8 ? "kv_head" : "cells"});
+}
+
+void cf_cases_attention(cf_suite *s)
+{
+    if (!cf_wanted(s, ENG_OP_ATTENTION))
+        return;
+    pairs(s);
+    shapes(s);
+    features(s);
+    splits(s);
+}

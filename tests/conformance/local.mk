@@ -1,0 +1,43 @@
+# The conformance suite: a library (engine-probe --self-test has it too) and the
+# program that runs it on every device.
+noinst_LTLIBRARIES += tests/conformance/libconformance.la
+tests_conformance_libconformance_la_SOURCES = \
+	tests/conformance/conformance.h \
+	tests/conformance/suite.h \
+	tests/conformance/tolerances.h \
+	tests/conformance/case.c \
+	tests/conformance/run.c \
+	tests/conformance/execute.c \
+	tests/conformance/judge.c \
+	tests/conformance/gen_element.c \
+	tests/conformance/gen_shape.c \
+	tests/conformance/gen_norm.c \
+	tests/conformance/gen_rope.c \
+	tests/conformance/gen_rows.c \
+	tests/conformance/gen_convert.c \
+	tests/conformance/gen_matrix.c \
+	tests/conformance/gen_attention.c \
+	tests/conformance/gen_recurrent.c
+tests_conformance_libconformance_la_LIBADD = tests/reference/libreference.la $(LIBM)
+
+check_PROGRAMS += tests/conformance/conformance
+tests_conformance_conformance_SOURCES = tests/conformance/main.c
+tests_conformance_conformance_LDADD = tests/conformance/libconformance.la libengine.la
+TESTS += tests/conformance/conformance
+
+# Does the suite find faults that were planted?
+if HAVE_CHECK
+check_PROGRAMS += tests/conformance/selfcheck tests/reference/check-reference
+tests_conformance_selfcheck_SOURCES = tests/conformance/selfcheck.c
+tests_conformance_selfcheck_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_conformance_selfcheck_LDADD = tests/conformance/libconformance.la libengine.la $(CHECK_LIBS)
+tests_reference_check_reference_SOURCES = tests/reference/check-reference.c
+tests_reference_check_reference_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_reference_check_reference_LDADD = tests/reference/libreference.la $(CHECK_LIBS) $(LIBM)
+TESTS += tests/conformance/selfcheck tests/reference/check-reference
+endif
+
+# Every case on every device, the opencl plugin in all its variants: minutes to hours.
+.PHONY: check-full
+check-full: all tests/conformance/conformance$(EXEEXT)
+	$(AM_TESTS_ENVIRONMENT) tests/conformance/conformance$(EXEEXT) --full

@@ -1,0 +1,215 @@
+/*
+ * The conformance program: TAP on standard output, one line for each op on each
+ * device; failing cases, with what runs them again, as diagnostics.
+ *
+ *     conformance [--full] [--seed N] [--ops LIST] [--filter TEXT] [--option NAME=VALUE]...
+ *                 [--list] [--tolerances] [DEVICE]...
+ *
+ * Without devices: all that are present, and two or three that are composed of
+ * them.
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+
+#define MAX_DEVICES 32
+#define MAX_OPTIONS 16
+
+struct tally {
+    uint64_t passed, failed, unsupported, values;
+    double worst; /* row error, in units of the tolerance */
+};
+
+struct program {
+    eng_conformance_options o;
+    const char *options[MAX_OPTIONS], *device, *label;
+    char *devices[MAX_DEVICES];
+    int n_options, n_devices;
+    struct tally ops[ENG_OP_LIMIT];
+    int test, failed, shown, verbose;
+};
+
+static void usage(FILE *to)
+{
+    fputs("usage: conformance [--full] [--verbose] [--seed N] [--ops LIST] [--filter TEXT] [--option NAME=VALUE]...\n"
+          "                   [--list] [--tolerances] [DEVICE]...\n", to);
+}
+
+static void on_result(void *ctx, const eng_conformance_result *r)
+{
+    struct program *p = ctx;
+    const eng_op_info *info = eng_op_find(r->op);
+    struct tally *t = &p->ops[info ? info->op : 0];
+
+    if (p->o.list) {
+        printf("%s: %s\n", r->op, r->name);
+        return;
+    }
+    t->passed += r->outcome == ENG_CONFORMANCE_PASS;
+    t->failed += r->outcome == ENG_CONFORMANCE_FAIL;
+    t->unsupported += r->outcome == ENG_CONFORMANCE_UNSUPPORTED;
+    t->values += r->values;
+    if (r->row_error > t->worst)
+        t->worst = r->row_error;
+    if (r->outcome == ENG_CONFORMANCE_FAIL && p->shown++ < 60)
+        printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label, (unsigned long long)r->seed, r->op,
+               r->name, r->detail);
+    else if (p->verbose)
+        printf("# %s %s: %s: row %.3g abs %.3g %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name, r->row_error, r->abs_error,
+               r->detail);
+    fflush(stdout);
+}
+
+static void print_ops(struct program *p)
+{
+    for (uint32_t op = 1; op < ENG_OP_LIMIT; op++) {
+        struct tally *t = &p->ops[op];
+        if (!(t->passed + t->failed + t->unsupported))
+            continue;
+        printf("%s %d - %s on %s: %llu cells, %llu failed, %llu unsupported, %llu values, worst row %.2g of its tolerance\n",
+               t->failed ? "not ok" : "ok", ++p->test, eng_op_get(op)->name, p->label,
+               (unsigned long long)(t->passed + t->failed + t->unsupported), (unsigned long long)t->failed,
+               (unsigned long long)t->unsupported, (unsigned long long)t->values, t->worst);
+        p->failed += t->failed != 0;
+    }
+    fflush(stdout);
+}
+
+/* One device in a context of its own, so that options do not carry over. */
+static void run_device(struct program *p, const char *device, const char *option)
+{
+    eng_context *context = NULL;
+    eng_conformance_summary sum = {.size = sizeof sum};
+    char label[160];
+    int status = eng_context_create(NULL, &context);
+
+    snprintf(label, sizeof label, "%s%s%s", device, option ? " with " : "", option ? option : "");
+    p->label = label;
+    memset(p->ops, 0, sizeof p->ops);
+    for (int i = -1; i < p->n_options && !status; i++) {
+        const char *given = i < 0 ? option : p->options[i];
+        char text[128];
+        if (!given)
+            continue;
+        snprintf(text, sizeof text, "%s", given);
+        char *value = strchr(text, '=');
+        if (value)
+            *value++ = '\0';
+        status = eng_context_set_option(context, text, value ? value : "");
+    }
+    if (!status)
+        status = eng_conformance_run(context, device, &p->o, &sum);
+    if (status) {
+        printf("not ok %d - %s runs: %s: %s\n", ++p->test, label, eng_status_name(status), eng_last_error());
+        p->failed++;
+    } else if (!p->o.list) {
+        print_ops(p);
+        printf("# %s: %llu cells, %llu passed, %llu failed, %llu unsupported, %.1f s, seed %llu\n", label, (unsigned long long)sum.cells,
+               (unsigned long long)sum.passed, (unsigned long long)sum.failed, (unsigned long long)sum.unsupported, sum.seconds,
+               (unsigned long long)sum.seed);
+    }
+    eng_context_destroy(context);
+}
+
+static void add_device(struct program *p, const char *name)
+{
+    if (p->n_devices < MAX_DEVICES && (p->devices[p->n_devices] = strdup(name)) != NULL)
+        p->n_devices++;
+}
+
+/* Every device present, and compositions of them. */
+static void find_devices(struct program *p)
+{
+    eng_context *context = NULL;
+    eng_device_info info = {.size = sizeof info};
+    int cpu = 0, opencl = 0, status = eng_context_create(NULL, &context);
+
+    for (uint32_t i = 0; !status && !eng_context_device_info(context, i, &info); i++) {
+        cpu |= strcmp(info.name, "cpu") == 0;
+        opencl |= strcmp(info.name, "opencl:0") == 0;
+        if (info.kind != ENG_DEVICE_NULL)
+            add_device(p, info.name);
+    }
+    eng_context_destroy(context);
+    if (cpu)
+        add_device(p, "cpu/2");
+    if (opencl && !p->o.quick)
+        add_device(p, "opencl:0/2");
+    if (cpu && opencl)
+        add_device(p, "cpu+opencl:0@3:1");
+    if (cpu && !p->o.quick)
+        add_device(p, "cpu/3@2:1:0");
+}
+
+static int parse(struct program *p, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"full", no_argument, NULL, 'f'}, {"seed", required_argument, NULL, 's'}, {"ops", required_argument, NULL, 'o'},
+        {"filter", required_argument, NULL, 'F'}, {"option", required_argument, NULL, 'O'}, {"list", no_argument, NULL, 'l'},
+        {"tolerances", no_argument, NULL, 't'}, {"verbose", no_argument, NULL, 'v'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    const char *text;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+        switch (c) {
+        case 'f': p->o.quick = 0; break;
+        case 's': p->o.seed = strtoull(optarg, NULL, 0); break;
+        case 'o': p->o.ops = optarg; break;
+        case 'F': p->o.filter = optarg; break;
+        case 'l': p->o.list = 1; break;
+        case 'v': p->verbose = 1; break;
+        case 'O':
+            if (p->n_options < MAX_OPTIONS)
+                p->options[p->n_options++] = optarg;
+            break;
+        case 't':
+            for (uint32_t i = 0; (text = eng_conformance_tolerance(i)) != NULL; i++)
+                puts(text);
+            return 1;
+        case 'h': usage(stdout); return 1;
+        default: usage(stderr); return 64;
+        }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct program *p = calloc(1, sizeof *p);
+    int status = p ? 0 : 2;
+
+    if (!p)
+        return status;
+    p->o = (eng_conformance_options){.size = sizeof p->o, .quick = 1, .report = on_result, .ctx = p};
+    status = parse(p, argc, argv);
+    if (status) {
+        free(p);
+        return status == 1 ? 0 : status;
+    }
+    for (int i = optind; i < argc; i++)
+        add_device(p, argv[i]);
+    bool all = !p->n_devices;
+    if (all)
+        find_devices(p);
+    for (int i = 0; i < p->n_devices; i++) {
+        run_device(p, p->devices[i], NULL);
+        if (!all || p->o.quick || strcmp(p->devices[i], "opencl:0") != 0)
+            continue;
+        run_device(p, p->devices[i], "opencl.family=simt");
+        run_device(p, p->devices[i], "opencl.family=vec");
+        run_device(p, p->devices[i], "opencl.max_alloc=16384");
+        run_device(p, p->devices[i], "opencl.capabilities=");
+    }
+    if (!p->o.list)
+        printf("1..%d\n", p->test);
+    status = p->failed || !p->n_devices;
+    for (int i = 0; i < p->n_devices; i++)
+        free(p->devices[i]);
+    free(p);
+    return status;
+}
