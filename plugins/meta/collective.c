@@ -1,0 +1,247 @@
+/*
+ * Exchanges, as one rank sees them: give what you have, wait for those whose data
+ * you take, assemble, go on.
+ *
+ * Small data are given as a copy in staging memory, so that the giver goes on at
+ * once; large data that the device maps are given in place, and the giver stays
+ * until all have taken.  Sums are formed in the order of the ranks, by whoever
+ * forms them: every rank gets the same bits.  Two ranks each add for
+ * themselves; more, and large data: each adds one chunk (reduce-scatter), and all
+ * take the chunks of all (all-gather).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "run.h"
+
+#define COPY_LIMIT ((uint64_t)64 * 1024)   /* bytes: beyond, in place            */
+#define CHUNK_LIMIT ((uint64_t)256 * 1024) /* bytes: beyond, by chunks            */
+#define STRIP 1024                         /* floats added at a time              */
+
+uint64_t meta_chunk_limit(void)
+{
+    return CHUNK_LIMIT;
+}
+
+static uint64_t stage_of(uint32_t index, uint32_t stage)
+{
+    return (uint64_t)index * META_STAGES + stage;
+}
+
+/* -- arithmetic ------------------------------------------------------------------- */
+
+static void add_strip(float *restrict y, const float *restrict a, const float *restrict b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i];
+}
+
+static void add_to_strip(float *restrict y, const float *restrict a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += a[i];
+}
+
+/* y = the sum of n floats at byte `offset` of each source, in the order given. */
+static void sum_range(float *y, const char *const *sources, uint32_t n_sources, uint64_t offset, uint64_t n)
+{
+    if (n_sources == 1) {
+        memcpy(y, sources[0] + offset, n * sizeof *y);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i += STRIP) {
+        size_t m = n - i < STRIP ? (size_t)(n - i) : STRIP;
+        const float *a = (const float *)(sources[0] + offset) + i, *b = (const float *)(sources[1] + offset) + i;
+        add_strip(y + i, a, b, m);
+        for (uint32_t s = 2; s < n_sources; s++)
+            add_to_strip(y + i, (const float *)(sources[s] + offset) + i, m);
+    }
+}
+
+static void copy_pieces(char *y, const char *x, const meta_end *end, bool into_whole)
+{
+    for (uint32_t k = 0; k < end->n_pieces; k++) {
+        const meta_piece *p = &end->pieces[k];
+        for (uint64_t j = 0; j < p->n2; j++) {
+            for (uint64_t i = 0; i < p->n1; i++) {
+                uint64_t full = p->full + j * p->full_s2 + i * p->full_s1;
+                uint64_t local = p->local + j * p->local_s2 + i * p->local_s1;
+                memcpy(y + (into_whole ? full : local), x + (into_whole ? local : full), p->run);
+            }
+        }
+    }
+}
+
+static void sum_pieces(char *y, const char *const *sources, uint32_t n, const meta_end *end)
+{
+    for (uint32_t k = 0; k < end->n_pieces; k++) {
+        const meta_piece *p = &end->pieces[k];
+        for (uint64_t j = 0; j < p->n2; j++)
+            for (uint64_t i = 0; i < p->n1; i++)
+                sum_range((float *)(void *)(y + p->local + j * p->local_s2 + i * p->local_s1), sources, n,
+                          p->full + j * p->full_s2 + i * p->full_s1, p->run / sizeof(float));
+    }
+}
+
+/* -- giving ------------------------------------------------------------------------- */
+
+bool meta_member_idle(meta_member *m)
+{
+    eng_queue_state *q = m->queue;
+    const eng_child *c = &q->device->ranks[m->rank].child;
+
+    if (!m->busy)
+        return true;
+    m->busy = false;
+    int status = c->calls->wait(q->child[m->rank], m->pending, UINT64_MAX);
+    if (status != ENG_OK)
+        meta_run_fail(q, m->rank, status);
+    return status == ENG_OK;
+}
+
+static bool await_all(eng_queue_state *q, uint32_t ranks, uint32_t self, uint64_t stage)
+{
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+        if ((ranks >> r & 1u) && r != self && !meta_await(q, r, stage))
+            return false;
+    return true;
+}
+
+/* Makes this rank's data visible; *in_place: the device's own memory. */
+static bool give(meta_member *m, const meta_exchange *e, uint32_t index, bool *in_place)
+{
+    eng_queue_state *q = m->queue;
+    eng_instance_state *inst = q->instance;
+    const meta_end *end = &e->src[m->rank];
+    meta_spot *spot = &inst->src[m->rank][index];
+    const eng_child *c = &q->device->ranks[m->rank].child;
+
+    *in_place = spot->mapped && end->bytes > COPY_LIMIT;
+    if (*in_place) {
+        if (!meta_member_idle(m))
+            return false;
+        atomic_store_explicit(&spot->published, spot->mapped, memory_order_relaxed);
+    } else {
+        uint32_t turn = m->given++ & 1u;
+        char *stage = inst->give[m->rank][turn];
+        /* the buffer's last readers must be through */
+        if (m->last_give[turn] && !await_all(q, m->last_give[turn]->targets, m->rank, m->last_give_at[turn]))
+            return false;
+        m->last_give[turn] = e;
+        m->last_give_at[turn] = stage_of(index, META_FINISHED);
+        if (!spot->mapped) {
+            int status = c->calls->value_read(q->child[m->rank], inst->child[m->rank], end->tensor, end->offset,
+                                              end->bytes, stage, &m->pending);
+            m->busy |= status == ENG_OK;
+            if (status != ENG_OK) {
+                meta_run_fail(q, m->rank, status);
+                return false;
+            }
+        }
+        if (!meta_member_idle(m))
+            return false;
+        if (spot->mapped)
+            memcpy(stage, spot->mapped, end->bytes);
+        atomic_store_explicit(&spot->published, stage, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(&q->device->ranks[m->rank].sent, e->sent[m->rank], memory_order_relaxed);
+    meta_advance(q, m->rank, stage_of(index, META_GIVEN));
+    return true;
+}
+
+/* -- taking --------------------------------------------------------------------------- */
+
+/* Each target adds one chunk; the chunks of all are the sum. */
+static bool sum_by_chunks(meta_member *m, const meta_exchange *e, uint32_t index, const char *const *sources,
+                          uint32_t n, char *y)
+{
+    eng_queue_state *q = m->queue;
+    uint32_t turn = m->sums++ & 1u;
+    char *sum = q->instance->sum[turn];
+    uint32_t count = (uint32_t)__builtin_popcount(e->targets);
+    uint32_t mine = (uint32_t)__builtin_popcount(e->targets & ((1u << m->rank) - 1));
+    uint64_t floats = e->bytes / sizeof(float);
+    uint64_t from = floats * mine / count, to = floats * (mine + 1) / count;
+
+    if (m->last_sum_at[turn] && !await_all(q, e->targets, m->rank, m->last_sum_at[turn]))
+        return false;
+    m->last_sum_at[turn] = stage_of(index, META_FINISHED);
+    sum_range((float *)(void *)sum + from, sources, n, from * sizeof(float), to - from);
+    meta_advance(q, m->rank, stage_of(index, META_SUMMED));
+    if (!await_all(q, e->targets, m->rank, stage_of(index, META_SUMMED)))
+        return false;
+    memcpy(y, sum, e->bytes);
+    return true;
+}
+
+static bool assemble(meta_member *m, const meta_exchange *e, uint32_t index, char *y)
+{
+    eng_instance_state *inst = m->queue->instance;
+    const meta_end *own = &e->dst[m->rank];
+    const char *sources[META_MAX_RANKS];
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
+        if (!(e->sources >> r & 1u))
+            continue;
+        const char *x = atomic_load_explicit(&inst->src[r][index].published, memory_order_relaxed);
+        if (e->from == META_SHARDED)
+            copy_pieces(y, x, &e->src[r], true);
+        sources[n++] = x;
+    }
+    if (e->from == META_SHARDED)
+        return true;
+    if (e->from == META_PARTIAL && e->to == META_SHARDED)
+        sum_pieces(y, sources, n, own);
+    else if (e->from == META_PARTIAL && n > 2 && e->to == META_REPLICATED && e->bytes >= CHUNK_LIMIT)
+        return sum_by_chunks(m, e, index, sources, n, y);
+    else if (e->from == META_PARTIAL)
+        sum_range((float *)(void *)y, sources, n, 0, e->bytes / sizeof(float));
+    else if (e->to == META_SHARDED)
+        copy_pieces(y, sources[0], own, false);
+    else
+        memcpy(y, sources[0], e->bytes);
+    return true;
+}
+
+static bool take(meta_member *m, const meta_exchange *e, uint32_t index)
+{
+    eng_queue_state *q = m->queue;
+    eng_instance_state *inst = q->instance;
+    const meta_end *end = &e->dst[m->rank];
+    const eng_child *c = &q->device->ranks[m->rank].child;
+    char *mapped = inst->dst[m->rank][index].mapped;
+
+    if (!await_all(q, e->sources, m->rank, stage_of(index, META_GIVEN)))
+        return false;
+    /* the child may still read the staging memory, or the mapped tensor's place */
+    if (!meta_member_idle(m))
+        return false;
+    if (!assemble(m, e, index, mapped ? mapped : inst->take[m->rank]))
+        return false;
+    if (mapped)
+        return true;
+    int status = c->calls->value_write(q->child[m->rank], inst->child[m->rank], end->tensor, end->offset, end->bytes,
+                                       inst->take[m->rank], &m->pending);
+    if (status != ENG_OK)
+        meta_run_fail(q, m->rank, status);
+    m->busy |= status == ENG_OK;
+    return status == ENG_OK;
+}
+
+bool meta_exchange_run(meta_member *m, uint32_t index)
+{
+    eng_queue_state *q = m->queue;
+    const meta_exchange *e = q->instance->variant->exchanges[index];
+    bool in_place = false;
+
+    if ((e->sources >> m->rank & 1u) && !give(m, e, index, &in_place))
+        return false;
+    if ((e->targets >> m->rank & 1u) && !take(m, e, index))
+        return false;
+    meta_advance(q, m->rank, stage_of(index, META_FINISHED));
+    return !in_place || await_all(q, e->targets, m->rank, stage_of(index, META_FINISHED));
+}

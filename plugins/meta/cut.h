@@ -1,0 +1,102 @@
+/*
+ * The algebra of cuts: what a shard of a tensor is.  Pure functions over
+ * numbers; nothing here knows devices, graphs or services.
+ *
+ * A partition gives every rank a range begin[r] .. begin[r+1]-1 of the units of
+ * one axis.  A cut says where the axis stands in a tensor: in dimension `dim`,
+ * which is a row of segments, each `outer` repetitions of the axis' extent,
+ * each unit of it `inner` elements wide.  Rank r's shard keeps, of every
+ * repetition of every segment, its range of units; order in memory is kept.
+ */
+#ifndef META_CUT_H
+#define META_CUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <engine/plugin.h>
+
+#define META_MAX_RANKS ENG_MAX_RANKS /* leaves and guests */
+#define META_MAX_SEGS 16
+
+typedef struct meta_partition {
+    uint32_t axis;
+    uint32_t n_ranks; /* ranks it was solved for; later ones hold nothing    */
+    int64_t extent;
+    int64_t unit;     /* boundaries are multiples of it                      */
+    int64_t begin[META_MAX_RANKS + 1];
+    struct meta_partition *next;
+} meta_partition;
+
+typedef struct meta_seg {
+    int64_t outer, inner;
+} meta_seg;
+
+typedef struct meta_cut {
+    const meta_partition *part;
+    uint32_t dim;
+    uint32_t n_segs;
+    meta_seg segs[META_MAX_SEGS];
+} meta_cut;
+
+/* A shard's place in the full tensor, in bytes: runs of `run` bytes in two
+ * nested loops.  Shards have one piece a segment. */
+typedef struct meta_piece {
+    uint64_t run;
+    uint64_t n1, n2; /* repetitions: inside the dimension, above it          */
+    uint64_t full, full_s1, full_s2;    /* offset and strides, full tensor    */
+    uint64_t local, local_s1, local_s2; /* the same in the shard              */
+} meta_piece;
+
+/* Shares the units out by largest remainder; shares of 0 get nothing. */
+void meta_partition_solve(meta_partition *p, const double *shares, uint32_t n_ranks);
+static inline int64_t meta_part_begin(const meta_partition *p, uint32_t rank)
+{
+    return rank < p->n_ranks ? p->begin[rank] : p->extent;
+}
+static inline int64_t meta_part_length(const meta_partition *p, uint32_t rank)
+{
+    return rank < p->n_ranks ? p->begin[rank + 1] - p->begin[rank] : 0;
+}
+/* Bit r is set if rank r holds something. */
+uint32_t meta_part_mask(const meta_partition *p);
+/* How far the partition is from the shares: the largest |length/extent - share|. */
+double meta_part_deviation(const meta_partition *p, const double *shares);
+
+/* Where `axis` (of the given extent) stands in a tensor's named dimensions.
+ * False if it is absent, in two dimensions, or not in every segment of its
+ * dimension.  `part` is stored in the cut. */
+bool meta_cut_from_dims(const eng_dim *dims, uint32_t rank, const int64_t *ne, const meta_partition *part,
+                        meta_cut *cut);
+bool meta_cut_equal(const meta_cut *a, const meta_cut *b);
+/* Appends a segment, merging it with the last where that is the same set. */
+bool meta_cut_append(meta_cut *cut, meta_seg seg);
+/* Extent of the cut dimension: whole, and of rank r's shard. */
+int64_t meta_cut_full(const meta_cut *cut);
+int64_t meta_cut_local(const meta_cut *cut, uint32_t rank);
+/* The part of the dimension from begin on, `length` long, as segments; false if
+ * an end is not between two repetitions. */
+bool meta_cut_range(const meta_cut *cut, int64_t begin, int64_t length, meta_cut *part);
+/* Where position p (at such an end) lies in rank r's shard. */
+int64_t meta_cut_local_position(const meta_cut *cut, uint32_t rank, int64_t p);
+/* Every boundary falls between two blocks: always true above dimension 0. */
+bool meta_cut_aligned(const meta_cut *cut, int64_t block);
+/* The unit of the axis that rows of such blocks need; 0: none will do. */
+int64_t meta_cut_unit(const meta_cut *cut, int64_t block);
+/* The same elements in another shape of the same product; false if they are
+ * not ranges of one dimension there. */
+bool meta_cut_reshape(const meta_cut *cut, const int64_t *from, const int64_t *to, meta_cut *result);
+/* n_segs pieces of rank r's shard of a contiguous tensor of extents ne. */
+void meta_cut_pieces(const meta_cut *cut, uint32_t rank, const int64_t *ne, const eng_type_info *type,
+                     meta_piece *pieces);
+
+/* -- products of letters (dimensions of op rules) -------------------------------- */
+
+/* `cut` (of a dimension that is the product of letters with these extents,
+ * outermost first) seen within one letter; returns the letter's position or -1. */
+int meta_cut_to_letter(const meta_cut *cut, const int64_t *extents, uint32_t n, meta_cut *letter);
+/* The reverse: a cut of letter `which` in such a dimension. */
+bool meta_cut_from_letter(const meta_cut *letter, const int64_t *extents, uint32_t n, uint32_t which, uint32_t dim,
+                          meta_cut *cut);
+
+#endif

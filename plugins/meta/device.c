@@ -1,0 +1,270 @@
+/* The composed device: its ranks, shares, guests, and the report on them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meta.h"
+
+static void close_device(eng_device_state *device)
+{
+    const eng_services *sv = device->plugin->services;
+
+    for (uint32_t r = 0; r < device->n_ranks; r++)
+        sv->device_close(sv->host, &device->ranks[r].child);
+    meta_arena_end(&device->arena);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+/* Opens a device as the next rank. */
+static int add_rank(eng_device_state *device, const char *name, bool guest)
+{
+    const eng_services *sv = device->plugin->services;
+    meta_rank *rank = &device->ranks[device->n_ranks];
+
+    if (device->n_ranks == META_MAX_RANKS)
+        return META_FAIL(device, ENG_ERR_INVALID, "%s: more than %d devices, counting those that hold single tensors",
+                         device->name, META_MAX_RANKS);
+    memset(rank, 0, sizeof *rank);
+    int status = sv->device_open(sv->host, name, &rank->child);
+    if (status != ENG_OK)
+        return status;
+    if (rank->child.info->kind == ENG_DEVICE_META) {
+        sv->device_close(sv->host, &rank->child);
+        return META_FAIL(device, ENG_ERR_INVALID, "%s is composed itself: name one of its parts", name);
+    }
+    snprintf(rank->name, sizeof rank->name, "%s", name);
+    rank->guest = guest;
+    device->n_ranks++;
+    return ENG_OK;
+}
+
+int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank)
+{
+    for (uint32_t r = 0; r < device->n_ranks; r++) {
+        if (strcmp(device->ranks[r].name, name) == 0 || strcmp(device->ranks[r].child.info->name, name) == 0) {
+            *rank = r;
+            return ENG_OK;
+        }
+    }
+    int status = add_rank(device, name, true);
+    if (status == ENG_OK)
+        *rank = device->n_ranks - 1;
+    return status;
+}
+
+/* Shares that were not given follow free memory; nearly equal is equal, so that
+ * the split does not change from one start to the next. */
+static void default_shares(eng_device_state *device)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        uint64_t free_bytes = device->ranks[r].child.info->memory_free;
+        least = free_bytes < least ? free_bytes : least;
+        most = free_bytes > most ? free_bytes : most;
+    }
+    for (uint32_t r = 0; r < device->n_leaves; r++)
+        device->shares[r] = least == 0 || most - least <= most / 8
+                                ? 1
+                                : (double)(device->ranks[r].child.info->memory_free >> 20);
+}
+
+static int set_shares(eng_device_state *device, const double *shares)
+{
+    double sum = 0;
+
+    if (shares)
+        memcpy(device->shares, shares, device->n_leaves * sizeof *shares);
+    else
+        default_shares(device);
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        if (!(device->shares[r] >= 0) || device->shares[r] > 1e12)
+            return META_FAIL(device, ENG_ERR_INVALID, "%s: the share of %s is not a number from 0 on", device->name,
+                             device->ranks[r].name);
+        sum += device->shares[r];
+    }
+    if (sum <= 0)
+        return META_FAIL(device, ENG_ERR_INVALID, "%s: all shares are 0; give one device more", device->name);
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        device->shares[r] /= sum;
+        device->ranks[r].share = device->shares[r];
+        if (device->shares[r] > 0)
+            device->main_mask |= 1u << r;
+    }
+    return ENG_OK;
+}
+
+/* Do all main ranks compute the same bits? */
+static bool is_mixed(const eng_device_state *device)
+{
+    const eng_device_info *first = device->ranks[meta_first(device->main_mask)].child.info;
+
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        const eng_device_info *i = device->ranks[r].child.info;
+        if ((device->main_mask >> r & 1u) && (i->kind != first->kind || strcmp(i->driver, first->driver) != 0 ||
+                                              strcmp(i->description, first->description) != 0))
+            return true;
+    }
+    return false;
+}
+
+int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
+{
+    eng_device_state *d = calloc(1, sizeof *d);
+
+    if (!d || pthread_mutex_init(&d->lock, NULL) != 0) {
+        free(d);
+        return plugin->services->fail(plugin->host, ENG_ERR_NOMEM, "out of host memory for a composed device");
+    }
+    d->plugin = plugin;
+    snprintf(d->name, sizeof d->name, "%s", request->name);
+    int status = ENG_OK;
+    if (request->n_leaves == 0 || request->n_leaves > META_MAX_RANKS)
+        status = META_FAIL(d, ENG_ERR_INVALID, "%s: a composition has 1 to %d devices, as in cpu/2 or opencl:0+opencl:1",
+                           d->name, META_MAX_RANKS);
+    for (uint32_t i = 0; i < request->n_leaves && status == ENG_OK; i++)
+        status = add_rank(d, request->leaves[i], false);
+    d->n_leaves = d->n_ranks;
+    if (status == ENG_OK)
+        status = set_shares(d, request->shares);
+    if (status != ENG_OK) {
+        close_device(d);
+        return status;
+    }
+    d->mixed = is_mixed(d);
+    *device = d;
+    return ENG_OK;
+}
+
+/* Parts of one device share its memory: counted once. */
+static bool counted_before(const eng_device_state *d, uint32_t rank)
+{
+    size_t n = strcspn(d->ranks[rank].name, "/");
+
+    for (uint32_t r = 0; r < rank; r++)
+        if (strcspn(d->ranks[r].name, "/") == n && strncmp(d->ranks[r].name, d->ranks[rank].name, n) == 0)
+            return true;
+    return false;
+}
+
+static int device_info(eng_device_state *device, eng_device_info *info)
+{
+    eng_device_info i = {.size = sizeof i, .kind = ENG_DEVICE_META, .flags = ENG_DEVICE_PLACES_MEMORY, .alignment = 64};
+    size_t at = 0;
+
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        const eng_device_info *c = device->ranks[r].child.info;
+        i.compute_units += c->compute_units;
+        if (!counted_before(device, r)) {
+            i.memory_total += c->memory_total;
+            i.memory_free += c->memory_free;
+        }
+        if (at < sizeof i.description)
+            at += (size_t)snprintf(i.description + at, sizeof i.description - at, "%s%s %.0f%%", r ? " + " : "",
+                                   device->ranks[r].name, device->shares[r] * 100);
+    }
+    snprintf(i.name, sizeof i.name, "%s", device->name);
+    snprintf(i.driver, sizeof i.driver, "tensor parallel over %u devices", (unsigned)device->n_leaves);
+    memcpy(info, &i, info->size && info->size < sizeof i ? info->size : sizeof i);
+    return ENG_OK;
+}
+
+/* Nothing is refused before the shapes of the shards are known: the plan asks the
+ * ranks and says what they say. */
+static int supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
+                    char *reason, size_t reason_bytes)
+{
+    (void)device;
+    (void)graph;
+    (void)node;
+    (void)reason;
+    (void)reason_bytes;
+    *answer = ENG_SUPPORT_YES;
+    return ENG_OK;
+}
+
+static void rank_stats(eng_device_state *device, uint32_t r, eng_device_stats *s)
+{
+    const meta_rank *rank = &device->ranks[r];
+
+    memset(s, 0, sizeof *s);
+    s->size = sizeof *s;
+    s->bytes_weights = rank->bytes[META_BYTES_WEIGHTS];
+    s->bytes_replicated = rank->replicated;
+    s->bytes_cache = rank->bytes[META_BYTES_CACHE];
+    s->bytes_state = rank->bytes[META_BYTES_STATE];
+    s->bytes_io = rank->bytes[META_BYTES_IO];
+    s->bytes_compute = atomic_load(&rank->compute_bytes);
+    s->bytes_exchanged = atomic_load(&rank->sent);
+    s->submits = atomic_load(&device->submits);
+    s->plans_built = atomic_load(&device->plans_built);
+    s->share = rank->share;
+}
+
+static int stats(eng_device_state *device, eng_device_stats *all)
+{
+    eng_device_stats sum = {.size = sizeof sum, .share = 1}, s;
+
+    pthread_mutex_lock(&device->lock);
+    for (uint32_t r = 0; r < device->n_ranks; r++) {
+        rank_stats(device, r, &s);
+        sum.bytes_weights += s.bytes_weights;
+        sum.bytes_replicated += s.bytes_replicated;
+        sum.bytes_cache += s.bytes_cache;
+        sum.bytes_state += s.bytes_state;
+        sum.bytes_io += s.bytes_io;
+        sum.bytes_compute += s.bytes_compute;
+        sum.bytes_exchanged += s.bytes_exchanged;
+    }
+    pthread_mutex_unlock(&device->lock);
+    sum.submits = atomic_load(&device->submits);
+    sum.plans_built = atomic_load(&device->plans_built);
+    *all = sum;
+    return ENG_OK;
+}
+
+static int leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *info, eng_device_stats *leaf_stats_)
+{
+    int status = ENG_OK;
+
+    pthread_mutex_lock(&device->lock);
+    if (leaf >= device->n_ranks) {
+        status = META_FAIL(device, ENG_ERR_NOTFOUND, "%s has %u devices", device->name, (unsigned)device->n_ranks);
+    } else {
+        if (info)
+            *info = *device->ranks[leaf].child.info;
+        if (leaf_stats_)
+            rank_stats(device, leaf, leaf_stats_);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+const eng_device_calls meta_device_calls = {
+    .size = sizeof meta_device_calls,
+    .close = close_device,
+    .info = device_info,
+    .supports = supports,
+    .store_create = meta_store_create,
+    .store_destroy = meta_store_destroy,
+    .store_upload = meta_store_upload,
+    .store_download = meta_store_download,
+    .plan_create = meta_plan_create,
+    .plan_destroy = meta_plan_destroy,
+    .instance_create = meta_instance_create,
+    .instance_destroy = meta_instance_destroy,
+    .queue_create = meta_queue_create,
+    .queue_destroy = meta_queue_destroy,
+    .submit = meta_queue_submit,
+    .write = meta_queue_write,
+    .read = meta_queue_read,
+    .wait = meta_queue_wait,
+    .stats = stats,
+    .leaf_stats = leaf_stats,
+    .plan_explain = meta_plan_explain,
+};

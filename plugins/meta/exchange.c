@@ -1,0 +1,153 @@
+/* Moving a value between ranks: the barrier nodes in their graphs, and the record
+ * by which the ranks carry it out. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "planner.h"
+
+static uint32_t source_ranks(const meta_planner *p, const meta_version *from)
+{
+    switch (from->place.kind) {
+    case META_REPLICATED:
+        return 1u << meta_first(p->device->main_mask);
+    case META_SINGLE:
+        return 1u << from->place.rank;
+    default:
+        return from->place.ranks;
+    }
+}
+
+static uint32_t target_ranks(const meta_planner *p, const meta_place *to)
+{
+    switch (to->kind) {
+    case META_REPLICATED:
+        return p->device->main_mask;
+    case META_SINGLE:
+        return 1u << to->rank;
+    default:
+        return to->ranks;
+    }
+}
+
+static bool pieces(meta_planner *p, meta_end *end, uint32_t rank, const meta_place *place, const eng_tensor *t)
+{
+    if (place->kind != META_SHARDED)
+        return true;
+    end->n_pieces = place->cut.n_segs;
+    end->pieces = meta_arena_alloc(p->arena, end->n_pieces * sizeof *end->pieces);
+    if (!end->pieces) {
+        meta_planner_nomem(p);
+        return false;
+    }
+    meta_cut_pieces(&place->cut, rank, t->ne, p->sv->type_info(p->sv->host, t->type), end->pieces);
+    return true;
+}
+
+static void fill_end(const meta_planner *p, meta_end *end, uint32_t rank, int32_t tensor)
+{
+    const meta_rgraph *g = &p->ranks[rank];
+    const eng_tensor *t = &g->tensors[tensor];
+    const eng_tensor *root = &g->tensors[t->root];
+    int64_t nb[ENG_MAX_RANK];
+
+    end->tensor = t->root;
+    end->offset = t->offset;
+    end->bytes = meta_tensor_layout(p, t->type, t->ne, nb);
+    end->mappable = !(root->binding >= 0 && (root->use & ENG_USE_MATRIX));
+}
+
+static void count_sent(meta_exchange *e)
+{
+    uint32_t n = (uint32_t)__builtin_popcount(e->targets);
+
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
+        if (!(e->sources >> r & 1u))
+            continue;
+        uint32_t others = n - (e->targets >> r & 1u);
+        if (e->from == META_PARTIAL && e->to == META_REPLICATED)
+            e->sent[r] = n > 1 ? 2 * e->bytes * (n - 1) / n : e->bytes * others;
+        else if (e->from == META_PARTIAL || (e->to == META_SHARDED && e->from != META_SHARDED))
+            e->sent[r] = e->bytes - (e->targets >> r & 1u ? e->dst[r].bytes : 0);
+        else
+            e->sent[r] = e->src[r].bytes * others;
+    }
+}
+
+/* The node that ends the section, with what this rank gives and gets. */
+static void emit_rank(meta_planner *p, meta_exchange *e, uint32_t rank, const eng_tensor *t, const meta_place *from,
+                      int32_t x, meta_version *v)
+{
+    meta_rgraph *g = &p->ranks[rank];
+    int32_t y = -1;
+
+    if (e->sources >> rank & 1u) {
+        if (x < 0)
+            return;
+        fill_end(p, &e->src[rank], rank, x);
+        if (!pieces(p, &e->src[rank], rank, from, t))
+            return;
+    }
+    if (e->targets >> rank & 1u) {
+        int64_t ne[ENG_MAX_RANK];
+        meta_local_ne(&v->place, rank, t->ne, ne);
+        y = v->local[rank] = meta_local_scratch(p, rank, t, ne);
+        if (y < 0)
+            return;
+        fill_end(p, &e->dst[rank], rank, y);
+        if (!pieces(p, &e->dst[rank], rank, &v->place, t))
+            return;
+    }
+    eng_node *n = meta_local_node(p, rank, ENG_OP_EXTERN, t->name, -1);
+    if (!n)
+        return;
+    n->in[0] = x;
+    n->out[0] = y;
+    if (!meta_grow((void **)&g->stops, g->n_stops, &g->cap_stops, sizeof *g->stops)) {
+        meta_planner_nomem(p);
+        return;
+    }
+    g->stops[g->n_stops++] = (meta_stop){.exchange = p->n_exchanges, .section = n->section};
+}
+
+meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to)
+{
+    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
+    meta_exchange *e = meta_arena_alloc(p->arena, sizeof *e);
+    meta_version *v = meta_version_new(p, value, to);
+    int64_t nb[ENG_MAX_RANK];
+
+    if (!e || !v || !meta_grow((void **)&p->exchanges, p->n_exchanges, &p->cap_exchanges, sizeof *p->exchanges)) {
+        meta_planner_nomem(p);
+        return NULL;
+    }
+    e->name = t->name;
+    e->from = from->place.kind;
+    e->to = to->kind;
+    e->bytes = meta_tensor_layout(p, t->type, t->ne, nb);
+    e->sources = source_ranks(p, from);
+    e->targets = target_ranks(p, to);
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+        e->src[r].tensor = e->dst[r].tensor = -1;
+    /* who has all of it already needs nothing */
+    bool whole = e->from == META_REPLICATED || (e->sources & (e->sources - 1)) == 0;
+    for (uint32_t r = 0; r < p->n_ranks && whole && to->kind != META_SHARDED; r++) {
+        if ((e->targets >> r & 1u) && from->local[r] >= 0) {
+            v->local[r] = from->local[r];
+            e->targets &= ~(1u << r);
+        }
+    }
+    if (e->targets == 0)
+        return v;
+    int32_t given[META_MAX_RANKS];
+    for (uint32_t r = 0; r < p->n_ranks; r++) /* copies first: the barrier nodes stay together */
+        given[r] = e->sources >> r & 1u ? meta_local_contiguous(p, r, from->local[r]) : -1;
+    for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++)
+        if ((e->sources | e->targets) >> r & 1u)
+            emit_rank(p, e, r, t, &from->place, given[r], v);
+    count_sent(e);
+    p->exchanges[p->n_exchanges++] = e;
+    return meta_failed(p) ? NULL : v;
+}

@@ -1,0 +1,131 @@
+/* The tensor-parallel device: several devices behind the interface of one. */
+#ifndef META_H
+#define META_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <engine/plugin.h>
+
+#include "rule.h"
+
+struct eng_plugin_state {
+    const eng_services *services;
+    eng_host *host;
+};
+
+typedef struct meta_arena {
+    struct meta_chunk *chunks;
+} meta_arena;
+
+/* One composed device ("leaf"), or one that only holds some tensors ("guest"). */
+typedef struct meta_rank {
+    char name[64]; /* as the host wrote it                                    */
+    eng_child child;
+    double share;  /* of 1; guests: 0                                         */
+    bool guest;
+    _Atomic uint64_t sent; /* bytes given to other ranks since open           */
+    _Atomic uint64_t compute_bytes;
+    uint64_t bytes[4];     /* persistent: weights, cache, state, io (lock)    */
+    uint64_t replicated;   /* part of these that other ranks hold too (lock)  */
+} meta_rank;
+enum { META_BYTES_WEIGHTS, META_BYTES_CACHE, META_BYTES_STATE, META_BYTES_IO };
+
+struct eng_device_state {
+    eng_plugin_state *plugin;
+    pthread_mutex_t lock; /* ranks added, partitions, stores, bytes            */
+    meta_rank ranks[META_MAX_RANKS];
+    uint32_t n_leaves;
+    uint32_t n_ranks;     /* leaves, then guests; only ever grows              */
+    uint32_t main_mask;   /* leaves whose share is not 0                       */
+    bool mixed;           /* the main ranks are not all the same kind          */
+    double shares[META_MAX_RANKS];
+    meta_partition *partitions; /* fixed once made                             */
+    struct eng_store_state *stores;
+    meta_arena arena;           /* of the partitions                           */
+    char name[64];
+    _Atomic uint64_t submits, plans_built;
+};
+
+static inline uint32_t meta_first(uint32_t mask)
+{
+    return mask ? (uint32_t)__builtin_ctz(mask) : 0;
+}
+
+/* -- memory.c --------------------------------------------------------------------- */
+
+void *meta_arena_alloc(meta_arena *arena, size_t bytes); /* zeroed; NULL: no memory */
+char *meta_arena_format(meta_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void meta_arena_end(meta_arena *arena);
+/* Makes room for one more entry; false: no memory (the array is untouched). */
+bool meta_grow(void **array, uint32_t n, uint32_t *capacity, size_t entry);
+
+/* -- device.c ------------------------------------------------------------------------ */
+
+extern const eng_device_calls meta_device_calls;
+int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
+/* The rank of that name: a leaf, a guest, or a new guest.  Under the lock. */
+int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank);
+/* The partition of an axis, or NULL.  Under the lock. */
+meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent);
+#define META_FAIL(device, status, ...)                                                                               \
+    (device)->plugin->services->fail((device)->plugin->host, status, __VA_ARGS__)
+
+/* -- store.c, place.c --------------------------------------------------------------- */
+
+typedef struct meta_tensor {
+    char *name;
+    uint32_t type, rank, use;
+    int64_t ne[ENG_MAX_RANK];
+    uint64_t bytes;
+    meta_place place;
+    const char *why; /* replicated although it need not be: the reason         */
+    uint32_t child[META_MAX_RANKS]; /* index in the rank's store, or META_NONE  */
+} meta_tensor;
+#define META_NONE UINT32_MAX
+
+struct eng_store_state {
+    eng_device_state *device;
+    struct eng_store_state *next; /* of the device, under its lock              */
+    meta_arena arena;
+    uint32_t n;
+    meta_tensor *tensors;
+    eng_store_state *child[META_MAX_RANKS]; /* NULL: the rank holds nothing      */
+};
+
+/* Decides where every tensor of a store lives.  Under the lock. */
+int meta_place_store(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors);
+void meta_local_ne(const meta_place *place, uint32_t rank, const int64_t *ne, int64_t *local);
+/* Does the rank hold any of a bound tensor placed like this? */
+static inline bool meta_place_holds(const meta_place *place, uint32_t rank)
+{
+    return place->kind == META_SINGLE ? place->rank == rank : (place->ranks >> rank & 1u);
+}
+
+int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
+void meta_store_destroy(eng_store_state *store);
+int meta_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+int meta_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+
+/* -- plan.c, queue.c, explain.c ------------------------------------------------------ */
+
+int meta_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
+void meta_plan_destroy(eng_plan_state *plan);
+int meta_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx);
+int meta_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                         eng_instance_state **instance);
+void meta_instance_destroy(eng_instance_state *instance);
+int meta_queue_create(eng_device_state *device, eng_queue_state **queue);
+void meta_queue_destroy(eng_queue_state *queue);
+int meta_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                      const int64_t *params, uint32_t n_params, uint64_t *ticket);
+int meta_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                     const void *data, uint64_t *ticket);
+int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                    void *data, uint64_t *ticket);
+int meta_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Where persistent tensors live: the policy.
+ *
+ *   device given          on that rank alone (a leaf or a guest)
+ *   an input              everywhere, guests too
+ *   axis WHOLE            replicated
+ *   axis given            cut along it
+ *   axes named            cut along one of them: of a dimension the outermost
+ *                         that has more than one unit; of several dimensions the
+ *                         one whose partition is closest to the shares, and of
+ *                         equals the inner dimension (ffn before expert: balanced
+ *                         whatever the router does)
+ *   an output without     on the first rank
+ *   anything else         replicated, and listed with the reason
+ *
+ * A partition is fixed by the store that first names its axis: its unit is what
+ * the blocks of all tensors of that store need.  If that leaves fewer units than
+ * ranks, the tensors with the largest need are given up (replicated) first.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "meta.h"
+
+#define MAX_CHOICES 16
+#define NEAR 0.01 /* deviations closer than this count as equal */
+
+typedef struct choice {
+    meta_partition part; /* not yet solved: only axis and extent               */
+    meta_cut cut;
+} choice;
+
+void meta_local_ne(const meta_place *place, uint32_t rank, const int64_t *ne, int64_t *local)
+{
+    memcpy(local, ne, ENG_MAX_RANK * sizeof *ne);
+    if (place->kind == META_SHARDED)
+        local[place->cut.dim] = meta_cut_local(&place->cut, rank);
+}
+
+/* Adds the axis if the tensor can be cut along it at all; -1: it cannot. */
+static void add_choice(choice *choices, uint32_t *n, const eng_store_tensor *t, uint32_t axis, int64_t extent)
+{
+    choice *c = &choices[*n];
+    for (uint32_t i = 0; i < *n; i++)
+        if (choices[i].part.axis == axis)
+            return;
+    memset(c, 0, sizeof *c);
+    c->part.axis = axis;
+    c->part.extent = extent;
+    if (extent > 1 && meta_cut_from_dims(t->dims, t->rank, t->ne, &c->part, &c->cut))
+        ++*n;
+}
+
+/* The axes that a tensor may be cut along: the outermost one of more than one
+ * unit in each dimension. */
+static uint32_t list_choices(const eng_store_tensor *t, choice *choices)
+{
+    uint32_t n = 0;
+
+    for (uint32_t d = 0; t->dims && d < t->rank; d++) {
+        uint32_t before = n;
+        if (!t->dims[d].n_segments)
+            continue;
+        const eng_segment *s = &t->dims[d].segments[0];
+        for (uint32_t i = 0; i < s->n_factors && n == before && n < MAX_CHOICES; i++)
+            if (s->factors[i].axis != ENG_AXIS_NONE && (t->axis == ENG_AXIS_NONE || t->axis == s->factors[i].axis))
+                add_choice(choices, &n, t, s->factors[i].axis, s->factors[i].extent);
+    }
+    return n;
+}
+
+static bool may_be_cut(const eng_store_tensor *t)
+{
+    return !t->device && t->axis != ENG_AXIS_WHOLE && (t->use & ENG_USE_MASK) != ENG_USE_INPUT;
+}
+
+meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent)
+{
+    for (meta_partition *p = device->partitions; p; p = p->next)
+        if (p->axis == axis && p->extent == extent)
+            return p;
+    return NULL;
+}
+
+static int64_t lcm(int64_t a, int64_t b)
+{
+    int64_t x = a, y = b;
+    while (y) {
+        int64_t t = x % y;
+        x = y;
+        y = t;
+    }
+    return a / x * b;
+}
+
+/* The unit: common to all needs, if that leaves every rank one; else the largest
+ * needs are dropped. */
+static int64_t common_unit(const int64_t *needs, uint32_t n, int64_t extent, uint32_t n_main)
+{
+    int64_t limit = extent, wanted = extent < n_main ? extent : n_main;
+    for (;;) {
+        int64_t unit = 1, largest = 1;
+        for (uint32_t i = 0; i < n; i++) {
+            if (needs[i] > limit)
+                continue;
+            unit = lcm(unit, needs[i]);
+            largest = needs[i] > largest ? needs[i] : largest;
+        }
+        if (largest == 1 || (extent + unit - 1) / unit >= wanted)
+            return unit;
+        limit = largest - 1;
+    }
+}
+
+static int solve_axis(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, const meta_partition *like)
+{
+    const eng_services *sv = device->plugin->services;
+    meta_partition *p = meta_arena_alloc(&device->arena, sizeof *p);
+    int64_t needs[32];
+    uint32_t n_needs = 0;
+
+    if (!p)
+        return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partition of an axis");
+    for (uint32_t i = 0; i < n; i++) {
+        meta_cut cut;
+        const eng_type_info *type = sv->type_info(sv->host, declared[i].type);
+        if (!type || !may_be_cut(&declared[i]) ||
+            !meta_cut_from_dims(declared[i].dims, declared[i].rank, declared[i].ne, like, &cut))
+            continue;
+        int64_t need = meta_cut_unit(&cut, type->block);
+        bool known = need == 0;
+        for (uint32_t k = 0; k < n_needs; k++)
+            known |= needs[k] == need;
+        if (!known && n_needs < sizeof needs / sizeof *needs)
+            needs[n_needs++] = need;
+    }
+    p->axis = like->axis;
+    p->extent = like->extent;
+    p->unit = common_unit(needs, n_needs, p->extent, (uint32_t)__builtin_popcount(device->main_mask));
+    meta_partition_solve(p, device->shares, device->n_leaves);
+    p->next = device->partitions;
+    device->partitions = p;
+    return ENG_OK;
+}
+
+/* The best of a tensor's choices that its blocks allow. */
+static bool choose(eng_device_state *device, const eng_store_tensor *t, const choice *choices, uint32_t n,
+                   meta_place *place, const char **why)
+{
+    const eng_services *sv = device->plugin->services;
+    const eng_type_info *type = sv->type_info(sv->host, t->type);
+    double best = 2;
+
+    for (uint32_t i = 0; i < n; i++) {
+        meta_cut cut = choices[i].cut;
+        cut.part = meta_partition_find(device, choices[i].part.axis, choices[i].part.extent);
+        if (!cut.part || !meta_cut_aligned(&cut, type->block)) {
+            *why = "its blocks do not fit the partition of its axis";
+            continue;
+        }
+        double off = meta_part_deviation(cut.part, device->shares);
+        if (off < best - NEAR) {
+            best = off;
+            *place = meta_place_sharded(&cut);
+        }
+    }
+    return best < 2;
+}
+
+static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_tensor *m)
+{
+    uint32_t use = t->use & ENG_USE_MASK, rank;
+    choice choices[MAX_CHOICES];
+
+    m->why = NULL;
+    if (t->device) {
+        int status = meta_rank_of(device, t->device, &rank);
+        if (status != ENG_OK)
+            return status;
+        m->place = meta_place_single(rank);
+        return ENG_OK;
+    }
+    m->place = meta_place_replicated();
+    if (use == ENG_USE_INPUT)
+        return ENG_OK;
+    m->why = t->axis == ENG_AXIS_WHOLE ? "asked to be whole" : "no axis of more than one unit";
+    if (may_be_cut(t) && choose(device, t, choices, list_choices(t, choices), &m->place, &m->why)) {
+        m->why = NULL;
+    } else if (use == ENG_USE_OUTPUT) {
+        m->place = meta_place_single(meta_first(device->main_mask));
+        m->why = NULL;
+    }
+    return ENG_OK;
+}
+
+int meta_place_store(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors)
+{
+    choice choices[MAX_CHOICES];
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t n_choices = may_be_cut(&declared[i]) ? list_choices(&declared[i], choices) : 0;
+        for (uint32_t c = 0; c < n_choices; c++) {
+            const meta_partition *like = &choices[c].part;
+            if (meta_partition_find(device, like->axis, like->extent))
+                continue;
+            int status = solve_axis(device, declared, n, like);
+            if (status != ENG_OK)
+                return status;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        int status = place_one(device, &declared[i], &tensors[i]);
+        if (status != ENG_OK)
+            return status;
+    }
+    /* only now are all guests known */
+    for (uint32_t i = 0; i < n; i++)
+        if (tensors[i].place.kind == META_REPLICATED)
+            tensors[i].place.ranks = (tensors[i].use & ENG_USE_MASK) == ENG_USE_INPUT
+                                         ? (uint32_t)((UINT64_C(1) << device->n_ranks) - 1)
+                                         : device->main_mask;
+    return ENG_OK;
+}

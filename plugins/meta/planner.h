@@ -1,0 +1,147 @@
+/*
+ * From one graph and the placement of its bound tensors to one graph a rank.
+ *
+ * A value of the graph may exist in several versions: as the op made it, and as
+ * reshards have made it since.  Nodes are taken in order; for each, the cheapest
+ * strategy is chosen, the versions it needs are made, and the ranks that run it
+ * get a node of their own.  A version names, for each rank that holds some of
+ * it, a tensor of that rank's graph.
+ */
+#ifndef META_PLANNER_H
+#define META_PLANNER_H
+
+#include "meta.h"
+
+typedef struct meta_version {
+    struct meta_version *next;
+    meta_place place;
+    int32_t local[META_MAX_RANKS]; /* tensor of the rank's graph, or -1       */
+    bool original; /* the memory that the graph means, not a copy of it       */
+} meta_version;
+
+typedef struct meta_value {
+    meta_version *versions; /* first: as made                                 */
+    int32_t maker;          /* node, or -1                                    */
+    bool full_use;          /* some reader cannot take a partial sum          */
+} meta_value;
+
+/* Between sections: `exchange` is due when sections 0 .. section are done. */
+typedef struct meta_stop {
+    uint32_t exchange;
+    int32_t section;
+} meta_stop;
+
+/* The graph of one rank while it grows. */
+typedef struct meta_rgraph {
+    eng_tensor *tensors;
+    uint32_t n_tensors, cap_tensors;
+    eng_node *nodes;
+    uint32_t n_nodes, cap_nodes;
+    int32_t *bindings;   /* binding -> tensor                                 */
+    uint32_t *bound_to;  /* binding -> binding of the whole graph             */
+    uint32_t n_bindings, cap_bindings, cap_bound;
+    int32_t *origin;     /* node -> node of the whole graph, -1: of a reshard  */
+    uint32_t cap_origin;
+    meta_stop *stops;
+    uint32_t n_stops, cap_stops;
+    int32_t section;
+    bool at_barrier;     /* the last node ends the section                    */
+} meta_rgraph;
+
+/* One side of an exchange on one rank; tensor -1: not on that side. */
+typedef struct meta_end {
+    int32_t tensor;  /* the owner                                             */
+    uint64_t offset; /* of the data in it                                     */
+    uint64_t bytes;
+    bool mappable;
+    meta_piece *pieces; /* of a sharded side: where its data lie in the whole */
+    uint32_t n_pieces;
+} meta_end;
+
+/* Values moved between ranks. */
+typedef struct meta_exchange {
+    const char *name;  /* of the value                                        */
+    uint8_t from, to;  /* meta_kind                                           */
+    uint32_t sources, targets; /* ranks                                       */
+    uint64_t bytes;    /* of the whole value                                  */
+    uint64_t sent[META_MAX_RANKS]; /* for the statistics                      */
+    meta_end src[META_MAX_RANKS], dst[META_MAX_RANKS];
+} meta_exchange;
+
+typedef struct meta_planner {
+    eng_device_state *device;
+    const eng_services *sv;
+    const eng_subgraph *graph;
+    const meta_place *places; /* of the bindings                              */
+    uint32_t n_ranks;
+    meta_arena *arena;        /* lives as long as the plan                    */
+    meta_value *values;
+    meta_rgraph ranks[META_MAX_RANKS];
+    meta_exchange **exchanges;
+    uint32_t n_exchanges, cap_exchanges;
+    const int8_t *forced;     /* node -> rank that must run it, or -1         */
+    int status;               /* the first failure                            */
+    uint32_t n_run[4];        /* nodes by meta_kind of their result           */
+} meta_planner;
+
+/* -- localize.c: growing the graphs of the ranks ----------------------------------- */
+
+/* A contiguous scratch tensor like `like`, with extents ne; -1: failed. */
+int32_t meta_local_scratch(meta_planner *p, uint32_t rank, const eng_tensor *like, const int64_t *ne);
+/* A window into another tensor of the rank. */
+int32_t meta_local_window(meta_planner *p, uint32_t rank, int32_t base, const int64_t *ne, const int64_t *nb,
+                          uint64_t offset, const eng_tensor *like);
+int32_t meta_local_binding(meta_planner *p, uint32_t rank, const eng_tensor *like, uint32_t binding,
+                           const int64_t *ne);
+/* Appends a node and opens a new section after a barrier; NULL: failed. */
+eng_node *meta_local_node(meta_planner *p, uint32_t rank, uint32_t op, const char *name, int32_t origin);
+/* The tensor itself if its data are contiguous, else a copy. */
+int32_t meta_local_contiguous(meta_planner *p, uint32_t rank, int32_t tensor);
+bool meta_is_contiguous(const meta_planner *p, const eng_tensor *t);
+uint64_t meta_tensor_layout(const meta_planner *p, uint32_t type, const int64_t *ne, int64_t *nb);
+/* The cut of a tensor that the rank holds whole. */
+int32_t meta_local_cut(meta_planner *p, uint32_t rank, int32_t tensor, const meta_cut *cut);
+/* The node's view of one version of its operand: a new version of the result, or
+ * NULL if it is no range of the shards (or a failure, in p->status). */
+meta_version *meta_view_version(meta_planner *p, const eng_node *node, const meta_version *of);
+/* One rank's part of a node. */
+void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s,
+                   meta_version *const *in, meta_version *const *out);
+
+/* -- reshard.c: versions --------------------------------------------------------------- */
+
+meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place *place);
+/* A version that is as wanted, or NULL; makes at most views. */
+meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place *want);
+/* What it would cost to have it, in nanoseconds of a rank's time; HUGE_VAL: no way. */
+double meta_version_cost(meta_planner *p, int32_t value, const meta_place *want);
+/* Finds or makes it; NULL after a failure. */
+meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place *want);
+/* After a write in place: forgets every copy of that memory. */
+void meta_version_forget(meta_planner *p, int32_t root);
+double meta_cost_reduce(const meta_planner *p, uint64_t bytes);
+
+/* -- exchange.c -------------------------------------------------------------------------- */
+
+meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to);
+
+/* -- strategy.c -------------------------------------------------------------------------- */
+
+/* Plans all nodes; status of the first failure. */
+int meta_planner_run(meta_planner *p);
+/* The first version of a view. */
+void meta_planner_view(meta_planner *p, const eng_node *node);
+void meta_planner_end(meta_planner *p); /* what is not in the arena */
+
+#define META_COST_EXCHANGE 10000.0 /* ns: two ranks meet                             */
+#define META_COST_MOVED 0.2        /* ns a byte moved between ranks                  */
+#define META_COST_TOUCHED 0.05     /* ns a byte read or written by a node            */
+#define META_COST_FLOP 0.01        /* ns                                             */
+
+static inline bool meta_failed(const meta_planner *p)
+{
+    return p->status != ENG_OK;
+}
+int meta_planner_nomem(meta_planner *p);
+
+#endif

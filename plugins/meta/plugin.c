@@ -1,0 +1,54 @@
+/* The plugin's door: the descriptor and what is behind it. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "meta.h"
+
+static int open_plugin(const eng_services *services, eng_plugin_state **plugin)
+{
+    eng_plugin_state *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return services->fail(services->host, ENG_ERR_NOMEM, "out of host memory for the meta plugin");
+    p->services = services;
+    p->host = services->host;
+    *plugin = p;
+    return ENG_OK;
+}
+
+static void close_plugin(eng_plugin_state *plugin)
+{
+    free(plugin);
+}
+
+static int enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
+{
+    (void)index;
+    (void)info;
+    return plugin->services->fail(plugin->host, ENG_ERR_NOTFOUND,
+                                  "composed devices are opened by name, as in cpu/2 or opencl:0+opencl:1");
+}
+
+static const eng_plugin_calls plugin_calls = {
+    .size = sizeof plugin_calls,
+    .open = open_plugin,
+    .close = close_plugin,
+    .enumerate = enumerate,
+    .device_open = meta_device_open,
+};
+
+ENG_PLUGIN_EXPORT(meta) = {
+    .magic = ENG_PLUGIN_MAGIC,
+    .size = sizeof(eng_plugin_descriptor),
+    .abi_major = ENG_PLUGIN_ABI_MAJOR,
+    .abi_minor = ENG_PLUGIN_ABI_MINOR,
+    .name = "meta",
+    .version = "0.1.0",
+    .description = "several devices as one tensor-parallel device",
+    .flags = ENG_PLUGIN_COMPOSES,
+    .calls = &plugin_calls,
+    .device_calls = &meta_device_calls,
+};

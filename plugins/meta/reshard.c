@@ -1,0 +1,242 @@
+/* Versions of values: finding, pricing and making them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <string.h>
+
+#include "planner.h"
+
+#define WEIGHT_PENALTY 4.0 /* persistent tensors rather stay where they are      */
+
+static const eng_tensor *tensor_of(const meta_planner *p, int32_t value)
+{
+    return eng_subgraph_tensor(p->graph, value);
+}
+
+static uint64_t bytes_of(const meta_planner *p, int32_t value)
+{
+    const eng_tensor *t = tensor_of(p, value);
+    int64_t nb[ENG_MAX_RANK];
+    return meta_tensor_layout(p, t->type, t->ne, nb);
+}
+
+meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place *place)
+{
+    meta_version *v = meta_failed(p) ? NULL : meta_arena_alloc(p->arena, sizeof *v);
+
+    if (!v) {
+        meta_planner_nomem(p);
+        return NULL;
+    }
+    v->place = *place;
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+        v->local[r] = -1;
+    meta_version **at = &p->values[value].versions;
+    while (*at)
+        at = &(*at)->next;
+    *at = v;
+    return v;
+}
+
+/* Is the version what is wanted?  A rank that holds a replicated value whole
+ * serves for a single one too. */
+static bool serves(const meta_version *v, const meta_place *want)
+{
+    if (want->kind == META_SINGLE && v->place.kind == META_REPLICATED)
+        return v->local[want->rank] >= 0;
+    return meta_place_equal(&v->place, want);
+}
+
+/* The node of which the value is a view, if it is one. */
+static const eng_node *view_node(const meta_planner *p, int32_t value)
+{
+    int32_t maker = p->values[value].maker;
+    if (maker < 0)
+        return NULL;
+    const eng_node *n = eng_subgraph_node(p->graph, (uint32_t)maker);
+    return p->sv->op_info(p->sv->host, n->op)->flags & ENG_OPF_VIEW ? n : NULL;
+}
+
+/* A view that shows all of its operand: better to move the operand. */
+static bool shows_all(const eng_node *n)
+{
+    return n->op == ENG_OP_RESHAPE || n->op == ENG_OP_PERMUTE;
+}
+
+/* A view's version made from its operand's, if one fits. */
+static meta_version *find_by_view(meta_planner *p, const eng_node *n, const meta_place *want)
+{
+    if (want->kind == META_REPLICATED || want->kind == META_SINGLE) {
+        meta_version *v = meta_version_find(p, n->in[0], want);
+        v = v ? meta_view_version(p, n, v) : NULL;
+        return v && serves(v, want) ? v : NULL;
+    }
+    if (want->kind != META_SHARDED)
+        return NULL;
+    for (meta_version *v = p->values[n->in[0]].versions; v; v = v->next) {
+        meta_strategy s;
+        if (v->place.kind == META_SHARDED &&
+            meta_rule_apply(p->sv, p->graph, n, 0, &v->place.cut, NULL, &s) && meta_place_equal(&s.out[0], want))
+            return meta_view_version(p, n, v);
+    }
+    return NULL;
+}
+
+meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place *want)
+{
+    const eng_node *n = view_node(p, value);
+
+    if (n && !p->values[value].versions && !meta_failed(p))
+        meta_planner_view(p, n);
+    for (meta_version *v = p->values[value].versions; v; v = v->next)
+        if (serves(v, want))
+            return v;
+    return n ? find_by_view(p, n, want) : NULL;
+}
+
+/* -- prices ----------------------------------------------------------------------- */
+
+double meta_cost_reduce(const meta_planner *p, uint64_t bytes)
+{
+    double n = __builtin_popcount(p->device->main_mask);
+    return META_COST_EXCHANGE + 2 * META_COST_MOVED * (double)bytes * (n - 1) / n;
+}
+
+static bool immovable(const meta_planner *p, int32_t value, const meta_place *want)
+{
+    const eng_tensor *t = tensor_of(p, value);
+    /* the device may keep it in a layout of its own, of which there are no windows */
+    return t->binding >= 0 && (t->use & ENG_USE_MATRIX) && want->kind == META_SHARDED;
+}
+
+static double price(const meta_planner *p, int32_t value, const meta_version *from, const meta_place *want)
+{
+    double bytes = (double)bytes_of(p, value), n = __builtin_popcount(p->device->main_mask);
+    double share = (n - 1) / n;
+
+    if (serves(from, want))
+        return 0;
+    if (want->kind == META_PARTIAL)
+        return HUGE_VAL;
+    switch (from->place.kind) {
+    case META_REPLICATED:
+        if (want->kind == META_SHARDED)
+            return immovable(p, value, want) ? HUGE_VAL : 2 * META_COST_TOUCHED * bytes;
+        return META_COST_EXCHANGE + META_COST_MOVED * bytes;
+    case META_SHARDED:
+        if (want->kind == META_SINGLE)
+            return META_COST_EXCHANGE + META_COST_MOVED * bytes;
+        if (want->kind == META_SHARDED && immovable(p, value, want))
+            return HUGE_VAL;
+        return META_COST_EXCHANGE + META_COST_MOVED * bytes * share + (want->kind == META_SHARDED ? bytes : 0);
+    case META_PARTIAL:
+        if (want->kind == META_REPLICATED)
+            return meta_cost_reduce(p, bytes_of(p, value));
+        return META_COST_EXCHANGE + META_COST_MOVED * bytes * (want->kind == META_SINGLE ? 1 : share);
+    default:
+        if (want->kind == META_SHARDED && immovable(p, value, want))
+            return HUGE_VAL;
+        return META_COST_EXCHANGE + META_COST_MOVED * bytes * (want->kind == META_REPLICATED ? n : 1);
+    }
+}
+
+double meta_version_cost(meta_planner *p, int32_t value, const meta_place *want)
+{
+    double best = HUGE_VAL;
+
+    if (meta_version_find(p, value, want))
+        return 0;
+    const eng_node *n = view_node(p, value);
+    if (n && shows_all(n) && (want->kind == META_REPLICATED || want->kind == META_SINGLE))
+        return meta_version_cost(p, n->in[0], want);
+    for (const meta_version *v = p->values[value].versions; v; v = v->next) {
+        double c = price(p, value, v, want);
+        best = c < best ? c : best;
+    }
+    if (tensor_of(p, value)->binding >= 0)
+        best *= WEIGHT_PENALTY;
+    return best;
+}
+
+/* -- making ------------------------------------------------------------------------- */
+
+/* Every rank cuts its own part out of what it holds whole. */
+static meta_version *cut_version(meta_planner *p, int32_t value, const meta_version *from, const meta_place *want)
+{
+    meta_version *v = meta_version_new(p, value, want);
+
+    for (uint32_t r = 0; v && r < p->n_ranks; r++) {
+        if (!(want->ranks >> r & 1u))
+            continue;
+        v->local[r] = meta_local_cut(p, r, from->local[r], &want->cut);
+        if (v->local[r] < 0)
+            return NULL;
+    }
+    return v;
+}
+
+static meta_version *make(meta_planner *p, int32_t value, meta_version *from, const meta_place *want)
+{
+    meta_place whole = meta_place_replicated();
+
+    if (serves(from, want))
+        return from;
+    if (want->kind != META_SHARDED)
+        return meta_exchange_emit(p, value, from, want);
+    if (from->place.kind == META_REPLICATED)
+        return cut_version(p, value, from, want);
+    if (from->place.kind != META_SHARDED)
+        return meta_exchange_emit(p, value, from, want);
+    /* from one axis to another: whole in between */
+    meta_version *v = meta_version_get(p, value, &whole);
+    return v ? cut_version(p, value, v, want) : NULL;
+}
+
+meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place *want)
+{
+    meta_version *best = NULL;
+    double cost = HUGE_VAL;
+
+    if (meta_failed(p))
+        return NULL;
+    meta_version *v = meta_version_find(p, value, want);
+    if (v || meta_failed(p))
+        return v;
+    const eng_node *n = view_node(p, value);
+    if (n && shows_all(n) && (want->kind == META_REPLICATED || want->kind == META_SINGLE)) {
+        v = meta_version_get(p, n->in[0], want);
+        return v ? meta_view_version(p, n, v) : NULL;
+    }
+    for (v = p->values[value].versions; v; v = v->next) {
+        double c = price(p, value, v, want);
+        if (c < cost) {
+            cost = c;
+            best = v;
+        }
+    }
+    if (!best) {
+        p->status = META_FAIL(p->device, ENG_ERR_UNSUPPORTED,
+                              "the value %s cannot be brought to where it is needed: declare the tensors that it is "
+                              "made from with axis ENG_AXIS_WHOLE",
+                              tensor_of(p, value)->name);
+        return NULL;
+    }
+    return make(p, value, best, want);
+}
+
+void meta_version_forget(meta_planner *p, int32_t root)
+{
+    for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
+        if (tensor_of(p, (int32_t)i)->root != root)
+            continue;
+        meta_version **at = &p->values[i].versions;
+        while (*at) {
+            if ((*at)->original)
+                at = &(*at)->next;
+            else
+                *at = (*at)->next;
+        }
+    }
+}

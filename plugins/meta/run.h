@@ -1,0 +1,113 @@
+/* Compiled plans, their instances, and one run of them by a team of ranks. */
+#ifndef META_RUN_H
+#define META_RUN_H
+
+#include "planner.h"
+
+/* One rank's part of a compiled graph. */
+typedef struct meta_part {
+    const eng_subgraph *placed; /* NULL: the rank has nothing to do            */
+    eng_plan_state *plan;
+    uint32_t n_bindings, n_stops, n_sections;
+    uint32_t *bound_to; /* binding -> binding of the whole graph               */
+    meta_stop *stops;
+    uint8_t *work;      /* does the section hold more than barriers?           */
+} meta_part;
+
+/* The graph compiled for one placement of its bound tensors. */
+typedef struct meta_variant {
+    struct meta_variant *next;
+    eng_device_state *device;
+    meta_arena arena;
+    meta_place *places;   /* of the bindings                                    */
+    const char **why;     /* replicated bindings: the reason                    */
+    meta_part parts[META_MAX_RANKS];
+    uint32_t ranks;       /* that have a part                                   */
+    uint32_t n_ranks;
+    meta_exchange **exchanges;
+    uint32_t n_exchanges;
+    uint32_t n_run[4];    /* nodes by meta_kind                                 */
+    char **notes;         /* what had to run elsewhere, and why                 */
+    uint32_t n_notes;
+} meta_variant;
+
+struct eng_plan_state {
+    eng_device_state *device;
+    const eng_subgraph *graph;
+    pthread_mutex_t lock; /* variants                                            */
+    meta_variant *variants;
+};
+
+int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_place *places,
+                         const char *const *why, meta_variant **variant);
+void meta_variant_destroy(meta_variant *variant);
+
+/* Where one side of an exchange is on the host. */
+typedef struct meta_spot {
+    char *mapped;        /* the data themselves, or NULL: they go through staging */
+    const void *_Atomic published;
+} meta_spot;
+
+/* How far a rank has come in a run, and who sleeps until it comes further. */
+typedef struct meta_progress {
+    _Alignas(64) _Atomic uint64_t at;
+    _Atomic int sleepers;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+} meta_progress;
+
+/* Three stages an exchange: a rank has given, summed its chunk, finished. */
+enum { META_GIVEN = 1, META_SUMMED = 2, META_FINISHED = 3, META_STAGES = 4 };
+
+struct eng_instance_state {
+    meta_variant *variant;
+    eng_instance_state *child[META_MAX_RANKS];
+    meta_spot *src[META_MAX_RANKS], *dst[META_MAX_RANKS]; /* by exchange         */
+    char *give[META_MAX_RANKS][2]; /* staging of what a rank gives, in turns      */
+    char *take[META_MAX_RANKS];    /* of what it takes, if that is not mapped      */
+    char *sum[2];                  /* sums of chunks, for more than two ranks      */
+    uint64_t compute[META_MAX_RANKS];
+};
+
+struct eng_queue_state {
+    eng_device_state *device;
+    eng_queue_state *child[META_MAX_RANKS]; /* opened when first needed            */
+    void *team;
+    uint64_t tickets;
+    uint32_t spins;
+    meta_progress progress[META_MAX_RANKS];
+    /* the run in progress */
+    eng_instance_state *instance;
+    const int64_t *params;
+    uint32_t n_params;
+    uint32_t members[META_MAX_RANKS], n_members; /* thread -> rank                  */
+    _Atomic int failed;   /* status of the first rank that failed                    */
+    _Atomic int blame;
+    char text[512];
+};
+
+/* team.c: ranks waiting for one another; false: the run has failed. */
+bool meta_await(eng_queue_state *q, uint32_t rank, uint64_t stage);
+void meta_advance(eng_queue_state *q, uint32_t rank, uint64_t stage);
+void meta_run_fail(eng_queue_state *q, uint32_t rank, int status);
+int meta_progress_init(eng_queue_state *q);
+void meta_progress_end(eng_queue_state *q);
+
+/* collective.c: one rank's part of an exchange. */
+typedef struct meta_member {
+    eng_queue_state *queue;
+    uint32_t rank;
+    uint32_t given;      /* publications so far, for the turns of staging          */
+    uint32_t sums;       /* the same for sums of chunks                            */
+    uint64_t pending;    /* the child's last ticket                                */
+    bool busy;           /* the child may not be idle                              */
+    const meta_exchange *last_give[2];
+    uint64_t last_give_at[2], last_sum_at[2];
+} meta_member;
+bool meta_exchange_run(meta_member *m, uint32_t index);
+bool meta_member_idle(meta_member *m);
+uint64_t meta_chunk_limit(void);
+
+int meta_child_queue(eng_queue_state *q, uint32_t rank);
+
+#endif

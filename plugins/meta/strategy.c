@@ -1,0 +1,385 @@
+/*
+ * Choosing how each node runs: candidates, their price, and carrying out the
+ * cheapest.  Nodes are taken in the order of the graph and nothing here depends
+ * on anything but the graph and the placements, so a plan is always the same.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner.h"
+
+typedef struct chooser {
+    meta_planner *p;
+    const eng_node *node;
+    const eng_op_info *op;
+    uint32_t index;
+    meta_strategy best;
+    double cost;
+} chooser;
+
+static const eng_tensor *tensor_of(const meta_planner *p, int32_t value)
+{
+    return eng_subgraph_tensor(p->graph, value);
+}
+
+int meta_planner_nomem(meta_planner *p)
+{
+    if (p->status == ENG_OK)
+        p->status = META_FAIL(p->device, ENG_ERR_NOMEM, "out of host memory for the plan of %s", p->device->name);
+    return p->status;
+}
+
+/* -- prices ------------------------------------------------------------------------ */
+
+static double bytes_of(const meta_planner *p, int32_t value, const meta_place *place)
+{
+    const eng_tensor *t = tensor_of(p, value);
+    int64_t nb[ENG_MAX_RANK];
+    double bytes = (double)meta_tensor_layout(p, t->type, t->ne, nb), most = 0;
+
+    if (place->kind != META_SHARDED)
+        return bytes;
+    for (uint32_t r = 0; r < place->cut.part->n_ranks; r++) {
+        double part = (double)meta_part_length(place->cut.part, r) / (double)place->cut.part->extent;
+        most = part > most ? part : most;
+    }
+    return bytes * most;
+}
+
+/* Work of the busiest rank. */
+static double work(const chooser *c, const meta_strategy *s)
+{
+    const eng_node *n = c->node;
+    double bytes = 0, flops = 0;
+
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
+        if (n->in[i] >= 0)
+            bytes += bytes_of(c->p, n->in[i], &s->in[i]);
+    for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
+        if (n->out[i] >= 0)
+            bytes += bytes_of(c->p, n->out[i], &s->out[i]);
+    if (n->op == ENG_OP_MUL_MAT || n->op == ENG_OP_MUL_MAT_ID) {
+        double k = (double)tensor_of(c->p, n->in[1])->ne[0];
+        flops = bytes_of(c->p, n->out[0], &s->out[0]) / 4 * 2 * k;
+        if (s->in[1].kind == META_SHARDED && s->out[0].kind == META_PARTIAL)
+            flops *= bytes_of(c->p, n->in[1], &s->in[1]) / (bytes_of(c->p, n->in[1], &s->out[0]) + 1);
+    }
+    return META_COST_TOUCHED * bytes + META_COST_FLOP * flops;
+}
+
+static void consider(chooser *c, const meta_strategy *s)
+{
+    double cost = work(c, s);
+
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS && cost < c->cost; i++) {
+        if (c->node->in[i] < 0)
+            continue;
+        bool again = false; /* the same operand twice moves once */
+        for (uint32_t k = 0; k < i; k++)
+            again |= c->node->in[k] == c->node->in[i] && meta_place_equal(&s->in[k], &s->in[i]);
+        if (!again)
+            cost += meta_version_cost(c->p, c->node->in[i], &s->in[i]);
+    }
+    for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
+        if (c->node->out[i] >= 0 && s->out[i].kind == META_PARTIAL)
+            cost += meta_cost_reduce(c->p, (uint64_t)bytes_of(c->p, c->node->out[i], &s->out[i]));
+    if (cost < c->cost) {
+        c->cost = cost;
+        c->best = *s;
+    }
+}
+
+/* -- candidates ---------------------------------------------------------------------- */
+
+static void everywhere(meta_strategy *s, const meta_place *place, uint32_t ranks)
+{
+    memset(s, 0, sizeof *s);
+    s->rebase = -1;
+    s->ranks = ranks;
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
+        s->in[i] = *place;
+    for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
+        s->out[i] = *place;
+}
+
+static void try_replicated(chooser *c)
+{
+    meta_strategy s;
+    meta_place place = meta_place_replicated();
+    /* what jumps must not be computed apart on devices that round differently */
+    if (c->p->device->mixed && (c->op->flags & ENG_OPF_DISCRETE))
+        place = meta_place_single(meta_first(c->p->device->main_mask));
+    everywhere(&s, &place, place.kind == META_SINGLE ? 1u << place.rank : c->p->device->main_mask);
+    consider(c, &s);
+}
+
+static void try_single(chooser *c, uint32_t rank)
+{
+    meta_strategy s;
+    meta_place place = meta_place_single(rank);
+    everywhere(&s, &place, 1u << rank);
+    consider(c, &s);
+}
+
+static void try_cut(chooser *c, uint32_t operand, const meta_cut *cut)
+{
+    const meta_cut *have[ENG_MAX_INPUTS] = {NULL};
+    meta_strategy s;
+
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
+        if (c->node->in[i] < 0)
+            continue;
+        for (const meta_version *v = c->p->values[c->node->in[i]].versions; v && !have[i]; v = v->next)
+            if (v->place.kind == META_SHARDED && v->place.cut.part == cut->part)
+                have[i] = &v->place.cut;
+    }
+    if (meta_rule_apply(c->p->sv, c->p->graph, c->node, operand, cut, have, &s))
+        consider(c, &s);
+}
+
+/* Partial sums carried through: those of `partial` stay, the others are whole. */
+static void try_partial_set(chooser *c, uint32_t partial, uint32_t ranks)
+{
+    meta_strategy s;
+    meta_place whole = meta_place_replicated(), sum = {.kind = META_PARTIAL, .ranks = ranks};
+
+    if (!partial || !meta_rule_linear(c->op, c->node, partial))
+        return;
+    everywhere(&s, &whole, ranks);
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
+        if (partial >> i & 1u)
+            s.in[i] = sum;
+    for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++) {
+        if (c->node->out[i] >= 0 && tensor_of(c->p, c->node->out[i])->type != ENG_TYPE_F32)
+            return;
+        s.out[i] = sum;
+    }
+    consider(c, &s);
+}
+
+static void try_partial(chooser *c)
+{
+    uint32_t all = 0, ranks = 0;
+
+    for (uint32_t i = 0; i < c->op->n_in; i++) {
+        const meta_value *v = c->node->in[i] >= 0 ? &c->p->values[c->node->in[i]] : NULL;
+        if (!v || !v->versions || v->versions->place.kind != META_PARTIAL)
+            continue;
+        if (ranks && ranks != v->versions->place.ranks)
+            return;
+        ranks = v->versions->place.ranks;
+        all |= 1u << i;
+        if (!v->full_use)
+            try_partial_set(c, 1u << i, ranks);
+    }
+    if (all & (all - 1))
+        try_partial_set(c, all, ranks);
+}
+
+static bool is_inout(const chooser *c, uint32_t i)
+{
+    return i < c->op->n_in && c->op->in[i].inout && c->node->in[i] >= 0;
+}
+
+/* The operands written in place say how the node runs. */
+static bool try_inout(chooser *c)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < c->op->n_in; i++) {
+        if (!is_inout(c, i))
+            continue;
+        const meta_version *v = c->p->values[c->node->in[i]].versions;
+        if (any || !v)
+            return true; /* no op has two; nothing fits */
+        any = true;
+        if (v->place.kind == META_REPLICATED)
+            try_replicated(c);
+        else if (v->place.kind == META_SINGLE)
+            try_single(c, v->place.rank);
+        else if (v->place.kind == META_SHARDED)
+            try_cut(c, i, &v->place.cut);
+        if (!v->original || !meta_place_equal(&c->best.in[i], &v->place))
+            c->cost = HUGE_VAL;
+    }
+    return any;
+}
+
+static void try_all(chooser *c)
+{
+    int forced = c->p->forced ? c->p->forced[c->index] : -1;
+
+    if (try_inout(c))
+        return;
+    if (forced >= 0) {
+        try_single(c, (uint32_t)forced);
+        return;
+    }
+    for (uint32_t i = 0; i < c->op->n_in; i++) {
+        if (c->node->in[i] < 0)
+            continue;
+        for (const meta_version *v = c->p->values[c->node->in[i]].versions; v; v = v->next) {
+            if (v->place.kind == META_SHARDED)
+                try_cut(c, i, &v->place.cut);
+            else if (v->place.kind == META_SINGLE)
+                try_single(c, v->place.rank);
+        }
+    }
+    try_partial(c);
+    try_replicated(c);
+}
+
+/* -- carrying out --------------------------------------------------------------------- */
+
+static void not_in_place(const chooser *c)
+{
+    const char *target = c->node->name;
+
+    for (uint32_t i = 0; i < c->op->n_in; i++)
+        if (is_inout(c, i))
+            target = tensor_of(c->p, tensor_of(c->p, c->node->in[i])->root)->name;
+    c->p->status = META_FAIL(c->p->device, ENG_ERR_UNSUPPORTED,
+                             "%s (%s) writes into %s in a way that its shards do not allow: declare that tensor with "
+                             "axis ENG_AXIS_WHOLE",
+                             c->node->name, c->op->name, target);
+}
+
+static void run_node(chooser *c)
+{
+    meta_planner *p = c->p;
+    const meta_strategy *s = &c->best;
+    meta_version *in[ENG_MAX_INPUTS] = {NULL}, *out[ENG_MAX_OUTPUTS] = {NULL};
+
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS && !meta_failed(p); i++)
+        if (c->node->in[i] >= 0)
+            in[i] = is_inout(c, i) ? p->values[c->node->in[i]].versions
+                                   : meta_version_get(p, c->node->in[i], &s->in[i]);
+    for (uint32_t i = 0; i < ENG_MAX_OUTPUTS && !meta_failed(p); i++) {
+        if (c->node->out[i] < 0)
+            continue;
+        out[i] = meta_version_new(p, c->node->out[i], &s->out[i]);
+        if (out[i])
+            out[i]->original = true;
+    }
+    for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++)
+        if (s->ranks >> r & 1u)
+            meta_local_op(p, r, (int32_t)c->index, s, in, out);
+    if (meta_failed(p))
+        return;
+    p->n_run[c->node->out[0] >= 0 ? s->out[0].kind : s->in[0].kind]++;
+    for (uint32_t i = 0; i < c->op->n_in; i++)
+        if (is_inout(c, i))
+            meta_version_forget(p, tensor_of(p, c->node->in[i])->root);
+}
+
+void meta_planner_view(meta_planner *p, const eng_node *node)
+{
+    meta_place whole = meta_place_replicated();
+
+    for (meta_version *v = p->values[node->in[0]].versions; v; v = v->next)
+        if (meta_view_version(p, node, v) || meta_failed(p))
+            return;
+    meta_version *v = meta_version_get(p, node->in[0], &whole);
+    if (v)
+        meta_view_version(p, node, v);
+}
+
+static void plan_node(meta_planner *p, uint32_t index)
+{
+    chooser c = {.p = p, .node = eng_subgraph_node(p->graph, index), .index = index, .cost = HUGE_VAL};
+
+    c.op = p->sv->op_info(p->sv->host, c.node->op);
+    if (!c.op || c.node->op == ENG_OP_EXTERN) {
+        p->status = META_FAIL(p->device, ENG_ERR_UNSUPPORTED, "op %" PRIu32 " cannot run on a composed device",
+                              c.node->op);
+        return;
+    }
+    if (c.op->flags & ENG_OPF_VIEW) {
+        meta_planner_view(p, c.node);
+        return;
+    }
+    try_all(&c);
+    if (meta_failed(p))
+        return;
+    if (c.cost == HUGE_VAL)
+        not_in_place(&c);
+    else
+        run_node(&c);
+}
+
+/* -- all of it --------------------------------------------------------------------------- */
+
+/* Backwards: who reads a value, and could they read a partial sum? */
+static void find_uses(meta_planner *p)
+{
+    for (uint32_t k = p->graph->n_nodes; k-- > 0;) {
+        const eng_node *n = eng_subgraph_node(p->graph, k);
+        const eng_op_info *op = p->sv->op_info(p->sv->host, n->op);
+        for (uint32_t i = 0; op && i < op->n_in; i++) {
+            if (n->in[i] < 0)
+                continue;
+            bool linear = op->linear_together ? i < 2 : meta_rule_linear(op, n, 1u << i);
+            bool passes = n->op == ENG_OP_RESHAPE || n->op == ENG_OP_PERMUTE;
+            if (!linear || (passes && p->values[n->out[0]].full_use))
+                p->values[n->in[i]].full_use = true;
+        }
+        for (uint32_t i = 0; op && i < op->n_out; i++)
+            if (n->out[i] >= 0)
+                p->values[n->out[i]].maker = (int32_t)k;
+    }
+}
+
+static void bind(meta_planner *p)
+{
+    for (uint32_t b = 0; b < p->graph->n_bindings && !meta_failed(p); b++) {
+        int32_t value = p->graph->binding_tensor[b];
+        const eng_tensor *t = tensor_of(p, value);
+        meta_version *v = meta_version_new(p, value, &p->places[b]);
+        int64_t ne[ENG_MAX_RANK];
+        if (!v)
+            return;
+        v->original = true;
+        for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++) {
+            if (!meta_place_holds(&p->places[b], r))
+                continue;
+            meta_local_ne(&p->places[b], r, t->ne, ne);
+            v->local[r] = meta_local_binding(p, r, t, b, ne);
+        }
+    }
+}
+
+int meta_planner_run(meta_planner *p)
+{
+    p->values = meta_arena_alloc(p->arena, ((size_t)p->graph->n_tensors + 1) * sizeof *p->values);
+    if (!p->values)
+        return meta_planner_nomem(p);
+    for (uint32_t i = 0; i < p->graph->n_tensors; i++)
+        p->values[i].maker = -1;
+    find_uses(p);
+    bind(p);
+    for (uint32_t k = 0; k < p->graph->n_nodes && !meta_failed(p); k++)
+        plan_node(p, k);
+    return p->status;
+}
+
+void meta_planner_end(meta_planner *p)
+{
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
+        meta_rgraph *g = &p->ranks[r];
+        free(g->tensors);
+        free(g->nodes);
+        free(g->bindings);
+        free(g->bound_to);
+        free(g->origin);
+        free(g->stops);
+        memset(g, 0, sizeof *g);
+    }
+    free(p->exchanges);
+    p->exchanges = NULL;
+}

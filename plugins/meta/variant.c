@@ -1,0 +1,226 @@
+/*
+ * Compiling: planner, then each rank's device.  A node that a rank's device cannot
+ * run with the shapes it would have there is moved to a rank that can, and the
+ * graph is planned again.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+typedef struct compiler {
+    eng_device_state *device;
+    const eng_subgraph *graph;
+    meta_variant *v;
+    meta_planner planner;
+    int8_t *forced;    /* node -> rank, or -1                                  */
+    uint32_t *refused; /* node -> ranks that cannot run it                     */
+} compiler;
+
+static int no_memory(eng_device_state *device)
+{
+    return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for a plan of %s", device->name);
+}
+
+static eng_subgraph rank_graph(const compiler *c, uint32_t rank)
+{
+    const meta_rgraph *g = &c->planner.ranks[rank];
+    eng_subgraph s = {
+        .size = sizeof s,
+        .n_tensors = g->n_tensors,
+        .n_nodes = g->n_nodes,
+        .n_bindings = g->n_bindings,
+        .n_sections = (uint32_t)g->section + 1,
+        .n_params = c->graph->n_params,
+        .tensors = g->tensors,
+        .tensor_stride = sizeof *g->tensors,
+        .nodes = g->nodes,
+        .node_stride = sizeof *g->nodes,
+        .binding_tensor = g->bindings,
+    };
+    return s;
+}
+
+static void note(compiler *c, char *text)
+{
+    char **notes = meta_arena_alloc(&c->v->arena, (c->v->n_notes + 1) * sizeof *notes);
+    if (!notes || !text)
+        return;
+    if (c->v->n_notes)
+        memcpy(notes, c->v->notes, c->v->n_notes * sizeof *notes);
+    notes[c->v->n_notes++] = text;
+    c->v->notes = notes;
+}
+
+/* Another rank for a node that `rank` refuses: one not tried yet. */
+static int move_node(compiler *c, uint32_t rank, const eng_node *node, int32_t origin, const char *reason)
+{
+    eng_device_state *d = c->device;
+
+    if (origin >= 0) {
+        c->refused[origin] |= 1u << rank;
+        for (uint32_t r = 0; r < d->n_ranks; r++) {
+            if (c->refused[origin] >> r & 1u)
+                continue;
+            c->forced[origin] = (int8_t)r;
+            note(c, meta_arena_format(&c->v->arena, "%s runs on %s alone: %s cannot (%s)", node->name,
+                                      d->ranks[r].name, d->ranks[rank].name, reason));
+            return ENG_OK;
+        }
+    }
+    const eng_op_info *op = c->planner.sv->op_info(c->planner.sv->host, node->op);
+    return META_FAIL(d, ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s): %s", d->ranks[rank].name, node->name,
+                     op ? op->name : "?", reason[0] ? reason : "no reason given");
+}
+
+/* *moved: some node was given to another rank; plan again. */
+static int ask(compiler *c, uint32_t rank, bool *moved)
+{
+    const meta_rgraph *g = &c->planner.ranks[rank];
+    const eng_child *child = &c->device->ranks[rank].child;
+    eng_subgraph s = rank_graph(c, rank);
+
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        eng_support answer = ENG_SUPPORT_NO;
+        char reason[256] = "";
+        if (g->nodes[i].op == ENG_OP_EXTERN)
+            continue;
+        int status = child->calls->supports(child->state, &s, i, &answer, reason, sizeof reason);
+        if (status != ENG_OK)
+            return status;
+        if (answer != ENG_SUPPORT_NO)
+            continue;
+        status = move_node(c, rank, &g->nodes[i], g->origin[i], reason);
+        if (status != ENG_OK)
+            return status;
+        *moved = true;
+    }
+    return ENG_OK;
+}
+
+static int plan_once(compiler *c, bool *moved)
+{
+    eng_device_state *d = c->device;
+
+    meta_planner_end(&c->planner);
+    memset(&c->planner, 0, sizeof c->planner);
+    c->planner.device = d;
+    c->planner.sv = d->plugin->services;
+    c->planner.graph = c->graph;
+    c->planner.places = c->v->places;
+    c->planner.n_ranks = d->n_ranks;
+    c->planner.arena = &c->v->arena;
+    c->planner.forced = c->forced;
+    int status = meta_planner_run(&c->planner);
+    for (uint32_t r = 0; r < d->n_ranks && status == ENG_OK; r++)
+        status = ask(c, r, moved);
+    return status;
+}
+
+static int build_part(compiler *c, uint32_t rank)
+{
+    const eng_services *sv = c->device->plugin->services;
+    const meta_rgraph *g = &c->planner.ranks[rank];
+    meta_part *part = &c->v->parts[rank];
+    eng_subgraph s = rank_graph(c, rank);
+
+    if (!g->n_nodes)
+        return ENG_OK;
+    part->n_sections = s.n_sections;
+    part->n_bindings = g->n_bindings;
+    part->n_stops = g->n_stops;
+    part->bound_to = meta_arena_alloc(&c->v->arena, (g->n_bindings + 1) * sizeof *part->bound_to);
+    part->stops = meta_arena_alloc(&c->v->arena, (g->n_stops + 1) * sizeof *part->stops);
+    part->work = meta_arena_alloc(&c->v->arena, s.n_sections);
+    if (!part->bound_to || !part->stops || !part->work)
+        return no_memory(c->device);
+    if (g->n_bindings)
+        memcpy(part->bound_to, g->bound_to, g->n_bindings * sizeof *part->bound_to);
+    if (g->n_stops)
+        memcpy(part->stops, g->stops, g->n_stops * sizeof *part->stops);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op != ENG_OP_EXTERN)
+            part->work[g->nodes[i].section] = 1;
+    int status = sv->plan_build(sv->host, &c->device->ranks[rank].child, &s, &part->placed, &part->plan);
+    if (status == ENG_OK)
+        c->v->ranks |= 1u << rank;
+    return status;
+}
+
+static int finish(compiler *c)
+{
+    meta_variant *v = c->v;
+    int status = ENG_OK;
+
+    v->n_exchanges = c->planner.n_exchanges;
+    v->exchanges = meta_arena_alloc(&v->arena, (v->n_exchanges + 1) * sizeof *v->exchanges);
+    if (!v->exchanges)
+        return no_memory(c->device);
+    if (v->n_exchanges)
+        memcpy(v->exchanges, c->planner.exchanges, v->n_exchanges * sizeof *v->exchanges);
+    memcpy(v->n_run, c->planner.n_run, sizeof v->n_run);
+    for (uint32_t r = 0; r < c->device->n_ranks && status == ENG_OK; r++)
+        status = build_part(c, r);
+    return status;
+}
+
+int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_place *places,
+                         const char *const *why, meta_variant **variant)
+{
+    compiler c = {.device = device, .graph = graph, .v = calloc(1, sizeof *c.v)};
+    size_t n = graph->n_bindings + 1u;
+    bool moved = true;
+    int status = ENG_OK;
+
+    if (!c.v)
+        return no_memory(device);
+    c.v->device = device;
+    c.v->n_ranks = device->n_ranks;
+    c.v->places = meta_arena_alloc(&c.v->arena, n * sizeof *places);
+    c.v->why = meta_arena_alloc(&c.v->arena, n * sizeof *why);
+    c.forced = malloc(graph->n_nodes + 1u);
+    c.refused = calloc(graph->n_nodes + 1u, sizeof *c.refused);
+    if (!c.v->places || !c.v->why || !c.forced || !c.refused) {
+        status = no_memory(device);
+    } else {
+        memset(c.forced, -1, graph->n_nodes + 1u);
+        if (graph->n_bindings) {
+            memcpy(c.v->places, places, graph->n_bindings * sizeof *places);
+            memcpy(c.v->why, why, graph->n_bindings * sizeof *why);
+        }
+    }
+    while (moved && status == ENG_OK) {
+        moved = false;
+        status = plan_once(&c, &moved);
+    }
+    if (status == ENG_OK)
+        status = finish(&c);
+    meta_planner_end(&c.planner);
+    free(c.forced);
+    free(c.refused);
+    if (status != ENG_OK) {
+        meta_variant_destroy(c.v);
+        return status;
+    }
+    atomic_fetch_add(&device->plans_built, 1);
+    *variant = c.v;
+    return ENG_OK;
+}
+
+void meta_variant_destroy(meta_variant *v)
+{
+    const eng_services *sv;
+
+    if (!v)
+        return;
+    sv = v->device->plugin->services;
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+        if (v->parts[r].plan)
+            sv->plan_release(sv->host, &v->device->ranks[r].child, v->parts[r].placed, v->parts[r].plan);
+    meta_arena_end(&v->arena);
+    free(v);
+}
