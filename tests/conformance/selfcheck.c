@@ -45,13 +45,13 @@ static void plant(void *ctx, const char *what, uint32_t type, void *bytes, uint6
     switch (p->fault) {
     case NONE: break;
     case WRONG_ROW: f = -f - 0.001f; memcpy(b + at, &f, 4); break;
-    case ONE_VALUE: f += copysignf(3e-5f, f) * (fabsf(f) + 1); memcpy(b + at, &f, 4); break;
+    case ONE_VALUE: f += copysignf(2e-4f, f) * (fabsf(f) + 1); memcpy(b + at, &f, 4); break;
     case NOT_A_NUMBER: memcpy(b + at, &bad, 4); break;
     case INFINITE: memcpy(b + at, &inf, 4); break;
     case NEVER_WRITTEN: memset(b + at, 0xff, 4); break;
     case UNTOUCHED: b[n - 1] ^= 1; break;
     case ZERO_STATE: memset(bytes, 0, n); break;
-    case NEIGHBOUR: b[n / 2] = (unsigned char)(b[n / 2] + 3); break;
+    case NEIGHBOUR: b[n / 2 + 5] = (unsigned char)(b[n / 2 + 5] + 3); break;
     case ANOTHER_INDEX: b[0] ^= 1; break;
     }
 }
