@@ -1,0 +1,181 @@
+/*
+ * Random models of odd shapes: on one device and split they must agree with the
+ * plain forward in double precision.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../reference/model.h"
+#include "bench.h"
+
+#define OK(call) ck_assert_msg((call) == ENG_OK, "%s: %s", #call, eng_last_error())
+#define N_TOKENS 13
+#define N_STEPS 3
+
+/* Options of make-model: what the devices are to trip over. */
+static const char *const models[] = {
+    "--seed 1 --heads 16 --kv-heads 8 --head 32 --embd 96",                       /* 8 heads of K and V over 3 ranks */
+    "--seed 2 --heads 5 --kv-heads 1 --head 48 --k-heads 1 --v-heads 3",           /* one head of K and V             */
+    "--seed 3 --heads 6 --kv-heads 3 --head 80 --state 80 --rope 20",              /* head size 80                    */
+    "--seed 4 --k-heads 10 --v-heads 40 --state 16 --conv 3",                      /* value heads shared 1:4          */
+    "--seed 5 --vocab 509 --ffn 331 --embd 100 --interval 2 --mtp 1",              /* nothing divides                 */
+    "--seed 6 --tied --layers 5 --interval 3 --state 24 --conv 7",                 /* one matrix for both ends        */
+    "--seed 7 --type q4_0 --embd 256 --ffn 416 --heads 8 --kv-heads 4 --head 32",  /* blocks of 32                    */
+    "--seed 8 --type q4_K --embd 256 --ffn 768 --head 64 --state 64",             /* blocks of 256                   */
+    "--seed 9 --type q8_0 --embd 160 --ffn 352 --kv-heads 4 --heads 4 --k-heads 3 --v-heads 6",
+    "--seed 10 --type bf16 --vocab 771 --ffn 97 --heads 9 --kv-heads 3",
+};
+#define N_MODELS ((int)(sizeof models / sizeof *models))
+
+static const char *const splits[] = {
+    "cpu",
+#ifdef HAVE_META
+    "cpu/2", "cpu/3", "cpu/2@3:1",
+#endif
+#ifdef HAVE_OPENCL
+    "opencl:0",
+#ifdef HAVE_META
+    "opencl:0/3", "cpu+opencl:0@1:2",
+#endif
+#endif
+};
+
+static char path[256];
+
+static void make(const char *options)
+{
+    char command[1024];
+    const char *build = getenv("top_builddir");
+    snprintf(path, sizeof path, "%s/tests/lm/odd-%ld.gguf", build ? build : ".", (long)getpid());
+    snprintf(command, sizeof command, "%s/tests/tools/make-model %s '%s' >/dev/null", build ? build : ".", options, path);
+    ck_assert_msg(system(command) == 0, "failed: %s", command);
+}
+
+/* Logits of the last prompt token and of the steps after it. */
+static void in_double(const int32_t *ids, double *logits, int64_t n_vocab)
+{
+    char error[256];
+    ref_model *m = ref_model_open(path, error, sizeof error);
+    ck_assert_msg(m != NULL, "%s", error);
+    ck_assert_int_eq(ref_model_vocab(m), n_vocab);
+    ref_sequence *s = ref_sequence_create(m);
+    ck_assert_ptr_nonnull(s);
+    for (int i = 0; i < N_TOKENS + N_STEPS; i++)
+        ck_assert(ref_sequence_step(s, ids[i], i + 1 < N_TOKENS ? NULL : logits + (i + 1 - N_TOKENS) * n_vocab));
+    ref_sequence_destroy(s);
+    ref_model_close(m);
+}
+
+static double worst(const float *got, const double *want, int64_t n)
+{
+    double most = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double d = fabs(got[i] - want[i]);
+        most = d > most || isnan(d) ? d : most;
+        size += want[i] * want[i];
+    }
+    return most / sqrt(size / (double)n + 1e-30);
+}
+
+START_TEST(test_odd)
+{
+    make(models[_i]);
+    int32_t ids[N_TOKENS + N_STEPS];
+    double *want = NULL;
+    for (size_t k = 0; k < sizeof splits / sizeof *splits; k++) {
+        bench b;
+        eng_lm_context_params p;
+        eng_lm_context_defaults(&p);
+        p.n_cells = 48;
+        p.type_k = p.type_v = ENG_TYPE_F32;
+        bench_open(&b, splits[k], path, &p);
+        eng_lm_model_info info = {.size = sizeof info};
+        OK(eng_lm_model_get_info(b.model, &info));
+        if (!want) {
+            want = malloc((N_STEPS + 1) * info.n_vocab * sizeof *want);
+            ck_assert_ptr_nonnull(want);
+            for (int i = 0; i < N_TOKENS + N_STEPS; i++)
+                ids[i] = (int32_t)(((uint32_t)i * 2654435761u >> 7) % info.n_vocab);
+            in_double(ids, want, info.n_vocab);
+        }
+        for (int i = 0; i <= N_STEPS; i++) {
+            const float *got = i ? bench_run(&b, &ids[N_TOKENS + i - 1], 1) : bench_run(&b, ids, N_TOKENS);
+            double d = worst(got, want + i * (int64_t)info.n_vocab, info.n_vocab);
+            ck_assert_msg(d < 1e-3, "model \"%s\" on %s, step %d: off by %g of the logits' size", models[_i], splits[k], i, d);
+        }
+        bench_close(&b);
+    }
+    free(want);
+    remove(path);
+}
+END_TEST
+
+/* The oracle itself against the trained model's reference. */
+START_TEST(test_double_forward)
+{
+    char error[256];
+    reference_prompt prompts[MAX_PROMPTS];
+    int n = reference_read("tiny-hybrid-f16.gguf", prompts);
+    ref_model *m = ref_model_open(data_path("tiny-hybrid-f16.gguf"), error, sizeof error);
+    ck_assert_msg(m != NULL, "%s", error);
+    double *logits = malloc((size_t)ref_model_vocab(m) * sizeof *logits);
+    ck_assert_ptr_nonnull(logits);
+    for (int i = 0; i < n; i++) {
+        ref_sequence *s = ref_sequence_create(m);
+        for (int k = 0; k < prompts[i].n_ids; k++)
+            ck_assert(ref_sequence_step(s, prompts[i].ids[k], logits));
+        for (int k = 0; k < 5; k++)
+            ck_assert_double_eq_tol(logits[prompts[i].top[k]], prompts[i].logits[k], 1e-6);
+        for (int k = 0; k < N_GREEDY; k++) {
+            int32_t best = 0;
+            for (int32_t v = 1; v < ref_model_vocab(m); v++)
+                best = logits[v] > logits[best] ? v : best;
+            ck_assert_int_eq(best, prompts[i].greedy[k]);
+            ck_assert(ref_sequence_step(s, best, logits));
+        }
+        ref_sequence_destroy(s);
+    }
+    free(logits);
+    ref_model_close(m);
+}
+END_TEST
+
+/* Blocks that do not divide a head are refused, and the text says so. */
+START_TEST(test_head_80)
+{
+    bench b;
+    eng_lm_context *c = NULL;
+    eng_lm_context_params p;
+    make(models[2]);
+    bench_open(&b, "cpu", path, NULL);
+    eng_lm_context_defaults(&p);
+    p.type_k = ENG_TYPE_Q8_0;
+    ck_assert_int_eq(eng_lm_context_create(b.model, &p, &c), ENG_ERR_INVALID);
+    ck_assert_ptr_null(c);
+    ck_assert_msg(strstr(eng_last_error(), "80") && strstr(eng_last_error(), "q8_0"), "%s", eng_last_error());
+    bench_close(&b);
+    remove(path);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("odd");
+    TCase *t = tcase_create("models");
+    tcase_set_timeout(t, 600);
+    tcase_add_test(t, test_double_forward);
+    tcase_add_loop_test(t, test_odd, 0, N_MODELS);
+    tcase_add_test(t, test_head_80);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
