@@ -6,3 +6,11 @@ engine_generate_LDADD = libengine-lm.la libengine.la $(LIBM)
 bin_PROGRAMS += engine-quantize
 engine_quantize_SOURCES = %D%/quantize.c %D%/convert.c %D%/convert.h
 engine_quantize_LDADD = libengine.la
+
+bin_PROGRAMS += engine-probe
+engine_probe_SOURCES = \
+	%D%/probe.c %D%/probe.h %D%/probe_child.c %D%/probe_collect.c %D%/probe_json.c %D%/probe_ops.c \
+	%D%/probe_print.c %D%/probe_record.c %D%/probe_test.c
+engine_probe_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+# the conformance suite is the project's own test code, carried by --self-test
+engine_probe_LDADD = tests/conformance/libconformance.la libengine.la $(LIBM)

@@ -1,0 +1,143 @@
+/* A piece of work in a process of its own: it may crash, hang, or print what it likes. */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+typedef struct buffer {
+    char *text;
+    size_t n, room;
+} buffer;
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool read_some(int file, buffer *b)
+{
+    if (b->room - b->n < 4097) {
+        char *text = realloc(b->text, b->room + 65536);
+        if (!text)
+            return false;
+        b->text = text;
+        b->room += 65536;
+    }
+    ssize_t n = read(file, b->text + b->n, 4096);
+    if (n <= 0)
+        return n < 0 && errno == EINTR;
+    b->n += (size_t)n;
+    b->text[b->n] = 0;
+    return true;
+}
+
+/* Reads until the child closes its end or the time is over; false: over. */
+static bool listen_to(int file, double timeout, const char *doing, buffer *b)
+{
+    double begin = seconds();
+    bool shown = false, in_time = true;
+    for (;;) {
+        double passed = seconds() - begin;
+        if (passed >= timeout) {
+            in_time = false;
+            break;
+        }
+        if (passed > 1 && !shown && isatty(STDERR_FILENO)) {
+            fprintf(stderr, "%s ...", doing);
+            shown = true;
+        }
+        struct pollfd wait = {.fd = file, .events = POLLIN};
+        int ready = poll(&wait, 1, 100);
+        if (ready > 0 && !read_some(file, b))
+            break;
+    }
+    if (shown)
+        fputs("\r\033[K", stderr);
+    return in_time;
+}
+
+static void child(int file, void (*body)(FILE *out, void *arg), void *arg)
+{
+    FILE *out = fdopen(file, "w");
+    /* what a driver prints is no data of ours */
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (out) {
+        body(out, arg);
+        fclose(out);
+    }
+    _exit(out ? 0 : 1);
+}
+
+static void describe_end(int status, probe_end *end)
+{
+    if (WIFSIGNALED(status)) {
+        end->crashed = true;
+        end->signal = WTERMSIG(status);
+        snprintf(end->what, sizeof end->what, "signal %d (%s)", end->signal, strsignal(end->signal));
+    } else if (WEXITSTATUS(status) != 0) {
+        end->crashed = true;
+        end->code = WEXITSTATUS(status);
+        snprintf(end->what, sizeof end->what, "exit code %d", end->code);
+    }
+}
+
+static void run_here(void (*body)(FILE *out, void *arg), void *arg, probe_report *report)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return;
+    body(out, arg);
+    fclose(out);
+    probe_read(report, text);
+    free(text);
+}
+
+void probe_run(const probe_settings *settings, const char *doing, void (*body)(FILE *out, void *arg), void *arg,
+               probe_report *report, probe_end *end)
+{
+    int ends[2];
+    memset(end, 0, sizeof *end);
+    fflush(NULL); /* or the child would print it again */
+    if (!settings->isolate || pipe(ends) != 0) {
+        run_here(body, arg, report);
+        return;
+    }
+    pid_t pid = fork();
+    if (pid < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        run_here(body, arg, report);
+        return;
+    }
+    if (pid == 0) {
+        close(ends[0]);
+        child(ends[1], body, arg);
+    }
+    close(ends[1]);
+    buffer b = {0};
+    if (!listen_to(ends[0], settings->timeout, doing, &b)) {
+        end->timed_out = true;
+        kill(pid, SIGKILL);
+    }
+    close(ends[0]);
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!end->timed_out)
+        describe_end(status, end);
+    if (b.text)
+        probe_read(report, b.text);
+    free(b.text);
+}
