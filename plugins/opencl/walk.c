@@ -74,7 +74,17 @@ void cl_walk_flatten(const cl_recorder *r, cl_walk *w)
             return;
         }
     }
-    cl_walk_join(w, 0);
+    cl_walk flat = *w;
+    cl_walk_join(&flat, 0);
+    /* a column of rows of one element has become a row: is it dense? */
+    for (unsigned i = 0; i < w->n; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(r->graph, w->tensor[i]);
+        if (t && w->ne[0] == 1 && flat.ne[0] > 1 && flat.nb[i][0] != (int64_t)cl_type_bytes(t->type)) {
+            cl_walk_join(w, 1);
+            return;
+        }
+    }
+    *w = flat;
 }
 
 /* Does operand i of w lie in one piece? */

@@ -5,15 +5,14 @@
  */
 #include "hot.h"
 
-eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, bool search, char *reason,
-                                size_t bytes)
+eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason, size_t bytes)
 {
     const char *from = cl_type_name(x->type), *to = cl_type_name(y->type);
     (void)device;
     if (!cl_rows_contiguous(x) && cl_type_block(x->type) > 1)
         return cl_no(reason, bytes, "'%s' is of type %s and its rows are not contiguous", x->name, from);
-    if (!cl_rows_contiguous(y))
-        return cl_no(reason, bytes, "the destination '%s' has rows that are not contiguous", y->name);
+    if (!cl_rows_contiguous(y) && cl_type_block(y->type) > 1)
+        return cl_no(reason, bytes, "'%s' is of type %s and its rows are not contiguous", y->name, to);
     if (x->type == y->type)
         return ENG_SUPPORT_YES;
     if (cl_is_index(x->type) || cl_is_index(y->type)) {
@@ -24,19 +23,18 @@ eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const en
         return cl_no(reason, bytes, "there is no conversion from %s", from);
     if (!cl_encodes(y->type))
         return cl_no(reason, bytes, "the opencl plugin cannot encode %s (the cpu plugin can)", to);
-    if (search && y->type == ENG_TYPE_IQ4_NL)
-        return cl_no(reason, bytes, "the opencl plugin does not search scales of iq4_nl (the cpu plugin does)");
     return ENG_SUPPORT_YES;
 }
 
 /* Parameters of one launch that all kernels of cpy.cl share. */
-static void launch_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t step, int64_t items)
+static void launch_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t x_step, int64_t y_step, int64_t items)
 {
     const size_t local = cl_group(r->device);
     for (unsigned i = 0; i < 2; i++)
         cl_arg_walk(r, part, i);
     cl_arg_long(r, n);
-    cl_arg_long(r, step);
+    cl_arg_long(r, x_step);
+    cl_arg_long(r, y_step);
     cl_arg_long4(r, &part->ne[1]);
     cl_arg_long4(r, &part->nb[0][1]);
     cl_arg_long4(r, &part->nb[1][1]);
@@ -57,10 +55,10 @@ static void launch_numbers(cl_recorder *r, const cl_walk *part, const eng_tensor
     snprintf(options, sizeof options, "-DXI=%s -DYI=%s -DTO=convert_%s%s -DPER=%d -DLOCAL=%zu", number_name(x->type), to, to,
              x->type == ENG_TYPE_F32 ? "_sat_rtz" : "", (int)per, cl_group(r->device));
     cl_launch(r, "cpy", "cpy_number", options);
-    launch_args(r, part, n, cl_nb(x, 0), cl_ceil(n, per));
+    launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(n, per));
 }
 
-static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x)
+static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y)
 {
     const int64_t bytes = cl_type_bytes(x->type), block = cl_type_block(x->type);
     const int64_t unit = block > 1 ? (bytes & 1 ? 1 : 2) : bytes;
@@ -69,7 +67,7 @@ static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x
     snprintf(options, sizeof options, "-DUNIT=%s -DPER=%d -DLOCAL=%zu",
              unit == 1 ? "uchar" : unit == 2 ? "ushort" : unit == 4 ? "uint" : "ulong", (int)per, cl_group(r->device));
     cl_launch(r, "cpy", "cpy_same", options);
-    launch_args(r, part, n, block > 1 ? unit : cl_nb(x, 0), cl_ceil(n, per));
+    launch_args(r, part, n, block > 1 ? unit : cl_nb(x, 0), block > 1 ? unit : cl_nb(y, 0), cl_ceil(n, per));
 }
 
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
@@ -77,24 +75,24 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const eng_tensor *y = eng_subgraph_tensor(r->graph, part->tensor[1]);
     const int64_t n = cl_ne(x, 0), blocks = cl_ceil(n, 32), per = r->device->vec ? 64 : 1;
-    char options[128];
-    (void)ctx;
+    char options[160];
 
     if (x->type == y->type) {
-        launch_same(r, part, x);
+        launch_same(r, part, x, y);
         return;
     }
     if (cl_is_index(x->type) || cl_is_index(y->type)) {
         launch_numbers(r, part, x, y);
         return;
     }
-    snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s -DPER=%d -DLOCAL=%zu%s", cl_type_name(x->type),
-             cl_type_name(y->type), (int)per, cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED");
+    snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DPER=%d -DLOCAL=%zu%s%s", cl_type_name(x->type),
+             cl_type_name(y->type), *(const bool *)ctx && y->type == ENG_TYPE_IQ4_NL ? "_search" : "", (int)per,
+             cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED_X", cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
     cl_launch(r, "cpy", "cpy_convert", options);
-    launch_args(r, part, n, cl_nb(x, 0), cl_ceil(blocks, per));
+    launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(blocks, per));
 }
 
-int cl_convert_record(cl_recorder *r, int32_t x, int32_t y)
+int cl_convert_record(cl_recorder *r, int32_t x, int32_t y, bool search)
 {
     const eng_tensor *t = eng_subgraph_tensor(r->graph, y);
     cl_walk w;
@@ -104,5 +102,5 @@ int cl_convert_record(cl_recorder *r, int32_t x, int32_t y)
     cl_walk_add(&w, r->graph, x);
     cl_walk_add(&w, r->graph, y);
     cl_walk_join(&w, 1);
-    return cl_walk_run(r, &w, 5, launch, NULL);
+    return cl_walk_run(r, &w, 5, launch, &search);
 }

@@ -112,6 +112,9 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
         return cl_no(reason, bytes, "x must be f32 or f16 with contiguous rows");
     if (pos->type != ENG_TYPE_I32 || (ff && (ff->type != ENG_TYPE_F32 || !cl_rows_contiguous(ff))))
         return cl_no(reason, bytes, "pos must be i32, ff f32");
+    if (ff && node->ip[ENG_ROPE_MODE] == ENG_ROPE_VISION && ff->ne[0] < x->ne[0] / 2)
+        return cl_no(reason, bytes, "ff has %lld entries, vision mode needs one for each of the %lld pairs",
+                     (long long)ff->ne[0], (long long)(x->ne[0] / 2));
     return ENG_SUPPORT_YES;
 }
 

@@ -4,7 +4,7 @@
 static const char *const kinds[ENG_UNARY_LIMIT] = {
     [ENG_UNARY_SILU] = "silu", [ENG_UNARY_GELU] = "gelu", [ENG_UNARY_GELU_ERF] = "gelu_erf",
     [ENG_UNARY_GELU_QUICK] = "gelu_quick", [ENG_UNARY_SIGMOID] = "sigmoid", [ENG_UNARY_SOFTPLUS] = "softplus",
-    [ENG_UNARY_EXP] = "exp", [ENG_UNARY_TANH] = "tanh", [ENG_UNARY_RELU] = "relu", [ENG_UNARY_NEG] = "neg"};
+    [ENG_UNARY_EXP] = "exp_of", [ENG_UNARY_TANH] = "tanh_of", [ENG_UNARY_RELU] = "relu", [ENG_UNARY_NEG] = "neg"};
 
 static void operands(cl_recorder *r, const cl_walk *w)
 {
