@@ -1,1 +1,46 @@
-# added by its owner
+# The cpu plugin.  Files of cpu_variant_sources are compiled once for each
+# instruction set, with a suffix on every name; the rest once.  Encoders are
+# compiled without contraction so that their bytes are the same everywhere.
+if ENABLE_CPU
+plugin_LTLIBRARIES += plugins/cpu/cpu.la
+
+cpu_variant_sources = \
+	%D%/formats.c %D%/gemm.c %D%/decode.h %D%/vec.h %D%/rows.h %D%/gemm.h %D%/cpu.h \
+	%D%/ops/table.c %D%/ops/op.h %D%/ops/elementwise.h %D%/ops/norms.h %D%/ops/copy.h %D%/ops/attention.h \
+	%D%/ops/mul_mat.c %D%/ops/mul_mat_id.c %D%/ops/hadamard.c \
+	%D%/ops/quantize.c %D%/ops/dequantize.c %D%/ops/cpy.c %D%/ops/store.c \
+	%D%/ops/gated_delta_net.c %D%/ops/ssm_conv.c %D%/ops/attention.c %D%/ops/attention_values.c \
+	%D%/ops/get_rows.c %D%/ops/set_rows.c \
+	%D%/ops/rms_norm.c %D%/ops/norm.c %D%/ops/l2_norm.c %D%/ops/group_norm.c \
+	%D%/ops/rope.c %D%/ops/soft_max.c \
+	%D%/ops/add.c %D%/ops/sub.c %D%/ops/mul.c %D%/ops/div.c %D%/ops/scale.c %D%/ops/unary.c %D%/ops/glu.c \
+	%D%/ops/concat.c %D%/ops/repeat.c %D%/ops/pad.c \
+	%D%/ops/argmax.c %D%/ops/top_k.c %D%/ops/sum_rows.c %D%/ops/rebase.c
+cpu_variant_flags = $(AM_CFLAGS) -O3 -fno-trapping-math -Wno-psabi
+
+noinst_LTLIBRARIES += libcpu-scalar.la libcpu-encode.la
+libcpu_scalar_la_SOURCES = $(cpu_variant_sources)
+libcpu_scalar_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=scalar
+libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
+libcpu_encode_la_SOURCES = %D%/encode.c %D%/encode_fp4.c %D%/encode_k.c %D%/encode.h
+libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O2 -ffp-contract=off
+
+plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device.c %D%/store.c %D%/plan.c %D%/instance.c %D%/queue.c %D%/pool.c \
+	%D%/supports.c
+plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
+plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
+plugins_cpu_cpu_la_LIBADD = libcpu-scalar.la libcpu-encode.la $(LIBM)
+
+if X86_64
+noinst_LTLIBRARIES += libcpu-avx2.la libcpu-avx512.la
+libcpu_avx2_la_SOURCES = $(cpu_variant_sources)
+libcpu_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx2
+libcpu_avx2_la_CFLAGS = $(cpu_variant_flags) -mavx2 -mfma -mf16c
+libcpu_avx512_la_SOURCES = $(cpu_variant_sources)
+libcpu_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx512
+libcpu_avx512_la_CFLAGS = $(cpu_variant_flags) -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq \
+	-mprefer-vector-width=512
+plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
+plugins_cpu_cpu_la_LIBADD += libcpu-avx2.la libcpu-avx512.la
+endif
+endif

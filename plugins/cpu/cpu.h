@@ -1,0 +1,247 @@
+/*
+ * What the files of the cpu plugin share.
+ *
+ * Most of the plugin is compiled once.  ops/ and formats.c are compiled once per
+ * instruction set ("variant": scalar, avx2, avx512) with other flags and
+ * another suffix; each copy ends in one table, struct cpu_variant, and a
+ * device uses the table that suits the machine.
+ */
+#ifndef CPU_H
+#define CPU_H
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <engine/plugin.h>
+
+#define CPU_ALIGN 64 /* of scratch tensors and of everything we allocate */
+
+#define CPU_INLINE static inline __attribute__((always_inline, unused))
+
+/* -- tensors as the ops see them ------------------------------------------- */
+
+/* An operand of one instance: its address is known. */
+typedef struct cpu_tensor {
+    uint8_t *data;
+    uint32_t type;
+    uint32_t block;       /* elements per block                              */
+    uint32_t block_bytes;
+    uint32_t rank;
+    int64_t ne[ENG_MAX_RANK];
+    int64_t nb[ENG_MAX_RANK];
+    int64_t rows;         /* product of ne[1..]                              */
+    bool contiguous;
+} cpu_tensor;
+
+typedef struct cpu_task cpu_task;
+typedef struct cpu_run cpu_run;
+typedef struct cpu_team cpu_team;
+typedef struct cpu_variant cpu_variant;
+
+/* One node of an instance, ready to run. */
+struct cpu_task {
+    void (*run)(const cpu_task *task, cpu_run *run);
+    const cpu_variant *variant;
+    const eng_node *node;
+    const cpu_tensor *in[ENG_MAX_INPUTS]; /* NULL: absent                    */
+    const cpu_tensor *out[ENG_MAX_OUTPUTS];
+    uint8_t *shared;  /* scratch that all threads of the task share          */
+    bool barrier;     /* wait for all threads before it                      */
+    bool serial;      /* too small to share: thread 0 does it alone          */
+};
+
+/* One thread's part in the work of a submit. */
+struct cpu_run {
+    int thread, threads;
+    const int64_t *params;
+    uint32_t n_params;
+    cpu_team *team;
+    uint8_t *scratch; /* this thread's own memory                            */
+};
+
+/* -- the op table ------------------------------------------------------------ */
+
+typedef struct cpu_op {
+    void (*run)(const cpu_task *task, cpu_run *run);
+    /* Bytes of scratch for each thread, and shared by them; NULL: none. */
+    size_t (*thread_bytes)(const cpu_task *task, int threads);
+    size_t (*shared_bytes)(const cpu_task *task, int threads);
+    /* A guess at the time one thread takes, in nanoseconds, to decide whether
+     * sharing it pays. */
+    double (*cost)(const cpu_task *task);
+} cpu_op;
+
+/* Up to this many rows times columns in one call of cpu_format.dot. */
+#define CPU_DOT_ROWS 4
+#define CPU_DOT_COLS 4
+
+/* How rows of a type are read. */
+typedef struct cpu_format {
+    /* Elements begin .. begin + n - 1 of a row as f32; both multiples of the
+     * type's block. */
+    void (*decode)(const uint8_t *row, int64_t begin, int64_t n, float *out);
+    /* out[c * CPU_DOT_ROWS + r] = dot(row r, b[c]): rows 1 .. 4 with one
+     * column, or one row with 1 .. 4 columns; k elements. */
+    void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols, float *out);
+} cpu_format;
+
+struct cpu_variant {
+    const char *name;
+    const cpu_op *ops;         /* by op number, CPU_OPS entries               */
+    const cpu_format *formats; /* by type number, CPU_TYPES entries           */
+    void (*to_f16)(const float *x, uint16_t *out, int64_t n);
+};
+#define CPU_OPS 40
+#define CPU_TYPES 64
+
+extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512;
+/* The best variant for this machine, or the one asked for by name; NULL if it
+ * does not exist or cannot run here. */
+const cpu_variant *cpu_variant_find(const char *name);
+
+/* -- threads (pool.c) --------------------------------------------------------- */
+
+/* `threads` in all, of which the caller of cpu_team_run is one; workers are
+ * kept on the cores of `cores` (n_cores of them; 0: anywhere). */
+cpu_team *cpu_team_create(int threads, const int *cores, int n_cores);
+void cpu_team_destroy(cpu_team *team);
+int cpu_team_threads(const cpu_team *team);
+/* fn(ctx, 0 .. threads - 1), each on its own thread; returns when all are done. */
+void cpu_team_run(cpu_team *team, void (*fn)(void *ctx, int thread), void *ctx);
+/* All threads of the run wait for one another. */
+void cpu_team_barrier(cpu_team *team);
+/* Cores this process may use; fills up to `limit` numbers. */
+int cpu_cores(int *cores, int limit);
+
+static inline void cpu_barrier(const cpu_run *run)
+{
+    if (run->threads > 1)
+        cpu_team_barrier(run->team);
+}
+
+/* This thread's share of `total` units, in multiples of `grain`. */
+static inline void cpu_share(const cpu_run *run, int64_t total, int64_t grain, int64_t *begin, int64_t *end)
+{
+    int64_t groups = (total + grain - 1) / grain;
+    int64_t b = groups * run->thread / run->threads * grain, e = groups * (run->thread + 1) / run->threads * grain;
+    *begin = b < total ? b : total;
+    *end = e < total ? e : total;
+}
+
+/* -- encoding (encode*.c): compiled once, the same bits everywhere ------------ */
+
+/* Largest number of elements that one call gets; any multiple of the block. */
+void cpu_encode_row(uint32_t type, const float *x, uint8_t *out, int64_t n, bool search);
+bool cpu_can_encode(uint32_t type);
+
+void cpu_encode_q4_0(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q4_1(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q5_0(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q5_1(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q8_0(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_iq4_nl(const float *x, uint8_t *out, int64_t n, bool search);
+void cpu_encode_iq4_xs(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_mxfp4(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_nvfp4(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q2_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q4_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q5_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q6_K(const float *x, uint8_t *out, int64_t n);
+
+/* -- devices --------------------------------------------------------------------- */
+
+struct eng_plugin_state {
+    const eng_services *services;
+};
+
+struct eng_device_state {
+    const eng_services *services;
+    eng_host *host;
+    const cpu_variant *variant;
+    cpu_team *team;
+    int threads;
+    pthread_mutex_t lock;     /* the team runs one submit at a time; statistics */
+    uint8_t **scratch;        /* each thread's, grown as instances need it   */
+    size_t scratch_bytes;
+    eng_device_info info;
+    eng_device_stats stats;
+};
+
+struct eng_store_state {
+    eng_device_state *device;
+    uint32_t n;
+    struct cpu_stored {
+        uint8_t *data;
+        uint64_t bytes;
+        uint32_t use;
+    } *tensors;
+    uint8_t *memory;
+    size_t bytes;
+};
+
+struct eng_queue_state {
+    eng_device_state *device;
+    uint64_t ticket;
+};
+
+/* A compiled sub-graph: the list of its nodes that do something. */
+struct eng_plan_state {
+    eng_device_state *device;
+    const eng_subgraph *graph;
+    uint32_t n_nodes;
+    uint32_t *nodes;          /* indices into graph                          */
+    uint32_t *section_first;  /* n_sections + 1: positions in nodes          */
+};
+
+struct eng_instance_state {
+    eng_plan_state *plan;
+    cpu_tensor *tensors;      /* one for each of the graph's                 */
+    cpu_task *tasks;          /* plan->n_nodes                               */
+    uint8_t *arena;
+    size_t arena_bytes;
+    uint8_t *shared;
+    size_t shared_bytes;
+};
+
+extern const eng_device_calls cpu_device_calls;
+
+/* Zeroed memory aligned to CPU_ALIGN, in large pages where it is large. */
+void *cpu_memory_get(size_t bytes);
+void cpu_memory_free(void *memory, size_t bytes);
+
+const eng_type_info *cpu_type(uint32_t type); /* NULL: unknown */
+
+int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
+int cpu_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
+                 size_t reason_bytes);
+int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
+void cpu_plan_destroy(eng_plan_state *plan);
+int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                        eng_instance_state **instance);
+void cpu_instance_destroy(eng_instance_state *instance);
+int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
+void cpu_store_destroy(eng_store_state *store);
+int cpu_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+int cpu_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+int cpu_queue_create(eng_device_state *device, eng_queue_state **queue);
+void cpu_queue_destroy(eng_queue_state *queue);
+int cpu_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                     const int64_t *params, uint32_t n_params, uint64_t *ticket);
+int cpu_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                    const void *data, uint64_t *ticket);
+int cpu_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                   void *data, uint64_t *ticket);
+int cpu_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+int cpu_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                   uint64_t bytes, void *data, uint64_t *ticket);
+int cpu_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                    uint64_t bytes, const void *data, uint64_t *ticket);
+int cpu_value_map(eng_instance_state *instance, int32_t tensor, void **data);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * Block formats, decoded in registers: for each type a function
+ *
+ *     dec_TYPE(row, u, w)     unit u of a row -> DEC_TYPE elements in w[]
+ *
+ * where a unit is a block or a convenient part of one.  The layouts are those
+ * of the GGUF format.  Included by the files compiled once per variant.
+ */
+#ifndef CPU_DECODE_H
+#define CPU_DECODE_H
+
+#include "vec.h"
+
+static const float table_q4[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const float table_q4_0[16] = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
+static const float table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+/* twice the values of E2M1 */
+static const float table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+/* -- plain types: units of 32; what remains of a row is read element by element -- */
+
+CPU_INLINE void dec_f32(const uint8_t *row, int64_t u, vf *w)
+{
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_load((const float *)row + u * 32 + i * CPU_VL);
+}
+
+CPU_INLINE void dec_f16(const uint8_t *row, int64_t u, vf *w)
+{
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_f16(row + (u * 32 + i * CPU_VL) * 2);
+}
+
+CPU_INLINE void dec_bf16(const uint8_t *row, int64_t u, vf *w)
+{
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_bf16(row + (u * 32 + i * CPU_VL) * 2);
+}
+
+/* -- 32 elements a block ------------------------------------------------------------ */
+
+/* 16 bytes whose low nibbles are the first 16 elements and whose high ones
+ * the next 16, looked up in a table. */
+CPU_INLINE void nibbles(const uint8_t *q, v_table t, vf *w)
+{
+    for (int i = 0; i < 16 / CPU_VL; i++) {
+        vi b = v_u8(q + i * CPU_VL);
+        w[i] = v_lookup(t, b);
+        w[i + 16 / CPU_VL] = v_lookup(t, b >> 4);
+    }
+}
+
+/* The same as integers. */
+CPU_INLINE void nibbles_int(const uint8_t *q, vi *w)
+{
+    for (int i = 0; i < 16 / CPU_VL; i++) {
+        vi b = v_u8(q + i * CPU_VL);
+        w[i] = b & 15;
+        w[i + 16 / CPU_VL] = b >> 4;
+    }
+}
+
+CPU_INLINE vi lane_numbers(void)
+{
+    vi v;
+    for (int i = 0; i < CPU_VL; i++)
+        v[i] = i;
+    return v;
+}
+
+/* Bit i of a 32-bit field as 16 in element i. */
+CPU_INLINE void fifth_bits(const uint8_t *p, vi *w)
+{
+    uint32_t bits;
+    memcpy(&bits, p, 4);
+    vi lane = lane_numbers();
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] |= (v_seti((int32_t)(bits >> (i * CPU_VL))) >> lane & 1) << 4;
+}
+
+CPU_INLINE void dec_q4_0(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 18;
+    vf d = v_set1(f16_load(b));
+#if CPU_VL >= 16
+    v_table t = {(__m512)((vf)v_table_of(table_q4_0).t * d)};
+    nibbles(b + 2, t, w);
+#else
+    vi q[32 / CPU_VL];
+    nibbles_int(b + 2, q);
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_cvt(q[i] - 8) * d;
+#endif
+}
+
+CPU_INLINE void dec_q4_1(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 20;
+    vf d = v_set1(f16_load(b)), m = v_set1(f16_load(b + 2));
+#if CPU_VL >= 16
+    v_table t = {(__m512)v_fma((vf)v_table_of(table_q4).t, d, m)};
+    nibbles(b + 4, t, w);
+#else
+    vi q[32 / CPU_VL];
+    nibbles_int(b + 4, q);
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_fma(v_cvt(q[i]), d, m);
+#endif
+}
+
+CPU_INLINE void dec_q5_0(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 22;
+    vf d = v_set1(f16_load(b));
+    vi q[32 / CPU_VL];
+    nibbles_int(b + 6, q);
+    fifth_bits(b + 2, q);
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_cvt(q[i] - 16) * d;
+}
+
+CPU_INLINE void dec_q5_1(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 24;
+    vf d = v_set1(f16_load(b)), m = v_set1(f16_load(b + 2));
+    vi q[32 / CPU_VL];
+    nibbles_int(b + 8, q);
+    fifth_bits(b + 4, q);
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_fma(v_cvt(q[i]), d, m);
+}
+
+CPU_INLINE void dec_q8_0(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 34;
+    vf d = v_set1(f16_load(b));
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] = v_cvt(v_i8(b + 2 + i * CPU_VL)) * d;
+}
+
+/* Nibbles through a table scaled by d. */
+CPU_INLINE void nibbles_scaled(const uint8_t *q, const float *table, float d, vf *w)
+{
+#if CPU_VL >= 16
+    v_table t = {(__m512)((vf)v_table_of(table).t * v_set1(d))};
+    nibbles(q, t, w);
+#else
+    nibbles(q, v_table_of(table), w);
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        w[i] *= v_set1(d);
+#endif
+}
+
+CPU_INLINE void dec_iq4_nl(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 18;
+    nibbles_scaled(b + 2, table_iq4, f16_load(b), w);
+}
+
+CPU_INLINE void dec_iq4_xs(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + (u >> 3) * 136;
+    int s = (int)(u & 7);
+    uint16_t high;
+    memcpy(&high, b + 2, 2);
+    int scale = ((b[4 + s / 2] >> 4 * (s & 1)) & 15) | ((high >> 2 * s) & 3) << 4;
+    nibbles_scaled(b + 8 + 16 * s, table_iq4, f16_load(b) * (float)(scale - 32), w);
+}
+
+/* 2^(e - 128): e 0 and 1 are below the normal numbers. */
+CPU_INLINE float e8m0_half(uint8_t e)
+{
+    uint32_t bits = e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23;
+    float out;
+    memcpy(&out, &bits, 4);
+    return out;
+}
+
+CPU_INLINE void dec_mxfp4(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 17;
+    nibbles_scaled(b + 1, table_e2m1, e8m0_half(b[0]), w);
+}
+
+/* -- 64 elements a block --------------------------------------------------------------- */
+
+/* Half of an unsigned E4M3 number; 0x7f would be NaN and is zero. */
+CPU_INLINE float ue4m3_half(uint8_t b)
+{
+    if (b == 0 || b == 0x7f)
+        return 0;
+    int e = (b >> 3) & 15;
+    float man = (float)(b & 7);
+    if (e == 0)
+        return man * 0x1p-10f;
+    uint32_t bits = (uint32_t)(e - 8 + 127) << 23;
+    float scale;
+    memcpy(&scale, &bits, 4);
+    return (1 + man / 8) * scale;
+}
+
+CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + u * 36;
+    v_table t = v_table_of(table_e2m1);
+    for (int s = 0; s < 4; s++) {
+        vf d = v_set1(ue4m3_half(b[s]));
+        const uint8_t *q = b + 4 + 8 * s;
+#if CPU_VL >= 16
+        /* bytes 0 .. 7 twice: low nibbles in the first eight lanes */
+        __m128i q8 = _mm_loadl_epi64((const __m128i *)q);
+        vi v = (vi)_mm512_cvtepu8_epi32(_mm_unpacklo_epi64(q8, q8));
+        v = (vi)_mm512_srlv_epi32((__m512i)v, _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4));
+        w[s] = v_lookup(t, v) * d;
+#else
+        for (int i = 0; i < 8 / CPU_VL; i++) {
+            vi v = v_u8(q + i * CPU_VL);
+            w[s * (16 / CPU_VL) + i] = v_lookup(t, v) * d;
+            w[s * (16 / CPU_VL) + i + 8 / CPU_VL] = v_lookup(t, v >> 4) * d;
+        }
+#endif
+    }
+}
+
+/* -- 256 elements a block ----------------------------------------------------------------- */
+
+/* The six-bit scale and minimum j of q4_K and q5_K. */
+CPU_INLINE void scale_min(const uint8_t *s, int j, int *scale, int *min)
+{
+    if (j < 4) {
+        *scale = s[j] & 63;
+        *min = s[j + 4] & 63;
+    } else {
+        *scale = (s[j + 4] & 15) | (s[j - 4] >> 6) << 4;
+        *min = (s[j + 4] >> 4) | (s[j] >> 6) << 4;
+    }
+}
+
+/* Units of 64: 32 bytes, low nibbles with scale 2u, high ones with 2u + 1. */
+CPU_INLINE void dec_q4_K(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + (u >> 2) * 144;
+    int j = (int)(u & 3), s0, m0, s1, m1;
+    scale_min(b + 4, 2 * j, &s0, &m0);
+    scale_min(b + 4, 2 * j + 1, &s1, &m1);
+    float d = f16_load(b), dmin = f16_load(b + 2);
+    vf d0 = v_set1(d * (float)s0), d1 = v_set1(d * (float)s1);
+    vf n0 = v_set1(-dmin * (float)m0), n1 = v_set1(-dmin * (float)m1);
+    const uint8_t *q = b + 16 + 32 * j;
+#if CPU_VL >= 16
+    vf ramp = (vf)v_table_of(table_q4).t;
+    v_table t0 = {(__m512)v_fma(ramp, d0, n0)}, t1 = {(__m512)v_fma(ramp, d1, n1)};
+#endif
+    for (int i = 0; i < 32 / CPU_VL; i++) {
+        vi v = v_u8(q + i * CPU_VL);
+#if CPU_VL >= 16
+        w[i] = v_lookup(t0, v);
+        w[i + 32 / CPU_VL] = v_lookup(t1, v >> 4);
+#else
+        w[i] = v_fma(v_cvt(v & 15), d0, n0);
+        w[i + 32 / CPU_VL] = v_fma(v_cvt(v >> 4), d1, n1);
+#endif
+    }
+}
+
+CPU_INLINE void dec_q5_K(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + (u >> 2) * 176;
+    int j = (int)(u & 3), s0, m0, s1, m1;
+    scale_min(b + 4, 2 * j, &s0, &m0);
+    scale_min(b + 4, 2 * j + 1, &s1, &m1);
+    float d = f16_load(b), dmin = f16_load(b + 2);
+    vf d0 = v_set1(d * (float)s0), d1 = v_set1(d * (float)s1);
+    vf n0 = v_set1(-dmin * (float)m0), n1 = v_set1(-dmin * (float)m1);
+    const uint8_t *q = b + 48 + 32 * j, *high = b + 16;
+    for (int i = 0; i < 32 / CPU_VL; i++) {
+        vi v = v_u8(q + i * CPU_VL), h = v_u8(high + i * CPU_VL) >> (2 * j);
+        w[i] = v_fma(v_cvt((v & 15) | (h & 1) << 4), d0, n0);
+        w[i + 32 / CPU_VL] = v_fma(v_cvt(v >> 4 | (h & 2) << 3), d1, n1);
+    }
+}
+
+/* Units of 128, a half block each. */
+CPU_INLINE void dec_q2_K(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + (u >> 1) * 84;
+    int half = (int)(u & 1);
+    float d = f16_load(b + 80), dmin = f16_load(b + 82);
+    const uint8_t *s = b + 8 * half, *q = b + 16 + 32 * half;
+    for (int g = 0; g < 8; g++) { /* 16 elements each */
+        vf scale = v_set1(d * (float)(s[g] & 15)), min = v_set1(-dmin * (float)(s[g] >> 4));
+        for (int i = 0; i < 16 / CPU_VL; i++) {
+            vi v = v_u8(q + 16 * (g & 1) + i * CPU_VL) >> (g & ~1);
+            w[g * (16 / CPU_VL) + i] = v_fma(v_cvt(v & 3), scale, min);
+        }
+    }
+}
+
+CPU_INLINE void dec_q3_K(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + (u >> 1) * 110;
+    int half = (int)(u & 1);
+    float d = f16_load(b + 108);
+    const uint8_t *mask = b, *q = b + 32 + 32 * half, *s = b + 96;
+    for (int g = 0; g < 8; g++) {
+        int j = 8 * half + g;
+        int low = j < 8 ? s[j] & 15 : s[j - 8] >> 4;
+        int scale = (low | ((s[8 + j % 4] >> (2 * (j / 4))) & 3) << 4) - 32;
+        vf ds = v_set1(d * (float)scale);
+        for (int i = 0; i < 16 / CPU_VL; i++) {
+            int at = 16 * (g & 1) + i * CPU_VL;
+            vi v = v_u8(q + at) >> (g & ~1) & 3;
+            vi h = v_u8(mask + at) >> (4 * half + g / 2) & 1;
+            w[g * (16 / CPU_VL) + i] = v_cvt((v | h << 2) - 4) * ds;
+        }
+    }
+}
+
+CPU_INLINE void dec_q6_K(const uint8_t *row, int64_t u, vf *w)
+{
+    const uint8_t *b = row + (u >> 1) * 210;
+    int half = (int)(u & 1);
+    float d = f16_load(b + 208);
+    const uint8_t *low = b + 64 * half, *high = b + 128 + 32 * half, *s = b + 192 + 8 * half;
+    for (int g = 0; g < 4; g++) /* 32 elements each, two scales */
+        for (int i = 0; i < 32 / CPU_VL; i++) {
+            vi l = v_u8(low + 32 * (g & 1) + i * CPU_VL);
+            vi h = v_u8(high + i * CPU_VL) >> (2 * g) & 3;
+            l = g >= 2 ? l >> 4 : l & 15;
+            vf scale = v_set1(d * (float)(int8_t)s[2 * g + (i * CPU_VL) / 16]);
+            w[g * (32 / CPU_VL) + i] = v_cvt((l | h << 4) - 32) * scale;
+        }
+}
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * For every type: decoding a row to f32, and dot products of rows with
+ * columns of f32.  Weights are decoded in registers and used at once; each is
+ * read once.  A row's sum is formed in the same order however many rows or
+ * columns are computed together, so that results do not depend on how the
+ * work is shared out.
+ *
+ * Compiled once per variant.
+ */
+#include "config.h"
+
+#include "decode.h"
+#include "rows.h"
+
+typedef void (*unit_decoder)(const uint8_t *row, int64_t u, vf *w);
+
+/* Independent sums of one dot product: enough to hide the latency of a
+ * multiply-add where only one row and column are worked on. */
+#define SUMS 4
+
+/*
+ * One type's dot product, with everything that varies a constant: `unit`
+ * elements at a time by `dec`, `tail` reading single elements of a plain type.
+ */
+CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int rows, const float *const *b,
+                          const int cols, float *out, unit_decoder dec, const int unit, float (*tail)(const uint8_t *))
+{
+    const int n = unit / CPU_VL, sums = n < SUMS ? n : SUMS;
+    vf acc[CPU_DOT_ROWS * CPU_DOT_COLS][SUMS];
+    for (int i = 0; i < rows * cols; i++)
+        for (int j = 0; j < SUMS; j++)
+            acc[i][j] = (vf){0};
+    int64_t units = k / unit;
+    for (int64_t u = 0; u < units; u++)
+        for (int r = 0; r < rows; r++) {
+            vf w[128 / CPU_VL];
+            dec(a + r * stride, u, w);
+            for (int c = 0; c < cols; c++)
+                for (int i = 0; i < n; i++)
+                    acc[r * cols + c][i % sums] = v_fma(w[i], v_load(b[c] + u * unit + i * CPU_VL),
+                                                        acc[r * cols + c][i % sums]);
+        }
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++) {
+            vf *s = acc[r * cols + c];
+            float sum = v_sum((s[0] + s[2]) + (s[1] + s[3]));
+            if (tail)
+                for (int64_t i = units * unit; i < k; i++) {
+                    int64_t bytes = tail == tail_f32 ? 4 : 2;
+                    sum += tail(a + r * stride + i * bytes) * b[c][i];
+                }
+            out[c * CPU_DOT_ROWS + r] = sum;
+        }
+}
+
+CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
+                        float *out, unit_decoder dec, const int unit, float (*tail)(const uint8_t *))
+{
+    if (rows == 4) {
+        dot_block(k, a, stride, 4, b, 1, out, dec, unit, tail);
+        return;
+    }
+    if (rows > 1) {
+        for (int r = 0; r < rows; r++)
+            dot_block(k, a + r * stride, stride, 1, b, 1, out + r, dec, unit, tail);
+        return;
+    }
+    switch (cols) {
+    case 4: dot_block(k, a, stride, 1, b, 4, out, dec, unit, tail); break;
+    case 3: dot_block(k, a, stride, 1, b, 3, out, dec, unit, tail); break;
+    case 2: dot_block(k, a, stride, 1, b, 2, out, dec, unit, tail); break;
+    default: dot_block(k, a, stride, 1, b, 1, out, dec, unit, tail); break;
+    }
+}
+
+CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *out, unit_decoder dec, const int unit,
+                           float (*tail)(const uint8_t *))
+{
+    if (tail) { /* plain: any begin */
+        int64_t bytes = tail == tail_f32 ? 4 : 2;
+        row += begin * bytes;
+        begin = 0;
+        for (int64_t i = n / unit * unit; i < n; i++)
+            out[i] = tail(row + i * bytes);
+    }
+    int64_t first = begin / unit, units = n / unit;
+    for (int64_t u = 0; u < units; u++) {
+        vf w[128 / CPU_VL];
+        dec(row, first + u, w);
+        for (int i = 0; i < unit / CPU_VL; i++)
+            v_store(out + u * unit + i * CPU_VL, w[i]);
+    }
+}
+
+#define FORMAT(type, unit, tail)                                                                                       \
+    static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
+    {                                                                                                                  \
+        decode_any(row, begin, n, out, dec_##type, unit, tail);                                                        \
+    }                                                                                                                  \
+    static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,     \
+                           float *out)                                                                                 \
+    {                                                                                                                  \
+        dot_any(k, a, stride, rows, b, cols, out, dec_##type, unit, tail);                                             \
+    }
+
+FORMAT(f32, 32, tail_f32)
+FORMAT(f16, 32, tail_f16)
+FORMAT(bf16, 32, tail_bf16)
+FORMAT(q4_0, 32, NULL)
+FORMAT(q4_1, 32, NULL)
+FORMAT(q5_0, 32, NULL)
+FORMAT(q5_1, 32, NULL)
+FORMAT(q8_0, 32, NULL)
+FORMAT(iq4_nl, 32, NULL)
+FORMAT(iq4_xs, 32, NULL)
+FORMAT(mxfp4, 32, NULL)
+FORMAT(nvfp4, 64, NULL)
+FORMAT(q4_K, 64, NULL)
+FORMAT(q5_K, 64, NULL)
+FORMAT(q2_K, 128, NULL)
+FORMAT(q3_K, 128, NULL)
+FORMAT(q6_K, 128, NULL)
+
+const cpu_format cpu_formats[CPU_TYPES] = {
+    [ENG_TYPE_F32] = {decode_f32, dot_f32},
+    [ENG_TYPE_F16] = {decode_f16, dot_f16},
+    [ENG_TYPE_BF16] = {decode_bf16, dot_bf16},
+    [ENG_TYPE_Q4_0] = {decode_q4_0, dot_q4_0},
+    [ENG_TYPE_Q4_1] = {decode_q4_1, dot_q4_1},
+    [ENG_TYPE_Q5_0] = {decode_q5_0, dot_q5_0},
+    [ENG_TYPE_Q5_1] = {decode_q5_1, dot_q5_1},
+    [ENG_TYPE_Q8_0] = {decode_q8_0, dot_q8_0},
+    [ENG_TYPE_Q2_K] = {decode_q2_K, dot_q2_K},
+    [ENG_TYPE_Q3_K] = {decode_q3_K, dot_q3_K},
+    [ENG_TYPE_Q4_K] = {decode_q4_K, dot_q4_K},
+    [ENG_TYPE_Q5_K] = {decode_q5_K, dot_q5_K},
+    [ENG_TYPE_Q6_K] = {decode_q6_K, dot_q6_K},
+    [ENG_TYPE_IQ4_NL] = {decode_iq4_nl, dot_iq4_nl},
+    [ENG_TYPE_IQ4_XS] = {decode_iq4_xs, dot_iq4_xs},
+    [ENG_TYPE_MXFP4] = {decode_mxfp4, dot_mxfp4},
+    [ENG_TYPE_NVFP4] = {decode_nvfp4, dot_nvfp4},
+};
+
+/* -- rows of any operand -------------------------------------------------------------- */
+
+void CPU_V(cpu_to_f16)(const float *x, uint16_t *out, int64_t n)
+{
+    int64_t i = 0;
+#if CPU_VL == 16
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(out + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#elif CPU_VL == 8
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    cpu_encode_row(ENG_TYPE_F16, x + i, (uint8_t *)(out + i), n - i, false);
+}
+
+const float *cpu_row_f32(const cpu_tensor *t, const uint8_t *row, float *buffer)
+{
+    int64_t n = t->ne[0];
+    if (t->nb[0] == t->block_bytes) {
+        if (t->type == ENG_TYPE_F32)
+            return (const float *)row;
+        cpu_formats[t->type].decode(row, 0, n, buffer);
+        return buffer;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const uint8_t *p = row + i * t->nb[0];
+        switch (t->type) {
+        case ENG_TYPE_F16: buffer[i] = tail_f16(p); break;
+        case ENG_TYPE_BF16: buffer[i] = tail_bf16(p); break;
+        default: buffer[i] = tail_f32(p); break;
+        }
+    }
+    return buffer;
+}

@@ -1,0 +1,225 @@
+/*
+ * Rows of weights (of any type) times columns of activations, in f32.
+ *
+ * Few columns: every row is decoded in registers and multiplied at once, so
+ * that weights are read once and memory sets the pace.
+ *
+ * Many columns: a panel of rows is decoded once, a block of k at a time, with
+ * the rows side by side in a vector; the columns are packed in tiles; and a
+ * register tile of CPU_PANEL rows x CPU_TILE columns runs over the block (the
+ * scheme of Goto and van de Geijn, "Anatomy of high-performance matrix
+ * multiplication", 2008).  Every result is formed by the same operations in
+ * the same order wherever it lies in a tile.
+ *
+ * Compiled once per variant.
+ */
+#include "config.h"
+
+#include "gemm.h"
+
+#define KC 256  /* elements of k in a block: a whole number of blocks of every type */
+#define NC 768  /* columns packed at once: they stay in the second-level cache      */
+
+bool CPU_V(cpu_gemm_blocked)(int64_t n)
+{
+    return n > CPU_DOT_COLS;
+}
+
+static int64_t columns_at_once(int64_t n)
+{
+    int64_t parts = (n + NC - 1) / NC;
+    int64_t each = parts ? (n + parts - 1) / parts : 0;
+    return (each + CPU_TILE - 1) / CPU_TILE * CPU_TILE;
+}
+
+size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n)
+{
+    size_t few = (size_t)CPU_DOT_COLS * ((size_t)k * 4 + CPU_ALIGN);
+    size_t many = ((size_t)columns_at_once(n) * KC + 2 * CPU_PANEL * KC + KC) * 4 + 4 * CPU_ALIGN;
+    return few > many ? few : many;
+}
+
+/* -- few columns ------------------------------------------------------------------ */
+
+static void few_columns(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    const cpu_format *f = &cpu_formats[g->type];
+    float *buffer = (float *)scratch, out[CPU_DOT_COLS * CPU_DOT_ROWS];
+    for (int64_t c0 = 0; c0 < g->n; c0 += CPU_DOT_COLS) {
+        int cols = (int)(g->n - c0 < CPU_DOT_COLS ? g->n - c0 : CPU_DOT_COLS);
+        const float *b[CPU_DOT_COLS];
+        for (int c = 0; c < cols; c++) {
+            b[c] = (const float *)g->b[c0 + c];
+            if (g->b_type != ENG_TYPE_F32) {
+                float *column = buffer + (size_t)c * (size_t)((g->k + 15) / 16 * 16);
+                cpu_formats[g->b_type].decode(g->b[c0 + c], 0, g->k, column);
+                b[c] = column;
+            }
+        }
+        int64_t i = m0;
+        if (cols == 1)
+            for (; i + CPU_DOT_ROWS <= m1; i += CPU_DOT_ROWS) {
+                f->dot(g->k, g->a + i * g->stride, g->stride, CPU_DOT_ROWS, b, 1, out);
+                memcpy(g->o[c0] + i, out, CPU_DOT_ROWS * sizeof *out);
+            }
+        for (; i < m1; i++) {
+            f->dot(g->k, g->a + i * g->stride, g->stride, 1, b, cols, out);
+            for (int c = 0; c < cols; c++)
+                g->o[c0 + c][i] = out[c * CPU_DOT_ROWS];
+        }
+    }
+}
+
+/* -- many columns ------------------------------------------------------------------- */
+
+/* kc elements of `cols` columns, element by element side by side. */
+static void pack_tile(const cpu_gemm *g, int64_t c0, int cols, int64_t k0, int64_t kc, float *buffer, float *out)
+{
+    for (int c = 0; c < cols; c++) {
+        const float *x = (const float *)g->b[c0 + c] + k0;
+        if (g->b_type != ENG_TYPE_F32) {
+            cpu_formats[g->b_type].decode(g->b[c0 + c], k0, kc, buffer);
+            x = buffer;
+        }
+        for (int64_t l = 0; l < kc; l++)
+            out[l * cols + c] = x[l];
+    }
+}
+
+#if CPU_VL == 16
+/* 16 rows of 16 floats, `from` floats apart, as 16 columns `to` floats apart. */
+CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
+{
+    __m512 a[16], b[16];
+    for (int i = 0; i < 16; i++)
+        a[i] = _mm512_loadu_ps(x + i * from);
+    for (int i = 0; i < 16; i += 2) {
+        b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4)
+        for (int j = 0; j < 2; j++) {
+            __m512d p = _mm512_castps_pd(b[i + j]), q = _mm512_castps_pd(b[i + j + 2]);
+            a[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(p, q));
+            a[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(p, q));
+        }
+    /* a[4g + c]: column 4l + c of rows 4g .. 4g + 3 in 128-bit lane l */
+    for (int c = 0; c < 4; c++) {
+        __m512 p = _mm512_shuffle_f32x4(a[c], a[4 + c], 0x88), q = _mm512_shuffle_f32x4(a[c], a[4 + c], 0xdd);
+        __m512 r = _mm512_shuffle_f32x4(a[8 + c], a[12 + c], 0x88), s = _mm512_shuffle_f32x4(a[8 + c], a[12 + c], 0xdd);
+        _mm512_storeu_ps(y + c * to, _mm512_shuffle_f32x4(p, r, 0x88));
+        _mm512_storeu_ps(y + (4 + c) * to, _mm512_shuffle_f32x4(q, s, 0x88));
+        _mm512_storeu_ps(y + (8 + c) * to, _mm512_shuffle_f32x4(p, r, 0xdd));
+        _mm512_storeu_ps(y + (12 + c) * to, _mm512_shuffle_f32x4(q, s, 0xdd));
+    }
+}
+#else
+CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
+{
+    for (int i = 0; i < CPU_VL; i++)
+        for (int j = 0; j < CPU_VL; j++)
+            y[j * to + i] = x[i * from + j];
+}
+#endif
+
+/* kc elements of up to CPU_PANEL rows, side by side; missing rows are zero. */
+static void decode_panel(const cpu_gemm *g, int64_t row, int64_t rows, int64_t k0, int64_t kc, float *lines, float *panel)
+{
+    for (int64_t r = 0; r < CPU_PANEL; r++)
+        if (r < rows)
+            cpu_formats[g->type].decode(g->a + (row + r) * g->stride, k0, kc, lines + r * KC);
+        else
+            memset(lines + r * KC, 0, (size_t)kc * sizeof *lines);
+    for (int64_t half = 0; half < 2; half++) {
+        const float *x = lines + half * CPU_VL * KC;
+        float *y = panel + half * CPU_VL;
+        int64_t l = 0;
+        for (; l + CPU_VL <= kc; l += CPU_VL)
+            transpose_vl(x + l, KC, y + l * CPU_PANEL, CPU_PANEL);
+        for (; l < kc; l++)
+            for (int i = 0; i < CPU_VL; i++)
+                y[l * CPU_PANEL + i] = x[i * KC + l];
+    }
+}
+
+/* CPU_PANEL rows x cols columns over one block of k; added to what is there
+ * unless it is the first block. */
+CPU_INLINE void tile(const float *panel, const float *b, int64_t kc, const int cols, float *const *o, int64_t row,
+                     int64_t rows, bool first)
+{
+    vf s0[CPU_TILE], s1[CPU_TILE];
+    for (int c = 0; c < cols; c++)
+        s0[c] = s1[c] = (vf){0};
+    for (int64_t l = 0; l < kc; l++) {
+        vf a0 = v_load(panel + l * CPU_PANEL), a1 = v_load(panel + l * CPU_PANEL + CPU_VL);
+        for (int c = 0; c < cols; c++) {
+            vf x = v_set1(b[l * cols + c]);
+            s0[c] = v_fma(a0, x, s0[c]);
+            s1[c] = v_fma(a1, x, s1[c]);
+        }
+    }
+    for (int c = 0; c < cols; c++) {
+        float *y = o[c] + row;
+        if (rows == CPU_PANEL) {
+            v_store(y, first ? s0[c] : s0[c] + v_load(y));
+            v_store(y + CPU_VL, first ? s1[c] : s1[c] + v_load(y + CPU_VL));
+        } else {
+            float t[CPU_PANEL];
+            v_store(t, s0[c]);
+            v_store(t + CPU_VL, s1[c]);
+            for (int64_t i = 0; i < rows; i++)
+                y[i] = first ? t[i] : t[i] + y[i];
+        }
+    }
+}
+
+static void tile_any(const float *panel, const float *b, int64_t kc, int cols, float *const *o, int64_t row,
+                     int64_t rows, bool first)
+{
+    switch (cols) {
+#define CASE(n) case n: tile(panel, b, kc, n, o, row, rows, first); break;
+    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6)
+#if CPU_TILE > 6
+    CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)
+#endif
+#undef CASE
+    default: break;
+    }
+}
+
+static void many_columns(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    float *panel = (float *)scratch, *lines = panel + CPU_PANEL * KC, *buffer = lines + CPU_PANEL * KC;
+    float *packed = buffer + KC;
+    int64_t nc = columns_at_once(g->n);
+    for (int64_t c0 = 0; c0 < g->n; c0 += nc) {
+        int64_t c1 = c0 + nc < g->n ? c0 + nc : g->n;
+        for (int64_t k0 = 0; k0 < g->k; k0 += KC) {
+            int64_t kc = g->k - k0 < KC ? g->k - k0 : KC;
+            for (int64_t c = c0; c < c1; c += CPU_TILE)
+                pack_tile(g, c, (int)(c1 - c < CPU_TILE ? c1 - c : CPU_TILE), k0, kc, buffer, packed + (c - c0) * kc);
+            for (int64_t m = m0; m < m1; m += CPU_PANEL) {
+                int64_t rows = m1 - m < CPU_PANEL ? m1 - m : CPU_PANEL;
+                decode_panel(g, m, rows, k0, kc, lines, panel);
+                for (int64_t c = c0; c < c1; c += CPU_TILE)
+                    tile_any(panel, packed + (c - c0) * kc, kc, (int)(c1 - c < CPU_TILE ? c1 - c : CPU_TILE), g->o + c, m,
+                             rows, k0 == 0);
+            }
+        }
+    }
+}
+
+void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    if (m0 >= m1)
+        return;
+    if (g->k == 0) {
+        for (int64_t c = 0; c < g->n; c++)
+            memset(g->o[c] + m0, 0, (size_t)(m1 - m0) * sizeof(float));
+        return;
+    }
+    if (g->blocked)
+        many_columns(g, m0, m1, scratch);
+    else
+        few_columns(g, m0, m1, scratch);
+}

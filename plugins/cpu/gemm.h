@@ -1,0 +1,34 @@
+/* Products of weight rows with columns: the core of mul_mat and mul_mat_id. */
+#ifndef CPU_GEMM_H
+#define CPU_GEMM_H
+
+#include "rows.h"
+
+/* A piece of work: rows of one matrix times columns. */
+typedef struct cpu_gemm {
+    const uint8_t *a;      /* row 0                                           */
+    int64_t stride;        /* bytes from one row to the next                  */
+    uint32_t type;
+    uint32_t b_type;       /* f32, f16 or bf16                                */
+    int64_t k;
+    int64_t n;             /* columns                                         */
+    const uint8_t **b;     /* n columns of k elements                         */
+    float **o;             /* n results: o[c][row]                            */
+    bool blocked;          /* by panels (many columns) or row by row          */
+} cpu_gemm;
+
+/* Is it better to decode a panel of rows once for that many columns? */
+bool CPU_V(cpu_gemm_blocked)(int64_t n);
+/* Rows m0 .. m1 - 1. */
+void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
+/* Scratch that it needs for k elements and at most n columns. */
+size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
+
+#define CPU_PANEL (2 * CPU_VL) /* rows of a panel: what threads share out    */
+#if CPU_VL == 16
+#define CPU_TILE 12 /* columns of a register tile: 24 sums in 32 registers   */
+#else
+#define CPU_TILE 6  /* 12 sums in 16 registers                               */
+#endif
+
+#endif

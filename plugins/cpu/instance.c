@@ -1,0 +1,310 @@
+/*
+ * Instances: a plan with its memory.  Addresses are known now, so each node
+ * becomes a task with resolved operands, and it is decided which tasks one
+ * thread does alone and between which all threads must wait for one another.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "cpu.h"
+
+/* Below this many nanoseconds of work, waking and joining costs more. */
+#define SERIAL_BELOW 4000.0
+
+static const cpu_op *task_op(const cpu_task *task)
+{
+    return &task->variant->ops[task->node->op];
+}
+
+/* -- addresses --------------------------------------------------------------- */
+
+static void resolve(cpu_tensor *out, const eng_tensor *t, uint8_t *owner)
+{
+    const eng_type_info *type = cpu_type(t->type);
+    out->data = owner + t->offset;
+    out->type = t->type;
+    out->block = type->block;
+    out->block_bytes = type->block_bytes;
+    out->rank = t->rank;
+    out->rows = 1;
+    out->contiguous = true;
+    int64_t expected = type->block_bytes;
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        bool real = d < (int)t->rank;
+        out->ne[d] = real ? t->ne[d] : 1;
+        out->nb[d] = real ? t->nb[d] : expected;
+        if (out->ne[d] <= 1)
+            out->nb[d] = expected; /* never used: any value will do */
+        else if (out->nb[d] != expected)
+            out->contiguous = false;
+        expected *= d == 0 ? out->ne[0] / type->block : out->ne[d];
+        if (d > 0)
+            out->rows *= out->ne[d];
+    }
+}
+
+/* Memory of an owner: of a bound store tensor or in the arena. */
+static uint8_t *owner_data(const eng_instance_state *inst, const eng_tensor *owner, eng_store_state *const *stores,
+                           const uint32_t *tensors)
+{
+    if (owner->binding >= 0)
+        return stores[owner->binding]->tensors[tensors[owner->binding]].data;
+    return inst->arena + owner->arena_offset;
+}
+
+static int resolve_all(eng_instance_state *inst, eng_store_state *const *stores, const uint32_t *tensors)
+{
+    const eng_subgraph *g = inst->plan->graph;
+    const eng_device_state *device = inst->plan->device;
+    for (uint32_t b = 0; b < g->n_bindings; b++) {
+        const eng_tensor *t = eng_subgraph_tensor(g, g->binding_tensor[b]);
+        if (!stores[b] || tensors[b] >= stores[b]->n || stores[b]->tensors[tensors[b]].bytes < t->bytes)
+            return device->services->fail(device->host, ENG_ERR_INVALID,
+                                          "cpu: what %s is bound to does not exist or is smaller than its %llu bytes",
+                                          t->name, (unsigned long long)t->bytes);
+    }
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(g, (int32_t)i);
+        resolve(&inst->tensors[i], t, owner_data(inst, eng_subgraph_tensor(g, t->root), stores, tensors));
+    }
+    return ENG_OK;
+}
+
+/* -- who waits for whom --------------------------------------------------------- */
+
+typedef struct cpu_span {
+    uintptr_t begin, end;
+    bool write, serial;
+} cpu_span;
+
+typedef struct cpu_spans {
+    cpu_span *list;
+    size_t n, room;
+} cpu_spans;
+
+static bool spans_add(cpu_spans *s, cpu_span span)
+{
+    if (s->n == s->room) {
+        size_t room = s->room ? 2 * s->room : 64;
+        cpu_span *list = realloc(s->list, room * sizeof *list);
+        if (!list)
+            return false;
+        s->list = list;
+        s->room = room;
+    }
+    s->list[s->n++] = span;
+    return true;
+}
+
+static cpu_span tensor_span(const cpu_tensor *t, bool write, bool serial)
+{
+    uintptr_t begin = (uintptr_t)t->data, end = begin;
+    if (t->ne[0] > 0 && t->rows > 0) {
+        end = begin + t->block_bytes + (uintptr_t)((t->ne[0] / t->block - 1) * t->nb[0]);
+        for (int d = 1; d < ENG_MAX_RANK; d++)
+            end += (uintptr_t)((t->ne[d] - 1) * t->nb[d]);
+    }
+    return (cpu_span){begin, end, write, serial};
+}
+
+/* Operands that are written in place. */
+static bool is_inout(uint32_t op, int operand)
+{
+    return (operand == 0 && (op == ENG_OP_STORE || op == ENG_OP_SET_ROWS)) ||
+           (op == ENG_OP_GATED_DELTA_NET && operand == 5) || (op == ENG_OP_SSM_CONV && operand == 2);
+}
+
+static int task_spans(const cpu_task *task, size_t shared_bytes, cpu_span *out)
+{
+    int n = 0;
+    for (int i = 0; i < ENG_MAX_INPUTS; i++)
+        if (task->in[i])
+            out[n++] = tensor_span(task->in[i], is_inout(task->node->op, i), task->serial);
+    for (int i = 0; i < ENG_MAX_OUTPUTS; i++)
+        if (task->out[i])
+            out[n++] = tensor_span(task->out[i], true, task->serial);
+    if (shared_bytes)
+        out[n++] = (cpu_span){(uintptr_t)task->shared, (uintptr_t)task->shared + shared_bytes, true, task->serial};
+    return n;
+}
+
+/*
+ * A task waits if it touches what an earlier one, since the last wait, has
+ * written, or writes what it has touched; except that thread 0 need not wait
+ * for itself.
+ */
+static bool must_wait(const cpu_spans *since, const cpu_span *mine, int n)
+{
+    for (size_t i = 0; i < since->n; i++)
+        for (int j = 0; j < n; j++) {
+            const cpu_span *a = &since->list[i], *b = &mine[j];
+            if ((a->write || b->write) && !(a->serial && b->serial) && a->begin < b->end && b->begin < a->end)
+                return true;
+        }
+    return false;
+}
+
+static bool place_barriers(eng_instance_state *inst, const size_t *shared_bytes)
+{
+    const eng_plan_state *plan = inst->plan;
+    cpu_spans since = {0};
+    uint32_t section = 0;
+    for (uint32_t i = 0; i < plan->n_nodes; i++) {
+        cpu_task *task = &inst->tasks[i];
+        /* a section may be submitted on its own: it begins afresh */
+        while (section < plan->graph->n_sections && plan->section_first[section] <= i) {
+            if (plan->section_first[section] == i && i > 0)
+                task->barrier = true;
+            section++;
+        }
+        cpu_span mine[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS + 1];
+        int n = task_spans(task, shared_bytes[i], mine);
+        if (task->barrier || must_wait(&since, mine, n)) {
+            task->barrier = true;
+            since.n = 0;
+        }
+        for (int j = 0; j < n; j++)
+            if (!spans_add(&since, mine[j])) {
+                free(since.list);
+                return false;
+            }
+    }
+    free(since.list);
+    return true;
+}
+
+/* -- creation -------------------------------------------------------------------- */
+
+static int grow_thread_scratch(eng_device_state *device, size_t bytes)
+{
+    int status = ENG_OK;
+    pthread_mutex_lock(&device->lock);
+    if (bytes > device->scratch_bytes) {
+        for (int i = 0; i < device->threads; i++) {
+            cpu_memory_free(device->scratch[i], device->scratch_bytes);
+            device->scratch[i] = NULL;
+        }
+        device->scratch_bytes = bytes;
+        for (int i = 0; i < device->threads; i++) {
+            device->scratch[i] = cpu_memory_get(bytes);
+            if (!device->scratch[i])
+                status = ENG_ERR_NOMEM;
+        }
+        if (status != ENG_OK) {
+            for (int i = 0; i < device->threads; i++) {
+                cpu_memory_free(device->scratch[i], bytes);
+                device->scratch[i] = NULL;
+            }
+            device->scratch_bytes = 0;
+        }
+    }
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+static void make_tasks(eng_instance_state *inst)
+{
+    const eng_plan_state *plan = inst->plan;
+    for (uint32_t i = 0; i < plan->n_nodes; i++) {
+        const eng_node *node = eng_subgraph_node(plan->graph, plan->nodes[i]);
+        cpu_task *task = &inst->tasks[i];
+        task->node = node;
+        task->variant = plan->device->variant;
+        task->run = task->variant->ops[node->op].run;
+        for (int j = 0; j < ENG_MAX_INPUTS; j++)
+            task->in[j] = node->in[j] >= 0 ? &inst->tensors[node->in[j]] : NULL;
+        for (int j = 0; j < ENG_MAX_OUTPUTS; j++)
+            task->out[j] = node->out[j] >= 0 ? &inst->tensors[node->out[j]] : NULL;
+        const cpu_op *op = task_op(task);
+        task->serial = plan->device->threads == 1 || (op->cost && op->cost(task) < SERIAL_BELOW);
+    }
+}
+
+/* Scratch memory of the ops themselves, and the order of the threads. */
+static int prepare(eng_instance_state *inst)
+{
+    const eng_plan_state *plan = inst->plan;
+    eng_device_state *device = plan->device;
+    size_t per_thread = CPU_ALIGN;
+    size_t *shared = calloc(plan->n_nodes ? plan->n_nodes : 1, sizeof *shared);
+    if (!shared)
+        return ENG_ERR_NOMEM;
+    for (uint32_t i = 0; i < plan->n_nodes; i++) {
+        const cpu_task *task = &inst->tasks[i];
+        const cpu_op *op = task_op(task);
+        int threads = task->serial ? 1 : device->threads;
+        if (op->thread_bytes) {
+            size_t bytes = op->thread_bytes(task, threads);
+            per_thread = bytes > per_thread ? bytes : per_thread;
+        }
+        if (op->shared_bytes)
+            shared[i] = op->shared_bytes(task, threads);
+        inst->shared_bytes = shared[i] > inst->shared_bytes ? shared[i] : inst->shared_bytes;
+    }
+    int status = grow_thread_scratch(device, (per_thread + 4095) / 4096 * 4096);
+    if (status == ENG_OK && inst->shared_bytes) {
+        inst->shared = cpu_memory_get(inst->shared_bytes);
+        if (!inst->shared)
+            status = ENG_ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < plan->n_nodes; i++)
+        inst->tasks[i].shared = shared[i] ? inst->shared : NULL;
+    if (status == ENG_OK && !place_barriers(inst, shared))
+        status = ENG_ERR_NOMEM;
+    free(shared);
+    return status;
+}
+
+int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                        eng_instance_state **instance)
+{
+    eng_device_state *device = plan->device;
+    const eng_services *s = device->services;
+    eng_instance_state *inst = calloc(1, sizeof *inst);
+    if (!inst)
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: out of memory");
+    inst->plan = plan;
+    inst->arena_bytes = (size_t)plan->graph->arena_bytes + CPU_ALIGN;
+    inst->arena = cpu_memory_get(inst->arena_bytes);
+    inst->tensors = calloc(plan->graph->n_tensors + 1, sizeof *inst->tensors);
+    inst->tasks = calloc((size_t)plan->n_nodes + 1, sizeof *inst->tasks);
+    if (!inst->arena || !inst->tensors || !inst->tasks) {
+        cpu_instance_destroy(inst);
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: no memory for %.1f MiB of scratch tensors",
+                       (double)plan->graph->arena_bytes / 1048576);
+    }
+    pthread_mutex_lock(&device->lock);
+    device->stats.bytes_compute += inst->arena_bytes;
+    pthread_mutex_unlock(&device->lock);
+    int status = resolve_all(inst, stores, tensors);
+    if (status == ENG_OK) {
+        make_tasks(inst);
+        status = prepare(inst);
+        if (status != ENG_OK)
+            s->fail(device->host, status, "cpu: no memory for the working buffers of %u nodes", (unsigned)plan->n_nodes);
+    }
+    if (status != ENG_OK) {
+        cpu_instance_destroy(inst);
+        return status;
+    }
+    *instance = inst;
+    return ENG_OK;
+}
+
+void cpu_instance_destroy(eng_instance_state *instance)
+{
+    if (!instance)
+        return;
+    if (instance->arena && instance->tensors && instance->tasks) {
+        eng_device_state *device = instance->plan->device;
+        pthread_mutex_lock(&device->lock);
+        device->stats.bytes_compute -= instance->arena_bytes;
+        pthread_mutex_unlock(&device->lock);
+    }
+    cpu_memory_free(instance->arena, instance->arena_bytes);
+    cpu_memory_free(instance->shared, instance->shared_bytes);
+    free(instance->tensors);
+    free(instance->tasks);
+    free(instance);
+}

@@ -1,0 +1,402 @@
+/*
+ * Attention with grouped queries over a cache of any type pair.
+ *
+ * A unit of work is a KV head and a chunk of tokens: its columns (the group's
+ * heads of each token) go over the cells in blocks, with a running maximum and
+ * sum (Milakov, Gimelshein, arXiv:1805.02867; Dao et al., arXiv:2205.14135),
+ * so that K and V are read and decoded once for all of them.  With few tokens
+ * the cells are cut, too, and the parts merged; where the cuts are does not
+ * depend on the number of threads.
+ */
+#include "attention.h"
+
+#define CELLS 64          /* cells of a block                                */
+#define CUT 512           /* cells of a part, where cells are cut            */
+#define FEW 8             /* cells are cut for at most this many tokens      */
+#define CHUNK_COLUMNS 24  /* columns of a chunk, if the group is smaller     */
+
+typedef struct attn_shape {
+    int64_t d, e, heads, kv_heads, group, tokens, cells;
+    int64_t chunk;   /* tokens of a chunk                                    */
+    int64_t chunks;
+    int64_t columns; /* chunk * group                                        */
+    bool cut;
+    int64_t parts;   /* at most, for the whole cache                         */
+} attn_shape;
+
+static attn_shape shape_of(const cpu_task *task)
+{
+    const cpu_tensor *q = task->in[0], *k = task->in[1], *v = task->in[2], *table = task->in[8];
+    attn_shape s = {.d = q->ne[0], .e = v->ne[0], .heads = q->ne[1], .kv_heads = k->ne[2], .tokens = q->ne[2],
+                    .cells = table ? table->ne[0] * task->node->ip[ENG_ATTN_BLOCK] : k->ne[1]};
+    s.group = s.kv_heads ? s.heads / s.kv_heads : 1;
+    s.chunk = s.group < CHUNK_COLUMNS ? CHUNK_COLUMNS / s.group : 1;
+    s.cut = s.tokens <= FEW;
+    if (s.cut && s.chunk > s.tokens)
+        s.chunk = s.tokens ? s.tokens : 1;
+    s.chunks = (s.tokens + s.chunk - 1) / s.chunk;
+    s.columns = s.chunk * s.group;
+    s.parts = s.cut ? (s.cells + CUT - 1) / CUT : 1;
+    return s;
+}
+
+static size_t gemm_bytes(const attn_shape *s)
+{
+    return CPU_V(cpu_gemm_scratch)(s->d, s->columns);
+}
+
+CPU_BYTES(attention, thread)
+{
+    (void)threads;
+    attn_shape s = shape_of(task);
+    return gemm_bytes(&s) + floats(CELLS * s.columns) + floats(CELLS * s.e) + floats(s.chunk * CELLS) +
+           floats(s.columns * s.e) + 6 * floats(2 * s.columns) + floats(CELLS) + 4096;
+}
+
+/* Partial results: for each unit, part and column e sums, maximum, total. */
+CPU_BYTES(attention, shared)
+{
+    (void)threads;
+    attn_shape s = shape_of(task);
+    return s.cut && s.parts > 1 ? floats(s.kv_heads * s.chunks * s.parts * s.columns * (s.e + 2)) : 0;
+}
+
+/* -- which cells a token sees ------------------------------------------------------- */
+
+typedef struct attn_work {
+    const cpu_task *task;
+    attn_shape s;
+    int64_t kv_head, t0, t1;  /* tokens of the chunk                         */
+    int64_t columns;          /* (t1 - t0) * group                           */
+    float scale, softcap;
+    double max_bias;
+    uint8_t *gemm;
+    float *score;             /* [column][CELLS]                             */
+    float *value;             /* [CELLS][e]: V decoded                       */
+    float *bias;              /* [token][CELLS]: added to scores; -inf: unseen */
+    float *sum;               /* [column][e]                                 */
+    float *max, *total, *slope;
+    const uint8_t **q;
+    float **score_at;
+} attn_work;
+
+static int32_t int_at(const cpu_tensor *t, int64_t i)
+{
+    int32_t v;
+    memcpy(&v, t->data + i * t->nb[0], 4);
+    return v;
+}
+
+static float mask_at(const cpu_tensor *mask, int64_t cell, int64_t token)
+{
+    const uint8_t *p = mask->data + cell * mask->nb[0] + token * mask->nb[1];
+    return mask->type == ENG_TYPE_F16 ? f16_load(p) : tail_f32(p);
+}
+
+/* Position number j of the cells, seen from one token: what is added to its
+ * score (before the head's slope), or -inf. */
+CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t position)
+{
+    const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
+    const int64_t *ip = w->task->node->ip;
+    int64_t at = cpos ? int_at(cpos, j) : j;
+    if (seq && cseq && int_at(cseq, j) != int_at(seq, token))
+        return -INFINITY;
+    if (ip[ENG_ATTN_CAUSAL] && at > position)
+        return -INFINITY;
+    if (ip[ENG_ATTN_WINDOW] > 0 && position - at >= ip[ENG_ATTN_WINDOW])
+        return -INFINITY;
+    if (mask)
+        return mask_at(mask, j, token);
+    return w->max_bias > 0 ? (float)(at - position) : 0;
+}
+
+/* What a block of cells is to the chunk's tokens. */
+typedef enum block_sight { UNSEEN, PARTLY, FULLY } block_sight;
+
+static block_sight look(const attn_work *w, int64_t j0, int64_t n)
+{
+    bool any = false, all = true;
+    for (int64_t t = w->t0; t < w->t1; t++) {
+        int64_t position = int_at(w->task->in[3], t);
+        float *bias = w->bias + (t - w->t0) * CELLS;
+        for (int64_t j = 0; j < n; j++) {
+            float b = position < 0 ? -INFINITY : cell_bias(w, j0 + j, t, position);
+            bias[j] = b;
+            any = any || b != -INFINITY;
+            all = all && b != -INFINITY;
+        }
+    }
+    return !any ? UNSEEN : all ? FULLY : PARTLY;
+}
+
+/* -- one block of cells ----------------------------------------------------------------- */
+
+/* Raw products become weights; maxima, totals and sums are brought up to date. */
+static void weigh(const attn_work *w, int64_t n)
+{
+    for (int64_t c = 0; c < w->columns; c++) {
+        float *s = w->score + c * CELLS, max = w->max[c];
+        const float *bias = w->bias + c / w->s.group * CELLS;
+        for (int64_t j = 0; j < n; j++) {
+            float x = s[j] * w->scale;
+            if (w->softcap != 0)
+                x = w->softcap * tanhf(x / w->softcap);
+            x = bias[j] == -INFINITY ? -INFINITY : x + w->slope[c] * bias[j];
+            s[j] = x;
+            max = x > max ? x : max;
+        }
+        if (max == -INFINITY) { /* nothing seen yet; NaN must show */
+            for (int64_t j = 0; j < n; j++)
+                s[j] = s[j] == s[j] ? 0 : s[j];
+            for (int64_t j = 0; j < n; j++)
+                w->total[c] += s[j];
+            continue;
+        }
+        if (max > w->max[c]) {
+            float f = expf(w->max[c] - max), *sum = w->sum + c * w->s.e;
+            for (int64_t i = 0; i < w->s.e; i++)
+                sum[i] *= f;
+            w->total[c] *= f;
+            w->max[c] = max;
+        }
+        for (int64_t j = n; j < CELLS; j++)
+            s[j] = -INFINITY;
+        vf total = {0};
+        for (int64_t j = 0; j < CELLS; j += CPU_VL) {
+            vf p = v_exp(v_load(s + j) - max);
+            v_store(s + j, p);
+            total += p;
+        }
+        w->total[c] += v_sum(total);
+    }
+}
+
+/* Cells that a column does not see have weight zero, but zero times infinity is
+ * not zero: where V holds such numbers, those cells are left out one by one. */
+static bool finite_values(const float *v, int64_t n)
+{
+    vf bad = {0};
+    int64_t i = 0;
+    for (; i + CPU_VL <= n; i += CPU_VL) {
+        vf x = v_load(v + i);
+        bad += x - x;
+    }
+    float b = v_sum(bad);
+    for (; i < n; i++)
+        b += v[i] - v[i];
+    return b == 0;
+}
+
+static void add_values_carefully(const attn_work *w, const float *value, int64_t n)
+{
+    for (int64_t c = 0; c < w->columns; c++) {
+        const float *bias = w->bias + c / w->s.group * CELLS;
+        for (int64_t j = 0; j < n; j++)
+            if (bias[j] != -INFINITY)
+                for (int64_t i = 0; i < w->s.e; i++)
+                    w->sum[c * w->s.e + i] += w->score[c * CELLS + j] * value[j * w->s.e + i];
+    }
+}
+
+static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
+{
+    const cpu_tensor *k = w->task->in[1], *v = w->task->in[2];
+    block_sight sight = look(w, j0, n);
+    if (sight == UNSEEN)
+        return;
+    cpu_gemm g = {.a = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1], .stride = k->nb[1], .type = k->type,
+                  .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
+                  .blocked = CPU_V(cpu_gemm_blocked)(w->columns)};
+    CPU_V(cpu_gemm_rows)(&g, 0, n, w->gemm);
+    weigh(w, n);
+    const uint8_t *from = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
+    const float *value = (const float *)from;
+    if (v->type != ENG_TYPE_F32 || v->nb[1] != w->s.e * 4) {
+        for (int64_t j = 0; j < n; j++)
+            cpu_formats[v->type].decode(from + j * v->nb[1], 0, w->s.e, w->value + j * w->s.e);
+        value = w->value;
+    }
+    if (sight == PARTLY && !finite_values(value, n * w->s.e))
+        add_values_carefully(w, value, n);
+    else
+        CPU_V(cpu_attn_values)(w->score, CELLS, value, w->s.e, n, w->sum, w->columns);
+}
+
+/* Cells j0 .. j1 - 1 for the chunk, whose tokens are of one sequence if there is
+ * a table of blocks. */
+static void do_cells(attn_work *w, int64_t j0, int64_t j1)
+{
+    const cpu_tensor *table = w->task->in[8], *seq = w->task->in[4], *k = w->task->in[1];
+    int64_t page = w->task->node->ip[ENG_ATTN_BLOCK];
+    for (int64_t j = j0; j < j1;) {
+        int64_t n = j1 - j < CELLS ? j1 - j : CELLS, cell = j;
+        if (table) {
+            int64_t left = page - j % page, s = seq ? int_at(seq, w->t0) : 0;
+            n = n < left ? n : left;
+            int64_t at = s >= 0 && s < table->ne[1]
+                             ? index_at(table, table->data + j / page * table->nb[0] + s * table->nb[1]) : -1;
+            cell = at < 0 ? -1 : at * page + j % page;
+            if (cell >= 0 && cell + n > k->ne[1])
+                cell = -1;
+        }
+        if (cell >= 0)
+            do_block(w, j, cell, n);
+        j += n;
+    }
+}
+
+/* -- units ------------------------------------------------------------------------------- */
+
+static void start(attn_work *w)
+{
+    const cpu_tensor *q = w->task->in[0];
+    w->columns = (w->t1 - w->t0) * w->s.group;
+    for (int64_t c = 0; c < w->columns; c++) {
+        int64_t h = w->kv_head * w->s.group + c % w->s.group, t = w->t0 + c / w->s.group;
+        w->q[c] = q->data + h * q->nb[1] + t * q->nb[2];
+        w->score_at[c] = w->score + c * CELLS;
+        w->max[c] = -INFINITY;
+        w->total[c] = 0;
+        w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
+    }
+    memset(w->sum, 0, (size_t)(w->columns * w->s.e) * sizeof *w->sum);
+}
+
+/* A column's result from its maximum, total and sums. */
+static void finish(const attn_work *w, int64_t c, float max, float total, const float *sum)
+{
+    const cpu_tensor *sinks = w->task->in[9], *o = w->task->out[0];
+    int64_t h = w->kv_head * w->s.group + c % w->s.group, t = w->t0 + c / w->s.group;
+    float *out = (float *)(o->data + h * o->nb[1] + t * o->nb[2]), f = 1;
+    if (sinks && total == total) {
+        float sink = tail_f32(sinks->data + h * sinks->nb[0]), m = max > sink ? max : sink;
+        if (m > -INFINITY) {
+            f = max > -INFINITY ? expf(max - m) : 0;
+            total = total * f + expf(sink - m);
+        }
+    }
+    f = total == 0 ? 0 : f / total;
+    if (f == 0)
+        memset(out, 0, (size_t)w->s.e * sizeof *out);
+    else
+        for (int64_t i = 0; i < w->s.e; i++)
+            out[i] = sum[i] * f;
+}
+
+static void whole_unit(attn_work *w, int64_t first, int64_t last, int64_t cells)
+{
+    const cpu_tensor *table = w->task->in[8], *seq = w->task->in[4];
+    for (w->t0 = first; w->t0 < last; w->t0 = w->t1) {
+        w->t1 = last;
+        if (table && seq) /* only tokens of one sequence share their cells */
+            for (w->t1 = w->t0 + 1; w->t1 < last && int_at(seq, w->t1) == int_at(seq, w->t0);)
+                w->t1++;
+        start(w);
+        do_cells(w, 0, cells);
+        for (int64_t c = 0; c < w->columns; c++)
+            finish(w, c, w->max[c], w->total[c], w->sum + c * w->s.e);
+    }
+}
+
+/* Where a part leaves its results. */
+static float *part_place(const attn_work *w, int64_t unit, int64_t part)
+{
+    return (float *)w->task->shared + ((unit * w->s.parts + part) * w->s.columns) * (w->s.e + 2);
+}
+
+static void do_part(attn_work *w, int64_t unit, int64_t part, int64_t cells)
+{
+    int64_t e = w->s.e, j0 = part * CUT, j1 = j0 + CUT < cells ? j0 + CUT : cells;
+    start(w);
+    do_cells(w, j0, j1);
+    float *p = part_place(w, unit, part);
+    for (int64_t c = 0; c < w->columns; c++, p += e + 2) {
+        memcpy(p, w->sum + c * e, (size_t)e * sizeof *p);
+        p[e] = w->max[c];
+        p[e + 1] = w->total[c];
+    }
+}
+
+static void merge_parts(attn_work *w, int64_t unit, int64_t c, int64_t parts)
+{
+    int64_t e = w->s.e;
+    float max = -INFINITY, total = 0;
+    for (int64_t p = 0; p < parts; p++) {
+        float m = part_place(w, unit, p)[c * (e + 2) + e];
+        max = m > max ? m : max;
+    }
+    memset(w->sum, 0, (size_t)e * sizeof *w->sum);
+    for (int64_t p = 0; p < parts; p++) {
+        const float *x = part_place(w, unit, p) + c * (e + 2);
+        float f = x[e] > -INFINITY ? expf(x[e] - max) : 1; /* 1: its sums are zero, or NaN */
+        total += x[e + 1] * f;
+        for (int64_t i = 0; i < e; i++)
+            w->sum[i] += x[i] * f;
+    }
+    finish(w, c, max, total, w->sum);
+}
+
+static attn_work work_of(const cpu_task *task, const cpu_run *run)
+{
+    attn_work w = {.task = task, .s = shape_of(task)};
+    uint8_t *scratch = run->scratch;
+    w.scale = (float)task->node->fp[ENG_ATTN_SCALE];
+    w.softcap = (float)task->node->fp[ENG_ATTN_SOFTCAP];
+    w.max_bias = task->node->fp[ENG_ATTN_MAX_BIAS];
+    w.score = take_floats(&scratch, CELLS * w.s.columns);
+    w.value = take_floats(&scratch, CELLS * w.s.e);
+    w.bias = take_floats(&scratch, CELLS * w.s.chunk);
+    w.sum = take_floats(&scratch, w.s.columns * w.s.e);
+    w.max = take_floats(&scratch, w.s.columns);
+    w.total = take_floats(&scratch, w.s.columns);
+    w.slope = take_floats(&scratch, w.s.columns);
+    w.q = (const uint8_t **)take_floats(&scratch, 2 * w.s.columns);
+    w.score_at = (float **)take_floats(&scratch, 2 * w.s.columns);
+    w.gemm = scratch;
+    return w;
+}
+
+static int64_t valid_cells(const cpu_task *task, const cpu_run *run, int64_t cells)
+{
+    int64_t param = task->node->ip[ENG_ATTN_KV_PARAM];
+    if (param < 0 || param >= run->n_params)
+        return cells;
+    int64_t n = run->params[param];
+    return n < 0 ? 0 : n < cells ? n : cells;
+}
+
+CPU_DECLARE(attention)
+{
+    attn_work w = work_of(task, run);
+    const cpu_tensor *table = task->in[8], *seq = task->in[4];
+    int64_t cells = valid_cells(task, run, w.s.cells), begin, end, units = w.s.kv_heads * w.s.chunks;
+    int64_t parts = w.s.cut ? (cells + CUT - 1) / CUT : 1;
+    if (parts <= 1 || !task->shared || (table && seq && w.s.chunk > 1)) {
+        cpu_share(run, units, 1, &begin, &end);
+        for (int64_t u = begin; u < end; u++) {
+            int64_t first = u % w.s.chunks * w.s.chunk, last = first + w.s.chunk;
+            w.kv_head = u / w.s.chunks;
+            whole_unit(&w, first, last < w.s.tokens ? last : w.s.tokens, cells);
+        }
+        return;
+    }
+    cpu_share(run, units * parts, 1, &begin, &end);
+    for (int64_t u = begin; u < end; u++) {
+        int64_t unit = u / parts;
+        w.kv_head = unit / w.s.chunks;
+        w.t0 = unit % w.s.chunks * w.s.chunk;
+        w.t1 = w.t0 + w.s.chunk < w.s.tokens ? w.t0 + w.s.chunk : w.s.tokens;
+        do_part(&w, unit, u % parts, cells);
+    }
+    cpu_barrier(run);
+    cpu_share(run, units * w.s.columns, 1, &begin, &end);
+    for (int64_t u = begin; u < end; u++) {
+        int64_t unit = u / w.s.columns, c = u % w.s.columns;
+        w.kv_head = unit / w.s.chunks;
+        w.t0 = unit % w.s.chunks * w.s.chunk;
+        w.t1 = w.t0 + w.s.chunk < w.s.tokens ? w.t0 + w.s.chunk : w.s.tokens;
+        if (c < (w.t1 - w.t0) * w.s.group)
+            merge_parts(&w, unit, c, parts);
+    }
+}

@@ -1,0 +1,77 @@
+/* Matrix product: rows of a (any type) with columns of b. */
+#include "../gemm.h"
+#include "op.h"
+
+/* All columns of b that meet one matrix of a: n of them, for each of the r x s
+ * matrices of b that share it. */
+static int64_t columns(const cpu_task *task)
+{
+    const cpu_tensor *a = task->in[0], *b = task->in[1];
+    int64_t matrices = a->ne[2] * a->ne[3];
+    return matrices > 0 ? b->ne[1] * (b->ne[2] * b->ne[3] / matrices) : 0;
+}
+
+CPU_BYTES(mul_mat, thread)
+{
+    (void)threads;
+    int64_t n = columns(task);
+    return CPU_V(cpu_gemm_scratch)(task->in[0]->ne[0], n) + 2 * floats(2 * n);
+}
+
+/* Where the columns for matrix (p, q) of a lie, and where their results go. */
+static void find_columns(const cpu_task *task, cpu_gemm *g, int64_t p, int64_t q)
+{
+    const cpu_tensor *a = task->in[0], *b = task->in[1], *o = task->out[0];
+    int64_t r = b->ne[2] / a->ne[2], s = b->ne[3] / a->ne[3], c = 0;
+    for (int64_t y = q * s; y < (q + 1) * s; y++)
+        for (int64_t x = p * r; x < (p + 1) * r; x++)
+            for (int64_t j = 0; j < b->ne[1]; j++, c++) {
+                g->b[c] = b->data + j * b->nb[1] + x * b->nb[2] + y * b->nb[3];
+                g->o[c] = (float *)(o->data + j * o->nb[1] + x * o->nb[2] + y * o->nb[3]);
+            }
+    g->a = a->data + p * a->nb[2] + q * a->nb[3];
+    g->n = c;
+}
+
+/* Columns first .. last - 1 only. */
+static cpu_gemm narrowed(const cpu_gemm *g, int64_t first, int64_t last)
+{
+    cpu_gemm part = *g;
+    part.b += first;
+    part.o += first;
+    part.n = last - first;
+    return part;
+}
+
+CPU_DECLARE(mul_mat)
+{
+    const cpu_tensor *a = task->in[0], *b = task->in[1];
+    int64_t n = columns(task), m = a->ne[1], matrices = a->ne[2] * a->ne[3], begin, end;
+    if (n == 0 || m == 0)
+        return;
+    uint8_t *scratch = run->scratch;
+    cpu_gemm g = {.stride = a->nb[1], .type = a->type, .b_type = b->type, .k = a->ne[0],
+                  .blocked = CPU_V(cpu_gemm_blocked)(n)};
+    g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
+    g.o = (float **)take_floats(&scratch, 2 * n);
+    int64_t grain = g.blocked ? CPU_PANEL : CPU_DOT_ROWS, per_matrix = (m + grain - 1) / grain;
+    /* too few panels for the threads: share out the columns instead */
+    bool by_columns = g.blocked && matrices * per_matrix < 2 * run->threads && n >= 4 * CPU_TILE;
+    if (by_columns)
+        cpu_share(run, n, CPU_TILE, &begin, &end);
+    else
+        cpu_share(run, matrices * per_matrix, 1, &begin, &end);
+    for (int64_t x = 0; x < matrices; x++) {
+        if (!by_columns && ((x + 1) * per_matrix <= begin || x * per_matrix >= end))
+            continue;
+        find_columns(task, &g, x % a->ne[2], x / a->ne[2]);
+        if (by_columns) {
+            cpu_gemm part = narrowed(&g, begin, end);
+            CPU_V(cpu_gemm_rows)(&part, 0, m, scratch);
+            continue;
+        }
+        int64_t first = begin > x * per_matrix ? begin - x * per_matrix : 0;
+        int64_t last = end < (x + 1) * per_matrix ? end - x * per_matrix : per_matrix;
+        CPU_V(cpu_gemm_rows)(&g, first * grain, last * grain < m ? last * grain : m, scratch);
+    }
+}

@@ -1,0 +1,79 @@
+/*
+ * Each token's products with the experts it chose: the columns of an expert
+ * are gathered, then it is a matrix product.  All threads work on the same
+ * expert, each on its rows.
+ */
+#include "../gemm.h"
+#include "op.h"
+
+CPU_BYTES(mul_mat_id, thread)
+{
+    (void)threads;
+    const cpu_tensor *a = task->in[0], *ids = task->in[2];
+    int64_t n = ids->ne[0] * ids->ne[1];
+    return CPU_V(cpu_gemm_scratch)(a->ne[0], n) + 2 * floats(2 * n) + 2 * floats(2 * n) + floats(a->ne[2] + 1);
+}
+
+/* One chosen expert of one token. */
+typedef struct choice {
+    int32_t u, t;
+} choice;
+
+/* Sorts the choices by expert: those of expert e are first[e] .. first[e + 1]
+ * - 1.  The results of those that are skipped are zeroed. */
+static void sort_choices(const cpu_task *task, int32_t *first, choice *sorted, bool zero)
+{
+    const cpu_tensor *ids = task->in[2], *o = task->out[0];
+    int64_t experts = task->in[0]->ne[2];
+    memset(first, 0, (size_t)(experts + 1) * sizeof *first);
+    for (int64_t t = 0; t < ids->ne[1]; t++)
+        for (int64_t u = 0; u < ids->ne[0]; u++) {
+            int64_t e = index_at(ids, ids->data + u * ids->nb[0] + t * ids->nb[1]);
+            if (e >= 0 && e < experts)
+                first[e + 1]++;
+            else if (zero)
+                memset(o->data + u * o->nb[1] + t * o->nb[2], 0, (size_t)o->ne[0] * sizeof(float));
+        }
+    for (int64_t e = 0; e < experts; e++)
+        first[e + 1] += first[e];
+    for (int64_t t = 0; t < ids->ne[1]; t++)
+        for (int64_t u = 0; u < ids->ne[0]; u++) {
+            int64_t e = index_at(ids, ids->data + u * ids->nb[0] + t * ids->nb[1]);
+            if (e >= 0 && e < experts)
+                sorted[first[e]++] = (choice){(int32_t)u, (int32_t)t};
+        }
+    for (int64_t e = experts; e > 0; e--) /* each has moved to where the next begins */
+        first[e] = first[e - 1];
+    first[0] = 0;
+}
+
+CPU_DECLARE(mul_mat_id)
+{
+    const cpu_tensor *a = task->in[0], *b = task->in[1], *ids = task->in[2], *o = task->out[0];
+    int64_t n = ids->ne[0] * ids->ne[1], m = a->ne[1], experts = a->ne[2], begin, end;
+    uint8_t *scratch = run->scratch;
+    cpu_gemm g = {.stride = a->nb[1], .type = a->type, .b_type = b->type, .k = a->ne[0]};
+    g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
+    g.o = (float **)take_floats(&scratch, 2 * n);
+    choice *sorted = (choice *)take_floats(&scratch, 2 * n);
+    int32_t *first = (int32_t *)take_floats(&scratch, experts + 1);
+    sort_choices(task, first, sorted, run->thread == 0);
+    int64_t turn = 0;
+    for (int64_t e = 0; e < experts; e++) {
+        g.n = first[e + 1] - first[e];
+        if (g.n == 0)
+            continue;
+        for (int64_t c = 0; c < g.n; c++) {
+            choice x = sorted[first[e] + c];
+            g.b[c] = b->data + (b->ne[1] > 1 ? x.u * b->nb[1] : 0) + x.t * b->nb[2];
+            g.o[c] = (float *)(o->data + x.u * o->nb[1] + x.t * o->nb[2]);
+        }
+        g.a = a->data + e * a->nb[2];
+        g.blocked = CPU_V(cpu_gemm_blocked)(g.n);
+        /* the larger shares go to another thread each time */
+        cpu_run turned = *run;
+        turned.thread = (int)((run->thread + turn++) % run->threads);
+        cpu_share(&turned, m, g.blocked ? CPU_PANEL : CPU_DOT_ROWS, &begin, &end);
+        CPU_V(cpu_gemm_rows)(&g, begin, end, scratch);
+    }
+}

@@ -1,0 +1,58 @@
+/* Softmax of scale * x + slope * mask, per row, with an optional sink. */
+#include "norms.h"
+
+static void soft_max_row(float *y, int64_t n, const float *sink)
+{
+    float max = sink ? *sink : -INFINITY;
+    int64_t i;
+    for (i = 0; i < n; i++)
+        max = y[i] > max ? y[i] : max;
+    if (max == -INFINITY) {
+        /* nothing to choose from; NaN is never hidden */
+        for (i = 0; i < n; i++)
+            y[i] = y[i] == y[i] ? 0 : y[i];
+        return;
+    }
+    vf sums = {0};
+    float sum = sink ? expf(*sink - max) : 0;
+    for (i = 0; i + CPU_VL <= n; i += CPU_VL) {
+        vf e = v_exp(v_load(y + i) - max);
+        v_store(y + i, e);
+        sums += e;
+    }
+    sum += v_sum(sums);
+    for (; i < n; i++) {
+        y[i] = expf(y[i] - max);
+        sum += y[i];
+    }
+    float f = 1 / sum;
+    for (i = 0; i < n; i++)
+        y[i] *= f;
+}
+
+CPU_DECLARE(soft_max)
+{
+    const cpu_tensor *x = task->in[0], *mask = task->in[1], *sinks = task->in[2], *y = task->out[0];
+    float scale = (float)task->node->fp[ENG_SOFT_MAX_SCALE];
+    double max_bias = task->node->fp[ENG_SOFT_MAX_MAX_BIAS];
+    int64_t begin, end, n = y->ne[0];
+    uint8_t *scratch = run->scratch;
+    float *buffer = take_floats(&scratch, n), *mask_buffer = take_floats(&scratch, n);
+    cpu_share(run, y->rows, 1, &begin, &end);
+    for (int64_t r = begin; r < end; r++) {
+        int64_t index[ENG_MAX_RANK];
+        row_index(y->ne, r, index);
+        const float *a = cpu_row_f32(x, row_at(x, index), buffer);
+        float *o = out_row(y, r);
+        for (int64_t i = 0; i < n; i++)
+            o[i] = scale * a[i];
+        if (mask) {
+            const float *m = cpu_row_f32(mask, row_at(mask, index), mask_buffer);
+            float slope = alibi_slope(max_bias, y->ne[2], index[2]);
+            for (int64_t i = 0; i < n; i++)
+                o[i] += slope * m[i];
+        }
+        float sink = sinks ? tail_f32(sinks->data + index[2] * sinks->nb[0]) : 0;
+        soft_max_row(o, n, sinks ? &sink : NULL);
+    }
+}

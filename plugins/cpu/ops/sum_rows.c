@@ -1,0 +1,11 @@
+/* The sum of each row. */
+#include "norms.h"
+
+CPU_DECLARE(sum_rows)
+{
+    const cpu_tensor *x = task->in[0], *y = task->out[0];
+    int64_t begin, end;
+    cpu_share(run, x->rows, 1, &begin, &end);
+    for (int64_t r = begin; r < end; r++)
+        *out_row(y, r) = sum_of(cpu_row_f32(x, row_number(x, r), (float *)run->scratch), x->ne[0]);
+}

@@ -1,0 +1,75 @@
+/* Plans: which nodes of a sub-graph do something, in order, by section. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "cpu.h"
+
+/* Views only name memory; extern nodes only end a section. */
+static bool does_something(const eng_node *node)
+{
+    switch (node->op) {
+    case ENG_OP_RESHAPE:
+    case ENG_OP_PERMUTE:
+    case ENG_OP_SLICE:
+    case ENG_OP_EXTERN:
+        return false;
+    default:
+        return true;
+    }
+}
+
+int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
+{
+    const eng_services *s = device->services;
+    eng_plan_state *p = calloc(1, sizeof *p);
+    if (p) {
+        p->nodes = calloc(graph->n_nodes ? graph->n_nodes : 1, sizeof *p->nodes);
+        p->section_first = calloc((size_t)graph->n_sections + 1, sizeof *p->section_first);
+    }
+    if (!p || !p->nodes || !p->section_first) {
+        cpu_plan_destroy(p);
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: out of memory");
+    }
+    p->device = device;
+    p->graph = graph;
+    uint32_t section = 0;
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const eng_node *node = eng_subgraph_node(graph, i);
+        if (!does_something(node))
+            continue;
+        if (node->op >= CPU_OPS || !device->variant->ops[node->op].run) {
+            cpu_plan_destroy(p);
+            return s->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu: node %s: op %u is unknown", node->name,
+                           (unsigned)node->op);
+        }
+        eng_support answer = ENG_SUPPORT_NO;
+        char reason[256] = "";
+        int status = cpu_supports(device, graph, i, &answer, reason, sizeof reason);
+        if (status == ENG_OK && answer == ENG_SUPPORT_NO)
+            status = s->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu: node %s: %s", node->name, reason);
+        if (status != ENG_OK) {
+            cpu_plan_destroy(p);
+            return status;
+        }
+        while (section < graph->n_sections && (int32_t)section < node->section)
+            p->section_first[++section] = p->n_nodes;
+        p->nodes[p->n_nodes++] = i;
+    }
+    while (section < graph->n_sections)
+        p->section_first[++section] = p->n_nodes;
+    pthread_mutex_lock(&device->lock);
+    device->stats.plans_built++;
+    pthread_mutex_unlock(&device->lock);
+    *plan = p;
+    return ENG_OK;
+}
+
+void cpu_plan_destroy(eng_plan_state *plan)
+{
+    if (!plan)
+        return;
+    free(plan->nodes);
+    free(plan->section_first);
+    free(plan);
+}

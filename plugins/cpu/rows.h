@@ -1,0 +1,82 @@
+/* Rows of operands with any strides.  Included by the files of a variant. */
+#ifndef CPU_ROWS_H
+#define CPU_ROWS_H
+
+#include "vec.h"
+
+/* The formats of this variant. */
+extern const cpu_format CPU_V(cpu_formats)[CPU_TYPES];
+void CPU_V(cpu_to_f16)(const float *x, uint16_t *out, int64_t n);
+
+/* A row of a float or block type as f32: in place if it already is, else in
+ * `buffer`, which has room for ne[0] floats. */
+const float *CPU_V(cpu_row_f32)(const cpu_tensor *t, const uint8_t *row, float *buffer);
+#define cpu_row_f32 CPU_V(cpu_row_f32)
+#define cpu_formats CPU_V(cpu_formats)
+
+static inline float tail_f32(const uint8_t *p)
+{
+    float x;
+    memcpy(&x, p, 4);
+    return x;
+}
+
+static inline float tail_f16(const uint8_t *p)
+{
+    return f16_load(p);
+}
+
+static inline float tail_bf16(const uint8_t *p)
+{
+    return bf16_load(p);
+}
+
+/* Position `row` (counted over dimensions 1 and up of `shape`) split into
+ * indices. */
+CPU_INLINE void row_index(const int64_t *shape, int64_t row, int64_t *index)
+{
+    for (int d = 1; d < ENG_MAX_RANK; d++) {
+        if (row == 0) {
+            index[d] = 0;
+            continue;
+        }
+        int64_t q = row / shape[d];
+        index[d] = row - q * shape[d];
+        row = q;
+    }
+}
+
+/* The row at those indices; a dimension of extent 1 is repeated. */
+CPU_INLINE uint8_t *row_at(const cpu_tensor *t, const int64_t *index)
+{
+    uint8_t *p = t->data;
+    for (int d = 1; d < ENG_MAX_RANK; d++)
+        if (t->ne[d] > 1)
+            p += index[d] * t->nb[d];
+    return p;
+}
+
+/* Row number `row` of a tensor that is contiguous or not. */
+CPU_INLINE uint8_t *row_number(const cpu_tensor *t, int64_t row)
+{
+    if (t->contiguous)
+        return t->data + row * t->nb[1];
+    int64_t index[ENG_MAX_RANK];
+    row_index(t->ne, row, index);
+    return row_at(t, index);
+}
+
+/* An index of a get_rows or set_rows operand, i32 or i64. */
+CPU_INLINE int64_t index_at(const cpu_tensor *t, const uint8_t *p)
+{
+    if (t->type == ENG_TYPE_I64) {
+        int64_t i;
+        memcpy(&i, p, 8);
+        return i;
+    }
+    int32_t i;
+    memcpy(&i, p, 4);
+    return i;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* Persistent tensors: one piece of memory, in the declared (GGUF) layout. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "cpu.h"
+
+#define HUGE ((size_t)2 << 20)
+
+/* Large memory comes from the system directly: it is zero without being
+ * touched, and each thread's first touch places it near that thread. */
+void *cpu_memory_get(size_t bytes)
+{
+    if (bytes == 0)
+        bytes = CPU_ALIGN;
+    if (bytes < HUGE) {
+        void *p = NULL;
+        if (posix_memalign(&p, CPU_ALIGN, bytes))
+            return NULL;
+        memset(p, 0, bytes);
+        return p;
+    }
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+#if defined(HAVE_MADVISE) && defined(MADV_HUGEPAGE)
+    (void)madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return p;
+}
+
+void cpu_memory_free(void *memory, size_t bytes)
+{
+    if (!memory)
+        return;
+    if (bytes < HUGE)
+        free(memory);
+    else
+        munmap(memory, bytes);
+}
+
+/* Bytes of a declared tensor; false if they do not fit or its type is unknown. */
+static bool tensor_bytes(const eng_store_tensor *t, uint64_t *bytes)
+{
+    const eng_type_info *type = cpu_type(t->type);
+    if (!type)
+        return false;
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        uint64_t ne = (uint64_t)t->ne[d];
+        if (t->ne[d] < 0)
+            return false;
+        if (d == 0)
+            ne = (ne + type->block - 1) / type->block * type->block_bytes;
+        if (__builtin_mul_overflow(n, ne, &n))
+            return false;
+    }
+    if (t->rank == 0)
+        n = type->block_bytes;
+    *bytes = n;
+    return n < (uint64_t)1 << 62;
+}
+
+static void account(eng_device_state *device, const eng_store_state *store, bool add)
+{
+    pthread_mutex_lock(&device->lock);
+    for (uint32_t i = 0; i < store->n; i++) {
+        eng_device_stats *s = &device->stats;
+        uint64_t *kind;
+        switch (store->tensors[i].use & ENG_USE_MASK) {
+        case ENG_USE_WEIGHT: kind = &s->bytes_weights; break;
+        case ENG_USE_CACHE: kind = &s->bytes_cache; break;
+        case ENG_USE_STATE: kind = &s->bytes_state; break;
+        default: kind = &s->bytes_io; break;
+        }
+        *kind += add ? store->tensors[i].bytes : (uint64_t)0 - store->tensors[i].bytes;
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
+{
+    const eng_services *s = device->services;
+    eng_store_state *st = calloc(1, sizeof *st);
+    if (st)
+        st->tensors = calloc(n ? n : 1, sizeof *st->tensors);
+    if (!st || !st->tensors) {
+        free(st);
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: out of memory");
+    }
+    st->device = device;
+    st->n = n;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_store_tensor *t = (const eng_store_tensor *)((const char *)tensors + (size_t)i * tensors->size);
+        uint64_t bytes;
+        bool fits = tensor_bytes(t, &bytes);
+        if (fits)
+            fits = !__builtin_add_overflow(total, (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN, &total) &&
+                   total < SIZE_MAX / 2;
+        if (!fits) {
+            free(st->tensors);
+            free(st);
+            return s->fail(device->host, ENG_ERR_INVALID, "cpu: tensor %s: its type is unknown or its size does not fit",
+                           t->name ? t->name : "?");
+        }
+        st->tensors[i].bytes = bytes;
+        st->tensors[i].use = t->use;
+    }
+    st->bytes = (size_t)total;
+    st->memory = cpu_memory_get(st->bytes);
+    if (!st->memory) {
+        free(st->tensors);
+        free(st);
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: the system refuses %.1f MiB for %u tensors",
+                       (double)total / 1048576, (unsigned)n);
+    }
+    uint8_t *p = st->memory;
+    for (uint32_t i = 0; i < n; i++) {
+        st->tensors[i].data = p;
+        p += (st->tensors[i].bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    }
+    account(device, st, true);
+    *store = st;
+    return ENG_OK;
+}
+
+void cpu_store_destroy(eng_store_state *store)
+{
+    if (!store)
+        return;
+    account(store->device, store, false);
+    cpu_memory_free(store->memory, store->bytes);
+    free(store->tensors);
+    free(store);
+}
+
+/* Are all runs of a region inside the tensor? */
+static bool inside(const struct cpu_stored *t, const eng_region *r)
+{
+    if (r->count == 0 || r->bytes == 0)
+        return true;
+    uint64_t last;
+    if (__builtin_mul_overflow(r->count - 1, r->tensor_stride, &last) ||
+        __builtin_add_overflow(last, r->tensor_offset, &last) || __builtin_add_overflow(last, r->bytes, &last))
+        return false;
+    return last <= t->bytes;
+}
+
+static int move(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n, bool upload)
+{
+    const eng_services *s = store->device->services;
+    if (tensor >= store->n)
+        return s->fail(store->device->host, ENG_ERR_INVALID, "cpu: the store has %u tensors, not %u",
+                       (unsigned)store->n, (unsigned)tensor + 1);
+    const struct cpu_stored *t = &store->tensors[tensor];
+    for (uint32_t i = 0; i < n; i++)
+        if (!inside(t, &regions[i]))
+            return s->fail(store->device->host, ENG_ERR_INVALID, "cpu: region %u reaches outside a tensor of %llu bytes",
+                           (unsigned)i, (unsigned long long)t->bytes);
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_region *r = &regions[i];
+        for (uint64_t j = 0; j < r->count; j++) {
+            uint8_t *host = (uint8_t *)r->data + j * r->data_stride;
+            uint8_t *here = t->data + r->tensor_offset + j * r->tensor_stride;
+            memcpy(upload ? here : host, upload ? host : here, (size_t)r->bytes);
+        }
+    }
+    return ENG_OK;
+}
+
+int cpu_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    return move(store, tensor, regions, n, true);
+}
+
+int cpu_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    return move(store, tensor, regions, n, false);
+}

@@ -1,0 +1,295 @@
+/*
+ * Vectors of the variant being compiled, by the compiler's vector extension;
+ * intrinsics only where it has no words for an instruction.  CPU_VL floats a
+ * vector: 16 (avx512), 8 (avx2), 4 (anything).
+ *
+ * Included by the files that are compiled once per variant.  CPU_V(name)
+ * gives a name of the variant's own.
+ */
+#ifndef CPU_VEC_H
+#define CPU_VEC_H
+
+#include "cpu.h"
+
+#if defined(__AVX512F__)
+#define CPU_VL 16
+#elif defined(__AVX2__)
+#define CPU_VL 8
+#else
+#define CPU_VL 4
+#endif
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#ifndef CPU_SUFFIX
+#define CPU_SUFFIX scalar
+#endif
+#define CPU_PASTE2(a, b) a##_##b
+#define CPU_PASTE(a, b) CPU_PASTE2(a, b)
+#define CPU_V(name) CPU_PASTE(name, CPU_SUFFIX)
+
+typedef float vf __attribute__((vector_size(4 * CPU_VL)));
+typedef int32_t vi __attribute__((vector_size(4 * CPU_VL)));
+typedef uint32_t vu __attribute__((vector_size(4 * CPU_VL)));
+typedef uint8_t vu8 __attribute__((vector_size(CPU_VL)));
+typedef int8_t vi8 __attribute__((vector_size(CPU_VL)));
+typedef uint16_t vu16 __attribute__((vector_size(2 * CPU_VL)));
+
+CPU_INLINE vf v_load(const float *p)
+{
+    vf v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+CPU_INLINE void v_store(float *p, vf v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+CPU_INLINE vf v_set1(float x)
+{
+    return x - (vf){0}; /* minus zero changes no x */
+}
+
+CPU_INLINE vi v_seti(int32_t x)
+{
+    return x - (vi){0};
+}
+
+CPU_INLINE vf v_fma(vf a, vf b, vf c)
+{
+    return a * b + c; /* contracted where the machine can */
+}
+
+CPU_INLINE vf v_cvt(vi a)
+{
+    return __builtin_convertvector(a, vf);
+}
+
+CPU_INLINE vi v_bits(vf a)
+{
+    return (vi)a;
+}
+
+/* Lanes of a where the mask is set (-1), else of b. */
+CPU_INLINE vf v_select(vi mask, vf a, vf b)
+{
+    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
+}
+
+CPU_INLINE vf v_abs(vf a)
+{
+    return (vf)((vi)a & 0x7fffffff);
+}
+
+CPU_INLINE vf v_max(vf a, vf b)
+{
+    return v_select(a > b, a, b);
+}
+
+CPU_INLINE vf v_min(vf a, vf b)
+{
+    return v_select(a < b, a, b);
+}
+
+/* The sum of all lanes, always in the same order. */
+CPU_INLINE float v_sum(vf v)
+{
+    float t[CPU_VL];
+    v_store(t, v);
+#if CPU_VL == 16
+    for (int i = 0; i < 8; i++)
+        t[i] += t[i + 8];
+#endif
+#if CPU_VL >= 8
+    for (int i = 0; i < 4; i++)
+        t[i] += t[i + 4];
+#endif
+    return (t[0] + t[2]) + (t[1] + t[3]);
+}
+
+CPU_INLINE float v_hmax(vf v)
+{
+    float t[CPU_VL];
+    v_store(t, v);
+    for (int s = CPU_VL / 2; s; s /= 2)
+        for (int i = 0; i < s; i++)
+            t[i] = t[i] > t[i + s] ? t[i] : t[i + s];
+    return t[0];
+}
+
+/* CPU_VL bytes as integers. */
+CPU_INLINE vi v_u8(const uint8_t *p)
+{
+#if CPU_VL == 16
+    return (vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+#elif CPU_VL == 8
+    return (vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+#else
+    vu8 b;
+    memcpy(&b, p, sizeof b);
+    return __builtin_convertvector(b, vi);
+#endif
+}
+
+CPU_INLINE vi v_i8(const uint8_t *p)
+{
+#if CPU_VL == 16
+    return (vi)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p));
+#elif CPU_VL == 8
+    return (vi)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p));
+#else
+    vi8 b;
+    memcpy(&b, p, sizeof b);
+    return __builtin_convertvector(b, vi);
+#endif
+}
+
+/* A table of 16 floats, looked up by the low four bits of each lane. */
+typedef struct v_table {
+#if CPU_VL == 16
+    __m512 t;
+#elif CPU_VL == 8
+    __m256 lo, hi;
+#else
+    float t[16];
+#endif
+} v_table;
+
+CPU_INLINE v_table v_table_of(const float *values)
+{
+    v_table t;
+#if CPU_VL == 16
+    t.t = _mm512_loadu_ps(values);
+#elif CPU_VL == 8
+    t.lo = _mm256_loadu_ps(values);
+    t.hi = _mm256_loadu_ps(values + 8);
+#else
+    memcpy(t.t, values, sizeof t.t);
+#endif
+    return t;
+}
+
+CPU_INLINE vf v_lookup(v_table t, vi index)
+{
+#if CPU_VL == 16
+    return (vf)_mm512_permutexvar_ps((__m512i)index, t.t);
+#elif CPU_VL == 8
+    __m256 lo = _mm256_permutevar8x32_ps(t.lo, (__m256i)index), hi = _mm256_permutevar8x32_ps(t.hi, (__m256i)index);
+    return (vf)_mm256_blendv_ps(lo, hi, _mm256_castsi256_ps(_mm256_slli_epi32((__m256i)index, 28)));
+#else
+    vf v;
+    for (int i = 0; i < CPU_VL; i++)
+        v[i] = t.t[index[i] & 15];
+    return v;
+#endif
+}
+
+/* -- half precision ------------------------------------------------------------- */
+
+/* IEEE binary16 to f32 without a conversion instruction: scale the fields of a
+ * finite number, set all exponent bits for infinity and NaN. */
+CPU_INLINE float f16_soft(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
+    float magnitude;
+    memcpy(&magnitude, &rest, 4);
+    magnitude *= 0x1p112f; /* exponents of 2^-15 and 2^-127 mean the same */
+    uint32_t bits;
+    memcpy(&bits, &magnitude, 4);
+    if ((h & 0x7c00) == 0x7c00)
+        bits = 0x7f800000 | rest;
+    bits |= sign;
+    float out;
+    memcpy(&out, &bits, 4);
+    return out;
+}
+
+CPU_INLINE float f16_load(const void *p)
+{
+    uint16_t h;
+    memcpy(&h, p, 2);
+#if defined(__F16C__)
+    return _cvtsh_ss(h);
+#else
+    return f16_soft(h);
+#endif
+}
+
+CPU_INLINE vf v_f16(const void *p)
+{
+#if CPU_VL == 16
+    return (vf)_mm512_cvtph_ps(_mm256_loadu_si256(p));
+#elif CPU_VL == 8
+    return (vf)_mm256_cvtph_ps(_mm_loadu_si128(p));
+#else
+    vf v;
+    for (int i = 0; i < CPU_VL; i++)
+        v[i] = f16_load((const uint8_t *)p + 2 * i);
+    return v;
+#endif
+}
+
+CPU_INLINE float bf16_load(const void *p)
+{
+    uint16_t h;
+    memcpy(&h, p, 2);
+    uint32_t bits = (uint32_t)h << 16;
+    float out;
+    memcpy(&out, &bits, 4);
+    return out;
+}
+
+CPU_INLINE vf v_bf16(const void *p)
+{
+#if CPU_VL == 16
+    return (vf)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(p)), 16);
+#elif CPU_VL == 8
+    return (vf)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
+#else
+    vu16 h;
+    memcpy(&h, p, sizeof h);
+    return (vf)(__builtin_convertvector(h, vu) << 16);
+#endif
+}
+
+/* -- functions -------------------------------------------------------------------- */
+
+/*
+ * e^x, relative error about 1e-7: x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its
+ * series to the seventh power, times 2^n in two steps so that results near
+ * both ends of the range are right.
+ */
+CPU_INLINE vf v_exp(vf x)
+{
+    vi nan = x != x;
+    vf c = v_max(v_min(x, v_set1(89.0f)), v_set1(-104.0f));
+    vf n = (c * 1.44269504088896341f + 12582912.0f) - 12582912.0f; /* to the nearest integer */
+    vf r = v_fma(n, v_set1(-0x1.62e4p-1f), c);                     /* ln 2 in two parts */
+    r = v_fma(n, v_set1(-0x1.7f7d1cp-20f), r);
+    vf p = v_set1(1.0f / 5040);
+    p = v_fma(p, r, v_set1(1.0f / 720));
+    p = v_fma(p, r, v_set1(1.0f / 120));
+    p = v_fma(p, r, v_set1(1.0f / 24));
+    p = v_fma(p, r, v_set1(1.0f / 6));
+    p = v_fma(p, r, v_set1(0.5f));
+    p = v_fma(p, r, v_set1(1.0f));
+    p = v_fma(p, r, v_set1(1.0f));
+    vi k = __builtin_convertvector(n, vi), half = k >> 1;
+    p = p * (vf)((half + 127) << 23) * (vf)((k - half + 127) << 23);
+    return v_select(nan, x, p);
+}
+
+CPU_INLINE vf v_sigmoid(vf x)
+{
+    return 1.0f / (1.0f + v_exp(-x));
+}
+
+CPU_INLINE float s_exp(float x)
+{
+    return expf(x);
+}
+
+#endif
