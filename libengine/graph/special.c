@@ -120,8 +120,9 @@ static int rope(eng_inference *f)
         return eng_graph_fail(f, "vision mode needs n_dims = half of dimension 0 and no offset");
     if (pos->ne[1] != (multi ? 4 : 1))
         return eng_graph_fail(f, "mode %" PRId64 " takes pos[t,%d]", mode, multi ? 4 : 1);
-    if (ff != NULL && ff->ne[0] < n / 2)
-        return eng_graph_fail(f, "ff has %" PRId64 " entries, fewer than n_dims / 2", ff->ne[0]);
+    int64_t pairs = mode == ENG_ROPE_VISION ? n : n / 2;
+    if (ff != NULL && ff->ne[0] < pairs)
+        return eng_graph_fail(f, "ff has %" PRId64 " entries, not one for each of the %" PRId64 " pairs", ff->ne[0], pairs);
     if (!(f->node->fp[ENG_ROPE_BASE] > 0))
         return eng_graph_fail(f, "base must be positive");
     return ENG_OK;

@@ -50,7 +50,8 @@ static void rope(cf_suite *s, struct rope x)
     for (int64_t i = 0; i < cf_elements(pos); i++)
         cf_set(pos, i, (double)cf_below(c, x.far + 1));
     if (x.ff)
-        cf_fill(c, cf_in(c, 2, "ff", ENG_TYPE_F32, ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE(pairs + x.t % 2)), 0.9, 4);
+        cf_fill(c, cf_in(c, 2, "ff", ENG_TYPE_F32, ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE((x.mode == ENG_ROPE_VISION ? x.d / 2 : pairs) + x.t % 2)), 0.9,
+                4);
     if (x.split)
         cf_axis(c, in, 1, "kv_head:%lld", (long long)x.h);
     cf_run(c);
