@@ -57,8 +57,10 @@ static bool fit(owner *owners, uint32_t n, owner *o, uint32_t block, uint64_t li
 static int place_all(eng_plan_state *plan, owner *owners, uint32_t n)
 {
     cl_device *device = plan->device;
-    uint64_t limit = device->max_alloc / CL_ALIGN * CL_ALIGN;
+    uint64_t limit = device->max_alloc;
     qsort(owners, n, sizeof *owners, larger_first);
+    if (n && owners[0].bytes > limit)
+        limit = owners[0].bytes;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t block = 0;
         while (block < plan->n_arena && !fit(owners, i, &owners[i], block, limit))
@@ -93,13 +95,13 @@ static int place_again(eng_plan_state *plan)
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         const eng_tensor *t = eng_subgraph_tensor(g, (int32_t)i);
         index[i] = -1;
-        if (t->root != (int32_t)i || t->binding >= 0)
+        if (t->root != (int32_t)i || t->binding >= 0 || t->bytes == 0)
             continue;
-        if (t->bytes > device->max_alloc / CL_ALIGN * CL_ALIGN) {
+        if (t->bytes > device->hard_limit) {
             status = cl_fail(device, ENG_ERR_UNSUPPORTED,
                              "%s: tensor '%s' takes %llu bytes, the largest allocation is %llu; use smaller batches, more devices, "
-                             "or raise opencl.max_alloc", device->info.name, t->name, (unsigned long long)t->bytes,
-                             (unsigned long long)device->max_alloc);
+                             "or another type", device->info.name, t->name, (unsigned long long)t->bytes,
+                             (unsigned long long)device->hard_limit);
             goto done;
         }
         index[i] = (int32_t)n;

@@ -163,13 +163,14 @@ static int read_options(cl_device *device)
         int status = parse_bytes(device, largest, &limit);
         if (status != ENG_OK)
             return status;
-        if (limit < 4096)
-            return cl_fail(device, ENG_ERR_INVALID, "opencl.max_alloc is %llu bytes; at least 4096 are needed",
-                           (unsigned long long)limit);
+        if (limit < CL_ALIGN)
+            return cl_fail(device, ENG_ERR_INVALID, "opencl.max_alloc is %llu bytes; at least %u are needed",
+                           (unsigned long long)limit, CL_ALIGN);
         if (limit < device->max_alloc)
             device->max_alloc = limit;
     }
     device->max_alloc = device->max_alloc / CL_ALIGN * CL_ALIGN;
+    device->hard_limit = device->hard_limit / CL_ALIGN * CL_ALIGN;
     return ENG_OK;
 }
 
@@ -189,6 +190,7 @@ static void find_limits(cl_device *device)
     device->local_bytes = local;
     device->compute_units = device->info.compute_units;
     device->max_alloc = device->info.max_allocation ? device->info.max_allocation : 1u << 30;
+    device->hard_limit = device->max_alloc;
     device->vec = device->info.kind == ENG_DEVICE_CPU;
     device->simd = device->vec ? (width ? width : 4) : (warp ? warp : 32);
 }

@@ -81,7 +81,8 @@ struct eng_device_state {
     uint32_t compute_units;
     size_t max_group;        /* work-items of a group                           */
     uint64_t local_bytes;    /* local memory of a group                         */
-    uint64_t max_alloc;      /* bytes of one buffer                             */
+    uint64_t max_alloc;      /* bytes of one buffer, as option max_alloc wants   */
+    uint64_t hard_limit;     /* bytes of one buffer, as the device allows        */
     uint32_t simd;           /* floats of a preferred vector (vec), else wave   */
 
     eng_device_info info;
@@ -114,8 +115,8 @@ typedef struct cl_split {
     uint32_t group;       /* rows interleaved (pack.c); 1: GGUF layout         */
 } cl_split;
 
-/* Cuts of a contiguous tensor; ENG_ERR_UNSUPPORTED (without text) if one row is
- * larger than an allocation. */
+/* Cuts of a contiguous tensor; a row larger than max_alloc is a piece of its own.
+ * ENG_ERR_UNSUPPORTED (without text) if one row is larger than the device allows. */
 int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank, uint32_t use,
                    cl_split *split);
 /* Cuts of the memory that tensor t shares, that is, of its root. */
@@ -219,13 +220,15 @@ bool cl_is_float(uint32_t type);                   /* f32, f16, bf16            
  * extents ne[] and operands, each with its strides in that space (0 where it is
  * broadcast) and the bytes that one step's row takes.  cl_walk_run calls fn once
  * for each part of the space in which every operand lies in one piece and
- * dimensions from `dims` on have extent 1; dimension 0 is never cut.  In a part,
+ * dimensions from `dims` on have extent 1; dimension 0 is cut only if `elements` is
+ * set and nothing else helps.  In a part,
  * offset[] are moved to its first row: give them to cl_arg_tensor.
  */
 #define CL_WALK_OPERANDS 6
 typedef struct cl_walk {
     int64_t ne[ENG_MAX_RANK];
     int64_t first[ENG_MAX_RANK];     /* where the part begins in the whole      */
+    bool elements;                   /* dimension 0 may be cut, too (plain types) */
     unsigned n;
     int32_t tensor[CL_WALK_OPERANDS]; /* -1: absent                             */
     uint64_t offset[CL_WALK_OPERANDS];

@@ -43,12 +43,12 @@ static eng_support operand_fits(cl_device *device, const eng_subgraph *g, int32_
     cl_split split;
     if (cl_type_block(t->type) == 0)
         return cl_no(reason, bytes, "tensor '%s' has a type (%u) that the opencl plugin does not know", t->name, t->type);
-    if (root->binding < 0 && root->bytes > device->max_alloc)
+    if (root->binding < 0 && root->bytes > device->hard_limit)
         return cl_no(reason, bytes, "tensor '%s' takes %llu bytes, the largest allocation is %llu", t->name,
-                     (unsigned long long)root->bytes, (unsigned long long)device->max_alloc);
+                     (unsigned long long)root->bytes, (unsigned long long)device->hard_limit);
     if (cl_split_of(device, g, t, &split) != ENG_OK)
         return cl_no(reason, bytes, "a row of tensor '%s' is larger than the largest allocation, %llu bytes", t->name,
-                     (unsigned long long)device->max_alloc);
+                     (unsigned long long)device->hard_limit);
     return ENG_SUPPORT_YES;
 }
 

@@ -159,7 +159,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "capabilities", "all",
      "capabilities to use: all, none, names to keep, or -name to do without (fp16 fp64 subgroups unified divide ...)"},
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
-     "largest single allocation in bytes (suffixes K, M, G); 0: what the device says"},
+     "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
     {sizeof(eng_plugin_option), 0, "kernels", "", "folder whose .cl and .clh files replace the kernels built in"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},
 };

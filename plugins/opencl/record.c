@@ -181,11 +181,11 @@ uint64_t cl_temporary(cl_recorder *r, uint64_t bytes)
         return 0;
     uint64_t at = r->plan->node_temporary;
     r->plan->node_temporary = (at + bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
-    if (r->plan->node_temporary > r->device->max_alloc && r->status == ENG_OK)
+    if (r->plan->node_temporary > r->device->hard_limit && r->status == ENG_OK)
         cl_refuse(r, ENG_ERR_UNSUPPORTED,
-                  "%s: node '%s' needs %llu bytes of temporary memory, the largest allocation is %llu; use smaller batches, or "
-                  "raise opencl.max_alloc", r->device->info.name, r->node->name,
-                  (unsigned long long)r->plan->node_temporary, (unsigned long long)r->device->max_alloc);
+                  "%s: node '%s' needs %llu bytes of temporary memory, the largest allocation is %llu; use smaller "
+                  "batches", r->device->info.name, r->node->name,
+                  (unsigned long long)r->plan->node_temporary, (unsigned long long)r->device->hard_limit);
     return at;
 }
 

@@ -92,9 +92,10 @@ int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, ui
             unit_rows /= (uint64_t)ne[d];
         if (unit_rows % s.group)
             unit_rows = s.group;
-        if (unit_rows * s.row_bytes > device->max_alloc)
+        uint64_t units = device->max_alloc / (unit_rows * s.row_bytes);
+        if (unit_rows * s.row_bytes > device->hard_limit)
             return ENG_ERR_UNSUPPORTED;
-        s.piece_rows = device->max_alloc / (unit_rows * s.row_bytes) * unit_rows;
+        s.piece_rows = units ? units * unit_rows : unit_rows;
         s.piece_bytes = s.piece_rows * s.row_bytes;
         s.n = (uint32_t)((s.rows + s.piece_rows - 1) / s.piece_rows);
     }

@@ -8,7 +8,7 @@
 static int lay_out(eng_store_state *s, uint64_t **sizes)
 {
     cl_device *device = s->device;
-    uint64_t *list = NULL, limit = device->max_alloc;
+    uint64_t *list = NULL, limit = device->max_alloc; /* a larger piece has a buffer of its own */
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         const cl_split *split = &s->tensors[i].split;
@@ -49,8 +49,8 @@ static int describe(eng_store_state *s, const eng_store_tensor *tensors)
                            device->info.name, t->name, t->type);
         if (cl_split_shape(device, t->type, t->ne, t->rank, t->use, &x->split) != ENG_OK)
             return cl_fail(device, ENG_ERR_UNSUPPORTED,
-                           "%s: a row of tensor '%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
-                           device->info.name, t->name, (unsigned long long)device->max_alloc);
+                           "%s: a row of tensor '%s' is larger than the largest allocation, %llu bytes",
+                           device->info.name, t->name, (unsigned long long)device->hard_limit);
         pieces += x->split.n;
         s->by_use[t->use & 7] += x->split.bytes;
     }

@@ -100,12 +100,17 @@ static bool whole(const cl_recorder *r, const cl_walk *w, unsigned i)
     return first / s.piece_bytes == last / s.piece_bytes;
 }
 
-static void part_of(cl_walk *part, unsigned d, int64_t first, int64_t count)
+static void part_of(const cl_recorder *r, cl_walk *part, unsigned d, int64_t first, int64_t count)
 {
     part->first[d] += first;
     part->ne[d] = count;
-    for (unsigned i = 0; i < part->n; i++)
+    for (unsigned i = 0; i < part->n; i++) {
         part->offset[i] += (uint64_t)first * (uint64_t)part->nb[i][d];
+        if (d == 0 && part->nb[i][0] > 0) {
+            const eng_tensor *t = eng_subgraph_tensor(r->graph, part->tensor[i]);
+            part->row_bytes[i] = (uint64_t)((count - 1) * part->nb[i][0]) + cl_type_bytes(t->type);
+        }
+    }
 }
 
 int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
@@ -126,7 +131,7 @@ int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
             fn(r, w, ctx);
         return r->status;
     }
-    if (cut == 0)
+    if (cut == 0 && (!w->elements || w->ne[0] == 1))
         return cl_refuse(r, ENG_ERR_UNSUPPORTED,
                          "%s: a row of an operand of node '%s' lies in several allocations of %llu bytes; make the tensor "
                          "contiguous first, or raise opencl.max_alloc",
@@ -134,8 +139,8 @@ int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
     /* the outermost dimension, in halves: few parts, each as large as it may be */
     int64_t n = w->ne[cut], half = n / 2;
     cl_walk a = *w, b = *w;
-    part_of(&a, cut, 0, half);
-    part_of(&b, cut, half, n - half);
+    part_of(r, &a, cut, 0, half);
+    part_of(r, &b, cut, half, n - half);
     if (cl_walk_run(r, &a, dims, fn, ctx) == ENG_OK)
         cl_walk_run(r, &b, dims, fn, ctx);
     return r->status;

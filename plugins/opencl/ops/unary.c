@@ -56,6 +56,7 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_walk_begin(&w, cl_out(r->graph, node, 0));
     cl_walk_add(&w, r->graph, node->in[0]);
     cl_walk_add(&w, r->graph, node->out[0]);
+    w.elements = true;
     cl_walk_flatten(r, &w);
     return cl_walk_run(r, &w, 4, part, NULL);
 }
