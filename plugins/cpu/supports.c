@@ -42,7 +42,7 @@ static const op_rule rules[CPU_OPS] = {
                                  {INDEX, FREE}, {INDEX, FREE}, {INDEX, FREE}}, F32},
     [ENG_OP_SSM_CONV] = {{{FLOATS, FREE}, {F32, FREE}, {F32, ROWS}, {INDEX, FREE}, {INDEX, FREE}, {INDEX, FREE}}, F32},
     [ENG_OP_ATTENTION] = {{{F32, ROWS}, {CACHED, ROWS}, {CACHED, ROWS}, {I32, FREE}, {I32, FREE}, {I32, FREE},
-                           {I32, FREE}, {F32 | BIT(F16), FREE}, {INDEX, FREE}, {F32, FREE}}, F32},
+                           {I32, FREE}, {F32 | BIT(F16), FREE}, {F32, FREE}, {INDEX, FREE}}, F32},
     [ENG_OP_GET_ROWS] = {{{BLOCKS | I32, FREE}, {INDEX, FREE}}, F32 | I32},
     [ENG_OP_SET_ROWS] = {{{BLOCKS, ROWS}, {FLOATS, FREE}, {INDEX, FREE}}, 0},
     [ENG_OP_RMS_NORM] = {{{FLOATS, FREE}, {FLOATS, FREE}}, F32},
@@ -129,7 +129,7 @@ static void check_special(const eng_subgraph *graph, const eng_node *node, char 
         break;
     }
     case ENG_OP_ATTENTION:
-        if (node->in[8] >= 0 && node->ip[ENG_ATTN_BLOCK] < 1)
+        if (node->in[9] >= 0 && node->ip[ENG_ATTN_BLOCK] < 1)
             snprintf(reason, bytes, "a table of blocks needs a block size");
         break;
     default:

@@ -10,6 +10,8 @@
  */
 #include "attention.h"
 
+enum { SINKS = 8, TABLE = 9 }; /* operands */
+
 #define CELLS 64          /* cells of a block                                */
 #define CUT 512           /* cells of a part, where cells are cut            */
 #define FEW 8             /* cells are cut for at most this many tokens      */
@@ -26,7 +28,7 @@ typedef struct attn_shape {
 
 static attn_shape shape_of(const cpu_task *task)
 {
-    const cpu_tensor *q = task->in[0], *k = task->in[1], *v = task->in[2], *table = task->in[8];
+    const cpu_tensor *q = task->in[0], *k = task->in[1], *v = task->in[2], *table = task->in[TABLE];
     attn_shape s = {.d = q->ne[0], .e = v->ne[0], .heads = q->ne[1], .kv_heads = k->ne[2], .tokens = q->ne[2],
                     .cells = table ? table->ne[0] * task->node->ip[ENG_ATTN_BLOCK] : k->ne[1]};
     s.group = s.kv_heads ? s.heads / s.kv_heads : 1;
@@ -227,7 +229,7 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
  * a table of blocks. */
 static void do_cells(attn_work *w, int64_t j0, int64_t j1)
 {
-    const cpu_tensor *table = w->task->in[8], *seq = w->task->in[4], *k = w->task->in[1];
+    const cpu_tensor *table = w->task->in[TABLE], *seq = w->task->in[4], *k = w->task->in[1];
     int64_t page = w->task->node->ip[ENG_ATTN_BLOCK];
     for (int64_t j = j0; j < j1;) {
         int64_t n = j1 - j < CELLS ? j1 - j : CELLS, cell = j;
@@ -266,7 +268,7 @@ static void start(attn_work *w)
 /* A column's result from its maximum, total and sums. */
 static void finish(const attn_work *w, int64_t c, float max, float total, const float *sum)
 {
-    const cpu_tensor *sinks = w->task->in[9], *o = w->task->out[0];
+    const cpu_tensor *sinks = w->task->in[SINKS], *o = w->task->out[0];
     int64_t h = w->kv_head * w->s.group + c % w->s.group, t = w->t0 + c / w->s.group;
     float *out = (float *)(o->data + h * o->nb[1] + t * o->nb[2]), f = 1;
     if (sinks && total == total) {
@@ -286,7 +288,7 @@ static void finish(const attn_work *w, int64_t c, float max, float total, const 
 
 static void whole_unit(attn_work *w, int64_t first, int64_t last, int64_t cells)
 {
-    const cpu_tensor *table = w->task->in[8], *seq = w->task->in[4];
+    const cpu_tensor *table = w->task->in[TABLE], *seq = w->task->in[4];
     for (w->t0 = first; w->t0 < last; w->t0 = w->t1) {
         w->t1 = last;
         if (table && seq) /* only tokens of one sequence share their cells */
@@ -369,7 +371,7 @@ static int64_t valid_cells(const cpu_task *task, const cpu_run *run, int64_t cel
 CPU_DECLARE(attention)
 {
     attn_work w = work_of(task, run);
-    const cpu_tensor *table = task->in[8], *seq = task->in[4];
+    const cpu_tensor *table = task->in[TABLE], *seq = task->in[4];
     int64_t cells = valid_cells(task, run, w.s.cells), begin, end, units = w.s.kv_heads * w.s.chunks;
     int64_t parts = w.s.cut ? (cells + CUT - 1) / CUT : 1;
     if (parts <= 1 || !task->shared || (table && seq && w.s.chunk > 1)) {
