@@ -127,6 +127,7 @@ int eng_device_open(eng_context *context, const char *text, eng_device **device)
         status = check_leaf(context, text, &name.leaves[i]);
     if (status < 0)
         return status;
-    return name.n_leaves == 1 ? open_plain(context, text, &name.leaves[0], device)
-                              : open_composed(context, text, &name, device);
+    /* "cpu@1" is a composition of one: it can hold guests, a plain device cannot. */
+    return name.n_leaves == 1 && !name.has_shares ? open_plain(context, text, &name.leaves[0], device)
+                                                  : open_composed(context, text, &name, device);
 }
