@@ -124,6 +124,7 @@ static void set(cf_suite *s, struct set x)
     a->inout = true;
     if (x.rotate)
         cf_hadamard(b, x.rotate);
+    c->inexact = x.rotate != 0;
     if (x.split) {
         cf_axis(c, a, 1, "cells:%lld", (long long)x.v);
         cf_axis(c, a, 2, "kv_head:%lld", (long long)x.p);

@@ -71,6 +71,7 @@ typedef struct cf_case {
     cf_judge judge;
     double terms;             /* how many terms the longest sum has            */
     bool search, corners;     /* encoders: parameter; odd values among them    */
+    bool inexact;             /* what is encoded was itself computed           */
     bool optional;            /* a device may refuse it                        */
     const char *split;        /* axis that composed devices cut along          */
 } cf_case;

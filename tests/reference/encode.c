@@ -177,6 +177,8 @@ static int fp4_nearest(float x, float scale)
 {
     int best = 0;
 
+    if (fabsf(x) >= 12 * scale) /* far beyond, all distances round to the same */
+        return scale == 0 ? 0 : x < 0 ? 15 : 7;
     for (int i = 1; i < 16; i++)
         if (fabsf(fp4[i] * scale - x) < fabsf(fp4[best] * scale - x))
             best = i;
