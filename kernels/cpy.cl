@@ -8,7 +8,7 @@
  */
 #include "encode.clh"
 
-#define ARGS cbytes x, ulong x_at, gbytes y, ulong y_at, long n, long x_step, long4 ne, long4 x_nb, long4 y_nb
+#define ARGS cbytes x, ulong x_at, gbytes y, ulong y_at, long n, long x_step, long y_step, long4 ne, long4 x_nb, long4 y_nb
 
 #define BEGIN                                                                                                          \
     const ulong first = (ulong)get_global_id(0) * PER;                                                                 \
@@ -27,35 +27,53 @@
 
 #if defined(CONVERT)
 
-/* Rows of contiguous elements, or (STRIDED) of single floats x_step apart. */
+/* Rows of contiguous elements; STRIDED_X, STRIDED_Y: of single floats that many bytes apart. */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(ARGS)
 {
     BEGIN;
     for (ulong b = first; b < first + PER && 32 * b < n; b++) {
-#ifdef STRIDED
+#ifdef STRIDED_X
         float t[32];
         for (uint j = 0; j < 32; j++)
             t[j] = 32 * b + j < n ? PASTE(dec1_, XT)(x + (32 * b + j) * x_step, 0) : 0.0f;
-        ENC32(YT)(y, b, n, vload16(0, t), vload16(1, t));
+        const float16 lo = vload16(0, t), hi = vload16(1, t);
 #else
-        ENC32(YT)(y, b, n, LD16(XT)(x, 2 * b, n), LD16(XT)(x, 2 * b + 1, n));
+        const float16 lo = LD16(XT)(x, 2 * b, n), hi = LD16(XT)(x, 2 * b + 1, n);
+#endif
+#ifdef STRIDED_Y
+        float v[32];
+        vstore16(lo, 0, v);
+        vstore16(hi, 1, v);
+        for (uint j = 0; 32 * b + j < n && j < 32; j++)
+            ENC32(YT)(y + (32 * b + j) * y_step, 0, 1, (float16)v[j], (float16)0.0f);
+#else
+        ENC32(YT)(y, b, n, lo, hi);
 #endif
     }
 }
 
+#elif defined(ANY)
+
+/* From block type to block type: one program for all pairs. */
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_any(ARGS, int x_type, int y_type)
+{
+    BEGIN;
+    for (ulong b = first; b < first + PER && 32 * b < n; b++)
+        enc32_any(y_type, y, b, n, dec16_any(x_type, x, 2 * b), dec16_any(x_type, x, 2 * b + 1));
+}
+
 #elif defined(UNIT)
 
-/* Equal types: units of bytes, x_step apart. */
+/* Equal types: units of bytes, x_step and y_step apart. */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_same(ARGS)
 {
     BEGIN;
-    __global UNIT *to = (__global UNIT *)y;
     ulong u = first;
-    if (x_step == sizeof(UNIT))
+    if (x_step == sizeof(UNIT) && y_step == sizeof(UNIT))
         for (; u + 16 <= first + PER && u + 16 <= n; u += 16)
-            vstore16(vload16(0, (__global const UNIT *)x + u), 0, to + u);
+            vstore16(vload16(0, (__global const UNIT *)x + u), 0, (__global UNIT *)y + u);
     for (; u < first + PER && u < n; u++)
-        to[u] = *(__global const UNIT *)(x + u * x_step);
+        *(__global UNIT *)(y + u * y_step) = *(__global const UNIT *)(x + u * x_step);
 }
 
 #else
@@ -65,7 +83,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_number(ARGS
 {
     BEGIN;
     for (ulong u = first; u < first + PER && u < n; u++)
-        ((__global YI *)y)[u] = TO(*(__global const XI *)(x + u * x_step));
+        *(__global YI *)(y + u * y_step) = TO(*(__global const XI *)(x + u * x_step));
 }
 
 #endif

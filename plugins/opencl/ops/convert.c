@@ -70,6 +70,17 @@ static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x
     launch_args(r, part, n, block > 1 ? unit : cl_nb(x, 0), block > 1 ? unit : cl_nb(y, 0), cl_ceil(n, per));
 }
 
+static void launch_blocks(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y, bool search)
+{
+    const int64_t n = cl_ne(x, 0), per = r->device->vec ? 64 : 1;
+    char options[64];
+    snprintf(options, sizeof options, "-DANY -DPER=%d -DLOCAL=%zu", (int)per, cl_group(r->device));
+    cl_launch(r, "cpy", "cpy_any", options);
+    launch_args(r, part, n, 0, 0, cl_ceil(cl_ceil(n, 32), per));
+    cl_arg_int(r, (int32_t)x->type);
+    cl_arg_int(r, search && y->type == ENG_TYPE_IQ4_NL ? 120 : (int32_t)y->type);
+}
+
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
@@ -83,6 +94,10 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     }
     if (cl_is_index(x->type) || cl_is_index(y->type)) {
         launch_numbers(r, part, x, y);
+        return;
+    }
+    if (!cl_is_float(x->type) && !cl_is_float(y->type)) {
+        launch_blocks(r, part, x, y, *(const bool *)ctx);
         return;
     }
     snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DPER=%d -DLOCAL=%zu%s%s", cl_type_name(x->type),
