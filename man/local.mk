@@ -1,1 +1,2 @@
 # added by its owner
+dist_man_MANS += %D%/engine-quantize.1

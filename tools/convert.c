@@ -1,7 +1,7 @@
 /*
- * A tensor is converted slab by slab, a slab being a number of rows that makes a
- * plan worth while and its memory small.  The last slab runs whole too; what its
- * missing rows give is not read.
+ * A tensor is converted slab by slab, a slab being a number of rows that keeps all
+ * threads busy and memory small.  The last slab runs whole too; what its missing
+ * rows give is not read.
  */
 #include "config.h"
 
@@ -10,10 +10,10 @@
 
 #include "convert.h"
 
-#define SLAB_ELEMENTS (INT64_C(1) << 21)
-#define N_SLABS 8 /* kept: models have few shapes */
+#define SLAB_ELEMENTS (INT64_C(1) << 19)
+#define N_SLABS 16 /* kept: models have few shapes */
 
-/* A plan and its memory for one pair of types and one length of rows. */
+/* A plan and its memory for one pair of types and one shape. */
 typedef struct slab {
     uint32_t from, to;
     int64_t columns, rows;
@@ -113,13 +113,16 @@ static int slab_plan(converter *c, slab *s)
     return status;
 }
 
-static int find_slab(converter *c, uint32_t from, uint32_t to, int64_t columns, slab **found)
+static int find_slab(converter *c, uint32_t from, uint32_t to, int64_t columns, int64_t rows, slab **found)
 {
     slab *oldest = &c->slabs[0];
+    int64_t most = columns < SLAB_ELEMENTS ? SLAB_ELEMENTS / columns : 1;
+
+    rows = rows < most ? rows : most;
 
     for (uint32_t i = 0; i < N_SLABS; i++) {
         slab *s = &c->slabs[i];
-        if (s->instance && s->from == from && s->to == to && s->columns == columns) {
+        if (s->instance && s->from == from && s->to == to && s->columns == columns && s->rows == rows) {
             s->used = ++c->clock;
             *found = s;
             return ENG_OK;
@@ -131,7 +134,7 @@ static int find_slab(converter *c, uint32_t from, uint32_t to, int64_t columns, 
     oldest->from = from;
     oldest->to = to;
     oldest->columns = columns;
-    oldest->rows = columns < SLAB_ELEMENTS ? SLAB_ELEMENTS / columns : 1;
+    oldest->rows = rows;
     int status = slab_declare(c, oldest);
     if (!status)
         status = slab_plan(c, oldest);
@@ -156,7 +159,7 @@ int converter_run(converter *c, uint32_t from, const void *source, uint32_t to, 
         memcpy(target, source, from_row * (uint64_t)rows);
         return ENG_OK;
     }
-    int status = find_slab(c, from, to, columns, &s);
+    int status = find_slab(c, from, to, columns, rows, &s);
     for (int64_t at = 0, n; at < rows && !status; at += n) {
         eng_fence fence;
         n = s->rows < rows - at ? s->rows : rows - at;

@@ -2,3 +2,13 @@
 check_PROGRAMS += %D%/make-model
 %C%_make_model_SOURCES = %D%/make-model.c %D%/model.c %D%/model.h %D%/vocabulary.c tools/convert.c tools/convert.h
 %C%_make_model_LDADD = libengine.la $(LIBM)
+
+if HAVE_CHECK
+if ENABLE_CPU
+check_PROGRAMS += %D%/test-quantize
+TESTS += %D%/test-quantize
+endif
+endif
+%C%_test_quantize_SOURCES = %D%/test-quantize.c %D%/sha256.c %D%/sha256.h
+%C%_test_quantize_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+%C%_test_quantize_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)

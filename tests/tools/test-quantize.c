@@ -1,0 +1,288 @@
+/* engine-quantize and make-model: blocks, fallbacks, command line. */
+#include "config.h"
+
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "sha256.h"
+
+#define OUT "test-quantize.gguf"
+#define OTHER "test-quantize-2.gguf"
+
+static const char *folder(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value ? value : ".";
+}
+
+static char said[65536]; /* stdout and stderr of the last command */
+
+/* Runs a command of the build folder; `%` conversions as in printf. */
+__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
+{
+    char command[8192];
+    va_list args;
+    int n = snprintf(command, sizeof command, "%s/", folder("top_builddir"));
+
+    va_start(args, format);
+    vsnprintf(command + n, sizeof command - (size_t)n, format, args);
+    va_end(args);
+    strcat(command, " 2>&1");
+    FILE *pipe = popen(command, "r");
+    ck_assert(pipe != NULL);
+    size_t used = fread(said, 1, sizeof said - 1, pipe);
+    said[used] = 0;
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void runs(int status, int expected)
+{
+    ck_assert_msg(status == expected, "exit status %d instead of %d: %s", status, expected, said);
+}
+
+static void says(const char *text)
+{
+    ck_assert_msg(strstr(said, text) != NULL, "\"%s\" does not say \"%s\"", said, text);
+}
+
+static const char *model(void)
+{
+    static char path[4096];
+
+    snprintf(path, sizeof path, "%s/tests/data/tiny-hybrid-f16.gguf", folder("top_srcdir"));
+    return path;
+}
+
+static eng_gguf *opened(const char *path)
+{
+    eng_gguf *g = NULL;
+
+    ck_assert_msg(eng_gguf_open(path, &g) == ENG_OK, "%s", eng_last_error());
+    return g;
+}
+
+static uint32_t type_of(const eng_gguf *g, const char *name)
+{
+    const eng_gguf_tensor *t = eng_gguf_tensor_find(g, name);
+
+    ck_assert_msg(t != NULL, "no tensor %s", name);
+    return t->type;
+}
+
+static void clean(void)
+{
+    unlink(OUT);
+    unlink(OTHER);
+}
+
+/* -- blocks -------------------------------------------------------------------- */
+
+START_TEST(hashes_of_nothing)
+{
+    char hex[65], million[1000];
+
+    sha256("abc", 3, hex);
+    ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    memset(million, 'a', sizeof million);
+    sha256(million, 119, hex); /* two blocks of padding or one: around the border */
+    sha256("", 0, hex);
+    ck_assert_str_eq(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+END_TEST
+
+/* Every type gives the recorded blocks for three tensors. */
+START_TEST(blocks)
+{
+    char path[4096], line[256], name[64], type[16], hash[65], made[16] = "", hex[65];
+    eng_gguf *g = NULL;
+    int cases = 0;
+
+    snprintf(path, sizeof path, "%s/tests/data/quantised-f16.txt", folder("top_srcdir"));
+    FILE *list = fopen(path, "r");
+    ck_assert(list != NULL);
+    while (fgets(line, sizeof line, list)) {
+        if (line[0] == '#' || sscanf(line, "%63s %15s %64s", name, type, hash) != 3)
+            continue;
+        if (strcmp(made, type) != 0) {
+            eng_gguf_close(g);
+            runs(run("engine-quantize %s %s %s", model(), OUT, type), 0);
+            g = opened(OUT);
+            strcpy(made, type);
+        }
+        const eng_gguf_tensor *t = eng_gguf_tensor_find(g, name);
+        ck_assert(t != NULL);
+        ck_assert_str_eq(eng_type_get(t->type)->name, type);
+        sha256(t->data, t->bytes, hex);
+        ck_assert_msg(strcmp(hex, hash) == 0, "%s as %s: other blocks than recorded", name, type);
+        cases++;
+    }
+    fclose(list);
+    eng_gguf_close(g);
+    clean();
+    ck_assert_int_ge(cases, 48);
+}
+END_TEST
+
+/* f16 to f32 and back is the file it was. */
+START_TEST(there_and_back)
+{
+    runs(run("engine-quantize -q %s %s f32", model(), OUT), 0);
+    ck_assert_str_eq(said, "");
+    runs(run("engine-quantize %s %s f16 --tensor 'ssm_(alpha|beta).weight=f16'", OUT, OTHER), 0);
+    eng_gguf *a = opened(model()), *b = opened(OTHER);
+    ck_assert_uint_eq(eng_gguf_tensor_count(a), eng_gguf_tensor_count(b));
+    ck_assert_uint_eq(eng_gguf_key_count(a), eng_gguf_key_count(b));
+    for (uint32_t i = 0; i < eng_gguf_tensor_count(a); i++) {
+        const eng_gguf_tensor *x = eng_gguf_tensor_get(a, i), *y = eng_gguf_tensor_get(b, i);
+        ck_assert_str_eq(x->name, y->name);
+        ck_assert_uint_eq(x->type, y->type);
+        ck_assert_uint_eq(x->bytes, y->bytes);
+        ck_assert_msg(memcmp(x->data, y->data, x->bytes) == 0, "%s differs", x->name);
+    }
+    eng_gguf_close(a);
+    eng_gguf_close(b);
+    /* in place */
+    runs(run("engine-quantize %s %s q8_0", OUT, OUT), 0);
+    a = opened(OUT);
+    ck_assert_uint_eq(type_of(a, "output.weight"), ENG_TYPE_Q8_0);
+    eng_gguf_close(a);
+    clean();
+}
+END_TEST
+
+/* -- choice of types -------------------------------------------------------------- */
+
+START_TEST(what_stays)
+{
+    runs(run("engine-quantize %s %s q4_K", model(), OUT), 0);
+    eng_gguf *g = opened(OUT);
+    ck_assert_uint_eq(type_of(g, "token_embd.weight"), ENG_TYPE_Q4_K);
+    ck_assert_uint_eq(type_of(g, "output.weight"), ENG_TYPE_Q4_K);
+    ck_assert_uint_eq(type_of(g, "blk.4.nextn.eh_proj.weight"), ENG_TYPE_Q4_K);
+    ck_assert_uint_eq(type_of(g, "output_norm.weight"), ENG_TYPE_F32);
+    ck_assert_uint_eq(type_of(g, "blk.0.ssm_conv1d.weight"), ENG_TYPE_F32);
+    ck_assert_uint_eq(type_of(g, "blk.0.ssm_a"), ENG_TYPE_F32);
+    ck_assert_uint_eq(type_of(g, "blk.0.ssm_beta.weight"), ENG_TYPE_F16); /* small */
+    int64_t kind;
+    ck_assert_int_eq(eng_gguf_integer(g, "general.file_type", 0, &kind), ENG_OK);
+    ck_assert_int_eq(kind, 15);
+    eng_gguf_close(g);
+    runs(run("engine-quantize %s %s q4_0 -T '^output.weight$=q6_K' -T 'ffn_(up|gate)=iq4_nl'", model(), OUT), 0);
+    g = opened(OUT);
+    ck_assert_uint_eq(type_of(g, "output.weight"), ENG_TYPE_Q6_K);
+    ck_assert_uint_eq(type_of(g, "blk.1.ffn_up.weight"), ENG_TYPE_IQ4_NL);
+    ck_assert_uint_eq(type_of(g, "blk.1.ffn_down.weight"), ENG_TYPE_Q4_0);
+    eng_gguf_close(g);
+    clean();
+}
+END_TEST
+
+START_TEST(fallbacks)
+{
+    runs(run("tests/tools/make-model --embd 96 --ffn 205 --head 48 --vocab 1021 %s", OUT), 0);
+    runs(run("engine-quantize %s %s q4_K", OUT, OTHER), 0);
+    says("blk.0.ffn_down.weight: rows of 205 elements are no blocks of q4_K: f16 instead");
+    says("blk.0.ffn_up.weight: rows of 96 elements are no blocks of q4_K: q8_0 instead");
+    eng_gguf *g = opened(OTHER);
+    ck_assert_uint_eq(type_of(g, "blk.0.ffn_down.weight"), ENG_TYPE_F16);
+    ck_assert_uint_eq(type_of(g, "token_embd.weight"), ENG_TYPE_Q8_0);
+    eng_gguf_close(g);
+    clean();
+}
+END_TEST
+
+/* -- command lines ------------------------------------------------------------------ */
+
+START_TEST(usage)
+{
+    runs(run("engine-quantize --help"), 0);
+    says("usage: engine-quantize");
+    runs(run("engine-quantize --version"), 0);
+    says(eng_version());
+    runs(run("engine-quantize"), 64);
+    runs(run("engine-quantize --no-such-option a b q4_0"), 64);
+    runs(run("engine-quantize a b q4_7"), 64);
+    says("q4_7");
+    runs(run("engine-quantize a b i32"), 64);
+    runs(run("engine-quantize a b q4_0 -T x"), 64);
+    runs(run("engine-quantize a b q4_0 -T '[=q4_0'"), 64);
+    runs(run("engine-quantize a b q4_0 -T x=nothing"), 64);
+}
+END_TEST
+
+START_TEST(failures)
+{
+    char before[8192];
+
+    runs(run("engine-quantize no-such-file %s q4_0", OUT), 1);
+    says("no-such-file");
+    ck_assert_int_ne(access(OUT, F_OK), 0);
+    runs(run("engine-quantize %s no/such/folder/x q4_0", model()), 1);
+    says("no/such/folder");
+    runs(run("engine-quantize -d no-such-device %s %s q4_0", model(), OUT), 1);
+    says("no-such-device");
+    ck_assert_int_ne(access(OUT, F_OK), 0);
+    runs(run("engine-quantize %s %s q4_0 -T 'nothing like it=f16'", model(), OUT), 1);
+    says("nothing like it");
+    /* a truncated file is not begun with */
+    snprintf(before, sizeof before, "head -c 5000000 %s > %s", model(), OTHER);
+    ck_assert_int_eq(system(before), 0);
+    runs(run("engine-quantize %s %s q4_0", OTHER, OUT), 1);
+    says("truncated");
+    ck_assert_int_ne(access(OUT, F_OK), 0);
+    clean();
+}
+END_TEST
+
+/* -- random models --------------------------------------------------------------------- */
+
+START_TEST(random_models)
+{
+    static const char *const archs[] = {"qwen35", "qwen35moe", "llama", "qwen2", "qwen3", "qwen3moe"};
+    char first[65], second[65];
+
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        for (int k = 0; k < 2; k++) {
+            runs(run("tests/tools/make-model --arch %s --seed 7 %s", archs[i], OUT), 0);
+            eng_gguf *g = opened(OUT);
+            const eng_gguf_tensor *t = eng_gguf_tensor_get(g, eng_gguf_tensor_count(g) - 1);
+            sha256(t->data, t->bytes, k ? second : first);
+            eng_gguf_close(g);
+        }
+        ck_assert_str_eq(first, second);
+    }
+    runs(run("tests/tools/make-model --heads 3 --kv-heads 2 %s", OUT), 64);
+    runs(run("tests/tools/make-model --vocab 10 %s", OUT), 64);
+    clean();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("quantize");
+    TCase *all = tcase_create("all");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_add_test(all, hashes_of_nothing);
+    tcase_add_test(all, blocks);
+    tcase_add_test(all, there_and_back);
+    tcase_add_test(all, what_stays);
+    tcase_add_test(all, fallbacks);
+    tcase_add_test(all, usage);
+    tcase_add_test(all, failures);
+    tcase_add_test(all, random_models);
+    tcase_set_timeout(all, 600);
+    suite_add_tcase(suite, all);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
