@@ -147,7 +147,10 @@ static int declare_all(declaration *d)
         if (status)
             return status;
     }
-    return eng_store_create(c->model->device, d->tensors, d->n, &c->memory);
+    int status = eng_store_create(c->model->device, d->tensors, d->n, &c->memory);
+    if (status == ENG_ERR_NOMEM)
+        return lm_fail_more(status, "ask for fewer cells (-c), or for smaller types of K and V (-ctk, -ctv)");
+    return status;
 }
 
 static int create_memory(eng_lm_context *c)

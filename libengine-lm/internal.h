@@ -39,6 +39,8 @@ void lm_memory_end(lm_memory *m);
 /* As calloc and realloc, but a failure is told. */
 void *lm_calloc(size_t count, size_t bytes);
 void *lm_realloc(void *old, size_t count, size_t bytes);
+/* Adds what to do about it to the failure just told. */
+int lm_fail_more(int status, const char *cure);
 
 /* -- axes from words (axes.c) ----------------------------------------------------- */
 

@@ -29,6 +29,13 @@ void *lm_realloc(void *old, size_t count, size_t bytes)
     return p;
 }
 
+int lm_fail_more(int status, const char *cure)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s", eng_last_error());
+    return eng_fail(status, "%s; %s", text, cure);
+}
+
 void *lm_alloc(lm_memory *m, size_t count, size_t bytes)
 {
     struct lm_block *b = NULL;

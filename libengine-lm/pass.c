@@ -140,14 +140,41 @@ static int build(eng_lm_context *c, lm_pass *p)
     return status;
 }
 
+/* Passes of many tokens hold much memory: only the few used last are kept.  Making one
+ * again costs little, for the device keeps its plan. */
+#define LARGE 64
+#define MOST_LARGE 3
+static void drop_oldest(eng_lm_context *c)
+{
+    lm_pass **oldest = NULL;
+    uint32_t n = 0;
+    for (lm_pass **at = &c->passes; *at; at = &(*at)->next) {
+        if ((*at)->n_tokens <= LARGE)
+            continue;
+        oldest = at;
+        n++;
+    }
+    if (n < MOST_LARGE)
+        return;
+    lm_pass *p = *oldest;
+    *oldest = p->next;
+    lm_pass_destroy(p);
+}
+
 int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **pass)
 {
-    for (lm_pass *p = c->passes; p; p = p->next) {
-        if (p->n_tokens == n_tokens && p->n_out == n_out) {
-            *pass = p;
-            return ENG_OK;
-        }
+    for (lm_pass **at = &c->passes; *at; at = &(*at)->next) {
+        lm_pass *p = *at;
+        if (p->n_tokens != n_tokens || p->n_out != n_out)
+            continue;
+        *at = p->next; /* the one used last comes first */
+        p->next = c->passes;
+        c->passes = p;
+        *pass = p;
+        return ENG_OK;
     }
+    if (n_tokens > LARGE)
+        drop_oldest(c);
     lm_pass *p = lm_calloc(1, sizeof *p);
     if (!p)
         return ENG_ERR_NOMEM;

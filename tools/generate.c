@@ -44,7 +44,7 @@ static int no_memory(void)
     return complain();
 }
 
-/* -- progress, on a terminal, of what takes longer than a second ----------------- */
+/* -- progress, on a terminal: gone when the work is done ------------------------- */
 
 typedef struct progress {
     const char *what;
@@ -55,13 +55,14 @@ static int show_progress(void *user, double fraction)
 {
     progress *p = user;
     double now = seconds();
-    if (!isatty(STDERR_FILENO) || now - p->begin < 1 || (now - p->last < 0.2 && fraction < 1))
+    if (!isatty(STDERR_FILENO) || (now - p->last < 0.2 && fraction < 1))
         return 0;
     p->last = now;
     if (fraction < 1)
         fprintf(stderr, "\r%s %.0f%%  ", p->what, 100 * fraction);
     else
         fprintf(stderr, "\r%*s\r", (int)strlen(p->what) + 8, "");
+    fflush(stderr);
     return 0;
 }
 
@@ -84,13 +85,21 @@ static int default_device(run *r, char name[64])
     return ENG_OK;
 }
 
-/* Does an override name another device than this one? */
-static bool has_guests(const run *r, const char *device)
+/* Does an override name another device than this one?  (1: yes; negative: one that is not there) */
+static int has_guests(const run *r, const char *device)
 {
-    for (uint32_t i = 0; i < r->o.n_overrides; i++)
-        if (strcmp(r->o.overrides[i].device, device) != 0)
-            return true;
-    return false;
+    int found = 0;
+    for (uint32_t i = 0; i < r->o.n_overrides; i++) {
+        eng_device *guest;
+        if (strcmp(r->o.overrides[i].device, device) == 0)
+            continue;
+        int status = eng_device_open(r->engine, r->o.overrides[i].device, &guest);
+        if (status)
+            return status;
+        eng_device_close(guest);
+        found = 1;
+    }
+    return found;
 }
 
 /*
@@ -125,16 +134,19 @@ static int open_device(run *r)
             status = eng_device_open(r->engine, leaf.name, &r->device);
         }
     }
+    free(name);
     eng_device_info info = {.size = sizeof info};
-    if (!status && !eng_device_get_info(r->device, &info) && info.kind != ENG_DEVICE_META && has_guests(r, info.name)) {
+    if (!status)
+        status = eng_device_get_info(r->device, &info);
+    int guests = status ? 0 : has_guests(r, info.name);
+    if (guests > 0 && info.kind != ENG_DEVICE_META) {
         char composed[80];
         snprintf(composed, sizeof composed, "%.63s@1", info.name);
         eng_device_close(r->device);
         r->device = NULL;
         status = eng_device_open(r->engine, composed, &r->device);
     }
-    free(name);
-    return status;
+    return guests < 0 ? guests : status;
 }
 
 static int open_engine(run *r)
@@ -277,23 +289,40 @@ static int keep_token(run *r, int32_t token)
 
 /* -- generating -------------------------------------------------------------------------- */
 
+/* The prompt, pass by pass; *last: where in the last batch the logits are. */
+static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *last)
+{
+    static const uint8_t none[4096];
+    progress shown = {.what = "prompt", .begin = seconds()};
+    int status = ENG_OK;
+    for (size_t i = 0; i < r->n_prompt; i++)
+        eng_lm_sampler_accept(r->sampler, r->ids[i]);
+    for (size_t done = 0; done < r->n_prompt && !status;) {
+        size_t part = r->n_prompt - done < p->n_batch ? r->n_prompt - done : p->n_batch;
+        eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)part, .tokens = r->ids + done,
+                          .logits = done + part < r->n_prompt ? none : NULL};
+        show_progress(&shown, (double)done / (double)r->n_prompt);
+        status = eng_lm_decode(r->context, &b);
+        *last = b.n_tokens - 1;
+        done += part;
+    }
+    show_progress(&shown, 1);
+    out->prompt_seconds = seconds() - shown.begin;
+    return status;
+}
+
 static int generate(run *r, report *out)
 {
     const char *text;
     size_t n;
-    double begin = seconds();
-    eng_lm_batch prompt = {.size = sizeof prompt, .n_tokens = (uint32_t)r->n_prompt, .tokens = r->ids};
-    for (size_t i = 0; i < r->n_prompt; i++)
-        eng_lm_sampler_accept(r->sampler, r->ids[i]);
-    int status = eng_lm_decode(r->context, &prompt);
-    if (status)
-        return status;
-    out->prompt_seconds = seconds() - begin;
-    begin = seconds();
+    uint32_t last = 0;
     eng_lm_context_params p = {.size = sizeof p};
     eng_lm_context_get_params(r->context, &p);
     out->stopped = "as many as asked for";
-    uint32_t last = prompt.n_tokens - 1;
+    int status = run_prompt(r, &p, out, &last);
+    if (status)
+        return status;
+    double begin = seconds();
     for (long i = 0; r->o.n_predict < 0 || i < r->o.n_predict; i++) {
         int32_t token;
         status = eng_lm_sampler_choose(r->sampler, eng_lm_logits(r->context, last), &token);
@@ -345,9 +374,6 @@ static int run_text(run *r)
     eng_lm_model_info info = {.size = sizeof info};
     eng_lm_model_get_info(r->model, &info);
     uint64_t cells = r->o.n_ctx, most = info.context_length;
-    if (cells > most && most)
-        fprintf(stderr, "engine-generate: note: the model was trained for %llu tokens, -c asks for %llu\n",
-                (unsigned long long)most, (unsigned long long)cells);
     if (cells == 0) { /* what is needed, in steps, as far as the model goes */
         cells = r->o.n_predict < 0 ? 4096 : (r->n_prompt + (uint64_t)r->o.n_predict + 255) / 256 * 256;
         cells = cells > most ? most : cells;
@@ -356,6 +382,9 @@ static int run_text(run *r)
         return eng_fail(ENG_ERR_INVALID, "the prompt has %zu tokens, the context holds %llu: make it larger (-c) or shorten "
                         "the prompt", r->n_prompt, (unsigned long long)cells);
     status = open_context(r, cells);
+    if (!status && cells > most && most)
+        fprintf(stderr, "engine-generate: note: the model was trained for %llu tokens, -c asks for %llu\n",
+                (unsigned long long)most, (unsigned long long)cells);
     if (!status)
         status = explain(r, text ? stderr : stdout);
     if (status || !text)
@@ -386,7 +415,7 @@ static int run_text(run *r)
 
 static int run_perplexity(run *r)
 {
-    report out = {.measured = true, .perplexity = {.size = sizeof out.perplexity}};
+    report out = {.measured = true, .stopped = "end of text", .perplexity = {.size = sizeof out.perplexity}};
     exchanged before;
     uint32_t chunk = r->o.n_ctx ? r->o.n_ctx : 512;
     int status = tokenize(r, NULL, r->o.perplexity);

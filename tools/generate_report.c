@@ -165,22 +165,20 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     printf(",\n  \"device\": ");
     json_string(info.name, strlen(info.name));
     puts(",");
-    if (r->measured) {
+    if (r->measured)
         printf("  \"cross_entropy\": %.9g,\n  \"tokens\": %llu,\n  \"perplexity\": %.9g,\n  \"chunks\": %u,\n",
                r->perplexity.cross_entropy, (unsigned long long)r->perplexity.tokens, r->perplexity.perplexity,
                r->perplexity.chunks);
-        printf("  \"prompt_tokens_per_second\": %.6g,\n", rate((size_t)r->perplexity.tokens, r->prompt_seconds));
-    } else {
-        printf("  \"text\": ");
-        json_string(r->text ? r->text : "", r->text_length);
-        puts(",");
-        json_ids("prompt_ids", r->prompt_ids, r->n_prompt);
-        json_ids("token_ids", r->token_ids, r->n_tokens);
-        printf("  \"stopped\": \"%s\",\n", r->stopped);
-        printf("  \"prompt_tokens_per_second\": %.6g,\n  \"decode_tokens_per_second\": %.6g,\n",
-               rate(r->n_prompt, r->prompt_seconds), rate(r->n_decoded, r->decode_seconds));
-        puts("  \"drafted\": 0,\n  \"accepted\": 0,");
-    }
+    printf("  \"text\": ");
+    json_string(r->text ? r->text : "", r->text_length);
+    puts(",");
+    json_ids("prompt_ids", r->prompt_ids, r->n_prompt);
+    json_ids("token_ids", r->token_ids, r->n_tokens);
+    printf("  \"stopped\": \"%s\",\n", r->stopped);
+    printf("  \"prompt_tokens_per_second\": %.6g,\n  \"decode_tokens_per_second\": %.6g,\n",
+           rate(r->measured ? (size_t)r->perplexity.tokens : r->n_prompt, r->prompt_seconds),
+           rate(r->n_decoded, r->decode_seconds));
+    puts("  \"drafted\": 0,\n  \"accepted\": 0,");
     printf("  \"type_k\": \"%s\",\n  \"type_v\": \"%s\",\n  \"rotate_k\": %d,\n  \"rotate_v\": %d,\n",
            eng_type_get(p.type_k)->name, eng_type_get(p.type_v)->name, p.rotate_k, p.rotate_v);
     printf("  \"context\": %u,\n", p.n_cells);
