@@ -406,7 +406,7 @@ static int make(const recipe *r, eng_tokenizer **t)
 }
 
 /* 0 a, 1 b, 2 c, 3 ab, 4 bc, 5 abc, 6 aa, 7 space b, 8 <x>, 9 <xy>, 10 user */
-static const char *const bpe_tokens[] = {"a", "b", "c", "ab", "bc", "abc", "aa", "\xc4\xa0" "b", "<x>", "<x>y", "USER", "abcabc"};
+static const char *const bpe_tokens[] = {"a", "b", "c", "ab", "bc", "abc", "aa", ("\xc4\xa0" "b"), "<x>", "<x>y", "USER", "abcabc"};
 static const int32_t bpe_types[] = {1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 4, 1};
 /* "abca" is no token: it comes and goes */
 static const char *const bpe_merges[] = {"b c", "a b", "a bc", "a a", "\xc4\xa0 b", "abc a"};
