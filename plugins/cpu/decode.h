@@ -1,10 +1,12 @@
 /*
  * Block formats, decoded in registers: for each type a function
  *
- *     dec_TYPE(row, u, w)     unit u of a row -> DEC_TYPE elements in w[]
+ *     dec_TYPE(row, u, scales, w)     unit u of a row -> elements in w[]
  *
- * where a unit is a block or a convenient part of one.  The layouts are those
- * of the GGUF format.  Included by the files compiled once per variant.
+ * where a unit is a block or a convenient part of one.  For formats with
+ * several units a block, prep_TYPE(block, scales) has unpacked the block's
+ * scales before.  The layouts are those of the GGUF format.  Included by the
+ * files compiled once per variant.
  */
 #ifndef CPU_DECODE_H
 #define CPU_DECODE_H
@@ -19,22 +21,37 @@ static const float table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4,
 
 /* -- plain types: units of 32; what remains of a row is read element by element -- */
 
-CPU_INLINE void dec_f32(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_f32(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_load((const float *)row + u * 32 + i * CPU_VL);
 }
 
-CPU_INLINE void dec_f16(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_f16(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_f16(row + (u * 32 + i * CPU_VL) * 2);
 }
 
-CPU_INLINE void dec_bf16(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_bf16(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_bf16(row + (u * 32 + i * CPU_VL) * 2);
+}
+
+/* An f16 number in every lane. */
+CPU_INLINE vf v_f16_all(const uint8_t *p)
+{
+#if CPU_VL == 16
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return (vf)_mm512_cvtph_ps(_mm256_set1_epi16((short)h));
+#else
+    return v_set1(f16_load(p));
+#endif
 }
 
 /* -- 32 elements a block ------------------------------------------------------------ */
@@ -78,10 +95,11 @@ CPU_INLINE void fifth_bits(const uint8_t *p, vi *w)
         w[i] |= (v_seti((int32_t)(bits >> (i * CPU_VL))) >> lane & 1) << 4;
 }
 
-CPU_INLINE void dec_q4_0(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_q4_0(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     const uint8_t *b = row + u * 18;
-    vf d = v_set1(f16_load(b));
+    vf d = v_f16_all(b);
 #if CPU_VL >= 16
     v_table t = {(__m512)((vf)v_table_of(table_q4_0).t * d)};
     nibbles(b + 2, t, w);
@@ -93,10 +111,11 @@ CPU_INLINE void dec_q4_0(const uint8_t *row, int64_t u, vf *w)
 #endif
 }
 
-CPU_INLINE void dec_q4_1(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_q4_1(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     const uint8_t *b = row + u * 20;
-    vf d = v_set1(f16_load(b)), m = v_set1(f16_load(b + 2));
+    vf d = v_f16_all(b), m = v_f16_all(b + 2);
 #if CPU_VL >= 16
     v_table t = {(__m512)v_fma((vf)v_table_of(table_q4).t, d, m)};
     nibbles(b + 4, t, w);
@@ -108,63 +127,94 @@ CPU_INLINE void dec_q4_1(const uint8_t *row, int64_t u, vf *w)
 #endif
 }
 
-CPU_INLINE void dec_q5_0(const uint8_t *row, int64_t u, vf *w)
+#if CPU_VL >= 16
+/* Nibbles through a table, plus `step` where the fifth bit is set. */
+CPU_INLINE void five_bits(const uint8_t *q, const uint8_t *high, v_table t, vf step, vf *w)
 {
+    uint32_t bits;
+    memcpy(&bits, high, 4);
+    nibbles(q, t, w);
+    w[0] = (vf)_mm512_mask_add_ps((__m512)w[0], (__mmask16)bits, (__m512)w[0], (__m512)step);
+    w[1] = (vf)_mm512_mask_add_ps((__m512)w[1], (__mmask16)(bits >> 16), (__m512)w[1], (__m512)step);
+}
+#endif
+
+CPU_INLINE void dec_q5_0(const uint8_t *row, int64_t u, const float *scales, vf *w)
+{
+    (void)scales;
     const uint8_t *b = row + u * 22;
-    vf d = v_set1(f16_load(b));
+    vf d = v_f16_all(b);
+#if CPU_VL >= 16
+    v_table t = {(__m512)(((vf)v_table_of(table_q4).t - 16.0f) * d)};
+    five_bits(b + 6, b + 2, t, d * 16.0f, w);
+#else
     vi q[32 / CPU_VL];
     nibbles_int(b + 6, q);
     fifth_bits(b + 2, q);
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_cvt(q[i] - 16) * d;
+#endif
 }
 
-CPU_INLINE void dec_q5_1(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_q5_1(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     const uint8_t *b = row + u * 24;
-    vf d = v_set1(f16_load(b)), m = v_set1(f16_load(b + 2));
+    vf d = v_f16_all(b), m = v_f16_all(b + 2);
+#if CPU_VL >= 16
+    v_table t = {(__m512)v_fma((vf)v_table_of(table_q4).t, d, m)};
+    five_bits(b + 8, b + 4, t, d * 16.0f, w);
+#else
     vi q[32 / CPU_VL];
     nibbles_int(b + 8, q);
     fifth_bits(b + 4, q);
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_fma(v_cvt(q[i]), d, m);
+#endif
 }
 
-CPU_INLINE void dec_q8_0(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_q8_0(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     const uint8_t *b = row + u * 34;
-    vf d = v_set1(f16_load(b));
+    vf d = v_f16_all(b);
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_cvt(v_i8(b + 2 + i * CPU_VL)) * d;
 }
 
 /* Nibbles through a table scaled by d. */
-CPU_INLINE void nibbles_scaled(const uint8_t *q, const float *table, float d, vf *w)
+CPU_INLINE void nibbles_scaled(const uint8_t *q, const float *table, vf d, vf *w)
 {
 #if CPU_VL >= 16
-    v_table t = {(__m512)((vf)v_table_of(table).t * v_set1(d))};
+    v_table t = {(__m512)((vf)v_table_of(table).t * d)};
     nibbles(q, t, w);
 #else
     nibbles(q, v_table_of(table), w);
     for (int i = 0; i < 32 / CPU_VL; i++)
-        w[i] *= v_set1(d);
+        w[i] *= d;
 #endif
 }
 
-CPU_INLINE void dec_iq4_nl(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_iq4_nl(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     const uint8_t *b = row + u * 18;
-    nibbles_scaled(b + 2, table_iq4, f16_load(b), w);
+    nibbles_scaled(b + 2, table_iq4, v_f16_all(b), w);
 }
 
-CPU_INLINE void dec_iq4_xs(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void prep_iq4_xs(const uint8_t *b, float *scales)
 {
-    const uint8_t *b = row + (u >> 3) * 136;
-    int s = (int)(u & 7);
     uint16_t high;
     memcpy(&high, b + 2, 2);
-    int scale = ((b[4 + s / 2] >> 4 * (s & 1)) & 15) | ((high >> 2 * s) & 3) << 4;
-    nibbles_scaled(b + 8 + 16 * s, table_iq4, f16_load(b) * (float)(scale - 32), w);
+    float d = f16_load(b);
+    for (int s = 0; s < 8; s++)
+        scales[s] = d * (float)((((b[4 + s / 2] >> 4 * (s & 1)) & 15) | ((high >> 2 * s) & 3) << 4) - 32);
+}
+
+CPU_INLINE void dec_iq4_xs(const uint8_t *row, int64_t u, const float *scales, vf *w)
+{
+    int s = (int)(u & 7);
+    nibbles_scaled(row + (u >> 3) * 136 + 8 + 16 * s, table_iq4, v_set1(scales[s]), w);
 }
 
 /* 2^(e - 128): e 0 and 1 are below the normal numbers. */
@@ -176,10 +226,11 @@ CPU_INLINE float e8m0_half(uint8_t e)
     return out;
 }
 
-CPU_INLINE void dec_mxfp4(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_mxfp4(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     const uint8_t *b = row + u * 17;
-    nibbles_scaled(b + 1, table_e2m1, e8m0_half(b[0]), w);
+    nibbles_scaled(b + 1, table_e2m1, v_set1(e8m0_half(b[0])), w);
 }
 
 /* -- 64 elements a block --------------------------------------------------------------- */
@@ -199,8 +250,9 @@ CPU_INLINE float ue4m3_half(uint8_t b)
     return (1 + man / 8) * scale;
 }
 
-CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
+    (void)scales;
     const uint8_t *b = row + u * 36;
     v_table t = v_table_of(table_e2m1);
     for (int s = 0; s < 4; s++) {
@@ -224,29 +276,37 @@ CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, vf *w)
 
 /* -- 256 elements a block ----------------------------------------------------------------- */
 
-/* The six-bit scale and minimum j of q4_K and q5_K. */
-CPU_INLINE void scale_min(const uint8_t *s, int j, int *scale, int *min)
+/*
+ * The eight six-bit scales and minima of q4_K and q5_K: d * scale in scales[0
+ * .. 7], -dmin * min in scales[8 .. 15].  Twelve bytes as three words; each
+ * word's bytes are treated at once.
+ */
+CPU_INLINE void prep_q4_K(const uint8_t *b, float *scales)
 {
-    if (j < 4) {
-        *scale = s[j] & 63;
-        *min = s[j + 4] & 63;
-    } else {
-        *scale = (s[j + 4] & 15) | (s[j - 4] >> 6) << 4;
-        *min = (s[j + 4] >> 4) | (s[j] >> 6) << 4;
+    uint32_t word[3], part[4];
+    memcpy(word, b + 4, 12);
+    part[0] = word[0] & 0x3f3f3f3f;
+    part[1] = (word[2] & 0x0f0f0f0f) | (word[0] >> 2 & 0x30303030);
+    part[2] = word[1] & 0x3f3f3f3f;
+    part[3] = (word[2] >> 4 & 0x0f0f0f0f) | (word[1] >> 2 & 0x30303030);
+    float d = f16_load(b), dmin = -f16_load(b + 2);
+    for (int i = 0; i < 16; i += CPU_VL) {
+        vf q = v_cvt(v_u8((const uint8_t *)part + i));
+#if CPU_VL == 16
+        v_store(scales, q * (vf)_mm512_mask_blend_ps(0xff00, _mm512_set1_ps(d), _mm512_set1_ps(dmin)));
+#else
+        v_store(scales + i, q * (i < 8 ? d : dmin));
+#endif
     }
 }
 
 /* Units of 64: 32 bytes, low nibbles with scale 2u, high ones with 2u + 1. */
-CPU_INLINE void dec_q4_K(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_q4_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
-    const uint8_t *b = row + (u >> 2) * 144;
-    int j = (int)(u & 3), s0, m0, s1, m1;
-    scale_min(b + 4, 2 * j, &s0, &m0);
-    scale_min(b + 4, 2 * j + 1, &s1, &m1);
-    float d = f16_load(b), dmin = f16_load(b + 2);
-    vf d0 = v_set1(d * (float)s0), d1 = v_set1(d * (float)s1);
-    vf n0 = v_set1(-dmin * (float)m0), n1 = v_set1(-dmin * (float)m1);
-    const uint8_t *q = b + 16 + 32 * j;
+    int j = (int)(u & 3);
+    const uint8_t *q = row + (u >> 2) * 144 + 16 + 32 * j;
+    vf d0 = v_set1(scales[2 * j]), d1 = v_set1(scales[2 * j + 1]);
+    vf n0 = v_set1(scales[2 * j + 8]), n1 = v_set1(scales[2 * j + 9]);
 #if CPU_VL >= 16
     vf ramp = (vf)v_table_of(table_q4).t;
     v_table t0 = {(__m512)v_fma(ramp, d0, n0)}, t1 = {(__m512)v_fma(ramp, d1, n1)};
@@ -263,32 +323,53 @@ CPU_INLINE void dec_q4_K(const uint8_t *row, int64_t u, vf *w)
     }
 }
 
-CPU_INLINE void dec_q5_K(const uint8_t *row, int64_t u, vf *w)
+#define prep_q5_K prep_q4_K /* the headers are equal */
+
+CPU_INLINE void dec_q5_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
-    const uint8_t *b = row + (u >> 2) * 176;
-    int j = (int)(u & 3), s0, m0, s1, m1;
-    scale_min(b + 4, 2 * j, &s0, &m0);
-    scale_min(b + 4, 2 * j + 1, &s1, &m1);
-    float d = f16_load(b), dmin = f16_load(b + 2);
-    vf d0 = v_set1(d * (float)s0), d1 = v_set1(d * (float)s1);
-    vf n0 = v_set1(-dmin * (float)m0), n1 = v_set1(-dmin * (float)m1);
-    const uint8_t *q = b + 48 + 32 * j, *high = b + 16;
+    int j = (int)(u & 3);
+    const uint8_t *b = row + (u >> 2) * 176, *q = b + 48 + 32 * j, *high = b + 16;
+    vf d0 = v_set1(scales[2 * j]), d1 = v_set1(scales[2 * j + 1]);
+    vf n0 = v_set1(scales[2 * j + 8]), n1 = v_set1(scales[2 * j + 9]);
+#if CPU_VL >= 16
+    vf ramp = (vf)v_table_of(table_q4).t;
+    v_table t0 = {(__m512)v_fma(ramp, d0, n0)}, t1 = {(__m512)v_fma(ramp, d1, n1)};
+    __m512i bit0 = _mm512_set1_epi32(1 << 2 * j), bit1 = _mm512_set1_epi32(2 << 2 * j);
+    __m512 step0 = (__m512)(d0 * 16.0f), step1 = (__m512)(d1 * 16.0f);
+    for (int i = 0; i < 2; i++) {
+        vi v = v_u8(q + i * 16);
+        __m512i h = (__m512i)v_u8(high + i * 16);
+        __m512 x = (__m512)v_lookup(t0, v), y = (__m512)v_lookup(t1, v >> 4);
+        w[i] = (vf)_mm512_mask_add_ps(x, _mm512_test_epi32_mask(h, bit0), x, step0);
+        w[i + 2] = (vf)_mm512_mask_add_ps(y, _mm512_test_epi32_mask(h, bit1), y, step1);
+    }
+#else
     for (int i = 0; i < 32 / CPU_VL; i++) {
         vi v = v_u8(q + i * CPU_VL), h = v_u8(high + i * CPU_VL) >> (2 * j);
         w[i] = v_fma(v_cvt((v & 15) | (h & 1) << 4), d0, n0);
         w[i + 32 / CPU_VL] = v_fma(v_cvt(v >> 4 | (h & 2) << 3), d1, n1);
     }
+#endif
+}
+
+/* Scales of 16 groups, then minima, negative. */
+CPU_INLINE void prep_q2_K(const uint8_t *b, float *scales)
+{
+    vf d = v_f16_all(b + 80), dmin = v_f16_all(b + 82);
+    for (int i = 0; i < 16; i += CPU_VL) {
+        vi s = v_u8(b + i);
+        v_store(scales + i, v_cvt(s & 15) * d);
+        v_store(scales + 16 + i, v_cvt(s >> 4) * -dmin);
+    }
 }
 
 /* Units of 128, a half block each. */
-CPU_INLINE void dec_q2_K(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void dec_q2_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
-    const uint8_t *b = row + (u >> 1) * 84;
     int half = (int)(u & 1);
-    float d = f16_load(b + 80), dmin = f16_load(b + 82);
-    const uint8_t *s = b + 8 * half, *q = b + 16 + 32 * half;
+    const uint8_t *q = row + (u >> 1) * 84 + 16 + 32 * half;
     for (int g = 0; g < 8; g++) { /* 16 elements each */
-        vf scale = v_set1(d * (float)(s[g] & 15)), min = v_set1(-dmin * (float)(s[g] >> 4));
+        vf scale = v_set1(scales[8 * half + g]), min = v_set1(scales[16 + 8 * half + g]);
         for (int i = 0; i < 16 / CPU_VL; i++) {
             vi v = v_u8(q + 16 * (g & 1) + i * CPU_VL) >> (g & ~1);
             w[g * (16 / CPU_VL) + i] = v_fma(v_cvt(v & 3), scale, min);
@@ -296,40 +377,50 @@ CPU_INLINE void dec_q2_K(const uint8_t *row, int64_t u, vf *w)
     }
 }
 
-CPU_INLINE void dec_q3_K(const uint8_t *row, int64_t u, vf *w)
+/* Sixteen six-bit scales in twelve bytes: nibbles, then pairs of bits. */
+CPU_INLINE void prep_q3_K(const uint8_t *b, float *scales)
 {
-    const uint8_t *b = row + (u >> 1) * 110;
+    uint32_t word[3], part[4];
+    memcpy(word, b + 96, 12);
+    for (int i = 0; i < 4; i++)
+        part[i] = (word[i & 1] >> (i < 2 ? 0 : 4) & 0x0f0f0f0f) | (word[2] >> 2 * i & 0x03030303) << 4;
+    vf d = v_f16_all(b + 108);
+    for (int i = 0; i < 16; i += CPU_VL)
+        v_store(scales + i, v_cvt(v_u8((const uint8_t *)part + i) - 32) * d);
+}
+
+CPU_INLINE void dec_q3_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
+{
     int half = (int)(u & 1);
-    float d = f16_load(b + 108);
-    const uint8_t *mask = b, *q = b + 32 + 32 * half, *s = b + 96;
+    const uint8_t *b = row + (u >> 1) * 110, *q = b + 32 + 32 * half;
     for (int g = 0; g < 8; g++) {
-        int j = 8 * half + g;
-        int low = j < 8 ? s[j] & 15 : s[j - 8] >> 4;
-        int scale = (low | ((s[8 + j % 4] >> (2 * (j / 4))) & 3) << 4) - 32;
-        vf ds = v_set1(d * (float)scale);
+        vf d = v_set1(scales[8 * half + g]);
         for (int i = 0; i < 16 / CPU_VL; i++) {
             int at = 16 * (g & 1) + i * CPU_VL;
             vi v = v_u8(q + at) >> (g & ~1) & 3;
-            vi h = v_u8(mask + at) >> (4 * half + g / 2) & 1;
-            w[g * (16 / CPU_VL) + i] = v_cvt((v | h << 2) - 4) * ds;
+            vi h = v_u8(b + at) >> (4 * half + g / 2) & 1;
+            w[g * (16 / CPU_VL) + i] = v_cvt((v | h << 2) - 4) * d;
         }
     }
 }
 
-CPU_INLINE void dec_q6_K(const uint8_t *row, int64_t u, vf *w)
+CPU_INLINE void prep_q6_K(const uint8_t *b, float *scales)
 {
-    const uint8_t *b = row + (u >> 1) * 210;
+    vf d = v_f16_all(b + 208);
+    for (int i = 0; i < 16; i += CPU_VL)
+        v_store(scales + i, v_cvt(v_i8(b + 192 + i)) * d);
+}
+
+CPU_INLINE void dec_q6_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
+{
     int half = (int)(u & 1);
-    float d = f16_load(b + 208);
-    const uint8_t *low = b + 64 * half, *high = b + 128 + 32 * half, *s = b + 192 + 8 * half;
-    for (int g = 0; g < 4; g++) /* 32 elements each, two scales */
-        for (int i = 0; i < 32 / CPU_VL; i++) {
-            vi l = v_u8(low + 32 * (g & 1) + i * CPU_VL);
-            vi h = v_u8(high + i * CPU_VL) >> (2 * g) & 3;
-            l = g >= 2 ? l >> 4 : l & 15;
-            vf scale = v_set1(d * (float)(int8_t)s[2 * g + (i * CPU_VL) / 16]);
-            w[g * (32 / CPU_VL) + i] = v_cvt((l | h << 4) - 32) * scale;
-        }
+    const uint8_t *b = row + (u >> 1) * 210, *low = b + 64 * half, *high = b + 128 + 32 * half;
+    for (int i = 0; i < 32 / CPU_VL; i++) {
+        vi l0 = v_u8(low + i * CPU_VL), l1 = v_u8(low + 32 + i * CPU_VL), h = v_u8(high + i * CPU_VL);
+        vi q[4] = {(l0 & 15) | (h << 4 & 48), (l1 & 15) | (h << 2 & 48), l0 >> 4 | (h & 48), l1 >> 4 | (h >> 2 & 48)};
+        for (int g = 0; g < 4; g++)
+            w[g * (32 / CPU_VL) + i] = v_cvt(q[g] - 32) * v_set1(scales[8 * half + 2 * g + (i * CPU_VL) / 16]);
+    }
 }
 
 #endif

@@ -12,114 +12,129 @@
 #include "decode.h"
 #include "rows.h"
 
-typedef void (*unit_decoder)(const uint8_t *row, int64_t u, vf *w);
+typedef void (*unit_decoder)(const uint8_t *row, int64_t u, const float *scales, vf *w);
+typedef void (*block_preparer)(const uint8_t *block, float *scales);
+
+/* A type, all constants once inlined: units of `unit` elements decoded by
+ * `dec`, `per_block` of them after `prep` has unpacked a block of `bytes`
+ * bytes; `tail` reads single elements of a plain type. */
+typedef struct row_format {
+    unit_decoder dec;
+    block_preparer prep;
+    int unit, per_block, bytes;
+    float (*tail)(const uint8_t *);
+} row_format;
 
 /* Independent sums of one dot product: enough to hide the latency of a
  * multiply-add where only one row and column are worked on. */
 #define SUMS 4
+#define SCALES 32
 
-/*
- * One type's dot product, with everything that varies a constant: `unit`
- * elements at a time by `dec`, `tail` reading single elements of a plain type.
- */
 CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int rows, const float *const *b,
-                          const int cols, float *out, unit_decoder dec, const int unit, float (*tail)(const uint8_t *))
+                          const int cols, float *out, const row_format f)
 {
-    const int n = unit / CPU_VL, sums = n < SUMS ? n : SUMS;
+    const int n = f.unit / CPU_VL, sums = n < SUMS ? n : SUMS;
     vf acc[CPU_DOT_ROWS * CPU_DOT_COLS][SUMS];
     for (int i = 0; i < rows * cols; i++)
         for (int j = 0; j < SUMS; j++)
             acc[i][j] = (vf){0};
-    int64_t units = k / unit;
-    for (int64_t u = 0; u < units; u++)
-        for (int r = 0; r < rows; r++) {
-            vf w[128 / CPU_VL];
-            dec(a + r * stride, u, w);
-            for (int c = 0; c < cols; c++)
-                for (int i = 0; i < n; i++)
-                    acc[r * cols + c][i % sums] = v_fma(w[i], v_load(b[c] + u * unit + i * CPU_VL),
-                                                        acc[r * cols + c][i % sums]);
-        }
+    int64_t units = k / f.unit;
+    for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
+        float scales[CPU_DOT_ROWS][SCALES];
+        if (f.prep)
+            for (int r = 0; r < rows; r++)
+                f.prep(a + r * stride + u0 / f.per_block * f.bytes, scales[r]);
+        for (int s = 0; s < f.per_block; s++)
+            for (int r = 0; r < rows; r++) {
+                vf w[128 / CPU_VL];
+                f.dec(a + r * stride, u0 + s, scales[r], w);
+                for (int c = 0; c < cols; c++)
+                    for (int i = 0; i < n; i++)
+                        acc[r * cols + c][i % sums] = v_fma(w[i], v_load(b[c] + (u0 + s) * f.unit + i * CPU_VL),
+                                                            acc[r * cols + c][i % sums]);
+            }
+    }
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++) {
             vf *s = acc[r * cols + c];
             float sum = v_sum((s[0] + s[2]) + (s[1] + s[3]));
-            if (tail)
-                for (int64_t i = units * unit; i < k; i++) {
-                    int64_t bytes = tail == tail_f32 ? 4 : 2;
-                    sum += tail(a + r * stride + i * bytes) * b[c][i];
-                }
+            if (f.tail)
+                for (int64_t i = units * f.unit; i < k; i++)
+                    sum += f.tail(a + r * stride + i * f.bytes) * b[c][i];
             out[c * CPU_DOT_ROWS + r] = sum;
         }
 }
 
 CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
-                        float *out, unit_decoder dec, const int unit, float (*tail)(const uint8_t *))
+                        float *out, const row_format f)
 {
     if (rows == 4) {
-        dot_block(k, a, stride, 4, b, 1, out, dec, unit, tail);
+        dot_block(k, a, stride, 4, b, 1, out, f);
         return;
     }
     if (rows > 1) {
         for (int r = 0; r < rows; r++)
-            dot_block(k, a + r * stride, stride, 1, b, 1, out + r, dec, unit, tail);
+            dot_block(k, a + r * stride, stride, 1, b, 1, out + r, f);
         return;
     }
     switch (cols) {
-    case 4: dot_block(k, a, stride, 1, b, 4, out, dec, unit, tail); break;
-    case 3: dot_block(k, a, stride, 1, b, 3, out, dec, unit, tail); break;
-    case 2: dot_block(k, a, stride, 1, b, 2, out, dec, unit, tail); break;
-    default: dot_block(k, a, stride, 1, b, 1, out, dec, unit, tail); break;
+    case 4: dot_block(k, a, stride, 1, b, 4, out, f); break;
+    case 3: dot_block(k, a, stride, 1, b, 3, out, f); break;
+    case 2: dot_block(k, a, stride, 1, b, 2, out, f); break;
+    default: dot_block(k, a, stride, 1, b, 1, out, f); break;
     }
 }
 
-CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *out, unit_decoder dec, const int unit,
-                           float (*tail)(const uint8_t *))
+CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *out, const row_format f)
 {
-    if (tail) { /* plain: any begin */
-        int64_t bytes = tail == tail_f32 ? 4 : 2;
-        row += begin * bytes;
+    if (f.tail) { /* plain: any begin */
+        row += begin * f.bytes;
         begin = 0;
-        for (int64_t i = n / unit * unit; i < n; i++)
-            out[i] = tail(row + i * bytes);
+        for (int64_t i = n / f.unit * f.unit; i < n; i++)
+            out[i] = f.tail(row + i * f.bytes);
     }
-    int64_t first = begin / unit, units = n / unit;
-    for (int64_t u = 0; u < units; u++) {
-        vf w[128 / CPU_VL];
-        dec(row, first + u, w);
-        for (int i = 0; i < unit / CPU_VL; i++)
-            v_store(out + u * unit + i * CPU_VL, w[i]);
+    int64_t first = begin / f.unit, units = n / f.unit;
+    for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
+        float scales[SCALES];
+        if (f.prep)
+            f.prep(row + (first + u0) / f.per_block * f.bytes, scales);
+        for (int s = 0; s < f.per_block; s++) {
+            vf w[128 / CPU_VL];
+            f.dec(row, first + u0 + s, scales, w);
+            for (int i = 0; i < f.unit / CPU_VL; i++)
+                v_store(out + (u0 + s) * f.unit + i * CPU_VL, w[i]);
+        }
     }
 }
 
-#define FORMAT(type, unit, tail)                                                                                       \
+#define FORMAT(type, ...)                                                                                              \
     static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
     {                                                                                                                  \
-        decode_any(row, begin, n, out, dec_##type, unit, tail);                                                        \
+        decode_any(row, begin, n, out, (row_format){dec_##type, __VA_ARGS__});                                         \
     }                                                                                                                  \
     static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,     \
                            float *out)                                                                                 \
     {                                                                                                                  \
-        dot_any(k, a, stride, rows, b, cols, out, dec_##type, unit, tail);                                             \
+        dot_any(k, a, stride, rows, b, cols, out, (row_format){dec_##type, __VA_ARGS__});                              \
     }
 
-FORMAT(f32, 32, tail_f32)
-FORMAT(f16, 32, tail_f16)
-FORMAT(bf16, 32, tail_bf16)
-FORMAT(q4_0, 32, NULL)
-FORMAT(q4_1, 32, NULL)
-FORMAT(q5_0, 32, NULL)
-FORMAT(q5_1, 32, NULL)
-FORMAT(q8_0, 32, NULL)
-FORMAT(iq4_nl, 32, NULL)
-FORMAT(iq4_xs, 32, NULL)
-FORMAT(mxfp4, 32, NULL)
-FORMAT(nvfp4, 64, NULL)
-FORMAT(q4_K, 64, NULL)
-FORMAT(q5_K, 64, NULL)
-FORMAT(q2_K, 128, NULL)
-FORMAT(q3_K, 128, NULL)
-FORMAT(q6_K, 128, NULL)
+FORMAT(f32, NULL, 32, 1, 4, tail_f32)
+FORMAT(f16, NULL, 32, 1, 2, tail_f16)
+FORMAT(bf16, NULL, 32, 1, 2, tail_bf16)
+FORMAT(q4_0, NULL, 32, 1, 18, NULL)
+FORMAT(q4_1, NULL, 32, 1, 20, NULL)
+FORMAT(q5_0, NULL, 32, 1, 22, NULL)
+FORMAT(q5_1, NULL, 32, 1, 24, NULL)
+FORMAT(q8_0, NULL, 32, 1, 34, NULL)
+FORMAT(iq4_nl, NULL, 32, 1, 18, NULL)
+FORMAT(mxfp4, NULL, 32, 1, 17, NULL)
+FORMAT(nvfp4, NULL, 64, 1, 36, NULL)
+FORMAT(iq4_xs, prep_iq4_xs, 32, 8, 136, NULL)
+FORMAT(q4_K, prep_q4_K, 64, 4, 144, NULL)
+FORMAT(q5_K, prep_q5_K, 64, 4, 176, NULL)
+FORMAT(q2_K, prep_q2_K, 128, 2, 84, NULL)
+FORMAT(q3_K, prep_q3_K, 128, 2, 110, NULL)
+FORMAT(q6_K, prep_q6_K, 128, 2, 210, NULL)
 
 const cpu_format cpu_formats[CPU_TYPES] = {
     [ENG_TYPE_F32] = {decode_f32, dot_f32},
