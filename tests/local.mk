@@ -7,6 +7,8 @@ AM_TESTS_ENVIRONMENT = \
 	CK_VERBOSITY=silent; export CK_VERBOSITY; \
 	ENGINE_PLUGIN_PATH='$(tree_plugins)'; export ENGINE_PLUGIN_PATH; \
 	ENGINE_CACHE_DIR='$(abs_top_builddir)/tests/cache'; export ENGINE_CACHE_DIR; \
+	CC='$(CC)'; export CC; \
+	ENG_TEST_CFLAGS='$(ENG_TEST_CFLAGS)'; export ENG_TEST_CFLAGS; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir;
 
@@ -21,3 +23,8 @@ include %D%/ops/local.mk
 include %D%/meta/local.mk
 include %D%/lm/local.mk
 include %D%/tools/local.mk
+include %D%/layering/local.mk
+include %D%/install/local.mk
+
+clean-local:
+	rm -rf tests/cache

@@ -43,6 +43,7 @@ tests_registry_gone_libgone_la_LDFLAGS = $(AM_LDFLAGS) -rpath /nowhere
 registry_tests = tests/registry/test-base tests/registry/test-names tests/registry/test-registry tests/registry/test-device
 check_PROGRAMS += $(registry_tests)
 TESTS += $(registry_tests)
+valgrind_tests += $(registry_tests)
 tests_registry_test_base_SOURCES = tests/registry/test-base.c
 tests_registry_test_base_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_registry_test_base_LDADD = $(core_test_libs)
