@@ -177,7 +177,7 @@ int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan)
         *plan = found;
         return ENG_OK;
     }
-    eng_plan *made;
+    eng_plan *made = NULL;
     int status = compile(device, graph, hash, &made);
     if (status != ENG_OK)
         return status;
