@@ -1,3 +1,3 @@
 dist_man_MANS += \
-	%D%/engine-probe.1 %D%/engine-quantize.1 %D%/libengine.3 \
+	%D%/engine-generate.1 %D%/engine-probe.1 %D%/engine-quantize.1 %D%/libengine.3 \
 	%D%/engine-plugin.7 %D%/engine-env.7
