@@ -82,6 +82,8 @@ typedef struct meta_planner {
     const int8_t *forced;     /* node -> rank that must run it, or -1         */
     int status;               /* the first failure                            */
     uint32_t n_run[4];        /* nodes by meta_kind of their result           */
+    char **notes;             /* for explain                                  */
+    uint32_t n_notes, cap_notes;
 } meta_planner;
 
 /* -- localize.c: growing the graphs of the ranks ----------------------------------- */
@@ -121,6 +123,12 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
 void meta_version_forget(meta_planner *p, int32_t root);
 double meta_cost_reduce(const meta_planner *p, uint64_t bytes);
 
+/* -- inplace.c: writes that the shards do not allow -------------------------------------- */
+
+/* The operand whole, as a window into *whole; NULL: not possible. */
+meta_version *meta_inplace_begin(meta_planner *p, int32_t value, meta_version **whole);
+void meta_inplace_end(meta_planner *p, int32_t value, meta_version *whole);
+
 /* -- exchange.c -------------------------------------------------------------------------- */
 
 meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to);
@@ -143,5 +151,6 @@ static inline bool meta_failed(const meta_planner *p)
     return p->status != ENG_OK;
 }
 int meta_planner_nomem(meta_planner *p);
+void meta_planner_note(meta_planner *p, char *text); /* of the arena */
 
 #endif

@@ -237,6 +237,12 @@ static void try_all(chooser *c)
 
 /* -- carrying out --------------------------------------------------------------------- */
 
+void meta_planner_note(meta_planner *p, char *text)
+{
+    if (text && meta_grow((void **)&p->notes, p->n_notes, &p->cap_notes, sizeof *p->notes))
+        p->notes[p->n_notes++] = text;
+}
+
 static void not_in_place(const chooser *c)
 {
     const char *target = c->node->name;
@@ -250,7 +256,7 @@ static void not_in_place(const chooser *c)
                              c->node->name, c->op->name, target);
 }
 
-static void run_node(chooser *c)
+static void run_node(chooser *c, meta_version *target)
 {
     meta_planner *p = c->p;
     const meta_strategy *s = &c->best;
@@ -258,8 +264,9 @@ static void run_node(chooser *c)
 
     for (uint32_t i = 0; i < ENG_MAX_INPUTS && !meta_failed(p); i++)
         if (c->node->in[i] >= 0)
-            in[i] = is_inout(c, i) ? p->values[c->node->in[i]].versions
-                                   : meta_version_get(p, c->node->in[i], &s->in[i]);
+            in[i] = !is_inout(c, i) ? meta_version_get(p, c->node->in[i], &s->in[i])
+                    : target        ? target
+                                    : p->values[c->node->in[i]].versions;
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS && !meta_failed(p); i++) {
         if (c->node->out[i] < 0)
             continue;
@@ -273,9 +280,37 @@ static void run_node(chooser *c)
     if (meta_failed(p))
         return;
     p->n_run[c->node->out[0] >= 0 ? s->out[0].kind : s->in[0].kind]++;
+}
+
+/* Copies of what an op has written in place are copies no more. */
+static void forget_copies(const chooser *c)
+{
+    for (uint32_t i = 0; i < c->op->n_in && !meta_failed(c->p); i++)
+        if (is_inout(c, i))
+            meta_version_forget(c->p, tensor_of(c->p, c->node->in[i])->root);
+}
+
+/* The op writes into a copy of the whole tensor, which is then written back. */
+static void run_on_copy(chooser *c)
+{
+    meta_planner *p = c->p;
+    meta_place place = meta_place_replicated();
+    meta_version *whole = NULL, *target = NULL;
+    int32_t value = -1;
+
     for (uint32_t i = 0; i < c->op->n_in; i++)
         if (is_inout(c, i))
-            meta_version_forget(p, tensor_of(p, c->node->in[i])->root);
+            value = c->node->in[i];
+    target = meta_inplace_begin(p, value, &whole);
+    if (!target) {
+        if (!meta_failed(p))
+            not_in_place(c);
+        return;
+    }
+    everywhere(&c->best, &place, p->device->main_mask);
+    run_node(c, target);
+    if (!meta_failed(p))
+        meta_inplace_end(p, value, whole);
 }
 
 void meta_planner_view(meta_planner *p, const eng_node *node)
@@ -308,9 +343,10 @@ static void plan_node(meta_planner *p, uint32_t index)
     if (meta_failed(p))
         return;
     if (c.cost == HUGE_VAL)
-        not_in_place(&c);
+        run_on_copy(&c);
     else
-        run_node(&c);
+        run_node(&c, NULL);
+    forget_copies(&c);
 }
 
 /* -- all of it --------------------------------------------------------------------------- */
@@ -381,5 +417,7 @@ void meta_planner_end(meta_planner *p)
         memset(g, 0, sizeof *g);
     }
     free(p->exchanges);
+    free(p->notes);
     p->exchanges = NULL;
+    p->notes = NULL;
 }

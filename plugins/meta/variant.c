@@ -163,6 +163,8 @@ static int finish(compiler *c)
     if (v->n_exchanges)
         memcpy(v->exchanges, c->planner.exchanges, v->n_exchanges * sizeof *v->exchanges);
     memcpy(v->n_run, c->planner.n_run, sizeof v->n_run);
+    for (uint32_t i = 0; i < c->planner.n_notes; i++)
+        note(c, c->planner.notes[i]);
     for (uint32_t r = 0; r < c->device->n_ranks && status == ENG_OK; r++)
         status = build_part(c, r);
     return status;
