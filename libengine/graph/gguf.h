@@ -7,11 +7,11 @@
 #define GGUF_MAGIC 0x46554747u /* "GGUF", little endian */
 #define GGUF_VERSION 3
 #define GGUF_ALIGNMENT 32
-#define GGUF_MARK 32 /* every 32nd string of an array has its place noted */
+#define GGUF_MARK 8 /* every 8th string of an array has its place noted */
 
 typedef struct gguf_key {
     eng_gguf_key key;
-    uint64_t *marks; /* arrays of strings: offsets from key.data of elements 0, 32, 64, ... */
+    uint64_t *marks; /* arrays of strings: offsets from key.data of elements 0, GGUF_MARK, ... */
 } gguf_key;
 
 /* Open addressing; entries are index + 1, 0 is empty.  Power-of-two size. */

@@ -374,10 +374,9 @@ static void put_id(eng_gguf_writer *w, const char *name, uint32_t type, int valu
         ck_assert_int_eq(eng_gguf_writer_integer(w, name, type, value), ENG_OK);
 }
 
-static int make(const recipe *r, eng_tokenizer **t)
+static void write_file(const recipe *r)
 {
     eng_gguf_writer *w = NULL;
-    eng_gguf *g = NULL;
 
     ck_assert_int_eq(eng_gguf_writer_create(&w), ENG_OK);
     if (r->model)
@@ -398,6 +397,13 @@ static int make(const recipe *r, eng_tokenizer **t)
     put_id(w, "tokenizer.ggml.add_space_prefix", ENG_GGUF_BOOL, r->add_space);
     ck_assert_int_eq(eng_gguf_writer_save(w, PATH), ENG_OK);
     eng_gguf_writer_destroy(w);
+}
+
+static int make(const recipe *r, eng_tokenizer **t)
+{
+    eng_gguf *g = NULL;
+
+    write_file(r);
     ck_assert_msg(eng_gguf_open(PATH, &g) == ENG_OK, "%s", eng_last_error());
     unlink(PATH);
     int status = eng_tokenizer_create(g, t);
@@ -532,6 +538,65 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* Does with a tokenizer all that can be done; a fault ends the test. */
+static void use(const eng_tokenizer *t)
+{
+    static const char text[] = "abcabc hello <x> <0x41> \xc3\xa9 \xff";
+    int32_t *ids;
+    char *back;
+    size_t n, length;
+
+    if (eng_tokenizer_encode(t, text, sizeof text, 3, &ids, &n) == ENG_OK) {
+        ck_assert_int_eq(eng_tokenizer_decode(t, ids, n, 1, &back, &length), ENG_OK);
+        free(back);
+        free(ids);
+    }
+    for (int32_t id = -1; id <= (int32_t)eng_tokenizer_count(t); id++) {
+        eng_tokenizer_piece(t, id, true, &n);
+        eng_tokenizer_is_end(t, id);
+    }
+}
+
+/* Files with changed bytes make a tokenizer or are refused with a text. */
+START_TEST(damaged)
+{
+    const recipe *recipes[] = {&bpe, &spm};
+    static uint8_t whole[8192], changed[8192];
+    uint64_t state = 11;
+    int made = 0, rounds = 4000;
+
+    for (int round = 0; round < rounds; round++) {
+        if (round % (rounds / 2) == 0)
+            write_file(recipes[round / (rounds / 2)]);
+        FILE *f = fopen(PATH, "rb");
+        size_t n = round % (rounds / 2) == 0 ? fread(whole, 1, sizeof whole, f) : (fseek(f, 0, SEEK_END), (size_t)ftell(f));
+        fclose(f);
+        memcpy(changed, whole, n);
+        for (int k = 0; k <= round % 3; k++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            size_t at = (state >> 40) % n;
+            changed[at] = (uint8_t)(state & 1 << 20 ? changed[at] ^ 1u << (state >> 35 & 7) : state >> 24);
+        }
+        f = fopen(PATH, "wb");
+        ck_assert_uint_eq(fwrite(changed, 1, n, f), n);
+        fclose(f);
+        eng_gguf *g = NULL;
+        eng_tokenizer *t = NULL;
+        if (eng_gguf_open(PATH, &g) == ENG_OK && eng_tokenizer_create(g, &t) == ENG_OK) {
+            made++;
+            use(t);
+        } else {
+            ck_assert(eng_last_error()[0]);
+        }
+        eng_tokenizer_destroy(t);
+        eng_gguf_close(g);
+    }
+    unlink(PATH);
+    ck_assert_int_gt(made, rounds / 20);
+    ck_assert_int_lt(made, rounds);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tokenizer");
@@ -550,6 +615,8 @@ int main(void)
     tcase_add_test(rules, bpe_rules);
     tcase_add_test(rules, spm_rules);
     tcase_add_test(rules, refusals);
+    tcase_add_test(rules, damaged);
+    tcase_set_timeout(rules, 60);
     suite_add_tcase(suite, model);
     suite_add_tcase(suite, rules);
     srunner_run_all(runner, CK_ENV);
