@@ -263,6 +263,80 @@ START_TEST(test_cache_types)
 }
 END_TEST
 
+/* -- guests and layers ------------------------------------------------------------------- */
+
+#ifdef HAVE_META
+/* The same text wherever caches, weights and layers lie. */
+START_TEST(test_placements)
+{
+    static const eng_lm_override caches[] = {{"^cache_[kv]\\.", "cpu"}};
+    static const eng_lm_override weights[] = {{"blk\\.[12]\\.ffn_(up|down)", "cpu"}, {"^state\\.1$", "cpu"}, {"output", "cpu"}};
+    static const struct {
+        const char *device;
+        uint32_t split;
+        const eng_lm_override *overrides;
+        uint32_t n;
+    } cases[] = {
+        {"cpu@1", ENG_LM_SPLIT_TENSOR, NULL, 0},
+        {"cpu/2", ENG_LM_SPLIT_TENSOR, caches, 1},
+        {"cpu/2", ENG_LM_SPLIT_TENSOR, weights, 3},
+        {"cpu/3", ENG_LM_SPLIT_LAYER, NULL, 0},
+        {"cpu/2@1:3", ENG_LM_SPLIT_LAYER, caches, 1},
+#ifdef HAVE_OPENCL
+        {"opencl:0@1", ENG_LM_SPLIT_TENSOR, caches, 1},
+        {"opencl:0/2", ENG_LM_SPLIT_TENSOR, weights, 3},
+        {"cpu+opencl:0@1:1", ENG_LM_SPLIT_LAYER, NULL, 0},
+#endif
+    };
+    reference_prompt prompts[MAX_PROMPTS];
+    ck_assert_int_ge(reference_read(MODEL, prompts), 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench b = {0};
+        int32_t out[N_GREEDY];
+        eng_lm_model_params m;
+        eng_lm_model_defaults(&m);
+        m.placement.split = cases[i].split;
+        m.placement.overrides = cases[i].overrides;
+        m.placement.n_overrides = cases[i].n;
+        eng_lm_context_params p = params(64, 2, ENG_TYPE_Q8_0, ENG_TYPE_F16);
+        p.placement = m.placement;
+        OK(eng_context_create(NULL, &b.engine));
+        OK(eng_device_open(b.engine, cases[i].device, &b.device));
+        OK(eng_lm_model_open(b.engine, b.device, data_path(MODEL), &m, &b.model));
+        bench_context(&b, &p);
+        bench_greedy(&b, prompts[0].ids, (uint32_t)prompts[0].n_ids, out, N_GREEDY);
+        for (int k = 0; k < N_GREEDY; k++)
+            ck_assert_msg(out[k] == prompts[0].greedy[k], "case %zu (%s): token %d is %d, not %d", i, cases[i].device, k,
+                          out[k], prompts[0].greedy[k]);
+        bench_close(&b);
+    }
+}
+END_TEST
+
+/* Sharded means sharded: each device holds its share of the weights and caches, and what is listed as replicated. */
+START_TEST(test_shares)
+{
+    bench b;
+    eng_lm_context_params p = params(512, 1, ENG_TYPE_F16, ENG_TYPE_F16);
+    bench_open(&b, "cpu/2", data_path(MODEL), &p);
+    eng_lm_model_info info = {.size = sizeof info};
+    eng_lm_stats stats = {.size = sizeof stats};
+    OK(eng_lm_model_get_info(b.model, &info));
+    OK(eng_lm_context_get_stats(b.context, &stats));
+    for (uint32_t i = 0; i < 2; i++) {
+        eng_device_info leaf = {.size = sizeof leaf};
+        eng_device_stats s = {.size = sizeof s};
+        OK(eng_device_leaf(b.device, i, &leaf, &s));
+        ck_assert_double_eq_tol(s.share, 0.5, 1e-9);
+        ck_assert_double_le((double)(s.bytes_weights - s.bytes_replicated), 1.05 * 0.5 * (double)info.weight_bytes);
+        ck_assert_double_le((double)s.bytes_cache, 1.05 * 0.5 * (double)stats.cache_bytes);
+        ck_assert_double_le((double)s.bytes_state, 1.05 * 0.5 * (double)stats.state_bytes);
+    }
+    bench_close(&b);
+}
+END_TEST
+#endif
+
 /* -- what is refused ------------------------------------------------------------------------ */
 
 START_TEST(test_refusals)
@@ -306,6 +380,10 @@ int main(void)
     tcase_add_loop_test(t, test_sequences, 0, bench_n_devices);
     tcase_add_loop_test(t, test_cache_types, 0, bench_n_devices);
     tcase_add_loop_test(t, test_cross_entropy, 0, bench_n_devices);
+#ifdef HAVE_META
+    tcase_add_test(t, test_placements);
+    tcase_add_test(t, test_shares);
+#endif
     tcase_add_test(t, test_refusals);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
