@@ -24,6 +24,7 @@ static const float table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4,
 CPU_INLINE void dec_f32(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
     (void)scales;
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_load((const float *)row + u * 32 + i * CPU_VL);
 }
@@ -31,6 +32,7 @@ CPU_INLINE void dec_f32(const uint8_t *row, int64_t u, const float *scales, vf *
 CPU_INLINE void dec_f16(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
     (void)scales;
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_f16(row + (u * 32 + i * CPU_VL) * 2);
 }
@@ -38,6 +40,7 @@ CPU_INLINE void dec_f16(const uint8_t *row, int64_t u, const float *scales, vf *
 CPU_INLINE void dec_bf16(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
     (void)scales;
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_bf16(row + (u * 32 + i * CPU_VL) * 2);
 }
@@ -60,6 +63,7 @@ CPU_INLINE vf v_f16_all(const uint8_t *p)
  * the next 16, looked up in a table. */
 CPU_INLINE void nibbles(const uint8_t *q, v_table t, vf *w)
 {
+    CPU_UNROLL
     for (int i = 0; i < 16 / CPU_VL; i++) {
         vi b = v_u8(q + i * CPU_VL);
         w[i] = v_lookup(t, b);
@@ -70,6 +74,7 @@ CPU_INLINE void nibbles(const uint8_t *q, v_table t, vf *w)
 /* The same as integers. */
 CPU_INLINE void nibbles_int(const uint8_t *q, vi *w)
 {
+    CPU_UNROLL
     for (int i = 0; i < 16 / CPU_VL; i++) {
         vi b = v_u8(q + i * CPU_VL);
         w[i] = b & 15;
@@ -91,6 +96,7 @@ CPU_INLINE void fifth_bits(const uint8_t *p, vi *w)
     uint32_t bits;
     memcpy(&bits, p, 4);
     vi lane = lane_numbers();
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] |= (v_seti((int32_t)(bits >> (i * CPU_VL))) >> lane & 1) << 4;
 }
@@ -106,6 +112,7 @@ CPU_INLINE void dec_q4_0(const uint8_t *row, int64_t u, const float *scales, vf 
 #else
     vi q[32 / CPU_VL];
     nibbles_int(b + 2, q);
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_cvt(q[i] - 8) * d;
 #endif
@@ -122,6 +129,7 @@ CPU_INLINE void dec_q4_1(const uint8_t *row, int64_t u, const float *scales, vf 
 #else
     vi q[32 / CPU_VL];
     nibbles_int(b + 4, q);
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_fma(v_cvt(q[i]), d, m);
 #endif
@@ -151,6 +159,7 @@ CPU_INLINE void dec_q5_0(const uint8_t *row, int64_t u, const float *scales, vf 
     vi q[32 / CPU_VL];
     nibbles_int(b + 6, q);
     fifth_bits(b + 2, q);
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_cvt(q[i] - 16) * d;
 #endif
@@ -168,6 +177,7 @@ CPU_INLINE void dec_q5_1(const uint8_t *row, int64_t u, const float *scales, vf 
     vi q[32 / CPU_VL];
     nibbles_int(b + 8, q);
     fifth_bits(b + 4, q);
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_fma(v_cvt(q[i]), d, m);
 #endif
@@ -178,6 +188,7 @@ CPU_INLINE void dec_q8_0(const uint8_t *row, int64_t u, const float *scales, vf 
     (void)scales;
     const uint8_t *b = row + u * 34;
     vf d = v_f16_all(b);
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] = v_cvt(v_i8(b + 2 + i * CPU_VL)) * d;
 }
@@ -190,6 +201,7 @@ CPU_INLINE void nibbles_scaled(const uint8_t *q, const float *table, vf d, vf *w
     nibbles(q, t, w);
 #else
     nibbles(q, v_table_of(table), w);
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] *= d;
 #endif
@@ -207,6 +219,7 @@ CPU_INLINE void prep_iq4_xs(const uint8_t *b, float *scales)
     uint16_t high;
     memcpy(&high, b + 2, 2);
     float d = f16_load(b);
+    CPU_UNROLL
     for (int s = 0; s < 8; s++)
         scales[s] = d * (float)((((b[4 + s / 2] >> 4 * (s & 1)) & 15) | ((high >> 2 * s) & 3) << 4) - 32);
 }
@@ -255,6 +268,7 @@ CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, const float *scales, vf
     (void)scales;
     const uint8_t *b = row + u * 36;
     v_table t = v_table_of(table_e2m1);
+    CPU_UNROLL
     for (int s = 0; s < 4; s++) {
         vf d = v_set1(ue4m3_half(b[s]));
         const uint8_t *q = b + 4 + 8 * s;
@@ -265,6 +279,7 @@ CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, const float *scales, vf
         v = (vi)_mm512_srlv_epi32((__m512i)v, _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4));
         w[s] = v_lookup(t, v) * d;
 #else
+        CPU_UNROLL
         for (int i = 0; i < 8 / CPU_VL; i++) {
             vi v = v_u8(q + i * CPU_VL);
             w[s * (16 / CPU_VL) + i] = v_lookup(t, v) * d;
@@ -290,6 +305,7 @@ CPU_INLINE void prep_q4_K(const uint8_t *b, float *scales)
     part[2] = word[1] & 0x3f3f3f3f;
     part[3] = (word[2] >> 4 & 0x0f0f0f0f) | (word[1] >> 2 & 0x30303030);
     float d = f16_load(b), dmin = -f16_load(b + 2);
+    CPU_UNROLL
     for (int i = 0; i < 16; i += CPU_VL) {
         vf q = v_cvt(v_u8((const uint8_t *)part + i));
 #if CPU_VL == 16
@@ -311,6 +327,7 @@ CPU_INLINE void dec_q4_K(const uint8_t *row, int64_t u, const float *scales, vf 
     vf ramp = (vf)v_table_of(table_q4).t;
     v_table t0 = {(__m512)v_fma(ramp, d0, n0)}, t1 = {(__m512)v_fma(ramp, d1, n1)};
 #endif
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++) {
         vi v = v_u8(q + i * CPU_VL);
 #if CPU_VL >= 16
@@ -336,6 +353,7 @@ CPU_INLINE void dec_q5_K(const uint8_t *row, int64_t u, const float *scales, vf 
     v_table t0 = {(__m512)v_fma(ramp, d0, n0)}, t1 = {(__m512)v_fma(ramp, d1, n1)};
     __m512i bit0 = _mm512_set1_epi32(1 << 2 * j), bit1 = _mm512_set1_epi32(2 << 2 * j);
     __m512 step0 = (__m512)(d0 * 16.0f), step1 = (__m512)(d1 * 16.0f);
+    CPU_UNROLL
     for (int i = 0; i < 2; i++) {
         vi v = v_u8(q + i * 16);
         __m512i h = (__m512i)v_u8(high + i * 16);
@@ -344,6 +362,7 @@ CPU_INLINE void dec_q5_K(const uint8_t *row, int64_t u, const float *scales, vf 
         w[i + 2] = (vf)_mm512_mask_add_ps(y, _mm512_test_epi32_mask(h, bit1), y, step1);
     }
 #else
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++) {
         vi v = v_u8(q + i * CPU_VL), h = v_u8(high + i * CPU_VL) >> (2 * j);
         w[i] = v_fma(v_cvt((v & 15) | (h & 1) << 4), d0, n0);
@@ -356,6 +375,7 @@ CPU_INLINE void dec_q5_K(const uint8_t *row, int64_t u, const float *scales, vf 
 CPU_INLINE void prep_q2_K(const uint8_t *b, float *scales)
 {
     vf d = v_f16_all(b + 80), dmin = v_f16_all(b + 82);
+    CPU_UNROLL
     for (int i = 0; i < 16; i += CPU_VL) {
         vi s = v_u8(b + i);
         v_store(scales + i, v_cvt(s & 15) * d);
@@ -368,8 +388,10 @@ CPU_INLINE void dec_q2_K(const uint8_t *row, int64_t u, const float *scales, vf 
 {
     int half = (int)(u & 1);
     const uint8_t *q = row + (u >> 1) * 84 + 16 + 32 * half;
+    CPU_UNROLL
     for (int g = 0; g < 8; g++) { /* 16 elements each */
         vf scale = v_set1(scales[8 * half + g]), min = v_set1(scales[16 + 8 * half + g]);
+        CPU_UNROLL
         for (int i = 0; i < 16 / CPU_VL; i++) {
             vi v = v_u8(q + 16 * (g & 1) + i * CPU_VL) >> (g & ~1);
             w[g * (16 / CPU_VL) + i] = v_fma(v_cvt(v & 3), scale, min);
@@ -382,9 +404,11 @@ CPU_INLINE void prep_q3_K(const uint8_t *b, float *scales)
 {
     uint32_t word[3], part[4];
     memcpy(word, b + 96, 12);
+    CPU_UNROLL
     for (int i = 0; i < 4; i++)
         part[i] = (word[i & 1] >> (i < 2 ? 0 : 4) & 0x0f0f0f0f) | (word[2] >> 2 * i & 0x03030303) << 4;
     vf d = v_f16_all(b + 108);
+    CPU_UNROLL
     for (int i = 0; i < 16; i += CPU_VL)
         v_store(scales + i, v_cvt(v_u8((const uint8_t *)part + i) - 32) * d);
 }
@@ -393,8 +417,10 @@ CPU_INLINE void dec_q3_K(const uint8_t *row, int64_t u, const float *scales, vf 
 {
     int half = (int)(u & 1);
     const uint8_t *b = row + (u >> 1) * 110, *q = b + 32 + 32 * half;
+    CPU_UNROLL
     for (int g = 0; g < 8; g++) {
         vf d = v_set1(scales[8 * half + g]);
+        CPU_UNROLL
         for (int i = 0; i < 16 / CPU_VL; i++) {
             int at = 16 * (g & 1) + i * CPU_VL;
             vi v = v_u8(q + at) >> (g & ~1) & 3;
@@ -407,6 +433,7 @@ CPU_INLINE void dec_q3_K(const uint8_t *row, int64_t u, const float *scales, vf 
 CPU_INLINE void prep_q6_K(const uint8_t *b, float *scales)
 {
     vf d = v_f16_all(b + 208);
+    CPU_UNROLL
     for (int i = 0; i < 16; i += CPU_VL)
         v_store(scales + i, v_cvt(v_i8(b + 192 + i)) * d);
 }
@@ -415,9 +442,11 @@ CPU_INLINE void dec_q6_K(const uint8_t *row, int64_t u, const float *scales, vf 
 {
     int half = (int)(u & 1);
     const uint8_t *b = row + (u >> 1) * 210, *low = b + 64 * half, *high = b + 128 + 32 * half;
+    CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++) {
         vi l0 = v_u8(low + i * CPU_VL), l1 = v_u8(low + 32 + i * CPU_VL), h = v_u8(high + i * CPU_VL);
         vi q[4] = {(l0 & 15) | (h << 4 & 48), (l1 & 15) | (h << 2 & 48), l0 >> 4 | (h & 48), l1 >> 4 | (h >> 2 & 48)};
+        CPU_UNROLL
         for (int g = 0; g < 4; g++)
             w[g * (32 / CPU_VL) + i] = v_cvt(q[g] - 32) * v_set1(scales[8 * half + 2 * g + (i * CPU_VL) / 16]);
     }

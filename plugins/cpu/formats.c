@@ -35,26 +35,35 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
 {
     const int n = f.unit / CPU_VL, sums = n < SUMS ? n : SUMS;
     vf acc[CPU_DOT_ROWS * CPU_DOT_COLS][SUMS];
+    CPU_UNROLL
     for (int i = 0; i < rows * cols; i++)
+        CPU_UNROLL
         for (int j = 0; j < SUMS; j++)
             acc[i][j] = (vf){0};
     int64_t units = k / f.unit;
     for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
         float scales[CPU_DOT_ROWS][SCALES];
         if (f.prep)
+            CPU_UNROLL
             for (int r = 0; r < rows; r++)
                 f.prep(a + r * stride + u0 / f.per_block * f.bytes, scales[r]);
+        CPU_UNROLL
         for (int s = 0; s < f.per_block; s++)
+            CPU_UNROLL
             for (int r = 0; r < rows; r++) {
                 vf w[128 / CPU_VL];
                 f.dec(a + r * stride, u0 + s, scales[r], w);
+                CPU_UNROLL
                 for (int c = 0; c < cols; c++)
+                    CPU_UNROLL
                     for (int i = 0; i < n; i++)
                         acc[r * cols + c][i % sums] = v_fma(w[i], v_load(b[c] + (u0 + s) * f.unit + i * CPU_VL),
                                                             acc[r * cols + c][i % sums]);
             }
     }
+    CPU_UNROLL
     for (int r = 0; r < rows; r++)
+        CPU_UNROLL
         for (int c = 0; c < cols; c++) {
             vf *s = acc[r * cols + c];
             float sum = v_sum((s[0] + s[2]) + (s[1] + s[3]));
@@ -98,9 +107,11 @@ CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *
         float scales[SCALES];
         if (f.prep)
             f.prep(row + (first + u0) / f.per_block * f.bytes, scales);
+        CPU_UNROLL
         for (int s = 0; s < f.per_block; s++) {
             vf w[128 / CPU_VL];
             f.dec(row, first + u0 + s, scales, w);
+            CPU_UNROLL
             for (int i = 0; i < f.unit / CPU_VL; i++)
                 v_store(out + (u0 + s) * f.unit + i * CPU_VL, w[i]);
         }

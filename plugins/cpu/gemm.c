@@ -91,19 +91,24 @@ static void pack_tile(const cpu_gemm *g, int64_t c0, int cols, int64_t k0, int64
 CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
 {
     __m512 a[16], b[16];
+    CPU_UNROLL
     for (int i = 0; i < 16; i++)
         a[i] = _mm512_loadu_ps(x + i * from);
+    CPU_UNROLL
     for (int i = 0; i < 16; i += 2) {
         b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
         b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
     }
+    CPU_UNROLL
     for (int i = 0; i < 16; i += 4)
+        CPU_UNROLL
         for (int j = 0; j < 2; j++) {
             __m512d p = _mm512_castps_pd(b[i + j]), q = _mm512_castps_pd(b[i + j + 2]);
             a[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(p, q));
             a[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(p, q));
         }
     /* a[4g + c]: column 4l + c of rows 4g .. 4g + 3 in 128-bit lane l */
+    CPU_UNROLL
     for (int c = 0; c < 4; c++) {
         __m512 p = _mm512_shuffle_f32x4(a[c], a[4 + c], 0x88), q = _mm512_shuffle_f32x4(a[c], a[4 + c], 0xdd);
         __m512 r = _mm512_shuffle_f32x4(a[8 + c], a[12 + c], 0x88), s = _mm512_shuffle_f32x4(a[8 + c], a[12 + c], 0xdd);
@@ -116,7 +121,9 @@ CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
 #else
 CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
 {
+    CPU_UNROLL
     for (int i = 0; i < CPU_VL; i++)
+        CPU_UNROLL
         for (int j = 0; j < CPU_VL; j++)
             y[j * to + i] = x[i * from + j];
 }
@@ -137,6 +144,7 @@ static void decode_panel(const cpu_gemm *g, int64_t row, int64_t rows, int64_t k
         for (; l + CPU_VL <= kc; l += CPU_VL)
             transpose_vl(x + l, KC, y + l * CPU_PANEL, CPU_PANEL);
         for (; l < kc; l++)
+            CPU_UNROLL
             for (int i = 0; i < CPU_VL; i++)
                 y[l * CPU_PANEL + i] = x[i * KC + l];
     }
@@ -148,16 +156,19 @@ CPU_INLINE void tile(const float *panel, const float *b, int64_t kc, const int c
                      int64_t rows, bool first)
 {
     vf s0[CPU_TILE], s1[CPU_TILE];
+    CPU_UNROLL
     for (int c = 0; c < cols; c++)
         s0[c] = s1[c] = (vf){0};
     for (int64_t l = 0; l < kc; l++) {
         vf a0 = v_load(panel + l * CPU_PANEL), a1 = v_load(panel + l * CPU_PANEL + CPU_VL);
+        CPU_UNROLL
         for (int c = 0; c < cols; c++) {
             vf x = v_set1(b[l * cols + c]);
             s0[c] = v_fma(a0, x, s0[c]);
             s1[c] = v_fma(a1, x, s1[c]);
         }
     }
+    CPU_UNROLL
     for (int c = 0; c < cols; c++) {
         float *y = o[c] + row;
         if (rows == CPU_PANEL) {

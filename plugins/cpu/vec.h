@@ -29,6 +29,14 @@
 #define CPU_PASTE(a, b) CPU_PASTE2(a, b)
 #define CPU_V(name) CPU_PASTE(name, CPU_SUFFIX)
 
+/* Before a loop whose count is constant once inlined: registers only hold the
+ * elements of small arrays where it is unrolled. */
+#if defined(__clang__)
+#define CPU_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define CPU_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 typedef float vf __attribute__((vector_size(4 * CPU_VL)));
 typedef int32_t vi __attribute__((vector_size(4 * CPU_VL)));
 typedef uint32_t vu __attribute__((vector_size(4 * CPU_VL)));
@@ -225,7 +233,7 @@ CPU_INLINE vf v_f16(const void *p)
 #elif CPU_VL == 8
     return (vf)_mm256_cvtph_ps(_mm_loadu_si128(p));
 #else
-    vf v;
+    vf v = {0};
     for (int i = 0; i < CPU_VL; i++)
         v[i] = f16_load((const uint8_t *)p + 2 * i);
     return v;

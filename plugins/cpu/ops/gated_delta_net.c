@@ -62,14 +62,17 @@ CPU_INLINE void step(const gdn_unit *u, float *m, const float *v, float beta, fl
 {
     int64_t n = u->padded;
     vf dot[AT_ONCE], d[AT_ONCE];
+    CPU_UNROLL
     for (int c = 0; c < AT_ONCE; c++)
         dot[c] = (vf){0};
     const float *k = per_key ? u->decayed_k : u->k;
     for (int64_t i = 0; i < n; i += CPU_VL) {
         vf key = v_load(k + i);
+        CPU_UNROLL
         for (int c = 0; c < AT_ONCE; c++)
             dot[c] = v_fma(v_load(m + c * n + i), key, dot[c]);
     }
+    CPU_UNROLL
     for (int c = 0; c < AT_ONCE; c++) {
         float x = v_sum(dot[c]);
         d[c] = v_set1(beta * (v[c] - (per_key ? x : decay * x)));
@@ -78,12 +81,14 @@ CPU_INLINE void step(const gdn_unit *u, float *m, const float *v, float beta, fl
     vf all = v_set1(decay);
     for (int64_t i = 0; i < n; i += CPU_VL) {
         vf key = v_load(u->k + i), query = v_load(u->q + i), a = per_key ? v_load(u->decay + i) : all;
+        CPU_UNROLL
         for (int c = 0; c < AT_ONCE; c++) {
             vf x = v_fma(d[c], key, a * v_load(m + c * n + i));
             v_store(m + c * n + i, x);
             dot[c] = v_fma(x, query, dot[c]);
         }
     }
+    CPU_UNROLL
     for (int c = 0; c < AT_ONCE; c++)
         o[c] = v_sum(dot[c]) * scale;
 }
