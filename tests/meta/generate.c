@@ -604,6 +604,34 @@ static int convolution(generator *g)
     return OPI(ENG_OP_SSM_CONV, ip, x, w, state, src, dst, cu);
 }
 
+/* A value read, written over in part and read again: copies must not outlive writes. */
+static int in_place(generator *g, int x)
+{
+    const eng_tensor *t = get(g, x);
+    int64_t ne[ENG_MAX_RANK], swap[ENG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    int d = (int)pick(g, 3), e = (int)pick(g, 3);
+
+    memcpy(ne, t->ne, sizeof ne);
+    if (ne[4] != 1 || count(t) > MAX_ELEMENTS / 4)
+        return unary(g, x);
+    int64_t part[] = {d, ne[d] * pick(g, 2), ne[d]};
+    ne[d] *= 2;
+    swap[d] = e; /* the state's dimensions in another order */
+    swap[e] = d;
+    int64_t kept[ENG_MAX_RANK];
+    for (int i = 0; i < ENG_MAX_RANK; i++)
+        kept[i] = ne[swap[i]];
+    int state = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, kept, 4), seen = OPI(ENG_OP_PERMUTE, swap, state);
+    norm(g, state); /* often needs it whole */
+    int window = OPI(ENG_OP_SLICE, part, seen);
+    if (pick(g, 2))
+        norm(g, window);
+    OP(ENG_OP_STORE, window, x);
+    if (pick(g, 2))
+        norm(g, window);
+    return norm(g, pick(g, 2) ? state : seen);
+}
+
 /* -- programs ---------------------------------------------------------------------------------- */
 
 static void one_more(generator *g)
@@ -649,7 +677,7 @@ static void one_more(generator *g)
         experts(g, x);
         return;
     case 17:
-        scale(g, x);
+        scale(g, g->p->n_ops && pick(g, 2) ? product(g, x) : x);
         return;
     case 18:
         sum_rows(g, x);
@@ -661,8 +689,9 @@ static void one_more(generator *g)
         group_norm(g, x);
         return;
     case 21:
-        switch (pick(g, 3)) {
+        switch (pick(g, 5)) {
         case 0: attention(g); return;
+        case 3: case 4: in_place(g, x); return;
         case 1: delta_net(g); return;
         default: convolution(g); return;
         }
