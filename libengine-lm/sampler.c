@@ -112,8 +112,7 @@ static uint32_t random_seed(void)
 
 static int has_penalties(const eng_sampler_settings *s)
 {
-    return s->penalty_last > 0 &&
-           (s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0);
+    return s->penalty_last > 0 && (s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0);
 }
 
 static int check_settings(const eng_sampler_settings *s)
@@ -122,7 +121,8 @@ static int check_settings(const eng_sampler_settings *s)
         return eng_fail(ENG_ERR_INVALID, "temperature, top-p and min-p must be numbers");
     if (!(s->repeat_penalty > 0) || !isfinite(s->repeat_penalty) || !isfinite(s->frequency_penalty) ||
         !isfinite(s->presence_penalty))
-        return eng_fail(ENG_ERR_INVALID, "the repeat penalty must be a number above 0 (1: none), the other penalties numbers");
+        return eng_fail(ENG_ERR_INVALID,
+                        "the repeat penalty must be a number above 0 (1: none), the other penalties numbers");
     return ENG_OK;
 }
 
@@ -344,15 +344,19 @@ static int load(eng_sampler *s, const float *logits)
     for (uint32_t i = 0; i < s->n_vocab; i++) {
         float l = logits[i];
         if (isnan(l))
-            return eng_fail(ENG_ERR_DEVICE, "the logit of token %u is not a number: the model's weights or the device are "
-                                            "at fault; try another device", i);
+            return eng_fail(ENG_ERR_DEVICE,
+                            "the logit of token %u is not a number: the model's weights or the device are "
+                            "at fault; try another device",
+                            i);
         infinite |= l == INFINITY;
         any |= l > -INFINITY;
         s->list[i] = (candidate){(int32_t)i, l};
     }
     if (!any || infinite)
-        return eng_fail(ENG_ERR_DEVICE, "the logits are %s: the model's weights or the device are at fault; try another "
-                                        "device", any ? "infinite" : "all minus infinity");
+        return eng_fail(ENG_ERR_DEVICE,
+                        "the logits are %s: the model's weights or the device are at fault; try another "
+                        "device",
+                        any ? "infinite" : "all minus infinity");
     s->n = s->n_vocab;
     s->sorted = 0;
     return ENG_OK;

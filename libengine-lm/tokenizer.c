@@ -22,8 +22,8 @@ static int find_texts(const eng_gguf *g, const char *name, uint64_t *n)
     const eng_gguf_key *key = eng_gguf_key_find(g, name);
 
     if (!key)
-        return eng_fail(ENG_ERR_NOTFOUND, "the model has no key \"%s\": it was made without a tokenizer; convert it again",
-                        name);
+        return eng_fail(ENG_ERR_NOTFOUND,
+                        "the model has no key \"%s\": it was made without a tokenizer; convert it again", name);
     if (key->type != ENG_GGUF_ARRAY || key->element != ENG_GGUF_STRING)
         return eng_fail(ENG_ERR_FORMAT, "key \"%s\" must be an array of strings", name);
     *n = key->count;
@@ -62,7 +62,8 @@ static int read_vocabulary(eng_tokenizer *t, const eng_gguf *g)
     if (status)
         return status;
     if (n == 0 || n > INT32_MAX / 4 || n_merges > INT32_MAX / 4)
-        return eng_fail(ENG_ERR_FORMAT, "the model's vocabulary has %" PRIu64 " tokens and %" PRIu64 " merges", n, n_merges);
+        return eng_fail(ENG_ERR_FORMAT, "the model's vocabulary has %" PRIu64 " tokens and %" PRIu64 " merges", n,
+                        n_merges);
     t->n = (uint32_t)n;
     t->types = malloc(n);
     t->ends = calloc(n, 1);
@@ -118,8 +119,8 @@ static int read_merge(eng_tokenizer *t, const eng_gguf *g, uint32_t rank)
         return status;
     const char *gap = text.length > 2 ? memchr(text.data + 1, ' ', text.length - 1) : NULL;
     if (!gap || gap + 1 == text.data + text.length)
-        return eng_fail(ENG_ERR_FORMAT, "key \"" KEY("merges") "\": merge number %u is not two parts with a space between",
-                        rank);
+        return eng_fail(ENG_ERR_FORMAT,
+                        "key \"" KEY("merges") "\": merge number %u is not two parts with a space between", rank);
     size_t n = (size_t)(gap - text.data);
     status = eng_tokenizer_intern(t, text.data, n, &left);
     if (!status)
@@ -196,7 +197,7 @@ static int read_ends(eng_tokenizer *t, const eng_gguf *g)
 {
     static const char *const keys[] = {KEY("eot_token_id"), KEY("eom_token_id"), KEY("fim_pad_token_id"),
                                        KEY("fim_rep_token_id"), KEY("fim_sep_token_id")};
-    static const char *const texts[] = {"<|im_end|>",    "<|eot_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
+    static const char *const texts[] = {"<|im_end|>",      "<|eot_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
                                         "<|end_of_text|>", "<|eom_id|>", "</s>",    "<EOT>",         "<eos>"};
     int status = ENG_OK;
 
@@ -332,15 +333,16 @@ static int choose_split(eng_tokenizer *t, const eng_gguf *g)
         uint32_t split;
         bool whole_words;
     } known[] = {
-        {"gpt-2", SPLIT_GPT2, false},      {"llama-bpe", SPLIT_LLAMA, true}, {"llama3", SPLIT_LLAMA, true},
-        {"llama-v3", SPLIT_LLAMA, true},   {"qwen2", SPLIT_QWEN2, false},    {"qwen35", SPLIT_QWEN35, false},
-        {"glm4", SPLIT_LLAMA, false},      {"chatglm-bpe", SPLIT_LLAMA, false},
+        {"gpt-2", SPLIT_GPT2, false},    {"llama-bpe", SPLIT_LLAMA, true},    {"llama3", SPLIT_LLAMA, true},
+        {"llama-v3", SPLIT_LLAMA, true}, {"qwen2", SPLIT_QWEN2, false},       {"qwen35", SPLIT_QWEN35, false},
+        {"glm4", SPLIT_LLAMA, false},    {"chatglm-bpe", SPLIT_LLAMA, false},
     };
     eng_gguf_string pre;
 
     if (!eng_gguf_key_find(g, KEY("pre")))
-        return eng_fail(ENG_ERR_FORMAT, "the model has no key \"" KEY("pre") "\", so how its tokenizer cuts words is not "
-                                        "known: convert it again with a present-day converter");
+        return eng_fail(ENG_ERR_FORMAT,
+                        "the model has no key \"" KEY("pre") "\", so how its tokenizer cuts words is not "
+                                                             "known: convert it again with a present-day converter");
     int status = eng_gguf_text(g, KEY("pre"), 0, &pre);
     for (size_t i = 0; i < sizeof known / sizeof *known && !status; i++)
         if (text_is(pre, known[i].name)) {

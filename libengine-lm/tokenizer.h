@@ -48,8 +48,8 @@ const char *eng_tokenizer_piece(const eng_tokenizer *tokenizer, int32_t id, bool
 
 /* Text of a whole list: *text malloc'ed and terminated.  flags: ENG_DETOKENIZE_* */
 enum {
-    ENG_DETOKENIZE_SPECIAL = 1,     /* control tokens are spelled out                              */
-    ENG_DETOKENIZE_KEEP_SPACE = 2   /* do not drop the space that SPM puts before the first word   */
+    ENG_DETOKENIZE_SPECIAL = 1,   /* control tokens are spelled out                              */
+    ENG_DETOKENIZE_KEEP_SPACE = 2 /* do not drop the space that SPM puts before the first word   */
 };
 int eng_tokenizer_decode(const eng_tokenizer *tokenizer, const int32_t *ids, size_t n, uint32_t flags, char **text,
                          size_t *length);
@@ -57,11 +57,11 @@ int eng_tokenizer_decode(const eng_tokenizer *tokenizer, const int32_t *ids, siz
 /* Text as it is generated: incomplete UTF-8 at the end is held back. */
 typedef struct eng_detokenizer {
     const eng_tokenizer *tokenizer;
-    uint32_t flags;   /* ENG_DETOKENIZE_*                           */
-    bool started;     /* the first piece has been seen              */
+    uint32_t flags; /* ENG_DETOKENIZE_*                           */
+    bool started;   /* the first piece has been seen              */
     uint32_t n_held;
     char held[4];
-    char *buffer;     /* what the last call returned                */
+    char *buffer; /* what the last call returned                */
     size_t capacity;
 } eng_detokenizer;
 void eng_detokenizer_init(eng_detokenizer *d, const eng_tokenizer *tokenizer, uint32_t flags);

@@ -18,7 +18,7 @@
 struct node {
     uint32_t symbol;
     uint32_t previous, next;
-    uint32_t rank;   /* of the merge with `next`; NONE */
+    uint32_t rank; /* of the merge with `next`; NONE */
     uint32_t result;
 };
 
@@ -56,7 +56,8 @@ static uint64_t pop(heap *h)
 /* Notes how node i merges with the next one. */
 static void look(const eng_tokenizer *t, struct node *nodes, uint32_t i, heap *h)
 {
-    const merge *m = nodes[i].next == NONE ? NULL : eng_tokenizer_merge(t, nodes[i].symbol, nodes[nodes[i].next].symbol);
+    const merge *m =
+        nodes[i].next == NONE ? NULL : eng_tokenizer_merge(t, nodes[i].symbol, nodes[nodes[i].next].symbol);
 
     nodes[i].rank = m ? m->rank : NONE;
     if (m) {

@@ -34,7 +34,7 @@ struct eng_tokenizer {
     uint32_t kind, split;
     bool whole_words; /* BPE: a piece that is a token is not merged */
     bool add_bos, add_eos, add_space;
-    uint32_t n;       /* vocabulary */
+    uint32_t n; /* vocabulary */
     int32_t bos, eos, unknown;
     string_table symbols;
     uint32_t *slots; /* hash of the symbols: index + 1 */

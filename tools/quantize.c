@@ -139,9 +139,7 @@ static int parse(job *j, int argc, char **argv)
             fputs(usage_text, stdout);
             print_types(stdout);
             return 0;
-        case 'V':
-            printf("engine-quantize (libengine) %s\n", eng_version());
-            return 0;
+        case 'V': printf("engine-quantize (libengine) %s\n", eng_version()); return 0;
         default: /* getopt has said what is wrong */
             fputs("Try `engine-quantize --help'.\n", stderr);
             return EXIT_USAGE;
@@ -216,8 +214,8 @@ static int choose_types(job *j)
         uint32_t wanted = wanted_type(j, t), type = wanted;
         if (type != t->type && !eng_type_get(t->type))
             return eng_fail(ENG_ERR_UNSUPPORTED,
-                            "tensor \"%s\" is of type %u, which cannot be decoded: begin with an f16 or f32 model", t->name,
-                            t->type);
+                            "tensor \"%s\" is of type %u, which cannot be decoded: begin with an f16 or f32 model",
+                            t->name, t->type);
         if (type != t->type && !fits(type, t->ne[0]))
             type = fits(ENG_TYPE_Q8_0, t->ne[0]) ? ENG_TYPE_Q8_0 : ENG_TYPE_F16;
         if (type != wanted && !j->quiet && ++other)
@@ -241,8 +239,8 @@ static int file_type(uint32_t type)
         uint32_t type;
         int number;
     } known[] = {
-        {ENG_TYPE_F32, 0},   {ENG_TYPE_F16, 1},   {ENG_TYPE_Q4_0, 2},  {ENG_TYPE_Q4_1, 3},    {ENG_TYPE_Q8_0, 7},
-        {ENG_TYPE_Q5_0, 8},  {ENG_TYPE_Q5_1, 9},  {ENG_TYPE_Q2_K, 10}, {ENG_TYPE_Q3_K, 12},   {ENG_TYPE_Q4_K, 15},
+        {ENG_TYPE_F32, 0},   {ENG_TYPE_F16, 1},   {ENG_TYPE_Q4_0, 2},    {ENG_TYPE_Q4_1, 3},    {ENG_TYPE_Q8_0, 7},
+        {ENG_TYPE_Q5_0, 8},  {ENG_TYPE_Q5_1, 9},  {ENG_TYPE_Q2_K, 10},   {ENG_TYPE_Q3_K, 12},   {ENG_TYPE_Q4_K, 15},
         {ENG_TYPE_Q5_K, 17}, {ENG_TYPE_Q6_K, 18}, {ENG_TYPE_IQ4_NL, 25}, {ENG_TYPE_IQ4_XS, 30}, {ENG_TYPE_BF16, 32},
     };
 

@@ -151,8 +151,8 @@ static int read_array(cursor *c, gguf_key *entry, const char *what)
         return read_strings(c, entry, what);
     uint32_t size = eng_gguf_scalar_bytes(key->element);
     if (size == 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: %s is an array of type %u: expected numbers, bools or strings",
-                        c->g->path, what, key->element);
+        return eng_fail(ENG_ERR_FORMAT, "%s: %s is an array of type %u: expected numbers, bools or strings", c->g->path,
+                        what, key->element);
     if (!eng_mul_size(key->count, size, &bytes) || bytes > left(c))
         return eng_fail(ENG_ERR_FORMAT,
                         "%s: %s announces %" PRIu64 " elements of %u bytes, but only %" PRIu64
@@ -194,8 +194,8 @@ static int read_key(cursor *c, uint64_t index)
         return status;
     snprintf(what, sizeof what, "key \"%s\"", eng_gguf_show(entry->key.name.data, entry->key.name.length).text);
     if (entry->key.name.length == 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: key number %" PRIu64 " has an empty name: the file is damaged",
-                        c->g->path, index);
+        return eng_fail(ENG_ERR_FORMAT, "%s: key number %" PRIu64 " has an empty name: the file is damaged", c->g->path,
+                        index);
     status = read_u32(c, &entry->key.type, what);
     if (!status)
         status = read_value(c, entry, what);
@@ -262,9 +262,8 @@ static int check_type(const eng_gguf *g, eng_gguf_tensor *t)
                         "convert the model again to one of the types f16, q8_0, q4_0, ...",
                         g->path, t->name, t->type);
     if (t->ne[0] % block->elements != 0)
-        return eng_fail(ENG_ERR_FORMAT,
-                        "%s: tensor \"%s\" has rows of %" PRId64 " elements: %s needs a multiple of %u", g->path,
-                        t->name, t->ne[0], block->name, block->elements);
+        return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" has rows of %" PRId64 " elements: %s needs a multiple of %u",
+                        g->path, t->name, t->ne[0], block->name, block->elements);
     if (!eng_gguf_tensor_bytes(t->type, t->ne, 4, &t->bytes))
         return eng_fail(ENG_ERR_FORMAT,
                         "%s: tensor \"%s\" of %" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
@@ -303,7 +302,8 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
     *slot = index + 1;
     if (*offset % g->alignment != 0)
         return eng_fail(ENG_ERR_FORMAT,
-                        "%s: tensor \"%s\" lies at offset %" PRIu64 ", which is not a multiple of the alignment %" PRIu64,
+                        "%s: tensor \"%s\" lies at offset %" PRIu64
+                        ", which is not a multiple of the alignment %" PRIu64,
                         g->path, t->name, *offset, g->alignment);
     return ENG_OK;
 }
@@ -329,7 +329,8 @@ static int place_tensors(eng_gguf *g, span *spans)
         eng_gguf_tensor *t = &g->tensors[i];
         if (t->bytes > 0 && (spans[i].offset > room || t->bytes > room - spans[i].offset))
             return eng_fail(ENG_ERR_FORMAT,
-                            "%s: tensor \"%s\" needs %" PRIu64 " bytes at offset %" PRIu64 ", but the file has only %" PRIu64
+                            "%s: tensor \"%s\" needs %" PRIu64 " bytes at offset %" PRIu64
+                            ", but the file has only %" PRIu64
                             " bytes of data: it is truncated; fetch or convert it again",
                             g->path, t->name, t->bytes, spans[i].offset, room);
         t->data = g->map + (t->bytes > 0 ? g->data + spans[i].offset : 0);
@@ -410,7 +411,8 @@ static int check_parts(eng_gguf *g)
     if (eng_gguf_key_find(g, "split.no"))
         eng_gguf_integer(g, "split.no", 0, &part);
     return eng_fail(ENG_ERR_UNSUPPORTED,
-                    "%s is part %" PRId64 " of %" PRId64 ": models in several files cannot be read; merge them into one",
+                    "%s is part %" PRId64 " of %" PRId64
+                    ": models in several files cannot be read; merge them into one",
                     g->path, part + 1, parts);
 }
 
@@ -421,8 +423,10 @@ static int check_version(const eng_gguf *g, uint32_t version)
                         "%s was written for machines of the other byte order: convert the model for little-endian ones",
                         g->path);
     if (version == 1)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "%s is a GGUF file of version 1: versions 2 and 3 can be read; convert "
-                                             "the model again with a present-day converter", g->path);
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "%s is a GGUF file of version 1: versions 2 and 3 can be read; convert "
+                        "the model again with a present-day converter",
+                        g->path);
     if (version != 2 && version != 3)
         return eng_fail(ENG_ERR_UNSUPPORTED, "%s is a GGUF file of version %u: versions 2 and 3 can be read", g->path,
                         version);
@@ -462,7 +466,8 @@ static int map_file(eng_gguf *g)
     int fd = open(g->path, O_RDONLY | O_CLOEXEC), status = ENG_OK;
 
     if (fd < 0)
-        return eng_fail(errno == ENOENT ? ENG_ERR_NOTFOUND : ENG_ERR_IO, "cannot open %s: %s", g->path, strerror(errno));
+        return eng_fail(errno == ENOENT ? ENG_ERR_NOTFOUND : ENG_ERR_IO, "cannot open %s: %s", g->path,
+                        strerror(errno));
     if (fstat(fd, &st) != 0)
         status = eng_fail(ENG_ERR_IO, "cannot read %s: %s", g->path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
@@ -474,8 +479,8 @@ static int map_file(eng_gguf *g)
         void *map = (uint64_t)st.st_size > SIZE_MAX ? MAP_FAILED
                                                     : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map == MAP_FAILED)
-            status = eng_fail(ENG_ERR_IO, "cannot map %s (%lld bytes): %s", g->path, (long long)st.st_size,
-                              strerror(errno));
+            status =
+                eng_fail(ENG_ERR_IO, "cannot map %s (%lld bytes): %s", g->path, (long long)st.st_size, strerror(errno));
         else {
             g->map = map;
             g->size = (uint64_t)st.st_size;

@@ -15,8 +15,8 @@ static int find(const eng_gguf *g, const char *name, uint64_t index, const eng_g
     if (!key)
         return eng_fail(ENG_ERR_NOTFOUND, "%s: key \"%s\" is missing", g->path, name);
     if (index >= key->count)
-        return eng_fail(ENG_ERR_NOTFOUND, "%s: key \"%s\" has %" PRIu64 " values: number %" PRIu64 " was wanted", g->path,
-                        name, key->count, index);
+        return eng_fail(ENG_ERR_NOTFOUND, "%s: key \"%s\" has %" PRIu64 " values: number %" PRIu64 " was wanted",
+                        g->path, name, key->count, index);
     *found = key;
     *type = key->type == ENG_GGUF_ARRAY ? key->element : key->type;
     return ENG_OK;
@@ -82,7 +82,8 @@ int eng_gguf_integer(const eng_gguf *gguf, const char *name, uint64_t index, int
     case ENG_GGUF_I64: *value = s.i64; break;
     case ENG_GGUF_U64:
         if (s.u64 > INT64_MAX)
-            return eng_fail(ENG_ERR_FORMAT, "%s: key \"%s\" is %" PRIu64 ": that is out of range", gguf->path, name, s.u64);
+            return eng_fail(ENG_ERR_FORMAT, "%s: key \"%s\" is %" PRIu64 ": that is out of range", gguf->path, name,
+                            s.u64);
         *value = (int64_t)s.u64;
         break;
     case ENG_GGUF_F32: return integral(gguf, name, s.f32, value);

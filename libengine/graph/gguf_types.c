@@ -13,10 +13,10 @@ static const struct {
     uint32_t type;
     gguf_block block;
 } foreign[] = {
-    {9, {"q8_1", 32, 36}},       {15, {"q8_K", 256, 292}},    {16, {"iq2_xxs", 256, 66}}, {17, {"iq2_xs", 256, 74}},
-    {18, {"iq3_xxs", 256, 98}},  {19, {"iq1_s", 256, 50}},    {21, {"iq3_s", 256, 110}},  {22, {"iq2_s", 256, 82}},
-    {24, {"i8", 1, 1}},          {25, {"i16", 1, 2}},         {28, {"f64", 1, 8}},        {29, {"iq1_m", 256, 56}},
-    {34, {"tq1_0", 256, 54}},    {35, {"tq2_0", 256, 66}},
+    {9, {"q8_1", 32, 36}},      {15, {"q8_K", 256, 292}}, {16, {"iq2_xxs", 256, 66}}, {17, {"iq2_xs", 256, 74}},
+    {18, {"iq3_xxs", 256, 98}}, {19, {"iq1_s", 256, 50}}, {21, {"iq3_s", 256, 110}},  {22, {"iq2_s", 256, 82}},
+    {24, {"i8", 1, 1}},         {25, {"i16", 1, 2}},      {28, {"f64", 1, 8}},        {29, {"iq1_m", 256, 56}},
+    {34, {"tq1_0", 256, 54}},   {35, {"tq2_0", 256, 66}},
 };
 
 static const gguf_block own[ENG_TYPE_LIMIT] = {
@@ -63,21 +63,16 @@ uint32_t eng_gguf_scalar_bytes(uint32_t type)
     switch (type) {
     case ENG_GGUF_U8:
     case ENG_GGUF_I8:
-    case ENG_GGUF_BOOL:
-        return 1;
+    case ENG_GGUF_BOOL: return 1;
     case ENG_GGUF_U16:
-    case ENG_GGUF_I16:
-        return 2;
+    case ENG_GGUF_I16: return 2;
     case ENG_GGUF_U32:
     case ENG_GGUF_I32:
-    case ENG_GGUF_F32:
-        return 4;
+    case ENG_GGUF_F32: return 4;
     case ENG_GGUF_U64:
     case ENG_GGUF_I64:
-    case ENG_GGUF_F64:
-        return 8;
-    default:
-        return 0;
+    case ENG_GGUF_F64: return 8;
+    default: return 0;
     }
 }
 

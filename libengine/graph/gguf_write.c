@@ -119,8 +119,8 @@ static int value_bytes(const eng_gguf_key *key, uint64_t *n)
 /* Begins a key; if what follows fails, the caller goes back to `mark`. */
 static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint32_t type)
 {
-    int status = length > 0 ? append_string(&w->keys, name, length)
-                            : eng_fail(ENG_ERR_INVALID, "GGUF keys must have a name");
+    int status =
+        length > 0 ? append_string(&w->keys, name, length) : eng_fail(ENG_ERR_INVALID, "GGUF keys must have a name");
 
     return status ? status : append_u32(&w->keys, type);
 }
@@ -164,10 +164,14 @@ int eng_gguf_writer_integer(eng_gguf_writer *writer, const char *name, uint32_t 
     static const struct {
         int64_t low, high;
     } ranges[] = {
-        [ENG_GGUF_U8] = {0, UINT8_MAX},         [ENG_GGUF_I8] = {INT8_MIN, INT8_MAX},
-        [ENG_GGUF_U16] = {0, UINT16_MAX},       [ENG_GGUF_I16] = {INT16_MIN, INT16_MAX},
-        [ENG_GGUF_U32] = {0, UINT32_MAX},       [ENG_GGUF_I32] = {INT32_MIN, INT32_MAX},
-        [ENG_GGUF_BOOL] = {0, 1},               [ENG_GGUF_U64] = {0, INT64_MAX},
+        [ENG_GGUF_U8] = {0, UINT8_MAX},
+        [ENG_GGUF_I8] = {INT8_MIN, INT8_MAX},
+        [ENG_GGUF_U16] = {0, UINT16_MAX},
+        [ENG_GGUF_I16] = {INT16_MIN, INT16_MAX},
+        [ENG_GGUF_U32] = {0, UINT32_MAX},
+        [ENG_GGUF_I32] = {INT32_MIN, INT32_MAX},
+        [ENG_GGUF_BOOL] = {0, 1},
+        [ENG_GGUF_U64] = {0, INT64_MAX},
         [ENG_GGUF_I64] = {INT64_MIN, INT64_MAX},
     };
 
@@ -248,8 +252,9 @@ int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t t
     if (!name || !*name || rank > 4)
         return eng_fail(ENG_ERR_INVALID, "GGUF tensors must have a name and at most 4 dimensions (%u given)", rank);
     if (!eng_gguf_tensor_bytes(type, ne, rank, &size) || size > (UINT64_C(1) << 60) - writer->end)
-        return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": rows of %" PRId64 " elements are no whole blocks of type %u",
-                        name, rank > 0 ? ne[0] : 1, type);
+        return eng_fail(ENG_ERR_INVALID,
+                        "GGUF tensor \"%s\": rows of %" PRId64 " elements are no whole blocks of type %u", name,
+                        rank > 0 ? ne[0] : 1, type);
     int status = room_for_tensor(writer);
     if (status)
         return status;

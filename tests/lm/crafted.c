@@ -111,8 +111,8 @@ void crafted_sample(crafted *c)
     for (int i = 0; i < 40; i++)
         put_string(c, i % 2 ? "word" : "");
     put_array(c, "array.empty", 6, 0);
-    put_tensor(c, "blocks", 8, 0, ne[0], 2);    /* q8_0: 3 x 34 bytes */
-    put_tensor(c, "numbers", 0, 128, ne[1], 1); /* f32: 256 bytes     */
+    put_tensor(c, "blocks", 8, 0, ne[0], 2);     /* q8_0: 3 x 34 bytes */
+    put_tensor(c, "numbers", 0, 128, ne[1], 1);  /* f32: 256 bytes     */
     put_tensor(c, "foreign", 24, 384, ne[2], 3); /* i8: 20 bytes      */
     put_padding(c, 64);
     put(c, data, 384 + 20);

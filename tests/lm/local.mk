@@ -2,14 +2,18 @@
 
 # GGUF files, tokenizer, sampler: without a device.
 if HAVE_CHECK
-lm_unit_tests = tests/lm/test-gguf tests/lm/test-tokenizer tests/lm/test-sampler
+lm_unit_tests = tests/lm/test-gguf tests/lm/test-tokenizer tests/lm/test-vocabulary tests/lm/test-sampler
 check_PROGRAMS += $(lm_unit_tests)
 TESTS += $(lm_unit_tests)
 endif
 tests_lm_test_gguf_SOURCES = %D%/test-gguf.c %D%/crafted.c %D%/crafted.h
 tests_lm_test_gguf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_gguf_LDADD = libengine-core.la $(CHECK_LIBS)
-tests_lm_test_tokenizer_SOURCES = %D%/test-tokenizer.c %D%/crafted.c
+tests_lm_test_vocabulary_SOURCES = %D%/test-vocabulary.c %D%/words.c %D%/words.h
+tests_lm_test_vocabulary_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lm_test_vocabulary_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_lm_test_vocabulary_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)
+tests_lm_test_tokenizer_SOURCES = %D%/test-tokenizer.c %D%/words.c %D%/words.h
 tests_lm_test_tokenizer_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_tokenizer_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_lm_test_tokenizer_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)

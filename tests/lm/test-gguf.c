@@ -145,7 +145,7 @@ START_TEST(odd_but_good)
     put_tensor(&file, "scalar", 0, 0, NULL, 0);
     put_tensor(&file, "empty", 8, 32, empty, 2);
     put_padding(&file, 32);
-    put(&file, "\0\0\0\0", 4); /* no padding after the last tensor */
+    put(&file, "\0\0\0\0", 4);      /* no padding after the last tensor */
     memcpy(file.data + 4, "\2", 1); /* version 2 has the same layout */
     ck_assert_msg(open_file(&g) == ENG_OK, "%s", eng_last_error());
     ck_assert_int_eq(eng_gguf_integer(g, "flag", 0, &whole), ENG_OK);

@@ -167,7 +167,8 @@ static void add_ffn(model *m, int64_t layer)
     add_matrix(m, layer, "ffn_gate_inp.weight", CLASS_F32, 2, m->embd, m->experts);
     add(m, layer, "ffn_gate_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->expert_ffn, m->experts);
     add(m, layer, "ffn_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->expert_ffn, m->experts);
-    add(m, layer, "ffn_down_exps.weight", CLASS_FFN, FILL_NORMAL, 4 * residual_gain(m), m->expert_ffn, m->embd, m->experts);
+    add(m, layer, "ffn_down_exps.weight", CLASS_FFN, FILL_NORMAL, 4 * residual_gain(m), m->expert_ffn, m->embd,
+        m->experts);
     if (is(m, "qwen35moe")) {
         add(m, layer, "ffn_gate_inp_shexp.weight", CLASS_F32, FILL_NORMAL, 1, m->embd, 0, 0);
         add_matrix(m, layer, "ffn_gate_shexp.weight", CLASS_FFN, 1, m->embd, m->shared_ffn);

@@ -16,7 +16,15 @@ typedef enum fill {
 } fill;
 
 /* Which type option a tensor obeys. */
-typedef enum class { CLASS_F32, CLASS_EMBEDDING, CLASS_OUTPUT, CLASS_ATTENTION, CLASS_RECURRENT, CLASS_FFN, N_CLASSES } class;
+typedef enum class {
+    CLASS_F32,
+    CLASS_EMBEDDING,
+    CLASS_OUTPUT,
+    CLASS_ATTENTION,
+    CLASS_RECURRENT,
+    CLASS_FFN,
+    N_CLASSES
+} class;
 
 typedef struct model_tensor {
     char name[64];

@@ -64,7 +64,9 @@ static void add_merges(vocabulary *v, uint64_t seed, uint32_t wanted)
         for (int k = 0; k < 2; k++) {
             uint32_t x = (uint32_t)(r >> (32 * k));
             /* the share of letters falls as there are more tokens to choose from */
-            pick[k] = x % (made + 27) < made ? 256 + x % (made + 27) : k == 0 && (x >> 28) == 0 ? space : letters + x % 26;
+            pick[k] = x % (made + 27) < made     ? 256 + x % (made + 27)
+                      : k == 0 && (x >> 28) == 0 ? space
+                                                 : letters + x % 26;
         }
         char joined[2 * LONGEST + 1];
         snprintf(joined, sizeof joined, "%s%s", v->spelling[pick[0]], v->spelling[pick[1]]);
@@ -105,7 +107,9 @@ static int write_types(eng_gguf_writer *w, uint32_t n)
 
 static int write_keys(const model *m, eng_gguf_writer *w, const vocabulary *v)
 {
-    const char *pre = strncmp(m->arch, "qwen35", 6) == 0 ? "qwen35" : strcmp(m->arch, "llama") == 0 ? "llama-bpe" : "qwen2";
+    const char *pre = strncmp(m->arch, "qwen35", 6) == 0 ? "qwen35"
+                      : strcmp(m->arch, "llama") == 0    ? "llama-bpe"
+                                                         : "qwen2";
     int status = eng_gguf_writer_text(w, "tokenizer.ggml.model", "gpt2");
 
     if (!status)
