@@ -60,10 +60,12 @@ __kernel EACH_ATTRIBUTES void rope(cbytes x, ulong x_at, cbytes pos, ulong pos_a
     const int begin = offset, end = offset + 2 * pairs;
 #define FIRST(i) (offset + 2 * (i))
 #define SECOND(i) (offset + 2 * (i) + 1)
+#define BETWEEN(c) 0
 #else
     const int begin = offset, end = offset + distance + pairs;
 #define FIRST(i) (offset + (i))
 #define SECOND(i) (offset + (i) + distance)
+#define BETWEEN(c) (c >= begin + pairs && c < begin + distance) /* vision: none rotated there */
 #endif
 #if VEC
     /* what is not rotated */
@@ -125,7 +127,7 @@ __kernel EACH_ATTRIBUTES void rope(cbytes x, ulong x_at, cbytes pos, ulong pos_a
         out[SECOND(i)] = u * si + v * co;
     }
     for (int c = 2 * i; c < 2 * i + 2 && c < d; c++)
-        if (c < begin || c >= end || (!NORMAL && c >= begin + pairs && c < begin + distance))
+        if (c < begin || c >= end || BETWEEN(c))
             out[c] = X1(in, c);
 #endif
 }

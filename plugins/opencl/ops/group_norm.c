@@ -7,20 +7,47 @@ static int64_t per_group(const cl_recorder *r, int64_t channels)
     return (channels + groups - 1) / groups;
 }
 
+typedef struct gathered {
+    bool used;        /* x lies in pieces: it is copied to temporary memory   */
+    uint64_t at;
+    int64_t nb[ENG_MAX_RANK];
+} gathered;
+
+static void gather_part(cl_recorder *r, const cl_walk *w, void *ctx)
+{
+    const gathered *x = ctx;
+    uint64_t at = x->at;
+    for (unsigned d = 1; d < ENG_MAX_RANK; d++)
+        at += (uint64_t)(w->first[d] * x->nb[d]);
+    cl_launch(r, "copy", "copy", "-DUNIT=uint");
+    cl_arg_walk(r, w, 0);
+    cl_arg_temporary(r, at);
+    cl_arg_extents(r, w);
+    cl_arg_strides(r, w, 0);
+    cl_arg_long4(r, x->nb);
+    cl_each(r, w);
+}
+
 /* A part is a batch's image or several: every group is whole. */
 static void part(cl_recorder *r, const cl_walk *w, void *ctx)
 {
+    const gathered *x = ctx;
     char options[64];
     int64_t per = per_group(r, w->ne[2]), groups = w->ne[2] ? (w->ne[2] + per - 1) / per : 0;
     uint64_t n = (uint64_t)(groups * w->ne[3]);
     size_t group = r->device->vec ? 1 : cl_group_of(r->device);
-    (void)ctx;
     cl_launch(r, "norm", "group_norm", cl_row_options(r->device, options, sizeof options, "-DGROUPS=1"));
+    if (x->used)
+        cl_arg_temporary(r, x->at);
+    else
+        cl_arg_walk(r, w, 1);
     cl_arg_walk(r, w, 0);
-    cl_arg_walk(r, w, 1);
     cl_arg_extents(r, w);
+    if (x->used)
+        cl_arg_long4(r, x->nb);
+    else
+        cl_arg_strides(r, w, 1);
     cl_arg_strides(r, w, 0);
-    cl_arg_strides(r, w, 1);
     cl_arg_float(r, (float)r->node->fp[ENG_NORM_EPS]);
     cl_arg_int(r, (int32_t)groups);
     cl_arg_int(r, (int32_t)per);
@@ -30,21 +57,35 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
     const eng_tensor *x = cl_in(g, node, 0);
-    cl_split s;
+    (void)device;
     if (x->type != ENG_TYPE_F32 || !cl_rows_contiguous(x))
         return cl_no(reason, bytes, "x must be f32 with contiguous rows");
-    if (cl_split_of(device, g, x, &s) != ENG_OK || s.n > 1)
-        return cl_no(reason, bytes, "x is larger than one allocation; copy it first, or raise opencl.max_alloc");
     return ENG_SUPPORT_YES;
 }
 
 static int record(cl_recorder *r, const eng_node *node)
 {
+    const eng_tensor *t = cl_in(r->graph, node, 0);
+    gathered x = {0};
+    cl_split s;
     cl_walk w;
+    if (cl_split_of(r->device, r->graph, t, &s) != ENG_OK || s.n > 1) {
+        cl_walk_begin(&w, t);
+        cl_walk_add(&w, r->graph, node->in[0]);
+        int64_t step = t->ne[0] * 4;
+        for (unsigned d = 1; d < ENG_MAX_RANK; d++) {
+            x.nb[d] = step;
+            step *= w.ne[d];
+        }
+        x.used = true;
+        x.at = cl_temporary(r, cl_elements(t) * 4);
+        cl_walk_run(r, &w, 4, gather_part, &x);
+    }
     cl_walk_begin(&w, cl_out(r->graph, node, 0));
-    cl_walk_add(&w, r->graph, node->in[0]);
     cl_walk_add(&w, r->graph, node->out[0]);
-    return cl_walk_run(r, &w, 4, part, NULL);
+    if (!x.used)
+        cl_walk_add(&w, r->graph, node->in[0]);
+    return cl_walk_run(r, &w, 4, part, &x);
 }
 
 const cl_op cl_op_group_norm = {supports, record};
