@@ -43,6 +43,9 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
     int64_t units = k / f.unit;
     for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
         float scales[CPU_DOT_ROWS][SCALES];
+        CPU_UNROLL
+        for (int r = 0; r < rows; r++) /* what the next call will read */
+            __builtin_prefetch(a + (r + rows) * stride + u0 / f.per_block * f.bytes * (f.tail ? f.unit : 1), 0, 3);
         if (f.prep)
             CPU_UNROLL
             for (int r = 0; r < rows; r++)
