@@ -33,7 +33,8 @@ eng_value lm_pick(lm_build *b, eng_value x)
 
 static eng_value memory(lm_build *b, int layer, uint32_t which)
 {
-    return eng_graph_tensor(b->g, LM_SLOT_MEMORY, b->context->memory, (uint32_t)b->context->layer_memory[layer] + which);
+    return eng_graph_tensor(b->g, LM_SLOT_MEMORY, b->context->memory,
+                            (uint32_t)b->context->layer_memory[layer] + which);
 }
 
 eng_value lm_state_pool(lm_build *b, int layer)

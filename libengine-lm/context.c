@@ -32,20 +32,20 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
     for (size_t i = 0; i < sizeof possible / sizeof *possible; i++)
         found |= possible[i] == type;
     if (!info || !found)
-        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1 "
-                        "and iq4_nl are", info ? info->name : "(unknown)", what);
+        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, "
+                        "q5_1 and iq4_nl are", info ? info->name : "(unknown)", what);
     if (head % info->block)
-        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: its blocks of %u do not divide the head size %lld; "
-                        "take f16 or q8_0 of another model, or f32, f16 or bf16 here", info->name, what, info->block,
-                        (long long)head);
+        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: its blocks of %u do not divide the head "
+                        "size %lld; take f32, f16 or bf16", info->name, what,
+                        info->block, (long long)head);
     if (*rotate == ENG_LM_ROTATE_AUTO) {
         *rotate = info->block > 1 ? (int32_t)(head & -head) : 0;
         if (*rotate > 4096)
             *rotate = 4096;
     }
     if (*rotate < 0 || *rotate > 4096 || (*rotate & (*rotate - 1)) || (*rotate && head % *rotate))
-        return eng_fail(ENG_ERR_INVALID, "a rotation of %s in groups of %d is not possible: a power of two up to 4096 that "
-                        "divides the head size %lld is needed", what, *rotate, (long long)head);
+        return eng_fail(ENG_ERR_INVALID, "a rotation of %s in groups of %d is not possible: a power of two up to 4096 "
+                        "that divides the head size %lld is needed", what, *rotate, (long long)head);
     return ENG_OK;
 }
 
@@ -202,8 +202,8 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     if (!model || !context)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: a model and a place for the context are needed");
     if (params && params->size != sizeof *params)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: params.size is %u, not %zu: use eng_lm_context_defaults",
-                        params->size, sizeof *params);
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: params.size is %u, not %zu: use "
+                        "eng_lm_context_defaults", params->size, sizeof *params);
     eng_lm_context *c = lm_calloc(1, sizeof *c);
     if (!c)
         return ENG_ERR_NOMEM;
@@ -263,7 +263,8 @@ int eng_lm_context_get_params(const eng_lm_context *c, eng_lm_context_params *pa
 int eng_lm_context_get_stats(const eng_lm_context *c, eng_lm_stats *stats)
 {
     if (!c || !stats || stats->size != sizeof *stats)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_stats: a context and stats with their size set are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_stats: a context and stats with their size set are "
+                        "needed");
     uint64_t plans = 0;
     for (const lm_pass *p = c->passes; p; p = p->next)
         plans++;

@@ -35,8 +35,8 @@ static int check(const eng_lm_context *c, const eng_lm_batch *b)
     }
     uint32_t left = c->p.n_cells - c->cells_used;
     if (b->n_tokens > left)
-        return eng_fail(ENG_ERR_STATE, "the context is too small: it holds %u of %u tokens and %u more are asked for; make it "
-                        "larger (-c)", c->cells_used, c->p.n_cells, b->n_tokens);
+        return eng_fail(ENG_ERR_STATE, "the context is too small: it holds %u of %u tokens and %u more are asked for; "
+                        "make it larger (-c)", c->cells_used, c->p.n_cells, b->n_tokens);
     return ENG_OK;
 }
 
@@ -160,7 +160,8 @@ static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
     if (!status)
         status = eng_queue_submit(c->queue, p->instance, params, LM_PARAMS, &fence);
     if (!status && wanted)
-        status = eng_queue_read(c->queue, p->io, 1, 0, (uint64_t)wanted * (uint64_t)c->model->n.n_vocab * sizeof *logits,
+        status = eng_queue_read(c->queue, p->io, 1, 0,
+                                (uint64_t)wanted * (uint64_t)c->model->n.n_vocab * sizeof *logits,
                                 logits, &fence);
     if (status) { /* nothing of ours may be in use when we go */
         if (fence.queue) {

@@ -18,8 +18,8 @@ static const char *full_name(const lm_loader *l, const char *name, char text[KEY
 static int in_range(const char *key, int64_t value, int64_t least, int64_t most)
 {
     if (value < least || value > most)
-        return eng_fail(ENG_ERR_FORMAT, "key %s is %lld, which is not between %lld and %lld: the file is damaged or of "
-                        "a kind that is not known", key, (long long)value, (long long)least, (long long)most);
+        return eng_fail(ENG_ERR_FORMAT, "key %s is %lld, which is not between %lld and %lld: the file is damaged or "
+                        "of a kind that is not known", key, (long long)value, (long long)least, (long long)most);
     return ENG_OK;
 }
 
@@ -124,13 +124,15 @@ int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot)
     if (!status)
         status = lm_key_number_or(l, "rope.freq_base", 10000, &r->base);
     if (!status)
-        status = lm_key_integer_or(l, "rope.scaling.original_context_length", 1, INT32_MAX, n->n_ctx_train, &r->n_ctx_orig);
+        status = lm_key_integer_or(l, "rope.scaling.original_context_length", 1, INT32_MAX, n->n_ctx_train,
+                                   &r->n_ctx_orig);
     if (!status)
         status = rope_scaling(l, r);
     if (status)
         return status;
     if (r->n_dims % 2 || r->base <= 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s.rope.dimension_count must be even and rope.freq_base positive", l->arch_name);
+        return eng_fail(ENG_ERR_FORMAT, "%s.rope.dimension_count must be even and rope.freq_base positive",
+                        l->arch_name);
     if (mode != ENG_ROPE_IMROPE)
         return ENG_OK;
     char key[KEY_BYTES];

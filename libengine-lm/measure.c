@@ -38,7 +38,8 @@ int eng_lm_perplexity(eng_lm_context *c, const int32_t *tokens, size_t n, uint32
                       eng_lm_progress progress, void *progress_user, eng_lm_perplexity_result *result)
 {
     if (!c || !tokens || !result || result->size != sizeof *result)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_perplexity: a context, tokens and a result with its size set are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_perplexity: a context, tokens and a result with its size set are "
+                        "needed");
     if (chunk < 2 || chunk > c->p.n_cells + 1)
         return eng_fail(ENG_ERR_INVALID, "chunks of %u tokens: 2 to %u are possible in a context of %u", chunk,
                         c->p.n_cells + 1, c->p.n_cells);

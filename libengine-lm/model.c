@@ -43,8 +43,8 @@ static int find_arch(lm_loader *l, const char *path)
         }
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", archs[i]->name);
     }
-    return eng_fail(ENG_ERR_UNSUPPORTED, "%s holds a model of architecture \"%.*s\", which is not known; known: %s", path,
-                    (int)(name.length < 64 ? name.length : 64), name.data, known);
+    return eng_fail(ENG_ERR_UNSUPPORTED, "%s holds a model of architecture \"%.*s\", which is not known; known: %s",
+                    path, (int)(name.length < 64 ? name.length : 64), name.data, known);
 }
 
 /* A model without a tokenizer runs too: only text is not possible then. */
@@ -95,7 +95,8 @@ int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
     eng_lm_model_params own;
     eng_lm_model_defaults(&own);
     if (!engine || !device || !path || !model)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: a context, a device, a path and a place for the model are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: a context, a device, a path and a place for the model "
+                        "are needed");
     if (params && params->size != sizeof *params)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: params.size is %u, not %zu: use eng_lm_model_defaults",
                         params->size, sizeof *params);

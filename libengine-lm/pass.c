@@ -48,8 +48,8 @@ static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_out
     const eng_lm_model *m = c->model;
     lm_memory memory = {0};
     eng_store_tensor t[2] = {
-        {.size = sizeof *t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT, .ne = {at->total, 1, 1, 1, 1, 1, 1, 1},
-         .name = "inputs", .layer = -1},
+        {.size = sizeof *t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT,
+         .ne = {at->total, 1, 1, 1, 1, 1, 1, 1}, .name = "inputs", .layer = -1},
         {.size = sizeof *t, .type = ENG_TYPE_F32, .use = ENG_USE_OUTPUT, .name = "logits", .layer = -1},
     };
     lm_letter letters[] = {{'V', "vocab", m->n.n_vocab}, {'N', NULL, n_out}};
@@ -203,7 +203,8 @@ int eng_lm_context_explain(eng_lm_context *c, eng_emit_func emit, void *user)
 int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_func emit, void *user)
 {
     if (!c || !emit || n == 0 || n > c->p.n_batch)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_dump: a context, a function and 1 to n_batch tokens are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_dump: a context, a function and 1 to n_batch tokens are "
+                        "needed");
     uint32_t size = lm_pass_size(c, n);
     lm_inputs at = place_inputs(c, size, 1);
     eng_store *io = NULL;

@@ -146,9 +146,9 @@ int eng_lm_sequence_rollback(eng_lm_context *c, uint32_t sequence, int64_t n)
         return eng_lm_sequence_remove(c, sequence);
     int64_t limit = eng_lm_sequence_rollback_limit(c, sequence);
     if (n > limit)
-        return eng_fail(ENG_ERR_STATE, "%lld tokens of sequence %u cannot be taken back: its recurrent states reach back %lld "
-                        "now; ask for more snapshots (the context has %u), or remove the sequence and run its tokens again",
-                        (long long)n, sequence, (long long)limit, c->p.n_snapshots);
+        return eng_fail(ENG_ERR_STATE, "%lld tokens of sequence %u cannot be taken back: its recurrent states reach "
+                        "back %lld now; ask for more snapshots (the context has %u), or remove the sequence and run "
+                        "its tokens again", (long long)n, sequence, (long long)limit, c->p.n_snapshots);
     if (c->model->n.recurrent) {
         s->n_history -= (uint32_t)n;
         memmove(s->history, s->history + n, s->n_history * sizeof *s->history);
@@ -213,7 +213,8 @@ static int copy_states(eng_lm_context *c, uint32_t from, uint32_t to, void *buff
         b->history[j] = a->history[j] < 0 ? -1 : a->history[j] + shift;
         for (int layer = 0; layer < c->model->n.n_layers && a->history[j] >= 0; layer++)
             for (uint32_t which = 0; which < 2 && c->model->n.kind[layer] == LM_LAYER_RECURRENT; which++) {
-                int status = copy_row(c, (uint32_t)c->layer_memory[layer] + which, a->history[j], b->history[j], buffer);
+                int status = copy_row(c, (uint32_t)c->layer_memory[layer] + which, a->history[j], b->history[j],
+                                      buffer);
                 if (status)
                     return status;
             }
@@ -236,8 +237,8 @@ int eng_lm_sequence_copy(eng_lm_context *c, uint32_t from, uint32_t to)
         return eng_fail(ENG_ERR_STATE, "sequence %u holds nothing of use since a device failed: remove it", from);
     int64_t free_cells = (int64_t)c->p.n_cells - c->cells_used + b->length;
     if (a->length > free_cells)
-        return eng_fail(ENG_ERR_STATE, "sequence %u holds %lld tokens, but only %lld cells are free: make the context larger",
-                        from, (long long)a->length, (long long)free_cells);
+        return eng_fail(ENG_ERR_STATE, "sequence %u holds %lld tokens, but only %lld cells are free: make the context "
+                        "larger", from, (long long)a->length, (long long)free_cells);
     uint64_t most = 0;
     for (uint32_t i = 0; i < eng_store_count(c->memory); i++) {
         const eng_store_tensor *t = eng_store_get(c->memory, i);

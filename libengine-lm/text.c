@@ -103,7 +103,8 @@ void eng_lm_sampler_defaults(eng_lm_sampler_params *p)
 int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *params, eng_lm_sampler **sampler)
 {
     if (!m || !sampler || (params && params->size != sizeof *params))
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create: a model, and parameters with their size set, are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create: a model, and parameters with their size set, are "
+                        "needed");
     eng_lm_sampler_params p;
     eng_lm_sampler_defaults(&p);
     if (params)
@@ -147,7 +148,8 @@ uint32_t eng_lm_sampler_seed(const eng_lm_sampler *s)
 int eng_lm_sampler_choose(eng_lm_sampler *s, const float *logits, int32_t *token)
 {
     if (!s || !logits || !token)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_choose: a sampler, logits and a place for the token are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_choose: a sampler, logits and a place for the token are "
+                        "needed");
     return eng_sampler_sample(s->sampler, logits, token);
 }
 

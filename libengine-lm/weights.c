@@ -38,11 +38,11 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
     }
     const eng_type_info *type = eng_type_get(t->type);
     if (!type || t->type == ENG_TYPE_I32 || t->type == ENG_TYPE_I64)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %u (%s), which a weight cannot have", t->name, t->type,
-                        type ? type->name : "unknown");
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %u (%s), which a weight cannot have", t->name,
+                        t->type, type ? type->name : "unknown");
     if ((row->flags & LM_W_F32) && t->type != ENG_TYPE_F32)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s: only f32 is possible here; convert the file again",
-                        t->name, type->name);
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s: only f32 is possible here; convert the file "
+                        "again", t->name, type->name);
     return ENG_OK;
 }
 
@@ -76,9 +76,10 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
         return ENG_OK;
     if (!t)
         return eng_fail(ENG_ERR_FORMAT, "the file has no tensor %s, which a %s model needs", name, w->l->arch_name);
-    eng_store_tensor s = {.size = sizeof s, .type = t->type, .use = ENG_USE_WEIGHT, .name = name, .layer = layer < 0 ? -1 : layer,
-                          .role = (uint32_t)row->role + 1};
-    int status = lm_dims(model->engine, model->letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank, &s.dims);
+    eng_store_tensor s = {.size = sizeof s, .type = t->type, .use = ENG_USE_WEIGHT, .name = name,
+                          .layer = layer < 0 ? -1 : layer, .role = (uint32_t)row->role + 1};
+    int status = lm_dims(model->engine, model->letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank,
+                         &s.dims);
     if (!status)
         status = check(row, t, s.ne, s.rank);
     if (!status)
@@ -87,8 +88,8 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
         return status;
     if (row->flags & LM_W_MATRIX)
         s.use |= ENG_USE_MATRIX;
-    s.device = lm_placer_device(&w->placer, name, layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP,
-                                model->n.n_layers);
+    int place = layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP;
+    s.device = lm_placer_device(&w->placer, name, place, model->n.n_layers);
     model->weights[layer < 0 ? 0 : layer + 1][row->role] = (int32_t)w->n;
     model->weight_bytes += t->bytes;
     uint64_t elements = 1;
@@ -140,8 +141,8 @@ static int check_all_used(const weights *w)
             layer < w->l->model->n.n_layers_file)
             continue; /* of the blocks that draft tokens */
         if (!bsearch(&name, names, w->n, sizeof *names, by_name))
-            status = eng_fail(ENG_ERR_UNSUPPORTED, "the file has a tensor %s that this implementation of %s does not use: "
-                              "leaving it out would give wrong results", name, w->l->arch_name);
+            status = eng_fail(ENG_ERR_UNSUPPORTED, "the file has a tensor %s that this implementation of %s does not "
+                              "use: leaving it out would give wrong results", name, w->l->arch_name);
     }
     free(names);
     return status;
@@ -152,7 +153,8 @@ static int upload(const weights *w)
     const eng_lm_model *model = w->l->model;
     uint64_t done = 0;
     for (uint32_t i = 0; i < w->n; i++) {
-        if (w->params->progress && w->params->progress(w->params->progress_user, (double)done / (double)model->weight_bytes))
+        if (w->params->progress && w->params->progress(w->params->progress_user,
+                                                       (double)done / (double)model->weight_bytes))
             return eng_fail(ENG_ERR_STATE, "loading was stopped");
         int status = eng_store_write(model->store, i, 0, w->sources[i]->bytes, w->sources[i]->data);
         if (status)

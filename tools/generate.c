@@ -76,7 +76,8 @@ static int default_device(run *r, char name[64])
         info = (eng_device_info){.size = sizeof info};
         if (eng_context_device_info(r->engine, i, &info))
             break;
-        if (!best.name[0] || (best.kind == ENG_DEVICE_CPU && info.kind != ENG_DEVICE_CPU && info.kind != ENG_DEVICE_NULL))
+        bool faster = info.kind == ENG_DEVICE_GPU || info.kind == ENG_DEVICE_ACCELERATOR;
+        if (!best.name[0] || (best.kind == ENG_DEVICE_CPU && faster))
             best = info;
     }
     if (!best.name[0])
@@ -379,8 +380,8 @@ static int run_text(run *r)
         cells = cells > most ? most : cells;
     }
     if (r->n_prompt > cells)
-        return eng_fail(ENG_ERR_INVALID, "the prompt has %zu tokens, the context holds %llu: make it larger (-c) or shorten "
-                        "the prompt", r->n_prompt, (unsigned long long)cells);
+        return eng_fail(ENG_ERR_INVALID, "the prompt has %zu tokens, the context holds %llu: make it larger (-c) or "
+                        "shorten the prompt", r->n_prompt, (unsigned long long)cells);
     status = open_context(r, cells);
     if (!status && cells > most && most)
         fprintf(stderr, "engine-generate: note: the model was trained for %llu tokens, -c asks for %llu\n",

@@ -24,7 +24,7 @@ static const char usage[] =
     "      --top-p P                and among the fewest of probability P, 0.95 if not given; 1: all\n"
     "      --min-p P                and those of P times the best one's probability, 0.05 if not given; 0: all\n"
     "      --seed S                 of the random numbers; -1, if not given: another one every time\n"
-    "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk, 512 if not given\n"
+    "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk (512)\n"
     "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"
     "  -t, --threads THREADS        of the cpu plugin\n"
     "  -ctk, --cache-type-k TYPE    of cached K: f32, f16 (if not given), bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl\n"

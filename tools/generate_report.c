@@ -56,7 +56,8 @@ static void speeds(const report *r)
             rate(r->n_decoded, r->decode_seconds));
 }
 
-void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before)
+void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context,
+                  const exchanged *before)
 {
     eng_lm_context_params p = {.size = sizeof p};
     eng_lm_context_get_params(context, &p);
@@ -77,7 +78,8 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
     speeds(r);
     fprintf(stderr, "K/V            %s/%s", eng_type_get(p.type_k)->name, eng_type_get(p.type_v)->name);
     if (p.rotate_k > 1 || p.rotate_v > 1)
-        fprintf(stderr, ", rotated in groups of %d and %d", p.rotate_k > 1 ? p.rotate_k : 1, p.rotate_v > 1 ? p.rotate_v : 1);
+        fprintf(stderr, ", rotated in groups of %d and %d", p.rotate_k > 1 ? p.rotate_k : 1,
+                p.rotate_v > 1 ? p.rotate_v : 1);
     fprintf(stderr, "%s\n", o->no_kv_offload ? ", on the cpu" : "");
     fprintf(stderr, "plans built    %llu\n", (unsigned long long)eng_device_plans_built(device));
 }
@@ -145,13 +147,15 @@ static void json_devices(const report *r, eng_device *device, const exchanged *b
         printf(", \"share\": %.6g,\n     \"weights\": %llu, \"replicated\": %llu, \"cache\": %llu, \"state\": %llu, "
                "\"compute\": %llu, \"io\": %llu,\n     \"bytes_exchanged_per_token\": %.6g}", s.share,
                (unsigned long long)s.bytes_weights, (unsigned long long)s.bytes_replicated,
-               (unsigned long long)s.bytes_cache, (unsigned long long)s.bytes_state, (unsigned long long)s.bytes_compute,
+               (unsigned long long)s.bytes_cache, (unsigned long long)s.bytes_state,
+               (unsigned long long)s.bytes_compute,
                (unsigned long long)s.bytes_io, sent(r, before, i, &s));
     }
     puts("\n  ],");
 }
 
-void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before)
+void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context,
+                 const exchanged *before)
 {
     eng_lm_context_params p = {.size = sizeof p};
     eng_lm_stats stats = {.size = sizeof stats};

@@ -84,8 +84,9 @@ static int attention_numbers(lm_loader *l)
     if (!status)
         status = lm_key_integer_or(l, "attention.value_length", 1, LM_MAX_EXTENT, n->n_embd / n->n_head, &n->d_v);
     if (!status && (n->n_head % n->n_head_kv || n->d_k != n->d_v))
-        status = eng_fail(ENG_ERR_FORMAT, "qwen35: %lld heads over %lld of K and V, with heads of %lld and %lld, do not fit "
-                          "together", (long long)n->n_head, (long long)n->n_head_kv, (long long)n->d_k, (long long)n->d_v);
+        status = eng_fail(ENG_ERR_FORMAT, "qwen35: %lld heads over %lld of K and V, with heads of %lld and %lld, do "
+                          "not fit together", (long long)n->n_head, (long long)n->n_head_kv, (long long)n->d_k,
+                          (long long)n->d_v);
     if (!status)
         status = lm_key_rope(l, ENG_ROPE_IMROPE, n->d_k / 4);
     return status;
@@ -105,8 +106,9 @@ static int recurrent_numbers(lm_loader *l)
     if (!status)
         status = lm_key_integer_or(l, "ssm.inner_size", 1, INT32_MAX, n->v_heads * n->state, &inner);
     if (!status && (n->v_heads % n->k_heads || inner != n->v_heads * n->state))
-        status = eng_fail(ENG_ERR_FORMAT, "qwen35: %lld value heads over %lld key heads of %lld, inner size %lld, do not fit "
-                          "together", (long long)n->v_heads, (long long)n->k_heads, (long long)n->state, (long long)inner);
+        status = eng_fail(ENG_ERR_FORMAT, "qwen35: %lld value heads over %lld key heads of %lld, inner size %lld, do "
+                          "not fit together", (long long)n->v_heads, (long long)n->k_heads, (long long)n->state,
+                          (long long)inner);
     return status;
 }
 

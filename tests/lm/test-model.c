@@ -109,7 +109,8 @@ static void run_cut(bench *b, const int32_t *ids, uint32_t n, const uint32_t *cu
 
 START_TEST(test_rollback)
 {
-    static const uint32_t cuts[][8] = {{0}, {20, 1, 1, 1, 1, 0}, {18, 3, 2, 1, 0}, {19, 2, 3, 0}, {8, 8, 8, 0}, {23, 1, 0}};
+    static const uint32_t cuts[][8] = {{0}, {20, 1, 1, 1, 1, 0}, {18, 3, 2, 1, 0}, {19, 2, 3, 0}, {8, 8, 8, 0},
+                                       {23, 1, 0}};
     bench b;
     uint32_t snapshots = 5;
     eng_lm_context_params p = params(64, snapshots, ENG_TYPE_F32, ENG_TYPE_F32);
@@ -136,7 +137,8 @@ START_TEST(test_rollback)
             ck_assert_int_eq(eng_lm_sequence_rollback_limit(b.context, 0), snapshots - 1 - j);
             for (int k = 0; k < 4; k++) {
                 double d = difference(bench_run(&b, &other_ids[k], 1), expected[j][k], 1024);
-                ck_assert_msg(d < 2e-3, "%s, cut %zu, %u back, token %d: logits differ by %g", bench_devices[_i], c, j, k, d);
+                ck_assert_msg(d < 2e-3, "%s, cut %zu, %u back, token %d: logits differ by %g", bench_devices[_i], c,
+                              j, k, d);
             }
         }
     }
@@ -208,7 +210,8 @@ START_TEST(test_sequences)
             last[s] = n++;
         }
     }
-    eng_lm_batch batch = {.size = sizeof batch, .n_tokens = n, .tokens = tokens, .sequences = sequences, .logits = wanted};
+    eng_lm_batch batch = {.size = sizeof batch, .n_tokens = n, .tokens = tokens, .sequences = sequences,
+                          .logits = wanted};
     OK(eng_lm_decode(b.context, &batch));
     ck_assert_ptr_null(eng_lm_logits(b.context, 0));
     for (int s = 0; s < 3; s++) {
@@ -235,8 +238,9 @@ START_TEST(test_cache_types)
         uint32_t k, v;
         double most; /* that the cross entropy may grow: twice what the coarser type costs here */
     } pairs[] = {
-        {ENG_TYPE_F16, ENG_TYPE_BF16, 0.003},  {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, 0.003},  {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, 0.03},
-        {ENG_TYPE_Q4_0, ENG_TYPE_F16, 0.03},   {ENG_TYPE_Q5_1, ENG_TYPE_Q5_0, 0.02},   {ENG_TYPE_IQ4_NL, ENG_TYPE_Q4_1, 0.03},
+        {ENG_TYPE_F16, ENG_TYPE_BF16, 0.003},   {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, 0.003},
+        {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, 0.03},   {ENG_TYPE_Q4_0, ENG_TYPE_F16, 0.03},
+        {ENG_TYPE_Q5_1, ENG_TYPE_Q5_0, 0.02},   {ENG_TYPE_IQ4_NL, ENG_TYPE_Q4_1, 0.03},
         {ENG_TYPE_BF16, ENG_TYPE_IQ4_NL, 0.03},
     };
     bench b;
@@ -253,9 +257,9 @@ START_TEST(test_cache_types)
         p = params(256, 1, pairs[i].k, pairs[i].v);
         bench_context(&b, &p);
         OK(eng_lm_perplexity(b.context, ids, n, 256, 1, NULL, NULL, &r));
-        ck_assert_msg(fabs(r.cross_entropy - exact.cross_entropy) < pairs[i].most, "%s, K %s, V %s: %.5f, with f32 %.5f",
-                      bench_devices[_i], eng_type_get(pairs[i].k)->name, eng_type_get(pairs[i].v)->name, r.cross_entropy,
-                      exact.cross_entropy);
+        ck_assert_msg(fabs(r.cross_entropy - exact.cross_entropy) < pairs[i].most, "%s, K %s, V %s: %.5f, with f32 "
+                      "%.5f", bench_devices[_i], eng_type_get(pairs[i].k)->name, eng_type_get(pairs[i].v)->name,
+                      r.cross_entropy, exact.cross_entropy);
     }
     eng_lm_free(ids);
     free(text);
@@ -270,7 +274,8 @@ END_TEST
 START_TEST(test_placements)
 {
     static const eng_lm_override caches[] = {{"^cache_[kv]\\.", "cpu"}};
-    static const eng_lm_override weights[] = {{"blk\\.[12]\\.ffn_(up|down)", "cpu"}, {"^state\\.1$", "cpu"}, {"output", "cpu"}};
+    static const eng_lm_override weights[] = {{"blk\\.[12]\\.ffn_(up|down)", "cpu"}, {"^state\\.1$", "cpu"},
+                                              {"output", "cpu"}};
     static const struct {
         const char *device;
         uint32_t split;
@@ -306,8 +311,8 @@ START_TEST(test_placements)
         bench_context(&b, &p);
         bench_greedy(&b, prompts[0].ids, (uint32_t)prompts[0].n_ids, out, N_GREEDY);
         for (int k = 0; k < N_GREEDY; k++)
-            ck_assert_msg(out[k] == prompts[0].greedy[k], "case %zu (%s): token %d is %d, not %d", i, cases[i].device, k,
-                          out[k], prompts[0].greedy[k]);
+            ck_assert_msg(out[k] == prompts[0].greedy[k], "case %zu (%s): token %d is %d, not %d", i, cases[i].device,
+                          k, out[k], prompts[0].greedy[k]);
         bench_close(&b);
     }
 }

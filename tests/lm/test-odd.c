@@ -53,7 +53,8 @@ static void make(const char *options)
     char command[1024];
     const char *build = getenv("top_builddir");
     snprintf(path, sizeof path, "%s/tests/lm/odd-%ld.gguf", build ? build : ".", (long)getpid());
-    snprintf(command, sizeof command, "%s/tests/tools/make-model %s '%s' >/dev/null", build ? build : ".", options, path);
+    snprintf(command, sizeof command, "%s/tests/tools/make-model %s '%s' >/dev/null", build ? build : ".", options,
+             path);
     ck_assert_msg(system(command) == 0, "failed: %s", command);
 }
 
@@ -107,7 +108,8 @@ START_TEST(test_odd)
         for (int i = 0; i <= N_STEPS; i++) {
             const float *got = i ? bench_run(&b, &ids[N_TOKENS + i - 1], 1) : bench_run(&b, ids, N_TOKENS);
             double d = worst(got, want + i * (int64_t)info.n_vocab, info.n_vocab);
-            ck_assert_msg(d < 1e-3, "model \"%s\" on %s, step %d: off by %g of the logits' size", models[_i], splits[k], i, d);
+            ck_assert_msg(d < 1e-3, "model \"%s\" on %s, step %d: off by %g of the logits' size", models[_i],
+                          splits[k], i, d);
         }
         bench_close(&b);
     }

@@ -354,8 +354,8 @@ static void convolve(const ref_model *m, const layer *l, layer_state *s, double 
     }
 }
 
-static void delta_rule(double *state, int64_t n, const double *q, const double *k, const double *v, double g, double beta,
-                       double *o)
+static void delta_rule(double *state, int64_t n, const double *q, const double *k, const double *v, double g,
+                       double beta, double *o)
 {
     for (int64_t j = 0; j < n; j++) { /* column j: the value's channel */
         double got = 0, sum = 0;
