@@ -5,6 +5,7 @@ if HAVE_CHECK
 lm_unit_tests = tests/lm/test-gguf tests/lm/test-tokenizer tests/lm/test-vocabulary tests/lm/test-sampler
 check_PROGRAMS += $(lm_unit_tests)
 TESTS += $(lm_unit_tests)
+valgrind_tests += $(lm_unit_tests)
 endif
 tests_lm_test_gguf_SOURCES = %D%/test-gguf.c %D%/crafted.c %D%/crafted.h
 tests_lm_test_gguf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

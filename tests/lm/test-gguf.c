@@ -412,7 +412,7 @@ START_TEST(fuzz)
 {
     static crafted whole_file;
     const char *seed = getenv("ENGINE_TEST_SEED");
-    uint32_t opened = 0, rounds = 20000;
+    uint32_t opened = 0, rounds = 8000;
 
     state = seed ? strtoull(seed, NULL, 10) : 1;
     crafted_sample(&whole_file);
