@@ -21,19 +21,31 @@
 #define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
 #define STATE(c, row) ((__global float *)piece_at(state_offset + (c) * state_nb.x + (row) * state_nb.y, piece_bytes))
 
+/* A work-item does NC channels: a register of them (vec), or one. */
 #if VEC
-#define NC 16 /* channels of a work-item */
+#define NC 16
+typedef float16 lanes;
+#define LOAD(p) ld16_f32((cbytes)(p), c0 / 16, shape.x)
+#define SAVE(p, v) st16_f32(p, c0 / 16, shape.x, v)
+#define GET(v) vload16(0, v)
+#define PUT(v, to) vstore16(v, 0, to)
 #else
 #define NC 1
+typedef float lanes;
+#define LOAD(p) (((__global const float *)(p))[c0])
+#define SAVE(p, v) ((p)[c0] = (v))
+#define GET(v) ((v)[0])
+#define PUT(v, to) ((to)[0] = (v))
 #endif
 
-/* Input `at` of sequence-local time (negative: the window) for NC channels. */
-#define INPUT(to, at)                                                                                                  \
-    for (uint c = 0; c < NC; c++)                                                                                      \
-    to[c] = c0 + c >= shape.x ? 0.0f                                                                                   \
-            : (at) >= 0       ? ((__global const float *)(x + (from + (at)) * x_nb.x))[c0 + c]                         \
-            : row < 0 || row >= shape.w ? 0.0f                                                                         \
-                              : STATE(c0 + c, row)[(at) + TAPS - 1]
+/* Element j of the windows in a row of the pool. */
+#define WINDOW(to, row, j)                                                                                             \
+    do {                                                                                                               \
+        float t_[NC];                                                                                                  \
+        for (uint c = 0; c < NC; c++)                                                                                  \
+            t_[c] = c0 + c < shape.x && (row) >= 0 && (row) < shape.w ? STATE(c0 + c, row)[j] : 0.0f;                  \
+        to = GET(t_);                                                                                                  \
+    } while (0)
 
 /* Results of tokens each*y .. of a block of channels. */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(ARGS)
@@ -41,38 +53,38 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(ARGS)
     const long c0 = (long)get_global_id(0) * NC, t0 = (long)get_global_id(1) * each;
     if (c0 >= shape.x || t0 >= shape.y)
         return;
-    const uint n = min((long)NC, shape.x - c0);
     const long t1 = min(t0 + each, shape.y);
     x += x_at;
     w += w_at;
     src += src_at;
     cu += cu_at;
     o += o_at;
-    float taps[TAPS * NC];
-    for (uint j = 0; j < TAPS; j++)
+    lanes taps[TAPS];
+    for (uint j = 0; j < TAPS; j++) {
+        float v[NC];
         for (uint c = 0; c < NC; c++)
-            taps[j * NC + c] = c < n ? ((__global const float *)(w + (c0 + c) * x_nb.y))[j] : 0.0f;
+            v[c] = c0 + c < shape.x ? ((__global const float *)(w + (c0 + c) * x_nb.y))[j] : 0.0f;
+        taps[j] = GET(v);
+    }
 
     long b = 0;
     for (long t = t0; t < t1; t++) {
-        __global float *y = (__global float *)(o + t * x_nb.z) + c0;
         while (b < shape.z && INDEX(cu, (b + 1) * index_nb.w) <= t)
             b++;
         const long from = INDEX(cu, b * index_nb.w);
-        float sum[NC], in[NC];
-        for (uint c = 0; c < NC; c++)
-            sum[c] = 0.0f;
+        lanes sum = 0.0f;
         if (b < shape.z && from <= t) {
-            const long row = INDEX(src, b * index_nb.x);
+            const long row = INDEX(src, b * index_nb.x), before = TAPS - 1 - (t - from); /* inputs in the window */
             for (int j = 0; j < TAPS; j++) {
-                const long at = t - from - (TAPS - 1) + j;
-                INPUT(in, at);
-                for (uint c = 0; c < NC; c++)
-                    sum[c] = fma(taps[j * NC + c], in[c], sum[c]);
+                lanes in;
+                if (j >= before)
+                    in = LOAD(x + (t - (TAPS - 1) + j) * x_nb.x);
+                else
+                    WINDOW(in, row, t - from + j);
+                sum = fma(taps[j], in, sum);
             }
         }
-        for (uint c = 0; c < n; c++)
-            y[c] = sum[c];
+        SAVE((__global float *)(o + t * x_nb.z), sum);
     }
 }
 
@@ -82,32 +94,28 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv_window
     const long c0 = (long)get_global_id(0) * NC, b = get_global_id(1);
     if (c0 >= shape.x || b >= shape.z)
         return;
-    const uint n = min((long)NC, shape.x - c0);
     x += x_at;
     src += src_at;
     dst += dst_at;
     cu += cu_at;
     const long from = INDEX(cu, b * index_nb.w), tokens = INDEX(cu, (b + 1) * index_nb.w) - from;
     const long row = INDEX(src, b * index_nb.x);
-    float old[TAPS * NC], in[NC]; /* the window before, since its row may be overwritten */
-    for (int j = 0; j < TAPS - 1; j++) {
-        INPUT(in, (long)j - (TAPS - 1));
-        for (uint c = 0; c < NC; c++)
-            old[j * NC + c] = in[c];
-    }
+    lanes old[TAPS]; /* the window before, since its row may be overwritten */
+    for (int j = 0; j < TAPS - 1; j++)
+        WINDOW(old[j], row, j);
     for (long slot = 0; slot < slots && slot < tokens; slot++) {
         const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
         if (out < 0 || out >= shape.w)
             continue;
         for (int j = 0; j < TAPS - 1; j++) {
             const long at = tokens - slot - (TAPS - 1) + j;
-            if (at >= 0) {
-                INPUT(in, at);
-            } else
-                for (uint c = 0; c < NC; c++)
-                    in[c] = old[(at + TAPS - 1) * NC + c];
-            for (uint c = 0; c < n; c++)
-                STATE(c0 + c, out)[j] = in[c];
+            float v[NC];
+            if (at >= 0)
+                PUT(LOAD(x + (from + at) * x_nb.x), v);
+            else
+                PUT(old[at + TAPS - 1], v);
+            for (uint c = 0; c < NC && c0 + c < shape.x; c++)
+                STATE(c0 + c, out)[j] = v[c];
         }
     }
 }
