@@ -78,7 +78,7 @@ typedef struct cpu_op {
 
 /* Up to this many rows times columns in one call of cpu_format.dot. */
 #define CPU_DOT_ROWS 4
-#define CPU_DOT_COLS 4
+#define CPU_DOT_COLS 8
 
 /* How rows of a type are read. */
 typedef struct cpu_format {
@@ -86,7 +86,7 @@ typedef struct cpu_format {
      * type's block. */
     void (*decode)(const uint8_t *row, int64_t begin, int64_t n, float *out);
     /* out[c * CPU_DOT_ROWS + r] = dot(row r, b[c]): rows 1 .. 4 with one
-     * column, or one row with 1 .. 4 columns; k elements. */
+     * column, or one row with 1 .. 8 columns; k elements. */
     void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols, float *out);
 } cpu_format;
 

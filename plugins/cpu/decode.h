@@ -82,20 +82,12 @@ CPU_INLINE void nibbles_int(const uint8_t *q, vi *w)
     }
 }
 
-CPU_INLINE vi lane_numbers(void)
-{
-    vi v;
-    for (int i = 0; i < CPU_VL; i++)
-        v[i] = i;
-    return v;
-}
-
 /* Bit i of a 32-bit field as 16 in element i. */
 CPU_INLINE void fifth_bits(const uint8_t *p, vi *w)
 {
     uint32_t bits;
     memcpy(&bits, p, 4);
-    vi lane = lane_numbers();
+    vi lane = v_ramp();
     CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         w[i] |= (v_seti((int32_t)(bits >> (i * CPU_VL))) >> lane & 1) << 4;

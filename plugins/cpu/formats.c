@@ -26,19 +26,40 @@ typedef struct row_format {
 } row_format;
 
 /* Independent sums of one dot product: enough to hide the latency of a
- * multiply-add where only one row and column are worked on. */
-#define SUMS 4
+ * multiply-add, few enough to stay in registers. */
+#if CPU_VL == 16
+#define SUMS(cols) ((cols) == 1 ? 4 : 2)
+#else
+#define SUMS(cols) ((cols) == 1 ? 4 : (cols) <= 4 ? 2 : 1)
+#endif
 #define SCALES 32
 
+CPU_INLINE vf joined(const vf *s, const int sums)
+{
+    return sums == 4 ? (s[0] + s[2]) + (s[1] + s[3]) : sums == 2 ? s[0] + s[1] : s[0];
+}
+
+/* The totals of four dot products, `step` apart in out[]. */
+CPU_INLINE void four_totals(vf (*acc)[4], const int sums, float *out, const int step)
+{
+    vf s[4] = {joined(acc[0], sums), joined(acc[1], sums), joined(acc[2], sums), joined(acc[3], sums)};
+    float t[4];
+    v_sum4(s, t);
+    CPU_UNROLL
+    for (int i = 0; i < 4; i++)
+        out[i * step] = t[i];
+}
+
+/* One row with up to CPU_DOT_COLS columns, or CPU_DOT_ROWS rows with one. */
 CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int rows, const float *const *b,
                           const int cols, float *out, const row_format f)
 {
-    const int n = f.unit / CPU_VL, sums = n < SUMS ? n : SUMS;
-    vf acc[CPU_DOT_ROWS * CPU_DOT_COLS][SUMS];
+    const int n = f.unit / CPU_VL, sums = n < SUMS(cols) ? n : SUMS(cols), all = rows * cols;
+    vf acc[CPU_DOT_COLS][4];
     CPU_UNROLL
-    for (int i = 0; i < rows * cols; i++)
+    for (int i = 0; i < all; i++)
         CPU_UNROLL
-        for (int j = 0; j < SUMS; j++)
+        for (int j = 0; j < 4; j++)
             acc[i][j] = (vf){0};
     int64_t units = k / f.unit;
     for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
@@ -64,16 +85,18 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
                                                             acc[r * cols + c][i % sums]);
             }
     }
+    int i = 0;
     CPU_UNROLL
-    for (int r = 0; r < rows; r++)
-        CPU_UNROLL
-        for (int c = 0; c < cols; c++) {
-            vf *s = acc[r * cols + c];
-            float sum = v_sum((s[0] + s[2]) + (s[1] + s[3]));
-            if (f.tail)
-                for (int64_t i = units * f.unit; i < k; i++)
-                    sum += f.tail(a + r * stride + i * f.bytes) * b[c][i];
-            out[c * CPU_DOT_ROWS + r] = sum;
+    for (; i + 4 <= all; i += 4)
+        four_totals(acc + i, sums, out + (rows == 1 ? i * CPU_DOT_ROWS : i), rows == 1 ? CPU_DOT_ROWS : 1);
+    CPU_UNROLL
+    for (; i < all; i++)
+        out[i * CPU_DOT_ROWS] = v_sum(joined(acc[i], sums));
+    if (f.tail && units * f.unit < k)
+        for (int x = 0; x < all; x++) {
+            float *o = out + (rows == 1 ? x * CPU_DOT_ROWS : x);
+            for (int64_t l = units * f.unit; l < k; l++)
+                *o += f.tail(a + (rows == 1 ? 0 : x) * stride + l * f.bytes) * b[rows == 1 ? x : 0][l];
         }
 }
 
@@ -90,6 +113,10 @@ CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, c
         return;
     }
     switch (cols) {
+    case 8: dot_block(k, a, stride, 1, b, 8, out, f); break;
+    case 7: dot_block(k, a, stride, 1, b, 7, out, f); break;
+    case 6: dot_block(k, a, stride, 1, b, 6, out, f); break;
+    case 5: dot_block(k, a, stride, 1, b, 5, out, f); break;
     case 4: dot_block(k, a, stride, 1, b, 4, out, f); break;
     case 3: dot_block(k, a, stride, 1, b, 3, out, f); break;
     case 2: dot_block(k, a, stride, 1, b, 2, out, f); break;

@@ -129,14 +129,28 @@ CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
 }
 #endif
 
+/* Asks for the next block of a row: rows are far apart, and the machine does
+ * not guess that each goes on. */
+CPU_INLINE void prefetch(const cpu_gemm *g, const uint8_t *row, int64_t k0)
+{
+    if (k0 >= g->k)
+        return;
+    int64_t bytes = g->row_bytes / (g->k / KC + 1) + 64;
+    const uint8_t *p = row + g->row_bytes * k0 / g->k;
+    for (int64_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(p + i, 0, 3);
+}
+
 /* kc elements of up to CPU_PANEL rows, side by side; missing rows are zero. */
 static void decode_panel(const cpu_gemm *g, int64_t row, int64_t rows, int64_t k0, int64_t kc, float *lines, float *panel)
 {
     for (int64_t r = 0; r < CPU_PANEL; r++)
-        if (r < rows)
+        if (r < rows) {
+            prefetch(g, g->a + (row + r) * g->stride, k0 + KC);
             cpu_formats[g->type].decode(g->a + (row + r) * g->stride, k0, kc, lines + r * KC);
-        else
+        } else {
             memset(lines + r * KC, 0, (size_t)kc * sizeof *lines);
+        }
     for (int64_t half = 0; half < 2; half++) {
         const float *x = lines + half * CPU_VL * KC;
         float *y = panel + half * CPU_VL;

@@ -8,6 +8,7 @@
 typedef struct cpu_gemm {
     const uint8_t *a;      /* row 0                                           */
     int64_t stride;        /* bytes from one row to the next                  */
+    int64_t row_bytes;     /* of k elements                                   */
     uint32_t type;
     uint32_t b_type;       /* f32, f16 or bf16                                */
     int64_t k;

@@ -15,7 +15,9 @@ enum { SINKS = 8, TABLE = 9 }; /* operands */
 #define CELLS 64          /* cells of a block                                */
 #define CUT 512           /* cells of a part, where cells are cut            */
 #define FEW 8             /* cells are cut for at most this many tokens      */
-#define CHUNK_COLUMNS 24  /* columns of a chunk, if the group is smaller     */
+#define CHUNK_COLUMNS 96  /* columns of a chunk at most, if the group is smaller */
+#define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
+#define ENOUGH_UNITS 64   /* ... to give many threads something to do        */
 
 typedef struct attn_shape {
     int64_t d, e, heads, kv_heads, group, tokens, cells;
@@ -32,7 +34,10 @@ static attn_shape shape_of(const cpu_task *task)
     attn_shape s = {.d = q->ne[0], .e = v->ne[0], .heads = q->ne[1], .kv_heads = k->ne[2], .tokens = q->ne[2],
                     .cells = table ? table->ne[0] * task->node->ip[ENG_ATTN_BLOCK] : k->ne[1]};
     s.group = s.kv_heads ? s.heads / s.kv_heads : 1;
-    s.chunk = s.group < CHUNK_COLUMNS ? CHUNK_COLUMNS / s.group : 1;
+    int64_t width = CHUNK_COLUMNS;
+    while (width > LEAST_COLUMNS && s.kv_heads * s.tokens * s.group < ENOUGH_UNITS * width)
+        width /= 2;
+    s.chunk = s.group < width ? width / s.group : 1;
     s.cut = s.tokens <= FEW;
     if (s.cut && s.chunk > s.tokens)
         s.chunk = s.tokens ? s.tokens : 1;
@@ -116,43 +121,96 @@ CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t
 /* What a block of cells is to the chunk's tokens. */
 typedef enum block_sight { UNSEEN, PARTLY, FULLY } block_sight;
 
+static bool plain_ints(const cpu_tensor *t)
+{
+    return !t || t->nb[0] == 4;
+}
+
+/* The same as cell_bias for whole vectors of cells: counts the cells seen. */
+static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token, int32_t position, float *bias)
+{
+    const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
+    const int64_t *ip = w->task->node->ip;
+    int64_t window = ip[ENG_ATTN_WINDOW] > 0 && ip[ENG_ATTN_WINDOW] < INT32_MAX ? ip[ENG_ATTN_WINDOW] : 0;
+    /* at <= last and at > first, without overflow where positions are sane */
+    vi last = v_seti(ip[ENG_ATTN_CAUSAL] ? position : INT32_MAX);
+    vi first = v_seti(window ? (int32_t)(position - window) : INT32_MIN), seen = {0};
+    vi mine = v_seti(seq && cseq ? int_at(seq, token) : 0);
+    const uint8_t *at_row = cpos ? cpos->data + j0 * 4 : NULL, *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL;
+    const uint8_t *mask_row = mask ? mask->data + j0 * mask->nb[0] + token * mask->nb[1] : NULL;
+    for (int64_t j = 0; j < n; j += CPU_VL) {
+        vi at = at_row ? v_loadi(at_row + 4 * j) : v_ramp() + (int32_t)(j0 + j), visible = (at <= last) & (first < at);
+        if (!window)
+            visible = at <= last;
+        if (seq_row)
+            visible &= v_loadi(seq_row + 4 * j) == mine;
+        vf add = {0};
+        if (mask_row)
+            add = mask->type == ENG_TYPE_F16 ? v_f16(mask_row + 2 * j) : v_load((const float *)mask_row + j);
+        else if (w->max_bias > 0)
+            add = v_cvt(at - position);
+        visible &= add != v_set1(-INFINITY);
+        v_store(bias + j, v_select(visible, add, v_set1(-INFINITY)));
+        seen -= visible;
+    }
+    int64_t total = 0;
+    for (int i = 0; i < CPU_VL; i++)
+        total += seen[i];
+    return total;
+}
+
 static block_sight look(const attn_work *w, int64_t j0, int64_t n)
 {
-    bool any = false, all = true;
+    const cpu_tensor *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
+    bool vectors = n % CPU_VL == 0 && j0 + n < INT32_MAX && plain_ints(cpos) && plain_ints(cseq) &&
+                   (!mask || mask->nb[0] == mask->block_bytes);
+    int64_t seen = 0, all = (w->t1 - w->t0) * n;
     for (int64_t t = w->t0; t < w->t1; t++) {
-        int64_t position = int_at(w->task->in[3], t);
+        int32_t position = int_at(w->task->in[3], t);
         float *bias = w->bias + (t - w->t0) * CELLS;
+        if (position >= 0 && vectors) {
+            seen += row_bias(w, j0, n, t, position, bias);
+            continue;
+        }
         for (int64_t j = 0; j < n; j++) {
-            float b = position < 0 ? -INFINITY : cell_bias(w, j0 + j, t, position);
-            bias[j] = b;
-            any = any || b != -INFINITY;
-            all = all && b != -INFINITY;
+            bias[j] = position < 0 ? -INFINITY : cell_bias(w, j0 + j, t, position);
+            seen += bias[j] != -INFINITY;
         }
     }
-    return !any ? UNSEEN : all ? FULLY : PARTLY;
+    return seen == 0 ? UNSEEN : seen == all ? FULLY : PARTLY;
 }
 
 /* -- one block of cells ----------------------------------------------------------------- */
 
+/* Raw products become scores; returns the largest, or `max`. */
+static float scores(const attn_work *w, int64_t c, float *s, float max)
+{
+    const float *bias = w->bias + c / w->s.group * CELLS;
+    vf scale = v_set1(w->softcap != 0 ? w->scale / w->softcap : w->scale), slope = v_set1(w->slope[c]), top = v_set1(max);
+    for (int64_t j = 0; j < CELLS; j += CPU_VL) {
+        vf x = v_load(s + j) * scale, b = v_load(bias + j);
+        if (w->softcap != 0)
+            x = w->softcap * v_tanh_of(x);
+        x = v_select(b == v_set1(-INFINITY), b, v_fma(slope, b, x));
+        v_store(s + j, x);
+        top = v_max(x, top);
+    }
+    return v_hmax(top);
+}
+
 /* Raw products become weights; maxima, totals and sums are brought up to date. */
 static void weigh(const attn_work *w, int64_t n)
 {
+    for (int64_t t = 0; t < w->t1 - w->t0; t++)
+        for (int64_t j = n; j < CELLS; j++)
+            w->bias[t * CELLS + j] = -INFINITY;
     for (int64_t c = 0; c < w->columns; c++) {
-        float *s = w->score + c * CELLS, max = w->max[c];
-        const float *bias = w->bias + c / w->s.group * CELLS;
-        for (int64_t j = 0; j < n; j++) {
-            float x = s[j] * w->scale;
-            if (w->softcap != 0)
-                x = w->softcap * tanhf(x / w->softcap);
-            x = bias[j] == -INFINITY ? -INFINITY : x + w->slope[c] * bias[j];
-            s[j] = x;
-            max = x > max ? x : max;
-        }
+        float *s = w->score + c * CELLS, max = scores(w, c, s, w->max[c]);
         if (max == -INFINITY) { /* nothing seen yet; NaN must show */
-            for (int64_t j = 0; j < n; j++)
+            for (int64_t j = 0; j < CELLS; j++) {
                 s[j] = s[j] == s[j] ? 0 : s[j];
-            for (int64_t j = 0; j < n; j++)
                 w->total[c] += s[j];
+            }
             continue;
         }
         if (max > w->max[c]) {
@@ -162,8 +220,6 @@ static void weigh(const attn_work *w, int64_t n)
             w->total[c] *= f;
             w->max[c] = max;
         }
-        for (int64_t j = n; j < CELLS; j++)
-            s[j] = -INFINITY;
         vf total = {0};
         for (int64_t j = 0; j < CELLS; j += CPU_VL) {
             vf p = v_exp(v_load(s + j) - max);
@@ -207,7 +263,8 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
     block_sight sight = look(w, j0, n);
     if (sight == UNSEEN)
         return;
-    cpu_gemm g = {.a = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1], .stride = k->nb[1], .type = k->type,
+    cpu_gemm g = {.a = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1], .stride = k->nb[1],
+                  .row_bytes = w->s.d / k->block * k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
                   .blocked = CPU_V(cpu_gemm_blocked)(w->columns)};
     CPU_V(cpu_gemm_rows)(&g, 0, n, w->gemm);

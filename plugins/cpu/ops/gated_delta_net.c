@@ -72,10 +72,11 @@ CPU_INLINE void step(const gdn_unit *u, float *m, const float *v, float beta, fl
         for (int c = 0; c < AT_ONCE; c++)
             dot[c] = v_fma(v_load(m + c * n + i), key, dot[c]);
     }
+    float x[AT_ONCE];
+    v_sum4(dot, x);
     CPU_UNROLL
     for (int c = 0; c < AT_ONCE; c++) {
-        float x = v_sum(dot[c]);
-        d[c] = v_set1(beta * (v[c] - (per_key ? x : decay * x)));
+        d[c] = v_set1(beta * (v[c] - (per_key ? x[c] : decay * x[c])));
         dot[c] = (vf){0};
     }
     vf all = v_set1(decay);
@@ -83,14 +84,14 @@ CPU_INLINE void step(const gdn_unit *u, float *m, const float *v, float beta, fl
         vf key = v_load(u->k + i), query = v_load(u->q + i), a = per_key ? v_load(u->decay + i) : all;
         CPU_UNROLL
         for (int c = 0; c < AT_ONCE; c++) {
-            vf x = v_fma(d[c], key, a * v_load(m + c * n + i));
-            v_store(m + c * n + i, x);
-            dot[c] = v_fma(x, query, dot[c]);
+            vf y = v_fma(d[c], key, a * v_load(m + c * n + i));
+            v_store(m + c * n + i, y);
+            dot[c] = v_fma(y, query, dot[c]);
         }
     }
-    CPU_UNROLL
+    v_sum4(dot, x);
     for (int c = 0; c < AT_ONCE; c++)
-        o[c] = v_sum(dot[c]) * scale;
+        o[c] = x[c] * scale;
 }
 
 /* The token's q, k and gate, padded. */

@@ -50,7 +50,7 @@ CPU_DECLARE(mul_mat)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
-    cpu_gemm g = {.stride = a->nb[1], .type = a->type, .b_type = b->type, .k = a->ne[0],
+    cpu_gemm g = {.stride = a->nb[1], .row_bytes = a->ne[0] / a->block * a->block_bytes, .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .blocked = CPU_V(cpu_gemm_blocked)(n)};
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
     g.o = (float **)take_floats(&scratch, 2 * n);
