@@ -25,6 +25,7 @@ typedef struct meta_partition {
     int64_t extent;
     int64_t unit;     /* boundaries are multiples of it                      */
     int64_t begin[META_MAX_RANKS + 1];
+    double want[META_MAX_RANKS]; /* the shares that it was solved for          */
     struct meta_partition *next;
 } meta_partition;
 
@@ -48,8 +49,10 @@ typedef struct meta_piece {
     uint64_t local, local_s1, local_s2; /* the same in the shard              */
 } meta_piece;
 
-/* Shares the units out by largest remainder; shares of 0 get nothing. */
-void meta_partition_solve(meta_partition *p, const double *shares, uint32_t n_ranks);
+/* Shares the units out by largest remainder; shares of 0 get nothing.  owed: units
+ * that a rank should have had of other axes, which count when the units that are
+ * left over are given away; may be NULL. */
+void meta_partition_solve(meta_partition *p, const double *shares, const double *owed, uint32_t n_ranks);
 static inline int64_t meta_part_begin(const meta_partition *p, uint32_t rank)
 {
     return rank < p->n_ranks ? p->begin[rank] : p->extent;
@@ -60,8 +63,8 @@ static inline int64_t meta_part_length(const meta_partition *p, uint32_t rank)
 }
 /* Bit r is set if rank r holds something. */
 uint32_t meta_part_mask(const meta_partition *p);
-/* How far the partition is from the shares: the largest |length/extent - share|. */
-double meta_part_deviation(const meta_partition *p, const double *shares);
+/* How far the partition is from the shares wanted: the largest |length/extent - share|. */
+double meta_part_deviation(const meta_partition *p);
 
 /* Where `axis` (of the given extent) stands in a tensor's named dimensions.
  * False if it is absent, in two dimensions, or not in every segment of its

@@ -9,7 +9,7 @@
 
 /* Units, not elements, are shared out: floors first, then one unit each in
  * order of the largest remainder (ties: the lower rank). */
-void meta_partition_solve(meta_partition *p, const double *shares, uint32_t n_ranks)
+void meta_partition_solve(meta_partition *p, const double *shares, const double *owed, uint32_t n_ranks)
 {
     int64_t unit = p->unit > 0 ? p->unit : 1;
     int64_t units = (p->extent + unit - 1) / unit, given = 0;
@@ -23,7 +23,7 @@ void meta_partition_solve(meta_partition *p, const double *shares, uint32_t n_ra
         /* shares such as 1/3 must not lose a unit to rounding */
         double whole = floor(exact + 1e-9);
         count[r] = (int64_t)whole;
-        rest[r] = shares[r] > 0 ? exact - whole : -1;
+        rest[r] = shares[r] > 0 ? exact - whole + (owed ? owed[r] : 0) : -HUGE_VAL;
         given += count[r];
     }
     while (given < units) {
@@ -35,6 +35,8 @@ void meta_partition_solve(meta_partition *p, const double *shares, uint32_t n_ra
         rest[best] -= 1;
         given++;
     }
+    for (uint32_t r = 0; r < n_ranks; r++)
+        p->want[r] = sum > 0 && shares[r] > 0 ? shares[r] / sum : 0;
     p->unit = unit;
     p->n_ranks = n_ranks;
     p->begin[0] = 0;
@@ -53,14 +55,11 @@ uint32_t meta_part_mask(const meta_partition *p)
     return mask;
 }
 
-double meta_part_deviation(const meta_partition *p, const double *shares)
+double meta_part_deviation(const meta_partition *p)
 {
-    double sum = 0, worst = 0;
-    for (uint32_t r = 0; r < p->n_ranks; r++)
-        sum += shares[r] > 0 ? shares[r] : 0;
-    for (uint32_t r = 0; r < p->n_ranks && sum > 0; r++) {
-        double want = shares[r] > 0 ? shares[r] / sum : 0;
-        double off = fabs((double)meta_part_length(p, r) / (double)p->extent - want);
+    double worst = 0;
+    for (uint32_t r = 0; r < p->n_ranks; r++) {
+        double off = fabs((double)meta_part_length(p, r) / (double)p->extent - p->want[r]);
         worst = off > worst ? off : worst;
     }
     return worst;

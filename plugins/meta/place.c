@@ -16,17 +16,25 @@
  * A partition is fixed by the store that first names its axis: its unit is what
  * the blocks of all tensors of that store need.  If that leaves fewer units than
  * ranks, the tensors with the largest need are given up (replicated) first.
+ *
+ * Shares are shares of bytes.  Axes of few units (two heads over three ranks)
+ * cannot follow them; so the axes of a store are solved from the coarsest to the
+ * finest.  A coarse one gives every rank the whole units of its share, and the
+ * units left over to those who are owed most; a fine one (the feed-forward width,
+ * the vocabulary) makes up for all that those before it left.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "meta.h"
 
 #define MAX_CHOICES 16
 #define NEAR 0.01 /* deviations closer than this count as equal */
+#define FINE 16   /* units a rank: an axis of more is fine */
 
 typedef struct choice {
     meta_partition part; /* not yet solved: only axis and extent               */
@@ -115,7 +123,23 @@ static int64_t common_unit(const int64_t *needs, uint32_t n, int64_t extent, uin
     }
 }
 
-static int solve_axis(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, const meta_partition *like)
+/* An axis that a store names first, and what depends on it. */
+typedef struct axis_job {
+    meta_partition *part;
+    double bytes; /* of the tensors that will be cut along it                  */
+} axis_job;
+
+static double bytes_of(const eng_type_info *type, const eng_store_tensor *t)
+{
+    double n = (double)t->ne[0] / type->block * type->block_bytes;
+    for (uint32_t d = 1; d < t->rank; d++)
+        n *= (double)t->ne[d];
+    return n;
+}
+
+/* The partition of a new axis, but for its boundaries. */
+static int describe_axis(eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
+                         const meta_partition *like, axis_job *job)
 {
     const eng_services *sv = device->plugin->services;
     meta_partition *p = meta_arena_alloc(&device->arena, sizeof *p);
@@ -124,12 +148,20 @@ static int solve_axis(eng_device_state *device, const eng_store_tensor *declared
 
     if (!p)
         return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partition of an axis");
+    job->part = p;
+    job->bytes = 0;
+    p->axis = like->axis;
+    p->extent = like->extent;
     for (uint32_t i = 0; i < n; i++) {
         meta_cut cut;
+        choice choices[MAX_CHOICES];
         const eng_type_info *type = sv->type_info(sv->host, declared[i].type);
         if (!type || !may_be_cut(&declared[i]) ||
-            !meta_cut_from_dims(declared[i].dims, declared[i].rank, declared[i].ne, like, &cut))
+            !meta_cut_from_dims(declared[i].dims, declared[i].rank, declared[i].ne, p, &cut))
             continue;
+        if (list_choices(&declared[i], choices) && choices[0].part.axis == p->axis &&
+            (declared[i].use & ENG_USE_MASK) != ENG_USE_OUTPUT)
+            job->bytes += bytes_of(type, &declared[i]);
         int64_t need = meta_cut_unit(&cut, type->block);
         bool known = need == 0;
         for (uint32_t k = 0; k < n_needs; k++)
@@ -137,13 +169,77 @@ static int solve_axis(eng_device_state *device, const eng_store_tensor *declared
         if (!known && n_needs < sizeof needs / sizeof *needs)
             needs[n_needs++] = need;
     }
-    p->axis = like->axis;
-    p->extent = like->extent;
     p->unit = common_unit(needs, n_needs, p->extent, (uint32_t)__builtin_popcount(device->main_mask));
-    meta_partition_solve(p, device->shares, device->n_leaves);
     p->next = device->partitions;
     device->partitions = p;
     return ENG_OK;
+}
+
+static int64_t units_of(const meta_partition *p)
+{
+    return (p->extent + p->unit - 1) / p->unit;
+}
+
+/* Boundaries that bring what every rank holds closest to its share. */
+static void solve_axis(eng_device_state *device, const axis_job *job)
+{
+    meta_partition *p = job->part;
+    double owed[META_MAX_RANKS], want[META_MAX_RANKS], placed = 0, sum = 0;
+
+    for (uint32_t r = 0; r < device->n_leaves; r++)
+        placed += device->placed[r];
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        double bytes = device->shares[r] * placed - device->placed[r];
+        owed[r] = job->bytes > 0 ? bytes / (job->bytes / (double)units_of(p)) : 0;
+        want[r] = device->shares[r] * job->bytes + bytes;
+        if (want[r] < 0 || device->shares[r] <= 0)
+            want[r] = 0;
+        sum += want[r];
+    }
+    if (units_of(p) >= FINE * (int64_t)device->n_leaves && job->bytes > 0 && sum > 0)
+        meta_partition_solve(p, want, NULL, device->n_leaves);
+    else
+        meta_partition_solve(p, device->shares, owed, device->n_leaves);
+    for (uint32_t r = 0; r < device->n_leaves; r++)
+        device->placed[r] += job->bytes * (double)meta_part_length(p, r) / (double)p->extent;
+}
+
+static int by_units(const void *a, const void *b)
+{
+    const meta_partition *x = ((const axis_job *)a)->part, *y = ((const axis_job *)b)->part;
+    int64_t n = units_of(x), m = units_of(y);
+
+    if (n != m)
+        return n < m ? -1 : 1;
+    return x->axis != y->axis ? (x->axis < y->axis ? -1 : 1) : 0;
+}
+
+/* All axes that the store names first. */
+static int solve_axes(eng_device_state *device, const eng_store_tensor *declared, uint32_t n)
+{
+    axis_job *jobs = NULL;
+    uint32_t n_jobs = 0, capacity = 0;
+    choice choices[MAX_CHOICES];
+    int status = ENG_OK;
+
+    for (uint32_t i = 0; i < n && status == ENG_OK; i++) {
+        uint32_t n_choices = may_be_cut(&declared[i]) ? list_choices(&declared[i], choices) : 0;
+        for (uint32_t c = 0; c < n_choices && status == ENG_OK; c++) {
+            if (meta_partition_find(device, choices[c].part.axis, choices[c].part.extent))
+                continue;
+            if (!meta_grow((void **)&jobs, n_jobs, &capacity, sizeof *jobs))
+                status = META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partitions of a store");
+            else
+                status = describe_axis(device, declared, n, &choices[c].part, &jobs[n_jobs]);
+            n_jobs += status == ENG_OK;
+        }
+    }
+    if (n_jobs)
+        qsort(jobs, n_jobs, sizeof *jobs, by_units);
+    for (uint32_t k = 0; k < n_jobs; k++) /* after a failure too: what is listed is solved */
+        solve_axis(device, &jobs[k]);
+    free(jobs);
+    return status;
 }
 
 /* The best of a tensor's choices that its blocks allow. */
@@ -161,7 +257,7 @@ static bool choose(eng_device_state *device, const eng_store_tensor *t, const ch
             *why = "its blocks do not fit the partition of its axis";
             continue;
         }
-        double off = meta_part_deviation(cut.part, device->shares);
+        double off = meta_part_deviation(cut.part);
         if (off < best - NEAR) {
             best = off;
             *place = meta_place_sharded(&cut);
@@ -198,19 +294,10 @@ static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_t
 
 int meta_place_store(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors)
 {
-    choice choices[MAX_CHOICES];
+    int solved = solve_axes(device, declared, n);
 
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t n_choices = may_be_cut(&declared[i]) ? list_choices(&declared[i], choices) : 0;
-        for (uint32_t c = 0; c < n_choices; c++) {
-            const meta_partition *like = &choices[c].part;
-            if (meta_partition_find(device, like->axis, like->extent))
-                continue;
-            int status = solve_axis(device, declared, n, like);
-            if (status != ENG_OK)
-                return status;
-        }
-    }
+    if (solved != ENG_OK)
+        return solved;
     for (uint32_t i = 0; i < n; i++) {
         int status = place_one(device, &declared[i], &tensors[i]);
         if (status != ENG_OK)

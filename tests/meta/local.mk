@@ -1,11 +1,24 @@
-# The tensor-parallel device: its algebra alone, then whole graphs against one device.
+# The tensor-parallel device: its algebra alone, then random graphs against one device.
 meta_test_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)
 if HAVE_CHECK
-meta_test_programs = tests/meta/test-cut
-check_PROGRAMS += $(meta_test_programs)
-TESTS += $(meta_test_programs)
+check_PROGRAMS += tests/meta/test-cut
+TESTS += tests/meta/test-cut
 endif
-tests_meta_test_cut_SOURCES = %D%/test-cut.c plugins/meta/cut.c plugins/meta/partition.c
+tests_meta_test_cut_SOURCES = %D%/test-cut.c plugins/meta/cut.c plugins/meta/cut.h plugins/meta/partition.c
 tests_meta_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_meta_test_cut_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)
+
+if ENABLE_META
+if ENABLE_CPU
+check_PROGRAMS += tests/meta/test-random
+TESTS += tests/meta/test-random
+endif
+endif
+tests_meta_test_random_SOURCES = %D%/test-random.c %D%/generate.c %D%/replay.c %D%/program.h
+tests_meta_test_random_LDADD = libengine.la $(LIBM)
+
+# Ten thousand random graphs a device; as long as it takes.
+check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/meta/test-random --graphs 10000 --nodes 200 $(RANDOM_DEVICES)
+.PHONY: check-random

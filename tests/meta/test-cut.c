@@ -58,7 +58,7 @@ static void make_partition(meta_partition *p)
     for (uint32_t r = 0; r < n; r++)
         shares[r] = (double)pick(4);
     shares[pick(n)] += 1;
-    meta_partition_solve(p, shares, n);
+    meta_partition_solve(p, shares, NULL, n);
     ck_assert_int_eq(p->begin[0], 0);
     ck_assert_int_eq(p->begin[n], p->extent);
     for (uint32_t r = 0; r < n; r++) {
@@ -84,21 +84,25 @@ static void make_cut(const meta_partition *p, meta_cut *cut, int64_t *ne, uint32
 START_TEST(partition_shares)
 {
     meta_partition p = {.extent = 40, .unit = 1};
-    meta_partition_solve(&p, (double[]){1, 4}, 2);
+    meta_partition_solve(&p, (double[]){1, 4}, NULL, 2);
     ck_assert_int_eq(p.begin[1], 8);
     p.extent = 8;
-    meta_partition_solve(&p, (double[]){1, 1, 1}, 3);
+    meta_partition_solve(&p, (double[]){1, 1, 1}, NULL, 3);
     ck_assert_int_eq(p.begin[1], 3);
     ck_assert_int_eq(p.begin[2], 6);
     p.extent = 1;
-    meta_partition_solve(&p, (double[]){1, 3}, 2);
+    meta_partition_solve(&p, (double[]){1, 3}, NULL, 2);
     ck_assert_int_eq(p.begin[1], 0);
     p.extent = 7;
-    meta_partition_solve(&p, (double[]){1, 0}, 2);
+    meta_partition_solve(&p, (double[]){1, 0}, NULL, 2);
     ck_assert_int_eq(p.begin[1], 7);
+    p.extent = 8; /* the units left over go to who is owed */
+    meta_partition_solve(&p, (double[]){1, 1, 1}, (double[]){-1, 0.5, 0.5}, 3);
+    ck_assert_int_eq(p.begin[1], 2);
+    ck_assert_int_eq(p.begin[2], 5);
     p.extent = 100;
     p.unit = 32; /* four units, the last one short */
-    meta_partition_solve(&p, (double[]){1, 1}, 2);
+    meta_partition_solve(&p, (double[]){1, 1}, NULL, 2);
     ck_assert_int_eq(p.begin[1], 64);
     ck_assert_int_eq(p.begin[2], 100);
 }
@@ -113,7 +117,7 @@ START_TEST(axes_of_dims)
     eng_dim good[] = {{1, 0, plain}, {3, 0, fused}}, bad[] = {{1, 0, plain}, {2, 0, mixed}}, twice[] = {{3, 0, fused}, {3, 0, fused}};
     int64_t ne[ENG_MAX_RANK] = {3, 128, 1, 1, 1, 1, 1, 1}, wrong[ENG_MAX_RANK] = {3, 127}, square[ENG_MAX_RANK] = {128, 128};
 
-    meta_partition_solve(&p, (double[]){1, 1}, 2);
+    meta_partition_solve(&p, (double[]){1, 1}, NULL, 2);
     ck_assert(meta_cut_from_dims(good, 2, ne, &p, &cut));
     ck_assert_uint_eq(cut.dim, 1);
     ck_assert_uint_eq(cut.n_segs, 2); /* k and v: the same set as twice k */
@@ -168,7 +172,7 @@ START_TEST(reshape_keeps_factors)
     int64_t h[ENG_MAX_RANK] = {128, 32, 7, 1, 1, 1, 1, 1}, f[ENG_MAX_RANK] = {4096, 7, 1, 1, 1, 1, 1, 1};
     int64_t r4[ENG_MAX_RANK] = {64, 2, 32, 7, 1, 1, 1, 1};
 
-    meta_partition_solve(&p, (double[]){1, 2}, 2);
+    meta_partition_solve(&p, (double[]){1, 2}, NULL, 2);
     ck_assert(meta_cut_reshape(&heads, h, f, &flat));
     ck_assert_uint_eq(flat.dim, 0);
     ck_assert_int_eq(flat.segs[0].inner, 512);
