@@ -2,6 +2,7 @@
 opencl_kernels = \
 	kernels/activation.clh \
 	kernels/binary.cl \
+	kernels/chain.cl \
 	kernels/copy.cl \
 	kernels/norm.cl \
 	kernels/rope.cl \

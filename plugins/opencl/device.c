@@ -146,7 +146,9 @@ static int read_options(cl_device *device)
     const eng_services *sv = device->sv;
     const char *family = sv->option(sv->host, "family"), *caps = sv->option(sv->host, "capabilities");
     const char *largest = sv->option(sv->host, "max_alloc");
+    const char *fuse = sv->option(sv->host, "fuse");
     uint64_t limit = 0;
+    device->fuse = !fuse || strcmp(fuse, "no") != 0;
     if (family && !strcmp(family, "vec"))
         device->vec = true;
     else if (family && !strcmp(family, "simt"))

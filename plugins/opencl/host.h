@@ -79,7 +79,9 @@ bool cl_store_place(const eng_store_state *store, uint32_t tensor, uint64_t offs
 
 /* -- programs ------------------------------------------------------------------- */
 
-int cl_program_get(cl_device *device, const char *file, const char *options, cl_program_entry **entry);
+/* prelude: text before that of the file; NULL: none. */
+int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude,
+                   cl_program_entry **entry);
 int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *name, cl_kernel *kernel);
 void cl_programs_release(cl_device *device);
 /* cache.c: binaries on disk.  load: NULL if there is none that works. */
@@ -145,6 +147,9 @@ void cl_plan_destroy(eng_plan_state *plan);
 int cl_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx);
 int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                 size_t reason_bytes);
+/* fuse.c: records several nodes from `index` on as one launch; how many nodes that
+ * did, 0: none, the node is recorded by its op. */
+uint32_t cl_fuse(cl_recorder *r, uint32_t index);
 /* arena.c */
 int cl_arena_place(eng_plan_state *plan);
 

@@ -77,6 +77,7 @@ struct eng_device_state {
     pthread_mutex_t transfer_lock;
 
     uint32_t caps;           /* CL_CAP_*                                        */
+    bool fuse;               /* several small ops in one launch                 */
     bool vec;                /* kernel family: vec (CPUs) or simt (GPUs)        */
     uint32_t compute_units;
     size_t max_group;        /* work-items of a group                           */
@@ -149,6 +150,8 @@ typedef struct cl_recorder {
  * follow give its arguments in order; cl_size or cl_size_param its sizes.
  */
 void cl_launch(cl_recorder *r, const char *file, const char *name, const char *options);
+/* The same with text of the caller before that of the file. */
+void cl_launch_with(cl_recorder *r, const char *file, const char *name, const char *options, const char *prelude);
 
 /* Two arguments, (__global uchar *, ulong): the piece that holds byte `offset` of
  * tensor t (counted from the tensor's own begin in its root's contiguous
@@ -224,7 +227,7 @@ bool cl_is_float(uint32_t type);                   /* f32, f16, bf16            
  * set and nothing else helps.  In a part,
  * offset[] are moved to its first row: give them to cl_arg_tensor.
  */
-#define CL_WALK_OPERANDS 6
+#define CL_WALK_OPERANDS 12
 typedef struct cl_walk {
     int64_t ne[ENG_MAX_RANK];
     int64_t first[ENG_MAX_RANK];     /* where the part begins in the whole      */

@@ -85,18 +85,23 @@ int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t no
     return ENG_OK;
 }
 
-static int record_node(eng_plan_state *plan, uint32_t index)
+/* Records node `index`; *more: how many nodes after it went into the same launch. */
+static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
 {
     const eng_node *node = eng_subgraph_node(plan->graph, index);
     cl_device *device = plan->device;
     char reason[512] = "";
+    *more = 0;
     if (is_view(device, node->op) || is_barrier(device, node->op) || empty(plan->graph, node))
         return ENG_OK;
     if (judge(device, plan->graph, node, reason, sizeof reason) == ENG_SUPPORT_NO)
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: node '%s' cannot run: %s", device->info.name, node->name, reason);
     cl_recorder r = {.device = device, .graph = plan->graph, .node = node, .plan = plan};
     plan->node_temporary = 0;
-    int status = ops[node->op]->record(&r, node);
+    uint32_t fused = device->fuse ? cl_fuse(&r, index) : 0;
+    if (fused)
+        *more = fused - 1;
+    int status = fused || r.status != ENG_OK ? r.status : ops[node->op]->record(&r, node);
     if (status != ENG_OK)
         return status;
     if (plan->temporary < plan->node_temporary)
@@ -116,9 +121,11 @@ static int record_all(eng_plan_state *plan)
         int32_t s = eng_subgraph_node(g, i)->section;
         while (section < (uint32_t)s && section + 1 < sections)
             plan->section_first[++section] = plan->n_launches;
-        int status = record_node(plan, i);
+        uint32_t more;
+        int status = record_node(plan, i, &more);
         if (status != ENG_OK)
             return status;
+        i += more;
     }
     while (section < sections)
         plan->section_first[++section] = plan->n_launches;

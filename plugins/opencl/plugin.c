@@ -161,6 +161,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
      "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
     {sizeof(eng_plugin_option), 0, "kernels", "", "folder whose .cl and .clh files replace the kernels built in"},
+    {sizeof(eng_plugin_option), 0, "fuse", "yes", "run neighbouring small ops in one launch: yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},
 };
 

@@ -6,7 +6,7 @@
 
 struct cl_program_entry {
     cl_program_entry *next;
-    char *file, *options;
+    char *file, *options, *prelude;
     cl_program program;
 };
 
@@ -135,13 +135,15 @@ static int build_source(cl_device *device, const char *file, const char *options
     return ENG_OK;
 }
 
-static int build(cl_device *device, const char *file, const char *extra, cl_program *program)
+static int build(cl_device *device, const char *file, const char *extra, const char *prelude, cl_program *program)
 {
     char name[64], options[1024];
     text source = {0};
     snprintf(name, sizeof name, "%s.cl", file);
     if (snprintf(options, sizeof options, "%s %s", device->options, extra) >= (int)sizeof options)
         return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
+    if (!append(&source, prelude, strlen(prelude)))
+        return cl_fail(device, ENG_ERR_NOMEM, "out of host memory while reading kernels");
     int status = add_source(device, name, &source, 0);
     if (status != ENG_OK) {
         free(source.data);
@@ -165,29 +167,36 @@ static int build(cl_device *device, const char *file, const char *extra, cl_prog
     return status;
 }
 
-static cl_program_entry *find(cl_device *device, const char *file, const char *options)
+static cl_program_entry *find(cl_device *device, const char *file, const char *options, const char *prelude)
 {
     cl_program_entry *e = device->programs;
-    while (e && (strcmp(e->file, file) != 0 || strcmp(e->options, options) != 0))
+    while (e && (strcmp(e->file, file) != 0 || strcmp(e->options, options) != 0 || strcmp(e->prelude, prelude) != 0))
         e = e->next;
     return e;
 }
 
-static int make(cl_device *device, const char *file, const char *options, cl_program_entry **entry)
+static void free_entry(cl_program_entry *e)
+{
+    free(e->file);
+    free(e->options);
+    free(e->prelude);
+    free(e);
+}
+
+static int make(cl_device *device, const char *file, const char *options, const char *prelude,
+                cl_program_entry **entry)
 {
     cl_program_entry *e = calloc(1, sizeof *e);
     if (e) {
         e->file = strdup(file);
         e->options = strdup(options);
+        e->prelude = strdup(prelude);
     }
-    int status = !e || !e->file || !e->options ? cl_fail(device, ENG_ERR_NOMEM, "out of host memory")
-                                               : build(device, file, options, &e->program);
+    int status = !e || !e->file || !e->options || !e->prelude ? cl_fail(device, ENG_ERR_NOMEM, "out of host memory")
+                                                              : build(device, file, options, prelude, &e->program);
     if (status != ENG_OK) {
-        if (e) {
-            free(e->file);
-            free(e->options);
-        }
-        free(e);
+        if (e)
+            free_entry(e);
         return status;
     }
     e->next = device->programs;
@@ -196,16 +205,18 @@ static int make(cl_device *device, const char *file, const char *options, cl_pro
     return ENG_OK;
 }
 
-int cl_program_get(cl_device *device, const char *file, const char *options, cl_program_entry **entry)
+int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude,
+                   cl_program_entry **entry)
 {
     int status = ENG_OK;
     options = options ? options : "";
+    prelude = prelude ? prelude : "";
     pthread_mutex_lock(&device->lock);
-    cl_program_entry *e = find(device, file, options);
+    cl_program_entry *e = find(device, file, options, prelude);
     if (e)
         *entry = e;
     else
-        status = make(device, file, options, entry);
+        status = make(device, file, options, prelude, entry);
     pthread_mutex_unlock(&device->lock);
     return status;
 }
@@ -226,9 +237,7 @@ void cl_programs_release(cl_device *device)
     for (cl_program_entry *e = device->programs, *next; e; e = next) {
         next = e->next;
         clReleaseProgram(e->program);
-        free(e->file);
-        free(e->options);
-        free(e);
+        free_entry(e);
     }
     device->programs = NULL;
 }

@@ -17,6 +17,11 @@ static void no_memory(cl_recorder *r)
 
 void cl_launch(cl_recorder *r, const char *file, const char *name, const char *options)
 {
+    cl_launch_with(r, file, name, options, NULL);
+}
+
+void cl_launch_with(cl_recorder *r, const char *file, const char *name, const char *options, const char *prelude)
+{
     eng_plan_state *p = r->plan;
     if (r->status != ENG_OK || !p)
         return;
@@ -32,7 +37,7 @@ void cl_launch(cl_recorder *r, const char *file, const char *name, const char *o
     }
     cl_recorded *l = &p->launches[p->n_launches];
     memset(l, 0, sizeof *l);
-    r->status = cl_program_get(r->device, file, options, &l->program);
+    r->status = cl_program_get(r->device, file, options, prelude, &l->program);
     if (r->status != ENG_OK)
         return;
     snprintf(l->kernel, sizeof l->kernel, "%s", name);

@@ -1,0 +1,104 @@
+/*
+ * kernels/chain.cl - several element-by-element ops in one launch, with a norm of
+ * rows among them or without.  fuse.c writes these macros before this text:
+ *
+ *   ARGS                    operands and constants
+ *   SETUP                   pointers of row r
+ *   HEAD16(u), HEAD1(u)     the value at column c before the norm
+ *   KEEP16(u), KEEP1(u)     what is stored of it
+ *   AGAIN16(u), AGAIN1(u)   the same value once more, after KEEP
+ *   TAIL16(v), TAIL1(v)     from the norm's result to the store of the end
+ *
+ * Without a norm: HEAD alone, which ends with the store.
+ */
+#include "row.clh"
+#include "activation.clh"
+
+#if !NORM
+__kernel EACH_ATTRIBUTES void chain(ARGS, long4 ne, int chunk, int rows_per)
+{
+    EACH(SETUP, HEAD16, HEAD1)
+}
+#else
+
+static inline float factor_of(float square, float n, float eps)
+{
+#if L2
+    return 1.0f / fmax(sqrt(square), eps);
+#else
+    return 1.0f / sqrt(square / n + eps);
+#endif
+}
+
+__kernel ROW_ATTRIBUTES void chain(ARGS, float eps, long4 ne, int rows_per)
+{
+    const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
+    float mean = 0.0f;
+#if VEC
+    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    for (long r = r0; r < r1; r++) {
+        SETUP;
+        long c;
+        float16 s = 0.0f, q = 0.0f;
+        float tail_s = 0.0f, tail = 0.0f;
+#if MEAN
+        for (c = 0; c + 16 <= n; c += 16) {
+            HEAD16(u);
+            s += u;
+        }
+        for (; c < n; c++) {
+            HEAD1(u);
+            tail_s += u;
+        }
+        mean = (sum_of(s) + tail_s) / (float)n;
+#endif
+        for (c = 0; c + 16 <= n; c += 16) {
+            HEAD16(u);
+            KEEP16(u);
+            u -= mean;
+            q += u * u;
+        }
+        for (; c < n; c++) {
+            HEAD1(u);
+            KEEP1(u);
+            tail += (u - mean) * (u - mean);
+        }
+        const float f = factor_of(sum_of(q) + tail, (float)n, eps);
+        for (c = 0; c + 16 <= n; c += 16) {
+            AGAIN16(u);
+            float16 v = (u - mean) * f;
+            TAIL16(v);
+        }
+        for (; c < n; c++) {
+            AGAIN1(u);
+            float v = (u - mean) * f;
+            TAIL1(v);
+        }
+    }
+#else
+    __local float t[GROUP];
+    const long r = get_group_id(0);
+    SETUP;
+    float q = 0.0f;
+#if MEAN
+    float s = 0.0f;
+    for (long c = get_local_id(0); c < n; c += GROUP) {
+        HEAD1(u);
+        s += u;
+    }
+    mean = group_sum(s, t) / (float)n;
+#endif
+    for (long c = get_local_id(0); c < n; c += GROUP) {
+        HEAD1(u);
+        KEEP1(u);
+        q += (u - mean) * (u - mean);
+    }
+    const float f = factor_of(group_sum(q, t), (float)n, eps);
+    for (long c = get_local_id(0); c < n; c += GROUP) {
+        AGAIN1(u);
+        float v = (u - mean) * f;
+        TAIL1(v);
+    }
+#endif
+}
+#endif

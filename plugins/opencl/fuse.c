@@ -1,0 +1,447 @@
+/*
+ * Fusion: neighbouring nodes that work element by element, with a norm of rows
+ * among them or without, become one launch of kernels/chain.cl.  The text that
+ * is special to a chain is written here.
+ *
+ * The engine has placed memory for ops that run one after the other, so a result
+ * may lie where an operand of an earlier op of the chain has been.  That is
+ * harmless where both are the same elements at the same addresses, for an element
+ * is read before it is written; any other overlap ends the chain.
+ */
+#include "host.h"
+
+#include <stdarg.h>
+
+#include "ops/rows.h"
+
+enum { MOST_STAGES = 8, MOST_OPERANDS = 10, MOST_CONSTANTS = 8, TEXT = 6000 };
+
+typedef struct stage {
+    const eng_node *node;
+    uint32_t index;
+    int operand[2];   /* of the chain; -1: the value of the stage before        */
+    int constant;     /* first of a scale's two                                 */
+    int keep;         /* operand that its value is stored to, or -1             */
+    bool norm;
+} stage;
+
+typedef struct chain {
+    cl_recorder *r;
+    stage stages[MOST_STAGES];
+    unsigned n;
+    int norm;                       /* its stage, or -1                         */
+    int32_t tensor[MOST_OPERANDS];
+    bool one[MOST_OPERANDS];        /* one element a row                        */
+    bool written[MOST_OPERANDS];
+    unsigned n_operands;
+    float constant[MOST_CONSTANTS];
+    unsigned n_constants;
+    char text[TEXT];
+    size_t at;
+} chain;
+
+/* -- which nodes ------------------------------------------------------------------ */
+
+static bool is_norm(const eng_node *node)
+{
+    return node->op == ENG_OP_RMS_NORM || node->op == ENG_OP_NORM || node->op == ENG_OP_L2_NORM;
+}
+
+static bool fusible(const eng_node *node)
+{
+    switch (node->op) {
+    case ENG_OP_ADD:
+    case ENG_OP_SUB:
+    case ENG_OP_MUL:
+    case ENG_OP_DIV:
+    case ENG_OP_SCALE:
+    case ENG_OP_UNARY: return true;
+    case ENG_OP_GLU: return node->in[1] >= 0 && node->ip[ENG_GLU_KIND] != ENG_GLU_SWIGLU_OAI;
+    default: return is_norm(node);
+    }
+}
+
+static int64_t extent(const eng_tensor *t, unsigned d)
+{
+    return d < t->rank ? t->ne[d] : 1;
+}
+
+static bool same_shape(const eng_tensor *a, const eng_tensor *b)
+{
+    for (unsigned d = 0; d < ENG_MAX_RANK; d++)
+        if (extent(a, d) != extent(b, d))
+            return false;
+    return true;
+}
+
+/* Is a tensor (or a view of it) an operand of any node but `by`? */
+static bool used_elsewhere(const eng_subgraph *g, int32_t tensor, const eng_node *by)
+{
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const eng_node *node = eng_subgraph_node(g, k);
+        for (unsigned i = 0; i < ENG_MAX_INPUTS; i++)
+            if (node->in[i] >= 0 && eng_subgraph_tensor(g, node->in[i])->root == tensor && node != by)
+                return true;
+    }
+    return false;
+}
+
+/* -- where memory is --------------------------------------------------------------- */
+
+typedef struct extent_of { int64_t space; uint64_t first, last; } extent_of;
+
+/* The bytes that a tensor covers; space tells buffers apart. */
+static extent_of covered(const chain *c, int32_t tensor)
+{
+    const eng_subgraph *g = c->r->graph;
+    const eng_tensor *t = eng_subgraph_tensor(g, tensor), *root = eng_subgraph_tensor(g, t->root);
+    extent_of e = {.first = t->offset};
+    if (root->binding >= 0) {
+        e.space = -1 - (int64_t)root->binding;
+    } else {
+        e.space = c->r->plan->slots[t->root].block;
+        e.first += c->r->plan->slots[t->root].at;
+    }
+    e.last = e.first + cl_type_bytes(t->type) - 1;
+    for (unsigned d = 0; d < t->rank; d++)
+        e.last += (uint64_t)((t->ne[d] - 1) * t->nb[d]);
+    return e;
+}
+
+static bool same_elements(const chain *c, int32_t a, int32_t b)
+{
+    const eng_tensor *x = eng_subgraph_tensor(c->r->graph, a), *y = eng_subgraph_tensor(c->r->graph, b);
+    for (unsigned d = 0; d < ENG_MAX_RANK; d++)
+        if (extent(x, d) != extent(y, d) || (extent(x, d) > 1 && x->nb[d] != y->nb[d]))
+            return false;
+    return covered(c, a).first == covered(c, b).first;
+}
+
+/* Does what the chain writes leave alone what it reads, or write in place? */
+static bool harmless(const chain *c)
+{
+    for (unsigned w = 0; w < c->n_operands; w++) {
+        extent_of to = covered(c, c->tensor[w]);
+        for (unsigned i = 0; i < c->n_operands && c->written[w]; i++) {
+            extent_of from = covered(c, c->tensor[i]);
+            if (i == w || from.space != to.space || from.last < to.first || to.last < from.first)
+                continue;
+            if (c->written[i] || !same_elements(c, c->tensor[w], c->tensor[i]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* -- collecting -------------------------------------------------------------------- */
+
+/* Operand number of a tensor, or -1 if it cannot be one. */
+static int operand(chain *c, int32_t tensor, const eng_tensor *space, bool written)
+{
+    const eng_tensor *t = eng_subgraph_tensor(c->r->graph, tensor);
+    cl_split s;
+    if (c->n_operands == MOST_OPERANDS || t->type != ENG_TYPE_F32 || cl_elements(t) == 0)
+        return -1;
+    bool one = extent(t, 0) == 1 && extent(space, 0) != 1;
+    if (!one && extent(t, 0) != 1 && t->nb[0] != 4)
+        return -1;
+    for (unsigned d = 0; d < ENG_MAX_RANK; d++)
+        if (extent(t, d) != extent(space, d) && extent(t, d) != 1)
+            return -1;
+    if (cl_split_of(c->r->device, c->r->graph, t, &s) != ENG_OK || s.n != 1)
+        return -1;
+    c->tensor[c->n_operands] = tensor;
+    c->one[c->n_operands] = one;
+    c->written[c->n_operands] = written;
+    return (int)c->n_operands++;
+}
+
+/* Fills a stage from its node; `before`: the value of the stage before, or -1. */
+static bool take(chain *c, const eng_node *node, uint32_t index, int32_t before)
+{
+    const eng_tensor *out = cl_out(c->r->graph, node, 0);
+    stage s = {.node = node, .index = index, .operand = {-1, -1}, .keep = -1, .norm = is_norm(node)};
+    unsigned saved = c->n_operands, n_in = node->op == ENG_OP_UNARY || node->op == ENG_OP_SCALE ||
+                                           node->op == ENG_OP_L2_NORM ? 1 : 2;
+    bool found = before < 0;
+    if (c->n == MOST_STAGES || !fusible(node) || out->type != ENG_TYPE_F32 || (s.norm && c->norm >= 0) ||
+        (node->op == ENG_OP_NORM && node->in[2] >= 0))
+        return false;
+    for (unsigned i = 0; i < n_in; i++) {
+        if (node->in[i] < 0)
+            continue;
+        if (!found && node->in[i] == before && (i == 0 || !s.norm) &&
+            same_shape(eng_subgraph_tensor(c->r->graph, before), out)) {
+            found = true;
+            continue;
+        }
+        s.operand[i] = node->in[i] == before ? -1 : operand(c, node->in[i], out, false);
+        if (s.operand[i] < 0) {
+            c->n_operands = saved;
+            return false;
+        }
+    }
+    if (!found) {
+        c->n_operands = saved;
+        return false;
+    }
+    if (s.norm)
+        c->norm = (int)c->n;
+    c->stages[c->n++] = s;
+    return true;
+}
+
+/* -- text ---------------------------------------------------------------------------- */
+
+static void put(chain *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(chain *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (c->at < TEXT) {
+        int n = vsnprintf(c->text + c->at, TEXT - c->at, format, args);
+        c->at += n > 0 ? (size_t)n : 0;
+    }
+    va_end(args);
+}
+
+/* The expression that loads operand i at column c. */
+static void put_load(chain *c, int i, unsigned width)
+{
+    if (c->one[i])
+        put(c, "o%d[0]", i);
+    else if (width == 16)
+        put(c, "vload16(0, o%d + c)", i);
+    else
+        put(c, "o%d[c]", i);
+}
+
+/* Operand `which` of a stage: loaded, or the name of the value so far. */
+static void put_operand(chain *c, const stage *s, unsigned which, const char *value, unsigned width)
+{
+    if (s->operand[which] < 0)
+        put(c, "%s", value);
+    else
+        put_load(c, s->operand[which], width);
+}
+
+static const char *function_of(const eng_node *node)
+{
+    static const char *const unary[ENG_UNARY_LIMIT] = {
+        [ENG_UNARY_SILU] = "silu", [ENG_UNARY_GELU] = "gelu", [ENG_UNARY_GELU_ERF] = "gelu_erf",
+        [ENG_UNARY_GELU_QUICK] = "gelu_quick", [ENG_UNARY_SIGMOID] = "sigmoid", [ENG_UNARY_SOFTPLUS] = "softplus",
+        [ENG_UNARY_EXP] = "exp_of", [ENG_UNARY_TANH] = "tanh_of", [ENG_UNARY_RELU] = "relu", [ENG_UNARY_NEG] = "neg"};
+    static const char *const glu[ENG_GLU_KINDS] = {
+        [ENG_GLU_REGLU] = "relu", [ENG_GLU_GEGLU] = "gelu", [ENG_GLU_SWIGLU] = "silu",
+        [ENG_GLU_GEGLU_ERF] = "gelu_erf", [ENG_GLU_GEGLU_QUICK] = "gelu_quick"};
+    return node->op == ENG_OP_GLU ? glu[node->ip[ENG_GLU_KIND]] : unary[node->ip[ENG_UNARY_KIND]];
+}
+
+/* One stage: `value` = what it makes of its operands and `value`. */
+static void put_stage(chain *c, const stage *s, const char *value, unsigned width)
+{
+    const char *vector = width == 16 ? "float16" : "float";
+    const uint32_t op = s->node->op;
+    put(c, " %s = ", value);
+    if (op == ENG_OP_UNARY || op == ENG_OP_GLU) {
+        put(c, "%s_%s(", function_of(s->node), vector);
+        put_operand(c, s, 0, value, width);
+        put(c, ")");
+    } else {
+        put_operand(c, s, 0, value, width);
+    }
+    if (op == ENG_OP_SCALE) {
+        put(c, " * k%d + k%d", s->constant, s->constant + 1);
+    } else if (op != ENG_OP_UNARY) {
+        put(c, " %s ", op == ENG_OP_ADD ? "+" : op == ENG_OP_SUB ? "-" : op == ENG_OP_DIV ? "/" : "*");
+        put_operand(c, s, 1, value, width);
+    }
+    put(c, ";");
+}
+
+static void put_store(chain *c, const stage *s, const char *value, unsigned width)
+{
+    if (s->keep < 0)
+        return;
+    if (width == 16)
+        put(c, " vstore16(%s, 0, o%d + c);", value, s->keep);
+    else
+        put(c, " o%d[c] = %s;", s->keep, value);
+}
+
+/* Stages from .. to - 1, each followed by the store of what is kept. */
+static void put_stages(chain *c, unsigned from, unsigned to, const char *value, unsigned width, bool stores)
+{
+    for (unsigned i = from; i < to; i++) {
+        put_stage(c, &c->stages[i], value, width);
+        if (stores)
+            put_store(c, &c->stages[i], value, width);
+    }
+}
+
+static void put_norm(chain *c, unsigned width)
+{
+    unsigned norm = (unsigned)c->norm;
+    const char *vector = width == 16 ? "float16" : "float";
+    const stage *s = &c->stages[norm];
+    int kept = norm ? c->stages[norm - 1].keep : -1;
+    put(c, "#define HEAD%u(u) %s u;", width, vector);
+    if (norm == 0) {
+        put(c, " u = ");
+        put_load(c, s->operand[0], width);
+        put(c, ";");
+    }
+    put_stages(c, 0, norm, "u", width, false);
+    /* what comes before the last stage of the head is never kept (see collect) */
+    put(c, "\n#define KEEP%u(u)", width);
+    if (norm)
+        put_store(c, &c->stages[norm - 1], "u", width);
+    put(c, "\n#define AGAIN%u(u) %s", width, kept < 0 ? "" : vector);
+    if (kept < 0) {
+        put(c, "HEAD%u(u)", width);
+    } else {
+        put(c, " u = ");
+        put_load(c, kept, width);
+        put(c, ";");
+    }
+    put(c, "\n#define TAIL%u(v)", width);
+    if (s->operand[1] >= 0) {
+        put(c, " v = v * ");
+        put_load(c, s->operand[1], width);
+        put(c, ";");
+    }
+    put_store(c, s, "v", width);
+    put_stages(c, norm + 1, c->n, "v", width, true);
+    put(c, "\n");
+}
+
+static void put_all(chain *c)
+{
+    put(c, "#define ARGS");
+    for (unsigned i = 0; i < c->n_operands; i++)
+        put(c, "%s %s p%u, ulong at%u, long4 s%u", i ? "," : "", c->written[i] ? "gbytes" : "cbytes", i, i, i);
+    for (unsigned i = 0; i < c->n_constants; i++)
+        put(c, ", float k%u", i);
+    put(c, "\n#define SETUP");
+    for (unsigned i = 0; i < c->n_operands; i++)
+        put(c, " %s o%u = (%s)(p%u + at%u + row_at(r, ne, s%u));", c->written[i] ? "fout" : "fin", i,
+            c->written[i] ? "fout" : "fin", i, i, i);
+    put(c, "\n");
+    for (unsigned width = 16; width; width = width == 16 ? 1 : 0) {
+        if (c->norm >= 0) {
+            put_norm(c, width);
+            continue;
+        }
+        put(c, "#define HEAD%u %s v;", width, width == 16 ? "float16" : "float");
+        put_stages(c, 0, c->n, "v", width, true);
+        put(c, "\n");
+    }
+}
+
+/* -- recording ------------------------------------------------------------------------ */
+
+static bool record(chain *c)
+{
+    cl_recorder *r = c->r;
+    const eng_node *last = c->stages[c->n - 1].node;
+    cl_walk w;
+    cl_walk_begin(&w, cl_out(r->graph, last, 0));
+    for (unsigned i = 0; i < c->n_operands; i++)
+        cl_walk_add(&w, r->graph, c->tensor[i]);
+    if (c->norm < 0)
+        cl_walk_flatten(r, &w);
+    else
+        cl_walk_join(&w, 1);
+    for (unsigned d = 4; d < ENG_MAX_RANK; d++)
+        if (w.ne[d] != 1)
+            return false;
+    put_all(c);
+    if (c->at >= TEXT)
+        return false;
+    char options[96];
+    const eng_node *norm = c->norm >= 0 ? c->stages[c->norm].node : NULL;
+    cl_row_options(r->device, options, sizeof options, "%s%s", norm ? "-DNORM=1 " : "",
+                   !norm ? "" : norm->op == ENG_OP_NORM ? "-DMEAN=1" : norm->op == ENG_OP_L2_NORM ? "-DL2=1" : "");
+    cl_launch_with(r, "chain", "chain", options, c->text);
+    for (unsigned i = 0; i < c->n_operands; i++) {
+        cl_arg_walk(r, &w, i);
+        cl_arg_strides(r, &w, i);
+    }
+    for (unsigned i = 0; i < c->n_constants; i++)
+        cl_arg_float(r, c->constant[i]);
+    if (norm)
+        cl_arg_float(r, (float)norm->fp[ENG_NORM_EPS]);
+    cl_arg_extents(r, &w);
+    if (norm)
+        cl_each_row(r, &w);
+    else
+        cl_each(r, &w);
+    return true;
+}
+
+/* Constants and stores, once the stages are known. */
+static bool complete(chain *c)
+{
+    for (unsigned i = 0; i < c->n; i++) {
+        stage *s = &c->stages[i];
+        int32_t out = s->node->out[0];
+        const eng_node *next = i + 1 < c->n ? c->stages[i + 1].node : NULL;
+        if (s->node->op == ENG_OP_SCALE) {
+            s->constant = (int)c->n_constants;
+            c->constant[c->n_constants++] = (float)s->node->fp[ENG_SCALE_S];
+            c->constant[c->n_constants++] = (float)s->node->fp[ENG_SCALE_B];
+        }
+        if (next && !used_elsewhere(c->r->graph, out, next))
+            continue;
+        /* the values before a norm's last operand are computed twice: not kept */
+        if (c->norm >= 0 && (int)i + 1 < c->norm)
+            return false;
+        s->keep = operand(c, out, eng_subgraph_tensor(c->r->graph, out), true);
+        if (s->keep < 0)
+            return false;
+    }
+    return harmless(c);
+}
+
+static bool is_view(const cl_device *device, uint32_t op)
+{
+    const eng_op_info *info = device->sv->op_info(device->sv->host, op);
+    return info && (info->flags & ENG_OPF_VIEW);
+}
+
+/* A chain of the first `most` nodes that can be one, from `index` on. */
+static void collect(chain *c, uint32_t index, unsigned most)
+{
+    const eng_subgraph *g = c->r->graph;
+    const eng_node *first = eng_subgraph_node(g, index);
+    int32_t before = -1;
+    c->norm = -1;
+    for (uint32_t k = index; k < g->n_nodes && c->n < most; k++) {
+        const eng_node *node = eng_subgraph_node(g, k);
+        if (k > index && is_view(c->r->device, node->op))
+            continue;
+        if (node->section != first->section || !take(c, node, k, before))
+            break;
+        before = node->out[0];
+    }
+}
+
+uint32_t cl_fuse(cl_recorder *r, uint32_t index)
+{
+    uint32_t done = 0;
+    chain *c = calloc(1, sizeof *c);
+    if (!c)
+        return 0; /* slower, not wrong */
+    for (unsigned most = MOST_STAGES; most >= 2 && !done;) {
+        memset(c, 0, sizeof *c);
+        c->r = r;
+        collect(c, index, most);
+        if (c->n < 2)
+            break;
+        most = c->n - 1; /* if this does not do, a shorter one may */
+        if (complete(c) && record(c))
+            done = c->stages[c->n - 1].index - index + 1;
+    }
+    free(c);
+    return done;
+}
