@@ -139,11 +139,13 @@ static void device_tests(const char *device, uint64_t seed, uint32_t graphs, uin
 
 int main(int argc, char **argv)
 {
-    static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25", "cpu/2@1:0"};
-    uint32_t graphs = 40, nodes = 60, n_devices = 0;
+    static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25", "cpu/2@1:0", "cpu/5"};
+    static const char *const mixed[] = {"opencl:0/2", "cpu+opencl:0@3:1"};
+    uint32_t graphs = 150, few = 10, nodes = 60, n_devices = 0;
     uint64_t seed = 1;
     const char *devices[32];
     bool show = false;
+    eng_device *device = NULL;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--graphs") == 0 && i + 1 < argc)
@@ -161,9 +163,13 @@ int main(int argc, char **argv)
         printf("Bail out! %s\n", eng_last_error());
         return 1;
     }
-    bool given = n_devices > 0;
+    bool given = n_devices > 0, opencl = !given && eng_device_open(context, "opencl:0", &device) == ENG_OK;
     for (uint32_t i = 0; !given && i < sizeof usual / sizeof *usual; i++)
         devices[n_devices++] = usual[i];
+    /* their kernels are built as they are met: not so many */
+    for (uint32_t i = 0; opencl && i < sizeof mixed / sizeof *mixed; i++)
+        device_tests(mixed[i], seed, few, nodes);
+    eng_device_close(device);
     for (uint32_t i = 0; i < n_devices; i++) {
         if (show) {
             verdict v = check(devices[i], seed, nodes, UINT32_MAX, seed % 3 == 0, true);
