@@ -34,6 +34,7 @@ typedef struct eng_conformance_result {
                              tolerance (1: just tolerated)                    */
     double abs_error;     /* largest absolute error                           */
     const char *detail;   /* what is wrong, or why unsupported; else ""       */
+    double seconds;       /* the device's part: building, running, reading    */
 } eng_conformance_result;
 
 typedef struct eng_conformance_options {

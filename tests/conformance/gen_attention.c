@@ -134,12 +134,12 @@ static void pairs(cf_suite *s)
     for (size_t i = 0; i < COUNT(cache); i++)
         for (size_t j = 0; j < COUNT(cache); j++) {
             struct attention x = {.tk = cache[i], .tv = cache[j], .d = 64, .e = 64, .kvh = 2, .group = 2, .t = 1, .cells = 70, .valid = 61};
-            cf_thin(s, i == j || i == 1 || j == 1 ? 1 : 6);
+            cf_thin(s, i == j ? 1 : i == 1 || j == 1 ? 3 : CF_NOT_QUICK);
             attend(s, x);
             x.t = 5;
             x.valid = -1;
-            x.e = 32 * (1 + (int64_t)(i + j) % 4);
-            cf_thin(s, i == j ? 2 : 8);
+            x.e = s->o.quick ? 64 : 32 * (1 + (int64_t)(i + j) % 4);
+            cf_thin(s, i == j ? 2 : CF_NOT_QUICK);
             attend(s, x);
         }
 }
@@ -151,7 +151,7 @@ static void shapes(cf_suite *s)
     static const int64_t tokens[] = {1, 3, 8, 33};
     int x = 0;
 
-    cf_thin(s, 4);
+    cf_thin(s, 8);
     for (size_t i = 0; i < COUNT(sizes); i++)
         for (size_t j = 0; j < COUNT(lengths); j++, x++) {
             int64_t d = sizes[i], e = x % 4 == 1 ? 32 : d, t = tokens[x % 4], cells = lengths[j] + (x % 3) * 9;
@@ -191,7 +191,7 @@ static void splits(cf_suite *s)
 {
     cf_thin(s, s->composed ? 1 : 4);
     for (int k = 0; k < 12; k++)
-        attend(s, (struct attention){.tk = cache[k % 9], .tv = cache[(k * 2 + 1) % 9], .d = 64, .e = 64, .kvh = k % 3 == 0 ? 5 : k % 3 == 1 ? 1 : 4,
+        attend(s, (struct attention){.tk = cache[k % 9], .tv = cache[s->o.quick ? k % 9 : (k * 2 + 1) % 9], .d = 64, .e = 64, .kvh = k % 3 == 0 ? 5 : k % 3 == 1 ? 1 : 4,
                                      .group = 2, .t = k % 2 ? 1 : 4, .cells = 50, .valid = k % 4 ? 43 : -1, .sinks = k % 3 == 2,
                                      .seqs = k % 4 == 1 ? 2 : 0, .split = k < 8 ? "kv_head" : "cells"});
 }

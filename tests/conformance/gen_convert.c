@@ -71,7 +71,7 @@ static void cases_quantize(cf_suite *s)
 {
     int x = 0;
 
-    cf_thin(s, 2);
+    cf_thin(s, 4);
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int k = 0; k < 3; k++, x++) {
             int64_t b = ref_block(blocks[t]);
@@ -80,7 +80,9 @@ static void cases_quantize(cf_suite *s)
     cf_thin(s, 1);
     for (size_t t = 0; t < COUNT(blocks); t++) {
         encode(s, ENG_OP_QUANTIZE, ENG_TYPE_F32, blocks[t], false, true, CF_PLAIN, 3072, 2);
+        cf_thin(s, 4);
         encode(s, ENG_OP_QUANTIZE, ENG_TYPE_F16, blocks[t], false, true, CF_PLAIN, 768, 1);
+        cf_thin(s, 1);
         encode(s, ENG_OP_QUANTIZE, ENG_TYPE_F32, blocks[t], false, false, CF_PLAIN, 512, 40);
     }
     encode(s, ENG_OP_QUANTIZE, ENG_TYPE_F32, ENG_TYPE_IQ4_NL, true, false, CF_PLAIN, 512, 9);
@@ -110,7 +112,7 @@ static void cases_dequantize(cf_suite *s)
 
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int k = 0; k < 3; k++, x++) {
-            cf_thin(s, k ? 3 : 1);
+            cf_thin(s, k ? 5 : 1);
             decode(s, ENG_OP_DEQUANTIZE, blocks[t], plain[k], layouts[x % 4], ref_block(blocks[t]) * (1 + x % 4), 1 + x % 9);
         }
     for (int i = 0; i < 9; i++)
@@ -157,9 +159,11 @@ static void cases_cpy(cf_suite *s)
     for (size_t i = 0; i < COUNT(blocks); i++) {
         for (int l = 0; l < 4; l++)
             copy(s, blocks[i], blocks[i], layouts[l], 2 * ref_block(blocks[i]), 3);
+        cf_thin(s, 12);
         for (size_t j = 0; j < COUNT(blocks); j++)
             if (i != j)
                 copy(s, blocks[i], blocks[j], layouts[(i + j) % 4], 512, 2);
+        cf_thin(s, 4);
         copy(s, ENG_TYPE_F32, blocks[i], (i & 1) ? CF_SWAP01 : CF_SWAP12, 256, 5);
         copy(s, blocks[i], ENG_TYPE_F16, CF_SWAP12, 256, 5);
     }

@@ -34,6 +34,7 @@ static void widths(cf_suite *s)
             product(s, matrix_types[t], ENG_TYPE_F32, m[(t + i) % COUNT(m)], n[i], (t + i) % 3 ? 256 : 768, (t + i) & 1);
     for (size_t t = 0; t < N_TYPES; t++)
         for (size_t i = 0; i < COUNT(n); i += 3) {
+            cf_thin(s, t < 2 ? 3 : CF_NOT_QUICK); /* a device may build a program for each pair of types */
             product(s, matrix_types[t], ENG_TYPE_F16, 48, n[i], 512, 1);
             product(s, matrix_types[t], ENG_TYPE_BF16, 31, n[i], 256, 0);
         }
@@ -49,7 +50,7 @@ static void odd(cf_suite *s)
     for (int t = 0; t < 3; t++)
         for (size_t i = 0; i < COUNT(k); i++)
             for (size_t j = 0; j < COUNT(n); j++)
-                product(s, matrix_types[t], matrix_types[(t + j) % 3], 1 + (int64_t)(7 * i + 3 * j) % 41, n[j], k[i], (int)(i + j) & 1);
+                product(s, matrix_types[t], s->o.quick ? ENG_TYPE_F32 : matrix_types[(t + j) % 3], 1 + (int64_t)(7 * i + 3 * j) % 41, n[j], k[i], (int)(i + j) & 1);
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int64_t b = 1; b <= 9; b += 2)
             for (size_t j = 0; j < COUNT(n); j++)
@@ -75,13 +76,13 @@ static void batches(cf_suite *s)
     static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER};
     int x = 0;
 
-    cf_thin(s, 6);
     for (size_t t = 0; t < COUNT(types); t++)
         for (size_t i = 0; i < COUNT(shape); i++)
             for (int64_t n = 1; n <= 9; n += 4, x++) {
                 int64_t k = ref_block(types[t]) > 1 ? 256 : 61, m = 10 + (int64_t)i;
                 cf_layout la = layouts[x % 4], lb = layouts[(x / 3 + 1) % 4];
-                uint32_t tb = x % 5 == 0 ? ENG_TYPE_F16 : x % 5 == 1 ? ENG_TYPE_BF16 : ENG_TYPE_F32;
+                cf_thin(s, t == 0 || t == 3 ? 3 : CF_NOT_QUICK);
+                uint32_t tb = t == 3 && s->o.quick ? ENG_TYPE_F32 : x % 5 == 0 ? ENG_TYPE_F16 : x % 5 == 1 ? ENG_TYPE_BF16 : ENG_TYPE_F32;
                 cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s/%s b=%s/%s m=%lld n=%lld k=%lld p=%lld q=%lld r=%lld s=%lld",
                                       ref_type_name(types[t]), cf_layout_name(la), ref_type_name(tb), cf_layout_name(lb),
                                       (long long)m, (long long)n, (long long)k, (long long)shape[i].p, (long long)shape[i].q,
@@ -236,7 +237,7 @@ void cf_cases_hadamard(cf_suite *s)
     for (int64_t group = 1; group <= 4096 && cf_wanted(s, ENG_OP_HADAMARD); group *= 2)
         for (int64_t n = 1; n <= 5; n += 2)
             for (int r = 0; r < 3; r++, x++) {
-                uint32_t type = types[(x / 2) % 3];
+                uint32_t type = group > 8 && s->o.quick ? ENG_TYPE_F32 : types[(x / 2) % 3];
                 cf_layout l = layouts[x % 4];
                 int64_t h = x % 5 == 0 ? 3 : 1;
                 cf_case *c = cf_begin(s, ENG_OP_HADAMARD, "x=%s/%s n=%lld group=%lld rows=%lldx%lld", ref_type_name(type), cf_layout_name(l),

@@ -66,7 +66,7 @@ void cf_cases_rope(cf_suite *s)
 
     if (!cf_wanted(s, ENG_OP_ROPE))
         return;
-    cf_thin(s, 4);
+    cf_thin(s, 6);
     for (size_t m = 0; m < COUNT(modes); m++)
         for (int yarn = 0; yarn < 2; yarn++)
             for (int ff = 0; ff < 2; ff++)

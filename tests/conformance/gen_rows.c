@@ -144,13 +144,14 @@ static void cases_set(cf_suite *s)
     static const uint32_t cache[] = {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL, ENG_TYPE_F16};
     int x = 0;
 
-    cf_thin(s, 3);
+    cf_thin(s, 4);
     for (size_t t = 0; t < COUNT(all_types); t++)
         for (int k = 0; k < 6 && all_types[t] != ENG_TYPE_I32; k++, x++) {
             int64_t block = ref_block(all_types[t]), n = block > 1 ? block * (1 + x % 3) : x % 3 ? 33 + x % 40 : 1;
             set(s, (struct set){all_types[t], from[k % 3], x % 4 ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[(k / 2) % 4], layouts[x % 4], n,
                                 11 + x % 30, 1 + x % 9, 1 + x % 3, x % 4 == 1 ? 2 : 1, (x & 1) != 0, 0, NULL});
         }
+    cf_thin(s, 5);
     for (size_t t = 0; t < COUNT(cache); t++)
         for (int64_t group = 32; group <= 256; group *= 2)
             set(s, (struct set){cache[t], ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 256, 20, 7, 2, 1, true, group, NULL});

@@ -24,6 +24,7 @@
 struct tally {
     uint64_t passed, failed, unsupported, values;
     double worst; /* row error, in units of the tolerance */
+    double seconds;
 };
 
 struct program {
@@ -55,14 +56,15 @@ static void on_result(void *ctx, const eng_conformance_result *r)
     t->failed += r->outcome == ENG_CONFORMANCE_FAIL;
     t->unsupported += r->outcome == ENG_CONFORMANCE_UNSUPPORTED;
     t->values += r->values;
+    t->seconds += r->seconds;
     if (r->row_error > t->worst)
         t->worst = r->row_error;
     if (r->outcome == ENG_CONFORMANCE_FAIL && p->shown++ < 60)
         printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label, (unsigned long long)r->seed, r->op,
                r->name, r->detail);
     else if (p->verbose)
-        printf("# %s %s: %s: row %.3g abs %.3g %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name, r->row_error, r->abs_error,
-               r->detail);
+        printf("# %s %s: %s: row %.3g abs %.3g %.3f s %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name, r->row_error, r->abs_error,
+               r->seconds, r->detail);
     fflush(stdout);
 }
 
@@ -72,10 +74,10 @@ static void print_ops(struct program *p)
         struct tally *t = &p->ops[op];
         if (!(t->passed + t->failed + t->unsupported))
             continue;
-        printf("%s %d - %s on %s: %llu cells, %llu failed, %llu unsupported, %llu values, worst row %.2g of its tolerance\n",
+        printf("%s %d - %s on %s: %llu cells, %llu failed, %llu unsupported, %llu values, worst row %.2g of its tolerance, %.1f s\n",
                t->failed ? "not ok" : "ok", ++p->test, eng_op_get(op)->name, p->label,
                (unsigned long long)(t->passed + t->failed + t->unsupported), (unsigned long long)t->failed,
-               (unsigned long long)t->unsupported, (unsigned long long)t->values, t->worst);
+               (unsigned long long)t->unsupported, (unsigned long long)t->values, t->worst, t->seconds);
         p->failed += t->failed != 0;
     }
     fflush(stdout);

@@ -146,6 +146,14 @@ static bool judge_all(cf_case *c, cf_errors *e, char *detail, size_t n)
     return true;
 }
 
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void release(cf_case *c)
 {
     for (uint32_t i = 0; i <= ENG_MAX_INPUTS; i++) {
@@ -180,6 +188,7 @@ void cf_run(cf_case *c)
     cf_errors e = {0, 0, 0};
     bool fine = false;
     int status = 0, refused = 0;
+    double began = 0, took = 0;
 
     s->detail[0] = '\0';
     for (uint32_t i = 0; i < c->n_in; i++) /* some operands are results of the same graph */
@@ -197,15 +206,17 @@ void cf_run(cf_case *c)
     if (!s->status) {
         if (refused)
             snprintf(s->detail, sizeof s->detail, "the oracle does not take these operands: a defect of the suite");
-        else
+        began = now();
+        if (!refused)
             status = s->o.oracle ? imitate(c) : cf_execute(c, s->detail, sizeof s->detail);
+        took = now() - began;
         if (!refused && !status)
             fine = judge_all(c, &e, s->detail, sizeof s->detail);
         bool excused = status == ENG_ERR_UNSUPPORTED && (c->optional || s->o.oracle);
         eng_conformance_result r = {
             .size = sizeof r, .device = s->device_name, .op = eng_op_get(c->op)->name, .name = c->name, .seed = s->sum.seed,
             .outcome = fine ? ENG_CONFORMANCE_PASS : excused ? ENG_CONFORMANCE_UNSUPPORTED : ENG_CONFORMANCE_FAIL,
-            .values = e.values, .row_error = e.row, .abs_error = e.abs, .detail = s->detail};
+            .values = e.values, .row_error = e.row, .abs_error = e.abs, .detail = s->detail, .seconds = took};
         report(c, &r);
         if (status == ENG_ERR_LOST)
             s->status = status;
@@ -241,14 +252,6 @@ static int run_cases(cf_suite *s)
         return eng_fail(ENG_ERR_NOTFOUND, "no case of the conformance suite matches ops '%s', filter '%s'",
                         s->o.ops ? s->o.ops : "(all)", s->o.filter ? s->o.filter : "(all)");
     return s->status;
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int eng_conformance_run(eng_context *context, const char *device, const eng_conformance_options *options,

@@ -95,6 +95,7 @@ struct cf_suite {
 /* Starts a case; NULL if it is not wanted.  Then operands, then cf_run. */
 cf_case *cf_begin(cf_suite *s, uint32_t op, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void cf_run(cf_case *c);
+#define CF_NOT_QUICK 1000000 /* for cf_thin: none of them */
 /* In quick runs only one case in `one_in` of those that follow. */
 void cf_thin(cf_suite *s, uint32_t one_in);
 bool cf_wanted(const cf_suite *s, uint32_t op); /* any case of this op? */
