@@ -23,6 +23,7 @@ include %D%/ops/local.mk
 include %D%/meta/local.mk
 include %D%/lm/local.mk
 include %D%/tools/local.mk
+include %D%/probe/local.mk
 include %D%/layering/local.mk
 include %D%/install/local.mk
 

@@ -101,7 +101,8 @@ static int parse(arguments *a, int argc, char **argv)
     };
     int code = 0, option;
     char *end;
-    while (code == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    opterr = 0; /* we tell it ourselves */
+    while (code == 0 && (option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         switch (option) {
         case O_PLUGINS: code = set_mode(a, PLUGINS, NULL); break;
         case O_OPS: code = set_mode(a, OPS, optarg); break;
@@ -130,7 +131,7 @@ static int parse(arguments *a, int argc, char **argv)
         case O_HELP:
             fputs(help, stdout);
             return 1000;
-        default: code = EXIT_USAGE; break; /* getopt has told what is wrong */
+        default: code = usage("unknown option or missing value: ", argv[optind - 1]); break;
         }
     }
     a->devices = argv + optind;

@@ -1,4 +1,4 @@
-/* A report as one JSON object, schema engine-probe/1 (tools/engine-probe.schema.json). */
+/* A report as one JSON object, schema engine-probe/1. */
 #include "config.h"
 
 #include <inttypes.h>

@@ -61,6 +61,11 @@ void eng_arena_destroy(eng_arena *arena);
 /* Product of two extents or sizes; false if it does not fit. */
 bool eng_mul_size(uint64_t a, uint64_t b, uint64_t *product);
 
+/* Copies a struct that begins with its size into one that the caller gives, which may
+ * be of an older, shorter kind or of a newer, longer one; its size field says.  `what`
+ * names the type in the complaint about a size that is not set. */
+int eng_give(void *to, const void *from, size_t from_size, const char *what);
+
 /* strncpy that terminates, for the fixed texts of public structs. */
 void eng_copy_text(char *to, size_t bytes, const char *from);
 

@@ -74,12 +74,3 @@ int eng_fail_memory(void)
 {
     return eng_fail(ENG_ERR_NOMEM, "out of memory");
 }
-
-void eng_copy_text(char *to, size_t bytes, const char *from)
-{
-    size_t n = strlen(from);
-    if (n >= bytes)
-        n = bytes - 1;
-    memcpy(to, from, n);
-    to[n] = 0;
-}

@@ -70,23 +70,11 @@ void eng_device_close(eng_device *device)
     eng_device_release(device);
 }
 
-/* Structs that the host gives may be of an older, shorter kind. */
-static int give(void *to, uint32_t to_size, const void *from, size_t from_size, const char *what)
-{
-    if (to_size < 2 * sizeof(uint32_t))
-        return eng_fail(ENG_ERR_INVALID, "%s: set its size field (to sizeof) before the call", what);
-    size_t n = to_size < from_size ? to_size : from_size;
-    memcpy(to, from, n);
-    memset((char *)to + n, 0, to_size - n);
-    memcpy(to, &to_size, sizeof to_size);
-    return ENG_OK;
-}
-
 int eng_device_get_info(eng_device *device, eng_device_info *info)
 {
     if (!device || !info)
         return eng_fail(ENG_ERR_INVALID, "eng_device_get_info: device or info is NULL");
-    return give(info, info->size, &device->info, sizeof device->info, "eng_device_info");
+    return eng_give(info, &device->info, sizeof device->info, "eng_device_info");
 }
 
 static int own_stats(eng_device *device, eng_device_stats *stats)
@@ -108,7 +96,7 @@ int eng_device_get_stats(eng_device *device, eng_device_stats *stats)
     if (!device || !stats)
         return eng_fail(ENG_ERR_INVALID, "eng_device_get_stats: device or stats is NULL");
     int status = own_stats(device, &own);
-    return status < 0 ? status : give(stats, stats->size, &own, sizeof own, "eng_device_stats");
+    return status < 0 ? status : eng_give(stats, &own, sizeof own, "eng_device_stats");
 }
 
 int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats)
@@ -127,8 +115,8 @@ int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, en
         status = eng_fail(ENG_ERR_NOTFOUND, "device '%s' has no leaf %u", device->info.name, leaf);
     }
     if (status >= 0 && info)
-        status = give(info, info->size, &leaf_info, sizeof leaf_info, "eng_device_info");
+        status = eng_give(info, &leaf_info, sizeof leaf_info, "eng_device_info");
     if (status >= 0 && stats)
-        status = give(stats, stats->size, &leaf_stats, sizeof leaf_stats, "eng_device_stats");
+        status = eng_give(stats, &leaf_stats, sizeof leaf_stats, "eng_device_stats");
     return status;
 }

@@ -154,21 +154,18 @@ int eng_context_set_option(eng_context *context, const char *name, const char *v
 
 int eng_context_option(eng_context *context, uint32_t index, eng_option_info *info)
 {
-    if (!context || !info || info->size < sizeof *info)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_option: context or info is NULL, or info->size is not set to "
-                        "sizeof(eng_option_info)");
+    if (!context || !info)
+        return eng_fail(ENG_ERR_INVALID, "eng_context_option: context or info is NULL");
     eng_options *options = &context->options;
     int status = ENG_OK;
     pthread_mutex_lock(&options->lock);
     if (index < options->n) {
         const eng_option *o = &options->list[index];
-        info->reserved = 0;
-        info->name = o->name;
-        info->environment = o->environment;
-        info->value = value_of(o);
-        info->default_value = o->default_value;
-        info->source = o->from_host ? "host" : o->from_environment ? "environment" : "default";
-        info->help = o->help;
+        eng_option_info own = {
+            .name = o->name, .environment = o->environment, .value = value_of(o), .default_value = o->default_value,
+            .source = o->from_host ? "host" : o->from_environment ? "environment" : "default", .help = o->help,
+        };
+        status = eng_give(info, &own, sizeof own, "eng_option_info");
     } else {
         status = eng_fail(ENG_ERR_NOTFOUND, "there are %u options; no number %u", options->n, index);
     }

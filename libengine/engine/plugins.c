@@ -46,10 +46,22 @@ static int enumerate(eng_host *host)
     return ENG_OK;
 }
 
-static const char *reason_or(const char *otherwise)
+/* Notes why a plugin is not used.  Its own text, "cause; cure", gives reason and advice; else ours do. */
+static void refuse(eng_context *context, eng_plugin_record *record, const char *stage)
 {
-    const char *text = eng_last_error();
-    return *text ? text : otherwise;
+    bool no_device = strcmp(stage, "devices") == 0;
+    char text[2048];
+    eng_copy_text(text, sizeof text, eng_last_error());
+    char *cure = strstr(text, "; ");
+    if (cure) {
+        *cure = 0;
+        cure += 2;
+    } else {
+        cure = no_device ? "install or repair the driver of the device, or switch the plugin off with ENGINE_PLUGINS"
+                         : "see the reason; ENGINE_PLUGINS switches a plugin off";
+    }
+    const char *otherwise = no_device ? "it found no device and gave no reason" : "it could not be opened and gave no reason";
+    eng_registry_reject(&context->registry, record, stage, *text ? text : otherwise, cure);
 }
 
 /* open and enumerate; *stage: where it failed */
@@ -118,13 +130,7 @@ int eng_plugin_use(eng_context *context, eng_plugin_record *record)
     status = start(host, &stage);
     pthread_mutex_unlock(&plugin_lock);
     if (status < 0) {
-        bool no_device = strcmp(stage, "devices") == 0;
-        eng_registry_reject(&context->registry, record, stage,
-                            reason_or(no_device ? "it found no device and gave no reason"
-                                                : "it could not be opened and gave no reason"),
-                            no_device ? "install or repair the driver of the device, or switch the plugin off with "
-                                        "ENGINE_PLUGINS"
-                                      : "see the reason; ENGINE_PLUGINS switches a plugin off");
+        refuse(context, record, stage);
         host_free(host);
         return ENG_OK; /* a record, not a failure of the context */
     }
@@ -144,42 +150,32 @@ void eng_plugin_end(eng_host *host)
 
 int eng_context_plugin(eng_context *context, uint32_t index, eng_plugin_info *info)
 {
-    if (!context || !info || info->size < sizeof *info)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_plugin: context or info is NULL, or info->size is not set to "
-                        "sizeof(eng_plugin_info)");
+    if (!context || !info)
+        return eng_fail(ENG_ERR_INVALID, "eng_context_plugin: context or info is NULL");
     if (index >= context->registry.n)
         return eng_fail(ENG_ERR_NOTFOUND, "there are %u plugin files; no number %u", context->registry.n, index);
     const eng_plugin_record *record = &context->registry.records[index];
-    info->status = record->status;
-    info->name = record->name;
-    info->path = record->path;
-    info->version = record->version;
-    info->description = record->description;
-    info->stage = record->stage;
-    info->reason = record->reason;
-    info->advice = record->advice;
-    info->n_devices = 0;
-    info->reserved = 0;
+    eng_plugin_info own = {
+        .status = record->status, .name = record->name, .path = record->path, .version = record->version,
+        .description = record->description, .stage = record->stage, .reason = record->reason, .advice = record->advice,
+    };
     for (uint32_t i = 0; i < context->n_hosts; i++)
         if (context->hosts[i]->record == record)
-            info->n_devices = context->hosts[i]->n_devices;
-    return ENG_OK;
+            own.n_devices = context->hosts[i]->n_devices;
+    return eng_give(info, &own, sizeof own, "eng_plugin_info");
 }
 
 int eng_context_device_info(eng_context *context, uint32_t index, eng_device_info *info)
 {
-    if (!context || !info || info->size < sizeof *info)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_device_info: context or info is NULL, or info->size is not set "
-                        "to sizeof(eng_device_info)");
+    if (!context || !info)
+        return eng_fail(ENG_ERR_INVALID, "eng_context_device_info: context or info is NULL");
     uint32_t left = index;
     for (uint32_t i = 0; i < context->n_hosts; i++) {
         const eng_host *host = context->hosts[i];
         if (host->flags & (ENG_PLUGIN_COMPOSES | ENG_PLUGIN_ON_REQUEST))
             continue;
-        if (left < host->n_devices) {
-            *info = host->devices[left];
-            return ENG_OK;
-        }
+        if (left < host->n_devices)
+            return eng_give(info, &host->devices[left], sizeof *host->devices, "eng_device_info");
         left -= host->n_devices;
     }
     return eng_fail(ENG_ERR_NOTFOUND, "there is no device number %u; engine-probe --plugins says what was found and "

@@ -52,8 +52,10 @@ START_TEST(arenas)
         ck_assert_ptr_nonnull(p);
         ck_assert_uint_eq((uintptr_t)p % 16, 0);
         ck_assert(p != last);
+        unsigned char any = 0;
         for (size_t b = 0; b < bytes; b++)
-            ck_assert_uint_eq(p[b], 0);
+            any |= p[b];
+        ck_assert_uint_eq(any, 0);
         memset(p, 0xff, bytes);
         last = p;
     }
@@ -118,7 +120,7 @@ START_TEST(teams)
     c.same = true;
     eng_team *t = NULL;
     unsigned expected[9] = {0};
-    for (uint32_t round = 0; round < 3000; round++) {
+    for (uint32_t round = 0; round < 1000; round++) {
         uint32_t count = round % 10; /* grows, shrinks, and 0 */
         ck_assert_int_eq(eng_team_run(&t, count, team_member, &c), ENG_OK);
         for (uint32_t i = 0; i < 9; i++) {

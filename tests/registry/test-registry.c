@@ -327,8 +327,9 @@ START_TEST(bad_calls)
     ck_assert_ptr_null(context);
     ck_assert_int_eq(eng_context_destroy(NULL), ENG_OK);
     ck_assert_int_eq(eng_context_create(NULL, &context), ENG_OK);
-    eng_plugin_info info = {0};
-    ck_assert_int_eq(eng_context_plugin(context, 0, &info), ENG_ERR_INVALID);
+    eng_option_info info = {0};
+    ck_assert_int_eq(eng_context_option(context, 0, &info), ENG_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "sizeof(eng_option_info)"));
     eng_context_destroy(context);
 }
 END_TEST

@@ -1,0 +1,28 @@
+/* Helpers for the structs and fixed texts of the public headers. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base.h"
+
+void eng_copy_text(char *to, size_t bytes, const char *from)
+{
+    size_t n = strlen(from);
+    if (n >= bytes)
+        n = bytes - 1;
+    memcpy(to, from, n);
+    to[n] = 0;
+}
+
+int eng_give(void *to, const void *from, size_t from_size, const char *what)
+{
+    uint32_t size;
+    memcpy(&size, to, sizeof size);
+    if (size < 2 * sizeof size)
+        return eng_fail(ENG_ERR_INVALID, "set the size field of %s to sizeof(%s) before the call", what, what);
+    size_t n = size < from_size ? size : from_size;
+    memcpy(to, from, n);
+    memset((char *)to + n, 0, size - n);
+    memcpy(to, &size, sizeof size);
+    return ENG_OK;
+}

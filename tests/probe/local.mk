@@ -1,0 +1,12 @@
+# engine-probe's command line, with plugins that crash or hang.
+check_PROGRAMS += tests/probe/json-check
+tests_probe_json_check_SOURCES = tests/probe/json-check.c
+if HAVE_CHECK
+check_LTLIBRARIES += tests/probe/fixtures/aborts.la tests/probe/fixtures/hangs.la
+endif
+tests_probe_fixtures_aborts_la_SOURCES = tests/probe/fixtures/aborts.c
+tests_probe_fixtures_aborts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+tests_probe_fixtures_hangs_la_SOURCES = tests/probe/fixtures/hangs.c
+tests_probe_fixtures_hangs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+dist_check_SCRIPTS += tests/probe/probe.sh
+TESTS += tests/probe/probe.sh

@@ -1,0 +1,121 @@
+#!/bin/sh
+# The command line of engine-probe: what it prints, and its exit codes.  TAP on stdout.
+set -u
+LC_ALL=C
+export LC_ALL
+src=${top_srcdir:-.}
+out=${top_builddir:-.}
+probe=$out/engine-probe
+json=$out/tests/probe/json-check
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+n=0
+tree=$ENGINE_PLUGIN_PATH
+ENGINE_PLUGIN_PATH=$out/plugins/cpu/.libs:$out/plugins/meta/.libs:$out/plugins/null/.libs
+
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok()
+{
+    n=$((n + 1))
+    echo "# code $code; stdout and stderr:"
+    sed 's/^/# /' "$tmp/out" "$tmp/err"
+    echo "not ok $n - $1"
+}
+run()
+{
+    code=0
+    "$probe" "$@" > "$tmp/out" 2> "$tmp/err" < /dev/null || code=$?
+}
+# expect NAME CODE STDOUT-PATTERN STDERR-PATTERN; an empty pattern: no output at all
+expect()
+{
+    if test "$code" = "$2" && match "$3" "$tmp/out" && match "$4" "$tmp/err"; then ok "$1"; else not_ok "$1"; fi
+}
+match() { if test -z "$1"; then test ! -s "$2"; else grep -qE -- "$1" "$2"; fi; }
+
+run; expect "the list names the cpu" 0 '^cpu +cpu ' ''
+run --format=tsv; expect "the list as tsv" 0 '^cpu	cpu	' ''
+run --check; expect "--check says nothing" 0 '' ''
+run --plugins; expect "--plugins lists the meta plugin" 0 '^meta +loaded' ''
+run --env; expect "--env lists a plugin's option" 0 '^cpu\.threads = ' ''
+run cpu; expect "everything about the cpu" 0 'compute units' ''
+run cpu/2@3:1; expect "a composed device and its leaves" 0 'share +0\.25' ''
+run null/2.1; expect "the null device when named" 0 '^null/2\.1' ''
+run --ops=cpu; expect "--ops of the cpu" 0 '^mul_mat ' ''
+run --ops=cpu --format=tsv; expect "--ops as tsv" 0 '^cpu	mul_mat	q4_0	yes' ''
+run --no-isolate; expect "without isolation" 0 '^cpu +cpu ' ''
+run --version; expect "--version" 0 '^engine-probe [0-9]' ''
+run --help; expect "--help" 0 '^Usage: ' ''
+
+run cpu:7; expect "no such device" 1 '' "has 1 device"
+run cpu/0; expect "a device cut into nothing" 1 '' "0 parts"
+run cpu/2@1; expect "a wrong number of shares" 1 '' "1 share for 2 devices"
+run nosuch; expect "no such plugin" 1 '' "there is no plugin 'nosuch'; there are: cpu, meta, null"
+run --self-test=nosuch; expect "the self-test of no device fails" 3 '^not ok 1 ' ''
+run --frob; expect "an unknown option" 64 '' 'unknown option'
+run --ops --env; expect "two modes at once" 64 '' 'only one of'
+run --timeout=no; expect "no number of seconds" 64 '' '--timeout wants'
+run --timeout; expect "a missing value" 64 '' 'missing value'
+run --plugins cpu; expect "a device where none belongs" 64 '' 'cpu'
+run --format=xml; expect "an unknown format" 64 '' 'tsv and json'
+run --plugin-path=/nowhere/at/all; expect "a folder that is not there" 64 '' 'no such folder'
+
+# JSON, in every mode, is JSON
+bad=
+for mode in "" --plugins --env --ops=cpu cpu/2; do
+    run $mode --json
+    "$json" < "$tmp/out" 2>> "$tmp/err" || bad="$bad [$mode]"
+done
+test -z "$bad" && ok "--json prints JSON" || not_ok "--json prints JSON:$bad"
+run --json
+test "$("$json" schema < "$tmp/out")" = '"engine-probe/1"' && ok "the schema's name" || not_ok "the schema's name"
+cp "$tmp/out" "$tmp/first"
+run --json
+sed 's/"memory_free": [0-9a-z]*//' "$tmp/first" > "$tmp/a"
+sed 's/"memory_free": [0-9a-z]*//' "$tmp/out" > "$tmp/b"
+cmp -s "$tmp/a" "$tmp/b" && ok "twice the same output" || not_ok "twice the same output"
+
+# plugins that end or stop the process that loads them
+if test -d "$out/tests/probe/fixtures/.libs"; then
+    mkdir "$tmp/aborts" "$tmp/hangs"
+    cp "$out/tests/probe/fixtures/.libs/aborts.so" "$tmp/aborts/"
+    cp "$out/tests/probe/fixtures/.libs/hangs.so" "$tmp/hangs/"
+    run --plugin-path="$tmp/aborts" --plugins
+    expect "a plugin that aborts" 2 'reason +it ends the process that loads it: signal 6' ''
+    run --plugin-path="$tmp/aborts"
+    expect "the list without it, and a word about it" 2 '^cpu +cpu ' 'plugin aborts rejected \(crashed\)'
+    run --plugin-path="$tmp/aborts" --check
+    expect "--check tells it by its code" 2 '' ''
+    run --plugin-path="$tmp/hangs" --timeout=1 --plugins
+    expect "a plugin that hangs" 2 'stage +timeout' ''
+    run --plugin-path="$out/tests/registry/fixtures/.libs" --plugins
+    expect "every refused fixture is listed" 2 'function_that_nobody_defines' ''
+fi
+(cd "$tmp" && mkdir here && ENGINE_PLUGIN_PATH=here "$probe" --check); code=$?
+test $code = 1 && ok "no plugin: no device" || not_ok "no plugin: no device"
+run --json --plugin-path="$tmp/here"
+
+# OpenCL: the same devices as clinfo, and a true reason when there is no platform
+if test -f "$out/plugins/opencl/.libs/opencl.so"; then
+    ENGINE_PLUGIN_PATH=$tree
+    if command -v clinfo > /dev/null 2>&1; then
+        run --format=tsv
+        mine=$(grep -c '^opencl:' "$tmp/out")
+        theirs=$(clinfo --raw 2> /dev/null | grep -cE '\[[^]]*/[0-9]+\] +CL_DEVICE_NAME ')
+        if test "$mine" = "$theirs"; then ok "as many OpenCL devices as clinfo: $mine"
+        else not_ok "as many OpenCL devices as clinfo: $mine, $theirs"; fi
+    fi
+    OCL_ICD_VENDORS=/nowhere
+    export OCL_ICD_VENDORS
+    run
+    expect "no OpenCL platform: the cpu is still there, and the reason is told" 2 '^cpu ' 'plugin opencl rejected \(devices\): no OpenCL platform'
+    run opencl:0
+    expect "no OpenCL platform: opencl:0 says why" 1 '' 'no OpenCL platform'
+fi
+
+# every option of --help is in the man page, and the other way round
+"$probe" --help | grep -oE -- '--[a-z-]+' | sort -u > "$tmp/help"
+sed 's/\\-/-/g' "$src/man/engine-probe.1" | grep -oE -- '--[a-z-]+' | sort -u > "$tmp/man"
+if diff "$tmp/help" "$tmp/man" > "$tmp/out"; then ok "--help and the man page name the same options"
+else not_ok "--help and the man page name the same options"; fi
+echo "1..$n"
