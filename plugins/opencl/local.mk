@@ -28,7 +28,7 @@ plugins_opencl_opencl_la_LDFLAGS = $(plugin_ldflags)
 plugins_opencl_opencl_la_LIBADD = $(OPENCL_LIBS) $(LIBM)
 CLEANFILES += plugins/opencl/embedded.c
 
-plugins/opencl/embedded.c: $(opencl_kernels) plugins/opencl/embed.sh
+plugins/opencl/embedded.c: $(opencl_kernels) plugins/opencl/embed.sh kernels/local.mk
 	$(AM_V_GEN)$(MKDIR_P) plugins/opencl && \
 	dir=$(srcdir) && list= && for f in $(opencl_kernels); do \
 	  if test -f $$f; then list="$$list $$f"; else list="$$list $$dir/$$f"; fi; done && \
