@@ -340,43 +340,68 @@ static void put_all(chain *c)
 
 /* -- recording ------------------------------------------------------------------------ */
 
-static bool record(chain *c)
+/* The walk and the text; false: the chain is too much for one launch. */
+static bool prepare(chain *c, cl_walk *w)
 {
-    cl_recorder *r = c->r;
     const eng_node *last = c->stages[c->n - 1].node;
-    cl_walk w;
-    cl_walk_begin(&w, cl_out(r->graph, last, 0));
+    cl_walk_begin(w, cl_out(c->r->graph, last, 0));
     for (unsigned i = 0; i < c->n_operands; i++)
-        cl_walk_add(&w, r->graph, c->tensor[i]);
+        cl_walk_add(w, c->r->graph, c->tensor[i]);
     if (c->norm < 0)
-        cl_walk_flatten(r, &w);
+        cl_walk_flatten(c->r, w);
     else
-        cl_walk_join(&w, 1);
+        cl_walk_join(w, 1);
     for (unsigned d = 4; d < ENG_MAX_RANK; d++)
-        if (w.ne[d] != 1)
+        if (w->ne[d] != 1)
             return false;
     put_all(c);
-    if (c->at >= TEXT)
-        return false;
+    return c->at < TEXT;
+}
+
+/*
+ * A program for a chain takes the device's compiler as long as thousands of
+ * launches take: it is worth it for chains that come again, layer by layer.  A
+ * first pass over the graph counts them by their text.
+ */
+static bool worth_it(const chain *c)
+{
+    cl_hash hash = {1, 2};
+    eng_plan_state *plan = c->r->plan;
+    cl_hash_add(&hash, c->text, c->at);
+    for (uint32_t i = 0; i < plan->n_chains; i++)
+        if (plan->chains[i].text.a == hash.a && plan->chains[i].text.b == hash.b) {
+            plan->chains[i].times += plan->counting;
+            return plan->chains[i].times > 1;
+        }
+    cl_chain_count *more = plan->counting ? realloc(plan->chains, (plan->n_chains + 1) * sizeof *more) : NULL;
+    if (more) {
+        plan->chains = more;
+        plan->chains[plan->n_chains++] = (cl_chain_count){hash, 1};
+    }
+    return false;
+}
+
+static void launch(chain *c, const cl_walk *w)
+{
+    cl_recorder *r = c->r;
     char options[96];
     const eng_node *norm = c->norm >= 0 ? c->stages[c->norm].node : NULL;
     cl_row_options(r->device, options, sizeof options, "%s%s", norm ? "-DNORM=1 " : "",
                    !norm ? "" : norm->op == ENG_OP_NORM ? "-DMEAN=1" : norm->op == ENG_OP_L2_NORM ? "-DL2=1" : "");
     cl_launch_with(r, "chain", "chain", options, c->text);
     for (unsigned i = 0; i < c->n_operands; i++) {
-        cl_arg_walk(r, &w, i);
-        cl_arg_strides(r, &w, i);
+        cl_arg_walk(r, w, i);
+        cl_arg_strides(r, w, i);
     }
     for (unsigned i = 0; i < c->n_constants; i++)
         cl_arg_float(r, c->constant[i]);
     if (norm)
         cl_arg_float(r, (float)norm->fp[ENG_NORM_EPS]);
-    cl_arg_extents(r, &w);
+    cl_arg_extents(r, w);
     if (norm)
-        cl_each_row(r, &w);
+        cl_each_row(r, w);
     else
-        cl_each(r, &w);
-    return true;
+        cl_each(r, w);
 }
 
 /* Constants and stores, once the stages are known. */
@@ -439,8 +464,15 @@ uint32_t cl_fuse(cl_recorder *r, uint32_t index)
         if (c->n < 2)
             break;
         most = c->n - 1; /* if this does not do, a shorter one may */
-        if (complete(c) && record(c))
+        cl_walk w;
+        if (!complete(c) || !prepare(c, &w))
+            continue;
+        bool again = worth_it(c);
+        if (r->plan->counting || again)
             done = c->stages[c->n - 1].index - index + 1;
+        if (again && !r->plan->counting)
+            launch(c, &w);
+        break;
     }
     free(c);
     return done;

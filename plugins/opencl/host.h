@@ -125,6 +125,9 @@ typedef struct cl_recorded {
 /* Where a scratch tensor's owner lies. */
 typedef struct cl_slot { uint32_t block; uint64_t at; } cl_slot;
 
+/* How often a chain of small ops comes in a graph (fuse.c). */
+typedef struct cl_chain_count { cl_hash text; uint32_t times; } cl_chain_count;
+
 struct eng_plan_state {
     cl_device *device;
     const eng_subgraph *graph;
@@ -135,6 +138,9 @@ struct eng_plan_state {
     uint32_t *section_first;   /* n_sections + 1 launches                      */
     uint64_t temporary;        /* bytes needed by the greediest node           */
     uint64_t node_temporary;   /* of the node being recorded                   */
+    bool counting;             /* fuse.c's first pass: nothing is recorded      */
+    cl_chain_count *chains;
+    uint32_t n_chains;
     uint8_t *constants;        /* until the plan is complete                   */
     uint64_t n_constants;
     cl_block constant_block;

@@ -109,6 +109,20 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
     return ENG_OK;
 }
 
+static void count_chains(eng_plan_state *plan)
+{
+    plan->counting = true;
+    for (uint32_t i = 0; i < plan->graph->n_nodes && plan->device->fuse; i++) {
+        cl_recorder r = {.device = plan->device, .graph = plan->graph, .node = eng_subgraph_node(plan->graph, i),
+                         .plan = plan};
+        if (is_view(plan->device, r.node->op) || is_barrier(plan->device, r.node->op) || empty(plan->graph, r.node))
+            continue;
+        uint32_t fused = cl_fuse(&r, i);
+        i += fused ? fused - 1 : 0;
+    }
+    plan->counting = false;
+}
+
 static int record_all(eng_plan_state *plan)
 {
     const eng_subgraph *g = plan->graph;
@@ -117,6 +131,7 @@ static int record_all(eng_plan_state *plan)
     if (!plan->section_first)
         return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while compiling a plan",
                        plan->device->info.name);
+    count_chains(plan);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         int32_t s = eng_subgraph_node(g, i)->section;
         while (section < (uint32_t)s && section + 1 < sections)
@@ -179,6 +194,7 @@ void cl_plan_destroy(eng_plan_state *plan)
         return;
     cl_block_destroy(&plan->constant_block);
     free(plan->constants);
+    free(plan->chains);
     free(plan->launches);
     free(plan->args);
     free(plan->section_first);
