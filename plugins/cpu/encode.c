@@ -89,18 +89,30 @@ static void pack_fifth_bits(const uint8_t *code, uint8_t *out)
     memcpy(out, &bits, 4);
 }
 
+/* The largest magnitude.  Compared as integers: floats of one sign are in the
+ * same order, and compilers vectorise it. */
+static float largest(const float *x, int n)
+{
+    uint32_t max = 0;
+    for (int i = 0; i < n; i++) {
+        uint32_t u;
+        memcpy(&u, &x[i], 4);
+        u &= 0x7fffffff;
+        max = u > max ? u : max;
+    }
+    float out;
+    memcpy(&out, &max, 4);
+    return out;
+}
+
 /* The element of the largest magnitude, with its sign; the first of equals. */
 static float extreme(const float *x, int n)
 {
-    float max = 0, amax = 0;
-    for (int i = 0; i < n; i++) {
-        float a = fabsf(x[i]);
-        if (a > amax) {
-            amax = a;
-            max = x[i];
-        }
-    }
-    return max;
+    float amax = largest(x, n);
+    for (int i = 0; i < n; i++)
+        if (fabsf(x[i]) == amax)
+            return x[i];
+    return 0;
 }
 
 /* Codes of q4_0 and q5_0: half = 8 or 16 stands for zero. */
@@ -189,7 +201,7 @@ void cpu_encode_q8_0(const float *x, uint8_t *out, int64_t n)
     for (; n > 0; n -= 32, x += 32, out += 34) {
         float v[32];
         cpu_clean(x, v, 32, -127 * CPU_F16_MAX, 127 * CPU_F16_MAX);
-        float d = fabsf(extreme(v, 32)) / 127;
+        float d = largest(v, 32) / 127;
         float id = inverse(d, cpu_put_f16(out, d));
         for (int i = 0; i < 32; i++)
             out[2 + i] = (uint8_t)(int8_t)cpu_limit(round_away(v[i] * id), -127, 127);

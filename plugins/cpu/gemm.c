@@ -22,7 +22,7 @@
 
 bool CPU_V(cpu_gemm_blocked)(int64_t n)
 {
-    return n > CPU_DOT_COLS;
+    return n > 2 * CPU_DOT_COLS; /* where both take the same time */
 }
 
 static int64_t columns_at_once(int64_t n)
@@ -35,99 +35,203 @@ static int64_t columns_at_once(int64_t n)
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n)
 {
     size_t few = (size_t)CPU_DOT_COLS * ((size_t)k * 4 + CPU_ALIGN);
-    size_t many = ((size_t)columns_at_once(n) * KC + 2 * CPU_PANEL * KC + KC) * 4 + 4 * CPU_ALIGN;
+    size_t many = ((size_t)columns_at_once(n) * KC + 2 * CPU_PANEL * KC + CPU_TILE * KC) * 4 + 4 * CPU_ALIGN;
     return few > many ? few : many;
 }
 
 /* -- few columns ------------------------------------------------------------------ */
 
-static void few_columns(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+#define L1_FLOATS 6144 /* of columns: what stays in the first-level cache beside the weights */
+
+/* Columns c0 .. c0 + cols - 1 as f32. */
+static void float_columns(const cpu_gemm *g, int64_t c0, int cols, float *buffer, const float **b)
+{
+    for (int c = 0; c < cols; c++) {
+        b[c] = (const float *)g->b[c0 + c];
+        if (g->b_type == ENG_TYPE_F32)
+            continue;
+        float *column = buffer + (size_t)c * (size_t)((g->k + 15) / 16 * 16);
+        cpu_formats[g->b_type].decode(g->b[c0 + c], 0, g->k, column);
+        b[c] = column;
+    }
+}
+
+static void one_column(const cpu_gemm *g, int64_t m0, int64_t m1, const float *b, float *o)
 {
     const cpu_format *f = &cpu_formats[g->type];
-    float *buffer = (float *)scratch, out[CPU_DOT_COLS * CPU_DOT_ROWS];
+    float out[CPU_DOT_COLS * CPU_DOT_ROWS];
+    int64_t i = m0;
+    for (; i + CPU_DOT_ROWS <= m1; i += CPU_DOT_ROWS) {
+        f->dot(g->k, g->a + i * g->stride, g->stride, CPU_DOT_ROWS, &b, 1, out);
+        memcpy(o + i, out, CPU_DOT_ROWS * sizeof *out);
+    }
+    for (; i < m1; i++) {
+        f->dot(g->k, g->a + i * g->stride, g->stride, 1, &b, 1, out);
+        o[i] = out[0];
+    }
+}
+
+/* Several columns, a piece of k at a time so that the columns stay near. */
+static void several_columns(const cpu_gemm *g, int64_t m0, int64_t m1, const float *const *b, int cols, float *const *o)
+{
+    const cpu_format *f = &cpu_formats[g->type];
+    int64_t piece = L1_FLOATS / cols / KC * KC;
+    for (int64_t k0 = 0; k0 < g->k; k0 += piece) {
+        int64_t kc = g->k - k0 < piece ? g->k - k0 : piece;
+        const float *x[CPU_DOT_COLS];
+        for (int c = 0; c < cols; c++)
+            x[c] = b[c] + k0;
+        const uint8_t *a = g->a + k0 / g->block * g->block_bytes;
+        for (int64_t i = m0; i < m1; i++) {
+            float out[CPU_DOT_COLS * CPU_DOT_ROWS];
+            f->dot(kc, a + i * g->stride, g->stride, 1, x, cols, out);
+            for (int c = 0; c < cols; c++)
+                o[c][i] = k0 ? o[c][i] + out[c * CPU_DOT_ROWS] : out[c * CPU_DOT_ROWS];
+        }
+    }
+}
+
+static void few_columns(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
     for (int64_t c0 = 0; c0 < g->n; c0 += CPU_DOT_COLS) {
         int cols = (int)(g->n - c0 < CPU_DOT_COLS ? g->n - c0 : CPU_DOT_COLS);
         const float *b[CPU_DOT_COLS];
-        for (int c = 0; c < cols; c++) {
-            b[c] = (const float *)g->b[c0 + c];
-            if (g->b_type != ENG_TYPE_F32) {
-                float *column = buffer + (size_t)c * (size_t)((g->k + 15) / 16 * 16);
-                cpu_formats[g->b_type].decode(g->b[c0 + c], 0, g->k, column);
-                b[c] = column;
-            }
-        }
-        int64_t i = m0;
+        float_columns(g, c0, cols, (float *)scratch, b);
         if (cols == 1)
-            for (; i + CPU_DOT_ROWS <= m1; i += CPU_DOT_ROWS) {
-                f->dot(g->k, g->a + i * g->stride, g->stride, CPU_DOT_ROWS, b, 1, out);
-                memcpy(g->o[c0] + i, out, CPU_DOT_ROWS * sizeof *out);
-            }
-        for (; i < m1; i++) {
-            f->dot(g->k, g->a + i * g->stride, g->stride, 1, b, cols, out);
-            for (int c = 0; c < cols; c++)
-                g->o[c0 + c][i] = out[c * CPU_DOT_ROWS];
-        }
+            one_column(g, m0, m1, b[0], g->o[c0]);
+        else
+            several_columns(g, m0, m1, b, cols, g->o + c0);
     }
 }
 
 /* -- many columns ------------------------------------------------------------------- */
 
-/* kc elements of `cols` columns, element by element side by side. */
-static void pack_tile(const cpu_gemm *g, int64_t c0, int cols, int64_t k0, int64_t kc, float *buffer, float *out)
-{
-    for (int c = 0; c < cols; c++) {
-        const float *x = (const float *)g->b[c0 + c] + k0;
-        if (g->b_type != ENG_TYPE_F32) {
-            cpu_formats[g->b_type].decode(g->b[c0 + c], k0, kc, buffer);
-            x = buffer;
-        }
-        for (int64_t l = 0; l < kc; l++)
-            out[l * cols + c] = x[l];
-    }
-}
-
 #if CPU_VL == 16
-/* 16 rows of 16 floats, `from` floats apart, as 16 columns `to` floats apart. */
-CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
+/* 16 vectors as the rows of a square: its columns. */
+CPU_INLINE void transpose_registers(__m512 *a)
 {
-    __m512 a[16], b[16];
-    CPU_UNROLL
-    for (int i = 0; i < 16; i++)
-        a[i] = _mm512_loadu_ps(x + i * from);
+    __m512 b[16];
     CPU_UNROLL
     for (int i = 0; i < 16; i += 2) {
         b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
         b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
     }
+    __m512 d[16];
     CPU_UNROLL
     for (int i = 0; i < 16; i += 4)
         CPU_UNROLL
         for (int j = 0; j < 2; j++) {
             __m512d p = _mm512_castps_pd(b[i + j]), q = _mm512_castps_pd(b[i + j + 2]);
-            a[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(p, q));
-            a[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(p, q));
+            d[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(p, q));
+            d[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(p, q));
         }
-    /* a[4g + c]: column 4l + c of rows 4g .. 4g + 3 in 128-bit lane l */
+    /* d[4g + c]: column 4l + c of rows 4g .. 4g + 3 in 128-bit lane l */
     CPU_UNROLL
     for (int c = 0; c < 4; c++) {
-        __m512 p = _mm512_shuffle_f32x4(a[c], a[4 + c], 0x88), q = _mm512_shuffle_f32x4(a[c], a[4 + c], 0xdd);
-        __m512 r = _mm512_shuffle_f32x4(a[8 + c], a[12 + c], 0x88), s = _mm512_shuffle_f32x4(a[8 + c], a[12 + c], 0xdd);
-        _mm512_storeu_ps(y + c * to, _mm512_shuffle_f32x4(p, r, 0x88));
-        _mm512_storeu_ps(y + (4 + c) * to, _mm512_shuffle_f32x4(q, s, 0x88));
-        _mm512_storeu_ps(y + (8 + c) * to, _mm512_shuffle_f32x4(p, r, 0xdd));
-        _mm512_storeu_ps(y + (12 + c) * to, _mm512_shuffle_f32x4(q, s, 0xdd));
+        __m512 p = _mm512_shuffle_f32x4(d[c], d[4 + c], 0x88), q = _mm512_shuffle_f32x4(d[c], d[4 + c], 0xdd);
+        __m512 r = _mm512_shuffle_f32x4(d[8 + c], d[12 + c], 0x88), s = _mm512_shuffle_f32x4(d[8 + c], d[12 + c], 0xdd);
+        a[c] = _mm512_shuffle_f32x4(p, r, 0x88);
+        a[4 + c] = _mm512_shuffle_f32x4(q, s, 0x88);
+        a[8 + c] = _mm512_shuffle_f32x4(p, r, 0xdd);
+        a[12 + c] = _mm512_shuffle_f32x4(q, s, 0xdd);
     }
+}
+
+/* 16 rows of 16 floats, `from` floats apart, as 16 columns `to` floats apart. */
+CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
+{
+    __m512 a[16];
+    CPU_UNROLL
+    for (int i = 0; i < 16; i++)
+        a[i] = _mm512_loadu_ps(x + i * from);
+    transpose_registers(a);
+    CPU_UNROLL
+    for (int i = 0; i < 16; i++)
+        _mm512_storeu_ps(y + i * to, a[i]);
+}
+
+/* 16 elements of up to 16 columns, side by side. */
+CPU_INLINE void interleave(const float *const *x, int cols, float *out)
+{
+    __m512 a[16];
+    CPU_UNROLL
+    for (int i = 0; i < 16; i++)
+        a[i] = i < cols ? _mm512_loadu_ps(x[i]) : _mm512_setzero_ps();
+    transpose_registers(a);
+    __mmask16 mask = (__mmask16)((1u << cols) - 1);
+    CPU_UNROLL
+    for (int i = 0; i < 16; i++)
+        _mm512_mask_storeu_ps(out + i * cols, mask, a[i]);
 }
 #else
 CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
 {
+#if CPU_VL == 8
+    __m256 a[8], b[8];
     CPU_UNROLL
-    for (int i = 0; i < CPU_VL; i++)
+    for (int i = 0; i < 8; i++)
+        a[i] = _mm256_loadu_ps(x + i * from);
+    CPU_UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    CPU_UNROLL
+    for (int i = 0; i < 8; i += 4)
         CPU_UNROLL
+        for (int j = 0; j < 2; j++) {
+            a[i + 2 * j] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0x44);
+            a[i + 2 * j + 1] = _mm256_shuffle_ps(b[i + j], b[i + j + 2], 0xee);
+        }
+    CPU_UNROLL
+    for (int c = 0; c < 4; c++) {
+        _mm256_storeu_ps(y + c * to, _mm256_permute2f128_ps(a[c], a[4 + c], 0x20));
+        _mm256_storeu_ps(y + (4 + c) * to, _mm256_permute2f128_ps(a[c], a[4 + c], 0x31));
+    }
+#else
+    for (int i = 0; i < CPU_VL; i++)
         for (int j = 0; j < CPU_VL; j++)
             y[j * to + i] = x[i * from + j];
+#endif
 }
 #endif
+
+/* kc elements of `cols` columns, element by element side by side; buffer: room
+ * for CPU_TILE * KC floats. */
+static void pack_tile(const cpu_gemm *g, int64_t c0, int cols, int64_t k0, int64_t kc, float *buffer, float *out)
+{
+    const float *x[CPU_TILE];
+    for (int c = 0; c < cols; c++) {
+        x[c] = (const float *)g->b[c0 + c] + k0;
+        if (g->b_type != ENG_TYPE_F32) {
+            cpu_formats[g->b_type].decode(g->b[c0 + c], k0, kc, buffer + c * KC);
+            x[c] = buffer + c * KC;
+        }
+    }
+    int64_t l = 0;
+#if CPU_VL == 16
+    for (; l + 16 <= kc; l += 16) {
+        interleave(x, cols, out + l * cols);
+        for (int c = 0; c < cols; c++)
+            x[c] += 16;
+    }
+    for (int c = 0; c < cols; c++)
+        x[c] -= l;
+#endif
+    for (int c = 0; c < cols; c++)
+        for (int64_t i = l; i < kc; i++)
+            out[i * cols + c] = x[c][i];
+}
+
+void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, float *out, uint8_t *scratch)
+{
+    for (int64_t k0 = 0; k0 < g->k; k0 += KC) {
+        int64_t kc = g->k - k0 < KC ? g->k - k0 : KC;
+        for (int64_t c = c0; c < c1; c += CPU_TILE)
+            pack_tile(g, c, (int)(c1 - c < CPU_TILE ? c1 - c : CPU_TILE), k0, kc, (float *)scratch,
+                      out + g->n * k0 + c * kc);
+    }
+}
 
 /* Asks for the next block of a row: rows are far apart, and the machine does
  * not guess that each goes on. */
@@ -135,10 +239,10 @@ CPU_INLINE void prefetch(const cpu_gemm *g, const uint8_t *row, int64_t k0)
 {
     if (k0 >= g->k)
         return;
-    int64_t bytes = g->row_bytes / (g->k / KC + 1) + 64;
-    const uint8_t *p = row + g->row_bytes * k0 / g->k;
+    const uint8_t *p = row + k0 / g->block * g->block_bytes;
+    int64_t n = g->k - k0 < KC ? g->k - k0 : KC, bytes = n / g->block * g->block_bytes;
     for (int64_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(p + i, 0, 3);
+        __builtin_prefetch(p + i, 0, 2); /* not into the first level: such rows often collide there */
 }
 
 /* kc elements of up to CPU_PANEL rows, side by side; missing rows are zero. */
@@ -215,19 +319,20 @@ static void tile_any(const float *panel, const float *b, int64_t kc, int cols, f
 static void many_columns(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     float *panel = (float *)scratch, *lines = panel + CPU_PANEL * KC, *buffer = lines + CPU_PANEL * KC;
-    float *packed = buffer + KC;
+    float *packed = buffer + CPU_TILE * KC;
     int64_t nc = columns_at_once(g->n);
     for (int64_t c0 = 0; c0 < g->n; c0 += nc) {
         int64_t c1 = c0 + nc < g->n ? c0 + nc : g->n;
         for (int64_t k0 = 0; k0 < g->k; k0 += KC) {
             int64_t kc = g->k - k0 < KC ? g->k - k0 : KC;
-            for (int64_t c = c0; c < c1; c += CPU_TILE)
+            const float *b = g->packed ? g->packed + g->n * k0 + c0 * kc : packed;
+            for (int64_t c = c0; c < c1 && !g->packed; c += CPU_TILE)
                 pack_tile(g, c, (int)(c1 - c < CPU_TILE ? c1 - c : CPU_TILE), k0, kc, buffer, packed + (c - c0) * kc);
             for (int64_t m = m0; m < m1; m += CPU_PANEL) {
                 int64_t rows = m1 - m < CPU_PANEL ? m1 - m : CPU_PANEL;
                 decode_panel(g, m, rows, k0, kc, lines, panel);
                 for (int64_t c = c0; c < c1; c += CPU_TILE)
-                    tile_any(panel, packed + (c - c0) * kc, kc, (int)(c1 - c < CPU_TILE ? c1 - c : CPU_TILE), g->o + c, m,
+                    tile_any(panel, b + (c - c0) * kc, kc, (int)(c1 - c < CPU_TILE ? c1 - c : CPU_TILE), g->o + c, m,
                              rows, k0 == 0);
             }
         }

@@ -8,7 +8,7 @@
 typedef struct cpu_gemm {
     const uint8_t *a;      /* row 0                                           */
     int64_t stride;        /* bytes from one row to the next                  */
-    int64_t row_bytes;     /* of k elements                                   */
+    int64_t block, block_bytes;
     uint32_t type;
     uint32_t b_type;       /* f32, f16 or bf16                                */
     int64_t k;
@@ -16,13 +16,17 @@ typedef struct cpu_gemm {
     const uint8_t **b;     /* n columns of k elements                         */
     float **o;             /* n results: o[c][row]                            */
     bool blocked;          /* by panels (many columns) or row by row          */
+    const float *packed;   /* the columns packed before (if blocked), or NULL  */
 } cpu_gemm;
 
 /* Is it better to decode a panel of rows once for that many columns? */
 bool CPU_V(cpu_gemm_blocked)(int64_t n);
 /* Rows m0 .. m1 - 1. */
 void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
-/* Scratch that it needs for k elements and at most n columns. */
+/* Packs columns c0 .. c1 - 1 (c0 a multiple of CPU_TILE, c1 too or n) of g->n * g->k
+ * floats at `out`, for g->packed. */
+void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, float *out, uint8_t *scratch);
+/* Scratch that both need for k elements and at most n columns. */
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
 
 #define CPU_PANEL (2 * CPU_VL) /* rows of a panel: what threads share out    */

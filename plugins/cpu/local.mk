@@ -23,7 +23,7 @@ libcpu_scalar_la_SOURCES = $(cpu_variant_sources)
 libcpu_scalar_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=scalar
 libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
 libcpu_encode_la_SOURCES = %D%/encode.c %D%/encode_fp4.c %D%/encode_k.c %D%/encode.h
-libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O2 -ffp-contract=off
+libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=off
 
 plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device.c %D%/store.c %D%/plan.c %D%/instance.c %D%/queue.c %D%/pool.c \
 	%D%/supports.c

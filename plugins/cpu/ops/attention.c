@@ -57,7 +57,7 @@ CPU_BYTES(attention, thread)
     (void)threads;
     attn_shape s = shape_of(task);
     return gemm_bytes(&s) + floats(CELLS * s.columns) + floats(CELLS * s.e) + floats(s.chunk * CELLS) +
-           floats(s.columns * s.e) + 6 * floats(2 * s.columns) + floats(CELLS) + 4096;
+           floats(s.columns * s.e) + floats(s.columns * s.d) + 6 * floats(2 * s.columns) + floats(CELLS) + 4096;
 }
 
 /* Partial results: for each unit, part and column e sums, maximum, total. */
@@ -78,6 +78,7 @@ typedef struct attn_work {
     float scale, softcap;
     double max_bias;
     uint8_t *gemm;
+    float *packed;            /* the chunk's queries                         */
     float *score;             /* [column][CELLS]                             */
     float *value;             /* [CELLS][e]: V decoded                       */
     float *bias;              /* [token][CELLS]: added to scores; -inf: unseen */
@@ -264,9 +265,9 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
     if (sight == UNSEEN)
         return;
     cpu_gemm g = {.a = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1], .stride = k->nb[1],
-                  .row_bytes = w->s.d / k->block * k->block_bytes, .type = k->type,
+                  .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
-                  .blocked = CPU_V(cpu_gemm_blocked)(w->columns)};
+                  .blocked = CPU_V(cpu_gemm_blocked)(w->columns), .packed = w->packed};
     CPU_V(cpu_gemm_rows)(&g, 0, n, w->gemm);
     weigh(w, n);
     const uint8_t *from = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
@@ -320,6 +321,9 @@ static void start(attn_work *w)
         w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
     }
     memset(w->sum, 0, (size_t)(w->columns * w->s.e) * sizeof *w->sum);
+    cpu_gemm g = {.b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
+    if (CPU_V(cpu_gemm_blocked)(w->columns))
+        CPU_V(cpu_gemm_pack)(&g, 0, w->columns, w->packed, w->gemm);
 }
 
 /* A column's result from its maximum, total and sums. */
@@ -407,6 +411,7 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.value = take_floats(&scratch, CELLS * w.s.e);
     w.bias = take_floats(&scratch, CELLS * w.s.chunk);
     w.sum = take_floats(&scratch, w.s.columns * w.s.e);
+    w.packed = take_floats(&scratch, w.s.columns * w.s.d);
     w.max = take_floats(&scratch, w.s.columns);
     w.total = take_floats(&scratch, w.s.columns);
     w.slope = take_floats(&scratch, w.s.columns);

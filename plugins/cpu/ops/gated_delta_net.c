@@ -6,7 +6,11 @@
 #include "op.h"
 
 #define BLOCK 32 /* columns of a unit                                        */
-#define AT_ONCE 4 /* columns in one pass over the keys                       */
+#if CPU_VL == 16
+#define AT_ONCE 8 /* columns in one pass over the keys: what the registers hold */
+#else
+#define AT_ONCE 4
+#endif
 
 typedef struct gdn_unit {
     int64_t s;      /* keys                                                  */
@@ -73,7 +77,8 @@ CPU_INLINE void step(const gdn_unit *u, float *m, const float *v, float beta, fl
             dot[c] = v_fma(v_load(m + c * n + i), key, dot[c]);
     }
     float x[AT_ONCE];
-    v_sum4(dot, x);
+    for (int c = 0; c < AT_ONCE; c += 4)
+        v_sum4(dot + c, x + c);
     CPU_UNROLL
     for (int c = 0; c < AT_ONCE; c++) {
         d[c] = v_set1(beta * (v[c] - (per_key ? x[c] : decay * x[c])));
@@ -89,7 +94,8 @@ CPU_INLINE void step(const gdn_unit *u, float *m, const float *v, float beta, fl
             dot[c] = v_fma(y, query, dot[c]);
         }
     }
-    v_sum4(dot, x);
+    for (int c = 0; c < AT_ONCE; c += 4)
+        v_sum4(dot + c, x + c);
     for (int c = 0; c < AT_ONCE; c++)
         o[c] = x[c] * scale;
 }

@@ -18,6 +18,17 @@ CPU_BYTES(mul_mat, thread)
     return CPU_V(cpu_gemm_scratch)(task->in[0]->ne[0], n) + 2 * floats(2 * n);
 }
 
+/* Columns packed once for all threads, if they share one matrix. */
+#define PACK_LIMIT ((int64_t)64 << 20)
+
+CPU_BYTES(mul_mat, shared)
+{
+    const cpu_tensor *a = task->in[0];
+    int64_t n = columns(task), k = a->ne[0];
+    bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && CPU_V(cpu_gemm_blocked)(n) && n * k <= PACK_LIMIT / 4;
+    return pays ? floats(n * k) : 0;
+}
+
 /* Where the columns for matrix (p, q) of a lie, and where their results go. */
 static void find_columns(const cpu_task *task, cpu_gemm *g, int64_t p, int64_t q)
 {
@@ -50,7 +61,7 @@ CPU_DECLARE(mul_mat)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
-    cpu_gemm g = {.stride = a->nb[1], .row_bytes = a->ne[0] / a->block * a->block_bytes, .type = a->type, .b_type = b->type, .k = a->ne[0],
+    cpu_gemm g = {.stride = a->nb[1], .block = a->block, .block_bytes = a->block_bytes, .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .blocked = CPU_V(cpu_gemm_blocked)(n)};
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
     g.o = (float **)take_floats(&scratch, 2 * n);
@@ -61,6 +72,14 @@ CPU_DECLARE(mul_mat)
         cpu_share(run, n, CPU_TILE, &begin, &end);
     else
         cpu_share(run, matrices * per_matrix, 1, &begin, &end);
+    if (task->shared && !by_columns) {
+        int64_t c0, c1;
+        find_columns(task, &g, 0, 0);
+        cpu_share(run, n, CPU_TILE, &c0, &c1);
+        CPU_V(cpu_gemm_pack)(&g, c0, c1, (float *)task->shared, scratch);
+        cpu_barrier(run);
+        g.packed = (const float *)task->shared;
+    }
     for (int64_t x = 0; x < matrices; x++) {
         if (!by_columns && ((x + 1) * per_matrix <= begin || x * per_matrix >= end))
             continue;

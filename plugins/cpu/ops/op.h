@@ -49,6 +49,7 @@ CPU_DECLARE(rebase);
 /* Memory the ops with working buffers ask for: per thread, shared. */
 #define CPU_BYTES(name, kind) size_t CPU_V(cpu_##kind##_##name)(const cpu_task *task, int threads)
 CPU_BYTES(mul_mat, thread);
+CPU_BYTES(mul_mat, shared);
 CPU_BYTES(mul_mat_id, thread);
 CPU_BYTES(gated_delta_net, thread);
 CPU_BYTES(ssm_conv, thread);

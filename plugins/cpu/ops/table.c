@@ -66,7 +66,7 @@ static double cost_attention(const cpu_task *task)
 #define OP(name, thread, shared, cost) {CPU_OP(name), thread, shared, cost}
 
 static const cpu_op ops[CPU_OPS] = {
-    [ENG_OP_MUL_MAT] = OP(mul_mat, CPU_V(cpu_thread_mul_mat), NULL, cost_mul_mat),
+    [ENG_OP_MUL_MAT] = OP(mul_mat, CPU_V(cpu_thread_mul_mat), CPU_V(cpu_shared_mul_mat), cost_mul_mat),
     [ENG_OP_MUL_MAT_ID] = OP(mul_mat_id, CPU_V(cpu_thread_mul_mat_id), NULL, cost_mul_mat),
     [ENG_OP_HADAMARD] = OP(hadamard, row_bytes, NULL, cost_heavy),
     [ENG_OP_QUANTIZE] = OP(quantize, row_bytes, NULL, cost_encode),
