@@ -22,10 +22,19 @@ const eng_type_info *cpu_type(uint32_t type)
 }
 
 #if defined(CPU_HAVE_X86) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* Some compilers' __builtin_cpu_supports does not know it. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
 static bool runs_avx2(void)
 {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 
 static bool runs_avx512(void)
