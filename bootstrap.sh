@@ -91,8 +91,9 @@ run()
     # with code 2 a plugin was rejected, and the reason has been printed: the others may do
     "$build/engine-probe" || test $? = 2 || die "no usable device"
     device=$(choose_device)
-    printf '\nmodel tests/data/tiny-hybrid-f16.gguf on %s:\n\n' "$device"
-    "$build/engine-generate" -m "$here/tests/data/tiny-hybrid-f16.gguf" -d "$device" -p "Once upon a time" -n 200 \
+    prompt="hacker: n."
+    printf '\nThe model tests/data/tiny-hybrid-f16.gguf on %s continues "%s":\n\n' "$device" "$prompt"
+    "$build/engine-generate" -m "$here/tests/data/tiny-hybrid-f16.gguf" -d "$device" -p "$prompt" -n 200 \
         --temp 0.7 --top-k 40 --seed 1 "$@"
 }
 
