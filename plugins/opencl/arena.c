@@ -68,7 +68,8 @@ static int place_all(eng_plan_state *plan, owner *owners, uint32_t n)
         if (block == plan->n_arena) {
             uint64_t *more = realloc(plan->arena, (plan->n_arena + 1) * sizeof *more);
             if (!more)
-                return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors", device->info.name);
+                return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors",
+                               device->info.name);
             plan->arena = more;
             plan->arena[plan->n_arena++] = 0;
             owners[i].slot = (cl_slot){block, 0};
@@ -99,8 +100,9 @@ static int place_again(eng_plan_state *plan)
             continue;
         if (t->bytes > device->hard_limit) {
             status = cl_fail(device, ENG_ERR_UNSUPPORTED,
-                             "%s: tensor '%s' takes %llu bytes, the largest allocation is %llu; use smaller batches, more devices, "
-                             "or another type", device->info.name, t->name, (unsigned long long)t->bytes,
+                             "%s: tensor '%s' takes %llu bytes, the largest allocation is %llu; use smaller batches, "
+                             "more devices, or another type",
+                             device->info.name, t->name, (unsigned long long)t->bytes,
                              (unsigned long long)device->hard_limit);
             goto done;
         }

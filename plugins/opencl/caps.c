@@ -42,7 +42,8 @@ void cl_caps_find(cl_device *device, cl_device_type type)
     uint32_t caps = CL_CAP_ATOMICS;
     caps |= cl_has_extension(id, "cl_khr_fp16") ? CL_CAP_FP16 : 0;
     caps |= twice ? CL_CAP_FP64 : 0;
-    caps |= cl_has_extension(id, "cl_khr_subgroups") || cl_has_extension(id, "cl_intel_subgroups") ? CL_CAP_SUBGROUPS : 0;
+    caps |=
+        cl_has_extension(id, "cl_khr_subgroups") || cl_has_extension(id, "cl_intel_subgroups") ? CL_CAP_SUBGROUPS : 0;
     caps |= cl_has_extension(id, "cl_khr_integer_dot_product") ? CL_CAP_INT_DOT : 0;
     caps |= unified ? CL_CAP_UNIFIED : 0;
     caps |= single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? CL_CAP_DIVIDE : 0;
@@ -87,8 +88,8 @@ void cl_caps_text(uint32_t caps, char *text, size_t bytes)
 
 void cl_caps_defines(const cl_device *device, char *text, size_t bytes)
 {
-    size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -w -D%s=1 -DSIMD=%u -DMAX_GROUP=%zu", device->vec ? "VEC" : "SIMT",
-                                 device->simd, device->max_group);
+    size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -w -D%s=1 -DSIMD=%u -DMAX_GROUP=%zu",
+                                 device->vec ? "VEC" : "SIMT", device->simd, device->max_group);
     for (unsigned i = 0; i < N_NAMES && at < bytes; i++)
         if (device->caps & names[i].bit)
             at += (size_t)snprintf(text + at, bytes - at, " -D%s=1", names[i].define);

@@ -134,9 +134,12 @@ static int parse_bytes(cl_device *device, const char *text, uint64_t *bytes)
 {
     char *end;
     unsigned long long v = strtoull(text, &end, 10);
-    unsigned shift = *end == 'k' || *end == 'K' ? 10 : *end == 'm' || *end == 'M' ? 20 : *end == 'g' || *end == 'G' ? 30 : 0;
+    static const char suffixes[] = "kKmMgG";
+    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+    unsigned shift = suffix ? 10u * (unsigned)((suffix - suffixes) / 2 + 1) : 0;
     if (end == text || text[0] == '-' || end[shift != 0] != '\0' || v > UINT64_MAX >> shift)
-        return cl_fail(device, ENG_ERR_INVALID, "opencl.max_alloc is '%s'; it takes bytes, such as 65536, 512M or 2G", text);
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.max_alloc is '%s'; it takes bytes, such as 65536, 512M or 2G",
+                       text);
     *bytes = (uint64_t)v << shift;
     return ENG_OK;
 }
@@ -159,7 +162,8 @@ static int read_options(cl_device *device)
         char all[128];
         cl_caps_text(UINT32_MAX, all, sizeof all);
         return cl_fail(device, ENG_ERR_INVALID,
-                       "opencl.capabilities is '%s'; it takes all, none, names to keep or -names to drop, of: %s", caps, all);
+                       "opencl.capabilities is '%s'; it takes all, none, names to keep or -names to drop, of: %s", caps,
+                       all);
     }
     if (largest && *largest && strcmp(largest, "0") != 0) {
         int status = parse_bytes(device, largest, &limit);
@@ -224,7 +228,8 @@ static int open_context(cl_device *device, const cl_found *found)
 static int set_up(cl_device *device, const cl_found *found, const eng_device_request *request)
 {
     describe(found, device->id, &device->info);
-    snprintf(device->info.name, sizeof device->info.name, "%s", request->name && *request->name ? request->name : "opencl");
+    snprintf(device->info.name, sizeof device->info.name, "%s",
+             request->name && *request->name ? request->name : "opencl");
     if (found->refused[0])
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s (%s) cannot be used: %s", device->info.name,
                        device->info.description, found->refused);

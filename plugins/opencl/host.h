@@ -189,7 +189,7 @@ int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tenso
 int cl_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
 int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes,
                   void *data, uint64_t *ticket);
-int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes,
-                   const void *data, uint64_t *ticket);
+int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                   uint64_t bytes, const void *data, uint64_t *ticket);
 
 #endif

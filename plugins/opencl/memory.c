@@ -83,7 +83,8 @@ static int fill_zero(cl_device *device, cl_mem mem, uint64_t bytes)
 {
     const cl_uint zero = 0;
     pthread_mutex_lock(&device->transfer_lock);
-    cl_int error = clEnqueueFillBuffer(device->transfer, mem, &zero, sizeof zero, 0, (size_t)(bytes / 4 * 4), 0, NULL, NULL);
+    cl_int error =
+        clEnqueueFillBuffer(device->transfer, mem, &zero, sizeof zero, 0, (size_t)(bytes / 4 * 4), 0, NULL, NULL);
     if (error == CL_SUCCESS)
         error = clFinish(device->transfer);
     pthread_mutex_unlock(&device->transfer_lock);
@@ -99,8 +100,8 @@ int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *wh
     cl_block b = {.bytes = bytes};
     b.mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &error);
     if (!b.mem)
-        return cl_fail(device, cl_error_status(error), "%s: no device memory for %s (%llu bytes): %s", device->info.name,
-                       what, (unsigned long long)bytes, cl_error_name(error));
+        return cl_fail(device, cl_error_status(error), "%s: no device memory for %s (%llu bytes): %s",
+                       device->info.name, what, (unsigned long long)bytes, cl_error_name(error));
     int status = zero ? fill_zero(device, b.mem, bytes) : ENG_OK;
     if (status != ENG_OK) {
         clReleaseMemObject(b.mem);

@@ -42,7 +42,8 @@ static eng_support operand_fits(cl_device *device, const eng_subgraph *g, int32_
     const eng_tensor *root = eng_subgraph_tensor(g, t->root);
     cl_split split;
     if (cl_type_block(t->type) == 0)
-        return cl_no(reason, bytes, "tensor '%s' has a type (%u) that the opencl plugin does not know", t->name, t->type);
+        return cl_no(reason, bytes, "tensor '%s' has a type (%u) that the opencl plugin does not know", t->name,
+                     t->type);
     if (root->binding < 0 && root->bytes > device->hard_limit)
         return cl_no(reason, bytes, "tensor '%s' takes %llu bytes, the largest allocation is %llu", t->name,
                      (unsigned long long)root->bytes, (unsigned long long)device->hard_limit);
@@ -95,7 +96,8 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
     if (is_view(device, node->op) || is_barrier(device, node->op) || empty(plan->graph, node))
         return ENG_OK;
     if (judge(device, plan->graph, node, reason, sizeof reason) == ENG_SUPPORT_NO)
-        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: node '%s' cannot run: %s", device->info.name, node->name, reason);
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: node '%s' cannot run: %s", device->info.name, node->name,
+                       reason);
     cl_recorder r = {.device = device, .graph = plan->graph, .node = node, .plan = plan};
     plan->node_temporary = 0;
     uint32_t fused = device->fuse ? cl_fuse(&r, index) : 0;
@@ -209,7 +211,8 @@ int cl_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *te
     uint64_t arena = 0;
     for (uint32_t i = 0; i < plan->n_arena; i++)
         arena += plan->arena[i];
-    snprintf(line, sizeof line, "%s: %u nodes, %u launches, family %s, scratch %llu bytes in %u buffers, temporary %llu\n",
+    snprintf(line, sizeof line,
+             "%s: %u nodes, %u launches, family %s, scratch %llu bytes in %u buffers, temporary %llu\n",
              plan->device->info.name, plan->graph->n_nodes, plan->n_launches, plan->device->vec ? "vec" : "simt",
              (unsigned long long)arena, plan->n_arena, (unsigned long long)plan->temporary);
     emit(ctx, line);
@@ -217,7 +220,8 @@ int cl_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *te
         const cl_recorded *l = &plan->launches[i];
         const eng_node *node = eng_subgraph_node(plan->graph, l->node);
         snprintf(line, sizeof line, "  %s: %s, %zu x %zu x %zu work-items%s\n", node->name, l->kernel, l->global[0],
-                 l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1, l->dynamic ? ", by plan parameters" : "");
+                 l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1,
+                 l->dynamic ? ", by plan parameters" : "");
         emit(ctx, line);
     }
     return ENG_OK;

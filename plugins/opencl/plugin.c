@@ -37,19 +37,25 @@ static bool has_icd(const char *folder)
 static int no_platform(eng_plugin_state *plugin, cl_int error)
 {
     const eng_services *sv = plugin->sv;
-    const char *vendors = getenv("OCL_ICD_VENDORS"), *install = "install your GPU vendor's OpenCL driver, or PoCL for the "
-                          "CPU (Debian: pocl-opencl-icd)";
+    const char *vendors = getenv("OCL_ICD_VENDORS"), *install = "install your GPU vendor's OpenCL driver, or PoCL for "
+                                                                "the "
+                                                                "CPU (Debian: pocl-opencl-icd)";
     if (error != CL_SUCCESS && error != -1001)
-        return sv->fail(sv->host, ENG_ERR_NOTFOUND, "the OpenCL loader reports %s (%d)", cl_error_name(error), (int)error);
+        return sv->fail(sv->host, ENG_ERR_NOTFOUND, "the OpenCL loader reports %s (%d)", cl_error_name(error),
+                        (int)error);
     if (vendors && *vendors)
         return sv->fail(sv->host, ENG_ERR_NOTFOUND,
-                        "no OpenCL platform: the environment variable OCL_ICD_VENDORS says to look for drivers in '%s' only; "
-                        "unset it, or %s", vendors, install);
+                        "no OpenCL platform: the environment variable OCL_ICD_VENDORS says to look for drivers in '%s' "
+                        "only; "
+                        "unset it, or %s",
+                        vendors, install);
     if (!has_icd("/etc/OpenCL/vendors"))
         return sv->fail(sv->host, ENG_ERR_NOTFOUND,
-                        "no OpenCL platform: no driver is registered (no .icd file in /etc/OpenCL/vendors); %s", install);
+                        "no OpenCL platform: no driver is registered (no .icd file in /etc/OpenCL/vendors); %s",
+                        install);
     return sv->fail(sv->host, ENG_ERR_NOTFOUND,
-                    "no OpenCL platform: drivers are registered in /etc/OpenCL/vendors, but none of them offers one; run "
+                    "no OpenCL platform: drivers are registered in /etc/OpenCL/vendors, but none of them offers one; "
+                    "run "
                     "'clinfo', see whether their libraries load and you may use the device (groups video, render)");
 }
 
@@ -135,8 +141,10 @@ int cl_search(eng_plugin_state *plugin)
     plugin->searched = status == ENG_OK;
     if (status == ENG_OK && plugin->n == 0)
         status = plugin->sv->fail(plugin->sv->host, ENG_ERR_NOTFOUND,
-                                  "%u OpenCL platforms (first: %s), but no device on any of them; run 'clinfo', and see whether "
-                                  "you may use the device (groups video, render)", n, platforms[0].name);
+                                  "%u OpenCL platforms (first: %s), but no device on any of them; run 'clinfo', and "
+                                  "see whether "
+                                  "you may use the device (groups video, render)",
+                                  n, platforms[0].name);
 done:
     free(platforms);
     free(ids);

@@ -113,11 +113,12 @@ static int build_failed(cl_device *device, const char *file, const char *options
         snprintf(log, sizeof log, "%s", whole);
     free(whole);
     return cl_fail(device, error == CL_OUT_OF_HOST_MEMORY ? ENG_ERR_NOMEM : ENG_ERR_DEVICE,
-                   "%s: the device's compiler refuses %s.cl (options: %s): %s (%d)\n%s", device->info.name, file, options,
-                   cl_error_name(error), (int)error, log);
+                   "%s: the device's compiler refuses %s.cl (options: %s): %s (%d)\n%s", device->info.name, file,
+                   options, cl_error_name(error), (int)error, log);
 }
 
-static int build_source(cl_device *device, const char *file, const char *options, const text *source, cl_program *program)
+static int build_source(cl_device *device, const char *file, const char *options, const text *source,
+                        cl_program *program)
 {
     const char *string = source->data;
     size_t length = source->bytes;
@@ -226,8 +227,8 @@ int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *na
     cl_int error;
     cl_kernel k = clCreateKernel(entry->program, name, &error);
     if (!k)
-        return cl_fail(device, cl_error_status(error), "%s: kernel %s of %s.cl: %s (%d)", device->info.name, name, entry->file,
-                       cl_error_name(error), (int)error);
+        return cl_fail(device, cl_error_status(error), "%s: kernel %s of %s.cl: %s (%d)", device->info.name, name,
+                       entry->file, cl_error_name(error), (int)error);
     *kernel = k;
     return ENG_OK;
 }

@@ -127,7 +127,8 @@ static cl_int set_params(const eng_plan_state *plan, const cl_recorded *l, cl_ke
         const cl_recorded_size *s = &l->size[d];
         if (s->param < 0)
             continue;
-        uint64_t v = (uint64_t)param_of(params, n, s->param, s->limit), parts = (v + (uint64_t)s->per - 1) / (uint64_t)s->per;
+        uint64_t v = (uint64_t)param_of(params, n, s->param, s->limit),
+                 parts = (v + (uint64_t)s->per - 1) / (uint64_t)s->per;
         uint64_t size = (parts ? parts : 1) * (uint64_t)s->times;
         size = (size + l->local[d] - 1) / l->local[d] * l->local[d];
         if (size < global[d])
@@ -149,8 +150,9 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const i
         error = clEnqueueNDRangeKernel(q->queue, x->kernels[i], l->dims, NULL, global, l->local, 0, NULL, event);
     if (error == CL_SUCCESS)
         return ENG_OK;
-    return cl_fail(q->device, cl_error_status(error), "%s: node '%s': launch of kernel %s: %s (%d)", q->device->info.name,
-                   eng_subgraph_node(plan->graph, l->node)->name, l->kernel, cl_error_name(error), (int)error);
+    return cl_fail(q->device, cl_error_status(error), "%s: node '%s': launch of kernel %s: %s (%d)",
+                   q->device->info.name, eng_subgraph_node(plan->graph, l->node)->name, l->kernel, cl_error_name(error),
+                   (int)error);
 }
 
 int cl_queue_submit(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint32_t count, const int64_t *params,
@@ -159,8 +161,8 @@ int cl_queue_submit(eng_queue_state *q, eng_instance_state *x, uint32_t first, u
     const eng_plan_state *plan = x->plan;
     uint32_t sections = plan->graph->n_sections ? plan->graph->n_sections : 1;
     if (first > sections || count > sections - first)
-        return cl_fail(q->device, ENG_ERR_INVALID, "%s: sections %u..%u of a plan that has %u", q->device->info.name, first,
-                       first + count, sections);
+        return cl_fail(q->device, ENG_ERR_INVALID, "%s: sections %u..%u of a plan that has %u", q->device->info.name,
+                       first, first + count, sections);
     if (q->device->lost)
         return cl_fail(q->device, ENG_ERR_LOST, "%s: the device is gone; open it again", q->device->info.name);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
@@ -221,7 +223,8 @@ static int transfer(eng_queue_state *q, const range *r, uint64_t offset, uint64_
     return ENG_OK;
 }
 
-static int check_store(eng_queue_state *q, const eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes)
+static int check_store(eng_queue_state *q, const eng_store_state *store, uint32_t tensor, uint64_t offset,
+                       uint64_t bytes)
 {
     if (tensor >= store->n)
         return cl_fail(q->device, ENG_ERR_INVALID, "%s: tensor %u of a store that has %u", q->device->info.name, tensor,
@@ -232,9 +235,9 @@ static int check_store(eng_queue_state *q, const eng_store_state *store, uint32_
                        "%s: a matrix kept in the device's own layout is moved by upload and download only",
                        q->device->info.name);
     if (offset > t->split.bytes || bytes > t->split.bytes - offset)
-        return cl_fail(q->device, ENG_ERR_INVALID, "%s: %llu bytes at %llu reach past the end of the tensor (%llu bytes)",
-                       q->device->info.name, (unsigned long long)bytes, (unsigned long long)offset,
-                       (unsigned long long)t->split.bytes);
+        return cl_fail(q->device, ENG_ERR_INVALID,
+                       "%s: %llu bytes at %llu reach past the end of the tensor (%llu bytes)", q->device->info.name,
+                       (unsigned long long)bytes, (unsigned long long)offset, (unsigned long long)t->split.bytes);
     return ENG_OK;
 }
 
@@ -261,8 +264,8 @@ int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t 
     return transfer(queue, &r, offset, bytes, data, NULL, ticket);
 }
 
-int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes,
-                   const void *data, uint64_t *ticket)
+int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                   uint64_t bytes, const void *data, uint64_t *ticket)
 {
     range r = {.instance = instance, .tensor = tensor};
     return transfer(queue, &r, offset, bytes, NULL, data, ticket);

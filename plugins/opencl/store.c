@@ -45,8 +45,9 @@ static int describe(eng_store_state *s, const eng_store_tensor *tensors)
         x->use = t->use;
         x->ne0 = t->rank ? t->ne[0] : 1;
         if (cl_type_block(t->type) == 0)
-            return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: tensor '%s' has type %u, which the opencl plugin does not know",
-                           device->info.name, t->name, t->type);
+            return cl_fail(device, ENG_ERR_UNSUPPORTED,
+                           "%s: tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
+                           t->name, t->type);
         if (cl_split_shape(device, t->type, t->ne, t->rank, t->use, &x->split) != ENG_OK)
             return cl_fail(device, ENG_ERR_UNSUPPORTED,
                            "%s: a row of tensor '%s' is larger than the largest allocation, %llu bytes",

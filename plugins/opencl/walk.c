@@ -133,7 +133,8 @@ int cl_walk_run(cl_recorder *r, const cl_walk *w, unsigned dims,
     }
     if (cut == 0 && (!w->elements || w->ne[0] == 1))
         return cl_refuse(r, ENG_ERR_UNSUPPORTED,
-                         "%s: a row of an operand of node '%s' lies in several allocations of %llu bytes; make the tensor "
+                         "%s: a row of an operand of node '%s' lies in several allocations of %llu bytes; make the "
+                         "tensor "
                          "contiguous first, or raise opencl.max_alloc",
                          r->device->info.name, r->node->name, (unsigned long long)r->device->max_alloc);
     /* the outermost dimension, in halves: few parts, each as large as it may be */

@@ -171,8 +171,8 @@ static unsigned run_layers(const char *const *options, float *out)
 static void compare(const float *a, const float *b)
 {
     for (int i = 0; i < X; i++)
-        ck_assert_msg(fabsf(a[i] - b[i]) <= 2e-5f * (1 + fabsf(a[i])), "element %d is %g, should be %g", i, (double)b[i],
-                      (double)a[i]);
+        ck_assert_msg(fabsf(a[i] - b[i]) <= 2e-5f * (1 + fabsf(a[i])), "element %d is %g, should be %g", i,
+                      (double)b[i], (double)a[i]);
 }
 
 START_TEST(fused_as_unfused)

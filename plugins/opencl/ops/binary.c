@@ -27,7 +27,8 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1);
     (void)device;
     if (a->type != ENG_TYPE_F32 || b->type != ENG_TYPE_F32)
-        return cl_no(reason, bytes, "operands must be f32, not %s and %s", cl_type_name(a->type), cl_type_name(b->type));
+        return cl_no(reason, bytes, "operands must be f32, not %s and %s", cl_type_name(a->type),
+                     cl_type_name(b->type));
     return ENG_SUPPORT_YES;
 }
 
