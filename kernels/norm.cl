@@ -30,8 +30,8 @@ static inline float factor_of(float square, float n, float eps)
 #endif
 
 #ifndef GROUPS
-__kernel ROW_ATTRIBUTES void norm(cbytes x, ulong x_at, cbytes w, ulong w_at, cbytes b, ulong b_at, gbytes y, ulong y_at,
-                                  long4 ne, long4 xs, long4 ys, float eps, int rows_per)
+__kernel ROW_ATTRIBUTES void norm(cbytes x, ulong x_at, cbytes w, ulong w_at, cbytes b, ulong b_at, gbytes y,
+                                  ulong y_at, long4 ne, long4 xs, long4 ys, float eps, int rows_per)
 {
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC

@@ -92,10 +92,10 @@ __kernel EACH_ATTRIBUTES void rope(cbytes x, ulong x_at, cbytes pos, ulong pos_a
                 const float16 u = X16(in, FIRST(i)), v = X16(in, FIRST(i) + 16);
                 const float16 e = (float16)(u.even, v.even), o = (float16)(u.odd, v.odd);
                 const float16 r = e * co - o * si, s = e * si + o * co;
-                vstore16((float16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6, r.s7,
-                                   s.s7), 0, out + FIRST(i));
-                vstore16((float16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se, r.sf,
-                                   s.sf), 0, out + FIRST(i) + 16);
+                vstore16((float16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6,
+                                   r.s7, s.s7), 0, out + FIRST(i));
+                vstore16((float16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se,
+                                   r.sf, s.sf), 0, out + FIRST(i) + 16);
 #else
                 const float16 u = X16(in, FIRST(i)), v = X16(in, SECOND(i));
                 vstore16(u * co - v * si, 0, out + FIRST(i));
