@@ -212,7 +212,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
     }
     const float slope = slope_of(max_bias, (tile.w + kh) * tile.z + g0 + row % heads, shape.w);
     float16 acc[QT];
-    for (int r = 0; r < QT; r++)
+    UNROLL for (int r = 0; r < QT; r++)
         acc[r] = 0.0f;
 
     const long2 range = cells_of(&see, cells.z, split, GROUP);
@@ -223,7 +223,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
             float s[QT], b[QT];
             bool seen = false;
             long cell = -1;
-            for (int r = 0; r < QT; r++) {
+            UNROLL for (int r = 0; r < QT; r++) {
                 b[r] = -INFINITY;
                 s[r] = 0.0f;
             }
@@ -237,10 +237,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
             if (seen)
                 for (uint g = 0; g < DG; g++) {
                     const float16 x = LD16(KT)(k + cell * k_nb.x, g, D);
-                    for (int r = 0; r < QT; r++)
+                    UNROLL for (int r = 0; r < QT; r++)
                         s[r] += sum16(x * vload16(r * DG + g, qs));
                 }
-            for (int r = 0; r < QT; r++) {
+            UNROLL for (int r = 0; r < QT; r++) {
                 score[r * GROUP + id] = s[r];
                 bias[r * GROUP + id] = b[r];
             }
@@ -282,13 +282,13 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
         /* values: 16 channels of a share of the cells each */
         const uint g = id % EG, slice = id / EG;
         if (slice < SLICES) {
-            for (int r = 0; r < QT; r++)
+            UNROLL for (int r = 0; r < QT; r++)
                 acc[r] *= fade[r];
             for (uint c = slice; c < GROUP; c += SLICES) {
                 if (at[c] < 0)
                     continue;
                 const float16 x = LD16(VT)(v + at[c] * v_nb.x, g, E);
-                for (int r = 0; r < QT; r++)
+                UNROLL for (int r = 0; r < QT; r++)
                     acc[r] = fma(score[r * GROUP + c], x, acc[r]);
             }
         }
@@ -348,7 +348,8 @@ attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o
     const long i = get_global_id(0), h = i % head.x, t = i / head.x;
     if (t >= shape.x)
         return;
-    __global const float *part = (__global const float *)(tmp + tmp_at) + ((shape.y + t) * shape.w + head.y + h) * PARTIAL;
+    __global const float *part = (__global const float *)(tmp + tmp_at) +
+                                 ((shape.y + t) * shape.w + head.y + h) * PARTIAL;
     const long step = shape.z * shape.w * PARTIAL;
     const float sink = sinks ? ((__global const float *)(sinks + sinks_at))[head.y + h] : -INFINITY;
     float best = sink, total = 0.0f;

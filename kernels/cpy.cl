@@ -8,7 +8,8 @@
  */
 #include "encode.clh"
 
-#define ARGS cbytes x, ulong x_at, gbytes y, ulong y_at, long n, long x_step, long y_step, long4 ne, long4 x_nb, long4 y_nb
+#define ARGS                                                                                                           \
+    cbytes x, ulong x_at, gbytes y, ulong y_at, long n, long x_step, long y_step, long4 ne, long4 x_nb, long4 y_nb
 
 #define BEGIN                                                                                                          \
     const ulong first = (ulong)get_global_id(0) * PER;                                                                 \

@@ -29,13 +29,13 @@
 #define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
 
 /* Tokens that no sequence owns give zeros. */
-#define ORPHANS(first, step, to)                                                                                       \
+#define ORPHANS(first, to)                                                                                             \
     do {                                                                                                               \
         const int low = INDEX(cu, 0), high = INDEX(cu, shape.y * index_nb.w);                                          \
         for (int t = 0; t < shape.x; t++)                                                                              \
             if (t < low || t >= high)                                                                                  \
-                for (uint j = (first); j < (to); j += (step))                                                          \
-                    ((__global float *)(o + h * o_nb.x + t * o_nb.y))[j] = 0.0f;                                       \
+                for (uint j_ = (first); j_ < (to); j_++)                                                               \
+                    ((__global float *)(o + h * o_nb.x + t * o_nb.y))[j_] = 0.0f;                                      \
     } while (0)
 
 #define BEGIN                                                                                                          \
@@ -53,7 +53,8 @@
     const long row = INDEX(src, b * index_nb.x);                                                                       \
     const long qk = head.z ? h / (head.x / head.y) : h % head.y
 
-#define STATE(column, row) piece_at(state_offset + (column) * state_nb.x + h * state_nb.y + (row) * state_nb.z, piece_bytes)
+#define STATE(column, row)                                                                                             \
+    piece_at(state_offset + (column) * state_nb.x + h * state_nb.y + (row) * state_nb.z, piece_bytes)
 #define FLOAT(p, offset) (*(__global const float *)((p) + (offset)))
 
 #if VEC
@@ -74,14 +75,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gated_delta_net(ARG
     BEGIN;
     const uint columns = min((uint)NC, S - j0);
     if (b == 0)
-        ORPHANS(j0, 1, j0 + columns);
+        ORPHANS(j0, j0 + columns);
     if (from == to)
         return;
 
     float16 m[SG * NC]; /* group by group, the columns of each side by side */
     for (uint c = 0; c < NC; c++)
         for (uint i = 0; i < SG; i++)
-            m[i * NC + c] = row >= 0 && row < shape.z && c < columns ? ld16_f32(STATE(j0 + c, row), i, S) : (float16)0.0f;
+            m[i * NC + c] = row >= 0 && row < shape.z && c < columns ? ld16_f32(STATE(j0 + c, row), i, S)
+                                                                     : (float16)0.0f;
 
     for (int t = from; t < to; t++) {
         cbytes kt = k + qk * k_nb.x + t * k_nb.y, qt = q + qk * q_nb.x + t * q_nb.y, gt = g + h * g_nb.x + t * g_nb.y;
@@ -109,13 +111,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gated_delta_net(ARG
         ALL(AGAIN)
         for (uint i = 0; i < SG; i++) {
             const float16 x = ld16_f32(kt, i, S), y = ld16_f32(qt, i, S), a = gate[i];
-#define STEP(c)                                                                                                        \
+#define UPDATE(c)                                                                                                      \
     {                                                                                                                  \
         const float16 n = fma((float16)d##c, x, a * m[i * NC + 0x##c]);                                                \
         m[i * NC + 0x##c] = n;                                                                                         \
         s##c = fma(n, y, s##c);                                                                                        \
     }
-            ALL(STEP)
+            ALL(UPDATE)
         }
         st16_f32((__global float *)(o + h * o_nb.x + t * o_nb.y), j0 / NC, S, FOLD(s) * scale);
 
@@ -144,7 +146,7 @@ static inline float column_sum(__local float *red, uint id, float x)
     barrier(CLK_LOCAL_MEM_FENCE);
     red[id] = x;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = 0; i < PER; i++)
+    UNROLL for (uint i = 0; i < PER; i++)
         s += red[(id & ~(uint)(PER - 1)) + i];
     return s;
 }
@@ -158,12 +160,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net
         return;
     BEGIN;
     if (b == 0 && j < S)
-        ORPHANS(j, 1, j + 1);
+        ORPHANS(j, j + 1);
     if (from == to)
         return;
 
     float m[MINE];
-    for (uint i = 0; i < MINE; i++) {
+    UNROLL for (uint i = 0; i < MINE; i++) {
         const uint c = i * PER + lane;
         m[i] = row >= 0 && row < shape.z && c < S && j < S ? ((__global const float *)STATE(j, row))[c] : 0.0f;
     }
@@ -177,7 +179,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         float s = 0.0f;
-        for (uint i = 0; i < MINE; i++) {
+        UNROLL for (uint i = 0; i < MINE; i++) {
             m[i] *= gate[i * PER + lane];
             s = fma(m[i], ks[i * PER + lane], s);
         }
@@ -185,7 +187,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net
         const float value = j < S ? dec1_f32(v + h * v_nb.x + t * v_nb.y, j) : 0.0f;
         const float d = FLOAT(beta, h * g_nb.z + t * g_nb.w) * (value - s);
         s = 0.0f;
-        for (uint i = 0; i < MINE; i++) {
+        UNROLL for (uint i = 0; i < MINE; i++) {
             m[i] = fma(d, ks[i * PER + lane], m[i]);
             s = fma(m[i], qs[i * PER + lane], s);
         }
@@ -198,7 +200,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net
             continue;
         const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
         if (out >= 0 && out < shape.z && j < S)
-            for (uint i = 0; i < MINE; i++)
+            UNROLL for (uint i = 0; i < MINE; i++)
                 if (i * PER + lane < S)
                     ((__global float *)STATE(j, out))[i * PER + lane] = m[i];
     }

@@ -9,8 +9,8 @@
 #include "mul_mat.clh"
 
 #define ARGS                                                                                                           \
-    cbytes a, ulong a_at, cbytes b, ulong b_at, cbytes ids, ulong ids_at, gbytes o, ulong o_at, long k, long m, long u, \
-        long t, long first, long count, long n_expert, long4 a_nb, long4 b_nb, long4 ids_nb, long4 o_nb
+    cbytes a, ulong a_at, cbytes b, ulong b_at, cbytes ids, ulong ids_at, gbytes o, ulong o_at, long k, long m,        \
+        long u, long t, long first, long count, long n_expert, long4 a_nb, long4 b_nb, long4 ids_nb, long4 o_nb
 
 static inline int id_of(cbytes ids, long4 nb, long u, long pair)
 {

@@ -32,11 +32,13 @@ static bool cache_type(uint32_t type)
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    const eng_tensor *q = cl_in(g, node, Q), *k = cl_in(g, node, K), *v = cl_in(g, node, V), *mask = cl_in(g, node, MASK);
+    const eng_tensor *q = cl_in(g, node, Q), *k = cl_in(g, node, K), *v = cl_in(g, node, V);
+    const eng_tensor *mask = cl_in(g, node, MASK);
     if (q->type != ENG_TYPE_F32 || !cache_type(k->type) || !cache_type(v->type))
         return cl_no(reason, bytes, "attention with q of type %s, K of %s and V of %s", cl_type_name(q->type),
                      cl_type_name(k->type), cl_type_name(v->type));
-    if (!cl_rows_contiguous(q) || !cl_rows_contiguous(k) || !cl_rows_contiguous(v) || (mask && !cl_rows_contiguous(mask)))
+    if (!cl_rows_contiguous(q) || !cl_rows_contiguous(k) || !cl_rows_contiguous(v) ||
+        (mask && !cl_rows_contiguous(mask)))
         return cl_no(reason, bytes, "attention over rows that are not contiguous");
     if (mask && mask->type != ENG_TYPE_F32 && mask->type != ENG_TYPE_F16)
         return cl_no(reason, bytes, "a mask of type %s: f32 or f16 are wanted", cl_type_name(mask->type));
@@ -48,8 +50,8 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
         if (t->type != (i == SINKS ? ENG_TYPE_F32 : ENG_TYPE_I32) || !cl_rows_contiguous(t))
             return cl_no(reason, bytes, "'%s' is of type %s, or not contiguous", t->name, cl_type_name(t->type));
         if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > 1)
-            return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc", t->name,
-                         (unsigned long long)device->max_alloc);
+            return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
+                         t->name, (unsigned long long)device->max_alloc);
     }
     if (cl_ne(k, 0) > 1024 || cl_ne(v, 0) > 1024)
         return cl_no(reason, bytes, "heads of %lld and %lld channels: at most 1024 work", (long long)cl_ne(k, 0),
@@ -161,7 +163,8 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
         if (x->cut[i] == part->first[DIM_S])
             return;
     if (x->n_cuts == MAX_CUTS) {
-        cl_refuse(r, ENG_ERR_UNSUPPORTED, "%s: the caches of '%s' lie in more than %d allocations; raise opencl.max_alloc",
+        cl_refuse(r, ENG_ERR_UNSUPPORTED,
+                  "%s: the caches of '%s' lie in more than %d allocations; raise opencl.max_alloc",
                   r->device->info.name, x->node->name, MAX_CUTS);
         return;
     }

@@ -16,7 +16,8 @@ eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const en
     if (x->type == y->type)
         return ENG_SUPPORT_YES;
     if (cl_is_index(x->type) || cl_is_index(y->type)) {
-        bool numbers = (cl_is_index(x->type) || x->type == ENG_TYPE_F32) && (cl_is_index(y->type) || y->type == ENG_TYPE_F32);
+        bool numbers = (cl_is_index(x->type) || x->type == ENG_TYPE_F32) &&
+                       (cl_is_index(y->type) || y->type == ENG_TYPE_F32);
         return numbers ? ENG_SUPPORT_YES : cl_no(reason, bytes, "there is no conversion from %s to %s", from, to);
     }
     if (!cl_decodes(x->type))
@@ -52,8 +53,8 @@ static void launch_numbers(cl_recorder *r, const cl_walk *part, const eng_tensor
     const int64_t n = cl_ne(x, 0), per = r->device->vec ? 1024 : 1;
     char options[160];
     /* to integers: truncated, out of range to the nearest that there is between floats */
-    snprintf(options, sizeof options, "-DXI=%s -DYI=%s -DTO=convert_%s%s -DPER=%d -DLOCAL=%zu", number_name(x->type), to, to,
-             x->type == ENG_TYPE_F32 ? "_sat_rtz" : "", (int)per, cl_group(r->device));
+    snprintf(options, sizeof options, "-DXI=%s -DYI=%s -DTO=convert_%s%s -DPER=%d -DLOCAL=%zu",
+             number_name(x->type), to, to, x->type == ENG_TYPE_F32 ? "_sat_rtz" : "", (int)per, cl_group(r->device));
     cl_launch(r, "cpy", "cpy_number", options);
     launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(n, per));
 }
@@ -102,7 +103,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     }
     snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DPER=%d -DLOCAL=%zu%s%s", cl_type_name(x->type),
              cl_type_name(y->type), *(const bool *)ctx && y->type == ENG_TYPE_IQ4_NL ? "_search" : "", (int)per,
-             cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED_X", cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
+             cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED_X",
+             cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
     cl_launch(r, "cpy", "cpy_convert", options);
     launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(blocks, per));
 }

@@ -18,8 +18,8 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
         if (!index && !cl_rows_contiguous(t))
             return cl_no(reason, bytes, "the rows of '%s' are not contiguous", t->name);
         if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
-            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name, s.n,
-                         i == STATE ? 16u : 1u);
+            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name,
+                         s.n, i == STATE ? 16u : 1u);
     }
     if (cl_ne(o, 0) > 1024)
         return cl_no(reason, bytes, "heads of %lld channels: at most 1024 work", (long long)cl_ne(o, 0));
@@ -49,7 +49,8 @@ static int record(cl_recorder *r, const eng_node *node)
         cl_arg_operand(r, STATE);
     for (uint32_t i = 0; split.n > 1 && i < split.n; i++)
         cl_arg_tensor(r, in[STATE]->root, i * split.piece_bytes);
-    cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3), cl_min(node->ip[ENG_GDN_SLOTS], cl_ne(in[DST], 0))});
+    cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),
+                                 cl_min(node->ip[ENG_GDN_SLOTS], cl_ne(in[DST], 0))});
     cl_arg_long4(r, (int64_t[4]){heads, cl_ne(in[K], 1), node->ip[ENG_GDN_GROUPED], gates});
     for (unsigned i = Q; i <= V; i++)
         cl_arg_long4(r, (int64_t[4]){cl_nb(in[i], 1), cl_nb(in[i], 2)});

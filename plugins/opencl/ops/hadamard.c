@@ -25,8 +25,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     char options[96];
     (void)ctx;
 
-    snprintf(options, sizeof options, "-DXT=%s -DG=%lld -DCHUNK=%lld -DLOCAL=%zu", cl_type_name(x->type), (long long)group,
-             (long long)chunk, local);
+    snprintf(options, sizeof options, "-DXT=%s -DG=%lld -DCHUNK=%lld -DLOCAL=%zu", cl_type_name(x->type),
+             (long long)group, (long long)chunk, local);
     cl_launch(r, "hadamard", "hadamard", options);
     for (unsigned i = 0; i < 2; i++)
         cl_arg_walk(r, part, i);

@@ -73,7 +73,8 @@ static inline size_t cl_group(const cl_device *device)
 }
 
 /* convert.c: y = x converted, for quantize, dequantize, cpy and store; search: iq4_nl's scales. */
-eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason, size_t bytes);
+eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason,
+                                size_t bytes);
 int cl_convert_record(cl_recorder *r, int32_t x, int32_t y, bool search);
 
 #endif

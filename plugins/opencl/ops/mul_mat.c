@@ -26,7 +26,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const eng_tensor *b = eng_subgraph_tensor(r->graph, part->tensor[1]);
     const cl_device *device = r->device;
-    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
+    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N];
+    const int64_t batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
     const bool rows = n <= (device->vec ? 2 : 4);
     char options[64];
     (void)ctx;

@@ -30,8 +30,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     char options[64];
     (void)ctx;
 
-    snprintf(options, sizeof options, "-DAT=%s -DBT=%s -DLOCAL=%zu%s", cl_type_name(a->type), cl_type_name(b->type), local,
-             ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
+    snprintf(options, sizeof options, "-DAT=%s -DBT=%s -DLOCAL=%zu%s", cl_type_name(a->type), cl_type_name(b->type),
+             local, ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
     cl_launch(r, "set_rows", "set_rows", options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);

@@ -14,11 +14,12 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
         if (i != SRC && i != DST && i != CU && !cl_rows_contiguous(t))
             return cl_no(reason, bytes, "the rows of '%s' are not contiguous", t->name);
         if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
-            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name, s.n,
-                         i == STATE ? 16u : 1u);
+            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name,
+                         s.n, i == STATE ? 16u : 1u);
     }
     if (cl_ne(cl_in(g, node, W), 0) > MAX_TAPS)
-        return cl_no(reason, bytes, "a kernel %lld wide: at most %d work", (long long)cl_ne(cl_in(g, node, W), 0), MAX_TAPS);
+        return cl_no(reason, bytes, "a kernel %lld wide: at most %d work", (long long)cl_ne(cl_in(g, node, W), 0),
+                     MAX_TAPS);
     return ENG_SUPPORT_YES;
 }
 
