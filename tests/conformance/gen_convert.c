@@ -112,7 +112,7 @@ static void cases_dequantize(cf_suite *s)
 
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int k = 0; k < 3; k++, x++) {
-            cf_thin(s, k ? 5 : 1);
+            cf_thin(s, k ? 12 : 1);
             decode(s, ENG_OP_DEQUANTIZE, blocks[t], plain[k], layouts[x % 4], ref_block(blocks[t]) * (1 + x % 4), 1 + x % 9);
         }
     for (int i = 0; i < 9; i++)

@@ -186,9 +186,9 @@ void cf_cases_mul_mat_id(cf_suite *s)
     static const char *const axes[] = {"expert", "ffn", "inner"};
     int x = 0;
 
-    cf_thin(s, 5);
     for (size_t t = 0; t < N_TYPES && cf_wanted(s, ENG_OP_MUL_MAT_ID); t++)
         for (size_t i = 0; i < COUNT(tokens); i++, x++) {
+            cf_thin(s, t == 0 || t == 3 || t == 13 ? 3 : CF_NOT_QUICK);
             int64_t e = x % 3 == 0 ? 8 : x % 3 == 1 ? 4 : 1, u = x % 4 + 1 > e ? 1 : x % 4 + 1, k = x & 1 ? 256 : 512;
             int64_t m = x % 5 ? 33 : 64, bu = x % 3 ? 1 : u;
             uint32_t matrix = x % 2 ? ENG_USE_MATRIX : 0;

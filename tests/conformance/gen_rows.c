@@ -58,7 +58,7 @@ static void cases_get(cf_suite *s)
     for (size_t t = 0; t < COUNT(all_types); t++)
         for (int k = 0; k < 4; k++, x++) {
             int64_t block = ref_block(all_types[t]), n = block > 1 ? block * (1 + x % 3) : x % 2 ? 31 + x : 256;
-            get(s, all_types[t], x % 3 ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[k], n, 40 + x, x % 5 ? x % 13 + 1 : 1, k == 1 ? 3 : 1,
+            get(s, all_types[t], x % 3 || (t && s->o.quick) ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[k], n, 40 + x, x % 5 ? x % 13 + 1 : 1, k == 1 ? 3 : 1,
                 x % 4 == 2 ? 2 : 1, NULL);
         }
     cf_thin(s, 1);
@@ -148,7 +148,7 @@ static void cases_set(cf_suite *s)
     for (size_t t = 0; t < COUNT(all_types); t++)
         for (int k = 0; k < 6 && all_types[t] != ENG_TYPE_I32; k++, x++) {
             int64_t block = ref_block(all_types[t]), n = block > 1 ? block * (1 + x % 3) : x % 3 ? 33 + x % 40 : 1;
-            set(s, (struct set){all_types[t], from[k % 3], x % 4 ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[(k / 2) % 4], layouts[x % 4], n,
+            set(s, (struct set){all_types[t], from[t > 1 && s->o.quick ? 0 : k % 3], x % 4 || (t && s->o.quick) ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[(k / 2) % 4], layouts[x % 4], n,
                                 11 + x % 30, 1 + x % 9, 1 + x % 3, x % 4 == 1 ? 2 : 1, (x & 1) != 0, 0, NULL});
         }
     cf_thin(s, 5);
