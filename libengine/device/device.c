@@ -86,7 +86,7 @@ static int own_stats(eng_device *device, eng_device_stats *stats)
     if (status == ENG_ERR_UNSUPPORTED)
         status = ENG_OK; /* a plugin that does not count: zeros */
     if (stats->plans_built == 0)
-        stats->plans_built = device->plans_built;
+        stats->plans_built = __atomic_load_n(&device->plans_built, __ATOMIC_RELAXED);
     return status;
 }
 

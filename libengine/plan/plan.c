@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,7 +184,7 @@ int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan)
         return status;
     eng_device_retain(device);
     pthread_mutex_lock(&device->lock);
-    device->plans_built++;
+    __atomic_fetch_add(&device->plans_built, 1, __ATOMIC_RELAXED); /* read without the lock */
     eng_plan *fallen = cache_add(device, made);
     pthread_mutex_unlock(&device->lock);
     if (fallen != NULL)
@@ -196,22 +197,28 @@ int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info)
 {
     if (plan == NULL || info == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_plan_get_info: an argument is NULL");
-    info->n_nodes = plan->placed->n_nodes;
-    info->scratch_bytes = plan->placed->arena_bytes;
-    info->unshared_bytes = plan->unshared_bytes;
-    return ENG_OK;
+    eng_plan_info own = {.size = sizeof own, .n_nodes = plan->placed->n_nodes,
+                         .scratch_bytes = plan->placed->arena_bytes, .unshared_bytes = plan->unshared_bytes};
+    return eng_give(info, &own, sizeof own, "eng_plan_info");
 }
 
 uint64_t eng_device_plans_built(const eng_device *device)
 {
-    return device != NULL ? device->plans_built : 0;
+    return device != NULL ? __atomic_load_n(&device->plans_built, __ATOMIC_RELAXED) : 0;
 }
 
 int eng_plan_explain(const eng_plan *plan, eng_emit_func emit, void *ctx)
 {
     if (plan == NULL || emit == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_plan_explain: an argument is NULL");
-    return plan->device->calls->plan_explain(plan->state, emit, ctx);
+    if (!(plan->device->info.flags & ENG_DEVICE_PLACES_MEMORY)) {
+        char text[160];
+        snprintf(text, sizeof text, "scratch memory: %" PRIu64 " bytes, %" PRIu64 " if none were used twice\n",
+                 plan->placed->arena_bytes, plan->unshared_bytes);
+        emit(ctx, text);
+    }
+    int status = plan->device->calls->plan_explain(plan->state, emit, ctx);
+    return status == ENG_ERR_UNSUPPORTED ? ENG_OK : status; /* a plugin need not have more to say */
 }
 
 int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t node, eng_support *answer, char *reason,
