@@ -331,7 +331,7 @@ static int32_t draw(eng_sampler *s)
         if (sum >= wanted && p > 0)
             break;
     }
-    return chosen;
+    return chosen >= 0 ? chosen : largest(s); /* so cold that logit / t is infinite */
 }
 
 /* -- choosing ---------------------------------------------------------------------- */
