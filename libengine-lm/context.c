@@ -181,10 +181,9 @@ static int create_bookkeeping(eng_lm_context *c)
     c->history = lm_calloc((size_t)n_seq * slots, sizeof *c->history);
     c->rows = lm_calloc((size_t)n_seq * slots, sizeof *c->rows);
     c->counts = lm_calloc(n_seq, sizeof *c->counts);
-    c->pass_cells = lm_calloc(c->p.n_batch, sizeof *c->pass_cells);
     c->cell_pos = lm_calloc(c->p.n_cells, sizeof *c->cell_pos);
     c->cell_seq = lm_calloc(c->p.n_cells, sizeof *c->cell_seq);
-    if (!c->sequences || !c->history || !c->rows || !c->counts || !c->pass_cells || !c->cell_pos || !c->cell_seq)
+    if (!c->sequences || !c->history || !c->rows || !c->counts || !c->cell_pos || !c->cell_seq)
         return ENG_ERR_NOMEM;
     for (uint32_t s = 0; s < n_seq; s++) {
         c->sequences[s].history = c->history + (size_t)s * slots;
@@ -243,7 +242,6 @@ void eng_lm_context_destroy(eng_lm_context *c)
     free(c->history);
     free(c->rows);
     free(c->counts);
-    free(c->pass_cells);
     free(c->cell_pos);
     free(c->cell_seq);
     free(c->order);

@@ -44,6 +44,7 @@ static int check(const eng_lm_context *c, const eng_lm_batch *b)
 static int prepare(eng_lm_context *c, const eng_lm_batch *b)
 {
     uint32_t n = b->n_tokens, n_seq = c->p.n_sequences;
+    c->n_logits_row = 0; /* until there is room for the new ones */
     if (n > c->order_capacity) {
         uint32_t *order = lm_realloc(c->order, n, sizeof *order);
         if (!order)
@@ -72,7 +73,6 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     uint64_t wanted = 0;
     for (uint32_t i = 0; i < n; i++) /* rows in the order in which passes give them */
         c->logits_row[c->order[i]] = wants_logits(b, c->order[i]) ? (int32_t)wanted++ : -1;
-    c->n_logits_row = n;
     if (wanted * (uint64_t)c->model->n.n_vocab > c->logits_capacity) {
         float *logits = lm_realloc(c->logits, (size_t)wanted, (size_t)c->model->n.n_vocab * sizeof *logits);
         if (!logits)
@@ -80,6 +80,7 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
         c->logits = logits;
         c->logits_capacity = wanted * (uint64_t)c->model->n.n_vocab;
     }
+    c->n_logits_row = n;
     return ENG_OK;
 }
 

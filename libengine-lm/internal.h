@@ -235,7 +235,6 @@ struct eng_lm_context {
     /* scratch of decode */
     uint32_t *order;     /* tokens of the batch, by sequence                       */
     uint32_t order_capacity;
-    int32_t *pass_cells; /* n_batch                                               */
     int32_t *rows;       /* [n_sequences][n_snapshots]: rows that a pass writes     */
     uint32_t *counts;    /* n_sequences: tokens of the pass                        */
     /* logits of the last batch */
@@ -247,7 +246,7 @@ struct eng_lm_context {
 };
 
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
-/* n more tokens: takes cells, in order (false: too few). */
+/* One more token: takes the first free cell (false: there is none). */
 bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32_t *cell);
 void lm_cells_free(eng_lm_context *c, uint32_t sequence, int64_t from_position);
 void lm_cells_dirty(eng_lm_context *c, uint32_t begin, uint32_t end);

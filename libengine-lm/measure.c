@@ -31,6 +31,9 @@ static int chunk_sum(eng_lm_context *c, const int32_t *tokens, uint32_t n, const
             *sum += surprise(eng_lm_logits(c, i), c->model->n.n_vocab, tokens[done + i + 1]);
         done += part;
     }
+    if (!status && !isfinite(*sum))
+        status = eng_fail(ENG_ERR_DEVICE, "the cross entropy is not a finite number: the model's weights or the device "
+                          "are at fault; try another device");
     return status;
 }
 
