@@ -57,29 +57,14 @@ int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph)
     g->context = context;
     g->arena = arena;
     g->n_params = n_params;
-    g->references = 1;
-    pthread_mutex_init(&g->lock, NULL);
     *graph = g;
     return ENG_OK;
-}
-
-void eng_graph_retain(eng_graph *g)
-{
-    pthread_mutex_lock(&g->lock);
-    g->references++;
-    pthread_mutex_unlock(&g->lock);
 }
 
 void eng_graph_destroy(eng_graph *g)
 {
     if (g == NULL)
         return;
-    pthread_mutex_lock(&g->lock);
-    int left = --g->references;
-    pthread_mutex_unlock(&g->lock);
-    if (left > 0)
-        return;
-    pthread_mutex_destroy(&g->lock);
     eng_arena_destroy(g->arena);
     free(g->tensors);
     free(g->nodes);

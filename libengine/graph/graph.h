@@ -26,8 +26,6 @@ struct eng_graph {
     int status;          /* first error                                      */
     char error[768];
     eng_subgraph view;   /* after seal                                       */
-    int references;      /* plans hold one                                   */
-    pthread_mutex_t lock;
 };
 
 /* What inference works on: one node being added. */
@@ -89,7 +87,6 @@ int64_t eng_tensor_elements(const eng_tensor *t);
 /* Contiguous strides for ne and type; false if it does not fit in 63 bits. */
 bool eng_tensor_layout(eng_tensor *t);
 
-void eng_graph_retain(eng_graph *graph);
 /* A number that is equal for equal graphs (signature.c), and the comparison. */
 uint64_t eng_graph_hash(const eng_subgraph *g);
 bool eng_graph_same(const eng_subgraph *a, const eng_subgraph *b);
