@@ -23,7 +23,7 @@ static const char usage[] =
     "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"
     "      --top-p P                and among the fewest of probability P, 0.95 if not given; 1: all\n"
     "      --min-p P                and those of P times the best one's probability, 0.05 if not given; 0: all\n"
-    "      --seed S                 of the random numbers; -1, if not given: another one every time\n"
+    "  -s, --seed S                 of the random numbers; -1, if not given: another one every time\n"
     "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk (512)\n"
     "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"
     "  -t, --threads THREADS        of the cpu plugin\n"
@@ -40,7 +40,8 @@ static const char usage[] =
     "      --chunks N               only of its first N chunks\n"
     "      --explain                say what was placed where and what is exchanged\n"
     "      --json                   print one JSON object instead of text and table\n"
-    "      --help, --version\n"
+    "  -h, --help\n"
+    "      --version\n"
     "\n"
     "The text goes to standard output, the table of devices and speeds to standard error.\n"
     "Exit code: 0; 1 if something failed; 64 for a wrong command line.\n";
