@@ -16,11 +16,13 @@
  * other calls return is borrowed from the object asked and lives as long as
  * it.  An object keeps what it was made from alive: the order of destruction
  * does not matter, except that a context goes last: eng_context_destroy answers
- * ENG_ERR_BUSY while a device of it is open.
+ * ENG_ERR_BUSY while a device of it is open.  What a queue still works on must
+ * not be destroyed: wait for the fence first, or destroy the queue, which waits.
  *
  * Threads.  A context, devices, stores' descriptions, sealed graphs and plans
- * may be used from any thread at once.  A graph under construction, a queue, an
- * instance and a store's contents belong to one thread at a time.
+ * may be used from any thread at once, and so may opened GGUF files.  A graph
+ * under construction, a queue, an instance, a store's contents and a GGUF writer
+ * belong to one thread at a time.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -99,8 +101,9 @@ enum {
 
 /*
  * Searches for plugins - params->plugin_path, ENGINE_PLUGIN_PATH, the folder
- * `engine` style plugin directory beside the library, the install directory;
- * never the working directory - and loads each that passes the pre-flight.
+ * libengine/ABI (the plugin ABI's major number) beside the library, the install
+ * directory; never the working directory - and loads each that passes the
+ * pre-flight.
  * Succeeds even if none does.  params may be NULL.
  */
 ENG_API int eng_context_create(const eng_context_params *params, eng_context **context);
@@ -315,6 +318,8 @@ typedef struct eng_plan_info {
 ENG_API int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info);
 /* Plans that the device has compiled so far (cache hits not counted). */
 ENG_API uint64_t eng_device_plans_built(const eng_device *device);
+/* Writes what was decided for the plan, a line a fact: its memory, and what the
+ * device has to tell (nothing is no failure). */
 ENG_API int eng_plan_explain(const eng_plan *plan, eng_emit_func emit, void *ctx);
 
 /* Memory of one run, bound to stores: stores[slot] for each slot of the graph. */
