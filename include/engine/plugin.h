@@ -403,6 +403,8 @@ typedef struct eng_services {
      * The calling thread is one of them. */
     int (*parallel)(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx);
     void (*parallel_end)(eng_host *host, void **team);
+    /* The name that the host gave an axis ("kv_head"); "" if unknown. */
+    const char *(*axis_name)(eng_host *host, uint32_t axis);
 } eng_services;
 
 /* -- the plugin ------------------------------------------------------------ */

@@ -99,6 +99,11 @@ static void service_parallel_end(eng_host *host, void **team)
     *team = NULL;
 }
 
+static const char *service_axis_name(eng_host *host, uint32_t axis)
+{
+    return eng_axis_name(host->context, axis);
+}
+
 void eng_services_fill(eng_services *services, eng_host *host)
 {
     *services = (eng_services){
@@ -118,5 +123,6 @@ void eng_services_fill(eng_services *services, eng_host *host)
         .plan_release = service_plan_release,
         .parallel = service_parallel,
         .parallel_end = service_parallel_end,
+        .axis_name = service_axis_name,
     };
 }

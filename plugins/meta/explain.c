@@ -22,6 +22,12 @@ static const char *rank_name(const writer *w, uint32_t rank)
     return w->v->device->ranks[rank].name;
 }
 
+static const char *axis_name(const writer *w, uint32_t axis)
+{
+    const eng_plugin_state *plugin = w->v->device->plugin;
+    return plugin->services->axis_name(plugin->host, axis);
+}
+
 /* "0..3 3..6 6..8": who has which units of an axis. */
 static void ranges(const meta_partition *p, char *text, size_t size)
 {
@@ -46,8 +52,9 @@ static void tensor_line(const writer *w, const eng_tensor *t, const meta_place *
     switch (place->kind) {
     case META_SHARDED:
         ranges(place->cut.part, parts, sizeof parts);
-        snprintf(line, sizeof line, "%s %s: split in dimension %u, %s of %" PRId64 " units (axis %u)\n", use_name(t->use),
-                 t->name, (unsigned)place->cut.dim, parts, place->cut.part->extent, (unsigned)place->cut.part->axis);
+        snprintf(line, sizeof line, "%s %s: split along %s (dimension %u), %s of %" PRId64 " units\n", use_name(t->use),
+                 t->name, axis_name(w, place->cut.part->axis), (unsigned)place->cut.dim, parts,
+                 place->cut.part->extent);
         break;
     case META_SINGLE:
         snprintf(line, sizeof line, "%s %s: on %s\n", use_name(t->use), t->name, rank_name(w, place->rank));
@@ -67,7 +74,9 @@ static const char *exchange_name(const meta_exchange *e)
 
     switch (e->from) {
     case META_PARTIAL:
-        return e->to == META_REPLICATED ? one ? "broadcast" : "all_reduce" : e->to == META_SHARDED ? "reduce_scatter" : "reduce";
+        if (e->to == META_REPLICATED)
+            return one ? "broadcast" : "all_reduce";
+        return e->to == META_SHARDED ? "reduce_scatter" : "reduce";
     case META_SHARDED:
         return e->to == META_REPLICATED ? "all_gather" : "gather";
     default:
