@@ -312,7 +312,8 @@ ENG_API void eng_plan_release(eng_plan *plan);
 typedef struct eng_plan_info {
     uint32_t size;
     uint32_t n_nodes;          /* of the graph, views included                */
-    uint64_t scratch_bytes;    /* memory of an instance, after reuse          */
+    uint64_t scratch_bytes;    /* memory of an instance, after reuse; 0 for a
+                                  device composed of others: eng_plan_explain */
     uint64_t unshared_bytes;   /* the same if nothing were reused             */
 } eng_plan_info;
 ENG_API int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info);
