@@ -4,9 +4,12 @@ opencl_kernels = \
 	kernels/binary.cl \
 	kernels/chain.cl \
 	kernels/copy.cl \
+	kernels/glu.cl \
 	kernels/norm.cl \
+	kernels/rebase.cl \
 	kernels/rope.cl \
 	kernels/row.clh \
+	kernels/scale.cl \
 	kernels/soft_max.cl \
 	kernels/sum_rows.cl \
 	kernels/top_k.cl \

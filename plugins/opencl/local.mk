@@ -11,10 +11,12 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/plugin.c %D%/program.c %D%/queue.c %D%/record.c %D%/split.c \
 	%D%/store.c %D%/transfer.c %D%/walk.c \
 	%D%/ops/list.h \
-	%D%/ops/rows.h %D%/ops/binary.c %D%/ops/glu.c %D%/ops/group_norm.c \
-	%D%/ops/moves.c %D%/ops/norm.c %D%/ops/rope.c %D%/ops/rows.c \
-	%D%/ops/soft_max.c %D%/ops/sum_rows.c %D%/ops/top_k.c \
-	%D%/ops/unary.c
+	%D%/ops/rows.c %D%/ops/rows.h %D%/ops/binary.c %D%/ops/elementwise.c \
+	%D%/ops/moves.c %D%/ops/norms.c \
+	%D%/ops/add.c %D%/ops/argmax.c %D%/ops/concat.c %D%/ops/div.c %D%/ops/glu.c \
+	%D%/ops/group_norm.c %D%/ops/l2_norm.c %D%/ops/mul.c %D%/ops/norm.c %D%/ops/pad.c \
+	%D%/ops/rebase.c %D%/ops/repeat.c %D%/ops/rms_norm.c %D%/ops/rope.c %D%/ops/scale.c \
+	%D%/ops/soft_max.c %D%/ops/sub.c %D%/ops/sum_rows.c %D%/ops/top_k.c %D%/ops/unary.c
 # hot ops and conversions
 plugins_opencl_opencl_la_SOURCES += \
 	%D%/ops/hot.h \

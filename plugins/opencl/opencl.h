@@ -88,7 +88,7 @@ struct eng_device_state {
 
     eng_device_info info;
     char options[256];       /* given to every build                            */
-    char key[512];           /* identifies compiler and device in the cache     */
+    char key[640];           /* identifies compiler and device in the cache     */
 
     pthread_mutex_t lock;    /* programs, figures                               */
     cl_program_entry *programs;

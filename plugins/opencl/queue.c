@@ -175,7 +175,9 @@ int cl_queue_submit(eng_queue_state *q, eng_instance_state *x, uint32_t first, u
             return status;
         }
     }
+    pthread_mutex_lock(&q->device->lock);
     q->device->stats.submits++;
+    pthread_mutex_unlock(&q->device->lock);
     publish(q, event, ticket);
     return ENG_OK;
 }

@@ -1,4 +1,4 @@
-/* add, sub, mul, div: b repeated along its dimensions of extent 1. */
+/* What add, sub, mul and div share: b repeated along its dimensions of extent 1. */
 #include "rows.h"
 
 static const char *symbol(uint32_t op)
@@ -22,7 +22,8 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     cl_each(r, w);
 }
 
-static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+eng_support cl_binary_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
+                               size_t bytes)
 {
     const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1);
     (void)device;
@@ -32,7 +33,7 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
-static int record(cl_recorder *r, const eng_node *node)
+int cl_binary_record(cl_recorder *r, const eng_node *node)
 {
     cl_walk w;
     cl_walk_begin(&w, cl_out(r->graph, node, 0));
@@ -43,8 +44,3 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_walk_flatten(r, &w);
     return cl_walk_run(r, &w, 4, part, NULL);
 }
-
-const cl_op cl_op_add = {supports, record};
-const cl_op cl_op_sub = {supports, record};
-const cl_op cl_op_mul = {supports, record};
-const cl_op cl_op_div = {supports, record};

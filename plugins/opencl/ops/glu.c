@@ -15,7 +15,7 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
         snprintf(options, sizeof options, "-DOAI");
     else
         snprintf(options, sizeof options, "-DKIND=%s", kinds[node->ip[ENG_GLU_KIND]]);
-    cl_launch(r, "unary", oai ? "glu_oai" : "glu", options);
+    cl_launch(r, "glu", oai ? "glu_oai" : "glu", options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, w, i);
     cl_arg_extents(r, w);

@@ -1,4 +1,4 @@
-/* concat, repeat, pad: values are moved, never changed. */
+/* What concat, repeat and pad share: values are moved, never changed. */
 #include "rows.h"
 
 /* The widest unit of which everything is a multiple. */
@@ -14,7 +14,7 @@ static unsigned unit_of(const cl_recorder *r, const cl_walk *w, uint64_t row_byt
     return all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
 }
 
-static const char *unit_option(unsigned unit)
+const char *cl_unit_option(unsigned unit)
 {
     return unit == 4 ? "-DUNIT=uint" : unit == 2 ? "-DUNIT=ushort" : "-DUNIT=uchar";
 }
@@ -30,7 +30,7 @@ static void copy_part(cl_recorder *r, const cl_walk *w, void *ctx)
     unsigned unit = unit_of(r, w, bytes);
     cl_walk u = *w;
     u.ne[0] = (int64_t)(bytes / unit);
-    cl_launch(r, "copy", "copy", unit_option(unit));
+    cl_launch(r, "copy", "copy", cl_unit_option(unit));
     cl_arg_walk(r, w, 1);
     cl_arg_walk(r, w, 0);
     cl_arg_extents(r, &u);
@@ -62,33 +62,22 @@ static void slice(const cl_recorder *r, cl_walk *w, const int64_t *first, const 
     w->row_bytes[0] = bytes_of_row(w, o->type);
 }
 
-static int64_t extent(const eng_tensor *t, unsigned d)
+int64_t cl_extent(const eng_tensor *t, unsigned d)
 {
     return d < t->rank ? t->ne[d] : 1;
 }
 
 /* Copies all of operand `in` to the part of the result that begins at first[]. */
-static int move_to(cl_recorder *r, int32_t in, const int64_t *first)
+int cl_move_to(cl_recorder *r, int32_t in, const int64_t *first)
 {
     const eng_tensor *x = eng_subgraph_tensor(r->graph, in);
     int64_t ne[ENG_MAX_RANK];
     cl_walk w;
     for (unsigned d = 0; d < ENG_MAX_RANK; d++)
-        ne[d] = extent(x, d);
+        ne[d] = cl_extent(x, d);
     slice(r, &w, first, ne);
     cl_walk_add(&w, r->graph, in);
     return move(r, &w, x->type);
-}
-
-static int record_concat(cl_recorder *r, const eng_node *node)
-{
-    int64_t first[ENG_MAX_RANK] = {0};
-    int64_t dim = node->ip[ENG_CONCAT_DIM];
-    if (move_to(r, node->in[0], first) == ENG_OK) {
-        first[dim] = extent(cl_in(r->graph, node, 0), (unsigned)dim);
-        move_to(r, node->in[1], first);
-    }
-    return r->status;
 }
 
 static void zero_part(cl_recorder *r, const cl_walk *w, void *ctx)
@@ -110,83 +99,13 @@ int cl_zero_result(cl_recorder *r)
     return cl_walk_run(r, &w, 4, zero_part, NULL);
 }
 
-static int record_pad(cl_recorder *r, const eng_node *node)
-{
-    if (cl_zero_result(r) == ENG_OK && cl_elements(cl_in(r->graph, node, 0)) > 0)
-        move_to(r, node->in[0], &node->ip[ENG_PAD_LEFT0]);
-    return r->status;
-}
-
-/* One launch: every element fetches its own. */
-static void repeat_part(cl_recorder *r, const cl_walk *w, void *ctx)
-{
-    const eng_tensor *x = cl_in(r->graph, r->node, 0);
-    unsigned unit = cl_type_bytes(x->type);
-    int64_t nx[ENG_MAX_RANK], xs[ENG_MAX_RANK], first[4] = {0};
-    uint64_t at = 0;
-    (void)ctx;
-    for (unsigned d = 0; d < ENG_MAX_RANK; d++) {
-        nx[d] = extent(x, d);
-        xs[d] = d < x->rank ? x->nb[d] : 0;
-        if (d > 0 && d < 4)
-            first[d] = w->first[d] % nx[d];
-        else if (d >= 4)
-            at += (uint64_t)(w->first[d] % nx[d] * xs[d]);
-    }
-    cl_launch(r, "copy", "repeat", unit_option(unit));
-    cl_arg_tensor(r, r->node->in[0], at);
-    cl_arg_walk(r, w, 0);
-    cl_arg_extents(r, w);
-    cl_arg_long4(r, first);
-    cl_arg_long4(r, nx);
-    cl_arg_long4(r, xs);
-    cl_arg_strides(r, w, 0);
-    cl_each(r, w);
-}
-
-/* x lies in pieces: one copy for each repetition. */
-static int repeat_copies(cl_recorder *r, const eng_node *node)
-{
-    const eng_tensor *x = cl_in(r->graph, node, 0), *o = cl_out(r->graph, node, 0);
-    int64_t first[ENG_MAX_RANK] = {0};
-    for (unsigned d = 0; d < ENG_MAX_RANK && r->status == ENG_OK;) {
-        move_to(r, node->in[0], first);
-        for (d = 0; d < ENG_MAX_RANK; d++) {
-            first[d] += extent(x, d);
-            if (first[d] < extent(o, d))
-                break;
-            first[d] = 0;
-        }
-    }
-    return r->status;
-}
-
-static int record_repeat(cl_recorder *r, const eng_node *node)
-{
-    cl_split s;
-    if (cl_split_of(r->device, r->graph, cl_in(r->graph, node, 0), &s) != ENG_OK || s.n > 1)
-        return repeat_copies(r, node);
-    cl_walk w;
-    cl_walk_begin(&w, cl_out(r->graph, node, 0));
-    cl_walk_add(&w, r->graph, node->out[0]);
-    return cl_walk_run(r, &w, 4, repeat_part, NULL);
-}
-
-static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+eng_support cl_move_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
     (void)device;
     for (unsigned i = 0; i < 2; i++) {
         const eng_tensor *t = cl_in(g, node, i);
         if (t && !cl_rows_contiguous(t))
             return cl_no(reason, bytes, "the rows of its operands must be contiguous");
-        if (t && node->op == ENG_OP_PAD && t->type != ENG_TYPE_F32)
-            return cl_no(reason, bytes, "x must be f32");
-        if (t && node->op == ENG_OP_REPEAT && (cl_type_block(t->type) != 1 || cl_type_bytes(t->type) > 4))
-            return cl_no(reason, bytes, "x must be f32, f16, bf16 or i32, not %s", cl_type_name(t->type));
     }
     return ENG_SUPPORT_YES;
 }
-
-const cl_op cl_op_concat = {supports, record_concat};
-const cl_op cl_op_pad = {supports, record_pad};
-const cl_op cl_op_repeat = {supports, record_repeat};

@@ -1,47 +1,4 @@
-/* rms_norm, norm, l2_norm: per row. */
+/* norm: (x - mean) / sqrt(var + eps) * w + bias, per row. */
 #include "rows.h"
 
-static void part(cl_recorder *r, const cl_walk *w, void *ctx)
-{
-    const eng_node *node = r->node;
-    char options[96];
-    (void)ctx;
-    cl_row_options(r->device, options, sizeof options, "-D%s=1%s%s",
-                   node->op == ENG_OP_RMS_NORM ? "RMS" : node->op == ENG_OP_NORM ? "MEAN" : "L2",
-                   w->tensor[1] >= 0 ? " -DWEIGHT=1" : "", w->tensor[2] >= 0 ? " -DBIAS=1" : "");
-    cl_launch(r, "norm", "norm", options);
-    for (unsigned i = 0; i < 4; i++)
-        cl_arg_walk(r, w, i);
-    cl_arg_extents(r, w);
-    cl_arg_strides(r, w, 0);
-    cl_arg_strides(r, w, 3);
-    cl_arg_float(r, (float)node->fp[ENG_NORM_EPS]);
-    cl_each_row(r, w);
-}
-
-static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
-{
-    (void)device;
-    for (unsigned i = 0; i < 3; i++) {
-        const eng_tensor *t = cl_in(g, node, i);
-        if (t && (t->type != ENG_TYPE_F32 || !cl_rows_contiguous(t)))
-            return cl_no(reason, bytes, "operands must be f32 with contiguous rows");
-    }
-    return ENG_SUPPORT_YES;
-}
-
-static int record(cl_recorder *r, const eng_node *node)
-{
-    cl_walk w;
-    cl_walk_begin(&w, cl_out(r->graph, node, 0));
-    cl_walk_add(&w, r->graph, node->in[0]);
-    cl_walk_add(&w, r->graph, node->op == ENG_OP_L2_NORM ? -1 : node->in[1]);
-    cl_walk_add(&w, r->graph, node->op == ENG_OP_NORM ? node->in[2] : -1);
-    cl_walk_add(&w, r->graph, node->out[0]);
-    cl_walk_join(&w, 1);
-    return cl_walk_run(r, &w, 4, part, NULL);
-}
-
-const cl_op cl_op_rms_norm = {supports, record};
-const cl_op cl_op_norm = {supports, record};
-const cl_op cl_op_l2_norm = {supports, record};
+const cl_op cl_op_norm = {cl_norm_supports, cl_norm_record};

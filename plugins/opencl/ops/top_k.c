@@ -1,4 +1,4 @@
-/* argmax, top_k: in chunks, then among the chunks' candidates. */
+/* top_k, and argmax with k = 1: in chunks, then among the chunks' candidates. */
 #include "rows.h"
 
 enum { CHUNK = 8192, MOST_FROM_CHUNKS = 512 };
@@ -60,7 +60,8 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     launch(r, w, &p);
 }
 
-static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+eng_support cl_top_k_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
+                              size_t bytes)
 {
     const eng_tensor *x = cl_in(g, node, 0);
     (void)device;
@@ -71,7 +72,7 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
-static int record(cl_recorder *r, const eng_node *node)
+int cl_top_k_record(cl_recorder *r, const eng_node *node)
 {
     const eng_tensor *x = cl_in(r->graph, node, 0);
     int64_t k = node->op == ENG_OP_TOP_K ? node->ip[ENG_TOP_K_K] : 1;
@@ -91,5 +92,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, &k);
 }
 
-const cl_op cl_op_argmax = {supports, record};
-const cl_op cl_op_top_k = {supports, record};
+const cl_op cl_op_top_k = {cl_top_k_supports, cl_top_k_record};

@@ -1,0 +1,25 @@
+/* scale: s * x + b. */
+#include "rows.h"
+
+static void part(cl_recorder *r, const cl_walk *w, void *ctx)
+{
+    (void)ctx;
+    cl_launch(r, "scale", "scale", NULL);
+    cl_arg_elements(r, w);
+    cl_arg_float(r, (float)r->node->fp[ENG_SCALE_S]);
+    cl_arg_float(r, (float)r->node->fp[ENG_SCALE_B]);
+    cl_each(r, w);
+}
+
+static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
+{
+    (void)device;
+    return cl_takes_rows_of(ENG_TYPE_F32, g, node, reason, bytes);
+}
+
+static int record(cl_recorder *r, const eng_node *node)
+{
+    return cl_record_elements(r, node, part);
+}
+
+const cl_op cl_op_scale = {supports, record};
