@@ -206,6 +206,62 @@ START_TEST(refused_graph)
 }
 END_TEST
 
+/* A plan that copies the first n elements of a tensor. */
+static eng_plan *slice_plan(const eng_store *s, uint32_t from, int64_t n)
+{
+    eng_graph *g;
+    eng_plan *p;
+    ck_assert_int_eq(eng_graph_create(context, 0, &g), ENG_OK);
+    ck_assert_int_ge(eng_cont(g, eng_slice(g, eng_graph_tensor(g, 0, s, from), 0, 0, n)), 0);
+    ck_assert_int_eq(eng_graph_seal(g), ENG_OK);
+    ck_assert_int_eq(eng_plan_create(device, g, &p), ENG_OK);
+    eng_graph_destroy(g);
+    return p;
+}
+
+static void append(void *ctx, const char *text)
+{
+    strncat(ctx, text, 199);
+}
+
+/* Equal graphs have one plan; the device keeps the last 64, and those that fall out live as long as they are held. */
+START_TEST(plan_cache)
+{
+    enum { MANY = 70 };
+    eng_store_tensor t[] = {tensor("a", ENG_TYPE_F32, ENG_USE_INPUT, 100, 1), tensor("b", ENG_TYPE_F32, ENG_USE_INPUT, 100, 1)};
+    eng_store *s;
+    eng_plan *plans[MANY + 1];
+    char text[200] = "";
+    ck_assert_int_eq(eng_store_create(device, t, 2, &s), ENG_OK);
+    for (int i = 1; i <= MANY; i++)
+        plans[i] = slice_plan(s, 0, i);
+    ck_assert_uint_eq(eng_device_plans_built(device), MANY);
+    eng_plan *again = slice_plan(s, 0, MANY);
+    ck_assert_ptr_eq(again, plans[MANY]);
+    eng_plan *other = slice_plan(s, 1, MANY); /* the same shapes, bound to another tensor */
+    ck_assert_ptr_ne(other, plans[MANY]);
+    ck_assert_uint_eq(eng_device_plans_built(device), MANY + 1);
+    eng_plan_release(other);
+    eng_plan_release(again);
+    eng_plan_release(plans[MANY]); /* kept by the cache alone, then held again */
+    ck_assert_ptr_eq(slice_plan(s, 0, MANY), plans[MANY]);
+    again = slice_plan(s, 0, 1);   /* has fallen out: another one of the same kind */
+    ck_assert_ptr_ne(again, plans[1]);
+    ck_assert_uint_eq(eng_device_plans_built(device), MANY + 2);
+    eng_plan_info info = {.size = sizeof info};
+    ck_assert_int_eq(eng_plan_get_info(plans[1], &info), ENG_OK);
+    ck_assert_uint_eq(info.n_nodes, 2);
+    ck_assert_uint_ge(info.scratch_bytes, 4);
+    ck_assert_int_eq(eng_plan_get_info(plans[1], &(eng_plan_info){0}), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_plan_explain(plans[1], append, text), ENG_OK); /* though the plugin has nothing to tell */
+    ck_assert_ptr_nonnull(strstr(text, "scratch memory"));
+    eng_plan_release(again);
+    for (int i = 1; i <= MANY; i++)
+        eng_plan_release(plans[i]);
+    eng_store_destroy(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("device");
@@ -218,6 +274,7 @@ int main(void)
     tcase_add_test(t, queue);
     tcase_add_test(t, copy_graph);
     tcase_add_test(t, refused_graph);
+    tcase_add_test(t, plan_cache);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
