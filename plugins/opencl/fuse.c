@@ -14,7 +14,7 @@
 
 #include "ops/rows.h"
 
-enum { MOST_STAGES = 8, MOST_OPERANDS = 10, MOST_CONSTANTS = 8, TEXT = 6000 };
+enum { MOST_STAGES = 8, MOST_OPERANDS = 10, MOST_CONSTANTS = 2 * MOST_STAGES, TEXT = 6000 };
 
 typedef struct stage {
     const eng_node *node;
