@@ -56,12 +56,13 @@ static void note(compiler *c, char *text)
     c->v->notes = notes;
 }
 
-/* Another rank for a node that `rank` refuses: one not tried yet. */
+/* Another rank for a node that `rank` refuses: one not tried yet.  What comes back
+ * after it was moved cannot move: it writes in place where its tensor is. */
 static int move_node(compiler *c, uint32_t rank, const eng_node *node, int32_t origin, const char *reason)
 {
     eng_device_state *d = c->device;
 
-    if (origin >= 0) {
+    if (origin >= 0 && !(c->refused[origin] >> rank & 1u)) {
         c->refused[origin] |= 1u << rank;
         for (uint32_t r = 0; r < d->n_ranks; r++) {
             if (c->refused[origin] >> r & 1u)
@@ -89,6 +90,10 @@ static int ask(compiler *c, uint32_t rank, bool *moved)
         char reason[256] = "";
         if (g->nodes[i].op == ENG_OP_EXTERN)
             continue;
+        if (!meta_rule_agrees(c->planner.sv, &s, &g->nodes[i]))
+            return META_FAIL(c->device, ENG_ERR_INTERNAL, "%s: the shards of its operands on %s do not fit together; "
+                                                          "please report the graph",
+                             g->nodes[i].name, c->device->ranks[rank].name);
         int status = child->calls->supports(child->state, &s, i, &answer, reason, sizeof reason);
         if (status != ENG_OK)
             return status;
