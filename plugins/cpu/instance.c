@@ -176,30 +176,34 @@ static bool place_barriers(eng_instance_state *inst, const size_t *shared_bytes)
 
 /* -- creation -------------------------------------------------------------------- */
 
+/* Larger working memory for every thread, or what there was: living instances
+ * need that. */
 static int grow_thread_scratch(eng_device_state *device, size_t bytes)
 {
     int status = ENG_OK;
+    void **more = calloc((size_t)device->threads, sizeof *more);
+    if (!more)
+        return ENG_ERR_NOMEM;
     pthread_mutex_lock(&device->lock);
     if (bytes > device->scratch_bytes) {
-        for (int i = 0; i < device->threads; i++) {
-            cpu_memory_free(device->scratch[i], device->scratch_bytes);
-            device->scratch[i] = NULL;
-        }
-        device->scratch_bytes = bytes;
-        for (int i = 0; i < device->threads; i++) {
-            device->scratch[i] = cpu_memory_get(bytes);
-            if (!device->scratch[i])
+        for (int i = 0; i < device->threads && status == ENG_OK; i++) {
+            more[i] = cpu_memory_get(bytes);
+            if (!more[i])
                 status = ENG_ERR_NOMEM;
         }
-        if (status != ENG_OK) {
-            for (int i = 0; i < device->threads; i++) {
-                cpu_memory_free(device->scratch[i], bytes);
-                device->scratch[i] = NULL;
+        for (int i = 0; i < device->threads; i++) {
+            if (status == ENG_OK) {
+                cpu_memory_free(device->scratch[i], device->scratch_bytes);
+                device->scratch[i] = more[i];
+            } else {
+                cpu_memory_free(more[i], bytes);
             }
-            device->scratch_bytes = 0;
         }
+        if (status == ENG_OK)
+            device->scratch_bytes = bytes;
     }
     pthread_mutex_unlock(&device->lock);
+    free(more);
     return status;
 }
 
