@@ -125,8 +125,9 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
     snprintf(d->name, sizeof d->name, "%s", request->name);
     int status = ENG_OK;
     if (request->n_leaves == 0 || request->n_leaves > META_MAX_RANKS)
-        status = META_FAIL(d, ENG_ERR_INVALID, "%s: a composition has 1 to %d devices, as in cpu/2 or opencl:0+opencl:1",
-                           d->name, META_MAX_RANKS);
+        status = META_FAIL(d, ENG_ERR_INVALID,
+                           "%s: a composition has 1 to %d devices, as in cpu/2 or opencl:0+opencl:1", d->name,
+                           META_MAX_RANKS);
     for (uint32_t i = 0; i < request->n_leaves && status == ENG_OK; i++)
         status = add_rank(d, request->leaves[i], false);
     d->n_leaves = d->n_ranks;

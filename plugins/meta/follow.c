@@ -128,8 +128,9 @@ static bool fits(const eng_services *services, const eng_subgraph *graph, int32_
 {
     const eng_tensor *t = eng_subgraph_tensor(graph, tensor);
     const eng_type_info *type = services->type_info(services->host, t->type);
-    return type && (place->kind != META_SHARDED ||
-                    (meta_cut_full(&place->cut) == t->ne[place->cut.dim] && meta_cut_aligned(&place->cut, type->block)));
+    if (!type || place->kind != META_SHARDED)
+        return type != NULL;
+    return meta_cut_full(&place->cut) == t->ne[place->cut.dim] && meta_cut_aligned(&place->cut, type->block);
 }
 
 bool meta_follow_apply(const eng_services *services, const eng_subgraph *graph, const eng_node *node, uint32_t which,

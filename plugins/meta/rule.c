@@ -113,6 +113,37 @@ static void learn_extents(letters *l)
             l->extent[i] = 1; /* only ever broadcast */
 }
 
+static bool operand_agrees(const letters *l, const eng_rule_operand *o, int32_t tensor)
+{
+    for (uint32_t d = 0; tensor >= 0 && d < ENG_MAX_RANK; d++) {
+        eng_rule_dim rd = rule_dim(l, o, d);
+        int64_t ne = eng_subgraph_tensor(l->graph, tensor)->ne[d], want = 1;
+        if (rd.n_letters && rd.letters[0] == ENG_LETTER_PRIVATE)
+            continue;
+        for (uint32_t j = 0; j < rd.n_letters; j++)
+            want *= l->extent[rd.letters[j]];
+        if (ne != want && !(rd.broadcast && ne == 1))
+            return false;
+    }
+    return true;
+}
+
+bool meta_rule_agrees(const eng_services *services, const eng_subgraph *graph, const eng_node *node)
+{
+    letters l = {.op = services->op_info(services->host, node->op), .graph = graph, .node = node};
+
+    if (!l.op || (l.op->flags & ENG_OPF_FOLLOW))
+        return l.op != NULL;
+    learn_extents(&l);
+    for (uint32_t i = 0; i < l.op->n_in; i++)
+        if (!operand_agrees(&l, &l.op->in[i], node->in[i]))
+            return false;
+    for (uint32_t i = 0; i < l.op->n_out; i++)
+        if (!operand_agrees(&l, &l.op->out[i], node->out[i]))
+            return false;
+    return true;
+}
+
 /* The letter that a cut of dimension cut->dim of an operand lies in; -1: none. */
 static int find_letter(const letters *l, const eng_rule_operand *o, const meta_cut *cut, meta_cut *letter)
 {

@@ -56,6 +56,10 @@ bool meta_rule_apply(const eng_services *services, const eng_subgraph *graph, co
 bool meta_follow_apply(const eng_services *services, const eng_subgraph *graph, const eng_node *node, uint32_t which,
                        const meta_cut *cut, const meta_cut *const *have, meta_strategy *strategy);
 
+/* Do the shapes of a node of a rank's graph agree with the op's row?  What the planner
+ * makes must; a rank's device does not check it again. */
+bool meta_rule_agrees(const eng_services *services, const eng_subgraph *graph, const eng_node *node);
+
 /* May partial sums in the operands of `partial` (bits) flow through the node? */
 bool meta_rule_linear(const eng_op_info *op, const eng_node *node, uint32_t partial);
 

@@ -288,9 +288,10 @@ int meta_store_download(eng_store_state *store, uint32_t tensor, const eng_regio
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
         if (t->child[r] == META_NONE)
             continue;
+        const eng_device_calls *calls = store->device->ranks[r].child.calls;
         int status = t->place.kind == META_SHARDED
                          ? move_shard(store, tensor, r, regions, n, false)
-                         : store->device->ranks[r].child.calls->store_download(store->child[r], t->child[r], regions, n);
+                         : calls->store_download(store->child[r], t->child[r], regions, n);
         if (status != ENG_OK || t->place.kind != META_SHARDED)
             return status;
     }

@@ -4,23 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "program.h"
+#include "generator.h"
 
 const pg_axis pg_axes[PG_N_AXES] = {{"a", 6}, {"b", 4}, {"c", 3}, {"d", 8}, {"e", 5}, {"f", 2}};
-
-#define MAX_ELEMENTS 20000
-
-typedef struct generator {
-    pg_program *p;
-    eng_graph *graph;
-    eng_context *context;
-    eng_device *device;
-    eng_value values[PG_MAX_OPS];
-    eng_value bound[PG_MAX_TENSORS];
-    eng_store *stores[PG_MAX_TENSORS];
-    uint64_t state;
-    uint32_t limit; /* ops kept */
-} generator;
 
 uint64_t pg_random(uint64_t *state)
 {
@@ -30,7 +16,7 @@ uint64_t pg_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static int64_t pick(generator *g, int64_t n)
+int64_t pg_pick(generator *g, int64_t n)
 {
     return (int64_t)(pg_random(&g->state) % (uint64_t)n);
 }
@@ -42,12 +28,12 @@ static eng_value value(const generator *g, int ref)
     return ref == -1 ? ENG_NO_VALUE : ref < 0 ? g->bound[-2 - ref] : g->values[ref];
 }
 
-static const eng_tensor *get(const generator *g, int ref)
+const eng_tensor *pg_get(const generator *g, int ref)
 {
     return eng_graph_get(g->graph, value(g, ref));
 }
 
-static int64_t count(const eng_tensor *t)
+int64_t pg_count_of(const eng_tensor *t)
 {
     int64_t n = 1;
     for (int d = 0; d < ENG_MAX_RANK; d++)
@@ -60,14 +46,14 @@ static int64_t count(const eng_tensor *t)
 /* One segment's factors: an axis that divides the extent, something around it. */
 static void random_segment(generator *g, pg_tensor *t, int d, uint32_t s, int64_t extent)
 {
-    int first = (int)pick(g, PG_N_AXES);
+    int first = (int)pg_pick(g, PG_N_AXES);
     for (int k = 0; k < PG_N_AXES; k++) {
         int a = (first + k) % PG_N_AXES;
         int64_t e = pg_axes[a].extent, rest = extent / e, outer = 1;
         if (extent % e)
             continue;
-        for (int64_t f = 2 + pick(g, 3); f > 1; f--)
-            if (rest % f == 0 && pick(g, 2))
+        for (int64_t f = 2 + pg_pick(g, 3); f > 1; f--)
+            if (rest % f == 0 && pg_pick(g, 2))
                 outer = f;
         uint32_t n = 0;
         if (outer > 1) {
@@ -91,9 +77,9 @@ static void random_segment(generator *g, pg_tensor *t, int d, uint32_t s, int64_
 static void random_axes(generator *g, pg_tensor *t)
 {
     for (uint32_t d = 0; d < t->rank; d++) {
-        if (pick(g, 4) == 0 || t->ne[d] < 2)
+        if (pg_pick(g, 4) == 0 || t->ne[d] < 2)
             continue;
-        uint32_t n = t->ne[d] % 2 == 0 && pick(g, 4) == 0 ? 2 : 1;
+        uint32_t n = t->ne[d] % 2 == 0 && pg_pick(g, 4) == 0 ? 2 : 1;
         t->dims[d].n_segs = n;
         random_segment(g, t, (int)d, 0, t->ne[d] / n);
         for (uint32_t s = 1; s < n; s++)
@@ -102,7 +88,7 @@ static void random_axes(generator *g, pg_tensor *t)
 }
 
 /* A new tensor, known to the scratch graph through a store of its own. */
-static int add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *ne, uint32_t rank)
+int pg_add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *ne, uint32_t rank)
 {
     uint32_t i = g->p->n_tensors;
     pg_tensor *t = &g->p->tensors[i];
@@ -120,8 +106,8 @@ static int add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *
     s.name = t->name;
     if (use != ENG_USE_INPUT)
         random_axes(g, t);
-    if (g->p->overrides && use != ENG_USE_INPUT && pick(g, 3) == 0)
-        t->forced = 1 + (int)pick(g, 3);
+    if (g->p->overrides && use != ENG_USE_INPUT && pg_pick(g, 3) == 0)
+        t->forced = 1 + (int)pg_pick(g, 3);
     if (eng_store_create(g->device, &s, 1, &g->stores[i]) != ENG_OK)
         return -1;
     g->bound[i] = eng_graph_tensor(g->graph, i, g->stores[i], 0);
@@ -129,21 +115,21 @@ static int add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *
     return -2 - (int)i;
 }
 
-static pg_tensor *tensor(generator *g, int ref)
+pg_tensor *pg_tensor_of(generator *g, int ref)
 {
     return &g->p->tensors[-2 - ref];
 }
 
 static int add_indices(generator *g, int64_t n0, int64_t n1, int64_t below)
 {
-    int ref = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, (int64_t[]){n0, n1}, 2);
-    tensor(g, ref)->below = below;
+    int ref = pg_add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, (int64_t[]){n0, n1}, 2);
+    pg_tensor_of(g, ref)->below = below;
     return ref;
 }
 
 /* -- ops --------------------------------------------------------------------------------- */
 
-static int add_op(generator *g, uint32_t op, const int *in, uint32_t n_in, const int64_t *ip, uint32_t n_ip,
+int pg_add_op(generator *g, uint32_t op, const int *in, uint32_t n_in, const int64_t *ip, uint32_t n_ip,
                   const double *fp, uint32_t n_fp)
 {
     pg_op *o = &g->p->ops[g->p->n_ops];
@@ -165,15 +151,9 @@ static int add_op(generator *g, uint32_t op, const int *in, uint32_t n_in, const
     g->values[g->p->n_ops] = eng_graph_op(g->graph, op, operands, n_in, ip, n_ip, fp, n_fp, NULL);
     return (int)g->p->n_ops++;
 }
-#define OP(op, ...) add_op(g, op, (int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int), NULL, 0, NULL, 0)
-#define OPI(op, ip, ...)                                                                                             \
-    add_op(g, op, (int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int), ip, sizeof ip / sizeof *ip, NULL, 0)
-#define OPF(op, fp, ...)                                                                                             \
-    add_op(g, op, (int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int), NULL, 0, fp, sizeof fp / sizeof *fp)
-
 static int contiguous(generator *g, int x)
 {
-    const eng_tensor *t = get(g, x);
+    const eng_tensor *t = pg_get(g, x);
     int64_t ip[] = {t->type, 0}, n = 4;
     for (int d = 0; d < ENG_MAX_RANK; d++) {
         if (t->ne[d] != 1 && t->nb[d] != n)
@@ -185,32 +165,32 @@ static int contiguous(generator *g, int x)
 
 static int rows(generator *g, int x)
 {
-    return get(g, x)->nb[0] == 4 ? x : contiguous(g, x);
+    return pg_get(g, x)->nb[0] == 4 ? x : contiguous(g, x);
 }
 
 /* A float value of the program: one of the last, or any. */
 static int some(generator *g)
 {
     for (int tries = 0; tries < 50; tries++) {
-        int n = (int)g->p->n_ops, back = pick(g, 3) ? 6 : n;
-        if (n == 0 || pick(g, 12) == 0) {
-            int t = -2 - (int)pick(g, g->p->n_tensors);
-            if (tensor(g, t)->type == ENG_TYPE_F32 && tensor(g, t)->use != ENG_USE_OUTPUT)
+        int n = (int)g->p->n_ops, back = pg_pick(g, 3) ? 6 : n;
+        if (n == 0 || pg_pick(g, 12) == 0) {
+            int t = -2 - (int)pg_pick(g, g->p->n_tensors);
+            if (pg_tensor_of(g, t)->type == ENG_TYPE_F32 && pg_tensor_of(g, t)->use != ENG_USE_OUTPUT)
                 return t;
             continue;
         }
-        int k = n - 1 - (int)pick(g, back < n ? back : n);
-        if (g->values[k] >= 0 && get(g, k)->type == ENG_TYPE_F32 && g->p->ops[k].op != ENG_OP_SET_ROWS &&
+        int k = n - 1 - (int)pg_pick(g, back < n ? back : n);
+        if (g->values[k] >= 0 && pg_get(g, k)->type == ENG_TYPE_F32 && g->p->ops[k].op != ENG_OP_SET_ROWS &&
             g->p->ops[k].op != ENG_OP_STORE)
             return k;
     }
     return -2;
 }
 
-static int unary(generator *g, int x)
+int pg_unary(generator *g, int x)
 {
     static const int64_t kinds[] = {ENG_UNARY_SILU, ENG_UNARY_GELU, ENG_UNARY_SIGMOID, ENG_UNARY_TANH, ENG_UNARY_NEG};
-    int64_t ip[] = {kinds[pick(g, 5)]};
+    int64_t ip[] = {kinds[pg_pick(g, 5)]};
     x = rows(g, x);
     return OPI(ENG_OP_UNARY, ip, x);
 }
@@ -219,31 +199,31 @@ static int unary(generator *g, int x)
 static int bounded(generator *g, int x)
 {
     int64_t ip[] = {ENG_UNARY_TANH};
-    return pick(g, 2) ? OPI(ENG_OP_UNARY, ip, x) : x;
+    return pg_pick(g, 2) ? OPI(ENG_OP_UNARY, ip, x) : x;
 }
 
 static int binary(generator *g, int x)
 {
     static const uint32_t ops[] = {ENG_OP_ADD, ENG_OP_SUB, ENG_OP_MUL, ENG_OP_DIV};
-    uint32_t op = ops[pick(g, 4)];
-    const eng_tensor *t = get(g, x);
+    uint32_t op = ops[pg_pick(g, 4)];
+    const eng_tensor *t = pg_get(g, x);
     int64_t ne[ENG_MAX_RANK];
 
-    if (op != ENG_OP_DIV && pick(g, 2)) { /* another value of the same shape */
+    if (op != ENG_OP_DIV && pg_pick(g, 2)) { /* another value of the same shape */
         for (int tries = 0; tries < 20; tries++) {
             int y = some(g);
-            if (memcmp(get(g, y)->ne, get(g, x)->ne, sizeof ne) == 0)
+            if (memcmp(pg_get(g, y)->ne, pg_get(g, x)->ne, sizeof ne) == 0)
                 return OP(op, x, y);
         }
     }
-    t = get(g, x);
+    t = pg_get(g, x);
     for (int d = 0; d < ENG_MAX_RANK; d++)
-        ne[d] = pick(g, 3) ? t->ne[d] : 1;
-    uint32_t use = pick(g, 2) ? ENG_USE_WEIGHT : ENG_USE_INPUT;
-    int y = add_tensor(g, ENG_TYPE_F32, use, ne, 4);
+        ne[d] = pg_pick(g, 3) ? t->ne[d] : 1;
+    uint32_t use = pg_pick(g, 2) ? ENG_USE_WEIGHT : ENG_USE_INPUT;
+    int y = pg_add_tensor(g, ENG_TYPE_F32, use, ne, 4);
     if (op == ENG_OP_DIV) {
-        tensor(g, y)->offset = 2;
-        tensor(g, y)->scale = 0.5f;
+        pg_tensor_of(g, y)->offset = 2;
+        pg_tensor_of(g, y)->scale = 0.5f;
     }
     return OP(op, x, y);
 }
@@ -253,24 +233,24 @@ static int product(generator *g, int x)
     static const int64_t rows_of[] = {24, 48, 12, 30, 16, 7, 96, 64};
     static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0};
     x = rows(g, x);
-    const eng_tensor *t = get(g, x);
+    const eng_tensor *t = pg_get(g, x);
     int64_t k = t->ne[0], p = t->ne[2], q = t->ne[3];
-    uint32_t type = types[pick(g, 5)];
+    uint32_t type = types[pg_pick(g, 5)];
     if (k % 32)
-        type = pick(g, 2) ? ENG_TYPE_F32 : ENG_TYPE_F16;
-    if (pick(g, 4) == 0 && p > 1) { /* batched or broadcast over groups */
+        type = pg_pick(g, 2) ? ENG_TYPE_F32 : ENG_TYPE_F16;
+    if (pg_pick(g, 4) == 0 && p > 1) { /* batched or broadcast over groups */
         for (int64_t f = p; f > 1; f--)
-            if (p % f == 0 && pick(g, 2))
+            if (p % f == 0 && pg_pick(g, 2))
                 p = f;
     } else {
         p = q = 1;
     }
     if (t->ne[3] % q || t->ne[2] % p || t->ne[4] != 1)
-        return unary(g, x);
-    uint32_t use = ENG_USE_WEIGHT | (p == 1 && pick(g, 2) ? ENG_USE_MATRIX : 0);
-    int64_t ne[] = {k, rows_of[pick(g, 8)], p, q};
-    int w = add_tensor(g, type, use, ne, 4);
-    tensor(g, w)->scale = 0.3f;
+        return pg_unary(g, x);
+    uint32_t use = ENG_USE_WEIGHT | (p == 1 && pg_pick(g, 2) ? ENG_USE_MATRIX : 0);
+    int64_t ne[] = {k, rows_of[pg_pick(g, 8)], p, q};
+    int w = pg_add_tensor(g, type, use, ne, 4);
+    pg_tensor_of(g, w)->scale = 0.3f;
     return bounded(g, OP(ENG_OP_MUL_MAT, w, x));
 }
 
@@ -279,38 +259,39 @@ static int product_of_values(generator *g, int x)
     x = rows(g, x);
     for (int tries = 0; tries < 30; tries++) {
         int a = some(g);
-        const eng_tensor *s = get(g, a), *t = get(g, x);
+        const eng_tensor *s = pg_get(g, a), *t = pg_get(g, x);
         if (s->ne[0] == t->ne[0] && s->nb[0] == 4 && s->ne[4] == 1 && t->ne[4] == 1 && t->ne[2] % s->ne[2] == 0 &&
-            t->ne[3] % s->ne[3] == 0 && s->ne[1] * count(t) / t->ne[0] < MAX_ELEMENTS)
+            t->ne[3] % s->ne[3] == 0 && s->ne[1] * pg_count_of(t) / t->ne[0] < MAX_ELEMENTS)
             return bounded(g, OP(ENG_OP_MUL_MAT, a, x));
     }
-    return unary(g, x);
+    return pg_unary(g, x);
 }
 
-static int norm(generator *g, int x)
+int pg_norm(generator *g, int x)
 {
     double eps[] = {1e-5};
     x = rows(g, x);
-    int64_t n = get(g, x)->ne[0];
-    switch (pick(g, 5)) {
+    int64_t n = pg_get(g, x)->ne[0];
+    switch (pg_pick(g, 5)) {
     case 0:
         return OPF(ENG_OP_L2_NORM, eps, x);
     case 1: {
-        int w = add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &n, 1), b = add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &n, 1);
+        int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &n, 1);
+        int b = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &n, 1);
         return OPF(ENG_OP_NORM, eps, x, w, b);
     }
     case 2: {
         double fp[] = {0.5, 0};
-        return n > 200 || get(g, x)->ne[4] != 1 ? unary(g, x) : OPF(ENG_OP_SOFT_MAX, fp, x);
+        return n > 200 || pg_get(g, x)->ne[4] != 1 ? pg_unary(g, x) : OPF(ENG_OP_SOFT_MAX, fp, x);
     }
     case 3: {
         int64_t ip[] = {1};
-        while (n % (ip[0] * 2) == 0 && ip[0] < 64 && pick(g, 4))
+        while (n % (ip[0] * 2) == 0 && ip[0] < 64 && pg_pick(g, 4))
             ip[0] *= 2;
         return OPI(ENG_OP_HADAMARD, ip, x);
     }
     default: {
-        int w = add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &n, 1);
+        int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &n, 1);
         return OPF(ENG_OP_RMS_NORM, eps, x, w);
     }
     }
@@ -318,32 +299,32 @@ static int norm(generator *g, int x)
 
 static int group_norm(generator *g, int x)
 {
-    int64_t ip[] = {1 + pick(g, 3)};
+    int64_t ip[] = {1 + pg_pick(g, 3)};
     double fp[] = {1e-5};
-    if (ip[0] > get(g, x)->ne[2])
-        ip[0] = get(g, x)->ne[2];
+    if (ip[0] > pg_get(g, x)->ne[2])
+        ip[0] = pg_get(g, x)->ne[2];
     x = rows(g, x);
-    if (get(g, x)->ne[4] != 1)
-        return unary(g, x);
-    return add_op(g, ENG_OP_GROUP_NORM, &x, 1, ip, 1, fp, 1);
+    if (pg_get(g, x)->ne[4] != 1)
+        return pg_unary(g, x);
+    return pg_add_op(g, ENG_OP_GROUP_NORM, &x, 1, ip, 1, fp, 1);
 }
 
 static int reshape(generator *g, int x)
 {
     int64_t ne[ENG_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
     x = contiguous(g, x);
-    const eng_tensor *t = get(g, x);
-    int64_t left = count(t);
-    if (pick(g, 2)) { /* split or join neighbours: what models do */
+    const eng_tensor *t = pg_get(g, x);
+    int64_t left = pg_count_of(t);
+    if (pg_pick(g, 2)) { /* split or join neighbours: what models do */
         memcpy(ne, t->ne, sizeof ne);
-        int d = (int)pick(g, 3);
-        if (ne[d + 1] > 1 && ne[3] == 1 && pick(g, 2)) {
+        int d = (int)pg_pick(g, 3);
+        if (ne[d + 1] > 1 && ne[3] == 1 && pg_pick(g, 2)) {
             ne[d] *= ne[d + 1];
             for (int k = d + 1; k < 3; k++)
                 ne[k] = ne[k + 1];
             ne[3] = 1;
         } else if (ne[3] == 1) {
-            int64_t f = 2 + pick(g, 11);
+            int64_t f = 2 + pg_pick(g, 11);
             if (ne[d] % f == 0) {
                 for (int k = 3; k > d + 1; k--)
                     ne[k] = ne[k - 1];
@@ -354,7 +335,7 @@ static int reshape(generator *g, int x)
         return OPI(ENG_OP_RESHAPE, ne, x);
     }
     for (int d = 0; d < 3; d++) {
-        int64_t f = 1 + pick(g, left < 64 ? left : 64);
+        int64_t f = 1 + pg_pick(g, left < 64 ? left : 64);
         while (left % f)
             f--;
         ne[d] = f;
@@ -368,7 +349,7 @@ static int permute(generator *g, int x)
 {
     int64_t ip[ENG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     for (int d = 0; d < 4; d++) {
-        int e = d + (int)pick(g, 4 - d);
+        int e = d + (int)pg_pick(g, 4 - d);
         int64_t t = ip[d];
         ip[d] = ip[e];
         ip[e] = t;
@@ -378,62 +359,62 @@ static int permute(generator *g, int x)
 
 static int slice(generator *g, int x)
 {
-    const eng_tensor *t = get(g, x);
-    int64_t d = pick(g, 4), n = t->ne[d], parts = 2 + pick(g, 3);
+    const eng_tensor *t = pg_get(g, x);
+    int64_t d = pg_pick(g, 4), n = t->ne[d], parts = 2 + pg_pick(g, 3);
     if (n < 2)
         return permute(g, x);
     int64_t ip[] = {d, 0, n};
     if (n % parts == 0) { /* one of equal parts */
-        ip[1] = n / parts * pick(g, parts);
+        ip[1] = n / parts * pg_pick(g, parts);
         ip[2] = n / parts;
     } else {
-        ip[1] = pick(g, n);
-        ip[2] = 1 + pick(g, n - ip[1]);
+        ip[1] = pg_pick(g, n);
+        ip[2] = 1 + pg_pick(g, n - ip[1]);
     }
     return OPI(ENG_OP_SLICE, ip, x);
 }
 
 static int concat(generator *g, int x)
 {
-    int64_t ip[] = {pick(g, 4)};
+    int64_t ip[] = {pg_pick(g, 4)};
     for (int tries = 0; tries < 20; tries++) {
         int y = some(g), d = 0;
-        const eng_tensor *s = get(g, x), *t = get(g, y);
+        const eng_tensor *s = pg_get(g, x), *t = pg_get(g, y);
         while (d < ENG_MAX_RANK && (d == ip[0] || s->ne[d] == t->ne[d]))
             d++;
-        if (d == ENG_MAX_RANK && count(s) + count(t) < MAX_ELEMENTS) {
+        if (d == ENG_MAX_RANK && pg_count_of(s) + pg_count_of(t) < MAX_ELEMENTS) {
             x = rows(g, x);
             return OPI(ENG_OP_CONCAT, ip, x, rows(g, y));
         }
     }
-    return unary(g, x);
+    return pg_unary(g, x);
 }
 
 static int resize(generator *g, int x)
 {
     int64_t ip[16] = {0};
-    if (count(get(g, x)) > MAX_ELEMENTS / 4)
+    if (pg_count_of(pg_get(g, x)) > MAX_ELEMENTS / 4)
         return slice(g, x);
     x = rows(g, x);
-    if (pick(g, 2)) {
+    if (pg_pick(g, 2)) {
         int64_t ne[ENG_MAX_RANK];
-        memcpy(ne, get(g, x)->ne, sizeof ne);
-        ne[pick(g, 4)] *= 2 + pick(g, 2);
+        memcpy(ne, pg_get(g, x)->ne, sizeof ne);
+        ne[pg_pick(g, 4)] *= 2 + pg_pick(g, 2);
         return OPI(ENG_OP_REPEAT, ne, x);
     }
-    ip[pick(g, 4)] = 1 + pick(g, 3);
-    ip[8 + pick(g, 4)] = pick(g, 3);
+    ip[pg_pick(g, 4)] = 1 + pg_pick(g, 3);
+    ip[8 + pg_pick(g, 4)] = pg_pick(g, 3);
     return OPI(ENG_OP_PAD, ip, x);
 }
 
 static int glu(generator *g, int x)
 {
     static const int64_t kinds[] = {ENG_GLU_REGLU, ENG_GLU_GEGLU, ENG_GLU_SWIGLU};
-    int64_t ip[] = {kinds[pick(g, 3)], pick(g, 2)};
+    int64_t ip[] = {kinds[pg_pick(g, 3)], pg_pick(g, 2)};
     x = rows(g, x);
-    if (get(g, x)->ne[0] % 2 == 0 && pick(g, 2))
+    if (pg_get(g, x)->ne[0] % 2 == 0 && pg_pick(g, 2))
         return OPI(ENG_OP_GLU, ip, x);
-    int y = unary(g, x);
+    int y = pg_unary(g, x);
     ip[1] = 0;
     return OPI(ENG_OP_GLU, ip, x, y);
 }
@@ -441,34 +422,34 @@ static int glu(generator *g, int x)
 static int rows_by_index(generator *g, int x)
 {
     x = rows(g, x);
-    const eng_tensor *t = get(g, x);
-    if (pick(g, 2) || t->ne[4] != 1) { /* a table of its own */
-        int64_t ne[] = {24 << pick(g, 2), 30};
-        int table = add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, ne, 2);
+    const eng_tensor *t = pg_get(g, x);
+    if (pg_pick(g, 2) || t->ne[4] != 1) { /* a table of its own */
+        int64_t ne[] = {24 << pg_pick(g, 2), 30};
+        int table = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, ne, 2);
         return OP(ENG_OP_GET_ROWS, table, add_indices(g, 5, 1, 30));
     }
-    int64_t v = t->ne[1], ne[] = {1 + pick(g, 6), t->ne[2], t->ne[3]};
-    int ids = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, ne, 3);
-    tensor(g, ids)->below = v;
+    int64_t v = t->ne[1], ne[] = {1 + pg_pick(g, 6), t->ne[2], t->ne[3]};
+    int ids = pg_add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, ne, 3);
+    pg_tensor_of(g, ids)->below = v;
     return OP(ENG_OP_GET_ROWS, x, ids);
 }
 
 static int experts(generator *g, int x)
 {
     x = rows(g, x);
-    const eng_tensor *t = get(g, x);
+    const eng_tensor *t = pg_get(g, x);
     if (t->ne[3] != 1 || t->ne[4] != 1 || t->ne[1] > 8 || t->ne[2] > 32)
-        return unary(g, x);
-    int64_t u = t->ne[1] == 1 ? 1 + pick(g, 3) : t->ne[1], ne[] = {t->ne[0], pick(g, 2) ? 24 : 20, 4};
+        return pg_unary(g, x);
+    int64_t u = t->ne[1] == 1 ? 1 + pg_pick(g, 3) : t->ne[1], ne[] = {t->ne[0], pg_pick(g, 2) ? 24 : 20, 4};
     int64_t tokens = t->ne[2];
-    int w = add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, ne, 3);
-    tensor(g, w)->scale = 0.3f;
+    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, ne, 3);
+    pg_tensor_of(g, w)->scale = 0.3f;
     return bounded(g, OP(ENG_OP_MUL_MAT_ID, w, x, add_indices(g, u, tokens, 4)));
 }
 
 static int scale(generator *g, int x)
 {
-    double fp[] = {0.5 + (double)pick(g, 3) * 0.4, pick(g, 3) ? 0 : 0.25};
+    double fp[] = {0.5 + (double)pg_pick(g, 3) * 0.4, pg_pick(g, 3) ? 0 : 0.25};
     return OPF(ENG_OP_SCALE, fp, rows(g, x));
 }
 
@@ -482,154 +463,14 @@ static int sum_rows(generator *g, int x)
 static int rope(generator *g, int x)
 {
     x = rows(g, x);
-    const eng_tensor *t = get(g, x);
+    const eng_tensor *t = pg_get(g, x);
     if (t->ne[0] % 2 || t->ne[4] != 1)
-        return unary(g, x);
-    int64_t ip[] = {t->ne[0], pick(g, 2) ? ENG_ROPE_NEOX : ENG_ROPE_NORMAL}, n = t->ne[2];
+        return pg_unary(g, x);
+    int64_t ip[] = {t->ne[0], pg_pick(g, 2) ? ENG_ROPE_NEOX : ENG_ROPE_NORMAL}, n = t->ne[2];
     double fp[] = {10000, 1, 0, 1, 32, 1};
-    int in[] = {x, add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, &n, 1)};
-    tensor(g, in[1])->below = 50;
-    return add_op(g, ENG_OP_ROPE, in, 2, ip, 2, fp, 6);
-}
-
-/* -- blocks of several ops ---------------------------------------------------------------- */
-
-/* Keys and values written into caches and attended to. */
-static int attention(generator *g)
-{
-    static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0};
-    int64_t d = 32, kvh = (int64_t[]){1, 2, 3, 4, 6, 8}[pick(g, 6)], group = 1 + pick(g, 3), cells = 16, t = 5;
-    int64_t q_ne[] = {d, kvh * group, t}, new_ne[] = {d, kvh, t}, c_ne[] = {d, cells, kvh};
-    uint32_t kt = types[pick(g, 4)], vt = types[pick(g, 4)];
-    int q = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, q_ne, 3), fresh = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, new_ne, 3);
-    int k = add_tensor(g, kt, ENG_USE_CACHE, c_ne, 3), v = add_tensor(g, vt, ENG_USE_CACHE, c_ne, 3);
-    int ids = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, &t, 1), pos = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, &t, 1);
-    int64_t heads = kvh * group;
-    int sinks = pick(g, 2) ? add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &heads, 1) : -1;
-    int64_t swap[] = {0, 2, 1, 3, 4, 5, 6, 7}, ip[] = {-1, 0, 1, 0};
-    double fp[] = {0.2, 0, 0};
-    int in[ENG_MAX_INPUTS] = {q, k, v, pos, -1, -1, -1, -1, sinks, -1};
-
-    tensor(g, ids)->below = cells;
-    tensor(g, ids)->distinct = true;
-    tensor(g, pos)->below = cells;
-    if (pick(g, 2)) /* heads named as models do */
-        for (int i = 0; i < 4; i++) {
-            pg_tensor *w = tensor(g, (int[]){q, fresh, k, v}[i]);
-            memset(w->dims, 0, sizeof w->dims);
-            for (int a = 0; a < PG_N_AXES; a++) {
-                int dim = i < 2 ? 1 : 2;
-                if (pg_axes[a].extent != kvh)
-                    continue;
-                w->dims[dim].n_segs = 1;
-                w->dims[dim].segs[0].n = i == 0 ? 2 : 1;
-                w->dims[dim].segs[0].axis[0] = a + 1;
-                w->dims[dim].segs[0].extent[0] = kvh;
-                w->dims[dim].segs[0].extent[1] = group;
-            }
-        }
-    int rows_k = OPI(ENG_OP_PERMUTE, swap, fresh);
-    OP(ENG_OP_SET_ROWS, k, rows_k, ids);
-    int64_t negative[] = {ENG_UNARY_NEG};
-    int u = OPI(ENG_OP_UNARY, negative, fresh), rows_v = OPI(ENG_OP_PERMUTE, swap, u);
-    OP(ENG_OP_SET_ROWS, v, rows_v, ids);
-    return add_op(g, ENG_OP_ATTENTION, in, 10, ip, 4, fp, 3);
-}
-
-static void heads_of(pg_tensor *t, int dim, int64_t rep, int64_t heads, bool grouped)
-{
-    memset(t->dims, 0, sizeof t->dims);
-    for (int a = 0; a < PG_N_AXES; a++) {
-        if (pg_axes[a].extent != heads)
-            continue;
-        t->dims[dim].n_segs = 1;
-        t->dims[dim].segs[0].n = 2;
-        t->dims[dim].segs[0].axis[grouped ? 0 : 1] = a + 1;
-        t->dims[dim].segs[0].extent[grouped ? 0 : 1] = heads;
-        t->dims[dim].segs[0].extent[grouped ? 1 : 0] = rep;
-    }
-}
-
-static int delta_net(generator *g)
-{
-    int64_t s = 16, h = (int64_t[]){2, 3, 4, 8}[pick(g, 4)], r = 1 + pick(g, 3), t = 6, b = 2, slots = 1 + pick(g, 2);
-    int64_t qk[] = {s, h, t}, vv[] = {s, r * h, t}, st[] = {s, s, r * h, 6}, ht[] = {r * h, t}, b1[] = {b + 1}, d2[] = {2, b};
-    int64_t ip[] = {pick(g, 2), slots}, one[] = {1, r * h, t};
-    double eps[] = {1e-6};
-    bool named = pick(g, 2);
-    int q = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, qk, 3), k = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, qk, 3);
-    int v = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, vv, 3), gate = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, one, 3);
-    int beta = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, ht, 2), state = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, st, 4);
-    int src = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, &b, 1), dst = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, d2, 2);
-    int cu = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, b1, 1);
-
-    tensor(g, gate)->offset = -0.5f;
-    tensor(g, gate)->scale = 0.4f;
-    tensor(g, beta)->offset = 0.5f;
-    tensor(g, beta)->scale = 0.4f;
-    tensor(g, src)->below = 2;  /* rows read: 0, 1; written: 2 .. 5 */
-    tensor(g, dst)->below = -4;
-    tensor(g, dst)->distinct = true;
-    tensor(g, cu)->ascending = true;
-    tensor(g, cu)->below = t;
-    if (named) {
-        heads_of(tensor(g, q), 1, 1, h, false);
-        heads_of(tensor(g, k), 1, 1, h, false);
-        heads_of(tensor(g, v), 1, r, h, ip[0]);
-        heads_of(tensor(g, gate), 1, r, h, ip[0]);
-        heads_of(tensor(g, beta), 0, r, h, ip[0]);
-        heads_of(tensor(g, state), 2, r, h, ip[0]);
-    }
-    q = OPF(ENG_OP_L2_NORM, eps, q);
-    k = OPF(ENG_OP_L2_NORM, eps, k);
-    return OPI(ENG_OP_GATED_DELTA_NET, ip, q, k, v, gate, beta, state, src, dst, cu);
-}
-
-static int convolution(generator *g)
-{
-    int64_t h = (int64_t[]){24, 48, 20}[pick(g, 3)], t = 6, b = 2, taps = 4;
-    int64_t x_ne[] = {h, t}, w_ne[] = {taps, h}, s_ne[] = {taps - 1, h, 6}, d2[] = {2, b}, b1 = b + 1;
-    int64_t ip[] = {1 + pick(g, 2)};
-    int x = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, x_ne, 2), w = add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, w_ne, 2);
-    int state = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, s_ne, 3), src = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, &b, 1);
-    int dst = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, d2, 2), cu = add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, &b1, 1);
-
-    tensor(g, src)->below = 2;
-    tensor(g, dst)->below = -4;
-    tensor(g, dst)->distinct = true;
-    tensor(g, cu)->ascending = true;
-    tensor(g, cu)->below = t;
-    if (pick(g, 2)) /* the state cut as the channels are */
-        tensor(g, state)->dims[1] = tensor(g, w)->dims[1] = tensor(g, x)->dims[0];
-    return OPI(ENG_OP_SSM_CONV, ip, x, w, state, src, dst, cu);
-}
-
-/* A value read, written over in part and read again: copies must not outlive writes. */
-static int in_place(generator *g, int x)
-{
-    const eng_tensor *t = get(g, x);
-    int64_t ne[ENG_MAX_RANK], swap[ENG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-    int d = (int)pick(g, 3), e = (int)pick(g, 3);
-
-    memcpy(ne, t->ne, sizeof ne);
-    if (ne[4] != 1 || count(t) > MAX_ELEMENTS / 4)
-        return unary(g, x);
-    int64_t part[] = {d, ne[d] * pick(g, 2), ne[d]};
-    ne[d] *= 2;
-    swap[d] = e; /* the state's dimensions in another order */
-    swap[e] = d;
-    int64_t kept[ENG_MAX_RANK];
-    for (int i = 0; i < ENG_MAX_RANK; i++)
-        kept[i] = ne[swap[i]];
-    int state = add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, kept, 4), seen = OPI(ENG_OP_PERMUTE, swap, state);
-    norm(g, state); /* often needs it whole */
-    int window = OPI(ENG_OP_SLICE, part, seen);
-    if (pick(g, 2))
-        norm(g, window);
-    OP(ENG_OP_STORE, window, x);
-    if (pick(g, 2))
-        norm(g, window);
-    return norm(g, pick(g, 2) ? state : seen);
+    int in[] = {x, pg_add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, &n, 1)};
+    pg_tensor_of(g, in[1])->below = 50;
+    return pg_add_op(g, ENG_OP_ROPE, in, 2, ip, 2, fp, 6);
 }
 
 /* -- programs ---------------------------------------------------------------------------------- */
@@ -637,9 +478,9 @@ static int in_place(generator *g, int x)
 static void one_more(generator *g)
 {
     int x = some(g);
-    if (count(get(g, x)) > MAX_ELEMENTS)
+    if (pg_count_of(pg_get(g, x)) > MAX_ELEMENTS)
         x = slice(g, x);
-    switch (pick(g, 24)) {
+    switch (pg_pick(g, 24)) {
     case 0: case 1: case 2:
         product(g, x);
         return;
@@ -650,7 +491,7 @@ static void one_more(generator *g)
         binary(g, x);
         return;
     case 6: case 7:
-        norm(g, x);
+        pg_norm(g, x);
         return;
     case 8: case 9:
         reshape(g, x);
@@ -677,7 +518,7 @@ static void one_more(generator *g)
         experts(g, x);
         return;
     case 17:
-        scale(g, g->p->n_ops && pick(g, 2) ? product(g, x) : x);
+        scale(g, g->p->n_ops && pg_pick(g, 2) ? product(g, x) : x);
         return;
     case 18:
         sum_rows(g, x);
@@ -689,14 +530,14 @@ static void one_more(generator *g)
         group_norm(g, x);
         return;
     case 21:
-        switch (pick(g, 5)) {
-        case 0: attention(g); return;
-        case 3: case 4: in_place(g, x); return;
-        case 1: delta_net(g); return;
-        default: convolution(g); return;
+        switch (pg_pick(g, 5)) {
+        case 0: pg_attention(g); return;
+        case 3: case 4: pg_in_place(g, x); return;
+        case 1: pg_delta_net(g); return;
+        default: pg_convolution(g); return;
         }
     default:
-        unary(g, x);
+        pg_unary(g, x);
         return;
     }
 }
@@ -707,13 +548,13 @@ static void store_some(generator *g, uint32_t n)
     uint32_t made = g->p->n_ops;
     for (uint32_t i = 0; i < n; i++) {
         int x = i == 0 && made ? (int)made - 1 : some(g);
-        if (x < 0 || (uint32_t)x >= made || g->values[x] < 0 || get(g, x)->type != ENG_TYPE_F32 ||
+        if (x < 0 || (uint32_t)x >= made || g->values[x] < 0 || pg_get(g, x)->type != ENG_TYPE_F32 ||
             g->p->ops[x].op == ENG_OP_SET_ROWS)
             continue;
-        const eng_tensor *t = get(g, x);
+        const eng_tensor *t = pg_get(g, x);
         int64_t ne[ENG_MAX_RANK];
         memcpy(ne, t->ne, sizeof ne);
-        int out = add_tensor(g, ENG_TYPE_F32, ENG_USE_OUTPUT, ne, ENG_MAX_RANK);
+        int out = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_OUTPUT, ne, ENG_MAX_RANK);
         OP(ENG_OP_STORE, out, x);
     }
 }
@@ -730,8 +571,8 @@ bool pg_make(eng_context *context, uint64_t seed, uint32_t nodes, uint32_t keep,
     if (eng_device_open(context, "cpu", &g->device) != ENG_OK || eng_graph_create(context, 0, &g->graph) != ENG_OK)
         goto end;
     for (int i = 0; i < 4; i++) {
-        const int64_t *ne = first[pick(g, 6)];
-        add_tensor(g, ENG_TYPE_F32, i < 2 ? ENG_USE_INPUT : ENG_USE_STATE, ne, 3);
+        const int64_t *ne = first[pg_pick(g, 6)];
+        pg_add_tensor(g, ENG_TYPE_F32, i < 2 ? ENG_USE_INPUT : ENG_USE_STATE, ne, 3);
     }
     while (p->n_ops < nodes && p->n_ops < keep && p->n_tensors < PG_MAX_TENSORS - 40) {
         one_more(g);

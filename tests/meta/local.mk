@@ -15,7 +15,8 @@ check_PROGRAMS += tests/meta/test-random
 TESTS += tests/meta/test-random
 endif
 endif
-tests_meta_test_random_SOURCES = %D%/test-random.c %D%/generate.c %D%/replay.c %D%/program.h
+tests_meta_test_random_SOURCES = %D%/test-random.c %D%/generate.c %D%/generate_blocks.c %D%/generator.h \
+	%D%/replay.c %D%/program.h
 tests_meta_test_random_LDADD = libengine.la $(LIBM)
 
 # Ten thousand random graphs a device; as long as it takes.

@@ -114,8 +114,10 @@ START_TEST(axes_of_dims)
     meta_cut cut;
     eng_factor q[] = {{7, 0, 4}, {0, 0, 2}, {0, 0, 8}}, k[] = {{7, 0, 4}, {0, 0, 8}}, x[] = {{0, 0, 3}};
     eng_segment fused[] = {{3, 0, q}, {2, 0, k}, {2, 0, k}}, mixed[] = {{2, 0, k}, {1, 0, x}}, plain[] = {{1, 0, x}};
-    eng_dim good[] = {{1, 0, plain}, {3, 0, fused}}, bad[] = {{1, 0, plain}, {2, 0, mixed}}, twice[] = {{3, 0, fused}, {3, 0, fused}};
-    int64_t ne[ENG_MAX_RANK] = {3, 128, 1, 1, 1, 1, 1, 1}, wrong[ENG_MAX_RANK] = {3, 127}, square[ENG_MAX_RANK] = {128, 128};
+    eng_dim good[] = {{1, 0, plain}, {3, 0, fused}}, bad[] = {{1, 0, plain}, {2, 0, mixed}};
+    eng_dim twice[] = {{3, 0, fused}, {3, 0, fused}};
+    int64_t ne[ENG_MAX_RANK] = {3, 128, 1, 1, 1, 1, 1, 1}, wrong[ENG_MAX_RANK] = {3, 127};
+    int64_t square[ENG_MAX_RANK] = {128, 128};
 
     meta_partition_solve(&p, (double[]){1, 1}, NULL, 2);
     ck_assert(meta_cut_from_dims(good, 2, ne, &p, &cut));

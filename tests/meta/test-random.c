@@ -65,8 +65,8 @@ static void compare(const pg_results *one, const pg_results *noisy, const pg_res
         }
         if (!odd && !(worst <= 3e-5 * most + 100 * spread + 1e-7)) {
             v->good = false;
-            snprintf(v->text, sizeof v->text, "%s[%llu] is %.9g, not %.9g (largest value %.3g, noise moves it %.3g)", t->name,
-                     (unsigned long long)where, split->data[at + where], one->data[at + where], most, spread);
+            snprintf(v->text, sizeof v->text, "%s[%llu] is %.9g, not %.9g (largest value %.3g, noise moves it %.3g)",
+                     t->name, (unsigned long long)where, split->data[at + where], one->data[at + where], most, spread);
             return;
         }
         at += n;
@@ -139,7 +139,8 @@ static void device_tests(const char *device, uint64_t seed, uint32_t graphs, uin
 
 int main(int argc, char **argv)
 {
-    static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25", "cpu/2@1:0", "cpu/5"};
+    static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25",
+                                        "cpu/2@1:0", "cpu/5"};
     static const char *const mixed[] = {"opencl:0/2", "cpu+opencl:0@3:1"};
     uint32_t graphs = 150, few = 10, nodes = 60, n_devices = 0;
     uint64_t seed = 1;
