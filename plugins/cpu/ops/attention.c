@@ -33,6 +33,8 @@ static attn_shape shape_of(const cpu_task *task)
     const cpu_tensor *q = task->in[0], *k = task->in[1], *v = task->in[2], *table = task->in[TABLE];
     attn_shape s = {.d = q->ne[0], .e = v->ne[0], .heads = q->ne[1], .kv_heads = k->ne[2], .tokens = q->ne[2],
                     .cells = table ? table->ne[0] * task->node->ip[ENG_ATTN_BLOCK] : k->ne[1]};
+    if (s.heads == 0)
+        s.kv_heads = 0; /* nothing to do */
     s.group = s.kv_heads ? s.heads / s.kv_heads : 1;
     int64_t width = CHUNK_COLUMNS;
     while (width > LEAST_COLUMNS && s.kv_heads * s.tokens * s.group < ENOUGH_UNITS * width)
