@@ -71,7 +71,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(ARGS)
     for (long t = t0; t < t1; t++) {
         while (b < shape.z && INDEX(cu, (b + 1) * index_nb.w) <= t)
             b++;
-        const long from = INDEX(cu, b * index_nb.w);
+        const long from = max(INDEX(cu, b * index_nb.w), 0);
         lanes sum = 0.0f;
         if (b < shape.z && from <= t) {
             const long row = INDEX(src, b * index_nb.x), before = TAPS - 1 - (t - from); /* inputs in the window */
@@ -98,7 +98,8 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv_window
     src += src_at;
     dst += dst_at;
     cu += cu_at;
-    const long from = INDEX(cu, b * index_nb.w), tokens = INDEX(cu, (b + 1) * index_nb.w) - from;
+    const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.y);
+    const int tokens = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.y) - from;
     const long row = INDEX(src, b * index_nb.x);
     lanes old[TAPS]; /* the window before, since its row may be overwritten */
     for (int j = 0; j < TAPS - 1; j++)
