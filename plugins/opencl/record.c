@@ -140,20 +140,21 @@ void cl_arg_param(cl_recorder *r, int64_t param, int64_t limit)
 void cl_size(cl_recorder *r, unsigned dims, const size_t *global, const size_t *local)
 {
     cl_recorded *l = current(r);
-    if (!l)
+    size_t group = 1;
+    for (unsigned d = 0; d < dims; d++)
+        group *= local[d] ? local[d] : 1;
+    if (r->status == ENG_OK && group > r->device->max_group) /* in a trial run, too */
+        cl_refuse(r, ENG_ERR_UNSUPPORTED, "%s: node '%s' needs %zu work-items a group, the device has %zu; try "
+                  "opencl.family=vec", r->device->info.name, r->node->name, group, r->device->max_group);
+    if (!l || r->status != ENG_OK)
         return;
     l->dims = dims;
-    size_t group = 1;
     for (unsigned d = 0; d < dims; d++) {
         l->local[d] = local[d] ? local[d] : 1;
         l->global[d] = (global[d] + l->local[d] - 1) / l->local[d] * l->local[d];
         if (l->global[d] == 0)
             l->global[d] = l->local[d];
-        group *= l->local[d];
     }
-    if (group > r->device->max_group)
-        cl_refuse(r, ENG_ERR_UNSUPPORTED, "%s: kernel %s needs %zu work-items a group, the device has %zu; try "
-                  "opencl.family=vec", r->device->info.name, l->kernel, group, r->device->max_group);
 }
 
 void cl_size1(cl_recorder *r, uint64_t global, size_t local)
