@@ -81,8 +81,11 @@ static void make_room(eng_queue_state *q)
 
 static void publish(eng_queue_state *q, cl_event event, uint64_t *ticket)
 {
-    if (!event)
-        clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &event); /* no command: done when all before it is */
+    /* no command: done when all before it is */
+    if (!event && clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &event) != CL_SUCCESS) {
+        event = NULL;
+        clFinish(q->queue);
+    }
     q->ring[q->next % RING] = event;
     if (ticket)
         *ticket = q->next;
