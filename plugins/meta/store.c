@@ -223,6 +223,8 @@ static void whole_runs(region_list *l, const meta_piece *p, uint64_t j0, uint64_
 /* What of the bytes [begin, begin + bytes) of the tensor lies in a piece. */
 static void map_range(region_list *l, const meta_piece *p, char *data, uint64_t begin, uint64_t bytes)
 {
+    if (p->full_s2 == 0) /* no elements */
+        return;
     uint64_t end = begin + bytes;
     uint64_t first = begin / p->full_s2, last = (end + p->full_s2 - 1) / p->full_s2; /* touched */
     uint64_t j0 = (begin + p->full_s2 - 1) / p->full_s2, j1 = end / p->full_s2;      /* covered */
