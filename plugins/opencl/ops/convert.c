@@ -50,7 +50,7 @@ static const char *number_name(uint32_t type)
 static void launch_numbers(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y)
 {
     const char *to = number_name(y->type);
-    const int64_t n = cl_ne(x, 0), per = r->device->vec ? 1024 : 1;
+    const int64_t n = part->ne[0], per = r->device->vec ? 1024 : 1;
     char options[160];
     /* to integers: truncated, out of range to the nearest that there is between floats */
     snprintf(options, sizeof options, "-DXI=%s -DYI=%s -DTO=convert_%s%s -DPER=%d -DLOCAL=%zu",
@@ -63,7 +63,7 @@ static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x
 {
     const int64_t bytes = cl_type_bytes(x->type), block = cl_type_block(x->type);
     const int64_t unit = block > 1 ? (bytes & 1 ? 1 : 2) : bytes;
-    const int64_t n = cl_ceil(cl_ne(x, 0), block) * bytes / unit, per = r->device->vec ? 4096 : 4;
+    const int64_t n = cl_ceil(part->ne[0], block) * bytes / unit, per = r->device->vec ? 4096 : 4;
     char options[96];
     snprintf(options, sizeof options, "-DUNIT=%s -DPER=%d -DLOCAL=%zu",
              unit == 1 ? "uchar" : unit == 2 ? "ushort" : unit == 4 ? "uint" : "ulong", (int)per, cl_group(r->device));
@@ -73,7 +73,7 @@ static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x
 
 static void launch_blocks(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y, bool search)
 {
-    const int64_t n = cl_ne(x, 0), per = r->device->vec ? 64 : 1;
+    const int64_t n = part->ne[0], per = r->device->vec ? 64 : 1;
     char options[64];
     snprintf(options, sizeof options, "-DANY -DPER=%d -DLOCAL=%zu", (int)per, cl_group(r->device));
     cl_launch(r, "cpy", "cpy_any", options);
@@ -86,7 +86,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const eng_tensor *y = eng_subgraph_tensor(r->graph, part->tensor[1]);
-    const int64_t n = cl_ne(x, 0), blocks = cl_ceil(n, 32), per = r->device->vec ? 64 : 1;
+    const int64_t n = part->ne[0], blocks = cl_ceil(n, 32), per = r->device->vec ? 64 : 1;
     char options[160];
 
     if (x->type == y->type) {
@@ -118,6 +118,7 @@ int cl_convert_record(cl_recorder *r, int32_t x, int32_t y, bool search)
     cl_walk_begin(&w, t);
     cl_walk_add(&w, r->graph, x);
     cl_walk_add(&w, r->graph, y);
+    w.elements = cl_type_block(eng_subgraph_tensor(r->graph, x)->type) == 1 && cl_type_block(t->type) == 1;
     cl_walk_join(&w, 1);
     return cl_walk_run(r, &w, 5, launch, &search);
 }
