@@ -44,8 +44,10 @@ static float *pool_column(const cpu_tensor *state, const gdn_unit *u, int64_t co
 
 static void load_state(const gdn_unit *u, const cpu_tensor *state, int64_t row)
 {
-    memset(u->m, 0, (size_t)(BLOCK * u->padded) * sizeof *u->m);
-    if (row >= 0 && row < state->ne[3])
+    bool there = row >= 0 && row < state->ne[3];
+    if (!there || u->padded != u->s || u->columns < BLOCK)
+        memset(u->m, 0, (size_t)(BLOCK * u->padded) * sizeof *u->m);
+    if (there)
         for (int64_t c = 0; c < u->columns; c++)
             memcpy(u->m + c * u->padded, pool_column(state, u, u->column + c, row), (size_t)u->s * sizeof *u->m);
 }
