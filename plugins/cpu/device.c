@@ -74,7 +74,6 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     eng_device_state *d = calloc(1, sizeof *d);
     if (!d)
         return s->fail(s->host, ENG_ERR_NOMEM, "cpu: out of memory");
-    plugin->services = s;
     d->services = s;
     d->host = s->host;
     d->variant = variant;

@@ -14,12 +14,17 @@
 
 #include "cpu.h"
 
-#define CPU_SPINS 4000 /* pauses before sleeping: some tens of microseconds */
+/* Pauses before sleeping, some 50 nanoseconds each.  A wait that ends in sleep
+ * halves the number for the next, one that does not doubles it: on a machine
+ * that others use too, spinning only keeps away the thread that is waited for. */
+#define MOST_SPINS 2000
+#define LEAST_SPINS 200
 
 /* A number that grows; threads wait until it differs from what they saw. */
 typedef struct cpu_gate {
     _Alignas(64) atomic_uint value;
     atomic_uint sleepers;
+    atomic_int spins;
     pthread_mutex_t lock;
     pthread_cond_t wake;
 } cpu_gate;
@@ -85,12 +90,18 @@ CPU_INLINE void relax(void)
 
 static void gate_wait(cpu_gate *gate, unsigned seen)
 {
-    int spins = atomic_load_explicit(&threads_in_use, memory_order_relaxed) <= core_count() ? CPU_SPINS : 0;
+    bool alone = atomic_load_explicit(&threads_in_use, memory_order_relaxed) <= core_count();
+    int spins = alone ? atomic_load_explicit(&gate->spins, memory_order_relaxed) : 0;
     for (int i = 0; i < spins; i++) {
-        if (atomic_load_explicit(&gate->value, memory_order_acquire) != seen)
+        if (atomic_load_explicit(&gate->value, memory_order_acquire) != seen) {
+            if (spins < MOST_SPINS && i > LEAST_SPINS / 2)
+                atomic_store_explicit(&gate->spins, 2 * spins, memory_order_relaxed);
             return;
+        }
         relax();
     }
+    if (spins > LEAST_SPINS)
+        atomic_store_explicit(&gate->spins, spins / 2, memory_order_relaxed);
     pthread_mutex_lock(&gate->lock);
     atomic_fetch_add(&gate->sleepers, 1);
     while (atomic_load(&gate->value) == seen)
@@ -113,6 +124,7 @@ static bool gate_init(cpu_gate *gate)
 {
     atomic_init(&gate->value, 0);
     atomic_init(&gate->sleepers, 0);
+    atomic_init(&gate->spins, MOST_SPINS);
     if (pthread_mutex_init(&gate->lock, NULL))
         return false;
     if (pthread_cond_init(&gate->wake, NULL)) {
