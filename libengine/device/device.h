@@ -44,7 +44,11 @@ int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, ui
 struct eng_queue {
     eng_device *device;
     eng_queue_state *state;
+    uint64_t last; /* ticket of the last work given to it                     */
 };
+
+/* Notes the ticket of work just given to the queue; a fence for it if wanted. */
+void eng_queue_passed(eng_queue *queue, uint64_t ticket, eng_fence *fence);
 
 /* Deep copy of a dim list into an arena; NULL in, NULL out (or no memory). */
 const eng_dim *eng_dims_copy(eng_arena *arena, const eng_dim *dims, uint32_t rank);

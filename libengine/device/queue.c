@@ -47,27 +47,38 @@ static int check(const eng_queue *queue, const eng_store *store, uint32_t tensor
     return ENG_OK;
 }
 
+void eng_queue_passed(eng_queue *queue, uint64_t ticket, eng_fence *fence)
+{
+    queue->last = ticket;
+    if (fence)
+        *fence = (eng_fence){queue, ticket};
+}
+
 int eng_queue_write(eng_queue *queue, eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
                     const void *data, eng_fence *fence)
 {
-    uint64_t ticket = 0;
     int status = check(queue, store, tensor, offset, bytes, data);
-    if (status >= 0 && bytes)
+    if (status < 0)
+        return status;
+    uint64_t ticket = queue->last; /* of nothing: the point after what came before */
+    if (bytes)
         status = queue->device->calls->write(queue->state, store->state, tensor, offset, bytes, data, &ticket);
-    if (status >= 0 && fence)
-        *fence = (eng_fence){queue, ticket};
+    if (status >= 0)
+        eng_queue_passed(queue, ticket, fence);
     return status;
 }
 
 int eng_queue_read(eng_queue *queue, eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, void *data,
                    eng_fence *fence)
 {
-    uint64_t ticket = 0;
     int status = check(queue, store, tensor, offset, bytes, data);
-    if (status >= 0 && bytes)
+    if (status < 0)
+        return status;
+    uint64_t ticket = queue->last; /* of nothing: the point after what came before */
+    if (bytes)
         status = queue->device->calls->read(queue->state, store->state, tensor, offset, bytes, data, &ticket);
-    if (status >= 0 && fence)
-        *fence = (eng_fence){queue, ticket};
+    if (status >= 0)
+        eng_queue_passed(queue, ticket, fence);
     return status;
 }
 

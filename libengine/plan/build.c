@@ -59,7 +59,7 @@ static int copy_graph(placed_graph *p, const eng_subgraph *g, eng_tensor **tenso
         return no_memory();
     if (g->n_bindings > 0)
         memcpy(bindings, g->binding_tensor, g->n_bindings * sizeof *bindings);
-    p->view = *g;
+    memcpy(&p->view, g, g->size < sizeof p->view ? g->size : sizeof p->view);
     p->view.size = sizeof p->view;
     p->view.tensors = *tensors;
     p->view.tensor_stride = sizeof **tensors;

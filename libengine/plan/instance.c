@@ -98,7 +98,7 @@ int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *pa
                         instance->plan->placed->n_params, n_params);
     int status = queue->device->calls->submit(queue->state, instance->state, 0, instance->plan->placed->n_sections,
                                               params, n_params, &ticket);
-    if (status == ENG_OK && fence != NULL)
-        *fence = (eng_fence){.queue = queue, .ticket = ticket};
+    if (status == ENG_OK)
+        eng_queue_passed(queue, ticket, fence);
     return status;
 }
