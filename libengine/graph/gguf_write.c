@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ typedef struct pending {
 struct eng_gguf_writer {
     bytes keys, tensors; /* encoded */
     uint64_t n_keys;
+    bytes marks; /* size_t: where each key begins in keys, to find one that comes twice */
     uint32_t n_tensors, capacity;
     pending *list;
     uint64_t end; /* of the data so far, aligned */
@@ -92,6 +94,7 @@ void eng_gguf_writer_destroy(eng_gguf_writer *writer)
         free(writer->list[i].name);
     free(writer->list);
     free(writer->keys.data);
+    free(writer->marks.data);
     free(writer->tensors.data);
     free(writer);
 }
@@ -117,16 +120,39 @@ static int value_bytes(const eng_gguf_key *key, uint64_t *n)
 }
 
 /* Begins a key; if what follows fails, the caller goes back to `mark`. */
+static bool has_key(const eng_gguf_writer *w, const char *name, uint64_t length)
+{
+    for (size_t at = 0; at < w->marks.n; at += sizeof(size_t)) {
+        size_t mark;
+        uint64_t n;
+        memcpy(&mark, w->marks.data + at, sizeof mark);
+        memcpy(&n, w->keys.data + mark, sizeof n);
+        if (n == length && memcmp(w->keys.data + mark + sizeof n, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the reader would refuse is refused here, where the mistake is made. */
 static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint32_t type)
 {
-    int status =
-        length > 0 ? append_string(&w->keys, name, length) : eng_fail(ENG_ERR_INVALID, "GGUF keys must have a name");
+    static const char alignment[] = "general.alignment";
 
+    if (length == 0)
+        return eng_fail(ENG_ERR_INVALID, "GGUF keys must have a name");
+    if (length == sizeof alignment - 1 && memcmp(name, alignment, length) == 0)
+        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\" is the writer's own: files are aligned to %d bytes; leave it out",
+                        alignment, GGUF_ALIGNMENT);
+    if (has_key(w, name, length))
+        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%.*s\" was added before", (int)length, name);
+    int status = append_string(&w->keys, name, length);
     return status ? status : append_u32(&w->keys, type);
 }
 
 static int end_key(eng_gguf_writer *w, size_t mark, int status)
 {
+    if (!status)
+        status = append(&w->marks, &mark, sizeof mark);
     if (status)
         w->keys.n = mark;
     else
@@ -249,6 +275,9 @@ int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t t
     uint64_t size;
     size_t mark = writer->tensors.n;
 
+    for (uint32_t i = 0; name && i < writer->n_tensors; i++)
+        if (strcmp(writer->list[i].name, name) == 0)
+            return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was added before", name);
     if (!name || !*name || rank > 4)
         return eng_fail(ENG_ERR_INVALID, "GGUF tensors must have a name and at most 4 dimensions (%u given)", rank);
     if (!eng_gguf_tensor_bytes(type, ne, rank, &size) || size > (UINT64_C(1) << 60) - writer->end)
