@@ -26,6 +26,22 @@ static void put(const writer *w, const char *format, ...)
     w->emit(w->ctx, text);
 }
 
+/* A name of any length; for dot, with what ends a label escaped. */
+static void put_name(const writer *w, const char *name, bool dot)
+{
+    char text[2 * 64 + 1];
+    while (*name != 0) {
+        size_t n = 0;
+        for (int i = 0; i < 64 && *name != 0; i++, name++) {
+            if (dot && (*name == '"' || *name == '\\'))
+                text[n++] = '\\';
+            text[n++] = *name;
+        }
+        text[n] = 0;
+        w->emit(w->ctx, text);
+    }
+}
+
 static void put_dim(const writer *w, const eng_tensor *t, uint32_t d)
 {
     put(w, "%s%" PRId64, d ? ", " : "", t->ne[d]);
@@ -86,8 +102,10 @@ static void text_node(const writer *w, const eng_node *n)
         const eng_tensor *t = &w->g->tensors[n->out[0]];
         put(w, "  -> ");
         put_shape(w, t);
-        if (strcmp(t->name, n->name) != 0)
-            put(w, "  ; %s", t->name);
+        if (strcmp(t->name, n->name) != 0) {
+            put(w, "  ; ");
+            put_name(w, t->name, false);
+        }
     }
     put(w, "\n");
 }
@@ -101,7 +119,9 @@ static void dump_text(const writer *w)
         const eng_tensor *t = &g->tensors[g->bindings[i].value];
         put(w, "  %%%" PRId32 " = bound ", g->bindings[i].value);
         put_shape(w, t);
-        put(w, "  ; %s\n", t->name);
+        put(w, "  ; ");
+        put_name(w, t->name, false);
+        put(w, "\n");
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
         text_node(w, &g->nodes[i]);
@@ -113,7 +133,9 @@ static void dump_dot(const writer *w)
     put(w, "digraph engine {\n  rankdir=TB; node [shape=box, fontname=\"monospace\", fontsize=10];\n");
     for (uint32_t i = 0; i < g->n_bindings; i++) {
         const eng_tensor *t = &g->tensors[g->bindings[i].value];
-        put(w, "  t%" PRId32 " [style=filled, fillcolor=lightgrey, label=\"%s\\n", g->bindings[i].value, t->name);
+        put(w, "  t%" PRId32 " [style=filled, fillcolor=lightgrey, label=\"", g->bindings[i].value);
+        put_name(w, t->name, true);
+        put(w, "\\n");
         put_shape(w, t);
         put(w, "\"];\n");
     }
