@@ -13,7 +13,7 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 build=$here/build
 
 packages="build-essential autoconf automake libtool libltdl-dev pkg-config check
-ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo"
+ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo valgrind libc6-dbg"
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }
 die() { say "$*"; exit 1; }
