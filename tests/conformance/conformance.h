@@ -46,6 +46,8 @@ typedef struct eng_conformance_options {
     int list;             /* report names only, run nothing                   */
     int oracle;           /* run on no device: the oracle's own results are
                              judged, after `tamper`.  For the suite's own test */
+    int lenient;          /* any case may be refused: a device with something switched off */
+    int reserved;
     void (*report)(void *ctx, const eng_conformance_result *result); /* each case; may be NULL */
     /* Changes what the device gave before it is judged; may be NULL.  what: "out",
      * or the name of an operand that the op writes. */
