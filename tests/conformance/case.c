@@ -170,8 +170,8 @@ static void lay_out(cf_operand *o, cf_layout layout, const int64_t *ne, uint32_t
     }
 }
 
-cf_operand *cf_in(cf_case *c, int slot, const char *name, uint32_t type, uint32_t use, cf_layout layout, const int64_t *ne,
-                  uint32_t rank)
+cf_operand *cf_in(cf_case *c, int slot, const char *name, uint32_t type, uint32_t use, cf_layout layout,
+                  const int64_t *ne, uint32_t rank)
 {
     cf_operand *o = &c->in[slot];
 

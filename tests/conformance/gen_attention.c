@@ -27,12 +27,15 @@ struct attention {
 
 static void name_of(const struct attention *x, char *text, size_t n)
 {
-    snprintf(text, n, "k=%s v=%s/%s d=%lld e=%lld kvh=%lld g=%lld t=%lld cells=%lld valid=%lld%s%s%s%s%s%s seqs=%lld block=%lld win=%lld q/%s%s%s",
-             ref_type_name(x->tk), ref_type_name(x->tv), cf_layout_name(x->lkv), (long long)x->d, (long long)x->e, (long long)x->kvh,
-             (long long)x->group, (long long)x->t, (long long)x->cells, (long long)x->valid, x->softcap > 0 ? " softcap" : "",
-             x->bias > 0 ? " alibi" : "", x->sinks ? " sinks" : "", x->whole ? " whole" : "", x->use_mask ? " mask=" : "",
-             x->use_mask ? ref_type_name(x->mask) : "", (long long)x->seqs, (long long)x->block, (long long)x->window,
-             cf_layout_name(x->lq), x->split ? " split=" : "", x->split ? x->split : "");
+    snprintf(text, n,
+             "k=%s v=%s/%s d=%lld e=%lld kvh=%lld g=%lld t=%lld cells=%lld valid=%lld%s%s%s%s%s%s seqs=%lld block=%lld "
+             "win=%lld q/%s%s%s",
+             ref_type_name(x->tk), ref_type_name(x->tv), cf_layout_name(x->lkv), (long long)x->d, (long long)x->e,
+             (long long)x->kvh, (long long)x->group, (long long)x->t, (long long)x->cells, (long long)x->valid,
+             x->softcap > 0 ? " softcap" : "", x->bias > 0 ? " alibi" : "", x->sinks ? " sinks" : "",
+             x->whole ? " whole" : "", x->use_mask ? " mask=" : "", x->use_mask ? ref_type_name(x->mask) : "",
+             (long long)x->seqs, (long long)x->block, (long long)x->window, cf_layout_name(x->lq),
+             x->split ? " split=" : "", x->split ? x->split : "");
 }
 
 /* Tokens at the end of the cells; the second is padding, and now and then the
@@ -126,14 +129,23 @@ static void attend(cf_suite *s, struct attention x)
     cf_run(c);
 }
 
-static const uint32_t cache[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL};
+static const uint32_t cache[] = {ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16, ENG_TYPE_Q8_0,  ENG_TYPE_Q4_0,
+                                 ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL};
 
 /* Every type of K with every type of V, one token and several. */
 static void pairs(cf_suite *s)
 {
     for (size_t i = 0; i < COUNT(cache); i++)
         for (size_t j = 0; j < COUNT(cache); j++) {
-            struct attention x = {.tk = cache[i], .tv = cache[j], .d = 64, .e = 64, .kvh = 2, .group = 2, .t = 1, .cells = 70, .valid = 61};
+            struct attention x = {.tk = cache[i],
+                                  .tv = cache[j],
+                                  .d = 64,
+                                  .e = 64,
+                                  .kvh = 2,
+                                  .group = 2,
+                                  .t = 1,
+                                  .cells = 70,
+                                  .valid = 61};
             cf_thin(s, i == j ? 1 : i == 1 || j == 1 ? 3 : CF_NOT_QUICK);
             attend(s, x);
             x.t = 5;
@@ -155,10 +167,21 @@ static void shapes(cf_suite *s)
     for (size_t i = 0; i < COUNT(sizes); i++)
         for (size_t j = 0; j < COUNT(lengths); j++, x++) {
             int64_t d = sizes[i], e = x % 4 == 1 ? 32 : d, t = tokens[x % 4], cells = lengths[j] + (x % 3) * 9;
-            uint32_t tk = d % 32 == 0 && x % 2 ? cache[3 + x % 6] : cache[x % 3], tv = e % 32 == 0 && x % 3 == 0 ? cache[3 + x % 6] : cache[(x + 1) % 3];
-            attend(s, (struct attention){.tk = tk, .tv = tv, .d = d, .e = e, .kvh = 1 + x % 4, .group = 1 + x % 3 * 2, .t = t > lengths[j] ? 1 : t,
-                                         .cells = cells, .valid = x % 3 ? lengths[j] : -1, .lq = (cf_layout)(x % 4),
-                                         .lkv = x % 5 == 4 ? CF_SWAP12 : x % 5 == 3 ? CF_OFFSET : CF_PLAIN});
+            uint32_t tk = d % 32 == 0 && x % 2 ? cache[3 + x % 6] : cache[x % 3],
+                     tv = e % 32 == 0 && x % 3 == 0 ? cache[3 + x % 6] : cache[(x + 1) % 3];
+            attend(s, (struct attention){.tk = tk,
+                                         .tv = tv,
+                                         .d = d,
+                                         .e = e,
+                                         .kvh = 1 + x % 4,
+                                         .group = 1 + x % 3 * 2,
+                                         .t = t > lengths[j] ? 1 : t,
+                                         .cells = cells,
+                                         .valid = x % 3 ? lengths[j] : -1,
+                                         .lq = (cf_layout)(x % 4),
+                                         .lkv = x % 5 == 4   ? CF_SWAP12
+                                                : x % 5 == 3 ? CF_OFFSET
+                                                             : CF_PLAIN});
         }
 }
 
@@ -169,31 +192,97 @@ static void features(cf_suite *s)
     cf_thin(s, 3);
     for (int bits = 0; bits < 64; bits++, x++) {
         bool seqs = bits & 8, mask = bits & 16;
-        attend(s, (struct attention){.tk = cache[x % 2 ? 1 : 4], .tv = cache[x % 3 ? 1 : 3], .d = 64, .e = 64, .kvh = 2, .group = 3,
-                                     .t = 1 + x % 6, .cells = 90, .valid = x % 4 ? 77 : -1, .window = bits & 1 ? 16 : 0,
-                                     .softcap = bits & 2 ? 10 : 0, .bias = bits & 4 ? 8 : 0, .seqs = seqs ? 3 : 0, .use_mask = mask,
-                                     .mask = x % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32, .sinks = bits & 32, .whole = x % 5 == 0});
+        attend(s, (struct attention){.tk = cache[x % 2 ? 1 : 4],
+                                     .tv = cache[x % 3 ? 1 : 3],
+                                     .d = 64,
+                                     .e = 64,
+                                     .kvh = 2,
+                                     .group = 3,
+                                     .t = 1 + x % 6,
+                                     .cells = 90,
+                                     .valid = x % 4 ? 77 : -1,
+                                     .window = bits & 1 ? 16 : 0,
+                                     .softcap = bits & 2 ? 10 : 0,
+                                     .bias = bits & 4 ? 8 : 0,
+                                     .seqs = seqs ? 3 : 0,
+                                     .use_mask = mask,
+                                     .mask = x % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
+                                     .sinks = bits & 32,
+                                     .whole = x % 5 == 0});
     }
     cf_thin(s, 2);
     for (int k = 0; k < 8; k++)
-        attend(s, (struct attention){.tk = cache[k % 2 ? 3 : 1], .tv = cache[k % 4 > 1 ? 4 : 1], .d = k % 3 ? 64 : 96, .e = 64, .kvh = 2, .group = 2,
-                                     .t = k % 2 ? 1 : 7, .cells = 128, .valid = k % 4 == 3 ? 20 : -1, .seqs = 1 + k % 3, .block = k % 2 ? 8 : 16,
-                                     .window = k > 5 ? 10 : 0, .sinks = k == 4});
+        attend(s, (struct attention){.tk = cache[k % 2 ? 3 : 1],
+                                     .tv = cache[k % 4 > 1 ? 4 : 1],
+                                     .d = k % 3 ? 64 : 96,
+                                     .e = 64,
+                                     .kvh = 2,
+                                     .group = 2,
+                                     .t = k % 2 ? 1 : 7,
+                                     .cells = 128,
+                                     .valid = k % 4 == 3 ? 20 : -1,
+                                     .seqs = 1 + k % 3,
+                                     .block = k % 2 ? 8 : 16,
+                                     .window = k > 5 ? 10 : 0,
+                                     .sinks = k == 4});
     cf_thin(s, 1);
-    attend(s, (struct attention){.tk = ENG_TYPE_F16, .tv = ENG_TYPE_F16, .d = 64, .e = 64, .kvh = 2, .group = 2, .t = 2, .cells = 40, .valid = 0});
-    attend(s, (struct attention){.tk = ENG_TYPE_F16, .tv = ENG_TYPE_F16, .d = 64, .e = 64, .kvh = 2, .group = 2, .t = 3, .cells = 40, .valid = 0,
+    attend(s, (struct attention){.tk = ENG_TYPE_F16,
+                                 .tv = ENG_TYPE_F16,
+                                 .d = 64,
+                                 .e = 64,
+                                 .kvh = 2,
+                                 .group = 2,
+                                 .t = 2,
+                                 .cells = 40,
+                                 .valid = 0});
+    attend(s, (struct attention){.tk = ENG_TYPE_F16,
+                                 .tv = ENG_TYPE_F16,
+                                 .d = 64,
+                                 .e = 64,
+                                 .kvh = 2,
+                                 .group = 2,
+                                 .t = 3,
+                                 .cells = 40,
+                                 .valid = 0,
                                  .sinks = true});
-    attend(s, (struct attention){.tk = ENG_TYPE_F32, .tv = ENG_TYPE_F32, .d = 32, .e = 32, .kvh = 1, .group = 1, .t = 1, .cells = 1, .valid = 1});
-    attend(s, (struct attention){.tk = ENG_TYPE_Q8_0, .tv = ENG_TYPE_Q4_0, .d = 128, .e = 128, .kvh = 2, .group = 4, .t = 1, .cells = 3000, .valid = 2901});
+    attend(s, (struct attention){.tk = ENG_TYPE_F32,
+                                 .tv = ENG_TYPE_F32,
+                                 .d = 32,
+                                 .e = 32,
+                                 .kvh = 1,
+                                 .group = 1,
+                                 .t = 1,
+                                 .cells = 1,
+                                 .valid = 1});
+    attend(s, (struct attention){.tk = ENG_TYPE_Q8_0,
+                                 .tv = ENG_TYPE_Q4_0,
+                                 .d = 128,
+                                 .e = 128,
+                                 .kvh = 2,
+                                 .group = 4,
+                                 .t = 1,
+                                 .cells = 3000,
+                                 .valid = 2901});
 }
 
 static void splits(cf_suite *s)
 {
     cf_thin(s, s->composed ? 1 : 4);
     for (int k = 0; k < 12; k++)
-        attend(s, (struct attention){.tk = cache[k % 9], .tv = cache[s->o.quick ? k % 9 : (k * 2 + 1) % 9], .d = 64, .e = 64, .kvh = k % 3 == 0 ? 5 : k % 3 == 1 ? 1 : 4,
-                                     .group = 2, .t = k % 2 ? 1 : 4, .cells = 50, .valid = k % 4 ? 43 : -1, .sinks = k % 3 == 2,
-                                     .seqs = k % 4 == 1 ? 2 : 0, .split = k < 8 ? "kv_head" : "cells"});
+        attend(s, (struct attention){.tk = cache[k % 9],
+                                     .tv = cache[s->o.quick ? k % 9 : (k * 2 + 1) % 9],
+                                     .d = 64,
+                                     .e = 64,
+                                     .kvh = k % 3 == 0   ? 5
+                                            : k % 3 == 1 ? 1
+                                                         : 4,
+                                     .group = 2,
+                                     .t = k % 2 ? 1 : 4,
+                                     .cells = 50,
+                                     .valid = k % 4 ? 43 : -1,
+                                     .sinks = k % 3 == 2,
+                                     .seqs = k % 4 == 1 ? 2 : 0,
+                                     .split = k < 8 ? "kv_head" : "cells"});
 }
 
 void cf_cases_attention(cf_suite *s)

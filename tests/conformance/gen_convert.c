@@ -8,8 +8,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const uint32_t blocks[] = {ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0,  ENG_TYPE_Q5_1, ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4,
-                                  ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K,  ENG_TYPE_IQ4_XS};
+static const uint32_t blocks[] = {ENG_TYPE_Q4_0,   ENG_TYPE_Q4_1,  ENG_TYPE_Q5_0,  ENG_TYPE_Q5_1,  ENG_TYPE_Q8_0,
+                                  ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K,  ENG_TYPE_Q3_K,
+                                  ENG_TYPE_Q4_K,   ENG_TYPE_Q5_K,  ENG_TYPE_Q6_K,  ENG_TYPE_IQ4_XS};
 static const uint32_t plain[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16};
 static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER};
 
@@ -22,8 +23,9 @@ static bool rare(uint32_t type, bool search)
 /* Blocks of odd values: what encoders stumble over. */
 static void corners(cf_case *c, cf_operand *x)
 {
-    static const double odd[] = {0, -0.0, 1e-30, -1e-38, 1e-45, 3e38, -3e38, 8.4e6, -9e6, 65504, 70000, -1e5, INFINITY, -INFINITY,
-                                 NAN, 1, -1, 0.5, 6, 448, 2688, 3000, 1e-7, 5.96e-8};
+    static const double odd[] = {0,    -0.0,  1e-30, -1e-38, 1e-45,    3e38,      -3e38, 8.4e6,
+                                 -9e6, 65504, 70000, -1e5,   INFINITY, -INFINITY, NAN,   1,
+                                 -1,   0.5,   6,     448,    2688,     3000,      1e-7,  5.96e-8};
     int64_t n = cf_elements(x);
 
     for (int64_t i = 0; i < n; i++) {
@@ -47,10 +49,12 @@ static void corners(cf_case *c, cf_operand *x)
     }
 }
 
-static void encode(cf_suite *s, uint32_t op, uint32_t from, uint32_t to, bool search, bool odd, cf_layout layout, int64_t n, int64_t rows)
+static void encode(cf_suite *s, uint32_t op, uint32_t from, uint32_t to, bool search, bool odd, cf_layout layout,
+                   int64_t n, int64_t rows)
 {
-    cf_case *c = cf_begin(s, op, "x=%s/%s to=%s%s%s n=%lld rows=%lld", ref_type_name(from), cf_layout_name(layout), ref_type_name(to),
-                          search ? " search" : "", odd ? " corners" : "", (long long)n, (long long)rows);
+    cf_case *c =
+        cf_begin(s, op, "x=%s/%s to=%s%s%s n=%lld rows=%lld", ref_type_name(from), cf_layout_name(layout),
+                 ref_type_name(to), search ? " search" : "", odd ? " corners" : "", (long long)n, (long long)rows);
 
     if (!c)
         return;
@@ -94,8 +98,8 @@ static void cases_quantize(cf_suite *s)
 
 static void decode(cf_suite *s, uint32_t op, uint32_t from, uint32_t to, cf_layout layout, int64_t n, int64_t rows)
 {
-    cf_case *c = cf_begin(s, op, "x=%s/%s to=%s n=%lld rows=%lld", ref_type_name(from), cf_layout_name(layout), ref_type_name(to),
-                          (long long)n, (long long)rows);
+    cf_case *c = cf_begin(s, op, "x=%s/%s to=%s n=%lld rows=%lld", ref_type_name(from), cf_layout_name(layout),
+                          ref_type_name(to), (long long)n, (long long)rows);
 
     if (!c)
         return;
@@ -113,7 +117,8 @@ static void cases_dequantize(cf_suite *s)
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int k = 0; k < 3; k++, x++) {
             cf_thin(s, k ? 12 : 1);
-            decode(s, ENG_OP_DEQUANTIZE, blocks[t], plain[k], layouts[x % 4], ref_block(blocks[t]) * (1 + x % 4), 1 + x % 9);
+            decode(s, ENG_OP_DEQUANTIZE, blocks[t], plain[k], layouts[x % 4], ref_block(blocks[t]) * (1 + x % 4),
+                   1 + x % 9);
         }
     for (int i = 0; i < 9; i++)
         decode(s, ENG_OP_DEQUANTIZE, plain[i / 3], plain[i % 3], layouts[i % 4], 33 + i, 4);
@@ -144,10 +149,12 @@ static void copy(cf_suite *s, uint32_t from, uint32_t to, cf_layout layout, int6
 static void cases_cpy(cf_suite *s)
 {
     static const uint32_t pairs[][2] = {
-        {ENG_TYPE_I32, ENG_TYPE_I64}, {ENG_TYPE_I64, ENG_TYPE_I32}, {ENG_TYPE_I32, ENG_TYPE_F32}, {ENG_TYPE_F32, ENG_TYPE_I32},
-        {ENG_TYPE_I64, ENG_TYPE_F32}, {ENG_TYPE_F32, ENG_TYPE_I64}, {ENG_TYPE_I32, ENG_TYPE_I32}, {ENG_TYPE_I64, ENG_TYPE_I64},
-        {ENG_TYPE_F32, ENG_TYPE_F32}, {ENG_TYPE_F16, ENG_TYPE_F16}, {ENG_TYPE_BF16, ENG_TYPE_BF16}, {ENG_TYPE_F32, ENG_TYPE_F16},
-        {ENG_TYPE_F16, ENG_TYPE_F32}, {ENG_TYPE_BF16, ENG_TYPE_F32}, {ENG_TYPE_F32, ENG_TYPE_BF16}, {ENG_TYPE_F16, ENG_TYPE_BF16},
+        {ENG_TYPE_I32, ENG_TYPE_I64},  {ENG_TYPE_I64, ENG_TYPE_I32},   {ENG_TYPE_I32, ENG_TYPE_F32},
+        {ENG_TYPE_F32, ENG_TYPE_I32},  {ENG_TYPE_I64, ENG_TYPE_F32},   {ENG_TYPE_F32, ENG_TYPE_I64},
+        {ENG_TYPE_I32, ENG_TYPE_I32},  {ENG_TYPE_I64, ENG_TYPE_I64},   {ENG_TYPE_F32, ENG_TYPE_F32},
+        {ENG_TYPE_F16, ENG_TYPE_F16},  {ENG_TYPE_BF16, ENG_TYPE_BF16}, {ENG_TYPE_F32, ENG_TYPE_F16},
+        {ENG_TYPE_F16, ENG_TYPE_F32},  {ENG_TYPE_BF16, ENG_TYPE_F32},  {ENG_TYPE_F32, ENG_TYPE_BF16},
+        {ENG_TYPE_F16, ENG_TYPE_BF16},
     };
     int x = 0;
 
@@ -172,9 +179,10 @@ static void cases_cpy(cf_suite *s)
 static void cases_store(cf_suite *s)
 {
     static const uint32_t pairs[][2] = {
-        {ENG_TYPE_F32, ENG_TYPE_F32}, {ENG_TYPE_F32, ENG_TYPE_F16},  {ENG_TYPE_F32, ENG_TYPE_BF16}, {ENG_TYPE_F16, ENG_TYPE_F32},
-        {ENG_TYPE_F32, ENG_TYPE_Q8_0}, {ENG_TYPE_F32, ENG_TYPE_Q4_1}, {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}, {ENG_TYPE_Q4_0, ENG_TYPE_F32},
-        {ENG_TYPE_I32, ENG_TYPE_I32}, {ENG_TYPE_F16, ENG_TYPE_Q5_0}, {ENG_TYPE_Q4_K, ENG_TYPE_Q4_K}, {ENG_TYPE_F16, ENG_TYPE_F16},
+        {ENG_TYPE_F32, ENG_TYPE_F32},   {ENG_TYPE_F32, ENG_TYPE_F16},   {ENG_TYPE_F32, ENG_TYPE_BF16},
+        {ENG_TYPE_F16, ENG_TYPE_F32},   {ENG_TYPE_F32, ENG_TYPE_Q8_0},  {ENG_TYPE_F32, ENG_TYPE_Q4_1},
+        {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}, {ENG_TYPE_Q4_0, ENG_TYPE_F32},  {ENG_TYPE_I32, ENG_TYPE_I32},
+        {ENG_TYPE_F16, ENG_TYPE_Q5_0},  {ENG_TYPE_Q4_K, ENG_TYPE_Q4_K}, {ENG_TYPE_F16, ENG_TYPE_F16},
     };
 
     cf_thin(s, 2);
@@ -184,12 +192,13 @@ static void cases_store(cf_suite *s)
             int64_t n = ref_block(from) > 1 || ref_block(to) > 1 ? 256 : 37;
             if (l == CF_SWAP01 && ref_block(to) > 1)
                 continue;
-            cf_case *c = cf_begin(s, ENG_OP_STORE, "dst=%s/%s x=%s n=%lld", ref_type_name(to), cf_layout_name((cf_layout)l),
-                                  ref_type_name(from), (long long)n);
+            cf_case *c = cf_begin(s, ENG_OP_STORE, "dst=%s/%s x=%s n=%lld", ref_type_name(to),
+                                  cf_layout_name((cf_layout)l), ref_type_name(from), (long long)n);
             if (!c)
                 continue;
             c->judge = from == to ? CF_EXACT : ref_block(from) > 1 ? CF_NEAR : CF_ENCODED;
-            cf_in(c, 0, "dst", to, i & 1 ? ENG_USE_STATE : ENG_USE_CACHE, (cf_layout)l, CF_SHAPE(n, 5, 3))->inout = true;
+            cf_in(c, 0, "dst", to, i & 1 ? ENG_USE_STATE : ENG_USE_CACHE, (cf_layout)l, CF_SHAPE(n, 5, 3))->inout =
+                true;
             cf_operand *x = cf_in(c, 1, "x", from, ENG_USE_INPUT, layouts[i % 4], CF_SHAPE(n, 5, 3));
             for (int64_t k = 0; from == ENG_TYPE_I32 && k < cf_elements(x); k++)
                 cf_set(x, k, (double)cf_below(c, 1000));

@@ -10,10 +10,12 @@
 
 static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER, CF_SWAP01};
 
-static void binary(cf_suite *s, uint32_t op, int which, cf_layout la, cf_layout lb, const int64_t ne[4], unsigned repeat)
+static void binary(cf_suite *s, uint32_t op, int which, cf_layout la, cf_layout lb, const int64_t ne[4],
+                   unsigned repeat)
 {
-    cf_case *c = cf_begin(s, op, "a=%s b=%s %lldx%lldx%lldx%lld repeated=%u%s", cf_layout_name(la), cf_layout_name(lb), (long long)ne[0],
-                          (long long)ne[1], (long long)ne[2], (long long)ne[3], repeat, which ? " huge and tiny" : "");
+    cf_case *c = cf_begin(s, op, "a=%s b=%s %lldx%lldx%lldx%lld repeated=%u%s", cf_layout_name(la), cf_layout_name(lb),
+                          (long long)ne[0], (long long)ne[1], (long long)ne[2], (long long)ne[3], repeat,
+                          which ? " huge and tiny" : "");
 
     if (!c)
         return;
@@ -32,7 +34,8 @@ static void binary(cf_suite *s, uint32_t op, int which, cf_layout la, cf_layout 
 
 static void cases_binary(cf_suite *s)
 {
-    static const int64_t shapes[][4] = {{1, 1, 1, 1}, {33, 7, 3, 2}, {256, 5, 1, 1}, {1, 100, 2, 3}, {1031, 3, 1, 1}, {16, 4, 3, 2}};
+    static const int64_t shapes[][4] = {{1, 1, 1, 1},   {33, 7, 3, 2},   {256, 5, 1, 1},
+                                        {1, 100, 2, 3}, {1031, 3, 1, 1}, {16, 4, 3, 2}};
     static const unsigned repeats[] = {0, 1, 2, 14, 15, 13, 4, 0};
 
     cf_thin(s, 4);
@@ -54,7 +57,8 @@ static void cases_binary(cf_suite *s)
         }
         if ((c = cf_begin(s, op, "128x6x4 split=kv_head"))) {
             c->split = "kv_head";
-            cf_axis(c, cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(128, 6, 4)), 1, "kv_head:3 *:2");
+            cf_axis(c, cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(128, 6, 4)), 1,
+                    "kv_head:3 *:2");
             cf_operand *b = cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(128, 6));
             cf_axis(c, b, 1, "kv_head:3 *:2");
             cf_fill(c, b, 0.5, 2);
@@ -79,7 +83,8 @@ static void cases_scale(cf_suite *s)
             continue;
         c->fp[ENG_SCALE_S] = sb[i][0];
         c->fp[ENG_SCALE_B] = sb[i][1];
-        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[i] == CF_SWAP01 ? CF_PLAIN : layouts[i], CF_SHAPE(77, 6, 3));
+        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[i] == CF_SWAP01 ? CF_PLAIN : layouts[i],
+              CF_SHAPE(77, 6, 3));
         cf_run(c);
     }
 }
@@ -87,10 +92,14 @@ static void cases_scale(cf_suite *s)
 /* Values where activations are special, then random ones near 0 and far from it. */
 static void activations(cf_case *c, cf_operand *x, bool infinite)
 {
-    static const double special[] = {0, -0.0, 1, -1, 10, -10, 20, 20.5, -17, 88, -88, 100, -100, 1e-3, -1e-8, 1e4, -1e4, 5, -5, 0.5};
+    static const double special[] = {0,   -0.0, 1,    -1,   10,    -10, 20,   20.5, -17, 88,
+                                     -88, 100,  -100, 1e-3, -1e-8, 1e4, -1e4, 5,    -5,  0.5};
 
     for (int64_t i = 0; i < cf_elements(x); i++) {
-        double v = i < (int64_t)COUNT(special) ? special[i] : cf_uniform(c, -1, 1) * (i % 3 == 0 ? 30 : i % 3 == 1 ? 4 : 0.1);
+        double v = i < (int64_t)COUNT(special) ? special[i]
+                                               : cf_uniform(c, -1, 1) * (i % 3 == 0   ? 30
+                                                                         : i % 3 == 1 ? 4
+                                                                                      : 0.1);
         if (infinite && i == (int64_t)COUNT(special))
             v = INFINITY;
         cf_set(x, i, v);
@@ -105,12 +114,13 @@ static void cases_unary(cf_suite *s)
         for (size_t i = 0; i < COUNT(shapes); i++) {
             cf_layout l = layouts[(i + (size_t)kind) % 4];
             cf_thin(s, i ? 3 : 1);
-            cf_case *c = cf_begin(s, ENG_OP_UNARY, "kind=%d %s %lldx%lldx%lld", kind, cf_layout_name(l), (long long)shapes[i][0],
-                                  (long long)shapes[i][1], (long long)shapes[i][2]);
+            cf_case *c = cf_begin(s, ENG_OP_UNARY, "kind=%d %s %lldx%lldx%lld", kind, cf_layout_name(l),
+                                  (long long)shapes[i][0], (long long)shapes[i][1], (long long)shapes[i][2]);
             if (!c)
                 continue;
             c->ip[ENG_UNARY_KIND] = kind;
-            activations(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, l, shapes[i], 3), kind == ENG_UNARY_RELU || kind == ENG_UNARY_NEG);
+            activations(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, l, shapes[i], 3),
+                        kind == ENG_UNARY_RELU || kind == ENG_UNARY_NEG);
             cf_run(c);
         }
 }
@@ -122,7 +132,10 @@ static void cases_glu(cf_suite *s)
         for (int form = 0; form < 3; form++)
             for (int l = 0; l < 4; l++) {
                 int64_t n = l % 2 ? 97 : 128;
-                cf_case *c = cf_begin(s, ENG_OP_GLU, "kind=%d %s %s n=%lld", kind, form == 0 ? "pair" : form == 1 ? "halves" : "swapped",
+                cf_case *c = cf_begin(s, ENG_OP_GLU, "kind=%d %s %s n=%lld", kind,
+                                      form == 0   ? "pair"
+                                      : form == 1 ? "halves"
+                                                  : "swapped",
                                       cf_layout_name(layouts[l]), (long long)n);
                 if (!c)
                     continue;
@@ -130,9 +143,12 @@ static void cases_glu(cf_suite *s)
                 c->ip[ENG_GLU_SWAPPED] = form == 2;
                 c->fp[ENG_GLU_ALPHA] = 1.702;
                 c->fp[ENG_GLU_LIMIT] = 7;
-                activations(c, cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, layouts[l], CF_SHAPE(form ? 2 * n : n, 5, 2)), false);
+                activations(c,
+                            cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, layouts[l], CF_SHAPE(form ? 2 * n : n, 5, 2)),
+                            false);
                 if (!form)
-                    cf_fill(c, cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, layouts[(l + 1) % 4], CF_SHAPE(n, 5, 2)), -9, 9);
+                    cf_fill(c, cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, layouts[(l + 1) % 4], CF_SHAPE(n, 5, 2)),
+                            -9, 9);
                 cf_run(c);
             }
     cf_thin(s, 1);

@@ -4,8 +4,9 @@
 #include "suite.h"
 
 static const uint32_t matrix_types[] = {
-    ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1,   ENG_TYPE_Q5_0,   ENG_TYPE_Q5_1, ENG_TYPE_Q8_0,  ENG_TYPE_IQ4_NL,
-    ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K,   ENG_TYPE_IQ4_XS,
+    ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16,   ENG_TYPE_Q4_0,  ENG_TYPE_Q4_1,   ENG_TYPE_Q5_0,
+    ENG_TYPE_Q5_1, ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4,  ENG_TYPE_Q2_K,
+    ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K,   ENG_TYPE_Q6_K,  ENG_TYPE_IQ4_XS,
 };
 #define N_TYPES (sizeof matrix_types / sizeof *matrix_types)
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -31,7 +32,8 @@ static void widths(cf_suite *s)
     cf_thin(s, 5);
     for (size_t t = 0; t < N_TYPES; t++)
         for (size_t i = 0; i < COUNT(n); i++)
-            product(s, matrix_types[t], ENG_TYPE_F32, m[(t + i) % COUNT(m)], n[i], (t + i) % 3 ? 256 : 768, (t + i) & 1);
+            product(s, matrix_types[t], ENG_TYPE_F32, m[(t + i) % COUNT(m)], n[i], (t + i) % 3 ? 256 : 768,
+                    (t + i) & 1);
     for (size_t t = 0; t < N_TYPES; t++)
         for (size_t i = 0; i < COUNT(n); i += 3) {
             cf_thin(s, t < 2 ? 3 : CF_NOT_QUICK); /* a device may build a program for each pair of types */
@@ -50,7 +52,8 @@ static void odd(cf_suite *s)
     for (int t = 0; t < 3; t++)
         for (size_t i = 0; i < COUNT(k); i++)
             for (size_t j = 0; j < COUNT(n); j++)
-                product(s, matrix_types[t], s->o.quick ? ENG_TYPE_F32 : matrix_types[(t + j) % 3], 1 + (int64_t)(7 * i + 3 * j) % 41, n[j], k[i], (int)(i + j) & 1);
+                product(s, matrix_types[t], s->o.quick ? ENG_TYPE_F32 : matrix_types[(t + j) % 3],
+                        1 + (int64_t)(7 * i + 3 * j) % 41, n[j], k[i], (int)(i + j) & 1);
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int64_t b = 1; b <= 9; b += 2)
             for (size_t j = 0; j < COUNT(n); j++)
@@ -71,8 +74,11 @@ static void odd(cf_suite *s)
 
 static void batches(cf_suite *s)
 {
-    static const struct { int64_t p, q, r, s; } shape[] = {{1, 1, 2, 1}, {2, 1, 1, 3}, {2, 3, 2, 1}, {1, 2, 3, 2}, {3, 1, 1, 1}, {2, 2, 4, 1}};
-    static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16, ENG_TYPE_Q4_0, ENG_TYPE_Q8_0, ENG_TYPE_Q6_K, ENG_TYPE_NVFP4};
+    static const struct {
+        int64_t p, q, r, s;
+    } shape[] = {{1, 1, 2, 1}, {2, 1, 1, 3}, {2, 3, 2, 1}, {1, 2, 3, 2}, {3, 1, 1, 1}, {2, 2, 4, 1}};
+    static const uint32_t types[] = {ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16, ENG_TYPE_Q4_0,
+                                     ENG_TYPE_Q8_0, ENG_TYPE_Q6_K, ENG_TYPE_NVFP4};
     static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER};
     int x = 0;
 
@@ -82,16 +88,22 @@ static void batches(cf_suite *s)
                 int64_t k = ref_block(types[t]) > 1 ? 256 : 61, m = 10 + (int64_t)i;
                 cf_layout la = layouts[x % 4], lb = layouts[(x / 3 + 1) % 4];
                 cf_thin(s, t == 0 || t == 3 ? 3 : CF_NOT_QUICK);
-                uint32_t tb = t == 3 && s->o.quick ? ENG_TYPE_F32 : x % 5 == 0 ? ENG_TYPE_F16 : x % 5 == 1 ? ENG_TYPE_BF16 : ENG_TYPE_F32;
-                cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s/%s b=%s/%s m=%lld n=%lld k=%lld p=%lld q=%lld r=%lld s=%lld",
-                                      ref_type_name(types[t]), cf_layout_name(la), ref_type_name(tb), cf_layout_name(lb),
-                                      (long long)m, (long long)n, (long long)k, (long long)shape[i].p, (long long)shape[i].q,
-                                      (long long)shape[i].r, (long long)shape[i].s);
+                uint32_t tb = t == 3 && s->o.quick ? ENG_TYPE_F32
+                              : x % 5 == 0         ? ENG_TYPE_F16
+                              : x % 5 == 1         ? ENG_TYPE_BF16
+                                                   : ENG_TYPE_F32;
+                cf_case *c =
+                    cf_begin(s, ENG_OP_MUL_MAT, "a=%s/%s b=%s/%s m=%lld n=%lld k=%lld p=%lld q=%lld r=%lld s=%lld",
+                             ref_type_name(types[t]), cf_layout_name(la), ref_type_name(tb), cf_layout_name(lb),
+                             (long long)m, (long long)n, (long long)k, (long long)shape[i].p, (long long)shape[i].q,
+                             (long long)shape[i].r, (long long)shape[i].s);
                 if (!c)
                     continue;
                 c->terms = (double)k;
-                cf_in(c, 0, "a", types[t], x & 1 ? ENG_USE_INPUT : ENG_USE_WEIGHT, la, CF_SHAPE(k, m, shape[i].p, shape[i].q));
-                cf_in(c, 1, "b", tb, ENG_USE_INPUT, lb, CF_SHAPE(k, n, shape[i].p * shape[i].r, shape[i].q * shape[i].s));
+                cf_in(c, 0, "a", types[t], x & 1 ? ENG_USE_INPUT : ENG_USE_WEIGHT, la,
+                      CF_SHAPE(k, m, shape[i].p, shape[i].q));
+                cf_in(c, 1, "b", tb, ENG_USE_INPUT, lb,
+                      CF_SHAPE(k, n, shape[i].p * shape[i].r, shape[i].q * shape[i].s));
                 cf_run(c);
             }
 }
@@ -103,7 +115,8 @@ static void aliases(cf_suite *s)
 
     if (c) {
         c->terms = 48;
-        cf_operand *a = cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(48, 30)), *b = cf_alias(c, 1, "b", 0);
+        cf_operand *a = cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(48, 30)),
+                   *b = cf_alias(c, 1, "b", 0);
         cf_slice(a, 1, 0, 20);
         cf_slice(b, 1, 11, 19);
         cf_run(c);
@@ -132,13 +145,14 @@ static void split(cf_suite *s)
             for (int named = 0; named < 2; named++) {
                 int64_t m = shape[i].m, n = shape[i].n, k = shape[i].k, p = shape[i].p, r = shape[i].r;
                 cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s m=%lld n=%lld k=%lld p=%lld r=%lld split=%s%s",
-                                      ref_type_name(shape[i].type), (long long)m, (long long)n, (long long)k, (long long)p,
-                                      (long long)r, axes[x], named ? " out" : "");
+                                      ref_type_name(shape[i].type), (long long)m, (long long)n, (long long)k,
+                                      (long long)p, (long long)r, axes[x], named ? " out" : "");
                 if (!c)
                     continue;
                 c->terms = (double)k;
                 c->split = axes[x];
-                cf_operand *a = cf_in(c, 0, "a", shape[i].type, ENG_USE_WEIGHT | (p == 1 ? ENG_USE_MATRIX : 0), CF_PLAIN, CF_SHAPE(k, m, p));
+                cf_operand *a = cf_in(c, 0, "a", shape[i].type, ENG_USE_WEIGHT | (p == 1 ? ENG_USE_MATRIX : 0),
+                                      CF_PLAIN, CF_SHAPE(k, m, p));
                 cf_operand *b = cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, n, p * r));
                 cf_axis(c, a, 0, "inner:%lld", (long long)k);
                 cf_axis(c, a, 1, "rows:%lld", (long long)m);
@@ -193,14 +207,16 @@ void cf_cases_mul_mat_id(cf_suite *s)
             int64_t m = x % 5 ? 33 : 64, bu = x % 3 ? 1 : u;
             uint32_t matrix = x % 2 ? ENG_USE_MATRIX : 0;
             cf_layout ids_layout = x % 4 == 3 ? CF_INNER : CF_PLAIN;
-            cf_case *c = cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld b1=%lld t=%lld ids/%s%s",
-                                  ref_type_name(matrix_types[t]), (long long)m, (long long)k, (long long)e, (long long)u,
-                                  (long long)bu, (long long)tokens[i], cf_layout_name(ids_layout), matrix ? " matrix" : "");
+            cf_case *c =
+                cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld b1=%lld t=%lld ids/%s%s",
+                         ref_type_name(matrix_types[t]), (long long)m, (long long)k, (long long)e, (long long)u,
+                         (long long)bu, (long long)tokens[i], cf_layout_name(ids_layout), matrix ? " matrix" : "");
             if (!c)
                 continue;
             c->terms = (double)k;
             cf_in(c, 0, "a", matrix_types[t], ENG_USE_WEIGHT | matrix, CF_PLAIN, CF_SHAPE(k, m, e));
-            cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, x % 3 == 1 ? CF_OFFSET : CF_PLAIN, CF_SHAPE(k, bu, tokens[i]));
+            cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, x % 3 == 1 ? CF_OFFSET : CF_PLAIN,
+                  CF_SHAPE(k, bu, tokens[i]));
             choose(c, cf_in(c, 2, "ids", ENG_TYPE_I32, ENG_USE_INPUT, ids_layout, CF_SHAPE(u, tokens[i])), e);
             cf_run(c);
         }
@@ -209,8 +225,9 @@ void cf_cases_mul_mat_id(cf_suite *s)
         for (size_t x2 = 0; x2 < COUNT(axes) && cf_wanted(s, ENG_OP_MUL_MAT_ID); x2++) {
             static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_Q4_0, ENG_TYPE_Q4_K};
             int64_t n = k == 0 ? 70 : 768, m = 21, e = 7, u = 3, t = 5, b1 = x2 == 2 ? u : 1;
-            cf_case *c = cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld t=%lld split=%s", ref_type_name(types[k]),
-                                  (long long)m, (long long)n, (long long)e, (long long)u, (long long)t, axes[x2]);
+            cf_case *c = cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld t=%lld split=%s",
+                                  ref_type_name(types[k]), (long long)m, (long long)n, (long long)e, (long long)u,
+                                  (long long)t, axes[x2]);
             if (!c)
                 continue;
             c->terms = (double)n;
@@ -240,8 +257,9 @@ void cf_cases_hadamard(cf_suite *s)
                 uint32_t type = group > 8 && s->o.quick ? ENG_TYPE_F32 : types[(x / 2) % 3];
                 cf_layout l = layouts[x % 4];
                 int64_t h = x % 5 == 0 ? 3 : 1;
-                cf_case *c = cf_begin(s, ENG_OP_HADAMARD, "x=%s/%s n=%lld group=%lld rows=%lldx%lld", ref_type_name(type), cf_layout_name(l),
-                                      (long long)(n * group), (long long)group, (long long)rows[r], (long long)h);
+                cf_case *c = cf_begin(s, ENG_OP_HADAMARD, "x=%s/%s n=%lld group=%lld rows=%lldx%lld",
+                                      ref_type_name(type), cf_layout_name(l), (long long)(n * group), (long long)group,
+                                      (long long)rows[r], (long long)h);
                 if (!c)
                     continue;
                 c->terms = 1;

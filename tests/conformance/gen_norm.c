@@ -9,11 +9,12 @@
 
 static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER};
 
-static void rows_norm(cf_suite *s, uint32_t op, int64_t n, int64_t rows, cf_layout l, bool w, bool bias, double size, double shift,
-                      const char *split)
+static void rows_norm(cf_suite *s, uint32_t op, int64_t n, int64_t rows, cf_layout l, bool w, bool bias, double size,
+                      double shift, const char *split)
 {
-    cf_case *c = cf_begin(s, op, "n=%lld rows=%lld %s%s%s size=%g shift=%g%s%s", (long long)n, (long long)rows, cf_layout_name(l),
-                          w ? " w" : "", bias ? " bias" : "", size, shift, split ? " split=" : "", split ? split : "");
+    cf_case *c = cf_begin(s, op, "n=%lld rows=%lld %s%s%s size=%g shift=%g%s%s", (long long)n, (long long)rows,
+                          cf_layout_name(l), w ? " w" : "", bias ? " bias" : "", size, shift, split ? " split=" : "",
+                          split ? split : "");
 
     if (!c)
         return;
@@ -58,8 +59,9 @@ static void cases_group(cf_suite *s)
     for (size_t i = 0; i < COUNT(shape); i++)
         for (size_t g = 0; g < COUNT(groups); g++) {
             int64_t per = shape[i][0] * shape[i][1] * ((shape[i][2] + groups[g] - 1) / groups[g]);
-            cf_case *c = cf_begin(s, ENG_OP_GROUP_NORM, "%lldx%lldx%lldx%lld groups=%lld", (long long)shape[i][0], (long long)shape[i][1],
-                                  (long long)shape[i][2], (long long)shape[i][3], (long long)groups[g]);
+            cf_case *c =
+                cf_begin(s, ENG_OP_GROUP_NORM, "%lldx%lldx%lldx%lld groups=%lld", (long long)shape[i][0],
+                         (long long)shape[i][1], (long long)shape[i][2], (long long)shape[i][3], (long long)groups[g]);
             if (!c)
                 continue;
             c->terms = (double)per;
@@ -80,18 +82,20 @@ struct soft {
 
 static void soft(cf_suite *s, struct soft x)
 {
-    cf_case *c = cf_begin(s, ENG_OP_SOFT_MAX, "%lldx%lldx%lldx%lld mask=%d/%s%s%s scale=%g max_bias=%g", (long long)x.n, (long long)x.t,
-                          (long long)x.h, (long long)x.b, x.mask, ref_type_name(x.mask_type), x.sinks ? " sinks" : "",
-                          x.full ? " full" : "", x.scale, x.bias);
+    cf_case *c = cf_begin(s, ENG_OP_SOFT_MAX, "%lldx%lldx%lldx%lld mask=%d/%s%s%s scale=%g max_bias=%g", (long long)x.n,
+                          (long long)x.t, (long long)x.h, (long long)x.b, x.mask, ref_type_name(x.mask_type),
+                          x.sinks ? " sinks" : "", x.full ? " full" : "", x.scale, x.bias);
 
     if (!c)
         return;
     c->terms = (double)x.n;
     c->fp[ENG_SOFT_MAX_SCALE] = x.scale;
     c->fp[ENG_SOFT_MAX_MAX_BIAS] = x.bias;
-    cf_fill(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[(x.n + x.h) % 4], CF_SHAPE(x.n, x.t, x.h, x.b)), -10, 10);
+    cf_fill(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[(x.n + x.h) % 4], CF_SHAPE(x.n, x.t, x.h, x.b)),
+            -10, 10);
     if (x.mask) {
-        cf_operand *m = cf_in(c, 1, "mask", x.mask_type, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x.n, x.t, x.mask & 1 ? x.h : 1, x.mask & 2 ? x.b : 1));
+        cf_operand *m = cf_in(c, 1, "mask", x.mask_type, ENG_USE_INPUT, CF_PLAIN,
+                              CF_SHAPE(x.n, x.t, x.mask & 1 ? x.h : 1, x.mask & 2 ? x.b : 1));
         for (int64_t i = 0; i < cf_elements(m); i++)
             cf_set(m, i, (x.full && i < x.n) || cf_below(c, 3) == 0 ? -INFINITY : cf_uniform(c, -2, 0));
     }
@@ -108,8 +112,9 @@ static void cases_soft(cf_suite *s)
     cf_thin(s, 2);
     for (size_t i = 0; i < COUNT(n); i++)
         for (int k = 0; k < 6; k++, x++)
-            soft(s, (struct soft){n[i], 1 + x % 5, 1 + x % 7, 1 + x % 2, k == 0 ? 0 : 1 + k % 3 * (k != 5), x % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
-                                  k % 3 == 1, k == 3, x % 3 ? 0.125 : 1, k > 3 ? 8 : 0});
+            soft(s, (struct soft){n[i], 1 + x % 5, 1 + x % 7, 1 + x % 2, k == 0 ? 0 : 1 + k % 3 * (k != 5),
+                                  x % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32, k % 3 == 1, k == 3, x % 3 ? 0.125 : 1,
+                                  k > 3 ? 8 : 0});
     cf_thin(s, 1);
     soft(s, (struct soft){17, 3, 4, 1, 1, ENG_TYPE_F32, true, true, 1, 0});
     soft(s, (struct soft){17, 3, 4, 1, 2, ENG_TYPE_F32, false, true, 1, 0});

@@ -69,10 +69,12 @@ static void delta(cf_suite *s, struct gdn x)
 
     for (int64_t b = 0; b < x.n_seq; b++)
         t += x.tokens[b];
-    cf_case *c = cf_begin(s, ENG_OP_GATED_DELTA_NET, "s=%lld hk=%lld rep=%lld t=%lld seqs=%lld(%lld,%lld..) slots=%lld %s %s gate=-%g %s%s%s",
-                          (long long)x.s, (long long)x.hk, (long long)x.rep, (long long)t, (long long)x.n_seq, (long long)x.tokens[0],
-                          (long long)x.tokens[1], (long long)x.slots, x.channel ? "channel" : "scalar", x.grouped ? "grouped" : "tiled",
-                          x.gate, cf_layout_name(x.layout), x.split ? " split=" : "", x.split ? x.split : "");
+    cf_case *c = cf_begin(s, ENG_OP_GATED_DELTA_NET,
+                          "s=%lld hk=%lld rep=%lld t=%lld seqs=%lld(%lld,%lld..) slots=%lld %s %s gate=-%g %s%s%s",
+                          (long long)x.s, (long long)x.hk, (long long)x.rep, (long long)t, (long long)x.n_seq,
+                          (long long)x.tokens[0], (long long)x.tokens[1], (long long)x.slots,
+                          x.channel ? "channel" : "scalar", x.grouped ? "grouped" : "tiled", x.gate,
+                          cf_layout_name(x.layout), x.split ? " split=" : "", x.split ? x.split : "");
     if (!c)
         return;
     c->terms = (double)x.s;
@@ -81,7 +83,8 @@ static void delta(cf_suite *s, struct gdn x)
     c->split = x.split;
     int64_t padded = t + (cf_below(c, 2) ? 3 : 0); /* tokens that belong to no sequence */
     cf_operand *q = cf_in(c, 0, "q", ENG_TYPE_F32, ENG_USE_INPUT, x.layout, CF_SHAPE(x.s, x.hk, padded));
-    cf_operand *k = cf_in(c, 1, "k", ENG_TYPE_F32, ENG_USE_INPUT, x.layout == CF_SWAP12 ? CF_OFFSET : x.layout, CF_SHAPE(x.s, x.hk, padded));
+    cf_operand *k = cf_in(c, 1, "k", ENG_TYPE_F32, ENG_USE_INPUT, x.layout == CF_SWAP12 ? CF_OFFSET : x.layout,
+                          CF_SHAPE(x.s, x.hk, padded));
     cf_operand *v = cf_in(c, 2, "v", ENG_TYPE_F32, ENG_USE_INPUT, x.layout, CF_SHAPE(x.s, h, padded));
     cf_operand *g = cf_in(c, 3, "g", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x.channel ? x.s : 1, h, padded));
     cf_operand *beta = cf_in(c, 4, "beta", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(h, padded));
@@ -124,34 +127,57 @@ static void cases_delta(cf_suite *s)
         for (size_t g = 0; g < COUNT(gates); g++)
             for (int channel = 0; channel < 2; channel++, x++) {
                 int64_t slots = 1 + x % 4, big = sizes[i] > 100;
-                delta(s, (struct gdn){sizes[i], 1 + x % 2, 1 + x % 3, 1 + x % 2, slots, {big ? 5 : 18, 3}, channel, x & 1, gates[g],
-                                      (cf_layout)(x % 4), NULL});
+                delta(s, (struct gdn){sizes[i],
+                                      1 + x % 2,
+                                      1 + x % 3,
+                                      1 + x % 2,
+                                      slots,
+                                      {big ? 5 : 18, 3},
+                                      channel,
+                                      x & 1,
+                                      gates[g],
+                                      (cf_layout)(x % 4),
+                                      NULL});
             }
     cf_thin(s, 2); /* lengths around the sizes of chunks */
     for (size_t i = 0; i < COUNT(lengths); i++)
         for (size_t g = 0; g < COUNT(gates); g++, x++)
-            delta(s, (struct gdn){64, 2, 2, 1, 1 + x % 3, {lengths[i]}, (x & 1) != 0, (x & 2) != 0, gates[g], CF_PLAIN, NULL});
+            delta(s, (struct gdn){
+                         64, 2, 2, 1, 1 + x % 3, {lengths[i]}, (x & 1) != 0, (x & 2) != 0, gates[g], CF_PLAIN, NULL});
     cf_thin(s, 2); /* K below, at and above the number of tokens; empty sequences */
     for (int64_t slots = 1; slots <= 8; slots++)
         for (int k = 0; k < 3; k++, x++)
-            delta(s, (struct gdn){32, 2, 1 + k, 4, slots, {slots, slots - 1, 0, slots + 1 + k}, k == 1, k == 2, gates[k], CF_PLAIN, NULL});
+            delta(s, (struct gdn){32,
+                                  2,
+                                  1 + k,
+                                  4,
+                                  slots,
+                                  {slots, slots - 1, 0, slots + 1 + k},
+                                  k == 1,
+                                  k == 2,
+                                  gates[k],
+                                  CF_PLAIN,
+                                  NULL});
     cf_thin(s, 1);
     delta(s, (struct gdn){24, 3, 2, 6, 3, {0, 5, 1, 0, 2, 9}, true, true, 1, CF_OFFSET, NULL});
     delta(s, (struct gdn){16, 2, 2, 2, 2, {0, 0}, false, false, 1, CF_PLAIN, NULL});
     delta(s, (struct gdn){40, 2, 2, 1, 0, {6}, false, false, 1, CF_PLAIN, NULL});
     for (int k = 0; k < 4; k++)
-        delta(s, (struct gdn){k & 1 ? 24 : 64, k < 2 ? 3 : 8, k < 2 ? 2 : 4, 2, 3, {9, 2}, k == 1, k & 1, 0.5, CF_PLAIN, "k_head"});
+        delta(s,
+              (struct gdn){
+                  k & 1 ? 24 : 64, k < 2 ? 3 : 8, k < 2 ? 2 : 4, 2, 3, {9, 2}, k == 1, k & 1, 0.5, CF_PLAIN, "k_head"});
 }
 
-static void conv(cf_suite *s, int64_t d, int64_t h, const int64_t *tokens, int64_t n_seq, int64_t slots, cf_layout layout, const char *split)
+static void conv(cf_suite *s, int64_t d, int64_t h, const int64_t *tokens, int64_t n_seq, int64_t slots,
+                 cf_layout layout, const char *split)
 {
     int64_t t = 0;
 
     for (int64_t b = 0; b < n_seq; b++)
         t += tokens[b];
-    cf_case *c = cf_begin(s, ENG_OP_SSM_CONV, "taps=%lld channels=%lld t=%lld seqs=%lld(%lld..) slots=%lld %s%s%s", (long long)d, (long long)h,
-                          (long long)t, (long long)n_seq, (long long)tokens[0], (long long)slots, cf_layout_name(layout),
-                          split ? " split=" : "", split ? split : "");
+    cf_case *c = cf_begin(s, ENG_OP_SSM_CONV, "taps=%lld channels=%lld t=%lld seqs=%lld(%lld..) slots=%lld %s%s%s",
+                          (long long)d, (long long)h, (long long)t, (long long)n_seq, (long long)tokens[0],
+                          (long long)slots, cf_layout_name(layout), split ? " split=" : "", split ? split : "");
     if (!c)
         return;
     c->terms = (double)d;

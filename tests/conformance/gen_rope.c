@@ -18,10 +18,12 @@ struct rope {
 
 static void rope(cf_suite *s, struct rope x)
 {
-    cf_case *c = cf_begin(s, ENG_OP_ROPE, "mode=%d x=%s/%s d=%lld n_dims=%lld offset=%lld h=%lld t=%lld b=%lld%s%s%s far=%lld base=%g%s%s",
-                          x.mode, ref_type_name(x.type), cf_layout_name(x.layout), (long long)x.d, (long long)x.n_dims,
-                          (long long)x.offset, (long long)x.h, (long long)x.t, (long long)x.b, x.yarn ? " yarn" : "", x.ff ? " ff" : "",
-                          x.inverse ? " inverse" : "", (long long)x.far, x.base, x.split ? " split=" : "", x.split ? x.split : "");
+    cf_case *c = cf_begin(
+        s, ENG_OP_ROPE,
+        "mode=%d x=%s/%s d=%lld n_dims=%lld offset=%lld h=%lld t=%lld b=%lld%s%s%s far=%lld base=%g%s%s", x.mode,
+        ref_type_name(x.type), cf_layout_name(x.layout), (long long)x.d, (long long)x.n_dims, (long long)x.offset,
+        (long long)x.h, (long long)x.t, (long long)x.b, x.yarn ? " yarn" : "", x.ff ? " ff" : "",
+        x.inverse ? " inverse" : "", (long long)x.far, x.base, x.split ? " split=" : "", x.split ? x.split : "");
 
     if (!c)
         return;
@@ -50,8 +52,10 @@ static void rope(cf_suite *s, struct rope x)
     for (int64_t i = 0; i < cf_elements(pos); i++)
         cf_set(pos, i, (double)cf_below(c, x.far + 1));
     if (x.ff)
-        cf_fill(c, cf_in(c, 2, "ff", ENG_TYPE_F32, ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE((x.mode == ENG_ROPE_VISION ? x.d / 2 : pairs) + x.t % 2)), 0.9,
-                4);
+        cf_fill(c,
+                cf_in(c, 2, "ff", ENG_TYPE_F32, ENG_USE_WEIGHT, CF_PLAIN,
+                      CF_SHAPE((x.mode == ENG_ROPE_VISION ? x.d / 2 : pairs) + x.t % 2)),
+                0.9, 4);
     if (x.split)
         cf_axis(c, in, 1, "kv_head:%lld", (long long)x.h);
     cf_run(c);
@@ -82,13 +86,17 @@ void cf_cases_rope(cf_suite *s)
                         }
                         if (modes[m] & 8 && n < 6)
                             continue;
-                        rope(s, (struct rope){modes[m], d, n, offset, 1 + x % 5, 1 + x % 7, 1 + x % 2, yarn, ff, inverse,
-                                              x % 3 ? ENG_TYPE_F32 : ENG_TYPE_F16, layouts[x % 4], x % 4 ? 1000 : 40000,
-                                              x % 2 ? 10000 : 1e6, NULL});
+                        rope(s, (struct rope){modes[m], d, n, offset, 1 + x % 5, 1 + x % 7, 1 + x % 2, yarn, ff,
+                                              inverse, x % 3 ? ENG_TYPE_F32 : ENG_TYPE_F16, layouts[x % 4],
+                                              x % 4 ? 1000 : 40000, x % 2 ? 10000 : 1e6, NULL});
                     }
     cf_thin(s, 1);
-    rope(s, (struct rope){ENG_ROPE_NEOX, 128, 128, 0, 8, 40, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 131072, 1e6, NULL});
-    rope(s, (struct rope){ENG_ROPE_IMROPE, 64, 32, 0, 6, 5, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 2000, 1e4, "kv_head"});
-    rope(s, (struct rope){ENG_ROPE_NORMAL, 80, 80, 0, 3, 5, 1, true, true, false, ENG_TYPE_F32, CF_PLAIN, 9000, 1e4, "kv_head"});
-    rope(s, (struct rope){ENG_ROPE_NEOX, 64, 64, 0, 1, 1, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 0, 1e4, NULL});
+    rope(s, (struct rope){ENG_ROPE_NEOX, 128, 128, 0, 8, 40, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 131072,
+                          1e6, NULL});
+    rope(s, (struct rope){ENG_ROPE_IMROPE, 64, 32, 0, 6, 5, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 2000, 1e4,
+                          "kv_head"});
+    rope(s, (struct rope){ENG_ROPE_NORMAL, 80, 80, 0, 3, 5, 1, true, true, false, ENG_TYPE_F32, CF_PLAIN, 9000, 1e4,
+                          "kv_head"});
+    rope(s,
+         (struct rope){ENG_ROPE_NEOX, 64, 64, 0, 1, 1, 1, false, false, false, ENG_TYPE_F32, CF_PLAIN, 0, 1e4, NULL});
 }

@@ -6,8 +6,9 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const uint32_t all_types[] = {
-    ENG_TYPE_F32,  ENG_TYPE_F16,   ENG_TYPE_BF16,  ENG_TYPE_I32,  ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_Q8_0,
-    ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K, ENG_TYPE_IQ4_XS,
+    ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16, ENG_TYPE_I32,    ENG_TYPE_Q4_0,  ENG_TYPE_Q4_1,
+    ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4,
+    ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K,   ENG_TYPE_Q6_K,  ENG_TYPE_IQ4_XS,
 };
 
 /* Indices into `rows` rows, with some that are skipped. */
@@ -24,21 +25,23 @@ static void indices(cf_case *c, cf_operand *ids, int64_t rows)
     }
 }
 
-static void get(cf_suite *s, uint32_t type, uint32_t itype, cf_layout layout, int64_t n, int64_t v, int64_t i, int64_t p, int64_t q,
-                const char *split)
+static void get(cf_suite *s, uint32_t type, uint32_t itype, cf_layout layout, int64_t n, int64_t v, int64_t i,
+                int64_t p, int64_t q, const char *split)
 {
     bool matrix = layout == CF_PLAIN && (i & 1) && p * q == 1;
-    cf_case *c = cf_begin(s, ENG_OP_GET_ROWS, "a=%s/%s ids=%s n=%lld v=%lld i=%lld p=%lld q=%lld%s%s%s", ref_type_name(type),
-                          cf_layout_name(layout), ref_type_name(itype), (long long)n, (long long)v, (long long)i, (long long)p,
-                          (long long)q, matrix ? " matrix" : "", split ? " split=" : "", split ? split : "");
+    cf_case *c =
+        cf_begin(s, ENG_OP_GET_ROWS, "a=%s/%s ids=%s n=%lld v=%lld i=%lld p=%lld q=%lld%s%s%s", ref_type_name(type),
+                 cf_layout_name(layout), ref_type_name(itype), (long long)n, (long long)v, (long long)i, (long long)p,
+                 (long long)q, matrix ? " matrix" : "", split ? " split=" : "", split ? split : "");
 
     if (!c)
         return;
     c->judge = ref_block(type) > 1 ? CF_NEAR : CF_EXACT;
     c->out_type = type == ENG_TYPE_I32 ? ENG_TYPE_I32 : ENG_TYPE_F32;
     c->split = split;
-    cf_operand *a = cf_in(c, 0, "a", type, (type == ENG_TYPE_I32 ? ENG_USE_INPUT : ENG_USE_WEIGHT) | (matrix ? ENG_USE_MATRIX : 0), layout,
-                          CF_SHAPE(n, v, p, q));
+    cf_operand *a =
+        cf_in(c, 0, "a", type, (type == ENG_TYPE_I32 ? ENG_USE_INPUT : ENG_USE_WEIGHT) | (matrix ? ENG_USE_MATRIX : 0),
+              layout, CF_SHAPE(n, v, p, q));
     for (int64_t k = 0; type == ENG_TYPE_I32 && k < cf_elements(a); k++)
         cf_set(a, k, (double)cf_below(c, 1 << 30));
     if (split) {
@@ -58,8 +61,8 @@ static void cases_get(cf_suite *s)
     for (size_t t = 0; t < COUNT(all_types); t++)
         for (int k = 0; k < 4; k++, x++) {
             int64_t block = ref_block(all_types[t]), n = block > 1 ? block * (1 + x % 3) : x % 2 ? 31 + x : 256;
-            get(s, all_types[t], x % 3 || (t && s->o.quick) ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[k], n, 40 + x, x % 5 ? x % 13 + 1 : 1, k == 1 ? 3 : 1,
-                x % 4 == 2 ? 2 : 1, NULL);
+            get(s, all_types[t], x % 3 || (t && s->o.quick) ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[k], n, 40 + x,
+                x % 5 ? x % 13 + 1 : 1, k == 1 ? 3 : 1, x % 4 == 2 ? 2 : 1, NULL);
         }
     cf_thin(s, 1);
     get(s, ENG_TYPE_F16, ENG_TYPE_I32, CF_PLAIN, 300, 20000, 700, 1, 1, NULL);
@@ -109,10 +112,11 @@ struct set {
 
 static void set(cf_suite *s, struct set x)
 {
-    cf_case *c = cf_begin(s, ENG_OP_SET_ROWS, "a=%s/%s b=%s/%s ids=%s%s n=%lld v=%lld i=%lld p=%lld q=%lld hadamard=%lld%s%s",
-                          ref_type_name(x.type), cf_layout_name(x.la), ref_type_name(x.from), cf_layout_name(x.lb),
-                          ref_type_name(x.itype), x.shared_ids ? " shared" : "", (long long)x.n, (long long)x.v, (long long)x.i,
-                          (long long)x.p, (long long)x.q, (long long)x.rotate, x.split ? " split=" : "", x.split ? x.split : "");
+    cf_case *c =
+        cf_begin(s, ENG_OP_SET_ROWS, "a=%s/%s b=%s/%s ids=%s%s n=%lld v=%lld i=%lld p=%lld q=%lld hadamard=%lld%s%s",
+                 ref_type_name(x.type), cf_layout_name(x.la), ref_type_name(x.from), cf_layout_name(x.lb),
+                 ref_type_name(x.itype), x.shared_ids ? " shared" : "", (long long)x.n, (long long)x.v, (long long)x.i,
+                 (long long)x.p, (long long)x.q, (long long)x.rotate, x.split ? " split=" : "", x.split ? x.split : "");
 
     if (!c)
         return;
@@ -141,24 +145,30 @@ static void cases_set(cf_suite *s)
 {
     static const uint32_t from[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16};
     static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER};
-    static const uint32_t cache[] = {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL, ENG_TYPE_F16};
+    static const uint32_t cache[] = {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0,   ENG_TYPE_Q4_1, ENG_TYPE_Q5_0,
+                                     ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL, ENG_TYPE_F16};
     int x = 0;
 
     cf_thin(s, 4);
     for (size_t t = 0; t < COUNT(all_types); t++)
         for (int k = 0; k < 6 && all_types[t] != ENG_TYPE_I32; k++, x++) {
             int64_t block = ref_block(all_types[t]), n = block > 1 ? block * (1 + x % 3) : x % 3 ? 33 + x % 40 : 1;
-            set(s, (struct set){all_types[t], from[t > 1 && s->o.quick ? 0 : k % 3], x % 4 || (t && s->o.quick) ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[(k / 2) % 4], layouts[x % 4], n,
-                                11 + x % 30, 1 + x % 9, 1 + x % 3, x % 4 == 1 ? 2 : 1, (x & 1) != 0, 0, NULL});
+            set(s, (struct set){all_types[t], from[t > 1 && s->o.quick ? 0 : k % 3],
+                                x % 4 || (t && s->o.quick) ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[(k / 2) % 4],
+                                layouts[x % 4], n, 11 + x % 30, 1 + x % 9, 1 + x % 3, x % 4 == 1 ? 2 : 1, (x & 1) != 0,
+                                0, NULL});
         }
     cf_thin(s, 5);
     for (size_t t = 0; t < COUNT(cache); t++)
         for (int64_t group = 32; group <= 256; group *= 2)
-            set(s, (struct set){cache[t], ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 256, 20, 7, 2, 1, true, group, NULL});
+            set(s, (struct set){cache[t], ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 256, 20, 7, 2, 1, true, group,
+                                NULL});
     cf_thin(s, 1);
     for (size_t t = 0; t < 3; t++) {
-        set(s, (struct set){cache[t], ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 64, 37, 5, 5, 1, true, 0, "kv_head"});
-        set(s, (struct set){cache[t], ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 64, 37, 9, 2, 1, true, 0, "cells"});
+        set(s, (struct set){cache[t], ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 64, 37, 5, 5, 1, true, 0,
+                            "kv_head"});
+        set(s,
+            (struct set){cache[t], ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 64, 37, 9, 2, 1, true, 0, "cells"});
     }
     set(s, (struct set){ENG_TYPE_F32, ENG_TYPE_F32, ENG_TYPE_I32, CF_PLAIN, CF_PLAIN, 16, 9, 0, 1, 1, true, 0, NULL});
 }

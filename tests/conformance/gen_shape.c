@@ -17,7 +17,8 @@ static void integers(cf_case *c, cf_operand *o)
 
 static void cases_concat(cf_suite *s)
 {
-    static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_I32, ENG_TYPE_Q8_0, ENG_TYPE_Q4_K, ENG_TYPE_I64, ENG_TYPE_BF16};
+    static const uint32_t types[] = {ENG_TYPE_F32,  ENG_TYPE_F16, ENG_TYPE_I32, ENG_TYPE_Q8_0,
+                                     ENG_TYPE_Q4_K, ENG_TYPE_I64, ENG_TYPE_BF16};
     int x = 0;
 
     cf_thin(s, 3);
@@ -28,7 +29,8 @@ static void cases_concat(cf_suite *s)
                 int64_t a[4] = {block > 1 ? block : 21, 4, 3, 2}, b[4] = {a[0], 4, 3, 2};
                 b[dim] = dim ? 1 + x % 4 : block > 1 ? 2 * block : 1 + x % 13;
                 cf_case *c = cf_begin(s, ENG_OP_CONCAT, "%s dim=%d a=%s b=%s %lld+%lld", ref_type_name(types[t]), dim,
-                                      cf_layout_name(layouts[l]), cf_layout_name(layouts[(l + x) % 4]), (long long)a[dim], (long long)b[dim]);
+                                      cf_layout_name(layouts[l]), cf_layout_name(layouts[(l + x) % 4]),
+                                      (long long)a[dim], (long long)b[dim]);
                 if (!c)
                     continue;
                 c->judge = CF_EXACT;
@@ -50,8 +52,9 @@ static void cases_repeat(cf_suite *s)
         for (size_t k = 0; k < COUNT(times); k++) {
             int64_t ne[4] = {k == 1 ? 1 : 9, 2, 3, 1};
             cf_layout l = layouts[(t + k) % 4];
-            cf_case *c = cf_begin(s, ENG_OP_REPEAT, "%s %s times %lldx%lldx%lldx%lld", ref_type_name(types[t]), cf_layout_name(l),
-                                  (long long)times[k][0], (long long)times[k][1], (long long)times[k][2], (long long)times[k][3]);
+            cf_case *c = cf_begin(s, ENG_OP_REPEAT, "%s %s times %lldx%lldx%lldx%lld", ref_type_name(types[t]),
+                                  cf_layout_name(l), (long long)times[k][0], (long long)times[k][1],
+                                  (long long)times[k][2], (long long)times[k][3]);
             if (!c)
                 continue;
             c->judge = CF_EXACT;
@@ -65,12 +68,14 @@ static void cases_repeat(cf_suite *s)
 
 static void cases_pad(cf_suite *s)
 {
-    static const int pads[][8] = {{0, 0, 0, 0, 0, 0, 0, 0}, {3, 0, 0, 0, 1, 0, 0, 0}, {0, 2, 0, 1, 5, 0, 1, 0}, {1, 1, 1, 1, 1, 1, 1, 1}};
+    static const int pads[][8] = {
+        {0, 0, 0, 0, 0, 0, 0, 0}, {3, 0, 0, 0, 1, 0, 0, 0}, {0, 2, 0, 1, 5, 0, 1, 0}, {1, 1, 1, 1, 1, 1, 1, 1}};
 
     cf_thin(s, 1);
     for (size_t k = 0; k < COUNT(pads); k++) {
-        cf_case *c = cf_begin(s, ENG_OP_PAD, "%s left=%d,%d,%d,%d right=%d,%d,%d,%d", cf_layout_name(layouts[k]), pads[k][0], pads[k][1],
-                              pads[k][2], pads[k][3], pads[k][4], pads[k][5], pads[k][6], pads[k][7]);
+        cf_case *c =
+            cf_begin(s, ENG_OP_PAD, "%s left=%d,%d,%d,%d right=%d,%d,%d,%d", cf_layout_name(layouts[k]), pads[k][0],
+                     pads[k][1], pads[k][2], pads[k][3], pads[k][4], pads[k][5], pads[k][6], pads[k][7]);
         if (!c)
             continue;
         c->judge = CF_EXACT;
@@ -153,7 +158,8 @@ static void cases_choose(cf_suite *s)
                 cf_run(c);
             }
             for (int64_t k = 1; k <= n[i] && k <= 64; k = k * 5 + 1) {
-                if (!(c = cf_begin(s, ENG_OP_TOP_K, "n=%lld k=%lld %s %s", (long long)n[i], (long long)k, kinds[kind], cf_layout_name(l))))
+                if (!(c = cf_begin(s, ENG_OP_TOP_K, "n=%lld k=%lld %s %s", (long long)n[i], (long long)k, kinds[kind],
+                                   cf_layout_name(l))))
                     continue;
                 c->judge = CF_EXACT;
                 c->out_type = ENG_TYPE_I32;

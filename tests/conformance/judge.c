@@ -18,7 +18,8 @@ static const struct {
     const char *text;
 } tolerances[] = {
 #define CF_TOLERANCE(op, element, row, per_root, reason)                                                               \
-    {ENG_OP_##op, element, row, per_root, #op ": element " #element ", row " #row ", per root of terms " #per_root ": " reason},
+    {ENG_OP_##op, element, row, per_root,                                                                              \
+     #op ": element " #element ", row " #row ", per root of terms " #per_root ": " reason},
 #include "tolerances.h"
 #undef CF_TOLERANCE
 };
@@ -182,8 +183,8 @@ static bool encoded_row(struct judge *j, int64_t first, int64_t n)
         if (j->model) {
             double step = fmax(j->step[i], 1e-30);
             if (!(fabs(j->got[i] - j->model[i]) <= 1.01 * step))
-                return wrong(j, i, "encodes %.9g as %.9g, more than a step (%.3g) from %.9g", j->want->data[i], j->got[i],
-                             step, j->model[i]);
+                return wrong(j, i, "encodes %.9g as %.9g, more than a step (%.3g) from %.9g", j->want->data[i],
+                             j->got[i], step, j->model[i]);
             model += (j->model[i] - w) * (j->model[i] - w);
             slack += 1e-3 * step * step;
         }
@@ -196,7 +197,8 @@ static bool encoded_row(struct judge *j, int64_t first, int64_t n)
     double bound = j->model ? 1.05 * model + slack : search_bound(j->o->type) * square + 1e-30;
     note(j, 0, bound > 0 ? sqrt(mine / bound) : 0);
     if (!(mine <= bound))
-        return wrong(j, first, "the row's squared error is %.4g, tolerated %.4g (largest value %.3g)", mine, bound, peak);
+        return wrong(j, first, "the row's squared error is %.4g, tolerated %.4g (largest value %.3g)", mine, bound,
+                     peak);
     return true;
 }
 
@@ -245,7 +247,8 @@ static bool judge_rows(struct judge *j)
     return true;
 }
 
-bool cf_judge_operand(const cf_case *c, const cf_operand *o, const ref_tensor *want, cf_errors *e, char *detail, size_t n)
+bool cf_judge_operand(const cf_case *c, const cf_operand *o, const ref_tensor *want, cf_errors *e, char *detail,
+                      size_t n)
 {
     struct judge j = {.c = c, .o = o, .want = want, .e = e, .detail = detail, .n = n};
     int64_t count = ref_count(want);

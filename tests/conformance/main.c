@@ -40,8 +40,10 @@ struct program {
 
 static void usage(FILE *to)
 {
-    fputs("usage: conformance [--full] [--lenient] [--verbose] [--seed N] [--ops LIST] [--filter TEXT] [--option NAME=VALUE]...\n"
-          "                   [--list] [--tolerances] [DEVICE]...\n", to);
+    fputs("usage: conformance [--full] [--lenient] [--verbose] [--seed N] [--ops LIST] [--filter TEXT] [--option "
+          "NAME=VALUE]...\n"
+          "                   [--list] [--tolerances] [DEVICE]...\n",
+          to);
 }
 
 static void on_result(void *ctx, const eng_conformance_result *r)
@@ -62,11 +64,11 @@ static void on_result(void *ctx, const eng_conformance_result *r)
     if (r->row_error > t->worst)
         t->worst = r->row_error;
     if (r->outcome == ENG_CONFORMANCE_FAIL && p->shown++ < 60)
-        printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label, (unsigned long long)r->seed, r->op,
-               r->name, r->detail);
+        printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label,
+               (unsigned long long)r->seed, r->op, r->name, r->detail);
     else if (p->verbose)
-        printf("# %s %s: %s: row %.3g abs %.3g %.3f s %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name, r->row_error, r->abs_error,
-               r->seconds, r->detail);
+        printf("# %s %s: %s: row %.3g abs %.3g %.3f s %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name,
+               r->row_error, r->abs_error, r->seconds, r->detail);
     fflush(stdout);
 }
 
@@ -76,7 +78,8 @@ static void print_ops(struct program *p)
         struct tally *t = &p->ops[op];
         if (!(t->passed + t->failed + t->unsupported))
             continue;
-        printf("%s %d - %s on %s: %llu cells, %llu failed, %llu unsupported, %llu values, worst row %.2g of its tolerance, %.1f s\n",
+        printf("%s %d - %s on %s: %llu cells, %llu failed, %llu unsupported, %llu values, worst row %.2g of its "
+               "tolerance, %.1f s\n",
                t->failed ? "not ok" : "ok", ++p->test, eng_op_get(op)->name, p->label,
                (unsigned long long)(t->passed + t->failed + t->unsupported), (unsigned long long)t->failed,
                (unsigned long long)t->unsupported, (unsigned long long)t->values, t->worst, t->seconds);
@@ -114,9 +117,9 @@ static void run_device(struct program *p, const char *device, const char *option
         p->failed++;
     } else if (!p->o.list) {
         print_ops(p);
-        printf("# %s: %llu cells, %llu passed, %llu failed, %llu unsupported, %.1f s, seed %llu\n", label, (unsigned long long)sum.cells,
-               (unsigned long long)sum.passed, (unsigned long long)sum.failed, (unsigned long long)sum.unsupported, sum.seconds,
-               (unsigned long long)sum.seed);
+        printf("# %s: %llu cells, %llu passed, %llu failed, %llu unsupported, %.1f s, seed %llu\n", label,
+               (unsigned long long)sum.cells, (unsigned long long)sum.passed, (unsigned long long)sum.failed,
+               (unsigned long long)sum.unsupported, sum.seconds, (unsigned long long)sum.seed);
     }
     eng_context_destroy(context);
 }
@@ -153,10 +156,17 @@ static void find_devices(struct program *p)
 
 static int parse(struct program *p, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"full", no_argument, NULL, 'f'}, {"seed", required_argument, NULL, 's'}, {"ops", required_argument, NULL, 'o'},
-        {"filter", required_argument, NULL, 'F'}, {"option", required_argument, NULL, 'O'}, {"list", no_argument, NULL, 'l'},
-        {"tolerances", no_argument, NULL, 't'}, {"verbose", no_argument, NULL, 'v'}, {"lenient", no_argument, NULL, 'L'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"full", no_argument, NULL, 'f'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"ops", required_argument, NULL, 'o'},
+                                          {"filter", required_argument, NULL, 'F'},
+                                          {"option", required_argument, NULL, 'O'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"tolerances", no_argument, NULL, 't'},
+                                          {"verbose", no_argument, NULL, 'v'},
+                                          {"lenient", no_argument, NULL, 'L'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     const char *text;
     int c;
 

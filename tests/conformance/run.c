@@ -213,10 +213,19 @@ void cf_run(cf_case *c)
         if (!refused && !status)
             fine = judge_all(c, &e, s->detail, sizeof s->detail);
         bool excused = status == ENG_ERR_UNSUPPORTED && (c->optional || s->o.oracle || s->o.lenient);
-        eng_conformance_result r = {
-            .size = sizeof r, .device = s->device_name, .op = eng_op_get(c->op)->name, .name = c->name, .seed = s->sum.seed,
-            .outcome = fine ? ENG_CONFORMANCE_PASS : excused ? ENG_CONFORMANCE_UNSUPPORTED : ENG_CONFORMANCE_FAIL,
-            .values = e.values, .row_error = e.row, .abs_error = e.abs, .detail = s->detail, .seconds = took};
+        eng_conformance_result r = {.size = sizeof r,
+                                    .device = s->device_name,
+                                    .op = eng_op_get(c->op)->name,
+                                    .name = c->name,
+                                    .seed = s->sum.seed,
+                                    .outcome = fine      ? ENG_CONFORMANCE_PASS
+                                               : excused ? ENG_CONFORMANCE_UNSUPPORTED
+                                                         : ENG_CONFORMANCE_FAIL,
+                                    .values = e.values,
+                                    .row_error = e.row,
+                                    .abs_error = e.abs,
+                                    .detail = s->detail,
+                                    .seconds = took};
         report(c, &r);
         if (status == ENG_ERR_LOST)
             s->status = status;

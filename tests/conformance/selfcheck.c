@@ -69,8 +69,14 @@ static void count(void *ctx, const eng_conformance_result *r)
 static struct plan run(fault f, const char *what, const char *op, const char *filter)
 {
     struct plan p = {.fault = f, .what = what};
-    eng_conformance_options o = {.size = sizeof o, .quick = 1, .oracle = 1, .ops = op, .filter = filter, .report = count,
-                                 .tamper = plant, .ctx = &p};
+    eng_conformance_options o = {.size = sizeof o,
+                                 .quick = 1,
+                                 .oracle = 1,
+                                 .ops = op,
+                                 .filter = filter,
+                                 .report = count,
+                                 .tamper = plant,
+                                 .ctx = &p};
     eng_conformance_summary sum = {.size = sizeof sum};
     eng_context_params none = {.size = sizeof none, .flags = ENG_CONTEXT_NO_ENVIRONMENT | ENG_CONTEXT_NO_LOAD};
     eng_context *context = NULL;
@@ -87,8 +93,8 @@ static void found(fault f, const char *what, const char *op, const char *filter,
 {
     struct plan p = run(f, what, op, filter);
 
-    ck_assert_msg(p.failed > 0 && p.passed == 0, "fault %d in %s of %s (%s): %d found, %d missed", (int)f, what, op, filter ? filter : "",
-                  (int)p.failed, (int)p.passed);
+    ck_assert_msg(p.failed > 0 && p.passed == 0, "fault %d in %s of %s (%s): %d found, %d missed", (int)f, what, op,
+                  filter ? filter : "", (int)p.failed, (int)p.passed);
     ck_assert_msg(strstr(p.detail, text) != NULL, "'%s' does not say '%s'", p.detail, text);
 }
 
@@ -132,7 +138,8 @@ END_TEST
 START_TEST(nothing_run_is_no_success)
 {
     struct plan p = {.what = "out"};
-    eng_conformance_options o = {.size = sizeof o, .oracle = 1, .ops = "mul_mat", .filter = "no such case", .report = count, .ctx = &p};
+    eng_conformance_options o = {
+        .size = sizeof o, .oracle = 1, .ops = "mul_mat", .filter = "no such case", .report = count, .ctx = &p};
     eng_context_params none = {.size = sizeof none, .flags = ENG_CONTEXT_NO_ENVIRONMENT | ENG_CONTEXT_NO_LOAD};
     eng_context *context = NULL;
 

@@ -7,7 +7,8 @@
 
 #define CF_MAX_VIEWS 3
 #define CF_ANY 2 /* ref_tensor.touched: may be written with anything */
-#define CF_SHAPE(...) (const int64_t[]){__VA_ARGS__}, (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define CF_SHAPE(...)                                                                                                  \
+    (const int64_t[]){__VA_ARGS__}, (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
 /* How an operand lies in memory. */
 typedef enum cf_layout {
@@ -106,8 +107,8 @@ double cf_uniform(cf_case *c, double lo, double hi);
 
 /* Operand `slot`: random values in [-1, 1], random blocks of values around 1, or
  * zeros for integers.  ne: as the op sees it. */
-cf_operand *cf_in(cf_case *c, int slot, const char *name, uint32_t type, uint32_t use, cf_layout layout, const int64_t *ne,
-                  uint32_t rank);
+cf_operand *cf_in(cf_case *c, int slot, const char *name, uint32_t type, uint32_t use, cf_layout layout,
+                  const int64_t *ne, uint32_t rank);
 /* The same memory as operand `of`. */
 cf_operand *cf_alias(cf_case *c, int slot, const char *name, int of);
 void cf_fill(cf_case *c, cf_operand *o, double lo, double hi);

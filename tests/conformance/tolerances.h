@@ -19,12 +19,16 @@
 CF_TOLERANCE(MUL_MAT, 4, 1, 0.1, "a product and an addition a term, in f32, of exactly decoded weights")
 CF_TOLERANCE(MUL_MAT_ID, 4, 1, 0.1, "as mul_mat")
 CF_TOLERANCE(HADAMARD, 4, 2, 0, "log2(group) additions and a scaling; the magnitude is the whole group's")
-CF_TOLERANCE(QUANTIZE, 0, 0, 0, "encoded: each value within one step of the format from the oracle's, a row's squared error "
-             "not above the oracle's by more than 5%; formats whose encoder searches: a bound on the row's relative error")
-CF_TOLERANCE(DEQUANTIZE, 2, 2, 0, "code times scale plus minimum: one or two roundings; exact where the value is an f32")
+CF_TOLERANCE(QUANTIZE, 0, 0, 0, "encoded: each value within one step of the format from the oracle's, a row's "
+             "squared error "
+             "not above the oracle's by more than 5%; formats whose encoder searches: a bound on the row's "
+             "relative error")
+CF_TOLERANCE(DEQUANTIZE, 2, 2, 0, "code times scale plus minimum: one or two roundings; exact where the value "
+             "is an f32")
 CF_TOLERANCE(CPY, 2, 2, 0, "as quantize and dequantize; equal types bit by bit")
 CF_TOLERANCE(STORE, 2, 2, 0, "as cpy")
-CF_TOLERANCE(GATED_DELTA_NET, 12, 4, 0.2, "two sums over the head a token, errors carried in the state and shrunk by its decay; "
+CF_TOLERANCE(GATED_DELTA_NET, 12, 4, 0.2, "two sums over the head a token, errors carried in the state and "
+             "shrunk by its decay; "
              "exponentials of sums of gates in the chunked form add a few units")
 CF_TOLERANCE(SSM_CONV, 4, 2, 0.1, "a sum of a few products")
 CF_TOLERANCE(ATTENTION, 6, 2, 0.05, "a score's absolute error is a weight's relative one: the magnitude has it")
@@ -34,7 +38,8 @@ CF_TOLERANCE(RMS_NORM, 8, 4, 0.2, "a sum of squares, a root, a division, two pro
 CF_TOLERANCE(NORM, 8, 4, 0.2, "as rms_norm; the mean's error is of the mean absolute value's size")
 CF_TOLERANCE(L2_NORM, 8, 4, 0.2, "as rms_norm")
 CF_TOLERANCE(GROUP_NORM, 8, 4, 0.2, "as norm")
-CF_TOLERANCE(ROPE, 12, 6, 0, "the angle is a product of a position and a power, in f32: its error grows with the angle, "
+CF_TOLERANCE(ROPE, 12, 6, 0, "the angle is a product of a position and a power, in f32: its error grows with "
+             "the angle, "
              "and the magnitude with it; sine and cosine to 4 units")
 CF_TOLERANCE(SOFT_MAX, 8, 4, 0.2, "an exponential of a rounded sum: the magnitude grows with the score")
 CF_TOLERANCE(ADD, 1, 1, 0, "one rounding")

@@ -57,7 +57,9 @@ START_TEST(hadamard_is_its_inverse)
         ref_call e = {.op = ENG_OP_HADAMARD, .in = {&x}, .ip = {group}};
         ck_assert_int_eq(ref_eval(&e), 0);
         for (int64_t r = 0; r < group; r++)
-            ck_assert_double_lt(fabs(e.out[0].data[r] - (__builtin_popcountll((unsigned long long)r) & 1 ? -1 : 1) / sqrt((double)group)), 1e-14);
+            ck_assert_double_lt(fabs(e.out[0].data[r] -
+                                     (__builtin_popcountll((unsigned long long)r) & 1 ? -1 : 1) / sqrt((double)group)),
+                                1e-14);
         ref_free(&x);
         ref_free(&a.out[0]);
         ref_free(&b.out[0]);
@@ -69,8 +71,8 @@ END_TEST
 enum { S = 6, T = 11 };
 
 /* The chunked form of the gated delta rule on one head: (I + L) U = diag(beta) (V - (K e^G) S0). */
-static void chunked(const ref_tensor *q, const ref_tensor *k, const ref_tensor *v, const ref_tensor *g, const ref_tensor *beta,
-                    const double *s0, double *o, double *end)
+static void chunked(const ref_tensor *q, const ref_tensor *k, const ref_tensor *v, const ref_tensor *g,
+                    const ref_tensor *beta, const double *s0, double *o, double *end)
 {
     double u[T][S], sum[T][S];
 
@@ -112,14 +114,16 @@ START_TEST(delta_rule_in_chunks)
 {
     for (int channel = 0; channel < 2; channel++) {
         ref_tensor q = filled(-1, 1, S, 1, T, 1), k = filled(-0.4, 0.4, S, 1, T, 1), v = filled(-1, 3, S, 1, T, 1);
-        ref_tensor g = filled(-1, 0, channel ? S : 1, 1, T, 1), beta = filled(0, 1, 1, T, 1, 1), pool = filled(-1, 1, S, S, 1, 3);
+        ref_tensor g = filled(-1, 0, channel ? S : 1, 1, T, 1), beta = filled(0, 1, 1, T, 1, 1),
+                   pool = filled(-1, 1, S, S, 1, 3);
         ref_tensor src = filled(1, 1, 1, 1, 1, 1), dst = filled(0, 0, 2, 1, 1, 1), cu = filled(0, 0, 2, 1, 1, 1);
         double o[T * S], end[S * S], s0[S * S];
         memcpy(s0, pool.data + S * S, sizeof s0);
         dst.data[0] = 2;
         dst.data[1] = -1;
         cu.data[1] = T;
-        ref_call c = {.op = ENG_OP_GATED_DELTA_NET, .in = {&q, &k, &v, &g, &beta, &pool, &src, &dst, &cu}, .ip = {0, 2}};
+        ref_call c = {
+            .op = ENG_OP_GATED_DELTA_NET, .in = {&q, &k, &v, &g, &beta, &pool, &src, &dst, &cu}, .ip = {0, 2}};
         ck_assert_int_eq(ref_eval(&c), 0);
         chunked(&q, &k, &v, &g, &beta, s0, o, end);
         ck_assert_double_lt(distance(o, c.out[0].data, T * S), 1e-12);
@@ -139,7 +143,10 @@ START_TEST(rope_turns_back)
     for (int m = 0; m < 5; m++) {
         ref_tensor x = filled(-1, 1, 32, 2, 3, 1), pos = filled(0, 500, 3, 4, 1, 1);
         int64_t n = modes[m] == ENG_ROPE_VISION ? 16 : 24;
-        ref_call a = {.op = ENG_OP_ROPE, .in = {&x, &pos, NULL}, .ip = {n, modes[m], 4096, 0, 0, 4, 3, 3, 2}, .fp = {1e4, 1, 0, 1, 32, 1}};
+        ref_call a = {.op = ENG_OP_ROPE,
+                      .in = {&x, &pos, NULL},
+                      .ip = {n, modes[m], 4096, 0, 0, 4, 3, 3, 2},
+                      .fp = {1e4, 1, 0, 1, 32, 1}};
         ck_assert_int_eq(ref_eval(&a), 0);
         ref_call b = a;
         b.in[0] = &a.out[0];
@@ -160,7 +167,8 @@ END_TEST
 START_TEST(attention_is_a_softmax)
 {
     enum { D = 8, N = 9 };
-    ref_tensor q = filled(-1, 1, D, 1, 1, 1), k = filled(-1, 1, D, N, 1, 1), v = filled(0, 0, N, N, 1, 1), pos = filled(0, 0, 1, 1, 1, 1);
+    ref_tensor q = filled(-1, 1, D, 1, 1, 1), k = filled(-1, 1, D, N, 1, 1), v = filled(0, 0, N, N, 1, 1),
+               pos = filled(0, 0, 1, 1, 1, 1);
     for (int j = 0; j < N; j++)
         v.data[j * N + j] = 1;
     pos.data[0] = N - 3; /* causal: the last two cells are hidden */
@@ -198,7 +206,8 @@ START_TEST(types_round_trip)
         ref_decode(type, b, y, 256);
         ref_steps(type, b, step, 256);
         for (int i = 0; i < 256; i++)
-            ck_assert_msg(fabs(x[i] - y[i]) <= 1.1 * step[i], "%s: %g -> %g, step %g", ref_type_name(type), x[i], y[i], step[i]);
+            ck_assert_msg(fabs(x[i] - y[i]) <= 1.1 * step[i], "%s: %g -> %g, step %g", ref_type_name(type), x[i], y[i],
+                          step[i]);
     }
 }
 END_TEST

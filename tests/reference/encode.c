@@ -198,7 +198,8 @@ static void encode_mxfp4(const float *x, unsigned char *b)
     }
     b[0] = (unsigned char)e;
     for (int i = 0; i < 16; i++)
-        b[1 + i] = (unsigned char)(fp4_nearest(x[i], ldexpf(1, e - 128)) | fp4_nearest(x[i + 16], ldexpf(1, e - 128)) << 4);
+        b[1 + i] =
+            (unsigned char)(fp4_nearest(x[i], ldexpf(1, e - 128)) | fp4_nearest(x[i + 16], ldexpf(1, e - 128)) << 4);
 }
 
 /* To the unsigned 4-bit-exponent, 3-bit-mantissa float; half up. */
@@ -234,7 +235,8 @@ static void encode_nvfp4(const float *x, unsigned char *b)
         b[s] = (unsigned char)to_ue4m3(amax / 6.0f);
         float scale = 0.5f * ue4m3_value(b[s]);
         for (int r = 0; r < 8; r++)
-            b[4 + 8 * s + r] = (unsigned char)(fp4_nearest(x[16 * s + r], scale) | fp4_nearest(x[16 * s + r + 8], scale) << 4);
+            b[4 + 8 * s + r] =
+                (unsigned char)(fp4_nearest(x[16 * s + r], scale) | fp4_nearest(x[16 * s + r + 8], scale) << 4);
     }
 }
 

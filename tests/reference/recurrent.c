@@ -13,8 +13,8 @@ static int64_t integer(const ref_tensor *t, int64_t i0, int64_t i1)
 
 /* Writes a state after the token that is `back` tokens before the last one.
  * rows: elements of the state of one (sequence, head). */
-static void snapshot(const ref_tensor *state, const ref_tensor *dst, int64_t slots, int64_t seq, int64_t back, int64_t h,
-                     const double *m, const double *mag)
+static void snapshot(const ref_tensor *state, const ref_tensor *dst, int64_t slots, int64_t seq, int64_t back,
+                     int64_t h, const double *m, const double *mag)
 {
     if (back >= slots || back >= dst->ne[0])
         return;
@@ -82,7 +82,8 @@ int ref_gated_delta_net(ref_call *c)
     int64_t s = v->ne[0], heads = v->ne[1], hk = c->in[0]->ne[1];
     struct gdn x = {c->in[0], c->in[1], v, c->in[3], c->in[4], &c->out[0], s, 0, 0, NULL, NULL, NULL, NULL, NULL};
 
-    if (!hk || heads % hk || state->ne[0] != s || state->ne[1] != s || state->ne[2] != heads || cu->ne[0] != src->ne[0] + 1)
+    if (!hk || heads % hk || state->ne[0] != s || state->ne[1] != s || state->ne[2] != heads ||
+        cu->ne[0] != src->ne[0] + 1)
         return -2;
     if (!ref_alloc(&c->out[0], v->ne, 3, true, true))
         return -1;
@@ -160,7 +161,8 @@ int ref_ssm_conv(ref_call *c)
                 for (int64_t j = 0; j < d - 1; j++)
                     win[j] = win[j + 1];
                 int64_t back = end - 1 - t, slots = c->ip[ENG_CONV_SLOTS];
-                int64_t row = back < slots && back < dst->ne[0] ? ref_index((double)integer(dst, back, b), state->ne[2]) : -1;
+                int64_t row =
+                    back < slots && back < dst->ne[0] ? ref_index((double)integer(dst, back, b), state->ne[2]) : -1;
                 for (int64_t j = 0; row >= 0 && j < d - 1; j++) {
                     int64_t to = ref_at4(state, j, h, row, 0);
                     state->data[to] = win[j];

@@ -13,9 +13,14 @@ struct rope {
 
 static struct rope settings(const ref_call *c)
 {
-    struct rope r = {.n_dims = c->ip[ENG_ROPE_N_DIMS], .mode = c->ip[ENG_ROPE_MODE], .offset = c->ip[ENG_ROPE_OFFSET],
-                     .base = c->fp[ENG_ROPE_BASE], .scale = c->fp[ENG_ROPE_FREQ_SCALE], .ext = c->fp[ENG_ROPE_EXT_FACTOR],
-                     .attn = c->fp[ENG_ROPE_ATTN_FACTOR], .sign = c->ip[ENG_ROPE_INVERSE] ? -1 : 1};
+    struct rope r = {.n_dims = c->ip[ENG_ROPE_N_DIMS],
+                     .mode = c->ip[ENG_ROPE_MODE],
+                     .offset = c->ip[ENG_ROPE_OFFSET],
+                     .base = c->fp[ENG_ROPE_BASE],
+                     .scale = c->fp[ENG_ROPE_FREQ_SCALE],
+                     .ext = c->fp[ENG_ROPE_EXT_FACTOR],
+                     .attn = c->fp[ENG_ROPE_ATTN_FACTOR],
+                     .sign = c->ip[ENG_ROPE_INVERSE] ? -1 : 1};
     double n = (double)r.n_dims, ctx = (double)c->ip[ENG_ROPE_N_CTX_ORIG];
 
     r.multi = r.mode & 8;

@@ -184,7 +184,10 @@ void ref_decode(uint32_t type, const void *blocks, double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         const unsigned char *p = b + i / block * bytes;
         int j = (int)(i % block);
-        x[i] = block == 1 ? plain(type, p) : block == 32 ? block32(type, p, j) : block == 64 ? nvfp4(p, j) : block256(type, p, j);
+        x[i] = block == 1    ? plain(type, p)
+               : block == 32 ? block32(type, p, j)
+               : block == 64 ? nvfp4(p, j)
+                             : block256(type, p, j);
     }
 }
 
