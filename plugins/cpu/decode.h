@@ -240,19 +240,17 @@ CPU_INLINE void dec_mxfp4(const uint8_t *row, int64_t u, const float *scales, vf
 
 /* -- 64 elements a block --------------------------------------------------------------- */
 
-/* Half of an unsigned E4M3 number; 0x7f would be NaN and is zero. */
+/* Half of an unsigned E4M3 number; 0x7f would be NaN and is zero.  From 8 on
+ * its fields are those of an f32 of another bias. */
 CPU_INLINE float ue4m3_half(uint8_t b)
 {
-    if (b == 0 || b == 0x7f)
-        return 0;
-    int e = (b >> 3) & 15;
-    float man = (float)(b & 7);
-    if (e == 0)
-        return man * 0x1p-10f;
-    uint32_t bits = (uint32_t)(e - 8 + 127) << 23;
-    float scale;
-    memcpy(&scale, &bits, 4);
-    return (1 + man / 8) * scale;
+    int low = b & 0x7f;
+    if (__builtin_expect(low < 8 || b == 0x7f, 0))
+        return low < 8 ? (float)low * 0x1p-10f : 0;
+    uint32_t bits = ((uint32_t)low << 20) + ((uint32_t)(127 - 8) << 23);
+    float out;
+    memcpy(&out, &bits, 4);
+    return out;
 }
 
 CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, const float *scales, vf *w)

@@ -43,4 +43,7 @@ libcpu_avx512_la_CFLAGS = $(cpu_variant_flags) -mavx2 -mfma -mf16c -mavx512f -ma
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
 plugins_cpu_cpu_la_LIBADD += libcpu-avx2.la libcpu-avx512.la
 endif
+
+dist_check_SCRIPTS += %D%/check-variants.sh
+TESTS += %D%/check-variants.sh
 endif

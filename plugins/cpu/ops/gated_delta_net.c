@@ -193,6 +193,7 @@ CPU_DECLARE(gated_delta_net)
     memset(u.decay, 0, (size_t)u.padded * sizeof(float));
     int64_t blocks = (u.s + BLOCK - 1) / BLOCK, per_seq = heads * blocks;
     cpu_share(run, sequences * per_seq, 1, &begin, &end);
+    unsigned before = flush_begin();
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t seq = unit / per_seq;
         u.head = unit % per_seq / blocks;
@@ -201,4 +202,5 @@ CPU_DECLARE(gated_delta_net)
         u.columns = u.s - u.column < BLOCK ? u.s - u.column : BLOCK;
         run_unit(task, &u, sequences, seq, seq + 1);
     }
+    flush_end(before);
 }

@@ -1,0 +1,26 @@
+#!/bin/sh
+# The conformance suite once for each instruction set of the cpu plugin that
+# this machine has, and with more threads than it has cores.
+suite=./tests/conformance/conformance
+number=0
+echo 1..4
+
+# label, options
+run() {
+    number=$((number + 1))
+    label=$1
+    shift
+    if output=$($suite "$@" cpu 2>&1); then
+        echo "ok $number - $label"
+    elif echo "$output" | grep -q 'this processor lacks it'; then
+        echo "ok $number - $label # SKIP this processor lacks it"
+    else
+        echo "not ok $number - $label"
+        echo "$output" | grep -v '^ok' | sed 's/^/# /'
+    fi
+}
+
+run "scalar" --option cpu.simd=scalar
+run "avx2" --option cpu.simd=avx2
+run "avx512" --option cpu.simd=avx512
+run "five threads" --option cpu.threads=5 --ops mul_mat,mul_mat_id,attention,gated_delta_net,ssm_conv,set_rows
