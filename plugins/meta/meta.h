@@ -97,6 +97,12 @@ struct eng_store_state {
     eng_store_state *child[META_MAX_RANKS]; /* NULL: the rank holds nothing      */
 };
 
+/* The i-th of the tensors that a host declares: its header may be newer and they longer. */
+static inline const eng_store_tensor *meta_declared(const eng_store_tensor *tensors, uint32_t i)
+{
+    return (const eng_store_tensor *)(const void *)((const char *)tensors + (size_t)i * tensors->size);
+}
+
 /* Decides where every tensor of a store lives.  Under the lock. */
 int meta_place_store(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors);
 void meta_local_ne(const meta_place *place, uint32_t rank, const int64_t *ne, int64_t *local);

@@ -155,13 +155,13 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
     for (uint32_t i = 0; i < n; i++) {
         meta_cut cut;
         choice choices[MAX_CHOICES];
-        const eng_type_info *type = sv->type_info(sv->host, declared[i].type);
-        if (!type || !may_be_cut(&declared[i]) ||
-            !meta_cut_from_dims(declared[i].dims, declared[i].rank, declared[i].ne, p, &cut))
+        const eng_store_tensor *given = meta_declared(declared, i);
+        const eng_type_info *type = sv->type_info(sv->host, given->type);
+        if (!type || !may_be_cut(given) || !meta_cut_from_dims(given->dims, given->rank, given->ne, p, &cut))
             continue;
-        if (list_choices(&declared[i], choices) && choices[0].part.axis == p->axis &&
-            (declared[i].use & ENG_USE_MASK) != ENG_USE_OUTPUT)
-            job->bytes += bytes_of(type, &declared[i]);
+        if (list_choices(given, choices) && choices[0].part.axis == p->axis &&
+            (given->use & ENG_USE_MASK) != ENG_USE_OUTPUT)
+            job->bytes += bytes_of(type, given);
         int64_t need = meta_cut_unit(&cut, type->block);
         bool known = need == 0;
         for (uint32_t k = 0; k < n_needs; k++)
@@ -223,7 +223,8 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
     int status = ENG_OK;
 
     for (uint32_t i = 0; i < n && status == ENG_OK; i++) {
-        uint32_t n_choices = may_be_cut(&declared[i]) ? list_choices(&declared[i], choices) : 0;
+        const eng_store_tensor *given = meta_declared(declared, i);
+        uint32_t n_choices = may_be_cut(given) ? list_choices(given, choices) : 0;
         for (uint32_t c = 0; c < n_choices && status == ENG_OK; c++) {
             if (meta_partition_find(device, choices[c].part.axis, choices[c].part.extent))
                 continue;
@@ -299,7 +300,7 @@ int meta_place_store(eng_device_state *device, const eng_store_tensor *declared,
     if (solved != ENG_OK)
         return solved;
     for (uint32_t i = 0; i < n; i++) {
-        int status = place_one(device, &declared[i], &tensors[i]);
+        int status = place_one(device, meta_declared(declared, i), &tensors[i]);
         if (status != ENG_OK)
             return status;
     }

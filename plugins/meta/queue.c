@@ -154,7 +154,7 @@ static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tens
     uint32_t started = 0;
     int status = ENG_OK;
 
-    for (uint32_t r = 0; r < q->device->n_ranks && status == ENG_OK; r++) {
+    for (uint32_t r = 0; r < META_MAX_RANKS && status == ENG_OK; r++) {
         if (t->child[r] == META_NONE)
             continue;
         const eng_child *c = &q->device->ranks[r].child;
@@ -194,9 +194,9 @@ int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t ten
     uint32_t r = 0;
     int status;
 
-    while (r < queue->device->n_ranks && t->child[r] == META_NONE)
+    while (r < META_MAX_RANKS && t->child[r] == META_NONE)
         r++;
-    if (t->place.kind == META_SHARDED || r == queue->device->n_ranks) {
+    if (t->place.kind == META_SHARDED || r == META_MAX_RANKS) {
         status = meta_store_download(store, tensor, &region, 1);
     } else {
         const eng_child *c = &queue->device->ranks[r].child;

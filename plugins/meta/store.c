@@ -60,17 +60,18 @@ static int describe(eng_store_state *store, const eng_store_tensor *declared)
 
     for (uint32_t i = 0; i < store->n; i++) {
         meta_tensor *t = &store->tensors[i];
-        const eng_type_info *type = sv->type_info(sv->host, declared[i].type);
+        const eng_store_tensor *given = meta_declared(declared, i);
+        const eng_type_info *type = sv->type_info(sv->host, given->type);
         if (!type)
-            return META_FAIL(d, ENG_ERR_INVALID, "%s has the unknown type %u", declared[i].name,
-                             (unsigned)declared[i].type);
-        t->name = meta_arena_format(&store->arena, "%s", declared[i].name);
+            return META_FAIL(d, ENG_ERR_INVALID, "%s has the unknown type %u", given->name,
+                             (unsigned)given->type);
+        t->name = meta_arena_format(&store->arena, "%s", given->name);
         if (!t->name)
             return no_memory(d);
-        t->type = declared[i].type;
-        t->rank = declared[i].rank;
-        t->use = declared[i].use;
-        memcpy(t->ne, declared[i].ne, sizeof t->ne);
+        t->type = given->type;
+        t->rank = given->rank;
+        t->use = given->use;
+        memcpy(t->ne, given->ne, sizeof t->ne);
         for (uint32_t k = t->rank; k < ENG_MAX_RANK; k++)
             t->ne[k] = 1;
         t->bytes = bytes_of(type, t->ne);
@@ -98,8 +99,8 @@ static int create_child(eng_store_state *store, uint32_t rank, const eng_store_t
         s->use = t->use;
         meta_local_ne(&t->place, rank, t->ne, s->ne);
         s->name = t->name;
-        s->role = declared[i].role;
-        s->layer = declared[i].layer;
+        s->role = meta_declared(declared, i)->role;
+        s->layer = meta_declared(declared, i)->layer;
         t->child[rank] = n++;
     }
     return n ? c->calls->store_create(c->state, local, n, &store->child[rank]) : ENG_OK;

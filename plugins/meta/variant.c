@@ -64,7 +64,7 @@ static int move_node(compiler *c, uint32_t rank, const eng_node *node, int32_t o
 
     if (origin >= 0 && !(c->refused[origin] >> rank & 1u)) {
         c->refused[origin] |= 1u << rank;
-        for (uint32_t r = 0; r < d->n_ranks; r++) {
+        for (uint32_t r = 0; r < c->v->n_ranks; r++) {
             if (c->refused[origin] >> r & 1u)
                 continue;
             c->forced[origin] = (int8_t)r;
@@ -117,11 +117,11 @@ static int plan_once(compiler *c, bool *moved)
     c->planner.sv = d->plugin->services;
     c->planner.graph = c->graph;
     c->planner.places = c->v->places;
-    c->planner.n_ranks = d->n_ranks;
+    c->planner.n_ranks = c->v->n_ranks;
     c->planner.arena = &c->v->arena;
     c->planner.forced = c->forced;
     int status = meta_planner_run(&c->planner);
-    for (uint32_t r = 0; r < d->n_ranks && status == ENG_OK; r++)
+    for (uint32_t r = 0; r < c->v->n_ranks && status == ENG_OK; r++)
         status = ask(c, r, moved);
     return status;
 }
@@ -170,7 +170,7 @@ static int finish(compiler *c)
     memcpy(v->n_run, c->planner.n_run, sizeof v->n_run);
     for (uint32_t i = 0; i < c->planner.n_notes; i++)
         note(c, c->planner.notes[i]);
-    for (uint32_t r = 0; r < c->device->n_ranks && status == ENG_OK; r++)
+    for (uint32_t r = 0; r < c->v->n_ranks && status == ENG_OK; r++)
         status = build_part(c, r);
     return status;
 }
@@ -186,7 +186,9 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
     if (!c.v)
         return no_memory(device);
     c.v->device = device;
+    pthread_mutex_lock(&device->lock); /* a store may add a guest meanwhile */
     c.v->n_ranks = device->n_ranks;
+    pthread_mutex_unlock(&device->lock);
     c.v->places = meta_arena_alloc(&c.v->arena, n * sizeof *places);
     c.v->why = meta_arena_alloc(&c.v->arena, n * sizeof *why);
     c.forced = malloc(graph->n_nodes + 1u);
