@@ -124,6 +124,29 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The last blocks draft tokens if the file says so.  It may be wrong about how many: each must have what only such
+ * a block has, or layers of the model would be left out. */
+static int check_drafting(const weights *w)
+{
+    const lm_numbers *n = &w->l->model->n;
+    for (int layer = n->n_layers; layer < n->n_layers_file; layer++) {
+        char block[32], drafts[40];
+        int any = 0, found = 0;
+        snprintf(block, sizeof block, "blk.%d.", layer);
+        snprintf(drafts, sizeof drafts, "%snextn.", block);
+        for (uint32_t i = 0, count = eng_gguf_tensor_count(w->l->gguf); i < count && !found; i++) {
+            const char *name = eng_gguf_tensor_get(w->l->gguf, i)->name;
+            any |= strncmp(name, block, strlen(block)) == 0;
+            found = strncmp(name, drafts, strlen(drafts)) == 0;
+        }
+        if (any && !found)
+            return eng_fail(ENG_ERR_FORMAT, "key %s.nextn_predict_layers makes block %d one for drafting, but it has "
+                            "no tensor %s*: correct the key, or convert the file again", w->l->arch_name, layer,
+                            drafts);
+    }
+    return ENG_OK;
+}
+
 /* A tensor that nobody uses (a bias, a scale) would make the results silently wrong. */
 static int check_all_used(const weights *w)
 {
@@ -178,6 +201,8 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     if (status)
         return status;
     status = declare_all(&w, rows, n_rows);
+    if (!status)
+        status = check_drafting(&w);
     if (!status)
         status = check_all_used(&w);
     if (!status)
