@@ -106,6 +106,7 @@ static int has_guests(const run *r, const char *device)
 /*
  * Opens what -d, -ts, -sm and the overrides ask for.  Only a composed device
  * can hold guests: one device alone is composed by giving it the only share.
+ * -sm none takes the first device whole, though it be asked for in parts.
  */
 static int open_device(run *r)
 {
@@ -129,6 +130,7 @@ static int open_device(run *r)
     if (!status && o->split == SPLIT_NONE) {
         eng_device_stats stats = {.size = sizeof stats};
         status = eng_device_leaf(r->device, 0, &leaf, &stats);
+        leaf.name[strcspn(leaf.name, "/")] = 0;
         if (!status && strcmp(leaf.name, name) != 0) {
             eng_device_close(r->device);
             r->device = NULL;

@@ -34,7 +34,7 @@ static const char usage[] =
     "                               keep tensors whose name has the pattern (an extended regular expression) on a\n"
     "                               device; weights as in the file, cache_k.N, cache_v.N, state.N, conv.N; repeatable\n"
     "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
-    "                               each; none: only the first device\n"
+    "                               each; none: only the first device, whole\n"
     "  -ts, --tensor-split A,B,...  shares of the devices, as @A:B in -d\n"
     "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
     "      --chunks N               only of its first N chunks\n"
