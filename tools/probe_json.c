@@ -86,6 +86,8 @@ static void print_device(const probe_device *d, bool last)
     number("compute_units", i->compute_units, true, ", ");
     number("alignment", i->alignment, i->alignment != 0, ", ");
     printf("\"leaf\": %s, ", d->leaf ? "true" : "false");
+    if (d->leaf)
+        printf("\"share\": %.6g, ", d->share);
     text("state", "ready", "}");
     printf("%s\n", last ? "" : ",");
 }

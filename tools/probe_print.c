@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "probe.h"
@@ -74,11 +75,19 @@ static void print_table(const char *const *cells, uint32_t rows, uint32_t column
 void probe_print_devices(const probe_report *r, probe_format format)
 {
     enum { COLUMNS = 6 };
-    const char *cells[(1 + 64) * COLUMNS] = {"id", "kind", "name", format == PROBE_TSV ? "memory_total" : "memory",
-                                             "driver", "state"};
-    char memory[64][32];
+    const char *head[COLUMNS] = {"id", "kind", "name", format == PROBE_TSV ? "memory_total" : "memory", "driver",
+                                 "state"};
+    const char **cells = calloc(1 + (size_t)r->n_devices, sizeof head);
+    char (*memory)[32] = calloc(1 + (size_t)r->n_devices, sizeof *memory);
     uint32_t rows = 1;
-    for (uint32_t i = 0; i < r->n_devices && rows <= 64; i++, rows++) {
+    if (!cells || !memory) {
+        fprintf(stderr, "engine-probe: no memory for the table of devices\n");
+        free(cells);
+        free(memory);
+        return;
+    }
+    memcpy(cells, head, sizeof head);
+    for (uint32_t i = 0; i < r->n_devices; i++, rows++) {
         const eng_device_info *d = &r->devices[i].info;
         const char **row = &cells[rows * COLUMNS];
         row[0] = d->name;
@@ -95,6 +104,8 @@ void probe_print_devices(const probe_report *r, probe_format format)
     }
     if (rows > 1 || format == PROBE_TSV)
         print_table(cells, rows, COLUMNS, format);
+    free(cells);
+    free(memory);
 }
 
 void probe_print_details(const probe_report *r)
