@@ -180,13 +180,34 @@ static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
     return status;
 }
 
+static int get(eng_lm_context *c, uint32_t n, uint32_t wanted, lm_pass **p)
+{
+    uint32_t size = lm_pass_size(c, n);
+    uint32_t n_out = wanted <= 1 ? 1 : size < c->p.n_logits ? size : c->p.n_logits;
+    return lm_pass_get(c, size, n_out, p);
+}
+
+/* All passes of a batch, before the first of them runs: what fails for want of memory changes nothing. */
+static int get_all(eng_lm_context *c, const eng_lm_batch *b)
+{
+    int status = ENG_OK;
+    c->n_batches++;
+    for (uint32_t first = 0, n; first < b->n_tokens && !status; first += n) {
+        uint32_t wanted;
+        lm_pass *p;
+        n = pass_tokens(c, b, first, &wanted);
+        status = get(c, n, wanted, &p);
+    }
+    if (status)
+        c->n_logits_row = 0;
+    return status;
+}
+
 static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, uint32_t wanted, float *logits,
                 bool *touched)
 {
     lm_pass *p;
-    uint32_t size = lm_pass_size(c, n);
-    uint32_t n_out = wanted <= 1 ? 1 : size < c->p.n_logits ? size : c->p.n_logits;
-    int status = lm_pass_get(c, size, n_out, &p);
+    int status = get(c, n, wanted, &p);
     if (status)
         return status;
     *touched = true;
@@ -210,6 +231,8 @@ int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *b)
     int status = check(c, b);
     if (!status)
         status = prepare(c, b);
+    if (!status)
+        status = get_all(c, b);
     if (status)
         return status;
     bool touched = false;

@@ -197,9 +197,10 @@ struct lm_pass {
     eng_plan *plan;
     eng_store *io;
     eng_instance *instance;
+    uint64_t batch; /* that used it last                                            */
     lm_pass *next;
 };
-/* The pass for n_tokens and n_out, built if need be. */
+/* The pass for n_tokens and n_out, built if need be; it stays until another batch begins. */
 int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **pass);
 void lm_pass_destroy(lm_pass *pass);
 int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_store *io, const lm_inputs *at,
@@ -242,7 +243,7 @@ struct eng_lm_context {
     uint64_t logits_capacity;
     int32_t *logits_row; /* one a token of the batch: row, or -1                    */
     uint32_t n_logits_row, logits_row_capacity;
-    uint64_t n_passes, n_tokens, cache_bytes, state_bytes;
+    uint64_t n_batches, n_passes, n_tokens, cache_bytes, state_bytes;
 };
 
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);

@@ -140,25 +140,30 @@ static int build(eng_lm_context *c, lm_pass *p)
     return status;
 }
 
-/* Passes of many tokens hold much memory: only the few used last are kept.  Making one
- * again costs little, for the device keeps its plan. */
+/* Passes of many tokens hold much memory: only the few used last are kept, and those of the batch that is being
+ * run.  Making one again costs little, for the device keeps its plan. */
 #define LARGE 64
 #define MOST_LARGE 3
 static void drop_oldest(eng_lm_context *c)
 {
-    lm_pass **oldest = NULL;
-    uint32_t n = 0;
-    for (lm_pass **at = &c->passes; *at; at = &(*at)->next) {
-        if ((*at)->n_tokens <= LARGE)
-            continue;
-        oldest = at;
-        n++;
-    }
-    if (n < MOST_LARGE)
-        return;
-    lm_pass *p = *oldest;
-    *oldest = p->next;
-    lm_pass_destroy(p);
+    lm_pass **oldest;
+    uint32_t n;
+    do {
+        oldest = NULL;
+        n = 0;
+        for (lm_pass **at = &c->passes; *at; at = &(*at)->next) {
+            if ((*at)->n_tokens <= LARGE)
+                continue;
+            if ((*at)->batch != c->n_batches)
+                oldest = at;
+            n++;
+        }
+        if (n >= MOST_LARGE && oldest) {
+            lm_pass *p = *oldest;
+            *oldest = p->next;
+            lm_pass_destroy(p);
+        }
+    } while (n > MOST_LARGE && oldest);
 }
 
 int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **pass)
@@ -167,6 +172,7 @@ int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **
         lm_pass *p = *at;
         if (p->n_tokens != n_tokens || p->n_out != n_out)
             continue;
+        p->batch = c->n_batches;
         *at = p->next; /* the one used last comes first */
         p->next = c->passes;
         c->passes = p;
@@ -180,6 +186,7 @@ int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **
         return ENG_ERR_NOMEM;
     p->n_tokens = n_tokens;
     p->n_out = n_out;
+    p->batch = c->n_batches;
     int status = build(c, p);
     if (status) {
         lm_pass_destroy(p);
