@@ -125,9 +125,11 @@ double meta_cost_reduce(const meta_planner *p, uint64_t bytes);
 
 /* -- inplace.c: writes that the shards do not allow -------------------------------------- */
 
-/* The operand whole, as a window into *whole; NULL: not possible. */
-meta_version *meta_inplace_begin(meta_planner *p, int32_t value, meta_version **whole);
-void meta_inplace_end(meta_planner *p, int32_t value, meta_version *whole);
+/* The operand whole at `place` (on all main ranks, or on one), as a window into *whole;
+ * NULL: not possible. */
+meta_version *meta_inplace_begin(meta_planner *p, int32_t value, const meta_place *place, meta_version **whole);
+/* After the write: every rank that holds the tensor gets what was written. */
+void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, meta_version *whole);
 
 /* -- exchange.c -------------------------------------------------------------------------- */
 

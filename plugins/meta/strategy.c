@@ -187,6 +187,12 @@ static bool is_inout(const chooser *c, uint32_t i)
     return i < c->op->n_in && c->op->in[i].inout && c->node->in[i] >= 0;
 }
 
+/* The one rank that can run the node, or -1. */
+static int forced_rank(const chooser *c)
+{
+    return c->p->forced ? c->p->forced[c->index] : -1;
+}
+
 /* The operands written in place say how the node runs. */
 static bool try_inout(chooser *c)
 {
@@ -199,6 +205,8 @@ static bool try_inout(chooser *c)
         if (any || !v)
             return true; /* no op has two; nothing fits */
         any = true;
+        if (forced_rank(c) >= 0)
+            continue; /* in a copy on that rank */
         if (v->place.kind == META_REPLICATED)
             try_replicated(c);
         else if (v->place.kind == META_SINGLE)
@@ -213,7 +221,7 @@ static bool try_inout(chooser *c)
 
 static void try_all(chooser *c)
 {
-    int forced = c->p->forced ? c->p->forced[c->index] : -1;
+    int forced = forced_rank(c);
 
     if (try_inout(c))
         return;
@@ -294,23 +302,24 @@ static void forget_copies(const chooser *c)
 static void run_on_copy(chooser *c)
 {
     meta_planner *p = c->p;
-    meta_place place = meta_place_replicated();
+    int forced = forced_rank(c);
+    meta_place place = forced < 0 ? meta_place_replicated() : meta_place_single((uint32_t)forced);
     meta_version *whole = NULL, *target = NULL;
     int32_t value = -1;
 
     for (uint32_t i = 0; i < c->op->n_in; i++)
         if (is_inout(c, i))
             value = c->node->in[i];
-    target = meta_inplace_begin(p, value, &whole);
+    target = meta_inplace_begin(p, value, &place, &whole);
     if (!target) {
         if (!meta_failed(p))
             not_in_place(c);
         return;
     }
-    everywhere(&c->best, &place, p->device->main_mask);
+    everywhere(&c->best, &place, forced < 0 ? p->device->main_mask : 1u << forced);
     run_node(c, target);
     if (!meta_failed(p))
-        meta_inplace_end(p, value, whole);
+        meta_inplace_end(p, value, &place, whole);
 }
 
 void meta_planner_view(meta_planner *p, const eng_node *node)

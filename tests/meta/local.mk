@@ -11,13 +11,15 @@ tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)
 
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/meta/test-random
-TESTS += tests/meta/test-random
+check_PROGRAMS += tests/meta/test-random tests/meta/test-refused
+TESTS += tests/meta/test-random tests/meta/test-refused
 endif
 endif
 tests_meta_test_random_SOURCES = %D%/test-random.c %D%/generate.c %D%/generate_blocks.c %D%/generator.h \
 	%D%/replay.c %D%/program.h
 tests_meta_test_random_LDADD = libengine.la $(LIBM)
+tests_meta_test_refused_SOURCES = %D%/test-refused.c
+tests_meta_test_refused_LDADD = libengine.la
 
 # Ten thousand random graphs a device; as long as it takes.
 check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
