@@ -147,7 +147,9 @@ static int declare_all(declaration *d)
         if (status)
             return status;
     }
-    int status = eng_store_create(c->model->device, d->tensors, d->n, &c->memory);
+    int status = lm_placer_check(&d->placer, &c->p.placement, c->model);
+    if (!status)
+        status = eng_store_create(c->model->device, d->tensors, d->n, &c->memory);
     if (status == ENG_ERR_NOMEM)
         return lm_fail_more(status, "ask for fewer cells (-c), or for smaller types of K and V (-ctk, -ctv)");
     return status;
@@ -200,18 +202,17 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
 {
     if (!model || !context)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: a model and a place for the context are needed");
-    if (params && params->size != sizeof *params)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: params.size is %u, not %zu: use "
-                        "eng_lm_context_defaults", params->size, sizeof *params);
+    eng_lm_context_params own;
+    eng_lm_context_defaults(&own);
+    int status = params ? lm_take("eng_lm_context_create", &own, sizeof own, params, 2 * sizeof(uint32_t)) : ENG_OK;
+    if (status)
+        return status;
     eng_lm_context *c = lm_calloc(1, sizeof *c);
     if (!c)
         return ENG_ERR_NOMEM;
     c->model = model;
-    if (params)
-        c->p = *params;
-    else
-        eng_lm_context_defaults(&c->p);
-    int status = check_params(c);
+    c->p = own;
+    status = check_params(c);
     if (!status)
         status = create_bookkeeping(c);
     if (!status)
@@ -254,19 +255,18 @@ int eng_lm_context_get_params(const eng_lm_context *c, eng_lm_context_params *pa
 {
     if (!c || !params)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_params: a context and a place are needed");
-    *params = c->p;
-    return ENG_OK;
+    return lm_give("eng_lm_context_get_params", &c->p, sizeof c->p, params, 2 * sizeof(uint32_t));
 }
 
 int eng_lm_context_get_stats(const eng_lm_context *c, eng_lm_stats *stats)
 {
-    if (!c || !stats || stats->size != sizeof *stats)
+    if (!c || !stats)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_stats: a context and stats with their size set are "
                         "needed");
     uint64_t plans = 0;
     for (const lm_pass *p = c->passes; p; p = p->next)
         plans++;
-    *stats = (eng_lm_stats){.size = sizeof *stats, .n_cells_used = c->cells_used, .plans = plans, .passes = c->n_passes,
-                            .tokens = c->n_tokens, .cache_bytes = c->cache_bytes, .state_bytes = c->state_bytes};
-    return ENG_OK;
+    eng_lm_stats own = {.size = sizeof own, .n_cells_used = c->cells_used, .plans = plans, .passes = c->n_passes,
+                        .tokens = c->n_tokens, .cache_bytes = c->cache_bytes, .state_bytes = c->state_bytes};
+    return lm_give("eng_lm_context_get_stats", &own, sizeof own, stats, 2 * sizeof(uint32_t));
 }

@@ -224,11 +224,15 @@ static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
     return ENG_OK;
 }
 
-int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *b)
+int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)
 {
-    if (!c || !b || b->size != sizeof *b)
+    eng_lm_batch batch = {0};
+    const eng_lm_batch *b = &batch;
+    if (!c || !given)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_decode: a context and a batch with its size set are needed");
-    int status = check(c, b);
+    int status = lm_take("eng_lm_decode", &batch, sizeof batch, given, offsetof(eng_lm_batch, sequences));
+    if (!status)
+        status = check(c, b);
     if (!status)
         status = prepare(c, b);
     if (!status)

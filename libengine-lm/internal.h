@@ -39,6 +39,14 @@ void lm_memory_end(lm_memory *m);
 /* As calloc and realloc, but a failure is told. */
 void *lm_calloc(size_t count, size_t bytes);
 void *lm_realloc(void *old, size_t count, size_t bytes);
+/*
+ * The caller's structs may be shorter or longer than ours: both begin with their
+ * size.  lm_take copies what both have into ours, which holds the defaults;
+ * lm_give copies ours out and zeroes what the caller's has beyond it.
+ * ENG_ERR_INVALID if the caller's has less than `least` bytes.
+ */
+int lm_take(const char *who, void *ours, uint32_t size, const void *given, size_t least);
+int lm_give(const char *who, const void *ours, uint32_t size, void *theirs, size_t least);
 /* Adds what to do about it to the failure just told. */
 int lm_fail_more(int status, const char *cure);
 
@@ -72,6 +80,9 @@ typedef struct lm_placer {
 } lm_placer;
 int lm_placer_init(lm_placer *p, eng_device *device, const eng_lm_placement *placement);
 void lm_placer_end(lm_placer *p);
+/* Refuses a pattern that is found in no name of the model's weights (declared by now), caches and states: models and
+ * contexts get the same patterns, each uses its part. */
+int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model);
 /* Name of the device that must hold it; NULL: the composed device decides. */
 const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers);
 

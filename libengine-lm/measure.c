@@ -40,7 +40,7 @@ static int chunk_sum(eng_lm_context *c, const int32_t *tokens, uint32_t n, const
 int eng_lm_perplexity(eng_lm_context *c, const int32_t *tokens, size_t n, uint32_t chunk, uint32_t max_chunks,
                       eng_lm_progress progress, void *progress_user, eng_lm_perplexity_result *result)
 {
-    if (!c || !tokens || !result || result->size != sizeof *result)
+    if (!c || !tokens || !result || result->size < 2 * sizeof(uint32_t))
         return eng_fail(ENG_ERR_INVALID, "eng_lm_perplexity: a context, tokens and a result with its size set are "
                         "needed");
     if (chunk < 2 || chunk > c->p.n_cells + 1)
@@ -69,9 +69,9 @@ int eng_lm_perplexity(eng_lm_context *c, const int32_t *tokens, size_t n, uint32
         return status;
     if (progress)
         progress(progress_user, 1);
-    result->chunks = (uint32_t)chunks;
-    result->tokens = (uint64_t)chunks * (chunk - 1);
-    result->cross_entropy = sum / (double)result->tokens;
-    result->perplexity = exp(result->cross_entropy);
-    return ENG_OK;
+    eng_lm_perplexity_result own = {.size = sizeof own, .chunks = (uint32_t)chunks,
+                                    .tokens = (uint64_t)chunks * (chunk - 1)};
+    own.cross_entropy = sum / (double)own.tokens;
+    own.perplexity = exp(own.cross_entropy);
+    return lm_give("eng_lm_perplexity", &own, sizeof own, result, 2 * sizeof(uint32_t));
 }

@@ -29,6 +29,40 @@ void *lm_realloc(void *old, size_t count, size_t bytes)
     return p;
 }
 
+static int check_size(const char *who, uint32_t size, size_t least)
+{
+    if (size < least)
+        return eng_fail(ENG_ERR_INVALID, "%s: a struct's size is %u, which is less than %zu: set it to the sizeof of "
+                        "the struct, or use its defaults function", who, size, least);
+    return ENG_OK;
+}
+
+int lm_take(const char *who, void *ours, uint32_t size, const void *given, size_t least)
+{
+    uint32_t theirs;
+    memcpy(&theirs, given, sizeof theirs);
+    int status = check_size(who, theirs, least);
+    if (status)
+        return status;
+    memcpy(ours, given, theirs < size ? theirs : size);
+    memcpy(ours, &size, sizeof size);
+    return ENG_OK;
+}
+
+int lm_give(const char *who, const void *ours, uint32_t size, void *theirs, size_t least)
+{
+    uint32_t room;
+    memcpy(&room, theirs, sizeof room);
+    int status = check_size(who, room, least);
+    if (status)
+        return status;
+    uint32_t both = room < size ? room : size;
+    memcpy(theirs, ours, both);
+    memset((char *)theirs + both, 0, room - both);
+    memcpy(theirs, &both, sizeof both); /* so much of it means something */
+    return ENG_OK;
+}
+
 int lm_fail_more(int status, const char *cure)
 {
     char text[1024];

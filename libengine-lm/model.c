@@ -97,11 +97,10 @@ int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
     if (!engine || !device || !path || !model)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: a context, a device, a path and a place for the model "
                         "are needed");
-    if (params && params->size != sizeof *params)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: params.size is %u, not %zu: use eng_lm_model_defaults",
-                        params->size, sizeof *params);
+    int status = params ? lm_take("eng_lm_model_open", &own, sizeof own, params, 2 * sizeof(uint32_t)) : ENG_OK;
     eng_gguf *gguf;
-    int status = eng_gguf_open(path, &gguf);
+    if (!status)
+        status = eng_gguf_open(path, &gguf);
     if (status)
         return status;
     eng_lm_model *m = lm_calloc(1, sizeof *m);
@@ -112,7 +111,7 @@ int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
     m->engine = engine;
     m->device = device;
     lm_loader l = {.model = m, .gguf = gguf};
-    status = load(&l, path, params ? params : &own);
+    status = load(&l, path, &own);
     eng_gguf_close(gguf);
     if (status) {
         eng_lm_model_close(m);
@@ -134,12 +133,12 @@ void eng_lm_model_close(eng_lm_model *m)
 
 int eng_lm_model_get_info(const eng_lm_model *m, eng_lm_model_info *info)
 {
-    if (!m || !info || info->size != sizeof *info)
+    if (!m || !info)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_model_get_info: a model and an info with its size set are needed");
-    *info = (eng_lm_model_info){
-        .size = sizeof *info, .n_layers = (uint32_t)m->n.n_layers, .n_layers_file = (uint32_t)m->n.n_layers_file,
+    eng_lm_model_info own = {
+        .size = sizeof own, .n_layers = (uint32_t)m->n.n_layers, .n_layers_file = (uint32_t)m->n.n_layers_file,
         .n_embd = (uint32_t)m->n.n_embd, .n_vocab = (uint32_t)m->n.n_vocab, .recurrent = m->n.recurrent,
         .context_length = (uint64_t)m->n.n_ctx_train, .weight_bytes = m->weight_bytes, .parameters = m->parameters,
         .architecture = m->arch->name, .name = m->name};
-    return ENG_OK;
+    return lm_give("eng_lm_model_get_info", &own, sizeof own, info, 2 * sizeof(uint32_t));
 }

@@ -1,6 +1,7 @@
 /* Which device must hold a tensor: the user's patterns first, then whole layers. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,52 @@ void lm_placer_end(lm_placer *p)
     free(p->leaves);
     free(p->shares);
     memset(p, 0, sizeof *p);
+}
+
+/* -- patterns must be good for something ---------------------------------------------- */
+
+static bool found_in(const regex_t *regex, const char *prefix, int layer, const char *name)
+{
+    char text[160];
+    if (layer < 0)
+        snprintf(text, sizeof text, "%s", name);
+    else if (*prefix)
+        snprintf(text, sizeof text, "%s.%d", prefix, layer);
+    else
+        snprintf(text, sizeof text, "blk.%d.%s", layer, name);
+    return regexec(regex, text, 0, NULL, 0) == 0;
+}
+
+static bool found_in_weights(const regex_t *regex, const eng_lm_model *m)
+{
+    for (uint32_t i = 0; i < m->arch->n_rows; i++) {
+        const lm_weight_row *row = &m->arch->rows[i];
+        for (int layer = row->layers ? 0 : -1; layer < (row->layers ? m->n.n_layers : 0); layer++)
+            if (m->weights[layer + 1][row->role] >= 0 && found_in(regex, "", layer, row->name))
+                return true;
+    }
+    return false;
+}
+
+static bool found_in_memory(const regex_t *regex, const eng_lm_model *m)
+{
+    for (int layer = 0; layer < m->n.n_layers; layer++) {
+        bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
+        if (found_in(regex, attention ? "cache_k" : "state", layer, NULL) ||
+            found_in(regex, attention ? "cache_v" : "conv", layer, NULL))
+            return true;
+    }
+    return false;
+}
+
+int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model)
+{
+    for (uint32_t i = 0; i < p->n_regex; i++)
+        if (!found_in_weights(&p->regex[i], model) && !found_in_memory(&p->regex[i], model))
+            return eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is found in the name of no tensor: correct it or "
+                            "leave it out (names are such as blk.0.ffn_up.weight, cache_k.0, state.0)",
+                            placement->overrides[i].pattern);
+    return ENG_OK;
 }
 
 const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers)

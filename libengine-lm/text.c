@@ -102,13 +102,13 @@ void eng_lm_sampler_defaults(eng_lm_sampler_params *p)
 
 int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *params, eng_lm_sampler **sampler)
 {
-    if (!m || !sampler || (params && params->size != sizeof *params))
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create: a model, and parameters with their size set, are "
-                        "needed");
+    if (!m || !sampler)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create: a model and a place for the sampler are needed");
     eng_lm_sampler_params p;
     eng_lm_sampler_defaults(&p);
-    if (params)
-        p = *params;
+    int status = params ? lm_take("eng_lm_sampler_create", &p, sizeof p, params, 2 * sizeof(uint32_t)) : ENG_OK;
+    if (status)
+        return status;
     eng_sampler_settings settings;
     eng_sampler_defaults(&settings);
     settings.temperature = p.temperature;
@@ -123,7 +123,7 @@ int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *pa
     eng_lm_sampler *s = lm_calloc(1, sizeof *s);
     if (!s)
         return ENG_ERR_NOMEM;
-    int status = eng_sampler_create(&settings, (uint32_t)m->n.n_vocab, &s->sampler);
+    status = eng_sampler_create(&settings, (uint32_t)m->n.n_vocab, &s->sampler);
     if (status) {
         free(s);
         return status;

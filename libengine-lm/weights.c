@@ -206,6 +206,8 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     if (!status)
         status = check_all_used(&w);
     if (!status)
+        status = lm_placer_check(&w.placer, &params->placement, model);
+    if (!status)
         status = eng_store_create(model->device, w.tensors, w.n, &model->store);
     if (status == ENG_ERR_NOMEM)
         lm_fail_more(status, "take a model of smaller weight types, or spread it over more devices (+)");

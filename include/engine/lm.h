@@ -13,6 +13,11 @@
  * the device it was opened on, a context uses its model: end contexts first,
  * then models, then devices.
  *
+ * Sizes.  Every struct begins with its size, which the caller sets: it may be
+ * shorter or longer than this library's.  What is missing keeps its default;
+ * what is given back fills the part that both know, zeros the rest, and sets
+ * size to what was filled.
+ *
  * Threads.  A model may be used from any thread at once.  A context and a
  * sampler belong to one thread at a time; contexts of one model may run at once.
  */
@@ -45,7 +50,8 @@ enum {
 /* Keeps tensors elsewhere: `pattern` is a POSIX extended regular expression that
  * is looked for in names of weights ("blk.3.ffn_up.weight"), caches ("cache_k.3",
  * "cache_v.3"), recurrent states ("state.0") and convolution windows ("conv.0").
- * The first pattern that is found decides.  Needs a device that composes. */
+ * The first pattern that is found decides; one that is found in no name of the model is
+ * refused.  Needs a device that composes. */
 typedef struct eng_lm_override {
     const char *pattern;
     const char *device;

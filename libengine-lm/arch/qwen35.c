@@ -139,7 +139,7 @@ static int numbers(lm_loader *l)
     lm_letter_add(m, 'F', "ffn", n->n_ff);
     lm_letter_add(m, 'V', "vocab", n->n_vocab);
     lm_letter_add(m, 'H', "kv_head", n->n_head_kv);
-    lm_letter_add(m, 'G', NULL, n->n_head / n->n_head_kv);
+    lm_letter_add(m, 'G', "group", n->n_head / n->n_head_kv);
     lm_letter_add(m, 'D', NULL, n->d_k);
     lm_letter_add(m, 'K', "k_head", n->k_heads);
     lm_letter_add(m, 'R', NULL, n->v_heads / n->k_heads);

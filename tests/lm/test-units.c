@@ -7,6 +7,32 @@
 
 #include "../../libengine-lm/internal.h"
 
+/* -- structs of other sizes ----------------------------------------------------------- */
+
+START_TEST(sizes)
+{
+    struct { eng_lm_sampler_params p; uint32_t more; } longer;
+    eng_lm_sampler_params p, given = {.size = 12, .seed = 7, .temperature = 2, .top_k = 99};
+    eng_lm_sampler_defaults(&p);
+    ck_assert_int_eq(lm_take("test", &p, sizeof p, &given, 8), ENG_OK);
+    ck_assert_uint_eq(p.size, sizeof p);
+    ck_assert_uint_eq(p.seed, 7);
+    ck_assert(p.temperature == 2);
+    ck_assert_int_eq(p.top_k, 40); /* not in a struct of 12 bytes */
+    given.size = 4;
+    ck_assert_int_eq(lm_take("test", &p, sizeof p, &given, 8), ENG_ERR_INVALID);
+    memset(&longer, 0xff, sizeof longer);
+    longer.p.size = sizeof longer;
+    ck_assert_int_eq(lm_give("test", &p, sizeof p, &longer, 8), ENG_OK);
+    ck_assert_uint_eq(longer.p.size, sizeof p);
+    ck_assert_int_eq(longer.p.top_k, 40);
+    ck_assert_uint_eq(longer.more, 0);
+    given.size = 12;
+    ck_assert_int_eq(lm_give("test", &p, sizeof p, &given, 8), ENG_OK);
+    ck_assert_int_eq(given.top_k, 99); /* beyond the 12 bytes: untouched */
+}
+END_TEST
+
 /* -- rows of snapshots -------------------------------------------------------------- */
 
 #define SLOTS 4
@@ -210,6 +236,7 @@ int main(void)
 {
     Suite *s = suite_create("lm");
     TCase *t = tcase_create("units");
+    tcase_add_test(t, sizes);
     tcase_add_test(t, test_rows);
     tcase_add_test(t, test_short_batches);
     tcase_add_test(t, test_cells);
