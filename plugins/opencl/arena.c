@@ -13,17 +13,32 @@ typedef struct owner {
     cl_slot slot;
 } owner;
 
-/* Marks the life of the owner of tensor i as including node `at`. */
-static void touch(owner *owners, const int32_t *index, const eng_subgraph *g, int32_t i, uint32_t at)
+/* Nodes that happen at the same time as `node`: of a section's barrier nodes (EXTERN)
+ * all, for whoever submits the plan serves them together, in any order. */
+static void span_of(const eng_subgraph *g, uint32_t node, uint32_t *first, uint32_t *last)
+{
+    const int32_t section = eng_subgraph_node(g, node)->section;
+    *first = *last = node;
+    if (eng_subgraph_node(g, node)->op != ENG_OP_EXTERN)
+        return;
+    while (*first > 0 && eng_subgraph_node(g, *first - 1)->section == section &&
+           eng_subgraph_node(g, *first - 1)->op == ENG_OP_EXTERN)
+        --*first;
+    while (*last + 1 < g->n_nodes && eng_subgraph_node(g, *last + 1)->section == section)
+        ++*last;
+}
+
+/* Marks the life of the owner of tensor i as including nodes first .. last. */
+static void touch(owner *owners, const int32_t *index, const eng_subgraph *g, int32_t i, uint32_t first, uint32_t last)
 {
     const eng_tensor *t = eng_subgraph_tensor(g, i);
     if (!t || index[t->root] < 0)
         return;
     owner *o = &owners[index[t->root]];
-    if (o->first > at)
-        o->first = at;
-    if (o->last < at)
-        o->last = at;
+    if (o->first > first)
+        o->first = first;
+    if (o->last < last)
+        o->last = last;
 }
 
 static int larger_first(const void *a, const void *b)
@@ -112,10 +127,12 @@ static int place_again(eng_plan_state *plan)
     }
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const eng_node *node = eng_subgraph_node(g, k);
+        uint32_t first, last;
+        span_of(g, k, &first, &last);
         for (unsigned j = 0; j < ENG_MAX_INPUTS; j++)
-            touch(owners, index, g, node->in[j], k);
+            touch(owners, index, g, node->in[j], k, last);
         for (unsigned j = 0; j < ENG_MAX_OUTPUTS; j++)
-            touch(owners, index, g, node->out[j], k);
+            touch(owners, index, g, node->out[j], first, last);
     }
     status = place_all(plan, owners, n);
 done:
