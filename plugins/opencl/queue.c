@@ -44,6 +44,8 @@ static void retire(eng_queue_state *q, cl_int status)
         q->failure = cl_error_status(status);
         q->failure_code = status;
     }
+    if (cl_error_status(status) == ENG_ERR_LOST)
+        q->device->lost = true; /* at once: the next submit may come before the wait that tells it */
     if (event)
         clReleaseEvent(event);
     q->ring[ticket % RING] = NULL;
@@ -153,6 +155,8 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const i
         error = clEnqueueNDRangeKernel(q->queue, x->kernels[i], l->dims, NULL, global, l->local, 0, NULL, event);
     if (error == CL_SUCCESS)
         return ENG_OK;
+    if (cl_error_status(error) == ENG_ERR_LOST)
+        q->device->lost = true;
     return cl_fail(q->device, cl_error_status(error), "%s: node '%s': launch of kernel %s: %s (%d)",
                    q->device->info.name, eng_subgraph_node(plan->graph, l->node)->name, l->kernel, cl_error_name(error),
                    (int)error);
