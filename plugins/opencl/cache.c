@@ -5,6 +5,7 @@
  */
 #include "host.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #define MAGIC 0x314e4942u /* "BIN1" */
@@ -79,8 +80,9 @@ cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *opt
 
 static bool write_entry(const char *path, const header *h, const unsigned char *binary)
 {
+    static atomic_uint counter; /* several devices of a process may keep the same program at once */
     char temporary[1100];
-    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    snprintf(temporary, sizeof temporary, "%s.%ld-%u", path, (long)getpid(), atomic_fetch_add(&counter, 1));
     FILE *f = fopen(temporary, "wb");
     if (!f)
         return false;
