@@ -3,9 +3,10 @@
  * else pairs (i, i + distance).  -DHALF: x is f16.  -DSTREAMS: four positions a
  * token, chosen per pair; -DFF: divisors of the frequencies.
  *
- * table: for every pair a frequency, two weights and its stream: the angle is
- * pos * (table[i] / ff[i]), the weights being in the frequency already.  The host
- * makes it in double precision.
+ * table: for every pair its frequency and its stream.  The frequency is in turns a
+ * position, the sum of two floats that the host makes in double precision: so
+ * whole turns can be left out exactly, and far positions (up to 2^24) have angles
+ * as good as near ones without doubles here.
  */
 #include "row.clh"
 
@@ -22,21 +23,27 @@
 #endif
 
 typedef struct rope_pair {
-    float frequency;
+    float turns, rest;
     int stream;
 } rope_pair;
 
 static inline float angle_of(__global const rope_pair *table, fin ff, __global const int *pos, long stride, int i)
 {
-    float f = table[i].frequency;
+#pragma OPENCL FP_CONTRACT OFF
+    float f = table[i].turns, rest = table[i].rest;
 #if FF
-    f /= ff[i];
+    const float d = ff[i], quotient = f / d;
+    rest = isinf(d) ? 0.0f : (fma(-quotient, d, f) + rest) / d;
+    f = quotient;
 #endif
 #if STREAMS
-    return (float)pos[table[i].stream * stride] * f;
+    const float p = (float)pos[table[i].stream * stride];
 #else
-    return (float)pos[0] * f;
+    const float p = (float)pos[0];
 #endif
+    const float all = p * f, low = fma(p, rest, fma(p, f, -all)); /* all + low = p (f + rest) */
+    const float part = (all - rint(all)) + low;
+    return fma(part, 6.28318548f, part * -1.74845553e-7f);
 }
 
 /*

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-typedef struct rope_pair { float frequency; int32_t stream; } rope_pair; /* as in kernels/rope.cl */
+/* As in kernels/rope.cl: turns a position, as a float and what it lacks. */
+typedef struct rope_pair { float turns, rest; int32_t stream; } rope_pair;
 
 typedef struct rope_plan {
     int64_t pairs, distance;
@@ -45,6 +46,7 @@ static double corner(const eng_node *node, double beta)
 static int fill_table(cl_recorder *r, rope_plan *p)
 {
     const eng_node *node = r->node;
+    const double pi = 3.14159265358979323846;
     double n = (double)node->ip[ENG_ROPE_N_DIMS], base = node->fp[ENG_ROPE_BASE], ext = node->fp[ENG_ROPE_EXT_FACTOR];
     double scale = node->fp[ENG_ROPE_FREQ_SCALE], low = 0, high = 0;
     if (ext != 0) {
@@ -63,7 +65,9 @@ static int fill_table(cl_recorder *r, rope_plan *p)
             double ramp = fmin(1, fmax(0, ((double)i - low) / fmax(0.001, high - low))), mix = ext * (1 - ramp);
             factor = (1 - mix) * scale + mix;
         }
-        table[i].frequency = (float)(f * factor);
+        const double turns = f * factor / (2 * pi);
+        table[i].turns = (float)turns;
+        table[i].rest = (float)(turns - (double)table[i].turns);
     }
     p->table = cl_constant(r, table, (uint64_t)(p->pairs + 1) * sizeof *table);
     free(table);
