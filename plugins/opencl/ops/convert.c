@@ -52,9 +52,10 @@ static void launch_numbers(cl_recorder *r, const cl_walk *part, const eng_tensor
     const char *to = number_name(y->type);
     const int64_t n = part->ne[0], per = r->device->vec ? 1024 : 1;
     char options[160];
-    /* to integers: truncated, out of range to the nearest that there is between floats */
+    /* to integers: truncated, out of range to the nearest that there is */
+    const char *how = y->type == ENG_TYPE_F32 ? "" : x->type == ENG_TYPE_F32 ? "_sat_rtz" : "_sat";
     snprintf(options, sizeof options, "-DXI=%s -DYI=%s -DTO=convert_%s%s -DPER=%d -DLOCAL=%zu",
-             number_name(x->type), to, to, x->type == ENG_TYPE_F32 ? "_sat_rtz" : "", (int)per, cl_group(r->device));
+             number_name(x->type), to, to, how, (int)per, cl_group(r->device));
     cl_launch(r, "cpy", "cpy_number", options);
     launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(n, per));
 }
