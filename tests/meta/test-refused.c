@@ -94,7 +94,7 @@ static bool run(const char *name, int place, unsigned char *cache)
 
 int main(void)
 {
-    static const char *const devices[] = {"cpu+opencl:0", "opencl:0+cpu", "cpu+opencl:0+cpu"};
+    static const char *const devices[] = {"cpu+opencl:0", "opencl:0+cpu", "cpu+opencl:0+cpu", "cpu/2"};
     static unsigned char want[BYTES], got[BYTES];
     eng_device *opencl = NULL;
     int n = 0, failed = 0;
