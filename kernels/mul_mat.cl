@@ -78,6 +78,7 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_row
              (__global float *)(o + j * o_col) + first, k, red);
 }
 
+#if MAX_GROUP >= GROUP
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(ARGS)
 {
     __local float as[TILE_K * PITCH], bs[TILE_K * PITCH];
@@ -94,5 +95,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(AR
     barrier(CLK_LOCAL_MEM_FENCE);
     tile(a + first * a_row, a_row, min((long)TILE, m - first), b, bo, o, oo, cols, k, as, bs);
 }
+#endif
 
 #endif

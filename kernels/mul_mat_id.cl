@@ -5,6 +5,9 @@
  * chose it, so that every weight is read once for all of them.  Experts
  * first .. first + count - 1 of n_expert are in this launch; the one with
  * first = 0 also zeroes what skipped ids leave.
+ *
+ * Devices without groups of that size have mul_mat_id_rows: its second dimension
+ * is the pair (u, t), and weights are read once for each.
  */
 #include "mul_mat.clh"
 
@@ -55,6 +58,26 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
     }
     for (uint c = 0; c < cols; c++)
         dot_rows(a, a_nb.x, rows, b + bo[c], (__global float *)(o + oo[c]), k);
+}
+
+#elif MAX_GROUP < GROUP
+
+__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_rows(ARGS)
+{
+    __local float red[DOT_ROWS * DOT_GROUP];
+    const long row = get_group_id(0) * DOT_ROWS, p = get_global_id(1);
+    if (row >= m || p >= u * t)
+        return;
+    const uint rows = min((long)DOT_ROWS, m - row), item = get_local_id(0);
+    const int id = id_of(ids + ids_at, ids_nb, u, p);
+    __global float *y = (__global float *)(o + o_at + OFFSET(p, o_nb)) + row;
+    if (id < 0 || id >= n_expert) {
+        if (first == 0 && item < rows)
+            y[item] = 0.0f;
+        return;
+    }
+    if (id >= first && id < first + count)
+        dot_rows(a + a_at + (id - first) * a_nb.y + row * a_nb.x, a_nb.x, rows, b + b_at + OFFSET(p, b_nb), y, k, red);
 }
 
 #else

@@ -28,7 +28,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const cl_device *device = r->device;
     const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N];
     const int64_t batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
-    const bool rows = n <= (device->vec ? 2 : 4);
+    /* simt: a tile is the work of 256 work-items, which not every device has in a group */
+    const bool rows = n <= (device->vec ? 2 : 4) || (!device->vec && device->max_group < 256);
     char options[64];
     (void)ctx;
 

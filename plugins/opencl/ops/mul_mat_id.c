@@ -31,10 +31,11 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const whole *x = ctx;
     const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], first = part->first[DIM_E], u = cl_ne(x->o, 1);
+    const bool rows = !r->device->vec && r->device->max_group < 256; /* a tile is the work of 256 work-items */
     char options[64];
 
     snprintf(options, sizeof options, "-DAT=%s -DBT=f32", cl_type_name(x->a->type));
-    cl_launch(r, "mul_mat_id", "mul_mat_id", options);
+    cl_launch(r, "mul_mat_id", rows ? "mul_mat_id_rows" : "mul_mat_id", options);
     cl_arg_walk(r, part, 0);
     cl_arg_operand(r, 1);
     cl_arg_operand(r, 2);
@@ -52,6 +53,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
     if (r->device->vec)
         cl_size2(r, cl_ceil(m, 32), 1, e + 1, 1);
+    else if (rows)
+        cl_size2(r, cl_ceil(m, 4) * 64, 64, u * cl_ne(x->o, 2), 1);
     else
         cl_size2(r, cl_ceil(m, 64) * 256, 256, e + 1, 1);
 }
