@@ -11,6 +11,7 @@
 
 #define QT 16 /* queries of a tile */
 #define CB 16 /* cells of a chunk: the lanes of a register */
+#define CHUNK CB
 
 /* Products of 4 cells and 4 queries; lane 4 query + cell. */
 static inline float16 dots_4x4(const float16 *a, const float16 *b)
@@ -181,6 +182,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
 
 #define QT 4     /* queries of a tile */
 #define GROUP 64 /* work-items, and cells of a chunk */
+#define CHUNK GROUP
 #define LANES (GROUP / QT)
 #define SLICES (GROUP / EG) /* shares of a chunk's cells in the sum of values */
 
@@ -338,19 +340,21 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty
 
 /*
  * Puts the splits of every query together: by log-sum-exp.
+ * cells  slots, splits; 0 splits: every slot counts, else only those that kv cells take
  * shape  tokens here, first token, all tokens, all heads
  * head   heads here, first head, strides of o along head and token
  */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
-attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o, ulong o_at, long slots, long4 shape,
-                long4 head)
+attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o, ulong o_at, int kv, long4 cells,
+                long4 shape, long4 head)
 {
     const long i = get_global_id(0), h = i % head.x, t = i / head.x;
     if (t >= shape.x)
         return;
     __global const float *part = (__global const float *)(tmp + tmp_at) +
                                  ((shape.y + t) * shape.w + head.y + h) * PARTIAL;
-    const long step = shape.z * shape.w * PARTIAL;
+    const long step = shape.z * shape.w * PARTIAL, each = cells.y ? each_of(kv, cells.y, CHUNK) : 0;
+    const long slots = each ? (kv + each - 1) / each : cells.x;
     const float sink = sinks ? ((__global const float *)(sinks + sinks_at))[head.y + h] : -INFINITY;
     float best = sink, total = 0.0f;
     for (long s = 0; s < slots; s++)

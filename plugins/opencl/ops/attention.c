@@ -16,6 +16,8 @@ typedef struct attn {
     const eng_node *node;
     int64_t cells, kv_heads, group, tokens; /* of the whole */
     int64_t splits;                         /* of a range of cells */
+    int64_t least;                          /* cells that are worth a split */
+    int64_t limit;                          /* of the parameter: the valid cells */
     int64_t cut[MAX_CUTS];                  /* where ranges of cells begin */
     unsigned n_cuts;
     bool direct;                            /* one range, one split: no partial results */
@@ -75,10 +77,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const eng_node *node = x->node;
     const int64_t heads = x->kv_heads * x->group, tokens = part->ne[DIM_T], block = node->ip[ENG_ATTN_BLOCK];
     const eng_tensor *table = x->in[TABLE];
-    int64_t limit = x->cells;
 
-    if (table)
-        limit = cl_min(INT32_MAX, cl_ne(table, 0) * block);
     cl_launch(r, "attention", "attention", x->options);
     cl_arg_walk(r, part, 2); /* q */
     cl_arg_walk(r, part, 0); /* K */
@@ -93,7 +92,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
         cl_arg_none(r);
     else
         cl_arg_temporary(r, x->temporary);
-    cl_arg_param(r, node->ip[ENG_ATTN_KV_PARAM], limit);
+    cl_arg_param(r, node->ip[ENG_ATTN_KV_PARAM], x->limit);
     cl_arg_long4(r, (int64_t[4]){x->first_cell, x->n_cells, x->splits, x->direct ? -1 : slot_of(x, x->first_cell)});
     cl_arg_long4(r, (int64_t[4]){tokens, part->first[DIM_T], x->tokens, heads});
     cl_arg_long4(r, (int64_t[4]){x->tile_tokens, x->tile_heads, x->group, part->first[DIM_H]});
@@ -109,6 +108,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const int64_t tiles = cl_ceil(tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads);
     const size_t local = r->device->vec ? 1 : 64;
     cl_size3(r, (uint64_t)x->splits * local, local, tiles, 1, part->ne[DIM_H], 1);
+    if (x->n_cuts == 1 && x->splits > 1) /* few valid cells take but the first splits */
+        cl_size_param(r, 0, node->ip[ENG_ATTN_KV_PARAM], x->limit, x->least, (int64_t)local);
 }
 
 /* Caches in one piece each: now q, mask and result, by tokens and kv heads. */
@@ -148,7 +149,8 @@ static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_temporary(r, x->temporary);
     cl_arg_operand(r, SINKS);
     cl_arg_walk(r, part, 0);
-    cl_arg_long(r, (int64_t)x->n_cuts * x->splits);
+    cl_arg_param(r, x->node->ip[ENG_ATTN_KV_PARAM], x->limit);
+    cl_arg_long4(r, (int64_t[4]){(int64_t)x->n_cuts * x->splits, x->n_cuts == 1 ? x->splits : 0});
     cl_arg_long4(r, (int64_t[4]){part->ne[2], part->first[2], x->tokens, heads});
     cl_arg_long4(r, (int64_t[4]){part->ne[1], part->first[1], cl_nb(x->o, 1), cl_nb(x->o, 2)});
     cl_size1(r, part->ne[1] * part->ne[2], cl_group(r->device));
@@ -173,12 +175,13 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
 
 static void choose_tiles(attn *x, const cl_device *device)
 {
-    const int64_t queries = device->vec ? 16 : 4, chunk = device->vec ? 64 : 128;
+    const int64_t queries = device->vec ? 16 : 4;
+    x->least = device->vec ? 64 : 128; /* as in kernels/attention.clh */
     x->tile_heads = cl_min(x->group, queries);
     x->tile_tokens = x->in[TABLE] ? 1 : cl_min(x->tokens, cl_max(1, queries / x->group));
     const int64_t items = cl_ceil(x->tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads) * x->kv_heads;
     const int64_t wanted = (device->vec ? 2 : 4) * (int64_t)device->compute_units;
-    x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, chunk)));
+    x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, x->least)));
 }
 
 static int record(cl_recorder *r, const eng_node *node)
@@ -190,6 +193,7 @@ static int record(cl_recorder *r, const eng_node *node)
     x.kv_heads = cl_ne(x.in[K], 2);
     x.group = cl_ne(x.in[Q], 1) / x.kv_heads;
     x.tokens = cl_ne(x.in[Q], 2);
+    x.limit = x.in[TABLE] ? cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]) : x.cells;
     choose_tiles(&x, r->device);
     int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu",
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
