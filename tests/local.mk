@@ -19,7 +19,6 @@ include %D%/reference/local.mk
 include %D%/conformance/local.mk
 include %D%/registry/local.mk
 include %D%/graph/local.mk
-include %D%/ops/local.mk
 include %D%/meta/local.mk
 include %D%/opencl/local.mk
 include %D%/lm/local.mk

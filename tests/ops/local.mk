@@ -1,1 +1,0 @@
-# added by its owner
