@@ -4,7 +4,6 @@
 
 #include "../base/base.h"
 #include "../device/device.h"
-#include "optable.h"
 
 typedef struct eng_graph_binding {
     uint32_t slot;

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "optable.h"
+#include "../base/base.h"
 
 typedef struct op_row {
     uint32_t op;
