@@ -198,13 +198,13 @@ int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **
     return ENG_OK;
 }
 
-int eng_lm_context_explain(eng_lm_context *c, eng_emit_func emit, void *user)
+int eng_lm_context_explain(eng_lm_context *c, eng_explain_format format, eng_emit_func emit, void *user)
 {
     if (!c || !emit)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain: a context and a function are needed");
     lm_pass *p;
     int status = lm_pass_get(c, 1, 1, &p);
-    return status ? status : eng_plan_explain(p->plan, emit, user);
+    return status ? status : eng_plan_explain(p->plan, format, emit, user);
 }
 
 int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_func emit, void *user)

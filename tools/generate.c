@@ -361,7 +361,7 @@ static void to_stderr(void *user, const char *text)
 
 static int explain(run *r, FILE *to)
 {
-    return r->o.explain ? eng_lm_context_explain(r->context, to_stderr, to) : ENG_OK;
+    return r->o.explain ? eng_lm_context_explain(r->context, ENG_EXPLAIN_TEXT, to_stderr, to) : ENG_OK;
 }
 
 static int run_text(run *r)

@@ -230,6 +230,16 @@ ENG_API void eng_graph_name(eng_graph *graph, eng_value value, const char *forma
 /* Names the axes of an anonymous value (what the rules cannot know, e.g. after a
  * reshape that the host understands better); dims as in eng_store_tensor. */
 ENG_API int eng_graph_set_axes(eng_graph *graph, eng_value value, const eng_dim *dims, uint32_t rank);
+/*
+ * Says where a device composed of others is to keep a value (copied; kind AUTO takes
+ * it back): for tests, and for hosts that know better than the planner.  Sharded:
+ * `axis` must stand in the value's axes, named by its store or by
+ * eng_graph_set_axes.  Partial: of f32 values.  For persistent tensors rather use
+ * `device` and `axis` of eng_store_tensor, which move no data in a run: here a bound
+ * tensor stays where its store has it, and readers get a copy.  ENG_ERR_INVALID if
+ * the value has no such axis or type.
+ */
+ENG_API int eng_graph_place(eng_graph *graph, eng_value value, const eng_placement *placement);
 /* Shape and type of a value; valid until the graph is destroyed or grows. */
 ENG_API const eng_tensor *eng_graph_get(const eng_graph *graph, eng_value value);
 /* Ends construction; reports the first error of any builder call. */
@@ -263,6 +273,8 @@ typedef struct eng_attention_params {
     int64_t block;
     double scale, softcap, max_bias;
     eng_value pos, seq, cpos, cseq, mask, sinks, table; /* pos is required     */
+    int64_t first;  /* number of K's and V's first cell, if they are part of a cache */
+    eng_value *lse; /* not NULL: gets the second result                       */
 } eng_attention_params;
 /* All absent, causal, scale 1. */
 ENG_API void eng_attention_defaults(eng_attention_params *p);
@@ -319,9 +331,9 @@ typedef struct eng_plan_info {
 ENG_API int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info);
 /* Plans that the device has compiled so far (cache hits not counted). */
 ENG_API uint64_t eng_device_plans_built(const eng_device *device);
-/* Writes what was decided for the plan, a line a fact: its memory, and what the
- * device has to tell (nothing is no failure). */
-ENG_API int eng_plan_explain(const eng_plan *plan, eng_emit_func emit, void *ctx);
+/* Writes what was decided for the plan: its memory, and what the device has to tell
+ * (nothing is no failure; as JSON or graphviz it is an empty object or graph). */
+ENG_API int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_func emit, void *ctx);
 
 /* Memory of one run, bound to stores: stores[slot] for each slot of the graph. */
 ENG_API int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_stores, eng_instance **instance);

@@ -241,7 +241,7 @@ typedef struct eng_lm_stats {
 ENG_API int eng_lm_context_get_stats(const eng_lm_context *context, eng_lm_stats *stats);
 /* What the device has decided for the plan of one-token passes (built if need be):
  * placements, collectives. */
-ENG_API int eng_lm_context_explain(eng_lm_context *context, eng_emit_func emit, void *user);
+ENG_API int eng_lm_context_explain(eng_lm_context *context, eng_explain_format format, eng_emit_func emit, void *user);
 /* The graph of passes of n tokens as text (graphviz = 1: in dot). */
 ENG_API int eng_lm_context_dump(eng_lm_context *context, uint32_t n, int graphviz, eng_emit_func emit, void *user);
 

@@ -40,7 +40,7 @@ enum { ENG_HADAMARD_GROUP = 0 };
 enum { ENG_GDN_GROUPED = 0, ENG_GDN_SLOTS = 1 };
 enum { ENG_CONV_SLOTS = 0 };
 enum { ENG_ATTN_KV_PARAM = 0, ENG_ATTN_WINDOW = 1, ENG_ATTN_CAUSAL = 2,
-       ENG_ATTN_BLOCK = 3 };
+       ENG_ATTN_BLOCK = 3, ENG_ATTN_FIRST = 4, ENG_ATTN_LSE = 5 };
 enum { ENG_ATTN_SCALE = 0, ENG_ATTN_SOFTCAP = 1, ENG_ATTN_MAX_BIAS = 2 };
 enum { ENG_NORM_EPS = 0 };        /* fp: every norm                           */
 enum { ENG_GROUP_NORM_GROUPS = 0 };

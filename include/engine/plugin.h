@@ -87,6 +87,10 @@ typedef struct eng_tensor {
     uint64_t bytes;      /* an owner's memory, without padding               */
     const eng_dim *dims; /* rank entries: axes; NULL: all anonymous          */
     const char *name;    /* for messages; never NULL                         */
+    const eng_placement *place; /* where the host wants it; NULL: anywhere.  For a
+                            device that composes: readers see the value there,
+                            and nothing else is done with it before it is there.
+                            Writes in place stay where the store has it       */
 } eng_tensor;
 
 /* A node: one op.  in[] and out[] are indices of tensors; -1: absent. */
@@ -307,9 +311,10 @@ struct eng_device_calls {
     /* Stats of the devices this one is composed of; ENG_ERR_NOTFOUND past the
      * last.  Optional. */
     int (*leaf_stats)(eng_device_state *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats);
-    /* What the device has decided for a plan: text, one line a fact.  `emit`
-     * gets it piece by piece.  Optional. */
-    int (*plan_explain)(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx);
+    /* What the device has decided for a plan, in one of the formats (eng_explain_format;
+     * ENG_ERR_UNSUPPORTED for one that it does not write).  `emit` gets it piece by
+     * piece.  Optional. */
+    int (*plan_explain)(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
 };
 
 /* -- services: what the engine gives a plugin ------------------------------ */

@@ -90,6 +90,33 @@ typedef struct eng_dim {
     const eng_segment *segments;
 } eng_dim;
 
+/*
+ * Where a device that is composed of others keeps a value; other devices have only
+ * one place and do not look at it.
+ */
+typedef enum eng_placement_kind {
+    ENG_PLACE_AUTO = 0,       /* wherever it is cheapest                     */
+    ENG_PLACE_REPLICATED = 1, /* whole on every device that has a share      */
+    ENG_PLACE_SHARDED = 2,    /* cut along an axis                           */
+    ENG_PLACE_PARTIAL = 3,    /* as addends: the value is their sum (f32)     */
+    ENG_PLACE_SINGLE = 4      /* whole on one device                         */
+} eng_placement_kind;
+
+typedef struct eng_placement {
+    uint32_t size;
+    uint32_t kind;      /* eng_placement_kind                                */
+    uint32_t axis;      /* sharded: which                                    */
+    uint32_t reserved;
+    const char *device; /* single: its name, as in eng_store_tensor.device   */
+} eng_placement;
+
+/* What a plan's report is written as (eng_plan_explain). */
+typedef enum eng_explain_format {
+    ENG_EXPLAIN_TEXT = 0,    /* lines for people                             */
+    ENG_EXPLAIN_JSON = 1,    /* one object                                   */
+    ENG_EXPLAIN_GRAPHVIZ = 2 /* a graph in the dot language                  */
+} eng_explain_format;
+
 /* What a persistent tensor is for.  One of these, or'ed with hints. */
 enum {
     ENG_USE_WEIGHT = 1, /* written once by the host, then only read          */

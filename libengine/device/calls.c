@@ -74,7 +74,7 @@ static int no_leaf_stats(eng_device_state *d, uint32_t l, eng_device_info *i, en
 {
     return missing("leaf_stats");
 }
-static int no_plan_explain(eng_plan_state *p, void (*e)(void *c, const char *t), void *c)
+static int no_plan_explain(eng_plan_state *p, uint32_t f, void (*e)(void *c, const char *t), void *c)
 {
     return missing("plan_explain");
 }

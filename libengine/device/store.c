@@ -6,6 +6,17 @@
 
 #include "device.h"
 
+const eng_placement *eng_placement_copy(eng_arena *arena, const eng_placement *placement)
+{
+    eng_placement *p = eng_arena_alloc(arena, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    *p = (eng_placement){.size = sizeof *p, .kind = placement->kind, .axis = placement->axis};
+    if (placement->kind == ENG_PLACE_SINGLE && (p->device = eng_arena_string(arena, placement->device)) == NULL)
+        return NULL;
+    return p;
+}
+
 const eng_dim *eng_dims_copy(eng_arena *arena, const eng_dim *dims, uint32_t rank)
 {
     if (!dims)

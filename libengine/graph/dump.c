@@ -90,7 +90,7 @@ static void text_node(const writer *w, const eng_node *n)
 {
     const eng_op_info *info = eng_op_get(n->op);
     put(w, "  ");
-    for (int o = 0; o < info->n_out; o++)
+    for (int o = 0; o < info->n_out && n->out[o] >= 0; o++)
         put(w, "%s%%%" PRId32, o ? ", " : "", n->out[o]);
     put(w, "%s%s(", info->n_out ? " = " : "", info->name);
     for (int i = 0; i < info->n_in; i++)

@@ -173,6 +173,37 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
     return ENG_OK;
 }
 
+/* Does the axis stand in one of the value's dimensions? */
+static bool has_axis(const eng_tensor *t, uint32_t axis)
+{
+    for (uint32_t d = 0; t->dims != NULL && d < t->rank; d++)
+        for (uint32_t s = 0; s < t->dims[d].n_segments; s++)
+            for (uint32_t i = 0; i < t->dims[d].segments[s].n_factors; i++)
+                if (t->dims[d].segments[s].factors[i].axis == axis)
+                    return true;
+    return false;
+}
+
+int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placement)
+{
+    const eng_tensor *t = eng_graph_get(g, value);
+    if (t == NULL || g->sealed || placement == NULL || placement->kind > ENG_PLACE_SINGLE)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_place: no such value or placement, or the graph is sealed");
+    if (placement->kind == ENG_PLACE_SHARDED && (placement->axis == ENG_AXIS_NONE || !has_axis(t, placement->axis)))
+        return graph_error(g, ENG_ERR_INVALID, "%s cannot be sharded along axis \"%s\": it does not stand in its dimensions; "
+                                               "name it with eng_graph_set_axes", t->name,
+                           eng_axis_name(g->context, placement->axis));
+    if (placement->kind == ENG_PLACE_PARTIAL && t->type != ENG_TYPE_F32)
+        return graph_error(g, ENG_ERR_INVALID, "%s is not f32: only f32 values can be partial sums", t->name);
+    if (placement->kind == ENG_PLACE_SINGLE && (placement->device == NULL || placement->device[0] == 0))
+        return graph_error(g, ENG_ERR_INVALID, "%s is to be on a single device, but none is named", t->name);
+    const eng_placement *kept = placement->kind == ENG_PLACE_AUTO ? NULL : eng_placement_copy(g->arena, placement);
+    if (kept == NULL && placement->kind != ENG_PLACE_AUTO)
+        return graph_error(g, ENG_ERR_NOMEM, "out of memory for a placement");
+    g->tensors[value].place = kept;
+    return ENG_OK;
+}
+
 /* -- nodes ------------------------------------------------------------------------ */
 
 static int load_operands(eng_inference *f, eng_node *node, const eng_value *in, uint32_t n_in)
@@ -204,7 +235,7 @@ static int infer(eng_inference *f)
     if (status == ENG_OK)
         status = eng_infer_special(f);
     for (int o = 0; o < f->info->n_out && status == ENG_OK && !(f->info->flags & ENG_OPF_VIEW); o++)
-        if (!eng_tensor_layout(&f->out[o]))
+        if (!f->absent[o] && !eng_tensor_layout(&f->out[o]))
             status = eng_graph_fail(f, "the result is too large or not whole blocks");
     if (status == ENG_OK)
         status = eng_infer_axes(f);
@@ -236,7 +267,9 @@ static eng_value add_node(eng_inference *f, eng_node *node, eng_value *out)
     }
     for (int o = 0; o < ENG_MAX_OUTPUTS; o++) {
         node->out[o] = ENG_NO_VALUE;
-        if (o >= n_out)
+        if (out != NULL && o < n_out)
+            out[o] = ENG_NO_VALUE;
+        if (o >= n_out || f->absent[o])
             continue;
         f->out[o].name = node->name;
         node->out[o] = add_tensor(g, &f->out[o]);

@@ -35,6 +35,7 @@ typedef struct eng_inference {
     const eng_tensor *in[ENG_MAX_INPUTS]; /* NULL: absent                    */
     int64_t extent[ENG_MAX_LETTERS];      /* -1: unbound                     */
     eng_tensor out[ENG_MAX_OUTPUTS];      /* type, ne and dims to be filled  */
+    bool absent[ENG_MAX_OUTPUTS];         /* an optional result nobody asked for */
 } eng_inference;
 
 /* Sets the graph's first error, with op and operands named; returns status. */

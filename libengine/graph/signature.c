@@ -50,11 +50,20 @@ static bool same_dims(const eng_dim *a, const eng_dim *b, uint32_t rank)
     return true;
 }
 
+static bool same_place(const eng_placement *a, const eng_placement *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return a->kind == b->kind && a->axis == b->axis &&
+           (a->kind != ENG_PLACE_SINGLE || strcmp(a->device, b->device) == 0);
+}
+
 static bool same_tensor(const eng_tensor *a, const eng_tensor *b)
 {
     return a->type == b->type && a->rank == b->rank && a->use == b->use && a->root == b->root &&
            a->binding == b->binding && a->offset == b->offset && memcmp(a->ne, b->ne, sizeof a->ne) == 0 &&
-           memcmp(a->nb, b->nb, sizeof a->nb) == 0 && same_dims(a->dims, b->dims, a->rank);
+           memcmp(a->nb, b->nb, sizeof a->nb) == 0 && same_dims(a->dims, b->dims, a->rank) &&
+           same_place(a->place, b->place);
 }
 
 static bool same_node(const eng_node *a, const eng_node *b)

@@ -103,6 +103,9 @@ static int attention(eng_inference *f)
         return eng_graph_fail(f, "seq and cseq go together");
     if (ip[ENG_ATTN_WINDOW] < 0)
         return eng_graph_fail(f, "window is negative");
+    if (ip[ENG_ATTN_FIRST] < 0 || (ip[ENG_ATTN_FIRST] > 0 && table))
+        return eng_graph_fail(f, "first is negative, or given with a block table");
+    f->absent[1] = ip[ENG_ATTN_LSE] == 0;
     return ENG_OK;
 }
 

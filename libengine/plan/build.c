@@ -30,7 +30,10 @@ static int copy_tensors(placed_graph *p, const eng_subgraph *g, eng_tensor *tens
         tensors[i].size = sizeof *tensors;
         tensors[i].name = eng_arena_string(p->arena, from->name);
         tensors[i].dims = eng_dims_copy(p->arena, from->dims, from->rank);
-        if (tensors[i].name == NULL || (from->dims != NULL && tensors[i].dims == NULL))
+        bool no_place = tensors[i].place != NULL;
+        if (no_place)
+            no_place = (tensors[i].place = eng_placement_copy(p->arena, tensors[i].place)) == NULL;
+        if (tensors[i].name == NULL || (from->dims != NULL && tensors[i].dims == NULL) || no_place)
             return no_memory();
     }
     return ENG_OK;

@@ -207,18 +207,22 @@ uint64_t eng_device_plans_built(const eng_device *device)
     return device != NULL ? __atomic_load_n(&device->plans_built, __ATOMIC_RELAXED) : 0;
 }
 
-int eng_plan_explain(const eng_plan *plan, eng_emit_func emit, void *ctx)
+int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_func emit, void *ctx)
 {
-    if (plan == NULL || emit == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_plan_explain: an argument is NULL");
-    if (!(plan->device->info.flags & ENG_DEVICE_PLACES_MEMORY)) {
+    static const char *const nothing[] = {"", "{}\n", "digraph plan {\n}\n"};
+    if (plan == NULL || emit == NULL || (unsigned)format >= sizeof nothing / sizeof *nothing)
+        return eng_fail(ENG_ERR_INVALID, "eng_plan_explain: plan or emit is NULL, or format is none of ENG_EXPLAIN_*");
+    if (format == ENG_EXPLAIN_TEXT && !(plan->device->info.flags & ENG_DEVICE_PLACES_MEMORY)) {
         char text[160];
         snprintf(text, sizeof text, "scratch memory: %" PRIu64 " bytes, %" PRIu64 " if none were used twice\n",
                  plan->placed->arena_bytes, plan->unshared_bytes);
         emit(ctx, text);
     }
-    int status = plan->device->calls->plan_explain(plan->state, emit, ctx);
-    return status == ENG_ERR_UNSUPPORTED ? ENG_OK : status; /* a plugin need not have more to say */
+    int status = plan->device->calls->plan_explain(plan->state, format, emit, ctx);
+    if (status != ENG_ERR_UNSUPPORTED)
+        return status;
+    emit(ctx, nothing[format]); /* a plugin need not have more to say */
+    return ENG_OK;
 }
 
 int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t node, eng_support *answer, char *reason,

@@ -145,8 +145,10 @@ static void explain_variant(const writer *w, const eng_subgraph *graph)
         exchange_line(w, w->v->exchanges[i]);
 }
 
-int meta_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx)
+int meta_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx)
 {
+    if (format != ENG_EXPLAIN_TEXT)
+        return ENG_ERR_UNSUPPORTED;
     pthread_mutex_lock(&plan->lock);
     if (!plan->variants)
         emit(ctx, "not placed yet: make an instance first\n");

@@ -121,7 +121,7 @@ int meta_store_download(eng_store_state *store, uint32_t tensor, const eng_regio
 
 int meta_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void meta_plan_destroy(eng_plan_state *plan);
-int meta_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx);
+int meta_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
 int meta_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
                          eng_instance_state **instance);
 void meta_instance_destroy(eng_instance_state *instance);

@@ -150,7 +150,7 @@ struct eng_plan_state {
 };
 int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void cl_plan_destroy(eng_plan_state *plan);
-int cl_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx);
+int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
 int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                 size_t reason_bytes);
 /* fuse.c: records several nodes from `index` on as one launch; how many nodes that

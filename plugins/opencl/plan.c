@@ -205,8 +205,10 @@ void cl_plan_destroy(eng_plan_state *plan)
     free(plan);
 }
 
-int cl_plan_explain(eng_plan_state *plan, void (*emit)(void *ctx, const char *text), void *ctx)
+int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx)
 {
+    if (format != ENG_EXPLAIN_TEXT)
+        return ENG_ERR_UNSUPPORTED;
     char line[256];
     uint64_t arena = 0;
     for (uint32_t i = 0; i < plan->n_arena; i++)

@@ -224,7 +224,7 @@ bool pg_run(eng_context *context, const char *device_name, const pg_program *p, 
     if (emit && graph)
         eng_graph_dump(graph, 0, emit, NULL);
     if (emit && plan)
-        eng_plan_explain(plan, emit, NULL);
+        eng_plan_explain(plan, ENG_EXPLAIN_TEXT, emit, NULL);
     good = good && run_queue(device, instance) && collect(store, p, results);
     if (good) {
         eng_device_stats stats = {.size = sizeof stats};

@@ -152,7 +152,7 @@ static unsigned run_layers(const char *const *options, float *out)
     eng_store_value(g, v[6], layers(g, v));
     ck_assert_msg(eng_graph_seal(g) == ENG_OK, "%s", eng_last_error());
     ck_assert_msg(eng_plan_create(f.device, g, &plan) == ENG_OK, "%s", eng_last_error());
-    eng_plan_explain(plan, count_launches, &launches);
+    eng_plan_explain(plan, ENG_EXPLAIN_TEXT, count_launches, &launches);
     ck_assert_msg(eng_instance_create(plan, &store, 1, &instance) == ENG_OK, "%s", eng_last_error());
     ck_assert_int_eq(eng_queue_create(f.device, &queue), ENG_OK);
     for (int again = 0; again < 2; again++)

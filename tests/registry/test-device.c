@@ -253,7 +253,7 @@ START_TEST(plan_cache)
     ck_assert_uint_eq(info.n_nodes, 2);
     ck_assert_uint_ge(info.scratch_bytes, 4);
     ck_assert_int_eq(eng_plan_get_info(plans[1], &(eng_plan_info){0}), ENG_ERR_INVALID);
-    ck_assert_int_eq(eng_plan_explain(plans[1], append, text), ENG_OK); /* though the plugin has nothing to tell */
+    ck_assert_int_eq(eng_plan_explain(plans[1], ENG_EXPLAIN_TEXT, append, text), ENG_OK); /* though the plugin has nothing to tell */
     ck_assert_ptr_nonnull(strstr(text, "scratch memory"));
     eng_plan_release(again);
     for (int i = 1; i <= MANY; i++)
