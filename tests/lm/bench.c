@@ -23,34 +23,6 @@ const char *const bench_devices[] = {
 };
 const int bench_n_devices = sizeof bench_devices / sizeof *bench_devices;
 
-const char *data_path(const char *name)
-{
-    static char path[1024];
-    const char *top = getenv("top_srcdir");
-    snprintf(path, sizeof path, "%s/tests/data/%s", top ? top : ".", name);
-    return path;
-}
-
-char *read_file(const char *path, size_t *length)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return NULL;
-    char *text = NULL;
-    size_t n = 0, got = 1;
-    while (got) {
-        char *more = realloc(text, n + 65537);
-        if (!more)
-            break;
-        text = more;
-        n += got = fread(text + n, 1, 65536, f);
-        text[n] = 0;
-    }
-    fclose(f);
-    *length = n;
-    return text;
-}
-
 /* -- the reference ----------------------------------------------------------------- */
 
 static int read_ids(const char *at, int32_t *ids, int most)
@@ -186,14 +158,6 @@ const float *bench_run(bench *b, const int32_t *ids, uint32_t n)
     return logits;
 }
 
-int32_t largest(const float *logits, uint32_t n)
-{
-    int32_t best = 0;
-    for (uint32_t i = 1; i < n; i++)
-        best = logits[i] > logits[best] ? (int32_t)i : best;
-    return best;
-}
-
 void bench_greedy(bench *b, const int32_t *ids, uint32_t n_ids, int32_t *out, uint32_t n)
 {
     eng_lm_model_info info = {.size = sizeof info};
@@ -205,15 +169,4 @@ void bench_greedy(bench *b, const int32_t *ids, uint32_t n_ids, int32_t *out, ui
         if (i + 1 < n)
             logits = bench_run(b, &out[i], 1);
     }
-}
-
-double difference(const float *a, const float *b, uint32_t n)
-{
-    double most = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        double d = fabs((double)a[i] - b[i]);
-        if (!(d <= most)) /* not a number counts as infinite */
-            most = isnan(d) ? INFINITY : d;
-    }
-    return most;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "engine/lm.h"
+#include "subject.h"
 
 #define MAX_PROMPTS 8
 #define N_GREEDY 32
@@ -23,11 +24,6 @@ int reference_read(const char *file, reference_prompt prompts[MAX_PROMPTS]);
 /* A number of that file's section; NAN: it has none. */
 double reference_number(const char *file, const char *name);
 
-/* A path under the source folder's tests/data; valid until the next call. */
-const char *data_path(const char *name);
-/* The whole of a file, terminated; NULL: it cannot be read. */
-char *read_file(const char *path, size_t *length);
-
 typedef struct bench {
     eng_context *engine;
     eng_device *device;
@@ -42,11 +38,8 @@ void bench_close(bench *b);
 
 /* Runs tokens of sequence 0 as one batch; the last one's logits. */
 const float *bench_run(bench *b, const int32_t *ids, uint32_t n);
-int32_t largest(const float *logits, uint32_t n);
 /* n tokens after a prompt, each the most likely. */
 void bench_greedy(bench *b, const int32_t *ids, uint32_t n_ids, int32_t *out, uint32_t n);
-/* Largest difference between two rows of logits. */
-double difference(const float *a, const float *b, uint32_t n);
 
 /* The devices that this build has, by the name that the end-to-end tests use. */
 extern const char *const bench_devices[];

@@ -1,5 +1,7 @@
 # Sequences, and whole models on every kind of device.
 lm_model_cppflags =
+lm_subject = tests/lm/subject.c tests/lm/subject.h
+lm_bench = tests/lm/bench.c tests/lm/bench.h $(lm_subject)
 if ENABLE_META
 lm_model_cppflags += -DHAVE_META
 endif
@@ -14,15 +16,34 @@ endif
 tests_lm_test_units_SOURCES = tests/lm/test-units.c
 tests_lm_test_units_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_units_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)
-tests_lm_test_model_SOURCES = tests/lm/test-model.c tests/lm/bench.c tests/lm/bench.h
+tests_lm_test_model_SOURCES = tests/lm/test-model.c $(lm_bench)
 tests_lm_test_model_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_model_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_model_LDADD = libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
-tests_lm_test_odd_SOURCES = tests/lm/test-odd.c tests/lm/bench.c tests/lm/bench.h tests/reference/model.c \
+tests_lm_test_odd_SOURCES = tests/lm/test-odd.c $(lm_bench) tests/reference/model.c \
 	tests/reference/model.h
 tests_lm_test_odd_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_odd_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_odd_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
+# Placements that users ask for: a table of them, then random ones.
+if ENABLE_META
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-placement
+TESTS += tests/lm/test-placement
+endif
+endif
+tests_lm_test_placement_SOURCES = tests/lm/test-placement.c $(lm_subject)
+tests_lm_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_placement_LDADD = libengine-lm.la libengine.la $(LIBM)
+# All pairs of types of K and V, split and not: the table of docs/quantisation.md.  KV_CHUNKS=0 takes the whole text.
+KV_CHUNKS = 0
+check_PROGRAMS += tests/lm/kv-types
+tests_lm_kv_types_SOURCES = tests/lm/kv-types.c $(lm_subject)
+tests_lm_kv_types_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_kv_types_LDADD = libengine-lm.la libengine.la $(LIBM)
+check-kv: tests/lm/kv-types $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' top_srcdir='$(srcdir)' tests/lm/kv-types $(KV_CHUNKS) $(KV_DEVICES)
+.PHONY: check-kv
 # The command line of engine-generate.
 TESTS += tests/lm/test-generate
 EXTRA_DIST += tests/lm/test-generate

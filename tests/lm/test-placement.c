@@ -1,0 +1,331 @@
+/*
+ * Placements that users ask for: -ot for any kind of tensor, -nkvo, -sm layer,
+ * under every split; then random maps of single tensors to devices.  Each gives the
+ * logits of the model on one device: of a prompt, of 32 tokens fed one by one, and
+ * after tokens were taken back.
+ *
+ *     test-placement [--maps N] [--seed S] [--slow]
+ *
+ * --slow: the whole table on every split.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "subject.h"
+
+#define N_PROMPT 11
+#define N_STEPS 32
+#define N_BACK 3
+#define N_ROWS (1 + N_STEPS + N_BACK) /* of logits */
+#define MOST 1e-3                     /* of the logits' root mean square */
+#define MAX_OVERRIDES 16
+
+/* A model and what it gives on one device. */
+typedef struct whole {
+    const char *name, *path;
+    int32_t ids[N_PROMPT + N_STEPS + N_BACK];
+    uint32_t n_vocab;
+    uint32_t type_k, type_v;
+    float *logits; /* N_ROWS rows */
+} whole;
+
+typedef struct split {
+    const char *device;
+    const char *homes[4]; /* leaves and guests that overrides name */
+    bool slow;            /* part of the table unless --slow */
+} split;
+
+static const split splits[] = {
+    {"cpu/2", {"cpu/2.0", "cpu/2.1", "cpu", NULL}, false},
+    {"cpu/2@3:1", {"cpu/2.1", "cpu/2.0", "cpu", NULL}, false},
+    {"cpu/3@2:1:0", {"cpu/3.2", "cpu/3.1", "cpu/3.0", "cpu"}, false}, /* a leaf without a share */
+    {"cpu@1", {"cpu/2.1", "cpu", NULL, NULL}, false},                 /* as -sm none */
+#ifdef HAVE_OPENCL
+    {"opencl:0/2", {"opencl:0/2.1", "cpu", NULL, NULL}, true},
+    {"cpu+opencl:0@3:1", {"opencl:0", "cpu", "cpu/2.1", NULL}, true},
+    {"opencl:0@1", {"cpu", NULL, NULL, NULL}, true},
+#endif
+};
+#define N_SPLITS (sizeof splits / sizeof *splits)
+
+/* Patterns for the first home and the second. */
+static const struct {
+    const char *what, *first, *second;
+} table[] = {
+    {"nothing", NULL, NULL},
+    {"attention weights", "attn_(q|k|v|output|qkv|gate)\\.", NULL},
+    {"attention output", "attn_output\\.", NULL},
+    {"one head's matrices apart", "attn_k\\.", "attn_v\\."},
+    {"norms", "norm", NULL},
+    {"embeddings", "token_embd", NULL},
+    {"output", "^output\\.", NULL},
+    {"both ends apart", "token_embd", "^output"},
+    {"K of one layer", "^cache_k\\.3$", NULL},
+    {"V of one layer", "^cache_v\\.3$", NULL},
+    {"K and V apart", "^cache_k\\.", "^cache_v\\."},
+    {"-nkvo", "^cache_[kv]\\.", NULL},
+    {"state of one layer", "^state\\.0$", NULL},
+    {"convolution window of one layer", "^conv\\.1$", NULL},
+    {"state and window apart", "^state\\.2$", "^conv\\.2$"},
+    {"recurrent weights", "ssm_(a|dt|conv1d|alpha|beta)", NULL},
+    {"feed-forward of one layer", "blk\\.2\\.ffn_", NULL},
+    {"down apart from up", "blk\\.[13]\\.ffn_down", "blk\\.[13]\\.ffn_up"},
+    {"all of a recurrent layer", "(blk\\.1\\.|^(state|conv)\\.1$)", NULL},
+    {"all of an attention layer", "(blk\\.3\\.|^cache_[kv]\\.3$)", NULL},
+    {"all but the feed-forward", "^(cache|state|conv|token|output|blk\\.[0-9]+\\.(attn|ssm|post))", NULL},
+    {"everything", ".", NULL},
+};
+#define N_TABLE (sizeof table / sizeof *table)
+
+typedef struct placed_case {
+    const whole *model;
+    const char *device;
+    uint32_t mode;
+    eng_lm_override overrides[MAX_OVERRIDES];
+    uint32_t n;
+} placed_case;
+
+static int n_tests, n_failed;
+
+static void describe(const placed_case *c)
+{
+    printf("%s on %s%s", c->model->name, c->device, c->mode == ENG_LM_SPLIT_LAYER ? " -sm layer" : "");
+    for (uint32_t i = 0; i < c->n; i++)
+        printf(" -ot '%s=%s'", c->overrides[i].pattern, c->overrides[i].device);
+}
+
+static eng_lm_context_params context_params(const whole *w)
+{
+    eng_lm_context_params p;
+    eng_lm_context_defaults(&p);
+    p.n_cells = 64;
+    p.n_batch = 16;
+    p.n_snapshots = N_BACK + 1;
+    p.type_k = w->type_k;
+    p.type_v = w->type_v;
+    return p;
+}
+
+/* One row of logits: kept if there is none to compare with.  false: it is wrong. */
+static bool row(const whole *w, float *keep, int at, const float *logits, const char *what)
+{
+    if (!logits) {
+        printf("# %s: %s\n", what, eng_last_error());
+        return false;
+    }
+    if (keep) {
+        memcpy(keep + (size_t)at * w->n_vocab, logits, w->n_vocab * sizeof *logits);
+        return true;
+    }
+    double off = relative(logits, w->logits + (size_t)at * w->n_vocab, w->n_vocab);
+    if (off < MOST)
+        return true;
+    printf("# %s: off by %g of the logits' size\n", what, off);
+    return false;
+}
+
+/* The prompt, the steps, and the last steps again after they were taken back. */
+static bool run(const whole *w, subject *s, int32_t *ids, float *keep)
+{
+    char what[40];
+    const float *logits = subject_run(s, ids, N_PROMPT);
+    if (!row(w, keep, 0, logits, "prompt"))
+        return false;
+    for (int i = 0; i < N_STEPS; i++) {
+        if (keep)
+            ids[N_PROMPT + i] = largest(logits, w->n_vocab);
+        snprintf(what, sizeof what, "step %d", i);
+        logits = subject_run(s, ids + N_PROMPT + i, 1);
+        if (!row(w, keep, 1 + i, logits, what))
+            return false;
+    }
+    if (eng_lm_sequence_rollback(s->context, 0, N_BACK)) {
+        printf("# rollback: %s\n", eng_last_error());
+        return false;
+    }
+    for (int i = 0; i < N_BACK; i++) {
+        snprintf(what, sizeof what, "step %d after the rollback", i);
+        if (!row(w, keep, 1 + N_STEPS + i, subject_run(s, ids + N_PROMPT + N_STEPS + i, 1), what))
+            return false;
+    }
+    return true;
+}
+
+static bool run_whole(eng_context *engine, whole *w)
+{
+    subject s;
+    eng_lm_context_params p = context_params(w);
+    if (subject_open(&s, engine, "cpu", w->path, NULL, &p)) {
+        printf("# %s on cpu: %s\n", w->name, eng_last_error());
+        return false;
+    }
+    w->n_vocab = s.n_vocab;
+    for (int i = 0; i < N_PROMPT + N_STEPS + N_BACK; i++)
+        w->ids[i] = (int32_t)(((uint32_t)i * 2654435761u >> 7) % w->n_vocab);
+    w->logits = malloc((size_t)N_ROWS * w->n_vocab * sizeof *w->logits);
+    bool ok = w->logits && run(w, &s, w->ids, w->logits);
+    subject_close(&s);
+    return ok;
+}
+
+static void try(eng_context *engine, const placed_case *c)
+{
+    subject s;
+    eng_lm_placement placement = {.size = sizeof placement, .split = c->mode, .overrides = c->overrides,
+                                  .n_overrides = c->n};
+    eng_lm_context_params p = context_params(c->model);
+    int32_t ids[N_PROMPT + N_STEPS + N_BACK];
+    int status = subject_open(&s, engine, c->device, c->model->path, &placement, &p);
+    bool ok = !status;
+    memcpy(ids, c->model->ids, sizeof ids);
+    if (status)
+        printf("# %s\n", eng_last_error());
+    else
+        ok = run(c->model, &s, ids, NULL);
+    if (!status)
+        subject_close(&s);
+    n_failed += !ok;
+    printf("%s %d - ", ok ? "ok" : "not ok", ++n_tests);
+    describe(c);
+    printf("\n");
+    fflush(stdout);
+}
+
+/* -- the table ------------------------------------------------------------------- */
+
+static void try_table(eng_context *engine, const whole *w, bool slow)
+{
+    for (size_t i = 0; i < N_SPLITS; i++) {
+        for (size_t k = 0; k < N_TABLE; k++) {
+            const char *const *homes = splits[i].homes;
+            int n_homes = 0;
+            while (n_homes < 4 && homes[n_homes])
+                n_homes++;
+            for (int mode = 0; mode < 2; mode++) {
+                /* every row on every split, by turns with each home and either way of splitting */
+                int turn = (int)(i + k);
+                if (!slow && (mode != (turn & 1) || (splits[i].slow && k % 3 != i % 3)))
+                    continue;
+                for (int home = 0; home < (slow ? n_homes : 1); home++) {
+                    const char *first = homes[(turn / 2 + home) % n_homes];
+                    const char *second = homes[(turn / 2 + home + 1) % n_homes];
+                    placed_case c = {.model = w, .device = splits[i].device, .mode = (uint32_t)mode};
+                    if (table[k].first)
+                        c.overrides[c.n++] = (eng_lm_override){table[k].first, first};
+                    if (table[k].second)
+                        c.overrides[c.n++] = (eng_lm_override){table[k].second, second};
+                    try(engine, &c);
+                }
+            }
+        }
+    }
+}
+
+/* -- random maps ------------------------------------------------------------------- */
+
+static uint64_t random_state;
+
+static uint32_t below(uint32_t n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33) % n;
+}
+
+/* A pattern that names one tensor of the model. */
+static void one_tensor(const eng_gguf *file, uint32_t n_layers, char pattern[160])
+{
+    static const char *const memory[] = {"(cache_k|state)", "(cache_v|conv)"};
+    if (below(4) == 0) {
+        snprintf(pattern, 160, "^%s\\.%u$", memory[below(2)], below(n_layers));
+        return;
+    }
+    for (;;) {
+        const char *name = eng_gguf_tensor_get(file, below(eng_gguf_tensor_count(file)))->name;
+        unsigned layer = 0;
+        if (sscanf(name, "blk.%u.", &layer) == 1 && layer >= n_layers)
+            continue; /* of a block that is not run */
+        size_t at = 0;
+        pattern[at++] = '^';
+        for (; *name && at < 150; name++) {
+            if (*name == '.')
+                pattern[at++] = '\\';
+            pattern[at++] = *name;
+        }
+        pattern[at++] = '$';
+        pattern[at] = 0;
+        return;
+    }
+}
+
+static void try_maps(eng_context *engine, const whole *w, uint32_t n_layers, uint32_t n_maps, uint64_t seed)
+{
+    static char patterns[MAX_OVERRIDES][160];
+    eng_gguf *file;
+    if (eng_gguf_open(w->path, &file)) {
+        printf("not ok %d - %s: %s\n", ++n_tests, w->path, eng_last_error());
+        n_failed++;
+        return;
+    }
+    for (uint32_t i = 0; i < n_maps; i++) {
+        random_state = seed + i;
+        for (int k = 0; k < 4; k++) /* seeds that are near begin alike */
+            below(2);
+        const split *s = &splits[below(N_SPLITS)];
+        placed_case c = {.model = w, .device = s->device, .mode = below(3) == 0};
+        int n_homes = 0;
+        while (n_homes < 4 && s->homes[n_homes])
+            n_homes++;
+        c.n = 1 + below(MAX_OVERRIDES);
+        for (uint32_t k = 0; k < c.n; k++) {
+            one_tensor(file, n_layers, patterns[k]);
+            c.overrides[k] = (eng_lm_override){patterns[k], s->homes[below((uint32_t)n_homes)]};
+        }
+        printf("# map of seed %" PRIu64 "\n", seed + i);
+        try(engine, &c);
+    }
+    eng_gguf_close(file);
+}
+
+/* ------------------------------------------------------------------------------------ */
+
+int main(int argc, char **argv)
+{
+    eng_context *engine;
+    uint32_t n_maps = 40;
+    uint64_t seed = 1;
+    bool slow = false;
+    for (int i = 1; i < argc; i++) {
+        slow |= strcmp(argv[i], "--slow") == 0;
+        if (strcmp(argv[i], "--maps") == 0 && i + 1 < argc)
+            n_maps = (uint32_t)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            seed = strtoull(argv[++i], NULL, 10);
+    }
+    if (eng_context_create(NULL, &engine)) {
+        printf("Bail out! %s\n", eng_last_error());
+        return 1;
+    }
+    whole w = {.name = "tiny-hybrid", .path = data_path("tiny-hybrid-f16.gguf"), .type_k = ENG_TYPE_F32,
+               .type_v = ENG_TYPE_F32};
+    if (!run_whole(engine, &w)) {
+        printf("Bail out! the model does not run on cpu\n");
+        return 1;
+    }
+    try_table(engine, &w, slow);
+    try_maps(engine, &w, 4, n_maps, seed);
+    printf("1..%d\n", n_tests);
+    free(w.logits);
+    if (eng_context_destroy(engine)) {
+        printf("# %s\n", eng_last_error());
+        n_failed++;
+    }
+    return n_failed != 0;
+}
