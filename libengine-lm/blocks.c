@@ -1,12 +1,22 @@
 /* Blocks of graph that architectures are made of. */
 #include "config.h"
 
-#include "internal.h"
+#include "blocks.h"
 
 eng_value lm_weight(lm_build *b, int layer, int role)
 {
     int32_t tensor = b->model->weights[layer + 1][role];
     return tensor < 0 ? ENG_NO_VALUE : eng_graph_tensor(b->g, LM_SLOT_WEIGHTS, b->model->store, (uint32_t)tensor);
+}
+
+eng_value lm_product(lm_build *b, int layer, int role, eng_value x)
+{
+    enum { BIAS = LM_OUT_BIAS - LM_OUT, SCALE = LM_OUT_SCALE - LM_OUT };
+    eng_value scale = lm_weight(b, layer, role + SCALE), bias = lm_weight(b, layer, role + BIAS);
+    eng_value y = eng_mul_mat(b->g, lm_weight(b, layer, role), x);
+    if (scale != ENG_NO_VALUE)
+        y = eng_mul(b->g, y, scale);
+    return bias != ENG_NO_VALUE ? eng_add(b->g, y, bias) : y;
 }
 
 eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
@@ -16,14 +26,13 @@ eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
 
 eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, int down)
 {
-    eng_value h = eng_glu(b->g, eng_mul_mat(b->g, lm_weight(b, layer, gate), x),
-                          eng_mul_mat(b->g, lm_weight(b, layer, up), x), ENG_GLU_SWIGLU);
-    return eng_mul_mat(b->g, lm_weight(b, layer, down), h);
+    eng_value h = eng_glu(b->g, lm_product(b, layer, gate, x), lm_product(b, layer, up, x), ENG_GLU_SWIGLU);
+    return lm_product(b, layer, down, h);
 }
 
 eng_value lm_rope(lm_build *b, eng_value x)
 {
-    return eng_rope(b->g, x, b->rope_pos, ENG_NO_VALUE, &b->model->n.rope);
+    return eng_rope(b->g, x, b->rope_pos, lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS), &b->model->n.rope);
 }
 
 eng_value lm_pick(lm_build *b, eng_value x)
@@ -31,27 +40,19 @@ eng_value lm_pick(lm_build *b, eng_value x)
     return eng_get_rows(b->g, x, b->out);
 }
 
-static eng_value memory(lm_build *b, int layer, uint32_t which)
+eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which)
 {
     return eng_graph_tensor(b->g, LM_SLOT_MEMORY, b->context->memory,
                             (uint32_t)b->context->layer_memory[layer] + which);
 }
 
-eng_value lm_state_pool(lm_build *b, int layer)
-{
-    return memory(b, layer, 0);
-}
-
-eng_value lm_window_pool(lm_build *b, int layer)
-{
-    return memory(b, layer, 1);
-}
-
-eng_value lm_attention(lm_build *b, eng_value q, eng_value k, eng_value v, int layer)
+/* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: rotates as the context asks, stores K and V in the
+ * layer's cache and attends. */
+static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer)
 {
     const eng_lm_context_params *p = &b->context->p;
     eng_graph *g = b->g;
-    eng_value cache_k = memory(b, layer, 0), cache_v = memory(b, layer, 1);
+    eng_value cache_k = lm_layer_memory(b, layer, 0), cache_v = lm_layer_memory(b, layer, 1);
     if (p->rotate_k > 1) {
         q = eng_hadamard(g, q, p->rotate_k);
         k = eng_hadamard(g, k, p->rotate_k);
@@ -72,4 +73,43 @@ eng_value lm_attention(lm_build *b, eng_value q, eng_value k, eng_value v, int l
     a.cseq = b->cseq;
     eng_value o = eng_attention(g, q, cache_k, cache_v, &a);
     return p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
+}
+
+/* Channels first .. first + d heads - 1 of x as heads. */
+static eng_value heads(lm_build *b, eng_value x, int64_t first, int64_t d, int64_t n)
+{
+    return eng_reshape(b->g, eng_slice(b->g, x, 0, first, d * n), (int64_t[]){d, n, b->n_tokens}, 3);
+}
+
+static eng_value normed(lm_build *b, eng_value x, int layer, int role)
+{
+    return lm_weight(b, layer, role) == ENG_NO_VALUE ? x : lm_norm(b, x, layer, role);
+}
+
+eng_value lm_attention_block(lm_build *b, eng_value u, int layer)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    int64_t d = n->d_k, kv = n->n_head_kv, t = b->n_tokens, d_q = n->gated ? 2 * d : d;
+    eng_value q, k, v, gate = ENG_NO_VALUE;
+    if (lm_weight(b, layer, LM_QKV) != ENG_NO_VALUE) {
+        eng_value all = lm_product(b, layer, LM_QKV, u);
+        q = heads(b, all, 0, d_q, n->n_head);
+        k = heads(b, all, d_q * n->n_head, d, kv);
+        v = heads(b, all, d_q * n->n_head + d * kv, n->d_v, kv);
+    } else {
+        q = eng_reshape(g, lm_product(b, layer, LM_Q, u), (int64_t[]){d_q, n->n_head, t}, 3);
+        k = eng_reshape(g, lm_product(b, layer, LM_K, u), (int64_t[]){d, kv, t}, 3);
+        v = eng_reshape(g, lm_product(b, layer, LM_V, u), (int64_t[]){n->d_v, kv, t}, 3);
+    }
+    if (n->gated) {
+        gate = eng_slice(g, q, 0, d, d);
+        q = eng_slice(g, q, 0, 0, d);
+    }
+    q = lm_rope(b, normed(b, q, layer, LM_Q_NORM));
+    k = lm_rope(b, normed(b, k, layer, LM_K_NORM));
+    eng_value o = attend(b, q, k, v, layer);
+    if (n->gated)
+        o = eng_mul(g, o, eng_unary(g, gate, ENG_UNARY_SIGMOID));
+    return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){n->d_v * n->n_head, t}, 2));
 }

@@ -15,7 +15,7 @@
 #include "tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
-#define LM_MAX_ROLES 48          /* of an architecture's table                 */
+#define LM_MAX_ROLES 96          /* of an architecture's table                 */
 #define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
 #define LM_MAX_BATCH 4096
 #define LM_MAX_SEQUENCES 4096
@@ -95,11 +95,16 @@ typedef struct lm_numbers {
     int64_t n_embd, n_ff, n_vocab, n_ctx_train;
     int64_t n_head, n_head_kv, d_k, d_v;
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
+    int64_t n_experts, n_used;             /* mixture of experts; 0: dense          */
+    int64_t d_expert, d_shared;            /* width of an expert, of the shared one */
+    double expert_scale;                   /* of the chosen experts' weights        */
     double eps;
     eng_rope_params rope;
     bool rope_streams;                     /* four position streams are needed      */
     uint8_t kind[LM_MAX_LAYERS];           /* lm_layer_kind                         */
     bool recurrent, attention;             /* it has such layers                    */
+    bool gated;                            /* attention's output has a gate, whose
+                                              rows follow each head's query         */
 } lm_numbers;
 
 struct eng_lm_model {
@@ -127,12 +132,16 @@ typedef struct lm_weight_row {
     const char *words;   /* shape and axes: lm_dims                               */
     uint32_t flags;      /* LM_W_*                                                */
     uint32_t layers;     /* kinds of layers that have it; 0: outside of layers    */
+    int with;            /* role + 1 of a row before: only where that one is; 0   */
+    int unless;          /* the same: only where that one is not                  */
 } lm_weight_row;
 enum {
     LM_W_MATRIX = 1,     /* ENG_USE_MATRIX: used whole, in products and lookups    */
     LM_W_F32 = 2,        /* must be f32                                           */
     LM_W_OPTIONAL = 4,
-    LM_W_END = 8         /* belongs after the last layer                          */
+    LM_W_END = 8,        /* belongs after the last layer                          */
+    LM_W_DENSE = 16,     /* only in models without experts                        */
+    LM_W_MOE = 32        /* only in models with experts                           */
 };
 
 /* A file being loaded. */
@@ -165,7 +174,7 @@ struct lm_arch {
     const char *head_words;  /* of the recurrent heads: "R K"                       */
 };
 
-/* -- graphs (pass.c, blocks.c) -------------------------------------------------------------------- */
+/* -- graphs (pass.c, blocks.h) -------------------------------------------------------------------- */
 
 struct lm_build {
     const eng_lm_model *model;
@@ -176,21 +185,6 @@ struct lm_build {
     eng_value tokens, pos, rope_pos, seq, cells, out, src, dst, cu;
     eng_value cpos, cseq;
 };
-
-/* Blocks that architectures are made of. */
-eng_value lm_weight(lm_build *b, int layer, int role); /* ENG_NO_VALUE if absent */
-eng_value lm_norm(lm_build *b, eng_value x, int layer, int role);
-/* silu(gate x) * (up x), then down */
-eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, int down);
-eng_value lm_rope(lm_build *b, eng_value x);
-/* The rows of the tokens whose logits are wanted. */
-eng_value lm_pick(lm_build *b, eng_value x);
-/* Pools of a recurrent layer: its state and its convolution window. */
-eng_value lm_state_pool(lm_build *b, int layer);
-eng_value lm_window_pool(lm_build *b, int layer);
-/* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: rotates as the context asks, stores
- * K and V in the layer's cache and attends. */
-eng_value lm_attention(lm_build *b, eng_value q, eng_value k, eng_value v, int layer);
 
 enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
 enum { LM_PARAM_CELLS = 0, LM_PARAMS };

@@ -63,10 +63,22 @@ static int grow(weights *w)
     return ENG_OK;
 }
 
+/* Has a model of this kind such a weight here at all?  Rows that this one depends on stand before it. */
+static bool applies(const eng_lm_model *model, const lm_weight_row *row, const int32_t *roles)
+{
+    uint32_t kind = model->n.n_experts ? LM_W_MOE : LM_W_DENSE;
+    if ((row->flags & (LM_W_MOE | LM_W_DENSE)) && !(row->flags & kind))
+        return false;
+    return (!row->with || roles[row->with - 1] >= 0) && (!row->unless || roles[row->unless - 1] < 0);
+}
+
 static int declare(weights *w, const lm_weight_row *row, int layer)
 {
     eng_lm_model *model = w->l->model;
-    model->weights[layer < 0 ? 0 : layer + 1][row->role] = -1;
+    int32_t *roles = model->weights[layer < 0 ? 0 : layer + 1];
+    roles[row->role] = -1;
+    if (!applies(model, row, roles))
+        return ENG_OK;
     char *name = layer < 0 ? lm_format(&w->memory, "%s", row->name) :
                              lm_format(&w->memory, "blk.%d.%s", layer, row->name);
     if (!name)
@@ -90,7 +102,7 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
         s.use |= ENG_USE_MATRIX;
     int place = layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP;
     s.device = lm_placer_device(&w->placer, name, place, model->n.n_layers);
-    model->weights[layer < 0 ? 0 : layer + 1][row->role] = (int32_t)w->n;
+    roles[row->role] = (int32_t)w->n;
     model->weight_bytes += t->bytes;
     uint64_t elements = 1;
     for (uint32_t i = 0; i < s.rank; i++)

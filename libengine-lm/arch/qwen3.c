@@ -1,0 +1,26 @@
+/* qwen3: as qwen2, with a norm of each head's query and key instead of biases. */
+#include "config.h"
+
+#include "../blocks.h"
+
+static const lm_weight_row rows[] = {
+    LM_ROWS_COMMON("ffn_norm"), LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_HEAD_NORMS, LM_ROWS_FFN,
+};
+
+static int numbers(lm_loader *l)
+{
+    int status = lm_numbers_common(l);
+    if (!status)
+        status = lm_numbers_rope(l, ENG_ROPE_NEOX);
+    if (!status)
+        status = lm_numbers_ffn(l);
+    return status;
+}
+
+const lm_arch lm_arch_qwen3 = {
+    .name = "qwen3",
+    .numbers = numbers,
+    .rows = rows,
+    .n_rows = sizeof rows / sizeof *rows,
+    .build = lm_layers,
+};

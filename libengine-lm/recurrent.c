@@ -1,0 +1,97 @@
+/*
+ * Gated delta net layers (Yang, Kautz, Hatamizadeh, arXiv:2412.06464), and the
+ * numbers of models that have them among layers of attention.
+ */
+#include "config.h"
+
+#include "blocks.h"
+
+/* -- numbers ------------------------------------------------------------------------ */
+
+/* Blocks at the end of the file that draft tokens are not run. */
+static int layers(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    int64_t nextn, interval;
+    int status = lm_key_integer_or(l, "nextn_predict_layers", 0, n->n_layers_file - 1, 0, &nextn);
+    if (!status)
+        status = lm_key_integer_or(l, "full_attention_interval", 1, LM_MAX_LAYERS, 4, &interval);
+    if (status)
+        return status;
+    n->n_layers = n->n_layers_file - (int)nextn;
+    n->attention = false;
+    for (int i = 0; i < n->n_layers; i++) {
+        n->kind[i] = (i + 1) % interval == 0 ? LM_LAYER_ATTENTION : LM_LAYER_RECURRENT;
+        n->attention |= n->kind[i] == LM_LAYER_ATTENTION;
+        n->recurrent |= n->kind[i] == LM_LAYER_RECURRENT;
+    }
+    return ENG_OK;
+}
+
+int lm_numbers_hybrid(lm_loader *l)
+{
+    eng_lm_model *m = l->model;
+    lm_numbers *n = &m->n;
+    int64_t inner;
+    int status = layers(l);
+    if (!status)
+        status = lm_key_rope(l, ENG_ROPE_IMROPE, n->d_k / 4);
+    if (!status)
+        status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
+    if (!status)
+        status = lm_key_integer(l, "ssm.state_size", 1, 4096, &n->state);
+    if (!status)
+        status = lm_key_integer(l, "ssm.group_count", 1, LM_MAX_EXTENT, &n->k_heads);
+    if (!status)
+        status = lm_key_integer(l, "ssm.time_step_rank", 1, LM_MAX_EXTENT, &n->v_heads);
+    if (!status)
+        status = lm_key_integer_or(l, "ssm.inner_size", 1, INT32_MAX, n->v_heads * n->state, &inner);
+    if (status)
+        return status;
+    if (n->v_heads % n->k_heads || inner != n->v_heads * n->state)
+        return eng_fail(ENG_ERR_FORMAT, "%s: %lld value heads over %lld key heads of %lld, inner size %lld, do not fit "
+                        "together", l->arch_name, (long long)n->v_heads, (long long)n->k_heads, (long long)n->state,
+                        (long long)inner);
+    n->gated = true;
+    lm_letter_add(m, 'K', "k_head", n->k_heads);
+    lm_letter_add(m, 'R', NULL, n->v_heads / n->k_heads);
+    lm_letter_add(m, 'S', NULL, n->state);
+    lm_letter_add(m, 'C', NULL, n->conv);
+    return ENG_OK;
+}
+
+/* -- the graph -------------------------------------------------------------------------- */
+
+/* Heads `first` .. first + heads - 1 of the convolution's channels: q, k and v are segments of them. */
+static eng_value channels(lm_build *b, eng_value c, int64_t first, int64_t heads)
+{
+    int64_t s = b->model->n.state;
+    return eng_reshape(b->g, eng_slice(b->g, c, 0, first * s, heads * s), (int64_t[]){s, heads, b->n_tokens}, 3);
+}
+
+eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    int64_t s = n->state, kh = n->k_heads, vh = n->v_heads, t = b->n_tokens, slots = b->context->p.n_snapshots;
+    eng_value qkv = lm_product(b, il, LM_GDN_QKV, u);
+    eng_value z = lm_product(b, il, LM_GDN_GATE, u);
+    eng_value beta = eng_unary(g, lm_product(b, il, LM_GDN_BETA, u), ENG_UNARY_SIGMOID);
+    eng_value a = lm_product(b, il, LM_GDN_ALPHA, u);
+    a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
+    eng_value decay = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, LM_GDN_A)), (int64_t[]){1, vh, t}, 3);
+
+    eng_value c = eng_ssm_conv(g, qkv, lm_weight(b, il, LM_GDN_CONV), lm_layer_memory(b, il, 1), b->src, b->dst, b->cu,
+                               slots);
+    c = eng_unary(g, c, ENG_UNARY_SILU);
+    eng_value q = eng_l2_norm(g, channels(b, c, 0, kh), n->eps);
+    eng_value k = eng_l2_norm(g, channels(b, c, kh, kh), n->eps);
+    eng_value v = channels(b, c, 2 * kh, vh);
+    eng_value o = eng_gated_delta_net(g, q, k, v, decay, beta, lm_layer_memory(b, il, 0), b->src, b->dst, b->cu, 0,
+                                      slots);
+
+    z = eng_reshape(g, z, (int64_t[]){s, vh, t}, 3);
+    o = eng_glu(g, z, lm_norm(b, o, il, LM_GDN_NORM), ENG_GLU_SWIGLU);
+    o = eng_reshape(g, o, (int64_t[]){s * vh, t}, 2);
+    return lm_product(b, il, LM_GDN_OUT, o);
+}
