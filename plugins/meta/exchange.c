@@ -112,7 +112,7 @@ static void emit_rank(meta_planner *p, meta_exchange *e, uint32_t rank, const en
     g->stops[g->n_stops++] = (meta_stop){.exchange = p->n_exchanges, .section = n->section};
 }
 
-meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to)
+meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy)
 {
     const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
     meta_exchange *e = meta_arena_alloc(p->arena, sizeof *e);
@@ -132,7 +132,7 @@ meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *f
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         e->src[r].tensor = e->dst[r].tensor = -1;
     /* who has all of it already needs nothing */
-    bool whole = e->from == META_REPLICATED || (e->sources & (e->sources - 1)) == 0;
+    bool whole = !copy && (e->from == META_REPLICATED || (e->sources & (e->sources - 1)) == 0);
     for (uint32_t r = 0; r < p->n_ranks && whole && to->kind != META_SHARDED; r++) {
         if ((e->targets >> r & 1u) && from->local[r] >= 0) {
             v->local[r] = from->local[r];

@@ -32,8 +32,11 @@ meta_version *meta_inplace_begin(meta_planner *p, int32_t value, const meta_plac
 
     /* copies made for readers need not be windows into the copy of the whole */
     meta_version_forget(p, root);
+    p->heedless = true;
     *whole = meta_version_get(p, root, place);
-    return *whole ? window_of_copy(p, value, place, *whole) : NULL;
+    meta_version *window = *whole ? window_of_copy(p, value, place, *whole) : NULL;
+    p->heedless = false;
+    return window;
 }
 
 /* What rank r, a holder of `own`, has to store; -1: failed. */
@@ -51,7 +54,7 @@ static int32_t part_for(meta_planner *p, int32_t root, uint32_t r, meta_version 
         return -1;
     }
     meta_place there = meta_place_single(r); /* a guest, or the only holder */
-    meta_version *v = meta_exchange_emit(p, root, from, &there);
+    meta_version *v = meta_exchange_emit(p, root, from, &there, false);
     return v ? v->local[r] : -1;
 }
 
@@ -62,7 +65,7 @@ static void take_back(meta_planner *p, int32_t root, meta_version *from, const m
     const meta_version *have = from;
 
     if (from->place.kind == META_SINGLE && own->place.kind != META_SINGLE)
-        have = meta_exchange_emit(p, root, from, &own->place);
+        have = meta_exchange_emit(p, root, from, &own->place, false);
     for (uint32_t r = 0; have && r < p->n_ranks && !meta_failed(p); r++) {
         if (own->local[r] < 0)
             continue;
@@ -97,16 +100,20 @@ void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, m
     meta_value *v = &p->values[root];
     meta_version from = *whole;
 
-    if (meta_failed(p) || (v->versions == whole && whole->place.kind == place->kind))
+    if (meta_failed(p) || (v->made == whole && whole->place.kind == place->kind))
         return;
-    if (v->versions->place.kind == META_PARTIAL) {
+    if (v->made->place.kind == META_PARTIAL) {
         /* scratch that was a sum: what was written is the value from now on */
         whole->original = true;
         whole->next = NULL;
-        v->versions = whole;
-        for (uint32_t i = 0; i < p->graph->n_tensors; i++)
-            if ((int32_t)i != root && eng_subgraph_tensor(p->graph, (int32_t)i)->root == root)
-                p->values[i].versions = NULL;
+        v->versions = v->made = whole;
+        for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
+            meta_value *view = &p->values[i];
+            if ((int32_t)i != root && eng_subgraph_tensor(p->graph, (int32_t)i)->root == root) {
+                view->versions = view->made = NULL;
+                view->brought = false;
+            }
+        }
         return;
     }
     if (place->kind == META_SINGLE) { /* of a replicated tensor only this rank's is written */
@@ -114,6 +121,6 @@ void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, m
         for (uint32_t r = 0; r < META_MAX_RANKS; r++)
             from.local[r] = r == place->rank ? whole->local[r] : -1;
     }
-    take_back(p, root, &from, v->versions);
+    take_back(p, root, &from, v->made);
     note_back(p, root, place);
 }

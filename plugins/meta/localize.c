@@ -338,7 +338,7 @@ meta_version *meta_view_version(meta_planner *p, const eng_node *node, const met
             return NULL;
         place = s.out[0];
     }
-    meta_version *v = meta_version_new(p, node->out[0], &place);
+    meta_version *v = meta_version_alloc(p, &place);
     if (!v)
         return NULL;
     v->original = of->original;

@@ -72,6 +72,9 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
 int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank);
 /* The partition of an axis, or NULL.  Under the lock. */
 meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent);
+/* One made for a value, shared out as the shares say: for axes that no store names.  Under
+ * the lock; NULL: no memory. */
+meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int64_t extent, int64_t unit);
 #define META_FAIL(device, status, ...)                                                                               \
     (device)->plugin->services->fail((device)->plugin->host, status, __VA_ARGS__)
 

@@ -93,6 +93,21 @@ meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int
     return NULL;
 }
 
+meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int64_t extent, int64_t unit)
+{
+    meta_partition *p = meta_arena_alloc(&device->arena, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->axis = axis;
+    p->extent = extent;
+    p->unit = unit;
+    meta_partition_solve(p, device->shares, NULL, device->n_leaves);
+    p->next = device->partitions;
+    device->partitions = p;
+    return p;
+}
+
 static int64_t lcm(int64_t a, int64_t b)
 {
     int64_t x = a, y = b;

@@ -19,8 +19,13 @@ typedef struct meta_version {
     bool original; /* the memory that the graph means, not a copy of it       */
 } meta_version;
 
+/* Readers start from `versions`; writes in place go to `made`.  The two differ where the
+ * host has said where a value shall be: then readers see only what was brought there. */
 typedef struct meta_value {
-    meta_version *versions; /* first: as made                                 */
+    meta_version *versions; /* first: as made, or as brought; see meta_versions */
+    meta_version *made;     /* the original; of a view NULL until needed      */
+    const meta_place *wish; /* of the host; NULL: anywhere                    */
+    bool brought;           /* ... and it is there                            */
     int32_t maker;          /* node, or -1                                    */
     bool full_use;          /* some reader cannot take a partial sum          */
 } meta_value;
@@ -73,6 +78,8 @@ typedef struct meta_planner {
     const eng_services *sv;
     const eng_subgraph *graph;
     const meta_place *places; /* of the bindings                              */
+    const meta_place *const *wishes; /* of the values, as meta_wishes resolves them; may be NULL */
+    bool heedless;            /* wishes do not count: a write in place collects its tensor */
     uint32_t n_ranks;
     meta_arena *arena;        /* lives as long as the plan                    */
     meta_value *values;
@@ -103,8 +110,8 @@ bool meta_is_contiguous(const meta_planner *p, const eng_tensor *t);
 uint64_t meta_tensor_layout(const meta_planner *p, uint32_t type, const int64_t *ne, int64_t *nb);
 /* The cut of a tensor that the rank holds whole. */
 int32_t meta_local_cut(meta_planner *p, uint32_t rank, int32_t tensor, const meta_cut *cut);
-/* The node's view of one version of its operand: a new version of the result, or
- * NULL if it is no range of the shards (or a failure, in p->status). */
+/* The node's view of one version of its operand, not yet known to readers (see
+ * meta_version_add); NULL if it is no range of the shards (or a failure, in p->status). */
 meta_version *meta_view_version(meta_planner *p, const eng_node *node, const meta_version *of);
 /* One rank's part of a node. */
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s,
@@ -112,7 +119,14 @@ void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
 
 /* -- reshard.c: versions --------------------------------------------------------------- */
 
+/* A version that nobody knows yet, and making it known to readers. */
+meta_version *meta_version_alloc(meta_planner *p, const meta_place *place);
+meta_version *meta_version_add(meta_planner *p, int32_t value, meta_version *version);
 meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place *place);
+/* All that readers may start from; makes the first if there is none. */
+meta_version *meta_versions(meta_planner *p, int32_t value);
+/* The memory that the graph means; NULL: its shards have no such view. */
+meta_version *meta_version_original(meta_planner *p, int32_t value);
 /* A version that is as wanted, or NULL; makes at most views. */
 meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place *want);
 /* What it would cost to have it, in nanoseconds of a rank's time; HUGE_VAL: no way. */
@@ -122,6 +136,15 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
 /* After a write in place: forgets every copy of that memory. */
 void meta_version_forget(meta_planner *p, int32_t root);
 double meta_cost_reduce(const meta_planner *p, uint64_t bytes);
+
+/* -- wish.c: placements that the host asked for -------------------------------------------- */
+
+/* What eng_tensor.place means on this device, for every value, or *wishes = NULL if there is
+ * none.  Opens guests and makes partitions: takes the device's lock. */
+int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena *arena,
+                const meta_place *const **wishes);
+/* Brings the value where it is wanted; readers see nothing else from then on. */
+void meta_wish_bring(meta_planner *p, int32_t value);
 
 /* -- inplace.c: writes that the shards do not allow -------------------------------------- */
 
@@ -133,7 +156,8 @@ void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, m
 
 /* -- exchange.c -------------------------------------------------------------------------- */
 
-meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to);
+/* copy: targets that hold the value whole already get a copy of it too. */
+meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy);
 
 /* -- strategy.c -------------------------------------------------------------------------- */
 

@@ -22,7 +22,7 @@ static uint64_t bytes_of(const meta_planner *p, int32_t value)
     return meta_tensor_layout(p, t->type, t->ne, nb);
 }
 
-meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place *place)
+meta_version *meta_version_alloc(meta_planner *p, const meta_place *place)
 {
     meta_version *v = meta_failed(p) ? NULL : meta_arena_alloc(p->arena, sizeof *v);
 
@@ -33,11 +33,23 @@ meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place 
     v->place = *place;
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         v->local[r] = -1;
-    meta_version **at = &p->values[value].versions;
-    while (*at)
-        at = &(*at)->next;
-    *at = v;
     return v;
+}
+
+meta_version *meta_version_add(meta_planner *p, int32_t value, meta_version *version)
+{
+    meta_version **at = &p->values[value].versions;
+
+    while (version && *at)
+        at = &(*at)->next;
+    if (version)
+        *at = version;
+    return version;
+}
+
+meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place *place)
+{
+    return meta_version_add(p, value, meta_version_alloc(p, place));
 }
 
 /* Is the version what is wanted?  A rank that holds a replicated value whole
@@ -49,14 +61,43 @@ static bool serves(const meta_version *v, const meta_place *want)
     return meta_place_equal(&v->place, want);
 }
 
-/* The node of which the value is a view, if it is one. */
+/* The node of which the value is a view, if it is one: what was brought to a place that
+ * the host named is no view any more. */
 static const eng_node *view_node(const meta_planner *p, int32_t value)
 {
     int32_t maker = p->values[value].maker;
-    if (maker < 0)
+    if (maker < 0 || p->values[value].brought)
         return NULL;
     const eng_node *n = eng_subgraph_node(p->graph, (uint32_t)maker);
     return p->sv->op_info(p->sv->host, n->op)->flags & ENG_OPF_VIEW ? n : NULL;
+}
+
+meta_version *meta_versions(meta_planner *p, int32_t value)
+{
+    meta_value *v = &p->values[value];
+    const eng_node *n = v->versions || meta_failed(p) ? NULL : view_node(p, value);
+
+    if (n)
+        meta_planner_view(p, n);
+    if (v->wish && !v->brought && !p->heedless && v->versions && !meta_failed(p))
+        meta_wish_bring(p, value);
+    return v->versions;
+}
+
+meta_version *meta_version_original(meta_planner *p, int32_t value)
+{
+    meta_value *v = &p->values[value];
+
+    if (v->made || v->maker < 0 || meta_failed(p))
+        return v->made;
+    const eng_node *n = eng_subgraph_node(p->graph, (uint32_t)v->maker);
+    if (!(p->sv->op_info(p->sv->host, n->op)->flags & ENG_OPF_VIEW))
+        return NULL;
+    const meta_version *of = meta_version_original(p, n->in[0]);
+    meta_version *own = of ? meta_view_version(p, n, of) : NULL;
+    if (own && own->original)
+        v->made = own;
+    return v->made;
 }
 
 /* A view that shows all of its operand: better to move the operand. */
@@ -70,30 +111,27 @@ static meta_version *find_by_view(meta_planner *p, const eng_node *n, const meta
 {
     if (want->kind == META_REPLICATED || want->kind == META_SINGLE) {
         meta_version *v = meta_version_find(p, n->in[0], want);
-        v = v ? meta_view_version(p, n, v) : NULL;
+        v = v ? meta_version_add(p, n->out[0], meta_view_version(p, n, v)) : NULL;
         return v && serves(v, want) ? v : NULL;
     }
     if (want->kind != META_SHARDED)
         return NULL;
-    for (meta_version *v = p->values[n->in[0]].versions; v; v = v->next) {
+    for (meta_version *v = meta_versions(p, n->in[0]); v; v = v->next) {
         meta_strategy s;
         if (v->place.kind == META_SHARDED &&
             meta_rule_apply(p->sv, p->graph, n, 0, &v->place.cut, NULL, &s) && meta_place_equal(&s.out[0], want))
-            return meta_view_version(p, n, v);
+            return meta_version_add(p, n->out[0], meta_view_version(p, n, v));
     }
     return NULL;
 }
 
 meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place *want)
 {
-    const eng_node *n = view_node(p, value);
-
-    if (n && !p->values[value].versions && !meta_failed(p))
-        meta_planner_view(p, n);
-    for (meta_version *v = p->values[value].versions; v; v = v->next)
+    for (meta_version *v = meta_versions(p, value); v; v = v->next)
         if (serves(v, want))
             return v;
-    return n ? find_by_view(p, n, want) : NULL;
+    const eng_node *n = view_node(p, value);
+    return n && !meta_failed(p) ? find_by_view(p, n, want) : NULL;
 }
 
 /* -- prices ----------------------------------------------------------------------- */
@@ -104,11 +142,12 @@ double meta_cost_reduce(const meta_planner *p, uint64_t bytes)
     return META_COST_EXCHANGE + 2 * META_COST_MOVED * (double)bytes * (n - 1) / n;
 }
 
-static bool immovable(const meta_planner *p, int32_t value, const meta_place *want)
+/* The device may keep it in a layout of its own, of which there are no windows: parts of
+ * it are had only by an exchange. */
+static bool opaque(const meta_planner *p, int32_t value, const meta_version *from)
 {
     const eng_tensor *t = tensor_of(p, value);
-    /* the device may keep it in a layout of its own, of which there are no windows */
-    return t->binding >= 0 && (t->use & ENG_USE_MATRIX) && want->kind == META_SHARDED;
+    return from->original && t->binding >= 0 && (t->use & ENG_USE_MATRIX);
 }
 
 static double price(const meta_planner *p, int32_t value, const meta_version *from, const meta_place *want)
@@ -122,22 +161,18 @@ static double price(const meta_planner *p, int32_t value, const meta_version *fr
         return HUGE_VAL;
     switch (from->place.kind) {
     case META_REPLICATED:
-        if (want->kind == META_SHARDED)
-            return immovable(p, value, want) ? HUGE_VAL : 2 * META_COST_TOUCHED * bytes;
+        if (want->kind == META_SHARDED && !opaque(p, value, from))
+            return 2 * META_COST_TOUCHED * bytes;
         return META_COST_EXCHANGE + META_COST_MOVED * bytes;
     case META_SHARDED:
         if (want->kind == META_SINGLE)
             return META_COST_EXCHANGE + META_COST_MOVED * bytes;
-        if (want->kind == META_SHARDED && immovable(p, value, want))
-            return HUGE_VAL;
         return META_COST_EXCHANGE + META_COST_MOVED * bytes * share + (want->kind == META_SHARDED ? bytes : 0);
     case META_PARTIAL:
         if (want->kind == META_REPLICATED)
             return meta_cost_reduce(p, bytes_of(p, value));
         return META_COST_EXCHANGE + META_COST_MOVED * bytes * (want->kind == META_SINGLE ? 1 : share);
     default:
-        if (want->kind == META_SHARDED && immovable(p, value, want))
-            return HUGE_VAL;
         return META_COST_EXCHANGE + META_COST_MOVED * bytes * (want->kind == META_REPLICATED ? n : 1);
     }
 }
@@ -184,11 +219,11 @@ static meta_version *make(meta_planner *p, int32_t value, meta_version *from, co
     if (serves(from, want))
         return from;
     if (want->kind != META_SHARDED)
-        return meta_exchange_emit(p, value, from, want);
-    if (from->place.kind == META_REPLICATED)
+        return meta_exchange_emit(p, value, from, want, false);
+    if (from->place.kind == META_REPLICATED && !opaque(p, value, from))
         return cut_version(p, value, from, want);
     if (from->place.kind != META_SHARDED)
-        return meta_exchange_emit(p, value, from, want);
+        return meta_exchange_emit(p, value, from, want, false);
     /* from one axis to another: whole in between */
     meta_version *v = meta_version_get(p, value, &whole);
     return v ? cut_version(p, value, v, want) : NULL;
@@ -207,9 +242,9 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
     const eng_node *n = view_node(p, value);
     if (n && shows_all(n) && (want->kind == META_REPLICATED || want->kind == META_SINGLE)) {
         v = meta_version_get(p, n->in[0], want);
-        return v ? meta_view_version(p, n, v) : NULL;
+        return v ? meta_version_add(p, value, meta_view_version(p, n, v)) : NULL;
     }
-    for (v = p->values[value].versions; v; v = v->next) {
+    for (v = meta_versions(p, value); v; v = v->next) {
         double c = price(p, value, v, want);
         if (c < cost) {
             cost = c;
@@ -229,9 +264,16 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
 void meta_version_forget(meta_planner *p, int32_t root)
 {
     for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
+        meta_value *v = &p->values[i];
         if (tensor_of(p, (int32_t)i)->root != root)
             continue;
-        meta_version **at = &p->values[i].versions;
+        if (v->brought) {
+            v->brought = false;
+            v->versions = v->made;
+            if (v->made)
+                v->made->next = NULL;
+        }
+        meta_version **at = &v->versions;
         while (*at) {
             if ((*at)->original)
                 at = &(*at)->next;

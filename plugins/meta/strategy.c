@@ -135,7 +135,7 @@ static void try_cut(chooser *c, uint32_t operand, const meta_cut *cut)
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         if (c->node->in[i] < 0)
             continue;
-        for (const meta_version *v = c->p->values[c->node->in[i]].versions; v && !have[i]; v = v->next)
+        for (const meta_version *v = meta_versions(c->p, c->node->in[i]); v && !have[i]; v = v->next)
             if (v->place.kind == META_SHARDED && v->place.cut.part == cut->part)
                 have[i] = &v->place.cut;
     }
@@ -168,14 +168,14 @@ static void try_partial(chooser *c)
     uint32_t all = 0, ranks = 0;
 
     for (uint32_t i = 0; i < c->op->n_in; i++) {
-        const meta_value *v = c->node->in[i] >= 0 ? &c->p->values[c->node->in[i]] : NULL;
-        if (!v || !v->versions || v->versions->place.kind != META_PARTIAL)
+        const meta_version *v = c->node->in[i] >= 0 ? meta_versions(c->p, c->node->in[i]) : NULL;
+        if (!v || v->place.kind != META_PARTIAL)
             continue;
-        if (ranks && ranks != v->versions->place.ranks)
+        if (ranks && ranks != v->place.ranks)
             return;
-        ranks = v->versions->place.ranks;
+        ranks = v->place.ranks;
         all |= 1u << i;
-        if (!v->full_use)
+        if (!c->p->values[c->node->in[i]].full_use)
             try_partial_set(c, 1u << i, ranks);
     }
     if (all & (all - 1))
@@ -201,7 +201,7 @@ static bool try_inout(chooser *c)
     for (uint32_t i = 0; i < c->op->n_in; i++) {
         if (!is_inout(c, i))
             continue;
-        const meta_version *v = c->p->values[c->node->in[i]].versions;
+        const meta_version *v = meta_version_original(c->p, c->node->in[i]);
         if (any || !v)
             return true; /* no op has two; nothing fits */
         any = true;
@@ -213,7 +213,7 @@ static bool try_inout(chooser *c)
             try_single(c, v->place.rank);
         else if (v->place.kind == META_SHARDED)
             try_cut(c, i, &v->place.cut);
-        if (!v->original || !meta_place_equal(&c->best.in[i], &v->place))
+        if (!meta_place_equal(&c->best.in[i], &v->place))
             c->cost = HUGE_VAL;
     }
     return any;
@@ -232,7 +232,7 @@ static void try_all(chooser *c)
     for (uint32_t i = 0; i < c->op->n_in; i++) {
         if (c->node->in[i] < 0)
             continue;
-        for (const meta_version *v = c->p->values[c->node->in[i]].versions; v; v = v->next) {
+        for (const meta_version *v = meta_versions(c->p, c->node->in[i]); v; v = v->next) {
             if (v->place.kind == META_SHARDED)
                 try_cut(c, i, &v->place.cut);
             else if (v->place.kind == META_SINGLE)
@@ -274,13 +274,14 @@ static void run_node(chooser *c, meta_version *target)
         if (c->node->in[i] >= 0)
             in[i] = !is_inout(c, i) ? meta_version_get(p, c->node->in[i], &s->in[i])
                     : target        ? target
-                                    : p->values[c->node->in[i]].versions;
+                                    : meta_version_original(p, c->node->in[i]);
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS && !meta_failed(p); i++) {
         if (c->node->out[i] < 0)
             continue;
         out[i] = meta_version_new(p, c->node->out[i], &s->out[i]);
         if (out[i])
             out[i]->original = true;
+        p->values[c->node->out[i]].made = out[i];
     }
     for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++)
         if (s->ranks >> r & 1u)
@@ -288,6 +289,9 @@ static void run_node(chooser *c, meta_version *target)
     if (meta_failed(p))
         return;
     p->n_run[c->node->out[0] >= 0 ? s->out[0].kind : s->in[0].kind]++;
+    for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
+        if (c->node->out[i] >= 0)
+            meta_versions(p, c->node->out[i]); /* where the host wants it, at once */
 }
 
 /* Copies of what an op has written in place are copies no more. */
@@ -326,12 +330,12 @@ void meta_planner_view(meta_planner *p, const eng_node *node)
 {
     meta_place whole = meta_place_replicated();
 
-    for (meta_version *v = p->values[node->in[0]].versions; v; v = v->next)
-        if (meta_view_version(p, node, v) || meta_failed(p))
+    for (meta_version *v = meta_versions(p, node->in[0]); v; v = v->next)
+        if (meta_version_add(p, node->out[0], meta_view_version(p, node, v)) || meta_failed(p))
             return;
     meta_version *v = meta_version_get(p, node->in[0], &whole);
     if (v)
-        meta_view_version(p, node, v);
+        meta_version_add(p, node->out[0], meta_view_version(p, node, v));
 }
 
 static void plan_node(meta_planner *p, uint32_t index)
@@ -390,6 +394,7 @@ static void bind(meta_planner *p)
         if (!v)
             return;
         v->original = true;
+        p->values[value].made = v;
         for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++) {
             if (!meta_place_holds(&p->places[b], r))
                 continue;
@@ -404,8 +409,10 @@ int meta_planner_run(meta_planner *p)
     p->values = meta_arena_alloc(p->arena, ((size_t)p->graph->n_tensors + 1) * sizeof *p->values);
     if (!p->values)
         return meta_planner_nomem(p);
-    for (uint32_t i = 0; i < p->graph->n_tensors; i++)
+    for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
         p->values[i].maker = -1;
+        p->values[i].wish = p->wishes ? p->wishes[i] : NULL;
+    }
     find_uses(p);
     bind(p);
     for (uint32_t k = 0; k < p->graph->n_nodes && !meta_failed(p); k++)

@@ -19,6 +19,7 @@ typedef struct compiler {
     meta_planner planner;
     int8_t *forced;    /* node -> rank, or -1                                  */
     uint32_t *refused; /* node -> ranks that cannot run it                     */
+    const meta_place *const *wishes; /* of the values                          */
 } compiler;
 
 static int no_memory(eng_device_state *device)
@@ -120,6 +121,7 @@ static int plan_once(compiler *c, bool *moved)
     c->planner.n_ranks = c->v->n_ranks;
     c->planner.arena = &c->v->arena;
     c->planner.forced = c->forced;
+    c->planner.wishes = c->wishes;
     int status = meta_planner_run(&c->planner);
     for (uint32_t r = 0; r < c->v->n_ranks && status == ENG_OK; r++)
         status = ask(c, r, moved);
@@ -186,6 +188,7 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
     if (!c.v)
         return no_memory(device);
     c.v->device = device;
+    status = meta_wishes(device, graph, &c.v->arena, &c.wishes); /* may add guests */
     pthread_mutex_lock(&device->lock); /* a store may add a guest meanwhile */
     c.v->n_ranks = device->n_ranks;
     pthread_mutex_unlock(&device->lock);
@@ -194,7 +197,7 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
     c.forced = malloc(graph->n_nodes + 1u);
     c.refused = calloc(graph->n_nodes + 1u, sizeof *c.refused);
     if (!c.v->places || !c.v->why || !c.forced || !c.refused) {
-        status = no_memory(device);
+        status = status == ENG_OK ? no_memory(device) : status;
     } else {
         memset(c.forced, -1, graph->n_nodes + 1u);
         if (graph->n_bindings) {

@@ -11,8 +11,8 @@ tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)
 
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/meta/test-random tests/meta/test-refused
-TESTS += tests/meta/test-random tests/meta/test-refused
+check_PROGRAMS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place
+TESTS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place
 endif
 endif
 tests_meta_test_random_SOURCES = %D%/test-random.c %D%/generate.c %D%/generate_blocks.c %D%/generator.h \
@@ -20,6 +20,8 @@ tests_meta_test_random_SOURCES = %D%/test-random.c %D%/generate.c %D%/generate_b
 tests_meta_test_random_LDADD = libengine.la $(LIBM)
 tests_meta_test_refused_SOURCES = %D%/test-refused.c
 tests_meta_test_refused_LDADD = libengine.la
+tests_meta_test_place_SOURCES = %D%/test-place.c
+tests_meta_test_place_LDADD = libengine.la $(LIBM)
 
 # Ten thousand random graphs a device; as long as it takes.
 check-random: tests/meta/test-random $(plugin_LTLIBRARIES)

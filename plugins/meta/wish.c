@@ -1,0 +1,198 @@
+/*
+ * Placements that the host asked for (eng_tensor.place): what they mean here, and
+ * bringing values there.  A value is brought as soon as it is made or, if it was there
+ * before the run or has been written in place, when it is next read.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "planner.h"
+
+/* -- meaning -------------------------------------------------------------------------- */
+
+static const eng_placement *placement_of(const eng_tensor *t)
+{
+    return t->size >= offsetof(eng_tensor, place) + sizeof t->place ? t->place : NULL;
+}
+
+/* The extent of the axis in the first factor that names it; 0: none does. */
+static int64_t axis_extent(const eng_tensor *t, uint32_t axis)
+{
+    for (uint32_t d = 0; t->dims && d < t->rank; d++)
+        for (uint32_t s = 0; s < t->dims[d].n_segments; s++)
+            for (uint32_t i = 0; i < t->dims[d].segments[s].n_factors; i++)
+                if (t->dims[d].segments[s].factors[i].axis == axis)
+                    return t->dims[d].segments[s].factors[i].extent;
+    return 0;
+}
+
+static int refuse(eng_device_state *device, const eng_tensor *t, uint32_t axis, const char *cause)
+{
+    const eng_plugin_state *plugin = device->plugin;
+
+    return META_FAIL(device, ENG_ERR_UNSUPPORTED, "%s cannot be sharded along axis \"%s\" of %s: %s", t->name,
+                     plugin->services->axis_name(plugin->host, axis), device->name, cause);
+}
+
+static int sharded(eng_device_state *device, const eng_tensor *t, uint32_t axis, meta_place *place)
+{
+    const eng_services *sv = device->plugin->services;
+    const eng_type_info *type = sv->type_info(sv->host, t->type);
+    meta_partition like = {.axis = axis, .extent = axis_extent(t, axis)};
+    meta_cut cut;
+
+    if (!type || !meta_cut_from_dims(t->dims, t->rank, t->ne, &like, &cut))
+        return refuse(device, t, axis,
+                      "the axis must stand in one dimension only, in each of its segments once and with one extent; "
+                      "name the value's axes so, with eng_graph_set_axes");
+    cut.part = meta_partition_find(device, axis, like.extent);
+    if (!cut.part) {
+        cut.part = &like;
+        int64_t unit = meta_cut_unit(&cut, type->block);
+        if (!unit)
+            return refuse(device, t, axis, "the repetitions of the axis are not whole blocks of the value's type; use a "
+                                           "type of smaller blocks or another axis");
+        cut.part = meta_partition_make(device, axis, like.extent, unit);
+        if (!cut.part)
+            return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partition of an axis");
+    }
+    if (!meta_cut_aligned(&cut, type->block))
+        return refuse(device, t, axis, "the units that each device has of the axis are not whole blocks of the value's "
+                                       "type; use a type of smaller blocks, or shares that fall between blocks");
+    *place = meta_place_sharded(&cut);
+    return ENG_OK;
+}
+
+static int resolve(eng_device_state *device, const eng_tensor *t, const eng_placement *wanted, meta_place *place)
+{
+    uint32_t rank = 0;
+    int status = ENG_OK;
+
+    switch (wanted->kind) {
+    case ENG_PLACE_REPLICATED:
+        *place = meta_place_replicated();
+        break;
+    case ENG_PLACE_SHARDED:
+        return sharded(device, t, wanted->axis, place);
+    case ENG_PLACE_PARTIAL:
+        if (t->type != ENG_TYPE_F32)
+            return META_FAIL(device, ENG_ERR_UNSUPPORTED, "%s cannot be kept as addends on %s: only f32 values can",
+                             t->name, device->name);
+        *place = (meta_place){.kind = META_PARTIAL, .ranks = device->main_mask};
+        break;
+    case ENG_PLACE_SINGLE:
+        status = meta_rank_of(device, wanted->device, &rank);
+        *place = meta_place_single(rank);
+        break;
+    default:
+        return META_FAIL(device, ENG_ERR_UNSUPPORTED, "%s is to be placed in a way (%" PRIu32 ") that %s does not know",
+                         t->name, wanted->kind, device->name);
+    }
+    return status;
+}
+
+int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena *arena,
+                const meta_place *const **wishes)
+{
+    const meta_place **list = NULL;
+    int status = ENG_OK;
+
+    pthread_mutex_lock(&device->lock);
+    for (uint32_t i = 0; i < graph->n_tensors && status == ENG_OK; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(graph, (int32_t)i);
+        const eng_placement *wanted = placement_of(t);
+        if (!wanted || wanted->kind == ENG_PLACE_AUTO)
+            continue;
+        if (!list)
+            list = meta_arena_alloc(arena, graph->n_tensors * sizeof(const meta_place *));
+        meta_place *place = list ? meta_arena_alloc(arena, sizeof *place) : NULL;
+        if (!place)
+            status = META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the placements of a graph");
+        else
+            status = resolve(device, t, wanted, place);
+        if (status == ENG_OK)
+            list[i] = place;
+    }
+    pthread_mutex_unlock(&device->lock);
+    *wishes = list;
+    return status;
+}
+
+/* -- bringing -------------------------------------------------------------------------- */
+
+/* Whole on every main rank, in memory that any op may read: a matrix may be kept in a
+ * layout of its own. */
+static meta_version *readable_whole(meta_planner *p, int32_t value)
+{
+    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
+    meta_place whole = meta_place_replicated();
+
+    if (t->binding >= 0 && (t->use & ENG_USE_MATRIX))
+        return meta_exchange_emit(p, value, p->values[value].versions, &whole, true);
+    return meta_version_get(p, value, &whole);
+}
+
+/* Rank i of n holds 2^(n-1) times the value if it is the first, else -2^(n-1-i) times: no
+ * rank's addend is the value or nothing, and all sums in the order of the ranks are exact. */
+static meta_version *addends(meta_planner *p, int32_t value)
+{
+    uint32_t ranks = p->device->main_mask;
+    int n = __builtin_popcount(ranks), i = 0;
+
+    for (meta_version *v = meta_versions(p, value); v; v = v->next)
+        if (v->place.kind == META_PARTIAL)
+            return v;
+    meta_version *whole = readable_whole(p, value);
+    meta_version *sum = whole ? meta_version_alloc(p, &(meta_place){.kind = META_PARTIAL, .ranks = ranks}) : NULL;
+    for (uint32_t r = 0; sum && r < p->n_ranks; r++) {
+        if (!(ranks >> r & 1u))
+            continue;
+        int32_t x = meta_local_contiguous(p, r, whole->local[r]);
+        if (x < 0)
+            return NULL;
+        eng_tensor t = p->ranks[r].tensors[x];
+        int32_t y = meta_local_scratch(p, r, &t, t.ne);
+        eng_node *node = y < 0 ? NULL : meta_local_node(p, r, ENG_OP_SCALE, t.name, -1);
+        if (!node)
+            return NULL;
+        node->in[0] = x;
+        node->out[0] = sum->local[r] = y;
+        node->fp[ENG_SCALE_S] = i == 0 ? ldexp(1, n - 1) : -ldexp(1, n - 1 - i);
+        i++;
+    }
+    return sum;
+}
+
+/* The version of exactly that placement. */
+static meta_version *placed(meta_planner *p, int32_t value, const meta_place *wish)
+{
+    if (wish->kind == META_PARTIAL)
+        return addends(p, value);
+    meta_version *v = meta_version_get(p, value, wish);
+    if (!v || v->place.kind == wish->kind)
+        return v;
+    meta_version *own = meta_version_alloc(p, wish); /* one of those who hold the whole */
+    if (own)
+        own->local[wish->rank] = v->local[wish->rank];
+    return own;
+}
+
+void meta_wish_bring(meta_planner *p, int32_t value)
+{
+    meta_value *v = &p->values[value];
+    const meta_place *wish = v->wish;
+
+    v->wish = NULL; /* on the way there it may be read where it is */
+    meta_version *there = placed(p, value, wish);
+    v->wish = wish;
+    v->brought = true;
+    if (!there)
+        return;
+    there->next = NULL;
+    v->versions = there;
+}
