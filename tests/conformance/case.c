@@ -1,6 +1,7 @@
 /* Building a case: names, seeds, operands, views, axes. */
 #include "config.h"
 
+#include "placements.h"
 #include "suite.h"
 
 #include <math.h>
@@ -87,6 +88,8 @@ cf_case *cf_begin(cf_suite *s, uint32_t op, const char *format, ...)
     for (const char *p = c->name; *p; p++)
         hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
     if (s->o.filter ? !strstr(c->name, s->o.filter) : s->o.quick && s->thin > 1 && (hash >> 20) % s->thin)
+        return NULL;
+    if (s->placing && !cf_placing_wants(s, op, c->name))
         return NULL;
     c->suite = s;
     c->op = op;
@@ -184,6 +187,8 @@ cf_operand *cf_in(cf_case *c, int slot, const char *name, uint32_t type, uint32_
     lay_out(o, layout, ne, rank);
     if (c->n_in <= (uint32_t)slot)
         c->n_in = (uint32_t)slot + 1;
+    if (cf_only_describes(c->suite))
+        return o;
     o->n_bytes = (uint64_t)cf_elements(o) / ref_block(type) * ref_block_bytes(type);
     o->bytes = calloc(o->n_bytes + 1, 1);
     if (!o->bytes)
@@ -223,7 +228,7 @@ void cf_fill(cf_case *c, cf_operand *o, double lo, double hi)
 }
 
 /* One "axis:extent"; returns what follows it. */
-static const char *factor(cf_case *c, cf_axes *a, const char *p)
+static const char *factor(const cf_suite *s, cf_axes *a, const char *p)
 {
     char axis[32];
     size_t n = strcspn(p, ":");
@@ -231,32 +236,37 @@ static const char *factor(cf_case *c, cf_axes *a, const char *p)
 
     snprintf(axis, sizeof axis, "%.*s", (int)n, p);
     eng_factor *f = &a->factors[a->n_factors++];
-    f->axis = axis[0] == '*' || !c->suite->context ? ENG_AXIS_NONE : eng_context_axis(c->suite->context, axis);
+    f->axis = axis[0] == '*' || !s->context ? ENG_AXIS_NONE : eng_context_axis(s->context, axis);
     f->extent = strtoll(p + n + 1, &end, 10);
     a->any = true;
     return end;
 }
 
-void cf_axis(cf_case *c, cf_operand *o, int dim, const char *format, ...)
+void cf_axes_add(const cf_suite *s, cf_axes *a, int dim, const char *text)
 {
-    char text[160];
-    cf_axes *a = &o->axes;
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     eng_dim *d = &a->dims[dim];
+
     d->segments = &a->segments[a->n_segments];
     for (const char *p = text; *p;) {
         eng_segment *g = &a->segments[a->n_segments++];
         g->factors = &a->factors[a->n_factors];
         while (*p && *p != '|') {
-            p = factor(c, a, p);
+            p = factor(s, a, p);
             g->n_factors++;
             p += strspn(p, " ");
         }
         d->n_segments++;
         p += strspn(p, "| ");
     }
+}
+
+void cf_axis(cf_case *c, cf_operand *o, int dim, const char *format, ...)
+{
+    char text[160];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cf_axes_add(c->suite, &o->axes, dim, text);
 }

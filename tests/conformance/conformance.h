@@ -35,7 +35,16 @@ typedef struct eng_conformance_result {
     double abs_error;     /* largest absolute error                           */
     const char *detail;   /* what is wrong, or why unsupported; else ""       */
     double seconds;       /* the device's part: building, running, reading    */
+    const char *cell;     /* the placements asked for; NULL: none             */
 } eng_conformance_result;
+
+/* How much of the matrix of placements is run (eng_conformance_options.placements). */
+enum {
+    ENG_PLACEMENTS_NONE = 0,   /* cases as they are                           */
+    ENG_PLACEMENTS_SAMPLE = 1, /* some cells of each op, chosen by the seed   */
+    ENG_PLACEMENTS_SINGLES = 2, /* every placement of each operand and result, some pairs */
+    ENG_PLACEMENTS_PAIRS = 3   /* and of every two                            */
+};
 
 typedef struct eng_conformance_options {
     uint32_t size;
@@ -47,12 +56,14 @@ typedef struct eng_conformance_options {
     int oracle;           /* run on no device: the oracle's own results are
                              judged, after `tamper`.  For the suite's own test */
     int lenient;          /* any case may be refused: a device with something switched off */
-    int reserved;
+    int placements;       /* ENG_PLACEMENTS_*: a composed device              */
     void (*report)(void *ctx, const eng_conformance_result *result); /* each case; may be NULL */
     /* Changes what the device gave before it is judged; may be NULL.  what: "out",
      * or the name of an operand that the op writes. */
     void (*tamper)(void *ctx, const char *what, uint32_t type, void *bytes, uint64_t n);
     void *ctx;
+    const char *cell;     /* placements: only the cell of this text; NULL: all */
+    const char *guest;    /* placements: the device outside the composition; NULL: a part of the cpu */
 } eng_conformance_options;
 
 typedef struct eng_conformance_summary {

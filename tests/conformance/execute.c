@@ -9,17 +9,16 @@
 
 #define NS_PER_SECOND 1000000000u
 
-/* All operands and the output, in order: number n_in is the output. */
-static cf_operand *operand(cf_case *c, uint32_t i)
+cf_operand *cf_operand_at(cf_case *c, uint32_t i)
 {
-    cf_operand *o = i < c->n_in ? &c->in[i] : &c->out;
+    cf_operand *o = i < c->n_in ? &c->in[i] : &c->out[i - c->n_in];
 
     return o->present ? o : NULL;
 }
 
-static cf_operand *owner(cf_case *c, uint32_t i)
+cf_operand *cf_owner_at(cf_case *c, uint32_t i)
 {
-    cf_operand *o = operand(c, i);
+    cf_operand *o = cf_operand_at(c, i);
 
     return o && o->alias_of < 0 ? o : NULL;
 }
@@ -30,19 +29,47 @@ struct run {
     eng_graph *graph;
     eng_plan *plan;
     eng_instance *instance;
-    uint32_t index[ENG_MAX_INPUTS + 1]; /* operand -> tensor of the store */
+    uint32_t index[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS]; /* operand -> tensor of the store */
     const char *stage;
 };
+
+/* What the cell asks for operand i; NULL: nothing. */
+static const cf_force *forced(const cf_case *c, uint32_t i)
+{
+    for (uint32_t k = 0; c->cell && k < c->cell->n; k++)
+        if (c->cell->force[k].at == i)
+            return &c->cell->force[k];
+    return NULL;
+}
+
+/* Where the store is to keep a tensor in a placed run.  Inputs are everywhere, so
+ * what is asked for elsewhere, or in blocks, is declared as a weight. */
+static void declare_placed(const cf_case *c, uint32_t i, eng_store_tensor *t)
+{
+    const cf_force *f = forced(c, i);
+    bool stored = f && f->how == CF_STORED;
+
+    if ((t->use & ENG_USE_MASK) == ENG_USE_INPUT && (stored || ref_block(t->type) > 1))
+        t->use = (t->use & ~(uint32_t)ENG_USE_MASK) | ENG_USE_WEIGHT;
+    if (!stored)
+        return;
+    if (f->kind == ENG_PLACE_REPLICATED)
+        t->axis = ENG_AXIS_WHOLE;
+    else if (f->kind == ENG_PLACE_SHARDED)
+        t->axis = eng_context_axis(c->suite->context, f->axis);
+    else
+        t->device = c->suite->ranks[f->where];
+}
 
 static int declare(struct run *r)
 {
     cf_case *c = r->c;
-    eng_store_tensor t[ENG_MAX_INPUTS + 1];
+    eng_store_tensor t[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS];
     uint32_t n = 0, split = c->split ? eng_context_axis(c->suite->context, c->split) : ENG_AXIS_NONE;
 
     memset(t, 0, sizeof t);
-    for (uint32_t i = 0; i <= c->n_in; i++) {
-        cf_operand *o = owner(c, i);
+    for (uint32_t i = 0; i < c->n_in + ENG_MAX_OUTPUTS; i++) {
+        cf_operand *o = cf_owner_at(c, i);
         if (!o)
             continue;
         r->index[i] = n;
@@ -54,16 +81,40 @@ static int declare(struct run *r)
             named |= o->axes.factors[f].axis == split;
         if (c->split)
             t[n].axis = named ? split : ENG_AXIS_WHOLE;
+        if (c->cell)
+            declare_placed(c, i, &t[n]);
         n++;
     }
     r->stage = "store";
     return eng_store_create(c->suite->device, t, n, &r->store);
 }
 
+/* Gives a value the placement that the cell asks for. */
+static void place(struct run *r, uint32_t i, eng_value v)
+{
+    const cf_force *f = forced(r->c, i);
+    cf_suite *s = r->c->suite;
+
+    if (!f || f->how == CF_STORED)
+        return;
+    eng_placement p = {.size = sizeof p, .kind = f->kind};
+    if (f->kind == ENG_PLACE_SHARDED)
+        p.axis = eng_context_axis(s->context, f->axis);
+    if (f->kind == ENG_PLACE_SINGLE)
+        p.device = s->ranks[f->where];
+    eng_graph_place(r->graph, v, &p);
+}
+
+static void name_dims(struct run *r, const cf_operand *o, eng_value v)
+{
+    if (r->c->cell && v >= 0 && o->seen_axes.any)
+        eng_graph_set_axes(r->graph, v, o->seen_axes.dims, eng_graph_get(r->graph, v)->rank);
+}
+
 /* The value of operand i as the op sees it. */
 static eng_value through_views(struct run *r, uint32_t i)
 {
-    cf_operand *o = operand(r->c, i);
+    cf_operand *o = cf_operand_at(r->c, i);
 
     if (!o)
         return ENG_NO_VALUE;
@@ -75,13 +126,49 @@ static eng_value through_views(struct run *r, uint32_t i)
     }
     for (int k = 0; k < o->n_views; k++)
         v = eng_graph_op(r->graph, o->view[k].op, &v, 1, o->view[k].ip, ENG_MAX_RANK, NULL, 0, NULL);
+    if (i < r->c->n_in && (o->scratch || o->n_views))
+        name_dims(r, o, v);
+    if (i < r->c->n_in)
+        place(r, i, v);
     return v;
+}
+
+/* What the cell's reader makes of a result. */
+static eng_value read_result(struct run *r, eng_value v)
+{
+    const eng_tensor *t = eng_graph_get(r->graph, v);
+    uint8_t then = r->c->cell->then;
+
+    if (!t || t->type != ENG_TYPE_F32 || then == CF_THEN_END)
+        return v;
+    if (t->nb[0] != (int64_t)sizeof(float)) /* a permuted view: rows that only cont reads */
+        v = eng_cont(r->graph, v);
+    return then == CF_THEN_SCALE ? eng_scale(r->graph, v, -2, 0) : eng_unary(r->graph, v, ENG_UNARY_NEG);
+}
+
+/* Results into their OUTPUT tensors; in a placed run, placed, and perhaps read by
+ * another op before. */
+static void take_results(struct run *r, const eng_value *results)
+{
+    cf_case *c = r->c;
+
+    for (uint32_t k = 0; k < ENG_MAX_OUTPUTS; k++) {
+        eng_value v = results[k];
+        if (!c->out[k].present)
+            continue;
+        if (c->cell) {
+            name_dims(r, &c->out[k], v);
+            place(r, c->n_in + k, v);
+            v = read_result(r, v);
+        }
+        eng_store_value(r->graph, through_views(r, c->n_in + k), v);
+    }
 }
 
 static int build(struct run *r)
 {
     cf_case *c = r->c;
-    eng_value in[ENG_MAX_INPUTS], result;
+    eng_value in[ENG_MAX_INPUTS], results[ENG_MAX_OUTPUTS] = {ENG_NO_VALUE, ENG_NO_VALUE};
     int status = eng_graph_create(c->suite->context, c->n_params, &r->graph);
 
     r->stage = "graph";
@@ -89,11 +176,8 @@ static int build(struct run *r)
         return status;
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = through_views(r, i);
-    result = eng_graph_op(r->graph, c->op, in, c->n_in, c->ip, ENG_MAX_IPARAMS, c->fp, ENG_MAX_FPARAMS, NULL);
-    if (c->out.present) {
-        eng_value pair[2] = {through_views(r, c->n_in), result};
-        eng_graph_op(r->graph, ENG_OP_STORE, pair, 2, NULL, 0, NULL, 0, NULL);
-    }
+    eng_graph_op(r->graph, c->op, in, c->n_in, c->ip, ENG_MAX_IPARAMS, c->fp, ENG_MAX_FPARAMS, results);
+    take_results(r, results);
     status = eng_graph_seal(r->graph);
     if (status)
         return status;
@@ -105,9 +189,11 @@ static int build(struct run *r)
     return eng_instance_create(r->plan, &r->store, 1, &r->instance);
 }
 
-static bool is_input(const cf_operand *o)
+static bool is_input(const struct run *r, uint32_t i)
 {
-    return (o->use & ENG_USE_MASK) == ENG_USE_INPUT || (o->use & ENG_USE_MASK) == ENG_USE_OUTPUT;
+    uint32_t use = eng_store_get(r->store, r->index[i])->use & ENG_USE_MASK;
+
+    return use == ENG_USE_INPUT || use == ENG_USE_OUTPUT;
 }
 
 /* Writes what the run may change (all: everything). */
@@ -116,12 +202,12 @@ static int upload(struct run *r, bool all)
     cf_case *c = r->c;
 
     r->stage = "upload";
-    for (uint32_t i = 0; i <= c->n_in; i++) {
-        cf_operand *o = owner(c, i);
+    for (uint32_t i = 0; i < c->n_in + ENG_MAX_OUTPUTS; i++) {
+        cf_operand *o = cf_owner_at(c, i);
         int status = 0;
         if (!o || !o->n_bytes || !(all || o->inout))
             continue;
-        if (is_input(o))
+        if (is_input(r, i))
             status = eng_queue_write(c->suite->queue, r->store, r->index[i], 0, o->n_bytes, o->bytes, NULL);
         else
             status = eng_store_write(r->store, r->index[i], 0, o->n_bytes, o->bytes);
@@ -147,8 +233,8 @@ static int download(struct run *r, bool all, bool compare)
     cf_case *c = r->c;
 
     r->stage = "download";
-    for (uint32_t i = 0; i <= c->n_in; i++) {
-        cf_operand *o = owner(c, i);
+    for (uint32_t i = 0; i < c->n_in + ENG_MAX_OUTPUTS; i++) {
+        cf_operand *o = cf_owner_at(c, i);
         if (!o || !o->n_bytes || !(all || o->inout))
             continue;
         unsigned char *to = calloc(o->n_bytes, 1);

@@ -161,9 +161,9 @@ static void split(cf_suite *s)
                 cf_axis(c, b, 1, "tokens:%lld", (long long)n);
                 cf_axis(c, b, 2, "heads:%lld *:%lld", (long long)p, (long long)r);
                 if (named && p * r > 1) {
-                    cf_axis(c, &c->out, 0, "rows:%lld", (long long)m);
-                    cf_axis(c, &c->out, 1, "tokens:%lld", (long long)n);
-                    cf_axis(c, &c->out, 2, "heads:%lld *:%lld", (long long)p, (long long)r);
+                    cf_axis(c, &c->out[0], 0, "rows:%lld", (long long)m);
+                    cf_axis(c, &c->out[0], 1, "tokens:%lld", (long long)n);
+                    cf_axis(c, &c->out[0], 2, "heads:%lld *:%lld", (long long)p, (long long)r);
                 }
                 cf_run(c);
             }

@@ -9,6 +9,11 @@ tests_conformance_libconformance_la_SOURCES = \
 	tests/conformance/run.c \
 	tests/conformance/execute.c \
 	tests/conformance/judge.c \
+	tests/conformance/placements.h \
+	tests/conformance/placements_inside.h \
+	tests/conformance/placements.c \
+	tests/conformance/placements_axes.c \
+	tests/conformance/placements_choose.c \
 	tests/conformance/gen_element.c \
 	tests/conformance/gen_shape.c \
 	tests/conformance/gen_norm.c \

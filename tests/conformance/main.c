@@ -4,8 +4,11 @@
  *
  *     conformance [--full] [--seed N] [--ops LIST] [--filter TEXT] [--option NAME=VALUE]...
  *                 [--lenient] [--verbose] [--list] [--tolerances] [DEVICE]...
+ *     conformance --placements[=singles|all] [--guest DEVICE] [--cell TEXT] ...
  *
  * --full: every case, and the opencl plugin's variants; --lenient: a refusal is not a failure.
+ * --placements: operands and results wherever a composed device can keep them
+ * (placements.h); with --full all of it.
  *
  * Without devices: all that are present, and two or three that are composed of
  * them.
@@ -34,6 +37,7 @@ struct program {
     const char *options[MAX_OPTIONS], *device, *label;
     char *devices[MAX_DEVICES];
     int n_options, n_devices;
+    bool full;
     struct tally ops[ENG_OP_LIMIT];
     int test, failed, shown, verbose;
 };
@@ -42,7 +46,8 @@ static void usage(FILE *to)
 {
     fputs("usage: conformance [--full] [--lenient] [--verbose] [--seed N] [--ops LIST] [--filter TEXT] [--option "
           "NAME=VALUE]...\n"
-          "                   [--list] [--tolerances] [DEVICE]...\n",
+          "                   [--list] [--tolerances] [DEVICE]...\n"
+          "       conformance --placements[=singles|all] [--full] [--guest DEVICE] [--cell TEXT] ...\n",
           to);
 }
 
@@ -63,12 +68,16 @@ static void on_result(void *ctx, const eng_conformance_result *r)
     t->seconds += r->seconds;
     if (r->row_error > t->worst)
         t->worst = r->row_error;
-    if (r->outcome == ENG_CONFORMANCE_FAIL && p->shown++ < 60)
+    if (r->outcome == ENG_CONFORMANCE_FAIL && r->cell && p->shown++ < 60)
+        printf("# FAIL %s on %s, seed %llu, guest %s: --placements --ops %s --filter '%s' --cell '%s' %s\n#   %s\n", r->op,
+               p->label, (unsigned long long)r->seed, p->o.guest ? p->o.guest : "(default)", r->op, r->name, r->cell,
+               p->label, r->detail);
+    else if (r->outcome == ENG_CONFORMANCE_FAIL && !r->cell && p->shown++ < 60)
         printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label,
                (unsigned long long)r->seed, r->op, r->name, r->detail);
     else if (p->verbose)
-        printf("# %s %s: %s: row %.3g abs %.3g %.3f s %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name,
-               r->row_error, r->abs_error, r->seconds, r->detail);
+        printf("# %s %s: %s: %s%srow %.3g abs %.3g %.3f s %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name,
+               r->cell ? r->cell : "", r->cell ? ": " : "", r->row_error, r->abs_error, r->seconds, r->detail);
     fflush(stdout);
 }
 
@@ -165,6 +174,9 @@ static int parse(struct program *p, int argc, char **argv)
                                           {"tolerances", no_argument, NULL, 't'},
                                           {"verbose", no_argument, NULL, 'v'},
                                           {"lenient", no_argument, NULL, 'L'},
+                                          {"placements", optional_argument, NULL, 'p'},
+                                          {"guest", required_argument, NULL, 'g'},
+                                          {"cell", required_argument, NULL, 'c'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     const char *text;
@@ -179,6 +191,18 @@ static int parse(struct program *p, int argc, char **argv)
         case 'l': p->o.list = 1; break;
         case 'L': p->o.lenient = 1; break;
         case 'v': p->verbose = 1; break;
+        case 'g': p->o.guest = optarg; break;
+        case 'c': p->o.cell = optarg; break;
+        case 'p':
+            p->o.placements = !optarg                        ? ENG_PLACEMENTS_SAMPLE
+                              : strcmp(optarg, "singles") == 0 ? ENG_PLACEMENTS_SINGLES
+                              : strcmp(optarg, "all") == 0     ? ENG_PLACEMENTS_PAIRS
+                                                               : ENG_PLACEMENTS_NONE;
+            if (!p->o.placements) {
+                usage(stderr);
+                return 64;
+            }
+            break;
         case 'O':
             if (p->n_options < MAX_OPTIONS)
                 p->options[p->n_options++] = optarg;

@@ -1,6 +1,7 @@
 /* Running cases: the oracle's result, the device's, the verdict. */
 #include "config.h"
 
+#include "placements.h"
 #include "suite.h"
 
 #include <math.h>
@@ -57,16 +58,16 @@ static bool decode_all(cf_case *c)
     return true;
 }
 
-/* The OUTPUT tensor: poisoned, and now and then the middle of a larger one. */
-static bool make_output(cf_case *c, const ref_tensor *result)
+/* An OUTPUT tensor: poisoned, and now and then the middle of a larger one. */
+static bool make_output(cf_case *c, uint32_t k, const ref_tensor *result)
 {
-    cf_operand *o = &c->out;
+    cf_operand *o = &c->out[k];
     int64_t i[ENG_MAX_RANK] = {0};
 
     o->present = o->inout = o->is_output = true;
     o->alias_of = -1;
-    o->name = "out";
-    o->type = c->out_type;
+    o->name = k ? "second" : "out";
+    o->type = k ? ENG_TYPE_F32 : c->out_type;
     o->use = ENG_USE_OUTPUT;
     memcpy(o->ne, result->ne, sizeof o->ne);
     o->rank = ENG_MAX_RANK;
@@ -104,6 +105,7 @@ static bool imitate_operand(cf_case *c, cf_operand *o)
         free(blocks);
         return false;
     }
+    free(o->after);
     o->after = malloc(o->n_bytes + 1);
     if (!blocks || !o->after) {
         free(blocks);
@@ -120,9 +122,9 @@ static bool imitate_operand(cf_case *c, cf_operand *o)
 
 static int imitate(cf_case *c)
 {
-    for (uint32_t i = 0; i <= c->n_in; i++) {
-        cf_operand *o = i < c->n_in ? &c->in[i] : &c->out;
-        if (o->present && o->alias_of < 0 && !imitate_operand(c, o))
+    for (uint32_t i = 0; i < c->n_in + ENG_MAX_OUTPUTS; i++) {
+        cf_operand *o = cf_owner_at(c, i);
+        if (o && !imitate_operand(c, o))
             return ENG_ERR_UNSUPPORTED;
     }
     return ENG_OK;
@@ -130,9 +132,9 @@ static int imitate(cf_case *c)
 
 static bool judge_all(cf_case *c, cf_errors *e, char *detail, size_t n)
 {
-    for (uint32_t i = 0; i <= c->n_in; i++) {
-        cf_operand *o = i < c->n_in ? &c->in[i] : &c->out;
-        if (!o->present || o->alias_of >= 0 || !o->n_bytes)
+    for (uint32_t i = 0; i < c->n_in + ENG_MAX_OUTPUTS; i++) {
+        cf_operand *o = cf_owner_at(c, i);
+        if (!o || !o->n_bytes)
             continue;
         if (o->inout && c->suite->o.tamper)
             c->suite->o.tamper(c->suite->o.ctx, o->name, o->type, o->after, o->n_bytes);
@@ -156,8 +158,8 @@ static double now(void)
 
 static void release(cf_case *c)
 {
-    for (uint32_t i = 0; i <= ENG_MAX_INPUTS; i++) {
-        cf_operand *o = i < ENG_MAX_INPUTS ? &c->in[i] : &c->out;
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS + ENG_MAX_OUTPUTS; i++) {
+        cf_operand *o = i < ENG_MAX_INPUTS ? &c->in[i] : &c->out[i - ENG_MAX_INPUTS];
         if (!o->present || o->alias_of >= 0)
             continue;
         free(o->bytes);
@@ -181,16 +183,56 @@ static void report(cf_case *c, eng_conformance_result *r)
         s->o.report(s->o.ctx, r);
 }
 
+void cf_run_once(cf_case *c)
+{
+    cf_suite *s = c->suite;
+    cf_errors e = {0, 0, 0};
+    bool fine = false;
+    double began = now();
+
+    s->detail[0] = '\0';
+    int status = s->o.oracle ? imitate(c) : cf_execute(c, s->detail, sizeof s->detail);
+    double took = now() - began;
+    if (!status)
+        fine = judge_all(c, &e, s->detail, sizeof s->detail);
+    bool excused = status == ENG_ERR_UNSUPPORTED && (c->optional || s->o.oracle || s->o.lenient);
+    eng_conformance_result r = {.size = sizeof r,
+                                .device = s->device_name,
+                                .op = eng_op_get(c->op)->name,
+                                .name = c->name,
+                                .seed = s->sum.seed,
+                                .outcome = fine      ? ENG_CONFORMANCE_PASS
+                                           : excused ? ENG_CONFORMANCE_UNSUPPORTED
+                                                     : ENG_CONFORMANCE_FAIL,
+                                .values = e.values,
+                                .row_error = e.row,
+                                .abs_error = e.abs,
+                                .detail = s->detail,
+                                .seconds = took,
+                                .cell = c->cell ? c->cell->text : NULL};
+    report(c, &r);
+    if (status == ENG_ERR_LOST)
+        s->status = status;
+}
+
+static void defect(cf_case *c, const char *text)
+{
+    eng_conformance_result r = {.size = sizeof r, .device = c->suite->device_name, .op = eng_op_get(c->op)->name,
+                                .name = c->name, .seed = c->suite->sum.seed, .outcome = ENG_CONFORMANCE_FAIL,
+                                .detail = text};
+    report(c, &r);
+}
+
 void cf_run(cf_case *c)
 {
     cf_suite *s = c->suite;
     ref_call call = {.op = c->op, .params = c->params};
-    cf_errors e = {0, 0, 0};
-    bool fine = false;
-    int status = 0, refused = 0;
-    double began = 0, took = 0;
+    int refused = 0;
 
-    s->detail[0] = '\0';
+    if (cf_only_describes(s)) {
+        cf_placing_note(c);
+        return;
+    }
     for (uint32_t i = 0; i < c->n_in; i++) /* some operands are results of the same graph */
         c->in[i].scratch = (c->in[i].use & ENG_USE_MASK) == ENG_USE_INPUT && !c->in[i].inout && (cf_random(c) & 3) == 0;
     if (!s->status && !decode_all(c))
@@ -201,38 +243,32 @@ void cf_run(cf_case *c)
     memcpy(call.fp, c->fp, sizeof call.fp);
     if (!s->status)
         refused = ref_eval(&call);
-    if (!s->status && !refused && call.n_out && !make_output(c, &call.out[0]))
-        s->status = eng_fail(ENG_ERR_NOMEM, "no memory for the result of %s", c->name);
-    if (!s->status) {
-        if (refused)
-            snprintf(s->detail, sizeof s->detail, "the oracle does not take these operands: a defect of the suite");
-        began = now();
-        if (!refused)
-            status = s->o.oracle ? imitate(c) : cf_execute(c, s->detail, sizeof s->detail);
-        took = now() - began;
-        if (!refused && !status)
-            fine = judge_all(c, &e, s->detail, sizeof s->detail);
-        bool excused = status == ENG_ERR_UNSUPPORTED && (c->optional || s->o.oracle || s->o.lenient);
-        eng_conformance_result r = {.size = sizeof r,
-                                    .device = s->device_name,
-                                    .op = eng_op_get(c->op)->name,
-                                    .name = c->name,
-                                    .seed = s->sum.seed,
-                                    .outcome = fine      ? ENG_CONFORMANCE_PASS
-                                               : excused ? ENG_CONFORMANCE_UNSUPPORTED
-                                                         : ENG_CONFORMANCE_FAIL,
-                                    .values = e.values,
-                                    .row_error = e.row,
-                                    .abs_error = e.abs,
-                                    .detail = s->detail,
-                                    .seconds = took};
-        report(c, &r);
-        if (status == ENG_ERR_LOST)
-            s->status = status;
-    }
+    for (uint32_t k = 0; !s->status && !refused && k < call.n_out; k++)
+        if (!make_output(c, k, &call.out[k]))
+            s->status = eng_fail(ENG_ERR_NOMEM, "no memory for the result of %s", c->name);
+    if (!s->status && refused)
+        defect(c, "the oracle does not take these operands: a defect of the suite");
+    else if (!s->status && s->placing)
+        cf_placing_run(c);
+    else if (!s->status)
+        cf_run_once(c);
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
         ref_free(&call.out[i]);
     release(c);
+}
+
+/* The names that placements give to the first and the last rank and to a guest. */
+static int name_ranks(cf_suite *s)
+{
+    eng_device_info leaf = {.size = sizeof leaf};
+
+    snprintf(s->ranks[2], sizeof s->ranks[2], "%s", s->o.guest ? s->o.guest : "cpu/7.6");
+    for (uint32_t i = 0; eng_device_leaf(s->device, i, &leaf, NULL) == ENG_OK; i++) {
+        snprintf(s->ranks[1], sizeof s->ranks[1], "%s", leaf.name);
+        if (i == 0)
+            snprintf(s->ranks[0], sizeof s->ranks[0], "%s", leaf.name);
+    }
+    return ENG_OK;
 }
 
 static int open_device(cf_suite *s)
@@ -245,7 +281,7 @@ static int open_device(cf_suite *s)
     if (!status)
         status = eng_device_get_info(s->device, &info);
     s->composed = !status && info.kind == ENG_DEVICE_META;
-    return status;
+    return status ? status : name_ranks(s);
 }
 
 static int run_cases(cf_suite *s)
@@ -257,10 +293,29 @@ static int run_cases(cf_suite *s)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases && !s->status; i++)
         cases[i](s);
-    if (!s->status && !s->sum.cells)
-        return eng_fail(ENG_ERR_NOTFOUND, "no case of the conformance suite matches ops '%s', filter '%s'",
-                        s->o.ops ? s->o.ops : "(all)", s->o.filter ? s->o.filter : "(all)");
     return s->status;
+}
+
+static int run_suite(cf_suite *s)
+{
+    int status = ENG_OK;
+
+    if (s->o.placements) {
+        s->o.quick = 0; /* all cases are there to be chosen from */
+        status = cf_placing_begin(s);
+        if (!status)
+            status = run_cases(s);
+        if (!status)
+            status = cf_placing_choose(s);
+    }
+    if (!status)
+        status = run_cases(s);
+    if (!status && !s->sum.cells)
+        status = eng_fail(ENG_ERR_NOTFOUND, "no case of the conformance suite matches ops '%s', filter '%s'%s%s",
+                          s->o.ops ? s->o.ops : "(all)", s->o.filter ? s->o.filter : "(all)",
+                          s->o.cell ? ", cell " : "", s->o.cell ? s->o.cell : "");
+    cf_placing_end(s);
+    return status;
 }
 
 int eng_conformance_run(eng_context *context, const char *device, const eng_conformance_options *options,
@@ -281,7 +336,7 @@ int eng_conformance_run(eng_context *context, const char *device, const eng_conf
     if (!s->o.oracle && !s->o.list)
         status = open_device(s);
     if (!status)
-        status = run_cases(s);
+        status = run_suite(s);
     s->sum.seconds = now() - s->sum.seconds;
     if (!status && summary)
         memcpy(summary, &s->sum, sizeof s->sum);

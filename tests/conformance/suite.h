@@ -28,6 +28,12 @@ typedef struct cf_axes {
     bool any;
 } cf_axes;
 
+/* Names of the axes along which a tensor can be cut: those of more than one unit. */
+typedef struct cf_splits {
+    char name[16][12];
+    uint32_t n;
+} cf_splits;
+
 typedef struct cf_operand {
     bool present, inout, is_output;
     bool scratch;             /* reaches the op through a copy in scratch memory */
@@ -43,7 +49,9 @@ typedef struct cf_operand {
         int64_t ip[ENG_MAX_RANK];
     } view[CF_MAX_VIEWS];
     int n_views;
-    cf_axes axes;
+    cf_axes axes;             /* of the dimensions in memory                   */
+    cf_axes seen_axes;        /* placed runs: of the dimensions behind the views */
+    cf_splits splits, seen_splits;
     ref_tensor all, seen;     /* the oracle's: memory, and through the views   */
     ref_tensor made;          /* the oracle's result of a hadamard among the views */
 } cf_operand;
@@ -54,6 +62,35 @@ typedef enum cf_judge {
     CF_EXACT,   /* the same value; a NaN where a NaN is due                    */
     CF_ENCODED  /* decoded blocks: within a step of the format                 */
 } cf_judge;
+
+/* -- placements (placements.h) ---------------------------------------------------- */
+
+/* How an operand comes to the placement that is asked for. */
+typedef enum cf_how {
+    CF_BOUND,    /* the value of the bound tensor, or a view of it, is placed    */
+    CF_COMPUTED, /* an op's result is                                            */
+    CF_STORED    /* the store keeps the tensor there                             */
+} cf_how;
+/* What reads the result. */
+typedef enum cf_then {
+    CF_THEN_END,   /* nothing: the graph ends there                              */
+    CF_THEN_SCALE, /* an op that is linear: a partial sum may flow through        */
+    CF_THEN_NEGATE /* one that is not                                            */
+} cf_then;
+typedef struct cf_force {
+    uint8_t at;    /* operand; n_in, n_in + 1: results                          */
+    uint8_t how;   /* cf_how                                                    */
+    uint8_t kind;  /* eng_placement_kind                                        */
+    uint8_t where; /* single: 0 the first rank, 1 the last, 2 a guest           */
+    char axis[12]; /* sharded                                                   */
+} cf_force;
+typedef struct cf_cell {
+    uint8_t naming; /* how the axes are named                                   */
+    uint8_t then;   /* cf_then                                                  */
+    uint8_t n;      /* placements asked for                                     */
+    cf_force force[2];
+    char text[200];
+} cf_cell;
 
 typedef struct cf_suite cf_suite;
 typedef struct cf_case {
@@ -67,7 +104,8 @@ typedef struct cf_case {
     double fp[ENG_MAX_FPARAMS];
     int64_t params[ENG_MAX_PLAN_PARAMS];
     uint32_t n_params;
-    cf_operand out;           /* the OUTPUT tensor; unused by ops without results */
+    cf_operand out[ENG_MAX_OUTPUTS]; /* OUTPUT tensors; absent without results */
+    const cf_cell *cell;      /* placements asked for; NULL: none              */
     uint32_t out_type;
     cf_judge judge;
     double terms;             /* how many terms the longest sum has            */
@@ -85,6 +123,8 @@ struct cf_suite {
     eng_conformance_summary sum;
     const char *device_name;
     bool composed;            /* the device splits: cases come once per axis   */
+    struct cf_placing *placing; /* NULL: cases run as they are                 */
+    char ranks[3][64];        /* names for cf_force.where                      */
     int status;               /* stops the suite                               */
     uint32_t thin;            /* quick: one case in so many, chosen by name    */
     cf_case current;
@@ -151,5 +191,13 @@ bool cf_judge_operand(const cf_case *c, const cf_operand *o, const ref_tensor *e
 /* Runs on the device: fills `after` of every operand.  ENG_OK, ENG_ERR_UNSUPPORTED
  * or a failure, with detail. */
 int cf_execute(cf_case *c, char *detail, size_t n);
+/* Operand i, or result i - n_in; NULL: absent. */
+cf_operand *cf_operand_at(cf_case *c, uint32_t i);
+/* The same if it has memory of its own. */
+cf_operand *cf_owner_at(cf_case *c, uint32_t i);
+/* Axes of a dimension as in cf_axis. */
+void cf_axes_add(const cf_suite *s, cf_axes *a, int dim, const char *text);
+/* Runs a case whose oracle's results are there, once. */
+void cf_run_once(cf_case *c);
 
 #endif
