@@ -104,8 +104,8 @@ static int has_guests(const run *r, const char *device)
 }
 
 /*
- * Opens what -d, -ts, -sm and the overrides ask for.  Only a composed device
- * can hold guests: one device alone is composed by giving it the only share.
+ * Opens what -d, -ts, -sm and the overrides ask for.  Only a composed device can
+ * hold guests, and has plans to draw: one alone is composed by giving it the only share.
  * -sm none takes the first device whole, though it be asked for in parts.
  */
 static int open_device(run *r)
@@ -142,7 +142,8 @@ static int open_device(run *r)
     if (!status)
         status = eng_device_get_info(r->device, &info);
     int guests = status ? 0 : has_guests(r, info.name);
-    if (guests > 0 && info.kind != ENG_DEVICE_META) {
+    bool formats = r->o.explain > EXPLAIN_TEXT;
+    if (guests >= 0 && (guests > 0 || formats) && info.kind != ENG_DEVICE_META) {
         char composed[80];
         snprintf(composed, sizeof composed, "%.63s@1", info.name);
         eng_device_close(r->device);
@@ -354,14 +355,16 @@ static int generate(run *r, report *out)
     return status ? status : keep_text(r, text, n);
 }
 
-static void to_stderr(void *user, const char *text)
+static void to_stream(void *user, const char *text)
 {
     fputs(text, user);
 }
 
 static int explain(run *r, FILE *to)
 {
-    return r->o.explain ? eng_lm_context_explain(r->context, ENG_EXPLAIN_TEXT, to_stderr, to) : ENG_OK;
+    static const eng_explain_format formats[] = {[EXPLAIN_TEXT] = ENG_EXPLAIN_TEXT, [EXPLAIN_JSON] = ENG_EXPLAIN_JSON,
+                                                 [EXPLAIN_DOT] = ENG_EXPLAIN_GRAPHVIZ};
+    return r->o.explain ? eng_lm_context_explain(r->context, formats[r->o.explain], to_stream, to) : ENG_OK;
 }
 
 static int run_text(run *r)

@@ -27,13 +27,20 @@ typedef struct options {
     enum { SPLIT_TENSOR, SPLIT_LAYER, SPLIT_NONE } split;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
-    bool explain, json;
+    enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
+    bool json;
     char *memory[MAX_OVERRIDES]; /* patterns cut from -ot                        */
 } options;
 
 /* -1: go on; else the exit code: 0 after --help or --version, EXIT_USAGE. */
 int options_parse(options *o, int argc, char **argv);
 void options_free(options *o);
+
+/* Nothing is to be generated: the plan goes to standard output. */
+static inline bool options_plan_only(const options *o)
+{
+    return o->explain && !o->prompt && !o->prompt_file && !o->perplexity;
+}
 
 /* What a run gave. */
 typedef struct report {

@@ -38,7 +38,8 @@ static const char usage[] =
     "  -ts, --tensor-split A,B,...  shares of the devices, as @A:B in -d\n"
     "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
     "      --chunks N               only of its first N chunks\n"
-    "      --explain                say what was placed where and what is exchanged\n"
+    "      --explain[=FORMAT]       say what was placed where and what is exchanged: text (if not given), json, or dot\n"
+    "                               for graphviz; without a text nothing else is done\n"
     "      --json                   print one JSON object instead of text and table\n"
     "  -h, --help\n"
     "      --version\n"
@@ -54,34 +55,34 @@ enum id {
 static const struct flag {
     const char *name, *long_name;
     enum id id;
-    bool argument;
+    enum { NONE, NEEDED, OPTIONAL } argument; /* optional: only behind = */
 } flags[] = {
-    {"-m", "--model", MODEL, true},
-    {"-d", "--device", DEVICE, true},
-    {"-p", "--prompt", PROMPT, true},
-    {"-f", "--file", PROMPT_FILE, true},
-    {"-n", "--n-predict", N_PREDICT, true},
-    {NULL, "--ignore-eos", IGNORE_EOS, false},
-    {NULL, "--temp", TEMP, true},
-    {NULL, "--top-k", TOP_K, true},
-    {NULL, "--top-p", TOP_P, true},
-    {NULL, "--min-p", MIN_P, true},
-    {"-s", "--seed", SEED, true},
-    {"-c", "--ctx-size", CTX, true},
-    {"-b", "--batch-size", BATCH, true},
-    {"-t", "--threads", THREADS, true},
-    {"-ctk", "--cache-type-k", TYPE_K, true},
-    {"-ctv", "--cache-type-v", TYPE_V, true},
-    {"-nkvo", "--no-kv-offload", NKVO, false},
-    {"-ot", "--override-tensor", OVERRIDE, true},
-    {"-sm", "--split-mode", SPLIT, true},
-    {"-ts", "--tensor-split", SHARES, true},
-    {NULL, "--perplexity", PERPLEXITY, true},
-    {NULL, "--chunks", CHUNKS, true},
-    {NULL, "--explain", EXPLAIN, false},
-    {NULL, "--json", JSON, false},
-    {"-h", "--help", SHOW_HELP, false},
-    {NULL, "--version", SHOW_VERSION, false},
+    {"-m", "--model", MODEL, NEEDED},
+    {"-d", "--device", DEVICE, NEEDED},
+    {"-p", "--prompt", PROMPT, NEEDED},
+    {"-f", "--file", PROMPT_FILE, NEEDED},
+    {"-n", "--n-predict", N_PREDICT, NEEDED},
+    {NULL, "--ignore-eos", IGNORE_EOS, NONE},
+    {NULL, "--temp", TEMP, NEEDED},
+    {NULL, "--top-k", TOP_K, NEEDED},
+    {NULL, "--top-p", TOP_P, NEEDED},
+    {NULL, "--min-p", MIN_P, NEEDED},
+    {"-s", "--seed", SEED, NEEDED},
+    {"-c", "--ctx-size", CTX, NEEDED},
+    {"-b", "--batch-size", BATCH, NEEDED},
+    {"-t", "--threads", THREADS, NEEDED},
+    {"-ctk", "--cache-type-k", TYPE_K, NEEDED},
+    {"-ctv", "--cache-type-v", TYPE_V, NEEDED},
+    {"-nkvo", "--no-kv-offload", NKVO, NONE},
+    {"-ot", "--override-tensor", OVERRIDE, NEEDED},
+    {"-sm", "--split-mode", SPLIT, NEEDED},
+    {"-ts", "--tensor-split", SHARES, NEEDED},
+    {NULL, "--perplexity", PERPLEXITY, NEEDED},
+    {NULL, "--chunks", CHUNKS, NEEDED},
+    {NULL, "--explain", EXPLAIN, OPTIONAL},
+    {NULL, "--json", JSON, NONE},
+    {"-h", "--help", SHOW_HELP, NONE},
+    {NULL, "--version", SHOW_VERSION, NONE},
 };
 
 static int wrong(const char *what, const char *flag, const char *value)
@@ -153,6 +154,22 @@ static int split(options *o, const char *flag, const char *text)
     return wrong("tensor, layer or none is needed", flag, text);
 }
 
+static int explain(options *o, const char *flag, const char *text)
+{
+    static const struct {
+        const char *name;
+        int format;
+    } formats[] = {{"text", EXPLAIN_TEXT}, {"json", EXPLAIN_JSON}, {"dot", EXPLAIN_DOT}, {"graphviz", EXPLAIN_DOT}};
+    o->explain = EXPLAIN_TEXT;
+    for (unsigned i = 0; text && i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(text, formats[i].name) == 0) {
+            o->explain = formats[i].format;
+            return -1;
+        }
+    }
+    return text ? wrong("text, json or dot is needed", flag, text) : -1;
+}
+
 static int unsigned_integer(const char *flag, const char *text, long least, long most, uint32_t *value)
 {
     long v = 0;
@@ -198,7 +215,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case SHARES: o->shares = value; break;
     case PERPLEXITY: o->perplexity = value; break;
     case CHUNKS: return unsigned_integer(flag, value, 1, INT32_MAX, &o->chunks);
-    case EXPLAIN: o->explain = true; break;
+    case EXPLAIN: return explain(o, flag, value);
     case JSON: o->json = true; break;
     case SHOW_HELP:
         fputs(usage, stdout);
@@ -225,8 +242,12 @@ static int check(options *o)
         what = "--perplexity needs chunks of at least 2 tokens (-c)";
     else if (!o->prompt && !o->prompt_file && !o->perplexity && !o->explain)
         what = "a text is needed: -p, -f or --perplexity";
+    else if (o->explain > EXPLAIN_TEXT && !options_plan_only(o))
+        what = "--explain=json and --explain=dot generate nothing: leave out -p, -f and --perplexity";
     else if (o->shares && o->device && strchr(o->device, '@'))
         what = "-ts and @ in the device's name exclude each other";
+    if (options_plan_only(o) && o->json && o->explain == EXPLAIN_TEXT)
+        o->explain = EXPLAIN_JSON;
     if (!what)
         return -1;
     fprintf(stderr, "engine-generate: %s; see engine-generate --help\n", what);
@@ -250,17 +271,17 @@ int options_parse(options *o, int argc, char **argv)
                 f = &flags[k];
         if (!f)
             return wrong("there is no such option", "option", argv[i]);
-        if (equals && !f->argument)
+        if (equals && f->argument == NONE)
             return wrong("takes no value", f->long_name, equals + 1);
-        if (f->argument) {
-            if (equals)
-                value = equals + 1;
-            else if (i + 1 < argc)
+        if (equals) {
+            value = equals + 1;
+        } else if (f->argument == NEEDED) {
+            if (i + 1 < argc)
                 value = argv[++i];
             else
                 return wrong("a value is needed", "option", argv[i]);
         }
-        int code = apply(o, f->id, equals ? f->long_name : argv[value ? i - 1 : i], value);
+        int code = apply(o, f->id, equals ? f->long_name : argv[f->argument == NEEDED ? i - 1 : i], value);
         if (code >= 0)
             return code;
     }

@@ -26,6 +26,11 @@ uint64_t meta_chunk_limit(void)
     return CHUNK_LIMIT;
 }
 
+bool meta_in_place(uint64_t bytes)
+{
+    return bytes > COPY_LIMIT;
+}
+
 static uint64_t stage_of(uint32_t index, uint32_t stage)
 {
     return (uint64_t)index * META_STAGES + stage;
@@ -119,7 +124,7 @@ static bool give(meta_member *m, const meta_exchange *e, uint32_t index, bool *i
     meta_spot *spot = &inst->src[m->rank][index];
     const eng_child *c = &q->device->ranks[m->rank].child;
 
-    *in_place = spot->mapped && end->bytes > COPY_LIMIT;
+    *in_place = spot->mapped && meta_in_place(end->bytes);
     if (*in_place) {
         if (!meta_member_idle(m))
             return false;

@@ -1,161 +1,267 @@
-/* What has been decided for a plan, as text: one line a fact. */
+/* What has been decided for a plan: the facts, whatever they are written as. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
+#include "explain.h"
 
-typedef struct writer {
-    void (*emit)(void *ctx, const char *text);
-    void *ctx;
-    const meta_variant *v;
-} writer;
+/* -- exchanges -------------------------------------------------------------------- */
 
-#define LINE 640
-
-static const char *rank_name(const writer *w, uint32_t rank)
+static bool several(uint32_t ranks)
 {
-    return w->v->device->ranks[rank].name;
-}
-
-static const char *axis_name(const writer *w, uint32_t axis)
-{
-    const eng_plugin_state *plugin = w->v->device->plugin;
-    return plugin->services->axis_name(plugin->host, axis);
-}
-
-/* "0..3 3..6 6..8": who has which units of an axis. */
-static void ranges(const meta_partition *p, char *text, size_t size)
-{
-    size_t at = 0;
-
-    text[0] = 0;
-    for (uint32_t r = 0; r < p->n_ranks && at < size; r++)
-        at += (size_t)snprintf(text + at, size - at, "%s%" PRId64, r ? "+" : "", meta_part_length(p, r));
-}
-
-static const char *use_name(uint32_t use)
-{
-    static const char *const names[] = {"tensor", "weight", "cache", "state", "input", "output"};
-    use &= ENG_USE_MASK;
-    return use < sizeof names / sizeof *names ? names[use] : names[0];
-}
-
-static void tensor_line(const writer *w, const eng_tensor *t, const meta_place *place, const char *why)
-{
-    char line[LINE], parts[256];
-
-    switch (place->kind) {
-    case META_SHARDED:
-        ranges(place->cut.part, parts, sizeof parts);
-        snprintf(line, sizeof line, "%s %s: split along %s (dimension %u), %s of %" PRId64 " units\n", use_name(t->use),
-                 t->name, axis_name(w, place->cut.part->axis), (unsigned)place->cut.dim, parts,
-                 place->cut.part->extent);
-        break;
-    case META_SINGLE:
-        snprintf(line, sizeof line, "%s %s: on %s\n", use_name(t->use), t->name, rank_name(w, place->rank));
-        break;
-    default:
-        snprintf(line, sizeof line, "%s %s: replicated%s%s\n", use_name(t->use), t->name, why ? ": " : "",
-                 why ? why : "");
-        break;
-    }
-    w->emit(w->ctx, line);
+    return (ranks & (ranks - 1)) != 0;
 }
 
 /* What the exchange is called by those who know collectives. */
-static const char *exchange_name(const meta_exchange *e)
+static const char *kind_name(const meta_exchange *e)
 {
-    bool one = (e->sources & (e->sources - 1)) == 0;
-
     switch (e->from) {
     case META_PARTIAL:
         if (e->to == META_REPLICATED)
-            return one ? "broadcast" : "all_reduce";
+            return several(e->sources) ? "all_reduce" : "broadcast";
         return e->to == META_SHARDED ? "reduce_scatter" : "reduce";
     case META_SHARDED:
+        if (e->to == META_SHARDED)
+            return "all_to_all";
         return e->to == META_REPLICATED ? "all_gather" : "gather";
     default:
-        return e->to == META_SHARDED ? "scatter" : (e->targets & (e->targets - 1)) ? "broadcast" : "transfer";
+        return e->to == META_SHARDED ? "scatter" : several(e->targets) ? "broadcast" : "transfer";
     }
 }
 
-static void exchange_line(const writer *w, const meta_exchange *e)
+static bool by_chunks(const meta_exchange *e)
 {
-    char line[LINE];
-    uint64_t sent = 0;
-    size_t at;
+    return e->from == META_PARTIAL && e->to == META_REPLICATED && __builtin_popcount(e->sources) > 2 &&
+           e->bytes >= meta_chunk_limit();
+}
 
+static const char *algorithm_name(const meta_exchange *e)
+{
+    if (by_chunks(e))
+        return "reduce_scatter_all_gather";
+    return e->from == META_PARTIAL && several(e->sources) ? "exchange_and_add" : "copy";
+}
+
+/* Do all ends of the exchange lie in memory that the host sees? */
+static const char *path_name(const meta_report *report, const meta_exchange *e)
+{
+    uint32_t staged = 0, mapped = 0;
+    bool large = false;
+
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
+        const meta_end *ends[] = {&e->src[r], &e->dst[r]};
+        for (uint32_t k = 0; k < 2; k++) {
+            if (!((k ? e->targets : e->sources) >> r & 1u) || ends[k]->tensor < 0)
+                continue;
+            bool seen = ends[k]->mappable && report->device->ranks[r].child.info->flags & ENG_DEVICE_HOST_MEMORY;
+            mapped += seen;
+            staged += !seen;
+            large |= k == 0 && meta_in_place(ends[k]->bytes);
+        }
+    }
+    if (staged)
+        return mapped ? "partly_staged" : "staged";
+    return large ? "in_place" : "copied";
+}
+
+uint64_t meta_exchange_sent(const meta_exchange *e)
+{
+    uint64_t sent = 0;
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         sent += e->sources >> r & 1u ? e->sent[r] : 0;
-    at = (size_t)snprintf(line, sizeof line, "%s %s: %" PRIu64 " bytes, %" PRIu64 " sent,", exchange_name(e), e->name,
-                          e->bytes, sent);
-    for (int side = 0; side < 2; side++) {
-        uint32_t ranks = side ? e->targets : e->sources;
-        if (at < sizeof line)
-            at += (size_t)snprintf(line + at, sizeof line - at, side ? " to" : " from");
-        for (uint32_t r = 0; r < META_MAX_RANKS && at < sizeof line; r++)
-            if (ranks >> r & 1u)
-                at += (size_t)snprintf(line + at, sizeof line - at, " %s", rank_name(w, r));
-    }
-    w->emit(w->ctx, line);
-    w->emit(w->ctx, "\n");
+    return sent;
 }
 
-static void summary(const writer *w)
+uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to)
 {
-    const meta_variant *v = w->v;
-    char line[LINE];
-    uint64_t sent = 0;
+    uint32_t n = (uint32_t)__builtin_popcount(e->targets);
 
-    for (uint32_t i = 0; i < v->n_exchanges; i++)
-        for (uint32_t r = 0; r < META_MAX_RANKS; r++)
-            sent += v->exchanges[i]->sources >> r & 1u ? v->exchanges[i]->sent[r] : 0;
-    snprintf(line, sizeof line,
-             "nodes: %u on shards, %u giving partial sums, %u on every device, %u on one; %u exchanges, %" PRIu64
-             " bytes sent a run\n",
-             (unsigned)v->n_run[META_SHARDED], (unsigned)v->n_run[META_PARTIAL], (unsigned)v->n_run[META_REPLICATED],
-             (unsigned)v->n_run[META_SINGLE], (unsigned)v->n_exchanges, sent);
-    w->emit(w->ctx, line);
+    if (from == to || !(e->sources >> from & 1u) || !(e->targets >> to & 1u))
+        return 0;
+    if (by_chunks(e))
+        return 2 * (e->bytes / n);
+    if (e->to == META_SHARDED)
+        return e->dst[to].bytes;
+    return e->src[from].bytes;
+}
+
+bool meta_exchange_single(const meta_exchange *e)
+{
+    return e->from == META_SINGLE || e->to == META_SINGLE;
+}
+
+meta_way meta_exchange_way(const meta_report *report, const meta_exchange *e)
+{
+    uint64_t most = 0;
+
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+        if ((e->sources >> r & 1u) && e->sent[r] > most)
+            most = e->sent[r];
+    return (meta_way){.kind = kind_name(e),
+                      .algorithm = algorithm_name(e),
+                      .path = path_name(report, e),
+                      .price = META_COST_EXCHANGE + META_COST_MOVED * (double)most};
+}
+
+/* -- bound tensors ------------------------------------------------------------------- */
+
+bool meta_kept_apart(const eng_tensor *t, const meta_place *place)
+{
+    return place->kind == META_SINGLE && (t->use & ENG_USE_MASK) != ENG_USE_OUTPUT;
+}
+
+uint64_t meta_bytes_on(const meta_report *report, const eng_tensor *t, const meta_place *place, uint32_t rank)
+{
+    const eng_services *sv = report->device->plugin->services;
+    const eng_type_info *type = sv->type_info(sv->host, t->type);
+    int64_t ne[ENG_MAX_RANK];
+
+    if (!type || !meta_place_holds(place, rank))
+        return 0;
+    meta_local_ne(place, rank, t->ne, ne);
+    uint64_t bytes = (uint64_t)ne[0] / type->block * type->block_bytes;
+    for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
+        bytes *= (uint64_t)ne[d];
+    return bytes;
+}
+
+static void count_bound(meta_report *report)
+{
+    const meta_variant *v = report->v;
+
+    for (uint32_t b = 0; b < report->graph->n_bindings; b++) {
+        const eng_tensor *t = eng_subgraph_tensor(report->graph, report->graph->binding_tensor[b]);
+        uint32_t kind = meta_bytes_kind(t->use);
+        for (uint32_t r = 0; r < v->n_ranks; r++) {
+            uint64_t bytes = meta_bytes_on(report, t, &v->places[b], r);
+            report->rank[r].bytes[kind] += bytes;
+            if (v->places[b].kind == META_REPLICATED && kind != META_BYTES_IO && several(v->places[b].ranks))
+                report->rank[r].replicated += bytes;
+            if (bytes && kind != META_BYTES_IO)
+                report->ranks |= 1u << r;
+        }
+    }
+}
+
+/* -- scratch -------------------------------------------------------------------------- */
+
+typedef struct life {
+    uint32_t first, last; /* nodes                                                */
+} life;
+
+static void touch(life *lives, const eng_subgraph *g, int32_t tensor, uint32_t node)
+{
+    if (tensor < 0)
+        return;
+    life *l = &lives[eng_subgraph_tensor(g, tensor)->root];
+    if (l->first == UINT32_MAX)
+        l->first = node;
+    l->last = node;
+}
+
+/* Sums the values alive at each node; the node where they are most is the peak. */
+static void find_peak(const meta_part *part, meta_peak *peak)
+{
+    const eng_subgraph *g = part->placed;
+    life *lives = malloc((g->n_tensors + 1u) * sizeof *lives);
+
+    for (uint32_t i = 0; lives && i < g->n_tensors; i++)
+        lives[i] = (life){UINT32_MAX, 0};
+    for (uint32_t k = 0; lives && k < g->n_nodes; k++) {
+        const eng_node *n = eng_subgraph_node(g, k);
+        for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
+            touch(lives, g, n->in[i], k);
+        for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
+            touch(lives, g, n->out[i], k);
+    }
+    for (uint32_t k = 0; lives && k < g->n_nodes; k++) {
+        meta_peak here = {.node = eng_subgraph_node(g, k)->name};
+        for (uint32_t i = 0; i < g->n_tensors; i++) {
+            const eng_tensor *t = eng_subgraph_tensor(g, (int32_t)i);
+            if (t->binding >= 0 || t->root != (int32_t)i || k < lives[i].first || k > lives[i].last)
+                continue;
+            here.total += t->bytes;
+            here.by_kind[part->kinds[i] & 3u] += t->bytes;
+        }
+        if (here.total > peak->total)
+            *peak = here;
+    }
+    free(lives);
+}
+
+void meta_report_fill(meta_report *report)
+{
+    const meta_variant *v = report->v;
+
+    report->ranks = v->ranks;
     for (uint32_t r = 0; r < v->n_ranks; r++) {
         const meta_part *part = &v->parts[r];
         if (!part->placed)
             continue;
-        snprintf(line, sizeof line, "device %s: share %.3f, %u nodes in %u sections, %" PRIu64 " bytes of scratch%s\n",
-                 rank_name(w, r), v->device->ranks[r].share, (unsigned)part->placed->n_nodes,
-                 (unsigned)part->n_sections, part->placed->arena_bytes, v->device->ranks[r].guest ? ", guest" : "");
-        w->emit(w->ctx, line);
+        report->rank[r].n_nodes = part->placed->n_nodes;
+        report->rank[r].n_sections = part->n_sections;
+        report->rank[r].scratch = part->placed->arena_bytes;
+        find_peak(part, &report->rank[r].peak);
+    }
+    count_bound(report);
+    for (uint32_t i = 0; i < v->n_exchanges; i++) {
+        const meta_exchange *e = v->exchanges[i];
+        report->price += meta_exchange_way(report, e).price;
+        for (uint32_t s = 0; s < META_MAX_RANKS; s++) {
+            uint64_t sent = e->sources >> s & 1u ? e->sent[s] : 0;
+            report->rank[s].sent += sent;
+            report->sent += sent;
+            for (uint32_t t = 0; t < META_MAX_RANKS; t++) {
+                uint64_t bytes = meta_exchange_pair(e, s, t);
+                report->rank[t].taken += bytes;
+                report->pair[s][t] += bytes;
+                report->moved[s][t] += meta_exchange_single(e) ? bytes : 0;
+            }
+        }
     }
 }
 
-static void explain_variant(const writer *w, const eng_subgraph *graph)
+/* -- the call --------------------------------------------------------------------------- */
+
+static int explain_all(const eng_plan_state *plan, meta_report *report, uint32_t format)
 {
-    summary(w);
-    for (uint32_t i = 0; i < w->v->n_notes; i++) {
-        w->emit(w->ctx, w->v->notes[i]);
-        w->emit(w->ctx, "\n");
+    static void (*const writers[])(const meta_report *) = {
+        [ENG_EXPLAIN_TEXT] = meta_explain_text,
+        [ENG_EXPLAIN_JSON] = meta_explain_json,
+        [ENG_EXPLAIN_GRAPHVIZ] = meta_explain_dot,
+    };
+    void (*emit)(void *, const char *) = report->emit;
+    void *ctx = report->ctx;
+    uint32_t count = 0, number = 0;
+
+    for (const meta_variant *v = plan->variants; v; v = v->next)
+        count++;
+    for (const meta_variant *v = plan->variants; v || number == 0; v = v ? v->next : NULL) {
+        memset(report, 0, sizeof *report);
+        *report = (meta_report){.emit = emit, .ctx = ctx, .device = plan->device, .v = v, .graph = plan->graph,
+                                .number = number++, .count = count};
+        if (v)
+            meta_report_fill(report);
+        writers[format](report);
     }
-    for (uint32_t b = 0; b < graph->n_bindings; b++)
-        tensor_line(w, eng_subgraph_tensor(graph, graph->binding_tensor[b]), &w->v->places[b], w->v->why[b]);
-    for (uint32_t i = 0; i < w->v->n_exchanges; i++)
-        exchange_line(w, w->v->exchanges[i]);
+    return ENG_OK;
 }
 
 int meta_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx)
 {
-    if (format != ENG_EXPLAIN_TEXT)
+    if (format > ENG_EXPLAIN_GRAPHVIZ)
         return ENG_ERR_UNSUPPORTED;
+    meta_report *report = calloc(1, sizeof *report);
+    if (!report)
+        return META_FAIL(plan->device, ENG_ERR_NOMEM, "out of host memory for the report on a plan");
+    report->emit = emit;
+    report->ctx = ctx;
     pthread_mutex_lock(&plan->lock);
-    if (!plan->variants)
-        emit(ctx, "not placed yet: make an instance first\n");
-    for (const meta_variant *v = plan->variants; v; v = v->next) {
-        writer w = {emit, ctx, v};
-        explain_variant(&w, plan->graph);
-    }
+    int status = explain_all(plan, report, format);
     pthread_mutex_unlock(&plan->lock);
-    return ENG_OK;
+    free(report);
+    return status;
 }

@@ -33,6 +33,14 @@ typedef struct meta_rank {
     uint64_t replicated;   /* part of these that other ranks hold too (lock)  */
 } meta_rank;
 enum { META_BYTES_WEIGHTS, META_BYTES_CACHE, META_BYTES_STATE, META_BYTES_IO };
+static inline uint32_t meta_bytes_kind(uint32_t use) /* ENG_USE_* */
+{
+    use &= ENG_USE_MASK;
+    return use == ENG_USE_WEIGHT  ? META_BYTES_WEIGHTS
+           : use == ENG_USE_CACHE ? META_BYTES_CACHE
+           : use == ENG_USE_STATE ? META_BYTES_STATE
+                                  : META_BYTES_IO;
+}
 
 struct eng_device_state {
     eng_plugin_state *plugin;

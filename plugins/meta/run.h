@@ -12,6 +12,7 @@ typedef struct meta_part {
     uint32_t *bound_to; /* binding -> binding of the whole graph               */
     meta_stop *stops;
     uint8_t *work;      /* does the section hold more than barriers?           */
+    uint8_t *kinds;     /* scratch tensor -> meta_kind of what is in it        */
 } meta_part;
 
 /* The graph compiled for one placement of its bound tensors. */
@@ -107,6 +108,7 @@ typedef struct meta_member {
 bool meta_exchange_run(meta_member *m, uint32_t index);
 bool meta_member_idle(meta_member *m);
 uint64_t meta_chunk_limit(void);
+bool meta_in_place(uint64_t bytes); /* are mapped data of that size read where they are? */
 
 int meta_child_queue(eng_queue_state *q, uint32_t rank);
 

@@ -23,11 +23,7 @@ static uint64_t bytes_of(const eng_type_info *type, const int64_t *ne)
 
 static void account(eng_device_state *device, const meta_tensor *t, uint32_t rank, uint64_t bytes, int sign)
 {
-    static const uint8_t kinds[] = {[ENG_USE_WEIGHT] = META_BYTES_WEIGHTS, [ENG_USE_CACHE] = META_BYTES_CACHE,
-                                    [ENG_USE_STATE] = META_BYTES_STATE,    [ENG_USE_INPUT] = META_BYTES_IO,
-                                    [ENG_USE_OUTPUT] = META_BYTES_IO};
-    uint32_t use = t->use & ENG_USE_MASK;
-    uint8_t kind = use < sizeof kinds ? kinds[use] : META_BYTES_IO;
+    uint32_t kind = meta_bytes_kind(t->use);
     uint64_t more = sign > 0 ? bytes : (uint64_t)0 - bytes;
 
     device->ranks[rank].bytes[kind] += more;

@@ -128,6 +128,21 @@ static int plan_once(compiler *c, bool *moved)
     return status;
 }
 
+/* For explain: what each piece of scratch memory is a piece of. */
+static uint8_t *scratch_kinds(compiler *c, uint32_t rank)
+{
+    const meta_rgraph *g = &c->planner.ranks[rank];
+    uint8_t *kinds = meta_arena_alloc(&c->v->arena, g->n_tensors + 1u);
+
+    if (kinds)
+        memset(kinds, META_SHARDED, g->n_tensors + 1u); /* copies of parts and the like */
+    for (uint32_t i = 0; kinds && i < c->graph->n_tensors; i++)
+        for (const meta_version *v = c->planner.values[i].versions; v; v = v->next)
+            if (v->local[rank] >= 0)
+                kinds[g->tensors[v->local[rank]].root] = v->place.kind;
+    return kinds;
+}
+
 static int build_part(compiler *c, uint32_t rank)
 {
     const eng_services *sv = c->device->plugin->services;
@@ -143,7 +158,8 @@ static int build_part(compiler *c, uint32_t rank)
     part->bound_to = meta_arena_alloc(&c->v->arena, (g->n_bindings + 1) * sizeof *part->bound_to);
     part->stops = meta_arena_alloc(&c->v->arena, (g->n_stops + 1) * sizeof *part->stops);
     part->work = meta_arena_alloc(&c->v->arena, s.n_sections);
-    if (!part->bound_to || !part->stops || !part->work)
+    part->kinds = scratch_kinds(c, rank);
+    if (!part->bound_to || !part->stops || !part->work || !part->kinds)
         return no_memory(c->device);
     if (g->n_bindings)
         memcpy(part->bound_to, g->bound_to, g->n_bindings * sizeof *part->bound_to);

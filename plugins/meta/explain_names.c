@@ -1,0 +1,234 @@
+/*
+ * Many names in few words.  Tensors of equal layers differ in one number, those of
+ * one layer in one part of the name: blk.{0-2}.ffn_{...}.weight says it once.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain.h"
+
+#define LONG_WORD 70 /* one that is longer takes in no more names */
+
+/* head NUMBER tail; n 0: a name without a number. */
+typedef struct meta_name {
+    const char *head, *tail; /* of a name that lives longer                       */
+    size_t head_length;
+    uint32_t *numbers; /* ascending                                            */
+    uint32_t n, capacity;
+    bool said;
+} meta_name;
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The number of a name: a whole part of it, behind a dot or #. */
+static bool parse(const char *name, meta_name *part, uint32_t *number)
+{
+    for (const char *s = name; *s; s++) {
+        char *end;
+        if ((*s != '.' && *s != '#') || !digit(s[1]))
+            continue;
+        unsigned long value = strtoul(s + 1, &end, 10);
+        if ((*end && *end != '.') || value > 1000000000)
+            continue;
+        *part = (meta_name){.head = name, .head_length = (size_t)(s + 1 - name), .tail = end};
+        *number = (uint32_t)value;
+        return true;
+    }
+    *part = (meta_name){.head = name, .head_length = strlen(name), .tail = ""};
+    return false;
+}
+
+static bool same_head(const meta_name *a, const meta_name *b)
+{
+    return a->head_length == b->head_length && memcmp(a->head, b->head, a->head_length) == 0;
+}
+
+static bool insert(meta_name *item, uint32_t number)
+{
+    uint32_t at = item->n;
+
+    while (at > 0 && item->numbers[at - 1] > number)
+        at--;
+    if (at > 0 && item->numbers[at - 1] == number)
+        return true;
+    if (!meta_grow((void **)&item->numbers, item->n, &item->capacity, sizeof *item->numbers))
+        return false;
+    memmove(item->numbers + at + 1, item->numbers + at, (item->n - at) * sizeof *item->numbers);
+    item->numbers[at] = number;
+    item->n++;
+    return true;
+}
+
+void meta_names_add(meta_names *names, const char *name)
+{
+    meta_name part;
+    uint32_t number = 0;
+    bool numbered = parse(name, &part, &number);
+
+    for (uint32_t i = 0; i < names->n; i++) {
+        meta_name *item = &names->items[i];
+        if (!same_head(item, &part) || strcmp(item->tail, part.tail) != 0 || (item->n > 0) != numbered)
+            continue;
+        if (numbered && !insert(item, number))
+            names->failed = true;
+        return;
+    }
+    if (!meta_grow((void **)&names->items, names->n, &names->capacity, sizeof *names->items) ||
+        (numbered && !insert(&part, number))) {
+        names->failed = true;
+        return;
+    }
+    names->items[names->n++] = part;
+}
+
+void meta_names_end(meta_names *names)
+{
+    for (uint32_t i = 0; i < names->n; i++)
+        free(names->items[i].numbers);
+    free(names->items);
+    memset(names, 0, sizeof *names);
+}
+
+/* -- words --------------------------------------------------------------------------- */
+
+typedef struct word {
+    char *text;
+    uint32_t length, capacity;
+    bool failed;
+} word;
+
+static void append(word *w, const char *text, size_t n)
+{
+    while (!w->failed && w->length + n + 1 > w->capacity)
+        w->failed = !meta_grow((void **)&w->text, w->capacity, &w->capacity, 1);
+    if (w->failed)
+        return;
+    memcpy(w->text + w->length, text, n);
+    w->length += (uint32_t)n;
+    w->text[w->length] = 0;
+}
+
+static void append_number(word *w, uint32_t number)
+{
+    char text[16];
+    int n = snprintf(text, sizeof text, "%u", (unsigned)number);
+    append(w, text, (size_t)n);
+}
+
+/* How many numbers from `at` on are equally far apart. */
+static uint32_t progression(const meta_name *item, uint32_t at, uint32_t *step)
+{
+    uint32_t n = 1;
+    *step = at + 1 < item->n ? item->numbers[at + 1] - item->numbers[at] : 0;
+    while (at + n < item->n && item->numbers[at + n] - item->numbers[at + n - 1] == *step)
+        n++;
+    return n;
+}
+
+/* 7, {0-2,5} or {3,7..63} */
+static void append_numbers(word *w, const meta_name *item)
+{
+    if (item->n > 1)
+        append(w, "{", 1);
+    for (uint32_t i = 0, step, n; i < item->n; i += n) {
+        n = progression(item, i, &step);
+        if (i)
+            append(w, ",", 1);
+        append_number(w, item->numbers[i]);
+        if (step == 1 && n > 1) {
+            append(w, n > 2 ? "-" : ",", 1);
+            append_number(w, item->numbers[i + n - 1]);
+        } else if (n > 3) {
+            append(w, ",", 1);
+            append_number(w, item->numbers[i + 1]);
+            append(w, "..", 2);
+            append_number(w, item->numbers[i + n - 1]);
+        } else {
+            n = 1;
+        }
+    }
+    if (item->n > 1)
+        append(w, "}", 1);
+}
+
+/* ".ffn_up.weight": the part that may differ and the rest. */
+static const char *rest_of(const meta_name *item)
+{
+    const char *dot = strrchr(item->tail, '.');
+    return dot && dot > item->tail ? dot : item->tail + strlen(item->tail);
+}
+
+/* Do two names differ in the part behind the number alone? */
+static bool alike(const meta_name *a, const meta_name *b)
+{
+    return a->n > 0 && a->n == b->n && a->tail[0] == '.' && b->tail[0] == '.' && same_head(a, b) &&
+           strcmp(rest_of(a), rest_of(b)) == 0 && memcmp(a->numbers, b->numbers, a->n * sizeof *a->numbers) == 0;
+}
+
+/* The item and all that are like it, as one word. */
+static void append_item(word *w, const meta_names *names, uint32_t at)
+{
+    meta_name *item = &names->items[at];
+    uint32_t n = 0;
+
+    append(w, item->head, item->head_length);
+    if (item->n)
+        append_numbers(w, item);
+    for (uint32_t i = at; i < names->n; i++)
+        n += !names->items[i].said && alike(item, &names->items[i]);
+    item->said = true;
+    if (n < 2) {
+        append(w, item->tail, strlen(item->tail));
+        return;
+    }
+    const char *between = ".{";
+    for (uint32_t i = at; i < names->n; i++) {
+        meta_name *other = &names->items[i];
+        if (i != at && (other->said || !alike(item, other) || w->length > LONG_WORD))
+            continue;
+        append(w, between, strlen(between));
+        append(w, other->tail + 1, (size_t)(rest_of(other) - other->tail - 1));
+        other->said = true;
+        between = ",";
+    }
+    append(w, "}", 1);
+    append(w, rest_of(item), strlen(rest_of(item)));
+}
+
+void meta_names_say(const meta_report *report, const meta_names *names, uint32_t column, uint32_t indent,
+                    uint32_t width)
+{
+    word w = {NULL, 0, 0, names->failed};
+
+    for (uint32_t i = 0; i < names->n; i++)
+        names->items[i].said = false;
+    for (uint32_t i = 0; i < names->n && !w.failed; i++) {
+        if (names->items[i].said)
+            continue;
+        w.length = 0;
+        append_item(&w, names, i);
+        if (w.failed)
+            break;
+        if (i && column + w.length + 1 > width) {
+            meta_say(report, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (i) {
+            meta_say_text(report, " ");
+            column++;
+        }
+        meta_say_text(report, w.text);
+        column += w.length;
+    }
+    if (w.failed)
+        meta_say_text(report, " ...");
+    meta_say_text(report, "\n");
+    free(w.text);
+}
