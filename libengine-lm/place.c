@@ -112,12 +112,17 @@ static bool found_in_weights(const regex_t *regex, const eng_lm_model *m)
     return false;
 }
 
+/* A model without a single layer of a kind has none of its memory to place: patterns for that (-nkvo where nothing
+ * attends) are right and have nothing to do. */
 static bool found_in_memory(const regex_t *regex, const eng_lm_model *m)
 {
     for (int layer = 0; layer < m->n.n_layers; layer++) {
         bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
-        if (found_in(regex, attention ? "cache_k" : "state", layer, NULL) ||
-            found_in(regex, attention ? "cache_v" : "conv", layer, NULL))
+        if ((attention || !m->n.attention) &&
+            (found_in(regex, "cache_k", layer, NULL) || found_in(regex, "cache_v", layer, NULL)))
+            return true;
+        if ((!attention || !m->n.recurrent) &&
+            (found_in(regex, "state", layer, NULL) || found_in(regex, "conv", layer, NULL)))
             return true;
     }
     return false;

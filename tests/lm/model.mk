@@ -28,21 +28,30 @@ tests_lm_test_odd_LDADD = tests/reference/libreference.la libengine-lm.la libeng
 # Placements that users ask for: a table of them, then random ones.
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/lm/test-placement
-TESTS += tests/lm/test-placement
+check_PROGRAMS += tests/lm/test-placement tests/lm/test-retrieval
+TESTS += tests/lm/test-placement tests/lm/test-retrieval
 endif
 endif
 tests_lm_test_placement_SOURCES = tests/lm/test-placement.c $(lm_subject)
 tests_lm_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_placement_LDADD = libengine-lm.la libengine.la $(LIBM)
-# All pairs of types of K and V, split and not: the table of docs/quantisation.md.  KV_CHUNKS=0 takes the whole text.
+# What stands far back is found with every split.
+tests_lm_test_retrieval_SOURCES = tests/lm/test-retrieval.c tests/lm/needles.c tests/lm/needles.h $(lm_subject)
+tests_lm_test_retrieval_LDADD = libengine-lm.la libengine.la $(LIBM)
+# All pairs of types of K and V, split and not: the table of docs/quantisation.md; then retrieval over 14k tokens.
+# KV_CHUNKS=0 takes the whole text; KV_DEVICES="UNSPLIT=SPLIT..." other devices.
 KV_CHUNKS = 0
+KV_SPLITS = cpu/2 cpu/2@3:1
+if ENABLE_OPENCL
+KV_SPLITS += opencl:0/2 cpu+opencl:0@3:1
+endif
 check_PROGRAMS += tests/lm/kv-types
 tests_lm_kv_types_SOURCES = tests/lm/kv-types.c $(lm_subject)
 tests_lm_kv_types_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_kv_types_LDADD = libengine-lm.la libengine.la $(LIBM)
-check-kv: tests/lm/kv-types $(plugin_LTLIBRARIES)
-	ENGINE_PLUGIN_PATH='$(tree_plugins)' top_srcdir='$(srcdir)' tests/lm/kv-types $(KV_CHUNKS) $(KV_DEVICES)
+check-kv: tests/lm/kv-types tests/lm/test-retrieval tests/tools/make-model $(plugin_LTLIBRARIES)
+	$(AM_TESTS_ENVIRONMENT) tests/lm/kv-types $(KV_CHUNKS) $(KV_DEVICES) && \
+	tests/lm/test-retrieval --tokens 14336 $(KV_SPLITS)
 .PHONY: check-kv
 # The command line of engine-generate.
 TESTS += tests/lm/test-generate

@@ -294,6 +294,40 @@ static void try_maps(eng_context *engine, const whole *w, uint32_t n_layers, uin
     eng_gguf_close(file);
 }
 
+/* -- patterns that have nothing to do, and wrong ones ------------------------------- */
+
+static void opens(eng_context *engine, const char *model, const char *path, const char *pattern, int want)
+{
+    subject s;
+    eng_lm_override o = {pattern, "cpu/2.1"};
+    eng_lm_placement placement = {.size = sizeof placement, .overrides = &o, .n_overrides = 1};
+    int status = subject_open(&s, engine, "cpu/2", path, &placement, NULL);
+    bool ok = status == want;
+    if (!ok)
+        printf("# %d instead of %d: %s\n", status, want, status ? eng_last_error() : "");
+    if (!status)
+        subject_close(&s);
+    n_failed += !ok;
+    printf("%s %d - %s -ot '%s' is %s\n", ok ? "ok" : "not ok", ++n_tests, model, pattern,
+           want ? "refused" : "accepted");
+}
+
+static void try_patterns(eng_context *engine, const whole *w)
+{
+    char path[256];
+    opens(engine, w->name, w->path, "^cache_k\\.0$", ENG_ERR_INVALID); /* layer 0 is recurrent */
+    opens(engine, w->name, w->path, "^state\\.3$", ENG_ERR_INVALID);   /* layer 3 attends      */
+    opens(engine, w->name, w->path, "blk\\.4\\.", ENG_ERR_INVALID);    /* drafts: not run      */
+    opens(engine, w->name, w->path, "ffn_(", ENG_ERR_INVALID);
+    bool made = subject_make("--seed 3 --interval 9 --layers 2", scratch_path("recurrent", path)) == 0;
+    opens(engine, "recurrent alone", made ? path : "", "^cache_[kv]\\.", ENG_OK);
+    opens(engine, "recurrent alone", made ? path : "", "^cach_", ENG_ERR_INVALID);
+    remove(path);
+    made = subject_make("--seed 4 --interval 1 --layers 2", scratch_path("attention", path)) == 0;
+    opens(engine, "attention alone", made ? path : "", "^state\\.", ENG_OK);
+    remove(path);
+}
+
 /* ------------------------------------------------------------------------------------ */
 
 int main(int argc, char **argv)
@@ -321,6 +355,7 @@ int main(int argc, char **argv)
     }
     try_table(engine, &w, slow);
     try_maps(engine, &w, 4, n_maps, seed);
+    try_patterns(engine, &w);
     printf("1..%d\n", n_tests);
     free(w.logits);
     if (eng_context_destroy(engine)) {
