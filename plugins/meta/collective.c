@@ -193,8 +193,11 @@ static bool assemble(meta_member *m, const meta_exchange *e, uint32_t index, cha
         if (!(e->sources >> r & 1u))
             continue;
         const char *x = atomic_load_explicit(&inst->src[r][index].published, memory_order_relaxed);
-        if (e->from == META_SHARDED)
+        if (e->from == META_SHARDED && e->to != META_SHARDED)
             copy_pieces(y, x, &e->src[r], true);
+        for (uint32_t k = 0; k < own->n_moves; k++)
+            if (own->moves[k].source == r)
+                meta_move_copy(&own->moves[k], y, x);
         sources[n++] = x;
     }
     if (e->from == META_SHARDED)

@@ -71,6 +71,21 @@ bool meta_cut_equal(const meta_cut *a, const meta_cut *b)
     return true;
 }
 
+bool meta_cut_same(const meta_cut *a, const meta_cut *b)
+{
+    if (a->dim != b->dim || a->n_segs != b->n_segs)
+        return false;
+    for (uint32_t s = 0; s < a->n_segs; s++) {
+        int64_t i = a->segs[s].inner, k = b->segs[s].inner;
+        if (a->segs[s].outer != b->segs[s].outer || a->part->extent * i != b->part->extent * k)
+            return false;
+        for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+            if (meta_part_begin(a->part, r) * i != meta_part_begin(b->part, r) * k)
+                return false;
+    }
+    return true;
+}
+
 bool meta_cut_append(meta_cut *cut, meta_seg seg)
 {
     if (seg.outer == 0 || seg.inner == 0)

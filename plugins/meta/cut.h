@@ -49,6 +49,19 @@ typedef struct meta_piece {
     uint64_t local, local_s1, local_s2; /* the same in the shard              */
 } meta_piece;
 
+/* Bytes of one shard that go into another: `run` bytes at once, in nested loops, the
+ * innermost first; offsets and strides in the source's shard and in the target's. */
+#define META_MOVE_LOOPS 6
+typedef struct meta_loop {
+    uint64_t n, from, to;
+} meta_loop;
+typedef struct meta_move {
+    uint32_t source;
+    uint32_t n_loops;
+    uint64_t run, from, to;
+    meta_loop loops[META_MOVE_LOOPS];
+} meta_move;
+
 /* Shares the units out by largest remainder; shares of 0 get nothing.  owed: units
  * that a rank should have had of other axes, which count when the units that are
  * left over are given away; may be NULL. */
@@ -72,6 +85,8 @@ double meta_part_deviation(const meta_partition *p);
 bool meta_cut_from_dims(const eng_dim *dims, uint32_t rank, const int64_t *ne, const meta_partition *part,
                         meta_cut *cut);
 bool meta_cut_equal(const meta_cut *a, const meta_cut *b);
+/* Does every rank hold the same elements, whatever the axes are called? */
+bool meta_cut_same(const meta_cut *a, const meta_cut *b);
 /* Appends a segment, merging it with the last where that is the same set. */
 bool meta_cut_append(meta_cut *cut, meta_seg seg);
 /* Extent of the cut dimension: whole, and of rank r's shard. */
@@ -92,6 +107,15 @@ bool meta_cut_reshape(const meta_cut *cut, const int64_t *from, const int64_t *t
 /* n_segs pieces of rank r's shard of a contiguous tensor of extents ne. */
 void meta_cut_pieces(const meta_cut *cut, uint32_t rank, const int64_t *ne, const eng_type_info *type,
                      meta_piece *pieces);
+
+/* -- moves.c: from one cut of a tensor to another -------------------------------- */
+
+/* What the source's shard has of the target's, both contiguous: *n moves, of which the
+ * first `room` are written.  False: no memory, or more loops than a move has. */
+bool meta_cut_moves(const int64_t *ne, const eng_type_info *type, const meta_cut *from, uint32_t source,
+                    const meta_cut *to, uint32_t target, meta_move *moves, uint32_t room, uint32_t *n);
+uint64_t meta_move_bytes(const meta_move *move);
+void meta_move_copy(const meta_move *move, char *to, const char *from);
 
 /* -- products of letters (dimensions of op rules) -------------------------------- */
 

@@ -59,6 +59,31 @@ static void fill_end(const meta_planner *p, meta_end *end, uint32_t rank, int32_
     end->mappable = !(root->binding >= 0 && (root->use & ENG_USE_MATRIX));
 }
 
+/* From cut to cut: every target takes its part from each shard that has some of it. */
+static void fill_moves(meta_planner *p, meta_exchange *e, uint32_t target, const meta_place *from, const meta_place *to,
+                       const eng_tensor *t)
+{
+    const eng_type_info *type = p->sv->type_info(p->sv->host, t->type);
+    meta_end *end = &e->dst[target];
+    uint32_t n = 0;
+
+    for (int fill = 0; fill < 2 && !meta_failed(p); fill++) {
+        end->n_moves = 0;
+        for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++) {
+            meta_move *at = fill ? end->moves + end->n_moves : NULL;
+            if (!(e->sources >> r & 1u))
+                continue;
+            if (!meta_cut_moves(t->ne, type, &from->cut, r, &to->cut, target, at, fill ? UINT32_MAX : 0, &n))
+                meta_planner_nomem(p);
+            end->n_moves += n;
+            for (uint32_t i = 0; fill && r != target && i < n; i++)
+                e->sent[r] += meta_move_bytes(&at[i]);
+        }
+        if (!fill && !(end->moves = meta_arena_alloc(p->arena, (end->n_moves + 1) * sizeof *end->moves)))
+            meta_planner_nomem(p);
+    }
+}
+
 static void count_sent(meta_exchange *e)
 {
     uint32_t n = (uint32_t)__builtin_popcount(e->targets);
@@ -67,6 +92,8 @@ static void count_sent(meta_exchange *e)
         if (!(e->sources >> r & 1u))
             continue;
         uint32_t others = n - (e->targets >> r & 1u);
+        if (e->from == META_SHARDED && e->to == META_SHARDED)
+            continue; /* counted with its moves */
         if (e->from == META_PARTIAL && e->to == META_REPLICATED)
             e->sent[r] = n > 1 ? 2 * e->bytes * (n - 1) / n : e->bytes * others;
         else if (e->from == META_PARTIAL || (e->to == META_SHARDED && e->from != META_SHARDED))
@@ -99,6 +126,8 @@ static void emit_rank(meta_planner *p, meta_exchange *e, uint32_t rank, const en
         fill_end(p, &e->dst[rank], rank, y);
         if (!pieces(p, &e->dst[rank], rank, &v->place, t))
             return;
+        if (e->from == META_SHARDED && e->to == META_SHARDED)
+            fill_moves(p, e, rank, from, &v->place, t);
     }
     eng_node *n = meta_local_node(p, rank, ENG_OP_EXTERN, t->name, -1);
     if (!n)

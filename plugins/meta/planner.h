@@ -61,6 +61,8 @@ typedef struct meta_end {
     bool mappable;
     meta_piece *pieces; /* of a sharded side: where its data lie in the whole */
     uint32_t n_pieces;
+    meta_move *moves;   /* of a target, if both sides are sharded: what it takes */
+    uint32_t n_moves;
 } meta_end;
 
 /* Values moved between ranks. */

@@ -167,7 +167,9 @@ static double price(const meta_planner *p, int32_t value, const meta_version *fr
     case META_SHARDED:
         if (want->kind == META_SINGLE)
             return META_COST_EXCHANGE + META_COST_MOVED * bytes;
-        return META_COST_EXCHANGE + META_COST_MOVED * bytes * share + (want->kind == META_SHARDED ? bytes : 0);
+        if (want->kind == META_SHARDED && meta_cut_same(&from->place.cut, &want->cut))
+            return 0;
+        return META_COST_EXCHANGE + META_COST_MOVED * bytes * share / (want->kind == META_SHARDED ? n : 1);
     case META_PARTIAL:
         if (want->kind == META_REPLICATED)
             return meta_cost_reduce(p, bytes_of(p, value));
@@ -212,21 +214,26 @@ static meta_version *cut_version(meta_planner *p, int32_t value, const meta_vers
     return v;
 }
 
+/* The same elements on the same ranks, by the name of another axis. */
+static meta_version *renamed_version(meta_planner *p, int32_t value, const meta_version *from, const meta_place *want)
+{
+    meta_version *v = meta_version_new(p, value, want);
+
+    if (v)
+        memcpy(v->local, from->local, sizeof v->local);
+    return v;
+}
+
 static meta_version *make(meta_planner *p, int32_t value, meta_version *from, const meta_place *want)
 {
-    meta_place whole = meta_place_replicated();
-
     if (serves(from, want))
         return from;
-    if (want->kind != META_SHARDED)
-        return meta_exchange_emit(p, value, from, want, false);
-    if (from->place.kind == META_REPLICATED && !opaque(p, value, from))
+    if (want->kind == META_SHARDED && from->place.kind == META_REPLICATED && !opaque(p, value, from))
         return cut_version(p, value, from, want);
-    if (from->place.kind != META_SHARDED)
-        return meta_exchange_emit(p, value, from, want, false);
-    /* from one axis to another: whole in between */
-    meta_version *v = meta_version_get(p, value, &whole);
-    return v ? cut_version(p, value, v, want) : NULL;
+    if (want->kind == META_SHARDED && from->place.kind == META_SHARDED &&
+        meta_cut_same(&from->place.cut, &want->cut))
+        return renamed_version(p, value, from, want);
+    return meta_exchange_emit(p, value, from, want, false);
 }
 
 meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place *want)

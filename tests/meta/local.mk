@@ -4,7 +4,8 @@ if HAVE_CHECK
 check_PROGRAMS += tests/meta/test-cut
 TESTS += tests/meta/test-cut
 endif
-tests_meta_test_cut_SOURCES = %D%/test-cut.c plugins/meta/cut.c plugins/meta/cut.h plugins/meta/partition.c
+tests_meta_test_cut_SOURCES = %D%/test-cut.c plugins/meta/cut.c plugins/meta/cut.h plugins/meta/moves.c \
+	plugins/meta/partition.c
 tests_meta_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_meta_test_cut_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)

@@ -255,6 +255,70 @@ START_TEST(letters)
 }
 END_TEST
 
+/* Another cut of the same tensor: of another dimension, or of the same one otherwise. */
+static void make_other(const meta_partition *p, const meta_cut *cut, int64_t *ne, meta_cut *other)
+{
+    int64_t n = ne[cut->dim];
+
+    memset(other, 0, sizeof *other);
+    other->part = p;
+    other->n_segs = 1;
+    if (n % p->extent == 0 && pick(2)) {
+        other->dim = cut->dim;
+        int64_t rest = n / p->extent, inner = 1 + pick(rest);
+        while (rest % inner)
+            inner--;
+        other->segs[0] = (meta_seg){rest / inner, inner};
+        return;
+    }
+    other->dim = (cut->dim + 1 + (uint32_t)pick(2)) % 3;
+    other->segs[0] = (meta_seg){1 + pick(3), 1 + pick(3)};
+    if (pick(2))
+        meta_cut_append(other, (meta_seg){1 + pick(2), 4 + pick(2)});
+    ne[other->dim] = meta_cut_full(other);
+}
+
+/* What the moves bring is the target's shard, all of it, and nothing beside it. */
+START_TEST(moves)
+{
+    const eng_type_info type = {.block = 1, .block_bytes = sizeof(int64_t)};
+    static int64_t source[MANY], want[MANY], got[MANY];
+
+    state = (uint64_t)_i + 1;
+    meta_partition p, q;
+    meta_cut from, to;
+    int64_t ne[ENG_MAX_RANK];
+    make_partition(&p);
+    make_partition(&q);
+    make_cut(&p, &from, ne, 3);
+    make_other(&q, &from, ne, &to);
+    ck_assert(meta_cut_same(&from, &from) && meta_cut_same(&to, &to));
+    bool same = true;
+    for (uint32_t t = 0; t < 5; t++) {
+        int64_t n_want = elements(&to, t, ne, want), n_got = 0;
+        memset(got, 0xff, sizeof *got * (size_t)(n_want + 1));
+        for (uint32_t r = 0; r < 5; r++) {
+            meta_move list[200];
+            uint32_t n, again;
+            int64_t n_source = elements(&from, r, ne, source);
+            if (r == t)
+                same &= n_source == n_want && !memcmp(source, want, sizeof *want * (size_t)n_want);
+            ck_assert(meta_cut_moves(ne, &type, &from, r, &to, t, list, 200, &n) && n <= 200);
+            ck_assert(meta_cut_moves(ne, &type, &from, r, &to, t, NULL, 0, &again) && again == n);
+            for (uint32_t i = 0; i < n; i++) {
+                ck_assert_uint_eq(list[i].source, r);
+                n_got += (int64_t)(meta_move_bytes(&list[i]) / sizeof *got);
+                meta_move_copy(&list[i], (char *)got, (const char *)source);
+            }
+        }
+        ck_assert_int_eq(n_got, n_want);
+        ck_assert_mem_eq(got, want, sizeof *want * (size_t)n_want);
+    }
+    if (meta_cut_same(&from, &to))
+        ck_assert(same);
+}
+END_TEST
+
 START_TEST(pieces)
 {
     static const eng_type_info types[] = {{.type = ENG_TYPE_F32, .block = 1, .block_bytes = 4},
@@ -315,6 +379,7 @@ int main(void)
     tcase_add_test(c, ranges);
     tcase_add_test(c, letters);
     tcase_add_test(c, pieces);
+    tcase_add_loop_test(c, moves, 0, 300);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
