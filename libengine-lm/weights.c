@@ -72,6 +72,13 @@ static bool applies(const eng_lm_model *model, const lm_weight_row *row, const i
     return (!row->with || roles[row->with - 1] >= 0) && (!row->unless || roles[row->unless - 1] < 0);
 }
 
+/* Tensors of all experts: whole ones are dealt out if that is wanted, or else the device decides. */
+static uint32_t axis_of(const weights *w, const lm_weight_row *row)
+{
+    bool parallel = w->params->placement.experts == ENG_LM_EXPERTS_PARALLEL && strchr(row->words, 'X');
+    return parallel ? eng_context_axis(w->l->model->engine, "expert") : ENG_AXIS_NONE;
+}
+
 static int declare(weights *w, const lm_weight_row *row, int layer)
 {
     eng_lm_model *model = w->l->model;
@@ -89,7 +96,7 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
     if (!t)
         return eng_fail(ENG_ERR_FORMAT, "the file has no tensor %s, which a %s model needs", name, w->l->arch_name);
     eng_store_tensor s = {.size = sizeof s, .type = t->type, .use = ENG_USE_WEIGHT, .name = name,
-                          .layer = layer < 0 ? -1 : layer, .role = (uint32_t)row->role + 1};
+                          .layer = layer < 0 ? -1 : layer, .role = (uint32_t)row->role + 1, .axis = axis_of(w, row)};
     int status = lm_dims(model->engine, model->letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank,
                          &s.dims);
     if (!status)
@@ -208,6 +215,8 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     model->weights = lm_alloc(&model->memory, (size_t)model->n.n_layers + 1, sizeof *model->weights);
     if (!model->weights)
         return ENG_ERR_NOMEM;
+    if (params->placement.experts > ENG_LM_EXPERTS_PARALLEL)
+        return eng_fail(ENG_ERR_INVALID, "experts %u is none of ENG_LM_EXPERTS_*", params->placement.experts);
     memset(model->weights, 0xff, ((size_t)model->n.n_layers + 1) * sizeof *model->weights); /* all -1 */
     int status = lm_placer_init(&w.placer, model->device, &params->placement);
     if (status)

@@ -47,6 +47,12 @@ enum {
     ENG_LM_SPLIT_LAYER = 1   /* whole layers, in proportion to the devices' shares   */
 };
 
+/* How the experts of a mixture spread in a tensor split. */
+enum {
+    ENG_LM_EXPERTS_FFN = 0,     /* every expert is cut along its width: balanced whatever the router chooses */
+    ENG_LM_EXPERTS_PARALLEL = 1 /* whole experts are dealt out                                               */
+};
+
 /* Keeps tensors elsewhere: `pattern` is a POSIX extended regular expression that
  * is looked for in names of weights ("blk.3.ffn_up.weight"), caches ("cache_k.3",
  * "cache_v.3"), recurrent states ("state.0") and convolution windows ("conv.0").
@@ -62,7 +68,7 @@ typedef struct eng_lm_placement {
     uint32_t split; /* ENG_LM_SPLIT_*                                           */
     const eng_lm_override *overrides;
     uint32_t n_overrides;
-    uint32_t reserved;
+    uint32_t experts; /* ENG_LM_EXPERTS_*                                       */
 } eng_lm_placement;
 
 /* -- models ------------------------------------------------------------------- */

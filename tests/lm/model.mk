@@ -20,11 +20,18 @@ tests_lm_test_model_SOURCES = tests/lm/test-model.c $(lm_bench)
 tests_lm_test_model_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_model_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_model_LDADD = libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
-tests_lm_test_odd_SOURCES = tests/lm/test-odd.c $(lm_bench) tests/reference/model.c \
-	tests/reference/model.h
+tests_lm_test_odd_SOURCES = tests/lm/test-odd.c $(lm_bench) $(reference_model)
 tests_lm_test_odd_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_odd_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_odd_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
+# Every architecture against the forward in double precision.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-archs
+TESTS += tests/lm/test-archs
+endif
+tests_lm_test_archs_SOURCES = tests/lm/test-archs.c $(lm_subject) $(reference_model)
+tests_lm_test_archs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_archs_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(LIBM)
 # Placements that users ask for: a table of them, then random ones.
 if ENABLE_META
 if ENABLE_CPU

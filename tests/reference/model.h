@@ -1,7 +1,8 @@
 /*
- * A whole qwen35 model in plain C and double precision: one token after the
- * other, states and caches as they stand in the formulas.  Weights are decoded
- * by the oracle's own decoders; only the file reader is the library's.
+ * Whole models in plain C and double precision: one token after the other, states
+ * and caches as they stand in the formulas.  Architectures llama, qwen2, qwen3,
+ * qwen3moe, qwen35, qwen35moe.  Weights are decoded by the oracle's own decoders;
+ * only the file reader is the library's.
  */
 #ifndef TESTS_REFERENCE_MODEL_H
 #define TESTS_REFERENCE_MODEL_H
@@ -23,5 +24,8 @@ ref_sequence *ref_sequence_create(const ref_model *m);
 void ref_sequence_destroy(ref_sequence *s);
 /* One token more; logits (of the vocabulary) may be NULL.  false: no memory. */
 bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits);
+/* The least by which an expert that was chosen was ahead of one that was not, in the router's logits; infinite if no
+ * choice was made.  Where it is as small as rounding, another choice is no error. */
+double ref_sequence_margin(const ref_sequence *s);
 
 #endif

@@ -35,11 +35,13 @@ static const char usage_text[] =
     "  --state N        size of recurrent heads        --k-heads N  --v-heads N\n"
     "  --mtp N          blocks for drafting            --tied (no output.weight)\n"
     "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
+    "  --linear N       --yarn N (factors of rope scaling)  --freqs (rope_freqs.weight)\n"
+    "  --fused-qkv      --fused-experts (gate and up)  --biases  --scales (of matrices)\n"
     "  --large          a few hundred MB in f16; options after it change it\n"
     "  --type T         of all matrices; --embd-type, --output-type, --attn-type,\n"
     "                   --ssm-type, --ffn-type T of a class of them\n";
 
-enum { OPT_NUMBER = 1000, OPT_ARCH = 2000, OPT_TIED, OPT_LARGE, OPT_TYPE, OPT_CLASS = 3000 };
+enum { OPT_NUMBER = 1000, OPT_ARCH = 2000, OPT_LARGE, OPT_TYPE, OPT_CLASS = 3000, OPT_FLAG = 4000 };
 
 /* Numbers by their place in the model. */
 static const struct {
@@ -58,9 +60,23 @@ static const struct {
     NUMBER("v-heads", v_heads, 1, 1024),       NUMBER("mtp", mtp, 0, 8),
     NUMBER("experts", experts, 0, 512),        NUMBER("used", used, 1, 512),
     NUMBER("expert-ffn", expert_ffn, 1, 65536), NUMBER("shared-ffn", shared_ffn, 1, 65536),
+    NUMBER("linear", linear, 1, 1024),         NUMBER("yarn", yarn, 1, 1024),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
+
+static const struct {
+    const char *name;
+    size_t place;
+} flags[] = {
+    {"tied", offsetof(model, tied)},
+    {"fused-qkv", offsetof(model, fused_qkv)},
+    {"fused-experts", offsetof(model, fused_experts)},
+    {"freqs", offsetof(model, freqs)},
+    {"biases", offsetof(model, biases)},
+    {"scales", offsetof(model, scales)},
+};
+#define N_FLAGS (sizeof flags / sizeof *flags)
 
 static const char *const classes[N_CLASSES] = {NULL,        "embd-type", "output-type",
                                                "attn-type", "ssm-type",  "ffn-type"};
@@ -129,11 +145,14 @@ static int set_arch(model *m, const char *text)
 
 static int set_option(model *m, int option, char *value)
 {
+    if (option >= OPT_FLAG) {
+        *(int *)((char *)m + flags[option - OPT_FLAG].place) = 1;
+        return 0;
+    }
     if (option >= OPT_CLASS)
         return set_type(m, option - OPT_CLASS, value);
     switch (option) {
     case OPT_ARCH: return set_arch(m, value);
-    case OPT_TIED: m->tied = 1; return 0;
     case OPT_LARGE: large(m); return 0;
     case OPT_TYPE: return set_type(m, 0, value);
     default:
@@ -154,6 +173,10 @@ static int complete(model *m)
         m->rope = strncmp(m->arch, "qwen35", 6) == 0 && m->head >= 4 ? m->head / 4 * 2 : m->head;
     if (m->mtp > 0 && strncmp(m->arch, "qwen35", 6) != 0)
         return bad("blocks for drafting are not part of", m->arch);
+    if (m->fused_qkv && strncmp(m->arch, "qwen35", 6) == 0)
+        return bad("--fused-qkv is not part of", m->arch);
+    if (m->freqs && strcmp(m->arch, "llama") != 0)
+        return bad("--freqs is not part of", m->arch);
     if (m->heads % m->kv_heads != 0)
         return bad("impossible", "--heads must be a multiple of --kv-heads");
     if (m->v_heads % m->k_heads != 0)
@@ -168,7 +191,7 @@ static int complete(model *m)
 /* -1: go on. */
 static int parse(model *m, int argc, char **argv)
 {
-    struct option options[N_NUMBERS + N_CLASSES + 8];
+    struct option options[N_NUMBERS + N_CLASSES + N_FLAGS + 8];
     size_t n = 0;
 
     memset(options, 0, sizeof options);
@@ -176,8 +199,9 @@ static int parse(model *m, int argc, char **argv)
         options[n++] = (struct option){numbers[i].name, required_argument, NULL, OPT_NUMBER + (int)i};
     for (int i = 1; i < N_CLASSES; i++)
         options[n++] = (struct option){classes[i], required_argument, NULL, OPT_CLASS + i};
+    for (size_t i = 0; i < N_FLAGS; i++)
+        options[n++] = (struct option){flags[i].name, no_argument, NULL, OPT_FLAG + (int)i};
     options[n++] = (struct option){"arch", required_argument, NULL, OPT_ARCH};
-    options[n++] = (struct option){"tied", no_argument, NULL, OPT_TIED};
     options[n++] = (struct option){"large", no_argument, NULL, OPT_LARGE};
     options[n++] = (struct option){"type", required_argument, NULL, OPT_TYPE};
     options[n++] = (struct option){"help", no_argument, NULL, 'h'};

@@ -67,7 +67,7 @@ void model_fill(const model *m, const model_tensor *t, int64_t first, int64_t n,
 /* -- the list of tensors ---------------------------------------------------------- */
 
 /* n1 and n2 0: fewer dimensions.  Failures show as a list without memory. */
-static void add(model *m, int64_t layer, const char *name, class kind, fill how, double gain, int64_t n0, int64_t n1,
+static void append(model *m, int64_t layer, const char *name, class kind, fill how, double gain, int64_t n0, int64_t n1,
                 int64_t n2)
 {
     if (m->n_tensors == m->capacity) {
@@ -96,6 +96,20 @@ static void add(model *m, int64_t layer, const char *name, class kind, fill how,
     t->gain = gain;
 }
 
+/* Also the factor of a matrix, one an expert, if files of that kind are wanted. */
+static void add(model *m, int64_t layer, const char *name, class kind, fill how, double gain, int64_t n0, int64_t n1,
+                int64_t n2)
+{
+    char scale[64];
+    const char *end = strstr(name, ".weight");
+
+    append(m, layer, name, kind, how, gain, n0, n1, n2);
+    if (!m->scales || !end || kind == CLASS_F32 || kind == CLASS_EMBEDDING || strstr(name, "nextn"))
+        return;
+    snprintf(scale, sizeof scale, "%.*s.scale", (int)(end - name), name);
+    append(m, layer, scale, CLASS_F32, FILL_NORM, 1, n2 ? n2 : 1, 0, 0);
+}
+
 static void add_norm(model *m, int64_t layer, const char *name, int64_t n)
 {
     add(m, layer, name, CLASS_F32, FILL_NORM, 1, n, 0, 0);
@@ -122,19 +136,33 @@ static double residual_gain(const model *m)
     return 1 / sqrt(2.0 * (double)(m->layers + m->mtp));
 }
 
+static void add_bias(model *m, int64_t layer, const char *name, int64_t n)
+{
+    add(m, layer, name, CLASS_F32, FILL_BIAS, 1, n, 0, 0);
+}
+
 static void add_attention(model *m, int64_t layer)
 {
-    int64_t q = m->heads * m->head, kv = m->kv_heads * m->head;
+    int64_t q = (hybrid(m) ? 2 : 1) * m->heads * m->head, kv = m->kv_heads * m->head;
+    int biases = m->biases || is(m, "qwen2");
 
-    add_matrix(m, layer, "attn_q.weight", CLASS_ATTENTION, 1, m->embd, hybrid(m) ? 2 * q : q);
-    add_matrix(m, layer, "attn_k.weight", CLASS_ATTENTION, 1, m->embd, kv);
-    add_matrix(m, layer, "attn_v.weight", CLASS_ATTENTION, 1, m->embd, kv);
-    if (is(m, "qwen2")) {
-        add(m, layer, "attn_q.bias", CLASS_F32, FILL_BIAS, 1, q, 0, 0);
-        add(m, layer, "attn_k.bias", CLASS_F32, FILL_BIAS, 1, kv, 0, 0);
-        add(m, layer, "attn_v.bias", CLASS_F32, FILL_BIAS, 1, kv, 0, 0);
+    if (m->fused_qkv) {
+        add_matrix(m, layer, "attn_qkv.weight", CLASS_ATTENTION, 1, m->embd, q + 2 * kv);
+        if (biases)
+            add_bias(m, layer, "attn_qkv.bias", q + 2 * kv);
+    } else {
+        add_matrix(m, layer, "attn_q.weight", CLASS_ATTENTION, 1, m->embd, q);
+        add_matrix(m, layer, "attn_k.weight", CLASS_ATTENTION, 1, m->embd, kv);
+        add_matrix(m, layer, "attn_v.weight", CLASS_ATTENTION, 1, m->embd, kv);
+        if (biases) {
+            add_bias(m, layer, "attn_q.bias", q);
+            add_bias(m, layer, "attn_k.bias", kv);
+            add_bias(m, layer, "attn_v.bias", kv);
+        }
     }
-    add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), q, m->embd);
+    add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), m->heads * m->head, m->embd);
+    if (m->biases)
+        add_bias(m, layer, "attn_output.bias", m->embd);
     if (!is(m, "llama") && !is(m, "qwen2")) {
         add_norm(m, layer, "attn_q_norm.weight", m->head);
         add_norm(m, layer, "attn_k_norm.weight", m->head);
@@ -156,24 +184,39 @@ static void add_recurrent(model *m, int64_t layer)
     add_matrix(m, layer, "ssm_out.weight", CLASS_RECURRENT, 2 * residual_gain(m), inner, m->embd);
 }
 
-static void add_ffn(model *m, int64_t layer)
+static void add_experts(model *m, int64_t layer)
 {
-    if (m->experts == 0) {
-        add_matrix(m, layer, "ffn_gate.weight", CLASS_FFN, 1, m->embd, m->ffn);
-        add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, m->ffn);
-        add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), m->ffn, m->embd);
-        return;
-    }
+    int64_t width = is(m, "llama") ? m->ffn : m->expert_ffn;
+
     add_matrix(m, layer, "ffn_gate_inp.weight", CLASS_F32, 2, m->embd, m->experts);
-    add(m, layer, "ffn_gate_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->expert_ffn, m->experts);
-    add(m, layer, "ffn_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->expert_ffn, m->experts);
-    add(m, layer, "ffn_down_exps.weight", CLASS_FFN, FILL_NORMAL, 4 * residual_gain(m), m->expert_ffn, m->embd,
-        m->experts);
+    if (m->fused_experts) {
+        add(m, layer, "ffn_gate_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, 2 * width, m->experts);
+    } else {
+        add(m, layer, "ffn_gate_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, width, m->experts);
+        add(m, layer, "ffn_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, width, m->experts);
+    }
+    add(m, layer, "ffn_down_exps.weight", CLASS_FFN, FILL_NORMAL, 4 * residual_gain(m), width, m->embd, m->experts);
     if (is(m, "qwen35moe")) {
         add(m, layer, "ffn_gate_inp_shexp.weight", CLASS_F32, FILL_NORMAL, 1, m->embd, 0, 0);
         add_matrix(m, layer, "ffn_gate_shexp.weight", CLASS_FFN, 1, m->embd, m->shared_ffn);
         add_matrix(m, layer, "ffn_up_shexp.weight", CLASS_FFN, 1, m->embd, m->shared_ffn);
         add_matrix(m, layer, "ffn_down_shexp.weight", CLASS_FFN, 4 * residual_gain(m), m->shared_ffn, m->embd);
+    }
+}
+
+static void add_ffn(model *m, int64_t layer)
+{
+    if (m->experts > 0) {
+        add_experts(m, layer);
+        return;
+    }
+    add_matrix(m, layer, "ffn_gate.weight", CLASS_FFN, 1, m->embd, m->ffn);
+    add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, m->ffn);
+    add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), m->ffn, m->embd);
+    if (m->biases) {
+        add_bias(m, layer, "ffn_gate.bias", m->ffn);
+        add_bias(m, layer, "ffn_up.bias", m->ffn);
+        add_bias(m, layer, "ffn_down.bias", m->embd);
     }
 }
 
@@ -201,6 +244,8 @@ int model_list(model *m)
     /* Embeddings of unit variance; logits wide enough for one token to stand out. */
     add_matrix(m, -1, "token_embd.weight", CLASS_EMBEDDING, sqrt((double)m->embd), m->embd, m->vocab);
     add_norm(m, -1, "output_norm.weight", m->embd);
+    if (m->freqs)
+        add_norm(m, -1, "rope_freqs.weight", m->rope / 2);
     if (!m->tied)
         add_matrix(m, -1, "output.weight", CLASS_OUTPUT, 4, m->embd, m->vocab);
     for (int64_t layer = 0; layer < m->layers + m->mtp; layer++)
@@ -251,6 +296,20 @@ static int hybrid_keys(const model *m, eng_gguf_writer *w, int status)
     return status;
 }
 
+static int scaling_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    char key[128];
+    int64_t factor = m->yarn > 0 ? m->yarn : m->linear;
+
+    if (factor == 0)
+        return status;
+    snprintf(key, sizeof key, "%s.rope.scaling.type", m->arch);
+    if (!status)
+        status = eng_gguf_writer_text(w, key, m->yarn > 0 ? "yarn" : "linear");
+    status = real_key(m, w, status, "rope.scaling.factor", (double)factor);
+    return number_key(m, w, status, "rope.scaling.original_context_length", m->context / factor);
+}
+
 int model_keys(const model *m, eng_gguf_writer *w)
 {
     int status = eng_gguf_writer_text(w, "general.architecture", m->arch);
@@ -271,12 +330,14 @@ int model_keys(const model *m, eng_gguf_writer *w)
     status = real_key(m, w, status, "attention.layer_norm_rms_epsilon", 1e-6);
     status = real_key(m, w, status, "rope.freq_base", 10000);
     status = number_key(m, w, status, "rope.dimension_count", m->rope);
+    status = scaling_keys(m, w, status);
     if (hybrid(m))
         status = hybrid_keys(m, w, status);
     if (m->experts > 0) {
         status = number_key(m, w, status, "expert_count", m->experts);
         status = number_key(m, w, status, "expert_used_count", m->used);
-        status = number_key(m, w, status, "expert_feed_forward_length", m->expert_ffn);
+        if (!is(m, "llama"))
+            status = number_key(m, w, status, "expert_feed_forward_length", m->expert_ffn);
         if (hybrid(m))
             status = number_key(m, w, status, "expert_shared_feed_forward_length", m->shared_ffn);
     }

@@ -1,0 +1,77 @@
+/* The whole-model oracle: layers of the gated delta rule (arXiv:2412.06464). */
+#include "config.h"
+
+#include <math.h>
+
+#include "model_impl.h"
+
+static void unit_length(double *x, int64_t n, double eps)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    double length = fmax(sqrt(sum), eps);
+    for (int64_t i = 0; i < n; i++)
+        x[i] /= length;
+}
+
+/* The short convolution and its activation: qkv is replaced. */
+static void convolve(const ref_model *m, const layer *l, layer_state *s, double *qkv, int64_t channels)
+{
+    int64_t taps = m->taps;
+    for (int64_t c = 0; c < channels; c++) {
+        double now = qkv[c], sum = l->conv[c * taps + taps - 1] * now;
+        for (int64_t j = 0; j + 1 < taps; j++)
+            sum += l->conv[c * taps + j] * s->window[j * channels + c];
+        for (int64_t j = 0; j + 2 < taps; j++)
+            s->window[j * channels + c] = s->window[(j + 1) * channels + c];
+        s->window[(taps - 2) * channels + c] = now;
+        qkv[c] = sum * ref_logistic(sum);
+    }
+}
+
+static void delta_rule(double *state, int64_t n, const double *q, const double *k, const double *v, double g,
+                       double beta, double *o)
+{
+    for (int64_t j = 0; j < n; j++) { /* column j: the value's channel */
+        double got = 0, sum = 0;
+        for (int64_t i = 0; i < n; i++) {
+            state[i * n + j] *= exp(g);
+            got += k[i] * state[i * n + j];
+        }
+        double change = beta * (v[j] - got);
+        for (int64_t i = 0; i < n; i++) {
+            state[i * n + j] += k[i] * change;
+            sum += q[i] / sqrt((double)n) * state[i * n + j];
+        }
+        o[j] = sum;
+    }
+}
+
+int64_t ref_recurrent_scratch(const ref_model *m)
+{
+    return (2 * m->k_heads + 3 * m->v_heads) * m->size + 2 * m->v_heads;
+}
+
+void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t)
+{
+    int64_t n = m->size, kh = m->k_heads, vh = m->v_heads, channels = (2 * kh + vh) * n;
+    double *qkv = t, *z = qkv + channels, *o = z + vh * n, *beta = o + vh * n, *alpha = beta + vh;
+    ref_product(&l->qkv, 0, u, qkv);
+    ref_product(&l->z, 0, u, z);
+    ref_product(&l->beta, 0, u, beta);
+    ref_product(&l->alpha, 0, u, alpha);
+    convolve(m, l, s, qkv, channels);
+    for (int64_t h = 0; h < 2 * kh; h++)
+        unit_length(qkv + h * n, n, m->eps);
+    for (int64_t h = 0; h < vh; h++) {
+        double x = alpha[h] + l->dt[h];
+        double g = l->a[h] * (x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)));
+        delta_rule(s->m + h * n * n, n, qkv + (h % kh) * n, qkv + (kh + h % kh) * n, qkv + (2 * kh + h) * n, g,
+                   ref_logistic(beta[h]), o + h * n);
+        ref_rms(o + h * n, l->gdn_norm, o + h * n, n, m->eps);
+        for (int64_t i = 0; i < n; i++)
+            o[h * n + i] *= z[h * n + i] * ref_logistic(z[h * n + i]);
+    }
+    ref_product(&l->gdn_out, 0, o, out);
+}
