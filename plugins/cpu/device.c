@@ -40,6 +40,10 @@ static void describe(eng_device_state *d, const eng_device_request *request)
 {
     eng_device_info *info = &d->info;
     info->size = sizeof *info;
+    if (request->parts > 1) { /* parts have equal rights to the memory */
+        info->memory_total /= request->parts;
+        info->memory_free /= request->parts;
+    }
     info->compute_units = (uint32_t)d->threads;
     if (request->name)
         snprintf(info->name, sizeof info->name, "%s", request->name);
@@ -71,9 +75,15 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     if (count < 1)
         count = 1;
 
+    extern const eng_plugin_descriptor cpu_LTX_eng_plugin_descriptor;
+    eng_device_info info;
+    int status = cpu_LTX_eng_plugin_descriptor.calls->enumerate(plugin, 0, &info);
+    if (status != ENG_OK)
+        return status;
     eng_device_state *d = calloc(1, sizeof *d);
     if (!d)
         return s->fail(s->host, ENG_ERR_NOMEM, "cpu: out of memory");
+    d->info = info;
     d->services = s;
     d->host = s->host;
     d->variant = variant;
@@ -87,8 +97,6 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
         return s->fail(s->host, ENG_ERR_NOMEM, "cpu: out of memory or of threads");
     }
     d->threads = cpu_team_threads(d->team);
-    extern const eng_plugin_descriptor cpu_LTX_eng_plugin_descriptor;
-    cpu_LTX_eng_plugin_descriptor.calls->enumerate(plugin, 0, &d->info);
     describe(d, request);
     d->stats.size = sizeof d->stats;
     d->stats.share = 1;

@@ -91,22 +91,55 @@ static void processor_name(char *out, size_t bytes)
     fclose(f);
 }
 
+/* Memory that programs can still have: more than what lies idle, for caches of files give way. */
+static uint64_t available_memory(void)
+{
+    FILE *f = fopen("/proc/meminfo", "r");
+    unsigned long long kib = 0;
+    char line[128];
+    while (f && fgets(line, sizeof line, f) && sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
+        continue;
+    if (f)
+        fclose(f);
+#ifdef _SC_AVPHYS_PAGES
+    long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_AVPHYS_PAGES);
+    if (kib == 0 && page > 0 && pages > 0)
+        return (uint64_t)page * (uint64_t)pages;
+#endif
+    return (uint64_t)kib << 10;
+}
+
+static int find_memory(const eng_services *s, eng_device_info *info)
+{
+    const char *text = s->option(s->host, "memory");
+    static const char suffixes[] = "kKmMgG";
+    char *end;
+    unsigned long long v = strtoull(text ? text : "0", &end, 10);
+    const char *suffix = text && *end ? strchr(suffixes, *end) : NULL;
+    unsigned shift = suffix ? 10u * (unsigned)((suffix - suffixes) / 2 + 1) : 0;
+    if (text && (end == text || *text == '-' || end[shift != 0] || v > UINT64_MAX >> shift))
+        return s->fail(s->host, ENG_ERR_INVALID, "cpu.memory is '%s'; it takes bytes, such as 65536, 512M or 2G", text);
+    if (v) {
+        info->memory_total = info->memory_free = (uint64_t)v << shift;
+        return ENG_OK;
+    }
+    long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES);
+    if (page > 0 && total > 0)
+        info->memory_total = (uint64_t)page * (uint64_t)total;
+    info->memory_free = available_memory();
+    return ENG_OK;
+}
+
 static int plugin_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
 {
     if (index > 0)
         return ENG_ERR_NOTFOUND;
-    (void)plugin;
     int cores[1024];
     eng_device_info i = {.size = sizeof i, .kind = ENG_DEVICE_CPU, .flags = ENG_DEVICE_HOST_MEMORY,
                          .compute_units = (uint32_t)cpu_cores(cores, 1024), .alignment = CPU_ALIGN};
-    long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = -1;
-#ifdef _SC_AVPHYS_PAGES
-    available = sysconf(_SC_AVPHYS_PAGES);
-#endif
-    if (page > 0 && total > 0)
-        i.memory_total = (uint64_t)page * (uint64_t)total;
-    if (page > 0 && available > 0)
-        i.memory_free = (uint64_t)page * (uint64_t)available;
+    int status = find_memory(plugin->services, &i);
+    if (status != ENG_OK)
+        return status;
     snprintf(i.name, sizeof i.name, "cpu");
     processor_name(i.description, sizeof i.description);
     snprintf(i.driver, sizeof i.driver, "cpu plugin " "%s", PACKAGE_VERSION);
@@ -126,6 +159,8 @@ static const eng_plugin_option options[] = {
      "threads of the whole device; 0: one for each core the process may use"},
     {sizeof(eng_plugin_option), 0, "simd", "auto",
      "instruction set: auto, scalar, avx2 or avx512; one the machine lacks is refused"},
+    {sizeof(eng_plugin_option), 0, "memory", "0",
+     "bytes that the device is said to have, all of them free (suffixes K, M, G); 0: what the machine has"},
 };
 
 static const eng_plugin_calls calls = {

@@ -142,17 +142,6 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
     return ENG_OK;
 }
 
-/* Parts of one device share its memory: counted once. */
-static bool counted_before(const eng_device_state *d, uint32_t rank)
-{
-    size_t n = strcspn(d->ranks[rank].name, "/");
-
-    for (uint32_t r = 0; r < rank; r++)
-        if (strcspn(d->ranks[r].name, "/") == n && strncmp(d->ranks[r].name, d->ranks[rank].name, n) == 0)
-            return true;
-    return false;
-}
-
 static int device_info(eng_device_state *device, eng_device_info *info)
 {
     eng_device_info i = {.size = sizeof i, .kind = ENG_DEVICE_META, .flags = ENG_DEVICE_PLACES_MEMORY, .alignment = 64};
@@ -161,10 +150,8 @@ static int device_info(eng_device_state *device, eng_device_info *info)
     for (uint32_t r = 0; r < device->n_leaves; r++) {
         const eng_device_info *c = device->ranks[r].child.info;
         i.compute_units += c->compute_units;
-        if (!counted_before(device, r)) {
-            i.memory_total += c->memory_total;
-            i.memory_free += c->memory_free;
-        }
+        i.memory_total += c->memory_total; /* a part of a device says its part */
+        i.memory_free += c->memory_free;
         if (at < sizeof i.description)
             at += (size_t)snprintf(i.description + at, sizeof i.description - at, "%s%s %.0f%%", r ? " + " : "",
                                    device->ranks[r].name, device->shares[r] * 100);

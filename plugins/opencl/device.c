@@ -71,11 +71,38 @@ static void describe(const cl_found *found, cl_device_id id, eng_device_info *in
     identity_of(id, info->identity, sizeof info->identity);
 }
 
+static int parse_bytes(const eng_services *sv, const char *option, const char *text, uint64_t *bytes)
+{
+    char *end;
+    unsigned long long v = strtoull(text, &end, 10);
+    static const char suffixes[] = "kKmMgG";
+    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+    unsigned shift = suffix ? 10u * (unsigned)((suffix - suffixes) / 2 + 1) : 0;
+    if (end == text || text[0] == '-' || end[shift != 0] != '\0' || v > UINT64_MAX >> shift)
+        return sv->fail(sv->host, ENG_ERR_INVALID, "opencl.%s is '%s'; it takes bytes, such as 65536, 512M or 2G", option,
+                        text);
+    *bytes = (uint64_t)v << shift;
+    return ENG_OK;
+}
+
+/* The memory that the host says all devices have, instead of what they say. */
+static int pretend_memory(const eng_services *sv, eng_device_info *info)
+{
+    const char *text = sv->option(sv->host, "memory");
+    uint64_t bytes = 0;
+    int status = text && *text ? parse_bytes(sv, "memory", text, &bytes) : ENG_OK;
+    if (status == ENG_OK && bytes)
+        info->memory_total = info->memory_free = bytes;
+    return status;
+}
+
 int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t index, eng_device_info *info)
 {
     eng_device_info i;
-    (void)sv;
     describe(found, found->id, &i);
+    int status = pretend_memory(sv, &i);
+    if (status != ENG_OK)
+        return status;
     snprintf(i.name, sizeof i.name, "opencl:%u", index);
     cl_device device = {.id = found->id};
     cl_caps_find(&device, type_of(found->id));
@@ -130,20 +157,6 @@ static void cut(cl_device *device, uint32_t parts, uint32_t part, uint32_t units
 
 /* -- options ------------------------------------------------------------------ */
 
-static int parse_bytes(cl_device *device, const char *text, uint64_t *bytes)
-{
-    char *end;
-    unsigned long long v = strtoull(text, &end, 10);
-    static const char suffixes[] = "kKmMgG";
-    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
-    unsigned shift = suffix ? 10u * (unsigned)((suffix - suffixes) / 2 + 1) : 0;
-    if (end == text || text[0] == '-' || end[shift != 0] != '\0' || v > UINT64_MAX >> shift)
-        return cl_fail(device, ENG_ERR_INVALID, "opencl.max_alloc is '%s'; it takes bytes, such as 65536, 512M or 2G",
-                       text);
-    *bytes = (uint64_t)v << shift;
-    return ENG_OK;
-}
-
 static int read_options(cl_device *device)
 {
     const eng_services *sv = device->sv;
@@ -166,7 +179,7 @@ static int read_options(cl_device *device)
                        all);
     }
     if (largest && *largest && strcmp(largest, "0") != 0) {
-        int status = parse_bytes(device, largest, &limit);
+        int status = parse_bytes(sv, "max_alloc", largest, &limit);
         if (status != ENG_OK)
             return status;
         if (limit < CL_ALIGN)
@@ -233,6 +246,9 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     if (found->refused[0])
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s (%s) cannot be used: %s", device->info.name,
                        device->info.description, found->refused);
+    int status = pretend_memory(device->sv, &device->info);
+    if (status != ENG_OK)
+        return status;
     if (request->parts > 1) {
         uint64_t total = device->info.memory_total;
         char name[64];
@@ -244,7 +260,7 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     }
     find_limits(device);
     cl_caps_find(device, type_of(device->id));
-    int status = read_options(device);
+    status = read_options(device);
     if (status != ENG_OK)
         return status;
     device->info.max_allocation = device->max_alloc;

@@ -168,6 +168,8 @@ static const eng_plugin_option options[] = {
      "capabilities to use: all, none, names to keep, or -name to do without (fp16 fp64 subgroups unified divide ...)"},
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
      "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
+    {sizeof(eng_plugin_option), 0, "memory", "0",
+     "bytes that every device is said to have (suffixes K, M, G); 0: what the device says"},
     {sizeof(eng_plugin_option), 0, "kernels", "", "folder whose .cl and .clh files replace the kernels built in"},
     {sizeof(eng_plugin_option), 0, "fuse", "yes", "run neighbouring small ops in one launch: yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},
