@@ -78,11 +78,16 @@ uint64_t meta_exchange_sent(const meta_exchange *e)
 uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to)
 {
     uint32_t n = (uint32_t)__builtin_popcount(e->targets);
+    uint64_t moved = 0;
 
     if (from == to || !(e->sources >> from & 1u) || !(e->targets >> to & 1u))
         return 0;
     if (by_chunks(e))
         return 2 * (e->bytes / n);
+    for (uint32_t i = 0; i < e->dst[to].n_moves; i++)
+        moved += e->dst[to].moves[i].source == from ? meta_move_bytes(&e->dst[to].moves[i]) : 0;
+    if (e->from == META_SHARDED && e->to == META_SHARDED)
+        return moved;
     if (e->to == META_SHARDED)
         return e->dst[to].bytes;
     return e->src[from].bytes;
