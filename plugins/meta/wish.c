@@ -8,7 +8,6 @@
 #endif
 
 #include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
 
 #include "planner.h"
@@ -137,33 +136,61 @@ static meta_version *readable_whole(meta_planner *p, int32_t value)
     return meta_version_get(p, value, &whole);
 }
 
-/* Rank i of n holds 2^(n-1) times the value if it is the first, else -2^(n-1-i) times: no
- * rank's addend is the value or nothing, and all sums in the order of the ranks are exact. */
+/* One rank's addend: the range of the value that is its own among zeros. */
+static int32_t addend(meta_planner *p, uint32_t rank, int32_t whole, int64_t begin, int64_t end)
+{
+    int32_t x = meta_local_contiguous(p, rank, whole);
+    int64_t flat[ENG_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1}, nb[ENG_MAX_RANK];
+
+    if (x < 0)
+        return -1;
+    eng_tensor t = p->ranks[rank].tensors[x], line = t;
+    int64_t n = 1;
+    for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
+        n *= t.ne[d];
+    line.rank = 1;
+    flat[0] = end - begin;
+    meta_tensor_layout(p, t.type, flat, nb);
+    x = meta_local_window(p, rank, x, flat, nb, (uint64_t)begin * sizeof(float), &line);
+    flat[0] = n;
+    int32_t y = x < 0 ? -1 : meta_local_scratch(p, rank, &line, flat);
+    eng_node *node = y < 0 ? NULL : meta_local_node(p, rank, ENG_OP_PAD, t.name, -1);
+    if (!node)
+        return -1;
+    node->in[0] = x;
+    node->out[0] = y;
+    node->ip[ENG_PAD_LEFT0] = begin;
+    node->ip[ENG_PAD_RIGHT0] = n - end;
+    meta_tensor_layout(p, t.type, t.ne, nb);
+    return meta_local_window(p, rank, y, t.ne, nb, 0, &t);
+}
+
+/* Each rank holds a range of the elements and zeros: exact whatever the values are, and no
+ * rank's addend can be taken for the value.  With fewer elements than ranks some have none. */
 static meta_version *addends(meta_planner *p, int32_t value)
 {
-    uint32_t ranks = p->device->main_mask;
-    int n = __builtin_popcount(ranks), i = 0;
+    uint32_t ranks = p->device->main_mask, n = (uint32_t)__builtin_popcount(ranks), i = 0;
+    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
+    int64_t elements = 1;
 
     for (meta_version *v = meta_versions(p, value); v; v = v->next)
         if (v->place.kind == META_PARTIAL)
             return v;
     meta_version *whole = readable_whole(p, value);
-    meta_version *sum = whole ? meta_version_alloc(p, &(meta_place){.kind = META_PARTIAL, .ranks = ranks}) : NULL;
+    meta_version *sum = whole ? meta_version_alloc(p, &(meta_place){.kind = META_PARTIAL}) : NULL;
+    for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
+        elements *= t->ne[d];
     for (uint32_t r = 0; sum && r < p->n_ranks; r++) {
         if (!(ranks >> r & 1u))
             continue;
-        int32_t x = meta_local_contiguous(p, r, whole->local[r]);
-        if (x < 0)
-            return NULL;
-        eng_tensor t = p->ranks[r].tensors[x];
-        int32_t y = meta_local_scratch(p, r, &t, t.ne);
-        eng_node *node = y < 0 ? NULL : meta_local_node(p, r, ENG_OP_SCALE, t.name, -1);
-        if (!node)
-            return NULL;
-        node->in[0] = x;
-        node->out[0] = sum->local[r] = y;
-        node->fp[ENG_SCALE_S] = i == 0 ? ldexp(1, n - 1) : -ldexp(1, n - 1 - i);
+        int64_t begin = elements * i / n, end = elements * (i + 1) / n;
         i++;
+        if (begin == end && elements > 0)
+            continue;
+        sum->place.ranks |= 1u << r;
+        sum->local[r] = elements ? addend(p, r, whole->local[r], begin, end) : whole->local[r];
+        if (sum->local[r] < 0)
+            return NULL;
     }
     return sum;
 }
