@@ -101,14 +101,17 @@ static void add_split(cf_splits *s, const char *name)
         snprintf(s->name[s->n++], sizeof s->name[0], "%s", name);
 }
 
-/* Notes the axes in a text of factors that have more than one unit. */
-static void note_splits(cf_splits *s, const char *text)
+/* Notes the axes in a text of factors that have at least `units` units of which each
+ * is whole blocks. */
+static void note_splits(cf_splits *s, const char *text, int64_t block, int64_t units)
 {
+    int64_t inside = strstr(text, " *:") ? block : 1; /* a block inside of the axis */
+
     for (const char *p = text; *p;) {
         char name[12];
         long long extent = 0;
         p += strspn(p, " |");
-        if (*p && sscanf(p, "%11[^:]:%lld", name, &extent) == 2 && name[0] != '*' && extent > 1)
+        if (*p && sscanf(p, "%11[^:]:%lld", name, &extent) == 2 && name[0] != '*' && extent * inside / block >= units)
             add_split(s, name);
         p += strcspn(p, " ");
     }
@@ -180,16 +183,18 @@ static void name_operand(cf_case *c, const letters *l, uint32_t i, int naming)
     memset(&o->seen_axes, 0, sizeof o->seen_axes);
     o->splits.n = o->seen_splits.n = 0;
     for (uint32_t d = 0; d < ENG_MAX_RANK; d++) {
-        dim_text(l, rule_of(l, c, i), d, o->seen.ne[d], d ? 1 : ref_block(o->type), naming, text[d]);
+        int64_t block = d ? 1 : ref_block(o->type);
+        dim_text(l, rule_of(l, c, i), d, o->seen.ne[d], block, naming, text[d]);
         if (text[d][0])
             cf_axes_add(c->suite, &o->seen_axes, (int)d, text[d]);
-        note_splits(&o->seen_splits, text[d]);
+        /* an axis of fewer blocks than ranks is no way to cut: forcing it is refused */
+        note_splits(&o->seen_splits, text[d], block, block > 1 && c->suite->n_main > 2 ? c->suite->n_main : 2);
     }
     to_memory(o, text);
     for (uint32_t d = 0; d < ENG_MAX_RANK; d++) {
         if (text[d][0])
             cf_axes_add(c->suite, &o->axes, (int)d, text[d]);
-        note_splits(&o->splits, text[d]);
+        note_splits(&o->splits, text[d], 1, 2);
     }
 }
 

@@ -258,17 +258,18 @@ void cf_run(cf_case *c)
 }
 
 /* The names that placements give to the first and the last rank and to a guest. */
-static int name_ranks(cf_suite *s)
+static void name_ranks(cf_suite *s)
 {
     eng_device_info leaf = {.size = sizeof leaf};
+    eng_device_stats stats = {.size = sizeof stats};
 
     snprintf(s->ranks[2], sizeof s->ranks[2], "%s", s->o.guest ? s->o.guest : "cpu/7.6");
-    for (uint32_t i = 0; eng_device_leaf(s->device, i, &leaf, NULL) == ENG_OK; i++) {
+    for (uint32_t i = 0; eng_device_leaf(s->device, i, &leaf, &stats) == ENG_OK; i++) {
+        s->n_main += stats.share > 0;
         snprintf(s->ranks[1], sizeof s->ranks[1], "%s", leaf.name);
         if (i == 0)
             snprintf(s->ranks[0], sizeof s->ranks[0], "%s", leaf.name);
     }
-    return ENG_OK;
 }
 
 static int open_device(cf_suite *s)
@@ -281,7 +282,9 @@ static int open_device(cf_suite *s)
     if (!status)
         status = eng_device_get_info(s->device, &info);
     s->composed = !status && info.kind == ENG_DEVICE_META;
-    return status ? status : name_ranks(s);
+    if (!status)
+        name_ranks(s);
+    return status;
 }
 
 static int run_cases(cf_suite *s)

@@ -125,6 +125,7 @@ struct cf_suite {
     bool composed;            /* the device splits: cases come once per axis   */
     struct cf_placing *placing; /* NULL: cases run as they are                 */
     char ranks[3][64];        /* names for cf_force.where                      */
+    int64_t n_main;           /* ranks that have a share                       */
     int status;               /* stops the suite                               */
     uint32_t thin;            /* quick: one case in so many, chosen by name    */
     cf_case current;
