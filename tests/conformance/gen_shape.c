@@ -88,44 +88,92 @@ static void cases_pad(cf_suite *s)
     }
 }
 
-static void views(cf_suite *s)
+/* Dimensions joined, split, both, and across one another. */
+static void reshapes(cf_suite *s)
 {
-    cf_case *c;
+    static const struct {
+        uint32_t type;
+        int64_t from[4], to[4];
+    } shapes[] = {
+        {ENG_TYPE_F32, {12, 5, 4, 1}, {60, 2, 2, 1}},  {ENG_TYPE_F32, {16, 6, 5, 1}, {96, 5, 1, 1}},
+        {ENG_TYPE_F32, {96, 5, 1, 1}, {16, 6, 5, 1}},  {ENG_TYPE_F16, {8, 6, 5, 2}, {8, 2, 3, 10}},
+        {ENG_TYPE_Q8_0, {64, 6, 4, 1}, {64, 2, 12, 1}}, {ENG_TYPE_Q8_0, {128, 6, 1, 1}, {32, 4, 6, 1}},
+        {ENG_TYPE_I32, {7, 10, 1, 1}, {10, 7, 1, 1}},  {ENG_TYPE_F32, {6, 35, 1, 1}, {10, 21, 1, 1}},
+    };
 
-    cf_thin(s, 1);
-    if ((c = cf_begin(s, ENG_OP_RESHAPE, "f32 12x5x4 to 60x2x2"))) {
-        static const int64_t ne[ENG_MAX_RANK] = {60, 2, 2, 1, 1, 1, 1, 1};
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        const int64_t *a = shapes[i].from, *b = shapes[i].to;
+        cf_case *c = cf_begin(s, ENG_OP_RESHAPE, "%s %lldx%lldx%lldx%lld to %lldx%lldx%lldx%lld",
+                              ref_type_name(shapes[i].type), (long long)a[0], (long long)a[1], (long long)a[2],
+                              (long long)a[3], (long long)b[0], (long long)b[1], (long long)b[2], (long long)b[3]);
+        if (!c)
+            continue;
+        c->judge = CF_EXACT;
+        c->out_type = shapes[i].type;
+        for (int d = 0; d < ENG_MAX_RANK; d++)
+            c->ip[ENG_RESHAPE_NE0 + d] = d < 4 ? b[d] : 1;
+        integers(c, cf_in(c, 0, "x", shapes[i].type, ENG_USE_INPUT, CF_PLAIN, a, 4));
+        cf_run(c);
+    }
+}
+
+static void permutes(cf_suite *s)
+{
+    static const int64_t orders[][4] = {{2, 0, 3, 1}, {0, 2, 1, 3}, {1, 0, 2, 3}, {3, 1, 2, 0}};
+
+    for (int k = 0; k < 16; k++) {
+        const int64_t *o = orders[k / 4];
+        cf_case *c = cf_begin(s, ENG_OP_PERMUTE, "f32 %s dims %d %d %d %d", cf_layout_name(layouts[k % 4]), (int)o[0],
+                              (int)o[1], (int)o[2], (int)o[3]);
+        if (!c)
+            continue;
         c->judge = CF_EXACT;
         for (int d = 0; d < ENG_MAX_RANK; d++)
-            c->ip[d] = ne[d];
-        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(12, 5, 4));
+            c->ip[ENG_PERMUTE_DIM0 + d] = d < 4 ? o[d] : d;
+        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[k % 4], CF_SHAPE(7, 5, 4, 3));
         cf_run(c);
     }
-    for (int l = 0; l < 4; l++) {
-        if ((c = cf_begin(s, ENG_OP_PERMUTE, "f32 %s dims 2 0 3 1", cf_layout_name(layouts[l])))) {
-            static const int64_t dim[ENG_MAX_RANK] = {2, 0, 3, 1, 4, 5, 6, 7};
-            c->judge = CF_EXACT;
-            for (int d = 0; d < ENG_MAX_RANK; d++)
-                c->ip[d] = dim[d];
-            cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[l], CF_SHAPE(7, 5, 4, 3));
-            cf_run(c);
-        }
-        if ((c = cf_begin(s, ENG_OP_SLICE, "q8_0 %s dim 0", cf_layout_name(layouts[l])))) {
-            c->judge = CF_EXACT;
-            c->out_type = ENG_TYPE_Q8_0;
-            c->ip[ENG_SLICE_BEGIN] = 32;
-            c->ip[ENG_SLICE_LENGTH] = 64;
-            cf_in(c, 0, "x", ENG_TYPE_Q8_0, ENG_USE_INPUT, layouts[l], CF_SHAPE(160, 5, 4));
-            cf_run(c);
-        }
+}
+
+static void slice(cf_suite *s, uint32_t type, cf_layout l, const int64_t ne[4], int dim, int64_t begin, int64_t length)
+{
+    cf_case *c = cf_begin(s, ENG_OP_SLICE, "%s %s %lldx%lldx%lldx%lld dim %d: %lld from %lld", ref_type_name(type),
+                          cf_layout_name(l), (long long)ne[0], (long long)ne[1], (long long)ne[2], (long long)ne[3], dim,
+                          (long long)length, (long long)begin);
+
+    if (!c)
+        return;
+    c->judge = CF_EXACT;
+    c->out_type = type;
+    c->ip[ENG_SLICE_DIM] = dim;
+    c->ip[ENG_SLICE_BEGIN] = begin;
+    c->ip[ENG_SLICE_LENGTH] = length;
+    integers(c, cf_in(c, 0, "x", type, ENG_USE_INPUT, l, ne, 4));
+    cf_run(c);
+}
+
+static void slices(cf_suite *s)
+{
+    static const int64_t plain[] = {20, 8, 6, 3}, blocks[] = {160, 5, 4, 1}, flat[] = {16, 5, 1, 1};
+
+    for (int l = 0; l < 4; l++)
+        slice(s, ENG_TYPE_Q8_0, layouts[l], blocks, 0, 32, 64);
+    for (int dim = 0; dim < 4; dim++) { /* the middle, the beginning, the end, one element */
+        int64_t n = plain[dim];
+        slice(s, ENG_TYPE_F32, layouts[dim], plain, dim, n / 3, n / 3);
+        slice(s, dim % 2 ? ENG_TYPE_I32 : ENG_TYPE_F32, layouts[(dim + 1) % 4], plain, dim, 0, n / 2);
+        slice(s, ENG_TYPE_F32, layouts[(dim + 2) % 4], plain, dim, n / 2, n - n / 2);
+        slice(s, ENG_TYPE_F16, layouts[(dim + 3) % 4], plain, dim, n - 1, 1);
     }
-    if ((c = cf_begin(s, ENG_OP_SLICE, "f32 nothing of dim 1"))) {
-        c->judge = CF_EXACT;
-        c->ip[ENG_SLICE_DIM] = 1;
-        c->ip[ENG_SLICE_BEGIN] = 2;
-        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(16, 5));
-        cf_run(c);
-    }
+    slice(s, ENG_TYPE_F32, CF_PLAIN, flat, 1, 2, 0);
+}
+
+static void views(cf_suite *s)
+{
+    cf_thin(s, 1);
+    reshapes(s);
+    permutes(s);
+    slices(s);
 }
 
 /* Rows with ties, not-a-numbers and infinities for those that choose. */

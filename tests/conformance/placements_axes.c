@@ -174,6 +174,16 @@ static void to_memory(const cf_operand *o, char seen[ENG_MAX_RANK][TEXT])
     }
 }
 
+/* Is dimension 0 part of longer rows?  Then its axis has another extent, and a partition that
+ * other tensors give it, with no regard to the blocks. */
+static bool part_of_row(const cf_operand *o)
+{
+    for (int k = 0; k < o->n_views; k++)
+        if (o->view[k].op == ENG_OP_SLICE && o->view[k].ip[ENG_SLICE_DIM] == 0)
+            return true;
+    return false;
+}
+
 static void name_operand(cf_case *c, const letters *l, uint32_t i, int naming)
 {
     cf_operand *o = cf_operand_at(c, i);
@@ -188,7 +198,8 @@ static void name_operand(cf_case *c, const letters *l, uint32_t i, int naming)
         if (text[d][0])
             cf_axes_add(c->suite, &o->seen_axes, (int)d, text[d]);
         /* an axis of fewer blocks than ranks is no way to cut: forcing it is refused */
-        note_splits(&o->seen_splits, text[d], block, block > 1 && c->suite->n_main > 2 ? c->suite->n_main : 2);
+        if (block == 1 || !part_of_row(o))
+            note_splits(&o->seen_splits, text[d], block, block > 1 && c->suite->n_main > 2 ? c->suite->n_main : 2);
     }
     to_memory(o, text);
     for (uint32_t d = 0; d < ENG_MAX_RANK; d++) {

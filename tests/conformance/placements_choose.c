@@ -45,23 +45,37 @@ static void seen_extents(const cf_operand *o, int64_t *ne)
     }
 }
 
+/* Extents of 1 show nothing: every case has some. */
+static void extents_of(cf_described *d, uint32_t i, const int64_t *ne, int64_t block)
+{
+    for (int k = 0; k < 4; k++) {
+        int64_t n = k || block < 2 ? ne[k] : ne[k] / block;
+        if (n == 1)
+            continue;
+        feature(d, "extent", i, k, size_class(n));
+        feature(d, "even", i, k, n % 2);
+    }
+}
+
 static void features_of(cf_described *d, const cf_case *c)
 {
+    int64_t all = 0;
+
     for (uint32_t i = 0; i < c->n_in; i++) {
         const cf_operand *o = &c->in[i];
         int64_t ne[ENG_MAX_RANK], block = o->present ? ref_block(o->type) : 0;
+        all = 2 * all + o->present;
         feature(d, "present", i, o->present, 0);
         if (!o->present)
             continue;
         seen_extents(o, ne);
-        for (int k = 0; k < 4; k++) {
-            feature(d, "extent", i, k, size_class(k || block < 2 ? ne[k] : ne[k] / block));
-            if (k < 3)
-                feature(d, "even", i, k, ne[k] % 2);
-        }
+        extents_of(d, i, ne, block);
         feature(d, "type", i, block, o->type == ENG_TYPE_I32 || o->type == ENG_TYPE_I64);
         feature(d, "views", i, o->n_views ? o->view[0].op : 0, o->alias_of >= 0);
     }
+    for (int k = 0; k < ENG_MAX_FPARAMS; k++)
+        all = 2 * all + (c->fp[k] != 0);
+    feature(d, "operands", all, 0, 0);
     for (int k = 0; k < ENG_MAX_IPARAMS; k++)
         if (c->ip[k] >= -1 && c->ip[k] < 64)
             feature(d, "integer", k, c->ip[k], 0);
@@ -120,7 +134,7 @@ static cf_described *best_of(struct cf_placing *p, uint32_t op, const uint64_t *
         cf_described *d = &p->described[i];
         if (d->op != op || d->chosen)
             continue;
-        double score = news(d, seen, n_seen) / (4 + log2((double)(d->elements + 1)));
+        double score = news(d, seen, n_seen) / (12 + log2((double)(d->elements + 1)));
         if (d->elements > ELEMENTS || d->odd) /* only if there is nothing else */
             score = n_seen ? 0 : 1e-3 * score / ((double)d->elements + 1);
         if (score > most) {
