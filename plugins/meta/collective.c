@@ -2,12 +2,14 @@
  * Exchanges, as one rank sees them: give what you have, wait for those whose data
  * you take, assemble, go on.
  *
- * Small data are given as a copy in staging memory, so that the giver goes on at
- * once; large data that the device maps are given in place, and the giver stays
- * until all have taken.  Sums are formed in the order of the ranks, by whoever
- * forms them: every rank gets the same bits.  Two ranks each add for
- * themselves; more, and large data: each adds one chunk (reduce-scatter), and all
- * take the chunks of all (all-gather).
+ * Where the host reaches a device's memory, values are given in place if they are
+ * large, or if the giver needs something of every taker anyway: it goes on when all
+ * have taken, which is before its device may write there again.  Otherwise they are
+ * given as a copy in staging memory, so that the giver need not wait.
+ *
+ * Sums are formed in the order of the ranks, by whoever forms them: every rank gets
+ * the same bits.  Two ranks each add for themselves; more, and large data: each adds
+ * one chunk (reduce-scatter), and all take the chunks of all (all-gather).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -20,33 +22,44 @@
 #define COPY_LIMIT ((uint64_t)64 * 1024)   /* bytes: beyond, in place            */
 #define CHUNK_LIMIT ((uint64_t)256 * 1024) /* bytes: beyond, by chunks            */
 #define STRIP 1024                         /* floats added at a time              */
+#define LANES 16                           /* of them side by side                */
 
 uint64_t meta_chunk_limit(void)
 {
     return CHUNK_LIMIT;
 }
 
-bool meta_in_place(uint64_t bytes)
+bool meta_gives_in_place(const meta_exchange *e, uint32_t rank)
 {
-    return bytes > COPY_LIMIT;
+    bool mutual = (e->targets >> rank & 1u) && (e->targets & ~e->sources) == 0;
+    return mutual || e->src[rank].bytes > COPY_LIMIT;
 }
 
-static uint64_t stage_of(uint32_t index, uint32_t stage)
+static uint64_t stage_of(const eng_queue_state *q, uint32_t index, uint32_t stage)
 {
-    return (uint64_t)index * META_STAGES + stage;
+    return q->base + (uint64_t)index * META_STAGES + stage;
 }
 
 /* -- arithmetic ------------------------------------------------------------------- */
 
+/* Loops of a fixed length become vector instructions without a remainder to look after. */
 static void add_strip(float *restrict y, const float *restrict a, const float *restrict b, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            y[i + k] = a[i + k] + b[i + k];
+    for (; i < n; i++)
         y[i] = a[i] + b[i];
 }
 
 static void add_to_strip(float *restrict y, const float *restrict a, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            y[i + k] += a[i + k];
+    for (; i < n; i++)
         y[i] += a[i];
 }
 
@@ -96,64 +109,81 @@ static void sum_pieces(char *y, const char *const *sources, uint32_t n, const me
 bool meta_member_idle(meta_member *m)
 {
     eng_queue_state *q = m->queue;
-    const eng_child *c = &q->device->ranks[m->rank].child;
 
     if (!m->busy)
         return true;
+    int status = meta_child_wait(q, m->rank, m->pending);
     m->busy = false;
-    int status = c->calls->wait(q->child[m->rank], m->pending, UINT64_MAX);
+    if (status == ENG_ERR_TIMEOUT) {
+        q->late[m->rank] = true;
+        q->late_ticket[m->rank] = m->pending;
+    }
     if (status != ENG_OK)
         meta_run_fail(q, m->rank, status);
     return status == ENG_OK;
 }
 
-static bool await_all(eng_queue_state *q, uint32_t ranks, uint32_t self, uint64_t stage)
+static bool await_all(const meta_member *m, uint32_t ranks, uint64_t stage)
 {
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
-        if ((ranks >> r & 1u) && r != self && !meta_await(q, r, stage))
+    for (ranks &= ~(1u << m->rank); ranks; ranks &= ranks - 1)
+        if (!meta_await(m->queue, m->rank, meta_first(ranks), stage))
             return false;
     return true;
 }
 
-/* Makes this rank's data visible; *in_place: the device's own memory. */
-static bool give(meta_member *m, const meta_exchange *e, uint32_t index, bool *in_place)
+bool meta_member_release(meta_member *m)
+{
+    for (uint32_t lent = m->lent & ~(1u << m->rank); lent; lent &= lent - 1) {
+        uint32_t r = meta_first(lent);
+        if (!meta_await(m->queue, m->rank, r, m->lent_until[r]))
+            return false;
+    }
+    m->lent = 0;
+    return true;
+}
+
+/* Into staging memory, when those who read there last are through. */
+static bool give_copy(meta_member *m, const meta_spot *spot, const meta_end *end)
 {
     eng_queue_state *q = m->queue;
     eng_instance_state *inst = q->instance;
-    const meta_end *end = &e->src[m->rank];
-    meta_spot *spot = &inst->src[m->rank][index];
     const eng_child *c = &q->device->ranks[m->rank].child;
 
-    *in_place = spot->mapped && meta_in_place(end->bytes);
-    if (*in_place) {
-        if (!meta_member_idle(m))
+    if (spot->before != META_NEVER &&
+        !await_all(m, inst->variant->exchanges[spot->before]->targets, stage_of(q, spot->before, META_FINISHED)))
+        return false;
+    if (!spot->mapped) {
+        int status = c->calls->value_read(q->child[m->rank], inst->child[m->rank], end->tensor, end->offset,
+                                          end->bytes, spot->data, &m->pending);
+        if (status != ENG_OK) {
+            meta_run_fail(q, m->rank, status);
             return false;
-        atomic_store_explicit(&spot->published, spot->mapped, memory_order_relaxed);
-    } else {
-        uint32_t turn = m->given++ & 1u;
-        char *stage = inst->give[m->rank][turn];
-        /* the buffer's last readers must be through */
-        if (m->last_give[turn] && !await_all(q, m->last_give[turn]->targets, m->rank, m->last_give_at[turn]))
-            return false;
-        m->last_give[turn] = e;
-        m->last_give_at[turn] = stage_of(index, META_FINISHED);
-        if (!spot->mapped) {
-            int status = c->calls->value_read(q->child[m->rank], inst->child[m->rank], end->tensor, end->offset,
-                                              end->bytes, stage, &m->pending);
-            m->busy |= status == ENG_OK;
-            if (status != ENG_OK) {
-                meta_run_fail(q, m->rank, status);
-                return false;
-            }
         }
+        m->busy = true;
+    }
+    if (!meta_member_idle(m))
+        return false;
+    if (spot->mapped)
+        memcpy(spot->data, spot->mapped, end->bytes);
+    return true;
+}
+
+static bool give(meta_member *m, const meta_exchange *e, uint32_t index)
+{
+    eng_queue_state *q = m->queue;
+    const meta_spot *spot = &q->instance->src[m->rank][index];
+
+    if (spot->lent) {
         if (!meta_member_idle(m))
             return false;
-        if (spot->mapped)
-            memcpy(stage, spot->mapped, end->bytes);
-        atomic_store_explicit(&spot->published, stage, memory_order_relaxed);
+        m->lent |= e->targets;
+        for (uint32_t left = e->targets; left; left &= left - 1)
+            m->lent_until[meta_first(left)] = stage_of(q, index, META_FINISHED);
+    } else if (!give_copy(m, spot, &e->src[m->rank])) {
+        return false;
     }
-    atomic_fetch_add_explicit(&q->device->ranks[m->rank].sent, e->sent[m->rank], memory_order_relaxed);
-    meta_advance(q, m->rank, stage_of(index, META_GIVEN));
+    m->sent += e->sent[m->rank];
+    meta_advance(q, m->rank, stage_of(q, index, META_GIVEN));
     return true;
 }
 
@@ -171,12 +201,12 @@ static bool sum_by_chunks(meta_member *m, const meta_exchange *e, uint32_t index
     uint64_t floats = e->bytes / sizeof(float);
     uint64_t from = floats * mine / count, to = floats * (mine + 1) / count;
 
-    if (m->last_sum_at[turn] && !await_all(q, e->targets, m->rank, m->last_sum_at[turn]))
+    if (m->last_sum_at[turn] && !await_all(m, e->targets, m->last_sum_at[turn]))
         return false;
-    m->last_sum_at[turn] = stage_of(index, META_FINISHED);
+    m->last_sum_at[turn] = stage_of(q, index, META_FINISHED);
     sum_range((float *)(void *)sum + from, sources, n, from * sizeof(float), to - from);
-    meta_advance(q, m->rank, stage_of(index, META_SUMMED));
-    if (!await_all(q, e->targets, m->rank, stage_of(index, META_SUMMED)))
+    meta_advance(q, m->rank, stage_of(q, index, META_SUMMED));
+    if (!await_all(m, e->targets, stage_of(q, index, META_SUMMED)))
         return false;
     memcpy(y, sum, e->bytes);
     return true;
@@ -189,10 +219,9 @@ static bool assemble(meta_member *m, const meta_exchange *e, uint32_t index, cha
     const char *sources[META_MAX_RANKS];
     uint32_t n = 0;
 
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        if (!(e->sources >> r & 1u))
-            continue;
-        const char *x = atomic_load_explicit(&inst->src[r][index].published, memory_order_relaxed);
+    for (uint32_t left = e->sources; left; left &= left - 1) {
+        uint32_t r = meta_first(left);
+        const char *x = inst->src[r][index].data;
         if (e->from == META_SHARDED && e->to != META_SHARDED)
             copy_pieces(y, x, &e->src[r], true);
         for (uint32_t k = 0; k < own->n_moves; k++)
@@ -221,19 +250,19 @@ static bool take(meta_member *m, const meta_exchange *e, uint32_t index)
     eng_instance_state *inst = q->instance;
     const meta_end *end = &e->dst[m->rank];
     const eng_child *c = &q->device->ranks[m->rank].child;
-    char *mapped = inst->dst[m->rank][index].mapped;
+    const meta_spot *spot = &inst->dst[m->rank][index];
 
-    if (!await_all(q, e->sources, m->rank, stage_of(index, META_GIVEN)))
+    if (!await_all(m, e->sources, stage_of(q, index, META_GIVEN)))
         return false;
     /* the child may still read the staging memory, or the mapped tensor's place */
     if (!meta_member_idle(m))
         return false;
-    if (!assemble(m, e, index, mapped ? mapped : inst->take[m->rank]))
+    if (!assemble(m, e, index, spot->data))
         return false;
-    if (mapped)
+    if (spot->mapped)
         return true;
     int status = c->calls->value_write(q->child[m->rank], inst->child[m->rank], end->tensor, end->offset, end->bytes,
-                                       inst->take[m->rank], &m->pending);
+                                       spot->data, &m->pending);
     if (status != ENG_OK)
         meta_run_fail(q, m->rank, status);
     m->busy |= status == ENG_OK;
@@ -244,12 +273,11 @@ bool meta_exchange_run(meta_member *m, uint32_t index)
 {
     eng_queue_state *q = m->queue;
     const meta_exchange *e = q->instance->variant->exchanges[index];
-    bool in_place = false;
 
-    if ((e->sources >> m->rank & 1u) && !give(m, e, index, &in_place))
+    if ((e->sources >> m->rank & 1u) && !give(m, e, index))
         return false;
     if ((e->targets >> m->rank & 1u) && !take(m, e, index))
         return false;
-    meta_advance(q, m->rank, stage_of(index, META_FINISHED));
-    return !in_place || await_all(q, e->targets, m->rank, stage_of(index, META_FINISHED));
+    meta_advance(q, m->rank, stage_of(q, index, META_FINISHED));
+    return true;
 }

@@ -59,7 +59,7 @@ static const char *path_name(const meta_report *report, const meta_exchange *e)
             bool seen = ends[k]->mappable && report->device->ranks[r].child.info->flags & ENG_DEVICE_HOST_MEMORY;
             mapped += seen;
             staged += !seen;
-            large |= k == 0 && meta_in_place(ends[k]->bytes);
+            large |= k == 0 && meta_gives_in_place(e, r);
         }
     }
     if (staged)

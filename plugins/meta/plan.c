@@ -171,28 +171,53 @@ static void *page(uint64_t bytes)
     return aligned_alloc(4096, (size_t)((bytes + 4095) & ~(uint64_t)4095));
 }
 
+/* Where a rank's sides of all exchanges are.  What is given as a copy goes through two
+ * staging buffers in turns; what is taken and not mapped, through one. */
+static void place_spots(eng_instance_state *inst, uint32_t rank, uint64_t *give, uint64_t *take)
+{
+    const meta_variant *v = inst->variant;
+    uint32_t copies = 0, before[2] = {META_NEVER, META_NEVER};
+
+    for (uint32_t i = 0; i < v->n_exchanges; i++) {
+        const meta_end *s = &v->exchanges[i]->src[rank], *d = &v->exchanges[i]->dst[rank];
+        meta_spot *from = &inst->src[rank][i], *to = &inst->dst[rank][i];
+        to->mapped = to->data = map(inst, rank, d);
+        from->mapped = from->data = map(inst, rank, s);
+        from->before = META_NEVER;
+        from->lent = from->mapped && meta_gives_in_place(v->exchanges[i], rank);
+        if (d->tensor >= 0 && !to->mapped && d->bytes > *take)
+            *take = d->bytes;
+        if (s->tensor < 0 || from->lent)
+            continue;
+        if (s->bytes > *give)
+            *give = s->bytes;
+        from->data = NULL; /* until there is the buffer */
+        from->before = before[copies & 1u];
+        before[copies++ & 1u] = i;
+    }
+}
+
 /* Addresses and staging memory of a rank: all that a run will need. */
 static bool prepare_rank(eng_instance_state *inst, uint32_t rank)
 {
     const meta_variant *v = inst->variant;
     uint64_t give = 0, take = 0;
+    uint32_t copies = 0;
 
     inst->src[rank] = calloc(v->n_exchanges + 1u, sizeof(meta_spot));
     inst->dst[rank] = calloc(v->n_exchanges + 1u, sizeof(meta_spot));
     if (!inst->src[rank] || !inst->dst[rank])
         return false;
-    for (uint32_t i = 0; i < v->n_exchanges; i++) {
-        const meta_end *s = &v->exchanges[i]->src[rank], *d = &v->exchanges[i]->dst[rank];
-        inst->src[rank][i].mapped = map(inst, rank, s);
-        inst->dst[rank][i].mapped = map(inst, rank, d);
-        if (s->tensor >= 0 && s->bytes > give)
-            give = s->bytes;
-        if (d->tensor >= 0 && !inst->dst[rank][i].mapped && d->bytes > take)
-            take = d->bytes;
-    }
+    place_spots(inst, rank, &give, &take);
     inst->give[rank][0] = give ? page(give) : NULL;
     inst->give[rank][1] = give ? page(give) : NULL;
     inst->take[rank] = take ? page(take) : NULL;
+    for (uint32_t i = 0; i < v->n_exchanges; i++) {
+        if (v->exchanges[i]->src[rank].tensor >= 0 && !inst->src[rank][i].lent)
+            inst->src[rank][i].data = inst->give[rank][copies++ & 1u];
+        if (!inst->dst[rank][i].mapped)
+            inst->dst[rank][i].data = inst->take[rank];
+    }
     return (!give || (inst->give[rank][0] && inst->give[rank][1])) && (!take || inst->take[rank]);
 }
 
@@ -268,6 +293,8 @@ void meta_instance_destroy(eng_instance_state *inst)
 {
     if (!inst)
         return;
+    if (inst->late)
+        meta_queue_settle(inst->late);
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
         if (inst->child[r]) {
             meta_rank *rank = &inst->variant->device->ranks[r];

@@ -32,6 +32,11 @@ static int enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *
                                   "composed devices are opened by name, as in cpu/2 or opencl:0+opencl:1");
 }
 
+static const eng_plugin_option options[] = {
+    {sizeof(eng_plugin_option), 0, "timeout", "0",
+     "milliseconds after which a device that has not finished its part of a run fails it; 0: no limit"},
+};
+
 static const eng_plugin_calls plugin_calls = {
     .size = sizeof plugin_calls,
     .open = open_plugin,
@@ -48,6 +53,8 @@ ENG_PLUGIN_EXPORT(meta) = {
     .name = "meta",
     .version = "0.1.0",
     .description = "several devices as one tensor-parallel device",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
     .flags = ENG_PLUGIN_COMPOSES,
     .calls = &plugin_calls,
     .device_calls = &meta_device_calls,

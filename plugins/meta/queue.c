@@ -3,20 +3,40 @@
 #include "config.h"
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run.h"
 
+/* meta.timeout in nanoseconds. */
+static int read_timeout(eng_device_state *device, uint64_t *timeout)
+{
+    const eng_plugin_state *plugin = device->plugin;
+    const char *text = plugin->services->option(plugin->host, "timeout");
+    char *end;
+    unsigned long long ms = strtoull(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end)
+        return META_FAIL(device, ENG_ERR_INVALID,
+                         "option meta.timeout is '%s'; give a whole number of milliseconds, or 0 for no limit", text);
+    *timeout = ms == 0 || ms > UINT64_MAX / 8000000u ? UINT64_MAX : (uint64_t)ms * 1000000u;
+    return ENG_OK;
+}
+
 int meta_queue_create(eng_device_state *device, eng_queue_state **queue)
 {
-    eng_queue_state *q = aligned_alloc(64, (sizeof *q + 63) & ~(size_t)63);
+    size_t align = _Alignof(eng_queue_state);
+    eng_queue_state *q = aligned_alloc(align, (sizeof *q + align - 1) / align * align);
 
     if (!q)
         return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for a queue");
     memset(q, 0, sizeof *q);
     q->device = device;
-    int status = meta_progress_init(q);
+    q->base = 1;
+    int status = read_timeout(device, &q->timeout);
+    if (status == ENG_OK)
+        status = meta_progress_init(q);
     if (status != ENG_OK) {
         free(q);
         return status;
@@ -38,6 +58,17 @@ int meta_child_queue(eng_queue_state *q, uint32_t rank)
     return q->child[rank] ? ENG_OK : c->calls->queue_create(c->state, &q->child[rank]);
 }
 
+int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket)
+{
+    const eng_child *c = &q->device->ranks[rank].child;
+    int status = c->calls->wait(q->child[rank], ticket, q->timeout);
+
+    if (status != ENG_ERR_TIMEOUT || q->timeout == UINT64_MAX)
+        return status;
+    return META_FAIL(q->device, status, "it has not finished within the time that meta.timeout allows (%llu ms)",
+                     (unsigned long long)(q->timeout / 1000000u));
+}
+
 void meta_queue_destroy(eng_queue_state *queue)
 {
     const eng_services *sv;
@@ -46,9 +77,11 @@ void meta_queue_destroy(eng_queue_state *queue)
         return;
     sv = queue->device->plugin->services;
     sv->parallel_end(sv->host, &queue->team);
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) /* waits for what a failed run has left */
         if (queue->child[r])
             queue->device->ranks[r].child.calls->queue_destroy(queue->child[r]);
+    if (queue->late_instance)
+        queue->late_instance->late = NULL;
     meta_progress_end(queue);
     free(queue);
 }
@@ -63,6 +96,8 @@ static bool submit_sections(meta_member *m, int32_t from, int32_t to)
     const eng_child *c = &q->device->ranks[m->rank].child;
     bool work = false;
 
+    if (!meta_member_release(m))
+        return false;
     for (int32_t s = from; s <= to; s++)
         work |= part->work[s];
     if (!work)
@@ -87,10 +122,8 @@ static void run_rank(void *ctx, uint32_t i)
 
     for (uint32_t s = 0; s < part->n_stops && good; s++) {
         const meta_stop *stop = &part->stops[s];
-        if (atomic_load(&q->failed))
-            good = false;
-        if (good && stop->section >= next) {
-            good = submit_sections(&m, next, stop->section);
+        if (stop->section >= next) {
+            good = !atomic_load_explicit(&q->failed, memory_order_relaxed) && submit_sections(&m, next, stop->section);
             next = stop->section + 1;
         }
         good = good && meta_exchange_run(&m, stop->exchange);
@@ -98,41 +131,91 @@ static void run_rank(void *ctx, uint32_t i)
     if (good && next < (int32_t)part->n_sections)
         submit_sections(&m, next, (int32_t)part->n_sections - 1);
     meta_member_idle(&m);
+    atomic_fetch_add_explicit(&q->device->ranks[m.rank].sent, m.sent, memory_order_relaxed);
+}
+
+/* Work that a failed run has left: the ranks' devices are given their time again. */
+static int finish_late(eng_queue_state *q)
+{
+    eng_device_state *d = q->device;
+
+    for (uint32_t r = 0; r < META_MAX_RANKS && q->late_instance; r++) {
+        if (!q->late[r])
+            continue;
+        int status = meta_child_wait(q, r, q->late_ticket[r]);
+        if (status == ENG_ERR_TIMEOUT)
+            return META_FAIL(d, status, "%s, rank %u of %s, is still at work for a run that was given up",
+                             d->ranks[r].name, (unsigned)r, d->name);
+        q->late[r] = false; /* done, in whatever way: the run has failed already */
+    }
+    if (q->late_instance)
+        q->late_instance->late = NULL;
+    q->late_instance = NULL;
+    return ENG_OK;
+}
+
+void meta_queue_settle(eng_queue_state *q)
+{
+    uint64_t timeout = q->timeout;
+
+    q->timeout = UINT64_MAX;
+    finish_late(q);
+    q->timeout = timeout;
+}
+
+/* What a run needs of the queue. */
+static int begin_run(eng_queue_state *q, eng_instance_state *instance, const int64_t *params, uint32_t n_params)
+{
+    int status = finish_late(q);
+
+    q->instance = instance;
+    q->params = params;
+    q->n_params = n_params;
+    q->n_members = 0;
+    atomic_store(&q->failed, 0);
+    atomic_store(&q->blame, -1);
+    for (uint32_t left = instance->variant->ranks; left && status == ENG_OK; left &= left - 1) {
+        uint32_t r = meta_first(left);
+        status = meta_child_queue(q, r);
+        q->members[q->n_members++] = r;
+    }
+    return status;
+}
+
+static int end_run(eng_queue_state *q)
+{
+    eng_device_state *d = q->device;
+    int status = atomic_load(&q->failed);
+
+    q->base += ((uint64_t)q->instance->variant->n_exchanges + 1) * META_STAGES;
+    atomic_fetch_add(&d->submits, 1);
+    if (status == ENG_OK)
+        return ENG_OK;
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
+        if (q->late[r]) {
+            q->late_instance = q->instance;
+            q->instance->late = q;
+        }
+    }
+    int blame = atomic_load(&q->blame);
+    return META_FAIL(d, status, "%s, rank %d of %s: %s", d->ranks[blame].name, blame, d->name, q->text);
 }
 
 int meta_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
                       const int64_t *params, uint32_t n_params, uint64_t *ticket)
 {
-    eng_device_state *d = queue->device;
-    const eng_services *sv = d->plugin->services;
+    const eng_services *sv = queue->device->plugin->services;
 
     (void)first;
     (void)count; /* the whole graph is one section */
-    queue->instance = instance;
-    queue->params = params;
-    queue->n_params = n_params;
-    queue->n_members = 0;
-    atomic_store(&queue->failed, 0);
-    atomic_store(&queue->blame, -1);
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        atomic_store(&queue->progress[r].at, 0);
-        if (!(instance->variant->ranks >> r & 1u))
-            continue;
-        int status = meta_child_queue(queue, r);
-        if (status != ENG_OK)
-            return status;
-        queue->members[queue->n_members++] = r;
-    }
-    int status = queue->n_members ? sv->parallel(sv->host, &queue->team, queue->n_members, run_rank, queue) : ENG_OK;
-    if (status != ENG_OK)
-        return status;
-    atomic_fetch_add(&d->submits, 1);
-    status = atomic_load(&queue->failed);
-    if (status != ENG_OK)
-        return META_FAIL(d, status, "%s, rank %d of %s: %s", d->ranks[atomic_load(&queue->blame)].name,
-                         atomic_load(&queue->blame), d->name, queue->text);
-    *ticket = ++queue->tickets;
-    return ENG_OK;
+    int status = begin_run(queue, instance, params, n_params);
+    if (status == ENG_OK && queue->n_members)
+        status = sv->parallel(sv->host, &queue->team, queue->n_members, run_rank, queue);
+    if (status == ENG_OK)
+        status = end_run(queue);
+    if (status == ENG_OK)
+        *ticket = ++queue->tickets;
+    return status;
 }
 
 int meta_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
@@ -144,6 +227,19 @@ int meta_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
 }
 
 /* -- moving data -------------------------------------------------------------------------- */
+
+/* Says which rank an error is of. */
+static int blamed(const eng_queue_state *q, uint32_t rank, int status)
+{
+    const eng_device_state *d = q->device;
+    const eng_services *sv = d->plugin->services;
+    char text[512];
+
+    if (status == ENG_OK)
+        return ENG_OK;
+    snprintf(text, sizeof text, "%s", sv->last_error(sv->host));
+    return META_FAIL(d, status, "%s, rank %u of %s: %s", d->ranks[rank].name, (unsigned)rank, d->name, text);
+}
 
 /* Straight through the ranks' own queues where they hold the tensor whole. */
 static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
@@ -160,15 +256,16 @@ static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tens
         const eng_child *c = &q->device->ranks[r].child;
         status = meta_child_queue(q, r);
         if (status == ENG_OK)
-            status = c->calls->write(q->child[r], store->child[r], t->child[r], offset, bytes, data, &tickets[r]);
+            status = blamed(q, r, c->calls->write(q->child[r], store->child[r], t->child[r], offset, bytes, data,
+                                                  &tickets[r]));
         if (status == ENG_OK)
             started |= 1u << r;
     }
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
         if (!(started >> r & 1u))
             continue;
-        int done = q->device->ranks[r].child.calls->wait(q->child[r], tickets[r], UINT64_MAX);
-        status = status == ENG_OK ? done : status;
+        int done = meta_child_wait(q, r, tickets[r]);
+        status = status == ENG_OK ? blamed(q, r, done) : status;
     }
     return status;
 }
@@ -205,7 +302,8 @@ int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t ten
         if (status == ENG_OK)
             status = c->calls->read(queue->child[r], store->child[r], t->child[r], offset, bytes, data, &own);
         if (status == ENG_OK)
-            status = c->calls->wait(queue->child[r], own, UINT64_MAX);
+            status = meta_child_wait(queue, r, own);
+        status = blamed(queue, r, status);
     }
     if (status == ENG_OK)
         *ticket = ++queue->tickets;

@@ -43,18 +43,27 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
                          const char *const *why, meta_variant **variant);
 void meta_variant_destroy(meta_variant *variant);
 
-/* Where one side of an exchange is on the host. */
+#define META_NEVER UINT32_MAX
+
+/* One side of an exchange on the host: decided once, only read in a run. */
 typedef struct meta_spot {
-    char *mapped;        /* the data themselves, or NULL: they go through staging */
-    const void *_Atomic published;
+    char *mapped;      /* the device's own memory, or NULL: no way to it          */
+    char *data;        /* source: where the others find it.  Target: where it is
+                          put together: `mapped`, or staging memory              */
+    bool lent;         /* source: given in place, so the others must be through
+                          before the device goes on                              */
+    uint32_t before;   /* source: the last exchange that gave from this staging
+                          memory, or META_NEVER                                  */
 } meta_spot;
 
-/* How far a rank has come in a run, and who sleeps until it comes further. */
+/* How far a rank has come, and who sleeps until it comes further.  The counter never
+ * goes back, from the queue's first run to its last. */
 typedef struct meta_progress {
     _Alignas(64) _Atomic uint64_t at;
     _Atomic int sleepers;
-    pthread_mutex_t lock;
+    _Alignas(64) pthread_mutex_t lock;
     pthread_cond_t moved;
+    uint32_t spins; /* how long this rank looks again before it sleeps: its own      */
 } meta_progress;
 
 /* Three stages an exchange: a rank has given, summed its chunk, finished. */
@@ -68,6 +77,7 @@ struct eng_instance_state {
     char *take[META_MAX_RANKS];    /* of what it takes, if that is not mapped      */
     char *sum[2];                  /* sums of chunks, for more than two ranks      */
     uint64_t compute[META_MAX_RANKS];
+    eng_queue_state *late;         /* a queue whose run of it ended before the ranks' work did */
 };
 
 struct eng_queue_state {
@@ -75,41 +85,59 @@ struct eng_queue_state {
     eng_queue_state *child[META_MAX_RANKS]; /* opened when first needed            */
     void *team;
     uint64_t tickets;
-    uint32_t spins;
+    uint64_t timeout;     /* nanoseconds for any one wait; UINT64_MAX: none           */
+    bool may_spin;        /* every rank has a core to itself                          */
     meta_progress progress[META_MAX_RANKS];
     /* the run in progress */
     eng_instance_state *instance;
     const int64_t *params;
     uint32_t n_params;
+    uint64_t base;        /* progress before the run's first stage                    */
     uint32_t members[META_MAX_RANKS], n_members; /* thread -> rank                  */
-    _Atomic int failed;   /* status of the first rank that failed                    */
+    _Alignas(64) _Atomic int failed; /* status of the first rank that failed         */
     _Atomic int blame;
     char text[512];
+    /* what a failed run has left: ranks whose devices may still be at work */
+    bool late[META_MAX_RANKS];
+    uint64_t late_ticket[META_MAX_RANKS];
+    eng_instance_state *late_instance; /* NULL: nobody is                            */
 };
 
 /* team.c: ranks waiting for one another; false: the run has failed. */
-bool meta_await(eng_queue_state *q, uint32_t rank, uint64_t stage);
+bool meta_await(eng_queue_state *q, uint32_t self, uint32_t rank, uint64_t stage);
 void meta_advance(eng_queue_state *q, uint32_t rank, uint64_t stage);
+/* The calling thread's last error is the reason. */
 void meta_run_fail(eng_queue_state *q, uint32_t rank, int status);
 int meta_progress_init(eng_queue_state *q);
 void meta_progress_end(eng_queue_state *q);
 
-/* collective.c: one rank's part of an exchange. */
+/* One rank in a run. */
 typedef struct meta_member {
     eng_queue_state *queue;
     uint32_t rank;
-    uint32_t given;      /* publications so far, for the turns of staging          */
-    uint32_t sums;       /* the same for sums of chunks                            */
+    uint32_t sums;       /* sums of chunks so far, for the turns of their memory   */
     uint64_t pending;    /* the child's last ticket                                */
     bool busy;           /* the child may not be idle                              */
-    const meta_exchange *last_give[2];
-    uint64_t last_give_at[2], last_sum_at[2];
+    uint32_t lent;       /* ranks that may still read this rank's own memory ...   */
+    uint64_t lent_until[META_MAX_RANKS]; /* ... until they are there               */
+    uint64_t last_sum_at[2];
+    uint64_t sent;       /* bytes given to others                                  */
 } meta_member;
+
+/* collective.c: one rank's part of an exchange. */
 bool meta_exchange_run(meta_member *m, uint32_t index);
+/* Waits until nobody reads this rank's own memory any more. */
+bool meta_member_release(meta_member *m);
 bool meta_member_idle(meta_member *m);
 uint64_t meta_chunk_limit(void);
-bool meta_in_place(uint64_t bytes); /* are mapped data of that size read where they are? */
+/* Should a rank give in place what it could also give as a copy? */
+bool meta_gives_in_place(const meta_exchange *e, uint32_t rank);
 
+/* queue.c */
 int meta_child_queue(eng_queue_state *q, uint32_t rank);
+/* Waits for a rank's device as long as meta.timeout allows. */
+int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket);
+/* Ends what a failed run has left behind, however long it takes. */
+void meta_queue_settle(eng_queue_state *q);
 
 #endif

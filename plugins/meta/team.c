@@ -1,17 +1,26 @@
 /*
- * Ranks waiting for one another.  Every rank has a counter that only grows within
- * a run; whoever needs something of it waits until the counter is there: for a
- * moment by looking again, then asleep.
+ * Ranks waiting for one another.  Every rank has a counter that only grows;
+ * whoever needs something of it waits until the counter is there: for a moment by
+ * looking again, then asleep.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "run.h"
+
+/* Pauses before sleeping, 10 to 50 nanoseconds each by processor.  A wait that ends
+ * in a long sleep halves the number for the rank's next one: the rank waited for is
+ * slow, or needs this core. */
+#define MOST_SPINS 4000
+#define LEAST_SPINS 60
+#define SHORT_SLEEP 200000 /* ns: looking again would nearly have been enough */
 
 static inline void pause_briefly(void)
 {
@@ -22,22 +31,48 @@ static inline void pause_briefly(void)
 #endif
 }
 
+static long core_count(void)
+{
+#ifdef HAVE_SCHED_SETAFFINITY
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+#endif
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static bool progress_init(meta_progress *p)
+{
+    pthread_condattr_t attributes;
+    bool good = false;
+
+    if (pthread_mutex_init(&p->lock, NULL) != 0)
+        return false;
+    if (pthread_condattr_init(&attributes) == 0) {
+        good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+               pthread_cond_init(&p->moved, &attributes) == 0;
+        pthread_condattr_destroy(&attributes);
+    }
+    if (!good)
+        pthread_mutex_destroy(&p->lock);
+    return good;
+}
+
+static void progress_end(meta_progress *p)
+{
+    pthread_cond_destroy(&p->moved);
+    pthread_mutex_destroy(&p->lock);
+}
+
 int meta_progress_init(eng_queue_state *q)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    /* looking again only pays where every rank has a core to itself */
-    q->spins = cores > (long)q->device->n_leaves ? 2000 : 50;
+    q->may_spin = core_count() >= (long)q->device->n_leaves;
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        if (pthread_mutex_init(&q->progress[r].lock, NULL) == 0) {
-            if (pthread_cond_init(&q->progress[r].moved, NULL) == 0)
-                continue;
-            pthread_mutex_destroy(&q->progress[r].lock);
-        }
-        while (r-- > 0) {
-            pthread_cond_destroy(&q->progress[r].moved);
-            pthread_mutex_destroy(&q->progress[r].lock);
-        }
+        q->progress[r].spins = q->may_spin ? MOST_SPINS : LEAST_SPINS;
+        if (progress_init(&q->progress[r]))
+            continue;
+        while (r-- > 0)
+            progress_end(&q->progress[r]);
         return META_FAIL(q->device, ENG_ERR_NOMEM, "out of resources for the locks of a queue");
     }
     return ENG_OK;
@@ -45,10 +80,8 @@ int meta_progress_init(eng_queue_state *q)
 
 void meta_progress_end(eng_queue_state *q)
 {
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        pthread_cond_destroy(&q->progress[r].moved);
-        pthread_mutex_destroy(&q->progress[r].lock);
-    }
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+        progress_end(&q->progress[r]);
 }
 
 static void wake(meta_progress *p)
@@ -58,26 +91,77 @@ static void wake(meta_progress *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-bool meta_await(eng_queue_state *q, uint32_t rank, uint64_t stage)
+static uint64_t nanoseconds(void)
 {
-    meta_progress *p = &q->progress[rank];
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
-    for (uint32_t i = 0; i < q->spins; i++) {
-        if (atomic_load(&p->at) >= stage)
+/* false: the deadline has passed. */
+static bool sleep_until(meta_progress *p, uint64_t deadline)
+{
+    if (deadline == UINT64_MAX)
+        return pthread_cond_wait(&p->moved, &p->lock) == 0;
+    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u), .tv_nsec = (long)(deadline % 1000000000u)};
+    return pthread_cond_timedwait(&p->moved, &p->lock, &t) == 0 || nanoseconds() < deadline;
+}
+
+/* All wait for whoever is behind. */
+static uint32_t last_rank(const eng_queue_state *q)
+{
+    uint32_t last = q->members[0];
+
+    for (uint32_t i = 1; i < q->n_members; i++)
+        if (atomic_load(&q->progress[q->members[i]].at) < atomic_load(&q->progress[last].at))
+            last = q->members[i];
+    return last;
+}
+
+/* A rank's own device is given the same time and started later: whoever waits for the
+ * rank waits twice as long, so that the rank can tell what it knows. */
+static bool await_asleep(eng_queue_state *q, meta_progress *own, meta_progress *p, uint64_t stage)
+{
+    uint64_t from = nanoseconds();
+    uint64_t deadline = q->timeout < UINT64_MAX / 4 ? from + 2 * q->timeout : UINT64_MAX;
+    bool in_time = true;
+
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->sleepers, 1);
+    while (atomic_load(&p->at) < stage && !atomic_load(&q->failed) && in_time)
+        in_time = sleep_until(p, deadline);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->lock);
+    if (atomic_load(&p->at) >= stage) {
+        bool brief = q->may_spin && nanoseconds() - from < SHORT_SLEEP;
+        own->spins = brief ? MOST_SPINS : own->spins / 2 > LEAST_SPINS ? own->spins / 2 : LEAST_SPINS;
+        return true;
+    }
+    if (!in_time) {
+        int status = META_FAIL(q->device, ENG_ERR_TIMEOUT,
+                               "the others have waited for it longer than meta.timeout (%llu ms) allows",
+                               (unsigned long long)(q->timeout / 1000000u));
+        meta_run_fail(q, last_rank(q), status);
+    }
+    return false;
+}
+
+bool meta_await(eng_queue_state *q, uint32_t self, uint32_t rank, uint64_t stage)
+{
+    meta_progress *p = &q->progress[rank], *own = &q->progress[self];
+
+    for (uint32_t i = 0; i < own->spins; i++) {
+        if (atomic_load_explicit(&p->at, memory_order_acquire) >= stage)
             return true;
-        if (atomic_load(&q->failed))
+        if (atomic_load_explicit(&q->failed, memory_order_relaxed))
             return false;
         pause_briefly();
     }
-    pthread_mutex_lock(&p->lock);
-    atomic_fetch_add(&p->sleepers, 1);
-    while (atomic_load(&p->at) < stage && !atomic_load(&q->failed))
-        pthread_cond_wait(&p->moved, &p->lock);
-    atomic_fetch_sub(&p->sleepers, 1);
-    pthread_mutex_unlock(&p->lock);
-    return atomic_load(&p->at) >= stage;
+    return await_asleep(q, own, p, stage);
 }
 
+/* The sleeper announces itself, then looks at the counter; here the counter is moved,
+ * then sleepers are looked for.  Both in one order for all: one of them sees the other. */
 void meta_advance(eng_queue_state *q, uint32_t rank, uint64_t stage)
 {
     meta_progress *p = &q->progress[rank];

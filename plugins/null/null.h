@@ -2,11 +2,15 @@
  * The null plugin: the smallest complete plugin, made to be copied (README.md).
  *
  * It keeps tensors in host memory and computes only what needs no arithmetic:
- * copies between equal types.  One object, one source file; the same names would
- * be found in any other plugin.
+ * copies between equal types.  With the option null.accept=all it takes any op and
+ * leaves the op's result as it was: what a run then costs is what everything around
+ * the device costs.  One object, one source file; the same names would be found in
+ * any other plugin.
  */
 #ifndef NULL_H
 #define NULL_H
+
+#include <stdbool.h>
 
 #include <engine/plugin.h>
 
@@ -19,6 +23,7 @@ struct eng_device_state {
     const eng_services *services;
     uint64_t memory; /* bytes of stores and scratch allowed; 0: any */
     uint64_t used;   /* atomically */
+    bool accepts_all; /* ops that it does not compute too */
     eng_device_stats stats; /* atomically, field by field */
 };
 
@@ -37,6 +42,7 @@ struct eng_store_state {
 struct eng_plan_state {
     eng_device_state *device;
     const eng_subgraph *graph; /* stays valid until the plan is destroyed */
+    uint32_t *first;           /* section -> its first node; then the number of nodes */
 };
 
 struct eng_instance_state {

@@ -7,9 +7,14 @@
 
 #include "null.h"
 
-static int is_copy(uint32_t op)
+/* The tensors that a node copies between; false: the node is no copy. */
+static bool copied(const eng_subgraph *graph, const eng_node *node, const eng_tensor **to, const eng_tensor **from)
 {
-    return op == ENG_OP_CPY || op == ENG_OP_STORE;
+    if (node->op != ENG_OP_CPY && node->op != ENG_OP_STORE)
+        return false;
+    *from = eng_subgraph_tensor(graph, node->in[node->op == ENG_OP_STORE ? 1 : 0]);
+    *to = eng_subgraph_tensor(graph, node->op == ENG_OP_STORE ? node->in[0] : node->out[0]);
+    return true;
 }
 
 int null_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t index, eng_support *answer, char *reason,
@@ -18,16 +23,13 @@ int null_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t 
     const eng_services *s = device->services;
     const eng_node *node = eng_subgraph_node(graph, index);
     const eng_op_info *op = s->op_info(s->host, node->op);
+    const eng_tensor *to, *from;
     const char *why = NULL;
-    if (op && op->flags & ENG_OPF_VIEW)
+    if (device->accepts_all || (op && op->flags & ENG_OPF_VIEW))
         why = NULL;
-    else if (!is_copy(node->op))
+    else if (!copied(graph, node, &to, &from))
         why = "the null device copies and computes nothing";
-    else if (node->op == ENG_OP_CPY && eng_subgraph_tensor(graph, node->in[0])->type !=
-                                           eng_subgraph_tensor(graph, node->out[0])->type)
-        why = "the null device copies between equal types only";
-    else if (node->op == ENG_OP_STORE && eng_subgraph_tensor(graph, node->in[0])->type !=
-                                             eng_subgraph_tensor(graph, node->in[1])->type)
+    else if (to->type != from->type)
         why = "the null device copies between equal types only";
     *answer = why ? ENG_SUPPORT_NO : ENG_SUPPORT_YES;
     if (why && reason && reason_bytes)
@@ -39,15 +41,25 @@ int null_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_pl
 {
     const eng_services *s = device->services;
     eng_plan_state *plan = malloc(sizeof *plan);
-    if (!plan)
+    uint32_t *first = malloc(((size_t)graph->n_sections + 1) * sizeof *first), node = 0;
+    if (!plan || !first) {
+        free(plan);
+        free(first);
         return s->fail(s->host, ENG_ERR_NOMEM, "null: out of memory for a plan");
-    *plan = (eng_plan_state){device, graph};
+    }
+    for (uint32_t i = 0; i <= graph->n_sections; i++) {
+        while (node < graph->n_nodes && eng_subgraph_node(graph, node)->section < (int32_t)i)
+            node++;
+        first[i] = node;
+    }
+    *plan = (eng_plan_state){device, graph, first};
     *result = plan;
     return ENG_OK;
 }
 
 void null_plan_destroy(eng_plan_state *plan)
 {
+    free(plan->first);
     free(plan);
 }
 
@@ -116,10 +128,9 @@ int null_run(eng_instance_state *instance, const eng_node *node)
 {
     const eng_subgraph *graph = instance->plan->graph;
     const eng_services *s = instance->plan->device->services;
-    if (!is_copy(node->op))
-        return ENG_OK; /* a view: nothing to do */
-    const eng_tensor *from = eng_subgraph_tensor(graph, node->in[node->op == ENG_OP_STORE ? 1 : 0]);
-    const eng_tensor *to = eng_subgraph_tensor(graph, node->op == ENG_OP_STORE ? node->in[0] : node->out[0]);
+    const eng_tensor *to, *from;
+    if (!copied(graph, node, &to, &from) || to->type != from->type)
+        return ENG_OK; /* a view, or taken without being computed */
     copy(s->type_info(s->host, to->type), null_address(instance, to), to, null_address(instance, from), from);
     return ENG_OK;
 }

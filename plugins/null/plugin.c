@@ -34,6 +34,16 @@ static int null_open(const eng_services *services, eng_plugin_state **result)
     return ENG_OK;
 }
 
+/* Which ops its devices take. */
+static int accept_option(const eng_services *s, bool *all)
+{
+    const char *text = s->option(s->host, "accept");
+    *all = strcmp(text, "all") == 0;
+    if (!*all && strcmp(text, "copies") != 0)
+        return s->fail(s->host, ENG_ERR_INVALID, "null: option null.accept is '%s'; give copies or all", text);
+    return ENG_OK;
+}
+
 static void null_close(eng_plugin_state *plugin)
 {
     free(plugin);
@@ -56,6 +66,8 @@ static int null_open_device(eng_plugin_state *plugin, const eng_device_request *
     if (status < 0)
         return status;
     status = number_option(plugin->services, "memory", &memory);
+    if (status == ENG_OK)
+        status = accept_option(plugin->services, &(*device)->accepts_all);
     if (status < 0)
         null_device_calls.close(*device);
     else
@@ -66,6 +78,8 @@ static int null_open_device(eng_plugin_state *plugin, const eng_device_request *
 static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "devices", "1", "how many devices there are"},
     {sizeof(eng_plugin_option), 0, "memory", "0", "bytes that a device has; 0: as much as the host"},
+    {sizeof(eng_plugin_option), 0, "accept", "copies",
+     "ops to take: copies, or all (others leave their results as they were: to measure what is around a device)"},
 };
 
 static const eng_plugin_calls calls = {

@@ -25,14 +25,11 @@ void null_queue_destroy(eng_queue_state *queue)
 int null_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
                 const int64_t *params, uint32_t n_params, uint64_t *ticket)
 {
-    const eng_subgraph *graph = instance->plan->graph;
+    const eng_plan_state *plan = instance->plan;
     (void)params; /* no op of this device has a plan parameter */
     (void)n_params;
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        const eng_node *node = eng_subgraph_node(graph, i);
-        if (node->section < (int32_t)first || node->section >= (int32_t)(first + count))
-            continue;
-        int status = null_run(instance, node);
+    for (uint32_t i = plan->first[first]; i < plan->first[first + count]; i++) {
+        int status = null_run(instance, eng_subgraph_node(plan->graph, i));
         if (status < 0)
             return status;
     }

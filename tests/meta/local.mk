@@ -28,3 +28,15 @@ tests_meta_test_place_LDADD = libengine.la $(LIBM)
 check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
 	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/meta/test-random --graphs 10000 --nodes 200 $(RANDOM_DEVICES)
 .PHONY: check-random
+
+# What composing costs: counts in `make check`, times and system calls on request.
+if ENABLE_META
+check_PROGRAMS += tests/meta/test-cost
+TESTS += tests/meta/test-cost
+endif
+tests_meta_test_cost_SOURCES = %D%/test-cost.c %D%/count.c %D%/count.h
+tests_meta_test_cost_LDADD = libengine.la
+check-cost: tests/meta/test-cost $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' $(srcdir)/tests/meta/check-cost tests/meta/test-cost $(COST_DEVICES)
+.PHONY: check-cost
+EXTRA_DIST += %D%/check-cost
