@@ -52,7 +52,7 @@ _Static_assert(LM_ROLES <= LM_MAX_ROLES, "LM_MAX_ROLES is too small");
     {role##_BIAS, base ".bias", out, LM_W_F32 | (bias) | ((flags) & ~LM_W_OPTIONAL), layers, role + 1, 0}
 /* One matrix for each expert. */
 #define LM_EXPERTS(role, base, in, out, flags, layers, unless) \
-    {role, base ".weight", in ", " out ", X", LM_W_MATRIX | LM_W_MOE | (flags), layers, 0, unless}, \
+    {role, base ".weight", in ", " out ", X", LM_W_MATRIX | LM_W_MOE | LM_W_EXPERTS | (flags), layers, 0, unless}, \
     {role##_SCALE, base ".scale", "Z", LM_W_F32 | LM_W_OPTIONAL | LM_W_MOE, layers, role + 1, 0}
 
 /* Embeddings, head, and the norms that all layers have; `norm` names the second. */

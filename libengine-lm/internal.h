@@ -85,6 +85,8 @@ void lm_placer_end(lm_placer *p);
 int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model);
 /* Name of the device that must hold it; NULL: the composed device decides. */
 const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers);
+/* The same of one expert of a stack: a pattern may be found in the stack's name or in the expert's. */
+const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer, int n_layers);
 
 /* -- models (model.c, weights.c, keys.c) ---------------------------------------------------- */
 
@@ -141,7 +143,10 @@ enum {
     LM_W_OPTIONAL = 4,
     LM_W_END = 8,        /* belongs after the last layer                          */
     LM_W_DENSE = 16,     /* only in models without experts                        */
-    LM_W_MOE = 32        /* only in models with experts                           */
+    LM_W_MOE = 32,       /* only in models with experts                           */
+    LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
+                            with a home of their own become tensors of their own,
+                            one after another in the store                       */
 };
 
 /* A file being loaded. */

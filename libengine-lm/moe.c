@@ -72,6 +72,8 @@ int lm_numbers_shared_expert(lm_loader *l)
 typedef struct choice {
     eng_value ids, weights;
     int64_t n_tokens;
+    eng_value part_ids; /* as experts part_begin .. part_end - 1 see them         */
+    int64_t part_begin, part_end;
 } choice;
 
 #define LEAST_SUM 0x1p-14 /* the weights are divided by no less */
@@ -91,22 +93,121 @@ static choice route(lm_build *b, eng_value x, int layer)
     w = eng_div(g, w, eng_scale(g, eng_unary(g, sum, ENG_UNARY_RELU), 1, LEAST_SUM));
     if (n->expert_scale != 1)
         w = eng_scale(g, w, n->expert_scale, 0);
-    return (choice){ids, eng_reshape(g, w, (int64_t[]){1, u, t}, 3), t};
+    return (choice){.ids = ids, .weights = eng_reshape(g, w, (int64_t[]){1, u, t}, 3), .n_tokens = t};
 }
 
-/* Products of the chosen experts' matrices, scaled if the file has factors. */
-static eng_value product(lm_build *b, int layer, int role, eng_value x, const choice *c)
+/*
+ * A role's matrices may lie in parts, runs of experts that have a home of their own
+ * (weights.c).  Each part sees the ids of its own experts alone; the others', -1 to
+ * it, give zeros, so that the parts' products are addends.
+ */
+typedef struct part {
+    uint32_t tensor; /* of the store of weights                                */
+    int64_t begin, end;
+} part;
+
+static bool has(const lm_build *b, int layer, int role)
+{
+    return b->model->weights[layer + 1][role] >= 0;
+}
+
+static part part_at(const lm_build *b, uint32_t tensor, int64_t begin)
+{
+    return (part){tensor, begin, begin + eng_store_get(b->model->store, tensor)->ne[2]};
+}
+
+static part first_part(const lm_build *b, int layer, int role)
+{
+    return part_at(b, (uint32_t)b->model->weights[layer + 1][role], 0);
+}
+
+static eng_value ids_of(lm_build *b, choice *c, const part *p)
+{
+    if (p->end - p->begin == b->model->n.n_experts)
+        return c->ids;
+    if (c->part_begin != p->begin || c->part_end != p->end) { /* gate, up and down ask one after another */
+        c->part_ids = eng_graph_op(b->g, ENG_OP_REBASE, &c->ids, 1, (int64_t[]){p->begin, p->end}, 2, NULL, 0, NULL);
+        c->part_begin = p->begin;
+        c->part_end = p->end;
+    }
+    return c->part_ids;
+}
+
+/* Products of the chosen experts' matrices: of all, or of the experts of one part. */
+static eng_value products(lm_build *b, int layer, int role, eng_value x, choice *c, const part *only)
+{
+    eng_value y = ENG_NO_VALUE;
+    for (part p = first_part(b, layer, role);; p = part_at(b, p.tensor + 1, p.end)) {
+        if (!only || only->begin == p.begin) {
+            eng_value w = eng_graph_tensor(b->g, LM_SLOT_WEIGHTS, b->model->store, p.tensor);
+            eng_value z = eng_mul_mat_id(b->g, w, x, ids_of(b, c, &p));
+            y = y == ENG_NO_VALUE ? z : eng_add(b->g, y, z);
+        }
+        if (p.end == b->model->n.n_experts)
+            return y;
+    }
+}
+
+/* The same, scaled if the file has factors. */
+static eng_value product(lm_build *b, int layer, int role, eng_value x, choice *c, const part *only)
 {
     enum { SCALE = LM_OUT_SCALE - LM_OUT };
     eng_graph *g = b->g;
     int64_t used = b->model->n.n_used;
-    eng_value y = eng_mul_mat_id(g, lm_weight(b, layer, role), x, c->ids);
+    eng_value y = products(b, layer, role, x, c, only);
     eng_value scale = lm_weight(b, layer, role + SCALE);
     if (scale == ENG_NO_VALUE)
         return y;
     scale = eng_reshape(g, scale, (int64_t[]){1, b->model->n.n_experts}, 2);
     scale = eng_get_rows(g, scale, eng_reshape(g, c->ids, (int64_t[]){used * c->n_tokens}, 1));
     return eng_mul(g, y, eng_reshape(g, scale, (int64_t[]){1, used, c->n_tokens}, 3));
+}
+
+/* Are both roles in the same parts?  Then a part's experts can be run to the end where they are, and only their sum
+ * moves. */
+static bool parts_agree(const lm_build *b, int layer, int role, int other)
+{
+    part p = first_part(b, layer, role), q = first_part(b, layer, other);
+    while (p.end == q.end && p.end < b->model->n.n_experts) {
+        p = part_at(b, p.tensor + 1, p.end);
+        q = part_at(b, q.tensor + 1, q.end);
+    }
+    return p.end == q.end;
+}
+
+/* The weighted sum of the chosen experts' outputs. */
+static eng_value mixture(lm_build *b, eng_value one, int layer, choice *c, const part *only)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    eng_value h;
+    if (has(b, layer, LM_GATE_UP_EXPERTS))
+        h = eng_glu(g, product(b, layer, LM_GATE_UP_EXPERTS, one, c, only), ENG_NO_VALUE, ENG_GLU_SWIGLU);
+    else
+        h = eng_glu(g, product(b, layer, LM_GATE_EXPERTS, one, c, only),
+                    product(b, layer, LM_UP_EXPERTS, one, c, only), ENG_GLU_SWIGLU);
+    eng_value all = eng_mul(g, product(b, layer, LM_DOWN_EXPERTS, h, c, only), c->weights);
+    eng_value y = eng_slice(g, all, 1, 0, 1);
+    for (int64_t i = 1; i < n->n_used; i++)
+        y = eng_add(g, y, eng_slice(g, all, 1, i, 1));
+    return eng_reshape(g, y, (int64_t[]){n->n_embd, c->n_tokens}, 2);
+}
+
+static eng_value mixtures(lm_build *b, eng_value x, int layer, choice *c)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_value one = eng_reshape(b->g, x, (int64_t[]){n->n_embd, 1, c->n_tokens}, 3);
+    bool fused = has(b, layer, LM_GATE_UP_EXPERTS);
+    if (!parts_agree(b, layer, LM_DOWN_EXPERTS, fused ? LM_GATE_UP_EXPERTS : LM_GATE_EXPERTS) ||
+        (!fused && !parts_agree(b, layer, LM_DOWN_EXPERTS, LM_UP_EXPERTS)))
+        return mixture(b, one, layer, c, NULL);
+    part p = first_part(b, layer, LM_DOWN_EXPERTS);
+    eng_value y = mixture(b, one, layer, c, &p);
+    while (p.end < n->n_experts) {
+        p = part_at(b, p.tensor + 1, p.end);
+        y = eng_add(b->g, y, mixture(b, one, layer, c, &p));
+    }
+    return y;
 }
 
 static eng_value shared(lm_build *b, eng_value x, int layer)
@@ -117,19 +218,7 @@ static eng_value shared(lm_build *b, eng_value x, int layer)
 
 eng_value lm_moe(lm_build *b, eng_value x, int layer)
 {
-    const lm_numbers *n = &b->model->n;
-    eng_graph *g = b->g;
     choice c = route(b, x, layer);
-    eng_value one = eng_reshape(g, x, (int64_t[]){n->n_embd, 1, c.n_tokens}, 3), h;
-    if (lm_weight(b, layer, LM_GATE_UP_EXPERTS) != ENG_NO_VALUE)
-        h = eng_glu(g, product(b, layer, LM_GATE_UP_EXPERTS, one, &c), ENG_NO_VALUE, ENG_GLU_SWIGLU);
-    else
-        h = eng_glu(g, product(b, layer, LM_GATE_EXPERTS, one, &c), product(b, layer, LM_UP_EXPERTS, one, &c),
-                    ENG_GLU_SWIGLU);
-    eng_value all = eng_mul(g, product(b, layer, LM_DOWN_EXPERTS, h, &c), c.weights);
-    eng_value y = eng_slice(g, all, 1, 0, 1);
-    for (int64_t i = 1; i < n->n_used; i++)
-        y = eng_add(g, y, eng_slice(g, all, 1, i, 1));
-    y = eng_reshape(g, y, (int64_t[]){n->n_embd, c.n_tokens}, 2);
-    return lm_weight(b, layer, LM_GATE_SHARED) != ENG_NO_VALUE ? eng_add(g, y, shared(b, x, layer)) : y;
+    eng_value y = mixtures(b, x, layer, &c);
+    return lm_weight(b, layer, LM_GATE_SHARED) != ENG_NO_VALUE ? eng_add(b->g, y, shared(b, x, layer)) : y;
 }

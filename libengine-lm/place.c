@@ -101,12 +101,33 @@ static bool found_in(const regex_t *regex, const char *prefix, int layer, const 
     return regexec(regex, text, 0, NULL, 0) == 0;
 }
 
+/* Expert 7 of "blk.0.ffn_up_exps.weight" is "blk.0.ffn_up_exps.7.weight". */
+static void expert_name(const char *stack, int64_t expert, char text[160])
+{
+    const char *end = strrchr(stack, '.');
+    int stem = end ? (int)(end - stack) : (int)strlen(stack);
+    snprintf(text, 160, "%.*s.%lld%s", stem, stack, (long long)expert, end ? end : "");
+}
+
+static bool found_in_row(const regex_t *regex, const eng_lm_model *m, const lm_weight_row *row, int layer)
+{
+    char text[160];
+    if (found_in(regex, "", layer, row->name))
+        return true;
+    for (int64_t i = 0; row->flags & LM_W_EXPERTS && i < m->n.n_experts; i++) {
+        expert_name(row->name, i, text);
+        if (found_in(regex, "", layer, text))
+            return true;
+    }
+    return false;
+}
+
 static bool found_in_weights(const regex_t *regex, const eng_lm_model *m)
 {
     for (uint32_t i = 0; i < m->arch->n_rows; i++) {
         const lm_weight_row *row = &m->arch->rows[i];
         for (int layer = row->layers ? 0 : -1; layer < (row->layers ? m->n.n_layers : 0); layer++)
-            if (m->weights[layer + 1][row->role] >= 0 && found_in(regex, "", layer, row->name))
+            if (m->weights[layer + 1][row->role] >= 0 && found_in_row(regex, m, row, layer))
                 return true;
     }
     return false;
@@ -133,16 +154,15 @@ int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const
     for (uint32_t i = 0; i < p->n_regex; i++)
         if (!found_in_weights(&p->regex[i], model) && !found_in_memory(&p->regex[i], model))
             return eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is found in the name of no tensor: correct it or "
-                            "leave it out (names are such as blk.0.ffn_up.weight, cache_k.0, state.0)",
+                            "leave it out (names are such as blk.0.ffn_up.weight, "
+                            "blk.0.ffn_up_exps.7.weight, cache_k.0, state.0)",
                             placement->overrides[i].pattern);
     return ENG_OK;
 }
 
-const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers)
+/* Without a pattern: nowhere in particular, or where the layer is. */
+static const char *home_of_layer(const lm_placer *p, int layer, int n_layers)
 {
-    for (uint32_t i = 0; i < p->n_regex; i++)
-        if (regexec(&p->regex[i], name, 0, NULL, 0) == 0)
-            return p->devices[i];
     if (p->split != ENG_LM_SPLIT_LAYER || p->n_leaves < 2)
         return NULL;
     /* The head counts as one layer more; the embeddings go with the first. */
@@ -155,4 +175,22 @@ const char *lm_placer_device(const lm_placer *p, const char *name, int layer, in
             return p->leaves[i];
     }
     return p->leaves[p->n_leaves - 1];
+}
+
+const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers)
+{
+    for (uint32_t i = 0; i < p->n_regex; i++)
+        if (regexec(&p->regex[i], name, 0, NULL, 0) == 0)
+            return p->devices[i];
+    return home_of_layer(p, layer, n_layers);
+}
+
+const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer, int n_layers)
+{
+    char single[160];
+    expert_name(stack, expert, single);
+    for (uint32_t i = 0; i < p->n_regex; i++)
+        if (regexec(&p->regex[i], stack, 0, NULL, 0) == 0 || regexec(&p->regex[i], single, 0, NULL, 0) == 0)
+            return p->devices[i];
+    return home_of_layer(p, layer, n_layers);
 }

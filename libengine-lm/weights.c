@@ -7,6 +7,12 @@
 
 #include "internal.h"
 
+/* Where the data of a weight are: in a tensor of the file, or in a part of one. */
+typedef struct source {
+    const eng_gguf_tensor *tensor;
+    uint64_t offset, bytes;
+} source;
+
 /* All weights of a model while they are loaded. */
 typedef struct weights {
     lm_loader *l;
@@ -14,7 +20,7 @@ typedef struct weights {
     lm_placer placer;
     lm_memory memory;            /* of names and axes: the store copies them    */
     eng_store_tensor *tensors;
-    const eng_gguf_tensor **sources;
+    source *sources;
     uint32_t n, capacity;
 } weights;
 
@@ -63,6 +69,63 @@ static int grow(weights *w)
     return ENG_OK;
 }
 
+static int add(weights *w, const eng_store_tensor *tensor, source from)
+{
+    int status = grow(w);
+    if (status)
+        return status;
+    w->tensors[w->n] = *tensor;
+    w->sources[w->n++] = from;
+    return ENG_OK;
+}
+
+/* Experts begin .. end - 1 of a stack: a tensor of its own. */
+static int add_part(weights *w, const lm_weight_row *row, const eng_store_tensor *stack, const eng_gguf_tensor *t,
+                    int64_t begin, int64_t end, const char *device)
+{
+    eng_lm_model *model = w->l->model;
+    lm_letter letters[sizeof model->letters / sizeof *model->letters];
+    eng_store_tensor s = *stack;
+    uint64_t each = t->bytes / (uint64_t)stack->ne[2];
+    int stem = (int)(strrchr(stack->name, '.') - stack->name);
+    char range[48];
+    memcpy(letters, model->letters, sizeof letters);
+    for (uint32_t i = 0; i < model->n_letters; i++)
+        letters[i].extent = letters[i].letter == 'X' ? end - begin : letters[i].extent;
+    int status = lm_dims(model->engine, letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank, &s.dims);
+    if (status)
+        return status;
+    if (end - begin < stack->ne[2]) {
+        int n = snprintf(range, sizeof range, "%lld", (long long)begin);
+        if (end - begin > 1)
+            snprintf(range + n, sizeof range - (size_t)n, "-%lld", (long long)end - 1);
+        s.name = lm_format(&w->memory, "%.*s.%s%s", stem, stack->name, range, stack->name + stem);
+        if (!s.name)
+            return ENG_ERR_NOMEM;
+    }
+    s.device = device;
+    return add(w, &s, (source){t, (uint64_t)begin * each, (uint64_t)(end - begin) * each});
+}
+
+/* A stack of experts in as few parts as their homes allow. */
+static int declare_experts(weights *w, const lm_weight_row *row, const eng_store_tensor *stack,
+                           const eng_gguf_tensor *t)
+{
+    int n_layers = w->l->model->n.n_layers;
+    for (int64_t begin = 0, end; begin < stack->ne[2]; begin = end) {
+        const char *home = lm_placer_expert(&w->placer, stack->name, begin, stack->layer, n_layers), *next = home;
+        for (end = begin + 1; end < stack->ne[2]; end++) {
+            next = lm_placer_expert(&w->placer, stack->name, end, stack->layer, n_layers);
+            if (next != home && (!next || !home || strcmp(next, home) != 0))
+                break;
+        }
+        int status = add_part(w, row, stack, t, begin, end, home);
+        if (status)
+            return status;
+    }
+    return ENG_OK;
+}
+
 /* Has a model of this kind such a weight here at all?  Rows that this one depends on stand before it. */
 static bool applies(const eng_lm_model *model, const lm_weight_row *row, const int32_t *roles)
 {
@@ -101,23 +164,21 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
                          &s.dims);
     if (!status)
         status = check(row, t, s.ne, s.rank);
-    if (!status)
-        status = grow(w);
     if (status)
         return status;
     if (row->flags & LM_W_MATRIX)
         s.use |= ENG_USE_MATRIX;
-    int place = layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP;
-    s.device = lm_placer_device(&w->placer, name, place, model->n.n_layers);
     roles[row->role] = (int32_t)w->n;
     model->weight_bytes += t->bytes;
     uint64_t elements = 1;
     for (uint32_t i = 0; i < s.rank; i++)
         elements *= (uint64_t)s.ne[i];
     model->parameters += elements;
-    w->tensors[w->n] = s;
-    w->sources[w->n++] = t;
-    return ENG_OK;
+    if (row->flags & LM_W_EXPERTS)
+        return declare_experts(w, row, &s, t);
+    int place = layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP;
+    s.device = lm_placer_device(&w->placer, name, place, model->n.n_layers);
+    return add(w, &s, (source){t, 0, t->bytes});
 }
 
 static int declare_all(weights *w, const lm_weight_row *rows, uint32_t n_rows)
@@ -173,7 +234,7 @@ static int check_all_used(const weights *w)
     if (!names)
         return ENG_ERR_NOMEM;
     for (uint32_t i = 0; i < w->n; i++)
-        names[i] = w->tensors[i].name;
+        names[i] = w->sources[i].tensor->name;
     qsort(names, w->n, sizeof *names, by_name);
     int status = ENG_OK;
     for (uint32_t i = 0, count = eng_gguf_tensor_count(w->l->gguf); i < count && !status; i++) {
@@ -198,10 +259,11 @@ static int upload(const weights *w)
         if (w->params->progress && w->params->progress(w->params->progress_user,
                                                        (double)done / (double)model->weight_bytes))
             return eng_fail(ENG_ERR_STATE, "loading was stopped");
-        int status = eng_store_write(model->store, i, 0, w->sources[i]->bytes, w->sources[i]->data);
+        const source *from = &w->sources[i];
+        int status = eng_store_write(model->store, i, 0, from->bytes, (const char *)from->tensor->data + from->offset);
         if (status)
             return status;
-        done += w->sources[i]->bytes;
+        done += from->bytes;
     }
     if (w->params->progress)
         w->params->progress(w->params->progress_user, 1);

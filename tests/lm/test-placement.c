@@ -28,15 +28,6 @@
 #define MOST 1e-3                     /* of the logits' root mean square */
 #define MAX_OVERRIDES 16
 
-/* A model and what it gives on one device. */
-typedef struct whole {
-    const char *name, *path;
-    int32_t ids[N_PROMPT + N_STEPS + N_BACK];
-    uint32_t n_vocab;
-    uint32_t type_k, type_v;
-    float *logits; /* N_ROWS rows */
-} whole;
-
 typedef struct split {
     const char *device;
     const char *homes[4]; /* leaves and guests that overrides name */
@@ -57,9 +48,11 @@ static const split splits[] = {
 #define N_SPLITS (sizeof splits / sizeof *splits)
 
 /* Patterns for the first home and the second. */
-static const struct {
+typedef struct placement_row {
     const char *what, *first, *second;
-} table[] = {
+} placement_row;
+
+static const placement_row trained_rows[] = {
     {"nothing", NULL, NULL},
     {"attention weights", "attn_(q|k|v|output|qkv|gate)\\.", NULL},
     {"attention output", "attn_output\\.", NULL},
@@ -83,7 +76,49 @@ static const struct {
     {"all but the feed-forward", "^(cache|state|conv|token|output|blk\\.[0-9]+\\.(attn|ssm|post))", NULL},
     {"everything", ".", NULL},
 };
-#define N_TABLE (sizeof table / sizeof *table)
+#define N_TRAINED_ROWS (sizeof trained_rows / sizeof *trained_rows)
+
+/* Single experts, of models that have them. */
+static const placement_row expert_rows[] = {
+    {"nothing", NULL, NULL},
+    {"one expert", "_exps\\.2\\.", NULL},
+    {"the first and the last", "_exps\\.0\\.", "_exps\\.7\\."},
+    {"every other expert", "_exps\\.[1357]\\.", NULL},
+    {"up apart from the rest", "up_exps\\.[0-3]\\.", NULL},
+    {"gate and down in other parts", "gate_exps\\.[2-5]\\.", "down_exps\\.[4-7]\\."},
+    {"experts of one layer", "blk\\.1\\..*_exps\\.", "blk\\.0\\..*_exps\\.[67]"},
+    {"all experts", "_exps\\.weight", NULL},
+    {"each half", "_exps\\.[0-3]\\.", "_exps\\.[4-7]\\."},
+    {"the router", "ffn_gate_inp\\.", NULL},
+    {"everything", ".", NULL},
+    {"the shared expert", "shexp", "ffn_gate_inp_shexp"}, /* last: not all models have one */
+};
+#define N_EXPERT_ROWS (sizeof expert_rows / sizeof *expert_rows)
+
+/* A model and what it gives on one device. */
+typedef struct whole {
+    const char *name, *options; /* of make-model; NULL: the trained model      */
+    const placement_row *rows; /* the table                                   */
+    size_t n_rows;
+    uint32_t n_maps;            /* random ones, for every 10 asked for         */
+    uint32_t n_layers, n_experts;
+    char path[256];
+    int32_t ids[N_PROMPT + N_STEPS + N_BACK];
+    uint32_t n_vocab;
+    uint32_t type_k, type_v;
+    float *logits; /* N_ROWS rows */
+} whole;
+
+static whole models[] = {
+    {"tiny-hybrid", NULL, trained_rows, N_TRAINED_ROWS, 6, 4, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32},
+    {"qwen3moe", "--arch qwen3moe --layers 2 --experts 8 --used 3 --seed 11 --expert-ffn 48",
+     expert_rows, N_EXPERT_ROWS - 1, 2, 2, 8, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32},
+    {"qwen35moe", "--arch qwen35moe --layers 3 --interval 2 --experts 8 --used 2 --seed 12 --type q8_0 --embd 96",
+     expert_rows, N_EXPERT_ROWS, 2, 3, 8, .type_k = ENG_TYPE_F16, .type_v = ENG_TYPE_F32},
+    {"odd", "--layers 5 --interval 3 --seed 13 --tied --heads 6 --kv-heads 3 --k-heads 3 --v-heads 6 --ffn 331 "
+     "--embd 100", NULL, 0, 1, 5, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32},
+};
+#define N_MODELS (sizeof models / sizeof *models)
 
 typedef struct placed_case {
     const whole *model;
@@ -204,7 +239,7 @@ static void try(eng_context *engine, const placed_case *c)
 static void try_table(eng_context *engine, const whole *w, bool slow)
 {
     for (size_t i = 0; i < N_SPLITS; i++) {
-        for (size_t k = 0; k < N_TABLE; k++) {
+        for (size_t k = 0; k < w->n_rows; k++) {
             const char *const *homes = splits[i].homes;
             int n_homes = 0;
             while (n_homes < 4 && homes[n_homes])
@@ -218,10 +253,10 @@ static void try_table(eng_context *engine, const whole *w, bool slow)
                     const char *first = homes[(turn / 2 + home) % n_homes];
                     const char *second = homes[(turn / 2 + home + 1) % n_homes];
                     placed_case c = {.model = w, .device = splits[i].device, .mode = (uint32_t)mode};
-                    if (table[k].first)
-                        c.overrides[c.n++] = (eng_lm_override){table[k].first, first};
-                    if (table[k].second)
-                        c.overrides[c.n++] = (eng_lm_override){table[k].second, second};
+                    if (w->rows[k].first)
+                        c.overrides[c.n++] = (eng_lm_override){w->rows[k].first, first};
+                    if (w->rows[k].second)
+                        c.overrides[c.n++] = (eng_lm_override){w->rows[k].second, second};
                     try(engine, &c);
                 }
             }
@@ -240,8 +275,9 @@ static uint32_t below(uint32_t n)
 }
 
 /* A pattern that names one tensor of the model. */
-static void one_tensor(const eng_gguf *file, uint32_t n_layers, char pattern[160])
+static void one_tensor(const whole *w, const eng_gguf *file, char pattern[160])
 {
+    uint32_t n_layers = w->n_layers;
     static const char *const memory[] = {"(cache_k|state)", "(cache_v|conv)"};
     if (below(4) == 0) {
         snprintf(pattern, 160, "^%s\\.%u$", memory[below(2)], below(n_layers));
@@ -253,8 +289,11 @@ static void one_tensor(const eng_gguf *file, uint32_t n_layers, char pattern[160
         if (sscanf(name, "blk.%u.", &layer) == 1 && layer >= n_layers)
             continue; /* of a block that is not run */
         size_t at = 0;
+        bool one = strstr(name, "_exps.") && below(4); /* of its experts */
         pattern[at++] = '^';
-        for (; *name && at < 150; name++) {
+        for (; *name && at < 140; name++) {
+            if (one && strcmp(name, ".weight") == 0)
+                at += (size_t)snprintf(pattern + at, 16, "\\.%u", below(w->n_experts));
             if (*name == '.')
                 pattern[at++] = '\\';
             pattern[at++] = *name;
@@ -265,7 +304,7 @@ static void one_tensor(const eng_gguf *file, uint32_t n_layers, char pattern[160
     }
 }
 
-static void try_maps(eng_context *engine, const whole *w, uint32_t n_layers, uint32_t n_maps, uint64_t seed)
+static void try_maps(eng_context *engine, const whole *w, uint32_t n_maps, uint64_t seed)
 {
     static char patterns[MAX_OVERRIDES][160];
     eng_gguf *file;
@@ -285,7 +324,7 @@ static void try_maps(eng_context *engine, const whole *w, uint32_t n_layers, uin
             n_homes++;
         c.n = 1 + below(MAX_OVERRIDES);
         for (uint32_t k = 0; k < c.n; k++) {
-            one_tensor(file, n_layers, patterns[k]);
+            one_tensor(w, file, patterns[k]);
             c.overrides[k] = (eng_lm_override){patterns[k], s->homes[below((uint32_t)n_homes)]};
         }
         printf("# map of seed %" PRIu64 "\n", seed + i);
@@ -333,7 +372,7 @@ static void try_patterns(eng_context *engine, const whole *w)
 int main(int argc, char **argv)
 {
     eng_context *engine;
-    uint32_t n_maps = 40;
+    uint32_t n_maps = 30;
     uint64_t seed = 1;
     bool slow = false;
     for (int i = 1; i < argc; i++) {
@@ -347,17 +386,25 @@ int main(int argc, char **argv)
         printf("Bail out! %s\n", eng_last_error());
         return 1;
     }
-    whole w = {.name = "tiny-hybrid", .path = data_path("tiny-hybrid-f16.gguf"), .type_k = ENG_TYPE_F32,
-               .type_v = ENG_TYPE_F32};
-    if (!run_whole(engine, &w)) {
-        printf("Bail out! the model does not run on cpu\n");
-        return 1;
+    for (size_t i = 0; i < N_MODELS; i++) {
+        whole *w = &models[i];
+        if (w->options)
+            scratch_path(w->name, w->path);
+        else
+            snprintf(w->path, sizeof w->path, "%s", data_path("tiny-hybrid-f16.gguf"));
+        if ((w->options && subject_make(w->options, w->path)) || !run_whole(engine, w)) {
+            printf("Bail out! %s does not run on cpu\n", w->name);
+            return 1;
+        }
+        try_table(engine, w, slow);
+        try_maps(engine, w, (n_maps * w->n_maps + 9) / 10, seed);
+        if (i == 0)
+            try_patterns(engine, w);
+        if (w->options)
+            remove(w->path);
+        free(w->logits);
     }
-    try_table(engine, &w, slow);
-    try_maps(engine, &w, 4, n_maps, seed);
-    try_patterns(engine, &w);
     printf("1..%d\n", n_tests);
-    free(w.logits);
     if (eng_context_destroy(engine)) {
         printf("# %s\n", eng_last_error());
         n_failed++;
