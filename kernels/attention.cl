@@ -167,6 +167,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
             __global float *y = (__global float *)(o + o_at + local_head * o_nb.x + t * o_nb.y);
             for (uint g = 0; g < EG; g++)
                 st16_f32(y, g, E, acc[r * EG + g] * f);
+            if (lse)
+                *(__global float *)(lse + lse_at + local_head * o_nb.z + t * o_nb.w) = log_sum(best, total);
         } else {
             __global float *y = (__global float *)(tmp + tmp_at) +
                                 (((cells.w + split) * shape.z + shape.y + t) * shape.w + h) * PARTIAL;
@@ -313,6 +315,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
             const float total = best == -INFINITY ? 0.0f : sum[r] * keep + exp(sink - best);
             st16_f32((__global float *)(o + o_at + local_head * o_nb.x + t * o_nb.y), id, E,
                      a * (total > 0.0f ? keep / total : 0.0f));
+            if (lse && id == 0)
+                *(__global float *)(lse + lse_at + local_head * o_nb.z + t * o_nb.w) = log_sum(best, total);
         } else {
             __global float *y = (__global float *)(tmp + tmp_at) +
                                 (((cells.w + split) * shape.z + shape.y + t) * shape.w + h) * PARTIAL;
@@ -340,13 +344,13 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty
 
 /*
  * Puts the splits of every query together: by log-sum-exp.
- * cells  slots, splits; 0 splits: every slot counts, else only those that kv cells take
+ * cells  slots, splits; 0 splits: every slot counts, else only those that kv cells take; strides of lse along head and token
  * shape  tokens here, first token, all tokens, all heads
  * head   heads here, first head, strides of o along head and token
  */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
-attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o, ulong o_at, int kv, long4 cells,
-                long4 shape, long4 head)
+attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o, ulong o_at, gbytes lse,
+                ulong lse_at, int kv, long4 cells, long4 shape, long4 head)
 {
     const long i = get_global_id(0), h = i % head.x, t = i / head.x;
     if (t >= shape.x)
@@ -364,6 +368,8 @@ attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o
         for (long s = 0; s < slots; s++)
             total += part[s * step + 1] * exp(part[s * step] - best);
     }
+    if (lse)
+        *(__global float *)(lse + lse_at + h * cells.z + t * cells.w) = log_sum(best, total);
     __global float *y = (__global float *)(o + o_at + h * head.z + t * head.w);
     for (uint g = 0; g < EG; g++) {
         float16 a = 0.0f;

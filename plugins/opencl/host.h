@@ -102,13 +102,14 @@ typedef struct cl_recorded_arg {
     uint8_t bytes;   /* of a value                                             */
     int32_t tensor;
     int32_t param;
+    int64_t less;    /* taken from the parameter                               */
     uint64_t at;     /* offset, local bytes or limit                           */
     uint8_t value[32];
 } cl_recorded_arg;
 
 typedef struct cl_recorded_size {
     int32_t param;   /* -1: fixed                                              */
-    int64_t limit, per, times;
+    int64_t less, limit, per, times;
 } cl_recorded_size;
 
 typedef struct cl_recorded {

@@ -129,12 +129,12 @@ void cl_arg_local(cl_recorder *r, size_t bytes)
     add(r, &(cl_recorded_arg){.kind = CL_ARG_LOCAL, .at = bytes});
 }
 
-void cl_arg_param(cl_recorder *r, int64_t param, int64_t limit)
+void cl_arg_param(cl_recorder *r, int64_t param, int64_t less, int64_t limit)
 {
     if (param < 0 || param >= (int64_t)r->graph->n_params)
         cl_arg_int(r, (int32_t)limit);
     else
-        add(r, &(cl_recorded_arg){.kind = CL_ARG_PARAM, .param = (int32_t)param, .at = (uint64_t)limit});
+        add(r, &(cl_recorded_arg){.kind = CL_ARG_PARAM, .param = (int32_t)param, .less = less, .at = (uint64_t)limit});
 }
 
 void cl_size(cl_recorder *r, unsigned dims, const size_t *global, const size_t *local)
@@ -172,12 +172,13 @@ void cl_size3(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1, ui
     cl_size(r, 3, (const size_t[]){(size_t)g0, (size_t)g1, (size_t)g2}, (const size_t[]){l0, l1, l2});
 }
 
-void cl_size_param(cl_recorder *r, unsigned dim, int64_t param, int64_t limit, int64_t per, int64_t times)
+void cl_size_param(cl_recorder *r, unsigned dim, int64_t param, int64_t less, int64_t limit, int64_t per,
+                   int64_t times)
 {
     cl_recorded *l = current(r);
     if (!l || param < 0 || param >= (int64_t)r->graph->n_params)
         return;
-    l->size[dim] = (cl_recorded_size){(int32_t)param, limit, per, times};
+    l->size[dim] = (cl_recorded_size){(int32_t)param, less, limit, per, times};
     l->dynamic = true;
 }
 

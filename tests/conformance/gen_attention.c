@@ -13,7 +13,9 @@ enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE };
 struct attention {
     uint32_t tk, tv;
     int64_t d, e, kvh, group, t, cells;
+    int64_t first;       /* of the cells, in a longer cache                   */
     int64_t valid;       /* the plan parameter; -1: none                      */
+    bool lse;            /* the second result is wanted                       */
     int64_t window;
     double softcap, bias;
     bool sinks, whole;   /* whole: not causal                                 */
@@ -29,13 +31,14 @@ static void name_of(const struct attention *x, char *text, size_t n)
 {
     snprintf(text, n,
              "k=%s v=%s/%s d=%lld e=%lld kvh=%lld g=%lld t=%lld cells=%lld valid=%lld%s%s%s%s%s%s seqs=%lld block=%lld "
-             "win=%lld q/%s%s%s",
+             "win=%lld q/%s%s%s first=%lld%s",
              ref_type_name(x->tk), ref_type_name(x->tv), cf_layout_name(x->lkv), (long long)x->d, (long long)x->e,
              (long long)x->kvh, (long long)x->group, (long long)x->t, (long long)x->cells, (long long)x->valid,
              x->softcap > 0 ? " softcap" : "", x->bias > 0 ? " alibi" : "", x->sinks ? " sinks" : "",
              x->whole ? " whole" : "", x->use_mask ? " mask=" : "", x->use_mask ? ref_type_name(x->mask) : "",
              (long long)x->seqs, (long long)x->block, (long long)x->window, cf_layout_name(x->lq),
-             x->split ? " split=" : "", x->split ? x->split : "");
+             x->split ? " split=" : "", x->split ? x->split : "",
+             (long long)x->first, x->lse ? " lse" : "");
 }
 
 /* Tokens at the end of the cells; the second is padding, and now and then the
@@ -65,7 +68,7 @@ static void sequences(cf_case *c, const struct attention *x)
     cf_operand *cpos = cf_in(c, CPOS, "cpos", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
     cf_operand *cseq = cf_in(c, CSEQ, "cseq", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
     for (int64_t j = 0; j < x->cells; j++) { /* cells in no order; some belong to nobody */
-        cf_set(cpos, j, (double)cf_below(c, x->cells));
+        cf_set(cpos, j, (double)(x->first + cf_below(c, x->cells)));
         cf_set(cseq, j, (double)(cf_below(c, x->seqs + 1) - 1));
     }
 }
@@ -82,7 +85,7 @@ static void table(cf_case *c, const struct attention *x, int64_t per_seq)
 
 static void attend(cf_suite *s, struct attention x)
 {
-    char name[220];
+    char name[240];
     int64_t heads = x.kvh * x.group, per_seq = x.block ? (x.cells / x.block + x.seqs - 1) / x.seqs : 0;
 
     name_of(&x, name, sizeof name);
@@ -95,6 +98,8 @@ static void attend(cf_suite *s, struct attention x)
     c->ip[ENG_ATTN_WINDOW] = x.window;
     c->ip[ENG_ATTN_CAUSAL] = !x.whole;
     c->ip[ENG_ATTN_BLOCK] = x.block;
+    c->ip[ENG_ATTN_FIRST] = x.first;
+    c->ip[ENG_ATTN_LSE] = x.lse;
     c->fp[ENG_ATTN_SCALE] = 1 / sqrt((double)x.d);
     c->fp[ENG_ATTN_SOFTCAP] = x.softcap;
     c->fp[ENG_ATTN_MAX_BIAS] = x.bias;
@@ -105,7 +110,7 @@ static void attend(cf_suite *s, struct attention x)
     cf_operand *k = cf_in(c, K, "k", x.tk, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.d, x.cells, x.kvh));
     cf_operand *v = cf_in(c, V, "v", x.tv, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.e, x.cells, x.kvh));
     cf_fill(c, q, -2, 2);
-    positions(c, &x, x.block ? per_seq * x.block : x.valid < 0 ? x.cells : x.valid);
+    positions(c, &x, x.block ? per_seq * x.block : x.valid < 0 ? x.first + x.cells : x.valid);
     if (x.seqs)
         sequences(c, &x);
     if (x.block)
@@ -178,6 +183,7 @@ static void shapes(cf_suite *s)
                                          .t = t > lengths[j] ? 1 : t,
                                          .cells = cells,
                                          .valid = x % 3 ? lengths[j] : -1,
+                                         .lse = x % 2,
                                          .lq = (cf_layout)(x % 4),
                                          .lkv = x % 5 == 4   ? CF_SWAP12
                                                 : x % 5 == 3 ? CF_OFFSET
@@ -208,6 +214,8 @@ static void features(cf_suite *s)
                                      .use_mask = mask,
                                      .mask = x % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
                                      .sinks = bits & 32,
+                                     .first = x % 7 == 5 ? 33 : 0,
+                                     .lse = x % 3 != 1,
                                      .whole = x % 5 == 0});
     }
     cf_thin(s, 2);
@@ -224,6 +232,7 @@ static void features(cf_suite *s)
                                      .seqs = 1 + k % 3,
                                      .block = k % 2 ? 8 : 16,
                                      .window = k > 5 ? 10 : 0,
+                                     .lse = k % 3 != 2,
                                      .sinks = k == 4});
     cf_thin(s, 1);
     attend(s, (struct attention){.tk = ENG_TYPE_F16,
@@ -285,6 +294,52 @@ static void splits(cf_suite *s)
                                      .split = k < 8 ? "kv_head" : "cells"});
 }
 
+/* Parts of a longer cache, each as a device would work on it that holds only these cells. */
+static void parts(cf_suite *s)
+{
+    static const struct {
+        int64_t first, cells, valid;
+    } part[] = {
+        {0, 70, 200},   /* the first of several                               */
+        {70, 70, 200},  /* from the middle                                    */
+        {140, 70, 200}, /* the last, not full                                 */
+        {140, 70, 141}, /* one cell                                           */
+        {140, 70, 140}, /* valid cells end before it                          */
+        {140, 70, 30},
+        {140, 0, 200},  /* nothing lies here                                  */
+        {140, 0, -1},
+        {900, 2600, 3300},
+        {900, 2600, -1},
+        {2000000, 90, 2000060},
+    };
+
+    for (size_t i = 0; i < COUNT(part); i++)
+        for (int k = 0; k < 8; k++) {
+            bool quick = s->o.quick; /* few programs to build */
+            struct attention x = {.tk = cache[quick ? 3 : (i + (size_t)k) % 9],
+                                  .tv = cache[quick ? 1 : ((size_t)k * 2 + i) % 9],
+                                  .d = 64,
+                                  .e = quick || k % 3 ? 64 : 32,
+                                  .kvh = 2,
+                                  .group = k % 2 ? 3 : 1,
+                                  .t = 1 + k * 2 % 7,
+                                  .first = part[i].first,
+                                  .cells = part[i].cells,
+                                  .valid = part[i].valid,
+                                  .lse = k != 5,
+                                  .window = k % 4 == 1 ? 40 : 0,
+                                  .softcap = k == 2 ? 10 : 0,
+                                  .bias = k == 3 ? 8 : 0,
+                                  .sinks = k == 4 || k == 1,
+                                  .seqs = k == 6 && part[i].cells ? 2 : 0,
+                                  .use_mask = k == 7,
+                                  .mask = ENG_TYPE_F16,
+                                  .whole = k == 6};
+            cf_thin(s, x.cells > 1000 ? 5 : k < 2 ? 1 : 3);
+            attend(s, x);
+        }
+}
+
 void cf_cases_attention(cf_suite *s)
 {
     if (!cf_wanted(s, ENG_OP_ATTENTION))
@@ -292,5 +347,6 @@ void cf_cases_attention(cf_suite *s)
     pairs(s);
     shapes(s);
     features(s);
+    parts(s);
     splits(s);
 }

@@ -35,7 +35,8 @@ static int64_t cell_of(const ref_call *c, int64_t j, int64_t t)
 
 static bool visible(const ref_call *c, int64_t j, int64_t t, double *cell_pos)
 {
-    double pos = at1(c->in[POS], t), mine = c->in[CPOS] ? at1(c->in[CPOS], j) : (double)j;
+    double pos = at1(c->in[POS], t), first = (double)c->ip[ENG_ATTN_FIRST];
+    double mine = c->in[CPOS] ? at1(c->in[CPOS], j) : first + (double)j;
 
     *cell_pos = mine;
     if (c->in[SEQ] && c->in[CSEQ] && at1(c->in[SEQ], t) != at1(c->in[CSEQ], j))
@@ -80,7 +81,9 @@ static void score_row(const ref_call *c, struct row *r, int64_t t, int64_t h, in
     }
 }
 
-static void mix_row(const ref_call *c, const struct row *r, ref_tensor *o, int64_t t, int64_t h, int64_t kvh)
+/* The weighted sum of values; *lse: the logarithm of the denominator, and how large the terms were that made it. */
+static void mix_row(const ref_call *c, const struct row *r, ref_tensor *o, int64_t t, int64_t h, int64_t kvh,
+                    double *lse, double *lse_mag)
 {
     const ref_tensor *v = c->in[V], *sinks = c->in[SINKS];
     double max = sinks ? at1(sinks, h) : -INFINITY, sum = 0, noise = 0;
@@ -95,6 +98,8 @@ static void mix_row(const ref_call *c, const struct row *r, ref_tensor *o, int64
     noise = sum > 0 ? noise / sum : 0;
     if (sinks)
         sum += exp(at1(sinks, h) - max);
+    *lse = max == -INFINITY ? -INFINITY : max + log(sum);
+    *lse_mag = max == -INFINITY ? 0 : 1 + fabs(max) + fabs(log(sum)) + noise;
     for (int64_t e = 0; e < v->ne[0]; e++) {
         double out = 0, mag = 0;
         for (int64_t j = 0; j < r->n; j++) {
@@ -110,6 +115,27 @@ static void mix_row(const ref_call *c, const struct row *r, ref_tensor *o, int64
     }
 }
 
+/* All tokens and heads, when memory is there. */
+static void attend(ref_call *c, struct row *r, int64_t cells)
+{
+    ref_tensor *o = &c->out[0], *lse = c->n_out > 1 ? &c->out[1] : NULL;
+    int64_t heads = o->ne[1], group = heads / c->in[K]->ne[2];
+
+    for (int64_t t = 0; t < o->ne[2]; t++)
+        for (int64_t h = 0; h < heads; h++) {
+            bool padding = at1(c->in[POS], t) == -1;
+            double sum, mag;
+            r->n = 0; /* a token of padding sees nothing */
+            if (!padding)
+                score_row(c, r, t, h, h / group, cells);
+            mix_row(c, r, o, t, h, h / group, &sum, &mag);
+            if (lse) {
+                lse->data[ref_at4(lse, h, t, 0, 0)] = sum;
+                lse->mag[ref_at4(lse, h, t, 0, 0)] = mag;
+            }
+        }
+}
+
 int ref_attention(ref_call *c)
 {
     const ref_tensor *q = c->in[Q], *k = c->in[K], *v = c->in[V];
@@ -121,19 +147,16 @@ int ref_attention(ref_call *c)
 
     if (!kvh || heads % kvh || v->ne[2] != kvh || v->ne[1] != k->ne[1])
         return -2;
-    if (param >= 0 && c->params && c->params[param] < cells)
-        cells = c->params[param] < 0 ? 0 : c->params[param];
+    if (param >= 0 && c->params && c->params[param] - c->ip[ENG_ATTN_FIRST] < cells)
+        cells = c->params[param] < c->ip[ENG_ATTN_FIRST] ? 0 : c->params[param] - c->ip[ENG_ATTN_FIRST];
     r.score = calloc((size_t)cells + 1, sizeof *r.score);
     r.noise = calloc((size_t)cells + 1, sizeof *r.noise);
     r.cell = calloc((size_t)cells + 1, sizeof *r.cell);
-    if (r.score && r.noise && r.cell && ref_alloc(&c->out[0], ne, 3, true, false)) {
-        c->n_out = 1;
+    if (r.score && r.noise && r.cell && ref_alloc(&c->out[0], ne, 3, true, false) &&
+        (!c->ip[ENG_ATTN_LSE] || ref_alloc(&c->out[1], ne + 1, 2, true, false))) {
+        c->n_out = c->ip[ENG_ATTN_LSE] ? 2 : 1;
         status = 0;
-        for (int64_t t = 0; t < ne[2]; t++)
-            for (int64_t h = 0; h < heads && at1(c->in[POS], t) != -1; h++) {
-                score_row(c, &r, t, h, h / (heads / kvh), cells);
-                mix_row(c, &r, &c->out[0], t, h, h / (heads / kvh));
-            }
+        attend(c, &r, cells);
     }
     free(r.score);
     free(r.noise);

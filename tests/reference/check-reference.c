@@ -187,6 +187,42 @@ START_TEST(attention_is_a_softmax)
 }
 END_TEST
 
+/* Cells cut in two: the parts' results, weighted by their denominators, are the whole's. */
+START_TEST(attention_in_parts)
+{
+    enum { D = 8, E = 4, N = 11, CUT = 5, TOKENS = 4, H = 2 };
+    ref_tensor q = filled(-1, 1, D, H, TOKENS, 1), k = filled(-1, 1, D, N, 1, 1), v = filled(-1, 1, E, N, 1, 1),
+               pos = filled(0, 0, TOKENS, 1, 1, 1), sinks = filled(-1, 1, H, 1, 1, 1);
+    const int64_t params[] = {N - 1};
+    for (int t = 0; t < TOKENS; t++)
+        pos.data[t] = 2 + 3 * t;
+    ref_call call[3]; /* the whole, two parts of which one has the sinks */
+    for (int i = 0; i < 3; i++) {
+        ref_tensor kp = ref_slice(&k, 1, i == 2 ? CUT : 0, i == 0 ? N : i == 1 ? CUT : N - CUT);
+        ref_tensor vp = ref_slice(&v, 1, i == 2 ? CUT : 0, i == 0 ? N : i == 1 ? CUT : N - CUT);
+        call[i] = (ref_call){.op = ENG_OP_ATTENTION, .in = {&q, &kp, &vp, &pos}, .params = params,
+                             .ip = {0, 6, 1, 0, i == 2 ? CUT : 0, 1}, .fp = {0.5, 0, 0}};
+        call[i].in[8] = i < 2 ? &sinks : NULL;
+        ck_assert_int_eq(ref_eval(&call[i]), 0);
+        ck_assert_uint_eq(call[i].n_out, 2);
+    }
+    for (int r = 0; r < TOKENS * H; r++) {
+        double a = exp(call[1].out[1].data[r]), b = exp(call[2].out[1].data[r]);
+        ck_assert_double_eq_tol(log(a + b), call[0].out[1].data[r], 1e-13);
+        for (int e = 0; e < E; e++) {
+            double x = call[1].out[0].data[r * E + e], y = call[2].out[0].data[r * E + e];
+            ck_assert_double_eq_tol((a * x + b * y) / (a + b), call[0].out[0].data[r * E + e], 1e-13);
+        }
+    }
+    ck_assert_double_eq(call[2].out[1].data[0], -INFINITY); /* the first token is before the second part */
+    ref_tensor *all[] = {&q, &k, &v, &pos, &sinks};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ref_free(all[i]);
+    for (int i = 0; i < 6; i++)
+        ref_free(&call[i / 2].out[i % 2]);
+}
+END_TEST
+
 START_TEST(types_round_trip)
 {
     double x[256], y[256], step[256];
@@ -222,6 +258,7 @@ int main(void)
     tcase_add_test(t, delta_rule_in_chunks);
     tcase_add_test(t, rope_turns_back);
     tcase_add_test(t, attention_is_a_softmax);
+    tcase_add_test(t, attention_in_parts);
     tcase_add_test(t, types_round_trip);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -103,13 +103,13 @@ static float mask_at(const cpu_tensor *mask, int64_t cell, int64_t token)
     return mask->type == ENG_TYPE_F16 ? f16_load(p) : tail_f32(p);
 }
 
-/* Position number j of the cells, seen from one token: what is added to its
- * score (before the head's slope), or -inf. */
+/* Cell j of those here, seen from one token: what is added to its score (before
+ * the head's slope), or -inf. */
 CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t position)
 {
     const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
     const int64_t *ip = w->task->node->ip;
-    int64_t at = cpos ? int_at(cpos, j) : j;
+    int64_t at = cpos ? int_at(cpos, j) : ip[ENG_ATTN_FIRST] + j;
     if (seq && cseq && int_at(cseq, j) != int_at(seq, token))
         return -INFINITY;
     if (ip[ENG_ATTN_CAUSAL] && at > position)
@@ -139,10 +139,11 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
     vi last = v_seti(ip[ENG_ATTN_CAUSAL] ? position : INT32_MAX);
     vi first = v_seti(window ? (int32_t)(position - window) : INT32_MIN), seen = {0};
     vi mine = v_seti(seq && cseq ? int_at(seq, token) : 0);
+    int64_t begin = ip[ENG_ATTN_FIRST] + j0; /* position of the first cell, without cpos */
     const uint8_t *at_row = cpos ? cpos->data + j0 * 4 : NULL, *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL;
     const uint8_t *mask_row = mask ? mask->data + j0 * mask->nb[0] + token * mask->nb[1] : NULL;
     for (int64_t j = 0; j < n; j += CPU_VL) {
-        vi at = at_row ? v_loadi(at_row + 4 * j) : v_ramp() + (int32_t)(j0 + j), visible = (at <= last) & (first < at);
+        vi at = at_row ? v_loadi(at_row + 4 * j) : v_ramp() + (int32_t)(begin + j), visible = (at <= last) & (first < at);
         if (!window)
             visible = at <= last;
         if (seq_row)
@@ -165,8 +166,8 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
 static block_sight look(const attn_work *w, int64_t j0, int64_t n)
 {
     const cpu_tensor *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
-    bool vectors = n % CPU_VL == 0 && j0 + n < INT32_MAX && plain_ints(cpos) && plain_ints(cseq) &&
-                   (!mask || mask->nb[0] == mask->block_bytes);
+    bool vectors = n % CPU_VL == 0 && w->task->node->ip[ENG_ATTN_FIRST] < INT32_MAX - j0 - n && plain_ints(cpos) &&
+                   plain_ints(cseq) && (!mask || mask->nb[0] == mask->block_bytes);
     int64_t seen = 0, all = (w->t1 - w->t0) * n;
     for (int64_t t = w->t0; t < w->t1; t++) {
         int32_t position = int_at(w->task->in[3], t);
@@ -329,10 +330,10 @@ static void start(attn_work *w)
         CPU_V(cpu_gemm_pack)(&g, 0, w->columns, w->packed, w->gemm);
 }
 
-/* A column's result from its maximum, total and sums. */
+/* A column's results from its maximum, total and sums. */
 static void finish(const attn_work *w, int64_t c, float max, float total, const float *sum)
 {
-    const cpu_tensor *sinks = w->task->in[SINKS], *o = w->task->out[0];
+    const cpu_tensor *sinks = w->task->in[SINKS], *o = w->task->out[0], *lse = w->task->out[1];
     int64_t h = w->kv_head * w->s.group + c % w->s.group, t = w->t0 + c / w->s.group;
     float *out = (float *)(o->data + h * o->nb[1] + t * o->nb[2]), f = 1;
     if (sinks && total == total) {
@@ -340,8 +341,11 @@ static void finish(const attn_work *w, int64_t c, float max, float total, const 
         if (m > -INFINITY) {
             f = max > -INFINITY ? expf(max - m) : 0;
             total = total * f + expf(sink - m);
+            max = m;
         }
     }
+    if (lse) /* the logarithm of 0 is -inf: nothing seen */
+        *(float *)(lse->data + h * lse->nb[0] + t * lse->nb[1]) = total == 0 ? -INFINITY : max + logf(total);
     f = total == 0 ? 0 : f / total;
     if (f == 0)
         memset(out, 0, (size_t)w->s.e * sizeof *out);
@@ -429,7 +433,7 @@ static int64_t valid_cells(const cpu_task *task, const cpu_run *run, int64_t cel
     int64_t param = task->node->ip[ENG_ATTN_KV_PARAM];
     if (param < 0 || param >= run->n_params)
         return cells;
-    int64_t n = run->params[param];
+    int64_t n = run->params[param] - task->node->ip[ENG_ATTN_FIRST];
     return n < 0 ? 0 : n < cells ? n : cells;
 }
 

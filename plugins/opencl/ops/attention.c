@@ -12,9 +12,10 @@ enum { DIM_S = 1, DIM_H, DIM_T }; /* cells, kv heads, tokens */
 #define MAX_CUTS 64
 
 typedef struct attn {
-    const eng_tensor *in[TABLE + 1], *o;
+    const eng_tensor *in[TABLE + 1], *o, *lse;
     const eng_node *node;
     int64_t cells, kv_heads, group, tokens; /* of the whole */
+    int64_t base;                           /* first cell of K and V in a longer cache */
     int64_t splits;                         /* of a range of cells */
     int64_t least;                          /* cells that are worth a split */
     int64_t limit;                          /* of the parameter: the valid cells */
@@ -55,6 +56,9 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
             return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
                          t->name, (unsigned long long)device->max_alloc);
     }
+    if (node->ip[ENG_ATTN_FIRST] > INT32_MAX - cl_ne(k, 1))
+        return cl_no(reason, bytes, "cells from number %lld on: their positions do not fit 32 bits",
+                     (long long)node->ip[ENG_ATTN_FIRST]);
     if (cl_ne(k, 0) > 1024 || cl_ne(v, 0) > 1024)
         return cl_no(reason, bytes, "heads of %lld and %lld channels: at most 1024 work", (long long)cl_ne(k, 0),
                      (long long)cl_ne(v, 0));
@@ -88,19 +92,21 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_operand(r, SINKS);
     cl_arg_operand(r, TABLE);
     cl_arg_walk(r, part, 4); /* o */
+    cl_arg_walk(r, part, 5); /* lse */
     if (x->direct)
         cl_arg_none(r);
     else
         cl_arg_temporary(r, x->temporary);
-    cl_arg_param(r, node->ip[ENG_ATTN_KV_PARAM], x->limit);
+    cl_arg_param(r, node->ip[ENG_ATTN_KV_PARAM], x->base, x->limit);
     cl_arg_long4(r, (int64_t[4]){x->first_cell, x->n_cells, x->splits, x->direct ? -1 : slot_of(x, x->first_cell)});
     cl_arg_long4(r, (int64_t[4]){tokens, part->first[DIM_T], x->tokens, heads});
     cl_arg_long4(r, (int64_t[4]){x->tile_tokens, x->tile_heads, x->group, part->first[DIM_H]});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[Q], 1), cl_nb(x->in[Q], 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[K], 1), cl_nb(x->in[K], 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[V], 1), cl_nb(x->in[V], 2)});
-    cl_arg_long4(r, (int64_t[4]){part->nb[3][DIM_T]});
-    cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
+    cl_arg_long4(r, (int64_t[4]){part->nb[3][DIM_T], x->base});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2), x->lse ? cl_nb(x->lse, 0) : 0,
+                                 x->lse ? cl_nb(x->lse, 1) : 0});
     cl_arg_long4(r, (int64_t[4]){node->ip[ENG_ATTN_WINDOW], node->ip[ENG_ATTN_CAUSAL], block > 0 ? block : 1,
                                  table ? cl_nb(table, 1) : 0});
     for (unsigned i = ENG_ATTN_SCALE; i <= ENG_ATTN_MAX_BIAS; i++)
@@ -109,14 +115,14 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const size_t local = r->device->vec ? 1 : 64;
     cl_size3(r, (uint64_t)x->splits * local, local, tiles, 1, part->ne[DIM_H], 1);
     if (x->n_cuts == 1 && x->splits > 1) /* few valid cells take but the first splits */
-        cl_size_param(r, 0, node->ip[ENG_ATTN_KV_PARAM], x->limit, x->least, (int64_t)local);
+        cl_size_param(r, 0, node->ip[ENG_ATTN_KV_PARAM], x->base, x->limit, x->least, (int64_t)local);
 }
 
 /* Caches in one piece each: now q, mask and result, by tokens and kv heads. */
 static void queries(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     attn *x = ctx;
-    const eng_tensor *q = x->in[Q], *mask = x->in[MASK], *o = x->o;
+    const eng_tensor *q = x->in[Q], *mask = x->in[MASK], *o = x->o, *lse = x->lse;
     const uint64_t q_heads = (uint64_t)(x->group - 1);
     cl_walk w = *part;
 
@@ -131,12 +137,15 @@ static void queries(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_walk_operand(&w, x->node->in[Q], q_heads * (uint64_t)cl_nb(q, 1) + cl_row_bytes(q));
     cl_walk_operand(&w, x->node->in[MASK], mask ? cl_row_bytes(mask) : 0);
     cl_walk_operand(&w, x->node->out[0], q_heads * (uint64_t)cl_nb(o, 1) + cl_row_bytes(o));
+    cl_walk_operand(&w, x->node->out[1], lse ? q_heads * (uint64_t)cl_nb(lse, 0) + 4 : 0);
     w.nb[2][DIM_H] = cl_nb(q, 1) * x->group;
     w.nb[2][DIM_T] = cl_nb(q, 2);
     w.nb[3][DIM_T] = mask ? cl_nb(mask, 1) : 0;
     w.nb[4][DIM_H] = cl_nb(o, 1) * x->group;
     w.nb[4][DIM_T] = cl_nb(o, 2);
-    for (unsigned i = 2; i < 5; i += 2)
+    w.nb[5][DIM_H] = lse ? cl_nb(lse, 0) * x->group : 0;
+    w.nb[5][DIM_T] = lse ? cl_nb(lse, 1) : 0;
+    for (unsigned i = 2; i < 6; i++)
         w.offset[i] = (uint64_t)w.first[DIM_H] * (uint64_t)w.nb[i][DIM_H];
     cl_walk_run(r, &w, ENG_MAX_RANK, launch, x);
 }
@@ -149,8 +158,10 @@ static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_temporary(r, x->temporary);
     cl_arg_operand(r, SINKS);
     cl_arg_walk(r, part, 0);
-    cl_arg_param(r, x->node->ip[ENG_ATTN_KV_PARAM], x->limit);
-    cl_arg_long4(r, (int64_t[4]){(int64_t)x->n_cuts * x->splits, x->n_cuts == 1 ? x->splits : 0});
+    cl_arg_walk(r, part, 1);
+    cl_arg_param(r, x->node->ip[ENG_ATTN_KV_PARAM], x->base, x->limit);
+    cl_arg_long4(r, (int64_t[4]){(int64_t)x->n_cuts * x->splits, x->n_cuts == 1 ? x->splits : 0,
+                                 part->nb[1][1], part->nb[1][2]});
     cl_arg_long4(r, (int64_t[4]){part->ne[2], part->first[2], x->tokens, heads});
     cl_arg_long4(r, (int64_t[4]){part->ne[1], part->first[1], cl_nb(x->o, 1), cl_nb(x->o, 2)});
     cl_size1(r, part->ne[1] * part->ne[2], cl_group(r->device));
@@ -186,10 +197,11 @@ static void choose_tiles(attn *x, const cl_device *device)
 
 static int record(cl_recorder *r, const eng_node *node)
 {
-    attn x = {.o = cl_out(r->graph, node, 0), .node = node};
+    attn x = {.o = cl_out(r->graph, node, 0), .lse = cl_out(r->graph, node, 1), .node = node};
     for (unsigned i = 0; i <= TABLE; i++)
         x.in[i] = cl_in(r->graph, node, i);
     x.cells = cl_ne(x.in[K], 1);
+    x.base = node->ip[ENG_ATTN_FIRST];
     x.kv_heads = cl_ne(x.in[K], 2);
     x.group = cl_ne(x.in[Q], 1) / x.kv_heads;
     x.tokens = cl_ne(x.in[Q], 2);
@@ -225,6 +237,9 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_walk_operand(&w, node->out[0], cl_row_bytes(x.o));
     w.nb[0][1] = cl_nb(x.o, 1);
     w.nb[0][2] = cl_nb(x.o, 2);
+    cl_walk_operand(&w, node->out[1], x.lse ? 4 : 0);
+    w.nb[1][1] = x.lse ? cl_nb(x.lse, 0) : 0;
+    w.nb[1][2] = x.lse ? cl_nb(x.lse, 1) : 0;
     return cl_walk_run(r, &w, ENG_MAX_RANK, merge, &x);
 }
 
