@@ -255,13 +255,19 @@ static int key_is(const eng_gguf_key *key, const char *name)
     return key->name.length == strlen(name) && memcmp(key->name.data, name, key->name.length) == 0;
 }
 
+static int key_begins(const eng_gguf_key *key, const char *text)
+{
+    return key->name.length >= strlen(text) && memcmp(key->name.data, text, strlen(text)) == 0;
+}
+
+/* One file is written, whatever the model was read from. */
 static int copy_keys(job *j)
 {
     int status = ENG_OK, number = file_type(j->type);
 
     for (uint64_t i = 0; i < eng_gguf_key_count(j->gguf) && !status; i++) {
         const eng_gguf_key *key = eng_gguf_key_get(j->gguf, i);
-        if (!key_is(key, "general.file_type") && !key_is(key, "general.quantization_version") &&
+        if (!key_begins(key, "split.") && !key_is(key, "general.file_type") && !key_is(key, "general.quantization_version") &&
             !key_is(key, "general.alignment"))
             status = eng_gguf_writer_key(j->writer, key);
     }

@@ -366,7 +366,9 @@ ENG_API int eng_fence_wait(eng_fence fence, uint64_t timeout);
 /* -- GGUF files ------------------------------------------------------------------- */
 
 /* Maps a GGUF file (version 2 or 3) and checks all of its structure: nothing that
- * later calls return reaches outside the file. */
+ * later calls return reaches outside the file.  Of a model in several files
+ * (NAME-00001-of-00003.gguf) the first is given; the others must lie beside it, and
+ * their tensors follow the first one's. */
 ENG_API int eng_gguf_open(const char *path, eng_gguf **gguf);
 ENG_API void eng_gguf_close(eng_gguf *gguf);
 

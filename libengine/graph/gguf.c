@@ -4,7 +4,7 @@
  *
  * Layout: "GGUF", u32 version, u64 tensors, u64 keys; the keys; the tensors'
  * descriptions; padding to the alignment; the tensors' data.  Models in several
- * files would be opened by a function of their own that joins such readers.
+ * files: gguf_parts.c.
  */
 #include "config.h"
 
@@ -78,7 +78,7 @@ static int read_string(cursor *c, eng_gguf_string *string, const char *what)
 
 /* -- hash tables ------------------------------------------------------------ */
 
-static int hash_create(gguf_hash *hash, uint64_t n)
+int eng_gguf_hash_create(gguf_hash *hash, uint64_t n)
 {
     uint64_t size = 8;
 
@@ -104,7 +104,7 @@ static uint32_t *key_slot(const eng_gguf *g, const char *name, uint64_t length)
     }
 }
 
-static uint32_t *tensor_slot(const eng_gguf *g, const char *name)
+uint32_t *eng_gguf_tensor_slot(const eng_gguf *g, const char *name)
 {
     for (uint64_t i = eng_gguf_hash_text(name, strlen(name));; i++) {
         uint32_t *slot = &g->tensor_hash.slots[i & g->tensor_hash.mask];
@@ -221,7 +221,7 @@ static int read_keys(cursor *c, uint64_t n)
     g->keys = calloc(n ? n : 1, sizeof *g->keys);
     if (!g->keys)
         return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " keys", g->path, n);
-    int status = hash_create(&g->key_hash, n);
+    int status = eng_gguf_hash_create(&g->key_hash, n);
     for (uint64_t i = 0; i < n && !status; i++) {
         g->n_keys = i + 1; /* what close has to look at */
         status = read_key(c, i);
@@ -296,7 +296,7 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
         status = check_type(g, t);
     if (status)
         return status;
-    uint32_t *slot = tensor_slot(g, t->name);
+    uint32_t *slot = eng_gguf_tensor_slot(g, t->name);
     if (*slot != 0)
         return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" is there twice: the file is damaged", g->path, t->name);
     *slot = index + 1;
@@ -367,7 +367,7 @@ static int read_tensors(cursor *c, uint64_t n)
     if (!g->tensors || !g->names || !spans)
         status = eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " tensors", g->path, n);
     if (!status)
-        status = hash_create(&g->tensor_hash, n);
+        status = eng_gguf_hash_create(&g->tensor_hash, n);
     for (uint32_t i = 0; i < n && !status; i++)
         status = read_tensor(c, i, &spans[i].offset);
     /* The header ends inside the file, so this cannot overflow. */
@@ -396,24 +396,6 @@ static int read_alignment(eng_gguf *g)
         return eng_fail(ENG_ERR_FORMAT, "%s: key \"general.alignment\" is %u: expected a power of two", g->path, value);
     g->alignment = value;
     return ENG_OK;
-}
-
-/* A part of a model has too few tensors: say so rather than miss one later. */
-static int check_parts(eng_gguf *g)
-{
-    int64_t parts, part = 0;
-
-    if (!eng_gguf_key_find(g, "split.count"))
-        return ENG_OK;
-    int status = eng_gguf_integer(g, "split.count", 0, &parts);
-    if (status || parts <= 1)
-        return status;
-    if (eng_gguf_key_find(g, "split.no"))
-        eng_gguf_integer(g, "split.no", 0, &part);
-    return eng_fail(ENG_ERR_UNSUPPORTED,
-                    "%s is part %" PRId64 " of %" PRId64
-                    ": models in several files cannot be read; merge them into one",
-                    g->path, part + 1, parts);
 }
 
 static int check_version(const eng_gguf *g, uint32_t version)
@@ -454,8 +436,6 @@ static int read_file(eng_gguf *g)
     if (!status)
         status = read_alignment(g);
     if (!status)
-        status = check_parts(g);
-    if (!status)
         status = read_tensors(&c, n_tensors);
     return status;
 }
@@ -490,10 +470,8 @@ static int map_file(eng_gguf *g)
     return status;
 }
 
-int eng_gguf_open(const char *path, eng_gguf **gguf)
+int eng_gguf_open_file(const char *path, eng_gguf **gguf)
 {
-    if (!path || !gguf)
-        return eng_fail(ENG_ERR_INVALID, "eng_gguf_open: no path or nowhere to put the file");
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return eng_fail(ENG_ERR_UNSUPPORTED, "GGUF files are little-endian and cannot be mapped on this machine");
 #endif
@@ -519,6 +497,9 @@ void eng_gguf_close(eng_gguf *gguf)
 {
     if (!gguf)
         return;
+    for (uint32_t i = 0; i < gguf->n_parts; i++)
+        eng_gguf_close(gguf->parts[i]);
+    free(gguf->parts);
     for (uint64_t i = 0; i < gguf->n_keys; i++)
         free(gguf->keys[i].marks);
     free(gguf->keys);
@@ -547,7 +528,7 @@ const eng_gguf_tensor *eng_gguf_tensor_get(const eng_gguf *gguf, uint32_t index)
 
 const eng_gguf_tensor *eng_gguf_tensor_find(const eng_gguf *gguf, const char *name)
 {
-    uint32_t found = *tensor_slot(gguf, name);
+    uint32_t found = *eng_gguf_tensor_slot(gguf, name);
 
     return found ? &gguf->tensors[found - 1] : NULL;
 }

@@ -33,7 +33,15 @@ struct eng_gguf {
     eng_gguf_tensor *tensors;
     gguf_hash tensor_hash;
     eng_arena *names; /* terminated copies of the tensors' names */
+    struct eng_gguf **parts; /* of a model in several files: all but the first; they keep maps and names */
+    uint32_t n_parts;
 };
+
+/* One file, which may be a part of a model. */
+int eng_gguf_open_file(const char *path, eng_gguf **gguf);
+int eng_gguf_hash_create(gguf_hash *hash, uint64_t n);
+/* The slot of the name, or the empty one where it would be. */
+uint32_t *eng_gguf_tensor_slot(const eng_gguf *g, const char *name);
 
 /* Types of the file format; a superset of the engine's. */
 typedef struct gguf_block {

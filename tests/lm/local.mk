@@ -2,7 +2,7 @@
 
 # GGUF files, tokenizer, sampler: without a device.
 if HAVE_CHECK
-lm_unit_tests = tests/lm/test-gguf tests/lm/test-tokenizer tests/lm/test-vocabulary tests/lm/test-sampler
+lm_unit_tests = tests/lm/test-gguf tests/lm/test-parts tests/lm/test-tokenizer tests/lm/test-vocabulary tests/lm/test-sampler
 check_PROGRAMS += $(lm_unit_tests)
 TESTS += $(lm_unit_tests)
 valgrind_tests += $(lm_unit_tests)
@@ -10,6 +10,9 @@ endif
 tests_lm_test_gguf_SOURCES = %D%/test-gguf.c %D%/crafted.c %D%/crafted.h
 tests_lm_test_gguf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_gguf_LDADD = libengine-core.la $(CHECK_LIBS)
+tests_lm_test_parts_SOURCES = %D%/test-parts.c
+tests_lm_test_parts_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lm_test_parts_LDADD = libengine-core.la $(CHECK_LIBS)
 tests_lm_test_vocabulary_SOURCES = %D%/test-vocabulary.c %D%/words.c %D%/words.h
 tests_lm_test_vocabulary_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_vocabulary_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)

@@ -275,7 +275,7 @@ START_TEST(alignments)
     accepted();
     put_header(&file, 0, 1);
     put_u32_key(&file, "split.count", 3);
-    refused(ENG_ERR_UNSUPPORTED, "several files");
+    refused(ENG_ERR_FORMAT, "split.no");
     put_header(&file, 0, 1);
     put_u32_key(&file, "split.count", 1);
     accepted();

@@ -21,6 +21,7 @@ typedef struct maker {
     eng_context *context;
     converter *convert;
     uint32_t *types; /* of the tensors, after fallbacks */
+    uint32_t first; /* tensor of the file that is being written */
     float *chunk;
     void *data;
     uint64_t data_bytes;
@@ -37,6 +38,7 @@ static const char usage_text[] =
     "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
     "  --linear N       --yarn N (factors of rope scaling)  --freqs (rope_freqs.weight)\n"
     "  --fused-qkv      --fused-experts (gate and up)  --biases  --scales (of matrices)\n"
+    "  --split N        N files: OUT.gguf becomes OUT-00001-of-0000N.gguf and so on\n"
     "  --large          a few hundred MB in f16; options after it change it\n"
     "  --type T         of all matrices; --embd-type, --output-type, --attn-type,\n"
     "                   --ssm-type, --ffn-type T of a class of them\n";
@@ -60,7 +62,8 @@ static const struct {
     NUMBER("v-heads", v_heads, 1, 1024),       NUMBER("mtp", mtp, 0, 8),
     NUMBER("experts", experts, 0, 512),        NUMBER("used", used, 1, 512),
     NUMBER("expert-ffn", expert_ffn, 1, 65536), NUMBER("shared-ffn", shared_ffn, 1, 65536),
-    NUMBER("linear", linear, 1, 1024),         NUMBER("yarn", yarn, 1, 1024),
+    NUMBER("split", split, 1, 99999),          NUMBER("linear", linear, 1, 1024),
+    NUMBER("yarn", yarn, 1, 1024),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -237,6 +240,8 @@ static uint32_t type_of(const model *m, const model_tensor *t)
 static int produce(void *user, uint32_t index, const void **data)
 {
     maker *k = user;
+
+    index += k->first;
     const model_tensor *t = &k->m.tensors[index];
     int64_t columns = t->ne[0], rows = t->ne[1] * t->ne[2], step = columns < CHUNK ? CHUNK / columns : 1;
     uint64_t row = eng_row_bytes(k->types[index], columns);
@@ -264,43 +269,75 @@ static int produce(void *user, uint32_t index, const void **data)
     return status;
 }
 
-static int declare(maker *k, eng_gguf_writer *w, int *converts)
+static int choose_types(maker *k)
 {
-    int status = ENG_OK;
+    int converts = 0, status = ENG_OK;
 
     k->types = calloc(k->m.n_tensors, sizeof *k->types);
     if (!k->types)
         return eng_fail(ENG_ERR_NOMEM, "out of memory for the list of tensors");
-    for (uint32_t i = 0; i < k->m.n_tensors && !status; i++) {
+    for (uint32_t i = 0; i < k->m.n_tensors; i++) {
+        k->types[i] = type_of(&k->m, &k->m.tensors[i]);
+        converts |= k->types[i] != ENG_TYPE_F32;
+    }
+    if (converts)
+        status = eng_context_create(NULL, &k->context);
+    return status || !converts ? status : converter_create(k->context, "cpu", &k->convert);
+}
+
+static int split_keys(const maker *k, eng_gguf_writer *w, int64_t part)
+{
+    int status = eng_gguf_writer_integer(w, "split.no", ENG_GGUF_U16, part);
+
+    if (!status)
+        status = eng_gguf_writer_integer(w, "split.count", ENG_GGUF_U16, k->m.split);
+    return status ? status : eng_gguf_writer_integer(w, "split.tensors.count", ENG_GGUF_I32, k->m.n_tensors);
+}
+
+/* File number `part`: the first has all keys of the model, each an equal part of the tensors. */
+static int write_part(maker *k, int64_t part, const char *path)
+{
+    int64_t parts = k->m.split > 1 ? k->m.split : 1;
+    uint32_t end = (uint32_t)((part + 1) * k->m.n_tensors / parts);
+    eng_gguf_writer *w = NULL;
+    int status = eng_gguf_writer_create(&w);
+
+    k->first = (uint32_t)(part * k->m.n_tensors / parts);
+    if (!status && part == 0)
+        status = model_keys(&k->m, w);
+    if (!status && part == 0)
+        status = model_vocabulary(&k->m, w);
+    if (!status && parts > 1)
+        status = split_keys(k, w, part);
+    for (uint32_t i = k->first; i < end && !status; i++) {
         const model_tensor *t = &k->m.tensors[i];
-        k->types[i] = type_of(&k->m, t);
-        *converts |= k->types[i] != ENG_TYPE_F32;
         status = eng_gguf_writer_tensor(w, t->name, k->types[i], t->ne, t->rank, NULL);
     }
+    if (!status)
+        status = eng_gguf_writer_save_from(w, path, produce, k);
+    eng_gguf_writer_destroy(w);
     return status;
 }
 
 static int make(maker *k, const char *path)
 {
-    eng_gguf_writer *w = NULL;
-    int converts = 0, status = eng_gguf_writer_create(&w);
+    int status = model_list(&k->m);
 
     if (!status)
-        status = model_list(&k->m);
-    if (!status)
-        status = model_keys(&k->m, w);
-    if (!status)
-        status = model_vocabulary(&k->m, w);
-    if (!status)
-        status = declare(k, w, &converts);
-    if (!status && converts) {
-        status = eng_context_create(NULL, &k->context);
-        if (!status)
-            status = converter_create(k->context, "cpu", &k->convert);
+        status = choose_types(k);
+    if (k->m.split < 2)
+        return status ? status : write_part(k, 0, path);
+    size_t n = strlen(path);
+    if (n > 5 && strcmp(path + n - 5, ".gguf") == 0)
+        n -= 5;
+    char *name = malloc(n + 32);
+    if (!name)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for a name");
+    for (int64_t i = 0; i < k->m.split && !status; i++) {
+        snprintf(name, n + 32, "%.*s-%05d-of-%05d.gguf", (int)n, path, (int)(i + 1), (int)k->m.split);
+        status = write_part(k, i, name);
     }
-    if (!status)
-        status = eng_gguf_writer_save_from(w, path, produce, k);
-    eng_gguf_writer_destroy(w);
+    free(name);
     return status;
 }
 

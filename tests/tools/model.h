@@ -43,6 +43,7 @@ typedef struct model {
     int64_t mtp;                                     /* blocks for drafting after the layers */
     int64_t experts, used, expert_ffn, shared_ffn;   /* mixture of experts */
     int64_t linear, yarn;                            /* factors of rope scaling; 0: none */
+    int64_t split;                                   /* files */
     int tied;                                        /* no output.weight */
     int fused_qkv, fused_experts;                    /* Q, K, V in one tensor; gate and up of experts */
     int freqs, biases, scales;                       /* rope_freqs; all biases; a .scale for each matrix */

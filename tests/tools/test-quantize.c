@@ -83,6 +83,18 @@ static void clean(void)
     unlink(OTHER);
 }
 
+static char *contents(const char *path, long *n)
+{
+    FILE *f = fopen(path, "rb");
+
+    ck_assert(f && fseek(f, 0, SEEK_END) == 0 && (*n = ftell(f)) > 0);
+    char *data = malloc((size_t)*n);
+    rewind(f);
+    ck_assert(data && fread(data, 1, (size_t)*n, f) == (size_t)*n);
+    fclose(f);
+    return data;
+}
+
 /* -- blocks -------------------------------------------------------------------- */
 
 START_TEST(hashes_of_nothing)
@@ -265,6 +277,32 @@ START_TEST(random_models)
 }
 END_TEST
 
+/* A model in several files becomes the same file as if it were in one. */
+START_TEST(several_files)
+{
+    char parts[3][64], *one, *other;
+    long n[2];
+
+    for (int i = 0; i < 3; i++)
+        snprintf(parts[i], sizeof parts[i], "test-quantize-%05d-of-00003.gguf", i + 1);
+    runs(run("tests/tools/make-model --arch qwen3moe --split 3 %s", OUT), 0);
+    runs(run("engine-quantize -q %s %s q8_0", parts[0], OTHER), 0);
+    one = contents(OTHER, &n[0]);
+    runs(run("engine-quantize -q %s %s q8_0", parts[1], OTHER), 1);
+    says("open the first");
+    runs(run("tests/tools/make-model --arch qwen3moe %s", OUT), 0);
+    runs(run("engine-quantize -q %s %s q8_0", OUT, OTHER), 0);
+    other = contents(OTHER, &n[1]);
+    ck_assert_int_eq(n[0], n[1]);
+    ck_assert_mem_eq(one, other, (size_t)n[0]);
+    free(one);
+    free(other);
+    for (int i = 0; i < 3; i++)
+        unlink(parts[i]);
+    clean();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("quantize");
@@ -279,6 +317,7 @@ int main(void)
     tcase_add_test(all, usage);
     tcase_add_test(all, failures);
     tcase_add_test(all, random_models);
+    tcase_add_test(all, several_files);
     tcase_set_timeout(all, 600);
     suite_add_tcase(suite, all);
     srunner_run_all(runner, CK_ENV);

@@ -1,0 +1,173 @@
+/*
+ * Models in several files, NAME-00001-of-00003.gguf and so on.  The first has the
+ * keys; all have tensors, and say in split.* which part of how many they are.  What
+ * is opened is the first; the others' tensors are added to its own.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gguf.h"
+
+#define MAX_PARTS 99999 /* as many as names have digits for */
+#define ENDING 20       /* characters of "-00001-of-00003.gguf" */
+
+/* Part `no` (from 0) of `count`; 1 for a file that is not one of several. */
+static int read_place(const eng_gguf *g, int64_t *no, int64_t *count)
+{
+    int status = ENG_OK;
+
+    *no = 0;
+    *count = 1;
+    if (eng_gguf_key_find(g, "split.count"))
+        status = eng_gguf_integer(g, "split.count", 0, count);
+    if (status || *count <= 1)
+        return status;
+    if (*count > MAX_PARTS)
+        return eng_fail(ENG_ERR_FORMAT, "%s: key \"split.count\" is %" PRId64 ": at most %d files are possible", g->path,
+                        *count, MAX_PARTS);
+    if (!eng_gguf_key_find(g, "split.no"))
+        return eng_fail(ENG_ERR_FORMAT, "%s is one of %" PRId64 " files of a model, but has no key \"split.no\" that says "
+                        "which: split the model again", g->path, *count);
+    status = eng_gguf_integer(g, "split.no", 0, no);
+    if (!status && (*no < 0 || *no >= *count))
+        status = eng_fail(ENG_ERR_FORMAT, "%s: key \"split.no\" is %" PRId64 ", but the file is one of %" PRId64
+                          ": it is damaged", g->path, *no, *count);
+    return status;
+}
+
+static void name_ending(char ending[ENDING + 1], int64_t no, int64_t count)
+{
+    snprintf(ending, ENDING + 1, "-%05d-of-%05d.gguf", (int)(no + 1), (int)count);
+}
+
+/* The first file's name with another number. */
+static int part_name(const char *first, int64_t no, int64_t count, char **name)
+{
+    char ending[ENDING + 1];
+    size_t n = strlen(first);
+
+    name_ending(ending, 0, count);
+    if (n < ENDING || strcmp(first + n - ENDING, ending) != 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s is the first of %" PRId64 " files of a model, but its name does not end in %s, "
+                        "so that the others cannot be found: rename it", first, count, ending);
+    *name = strdup(first);
+    if (!*name)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for the name of a file");
+    name_ending(ending, no, count);
+    memcpy(*name + n - ENDING, ending, ENDING);
+    return ENG_OK;
+}
+
+static int open_part(eng_gguf *g, int64_t no, int64_t count)
+{
+    char *name;
+    int64_t its_no, its_count;
+    eng_gguf *part;
+    int status = part_name(g->path, no, count, &name);
+
+    if (status)
+        return status;
+    status = eng_gguf_open_file(name, &part);
+    if (status == ENG_ERR_NOTFOUND)
+        status = eng_fail(status, "%s has %" PRId64 " files, of which %s is missing: put it beside the first", g->path,
+                          count, name);
+    free(name);
+    if (status)
+        return status;
+    g->parts[g->n_parts++] = part;
+    status = read_place(part, &its_no, &its_count);
+    if (!status && (its_count != count || its_no != no))
+        status = eng_fail(ENG_ERR_FORMAT, "%s holds part %" PRId64 " of %" PRId64 " by its keys, which is not what its "
+                          "name says: it was renamed, or is of another model", part->path, its_no + 1, its_count);
+    return status;
+}
+
+/* All tensors in one list, those of the first file first. */
+static int join_tensors(eng_gguf *g, uint64_t n)
+{
+    eng_gguf_tensor *all = realloc(g->tensors, (n ? n : 1) * sizeof *all);
+
+    if (!all)
+        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " tensors", g->path, n);
+    g->tensors = all;
+    free(g->tensor_hash.slots);
+    g->tensor_hash.slots = NULL;
+    int status = eng_gguf_hash_create(&g->tensor_hash, n);
+    for (uint32_t i = 0; i < g->n_tensors && !status; i++)
+        *eng_gguf_tensor_slot(g, g->tensors[i].name) = i + 1;
+    for (uint32_t p = 0; p < g->n_parts; p++) {
+        const eng_gguf *part = g->parts[p];
+        for (uint32_t i = 0; i < part->n_tensors && !status; i++) {
+            uint32_t *slot = eng_gguf_tensor_slot(g, part->tensors[i].name);
+            if (*slot)
+                return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" is in another of the model's files too: the files do "
+                                "not belong together", part->path, part->tensors[i].name);
+            all[g->n_tensors] = part->tensors[i];
+            *slot = ++g->n_tensors;
+        }
+    }
+    return status;
+}
+
+static int check_total(const eng_gguf *g, uint64_t n)
+{
+    int64_t announced = (int64_t)n;
+    int status = ENG_OK;
+
+    if (n >= UINT32_MAX)
+        return eng_fail(ENG_ERR_FORMAT, "%s: the files have %" PRIu64 " tensors: too many", g->path, n);
+    if (eng_gguf_key_find(g, "split.tensors.count"))
+        status = eng_gguf_integer(g, "split.tensors.count", 0, &announced);
+    if (!status && announced != (int64_t)n)
+        status = eng_fail(ENG_ERR_FORMAT, "%s: the model's files have %" PRIu64 " tensors, but key "
+                          "\"split.tensors.count\" is %" PRId64 ": they do not belong together", g->path, n, announced);
+    return status;
+}
+
+static int join(eng_gguf *g, int64_t count)
+{
+    uint64_t n = g->n_tensors;
+    int status = ENG_OK;
+
+    g->parts = calloc((size_t)count - 1, sizeof(eng_gguf *));
+    if (!g->parts)
+        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRId64 " files", g->path, count);
+    for (int64_t i = 1; i < count && !status; i++) {
+        status = open_part(g, i, count);
+        n += status ? 0 : g->parts[i - 1]->n_tensors;
+    }
+    if (!status)
+        status = check_total(g, n);
+    return status ? status : join_tensors(g, n);
+}
+
+int eng_gguf_open(const char *path, eng_gguf **gguf)
+{
+    eng_gguf *g;
+    int64_t no, count;
+
+    if (!path || !gguf)
+        return eng_fail(ENG_ERR_INVALID, "eng_gguf_open: no path or nowhere to put the file");
+    int status = eng_gguf_open_file(path, &g);
+    if (status)
+        return status;
+    status = read_place(g, &no, &count);
+    if (!status && no > 0) {
+        char ending[ENDING + 1];
+        name_ending(ending, 0, count);
+        status = eng_fail(ENG_ERR_INVALID, "%s is file %" PRId64 " of %" PRId64 " of a model: open the first, whose name "
+                          "ends in %s", path, no + 1, count, ending);
+    }
+    if (!status && count > 1)
+        status = join(g, count);
+    if (status) {
+        eng_gguf_close(g);
+        return status;
+    }
+    *gguf = g;
+    return ENG_OK;
+}
