@@ -54,10 +54,12 @@ enum {
 };
 
 /* Keeps tensors elsewhere: `pattern` is a POSIX extended regular expression that
- * is looked for in names of weights ("blk.3.ffn_up.weight"), caches ("cache_k.3",
- * "cache_v.3"), recurrent states ("state.0") and convolution windows ("conv.0").
- * The first pattern that is found decides; one that is found in no name of the model is
- * refused.  Needs a device that composes. */
+ * is looked for in names of weights ("blk.3.ffn_up.weight"), single experts of a stack
+ * ("blk.3.ffn_up_exps.7.weight" is number 7 of "blk.3.ffn_up_exps.weight"), caches
+ * ("cache_k.3", "cache_v.3"), recurrent states ("state.0") and convolution windows
+ * ("conv.0").  The first pattern that is found decides; one that is found in no name of
+ * the model is refused, unless it is for memory of a kind of layer that the model has none
+ * of.  Needs a device that composes. */
 typedef struct eng_lm_override {
     const char *pattern;
     const char *device;
