@@ -144,13 +144,16 @@ bool meta_cut_range(const meta_cut *cut, int64_t begin, int64_t length, meta_cut
 int64_t meta_cut_local_position(const meta_cut *cut, uint32_t rank, int64_t p)
 {
     int64_t at = 0, local = 0, length = meta_part_length(cut->part, rank);
-    for (uint32_t s = 0; s < cut->n_segs && at < p; s++) {
-        int64_t step = cut->part->extent * cut->segs[s].inner;
-        int64_t steps = (p - at) / step;
-        if (steps > cut->segs[s].outer)
-            steps = cut->segs[s].outer;
-        local += steps * length * cut->segs[s].inner;
-        at += cut->segs[s].outer * step;
+
+    for (uint32_t s = 0; s < cut->n_segs; s++) {
+        int64_t inner = cut->segs[s].inner, step = cut->part->extent * inner, size = cut->segs[s].outer * step;
+        if (p < at + size) {
+            int64_t reps = (p - at) / step, rest = p - at - reps * step - meta_part_begin(cut->part, rank) * inner;
+            rest = rest < 0 ? 0 : rest > length * inner ? length * inner : rest;
+            return local + reps * length * inner + rest;
+        }
+        local += cut->segs[s].outer * length * inner;
+        at += size;
     }
     return local;
 }

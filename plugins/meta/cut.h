@@ -95,7 +95,7 @@ int64_t meta_cut_local(const meta_cut *cut, uint32_t rank);
 /* The part of the dimension from begin on, `length` long, as segments; false if
  * an end is not between two repetitions. */
 bool meta_cut_range(const meta_cut *cut, int64_t begin, int64_t length, meta_cut *part);
-/* Where position p (at such an end) lies in rank r's shard. */
+/* Where the first element of rank r's shard from position p on lies in the shard. */
 int64_t meta_cut_local_position(const meta_cut *cut, uint32_t rank, int64_t p);
 /* Every boundary falls between two blocks: always true above dimension 0. */
 bool meta_cut_aligned(const meta_cut *cut, int64_t block);

@@ -334,16 +334,21 @@ meta_version *meta_view_version(meta_planner *p, const eng_node *node, const met
 
     if (place.kind == META_SHARDED) {
         meta_strategy s;
-        if (!meta_rule_apply(p->sv, p->graph, node, 0, &of->place.cut, NULL, &s))
+        meta_cut cut;
+        if (meta_rule_apply(p->sv, p->graph, node, 0, &of->place.cut, NULL, &s))
+            place = s.out[0];
+        else if (meta_derive_view(p, node, &of->place.cut, &cut))
+            place = meta_place_sharded(&cut);
+        else
             return NULL;
-        place = s.out[0];
     }
     meta_version *v = meta_version_alloc(p, &place);
     if (!v)
         return NULL;
     v->original = of->original;
     for (uint32_t r = 0; r < p->n_ranks; r++)
-        if (of->local[r] >= 0 && !local_view(p, r, node, of, v))
+        if (of->local[r] >= 0 && (place.kind != META_SHARDED || (place.ranks >> r & 1u)) &&
+            !local_view(p, r, node, of, v))
             return NULL;
     return v;
 }

@@ -27,6 +27,7 @@ typedef struct meta_value {
     const meta_place *wish; /* of the host; NULL: anywhere                    */
     bool brought;           /* ... and it is there                            */
     int32_t maker;          /* node, or -1                                    */
+    uint32_t n_slices;      /* views of a part of it                          */
     bool full_use;          /* some reader cannot take a partial sum          */
 } meta_value;
 
@@ -90,6 +91,7 @@ typedef struct meta_planner {
     uint32_t n_exchanges, cap_exchanges;
     const int8_t *forced;     /* node -> rank that must run it, or -1         */
     int status;               /* the first failure                            */
+    meta_partition *derived;  /* see derive.c                                 */
     uint32_t n_run[4];        /* nodes by meta_kind of their result           */
     char **notes;             /* for explain                                  */
     uint32_t n_notes, cap_notes;
@@ -155,6 +157,13 @@ void meta_wish_bring(meta_planner *p, int32_t value);
 meta_version *meta_inplace_begin(meta_planner *p, int32_t value, const meta_place *place, meta_version **whole);
 /* After the write: every rank that holds the tensor gets what was written. */
 void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, meta_version *whole);
+
+/* -- derive.c: cuts without an axis of their own ------------------------------------------ */
+
+/* The partition with these boundaries (n_ranks + 1); always the same for the same ones. */
+const meta_partition *meta_derive_partition(meta_planner *p, const int64_t *begin, uint32_t n_ranks);
+/* What the ranks hold of a view where the rules find no cut; false: no range of the shards. */
+bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut, meta_cut *out);
 
 /* -- exchange.c -------------------------------------------------------------------------- */
 

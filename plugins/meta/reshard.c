@@ -179,22 +179,43 @@ static double price(const meta_planner *p, int32_t value, const meta_version *fr
     }
 }
 
+/* The version from which it is had most cheaply. */
+static meta_version *cheapest(meta_planner *p, int32_t value, const meta_place *want, double *cost)
+{
+    meta_version *best = NULL;
+
+    *cost = HUGE_VAL;
+    for (meta_version *v = meta_versions(p, value); v; v = v->next) {
+        double c = price(p, value, v, want);
+        if (c < *cost) {
+            *cost = c;
+            best = v;
+        }
+    }
+    if (tensor_of(p, value)->binding >= 0)
+        *cost *= WEIGHT_PENALTY;
+    return best;
+}
+
+/* Is the operand rather moved than this view of it?  Always if the view shows all of it; if
+ * it shows a part, when all such parts together would cost more. */
+static bool by_operand(meta_planner *p, const eng_node *n, const meta_place *want, double direct, double *cost)
+{
+    if (!n || (want->kind != META_REPLICATED && want->kind != META_SINGLE))
+        return false;
+    *cost = meta_version_cost(p, n->in[0], want);
+    return shows_all(n) || *cost < direct * p->values[n->in[0]].n_slices;
+}
+
 double meta_version_cost(meta_planner *p, int32_t value, const meta_place *want)
 {
-    double best = HUGE_VAL;
+    double direct, other;
 
     if (meta_version_find(p, value, want))
         return 0;
     const eng_node *n = view_node(p, value);
-    if (n && shows_all(n) && (want->kind == META_REPLICATED || want->kind == META_SINGLE))
-        return meta_version_cost(p, n->in[0], want);
-    for (const meta_version *v = p->values[value].versions; v; v = v->next) {
-        double c = price(p, value, v, want);
-        best = c < best ? c : best;
-    }
-    if (tensor_of(p, value)->binding >= 0)
-        best *= WEIGHT_PENALTY;
-    return best;
+    cheapest(p, value, want, &direct);
+    return by_operand(p, n, want, direct, &other) ? other / (shows_all(n) ? 1 : p->values[n->in[0]].n_slices) : direct;
 }
 
 /* -- making ------------------------------------------------------------------------- */
@@ -238,8 +259,7 @@ static meta_version *make(meta_planner *p, int32_t value, meta_version *from, co
 
 meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place *want)
 {
-    meta_version *best = NULL;
-    double cost = HUGE_VAL;
+    double cost, other;
 
     if (meta_failed(p))
         return NULL;
@@ -247,16 +267,10 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
     if (v || meta_failed(p))
         return v;
     const eng_node *n = view_node(p, value);
-    if (n && shows_all(n) && (want->kind == META_REPLICATED || want->kind == META_SINGLE)) {
+    meta_version *best = cheapest(p, value, want, &cost);
+    if (by_operand(p, n, want, cost, &other)) {
         v = meta_version_get(p, n->in[0], want);
         return v ? meta_version_add(p, value, meta_view_version(p, n, v)) : NULL;
-    }
-    for (v = meta_versions(p, value); v; v = v->next) {
-        double c = price(p, value, v, want);
-        if (c < cost) {
-            cost = c;
-            best = v;
-        }
     }
     if (!best) {
         p->status = META_FAIL(p->device, ENG_ERR_UNSUPPORTED,

@@ -375,6 +375,7 @@ static void find_uses(meta_planner *p)
                 continue;
             bool linear = op->linear_together ? i < 2 : meta_rule_linear(op, n, 1u << i);
             bool passes = n->op == ENG_OP_RESHAPE || n->op == ENG_OP_PERMUTE;
+            p->values[n->in[i]].n_slices += n->op == ENG_OP_SLICE;
             if (!linear || (passes && p->values[n->out[0]].full_use))
                 p->values[n->in[i]].full_use = true;
         }
