@@ -218,7 +218,7 @@ int main(int argc, char **argv)
         printf("Bail out! %s\n", eng_last_error());
         return 1;
     }
-    scratch_path("archs.gguf", path);
+    scratch_path("archs", path);
     for (size_t i = 0; i < N_MODELS; i++) {
         answer a = {0};
         if (only && !strstr(models[i].options, only))

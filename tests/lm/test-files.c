@@ -1,0 +1,191 @@
+/*
+ * Model files that are almost right: a tensor or key that is missing, changed or
+ * one too many is refused, and the text says which and what to do.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "subject.h"
+
+typedef struct change {
+    const char *options;  /* of make-model */
+    const char *drop;     /* a tensor left out */
+    const char *add;      /* a tensor added, or one of another shape */
+    int64_t ne[2];
+    uint32_t type;        /* of the added one */
+    const char *key;      /* "<architecture>." is put before it */
+    double number;        /* its value, */
+    const char *text;     /* or this */
+    int status;           /* what opening it gives */
+    const char *says[2];  /* what the text must have */
+} change;
+
+#define LLAMA "--arch llama --layers 1"
+#define QWEN2 "--arch qwen2 --layers 1"
+#define QWEN3 "--arch qwen3 --layers 1"
+#define MOE "--arch qwen3moe --layers 1"
+#define HYBRID_MOE "--arch qwen35moe --layers 2"
+#define FORMAT ENG_ERR_FORMAT
+#define UNSUPPORTED ENG_ERR_UNSUPPORTED
+
+static const change changes[] = {
+    {LLAMA, .drop = "nothing"},
+    {LLAMA, .drop = "blk.0.attn_k.weight", .status = FORMAT, .says = {"no tensor blk.0.attn_k.weight", "llama"}},
+    {LLAMA " --fused-qkv", .drop = "blk.0.attn_qkv.weight", .status = FORMAT, .says = {"blk.0.attn_q.weight"}},
+    {LLAMA " --fused-qkv", .add = "blk.0.attn_q.weight", .ne = {128, 128}, .status = UNSUPPORTED,
+     .says = {"a tensor blk.0.attn_q.weight", "wrong results"}},
+    {LLAMA " --fused-qkv", .add = "blk.0.attn_q.bias", .ne = {128}, .status = UNSUPPORTED, .says = {"attn_q.bias"}},
+    {LLAMA, .add = "blk.0.attn_rel_b.weight", .ne = {128, 8}, .status = UNSUPPORTED, .says = {"attn_rel_b.weight"}},
+    {LLAMA, .add = "blk.0.attn_q_norm.weight", .ne = {32}, .status = UNSUPPORTED, .says = {"attn_q_norm", "llama"}},
+    {LLAMA, .add = "rope_freqs.weight", .ne = {15}, .status = FORMAT, .says = {"rope_freqs.weight is 15", "16"}},
+    {LLAMA, .add = "blk.0.ffn_up.scale", .ne = {2}, .status = FORMAT, .says = {"blk.0.ffn_up.scale is 2", "make it 1"}},
+    {LLAMA, .add = "blk.0.ffn_up.bias", .ne = {384}, .type = ENG_TYPE_F16, .status = UNSUPPORTED,
+     .says = {"ffn_up.bias", "only f32"}},
+    {LLAMA, .key = "rope.dimension_count", .number = 16, .status = UNSUPPORTED, .says = {"llama.rope.dimension_count is 16"}},
+    {LLAMA, .key = "rope.scaling.type", .text = "longrope"}, /* of no consequence without a factor */
+    {LLAMA " --linear 2", .key = "rope.scaling.type", .text = "longrope", .status = UNSUPPORTED,
+     .says = {"\"longrope\"", "yarn"}},
+    {LLAMA, .key = "attention.head_count", .number = 3, .status = FORMAT, .says = {"3 heads over 2", "llama"}},
+    {LLAMA, .key = "attention.head_count", .number = 0, .status = FORMAT, .says = {"attention.head_count is 0"}},
+    {LLAMA, .key = "feed_forward_length", .number = 400, .status = FORMAT, .says = {"ffn_gate.weight is 128 x 384",
+                                                                                     "128 x 400"}},
+    {LLAMA, .key = "embedding_length", .number = 1.5, .status = FORMAT, .says = {"embedding_length", "whole number"}},
+    {LLAMA, .key = "expert_count", .number = 4, .status = FORMAT, .says = {"llama.expert_used_count"}},
+    {LLAMA " --experts 4", .drop = "blk.0.ffn_gate_exps.weight", .status = FORMAT, .says = {"ffn_gate_exps.weight"}},
+    {LLAMA " --experts 4", .key = "expert_count", .number = 0, .status = FORMAT, .says = {"blk.0.ffn_gate.weight"}},
+    {QWEN2, .drop = "blk.0.attn_v.bias", .status = FORMAT, .says = {"no tensor blk.0.attn_v.bias", "qwen2"}},
+    {QWEN2, .drop = "output_norm.weight", .status = FORMAT, .says = {"output_norm.weight"}},
+    {QWEN2, .drop = "token_embd.weight", .status = FORMAT, .says = {"token_embd.weight", "qwen2"}},
+    {QWEN2, .drop = "output.weight"}, /* the embeddings are the head then */
+    {QWEN2, .add = "rope_freqs.weight", .ne = {16}, .status = UNSUPPORTED, .says = {"rope_freqs.weight", "qwen2"}},
+    {QWEN3, .drop = "blk.0.attn_q_norm.weight", .status = FORMAT, .says = {"blk.0.attn_q_norm.weight"}},
+    {QWEN3, .key = "block_count", .number = 2, .status = FORMAT, .says = {"blk.1.attn_norm.weight"}},
+    {MOE, .drop = "blk.0.ffn_gate_inp.weight", .status = FORMAT, .says = {"ffn_gate_inp.weight"}},
+    {MOE, .add = "blk.0.ffn_gate_up_exps.weight", .ne = {128, 192}, .status = FORMAT, .says = {"ffn_gate_up_exps"}},
+    {MOE, .add = "blk.0.exp_probs_b.bias", .ne = {8}, .status = UNSUPPORTED, .says = {"exp_probs_b.bias", "qwen3moe"}},
+    {MOE, .add = "blk.0.ffn_down_exps.scale", .ne = {7}, .status = FORMAT, .says = {"ffn_down_exps.scale is 7"}},
+    {MOE, .key = "expert_used_count", .number = 9, .status = FORMAT, .says = {"expert_used_count is 9", "1 and 8"}},
+    {MOE, .key = "expert_count", .number = 0, .status = FORMAT, .says = {"expert_count is 0"}},
+    {MOE, .key = "expert_gating_func", .number = 2, .status = UNSUPPORTED, .says = {"expert_gating_func is 2"}},
+    {MOE, .key = "expert_gating_func", .number = 1},
+    {MOE, .key = "expert_group_count", .number = 4, .status = UNSUPPORTED, .says = {"expert_group_count is 4"}},
+    {MOE, .key = "expert_feed_forward_length", .number = 64, .status = FORMAT, .says = {"is 128 x 96 x 8", "128 x 64 x 8"}},
+    {HYBRID_MOE, .drop = "blk.1.ffn_up_shexp.weight", .status = FORMAT, .says = {"blk.1.ffn_up_shexp.weight"}},
+    {HYBRID_MOE, .key = "expert_shared_feed_forward_length", .number = 32, .status = FORMAT, .says = {"ffn_gate_shexp"}},
+    {HYBRID_MOE " --mtp 1", .key = "nextn_predict_layers", .number = 3, .status = FORMAT, .says = {"nextn_predict_layers"}},
+    {HYBRID_MOE, .key = "ssm.inner_size", .number = 96, .status = FORMAT, .says = {"qwen35moe", "96"}},
+};
+
+static int n_tests, n_failed;
+
+__attribute__((format(printf, 2, 3))) static void report(bool good, const char *format, ...)
+{
+    va_list args;
+    printf("%s %d - ", good ? "ok" : "not ok", ++n_tests);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    n_failed += !good;
+}
+
+static bool is(const eng_gguf_string *s, const char *text)
+{
+    return s->length == strlen(text) && memcmp(s->data, text, s->length) == 0;
+}
+
+static int change_keys(const eng_gguf *in, eng_gguf_writer *out, const change *c)
+{
+    char name[128];
+    eng_gguf_string arch;
+    int status = eng_gguf_text(in, "general.architecture", 0, &arch);
+    snprintf(name, sizeof name, "%.*s.%s", (int)arch.length, arch.data, c->key ? c->key : "");
+    for (uint64_t i = 0; i < eng_gguf_key_count(in) && !status; i++)
+        if (!is(&eng_gguf_key_get(in, i)->name, name))
+            status = eng_gguf_writer_key(out, eng_gguf_key_get(in, i));
+    if (status || !c->key)
+        return status;
+    return c->text ? eng_gguf_writer_text(out, name, c->text) : eng_gguf_writer_number(out, name, c->number);
+}
+
+static int change_tensors(const eng_gguf *in, eng_gguf_writer *out, const change *c)
+{
+    static const float data[128 * 192];
+    int status = ENG_OK;
+    for (uint32_t i = 0; i < eng_gguf_tensor_count(in) && !status; i++) {
+        const eng_gguf_tensor *t = eng_gguf_tensor_get(in, i);
+        if (!c->drop || strcmp(c->drop, t->name) != 0)
+            status = eng_gguf_writer_tensor(out, t->name, t->type, t->ne, t->rank, t->data);
+    }
+    if (!status && c->add)
+        status = eng_gguf_writer_tensor(out, c->add, c->type, c->ne, c->ne[1] ? 2 : 1, data);
+    return status;
+}
+
+/* from -> to */
+static int apply(const change *c, const char *from, const char *to)
+{
+    eng_gguf *in = NULL;
+    eng_gguf_writer *out = NULL;
+    int status = eng_gguf_open(from, &in);
+    if (!status)
+        status = eng_gguf_writer_create(&out);
+    if (!status)
+        status = change_keys(in, out, c);
+    if (!status)
+        status = change_tensors(in, out, c);
+    if (!status)
+        status = eng_gguf_writer_save(out, to);
+    eng_gguf_writer_destroy(out);
+    eng_gguf_close(in);
+    return status;
+}
+
+static void check(eng_context *engine, const change *c, const char *path)
+{
+    subject s;
+    const char *what = c->drop ? c->drop : c->add ? c->add : c->key;
+    int status = subject_open(&s, engine, "cpu", path, NULL, NULL);
+    const char *text = status ? eng_last_error() : "it was accepted";
+    bool good = status == c->status;
+    for (int i = 0; i < 2 && c->status; i++)
+        good = good && (!c->says[i] || strstr(text, c->says[i]));
+    report(good, "%s %s %s: %s", c->options, c->drop ? "without" : c->add ? "and" : "with another", what, text);
+    if (!status)
+        subject_close(&s);
+}
+
+int main(void)
+{
+    char from[256], to[256];
+    const char *made = "";
+    eng_context *engine;
+    if (eng_context_create(NULL, &engine)) {
+        printf("Bail out! %s\n", eng_last_error());
+        return 1;
+    }
+    scratch_path("files", from);
+    scratch_path("files-changed", to);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const change *c = &changes[i];
+        if (strcmp(made, c->options) != 0 && subject_make(c->options, from)) {
+            report(false, "make-model %s", c->options);
+            continue;
+        }
+        made = c->options;
+        if (apply(c, from, to))
+            report(false, "%s: %s", c->options, eng_last_error());
+        else
+            check(engine, c, to);
+    }
+    remove(from);
+    remove(to);
+    eng_context_destroy(engine);
+    printf("1..%d\n", n_tests);
+    return n_failed != 0;
+}
