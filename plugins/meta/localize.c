@@ -178,7 +178,10 @@ static int32_t segment_window(meta_planner *p, uint32_t rank, int32_t tensor, co
         ne[d] = meta_part_length(cut->part, rank) * inner;
         return meta_local_window(p, rank, tensor, ne, nb, offset, &t);
     }
-    /* collapse what lies below and above: [row, below, kept, repetitions, above] */
+    /* collapse what lies below and above: [row, below, kept, repetitions, above]; it is
+     * contiguous, but dimensions of extent 1 may still have strides of another view */
+    meta_tensor_layout(p, t.type, t.ne, t.nb);
+    memcpy(nb, t.nb, sizeof nb);
     uint32_t k = 0;
     int64_t below = 1, above = 1;
     if (d > 0)

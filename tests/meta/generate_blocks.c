@@ -5,137 +5,235 @@
 
 #include "generator.h"
 
-int pg_state(generator *g, const int64_t *ne, uint32_t rank)
-{
-    return pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, ne, rank);
-}
+/* -- heads ----------------------------------------------------------------------------- */
 
-int pg_indices(generator *g, const int64_t *ne, uint32_t rank, int64_t below)
+/* The dimension is `heads` of an axis of that extent (if there is one), times `rep`, times
+ * `inner`; outside: the axis is outermost. */
+static void name_heads(pg_tensor *t, int dim, int64_t heads, int64_t rep, int64_t inner, bool outside)
 {
-    int ref = pg_add_tensor(g, ENG_TYPE_I32, ENG_USE_INPUT, ne, rank);
-    pg_tensor_of(g, ref)->below = below;
-    return ref;
-}
+    pg_dim d = {.n_segs = 1};
+    uint32_t n = 0;
 
-/* Keys and values written into caches and attended to. */
-int pg_attention(generator *g)
-{
-    static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0};
-    int64_t d = 32, kvh = (int64_t[]){1, 2, 3, 4, 6, 8}[pg_pick(g, 6)], group = 1 + pg_pick(g, 3), cells = 16, t = 5;
-    int64_t q_ne[] = {d, kvh * group, t}, new_ne[] = {d, kvh, t}, c_ne[] = {d, cells, kvh};
-    uint32_t kt = types[pg_pick(g, 4)], vt = types[pg_pick(g, 4)];
-    int q = pg_state(g, q_ne, 3), fresh = pg_state(g, new_ne, 3);
-    int k = pg_add_tensor(g, kt, ENG_USE_CACHE, c_ne, 3), v = pg_add_tensor(g, vt, ENG_USE_CACHE, c_ne, 3);
-    int ids = pg_indices(g, &t, 1, cells), pos = pg_indices(g, &t, 1, cells);
-    int64_t heads = kvh * group;
-    int sinks = pg_pick(g, 2) ? pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, &heads, 1) : -1;
-    int64_t swap[] = {0, 2, 1, 3, 4, 5, 6, 7}, ip[] = {-1, 0, 1, 0};
-    double fp[] = {0.2, 0, 0};
-    int in[ENG_MAX_INPUTS] = {q, k, v, pos, -1, -1, -1, -1, sinks, -1};
-
-    pg_tensor_of(g, ids)->distinct = true;
-    if (pg_pick(g, 2)) /* heads named as models do */
-        for (int i = 0; i < 4; i++) {
-            pg_tensor *w = pg_tensor_of(g, (int[]){q, fresh, k, v}[i]);
-            memset(w->dims, 0, sizeof w->dims);
-            for (int a = 0; a < PG_N_AXES; a++) {
-                int dim = i < 2 ? 1 : 2;
-                if (pg_axes[a].extent != kvh)
-                    continue;
-                w->dims[dim].n_segs = 1;
-                w->dims[dim].segs[0].n = i == 0 ? 2 : 1;
-                w->dims[dim].segs[0].axis[0] = a + 1;
-                w->dims[dim].segs[0].extent[0] = kvh;
-                w->dims[dim].segs[0].extent[1] = group;
-            }
-        }
-    int rows_k = OPI(ENG_OP_PERMUTE, swap, fresh);
-    OP(ENG_OP_SET_ROWS, k, rows_k, ids);
-    int64_t negative[] = {ENG_UNARY_NEG};
-    int u = OPI(ENG_OP_UNARY, negative, fresh), rows_v = OPI(ENG_OP_PERMUTE, swap, u);
-    OP(ENG_OP_SET_ROWS, v, rows_v, ids);
-    return pg_add_op(g, ENG_OP_ATTENTION, in, 10, ip, 4, fp, 3);
-}
-
-static void heads_of(pg_tensor *t, int dim, int64_t rep, int64_t heads, bool grouped)
-{
-    memset(t->dims, 0, sizeof t->dims);
     for (int a = 0; a < PG_N_AXES; a++) {
         if (pg_axes[a].extent != heads)
             continue;
-        t->dims[dim].n_segs = 1;
-        t->dims[dim].segs[0].n = 2;
-        t->dims[dim].segs[0].axis[grouped ? 0 : 1] = a + 1;
-        t->dims[dim].segs[0].extent[grouped ? 0 : 1] = heads;
-        t->dims[dim].segs[0].extent[grouped ? 1 : 0] = rep;
+        if (!outside && rep > 1)
+            d.segs[0].extent[n++] = rep;
+        d.segs[0].axis[n] = a + 1;
+        d.segs[0].extent[n++] = heads;
+        if (outside && rep > 1)
+            d.segs[0].extent[n++] = rep;
+        if (inner > 1)
+            d.segs[0].extent[n++] = inner;
+        d.segs[0].n = n;
+        t->dims[dim] = d;
     }
 }
 
-int pg_delta_net(generator *g)
+static void nameless(pg_tensor *t)
 {
-    int64_t s = 16, h = (int64_t[]){2, 3, 4, 8}[pg_pick(g, 4)], r = 1 + pg_pick(g, 3), t = 6, b = 2;
-    int64_t slots = 1 + pg_pick(g, 2);
-    int64_t qk[] = {s, h, t}, vv[] = {s, r * h, t}, st[] = {s, s, r * h, 6}, ht[] = {r * h, t};
-    int64_t b1[] = {b + 1}, d2[] = {2, b};
-    int64_t ip[] = {pg_pick(g, 2), slots}, one[] = {1, r * h, t};
+    memset(t->dims, 0, sizeof t->dims);
+}
+
+static int matrix_rows(generator *g, int x)
+{
+    const eng_tensor *t = pg_get(g, x);
+    int64_t m = pg_count_of(t) / t->ne[0];
+    return (int)(m < 5 ? m : 5);
+}
+
+/* [inner, rep * heads, rows] out of x, or a state of that shape. */
+static int heads_of(generator *g, int x, int64_t inner, int64_t heads, int64_t rep, int64_t rows, bool outside,
+                    bool named)
+{
+    if (pg_pick(g, 2)) {
+        int s = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){inner, rep * heads, rows}, 3);
+        if (named) {
+            nameless(pg_tensor_of(g, s));
+            name_heads(pg_tensor_of(g, s), 1, heads, rep, 1, outside);
+        }
+        return pg_ready(g, s);
+    }
+    x = pg_contiguous(g, x);
+    int64_t k = pg_get(g, x)->ne[0], m = pg_count_of(pg_get(g, x)) / k, part[] = {1, 0, rows};
+    x = pg_reshape(g, x, k, m, 1, 1);
+    if (m > rows)
+        x = OPI(ENG_OP_SLICE, part, x);
+    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT | ENG_USE_MATRIX, (int64_t[]){k, inner * rep * heads}, 2);
+    pg_tensor_of(g, w)->scale = k > 12 ? 0.3f : 0.8f;
+    if (named) {
+        nameless(pg_tensor_of(g, w));
+        name_heads(pg_tensor_of(g, w), 1, heads, rep, inner, outside);
+    }
+    double eps[] = {1e-5};
+    x = OP(ENG_OP_MUL_MAT, pg_ready(g, w), x);
+    x = OPF(ENG_OP_RMS_NORM, eps, x, -1);
+    return pg_reshape(g, x, inner, rep * heads, rows, 1);
+}
+
+/* -- attention ---------------------------------------------------------------------------- */
+
+typedef struct attention {
+    int64_t d, kvh, group, cells, t;
+    bool named;
+    int in[10];
+    int64_t ip[6];
+    double fp[3];
+} attention;
+
+/* Keys or values written into a cache. */
+static int cache(generator *g, attention *a, int x, int ids)
+{
+    static const uint32_t types[] = {ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_Q8_0, ENG_TYPE_Q4_0,  ENG_TYPE_F32,
+                                     ENG_TYPE_BF16, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_IQ4_NL, ENG_TYPE_F16};
+    int64_t swap[] = {0, 2, 1, 3, 4, 5, 6, 7}, first = a->ip[ENG_ATTN_FIRST], part[] = {1, first, a->cells - first};
+    int fresh = heads_of(g, x, a->d, a->kvh, 1, a->t, true, a->named);
+    int c = pg_add_tensor(g, types[pg_pick(g, 10)], ENG_USE_CACHE, (int64_t[]){a->d, a->cells, a->kvh}, 3);
+    if (a->named) {
+        nameless(pg_tensor_of(g, c));
+        name_heads(pg_tensor_of(g, c), 2, a->kvh, 1, 1, true);
+    }
+    pg_ready(g, c);
+    OP(ENG_OP_SET_ROWS, c, OPI(ENG_OP_PERMUTE, swap, fresh), ids);
+    return first ? OPI(ENG_OP_SLICE, part, c) : c;
+}
+
+/* What is seen: by sequence, position, mask or a table of blocks. */
+static void visibility(generator *g, attention *a)
+{
+    int64_t s = a->cells - a->ip[ENG_ATTN_FIRST], heads = a->kvh * a->group;
+
+    a->in[3] = pg_indices(g, &a->t, 1, a->cells, PG_PLAIN);
+    switch (pg_pick(g, 5)) {
+    case 0: {
+        a->in[4] = pg_indices(g, &a->t, 1, 2, PG_PLAIN);
+        a->in[6] = pg_indices(g, &s, 1, 2, PG_PLAIN);
+        if (pg_pick(g, 2))
+            a->in[5] = pg_indices(g, &s, 1, a->cells, PG_PLAIN);
+        break;
+    }
+    case 1: {
+        a->in[7] = pg_add_tensor(g, pg_pick(g, 2) ? ENG_TYPE_F32 : ENG_TYPE_F16, ENG_USE_INPUT, (int64_t[]){s, a->t}, 2);
+        pg_tensor_of(g, a->in[7])->contents = PG_MASK;
+        pg_ready(g, a->in[7]);
+        break;
+    }
+    case 2:
+        if (a->ip[ENG_ATTN_FIRST])
+            break;
+        a->in[4] = pg_indices(g, &a->t, 1, 2, PG_PLAIN);
+        a->in[9] = pg_indices(g, (int64_t[]){3, 2}, 2, 4, PG_DISTINCT);
+        a->ip[ENG_ATTN_BLOCK] = 4;
+        break;
+    default:
+        break;
+    }
+    a->ip[ENG_ATTN_KV_PARAM] = pg_pick(g, 3) ? -1 : 0;
+    a->ip[ENG_ATTN_WINDOW] = pg_pick(g, 3) ? 0 : 6;
+    a->ip[ENG_ATTN_CAUSAL] = pg_pick(g, 3) > 0;
+    a->fp[ENG_ATTN_SOFTCAP] = pg_pick(g, 4) ? 0 : 5;
+    a->fp[ENG_ATTN_MAX_BIAS] = pg_pick(g, 5) ? 0 : 4;
+    if (pg_pick(g, 2))
+        a->in[8] = pg_weight(g, &heads, 1, 0, 1);
+}
+
+int pg_attention(generator *g, int x)
+{
+    attention a = {.d = 32, .cells = 16, .t = matrix_rows(g, x), .in = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+                   .fp = {0.2}};
+
+    a.kvh = (int64_t[]){1, 2, 3, 4, 6, 8}[pg_pick(g, 6)];
+    a.group = 1 + pg_pick(g, 3);
+    a.named = pg_pick(g, 3) > 0;
+    int ids = pg_indices(g, &a.t, 1, a.cells, PG_DISTINCT);
+    a.in[0] = heads_of(g, x, a.d, a.kvh, a.group, a.t, true, a.named);
+    a.in[1] = cache(g, &a, x, ids);
+    a.in[2] = cache(g, &a, x, ids);
+    visibility(g, &a);
+    int o = pg_add_op(g, ENG_OP_ATTENTION, a.in, 10, a.ip, 6, a.fp, 3);
+    if (!a.ip[ENG_ATTN_LSE] || g->bad)
+        return o;
+    int64_t kind[] = {ENG_UNARY_SIGMOID}; /* of -infinity too: zero */
+    int weight = OPI(ENG_OP_UNARY, kind, PG_SECOND + o);
+    weight = pg_reshape(g, weight, 1, a.kvh * a.group, a.t, 1);
+    return OP(ENG_OP_MUL, o, weight);
+}
+
+/* -- recurrent layers ------------------------------------------------------------------------- */
+
+int pg_delta_net(generator *g, int x)
+{
+    int64_t s = 16, h = (int64_t[]){2, 3, 4, 8}[pg_pick(g, 4)], r = 1 + pg_pick(g, 3), t = matrix_rows(g, x), b = 2;
+    int64_t b1 = b + 1, ip[] = {pg_pick(g, 2), 1 + pg_pick(g, 2)};
     double eps[] = {1e-6};
-    bool named = pg_pick(g, 2);
-    int q = pg_state(g, qk, 3), k = pg_state(g, qk, 3);
-    int v = pg_state(g, vv, 3), gate = pg_state(g, one, 3);
-    int beta = pg_state(g, ht, 2), state = pg_state(g, st, 4);
-    int src = pg_indices(g, &b, 1, 2), dst = pg_indices(g, d2, 2, -4); /* rows read: 0, 1; written: 2 .. 5 */
-    int cu = pg_indices(g, b1, 1, t);
+    bool named = pg_pick(g, 3) > 0, outside = ip[0];
+    int q = heads_of(g, x, s, h, 1, t, true, named), k = heads_of(g, x, s, h, 1, t, true, named);
+    int v = heads_of(g, x, s, h, r, t, outside, named);
+    int gate = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){pg_pick(g, 2) ? 1 : s, r * h, t}, 3);
+    int beta = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){r * h, t}, 2);
+    int state = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){s, s, r * h, 6}, 4);
 
     pg_tensor_of(g, gate)->offset = -0.5f;
     pg_tensor_of(g, gate)->scale = 0.4f;
     pg_tensor_of(g, beta)->offset = 0.5f;
     pg_tensor_of(g, beta)->scale = 0.4f;
-    pg_tensor_of(g, dst)->distinct = true;
-    pg_tensor_of(g, cu)->ascending = true;
     if (named) {
-        heads_of(pg_tensor_of(g, q), 1, 1, h, false);
-        heads_of(pg_tensor_of(g, k), 1, 1, h, false);
-        heads_of(pg_tensor_of(g, v), 1, r, h, ip[0]);
-        heads_of(pg_tensor_of(g, gate), 1, r, h, ip[0]);
-        heads_of(pg_tensor_of(g, beta), 0, r, h, ip[0]);
-        heads_of(pg_tensor_of(g, state), 2, r, h, ip[0]);
+        nameless(pg_tensor_of(g, gate));
+        nameless(pg_tensor_of(g, beta));
+        nameless(pg_tensor_of(g, state));
+        name_heads(pg_tensor_of(g, gate), 1, h, r, 1, outside);
+        name_heads(pg_tensor_of(g, beta), 0, h, r, 1, outside);
+        name_heads(pg_tensor_of(g, state), 2, h, r, 1, outside);
     }
+    pg_ready(g, gate);
+    pg_ready(g, beta);
+    pg_ready(g, state);
+    int src = pg_indices(g, &b, 1, 2, PG_PLAIN); /* rows read: 0, 1; written: 2 .. 5 */
+    int dst = pg_indices(g, (int64_t[]){2, b}, 2, 6, PG_STATE_ROWS), cu = pg_indices(g, &b1, 1, t, PG_ASCENDING);
     q = OPF(ENG_OP_L2_NORM, eps, q);
     k = OPF(ENG_OP_L2_NORM, eps, k);
     return OPI(ENG_OP_GATED_DELTA_NET, ip, q, k, v, gate, beta, state, src, dst, cu);
 }
 
-int pg_convolution(generator *g)
+int pg_convolution(generator *g, int x)
 {
-    int64_t h = (int64_t[]){24, 48, 20}[pg_pick(g, 3)], t = 6, b = 2, taps = 4;
-    int64_t x_ne[] = {h, t}, w_ne[] = {taps, h}, s_ne[] = {taps - 1, h, 6}, d2[] = {2, b}, b1 = b + 1;
-    int64_t ip[] = {1 + pg_pick(g, 2)};
-    int x = pg_state(g, x_ne, 2), w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, w_ne, 2);
-    int state = pg_state(g, s_ne, 3), src = pg_indices(g, &b, 1, 2);
-    int dst = pg_indices(g, d2, 2, -4), cu = pg_indices(g, &b1, 1, t);
+    int64_t h = (int64_t[]){24, 48, 20}[pg_pick(g, 3)], b = 2, taps = 4, b1 = b + 1;
+    int64_t ip[] = {1 + pg_pick(g, 2)}, t = 6;
+    int in = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){h, t}, 2);
+    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, (int64_t[]){taps, h}, 2);
+    int state = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){taps - 1, h, 6}, 3);
 
-    pg_tensor_of(g, dst)->distinct = true;
-    pg_tensor_of(g, cu)->ascending = true;
-    if (pg_pick(g, 2)) /* the state cut as the channels are */
-        pg_tensor_of(g, state)->dims[1] = pg_tensor_of(g, w)->dims[1] = pg_tensor_of(g, x)->dims[0];
-    return OPI(ENG_OP_SSM_CONV, ip, x, w, state, src, dst, cu);
+    if (pg_pick(g, 2)) { /* the state cut as the channels are */
+        pg_tensor_of(g, state)->dims[1] = pg_tensor_of(g, in)->dims[0];
+        pg_tensor_of(g, w)->dims[1] = pg_tensor_of(g, in)->dims[0];
+    }
+    pg_ready(g, in);
+    pg_ready(g, w);
+    pg_ready(g, state);
+    if (pg_pick(g, 2)) {
+        in = pg_features(g, x, h, 6);
+        t = pg_get(g, in)->ne[1];
+    }
+    int src = pg_indices(g, &b, 1, 2, PG_PLAIN), dst = pg_indices(g, (int64_t[]){2, b}, 2, 6, PG_STATE_ROWS);
+    int cu = pg_indices(g, &b1, 1, t, PG_ASCENDING);
+    return OPI(ENG_OP_SSM_CONV, ip, in, w, state, src, dst, cu);
 }
+
+/* -- others ------------------------------------------------------------------------------------- */
 
 /* A value read, written over in part and read again: copies must not outlive writes. */
 int pg_in_place(generator *g, int x)
 {
-    const eng_tensor *t = pg_get(g, x);
-    int64_t ne[ENG_MAX_RANK], swap[ENG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    int64_t ne[ENG_MAX_RANK], kept[ENG_MAX_RANK], swap[ENG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     int d = (int)pg_pick(g, 3), e = (int)pg_pick(g, 3);
 
-    memcpy(ne, t->ne, sizeof ne);
-    if (ne[4] != 1 || pg_count_of(t) > MAX_ELEMENTS / 4)
+    memcpy(ne, pg_get(g, x)->ne, sizeof ne);
+    if (ne[4] != 1 || pg_count_of(pg_get(g, x)) > MAX_ELEMENTS / 2)
         return pg_unary(g, x);
     int64_t part[] = {d, ne[d] * pg_pick(g, 2), ne[d]};
     ne[d] *= 2;
     swap[d] = e; /* the state's dimensions in another order */
     swap[e] = d;
-    int64_t kept[ENG_MAX_RANK];
     for (int i = 0; i < ENG_MAX_RANK; i++)
         kept[i] = ne[swap[i]];
     int state = pg_state(g, kept, 4), seen = OPI(ENG_OP_PERMUTE, swap, state);
@@ -149,3 +247,43 @@ int pg_in_place(generator *g, int x)
     return pg_norm(g, pg_pick(g, 2) ? state : seen);
 }
 
+static int named_weight(generator *g, const int64_t *ne, uint32_t rank, int dim, int64_t outer, int64_t extent,
+                        double scale)
+{
+    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT | (pg_pick(g, 2) ? ENG_USE_MATRIX : 0), ne, rank);
+    pg_tensor_of(g, w)->scale = (float)scale;
+    nameless(pg_tensor_of(g, w));
+    name_heads(pg_tensor_of(g, w), dim, extent, 1, ne[dim] / outer / extent, true);
+    if (outer == 2) {
+        pg_tensor_of(g, w)->dims[dim].n_segs = 2; /* gate | up */
+        pg_tensor_of(g, w)->dims[dim].segs[1] = pg_tensor_of(g, w)->dims[dim].segs[0];
+    }
+    return pg_ready(g, w);
+}
+
+/* A mixture of experts: a router, the experts it chooses, their weighted sum. */
+int pg_experts(generator *g, int x)
+{
+    int64_t experts = pg_pick(g, 2) ? 8 : 4, used = 1 + pg_pick(g, 3), ff = 24, k[] = {used};
+    int64_t kind[] = {ENG_GLU_SWIGLU, 0}, swap[] = {1, 0, 2, 3, 4, 5, 6, 7};
+    double one[] = {1, 0};
+    int64_t by = pg_pick(g, 2) ? 6 : experts; /* cut along the features or the experts */
+    x = pg_features(g, x, 24, 5);
+    int64_t tokens = pg_get(g, x)->ne[1];
+    int router = pg_weight(g, (int64_t[]){24, experts}, 2, 0, 0.4);
+    int probs = OPF(ENG_OP_SOFT_MAX, one, OP(ENG_OP_MUL_MAT, router, x), -1, -1);
+    int ids = pg_tap(g, OPI(ENG_OP_TOP_K, k, probs));
+    int chosen = OP(ENG_OP_GET_ROWS, pg_reshape(g, probs, 1, experts, tokens, 1), ids);
+    int up = named_weight(g, (int64_t[]){24, 2 * ff, experts}, 3, by == 6 ? 1 : 2, by == 6 ? 2 : 1, by, 0.3);
+    int down = named_weight(g, (int64_t[]){ff, 24, experts}, 3, by == 6 ? 0 : 2, 1, by, 0.3);
+    int h = OP(ENG_OP_MUL_MAT_ID, up, pg_reshape(g, x, 24, 1, tokens, 1), ids);
+    h = OPI(ENG_OP_GLU, kind, h, -1);
+    h = OP(ENG_OP_MUL, OP(ENG_OP_MUL_MAT_ID, down, h, ids), chosen);
+    if (pg_pick(g, 2)) /* the sum over those used, in one of two ways */
+        return OP(ENG_OP_SUM_ROWS, pg_contiguous(g, OPI(ENG_OP_PERMUTE, swap, h)));
+    int64_t part[] = {1, 0, 1};
+    int sum = OPI(ENG_OP_SLICE, part, h);
+    for (part[1] = 1; part[1] < used; part[1]++)
+        sum = OP(ENG_OP_ADD, sum, OPI(ENG_OP_SLICE, part, h));
+    return sum;
+}

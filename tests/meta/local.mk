@@ -16,9 +16,11 @@ check_PROGRAMS += tests/meta/test-random tests/meta/test-refused tests/meta/test
 TESTS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place
 endif
 endif
-tests_meta_test_random_SOURCES = %D%/test-random.c %D%/generate.c %D%/generate_blocks.c %D%/generator.h \
-	%D%/replay.c %D%/program.h
-tests_meta_test_random_LDADD = libengine.la $(LIBM)
+tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/replay.c %D%/shrink.c %D%/print.c \
+	%D%/generator.h %D%/generate.c %D%/generate_ops.c %D%/generate_types.c %D%/generate_blocks.c \
+	%D%/oracle.h %D%/oracle.c %D%/choose.c %D%/judge.c
+tests_meta_test_random_CPPFLAGS = $(meta_test_cppflags)
+tests_meta_test_random_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
 tests_meta_test_refused_SOURCES = %D%/test-refused.c
 tests_meta_test_refused_LDADD = libengine.la
 tests_meta_test_place_SOURCES = %D%/test-place.c

@@ -1,240 +1,239 @@
 /* A program on a device: its tensors in one store, its ops in one graph. */
 #include "config.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "program.h"
+#include "tests/reference/ref.h"
 
-bool pg_is_result(const pg_tensor *t)
-{
-    uint32_t use = t->use & ENG_USE_MASK;
-    return t->type == ENG_TYPE_F32 && use != ENG_USE_WEIGHT && use != ENG_USE_INPUT;
-}
-
-uint64_t pg_count(const pg_tensor *t)
-{
-    uint64_t n = 1;
-    for (int d = 0; d < ENG_MAX_RANK; d++)
-        n *= (uint64_t)t->ne[d];
-    return n;
-}
-
-/* -- data ------------------------------------------------------------------------- */
-
-static void fill_indices(const pg_tensor *t, int32_t *x, uint64_t n, uint64_t *state)
-{
-    if (t->ascending) {
-        for (uint64_t i = 0; i < n; i++)
-            x[i] = (int32_t)(t->below * (int64_t)i / (int64_t)(n - 1));
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        if (t->below < 0) /* rows 2 and on, all different, some skipped */
-            x[i] = pg_random(state) % 4 ? (int32_t)(2 + i) : -1;
-        else if (t->distinct)
-            x[i] = pg_random(state) % 5 ? (int32_t)((i * 3 + t->seed % 7) % (uint64_t)t->below) : -1;
-        else
-            x[i] = (int32_t)(pg_random(state) % (uint64_t)(t->below + 1)) - (pg_random(state) % 3 == 0);
-        if (!t->distinct && x[i] >= t->below)
-            x[i] = (int32_t)t->below - 1;
-    }
-    if (t->distinct && t->below > 0) /* 3 is prime to the extents used: no two are equal */
-        for (uint64_t i = (uint64_t)t->below; i < n; i++)
-            x[i] = -1;
-}
-
-static void put16(unsigned char *p, unsigned v)
-{
-    p[0] = (unsigned char)v;
-    p[1] = (unsigned char)(v >> 8);
-}
-
-static void fill(const pg_tensor *t, unsigned char *bytes, double noise)
-{
-    uint64_t n = pg_count(t), state = t->seed;
-
-    if (t->type == ENG_TYPE_I32) {
-        fill_indices(t, (int32_t *)(void *)bytes, n, &state);
-        return;
-    }
-    if (t->type == ENG_TYPE_F32) {
-        float *x = (float *)(void *)bytes;
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t r = pg_random(&state);
-            double u = (double)(r >> 40) / (1 << 23) - 1;
-            x[i] = (float)((t->offset + t->scale * u) * (1 + noise * ((double)(r & 255) / 128 - 1)));
-        }
-        return;
-    }
-    if (t->type == ENG_TYPE_F16) {
-        for (uint64_t i = 0; i < n; i++) { /* +-0.25 .. 0.5 */
-            uint64_t r = pg_random(&state);
-            put16(bytes + 2 * i, (unsigned)((r & 0x8000) | (13u << 10) | (r >> 32 & 0x3ff)));
-        }
-        return;
-    }
-    uint64_t size = t->type == ENG_TYPE_Q8_0 ? 34 : 18;
-    for (uint64_t b = 0; b < n / 32; b++) {
-        put16(bytes + b * size, t->type == ENG_TYPE_Q8_0 ? 0x1800 : 0x2800); /* 2^-9, 2^-5 */
-        for (uint64_t i = 2; i < size; i++)
-            bytes[b * size + i] = (unsigned char)pg_random(&state);
-    }
-}
+typedef struct replay {
+    eng_context *context;
+    const pg_program *p;
+    eng_device *device;
+    eng_store *store;
+    eng_graph *graph;
+    eng_plan *plan;
+    eng_instance *instance;
+    eng_device_info leaves[ENG_MAX_RANKS];
+    uint32_t n_leaves;
+    pg_results *results;
+} replay;
 
 /* -- the store ----------------------------------------------------------------------- */
 
-typedef struct axes {
-    eng_dim dims[ENG_MAX_RANK];
-    eng_segment segs[ENG_MAX_RANK][3];
-    eng_factor factors[ENG_MAX_RANK][3][PG_MAX_FACTORS];
-} axes;
-
-static void make_axes(eng_context *context, const pg_tensor *t, axes *a)
+static const char *device_name(const replay *r, int device)
 {
-    memset(a, 0, sizeof *a);
-    for (uint32_t d = 0; d < t->rank; d++) {
-        a->dims[d].n_segments = t->dims[d].n_segs;
-        a->dims[d].segments = a->segs[d];
-        for (uint32_t s = 0; s < t->dims[d].n_segs; s++) {
-            a->segs[d][s].n_factors = t->dims[d].segs[s].n;
-            a->segs[d][s].factors = a->factors[d][s];
-            for (uint32_t f = 0; f < t->dims[d].segs[s].n; f++) {
-                int axis = t->dims[d].segs[s].axis[f];
-                a->factors[d][s][f].axis = axis ? eng_context_axis(context, pg_axes[axis - 1].name) : ENG_AXIS_NONE;
-                a->factors[d][s][f].extent = t->dims[d].segs[s].extent[f];
-            }
-        }
-    }
+    return device < 0 || !r->n_leaves ? "cpu" : r->leaves[(uint32_t)device % r->n_leaves].name;
 }
 
-static eng_store *make_store(eng_context *context, eng_device *device, const pg_program *p, double noise)
+static int upload(replay *r)
 {
-    eng_store_tensor *s = calloc(p->n_tensors, sizeof *s);
-    axes *a = calloc(p->n_tensors, sizeof *a);
-    eng_device_info leaves[ENG_MAX_RANKS];
-    uint32_t n_leaves = 0;
-    eng_store *store = NULL;
+    int status = ENG_OK;
 
-    for (bool more = true; more && n_leaves < ENG_MAX_RANKS; n_leaves += more) {
-        leaves[n_leaves].size = sizeof leaves[n_leaves];
-        more = eng_device_leaf(device, n_leaves, &leaves[n_leaves], NULL) == ENG_OK;
+    for (uint32_t i = 0; i < r->p->n_tensors && status == ENG_OK; i++) {
+        const pg_tensor *t = &r->p->tensors[i];
+        uint64_t bytes = eng_store_bytes(r->store, i);
+        /* in two pieces now and then: ranges of a tensor */
+        uint64_t first = t->seed % 3 == 0 && !(t->use & ENG_USE_MATRIX) ? bytes / 3 / 4 * 4 : 0;
+        char *data = calloc(1, bytes + 16);
+        if (!data)
+            return eng_fail(ENG_ERR_NOMEM, "out of memory for a tensor");
+        pg_fill(t, data);
+        if (first)
+            status = eng_store_write(r->store, i, 0, first, data);
+        if (status == ENG_OK)
+            status = eng_store_write(r->store, i, first, bytes - first, data + first);
+        free(data);
     }
-    for (uint32_t i = 0; i < p->n_tensors; i++) {
+    return status;
+}
+
+static int make_store(replay *r)
+{
+    const pg_program *p = r->p;
+    eng_store_tensor *s = calloc(p->n_tensors + 1, sizeof *s);
+    pg_axes_of *a = calloc(p->n_tensors + 1, sizeof *a);
+
+    for (uint32_t i = 0; i < p->n_tensors && s && a; i++) {
         const pg_tensor *t = &p->tensors[i];
-        make_axes(context, t, &a[i]);
+        pg_make_axes(r->context, t->dims, t->rank, &a[i]);
         s[i] = (eng_store_tensor){.size = sizeof *s, .type = t->type, .rank = t->rank, .use = t->use, .dims = a[i].dims,
                                   .name = t->name, .layer = -1};
         memcpy(s[i].ne, t->ne, sizeof s[i].ne);
         if (t->forced == 1)
             s[i].axis = ENG_AXIS_WHOLE;
-        else if (t->forced == 2 && n_leaves)
-            s[i].device = leaves[t->seed % n_leaves].name;
-        else if (t->forced == 3)
-            s[i].device = "cpu";
+        else if (t->forced)
+            s[i].device = device_name(r, t->forced == 2 ? (int)(t->seed % ENG_MAX_RANKS) : -1);
     }
-    if (eng_store_create(device, s, p->n_tensors, &store) != ENG_OK)
-        store = NULL;
-    for (uint32_t i = 0; store && i < p->n_tensors; i++) {
-        uint64_t bytes = eng_store_bytes(store, i), half = bytes / 3 / 4 * 4;
-        unsigned char *data = calloc(1, bytes + 1);
-        if ((p->tensors[i].use & ENG_USE_MASK) != ENG_USE_OUTPUT)
-            fill(&p->tensors[i], data, noise);
-        /* in two pieces now and then: ranges of a tensor */
-        bool pieces = p->tensors[i].seed % 3 == 0 && !(p->tensors[i].use & ENG_USE_MATRIX);
-        if ((pieces && eng_store_write(store, i, 0, half, data) != ENG_OK) ||
-            eng_store_write(store, i, pieces ? half : 0, bytes - (pieces ? half : 0), data + (pieces ? half : 0)) !=
-                ENG_OK) {
-            eng_store_destroy(store);
-            store = NULL;
-        }
-        free(data);
-    }
+    int status = s && a ? eng_store_create(r->device, s, p->n_tensors, &r->store) : eng_fail(ENG_ERR_NOMEM, "no memory");
     free(s);
     free(a);
-    return store;
+    return status == ENG_OK ? upload(r) : status;
 }
 
 /* -- the graph -------------------------------------------------------------------------- */
 
-static bool build(eng_graph *graph, eng_store *store, const pg_program *p)
+static bool has_axis(const eng_tensor *t, uint32_t axis)
 {
-    eng_value *values = calloc(p->n_ops + 1, sizeof *values);
-
-    for (uint32_t k = 0; k < p->n_ops; k++) {
-        const pg_op *o = &p->ops[k];
-        eng_value in[ENG_MAX_INPUTS];
-        for (uint32_t i = 0; i < o->n_in; i++)
-            in[i] = o->in[i] == -1  ? ENG_NO_VALUE
-                    : o->in[i] < 0 ? eng_graph_tensor(graph, 0, store, (uint32_t)(-2 - o->in[i]))
-                                   : values[o->in[i]];
-        values[k] = eng_graph_op(graph, o->op, in, o->n_in, o->ip, o->n_ip, o->fp, o->n_fp, NULL);
-    }
-    free(values);
-    return eng_graph_seal(graph) == ENG_OK;
+    for (uint32_t d = 0; t->dims && d < t->rank; d++)
+        for (uint32_t s = 0; s < t->dims[d].n_segments; s++)
+            for (uint32_t f = 0; f < t->dims[d].segments[s].n_factors; f++)
+                if (t->dims[d].segments[s].factors[f].axis == axis)
+                    return true;
+    return false;
 }
 
-static bool collect(eng_store *store, const pg_program *p, pg_results *r)
+/* Places that no longer make sense in a shrunk program are left out. */
+static void place(replay *r, eng_value v, const pg_place *want)
 {
-    r->n = 0;
+    const eng_tensor *t = eng_graph_get(r->graph, v);
+    eng_placement e = {.size = sizeof e, .kind = want->kind};
+
+    if (!t || want->kind == ENG_PLACE_AUTO || (want->kind == ENG_PLACE_PARTIAL && t->type != ENG_TYPE_F32))
+        return;
+    if (want->kind == ENG_PLACE_SHARDED) {
+        e.axis = eng_context_axis(r->context, pg_axes[want->axis].name);
+        if (!has_axis(t, e.axis))
+            return;
+    }
+    if (want->kind == ENG_PLACE_SINGLE)
+        e.device = device_name(r, want->device);
+    eng_graph_place(r->graph, v, &e);
+    r->results->placed++;
+}
+
+static void add_op(replay *r, const pg_op *o, eng_value (*values)[2], uint32_t k)
+{
+    eng_value in[ENG_MAX_INPUTS], out[ENG_MAX_OUTPUTS] = {ENG_NO_VALUE, ENG_NO_VALUE};
+    pg_axes_of a;
+
+    for (uint32_t i = 0; i < o->n_in; i++) {
+        int ref = o->in[i];
+        in[i] = ref == -1 ? ENG_NO_VALUE
+                : ref < 0 ? eng_graph_tensor(r->graph, 0, r->store, (uint32_t)(-2 - ref))
+                          : values[ref % PG_SECOND][ref / PG_SECOND];
+    }
+    eng_graph_op(r->graph, o->op, in, o->n_in, o->ip, o->n_ip, o->fp, o->n_fp, out);
+    values[k][0] = out[0];
+    values[k][1] = out[1];
+    if (o->named && out[0] >= 0) {
+        pg_make_axes(r->context, o->dims, ENG_MAX_RANK, &a);
+        eng_graph_set_axes(r->graph, out[0], a.dims, ENG_MAX_RANK);
+    }
+    place(r, out[0], &o->place);
+}
+
+static int build(replay *r)
+{
+    const pg_program *p = r->p;
+    eng_value(*values)[2] = calloc(p->n_ops + 1, sizeof *values);
+
+    if (!values)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for a graph");
     for (uint32_t i = 0; i < p->n_tensors; i++)
-        if (pg_is_result(&p->tensors[i]))
-            r->n += pg_count(&p->tensors[i]);
-    r->data = calloc(r->n + 1, sizeof *r->data);
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < p->n_tensors; i++) {
-        uint64_t n = pg_count(&p->tensors[i]);
-        if (!pg_is_result(&p->tensors[i]))
-            continue;
-        if (eng_store_read(store, i, 0, n * sizeof(float), r->data + at) != ENG_OK)
-            return false;
-        at += n;
-    }
-    return true;
+        if (p->tensors[i].place.kind != ENG_PLACE_AUTO)
+            place(r, eng_graph_tensor(r->graph, 0, r->store, i), &p->tensors[i].place);
+    for (uint32_t k = 0; k < p->n_ops; k++)
+        if (p->ops[k].op != ENG_OP_NONE)
+            add_op(r, &p->ops[k], values, k);
+    free(values);
+    return eng_graph_seal(r->graph);
 }
 
-static bool run_queue(eng_device *device, eng_instance *instance)
+/* -- running it ---------------------------------------------------------------------------- */
+
+static int collect(replay *r, uint32_t run)
+{
+    int status = ENG_OK;
+
+    for (uint32_t i = 0; i < r->p->n_tensors && status == ENG_OK; i++) {
+        const pg_tensor *t = &r->p->tensors[i];
+        uint64_t bytes = eng_store_bytes(r->store, i);
+        if (!pg_is_result(t))
+            continue;
+        void *raw = calloc(1, bytes + 16);
+        double *x = r->results->data[run][i] = calloc(pg_count(t) + 1, sizeof *x);
+        status = raw && x ? eng_store_read(r->store, i, 0, bytes, raw) : eng_fail(ENG_ERR_NOMEM, "no memory");
+        if (status == ENG_OK)
+            ref_decode(t->type, raw, x, (int64_t)pg_count(t));
+        free(raw);
+    }
+    return status;
+}
+
+static int submit(replay *r)
 {
     eng_queue *queue = NULL;
     eng_fence fence;
-    bool good = eng_queue_create(device, &queue) == ENG_OK &&
-                eng_queue_submit(queue, instance, NULL, 0, &fence) == ENG_OK &&
-                eng_fence_wait(fence, UINT64_MAX) == ENG_OK;
+    int status = eng_queue_create(r->device, &queue);
+
+    for (uint32_t run = 0; run < r->p->runs && status == ENG_OK; run++) {
+        status = eng_queue_submit(queue, r->instance, &r->p->cells, 1, &fence);
+        if (status == ENG_OK)
+            status = eng_fence_wait(fence, UINT64_MAX);
+        if (status == ENG_OK)
+            status = collect(r, run);
+    }
     eng_queue_destroy(queue);
-    return good;
+    return status;
 }
 
-bool pg_run(eng_context *context, const char *device_name, const pg_program *p, double noise, pg_results *results,
-            eng_emit_func emit)
+static int run(replay *r, const char *device, eng_emit_func emit)
 {
-    eng_device *device = NULL;
-    eng_graph *graph = NULL;
-    eng_plan *plan = NULL;
-    eng_instance *instance = NULL;
-    eng_store *store = NULL;
-    bool good = eng_device_open(context, device_name, &device) == ENG_OK;
+    int status = eng_device_open(r->context, device, &r->device);
+
+    while (status == ENG_OK && r->n_leaves < ENG_MAX_RANKS) {
+        r->leaves[r->n_leaves].size = sizeof *r->leaves;
+        if (eng_device_leaf(r->device, r->n_leaves, &r->leaves[r->n_leaves], NULL) != ENG_OK)
+            break;
+        r->n_leaves++;
+    }
+    if (status == ENG_OK)
+        status = make_store(r);
+    if (status == ENG_OK)
+        status = eng_graph_create(r->context, 1, &r->graph);
+    if (status == ENG_OK)
+        status = build(r);
+    if (status == ENG_OK)
+        status = eng_plan_create(r->device, r->graph, &r->plan);
+    if (status == ENG_OK)
+        status = eng_instance_create(r->plan, &r->store, 1, &r->instance);
+    return status == ENG_OK ? submit(r) : status;
+}
+
+int pg_run(eng_context *context, const char *device, const pg_program *p, pg_results *results, eng_emit_func emit)
+{
+    replay *r = calloc(1, sizeof *r);
+    eng_device_stats stats = {.size = sizeof stats};
 
     memset(results, 0, sizeof *results);
-    good = good && (store = make_store(context, device, p, noise)) != NULL;
-    good = good && eng_graph_create(context, 0, &graph) == ENG_OK && build(graph, store, p);
-    good = good && eng_plan_create(device, graph, &plan) == ENG_OK;
-    good = good && eng_instance_create(plan, &store, 1, &instance) == ENG_OK;
-    if (emit && graph)
-        eng_graph_dump(graph, 0, emit, NULL);
-    if (emit && plan)
-        eng_plan_explain(plan, ENG_EXPLAIN_TEXT, emit, NULL);
-    good = good && run_queue(device, instance) && collect(store, p, results);
-    if (good) {
-        eng_device_stats stats = {.size = sizeof stats};
-        eng_device_get_stats(device, &stats);
+    if (!r)
+        return eng_fail(ENG_ERR_NOMEM, "out of memory for a run");
+    r->context = context;
+    r->p = p;
+    r->results = results;
+    int status = run(r, device, emit);
+    if (status == ENG_OK && eng_device_get_stats(r->device, &stats) == ENG_OK)
         results->exchanged = stats.bytes_exchanged;
-    }
-    eng_instance_destroy(instance);
-    eng_plan_release(plan);
-    eng_graph_destroy(graph);
-    eng_store_destroy(store);
-    eng_device_close(device);
-    return good;
+    if (emit && r->graph)
+        eng_graph_dump(r->graph, 0, emit, NULL);
+    if (emit && r->plan)
+        eng_plan_explain(r->plan, ENG_EXPLAIN_TEXT, emit, NULL);
+    eng_instance_destroy(r->instance);
+    eng_plan_release(r->plan);
+    eng_graph_destroy(r->graph);
+    eng_store_destroy(r->store);
+    eng_device_close(r->device);
+    free(r);
+    return status;
+}
+
+void pg_results_free(pg_results *r)
+{
+    for (int run_number = 0; run_number < PG_MAX_RUNS; run_number++)
+        for (int i = 0; i < PG_MAX_TENSORS; i++)
+            free(r->data[run_number][i]);
+    memset(r, 0, sizeof *r);
 }

@@ -1,15 +1,15 @@
 /*
- * Random graphs with random axes on random devices: whatever the placement, the
- * results are those of one device.
+ * Random graphs with random axes and random placements on random devices, against the
+ * oracle: whatever the placement, the results are right.
  *
- *     test-random [--graphs N] [--nodes N] [--seed S] [--explain] [DEVICE]...
+ *     test-random [--graphs N] [--nodes N] [--seed S] [--stats] [--explain] [DEVICE]...
  *
- * A failing graph is cut down to the shortest that fails and printed with its seed.
- * What may differ is what the same noise in the data changes on one device: some
- * random graphs blow up the last bits, and that is not the planner's fault.
+ * Graphs have 20 to N nodes.  A failing one is shrunk and printed with the command that
+ * repeats it.
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,24 @@
 
 #include "program.h"
 
-static eng_context *context;
-static pg_program program;
-static int tests, failed;
+typedef struct suite {
+    eng_context *context;
+    pg_program *program;
+    uint64_t seed, graphs, nodes;
+    bool stats, show;
+    int tests, failed;
+    uint64_t ops[ENG_OP_LIMIT]; /* how often each was met                         */
+    uint64_t kinds[5];          /* forced placements by kind; 0: overrides         */
+    uint64_t rows, loose, ran, exchanged, placed;
+    double worst;
+} suite;
+
+/* What a shrunk program must still do. */
+typedef struct failure {
+    suite *s;
+    const char *device;
+    int status; /* ENG_OK: wrong results                                      */
+} failure;
 
 static void print(void *ctx, const char *text)
 {
@@ -33,153 +48,199 @@ static void print(void *ctx, const char *text)
     }
 }
 
-typedef struct verdict {
-    bool good, ran;
-    char text[512];
-} verdict;
-
-static bool is_odd(float x)
+static int check(suite *s, const char *device, const pg_program *p, pg_verdict *v, bool show)
 {
-    return !isfinite(x) || fabsf(x) > 1e6f;
+    pg_results results;
+    int status = pg_run(s->context, device, p, &results, show ? print : NULL);
+
+    memset(v, 0, sizeof *v);
+    if (status == ENG_OK)
+        pg_judge(p, &results, v);
+    else
+        snprintf(v->text, sizeof v->text, "%s: %s", eng_status_name(status), eng_last_error());
+    s->exchanged += results.exchanged;
+    s->placed += results.placed;
+    pg_results_free(&results);
+    return status;
 }
 
-static void compare(const pg_results *one, const pg_results *noisy, const pg_results *split, verdict *v)
+static bool still_fails(void *ctx, const pg_program *p)
 {
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < program.n_tensors; i++) {
-        const pg_tensor *t = &program.tensors[i];
-        double most = 0, spread = 0, worst = 0;
-        bool odd = false;
-        uint64_t where = 0, n = pg_count(t);
-        if (!pg_is_result(t))
-            continue;
-        for (uint64_t k = at; k < at + n; k++) {
-            odd = odd || is_odd(one->data[k]);
-            most = fmax(most, fabs(one->data[k]));
-            spread = fmax(spread, fabs((double)noisy->data[k] - one->data[k]));
-            double off = fabs((double)split->data[k] - one->data[k]);
-            if (!(off <= worst)) {
-                worst = off;
-                where = k - at;
-            }
-        }
-        if (!odd && !(worst <= 3e-5 * most + 100 * spread + 1e-7)) {
-            v->good = false;
-            snprintf(v->text, sizeof v->text, "%s[%llu] is %.9g, not %.9g (largest value %.3g, noise moves it %.3g)",
-                     t->name, (unsigned long long)where, split->data[at + where], one->data[at + where], most, spread);
-            return;
-        }
-        at += n;
-    }
+    const failure *f = ctx;
+    pg_verdict v;
+    int status = check(f->s, f->device, p, &v, false);
+    return status == f->status && !v.good;
 }
 
-static verdict check(const char *device, uint64_t seed, uint32_t nodes, uint32_t keep, bool overrides, bool show)
+/* The same failure on fewer or simpler ranks. */
+static const char *simpler_device(failure *f, const pg_program *p)
 {
-    verdict v = {.good = true};
-    pg_results one = {0}, noisy = {0}, split = {0};
+    static const char *const simple[] = {"cpu/2", "cpu/2@3:1", "cpu/2@1:0", "cpu/3", "cpu/3@7:0:25"};
+    const char *device = f->device;
 
-    if (!pg_make(context, seed, nodes, keep, overrides, &program)) {
-        snprintf(v.text, sizeof v.text, "the graph is not right: %s", eng_last_error());
-        v.good = false;
-        return v;
-    }
-    v.ran = true;
-    if (!pg_run(context, "cpu", &program, 0, &one, NULL) || !pg_run(context, "cpu", &program, 1e-6, &noisy, NULL)) {
-        snprintf(v.text, sizeof v.text, "cpu: %s", eng_last_error());
-        v.ran = false;
-    } else if (!pg_run(context, device, &program, 0, &split, show ? print : NULL)) {
-        snprintf(v.text, sizeof v.text, "%s", eng_last_error());
-        v.good = false;
-    } else {
-        compare(&one, &noisy, &split, &v);
-    }
-    free(one.data);
-    free(noisy.data);
-    free(split.data);
-    return v;
-}
-
-/* The shortest beginning of the program that still fails. */
-static void shrink(const char *device, uint64_t seed, uint32_t nodes, bool overrides)
-{
-    uint32_t keep = program.n_ops;
-    for (uint32_t k = 1; k < keep; k++) {
-        verdict v = check(device, seed, nodes, k, overrides, false);
-        if (!v.good) {
-            keep = k;
+    for (size_t i = 0; strncmp(device, "cpu/", 4) == 0 && i < sizeof simple / sizeof *simple; i++) {
+        if (strcmp(simple[i], device) == 0)
             break;
-        }
+        f->device = simple[i];
+        if (still_fails(f, p))
+            return simple[i];
     }
-    verdict v = check(device, seed, nodes, keep, overrides, true);
-    printf("# shrunk to %u ops: %s\n", (unsigned)keep, v.text);
+    return f->device = device;
 }
 
-static void device_tests(const char *device, uint64_t seed, uint32_t graphs, uint32_t nodes)
+static void report(suite *s, const char *device, uint64_t seed, int status, const pg_verdict *v)
 {
-    uint32_t bad = 0, ran = 0;
-    for (uint32_t i = 0; i < graphs && bad < 3; i++) {
-        uint32_t n = 4 + (uint32_t)((seed + i) * 2654435761u % nodes);
-        bool overrides = (seed + i) % 3 == 0;
-        verdict v = check(device, seed + i, n, UINT32_MAX, overrides, false);
-        ran += v.ran;
-        if (!v.ran && v.good)
-            printf("# seed %llu, %u nodes did not run: %s\n", (unsigned long long)(seed + i), (unsigned)n, v.text);
-        if (v.good)
-            continue;
-        bad++;
-        printf("# seed %llu, %u nodes on %s%s: %s\n", (unsigned long long)(seed + i), (unsigned)n, device,
-               overrides ? ", with overrides" : "", v.text);
-        shrink(device, seed + i, n, overrides);
-    }
-    bool good = bad == 0 && ran >= graphs / 2;
-    failed += !good;
-    printf("%sok %d - %u random graphs on %s\n", good ? "" : "not ", ++tests, (unsigned)ran, device);
-    fflush(stdout);
+    failure f = {s, device, status};
+    pg_verdict plain, small;
+    int alone = check(s, "cpu", s->program, &plain, false);
+
+    printf("# seed %" PRIu64 " on %s: %s\n", seed, device, v->text);
+    printf("# repeat: tests/meta/test-random --seed %" PRIu64 " --graphs 1 --nodes %" PRIu64 " %s\n", seed, s->nodes,
+           device);
+    if (alone != ENG_OK || !plain.good)
+        printf("# but one plain cpu device is no better: %s\n", plain.text);
+    f.device = simpler_device(&f, s->program);
+    pg_shrink(s->program, still_fails, &f);
+    f.device = simpler_device(&f, s->program);
+    printf("# shrunk to %u ops on %s:\n", (unsigned)pg_live_ops(s->program), f.device);
+    pg_print(s->program, print, NULL);
+    check(s, f.device, s->program, &small, true);
+    printf("# %s\n", small.text);
 }
+
+static void count(suite *s)
+{
+    const pg_program *p = s->program;
+
+    for (uint32_t k = 0; k < p->n_ops; k++) {
+        s->ops[p->ops[k].op]++;
+        if (p->ops[k].place.kind)
+            s->kinds[p->ops[k].place.kind]++;
+    }
+    for (uint32_t i = 0; i < p->n_tensors; i++)
+        s->kinds[0] += p->tensors[i].forced != 0;
+}
+
+/* One graph; false: it failed. */
+static bool one_graph(suite *s, const char *device, uint64_t seed)
+{
+    uint64_t state = seed, span = s->nodes > 20 ? s->nodes - 20 : 1;
+    uint32_t nodes = 20 + (uint32_t)(pg_random(&state) % span);
+    pg_verdict v;
+
+    if (!pg_make(s->context, seed, nodes, s->program)) {
+        printf("# seed %" PRIu64 ": the graph is not right: %s\n", seed, eng_last_error());
+        return false;
+    }
+    count(s);
+    int status = check(s, device, s->program, &v, s->show);
+    s->ran += status == ENG_OK;
+    s->rows += v.rows;
+    s->loose += v.loose;
+    s->worst = fmax(s->worst, v.good ? v.worst : 0);
+    if (!v.good)
+        report(s, device, seed, status, &v);
+    return v.good;
+}
+
+static void device_tests(suite *s, const char *device, uint64_t graphs)
+{
+    uint32_t bad = 0;
+    uint64_t done = 0;
+
+    for (; done < graphs && bad < 3; done++)
+        if (!one_graph(s, device, s->seed + done)) {
+            bad++;
+            printf("# found after %" PRIu64 " graphs\n", done + 1);
+            fflush(stdout);
+        }
+    s->failed += bad > 0;
+    printf("%sok %d - %" PRIu64 " random graphs on %s\n", bad ? "not " : "", ++s->tests, done, device);
+    fflush(stdout);
+    s->seed += graphs;
+}
+
+/* Every op that a host can build must have been met, or the sample says nothing of it. */
+static void all_ops(suite *s)
+{
+    bool good = true;
+
+    for (uint32_t op = 1; op < ENG_OP_LIMIT; op++) {
+        const eng_op_info *info = eng_op_get(op);
+        if (!info || op == ENG_OP_EXTERN)
+            continue;
+        if (s->stats)
+            printf("# %8" PRIu64 " %s\n", s->ops[op], info->name);
+        if (!s->ops[op]) {
+            good = false;
+            printf("# no graph has a %s: tests/meta/generate_ops.c must learn it\n", info->name);
+        }
+    }
+    s->failed += !good;
+    printf("%sok %d - every op was met\n", good ? "" : "not ", ++s->tests);
+}
+
+static void tight(suite *s)
+{
+    bool good = s->loose * 100 <= s->rows;
+
+    if (s->stats)
+        printf("# %" PRIu64 " forced tensors; values placed: %" PRIu64 " replicated, %" PRIu64 " sharded, %" PRIu64
+               " partial, %" PRIu64 " on one device; %" PRIu64 " bytes exchanged; worst error %.3f of what is tolerated\n",
+               s->kinds[0], s->kinds[1], s->kinds[2], s->kinds[3], s->kinds[4], s->exchanged, s->worst);
+    printf("# %" PRIu64 " of %" PRIu64 " rows with a tolerance above 5%% of their tensor\n", s->loose, s->rows);
+    s->failed += !good;
+    printf("%sok %d - tolerances are tight\n", good ? "" : "not ", ++s->tests);
+}
+
+static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25", "cpu/2@1:0", "cpu/5"};
+static const char *const mixed[] = {"opencl:0/2", "cpu+opencl:0@3:1"};
 
 int main(int argc, char **argv)
 {
-    static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25",
-                                        "cpu/2@1:0", "cpu/5"};
-    static const char *const mixed[] = {"opencl:0/2", "cpu+opencl:0@3:1"};
-    uint32_t graphs = 150, few = 10, nodes = 60, n_devices = 0;
-    uint64_t seed = 1;
+    suite s = {.seed = 1, .graphs = 280, .nodes = 90};
     const char *devices[32];
-    bool show = false;
+    uint32_t n_devices = 0;
+    uint64_t few = 0;
     eng_device *device = NULL;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--graphs") == 0 && i + 1 < argc)
-            graphs = (uint32_t)strtoul(argv[++i], NULL, 10);
+            s.graphs = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--opencl") == 0 && i + 1 < argc)
+            few = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--nodes") == 0 && i + 1 < argc)
-            nodes = (uint32_t)strtoul(argv[++i], NULL, 10);
+            s.nodes = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
+            s.seed = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--stats") == 0)
+            s.stats = true;
         else if (strcmp(argv[i], "--explain") == 0)
-            show = true;
+            s.show = true;
         else if (n_devices < 32)
             devices[n_devices++] = argv[i];
     }
-    if (eng_context_create(NULL, &context) != ENG_OK) {
+    s.program = malloc(sizeof *s.program);
+    if (!s.program || eng_context_create(NULL, &s.context) != ENG_OK) {
         printf("Bail out! %s\n", eng_last_error());
         return 1;
     }
-    bool given = n_devices > 0, opencl = !given && eng_device_open(context, "opencl:0", &device) == ENG_OK;
+    printf("# seed %" PRIu64 "\n", s.seed);
+    bool given = n_devices > 0;
+    for (uint32_t i = 0; i < n_devices; i++)
+        device_tests(&s, devices[i], s.graphs);
     for (uint32_t i = 0; !given && i < sizeof usual / sizeof *usual; i++)
-        devices[n_devices++] = usual[i];
+        device_tests(&s, usual[i], s.graphs / (sizeof usual / sizeof *usual));
     /* their kernels are built as they are met: not so many */
-    for (uint32_t i = 0; opencl && i < sizeof mixed / sizeof *mixed; i++)
-        device_tests(mixed[i], seed, few, nodes);
+    bool opencl = !given && few && eng_device_open(s.context, "opencl:0", &device) == ENG_OK;
     eng_device_close(device);
-    for (uint32_t i = 0; i < n_devices; i++) {
-        if (show) {
-            verdict v = check(devices[i], seed, nodes, UINT32_MAX, seed % 3 == 0, true);
-            printf("# %s %s\n", v.good ? "good" : "bad", v.text);
-        } else {
-            device_tests(devices[i], seed, graphs, nodes);
-        }
-    }
-    printf("1..%d\n", tests);
-    eng_context_destroy(context);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    for (uint32_t i = 0; opencl && i < sizeof mixed / sizeof *mixed; i++)
+        device_tests(&s, mixed[i], few);
+    if (!given)
+        all_ops(&s);
+    tight(&s);
+    printf("1..%d\n", s.tests);
+    eng_context_destroy(s.context);
+    free(s.program);
+    return s.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
