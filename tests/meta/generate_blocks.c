@@ -145,6 +145,9 @@ int pg_attention(generator *g, int x)
     a.kvh = (int64_t[]){1, 2, 3, 4, 6, 8}[pg_pick(g, 6)];
     a.group = 1 + pg_pick(g, 3);
     a.named = pg_pick(g, 3) > 0;
+    if (pg_pick(g, 3) == 0)
+        a.ip[ENG_ATTN_FIRST] = 4;
+    a.ip[ENG_ATTN_LSE] = pg_pick(g, 3) == 0;
     int ids = pg_indices(g, &a.t, 1, a.cells, PG_DISTINCT);
     a.in[0] = heads_of(g, x, a.d, a.kvh, a.group, a.t, true, a.named);
     a.in[1] = cache(g, &a, x, ids);
