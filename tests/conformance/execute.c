@@ -258,6 +258,24 @@ static int download(struct run *r, bool all, bool compare)
     return ENG_OK;
 }
 
+/* A guest that a cell names has joined the device, or the placement was not carried out. */
+static int check_guest(struct run *r)
+{
+    const cf_case *c = r->c;
+    eng_device_info leaf = {.size = sizeof leaf};
+    bool wanted = false, found = false;
+
+    for (uint32_t k = 0; c->cell && k < c->cell->n; k++)
+        wanted |= c->cell->force[k].kind == ENG_PLACE_SINGLE && c->cell->force[k].where == 2;
+    for (uint32_t i = 0; wanted && eng_device_leaf(c->suite->device, i, &leaf, NULL) == ENG_OK; i++)
+        found |= strcmp(leaf.name, c->suite->ranks[2]) == 0;
+    r->stage = "guest";
+    if (wanted && !found)
+        return eng_fail(ENG_ERR_INTERNAL, "%s is not among the devices: a placement was not carried out",
+                        c->suite->ranks[2]);
+    return ENG_OK;
+}
+
 int cf_execute(cf_case *c, char *detail, size_t n)
 {
     struct run r = {.c = c};
@@ -270,6 +288,8 @@ int cf_execute(cf_case *c, char *detail, size_t n)
         status = upload(&r, true);
     if (!status)
         status = run_once(&r);
+    if (!status)
+        status = check_guest(&r);
     if (!status)
         status = download(&r, true, false);
     if (!status && twice)

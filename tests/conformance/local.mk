@@ -30,6 +30,20 @@ tests_conformance_conformance_SOURCES = tests/conformance/main.c
 tests_conformance_conformance_LDADD = tests/conformance/libconformance.la libengine.la
 TESTS += tests/conformance/conformance
 
+# Placements: graphs that are hard to split, by name.
+if ENABLE_META
+if ENABLE_CPU
+check_PROGRAMS += tests/conformance/named
+TESTS += tests/conformance/named
+endif
+endif
+tests_conformance_named_SOURCES = \
+	tests/conformance/placements_named.c \
+	tests/conformance/net.h \
+	tests/conformance/net.c \
+	tests/conformance/net_run.c
+tests_conformance_named_LDADD = tests/conformance/libconformance.la libengine.la $(LIBM)
+
 # Does the suite find faults that were planted?
 if HAVE_CHECK
 check_PROGRAMS += tests/conformance/selfcheck tests/reference/check-reference
