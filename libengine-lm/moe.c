@@ -6,6 +6,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "blocks.h"
 
 /* -- numbers ----------------------------------------------------------------------- */
@@ -193,6 +195,35 @@ static eng_value mixture(lm_build *b, eng_value one, int layer, choice *c, const
     return eng_reshape(g, y, (int64_t[]){n->n_embd, c->n_tokens}, 2);
 }
 
+/* Parts of one home are added up there, before the sums of homes are. */
+static bool same_home(const lm_build *b, const part *p, const part *q)
+{
+    const char *a = eng_store_get(b->model->store, p->tensor)->device;
+    const char *z = eng_store_get(b->model->store, q->tensor)->device;
+    return a && z ? strcmp(a, z) == 0 : a == z;
+}
+
+static bool is_first_at_home(const lm_build *b, int layer, const part *p)
+{
+    part q = first_part(b, layer, LM_DOWN_EXPERTS);
+    while (!same_home(b, &q, p))
+        q = part_at(b, q.tensor + 1, q.end);
+    return q.begin == p->begin;
+}
+
+/* Of the part p and all that follow it and have its home. */
+static eng_value home_sum(lm_build *b, eng_value one, int layer, choice *c, part p)
+{
+    const part first = p;
+    eng_value y = mixture(b, one, layer, c, &p);
+    while (p.end < b->model->n.n_experts) {
+        p = part_at(b, p.tensor + 1, p.end);
+        if (same_home(b, &first, &p))
+            y = eng_add(b->g, y, mixture(b, one, layer, c, &p));
+    }
+    return y;
+}
+
 static eng_value mixtures(lm_build *b, eng_value x, int layer, choice *c)
 {
     const lm_numbers *n = &b->model->n;
@@ -201,13 +232,15 @@ static eng_value mixtures(lm_build *b, eng_value x, int layer, choice *c)
     if (!parts_agree(b, layer, LM_DOWN_EXPERTS, fused ? LM_GATE_UP_EXPERTS : LM_GATE_EXPERTS) ||
         (!fused && !parts_agree(b, layer, LM_DOWN_EXPERTS, LM_UP_EXPERTS)))
         return mixture(b, one, layer, c, NULL);
-    part p = first_part(b, layer, LM_DOWN_EXPERTS);
-    eng_value y = mixture(b, one, layer, c, &p);
-    while (p.end < n->n_experts) {
-        p = part_at(b, p.tensor + 1, p.end);
-        y = eng_add(b->g, y, mixture(b, one, layer, c, &p));
+    eng_value y = ENG_NO_VALUE;
+    for (part p = first_part(b, layer, LM_DOWN_EXPERTS);; p = part_at(b, p.tensor + 1, p.end)) {
+        if (is_first_at_home(b, layer, &p)) {
+            eng_value z = home_sum(b, one, layer, c, p);
+            y = y == ENG_NO_VALUE ? z : eng_add(b->g, y, z);
+        }
+        if (p.end == n->n_experts)
+            return y;
     }
-    return y;
 }
 
 static eng_value shared(lm_build *b, eng_value x, int layer)
