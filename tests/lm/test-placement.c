@@ -2,7 +2,7 @@
  * Placements that users ask for: -ot for any kind of tensor, -nkvo, -sm layer,
  * under every split; then random maps of single tensors to devices.  Each gives the
  * logits of the model on one device: of a prompt, of 32 tokens fed one by one, and
- * after tokens were taken back.
+ * after tokens were taken back, and of a copied sequence.
  *
  *     test-placement [--maps N] [--seed S] [--slow]
  *
@@ -24,8 +24,7 @@
 #define N_PROMPT 11
 #define N_STEPS 32
 #define N_BACK 3
-#define N_ROWS (1 + N_STEPS + N_BACK) /* of logits */
-#define MOST 1e-3                     /* of the logits' root mean square */
+#define N_ROWS (1 + N_STEPS + N_BACK + 1) /* of logits: the last of a copied sequence */
 #define MAX_OVERRIDES 16
 
 typedef struct split {
@@ -78,6 +77,16 @@ static const placement_row trained_rows[] = {
 };
 #define N_TRAINED_ROWS (sizeof trained_rows / sizeof *trained_rows)
 
+/* Of caches in block types. */
+static const placement_row cache_rows[] = {
+    {"nothing", NULL, NULL},
+    {"K of one layer", "^cache_k\\.3$", NULL},
+    {"K and V apart", "^cache_k\\.", "^cache_v\\."},
+    {"-nkvo", "^cache_[kv]\\.", NULL},
+    {"attention weights", "attn_(q|k|v|output)\\.", NULL},
+};
+#define N_CACHE_ROWS (sizeof cache_rows / sizeof *cache_rows)
+
 /* Single experts, of models that have them. */
 static const placement_row expert_rows[] = {
     {"nothing", NULL, NULL},
@@ -106,17 +115,21 @@ typedef struct whole {
     int32_t ids[N_PROMPT + N_STEPS + N_BACK];
     uint32_t n_vocab;
     uint32_t type_k, type_v;
-    float *logits; /* N_ROWS rows */
+    double most;                /* difference, of the logits' root mean square */
+    float *logits;              /* N_ROWS rows                                 */
 } whole;
 
 static whole models[] = {
-    {"tiny-hybrid", NULL, trained_rows, N_TRAINED_ROWS, 6, 4, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32},
+    {"tiny-hybrid", NULL, trained_rows, N_TRAINED_ROWS, 6, 4, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32,
+     .most = 1e-3},
+    {"tiny-hybrid with q8_0/q4_0", NULL, cache_rows, N_CACHE_ROWS, 1, 4, 0, .type_k = ENG_TYPE_Q8_0,
+     .type_v = ENG_TYPE_Q4_0, .most = 5e-3}, /* some values are rounded the other way */
     {"qwen3moe", "--arch qwen3moe --layers 2 --experts 8 --used 3 --seed 11 --expert-ffn 48",
-     expert_rows, N_EXPERT_ROWS - 1, 2, 2, 8, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32},
+     expert_rows, N_EXPERT_ROWS - 1, 2, 2, 8, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32, .most = 1e-3},
     {"qwen35moe", "--arch qwen35moe --layers 3 --interval 2 --experts 8 --used 2 --seed 12 --type q8_0 --embd 96",
-     expert_rows, N_EXPERT_ROWS, 2, 3, 8, .type_k = ENG_TYPE_F16, .type_v = ENG_TYPE_F32},
+     expert_rows, N_EXPERT_ROWS, 2, 3, 8, .type_k = ENG_TYPE_F16, .type_v = ENG_TYPE_F32, .most = 1e-3},
     {"odd", "--layers 5 --interval 3 --seed 13 --tied --heads 6 --kv-heads 3 --k-heads 3 --v-heads 6 --ffn 331 "
-     "--embd 100", NULL, 0, 1, 5, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32},
+     "--embd 100", NULL, 0, 1, 5, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32, .most = 1e-3},
 };
 #define N_MODELS (sizeof models / sizeof *models)
 
@@ -141,8 +154,9 @@ static eng_lm_context_params context_params(const whole *w)
 {
     eng_lm_context_params p;
     eng_lm_context_defaults(&p);
-    p.n_cells = 64;
+    p.n_cells = 2 * 64;
     p.n_batch = 16;
+    p.n_sequences = 2;
     p.n_snapshots = N_BACK + 1;
     p.type_k = w->type_k;
     p.type_v = w->type_v;
@@ -161,7 +175,7 @@ static bool row(const whole *w, float *keep, int at, const float *logits, const 
         return true;
     }
     double off = relative(logits, w->logits + (size_t)at * w->n_vocab, w->n_vocab);
-    if (off < MOST)
+    if (off < w->most)
         return true;
     printf("# %s: off by %g of the logits' size\n", what, off);
     return false;
@@ -191,7 +205,14 @@ static bool run(const whole *w, subject *s, int32_t *ids, float *keep)
         if (!row(w, keep, 1 + N_STEPS + i, subject_run(s, ids + N_PROMPT + N_STEPS + i, 1), what))
             return false;
     }
-    return true;
+    if (eng_lm_sequence_copy(s->context, 0, 1)) {
+        printf("# copy: %s\n", eng_last_error());
+        return false;
+    }
+    int32_t one = 1;
+    eng_lm_batch batch = {.size = sizeof batch, .n_tokens = 1, .tokens = ids, .sequences = &one};
+    const float *copied = eng_lm_decode(s->context, &batch) ? NULL : eng_lm_logits(s->context, 0);
+    return row(w, keep, N_ROWS - 1, copied, "a token of the copy");
 }
 
 static bool run_whole(eng_context *engine, whole *w)
