@@ -63,7 +63,7 @@ typedef struct meta_progress {
     _Atomic int sleepers;
     _Alignas(64) pthread_mutex_t lock;
     pthread_cond_t moved;
-    uint32_t spins; /* how long this rank looks again before it sleeps: its own      */
+    uint32_t penalty, asleep, awake; /* see team.c: this rank's own              */
 } meta_progress;
 
 /* Three stages an exchange: a rank has given, summed its chunk, finished. */

@@ -15,12 +15,16 @@
 
 #include "run.h"
 
-/* Pauses before sleeping, 10 to 50 nanoseconds each by processor.  A wait that ends
- * in a long sleep halves the number for the rank's next one: the rank waited for is
- * slow, or needs this core. */
+/* Pauses before sleeping, 10 to 50 nanoseconds each by processor. */
 #define MOST_SPINS 4000
 #define LEAST_SPINS 60
-#define SHORT_SLEEP 200000 /* ns: looking again would nearly have been enough */
+/* A sleep longer than this means that the rank waited for is slow, or that others use the
+ * cores: then threads that sleep are woken at once, and threads that always run are the
+ * ones that wait for a core.  So the rank's next waits go to sleep early, twice as many
+ * each time, and fewer again when looking has served well. */
+#define LONG_SLEEP 500000 /* ns */
+#define LEAST_PENALTY 256 /* waits */
+#define MOST_PENALTY 16384
 
 static inline void pause_briefly(void)
 {
@@ -68,7 +72,6 @@ int meta_progress_init(eng_queue_state *q)
 {
     q->may_spin = core_count() >= (long)q->device->n_leaves;
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        q->progress[r].spins = q->may_spin ? MOST_SPINS : LEAST_SPINS;
         if (progress_init(&q->progress[r]))
             continue;
         while (r-- > 0)
@@ -133,8 +136,11 @@ static bool await_asleep(eng_queue_state *q, meta_progress *own, meta_progress *
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->lock);
     if (atomic_load(&p->at) >= stage) {
-        bool brief = q->may_spin && nanoseconds() - from < SHORT_SLEEP;
-        own->spins = brief ? MOST_SPINS : own->spins / 2 > LEAST_SPINS ? own->spins / 2 : LEAST_SPINS;
+        if (own->asleep == 0 && nanoseconds() - from > LONG_SLEEP) {
+            own->penalty = own->penalty == 0 ? LEAST_PENALTY : own->penalty < MOST_PENALTY ? own->penalty * 2 : own->penalty;
+            own->asleep = own->penalty;
+            own->awake = 0;
+        }
         return true;
     }
     if (!in_time) {
@@ -146,11 +152,29 @@ static bool await_asleep(eng_queue_state *q, meta_progress *own, meta_progress *
     return false;
 }
 
+/* How often this wait looks again before it sleeps. */
+static uint32_t spins(const eng_queue_state *q, meta_progress *own)
+{
+    if (!q->may_spin)
+        return LEAST_SPINS;
+    if (own->asleep > 0) {
+        own->asleep--;
+        return LEAST_SPINS;
+    }
+    if (own->penalty > 0 && ++own->awake > MOST_PENALTY) {
+        own->penalty /= 2;
+        own->awake = 0;
+    }
+    return MOST_SPINS;
+}
+
 bool meta_await(eng_queue_state *q, uint32_t self, uint32_t rank, uint64_t stage)
 {
     meta_progress *p = &q->progress[rank], *own = &q->progress[self];
 
-    for (uint32_t i = 0; i < own->spins; i++) {
+    if (atomic_load_explicit(&p->at, memory_order_acquire) >= stage)
+        return true;
+    for (uint32_t n = spins(q, own), i = 0; i < n; i++) {
         if (atomic_load_explicit(&p->at, memory_order_acquire) >= stage)
             return true;
         if (atomic_load_explicit(&q->failed, memory_order_relaxed))

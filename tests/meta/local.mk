@@ -42,3 +42,19 @@ check-cost: tests/meta/test-cost $(plugin_LTLIBRARIES)
 	ENGINE_PLUGIN_PATH='$(tree_plugins)' $(srcdir)/tests/meta/check-cost tests/meta/test-cost $(COST_DEVICES)
 .PHONY: check-cost
 EXTRA_DIST += %D%/check-cost
+
+# Ranks that fail: the plugin that makes them, and what must come of it.
+check_LTLIBRARIES += tests/meta/fault/fault.la
+tests_meta_fault_fault_la_SOURCES = %D%/fault/plugin.c %D%/fault/queue.c %D%/fault/fault.h
+# -rpath: without it libtool would make no module of what is not installed
+tests_meta_fault_fault_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere \
+	-export-symbols-regex '_LTX_eng_plugin_descriptor$$'
+if ENABLE_META
+if ENABLE_CPU
+check_PROGRAMS += tests/meta/test-fault
+TESTS += tests/meta/test-fault
+valgrind_tests += tests/meta/test-fault
+endif
+endif
+tests_meta_test_fault_SOURCES = %D%/test-fault.c
+tests_meta_test_fault_LDADD = libengine.la $(LIBM)

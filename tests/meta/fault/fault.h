@@ -1,0 +1,89 @@
+/*
+ * A plugin for tests: its devices are other devices, to which something happens at a
+ * chosen submission.  See the options in plugin.c.
+ */
+#ifndef FAULT_H
+#define FAULT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <engine/plugin.h>
+
+typedef enum fault_kind {
+    FAULT_NONE,
+    FAULT_ERROR, /* submit fails                                                 */
+    FAULT_WAIT,  /* submit succeeds, the work fails: wait tells it               */
+    FAULT_LOST,  /* the device fails everything from there on                     */
+    FAULT_HANG,  /* the work does not end, or not for some time                   */
+    FAULT_STALL  /* submit itself does not return for some time                   */
+} fault_kind;
+
+struct eng_plugin_state {
+    const eng_services *services;
+    eng_host *host;
+};
+
+struct eng_device_state {
+    const eng_services *services;
+    eng_host *host;
+    eng_child child;
+    char name[64];
+    fault_kind kind;
+    uint64_t at, times, hold; /* the first submission hit, how many, milliseconds   */
+    _Atomic uint64_t submits;
+    atomic_bool lost;
+    bool staged; /* the host does not reach its memory                             */
+};
+
+struct eng_store_state {
+    eng_device_state *device;
+    eng_store_state *inner;
+};
+
+struct eng_plan_state {
+    eng_device_state *device;
+    uint32_t n_bindings;
+    eng_plan_state *inner;
+};
+
+struct eng_instance_state {
+    eng_device_state *device;
+    eng_instance_state *inner;
+};
+
+/* Work that has not been given to the device behind: it hangs. */
+typedef struct fault_held {
+    bool there;
+    uint64_t until; /* nanoseconds of the monotonic clock; UINT64_MAX: never         */
+    eng_instance_state *instance;
+    uint32_t first, count, n_params;
+    int64_t params[ENG_MAX_PLAN_PARAMS];
+} fault_held;
+
+struct eng_queue_state {
+    eng_device_state *device;
+    eng_queue_state *inner;
+    uint64_t ticket, inner_ticket;
+    bool failed; /* the work has: to be told by wait                                */
+    fault_held held;
+};
+
+extern const eng_device_calls fault_device_calls;
+
+int fault_lost(const eng_device_state *device);
+int fault_queue_create(eng_device_state *device, eng_queue_state **queue);
+void fault_queue_destroy(eng_queue_state *queue);
+int fault_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                 const int64_t *params, uint32_t n_params, uint64_t *ticket);
+int fault_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                const void *data, uint64_t *ticket);
+int fault_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+               void *data, uint64_t *ticket);
+int fault_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+int fault_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                     uint64_t bytes, void *data, uint64_t *ticket);
+int fault_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                      uint64_t bytes, const void *data, uint64_t *ticket);
+
+#endif

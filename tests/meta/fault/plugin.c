@@ -1,0 +1,273 @@
+/* Descriptor, options, and everything that only passes on. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+
+static int open_plugin(const eng_services *services, eng_plugin_state **plugin)
+{
+    eng_plugin_state *p = calloc(1, sizeof *p);
+    if (!p)
+        return services->fail(services->host, ENG_ERR_NOMEM, "fault: out of memory");
+    p->services = services;
+    p->host = services->host;
+    *plugin = p;
+    return ENG_OK;
+}
+
+static void close_plugin(eng_plugin_state *plugin)
+{
+    free(plugin);
+}
+
+/* Devices exist when they are named: fault:0, fault:1, ... */
+static int enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
+{
+    if (index >= 8)
+        return plugin->services->fail(plugin->host, ENG_ERR_NOTFOUND, "fault has 8 devices");
+    info->kind = ENG_DEVICE_NULL;
+    info->flags = ENG_DEVICE_HOST_MEMORY;
+    info->alignment = 64;
+    snprintf(info->name, sizeof info->name, "fault:%u", (unsigned)index);
+    return ENG_OK;
+}
+
+static uint64_t number(const eng_plugin_state *p, const char *option)
+{
+    return strtoull(p->services->option(p->host, option), NULL, 10);
+}
+
+/* The name behind device `index`: of a list the one at its place, or the last. */
+static void wrapped_name(const char *list, uint32_t index, char *name, size_t size)
+{
+    const char *end = strchr(list, ',');
+    while (index-- > 0 && end) {
+        list = end + 1;
+        end = strchr(list, ',');
+    }
+    snprintf(name, size, "%.*s", end ? (int)(end - list) : (int)strlen(list), list);
+}
+
+static fault_kind find_kind(const char *name)
+{
+    static const char *const names[] = {"none", "error", "wait", "lost", "hang", "stall"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return (fault_kind)i;
+    return FAULT_NONE;
+}
+
+static int open_device(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
+{
+    const eng_services *s = plugin->services;
+    eng_device_state *d = calloc(1, sizeof *d);
+    char name[64];
+    if (!d)
+        return s->fail(s->host, ENG_ERR_NOMEM, "fault: out of memory");
+    d->services = s;
+    d->host = plugin->host;
+    snprintf(d->name, sizeof d->name, "fault:%u", (unsigned)request->index);
+    wrapped_name(s->option(plugin->host, "device"), request->index, name, sizeof name);
+    int status = s->device_open(plugin->host, name, &d->child);
+    if (status != ENG_OK) {
+        free(d);
+        return status;
+    }
+    if (number(plugin, "index") == request->index)
+        d->kind = find_kind(s->option(plugin->host, "kind"));
+    d->at = number(plugin, "at");
+    d->times = number(plugin, "times");
+    d->hold = number(plugin, "hold");
+    d->staged = number(plugin, "staged") != 0;
+    *device = d;
+    return ENG_OK;
+}
+
+static const eng_plugin_option options[] = {
+    {sizeof(eng_plugin_option), 0, "device", "cpu/2.0,cpu/2.1", "what fault:0, fault:1, ... are; the last for the rest"},
+    {sizeof(eng_plugin_option), 0, "kind", "none", "what happens: none, error, wait, lost, hang or stall"},
+    {sizeof(eng_plugin_option), 0, "index", "0", "to which device"},
+    {sizeof(eng_plugin_option), 0, "at", "1", "at its which submission, from 1 on"},
+    {sizeof(eng_plugin_option), 0, "times", "1", "to how many submissions from there on"},
+    {sizeof(eng_plugin_option), 0, "hold", "0", "milliseconds that work hangs or submit stalls; 0: work never ends"},
+    {sizeof(eng_plugin_option), 0, "staged", "0", "1: the host does not reach the devices' memory"},
+};
+
+static const eng_plugin_calls plugin_calls = {
+    .size = sizeof plugin_calls,
+    .open = open_plugin,
+    .close = close_plugin,
+    .enumerate = enumerate,
+    .device_open = open_device,
+};
+
+ENG_PLUGIN_EXPORT(fault) = {
+    .magic = ENG_PLUGIN_MAGIC,
+    .size = sizeof(eng_plugin_descriptor),
+    .abi_major = ENG_PLUGIN_ABI_MAJOR,
+    .abi_minor = ENG_PLUGIN_ABI_MINOR,
+    .name = "fault",
+    .version = "0",
+    .description = "devices that fail as told: for tests",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .flags = ENG_PLUGIN_ON_REQUEST,
+    .calls = &plugin_calls,
+    .device_calls = &fault_device_calls,
+};
+
+/* -- passing on -------------------------------------------------------------------- */
+
+int fault_lost(const eng_device_state *device)
+{
+    return device->services->fail(device->host, ENG_ERR_LOST, "%s: planted: the device is lost", device->name);
+}
+
+static void close_device(eng_device_state *device)
+{
+    device->services->device_close(device->host, &device->child);
+    free(device);
+}
+
+static int device_info(eng_device_state *device, eng_device_info *info)
+{
+    uint32_t size = info->size;
+    char name[sizeof info->name];
+    memcpy(name, info->name, sizeof name);
+    memcpy(info, device->child.info, size < sizeof *info ? size : sizeof *info);
+    memcpy(info->name, name, sizeof name);
+    if (device->staged)
+        info->flags &= ~(uint32_t)ENG_DEVICE_HOST_MEMORY;
+    return ENG_OK;
+}
+
+static int supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
+                    char *reason, size_t reason_bytes)
+{
+    return device->child.calls->supports(device->child.state, graph, node, answer, reason, reason_bytes);
+}
+
+static int store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
+{
+    eng_store_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
+    s->device = device;
+    int status = atomic_load(&device->lost) ? fault_lost(device)
+                                            : device->child.calls->store_create(device->child.state, tensors, n, &s->inner);
+    if (status == ENG_OK)
+        *store = s;
+    else
+        free(s);
+    return status;
+}
+
+static void store_destroy(eng_store_state *store)
+{
+    store->device->child.calls->store_destroy(store->inner);
+    free(store);
+}
+
+static int store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    if (atomic_load(&store->device->lost))
+        return fault_lost(store->device);
+    return store->device->child.calls->store_upload(store->inner, tensor, regions, n);
+}
+
+static int store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    if (atomic_load(&store->device->lost))
+        return fault_lost(store->device);
+    return store->device->child.calls->store_download(store->inner, tensor, regions, n);
+}
+
+static int plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
+{
+    eng_plan_state *p = calloc(1, sizeof *p);
+    if (!p)
+        return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
+    p->device = device;
+    p->n_bindings = graph->n_bindings;
+    int status = atomic_load(&device->lost) ? fault_lost(device)
+                                            : device->child.calls->plan_create(device->child.state, graph, &p->inner);
+    if (status == ENG_OK)
+        *plan = p;
+    else
+        free(p);
+    return status;
+}
+
+static void plan_destroy(eng_plan_state *plan)
+{
+    plan->device->child.calls->plan_destroy(plan->inner);
+    free(plan);
+}
+
+static int instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                           eng_instance_state **instance)
+{
+    eng_device_state *device = plan->device;
+    eng_instance_state *i = calloc(1, sizeof *i);
+    eng_store_state **inner = calloc(plan->n_bindings + 1u, sizeof *inner);
+    if (!i || !inner) {
+        free(i);
+        free(inner);
+        return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
+    }
+    for (uint32_t b = 0; b < plan->n_bindings; b++)
+        inner[b] = stores[b]->inner;
+    i->device = device;
+    int status = atomic_load(&device->lost) ? fault_lost(device)
+                                            : device->child.calls->instance_create(plan->inner, inner, tensors, &i->inner);
+    free(inner);
+    if (status == ENG_OK)
+        *instance = i;
+    else
+        free(i);
+    return status;
+}
+
+static void instance_destroy(eng_instance_state *instance)
+{
+    instance->device->child.calls->instance_destroy(instance->inner);
+    free(instance);
+}
+
+static int value_map(eng_instance_state *instance, int32_t tensor, void **data)
+{
+    return instance->device->child.calls->value_map(instance->inner, tensor, data);
+}
+
+static int stats(eng_device_state *device, eng_device_stats *all)
+{
+    return device->child.calls->stats(device->child.state, all);
+}
+
+const eng_device_calls fault_device_calls = {
+    .size = sizeof fault_device_calls,
+    .close = close_device,
+    .info = device_info,
+    .supports = supports,
+    .store_create = store_create,
+    .store_destroy = store_destroy,
+    .store_upload = store_upload,
+    .store_download = store_download,
+    .plan_create = plan_create,
+    .plan_destroy = plan_destroy,
+    .instance_create = instance_create,
+    .instance_destroy = instance_destroy,
+    .queue_create = fault_queue_create,
+    .queue_destroy = fault_queue_destroy,
+    .submit = fault_submit,
+    .write = fault_write,
+    .read = fault_read,
+    .wait = fault_wait,
+    .value_read = fault_value_read,
+    .value_write = fault_value_write,
+    .value_map = value_map,
+    .stats = stats,
+};

@@ -1,0 +1,182 @@
+/* Queues: where faults happen. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fault.h"
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_for(uint64_t ns)
+{
+    struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+    while (nanosleep(&t, &t) != 0)
+        continue;
+}
+
+int fault_queue_create(eng_device_state *device, eng_queue_state **queue)
+{
+    eng_queue_state *q = calloc(1, sizeof *q);
+    if (!q)
+        return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
+    q->device = device;
+    int status = atomic_load(&device->lost) ? fault_lost(device)
+                                            : device->child.calls->queue_create(device->child.state, &q->inner);
+    if (status == ENG_OK)
+        *queue = q;
+    else
+        free(q);
+    return status;
+}
+
+/* What hangs for ever is given up; what hangs for a time is waited for. */
+void fault_queue_destroy(eng_queue_state *queue)
+{
+    if (queue->held.there && queue->held.until != UINT64_MAX)
+        fault_wait(queue, queue->ticket, UINT64_MAX);
+    queue->device->child.calls->queue_destroy(queue->inner);
+    free(queue);
+}
+
+static int pass_on(eng_queue_state *q, eng_instance_state *instance, uint32_t first, uint32_t count,
+                   const int64_t *params, uint32_t n_params)
+{
+    return q->device->child.calls->submit(q->inner, instance->inner, first, count, params, n_params, &q->inner_ticket);
+}
+
+/* The held work's time has come, or comes within the timeout. */
+static int end_held(eng_queue_state *q, uint64_t timeout)
+{
+    fault_held *h = &q->held;
+    if (!h->there)
+        return ENG_OK;
+    uint64_t from = now(), left = h->until == UINT64_MAX ? UINT64_MAX : h->until > from ? h->until - from : 0;
+    while (left == UINT64_MAX && timeout == UINT64_MAX)
+        sleep_for(1000000000u); /* for ever is what was asked for */
+    sleep_for(left < timeout ? left : timeout);
+    if (left > timeout)
+        return q->device->services->fail(q->device->host, ENG_ERR_TIMEOUT, "%s: planted: the work hangs", q->device->name);
+    h->there = false;
+    return pass_on(q, h->instance, h->first, h->count, h->params, h->n_params);
+}
+
+static void hold(eng_queue_state *q, eng_instance_state *instance, uint32_t first, uint32_t count,
+                 const int64_t *params, uint32_t n_params)
+{
+    uint64_t ms = q->device->hold;
+    q->held = (fault_held){.there = true, .until = ms ? now() + ms * 1000000u : UINT64_MAX, .instance = instance,
+                           .first = first, .count = count, .n_params = n_params};
+    if (n_params)
+        memcpy(q->held.params, params, n_params * sizeof *params);
+}
+
+int fault_submit(eng_queue_state *q, eng_instance_state *instance, uint32_t first, uint32_t count,
+                 const int64_t *params, uint32_t n_params, uint64_t *ticket)
+{
+    eng_device_state *d = q->device;
+    uint64_t number = atomic_fetch_add(&d->submits, 1) + 1;
+    bool hit = number >= d->at && number - d->at < d->times;
+    int status = ENG_OK;
+
+    if (hit && d->kind == FAULT_LOST)
+        atomic_store(&d->lost, true);
+    if (atomic_load(&d->lost))
+        return fault_lost(d);
+    status = end_held(q, UINT64_MAX); /* in order */
+    if (status != ENG_OK)
+        return status;
+    if (hit && d->kind == FAULT_ERROR)
+        return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: submission %llu", d->name,
+                                 (unsigned long long)number);
+    if (hit && d->kind == FAULT_STALL)
+        sleep_for(d->hold * 1000000u);
+    if (hit && d->kind == FAULT_HANG)
+        hold(q, instance, first, count, params, n_params);
+    else if (hit && d->kind == FAULT_WAIT)
+        q->failed = true;
+    else
+        status = pass_on(q, instance, first, count, params, n_params);
+    if (status == ENG_OK)
+        *ticket = ++q->ticket;
+    return status;
+}
+
+int fault_wait(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
+{
+    eng_device_state *d = q->device;
+
+    (void)ticket; /* all there is: more than asked, never less */
+    if (atomic_load(&d->lost))
+        return fault_lost(d);
+    if (q->failed) {
+        q->failed = false;
+        return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the work has failed", d->name);
+    }
+    int status = end_held(q, timeout);
+    return status == ENG_OK ? d->child.calls->wait(q->inner, q->inner_ticket, timeout) : status;
+}
+
+/* Transfers come after what was submitted; after what never ends they are never done. */
+static int ready(eng_queue_state *q, bool *never)
+{
+    *never = q->held.there && q->held.until == UINT64_MAX;
+    if (atomic_load(&q->device->lost))
+        return fault_lost(q->device);
+    return *never ? ENG_OK : end_held(q, UINT64_MAX);
+}
+
+static int passed(eng_queue_state *q, int status, uint64_t *ticket)
+{
+    if (status == ENG_OK)
+        *ticket = ++q->ticket;
+    return status;
+}
+
+int fault_write(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+                const void *data, uint64_t *ticket)
+{
+    bool never;
+    int status = ready(q, &never);
+    if (status == ENG_OK && !never)
+        status = q->device->child.calls->write(q->inner, store->inner, tensor, offset, bytes, data, &q->inner_ticket);
+    return passed(q, status, ticket);
+}
+
+int fault_read(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
+               void *data, uint64_t *ticket)
+{
+    bool never;
+    int status = ready(q, &never);
+    if (status == ENG_OK && !never)
+        status = q->device->child.calls->read(q->inner, store->inner, tensor, offset, bytes, data, &q->inner_ticket);
+    return passed(q, status, ticket);
+}
+
+int fault_value_read(eng_queue_state *q, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                     uint64_t bytes, void *data, uint64_t *ticket)
+{
+    const eng_device_calls *c = q->device->child.calls;
+    bool never;
+    int status = ready(q, &never);
+    if (status == ENG_OK && !never)
+        status = c->value_read(q->inner, instance->inner, tensor, offset, bytes, data, &q->inner_ticket);
+    return passed(q, status, ticket);
+}
+
+int fault_value_write(eng_queue_state *q, eng_instance_state *instance, int32_t tensor, uint64_t offset,
+                      uint64_t bytes, const void *data, uint64_t *ticket)
+{
+    const eng_device_calls *c = q->device->child.calls;
+    bool never;
+    int status = ready(q, &never);
+    if (status == ENG_OK && !never)
+        status = c->value_write(q->inner, instance->inner, tensor, offset, bytes, data, &q->inner_ticket);
+    return passed(q, status, ticket);
+}
