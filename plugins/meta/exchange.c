@@ -24,7 +24,7 @@ static uint32_t target_ranks(const meta_planner *p, const meta_place *to)
 {
     switch (to->kind) {
     case META_REPLICATED:
-        return p->device->main_mask;
+        return to->ranks ? to->ranks : p->device->main_mask;
     case META_SINGLE:
         return 1u << to->rank;
     default:
@@ -141,42 +141,47 @@ static void emit_rank(meta_planner *p, meta_exchange *e, uint32_t rank, const en
     g->stops[g->n_stops++] = (meta_stop){.exchange = p->n_exchanges, .section = n->section};
 }
 
-meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy)
+bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version *from, meta_version *to, bool copy)
 {
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
     meta_exchange *e = meta_arena_alloc(p->arena, sizeof *e);
-    meta_version *v = meta_version_new(p, value, to);
     int64_t nb[ENG_MAX_RANK];
 
-    if (!e || !v || !meta_grow((void **)&p->exchanges, p->n_exchanges, &p->cap_exchanges, sizeof *p->exchanges)) {
+    if (!e || !meta_grow((void **)&p->exchanges, p->n_exchanges, &p->cap_exchanges, sizeof *p->exchanges)) {
         meta_planner_nomem(p);
-        return NULL;
+        return false;
     }
     e->name = t->name;
     e->from = from->place.kind;
-    e->to = to->kind;
+    e->to = to->place.kind;
     e->bytes = meta_tensor_layout(p, t->type, t->ne, nb);
     e->sources = source_ranks(p, from);
-    e->targets = target_ranks(p, to);
+    e->targets = target_ranks(p, &to->place);
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         e->src[r].tensor = e->dst[r].tensor = -1;
     /* who has all of it already needs nothing */
     bool whole = !copy && (e->from == META_REPLICATED || (e->sources & (e->sources - 1)) == 0);
-    for (uint32_t r = 0; r < p->n_ranks && whole && to->kind != META_SHARDED; r++) {
+    for (uint32_t r = 0; r < p->n_ranks && whole && e->to != META_SHARDED; r++) {
         if ((e->targets >> r & 1u) && from->local[r] >= 0) {
-            v->local[r] = from->local[r];
+            to->local[r] = from->local[r];
             e->targets &= ~(1u << r);
         }
     }
     if (e->targets == 0)
-        return v;
+        return true;
     int32_t given[META_MAX_RANKS];
     for (uint32_t r = 0; r < p->n_ranks; r++) /* copies first: the barrier nodes stay together */
         given[r] = e->sources >> r & 1u ? meta_local_contiguous(p, r, from->local[r]) : -1;
     for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++)
         if ((e->sources | e->targets) >> r & 1u)
-            emit_rank(p, e, r, t, &from->place, given[r], v);
+            emit_rank(p, e, r, t, &from->place, given[r], to);
     count_sent(e);
     p->exchanges[p->n_exchanges++] = e;
-    return meta_failed(p) ? NULL : v;
+    return !meta_failed(p);
+}
+
+meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy)
+{
+    meta_version *v = meta_version_new(p, value, to);
+
+    return v && meta_exchange_make(p, eng_subgraph_tensor(p->graph, value), from, v, copy) ? v : NULL;
 }

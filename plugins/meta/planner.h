@@ -169,6 +169,14 @@ bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut
 
 /* copy: targets that hold the value whole already get a copy of it too. */
 meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy);
+/* The same for what is no value of the graph: fills to->local.  False after a failure. */
+bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version *from, meta_version *to, bool copy);
+
+/* -- merge.c ------------------------------------------------------------------------------- */
+
+/* An attention whose K and V are cut along their cells. */
+void meta_merge_attention(meta_planner *p, int32_t origin, const meta_strategy *s, meta_version *const *in,
+                          meta_version *out);
 
 /* -- strategy.c -------------------------------------------------------------------------- */
 

@@ -224,6 +224,22 @@ static bool partial_result(const eng_services *services, const eng_subgraph *gra
     return true;
 }
 
+/* Ranks attend to ranges of the cells: not if they are found by a table, or if the
+ * host itself wants the denominators. */
+static bool merge_strategy(const letters *l, const meta_cut *lcut, meta_strategy *s)
+{
+    const eng_node *n = l->node;
+
+    if (n->op != ENG_OP_ATTENTION || n->ip[ENG_ATTN_LSE] || lcut->n_segs != 1 || lcut->segs[0].outer != 1)
+        return false;
+    for (uint32_t i = 0; i < l->op->n_in; i++)
+        if (n->in[i] >= 0 && strcmp(l->op->in[i].name, "table") == 0)
+            return false;
+    s->merge = true;
+    s->rebase_inner = lcut->segs[0].inner;
+    return true;
+}
+
 /* Indices of a cut range of rows: the operand "ids" is rebased. */
 static bool index_strategy(const letters *l, const meta_cut *lcut, meta_strategy *s)
 {
@@ -261,7 +277,7 @@ bool meta_rule_apply(const eng_services *services, const eng_subgraph *graph, co
     if (letter < 0)
         return false;
     uint8_t class = class_of(&l, letter, &lcut);
-    if (class != ENG_CLASS_PASS && class != ENG_CLASS_REDUCE && class != ENG_CLASS_INDEX)
+    if (class != ENG_CLASS_PASS && class != ENG_CLASS_REDUCE && class != ENG_CLASS_INDEX && class != ENG_CLASS_LSE)
         return false;
     for (uint32_t i = 0; i < op->n_in; i++) {
         if (node->in[i] < 0)
@@ -274,6 +290,8 @@ bool meta_rule_apply(const eng_services *services, const eng_subgraph *graph, co
         strategy->in[i] = how == CUT_YES ? meta_place_sharded(&own) : meta_place_replicated();
     }
     if (class == ENG_CLASS_INDEX && !index_strategy(&l, &lcut, strategy))
+        return false;
+    if (class == ENG_CLASS_LSE && !merge_strategy(&l, &lcut, strategy))
         return false;
     if (class != ENG_CLASS_PASS)
         return partial_result(services, graph, node, op, strategy);

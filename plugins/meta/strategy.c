@@ -86,6 +86,8 @@ static void consider(chooser *c, const meta_strategy *s)
         if (!again)
             cost += meta_version_cost(c->p, c->node->in[i], &s->in[i]);
     }
+    if (s->merge)
+        cost += META_COST_EXCHANGE;
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
         if (c->node->out[i] >= 0 && s->out[i].kind == META_PARTIAL)
             cost += meta_cost_reduce(c->p, (uint64_t)bytes_of(c->p, c->node->out[i], &s->out[i]));
@@ -283,9 +285,14 @@ static void run_node(chooser *c, meta_version *target)
             out[i]->original = true;
         p->values[c->node->out[i]].made = out[i];
     }
-    for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++)
-        if (s->ranks >> r & 1u)
-            meta_local_op(p, r, (int32_t)c->index, s, in, out);
+    if (s->merge && (s->ranks & (s->ranks - 1))) {
+        if (!meta_failed(p))
+            meta_merge_attention(p, (int32_t)c->index, s, in, out[0]);
+    } else {
+        for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++)
+            if (s->ranks >> r & 1u)
+                meta_local_op(p, r, (int32_t)c->index, s, in, out);
+    }
     if (meta_failed(p))
         return;
     p->n_run[c->node->out[0] >= 0 ? s->out[0].kind : s->in[0].kind]++;
