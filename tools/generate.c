@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "generate.h"
+#include "generate_fit.h"
 
 double seconds(void)
 {
@@ -66,92 +66,9 @@ static int show_progress(void *user, double fraction)
     return 0;
 }
 
-/* -- devices ------------------------------------------------------------------------ */
+/* -- opening ----------------------------------------------------------------------- */
 
-/* Any accelerator first, then the processor. */
-static int default_device(run *r, char name[64])
-{
-    eng_device_info info, best = {.name = ""};
-    for (uint32_t i = 0;; i++) {
-        info = (eng_device_info){.size = sizeof info};
-        if (eng_context_device_info(r->engine, i, &info))
-            break;
-        bool faster = info.kind == ENG_DEVICE_GPU || info.kind == ENG_DEVICE_ACCELERATOR;
-        if (!best.name[0] || (best.kind == ENG_DEVICE_CPU && faster))
-            best = info;
-    }
-    if (!best.name[0])
-        return eng_fail(ENG_ERR_NOTFOUND, "no device was found: engine-probe --plugins tells why");
-    memcpy(name, best.name, 64);
-    return ENG_OK;
-}
-
-/* Does an override name another device than this one?  (1: yes; negative: one that is not there) */
-static int has_guests(const run *r, const char *device)
-{
-    int found = 0;
-    for (uint32_t i = 0; i < r->o.n_overrides; i++) {
-        eng_device *guest;
-        if (strcmp(r->o.overrides[i].device, device) == 0)
-            continue;
-        int status = eng_device_open(r->engine, r->o.overrides[i].device, &guest);
-        if (status)
-            return status;
-        eng_device_close(guest);
-        found = 1;
-    }
-    return found;
-}
-
-/*
- * Opens what -d, -ts, -sm and the overrides ask for.  Only a composed device can
- * hold guests, and has plans to draw: one alone is composed by giving it the only share.
- * -sm none takes the first device whole, though it be asked for in parts.
- */
-static int open_device(run *r)
-{
-    const options *o = &r->o;
-    char first[64], *name = NULL;
-    const char *asked = o->device;
-    int status = asked ? ENG_OK : default_device(r, first);
-    if (status)
-        return status;
-    if (!asked)
-        asked = first;
-    size_t size = strlen(asked) + (o->shares ? strlen(o->shares) : 0) + 8;
-    name = malloc(size);
-    if (!name)
-        return eng_fail(ENG_ERR_NOMEM, "no memory");
-    snprintf(name, size, "%s%s%s", asked, o->shares ? "@" : "", o->shares ? o->shares : "");
-    for (char *c = o->shares ? strchr(name, '@') : NULL; c && *c; c++)
-        *c = *c == ',' ? ':' : *c;
-    status = eng_device_open(r->engine, name, &r->device);
-    eng_device_info leaf = {.size = sizeof leaf};
-    if (!status && o->split == SPLIT_NONE) {
-        eng_device_stats stats = {.size = sizeof stats};
-        status = eng_device_leaf(r->device, 0, &leaf, &stats);
-        leaf.name[strcspn(leaf.name, "/")] = 0;
-        if (!status && strcmp(leaf.name, name) != 0) {
-            eng_device_close(r->device);
-            r->device = NULL;
-            status = eng_device_open(r->engine, leaf.name, &r->device);
-        }
-    }
-    free(name);
-    eng_device_info info = {.size = sizeof info};
-    if (!status)
-        status = eng_device_get_info(r->device, &info);
-    int guests = status ? 0 : has_guests(r, info.name);
-    bool formats = r->o.explain > EXPLAIN_TEXT;
-    if (guests >= 0 && (guests > 0 || formats) && info.kind != ENG_DEVICE_META) {
-        char composed[80];
-        snprintf(composed, sizeof composed, "%.63s@1", info.name);
-        eng_device_close(r->device);
-        r->device = NULL;
-        status = eng_device_open(r->engine, composed, &r->device);
-    }
-    return guests < 0 ? guests : status;
-}
+static int choose_fit(run *r);
 
 static int open_engine(run *r)
 {
@@ -160,8 +77,10 @@ static int open_engine(run *r)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
     if (!status && r->o.no_kv_offload && r->o.n_overrides <= MAX_OVERRIDES)
         r->o.overrides[r->o.n_overrides++] = (eng_lm_override){"^cache_[kv]\\.", "cpu"};
+    if (!status && r->o.fit)
+        status = choose_fit(r);
     if (!status)
-        status = open_device(r);
+        status = device_open(r->engine, &r->o, &r->device);
     return status;
 }
 
@@ -183,7 +102,7 @@ static int open_model(run *r)
     return eng_lm_model_open(r->engine, r->device, r->o.model, &params, &r->model);
 }
 
-static int open_context(run *r, uint64_t n_cells)
+static eng_lm_context_params context_params(const run *r, uint64_t n_cells)
 {
     eng_lm_context_params params;
     eng_lm_context_defaults(&params);
@@ -192,6 +111,12 @@ static int open_context(run *r, uint64_t n_cells)
     params.type_k = r->o.type_k;
     params.type_v = r->o.type_v;
     params.placement = placement(r);
+    return params;
+}
+
+static int open_context(run *r, uint64_t n_cells)
+{
+    eng_lm_context_params params = context_params(r, n_cells);
     return eng_lm_context_create(r->model, &params, &r->context);
 }
 
@@ -227,11 +152,15 @@ static int read_text(const char *path, char **text, size_t *length)
     return ENG_OK;
 }
 
-static int tokenize(run *r, const char *given, const char *path)
+/* What -p, -f or --perplexity names, as tokens; --fit has asked for them before. */
+static int tokenize(run *r, const eng_lm_model *model)
 {
+    const char *given = r->o.prompt, *path = r->o.perplexity ? r->o.perplexity : r->o.prompt_file;
     char *text = NULL;
     size_t length = 0;
     int status = ENG_OK;
+    if (r->ids)
+        return ENG_OK;
     if (path)
         status = read_text(path, &text, &length);
     else
@@ -241,7 +170,7 @@ static int tokenize(run *r, const char *given, const char *path)
     int32_t *ids = NULL;
     uint32_t flags = r->o.perplexity ? 0 : ENG_LM_ADD_SPECIAL | ENG_LM_PARSE_SPECIAL;
     if (!status)
-        status = eng_lm_tokenize(r->model, path ? text : given, length, flags, &ids, &r->n_prompt);
+        status = eng_lm_tokenize(model, path ? text : given, length, flags, &ids, &r->n_prompt);
     free(text);
     if (status)
         return status;
@@ -367,23 +296,37 @@ static int explain(run *r, FILE *to)
     return r->o.explain ? eng_lm_context_explain(r->context, formats[r->o.explain], to_stream, to) : ENG_OK;
 }
 
+/* Cells of the context: what is needed, in steps, as far as the model goes. */
+static int count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint64_t *most)
+{
+    bool text = !options_plan_only(&r->o);
+    int status = text ? tokenize(r, model) : ENG_OK;
+    if (status)
+        return status;
+    eng_lm_model_info info = {.size = sizeof info};
+    eng_lm_model_get_info(model, &info);
+    *most = info.context_length;
+    *cells = r->o.n_ctx;
+    if (*cells == 0 && r->o.perplexity)
+        *cells = 512;
+    if (*cells == 0) {
+        *cells = r->o.n_predict < 0 ? 4096 : (r->n_prompt + (uint64_t)r->o.n_predict + 255) / 256 * 256;
+        *cells = *cells > *most ? *most : *cells;
+    }
+    return ENG_OK;
+}
+
 static int run_text(run *r)
 {
     report out = {0};
     exchanged before;
-    int status = ENG_OK;
+    uint64_t cells, most;
     bool text = r->o.prompt || r->o.prompt_file;
-    if (text && (status = tokenize(r, r->o.prompt, r->o.prompt_file)))
+    int status = count_cells(r, r->model, &cells, &most);
+    if (status)
         return status;
     if (text && r->n_prompt == 0)
         return eng_fail(ENG_ERR_INVALID, "the prompt has no tokens: give a text that is not empty");
-    eng_lm_model_info info = {.size = sizeof info};
-    eng_lm_model_get_info(r->model, &info);
-    uint64_t cells = r->o.n_ctx, most = info.context_length;
-    if (cells == 0) { /* what is needed, in steps, as far as the model goes */
-        cells = r->o.n_predict < 0 ? 4096 : (r->n_prompt + (uint64_t)r->o.n_predict + 255) / 256 * 256;
-        cells = cells > most ? most : cells;
-    }
     if (r->n_prompt > cells)
         return eng_fail(ENG_ERR_INVALID, "the prompt has %zu tokens, the context holds %llu: make it larger (-c) or "
                         "shorten the prompt", r->n_prompt, (unsigned long long)cells);
@@ -423,8 +366,8 @@ static int run_perplexity(run *r)
 {
     report out = {.measured = true, .stopped = "end of text", .perplexity = {.size = sizeof out.perplexity}};
     exchanged before;
-    uint32_t chunk = r->o.n_ctx ? r->o.n_ctx : 512;
-    int status = tokenize(r, NULL, r->o.perplexity);
+    uint64_t chunk, most;
+    int status = count_cells(r, r->model, &chunk, &most);
     if (!status)
         status = open_context(r, chunk);
     if (!status)
@@ -433,7 +376,7 @@ static int run_perplexity(run *r)
         return status;
     exchanged_note(&before, r->device);
     progress p = {.what = "measuring", .begin = seconds()};
-    status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, chunk, r->o.chunks, show_progress, &p, &out.perplexity);
+    status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, (uint32_t)chunk, r->o.chunks, show_progress, &p, &out.perplexity);
     if (status)
         return status;
     out.prompt_seconds = seconds() - p.begin;
@@ -445,6 +388,25 @@ static int run_perplexity(run *r)
     fflush(stdout);
     report_table(&out, &r->o, r->device, r->context, &before);
     return ENG_OK;
+}
+
+/* -- memory ------------------------------------------------------------------------------ */
+
+static int fit_context(void *user, eng_lm_model *model, eng_lm_context_params *params, uint64_t *n_tokens)
+{
+    const run *r = user;
+    uint64_t cells, most;
+    int status = count_cells(user, model, &cells, &most);
+    if (status)
+        return status;
+    *params = context_params(r, cells);
+    *n_tokens = r->o.perplexity || r->n_prompt > cells ? cells : r->n_prompt ? r->n_prompt : 1;
+    return ENG_OK;
+}
+
+static int choose_fit(run *r)
+{
+    return device_fit(r->engine, &r->o, fit_context, r);
 }
 
 static void close_all(run *r)

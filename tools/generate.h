@@ -22,14 +22,16 @@ typedef struct options {
     const char *threads; /* NULL: the plugin's own choice                       */
     uint32_t type_k, type_v;
     bool no_kv_offload;
-    eng_lm_override overrides[MAX_OVERRIDES + 1];
+    eng_lm_override overrides[MAX_OVERRIDES + 4]; /* with those of -nkvo and --fit      */
     uint32_t n_overrides;
     enum { SPLIT_TENSOR, SPLIT_LAYER, SPLIT_NONE } split;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
     bool json;
-    char *memory[MAX_OVERRIDES]; /* patterns cut from -ot                        */
+    bool fit;
+    long fit_reserve;    /* MiB of each device; -1: the rule                    */
+    char *memory[MAX_OVERRIDES + 5]; /* patterns cut from -ot, and those of --fit; shares */
 } options;
 
 /* -1: go on; else the exit code: 0 after --help or --version, EXIT_USAGE. */
@@ -64,6 +66,9 @@ void exchanged_note(exchanged *e, eng_device *device);
 /* The table, on stderr; or all of it as one JSON object on stdout. */
 void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
 void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
+
+/* Opens what -d, -ts, -sm and the overrides ask for. */
+int device_open(eng_context *engine, const options *o, eng_device **device);
 
 /* Seconds since some moment. */
 double seconds(void);

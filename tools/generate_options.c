@@ -36,6 +36,8 @@ static const char usage[] =
     "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
     "                               each; none: only the first device, whole\n"
     "  -ts, --tensor-split A,B,...  shares of the devices, as @A:B in -d\n"
+    "      --fit[=MIB]              choose shares, and tensors to keep on the cpu device, so that all fits the free\n"
+    "                               memory; leave MIB of each device alone (256, or 5 % of it if that is more)\n"
     "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
     "      --chunks N               only of its first N chunks\n"
     "      --explain[=FORMAT]       say what was placed where and what is exchanged: text (if not given), json, or dot\n"
@@ -49,7 +51,7 @@ static const char usage[] =
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P, SEED, CTX, BATCH, THREADS,
-    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, SHARES, PERPLEXITY, CHUNKS, EXPLAIN, JSON, SHOW_HELP, SHOW_VERSION
+    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, JSON, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -77,6 +79,7 @@ static const struct flag {
     {"-ot", "--override-tensor", OVERRIDE, NEEDED},
     {"-sm", "--split-mode", SPLIT, NEEDED},
     {"-ts", "--tensor-split", SHARES, NEEDED},
+    {NULL, "--fit", FIT, OPTIONAL},
     {NULL, "--perplexity", PERPLEXITY, NEEDED},
     {NULL, "--chunks", CHUNKS, NEEDED},
     {NULL, "--explain", EXPLAIN, OPTIONAL},
@@ -213,6 +216,10 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case OVERRIDE: return override(o, flag, value);
     case SPLIT: return split(o, flag, value);
     case SHARES: o->shares = value; break;
+    case FIT:
+        o->fit = true;
+        o->fit_reserve = -1;
+        return value ? integer(flag, value, 0, 1 << 30, &o->fit_reserve) : -1;
     case PERPLEXITY: o->perplexity = value; break;
     case CHUNKS: return unsigned_integer(flag, value, 1, INT32_MAX, &o->chunks);
     case EXPLAIN: return explain(o, flag, value);
@@ -290,6 +297,6 @@ int options_parse(options *o, int argc, char **argv)
 
 void options_free(options *o)
 {
-    for (uint32_t i = 0; i < MAX_OVERRIDES; i++)
+    for (uint32_t i = 0; i < sizeof o->memory / sizeof *o->memory; i++)
         free(o->memory[i]);
 }

@@ -62,6 +62,10 @@ void *null_alloc(eng_device_state *device, uint64_t bytes, uint32_t use)
     const eng_services *s = device->services;
     uint64_t used = __atomic_add_fetch(&device->used, bytes, __ATOMIC_RELAXED);
     bool fits = (!device->memory || used <= device->memory) && bytes <= SIZE_MAX - 64;
+    if (device->measures && fits) {
+        __atomic_add_fetch(counter(device, use), bytes, __ATOMIC_RELAXED);
+        return device; /* an address that nobody will follow */
+    }
     /* a multiple of the alignment, as aligned_alloc wants it */
     size_t room = fits ? (size_t)(bytes + 64) / 64 * 64 : 0;
     void *memory = fits ? aligned_alloc(64, room) : NULL;
@@ -82,7 +86,8 @@ void null_free(eng_device_state *device, void *memory, uint64_t bytes, uint32_t 
         return;
     __atomic_sub_fetch(&device->used, bytes, __ATOMIC_RELAXED);
     __atomic_sub_fetch(counter(device, use), bytes, __ATOMIC_RELAXED);
-    free(memory);
+    if (!device->measures)
+        free(memory);
 }
 
 static int device_stats(eng_device_state *device, eng_device_stats *stats)

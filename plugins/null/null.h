@@ -4,13 +4,15 @@
  * It keeps tensors in host memory and computes only what needs no arithmetic:
  * copies between equal types.  With the option null.accept=all it takes any op and
  * leaves the op's result as it was: what a run then costs is what everything around
- * the device costs.  One object, one source file; the same names would be found in
+ * the device costs.  With null.accept=measure it has no memory besides: data written are
+ * dropped, zeros are read, and its statistics tell what another device would need.  One object, one source file; the same names would be found in
  * any other plugin.
  */
 #ifndef NULL_H
 #define NULL_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <engine/plugin.h>
 
@@ -24,6 +26,7 @@ struct eng_device_state {
     uint64_t memory; /* bytes of stores and scratch allowed; 0: any */
     uint64_t used;   /* atomically */
     bool accepts_all; /* ops that it does not compute too */
+    bool measures;    /* counts what it would hold, and holds nothing */
     eng_device_stats stats; /* atomically, field by field */
 };
 
@@ -65,6 +68,15 @@ int null_device_open(eng_plugin_state *plugin, const eng_device_request *request
 /* Memory that counts against the device's limit; zeroed; NULL: refused, with the reason told. */
 void *null_alloc(eng_device_state *device, uint64_t bytes, uint32_t use);
 void null_free(eng_device_state *device, void *memory, uint64_t bytes, uint32_t use);
+
+/* Data for the host: zeros from a device that holds nothing. */
+static inline void null_give(const eng_device_state *device, void *to, const unsigned char *from, uint64_t bytes)
+{
+    if (device->measures)
+        memset(to, 0, bytes);
+    else
+        memcpy(to, from, bytes);
+}
 
 /* store.c */
 int null_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);

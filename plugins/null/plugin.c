@@ -35,12 +35,13 @@ static int null_open(const eng_services *services, eng_plugin_state **result)
 }
 
 /* Which ops its devices take. */
-static int accept_option(const eng_services *s, bool *all)
+static int accept_option(const eng_services *s, eng_device_state *device)
 {
     const char *text = s->option(s->host, "accept");
-    *all = strcmp(text, "all") == 0;
-    if (!*all && strcmp(text, "copies") != 0)
-        return s->fail(s->host, ENG_ERR_INVALID, "null: option null.accept is '%s'; give copies or all", text);
+    device->measures = strcmp(text, "measure") == 0;
+    device->accepts_all = device->measures || strcmp(text, "all") == 0;
+    if (!device->accepts_all && strcmp(text, "copies") != 0)
+        return s->fail(s->host, ENG_ERR_INVALID, "null: option null.accept is '%s'; give copies, all or measure", text);
     return ENG_OK;
 }
 
@@ -67,7 +68,7 @@ static int null_open_device(eng_plugin_state *plugin, const eng_device_request *
         return status;
     status = number_option(plugin->services, "memory", &memory);
     if (status == ENG_OK)
-        status = accept_option(plugin->services, &(*device)->accepts_all);
+        status = accept_option(plugin->services, *device);
     if (status < 0)
         null_device_calls.close(*device);
     else
@@ -79,7 +80,8 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "devices", "1", "how many devices there are"},
     {sizeof(eng_plugin_option), 0, "memory", "0", "bytes that a device has; 0: as much as the host"},
     {sizeof(eng_plugin_option), 0, "accept", "copies",
-     "ops to take: copies, or all (others leave their results as they were: to measure what is around a device)"},
+     "ops to take: copies; all (others leave their results as they were: to measure what is around a device); or "
+     "measure (all, on a device that holds nothing and counts what it would)"},
 };
 
 static const eng_plugin_calls calls = {

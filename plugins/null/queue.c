@@ -41,7 +41,8 @@ int null_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t f
 int null_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
                const void *data, uint64_t *ticket)
 {
-    memcpy(store->tensors[tensor].data + offset, data, bytes);
+    if (!queue->device->measures)
+        memcpy(store->tensors[tensor].data + offset, data, bytes);
     *ticket = ++queue->ticket;
     return ENG_OK;
 }
@@ -49,7 +50,7 @@ int null_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, 
 int null_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
               void *data, uint64_t *ticket)
 {
-    memcpy(data, store->tensors[tensor].data + offset, bytes);
+    null_give(queue->device, data, store->tensors[tensor].data + offset, bytes);
     *ticket = ++queue->ticket;
     return ENG_OK;
 }
@@ -70,7 +71,7 @@ static unsigned char *value(eng_instance_state *instance, int32_t tensor)
 int null_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
                     uint64_t bytes, void *data, uint64_t *ticket)
 {
-    memcpy(data, value(instance, tensor) + offset, bytes);
+    null_give(queue->device, data, value(instance, tensor) + offset, bytes);
     *ticket = ++queue->ticket;
     return ENG_OK;
 }
@@ -78,7 +79,8 @@ int null_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_
 int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
                      uint64_t bytes, const void *data, uint64_t *ticket)
 {
-    memcpy(value(instance, tensor) + offset, data, bytes);
+    if (!queue->device->measures)
+        memcpy(value(instance, tensor) + offset, data, bytes);
     *ticket = ++queue->ticket;
     return ENG_OK;
 }
@@ -86,5 +88,5 @@ int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32
 int null_value_map(eng_instance_state *instance, int32_t tensor, void **data)
 {
     *data = value(instance, tensor);
-    return ENG_OK;
+    return instance->plan->device->measures ? ENG_ERR_UNSUPPORTED : ENG_OK;
 }

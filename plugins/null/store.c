@@ -52,6 +52,8 @@ void null_store_destroy(eng_store_state *store)
 int null_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
 {
     unsigned char *to = store->tensors[tensor].data;
+    if (store->device->measures)
+        return ENG_OK;
     for (uint32_t r = 0; r < n; r++)
         for (uint64_t i = 0; i < regions[r].count; i++)
             memcpy(to + regions[r].tensor_offset + i * regions[r].tensor_stride,
@@ -64,7 +66,7 @@ int null_store_download(eng_store_state *store, uint32_t tensor, const eng_regio
     const unsigned char *from = store->tensors[tensor].data;
     for (uint32_t r = 0; r < n; r++)
         for (uint64_t i = 0; i < regions[r].count; i++)
-            memcpy((unsigned char *)regions[r].data + i * regions[r].data_stride,
-                   from + regions[r].tensor_offset + i * regions[r].tensor_stride, regions[r].bytes);
+            null_give(store->device, (unsigned char *)regions[r].data + i * regions[r].data_stride,
+                      from + regions[r].tensor_offset + i * regions[r].tensor_stride, regions[r].bytes);
     return ENG_OK;
 }

@@ -1,0 +1,141 @@
+/* engine-generate: the device that the command line asks for. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "generate_fit.h"
+
+/* Any accelerator first, then the processor. */
+static int default_device(eng_context *engine, char name[64])
+{
+    eng_device_info info, best = {.name = ""};
+    for (uint32_t i = 0;; i++) {
+        info = (eng_device_info){.size = sizeof info};
+        if (eng_context_device_info(engine, i, &info))
+            break;
+        bool faster = info.kind == ENG_DEVICE_GPU || info.kind == ENG_DEVICE_ACCELERATOR;
+        if (!best.name[0] || (best.kind == ENG_DEVICE_CPU && faster))
+            best = info;
+    }
+    if (!best.name[0])
+        return eng_fail(ENG_ERR_NOTFOUND, "no device was found: engine-probe --plugins tells why");
+    memcpy(name, best.name, 64);
+    return ENG_OK;
+}
+
+/* Does an override name another device than this one?  (1: yes; negative: one that is not there) */
+static int has_guests(eng_context *engine, const options *o, const char *device)
+{
+    int found = 0;
+    for (uint32_t i = 0; i < o->n_overrides; i++) {
+        eng_device *guest;
+        if (strcmp(o->overrides[i].device, device) == 0)
+            continue;
+        int status = eng_device_open(engine, o->overrides[i].device, &guest);
+        if (status)
+            return status;
+        eng_device_close(guest);
+        found = 1;
+    }
+    return found;
+}
+
+/*
+ * Opens what -d, -ts, -sm and the overrides ask for.  Only a composed device can
+ * hold guests, and has plans to draw: one alone is composed by giving it the only share.
+ * -sm none takes the first device whole, though it be asked for in parts.
+ */
+int device_open(eng_context *engine, const options *o, eng_device **result)
+{
+    char first[64], *name = NULL;
+    const char *asked = o->device;
+    eng_device *device = NULL;
+    int status = asked ? ENG_OK : default_device(engine, first);
+    if (status)
+        return status;
+    if (!asked)
+        asked = first;
+    size_t size = strlen(asked) + (o->shares ? strlen(o->shares) : 0) + 8;
+    name = malloc(size);
+    if (!name)
+        return eng_fail(ENG_ERR_NOMEM, "no memory");
+    snprintf(name, size, "%s%s%s", asked, o->shares ? "@" : "", o->shares ? o->shares : "");
+    for (char *c = o->shares ? strchr(name, '@') : NULL; c && *c; c++)
+        *c = *c == ',' ? ':' : *c;
+    status = eng_device_open(engine, name, &device);
+    eng_device_info leaf = {.size = sizeof leaf};
+    if (!status && o->split == SPLIT_NONE) {
+        eng_device_stats stats = {.size = sizeof stats};
+        status = eng_device_leaf(device, 0, &leaf, &stats);
+        leaf.name[strcspn(leaf.name, "/")] = 0;
+        if (!status && strcmp(leaf.name, name) != 0) {
+            eng_device_close(device);
+            device = NULL;
+            status = eng_device_open(engine, leaf.name, &device);
+        }
+    }
+    free(name);
+    eng_device_info info = {.size = sizeof info};
+    if (!status)
+        status = eng_device_get_info(device, &info);
+    int guests = status ? 0 : has_guests(engine, o, info.name);
+    bool formats = o->explain > EXPLAIN_TEXT;
+    if (guests >= 0 && (guests > 0 || formats) && info.kind != ENG_DEVICE_META) {
+        char composed[80];
+        snprintf(composed, sizeof composed, "%.63s@1", info.name);
+        eng_device_close(device);
+        device = NULL;
+        status = eng_device_open(engine, composed, &device);
+    }
+    status = guests < 0 ? guests : status;
+    if (status)
+        eng_device_close(device);
+    else
+        *result = device;
+    return status;
+}
+
+/* -- --fit ---------------------------------------------------------------------------- */
+
+static int keep_result(options *o, fit_result *result)
+{
+    int status = ENG_OK;
+    for (unsigned s = 0; s < FIT_STAGES; s++) {
+        if (!result->patterns[s])
+            continue;
+        o->memory[o->n_overrides] = result->patterns[s];
+        o->overrides[o->n_overrides++] = (eng_lm_override){result->patterns[s], "cpu"};
+    }
+    if (result->shares[0]) {
+        o->shares = o->memory[MAX_OVERRIDES + 1 + FIT_STAGES] = strdup(result->shares);
+        status = o->shares ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "no memory");
+    }
+    return status;
+}
+
+int device_fit(eng_context *engine, options *o, fit_context_func context, void *user)
+{
+    fit_member leaves[ENG_MAX_RANKS];
+    fit_request q = {.engine = engine, .options = o, .leaves = leaves, .all_logits = o->perplexity != NULL,
+                     .reserve = o->fit_reserve < 0 ? UINT64_MAX : (uint64_t)o->fit_reserve << 20,
+                     .context = context, .user = user,
+                     .shares_given = o->shares || (o->device && strchr(o->device, '@'))};
+    fit_result result = {.shares = ""};
+    eng_device *device;
+    int status = device_open(engine, o, &device);
+    if (status)
+        return status;
+    for (; q.n_leaves < ENG_MAX_RANKS; q.n_leaves++) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        if (eng_device_leaf(device, q.n_leaves, &info, &stats))
+            break;
+        memcpy(leaves[q.n_leaves].name, info.name, sizeof info.name);
+        leaves[q.n_leaves].free = info.memory_free;
+        q.shares[q.n_leaves] = stats.share;
+    }
+    eng_device_close(device);
+    status = fit_choose(&q, &result);
+    return status ? status : keep_result(o, &result);
+}
