@@ -9,7 +9,10 @@
  *                         that has more than one unit; of several dimensions the
  *                         one whose partition is closest to the shares, and of
  *                         equals the inner dimension (ffn before expert: balanced
- *                         whatever the router does)
+ *                         whatever the router does).  A cache: along its last axis
+ *                         (heads) if that has a unit for every rank; else the others
+ *                         count too (cells: attention merges, at the price of an
+ *                         exchange)
  *   an output without     on the first rank
  *   anything else         replicated, and listed with the reason
  *
@@ -62,9 +65,29 @@ static void add_choice(choice *choices, uint32_t *n, const eng_store_tensor *t, 
         ++*n;
 }
 
+meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent)
+{
+    for (meta_partition *p = device->partitions; p; p = p->next)
+        if (p->axis == axis && p->extent == extent)
+            return p;
+    return NULL;
+}
+
+static int64_t units_of(const meta_partition *p)
+{
+    return (p->extent + p->unit - 1) / p->unit;
+}
+
+/* Has the axis a unit for every main rank? */
+static bool serves_all(eng_device_state *device, const meta_partition *axis)
+{
+    const meta_partition *known = meta_partition_find(device, axis->axis, axis->extent);
+    return (known ? units_of(known) : axis->extent) >= __builtin_popcount(device->main_mask);
+}
+
 /* The axes that a tensor may be cut along: the outermost one of more than one
  * unit in each dimension. */
-static uint32_t list_choices(const eng_store_tensor *t, choice *choices)
+static uint32_t list_choices(eng_device_state *device, const eng_store_tensor *t, choice *choices)
 {
     uint32_t n = 0;
 
@@ -77,20 +100,16 @@ static uint32_t list_choices(const eng_store_tensor *t, choice *choices)
             if (s->factors[i].axis != ENG_AXIS_NONE && (t->axis == ENG_AXIS_NONE || t->axis == s->factors[i].axis))
                 add_choice(choices, &n, t, s->factors[i].axis, s->factors[i].extent);
     }
+    if ((t->use & ENG_USE_MASK) == ENG_USE_CACHE && n > 1 && serves_all(device, &choices[n - 1].part)) {
+        choices[0] = choices[n - 1];
+        n = 1;
+    }
     return n;
 }
 
 static bool may_be_cut(const eng_store_tensor *t)
 {
     return !t->device && t->axis != ENG_AXIS_WHOLE && (t->use & ENG_USE_MASK) != ENG_USE_INPUT;
-}
-
-meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent)
-{
-    for (meta_partition *p = device->partitions; p; p = p->next)
-        if (p->axis == axis && p->extent == extent)
-            return p;
-    return NULL;
 }
 
 meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int64_t extent, int64_t unit)
@@ -174,7 +193,7 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
         const eng_type_info *type = sv->type_info(sv->host, given->type);
         if (!type || !may_be_cut(given) || !meta_cut_from_dims(given->dims, given->rank, given->ne, p, &cut))
             continue;
-        if (list_choices(given, choices) && choices[0].part.axis == p->axis &&
+        if (list_choices(device, given, choices) && choices[0].part.axis == p->axis &&
             (given->use & ENG_USE_MASK) != ENG_USE_OUTPUT)
             job->bytes += bytes_of(type, given);
         int64_t need = meta_cut_unit(&cut, type->block);
@@ -188,11 +207,6 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
     p->next = device->partitions;
     device->partitions = p;
     return ENG_OK;
-}
-
-static int64_t units_of(const meta_partition *p)
-{
-    return (p->extent + p->unit - 1) / p->unit;
 }
 
 /* Boundaries that bring what every rank holds closest to its share. */
@@ -239,7 +253,7 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
 
     for (uint32_t i = 0; i < n && status == ENG_OK; i++) {
         const eng_store_tensor *given = meta_declared(declared, i);
-        uint32_t n_choices = may_be_cut(given) ? list_choices(given, choices) : 0;
+        uint32_t n_choices = may_be_cut(given) ? list_choices(device, given, choices) : 0;
         for (uint32_t c = 0; c < n_choices && status == ENG_OK; c++) {
             if (meta_partition_find(device, choices[c].part.axis, choices[c].part.extent))
                 continue;
@@ -299,7 +313,7 @@ static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_t
     if (use == ENG_USE_INPUT)
         return ENG_OK;
     m->why = t->axis == ENG_AXIS_WHOLE ? "asked to be whole" : "no axis of more than one unit";
-    if (may_be_cut(t) && choose(device, t, choices, list_choices(t, choices), &m->place, &m->why)) {
+    if (may_be_cut(t) && choose(device, t, choices, list_choices(device, t, choices), &m->place, &m->why)) {
         m->why = NULL;
     } else if (use == ENG_USE_OUTPUT) {
         m->place = meta_place_single(meta_first(device->main_mask));
