@@ -57,6 +57,18 @@ static int leaves(lm_placer *p, eng_device *device)
     return ENG_OK;
 }
 
+/* A device alone has no other place: it would leave the request out without a word. */
+static int check_device(const lm_placer *p, eng_device *device)
+{
+    eng_device_info info = {.size = sizeof info};
+    int status = eng_device_get_info(device, &info);
+    for (uint32_t i = 0; i < p->n_regex && !status && info.kind != ENG_DEVICE_META; i++)
+        if (strcmp(p->devices[i], info.name) != 0)
+            status = eng_fail(ENG_ERR_INVALID, "an override keeps tensors on %s, but %.64s is not composed of devices: "
+                              "open it as \"%.64s@1\", a composition of one", p->devices[i], info.name, info.name);
+    return status;
+}
+
 int lm_placer_init(lm_placer *p, eng_device *device, const eng_lm_placement *placement)
 {
     memset(p, 0, sizeof *p);
@@ -67,6 +79,8 @@ int lm_placer_init(lm_placer *p, eng_device *device, const eng_lm_placement *pla
     if (placement->n_overrides && !placement->overrides)
         return eng_fail(ENG_ERR_INVALID, "%u overrides announced but none given", placement->n_overrides);
     status = compile(p, placement);
+    if (!status)
+        status = check_device(p, device);
     if (!status && p->split == ENG_LM_SPLIT_LAYER)
         status = leaves(p, device);
     if (status)

@@ -356,20 +356,26 @@ static void try_maps(eng_context *engine, const whole *w, uint32_t n_maps, uint6
 
 /* -- patterns that have nothing to do, and wrong ones ------------------------------- */
 
-static void opens(eng_context *engine, const char *model, const char *path, const char *pattern, int want)
+static void opens_on(eng_context *engine, const char *device, const char *model, const char *path, const char *pattern,
+                     const char *home, int want)
 {
     subject s;
-    eng_lm_override o = {pattern, "cpu/2.1"};
+    eng_lm_override o = {pattern, home};
     eng_lm_placement placement = {.size = sizeof placement, .overrides = &o, .n_overrides = 1};
-    int status = subject_open(&s, engine, "cpu/2", path, &placement, NULL);
+    int status = subject_open(&s, engine, device, path, &placement, NULL);
     bool ok = status == want;
     if (!ok)
         printf("# %d instead of %d: %s\n", status, want, status ? eng_last_error() : "");
     if (!status)
         subject_close(&s);
     n_failed += !ok;
-    printf("%s %d - %s -ot '%s' is %s\n", ok ? "ok" : "not ok", ++n_tests, model, pattern,
+    printf("%s %d - %s on %s -ot '%s=%s' is %s\n", ok ? "ok" : "not ok", ++n_tests, model, device, pattern, home,
            want ? "refused" : "accepted");
+}
+
+static void opens(eng_context *engine, const char *model, const char *path, const char *pattern, int want)
+{
+    opens_on(engine, "cpu/2", model, path, pattern, "cpu/2.1", want);
 }
 
 static void try_patterns(eng_context *engine, const whole *w)
@@ -379,6 +385,9 @@ static void try_patterns(eng_context *engine, const whole *w)
     opens(engine, w->name, w->path, "^state\\.3$", ENG_ERR_INVALID);   /* layer 3 attends      */
     opens(engine, w->name, w->path, "blk\\.4\\.", ENG_ERR_INVALID);    /* drafts: not run      */
     opens(engine, w->name, w->path, "ffn_(", ENG_ERR_INVALID);
+    opens_on(engine, "cpu", w->name, w->path, "norm", "cpu/2.1", ENG_ERR_INVALID); /* a device alone has no guests */
+    opens_on(engine, "cpu", w->name, w->path, "norm", "cpu", ENG_OK);
+    opens_on(engine, "cpu/2", w->name, w->path, "norm", "nosuch:1", ENG_ERR_NOTFOUND);
     bool made = subject_make("--seed 3 --interval 9 --layers 2", scratch_path("recurrent", path)) == 0;
     opens(engine, "recurrent alone", made ? path : "", "^cache_[kv]\\.", ENG_OK);
     opens(engine, "recurrent alone", made ? path : "", "^cach_", ENG_ERR_INVALID);
