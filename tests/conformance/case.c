@@ -227,6 +227,17 @@ void cf_fill(cf_case *c, cf_operand *o, double lo, double hi)
         cf_set(o, i, cf_uniform(c, lo, hi));
 }
 
+uint32_t cf_axis_number(const cf_suite *s, const char *name)
+{
+    char text[48];
+
+    if (s->tag)
+        snprintf(text, sizeof text, "%s.%u", name, (unsigned)s->tag);
+    else
+        snprintf(text, sizeof text, "%s", name);
+    return s->context ? eng_context_axis(s->context, text) : ENG_AXIS_NONE;
+}
+
 /* One "axis:extent"; returns what follows it. */
 static const char *factor(const cf_suite *s, cf_axes *a, const char *p)
 {
@@ -236,7 +247,7 @@ static const char *factor(const cf_suite *s, cf_axes *a, const char *p)
 
     snprintf(axis, sizeof axis, "%.*s", (int)n, p);
     eng_factor *f = &a->factors[a->n_factors++];
-    f->axis = axis[0] == '*' || !s->context ? ENG_AXIS_NONE : eng_context_axis(s->context, axis);
+    f->axis = axis[0] == '*' ? ENG_AXIS_NONE : cf_axis_number(s, axis);
     f->extent = strtoll(p + n + 1, &end, 10);
     a->any = true;
     return end;

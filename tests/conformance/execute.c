@@ -56,7 +56,7 @@ static void declare_placed(const cf_case *c, uint32_t i, eng_store_tensor *t)
     if (f->kind == ENG_PLACE_REPLICATED)
         t->axis = ENG_AXIS_WHOLE;
     else if (f->kind == ENG_PLACE_SHARDED)
-        t->axis = eng_context_axis(c->suite->context, f->axis);
+        t->axis = cf_axis_number(c->suite, f->axis);
     else
         t->device = c->suite->ranks[f->where];
 }
@@ -99,7 +99,7 @@ static void place(struct run *r, uint32_t i, eng_value v)
         return;
     eng_placement p = {.size = sizeof p, .kind = f->kind};
     if (f->kind == ENG_PLACE_SHARDED)
-        p.axis = eng_context_axis(s->context, f->axis);
+        p.axis = cf_axis_number(s, f->axis);
     if (f->kind == ENG_PLACE_SINGLE)
         p.device = s->ranks[f->where];
     eng_graph_place(r->graph, v, &p);

@@ -30,11 +30,11 @@ tests_conformance_conformance_SOURCES = tests/conformance/main.c
 tests_conformance_conformance_LDADD = tests/conformance/libconformance.la libengine.la
 TESTS += tests/conformance/conformance
 
-# Placements: graphs that are hard to split, by name.
+# Placements: a sample of the matrix of ops and placements; all of it; graphs that are hard to split, by name.
 if ENABLE_META
 if ENABLE_CPU
 check_PROGRAMS += tests/conformance/named
-TESTS += tests/conformance/named
+TESTS += tests/conformance/placements.sh tests/conformance/named
 endif
 endif
 tests_conformance_named_SOURCES = \
@@ -60,3 +60,10 @@ endif
 .PHONY: check-full
 check-full: all tests/conformance/conformance$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) tests/conformance/conformance$(EXEEXT) --full
+
+# Every op with every placement of each operand and of every two: a quarter of an hour.
+.PHONY: check-placements
+check-placements: all tests/conformance/conformance$(EXEEXT) tests/conformance/named$(EXEEXT)
+	$(AM_TESTS_ENVIRONMENT) tests/conformance/named$(EXEEXT) && \
+	  tests/conformance/conformance$(EXEEXT) --placements --full
+dist_check_SCRIPTS += tests/conformance/placements.sh

@@ -8,7 +8,9 @@
  *
  * --full: every case, and the opencl plugin's variants; --lenient: a refusal is not a failure.
  * --placements: operands and results wherever a composed device can keep them
- * (placements.h); with --full all of it.
+ * (placements.h): a sample of the cells, all singles, or all pairs too.  With --full
+ * and no device, all pairs on three compositions, all singles on others, and samples on
+ * those with OpenCL.
  *
  * Without devices: all that are present, and two or three that are composed of
  * them.
@@ -37,7 +39,6 @@ struct program {
     const char *options[MAX_OPTIONS], *device, *label;
     char *devices[MAX_DEVICES];
     int n_options, n_devices;
-    bool full;
     struct tally ops[ENG_OP_LIMIT];
     int test, failed, shown, verbose;
 };
@@ -69,9 +70,9 @@ static void on_result(void *ctx, const eng_conformance_result *r)
     if (r->row_error > t->worst)
         t->worst = r->row_error;
     if (r->outcome == ENG_CONFORMANCE_FAIL && r->cell && p->shown++ < 60)
-        printf("# FAIL %s on %s, seed %llu, guest %s: --placements --ops %s --filter '%s' --cell '%s' %s\n#   %s\n", r->op,
-               p->label, (unsigned long long)r->seed, p->o.guest ? p->o.guest : "(default)", r->op, r->name, r->cell,
-               p->label, r->detail);
+        printf("# FAIL %s on %s, seed %llu: --placements%s%s --seed %llu --ops %s --filter '%s' --cell '%s' '%s'\n#   %s\n",
+               r->op, p->label, (unsigned long long)r->seed, p->o.guest ? " --guest " : "", p->o.guest ? p->o.guest : "",
+               (unsigned long long)r->seed, r->op, r->name, r->cell, r->device, r->detail);
     else if (r->outcome == ENG_CONFORMANCE_FAIL && !r->cell && p->shown++ < 60)
         printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label,
                (unsigned long long)r->seed, r->op, r->name, r->detail);
@@ -105,7 +106,8 @@ static void run_device(struct program *p, const char *device, const char *option
     char label[160];
     int status = eng_context_create(NULL, &context);
 
-    snprintf(label, sizeof label, "%s%s%s", device, option ? " with " : "", option ? option : "");
+    const char *with = option ? option : p->o.placements ? p->o.guest : NULL;
+    snprintf(label, sizeof label, "%s%s%s", device, with ? " with " : "", with ? with : "");
     p->label = label;
     memset(p->ops, 0, sizeof p->ops);
     for (int i = -1; i < p->n_options && !status; i++) {
@@ -161,6 +163,49 @@ static void find_devices(struct program *p)
         add_device(p, "cpu+opencl:0@3:1");
     if (cpu && !p->o.quick)
         add_device(p, "cpu/3@2:1:0");
+}
+
+/* How much of the matrix of placements is run where. */
+static const struct {
+    const char *device, *guest;
+    int full; /* ENG_PLACEMENTS_* with --full */
+} placed[] = {
+    {"cpu/2", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/2@3:1", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/3", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/5", NULL, ENG_PLACEMENTS_SINGLES},
+    {"cpu/2@7:25", NULL, ENG_PLACEMENTS_SINGLES},
+    {"cpu/2@1:0", NULL, ENG_PLACEMENTS_SINGLES},
+    {"cpu/4@1:5:2:2", NULL, ENG_PLACEMENTS_SINGLES},
+    {"cpu/2", "opencl:0", ENG_PLACEMENTS_SAMPLE},
+    {"opencl:0/2", NULL, ENG_PLACEMENTS_SAMPLE},
+    {"cpu+opencl:0@3:1", NULL, ENG_PLACEMENTS_SAMPLE},
+};
+
+static bool is_present(const char *device)
+{
+    eng_context *context = NULL;
+    eng_device *opened = NULL;
+    bool present = eng_context_create(NULL, &context) == ENG_OK && eng_device_open(context, device, &opened) == ENG_OK;
+
+    eng_device_close(opened);
+    eng_context_destroy(context);
+    return present;
+}
+
+/* The compositions on which placements are tried when none is named. */
+static void run_placed(struct program *p, bool full)
+{
+    for (size_t i = 0; i < sizeof placed / sizeof *placed; i++) {
+        bool opencl = strstr(placed[i].device, "opencl") || placed[i].guest;
+        if (opencl && !is_present("opencl:0"))
+            continue;
+        if (opencl && !full && p->o.placements == ENG_PLACEMENTS_SAMPLE && i + 1 < sizeof placed / sizeof *placed)
+            continue; /* one with OpenCL is enough for a sample */
+        p->o.placements = full ? placed[i].full : p->o.placements;
+        p->o.guest = placed[i].guest;
+        run_device(p, placed[i].device, NULL);
+    }
 }
 
 static int parse(struct program *p, int argc, char **argv)
@@ -233,7 +278,9 @@ int main(int argc, char **argv)
     for (int i = optind; i < argc; i++)
         add_device(p, argv[i]);
     bool all = !p->n_devices;
-    if (all)
+    if (all && p->o.placements)
+        run_placed(p, !p->o.quick);
+    else if (all)
         find_devices(p);
     for (int i = 0; i < p->n_devices; i++) {
         run_device(p, p->devices[i], NULL);
@@ -248,7 +295,7 @@ int main(int argc, char **argv)
     }
     if (!p->o.list)
         printf("1..%d\n", p->test);
-    status = p->failed || !p->n_devices;
+    status = p->failed || (!p->n_devices && !p->test);
     for (int i = 0; i < p->n_devices; i++)
         free(p->devices[i]);
     free(p);

@@ -264,8 +264,10 @@ static void name_ranks(cf_suite *s)
     eng_device_stats stats = {.size = sizeof stats};
 
     snprintf(s->ranks[2], sizeof s->ranks[2], "%s", s->o.guest ? s->o.guest : "cpu/7.6");
+    s->reopens = strncmp(s->ranks[2], "cpu", 3) == 0;
     for (uint32_t i = 0; eng_device_leaf(s->device, i, &leaf, &stats) == ENG_OK; i++) {
         s->n_main += stats.share > 0;
+        s->reopens &= strncmp(leaf.name, "cpu", 3) == 0;
         snprintf(s->ranks[1], sizeof s->ranks[1], "%s", leaf.name);
         if (i == 0)
             snprintf(s->ranks[0], sizeof s->ranks[0], "%s", leaf.name);

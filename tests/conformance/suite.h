@@ -126,6 +126,8 @@ struct cf_suite {
     struct cf_placing *placing; /* NULL: cases run as they are                 */
     char ranks[3][64];        /* names for cf_force.where                      */
     int64_t n_main;           /* ranks that have a share                       */
+    bool reopens;             /* each cell of placements opens the device anew */
+    uint32_t tag;             /* else its axes have names of their own; 0: no tag */
     int status;               /* stops the suite                               */
     uint32_t thin;            /* quick: one case in so many, chosen by name    */
     cf_case current;
@@ -196,6 +198,8 @@ int cf_execute(cf_case *c, char *detail, size_t n);
 cf_operand *cf_operand_at(cf_case *c, uint32_t i);
 /* The same if it has memory of its own. */
 cf_operand *cf_owner_at(cf_case *c, uint32_t i);
+/* The number of an axis; of none in a run without a device. */
+uint32_t cf_axis_number(const cf_suite *s, const char *name);
 /* Axes of a dimension as in cf_axis. */
 void cf_axes_add(const cf_suite *s, cf_axes *a, int dim, const char *text);
 /* Runs a case whose oracle's results are there, once. */
