@@ -80,6 +80,11 @@ struct eng_instance_state {
     eng_queue_state *late;         /* a queue whose run of it ended before the ranks' work did */
 };
 
+/* spots.c: addresses and staging memory for one rank, and for sums by chunks; false: no memory. */
+bool meta_spots_rank(eng_instance_state *inst, uint32_t rank);
+bool meta_spots_sums(eng_instance_state *inst);
+void meta_spots_end(eng_instance_state *inst);
+
 struct eng_queue_state {
     eng_device_state *device;
     eng_queue_state *child[META_MAX_RANKS]; /* opened when first needed            */

@@ -60,3 +60,12 @@ endif
 endif
 tests_meta_test_fault_SOURCES = %D%/test-fault.c
 tests_meta_test_fault_LDADD = libengine.la $(LIBM)
+
+# Exchanges alone, with ranks that only hold memory.
+check_PROGRAMS += tests/meta/test-collective
+TESTS += tests/meta/test-collective
+valgrind_tests += tests/meta/test-collective
+tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/collective.c plugins/meta/cut.c plugins/meta/moves.c \
+	plugins/meta/partition.c plugins/meta/spots.c plugins/meta/team.c
+tests_meta_test_collective_CPPFLAGS = $(meta_test_cppflags)
+tests_meta_test_collective_LDADD = $(LIBM)
