@@ -136,7 +136,7 @@ static int declare_all(declaration *d)
     d->n_letters = c->model->n_letters;
     d->letters[d->n_letters++] = (lm_letter){'x', NULL, n->d_k};
     d->letters[d->n_letters++] = (lm_letter){'y', NULL, n->d_v};
-    d->letters[d->n_letters++] = (lm_letter){'c', NULL, c->p.n_cells};
+    d->letters[d->n_letters++] = (lm_letter){'c', "cell", c->p.n_cells}; /* where heads are too few */
     d->letters[d->n_letters++] = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
     d->tensors = lm_alloc(&d->memory, 2 * (size_t)n->n_layers, sizeof *d->tensors);
@@ -155,6 +155,24 @@ static int declare_all(declaration *d)
     return status;
 }
 
+/* Position and sequence of each cell. */
+static int create_cells(eng_lm_context *c)
+{
+    const lm_letter cell = {'c', "cell", c->p.n_cells};
+    lm_memory memory = {0};
+    eng_store_tensor t[2];
+    int status = ENG_OK;
+    for (int i = 0; i < 2 && !status; i++) {
+        t[i] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_I32, .use = ENG_USE_INPUT,
+                                  .name = i ? "cell_sequences" : "cell_positions", .layer = -1};
+        status = lm_dims(c->model->engine, &cell, 1, "c", &memory, t[i].ne, &t[i].rank, &t[i].dims);
+    }
+    if (!status)
+        status = eng_store_create(c->model->device, t, 2, &c->cells);
+    lm_memory_end(&memory);
+    return status;
+}
+
 static int create_memory(eng_lm_context *c)
 {
     declaration d = {.c = c};
@@ -166,12 +184,7 @@ static int create_memory(eng_lm_context *c)
     lm_memory_end(&d.memory);
     if (status)
         return status;
-    eng_store_tensor cells[2];
-    for (int i = 0; i < 2; i++)
-        cells[i] = (eng_store_tensor){.size = sizeof *cells, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT,
-                                      .ne = {c->p.n_cells, 1, 1, 1, 1, 1, 1, 1},
-                                      .name = i ? "cell_sequences" : "cell_positions", .layer = -1};
-    return eng_store_create(c->model->device, cells, 2, &c->cells);
+    return create_cells(c);
 }
 
 /* -- memory on the host ------------------------------------------------------------- */

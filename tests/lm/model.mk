@@ -38,13 +38,18 @@ tests_lm_test_archs_LDADD = tests/reference/libreference.la libengine-lm.la libe
 # Placements that users ask for: a table of them, then random ones.
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/lm/test-placement tests/lm/test-retrieval
-TESTS += tests/lm/test-placement tests/lm/test-retrieval
+lm_placement_tests = tests/lm/test-placement tests/lm/test-cells tests/lm/test-retrieval
+check_PROGRAMS += $(lm_placement_tests)
+TESTS += $(lm_placement_tests)
 endif
 endif
-tests_lm_test_placement_SOURCES = tests/lm/test-placement.c $(lm_subject)
+tests_lm_test_placement_SOURCES = tests/lm/test-placement.c tests/lm/whole.c tests/lm/whole.h $(lm_subject)
 tests_lm_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_placement_LDADD = libengine-lm.la libengine.la $(LIBM)
+# Caches split along their cells.
+tests_lm_test_cells_SOURCES = tests/lm/test-cells.c tests/lm/whole.c tests/lm/whole.h $(lm_subject)
+tests_lm_test_cells_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_cells_LDADD = libengine-lm.la libengine.la $(LIBM)
 # What stands far back is found with every split.
 tests_lm_test_retrieval_SOURCES = tests/lm/test-retrieval.c tests/lm/needles.c tests/lm/needles.h $(lm_subject)
 tests_lm_test_retrieval_LDADD = libengine-lm.la libengine.la $(LIBM)

@@ -19,12 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "subject.h"
+#include "whole.h"
 
-#define N_PROMPT 11
-#define N_STEPS 32
-#define N_BACK 3
-#define N_ROWS (1 + N_STEPS + N_BACK + 1) /* of logits: the last of a copied sequence */
 #define MAX_OVERRIDES 16
 
 typedef struct split {
@@ -104,32 +100,28 @@ static const placement_row expert_rows[] = {
 };
 #define N_EXPERT_ROWS (sizeof expert_rows / sizeof *expert_rows)
 
-/* A model and what it gives on one device. */
-typedef struct whole {
-    const char *name, *options; /* of make-model; NULL: the trained model      */
-    const placement_row *rows; /* the table                                   */
+/* A model, its table and its maps. */
+typedef struct placed_model {
+    whole w;
+    const placement_row *rows;
     size_t n_rows;
-    uint32_t n_maps;            /* random ones, for every 10 asked for         */
+    uint32_t n_maps;           /* random ones, for every 10 asked for          */
     uint32_t n_layers, n_experts;
-    char path[256];
-    int32_t ids[N_PROMPT + N_STEPS + N_BACK];
-    uint32_t n_vocab;
-    uint32_t type_k, type_v;
-    double most;                /* difference, of the logits' root mean square */
-    float *logits;              /* N_ROWS rows                                 */
-} whole;
+} placed_model;
 
-static whole models[] = {
-    {"tiny-hybrid", NULL, trained_rows, N_TRAINED_ROWS, 6, 4, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32,
-     .most = 1e-3},
-    {"tiny-hybrid with q8_0/q4_0", NULL, cache_rows, N_CACHE_ROWS, 1, 4, 0, .type_k = ENG_TYPE_Q8_0,
-     .type_v = ENG_TYPE_Q4_0, .most = 5e-3}, /* some values are rounded the other way */
-    {"qwen3moe", "--arch qwen3moe --layers 2 --experts 8 --used 3 --seed 11 --expert-ffn 48",
-     expert_rows, N_EXPERT_ROWS - 1, 2, 2, 8, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32, .most = 1e-3},
-    {"qwen35moe", "--arch qwen35moe --layers 3 --interval 2 --experts 8 --used 2 --seed 12 --type q8_0 --embd 96",
-     expert_rows, N_EXPERT_ROWS, 2, 3, 8, .type_k = ENG_TYPE_F16, .type_v = ENG_TYPE_F32, .most = 1e-3},
-    {"odd", "--layers 5 --interval 3 --seed 13 --tied --heads 6 --kv-heads 3 --k-heads 3 --v-heads 6 --ffn 331 "
-     "--embd 100", NULL, 0, 1, 5, 0, .type_k = ENG_TYPE_F32, .type_v = ENG_TYPE_F32, .most = 1e-3},
+#define TRAINED(label, k, v, tolerance) {.name = label, .type_k = k, .type_v = v, .most = tolerance, .n_cells = 128}
+#define RANDOM(label, made, k, v) \
+    {.name = label, .options = made, .type_k = k, .type_v = v, .most = 1e-3, .n_cells = 128}
+static placed_model models[] = {
+    {TRAINED("tiny-hybrid", ENG_TYPE_F32, ENG_TYPE_F32, 1e-3), trained_rows, N_TRAINED_ROWS, 6, 4, 0},
+    /* block types: some values are rounded the other way */
+    {TRAINED("tiny-hybrid with q8_0/q4_0", ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, 5e-3), cache_rows, N_CACHE_ROWS, 1, 4, 0},
+    {RANDOM("qwen3moe", "--arch qwen3moe --layers 2 --experts 8 --used 3 --seed 11 --expert-ffn 48", ENG_TYPE_F32,
+            ENG_TYPE_F32), expert_rows, N_EXPERT_ROWS - 1, 2, 2, 8},
+    {RANDOM("qwen35moe", "--arch qwen35moe --layers 3 --interval 2 --experts 8 --used 2 --seed 12 --type q8_0 --embd 96",
+            ENG_TYPE_F16, ENG_TYPE_F32), expert_rows, N_EXPERT_ROWS, 2, 3, 8},
+    {RANDOM("odd", "--layers 5 --interval 3 --seed 13 --tied --heads 6 --kv-heads 3 --k-heads 3 --v-heads 6 --ffn 331 "
+            "--embd 100", ENG_TYPE_F32, ENG_TYPE_F32), NULL, 0, 1, 5, 0},
 };
 #define N_MODELS (sizeof models / sizeof *models)
 
@@ -150,104 +142,11 @@ static void describe(const placed_case *c)
         printf(" -ot '%s=%s'", c->overrides[i].pattern, c->overrides[i].device);
 }
 
-static eng_lm_context_params context_params(const whole *w)
-{
-    eng_lm_context_params p;
-    eng_lm_context_defaults(&p);
-    p.n_cells = 2 * 64;
-    p.n_batch = 16;
-    p.n_sequences = 2;
-    p.n_snapshots = N_BACK + 1;
-    p.type_k = w->type_k;
-    p.type_v = w->type_v;
-    return p;
-}
-
-/* One row of logits: kept if there is none to compare with.  false: it is wrong. */
-static bool row(const whole *w, float *keep, int at, const float *logits, const char *what)
-{
-    if (!logits) {
-        printf("# %s: %s\n", what, eng_last_error());
-        return false;
-    }
-    if (keep) {
-        memcpy(keep + (size_t)at * w->n_vocab, logits, w->n_vocab * sizeof *logits);
-        return true;
-    }
-    double off = relative(logits, w->logits + (size_t)at * w->n_vocab, w->n_vocab);
-    if (off < w->most)
-        return true;
-    printf("# %s: off by %g of the logits' size\n", what, off);
-    return false;
-}
-
-/* The prompt, the steps, and the last steps again after they were taken back. */
-static bool run(const whole *w, subject *s, int32_t *ids, float *keep)
-{
-    char what[40];
-    const float *logits = subject_run(s, ids, N_PROMPT);
-    if (!row(w, keep, 0, logits, "prompt"))
-        return false;
-    for (int i = 0; i < N_STEPS; i++) {
-        if (keep)
-            ids[N_PROMPT + i] = largest(logits, w->n_vocab);
-        snprintf(what, sizeof what, "step %d", i);
-        logits = subject_run(s, ids + N_PROMPT + i, 1);
-        if (!row(w, keep, 1 + i, logits, what))
-            return false;
-    }
-    if (eng_lm_sequence_rollback(s->context, 0, N_BACK)) {
-        printf("# rollback: %s\n", eng_last_error());
-        return false;
-    }
-    for (int i = 0; i < N_BACK; i++) {
-        snprintf(what, sizeof what, "step %d after the rollback", i);
-        if (!row(w, keep, 1 + N_STEPS + i, subject_run(s, ids + N_PROMPT + N_STEPS + i, 1), what))
-            return false;
-    }
-    if (eng_lm_sequence_copy(s->context, 0, 1)) {
-        printf("# copy: %s\n", eng_last_error());
-        return false;
-    }
-    int32_t one = 1;
-    eng_lm_batch batch = {.size = sizeof batch, .n_tokens = 1, .tokens = ids, .sequences = &one};
-    const float *copied = eng_lm_decode(s->context, &batch) ? NULL : eng_lm_logits(s->context, 0);
-    return row(w, keep, N_ROWS - 1, copied, "a token of the copy");
-}
-
-static bool run_whole(eng_context *engine, whole *w)
-{
-    subject s;
-    eng_lm_context_params p = context_params(w);
-    if (subject_open(&s, engine, "cpu", w->path, NULL, &p)) {
-        printf("# %s on cpu: %s\n", w->name, eng_last_error());
-        return false;
-    }
-    w->n_vocab = s.n_vocab;
-    for (int i = 0; i < N_PROMPT + N_STEPS + N_BACK; i++)
-        w->ids[i] = (int32_t)(((uint32_t)i * 2654435761u >> 7) % w->n_vocab);
-    w->logits = malloc((size_t)N_ROWS * w->n_vocab * sizeof *w->logits);
-    bool ok = w->logits && run(w, &s, w->ids, w->logits);
-    subject_close(&s);
-    return ok;
-}
-
 static void try(eng_context *engine, const placed_case *c)
 {
-    subject s;
     eng_lm_placement placement = {.size = sizeof placement, .split = c->mode, .overrides = c->overrides,
                                   .n_overrides = c->n};
-    eng_lm_context_params p = context_params(c->model);
-    int32_t ids[N_PROMPT + N_STEPS + N_BACK];
-    int status = subject_open(&s, engine, c->device, c->model->path, &placement, &p);
-    bool ok = !status;
-    memcpy(ids, c->model->ids, sizeof ids);
-    if (status)
-        printf("# %s\n", eng_last_error());
-    else
-        ok = run(c->model, &s, ids, NULL);
-    if (!status)
-        subject_close(&s);
+    bool ok = whole_compare(c->model, engine, c->device, &placement);
     n_failed += !ok;
     printf("%s %d - ", ok ? "ok" : "not ok", ++n_tests);
     describe(c);
@@ -257,10 +156,10 @@ static void try(eng_context *engine, const placed_case *c)
 
 /* -- the table ------------------------------------------------------------------- */
 
-static void try_table(eng_context *engine, const whole *w, bool slow)
+static void try_table(eng_context *engine, const placed_model *m, bool slow)
 {
     for (size_t i = 0; i < N_SPLITS; i++) {
-        for (size_t k = 0; k < w->n_rows; k++) {
+        for (size_t k = 0; k < m->n_rows; k++) {
             const char *const *homes = splits[i].homes;
             int n_homes = 0;
             while (n_homes < 4 && homes[n_homes])
@@ -273,11 +172,11 @@ static void try_table(eng_context *engine, const whole *w, bool slow)
                 for (int home = 0; home < (slow ? n_homes : 1); home++) {
                     const char *first = homes[(turn / 2 + home) % n_homes];
                     const char *second = homes[(turn / 2 + home + 1) % n_homes];
-                    placed_case c = {.model = w, .device = splits[i].device, .mode = (uint32_t)mode};
-                    if (w->rows[k].first)
-                        c.overrides[c.n++] = (eng_lm_override){w->rows[k].first, first};
-                    if (w->rows[k].second)
-                        c.overrides[c.n++] = (eng_lm_override){w->rows[k].second, second};
+                    placed_case c = {.model = &m->w, .device = splits[i].device, .mode = (uint32_t)mode};
+                    if (m->rows[k].first)
+                        c.overrides[c.n++] = (eng_lm_override){m->rows[k].first, first};
+                    if (m->rows[k].second)
+                        c.overrides[c.n++] = (eng_lm_override){m->rows[k].second, second};
                     try(engine, &c);
                 }
             }
@@ -296,9 +195,9 @@ static uint32_t below(uint32_t n)
 }
 
 /* A pattern that names one tensor of the model. */
-static void one_tensor(const whole *w, const eng_gguf *file, char pattern[160])
+static void one_tensor(const placed_model *m, const eng_gguf *file, char pattern[160])
 {
-    uint32_t n_layers = w->n_layers;
+    uint32_t n_layers = m->n_layers;
     static const char *const memory[] = {"(cache_k|state)", "(cache_v|conv)"};
     if (below(4) == 0) {
         snprintf(pattern, 160, "^%s\\.%u$", memory[below(2)], below(n_layers));
@@ -314,7 +213,7 @@ static void one_tensor(const whole *w, const eng_gguf *file, char pattern[160])
         pattern[at++] = '^';
         for (; *name && at < 140; name++) {
             if (one && strcmp(name, ".weight") == 0)
-                at += (size_t)snprintf(pattern + at, 16, "\\.%u", below(w->n_experts));
+                at += (size_t)snprintf(pattern + at, 16, "\\.%u", below(m->n_experts));
             if (*name == '.')
                 pattern[at++] = '\\';
             pattern[at++] = *name;
@@ -325,12 +224,12 @@ static void one_tensor(const whole *w, const eng_gguf *file, char pattern[160])
     }
 }
 
-static void try_maps(eng_context *engine, const whole *w, uint32_t n_maps, uint64_t seed)
+static void try_maps(eng_context *engine, const placed_model *m, uint32_t n_maps, uint64_t seed)
 {
     static char patterns[MAX_OVERRIDES][160];
     eng_gguf *file;
-    if (eng_gguf_open(w->path, &file)) {
-        printf("not ok %d - %s: %s\n", ++n_tests, w->path, eng_last_error());
+    if (eng_gguf_open(m->w.path, &file)) {
+        printf("not ok %d - %s: %s\n", ++n_tests, m->w.path, eng_last_error());
         n_failed++;
         return;
     }
@@ -339,13 +238,13 @@ static void try_maps(eng_context *engine, const whole *w, uint32_t n_maps, uint6
         for (int k = 0; k < 4; k++) /* seeds that are near begin alike */
             below(2);
         const split *s = &splits[below(N_SPLITS)];
-        placed_case c = {.model = w, .device = s->device, .mode = below(3) == 0};
+        placed_case c = {.model = &m->w, .device = s->device, .mode = below(3) == 0};
         int n_homes = 0;
         while (n_homes < 4 && s->homes[n_homes])
             n_homes++;
         c.n = 1 + below(MAX_OVERRIDES);
         for (uint32_t k = 0; k < c.n; k++) {
-            one_tensor(w, file, patterns[k]);
+            one_tensor(m, file, patterns[k]);
             c.overrides[k] = (eng_lm_override){patterns[k], s->homes[below((uint32_t)n_homes)]};
         }
         printf("# map of seed %" PRIu64 "\n", seed + i);
@@ -417,22 +316,16 @@ int main(int argc, char **argv)
         return 1;
     }
     for (size_t i = 0; i < N_MODELS; i++) {
-        whole *w = &models[i];
-        if (w->options)
-            scratch_path(w->name, w->path);
-        else
-            snprintf(w->path, sizeof w->path, "%s", data_path("tiny-hybrid-f16.gguf"));
-        if ((w->options && subject_make(w->options, w->path)) || !run_whole(engine, w)) {
-            printf("Bail out! %s does not run on cpu\n", w->name);
+        placed_model *m = &models[i];
+        if (!whole_begin(&m->w, engine)) {
+            printf("Bail out! %s does not run on cpu\n", m->w.name);
             return 1;
         }
-        try_table(engine, w, slow);
-        try_maps(engine, w, (n_maps * w->n_maps + 9) / 10, seed);
+        try_table(engine, m, slow);
+        try_maps(engine, m, (n_maps * m->n_maps + 9) / 10, seed);
         if (i == 0)
-            try_patterns(engine, w);
-        if (w->options)
-            remove(w->path);
-        free(w->logits);
+            try_patterns(engine, &m->w);
+        whole_end(&m->w);
     }
     printf("1..%d\n", n_tests);
     if (eng_context_destroy(engine)) {
