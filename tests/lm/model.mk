@@ -34,6 +34,11 @@ tests_lm_test_files_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_files_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_archs_SOURCES = tests/lm/test-archs.c $(lm_subject) $(reference_model)
 tests_lm_test_archs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+# Random shapes on random splits.
+ARCHS = 200
+check-archs: tests/lm/test-archs tests/tools/make-model $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/lm/test-archs --random $(ARCHS)
+.PHONY: check-archs
 tests_lm_test_archs_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(LIBM)
 # Placements that users ask for: a table of them, then random ones.
 if ENABLE_META

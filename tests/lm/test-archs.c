@@ -3,9 +3,11 @@
  * most likely tokens after it must have the logits of the plain forward in double
  * precision.
  *
- *     test-archs [--slow] [--only TEXT]
+ *     test-archs [--slow] [--only TEXT] [--random N] [--seed S]
  *
  * --slow: all models on OpenCL too.  --only: models whose options have the text.
+ * --random: instead of the table, N models of random shapes on random splits, from
+ * number S on; each is told with its number.
  */
 #include "config.h"
 
@@ -36,6 +38,17 @@ static const struct {
     {"--arch llama --seed 33 --heads 5 --kv-heads 1 --head 48 --type q8_0 --embd 160 --linear 3 --biases --fused-qkv",
      false},
     {"--arch llama --seed 34 --experts 3 --used 1 --ffn 72 --yarn 4 --context 128 --type f16", true},
+    /* keys that may be absent, or written in an older way */
+    {"--arch llama --seed 47 --kv-heads 4 --without attention.head_count_kv --without rope.dimension_count "
+     "--key rope.scale_linear=4", false},
+    {"--arch qwen2 --seed 48 --heads 4 --head 32 --embd 128 --without attention.key_length --linear 3 "
+     "--without attention.value_length --without rope.freq_base --without rope.scaling.type", false},
+    {"--arch qwen3 --seed 49 --yarn 4 --context 512 --key rope.scaling.attn_factor=1.3 --key rope.freq_base=1000000 "
+     "--key attention.layer_norm_rms_epsilon=1e-4", false},
+    {"--arch qwen3moe --seed 50 --experts 6 --used 3 --ffn 96 --expert-ffn 32 --without expert_feed_forward_length "
+     "--key expert_weights_scale=2.5", false},
+    {"--arch qwen35moe --seed 51 --rope 8 --without rope.dimension_count --without full_attention_interval "
+     "--without ssm.inner_size --without vocab_size --without feed_forward_length", false},
     /* biases */
     {"--arch qwen2 --seed 35 --heads 7 --kv-heads 1 --head 18 --embd 126 --vocab 509 --ffn 331", true},
     {"--arch qwen2 --seed 36 --heads 12 --kv-heads 4 --head 16 --embd 192 --type q8_0 --fused-qkv --tied", false},
@@ -167,19 +180,20 @@ static void compare(const float *got, const double *want, int64_t n, errors *e)
     e->wrong += found != right && ahead > 2 * MOST;
 }
 
-static void run(eng_context *engine, size_t model, size_t split, const char *path, const answer *a)
+static void run(eng_context *engine, const char *options, const char *device, bool parallel, const char *path,
+                const answer *a)
 {
-    eng_lm_placement placement = {.size = sizeof placement, .experts = splits[split].parallel ? ENG_LM_EXPERTS_PARALLEL
-                                                                                             : ENG_LM_EXPERTS_FFN};
+    eng_lm_placement placement = {.size = sizeof placement,
+                                  .experts = parallel ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN};
     eng_lm_context_params p;
     errors e = {0};
     subject s;
-    const char *dealt = splits[split].parallel ? ", experts dealt out" : "";
+    const char *dealt = parallel ? ", experts dealt out" : "";
     eng_lm_context_defaults(&p);
     p.n_cells = 48;
     p.type_k = p.type_v = ENG_TYPE_F32;
-    if (subject_open(&s, engine, splits[split].device, path, &placement, &p)) {
-        report(false, "%s on %s%s: %s", models[model].options, splits[split].device, dealt, eng_last_error());
+    if (subject_open(&s, engine, device, path, &placement, &p)) {
+        report(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
         return;
     }
     bool good = s.n_vocab == a->n_vocab;
@@ -190,27 +204,143 @@ static void run(eng_context *engine, size_t model, size_t split, const char *pat
             compare(got, a->logits + i * a->n_vocab, a->n_vocab, &e);
     }
     if (!good)
-        report(false, "%s on %s%s: %s", models[model].options, splits[split].device, dealt, eng_last_error());
+        report(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
     else
         report(e.most < MOST && e.squared < MOST_SQUARED && !e.wrong,
-               "%s on %s%s: error %.1e, squared %.1e, %d wrong tokens (experts ahead by %.1e)", models[model].options,
-               splits[split].device, dealt, e.most, e.squared, e.wrong, a->margin);
+               "%s on %s%s: error %.1e, squared %.1e, %d wrong tokens%s", options, device, dealt, e.most, e.squared,
+               e.wrong, a->margin < 1e-5 ? " (two experts were equally good)" : "");
     subject_close(&s);
+}
+
+static bool has_experts(const char *options)
+{
+    return strstr(options, "--experts") || strstr(options, "moe");
+}
+
+static void run_table(eng_context *engine, const char *path, const char *only, bool slow)
+{
+    for (size_t i = 0; i < N_MODELS; i++) {
+        const char *options = models[i].options;
+        answer a = {0};
+        if (only && !strstr(options, only))
+            continue;
+        if (subject_make(options, path))
+            report(false, "make-model %s", options);
+        else if (answer_make(&a, path, (uint32_t)i))
+            for (size_t k = 0; k < N_SPLITS; k++)
+                if ((has_experts(options) || !splits[k].parallel) &&
+                    (slow || models[i].everywhere || !splits[k].opencl))
+                    run(engine, options, splits[k].device, splits[k].parallel, path, &a);
+        free(a.logits);
+    }
+}
+
+/* -- random models --------------------------------------------------------------------- */
+
+/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static int among(uint64_t *state, int least, int most)
+{
+    return least + (int)(next(state) % (uint64_t)(most - least + 1));
+}
+
+__attribute__((format(printf, 2, 3))) static void add(char options[512], const char *format, ...)
+{
+    size_t n = strlen(options);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(options + n, 512 - n, format, args);
+    va_end(args);
+}
+
+static void random_model(uint64_t *r, unsigned seed, char options[512])
+{
+    static const char *const archs[] = {"llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe"};
+    static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K"};
+    const char *arch = archs[among(r, 0, 5)];
+    bool hybrid = strncmp(arch, "qwen35", 6) == 0;
+    int kv = among(r, 1, 8), experts = among(r, 2, 16);
+    options[0] = 0;
+    add(options, "--arch %s --seed %u --layers %d --vocab %d", arch, seed, among(r, 1, hybrid ? 4 : 2), among(r, 258, 600));
+    add(options, " --kv-heads %d --heads %d --head %d --embd %d", kv, kv * among(r, 1, 5), 2 * among(r, 2, 32),
+        among(r, 0, 1) ? 32 * among(r, 1, 5) : among(r, 30, 200));
+    add(options, " --ffn %d --type %s", among(r, 0, 1) ? 32 * among(r, 1, 12) : among(r, 16, 400), types[among(r, 0, 5)]);
+    if (among(r, 0, 2) == 0)
+        add(options, " --tied");
+    if (among(r, 0, 2) == 0)
+        add(options, " --scales");
+    if (among(r, 0, 2) == 0)
+        add(options, among(r, 0, 1) ? " --linear %d" : " --yarn %d", among(r, 2, 16));
+    if (!hybrid && among(r, 0, 1))
+        add(options, " --fused-qkv");
+    if (!hybrid && among(r, 0, 2) == 0)
+        add(options, " --biases");
+    if (strcmp(arch, "llama") == 0 && among(r, 0, 1))
+        add(options, " --freqs");
+    if (strstr(arch, "moe") || (strcmp(arch, "llama") == 0 && among(r, 0, 1)))
+        add(options, " --experts %d --used %d --expert-ffn %d --shared-ffn %d%s", experts,
+            among(r, 1, experts < 4 ? experts : 4), among(r, 8, 100), among(r, 8, 100),
+            among(r, 0, 1) ? " --fused-experts" : "");
+    int k_heads = among(r, 1, 5);
+    if (hybrid)
+        add(options, " --interval %d --conv %d --state %d --k-heads %d --v-heads %d", among(r, 1, 3), among(r, 2, 5),
+            among(r, 4, 48), k_heads, k_heads * among(r, 1, 4));
+}
+
+/* cpu/N@shares, one of which at least is not 0. */
+static void random_split(uint64_t *r, char device[64])
+{
+    int n = among(r, 2, 5), used = snprintf(device, 64, "cpu/%d@", n);
+    for (int i = 0; i < n; i++)
+        used += snprintf(device + used, 64 - (size_t)used, "%s%d", i ? ":" : "", among(r, i == 0, 4));
+}
+
+static void run_random(eng_context *engine, const char *path, unsigned seed)
+{
+    uint64_t r = seed;
+    char options[512], device[64];
+    answer a = {0};
+    random_model(&r, seed, options);
+    if (subject_make(options, path))
+        report(false, "make-model %s", options);
+    else if (answer_make(&a, path, seed)) {
+        run(engine, options, "cpu", false, path, &a);
+        for (int i = 0; i < 3; i++) {
+#ifdef HAVE_META
+            random_split(&r, device);
+            run(engine, options, device, has_experts(options) && i == 1, path, &a);
+#endif
+        }
+    }
+    free(a.logits);
 }
 
 int main(int argc, char **argv)
 {
     const char *only = NULL;
     bool slow = false;
+    unsigned n_random = 0, seed = 1;
     char path[256];
     eng_context *engine;
     for (int i = 1; i < argc; i++) {
+        bool more = i + 1 < argc;
         if (strcmp(argv[i], "--slow") == 0)
             slow = true;
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+        else if (strcmp(argv[i], "--only") == 0 && more)
             only = argv[++i];
+        else if (strcmp(argv[i], "--random") == 0 && more)
+            n_random = (unsigned)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--seed") == 0 && more)
+            seed = (unsigned)strtoul(argv[++i], NULL, 10);
         else {
-            fprintf(stderr, "usage: test-archs [--slow] [--only TEXT]\n");
+            fprintf(stderr, "usage: test-archs [--slow] [--only TEXT] [--random N] [--seed S]\n");
             return 64;
         }
     }
@@ -219,19 +349,10 @@ int main(int argc, char **argv)
         return 1;
     }
     scratch_path("archs", path);
-    for (size_t i = 0; i < N_MODELS; i++) {
-        answer a = {0};
-        if (only && !strstr(models[i].options, only))
-            continue;
-        bool experts = strstr(models[i].options, "--experts") != NULL;
-        if (subject_make(models[i].options, path))
-            report(false, "make-model %s", models[i].options);
-        else if (answer_make(&a, path, (uint32_t)i))
-            for (size_t k = 0; k < N_SPLITS; k++)
-                if ((experts || !splits[k].parallel) && (slow || models[i].everywhere || !splits[k].opencl))
-                    run(engine, i, k, path, &a);
-        free(a.logits);
-    }
+    if (n_random == 0)
+        run_table(engine, path, only, slow);
+    for (unsigned i = 0; i < n_random; i++)
+        run_random(engine, path, seed + i);
     remove(path);
     eng_context_destroy(engine);
     printf("1..%d\n", n_tests);

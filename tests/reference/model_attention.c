@@ -33,7 +33,7 @@ static double kept(const ref_model *m, int64_t i)
 static void rope(const ref_model *m, double *x, int64_t pos)
 {
     int64_t half = m->n_rot / 2;
-    double size = m->yarn ? 1 + 0.1 * log(m->rope_factor) : 1;
+    double size = m->yarn ? m->rope_size * (1 + 0.1 * log(m->rope_factor)) : 1;
     for (int64_t i = 0; i < half; i++) {
         double angle = turns(m, i) ? (double)pos * pow(m->rope_base, -2.0 * (double)i / (double)m->n_rot) : 0;
         double mix = m->yarn ? kept(m, i) : 0;

@@ -85,7 +85,8 @@ static void read_rope(reader *r)
     for (uint64_t i = 0; i < 4 && m->hybrid; i++)
         m->sections[i] = key(r, "rope.dimension_sections", i, -1);
     m->rope_base = number(r, "rope.freq_base", 10000);
-    m->rope_factor = number(r, "rope.scaling.factor", 1);
+    m->rope_factor = number(r, "rope.scaling.factor", number(r, "rope.scale_linear", 1));
+    m->rope_size = number(r, "rope.scaling.attn_factor", 1);
     m->yarn = text_is(r, "rope.scaling.type", "yarn");
     m->n_ctx_orig = number(r, "rope.scaling.original_context_length", number(r, "context_length", 0));
 }
@@ -115,7 +116,7 @@ static void read_numbers(reader *r)
         m->used = key(r, "expert_used_count", 0, -1);
         m->expert_scale = number(r, "expert_weights_scale", 0);
         if (strcmp(m->arch, "llama") != 0)
-            m->n_ff = key(r, "expert_feed_forward_length", 0, -1);
+            m->n_ff = key(r, "expert_feed_forward_length", 0, m->used > 0 ? m->n_ff / m->used : -1);
         if (m->hybrid)
             m->n_ff_shared = key(r, "expert_shared_feed_forward_length", 0, -1);
     }

@@ -38,12 +38,14 @@ static const char usage_text[] =
     "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
     "  --linear N       --yarn N (factors of rope scaling)  --freqs (rope_freqs.weight)\n"
     "  --fused-qkv      --fused-experts (gate and up)  --biases  --scales (of matrices)\n"
+    "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out\n"
+    "                   (\"<architecture>.\" is put before K)\n"
     "  --split N        N files: OUT.gguf becomes OUT-00001-of-0000N.gguf and so on\n"
     "  --large          a few hundred MB in f16; options after it change it\n"
     "  --type T         of all matrices; --embd-type, --output-type, --attn-type,\n"
     "                   --ssm-type, --ffn-type T of a class of them\n";
 
-enum { OPT_NUMBER = 1000, OPT_ARCH = 2000, OPT_LARGE, OPT_TYPE, OPT_CLASS = 3000, OPT_FLAG = 4000 };
+enum { OPT_NUMBER = 1000, OPT_ARCH = 2000, OPT_LARGE, OPT_TYPE, OPT_KEY, OPT_WITHOUT, OPT_CLASS = 3000, OPT_FLAG = 4000 };
 
 /* Numbers by their place in the model. */
 static const struct {
@@ -146,6 +148,19 @@ static int set_arch(model *m, const char *text)
     return bad("not a known architecture", text);
 }
 
+static int change_key(model *m, char *text, int left_out)
+{
+    char *equals = strchr(text, '='), *end = NULL;
+    double value = equals ? strtod(equals + 1, &end) : 0;
+
+    if (m->n_changes == MODEL_CHANGES || (!left_out && (!equals || *end || end == equals + 1)))
+        return bad(left_out ? "too many keys left out" : "not KEY=NUMBER, or too many of them", text);
+    if (!left_out)
+        *equals = 0;
+    m->changes[m->n_changes++] = (model_change){text, value, left_out};
+    return 0;
+}
+
 static int set_option(model *m, int option, char *value)
 {
     if (option >= OPT_FLAG) {
@@ -156,6 +171,8 @@ static int set_option(model *m, int option, char *value)
         return set_type(m, option - OPT_CLASS, value);
     switch (option) {
     case OPT_ARCH: return set_arch(m, value);
+    case OPT_KEY: return change_key(m, value, 0);
+    case OPT_WITHOUT: return change_key(m, value, 1);
     case OPT_LARGE: large(m); return 0;
     case OPT_TYPE: return set_type(m, 0, value);
     default:
@@ -205,6 +222,8 @@ static int parse(model *m, int argc, char **argv)
     for (size_t i = 0; i < N_FLAGS; i++)
         options[n++] = (struct option){flags[i].name, no_argument, NULL, OPT_FLAG + (int)i};
     options[n++] = (struct option){"arch", required_argument, NULL, OPT_ARCH};
+    options[n++] = (struct option){"key", required_argument, NULL, OPT_KEY};
+    options[n++] = (struct option){"without", required_argument, NULL, OPT_WITHOUT};
     options[n++] = (struct option){"large", no_argument, NULL, OPT_LARGE};
     options[n++] = (struct option){"type", required_argument, NULL, OPT_TYPE};
     options[n++] = (struct option){"help", no_argument, NULL, 'h'};

@@ -255,12 +255,20 @@ int model_list(model *m)
 
 /* -- keys ------------------------------------------------------------------------------ */
 
+static int changed(const model *m, const char *name)
+{
+    for (int i = 0; i < m->n_changes; i++)
+        if (strcmp(m->changes[i].key, name) == 0)
+            return 1;
+    return 0;
+}
+
 static int number_key(const model *m, eng_gguf_writer *w, int status, const char *name, int64_t value)
 {
     char key[128];
 
     snprintf(key, sizeof key, "%s.%s", m->arch, name);
-    return status ? status : eng_gguf_writer_integer(w, key, ENG_GGUF_U32, value);
+    return status || changed(m, name) ? status : eng_gguf_writer_integer(w, key, ENG_GGUF_U32, value);
 }
 
 static int real_key(const model *m, eng_gguf_writer *w, int status, const char *name, double value)
@@ -268,7 +276,7 @@ static int real_key(const model *m, eng_gguf_writer *w, int status, const char *
     char key[128];
 
     snprintf(key, sizeof key, "%s.%s", m->arch, name);
-    return status ? status : eng_gguf_writer_number(w, key, value);
+    return status || changed(m, name) ? status : eng_gguf_writer_number(w, key, value);
 }
 
 /* Rotated pairs dealt out to time, height and width. */
@@ -304,10 +312,22 @@ static int scaling_keys(const model *m, eng_gguf_writer *w, int status)
     if (factor == 0)
         return status;
     snprintf(key, sizeof key, "%s.rope.scaling.type", m->arch);
-    if (!status)
+    if (!status && !changed(m, "rope.scaling.type"))
         status = eng_gguf_writer_text(w, key, m->yarn > 0 ? "yarn" : "linear");
     status = real_key(m, w, status, "rope.scaling.factor", (double)factor);
     return number_key(m, w, status, "rope.scaling.original_context_length", m->context / factor);
+}
+
+static int changed_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    char key[128];
+
+    for (int i = 0; i < m->n_changes && !status; i++) {
+        snprintf(key, sizeof key, "%s.%s", m->arch, m->changes[i].key);
+        if (!m->changes[i].left_out)
+            status = eng_gguf_writer_number(w, key, m->changes[i].value);
+    }
+    return status;
 }
 
 int model_keys(const model *m, eng_gguf_writer *w)
@@ -341,5 +361,5 @@ int model_keys(const model *m, eng_gguf_writer *w)
         if (hybrid(m))
             status = number_key(m, w, status, "expert_shared_feed_forward_length", m->shared_ffn);
     }
-    return status;
+    return changed_keys(m, w, status);
 }

@@ -35,6 +35,15 @@ typedef struct model_tensor {
     double gain;
 } model_tensor;
 
+#define MODEL_CHANGES 8
+
+/* A key of the architecture that is not as usual. */
+typedef struct model_change {
+    const char *key; /* without "<architecture>." */
+    double value;    /* if not `left_out` */
+    int left_out;
+} model_change;
+
 typedef struct model {
     const char *arch;
     uint64_t seed;
@@ -47,6 +56,8 @@ typedef struct model {
     int tied;                                        /* no output.weight */
     int fused_qkv, fused_experts;                    /* Q, K, V in one tensor; gate and up of experts */
     int freqs, biases, scales;                       /* rope_freqs; all biases; a .scale for each matrix */
+    model_change changes[MODEL_CHANGES];
+    int n_changes;
     uint32_t types[N_CLASSES];
     model_tensor *tensors;
     uint32_t n_tensors, capacity;
