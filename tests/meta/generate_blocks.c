@@ -42,18 +42,10 @@ static int matrix_rows(generator *g, int x)
     return (int)(m < 5 ? m : 5);
 }
 
-/* [inner, rep * heads, rows] out of x, or a state of that shape. */
-static int heads_of(generator *g, int x, int64_t inner, int64_t heads, int64_t rep, int64_t rows, bool outside,
-                    bool named)
+/* [inner * rep * heads, rows] out of x: a product with a weight that names the heads. */
+static int projection(generator *g, int x, int64_t inner, int64_t heads, int64_t rep, int64_t rows, bool outside,
+                      bool named)
 {
-    if (pg_pick(g, 2)) {
-        int s = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){inner, rep * heads, rows}, 3);
-        if (named) {
-            nameless(pg_tensor_of(g, s));
-            name_heads(pg_tensor_of(g, s), 1, heads, rep, 1, outside);
-        }
-        return pg_ready(g, s);
-    }
     x = pg_contiguous(g, x);
     int64_t k = pg_get(g, x)->ne[0], m = pg_count_of(pg_get(g, x)) / k, part[] = {1, 0, rows};
     x = pg_reshape(g, x, k, m, 1, 1);
@@ -65,16 +57,47 @@ static int heads_of(generator *g, int x, int64_t inner, int64_t heads, int64_t r
         nameless(pg_tensor_of(g, w));
         name_heads(pg_tensor_of(g, w), 1, heads, rep, inner, outside);
     }
+    return OP(ENG_OP_MUL_MAT, pg_ready(g, w), x);
+}
+
+/* [inner, rep * heads, rows] out of x, or a state of that shape. */
+static int heads_of(generator *g, int x, int64_t inner, int64_t heads, int64_t rep, int64_t rows, bool outside,
+                    bool named)
+{
     double eps[] = {1e-5};
-    x = OP(ENG_OP_MUL_MAT, pg_ready(g, w), x);
-    x = OPF(ENG_OP_RMS_NORM, eps, x, -1);
+    if (pg_pick(g, 2)) {
+        int s = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){inner, rep * heads, rows}, 3);
+        if (named) {
+            nameless(pg_tensor_of(g, s));
+            name_heads(pg_tensor_of(g, s), 1, heads, rep, 1, outside);
+        }
+        return pg_ready(g, s);
+    }
+    x = OPF(ENG_OP_RMS_NORM, eps, projection(g, x, inner, heads, rep, rows, outside, named), -1);
     return pg_reshape(g, x, inner, rep * heads, rows, 1);
+}
+
+/* Products of different widths along the same heads, side by side, and one of them taken out
+ * again or all of them used. */
+int pg_fused(generator *g, int x)
+{
+    static const int64_t extents[] = {2, 3, 4, 5, 6, 8};
+    int64_t h = extents[pg_pick(g, 6)], rows = matrix_rows(g, x), dim[] = {0};
+    int64_t wide = 2 + pg_pick(g, 3), narrow = 1 + pg_pick(g, 2);
+    int a = projection(g, x, wide, h, 1, rows, true, true), b = projection(g, x, narrow, h, 1, rows, true, true);
+    bool first = pg_pick(g, 2);
+    int y = pg_unary(g, first ? OPI(ENG_OP_CONCAT, dim, a, b) : OPI(ENG_OP_CONCAT, dim, b, a));
+    int64_t part[] = {0, h * (first ? wide : narrow), h * (first ? narrow : wide)};
+    if (pg_pick(g, 3))
+        return pg_product(g, y);
+    return pg_norm(g, OPI(ENG_OP_SLICE, part, y));
 }
 
 /* -- attention ---------------------------------------------------------------------------- */
 
 typedef struct attention {
     int64_t d, kvh, group, cells, t;
+    int64_t cell_axis; /* the caches' cells have an axis of that extent; 0: none  */
     bool named;
     int in[10];
     int64_t ip[6];
@@ -91,7 +114,10 @@ static int cache(generator *g, attention *a, int x, int ids)
     int c = pg_add_tensor(g, types[pg_pick(g, 10)], ENG_USE_CACHE, (int64_t[]){a->d, a->cells, a->kvh}, 3);
     if (a->named) {
         nameless(pg_tensor_of(g, c));
-        name_heads(pg_tensor_of(g, c), 2, a->kvh, 1, 1, true);
+        if (pg_pick(g, 3))
+            name_heads(pg_tensor_of(g, c), 2, a->kvh, 1, 1, true);
+        if (a->cell_axis)
+            name_heads(pg_tensor_of(g, c), 1, a->cell_axis, 1, a->cells / a->cell_axis, true);
     }
     pg_ready(g, c);
     OP(ENG_OP_SET_ROWS, c, OPI(ENG_OP_PERMUTE, swap, fresh), ids);
@@ -145,6 +171,7 @@ int pg_attention(generator *g, int x)
     a.kvh = (int64_t[]){1, 2, 3, 4, 6, 8}[pg_pick(g, 6)];
     a.group = 1 + pg_pick(g, 3);
     a.named = pg_pick(g, 3) > 0;
+    a.cell_axis = pg_pick(g, 2) ? 0 : (int64_t[]){2, 4, 8}[pg_pick(g, 3)];
     if (pg_pick(g, 3) == 0)
         a.ip[ENG_ATTN_FIRST] = 4;
     a.ip[ENG_ATTN_LSE] = pg_pick(g, 3) == 0;
@@ -262,6 +289,20 @@ static int named_weight(generator *g, const int64_t *ne, uint32_t rank, int dim,
         pg_tensor_of(g, w)->dims[dim].segs[1] = pg_tensor_of(g, w)->dims[dim].segs[0];
     }
     return pg_ready(g, w);
+}
+
+/* Up, gate, down and the residual. */
+int pg_feed_forward(generator *g, int x)
+{
+    int64_t kind[] = {ENG_GLU_SWIGLU, 0};
+    double eps[] = {1e-5};
+    x = pg_features(g, x, 24, 5);
+    int up = named_weight(g, (int64_t[]){24, 48}, 2, 1, 2, 6, 0.3);
+    int down = named_weight(g, (int64_t[]){24, 24}, 2, 0, 1, 6, 0.3);
+    int h = OP(ENG_OP_MUL_MAT, up, OPF(ENG_OP_RMS_NORM, eps, x, -1));
+    h = OP(ENG_OP_MUL_MAT, down, OPI(ENG_OP_GLU, kind, h, -1));
+    h = pg_pick(g, 2) ? OP(ENG_OP_ADD, x, h) : OP(ENG_OP_ADD, h, x);
+    return pg_pick(g, 2) ? pg_norm(g, h) : h;
 }
 
 /* A mixture of experts: a router, the experts it chooses, their weighted sum. */

@@ -365,7 +365,7 @@ static int products_by_index(generator *g, int x)
 /* Blocks, and ops on other types. */
 static void one_block(generator *g, int x)
 {
-    switch (pg_pick(g, 13)) {
+    switch (pg_pick(g, 15)) {
     case 0: case 1: pg_attention(g, x); return;
     case 2: pg_delta_net(g, x); return;
     case 3: pg_convolution(g, x); return;
@@ -376,6 +376,8 @@ static void one_block(generator *g, int x)
     case 9: pg_integers(g, x); return;
     case 10: pg_argmax(g, x); return;
     case 11: pg_rebase(g); return;
+    case 12: pg_fused(g, x); return;
+    case 13: pg_feed_forward(g, x); return;
     default: pg_write_rows(g, x); return;
     }
 }

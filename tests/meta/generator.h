@@ -75,6 +75,8 @@ int pg_attention(generator *g, int x);
 int pg_delta_net(generator *g, int x);
 int pg_convolution(generator *g, int x);
 int pg_in_place(generator *g, int x);
+int pg_fused(generator *g, int x);
+int pg_feed_forward(generator *g, int x);
 int pg_experts(generator *g, int x);
 
 #endif

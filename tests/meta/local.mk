@@ -28,9 +28,15 @@ tests_meta_test_place_LDADD = libengine.la $(LIBM)
 tests_meta_test_cells_SOURCES = %D%/test-cells.c
 tests_meta_test_cells_LDADD = libengine.la $(LIBM)
 
-# Ten thousand random graphs a device; as long as it takes.
+# Ten thousand random graphs of up to 200 nodes, and some on OpenCL, against the oracle.
 check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
-	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/meta/test-random --graphs 10000 --nodes 200 $(RANDOM_DEVICES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/meta/test-random --graphs 10000 --nodes 200 --opencl 200 --stats \
+	  --seed $${RANDOM_SEED:-1000000} $(RANDOM_DEVICES)
+# Faults planted in the planner must be found by few hundred of them.
+check-planted: tests/meta/test-random $(plugin_LTLIBRARIES)
+	CC='$(CC)' $(srcdir)/tests/meta/planted/check-planted $(srcdir) . 700
+EXTRA_DIST += %D%/planted/check-planted $(srcdir)/%D%/planted/*.sed
+.PHONY: check-planted
 .PHONY: check-random
 
 # What composing costs: counts in `make check`, times and system calls on request.

@@ -2,10 +2,13 @@
  * Random graphs with random axes and random placements on random devices, against the
  * oracle: whatever the placement, the results are right.
  *
- *     test-random [--graphs N] [--nodes N] [--seed S] [--stats] [--explain] [DEVICE]...
+ *     test-random [--graphs N] [--opencl N] [--nodes N] [--seed S] [--stats] [--explain] [--quick]
+ *                 [DEVICE]...
  *
- * Graphs have 20 to N nodes.  A failing one is shrunk and printed with the command that
- * repeats it.
+ * Graphs have 20 to --nodes nodes; --graphs of them are spread over the usual compositions,
+ * --opencl run on each of those with OpenCL, whose kernels are built as they are met.  If
+ * devices are given, each gets --graphs.  A failing graph is shrunk and printed with the
+ * command that repeats it; --quick: the first failure ends it all.
  */
 #include "config.h"
 
@@ -21,7 +24,7 @@ typedef struct suite {
     eng_context *context;
     pg_program *program;
     uint64_t seed, graphs, nodes;
-    bool stats, show;
+    bool stats, show, quick;
     int tests, failed;
     uint64_t ops[ENG_OP_LIMIT]; /* how often each was met                         */
     uint64_t kinds[5];          /* forced placements by kind; 0: overrides         */
@@ -138,7 +141,9 @@ static bool one_graph(suite *s, const char *device, uint64_t seed)
     s->rows += v.rows;
     s->loose += v.loose;
     s->worst = fmax(s->worst, v.good ? v.worst : 0);
-    if (!v.good)
+    if (!v.good && s->quick)
+        printf("# seed %" PRIu64 " on %s: %s\n", seed, device, v.text);
+    else if (!v.good)
         report(s, device, seed, status, &v);
     return v.good;
 }
@@ -193,22 +198,51 @@ static void tight(suite *s)
     printf("%sok %d - tolerances are tight\n", good ? "" : "not ", ++s->tests);
 }
 
+/* Devices in turn until one graph fails. */
+static void first_failure(suite *s, const char *const *devices, uint32_t n)
+{
+    bool good = true;
+    uint64_t i = 0;
+
+    while (good && i < s->graphs) {
+        good = one_graph(s, devices[i % n], s->seed + i);
+        i++;
+    }
+    s->failed += !good;
+    printf("%sok %d - %s after %" PRIu64 " graphs\n", good ? "" : "not ", ++s->tests, good ? "nothing" : "found", i);
+}
+
 static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25", "cpu/2@1:0", "cpu/5"};
 static const char *const mixed[] = {"opencl:0/2", "cpu+opencl:0@3:1"};
+enum { N_USUAL = sizeof usual / sizeof *usual, N_MIXED = sizeof mixed / sizeof *mixed };
+
+static void run_usual(suite *s, uint64_t opencl)
+{
+    eng_device *device = NULL;
+
+    for (uint32_t i = 0; i < N_USUAL; i++)
+        device_tests(s, usual[i], s->graphs / N_USUAL);
+    if (opencl && eng_device_open(s->context, "opencl:0", &device) == ENG_OK) {
+        eng_device_close(device);
+        for (uint32_t i = 0; i < N_MIXED; i++)
+            device_tests(s, mixed[i], opencl);
+    }
+    all_ops(s);
+    tight(s);
+}
 
 int main(int argc, char **argv)
 {
-    suite s = {.seed = 1, .graphs = 280, .nodes = 90};
+    suite s = {.seed = 1, .graphs = 350, .nodes = 90};
     const char *devices[32];
     uint32_t n_devices = 0;
-    uint64_t few = 0;
-    eng_device *device = NULL;
+    uint64_t opencl = 2;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--graphs") == 0 && i + 1 < argc)
             s.graphs = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--opencl") == 0 && i + 1 < argc)
-            few = strtoull(argv[++i], NULL, 10);
+            opencl = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--nodes") == 0 && i + 1 < argc)
             s.nodes = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
@@ -217,6 +251,8 @@ int main(int argc, char **argv)
             s.stats = true;
         else if (strcmp(argv[i], "--explain") == 0)
             s.show = true;
+        else if (strcmp(argv[i], "--quick") == 0)
+            s.quick = true;
         else if (n_devices < 32)
             devices[n_devices++] = argv[i];
     }
@@ -226,19 +262,12 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("# seed %" PRIu64 "\n", s.seed);
-    bool given = n_devices > 0;
-    for (uint32_t i = 0; i < n_devices; i++)
+    if (s.quick)
+        first_failure(&s, n_devices ? devices : usual, n_devices ? n_devices : N_USUAL);
+    else if (!n_devices)
+        run_usual(&s, opencl);
+    for (uint32_t i = 0; i < n_devices && !s.quick; i++)
         device_tests(&s, devices[i], s.graphs);
-    for (uint32_t i = 0; !given && i < sizeof usual / sizeof *usual; i++)
-        device_tests(&s, usual[i], s.graphs / (sizeof usual / sizeof *usual));
-    /* their kernels are built as they are met: not so many */
-    bool opencl = !given && few && eng_device_open(s.context, "opencl:0", &device) == ENG_OK;
-    eng_device_close(device);
-    for (uint32_t i = 0; opencl && i < sizeof mixed / sizeof *mixed; i++)
-        device_tests(&s, mixed[i], few);
-    if (!given)
-        all_ops(&s);
-    tight(&s);
     printf("1..%d\n", s.tests);
     eng_context_destroy(s.context);
     free(s.program);

@@ -1,0 +1,3 @@
+# copies outlive a write in place
+# file: strategy.c
+s/^    forget_copies(&c);$//
