@@ -43,6 +43,10 @@ typedef struct cpu_run cpu_run;
 typedef struct cpu_team cpu_team;
 typedef struct cpu_variant cpu_variant;
 
+/* Two ways to share out an instance's tasks: what pays where threads find one
+ * another at once, and where they must be woken. */
+enum { CPU_EAGER, CPU_SPARING, CPU_WAYS };
+
 /* One node of an instance, ready to run. */
 struct cpu_task {
     void (*run)(const cpu_task *task, cpu_run *run);
@@ -51,8 +55,8 @@ struct cpu_task {
     const cpu_tensor *in[ENG_MAX_INPUTS]; /* NULL: absent                    */
     const cpu_tensor *out[ENG_MAX_OUTPUTS];
     uint8_t *shared;  /* scratch that all threads of the task share          */
-    bool barrier;     /* wait for all threads before it                      */
-    bool serial;      /* too small to share: thread 0 does it alone          */
+    bool barrier[CPU_WAYS]; /* wait for all threads before it                */
+    bool serial[CPU_WAYS];  /* too small to share: thread 0 does it alone    */
 };
 
 /* One thread's part in the work of a submit. */
@@ -113,6 +117,8 @@ void cpu_team_destroy(cpu_team *team);
 int cpu_team_threads(const cpu_team *team);
 /* fn(ctx, 0 .. threads - 1), each on its own thread; returns when all are done. */
 void cpu_team_run(cpu_team *team, void (*fn)(void *ctx, int thread), void *ctx);
+/* Do waits end soon, with every thread on a core of its own? */
+bool cpu_team_calm(cpu_team *team);
 /* All threads of the run wait for one another. */
 void cpu_team_barrier(cpu_team *team);
 /* Cores this process may use; fills up to `limit` numbers. */

@@ -9,8 +9,13 @@
 
 #include "cpu.h"
 
-/* Below this many nanoseconds of work, waking and joining costs more. */
-#define SERIAL_BELOW 4000.0
+/* Work of fewer nanoseconds than this is done by one thread: joining the others costs
+ * more.  Those that spin are joined in some tenths of a microsecond, the longer the
+ * more they are; those that sleep must be woken. */
+static double serial_below(int way, int threads)
+{
+    return way == CPU_EAGER ? 300.0 * threads : 2000.0 * threads;
+}
 
 static const cpu_op *task_op(const cpu_task *task)
 {
@@ -115,17 +120,18 @@ static bool is_inout(uint32_t op, int operand)
            (op == ENG_OP_GATED_DELTA_NET && operand == 5) || (op == ENG_OP_SSM_CONV && operand == 2);
 }
 
-static int task_spans(const cpu_task *task, size_t shared_bytes, cpu_span *out)
+static int task_spans(const cpu_task *task, int way, size_t shared_bytes, cpu_span *out)
 {
     int n = 0;
     for (int i = 0; i < ENG_MAX_INPUTS; i++)
         if (task->in[i])
-            out[n++] = tensor_span(task->in[i], is_inout(task->node->op, i), task->serial);
+            out[n++] = tensor_span(task->in[i], is_inout(task->node->op, i), task->serial[way]);
     for (int i = 0; i < ENG_MAX_OUTPUTS; i++)
         if (task->out[i])
-            out[n++] = tensor_span(task->out[i], true, task->serial);
+            out[n++] = tensor_span(task->out[i], true, task->serial[way]);
     if (shared_bytes)
-        out[n++] = (cpu_span){(uintptr_t)task->shared, (uintptr_t)task->shared + shared_bytes, true, task->serial};
+        out[n++] = (cpu_span){(uintptr_t)task->shared, (uintptr_t)task->shared + shared_bytes, true,
+                               task->serial[way]};
     return n;
 }
 
@@ -145,7 +151,7 @@ static bool must_wait(const cpu_spans *since, const cpu_span *mine, int n)
     return false;
 }
 
-static bool place_barriers(eng_instance_state *inst, const size_t *shared_bytes)
+static bool place_barriers(eng_instance_state *inst, int way, const size_t *shared_bytes)
 {
     const eng_plan_state *plan = inst->plan;
     cpu_spans since = {0};
@@ -155,13 +161,13 @@ static bool place_barriers(eng_instance_state *inst, const size_t *shared_bytes)
         /* a section may be submitted on its own: it begins afresh */
         while (section < plan->graph->n_sections && plan->section_first[section] <= i) {
             if (plan->section_first[section] == i && i > 0)
-                task->barrier = true;
+                task->barrier[way] = true;
             section++;
         }
         cpu_span mine[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS + 1];
-        int n = task_spans(task, shared_bytes[i], mine);
-        if (task->barrier || must_wait(&since, mine, n)) {
-            task->barrier = true;
+        int n = task_spans(task, way, shared_bytes[i], mine);
+        if (task->barrier[way] || must_wait(&since, mine, n)) {
+            task->barrier[way] = true;
             since.n = 0;
         }
         for (int j = 0; j < n; j++)
@@ -221,7 +227,9 @@ static void make_tasks(eng_instance_state *inst)
         for (int j = 0; j < ENG_MAX_OUTPUTS; j++)
             task->out[j] = node->out[j] >= 0 ? &inst->tensors[node->out[j]] : NULL;
         const cpu_op *op = task_op(task);
-        task->serial = plan->device->threads == 1 || (op->cost && op->cost(task) < SERIAL_BELOW);
+        int threads = plan->device->threads;
+        for (int way = 0; way < CPU_WAYS; way++)
+            task->serial[way] = threads == 1 || (op->cost && op->cost(task) < serial_below(way, threads));
     }
 }
 
@@ -237,7 +245,7 @@ static int prepare(eng_instance_state *inst)
     for (uint32_t i = 0; i < plan->n_nodes; i++) {
         const cpu_task *task = &inst->tasks[i];
         const cpu_op *op = task_op(task);
-        int threads = task->serial ? 1 : device->threads;
+        int threads = task->serial[CPU_EAGER] && task->serial[CPU_SPARING] ? 1 : device->threads;
         if (op->thread_bytes) {
             size_t bytes = op->thread_bytes(task, threads);
             per_thread = bytes > per_thread ? bytes : per_thread;
@@ -254,8 +262,9 @@ static int prepare(eng_instance_state *inst)
     }
     for (uint32_t i = 0; i < plan->n_nodes; i++)
         inst->tasks[i].shared = shared[i] ? inst->shared : NULL;
-    if (status == ENG_OK && !place_barriers(inst, shared))
-        status = ENG_ERR_NOMEM;
+    for (int way = 0; way < CPU_WAYS; way++)
+        if (status == ENG_OK && !place_barriers(inst, way, shared))
+            status = ENG_ERR_NOMEM;
     free(shared);
     return status;
 }

@@ -88,10 +88,14 @@ CPU_INLINE void relax(void)
 #endif
 }
 
+static bool cores_suffice(void)
+{
+    return atomic_load_explicit(&threads_in_use, memory_order_relaxed) <= core_count();
+}
+
 static void gate_wait(cpu_gate *gate, unsigned seen)
 {
-    bool alone = atomic_load_explicit(&threads_in_use, memory_order_relaxed) <= core_count();
-    int spins = alone ? atomic_load_explicit(&gate->spins, memory_order_relaxed) : 0;
+    int spins = cores_suffice() ? atomic_load_explicit(&gate->spins, memory_order_relaxed) : 0;
     for (int i = 0; i < spins; i++) {
         if (atomic_load_explicit(&gate->value, memory_order_acquire) != seen) {
             if (spins < MOST_SPINS && i > LEAST_SPINS / 2)
@@ -138,6 +142,11 @@ static void gate_end(cpu_gate *gate)
 {
     pthread_cond_destroy(&gate->wake);
     pthread_mutex_destroy(&gate->lock);
+}
+
+bool cpu_team_calm(cpu_team *team)
+{
+    return cores_suffice() && atomic_load_explicit(&team->turn.spins, memory_order_relaxed) > MOST_SPINS / 8;
 }
 
 void cpu_team_barrier(cpu_team *team)

@@ -32,6 +32,7 @@ typedef struct cpu_submission {
     uint32_t n_params;
     eng_device_state *device;
     int threads;
+    int way;
 } cpu_submission;
 
 static void walk(void *ctx, int thread)
@@ -43,9 +44,9 @@ static void walk(void *ctx, int thread)
     alone.threads = 1;
     for (uint32_t i = 0; i < sub->n; i++) {
         const cpu_task *task = &sub->tasks[i];
-        if (task->barrier && i > 0)
+        if (task->barrier[sub->way] && i > 0)
             cpu_barrier(&run);
-        if (!task->serial)
+        if (!task->serial[sub->way])
             task->run(task, &run);
         else if (thread == 0)
             task->run(task, &alone);
@@ -56,7 +57,7 @@ static void walk(void *ctx, int thread)
 static bool all_serial(const cpu_submission *sub)
 {
     for (uint32_t i = 0; i < sub->n; i++)
-        if (!sub->tasks[i].serial)
+        if (!sub->tasks[i].serial[sub->way])
             return false;
     return true;
 }
@@ -74,7 +75,8 @@ int cpu_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint3
         return device->services->fail(device->host, ENG_ERR_INVALID, "cpu: the plan takes %u parameters, %u were given",
                                       (unsigned)plan->graph->n_params, (unsigned)n_params);
     uint32_t begin = plan->section_first[first], end = plan->section_first[first + count];
-    cpu_submission sub = {instance->tasks + begin, end - begin, params, n_params, device, device->threads};
+    cpu_submission sub = {instance->tasks + begin, end - begin, params, n_params, device, device->threads,
+                          cpu_team_calm(device->team) ? CPU_EAGER : CPU_SPARING};
     pthread_mutex_lock(&device->lock);
     if (all_serial(&sub)) {
         sub.threads = 1;
