@@ -6,6 +6,8 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,10 @@ struct plan {
     const char *what; /* the operand it is planted in */
     uint64_t passed, failed;
     char detail[256];
+    int placements;
+    const char *only;              /* cell */
+    bool seen[ENG_OP_LIMIT];       /* ops that had a case */
+    char op[32], name[256], cell[256]; /* of the last one */
 };
 
 static void plant(void *ctx, const char *what, uint32_t type, void *bytes, uint64_t n)
@@ -64,16 +70,21 @@ static void count(void *ctx, const eng_conformance_result *r)
     p->failed += r->outcome == ENG_CONFORMANCE_FAIL;
     if (r->outcome == ENG_CONFORMANCE_FAIL)
         strncpy(p->detail, r->detail, sizeof p->detail - 1);
+    p->seen[eng_op_find(r->op)->op] = true;
+    snprintf(p->op, sizeof p->op, "%s", r->op);
+    snprintf(p->name, sizeof p->name, "%s", r->name);
+    snprintf(p->cell, sizeof p->cell, "%s", r->cell ? r->cell : "");
 }
 
-static struct plan run(fault f, const char *what, const char *op, const char *filter)
+static struct plan run_plan(struct plan p, const char *op, const char *filter)
 {
-    struct plan p = {.fault = f, .what = what};
     eng_conformance_options o = {.size = sizeof o,
                                  .quick = 1,
                                  .oracle = 1,
                                  .ops = op,
                                  .filter = filter,
+                                 .placements = p.placements,
+                                 .cell = p.only,
                                  .report = count,
                                  .tamper = plant,
                                  .ctx = &p};
@@ -86,6 +97,11 @@ static struct plan run(fault f, const char *what, const char *op, const char *fi
     ck_assert_uint_eq(sum.cells, sum.passed + sum.failed + sum.unsupported);
     ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
     return p;
+}
+
+static struct plan run(fault f, const char *what, const char *op, const char *filter)
+{
+    return run_plan((struct plan){.fault = f, .what = what}, op, filter);
 }
 
 /* Every case of `op` whose name has `filter` must fail, and its text must have `text`. */
@@ -135,6 +151,44 @@ START_TEST(states_and_blocks)
 }
 END_TEST
 
+/* Every cell of a placed run must find the fault. */
+static void found_placed(fault f, const char *what, const char *op, const char *text)
+{
+    struct plan p = run_plan((struct plan){.fault = f, .what = what, .placements = ENG_PLACEMENTS_SAMPLE}, op, NULL);
+
+    ck_assert_msg(p.failed > 0 && p.passed == 0, "fault %d in %s of %s, placed: %d found, %d missed (%s, %s)", (int)f,
+                  what, op, (int)p.failed, (int)p.passed, p.name, p.cell);
+    ck_assert_msg(strstr(p.detail, text) != NULL, "'%s' does not say '%s'", p.detail, text);
+}
+
+START_TEST(placements)
+{
+    struct plan p = run_plan((struct plan){.what = "out", .placements = ENG_PLACEMENTS_SAMPLE}, NULL, NULL);
+
+    ck_assert_msg(p.failed == 0, "%d cells fail on the oracle itself: %s", (int)p.failed, p.detail);
+    ck_assert_uint_gt(p.passed, 300);
+    for (uint32_t op = 1; op < ENG_OP_LIMIT; op++) /* every row of the op table but those that no host writes */
+        ck_assert_msg(!eng_op_get(op) || p.seen[op] || (eng_op_get(op)->flags & ENG_OPF_BARRIER), "%s has no case",
+                      eng_op_get(op)->name);
+    found_placed(NOT_A_NUMBER, "out", "unary", "should be");
+    found_placed(NEVER_WRITTEN, "out", "scale", "should be");
+    found_placed(INFINITE, "out", "group_norm", "should be");
+    found_placed(ONE_VALUE, "out", "scale", "should be");
+    found_placed(ZERO_STATE, "dst", "store", "'dst'");
+}
+END_TEST
+
+START_TEST(a_cell_alone)
+{
+    struct plan p = run_plan((struct plan){.what = "out", .placements = ENG_PLACEMENTS_SAMPLE}, "rope", NULL);
+    struct plan again = run_plan((struct plan){.what = "out", .placements = ENG_PLACEMENTS_SAMPLE, .only = p.cell},
+                                 p.op, p.name);
+
+    ck_assert_uint_eq(again.passed, 1);
+    ck_assert_str_eq(again.cell, p.cell);
+}
+END_TEST
+
 START_TEST(nothing_run_is_no_success)
 {
     struct plan p = {.what = "out"};
@@ -164,6 +218,8 @@ int main(void)
     tcase_add_test(t, values);
     tcase_add_test(t, memory_that_must_stay);
     tcase_add_test(t, states_and_blocks);
+    tcase_add_test(t, placements);
+    tcase_add_test(t, a_cell_alone);
     tcase_add_test(t, nothing_run_is_no_success);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
