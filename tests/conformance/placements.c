@@ -35,21 +35,12 @@ static void add_splits(forces *l, uint32_t at, cf_how how, const cf_splits *s)
         add_force(l, at, how, ENG_PLACE_SHARDED, 0, s->name[i]);
 }
 
-/* Only of finite values there are sums of addends. */
-static bool is_finite(const ref_tensor *t)
-{
-    for (int64_t i = 0; i < ref_count(t); i++)
-        if (!isfinite(t->data[i]))
-            return false;
-    return true;
-}
-
 /* Every placement of a value: bound or computed. */
 static void add_values(forces *l, const cf_operand *o, uint32_t at, cf_how how)
 {
     add_force(l, at, how, ENG_PLACE_REPLICATED, 0, "");
     add_splits(l, at, how, &o->seen_splits);
-    if (o->type == ENG_TYPE_F32 && (!o->inout || o->is_output) && is_finite(&o->all))
+    if (o->type == ENG_TYPE_F32 && (!o->inout || o->is_output))
         add_force(l, at, how, ENG_PLACE_PARTIAL, 0, "");
     for (uint32_t where = 0; where < 3; where++)
         add_force(l, at, how, ENG_PLACE_SINGLE, where, "");
