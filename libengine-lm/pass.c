@@ -198,13 +198,22 @@ int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **
     return ENG_OK;
 }
 
-int eng_lm_context_explain(eng_lm_context *c, eng_explain_format format, eng_emit_func emit, void *user)
+int eng_lm_context_explain_pass(eng_lm_context *c, uint32_t n, eng_explain_format format, eng_emit_func emit,
+                                void *user)
 {
     if (!c || !emit)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain: a context and a function are needed");
+    if (n == 0 || n > c->p.n_batch)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain: a pass of %u tokens is not possible: 1 to %u are", n,
+                        c->p.n_batch);
     lm_pass *p;
-    int status = lm_pass_get(c, 1, 1, &p);
+    int status = lm_pass_get(c, lm_pass_size(c, n), 1, &p);
     return status ? status : eng_plan_explain(p->plan, format, emit, user);
+}
+
+int eng_lm_context_explain(eng_lm_context *c, eng_explain_format format, eng_emit_func emit, void *user)
+{
+    return eng_lm_context_explain_pass(c, 1, format, emit, user);
 }
 
 int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_func emit, void *user)

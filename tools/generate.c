@@ -293,7 +293,9 @@ static int explain(run *r, FILE *to)
 {
     static const eng_explain_format formats[] = {[EXPLAIN_TEXT] = ENG_EXPLAIN_TEXT, [EXPLAIN_JSON] = ENG_EXPLAIN_JSON,
                                                  [EXPLAIN_DOT] = ENG_EXPLAIN_GRAPHVIZ};
-    return r->o.explain ? eng_lm_context_explain(r->context, formats[r->o.explain], to_stream, to) : ENG_OK;
+    if (!r->o.explain)
+        return ENG_OK;
+    return eng_lm_context_explain_pass(r->context, r->o.pass ? r->o.pass : 1, formats[r->o.explain], to_stream, to);
 }
 
 /* Cells of the context: what is needed, in steps, as far as the model goes. */

@@ -28,6 +28,7 @@ typedef struct options {
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
+    uint32_t pass;       /* whose plan: of that many tokens; 0: one             */
     bool json;
     bool fit;
     long fit_reserve;    /* MiB of each device; -1: the rule                    */

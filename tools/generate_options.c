@@ -42,6 +42,7 @@ static const char usage[] =
     "      --chunks N               only of its first N chunks\n"
     "      --explain[=FORMAT]       say what was placed where and what is exchanged: text (if not given), json, or dot\n"
     "                               for graphviz; without a text nothing else is done\n"
+    "      --pass N                 of passes of N tokens, not of 1 (goes with --explain)\n"
     "      --json                   print one JSON object instead of text and table\n"
     "  -h, --help\n"
     "      --version\n"
@@ -51,7 +52,7 @@ static const char usage[] =
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P, SEED, CTX, BATCH, THREADS,
-    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, JSON, SHOW_HELP, SHOW_VERSION
+    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -83,6 +84,7 @@ static const struct flag {
     {NULL, "--perplexity", PERPLEXITY, NEEDED},
     {NULL, "--chunks", CHUNKS, NEEDED},
     {NULL, "--explain", EXPLAIN, OPTIONAL},
+    {NULL, "--pass", PASS, NEEDED},
     {NULL, "--json", JSON, NONE},
     {"-h", "--help", SHOW_HELP, NONE},
     {NULL, "--version", SHOW_VERSION, NONE},
@@ -223,6 +225,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case PERPLEXITY: o->perplexity = value; break;
     case CHUNKS: return unsigned_integer(flag, value, 1, INT32_MAX, &o->chunks);
     case EXPLAIN: return explain(o, flag, value);
+    case PASS: return unsigned_integer(flag, value, 1, 4096, &o->pass);
     case JSON: o->json = true; break;
     case SHOW_HELP:
         fputs(usage, stdout);
@@ -249,6 +252,8 @@ static int check(options *o)
         what = "--perplexity needs chunks of at least 2 tokens (-c)";
     else if (!o->prompt && !o->prompt_file && !o->perplexity && !o->explain)
         what = "a text is needed: -p, -f or --perplexity";
+    else if (o->pass && !o->explain)
+        what = "--pass goes with --explain";
     else if (o->explain > EXPLAIN_TEXT && !options_plan_only(o))
         what = "--explain=json and --explain=dot generate nothing: leave out -p, -f and --perplexity";
     else if (o->shares && o->device && strchr(o->device, '@'))
