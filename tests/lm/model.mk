@@ -34,6 +34,15 @@ tests_lm_test_files_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_files_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_archs_SOURCES = tests/lm/test-archs.c $(lm_subject) $(reference_model)
 tests_lm_test_archs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+# How many exchanges a token costs.
+if ENABLE_META
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-exchanges
+endif
+endif
+tests_lm_test_exchanges_SOURCES = tests/lm/test-exchanges.c $(lm_subject)
+tests_lm_test_exchanges_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_exchanges_LDADD = libengine-lm.la libengine.la $(LIBM)
 # Random shapes on random splits.
 ARCHS = 200
 check-archs: tests/lm/test-archs tests/tools/make-model $(plugin_LTLIBRARIES)

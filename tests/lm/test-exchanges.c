@@ -1,0 +1,128 @@
+/*
+ * What a token costs between devices: whatever the architecture, if every axis has
+ * a unit for each device there is one all-reduce for the embedding and two a layer,
+ * of a row of the embedding's width, and nothing else.
+ */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "subject.h"
+
+#define LAYERS 3
+#define WIDTH 128
+#define EXPECTED (1 + 2 * LAYERS)
+
+#define SHAPE " --layers 3 --embd 128 --heads 8 --kv-heads 4 --head 16 --k-heads 4 --v-heads 8"
+#define EXPERTS SHAPE " --experts 8 --used 3"
+static const char *const models[] = {
+    "--arch llama" SHAPE,
+    "--arch llama --biases --freqs --fused-qkv --scales" SHAPE,
+    "--arch llama --biases" EXPERTS,
+    "--arch qwen2 --tied" SHAPE,
+    "--arch qwen3 --type q8_0" SHAPE,
+    "--arch qwen3moe" EXPERTS,
+    "--arch qwen3moe --fused-experts --scales --type f16" EXPERTS,
+    "--arch qwen35 --interval 2" SHAPE,
+    "--arch qwen35moe --interval 2" EXPERTS,
+    "--arch qwen35moe --interval 2 --fused-experts --scales" EXPERTS,
+};
+#define N_MODELS (sizeof models / sizeof *models)
+
+static const char *const devices[] = {"cpu/2", "cpu/3@2:1:1", "cpu/4"};
+#define N_DEVICES (sizeof devices / sizeof *devices)
+
+typedef struct text {
+    char *data;
+    size_t n, capacity;
+} text;
+
+static void append(void *ctx, const char *piece)
+{
+    text *t = ctx;
+    size_t n = strlen(piece);
+    if (t->capacity - t->n <= n) {
+        size_t capacity = 2 * (t->n + n) + 4096;
+        char *more = realloc(t->data, capacity);
+        if (!more)
+            abort();
+        t->data = more;
+        t->capacity = capacity;
+    }
+    memcpy(t->data + t->n, piece, n + 1);
+    t->n += n;
+}
+
+/* Exchanges of the plan, and those that are not the all-reduce of a row; -1: the text has no list of them. */
+static int count(const char *json, int *others)
+{
+    const char *at = strstr(json, "\"exchanges\": [");
+    int n = 0;
+    char reduce[128];
+    int length = snprintf(reduce, sizeof reduce, "{\"kind\": \"all_reduce\", \"value\": ");
+    *others = 0;
+    if (!at)
+        return -1;
+    while ((at = strstr(at, "{\"kind\": \""))) {
+        const char *bytes = strstr(at, "\"bytes\": ");
+        bool row = strncmp(at, reduce, (size_t)length) == 0 && bytes && atol(bytes + 9) == WIDTH * 4;
+        *others += !row;
+        n++;
+        at++;
+    }
+    return n;
+}
+
+/* n: exchanges, -1: it has been said why not. */
+static int exchanges(eng_context *engine, const char *device, const char *path, uint32_t experts, int *others)
+{
+    eng_lm_placement placement = {.size = sizeof placement, .experts = experts};
+    eng_lm_context_params p;
+    text t = {0};
+    subject s;
+    int n = -1;
+    eng_lm_context_defaults(&p);
+    p.n_cells = 64;
+    if (subject_open(&s, engine, device, path, &placement, &p)) {
+        printf("# %s\n", eng_last_error());
+        return -1;
+    }
+    if (eng_lm_context_explain(s.context, ENG_EXPLAIN_JSON, append, &t))
+        printf("# %s\n", eng_last_error());
+    else
+        n = count(t.data ? t.data : "", others);
+    free(t.data);
+    subject_close(&s);
+    return n;
+}
+
+int main(void)
+{
+    char path[256];
+    int n_tests = 0, n_failed = 0;
+    eng_context *engine;
+    if (eng_context_create(NULL, &engine)) {
+        printf("Bail out! %s\n", eng_last_error());
+        return 1;
+    }
+    scratch_path("exchanges", path);
+    for (size_t i = 0; i < N_MODELS; i++) {
+        uint32_t ways = strstr(models[i], "--experts") ? 2 : 1;
+        bool made = subject_make(models[i], path) == 0;
+        for (size_t k = 0; k < N_DEVICES * ways; k++) {
+            uint32_t experts = k % ways ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN;
+            int others = 0, n = made ? exchanges(engine, devices[k / ways], path, experts, &others) : -1;
+            bool good = n == EXPECTED && others == 0;
+            n_failed += !good;
+            printf("%s %d - %s on %s%s: %d exchanges, %d are expected; %d are not of one row\n", good ? "ok" : "not ok",
+                   ++n_tests, models[i], devices[k / ways], experts ? ", experts dealt out" : "", n, EXPECTED, others);
+        }
+    }
+    remove(path);
+    eng_context_destroy(engine);
+    printf("1..%d\n", n_tests);
+    return n_failed != 0;
+}
