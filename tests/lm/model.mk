@@ -64,6 +64,14 @@ tests_lm_test_placement_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_cells_SOURCES = tests/lm/test-cells.c tests/lm/whole.c tests/lm/whole.h $(lm_subject)
 tests_lm_test_cells_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_cells_LDADD = libengine-lm.la libengine.la $(LIBM)
+# What each device holds, against its share.
+if ENABLE_META
+check_PROGRAMS += tests/lm/test-memory
+TESTS += tests/lm/test-memory
+endif
+tests_lm_test_memory_SOURCES = tests/lm/test-memory.c $(lm_subject)
+tests_lm_test_memory_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_memory_LDADD = libengine-lm.la libengine.la $(LIBM)
 # What stands far back is found with every split.
 tests_lm_test_retrieval_SOURCES = tests/lm/test-retrieval.c tests/lm/needles.c tests/lm/needles.h $(lm_subject)
 tests_lm_test_retrieval_LDADD = libengine-lm.la libengine.la $(LIBM)

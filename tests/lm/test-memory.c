@@ -1,0 +1,154 @@
+/*
+ * What each device of a composition holds, against its share: weights, caches, states
+ * and activations, beside what the design keeps on all of them.
+ *
+ * The devices are of the null plugin and hold nothing: they count what they would
+ * (null.accept=measure), so that a long batch costs no time.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "subject.h"
+
+#define OFF 0.05       /* of a share                                               */
+#define REPLICATED 0.02 /* of the weights: norms                                    */
+#define WHOLE 3        /* activations that every device has whole, in rows of the residual stream: the stream, what
+                          the norm makes of it, and the addend of the sum that is added to it; and an addend more for
+                          each expert that a token uses                            */
+#define N_TOKENS 1024
+#define N_CELLS 4096
+
+typedef struct model {
+    const char *name, *options;
+    uint32_t embd, used; /* experts                                             */
+} model;
+
+static const model models[] = {
+    {"qwen35", "--seed 7 --embd 256 --ffn 1024 --heads 16 --kv-heads 8 --head 64 --k-heads 8 --v-heads 16 --state 32 "
+               "--layers 8 --vocab 4096 --context 8192 --type q8_0", 256, 0},
+    {"llama", "--seed 8 --arch llama --embd 256 --ffn 1024 --heads 8 --kv-heads 8 --head 32 --layers 4 --vocab 4096 "
+              "--context 8192", 256, 0},
+    {"qwen3moe", "--seed 9 --arch qwen3moe --embd 256 --expert-ffn 512 --experts 8 --used 2 --heads 16 --kv-heads 8 "
+                 "--head 32 --layers 4 --vocab 4096 --context 8192 --type q4_0", 256, 2},
+};
+#define N_MODELS (sizeof models / sizeof *models)
+
+static const char *const devices[] = {"null/2", "null/2@5:3", "null/3@4:3:1", "null/4", "null/4@1:3:0:4", "null/8"};
+#define N_DEVICES (sizeof devices / sizeof *devices)
+
+typedef struct held {
+    uint32_t n;
+    eng_device_stats rank[ENG_MAX_RANKS];
+} held;
+
+static int n_tests, n_failed;
+
+static void result(bool ok, const char *name, const char *device, const char *what)
+{
+    n_failed += !ok;
+    printf("%s %d - %s on %s: %s\n", ok ? "ok" : "not ok", ++n_tests, name, device, what);
+    fflush(stdout);
+}
+
+static bool measure(eng_context *engine, const char *device, const char *path, held *h)
+{
+    eng_lm_context_params params;
+    static int32_t ids[N_TOKENS];
+    subject s;
+
+    eng_lm_context_defaults(&params);
+    params.n_cells = N_CELLS;
+    params.n_batch = N_TOKENS;
+    if (subject_open(&s, engine, device, path, NULL, &params)) {
+        printf("# %s: %s\n", device, eng_last_error());
+        return false;
+    }
+    bool ok = subject_run(&s, ids, N_TOKENS) != NULL;
+    if (!ok)
+        printf("# %s: %s\n", device, eng_last_error());
+    for (h->n = 0; h->n < ENG_MAX_RANKS; h->n++) {
+        eng_device_info info = {.size = sizeof info};
+        h->rank[h->n] = (eng_device_stats){.size = sizeof h->rank[0]};
+        if (eng_device_leaf(s.device, h->n, &info, &h->rank[h->n]))
+            break;
+    }
+    subject_close(&s);
+    return ok;
+}
+
+static bool near(const char *what, uint32_t rank, double got, double share, double of)
+{
+    if (fabs(got - share * of) <= OFF * share * of)
+        return true;
+    printf("# device %u of share %.3f holds %.0f bytes of %s, %.3f of %.0f\n", rank, share, got, what, got / of, of);
+    return false;
+}
+
+static void compare(const model *m, const char *device, const held *h, const eng_device_stats *all)
+{
+    bool weights = true, caches = true, states = true, activations = true, few = true;
+    double whole = (double)(WHOLE + m->used) * N_TOKENS * m->embd * sizeof(float);
+
+    for (uint32_t r = 0; r < h->n; r++) {
+        const eng_device_stats *s = &h->rank[r];
+        double split = (double)(s->bytes_weights - s->bytes_replicated);
+        few &= (double)s->bytes_replicated <= REPLICATED * (double)all->bytes_weights;
+        weights &= near("weights that are split", r, split, s->share,
+                        (double)(all->bytes_weights - h->rank[0].bytes_replicated));
+        caches &= near("caches", r, (double)s->bytes_cache, s->share, (double)all->bytes_cache);
+        states &= near("states", r, (double)s->bytes_state, s->share, (double)all->bytes_state);
+        double most = s->share > 0 ? (1 + OFF) * s->share * (double)all->bytes_compute + whole : 0;
+        if ((double)s->bytes_compute <= most)
+            continue;
+        printf("# device %u of share %.3f needs %.0f bytes of scratch, %.0f are possible\n", r, s->share,
+               (double)s->bytes_compute, most);
+        activations = false;
+    }
+    result(weights, m->name, device, "weights by share");
+    result(few, m->name, device, "little is replicated");
+    result(caches, m->name, device, "caches by share");
+    result(states, m->name, device, "states by share");
+    result(activations, m->name, device, "activations by share, beside the residual stream");
+}
+
+static void check_model(eng_context *engine, const model *m)
+{
+    char path[256];
+    held one, h;
+
+    scratch_path("memory.gguf", path);
+    bool ok = subject_make(m->options, path) == 0 && measure(engine, "null@1", path, &one);
+    result(ok && one.n == 1, m->name, "null@1", "runs");
+    for (uint32_t d = 0; d < N_DEVICES && ok; d++) {
+        if (measure(engine, devices[d], path, &h))
+            compare(m, devices[d], &h, &one.rank[0]);
+        else
+            result(false, m->name, devices[d], "runs");
+    }
+    unlink(path);
+}
+
+int main(void)
+{
+    eng_context *engine;
+
+    if (eng_context_create(NULL, &engine)) {
+        printf("Bail out! %s\n", eng_last_error());
+        return 1;
+    }
+    if (eng_context_set_option(engine, "null.accept", "measure")) {
+        printf("1..0 # SKIP no plugin null\n");
+        eng_context_destroy(engine);
+        return 0;
+    }
+    for (uint32_t i = 0; i < N_MODELS; i++)
+        check_model(engine, &models[i]);
+    eng_context_destroy(engine);
+    printf("1..%d\n", n_tests);
+    return n_failed != 0;
+}
