@@ -305,6 +305,24 @@ int pg_feed_forward(generator *g, int x)
     return pg_pick(g, 2) ? pg_norm(g, h) : h;
 }
 
+/* A sum large enough that exchanges take other ways: in place, by chunks. */
+int pg_wide(generator *g, int x)
+{
+    double eps[] = {1e-5};
+    int64_t wide[] = {24, 3072}, part[] = {0, 6 * pg_pick(g, 256), 1536};
+    int up = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, wide, 2);
+    pg_tensor_of(g, up)->scale = 0.3f;
+    nameless(pg_tensor_of(g, up));
+    name_heads(pg_tensor_of(g, up), 0, 6, 1, 4, true);
+    pg_ready(g, up);
+    x = pg_contiguous(g, x);
+    int64_t rows = pg_count_of(pg_get(g, x)) / pg_get(g, x)->ne[0];
+    x = pg_features(g, x, 24, 32);
+    x = OPF(ENG_OP_RMS_NORM, eps, OP(ENG_OP_MUL_MAT, up, x), -1);
+    x = OPI(ENG_OP_SLICE, part, x);
+    return pg_features(g, x, 24, rows < 8 ? rows : 8);
+}
+
 /* A mixture of experts: a router, the experts it chooses, their weighted sum. */
 int pg_experts(generator *g, int x)
 {

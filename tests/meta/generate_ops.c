@@ -365,7 +365,7 @@ static int products_by_index(generator *g, int x)
 /* Blocks, and ops on other types. */
 static void one_block(generator *g, int x)
 {
-    switch (pg_pick(g, 15)) {
+    switch (pg_pick(g, 16)) {
     case 0: case 1: pg_attention(g, x); return;
     case 2: pg_delta_net(g, x); return;
     case 3: pg_convolution(g, x); return;
@@ -378,6 +378,7 @@ static void one_block(generator *g, int x)
     case 11: pg_rebase(g); return;
     case 12: pg_fused(g, x); return;
     case 13: pg_feed_forward(g, x); return;
+    case 14: pg_pick(g, 2) ? pg_feed_forward(g, x) : pg_wide(g, x); return;
     default: pg_write_rows(g, x); return;
     }
 }
@@ -405,7 +406,7 @@ void pg_one_more(generator *g)
     case 0: case 1: pg_product(g, x); return;
     case 2: product_of_values(g, x); return;
     case 3: case 4: case 5: binary(g, x); return;
-    case 6: case 7: pg_norm(g, x); return;
+    case 6: case 7: pg_pick(g, 6) ? pg_norm(g, x) : group_norm(g, x); return;
     case 8: case 9: reshape(g, x); return;
     case 10: permute(g, x); return;
     case 11: slice(g, x); return;
@@ -417,8 +418,7 @@ void pg_one_more(generator *g)
     case 17: scale(g, pg_pick(g, 2) ? pg_product(g, x) : x); return;
     case 18: sum_rows(g, x); return;
     case 19: rope(g, x); return;
-    case 20: group_norm(g, x); return;
-    case 21: case 22: one_block(g, x); return;
+    case 20: case 21: case 22: one_block(g, x); return;
     default: pg_unary(g, x); return;
     }
 }

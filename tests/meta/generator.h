@@ -77,6 +77,7 @@ int pg_convolution(generator *g, int x);
 int pg_in_place(generator *g, int x);
 int pg_fused(generator *g, int x);
 int pg_feed_forward(generator *g, int x);
+int pg_wide(generator *g, int x);
 int pg_experts(generator *g, int x);
 
 #endif
