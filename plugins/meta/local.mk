@@ -2,10 +2,42 @@ if ENABLE_META
 plugin_LTLIBRARIES += plugins/meta/meta.la
 endif
 plugins_meta_meta_la_SOURCES = \
-	%D%/collective.c %D%/cut.c %D%/cut.h %D%/derive.c %D%/device.c %D%/exchange.c %D%/explain.c %D%/explain.h \
-	%D%/explain_dot.c %D%/explain_json.c %D%/explain_names.c %D%/explain_text.c %D%/explain_write.c %D%/follow.c \
-	%D%/inplace.c %D%/localize.c %D%/memory.c %D%/merge.c %D%/meta.h %D%/moves.c %D%/partition.c %D%/place.c %D%/plan.c %D%/planner.h \
-	%D%/plugin.c %D%/queue.c %D%/reshard.c %D%/rule.c %D%/rule.h %D%/run.h %D%/spots.c %D%/store.c %D%/strategy.c \
-	%D%/team.c %D%/variant.c %D%/wish.c
+	%D%/collective.c \
+	%D%/cut.c \
+	%D%/cut.h \
+	%D%/derive.c \
+	%D%/device.c \
+	%D%/exchange.c \
+	%D%/explain.c \
+	%D%/explain.h \
+	%D%/explain_dot.c \
+	%D%/explain_json.c \
+	%D%/explain_names.c \
+	%D%/explain_text.c \
+	%D%/explain_write.c \
+	%D%/follow.c \
+	%D%/inplace.c \
+	%D%/localize.c \
+	%D%/memory.c \
+	%D%/merge.c \
+	%D%/meta.h \
+	%D%/moves.c \
+	%D%/owned.c \
+	%D%/partition.c \
+	%D%/place.c \
+	%D%/plan.c \
+	%D%/planner.h \
+	%D%/plugin.c \
+	%D%/queue.c \
+	%D%/reshard.c \
+	%D%/rule.c \
+	%D%/rule.h \
+	%D%/run.h \
+	%D%/spots.c \
+	%D%/store.c \
+	%D%/strategy.c \
+	%D%/team.c \
+	%D%/variant.c \
+	%D%/wish.c
 plugins_meta_meta_la_LDFLAGS = $(plugin_ldflags)
 plugins_meta_meta_la_LIBADD = $(LIBM)

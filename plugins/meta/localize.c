@@ -345,6 +345,7 @@ meta_version *meta_view_version(meta_planner *p, const eng_node *node, const met
         else
             return NULL;
     }
+    meta_owned_view(node, &place);
     meta_version *v = meta_version_alloc(p, &place);
     if (!v)
         return NULL;
@@ -377,6 +378,29 @@ static int32_t rebased(meta_planner *p, uint32_t rank, int32_t ids, const meta_s
     return out;
 }
 
+/* Of a sum of two sums of different ranks, on a rank that has a part of one only: that. */
+static bool pass_on(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s, meta_version *const *in,
+                    meta_version *out)
+{
+    const eng_node *global = eng_subgraph_node(p->graph, (uint32_t)origin);
+
+    if ((global->op != ENG_OP_ADD && global->op != ENG_OP_SUB) || s->out[0].kind != META_PARTIAL ||
+        s->in[0].kind != META_PARTIAL || s->in[1].kind != META_PARTIAL)
+        return false;
+    uint32_t present = in[0]->local[rank] >= 0 ? 0 : 1;
+    if (in[1 - present]->local[rank] >= 0 || in[present]->local[rank] < 0)
+        return false;
+    const eng_tensor *t = eng_subgraph_tensor(p->graph, global->out[0]);
+    int32_t y = out->local[rank] = meta_local_scratch(p, rank, t, t->ne);
+    eng_node *n = y < 0 ? NULL : meta_local_node(p, rank, ENG_OP_SCALE, global->name, origin);
+    if (n) {
+        n->in[0] = in[present]->local[rank];
+        n->out[0] = y;
+        n->fp[ENG_SCALE_S] = present == 1 && global->op == ENG_OP_SUB ? -1 : 1;
+    }
+    return true;
+}
+
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s, meta_version *const *in,
                    meta_version *const *out)
 {
@@ -384,6 +408,8 @@ void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
     int32_t operands[ENG_MAX_INPUTS], results[ENG_MAX_OUTPUTS];
     int64_t ne[ENG_MAX_RANK];
 
+    if (pass_on(p, rank, origin, s, in, out[0]))
+        return;
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         operands[i] = global->in[i] >= 0 ? in[i]->local[rank] : -1;
         if (operands[i] >= 0 && s->rebase == (int)i)

@@ -158,6 +158,19 @@ meta_version *meta_inplace_begin(meta_planner *p, int32_t value, const meta_plac
 /* After the write: every rank that holds the tensor gets what was written. */
 void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, meta_version *whole);
 
+/* -- owned.c: partial sums of which each slot is one rank's ------------------------------- */
+
+/* A strategy that keeps slots owned. */
+bool meta_owned_apply(meta_planner *p, const eng_node *node, meta_strategy *s);
+/* Says of the result of a mul_mat_id cut along its experts that its slots are owned. */
+void meta_owned_result(const eng_node *node, meta_strategy *s);
+/* Changes such a strategy to take owned slots as the right operand, if it has them. */
+bool meta_owned_operand(meta_planner *p, const eng_node *node, meta_strategy *s);
+/* Of views only parts of the slots' rows leave them owned. */
+void meta_owned_view(const eng_node *view, meta_place *place);
+/* After a write into the ids nobody knows any more who owns what. */
+void meta_owned_forget(meta_planner *p, int32_t root);
+
 /* -- derive.c: cuts without an axis of their own ------------------------------------------ */
 
 /* The partition with these boundaries (n_ranks + 1); always the same for the same ones. */

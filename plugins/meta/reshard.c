@@ -58,6 +58,8 @@ static bool serves(const meta_version *v, const meta_place *want)
 {
     if (want->kind == META_SINGLE && v->place.kind == META_REPLICATED)
         return v->local[want->rank] >= 0;
+    if (want->kind == META_PARTIAL && !want->owner) /* owned slots are a sum like any other */
+        return v->place.kind == META_PARTIAL && v->place.ranks == want->ranks;
     return meta_place_equal(&v->place, want);
 }
 
@@ -215,7 +217,7 @@ double meta_version_cost(meta_planner *p, int32_t value, const meta_place *want)
         return 0;
     const eng_node *n = view_node(p, value);
     cheapest(p, value, want, &direct);
-    return by_operand(p, n, want, direct, &other) ? other / (shows_all(n) ? 1 : p->values[n->in[0]].n_slices) : direct;
+    return by_operand(p, n, want, direct, &other) && (shows_all(n) || other < direct) ? other : direct;
 }
 
 /* -- making ------------------------------------------------------------------------- */
@@ -284,6 +286,7 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
 
 void meta_version_forget(meta_planner *p, int32_t root)
 {
+    meta_owned_forget(p, root);
     for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
         meta_value *v = &p->values[i];
         if (tensor_of(p, (int32_t)i)->root != root)

@@ -19,7 +19,8 @@ bool meta_place_equal(const meta_place *a, const meta_place *b)
     case META_SHARDED:
         return meta_cut_equal(&a->cut, &b->cut);
     case META_PARTIAL:
-        return a->ranks == b->ranks;
+        return a->ranks == b->ranks && a->owner == b->owner &&
+               (!a->owner || (a->owners == b->owners && a->owner_inner == b->owner_inner));
     case META_SINGLE:
         return a->rank == b->rank;
     default:

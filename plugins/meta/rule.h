@@ -19,6 +19,10 @@ typedef struct meta_place {
     uint8_t rank; /* single: which                                            */
     uint32_t ranks; /* who holds something (bits); single: see rank           */
     meta_cut cut; /* sharded                                                  */
+    /* partial, of experts dealt out: see owned.c                             */
+    int32_t owner; /* 1 + the value of the ids; 0: an ordinary partial sum    */
+    const meta_partition *owners; /* of the experts, owner_inner to a unit    */
+    int64_t owner_inner;
 } meta_place;
 
 /* One way to run a node. */

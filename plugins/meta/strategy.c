@@ -141,7 +141,11 @@ static void try_cut(chooser *c, uint32_t operand, const meta_cut *cut)
             if (v->place.kind == META_SHARDED && v->place.cut.part == cut->part)
                 have[i] = &v->place.cut;
     }
-    if (meta_rule_apply(c->p->sv, c->p->graph, c->node, operand, cut, have, &s))
+    if (!meta_rule_apply(c->p->sv, c->p->graph, c->node, operand, cut, have, &s))
+        return;
+    meta_owned_result(c->node, &s);
+    consider(c, &s);
+    if (meta_owned_operand(c->p, c->node, &s))
         consider(c, &s);
 }
 
@@ -165,23 +169,45 @@ static void try_partial_set(chooser *c, uint32_t partial, uint32_t ranks)
     consider(c, &s);
 }
 
+/* Two sums of different ranks: who has a part of one only passes it on (meta_local_op). */
+static void try_sum_of_sums(chooser *c, const meta_version *a, const meta_version *b)
+{
+    const eng_tensor *out = tensor_of(c->p, c->node->out[0]);
+    meta_strategy s;
+
+    if ((c->node->op != ENG_OP_ADD && c->node->op != ENG_OP_SUB) || out->type != ENG_TYPE_F32 ||
+        memcmp(out->ne, tensor_of(c->p, c->node->in[0])->ne, sizeof out->ne) != 0 ||
+        memcmp(out->ne, tensor_of(c->p, c->node->in[1])->ne, sizeof out->ne) != 0)
+        return;
+    meta_place sum = {.kind = META_PARTIAL, .ranks = a->place.ranks | b->place.ranks};
+    everywhere(&s, &sum, sum.ranks);
+    s.in[0].ranks = a->place.ranks;
+    s.in[1].ranks = b->place.ranks;
+    consider(c, &s);
+}
+
 static void try_partial(chooser *c)
 {
+    const meta_version *sums[2] = {NULL};
     uint32_t all = 0, ranks = 0;
 
     for (uint32_t i = 0; i < c->op->n_in; i++) {
         const meta_version *v = c->node->in[i] >= 0 ? meta_versions(c->p, c->node->in[i]) : NULL;
         if (!v || v->place.kind != META_PARTIAL)
             continue;
-        if (ranks && ranks != v->place.ranks)
-            return;
-        ranks = v->place.ranks;
-        all |= 1u << i;
+        if (i < 2)
+            sums[i] = v;
+        if (!ranks)
+            ranks = v->place.ranks;
+        if (ranks == v->place.ranks)
+            all |= 1u << i;
         if (!c->p->values[c->node->in[i]].full_use)
-            try_partial_set(c, 1u << i, ranks);
+            try_partial_set(c, 1u << i, v->place.ranks);
     }
     if (all & (all - 1))
         try_partial_set(c, all, ranks);
+    else if (sums[0] && sums[1])
+        try_sum_of_sums(c, sums[0], sums[1]);
 }
 
 static bool is_inout(const chooser *c, uint32_t i)
@@ -241,6 +267,9 @@ static void try_all(chooser *c)
                 try_single(c, v->place.rank);
         }
     }
+    meta_strategy s;
+    if (meta_owned_apply(c->p, c->node, &s))
+        consider(c, &s);
     try_partial(c);
     try_replicated(c);
 }
