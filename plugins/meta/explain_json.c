@@ -183,6 +183,31 @@ static void pairs(const meta_report *report)
     }
 }
 
+/* Values that the graph's author has placed. */
+static void forced(const meta_report *report)
+{
+    static const char *const kinds[] = {[ENG_PLACE_REPLICATED] = "replicated", [ENG_PLACE_SHARDED] = "sharded",
+                                        [ENG_PLACE_PARTIAL] = "partial", [ENG_PLACE_SINGLE] = "single"};
+    const char *before = "\n    {";
+
+    key(report, "],\n   ", "forced");
+    meta_say_text(report, "[");
+    for (uint32_t i = 0; i < report->graph->n_tensors; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(report->graph, (int32_t)i);
+        const eng_placement *p = t->place;
+        if (!p || p->kind >= sizeof kinds / sizeof *kinds || !kinds[p->kind])
+            continue;
+        text(report, before, "value", t->name);
+        text(report, ", ", "placement", kinds[p->kind]);
+        if (p->kind == ENG_PLACE_SHARDED)
+            text(report, ", ", "axis", meta_say_axis(report, p->axis));
+        else if (p->kind == ENG_PLACE_SINGLE)
+            text(report, ", ", "device", p->device);
+        meta_say_text(report, "}");
+        before = ",\n    {";
+    }
+}
+
 static void placement(const meta_report *report)
 {
     const meta_variant *v = report->v;
@@ -206,6 +231,7 @@ static void placement(const meta_report *report)
     for (uint32_t i = 0; i < v->n_exchanges; i++)
         exchange_object(report, i);
     pairs(report);
+    forced(report);
     key(report, "],\n   ", "notes");
     meta_say_text(report, "[");
     for (uint32_t i = 0; i < v->n_notes; i++) {

@@ -258,6 +258,25 @@ static void exchanges(const meta_report *report)
     free(said);
 }
 
+/* Values that the graph's author has placed. */
+static void forced(const meta_report *report)
+{
+    static const char *const kinds[] = {[ENG_PLACE_REPLICATED] = "on every device", [ENG_PLACE_SHARDED] = "split along",
+                                        [ENG_PLACE_PARTIAL] = "as addends", [ENG_PLACE_SINGLE] = "on"};
+    for (uint32_t i = 0; i < report->graph->n_tensors; i++) {
+        const eng_tensor *t = eng_subgraph_tensor(report->graph, (int32_t)i);
+        const eng_placement *p = t->place;
+        if (!p || p->kind >= sizeof kinds / sizeof *kinds || !kinds[p->kind])
+            continue;
+        meta_say_text(report, "placed by the graph: ");
+        meta_say_text(report, t->name);
+        meta_say(report, " %s%s%s\n", kinds[p->kind], p->kind >= ENG_PLACE_SHARDED && p->kind != ENG_PLACE_PARTIAL ? " " : "",
+                 p->kind == ENG_PLACE_SHARDED  ? meta_say_axis(report, p->axis)
+                 : p->kind == ENG_PLACE_SINGLE ? p->device
+                                               : "");
+    }
+}
+
 /* What the host's wish to keep tensors on one device costs. */
 static void moved(const meta_report *report)
 {
@@ -301,5 +320,6 @@ void meta_explain_text(const meta_report *report)
     tensors(report);
     exchanges(report);
     moved(report);
+    forced(report);
     notes(report);
 }
