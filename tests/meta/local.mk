@@ -23,6 +23,14 @@ tests_meta_test_random_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_random_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
 tests_meta_test_refused_SOURCES = %D%/test-refused.c
 tests_meta_test_refused_LDADD = libengine.la
+if ENABLE_META
+if ENABLE_CPU
+check_PROGRAMS += tests/meta/test-explain
+TESTS += tests/meta/test-explain
+endif
+endif
+tests_meta_test_explain_SOURCES = %D%/test-explain.c
+tests_meta_test_explain_LDADD = libengine.la
 tests_meta_test_place_SOURCES = %D%/test-place.c
 tests_meta_test_place_LDADD = libengine.la $(LIBM)
 tests_meta_test_cells_SOURCES = %D%/test-cells.c

@@ -1,0 +1,264 @@
+/*
+ * What a plan says of itself must be what it does: y = w x, z = 2 y, both forced to every
+ * pair of placements.  The bytes that each device is said to send are those that it
+ * sends; JSON is JSON, drawings are balanced, whatever names hold; every kind of exchange
+ * is met.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+enum { K = 24, M = 40, COLS = 12 };
+enum { W, X, OUT, TENSORS };
+enum { REPLICATED, BY_M, BY_C, PARTIAL, FIRST, LAST, GUEST, KINDS };
+
+static const char *const devices[] = {"cpu/2", "cpu/3@2:1:1", "cpu/2@1:0", "cpu@1"};
+static const char *const exchanges[] = {"all_reduce", "reduce_scatter", "reduce", "all_gather", "all_to_all",
+                                        "gather", "scatter", "broadcast", "transfer"};
+#define N_EXCHANGES (sizeof exchanges / sizeof *exchanges)
+static bool seen[N_EXCHANGES];
+
+static eng_context *context;
+static uint32_t axis_m, axis_c;
+static int n_tests, n_failed;
+
+static void check(bool good, const char *what, const char *device)
+{
+    n_failed += !good;
+    printf("%sok %d - %s, %s\n", good ? "" : "not ", ++n_tests, what, device);
+}
+
+/* -- one plan -------------------------------------------------------------------- */
+
+typedef struct text {
+    char data[1 << 16];
+    size_t length;
+} text;
+
+static void append(void *ctx, const char *piece)
+{
+    text *t = ctx;
+    size_t n = strlen(piece);
+    if (t->length + n >= sizeof t->data)
+        n = sizeof t->data - 1 - t->length;
+    memcpy(t->data + t->length, piece, n);
+    t->length += n;
+    t->data[t->length] = 0;
+}
+
+typedef struct subject {
+    eng_device *device;
+    eng_store *store;
+    eng_graph *graph;
+    eng_plan *plan;
+    eng_instance *instance;
+    eng_queue *queue;
+} subject;
+
+static eng_store *make_store(eng_device *device)
+{
+    eng_factor m = {.axis = axis_m, .extent = M}, c = {.axis = axis_c, .extent = COLS};
+    eng_segment sm = {.n_factors = 1, .factors = &m}, sc = {.n_factors = 1, .factors = &c};
+    eng_dim none = {0}, dm = {.n_segments = 1, .segments = &sm}, dc = {.n_segments = 1, .segments = &sc};
+    eng_store_tensor t[TENSORS] = {
+        [W] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {K, M}, .name = "w",
+               .dims = (eng_dim[]){none, dm}},
+        [X] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_INPUT, .ne = {K, COLS}, .name = "x \"\\\n\x80\xc3\xa9"},
+        [OUT] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_OUTPUT, .ne = {M, COLS}, .name = "out",
+                 .dims = (eng_dim[]){none, dc}},
+    };
+    eng_store *store = NULL;
+    for (int i = 0; i < TENSORS; i++) {
+        t[i].size = sizeof t[i];
+        t[i].layer = -1;
+    }
+    return eng_store_create(device, t, TENSORS, &store) == ENG_OK ? store : NULL;
+}
+
+static bool place(eng_graph *g, eng_value v, int kind, eng_device *device)
+{
+    static const uint32_t kinds[KINDS] = {ENG_PLACE_REPLICATED, ENG_PLACE_SHARDED, ENG_PLACE_SHARDED,
+                                          ENG_PLACE_PARTIAL,    ENG_PLACE_SINGLE,  ENG_PLACE_SINGLE,
+                                          ENG_PLACE_SINGLE};
+    eng_factor m = {.axis = axis_m, .extent = M}, c = {.axis = axis_c, .extent = COLS};
+    eng_segment sm = {.n_factors = 1, .factors = &m}, sc = {.n_factors = 1, .factors = &c};
+    eng_dim dims[] = {{.n_segments = 1, .segments = &sm}, {.n_segments = 1, .segments = &sc}};
+    eng_device_info first = {.size = sizeof first}, last = first;
+    eng_placement p = {.size = sizeof p, .kind = kinds[kind], .axis = kind == BY_C ? axis_c : axis_m};
+
+    for (uint32_t i = 0;; i++) {
+        eng_device_info info = {.size = sizeof info};
+        if (eng_device_leaf(device, i, &info, NULL) != ENG_OK)
+            break;
+        last = info;
+        first = i ? first : info;
+    }
+    p.device = kind == FIRST ? first.name : kind == LAST ? last.name : "cpu/7.6";
+    eng_graph_set_axes(g, v, dims, 2);
+    return eng_graph_place(g, v, &p) == ENG_OK;
+}
+
+static bool build(subject *s, const char *name, int y_kind, int z_kind)
+{
+    if (eng_device_open(context, name, &s->device) != ENG_OK || !(s->store = make_store(s->device)) ||
+        eng_graph_create(context, 0, &s->graph) != ENG_OK)
+        return false;
+    eng_value w = eng_graph_tensor(s->graph, 0, s->store, W), x = eng_graph_tensor(s->graph, 0, s->store, X);
+    eng_value y = eng_mul_mat(s->graph, w, x), z = eng_scale(s->graph, y, 2, 0);
+    eng_store_value(s->graph, eng_graph_tensor(s->graph, 0, s->store, OUT), z);
+    return place(s->graph, y, y_kind, s->device) && place(s->graph, z, z_kind, s->device) &&
+           eng_graph_seal(s->graph) == ENG_OK && eng_plan_create(s->device, s->graph, &s->plan) == ENG_OK &&
+           eng_instance_create(s->plan, &s->store, 1, &s->instance) == ENG_OK &&
+           eng_queue_create(s->device, &s->queue) == ENG_OK;
+}
+
+static void end(subject *s)
+{
+    eng_queue_destroy(s->queue);
+    eng_instance_destroy(s->instance);
+    eng_plan_release(s->plan);
+    eng_graph_destroy(s->graph);
+    eng_store_destroy(s->store);
+    eng_device_close(s->device);
+}
+
+/* -- what it says ------------------------------------------------------------------- */
+
+/* The numbers of every "sent": [a, b, ...] of the exchanges, summed by device. */
+static void sum_sent(const char *json, uint64_t sent[ENG_MAX_RANKS])
+{
+    memset(sent, 0, ENG_MAX_RANKS * sizeof *sent);
+    for (const char *at = json; (at = strstr(at, "\"sent\": [")) != NULL;) {
+        at += strlen("\"sent\": [");
+        for (int r = 0; *at && at[-1] != ']' && r < ENG_MAX_RANKS; r++) {
+            char *next;
+            sent[r] += strtoull(at, &next, 10);
+            at = next + 1;
+        }
+    }
+}
+
+static bool sends_what_it_says(subject *s, const char *json)
+{
+    uint64_t sent[ENG_MAX_RANKS];
+    eng_fence fence;
+
+    sum_sent(json, sent);
+    if (eng_queue_submit(s->queue, s->instance, NULL, 0, &fence) != ENG_OK || eng_fence_wait(fence, UINT64_MAX) != ENG_OK)
+        return false;
+    for (uint32_t r = 0;; r++) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        if (eng_device_leaf(s->device, r, &info, &stats) != ENG_OK)
+            return true;
+        if (stats.bytes_exchanged != sent[r]) {
+            printf("# %s sent %" PRIu64 " bytes, said were %" PRIu64 "\n%s", info.name, stats.bytes_exchanged, sent[r],
+                   json);
+            return false;
+        }
+    }
+}
+
+static bool is_json(const text *t)
+{
+    const char *build = getenv("top_builddir");
+    char command[512];
+
+    snprintf(command, sizeof command, "%s/tests/probe/json-check", build ? build : ".");
+    FILE *f = popen(command, "w");
+    bool good = f && fwrite(t->data, 1, t->length, f) == t->length;
+    return f && pclose(f) == 0 && good;
+}
+
+/* Every quotation and bracket is closed. */
+static bool is_drawing(const text *t)
+{
+    int open = 0, in_text = 0;
+
+    for (const char *c = t->data; *c; c++) {
+        if (in_text && *c == '\\' && c[1])
+            c++;
+        else if (*c == '"')
+            in_text = !in_text;
+        else if (!in_text)
+            open += (*c == '{' || *c == '[') - (*c == '}' || *c == ']');
+        if (*c == '\n' && in_text)
+            return false;
+    }
+    return open == 0 && !in_text && strncmp(t->data, "digraph ", 8) == 0;
+}
+
+typedef struct verdict {
+    int runs, failed;
+    bool json, drawing, text, sent;
+} verdict;
+
+static void note_kinds(const char *json)
+{
+    for (size_t i = 0; i < N_EXCHANGES; i++) {
+        char key[48];
+        snprintf(key, sizeof key, "\"kind\": \"%s\"", exchanges[i]);
+        seen[i] |= strstr(json, key) != NULL;
+    }
+}
+
+static void check_pair(const char *device, int y_kind, int z_kind, verdict *v)
+{
+    static text t[3];
+    subject s = {NULL};
+
+    v->runs++;
+    bool good = build(&s, device, y_kind, z_kind);
+    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++) {
+        t[f].length = 0;
+        good = eng_plan_explain(s.plan, f, append, &t[f]) == ENG_OK;
+    }
+    if (good) {
+        note_kinds(t[ENG_EXPLAIN_JSON].data);
+        v->json &= is_json(&t[ENG_EXPLAIN_JSON]);
+        v->drawing &= is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]);
+        v->text &= strstr(t[ENG_EXPLAIN_TEXT].data, "placed by the graph: scale") != NULL;
+        v->sent &= sends_what_it_says(&s, t[ENG_EXPLAIN_JSON].data);
+    } else {
+        printf("# %s, %d then %d: %s\n", device, y_kind, z_kind, eng_last_error());
+        v->failed++;
+    }
+    end(&s);
+}
+
+static void check_device(const char *device)
+{
+    verdict v = {.json = true, .drawing = true, .text = true, .sent = true};
+
+    for (int y = 0; y < KINDS; y++)
+        for (int z = 0; z < KINDS; z++)
+            check_pair(device, y, z, &v);
+    check(v.failed == 0, "every pair of placements", device);
+    check(v.json, "JSON is JSON", device);
+    check(v.drawing, "drawings are whole", device);
+    check(v.text, "the text says what the graph has placed", device);
+    check(v.sent, "what is said to be sent is sent", device);
+}
+
+int main(void)
+{
+    if (eng_context_create(NULL, &context) != ENG_OK) {
+        printf("Bail out! %s\n", eng_last_error());
+        return 1;
+    }
+    axis_m = eng_context_axis(context, "m");
+    axis_c = eng_context_axis(context, "column");
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        check_device(devices[i]);
+    for (size_t i = 0; i < N_EXCHANGES; i++)
+        check(seen[i], "met", exchanges[i]);
+    eng_context_destroy(context);
+    printf("1..%d\n", n_tests);
+    return n_failed != 0;
+}
