@@ -401,6 +401,17 @@ static bool pass_on(meta_planner *p, uint32_t rank, int32_t origin, const meta_s
     return true;
 }
 
+int32_t meta_local_operand(meta_planner *p, uint32_t rank, int32_t value, const meta_version *version)
+{
+    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
+    int32_t local = version->local[rank];
+    int64_t step = p->sv->type_info(p->sv->host, t->type)->block_bytes;
+
+    if (local >= 0 && t->nb[0] == step && p->ranks[rank].tensors[local].nb[0] != step)
+        return meta_local_contiguous(p, rank, local);
+    return local;
+}
+
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s, meta_version *const *in,
                    meta_version *const *out)
 {
@@ -411,7 +422,7 @@ void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
     if (pass_on(p, rank, origin, s, in, out[0]))
         return;
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
-        operands[i] = global->in[i] >= 0 ? in[i]->local[rank] : -1;
+        operands[i] = global->in[i] >= 0 ? meta_local_operand(p, rank, global->in[i], in[i]) : -1;
         if (operands[i] >= 0 && s->rebase == (int)i)
             operands[i] = rebased(p, rank, operands[i], s);
         if (global->in[i] >= 0 && operands[i] < 0 && !meta_failed(p))

@@ -28,12 +28,13 @@ static bool attend(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
     if (*o < 0 || *lse < 0)
         return false;
     p->ranks[rank].tensors[*lse].rank = 2;
+    int32_t operands[ENG_MAX_INPUTS];
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) /* a sink counts once */
+        operands[i] = global->in[i] >= 0 && (i != SINKS || first) ? meta_local_operand(p, rank, global->in[i], in[i]) : -1;
     eng_node *n = meta_local_node(p, rank, global->op, global->name, origin);
     if (!n)
         return false;
-    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
-        if (global->in[i] >= 0 && (i != SINKS || first)) /* a sink counts once */
-            n->in[i] = in[i]->local[rank];
+    memcpy(n->in, operands, sizeof operands);
     memcpy(n->ip, global->ip, sizeof n->ip);
     memcpy(n->fp, global->fp, sizeof n->fp);
     n->ip[ENG_ATTN_FIRST] += meta_part_begin(s->part, rank) * s->rebase_inner;

@@ -117,6 +117,9 @@ int32_t meta_local_cut(meta_planner *p, uint32_t rank, int32_t tensor, const met
 /* The node's view of one version of its operand, not yet known to readers (see
  * meta_version_add); NULL if it is no range of the shards (or a failure, in p->status). */
 meta_version *meta_view_version(meta_planner *p, const eng_node *node, const meta_version *of);
+/* A version as an operand on the rank: with contiguous rows if the whole graph's has them, for
+ * the version may be a view of a copy that was laid out anew. */
+int32_t meta_local_operand(meta_planner *p, uint32_t rank, int32_t value, const meta_version *version);
 /* One rank's part of a node. */
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s,
                    meta_version *const *in, meta_version *const *out);
