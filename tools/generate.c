@@ -86,9 +86,7 @@ static int open_engine(run *r)
 
 static eng_lm_placement placement(const run *r)
 {
-    return (eng_lm_placement){.size = sizeof(eng_lm_placement),
-                              .split = r->o.split == SPLIT_LAYER ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR,
-                              .overrides = r->o.overrides, .n_overrides = r->o.n_overrides};
+    return device_placement(&r->o, r->o.overrides, r->o.n_overrides);
 }
 
 static int open_model(run *r)

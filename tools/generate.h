@@ -25,6 +25,7 @@ typedef struct options {
     eng_lm_override overrides[MAX_OVERRIDES + 4]; /* with those of -nkvo and --fit      */
     uint32_t n_overrides;
     enum { SPLIT_TENSOR, SPLIT_LAYER, SPLIT_NONE } split;
+    bool expert_parallel;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
@@ -70,6 +71,8 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
 
 /* Opens what -d, -ts, -sm and the overrides ask for. */
 int device_open(eng_context *engine, const options *o, eng_device **device);
+/* What they mean for a model, with these overrides. */
+eng_lm_placement device_placement(const options *o, const eng_lm_override *overrides, uint32_t n);
 
 /* Seconds since some moment. */
 double seconds(void);

@@ -209,9 +209,7 @@ static int open_dry(fit *f, const attempt *a, dry_run *d)
         status = eng_device_open(f->dry, name, &d->device);
     eng_lm_model_params model;
     eng_lm_model_defaults(&model);
-    model.placement = (eng_lm_placement){.size = sizeof model.placement,
-                                         .split = o->split == SPLIT_LAYER ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR,
-                                         .overrides = d->overrides, .n_overrides = d->n};
+    model.placement = device_placement(o, d->overrides, d->n);
     if (!status)
         status = eng_lm_model_open(f->dry, d->device, o->model, &model, &d->model);
     eng_lm_context_params context;

@@ -35,6 +35,7 @@ static const char usage[] =
     "                               device; weights as in the file, cache_k.N, cache_v.N, state.N, conv.N; repeatable\n"
     "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
     "                               each; none: only the first device, whole\n"
+    "      --expert-parallel        deal whole experts of a mixture out, instead of a part of each to every device\n"
     "  -ts, --tensor-split A,B,...  shares of the devices, as @A:B in -d\n"
     "      --fit[=MIB]              choose shares, and tensors to keep on the cpu device, so that all fits the free\n"
     "                               memory; leave MIB of each device alone (256, or 5 % of it if that is more)\n"
@@ -52,7 +53,7 @@ static const char usage[] =
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P, SEED, CTX, BATCH, THREADS,
-    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
+    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -79,6 +80,7 @@ static const struct flag {
     {"-nkvo", "--no-kv-offload", NKVO, NONE},
     {"-ot", "--override-tensor", OVERRIDE, NEEDED},
     {"-sm", "--split-mode", SPLIT, NEEDED},
+    {NULL, "--expert-parallel", EXPERT_PARALLEL, NONE},
     {"-ts", "--tensor-split", SHARES, NEEDED},
     {NULL, "--fit", FIT, OPTIONAL},
     {NULL, "--perplexity", PERPLEXITY, NEEDED},
@@ -217,6 +219,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case NKVO: o->no_kv_offload = true; break;
     case OVERRIDE: return override(o, flag, value);
     case SPLIT: return split(o, flag, value);
+    case EXPERT_PARALLEL: o->expert_parallel = true; break;
     case SHARES: o->shares = value; break;
     case FIT:
         o->fit = true;
