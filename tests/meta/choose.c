@@ -73,12 +73,14 @@ static bool block_fits(pg_oracle *o, const double *model, const double *step, co
     return true;
 }
 
-/* Types whose encoder searches: near the value, measured by the block's largest. */
+/* Types whose encoder searches: near the value, measured by the block's largest; scales
+ * are f16 and have their smallest. */
 static bool near(pg_oracle *o, const double *x, const double *got, int64_t n, double tolerance, int64_t at)
 {
     double most = 0;
     for (int64_t i = 0; i < n; i++)
         most = fmax(most, fabs(x[i]));
+    tolerance += 1e-4;
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(got[i] - x[i]) <= 0.5 * most + tolerance))
             return wrong(o, at + i, got[i], x[i], 0.5 * most + tolerance);

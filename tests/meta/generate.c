@@ -49,7 +49,7 @@ int pg_some(generator *g)
             continue;
         }
         int k = n - 1 - (int)pg_pick(g, back < n ? back : n);
-        if (g->p->ops[k].out_type[0] == ENG_TYPE_F32 && !g->wild[k][0])
+        if (g->p->ops[k].out_type[0] == ENG_TYPE_F32 && !g->wild[k][0] && pg_count_of(pg_get(g, k)))
             return k;
     }
     return -2;
@@ -117,22 +117,28 @@ static bool can_be_cut(const eng_tensor *t, uint32_t axis)
     return found == 1;
 }
 
+/* An axis along which it can be cut, or -1. */
+static int some_axis(generator *g, const eng_tensor *t)
+{
+    for (int i = 0, first = (int)pg_pick(g, PG_N_AXES); i < PG_N_AXES; i++) {
+        int axis = (first + i) % PG_N_AXES;
+        if (can_be_cut(t, eng_context_axis(g->context, pg_axes[axis].name)))
+            return axis;
+    }
+    return -1;
+}
+
 static void random_place(generator *g, pg_place *place, const eng_tensor *t)
 {
     place->kind = 1 + (uint32_t)pg_pick(g, 4);
-    place->device = (int)pg_pick(g, 6) - 1;
+    place->device = (int)pg_pick(g, 7) - 2;
     if (place->kind == ENG_PLACE_PARTIAL && t->type != ENG_TYPE_F32)
         place->kind = ENG_PLACE_REPLICATED;
     if (place->kind != ENG_PLACE_SHARDED)
         return;
-    place->kind = ENG_PLACE_SINGLE; /* unless it has an axis */
-    for (int i = 0, first = (int)pg_pick(g, PG_N_AXES); i < PG_N_AXES; i++) {
-        place->axis = (first + i) % PG_N_AXES;
-        if (!can_be_cut(t, eng_context_axis(g->context, pg_axes[place->axis].name)))
-            continue;
-        place->kind = ENG_PLACE_SHARDED;
-        return;
-    }
+    place->axis = some_axis(g, t);
+    if (place->axis < 0)
+        place->kind = ENG_PLACE_SINGLE;
 }
 
 int pg_add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *ne, uint32_t rank)
@@ -152,7 +158,8 @@ int pg_add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *ne, 
     if (use != ENG_USE_INPUT)
         pg_random_axes(g, t->dims, t->ne, rank);
     if (g->p->overrides && use != ENG_USE_INPUT && pg_pick(g, 3) == 0)
-        t->forced = 1 + (int)pg_pick(g, 3);
+        t->forced = 1 + (int)pg_pick(g, 4);
+    t->store = g->p->overrides && pg_pick(g, 3) == 0;
     return -2 - (int)i;
 }
 
@@ -172,6 +179,8 @@ int pg_ready(generator *g, int ref)
     g->bound[i] = g->stores[i] ? eng_graph_tensor(g->graph, i, g->stores[i], 0) : ENG_BAD_VALUE;
     if (g->p->placed && !g->bad && pg_pick(g, 25) == 0)
         random_place(g, &t->place, pg_get(g, ref));
+    if (t->forced == 4 && (t->axis = some_axis(g, pg_get(g, ref))) < 0)
+        t->forced = 1;
     return ref;
 }
 
@@ -267,6 +276,7 @@ static void mark_written(generator *g, pg_op *o)
         g->p->tensors[root].written = true;
         if (g->p->tensors[root].type != ENG_TYPE_F32 && g->p->tensors[root].type != pg_get(g, o->in[1])->type)
             o->tap = root;
+        g->p->searches |= !ref_can_encode(g->p->tensors[root].type, false);
     }
 }
 

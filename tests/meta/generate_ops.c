@@ -365,7 +365,7 @@ static int products_by_index(generator *g, int x)
 /* Blocks, and ops on other types. */
 static void one_block(generator *g, int x)
 {
-    switch (pg_pick(g, 16)) {
+    switch (pg_pick(g, 17)) {
     case 0: case 1: pg_attention(g, x); return;
     case 2: pg_delta_net(g, x); return;
     case 3: pg_convolution(g, x); return;
@@ -379,6 +379,7 @@ static void one_block(generator *g, int x)
     case 12: pg_fused(g, x); return;
     case 13: pg_feed_forward(g, x); return;
     case 14: pg_pick(g, 2) ? pg_feed_forward(g, x) : pg_wide(g, x); return;
+    case 15: pg_empty(g, x); return;
     default: pg_write_rows(g, x); return;
     }
 }

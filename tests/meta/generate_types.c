@@ -24,14 +24,20 @@ int pg_encode(generator *g, int x)
     static const uint32_t types[] = {ENG_TYPE_Q8_0, ENG_TYPE_Q4_0,   ENG_TYPE_Q4_1,  ENG_TYPE_Q5_0,
                                      ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_Q8_0};
     int64_t ip[] = {types[pg_pick(g, 8)], 0}, swap[] = {0, 2, 1, 3, 4, 5, 6, 7}, dim[] = {1};
-    x = blocked(g, x, 32);
+    int64_t block = 32;
+    if (pg_pick(g, 12) == 0) { /* by a search */
+        ip[0] = pg_pick(g, 2) ? ENG_TYPE_Q4_K : ENG_TYPE_Q6_K;
+        block = 256;
+        g->p->searches = true;
+    }
+    x = blocked(g, x, block);
     int q = pg_tap(g, OPI(pg_pick(g, 4) ? ENG_OP_QUANTIZE : ENG_OP_CPY, ip, x));
     const eng_tensor *t = pg_get(g, q);
     switch (pg_pick(g, 6)) {
     case 0:
         return decode(g, OPI(ENG_OP_PERMUTE, swap, q));
     case 1: {
-        int64_t part[] = {0, 32 * pg_pick(g, t->ne[0] / 32), 32};
+        int64_t part[] = {0, block * pg_pick(g, t->ne[0] / block), block};
         return decode(g, OPI(ENG_OP_SLICE, part, q));
     }
     case 2:
@@ -147,6 +153,31 @@ int pg_argmax(generator *g, int x)
     return OP(ENG_OP_GET_ROWS, pg_weight(g, ne, 4, 0, 1), y);
 }
 
+/* A part without elements, an op or two on it, and x again. */
+int pg_empty(generator *g, int x)
+{
+    int64_t d = pg_pick(g, 4), none[] = {d, pg_pick(g, 2), 0}, dim[] = {d};
+    double eps[] = {1e-5}, factor[] = {0.5, 0};
+    x = pg_rows(g, x);
+    int e = OPI(ENG_OP_SLICE, none, x);
+    switch (pg_pick(g, 4)) {
+    case 0:
+        e = OPF(ENG_OP_SCALE, factor, e);
+        break;
+    case 1:
+        e = d == 0 ? OP(ENG_OP_ADD, e, e) : OPF(ENG_OP_RMS_NORM, eps, e, -1);
+        break;
+    case 2:
+        if (d == 0) /* sums of nothing */
+            return OP(ENG_OP_SUM_ROWS, e);
+        break;
+    default:
+        break;
+    }
+    e = pg_rows(g, e);
+    return pg_pick(g, 2) ? OPI(ENG_OP_CONCAT, dim, x, e) : OPI(ENG_OP_CONCAT, dim, e, x);
+}
+
 int pg_rebase(generator *g)
 {
     int64_t n = 9, ip[] = {3 + pg_pick(g, 4), 12 + pg_pick(g, 8)}, ne[] = {32, 16};
@@ -159,8 +190,8 @@ int pg_write_rows(generator *g, int x)
 {
     static const uint32_t types[] = {ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16, ENG_TYPE_Q8_0,
                                      ENG_TYPE_Q4_0, ENG_TYPE_Q5_1, ENG_TYPE_F32,  ENG_TYPE_F32};
-    uint32_t type = types[pg_pick(g, 8)];
-    x = type == ENG_TYPE_F32 || type == ENG_TYPE_F16 ? pg_rows(g, x) : blocked(g, x, 32);
+    uint32_t type = pg_pick(g, 20) ? types[pg_pick(g, 8)] : ENG_TYPE_Q4_K;
+    x = ref_block(type) == 1 ? pg_rows(g, x) : blocked(g, x, ref_block(type));
     const eng_tensor *t = pg_get(g, x);
     if (t->ne[4] != 1)
         return pg_unary(g, x);

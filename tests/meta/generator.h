@@ -67,6 +67,7 @@ int pg_encode(generator *g, int x);
 int pg_half(generator *g, int x);
 int pg_integers(generator *g, int x);
 int pg_argmax(generator *g, int x);
+int pg_empty(generator *g, int x);
 int pg_rebase(generator *g);
 int pg_write_rows(generator *g, int x);
 

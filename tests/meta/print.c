@@ -59,7 +59,7 @@ static void placement(const printer *o, const pg_place *p)
     case ENG_PLACE_PARTIAL: say(o, ", placed: partial"); break;
     case ENG_PLACE_SINGLE:
         if (p->device < 0)
-            say(o, ", placed: on a guest");
+            say(o, ", placed: on guest %d", -p->device);
         else
             say(o, ", placed: on leaf %d", p->device);
         break;
@@ -70,12 +70,12 @@ static void placement(const printer *o, const pg_place *p)
 static void print_tensor(const printer *o, uint32_t i, const pg_tensor *t)
 {
     static const char *const uses[] = {"", "weight", "cache", "state", "input", "output"};
-    static const char *const kept[] = {"", ", kept whole", ", kept on one rank", ", kept on a guest"};
+    static const char *const kept[] = {"", ", kept whole", ", kept on one rank", ", kept on a guest", ", split along "};
 
     say(o, "t%u: %s", (unsigned)i, uses[t->use & ENG_USE_MASK]);
     shape(o, t->type, t->ne);
     axes(o, t->dims);
-    say(o, "%s", kept[t->forced]);
+    say(o, "%s%s%s", kept[t->forced], t->forced == 4 ? pg_axes[t->axis].name : "", t->store ? ", second store" : "");
     placement(o, &t->place);
     say(o, "\n");
 }

@@ -35,7 +35,7 @@ typedef struct pg_dim {
 typedef struct pg_place {
     uint32_t kind; /* eng_placement_kind                                       */
     int axis;      /* number                                                   */
-    int device;    /* leaf number (modulo what there is), or -1: a guest       */
+    int device;    /* leaf number (modulo what there is), or -1, -2: a guest   */
 } pg_place;
 
 /* How the contents of a tensor are drawn from its seed. */
@@ -56,7 +56,9 @@ typedef struct pg_tensor {
     pg_dim dims[ENG_MAX_RANK];
     pg_place place;
     char name[16];
-    int forced;   /* 0: the policy; 1: whole; 2: on a rank; 3: on a guest         */
+    int forced;   /* 0: the policy; 1: whole; 2: on a rank; 3: on a guest; 4: along `axis` */
+    int axis;
+    int store;    /* of the two that the graph is bound to                    */
     bool written; /* some op writes into it                                   */
     uint64_t seed;
 } pg_tensor;
@@ -89,6 +91,7 @@ typedef struct pg_program {
     int64_t cells;      /* its plan parameter: valid cells of caches          */
     bool overrides;     /* tensors are forced to places                       */
     bool placed;        /* values are                                         */
+    bool searches;      /* encodes as a type that the cpu plugin alone can        */
 } pg_program;
 
 /* Makes the program of a seed with about `nodes` ops. */

@@ -11,8 +11,10 @@
 typedef struct replay {
     eng_context *context;
     const pg_program *p;
+    const char *name; /* of the device                                        */
     eng_device *device;
-    eng_store *store;
+    eng_store *stores[2];
+    uint32_t index[PG_MAX_TENSORS]; /* in its store                             */
     eng_graph *graph;
     eng_plan *plan;
     eng_instance *instance;
@@ -25,52 +27,62 @@ typedef struct replay {
 
 static const char *device_name(const replay *r, int device)
 {
+    if (device == -2)
+        return strncmp(r->name, "opencl", 6) == 0 ? "opencl:0" : "cpu/7.3";
     return device < 0 || !r->n_leaves ? "cpu" : r->leaves[(uint32_t)device % r->n_leaves].name;
 }
 
-static int upload(replay *r)
+static int upload(replay *r, uint32_t i)
 {
-    int status = ENG_OK;
+    const pg_tensor *t = &r->p->tensors[i];
+    eng_store *store = r->stores[t->store];
+    uint32_t number = r->index[i];
+    uint64_t bytes = eng_store_bytes(store, number);
+    /* in two pieces now and then: ranges of a tensor */
+    uint64_t first = t->seed % 3 == 0 && !(t->use & ENG_USE_MATRIX) ? bytes / 3 / 4 * 4 : 0;
+    char *data = calloc(1, bytes + 16);
+    int status = data ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for a tensor");
 
-    for (uint32_t i = 0; i < r->p->n_tensors && status == ENG_OK; i++) {
-        const pg_tensor *t = &r->p->tensors[i];
-        uint64_t bytes = eng_store_bytes(r->store, i);
-        /* in two pieces now and then: ranges of a tensor */
-        uint64_t first = t->seed % 3 == 0 && !(t->use & ENG_USE_MATRIX) ? bytes / 3 / 4 * 4 : 0;
-        char *data = calloc(1, bytes + 16);
-        if (!data)
-            return eng_fail(ENG_ERR_NOMEM, "out of memory for a tensor");
+    if (data)
         pg_fill(t, data);
-        if (first)
-            status = eng_store_write(r->store, i, 0, first, data);
-        if (status == ENG_OK)
-            status = eng_store_write(r->store, i, first, bytes - first, data + first);
-        free(data);
-    }
+    if (first && data)
+        status = eng_store_write(store, number, 0, first, data);
+    if (status == ENG_OK)
+        status = eng_store_write(store, number, first, bytes - first, data + first);
+    free(data);
     return status;
 }
 
-static int make_store(replay *r)
+static int make_store(replay *r, int which)
 {
     const pg_program *p = r->p;
     eng_store_tensor *s = calloc(p->n_tensors + 1, sizeof *s);
     pg_axes_of *a = calloc(p->n_tensors + 1, sizeof *a);
+    uint32_t n = 0;
 
     for (uint32_t i = 0; i < p->n_tensors && s && a; i++) {
         const pg_tensor *t = &p->tensors[i];
-        pg_make_axes(r->context, t->dims, t->rank, &a[i]);
-        s[i] = (eng_store_tensor){.size = sizeof *s, .type = t->type, .rank = t->rank, .use = t->use, .dims = a[i].dims,
+        if (t->store != which)
+            continue;
+        pg_make_axes(r->context, t->dims, t->rank, &a[n]);
+        s[n] = (eng_store_tensor){.size = sizeof *s, .type = t->type, .rank = t->rank, .use = t->use, .dims = a[n].dims,
                                   .name = t->name, .layer = -1};
-        memcpy(s[i].ne, t->ne, sizeof s[i].ne);
+        memcpy(s[n].ne, t->ne, sizeof s[n].ne);
         if (t->forced == 1)
-            s[i].axis = ENG_AXIS_WHOLE;
+            s[n].axis = ENG_AXIS_WHOLE;
+        else if (t->forced == 4)
+            s[n].axis = eng_context_axis(r->context, pg_axes[t->axis].name);
         else if (t->forced)
-            s[i].device = device_name(r, t->forced == 2 ? (int)(t->seed % ENG_MAX_RANKS) : -1);
+            s[n].device = device_name(r, t->forced == 2 ? (int)(t->seed % ENG_MAX_RANKS) : -1 - (int)(t->seed % 2));
+        r->index[i] = n++;
     }
-    int status = s && a ? eng_store_create(r->device, s, p->n_tensors, &r->store) : eng_fail(ENG_ERR_NOMEM, "no memory");
+    int status = s && a ? eng_store_create(r->device, s, n, &r->stores[which]) : eng_fail(ENG_ERR_NOMEM, "no memory");
     free(s);
     free(a);
-    return status == ENG_OK ? upload(r) : status;
+    for (uint32_t i = 0; i < p->n_tensors && status == ENG_OK; i++)
+        if (p->tensors[i].store == which)
+            status = upload(r, i);
+    return status;
 }
 
 /* -- the graph -------------------------------------------------------------------------- */
@@ -104,6 +116,12 @@ static void place(replay *r, eng_value v, const pg_place *want)
     r->results->placed++;
 }
 
+static eng_value bound(const replay *r, uint32_t tensor)
+{
+    int which = r->p->tensors[tensor].store;
+    return eng_graph_tensor(r->graph, (uint32_t)which, r->stores[which], r->index[tensor]);
+}
+
 static void add_op(replay *r, const pg_op *o, eng_value (*values)[2], uint32_t k)
 {
     eng_value in[ENG_MAX_INPUTS], out[ENG_MAX_OUTPUTS] = {ENG_NO_VALUE, ENG_NO_VALUE};
@@ -112,7 +130,7 @@ static void add_op(replay *r, const pg_op *o, eng_value (*values)[2], uint32_t k
     for (uint32_t i = 0; i < o->n_in; i++) {
         int ref = o->in[i];
         in[i] = ref == -1 ? ENG_NO_VALUE
-                : ref < 0 ? eng_graph_tensor(r->graph, 0, r->store, (uint32_t)(-2 - ref))
+                : ref < 0 ? bound(r, (uint32_t)(-2 - ref))
                           : values[ref % PG_SECOND][ref / PG_SECOND];
     }
     eng_graph_op(r->graph, o->op, in, o->n_in, o->ip, o->n_ip, o->fp, o->n_fp, out);
@@ -134,7 +152,7 @@ static int build(replay *r)
         return eng_fail(ENG_ERR_NOMEM, "out of memory for a graph");
     for (uint32_t i = 0; i < p->n_tensors; i++)
         if (p->tensors[i].place.kind != ENG_PLACE_AUTO)
-            place(r, eng_graph_tensor(r->graph, 0, r->store, i), &p->tensors[i].place);
+            place(r, bound(r, i), &p->tensors[i].place);
     for (uint32_t k = 0; k < p->n_ops; k++)
         if (p->ops[k].op != ENG_OP_NONE)
             add_op(r, &p->ops[k], values, k);
@@ -150,12 +168,13 @@ static int collect(replay *r, uint32_t run)
 
     for (uint32_t i = 0; i < r->p->n_tensors && status == ENG_OK; i++) {
         const pg_tensor *t = &r->p->tensors[i];
-        uint64_t bytes = eng_store_bytes(r->store, i);
+        eng_store *store = r->stores[t->store];
+        uint64_t bytes = eng_store_bytes(store, r->index[i]);
         if (!pg_is_result(t))
             continue;
         void *raw = calloc(1, bytes + 16);
         double *x = r->results->data[run][i] = calloc(pg_count(t) + 1, sizeof *x);
-        status = raw && x ? eng_store_read(r->store, i, 0, bytes, raw) : eng_fail(ENG_ERR_NOMEM, "no memory");
+        status = raw && x ? eng_store_read(store, r->index[i], 0, bytes, raw) : eng_fail(ENG_ERR_NOMEM, "no memory");
         if (status == ENG_OK)
             ref_decode(t->type, raw, x, (int64_t)pg_count(t));
         free(raw);
@@ -190,8 +209,8 @@ static int run(replay *r, const char *device, eng_emit_func emit)
             break;
         r->n_leaves++;
     }
-    if (status == ENG_OK)
-        status = make_store(r);
+    for (int which = 0; which < 2 && status == ENG_OK; which++)
+        status = make_store(r, which);
     if (status == ENG_OK)
         status = eng_graph_create(r->context, 1, &r->graph);
     if (status == ENG_OK)
@@ -199,7 +218,7 @@ static int run(replay *r, const char *device, eng_emit_func emit)
     if (status == ENG_OK)
         status = eng_plan_create(r->device, r->graph, &r->plan);
     if (status == ENG_OK)
-        status = eng_instance_create(r->plan, &r->store, 1, &r->instance);
+        status = eng_instance_create(r->plan, r->stores, 2, &r->instance);
     return status == ENG_OK ? submit(r) : status;
 }
 
@@ -212,6 +231,7 @@ int pg_run(eng_context *context, const char *device, const pg_program *p, pg_res
     if (!r)
         return eng_fail(ENG_ERR_NOMEM, "out of memory for a run");
     r->context = context;
+    r->name = device;
     r->p = p;
     r->results = results;
     int status = run(r, device, emit);
@@ -224,7 +244,8 @@ int pg_run(eng_context *context, const char *device, const pg_program *p, pg_res
     eng_instance_destroy(r->instance);
     eng_plan_release(r->plan);
     eng_graph_destroy(r->graph);
-    eng_store_destroy(r->store);
+    eng_store_destroy(r->stores[0]);
+    eng_store_destroy(r->stores[1]);
     eng_device_close(r->device);
     free(r);
     return status;

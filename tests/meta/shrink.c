@@ -189,6 +189,11 @@ static void plainer_tensors(shrinker *s)
             s->trial->tensors[i].forced = 0;
             attempt(s);
         }
+        if (s->p->tensors[i].store) {
+            begin(s);
+            s->trial->tensors[i].store = 0;
+            attempt(s);
+        }
         if (s->p->tensors[i].place.kind) {
             begin(s);
             s->trial->tensors[i].place.kind = 0;
