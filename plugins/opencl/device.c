@@ -96,6 +96,12 @@ static int pretend_memory(const eng_services *sv, eng_device_info *info)
     return status;
 }
 
+static bool wants_svm(const eng_services *sv)
+{
+    const char *svm = sv->option(sv->host, "svm");
+    return !svm || strcmp(svm, "off") != 0;
+}
+
 int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t index, eng_device_info *info)
 {
     eng_device_info i;
@@ -110,7 +116,7 @@ int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t i
         snprintf(i.capabilities, sizeof i.capabilities, "unusable: %s", found->refused);
     else
         cl_caps_text(device.caps, i.capabilities, sizeof i.capabilities);
-    if ((device.caps & CL_CAP_UNIFIED) && i.kind == ENG_DEVICE_CPU)
+    if ((device.caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_has_shared_memory(found->id))
         i.flags |= ENG_DEVICE_HOST_MEMORY;
     *info = i;
     return ENG_OK;
@@ -178,6 +184,10 @@ static int read_options(cl_device *device)
                        "opencl.capabilities is '%s'; it takes all, none, names to keep or -names to drop, of: %s", caps,
                        all);
     }
+    const char *svm = sv->option(sv->host, "svm");
+    if (svm && strcmp(svm, "auto") != 0 && strcmp(svm, "off") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.svm is '%s'; it takes auto or off", svm);
+    device->svm = (device->caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_has_shared_memory(device->id);
     if (largest && *largest && strcmp(largest, "0") != 0) {
         int status = parse_bytes(sv, "max_alloc", largest, &limit);
         if (status != ENG_OK)
@@ -264,7 +274,7 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     if (status != ENG_OK)
         return status;
     device->info.max_allocation = device->max_alloc;
-    if ((device->caps & CL_CAP_UNIFIED) && device->info.kind == ENG_DEVICE_CPU)
+    if (device->svm)
         device->info.flags |= ENG_DEVICE_HOST_MEMORY;
     cl_caps_text(device->caps, device->info.capabilities, sizeof device->info.capabilities);
     size_t at = strlen(device->info.capabilities);

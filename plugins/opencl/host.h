@@ -37,15 +37,18 @@ bool cl_has_extension(cl_device_id id, const char *name);
 
 /* -- memory --------------------------------------------------------------------- */
 
-/* One buffer; host is its memory where device and host share it, else NULL. */
+/* One buffer; host is its memory where the host may use it without mapping, else NULL. */
 typedef struct cl_block {
     cl_mem mem;
     void *host;
     uint64_t bytes;
-    uint64_t mapped; /* bytes at host                                          */
 } cl_block;
 int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *what, cl_block *block);
+/* The same for scratch memory, whose values the host may look at and change. */
+int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what, cl_block *block);
 void cl_block_destroy(cl_block *block);
+/* Has the device shared virtual memory of the kind that these blocks need? */
+bool cl_has_shared_memory(cl_device_id id);
 
 /* Reads and writes of a range of a tensor: one OpenCL command per piece. */
 typedef struct cl_place {

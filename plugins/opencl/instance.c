@@ -102,7 +102,7 @@ static int build(eng_instance_state *x, eng_store_state *const *stores, const ui
     eng_plan_state *plan = x->plan;
     int status = bind(x, stores, tensors);
     for (uint32_t i = 0; i < plan->n_arena && status == ENG_OK; i++) {
-        status = cl_block_create(plan->device, plan->arena[i], false, "the plan's scratch memory", &x->arena[i]);
+        status = cl_block_create_scratch(plan->device, plan->arena[i], "the plan's scratch memory", &x->arena[i]);
         x->bytes += status == ENG_OK ? plan->arena[i] : 0;
     }
     if (status == ENG_OK && plan->temporary) {
@@ -167,7 +167,7 @@ int cl_value_map(eng_instance_state *instance, int32_t tensor, void **data)
     const eng_tensor *t = eng_subgraph_tensor(instance->plan->graph, tensor);
     cl_place place;
     if (!t || !cl_instance_place(instance, tensor, 0, &place) || !place.host || place.bytes < t->bytes)
-        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: tensor '%s' is not in host memory, or in several pieces",
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: tensor '%s' is not in memory that the host shares",
                        device->info.name, t ? t->name : "?");
     *data = place.host;
     return ENG_OK;

@@ -1,10 +1,17 @@
 /*
  * Buffers.  Where device and host share memory the plugin allocates it itself,
  * on huge pages where the system has them, and lends it to OpenCL: it begins as
- * zeros, costs no copy and has an address that stays.
+ * zeros and costs no copy.
+ *
+ * The host may look into a buffer that lies in its memory only while the buffer is
+ * mapped, unless that memory is fine-grained shared virtual memory (OpenCL 2.0,
+ * 5.6.1): then both see what the other has done once a command is complete.  Scratch
+ * memory is of that kind where the device has it, so that values which devices
+ * exchange need no command to be read and written.
  */
 #include "host.h"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #ifndef MAP_ANONYMOUS
@@ -12,14 +19,40 @@
 #endif
 #define HUGE_PAGE (2u << 20)
 
-typedef struct lent { void *memory; size_t bytes; } lent;
+/* Of OpenCL 2.0: neither in the headers' version 1.2, nor perhaps in the loader. */
+#define SVM_CAPABILITIES 0x1053
+#define SVM_FINE_GRAIN_BUFFER (1 << 1)
+#define SVM_FLAGS (CL_MEM_READ_WRITE | (cl_bitfield)1 << 10) /* fine-grained */
+typedef void *(CL_API_CALL *svm_alloc)(cl_context context, cl_bitfield flags, size_t bytes, cl_uint alignment);
+typedef void (CL_API_CALL *svm_free)(cl_context context, void *memory);
+
+static svm_alloc find_alloc(void)
+{
+    return (svm_alloc)dlsym(RTLD_DEFAULT, "clSVMAlloc");
+}
+
+static svm_free find_free(void)
+{
+    return (svm_free)dlsym(RTLD_DEFAULT, "clSVMFree");
+}
+
+typedef struct lent {
+    void *memory;
+    size_t bytes;
+    cl_context context; /* of shared virtual memory, else NULL */
+} lent;
 
 /* OpenCL has let go of the buffer: no command uses it any more. */
 static void CL_CALLBACK returned(cl_mem mem, void *data)
 {
     lent *l = data;
     (void)mem;
-    munmap(l->memory, l->bytes);
+    if (l->context) {
+        find_free()(l->context, l->memory);
+        clReleaseContext(l->context);
+    } else {
+        munmap(l->memory, l->bytes);
+    }
     free(l);
 }
 
@@ -47,36 +80,71 @@ static void *host_memory(uint64_t bytes, uint64_t *mapped)
     return p;
 }
 
-static int create_shared(cl_device *device, uint64_t bytes, const char *what, cl_block *block)
+/* A buffer in the host's memory `l`, which it takes over. */
+static int lend(cl_device *device, uint64_t bytes, const char *what, lent *l, cl_block *block)
 {
-    cl_block b = {.bytes = bytes};
+    cl_block b = {.bytes = bytes, .host = l->context ? l->memory : NULL};
     cl_int error;
-    lent *l = malloc(sizeof *l);
-    b.host = l ? host_memory(bytes, &b.mapped) : NULL;
-    if (!b.host) {
-        free(l);
-        return cl_fail(device, ENG_ERR_NOMEM, "%s: no host memory for %s (%llu bytes)", device->info.name, what,
-                       (unsigned long long)bytes);
-    }
-    *l = (lent){b.host, (size_t)b.mapped};
-    b.mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, (size_t)bytes, b.host, &error);
+    b.mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, (size_t)bytes, l->memory, &error);
     if (!b.mem) {
-        munmap(l->memory, l->bytes);
-        free(l);
+        returned(NULL, l);
         return cl_fail(device, cl_error_status(error), "%s: no memory for %s (%llu bytes): %s", device->info.name, what,
                        (unsigned long long)bytes, cl_error_name(error));
     }
     error = clSetMemObjectDestructorCallback(b.mem, returned, l);
     if (error != CL_SUCCESS) {
         clReleaseMemObject(b.mem);
-        munmap(l->memory, l->bytes);
-        free(l);
+        returned(NULL, l);
         return cl_failed(device, error, "clSetMemObjectDestructorCallback");
     }
-    if (device->info.kind != ENG_DEVICE_CPU)
-        b.host = NULL; /* shared, but only a CPU sees it without mapping */
     *block = b;
     return ENG_OK;
+}
+
+static int no_host_memory(cl_device *device, uint64_t bytes, const char *what, lent *l)
+{
+    free(l);
+    return cl_fail(device, ENG_ERR_NOMEM, "%s: no host memory for %s (%llu bytes)", device->info.name, what,
+                   (unsigned long long)bytes);
+}
+
+static int create_shared(cl_device *device, uint64_t bytes, const char *what, cl_block *block)
+{
+    uint64_t mapped = 0;
+    lent *l = malloc(sizeof *l);
+    void *memory = l ? host_memory(bytes, &mapped) : NULL;
+    if (!memory)
+        return no_host_memory(device, bytes, what, l);
+    *l = (lent){.memory = memory, .bytes = (size_t)mapped};
+    return lend(device, bytes, what, l, block);
+}
+
+bool cl_has_shared_memory(cl_device_id id)
+{
+    cl_bitfield caps = 0;
+    return find_alloc() && find_free() &&
+           clGetDeviceInfo(id, SVM_CAPABILITIES, sizeof caps, &caps, NULL) == CL_SUCCESS &&
+           (caps & SVM_FINE_GRAIN_BUFFER);
+}
+
+int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what, cl_block *block)
+{
+    bytes = (bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
+    if (!device->svm)
+        return cl_block_create(device, bytes, false, what, block);
+    lent *l = malloc(sizeof *l);
+    void *memory = l ? find_alloc()(device->context, SVM_FLAGS, (size_t)bytes, 0) : NULL;
+    if (!memory)
+        return no_host_memory(device, bytes, what, l);
+#ifdef MADV_HUGEPAGE
+    uintptr_t begin = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    uintptr_t end = ((uintptr_t)memory + (uintptr_t)bytes) / HUGE_PAGE * HUGE_PAGE;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#endif
+    *l = (lent){.memory = memory, .bytes = (size_t)bytes, .context = device->context};
+    clRetainContext(l->context);
+    return lend(device, bytes, what, l, block);
 }
 
 static int fill_zero(cl_device *device, cl_mem mem, uint64_t bytes)

@@ -78,6 +78,7 @@ struct eng_device_state {
 
     uint32_t caps;           /* CL_CAP_*                                        */
     bool fuse;               /* several small ops in one launch                 */
+    bool svm;                /* scratch memory is the host's, too (memory.c)    */
     bool vec;                /* kernel family: vec (CPUs) or simt (GPUs)        */
     uint32_t compute_units;
     size_t max_group;        /* work-items of a group                           */
