@@ -38,6 +38,7 @@ tests_lm_test_archs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 if ENABLE_META
 if ENABLE_CPU
 check_PROGRAMS += tests/lm/test-exchanges
+TESTS += tests/lm/test-exchanges
 endif
 endif
 tests_lm_test_exchanges_SOURCES = tests/lm/test-exchanges.c $(lm_subject)
