@@ -76,31 +76,38 @@ static void fill_moves(meta_planner *p, meta_exchange *e, uint32_t target, const
             if (!meta_cut_moves(t->ne, type, &from->cut, r, &to->cut, target, at, fill ? UINT32_MAX : 0, &n))
                 meta_planner_nomem(p);
             end->n_moves += n;
-            for (uint32_t i = 0; fill && r != target && i < n; i++)
-                e->sent[r] += meta_move_bytes(&at[i]);
         }
         if (!fill && !(end->moves = meta_arena_alloc(p->arena, (end->n_moves + 1) * sizeof *end->moves)))
             meta_planner_nomem(p);
     }
 }
 
+bool meta_exchange_by_chunks(const meta_exchange *e)
+{
+    return e->from == META_PARTIAL && e->to == META_REPLICATED && __builtin_popcount(e->sources) > 2 &&
+           e->bytes >= meta_chunk_limit();
+}
+
+uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to)
+{
+    uint64_t moved = 0;
+
+    if (from == to || !(e->sources >> from & 1u) || !(e->targets >> to & 1u))
+        return 0;
+    if (meta_exchange_by_chunks(e)) /* a chunk of its own addends, and one of the sum */
+        return 2 * (e->bytes / (uint64_t)__builtin_popcount(e->targets));
+    for (uint32_t i = 0; i < e->dst[to].n_moves; i++)
+        moved += e->dst[to].moves[i].source == from ? meta_move_bytes(&e->dst[to].moves[i]) : 0;
+    if (e->from == META_SHARDED && e->to == META_SHARDED)
+        return moved;
+    return e->to == META_SHARDED ? e->dst[to].bytes : e->src[from].bytes;
+}
+
 static void count_sent(meta_exchange *e)
 {
-    uint32_t n = (uint32_t)__builtin_popcount(e->targets);
-
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        if (!(e->sources >> r & 1u))
-            continue;
-        uint32_t others = n - (e->targets >> r & 1u);
-        if (e->from == META_SHARDED && e->to == META_SHARDED)
-            continue; /* counted with its moves */
-        if (e->from == META_PARTIAL && e->to == META_REPLICATED)
-            e->sent[r] = n > 1 ? 2 * e->bytes * (n - 1) / n : e->bytes * others;
-        else if (e->from == META_PARTIAL || (e->to == META_SHARDED && e->from != META_SHARDED))
-            e->sent[r] = e->bytes - (e->targets >> r & 1u ? e->dst[r].bytes : 0);
-        else
-            e->sent[r] = e->src[r].bytes * others;
-    }
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+        for (uint32_t to = 0; to < META_MAX_RANKS; to++)
+            e->sent[r] += meta_exchange_pair(e, r, to);
 }
 
 /* The node that ends the section, with what this rank gives and gets. */

@@ -32,15 +32,9 @@ static const char *kind_name(const meta_exchange *e)
     }
 }
 
-static bool by_chunks(const meta_exchange *e)
-{
-    return e->from == META_PARTIAL && e->to == META_REPLICATED && __builtin_popcount(e->sources) > 2 &&
-           e->bytes >= meta_chunk_limit();
-}
-
 static const char *algorithm_name(const meta_exchange *e)
 {
-    if (by_chunks(e))
+    if (meta_exchange_by_chunks(e))
         return "reduce_scatter_all_gather";
     return e->from == META_PARTIAL && several(e->sources) ? "exchange_and_add" : "copy";
 }
@@ -73,24 +67,6 @@ uint64_t meta_exchange_sent(const meta_exchange *e)
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         sent += e->sources >> r & 1u ? e->sent[r] : 0;
     return sent;
-}
-
-uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to)
-{
-    uint32_t n = (uint32_t)__builtin_popcount(e->targets);
-    uint64_t moved = 0;
-
-    if (from == to || !(e->sources >> from & 1u) || !(e->targets >> to & 1u))
-        return 0;
-    if (by_chunks(e))
-        return 2 * (e->bytes / n);
-    for (uint32_t i = 0; i < e->dst[to].n_moves; i++)
-        moved += e->dst[to].moves[i].source == from ? meta_move_bytes(&e->dst[to].moves[i]) : 0;
-    if (e->from == META_SHARDED && e->to == META_SHARDED)
-        return moved;
-    if (e->to == META_SHARDED)
-        return e->dst[to].bytes;
-    return e->src[from].bytes;
 }
 
 bool meta_exchange_single(const meta_exchange *e)

@@ -51,8 +51,6 @@ typedef struct meta_way {
 
 void meta_report_fill(meta_report *report);
 meta_way meta_exchange_way(const meta_report *report, const meta_exchange *e);
-/* Bytes that rank `to` takes from rank `from`. */
-uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to);
 uint64_t meta_exchange_sent(const meta_exchange *e);
 /* Is it due to a tensor that is kept on one device? */
 bool meta_exchange_single(const meta_exchange *e);

@@ -183,6 +183,11 @@ bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut
 
 /* -- exchange.c -------------------------------------------------------------------------- */
 
+/* Is the sum formed by chunks (reduce-scatter, then all-gather)? */
+bool meta_exchange_by_chunks(const meta_exchange *e);
+uint64_t meta_chunk_limit(void); /* of bytes, from which on; collective.c        */
+/* Bytes that rank `to` takes from rank `from`. */
+uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to);
 /* copy: targets that hold the value whole already get a copy of it too. */
 meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy);
 /* The same for what is no value of the graph: fills to->local.  False after a failure. */

@@ -134,7 +134,6 @@ bool meta_exchange_run(meta_member *m, uint32_t index);
 /* Waits until nobody reads this rank's own memory any more. */
 bool meta_member_release(meta_member *m);
 bool meta_member_idle(meta_member *m);
-uint64_t meta_chunk_limit(void);
 /* Should a rank give in place what it could also give as a copy? */
 bool meta_gives_in_place(const meta_exchange *e, uint32_t rank);
 

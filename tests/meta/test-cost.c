@@ -221,7 +221,8 @@ static void judge_one(const char *name, int blocks, int chain, int runs)
         uint64_t sent = bytes_sent(&b) - before, ranks = 0;
         while (eng_device_leaf(b.device, (uint32_t)ranks, NULL, NULL) == ENG_OK)
             ranks++;
-        uint64_t want = (uint64_t)blocks * ranks * (2 * WIDTH * sizeof(float) * (ranks - 1) / ranks);
+        /* so small a sum is formed by everyone: each gives all it has to all others */
+        uint64_t want = (uint64_t)blocks * ranks * (WIDTH * sizeof(float) * (ranks - 1));
         printf("# %llu bytes sent in a run, %llu expected\n", (unsigned long long)sent, (unsigned long long)want);
         good = good && sent == want;
     }
