@@ -36,7 +36,42 @@ static inline long along(long4 i, long4 nb)
     b += b_at + along(i, b_nb);                                                                                        \
     o += o_at + along(i, o_nb)
 
+/* Several matrices with the same columns, `each` rows a unit of work: this unit's matrix and first row. */
+#define SEVERAL                                                                                                        \
+    cbytes a0, ulong a0_at, gbytes o0, ulong o0_at, cbytes a1, ulong a1_at, gbytes o1, ulong o1_at, cbytes a2,         \
+        ulong a2_at, gbytes o2, ulong o2_at, cbytes a3, ulong a3_at, gbytes o3, ulong o3_at, cbytes b, ulong b_at,     \
+        long k, long n, long a_row, long b_col, long4 ms, long4 o_cols, long each
+#define PASS(j, to)                                                                                                    \
+    if (unit >= units) {                                                                                               \
+        unit -= units;                                                                                                 \
+        a = a##j + a##j##_at;                                                                                          \
+        o = o##j + o##j##_at;                                                                                          \
+        m = ms.to;                                                                                                     \
+        o_col = o_cols.to;                                                                                             \
+        units = (m + each - 1) / each;                                                                                 \
+    }
+#define CHOOSE(id)                                                                                                     \
+    long unit = id, m = ms.x, o_col = o_cols.x, units = (m + each - 1) / each;                                         \
+    cbytes a = a0 + a0_at;                                                                                             \
+    gbytes o = o0 + o0_at;                                                                                             \
+    PASS(1, y)                                                                                                         \
+    PASS(2, z)                                                                                                         \
+    PASS(3, w)                                                                                                         \
+    const long first = unit * each;                                                                                    \
+    if (first >= m)                                                                                                    \
+        return;                                                                                                        \
+    a += first * a_row;                                                                                                \
+    b += b_at
+
 #if VEC
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_several(SEVERAL)
+{
+    CHOOSE(get_global_id(0));
+    const uint rows = min(each, m - first);
+    for (long j = 0; j < n; j++)
+        dot_rows(a, a_row, rows, b + j * b_col, (__global float *)(o + j * o_col) + first, k);
+}
 
 /* Few columns: `each` rows a work-item, read once for every column. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(ARGS, long each)
@@ -66,6 +101,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(ARGS)
 }
 
 #else
+
+__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_several(SEVERAL)
+{
+    __local float red[DOT_ROWS * DOT_GROUP];
+    CHOOSE(get_group_id(0));
+    const long j = get_global_id(1);
+    if (j >= n)
+        return;
+    dot_rows(a, a_row, min((long)DOT_ROWS, m - first), b + j * b_col, (__global float *)(o + j * o_col) + first, k, red);
+}
 
 __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_rows(ARGS, long each)
 {

@@ -88,19 +88,16 @@ static bool used_elsewhere(const eng_subgraph *g, int32_t tensor, const eng_node
 
 /* -- where memory is --------------------------------------------------------------- */
 
-typedef struct extent_of { int64_t space; uint64_t first, last; } extent_of;
-
-/* The bytes that a tensor covers; space tells buffers apart. */
-static extent_of covered(const chain *c, int32_t tensor)
+cl_covered cl_covered_by(const eng_plan_state *plan, int32_t tensor)
 {
-    const eng_subgraph *g = c->r->graph;
+    const eng_subgraph *g = plan->graph;
     const eng_tensor *t = eng_subgraph_tensor(g, tensor), *root = eng_subgraph_tensor(g, t->root);
-    extent_of e = {.first = t->offset};
+    cl_covered e = {.first = t->offset};
     if (root->binding >= 0) {
         e.space = -1 - (int64_t)root->binding;
     } else {
-        e.space = c->r->plan->slots[t->root].block;
-        e.first += c->r->plan->slots[t->root].at;
+        e.space = plan->slots[t->root].block;
+        e.first += plan->slots[t->root].at;
     }
     e.last = e.first + cl_type_bytes(t->type) - 1;
     for (unsigned d = 0; d < t->rank; d++)
@@ -114,17 +111,17 @@ static bool same_elements(const chain *c, int32_t a, int32_t b)
     for (unsigned d = 0; d < ENG_MAX_RANK; d++)
         if (extent(x, d) != extent(y, d) || (extent(x, d) > 1 && x->nb[d] != y->nb[d]))
             return false;
-    return covered(c, a).first == covered(c, b).first;
+    return cl_covered_by(c->r->plan, a).first == cl_covered_by(c->r->plan, b).first;
 }
 
 /* Does what the chain writes leave alone what it reads, or write in place? */
 static bool harmless(const chain *c)
 {
     for (unsigned w = 0; w < c->n_operands; w++) {
-        extent_of to = covered(c, c->tensor[w]);
+        cl_covered to = cl_covered_by(c->r->plan, c->tensor[w]);
         for (unsigned i = 0; i < c->n_operands && c->written[w]; i++) {
-            extent_of from = covered(c, c->tensor[i]);
-            if (i == w || from.space != to.space || from.last < to.first || to.last < from.first)
+            cl_covered from = cl_covered_by(c->r->plan, c->tensor[i]);
+            if (i == w || !cl_overlap(&from, &to))
                 continue;
             if (c->written[i] || !same_elements(c, c->tensor[w], c->tensor[i]))
                 return false;

@@ -160,6 +160,15 @@ int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t no
 /* fuse.c: records several nodes from `index` on as one launch; how many nodes that
  * did, 0: none, the node is recorded by its op. */
 uint32_t cl_fuse(cl_recorder *r, uint32_t index);
+/* The bytes that a tensor covers; space tells buffers apart. */
+typedef struct cl_covered { int64_t space; uint64_t first, last; } cl_covered;
+cl_covered cl_covered_by(const eng_plan_state *plan, int32_t tensor);
+static inline bool cl_overlap(const cl_covered *a, const cl_covered *b)
+{
+    return a->space == b->space && a->first <= b->last && b->first <= a->last;
+}
+/* products.c: the same for products of one operand with several matrices. */
+uint32_t cl_fuse_products(cl_recorder *r, uint32_t index);
 /* arena.c */
 int cl_arena_place(eng_plan_state *plan);
 

@@ -101,6 +101,8 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
     cl_recorder r = {.device = device, .graph = plan->graph, .node = node, .plan = plan};
     plan->node_temporary = 0;
     uint32_t fused = device->fuse ? cl_fuse(&r, index) : 0;
+    if (!fused && device->fuse)
+        fused = cl_fuse_products(&r, index);
     if (fused)
         *more = fused - 1;
     int status = fused || r.status != ENG_OK ? r.status : ops[node->op]->record(&r, node);

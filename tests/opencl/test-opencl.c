@@ -89,7 +89,22 @@ END_TEST
 
 /* -- fusion -------------------------------------------------------------------- */
 
-enum { COLUMNS = 83, HEADS = 5, TOKENS = 3, LAYERS = 3, X = COLUMNS * HEADS * TOKENS };
+enum { COLUMNS = 83, HEADS = 5, TOKENS = 3, LAYERS = 3, X = COLUMNS * HEADS * TOKENS, MATRICES = 5, Y = 6 + MATRICES };
+static const int64_t rows[MATRICES] = {37, 3, 64, 5, 70};
+
+/* Products of the same two columns, each result used: their sums are added to h. */
+static eng_value products(eng_graph *g, eng_value h, const eng_value *matrix, int column)
+{
+    const int64_t flat[] = {COLUMNS, (int64_t)HEADS * TOKENS};
+    eng_value b = eng_slice(g, eng_reshape(g, h, flat, 2), 1, column, 2), p[MATRICES];
+    for (int i = 0; i < MATRICES; i++)
+        p[i] = eng_mul_mat(g, matrix[i], b);
+    for (int i = 0; i < MATRICES; i++) {
+        const int64_t all[] = {2 * rows[i]};
+        h = eng_add(g, h, eng_scale(g, eng_sum_rows(g, eng_reshape(g, p[i], all, 1)), 0.01, 0));
+    }
+    return h;
+}
 
 /* Layers of small ops of every kind that is fused, results used once and twice. */
 static eng_value layers(eng_graph *g, const eng_value *t)
@@ -105,6 +120,7 @@ static eng_value layers(eng_graph *g, const eng_value *t)
         eng_value n2 = eng_norm(g, eng_div(g, glu, t[5]), t[2], ENG_NO_VALUE, 1e-4);
         eng_value l2 = eng_l2_norm(g, eng_add(g, n2, sum), 1e-6);
         h = eng_unary(g, eng_add(g, l2, eng_unary(g, sum, ENG_UNARY_TANH)), ENG_UNARY_SOFTPLUS);
+        h = products(g, h, t + 6, 4 * i);
     }
     return h;
 }
@@ -126,6 +142,11 @@ static unsigned run_layers(const char *const *options, float *out)
         declare("one", ENG_TYPE_F32, ENG_USE_INPUT, 1, HEADS, TOKENS),
         declare("gate", ENG_TYPE_F32, ENG_USE_INPUT, COLUMNS, HEADS, TOKENS),
         declare("bias", ENG_TYPE_F32, ENG_USE_WEIGHT, COLUMNS, HEADS, 1),
+        declare("m0", ENG_TYPE_F32, ENG_USE_WEIGHT, COLUMNS, rows[0], 1),
+        declare("m1", ENG_TYPE_F32, ENG_USE_WEIGHT, COLUMNS, rows[1], 1),
+        declare("m2", ENG_TYPE_F32, ENG_USE_WEIGHT, COLUMNS, rows[2], 1),
+        declare("m3", ENG_TYPE_F32, ENG_USE_WEIGHT, COLUMNS, rows[3], 1),
+        declare("m4", ENG_TYPE_F32, ENG_USE_WEIGHT, COLUMNS, rows[4], 1),
         declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, COLUMNS, HEADS, TOKENS),
     };
     enum { COUNT = sizeof t / sizeof *t };
@@ -140,7 +161,7 @@ static unsigned run_layers(const char *const *options, float *out)
     uint32_t state = 17;
     ck_assert_msg(eng_store_create(f.device, t, COUNT, &store) == ENG_OK, "%s", eng_last_error());
     for (uint32_t i = 0; i + 1 < COUNT; i++) {
-        float data[X];
+        static float data[COLUMNS * 100];
         uint64_t bytes = eng_store_bytes(store, i);
         for (uint64_t k = 0; k < bytes / 4; k++)
             data[k] = value(&state) + (i == 5 ? 2.5f : 0);
@@ -149,7 +170,7 @@ static unsigned run_layers(const char *const *options, float *out)
     ck_assert_int_eq(eng_graph_create(f.context, 0, &g), ENG_OK);
     for (uint32_t i = 0; i < COUNT; i++)
         v[i] = eng_graph_tensor(g, 0, store, i);
-    eng_store_value(g, v[6], layers(g, v));
+    eng_store_value(g, v[Y], layers(g, v));
     ck_assert_msg(eng_graph_seal(g) == ENG_OK, "%s", eng_last_error());
     ck_assert_msg(eng_plan_create(f.device, g, &plan) == ENG_OK, "%s", eng_last_error());
     eng_plan_explain(plan, ENG_EXPLAIN_TEXT, count_launches, &launches);
@@ -157,7 +178,7 @@ static unsigned run_layers(const char *const *options, float *out)
     ck_assert_int_eq(eng_queue_create(f.device, &queue), ENG_OK);
     for (int again = 0; again < 2; again++)
         ck_assert_msg(eng_queue_submit(queue, instance, NULL, 0, NULL) == ENG_OK, "%s", eng_last_error());
-    ck_assert_int_eq(eng_queue_read(queue, store, 6, 0, X * 4, out, &fence), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(queue, store, Y, 0, X * 4, out, &fence), ENG_OK);
     ck_assert_msg(eng_fence_wait(fence, UINT64_MAX) == ENG_OK, "%s", eng_last_error());
     eng_queue_destroy(queue);
     eng_instance_destroy(instance);
@@ -190,7 +211,7 @@ START_TEST(fused_as_unfused)
         unsigned launches = run_layers(ways[i], got);
         compare(right, got);
         if (i < 3)
-            ck_assert_msg(launches < plain / 2, "%u launches, %u without fusion", launches, plain);
+            ck_assert_msg(3 * launches <= 2 * plain, "%u launches, %u without fusion", launches, plain);
     }
 }
 END_TEST

@@ -1,0 +1,125 @@
+/*
+ * Products of a few columns with several matrices, one after the other in the graph
+ * (query, key and value; gate and up), become one launch: what a launch costs is as
+ * much as a small product, and together they give more compute units something to do.
+ */
+#include "host.h"
+
+#include "ops/hot.h"
+
+enum { MOST = 4 }; /* as kernels/mul_mat.cl */
+
+typedef struct products {
+    const eng_node *node[MOST];
+    unsigned n;
+    uint32_t last; /* node of the graph */
+} products;
+
+static bool one_matrix(const eng_tensor *t)
+{
+    for (unsigned d = 2; d < ENG_MAX_RANK; d++)
+        if (cl_ne(t, d) != 1)
+            return false;
+    return cl_rows_contiguous(t) && cl_elements(t) > 0;
+}
+
+static bool one_piece(const cl_recorder *r, const eng_tensor *t)
+{
+    cl_split s;
+    return cl_split_of(r->device, r->graph, t, &s) == ENG_OK && s.n == 1;
+}
+
+/* Is the node a product of few columns, with all operands in one piece? */
+static bool suits(const cl_recorder *r, const eng_node *node)
+{
+    if (node->op != ENG_OP_MUL_MAT)
+        return false;
+    const eng_tensor *a = cl_in(r->graph, node, 0), *b = cl_in(r->graph, node, 1), *o = cl_out(r->graph, node, 0);
+    return one_matrix(a) && one_matrix(b) && one_matrix(o) && cl_ne(b, 1) <= (r->device->vec ? 2 : 4) &&
+           one_piece(r, a) && one_piece(r, b) && one_piece(r, o);
+}
+
+/* Can the node be in one launch with those that there are?  They run in no order, so none
+ * may write what another touches. */
+static bool joins(const cl_recorder *r, const products *p, const eng_node *node)
+{
+    const eng_node *first = p->node[0];
+    const eng_tensor *a = cl_in(r->graph, node, 0), *a0 = cl_in(r->graph, first, 0);
+    if (node->section != first->section || node->in[1] != first->in[1] || a->type != a0->type ||
+        cl_nb(a, 1) != cl_nb(a0, 1))
+        return false;
+    cl_covered mine = cl_covered_by(r->plan, node->out[0]), mine_in = cl_covered_by(r->plan, node->in[0]);
+    for (unsigned i = 0; i < p->n; i++) {
+        cl_covered out = cl_covered_by(r->plan, p->node[i]->out[0]), in = cl_covered_by(r->plan, p->node[i]->in[0]);
+        if (cl_overlap(&mine, &out) || cl_overlap(&mine, &in) || cl_overlap(&mine_in, &out))
+            return false;
+    }
+    return true;
+}
+
+static void collect(const cl_recorder *r, products *p, uint32_t index)
+{
+    const eng_subgraph *g = r->graph;
+    for (uint32_t k = index; k < g->n_nodes && p->n < MOST; k++) {
+        const eng_node *node = eng_subgraph_node(g, k);
+        const eng_op_info *info = r->device->sv->op_info(r->device->sv->host, node->op);
+        if (p->n && info && (info->flags & ENG_OPF_VIEW))
+            continue;
+        if (!suits(r, node) || (p->n && !joins(r, p, node)))
+            return;
+        p->node[p->n++] = node;
+        p->last = k;
+    }
+}
+
+static void launch(cl_recorder *r, const products *p)
+{
+    const eng_node *first = p->node[0];
+    const eng_tensor *a = cl_in(r->graph, first, 0), *b = cl_in(r->graph, first, 1);
+    const cl_device *device = r->device;
+    int64_t m[MOST] = {0}, o_col[MOST] = {0}, total = 0, items = 0;
+    char options[64];
+
+    snprintf(options, sizeof options, "-DAT=%s -DBT=%s", cl_type_name(a->type), cl_type_name(b->type));
+    cl_launch(r, "mul_mat", "mul_mat_several", options);
+    for (unsigned i = 0; i < MOST; i++) {
+        if (i >= p->n) {
+            cl_arg_none(r);
+            cl_arg_none(r);
+            continue;
+        }
+        const eng_tensor *o = cl_out(r->graph, p->node[i], 0);
+        cl_arg_tensor(r, p->node[i]->in[0], 0);
+        cl_arg_tensor(r, p->node[i]->out[0], 0);
+        m[i] = cl_ne(o, 0);
+        o_col[i] = cl_nb(o, 1);
+        total += m[i];
+    }
+    cl_arg_operand(r, 1);
+    cl_arg_long(r, cl_ne(a, 0));
+    cl_arg_long(r, cl_ne(b, 1));
+    cl_arg_long(r, cl_nb(a, 1));
+    cl_arg_long(r, cl_nb(b, 1));
+    cl_arg_long4(r, m);
+    cl_arg_long4(r, o_col);
+    /* as ops/mul_mat.c */
+    const int64_t each =
+        device->vec ? cl_min(64, cl_max(4, total / (8 * (int64_t)device->compute_units) & ~(int64_t)3)) : 4;
+    cl_arg_long(r, each);
+    for (unsigned i = 0; i < p->n; i++)
+        items += cl_ceil(m[i], each);
+    if (device->vec)
+        cl_size1(r, (uint64_t)items, 1);
+    else
+        cl_size2(r, (uint64_t)items * 64, 64, (uint64_t)cl_ne(b, 1), 1);
+}
+
+uint32_t cl_fuse_products(cl_recorder *r, uint32_t index)
+{
+    products p = {.n = 0};
+    collect(r, &p, index);
+    if (p.n < 2)
+        return 0;
+    launch(r, &p);
+    return p.last - index + 1;
+}
