@@ -169,7 +169,8 @@ int cf_placing_choose(cf_suite *s)
         const eng_op_info *info = eng_op_get(op);
         if (!info || !cf_wanted(s, op) || (info->flags & ENG_OPF_BARRIER))
             continue;
-        if (choose(p, op, s->o.placements == ENG_PLACEMENTS_SAMPLE ? CF_CASES / 2 : CF_CASES) || s->o.filter)
+        uint32_t wanted = info->n_in > 5 ? CF_CASES : CF_CASES - 3; /* more operands, more combinations */
+        if (choose(p, op, s->o.placements == ENG_PLACEMENTS_SAMPLE ? wanted / 2 : wanted) || s->o.filter)
             continue;
         char text[160];
         snprintf(text, sizeof text,

@@ -5,7 +5,7 @@
 #include "placements.h"
 
 #define CF_FEATURES 160
-#define CF_CASES 8 /* of an op at most */
+#define CF_CASES 9 /* of an op at most */
 
 typedef struct cf_described {
     char name[256];

@@ -206,8 +206,27 @@ struct heads {
     int64_t d, kvh, rep, t, cells;
     uint32_t type;
     const char *q_axis, *wo_axis, *kv_axis, *cell_axis;
-    bool sinks;
+    bool sinks, all; /* all: mask, softcap, window, sequences, cells not valid yet */
 };
+
+/* Cells in no order, of three sequences, some of nobody; token 1 is padding, token 2's sequence
+ * has no cell. */
+static void cells_of_sequences(net *g, const struct heads *h, int in[ENG_MAX_INPUTS])
+{
+    int mask = net_tensor(g, "mask", F16, ENG_USE_INPUT, -2, 0, NET_SHAPE(h->cells, h->t)),
+        seq = whole_numbers(g, "seq", h->t, 1, 3), cpos = whole_numbers(g, "cpos", h->cells, 5, h->cells),
+        cseq = whole_numbers(g, "cseq", h->cells, 1, 2);
+
+    net_set(g, in[3], 1, -1);
+    net_set(g, cseq, 3, -1);
+    for (int64_t i = 0; i < h->cells * h->t; i += 3)
+        net_set(g, mask, i, -INFINITY);
+    in[4] = seq;
+    in[5] = cpos;
+    in[6] = cseq;
+    in[7] = mask;
+    g->params[1] = h->cells - 3;
+}
 
 static void attend(net *g, const struct heads *h)
 {
@@ -230,25 +249,37 @@ static void attend(net *g, const struct heads *h)
             net_axis(g, i ? v : k, 1, h->cell_axis);
     }
     int q = net_reshape(g, mul_mat(g, wq, x), h->d, n, h->t, 1);
-    int o = net_op(g, ENG_OP_ATTENTION,
-                   NET_IN(q, k, v, pos, NET_NONE, NET_NONE, NET_NONE, NET_NONE, sinks, NET_NONE),
-                   (const int64_t[ENG_MAX_IPARAMS]){-1, 0, 1, 0}, (const double[ENG_MAX_FPARAMS]){0.4, 0, 0});
+    int in[ENG_MAX_INPUTS] = {q, k, v, pos, NET_NONE, NET_NONE, NET_NONE, NET_NONE, sinks, NET_NONE, -2};
+    if (h->all)
+        cells_of_sequences(g, h, in);
+    int o = net_op(g, ENG_OP_ATTENTION, in, (const int64_t[ENG_MAX_IPARAMS]){h->all ? 1 : -1, h->all ? 11 : 0, 1},
+                   (const double[ENG_MAX_FPARAMS]){0.4, h->all ? 3 : 0});
     net_output(g, mul_mat(g, wo, net_reshape(g, o, h->d * n, h->t, 1, 1)));
 }
 
 static void one_kv_head_by_query_heads(net *g)
 {
-    attend(g, &(struct heads){16, 1, 5, 3, 17, F16, "group:5 *:16", "group:5 *:16", NULL, NULL, true});
+    attend(g, &(struct heads){16, 1, 5, 3, 17, F16, "group:5 *:16", "group:5 *:16", NULL, NULL, true, false});
 }
 
 static void one_kv_head_by_cells(net *g)
 {
-    attend(g, &(struct heads){32, 1, 4, 3, 17, ENG_TYPE_Q8_0, NULL, NULL, NULL, "cell:17", true});
+    attend(g, &(struct heads){32, 1, 4, 3, 17, ENG_TYPE_Q8_0, NULL, NULL, NULL, "cell:17", true, false});
+}
+
+static void cells_with_everything(net *g)
+{
+    attend(g, &(struct heads){32, 2, 3, 4, 23, ENG_TYPE_Q8_0, NULL, NULL, NULL, "cell:23", true, true});
+}
+
+static void heads_with_everything(net *g)
+{
+    attend(g, &(struct heads){16, 3, 2, 4, 23, F16, "kv_head:3 *:32", "kv_head:3 *:32", "kv_head:3", NULL, true, true});
 }
 
 static void forty_heads(net *g)
 {
-    attend(g, &(struct heads){16, 40, 1, 2, 9, F16, "kv_head:40 *:16", "kv_head:40 *:16", "kv_head:40", NULL, false});
+    attend(g, &(struct heads){16, 40, 1, 2, 9, F16, "kv_head:40 *:16", "kv_head:40 *:16", "kv_head:40", NULL, false, false});
 }
 
 /* 40 heads of 80 in blocks of 32: shards are whole blocks. */
@@ -408,6 +439,8 @@ static const struct {
     {"A replicated, B split on axis 3", rotation_split_on_axis_3},
     {"one K/V head over several ranks, by query heads", one_kv_head_by_query_heads},
     {"one K/V head over several ranks, by cells", one_kv_head_by_cells},
+    {"attention split along cells, with mask, sinks, softcap, window, sequences", cells_with_everything},
+    {"attention split along heads, with mask, sinks, softcap, window, sequences", heads_with_everything},
     {"40 heads, also shared 1:4", forty_heads},
     {"40 heads of 80 in blocks of 32", forty_heads_of_80_in_blocks},
     {"fused QKV tensor", fused_qkv},
