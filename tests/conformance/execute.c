@@ -1,6 +1,7 @@
 /* A case on a device, through the public interface only. */
 #include "config.h"
 
+#include "placements.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct run {
     eng_plan *plan;
     eng_instance *instance;
     uint32_t index[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS]; /* operand -> tensor of the store */
+    cf_addends addends[2]; /* of what the cell forces to be partial */
     const char *stage;
 };
 
@@ -64,7 +66,7 @@ static void declare_placed(const cf_case *c, uint32_t i, eng_store_tensor *t)
 static int declare(struct run *r)
 {
     cf_case *c = r->c;
-    eng_store_tensor t[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS];
+    eng_store_tensor t[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS + 4];
     uint32_t n = 0, split = c->split ? eng_context_axis(c->suite->context, c->split) : ENG_AXIS_NONE;
 
     memset(t, 0, sizeof t);
@@ -86,6 +88,9 @@ static int declare(struct run *r)
         n++;
     }
     r->stage = "store";
+    for (uint32_t k = 0; c->cell && k < c->cell->n; k++)
+        if (!cf_addends_declare(&r->addends[k], c, &c->cell->force[k], t, &n))
+            return eng_fail(ENG_ERR_NOMEM, "no memory for the addends of an operand");
     return eng_store_create(c->suite->device, t, n, &r->store);
 }
 
@@ -111,6 +116,14 @@ static void name_dims(struct run *r, const cf_operand *o, eng_value v)
         eng_graph_set_axes(r->graph, v, o->seen_axes.dims, eng_graph_get(r->graph, v)->rank);
 }
 
+static const cf_addends *addends_of(const struct run *r, uint32_t i)
+{
+    for (uint32_t k = 0; r->c->cell && k < r->c->cell->n; k++)
+        if (r->c->cell->force[k].at == i && r->addends[k].parts)
+            return &r->addends[k];
+    return NULL;
+}
+
 /* The value of operand i as the op sees it. */
 static eng_value through_views(struct run *r, uint32_t i)
 {
@@ -120,7 +133,10 @@ static eng_value through_views(struct run *r, uint32_t i)
         return ENG_NO_VALUE;
     uint32_t at = r->index[o->alias_of >= 0 ? (uint32_t)o->alias_of : i];
     eng_value v = eng_graph_tensor(r->graph, 0, r->store, at);
-    if (o->scratch) {
+    const cf_addends *sum = addends_of(r, i);
+    if (sum) {
+        v = cf_addends_sum(sum, o, r->graph, r->store);
+    } else if (o->scratch) {
         int64_t ip[2] = {o->type, 0};
         v = eng_graph_op(r->graph, ENG_OP_CPY, &v, 1, ip, 2, NULL, 0, NULL);
     }
@@ -143,7 +159,7 @@ static eng_value read_result(struct run *r, eng_value v)
         return v;
     if (t->nb[0] != (int64_t)sizeof(float)) /* a permuted view: rows that only cont reads */
         v = eng_cont(r->graph, v);
-    return then == CF_THEN_SCALE ? eng_scale(r->graph, v, -2, 0) : eng_unary(r->graph, v, ENG_UNARY_NEG);
+    return then == CF_THEN_SCALE ? eng_scale(r->graph, v, -2, 0) : eng_unary(r->graph, v, ENG_UNARY_RELU);
 }
 
 /* Results into their OUTPUT tensors; in a placed run, placed, and perhaps read by
@@ -211,6 +227,11 @@ static int upload(struct run *r, bool all)
             status = eng_queue_write(c->suite->queue, r->store, r->index[i], 0, o->n_bytes, o->bytes, NULL);
         else
             status = eng_store_write(r->store, r->index[i], 0, o->n_bytes, o->bytes);
+        if (status)
+            return status;
+    }
+    for (uint32_t k = 0; all && k < 2; k++) {
+        int status = cf_addends_upload(&r->addends[k], r->store);
         if (status)
             return status;
     }
@@ -300,6 +321,8 @@ int cf_execute(cf_case *c, char *detail, size_t n)
         status = download(&r, false, true);
     if (status)
         snprintf(detail, n, "%s: %s: %s", r.stage, eng_status_name(status), eng_last_error());
+    free(r.addends[0].parts);
+    free(r.addends[1].parts);
     eng_instance_destroy(r.instance);
     eng_plan_release(r.plan);
     eng_graph_destroy(r.graph);

@@ -12,6 +12,7 @@ tests_conformance_libconformance_la_SOURCES = \
 	tests/conformance/placements.h \
 	tests/conformance/placements_inside.h \
 	tests/conformance/placements.c \
+	tests/conformance/placements_addends.c \
 	tests/conformance/placements_axes.c \
 	tests/conformance/placements_choose.c \
 	tests/conformance/gen_element.c \

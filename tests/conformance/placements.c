@@ -109,7 +109,7 @@ static uint64_t hash_text(const char *p, uint64_t seed)
 
 static void spell_cell(cf_case *c, cf_cell *cell)
 {
-    static const char *const thens[] = {"end", "scale", "negate"};
+    static const char *const thens[] = {"end", "scale", "relu"};
     static const char *const namings[] = {"", " axes=outer", " axes=inner", " axes=segments"};
     size_t at = 0;
 
@@ -156,24 +156,41 @@ static int reopen(walk *w)
     return status ? status : eng_queue_create(s->device, &s->queue);
 }
 
-/* The results of the case times a power of two, as its reader makes them. */
-static void multiply_expected(cf_case *c, double by)
+/* The results as the cell's reader makes them, exactly; the data before go to `kept`,
+ * which keep_expected gives back. */
+static void expect(cf_case *c, const cf_cell *cell, double *kept[ENG_MAX_OUTPUTS])
 {
     for (uint32_t k = 0; k < ENG_MAX_OUTPUTS; k++) {
         cf_operand *o = &c->out[k];
-        for (int64_t i = 0; o->present && o->type == ENG_TYPE_F32 && i < ref_count(&o->all); i++) {
-            if (o->all.touched[i] != 1)
-                continue;
-            o->all.data[i] *= by;
-            o->all.mag[i] *= fabs(by);
+        int64_t n = o->present && o->type == ENG_TYPE_F32 && cell->then != CF_THEN_END ? ref_count(&o->all) : 0;
+        kept[k] = n ? malloc((size_t)n * sizeof **kept) : NULL;
+        if (n && !kept[k])
+            c->suite->status = eng_fail(ENG_ERR_NOMEM, "no memory for the results of %s", c->name);
+        for (int64_t i = 0; kept[k] && i < n; i++) {
+            double x = kept[k][i] = o->all.data[i];
+            if (o->all.touched[i] == 1)
+                o->all.data[i] = cell->then == CF_THEN_SCALE ? -2 * x : x < 0 ? 0 : x;
+            o->all.mag[i] *= cell->then == CF_THEN_SCALE ? 2 : 1;
         }
+    }
+}
+
+static void keep_expected(cf_case *c, const cf_cell *cell, double *kept[ENG_MAX_OUTPUTS])
+{
+    for (uint32_t k = 0; k < ENG_MAX_OUTPUTS; k++) {
+        cf_operand *o = &c->out[k];
+        for (int64_t i = 0; kept[k] && i < ref_count(&o->all); i++) {
+            o->all.data[i] = kept[k][i];
+            o->all.mag[i] /= cell->then == CF_THEN_SCALE ? 2 : 1;
+        }
+        free(kept[k]);
     }
 }
 
 static void run_cell(walk *w, cf_cell *cell)
 {
     cf_case *c = w->c;
-    double by = cell->then == CF_THEN_SCALE ? -2 : cell->then == CF_THEN_NEGATE ? -1 : 1;
+    double *kept[ENG_MAX_OUTPUTS];
 
     c->cell = cell;
     c->random[0] = hash_text(cell->text, c->suite->sum.seed);
@@ -185,9 +202,10 @@ static void run_cell(walk *w, cf_cell *cell)
     c->suite->status = reopen(w);
     if (c->suite->status)
         return;
-    multiply_expected(c, by);
-    cf_run_once(c);
-    multiply_expected(c, 1 / by);
+    expect(c, cell, kept);
+    if (!c->suite->status)
+        cf_run_once(c);
+    keep_expected(c, cell, kept);
     c->cell = NULL;
 }
 

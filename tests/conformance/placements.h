@@ -28,6 +28,22 @@ void cf_placing_note(cf_case *c);
 /* Runs a case in its cells. */
 void cf_placing_run(cf_case *c);
 
+/* An operand as a sum of addends that are not zero anywhere: the product of ones and of
+ * parts, both cut along the terms of the sum. */
+typedef struct cf_addends {
+    float *parts;            /* CF_TERMS for each element; NULL: none          */
+    int64_t n;               /* elements                                       */
+    uint32_t ones, tensor;   /* in the store                                   */
+    float one[8];
+    cf_axes axes[2];
+} cf_addends;
+#define CF_TERMS 8
+/* Adds the two tensors if this is an operand that is forced to be partial as computed, and its
+ * values allow it.  false: no memory. */
+bool cf_addends_declare(cf_addends *a, cf_case *c, const cf_force *f, eng_store_tensor *t, uint32_t *n);
+eng_value cf_addends_sum(const cf_addends *a, const cf_operand *o, eng_graph *graph, const eng_store *store);
+int cf_addends_upload(const cf_addends *a, eng_store *store);
+
 /* Names the dimensions of all operands and results after the letters of the op's row.
  * naming 0: a letter is an axis; 1: an axis and something inside; 2: something outside and
  * an axis; 3: two segments of an axis. */

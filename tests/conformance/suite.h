@@ -68,14 +68,14 @@ typedef enum cf_judge {
 /* How an operand comes to the placement that is asked for. */
 typedef enum cf_how {
     CF_BOUND,    /* the value of the bound tensor, or a view of it, is placed    */
-    CF_COMPUTED, /* an op's result is                                            */
+    CF_COMPUTED, /* an op's result is: a copy; partial sums are those of a product */
     CF_STORED    /* the store keeps the tensor there                             */
 } cf_how;
 /* What reads the result. */
 typedef enum cf_then {
     CF_THEN_END,   /* nothing: the graph ends there                              */
     CF_THEN_SCALE, /* an op that is linear: a partial sum may flow through        */
-    CF_THEN_NEGATE /* one that is not                                            */
+    CF_THEN_RELU   /* one that is not                                            */
 } cf_then;
 typedef struct cf_force {
     uint8_t at;    /* operand; n_in, n_in + 1: results                          */
