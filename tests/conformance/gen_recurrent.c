@@ -162,6 +162,9 @@ static void cases_delta(cf_suite *s)
     delta(s, (struct gdn){24, 3, 2, 6, 3, {0, 5, 1, 0, 2, 9}, true, true, 1, CF_OFFSET, NULL});
     delta(s, (struct gdn){16, 2, 2, 2, 2, {0, 0}, false, false, 1, CF_PLAIN, NULL});
     delta(s, (struct gdn){40, 2, 2, 1, 0, {6}, false, false, 1, CF_PLAIN, NULL});
+    for (int k = 0; k < 4; k++) /* both orders of heads, as many of a key as keys, and not */
+        delta(s, (struct gdn){
+                     8, k < 2 ? 2 : 5, k < 2 ? 2 : 3, 2, 2, {4, 3}, k >= 2, (k & 1) != 0, 1, k ? CF_PLAIN : CF_SWAP12, NULL});
     for (int k = 0; k < 4; k++)
         delta(s,
               (struct gdn){

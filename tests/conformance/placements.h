@@ -44,6 +44,8 @@ bool cf_addends_declare(cf_addends *a, cf_case *c, const cf_force *f, eng_store_
 eng_value cf_addends_sum(const cf_addends *a, const cf_operand *o, eng_graph *graph, const eng_store *store);
 int cf_addends_upload(const cf_addends *a, eng_store *store);
 
+/* Extents of the letters of the op's row, from what is seen of the operands; -1: unknown. */
+void cf_letter_extents(cf_case *c, int64_t extent[ENG_MAX_LETTERS]);
 /* Names the dimensions of all operands and results after the letters of the op's row.
  * naming 0: a letter is an axis; 1: an axis and something inside; 2: something outside and
  * an axis; 3: two segments of an axis. */

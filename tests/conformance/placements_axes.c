@@ -209,6 +209,14 @@ static void name_operand(cf_case *c, const letters *l, uint32_t i, int naming)
     }
 }
 
+void cf_letter_extents(cf_case *c, int64_t extent[ENG_MAX_LETTERS])
+{
+    letters l = {.op = eng_op_get(c->op)};
+
+    learn_extents(&l, c);
+    memcpy(extent, l.extent, sizeof l.extent);
+}
+
 void cf_name_axes(cf_case *c, int naming)
 {
     letters l = {.op = eng_op_get(c->op)};

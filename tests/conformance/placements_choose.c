@@ -57,13 +57,34 @@ static void extents_of(cf_described *d, uint32_t i, const int64_t *ne, int64_t b
     }
 }
 
-static void features_of(cf_described *d, const cf_case *c)
+/* Letters, and letters that make a dimension together, in each of the op's first modes. */
+static void letters_of(cf_described *d, cf_case *c)
+{
+    const eng_op_info *info = eng_op_get(c->op);
+    int64_t extent[ENG_MAX_LETTERS];
+
+    cf_letter_extents(c, extent);
+    for (uint32_t i = 0; i < info->n_letters; i++)
+        if (extent[i] > 1)
+            feature(d, "letter", i, size_class(extent[i]), c->ip[0] & 1);
+    for (uint32_t i = 0; i < c->n_in; i++)
+        for (uint32_t k = 0; k < ENG_MAX_RANK; k++) {
+            const eng_rule_dim *rd = &info->in[i].dims[k];
+            if (rd->n_letters < 2 || extent[rd->letters[0]] < 2 || extent[rd->letters[1]] < 2)
+                continue;
+            int64_t a = extent[rd->letters[0]], b = extent[rd->letters[1]];
+            feature(d, "product", c->ip[0] & 1, a == b, 0);
+            feature(d, "product", c->ip[0] & 1, size_class(a), size_class(b));
+        }
+}
+
+static void features_of(cf_described *d, cf_case *c)
 {
     int64_t all = 0;
 
     for (uint32_t i = 0; i < c->n_in; i++) {
-        const cf_operand *o = &c->in[i];
-        int64_t ne[ENG_MAX_RANK], block = o->present ? ref_block(o->type) : 0;
+        cf_operand *o = &c->in[i];
+        int64_t *ne = o->seen.ne, block = o->present ? ref_block(o->type) : 0;
         all = 2 * all + o->present;
         feature(d, "present", i, o->present, 0);
         if (!o->present)
@@ -73,6 +94,7 @@ static void features_of(cf_described *d, const cf_case *c)
         feature(d, "type", i, block, o->type == ENG_TYPE_I32 || o->type == ENG_TYPE_I64);
         feature(d, "views", i, o->n_views ? o->view[0].op : 0, o->alias_of >= 0);
     }
+    letters_of(d, c);
     for (int k = 0; k < ENG_MAX_FPARAMS; k++)
         all = 2 * all + (c->fp[k] != 0);
     feature(d, "operands", all, 0, 0);
