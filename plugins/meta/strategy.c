@@ -73,9 +73,22 @@ static double work(const chooser *c, const meta_strategy *s)
     return META_COST_TOUCHED * bytes + META_COST_FLOP * flops;
 }
 
+/* Of a result on one rank though an operand was made on all: the others will want it. */
+static double leaves_the_rest(const chooser *c, const meta_strategy *s)
+{
+    for (uint32_t i = 0; i < c->op->n_in; i++) {
+        int32_t in = c->node->in[i];
+        const meta_version *v = in >= 0 && c->p->values[in].maker >= 0 ? meta_versions(c->p, in) : NULL;
+        for (; v; v = v->next)
+            if (v->place.kind != META_SINGLE && s->out[0].kind == META_SINGLE)
+                return META_COST_EXCHANGE / 2;
+    }
+    return 0;
+}
+
 static void consider(chooser *c, const meta_strategy *s)
 {
-    double cost = work(c, s);
+    double cost = work(c, s) + leaves_the_rest(c, s);
 
     for (uint32_t i = 0; i < ENG_MAX_INPUTS && cost < c->cost; i++) {
         if (c->node->in[i] < 0)
