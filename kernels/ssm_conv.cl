@@ -2,20 +2,25 @@
  * kernels/ssm_conv.cl - causal depthwise convolution over the tokens of each
  * sequence, its window kept in a pool of rows.
  *
- * Two launches: the results first (they read the window), then the windows (they
- * write rows that may be the ones read).  -DTAPS= width of the kernel.
+ * The results first (they read the window), then the windows (they write rows that
+ * may be the ones read): in two launches, or, for few tokens, in one, for channels do
+ * not meet.  -DTAPS= width of the kernel.
  */
 #include "pieces.clh"
 
 #define ARGS                                                                                                           \
     cbytes x, ulong x_at, cbytes w, ulong w_at, cbytes src, ulong src_at, cbytes dst, ulong dst_at, cbytes cu,         \
         ulong cu_at, gbytes o, ulong o_at, PIECE_ARGS, long4 shape, long4 x_nb, long4 state_nb, long4 index_nb,        \
-        ulong state_offset, ulong piece_bytes, long slots, long each
+        ulong state_offset, ulong piece_bytes, long slots, long each,  \
+        int passes
+#define RESULTS 1
+#define WINDOWS 2
 /*
  * shape     channels, tokens, sequences, rows of the pool
  * x_nb      x along token, w along channel, o along token
  * state_nb  along channel, row
  * index_nb  src along sequence, dst along slot and sequence, cu
+ * passes    RESULTS: of tokens each * y ..; WINDOWS: of sequence y, or of all after the results
  */
 
 #define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
@@ -47,76 +52,73 @@ typedef float lanes;
         to = GET(t_);                                                                                                  \
     } while (0)
 
-/* Results of tokens each*y .. of a block of channels. */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(ARGS)
 {
-    const long c0 = (long)get_global_id(0) * NC, t0 = (long)get_global_id(1) * each;
-    if (c0 >= shape.x || t0 >= shape.y)
+    const long c0 = (long)get_global_id(0) * NC;
+    if (c0 >= shape.x)
         return;
-    const long t1 = min(t0 + each, shape.y);
     x += x_at;
     w += w_at;
     src += src_at;
-    cu += cu_at;
-    o += o_at;
-    lanes taps[TAPS];
-    for (uint j = 0; j < TAPS; j++) {
-        float v[NC];
-        for (uint c = 0; c < NC; c++)
-            v[c] = c0 + c < shape.x ? ((__global const float *)(w + (c0 + c) * x_nb.y))[j] : 0.0f;
-        taps[j] = GET(v);
-    }
-
-    long b = 0;
-    for (long t = t0; t < t1; t++) {
-        while (b < shape.z && INDEX(cu, (b + 1) * index_nb.w) <= t)
-            b++;
-        const long from = max(INDEX(cu, b * index_nb.w), 0);
-        lanes sum = 0.0f;
-        if (b < shape.z && from <= t) {
-            const long row = INDEX(src, b * index_nb.x), before = TAPS - 1 - (t - from); /* inputs in the window */
-            for (int j = 0; j < TAPS; j++) {
-                lanes in;
-                if (j >= before)
-                    in = LOAD(x + (t - (TAPS - 1) + j) * x_nb.x);
-                else
-                    WINDOW(in, row, t - from + j);
-                sum = fma(taps[j], in, sum);
-            }
-        }
-        SAVE((__global float *)(o + t * x_nb.z), sum);
-    }
-}
-
-/* Windows after the last tokens of sequence y. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv_windows(ARGS)
-{
-    const long c0 = (long)get_global_id(0) * NC, b = get_global_id(1);
-    if (c0 >= shape.x || b >= shape.z)
-        return;
-    x += x_at;
-    src += src_at;
     dst += dst_at;
     cu += cu_at;
-    const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.y);
-    const int tokens = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.y) - from;
-    const long row = INDEX(src, b * index_nb.x);
-    lanes old[TAPS]; /* the window before, since its row may be overwritten */
-    for (int j = 0; j < TAPS - 1; j++)
-        WINDOW(old[j], row, j);
-    for (long slot = 0; slot < slots && slot < tokens; slot++) {
-        const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
-        if (out < 0 || out >= shape.w)
-            continue;
-        for (int j = 0; j < TAPS - 1; j++) {
-            const long at = tokens - slot - (TAPS - 1) + j;
+    o += o_at;
+
+    if (passes & RESULTS) {
+        lanes taps[TAPS];
+        for (uint j = 0; j < TAPS; j++) {
             float v[NC];
-            if (at >= 0)
-                PUT(LOAD(x + (from + at) * x_nb.x), v);
-            else
-                PUT(old[at + TAPS - 1], v);
-            for (uint c = 0; c < NC && c0 + c < shape.x; c++)
-                STATE(c0 + c, out)[j] = v[c];
+            for (uint c = 0; c < NC; c++)
+                v[c] = c0 + c < shape.x ? ((__global const float *)(w + (c0 + c) * x_nb.y))[j] : 0.0f;
+            taps[j] = GET(v);
+        }
+        const long t0 = (long)get_global_id(1) * each, t1 = min(t0 + each, shape.y);
+        long b = 0;
+        for (long t = t0; t < t1; t++) {
+            while (b < shape.z && INDEX(cu, (b + 1) * index_nb.w) <= t)
+                b++;
+            const long from = max(INDEX(cu, b * index_nb.w), 0);
+            lanes sum = 0.0f;
+            if (b < shape.z && from <= t) {
+                const long row = INDEX(src, b * index_nb.x), before = TAPS - 1 - (t - from); /* inputs in the window */
+                for (int j = 0; j < TAPS; j++) {
+                    lanes in;
+                    if (j >= before)
+                        in = LOAD(x + (t - (TAPS - 1) + j) * x_nb.x);
+                    else
+                        WINDOW(in, row, t - from + j);
+                    sum = fma(taps[j], in, sum);
+                }
+            }
+            SAVE((__global float *)(o + t * x_nb.z), sum);
+        }
+    }
+
+    if (!(passes & WINDOWS))
+        return;
+    const bool all = passes & RESULTS;
+    const long b0 = all ? 0 : get_global_id(1), b1 = all ? shape.z : min(b0 + 1, shape.z);
+    for (long b = b0; b < b1; b++) {
+        const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.y);
+        const int tokens = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.y) - from;
+        const long row = INDEX(src, b * index_nb.x);
+        lanes old[TAPS]; /* the window before, since its row may be overwritten */
+        for (int j = 0; j < TAPS - 1; j++)
+            WINDOW(old[j], row, j);
+        for (long slot = 0; slot < slots && slot < tokens; slot++) {
+            const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
+            if (out < 0 || out >= shape.w)
+                continue;
+            for (int j = 0; j < TAPS - 1; j++) {
+                const long at = tokens - slot - (TAPS - 1) + j;
+                float v[NC];
+                if (at >= 0)
+                    PUT(LOAD(x + (from + at) * x_nb.x), v);
+                else
+                    PUT(old[at + TAPS - 1], v);
+                for (uint c = 0; c < NC && c0 + c < shape.x; c++)
+                    STATE(c0 + c, out)[j] = v[c];
+            }
         }
     }
 }

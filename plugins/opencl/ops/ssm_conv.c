@@ -1,8 +1,9 @@
-/* ssm_conv: the results, then the windows, since these may overwrite the row read. */
+/* ssm_conv: the results, then the windows, since these may overwrite the row read; in one launch if tokens are few. */
 #include "hot.h"
 
 enum { X, W, STATE, SRC, DST, CU };
 #define MAX_TAPS 64
+enum { RESULTS = 1, WINDOWS = 2 }; /* as kernels/ssm_conv.cl */
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
@@ -31,7 +32,8 @@ static int record(cl_recorder *r, const eng_node *node)
         in[i] = cl_in(graph, node, i);
     const bool vec = r->device->vec;
     const int64_t channels = cl_ne(o, 0), tokens = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0), taps = cl_ne(in[W], 0);
-    const int64_t each = vec ? 32 : 1, blocks = vec ? cl_ceil(channels, 16) : channels;
+    const bool few = tokens <= (vec ? 32 : 4);
+    const int64_t each = vec ? 32 : few ? cl_max(tokens, 1) : 1, blocks = vec ? cl_ceil(channels, 16) : channels;
     const size_t local = cl_group(r->device);
     cl_split split;
     char options[96];
@@ -39,8 +41,8 @@ static int record(cl_recorder *r, const eng_node *node)
     if (sequences == 0 || taps == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
     snprintf(options, sizeof options, "-DTAPS=%lld -DPIECES=%u -DLOCAL=%zu", (long long)taps, split.n, local);
-    for (unsigned pass = 0; pass < (taps > 1 ? 2u : 1u); pass++) {
-        cl_launch(r, "ssm_conv", pass ? "ssm_conv_windows" : "ssm_conv", options);
+    for (unsigned pass = 0; pass < (taps > 1 && !few ? 2u : 1u); pass++) {
+        cl_launch(r, "ssm_conv", "ssm_conv", options);
         for (unsigned i = 0; i <= CU; i++)
             if (i != STATE)
                 cl_arg_operand(r, i);
@@ -57,6 +59,7 @@ static int record(cl_recorder *r, const eng_node *node)
         cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
         cl_arg_long(r, cl_min(node->ip[ENG_CONV_SLOTS], cl_ne(in[DST], 0)));
         cl_arg_long(r, each);
+        cl_arg_int(r, few && taps > 1 ? RESULTS | WINDOWS : pass ? WINDOWS : RESULTS);
         cl_size2(r, blocks, local, pass ? sequences : cl_ceil(tokens, each), 1);
     }
     return r->status;
