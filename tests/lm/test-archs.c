@@ -21,7 +21,8 @@
 #include "../reference/model.h"
 #include "subject.h"
 
-#define N_PROMPT 13
+#define N_PROMPT 13   /* of the table; random models have 1 to MAX_PROMPT */
+#define MAX_PROMPT 80
 #define N_STEPS 5
 #define N_ROWS (1 + N_STEPS) /* of logits */
 #define MOST 1e-4            /* largest error, of the logits' root mean square */
@@ -106,7 +107,8 @@ __attribute__((format(printf, 2, 3))) static void report(bool good, const char *
 /* -- what is right -------------------------------------------------------------- */
 
 typedef struct answer {
-    int32_t ids[N_PROMPT + N_STEPS];
+    int32_t ids[MAX_PROMPT + N_STEPS];
+    int n_prompt;
     int64_t n_vocab;
     double *logits; /* N_ROWS rows: after the prompt and after each step */
     double margin;  /* of the experts' choice */
@@ -131,21 +133,22 @@ static int32_t best(const double *logits, int64_t n, double *ahead)
 }
 
 /* false: it has been told why. */
-static bool answer_make(answer *a, const char *path, uint32_t seed)
+static bool answer_make(answer *a, const char *path, uint32_t seed, int n_prompt)
 {
     char error[256];
     double ahead;
     ref_model *m = ref_model_open(path, error, sizeof error);
     ref_sequence *s = m ? ref_sequence_create(m) : NULL;
+    a->n_prompt = n_prompt;
     a->n_vocab = m ? ref_model_vocab(m) : 1;
     a->logits = malloc((size_t)(N_ROWS * a->n_vocab) * sizeof *a->logits);
     bool good = s && a->logits;
-    for (int i = 0; i < N_PROMPT + N_STEPS && good; i++) {
-        double *row = i + 1 < N_PROMPT ? NULL : a->logits + (i + 1 - N_PROMPT) * a->n_vocab;
-        if (i < N_PROMPT)
+    for (int i = 0; i < n_prompt + N_STEPS && good; i++) {
+        double *row = i + 1 < n_prompt ? NULL : a->logits + (i + 1 - n_prompt) * a->n_vocab;
+        if (i < n_prompt)
             a->ids[i] = (int32_t)((seed + (uint32_t)i * 2654435761u) >> 7) & 0xff;
         good = ref_sequence_step(s, a->ids[i], row);
-        if (good && row && i + 1 < N_PROMPT + N_STEPS)
+        if (good && row && i + 1 < n_prompt + N_STEPS)
             a->ids[i + 1] = best(row, a->n_vocab, &ahead);
     }
     if (!good)
@@ -190,7 +193,7 @@ static void run(eng_context *engine, const char *options, const char *device, bo
     subject s;
     const char *dealt = parallel ? ", experts dealt out" : "";
     eng_lm_context_defaults(&p);
-    p.n_cells = 48;
+    p.n_cells = 128;
     p.type_k = p.type_v = ENG_TYPE_F32;
     if (subject_open(&s, engine, device, path, &placement, &p)) {
         report(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
@@ -198,7 +201,8 @@ static void run(eng_context *engine, const char *options, const char *device, bo
     }
     bool good = s.n_vocab == a->n_vocab;
     for (int i = 0; i < N_ROWS && good; i++) {
-        const float *got = i ? subject_run(&s, &a->ids[N_PROMPT + i - 1], 1) : subject_run(&s, a->ids, N_PROMPT);
+        const float *got = i ? subject_run(&s, &a->ids[a->n_prompt + i - 1], 1) :
+                               subject_run(&s, a->ids, (uint32_t)a->n_prompt);
         good = got != NULL;
         if (got)
             compare(got, a->logits + i * a->n_vocab, a->n_vocab, &e);
@@ -226,7 +230,7 @@ static void run_table(eng_context *engine, const char *path, const char *only, b
             continue;
         if (subject_make(options, path))
             report(false, "make-model %s", options);
-        else if (answer_make(&a, path, (uint32_t)i))
+        else if (answer_make(&a, path, (uint32_t)i, N_PROMPT))
             for (size_t k = 0; k < N_SPLITS; k++)
                 if ((has_experts(options) || !splits[k].parallel) &&
                     (slow || models[i].everywhere || !splits[k].opencl))
@@ -310,7 +314,7 @@ static void run_random(eng_context *engine, const char *path, unsigned seed)
     random_model(&r, seed, options);
     if (subject_make(options, path))
         report(false, "make-model %s", options);
-    else if (answer_make(&a, path, seed)) {
+    else if (answer_make(&a, path, seed, among(&r, 1, MAX_PROMPT))) {
         run(engine, options, "cpu", false, path, &a);
         for (int i = 0; i < 3; i++) {
 #ifdef HAVE_META
