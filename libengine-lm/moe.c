@@ -12,6 +12,7 @@
 
 /* -- numbers ----------------------------------------------------------------------- */
 
+#define MOST_EXPERTS (1 << 14) /* see route */
 #define SOFTMAX 1 /* expert_gating_func; absent or 0: the architecture's own, which is the same */
 
 /* Keys of routers that compute something else. */
@@ -34,7 +35,7 @@ int lm_numbers_experts(lm_loader *l, bool own)
 {
     lm_numbers *n = &l->model->n;
     int64_t ff = 0;
-    int status = lm_key_integer(l, "expert_count", 1, LM_MAX_EXTENT, &n->n_experts);
+    int status = lm_key_integer(l, "expert_count", 1, MOST_EXPERTS, &n->n_experts);
     if (!status)
         status = lm_key_integer(l, "expert_used_count", 1, n->n_experts, &n->n_used);
     if (!status)
@@ -78,21 +79,22 @@ typedef struct choice {
     int64_t part_begin, part_end;
 } choice;
 
-#define LEAST_SUM 0x1p-14 /* the weights are divided by no less */
-
+/*
+ * The weights are the router's probabilities, divided by the sum of those of the
+ * chosen experts, or by 2^-14 if that is larger.  The largest of MOST_EXPERTS
+ * probabilities is never smaller than that, so they are the softmax over the chosen
+ * experts' logits alone.
+ */
 static choice route(lm_build *b, eng_value x, int layer)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
     int64_t e = n->n_experts, u = n->n_used, t = eng_graph_get(g, x) ? eng_graph_get(g, x)->ne[1] : 1;
-    eng_value p = eng_soft_max(g, lm_product(b, layer, LM_ROUTER, x), ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
-    eng_value ids = eng_top_k(g, p, u);
+    eng_value logits = lm_product(b, layer, LM_ROUTER, x);
+    eng_value ids = eng_top_k(g, logits, u);
     eng_graph_name(g, ids, "experts.%d", layer);
-    eng_value w = eng_get_rows(g, eng_reshape(g, p, (int64_t[]){1, e, t}, 3), ids);
-    w = eng_reshape(g, w, (int64_t[]){u, t}, 2);
-    /* max(sum, least), as relu(sum - least) + least */
-    eng_value sum = eng_scale(g, eng_sum_rows(g, w), 1, -LEAST_SUM);
-    w = eng_div(g, w, eng_scale(g, eng_unary(g, sum, ENG_UNARY_RELU), 1, LEAST_SUM));
+    eng_value w = eng_get_rows(g, eng_reshape(g, logits, (int64_t[]){1, e, t}, 3), ids);
+    w = eng_soft_max(g, eng_reshape(g, w, (int64_t[]){u, t}, 2), ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
     if (n->expert_scale != 1)
         w = eng_scale(g, w, n->expert_scale, 0);
     return (choice){.ids = ids, .weights = eng_reshape(g, w, (int64_t[]){1, u, t}, 3), .n_tokens = t};
