@@ -186,11 +186,11 @@ static void tensor_line(const meta_report *report, uint32_t first, bool *said)
             bytes += meta_bytes_on(report, bound(report, b), &report->v->places[b], r);
     }
     place_text(report, first, place, sizeof place);
-    snprintf(line, sizeof line, "%-7s %10s  %-30s ", meta_say_use(bound(report, first)->use),
-             size_text(bytes, size, sizeof size), place);
+    int length = snprintf(line, sizeof line, "%-7s %10s  %-30s", meta_say_use(bound(report, first)->use),
+                          size_text(bytes, size, sizeof size), place);
     meta_say_text(report, line);
-    if (strlen(line) > TENSOR_COLUMNS)
-        meta_say(report, "\n%*s", TENSOR_COLUMNS, "");
+    bool below = length > TENSOR_COLUMNS - 1;
+    meta_say(report, "%s%*s", below ? "\n" : "", below ? TENSOR_COLUMNS : TENSOR_COLUMNS - length, "");
     meta_names_say(report, &names, TENSOR_COLUMNS, TENSOR_COLUMNS, WIDTH);
     meta_names_end(&names);
 }
