@@ -323,11 +323,26 @@ int pg_wide(generator *g, int x)
     return pg_features(g, x, 24, rows < 8 ? rows : 8);
 }
 
+/* Between an expert's two products: 2 ff features become ff. */
+static int between(generator *g, int h, int64_t ff)
+{
+    int64_t kind[] = {ENG_GLU_SWIGLU, 0}, half[] = {0, ff * pg_pick(g, 2), ff};
+    double eps[] = {1e-5}, offset[] = {0.7, 0.2};
+    switch (pg_pick(g, 6)) {
+    case 0: case 4: return pg_unary(g, OPI(ENG_OP_SLICE, half, h));
+    case 1: h = OPF(ENG_OP_RMS_NORM, eps, h, -1); break;
+    case 2: h = OPF(ENG_OP_SCALE, offset, h); break;
+    case 3: h = OP(ENG_OP_ADD, h, pg_weight(g, (int64_t[]){2 * ff}, 1, 0, 0.5)); break;
+    default: break;
+    }
+    return OPI(ENG_OP_GLU, kind, h, -1);
+}
+
 /* A mixture of experts: a router, the experts it chooses, their weighted sum. */
 int pg_experts(generator *g, int x)
 {
     int64_t experts = pg_pick(g, 2) ? 8 : 4, used = 1 + pg_pick(g, 3), ff = 24, k[] = {used};
-    int64_t kind[] = {ENG_GLU_SWIGLU, 0}, swap[] = {1, 0, 2, 3, 4, 5, 6, 7};
+    int64_t swap[] = {1, 0, 2, 3, 4, 5, 6, 7};
     double one[] = {1, 0};
     int64_t by = pg_pick(g, 2) ? 6 : experts; /* cut along the features or the experts */
     x = pg_features(g, x, 24, 5);
@@ -339,7 +354,9 @@ int pg_experts(generator *g, int x)
     int up = named_weight(g, (int64_t[]){24, 2 * ff, experts}, 3, by == 6 ? 1 : 2, by == 6 ? 2 : 1, by, 0.3);
     int down = named_weight(g, (int64_t[]){ff, 24, experts}, 3, by == 6 ? 0 : 2, 1, by, 0.3);
     int h = OP(ENG_OP_MUL_MAT_ID, up, pg_reshape(g, x, 24, 1, tokens, 1), ids);
-    h = OPI(ENG_OP_GLU, kind, h, -1);
+    h = between(g, h, ff);
+    if (pg_pick(g, 4) == 0) /* other experts than before */
+        ids = pg_indices(g, (int64_t[]){used, tokens}, 2, experts, PG_PLAIN);
     h = OP(ENG_OP_MUL, OP(ENG_OP_MUL_MAT_ID, down, h, ids), chosen);
     if (pg_pick(g, 2)) /* the sum over those used, in one of two ways */
         return OP(ENG_OP_SUM_ROWS, pg_contiguous(g, OPI(ENG_OP_PERMUTE, swap, h)));

@@ -365,12 +365,12 @@ static int products_by_index(generator *g, int x)
 /* Blocks, and ops on other types. */
 static void one_block(generator *g, int x)
 {
-    switch (pg_pick(g, 17)) {
+    switch (pg_pick(g, 18)) {
     case 0: case 1: pg_attention(g, x); return;
     case 2: pg_delta_net(g, x); return;
     case 3: pg_convolution(g, x); return;
     case 4: case 5: pg_in_place(g, x); return;
-    case 6: pg_experts(g, x); return;
+    case 6: case 16: pg_experts(g, x); return;
     case 7: pg_encode(g, x); return;
     case 8: pg_half(g, x); return;
     case 9: pg_integers(g, x); return;
