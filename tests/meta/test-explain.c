@@ -61,14 +61,15 @@ typedef struct subject {
     eng_queue *queue;
 } subject;
 
-static eng_store *make_store(eng_device *device)
+/* on: the device that keeps w whole, or NULL. */
+static eng_store *make_store(eng_device *device, const char *on)
 {
     eng_factor m = {.axis = axis_m, .extent = M}, c = {.axis = axis_c, .extent = COLS};
     eng_segment sm = {.n_factors = 1, .factors = &m}, sc = {.n_factors = 1, .factors = &c};
     eng_dim none = {0}, dm = {.n_segments = 1, .segments = &sm}, dc = {.n_segments = 1, .segments = &sc};
     eng_store_tensor t[TENSORS] = {
         [W] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {K, M}, .name = "w",
-               .dims = (eng_dim[]){none, dm}},
+               .dims = (eng_dim[]){none, dm}, .device = on},
         [X] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_INPUT, .ne = {K, COLS}, .name = "x \"\\\n\x80\xc3\xa9"},
         [OUT] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_OUTPUT, .ne = {M, COLS}, .name = "out",
                  .dims = (eng_dim[]){none, dc}},
@@ -106,14 +107,14 @@ static bool place(eng_graph *g, eng_value v, int kind, eng_device *device)
 
 static bool build(subject *s, const char *name, int y_kind, int z_kind)
 {
-    if (eng_device_open(context, name, &s->device) != ENG_OK || !(s->store = make_store(s->device)) ||
+    if (eng_device_open(context, name, &s->device) != ENG_OK || !(s->store = make_store(s->device, NULL)) ||
         eng_graph_create(context, 0, &s->graph) != ENG_OK)
         return false;
     eng_value w = eng_graph_tensor(s->graph, 0, s->store, W), x = eng_graph_tensor(s->graph, 0, s->store, X);
     eng_value y = eng_mul_mat(s->graph, w, x), z = eng_scale(s->graph, y, 2, 0);
     eng_store_value(s->graph, eng_graph_tensor(s->graph, 0, s->store, OUT), z);
-    return place(s->graph, y, y_kind, s->device) && place(s->graph, z, z_kind, s->device) &&
-           eng_graph_seal(s->graph) == ENG_OK && eng_plan_create(s->device, s->graph, &s->plan) == ENG_OK &&
+    bool placed = y_kind == KINDS || (place(s->graph, y, y_kind, s->device) && place(s->graph, z, z_kind, s->device));
+    return placed && eng_graph_seal(s->graph) == ENG_OK && eng_plan_create(s->device, s->graph, &s->plan) == ENG_OK &&
            eng_instance_create(s->plan, &s->store, 1, &s->instance) == ENG_OK &&
            eng_queue_create(s->device, &s->queue) == ENG_OK;
 }
@@ -232,6 +233,32 @@ static void check_pair(const char *device, int y_kind, int z_kind, verdict *v)
     end(&s);
 }
 
+/* One plan bound to two stores: in one the weight is split, in the other it is kept on a guest. */
+static void check_variants(const char *device)
+{
+    static text t[3];
+    subject s = {NULL};
+    eng_store *other = NULL;
+    eng_instance *instance = NULL;
+    bool good = build(&s, device, KINDS, KINDS) && (other = make_store(s.device, "cpu/7.6")) != NULL &&
+                eng_instance_create(s.plan, &other, 1, &instance) == ENG_OK;
+
+    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++) {
+        t[f].length = 0;
+        good = eng_plan_explain(s.plan, f, append, &t[f]) == ENG_OK;
+    }
+    if (!good)
+        printf("# %s: %s\n", device, eng_last_error());
+    good = good && strstr(t[ENG_EXPLAIN_TEXT].data, "placement 1 of 2\n") &&
+           strstr(t[ENG_EXPLAIN_TEXT].data, "placement 2 of 2\n") && strstr(t[ENG_EXPLAIN_TEXT].data, "on cpu/7.6") &&
+           is_json(&t[ENG_EXPLAIN_JSON]) && strstr(t[ENG_EXPLAIN_JSON].data, "\"kept_apart\": true") &&
+           is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && strstr(t[ENG_EXPLAIN_GRAPHVIZ].data, "p1_x0");
+    check(good, "two placements of one plan", device);
+    eng_instance_destroy(instance);
+    eng_store_destroy(other);
+    end(&s);
+}
+
 static void check_device(const char *device)
 {
     verdict v = {.json = true, .drawing = true, .text = true, .sent = true};
@@ -244,6 +271,7 @@ static void check_device(const char *device)
     check(v.drawing, "drawings are whole", device);
     check(v.text, "the text says what the graph has placed", device);
     check(v.sent, "what is said to be sent is sent", device);
+    check_variants(device);
 }
 
 int main(void)
