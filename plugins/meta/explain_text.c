@@ -111,7 +111,7 @@ static void scratch(const meta_report *report)
 
 /* -- bound tensors ---------------------------------------------------------------------- */
 
-#define TENSOR_COLUMNS 52 /* before the names */
+#define TENSOR_COLUMNS 51 /* before the names */
 
 static const eng_tensor *bound(const meta_report *report, uint32_t binding)
 {
