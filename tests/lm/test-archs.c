@@ -264,38 +264,72 @@ __attribute__((format(printf, 2, 3))) static void add(char options[512], const c
     va_end(args);
 }
 
+/* " --name N" */
+static void add_number(char options[512], uint64_t *r, const char *name, int least, int most)
+{
+    add(options, " --%s %d", name, among(r, least, most));
+}
+
+static void add_flag(char options[512], uint64_t *r, const char *name, int one_in)
+{
+    if (among(r, 1, one_in) == 1)
+        add(options, " --%s", name);
+}
+
+/* Sometimes a multiple of 32, for block types; sometimes anything. */
+static void add_width(char options[512], uint64_t *r, const char *name, int most)
+{
+    int whole = among(r, 0, 1), blocks = among(r, 1, most / 32), any = among(r, 16, most);
+    add(options, " --%s %d", name, whole ? 32 * blocks : any);
+}
+
+static void add_hybrid(char options[512], uint64_t *r)
+{
+    int k_heads = among(r, 1, 5), group = among(r, 1, 4);
+    add(options, " --k-heads %d --v-heads %d", k_heads, k_heads * group);
+    add_number(options, r, "interval", 1, 3);
+    add_number(options, r, "conv", 2, 5);
+    add_number(options, r, "state", 4, 48);
+}
+
+static void add_experts(char options[512], uint64_t *r)
+{
+    int experts = among(r, 2, 16);
+    add(options, " --experts %d", experts);
+    add_number(options, r, "used", 1, experts < 4 ? experts : 4);
+    add_number(options, r, "expert-ffn", 8, 100);
+    add_number(options, r, "shared-ffn", 8, 100);
+    add_flag(options, r, "fused-experts", 2);
+}
+
 static void random_model(uint64_t *r, unsigned seed, char options[512])
 {
     static const char *const archs[] = {"llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe"};
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K"};
     const char *arch = archs[among(r, 0, 5)];
-    bool hybrid = strncmp(arch, "qwen35", 6) == 0;
-    int kv = among(r, 1, 8), experts = among(r, 2, 16);
+    bool hybrid = strncmp(arch, "qwen35", 6) == 0, llama = strcmp(arch, "llama") == 0;
+    int kv = among(r, 1, 8), group = among(r, 1, 5), half = among(r, 2, 32);
     options[0] = 0;
-    add(options, "--arch %s --seed %u --layers %d --vocab %d", arch, seed, among(r, 1, hybrid ? 4 : 2), among(r, 258, 600));
-    add(options, " --kv-heads %d --heads %d --head %d --embd %d", kv, kv * among(r, 1, 5), 2 * among(r, 2, 32),
-        among(r, 0, 1) ? 32 * among(r, 1, 5) : among(r, 30, 200));
-    add(options, " --ffn %d --type %s", among(r, 0, 1) ? 32 * among(r, 1, 12) : among(r, 16, 400), types[among(r, 0, 5)]);
+    add(options, "--arch %s --seed %u --type %s", arch, seed, types[among(r, 0, 5)]);
+    add(options, " --kv-heads %d --heads %d --head %d", kv, kv * group, 2 * half);
+    add_number(options, r, "layers", 1, hybrid ? 4 : 2);
+    add_number(options, r, "vocab", 258, 600);
+    add_width(options, r, "embd", 200);
+    add_width(options, r, "ffn", 400);
+    add_flag(options, r, "tied", 3);
+    add_flag(options, r, "scales", 3);
     if (among(r, 0, 2) == 0)
-        add(options, " --tied");
-    if (among(r, 0, 2) == 0)
-        add(options, " --scales");
-    if (among(r, 0, 2) == 0)
-        add(options, among(r, 0, 1) ? " --linear %d" : " --yarn %d", among(r, 2, 16));
-    if (!hybrid && among(r, 0, 1))
-        add(options, " --fused-qkv");
-    if (!hybrid && among(r, 0, 2) == 0)
-        add(options, " --biases");
-    if (strcmp(arch, "llama") == 0 && among(r, 0, 1))
-        add(options, " --freqs");
-    if (strstr(arch, "moe") || (strcmp(arch, "llama") == 0 && among(r, 0, 1)))
-        add(options, " --experts %d --used %d --expert-ffn %d --shared-ffn %d%s", experts,
-            among(r, 1, experts < 4 ? experts : 4), among(r, 8, 100), among(r, 8, 100),
-            among(r, 0, 1) ? " --fused-experts" : "");
-    int k_heads = among(r, 1, 5);
-    if (hybrid)
-        add(options, " --interval %d --conv %d --state %d --k-heads %d --v-heads %d", among(r, 1, 3), among(r, 2, 5),
-            among(r, 4, 48), k_heads, k_heads * among(r, 1, 4));
+        add_number(options, r, among(r, 0, 1) ? "linear" : "yarn", 2, 16);
+    if (hybrid) {
+        add_hybrid(options, r);
+    } else {
+        add_flag(options, r, "fused-qkv", 2);
+        add_flag(options, r, "biases", 3);
+    }
+    if (llama)
+        add_flag(options, r, "freqs", 2);
+    if (strstr(arch, "moe") || (llama && among(r, 0, 1)))
+        add_experts(options, r);
 }
 
 /* cpu/N@shares, one of which at least is not 0. */
