@@ -129,6 +129,8 @@ void cf_placing_note(cf_case *c)
         if (c->in[i].present && c->in[i].alias_of < 0)
             d->elements += cf_elements(&c->in[i]);
     d->odd = c->corners;
+    for (uint32_t i = 0; i < c->n_in; i++)
+        d->odd |= p->sparse && c->in[i].present && (ref_block(c->in[i].type) > 1 || c->in[i].type == ENG_TYPE_BF16);
     features_of(d, c);
 }
 
@@ -192,7 +194,8 @@ int cf_placing_choose(cf_suite *s)
         if (!info || !cf_wanted(s, op) || (info->flags & ENG_OPF_BARRIER))
             continue;
         uint32_t wanted = info->n_in > 5 ? CF_CASES : CF_CASES - 3; /* more operands, more combinations */
-        if (choose(p, op, s->o.placements == ENG_PLACEMENTS_SAMPLE ? wanted / 2 : wanted) || s->o.filter)
+        wanted = p->sparse ? 1 : s->o.placements == ENG_PLACEMENTS_SAMPLE ? wanted / 2 : wanted;
+        if (choose(p, op, wanted) || s->o.filter)
             continue;
         char text[160];
         snprintf(text, sizeof text,
@@ -227,6 +230,8 @@ int cf_placing_begin(cf_suite *s)
     if (!s->placing)
         return eng_fail(ENG_ERR_NOMEM, "no memory for the matrix of placements");
     s->placing->describing = true;
+    s->placing->sparse = s->o.quick && s->o.placements == ENG_PLACEMENTS_SAMPLE && !s->reopens && !s->o.oracle;
+    s->o.quick = 0; /* all cases are there to be chosen from */
     return ENG_OK;
 }
 

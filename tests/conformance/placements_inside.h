@@ -17,6 +17,7 @@ typedef struct cf_described {
 
 struct cf_placing {
     bool describing;
+    bool sparse; /* one case an op, of plain types: for devices that build a program for each */
     cf_described *described;
     uint32_t n, room;
 };

@@ -306,7 +306,6 @@ static int run_suite(cf_suite *s)
     int status = ENG_OK;
 
     if (s->o.placements) {
-        s->o.quick = 0; /* all cases are there to be chosen from */
         status = cf_placing_begin(s);
         if (!status)
             status = run_cases(s);
