@@ -20,14 +20,8 @@
 #include "run.h"
 
 #define COPY_LIMIT ((uint64_t)64 * 1024)   /* bytes: beyond, in place            */
-#define CHUNK_LIMIT ((uint64_t)256 * 1024) /* bytes: beyond, by chunks            */
 #define STRIP 1024                         /* floats added at a time              */
 #define LANES 16                           /* of them side by side                */
-
-uint64_t meta_chunk_limit(void)
-{
-    return CHUNK_LIMIT;
-}
 
 bool meta_gives_in_place(const meta_exchange *e, uint32_t rank)
 {
@@ -233,7 +227,7 @@ static bool assemble(meta_member *m, const meta_exchange *e, uint32_t index, cha
         return true;
     if (e->from == META_PARTIAL && e->to == META_SHARDED)
         sum_pieces(y, sources, n, own);
-    else if (e->from == META_PARTIAL && n > 2 && e->to == META_REPLICATED && e->bytes >= CHUNK_LIMIT)
+    else if (meta_exchange_by_chunks(e))
         return sum_by_chunks(m, e, index, sources, n, y);
     else if (e->from == META_PARTIAL)
         sum_range((float *)(void *)y, sources, n, 0, e->bytes / sizeof(float));

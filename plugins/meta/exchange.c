@@ -82,12 +82,6 @@ static void fill_moves(meta_planner *p, meta_exchange *e, uint32_t target, const
     }
 }
 
-bool meta_exchange_by_chunks(const meta_exchange *e)
-{
-    return e->from == META_PARTIAL && e->to == META_REPLICATED && __builtin_popcount(e->sources) > 2 &&
-           e->bytes >= meta_chunk_limit();
-}
-
 uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to)
 {
     uint64_t moved = 0;
@@ -108,6 +102,21 @@ static void count_sent(meta_exchange *e)
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         for (uint32_t to = 0; to < META_MAX_RANKS; to++)
             e->sent[r] += meta_exchange_pair(e, r, to);
+}
+
+static void set_price(const meta_planner *p, meta_exchange *e)
+{
+    uint64_t most = 0;
+
+    for (uint32_t to = 0; to < META_MAX_RANKS; to++) {
+        uint64_t taken = 0;
+        for (uint32_t from = 0; from < META_MAX_RANKS; from++)
+            taken += meta_exchange_pair(e, from, to);
+        most = taken > most ? taken : most;
+    }
+    e->price = e->from == META_PARTIAL && e->to == META_REPLICATED
+                   ? meta_cost_all_reduce(p->device, e->sources, e->targets, (double)e->bytes)
+                   : meta_cost_meet(p->device, e->sources | e->targets, (double)most);
 }
 
 /* The node that ends the section, with what this rank gives and gets. */
@@ -182,6 +191,7 @@ bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version
         if ((e->sources | e->targets) >> r & 1u)
             emit_rank(p, e, r, t, &from->place, given[r], to);
     count_sent(e);
+    set_price(p, e);
     p->exchanges[p->n_exchanges++] = e;
     return !meta_failed(p);
 }

@@ -76,15 +76,10 @@ bool meta_exchange_single(const meta_exchange *e)
 
 meta_way meta_exchange_way(const meta_report *report, const meta_exchange *e)
 {
-    uint64_t most = 0;
-
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
-        if ((e->sources >> r & 1u) && e->sent[r] > most)
-            most = e->sent[r];
     return (meta_way){.kind = kind_name(e),
                       .algorithm = algorithm_name(e),
                       .path = path_name(report, e),
-                      .price = META_COST_EXCHANGE + META_COST_MOVED * (double)most};
+                      .price = e->price};
 }
 
 /* -- bound tensors ------------------------------------------------------------------- */

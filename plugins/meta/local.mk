@@ -3,6 +3,8 @@ plugin_LTLIBRARIES += plugins/meta/meta.la
 endif
 plugins_meta_meta_la_SOURCES = \
 	%D%/collective.c \
+	%D%/cost.c \
+	%D%/cost.h \
 	%D%/cut.c \
 	%D%/cut.h \
 	%D%/derive.c \

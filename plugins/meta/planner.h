@@ -10,7 +10,7 @@
 #ifndef META_PLANNER_H
 #define META_PLANNER_H
 
-#include "meta.h"
+#include "cost.h"
 
 typedef struct meta_version {
     struct meta_version *next;
@@ -73,6 +73,7 @@ typedef struct meta_exchange {
     uint32_t sources, targets; /* ranks                                       */
     uint64_t bytes;    /* of the whole value                                  */
     uint64_t sent[META_MAX_RANKS]; /* for the statistics                      */
+    double price;      /* nanoseconds, as cost.c has it                       */
     meta_end src[META_MAX_RANKS], dst[META_MAX_RANKS];
 } meta_exchange;
 
@@ -142,7 +143,6 @@ double meta_version_cost(meta_planner *p, int32_t value, const meta_place *want)
 meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place *want);
 /* After a write in place: forgets every copy of that memory. */
 void meta_version_forget(meta_planner *p, int32_t root);
-double meta_cost_reduce(const meta_planner *p, uint64_t bytes);
 
 /* -- wish.c: placements that the host asked for -------------------------------------------- */
 
@@ -184,8 +184,11 @@ bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut
 /* -- exchange.c -------------------------------------------------------------------------- */
 
 /* Is the sum formed by chunks (reduce-scatter, then all-gather)? */
-bool meta_exchange_by_chunks(const meta_exchange *e);
-uint64_t meta_chunk_limit(void); /* of bytes, from which on; collective.c        */
+static inline bool meta_exchange_by_chunks(const meta_exchange *e)
+{
+    return e->from == META_PARTIAL && e->to == META_REPLICATED &&
+           meta_cost_by_chunks(e->sources, e->targets, (double)e->bytes);
+}
 /* Bytes that rank `to` takes from rank `from`. */
 uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to);
 /* copy: targets that hold the value whole already get a copy of it too. */
@@ -206,11 +209,6 @@ int meta_planner_run(meta_planner *p);
 /* The first version of a view. */
 void meta_planner_view(meta_planner *p, const eng_node *node);
 void meta_planner_end(meta_planner *p); /* what is not in the arena */
-
-#define META_COST_EXCHANGE 10000.0 /* ns: two ranks meet                             */
-#define META_COST_MOVED 0.2        /* ns a byte moved between ranks                  */
-#define META_COST_TOUCHED 0.05     /* ns a byte read or written by a node            */
-#define META_COST_FLOP 0.01        /* ns                                             */
 
 static inline bool meta_failed(const meta_planner *p)
 {

@@ -138,12 +138,6 @@ meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place
 
 /* -- prices ----------------------------------------------------------------------- */
 
-double meta_cost_reduce(const meta_planner *p, uint64_t bytes)
-{
-    double n = __builtin_popcount(p->device->main_mask);
-    return META_COST_EXCHANGE + 2 * META_COST_MOVED * (double)bytes * (n - 1) / n;
-}
-
 /* The device may keep it in a layout of its own, of which there are no windows: parts of
  * it are had only by an exchange. */
 static bool opaque(const meta_planner *p, int32_t value, const meta_version *from)
@@ -152,33 +146,52 @@ static bool opaque(const meta_planner *p, int32_t value, const meta_version *fro
     return from->original && t->binding >= 0 && (t->use & ENG_USE_MATRIX);
 }
 
+static uint32_t holders(const meta_planner *p, const meta_place *place)
+{
+    switch (place->kind) {
+    case META_REPLICATED:
+        return p->device->main_mask;
+    case META_SINGLE:
+        return 1u << place->rank;
+    default:
+        return place->ranks;
+    }
+}
+
+/* Bytes that the busiest of the takers takes from others. */
+static double taken(const meta_version *from, const meta_place *want, double bytes, double n_sources, double n)
+{
+    switch (from->place.kind) {
+    case META_SHARDED:
+        return want->kind == META_SINGLE ? bytes : bytes * (n - 1) / n / (want->kind == META_SHARDED ? n : 1);
+    case META_PARTIAL:
+        return bytes * (want->kind == META_SHARDED ? (n_sources - 1) / n : n_sources);
+    default:
+        return bytes / (want->kind == META_SHARDED ? n : 1);
+    }
+}
+
 static double price(const meta_planner *p, int32_t value, const meta_version *from, const meta_place *want)
 {
-    double bytes = (double)bytes_of(p, value), n = __builtin_popcount(p->device->main_mask);
-    double share = (n - 1) / n;
+    const meta_place *place = &from->place;
+    double bytes = (double)bytes_of(p, value);
+    uint32_t sources = holders(p, place), targets = holders(p, want);
 
     if (serves(from, want))
         return 0;
     if (want->kind == META_PARTIAL)
         return HUGE_VAL;
-    switch (from->place.kind) {
-    case META_REPLICATED:
-        if (want->kind == META_SHARDED && !opaque(p, value, from))
-            return 2 * META_COST_TOUCHED * bytes;
-        return META_COST_EXCHANGE + META_COST_MOVED * bytes;
-    case META_SHARDED:
-        if (want->kind == META_SINGLE)
-            return META_COST_EXCHANGE + META_COST_MOVED * bytes;
-        if (want->kind == META_SHARDED && meta_cut_same(&from->place.cut, &want->cut))
-            return 0;
-        return META_COST_EXCHANGE + META_COST_MOVED * bytes * share / (want->kind == META_SHARDED ? n : 1);
-    case META_PARTIAL:
-        if (want->kind == META_REPLICATED)
-            return meta_cost_reduce(p, bytes_of(p, value));
-        return META_COST_EXCHANGE + META_COST_MOVED * bytes * (want->kind == META_SINGLE ? 1 : share);
-    default:
-        return META_COST_EXCHANGE + META_COST_MOVED * bytes * (want->kind == META_REPLICATED ? n : 1);
-    }
+    if (place->kind == META_REPLICATED && want->kind == META_SHARDED && !opaque(p, value, from))
+        return meta_cost_touched(2 * bytes);
+    if (place->kind == META_SHARDED && want->kind == META_SHARDED && meta_cut_same(&place->cut, &want->cut))
+        return 0;
+    if (place->kind == META_PARTIAL && want->kind == META_REPLICATED)
+        return meta_cost_all_reduce(p->device, sources, targets, bytes);
+    if (place->kind == META_REPLICATED)
+        sources = 1u << meta_first(sources);
+    return meta_cost_meet(p->device, sources | targets,
+                          taken(from, want, bytes, __builtin_popcount(sources),
+                                __builtin_popcount(p->device->main_mask)));
 }
 
 /* The version from which it is had most cheaply. */

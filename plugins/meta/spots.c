@@ -85,8 +85,7 @@ bool meta_spots_sums(eng_instance_state *inst)
 
     for (uint32_t i = 0; i < v->n_exchanges; i++) {
         const meta_exchange *e = v->exchanges[i];
-        if (e->from == META_PARTIAL && e->to == META_REPLICATED && __builtin_popcount(e->sources) > 2 &&
-            e->bytes >= meta_chunk_limit() && e->bytes > most)
+        if (meta_exchange_by_chunks(e) && e->bytes > most)
             most = e->bytes;
     }
     if (!most)

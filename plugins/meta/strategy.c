@@ -70,7 +70,7 @@ static double work(const chooser *c, const meta_strategy *s)
         if (s->in[1].kind == META_SHARDED && s->out[0].kind == META_PARTIAL)
             flops *= bytes_of(c->p, n->in[1], &s->in[1]) / (bytes_of(c->p, n->in[1], &s->out[0]) + 1);
     }
-    return META_COST_TOUCHED * bytes + META_COST_FLOP * flops;
+    return meta_cost_touched(bytes) + meta_cost_flops(flops);
 }
 
 /* Of a result on one rank though an operand was made on all: the others will want it. */
@@ -100,10 +100,12 @@ static void consider(chooser *c, const meta_strategy *s)
             cost += meta_version_cost(c->p, c->node->in[i], &s->in[i]);
     }
     if (s->merge)
-        cost += META_COST_EXCHANGE;
+        cost += meta_cost_meet(c->p->device, s->ranks, bytes_of(c->p, c->node->out[0], &s->out[0]) /
+                                                           (double)(tensor_of(c->p, c->node->out[0])->ne[0] + 1));
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
         if (c->node->out[i] >= 0 && s->out[i].kind == META_PARTIAL)
-            cost += meta_cost_reduce(c->p, (uint64_t)bytes_of(c->p, c->node->out[i], &s->out[i]));
+            cost += meta_cost_all_reduce(c->p->device, s->out[i].ranks, c->p->device->main_mask,
+                                         bytes_of(c->p, c->node->out[i], &s->out[i]));
     if (cost < c->cost) {
         c->cost = cost;
         c->best = *s;

@@ -79,7 +79,7 @@ tests_meta_test_fault_LDADD = libengine.la $(LIBM)
 check_PROGRAMS += tests/meta/test-collective
 TESTS += tests/meta/test-collective
 valgrind_tests += tests/meta/test-collective
-tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/collective.c plugins/meta/cut.c plugins/meta/moves.c \
+tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/collective.c plugins/meta/cost.c plugins/meta/cut.c plugins/meta/moves.c \
 	plugins/meta/partition.c plugins/meta/spots.c plugins/meta/team.c
 tests_meta_test_collective_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_collective_LDADD = $(LIBM)
