@@ -81,7 +81,7 @@ static double leaves_the_rest(const chooser *c, const meta_strategy *s)
         const meta_version *v = in >= 0 && c->p->values[in].maker >= 0 ? meta_versions(c->p, in) : NULL;
         for (; v; v = v->next)
             if (v->place.kind != META_SINGLE && s->out[0].kind == META_SINGLE)
-                return META_COST_EXCHANGE / 2;
+                return meta_cost_meet(c->p->device, c->p->device->main_mask, 0) / 2;
     }
     return 0;
 }
