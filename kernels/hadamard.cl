@@ -5,24 +5,16 @@
  * larger of a group and CHUNK elements; chunks of a row are along dimension 0
  * of the launch, rows along dimension 1.
  */
+#include "index.clh"
 #include "types.clh"
 
 #define ARGS                                                                                                           \
     cbytes x, ulong x_at, gbytes y, ulong y_at, long n, float scale, long4 ne, long4 x_nb, long4 y_nb
 
 #define BEGIN                                                                                                          \
-    long row = get_global_id(1);                                                                                       \
-    long4 i;                                                                                                           \
-    i.x = row % ne.x;                                                                                                  \
-    row /= ne.x;                                                                                                       \
-    i.y = row % ne.y;                                                                                                  \
-    row /= ne.y;                                                                                                       \
-    i.z = row % ne.z;                                                                                                  \
-    i.w = row / ne.z;                                                                                                  \
-    if (i.w >= ne.w)                                                                                                   \
-        return;                                                                                                        \
-    x += x_at + i.x * x_nb.x + i.y * x_nb.y + i.z * x_nb.z + i.w * x_nb.w;                                             \
-    y += y_at + i.x * y_nb.x + i.y * y_nb.y + i.z * y_nb.z + i.w * y_nb.w
+    ROW_INDEX(get_global_id(1), ne);                                                                                   \
+    x += x_at + along(i, x_nb);                                                                                        \
+    y += y_at + along(i, y_nb)
 
 #if VEC
 

@@ -18,6 +18,7 @@ opencl_kernels = \
 opencl_kernels += \
 	kernels/attention.cl \
 	kernels/attention.clh \
+	kernels/index.clh kernels/indexed.clh \
 	kernels/cpy.cl \
 	kernels/encode.clh \
 	kernels/gated_delta_net.cl \

@@ -4,34 +4,15 @@
  * The third dimension of the launch runs over ext = (p, r, q, s); *_nb are the
  * operands' strides along these four, *_row and *_col along i and j.
  */
+#include "index.clh"
 #include "mul_mat.clh"
 
 #define ARGS                                                                                                           \
     cbytes a, ulong a_at, cbytes b, ulong b_at, gbytes o, ulong o_at, long k, long m, long n, long a_row, long b_col,  \
         long o_col, long4 ext, long4 a_nb, long4 b_nb, long4 o_nb
 
-static inline long4 where(long4 ext)
-{
-    long z = get_global_id(2);
-    long4 i;
-    i.x = z % ext.x;
-    z /= ext.x;
-    i.y = z % ext.y;
-    z /= ext.y;
-    i.z = z % ext.z;
-    i.w = z / ext.z;
-    return i;
-}
-
-static inline long along(long4 i, long4 nb)
-{
-    return i.x * nb.x + i.y * nb.y + i.z * nb.z + i.w * nb.w;
-}
-
 #define BEGIN                                                                                                          \
-    const long4 i = where(ext);                                                                                        \
-    if (i.w >= ext.w)                                                                                                  \
-        return;                                                                                                        \
+    ROW_INDEX(get_global_id(2), ext);                                                                                  \
     a += a_at + along(i, a_nb);                                                                                        \
     b += b_at + along(i, b_nb);                                                                                        \
     o += o_at + along(i, o_nb)

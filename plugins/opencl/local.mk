@@ -21,7 +21,7 @@ plugins_opencl_opencl_la_SOURCES = \
 plugins_opencl_opencl_la_SOURCES += \
 	%D%/ops/hot.h \
 	%D%/ops/attention.c %D%/ops/convert.c %D%/ops/cpy.c %D%/ops/dequantize.c \
-	%D%/ops/gated_delta_net.c %D%/ops/get_rows.c %D%/ops/hadamard.c %D%/ops/mul_mat.c \
+	%D%/ops/gated_delta_net.c %D%/ops/get_rows.c %D%/ops/indexed.c %D%/ops/indexed.h %D%/ops/hadamard.c %D%/ops/mul_mat.c \
 	%D%/ops/mul_mat_id.c %D%/ops/quantize.c %D%/ops/set_rows.c %D%/ops/ssm_conv.c \
 	%D%/ops/store.c
 nodist_plugins_opencl_opencl_la_SOURCES = plugins/opencl/embedded.c
