@@ -164,7 +164,8 @@ static void cases_delta(cf_suite *s)
     delta(s, (struct gdn){40, 2, 2, 1, 0, {6}, false, false, 1, CF_PLAIN, NULL});
     for (int k = 0; k < 4; k++) /* both orders of heads, as many of a key as keys, and not */
         delta(s, (struct gdn){
-                     8, k < 2 ? 2 : 5, k < 2 ? 2 : 3, 2, 2, {4, 3}, k >= 2, (k & 1) != 0, 1, k ? CF_PLAIN : CF_SWAP12, NULL});
+                     8, k < 2 ? 2 : 5, k < 2 ? 2 : 3, 2, 2, {4, 3}, k >= 2, (k & 1) != 0, 1,
+                     k ? CF_PLAIN : CF_SWAP12, NULL});
     for (int k = 0; k < 4; k++)
         delta(s,
               (struct gdn){

@@ -138,7 +138,8 @@ static void permutes(cf_suite *s)
 static void slice(cf_suite *s, uint32_t type, cf_layout l, const int64_t ne[4], int dim, int64_t begin, int64_t length)
 {
     cf_case *c = cf_begin(s, ENG_OP_SLICE, "%s %s %lldx%lldx%lldx%lld dim %d: %lld from %lld", ref_type_name(type),
-                          cf_layout_name(l), (long long)ne[0], (long long)ne[1], (long long)ne[2], (long long)ne[3], dim,
+                          cf_layout_name(l), (long long)ne[0], (long long)ne[1], (long long)ne[2],
+                          (long long)ne[3], dim,
                           (long long)length, (long long)begin);
 
     if (!c)

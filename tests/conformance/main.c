@@ -70,9 +70,9 @@ static void on_result(void *ctx, const eng_conformance_result *r)
     if (r->row_error > t->worst)
         t->worst = r->row_error;
     if (r->outcome == ENG_CONFORMANCE_FAIL && r->cell && p->shown++ < 60)
-        printf("# FAIL %s on %s, seed %llu: --placements%s%s --seed %llu --ops %s --filter '%s' --cell '%s' '%s'\n#   %s\n",
-               r->op, p->label, (unsigned long long)r->seed, p->o.guest ? " --guest " : "", p->o.guest ? p->o.guest : "",
-               (unsigned long long)r->seed, r->op, r->name, r->cell, r->device, r->detail);
+        printf("# FAIL %s on %s: --placements%s%s --seed %llu --ops %s --filter '%s' --cell '%s' '%s'\n#   %s\n", r->op,
+               p->label, p->o.guest ? " --guest " : "", p->o.guest ? p->o.guest : "", (unsigned long long)r->seed,
+               r->op, r->name, r->cell, r->device, r->detail);
     else if (r->outcome == ENG_CONFORMANCE_FAIL && !r->cell && p->shown++ < 60)
         printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label,
                (unsigned long long)r->seed, r->op, r->name, r->detail);

@@ -157,8 +157,8 @@ static bool compare(runner *r, int i, const double *got)
         most = fmax(most, fabs(want->data[k]));
     for (int64_t k = 0; k < ref_count(want); k++)
         if (!(fabs(got[k] - want->data[k]) <= (exact ? 0 : RELATIVE * most + 1e-30))) {
-            snprintf(r->error, sizeof r->error, "%s %d at element %lld is %.9g, should be %.9g", v->name, i, (long long)k,
-                     got[k], want->data[k]);
+            snprintf(r->error, sizeof r->error, "%s %d at element %lld is %.9g, should be %.9g", v->name, i,
+                     (long long)k, got[k], want->data[k]);
             return false;
         }
     return true;
@@ -220,7 +220,9 @@ static const char *place_name(const runner *r, const eng_placement *p, char *tex
 {
     static const char *const names[] = {"auto", "replicated", "split", "partial", "single"};
 
-    snprintf(text, n, "%s%s%s", names[p->kind], p->kind > ENG_PLACE_REPLICATED && p->kind != ENG_PLACE_PARTIAL ? " " : "",
+    bool where = p->kind == ENG_PLACE_SHARDED || p->kind == ENG_PLACE_SINGLE;
+
+    snprintf(text, n, "%s%s%s", names[p->kind], where ? " " : "",
              p->kind == ENG_PLACE_SHARDED  ? eng_axis_name(r->context, p->axis)
              : p->kind == ENG_PLACE_SINGLE ? p->device
                                            : "");

@@ -93,7 +93,8 @@ static int spell_force(cf_case *c, const cf_force *f, char *text, size_t n)
     bool axis = f->kind == ENG_PLACE_SHARDED, single = f->kind == ENG_PLACE_SINGLE;
 
     return snprintf(text, n, "%s:%s:%s%s%s%s ", operand_name(c, f->at), hows[f->how], kinds[f->kind],
-                    axis || single ? "(" : "", axis ? f->axis : single ? wheres[f->where] : "", axis || single ? ")" : "");
+                    axis || single ? "(" : "", axis ? f->axis : single ? wheres[f->where] : "",
+                    axis || single ? ")" : "");
 }
 
 static uint64_t hash_text(const char *p, uint64_t seed)
@@ -293,7 +294,8 @@ static void walk_pairs(walk *w)
                     char text[24];
                     snprintf(text, sizeof text, "%u %u %u %u", cell.force[0].kind + 8u * cell.force[0].where,
                              cell.force[1].kind + 8u * cell.force[1].where, i, j);
-                    uint64_t h = hash_text(text, w->c->op) ^ hash_text(cell.force[0].axis, 1) ^ hash_text(cell.force[1].axis, 2);
+                    uint64_t h = hash_text(text, w->c->op) ^ hash_text(cell.force[0].axis, 1) ^
+                                 hash_text(cell.force[1].axis, 2);
                     if (!taken_for_pairs(&w->at[i], a, h) || !taken_for_pairs(&w->at[j], b, h >> 20))
                         continue;
                     cell.then = (uint8_t)some_then(w, &cell);
@@ -341,8 +343,8 @@ void cf_placing_run(cf_case *c)
 
 void cf_placing_complain(cf_suite *s, uint32_t op, const char *text)
 {
-    eng_conformance_result r = {.size = sizeof r, .device = s->device_name, .op = eng_op_get(op)->name, .name = "(none)",
-                                .seed = s->sum.seed, .outcome = ENG_CONFORMANCE_FAIL, .detail = text};
+    eng_conformance_result r = {.size = sizeof r, .device = s->device_name, .op = eng_op_get(op)->name,
+                                .name = "(none)", .seed = s->sum.seed, .outcome = ENG_CONFORMANCE_FAIL, .detail = text};
 
     s->sum.cells++;
     s->sum.failed++;

@@ -199,8 +199,8 @@ int cf_placing_choose(cf_suite *s)
             continue;
         char text[160];
         snprintf(text, sizeof text,
-                 "%s has a row in the op table but no case to place: write a generator of it (tests/conformance/gen_*.c) and "
-                 "its oracle (tests/reference)", info->name);
+                 "%s has a row in the op table but no case to place: write a generator of it "
+                 "(tests/conformance/gen_*.c) and its oracle (tests/reference)", info->name);
         cf_placing_complain(s, op, text);
     }
     p->describing = false;

@@ -81,7 +81,8 @@ static void soft_max_over_the_split_axis(net *g)
 
 static void norms_over_the_split_axis(net *g)
 {
-    int w = weight(g, "w", F32, NET_SHAPE(32, 45)), x = input(g, "x", NET_SHAPE(32, 3)), n = weight(g, "n", F32, NET_SHAPE(45));
+    int w = weight(g, "w", F32, NET_SHAPE(32, 45)), x = input(g, "x", NET_SHAPE(32, 3)),
+        n = weight(g, "n", F32, NET_SHAPE(45));
     net_axis(g, w, 1, "ffn:45");
     net_axis(g, n, 0, "ffn:45");
     int y = mul_mat(g, w, x);
@@ -279,7 +280,8 @@ static void heads_with_everything(net *g)
 
 static void forty_heads(net *g)
 {
-    attend(g, &(struct heads){16, 40, 1, 2, 9, F16, "kv_head:40 *:16", "kv_head:40 *:16", "kv_head:40", NULL, false, false});
+    attend(g, &(struct heads){16, 40, 1, 2, 9, F16, "kv_head:40 *:16", "kv_head:40 *:16", "kv_head:40", NULL, false,
+                              false});
 }
 
 /* 40 heads of 80 in blocks of 32: shards are whole blocks. */
@@ -347,7 +349,8 @@ static void experts(net *g, const char *gate_up, const char *down_in, const char
     int64_t e = 7, u = 3, t = 4, f = 10, n = 24;
     int x = input(g, "x", NET_SHAPE(n, 1, t)), up = weight(g, "up", F32, NET_SHAPE(n, f, e)),
         gate = weight(g, "gate", F32, NET_SHAPE(n, f, e)), down = weight(g, "down", F32, NET_SHAPE(f, n, e)),
-        router = weight(g, "router", F32, NET_SHAPE(n, e)), ids = net_tensor(g, "ids", I32, ENG_USE_INPUT, 0, 0, NET_SHAPE(u, t));
+        router = weight(g, "router", F32, NET_SHAPE(n, e)),
+        ids = net_tensor(g, "ids", I32, ENG_USE_INPUT, 0, 0, NET_SHAPE(u, t));
     for (int64_t i = 0; i < u * t; i++)
         net_set(g, ids, i, (double)(i * 5 % e));
     int all[3] = {up, gate, down};
@@ -475,8 +478,8 @@ int main(int argc, char **argv)
         for (int d = 0; d < n; d++)
             net_run(g, context, argc > 1 ? argv[d + 1] : usual[d], &tally);
         net_free(g);
-        printf("%s %d - %s: %d graphs on %d devices, %d failed\n", tally.failed ? "not ok" : "ok", (int)i + 1, named[i].name,
-               tally.graphs, n, tally.failed);
+        printf("%s %d - %s: %d graphs on %d devices, %d failed\n", tally.failed ? "not ok" : "ok", (int)i + 1,
+               named[i].name, tally.graphs, n, tally.failed);
         if (tally.failed)
             printf("#   %s\n", tally.first);
         failed += tally.failed != 0;
