@@ -15,9 +15,11 @@
 
 #include "run.h"
 
-/* Pauses before sleeping, 10 to 50 nanoseconds each by processor. */
+/* Pauses before sleeping, 10 to 50 nanoseconds each by processor.  The least is about what
+ * sleeping and being woken costs; where ranks share cores, each pause keeps one away. */
 #define MOST_SPINS 4000
-#define LEAST_SPINS 60
+#define LEAST_SPINS 300
+#define SHARED_SPINS 50
 /* A sleep longer than this means that the rank waited for is slow, or that others use the
  * cores: then threads that sleep are woken at once, and threads that always run are the
  * ones that wait for a core.  So the rank's next waits go to sleep early, twice as many
@@ -156,7 +158,7 @@ static bool await_asleep(eng_queue_state *q, meta_progress *own, meta_progress *
 static uint32_t spins(const eng_queue_state *q, meta_progress *own)
 {
     if (!q->may_spin)
-        return LEAST_SPINS;
+        return SHARED_SPINS;
     if (own->asleep > 0) {
         own->asleep--;
         return LEAST_SPINS;

@@ -3,10 +3,10 @@
  *
  * It keeps tensors in host memory and computes only what needs no arithmetic:
  * copies between equal types.  With the option null.accept=all it takes any op and
- * leaves the op's result as it was: what a run then costs is what everything around
- * the device costs.  With null.accept=measure it has no memory besides: data written are
- * dropped, zeros are read, and its statistics tell what another device would need.  One object, one source file; the same names would be found in
- * any other plugin.
+ * gives zeros: what a run then costs is what everything around the device costs.  With
+ * null.accept=measure it has no memory besides: data written are dropped, zeros are
+ * read, and its statistics tell what another device would need.  One object, one source
+ * file; the same names would be found in any other plugin.
  */
 #ifndef NULL_H
 #define NULL_H

@@ -124,13 +124,27 @@ static void copy(const eng_type_info *type, unsigned char *to, const eng_tensor 
     }
 }
 
+/* For an op that was taken without being computed: its results are zeros, but for views. */
+static void clear(eng_instance_state *instance, const eng_node *node)
+{
+    const eng_subgraph *graph = instance->plan->graph;
+    for (int k = 0; k < ENG_MAX_OUTPUTS && node->op != ENG_OP_EXTERN; k++) {
+        const eng_tensor *t = eng_subgraph_tensor(graph, node->out[k]);
+        if (t && t->root == node->out[k])
+            memset(null_address(instance, t), 0, t->bytes);
+    }
+}
+
 int null_run(eng_instance_state *instance, const eng_node *node)
 {
     const eng_subgraph *graph = instance->plan->graph;
     const eng_services *s = instance->plan->device->services;
     const eng_tensor *to, *from;
-    if (instance->plan->device->measures || !copied(graph, node, &to, &from) || to->type != from->type)
-        return ENG_OK; /* a view, or taken without being computed */
-    copy(s->type_info(s->host, to->type), null_address(instance, to), to, null_address(instance, from), from);
+    if (instance->plan->device->measures)
+        return ENG_OK;
+    if (copied(graph, node, &to, &from) && to->type == from->type)
+        copy(s->type_info(s->host, to->type), null_address(instance, to), to, null_address(instance, from), from);
+    else
+        clear(instance, node);
     return ENG_OK;
 }

@@ -80,7 +80,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "devices", "1", "how many devices there are"},
     {sizeof(eng_plugin_option), 0, "memory", "0", "bytes that a device has; 0: as much as the host"},
     {sizeof(eng_plugin_option), 0, "accept", "copies",
-     "ops to take: copies; all (others leave their results as they were: to measure what is around a device); or "
+     "ops to take: copies; all (others give zeros: to measure what is around a device); or "
      "measure (all, on a device that holds nothing and counts what it would)"},
 };
 

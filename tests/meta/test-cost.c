@@ -1,10 +1,11 @@
 /*
- * What composing costs.  A graph of 1600 nodes with 120 all-reduces of 4096 floats
+ * What composing costs.  A graph of about 1600 nodes with 120 all-reduces of 4096 floats
  * on devices that compute nothing (the null plugin with null.accept=all): what a run
  * takes beyond the devices' own time is the composed device's.
  *
- *     test-cost [--runs N] [--device NAME] [--plain NAME] [--blocks N] [--measure]
+ *     test-cost [--runs N] [--device NAME] [--plain NAME] [--blocks N] [--measure [--rest N]]
  *
+ * --rest: microseconds of sleep before every run, after which the ranks must be woken.
  * Without --measure only counts are judged, never times: nothing is allocated in a
  * run, no plan is built again, the bytes moved are those expected.
  */
@@ -35,6 +36,7 @@ typedef struct program {
 } program;
 
 static eng_context *context;
+static long rest; /* microseconds before every run */
 static int n_tests, n_failed;
 
 static void report(bool good, const char *what, const char *device)
@@ -164,6 +166,8 @@ static bool measure(const bench *b, const program *p, int n, int runs, times *re
 
     for (int r = 0; r < runs && good; r++) {
         for (int i = 0; i < n && good; i++) {
+            if (rest)
+                nanosleep(&(struct timespec){.tv_nsec = rest * 1000}, NULL);
             double from = now();
             good = run(&b[i], &p[i]);
             t[i * runs + r] = now() - from;
@@ -274,7 +278,7 @@ static void cost(const char *composed, const char *plain, int blocks, int chain,
 int main(int argc, char **argv)
 {
     const char *device = "null/2", *plain = "null:0";
-    int runs = 20, blocks = 120, chain = 9;
+    int runs = 20, blocks = 120, chain = 9; /* and four more: 1561 nodes */
     bool timed = false;
 
     for (int i = 1; i < argc; i++) {
@@ -282,6 +286,8 @@ int main(int argc, char **argv)
             timed = true;
         else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
             runs = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--rest") == 0 && i + 1 < argc)
+            rest = atol(argv[++i]);
         else if (strcmp(argv[i], "--blocks") == 0 && i + 1 < argc)
             blocks = atoi(argv[++i]);
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
@@ -291,8 +297,8 @@ int main(int argc, char **argv)
         else
             runs = 0;
     }
-    if (runs < 1 || runs > MOST_RUNS || blocks < 4 || blocks > 10000) {
-        printf("Bail out! usage: test-cost [--measure] [--runs N] [--blocks N] [--device NAME] [--plain NAME]\n");
+    if (runs < 1 || runs > MOST_RUNS || rest < 0 || rest > 999999 || blocks < 4 || blocks > 10000) {
+        printf("Bail out! usage: test-cost [--measure [--rest US]] [--runs N] [--blocks N] [--device NAME] [--plain NAME]\n");
         return 2;
     }
     if (eng_context_create(NULL, &context) != ENG_OK || eng_context_set_option(context, "null.accept", "all") != ENG_OK) {
