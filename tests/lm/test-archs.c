@@ -332,6 +332,7 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
         add_experts(options, r);
 }
 
+#ifdef HAVE_META
 /* cpu/N@shares, one of which at least is not 0. */
 static void random_split(uint64_t *r, char device[64])
 {
@@ -340,22 +341,30 @@ static void random_split(uint64_t *r, char device[64])
         used += snprintf(device + used, 64 - (size_t)used, "%s%d", i ? ":" : "", among(r, i == 0, 4));
 }
 
+/* The model on three splits; the second time, experts are dealt out. */
+static void run_splits(eng_context *engine, uint64_t *r, const char *options, const char *path, const answer *a)
+{
+    char device[64];
+    for (int i = 0; i < 3; i++) {
+        random_split(r, device);
+        run(engine, options, device, has_experts(options) && i == 1, path, a);
+    }
+}
+#endif
+
 static void run_random(eng_context *engine, const char *path, unsigned seed)
 {
     uint64_t r = seed;
-    char options[512], device[64];
+    char options[512];
     answer a = {0};
     random_model(&r, seed, options);
     if (subject_make(options, path))
         report(false, "make-model %s", options);
     else if (answer_make(&a, path, seed, among(&r, 1, MAX_PROMPT))) {
         run(engine, options, "cpu", false, path, &a);
-        for (int i = 0; i < 3; i++) {
 #ifdef HAVE_META
-            random_split(&r, device);
-            run(engine, options, device, has_experts(options) && i == 1, path, &a);
+        run_splits(engine, &r, options, path, &a);
 #endif
-        }
     }
     free(a.logits);
 }
