@@ -224,7 +224,7 @@ static void exchange_line(const meta_report *report, uint32_t first, bool *said)
     meta_way way = meta_exchange_way(report, e);
     meta_names names = {NULL, 0, 0, false};
     uint32_t times = 0;
-    char from[128], to[128], t[3][32], line[512], ends[260];
+    char from[META_MAX_RANKS * 20], to[sizeof from], t[3][32], ends[2 * sizeof from + 4], line[sizeof ends + 160];
 
     for (uint32_t i = first; i < v->n_exchanges; i++) {
         if (said[i] || !same_exchange(e, v->exchanges[i]))
