@@ -160,6 +160,21 @@ static void check(eng_context *engine, const change *c, const char *path)
         subject_close(&s);
 }
 
+/* A way to spread experts that is none; one that is, of no consequence for a model without them. */
+static void check_experts(eng_context *engine, const char *path)
+{
+    eng_lm_placement placement = {.size = sizeof placement, .experts = 7};
+    subject s;
+    int made = subject_make(QWEN3, path);
+    int status = subject_open(&s, engine, "cpu", path, &placement, NULL);
+    report(!made && status == ENG_ERR_INVALID && strstr(eng_last_error(), "experts 7"), "experts 7: %s", eng_last_error());
+    placement.experts = ENG_LM_EXPERTS_PARALLEL;
+    status = subject_open(&s, engine, "cpu", path, &placement, NULL);
+    report(!made && !status, "experts dealt out, without any: %s", status ? eng_last_error() : "it was accepted");
+    if (!status)
+        subject_close(&s);
+}
+
 int main(void)
 {
     char from[256], to[256];
@@ -183,6 +198,7 @@ int main(void)
         else
             check(engine, c, to);
     }
+    check_experts(engine, from);
     remove(from);
     remove(to);
     eng_context_destroy(engine);
