@@ -104,6 +104,8 @@ static int add_part(weights *w, const lm_weight_row *row, const eng_store_tensor
             return ENG_ERR_NOMEM;
     }
     s.device = device;
+    if (end - begin == 1)
+        s.axis = ENG_AXIS_NONE; /* one expert cannot be dealt out: it is cut along its width */
     return add(w, &s, (source){t, (uint64_t)begin * each, (uint64_t)(end - begin) * each});
 }
 

@@ -118,8 +118,8 @@ static placed_model models[] = {
     {TRAINED("tiny-hybrid with q8_0/q4_0", ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, 5e-3), cache_rows, N_CACHE_ROWS, 1, 4, 0},
     {RANDOM("qwen3moe", "--arch qwen3moe --layers 2 --experts 8 --used 3 --seed 11 --expert-ffn 48", ENG_TYPE_F32,
             ENG_TYPE_F32), expert_rows, N_EXPERT_ROWS - 1, 2, 2, 8},
-    {RANDOM("qwen35moe", "--arch qwen35moe --layers 3 --interval 2 --experts 8 --used 2 --seed 12 --type q8_0 --embd 96",
-            ENG_TYPE_F16, ENG_TYPE_F32), expert_rows, N_EXPERT_ROWS, 2, 3, 8},
+    {RANDOM("qwen35moe", "--arch qwen35moe --layers 3 --interval 2 --experts 8 --used 2 --seed 12 --type q8_0 "
+            "--embd 96", ENG_TYPE_F16, ENG_TYPE_F32), expert_rows, N_EXPERT_ROWS, 2, 3, 8},
     {RANDOM("odd", "--layers 5 --interval 3 --seed 13 --tied --heads 6 --kv-heads 3 --k-heads 3 --v-heads 6 --ffn 331 "
             "--embd 100", ENG_TYPE_F32, ENG_TYPE_F32), NULL, 0, 1, 5, 0},
 };
@@ -128,7 +128,7 @@ static placed_model models[] = {
 typedef struct placed_case {
     const whole *model;
     const char *device;
-    uint32_t mode;
+    uint32_t mode, experts;
     eng_lm_override overrides[MAX_OVERRIDES];
     uint32_t n;
 } placed_case;
@@ -137,15 +137,16 @@ static int n_tests, n_failed;
 
 static void describe(const placed_case *c)
 {
-    printf("%s on %s%s", c->model->name, c->device, c->mode == ENG_LM_SPLIT_LAYER ? " -sm layer" : "");
+    printf("%s on %s%s%s", c->model->name, c->device, c->mode == ENG_LM_SPLIT_LAYER ? " -sm layer" : "",
+           c->experts == ENG_LM_EXPERTS_PARALLEL ? " --expert-parallel" : "");
     for (uint32_t i = 0; i < c->n; i++)
         printf(" -ot '%s=%s'", c->overrides[i].pattern, c->overrides[i].device);
 }
 
 static void try(eng_context *engine, const placed_case *c)
 {
-    eng_lm_placement placement = {.size = sizeof placement, .split = c->mode, .overrides = c->overrides,
-                                  .n_overrides = c->n};
+    eng_lm_placement placement = {.size = sizeof placement, .split = c->mode, .experts = c->experts,
+                                  .overrides = c->overrides, .n_overrides = c->n};
     bool ok = whole_compare(c->model, engine, c->device, &placement);
     n_failed += !ok;
     printf("%s %d - ", ok ? "ok" : "not ok", ++n_tests);
@@ -172,7 +173,8 @@ static void try_table(eng_context *engine, const placed_model *m, bool slow)
                 for (int home = 0; home < (slow ? n_homes : 1); home++) {
                     const char *first = homes[(turn / 2 + home) % n_homes];
                     const char *second = homes[(turn / 2 + home + 1) % n_homes];
-                    placed_case c = {.model = &m->w, .device = splits[i].device, .mode = (uint32_t)mode};
+                    placed_case c = {.model = &m->w, .device = splits[i].device, .mode = (uint32_t)mode,
+                                     .experts = m->n_experts && turn & 2};
                     if (m->rows[k].first)
                         c.overrides[c.n++] = (eng_lm_override){m->rows[k].first, first};
                     if (m->rows[k].second)
@@ -238,7 +240,8 @@ static void try_maps(eng_context *engine, const placed_model *m, uint32_t n_maps
         for (int k = 0; k < 4; k++) /* seeds that are near begin alike */
             below(2);
         const split *s = &splits[below(N_SPLITS)];
-        placed_case c = {.model = &m->w, .device = s->device, .mode = below(3) == 0};
+        placed_case c = {.model = &m->w, .device = s->device, .mode = below(3) == 0,
+                         .experts = m->n_experts && below(2)};
         int n_homes = 0;
         while (n_homes < 4 && s->homes[n_homes])
             n_homes++;
@@ -301,7 +304,7 @@ static void try_patterns(eng_context *engine, const whole *w)
 int main(int argc, char **argv)
 {
     eng_context *engine;
-    uint32_t n_maps = 30;
+    uint32_t n_maps = 20;
     uint64_t seed = 1;
     bool slow = false;
     for (int i = 1; i < argc; i++) {
