@@ -155,9 +155,9 @@ int pg_add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *ne, 
     for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
         t->ne[d] = d < rank ? ne[d] : 1;
     snprintf(t->name, sizeof t->name, "t%u", (unsigned)i);
-    if (use != ENG_USE_INPUT)
+    if (use != ENG_USE_INPUT || pg_pick(g, 3) == 0)
         pg_random_axes(g, t->dims, t->ne, rank);
-    if (g->p->overrides && use != ENG_USE_INPUT && pg_pick(g, 3) == 0)
+    if (g->p->overrides && pg_pick(g, use == ENG_USE_INPUT ? 10 : 3) == 0)
         t->forced = 1 + (int)pg_pick(g, 4);
     t->store = g->p->overrides && pg_pick(g, 3) == 0;
     return -2 - (int)i;

@@ -341,7 +341,8 @@ static int rows_by_index(generator *g, int x)
     if (pg_pick(g, 2) || t->ne[4] != 1) { /* a table of its own */
         static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0};
         int64_t ne[] = {32 << pg_pick(g, 2), 30}, n = 5;
-        int table = pg_add_tensor(g, types[pg_pick(g, 5)], ENG_USE_WEIGHT, ne, 2);
+        uint32_t use = ENG_USE_WEIGHT | (pg_pick(g, 2) ? ENG_USE_MATRIX : 0);
+        int table = pg_add_tensor(g, types[pg_pick(g, 5)], use, ne, 2);
         pg_ready(g, table);
         return OP(ENG_OP_GET_ROWS, table, pg_indices(g, &n, 1, 30, PG_PLAIN));
     }

@@ -30,7 +30,7 @@ int64_t pg_pick(generator *g, int64_t n);
 /* What a reference stands for in the graph that grows along. */
 const eng_tensor *pg_get(const generator *g, int ref);
 int64_t pg_count_of(const eng_tensor *t);
-/* A new tensor, with random axes unless it is an input. */
+/* A new tensor, with random axes (inputs: now and then). */
 int pg_add_tensor(generator *g, uint32_t type, uint32_t use, const int64_t *ne, uint32_t rank);
 /* Ready for use by ops; the contents may not be changed afterwards. */
 int pg_ready(generator *g, int ref);

@@ -174,7 +174,12 @@ static int collect(replay *r, uint32_t run)
             continue;
         void *raw = calloc(1, bytes + 16);
         double *x = r->results->data[run][i] = calloc(pg_count(t) + 1, sizeof *x);
-        status = raw && x ? eng_store_read(store, r->index[i], 0, bytes, raw) : eng_fail(ENG_ERR_NOMEM, "no memory");
+        uint64_t first = t->seed % 3 == 1 ? bytes / 5 : 0; /* in two pieces now and then */
+        status = raw && x ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for a tensor");
+        if (status == ENG_OK && first)
+            status = eng_store_read(store, r->index[i], 0, first, raw);
+        if (status == ENG_OK)
+            status = eng_store_read(store, r->index[i], first, bytes - first, (char *)raw + first);
         if (status == ENG_OK)
             ref_decode(t->type, raw, x, (int64_t)pg_count(t));
         free(raw);
