@@ -112,7 +112,8 @@ bool pg_oracle_flatten(pg_oracle *o, int ref, double **x)
     return true;
 }
 
-/* Short rows are taken together: a few lanes say little about one element. */
+/* Short rows are taken together: a few lanes say little about one element.  f32 has a
+ * smallest value, and devices may flush those near it. */
 double pg_tolerance(double *const *x, uint32_t n_lanes, int64_t n, int64_t row, int64_t at)
 {
     int64_t length = row < 1 ? 1 : row;
@@ -126,7 +127,7 @@ double pg_tolerance(double *const *x, uint32_t n_lanes, int64_t n, int64_t row, 
         for (uint32_t l = 1; l < n_lanes; l++)
             spread = fmax(spread, fabs(x[l][i] - x[0][i]));
     }
-    return PG_SLACK * spread + 1e-6 * most;
+    return PG_SLACK * spread + 1e-6 * most + 1e-36;
 }
 
 /* -- one op ------------------------------------------------------------------------ */
