@@ -78,7 +78,7 @@ typedef struct meta_names {
     bool failed; /* out of memory: names are missing                               */
 } meta_names;
 void meta_names_add(meta_names *names, const char *name);
-/* Writes them in lines of at most `width`, the first begun at `column`, others indented. */
+/* Writes them in lines of at most `width`, the first begun at `column`, others indented; the last is not ended. */
 void meta_names_say(const meta_report *report, const meta_names *names, uint32_t column, uint32_t indent,
                     uint32_t width);
 void meta_names_end(meta_names *names);

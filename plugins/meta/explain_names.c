@@ -229,6 +229,5 @@ void meta_names_say(const meta_report *report, const meta_names *names, uint32_t
     }
     if (w.failed)
         meta_say_text(report, " ...");
-    meta_say_text(report, "\n");
     free(w.text);
 }

@@ -31,16 +31,19 @@ static const char *time_text(double ns, char *text, size_t size)
 }
 
 /* "all", or the names. */
-static void ranks_text(const meta_report *report, uint32_t ranks, char *text, size_t size)
+static void say_ranks(const meta_report *report, uint32_t ranks)
 {
-    size_t at = 0;
+    meta_names names = {NULL, 0, 0, false};
 
-    snprintf(text, size, "all");
-    if (ranks == report->device->main_mask && (ranks & (ranks - 1)))
+    if (ranks == report->device->main_mask && (ranks & (ranks - 1))) {
+        meta_say_text(report, "all");
         return;
-    for (uint32_t r = 0; r < META_MAX_RANKS && at < size; r++)
+    }
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         if (ranks >> r & 1u)
-            at += (size_t)snprintf(text + at, size - at, "%s%s", at ? "," : "", meta_say_rank(report, r));
+            meta_names_add(&names, meta_say_rank(report, r));
+    meta_names_say(report, &names, 0, 0, UINT32_MAX);
+    meta_names_end(&names);
 }
 
 /* -- devices ------------------------------------------------------------------------- */
@@ -192,6 +195,7 @@ static void tensor_line(const meta_report *report, uint32_t first, bool *said)
     bool below = length > TENSOR_COLUMNS - 1;
     meta_say(report, "%s%*s", below ? "\n" : "", below ? TENSOR_COLUMNS : TENSOR_COLUMNS - length, "");
     meta_names_say(report, &names, TENSOR_COLUMNS, TENSOR_COLUMNS, WIDTH);
+    meta_say_text(report, "\n");
     meta_names_end(&names);
 }
 
@@ -224,7 +228,7 @@ static void exchange_line(const meta_report *report, uint32_t first, bool *said)
     meta_way way = meta_exchange_way(report, e);
     meta_names names = {NULL, 0, 0, false};
     uint32_t times = 0;
-    char from[META_MAX_RANKS * 20], to[sizeof from], t[3][32], ends[2 * sizeof from + 4], line[sizeof ends + 160];
+    char t[3][32];
 
     for (uint32_t i = first; i < v->n_exchanges; i++) {
         if (said[i] || !same_exchange(e, v->exchanges[i]))
@@ -233,15 +237,17 @@ static void exchange_line(const meta_report *report, uint32_t first, bool *said)
         times++;
         meta_names_add(&names, v->exchanges[i]->name);
     }
-    ranks_text(report, e->sources, from, sizeof from);
-    ranks_text(report, e->targets, to, sizeof to);
-    snprintf(ends, sizeof ends, e->sources == e->targets ? "%s" : "%s > %s", from, to);
-    snprintf(line, sizeof line, "%3u x %-14s %9s %9s %10s  %-25s %-13s %s", (unsigned)times, way.kind,
+    meta_say(report, "%3u x %-14s %9s %9s %10s  %-25s %-13s ", (unsigned)times, way.kind,
              size_text(e->bytes, t[0], sizeof t[0]), size_text(meta_exchange_sent(e), t[1], sizeof t[1]),
-             time_text(way.price, t[2], sizeof t[2]), way.algorithm, way.path, ends);
-    meta_say_text(report, line);
+             time_text(way.price, t[2], sizeof t[2]), way.algorithm, way.path);
+    say_ranks(report, e->sources);
+    if (e->sources != e->targets) {
+        meta_say_text(report, " > ");
+        say_ranks(report, e->targets);
+    }
     meta_say(report, "\n%*s", VALUE_INDENT, "");
     meta_names_say(report, &names, VALUE_INDENT, VALUE_INDENT, WIDTH);
+    meta_say_text(report, "\n");
     meta_names_end(&names);
 }
 
@@ -280,21 +286,24 @@ static void forced(const meta_report *report)
 /* What the host's wish to keep tensors on one device costs. */
 static void moved(const meta_report *report)
 {
-    const char *before = "\nmoved in a run because a tensor or a node is on one device:";
-    bool any = false;
+    size_t column = 0;
 
     for (uint32_t s = 0; s < META_MAX_RANKS; s++) {
         for (uint32_t t = 0; t < META_MAX_RANKS; t++) {
-            char size[32];
+            char size[32], pair[200];
             if (!report->moved[s][t])
                 continue;
-            meta_say(report, "%s %s > %s %s", before, meta_say_rank(report, s), meta_say_rank(report, t),
-                     size_text(report->moved[s][t], size, sizeof size));
-            before = ",";
-            any = true;
+            size_t n = (size_t)snprintf(pair, sizeof pair, "%s > %s %s", meta_say_rank(report, s), meta_say_rank(report, t),
+                                        size_text(report->moved[s][t], size, sizeof size));
+            if (column == 0)
+                meta_say_text(report, "\nmoved in a run because a tensor or a node is on one device:\n  ");
+            else
+                meta_say_text(report, column + n > WIDTH ? ",\n  " : ", ");
+            meta_say_text(report, pair);
+            column = column == 0 || column + n > WIDTH ? n + 4 : column + n + 2;
         }
     }
-    if (any)
+    if (column)
         meta_say_text(report, "\n");
 }
 
