@@ -24,6 +24,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/merge.c \
 	%D%/meta.h \
 	%D%/moves.c \
+	%D%/numbers.c \
 	%D%/owned.c \
 	%D%/partition.c \
 	%D%/place.c \
@@ -35,6 +36,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/rule.c \
 	%D%/rule.h \
 	%D%/run.h \
+	%D%/split_norm.c \
 	%D%/spots.c \
 	%D%/store.c \
 	%D%/strategy.c \

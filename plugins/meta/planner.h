@@ -196,6 +196,24 @@ meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *f
 /* The same for what is no value of the graph: fills to->local.  False after a failure. */
 bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version *from, meta_version *to, bool copy);
 
+/* -- numbers.c ------------------------------------------------------------------------------ */
+
+/* A node of the rank's own with a result like `a` (of sum_rows: a column); parameter: fp[0]. */
+int32_t meta_local_apply(meta_planner *p, uint32_t rank, uint32_t op, const char *name, int32_t a, int32_t b,
+                         double parameter);
+/* From each of the ranks one number for every row of the node's result: a matrix [ranks, rows]
+ * on all of them. */
+meta_version *meta_numbers_gather(meta_planner *p, const eng_node *node, const char *what, uint32_t ranks,
+                                  const int32_t *local);
+/* Of such a matrix the numbers of the index-th rank, as a column for a tensor of extents `rows`. */
+int32_t meta_numbers_own(meta_planner *p, uint32_t rank, int32_t matrix, uint32_t index, const int64_t *rows);
+
+/* -- split_norm.c --------------------------------------------------------------------------- */
+
+/* rms_norm and l2_norm of rows that are cut. */
+void meta_split_norm(meta_planner *p, int32_t origin, const meta_strategy *s, meta_version *const *in,
+                     meta_version *out);
+
 /* -- merge.c ------------------------------------------------------------------------------- */
 
 /* An attention whose K and V are cut along their cells. */

@@ -278,7 +278,8 @@ bool meta_rule_apply(const eng_services *services, const eng_subgraph *graph, co
     if (letter < 0)
         return false;
     uint8_t class = class_of(&l, letter, &lcut);
-    if (class != ENG_CLASS_PASS && class != ENG_CLASS_REDUCE && class != ENG_CLASS_INDEX && class != ENG_CLASS_LSE)
+    if (class != ENG_CLASS_PASS && class != ENG_CLASS_REDUCE && class != ENG_CLASS_INDEX && class != ENG_CLASS_LSE &&
+        class != ENG_CLASS_SUMSQ)
         return false;
     for (uint32_t i = 0; i < op->n_in; i++) {
         if (node->in[i] < 0)
@@ -294,7 +295,8 @@ bool meta_rule_apply(const eng_services *services, const eng_subgraph *graph, co
         return false;
     if (class == ENG_CLASS_LSE && !merge_strategy(&l, &lcut, strategy))
         return false;
-    if (class != ENG_CLASS_PASS)
+    strategy->lengths = class == ENG_CLASS_SUMSQ;
+    if (class != ENG_CLASS_PASS && class != ENG_CLASS_SUMSQ)
         return partial_result(services, graph, node, op, strategy);
     for (uint32_t i = 0; i < op->n_out; i++) {
         if (node->out[i] < 0)

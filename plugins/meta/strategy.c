@@ -86,6 +86,17 @@ static double leaves_the_rest(const chooser *c, const meta_strategy *s)
     return 0;
 }
 
+/* Of one number for each row of the result. */
+static double number_bytes(const chooser *c)
+{
+    const eng_tensor *t = tensor_of(c->p, c->node->out[0]);
+    double bytes = sizeof(float);
+
+    for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
+        bytes *= (double)t->ne[d];
+    return bytes;
+}
+
 static void consider(chooser *c, const meta_strategy *s)
 {
     double cost = work(c, s) + leaves_the_rest(c, s);
@@ -99,9 +110,8 @@ static void consider(chooser *c, const meta_strategy *s)
         if (!again)
             cost += meta_version_cost(c->p, c->node->in[i], &s->in[i]);
     }
-    if (s->merge)
-        cost += meta_cost_meet(c->p->device, s->ranks, bytes_of(c->p, c->node->out[0], &s->out[0]) /
-                                                           (double)(tensor_of(c->p, c->node->out[0])->ne[0] + 1));
+    if (s->merge || s->lengths) /* norms twice: a result on shards may have to be gathered next */
+        cost += meta_cost_meet(c->p->device, s->ranks, number_bytes(c)) * (s->lengths ? 2 : 1);
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
         if (c->node->out[i] >= 0 && s->out[i].kind == META_PARTIAL)
             cost += meta_cost_all_reduce(c->p->device, s->out[i].ranks, c->p->device->main_mask,
@@ -329,9 +339,13 @@ static void run_node(chooser *c, meta_version *target)
             out[i]->original = true;
         p->values[c->node->out[i]].made = out[i];
     }
-    if (s->merge && (s->ranks & (s->ranks - 1))) {
-        if (!meta_failed(p))
-            meta_merge_attention(p, (int32_t)c->index, s, in, out[0]);
+    bool several = (s->ranks & (s->ranks - 1)) != 0;
+    if (meta_failed(p))
+        return;
+    if (s->merge && several) {
+        meta_merge_attention(p, (int32_t)c->index, s, in, out[0]);
+    } else if (s->lengths && several) {
+        meta_split_norm(p, (int32_t)c->index, s, in, out[0]);
     } else {
         for (uint32_t r = 0; r < p->n_ranks && !meta_failed(p); r++)
             if (s->ranks >> r & 1u)
