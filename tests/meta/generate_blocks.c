@@ -139,7 +139,8 @@ static void visibility(generator *g, attention *a)
         break;
     }
     case 1: {
-        a->in[7] = pg_add_tensor(g, pg_pick(g, 2) ? ENG_TYPE_F32 : ENG_TYPE_F16, ENG_USE_INPUT, (int64_t[]){s, a->t}, 2);
+        uint32_t type = pg_pick(g, 2) ? ENG_TYPE_F32 : ENG_TYPE_F16;
+        a->in[7] = pg_add_tensor(g, type, ENG_USE_INPUT, (int64_t[]){s, a->t}, 2);
         pg_tensor_of(g, a->in[7])->contents = PG_MASK;
         pg_ready(g, a->in[7]);
         break;

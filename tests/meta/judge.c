@@ -31,8 +31,8 @@ static void compare(const pg_tensor *t, uint32_t run, double *const *x, uint32_t
             if (off <= tolerance)
                 continue;
             v->good = false;
-            snprintf(v->text, sizeof v->text, "%s[%" PRId64 "] is %.9g, not %.9g: off by %.3g, tolerated %.3g%s", t->name,
-                     i, got[i], x[0][i], off, tolerance, run ? " (second run)" : "");
+            snprintf(v->text, sizeof v->text, "%s[%" PRId64 "] is %.9g, not %.9g: off by %.3g, tolerated %.3g%s",
+                     t->name, i, got[i], x[0][i], off, tolerance, run ? " (second run)" : "");
             break;
         }
     }

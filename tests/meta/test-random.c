@@ -193,7 +193,8 @@ static void tight(suite *s)
 
     if (s->stats)
         printf("# %" PRIu64 " forced tensors; values placed: %" PRIu64 " replicated, %" PRIu64 " sharded, %" PRIu64
-               " partial, %" PRIu64 " on one device; %" PRIu64 " bytes exchanged; worst error %.3f of what is tolerated\n",
+               " partial, %" PRIu64 " on one device; %" PRIu64 " bytes exchanged; worst error %.3f of what is "
+               "tolerated\n",
                s->kinds[0], s->kinds[1], s->kinds[2], s->kinds[3], s->kinds[4], s->exchanged, s->worst);
     printf("# %" PRIu64 " of %" PRIu64 " rows with a tolerance above 5%% of their tensor\n", s->loose, s->rows);
     s->failed += !good;
@@ -214,7 +215,8 @@ static void first_failure(suite *s, const char *const *devices, uint32_t n)
     printf("%sok %d - %s after %" PRIu64 " graphs\n", good ? "" : "not ", ++s->tests, good ? "nothing" : "found", i);
 }
 
-static const char *const usual[] = {"cpu/2", "cpu/3", "cpu/4@1:5:2:2", "cpu/2@3:1", "cpu/3@7:0:25", "cpu/2@1:0", "cpu/5"};
+static const char *const usual[] = {"cpu/2",        "cpu/3",     "cpu/4@1:5:2:2", "cpu/2@3:1",
+                                    "cpu/3@7:0:25", "cpu/2@1:0", "cpu/5"};
 static const char *const mixed[] = {"opencl:0/2", "cpu+opencl:0@3:1"};
 enum { N_USUAL = sizeof usual / sizeof *usual, N_MIXED = sizeof mixed / sizeof *mixed };
 
