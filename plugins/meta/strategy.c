@@ -379,6 +379,11 @@ static void run_on_copy(chooser *c)
     for (uint32_t i = 0; i < c->op->n_in; i++)
         if (is_inout(c, i))
             value = c->node->in[i];
+    if (value < 0) {
+        p->status = META_FAIL(p->device, ENG_ERR_INTERNAL, "no way was found to run %s (%s); please report the graph",
+                              c->node->name, c->op->name);
+        return;
+    }
     target = meta_inplace_begin(p, value, &place, &whole);
     if (!target) {
         if (!meta_failed(p))

@@ -45,6 +45,8 @@ static int sharded(eng_device_state *device, const eng_tensor *t, uint32_t axis,
     meta_partition like = {.axis = axis, .extent = axis_extent(t, axis)};
     meta_cut cut;
 
+    if (like.extent < 1)
+        return refuse(device, t, axis, "it has no units; leave the placement of an empty value to the device");
     if (!type || !meta_cut_from_dims(t->dims, t->rank, t->ne, &like, &cut))
         return refuse(device, t, axis,
                       "the axis must stand in one dimension only, in each of its segments once and with one extent; "
