@@ -79,16 +79,27 @@ static void soft_max_over_the_split_axis(net *g)
     net_output(g, soft_max(g, mul_mat(g, w, x), NET_NONE, 2));
 }
 
-static void norms_over_the_split_axis(net *g)
+static void norms(net *g, int64_t rows, int64_t tokens, const char *axis)
 {
-    int w = weight(g, "w", F32, NET_SHAPE(32, 45)), x = input(g, "x", NET_SHAPE(32, 3)),
-        n = weight(g, "n", F32, NET_SHAPE(45));
-    net_axis(g, w, 1, "ffn:45");
-    net_axis(g, n, 0, "ffn:45");
+    int w = weight(g, "w", F32, NET_SHAPE(32, rows)), x = input(g, "x", NET_SHAPE(32, tokens)),
+        n = weight(g, "n", F32, NET_SHAPE(rows));
+    net_axis(g, w, 1, axis);
+    net_axis(g, n, 0, axis);
     int y = mul_mat(g, w, x);
     int a = rms_norm(g, y, n);
     int b = net_op(g, ENG_OP_NORM, NET_IN(a, n, n), NULL, (const double[ENG_MAX_FPARAMS]){1e-6});
     net_output(g, net_op(g, ENG_OP_L2_NORM, NET_IN(b), NULL, (const double[ENG_MAX_FPARAMS]){1e-6}));
+}
+
+static void norms_over_the_split_axis(net *g)
+{
+    norms(g, 45, 3, "ffn:45");
+}
+
+/* Long enough for each rank to sum up its own part. */
+static void norms_of_long_rows(net *g)
+{
+    norms(g, 1501, 40, "ffn:1501");
 }
 
 static void repeat_along_the_split_axis(net *g)
@@ -431,6 +442,7 @@ static const struct {
 } named[] = {
     {"soft_max over the split axis", soft_max_over_the_split_axis},
     {"rms_norm, norm and l2_norm over the split axis", norms_over_the_split_axis},
+    {"rms_norm, norm and l2_norm of long rows that are split", norms_of_long_rows},
     {"repeat along the split axis", repeat_along_the_split_axis},
     {"group_norm over split channels", group_norm_over_split_channels},
     {"one-input glu on a plain split", one_input_glu_on_a_plain_split},
