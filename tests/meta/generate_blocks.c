@@ -306,7 +306,8 @@ int pg_feed_forward(generator *g, int x)
     return pg_pick(g, 2) ? pg_norm(g, h) : h;
 }
 
-/* A sum large enough that exchanges take other ways: in place, by chunks. */
+/* A sum large enough that exchanges take other ways: in place, by chunks.  Or its long rows are
+ * cut, and a norm is computed of parts of rows. */
 int pg_wide(generator *g, int x)
 {
     double eps[] = {1e-5};
@@ -314,12 +315,21 @@ int pg_wide(generator *g, int x)
     int up = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, wide, 2);
     pg_tensor_of(g, up)->scale = 0.3f;
     nameless(pg_tensor_of(g, up));
-    name_heads(pg_tensor_of(g, up), 0, 6, 1, 4, true);
+    if (pg_pick(g, 2))
+        name_heads(pg_tensor_of(g, up), 0, 6, 1, 4, true);
+    else
+        name_heads(pg_tensor_of(g, up), 1, 6, 1, 512, true);
     pg_ready(g, up);
     x = pg_contiguous(g, x);
     int64_t rows = pg_count_of(pg_get(g, x)) / pg_get(g, x)->ne[0];
     x = pg_features(g, x, 24, 32);
-    x = OPF(ENG_OP_RMS_NORM, eps, OP(ENG_OP_MUL_MAT, up, x), -1);
+    x = OP(ENG_OP_MUL_MAT, up, x);
+    switch (pg_pick(g, 4)) {
+    case 0: x = OPF(ENG_OP_L2_NORM, eps, x); break;
+    case 1: x = OPF(ENG_OP_NORM, eps, x, -1, -1); break;
+    case 2: x = OPF(ENG_OP_RMS_NORM, eps, x, pg_weight(g, &wide[1], 1, 0.5, 1)); break;
+    default: x = OPF(ENG_OP_RMS_NORM, eps, x, -1); break;
+    }
     x = OPI(ENG_OP_SLICE, part, x);
     return pg_features(g, x, 24, rows < 8 ? rows : 8);
 }
