@@ -336,6 +336,7 @@ START_TEST(wrong_options_are_told)
         {"opencl.max_alloc", "10", "at least"},
         {"opencl.max_alloc", "7Q", "bytes"},
         {"opencl.capabilities", "fp16,teeth", "names to keep"},
+        {"opencl.svm", "always", "auto or off"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         eng_context *context;
