@@ -499,7 +499,7 @@ int main(int argc, char **argv)
 {
     static const char *const mappings[] = {"mapped memory", "staged", "some of each"};
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    int rounds = argc > 2 ? atoi(argv[2]) : 6, n = 0, failed = 0;
+    int rounds = argc > 2 ? atoi(argv[2]) : 3, n = 0, failed = 0;
 
     for (uint32_t ranks = 2; ranks <= 5; ranks++) {
         for (int mapping = 0; mapping < 3; mapping++) {
