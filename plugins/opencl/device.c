@@ -125,40 +125,73 @@ int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t i
 /* -- parts ------------------------------------------------------------------- */
 
 /*
+ * Sub-devices stay for the life of the process and serve every later opening: a
+ * driver's own threads may look at one for a moment after the last object that
+ * used it was released (PoCL's do when they let go of an event).
+ */
+typedef struct cl_parts {
+    struct cl_parts *next;
+    cl_device_id whole;
+    uint32_t n;
+    cl_device_id part[ENG_MAX_RANKS];
+} cl_parts;
+static cl_parts *all_parts;
+static pthread_mutex_t parts_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool create_parts(cl_parts *p, uint32_t units)
+{
+    cl_device_partition_property how[ENG_MAX_RANKS + 3];
+    cl_uint made = 0;
+    uint32_t n = 0;
+    how[n++] = CL_DEVICE_PARTITION_BY_COUNTS;
+    for (uint32_t i = 0; i < p->n; i++)
+        how[n++] = (cl_device_partition_property)(units / p->n + (i < units % p->n));
+    how[n++] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
+    how[n] = 0;
+    cl_int error = clCreateSubDevices(p->whole, how, p->n, p->part, &made);
+    if (error != CL_SUCCESS && units % p->n == 0) {
+        how[0] = CL_DEVICE_PARTITION_EQUALLY;
+        how[1] = (cl_device_partition_property)(units / p->n);
+        how[2] = 0;
+        error = clCreateSubDevices(p->whole, how, p->n, p->part, &made);
+    }
+    return error == CL_SUCCESS && made >= p->n;
+}
+
+/* NULL: the device cannot be cut, or there is no memory. */
+static const cl_parts *find_parts(cl_device_id whole, uint32_t n, uint32_t units)
+{
+    pthread_mutex_lock(&parts_lock);
+    cl_parts *p = all_parts;
+    while (p && (p->whole != whole || p->n != n))
+        p = p->next;
+    if (!p && (p = calloc(1, sizeof *p))) {
+        p->whole = whole;
+        p->n = n;
+        if (create_parts(p, units)) {
+            p->next = all_parts;
+            all_parts = p;
+        } else {
+            free(p);
+            p = NULL;
+        }
+    }
+    pthread_mutex_unlock(&parts_lock);
+    return p;
+}
+
+/*
  * Part `part` of `parts` as a sub-device with its share of the compute units.
  * A device that cannot be cut, or has too few units, is used whole by every part
  * (each has a queue of its own).
  */
 static void cut(cl_device *device, uint32_t parts, uint32_t part, uint32_t units)
 {
-    cl_device_id subs[ENG_MAX_RANKS];
-    cl_device_partition_property how[ENG_MAX_RANKS + 3];
-    cl_uint made = 0;
-    uint32_t n = 0;
     if (parts > ENG_MAX_RANKS || units < parts)
         return;
-    how[n++] = CL_DEVICE_PARTITION_BY_COUNTS;
-    for (uint32_t i = 0; i < parts; i++)
-        how[n++] = (cl_device_partition_property)(units / parts + (i < units % parts));
-    how[n++] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
-    how[n] = 0;
-    cl_int error = clCreateSubDevices(device->id, how, parts, subs, &made);
-    if (error != CL_SUCCESS && units % parts == 0) {
-        how[0] = CL_DEVICE_PARTITION_EQUALLY;
-        how[1] = (cl_device_partition_property)(units / parts);
-        how[2] = 0;
-        error = clCreateSubDevices(device->id, how, parts, subs, &made);
-    }
-    if (error != CL_SUCCESS)
-        return;
-    for (uint32_t i = 0; i < made && i < parts; i++) {
-        if (i == part) {
-            device->id = subs[i];
-            device->sub_device = true;
-        } else {
-            clReleaseDevice(subs[i]);
-        }
-    }
+    const cl_parts *p = find_parts(device->id, parts, units);
+    if (p)
+        device->id = p->part[part];
 }
 
 /* -- options ------------------------------------------------------------------ */
@@ -324,8 +357,6 @@ void cl_device_close(eng_device_state *device)
         clReleaseCommandQueue(device->transfer);
     if (device->context)
         clReleaseContext(device->context);
-    if (device->sub_device)
-        clReleaseDevice(device->id);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->transfer_lock);
     free(device);

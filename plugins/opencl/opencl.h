@@ -71,7 +71,6 @@ struct eng_device_state {
     cl_plugin *plugin;
     const eng_services *sv;
     cl_device_id id;
-    bool sub_device;         /* id is a sub-device of ours: to be released      */
     cl_context context;
     cl_command_queue transfer; /* uploads, downloads, fills                     */
     pthread_mutex_t transfer_lock;
