@@ -109,13 +109,14 @@ compile_alone()
 {
     for header in plugin.h engine.h lm.h types.h ops.h; do
         echo "#include <engine/$header>" > "$tmp/alone.$1"
-        "$2" $3 -Wall -Wextra -Wpedantic -Werror -I"$src/include" -fsyntax-only "$tmp/alone.$1" >> "$tmp/bad" 2>&1 ||
+        # shellcheck disable=SC2086 # a compiler may be two words: "ccache gcc"
+        $2 $3 -Wall -Wextra -Wpedantic -Werror -I"$src/include" -fsyntax-only "$tmp/alone.$1" >> "$tmp/bad" 2>&1 ||
             echo "engine/$header does not compile alone with $2 $3" >> "$tmp/bad"
     done
 }
 compile_alone c "${CC:-cc}" -std=c11
 result "public headers compile alone as C11"
-if command -v "${CXX:-c++}" > /dev/null 2>&1; then
+if command -v ${CXX:-c++} > /dev/null 2>&1; then
     compile_alone cc "${CXX:-c++}" -std=c++11
     result "public headers compile alone as C++"
 else
