@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define ENG_PLUGIN_MAGIC 0x4e474e45u /* "ENGN", little endian */
-#define ENG_PLUGIN_ABI_MAJOR 1u      /* equal, or the plugin is refused      */
+#define ENG_PLUGIN_ABI_MAJOR 2u      /* equal, or the plugin is refused      */
 #define ENG_PLUGIN_ABI_MINOR 0u      /* the plugin's may be lower or higher  */
 
 #if defined(_WIN32)

@@ -49,7 +49,7 @@ static const struct {
     {"dependency", "dependency", "libgone"},
     {"nodescriptor", "descriptor", "nodescriptor_LTX_eng_plugin_descriptor"},
     {"magic", "descriptor", "0x0000002a"},
-    {"abimajor", "abi", "built for plugin ABI 2.0, but this engine speaks 1.0"},
+    {"abimajor", "abi", "built for plugin ABI 3.0, but this engine speaks 2.0"},
     {"smalltable", "table", "table of plugin calls"},
     {"nocall", "table", "mandatory call open"},
     {"wrongname", "name", "calls itself 'cpu'"},
