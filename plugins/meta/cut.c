@@ -233,6 +233,8 @@ bool meta_cut_reshape(const meta_cut *cut, const int64_t *from, const int64_t *t
     }
     int64_t run = cut->segs[0].inner * below_from; /* elements of one unit */
     int64_t below = 1;
+    if (run == 0) /* no elements: nothing tells where the axis stands */
+        return false;
     for (uint32_t d = 0; d < ENG_MAX_RANK; below *= to[d], d++) {
         if (below == 0 || run % below)
             return false;
@@ -294,6 +296,8 @@ int meta_cut_to_letter(const meta_cut *cut, const int64_t *extents, uint32_t n, 
             *letter = *cut;
             return (int)j;
         }
+        if (outside == 0 || inside == 0)
+            continue;
         if (cut->n_segs != 1 || cut->segs[0].outer % outside || cut->segs[0].inner % inside)
             continue;
         *letter = *cut;

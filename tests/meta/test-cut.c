@@ -185,6 +185,22 @@ START_TEST(reshape_keeps_factors)
 }
 END_TEST
 
+/* Of a tensor without elements no shape says where the axis stands. */
+START_TEST(reshape_of_nothing)
+{
+    meta_partition p = {.axis = 1, .extent = 8, .unit = 1};
+    meta_cut heads = {.part = &p, .dim = 1, .n_segs = 1, .segs = {{1, 1}}}, other;
+    int64_t ne[ENG_MAX_RANK] = {0, 8, 1, 1, 1, 1, 1, 1}, to[ENG_MAX_RANK] = {0, 4, 2, 1, 1, 1, 1, 1};
+    int64_t extents[] = {0, 8};
+
+    meta_partition_solve(&p, (double[]){1, 1}, NULL, 2);
+    ck_assert(!meta_cut_reshape(&heads, ne, to, &other));
+    ck_assert_int_eq(meta_cut_to_letter(&heads, extents, 2, &other), 0);
+    ck_assert_int_eq(meta_cut_to_letter(&heads, (int64_t[]){8, 0}, 2, &other), 1);
+    ck_assert_int_eq(meta_cut_to_letter(&heads, (int64_t[]){8, 0, 4}, 3, &other), 1);
+}
+END_TEST
+
 START_TEST(ranges)
 {
     static int64_t a[MANY], b[MANY];
@@ -376,6 +392,7 @@ int main(void)
     tcase_add_test(c, axes_of_dims);
     tcase_add_test(c, reshape);
     tcase_add_test(c, reshape_keeps_factors);
+    tcase_add_test(c, reshape_of_nothing);
     tcase_add_test(c, ranges);
     tcase_add_test(c, letters);
     tcase_add_test(c, pieces);
