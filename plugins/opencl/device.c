@@ -370,11 +370,16 @@ int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats)
     return ENG_OK;
 }
 
+uint64_t cl_device_held(const eng_device_stats *s)
+{
+    return s->bytes_weights + s->bytes_cache + s->bytes_state + s->bytes_io + s->bytes_compute;
+}
+
 int cl_device_get_info(eng_device_state *device, eng_device_info *info)
 {
     eng_device_stats s;
     cl_device_get_stats(device, &s);
-    uint64_t held = s.bytes_weights + s.bytes_cache + s.bytes_state + s.bytes_io + s.bytes_compute;
+    uint64_t held = cl_device_held(&s);
     *info = device->info;
     info->memory_free = held < info->memory_total ? info->memory_total - held : 0;
     return ENG_OK;

@@ -25,6 +25,8 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
 void cl_device_close(eng_device_state *device);
 int cl_device_get_info(eng_device_state *device, eng_device_info *info);
 int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats);
+/* Bytes of all that the device holds. */
+uint64_t cl_device_held(const eng_device_stats *stats);
 /* plugin.c */
 int cl_search(eng_plugin_state *plugin);
 extern const eng_device_calls cl_device_calls;
@@ -73,6 +75,7 @@ struct eng_store_state {
     uint32_t n_blocks;
     struct cl_store_piece *pieces;
     uint64_t by_use[8];
+    bool accounted; /* in the device's figures */
 };
 int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
 void cl_store_destroy(eng_store_state *store);

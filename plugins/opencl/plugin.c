@@ -169,7 +169,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
      "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
-     "bytes that every device is said to have (suffixes K, M, G); 0: what the device says"},
+     "bytes that every device is said to have, and no more is given (suffixes K, M, G); 0: what the device says"},
     {sizeof(eng_plugin_option), 0, "kernels", "", "folder whose .cl and .clh files replace the kernels built in"},
     {sizeof(eng_plugin_option), 0, "fuse", "yes", "run neighbouring small ops in one launch: yes or no"},
     {sizeof(eng_plugin_option), 0, "svm", "auto",

@@ -72,11 +72,33 @@ static void account(eng_store_state *s, int sign)
     uint64_t *figures[8] = {[0] = &stats->bytes_io, [ENG_USE_WEIGHT] = &stats->bytes_weights,
                             [ENG_USE_CACHE] = &stats->bytes_cache, [ENG_USE_STATE] = &stats->bytes_state,
                             [ENG_USE_INPUT] = &stats->bytes_io, [ENG_USE_OUTPUT] = &stats->bytes_io};
-    pthread_mutex_lock(&s->device->lock);
     for (unsigned i = 0; i < 8; i++)
         if (figures[i])
             *figures[i] += sign > 0 ? s->by_use[i] : 0 - s->by_use[i];
-    pthread_mutex_unlock(&s->device->lock);
+    s->accounted = sign > 0;
+}
+
+/* OpenCL promises memory that it does not have yet: without this the lack would show only when the memory is used. */
+static int reserve(eng_store_state *s)
+{
+    cl_device *device = s->device;
+    uint64_t total = device->info.memory_total, bytes = 0;
+    for (unsigned i = 0; i < 8; i++)
+        if (__builtin_add_overflow(bytes, s->by_use[i], &bytes))
+            bytes = UINT64_MAX;
+    pthread_mutex_lock(&device->lock);
+    uint64_t held = cl_device_held(&device->stats);
+    bool fits = total == 0 || (held <= total && bytes <= total - held);
+    if (fits)
+        account(s, 1);
+    pthread_mutex_unlock(&device->lock);
+    if (fits)
+        return ENG_OK;
+    const double mib = 1048576;
+    return cl_fail(device, ENG_ERR_NOMEM,
+                   "%s: %.1f MiB for %u tensors, but the device has %.1f MiB, of which %.1f are taken: spread it over "
+                   "more devices, or ask for less", device->info.name, (double)bytes / mib, (unsigned)s->n,
+                   (double)total / mib, (double)held / mib);
 }
 
 int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
@@ -93,6 +115,8 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
     s->n = n;
     int status = describe(s, tensors);
     if (status == ENG_OK)
+        status = reserve(s);
+    if (status == ENG_OK)
         status = lay_out(s, &sizes);
     if (status == ENG_OK) {
         s->blocks = calloc(s->n_blocks + 1, sizeof *s->blocks);
@@ -103,7 +127,6 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
         if (sizes[i])
             status = cl_block_create(device, sizes[i], true, "persistent tensors", &s->blocks[i]);
     free(sizes);
-    account(s, 1);
     if (status != ENG_OK) {
         cl_store_destroy(s);
         return status;
@@ -116,7 +139,11 @@ void cl_store_destroy(eng_store_state *s)
 {
     if (!s)
         return;
-    account(s, -1);
+    if (s->accounted) {
+        pthread_mutex_lock(&s->device->lock);
+        account(s, -1);
+        pthread_mutex_unlock(&s->device->lock);
+    }
     for (uint32_t i = 0; s->blocks && i < s->n_blocks; i++)
         cl_block_destroy(&s->blocks[i]);
     free(s->blocks);

@@ -328,6 +328,27 @@ START_TEST(parts_are_devices)
 }
 END_TEST
 
+/* What a device does not have is refused at once, and what was given back can be had again. */
+START_TEST(memory_is_not_promised_twice)
+{
+    static const char *const options[] = {"opencl.memory", "4M", NULL};
+    fixture f = open_with("opencl:0", options);
+    eng_store_tensor most = declare("most", ENG_TYPE_F32, ENG_USE_CACHE, 1024, 768, 1); /* 3 MiB */
+    eng_store_tensor more = declare("more", ENG_TYPE_F32, ENG_USE_STATE, 1024, 512, 1); /* 2 MiB */
+    eng_store_tensor huge = declare("huge", ENG_TYPE_F32, ENG_USE_CACHE, 1024, INT64_C(1) << 40, 1);
+    eng_store *a, *b;
+    ck_assert_msg(eng_store_create(f.device, &most, 1, &a) == ENG_OK, "%s", eng_last_error());
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(eng_store_create(f.device, i ? &huge : &more, 1, &b), ENG_ERR_NOMEM);
+        ck_assert_msg(strstr(eng_last_error(), "has 4.0 MiB, of which 3.0 are taken"), "%s", eng_last_error());
+    }
+    eng_store_destroy(a);
+    ck_assert_msg(eng_store_create(f.device, &more, 1, &b) == ENG_OK, "%s", eng_last_error());
+    eng_store_destroy(b);
+    close_all(f);
+}
+END_TEST
+
 START_TEST(wrong_options_are_told)
 {
     static const char *const wrong[][3] = {
@@ -409,6 +430,7 @@ int main(void)
     tcase_add_test(tests, damaged_cache_is_built_again);
     tcase_add_test(tests, a_wait_can_end_before_the_work);
     tcase_add_test(tests, parts_are_devices);
+    tcase_add_test(tests, memory_is_not_promised_twice);
     tcase_add_test(tests, wrong_options_are_told);
     tcase_add_test(tests, build_errors_are_told);
     suite_add_tcase(suite, tests);

@@ -176,9 +176,10 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
         if (x->cut[i] == part->first[DIM_S])
             return;
     if (x->n_cuts == MAX_CUTS) {
-        cl_refuse(r, ENG_ERR_UNSUPPORTED,
-                  "%s: the caches of '%s' lie in more than %d allocations; raise opencl.max_alloc",
-                  r->device->info.name, x->node->name, MAX_CUTS);
+        bool lowered = r->device->max_alloc < r->device->hard_limit; /* by the option, which is then the cure */
+        cl_refuse(r, ENG_ERR_UNSUPPORTED, "%s: the caches of '%s' lie in more than %d allocations of %llu bytes; %s",
+                  r->device->info.name, x->node->name, MAX_CUTS, (unsigned long long)r->device->max_alloc,
+                  lowered ? "raise opencl.max_alloc" : "ask for fewer cells or split the model over more devices");
         return;
     }
     x->cut[x->n_cuts++] = part->first[DIM_S];
