@@ -237,7 +237,7 @@ ENG_API int eng_graph_set_axes(eng_graph *graph, eng_value value, const eng_dim 
  * eng_graph_set_axes.  Partial: of f32 values.  For persistent tensors rather use
  * `device` and `axis` of eng_store_tensor, which move no data in a run: here a bound
  * tensor stays where its store has it, and readers get a copy.  ENG_ERR_INVALID if
- * the value has no such axis or type.
+ * the value has no such axis or type, ENG_ERR_STATE once the graph is sealed.
  */
 ENG_API int eng_graph_place(eng_graph *graph, eng_value value, const eng_placement *placement);
 /* Shape and type of a value; valid until the graph is destroyed or grows. */

@@ -11,6 +11,8 @@
 
 #include "graph.h"
 
+#define AXIS_TEXT 80
+
 static int graph_error(eng_graph *g, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static int graph_error(eng_graph *g, int status, const char *format, ...)
@@ -184,15 +186,36 @@ static bool has_axis(const eng_tensor *t, uint32_t axis)
     return false;
 }
 
+/* For errors: an axis that nobody named has but its number. */
+static const char *axis_text(const eng_graph *g, uint32_t axis, char text[AXIS_TEXT])
+{
+    const char *name = eng_axis_name(g->context, axis);
+    if (name != NULL && *name)
+        snprintf(text, AXIS_TEXT, "\"%.63s\"", name);
+    else
+        snprintf(text, AXIS_TEXT, "number %" PRIu32, axis);
+    return text;
+}
+
 int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placement)
 {
     const eng_tensor *t = eng_graph_get(g, value);
-    if (t == NULL || g->sealed || placement == NULL || placement->kind > ENG_PLACE_SINGLE)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_place: no such value or placement, or the graph is sealed");
+    char axis[AXIS_TEXT];
+    if (g == NULL || placement == NULL)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_place: a graph and a placement are needed");
+    if (g->sealed)
+        return eng_fail(ENG_ERR_STATE, "the graph is sealed: %s cannot be placed any more, place values before "
+                                       "eng_graph_seal", t != NULL ? t->name : "a value that it has not");
+    if (t == NULL)
+        return graph_error(g, ENG_ERR_INVALID, "value %" PRId32 " is to be placed, but the graph has none of that number",
+                           value);
+    if (placement->kind > ENG_PLACE_SINGLE)
+        return graph_error(g, ENG_ERR_INVALID, "%s is to have a placement of kind %" PRIu32 ", which is none of ENG_PLACE_*",
+                           t->name, placement->kind);
     if (placement->kind == ENG_PLACE_SHARDED && (placement->axis == ENG_AXIS_NONE || !has_axis(t, placement->axis)))
-        return graph_error(g, ENG_ERR_INVALID, "%s cannot be sharded along axis \"%s\": it does not stand in its dimensions; "
+        return graph_error(g, ENG_ERR_INVALID, "%s cannot be sharded along axis %s: it does not stand in its dimensions; "
                                                "name it with eng_graph_set_axes", t->name,
-                           eng_axis_name(g->context, placement->axis));
+                           axis_text(g, placement->axis, axis));
     if (placement->kind == ENG_PLACE_PARTIAL && t->type != ENG_TYPE_F32)
         return graph_error(g, ENG_ERR_INVALID, "%s is not f32: only f32 values can be partial sums", t->name);
     if (placement->kind == ENG_PLACE_SINGLE && (placement->device == NULL || placement->device[0] == 0))

@@ -256,6 +256,40 @@ START_TEST(equal_graphs)
 }
 END_TEST
 
+/* Each cause of a refused placement has its text, which names the value; all but one too late fail at the seal. */
+START_TEST(wrong_placements_are_told)
+{
+    static const struct {
+        eng_placement place;
+        const char *text;
+    } wrong[] = {
+        {{.size = sizeof(eng_placement), .kind = 77}, "x is to have a placement of kind 77"},
+        {{.size = sizeof(eng_placement), .kind = ENG_PLACE_SHARDED, .axis = 999}, "x cannot be sharded along axis number 999"},
+        {{.size = sizeof(eng_placement), .kind = ENG_PLACE_SINGLE}, "x is to be on a single device, but none"},
+    };
+    fixture f;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        fixture_begin(&f, 0);
+        eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0);
+        ck_assert_int_eq(eng_graph_place(f.graph, x, &wrong[i].place), ENG_ERR_INVALID);
+        expect_error(&f, ENG_BAD_VALUE, wrong[i].text);
+        fixture_end(&f);
+    }
+    eng_placement good = {.size = sizeof good, .kind = ENG_PLACE_REPLICATED};
+    fixture_begin(&f, 0);
+    ck_assert_int_eq(eng_graph_place(f.graph, 7, &good), ENG_ERR_INVALID);
+    expect_error(&f, ENG_BAD_VALUE, "value 7");
+    fixture_end(&f);
+    fixture_begin(&f, 0);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0);
+    ck_assert_int_eq(eng_graph_place(f.graph, x, &good), ENG_OK);
+    ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);
+    ck_assert_int_eq(eng_graph_place(f.graph, x, &good), ENG_ERR_STATE);
+    ck_assert_msg(strstr(eng_last_error(), "sealed: x ") != NULL, "%s", eng_last_error());
+    fixture_end(&f);
+}
+END_TEST
+
 static void count_bytes(void *ctx, const char *text)
 {
     *(size_t *)ctx += strlen(text);
@@ -290,6 +324,7 @@ int main(void)
     tcase_add_test(tc, axes_and_blocks);
     tcase_add_test(tc, one_head_keeps_its_axis);
     tcase_add_test(tc, equal_graphs);
+    tcase_add_test(tc, wrong_placements_are_told);
     tcase_add_test(tc, dumps);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
