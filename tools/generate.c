@@ -242,7 +242,8 @@ static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint3
     return status;
 }
 
-static int generate(run *r, report *out)
+/* *before: what the prompt had sent. */
+static int generate(run *r, report *out, exchanged *before)
 {
     const char *text;
     size_t n;
@@ -253,6 +254,7 @@ static int generate(run *r, report *out)
     int status = run_prompt(r, &p, out, &last);
     if (status)
         return status;
+    exchanged_note(before, r->device);
     double begin = seconds();
     for (long i = 0; r->o.n_predict < 0 || i < r->o.n_predict; i++) {
         int32_t token;
@@ -341,9 +343,8 @@ static int run_text(run *r)
     status = eng_lm_sampler_create(r->model, &r->o.sampler, &r->sampler);
     if (!status)
         status = eng_lm_stream_create(r->model, 0, &r->stream);
-    exchanged_note(&before, r->device);
     if (!status)
-        status = generate(r, &out);
+        status = generate(r, &out, &before);
     if (status)
         return status;
     out.prompt_ids = r->ids;
