@@ -106,12 +106,10 @@ bool meta_member_idle(meta_member *m)
 
     if (!m->busy)
         return true;
-    int status = meta_child_wait(q, m->rank, m->pending);
+    int status = meta_child_wait(q, m->rank, m->pending, q->timeout);
     m->busy = false;
-    if (status == ENG_ERR_TIMEOUT) {
-        q->late[m->rank] = true;
-        q->late_ticket[m->rank] = m->pending;
-    }
+    if (status == ENG_ERR_TIMEOUT)
+        meta_late_note(q, m->rank, m->pending);
     if (status != ENG_OK)
         meta_run_fail(q, m->rank, status);
     return status == ENG_OK;

@@ -19,6 +19,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/explain_write.c \
 	%D%/follow.c \
 	%D%/inplace.c \
+	%D%/late.c \
 	%D%/localize.c \
 	%D%/memory.c \
 	%D%/merge.c \

@@ -208,8 +208,7 @@ void meta_instance_destroy(eng_instance_state *inst)
 {
     if (!inst)
         return;
-    if (inst->late)
-        meta_queue_settle(inst->late);
+    meta_late_finish_instance(inst, UINT64_MAX); /* the devices use its memory */
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
         if (inst->child[r]) {
             meta_rank *rank = &inst->variant->device->ranks[r];

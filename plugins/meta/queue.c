@@ -58,15 +58,15 @@ int meta_child_queue(eng_queue_state *q, uint32_t rank)
     return q->child[rank] ? ENG_OK : c->calls->queue_create(c->state, &q->child[rank]);
 }
 
-int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket)
+int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout)
 {
     const eng_child *c = &q->device->ranks[rank].child;
-    int status = c->calls->wait(q->child[rank], ticket, q->timeout);
+    int status = c->calls->wait(q->child[rank], ticket, timeout);
 
-    if (status != ENG_ERR_TIMEOUT || q->timeout == UINT64_MAX)
+    if (status != ENG_ERR_TIMEOUT || timeout == UINT64_MAX)
         return status;
     return META_FAIL(q->device, status, "it has not finished within the time that meta.timeout allows (%llu ms)",
-                     (unsigned long long)(q->timeout / 1000000u));
+                     (unsigned long long)(timeout / 1000000u));
 }
 
 void meta_queue_destroy(eng_queue_state *queue)
@@ -77,11 +77,11 @@ void meta_queue_destroy(eng_queue_state *queue)
         return;
     sv = queue->device->plugin->services;
     sv->parallel_end(sv->host, &queue->team);
+    meta_late_claim(queue);
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) /* waits for what a failed run has left */
         if (queue->child[r])
             queue->device->ranks[r].child.calls->queue_destroy(queue->child[r]);
-    if (queue->late_instance)
-        queue->late_instance->late = NULL;
+    meta_late_end(queue);
     meta_progress_end(queue);
     free(queue);
 }
@@ -134,40 +134,13 @@ static void run_rank(void *ctx, uint32_t i)
     atomic_fetch_add_explicit(&q->device->ranks[m.rank].sent, m.sent, memory_order_relaxed);
 }
 
-/* Work that a failed run has left: the ranks' devices are given their time again. */
-static int finish_late(eng_queue_state *q)
-{
-    eng_device_state *d = q->device;
-
-    for (uint32_t r = 0; r < META_MAX_RANKS && q->late_instance; r++) {
-        if (!q->late[r])
-            continue;
-        int status = meta_child_wait(q, r, q->late_ticket[r]);
-        if (status == ENG_ERR_TIMEOUT)
-            return META_FAIL(d, status, "%s, rank %u of %s, is still at work for a run that was given up",
-                             d->ranks[r].name, (unsigned)r, d->name);
-        q->late[r] = false; /* done, in whatever way: the run has failed already */
-    }
-    if (q->late_instance)
-        q->late_instance->late = NULL;
-    q->late_instance = NULL;
-    return ENG_OK;
-}
-
-void meta_queue_settle(eng_queue_state *q)
-{
-    uint64_t timeout = q->timeout;
-
-    q->timeout = UINT64_MAX;
-    finish_late(q);
-    q->timeout = timeout;
-}
-
 /* What a run needs of the queue. */
 static int begin_run(eng_queue_state *q, eng_instance_state *instance, const int64_t *params, uint32_t n_params)
 {
-    int status = finish_late(q);
+    int status = meta_late_finish(q);
 
+    if (status == ENG_OK)
+        status = meta_late_finish_instance(instance, q->timeout);
     q->instance = instance;
     q->params = params;
     q->n_params = n_params;
@@ -191,12 +164,7 @@ static int end_run(eng_queue_state *q)
     atomic_fetch_add(&d->submits, 1);
     if (status == ENG_OK)
         return ENG_OK;
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        if (q->late[r]) {
-            q->late_instance = q->instance;
-            q->instance->late = q;
-        }
-    }
+    meta_late_keep(q, q->instance);
     int blame = atomic_load(&q->blame);
     return META_FAIL(d, status, "%s, rank %d of %s: %s", d->ranks[blame].name, blame, d->name, q->text);
 }
@@ -241,7 +209,8 @@ static int blamed(const eng_queue_state *q, uint32_t rank, int status)
     return META_FAIL(d, status, "%s, rank %u of %s: %s", d->ranks[rank].name, (unsigned)rank, d->name, text);
 }
 
-/* Straight through the ranks' own queues where they hold the tensor whole. */
+/* Straight through the ranks' own queues where they hold the tensor whole.  They are idle,
+ * so only the transfer itself is waited for: without limit, as the memory is the host's. */
 static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
                        const void *data)
 {
@@ -264,7 +233,7 @@ static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tens
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
         if (!(started >> r & 1u))
             continue;
-        int done = meta_child_wait(q, r, tickets[r]);
+        int done = meta_child_wait(q, r, tickets[r], UINT64_MAX);
         status = status == ENG_OK ? blamed(q, r, done) : status;
     }
     return status;
@@ -275,9 +244,11 @@ int meta_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t te
 {
     /* data are only read */
     eng_region region = {.data = (void *)(uintptr_t)data, .tensor_offset = offset, .bytes = bytes, .count = 1};
-    int status = store->tensors[tensor].place.kind == META_SHARDED
-                     ? meta_store_upload(store, tensor, &region, 1)
-                     : write_whole(queue, store, tensor, offset, bytes, data);
+    int status = meta_late_finish(queue);
+    if (status == ENG_OK && store->tensors[tensor].place.kind == META_SHARDED)
+        status = meta_store_upload(store, tensor, &region, 1);
+    else if (status == ENG_OK)
+        status = write_whole(queue, store, tensor, offset, bytes, data);
     if (status == ENG_OK)
         *ticket = ++queue->tickets;
     return status;
@@ -289,8 +260,10 @@ int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t ten
     const meta_tensor *t = &store->tensors[tensor];
     eng_region region = {.data = data, .tensor_offset = offset, .bytes = bytes, .count = 1};
     uint32_t r = 0;
-    int status;
+    int status = meta_late_finish(queue);
 
+    if (status != ENG_OK)
+        return status;
     while (r < META_MAX_RANKS && t->child[r] == META_NONE)
         r++;
     if (t->place.kind == META_SHARDED || r == META_MAX_RANKS) {
@@ -302,7 +275,7 @@ int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t ten
         if (status == ENG_OK)
             status = c->calls->read(queue->child[r], store->child[r], t->child[r], offset, bytes, data, &own);
         if (status == ENG_OK)
-            status = meta_child_wait(queue, r, own);
+            status = meta_child_wait(queue, r, own, UINT64_MAX);
         status = blamed(queue, r, status);
     }
     if (status == ENG_OK)

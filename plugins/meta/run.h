@@ -77,7 +77,7 @@ struct eng_instance_state {
     char *take[META_MAX_RANKS];    /* of what it takes, if that is not mapped      */
     char *sum[2];                  /* sums of chunks, for more than two ranks      */
     uint64_t compute[META_MAX_RANKS];
-    eng_queue_state *late;         /* a queue whose run of it ended before the ranks' work did */
+    _Atomic(eng_queue_state *) late; /* late.c: the queue whose run of it ended before the ranks' work did */
 };
 
 /* spots.c: addresses and staging memory for one rank, and for sums by chunks; false: no memory. */
@@ -102,10 +102,11 @@ struct eng_queue_state {
     _Alignas(64) _Atomic int failed; /* status of the first rank that failed         */
     _Atomic int blame;
     char text[512];
-    /* what a failed run has left: ranks whose devices may still be at work */
-    bool late[META_MAX_RANKS];
+    /* late.c: what a failed run has left */
+    _Atomic uint32_t late; /* ranks whose devices may still be at work               */
     uint64_t late_ticket[META_MAX_RANKS];
-    eng_instance_state *late_instance; /* NULL: nobody is                            */
+    eng_instance_state *late_instance;
+    bool claimed;          /* by a thread that waits for them                        */
 };
 
 /* team.c: ranks waiting for one another; false: the run has failed. */
@@ -139,9 +140,21 @@ bool meta_gives_in_place(const meta_exchange *e, uint32_t rank);
 
 /* queue.c */
 int meta_child_queue(eng_queue_state *q, uint32_t rank);
-/* Waits for a rank's device as long as meta.timeout allows. */
-int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket);
-/* Ends what a failed run has left behind, however long it takes. */
-void meta_queue_settle(eng_queue_state *q);
+/* Waits for a rank's device. */
+int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout);
+
+/* -- late.c ------------------------------------------------------------------------- */
+
+/* Wait until a queue, or an instance, is free of what runs have left; ENG_ERR_TIMEOUT if it
+ * is not within the time (the queue's own, or the one given). */
+int meta_late_finish(eng_queue_state *queue);
+int meta_late_finish_instance(eng_instance_state *instance, uint64_t timeout);
+/* In a run: the rank's device has not finished in time. */
+void meta_late_note(eng_queue_state *queue, uint32_t rank, uint64_t ticket);
+/* After a run, of an instance that is free: ties what it has left to both. */
+void meta_late_keep(eng_queue_state *queue, eng_instance_state *instance);
+/* Before and after a queue's children are destroyed: nobody else waits on them meanwhile. */
+void meta_late_claim(eng_queue_state *queue);
+void meta_late_end(eng_queue_state *queue);
 
 #endif

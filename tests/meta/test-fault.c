@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,6 +253,74 @@ static void test(const fault_case *c)
     fflush(stdout);
 }
 
+/* -- two queues ----------------------------------------------------------------------- */
+
+static bool says(int status, const char *text)
+{
+    return status == ENG_ERR_TIMEOUT && strstr(eng_last_error(), text);
+}
+
+/* A run that was given up on one queue keeps its instance from another queue. */
+static bool instance_is_kept(const fault_case *c, host *h, eng_queue *other)
+{
+    bool right = true;
+    float out[WIDTH];
+    eng_fence fence;
+
+    if (!says(run(h, &right), "meta.timeout"))
+        return no(c, "the run does not end in time");
+    if (!says(eng_queue_submit(other, h->instance, NULL, 0, &fence), "still at work"))
+        return no(c, "another queue takes an instance that a device is at work on");
+    if (!says(eng_queue_read(h->queue, h->store, OUT, 0, sizeof out, out, &fence), "still at work"))
+        return no(c, "a transfer does not wait for what a run has left");
+    return true;
+}
+
+static void *destroy_instance(void *instance)
+{
+    eng_instance_destroy(instance);
+    return NULL;
+}
+
+/* Both are freed by their own threads, while the device is at work. */
+static bool freed_by_two(const fault_case *c, host *h)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, destroy_instance, h->instance) != 0)
+        return no(c, "no thread");
+    eng_queue_destroy(h->queue);
+    pthread_join(thread, NULL);
+    h->queue = NULL;
+    h->instance = NULL;
+    return true;
+}
+
+static void test_two_queues(bool by_two)
+{
+    fault_case c = {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = 5 * TIMEOUT_MS};
+    eng_queue *other = NULL;
+    host h;
+    bool good = make_context(&h, &c) && eng_context_set_option(h.context, "fault.times", "2") == ENG_OK &&
+                open_host(&h, c.device) == ENG_OK && eng_queue_create(h.device, &other) == ENG_OK;
+
+    good = good ? instance_is_kept(&c, &h, other) : no(&c, "does not open");
+    if (good && by_two) {
+        good = freed_by_two(&c, &h);
+    } else { /* what is left on any queue is waited for */
+        eng_instance_destroy(h.instance);
+        h.instance = NULL;
+    }
+    eng_queue_destroy(other);
+    close_host(&h, 0);
+    if (h.context && eng_context_destroy(h.context) != ENG_OK)
+        good = no(&c, "the context does not end");
+    n_failed += !good;
+    printf("%sok %d - two queues, one instance, freed %s\n", good ? "" : "not ", ++n_tests,
+           by_two ? "by two threads" : "first");
+    fflush(stdout);
+}
+
 static bool make_want(void)
 {
     host h;
@@ -306,6 +375,8 @@ int main(void)
             }
         }
     }
+    test_two_queues(false);
+    test_two_queues(true);
     printf("1..%d\n", n_tests);
     return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
