@@ -34,7 +34,8 @@ static int enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *
 
 static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "timeout", "0",
-     "milliseconds after which a device that has not finished its part of a run fails it; 0: no limit"},
+     "milliseconds that a device has for one submission, and twice that for a wait in which none gets further, or the "
+     "run fails; 0: no limit"},
 };
 
 static const eng_plugin_calls plugin_calls = {

@@ -61,6 +61,7 @@ typedef struct meta_spot {
 typedef struct meta_progress {
     _Alignas(64) _Atomic uint64_t at;
     _Atomic int sleepers;
+    _Atomic int waits_for; /* the rank that this one sleeps for, or -1              */
     _Alignas(64) pthread_mutex_t lock;
     pthread_cond_t moved;
     uint32_t penalty, asleep, awake; /* see team.c: this rank's own              */

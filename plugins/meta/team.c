@@ -55,6 +55,7 @@ static bool progress_init(meta_progress *p)
     if (pthread_mutex_init(&p->lock, NULL) != 0)
         return false;
     if (pthread_condattr_init(&attributes) == 0) {
+        atomic_init(&p->waits_for, -1);
         good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
                pthread_cond_init(&p->moved, &attributes) == 0;
         pthread_condattr_destroy(&attributes);
@@ -112,31 +113,62 @@ static bool sleep_until(meta_progress *p, uint64_t deadline)
     return pthread_cond_timedwait(&p->moved, &p->lock, &t) == 0 || nanoseconds() < deadline;
 }
 
-/* All wait for whoever is behind. */
-static uint32_t last_rank(const eng_queue_state *q)
+/* How far all have come together: it grows whenever one of them gets further. */
+static uint64_t team_progress(const eng_queue_state *q)
 {
-    uint32_t last = q->members[0];
+    uint64_t sum = 0;
 
-    for (uint32_t i = 1; i < q->n_members; i++)
-        if (atomic_load(&q->progress[q->members[i]].at) < atomic_load(&q->progress[last].at))
-            last = q->members[i];
-    return last;
+    for (uint32_t i = 0; i < q->n_members; i++)
+        sum += atomic_load(&q->progress[q->members[i]].at);
+    return sum;
 }
 
-/* A rank's own device is given the same time and started later: whoever waits for the
- * rank waits twice as long, so that the rank can tell what it knows. */
-static bool await_asleep(eng_queue_state *q, meta_progress *own, meta_progress *p, uint64_t stage)
+/* Who keeps those that wait for `rank` waiting: it, or whoever it waits for itself. */
+static uint32_t held_up_by(const eng_queue_state *q, uint32_t rank)
 {
-    uint64_t from = nanoseconds();
-    uint64_t deadline = q->timeout < UINT64_MAX / 4 ? from + 2 * q->timeout : UINT64_MAX;
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        int next = atomic_load(&q->progress[rank].waits_for);
+        if (next < 0)
+            break;
+        rank = (uint32_t)next;
+    }
+    return rank;
+}
+
+/* Until the counter is there, or the run has failed, or (false) nobody has got further for a
+ * time.  A rank's own device is given the timeout and started later: whoever waits for ranks
+ * waits twice as long, so that the rank can tell what it knows.  Nor is a long wait a fault:
+ * a rank that takes part at the end of a run waits for all that the others do before. */
+static bool sleep_for_stage(const eng_queue_state *q, meta_progress *p, uint64_t stage)
+{
+    uint64_t limit = q->timeout < UINT64_MAX / 4 ? 2 * q->timeout : UINT64_MAX;
+    uint64_t deadline = limit < UINT64_MAX ? nanoseconds() + limit : UINT64_MAX;
+    uint64_t seen = limit < UINT64_MAX ? team_progress(q) : 0;
     bool in_time = true;
 
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->sleepers, 1);
-    while (atomic_load(&p->at) < stage && !atomic_load(&q->failed) && in_time)
-        in_time = sleep_until(p, deadline);
+    while (atomic_load(&p->at) < stage && !atomic_load(&q->failed) && in_time) {
+        if (sleep_until(p, deadline))
+            continue;
+        uint64_t all = team_progress(q);
+        in_time = all != seen;
+        seen = all;
+        deadline = nanoseconds() + limit;
+    }
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->lock);
+    return in_time;
+}
+
+static bool await_asleep(eng_queue_state *q, meta_progress *own, uint32_t rank, uint64_t stage)
+{
+    meta_progress *p = &q->progress[rank];
+    uint64_t from = nanoseconds();
+
+    atomic_store(&own->waits_for, (int)rank);
+    bool in_time = sleep_for_stage(q, p, stage);
+    atomic_store(&own->waits_for, -1);
     if (atomic_load(&p->at) >= stage) {
         if (own->asleep == 0 && nanoseconds() - from > LONG_SLEEP) {
             own->penalty = own->penalty == 0 ? LEAST_PENALTY : own->penalty < MOST_PENALTY ? own->penalty * 2 : own->penalty;
@@ -147,9 +179,10 @@ static bool await_asleep(eng_queue_state *q, meta_progress *own, meta_progress *
     }
     if (!in_time) {
         int status = META_FAIL(q->device, ENG_ERR_TIMEOUT,
-                               "the others have waited for it longer than meta.timeout (%llu ms) allows",
+                               "the others have waited for it longer than meta.timeout (%llu ms) allows, and nobody has "
+                               "got further",
                                (unsigned long long)(q->timeout / 1000000u));
-        meta_run_fail(q, last_rank(q), status);
+        meta_run_fail(q, held_up_by(q, rank), status);
     }
     return false;
 }
@@ -183,7 +216,7 @@ bool meta_await(eng_queue_state *q, uint32_t self, uint32_t rank, uint64_t stage
             return false;
         pause_briefly();
     }
-    return await_asleep(q, own, p, stage);
+    return await_asleep(q, own, rank, stage);
 }
 
 /* The sleeper announces itself, then looks at the counter; here the counter is moved,

@@ -40,6 +40,8 @@ typedef struct fault_case {
 
 static int n_tests, n_failed;
 static float want[WIDTH];
+static int n_blocks = BLOCKS;
+static const char *out_device; /* that holds the output; NULL: all do              */
 static char fault_folder[4096];
 
 static double now(void)
@@ -64,7 +66,7 @@ static int make_store(host *h)
         {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {INNER, WIDTH}, .name = "down",
          .dims = down, .layer = -1},
         {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_OUTPUT, .ne = {WIDTH}, .name = "out",
-         .layer = -1},
+         .device = out_device, .layer = -1},
     };
     float data[WIDTH * INNER];
     int status = eng_store_create(h->device, t, TENSORS, &h->store);
@@ -85,7 +87,7 @@ static int make_graph(host *h)
     for (uint32_t i = 0; i < TENSORS; i++)
         v[i] = eng_graph_tensor(h->graph, 0, h->store, i);
     eng_value x = v[X];
-    for (int i = 0; i < BLOCKS; i++) {
+    for (int i = 0; i < n_blocks; i++) {
         eng_value y = eng_unary(h->graph, eng_mul_mat(h->graph, v[UP], x), ENG_UNARY_SILU);
         x = eng_add(h->graph, x, eng_mul_mat(h->graph, v[DOWN], y));
     }
@@ -336,6 +338,34 @@ static bool make_want(void)
     return good;
 }
 
+/* -- a slow run ------------------------------------------------------------------------ */
+
+/* Every submission of one rank is slow, none slower than the timeout, and a guest waits for
+ * all of them: nothing is wrong, however long it takes together. */
+static void test_slow(void)
+{
+    fault_case c = {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = 60};
+    bool right = true;
+    host h;
+
+    n_blocks = 10;
+    bool good = make_want() && make_context(&h, &c) &&
+                eng_context_set_option(h.context, "fault.times", "1000000") == ENG_OK &&
+                eng_context_set_option(h.context, "meta.timeout", "160") == ENG_OK;
+    out_device = "cpu";
+    good = good && open_host(&h, c.device) == ENG_OK ? true : no(&c, "does not open");
+    double from = now();
+    if (good && (run(&h, &right) != ENG_OK || !right))
+        good = no(&c, "a run that gets on is given up, or is wrong");
+    if (good && now() - from < 2 * 0.160)
+        good = no(&c, "too quick to be a test");
+    close_host(&h, 0);
+    eng_context_destroy(h.context);
+    n_failed += !good;
+    printf("%sok %d - a guest waits longer than the timeout while the others get on\n", good ? "" : "not ", ++n_tests);
+    fflush(stdout);
+}
+
 int main(void)
 {
     static const char *const devices[] = {"cpu/2.0+fault:0", "fault:0+fault:1", "fault:0+cpu/3.0+fault:1"};
@@ -377,6 +407,7 @@ int main(void)
     }
     test_two_queues(false);
     test_two_queues(true);
+    test_slow(); /* last: with another graph */
     printf("1..%d\n", n_tests);
     return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
