@@ -28,6 +28,7 @@ typedef struct meta_value {
     bool brought;           /* ... and it is there                            */
     int32_t maker;          /* node, or -1                                    */
     uint32_t n_slices;      /* views of a part of it                          */
+    uint32_t n_readers;     /* ops that read it, through views too            */
     bool full_use;          /* some reader cannot take a partial sum          */
 } meta_value;
 

@@ -146,6 +146,22 @@ static bool opaque(const meta_planner *p, int32_t value, const meta_version *fro
     return from->original && t->binding >= 0 && (t->use & ENG_USE_MATRIX);
 }
 
+/* The rank that has all of it while the others have none, or -1: such a value is the same on
+ * one rank, as a shard beside empty ones, and as the only addend. */
+static int32_t alone(const meta_place *place)
+{
+    if (place->kind == META_SINGLE)
+        return place->rank;
+    if (place->kind == META_REPLICATED || __builtin_popcount(place->ranks) != 1)
+        return -1;
+    return (int32_t)meta_first(place->ranks);
+}
+
+static bool same_alone(const meta_place *a, const meta_place *b)
+{
+    return alone(a) >= 0 && alone(a) == alone(b);
+}
+
 static uint32_t holders(const meta_planner *p, const meta_place *place)
 {
     switch (place->kind) {
@@ -181,6 +197,8 @@ static double price(const meta_planner *p, int32_t value, const meta_version *fr
         return 0;
     if (want->kind == META_PARTIAL)
         return HUGE_VAL;
+    if (same_alone(place, want))
+        return 0;
     if (place->kind == META_REPLICATED && want->kind == META_SHARDED && !opaque(p, value, from))
         return meta_cost_touched(2 * bytes);
     if (place->kind == META_SHARDED && want->kind == META_SHARDED && meta_cut_same(&place->cut, &want->cut))
@@ -250,7 +268,7 @@ static meta_version *cut_version(meta_planner *p, int32_t value, const meta_vers
     return v;
 }
 
-/* The same elements on the same ranks, by the name of another axis. */
+/* The same elements on the same ranks, by the name of another axis or kind. */
 static meta_version *renamed_version(meta_planner *p, int32_t value, const meta_version *from, const meta_place *want)
 {
     meta_version *v = meta_version_new(p, value, want);
@@ -266,8 +284,8 @@ static meta_version *make(meta_planner *p, int32_t value, meta_version *from, co
         return from;
     if (want->kind == META_SHARDED && from->place.kind == META_REPLICATED && !opaque(p, value, from))
         return cut_version(p, value, from, want);
-    if (want->kind == META_SHARDED && from->place.kind == META_SHARDED &&
-        meta_cut_same(&from->place.cut, &want->cut))
+    if (same_alone(&from->place, want) || (want->kind == META_SHARDED && from->place.kind == META_SHARDED &&
+                                           meta_cut_same(&from->place.cut, &want->cut)))
         return renamed_version(p, value, from, want);
     return meta_exchange_emit(p, value, from, want, false);
 }

@@ -14,6 +14,8 @@
 
 #include "planner.h"
 
+#define RETURNED 1.05 /* times the price of an exchange: see leaves_the_rest */
+
 typedef struct chooser {
     meta_planner *p;
     const eng_node *node;
@@ -73,17 +75,41 @@ static double work(const chooser *c, const meta_strategy *s)
     return meta_cost_touched(bytes) + meta_cost_flops(flops);
 }
 
-/* Of a result on one rank though an operand was made on all: the others will want it. */
-static double leaves_the_rest(const chooser *c, const meta_strategy *s)
+/* Will the other ranks want the result of a node that runs on one?  Yes if they have an operand,
+ * and if they are likely to get one: what several ops read is not all read on one rank. */
+static bool wanted_by_others(const chooser *c, bool main)
 {
     for (uint32_t i = 0; i < c->op->n_in; i++) {
         int32_t in = c->node->in[i];
-        const meta_version *v = in >= 0 && c->p->values[in].maker >= 0 ? meta_versions(c->p, in) : NULL;
-        for (; v; v = v->next)
-            if (v->place.kind != META_SINGLE && s->out[0].kind == META_SINGLE)
-                return meta_cost_meet(c->p->device, c->p->device->main_mask, 0) / 2;
+        if (in < 0 || c->p->values[in].maker < 0)
+            continue;
+        if (main && c->p->values[in].n_readers > 1)
+            return true;
+        for (const meta_version *v = meta_versions(c->p, in); v; v = v->next)
+            if (v->place.kind != META_SINGLE)
+                return true;
     }
-    return 0;
+    return false;
+}
+
+/* Of a result on one rank that the others will want.  On one of the main ranks it is a little
+ * more than to bring the operand to all: that serves whoever else reads the operand, and leaves
+ * the result where nothing has to be brought again. */
+static double leaves_the_rest(const chooser *c, const meta_strategy *s)
+{
+    const eng_device_state *device = c->p->device;
+    int32_t out = c->node->out[0];
+
+    if (s->out[0].kind != META_SINGLE)
+        return 0;
+    bool main = device->main_mask >> s->out[0].rank & 1u;
+    if (!wanted_by_others(c, main))
+        return 0;
+    if (!main)
+        return meta_cost_meet(device, device->main_mask, 0) / 2;
+    if (out < 0 || c->p->values[out].n_readers == 0)
+        return 0;
+    return meta_cost_meet(device, device->main_mask, bytes_of(c->p, out, &s->out[0])) * RETURNED;
 }
 
 /* Of one number for each row of the result. */
@@ -446,6 +472,7 @@ static void find_uses(meta_planner *p)
             bool linear = op->linear_together ? i < 2 : meta_rule_linear(op, n, 1u << i);
             bool passes = n->op == ENG_OP_RESHAPE || n->op == ENG_OP_PERMUTE;
             p->values[n->in[i]].n_slices += n->op == ENG_OP_SLICE;
+            p->values[n->in[i]].n_readers += op->flags & ENG_OPF_VIEW ? p->values[n->out[0]].n_readers : 1;
             if (!linear || (passes && p->values[n->out[0]].full_use))
                 p->values[n->in[i]].full_use = true;
         }

@@ -252,7 +252,7 @@ static void check_variants(const char *device)
     good = good && strstr(t[ENG_EXPLAIN_TEXT].data, "placement 1 of 2\n") &&
            strstr(t[ENG_EXPLAIN_TEXT].data, "placement 2 of 2\n") && strstr(t[ENG_EXPLAIN_TEXT].data, "on cpu/7.6") &&
            is_json(&t[ENG_EXPLAIN_JSON]) && strstr(t[ENG_EXPLAIN_JSON].data, "\"kept_apart\": true") &&
-           is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && strstr(t[ENG_EXPLAIN_GRAPHVIZ].data, "p1_x0");
+           is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && strstr(t[ENG_EXPLAIN_GRAPHVIZ].data, "p1_r0");
     check(good, "two placements of one plan", device);
     eng_instance_destroy(instance);
     eng_store_destroy(other);
