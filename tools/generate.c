@@ -34,7 +34,8 @@ typedef struct run {
 
 static int complain(void)
 {
-    fprintf(stderr, "engine-generate: %s\n", eng_last_error());
+    bool pattern = strncmp(eng_last_error(), "override pattern", 16) == 0;
+    fprintf(stderr, "engine-generate: %s%s\n", pattern ? "-ot: " : "", eng_last_error());
     return 1;
 }
 
@@ -97,7 +98,8 @@ static int open_model(run *r)
     params.placement = placement(r);
     params.progress = show_progress;
     params.progress_user = &p;
-    return eng_lm_model_open(r->engine, r->device, r->o.model, &params, &r->model);
+    int status = eng_lm_model_open(r->engine, r->device, r->o.model, &params, &r->model);
+    return status ? status : device_notes(&r->o, r->device);
 }
 
 static eng_lm_context_params context_params(const run *r, uint64_t n_cells)
@@ -437,7 +439,9 @@ int main(int argc, char **argv)
         if (!status)
             status = r->o.perplexity ? run_perplexity(r) : run_text(r);
         code = status ? complain() : 0;
-        if (!code && (fflush(stdout) || ferror(stdout))) {
+    }
+    if (code == 0) {
+        if (fflush(stdout) || ferror(stdout)) {
             fprintf(stderr, "engine-generate: writing to standard output failed: %s\n", strerror(errno));
             code = 1;
         }

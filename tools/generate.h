@@ -31,10 +31,18 @@ typedef struct options {
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
     uint32_t pass;       /* whose plan: of that many tokens; 0: one             */
     bool json;
+    bool explain_format; /* named                                              */
+    const char *sampling; /* the last option given about choosing tokens, or NULL    */
+    bool n_given, chosen_split;
     bool fit;
     long fit_reserve;    /* MiB of each device; -1: the rule                    */
     char *memory[MAX_OVERRIDES + 5]; /* patterns cut from -ot, and those of --fit; shares */
 } options;
+
+/* Of the command line alone: -1, or EXIT_USAGE after one line on stderr. */
+int options_check(options *o);
+/* What has no effect on this device and model is told, a line each. */
+int device_notes(const options *o, eng_device *device);
 
 /* -1: go on; else the exit code: 0 after --help or --version, EXIT_USAGE. */
 int options_parse(options *o, int argc, char **argv);

@@ -34,7 +34,7 @@ static int has_guests(eng_context *engine, const options *o, const char *device)
             continue;
         int status = eng_device_open(engine, o->overrides[i].device, &guest);
         if (status)
-            return status;
+            return eng_fail(status, "-ot %s=%s: %s", o->overrides[i].pattern, o->overrides[i].device, eng_last_error());
         eng_device_close(guest);
         found = 1;
     }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +128,16 @@ static int number(const char *flag, const char *text, double least, double most,
 
 static int type(const char *flag, const char *text, uint32_t *value)
 {
+    static const uint32_t possible[] = {ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16, ENG_TYPE_Q8_0,  ENG_TYPE_Q4_0,
+                                        ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_IQ4_NL};
     const eng_type_info *info = eng_type_find(text);
-    if (!info)
-        return wrong("there is no such type", flag, text);
-    *value = info->type;
-    return -1;
+    for (unsigned i = 0; info && i < sizeof possible / sizeof *possible; i++) {
+        if (info->type == possible[i]) {
+            *value = info->type;
+            return -1;
+        }
+    }
+    return wrong("no type of a cache; there are f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1 and iq4_nl", flag, text);
 }
 
 static int override(options *o, const char *flag, const char *text)
@@ -142,8 +148,18 @@ static int override(options *o, const char *flag, const char *text)
     if (o->n_overrides == MAX_OVERRIDES)
         return wrong("too many of these", flag, text);
     char *pattern = strndup(text, (size_t)(equals - text));
+    regex_t compiled;
     if (!pattern)
         return wrong("no memory", flag, text);
+    int error = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
+    if (error) {
+        char why[96], what[160];
+        regerror(error, &compiled, why, sizeof why);
+        snprintf(what, sizeof what, "no regular expression: %s", why);
+        free(pattern);
+        return wrong(what, flag, text);
+    }
+    regfree(&compiled);
     o->memory[o->n_overrides] = pattern;
     o->overrides[o->n_overrides++] = (eng_lm_override){pattern, equals + 1};
     return -1;
@@ -195,16 +211,29 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case DEVICE: o->device = value; break;
     case PROMPT: o->prompt = value; break;
     case PROMPT_FILE: o->prompt_file = value; break;
-    case N_PREDICT: return integer(flag, value, -1, INT32_MAX, &o->n_predict);
-    case IGNORE_EOS: o->ignore_eos = true; break;
-    case TEMP: return number(flag, value, 0, 1000, &o->sampler.temperature);
+    case N_PREDICT:
+        o->n_given = true;
+        return integer(flag, value, -1, INT32_MAX, &o->n_predict);
+    case IGNORE_EOS:
+        o->sampling = flag;
+        o->ignore_eos = true;
+        break;
+    case TEMP:
+        o->sampling = flag;
+        return number(flag, value, 0, 1000, &o->sampler.temperature);
     case TOP_K:
+        o->sampling = flag;
         code = integer(flag, value, 0, INT32_MAX, &v);
         o->sampler.top_k = (int32_t)v;
         break;
-    case TOP_P: return number(flag, value, 0, 1, &o->sampler.top_p);
-    case MIN_P: return number(flag, value, 0, 1, &o->sampler.min_p);
+    case TOP_P:
+        o->sampling = flag;
+        return number(flag, value, 0, 1, &o->sampler.top_p);
+    case MIN_P:
+        o->sampling = flag;
+        return number(flag, value, 0, 1, &o->sampler.min_p);
     case SEED:
+        o->sampling = flag;
         code = integer(flag, value, -1, UINT32_MAX, &v);
         o->sampler.seed = (uint32_t)v;
         break;
@@ -218,7 +247,9 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case TYPE_V: return type(flag, value, &o->type_v);
     case NKVO: o->no_kv_offload = true; break;
     case OVERRIDE: return override(o, flag, value);
-    case SPLIT: return split(o, flag, value);
+    case SPLIT:
+        o->chosen_split = true;
+        return split(o, flag, value);
     case EXPERT_PARALLEL: o->expert_parallel = true; break;
     case SHARES: o->shares = value; break;
     case FIT:
@@ -227,7 +258,9 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         return value ? integer(flag, value, 0, 1 << 30, &o->fit_reserve) : -1;
     case PERPLEXITY: o->perplexity = value; break;
     case CHUNKS: return unsigned_integer(flag, value, 1, INT32_MAX, &o->chunks);
-    case EXPLAIN: return explain(o, flag, value);
+    case EXPLAIN:
+        o->explain_format = value != NULL;
+        return explain(o, flag, value);
     case PASS: return unsigned_integer(flag, value, 1, 4096, &o->pass);
     case JSON: o->json = true; break;
     case SHOW_HELP:
@@ -240,33 +273,16 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     return code;
 }
 
-static int check(options *o)
+/* No option: perhaps a value behind one that takes it only with =. */
+static int unknown(const char *argument, const char *before)
 {
-    const char *what = NULL;
-    if (!o->model)
-        what = "-m FILE is needed";
-    else if (o->prompt && o->prompt_file)
-        what = "-p and -f exclude each other";
-    else if (o->perplexity && (o->prompt || o->prompt_file))
-        what = "--perplexity generates nothing: leave out -p and -f";
-    else if (o->chunks && !o->perplexity)
-        what = "--chunks goes with --perplexity";
-    else if (o->perplexity && o->n_ctx == 1)
-        what = "--perplexity needs chunks of at least 2 tokens (-c)";
-    else if (!o->prompt && !o->prompt_file && !o->perplexity && !o->explain)
-        what = "a text is needed: -p, -f or --perplexity";
-    else if (o->pass && !o->explain)
-        what = "--pass goes with --explain";
-    else if (o->explain > EXPLAIN_TEXT && !options_plan_only(o))
-        what = "--explain=json and --explain=dot generate nothing: leave out -p, -f and --perplexity";
-    else if (o->shares && o->device && strchr(o->device, '@'))
-        what = "-ts and @ in the device's name exclude each other";
-    if (options_plan_only(o) && o->json && o->explain == EXPLAIN_TEXT)
-        o->explain = EXPLAIN_JSON;
-    if (!what)
-        return -1;
-    fprintf(stderr, "engine-generate: %s; see engine-generate --help\n", what);
-    return EXIT_USAGE;
+    char what[96] = "unexpected argument";
+    if (argument[0] == '-' && argument[1])
+        return wrong("there is no such option", "option", argument);
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        if (flags[k].argument == OPTIONAL && strcmp(before, flags[k].long_name) == 0)
+            snprintf(what, sizeof what, "unexpected argument: say %s=%.40s", before, argument);
+    return wrong(what, "argument", argument);
 }
 
 int options_parse(options *o, int argc, char **argv)
@@ -285,7 +301,7 @@ int options_parse(options *o, int argc, char **argv)
                 (strlen(flags[k].long_name) == length && strncmp(argv[i], flags[k].long_name, length) == 0))
                 f = &flags[k];
         if (!f)
-            return wrong("there is no such option", "option", argv[i]);
+            return unknown(argv[i], i > 1 ? argv[i - 1] : "");
         if (equals && f->argument == NONE)
             return wrong("takes no value", f->long_name, equals + 1);
         if (equals) {
@@ -300,7 +316,7 @@ int options_parse(options *o, int argc, char **argv)
         if (code >= 0)
             return code;
     }
-    return check(o);
+    return options_check(o);
 }
 
 void options_free(options *o)

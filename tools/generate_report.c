@@ -56,6 +56,20 @@ static void speeds(const report *r)
             rate(r->n_decoded, r->decode_seconds));
 }
 
+/* Where -nkvo, and overrides that go before it, have put the caches. */
+static void cache_devices(eng_device *device)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ENG_MAX_RANKS; i++) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats s = {.size = sizeof s};
+        if (eng_device_leaf(device, i, &info, &s))
+            break;
+        if (s.bytes_cache)
+            fprintf(stderr, "%s%s", n++ ? " and " : ", on ", info.name);
+    }
+}
+
 void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context,
                   const exchanged *before)
 {
@@ -80,7 +94,9 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
     if (p.rotate_k > 1 || p.rotate_v > 1)
         fprintf(stderr, ", rotated in groups of %d and %d", p.rotate_k > 1 ? p.rotate_k : 1,
                 p.rotate_v > 1 ? p.rotate_v : 1);
-    fprintf(stderr, "%s\n", o->no_kv_offload ? ", on the cpu" : "");
+    if (o->no_kv_offload)
+        cache_devices(device);
+    fputc('\n', stderr);
     fprintf(stderr, "plans built    %llu\n", (unsigned long long)eng_device_plans_built(device));
 }
 

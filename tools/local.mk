@@ -1,6 +1,6 @@
 # The programs: over the installed headers alone.
 bin_PROGRAMS += engine-generate
-engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_device.c \
+engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_check.c %D%/generate_device.c \
 	%D%/generate_fit.c %D%/generate_fit.h %D%/generate_options.c %D%/generate_report.c
 engine_generate_LDADD = libengine-lm.la libengine.la $(LIBM)
 

@@ -1,0 +1,149 @@
+/* engine-generate: options that contradict each other, or that nothing would come of. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "generate.h"
+
+/* Numbers between separators, at least one above zero: shares. */
+static bool are_shares(const char *text, char separator)
+{
+    bool some = false;
+    for (;; text++) {
+        char *end;
+        double v = strtod(text, &end);
+        if (end == text || !isfinite(v) || v < 0)
+            return false;
+        some |= v > 0;
+        if (!*end)
+            return some;
+        if (*end != separator)
+            return false;
+        text = end;
+    }
+}
+
+/* NULL, or what is wrong with how the device is written. */
+static const char *device_fault(const char *device)
+{
+    const char *at = strrchr(device, '@');
+    size_t length = at ? (size_t)(at - device) : strlen(device), begin = 0;
+    if (length == 0)
+        return "-d: a device is needed, such as cpu, opencl:0 or cpu+opencl:0";
+    for (size_t i = 0; i <= length; i++) {
+        if (i < length && device[i] != '+')
+            continue;
+        if (i == begin)
+            return "-d: a device is missing beside a +";
+        begin = i + 1;
+    }
+    if (at && !are_shares(at + 1, ':'))
+        return "-d: behind @ shares are needed, numbers with : in between, of which one is above 0";
+    return NULL;
+}
+
+static const char *text_fault(const options *o)
+{
+    if (o->prompt && o->prompt_file)
+        return "-p and -f exclude each other";
+    if (o->perplexity && (o->prompt || o->prompt_file))
+        return "--perplexity generates nothing: leave out -p and -f";
+    if (o->perplexity && (o->sampling || o->n_given))
+        return "--perplexity generates nothing: leave out -n and the options that choose tokens";
+    if (o->chunks && !o->perplexity)
+        return "--chunks goes with --perplexity";
+    if (o->perplexity && o->n_ctx == 1)
+        return "--perplexity needs chunks of at least 2 tokens (-c)";
+    if (!o->prompt && !o->prompt_file && !o->perplexity && !o->explain)
+        return "a text is needed: -p, -f or --perplexity";
+    return NULL;
+}
+
+static const char *explain_fault(const options *o)
+{
+    if (o->pass && !o->explain)
+        return "--pass goes with --explain";
+    if (o->pass > o->n_batch)
+        return "--pass asks for more tokens than a pass has: make -b larger, or --pass smaller";
+    if (o->explain > EXPLAIN_TEXT && !options_plan_only(o))
+        return "--explain=json and --explain=dot generate nothing: leave out -p, -f and --perplexity";
+    if (options_plan_only(o) && o->sampling)
+        return "--explain without a text generates nothing: leave out the options that choose tokens";
+    if (options_plan_only(o) && o->json && o->explain_format && o->explain != EXPLAIN_JSON)
+        return "--json and --explain=text or =dot exclude each other";
+    return NULL;
+}
+
+static const char *device_options_fault(const options *o)
+{
+    if (o->shares && !are_shares(o->shares, ','))
+        return "-ts: shares are needed, numbers with commas in between, of which one is above 0";
+    if (o->shares && o->device && strchr(o->device, '@'))
+        return "-ts and @ in the device's name exclude each other";
+    if (o->split == SPLIT_NONE && (o->shares || (o->device && strchr(o->device, '@'))))
+        return "-sm none takes the first device whole: leave out the shares (-ts, @)";
+    if (o->expert_parallel && o->split != SPLIT_TENSOR)
+        return "--expert-parallel goes with -sm tensor";
+    return o->device ? device_fault(o->device) : NULL;
+}
+
+int options_check(options *o)
+{
+    const char *what = o->model ? text_fault(o) : "-m FILE is needed";
+    if (!what)
+        what = explain_fault(o);
+    if (!what)
+        what = device_options_fault(o);
+    if (options_plan_only(o) && o->json)
+        o->explain = EXPLAIN_JSON;
+    if (!what)
+        return -1;
+    fprintf(stderr, "engine-generate: %s; see engine-generate --help\n", what);
+    return EXIT_USAGE;
+}
+
+/* -- what only the device and the model tell ------------------------------------------ */
+
+static void note(const char *what)
+{
+    fprintf(stderr, "engine-generate: note: %s\n", what);
+}
+
+/* Has the model experts in stacks? */
+static int has_experts(const char *path, bool *experts)
+{
+    eng_gguf *gguf = NULL;
+    int status = eng_gguf_open(path, &gguf);
+    *experts = false;
+    for (uint32_t i = 0; !status && !*experts && i < eng_gguf_tensor_count(gguf); i++)
+        *experts = strstr(eng_gguf_tensor_get(gguf, i)->name, "_exps.") != NULL;
+    eng_gguf_close(gguf);
+    return status;
+}
+
+int device_notes(const options *o, eng_device *device)
+{
+    uint32_t leaves = 0;
+    bool processor = false, experts = true;
+    for (; leaves < ENG_MAX_RANKS; leaves++) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        if (eng_device_leaf(device, leaves, &info, &stats))
+            break;
+        processor |= strncmp(info.name, "cpu", 3) == 0;
+    }
+    for (uint32_t i = 0; i < o->n_overrides; i++)
+        processor |= strncmp(o->overrides[i].device, "cpu", 3) == 0;
+    if (o->threads && !processor)
+        note("-t has no effect: no cpu device is used");
+    if (o->chosen_split && o->split == SPLIT_LAYER && leaves < 2)
+        note("-sm layer has no effect on one device");
+    int status = o->expert_parallel ? has_experts(o->model, &experts) : ENG_OK;
+    if (!status && o->expert_parallel && !experts)
+        note("--expert-parallel has no effect: the model has no experts");
+    else if (!status && o->expert_parallel && leaves < 2)
+        note("--expert-parallel has no effect on one device");
+    return status;
+}
