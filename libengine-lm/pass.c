@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,7 +208,16 @@ int eng_lm_context_explain_pass(eng_lm_context *c, uint32_t n, eng_explain_forma
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain: a pass of %u tokens is not possible: 1 to %u are", n,
                         c->p.n_batch);
     lm_pass *p;
-    int status = lm_pass_get(c, lm_pass_size(c, n), 1, &p);
+    uint32_t size = lm_pass_size(c, n);
+    int status = lm_pass_get(c, size, 1, &p);
+    if (!status && format == ENG_EXPLAIN_TEXT) {
+        char text[96];
+        if (size == n)
+            snprintf(text, sizeof text, "a run is a pass of %u token%s\n", n, n == 1 ? "" : "s");
+        else
+            snprintf(text, sizeof text, "a run is a pass of %u tokens, run as %u\n", n, size);
+        emit(user, text);
+    }
     return status ? status : eng_plan_explain(p->plan, format, emit, user);
 }
 

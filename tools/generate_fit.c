@@ -48,8 +48,8 @@ static bool same_pool(const fit_member *a, const fit_member *b)
     return strcspn(b->name, "/") == n && strncmp(a->name, b->name, n) == 0;
 }
 
-/* Free memory of a member's pool, less what is kept back; parts of a device share theirs. */
-static uint64_t capacity(const fit *f, uint32_t i)
+/* Free memory of a member's pool; parts of a device share theirs. */
+static uint64_t pool_free(const fit *f, uint32_t i)
 {
     uint64_t sum = 0, whole = 0;
 
@@ -62,11 +62,20 @@ static uint64_t capacity(const fit *f, uint32_t i)
         if (!strchr(f->member[k].name, '/'))
             whole = f->member[k].free;
     }
-    sum = whole ? whole : sum;
-    uint64_t reserve = f->q->reserve != UINT64_MAX ? f->q->reserve
-                       : RESERVE_SHARE * (double)sum > RESERVE_BYTES ? (uint64_t)(RESERVE_SHARE * (double)sum)
-                                                                     : RESERVE_BYTES;
-    return sum > reserve ? sum - reserve : 0;
+    return whole ? whole : sum;
+}
+
+/* What is left alone of the pool's memory. */
+static uint64_t held_back(const fit *f, uint32_t i)
+{
+    double rule = RESERVE_SHARE * (double)pool_free(f, i);
+    return f->q->reserve != UINT64_MAX ? f->q->reserve : rule > RESERVE_BYTES ? (uint64_t)rule : RESERVE_BYTES;
+}
+
+static uint64_t capacity(const fit *f, uint32_t i)
+{
+    uint64_t sum = pool_free(f, i), reserve = held_back(f, i);
+    return sum == UINT64_MAX ? sum : sum > reserve ? sum - reserve : 0;
 }
 
 static uint64_t pool_need(const fit *f, const attempt *a, uint32_t i)
@@ -432,21 +441,33 @@ static const char *size_text(uint64_t bytes, char text[32])
     return text;
 }
 
+/* What the pool of member i needs, of what. */
+static void need_text(const fit *f, const attempt *a, uint32_t i, char *text, size_t size)
+{
+    char t[3][32], kept[80] = "";
+    uint64_t has = capacity(f, i), lacks = missing_in(f, a, i), reserve = held_back(f, i);
+    size_t n = strcspn(f->member[i].name, "/");
+
+    size_text(pool_need(f, a, i), t[0]);
+    if (has == UINT64_MAX) {
+        snprintf(text, size, "%.*s needs %s; how much it has is not known", (int)n, f->member[i].name, t[0]);
+        return;
+    }
+    if (reserve)
+        snprintf(kept, sizeof kept, " (what is free, less %s left alone)", size_text(reserve, t[1]));
+    snprintf(text, size, "%.*s needs %s of %s%s%s%s", (int)n, f->member[i].name, t[0], size_text(has, t[1]), kept,
+             lacks ? "; missing: " : "", lacks ? size_text(lacks, t[2]) : "");
+}
+
 static void say_needs(const fit *f, const attempt *a)
 {
-    char t[3][32];
+    char text[256];
 
     for (uint32_t i = 0; i < f->n_members; i++) {
         if (!speaks(f, i) || !pool_need(f, a, i))
             continue;
-        uint64_t has = capacity(f, i), lacks = missing_in(f, a, i);
-        size_t n = strcspn(f->member[i].name, "/");
-        if (has == UINT64_MAX)
-            say("%.*s needs %s; how much it has is not known", (int)n, f->member[i].name,
-                size_text(pool_need(f, a, i), t[0]));
-        else
-            say("%.*s needs %s of %s%s%s", (int)n, f->member[i].name, size_text(pool_need(f, a, i), t[0]),
-                size_text(has, t[1]), lacks ? "; missing: " : "", lacks ? size_text(lacks, t[2]) : "");
+        need_text(f, a, i, text, sizeof text);
+        say("%s", text);
     }
 }
 
@@ -474,8 +495,9 @@ static int take(fit *f, const attempt *before, const attempt *a, fit_result *res
         if (!f->patterns[s])
             continue;
         unsigned n = s == a->stage ? a->layers : f->n_layers;
-        say("-ot '%s=cpu': the %s of %s %u of %u layers, for without that %s is missing", f->patterns[s],
-            stages[s].what, n < f->n_layers ? "the last" : "all", n, f->n_layers, size_text(before->missing, t));
+        say("-ot '%s=cpu': the %s of %s %u of %u layers%s, for without that %s is missing", f->patterns[s],
+            stages[s].what, n < f->n_layers ? "the last" : "all", n, f->n_layers,
+            f->q->options->n_overrides ? ", but what another -ot places" : "", size_text(before->missing, t));
         result->patterns[s] = f->patterns[s];
         f->patterns[s] = NULL;
     }
@@ -491,13 +513,21 @@ static bool all_on_processor(const fit *f)
     return true;
 }
 
+/* In one line: which devices lack what, and what helps. */
 static int fail(const fit *f, const attempt *best)
 {
-    char t[32];
-    say_needs(f, best);
-    return eng_fail(ENG_ERR_NOMEM, "--fit: the model does not fit: %s is missing%s; take a smaller context (-c), smaller "
-                    "types of K and V (-ctk, -ctv), smaller batches (-b), more devices or a model of fewer bits",
-                    size_text(best->missing, t),
+    char needs[600] = "";
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < f->n_members && at < sizeof needs; i++) {
+        char text[256];
+        if (!speaks(f, i) || !missing_in(f, best, i))
+            continue;
+        need_text(f, best, i, text, sizeof text);
+        at += (size_t)snprintf(needs + at, sizeof needs - at, "%s%s", at ? "; " : "", text);
+    }
+    return eng_fail(ENG_ERR_NOMEM, "--fit: the model does not fit: %s%s; take a smaller --fit=MIB, a smaller context (-c), "
+                    "smaller types of K and V (-ctk, -ctv), smaller batches (-b), or more or other devices (-d)", needs,
                     best->stage || best->layers ? ", though all that may be is moved to the cpu device" : "");
 }
 

@@ -65,7 +65,7 @@ static void print_types(FILE *to)
         if (t && i != ENG_TYPE_I32 && i != ENG_TYPE_I64)
             fprintf(to, "%s %s", n++ ? "," : "", t->name);
     }
-    fputs(".\n", to);
+    fputc('\n', to);
 }
 
 __attribute__((format(printf, 1, 2))) static int usage_error(const char *format, ...)
@@ -76,7 +76,7 @@ __attribute__((format(printf, 1, 2))) static int usage_error(const char *format,
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
-    fputs("\nTry `engine-quantize --help'.\n", stderr);
+    fputs("; see engine-quantize --help\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -127,7 +127,8 @@ static int parse(job *j, int argc, char **argv)
         {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
     };
 
-    for (int c; (c = getopt_long(argc, argv, "T:d:qhV", options, NULL)) != -1;) {
+    opterr = 0; /* it would say the path of the program */
+    for (int c; (c = getopt_long(argc, argv, ":T:d:qhV", options, NULL)) != -1;) {
         switch (c) {
         case 'T':
             if (add_rule(j, optarg))
@@ -140,9 +141,11 @@ static int parse(job *j, int argc, char **argv)
             print_types(stdout);
             return 0;
         case 'V': printf("engine-quantize (libengine) %s\n", eng_version()); return 0;
-        default: /* getopt has said what is wrong */
-            fputs("Try `engine-quantize --help'.\n", stderr);
-            return EXIT_USAGE;
+        case ':': return usage_error("%s needs a value", argv[optind - 1]);
+        default:
+            if (optopt && (!argv[optind - 1] || strncmp(argv[optind - 1], "--", 2) != 0))
+                return usage_error("there is no option -%c", optopt);
+            return usage_error(optopt ? "%s takes no value" : "there is no option %s", argv[optind - 1]);
         }
     }
     if (argc - optind != 3)

@@ -51,17 +51,18 @@ static void say_ranks(const meta_report *report, uint32_t ranks)
 static void head(const meta_report *report)
 {
     const meta_variant *v = report->v;
+    uint32_t n = (uint32_t)__builtin_popcount(report->ranks), on_shards = v->n_run[META_SHARDED];
     char t[2][32];
 
     if (report->count > 1)
         meta_say(report, "%splacement %u of %u\n", report->number ? "\n" : "", (unsigned)report->number + 1,
                  (unsigned)report->count);
-    meta_say(report, "%s: %u devices; %u nodes on shards, %u giving partial sums, %u on every device, %u on one\n",
-             report->device->name, (unsigned)__builtin_popcount(report->ranks), (unsigned)v->n_run[META_SHARDED],
+    meta_say(report, "%s: %u device%s; %u node%s on shards, %u giving partial sums, %u on every device, %u on one\n",
+             report->device->name, (unsigned)n, n == 1 ? "" : "s", (unsigned)on_shards, on_shards == 1 ? "" : "s",
              (unsigned)v->n_run[META_PARTIAL], (unsigned)v->n_run[META_REPLICATED], (unsigned)v->n_run[META_SINGLE]);
-    meta_say(report, "%u exchanges a run (a token, when one is decoded): %s sent by all, %s as the planner prices them\n",
-             (unsigned)v->n_exchanges, size_text(report->sent, t[0], sizeof t[0]),
-             time_text(report->price, t[1], sizeof t[1]));
+    meta_say(report, "%u exchange%s a run: %s sent by all, %s as the planner prices %s\n",
+             (unsigned)v->n_exchanges, v->n_exchanges == 1 ? "" : "s", size_text(report->sent, t[0], sizeof t[0]),
+             time_text(report->price, t[1], sizeof t[1]), v->n_exchanges == 1 ? "it" : "them");
 }
 
 static void device_row(const meta_report *report, const char *name, const char *share, const meta_rank_facts *f)
@@ -136,21 +137,28 @@ static bool same_line(const meta_report *report, uint32_t a, uint32_t b)
     return (!why && !other) || (why && other && strcmp(why, other) == 0);
 }
 
-/* "2 x 512", or what each has. */
+#define FEW_UNITS 14 /* characters that the column has for the units of each */
+
+/* "2 x 512", or what each has; of many, the least and the most. */
 static void units_text(const meta_report *report, const meta_partition *p, char *text, size_t size)
 {
     uint32_t n = report->device->n_leaves;
-    bool equal = true;
+    int64_t least = meta_part_length(p, 0), most = least;
     size_t at = 0;
 
-    for (uint32_t r = 1; r < n; r++)
-        equal &= meta_part_length(p, r) == meta_part_length(p, 0);
-    if (equal) {
+    for (uint32_t r = 1; r < n; r++) {
+        int64_t length = meta_part_length(p, r);
+        least = length < least ? length : least;
+        most = length > most ? length : most;
+    }
+    if (least == most) {
         snprintf(text, size, "%u x %" PRId64, (unsigned)n, meta_part_length(p, 0));
         return;
     }
     for (uint32_t r = 0; r < n && at < size; r++)
         at += (size_t)snprintf(text + at, size - at, "%s%" PRId64, r ? "+" : "", meta_part_length(p, r));
+    if (at > FEW_UNITS)
+        snprintf(text, size, "%u x %" PRId64 "..%" PRId64, (unsigned)n, least, most);
 }
 
 static void place_text(const meta_report *report, uint32_t binding, char *text, size_t size)
