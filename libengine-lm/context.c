@@ -99,7 +99,7 @@ static int declare(declaration *d, int layer, const char *prefix, uint32_t type,
     if (!name)
         return ENG_ERR_NOMEM;
     *t = (eng_store_tensor){.size = sizeof *t, .type = type, .use = use, .name = name, .layer = layer};
-    t->device = lm_placer_device(&d->placer, name, layer, m->n.n_layers);
+    t->device = lm_placer_device(&d->placer, name, layer);
     int status = lm_dims(m->engine, d->letters, d->n_letters, words, &d->memory, t->ne, &t->rank, &t->dims);
     if (status)
         return status;
@@ -176,7 +176,7 @@ static int create_cells(eng_lm_context *c)
 static int create_memory(eng_lm_context *c)
 {
     declaration d = {.c = c};
-    int status = lm_placer_init(&d.placer, c->model->device, &c->p.placement);
+    int status = lm_placer_init(&d.placer, c->model, &c->p.placement);
     if (status)
         return status;
     status = declare_all(&d);

@@ -70,6 +70,7 @@ int lm_dims(eng_context *engine, const lm_letter *letters, uint32_t n_letters, c
 /* -- where things go (place.c) -------------------------------------------------------- */
 
 typedef struct lm_placer {
+    const eng_lm_model *model; /* its layers' sizes must be known when a device is asked for */
     uint32_t split;
     uint32_t n_regex;
     regex_t *regex;
@@ -78,15 +79,18 @@ typedef struct lm_placer {
     char (*leaves)[64];
     double *shares;      /* normalised                                          */
 } lm_placer;
-int lm_placer_init(lm_placer *p, eng_device *device, const eng_lm_placement *placement);
+int lm_placer_init(lm_placer *p, const eng_lm_model *model, const eng_lm_placement *placement);
 void lm_placer_end(lm_placer *p);
-/* Refuses a pattern that is found in no name of the model's weights (declared by now), caches and states: models and
- * contexts get the same patterns, each uses its part. */
+/* Refuses a pattern that is found in no name of the model's weights (declared by now), caches and states, or only where
+ * an earlier one decides: models and contexts get the same patterns, each uses its part. */
 int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model);
-/* Name of the device that must hold it; NULL: the composed device decides. */
-const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers);
+/* Bytes of a weight that no pattern takes; n_experts: of the stack, 0 if it is none. */
+uint64_t lm_placer_left(const lm_placer *p, const char *name, int64_t n_experts, uint64_t bytes);
+/* Name of the device that must hold it; NULL: the composed device decides.  With layers split, all units - embeddings,
+ * layers, head - stand in a row by their bytes, the devices by their shares, and a unit goes where its middle falls. */
+const char *lm_placer_device(const lm_placer *p, const char *name, int layer);
 /* The same of one expert of a stack: a pattern may be found in the stack's name or in the expert's. */
-const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer, int n_layers);
+const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer);
 
 /* -- models (model.c, weights.c, keys.c) ---------------------------------------------------- */
 
@@ -124,6 +128,8 @@ struct eng_lm_model {
     int32_t (*weights)[LM_MAX_ROLES]; /* [layer + 1][role] -> tensor of the store, or -1;
                                          row 0: those outside of layers         */
     uint64_t weight_bytes, parameters;
+    uint64_t *layer_bytes;     /* that no pattern takes: embeddings, layers, head */
+    const char *head_device;   /* must hold the head's matrix; NULL: none       */
     lm_memory memory;
 };
 

@@ -51,7 +51,8 @@ static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_out
     eng_store_tensor t[2] = {
         {.size = sizeof *t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT,
          .ne = {at->total, 1, 1, 1, 1, 1, 1, 1}, .name = "inputs", .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .use = ENG_USE_OUTPUT, .name = "logits", .layer = -1},
+        {.size = sizeof *t, .type = ENG_TYPE_F32, .use = ENG_USE_OUTPUT, .name = "logits", .layer = -1,
+         .device = m->head_device}, /* where they are made: to spread them would only cost a transfer */
     };
     lm_letter letters[] = {{'V', "vocab", m->n.n_vocab}, {'N', NULL, n_out}};
     int status = lm_dims(m->engine, letters, 2, "V, N", &memory, t[1].ne, &t[1].rank, &t[1].dims);

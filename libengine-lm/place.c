@@ -69,9 +69,11 @@ static int check_device(const lm_placer *p, eng_device *device)
     return status;
 }
 
-int lm_placer_init(lm_placer *p, eng_device *device, const eng_lm_placement *placement)
+int lm_placer_init(lm_placer *p, const eng_lm_model *model, const eng_lm_placement *placement)
 {
+    eng_device *device = model->device;
     memset(p, 0, sizeof *p);
+    p->model = model;
     p->split = placement->split;
     int status = ENG_OK;
     if (placement->split > ENG_LM_SPLIT_LAYER)
@@ -101,110 +103,165 @@ void lm_placer_end(lm_placer *p)
     memset(p, 0, sizeof *p);
 }
 
-/* -- patterns must be good for something ---------------------------------------------- */
+/* -- which pattern decides --------------------------------------------------------------- */
 
-static bool found_in(const regex_t *regex, const char *prefix, int layer, const char *name)
-{
-    char text[160];
-    if (layer < 0)
-        snprintf(text, sizeof text, "%s", name);
-    else if (*prefix)
-        snprintf(text, sizeof text, "%s.%d", prefix, layer);
-    else
-        snprintf(text, sizeof text, "blk.%d.%s", layer, name);
-    return regexec(regex, text, 0, NULL, 0) == 0;
-}
+#define NAME_BYTES 160
 
 /* Expert 7 of "blk.0.ffn_up_exps.weight" is "blk.0.ffn_up_exps.7.weight". */
-static void expert_name(const char *stack, int64_t expert, char text[160])
+static void expert_name(const char *stack, int64_t expert, char text[NAME_BYTES])
 {
     const char *end = strrchr(stack, '.');
     int stem = end ? (int)(end - stack) : (int)strlen(stack);
-    snprintf(text, 160, "%.*s.%lld%s", stem, stack, (long long)expert, end ? end : "");
+    snprintf(text, NAME_BYTES, "%.*s.%lld%s", stem, stack, (long long)expert, end ? end : "");
 }
 
-static bool found_in_row(const regex_t *regex, const eng_lm_model *m, const lm_weight_row *row, int layer)
+static bool found_in(const lm_placer *p, uint32_t i, const char *name, const char *single)
 {
-    char text[160];
-    if (found_in(regex, "", layer, row->name))
-        return true;
-    for (int64_t i = 0; row->flags & LM_W_EXPERTS && i < m->n.n_experts; i++) {
-        expert_name(row->name, i, text);
-        if (found_in(regex, "", layer, text))
-            return true;
-    }
-    return false;
+    return regexec(&p->regex[i], name, 0, NULL, 0) == 0 || (single && regexec(&p->regex[i], single, 0, NULL, 0) == 0);
 }
 
-static bool found_in_weights(const regex_t *regex, const eng_lm_model *m)
+/* The first pattern that is found in either name (`single` may be NULL); n_regex: none. */
+static uint32_t first_found(const lm_placer *p, const char *name, const char *single)
+{
+    uint32_t i = 0;
+    while (i < p->n_regex && !found_in(p, i, name, single))
+        i++;
+    return i;
+}
+
+/* -- patterns must be good for something ---------------------------------------------- */
+
+/* What patterns have to do: by[i] is the pattern that decides for what pattern i is found in.  A pattern that decides
+ * for something itself stays with that. */
+typedef struct usage {
+    const lm_placer *p;
+    uint32_t *by; /* n_regex: found nowhere */
+} usage;
+
+static void use(const usage *u, const char *name, const char *single)
+{
+    uint32_t n = u->p->n_regex, first = first_found(u->p, name, single);
+    for (uint32_t i = first; i < n; i++)
+        if (i == first || (u->by[i] == n && found_in(u->p, i, name, single)))
+            u->by[i] = first;
+}
+
+static void use_row(const usage *u, const eng_lm_model *m, const lm_weight_row *row, int layer)
+{
+    char name[NAME_BYTES], single[NAME_BYTES];
+    if (layer < 0)
+        snprintf(name, sizeof name, "%s", row->name);
+    else
+        snprintf(name, sizeof name, "blk.%d.%s", layer, row->name);
+    if (!(row->flags & LM_W_EXPERTS))
+        use(u, name, NULL);
+    for (int64_t i = 0; row->flags & LM_W_EXPERTS && i < m->n.n_experts; i++) {
+        expert_name(name, i, single);
+        use(u, name, single);
+    }
+}
+
+static void use_weights(const usage *u, const eng_lm_model *m)
 {
     for (uint32_t i = 0; i < m->arch->n_rows; i++) {
         const lm_weight_row *row = &m->arch->rows[i];
         for (int layer = row->layers ? 0 : -1; layer < (row->layers ? m->n.n_layers : 0); layer++)
-            if (m->weights[layer + 1][row->role] >= 0 && found_in_row(regex, m, row, layer))
-                return true;
+            if (m->weights[layer + 1][row->role] >= 0)
+                use_row(u, m, row, layer);
     }
-    return false;
 }
 
 /* A model without a single layer of a kind has none of its memory to place: patterns for that (-nkvo where nothing
  * attends) are right and have nothing to do. */
-static bool found_in_memory(const regex_t *regex, const eng_lm_model *m)
+static void use_memory(const usage *u, const eng_lm_model *m)
 {
     for (int layer = 0; layer < m->n.n_layers; layer++) {
         bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
-        if ((attention || !m->n.attention) &&
-            (found_in(regex, "cache_k", layer, NULL) || found_in(regex, "cache_v", layer, NULL)))
-            return true;
-        if ((!attention || !m->n.recurrent) &&
-            (found_in(regex, "state", layer, NULL) || found_in(regex, "conv", layer, NULL)))
-            return true;
+        const bool has[] = {attention || !m->n.attention, !attention || !m->n.recurrent};
+        const char *const names[][2] = {{"cache_k", "cache_v"}, {"state", "conv"}};
+        for (int i = 0; i < 4; i++) {
+            char name[NAME_BYTES];
+            snprintf(name, sizeof name, "%s.%d", names[i / 2][i % 2], layer);
+            if (has[i / 2])
+                use(u, name, NULL);
+        }
     }
-    return false;
 }
 
 int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model)
 {
-    for (uint32_t i = 0; i < p->n_regex; i++)
-        if (!found_in_weights(&p->regex[i], model) && !found_in_memory(&p->regex[i], model))
-            return eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is found in the name of no tensor: correct it or "
-                            "leave it out (names are such as blk.0.ffn_up.weight, "
-                            "blk.0.ffn_up_exps.7.weight, cache_k.0, state.0)",
-                            placement->overrides[i].pattern);
-    return ENG_OK;
+    usage u = {p, lm_calloc(p->n_regex + 1, sizeof *u.by)};
+    int status = u.by ? ENG_OK : ENG_ERR_NOMEM;
+    for (uint32_t i = 0; !status && i < p->n_regex; i++)
+        u.by[i] = p->n_regex;
+    if (!status) {
+        use_weights(&u, model);
+        use_memory(&u, model);
+    }
+    for (uint32_t i = 0; i < p->n_regex && !status; i++) {
+        const eng_lm_override *o = placement->overrides;
+        if (u.by[i] == p->n_regex)
+            status = eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is found in the name of no tensor: correct it or "
+                              "leave it out (names are such as blk.0.ffn_up.weight, "
+                              "blk.0.ffn_up_exps.7.weight, cache_k.0, state.0)", o[i].pattern);
+        else if (u.by[i] != i)
+            status = eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is hidden by \"%s\", which comes first and decides: "
+                              "put \"%s\" before it, or leave it out", o[i].pattern, o[u.by[i]].pattern, o[i].pattern);
+    }
+    free(u.by);
+    return status;
 }
 
+/* -- whole layers ------------------------------------------------------------------------- */
+
 /* Without a pattern: nowhere in particular, or where the layer is. */
-static const char *home_of_layer(const lm_placer *p, int layer, int n_layers)
+static const char *home_of_layer(const lm_placer *p, int layer)
 {
     if (p->split != ENG_LM_SPLIT_LAYER || p->n_leaves < 2)
         return NULL;
-    /* The head counts as one layer more; the embeddings go with the first. */
-    double at = layer == LM_LAYER_END ? n_layers : layer < 0 ? 0 : layer;
-    at = (at + 0.5) / (n_layers + 1);
-    double sum = 0;
+    const uint64_t *bytes = p->model->layer_bytes;
+    int unit = layer == LM_LAYER_END ? p->model->n.n_layers + 1 : layer + 1;
+    double all = 0, before = 0, sum = 0;
+    for (int i = 0; i < p->model->n.n_layers + 2; i++) {
+        all += (double)bytes[i];
+        before += i < unit ? (double)bytes[i] : 0;
+    }
+    double middle = all > 0 ? (before + (double)bytes[unit] / 2) / all : 0;
+    uint32_t last = 0;
     for (uint32_t i = 0; i < p->n_leaves; i++) {
         sum += p->shares[i];
-        if (at < sum)
-            return p->leaves[i];
+        if (p->shares[i] <= 0)
+            continue;
+        last = i; /* rounding may leave the sum of all shares below the last middle */
+        if (middle < sum)
+            break;
     }
-    return p->leaves[p->n_leaves - 1];
+    return p->leaves[last];
 }
 
-const char *lm_placer_device(const lm_placer *p, const char *name, int layer, int n_layers)
+uint64_t lm_placer_left(const lm_placer *p, const char *name, int64_t n_experts, uint64_t bytes)
 {
-    for (uint32_t i = 0; i < p->n_regex; i++)
-        if (regexec(&p->regex[i], name, 0, NULL, 0) == 0)
-            return p->devices[i];
-    return home_of_layer(p, layer, n_layers);
+    uint64_t left = 0;
+    char single[NAME_BYTES];
+    if (n_experts == 0)
+        return first_found(p, name, NULL) == p->n_regex ? bytes : 0;
+    for (int64_t i = 0; i < n_experts; i++) {
+        expert_name(name, i, single);
+        left += first_found(p, name, single) == p->n_regex ? bytes / (uint64_t)n_experts : 0;
+    }
+    return left;
 }
 
-const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer, int n_layers)
+const char *lm_placer_device(const lm_placer *p, const char *name, int layer)
 {
-    char single[160];
+    uint32_t i = first_found(p, name, NULL);
+    return i < p->n_regex ? p->devices[i] : home_of_layer(p, layer);
+}
+
+const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer)
+{
+    char single[NAME_BYTES];
     expert_name(stack, expert, single);
-    for (uint32_t i = 0; i < p->n_regex; i++)
-        if (regexec(&p->regex[i], stack, 0, NULL, 0) == 0 || regexec(&p->regex[i], single, 0, NULL, 0) == 0)
-            return p->devices[i];
-    return home_of_layer(p, layer, n_layers);
+    uint32_t i = first_found(p, stack, single);
+    return i < p->n_regex ? p->devices[i] : home_of_layer(p, layer);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "blocks.h"
 
 /* Where the data of a weight are: in a tensor of the file, or in a part of one. */
 typedef struct source {
@@ -113,11 +113,10 @@ static int add_part(weights *w, const lm_weight_row *row, const eng_store_tensor
 static int declare_experts(weights *w, const lm_weight_row *row, const eng_store_tensor *stack,
                            const eng_gguf_tensor *t)
 {
-    int n_layers = w->l->model->n.n_layers;
     for (int64_t begin = 0, end; begin < stack->ne[2]; begin = end) {
-        const char *home = lm_placer_expert(&w->placer, stack->name, begin, stack->layer, n_layers), *next = home;
+        const char *home = lm_placer_expert(&w->placer, stack->name, begin, stack->layer), *next = home;
         for (end = begin + 1; end < stack->ne[2]; end++) {
-            next = lm_placer_expert(&w->placer, stack->name, end, stack->layer, n_layers);
+            next = lm_placer_expert(&w->placer, stack->name, end, stack->layer);
             if (next != home && (!next || !home || strcmp(next, home) != 0))
                 break;
         }
@@ -179,8 +178,44 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
     if (row->flags & LM_W_EXPERTS)
         return declare_experts(w, row, &s, t);
     int place = layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP;
-    s.device = lm_placer_device(&w->placer, name, place, model->n.n_layers);
+    s.device = lm_placer_device(&w->placer, name, place);
+    if (row->role == LM_OUT || row->role == LM_EMBD) { /* embeddings come first, and are the head if there is no other */
+        model->head_device = s.device ? lm_format(&model->memory, "%s", s.device) : NULL;
+        if (s.device && !model->head_device)
+            return ENG_ERR_NOMEM;
+    }
     return add(w, &s, (source){t, 0, t->bytes});
+}
+
+/* The row of a tensor of the file, what it is called after "blk.N."; NULL: none, and the file will be refused. */
+static const lm_weight_row *find_row(const lm_weight_row *rows, uint32_t n_rows, const char *name, bool in_layer)
+{
+    for (uint32_t i = 0; i < n_rows; i++)
+        if ((rows[i].layers != 0) == in_layer && strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+/* How large the embeddings, each layer and the head are: whole layers are placed by that. */
+static int weigh(weights *w, const lm_weight_row *rows, uint32_t n_rows)
+{
+    eng_lm_model *m = w->l->model;
+    m->layer_bytes = lm_alloc(&m->memory, (size_t)m->n.n_layers + 2, sizeof *m->layer_bytes);
+    if (!m->layer_bytes)
+        return ENG_ERR_NOMEM;
+    memset(m->layer_bytes, 0, ((size_t)m->n.n_layers + 2) * sizeof *m->layer_bytes);
+    for (uint32_t i = 0, count = eng_gguf_tensor_count(w->l->gguf); i < count; i++) {
+        const eng_gguf_tensor *t = eng_gguf_tensor_get(w->l->gguf, i);
+        int layer = -1, stem = 0;
+        bool in_layer = sscanf(t->name, "blk.%d.%n", &layer, &stem) == 1 && stem > 0;
+        const lm_weight_row *row = find_row(rows, n_rows, t->name + (in_layer ? stem : 0), in_layer);
+        if (!row || (in_layer && (layer < 0 || layer >= m->n.n_layers)))
+            continue;
+        int unit = in_layer ? layer + 1 : row->flags & LM_W_END ? m->n.n_layers + 1 : 0;
+        int64_t experts = row->flags & LM_W_EXPERTS && t->rank == 3 && t->ne[2] == m->n.n_experts ? t->ne[2] : 0;
+        m->layer_bytes[unit] += lm_placer_left(&w->placer, t->name, experts, t->bytes);
+    }
+    return ENG_OK;
 }
 
 static int declare_all(weights *w, const lm_weight_row *rows, uint32_t n_rows)
@@ -282,10 +317,12 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     if (params->placement.experts > ENG_LM_EXPERTS_PARALLEL)
         return eng_fail(ENG_ERR_INVALID, "experts %u is none of ENG_LM_EXPERTS_*", params->placement.experts);
     memset(model->weights, 0xff, ((size_t)model->n.n_layers + 1) * sizeof *model->weights); /* all -1 */
-    int status = lm_placer_init(&w.placer, model->device, &params->placement);
+    int status = lm_placer_init(&w.placer, model, &params->placement);
     if (status)
         return status;
-    status = declare_all(&w, rows, n_rows);
+    status = weigh(&w, rows, n_rows);
+    if (!status)
+        status = declare_all(&w, rows, n_rows);
     if (!status)
         status = check_drafting(&w);
     if (!status)

@@ -361,12 +361,13 @@ static int set_pattern(fit *f, unsigned stage, unsigned n)
     return n && !f->patterns[stage] ? eng_fail(ENG_ERR_NOMEM, "no memory") : ENG_OK;
 }
 
-/* *none: no tensor of these layers has such a name. */
+/* *none: no tensor of these layers has such a name, or overrides of the user's decide for all that have. */
 static int try_layers(fit *f, unsigned stage, unsigned n, attempt *best, bool *none)
 {
     int status = set_pattern(f, stage, n);
     status = status ? status : try_shares(f, stage, n, best);
-    *none = status == ENG_ERR_INVALID && strstr(eng_last_error(), "in the name of no tensor");
+    *none = status == ENG_ERR_INVALID && (strstr(eng_last_error(), "in the name of no tensor") ||
+                                          strstr(eng_last_error(), "is hidden by"));
     return *none ? ENG_OK : status;
 }
 

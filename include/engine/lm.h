@@ -44,7 +44,7 @@ typedef int (*eng_lm_progress)(void *user, double fraction);
 /* How a model spreads over a device that is composed of several. */
 enum {
     ENG_LM_SPLIT_TENSOR = 0, /* every tensor is cut: all devices work on every token */
-    ENG_LM_SPLIT_LAYER = 1   /* whole layers, in proportion to the devices' shares   */
+    ENG_LM_SPLIT_LAYER = 1   /* whole layers, by bytes in proportion to the shares    */
 };
 
 /* How the experts of a mixture spread in a tensor split. */
@@ -59,7 +59,7 @@ enum {
  * ("cache_k.3", "cache_v.3"), recurrent states ("state.0") and convolution windows
  * ("conv.0").  The first pattern that is found decides; one that is found in no name of
  * the model is refused, unless it is for memory of a kind of layer that the model has none
- * of.  Needs a device that composes. */
+ * of, and so is one that decides nothing because earlier ones do.  Needs a device that composes. */
 typedef struct eng_lm_override {
     const char *pattern;
     const char *device;

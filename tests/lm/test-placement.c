@@ -96,7 +96,7 @@ static const placement_row expert_rows[] = {
     {"each half", "_exps\\.[0-3]\\.", "_exps\\.[4-7]\\."},
     {"the router", "ffn_gate_inp\\.", NULL},
     {"everything", ".", NULL},
-    {"the shared expert", "shexp", "ffn_gate_inp_shexp"}, /* last: not all models have one */
+    {"the shared expert", "ffn_gate_inp_shexp", "shexp"}, /* last: not all models have one */
 };
 #define N_EXPERT_ROWS (sizeof expert_rows / sizeof *expert_rows)
 
@@ -226,6 +226,20 @@ static void one_tensor(const placed_model *m, const eng_gguf *file, char pattern
     }
 }
 
+/* Does an earlier pattern decide for the tensor of this one: the same, or its whole stack of experts? */
+static bool is_hidden(char patterns[][160], uint32_t n)
+{
+    char stack[160];
+    memcpy(stack, patterns[n], sizeof stack);
+    char *expert = strstr(stack, "_exps\\.");
+    if (expert)
+        strcpy(expert + 7, "weight$");
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(patterns[i], patterns[n]) == 0 || strcmp(patterns[i], stack) == 0)
+            return true;
+    return false;
+}
+
 static void try_maps(eng_context *engine, const placed_model *m, uint32_t n_maps, uint64_t seed)
 {
     static char patterns[MAX_OVERRIDES][160];
@@ -247,7 +261,9 @@ static void try_maps(eng_context *engine, const placed_model *m, uint32_t n_maps
             n_homes++;
         c.n = 1 + below(MAX_OVERRIDES);
         for (uint32_t k = 0; k < c.n; k++) {
-            one_tensor(m, file, patterns[k]);
+            do
+                one_tensor(m, file, patterns[k]);
+            while (is_hidden(patterns, k));
             c.overrides[k] = (eng_lm_override){patterns[k], s->homes[below((uint32_t)n_homes)]};
         }
         printf("# map of seed %" PRIu64 "\n", seed + i);
@@ -278,6 +294,67 @@ static void opens_on(eng_context *engine, const char *device, const char *model,
 static void opens(eng_context *engine, const char *model, const char *path, const char *pattern, int want)
 {
     opens_on(engine, "cpu/2", model, path, pattern, "cpu/2.1", want);
+}
+
+static void tell(bool ok, const char *what)
+{
+    n_failed += !ok;
+    printf("%s %d - %s\n", ok ? "ok" : "not ok", ++n_tests, what);
+}
+
+/* A pattern after one that decides for all that it is found in. */
+static void try_hidden(eng_context *engine, const whole *w)
+{
+    static const eng_lm_override both[] = {{"attn", "cpu/2.0"}, {"attn_q\\.", "cpu/2.1"}, {"attn", "cpu/2.0"}};
+    for (int i = 0; i < 2; i++) { /* the other way round each has something to do */
+        subject s;
+        eng_lm_placement placement = {.size = sizeof placement, .overrides = both + i, .n_overrides = 2};
+        int status = subject_open(&s, engine, "cpu/2", w->path, &placement, NULL);
+        const char *text = status ? eng_last_error() : "";
+        bool told = strstr(text, "\"attn_q\\.\" is hidden by \"attn\"") != NULL;
+        if (status)
+            printf("# %s\n", text);
+        tell(i == 0 ? status == ENG_ERR_INVALID && told : status == ENG_OK,
+             i == 0 ? "a pattern that decides nothing is refused" : "in the other order both are good");
+        if (!status)
+            subject_close(&s);
+    }
+}
+
+static void find_scatter(void *found, const char *text)
+{
+    *(bool *)found |= strstr(text, "scatter") != NULL;
+}
+
+/* Whole layers follow the shares by bytes, and the logits stay where they are made. */
+static void try_layers(eng_context *engine, const whole *w)
+{
+    static const struct {
+        const char *device;
+        double least, most; /* of the weights, on the first device */
+    } wanted[] = {{"cpu/2", 0.49, 0.51}, {"cpu/2@3:1", 0.71, 0.79}, {"cpu/3@0:1:0", 0, 0}, {"cpu/2@1:3", 0.21, 0.29}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        subject s;
+        eng_lm_placement placement = {.size = sizeof placement, .split = ENG_LM_SPLIT_LAYER};
+        bool ok = subject_open(&s, engine, wanted[i].device, w->path, &placement, NULL) == ENG_OK, scatters = false;
+        if (!ok) {
+            printf("# %s\n", eng_last_error());
+            tell(false, wanted[i].device);
+            continue;
+        }
+        double first = 0, all = 0;
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        for (uint32_t leaf = 0; eng_device_leaf(s.device, leaf, &info, &stats) == ENG_OK; leaf++) {
+            all += (double)stats.bytes_weights;
+            first += leaf ? 0 : (double)stats.bytes_weights;
+        }
+        printf("# %s: %.3f of the weights on the first device\n", wanted[i].device, first / all);
+        ok = first >= wanted[i].least * all && first <= wanted[i].most * all;
+        ok &= eng_lm_context_explain(s.context, ENG_EXPLAIN_TEXT, find_scatter, &scatters) == ENG_OK && !scatters;
+        tell(ok, "whole layers by bytes, logits where the head is");
+        subject_close(&s);
+    }
 }
 
 static void try_patterns(eng_context *engine, const whole *w)
@@ -326,8 +403,11 @@ int main(int argc, char **argv)
         }
         try_table(engine, m, slow);
         try_maps(engine, m, (n_maps * m->n_maps + 9) / 10, seed);
-        if (i == 0)
+        if (i == 0) {
             try_patterns(engine, &m->w);
+            try_hidden(engine, &m->w);
+            try_layers(engine, &m->w);
+        }
         whole_end(&m->w);
     }
     printf("1..%d\n", n_tests);
