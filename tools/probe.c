@@ -175,7 +175,7 @@ static int for_devices(const arguments *a, probe_report *report, int (*fn)(const
         char name[256];
         snprintf(name, sizeof name, "%s", a->mode_device ? a->mode_device : report->devices[i].info.name);
         int one = fn(a, name, report, &count);
-        code = one ? one : code;
+        code = one > code ? one : code; /* a failed test says more than a device that is not usable */
     }
     if (a->mode == SELF_TEST)
         printf("1..%d\n", count);
@@ -194,7 +194,8 @@ static int ops_of(const arguments *a, const char *device, probe_report *report, 
 
 static int test_of(const arguments *a, const char *device, probe_report *report, int *count)
 {
-    return probe_test(&a->settings, device, count) ? EXIT_TEST_FAILED : 0;
+    int failed = probe_test(&a->settings, device, count);
+    return failed < 0 ? EXIT_NO_DEVICE : failed ? EXIT_TEST_FAILED : 0;
 }
 
 static void print_collected(const arguments *a, const probe_report *report)

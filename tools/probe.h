@@ -97,7 +97,8 @@ int probe_exit_code(const probe_report *report);
 bool probe_ops(const probe_settings *settings, const char *device, probe_report *report);
 
 /* -- probe_test.c */
-/* Runs the conformance suite on a device, TAP on stdout, numbering from *test on.  Failed tests. */
+/* Runs the conformance suite on a device, TAP on stdout, numbering from *test on.  Failed tests; -1: it could
+ * not begin, as the device is not usable. */
 int probe_test(const probe_settings *settings, const char *device, int *test);
 
 /* -- probe_print.c */

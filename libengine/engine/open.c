@@ -32,18 +32,37 @@ static void add_text(char *text, size_t bytes, const char *more)
     eng_copy_text(text + n, bytes - n, more);
 }
 
+/* The first plugin, or folder, that was refused: relative folders only, or any. */
+static const eng_plugin_record *refused(const eng_context *context, bool relative)
+{
+    for (uint32_t i = 0; i < context->registry.n; i++) {
+        const eng_plugin_record *r = &context->registry.records[i];
+        if (r->status == ENG_PLUGIN_REJECTED && (!relative || *r->path != '/'))
+            return r;
+    }
+    return NULL;
+}
+
 static int no_plugin(const eng_context *context, const char *name, const char *plugin)
 {
     char text[1400] = "";
     if (why_absent(context, plugin, text, sizeof text))
         return eng_fail(ENG_ERR_NOTFOUND, "device '%s': %s", name, text);
+    add_text(text, sizeof text, context->n_hosts ? "there are: " : "none at all is usable: ");
     for (uint32_t i = 0; i < context->n_hosts; i++) {
         add_text(text, sizeof text, i ? ", " : "");
         add_text(text, sizeof text, context->hosts[i]->name);
     }
-    return eng_fail(ENG_ERR_NOTFOUND, "device '%s': there is no plugin '%s'; %s%s", name, plugin,
-                    *text ? "there are: " : "none at all was found: set ENGINE_PLUGIN_PATH to the folder of the plugins",
-                    text);
+    const eng_plugin_record *r = refused(context, context->n_hosts > 0);
+    if (r) {
+        add_text(text, sizeof text, context->n_hosts ? "; " : "");
+        add_text(text, sizeof text, r->reason);
+        add_text(text, sizeof text, "; ");
+        add_text(text, sizeof text, r->advice);
+    } else if (!context->n_hosts) {
+        add_text(text, sizeof text, "set ENGINE_PLUGIN_PATH to the folder of the plugins");
+    }
+    return eng_fail(ENG_ERR_NOTFOUND, "device '%s': there is no plugin '%s'; %s", name, plugin, text);
 }
 
 static eng_host *find_host(const eng_context *context, const char *plugin)

@@ -162,6 +162,9 @@ START_TEST(relative_folder)
     ck_assert_ptr_nonnull(strstr(info.reason, "relative"));
     info = record(context, ".", ".");
     ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
+    eng_device *device; /* who opens a device is told, too */
+    ck_assert_int_eq(eng_device_open(context, "nosuch", &device), ENG_ERR_NOTFOUND);
+    ck_assert_msg(strstr(eng_last_error(), "is a relative folder; write the whole path"), "%s", eng_last_error());
     eng_context_destroy(context);
 }
 END_TEST
