@@ -1,7 +1,8 @@
 /*
  * What a token costs between devices: whatever the architecture, if every axis has
  * a unit for each device there is one all-reduce for the embedding and two a layer,
- * of a row of the embedding's width, and nothing else.
+ * of a row of the embedding's width, and nothing else.  A weight that is kept on one
+ * of the devices adds at most a gather and a broadcast where it is used.
  */
 #include "config.h"
 
@@ -34,6 +35,20 @@ static const char *const models[] = {
 
 static const char *const devices[] = {"cpu/2", "cpu/3@2:1:1", "cpu/4"};
 #define N_DEVICES (sizeof devices / sizeof *devices)
+
+/* Models with one weight on one device, and the most exchanges that they may need. */
+static const struct {
+    const char *device;
+    eng_lm_override override;
+    int most;
+} kept[] = {
+    {"cpu/2", {"token_embd", "cpu/2.0"}, EXPECTED},
+    {"cpu/2", {"attn_output", "cpu/2.0"}, EXPECTED + LAYERS},
+    {"cpu/2", {"attn_output", "cpu/2.1"}, EXPECTED + LAYERS},
+    {"cpu/4", {"attn_output", "cpu/4.2"}, EXPECTED + LAYERS},
+    {"cpu/2@1:0", {"cache", "cpu/2.0"}, 0},
+};
+#define N_KEPT (sizeof kept / sizeof *kept)
 
 typedef struct text {
     char *data;
@@ -77,9 +92,11 @@ static int count(const char *json, int *others)
 }
 
 /* n: exchanges, -1: it has been said why not. */
-static int exchanges(eng_context *engine, const char *device, const char *path, uint32_t experts, int *others)
+static int exchanges(eng_context *engine, const char *device, const char *path, uint32_t experts,
+                     const eng_lm_override *override, int *others)
 {
-    eng_lm_placement placement = {.size = sizeof placement, .experts = experts};
+    eng_lm_placement placement = {.size = sizeof placement, .experts = experts, .overrides = override,
+                                  .n_overrides = override ? 1 : 0};
     eng_lm_context_params p;
     text t = {0};
     subject s;
@@ -114,11 +131,23 @@ int main(void)
         bool made = subject_make(models[i], path) == 0;
         for (size_t k = 0; k < N_DEVICES * ways; k++) {
             uint32_t experts = k % ways ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN;
-            int others = 0, n = made ? exchanges(engine, devices[k / ways], path, experts, &others) : -1;
+            int others = 0, n = made ? exchanges(engine, devices[k / ways], path, experts, NULL, &others) : -1;
             bool good = n == EXPECTED && others == 0;
             n_failed += !good;
             printf("%s %d - %s on %s%s: %d exchanges, %d are expected; %d are not of one row\n", good ? "ok" : "not ok",
                    ++n_tests, models[i], devices[k / ways], experts ? ", experts dealt out" : "", n, EXPECTED, others);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const char *model = i ? "--arch qwen3moe" EXPERTS : models[0];
+        bool made = subject_make(model, path) == 0;
+        for (size_t k = 0; k < N_KEPT; k++) {
+            int others, n = made ? exchanges(engine, kept[k].device, path, 0, &kept[k].override, &others) : -1;
+            bool good = n >= 0 && n <= kept[k].most;
+            n_failed += !good;
+            printf("%s %d - %s on %s, %s on %s: %d exchanges, at most %d are expected\n", good ? "ok" : "not ok",
+                   ++n_tests, model, kept[k].device, kept[k].override.pattern, kept[k].override.device, n,
+                   kept[k].most);
         }
     }
     remove(path);
