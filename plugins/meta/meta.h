@@ -51,7 +51,6 @@ struct eng_device_state {
     uint32_t main_mask;   /* leaves whose share is not 0                       */
     bool mixed;           /* the main ranks are not all the same kind          */
     double shares[META_MAX_RANKS];
-    double placed[META_MAX_RANKS]; /* bytes split so far, as the partitions gave them (lock) */
     meta_partition *partitions; /* fixed once made                             */
     struct eng_store_state *stores;
     meta_arena arena;           /* of the partitions                           */

@@ -163,11 +163,11 @@ typedef struct axis_job {
     double bytes; /* of the tensors that will be cut along it                  */
 } axis_job;
 
-static double bytes_of(const eng_type_info *type, const eng_store_tensor *t)
+static double bytes_of(const eng_type_info *type, const int64_t *ne, uint32_t rank)
 {
-    double n = (double)t->ne[0] / type->block * type->block_bytes;
-    for (uint32_t d = 1; d < t->rank; d++)
-        n *= (double)t->ne[d];
+    double n = (double)ne[0] / type->block * type->block_bytes;
+    for (uint32_t d = 1; d < rank; d++)
+        n *= (double)ne[d];
     return n;
 }
 
@@ -195,7 +195,7 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
             continue;
         if (list_choices(device, given, choices) && choices[0].part.axis == p->axis &&
             (given->use & ENG_USE_MASK) != ENG_USE_OUTPUT)
-            job->bytes += bytes_of(type, given);
+            job->bytes += bytes_of(type, given->ne, given->rank);
         int64_t need = meta_cut_unit(&cut, type->block);
         bool known = need == 0;
         for (uint32_t k = 0; k < n_needs; k++)
@@ -209,16 +209,36 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
     return ENG_OK;
 }
 
-/* Boundaries that bring what every rank holds closest to its share. */
-static void solve_axis(eng_device_state *device, const axis_job *job)
+/* Bytes that each rank has of what the living stores split.  Outputs do not count: they are
+ * small, and cut as the values that they take are. */
+static void count_shards(eng_device_state *device, double *held)
+{
+    const eng_services *sv = device->plugin->services;
+
+    for (const eng_store_state *s = device->stores; s; s = s->next) {
+        for (uint32_t i = 0; i < s->n; i++) {
+            const meta_tensor *t = &s->tensors[i];
+            if (t->place.kind != META_SHARDED || (t->use & ENG_USE_MASK) == ENG_USE_OUTPUT)
+                continue;
+            for (uint32_t r = 0; r < t->place.cut.part->n_ranks; r++) {
+                int64_t ne[ENG_MAX_RANK];
+                meta_local_ne(&t->place, r, t->ne, ne);
+                held[r] += bytes_of(sv->type_info(sv->host, t->type), ne, t->rank);
+            }
+        }
+    }
+}
+
+/* Boundaries that bring what every rank holds closest to its share; held: before and after. */
+static void solve_axis(eng_device_state *device, const axis_job *job, double *held)
 {
     meta_partition *p = job->part;
     double owed[META_MAX_RANKS], want[META_MAX_RANKS], placed = 0, sum = 0;
 
     for (uint32_t r = 0; r < device->n_leaves; r++)
-        placed += device->placed[r];
+        placed += held[r];
     for (uint32_t r = 0; r < device->n_leaves; r++) {
-        double bytes = device->shares[r] * placed - device->placed[r];
+        double bytes = device->shares[r] * placed - held[r];
         owed[r] = job->bytes > 0 ? bytes / (job->bytes / (double)units_of(p)) : 0;
         want[r] = device->shares[r] * job->bytes + bytes;
         if (want[r] < 0 || device->shares[r] <= 0)
@@ -230,7 +250,7 @@ static void solve_axis(eng_device_state *device, const axis_job *job)
     else
         meta_partition_solve(p, device->shares, owed, device->n_leaves);
     for (uint32_t r = 0; r < device->n_leaves; r++)
-        device->placed[r] += job->bytes * (double)meta_part_length(p, r) / (double)p->extent;
+        held[r] += job->bytes * (double)meta_part_length(p, r) / (double)p->extent;
 }
 
 static int by_units(const void *a, const void *b)
@@ -249,6 +269,7 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
     axis_job *jobs = NULL;
     uint32_t n_jobs = 0, capacity = 0;
     choice choices[MAX_CHOICES];
+    double held[META_MAX_RANKS] = {0};
     int status = ENG_OK;
 
     for (uint32_t i = 0; i < n && status == ENG_OK; i++) {
@@ -264,10 +285,11 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
             n_jobs += status == ENG_OK;
         }
     }
+    count_shards(device, held);
     if (n_jobs)
         qsort(jobs, n_jobs, sizeof *jobs, by_units);
     for (uint32_t k = 0; k < n_jobs; k++) /* after a failure too: what is listed is solved */
-        solve_axis(device, &jobs[k]);
+        solve_axis(device, &jobs[k], held);
     free(jobs);
     return status;
 }
