@@ -122,7 +122,7 @@ enum {
     ENG_USE_WEIGHT = 1, /* written once by the host, then only read          */
     ENG_USE_CACHE = 2,  /* written by set_rows, read by attention            */
     ENG_USE_STATE = 3,  /* pool of recurrent state rows                      */
-    ENG_USE_INPUT = 4,  /* written by the host before each run               */
+    ENG_USE_INPUT = 4,  /* written by the host before each run, never by a plan */
     ENG_USE_OUTPUT = 5, /* written by the plan, read by the host             */
     ENG_USE_MASK = 15,
     ENG_USE_MATRIX = 16 /* hint: only ever used whole, as operand a of

@@ -155,6 +155,9 @@ int eng_infer_types(eng_inference *f)
         if (f->info->in[i].inout && f->graph->tensors[t->root].binding < 0)
             return eng_graph_fail(f, "operand %s is written in place and must be a bound tensor or a view of one",
                                   f->info->in[i].name);
+        if (f->info->in[i].inout && (f->graph->tensors[t->root].use & ENG_USE_MASK) == ENG_USE_INPUT)
+            return eng_graph_fail(f, "operand %s is written in place but %s is an input, which only the host writes: "
+                                     "declare it ENG_USE_STATE", f->info->in[i].name, f->graph->tensors[t->root].name);
         int status = row->strided ? ENG_OK : check_stride(f, i);
         if (status != ENG_OK)
             return status;

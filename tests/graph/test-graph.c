@@ -89,6 +89,26 @@ START_TEST(inout_needs_a_bound_tensor)
 }
 END_TEST
 
+START_TEST(inputs_are_not_written_in_place)
+{
+    for (int view = 0; view < 2; view++) {
+        fixture f;
+        fixture_begin(&f, 0);
+        eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "a", NULL, 8, 4, 0);
+        f.tensors[f.store.n] = f.tensors[0];
+        f.tensors[f.store.n].name = "x";
+        f.tensors[f.store.n].use = ENG_USE_INPUT;
+        eng_value x = eng_graph_tensor(f.graph, 0, &f.store, f.store.n++);
+        if (view)
+            x = eng_reshape(f.graph, x, (int64_t[]){8, 4}, 2);
+        ck_assert_int_eq(eng_store_value(f.graph, x, a), ENG_ERR_INVALID);
+        expect_error(&f, ENG_BAD_VALUE, "x is an input");
+        expect_error(&f, ENG_BAD_VALUE, "ENG_USE_STATE");
+        fixture_end(&f);
+    }
+}
+END_TEST
+
 START_TEST(views)
 {
     fixture f;
@@ -317,6 +337,7 @@ int main(void)
     tcase_add_test(tc, attention_shape);
     tcase_add_test(tc, errors_name_op_tensors_and_rule);
     tcase_add_test(tc, inout_needs_a_bound_tensor);
+    tcase_add_test(tc, inputs_are_not_written_in_place);
     tcase_add_test(tc, views);
     tcase_add_test(tc, axes_through_attention);
     tcase_add_test(tc, axes_through_fused_segments);
