@@ -45,12 +45,12 @@ static bool attend(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
 }
 
 /* The result weighed with row `index` of the softmax over the ranks' logarithms. */
-static int32_t weigh(meta_planner *p, uint32_t rank, const char *name, int32_t o, int32_t all, uint32_t index)
+static int32_t weigh(meta_planner *p, uint32_t rank, int32_t origin, int32_t o, int32_t all, uint32_t index)
 {
-    int32_t weights = meta_local_apply(p, rank, ENG_OP_SOFT_MAX, name, all, -1, 1);
+    int32_t weights = meta_local_apply(p, rank, origin, ENG_OP_SOFT_MAX, all, -1, 1);
     int32_t own = weights < 0 ? -1 : meta_numbers_own(p, rank, weights, index, p->ranks[rank].tensors[o].ne);
 
-    return own < 0 ? -1 : meta_local_apply(p, rank, ENG_OP_MUL, name, o, own, 0);
+    return own < 0 ? -1 : meta_local_apply(p, rank, origin, ENG_OP_MUL, o, own, 0);
 }
 
 void meta_merge_attention(meta_planner *p, int32_t origin, const meta_strategy *s, meta_version *const *in,
@@ -67,7 +67,7 @@ void meta_merge_attention(meta_planner *p, int32_t origin, const meta_strategy *
     for (uint32_t r = 0; all && r < p->n_ranks; r++) {
         if (!(s->ranks >> r & 1u))
             continue;
-        out->local[r] = weigh(p, r, node->name, o[r], all->local[r], index++);
+        out->local[r] = weigh(p, r, origin, o[r], all->local[r], index++);
         if (out->local[r] < 0)
             return;
     }

@@ -10,9 +10,10 @@
 
 #include "planner.h"
 
-int32_t meta_local_apply(meta_planner *p, uint32_t rank, uint32_t op, const char *name, int32_t a, int32_t b,
+int32_t meta_local_apply(meta_planner *p, uint32_t rank, int32_t origin, uint32_t op, int32_t a, int32_t b,
                          double parameter)
 {
+    const char *name = eng_subgraph_node(p->graph, (uint32_t)origin)->name;
     eng_tensor like = p->ranks[rank].tensors[a];
     int64_t ne[ENG_MAX_RANK];
 
@@ -20,7 +21,7 @@ int32_t meta_local_apply(meta_planner *p, uint32_t rank, uint32_t op, const char
     if (op == ENG_OP_SUM_ROWS)
         ne[0] = 1;
     int32_t y = meta_local_scratch(p, rank, &like, ne);
-    eng_node *n = y < 0 ? NULL : meta_local_node(p, rank, op, name, -1);
+    eng_node *n = y < 0 ? NULL : meta_local_node(p, rank, op, name, origin);
     if (!n)
         return -1;
     n->in[0] = a;

@@ -199,8 +199,9 @@ bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version
 
 /* -- numbers.c ------------------------------------------------------------------------------ */
 
-/* A node of the rank's own with a result like `a` (of sum_rows: a column); parameter: fp[0]. */
-int32_t meta_local_apply(meta_planner *p, uint32_t rank, uint32_t op, const char *name, int32_t a, int32_t b,
+/* A node of the rank's own with a result like `a` (of sum_rows: a column); parameter: fp[0].
+ * origin: the node that it does a part of, which runs elsewhere if this cannot run here. */
+int32_t meta_local_apply(meta_planner *p, uint32_t rank, int32_t origin, uint32_t op, int32_t a, int32_t b,
                          double parameter);
 /* From each of the ranks one number for every row of the node's result: a matrix [ranks, rows]
  * on all of them. */
