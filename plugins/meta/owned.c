@@ -10,6 +10,7 @@
 #include "config.h"
 #endif
 
+#include <math.h>
 #include <string.h>
 
 #include "planner.h"
@@ -47,7 +48,8 @@ static bool unary_keeps_zero(const eng_node *n)
     }
 }
 
-/* Does the op, slot by slot, make zeros of the zeros in the operands of `set`? */
+/* Does the op, slot by slot, make zeros of the zeros in the operands of `set`?  A quotient does
+ * not: the divisor may be zero. */
 static bool keeps_zero(const eng_node *n, uint32_t set)
 {
     switch (n->op) {
@@ -55,15 +57,13 @@ static bool keeps_zero(const eng_node *n, uint32_t set)
         return unary_keeps_zero(n);
     case ENG_OP_GLU: /* f(0) = 0 for all kinds; with a negative limit 0 is cut down */
         return (set & 1u) && (n->ip[ENG_GLU_KIND] != ENG_GLU_SWIGLU_OAI || n->fp[ENG_GLU_LIMIT] >= 0);
-    case ENG_OP_MUL:
+    case ENG_OP_MUL: /* but by an infinite factor, such as no router's weights are: NaN for inf */
         return true;
-    case ENG_OP_DIV:
-        return set == 1;
     case ENG_OP_ADD:
     case ENG_OP_SUB:
         return set == 3;
     case ENG_OP_SCALE:
-        return n->fp[ENG_SCALE_B] == 0;
+        return n->fp[ENG_SCALE_B] == 0 && isfinite(n->fp[ENG_SCALE_S]);
     case ENG_OP_RMS_NORM:
     case ENG_OP_L2_NORM:
         return set == 1 && n->fp[ENG_NORM_EPS] > 0;
