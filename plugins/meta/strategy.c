@@ -200,13 +200,22 @@ static void try_cut(chooser *c, uint32_t operand, const meta_cut *cut)
         consider(c, &s);
 }
 
+/* May addends become infinite where their sum is not NaN?  A divisor may be zero: 0 / 0 on one
+ * rank, inf on another.  (So may a factor of mul be infinite, but only where the graph's own
+ * values are.) */
+static bool may_blow_up(const eng_node *n)
+{
+    return n->op == ENG_OP_DIV ||
+           (n->op == ENG_OP_SCALE && (!isfinite(n->fp[ENG_SCALE_S]) || !isfinite(n->fp[ENG_SCALE_B])));
+}
+
 /* Partial sums carried through: those of `partial` stay, the others are whole. */
 static void try_partial_set(chooser *c, uint32_t partial, uint32_t ranks)
 {
     meta_strategy s;
     meta_place whole = meta_place_replicated(), sum = {.kind = META_PARTIAL, .ranks = ranks};
 
-    if (!partial || !meta_rule_linear(c->op, c->node, partial))
+    if (!partial || may_blow_up(c->node) || !meta_rule_linear(c->op, c->node, partial))
         return;
     everywhere(&s, &whole, ranks);
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
