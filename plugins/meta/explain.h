@@ -43,7 +43,7 @@ typedef struct meta_report {
 typedef struct meta_way {
     const char *kind;      /* all_reduce, all_gather, ...                       */
     const char *algorithm; /* exchange_and_add, reduce_scatter_all_gather, copy  */
-    const char *path;      /* in_place, copied, staged, mixed                   */
+    const char *path;      /* in_place, copied, staged, partly_staged           */
     double price;          /* ns of the busiest rank, as the planner has it      */
 } meta_way;
 
