@@ -218,17 +218,24 @@ START_TEST(test_layers_to_devices)
 {
     char leaves[3][64] = {"a", "b", "c"};
     double shares[3] = {0.5, 0.25, 0.25};
-    lm_placer p = {.split = ENG_LM_SPLIT_LAYER, .n_leaves = 3, .leaves = leaves, .shares = shares};
+    uint64_t bytes[17]; /* embeddings and head as large as a layer */
+    for (int i = 0; i < 17; i++)
+        bytes[i] = 1000;
+    eng_lm_model model = {.n.n_layers = 15, .layer_bytes = bytes};
+    lm_placer p = {.model = &model, .split = ENG_LM_SPLIT_LAYER, .n_leaves = 3, .leaves = leaves, .shares = shares};
     int count[3] = {0};
     for (int layer = 0; layer < 15; layer++)
-        count[lm_placer_device(&p, "blk", layer, 15)[0] - 'a']++;
-    ck_assert_int_eq(count[0], 8);
-    ck_assert_int_eq(count[1], 4);
+        count[lm_placer_device(&p, "blk", layer)[0] - 'a']++;
+    ck_assert_int_eq(count[0], 7); /* and the embeddings */
+    ck_assert_int_eq(count[1], 5);
     ck_assert_int_eq(count[2], 3); /* and the head */
-    ck_assert_str_eq(lm_placer_device(&p, "token_embd.weight", LM_LAYER_TOP, 15), "a");
-    ck_assert_str_eq(lm_placer_device(&p, "output.weight", LM_LAYER_END, 15), "c");
+    ck_assert_str_eq(lm_placer_device(&p, "token_embd.weight", LM_LAYER_TOP), "a");
+    ck_assert_str_eq(lm_placer_device(&p, "output.weight", LM_LAYER_END), "c");
+    bytes[16] = 30000; /* a head that is worth more than all the rest pushes it forward */
+    ck_assert_str_eq(lm_placer_device(&p, "blk", 14), "a");
+    ck_assert_str_eq(lm_placer_device(&p, "output.weight", LM_LAYER_END), "b");
     p.split = ENG_LM_SPLIT_TENSOR;
-    ck_assert_ptr_null(lm_placer_device(&p, "x", 3, 15));
+    ck_assert_ptr_null(lm_placer_device(&p, "x", 3));
 }
 END_TEST
 
