@@ -18,7 +18,8 @@ typedef struct compiler {
     meta_variant *v;
     meta_planner planner;
     int8_t *forced;    /* node -> rank, or -1                                  */
-    uint32_t *refused; /* node -> ranks that cannot run it                     */
+    uint32_t *refused; /* node -> ranks that cannot run it whole               */
+    char **moved;      /* node -> why it was moved, for explain; of the arena  */
     const meta_place *const *wishes; /* of the values                          */
 } compiler;
 
@@ -48,8 +49,8 @@ static eng_subgraph rank_graph(const compiler *c, uint32_t rank)
 
 static void note(compiler *c, char *text)
 {
-    char **notes = meta_arena_alloc(&c->v->arena, (c->v->n_notes + 1) * sizeof *notes);
-    if (!notes || !text)
+    char **notes = text ? meta_arena_alloc(&c->v->arena, (c->v->n_notes + 1) * sizeof *notes) : NULL;
+    if (!notes)
         return;
     if (c->v->n_notes)
         memcpy(notes, c->v->notes, c->v->n_notes * sizeof *notes);
@@ -57,29 +58,47 @@ static void note(compiler *c, char *text)
     c->v->notes = notes;
 }
 
-/* Another rank for a node that `rank` refuses: one not tried yet.  What comes back
- * after it was moved cannot move: it writes in place where its tensor is. */
+/* A rank to try the whole op on: one that has not refused it whole, rather another than
+ * the one that refuses it now; -1: none is left. */
+static int next_rank(const compiler *c, int32_t origin, uint32_t refusing)
+{
+    int last = -1;
+
+    for (uint32_t r = 0; r < c->v->n_ranks; r++) {
+        if (c->refused[origin] >> r & 1u)
+            continue;
+        if (r != refusing)
+            return (int)r;
+        last = (int)r;
+    }
+    return last;
+}
+
+/* Another place for a node that `rank` refuses.  A shard that is refused says nothing of the
+ * whole op: only refusals of that are kept.  What is refused elsewhere than where it was
+ * moved cannot move: it writes in place where its tensor is. */
 static int move_node(compiler *c, uint32_t rank, const eng_node *node, int32_t origin, const char *reason)
 {
     eng_device_state *d = c->device;
+    int to = -1;
 
-    if (origin >= 0 && !(c->refused[origin] >> rank & 1u)) {
-        c->refused[origin] |= 1u << rank;
-        for (uint32_t r = 0; r < c->v->n_ranks; r++) {
-            if (c->refused[origin] >> r & 1u)
-                continue;
-            c->forced[origin] = (int8_t)r;
-            note(c, meta_arena_format(&c->v->arena, "%s runs on %s alone: %s cannot (%s)", node->name,
-                                      d->ranks[r].name, d->ranks[rank].name, reason));
-            return ENG_OK;
-        }
+    if (origin >= 0 && (c->forced[origin] < 0 || c->forced[origin] == (int)rank)) {
+        if (c->forced[origin] >= 0)
+            c->refused[origin] |= 1u << rank;
+        to = next_rank(c, origin, rank);
     }
-    const eng_op_info *op = c->planner.sv->op_info(c->planner.sv->host, node->op);
-    return META_FAIL(d, ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s): %s", d->ranks[rank].name, node->name,
-                     op ? op->name : "?", reason[0] ? reason : "no reason given");
+    if (to < 0) {
+        const eng_op_info *op = c->planner.sv->op_info(c->planner.sv->host, node->op);
+        return META_FAIL(d, ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s): %s", d->ranks[rank].name, node->name,
+                         op ? op->name : "?", reason[0] ? reason : "no reason given");
+    }
+    c->forced[origin] = (int8_t)to;
+    c->moved[origin] = meta_arena_format(&c->v->arena, "%s runs on %s alone: %s cannot (%s)", node->name,
+                                         d->ranks[to].name, d->ranks[rank].name, reason);
+    return ENG_OK;
 }
 
-/* *moved: some node was given to another rank; plan again. */
+/* *moved: a node was given to another rank; plan again. */
 static int ask(compiler *c, uint32_t rank, bool *moved)
 {
     const meta_rgraph *g = &c->planner.ranks[rank];
@@ -100,10 +119,8 @@ static int ask(compiler *c, uint32_t rank, bool *moved)
             return status;
         if (answer != ENG_SUPPORT_NO)
             continue;
-        status = move_node(c, rank, &g->nodes[i], g->origin[i], reason);
-        if (status != ENG_OK)
-            return status;
-        *moved = true;
+        *moved = true; /* what the others would say of this plan does not matter any more */
+        return move_node(c, rank, &g->nodes[i], g->origin[i], reason);
     }
     return ENG_OK;
 }
@@ -123,7 +140,7 @@ static int plan_once(compiler *c, bool *moved)
     c->planner.forced = c->forced;
     c->planner.wishes = c->wishes;
     int status = meta_planner_run(&c->planner);
-    for (uint32_t r = 0; r < c->v->n_ranks && status == ENG_OK; r++)
+    for (uint32_t r = 0; r < c->v->n_ranks && status == ENG_OK && !*moved; r++)
         status = ask(c, r, moved);
     return status;
 }
@@ -186,6 +203,8 @@ static int finish(compiler *c)
     if (v->n_exchanges)
         memcpy(v->exchanges, c->planner.exchanges, v->n_exchanges * sizeof *v->exchanges);
     memcpy(v->n_run, c->planner.n_run, sizeof v->n_run);
+    for (uint32_t i = 0; i < c->graph->n_nodes; i++)
+        note(c, c->moved[i]);
     for (uint32_t i = 0; i < c->planner.n_notes; i++)
         note(c, c->planner.notes[i]);
     for (uint32_t r = 0; r < c->v->n_ranks && status == ENG_OK; r++)
@@ -212,7 +231,8 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
     c.v->why = meta_arena_alloc(&c.v->arena, n * sizeof *why);
     c.forced = malloc(graph->n_nodes + 1u);
     c.refused = calloc(graph->n_nodes + 1u, sizeof *c.refused);
-    if (!c.v->places || !c.v->why || !c.forced || !c.refused) {
+    c.moved = calloc(graph->n_nodes + 1u, sizeof *c.moved);
+    if (!c.v->places || !c.v->why || !c.forced || !c.refused || !c.moved) {
         status = status == ENG_OK ? no_memory(device) : status;
     } else {
         memset(c.forced, -1, graph->n_nodes + 1u);
@@ -230,6 +250,7 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
     meta_planner_end(&c.planner);
     free(c.forced);
     free(c.refused);
+    free(c.moved);
     if (status != ENG_OK) {
         meta_variant_destroy(c.v);
         return status;
