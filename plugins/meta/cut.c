@@ -7,6 +7,30 @@
 
 #include "cut.h"
 
+int64_t meta_gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+int64_t meta_lcm(int64_t a, int64_t b)
+{
+    return a / meta_gcd(a, b) * b;
+}
+
+uint64_t meta_shape_bytes(const eng_type_info *type, const int64_t *ne)
+{
+    uint64_t bytes = (uint64_t)(ne[0] / type->block) * type->block_bytes;
+
+    for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
+        bytes *= (uint64_t)ne[d];
+    return bytes;
+}
+
 /* One segment: the axis' factor and what stands outside and inside of it. */
 static bool segment_of(const eng_segment *s, const meta_partition *part, meta_seg *seg, bool *present)
 {
@@ -176,16 +200,6 @@ bool meta_cut_aligned(const meta_cut *cut, int64_t block)
     return true;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 int64_t meta_cut_unit(const meta_cut *cut, int64_t block)
 {
     bool repeats = cut->n_segs > 1 || cut->segs[0].outer > 1;
@@ -196,8 +210,7 @@ int64_t meta_cut_unit(const meta_cut *cut, int64_t block)
     for (uint32_t s = 0; s < cut->n_segs; s++) {
         if (repeats && cut->part->extent * cut->segs[s].inner % block)
             return 0;
-        int64_t u = block / gcd(block, cut->segs[s].inner);
-        unit = unit / gcd(unit, u) * u;
+        unit = meta_lcm(unit, block / meta_gcd(block, cut->segs[s].inner));
     }
     return unit;
 }

@@ -11,16 +11,6 @@
 
 #include "planner.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 const meta_partition *meta_derive_partition(meta_planner *p, const int64_t *begin, uint32_t n_ranks)
 {
     for (const meta_partition *q = p->derived; q; q = q->next)
@@ -49,7 +39,7 @@ static bool coarsest(meta_planner *p, int64_t *begin, uint32_t n_ranks, int64_t 
     int64_t unit = 0;
 
     for (uint32_t r = 0; r <= n_ranks; r++)
-        unit = gcd(unit, begin[r]);
+        unit = meta_gcd(unit, begin[r]);
     if (unit == 0)
         return false;
     for (uint32_t r = 0; r <= n_ranks; r++)
@@ -93,13 +83,12 @@ static bool reshape(meta_planner *p, const eng_node *node, const meta_cut *cut, 
         return false;
     memcpy(begin, cut->part->begin, sizeof begin);
     return coarsest(p, begin, cut->part->n_ranks, cut->segs[0].outer, cut->segs[0].inner, cut->dim, &coarse) &&
-           meta_cut_reshape(&coarse, eng_subgraph_tensor(p->graph, node->in[0])->ne,
-                            eng_subgraph_tensor(p->graph, node->out[0])->ne, out);
+           meta_cut_reshape(&coarse, meta_tensor_of(p, node->in[0])->ne, meta_tensor_of(p, node->out[0])->ne, out);
 }
 
 bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut, meta_cut *out)
 {
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, node->out[0]);
+    const eng_tensor *t = meta_tensor_of(p, node->out[0]);
 
     if (node->op == ENG_OP_SLICE && node->ip[ENG_SLICE_DIM] == (int64_t)cut->dim) {
         if (!slice(p, node, cut, out))
@@ -108,5 +97,5 @@ bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut
         return false;
     }
     return meta_cut_full(out) == t->ne[out->dim] &&
-           meta_cut_aligned(out, p->sv->type_info(p->sv->host, t->type)->block);
+           meta_cut_aligned(out, meta_type_info(p->device, t->type)->block);
 }

@@ -42,7 +42,7 @@ static bool pieces(meta_planner *p, meta_end *end, uint32_t rank, const meta_pla
         meta_planner_nomem(p);
         return false;
     }
-    meta_cut_pieces(&place->cut, rank, t->ne, p->sv->type_info(p->sv->host, t->type), end->pieces);
+    meta_cut_pieces(&place->cut, rank, t->ne, meta_type_info(p->device, t->type), end->pieces);
     return true;
 }
 
@@ -63,7 +63,7 @@ static void fill_end(const meta_planner *p, meta_end *end, uint32_t rank, int32_
 static void fill_moves(meta_planner *p, meta_exchange *e, uint32_t target, const meta_place *from, const meta_place *to,
                        const eng_tensor *t)
 {
-    const eng_type_info *type = p->sv->type_info(p->sv->host, t->type);
+    const eng_type_info *type = meta_type_info(p->device, t->type);
     meta_end *end = &e->dst[target];
     uint32_t n = 0;
 
@@ -200,5 +200,5 @@ meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *f
 {
     meta_version *v = meta_version_new(p, value, to);
 
-    return v && meta_exchange_make(p, eng_subgraph_tensor(p->graph, value), from, v, copy) ? v : NULL;
+    return v && meta_exchange_make(p, meta_tensor_of(p, value), from, v, copy) ? v : NULL;
 }

@@ -91,17 +91,9 @@ bool meta_kept_apart(const eng_tensor *t, const meta_place *place)
 
 uint64_t meta_bytes_on(const meta_report *report, const eng_tensor *t, const meta_place *place, uint32_t rank)
 {
-    const eng_services *sv = report->device->plugin->services;
-    const eng_type_info *type = sv->type_info(sv->host, t->type);
-    int64_t ne[ENG_MAX_RANK];
+    const eng_type_info *type = meta_type_info(report->device, t->type);
 
-    if (!type || !meta_place_holds(place, rank))
-        return 0;
-    meta_local_ne(place, rank, t->ne, ne);
-    uint64_t bytes = (uint64_t)ne[0] / type->block * type->block_bytes;
-    for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
-        bytes *= (uint64_t)ne[d];
-    return bytes;
+    return type && meta_place_holds(place, rank) ? meta_local_bytes(place, rank, type, t->ne) : 0;
 }
 
 static void count_bound(meta_report *report)

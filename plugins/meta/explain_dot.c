@@ -64,9 +64,8 @@ static void shape_text(const eng_tensor *t, char *text, size_t size)
 /* The op, the node's name, the tensors of stores that it uses, the result's shape. */
 static void node_box(const meta_report *report, uint32_t rank, const eng_subgraph *g, int32_t index)
 {
-    const eng_services *sv = report->device->plugin->services;
     const eng_node *n = eng_subgraph_node(g, (uint32_t)index);
-    const eng_op_info *op = sv->op_info(sv->host, n->op);
+    const eng_op_info *op = meta_op_info(report->device, n->op);
     const char *name = op ? op->name : "?";
     bool named = strncmp(n->name, name, strlen(name)) != 0; /* not "mul_mat#12" */
     char label[512], shape[96] = "";
@@ -111,7 +110,6 @@ static void rank_graph(const meta_report *report, uint32_t rank)
 {
     const meta_part *part = &report->v->parts[rank];
     const eng_subgraph *g = part->placed;
-    const eng_services *sv = report->device->plugin->services;
     source *from = malloc((g->n_tensors + 1u) * sizeof *from);
     uint32_t stop = 0;
 
@@ -119,7 +117,7 @@ static void rank_graph(const meta_report *report, uint32_t rank)
         from[i] = (source){-1, -1};
     for (uint32_t k = 0; from && k < g->n_nodes; k++) {
         const eng_node *n = eng_subgraph_node(g, k);
-        const eng_op_info *op = sv->op_info(sv->host, n->op);
+        const eng_op_info *op = meta_op_info(report->device, n->op);
         bool extern_ = n->op == ENG_OP_EXTERN && stop < part->n_stops;
         int32_t exchange = extern_ ? (int32_t)part->stops[stop++].exchange : -1;
         if (op && op->flags & ENG_OPF_VIEW)

@@ -94,8 +94,7 @@ static void tensor_object(const meta_report *report, uint32_t b)
 {
     const eng_tensor *t = eng_subgraph_tensor(report->graph, report->graph->binding_tensor[b]);
     const meta_place *place = &report->v->places[b];
-    const eng_services *sv = report->device->plugin->services;
-    const eng_type_info *type = sv->type_info(sv->host, t->type);
+    const eng_type_info *type = meta_type_info(report->device, t->type);
     uint64_t each[META_MAX_RANKS];
 
     text(report, b ? ",\n    {" : "\n    {", "name", t->name);

@@ -28,7 +28,7 @@ static meta_version *window_of_copy(meta_planner *p, int32_t value, const meta_p
 
 meta_version *meta_inplace_begin(meta_planner *p, int32_t value, const meta_place *place, meta_version **whole)
 {
-    int32_t root = eng_subgraph_tensor(p->graph, value)->root;
+    int32_t root = meta_tensor_of(p, value)->root;
 
     /* copies made for readers need not be windows into the copy of the whole */
     meta_version_forget(p, root);
@@ -48,9 +48,9 @@ static int32_t part_for(meta_planner *p, int32_t root, uint32_t r, meta_version 
         return cut ? meta_local_cut(p, r, have->local[r], &own->place.cut) : have->local[r];
     }
     if (own->place.kind == META_SHARDED) {
-        p->status = META_FAIL(p->device, ENG_ERR_INTERNAL, "what was written into %s has no way back to %s; please "
-                                                           "report the graph",
-                              eng_subgraph_tensor(p->graph, root)->name, p->device->ranks[r].name);
+        p->status = META_FAIL(p->device, ENG_ERR_INTERNAL,
+                              "what was written into %s has no way back to %s; please report the graph",
+                              meta_tensor_of(p, root)->name, p->device->ranks[r].name);
         return -1;
     }
     meta_place there = meta_place_single(r); /* a guest, or the only holder */
@@ -61,7 +61,7 @@ static int32_t part_for(meta_planner *p, int32_t root, uint32_t r, meta_version 
 /* Every holder of a part of the tensor stores it from what was written. */
 static void take_back(meta_planner *p, int32_t root, meta_version *from, const meta_version *own)
 {
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, root);
+    const eng_tensor *t = meta_tensor_of(p, root);
     const meta_version *have = from;
 
     if (from->place.kind == META_SINGLE && own->place.kind != META_SINGLE)
@@ -82,7 +82,7 @@ static void take_back(meta_planner *p, int32_t root, meta_version *from, const m
 
 static void note_back(meta_planner *p, int32_t root, const meta_place *place)
 {
-    const char *name = eng_subgraph_tensor(p->graph, root)->name;
+    const char *name = meta_tensor_of(p, root)->name;
 
     if (place->kind == META_SINGLE)
         meta_planner_note(p, meta_arena_format(p->arena, "%s is written on %s and then sent to where it lives: an op "
@@ -96,7 +96,7 @@ static void note_back(meta_planner *p, int32_t root, const meta_place *place)
 
 void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, meta_version *whole)
 {
-    int32_t root = eng_subgraph_tensor(p->graph, value)->root;
+    int32_t root = meta_tensor_of(p, value)->root;
     meta_value *v = &p->values[root];
     meta_version from = *whole;
 
@@ -109,7 +109,7 @@ void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, m
         v->versions = v->made = whole;
         for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
             meta_value *view = &p->values[i];
-            if ((int32_t)i != root && eng_subgraph_tensor(p->graph, (int32_t)i)->root == root) {
+            if ((int32_t)i != root && meta_tensor_of(p, (int32_t)i)->root == root) {
                 view->versions = view->made = NULL;
                 view->brought = false;
             }

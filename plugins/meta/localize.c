@@ -9,7 +9,7 @@
 
 uint64_t meta_tensor_layout(const meta_planner *p, uint32_t type, const int64_t *ne, int64_t *nb)
 {
-    const eng_type_info *info = p->sv->type_info(p->sv->host, type);
+    const eng_type_info *info = meta_type_info(p->device, type);
     uint64_t bytes = info->block_bytes;
 
     nb[0] = (int64_t)bytes;
@@ -164,7 +164,7 @@ static int32_t segment_window(meta_planner *p, uint32_t rank, int32_t tensor, co
                               int64_t at)
 {
     eng_tensor t = p->ranks[rank].tensors[tensor];
-    const eng_type_info *type = p->sv->type_info(p->sv->host, t.type);
+    const eng_type_info *type = meta_type_info(p->device, t.type);
     int64_t ne[ENG_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1}, nb[ENG_MAX_RANK];
     int64_t inner = cut->segs[seg].inner, outer = cut->segs[seg].outer;
     int64_t begin = at + meta_part_begin(cut->part, rank) * inner;
@@ -253,7 +253,7 @@ int32_t meta_local_cut(meta_planner *p, uint32_t rank, int32_t tensor, const met
  * follow one another without gaps may be divided anew.  False: not possible. */
 static bool reshape_strides(const meta_planner *p, const eng_tensor *t, const int64_t *to, int64_t *nb)
 {
-    int64_t block = p->sv->type_info(p->sv->host, t->type)->block, old[ENG_MAX_RANK], stride[ENG_MAX_RANK];
+    int64_t block = meta_type_info(p->device, t->type)->block, old[ENG_MAX_RANK], stride[ENG_MAX_RANK];
     uint32_t n_old = 0, o = 0, d = 0;
 
     meta_tensor_layout(p, t->type, to, nb);
@@ -297,7 +297,7 @@ static bool reshape_strides(const meta_planner *p, const eng_tensor *t, const in
 static bool local_view(meta_planner *p, uint32_t rank, const eng_node *node, const meta_version *of,
                        meta_version *v)
 {
-    const eng_tensor *result = eng_subgraph_tensor(p->graph, node->out[0]);
+    const eng_tensor *result = meta_tensor_of(p, node->out[0]);
     int32_t base = of->local[rank];
     int64_t ne[ENG_MAX_RANK], nb[ENG_MAX_RANK];
     uint64_t offset = 0;
@@ -322,7 +322,7 @@ static bool local_view(meta_planner *p, uint32_t rank, const eng_node *node, con
     } else {
         uint32_t d = (uint32_t)node->ip[ENG_SLICE_DIM];
         int64_t begin = node->ip[ENG_SLICE_BEGIN];
-        const eng_type_info *type = p->sv->type_info(p->sv->host, b->type);
+        const eng_type_info *type = meta_type_info(p->device, b->type);
         if (of->place.kind == META_SHARDED && of->place.cut.dim == d)
             begin = meta_cut_local_position(&of->place.cut, rank, begin);
         offset = (uint64_t)((d == 0 ? begin / type->block : begin) * b->nb[d]);
@@ -382,7 +382,7 @@ static int32_t rebased(meta_planner *p, uint32_t rank, int32_t ids, const meta_s
 static bool pass_on(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s, meta_version *const *in,
                     meta_version *out)
 {
-    const eng_node *global = eng_subgraph_node(p->graph, (uint32_t)origin);
+    const eng_node *global = meta_node_of(p, origin);
 
     if ((global->op != ENG_OP_ADD && global->op != ENG_OP_SUB) || s->out[0].kind != META_PARTIAL ||
         s->in[0].kind != META_PARTIAL || s->in[1].kind != META_PARTIAL)
@@ -390,7 +390,7 @@ static bool pass_on(meta_planner *p, uint32_t rank, int32_t origin, const meta_s
     uint32_t present = in[0]->local[rank] >= 0 ? 0 : 1;
     if (in[1 - present]->local[rank] >= 0 || in[present]->local[rank] < 0)
         return false;
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, global->out[0]);
+    const eng_tensor *t = meta_tensor_of(p, global->out[0]);
     int32_t y = out->local[rank] = meta_local_scratch(p, rank, t, t->ne);
     eng_node *n = y < 0 ? NULL : meta_local_node(p, rank, ENG_OP_SCALE, global->name, origin);
     if (n) {
@@ -403,9 +403,9 @@ static bool pass_on(meta_planner *p, uint32_t rank, int32_t origin, const meta_s
 
 int32_t meta_local_operand(meta_planner *p, uint32_t rank, int32_t value, const meta_version *version)
 {
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
+    const eng_tensor *t = meta_tensor_of(p, value);
     int32_t local = version->local[rank];
-    int64_t step = p->sv->type_info(p->sv->host, t->type)->block_bytes;
+    int64_t step = meta_type_info(p->device, t->type)->block_bytes;
 
     if (local >= 0 && t->nb[0] == step && p->ranks[rank].tensors[local].nb[0] != step)
         return meta_local_contiguous(p, rank, local);
@@ -415,7 +415,7 @@ int32_t meta_local_operand(meta_planner *p, uint32_t rank, int32_t value, const 
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s, meta_version *const *in,
                    meta_version *const *out)
 {
-    const eng_node *global = eng_subgraph_node(p->graph, (uint32_t)origin);
+    const eng_node *global = meta_node_of(p, origin);
     int32_t operands[ENG_MAX_INPUTS], results[ENG_MAX_OUTPUTS];
     int64_t ne[ENG_MAX_RANK];
 
@@ -433,7 +433,7 @@ void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
         results[i] = -1;
         if (global->out[i] < 0 || meta_failed(p))
             continue;
-        const eng_tensor *t = eng_subgraph_tensor(p->graph, global->out[i]);
+        const eng_tensor *t = meta_tensor_of(p, global->out[i]);
         meta_local_ne(&out[i]->place, rank, t->ne, ne);
         results[i] = out[i]->local[rank] = meta_local_scratch(p, rank, t, ne);
     }

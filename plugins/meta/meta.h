@@ -58,6 +58,18 @@ struct eng_device_state {
     _Atomic uint64_t submits, plans_built;
 };
 
+/* NULL: unknown. */
+static inline const eng_type_info *meta_type_info(const eng_device_state *device, uint32_t type)
+{
+    const eng_services *services = device->plugin->services;
+    return services->type_info(services->host, type);
+}
+static inline const eng_op_info *meta_op_info(const eng_device_state *device, uint32_t op)
+{
+    const eng_services *services = device->plugin->services;
+    return services->op_info(services->host, op);
+}
+
 static inline uint32_t meta_first(uint32_t mask)
 {
     return mask ? (uint32_t)__builtin_ctz(mask) : 0;
@@ -115,7 +127,15 @@ static inline const eng_store_tensor *meta_declared(const eng_store_tensor *tens
 
 /* Decides where every tensor of a store lives.  Under the lock. */
 int meta_place_store(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors);
+/* Extents of the part of a tensor that a rank holds, and its bytes. */
 void meta_local_ne(const meta_place *place, uint32_t rank, const int64_t *ne, int64_t *local);
+static inline uint64_t meta_local_bytes(const meta_place *place, uint32_t rank, const eng_type_info *type,
+                                        const int64_t *ne)
+{
+    int64_t local[ENG_MAX_RANK];
+    meta_local_ne(place, rank, ne, local);
+    return meta_shape_bytes(type, local);
+}
 /* Does the rank hold any of a bound tensor placed like this? */
 static inline bool meta_place_holds(const meta_place *place, uint32_t rank)
 {

@@ -13,7 +13,7 @@
 int32_t meta_local_apply(meta_planner *p, uint32_t rank, int32_t origin, uint32_t op, int32_t a, int32_t b,
                          double parameter)
 {
-    const char *name = eng_subgraph_node(p->graph, (uint32_t)origin)->name;
+    const char *name = meta_node_of(p, origin)->name;
     eng_tensor like = p->ranks[rank].tensors[a];
     int64_t ne[ENG_MAX_RANK];
 
@@ -34,7 +34,7 @@ int32_t meta_local_apply(meta_planner *p, uint32_t rank, int32_t origin, uint32_
 meta_version *meta_numbers_gather(meta_planner *p, const eng_node *node, const char *what, uint32_t ranks,
                                   const int32_t *local)
 {
-    eng_tensor t = *eng_subgraph_tensor(p->graph, node->out[0]);
+    eng_tensor t = *meta_tensor_of(p, node->out[0]);
     int64_t begin[META_MAX_RANKS + 1] = {0}, ne[ENG_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1}, nb[ENG_MAX_RANK];
 
     t.name = meta_arena_format(p->arena, "%s.%s", node->name, what);

@@ -15,11 +15,6 @@
 
 #include "planner.h"
 
-static const eng_tensor *tensor_of(const meta_planner *p, int32_t value)
-{
-    return eng_subgraph_tensor(p->graph, value);
-}
-
 /* As the value is first held, if its slots are owned. */
 static const meta_place *owned(meta_planner *p, int32_t value)
 {
@@ -88,7 +83,7 @@ bool meta_owned_apply(meta_planner *p, const eng_node *node, meta_strategy *s)
     }
     if (!place || node->out[0] < 0 || node->out[1] >= 0 || !keeps_zero(node, set))
         return false;
-    const eng_tensor *out = tensor_of(p, node->out[0]);
+    const eng_tensor *out = meta_tensor_of(p, node->out[0]);
     if (out->type != ENG_TYPE_F32)
         return false;
     memset(s, 0, sizeof *s);
@@ -97,7 +92,7 @@ bool meta_owned_apply(meta_planner *p, const eng_node *node, meta_strategy *s)
     s->out[0] = *place;
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         s->in[i] = set >> i & 1u ? *place : meta_place_replicated();
-        if ((set >> i & 1u) && !same_slots(tensor_of(p, node->in[i]), out))
+        if ((set >> i & 1u) && !same_slots(meta_tensor_of(p, node->in[i]), out))
             return false;
     }
     return true;
@@ -118,7 +113,7 @@ bool meta_owned_operand(meta_planner *p, const eng_node *node, meta_strategy *s)
 
     if (!have || !s->out[0].owner || !meta_place_equal(have, &s->out[0]))
         return false;
-    const eng_tensor *b = tensor_of(p, node->in[1]), *ids = tensor_of(p, node->in[s->rebase]);
+    const eng_tensor *b = meta_tensor_of(p, node->in[1]), *ids = meta_tensor_of(p, node->in[s->rebase]);
     if (b->ne[1] != ids->ne[0] || b->ne[2] != ids->ne[1])
         return false;
     s->in[1] = *have;
@@ -135,6 +130,6 @@ void meta_owned_forget(meta_planner *p, int32_t root)
 {
     for (uint32_t i = 0; i < p->graph->n_tensors; i++)
         for (meta_version *v = p->values[i].versions; v; v = v->next)
-            if (v->place.owner && tensor_of(p, v->place.owner - 1)->root == root)
+            if (v->place.owner && meta_tensor_of(p, v->place.owner - 1)->root == root)
                 v->place.owner = 0;
 }

@@ -99,6 +99,16 @@ typedef struct meta_planner {
     uint32_t n_notes, cap_notes;
 } meta_planner;
 
+/* A value and a node of the whole graph. */
+static inline const eng_tensor *meta_tensor_of(const meta_planner *p, int32_t value)
+{
+    return eng_subgraph_tensor(p->graph, value);
+}
+static inline const eng_node *meta_node_of(const meta_planner *p, int32_t node)
+{
+    return eng_subgraph_node(p->graph, (uint32_t)node);
+}
+
 /* -- localize.c: growing the graphs of the ranks ----------------------------------- */
 
 /* A contiguous scratch tensor like `like`, with extents ne; -1: failed. */

@@ -10,14 +10,9 @@
 
 #define WEIGHT_PENALTY 4.0 /* persistent tensors rather stay where they are      */
 
-static const eng_tensor *tensor_of(const meta_planner *p, int32_t value)
-{
-    return eng_subgraph_tensor(p->graph, value);
-}
-
 static uint64_t bytes_of(const meta_planner *p, int32_t value)
 {
-    const eng_tensor *t = tensor_of(p, value);
+    const eng_tensor *t = meta_tensor_of(p, value);
     int64_t nb[ENG_MAX_RANK];
     return meta_tensor_layout(p, t->type, t->ne, nb);
 }
@@ -70,8 +65,8 @@ static const eng_node *view_node(const meta_planner *p, int32_t value)
     int32_t maker = p->values[value].maker;
     if (maker < 0 || p->values[value].brought)
         return NULL;
-    const eng_node *n = eng_subgraph_node(p->graph, (uint32_t)maker);
-    return p->sv->op_info(p->sv->host, n->op)->flags & ENG_OPF_VIEW ? n : NULL;
+    const eng_node *n = meta_node_of(p, maker);
+    return meta_op_info(p->device, n->op)->flags & ENG_OPF_VIEW ? n : NULL;
 }
 
 meta_version *meta_versions(meta_planner *p, int32_t value)
@@ -92,8 +87,8 @@ meta_version *meta_version_original(meta_planner *p, int32_t value)
 
     if (v->made || v->maker < 0 || meta_failed(p))
         return v->made;
-    const eng_node *n = eng_subgraph_node(p->graph, (uint32_t)v->maker);
-    if (!(p->sv->op_info(p->sv->host, n->op)->flags & ENG_OPF_VIEW))
+    const eng_node *n = meta_node_of(p, v->maker);
+    if (!(meta_op_info(p->device, n->op)->flags & ENG_OPF_VIEW))
         return NULL;
     const meta_version *of = meta_version_original(p, n->in[0]);
     meta_version *own = of ? meta_view_version(p, n, of) : NULL;
@@ -142,7 +137,7 @@ meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place
  * it are had only by an exchange. */
 static bool opaque(const meta_planner *p, int32_t value, const meta_version *from)
 {
-    const eng_tensor *t = tensor_of(p, value);
+    const eng_tensor *t = meta_tensor_of(p, value);
     return from->original && t->binding >= 0 && (t->use & ENG_USE_MATRIX);
 }
 
@@ -225,7 +220,7 @@ static meta_version *cheapest(meta_planner *p, int32_t value, const meta_place *
             best = v;
         }
     }
-    if (tensor_of(p, value)->binding >= 0)
+    if (meta_tensor_of(p, value)->binding >= 0)
         *cost *= WEIGHT_PENALTY;
     return best;
 }
@@ -309,7 +304,7 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
         p->status = META_FAIL(p->device, ENG_ERR_UNSUPPORTED,
                               "the value %s cannot be brought to where it is needed: declare the tensors that it is "
                               "made from with axis ENG_AXIS_WHOLE",
-                              tensor_of(p, value)->name);
+                              meta_tensor_of(p, value)->name);
         return NULL;
     }
     return make(p, value, best, want);
@@ -320,7 +315,7 @@ void meta_version_forget(meta_planner *p, int32_t root)
     meta_owned_forget(p, root);
     for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
         meta_value *v = &p->values[i];
-        if (tensor_of(p, (int32_t)i)->root != root)
+        if (meta_tensor_of(p, (int32_t)i)->root != root)
             continue;
         if (v->brought) {
             v->brought = false;

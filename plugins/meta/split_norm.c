@@ -22,7 +22,7 @@
 /* z and q of the rank's part. */
 static bool measure(meta_planner *p, uint32_t rank, int32_t origin, const meta_version *x, int32_t *z, int32_t *q)
 {
-    const eng_node *node = eng_subgraph_node(p->graph, (uint32_t)origin);
+    const eng_node *node = meta_node_of(p, origin);
     int32_t own = meta_local_operand(p, rank, node->in[0], x);
 
     *z = own < 0 ? -1 : meta_local_apply(p, rank, origin, ENG_OP_L2_NORM, own, -1, SHORTEST);
@@ -35,8 +35,8 @@ static bool measure(meta_planner *p, uint32_t rank, int32_t origin, const meta_v
 static int32_t norm(meta_planner *p, uint32_t rank, int32_t origin, int32_t z, int32_t lengths, uint32_t index,
                     int32_t weights)
 {
-    const eng_node *node = eng_subgraph_node(p->graph, (uint32_t)origin);
-    double n = (double)eng_subgraph_tensor(p->graph, node->in[0])->ne[0], eps = node->fp[ENG_NORM_EPS];
+    const eng_node *node = meta_node_of(p, origin);
+    double n = (double)meta_tensor_of(p, node->in[0])->ne[0], eps = node->fp[ENG_NORM_EPS];
     double parts = (double)p->ranks[rank].tensors[lengths].ne[0];
     bool mean = node->op == ENG_OP_RMS_NORM;
 
@@ -52,7 +52,7 @@ static int32_t norm(meta_planner *p, uint32_t rank, int32_t origin, int32_t z, i
 void meta_split_norm(meta_planner *p, int32_t origin, const meta_strategy *s, meta_version *const *in,
                      meta_version *out)
 {
-    const eng_node *node = eng_subgraph_node(p->graph, (uint32_t)origin);
+    const eng_node *node = meta_node_of(p, origin);
     int32_t z[META_MAX_RANKS], q[META_MAX_RANKS];
     uint32_t index = 0;
 

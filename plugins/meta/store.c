@@ -13,14 +13,6 @@ static int no_memory(eng_device_state *device)
     return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for a store of %s", device->name);
 }
 
-static uint64_t bytes_of(const eng_type_info *type, const int64_t *ne)
-{
-    uint64_t n = (uint64_t)ne[0] / type->block * type->block_bytes;
-    for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
-        n *= (uint64_t)ne[d];
-    return n;
-}
-
 static void account(eng_device_state *device, const meta_tensor *t, uint32_t rank, uint64_t bytes, int sign)
 {
     uint32_t kind = meta_bytes_kind(t->use);
@@ -37,14 +29,10 @@ static void account_store(eng_store_state *store, int sign)
 
     for (uint32_t i = 0; i < store->n; i++) {
         const meta_tensor *t = &store->tensors[i];
-        const eng_type_info *type = d->plugin->services->type_info(d->plugin->services->host, t->type);
-        for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-            int64_t ne[ENG_MAX_RANK];
-            if (t->child[r] == META_NONE)
-                continue;
-            meta_local_ne(&t->place, r, t->ne, ne);
-            account(d, t, r, bytes_of(type, ne), sign);
-        }
+        const eng_type_info *type = meta_type_info(d, t->type);
+        for (uint32_t r = 0; r < META_MAX_RANKS; r++)
+            if (t->child[r] != META_NONE)
+                account(d, t, r, meta_local_bytes(&t->place, r, type, t->ne), sign);
     }
 }
 
@@ -52,12 +40,11 @@ static void account_store(eng_store_state *store, int sign)
 static int describe(eng_store_state *store, const eng_store_tensor *declared)
 {
     eng_device_state *d = store->device;
-    const eng_services *sv = d->plugin->services;
 
     for (uint32_t i = 0; i < store->n; i++) {
         meta_tensor *t = &store->tensors[i];
         const eng_store_tensor *given = meta_declared(declared, i);
-        const eng_type_info *type = sv->type_info(sv->host, given->type);
+        const eng_type_info *type = meta_type_info(d, given->type);
         if (!type)
             return META_FAIL(d, ENG_ERR_INVALID, "%s has the unknown type %u", given->name,
                              (unsigned)given->type);
@@ -70,7 +57,7 @@ static int describe(eng_store_state *store, const eng_store_tensor *declared)
         memcpy(t->ne, given->ne, sizeof t->ne);
         for (uint32_t k = t->rank; k < ENG_MAX_RANK; k++)
             t->ne[k] = 1;
-        t->bytes = bytes_of(type, t->ne);
+        t->bytes = meta_shape_bytes(type, t->ne);
         for (uint32_t r = 0; r < META_MAX_RANKS; r++)
             t->child[r] = META_NONE;
     }
@@ -247,8 +234,7 @@ static int move_shard(eng_store_state *store, uint32_t tensor, uint32_t rank, co
     meta_piece pieces[META_MAX_SEGS];
     region_list l = {NULL, 0, 0, false};
 
-    meta_cut_pieces(&t->place.cut, rank, t->ne, d->plugin->services->type_info(d->plugin->services->host, t->type),
-                    pieces);
+    meta_cut_pieces(&t->place.cut, rank, t->ne, meta_type_info(d, t->type), pieces);
     for (uint32_t k = 0; k < n; k++)
         for (uint64_t i = 0; i < regions[k].count; i++)
             for (uint32_t s = 0; s < t->place.cut.n_segs; s++)

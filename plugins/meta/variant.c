@@ -88,7 +88,7 @@ static int move_node(compiler *c, uint32_t rank, const eng_node *node, int32_t o
         to = next_rank(c, origin, rank);
     }
     if (to < 0) {
-        const eng_op_info *op = c->planner.sv->op_info(c->planner.sv->host, node->op);
+        const eng_op_info *op = meta_op_info(d, node->op);
         return META_FAIL(d, ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s): %s", d->ranks[rank].name, node->name,
                          op ? op->name : "?", reason[0] ? reason : "no reason given");
     }

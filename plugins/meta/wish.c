@@ -40,8 +40,7 @@ static int refuse(eng_device_state *device, const eng_tensor *t, uint32_t axis, 
 
 static int sharded(eng_device_state *device, const eng_tensor *t, uint32_t axis, meta_place *place)
 {
-    const eng_services *sv = device->plugin->services;
-    const eng_type_info *type = sv->type_info(sv->host, t->type);
+    const eng_type_info *type = meta_type_info(device, t->type);
     meta_partition like = {.axis = axis, .extent = axis_extent(t, axis)};
     meta_cut cut;
 
@@ -130,7 +129,7 @@ int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena 
  * layout of its own. */
 static meta_version *readable_whole(meta_planner *p, int32_t value)
 {
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
+    const eng_tensor *t = meta_tensor_of(p, value);
     meta_place whole = meta_place_replicated();
 
     if (t->binding >= 0 && (t->use & ENG_USE_MATRIX))
@@ -172,7 +171,7 @@ static int32_t addend(meta_planner *p, uint32_t rank, int32_t whole, int64_t beg
 static meta_version *addends(meta_planner *p, int32_t value)
 {
     uint32_t ranks = p->device->main_mask, n = (uint32_t)__builtin_popcount(ranks), i = 0;
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, value);
+    const eng_tensor *t = meta_tensor_of(p, value);
     int64_t elements = 1;
 
     for (meta_version *v = meta_versions(p, value); v; v = v->next)
