@@ -21,7 +21,8 @@ tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/
 	%D%/oracle.h %D%/oracle.c %D%/choose.c %D%/judge.c
 tests_meta_test_random_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_random_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
-tests_meta_test_refused_SOURCES = %D%/test-refused.c
+meta_rig = %D%/rig.c %D%/rig.h
+tests_meta_test_refused_SOURCES = %D%/test-refused.c $(meta_rig)
 tests_meta_test_refused_LDADD = libengine.la
 if ENABLE_META
 if ENABLE_CPU
@@ -29,13 +30,13 @@ check_PROGRAMS += tests/meta/test-explain
 TESTS += tests/meta/test-explain
 endif
 endif
-tests_meta_test_explain_SOURCES = %D%/test-explain.c
+tests_meta_test_explain_SOURCES = %D%/test-explain.c $(meta_rig)
 tests_meta_test_explain_LDADD = libengine.la
-tests_meta_test_place_SOURCES = %D%/test-place.c
+tests_meta_test_place_SOURCES = %D%/test-place.c $(meta_rig)
 tests_meta_test_place_LDADD = libengine.la $(LIBM)
 tests_meta_test_cells_SOURCES = %D%/test-cells.c
 tests_meta_test_cells_LDADD = libengine.la $(LIBM)
-tests_meta_test_norms_SOURCES = %D%/test-norms.c
+tests_meta_test_norms_SOURCES = %D%/test-norms.c $(meta_rig)
 tests_meta_test_norms_LDADD = libengine.la $(LIBM)
 
 # Ten thousand random graphs of up to 200 nodes, and some on OpenCL, against the oracle.

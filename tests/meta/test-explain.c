@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
+#include "rig.h"
 
 enum { K = 24, M = 40, COLS = 12 };
 enum { W, X, OUT, TENSORS };
@@ -26,13 +26,6 @@ static bool seen[N_EXCHANGES];
 
 static eng_context *context;
 static uint32_t axis_m, axis_c;
-static int n_tests, n_failed;
-
-static void check(bool good, const char *what, const char *device)
-{
-    n_failed += !good;
-    printf("%sok %d - %s, %s\n", good ? "" : "not ", ++n_tests, what, device);
-}
 
 /* -- one plan -------------------------------------------------------------------- */
 
@@ -52,21 +45,11 @@ static void append(void *ctx, const char *piece)
     t->data[t->length] = 0;
 }
 
-typedef struct subject {
-    eng_device *device;
-    eng_store *store;
-    eng_graph *graph;
-    eng_plan *plan;
-    eng_instance *instance;
-    eng_queue *queue;
-} subject;
-
 /* on: the device that keeps w whole, or NULL. */
 static eng_store *make_store(eng_device *device, const char *on)
 {
-    eng_factor m = {.axis = axis_m, .extent = M}, c = {.axis = axis_c, .extent = COLS};
-    eng_segment sm = {.n_factors = 1, .factors = &m}, sc = {.n_factors = 1, .factors = &c};
-    eng_dim none = {0}, dm = {.n_segments = 1, .segments = &sm}, dc = {.n_segments = 1, .segments = &sc};
+    rig_dim m, c;
+    eng_dim none = {0}, dm = rig_axis(&m, axis_m, M, 1), dc = rig_axis(&c, axis_c, COLS, 1);
     eng_store_tensor t[TENSORS] = {
         [W] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {K, M}, .name = "w",
                .dims = (eng_dim[]){none, dm}, .device = on},
@@ -74,12 +57,7 @@ static eng_store *make_store(eng_device *device, const char *on)
         [OUT] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_OUTPUT, .ne = {M, COLS}, .name = "out",
                  .dims = (eng_dim[]){none, dc}},
     };
-    eng_store *store = NULL;
-    for (int i = 0; i < TENSORS; i++) {
-        t[i].size = sizeof t[i];
-        t[i].layer = -1;
-    }
-    return eng_store_create(device, t, TENSORS, &store) == ENG_OK ? store : NULL;
+    return rig_make_store(device, t, TENSORS);
 }
 
 static bool place(eng_graph *g, eng_value v, int kind, eng_device *device)
@@ -87,9 +65,8 @@ static bool place(eng_graph *g, eng_value v, int kind, eng_device *device)
     static const uint32_t kinds[KINDS] = {ENG_PLACE_REPLICATED, ENG_PLACE_SHARDED, ENG_PLACE_SHARDED,
                                           ENG_PLACE_PARTIAL,    ENG_PLACE_SINGLE,  ENG_PLACE_SINGLE,
                                           ENG_PLACE_SINGLE};
-    eng_factor m = {.axis = axis_m, .extent = M}, c = {.axis = axis_c, .extent = COLS};
-    eng_segment sm = {.n_factors = 1, .factors = &m}, sc = {.n_factors = 1, .factors = &c};
-    eng_dim dims[] = {{.n_segments = 1, .segments = &sm}, {.n_segments = 1, .segments = &sc}};
+    rig_dim m, c;
+    eng_dim dims[] = {rig_axis(&m, axis_m, M, 1), rig_axis(&c, axis_c, COLS, 1)};
     eng_device_info first = {.size = sizeof first}, last = first;
     eng_placement p = {.size = sizeof p, .kind = kinds[kind], .axis = kind == BY_C ? axis_c : axis_m};
 
@@ -105,28 +82,17 @@ static bool place(eng_graph *g, eng_value v, int kind, eng_device *device)
     return eng_graph_place(g, v, &p) == ENG_OK;
 }
 
-static bool build(subject *s, const char *name, int y_kind, int z_kind)
+static bool build(rig *s, const char *name, int y_kind, int z_kind)
 {
-    if (eng_device_open(context, name, &s->device) != ENG_OK || !(s->store = make_store(s->device, NULL)) ||
-        eng_graph_create(context, 0, &s->graph) != ENG_OK)
-        return false;
-    eng_value w = eng_graph_tensor(s->graph, 0, s->store, W), x = eng_graph_tensor(s->graph, 0, s->store, X);
-    eng_value y = eng_mul_mat(s->graph, w, x), z = eng_scale(s->graph, y, 2, 0);
-    eng_store_value(s->graph, eng_graph_tensor(s->graph, 0, s->store, OUT), z);
-    bool placed = y_kind == KINDS || (place(s->graph, y, y_kind, s->device) && place(s->graph, z, z_kind, s->device));
-    return placed && eng_graph_seal(s->graph) == ENG_OK && eng_plan_create(s->device, s->graph, &s->plan) == ENG_OK &&
-           eng_instance_create(s->plan, &s->store, 1, &s->instance) == ENG_OK &&
-           eng_queue_create(s->device, &s->queue) == ENG_OK;
-}
+    eng_value in[TENSORS];
 
-static void end(subject *s)
-{
-    eng_queue_destroy(s->queue);
-    eng_instance_destroy(s->instance);
-    eng_plan_release(s->plan);
-    eng_graph_destroy(s->graph);
-    eng_store_destroy(s->store);
-    eng_device_close(s->device);
+    if (!rig_open(s, context, name, 0) || !(s->store = make_store(s->device, NULL)))
+        return false;
+    rig_values(s, in, TENSORS);
+    eng_value y = eng_mul_mat(s->graph, in[W], in[X]), z = eng_scale(s->graph, y, 2, 0);
+    eng_store_value(s->graph, in[OUT], z);
+    bool placed = y_kind == KINDS || (place(s->graph, y, y_kind, s->device) && place(s->graph, z, z_kind, s->device));
+    return placed && rig_plan(s);
 }
 
 /* -- what it says ------------------------------------------------------------------- */
@@ -145,13 +111,12 @@ static void sum_sent(const char *json, uint64_t sent[ENG_MAX_RANKS])
     }
 }
 
-static bool sends_what_it_says(subject *s, const char *json)
+static bool sends_what_it_says(rig *s, const char *json)
 {
     uint64_t sent[ENG_MAX_RANKS];
-    eng_fence fence;
 
     sum_sent(json, sent);
-    if (eng_queue_submit(s->queue, s->instance, NULL, 0, &fence) != ENG_OK || eng_fence_wait(fence, UINT64_MAX) != ENG_OK)
+    if (!rig_run(s, NULL, 0))
         return false;
     for (uint32_t r = 0;; r++) {
         eng_device_info info = {.size = sizeof info};
@@ -212,7 +177,7 @@ static void note_kinds(const char *json)
 static void check_pair(const char *device, int y_kind, int z_kind, verdict *v)
 {
     static text t[3];
-    subject s = {NULL};
+    rig s;
 
     v->runs++;
     bool good = build(&s, device, y_kind, z_kind);
@@ -230,14 +195,14 @@ static void check_pair(const char *device, int y_kind, int z_kind, verdict *v)
         printf("# %s, %d then %d: %s\n", device, y_kind, z_kind, eng_last_error());
         v->failed++;
     }
-    end(&s);
+    rig_close(&s);
 }
 
 /* One plan bound to two stores: in one the weight is split, in the other it is kept on a guest. */
 static void check_variants(const char *device)
 {
     static text t[3];
-    subject s = {NULL};
+    rig s;
     eng_store *other = NULL;
     eng_instance *instance = NULL;
     bool good = build(&s, device, KINDS, KINDS) && (other = make_store(s.device, "cpu/7.6")) != NULL &&
@@ -253,10 +218,10 @@ static void check_variants(const char *device)
            strstr(t[ENG_EXPLAIN_TEXT].data, "placement 2 of 2\n") && strstr(t[ENG_EXPLAIN_TEXT].data, "on cpu/7.6") &&
            is_json(&t[ENG_EXPLAIN_JSON]) && strstr(t[ENG_EXPLAIN_JSON].data, "\"kept_apart\": true") &&
            is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && strstr(t[ENG_EXPLAIN_GRAPHVIZ].data, "p1_r0");
-    check(good, "two placements of one plan", device);
+    rig_check(good, "two placements of one plan, %s", device);
     eng_instance_destroy(instance);
     eng_store_destroy(other);
-    end(&s);
+    rig_close(&s);
 }
 
 static void check_device(const char *device)
@@ -266,27 +231,23 @@ static void check_device(const char *device)
     for (int y = 0; y < KINDS; y++)
         for (int z = 0; z < KINDS; z++)
             check_pair(device, y, z, &v);
-    check(v.failed == 0, "every pair of placements", device);
-    check(v.json, "JSON is JSON", device);
-    check(v.drawing, "drawings are whole", device);
-    check(v.text, "the text says what the graph has placed", device);
-    check(v.sent, "what is said to be sent is sent", device);
+    rig_check(v.failed == 0, "every pair of placements, %s", device);
+    rig_check(v.json, "JSON is JSON, %s", device);
+    rig_check(v.drawing, "drawings are whole, %s", device);
+    rig_check(v.text, "the text says what the graph has placed, %s", device);
+    rig_check(v.sent, "what is said to be sent is sent, %s", device);
     check_variants(device);
 }
 
 int main(void)
 {
-    if (eng_context_create(NULL, &context) != ENG_OK) {
-        printf("Bail out! %s\n", eng_last_error());
+    if (!(context = rig_begin()))
         return 1;
-    }
     axis_m = eng_context_axis(context, "m");
     axis_c = eng_context_axis(context, "column");
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         check_device(devices[i]);
     for (size_t i = 0; i < N_EXCHANGES; i++)
-        check(seen[i], "met", exchanges[i]);
-    eng_context_destroy(context);
-    printf("1..%d\n", n_tests);
-    return n_failed != 0;
+        rig_check(seen[i], "met, %s", exchanges[i]);
+    return rig_end(context);
 }

@@ -7,10 +7,9 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
+#include "rig.h"
 
 enum { N = 4100, ROWS = 24, MOST_SENT = 30000 };
 enum { X, W, RMS, L2, TENSORS };
@@ -38,7 +37,7 @@ static void fill(void)
         w[i] = (float)(1 + i % 13) / 8;
 }
 
-static eng_store *make_store(eng_device *device)
+static bool make_store(rig *g)
 {
     eng_store_tensor t[TENSORS] = {
         [X] = {.rank = 2, .use = ENG_USE_INPUT, .ne = {N, ROWS}, .name = "x"},
@@ -46,39 +45,28 @@ static eng_store *make_store(eng_device *device)
         [RMS] = {.rank = 2, .use = ENG_USE_STATE, .ne = {N, ROWS}, .name = "rms"},
         [L2] = {.rank = 2, .use = ENG_USE_STATE, .ne = {N, ROWS}, .name = "l2"},
     };
-    eng_factor n = {.axis = eng_context_axis(context, "width"), .extent = N};
-    eng_segment segment = {.n_factors = 1, .factors = &n};
-    eng_dim dims[] = {{.n_segments = 1, .segments = &segment}, {0}};
-    eng_store *store = NULL;
+    rig_dim n;
+    eng_dim dims[] = {rig_axis(&n, eng_context_axis(context, "width"), N, 1), {0}};
 
-    for (int i = 0; i < TENSORS; i++) {
-        t[i].size = sizeof t[i];
-        t[i].layer = -1;
-        t[i].dims = i >= RMS ? dims : NULL;
-    }
-    if (eng_store_create(device, t, TENSORS, &store) == ENG_OK && eng_store_write(store, X, 0, sizeof x, x) == ENG_OK &&
-        eng_store_write(store, W, 0, sizeof w, w) == ENG_OK)
-        return store;
-    eng_store_destroy(store);
-    return NULL;
+    t[RMS].dims = t[L2].dims = dims;
+    return rig_store(g, t, TENSORS) && rig_write(g, X, x) && rig_write(g, W, w);
 }
 
-static bool build(eng_graph *g, eng_store *store)
+static bool build(rig *r)
 {
     eng_value in[TENSORS];
-    eng_factor n = {.axis = eng_context_axis(context, "width"), .extent = N};
-    eng_segment segment = {.n_factors = 1, .factors = &n};
-    eng_dim dims[] = {{.n_segments = 1, .segments = &segment}, {0}};
-    eng_placement split = {.size = sizeof split, .kind = ENG_PLACE_SHARDED, .axis = n.axis};
+    rig_dim n;
+    eng_graph *g = r->graph;
+    eng_placement split = {.size = sizeof split, .kind = ENG_PLACE_SHARDED, .axis = eng_context_axis(context, "width")};
+    eng_dim dims[] = {rig_axis(&n, split.axis, N, 1), {0}};
 
-    for (uint32_t i = 0; i < TENSORS; i++)
-        in[i] = eng_graph_tensor(g, 0, store, i);
+    rig_values(r, in, TENSORS);
     eng_value y = eng_scale(g, in[X], 1, 0);
     eng_graph_set_axes(g, y, dims, 2);
     eng_graph_place(g, y, &split);
     eng_store_value(g, in[RMS], eng_rms_norm(g, y, in[W], eps[0]));
     eng_store_value(g, in[L2], eng_l2_norm(g, y, eps[1]));
-    return eng_graph_seal(g) == ENG_OK;
+    return rig_plan(r);
 }
 
 /* The largest deviation, of a row's largest element. */
@@ -103,57 +91,33 @@ static double deviation(const float *got, bool rms)
 static bool run(const char *name, double *rms_off, double *l2_off, uint64_t *sent)
 {
     static float rms[N * ROWS], l2[N * ROWS];
-    eng_device *device = NULL;
-    eng_store *store = NULL;
-    eng_graph *graph = NULL;
-    eng_plan *plan = NULL;
-    eng_instance *instance = NULL;
-    eng_queue *queue = NULL;
-    eng_fence fence;
     eng_device_stats stats = {.size = sizeof stats};
-    bool good = eng_device_open(context, name, &device) == ENG_OK && (store = make_store(device)) != NULL;
+    rig g;
 
     memset(rms, 0xff, sizeof rms);
     memset(l2, 0xff, sizeof l2);
-    good = good && eng_graph_create(context, 0, &graph) == ENG_OK && build(graph, store) &&
-           eng_plan_create(device, graph, &plan) == ENG_OK &&
-           eng_instance_create(plan, &store, 1, &instance) == ENG_OK && eng_queue_create(device, &queue) == ENG_OK &&
-           eng_queue_submit(queue, instance, NULL, 0, &fence) == ENG_OK &&
-           eng_fence_wait(fence, UINT64_MAX) == ENG_OK && eng_device_get_stats(device, &stats) == ENG_OK &&
-           eng_store_read(store, RMS, 0, sizeof rms, rms) == ENG_OK &&
-           eng_store_read(store, L2, 0, sizeof l2, l2) == ENG_OK;
+    bool good = rig_open(&g, context, name, 0) && make_store(&g) && build(&g) && rig_run(&g, NULL, 0) &&
+                eng_device_get_stats(g.device, &stats) == ENG_OK && rig_read(&g, RMS, rms) && rig_read(&g, L2, l2);
     if (!good)
         printf("# %s: %s\n", name, eng_last_error());
     *rms_off = deviation(rms, true);
     *l2_off = deviation(l2, false);
     *sent = stats.bytes_exchanged;
-    eng_queue_destroy(queue);
-    eng_instance_destroy(instance);
-    eng_plan_release(plan);
-    eng_graph_destroy(graph);
-    eng_store_destroy(store);
-    eng_device_close(device);
+    rig_close(&g);
     return good;
 }
 
 int main(void)
 {
-    int n = 0, failed = 0;
-
-    if (eng_context_create(NULL, &context) != ENG_OK) {
-        printf("Bail out! %s\n", eng_last_error());
+    if (!(context = rig_begin()))
         return 1;
-    }
     fill();
     for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
         double rms, l2;
         uint64_t sent;
         bool good = run(devices[d], &rms, &l2, &sent) && rms <= 2e-6 && l2 <= 2e-6 && sent <= MOST_SENT;
-        failed += !good;
-        printf("%sok %d - norms of split rows, %s: off %.2g and %.2g, %lu bytes sent\n", good ? "" : "not ", ++n,
-               devices[d], rms, l2, (unsigned long)sent);
+        rig_check(good, "norms of split rows, %s: off %.2g and %.2g, %lu bytes sent", devices[d], rms, l2,
+                  (unsigned long)sent);
     }
-    printf("1..%d\n", n);
-    eng_context_destroy(context);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return rig_end(context);
 }

@@ -7,14 +7,12 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
+#include "rig.h"
 
 enum { K = 24, M = 40, COLS = 5, HEADS = 5, BYTES = M * COLS * 4 };
 enum { W, X, BIAS, STATE, IDS, OUT, TENSORS };                       /* of the store        */
@@ -25,29 +23,8 @@ static const char *const value_names[] = {"w", "x", "y", "z", "s", "v", "state",
 static const char *const kind_names[] = {"replicated", "sharded", "partial", "on the first", "on the last", "on a guest"};
 static eng_context *context;
 static uint32_t axis_k, axis_m;
-static int n_tests, n_failed;
 
-static void check(bool good, const char *what, const char *device, const char *more)
-{
-    n_failed += !good;
-    printf("%sok %d - %s, %s%s%s\n", good ? "" : "not ", ++n_tests, what, device, more[0] ? ": " : "", more);
-}
-
-/* Dimension with one factor, or with two: the axis outermost. */
-typedef struct named {
-    eng_factor factors[2];
-    eng_segment segment;
-    eng_dim dim;
-} named;
-static eng_dim name_dim(named *n, uint32_t axis, int64_t extent, int64_t inner)
-{
-    n->factors[0] = (eng_factor){.axis = axis, .extent = extent};
-    n->factors[1] = (eng_factor){.extent = inner};
-    n->segment = (eng_segment){.n_factors = inner > 1 ? 2 : 1, .factors = n->factors};
-    return (eng_dim){.n_segments = 1, .segments = &n->segment};
-}
-
-static eng_store *make_store(eng_device *device)
+static bool make_store(rig *g)
 {
     static float data[K * M];
     static const int32_t ids[COLS] = {3, -1, 0, 4, 1};
@@ -59,32 +36,22 @@ static eng_store *make_store(eng_device *device)
         [IDS] = {.type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT, .ne = {COLS}, .name = "ids"},
         [OUT] = {.type = ENG_TYPE_F32, .rank = 3, .use = ENG_USE_OUTPUT, .ne = {8, HEADS, COLS}, .name = "out"},
     };
-    eng_store *store = NULL;
+    bool good = rig_store(g, t, TENSORS);
 
-    for (int i = 0; i < TENSORS; i++) {
-        t[i].size = sizeof t[i];
-        t[i].layer = -1;
-    }
-    if (eng_store_create(device, t, TENSORS, &store) != ENG_OK)
-        return NULL;
-    for (int i = 0; i < TENSORS; i++) {
+    for (uint32_t i = 0; i < TENSORS && good; i++) {
         for (int j = 0; j < K * M; j++)
-            data[j] = (float)((j * 37 + i * 11) % 101) / 50 - 1;
-        if (eng_store_write(store, (uint32_t)i, 0, eng_store_bytes(store, (uint32_t)i), i == IDS ? (const void *)ids : data) !=
-            ENG_OK) {
-            eng_store_destroy(store);
-            return NULL;
-        }
+            data[j] = (float)((j * 37 + (int)i * 11) % 101) / 50 - 1;
+        good = rig_write(g, i, i == IDS ? (const void *)ids : data);
     }
-    return store;
+    return good;
 }
 
 /* The axes by which a value may be sharded. */
 static void name_axes(eng_graph *g, const eng_value *v)
 {
-    named k, m, heads;
-    eng_dim dk = name_dim(&k, axis_k, K, 1), dm = name_dim(&m, axis_m, HEADS, M / HEADS),
-            dh = name_dim(&heads, axis_m, HEADS, 1), none = {0};
+    rig_dim k, m, heads;
+    eng_dim dk = rig_axis(&k, axis_k, K, 1), dm = rig_axis(&m, axis_m, HEADS, M / HEADS),
+            dh = rig_axis(&heads, axis_m, HEADS, 1), none = {0};
 
     eng_graph_set_axes(g, v[V_W], (eng_dim[]){dk, dm}, 2);
     eng_graph_set_axes(g, v[V_X], (eng_dim[]){dk, none}, 2);
@@ -108,13 +75,13 @@ static bool place(eng_graph *g, const eng_value *v, int value, int kind, const c
 }
 
 /* kinds: of each value, or -1. */
-static bool build(eng_graph *g, eng_store *store, const int *kinds, const char *first, const char *last)
+static bool build(rig *r, const int *kinds, const char *first, const char *last)
 {
+    eng_graph *g = r->graph;
     eng_value v[VALUES], in[TENSORS];
     bool good = true;
 
-    for (uint32_t i = 0; i < TENSORS; i++)
-        in[i] = eng_graph_tensor(g, 0, store, i);
+    rig_values(r, in, TENSORS);
     v[V_W] = in[W];
     v[V_X] = in[X];
     v[V_STATE] = in[STATE];
@@ -131,7 +98,7 @@ static bool build(eng_graph *g, eng_store *store, const int *kinds, const char *
     name_axes(g, v);
     for (int i = 0; i < VALUES && good; i++)
         good = kinds[i] < 0 || place(g, v, i, kinds[i], first, last);
-    return good && eng_graph_seal(g) == ENG_OK;
+    return good && rig_plan(r);
 }
 
 typedef struct results {
@@ -140,30 +107,14 @@ typedef struct results {
 
 static bool run(const char *name, const char *first, const char *last, const int *kinds, results *r)
 {
-    eng_device *device = NULL;
-    eng_store *store = NULL;
-    eng_graph *graph = NULL;
-    eng_plan *plan = NULL;
-    eng_instance *instance = NULL;
-    eng_queue *queue = NULL;
-    eng_fence fence;
-    bool good = eng_device_open(context, name, &device) == ENG_OK && (store = make_store(device)) != NULL;
+    rig g;
 
     memset(r, 0xff, sizeof *r);
-    good = good && eng_graph_create(context, 0, &graph) == ENG_OK && build(graph, store, kinds, first, last);
-    good = good && eng_plan_create(device, graph, &plan) == ENG_OK &&
-           eng_instance_create(plan, &store, 1, &instance) == ENG_OK && eng_queue_create(device, &queue) == ENG_OK &&
-           eng_queue_submit(queue, instance, NULL, 0, &fence) == ENG_OK &&
-           eng_fence_wait(fence, UINT64_MAX) == ENG_OK && eng_store_read(store, OUT, 0, BYTES, r->out) == ENG_OK &&
-           eng_store_read(store, STATE, 0, BYTES, r->state) == ENG_OK;
+    bool good = rig_open(&g, context, name, 0) && make_store(&g) && build(&g, kinds, first, last) &&
+                rig_run(&g, NULL, 0) && rig_read(&g, OUT, r->out) && rig_read(&g, STATE, r->state);
     if (!good)
         printf("# %s: %s\n", name, eng_last_error());
-    eng_queue_destroy(queue);
-    eng_instance_destroy(instance);
-    eng_plan_release(plan);
-    eng_graph_destroy(graph);
-    eng_store_destroy(store);
-    eng_device_close(device);
+    rig_close(&g);
     return good;
 }
 
@@ -187,7 +138,6 @@ static const struct composition {
 /* Every value everywhere, alone and with every other. */
 static void check_composition(const struct composition *c, const results *want)
 {
-    char text[96];
     int kinds[VALUES], failures = 0, runs = 0;
     results got;
 
@@ -205,52 +155,45 @@ static void check_composition(const struct composition *c, const results *want)
                    value_names[b / KINDS], kind_names[b % KINDS]);
         }
     }
-    snprintf(text, sizeof text, "%d of %d differ", failures, runs);
-    check(failures == 0, "values forced to places", c->name, text);
+    rig_check(failures == 0, "values forced to places, %s: %d of %d differ", c->name, failures, runs);
 }
 
 /* A value of blocks, placed so that blocks would be divided; and an unknown device. */
 static void check_refused(bool unknown)
 {
-    named rows;
-    eng_device *device = NULL;
-    eng_store *store = NULL;
-    eng_graph *graph = NULL;
-    eng_plan *plan = NULL;
+    rig_dim rows;
+    rig g;
     eng_placement p = {.size = sizeof p, .kind = ENG_PLACE_SHARDED, .axis = eng_context_axis(context, "third")};
+    eng_placement of_plain = p;
     eng_store_tensor t[] = {
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_INPUT, .ne = {96, 2}, .name = "x", .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_OUTPUT, .ne = {96, 2}, .name = "o", .layer = -1},
+        {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_INPUT, .ne = {96, 2}, .name = "x"},
+        {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_OUTPUT, .ne = {96, 2}, .name = "o"},
     };
-    eng_dim dims[] = {name_dim(&rows, p.axis, 6, 16), {0}};
-    bool good = eng_device_open(context, "cpu/2", &device) == ENG_OK &&
-                eng_store_create(device, t, 2, &store) == ENG_OK && eng_graph_create(context, 0, &graph) == ENG_OK;
+    eng_dim dims[] = {rig_axis(&rows, p.axis, 6, 16), {0}};
+    bool good = rig_open(&g, context, "cpu/2", 0) && rig_store(&g, t, 2);
 
     if (unknown) {
         p.kind = ENG_PLACE_SINGLE;
         p.device = "nowhere:7";
     }
     if (good) {
-        eng_value x = eng_graph_tensor(graph, 0, store, 0), o = eng_graph_tensor(graph, 0, store, 1);
-        eng_value plain = eng_scale(graph, x, 1, 0);
-        eng_value q = eng_quantize(graph, plain, ENG_TYPE_Q8_0, 0);
-        eng_placement of_plain = {.size = sizeof p, .kind = ENG_PLACE_SHARDED, .axis = p.axis};
-        eng_graph_set_axes(graph, plain, dims, 2);
-        eng_graph_set_axes(graph, q, dims, 2);
-        eng_graph_name(graph, q, "blocks");
-        eng_store_value(graph, o, eng_dequantize(graph, q, ENG_TYPE_F32));
-        good = eng_graph_place(graph, q, &p) == ENG_OK && eng_graph_place(graph, plain, &of_plain) == ENG_OK &&
-               eng_graph_seal(graph) == ENG_OK;
+        eng_value in[2];
+        rig_values(&g, in, 2);
+        eng_value plain = eng_scale(g.graph, in[0], 1, 0);
+        eng_value q = eng_quantize(g.graph, plain, ENG_TYPE_Q8_0, 0);
+        eng_graph_set_axes(g.graph, plain, dims, 2);
+        eng_graph_set_axes(g.graph, q, dims, 2);
+        eng_graph_name(g.graph, q, "blocks");
+        eng_store_value(g.graph, in[1], eng_dequantize(g.graph, q, ENG_TYPE_F32));
+        good = eng_graph_place(g.graph, q, &p) == ENG_OK && eng_graph_place(g.graph, plain, &of_plain) == ENG_OK &&
+               eng_graph_seal(g.graph) == ENG_OK;
     }
     /* the plain value has made a partition of 3 + 3 units of 16: no whole blocks of 32 */
-    int status = good ? eng_plan_create(device, graph, &plan) : ENG_OK;
-    const char *text = status != ENG_OK ? eng_last_error() : "made";
-    check(good && status != ENG_OK && strstr(text, unknown ? "nowhere" : "blocks") != NULL,
-          unknown ? "an unknown device is refused" : "divided blocks are refused", "cpu/2", text);
-    eng_plan_release(plan);
-    eng_graph_destroy(graph);
-    eng_store_destroy(store);
-    eng_device_close(device);
+    bool made = good && eng_plan_create(g.device, g.graph, &g.plan) == ENG_OK;
+    const char *text = made ? "made" : eng_last_error();
+    rig_check(good && !made && strstr(text, unknown ? "nowhere" : "blocks") != NULL, "%s, cpu/2: %s",
+              unknown ? "an unknown device is refused" : "divided blocks are refused", text);
+    rig_close(&g);
 }
 
 int main(void)
@@ -258,21 +201,17 @@ int main(void)
     int none[VALUES];
     results want;
 
-    if (eng_context_create(NULL, &context) != ENG_OK) {
-        printf("Bail out! %s\n", eng_last_error());
+    if (!(context = rig_begin()))
         return 1;
-    }
     axis_k = eng_context_axis(context, "k");
     axis_m = eng_context_axis(context, "m");
     for (int i = 0; i < VALUES; i++)
         none[i] = -1;
     bool known = run("cpu", "cpu", "cpu", none, &want);
-    check(known, "one device", "cpu", "");
+    rig_check(known, "one device");
     for (size_t i = 0; i < sizeof compositions / sizeof *compositions && known; i++)
         check_composition(&compositions[i], &want);
     check_refused(false);
     check_refused(true);
-    printf("1..%d\n", n_tests);
-    eng_context_destroy(context);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return rig_end(context);
 }

@@ -1,0 +1,114 @@
+/* One graph on one device, from opening to closing, and TAP. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+static int n_tests, n_failed;
+
+eng_dim rig_axis(rig_dim *d, uint32_t axis, int64_t extent, int64_t inner)
+{
+    d->factors[0] = (eng_factor){.axis = axis, .extent = extent};
+    d->factors[1] = (eng_factor){.extent = inner};
+    d->segment = (eng_segment){.n_factors = inner > 1 ? 2 : 1, .factors = d->factors};
+    return (eng_dim){.n_segments = 1, .segments = &d->segment};
+}
+
+bool rig_open(rig *g, eng_context *context, const char *device, uint32_t n_params)
+{
+    *g = (rig){.context = context};
+    return eng_device_open(context, device, &g->device) == ENG_OK &&
+           eng_graph_create(context, n_params, &g->graph) == ENG_OK;
+}
+
+void rig_close(rig *g)
+{
+    eng_queue_destroy(g->queue);
+    eng_instance_destroy(g->instance);
+    eng_plan_release(g->plan);
+    eng_graph_destroy(g->graph);
+    eng_store_destroy(g->store);
+    eng_device_close(g->device);
+    *g = (rig){.context = g->context};
+}
+
+eng_store *rig_make_store(eng_device *device, eng_store_tensor *tensors, uint32_t n)
+{
+    eng_store *store = NULL;
+
+    for (uint32_t i = 0; i < n; i++) {
+        tensors[i].size = sizeof *tensors;
+        tensors[i].layer = -1;
+        tensors[i].name = tensors[i].name ? tensors[i].name : "t";
+    }
+    return eng_store_create(device, tensors, n, &store) == ENG_OK ? store : NULL;
+}
+
+bool rig_store(rig *g, eng_store_tensor *tensors, uint32_t n)
+{
+    return (g->store = rig_make_store(g->device, tensors, n)) != NULL;
+}
+
+bool rig_write(rig *g, uint32_t tensor, const void *data)
+{
+    return eng_store_write(g->store, tensor, 0, eng_store_bytes(g->store, tensor), data) == ENG_OK;
+}
+
+bool rig_read(rig *g, uint32_t tensor, void *data)
+{
+    return eng_store_read(g->store, tensor, 0, eng_store_bytes(g->store, tensor), data) == ENG_OK;
+}
+
+void rig_values(rig *g, eng_value *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = eng_graph_tensor(g->graph, 0, g->store, i);
+}
+
+bool rig_plan(rig *g)
+{
+    return eng_graph_seal(g->graph) == ENG_OK && eng_plan_create(g->device, g->graph, &g->plan) == ENG_OK &&
+           eng_instance_create(g->plan, &g->store, 1, &g->instance) == ENG_OK &&
+           eng_queue_create(g->device, &g->queue) == ENG_OK;
+}
+
+bool rig_run(rig *g, const int64_t *params, uint32_t n)
+{
+    eng_fence fence;
+
+    return eng_queue_submit(g->queue, g->instance, params, n, &fence) == ENG_OK &&
+           eng_fence_wait(fence, UINT64_MAX) == ENG_OK;
+}
+
+eng_context *rig_begin(void)
+{
+    eng_context *context = NULL;
+
+    if (eng_context_create(NULL, &context) != ENG_OK)
+        printf("Bail out! %s\n", eng_last_error());
+    return context;
+}
+
+bool rig_check(bool good, const char *format, ...)
+{
+    va_list args;
+
+    n_failed += !good;
+    printf("%sok %d - ", good ? "" : "not ", ++n_tests);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    return good;
+}
+
+int rig_end(eng_context *context)
+{
+    printf("1..%d\n", n_tests);
+    eng_context_destroy(context);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

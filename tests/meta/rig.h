@@ -1,0 +1,52 @@
+/*
+ * What tests of the composed device share: one graph on one device, from opening to
+ * closing, dimensions that name an axis, and TAP.
+ */
+#ifndef TESTS_META_RIG_H
+#define TESTS_META_RIG_H
+
+#include <stdbool.h>
+
+#include "engine/engine.h"
+
+typedef struct rig {
+    eng_context *context; /* not closed with the rest                            */
+    eng_device *device;
+    eng_store *store;
+    eng_graph *graph;
+    eng_plan *plan;
+    eng_instance *instance;
+    eng_queue *queue;
+} rig;
+
+/* A dimension with an axis, outermost of two factors or alone; it refers to *d. */
+typedef struct rig_dim {
+    eng_factor factors[2];
+    eng_segment segment;
+} rig_dim;
+eng_dim rig_axis(rig_dim *d, uint32_t axis, int64_t extent, int64_t inner);
+
+/* A device and an empty graph; whatever comes of it, rig_close follows.  All return
+ * false after an error, whose text is in eng_last_error. */
+bool rig_open(rig *g, eng_context *context, const char *device, uint32_t n_params);
+void rig_close(rig *g);
+/* Tensors belong to no layer, and need no name and no size of the structure. */
+eng_store *rig_make_store(eng_device *device, eng_store_tensor *tensors, uint32_t n);
+bool rig_store(rig *g, eng_store_tensor *tensors, uint32_t n);
+/* A tensor of the store whole. */
+bool rig_write(rig *g, uint32_t tensor, const void *data);
+bool rig_read(rig *g, uint32_t tensor, void *data);
+/* The store's first n tensors as values of the graph. */
+void rig_values(rig *g, eng_value *values, uint32_t n);
+/* Seals the graph; plan, instance and queue. */
+bool rig_plan(rig *g);
+bool rig_run(rig *g, const int64_t *params, uint32_t n);
+
+/* TAP: begin prints why there is no context and gives NULL, end prints the plan and says
+ * how the program ends. */
+eng_context *rig_begin(void);
+bool rig_check(bool good, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int rig_end(eng_context *context);
+
+#endif
