@@ -29,10 +29,10 @@ if ENABLE_CPU
 check_PROGRAMS += tests/lm/test-archs tests/lm/test-files
 TESTS += tests/lm/test-archs tests/lm/test-files
 endif
-tests_lm_test_files_SOURCES = tests/lm/test-files.c $(lm_subject)
+tests_lm_test_files_SOURCES = tests/lm/test-files.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_files_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_files_LDADD = libengine-lm.la libengine.la $(LIBM)
-tests_lm_test_archs_SOURCES = tests/lm/test-archs.c $(lm_subject) $(reference_model)
+tests_lm_test_archs_SOURCES = tests/lm/test-archs.c tests/tap.c tests/tap.h $(lm_subject) $(reference_model)
 tests_lm_test_archs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 # How many exchanges a token costs.
 if ENABLE_META

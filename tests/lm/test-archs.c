@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "../reference/model.h"
+#include "../tap.h"
 #include "subject.h"
 
 #define N_PROMPT 13   /* of the table; random models have 1 to MAX_PROMPT */
@@ -90,20 +91,6 @@ static const struct {
 };
 #define N_SPLITS (sizeof splits / sizeof *splits)
 
-static int n_tests, n_failed;
-
-__attribute__((format(printf, 2, 3))) static void report(bool good, const char *format, ...)
-{
-    va_list args;
-    printf("%s %d - ", good ? "ok" : "not ok", ++n_tests);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-    fflush(stdout);
-    n_failed += !good;
-}
-
 /* -- what is right -------------------------------------------------------------- */
 
 typedef struct answer {
@@ -152,7 +139,7 @@ static bool answer_make(answer *a, const char *path, uint32_t seed, int n_prompt
             a->ids[i + 1] = best(row, a->n_vocab, &ahead);
     }
     if (!good)
-        report(false, "%s: %s", path, m ? "no memory" : error);
+        tap_check(false, "%s: %s", path, m ? "no memory" : error);
     a->margin = s ? ref_sequence_margin(s) : 0;
     ref_sequence_destroy(s);
     ref_model_close(m);
@@ -196,7 +183,7 @@ static void run(eng_context *engine, const char *options, const char *device, bo
     p.n_cells = 128;
     p.type_k = p.type_v = ENG_TYPE_F32;
     if (subject_open(&s, engine, device, path, &placement, &p)) {
-        report(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
+        tap_check(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
         return;
     }
     bool good = s.n_vocab == a->n_vocab;
@@ -208,9 +195,9 @@ static void run(eng_context *engine, const char *options, const char *device, bo
             compare(got, a->logits + i * a->n_vocab, a->n_vocab, &e);
     }
     if (!good)
-        report(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
+        tap_check(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
     else
-        report(e.most < MOST && e.squared < MOST_SQUARED && !e.wrong,
+        tap_check(e.most < MOST && e.squared < MOST_SQUARED && !e.wrong,
                "%s on %s%s: error %.1e, squared %.1e, %d wrong tokens%s", options, device, dealt, e.most, e.squared,
                e.wrong, a->margin < 1e-5 ? " (two experts were equally good)" : "");
     subject_close(&s);
@@ -229,7 +216,7 @@ static void run_table(eng_context *engine, const char *path, const char *only, b
         if (only && !strstr(options, only))
             continue;
         if (subject_make(options, path))
-            report(false, "make-model %s", options);
+            tap_check(false, "make-model %s", options);
         else if (answer_make(&a, path, (uint32_t)i, N_PROMPT))
             for (size_t k = 0; k < N_SPLITS; k++)
                 if ((has_experts(options) || !splits[k].parallel) &&
@@ -359,7 +346,7 @@ static void run_random(eng_context *engine, const char *path, unsigned seed)
     answer a = {0};
     random_model(&r, seed, options);
     if (subject_make(options, path))
-        report(false, "make-model %s", options);
+        tap_check(false, "make-model %s", options);
     else if (answer_make(&a, path, seed, among(&r, 1, MAX_PROMPT))) {
         run(engine, options, "cpu", false, path, &a);
 #ifdef HAVE_META
@@ -391,17 +378,13 @@ int main(int argc, char **argv)
             return 64;
         }
     }
-    if (eng_context_create(NULL, &engine)) {
-        printf("Bail out! %s\n", eng_last_error());
+    if (!(engine = tap_begin()))
         return 1;
-    }
     scratch_path("archs", path);
     if (n_random == 0)
         run_table(engine, path, only, slow);
     for (unsigned i = 0; i < n_random; i++)
         run_random(engine, path, seed + i);
     remove(path);
-    eng_context_destroy(engine);
-    printf("1..%d\n", n_tests);
-    return n_failed != 0;
+    return tap_end(engine);
 }

@@ -4,12 +4,12 @@
  */
 #include "config.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tap.h"
 #include "subject.h"
 
 typedef struct change {
@@ -81,19 +81,6 @@ static const change changes[] = {
     {HYBRID_MOE, .key = "ssm.inner_size", .number = 96, .status = FORMAT, .says = {"qwen35moe", "96"}},
 };
 
-static int n_tests, n_failed;
-
-__attribute__((format(printf, 2, 3))) static void report(bool good, const char *format, ...)
-{
-    va_list args;
-    printf("%s %d - ", good ? "ok" : "not ok", ++n_tests);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-    n_failed += !good;
-}
-
 static bool is(const eng_gguf_string *s, const char *text)
 {
     return s->length == strlen(text) && memcmp(s->data, text, s->length) == 0;
@@ -155,7 +142,7 @@ static void check(eng_context *engine, const change *c, const char *path)
     bool good = status == c->status;
     for (int i = 0; i < 2 && c->status; i++)
         good = good && (!c->says[i] || strstr(text, c->says[i]));
-    report(good, "%s %s %s: %s", c->options, c->drop ? "without" : c->add ? "and" : "with another", what, text);
+    tap_check(good, "%s %s %s: %s", c->options, c->drop ? "without" : c->add ? "and" : "with another", what, text);
     if (!status)
         subject_close(&s);
 }
@@ -167,10 +154,11 @@ static void check_experts(eng_context *engine, const char *path)
     subject s;
     int made = subject_make(QWEN3, path);
     int status = subject_open(&s, engine, "cpu", path, &placement, NULL);
-    report(!made && status == ENG_ERR_INVALID && strstr(eng_last_error(), "experts 7"), "experts 7: %s", eng_last_error());
+    tap_check(!made && status == ENG_ERR_INVALID && strstr(eng_last_error(), "experts 7"), "experts 7: %s",
+              eng_last_error());
     placement.experts = ENG_LM_EXPERTS_PARALLEL;
     status = subject_open(&s, engine, "cpu", path, &placement, NULL);
-    report(!made && !status, "experts dealt out, without any: %s", status ? eng_last_error() : "it was accepted");
+    tap_check(!made && !status, "experts dealt out, without any: %s", status ? eng_last_error() : "it was accepted");
     if (!status)
         subject_close(&s);
 }
@@ -179,29 +167,25 @@ int main(void)
 {
     char from[256], to[256];
     const char *made = "";
-    eng_context *engine;
-    if (eng_context_create(NULL, &engine)) {
-        printf("Bail out! %s\n", eng_last_error());
+    eng_context *engine = tap_begin();
+    if (!engine)
         return 1;
-    }
     scratch_path("files", from);
     scratch_path("files-changed", to);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         const change *c = &changes[i];
         if (strcmp(made, c->options) != 0 && subject_make(c->options, from)) {
-            report(false, "make-model %s", c->options);
+            tap_check(false, "make-model %s", c->options);
             continue;
         }
         made = c->options;
         if (apply(c, from, to))
-            report(false, "%s: %s", c->options, eng_last_error());
+            tap_check(false, "%s: %s", c->options, eng_last_error());
         else
             check(engine, c, to);
     }
     check_experts(engine, from);
     remove(from);
     remove(to);
-    eng_context_destroy(engine);
-    printf("1..%d\n", n_tests);
-    return n_failed != 0;
+    return tap_end(engine);
 }

@@ -21,7 +21,7 @@ tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/
 	%D%/oracle.h %D%/oracle.c %D%/choose.c %D%/judge.c
 tests_meta_test_random_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_random_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
-meta_rig = %D%/rig.c %D%/rig.h
+meta_rig = %D%/rig.c %D%/rig.h tests/tap.c tests/tap.h
 tests_meta_test_refused_SOURCES = %D%/test-refused.c $(meta_rig)
 tests_meta_test_refused_LDADD = libengine.la
 if ENABLE_META

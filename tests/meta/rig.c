@@ -1,14 +1,7 @@
-/* One graph on one device, from opening to closing, and TAP. */
+/* One graph on one device, from opening to closing. */
 #include "config.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "rig.h"
-
-static int n_tests, n_failed;
 
 eng_dim rig_axis(rig_dim *d, uint32_t axis, int64_t extent, int64_t inner)
 {
@@ -82,33 +75,4 @@ bool rig_run(rig *g, const int64_t *params, uint32_t n)
 
     return eng_queue_submit(g->queue, g->instance, params, n, &fence) == ENG_OK &&
            eng_fence_wait(fence, UINT64_MAX) == ENG_OK;
-}
-
-eng_context *rig_begin(void)
-{
-    eng_context *context = NULL;
-
-    if (eng_context_create(NULL, &context) != ENG_OK)
-        printf("Bail out! %s\n", eng_last_error());
-    return context;
-}
-
-bool rig_check(bool good, const char *format, ...)
-{
-    va_list args;
-
-    n_failed += !good;
-    printf("%sok %d - ", good ? "" : "not ", ++n_tests);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-    return good;
-}
-
-int rig_end(eng_context *context)
-{
-    printf("1..%d\n", n_tests);
-    eng_context_destroy(context);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

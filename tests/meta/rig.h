@@ -1,13 +1,13 @@
 /*
  * What tests of the composed device share: one graph on one device, from opening to
- * closing, dimensions that name an axis, and TAP.
+ * closing, and dimensions that name an axis.
  */
 #ifndef TESTS_META_RIG_H
 #define TESTS_META_RIG_H
 
 #include <stdbool.h>
 
-#include "engine/engine.h"
+#include "../tap.h"
 
 typedef struct rig {
     eng_context *context; /* not closed with the rest                            */
@@ -41,12 +41,5 @@ void rig_values(rig *g, eng_value *values, uint32_t n);
 /* Seals the graph; plan, instance and queue. */
 bool rig_plan(rig *g);
 bool rig_run(rig *g, const int64_t *params, uint32_t n);
-
-/* TAP: begin prints why there is no context and gives NULL, end prints the plan and says
- * how the program ends. */
-eng_context *rig_begin(void);
-bool rig_check(bool good, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-int rig_end(eng_context *context);
 
 #endif

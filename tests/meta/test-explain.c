@@ -218,7 +218,7 @@ static void check_variants(const char *device)
            strstr(t[ENG_EXPLAIN_TEXT].data, "placement 2 of 2\n") && strstr(t[ENG_EXPLAIN_TEXT].data, "on cpu/7.6") &&
            is_json(&t[ENG_EXPLAIN_JSON]) && strstr(t[ENG_EXPLAIN_JSON].data, "\"kept_apart\": true") &&
            is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && strstr(t[ENG_EXPLAIN_GRAPHVIZ].data, "p1_r0");
-    rig_check(good, "two placements of one plan, %s", device);
+    tap_check(good, "two placements of one plan, %s", device);
     eng_instance_destroy(instance);
     eng_store_destroy(other);
     rig_close(&s);
@@ -231,23 +231,23 @@ static void check_device(const char *device)
     for (int y = 0; y < KINDS; y++)
         for (int z = 0; z < KINDS; z++)
             check_pair(device, y, z, &v);
-    rig_check(v.failed == 0, "every pair of placements, %s", device);
-    rig_check(v.json, "JSON is JSON, %s", device);
-    rig_check(v.drawing, "drawings are whole, %s", device);
-    rig_check(v.text, "the text says what the graph has placed, %s", device);
-    rig_check(v.sent, "what is said to be sent is sent, %s", device);
+    tap_check(v.failed == 0, "every pair of placements, %s", device);
+    tap_check(v.json, "JSON is JSON, %s", device);
+    tap_check(v.drawing, "drawings are whole, %s", device);
+    tap_check(v.text, "the text says what the graph has placed, %s", device);
+    tap_check(v.sent, "what is said to be sent is sent, %s", device);
     check_variants(device);
 }
 
 int main(void)
 {
-    if (!(context = rig_begin()))
+    if (!(context = tap_begin()))
         return 1;
     axis_m = eng_context_axis(context, "m");
     axis_c = eng_context_axis(context, "column");
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         check_device(devices[i]);
     for (size_t i = 0; i < N_EXCHANGES; i++)
-        rig_check(seen[i], "met, %s", exchanges[i]);
-    return rig_end(context);
+        tap_check(seen[i], "met, %s", exchanges[i]);
+    return tap_end(context);
 }

@@ -109,15 +109,15 @@ static bool run(const char *name, double *rms_off, double *l2_off, uint64_t *sen
 
 int main(void)
 {
-    if (!(context = rig_begin()))
+    if (!(context = tap_begin()))
         return 1;
     fill();
     for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
         double rms, l2;
         uint64_t sent;
         bool good = run(devices[d], &rms, &l2, &sent) && rms <= 2e-6 && l2 <= 2e-6 && sent <= MOST_SENT;
-        rig_check(good, "norms of split rows, %s: off %.2g and %.2g, %lu bytes sent", devices[d], rms, l2,
+        tap_check(good, "norms of split rows, %s: off %.2g and %.2g, %lu bytes sent", devices[d], rms, l2,
                   (unsigned long)sent);
     }
-    return rig_end(context);
+    return tap_end(context);
 }

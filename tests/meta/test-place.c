@@ -155,7 +155,7 @@ static void check_composition(const struct composition *c, const results *want)
                    value_names[b / KINDS], kind_names[b % KINDS]);
         }
     }
-    rig_check(failures == 0, "values forced to places, %s: %d of %d differ", c->name, failures, runs);
+    tap_check(failures == 0, "values forced to places, %s: %d of %d differ", c->name, failures, runs);
 }
 
 /* A value of blocks, placed so that blocks would be divided; and an unknown device. */
@@ -191,7 +191,7 @@ static void check_refused(bool unknown)
     /* the plain value has made a partition of 3 + 3 units of 16: no whole blocks of 32 */
     bool made = good && eng_plan_create(g.device, g.graph, &g.plan) == ENG_OK;
     const char *text = made ? "made" : eng_last_error();
-    rig_check(good && !made && strstr(text, unknown ? "nowhere" : "blocks") != NULL, "%s, cpu/2: %s",
+    tap_check(good && !made && strstr(text, unknown ? "nowhere" : "blocks") != NULL, "%s, cpu/2: %s",
               unknown ? "an unknown device is refused" : "divided blocks are refused", text);
     rig_close(&g);
 }
@@ -201,17 +201,17 @@ int main(void)
     int none[VALUES];
     results want;
 
-    if (!(context = rig_begin()))
+    if (!(context = tap_begin()))
         return 1;
     axis_k = eng_context_axis(context, "k");
     axis_m = eng_context_axis(context, "m");
     for (int i = 0; i < VALUES; i++)
         none[i] = -1;
     bool known = run("cpu", "cpu", "cpu", none, &want);
-    rig_check(known, "one device");
+    tap_check(known, "one device");
     for (size_t i = 0; i < sizeof compositions / sizeof *compositions && known; i++)
         check_composition(&compositions[i], &want);
     check_refused(false);
     check_refused(true);
-    return rig_end(context);
+    return tap_end(context);
 }

@@ -68,7 +68,7 @@ int main(void)
     static unsigned char want[BYTES], got[BYTES];
     eng_device *opencl = NULL;
 
-    if (!(context = rig_begin()))
+    if (!(context = tap_begin()))
         return 1;
     if (eng_device_open(context, "opencl:0", &opencl) != ENG_OK) {
         printf("1..0 # SKIP %s\n", eng_last_error());
@@ -81,8 +81,8 @@ int main(void)
         for (int place = 0; place < PLACES; place++) {
             memset(got, 0xff, sizeof got);
             bool good = known && run(devices[d], place, got) && memcmp(want, got, sizeof got) == 0;
-            rig_check(good, "q4_K rows into a cache %s, %s", place_names[place], devices[d]);
+            tap_check(good, "q4_K rows into a cache %s, %s", place_names[place], devices[d]);
         }
     }
-    return rig_end(context);
+    return tap_end(context);
 }
