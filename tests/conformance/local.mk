@@ -62,7 +62,7 @@ endif
 check-full: all tests/conformance/conformance$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) tests/conformance/conformance$(EXEEXT) --full
 
-# Every op with every placement of each operand and of every two: a quarter of an hour.
+# Every op with every placement of each operand and of every two, on ten compositions: about half an hour.
 .PHONY: check-placements
 check-placements: all tests/conformance/conformance$(EXEEXT) tests/conformance/named$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) tests/conformance/named$(EXEEXT) && \

@@ -9,8 +9,8 @@
  * --full: every case, and the opencl plugin's variants; --lenient: a refusal is not a failure.
  * --placements: operands and results wherever a composed device can keep them
  * (placements.h): a sample of the cells, all singles, or all pairs too.  With --full
- * and no device, all pairs on three compositions, all singles on others, and samples on
- * those with OpenCL.
+ * and no device, all pairs on every composition of CPUs in the table below, and samples
+ * on those with OpenCL.
  *
  * Without devices: all that are present, and two or three that are composed of
  * them.
@@ -172,11 +172,14 @@ static const struct {
 } placed[] = {
     {"cpu/2", NULL, ENG_PLACEMENTS_PAIRS},
     {"cpu/2@3:1", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/2@7:25", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/2@1:0", NULL, ENG_PLACEMENTS_PAIRS},
     {"cpu/3", NULL, ENG_PLACEMENTS_PAIRS},
-    {"cpu/5", NULL, ENG_PLACEMENTS_SINGLES},
-    {"cpu/2@7:25", NULL, ENG_PLACEMENTS_SINGLES},
-    {"cpu/2@1:0", NULL, ENG_PLACEMENTS_SINGLES},
-    {"cpu/4@1:5:2:2", NULL, ENG_PLACEMENTS_SINGLES},
+    {"cpu/3@3:0:1", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/4", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/4@1:5:2:2", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/5", NULL, ENG_PLACEMENTS_PAIRS},
+    {"cpu/5@7:25:3:1:0", NULL, ENG_PLACEMENTS_PAIRS},
     {"cpu/2", "opencl:0", ENG_PLACEMENTS_SAMPLE},
     {"opencl:0/2", NULL, ENG_PLACEMENTS_SAMPLE},
     {"cpu+opencl:0@3:1", NULL, ENG_PLACEMENTS_SAMPLE},
