@@ -117,6 +117,8 @@ int lm_numbers_common(lm_loader *l);
 int lm_numbers_ffn(lm_loader *l);
 /* Rope over whole heads, in `mode`. */
 int lm_numbers_rope(lm_loader *l, int mode);
+/* All of a dense model whose rope turns the two halves of a head together. */
+int lm_numbers_dense(lm_loader *l);
 /* Experts of the width that the file's key gives, of that of the feed-forward (`own` false). */
 int lm_numbers_experts(lm_loader *l, bool own);
 int lm_numbers_shared_expert(lm_loader *l);

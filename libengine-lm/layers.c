@@ -83,6 +83,16 @@ int lm_numbers_rope(lm_loader *l, int mode)
     return status;
 }
 
+int lm_numbers_dense(lm_loader *l)
+{
+    int status = lm_numbers_common(l);
+    if (!status)
+        status = lm_numbers_rope(l, ENG_ROPE_NEOX);
+    if (!status)
+        status = lm_numbers_ffn(l);
+    return status;
+}
+
 /* -- the graph ----------------------------------------------------------------------- */
 
 eng_value lm_layers(lm_build *b)
