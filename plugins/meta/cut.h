@@ -51,7 +51,7 @@ typedef struct meta_piece {
 
 /* Bytes of one shard that go into another: `run` bytes at once, in nested loops, the
  * innermost first; offsets and strides in the source's shard and in the target's. */
-#define META_MOVE_LOOPS 6
+#define META_MOVE_LOOPS (ENG_MAX_RANK + 2)
 typedef struct meta_loop {
     uint64_t n, from, to;
 } meta_loop;
@@ -117,7 +117,7 @@ void meta_cut_pieces(const meta_cut *cut, uint32_t rank, const int64_t *ne, cons
 /* -- moves.c: from one cut of a tensor to another -------------------------------- */
 
 /* What the source's shard has of the target's, both contiguous: *n moves, of which the
- * first `room` are written.  False: no memory, or more loops than a move has. */
+ * first `room` are written.  False: no memory. */
 bool meta_cut_moves(const int64_t *ne, const eng_type_info *type, const meta_cut *from, uint32_t source,
                     const meta_cut *to, uint32_t target, meta_move *moves, uint32_t room, uint32_t *n);
 uint64_t meta_move_bytes(const meta_move *move);

@@ -112,25 +112,23 @@ static void one_side(stretches *s, const meta_cut *cut, uint32_t rank, bool sour
     }
 }
 
-/* Appends a loop, joining it with what lies below where it goes on without a gap. */
-static bool add_loop(meta_move *m, int64_t n, uint64_t from, uint64_t to)
+/* Appends a loop, joining it with what lies below where it goes on without a gap.  There is room: a dimension adds one
+ * for its length, and the two that may be cut one more for their stretches. */
+static void add_loop(meta_move *m, int64_t n, uint64_t from, uint64_t to)
 {
     meta_loop *last = m->n_loops ? &m->loops[m->n_loops - 1] : NULL;
 
     if (n == 1)
-        return true;
+        return;
     if (!last && from == m->run && to == m->run) {
         m->run *= (uint64_t)n;
-        return true;
+        return;
     }
     if (last && from == last->from * last->n && to == last->to * last->n) {
         last->n *= (uint64_t)n;
-        return true;
+        return;
     }
-    if (m->n_loops == META_MOVE_LOOPS)
-        return false;
     m->loops[m->n_loops++] = (meta_loop){(uint64_t)n, from, to};
-    return true;
 }
 
 typedef struct sides {
@@ -141,7 +139,7 @@ typedef struct sides {
 } sides;
 
 /* The move of one stretch in each of the cut dimensions. */
-static bool make_move(const sides *s, const stretch *at_from, const stretch *at_to, meta_move *m)
+static void make_move(const sides *s, const stretch *at_from, const stretch *at_to, meta_move *m)
 {
     uint64_t from = s->type->block_bytes, to = from; /* bytes from one to the next       */
 
@@ -154,17 +152,14 @@ static bool make_move(const sides *s, const stretch *at_from, const stretch *at_
         int64_t block = d == 0 ? s->type->block : 1;
         m->from += (uint64_t)(x->from / block) * from;
         m->to += (uint64_t)(x->to / block) * to;
-        if (!add_loop(m, x->len / block, from, to) ||
-            !add_loop(m, x->n, (uint64_t)(x->from_step / block) * from, (uint64_t)(x->to_step / block) * to))
-            return false;
+        add_loop(m, x->len / block, from, to);
+        add_loop(m, x->n, (uint64_t)(x->from_step / block) * from, (uint64_t)(x->to_step / block) * to);
         from *= (uint64_t)((d == s->from->dim ? meta_cut_local(s->from, s->source) : s->ne[d]) / block);
         to *= (uint64_t)((d == s->to->dim ? meta_cut_local(s->to, s->target) : s->ne[d]) / block);
     }
-    return true;
 }
 
-static uint32_t make_all(const sides *s, const stretches *a, const stretches *b, meta_move *moves, uint32_t room,
-                         bool *failed)
+static uint32_t make_all(const sides *s, const stretches *a, const stretches *b, meta_move *moves, uint32_t room)
 {
     const stretch none = {0};
     uint32_t n = 0;
@@ -172,7 +167,7 @@ static uint32_t make_all(const sides *s, const stretches *a, const stretches *b,
     for (uint32_t i = 0; i < a->n; i++) {
         for (uint32_t j = 0; j < (b ? b->n : 1); j++) {
             meta_move m;
-            *failed |= !make_move(s, &a->items[i], b ? &b->items[j] : &none, &m);
+            make_move(s, &a->items[i], b ? &b->items[j] : &none, &m);
             if (n < room)
                 moves[n] = m;
             n++;
@@ -199,7 +194,7 @@ bool meta_cut_moves(const int64_t *ne, const eng_type_info *type, const meta_cut
     }
     failed = a.failed || b.failed;
     if (!failed && !empty)
-        *n = make_all(&s, &a, from->dim == to->dim ? NULL : &b, moves, room, &failed);
+        *n = make_all(&s, &a, from->dim == to->dim ? NULL : &b, moves, room);
     free(a.items);
     free(b.items);
     return !failed;
