@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ typedef struct writer {
     const eng_graph *g;
     eng_emit_func emit;
     void *ctx;
+    bool dot; /* the dot language, else text */
 } writer;
 
 static void put(const writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -26,16 +28,43 @@ static void put(const writer *w, const char *format, ...)
     w->emit(w->ctx, text);
 }
 
-/* A name of any length; for dot, with what ends a label escaped. */
-static void put_name(const writer *w, const char *name, bool dot)
+/* Length of the well-formed UTF-8 character at s (Unicode, table 3-7); 0: there is none. */
+static size_t character(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+/*
+ * A name of any length and from anywhere: what is no character, and what would end the line,
+ * becomes '?'; in a label of the dot language, what would end that is escaped.
+ */
+static void put_name(const writer *w, const char *name)
 {
     char text[2 * 64 + 1];
-    while (*name != 0) {
+    const unsigned char *s = (const unsigned char *)name;
+    while (*s != 0) {
         size_t n = 0;
-        for (int i = 0; i < 64 && *name != 0; i++, name++) {
-            if (dot && (*name == '"' || *name == '\\'))
+        while (*s != 0 && n + 4 < sizeof text) {
+            size_t length = character(s);
+            if (w->dot && (*s == '"' || *s == '\\'))
                 text[n++] = '\\';
-            text[n++] = *name;
+            if (length == 0 || *s < 0x20 || *s == 0x7f)
+                text[n++] = '?';
+            else
+                for (size_t i = 0; i < length; i++)
+                    text[n++] = (char)s[i];
+            s += length ? length : 1;
         }
         text[n] = 0;
         w->emit(w->ctx, text);
@@ -52,7 +81,9 @@ static void put_dim(const writer *w, const eng_tensor *t, uint32_t d)
         put(w, "%s", s ? "|" : "{");
         for (uint32_t i = 0; i < segment->n_factors; i++) {
             const char *axis = eng_axes_name(&eng_base_of(w->g->context)->axes, segment->factors[i].axis);
-            put(w, "%s%s%s%" PRId64, i ? "*" : "", axis, *axis ? ":" : "", segment->factors[i].extent);
+            put(w, "%s", i ? "*" : "");
+            put_name(w, axis);
+            put(w, "%s%" PRId64, *axis ? ":" : "", segment->factors[i].extent);
         }
     }
     put(w, "}");
@@ -104,7 +135,7 @@ static void text_node(const writer *w, const eng_node *n)
         put_shape(w, t);
         if (strcmp(t->name, n->name) != 0) {
             put(w, "  ; ");
-            put_name(w, t->name, false);
+            put_name(w, t->name);
         }
     }
     put(w, "\n");
@@ -120,7 +151,7 @@ static void dump_text(const writer *w)
         put(w, "  %%%" PRId32 " = bound ", g->bindings[i].value);
         put_shape(w, t);
         put(w, "  ; ");
-        put_name(w, t->name, false);
+        put_name(w, t->name);
         put(w, "\n");
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
@@ -134,7 +165,7 @@ static void dump_dot(const writer *w)
     for (uint32_t i = 0; i < g->n_bindings; i++) {
         const eng_tensor *t = &g->tensors[g->bindings[i].value];
         put(w, "  t%" PRId32 " [style=filled, fillcolor=lightgrey, label=\"", g->bindings[i].value);
-        put_name(w, t->name, true);
+        put_name(w, t->name);
         put(w, "\\n");
         put_shape(w, t);
         put(w, "\"];\n");
@@ -169,7 +200,7 @@ int eng_graph_dump(const eng_graph *graph, int graphviz, eng_emit_func emit, voi
 {
     if (graph == NULL || emit == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_graph_dump: graph or emit is NULL");
-    writer w = {graph, emit, ctx};
+    writer w = {graph, emit, ctx, graphviz != 0};
     if (graphviz)
         dump_dot(&w);
     else

@@ -37,24 +37,43 @@ static int add_rank(eng_device_state *device, const char *name, bool guest)
         sv->device_close(sv->host, &rank->child);
         return META_FAIL(device, ENG_ERR_INVALID, "%s is composed itself: name one of its parts", name);
     }
-    snprintf(rank->name, sizeof rank->name, "%s", name);
+    /* as the host wrote it; a longer spelling ("cpu/002.1") by the name that it stands for, so that none is cut off */
+    snprintf(rank->name, sizeof rank->name, "%s", strlen(name) < sizeof rank->name ? name : rank->child.info->name);
     rank->guest = guest;
     device->n_ranks++;
     return ENG_OK;
 }
 
+/* The first rank of that name; n_ranks: there is none. */
+static uint32_t find_rank(const eng_device_state *device, const char *name)
+{
+    uint32_t r = 0;
+
+    while (r < device->n_ranks && strcmp(device->ranks[r].name, name) != 0 &&
+           strcmp(device->ranks[r].child.info->name, name) != 0)
+        r++;
+    return r;
+}
+
 int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank)
 {
-    for (uint32_t r = 0; r < device->n_ranks; r++) {
-        if (strcmp(device->ranks[r].name, name) == 0 || strcmp(device->ranks[r].child.info->name, name) == 0) {
-            *rank = r;
-            return ENG_OK;
+    const eng_services *sv = device->plugin->services;
+    uint32_t r = find_rank(device, name);
+
+    if (r == device->n_ranks) {
+        int status = add_rank(device, name, true);
+        if (status != ENG_OK)
+            return status;
+        /* was it another spelling of one that is there? */
+        uint32_t same = find_rank(device, device->ranks[r].child.info->name);
+        if (same < r) {
+            sv->device_close(sv->host, &device->ranks[r].child);
+            device->n_ranks = r;
+            r = same;
         }
     }
-    int status = add_rank(device, name, true);
-    if (status == ENG_OK)
-        *rank = device->n_ranks - 1;
-    return status;
+    *rank = r;
+    return ENG_OK;
 }
 
 /* Shares that were not given follow free memory; nearly equal is equal, so that
@@ -122,9 +141,11 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
         return plugin->services->fail(plugin->host, ENG_ERR_NOMEM, "out of host memory for a composed device");
     }
     d->plugin = plugin;
-    snprintf(d->name, sizeof d->name, "%s", request->name);
     int status = ENG_OK;
-    if (request->n_leaves == 0 || request->n_leaves > META_MAX_RANKS)
+    d->name = meta_arena_format(&d->arena, "%s", request->name);
+    if (!d->name)
+        status = plugin->services->fail(plugin->host, ENG_ERR_NOMEM, "out of host memory for a composed device");
+    else if (request->n_leaves == 0 || request->n_leaves > META_MAX_RANKS)
         status = META_FAIL(d, ENG_ERR_INVALID,
                            "%s: a composition has 1 to %d devices, as in cpu/2 or opencl:0+opencl:1", d->name,
                            META_MAX_RANKS);

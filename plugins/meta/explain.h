@@ -65,9 +65,10 @@ void meta_say_text(const meta_report *report, const char *text);
 const char *meta_say_rank(const meta_report *report, uint32_t rank);
 const char *meta_say_axis(const meta_report *report, uint32_t axis);
 const char *meta_say_use(uint32_t use);
-/* In double quotes, as JSON or the dot language want it. */
+/* A name in plain text; in double quotes, as JSON wants it; within the quotes of a label of the dot language. */
+void meta_say_name(const meta_report *report, const char *text);
 void meta_say_json(const meta_report *report, const char *text);
-void meta_say_dot(const meta_report *report, const char *text);
+void meta_say_label(const meta_report *report, const char *text);
 
 /* -- explain_names.c: many names in few words ---------------------------------------- */
 

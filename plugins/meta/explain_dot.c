@@ -67,36 +67,30 @@ static void node_box(const meta_report *report, uint32_t rank, const eng_subgrap
     const eng_node *n = eng_subgraph_node(g, (uint32_t)index);
     const eng_op_info *op = meta_op_info(report->device, n->op);
     const char *name = op ? op->name : "?";
-    bool named = strncmp(n->name, name, strlen(name)) != 0; /* not "mul_mat#12" */
-    char label[512], shape[96] = "";
-    size_t at = (size_t)snprintf(label, sizeof label, "%s%s%s", named ? name : "", named ? "  " : "", n->name);
+    char shape[96];
 
-    for (uint32_t i = 0; i < ENG_MAX_INPUTS && at < sizeof label; i++) {
+    meta_say_text(report, "  ");
+    node_id(report, rank, index);
+    meta_say(report, " [fillcolor=\"%s\",label=\"", colours[rank]);
+    if (strncmp(n->name, name, strlen(name)) != 0) /* not "mul_mat#12" */
+        meta_say(report, "%s  ", name);
+    meta_say_label(report, n->name);
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         const eng_tensor *t = n->in[i] >= 0 ? eng_subgraph_tensor(g, n->in[i]) : NULL;
         const eng_tensor *root = t ? eng_subgraph_tensor(g, t->root) : NULL;
         bool again = !root || root->binding < 0;
         for (uint32_t k = 0; k < i && !again; k++)
             again = n->in[k] >= 0 && eng_subgraph_tensor(g, n->in[k])->root == t->root;
-        if (!again)
-            at += (size_t)snprintf(label + at, sizeof label - at, "\n%s", root->name);
+        if (again)
+            continue;
+        meta_say_text(report, "\\n");
+        meta_say_label(report, root->name);
     }
-    if (n->out[0] >= 0)
+    if (n->out[0] >= 0) {
         shape_text(eng_subgraph_tensor(g, n->out[0]), shape, sizeof shape);
-    if (shape[0] && at < sizeof label)
-        snprintf(label + at, sizeof label - at, "\n%s", shape);
-    meta_say_text(report, "  ");
-    node_id(report, rank, index);
-    meta_say(report, " [fillcolor=\"%s\",label=", colours[rank]);
-    for (char *c = label; *c; c++) /* quotation is the lines' own; the break is the language's */
-        *c = *c == '\\' ? '/' : *c == '"' ? '\'' : *c;
-    meta_say_text(report, "\"");
-    for (char *line = label, *end; line; line = end) {
-        end = strchr(line, '\n');
-        if (end)
-            *end++ = 0;
-        meta_say_text(report, line);
-        meta_say_text(report, end ? "\\n" : "\"];\n");
+        meta_say(report, "%s%s", shape[0] ? "\\n" : "", shape);
     }
+    meta_say_text(report, "\"];\n");
 }
 
 static void write_to(const eng_subgraph *g, source *from, int32_t tensor, source by)
@@ -149,10 +143,10 @@ static void exchange_box(const meta_report *report, uint32_t index)
 
     meta_say_text(report, "  ");
     exchange_id(report, (int32_t)index);
-    meta_say(report, " [shape=octagon,fillcolor=\"%s\",penwidth=2,label=\"%s\\n\" + ",
+    meta_say(report, " [shape=octagon,fillcolor=\"%s\",penwidth=2,label=\"%s\\n",
              meta_exchange_single(e) ? "#ffcccc" : "white", way.kind);
-    meta_say_dot(report, e->name);
-    meta_say(report, " + \"\\n%" PRIu64 " bytes, %" PRIu64 " sent\"];\n", e->bytes, meta_exchange_sent(e));
+    meta_say_label(report, e->name);
+    meta_say(report, "\\n%" PRIu64 " bytes, %" PRIu64 " sent\"];\n", e->bytes, meta_exchange_sent(e));
 }
 
 static void legend(const meta_report *report)
@@ -160,10 +154,10 @@ static void legend(const meta_report *report)
     for (uint32_t r = 0; r < report->v->n_ranks; r++) {
         if (!(report->ranks >> r & 1u))
             continue;
-        meta_say(report, "  p%u_r%u [shape=box,style=\"filled,rounded\",fontsize=16,fillcolor=\"%s\",label=",
+        meta_say(report, "  p%u_r%u [shape=box,style=\"filled,rounded\",fontsize=16,fillcolor=\"%s\",label=\"",
                  (unsigned)report->number, (unsigned)r, colours[r]);
-        meta_say_dot(report, meta_say_rank(report, r));
-        meta_say(report, " + \"\\n%s\"];\n", report->device->ranks[r].guest ? "guest" : "");
+        meta_say_label(report, meta_say_rank(report, r));
+        meta_say(report, "\\n%s\"];\n", report->device->ranks[r].guest ? "guest" : "");
     }
 }
 

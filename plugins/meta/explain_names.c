@@ -224,7 +224,7 @@ void meta_names_say(const meta_report *report, const meta_names *names, uint32_t
             meta_say_text(report, " ");
             column++;
         }
-        meta_say_text(report, w.text);
+        meta_say_name(report, w.text);
         column += w.length;
     }
     if (w.failed)

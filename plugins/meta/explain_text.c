@@ -57,8 +57,9 @@ static void head(const meta_report *report)
     if (report->count > 1)
         meta_say(report, "%splacement %u of %u\n", report->number ? "\n" : "", (unsigned)report->number + 1,
                  (unsigned)report->count);
-    meta_say(report, "%s: %u device%s; %u node%s on shards, %u giving partial sums, %u on every device, %u on one\n",
-             report->device->name, (unsigned)n, n == 1 ? "" : "s", (unsigned)on_shards, on_shards == 1 ? "" : "s",
+    meta_say_text(report, report->device->name);
+    meta_say(report, ": %u device%s; %u node%s on shards, %u giving partial sums, %u on every device, %u on one\n",
+             (unsigned)n, n == 1 ? "" : "s", (unsigned)on_shards, on_shards == 1 ? "" : "s",
              (unsigned)v->n_run[META_PARTIAL], (unsigned)v->n_run[META_REPLICATED], (unsigned)v->n_run[META_SINGLE]);
     meta_say(report, "%u exchange%s a run: %s sent by all, %s as the planner prices %s\n",
              (unsigned)v->n_exchanges, v->n_exchanges == 1 ? "" : "s", size_text(report->sent, t[0], sizeof t[0]),
@@ -105,7 +106,7 @@ static void scratch(const meta_report *report)
     if (!p->node)
         return;
     meta_say(report, "\nscratch is fullest on %s, at ", meta_say_rank(report, most));
-    meta_say_text(report, p->node);
+    meta_say_name(report, p->node);
     meta_say(report, ": %s of shards, %s of partial sums, %s of whole values, %s on this device alone\n",
              size_text(p->by_kind[META_SHARDED], t[0], sizeof t[0]),
              size_text(p->by_kind[META_PARTIAL], t[1], sizeof t[1]),
@@ -199,7 +200,7 @@ static void tensor_line(const meta_report *report, uint32_t first, bool *said)
     place_text(report, first, place, sizeof place);
     int length = snprintf(line, sizeof line, "%-7s %10s  %-30s", meta_say_use(bound(report, first)->use),
                           size_text(bytes, size, sizeof size), place);
-    meta_say_text(report, line);
+    meta_say_name(report, line);
     bool below = length > TENSOR_COLUMNS - 1;
     meta_say(report, "%s%*s", below ? "\n" : "", below ? TENSOR_COLUMNS : TENSOR_COLUMNS - length, "");
     meta_names_say(report, &names, TENSOR_COLUMNS, TENSOR_COLUMNS, WIDTH);
@@ -283,11 +284,12 @@ static void forced(const meta_report *report)
         if (!p || p->kind >= sizeof kinds / sizeof *kinds || !kinds[p->kind])
             continue;
         meta_say_text(report, "placed by the graph: ");
-        meta_say_text(report, t->name);
-        meta_say(report, " %s%s%s\n", kinds[p->kind], p->kind >= ENG_PLACE_SHARDED && p->kind != ENG_PLACE_PARTIAL ? " " : "",
-                 p->kind == ENG_PLACE_SHARDED  ? meta_say_axis(report, p->axis)
-                 : p->kind == ENG_PLACE_SINGLE ? p->device
-                                               : "");
+        meta_say_name(report, t->name);
+        meta_say(report, " %s%s", kinds[p->kind], p->kind == ENG_PLACE_SHARDED || p->kind == ENG_PLACE_SINGLE ? " " : "");
+        meta_say_name(report, p->kind == ENG_PLACE_SHARDED  ? meta_say_axis(report, p->axis)
+                              : p->kind == ENG_PLACE_SINGLE ? p->device
+                                                            : "");
+        meta_say_text(report, "\n");
     }
 }
 
@@ -320,7 +322,7 @@ static void notes(const meta_report *report)
     if (report->v->n_notes)
         meta_say_text(report, "\n");
     for (uint32_t i = 0; i < report->v->n_notes; i++) {
-        meta_say_text(report, report->v->notes[i]);
+        meta_say_name(report, report->v->notes[i]);
         meta_say_text(report, "\n");
     }
 }

@@ -60,22 +60,21 @@ static size_t character(const unsigned char *s)
     return bad ? 0 : n;
 }
 
-/* What is left of the text, character by character: names come from files. */
-static void quoted(const meta_report *report, const char *text, bool json)
+/* Character by character: names come from files.  What is no character, and what would end the line, becomes '?'. */
+static void plain(const meta_report *report, const char *text, uint32_t format)
 {
     const unsigned char *s = (const unsigned char *)text;
     char piece[8];
 
-    meta_say_text(report, "\"");
     while (*s) {
         size_t n = character(s);
         if (n == 0) {
             memcpy(piece, "?", 2);
             n = 1;
-        } else if (*s == '"' || *s == '\\') {
+        } else if ((*s == '"' || *s == '\\') && format != ENG_EXPLAIN_TEXT) {
             snprintf(piece, sizeof piece, "\\%c", *s);
         } else if (*s < 0x20 || *s == 0x7f) {
-            snprintf(piece, sizeof piece, json ? "\\u%04x" : "?", *s);
+            snprintf(piece, sizeof piece, format == ENG_EXPLAIN_JSON ? "\\u%04x" : "?", *s);
         } else {
             memcpy(piece, s, n);
             piece[n] = 0;
@@ -83,15 +82,21 @@ static void quoted(const meta_report *report, const char *text, bool json)
         meta_say_text(report, piece);
         s += n;
     }
-    meta_say_text(report, "\"");
+}
+
+void meta_say_name(const meta_report *report, const char *text)
+{
+    plain(report, text, ENG_EXPLAIN_TEXT);
 }
 
 void meta_say_json(const meta_report *report, const char *text)
 {
-    quoted(report, text, true);
+    meta_say_text(report, "\"");
+    plain(report, text, ENG_EXPLAIN_JSON);
+    meta_say_text(report, "\"");
 }
 
-void meta_say_dot(const meta_report *report, const char *text)
+void meta_say_label(const meta_report *report, const char *text)
 {
-    quoted(report, text, false);
+    plain(report, text, ENG_EXPLAIN_GRAPHVIZ);
 }

@@ -53,8 +53,8 @@ struct eng_device_state {
     double shares[META_MAX_RANKS];
     meta_partition *partitions; /* fixed once made                             */
     struct eng_store_state *stores;
-    meta_arena arena;           /* of the partitions                           */
-    char name[64];
+    meta_arena arena;           /* of the partitions and the name              */
+    const char *name;
     _Atomic uint64_t submits, plans_built;
 };
 

@@ -12,8 +12,10 @@ tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)
 
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place tests/meta/test-cells tests/meta/test-norms
-TESTS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place tests/meta/test-cells tests/meta/test-norms
+check_PROGRAMS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place tests/meta/test-cells tests/meta/test-norms \
+	tests/meta/test-names
+TESTS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place tests/meta/test-cells tests/meta/test-norms \
+	tests/meta/test-names
 endif
 endif
 tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/replay.c %D%/shrink.c %D%/print.c \
@@ -38,6 +40,8 @@ tests_meta_test_cells_SOURCES = %D%/test-cells.c
 tests_meta_test_cells_LDADD = libengine.la $(LIBM)
 tests_meta_test_norms_SOURCES = %D%/test-norms.c $(meta_rig)
 tests_meta_test_norms_LDADD = libengine.la $(LIBM)
+tests_meta_test_names_SOURCES = %D%/test-names.c $(meta_rig)
+tests_meta_test_names_LDADD = libengine.la $(LIBM)
 
 # Ten thousand random graphs of up to 200 nodes, and some on OpenCL, against the oracle.
 check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
