@@ -12,10 +12,17 @@ tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)
 
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place tests/meta/test-cells tests/meta/test-norms \
-	tests/meta/test-names
-TESTS += tests/meta/test-random tests/meta/test-refused tests/meta/test-place tests/meta/test-cells tests/meta/test-norms \
-	tests/meta/test-names
+meta_tests = \
+	tests/meta/test-random \
+	tests/meta/test-refused \
+	tests/meta/test-place \
+	tests/meta/test-cells \
+	tests/meta/test-norms \
+	tests/meta/test-names \
+	tests/meta/test-stores \
+	tests/meta/test-explain
+check_PROGRAMS += $(meta_tests)
+TESTS += $(meta_tests)
 endif
 endif
 tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/replay.c %D%/shrink.c %D%/print.c \
@@ -26,18 +33,14 @@ tests_meta_test_random_LDADD = libengine.la tests/reference/libreference.la $(LI
 meta_rig = %D%/rig.c %D%/rig.h tests/tap.c tests/tap.h
 tests_meta_test_refused_SOURCES = %D%/test-refused.c $(meta_rig)
 tests_meta_test_refused_LDADD = libengine.la
-if ENABLE_META
-if ENABLE_CPU
-check_PROGRAMS += tests/meta/test-explain
-TESTS += tests/meta/test-explain
-endif
-endif
 tests_meta_test_explain_SOURCES = %D%/test-explain.c $(meta_rig)
 tests_meta_test_explain_LDADD = libengine.la
 tests_meta_test_place_SOURCES = %D%/test-place.c $(meta_rig)
 tests_meta_test_place_LDADD = libengine.la $(LIBM)
 tests_meta_test_cells_SOURCES = %D%/test-cells.c
 tests_meta_test_cells_LDADD = libengine.la $(LIBM)
+tests_meta_test_stores_SOURCES = %D%/test-stores.c $(meta_rig)
+tests_meta_test_stores_LDADD = libengine.la
 tests_meta_test_norms_SOURCES = %D%/test-norms.c $(meta_rig)
 tests_meta_test_norms_LDADD = libengine.la $(LIBM)
 tests_meta_test_names_SOURCES = %D%/test-names.c $(meta_rig)

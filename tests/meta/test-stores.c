@@ -1,0 +1,247 @@
+/*
+ * Stores that come and go.  What is split follows the shares of what there is, not of
+ * what there was; and a plan runs with stores made before it, after it, in any order,
+ * wherever their tensors lie, and whoever has joined the device since.
+ *
+ *   y = w x + bias;  state = state + y (in place);  out = 2 state
+ *
+ * All numbers are small and whole: results are exact in any order of sums.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+static eng_context *context;
+
+/* -- shares ---------------------------------------------------------------------- */
+
+enum { COARSE = 2, FINE = 3000, RANKS = 3 };
+
+/* A store with one weight of `extent` units of 40 bytes along an axis. */
+static eng_store *one_weight(eng_device *device, const char *axis, int64_t extent, int64_t unit, const char *bad)
+{
+    rig_dim d;
+    eng_dim dims[] = {{0}, rig_axis(&d, eng_context_axis(context, axis), extent, 1)};
+    eng_store_tensor t[] = {
+        {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {unit / 4, extent}, .name = "w", .dims = dims},
+        {.type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_WEIGHT, .ne = {1}, .name = "nowhere", .device = bad},
+    };
+    return rig_make_store(device, t, bad ? 2 : 1);
+}
+
+static void weights_of(eng_device *device, uint64_t *bytes)
+{
+    for (uint32_t r = 0; r < RANKS; r++) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        bytes[r] = eng_device_leaf(device, r, &info, &stats) == ENG_OK ? stats.bytes_weights : UINT64_MAX;
+    }
+}
+
+enum { ALONE, AFTER_ANOTHER, AFTER_A_FAILURE, BESIDE, CASES };
+
+/* An axis of two units cannot follow three equal shares.  While it is there, an axis of many
+ * units makes up for it; when it is gone, or never was, there is nothing to make up for. */
+static void check_shares(int which)
+{
+    static const char *const names[] = {"alone", "after a store that is gone", "after a store that could not be made",
+                                        "beside a store that is there"};
+    const uint64_t coarse = which == BESIDE ? COARSE * 30000 : 0, each = (FINE * 40 + coarse) / RANKS;
+    eng_device *device = NULL;
+    eng_store *first = NULL, *second = NULL;
+    uint64_t bytes[RANKS] = {0};
+    bool good = eng_device_open(context, "cpu/3", &device) == ENG_OK;
+
+    if (good && which == AFTER_A_FAILURE) {
+        good = one_weight(device, "coarse", COARSE, 30000, "nowhere:7") == NULL;
+    } else if (good && which != ALONE) {
+        good = (first = one_weight(device, "coarse", COARSE, 30000, NULL)) != NULL;
+    }
+    if (which == AFTER_ANOTHER) {
+        eng_store_destroy(first);
+        first = NULL;
+    }
+    good = good && (second = one_weight(device, "fine", FINE, 40, NULL)) != NULL;
+    if (good)
+        weights_of(device, bytes);
+    for (uint32_t r = 0; r < RANKS; r++)
+        good = good && bytes[r] + 40 >= each && bytes[r] <= each + 40;
+    tap_check(good, "a store %s: %lu, %lu and %lu bytes on ranks of equal shares", names[which],
+              (unsigned long)bytes[0], (unsigned long)bytes[1], (unsigned long)bytes[2]);
+    eng_store_destroy(first);
+    eng_store_destroy(second);
+    eng_device_close(device);
+}
+
+/* -- one plan, several stores -------------------------------------------------------- */
+
+enum { K = 24, M = 10, COLS = 3, RUNS = 2 };
+enum { W, BIAS, STATE, X, OUT, TENSORS };
+enum { SPLIT, WHOLE, ON_LAST, ON_GUEST, PLACES };
+
+static const struct composition {
+    const char *name, *last;
+} compositions[] = {{"cpu/2", "cpu/2.1"}, {"cpu/3@2:0:1", "cpu/3.2"}, {"cpu@1", "cpu"}};
+
+static float number(int tensor, int at, int salt)
+{
+    return (float)((at * 7 + tensor * 5 + salt * 3) % 11 - 5);
+}
+
+static void lie(eng_store_tensor *t, int place, const char *last)
+{
+    t->axis = place == WHOLE ? ENG_AXIS_WHOLE : ENG_AXIS_NONE;
+    t->device = place == ON_LAST ? last : place == ON_GUEST ? "cpu/7.6" : NULL;
+}
+
+/* place: of the weight; the state is elsewhere. */
+static eng_store *make_store(eng_device *device, int place, const char *last)
+{
+    rig_dim m;
+    eng_dim dm = rig_axis(&m, eng_context_axis(context, "m"), M, 1);
+    eng_store_tensor t[TENSORS] = {
+        [W] = {.rank = 2, .use = ENG_USE_WEIGHT, .ne = {K, M}, .dims = (eng_dim[]){{0}, dm}},
+        [BIAS] = {.rank = 1, .use = ENG_USE_WEIGHT, .ne = {M}, .dims = &dm},
+        [STATE] = {.rank = 2, .use = ENG_USE_STATE, .ne = {M, COLS}, .dims = (eng_dim[]){dm, {0}}},
+        [X] = {.rank = 2, .use = ENG_USE_INPUT, .ne = {K, COLS}},
+        [OUT] = {.rank = 2, .use = ENG_USE_OUTPUT, .ne = {M, COLS}, .dims = (eng_dim[]){dm, {0}}},
+    };
+    float data[K * M];
+
+    lie(&t[W], place, last);
+    lie(&t[STATE], (place + 1) % PLACES, last);
+    eng_store *store = rig_make_store(device, t, TENSORS);
+    for (uint32_t i = W; i <= X && store; i++) {
+        for (int j = 0; j < K * M; j++)
+            data[j] = number((int)i, j, place);
+        if (eng_store_write(store, i, 0, eng_store_bytes(store, i), data) != ENG_OK) {
+            eng_store_destroy(store);
+            store = NULL;
+        }
+    }
+    return store;
+}
+
+static bool build(rig *r)
+{
+    eng_value in[TENSORS];
+    eng_graph *g = r->graph;
+
+    rig_values(r, in, TENSORS);
+    eng_value y = eng_add(g, eng_mul_mat(g, in[W], in[X]), in[BIAS]);
+    eng_store_value(g, in[STATE], eng_add(g, in[STATE], y));
+    eng_store_value(g, in[OUT], eng_scale(g, in[STATE], 2, 0));
+    return eng_graph_seal(g) == ENG_OK && eng_plan_create(r->device, g, &r->plan) == ENG_OK;
+}
+
+/* After so many runs. */
+static bool is_right(eng_store *store, int salt, int runs)
+{
+    float out[M * COLS];
+
+    memset(out, 0xff, sizeof out);
+    if (eng_store_read(store, OUT, 0, sizeof out, out) != ENG_OK)
+        return false;
+    for (int c = 0; c < COLS; c++) {
+        for (int m = 0; m < M; m++) {
+            float y = number(BIAS, m, salt);
+            for (int k = 0; k < K; k++)
+                y += number(W, m * K + k, salt) * number(X, c * K + k, salt);
+            float want = 2 * (number(STATE, c * M + m, salt) + (float)runs * y);
+            if (!(out[c * M + m] == want)) {
+                (void)eng_fail(ENG_ERR_INTERNAL, "element %d of column %d is %g, not %g", m, c, (double)out[c * M + m],
+                               (double)want);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Stores of all places in an order; the plan is made of the one that came `of`-th, at once
+ * or after all of them. */
+static bool run_order(const struct composition *c, int first, int step, int of, bool at_once)
+{
+    eng_store *stores[PLACES] = {NULL};
+    eng_instance *instances[PLACES] = {NULL};
+    int place[PLACES];
+    rig r;
+    bool good = rig_open(&r, context, c->name, 0);
+
+    for (int i = 0; i < PLACES && good; i++) {
+        place[i] = (first + i * step) % PLACES;
+        good = (stores[i] = make_store(r.device, place[i], c->last)) != NULL;
+        r.store = stores[of];
+        if (good && i == (at_once ? of : PLACES - 1))
+            good = build(&r);
+    }
+    r.store = NULL;
+    good = good && eng_queue_create(r.device, &r.queue) == ENG_OK;
+    for (int i = 0; i < PLACES && good; i++)
+        good = eng_instance_create(r.plan, &stores[i], 1, &instances[i]) == ENG_OK;
+    for (int run = 1; run <= RUNS; run++) {
+        for (int i = 0; i < PLACES && good; i++) {
+            r.instance = instances[i];
+            good = rig_run(&r, NULL, 0) && is_right(stores[i], place[i], run);
+        }
+    }
+    if (!good)
+        printf("# %s, first %d, step %d, plan of %d%s: %s\n", c->name, first, step, of, at_once ? " at once" : "",
+               eng_last_error());
+    r.instance = NULL;
+    for (int i = 0; i < PLACES; i++)
+        eng_instance_destroy(instances[i]);
+    for (int i = 0; i < PLACES; i++)
+        eng_store_destroy(stores[i]);
+    rig_close(&r);
+    return good;
+}
+
+static void check_orders(const struct composition *c)
+{
+    int bad = 0, runs = 0;
+
+    for (int first = 0; first < PLACES; first++)
+        for (int step = 1; step < PLACES; step += 2)
+            for (int of = 0; of < PLACES; of++)
+                for (int at_once = 0; at_once < 2; at_once++, runs++)
+                    bad += !run_order(c, first, step, of, at_once);
+    tap_check(bad == 0, "a plan with stores made before and after it, %s: %d of %d orders wrong", c->name, bad, runs);
+}
+
+/* A guest came and went: the store that was there before knows nothing of it. */
+static void check_guest_gone(const struct composition *c, bool placed)
+{
+    rig r;
+    eng_placement p = {.size = sizeof p, .kind = ENG_PLACE_SINGLE, .device = "cpu/7.6"};
+    eng_store *guest = NULL;
+    bool good = rig_open(&r, context, c->name, 0) && (r.store = make_store(r.device, SPLIT, c->last)) != NULL &&
+                (guest = make_store(r.device, ON_GUEST, c->last)) != NULL;
+
+    eng_store_destroy(guest);
+    if (good && placed)
+        good = eng_graph_place(r.graph, eng_graph_tensor(r.graph, 0, r.store, X), &p) == ENG_OK;
+    good = good && build(&r) && eng_instance_create(r.plan, &r.store, 1, &r.instance) == ENG_OK &&
+           eng_queue_create(r.device, &r.queue) == ENG_OK && rig_run(&r, NULL, 0) && is_right(r.store, SPLIT, 1);
+    tap_check(good, "a store older than a guest%s, %s: %s", placed ? " that its input is wanted on" : "", c->name,
+              good ? "right" : eng_last_error());
+    rig_close(&r);
+}
+
+int main(void)
+{
+    if (!(context = tap_begin()))
+        return 1;
+    for (int i = 0; i < CASES; i++)
+        check_shares(i);
+    for (size_t i = 0; i < sizeof compositions / sizeof *compositions; i++) {
+        check_orders(&compositions[i]);
+        check_guest_gone(&compositions[i], false);
+        check_guest_gone(&compositions[i], true);
+    }
+    return tap_end(context);
+}
