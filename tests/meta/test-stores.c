@@ -232,6 +232,35 @@ static void check_guest_gone(const struct composition *c, bool placed)
     rig_close(&r);
 }
 
+/* The older of two stores lacks its input on a guest, where the younger one has it: one plan
+ * serves both, whichever it was made of. */
+static void check_older(const struct composition *c, bool of_older)
+{
+    rig r;
+    eng_placement p = {.size = sizeof p, .kind = ENG_PLACE_SINGLE, .device = "cpu/7.6"};
+    eng_store *stores[3] = {NULL}; /* the guest's is between them */
+    bool good = rig_open(&r, context, c->name, 0);
+
+    for (int i = 0; i < 3 && good; i++)
+        good = (stores[i] = make_store(r.device, i == 1 ? ON_GUEST : SPLIT, c->last)) != NULL;
+    r.store = stores[of_older ? 0 : 2];
+    good = good && eng_graph_place(r.graph, eng_graph_tensor(r.graph, 0, r.store, X), &p) == ENG_OK && build(&r) &&
+           eng_queue_create(r.device, &r.queue) == ENG_OK;
+    for (int i = 0; i < 3 && good; i++) {
+        int which = of_older ? i : 2 - i;
+        good = eng_instance_create(r.plan, &stores[which], 1, &r.instance) == ENG_OK && rig_run(&r, NULL, 0) &&
+               is_right(stores[which], which == 1 ? ON_GUEST : SPLIT, 1);
+        eng_instance_destroy(r.instance);
+        r.instance = NULL;
+    }
+    tap_check(good, "a plan of the %s of two stores, an input on a guest in one, %s: %s", of_older ? "older" : "younger",
+              c->name, good ? "right" : eng_last_error());
+    r.store = NULL;
+    for (int i = 0; i < 3; i++)
+        eng_store_destroy(stores[i]);
+    rig_close(&r);
+}
+
 int main(void)
 {
     if (!(context = tap_begin()))
@@ -242,6 +271,8 @@ int main(void)
         check_orders(&compositions[i]);
         check_guest_gone(&compositions[i], false);
         check_guest_gone(&compositions[i], true);
+        check_older(&compositions[i], true);
+        check_older(&compositions[i], false);
     }
     return tap_end(context);
 }
