@@ -12,6 +12,10 @@
  *   bytes      the same with 2 MiB: 0.2 ns a byte and rank; where the host does not reach
  *              the memory, they are copied once more on each side.
  *   touched    20 GB/s: what the nodes' operands come from is often in a cache.
+ *   caches     a full one is read once a token.  A byte of it that a rank has above its share
+ *              takes the place of a byte of weights, which another rank has and reads then: it
+ *              counts twice.  An attention along the cells of its K and V meets five times more
+ *              than by heads: q, k, v, the denominators, the result.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -31,6 +35,7 @@ static const rates staged = {50000, 0.4}; /* some is copied in and out          
 #define FLOP 0.01       /* ns                                                           */
 #define STREAM 0.1      /* ns a byte that passes between memory and a core              */
 #define HAND_OVER 5000  /* ns: ranks wait for one another within an exchange            */
+#define ALONG_CELLS 2.5 /* meetings for each of K and V                                */
 
 static const rates *rates_of(const eng_device_state *device, uint32_t ranks)
 {
@@ -80,4 +85,14 @@ double meta_cost_all_reduce(const eng_device_state *device, uint32_t sources, ui
     double taken = chunks ? bytes * ((n - 1) / m + (m - 1) / m) : bytes * (sources == targets ? n - 1 : n);
 
     return meta_cost_meet(device, sources | targets, taken) + (chunks ? HAND_OVER : 0);
+}
+
+double meta_cost_above_share(double bytes)
+{
+    return 2 * TOUCHED * bytes;
+}
+
+double meta_cost_along_cells(uint32_t caches)
+{
+    return ALONG_CELLS * mapped.meeting * caches;
 }

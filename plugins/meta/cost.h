@@ -22,4 +22,9 @@ double meta_cost_all_reduce(const eng_device_state *device, uint32_t sources, ui
  * each target adds up everything itself, in one step. */
 bool meta_cost_by_chunks(uint32_t sources, uint32_t targets, double bytes);
 
+/* Of caches, every token: what the fullest rank holds above its share, in bytes; and so many
+ * of them along their cells instead of by heads.  The same whatever the devices are. */
+double meta_cost_above_share(double bytes);
+double meta_cost_along_cells(uint32_t caches);
+
 #endif

@@ -117,9 +117,9 @@ static void tensor_object(const meta_report *report, uint32_t b)
     } else if (place->kind == META_SINGLE) {
         text(report, ",\n     ", "rank", meta_say_rank(report, place->rank));
         meta_say(report, ", \"kept_apart\": %s", meta_kept_apart(t, place) ? "true" : "false");
-    } else if (report->v->why[b]) {
-        text(report, ",\n     ", "why", report->v->why[b]);
     }
+    if (report->v->why[b])
+        text(report, ",\n     ", "why", report->v->why[b]);
     for (uint32_t r = 0; r < report->v->n_ranks; r++)
         each[r] = meta_bytes_on(report, t, place, r);
     numbers(report, ",\n     ", "bytes", each, report->v->n_ranks);

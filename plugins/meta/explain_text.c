@@ -171,8 +171,8 @@ static void place_text(const meta_report *report, uint32_t binding, char *text, 
     switch (place->kind) {
     case META_SHARDED:
         units_text(report, place->cut.part, units, sizeof units);
-        snprintf(text, size, "%s, dim %u: %s", meta_say_axis(report, place->cut.part->axis),
-                 (unsigned)place->cut.dim, units);
+        snprintf(text, size, "%s, dim %u: %s%s%s", meta_say_axis(report, place->cut.part->axis),
+                 (unsigned)place->cut.dim, units, why ? "; " : "", why ? why : "");
         break;
     case META_SINGLE:
         snprintf(text, size, "on %s", meta_say_rank(report, place->rank));

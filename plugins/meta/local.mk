@@ -2,6 +2,7 @@ if ENABLE_META
 plugin_LTLIBRARIES += plugins/meta/meta.la
 endif
 plugins_meta_meta_la_SOURCES = \
+	%D%/caches.c \
 	%D%/collective.c \
 	%D%/cost.c \
 	%D%/cost.h \
@@ -29,6 +30,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/owned.c \
 	%D%/partition.c \
 	%D%/place.c \
+	%D%/place.h \
 	%D%/plan.c \
 	%D%/planner.h \
 	%D%/plugin.c \

@@ -105,7 +105,8 @@ typedef struct meta_tensor {
     int64_t ne[ENG_MAX_RANK];
     uint64_t bytes;
     meta_place place;
-    const char *why; /* replicated although it need not be: the reason         */
+    const char *along_cells; /* a cache, not split by its last axis: the reason   */
+    const char *why; /* replicated although it need not be, or along_cells     */
     uint32_t child[META_MAX_RANKS]; /* index in the rank's store, or META_NONE  */
 } meta_tensor;
 #define META_NONE UINT32_MAX

@@ -9,10 +9,10 @@
  *                         that has more than one unit; of several dimensions the
  *                         one whose partition is closest to the shares, and of
  *                         equals the inner dimension (ffn before expert: balanced
- *                         whatever the router does).  A cache: along its last axis
- *                         (heads) if that has a unit for every rank; else the others
- *                         count too (cells: attention merges, at the price of an
- *                         exchange)
+ *                         whatever the router does).  A cache: by its last axis
+ *                         (heads), unless there are fewer than ranks, or what they
+ *                         would leave above a rank's share costs more than to
+ *                         attend along the other axes (cells): caches.c
  *   an output without     on the first rank
  *   anything else         replicated, and listed with the reason
  *
@@ -33,16 +33,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meta.h"
+#include "place.h"
 
-#define MAX_CHOICES 16
 #define NEAR 0.01 /* deviations closer than this count as equal */
 #define FINE 16   /* units a rank: an axis of more is fine */
-
-typedef struct choice {
-    meta_partition part; /* not yet solved: only axis and extent               */
-    meta_cut cut;
-} choice;
 
 void meta_local_ne(const meta_place *place, uint32_t rank, const int64_t *ne, int64_t *local)
 {
@@ -52,9 +46,9 @@ void meta_local_ne(const meta_place *place, uint32_t rank, const int64_t *ne, in
 }
 
 /* Adds the axis if the tensor can be cut along it at all; -1: it cannot. */
-static void add_choice(choice *choices, uint32_t *n, const eng_store_tensor *t, uint32_t axis, int64_t extent)
+static void add_choice(meta_choice *choices, uint32_t *n, const eng_store_tensor *t, uint32_t axis, int64_t extent)
 {
-    choice *c = &choices[*n];
+    meta_choice *c = &choices[*n];
     for (uint32_t i = 0; i < *n; i++)
         if (choices[i].part.axis == axis)
             return;
@@ -78,16 +72,7 @@ static int64_t units_of(const meta_partition *p)
     return (p->extent + p->unit - 1) / p->unit;
 }
 
-/* Has the axis a unit for every main rank? */
-static bool serves_all(eng_device_state *device, const meta_partition *axis)
-{
-    const meta_partition *known = meta_partition_find(device, axis->axis, axis->extent);
-    return (known ? units_of(known) : axis->extent) >= __builtin_popcount(device->main_mask);
-}
-
-/* The axes that a tensor may be cut along: the outermost one of more than one
- * unit in each dimension. */
-static uint32_t list_choices(eng_device_state *device, const eng_store_tensor *t, choice *choices)
+uint32_t meta_choices(const eng_store_tensor *t, meta_choice *choices)
 {
     uint32_t n = 0;
 
@@ -96,20 +81,24 @@ static uint32_t list_choices(eng_device_state *device, const eng_store_tensor *t
         if (!t->dims[d].n_segments)
             continue;
         const eng_segment *s = &t->dims[d].segments[0];
-        for (uint32_t i = 0; i < s->n_factors && n == before && n < MAX_CHOICES; i++)
+        for (uint32_t i = 0; i < s->n_factors && n == before && n < META_MAX_CHOICES; i++)
             if (s->factors[i].axis != ENG_AXIS_NONE && (t->axis == ENG_AXIS_NONE || t->axis == s->factors[i].axis))
                 add_choice(choices, &n, t, s->factors[i].axis, s->factors[i].extent);
-    }
-    if ((t->use & ENG_USE_MASK) == ENG_USE_CACHE && n > 1 && serves_all(device, &choices[n - 1].part)) {
-        choices[0] = choices[n - 1];
-        n = 1;
     }
     return n;
 }
 
-static bool may_be_cut(const eng_store_tensor *t)
+/* Those that count: of a cache of several axes the last one, or all the others. */
+static uint32_t list_choices(const eng_store_tensor *t, const meta_tensor *m, meta_choice *choices)
 {
-    return !t->device && t->axis != ENG_AXIS_WHOLE && (t->use & ENG_USE_MASK) != ENG_USE_INPUT;
+    uint32_t n = meta_choices(t, choices);
+
+    if ((t->use & ENG_USE_MASK) != ENG_USE_CACHE || n < 2)
+        return n;
+    if (m->along_cells)
+        return n - 1;
+    choices[0] = choices[n - 1];
+    return 1;
 }
 
 meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int64_t extent, int64_t unit)
@@ -163,7 +152,7 @@ typedef struct axis_job {
     double bytes; /* of the tensors that will be cut along it                  */
 } axis_job;
 
-static double bytes_of(const eng_type_info *type, const int64_t *ne, uint32_t rank)
+double meta_type_bytes(const eng_type_info *type, const int64_t *ne, uint32_t rank)
 {
     double n = (double)ne[0] / type->block * type->block_bytes;
     for (uint32_t d = 1; d < rank; d++)
@@ -173,7 +162,7 @@ static double bytes_of(const eng_type_info *type, const int64_t *ne, uint32_t ra
 
 /* The partition of a new axis, but for its boundaries. */
 static int describe_axis(eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
-                         const meta_partition *like, axis_job *job)
+                         const meta_tensor *tensors, const meta_partition *like, axis_job *job)
 {
     const eng_services *sv = device->plugin->services;
     meta_partition *p = meta_arena_alloc(&device->arena, sizeof *p);
@@ -188,14 +177,14 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
     p->extent = like->extent;
     for (uint32_t i = 0; i < n; i++) {
         meta_cut cut;
-        choice choices[MAX_CHOICES];
+        meta_choice choices[META_MAX_CHOICES];
         const eng_store_tensor *given = meta_declared(declared, i);
         const eng_type_info *type = sv->type_info(sv->host, given->type);
-        if (!type || !may_be_cut(given) || !meta_cut_from_dims(given->dims, given->rank, given->ne, p, &cut))
+        if (!type || !meta_may_be_cut(given) || !meta_cut_from_dims(given->dims, given->rank, given->ne, p, &cut))
             continue;
-        if (list_choices(device, given, choices) && choices[0].part.axis == p->axis &&
+        if (list_choices(given, &tensors[i], choices) && choices[0].part.axis == p->axis &&
             (given->use & ENG_USE_MASK) != ENG_USE_OUTPUT)
-            job->bytes += bytes_of(type, given->ne, given->rank);
+            job->bytes += meta_type_bytes(type, given->ne, given->rank);
         int64_t need = meta_cut_unit(&cut, type->block);
         bool known = need == 0;
         for (uint32_t k = 0; k < n_needs; k++)
@@ -223,7 +212,7 @@ static void count_shards(eng_device_state *device, double *held)
             for (uint32_t r = 0; r < t->place.cut.part->n_ranks; r++) {
                 int64_t ne[ENG_MAX_RANK];
                 meta_local_ne(&t->place, r, t->ne, ne);
-                held[r] += bytes_of(sv->type_info(sv->host, t->type), ne, t->rank);
+                held[r] += meta_type_bytes(sv->type_info(sv->host, t->type), ne, t->rank);
             }
         }
     }
@@ -264,24 +253,24 @@ static int by_units(const void *a, const void *b)
 }
 
 /* All axes that the store names first. */
-static int solve_axes(eng_device_state *device, const eng_store_tensor *declared, uint32_t n)
+static int solve_axes(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, const meta_tensor *tensors)
 {
     axis_job *jobs = NULL;
     uint32_t n_jobs = 0, capacity = 0;
-    choice choices[MAX_CHOICES];
+    meta_choice choices[META_MAX_CHOICES];
     double held[META_MAX_RANKS] = {0};
     int status = ENG_OK;
 
     for (uint32_t i = 0; i < n && status == ENG_OK; i++) {
         const eng_store_tensor *given = meta_declared(declared, i);
-        uint32_t n_choices = may_be_cut(given) ? list_choices(device, given, choices) : 0;
+        uint32_t n_choices = meta_may_be_cut(given) ? list_choices(given, &tensors[i], choices) : 0;
         for (uint32_t c = 0; c < n_choices && status == ENG_OK; c++) {
             if (meta_partition_find(device, choices[c].part.axis, choices[c].part.extent))
                 continue;
             if (!meta_grow((void **)&jobs, n_jobs, &capacity, sizeof *jobs))
                 status = META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partitions of a store");
             else
-                status = describe_axis(device, declared, n, &choices[c].part, &jobs[n_jobs]);
+                status = describe_axis(device, declared, n, tensors, &choices[c].part, &jobs[n_jobs]);
             n_jobs += status == ENG_OK;
         }
     }
@@ -295,7 +284,7 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
 }
 
 /* The best of a tensor's choices that its blocks allow. */
-static bool choose(eng_device_state *device, const eng_store_tensor *t, const choice *choices, uint32_t n,
+static bool choose(eng_device_state *device, const eng_store_tensor *t, const meta_choice *choices, uint32_t n,
                    meta_place *place, const char **why)
 {
     const eng_services *sv = device->plugin->services;
@@ -321,7 +310,7 @@ static bool choose(eng_device_state *device, const eng_store_tensor *t, const ch
 static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_tensor *m)
 {
     uint32_t use = t->use & ENG_USE_MASK, rank;
-    choice choices[MAX_CHOICES];
+    meta_choice choices[META_MAX_CHOICES];
 
     m->why = NULL;
     if (t->device) {
@@ -335,8 +324,8 @@ static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_t
     if (use == ENG_USE_INPUT)
         return ENG_OK;
     m->why = t->axis == ENG_AXIS_WHOLE ? "asked to be whole" : "no axis of more than one unit";
-    if (may_be_cut(t) && choose(device, t, choices, list_choices(device, t, choices), &m->place, &m->why)) {
-        m->why = NULL;
+    if (meta_may_be_cut(t) && choose(device, t, choices, list_choices(t, m, choices), &m->place, &m->why)) {
+        m->why = m->along_cells;
     } else if (use == ENG_USE_OUTPUT) {
         m->place = meta_place_single(meta_first(device->main_mask));
         m->why = NULL;
@@ -346,12 +335,14 @@ static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_t
 
 int meta_place_store(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors)
 {
-    int solved = solve_axes(device, declared, n);
+    int status = meta_caches_decide(device, declared, n, tensors);
 
-    if (solved != ENG_OK)
-        return solved;
+    if (status == ENG_OK)
+        status = solve_axes(device, declared, n, tensors);
+    if (status != ENG_OK)
+        return status;
     for (uint32_t i = 0; i < n; i++) {
-        int status = place_one(device, meta_declared(declared, i), &tensors[i]);
+        status = place_one(device, meta_declared(declared, i), &tensors[i]);
         if (status != ENG_OK)
             return status;
     }

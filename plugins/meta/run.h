@@ -21,7 +21,7 @@ typedef struct meta_variant {
     eng_device_state *device;
     meta_arena arena;
     meta_place *places;   /* of the bindings                                    */
-    const char **why;     /* replicated bindings: the reason                    */
+    const char **why;     /* bindings: meta_tensor.why                          */
     meta_part parts[META_MAX_RANKS];
     uint32_t ranks;       /* that have a part                                   */
     uint32_t n_ranks;

@@ -1,0 +1,28 @@
+/* Placing persistent tensors: what place.c and caches.c share. */
+#ifndef META_PLACE_H
+#define META_PLACE_H
+
+#include "meta.h"
+
+#define META_MAX_CHOICES 16
+
+/* An axis that a tensor may be cut along. */
+typedef struct meta_choice {
+    meta_partition part; /* not yet solved: only axis and extent               */
+    meta_cut cut;
+} meta_choice;
+
+/* All of them: the outermost one of more than one unit in each dimension.  Returns how many. */
+uint32_t meta_choices(const eng_store_tensor *t, meta_choice *choices);
+
+static inline bool meta_may_be_cut(const eng_store_tensor *t)
+{
+    return !t->device && t->axis != ENG_AXIS_WHOLE && (t->use & ENG_USE_MASK) != ENG_USE_INPUT;
+}
+
+double meta_type_bytes(const eng_type_info *type, const int64_t *ne, uint32_t rank);
+
+/* Which caches of a store do not go by their last axis: sets along_cells of these. */
+int meta_caches_decide(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors);
+
+#endif
