@@ -359,15 +359,15 @@ meta_version *meta_view_version(meta_planner *p, const eng_node *node, const met
 
 /* -- nodes ----------------------------------------------------------------------------- */
 
-/* Global indices as the owner of one range of rows sees them. */
-static int32_t rebased(meta_planner *p, uint32_t rank, int32_t ids, const meta_strategy *s)
+/* Global indices as the owner of one range of rows sees them, for the node `origin`. */
+static int32_t rebased(meta_planner *p, uint32_t rank, int32_t origin, int32_t ids, const meta_strategy *s)
 {
     ids = meta_local_contiguous(p, rank, ids);
     if (ids < 0)
         return -1;
     eng_tensor t = p->ranks[rank].tensors[ids];
     int32_t out = meta_local_scratch(p, rank, &t, t.ne);
-    eng_node *n = out < 0 ? NULL : meta_local_node(p, rank, ENG_OP_REBASE, t.name, -1);
+    eng_node *n = out < 0 ? NULL : meta_local_node(p, rank, ENG_OP_REBASE, meta_node_of(p, origin)->name, origin);
 
     if (!n)
         return -1;
@@ -424,7 +424,7 @@ void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         operands[i] = global->in[i] >= 0 ? meta_local_operand(p, rank, global->in[i], in[i]) : -1;
         if (operands[i] >= 0 && s->rebase == (int)i)
-            operands[i] = rebased(p, rank, operands[i], s);
+            operands[i] = rebased(p, rank, origin, operands[i], s);
         if (global->in[i] >= 0 && operands[i] < 0 && !meta_failed(p))
             p->status = META_FAIL(p->device, ENG_ERR_INTERNAL, "%s (node %s): operand %u is missing on %s", "meta",
                                   global->name, (unsigned)i, p->device->ranks[rank].name);

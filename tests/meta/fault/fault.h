@@ -33,6 +33,7 @@ struct eng_device_state {
     uint64_t at, times, hold; /* the first submission hit, how many, milliseconds   */
     _Atomic uint64_t submits;
     atomic_bool lost;
+    char refuse[32]; /* an op                                                    */
     bool staged; /* the host does not reach its memory                             */
 };
 

@@ -82,6 +82,8 @@ static int open_device(eng_plugin_state *plugin, const eng_device_request *reque
     d->times = number(plugin, "times");
     d->hold = number(plugin, "hold");
     d->staged = number(plugin, "staged") != 0;
+    if (number(plugin, "index") == request->index)
+        snprintf(d->refuse, sizeof d->refuse, "%s", s->option(plugin->host, "refuse"));
     *device = d;
     return ENG_OK;
 }
@@ -93,6 +95,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "at", "1", "at its which submission, from 1 on"},
     {sizeof(eng_plugin_option), 0, "times", "1", "to how many submissions from there on"},
     {sizeof(eng_plugin_option), 0, "hold", "0", "milliseconds that work hangs or submit stalls; 0: work never ends"},
+    {sizeof(eng_plugin_option), 0, "refuse", "", "an op that it does not support"},
     {sizeof(eng_plugin_option), 0, "staged", "0", "1: the host does not reach the devices' memory"},
 };
 
@@ -147,6 +150,13 @@ static int device_info(eng_device_state *device, eng_device_info *info)
 static int supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
                     char *reason, size_t reason_bytes)
 {
+    const eng_op_info *op = device->services->op_info(device->host, eng_subgraph_node(graph, node)->op);
+
+    if (op && strcmp(op->name, device->refuse) == 0) {
+        *answer = ENG_SUPPORT_NO;
+        snprintf(reason, reason_bytes, "planted: no %s", op->name);
+        return ENG_OK;
+    }
     return device->child.calls->supports(device->child.state, graph, node, answer, reason, reason_bytes);
 }
 
