@@ -1,6 +1,10 @@
 /* One graph on one device, from opening to closing. */
 #include "config.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "rig.h"
 
 eng_dim rig_axis(rig_dim *d, uint32_t axis, int64_t extent, int64_t inner)
@@ -75,4 +79,39 @@ bool rig_run(rig *g, const int64_t *params, uint32_t n)
 
     return eng_queue_submit(g->queue, g->instance, params, n, &fence) == ENG_OK &&
            eng_fence_wait(fence, UINT64_MAX) == ENG_OK;
+}
+
+static void append(void *ctx, const char *piece)
+{
+    rig_text *t = ctx;
+    size_t n = strlen(piece), room = sizeof t->data - 1 - t->length;
+
+    n = n < room ? n : room;
+    memcpy(t->data + t->length, piece, n);
+    t->length += n;
+    t->data[t->length] = 0;
+}
+
+bool rig_explain(const rig *g, eng_explain_format format, rig_text *text)
+{
+    text->length = 0;
+    text->data[0] = 0;
+    return eng_plan_explain(g->plan, format, append, text) == ENG_OK;
+}
+
+eng_context *rig_fault_context(const char *devices)
+{
+    static char folder[4096];
+    const char *build = getenv("top_builddir");
+    eng_context_params params = {.size = sizeof params, .plugin_path = folder};
+    eng_context *context = NULL;
+
+    snprintf(folder, sizeof folder, "%s/tests/meta/fault/.libs", build ? build : ".");
+    setenv("ENGINE_PLUGINS", "cpu,meta,fault", 1);
+    if (eng_context_create(&params, &context) == ENG_OK &&
+        eng_context_set_option(context, "fault.device", devices) == ENG_OK)
+        return context;
+    printf("Bail out! %s\n", eng_last_error());
+    eng_context_destroy(context);
+    return NULL;
 }

@@ -6,6 +6,7 @@
 #define TESTS_META_RIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "../tap.h"
 
@@ -18,6 +19,12 @@ typedef struct rig {
     eng_instance *instance;
     eng_queue *queue;
 } rig;
+
+/* What a plan says of itself. */
+typedef struct rig_text {
+    char data[1 << 16];
+    size_t length;
+} rig_text;
 
 /* A dimension with an axis, outermost of two factors or alone; it refers to *d. */
 typedef struct rig_dim {
@@ -41,5 +48,10 @@ void rig_values(rig *g, eng_value *values, uint32_t n);
 /* Seals the graph; plan, instance and queue. */
 bool rig_plan(rig *g);
 bool rig_run(rig *g, const int64_t *params, uint32_t n);
+bool rig_explain(const rig *g, eng_explain_format format, rig_text *text);
+
+/* A context with the plugin of tests/meta/fault, whose devices are those listed; NULL, and
+ * the reason is printed. */
+eng_context *rig_fault_context(const char *devices);
 
 #endif

@@ -29,22 +29,6 @@ static uint32_t axis_m, axis_c;
 
 /* -- one plan -------------------------------------------------------------------- */
 
-typedef struct text {
-    char data[1 << 16];
-    size_t length;
-} text;
-
-static void append(void *ctx, const char *piece)
-{
-    text *t = ctx;
-    size_t n = strlen(piece);
-    if (t->length + n >= sizeof t->data)
-        n = sizeof t->data - 1 - t->length;
-    memcpy(t->data + t->length, piece, n);
-    t->length += n;
-    t->data[t->length] = 0;
-}
-
 /* on: the device that keeps w whole, or NULL. */
 static eng_store *make_store(eng_device *device, const char *on)
 {
@@ -131,7 +115,7 @@ static bool sends_what_it_says(rig *s, const char *json)
     }
 }
 
-static bool is_json(const text *t)
+static bool is_json(const rig_text *t)
 {
     const char *build = getenv("top_builddir");
     char command[512];
@@ -143,7 +127,7 @@ static bool is_json(const text *t)
 }
 
 /* Every quotation and bracket is closed. */
-static bool is_drawing(const text *t)
+static bool is_drawing(const rig_text *t)
 {
     int open = 0, in_text = 0;
 
@@ -176,15 +160,13 @@ static void note_kinds(const char *json)
 
 static void check_pair(const char *device, int y_kind, int z_kind, verdict *v)
 {
-    static text t[3];
+    static rig_text t[3];
     rig s;
 
     v->runs++;
     bool good = build(&s, device, y_kind, z_kind);
-    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++) {
-        t[f].length = 0;
-        good = eng_plan_explain(s.plan, f, append, &t[f]) == ENG_OK;
-    }
+    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++)
+        good = rig_explain(&s, f, &t[f]);
     if (good) {
         note_kinds(t[ENG_EXPLAIN_JSON].data);
         v->json &= is_json(&t[ENG_EXPLAIN_JSON]);
@@ -201,17 +183,15 @@ static void check_pair(const char *device, int y_kind, int z_kind, verdict *v)
 /* One plan bound to two stores: in one the weight is split, in the other it is kept on a guest. */
 static void check_variants(const char *device)
 {
-    static text t[3];
+    static rig_text t[3];
     rig s;
     eng_store *other = NULL;
     eng_instance *instance = NULL;
     bool good = build(&s, device, KINDS, KINDS) && (other = make_store(s.device, "cpu/7.6")) != NULL &&
                 eng_instance_create(s.plan, &other, 1, &instance) == ENG_OK;
 
-    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++) {
-        t[f].length = 0;
-        good = eng_plan_explain(s.plan, f, append, &t[f]) == ENG_OK;
-    }
+    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++)
+        good = rig_explain(&s, f, &t[f]);
     if (!good)
         printf("# %s: %s\n", device, eng_last_error());
     good = good && strstr(t[ENG_EXPLAIN_TEXT].data, "placement 1 of 2\n") &&

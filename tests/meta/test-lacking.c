@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rig.h"
@@ -153,60 +152,32 @@ static bool same(rig *r, float (*got)[N * ROWS])
     return true;
 }
 
-typedef struct report {
-    char text[1 << 16];
-    size_t length;
-} report;
-
-static void append(void *ctx, const char *piece)
-{
-    report *r = ctx;
-    size_t n = strlen(piece), room = sizeof r->text - 1 - r->length;
-
-    n = n < room ? n : room;
-    memcpy(r->text + r->length, piece, n);
-    r->length += n;
-    r->text[r->length] = 0;
-}
-
 /* Without the op on rank `index`; moved: how many plans say that something runs elsewhere.
  * What stores a result or a part of it must be where the result is: nothing replaces it. */
 static void check_lack(const char *device, const char *op, int index, int *moved)
 {
     static float got[TENSORS - FIRST_OUT][N * ROWS];
-    static report text;
+    static rig_text text;
     char number[8], want[48];
     bool must = strcmp(op, "store") == 0;
     rig g;
 
     snprintf(number, sizeof number, "%d", index);
     snprintf(want, sizeof want, "planted: no %s", op);
-    text = (report){.length = 0};
+    text.data[0] = 0;
     bool good = eng_context_set_option(context, "fault.refuse", op) == ENG_OK &&
                 eng_context_set_option(context, "fault.index", number) == ENG_OK;
     bool made = rig_open(&g, context, device, 0) && make_store(&g) && build(&g);
     if (must)
         good = good && !made && strstr(eng_last_error(), want) && strstr(eng_last_error(), "cannot run");
     else
-        good = good && made && eng_plan_explain(g.plan, ENG_EXPLAIN_TEXT, append, &text) == ENG_OK && results(&g, got) &&
+        good = good && made && rig_explain(&g, ENG_EXPLAIN_TEXT, &text) && results(&g, got) &&
                same(&g, got);
-    bool elsewhere = strstr(text.text, want) != NULL;
+    bool elsewhere = strstr(text.data, want) != NULL;
     *moved += elsewhere;
     tap_check(good, "no %s on rank %d of %s%s: %s", op, index, device, elsewhere ? ", what needs it moved" : "",
               good && !must ? "right" : eng_last_error());
     rig_close(&g);
-}
-
-static bool make_context(void)
-{
-    static char folder[4096];
-    const char *build_folder = getenv("top_builddir");
-    eng_context_params params = {.size = sizeof params, .plugin_path = folder};
-
-    snprintf(folder, sizeof folder, "%s/tests/meta/fault/.libs", build_folder ? build_folder : ".");
-    setenv("ENGINE_PLUGINS", "cpu,meta,fault", 1);
-    return eng_context_create(&params, &context) == ENG_OK &&
-           eng_context_set_option(context, "fault.device", "cpu/3.0,cpu/3.1,cpu/3.2") == ENG_OK;
 }
 
 int main(void)
@@ -215,10 +186,8 @@ int main(void)
     rig g = {NULL};
     int moved = 0;
 
-    if (!make_context()) {
-        printf("Bail out! %s\n", eng_last_error());
+    if (!(context = rig_fault_context("cpu/3.0,cpu/3.1,cpu/3.2")))
         return 1;
-    }
     bool known = rig_open(&g, context, "cpu", 0) && make_store(&g) && build(&g) && results(&g, wanted);
     tap_check(known, "one device: %s", known ? "runs" : eng_last_error());
     rig_close(&g);
