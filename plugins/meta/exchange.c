@@ -8,19 +8,19 @@
 
 #include "planner.h"
 
-static uint32_t source_ranks(const meta_planner *p, const meta_version *from)
+uint32_t meta_source_ranks(const meta_planner *p, const meta_place *from)
 {
-    switch (from->place.kind) {
+    switch (from->kind) {
     case META_REPLICATED:
         return 1u << meta_first(p->device->main_mask);
     case META_SINGLE:
-        return 1u << from->place.rank;
+        return 1u << from->rank;
     default:
-        return from->place.ranks;
+        return from->ranks;
     }
 }
 
-static uint32_t target_ranks(const meta_planner *p, const meta_place *to)
+uint32_t meta_target_ranks(const meta_planner *p, const meta_place *to)
 {
     switch (to->kind) {
     case META_REPLICATED:
@@ -170,8 +170,8 @@ bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version
     e->from = from->place.kind;
     e->to = to->place.kind;
     e->bytes = meta_tensor_layout(p, t->type, t->ne, nb);
-    e->sources = source_ranks(p, from);
-    e->targets = target_ranks(p, &to->place);
+    e->sources = meta_source_ranks(p, &from->place);
+    e->targets = meta_target_ranks(p, &to->place);
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         e->src[r].tensor = e->dst[r].tensor = -1;
     /* who has all of it already needs nothing */

@@ -13,7 +13,7 @@
 /* The operand as a window into the copy of its whole tensor: writes must land there. */
 static meta_version *window_of_copy(meta_planner *p, int32_t value, const meta_place *place, const meta_version *whole)
 {
-    uint32_t ranks = place->kind == META_SINGLE ? 1u << place->rank : p->device->main_mask;
+    uint32_t ranks = meta_target_ranks(p, place);
     meta_version *v = meta_version_get(p, value, place);
 
     for (uint32_t r = 0; v && r < p->n_ranks; r++) {
@@ -97,30 +97,16 @@ static void note_back(meta_planner *p, int32_t root, const meta_place *place)
 void meta_inplace_end(meta_planner *p, int32_t value, const meta_place *place, meta_version *whole)
 {
     int32_t root = meta_tensor_of(p, value)->root;
-    meta_value *v = &p->values[root];
+    const meta_version *own = p->values[root].made; /* of a store: ops write into nothing else */
     meta_version from = *whole;
 
-    if (meta_failed(p) || (v->made == whole && whole->place.kind == place->kind))
+    if (meta_failed(p) || (own == whole && whole->place.kind == place->kind))
         return;
-    if (v->made->place.kind == META_PARTIAL) {
-        /* scratch that was a sum: what was written is the value from now on */
-        whole->original = true;
-        whole->next = NULL;
-        v->versions = v->made = whole;
-        for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
-            meta_value *view = &p->values[i];
-            if ((int32_t)i != root && meta_tensor_of(p, (int32_t)i)->root == root) {
-                view->versions = view->made = NULL;
-                view->brought = false;
-            }
-        }
-        return;
-    }
     if (place->kind == META_SINGLE) { /* of a replicated tensor only this rank's is written */
         from.place = *place;
         for (uint32_t r = 0; r < META_MAX_RANKS; r++)
             from.local[r] = r == place->rank ? whole->local[r] : -1;
     }
-    take_back(p, root, &from, v->made);
+    take_back(p, root, &from, own);
     note_back(p, root, place);
 }

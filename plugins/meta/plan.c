@@ -125,6 +125,8 @@ void meta_plan_destroy(eng_plan_state *plan)
 
 /* -- instances --------------------------------------------------------------------- */
 
+/* The variant was compiled for where these stores have their tensors: what it binds on a rank
+ * is in that rank's store. */
 static int child_instance(eng_instance_state *inst, uint32_t rank, eng_store_state *const *stores,
                           const uint32_t *tensors)
 {
@@ -138,14 +140,8 @@ static int child_instance(eng_instance_state *inst, uint32_t rank, eng_store_sta
         status = META_FAIL(inst->variant->device, ENG_ERR_NOMEM, "out of host memory for an instance");
     for (uint32_t b = 0; b < part->n_bindings && status == ENG_OK; b++) {
         uint32_t whole = part->bound_to[b];
-        const eng_store_state *s = stores[whole];
-        bound[b] = s->child[rank];
-        index[b] = s->tensors[tensors[whole]].child[rank];
-        if (!bound[b] || index[b] == META_NONE)
-            status = META_FAIL(inst->variant->device, ENG_ERR_STATE,
-                               "%s is not on %s: its store is older than that device's part in the composition; make "
-                               "the stores that name devices first",
-                               s->tensors[tensors[whole]].name, inst->variant->device->ranks[rank].name);
+        bound[b] = stores[whole]->child[rank];
+        index[b] = stores[whole]->tensors[tensors[whole]].child[rank];
     }
     if (status == ENG_OK)
         status = c->calls->instance_create(part->plan, bound, index, &inst->child[rank]);

@@ -194,6 +194,11 @@ bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut
 
 /* -- exchange.c -------------------------------------------------------------------------- */
 
+/* Who gives a value that is placed like this: of a replicated one, one rank; and who gets
+ * one that shall be: a replicated one on `ranks`, or if that is 0 on all main ranks. */
+uint32_t meta_source_ranks(const meta_planner *p, const meta_place *from);
+uint32_t meta_target_ranks(const meta_planner *p, const meta_place *to);
+
 /* Is the sum formed by chunks (reduce-scatter, then all-gather)? */
 static inline bool meta_exchange_by_chunks(const meta_exchange *e)
 {

@@ -157,18 +157,6 @@ static bool same_alone(const meta_place *a, const meta_place *b)
     return alone(a) >= 0 && alone(a) == alone(b);
 }
 
-static uint32_t holders(const meta_planner *p, const meta_place *place)
-{
-    switch (place->kind) {
-    case META_REPLICATED:
-        return p->device->main_mask;
-    case META_SINGLE:
-        return 1u << place->rank;
-    default:
-        return place->ranks;
-    }
-}
-
 /* Bytes that the busiest of the takers takes from others. */
 static double taken(const meta_version *from, const meta_place *want, double bytes, double n_sources, double n)
 {
@@ -186,7 +174,7 @@ static double price(const meta_planner *p, int32_t value, const meta_version *fr
 {
     const meta_place *place = &from->place;
     double bytes = (double)bytes_of(p, value);
-    uint32_t sources = holders(p, place), targets = holders(p, want);
+    uint32_t sources = meta_source_ranks(p, place), targets = meta_target_ranks(p, want);
 
     if (serves(from, want))
         return 0;
@@ -200,8 +188,6 @@ static double price(const meta_planner *p, int32_t value, const meta_version *fr
         return 0;
     if (place->kind == META_PARTIAL && want->kind == META_REPLICATED)
         return meta_cost_all_reduce(p->device, sources, targets, bytes);
-    if (place->kind == META_REPLICATED)
-        sources = 1u << meta_first(sources);
     return meta_cost_meet(p->device, sources | targets,
                           taken(from, want, bytes, __builtin_popcount(sources),
                                 __builtin_popcount(p->device->main_mask)));

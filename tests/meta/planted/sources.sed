@@ -1,3 +1,3 @@
 # the first of the ranks that hold something is not asked
 # file: exchange.c
-/^static uint32_t source_ranks/,/^}/s/return from->place.ranks;/return from->place.ranks \& (from->place.ranks - 1);/
+/^uint32_t meta_source_ranks/,/^}/s/return from->ranks;/return from->ranks \& (from->ranks - 1);/
