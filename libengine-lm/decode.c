@@ -113,7 +113,16 @@ static uint32_t pass_tokens(const eng_lm_context *c, const eng_lm_batch *b, uint
 
 /* -- one pass ------------------------------------------------------------------------------ */
 
-/* Inputs of tokens c->order[first ..]; padding is -1 throughout. */
+/* The tokens of the pass, and those wanted of them, that are no padding. */
+static void fill_live(lm_pass *p, uint32_t n, uint32_t wanted)
+{
+    for (uint32_t i = 0; i < p->n_tokens; i++)
+        p->in[p->at.live + i] = i < n ? (int32_t)i + 1 : 0;
+    for (uint32_t i = 0; i < p->n_out; i++)
+        p->in[p->at.live_out + i] = i < wanted ? (int32_t)i + 1 : 0;
+}
+
+/* Inputs of tokens c->order[first ..]; padding is -1 throughout, but for `live`. */
 static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, lm_pass *p)
 {
     const lm_inputs *at = &p->at;
@@ -131,6 +140,8 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         if (wants_logits(b, token))
             p->in[at->out + wanted++] = (int32_t)i;
     }
+    if (at->live)
+        fill_live(p, n, wanted);
     for (uint32_t stream = 0; at->streams != at->pos && stream < 4; stream++)
         for (uint32_t i = 0; i < n; i++)
             p->in[at->streams + stream * p->n_tokens + i] = stream < 3 ? p->in[at->pos + i] : 0;

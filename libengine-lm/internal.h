@@ -195,6 +195,9 @@ struct lm_build {
     /* what changes from token to token */
     eng_value tokens, pos, rope_pos, seq, cells, out, src, dst, cu;
     eng_value cpos, cseq;
+    /* mixtures of experts in passes that may be padded, else ENG_NO_VALUE: for the tokens that are left (all, from
+     * lm_pick on those wanted) 1 + their number, 0 for padding; and one row of skipped experts */
+    eng_value live, live_out, no_experts;
 };
 
 enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
@@ -203,6 +206,7 @@ enum { LM_PARAM_CELLS = 0, LM_PARAMS };
 /* Places of the inputs in the one tensor that carries them. */
 typedef struct lm_inputs {
     uint32_t tokens, pos, streams, seq, cells, out, src, dst, cu; /* in elements    */
+    uint32_t live, live_out, no_experts; /* 0: the pass has none                    */
     uint32_t total;
 } lm_inputs;
 

@@ -106,6 +106,7 @@ eng_value lm_layers(lm_build *b)
         if (il == n->n_layers - 1) { /* from here on only the tokens that are asked for matter */
             o = lm_pick(b, o);
             x = lm_pick(b, x);
+            b->live = b->live_out;
         }
         x = eng_add(g, x, o);
         eng_graph_name(g, x, "mixed.%d", il);

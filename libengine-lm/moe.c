@@ -79,6 +79,14 @@ typedef struct choice {
     int64_t part_begin, part_end;
 } choice;
 
+/* The experts of padding become -1, so that no device looks at theirs. */
+static eng_value of_live_tokens(lm_build *b, eng_value ids)
+{
+    if (b->live == ENG_NO_VALUE)
+        return ids;
+    return eng_get_rows(b->g, eng_concat(b->g, b->no_experts, ids, 1), b->live);
+}
+
 /*
  * The weights are the router's probabilities, divided by the sum of those of the
  * chosen experts, or by 2^-14 if that is larger.  The largest of MOST_EXPERTS
@@ -91,7 +99,7 @@ static choice route(lm_build *b, eng_value x, int layer)
     eng_graph *g = b->g;
     int64_t e = n->n_experts, u = n->n_used, t = eng_graph_get(g, x) ? eng_graph_get(g, x)->ne[1] : 1;
     eng_value logits = lm_product(b, layer, LM_ROUTER, x);
-    eng_value ids = eng_top_k(g, logits, u);
+    eng_value ids = of_live_tokens(b, eng_top_k(g, logits, u));
     eng_graph_name(g, ids, "experts.%d", layer);
     eng_value w = eng_get_rows(g, eng_reshape(g, logits, (int64_t[]){1, e, t}, 3), ids);
     w = eng_soft_max(g, eng_reshape(g, w, (int64_t[]){u, t}, 2), ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);

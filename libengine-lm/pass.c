@@ -41,6 +41,11 @@ static lm_inputs place_inputs(const eng_lm_context *c, uint32_t n_tokens, uint32
     at.src = place(&at, c->p.n_sequences);
     at.dst = place(&at, (uint64_t)c->p.n_sequences * c->p.n_snapshots);
     at.cu = place(&at, (uint64_t)c->p.n_sequences + 1);
+    if (c->model->n.n_experts && n_tokens > 2) { /* one and two are sizes themselves: never padded */
+        at.live = place(&at, n_tokens);
+        at.live_out = place(&at, n_out);
+        at.no_experts = place(&at, (uint64_t)c->model->n.n_used);
+    }
     return at;
 }
 
@@ -93,6 +98,13 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
     b.src = input(&b, all, at->src, n_seq, "row_read");
     b.dst = eng_reshape(g, input(&b, all, at->dst, n_seq * slots, "rows_written"), (int64_t[]){slots, n_seq}, 2);
     b.cu = input(&b, all, at->cu, n_seq + 1, "starts");
+    b.live = b.live_out = b.no_experts = ENG_NO_VALUE;
+    if (at->live) {
+        int64_t used = c->model->n.n_used;
+        b.live = input(&b, all, at->live, n_tokens, "live");
+        b.live_out = input(&b, all, at->live_out, n_out, "live_wanted");
+        b.no_experts = eng_reshape(g, input(&b, all, at->no_experts, used, "no_experts"), (int64_t[]){used, 1}, 2);
+    }
     if (c->cells) {
         b.cpos = eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 0);
         b.cseq = eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 1);
