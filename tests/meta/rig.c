@@ -81,9 +81,9 @@ bool rig_run(rig *g, const int64_t *params, uint32_t n)
            eng_fence_wait(fence, UINT64_MAX) == ENG_OK;
 }
 
-static void append(void *ctx, const char *piece)
+void rig_append(void *text, const char *piece)
 {
-    rig_text *t = ctx;
+    rig_text *t = text;
     size_t n = strlen(piece), room = sizeof t->data - 1 - t->length;
 
     n = n < room ? n : room;
@@ -96,7 +96,7 @@ bool rig_explain(const rig *g, eng_explain_format format, rig_text *text)
 {
     text->length = 0;
     text->data[0] = 0;
-    return eng_plan_explain(g->plan, format, append, text) == ENG_OK;
+    return eng_plan_explain(g->plan, format, rig_append, text) == ENG_OK;
 }
 
 eng_context *rig_fault_context(const char *devices)

@@ -20,11 +20,12 @@ typedef struct rig {
     eng_queue *queue;
 } rig;
 
-/* What a plan says of itself. */
+/* What a plan says of itself; append: an eng_emit_func that fills it. */
 typedef struct rig_text {
     char data[1 << 16];
     size_t length;
 } rig_text;
+void rig_append(void *text, const char *piece);
 
 /* A dimension with an axis, outermost of two factors or alone; it refers to *d. */
 typedef struct rig_dim {

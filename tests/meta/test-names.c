@@ -16,22 +16,6 @@ enum { W, V, X, OUT, TENSORS };
 
 static eng_context *context;
 
-typedef struct text {
-    char data[1 << 16];
-    size_t length;
-} text;
-
-static void append(void *ctx, const char *piece)
-{
-    text *t = ctx;
-    size_t n = strlen(piece);
-    if (t->length + n >= sizeof t->data)
-        n = sizeof t->data - 1 - t->length;
-    memcpy(t->data + t->length, piece, n);
-    t->length += n;
-    t->data[t->length] = 0;
-}
-
 /* -- reports ------------------------------------------------------------------------ */
 
 /* out = 2 v (w x), everything called `name`. */
@@ -63,7 +47,7 @@ static bool build(rig *g, const char *device, const char *guest, const char *nam
     return rig_plan(g);
 }
 
-static bool is_json(const text *t)
+static bool is_json(const rig_text *t)
 {
     const char *top = getenv("top_builddir");
     char command[512];
@@ -75,7 +59,7 @@ static bool is_json(const text *t)
 }
 
 /* Every quotation and bracket is closed in its line. */
-static bool is_drawing(const text *t)
+static bool is_drawing(const rig_text *t)
 {
     int open = 0, quoted = 0;
 
@@ -93,7 +77,7 @@ static bool is_drawing(const text *t)
 }
 
 /* UTF-8 (RFC 3629) that a terminal only shows: no control characters but line breaks. */
-static bool is_shown(const text *t)
+static bool is_shown(const rig_text *t)
 {
     const unsigned char *s = (const unsigned char *)t->data;
 
@@ -116,15 +100,15 @@ static bool is_shown(const text *t)
 
 static void check_name(const char *what, const char *name)
 {
-    static text t[5];
+    static rig_text t[5];
     rig g;
     bool good = build(&g, "cpu/2", "cpu", name);
 
     memset(t, 0, sizeof t);
     for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++)
-        good = eng_plan_explain(g.plan, f, append, &t[f]) == ENG_OK;
+        good = rig_explain(&g, f, &t[f]);
     for (int dot = 0; dot < 2 && good; dot++)
-        good = eng_graph_dump(g.graph, dot, append, &t[3 + dot]) == ENG_OK;
+        good = eng_graph_dump(g.graph, dot, rig_append, &t[3 + dot]) == ENG_OK;
     if (!good)
         printf("# %s\n", eng_last_error());
     rig_close(&g);
@@ -193,14 +177,12 @@ static void check_spellings(const char *what, const char *const *spellings, uint
 static void check_composition(void)
 {
     static const char device[] = "null+null+null+null+null+null+null+null+null+null+null+null+null+null+null+cpu";
-    static text t;
+    static rig_text t;
     rig g;
     bool good = build(&g, device, NULL, "a");
 
-    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_JSON && good; f++) {
-        memset(&t, 0, sizeof t);
-        good = eng_plan_explain(g.plan, f, append, &t) == ENG_OK && strstr(t.data, device);
-    }
+    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_JSON && good; f++)
+        good = rig_explain(&g, f, &t) && strstr(t.data, device);
     if (!good)
         printf("# %s\n", eng_last_error());
     tap_check(good, "a long name is whole in reports");

@@ -20,6 +20,29 @@
 
 #include "program.h"
 
+/* Ways in which a graph's tensors and values are put somewhere. */
+enum {
+    TENSOR_WHOLE = 1, TENSOR_ON_RANK, TENSOR_ON_GUEST, TENSOR_ALONG, /* as pg_tensor.forced        */
+    TENSOR_PLACED, VALUE_REPLICATED, VALUE_SHARDED, VALUE_PARTIAL, VALUE_ON_RANK, VALUE_ON_GUEST, VIEW_PLACED,
+    OTHER_STORE, TWO_RUNS, N_WAYS
+};
+static const char *const way_names[N_WAYS] = {
+    "",
+    "tensors of a store asked to be whole",
+    "tensors of a store on a rank",
+    "tensors of a store on a guest",
+    "tensors of a store along a chosen axis",
+    "tensors of a store placed by the graph",
+    "values replicated",
+    "values sharded",
+    "values as addends",
+    "values on a rank",
+    "values on a guest",
+    "views placed",
+    "tensors in a second store",
+    "graphs run twice",
+};
+
 typedef struct suite {
     eng_context *context;
     pg_program *program;
@@ -27,7 +50,7 @@ typedef struct suite {
     bool stats, show, quick;
     int tests, failed;
     uint64_t ops[ENG_OP_LIMIT]; /* how often each was met                         */
-    uint64_t kinds[5];          /* forced placements by kind; 0: overrides         */
+    uint64_t ways[N_WAYS];      /* how often each was met                         */
     uint64_t rows, loose, ran, exchanged, placed;
     double worst;
 } suite;
@@ -111,17 +134,30 @@ static void report(suite *s, const char *device, uint64_t seed, int status, cons
     printf("# %s\n", small.text);
 }
 
+static void count_placed(suite *s, const pg_place *place)
+{
+    if (place->kind == ENG_PLACE_SINGLE && place->device < 0)
+        s->ways[VALUE_ON_GUEST]++;
+    else if (place->kind)
+        s->ways[place->kind - ENG_PLACE_REPLICATED + VALUE_REPLICATED]++;
+}
+
 static void count(suite *s)
 {
     const pg_program *p = s->program;
 
     for (uint32_t k = 0; k < p->n_ops; k++) {
         s->ops[p->ops[k].op]++;
-        if (p->ops[k].place.kind)
-            s->kinds[p->ops[k].place.kind]++;
+        count_placed(s, &p->ops[k].place);
+        s->ways[VIEW_PLACED] += p->ops[k].place.kind && (eng_op_get(p->ops[k].op)->flags & ENG_OPF_VIEW);
     }
-    for (uint32_t i = 0; i < p->n_tensors; i++)
-        s->kinds[0] += p->tensors[i].forced != 0;
+    for (uint32_t i = 0; i < p->n_tensors; i++) {
+        const pg_tensor *t = &p->tensors[i];
+        s->ways[t->forced]++;
+        s->ways[TENSOR_PLACED] += t->place.kind != 0;
+        s->ways[OTHER_STORE] += t->store != 0;
+    }
+    s->ways[TWO_RUNS] += p->runs > 1;
 }
 
 /* One graph; false: it failed. */
@@ -187,15 +223,27 @@ static void all_ops(suite *s)
     printf("%sok %d - every op was met\n", good ? "" : "not ", ++s->tests);
 }
 
+/* So must every way to put something somewhere. */
+static void all_ways(suite *s)
+{
+    bool good = true;
+
+    for (int i = 1; i < N_WAYS; i++) {
+        if (s->stats || !s->ways[i])
+            printf("# %8" PRIu64 " %s\n", s->ways[i], way_names[i]);
+        good = good && s->ways[i];
+    }
+    s->failed += !good;
+    printf("%sok %d - every way to place was met\n", good ? "" : "not ", ++s->tests);
+}
+
 static void tight(suite *s)
 {
     bool good = s->loose * 100 <= s->rows;
 
     if (s->stats)
-        printf("# %" PRIu64 " forced tensors; values placed: %" PRIu64 " replicated, %" PRIu64 " sharded, %" PRIu64
-               " partial, %" PRIu64 " on one device; %" PRIu64 " bytes exchanged; worst error %.3f of what is "
-               "tolerated\n",
-               s->kinds[0], s->kinds[1], s->kinds[2], s->kinds[3], s->kinds[4], s->exchanged, s->worst);
+        printf("# %" PRIu64 " values placed; %" PRIu64 " bytes exchanged; worst error %.3f of what is tolerated\n",
+               s->placed, s->exchanged, s->worst);
     printf("# %" PRIu64 " of %" PRIu64 " rows with a tolerance above 5%% of their tensor\n", s->loose, s->rows);
     s->failed += !good;
     printf("%sok %d - tolerances are tight\n", good ? "" : "not ", ++s->tests);
@@ -232,6 +280,7 @@ static void run_usual(suite *s, uint64_t opencl)
             device_tests(s, mixed[i], opencl);
     }
     all_ops(s);
+    all_ways(s);
     tight(s);
 }
 
