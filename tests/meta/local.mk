@@ -63,6 +63,7 @@ check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
 check-planted: tests/meta/test-random $(plugin_LTLIBRARIES)
 	CC='$(CC)' $(srcdir)/tests/meta/planted/check-planted $(srcdir) . 700
 EXTRA_DIST += %D%/planted
+TESTS += %D%/planted/applies.sh
 .PHONY: check-planted
 .PHONY: check-random
 
