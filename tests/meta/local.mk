@@ -72,7 +72,7 @@ if ENABLE_META
 check_PROGRAMS += tests/meta/test-cost
 TESTS += tests/meta/test-cost
 endif
-tests_meta_test_cost_SOURCES = %D%/test-cost.c %D%/count.c %D%/count.h
+tests_meta_test_cost_SOURCES = %D%/test-cost.c %D%/count.c %D%/count.h $(meta_rig)
 tests_meta_test_cost_LDADD = libengine.la
 check-cost: tests/meta/test-cost $(plugin_LTLIBRARIES)
 	ENGINE_PLUGIN_PATH='$(tree_plugins)' $(srcdir)/tests/meta/check-cost tests/meta/test-cost $(COST_DEVICES)

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "count.h"
-#include "engine/engine.h"
+#include "rig.h"
 
 enum { WIDTH = 4096, INNER = 64, MOST_RUNS = 100000 };
 
@@ -37,13 +37,6 @@ typedef struct program {
 
 static eng_context *context;
 static long rest; /* microseconds before every run */
-static int n_tests, n_failed;
-
-static void report(bool good, const char *what, const char *device)
-{
-    n_failed += !good;
-    printf("%sok %d - %s, %s\n", good ? "" : "not ", ++n_tests, what, device);
-}
 
 static double now(void)
 {
@@ -56,26 +49,21 @@ static double now(void)
 
 enum { X, NORM, UP, DOWN, EXTRA, OUT };
 
-static int make_store(bench *b, const char *guest)
+static bool make_store(bench *b, const char *guest)
 {
-    eng_factor ffn = {.axis = eng_context_axis(context, "ffn"), .extent = INNER};
-    eng_segment segment = {.n_factors = 1, .factors = &ffn};
-    eng_dim up[] = {{0}, {.n_segments = 1, .segments = &segment}};
-    eng_dim down[] = {{.n_segments = 1, .segments = &segment}, {0}};
+    rig_dim ffn;
+    const eng_dim inner = rig_axis(&ffn, eng_context_axis(context, "ffn"), INNER, 1), none = {0};
+    const uint32_t matrix = ENG_USE_WEIGHT | ENG_USE_MATRIX;
     eng_store_tensor t[] = {
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_INPUT, .ne = {WIDTH}, .name = "x", .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_WEIGHT, .ne = {WIDTH}, .name = "norm",
-         .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .ne = {WIDTH, INNER},
-         .name = "up", .dims = up, .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .ne = {INNER, WIDTH},
-         .name = "down", .dims = down, .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .ne = {WIDTH, WIDTH},
-         .name = "extra", .device = guest, .axis = guest ? ENG_AXIS_NONE : ENG_AXIS_WHOLE, .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_OUTPUT, .ne = {WIDTH}, .name = "out",
-         .layer = -1},
+        [X] = {.rank = 1, .use = ENG_USE_INPUT, .ne = {WIDTH}, .name = "x"},
+        [NORM] = {.rank = 1, .use = ENG_USE_WEIGHT, .ne = {WIDTH}, .name = "norm"},
+        [UP] = {.rank = 2, .use = matrix, .ne = {WIDTH, INNER}, .name = "up", .dims = (eng_dim[]){none, inner}},
+        [DOWN] = {.rank = 2, .use = matrix, .ne = {INNER, WIDTH}, .name = "down", .dims = (eng_dim[]){inner, none}},
+        [EXTRA] = {.rank = 2, .use = matrix, .ne = {WIDTH, WIDTH}, .name = "extra", .device = guest,
+                   .axis = guest ? ENG_AXIS_NONE : ENG_AXIS_WHOLE},
+        [OUT] = {.rank = 1, .use = ENG_USE_OUTPUT, .ne = {WIDTH}, .name = "out"},
     };
-    return eng_store_create(b->device, t, sizeof t / sizeof *t, &b->store);
+    return (b->store = rig_make_store(b->device, t, sizeof t / sizeof *t)) != NULL;
 }
 
 /* Blocks of a norm, a product that divides the inner width, ops on the divided
@@ -122,7 +110,7 @@ static void end_program(program *p)
 static bool begin(bench *b, const char *name, const char *guest)
 {
     *b = (bench){.name = name};
-    bool good = eng_device_open(context, name, &b->device) == ENG_OK && make_store(b, guest) == ENG_OK &&
+    bool good = eng_device_open(context, name, &b->device) == ENG_OK && make_store(b, guest) &&
                 eng_queue_create(b->device, &b->queue) == ENG_OK;
     if (!good)
         printf("# %s: %s\n", name, eng_last_error());
@@ -192,7 +180,6 @@ static uint64_t bytes_sent(const bench *b)
 /* Runs of several programs by turns: nothing allocated, nothing built. */
 static void judge_runs(const bench *b, const program *p, int n, int runs, const char *what)
 {
-    char text[128];
     bool good = true;
 
     for (int i = 0; i < n; i++) /* threads and queues of guests are made when first needed */
@@ -203,13 +190,10 @@ static void judge_runs(const bench *b, const program *p, int n, int runs, const 
         for (int i = 0; i < n && good; i++)
             good = run(b, &p[i]);
     uint64_t calls = count_stop();
-    snprintf(text, sizeof text, "%s: %d runs", what, runs * n);
-    report(good, text, b->name);
-    snprintf(text, sizeof text, "%s: no plan is built again", what);
-    report(good && eng_device_plans_built(b->device) == built, text, b->name);
-    snprintf(text, sizeof text, "%s: %llu allocator calls%s", what, (unsigned long long)calls,
-             count_possible() ? "" : " # SKIP a sanitizer has the allocator");
-    report(!count_possible() || (good && calls == 0), text, b->name);
+    tap_check(good, "%s: %d runs, %s", what, runs * n, b->name);
+    tap_check(good && eng_device_plans_built(b->device) == built, "%s: no plan is built again, %s", what, b->name);
+    tap_check(!count_possible() || (good && calls == 0), "%s: %llu allocator calls, %s%s", what,
+              (unsigned long long)calls, b->name, count_possible() ? "" : " # SKIP a sanitizer has the allocator");
 }
 
 static void judge_one(const char *name, int blocks, int chain, int runs)
@@ -230,7 +214,7 @@ static void judge_one(const char *name, int blocks, int chain, int runs)
         printf("# %llu bytes sent in a run, %llu expected\n", (unsigned long long)sent, (unsigned long long)want);
         good = good && sent == want;
     }
-    report(good, "one all-reduce for every block", name);
+    tap_check(good, "one all-reduce for every block, %s", name);
     end_program(&p);
     end(&b);
 }
@@ -245,7 +229,7 @@ static void judge_turns(const char *name, const char *guest, int blocks, int cha
     if (good)
         judge_runs(&b, p, 2, runs, guest ? "two plans by turns, a guest in the middle" : "two plans by turns");
     else
-        report(false, "two plans by turns", name);
+        tap_check(false, "two plans by turns, %s", name);
     end_program(&p[0]);
     end_program(&p[1]);
     end(&b);
@@ -268,7 +252,7 @@ static void cost(const char *composed, const char *plain, int blocks, int chain,
             printf("# %-16s %8.4f %8.4f\n", b[i].name, t[i].least, t[i].median);
         printf("# %-16s %8.4f %8.4f\n", "added", t[0].least - t[1].least, t[0].median - t[1].median);
     }
-    report(good, "measured", composed);
+    tap_check(good, "measured, %s", composed);
     for (int i = 0; i < 2; i++) {
         end_program(&p[i]);
         end(&b[i]);
@@ -301,10 +285,10 @@ int main(int argc, char **argv)
         printf("Bail out! usage: test-cost [--measure [--rest US]] [--runs N] [--blocks N] [--device NAME] [--plain NAME]\n");
         return 2;
     }
-    if (eng_context_create(NULL, &context) != ENG_OK || eng_context_set_option(context, "null.accept", "all") != ENG_OK) {
-        printf("Bail out! %s\n", eng_last_error());
+    if (!(context = tap_begin()))
         return 1;
-    }
+    if (eng_context_set_option(context, "null.accept", "all") != ENG_OK)
+        printf("# %s\n", eng_last_error());
     if (timed) {
         cost(device, plain, blocks, chain, runs);
     } else {
@@ -313,7 +297,5 @@ int main(int argc, char **argv)
         judge_turns(device, NULL, blocks, chain, runs);
         judge_turns(device, "null/4.3", blocks, chain, runs);
     }
-    printf("1..%d\n", n_tests);
-    eng_context_destroy(context);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return tap_end(context);
 }
