@@ -410,6 +410,11 @@ typedef struct eng_services {
     void (*parallel_end)(eng_host *host, void **team);
     /* The name that the host gave an axis ("kv_head"); "" if unknown. */
     const char *(*axis_name)(eng_host *host, uint32_t axis);
+    /* Like parallel, but all calls are on threads that the engine keeps, and it returns at
+     * once.  Nothing else is asked of the team until parallel_wait has returned 1 - all calls
+     * are done; 0: not within `timeout` nanoseconds - but parallel_end, which waits. */
+    int (*parallel_start)(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx);
+    int (*parallel_wait)(eng_host *host, void **team, uint64_t timeout);
 } eng_services;
 
 /* -- the plugin ------------------------------------------------------------ */

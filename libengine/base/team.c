@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "team.h"
@@ -22,12 +23,13 @@ typedef struct member {
 } member;
 
 struct eng_team {
-    uint32_t n;       /* members kept; member i is members[i - 1] */
+    uint32_t n; /* members kept */
     uint32_t cores;
     member **members;
     /* the call in progress; written while no member runs */
     void (*fn)(void *ctx, uint32_t i);
     void *ctx;
+    uint32_t first; /* the call of members[0]: 1 if the caller takes part, else 0 */
     int spins;
     bool stop;
     /* the caller's own sleep */
@@ -98,7 +100,7 @@ static void *member_main(void *arg)
         if (team->stop)
             return NULL;
         spins = team->spins;
-        team->fn(team->ctx, m->index);
+        team->fn(team->ctx, m->index + team->first);
         if (atomic_fetch_sub(&team->left, 1) == 1 && atomic_load(&team->caller_sleeps)) {
             pthread_mutex_lock(&team->lock);
             pthread_cond_signal(&team->finished);
@@ -107,19 +109,38 @@ static void *member_main(void *arg)
     }
 }
 
-static void caller_wait(eng_team *team)
+static struct timespec time_after(uint64_t ns)
 {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    ns += (uint64_t)t.tv_nsec;
+    t.tv_sec += (time_t)(ns / 1000000000u);
+    t.tv_nsec = (long)(ns % 1000000000u);
+    return t;
+}
+
+bool eng_team_wait(eng_team *team, uint64_t timeout)
+{
+    bool limited = timeout < UINT64_MAX / 2, in_time = true;
     for (int i = 0; i < team->spins; i++) {
         if (atomic_load_explicit(&team->left, memory_order_acquire) == 0)
-            return;
+            return true;
         relax();
     }
+    struct timespec end = {0};
+    if (limited)
+        end = time_after(timeout);
     pthread_mutex_lock(&team->lock);
     atomic_store(&team->caller_sleeps, 1);
-    while (atomic_load(&team->left) != 0)
-        pthread_cond_wait(&team->finished, &team->lock);
+    while (atomic_load(&team->left) != 0 && in_time) {
+        if (limited)
+            in_time = pthread_cond_timedwait(&team->finished, &team->lock, &end) == 0;
+        else
+            pthread_cond_wait(&team->finished, &team->lock);
+    }
     atomic_store(&team->caller_sleeps, 0);
     pthread_mutex_unlock(&team->lock);
+    return atomic_load(&team->left) == 0;
 }
 
 static int member_start(member *m)
@@ -140,7 +161,7 @@ static int team_add(eng_team *team)
         return eng_fail_memory();
     atomic_init(&m->calls, 0);
     atomic_init(&m->sleeps, 0);
-    m->index = team->n + 1;
+    m->index = team->n;
     m->team = team;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->wake, NULL);
@@ -167,8 +188,37 @@ static eng_team *team_create(void)
     atomic_init(&team->left, 0);
     atomic_init(&team->caller_sleeps, 0);
     pthread_mutex_init(&team->lock, NULL);
-    pthread_cond_init(&team->finished, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&team->finished, &attributes);
+    pthread_condattr_destroy(&attributes);
     return team;
+}
+
+/* A team with at least `count` threads. */
+static int prepare(eng_team **where, uint32_t count)
+{
+    if (!*where && !(*where = team_create()))
+        return eng_fail_memory();
+    while ((*where)->n < count) {
+        int status = team_add(*where);
+        if (status < 0)
+            return status;
+    }
+    return ENG_OK;
+}
+
+/* `count` members begin; the first is given the number `first`. */
+static void begin(eng_team *team, uint32_t count, uint32_t first, void (*fn)(void *ctx, uint32_t i), void *ctx)
+{
+    team->fn = fn;
+    team->ctx = ctx;
+    team->first = first;
+    team->spins = count < team->cores ? SPINS : 0; /* the caller needs a core too */
+    atomic_store(&team->left, count);
+    for (uint32_t i = 0; i < count; i++)
+        member_call(team->members[i]);
 }
 
 int eng_team_run(eng_team **where, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx)
@@ -179,23 +229,21 @@ int eng_team_run(eng_team **where, uint32_t count, void (*fn)(void *ctx, uint32_
         fn(ctx, 0);
         return ENG_OK;
     }
-    if (!*where && !(*where = team_create()))
-        return eng_fail_memory();
-    eng_team *team = *where;
-    while (team->n < count - 1) {
-        int status = team_add(team);
-        if (status < 0)
-            return status;
-    }
-    team->fn = fn;
-    team->ctx = ctx;
-    team->spins = count <= team->cores ? SPINS : 0;
-    atomic_store(&team->left, count - 1);
-    for (uint32_t i = 0; i < count - 1; i++)
-        member_call(team->members[i]);
+    int status = prepare(where, count - 1);
+    if (status < 0)
+        return status;
+    begin(*where, count - 1, 1, fn, ctx);
     fn(ctx, 0);
-    caller_wait(team);
+    eng_team_wait(*where, UINT64_MAX);
     return ENG_OK;
+}
+
+int eng_team_start(eng_team **where, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx)
+{
+    int status = prepare(where, count);
+    if (status == ENG_OK)
+        begin(*where, count, 0, fn, ctx);
+    return status;
 }
 
 void eng_team_end(eng_team **where)
@@ -203,6 +251,7 @@ void eng_team_end(eng_team **where)
     eng_team *team = *where;
     if (!team)
         return;
+    eng_team_wait(team, UINT64_MAX);
     team->stop = true;
     for (uint32_t i = 0; i < team->n; i++) {
         member *m = team->members[i];

@@ -92,6 +92,20 @@ static int service_parallel(eng_host *host, void **team, uint32_t count, void (*
     return status;
 }
 
+static int service_parallel_start(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i),
+                                  void *ctx)
+{
+    eng_team *own = *team;
+    int status = eng_team_start(&own, count, fn, ctx);
+    *team = own;
+    return status;
+}
+
+static int service_parallel_wait(eng_host *host, void **team, uint64_t timeout)
+{
+    return *team == NULL || eng_team_wait(*team, timeout);
+}
+
 static void service_parallel_end(eng_host *host, void **team)
 {
     eng_team *own = *team;
@@ -124,5 +138,7 @@ void eng_services_fill(eng_services *services, eng_host *host)
         .parallel = service_parallel,
         .parallel_end = service_parallel_end,
         .axis_name = service_axis_name,
+        .parallel_start = service_parallel_start,
+        .parallel_wait = service_parallel_wait,
     };
 }

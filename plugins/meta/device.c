@@ -132,6 +132,17 @@ static bool is_mixed(const eng_device_state *device)
     return false;
 }
 
+int meta_blame(const eng_device_state *device, uint32_t rank, int status)
+{
+    const eng_services *sv = device->plugin->services;
+    char text[512];
+
+    if (status == ENG_OK)
+        return ENG_OK;
+    snprintf(text, sizeof text, "%s", sv->last_error(sv->host));
+    return META_FAIL(device, status, "%s, rank %u of %s: %s", device->ranks[rank].name, (unsigned)rank, device->name, text);
+}
+
 int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
 {
     eng_device_state *d = calloc(1, sizeof *d);

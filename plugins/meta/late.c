@@ -1,7 +1,8 @@
 /*
- * What runs have left behind that ended before their ranks' devices did (meta.timeout).
- * The devices still use the instance's memory and are busy for the queue: neither runs
- * again before they are through, and neither is freed.
+ * What runs have left behind that ended before their ranks' devices did (meta.timeout):
+ * work that is not done, and threads in a call that does not return.  The devices still
+ * use the instance's memory and are busy for the queue: neither runs again before they
+ * are through, and neither is freed.
  *
  * A queue and an instance are each used by one thread at a time, but not by the same one.
  * So whoever waits for a queue's late work claims the queue first: nobody else waits on
@@ -41,20 +42,48 @@ static bool claim(eng_queue_state *own, eng_instance_state *instance, uint64_t t
     }
 }
 
-/* `left`: the ranks that are still at work. */
-static void let_go(eng_queue_state *q, uint32_t left)
+/* `done`: what is no longer at work.  A thread that comes back may add its rank meanwhile. */
+static void let_go(eng_queue_state *q, uint32_t done)
 {
     pthread_mutex_lock(&links);
-    if (!left && q->late_instance) {
+    if (!(atomic_load(&q->late) & ~done) && q->late_instance) {
         atomic_store(&q->late_instance->late, NULL);
         q->late_instance = NULL;
     }
     q->claimed = false;
-    atomic_store(&q->late, left); /* last: its owner looks here without the lock */
+    atomic_fetch_and(&q->late, ~done); /* last: its owner looks here without the lock */
     pthread_mutex_unlock(&links);
 }
 
-/* The ranks' devices are given the time again. */
+static int still_at_work(const eng_queue_state *q, uint32_t rank)
+{
+    const eng_device_state *d = q->device;
+    return META_FAIL(d, ENG_ERR_TIMEOUT, "%s, rank %u of %s, is still at work for a run that was given up",
+                     d->ranks[rank].name, (unsigned)rank, d->name);
+}
+
+/* The threads come back first, and add what their ranks' devices are still at. */
+static int finish_claimed(eng_queue_state *q, uint64_t timeout, uint32_t *done)
+{
+    const eng_services *sv = q->device->plugin->services;
+    uint32_t rank;
+
+    if (atomic_load(&q->late) & META_LATE_TEAM) {
+        while (!sv->parallel_wait(sv->host, &q->team, timeout))
+            if (meta_held_up(q, &rank))
+                return still_at_work(q, rank);
+        *done |= META_LATE_TEAM;
+    }
+    for (uint32_t left = atomic_load(&q->late) & ~META_LATE_TEAM; left; left &= left - 1) {
+        uint32_t r = meta_first(left);
+        if (meta_child_wait(q, r, q->late_ticket[r], timeout) == ENG_ERR_TIMEOUT)
+            return still_at_work(q, r);
+        *done |= 1u << r; /* in whatever way: the run has failed already */
+    }
+    return ENG_OK;
+}
+
+/* What is left is given the time again. */
 static int finish(eng_queue_state *own, eng_instance_state *instance, uint64_t timeout)
 {
     const eng_device_state *d = own ? own->device : instance->variant->device;
@@ -64,17 +93,9 @@ static int finish(eng_queue_state *own, eng_instance_state *instance, uint64_t t
         return META_FAIL(d, ENG_ERR_TIMEOUT, "a queue of %s is still at work for a run that was given up", d->name);
     if (!q)
         return ENG_OK;
-    uint32_t left = atomic_load(&q->late);
-    int status = ENG_OK;
-    while (left && status == ENG_OK) {
-        uint32_t r = meta_first(left);
-        if (meta_child_wait(q, r, q->late_ticket[r], timeout) == ENG_ERR_TIMEOUT)
-            status = META_FAIL(d, ENG_ERR_TIMEOUT, "%s, rank %u of %s, is still at work for a run that was given up",
-                               d->ranks[r].name, (unsigned)r, d->name);
-        else
-            left &= left - 1; /* done, in whatever way: the run has failed already */
-    }
-    let_go(q, left);
+    uint32_t done = 0;
+    int status = finish_claimed(q, timeout, &done);
+    let_go(q, done);
     return status;
 }
 
@@ -94,6 +115,11 @@ void meta_late_note(eng_queue_state *queue, uint32_t rank, uint64_t ticket)
     atomic_fetch_or(&queue->late, 1u << rank);
 }
 
+void meta_late_team(eng_queue_state *queue)
+{
+    atomic_fetch_or(&queue->late, META_LATE_TEAM);
+}
+
 void meta_late_keep(eng_queue_state *queue, eng_instance_state *instance)
 {
     if (!atomic_load(&queue->late))
@@ -111,5 +137,5 @@ void meta_late_claim(eng_queue_state *queue)
 
 void meta_late_end(eng_queue_state *queue)
 {
-    let_go(queue, 0);
+    let_go(queue, UINT32_MAX);
 }

@@ -38,6 +38,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/reshard.c \
 	%D%/rule.c \
 	%D%/rule.h \
+	%D%/run.c \
 	%D%/run.h \
 	%D%/split_norm.c \
 	%D%/spots.c \

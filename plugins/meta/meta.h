@@ -89,6 +89,8 @@ extern const eng_device_calls meta_device_calls;
 int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
 /* The rank of that name: a leaf, a guest, or a new guest.  Under the lock. */
 int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank);
+/* An error of a rank's device says which rank it is of. */
+int meta_blame(const eng_device_state *device, uint32_t rank, int status);
 /* The partition of an axis, or NULL.  Under the lock. */
 meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent);
 /* One made for a value, shared out as the shares say: for axes that no store names.  Under

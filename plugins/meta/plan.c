@@ -144,7 +144,8 @@ static int child_instance(eng_instance_state *inst, uint32_t rank, eng_store_sta
         index[b] = stores[whole]->tensors[tensors[whole]].child[rank];
     }
     if (status == ENG_OK)
-        status = c->calls->instance_create(part->plan, bound, index, &inst->child[rank]);
+        status = meta_blame(inst->variant->device, rank,
+                            c->calls->instance_create(part->plan, bound, index, &inst->child[rank]));
     free(bound);
     free(index);
     return status;

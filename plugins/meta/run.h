@@ -61,11 +61,13 @@ typedef struct meta_spot {
 typedef struct meta_progress {
     _Alignas(64) _Atomic uint64_t at;
     _Atomic int sleepers;
-    _Atomic int waits_for; /* the rank that this one sleeps for, or -1              */
+    _Atomic int waits_for; /* the rank that this one sleeps for, or one of these:   */
     _Alignas(64) pthread_mutex_t lock;
     pthread_cond_t moved;
     uint32_t penalty, asleep, awake; /* see team.c: this rank's own              */
 } meta_progress;
+
+enum { META_NOBODY = -1, META_THROUGH = -2 }; /* at work; through with the run, or not in it */
 
 /* Three stages an exchange: a rank has given, summed its chunk, finished. */
 enum { META_GIVEN = 1, META_SUMMED = 2, META_FINISHED = 3, META_STAGES = 4 };
@@ -96,15 +98,15 @@ struct eng_queue_state {
     meta_progress progress[META_MAX_RANKS];
     /* the run in progress */
     eng_instance_state *instance;
-    const int64_t *params;
+    int64_t params[ENG_MAX_PLAN_PARAMS];
     uint32_t n_params;
-    uint64_t base;        /* progress before the run's first stage                    */
+    uint64_t base, next_base; /* progress before the first stage of the run, of the next */
     uint32_t members[META_MAX_RANKS], n_members; /* thread -> rank                  */
     _Alignas(64) _Atomic int failed; /* status of the first rank that failed         */
     _Atomic int blame;
     char text[512];
     /* late.c: what a failed run has left */
-    _Atomic uint32_t late; /* ranks whose devices may still be at work               */
+    _Atomic uint32_t late; /* ranks whose devices may still be at work, META_LATE_TEAM */
     uint64_t late_ticket[META_MAX_RANKS];
     eng_instance_state *late_instance;
     bool claimed;          /* by a thread that waits for them                        */
@@ -115,6 +117,12 @@ bool meta_await(eng_queue_state *q, uint32_t self, uint32_t rank, uint64_t stage
 void meta_advance(eng_queue_state *q, uint32_t rank, uint64_t stage);
 /* The calling thread's last error is the reason. */
 void meta_run_fail(eng_queue_state *q, uint32_t rank, int status);
+/* How far all have come together: it grows whenever one of them gets further. */
+uint64_t meta_progress_of_all(const eng_queue_state *q);
+/* A rank that is neither through nor waits for another; false: there is none. */
+bool meta_held_up(const eng_queue_state *q, uint32_t *rank);
+/* The error of a run in which none has got further for too long. */
+int meta_no_progress(const eng_queue_state *q);
 int meta_progress_init(eng_queue_state *q);
 void meta_progress_end(eng_queue_state *q);
 
@@ -152,6 +160,9 @@ int meta_late_finish(eng_queue_state *queue);
 int meta_late_finish_instance(eng_instance_state *instance, uint64_t timeout);
 /* In a run: the rank's device has not finished in time. */
 void meta_late_note(eng_queue_state *queue, uint32_t rank, uint64_t ticket);
+/* In a run: a thread of the team is in a call of its rank's device that does not return. */
+#define META_LATE_TEAM (1u << 31)
+void meta_late_team(eng_queue_state *queue);
 /* After a run, of an instance that is free: ties what it has left to both. */
 void meta_late_keep(eng_queue_state *queue, eng_instance_state *instance);
 /* Before and after a queue's children are destroyed: nobody else waits on them meanwhile. */

@@ -86,7 +86,7 @@ static int create_child(eng_store_state *store, uint32_t rank, const eng_store_t
         s->layer = meta_declared(declared, i)->layer;
         t->child[rank] = n++;
     }
-    return n ? c->calls->store_create(c->state, local, n, &store->child[rank]) : ENG_OK;
+    return n ? meta_blame(store->device, rank, c->calls->store_create(c->state, local, n, &store->child[rank])) : ENG_OK;
 }
 
 int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
@@ -244,8 +244,8 @@ static int move_shard(eng_store_state *store, uint32_t tensor, uint32_t rank, co
     if (l.failed)
         status = META_FAIL(d, ENG_ERR_NOMEM, "out of host memory for the regions of %s", t->name);
     else if (l.n)
-        status = up ? c->calls->store_upload(store->child[rank], t->child[rank], l.items, l.n)
-                    : c->calls->store_download(store->child[rank], t->child[rank], l.items, l.n);
+        status = meta_blame(d, rank, up ? c->calls->store_upload(store->child[rank], t->child[rank], l.items, l.n)
+                                        : c->calls->store_download(store->child[rank], t->child[rank], l.items, l.n));
     free(l.items);
     return status;
 }
@@ -261,7 +261,8 @@ int meta_store_upload(eng_store_state *store, uint32_t tensor, const eng_region 
         if (t->place.kind == META_SHARDED)
             status = move_shard(store, tensor, r, regions, n, true);
         else
-            status = store->device->ranks[r].child.calls->store_upload(store->child[r], t->child[r], regions, n);
+            status = meta_blame(store->device, r,
+                                store->device->ranks[r].child.calls->store_upload(store->child[r], t->child[r], regions, n));
     }
     return status;
 }
@@ -276,7 +277,8 @@ int meta_store_download(eng_store_state *store, uint32_t tensor, const eng_regio
         const eng_device_calls *calls = store->device->ranks[r].child.calls;
         int status = t->place.kind == META_SHARDED
                          ? move_shard(store, tensor, r, regions, n, false)
-                         : calls->store_download(store->child[r], t->child[r], regions, n);
+                         : meta_blame(store->device, r,
+                                      calls->store_download(store->child[r], t->child[r], regions, n));
         if (status != ENG_OK || t->place.kind != META_SHARDED)
             return status;
     }

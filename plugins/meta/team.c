@@ -55,7 +55,7 @@ static bool progress_init(meta_progress *p)
     if (pthread_mutex_init(&p->lock, NULL) != 0)
         return false;
     if (pthread_condattr_init(&attributes) == 0) {
-        atomic_init(&p->waits_for, -1);
+        atomic_init(&p->waits_for, META_THROUGH);
         good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
                pthread_cond_init(&p->moved, &attributes) == 0;
         pthread_condattr_destroy(&attributes);
@@ -113,8 +113,7 @@ static bool sleep_until(meta_progress *p, uint64_t deadline)
     return pthread_cond_timedwait(&p->moved, &p->lock, &t) == 0 || nanoseconds() < deadline;
 }
 
-/* How far all have come together: it grows whenever one of them gets further. */
-static uint64_t team_progress(const eng_queue_state *q)
+uint64_t meta_progress_of_all(const eng_queue_state *q)
 {
     uint64_t sum = 0;
 
@@ -135,6 +134,23 @@ static uint32_t held_up_by(const eng_queue_state *q, uint32_t rank)
     return rank;
 }
 
+bool meta_held_up(const eng_queue_state *q, uint32_t *rank)
+{
+    for (uint32_t i = 0; i < q->n_members; i++) {
+        *rank = q->members[i];
+        if (atomic_load(&q->progress[*rank].waits_for) == META_NOBODY)
+            return true;
+    }
+    return false;
+}
+
+int meta_no_progress(const eng_queue_state *q)
+{
+    return META_FAIL(q->device, ENG_ERR_TIMEOUT,
+                     "the others have waited for it longer than meta.timeout (%llu ms) allows, and nobody has got further",
+                     (unsigned long long)(q->timeout / 1000000u));
+}
+
 /* Until the counter is there, or the run has failed, or (false) nobody has got further for a
  * time.  A rank's own device is given the timeout and started later: whoever waits for ranks
  * waits twice as long, so that the rank can tell what it knows.  Nor is a long wait a fault:
@@ -143,7 +159,7 @@ static bool sleep_for_stage(const eng_queue_state *q, meta_progress *p, uint64_t
 {
     uint64_t limit = q->timeout < UINT64_MAX / 4 ? 2 * q->timeout : UINT64_MAX;
     uint64_t deadline = limit < UINT64_MAX ? nanoseconds() + limit : UINT64_MAX;
-    uint64_t seen = limit < UINT64_MAX ? team_progress(q) : 0;
+    uint64_t seen = limit < UINT64_MAX ? meta_progress_of_all(q) : 0;
     bool in_time = true;
 
     pthread_mutex_lock(&p->lock);
@@ -151,7 +167,7 @@ static bool sleep_for_stage(const eng_queue_state *q, meta_progress *p, uint64_t
     while (atomic_load(&p->at) < stage && !atomic_load(&q->failed) && in_time) {
         if (sleep_until(p, deadline))
             continue;
-        uint64_t all = team_progress(q);
+        uint64_t all = meta_progress_of_all(q);
         in_time = all != seen;
         seen = all;
         deadline = nanoseconds() + limit;
@@ -168,7 +184,7 @@ static bool await_asleep(eng_queue_state *q, meta_progress *own, uint32_t rank, 
 
     atomic_store(&own->waits_for, (int)rank);
     bool in_time = sleep_for_stage(q, p, stage);
-    atomic_store(&own->waits_for, -1);
+    atomic_store(&own->waits_for, META_NOBODY);
     if (atomic_load(&p->at) >= stage) {
         if (own->asleep == 0 && nanoseconds() - from > LONG_SLEEP) {
             own->penalty = own->penalty == 0 ? LEAST_PENALTY : own->penalty < MOST_PENALTY ? own->penalty * 2 : own->penalty;
@@ -177,13 +193,8 @@ static bool await_asleep(eng_queue_state *q, meta_progress *own, uint32_t rank, 
         }
         return true;
     }
-    if (!in_time) {
-        int status = META_FAIL(q->device, ENG_ERR_TIMEOUT,
-                               "the others have waited for it longer than meta.timeout (%llu ms) allows, and nobody has "
-                               "got further",
-                               (unsigned long long)(q->timeout / 1000000u));
-        meta_run_fail(q, held_up_by(q, rank), status);
-    }
+    if (!in_time)
+        meta_run_fail(q, held_up_by(q, rank), meta_no_progress(q));
     return false;
 }
 

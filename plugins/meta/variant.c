@@ -185,7 +185,8 @@ static int build_part(compiler *c, uint32_t rank)
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].op != ENG_OP_EXTERN)
             part->work[g->nodes[i].section] = 1;
-    int status = sv->plan_build(sv->host, &c->device->ranks[rank].child, &s, &part->placed, &part->plan);
+    int status = meta_blame(c->device, rank, sv->plan_build(sv->host, &c->device->ranks[rank].child, &s, &part->placed,
+                                                            &part->plan));
     if (status == ENG_OK)
         c->v->ranks |= 1u << rank;
     return status;

@@ -1,6 +1,6 @@
 /*
  * A plugin for tests: its devices are other devices, to which something happens at a
- * chosen submission.  See the options in plugin.c.
+ * chosen call.  See the options in plugin.c.
  */
 #ifndef FAULT_H
 #define FAULT_H
@@ -16,8 +16,17 @@ typedef enum fault_kind {
     FAULT_WAIT,  /* submit succeeds, the work fails: wait tells it               */
     FAULT_LOST,  /* the device fails everything from there on                     */
     FAULT_HANG,  /* the work does not end, or not for some time                   */
-    FAULT_STALL  /* submit itself does not return for some time                   */
+    FAULT_STALL, /* submit itself does not return for some time                   */
+    FAULT_BLOCK, /* submit itself does not return until the test opens the gate   */
+    FAULT_BLOCKED_WAIT,  /* nor wait, whatever its timeout                        */
+    FAULT_BLOCKED_VALUE, /* nor the transfer of a value between sections          */
+    FAULT_TRANSFER,      /* the host's transfers fail                             */
+    FAULT_REFUSE /* no memory for a store, a plan, an instance or a queue         */
 } fault_kind;
+
+/* The calls among which a kind's are counted. */
+typedef enum fault_site { FAULT_NOWHERE, FAULT_AT_SUBMIT, FAULT_AT_WAIT, FAULT_AT_VALUE, FAULT_AT_TRANSFER,
+                          FAULT_AT_MAKING } fault_site;
 
 struct eng_plugin_state {
     const eng_services *services;
@@ -30,8 +39,9 @@ struct eng_device_state {
     eng_child child;
     char name[64];
     fault_kind kind;
-    uint64_t at, times, hold; /* the first submission hit, how many, milliseconds   */
-    _Atomic uint64_t submits;
+    fault_site site;
+    uint64_t at, times, hold; /* the first call hit, how many, milliseconds         */
+    _Atomic uint64_t calls;   /* so far, at the site                                */
     atomic_bool lost;
     char refuse[32]; /* an op                                                    */
     bool staged; /* the host does not reach its memory                             */
@@ -72,7 +82,14 @@ struct eng_queue_state {
 
 extern const eng_device_calls fault_device_calls;
 
+/* Is this call at the site one to be hit? */
+bool fault_hits(eng_device_state *device, fault_site site);
+/* Returns when the test opens the gate. */
+void fault_block(const eng_device_state *device);
 int fault_lost(const eng_device_state *device);
+/* Creates nothing, or transfers nothing: ENG_OK if the device is well. */
+int fault_making(eng_device_state *device);
+int fault_transfer(eng_device_state *device);
 int fault_queue_create(eng_device_state *device, eng_queue_state **queue);
 void fault_queue_destroy(eng_queue_state *queue);
 int fault_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,

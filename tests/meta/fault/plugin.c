@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fault.h"
 
@@ -51,11 +52,27 @@ static void wrapped_name(const char *list, uint32_t index, char *name, size_t si
     snprintf(name, size, "%.*s", end ? (int)(end - list) : (int)strlen(list), list);
 }
 
+static const struct {
+    const char *name;
+    fault_site site;
+} kinds[] = {
+    [FAULT_NONE] = {"none", FAULT_NOWHERE},
+    [FAULT_ERROR] = {"error", FAULT_AT_SUBMIT},
+    [FAULT_WAIT] = {"wait", FAULT_AT_SUBMIT},
+    [FAULT_LOST] = {"lost", FAULT_AT_SUBMIT},
+    [FAULT_HANG] = {"hang", FAULT_AT_SUBMIT},
+    [FAULT_STALL] = {"stall", FAULT_AT_SUBMIT},
+    [FAULT_BLOCK] = {"block", FAULT_AT_SUBMIT},
+    [FAULT_BLOCKED_WAIT] = {"blocked-wait", FAULT_AT_WAIT},
+    [FAULT_BLOCKED_VALUE] = {"blocked-value", FAULT_AT_VALUE},
+    [FAULT_TRANSFER] = {"transfer", FAULT_AT_TRANSFER},
+    [FAULT_REFUSE] = {"refuse", FAULT_AT_MAKING},
+};
+
 static fault_kind find_kind(const char *name)
 {
-    static const char *const names[] = {"none", "error", "wait", "lost", "hang", "stall"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, name) == 0)
             return (fault_kind)i;
     return FAULT_NONE;
 }
@@ -78,6 +95,7 @@ static int open_device(eng_plugin_state *plugin, const eng_device_request *reque
     }
     if (number(plugin, "index") == request->index)
         d->kind = find_kind(s->option(plugin->host, "kind"));
+    d->site = kinds[d->kind].site;
     d->at = number(plugin, "at");
     d->times = number(plugin, "times");
     d->hold = number(plugin, "hold");
@@ -90,10 +108,13 @@ static int open_device(eng_plugin_state *plugin, const eng_device_request *reque
 
 static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "device", "cpu/2.0,cpu/2.1", "what fault:0, fault:1, ... are; the last for the rest"},
-    {sizeof(eng_plugin_option), 0, "kind", "none", "what happens: none, error, wait, lost, hang or stall"},
+    {sizeof(eng_plugin_option), 0, "kind", "none",
+     "what happens at a submission: none, error, wait, lost, hang, stall or block; at a wait: blocked-wait; at a "
+     "transfer between sections: blocked-value; at one of the host's: transfer; when something is made: refuse"},
     {sizeof(eng_plugin_option), 0, "index", "0", "to which device"},
-    {sizeof(eng_plugin_option), 0, "at", "1", "at its which submission, from 1 on"},
-    {sizeof(eng_plugin_option), 0, "times", "1", "to how many submissions from there on"},
+    {sizeof(eng_plugin_option), 0, "at", "1", "at which of these calls, from 1 on"},
+    {sizeof(eng_plugin_option), 0, "times", "1", "to how many of them from there on"},
+    {sizeof(eng_plugin_option), 0, "gate", "shut", "what blocks does so until this is another word"},
     {sizeof(eng_plugin_option), 0, "hold", "0", "milliseconds that work hangs or submit stalls; 0: work never ends"},
     {sizeof(eng_plugin_option), 0, "refuse", "", "an op that it does not support"},
     {sizeof(eng_plugin_option), 0, "staged", "0", "1: the host does not reach the devices' memory"},
@@ -123,6 +144,39 @@ ENG_PLUGIN_EXPORT(fault) = {
 };
 
 /* -- passing on -------------------------------------------------------------------- */
+
+bool fault_hits(eng_device_state *device, fault_site site)
+{
+    if (device->site != site)
+        return false;
+    uint64_t number = atomic_fetch_add(&device->calls, 1) + 1;
+    return number >= device->at && number - device->at < device->times;
+}
+
+void fault_block(const eng_device_state *device)
+{
+    const struct timespec look = {.tv_nsec = 1000000};
+    while (strcmp(device->services->option(device->host, "gate"), "shut") == 0)
+        nanosleep(&look, NULL);
+}
+
+int fault_making(eng_device_state *device)
+{
+    if (atomic_load(&device->lost))
+        return fault_lost(device);
+    if (fault_hits(device, FAULT_AT_MAKING))
+        return device->services->fail(device->host, ENG_ERR_NOMEM, "%s: planted: no memory", device->name);
+    return ENG_OK;
+}
+
+int fault_transfer(eng_device_state *device)
+{
+    if (atomic_load(&device->lost))
+        return fault_lost(device);
+    if (fault_hits(device, FAULT_AT_TRANSFER))
+        return device->services->fail(device->host, ENG_ERR_DEVICE, "%s: planted: the transfer has failed", device->name);
+    return ENG_OK;
+}
 
 int fault_lost(const eng_device_state *device)
 {
@@ -166,8 +220,9 @@ static int store_create(eng_device_state *device, const eng_store_tensor *tensor
     if (!s)
         return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
     s->device = device;
-    int status = atomic_load(&device->lost) ? fault_lost(device)
-                                            : device->child.calls->store_create(device->child.state, tensors, n, &s->inner);
+    int status = fault_making(device);
+    if (status == ENG_OK)
+        status = device->child.calls->store_create(device->child.state, tensors, n, &s->inner);
     if (status == ENG_OK)
         *store = s;
     else
@@ -183,16 +238,14 @@ static void store_destroy(eng_store_state *store)
 
 static int store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
 {
-    if (atomic_load(&store->device->lost))
-        return fault_lost(store->device);
-    return store->device->child.calls->store_upload(store->inner, tensor, regions, n);
+    int status = fault_transfer(store->device);
+    return status == ENG_OK ? store->device->child.calls->store_upload(store->inner, tensor, regions, n) : status;
 }
 
 static int store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
 {
-    if (atomic_load(&store->device->lost))
-        return fault_lost(store->device);
-    return store->device->child.calls->store_download(store->inner, tensor, regions, n);
+    int status = fault_transfer(store->device);
+    return status == ENG_OK ? store->device->child.calls->store_download(store->inner, tensor, regions, n) : status;
 }
 
 static int plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
@@ -202,8 +255,9 @@ static int plan_create(eng_device_state *device, const eng_subgraph *graph, eng_
         return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
     p->device = device;
     p->n_bindings = graph->n_bindings;
-    int status = atomic_load(&device->lost) ? fault_lost(device)
-                                            : device->child.calls->plan_create(device->child.state, graph, &p->inner);
+    int status = fault_making(device);
+    if (status == ENG_OK)
+        status = device->child.calls->plan_create(device->child.state, graph, &p->inner);
     if (status == ENG_OK)
         *plan = p;
     else
@@ -231,8 +285,9 @@ static int instance_create(eng_plan_state *plan, eng_store_state *const *stores,
     for (uint32_t b = 0; b < plan->n_bindings; b++)
         inner[b] = stores[b]->inner;
     i->device = device;
-    int status = atomic_load(&device->lost) ? fault_lost(device)
-                                            : device->child.calls->instance_create(plan->inner, inner, tensors, &i->inner);
+    int status = fault_making(device);
+    if (status == ENG_OK)
+        status = device->child.calls->instance_create(plan->inner, inner, tensors, &i->inner);
     free(inner);
     if (status == ENG_OK)
         *instance = i;

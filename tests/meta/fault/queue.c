@@ -27,8 +27,9 @@ int fault_queue_create(eng_device_state *device, eng_queue_state **queue)
     if (!q)
         return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
     q->device = device;
-    int status = atomic_load(&device->lost) ? fault_lost(device)
-                                            : device->child.calls->queue_create(device->child.state, &q->inner);
+    int status = fault_making(device);
+    if (status == ENG_OK)
+        status = device->child.calls->queue_create(device->child.state, &q->inner);
     if (status == ENG_OK)
         *queue = q;
     else
@@ -81,8 +82,7 @@ int fault_submit(eng_queue_state *q, eng_instance_state *instance, uint32_t firs
                  const int64_t *params, uint32_t n_params, uint64_t *ticket)
 {
     eng_device_state *d = q->device;
-    uint64_t number = atomic_fetch_add(&d->submits, 1) + 1;
-    bool hit = number >= d->at && number - d->at < d->times;
+    bool hit = fault_hits(d, FAULT_AT_SUBMIT);
     int status = ENG_OK;
 
     if (hit && d->kind == FAULT_LOST)
@@ -93,10 +93,11 @@ int fault_submit(eng_queue_state *q, eng_instance_state *instance, uint32_t firs
     if (status != ENG_OK)
         return status;
     if (hit && d->kind == FAULT_ERROR)
-        return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: submission %llu", d->name,
-                                 (unsigned long long)number);
+        return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the submission has failed", d->name);
     if (hit && d->kind == FAULT_STALL)
         sleep_for(d->hold * 1000000u);
+    if (hit && d->kind == FAULT_BLOCK)
+        fault_block(d);
     if (hit && d->kind == FAULT_HANG)
         hold(q, instance, first, count, params, n_params);
     else if (hit && d->kind == FAULT_WAIT)
@@ -113,6 +114,8 @@ int fault_wait(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
     eng_device_state *d = q->device;
 
     (void)ticket; /* all there is: more than asked, never less */
+    if (fault_hits(d, FAULT_AT_WAIT))
+        fault_block(d);
     if (atomic_load(&d->lost))
         return fault_lost(d);
     if (q->failed) {
@@ -143,7 +146,9 @@ int fault_write(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uin
                 const void *data, uint64_t *ticket)
 {
     bool never;
-    int status = ready(q, &never);
+    int status = fault_transfer(q->device);
+    if (status == ENG_OK)
+        status = ready(q, &never);
     if (status == ENG_OK && !never)
         status = q->device->child.calls->write(q->inner, store->inner, tensor, offset, bytes, data, &q->inner_ticket);
     return passed(q, status, ticket);
@@ -153,7 +158,9 @@ int fault_read(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint
                void *data, uint64_t *ticket)
 {
     bool never;
-    int status = ready(q, &never);
+    int status = fault_transfer(q->device);
+    if (status == ENG_OK)
+        status = ready(q, &never);
     if (status == ENG_OK && !never)
         status = q->device->child.calls->read(q->inner, store->inner, tensor, offset, bytes, data, &q->inner_ticket);
     return passed(q, status, ticket);
@@ -164,6 +171,8 @@ int fault_value_read(eng_queue_state *q, eng_instance_state *instance, int32_t t
 {
     const eng_device_calls *c = q->device->child.calls;
     bool never;
+    if (fault_hits(q->device, FAULT_AT_VALUE))
+        fault_block(q->device);
     int status = ready(q, &never);
     if (status == ENG_OK && !never)
         status = c->value_read(q->inner, instance->inner, tensor, offset, bytes, data, &q->inner_ticket);
@@ -175,6 +184,8 @@ int fault_value_write(eng_queue_state *q, eng_instance_state *instance, int32_t 
 {
     const eng_device_calls *c = q->device->child.calls;
     bool never;
+    if (fault_hits(q->device, FAULT_AT_VALUE))
+        fault_block(q->device);
     int status = ready(q, &never);
     if (status == ENG_OK && !never)
         status = c->value_write(q->inner, instance->inner, tensor, offset, bytes, data, &q->inner_ticket);

@@ -1,0 +1,159 @@
+/*
+ * One run of an instance: a thread for each rank.
+ *
+ * Without a limit of time the caller's thread is one of them.  With one (meta.timeout) all
+ * ranks are on threads of the queue and the caller watches: a call of a device that does not
+ * return keeps its thread, but not the run.  Such a thread is left where it is, and waited
+ * for like a device that is still at work (late.c).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "run.h"
+
+#define LOOKS 8 /* of the watching caller in the time that meta.timeout allows */
+
+/* -- one rank --------------------------------------------------------------------------- */
+
+/* Sections from..to of a rank; those that hold nothing but barriers are passed over. */
+static bool submit_sections(meta_member *m, int32_t from, int32_t to)
+{
+    eng_queue_state *q = m->queue;
+    const meta_part *part = &q->instance->variant->parts[m->rank];
+    const eng_child *c = &q->device->ranks[m->rank].child;
+    bool work = false;
+
+    if (!meta_member_release(m))
+        return false;
+    for (int32_t s = from; s <= to; s++)
+        work |= part->work[s];
+    if (!work)
+        return true;
+    int status = c->calls->submit(q->child[m->rank], q->instance->child[m->rank], (uint32_t)from,
+                                  (uint32_t)(to - from + 1), q->params, q->n_params, &m->pending);
+    if (status != ENG_OK) {
+        meta_run_fail(q, m->rank, status);
+        return false;
+    }
+    m->busy = true;
+    return true;
+}
+
+static void run_rank(void *ctx, uint32_t i)
+{
+    eng_queue_state *q = ctx;
+    meta_member m = {.queue = q, .rank = q->members[i]};
+    const meta_part *part = &q->instance->variant->parts[m.rank];
+    int32_t next = 0;
+    bool good = true;
+
+    for (uint32_t s = 0; s < part->n_stops && good; s++) {
+        const meta_stop *stop = &part->stops[s];
+        if (stop->section >= next) {
+            good = !atomic_load_explicit(&q->failed, memory_order_relaxed) && submit_sections(&m, next, stop->section);
+            next = stop->section + 1;
+        }
+        good = good && meta_exchange_run(&m, stop->exchange);
+    }
+    if (good && next < (int32_t)part->n_sections)
+        submit_sections(&m, next, (int32_t)part->n_sections - 1);
+    meta_member_idle(&m);
+    atomic_fetch_add_explicit(&q->device->ranks[m.rank].sent, m.sent, memory_order_relaxed);
+    atomic_store(&q->progress[m.rank].waits_for, META_THROUGH);
+}
+
+/* -- all of them ------------------------------------------------------------------------- */
+
+/* The run fails if nobody gets further, and is left if it has failed and a rank still does
+ * not come back.  Both times are counted in looks: a machine that is busy with other things
+ * makes them longer. */
+static void watch(eng_queue_state *q)
+{
+    const eng_services *sv = q->device->plugin->services;
+    uint64_t seen = meta_progress_of_all(q);
+    uint32_t rank;
+    int still = 0, failed = 0;
+
+    while (!sv->parallel_wait(sv->host, &q->team, q->timeout / LOOKS)) {
+        uint64_t all = meta_progress_of_all(q);
+        if (atomic_load(&q->failed) && ++failed > LOOKS) {
+            meta_late_team(q);
+            return;
+        }
+        still = all == seen ? still + 1 : 0;
+        seen = all;
+        if (still > 2 * LOOKS && !atomic_load(&q->failed) && meta_held_up(q, &rank))
+            meta_run_fail(q, rank, meta_no_progress(q));
+    }
+}
+
+static int run_all(eng_queue_state *q)
+{
+    const eng_services *sv = q->device->plugin->services;
+
+    if (q->timeout == UINT64_MAX)
+        return sv->parallel(sv->host, &q->team, q->n_members, run_rank, q);
+    int status = sv->parallel_start(sv->host, &q->team, q->n_members, run_rank, q);
+    if (status == ENG_OK)
+        watch(q);
+    return status;
+}
+
+/* What a run needs of the queue. */
+static int begin_run(eng_queue_state *q, eng_instance_state *instance, const int64_t *params, uint32_t n_params)
+{
+    int status = meta_late_finish(q);
+
+    if (status == ENG_OK)
+        status = meta_late_finish_instance(instance, q->timeout);
+    for (uint32_t left = instance->variant->ranks; left && status == ENG_OK; left &= left - 1)
+        status = meta_child_queue(q, meta_first(left));
+    if (status != ENG_OK)
+        return status;
+    q->instance = instance;
+    q->n_params = n_params;
+    if (n_params) /* a copy: a device that does not return may still read them when the host goes on */
+        memcpy(q->params, params, n_params * sizeof *params);
+    q->base = q->next_base;
+    q->next_base += ((uint64_t)instance->variant->n_exchanges + 1) * META_STAGES;
+    q->n_members = 0;
+    atomic_store(&q->failed, 0);
+    atomic_store(&q->blame, -1);
+    for (uint32_t left = instance->variant->ranks; left; left &= left - 1) {
+        uint32_t r = meta_first(left);
+        atomic_store(&q->progress[r].waits_for, META_NOBODY);
+        q->members[q->n_members++] = r;
+    }
+    return ENG_OK;
+}
+
+static int end_run(eng_queue_state *q)
+{
+    eng_device_state *d = q->device;
+    int status = atomic_load(&q->failed);
+
+    atomic_fetch_add(&d->submits, 1);
+    if (status == ENG_OK)
+        return ENG_OK;
+    meta_late_keep(q, q->instance);
+    int blame = atomic_load(&q->blame);
+    return META_FAIL(d, status, "%s, rank %d of %s: %s", d->ranks[blame].name, blame, d->name, q->text);
+}
+
+int meta_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                      const int64_t *params, uint32_t n_params, uint64_t *ticket)
+{
+    (void)first;
+    (void)count; /* the whole graph is one section */
+    int status = begin_run(queue, instance, params, n_params);
+    if (status == ENG_OK && queue->n_members)
+        status = run_all(queue);
+    if (status == ENG_OK)
+        status = end_run(queue);
+    if (status == ENG_OK)
+        *ticket = ++queue->tickets;
+    return status;
+}
