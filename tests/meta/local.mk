@@ -87,13 +87,16 @@ tests_meta_fault_fault_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath 
 	-export-symbols-regex '_LTX_eng_plugin_descriptor$$'
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/meta/test-fault
-TESTS += tests/meta/test-fault
-valgrind_tests += tests/meta/test-fault
+check_PROGRAMS += tests/meta/test-fault tests/meta/test-stuck
+TESTS += tests/meta/test-fault tests/meta/test-stuck
+valgrind_tests += tests/meta/test-fault tests/meta/test-stuck
 endif
 endif
-tests_meta_test_fault_SOURCES = %D%/test-fault.c
+fault_subject = %D%/fault/subject.c %D%/fault/subject.h tests/tap.c tests/tap.h
+tests_meta_test_fault_SOURCES = %D%/test-fault.c $(fault_subject)
 tests_meta_test_fault_LDADD = libengine.la $(LIBM)
+tests_meta_test_stuck_SOURCES = %D%/test-stuck.c $(fault_subject)
+tests_meta_test_stuck_LDADD = libengine.la $(LIBM)
 
 # Exchanges alone, with ranks that only hold memory.
 check_PROGRAMS += tests/meta/test-collective

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <check.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,47 @@ START_TEST(teams)
 }
 END_TEST
 
+/* Member 1 waits for the gate, the others do not. */
+typedef struct gate {
+    atomic_bool open;
+    atomic_uint through;
+} gate;
+
+static void gate_member(void *ctx, uint32_t i)
+{
+    gate *g = ctx;
+    while (i == 1 && !atomic_load(&g->open))
+        sched_yield();
+    atomic_fetch_add(&g->through, 1);
+}
+
+/* A team that is started and waited for in parts, between whole calls. */
+START_TEST(started_teams)
+{
+    static team_case c;
+    eng_team *t = NULL;
+    gate g;
+    for (uint32_t round = 0; round < 50; round++) {
+        uint32_t count = 2 + round % 4;
+        atomic_init(&g.open, false);
+        atomic_init(&g.through, 0);
+        ck_assert_int_eq(eng_team_start(&t, count, gate_member, &g), ENG_OK);
+        ck_assert(!eng_team_wait(t, 0));
+        ck_assert(!eng_team_wait(t, 200000));
+        atomic_store(&g.open, true);
+        if (round < 49) { /* the last one is waited for by the end */
+            ck_assert(eng_team_wait(t, UINT64_MAX));
+            ck_assert_uint_eq(atomic_load(&g.through), count);
+            ck_assert(eng_team_wait(t, 0));
+            ck_assert_int_eq(eng_team_run(&t, 1 + round % 6, team_member, &c), ENG_OK);
+        }
+    }
+    eng_team_end(&t);
+    ck_assert_ptr_null(t);
+    ck_assert_uint_eq(atomic_load(&g.through), 2 + 49 % 4);
+}
+END_TEST
+
 START_TEST(products)
 {
     uint64_t p = 7;
@@ -156,6 +198,7 @@ int main(void)
     tcase_add_test(t, types);
     tcase_add_test(t, axis_names);
     tcase_add_test(t, teams);
+    tcase_add_test(t, started_teams);
     tcase_add_test(t, products);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
