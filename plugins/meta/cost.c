@@ -14,8 +14,9 @@
  *   touched    20 GB/s: what the nodes' operands come from is often in a cache.
  *   caches     a full one is read once a token.  A byte of it that a rank has above its share
  *              takes the place of a byte of weights, which another rank has and reads then: it
- *              counts twice.  An attention along the cells of its K and V meets five times more
- *              than by heads: q, k, v, the denominators, the result.
+ *              counts twice.  An attention along the cells of its K and V meets three times more
+ *              than by heads: q, k and v, the denominators, the result
+ *              (tests/lm/test-exchanges).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -35,7 +36,7 @@ static const rates staged = {50000, 0.4}; /* some is copied in and out          
 #define FLOP 0.01       /* ns                                                           */
 #define STREAM 0.1      /* ns a byte that passes between memory and a core              */
 #define HAND_OVER 5000  /* ns: ranks wait for one another within an exchange            */
-#define ALONG_CELLS 2.5 /* meetings for each of K and V                                */
+#define ALONG_CELLS 1.5 /* meetings for each of K and V                                */
 
 static const rates *rates_of(const eng_device_state *device, uint32_t ranks)
 {

@@ -178,6 +178,7 @@ void meta_report_fill(meta_report *report)
     for (uint32_t i = 0; i < v->n_exchanges; i++) {
         const meta_exchange *e = v->exchanges[i];
         report->price += meta_exchange_way(report, e).price;
+        report->n_meetings += !e->joined;
         for (uint32_t s = 0; s < META_MAX_RANKS; s++) {
             uint64_t sent = e->sources >> s & 1u ? e->sent[s] : 0;
             report->rank[s].sent += sent;

@@ -37,6 +37,7 @@ typedef struct meta_report {
     uint64_t pair[META_MAX_RANKS][META_MAX_RANKS];  /* from, to                 */
     uint64_t moved[META_MAX_RANKS][META_MAX_RANKS]; /* the same, for tensors that are kept on one device */
     double price;                /* of all exchanges, ns                        */
+    uint32_t n_meetings;         /* exchanges without those joined to others    */
 } meta_report;
 
 /* How an exchange will be carried out. */

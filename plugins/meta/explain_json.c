@@ -217,6 +217,7 @@ static void placement(const meta_report *report)
     kinds(report, report->number ? ",\n  {" : "\n  {", "nodes", nodes);
     number(report, ", ", "exchanged", report->sent);
     meta_say(report, ", \"price_ns\": %.6g", report->price);
+    number(report, ", ", "meetings", report->n_meetings);
     key(report, ",\n   ", "ranks");
     meta_say_text(report, "[");
     for (uint32_t r = 0; r < v->n_ranks; r++)

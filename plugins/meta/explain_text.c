@@ -61,8 +61,10 @@ static void head(const meta_report *report)
     meta_say(report, ": %u device%s; %u node%s on shards, %u giving partial sums, %u on every device, %u on one\n",
              (unsigned)n, n == 1 ? "" : "s", (unsigned)on_shards, on_shards == 1 ? "" : "s",
              (unsigned)v->n_run[META_PARTIAL], (unsigned)v->n_run[META_REPLICATED], (unsigned)v->n_run[META_SINGLE]);
-    meta_say(report, "%u exchange%s a run: %s sent by all, %s as the planner prices %s\n",
-             (unsigned)v->n_exchanges, v->n_exchanges == 1 ? "" : "s", size_text(report->sent, t[0], sizeof t[0]),
+    meta_say(report, "%u exchange%s a run", (unsigned)v->n_exchanges, v->n_exchanges == 1 ? "" : "s");
+    if (report->n_meetings < v->n_exchanges)
+        meta_say(report, " in %u meeting%s", (unsigned)report->n_meetings, report->n_meetings == 1 ? "" : "s");
+    meta_say(report, ": %s sent by all, %s as the planner prices %s\n", size_text(report->sent, t[0], sizeof t[0]),
              time_text(report->price, t[1], sizeof t[1]), v->n_exchanges == 1 ? "it" : "them");
 }
 

@@ -75,6 +75,7 @@ typedef struct meta_exchange {
     uint64_t bytes;    /* of the whole value                                  */
     uint64_t sent[META_MAX_RANKS]; /* for the statistics                      */
     double price;      /* nanoseconds, as cost.c has it                       */
+    bool joined;       /* to the one before it: no meeting of its own         */
     meta_end src[META_MAX_RANKS], dst[META_MAX_RANKS];
 } meta_exchange;
 
@@ -211,6 +212,11 @@ uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to);
 meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy);
 /* The same for what is no value of the graph: fills to->local.  False after a failure. */
 bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version *from, meta_version *to, bool copy);
+
+/* -- join.c ------------------------------------------------------------------------------ */
+
+/* Of the whole plan: exchanges that need not wait for one another share a meeting. */
+void meta_join_exchanges(meta_planner *p);
 
 /* -- numbers.c ------------------------------------------------------------------------------ */
 

@@ -524,6 +524,8 @@ int meta_planner_run(meta_planner *p)
     bind(p);
     for (uint32_t k = 0; k < p->graph->n_nodes && !meta_failed(p); k++)
         plan_node(p, k);
+    if (!meta_failed(p))
+        meta_join_exchanges(p);
     return p->status;
 }
 

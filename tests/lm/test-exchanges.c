@@ -2,7 +2,9 @@
  * What a token costs between devices: whatever the architecture, if every axis has
  * a unit for each device there is one all-reduce for the embedding and two a layer,
  * of a row of the embedding's width, and nothing else.  A weight that is kept on one
- * of the devices adds at most a gather and a broadcast where it is used.
+ * of the devices adds at most a gather and a broadcast where it is used.  Where caches go along
+ * their cells, or are on one device, the devices meet once for all that a layer writes and
+ * attends with, and once for the result (twice along the cells: denominators first).
  */
 #include "config.h"
 
@@ -50,6 +52,22 @@ static const struct {
 };
 #define N_KEPT (sizeof kept / sizeof *kept)
 
+/* How often the devices meet at most where a layer's memory is not by heads. */
+static const struct {
+    const char *model, *device;
+    eng_lm_override override;
+    int most;
+} meeting[] = {
+    {"--arch llama --kv-heads 1 --heads 8 --head 16 --embd 128 --layers 3", "cpu/2", {NULL, NULL}, EXPECTED + 3 * LAYERS},
+    {"--arch qwen3 --kv-heads 2 --heads 8 --head 16 --embd 128 --layers 3", "cpu/3@3:1:1", {NULL, NULL},
+     EXPECTED + 3 * LAYERS},
+    {"--arch llama --fused-qkv" SHAPE, "cpu/2", {"cache", "cpu/2.1"}, EXPECTED + 2 * LAYERS},
+    {"--arch qwen3" SHAPE, "cpu/4", {"cache", "cpu/4.0"}, EXPECTED + 2 * LAYERS},
+    {"--arch qwen3" SHAPE, "cpu/2", {"cache", "cpu"}, EXPECTED + 2 * LAYERS},
+    {"--arch qwen35 --interval 2" SHAPE, "cpu/2", {"cache|state|conv", "cpu/2.0"}, EXPECTED + 2 * LAYERS},
+};
+#define N_MEETING (sizeof meeting / sizeof *meeting)
+
 typedef struct text {
     char *data;
     size_t n, capacity;
@@ -91,9 +109,10 @@ static int count(const char *json, int *others)
     return n;
 }
 
-/* n: exchanges, -1: it has been said why not. */
+/* n: exchanges, -1: it has been said why not.  *others: those that are not all-reduces of a row; meetings: NULL, or
+ * for how often the devices meet. */
 static int exchanges(eng_context *engine, const char *device, const char *path, uint32_t experts,
-                     const eng_lm_override *override, int *others)
+                     const eng_lm_override *override, int *others, int *meetings)
 {
     eng_lm_placement placement = {.size = sizeof placement, .experts = experts, .overrides = override,
                                   .n_overrides = override ? 1 : 0};
@@ -111,6 +130,9 @@ static int exchanges(eng_context *engine, const char *device, const char *path, 
         printf("# %s\n", eng_last_error());
     else
         n = count(t.data ? t.data : "", others);
+    const char *at = n >= 0 ? strstr(t.data, "\"meetings\": ") : NULL;
+    if (meetings)
+        *meetings = at ? atoi(at + strlen("\"meetings\": ")) : -1;
     free(t.data);
     subject_close(&s);
     return n;
@@ -131,7 +153,7 @@ int main(void)
         bool made = subject_make(models[i], path) == 0;
         for (size_t k = 0; k < N_DEVICES * ways; k++) {
             uint32_t experts = k % ways ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN;
-            int others = 0, n = made ? exchanges(engine, devices[k / ways], path, experts, NULL, &others) : -1;
+            int others = 0, n = made ? exchanges(engine, devices[k / ways], path, experts, NULL, &others, NULL) : -1;
             bool good = n == EXPECTED && others == 0;
             n_failed += !good;
             printf("%s %d - %s on %s%s: %d exchanges, %d are expected; %d are not of one row\n", good ? "ok" : "not ok",
@@ -142,13 +164,24 @@ int main(void)
         const char *model = i ? "--arch qwen3moe" EXPERTS : models[0];
         bool made = subject_make(model, path) == 0;
         for (size_t k = 0; k < N_KEPT; k++) {
-            int others, n = made ? exchanges(engine, kept[k].device, path, 0, &kept[k].override, &others) : -1;
+            int others, n = made ? exchanges(engine, kept[k].device, path, 0, &kept[k].override, &others, NULL) : -1;
             bool good = n >= 0 && n <= kept[k].most;
             n_failed += !good;
             printf("%s %d - %s on %s, %s on %s: %d exchanges, at most %d are expected\n", good ? "ok" : "not ok",
                    ++n_tests, model, kept[k].device, kept[k].override.pattern, kept[k].override.device, n,
                    kept[k].most);
         }
+    }
+    for (size_t i = 0; i < N_MEETING; i++) {
+        const eng_lm_override *o = meeting[i].override.pattern ? &meeting[i].override : NULL;
+        int others, meetings = -1;
+        bool made = subject_make(meeting[i].model, path) == 0;
+        bool good = made && exchanges(engine, meeting[i].device, path, 0, o, &others, &meetings) >= 0 && meetings > 0 &&
+                    meetings <= meeting[i].most;
+        n_failed += !good;
+        printf("%s %d - %s on %s, %s on %s: %d meetings, at most %d are expected\n", good ? "ok" : "not ok", ++n_tests,
+               meeting[i].model, meeting[i].device, o ? o->pattern : "nothing", o ? o->device : "one device", meetings,
+               meeting[i].most);
     }
     remove(path);
     eng_context_destroy(engine);
