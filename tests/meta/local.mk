@@ -26,6 +26,7 @@ meta_tests = \
 	tests/meta/test-explain
 check_PROGRAMS += $(meta_tests)
 TESTS += $(meta_tests)
+valgrind_tests += tests/meta/test-stores tests/meta/test-owned tests/meta/test-lacking
 endif
 endif
 tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/replay.c %D%/shrink.c %D%/print.c \

@@ -19,7 +19,7 @@ static eng_context *context;
 
 /* -- shares ---------------------------------------------------------------------- */
 
-enum { COARSE = 2, FINE = 3000, RANKS = 3 };
+enum { COARSE = 2, FINE = 3000, RANKS = 3, MOST_RANKS = 4 };
 
 /* A store with one weight of `extent` units of 40 bytes along an axis. */
 static eng_store *one_weight(eng_device *device, const char *axis, int64_t extent, int64_t unit, const char *bad)
@@ -35,10 +35,10 @@ static eng_store *one_weight(eng_device *device, const char *axis, int64_t exten
 
 static void weights_of(eng_device *device, uint64_t *bytes)
 {
-    for (uint32_t r = 0; r < RANKS; r++) {
+    for (uint32_t r = 0; r < MOST_RANKS; r++) {
         eng_device_info info = {.size = sizeof info};
         eng_device_stats stats = {.size = sizeof stats};
-        bytes[r] = eng_device_leaf(device, r, &info, &stats) == ENG_OK ? stats.bytes_weights : UINT64_MAX;
+        bytes[r] = eng_device_leaf(device, r, &info, &stats) == ENG_OK ? stats.bytes_weights : 0;
     }
 }
 
@@ -53,7 +53,7 @@ static void check_shares(int which)
     const uint64_t coarse = which == BESIDE ? COARSE * 30000 : 0, each = (FINE * 40 + coarse) / RANKS;
     eng_device *device = NULL;
     eng_store *first = NULL, *second = NULL;
-    uint64_t bytes[RANKS] = {0};
+    uint64_t bytes[MOST_RANKS] = {0};
     bool good = eng_device_open(context, "cpu/3", &device) == ENG_OK;
 
     if (good && which == AFTER_A_FAILURE) {
@@ -74,6 +74,32 @@ static void check_shares(int which)
               (unsigned long)bytes[0], (unsigned long)bytes[1], (unsigned long)bytes[2]);
     eng_store_destroy(first);
     eng_store_destroy(second);
+    eng_device_close(device);
+}
+
+/* Rows of 96 in blocks of 32 are three units.  That is enough for two or three ranks; over four
+ * they are replicated, and an f32 tensor that has the axis too is split by elements. */
+static void check_units(const char *name, uint32_t ranks)
+{
+    rig_dim d;
+    const eng_dim along = rig_axis(&d, eng_context_axis(context, "width"), 96, 1), none = {0};
+    eng_store_tensor t[] = {
+        {.type = ENG_TYPE_Q8_0, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {96, 30}, .dims = (eng_dim[]){along, none}},
+        {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {30, 96}, .dims = (eng_dim[]){none, along}},
+    };
+    const uint64_t blocks = 3 * 34 * 30, floats = 96 * 30 * 4;
+    eng_device *device = NULL;
+    eng_store *store = NULL;
+    uint64_t bytes[MOST_RANKS] = {0}, all = 0;
+    bool good = eng_device_open(context, name, &device) == ENG_OK && (store = rig_make_store(device, t, 2)) != NULL;
+
+    if (good)
+        weights_of(device, bytes);
+    for (uint32_t r = 0; r < ranks; r++)
+        all += bytes[r];
+    good = good && all == (ranks <= 3 ? blocks : ranks * blocks) + floats;
+    tap_check(good, "three units of blocks, %s: %lu bytes in all", name, (unsigned long)all);
+    eng_store_destroy(store);
     eng_device_close(device);
 }
 
@@ -267,6 +293,9 @@ int main(void)
         return 1;
     for (int i = 0; i < CASES; i++)
         check_shares(i);
+    check_units("cpu/2", 2);
+    check_units("cpu/3", 3);
+    check_units("cpu/4", 4);
     for (size_t i = 0; i < sizeof compositions / sizeof *compositions; i++) {
         check_orders(&compositions[i]);
         check_guest_gone(&compositions[i], false);
