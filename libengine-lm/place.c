@@ -188,6 +188,18 @@ static void use_memory(const usage *u, const eng_lm_model *m)
     }
 }
 
+static int found_nowhere(const eng_lm_model *m, const char *pattern)
+{
+    char memory[2][NAME_BYTES] = {"", ""};
+    for (int layer = m->n.n_layers - 1; layer >= 0; layer--) {
+        bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
+        snprintf(memory[!attention], NAME_BYTES, ", %s.%d", attention ? "cache_k" : "state", layer);
+    }
+    return eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is found in the name of no tensor: correct it or leave it out "
+                    "(names are such as blk.0.%s.weight%s%s)", pattern,
+                    m->n.n_experts ? "ffn_down_exps.0" : "ffn_down", memory[0], memory[1]);
+}
+
 int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model)
 {
     usage u = {p, lm_calloc(p->n_regex + 1, sizeof *u.by)};
@@ -201,9 +213,7 @@ int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const
     for (uint32_t i = 0; i < p->n_regex && !status; i++) {
         const eng_lm_override *o = placement->overrides;
         if (u.by[i] == p->n_regex)
-            status = eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is found in the name of no tensor: correct it or "
-                              "leave it out (names are such as blk.0.ffn_up.weight, "
-                              "blk.0.ffn_up_exps.7.weight, cache_k.0, state.0)", o[i].pattern);
+            status = found_nowhere(model, o[i].pattern);
         else if (u.by[i] != i)
             status = eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is hidden by \"%s\", which comes first and decides: "
                               "put \"%s\" before it, or leave it out", o[i].pattern, o[u.by[i]].pattern, o[i].pattern);

@@ -32,11 +32,17 @@ typedef struct run {
     double shown;            /* of the progress line                            */
 } run;
 
+#define CACHES "^cache_[kv]\\." /* the pattern that -nkvo stands for */
+
+/* One line, and the exit code: names of devices that cannot be read are the command line's fault. */
 static int complain(void)
 {
-    bool pattern = strncmp(eng_last_error(), "override pattern", 16) == 0;
-    fprintf(stderr, "engine-generate: %s%s\n", pattern ? "-ot: " : "", eng_last_error());
-    return 1;
+    const char *text = eng_last_error();
+    const char *option = strncmp(text, "override pattern", 16) != 0         ? ""
+                         : strstr(text, "pattern \"" CACHES "\" is") != NULL ? "-nkvo: "
+                                                                            : "-ot: ";
+    fprintf(stderr, "engine-generate: %s%s\n", option, text);
+    return strstr(text, "device name '") ? EXIT_USAGE : 1;
 }
 
 static int no_memory(void)
@@ -77,7 +83,7 @@ static int open_engine(run *r)
     if (!status && r->o.threads)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
     if (!status && r->o.no_kv_offload && r->o.n_overrides <= MAX_OVERRIDES)
-        r->o.overrides[r->o.n_overrides++] = (eng_lm_override){"^cache_[kv]\\.", "cpu"};
+        r->o.overrides[r->o.n_overrides++] = (eng_lm_override){CACHES, "cpu"};
     if (!status && r->o.fit)
         status = choose_fit(r);
     if (!status)

@@ -24,18 +24,26 @@ static int default_device(eng_context *engine, char name[64])
     return ENG_OK;
 }
 
-/* Does an override name another device than this one?  (1: yes; negative: one that is not there) */
-static int has_guests(eng_context *engine, const options *o, const char *device)
+/* Does an override name another device than this one?  (1: yes; negative: one that is not there, or several) */
+static int has_guests(eng_context *engine, const options *o, const eng_device_info *device)
 {
     int found = 0;
     for (uint32_t i = 0; i < o->n_overrides; i++) {
         eng_device *guest;
-        if (strcmp(o->overrides[i].device, device) == 0)
+        if (device->kind != ENG_DEVICE_META && strcmp(o->overrides[i].device, device->name) == 0)
             continue;
         int status = eng_device_open(engine, o->overrides[i].device, &guest);
         if (status)
             return eng_fail(status, "-ot %s=%s: %s", o->overrides[i].pattern, o->overrides[i].device, eng_last_error());
+        eng_device_info info = {.size = sizeof info};
+        status = eng_device_get_info(guest, &info);
         eng_device_close(guest);
+        if (!status && info.kind == ENG_DEVICE_META)
+            status = eng_fail(ENG_ERR_INVALID, "-ot %s=%s: tensors are kept on one device, and %s is composed of several: "
+                              "name one of them, such as cpu or opencl:0/2.1", o->overrides[i].pattern,
+                              o->overrides[i].device, o->overrides[i].device);
+        if (status)
+            return status;
         found = 1;
     }
     return found;
@@ -79,7 +87,7 @@ int device_open(eng_context *engine, const options *o, eng_device **result)
     eng_device_info info = {.size = sizeof info};
     if (!status)
         status = eng_device_get_info(device, &info);
-    int guests = status ? 0 : has_guests(engine, o, info.name);
+    int guests = status ? 0 : has_guests(engine, o, &info);
     bool formats = o->explain > EXPLAIN_TEXT;
     if (guests >= 0 && (guests > 0 || formats) && info.kind != ENG_DEVICE_META) {
         char composed[80];

@@ -52,7 +52,7 @@ static void speeds(const report *r)
         return;
     }
     fprintf(stderr, "prompt         %zu tokens, %.1f tokens/s\n", r->n_prompt, rate(r->n_prompt, r->prompt_seconds));
-    fprintf(stderr, "generated      %zu tokens (%s), %.1f tokens/s\n", r->n_tokens, r->stopped,
+    fprintf(stderr, "generated      %zu token%s (%s), %.1f tokens/s\n", r->n_tokens, r->n_tokens == 1 ? "" : "s", r->stopped,
             rate(r->n_decoded, r->decode_seconds));
 }
 

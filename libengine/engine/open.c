@@ -49,8 +49,10 @@ static int no_plugin(const eng_context *context, const char *name, const char *p
     if (why_absent(context, plugin, text, sizeof text))
         return eng_fail(ENG_ERR_NOTFOUND, "device '%s': %s", name, text);
     add_text(text, sizeof text, context->n_hosts ? "there are: " : "none at all is usable: ");
-    for (uint32_t i = 0; i < context->n_hosts; i++) {
-        add_text(text, sizeof text, i ? ", " : "");
+    for (uint32_t i = 0, n = 0; i < context->n_hosts; i++) {
+        if (context->hosts[i]->flags & ENG_PLUGIN_COMPOSES)
+            continue; /* it has no devices of its own */
+        add_text(text, sizeof text, n++ ? ", " : "");
         add_text(text, sizeof text, context->hosts[i]->name);
     }
     const eng_plugin_record *r = refused(context, context->n_hosts > 0);

@@ -27,8 +27,9 @@ static int add_rank(eng_device_state *device, const char *name, bool guest)
     meta_rank *rank = &device->ranks[device->n_ranks];
 
     if (device->n_ranks == META_MAX_RANKS)
-        return META_FAIL(device, ENG_ERR_INVALID, "%s: more than %d devices, counting those that hold single tensors",
-                         device->name, META_MAX_RANKS);
+        return META_FAIL(device, ENG_ERR_INVALID, "%s: more than %d devices, counting those that hold single tensors: "
+                         "compose fewer, or keep these tensors on devices that are part of it", device->name,
+                         META_MAX_RANKS);
     memset(rank, 0, sizeof *rank);
     int status = sv->device_open(sv->host, name, &rank->child);
     if (status != ENG_OK)

@@ -50,7 +50,7 @@ run --help; expect "--help" 0 '^Usage: ' ''
 run cpu:7; expect "no such device" 1 '' "has 1 device"
 run cpu/0; expect "a device cut into nothing" 1 '' "0 parts"
 run cpu/2@1; expect "a wrong number of shares" 1 '' "1 share for 2 devices"
-run nosuch; expect "no such plugin" 1 '' "there is no plugin 'nosuch'; there are: cpu, meta, null"
+run nosuch; expect "no such plugin" 1 '' "there is no plugin 'nosuch'; there are: cpu, null"
 run --self-test=nosuch; expect "the self-test of no device" 1 '^not ok 1 ' ''
 run --frob; expect "an unknown option" 64 '' 'unknown option'
 run --ops --env; expect "two modes at once" 64 '' 'only one of'
