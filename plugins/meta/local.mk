@@ -36,6 +36,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/planner.h \
 	%D%/plugin.c \
 	%D%/queue.c \
+	%D%/rank_graph.c \
 	%D%/reshard.c \
 	%D%/rule.c \
 	%D%/rule.h \
@@ -47,6 +48,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/strategy.c \
 	%D%/team.c \
 	%D%/variant.c \
+	%D%/view.c \
 	%D%/wish.c
 plugins_meta_meta_la_LDFLAGS = $(plugin_ldflags)
 plugins_meta_meta_la_LIBADD = $(LIBM)

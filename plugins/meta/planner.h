@@ -110,7 +110,7 @@ static inline const eng_node *meta_node_of(const meta_planner *p, int32_t node)
     return eng_subgraph_node(p->graph, (uint32_t)node);
 }
 
-/* -- localize.c: growing the graphs of the ranks ----------------------------------- */
+/* -- rank_graph.c: growing the graphs of the ranks --------------------------------------- */
 
 /* A contiguous scratch tensor like `like`, with extents ne; -1: failed. */
 int32_t meta_local_scratch(meta_planner *p, uint32_t rank, const eng_tensor *like, const int64_t *ne);
@@ -121,15 +121,23 @@ int32_t meta_local_binding(meta_planner *p, uint32_t rank, const eng_tensor *lik
                            const int64_t *ne);
 /* Appends a node and opens a new section after a barrier; NULL: failed. */
 eng_node *meta_local_node(meta_planner *p, uint32_t rank, uint32_t op, const char *name, int32_t origin);
-/* The tensor itself if its data are contiguous, else a copy. */
+/* A contiguous copy of the same type, bit by bit, and the tensor itself if its data are
+ * contiguous, else a copy; -1: failed, or of -1. */
+int32_t meta_local_copy(meta_planner *p, uint32_t rank, int32_t tensor);
 int32_t meta_local_contiguous(meta_planner *p, uint32_t rank, int32_t tensor);
 bool meta_is_contiguous(const meta_planner *p, const eng_tensor *t);
 uint64_t meta_tensor_layout(const meta_planner *p, uint32_t type, const int64_t *ne, int64_t *nb);
+
+/* -- view.c ------------------------------------------------------------------------------ */
+
 /* The cut of a tensor that the rank holds whole. */
 int32_t meta_local_cut(meta_planner *p, uint32_t rank, int32_t tensor, const meta_cut *cut);
 /* The node's view of one version of its operand, not yet known to readers (see
  * meta_version_add); NULL if it is no range of the shards (or a failure, in p->status). */
 meta_version *meta_view_version(meta_planner *p, const eng_node *node, const meta_version *of);
+
+/* -- localize.c --------------------------------------------------------------------------- */
+
 /* A version as an operand on the rank: with contiguous rows if the whole graph's has them, for
  * the version may be a view of a copy that was laid out anew. */
 int32_t meta_local_operand(meta_planner *p, uint32_t rank, int32_t value, const meta_version *version);
@@ -158,7 +166,9 @@ void meta_version_forget(meta_planner *p, int32_t root);
 
 /* -- wish.c: placements that the host asked for -------------------------------------------- */
 
-/* What eng_tensor.place means on this device, for every value, or *wishes = NULL if there is
+/* Where the host wants a value; NULL: anywhere. */
+const eng_placement *meta_wished(const eng_tensor *t);
+/* What that means on this device, for every value, or *wishes = NULL if there is
  * none.  Opens guests and makes partitions: takes the device's lock. */
 int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena *arena,
                 const meta_place *const **wishes);
