@@ -195,42 +195,32 @@ void meta_report_fill(meta_report *report)
 
 /* -- the call --------------------------------------------------------------------------- */
 
-static int explain_all(const eng_plan_state *plan, meta_report *report, uint32_t format)
+/* One report a variant, or if there is none one that says so. */
+int meta_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx)
 {
     static void (*const writers[])(const meta_report *) = {
         [ENG_EXPLAIN_TEXT] = meta_explain_text,
         [ENG_EXPLAIN_JSON] = meta_explain_json,
         [ENG_EXPLAIN_GRAPHVIZ] = meta_explain_dot,
     };
-    void (*emit)(void *, const char *) = report->emit;
-    void *ctx = report->ctx;
     uint32_t count = 0, number = 0;
 
+    if (format > ENG_EXPLAIN_GRAPHVIZ)
+        return ENG_ERR_UNSUPPORTED;
+    meta_report *report = malloc(sizeof *report); /* large for a stack */
+    if (!report)
+        return meta_no_memory(plan->device, "the report on a plan");
+    pthread_mutex_lock(&plan->lock);
     for (const meta_variant *v = plan->variants; v; v = v->next)
         count++;
     for (const meta_variant *v = plan->variants; v || number == 0; v = v ? v->next : NULL) {
-        memset(report, 0, sizeof *report);
         *report = (meta_report){.emit = emit, .ctx = ctx, .device = plan->device, .v = v, .graph = plan->graph,
                                 .number = number++, .count = count};
         if (v)
             meta_report_fill(report);
         writers[format](report);
     }
-    return ENG_OK;
-}
-
-int meta_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx)
-{
-    if (format > ENG_EXPLAIN_GRAPHVIZ)
-        return ENG_ERR_UNSUPPORTED;
-    meta_report *report = calloc(1, sizeof *report);
-    if (!report)
-        return META_FAIL(plan->device, ENG_ERR_NOMEM, "out of host memory for the report on a plan");
-    report->emit = emit;
-    report->ctx = ctx;
-    pthread_mutex_lock(&plan->lock);
-    int status = explain_all(plan, report, format);
     pthread_mutex_unlock(&plan->lock);
     free(report);
-    return status;
+    return ENG_OK;
 }

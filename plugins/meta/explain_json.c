@@ -193,8 +193,8 @@ static void forced(const meta_report *report)
     meta_say_text(report, "[");
     for (uint32_t i = 0; i < report->graph->n_tensors; i++) {
         const eng_tensor *t = eng_subgraph_tensor(report->graph, (int32_t)i);
-        const eng_placement *p = t->place;
-        if (!p || p->kind >= sizeof kinds / sizeof *kinds || !kinds[p->kind])
+        const eng_placement *p = meta_wished(t); /* of a kind that there is: else there were no plan */
+        if (!p)
             continue;
         text(report, before, "value", t->name);
         text(report, ", ", "placement", kinds[p->kind]);

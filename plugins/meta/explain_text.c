@@ -282,8 +282,8 @@ static void forced(const meta_report *report)
                                         [ENG_PLACE_PARTIAL] = "as addends", [ENG_PLACE_SINGLE] = "on"};
     for (uint32_t i = 0; i < report->graph->n_tensors; i++) {
         const eng_tensor *t = eng_subgraph_tensor(report->graph, (int32_t)i);
-        const eng_placement *p = t->place;
-        if (!p || p->kind >= sizeof kinds / sizeof *kinds || !kinds[p->kind])
+        const eng_placement *p = meta_wished(t); /* of a kind that there is: else there were no plan */
+        if (!p)
             continue;
         meta_say_text(report, "placed by the graph: ");
         meta_say_name(report, t->name);

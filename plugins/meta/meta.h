@@ -98,6 +98,10 @@ meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int
 meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int64_t extent, int64_t unit);
 #define META_FAIL(device, status, ...)                                                                               \
     (device)->plugin->services->fail((device)->plugin->host, status, __VA_ARGS__)
+static inline int meta_no_memory(const eng_device_state *device, const char *what)
+{
+    return META_FAIL(device, ENG_ERR_NOMEM, "%s: out of host memory for %s", device->name, what);
+}
 
 /* -- store.c, place.c --------------------------------------------------------------- */
 

@@ -8,11 +8,6 @@
 
 #include "meta.h"
 
-static int no_memory(eng_device_state *device)
-{
-    return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for a store of %s", device->name);
-}
-
 static void account(eng_device_state *device, const meta_tensor *t, uint32_t rank, uint64_t bytes, int sign)
 {
     uint32_t kind = meta_bytes_kind(t->use);
@@ -50,7 +45,7 @@ static int describe(eng_store_state *store, const eng_store_tensor *declared)
                              (unsigned)given->type);
         t->name = meta_arena_format(&store->arena, "%s", given->name);
         if (!t->name)
-            return no_memory(d);
+            return meta_no_memory(d, "a store");
         t->type = given->type;
         t->rank = given->rank;
         t->use = given->use;
@@ -99,7 +94,7 @@ int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors,
         s->n = n;
         s->tensors = meta_arena_alloc(&s->arena, (n + 1u) * sizeof *s->tensors);
     }
-    int status = s && local && s->tensors ? describe(s, tensors) : no_memory(device);
+    int status = s && local && s->tensors ? describe(s, tensors) : meta_no_memory(device, "a store");
     pthread_mutex_lock(&device->lock);
     if (status == ENG_OK)
         status = meta_place_store(device, tensors, n, s->tensors);

@@ -23,11 +23,6 @@ typedef struct compiler {
     const meta_place *const *wishes; /* of the values                          */
 } compiler;
 
-static int no_memory(eng_device_state *device)
-{
-    return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for a plan of %s", device->name);
-}
-
 static eng_subgraph rank_graph(const compiler *c, uint32_t rank)
 {
     const meta_rgraph *g = &c->planner.ranks[rank];
@@ -45,17 +40,6 @@ static eng_subgraph rank_graph(const compiler *c, uint32_t rank)
         .binding_tensor = g->bindings,
     };
     return s;
-}
-
-static void note(compiler *c, char *text)
-{
-    char **notes = text ? meta_arena_alloc(&c->v->arena, (c->v->n_notes + 1) * sizeof *notes) : NULL;
-    if (!notes)
-        return;
-    if (c->v->n_notes)
-        memcpy(notes, c->v->notes, c->v->n_notes * sizeof *notes);
-    notes[c->v->n_notes++] = text;
-    c->v->notes = notes;
 }
 
 /* A rank to try the whole op on: one that has not refused it whole, rather another than
@@ -177,7 +161,7 @@ static int build_part(compiler *c, uint32_t rank)
     part->work = meta_arena_alloc(&c->v->arena, s.n_sections);
     part->kinds = scratch_kinds(c, rank);
     if (!part->bound_to || !part->stops || !part->work || !part->kinds)
-        return no_memory(c->device);
+        return meta_no_memory(c->device, "a plan");
     if (g->n_bindings)
         memcpy(part->bound_to, g->bound_to, g->n_bindings * sizeof *part->bound_to);
     if (g->n_stops)
@@ -192,66 +176,80 @@ static int build_part(compiler *c, uint32_t rank)
     return status;
 }
 
+/* What the variant keeps of the planner's work, and a plan of each rank's device. */
 static int finish(compiler *c)
 {
     meta_variant *v = c->v;
+    const meta_planner *p = &c->planner;
     int status = ENG_OK;
 
-    v->n_exchanges = c->planner.n_exchanges;
-    v->exchanges = meta_arena_alloc(&v->arena, (v->n_exchanges + 1) * sizeof *v->exchanges);
-    if (!v->exchanges)
-        return no_memory(c->device);
+    v->exchanges = meta_arena_alloc(&v->arena, (p->n_exchanges + 1) * sizeof *v->exchanges);
+    v->notes = meta_arena_alloc(&v->arena, ((size_t)c->graph->n_nodes + p->n_notes + 1) * sizeof *v->notes);
+    if (!v->exchanges || !v->notes)
+        return meta_no_memory(c->device, "a plan");
+    v->n_exchanges = p->n_exchanges;
     if (v->n_exchanges)
-        memcpy(v->exchanges, c->planner.exchanges, v->n_exchanges * sizeof *v->exchanges);
-    memcpy(v->n_run, c->planner.n_run, sizeof v->n_run);
+        memcpy(v->exchanges, p->exchanges, v->n_exchanges * sizeof *v->exchanges);
+    memcpy(v->n_run, p->n_run, sizeof v->n_run);
     for (uint32_t i = 0; i < c->graph->n_nodes; i++)
-        note(c, c->moved[i]);
-    for (uint32_t i = 0; i < c->planner.n_notes; i++)
-        note(c, c->planner.notes[i]);
+        if (c->moved[i])
+            v->notes[v->n_notes++] = c->moved[i];
+    for (uint32_t i = 0; i < p->n_notes; i++)
+        v->notes[v->n_notes++] = p->notes[i];
     for (uint32_t r = 0; r < c->v->n_ranks && status == ENG_OK; r++)
         status = build_part(c, r);
     return status;
+}
+
+static int set_up(compiler *c, const meta_place *places, const char *const *why)
+{
+    eng_device_state *d = c->device;
+    meta_variant *v = c->v;
+    size_t n_bound = c->graph->n_bindings, n_nodes = c->graph->n_nodes;
+
+    v->device = d;
+    int status = meta_wishes(d, c->graph, &v->arena, &c->wishes); /* may add guests */
+    pthread_mutex_lock(&d->lock); /* a store may add a guest meanwhile */
+    v->n_ranks = d->n_ranks;
+    pthread_mutex_unlock(&d->lock);
+    if (status != ENG_OK)
+        return status;
+    v->places = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *places);
+    v->why = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *why);
+    c->forced = malloc(n_nodes + 1);
+    c->refused = calloc(n_nodes + 1, sizeof *c->refused);
+    c->moved = calloc(n_nodes + 1, sizeof *c->moved);
+    if (!v->places || !v->why || !c->forced || !c->refused || !c->moved)
+        return meta_no_memory(d, "a plan");
+    memset(c->forced, -1, n_nodes + 1);
+    if (n_bound) {
+        memcpy(v->places, places, n_bound * sizeof *places);
+        memcpy(v->why, why, n_bound * sizeof *why);
+    }
+    return ENG_OK;
+}
+
+static void clean_up(compiler *c)
+{
+    meta_planner_end(&c->planner);
+    free(c->forced);
+    free(c->refused);
+    free(c->moved);
 }
 
 int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_place *places,
                          const char *const *why, meta_variant **variant)
 {
     compiler c = {.device = device, .graph = graph, .v = calloc(1, sizeof *c.v)};
-    size_t n = graph->n_bindings + 1u;
-    bool moved = true;
-    int status = ENG_OK;
+    int status = c.v ? set_up(&c, places, why) : meta_no_memory(device, "a plan");
 
-    if (!c.v)
-        return no_memory(device);
-    c.v->device = device;
-    status = meta_wishes(device, graph, &c.v->arena, &c.wishes); /* may add guests */
-    pthread_mutex_lock(&device->lock); /* a store may add a guest meanwhile */
-    c.v->n_ranks = device->n_ranks;
-    pthread_mutex_unlock(&device->lock);
-    c.v->places = meta_arena_alloc(&c.v->arena, n * sizeof *places);
-    c.v->why = meta_arena_alloc(&c.v->arena, n * sizeof *why);
-    c.forced = malloc(graph->n_nodes + 1u);
-    c.refused = calloc(graph->n_nodes + 1u, sizeof *c.refused);
-    c.moved = calloc(graph->n_nodes + 1u, sizeof *c.moved);
-    if (!c.v->places || !c.v->why || !c.forced || !c.refused || !c.moved) {
-        status = status == ENG_OK ? no_memory(device) : status;
-    } else {
-        memset(c.forced, -1, graph->n_nodes + 1u);
-        if (graph->n_bindings) {
-            memcpy(c.v->places, places, graph->n_bindings * sizeof *places);
-            memcpy(c.v->why, why, graph->n_bindings * sizeof *why);
-        }
-    }
-    while (moved && status == ENG_OK) {
+    for (bool moved = true; moved && status == ENG_OK;) {
         moved = false;
         status = plan_once(&c, &moved);
     }
     if (status == ENG_OK)
         status = finish(&c);
-    meta_planner_end(&c.planner);
-    free(c.forced);
-    free(c.refused);
-    free(c.moved);
+    clean_up(&c);
     if (status != ENG_OK) {
         meta_variant_destroy(c.v);
         return status;
@@ -263,11 +261,9 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
 
 void meta_variant_destroy(meta_variant *v)
 {
-    const eng_services *sv;
-
     if (!v)
         return;
-    sv = v->device->plugin->services;
+    const eng_services *sv = v->device->plugin->services;
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         if (v->parts[r].plan)
             sv->plan_release(sv->host, &v->device->ranks[r].child, v->parts[r].placed, v->parts[r].plan);

@@ -14,9 +14,10 @@
 
 /* -- meaning -------------------------------------------------------------------------- */
 
-static const eng_placement *placement_of(const eng_tensor *t)
+const eng_placement *meta_wished(const eng_tensor *t)
 {
-    return t->size >= offsetof(eng_tensor, place) + sizeof t->place ? t->place : NULL;
+    const eng_placement *p = t->size >= offsetof(eng_tensor, place) + sizeof t->place ? t->place : NULL;
+    return p && p->kind != ENG_PLACE_AUTO ? p : NULL;
 }
 
 /* The extent of the axis in the first factor that names it; 0: none does. */
@@ -59,7 +60,7 @@ static int sharded(eng_device_state *device, const eng_tensor *t, uint32_t axis,
                                            "type of smaller blocks or another axis");
         cut.part = meta_partition_make(device, axis, like.extent, unit);
         if (!cut.part)
-            return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partition of an axis");
+            return meta_no_memory(device, "the partition of an axis");
     }
     if (!meta_cut_aligned(&cut, type->block))
         return refuse(device, t, axis, "the units that each device has of the axis are not whole blocks of the value's "
@@ -105,14 +106,14 @@ int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena 
     pthread_mutex_lock(&device->lock);
     for (uint32_t i = 0; i < graph->n_tensors && status == ENG_OK; i++) {
         const eng_tensor *t = eng_subgraph_tensor(graph, (int32_t)i);
-        const eng_placement *wanted = placement_of(t);
-        if (!wanted || wanted->kind == ENG_PLACE_AUTO)
+        const eng_placement *wanted = meta_wished(t);
+        if (!wanted)
             continue;
         if (!list)
             list = meta_arena_alloc(arena, graph->n_tensors * sizeof(const meta_place *));
         meta_place *place = list ? meta_arena_alloc(arena, sizeof *place) : NULL;
         if (!place)
-            status = META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the placements of a graph");
+            status = meta_no_memory(device, "the placements of a graph");
         else
             status = resolve(device, t, wanted, place);
         if (status == ENG_OK)
