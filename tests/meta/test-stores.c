@@ -42,26 +42,36 @@ static void weights_of(eng_device *device, uint64_t *bytes)
     }
 }
 
-enum { ALONE, AFTER_ANOTHER, AFTER_A_FAILURE, BESIDE, CASES };
+enum { ALONE, GONE, NEVER_MADE, THERE };
 
 /* An axis of two units cannot follow three equal shares.  While it is there, an axis of many
- * units makes up for it; when it is gone, or never was, there is nothing to make up for. */
-static void check_shares(int which)
+ * units (120000 bytes) makes up for it as far as it can; when it is gone, or never was, there is
+ * nothing to make up for. */
+static const struct shares_case {
+    const char *name;
+    int first;           /* what became of the coarse one                            */
+    int64_t unit;        /* of the coarse one, bytes                                 */
+    uint64_t want[RANKS]; /* of both                                                 */
+} shares_cases[] = {
+    {"alone", ALONE, 0, {40000, 40000, 40000}},
+    {"after one that is gone", GONE, 30000, {40000, 40000, 40000}},
+    {"after one that could not be made", NEVER_MADE, 30000, {40000, 40000, 40000}},
+    {"beside one that is there", THERE, 30000, {60000, 60000, 60000}},
+    {"beside one too large to make up for", THERE, 300000, {300000, 300000, 120000}},
+};
+
+static void check_shares(const struct shares_case *c)
 {
-    static const char *const names[] = {"alone", "after a store that is gone", "after a store that could not be made",
-                                        "beside a store that is there"};
-    const uint64_t coarse = which == BESIDE ? COARSE * 30000 : 0, each = (FINE * 40 + coarse) / RANKS;
     eng_device *device = NULL;
     eng_store *first = NULL, *second = NULL;
     uint64_t bytes[MOST_RANKS] = {0};
     bool good = eng_device_open(context, "cpu/3", &device) == ENG_OK;
 
-    if (good && which == AFTER_A_FAILURE) {
-        good = one_weight(device, "coarse", COARSE, 30000, "nowhere:7") == NULL;
-    } else if (good && which != ALONE) {
-        good = (first = one_weight(device, "coarse", COARSE, 30000, NULL)) != NULL;
+    if (good && c->first != ALONE) {
+        first = one_weight(device, "coarse", COARSE, c->unit, c->first == NEVER_MADE ? "nowhere:7" : NULL);
+        good = (first == NULL) == (c->first == NEVER_MADE);
     }
-    if (which == AFTER_ANOTHER) {
+    if (c->first == GONE) {
         eng_store_destroy(first);
         first = NULL;
     }
@@ -69,9 +79,9 @@ static void check_shares(int which)
     if (good)
         weights_of(device, bytes);
     for (uint32_t r = 0; r < RANKS; r++)
-        good = good && bytes[r] + 40 >= each && bytes[r] <= each + 40;
-    tap_check(good, "a store %s: %lu, %lu and %lu bytes on ranks of equal shares", names[which],
-              (unsigned long)bytes[0], (unsigned long)bytes[1], (unsigned long)bytes[2]);
+        good = good && bytes[r] + 40 >= c->want[r] && bytes[r] <= c->want[r] + 40;
+    tap_check(good, "a store %s: %lu, %lu and %lu bytes on ranks of equal shares", c->name, (unsigned long)bytes[0],
+              (unsigned long)bytes[1], (unsigned long)bytes[2]);
     eng_store_destroy(first);
     eng_store_destroy(second);
     eng_device_close(device);
@@ -291,8 +301,8 @@ int main(void)
 {
     if (!(context = tap_begin()))
         return 1;
-    for (int i = 0; i < CASES; i++)
-        check_shares(i);
+    for (size_t i = 0; i < sizeof shares_cases / sizeof *shares_cases; i++)
+        check_shares(&shares_cases[i]);
     check_units("cpu/2", 2);
     check_units("cpu/3", 3);
     check_units("cpu/4", 4);
