@@ -48,6 +48,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/strategy.c \
 	%D%/team.c \
 	%D%/variant.c \
+	%D%/variant.h \
 	%D%/view.c \
 	%D%/wish.c
 plugins_meta_meta_la_LDFLAGS = $(plugin_ldflags)

@@ -75,6 +75,13 @@ static inline uint32_t meta_first(uint32_t mask)
     return mask ? (uint32_t)__builtin_ctz(mask) : 0;
 }
 
+/* Where the host wants a value; NULL: anywhere. */
+static inline const eng_placement *meta_wished(const eng_tensor *t)
+{
+    const eng_placement *p = t->size >= offsetof(eng_tensor, place) + sizeof t->place ? t->place : NULL;
+    return p && p->kind != ENG_PLACE_AUTO ? p : NULL;
+}
+
 /* -- memory.c --------------------------------------------------------------------- */
 
 void *meta_arena_alloc(meta_arena *arena, size_t bytes); /* zeroed; NULL: no memory */

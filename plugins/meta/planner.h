@@ -10,7 +10,7 @@
 #ifndef META_PLANNER_H
 #define META_PLANNER_H
 
-#include "cost.h"
+#include "variant.h"
 
 typedef struct meta_version {
     struct meta_version *next;
@@ -32,12 +32,6 @@ typedef struct meta_value {
     bool full_use;          /* some reader cannot take a partial sum          */
 } meta_value;
 
-/* Between sections: `exchange` is due when sections 0 .. section are done. */
-typedef struct meta_stop {
-    uint32_t exchange;
-    int32_t section;
-} meta_stop;
-
 /* The graph of one rank while it grows. */
 typedef struct meta_rgraph {
     eng_tensor *tensors;
@@ -54,30 +48,6 @@ typedef struct meta_rgraph {
     int32_t section;
     bool at_barrier;     /* the last node ends the section                    */
 } meta_rgraph;
-
-/* One side of an exchange on one rank; tensor -1: not on that side. */
-typedef struct meta_end {
-    int32_t tensor;  /* the owner                                             */
-    uint64_t offset; /* of the data in it                                     */
-    uint64_t bytes;
-    bool mappable;
-    meta_piece *pieces; /* of a sharded side: where its data lie in the whole */
-    uint32_t n_pieces;
-    meta_move *moves;   /* of a target, if both sides are sharded: what it takes */
-    uint32_t n_moves;
-} meta_end;
-
-/* Values moved between ranks. */
-typedef struct meta_exchange {
-    const char *name;  /* of the value                                        */
-    uint8_t from, to;  /* meta_kind                                           */
-    uint32_t sources, targets; /* ranks                                       */
-    uint64_t bytes;    /* of the whole value                                  */
-    uint64_t sent[META_MAX_RANKS]; /* for the statistics                      */
-    double price;      /* nanoseconds, as cost.c has it                       */
-    bool joined;       /* to the one before it: no meeting of its own         */
-    meta_end src[META_MAX_RANKS], dst[META_MAX_RANKS];
-} meta_exchange;
 
 typedef struct meta_planner {
     eng_device_state *device;
@@ -166,9 +136,7 @@ void meta_version_forget(meta_planner *p, int32_t root);
 
 /* -- wish.c: placements that the host asked for -------------------------------------------- */
 
-/* Where the host wants a value; NULL: anywhere. */
-const eng_placement *meta_wished(const eng_tensor *t);
-/* What that means on this device, for every value, or *wishes = NULL if there is
+/* What eng_tensor.place means on this device, for every value, or *wishes = NULL if there is
  * none.  Opens guests and makes partitions: takes the device's lock. */
 int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena *arena,
                 const meta_place *const **wishes);
@@ -210,14 +178,6 @@ bool meta_derive_view(meta_planner *p, const eng_node *node, const meta_cut *cut
 uint32_t meta_source_ranks(const meta_planner *p, const meta_place *from);
 uint32_t meta_target_ranks(const meta_planner *p, const meta_place *to);
 
-/* Is the sum formed by chunks (reduce-scatter, then all-gather)? */
-static inline bool meta_exchange_by_chunks(const meta_exchange *e)
-{
-    return e->from == META_PARTIAL && e->to == META_REPLICATED &&
-           meta_cost_by_chunks(e->sources, e->targets, (double)e->bytes);
-}
-/* Bytes that rank `to` takes from rank `from`. */
-uint64_t meta_exchange_pair(const meta_exchange *e, uint32_t from, uint32_t to);
 /* copy: targets that hold the value whole already get a copy of it too. */
 meta_version *meta_exchange_emit(meta_planner *p, int32_t value, meta_version *from, const meta_place *to, bool copy);
 /* The same for what is no value of the graph: fills to->local.  False after a failure. */

@@ -1,47 +1,8 @@
-/* Compiled plans, their instances, and one run of them by a team of ranks. */
+/* Instances of compiled plans, and one run of them by a team of ranks. */
 #ifndef META_RUN_H
 #define META_RUN_H
 
-#include "planner.h"
-
-/* One rank's part of a compiled graph. */
-typedef struct meta_part {
-    const eng_subgraph *placed; /* NULL: the rank has nothing to do            */
-    eng_plan_state *plan;
-    uint32_t n_bindings, n_stops, n_sections;
-    uint32_t *bound_to; /* binding -> binding of the whole graph               */
-    meta_stop *stops;
-    uint8_t *work;      /* does the section hold more than barriers?           */
-    uint8_t *kinds;     /* scratch tensor -> meta_kind of what is in it        */
-} meta_part;
-
-/* The graph compiled for one placement of its bound tensors. */
-typedef struct meta_variant {
-    struct meta_variant *next;
-    eng_device_state *device;
-    meta_arena arena;
-    meta_place *places;   /* of the bindings                                    */
-    const char **why;     /* bindings: meta_tensor.why                          */
-    meta_part parts[META_MAX_RANKS];
-    uint32_t ranks;       /* that have a part                                   */
-    uint32_t n_ranks;
-    meta_exchange **exchanges;
-    uint32_t n_exchanges;
-    uint32_t n_run[4];    /* nodes by meta_kind                                 */
-    char **notes;         /* what had to run elsewhere, and why                 */
-    uint32_t n_notes;
-} meta_variant;
-
-struct eng_plan_state {
-    eng_device_state *device;
-    const eng_subgraph *graph;
-    pthread_mutex_t lock; /* variants                                            */
-    meta_variant *variants;
-};
-
-int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_place *places,
-                         const char *const *why, meta_variant **variant);
-void meta_variant_destroy(meta_variant *variant);
+#include "variant.h"
 
 #define META_NEVER UINT32_MAX
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
+#include "planner.h"
 
 typedef struct compiler {
     eng_device_state *device;

@@ -8,17 +8,10 @@
 #endif
 
 #include <inttypes.h>
-#include <stddef.h>
 
 #include "planner.h"
 
 /* -- meaning -------------------------------------------------------------------------- */
-
-const eng_placement *meta_wished(const eng_tensor *t)
-{
-    const eng_placement *p = t->size >= offsetof(eng_tensor, place) + sizeof t->place ? t->place : NULL;
-    return p && p->kind != ENG_PLACE_AUTO ? p : NULL;
-}
 
 /* The extent of the axis in the first factor that names it; 0: none does. */
 static int64_t axis_extent(const eng_tensor *t, uint32_t axis)
