@@ -100,7 +100,7 @@ static int open_device(eng_plugin_state *plugin, const eng_device_request *reque
     d->times = number(plugin, "times");
     d->hold = number(plugin, "hold");
     d->staged = number(plugin, "staged") != 0;
-    if (number(plugin, "index") == request->index)
+    if (request->index - number(plugin, "index") < number(plugin, "refusing"))
         snprintf(d->refuse, sizeof d->refuse, "%s", s->option(plugin->host, "refuse"));
     *device = d;
     return ENG_OK;
@@ -117,6 +117,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "gate", "shut", "what blocks does so until this is another word"},
     {sizeof(eng_plugin_option), 0, "hold", "0", "milliseconds that work hangs or submit stalls; 0: work never ends"},
     {sizeof(eng_plugin_option), 0, "refuse", "", "an op that it does not support"},
+    {sizeof(eng_plugin_option), 0, "refusing", "1", "how many devices from it on do not"},
     {sizeof(eng_plugin_option), 0, "staged", "0", "1: the host does not reach the devices' memory"},
 };
 
