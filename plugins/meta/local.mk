@@ -20,6 +20,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/explain_write.c \
 	%D%/follow.c \
 	%D%/inplace.c \
+	%D%/instance.c \
 	%D%/join.c \
 	%D%/late.c \
 	%D%/localize.c \

@@ -161,7 +161,7 @@ void meta_store_destroy(eng_store_state *store);
 int meta_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int meta_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 
-/* -- plan.c, queue.c, explain.c ------------------------------------------------------ */
+/* -- plan.c, instance.c, queue.c, run.c, explain.c ----------------------------------- */
 
 int meta_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void meta_plan_destroy(eng_plan_state *plan);

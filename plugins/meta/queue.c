@@ -29,7 +29,7 @@ int meta_queue_create(eng_device_state *device, eng_queue_state **queue)
     eng_queue_state *q = aligned_alloc(align, (sizeof *q + align - 1) / align * align);
 
     if (!q)
-        return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for a queue");
+        return meta_no_memory(device, "a queue");
     memset(q, 0, sizeof *q);
     q->device = device;
     q->base = q->next_base = 1;

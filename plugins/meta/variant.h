@@ -82,6 +82,9 @@ struct eng_plan_state {
     meta_variant *variants;
 };
 
+/* The plan's variant for these places, compiled if it has none yet. */
+int meta_plan_variant(eng_plan_state *plan, const meta_place *places, const char *const *why, meta_variant **variant);
+
 int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_place *places,
                          const char *const *why, meta_variant **variant);
 void meta_variant_destroy(meta_variant *variant);

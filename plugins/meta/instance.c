@@ -1,0 +1,100 @@
+/* Instances: a plan's variant bound to stores, with an instance of every rank's device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "run.h"
+
+/* The variant was compiled for where these stores have their tensors: what it binds on a rank
+ * is in that rank's store. */
+static int child_instance(eng_instance_state *inst, uint32_t rank, eng_store_state *const *stores,
+                          const uint32_t *tensors)
+{
+    const meta_part *part = &inst->variant->parts[rank];
+    const eng_child *c = &inst->variant->device->ranks[rank].child;
+    eng_store_state **bound = calloc(part->n_bindings + 1u, sizeof *bound);
+    uint32_t *index = calloc(part->n_bindings + 1u, sizeof *index);
+    int status = ENG_OK;
+
+    if (!bound || !index)
+        status = meta_no_memory(inst->variant->device, "an instance");
+    for (uint32_t b = 0; b < part->n_bindings && status == ENG_OK; b++) {
+        uint32_t whole = part->bound_to[b];
+        bound[b] = stores[whole]->child[rank];
+        index[b] = stores[whole]->tensors[tensors[whole]].child[rank];
+    }
+    if (status == ENG_OK)
+        status = meta_blame(inst->variant->device, rank,
+                            c->calls->instance_create(part->plan, bound, index, &inst->child[rank]));
+    free(bound);
+    free(index);
+    return status;
+}
+
+static int prepare(eng_instance_state *inst, eng_store_state *const *stores, const uint32_t *tensors)
+{
+    eng_device_state *d = inst->variant->device;
+    int status = ENG_OK;
+    bool room = true;
+
+    for (uint32_t r = 0; r < META_MAX_RANKS && status == ENG_OK; r++) {
+        if (!(inst->variant->ranks >> r & 1u))
+            continue;
+        status = child_instance(inst, r, stores, tensors);
+        room = room && (status != ENG_OK || meta_spots_rank(inst, r));
+        if (status == ENG_OK) {
+            inst->compute[r] = inst->variant->parts[r].placed->arena_bytes;
+            atomic_fetch_add(&d->ranks[r].compute_bytes, inst->compute[r]);
+        }
+    }
+    if (status == ENG_OK && (!room || !meta_spots_sums(inst)))
+        status = meta_no_memory(d, "the exchange of values between devices");
+    return status;
+}
+
+int meta_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                         eng_instance_state **instance)
+{
+    size_t n = plan->graph->n_bindings + 1u;
+    meta_place *places = calloc(n, sizeof *places);
+    const char **why = calloc(n, sizeof *why);
+    eng_instance_state *inst = calloc(1, sizeof *inst);
+    int status = ENG_OK;
+
+    if (!places || !why || !inst)
+        status = meta_no_memory(plan->device, "an instance");
+    for (uint32_t b = 0; b < plan->graph->n_bindings && status == ENG_OK; b++) {
+        places[b] = stores[b]->tensors[tensors[b]].place;
+        why[b] = stores[b]->tensors[tensors[b]].why;
+    }
+    if (status == ENG_OK)
+        status = meta_plan_variant(plan, places, why, &inst->variant);
+    if (status == ENG_OK)
+        status = prepare(inst, stores, tensors);
+    free(places);
+    free(why);
+    if (status != ENG_OK) {
+        meta_instance_destroy(inst);
+        return status;
+    }
+    *instance = inst;
+    return ENG_OK;
+}
+
+void meta_instance_destroy(eng_instance_state *inst)
+{
+    if (!inst)
+        return;
+    meta_late_finish_instance(inst, UINT64_MAX); /* the devices use its memory */
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
+        if (inst->child[r]) {
+            meta_rank *rank = &inst->variant->device->ranks[r];
+            rank->child.calls->instance_destroy(inst->child[r]);
+            atomic_fetch_sub(&rank->compute_bytes, inst->compute[r]);
+        }
+    }
+    meta_spots_end(inst);
+    free(inst);
+}
