@@ -147,7 +147,7 @@ bool meta_held_up(const eng_queue_state *q, uint32_t *rank)
 int meta_no_progress(const eng_queue_state *q)
 {
     return META_FAIL(q->device, ENG_ERR_TIMEOUT,
-                     "the others have waited for it longer than meta.timeout (%llu ms) allows, and nobody has got further",
+                     "it has been waited for longer than meta.timeout (%llu ms) allows, and nobody has got further",
                      (unsigned long long)(q->timeout / 1000000u));
 }
 

@@ -362,6 +362,7 @@ static void test_each(const char *kind, int status)
 
 /* -- OpenCL ---------------------------------------------------------------------------------- */
 
+/* Sound first: a driver may compile when a kernel first runs, which takes longer than the limit. */
 static bool has_opencl(void)
 {
     subject s;
@@ -369,7 +370,7 @@ static bool has_opencl(void)
     if (!good)
         printf("# no OpenCL device: %s\n", eng_last_error());
     subject_close(&s, false);
-    if (good && !works(&s, "cpu+opencl:0")) /* a driver may compile when a kernel first runs */
+    if (good && !works(&s, "cpu+opencl:0"))
         printf("# cpu+opencl:0 does not run: %s\n", eng_last_error());
     subject_close(&s, false);
     subject_end(&s);
@@ -387,12 +388,12 @@ static void test_opencl(void)
         {.device = "cpu+fault:0", .wrapped = "opencl:0", .kind = "block", .at = 3, .status = ENG_ERR_TIMEOUT, .then = OPENED_LATER},
     };
 
-    if (!has_opencl()) {
-        tap_check(true, "ranks on OpenCL # SKIP no device");
-        return;
-    }
     for (int svm = 1; svm >= 0; svm--) {
         setenv("ENGINE_OPENCL_SVM", svm ? "auto" : "off", 1);
+        if (!has_opencl()) {
+            tap_check(true, "ranks on OpenCL # SKIP no device");
+            break;
+        }
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             test(&cases[i]);
     }
