@@ -292,8 +292,9 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     int status = pretend_memory(device->sv, &device->info);
     if (status != ENG_OK)
         return status;
+    const uint64_t total = device->whole_memory = device->info.memory_total;
+    device->parts = request->parts > 1 ? request->parts : 1;
     if (request->parts > 1) {
-        uint64_t total = device->info.memory_total;
         char name[64];
         memcpy(name, device->info.name, sizeof name);
         cut(device, request->parts, request->part, device->info.compute_units);
@@ -334,12 +335,13 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
         return sv->fail(sv->host, ENG_ERR_NOMEM, "out of host memory");
     d->plugin = plugin;
     d->sv = sv;
-    d->id = plugin->found[request->index].id;
+    d->found = &plugin->found[request->index]; /* found once: it stays where it is */
+    d->id = d->found->id;
     d->stats.size = sizeof d->stats;
     d->stats.share = 1;
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->transfer_lock, NULL);
-    status = set_up(d, &plugin->found[request->index], request);
+    status = set_up(d, d->found, request);
     if (status != ENG_OK) {
         cl_device_close(d);
         return status;
@@ -370,17 +372,9 @@ int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats)
     return ENG_OK;
 }
 
-uint64_t cl_device_held(const eng_device_stats *s)
-{
-    return s->bytes_weights + s->bytes_cache + s->bytes_state + s->bytes_io + s->bytes_compute;
-}
-
 int cl_device_get_info(eng_device_state *device, eng_device_info *info)
 {
-    eng_device_stats s;
-    cl_device_get_stats(device, &s);
-    uint64_t held = cl_device_held(&s);
     *info = device->info;
-    info->memory_free = held < info->memory_total ? info->memory_total - held : 0;
+    info->memory_free = cl_budget_left(device) / device->parts;
     return ENG_OK;
 }

@@ -10,6 +10,7 @@ typedef struct cl_found {
     cl_platform_id platform;
     cl_device_id id;
     char refused[192]; /* why it cannot be used; "": it can                     */
+    uint64_t held;     /* bytes, by all that have it open (budget_lock)         */
 } cl_found;
 
 struct eng_plugin_state {
@@ -17,6 +18,7 @@ struct eng_plugin_state {
     cl_found *found;
     uint32_t n;
     bool searched;
+    pthread_mutex_t budget_lock; /* of held                                     */
 };
 
 /* device.c */
@@ -25,8 +27,11 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
 void cl_device_close(eng_device_state *device);
 int cl_device_get_info(eng_device_state *device, eng_device_info *info);
 int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats);
-/* Bytes of all that the device holds. */
-uint64_t cl_device_held(const eng_device_stats *stats);
+/* budget.c: bytes by ENG_USE_*, and scratch memory; `what` they are for.  ENG_ERR_NOMEM: more than is left. */
+enum { CL_USE_SCRATCH = ENG_USE_MASK, CL_USES };
+int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char *what);
+void cl_budget_give(cl_device *device, const uint64_t bytes[CL_USES]);
+uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
 /* plugin.c */
 int cl_search(eng_plugin_state *plugin);
 extern const eng_device_calls cl_device_calls;
@@ -74,8 +79,8 @@ struct eng_store_state {
     cl_block *blocks;
     uint32_t n_blocks;
     struct cl_store_piece *pieces;
-    uint64_t by_use[8];
-    bool accounted; /* in the device's figures */
+    uint64_t by_use[CL_USES];
+    bool taken; /* from what the device has */
 };
 int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
 void cl_store_destroy(eng_store_state *store);

@@ -97,18 +97,26 @@ static int bind(eng_instance_state *x, eng_store_state *const *stores, const uin
     return ENG_OK;
 }
 
+static int take(eng_instance_state *x)
+{
+    uint64_t bytes[CL_USES] = {[CL_USE_SCRATCH] = x->plan->temporary};
+    for (uint32_t i = 0; i < x->plan->n_arena; i++)
+        bytes[CL_USE_SCRATCH] += x->plan->arena[i];
+    int status = cl_budget_take(x->plan->device, bytes, "the values of a plan");
+    x->bytes = status == ENG_OK ? bytes[CL_USE_SCRATCH] : 0;
+    return status;
+}
+
 static int build(eng_instance_state *x, eng_store_state *const *stores, const uint32_t *tensors)
 {
     eng_plan_state *plan = x->plan;
     int status = bind(x, stores, tensors);
-    for (uint32_t i = 0; i < plan->n_arena && status == ENG_OK; i++) {
+    if (status == ENG_OK)
+        status = take(x);
+    for (uint32_t i = 0; i < plan->n_arena && status == ENG_OK; i++)
         status = cl_block_create_scratch(plan->device, plan->arena[i], "the plan's scratch memory", &x->arena[i]);
-        x->bytes += status == ENG_OK ? plan->arena[i] : 0;
-    }
-    if (status == ENG_OK && plan->temporary) {
+    if (status == ENG_OK && plan->temporary)
         status = cl_block_create(plan->device, plan->temporary, false, "the plan's temporary memory", &x->temporary);
-        x->bytes += status == ENG_OK ? plan->temporary : 0;
-    }
     for (uint32_t i = 0; i < plan->n_launches && status == ENG_OK; i++)
         status = make_kernel(x, i);
     return status;
@@ -130,9 +138,6 @@ int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, con
         return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
     }
     int status = build(x, stores, tensors);
-    pthread_mutex_lock(&device->lock);
-    device->stats.bytes_compute += x->bytes;
-    pthread_mutex_unlock(&device->lock);
     if (status != ENG_OK) {
         cl_instance_destroy(x);
         return status;
@@ -145,16 +150,13 @@ void cl_instance_destroy(eng_instance_state *x)
 {
     if (!x)
         return;
-    cl_device *device = x->plan->device;
-    pthread_mutex_lock(&device->lock);
-    device->stats.bytes_compute -= x->bytes;
-    pthread_mutex_unlock(&device->lock);
     for (uint32_t i = 0; x->kernels && i < x->plan->n_launches; i++)
         if (x->kernels[i])
             clReleaseKernel(x->kernels[i]);
     for (uint32_t i = 0; x->arena && i < x->plan->n_arena; i++)
         cl_block_destroy(&x->arena[i]);
     cl_block_destroy(&x->temporary);
+    cl_budget_give(x->plan->device, (uint64_t[CL_USES]){[CL_USE_SCRATCH] = x->bytes});
     free(x->kernels);
     free(x->arena);
     free(x->bound);

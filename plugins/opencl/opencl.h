@@ -93,6 +93,9 @@ struct eng_device_state {
     pthread_mutex_t lock;    /* programs, figures                               */
     cl_program_entry *programs;
     eng_device_stats stats;
+    uint64_t whole_memory;   /* of the device that this may be a part of; 0: not known */
+    uint32_t parts;          /* that it was cut into                            */
+    struct cl_found *found;
     bool lost;
 };
 typedef struct eng_device_state cl_device;

@@ -6,8 +6,10 @@
 static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
 {
     eng_plugin_state *p = calloc(1, sizeof *p);
-    if (!p)
+    if (!p || pthread_mutex_init(&p->budget_lock, NULL) != 0) {
+        free(p);
         return services->fail(services->host, ENG_ERR_NOMEM, "out of memory");
+    }
     p->sv = services;
     *plugin = p;
     return ENG_OK;
@@ -15,6 +17,7 @@ static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
 
 static void plugin_close(eng_plugin_state *plugin)
 {
+    pthread_mutex_destroy(&plugin->budget_lock);
     free(plugin->found);
     free(plugin);
 }

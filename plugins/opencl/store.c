@@ -53,7 +53,7 @@ static int describe(eng_store_state *s, const eng_store_tensor *tensors)
                            "%s: a row of tensor '%s' is larger than the largest allocation, %llu bytes",
                            device->info.name, t->name, (unsigned long long)device->hard_limit);
         pieces += x->split.n;
-        s->by_use[t->use & 7] += x->split.bytes;
+        s->by_use[t->use & ENG_USE_MASK] += x->split.bytes;
     }
     s->pieces = calloc(pieces + 1, sizeof *s->pieces);
     if (!s->pieces)
@@ -66,39 +66,13 @@ static int describe(eng_store_state *s, const eng_store_tensor *tensors)
     return ENG_OK;
 }
 
-static void account(eng_store_state *s, int sign)
+static int take(eng_store_state *s)
 {
-    eng_device_stats *stats = &s->device->stats;
-    uint64_t *figures[8] = {[0] = &stats->bytes_io, [ENG_USE_WEIGHT] = &stats->bytes_weights,
-                            [ENG_USE_CACHE] = &stats->bytes_cache, [ENG_USE_STATE] = &stats->bytes_state,
-                            [ENG_USE_INPUT] = &stats->bytes_io, [ENG_USE_OUTPUT] = &stats->bytes_io};
-    for (unsigned i = 0; i < 8; i++)
-        if (figures[i])
-            *figures[i] += sign > 0 ? s->by_use[i] : 0 - s->by_use[i];
-    s->accounted = sign > 0;
-}
-
-/* OpenCL promises memory that it does not have yet: without this the lack would show only when the memory is used. */
-static int reserve(eng_store_state *s)
-{
-    cl_device *device = s->device;
-    uint64_t total = device->info.memory_total, bytes = 0;
-    for (unsigned i = 0; i < 8; i++)
-        if (__builtin_add_overflow(bytes, s->by_use[i], &bytes))
-            bytes = UINT64_MAX;
-    pthread_mutex_lock(&device->lock);
-    uint64_t held = cl_device_held(&device->stats);
-    bool fits = total == 0 || (held <= total && bytes <= total - held);
-    if (fits)
-        account(s, 1);
-    pthread_mutex_unlock(&device->lock);
-    if (fits)
-        return ENG_OK;
-    const double mib = 1048576;
-    return cl_fail(device, ENG_ERR_NOMEM,
-                   "%s: %.1f MiB for %u tensors, but the device has %.1f MiB, of which %.1f are taken: spread it over "
-                   "more devices, or ask for less", device->info.name, (double)bytes / mib, (unsigned)s->n,
-                   (double)total / mib, (double)held / mib);
+    char what[48];
+    snprintf(what, sizeof what, "%u tensor%s", (unsigned)s->n, s->n == 1 ? "" : "s");
+    int status = cl_budget_take(s->device, s->by_use, what);
+    s->taken = status == ENG_OK;
+    return status;
 }
 
 int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
@@ -115,7 +89,7 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
     s->n = n;
     int status = describe(s, tensors);
     if (status == ENG_OK)
-        status = reserve(s);
+        status = take(s);
     if (status == ENG_OK)
         status = lay_out(s, &sizes);
     if (status == ENG_OK) {
@@ -139,13 +113,10 @@ void cl_store_destroy(eng_store_state *s)
 {
     if (!s)
         return;
-    if (s->accounted) {
-        pthread_mutex_lock(&s->device->lock);
-        account(s, -1);
-        pthread_mutex_unlock(&s->device->lock);
-    }
     for (uint32_t i = 0; s->blocks && i < s->n_blocks; i++)
         cl_block_destroy(&s->blocks[i]);
+    if (s->taken)
+        cl_budget_give(s->device, s->by_use);
     free(s->blocks);
     free(s->pieces);
     free(s->tensors);

@@ -349,6 +349,76 @@ START_TEST(memory_is_not_promised_twice)
 }
 END_TEST
 
+/* What one who opens it now is told to be free. */
+static uint64_t left_of(eng_context *context, const char *name)
+{
+    eng_device_info info = {.size = sizeof info};
+    eng_device *device;
+    ck_assert_int_eq(eng_device_open(context, name, &device), ENG_OK);
+    ck_assert_int_eq(eng_device_get_info(device, &info), ENG_OK);
+    eng_device_close(device);
+    return info.memory_free;
+}
+
+/* The memory is the device's, however often it is opened, whole or in parts. */
+START_TEST(memory_is_one_for_all_openings)
+{
+    static const char *const options[] = {"opencl.memory", "4M", NULL};
+    fixture f = open_with("opencl:0", options);
+    eng_device *other, *part;
+    eng_store_tensor t = declare("t", ENG_TYPE_F32, ENG_USE_CACHE, 1024, 640, 1); /* 2.5 MiB */
+    eng_store *a, *b;
+    ck_assert_int_eq(eng_device_open(f.context, "opencl:0", &other), ENG_OK);
+    ck_assert_int_eq(eng_device_open(f.context, "opencl:0/2.1", &part), ENG_OK);
+    ck_assert_uint_eq(left_of(f.context, "opencl:0/2.1"), 2u << 20);
+    ck_assert_int_eq(eng_store_create(part, &t, 1, &a), ENG_OK); /* more than half */
+    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 3u << 19);
+    ck_assert_uint_eq(left_of(f.context, "opencl:0/2.0"), 3u << 18);
+    ck_assert_int_eq(eng_store_create(other, &t, 1, &b), ENG_ERR_NOMEM);
+    ck_assert_msg(strstr(eng_last_error(), "has 4.0 MiB, of which 2.5 are taken"), "%s", eng_last_error());
+    eng_store_destroy(a);
+    ck_assert_int_eq(eng_store_create(other, &t, 1, &b), ENG_OK);
+    eng_store_destroy(b);
+    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 4u << 20);
+    eng_device_close(part);
+    eng_device_close(other);
+    close_all(f);
+}
+END_TEST
+
+/* Values of a plan need memory as tensors do. */
+START_TEST(scratch_is_not_promised_either)
+{
+    static const char *const options[] = {"opencl.memory", "4M", NULL};
+    fixture f = open_with("opencl:0", options);
+    eng_store_tensor t[] = {declare("x", ENG_TYPE_F32, ENG_USE_STATE, 1024, 384, 1), /* 1.5 MiB */
+                            declare("more", ENG_TYPE_F32, ENG_USE_STATE, 1024, 384, 1)};
+    eng_store *a, *b;
+    eng_graph *g;
+    eng_plan *plan;
+    eng_instance *instance;
+    ck_assert_int_eq(eng_store_create(f.device, t, 1, &a), ENG_OK);
+    ck_assert_int_eq(eng_store_create(f.device, t + 1, 1, &b), ENG_OK);
+    ck_assert_int_eq(eng_graph_create(f.context, 0, &g), ENG_OK);
+    eng_value x = eng_graph_tensor(g, 0, a, 0);
+    eng_store_value(g, x, eng_soft_max(g, x, ENG_NO_VALUE, ENG_NO_VALUE, 1, 0));
+    ck_assert_msg(eng_graph_seal(g) == ENG_OK && eng_plan_create(f.device, g, &plan) == ENG_OK, "%s", eng_last_error());
+    ck_assert_int_eq(eng_instance_create(plan, &a, 1, &instance), ENG_ERR_NOMEM);
+    ck_assert_msg(strstr(eng_last_error(), "1.5 MiB for the values of a plan, but the device has 4.0 MiB, of which 3.0"),
+                  "%s", eng_last_error());
+    eng_store_destroy(b);
+    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 5u << 19);
+    ck_assert_msg(eng_instance_create(plan, &a, 1, &instance) == ENG_OK, "%s", eng_last_error());
+    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 1u << 20);
+    eng_instance_destroy(instance);
+    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 5u << 19);
+    eng_plan_release(plan);
+    eng_graph_destroy(g);
+    eng_store_destroy(a);
+    close_all(f);
+}
+END_TEST
+
 START_TEST(wrong_options_are_told)
 {
     static const char *const wrong[][3] = {
@@ -431,6 +501,8 @@ int main(void)
     tcase_add_test(tests, a_wait_can_end_before_the_work);
     tcase_add_test(tests, parts_are_devices);
     tcase_add_test(tests, memory_is_not_promised_twice);
+    tcase_add_test(tests, memory_is_one_for_all_openings);
+    tcase_add_test(tests, scratch_is_not_promised_either);
     tcase_add_test(tests, wrong_options_are_told);
     tcase_add_test(tests, build_errors_are_told);
     suite_add_tcase(suite, tests);
