@@ -82,6 +82,16 @@ static void random_segment(generator *g, pg_dim *dim, int64_t extent)
     dim->n_segs = 0;
 }
 
+/* The second segment's factors in the other order: as long as the first, but cut otherwise. */
+static void turn_segment(pg_dim *dim)
+{
+    uint32_t n = dim->segs[0].n;
+    for (uint32_t f = 0; f < n; f++) {
+        dim->segs[1].axis[f] = dim->segs[0].axis[n - 1 - f];
+        dim->segs[1].extent[f] = dim->segs[0].extent[n - 1 - f];
+    }
+}
+
 void pg_random_axes(generator *g, pg_dim *dims, const int64_t *ne, uint32_t rank)
 {
     for (uint32_t d = 0; d < rank; d++) {
@@ -91,6 +101,8 @@ void pg_random_axes(generator *g, pg_dim *dims, const int64_t *ne, uint32_t rank
         dims[d].n_segs = ne[d] % 2 == 0 && pg_pick(g, 4) == 0 ? 2 : 1;
         random_segment(g, &dims[d], ne[d] / dims[d].n_segs);
         dims[d].segs[1] = dims[d].segs[0];
+        if (dims[d].n_segs == 2 && pg_pick(g, 3) == 0)
+            turn_segment(&dims[d]);
     }
 }
 

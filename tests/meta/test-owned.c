@@ -18,7 +18,10 @@
 enum { K = 16, F = 32, EXPERTS = 6, USED = 2, TOKENS = 5, N = F * USED * TOKENS };
 enum { W, V, X, D, BIAS, WEIGHTS, IDS, OUT, SUM, TENSORS };
 
-static const char *const devices[] = {"cpu/2", "cpu/3", "cpu/2@3:1", "cpu/4@1:5:0:2"};
+static const struct {
+    const char *name;
+    uint64_t ranks; /* that have a share                                        */
+} devices[] = {{"cpu/2", 2}, {"cpu/3", 3}, {"cpu/2@3:1", 2}, {"cpu/4@1:5:0:2", 3}};
 static eng_context *context;
 
 /* d: by one number a slot, of which some are zero and one is infinite. */
@@ -94,24 +97,27 @@ static eng_value soft_max(eng_graph *g, eng_value h, eng_value other, eng_value 
     return eng_soft_max(g, h, ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
 }
 
+/* Of a quotient of two both must be added up first, of what else stands between it is enough to
+ * do it once. */
 static const struct {
     const char *name;
     function f;
+    uint64_t sums;
 } functions[] = {
-    {"h / d", quotient},
-    {"h / g", quotient_of_two},
-    {"d / h", divisor},
-    {"0.7 h + 0.2", shifted},
-    {"tanh(0.7 h)", scaled},
-    {"infinity times h", endless},
-    {"relu(h + bias)", biased},
-    {"silu(h - g)", difference},
-    {"h g", product},
-    {"swiglu(g, h)", gated},
-    {"norm(h)", norm},
-    {"rms_norm(h) bias", rms_norm},
-    {"rms_norm(h), eps 0", rms_norm_alone},
-    {"soft_max(h)", soft_max},
+    {"h / d", quotient, 1},
+    {"h / g", quotient_of_two, 2},
+    {"d / h", divisor, 1},
+    {"0.7 h + 0.2", shifted, 1},
+    {"tanh(0.7 h)", scaled, 1},
+    {"infinity times h", endless, 1},
+    {"relu(h + bias)", biased, 1},
+    {"silu(h - g)", difference, 1},
+    {"h g", product, 1},
+    {"swiglu(g, h)", gated, 1},
+    {"norm(h)", norm, 1},
+    {"rms_norm(h) bias", rms_norm, 1},
+    {"rms_norm(h), eps 0", rms_norm_alone, 1},
+    {"soft_max(h)", soft_max, 1},
 };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions, N_UNARY = ENG_UNARY_LIMIT };
 
@@ -166,15 +172,19 @@ static bool build(rig *r, int which)
 
 typedef struct results {
     float out[N], sum[F * TOKENS];
+    uint64_t sent;
 } results;
 
 static bool run(const char *name, int which, results *r)
 {
+    eng_device_stats stats = {.size = sizeof stats};
     rig g;
 
     memset(r, 0xff, sizeof *r);
     bool good = rig_open(&g, context, name, 0) && make_store(&g) && build(&g, which) && rig_run(&g, NULL, 0) &&
-                rig_read(&g, OUT, r->out) && rig_read(&g, SUM, r->sum);
+                rig_read(&g, OUT, r->out) && rig_read(&g, SUM, r->sum) &&
+                eng_device_get_stats(g.device, &stats) == ENG_OK;
+    r->sent = stats.bytes_exchanged;
     if (!good)
         printf("# %s: %s\n", name, eng_last_error());
     rig_close(&g);
@@ -204,9 +214,12 @@ int main(void)
         const char *name = f < N_FUNCTIONS ? functions[f].name : eng_unary_name(f - N_FUNCTIONS);
         bool known = run("cpu", f, &want);
         for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-            bool good = known && run(devices[d], f, &got) && same("out", got.out, want.out, N);
+            bool good = known && run(devices[d].name, f, &got) && same("out", got.out, want.out, N);
             good = good && same("sum", got.sum, want.sum, F * TOKENS);
-            tap_check(good, "%s of experts dealt out, %s", name, devices[d]);
+            uint64_t all_reduce = devices[d].ranks * (devices[d].ranks - 1) * N * sizeof(float);
+            good = good && got.sent <= all_reduce * (f < N_FUNCTIONS ? functions[f].sums : 1);
+            tap_check(good, "%s of experts dealt out, %s: %lu bytes sent", name, devices[d].name,
+                      (unsigned long)got.sent);
         }
     }
     return tap_end(context);
