@@ -141,7 +141,8 @@ int meta_blame(const eng_device_state *device, uint32_t rank, int status)
     if (status == ENG_OK)
         return ENG_OK;
     snprintf(text, sizeof text, "%s", sv->last_error(sv->host));
-    return META_FAIL(device, status, "%s, rank %u of %s: %s", device->ranks[rank].name, (unsigned)rank, device->name, text);
+    return META_FAIL(device, status, "%s, rank %u of %s: %s", device->ranks[rank].name, (unsigned)rank, device->name,
+                     text);
 }
 
 int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)

@@ -175,7 +175,7 @@ bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         e->src[r].tensor = e->dst[r].tensor = -1;
     /* who has all of it already needs nothing */
-    bool whole = !copy && (e->from == META_REPLICATED || (e->sources & (e->sources - 1)) == 0);
+    bool whole = !copy && (e->from == META_REPLICATED || !meta_several(e->sources));
     for (uint32_t r = 0; r < p->n_ranks && whole && e->to != META_SHARDED; r++) {
         if ((e->targets >> r & 1u) && from->local[r] >= 0) {
             to->local[r] = from->local[r];

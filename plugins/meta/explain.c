@@ -10,25 +10,20 @@
 
 /* -- exchanges -------------------------------------------------------------------- */
 
-static bool several(uint32_t ranks)
-{
-    return (ranks & (ranks - 1)) != 0;
-}
-
 /* What the exchange is called by those who know collectives. */
 static const char *kind_name(const meta_exchange *e)
 {
     switch (e->from) {
     case META_PARTIAL:
         if (e->to == META_REPLICATED)
-            return several(e->sources) ? "all_reduce" : "broadcast";
+            return meta_several(e->sources) ? "all_reduce" : "broadcast";
         return e->to == META_SHARDED ? "reduce_scatter" : "reduce";
     case META_SHARDED:
         if (e->to == META_SHARDED)
             return "all_to_all";
         return e->to == META_REPLICATED ? "all_gather" : "gather";
     default:
-        return e->to == META_SHARDED ? "scatter" : several(e->targets) ? "broadcast" : "transfer";
+        return e->to == META_SHARDED ? "scatter" : meta_several(e->targets) ? "broadcast" : "transfer";
     }
 }
 
@@ -36,7 +31,7 @@ static const char *algorithm_name(const meta_exchange *e)
 {
     if (meta_exchange_by_chunks(e))
         return "reduce_scatter_all_gather";
-    return e->from == META_PARTIAL && several(e->sources) ? "exchange_and_add" : "copy";
+    return e->from == META_PARTIAL && meta_several(e->sources) ? "exchange_and_add" : "copy";
 }
 
 /* Do all ends of the exchange lie in memory that the host sees? */
@@ -106,7 +101,7 @@ static void count_bound(meta_report *report)
         for (uint32_t r = 0; r < v->n_ranks; r++) {
             uint64_t bytes = meta_bytes_on(report, t, &v->places[b], r);
             report->rank[r].bytes[kind] += bytes;
-            if (v->places[b].kind == META_REPLICATED && kind != META_BYTES_IO && several(v->places[b].ranks))
+            if (v->places[b].kind == META_REPLICATED && kind != META_BYTES_IO && meta_several(v->places[b].ranks))
                 report->rank[r].replicated += bytes;
             if (bytes && kind != META_BYTES_IO)
                 report->ranks |= 1u << r;

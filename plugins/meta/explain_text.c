@@ -35,7 +35,7 @@ static void say_ranks(const meta_report *report, uint32_t ranks)
 {
     meta_names names = {NULL, 0, 0, false};
 
-    if (ranks == report->device->main_mask && (ranks & (ranks - 1))) {
+    if (ranks == report->device->main_mask && meta_several(ranks)) {
         meta_say_text(report, "all");
         return;
     }

@@ -48,6 +48,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/store.c \
 	%D%/strategy.c \
 	%D%/team.c \
+	%D%/transfer.c \
 	%D%/variant.c \
 	%D%/variant.h \
 	%D%/view.c \

@@ -70,6 +70,11 @@ static inline const eng_op_info *meta_op_info(const eng_device_state *device, ui
     return services->op_info(services->host, op);
 }
 
+/* Sets of ranks are bits: the first of a set, and whether it has more than one. */
+static inline bool meta_several(uint32_t mask)
+{
+    return (mask & (mask - 1)) != 0;
+}
 static inline uint32_t meta_first(uint32_t mask)
 {
     return mask ? (uint32_t)__builtin_ctz(mask) : 0;
@@ -110,7 +115,7 @@ static inline int meta_no_memory(const eng_device_state *device, const char *wha
     return META_FAIL(device, ENG_ERR_NOMEM, "%s: out of host memory for %s", device->name, what);
 }
 
-/* -- store.c, place.c --------------------------------------------------------------- */
+/* -- store.c, transfer.c, place.c --------------------------------------------------- */
 
 typedef struct meta_tensor {
     char *name;
