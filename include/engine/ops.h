@@ -40,7 +40,8 @@ enum { ENG_HADAMARD_GROUP = 0 };
 enum { ENG_GDN_GROUPED = 0, ENG_GDN_SLOTS = 1 };
 enum { ENG_CONV_SLOTS = 0 };
 enum { ENG_ATTN_KV_PARAM = 0, ENG_ATTN_WINDOW = 1, ENG_ATTN_CAUSAL = 2,
-       ENG_ATTN_BLOCK = 3, ENG_ATTN_FIRST = 4, ENG_ATTN_LSE = 5 };
+       ENG_ATTN_BLOCK = 3, ENG_ATTN_FIRST = 4, ENG_ATTN_LSE = 5,
+       ENG_ATTN_RUN = 6, ENG_ATTN_PERIOD = 7 };
 enum { ENG_ATTN_SCALE = 0, ENG_ATTN_SOFTCAP = 1, ENG_ATTN_MAX_BIAS = 2 };
 enum { ENG_NORM_EPS = 0 };        /* fp: every norm                           */
 enum { ENG_GROUP_NORM_GROUPS = 0 };
@@ -68,7 +69,7 @@ enum { ENG_PERMUTE_DIM0 = 0 /* ..7: result dim i is operand dim ip[i] */ };
 enum { ENG_SLICE_DIM = 0, ENG_SLICE_BEGIN = 1, ENG_SLICE_LENGTH = 2 };
 enum { ENG_TOP_K_K = 0 };
 enum { ENG_PAD_LEFT0 = 0 /* ..7 */, ENG_PAD_RIGHT0 = 8 /* ..15 */ };
-enum { ENG_REBASE_BEGIN = 0, ENG_REBASE_END = 1 };
+enum { ENG_REBASE_BEGIN = 0, ENG_REBASE_END = 1, ENG_REBASE_PERIOD = 2 };
 
 #ifdef __cplusplus
 }

@@ -103,7 +103,8 @@ void eng_attention_defaults(eng_attention_params *p)
 eng_value eng_attention(eng_graph *g, eng_value q, eng_value k, eng_value v, const eng_attention_params *p)
 {
     eng_value in[] = {q, k, v, p->pos, p->seq, p->cpos, p->cseq, p->mask, p->sinks, p->table};
-    int64_t ip[] = {p->kv_param, p->window, p->causal != 0, p->block, p->first, p->lse != NULL};
+    int64_t ip[] = {p->kv_param, p->window, p->causal != 0, p->block, p->first, p->lse != NULL, p->run,
+                    p->period};
     double fp[] = {p->scale, p->softcap, p->max_bias};
     eng_value out[ENG_MAX_OUTPUTS];
     eng_value o = eng_graph_op(g, ENG_OP_ATTENTION, in, COUNT(in), ip, COUNT(ip), fp, COUNT(fp), out);

@@ -105,6 +105,10 @@ static int attention(eng_inference *f)
         return eng_graph_fail(f, "window is negative");
     if (ip[ENG_ATTN_FIRST] < 0 || (ip[ENG_ATTN_FIRST] > 0 && table))
         return eng_graph_fail(f, "first is negative, or given with a block table");
+    int64_t run = ip[ENG_ATTN_RUN], period = ip[ENG_ATTN_PERIOD];
+    if (period < 0 || run < (period > 0) || run > period || (period > 0 && table))
+        return eng_graph_fail(f, "runs of %" PRId64 " cells in every %" PRId64 " are not possible, or not with a block "
+                              "table: run = period = 0, or 0 < run <= period", run, period);
     f->absent[1] = ip[ENG_ATTN_LSE] == 0;
     return ENG_OK;
 }
@@ -332,6 +336,13 @@ static int parameters(eng_inference *f)
         return ENG_OK;
     case ENG_OP_SET_ROWS:
         return whole_blocks(f, f->in[0], "a");
+    case ENG_OP_REBASE:
+        if (ip[ENG_REBASE_PERIOD] < 0 ||
+            (ip[ENG_REBASE_PERIOD] > 0 && (ip[ENG_REBASE_BEGIN] < 0 || ip[ENG_REBASE_BEGIN] > ip[ENG_REBASE_END] ||
+                                           ip[ENG_REBASE_END] > ip[ENG_REBASE_PERIOD])))
+            return eng_graph_fail(f, "%" PRId64 " .. %" PRId64 " is not a range of every %" PRId64 " indices",
+                                  ip[ENG_REBASE_BEGIN], ip[ENG_REBASE_END], ip[ENG_REBASE_PERIOD]);
+        return ENG_OK;
     default:
         return ENG_OK;
     }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -14,6 +15,7 @@ struct attention {
     uint32_t tk, tv;
     int64_t d, e, kvh, group, t, cells;
     int64_t first;       /* of the cells, in a longer cache                   */
+    int64_t run, period; /* of the cells in it; 0: they follow one another    */
     int64_t valid;       /* the plan parameter; -1: none                      */
     bool lse;            /* the second result is wanted                       */
     int64_t window;
@@ -31,14 +33,24 @@ static void name_of(const struct attention *x, char *text, size_t n)
 {
     snprintf(text, n,
              "k=%s v=%s/%s d=%lld e=%lld kvh=%lld g=%lld t=%lld cells=%lld valid=%lld%s%s%s%s%s%s seqs=%lld block=%lld "
-             "win=%lld q/%s%s%s first=%lld%s",
+             "win=%lld q/%s%s%s first=%lld",
              ref_type_name(x->tk), ref_type_name(x->tv), cf_layout_name(x->lkv), (long long)x->d, (long long)x->e,
              (long long)x->kvh, (long long)x->group, (long long)x->t, (long long)x->cells, (long long)x->valid,
              x->softcap > 0 ? " softcap" : "", x->bias > 0 ? " alibi" : "", x->sinks ? " sinks" : "",
              x->whole ? " whole" : "", x->use_mask ? " mask=" : "", x->use_mask ? ref_type_name(x->mask) : "",
              (long long)x->seqs, (long long)x->block, (long long)x->window, cf_layout_name(x->lq),
              x->split ? " split=" : "", x->split ? x->split : "",
-             (long long)x->first, x->lse ? " lse" : "");
+             (long long)x->first);
+    if (x->period)
+        snprintf(text + strlen(text), n - strlen(text), "+%lld/%lld", (long long)x->run, (long long)x->period);
+    if (x->lse)
+        snprintf(text + strlen(text), n - strlen(text), " lse");
+}
+
+/* Cells of the longer cache up to the last one here. */
+static int64_t span_of(const struct attention *x)
+{
+    return x->first + (x->period ? x->cells / x->run * x->period + x->cells % x->run : x->cells);
 }
 
 /* Tokens at the end of the cells; the second is padding, and now and then the
@@ -68,7 +80,7 @@ static void sequences(cf_case *c, const struct attention *x)
     cf_operand *cpos = cf_in(c, CPOS, "cpos", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
     cf_operand *cseq = cf_in(c, CSEQ, "cseq", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
     for (int64_t j = 0; j < x->cells; j++) { /* cells in no order; some belong to nobody */
-        cf_set(cpos, j, (double)(x->first + cf_below(c, x->cells)));
+        cf_set(cpos, j, (double)(x->first + cf_below(c, span_of(x) - x->first)));
         cf_set(cseq, j, (double)(cf_below(c, x->seqs + 1) - 1));
     }
 }
@@ -100,6 +112,8 @@ static void attend(cf_suite *s, struct attention x)
     c->ip[ENG_ATTN_BLOCK] = x.block;
     c->ip[ENG_ATTN_FIRST] = x.first;
     c->ip[ENG_ATTN_LSE] = x.lse;
+    c->ip[ENG_ATTN_RUN] = x.run;
+    c->ip[ENG_ATTN_PERIOD] = x.period;
     c->fp[ENG_ATTN_SCALE] = 1 / sqrt((double)x.d);
     c->fp[ENG_ATTN_SOFTCAP] = x.softcap;
     c->fp[ENG_ATTN_MAX_BIAS] = x.bias;
@@ -110,7 +124,7 @@ static void attend(cf_suite *s, struct attention x)
     cf_operand *k = cf_in(c, K, "k", x.tk, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.d, x.cells, x.kvh));
     cf_operand *v = cf_in(c, V, "v", x.tv, ENG_USE_CACHE, x.lkv, CF_SHAPE(x.e, x.cells, x.kvh));
     cf_fill(c, q, -2, 2);
-    positions(c, &x, x.block ? per_seq * x.block : x.valid < 0 ? x.first + x.cells : x.valid);
+    positions(c, &x, x.block ? per_seq * x.block : x.valid < 0 ? span_of(&x) : x.valid);
     if (x.seqs)
         sequences(c, &x);
     if (x.block)
@@ -340,6 +354,58 @@ static void parts(cf_suite *s)
         }
 }
 
+/* Runs of cells, one in every period of a longer cache. */
+static void runs(cf_suite *s)
+{
+    static const struct {
+        int64_t first, run, period, cells, valid;
+    } part[] = {
+        {0, 32, 64, 96, 150},    /* the last run begins before the last valid cell */
+        {32, 32, 64, 96, 150},   /* and not so                                */
+        {32, 32, 64, 96, -1},
+        {0, 16, 64, 64, 128},    /* valid cells end between two periods       */
+        {48, 16, 64, 64, 48},    /* before the first run                      */
+        {48, 16, 64, 64, 49},    /* one cell                                  */
+        {48, 16, 64, 64, 64 + 40}, /* between the runs of a period            */
+        {21, 43, 64, 129, 171},  /* in the middle of a run, of a period       */
+        {5, 7, 13, 77, 100},     /* no two numbers have anything in common    */
+        {5, 1, 3, 70, 160},
+        {130, 9, 9, 72, 180},    /* no gaps after all                         */
+        {70, 11, 17, 40, -1},    /* the last run is not full                  */
+        {40, 16, 64, 0, 200},    /* nothing lies here                         */
+        {400, 64, 256, 1500, 5000},
+        {2000000, 8, 24, 90, 2000200},
+    };
+
+    for (size_t i = 0; i < COUNT(part); i++)
+        for (int k = 0; k < 8; k++) {
+            bool quick = s->o.quick; /* few programs to build */
+            struct attention x = {.tk = cache[quick ? 1 : (i + (size_t)k) % 9],
+                                  .tv = cache[quick ? 1 : ((size_t)k * 2 + i) % 9],
+                                  .d = 64,
+                                  .e = quick || k % 3 ? 64 : 32,
+                                  .kvh = 1 + k % 2,
+                                  .group = k % 2 ? 3 : 2,
+                                  .t = 1 + k * 3 % 8,
+                                  .first = part[i].first,
+                                  .run = part[i].run,
+                                  .period = part[i].period,
+                                  .cells = part[i].cells,
+                                  .valid = part[i].valid,
+                                  .lse = k != 5,
+                                  .window = k % 4 == 1 ? 40 : 0,
+                                  .bias = k == 3 ? 8 : 0,
+                                  .sinks = k == 4 || k == 1,
+                                  .seqs = k == 6 && part[i].cells ? 2 : 0,
+                                  .use_mask = k == 7,
+                                  .mask = ENG_TYPE_F16,
+                                  .whole = k == 6,
+                                  .lkv = k == 2 ? CF_OFFSET : CF_PLAIN};
+            cf_thin(s, x.cells > 1000 ? 5 : k < 2 ? 1 : 3);
+            attend(s, x);
+        }
+}
+
 void cf_cases_attention(cf_suite *s)
 {
     if (!cf_wanted(s, ENG_OP_ATTENTION))
@@ -348,5 +414,6 @@ void cf_cases_attention(cf_suite *s)
     shapes(s);
     features(s);
     parts(s);
+    runs(s);
     splits(s);
 }

@@ -243,17 +243,29 @@ static void cases_sum(cf_suite *s)
         cf_axis(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(101, 4)), 0, "ffn:101");
         cf_run(c);
     }
-    for (int k = 0; k < 3; k++)
-        if ((c = cf_begin(s, ENG_OP_REBASE, "%d..%d", 10 * k, 10 * k + 7))) {
-            c->judge = CF_EXACT;
-            c->out_type = ENG_TYPE_I32;
-            c->ip[ENG_REBASE_BEGIN] = 10 * k;
-            c->ip[ENG_REBASE_END] = 10 * k + 7;
-            cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(41, 3));
-            for (int64_t i = 0; i < cf_elements(x); i++)
-                cf_set(x, i, (double)(cf_below(c, 40) - 3));
-            cf_run(c);
-        }
+}
+
+static void cases_rebase(cf_suite *s)
+{
+    static const int range[][3] = {{0, 7, 0},  {10, 17, 0}, {20, 27, 0}, {0, 3, 8}, {3, 8, 8}, {2, 5, 8},
+                                   {0, 1, 1}, {6, 7, 7},   {0, 9, 9},   {4, 4, 9}, {5, 40, 64}};
+
+    cf_thin(s, 1);
+    for (size_t k = 0; k < COUNT(range); k++) {
+        const int *r = range[k];
+        cf_case *c = cf_begin(s, ENG_OP_REBASE, r[2] ? "%d..%d of every %d" : "%d..%d", r[0], r[1], r[2]);
+        if (!c)
+            continue;
+        c->judge = CF_EXACT;
+        c->out_type = ENG_TYPE_I32;
+        c->ip[ENG_REBASE_BEGIN] = r[0];
+        c->ip[ENG_REBASE_END] = r[1];
+        c->ip[ENG_REBASE_PERIOD] = r[2];
+        cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(41, 3));
+        for (int64_t i = 0; i < cf_elements(x); i++)
+            cf_set(x, i, (double)(cf_below(c, r[2] ? 5 * r[2] + 20 : 40) - 3));
+        cf_run(c);
+    }
 }
 
 void cf_cases_shape(cf_suite *s)
@@ -264,4 +276,5 @@ void cf_cases_shape(cf_suite *s)
     views(s);
     cases_choose(s);
     cases_sum(s);
+    cases_rebase(s);
 }

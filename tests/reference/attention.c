@@ -33,12 +33,25 @@ static int64_t cell_of(const ref_call *c, int64_t j, int64_t t)
     return b < 0 ? -1 : ref_index(b * (double)block + (double)(j % block), c->in[K]->ne[1]);
 }
 
+/* Where cell j stands in the cache that these cells are a part of. */
+static double number_of(const ref_call *c, int64_t j)
+{
+    double number = (double)c->ip[ENG_ATTN_FIRST];
+
+    if (c->ip[ENG_ATTN_PERIOD])
+        for (; j >= c->ip[ENG_ATTN_RUN]; j -= c->ip[ENG_ATTN_RUN])
+            number += (double)c->ip[ENG_ATTN_PERIOD];
+    return number + (double)j;
+}
+
 static bool visible(const ref_call *c, int64_t j, int64_t t, double *cell_pos)
 {
-    double pos = at1(c->in[POS], t), first = (double)c->ip[ENG_ATTN_FIRST];
-    double mine = c->in[CPOS] ? at1(c->in[CPOS], j) : first + (double)j;
+    int64_t param = c->ip[ENG_ATTN_KV_PARAM];
+    double pos = at1(c->in[POS], t), number = number_of(c, j), mine = c->in[CPOS] ? at1(c->in[CPOS], j) : number;
 
     *cell_pos = mine;
+    if (param >= 0 && c->params && number >= (double)c->params[param])
+        return false;
     if (c->in[SEQ] && c->in[CSEQ] && at1(c->in[SEQ], t) != at1(c->in[CSEQ], j))
         return false;
     if (c->ip[ENG_ATTN_CAUSAL] && mine > pos)
@@ -139,7 +152,7 @@ static void attend(ref_call *c, struct row *r, int64_t cells)
 int ref_attention(ref_call *c)
 {
     const ref_tensor *q = c->in[Q], *k = c->in[K], *v = c->in[V];
-    int64_t param = c->ip[ENG_ATTN_KV_PARAM], heads = q->ne[1], kvh = k->ne[2];
+    int64_t heads = q->ne[1], kvh = k->ne[2];
     int64_t cells = c->in[TABLE] ? c->in[TABLE]->ne[0] * c->ip[ENG_ATTN_BLOCK] : k->ne[1];
     int64_t ne[3] = {v->ne[0], heads, q->ne[2]};
     struct row r = {NULL, NULL, NULL, 0};
@@ -147,8 +160,6 @@ int ref_attention(ref_call *c)
 
     if (!kvh || heads % kvh || v->ne[2] != kvh || v->ne[1] != k->ne[1])
         return -2;
-    if (param >= 0 && c->params && c->params[param] - c->ip[ENG_ATTN_FIRST] < cells)
-        cells = c->params[param] < c->ip[ENG_ATTN_FIRST] ? 0 : c->params[param] - c->ip[ENG_ATTN_FIRST];
     r.score = calloc((size_t)cells + 1, sizeof *r.score);
     r.noise = calloc((size_t)cells + 1, sizeof *r.noise);
     r.cell = calloc((size_t)cells + 1, sizeof *r.cell);

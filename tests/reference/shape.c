@@ -208,13 +208,23 @@ int ref_sum_rows(ref_call *c)
     return 0;
 }
 
+/* In a period the index of v is the number of the owner's indices below it. */
+static double rebased(double v, double begin, double end, double period)
+{
+    double below = 0;
+
+    if (period > 0)
+        for (; v >= period; v -= period)
+            below += end - begin;
+    return v >= begin && v < end ? below + v - begin : -1;
+}
+
 int ref_rebase(ref_call *c)
 {
     int status = ref_copy(c);
 
-    for (int64_t n = 0; !status && n < ref_count(&c->out[0]); n++) {
-        double v = c->out[0].data[n], begin = (double)c->ip[ENG_REBASE_BEGIN];
-        c->out[0].data[n] = v >= begin && v < (double)c->ip[ENG_REBASE_END] ? v - begin : -1;
-    }
+    for (int64_t n = 0; !status && n < ref_count(&c->out[0]); n++)
+        c->out[0].data[n] = rebased(c->out[0].data[n], (double)c->ip[ENG_REBASE_BEGIN],
+                                    (double)c->ip[ENG_REBASE_END], (double)c->ip[ENG_REBASE_PERIOD]);
     return status;
 }

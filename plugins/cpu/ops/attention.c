@@ -103,13 +103,20 @@ static float mask_at(const cpu_tensor *mask, int64_t cell, int64_t token)
     return mask->type == ENG_TYPE_F16 ? f16_load(p) : tail_f32(p);
 }
 
+/* The number in the whole cache of cell j of those here. */
+CPU_INLINE int64_t cell_number(const int64_t *ip, int64_t j)
+{
+    int64_t run = ip[ENG_ATTN_RUN];
+    return ip[ENG_ATTN_FIRST] + (ip[ENG_ATTN_PERIOD] ? j / run * ip[ENG_ATTN_PERIOD] + j % run : j);
+}
+
 /* Cell j of those here, seen from one token: what is added to its score (before
  * the head's slope), or -inf. */
 CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t position)
 {
     const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
     const int64_t *ip = w->task->node->ip;
-    int64_t at = cpos ? int_at(cpos, j) : ip[ENG_ATTN_FIRST] + j;
+    int64_t at = cpos ? int_at(cpos, j) : cell_number(ip, j);
     if (seq && cseq && int_at(cseq, j) != int_at(seq, token))
         return -INFINITY;
     if (ip[ENG_ATTN_CAUSAL] && at > position)
@@ -140,8 +147,12 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
     vi first = v_seti(window ? (int32_t)(position - window) : INT32_MIN), seen = {0};
     vi mine = v_seti(seq && cseq ? int_at(seq, token) : 0);
     int64_t begin = ip[ENG_ATTN_FIRST] + j0; /* position of the first cell, without cpos */
-    const uint8_t *at_row = cpos ? cpos->data + j0 * 4 : NULL, *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL;
+    int32_t numbers[CELLS];                  /* positions without cpos, in runs */
+    const uint8_t *at_row = cpos ? cpos->data + j0 * 4 : ip[ENG_ATTN_PERIOD] ? (const uint8_t *)numbers : NULL;
+    const uint8_t *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL;
     const uint8_t *mask_row = mask ? mask->data + j0 * mask->nb[0] + token * mask->nb[1] : NULL;
+    for (int64_t j = 0; at_row == (const uint8_t *)numbers && j < n; j++)
+        numbers[j] = (int32_t)cell_number(ip, j0 + j);
     for (int64_t j = 0; j < n; j += CPU_VL) {
         vi at = at_row ? v_loadi(at_row + 4 * j) : v_ramp() + (int32_t)(begin + j), visible = (at <= last) & (first < at);
         if (!window)
@@ -166,7 +177,7 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
 static block_sight look(const attn_work *w, int64_t j0, int64_t n)
 {
     const cpu_tensor *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
-    bool vectors = n % CPU_VL == 0 && w->task->node->ip[ENG_ATTN_FIRST] < INT32_MAX - j0 - n && plain_ints(cpos) &&
+    bool vectors = n % CPU_VL == 0 && cell_number(w->task->node->ip, j0 + n) < INT32_MAX && plain_ints(cpos) &&
                    plain_ints(cseq) && (!mask || mask->nb[0] == mask->block_bytes);
     int64_t seen = 0, all = (w->t1 - w->t0) * n;
     for (int64_t t = w->t0; t < w->t1; t++) {
@@ -428,12 +439,18 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     return w;
 }
 
+/* Cells here that the plan parameter does not exclude: the first so many. */
 static int64_t valid_cells(const cpu_task *task, const cpu_run *run, int64_t cells)
 {
-    int64_t param = task->node->ip[ENG_ATTN_KV_PARAM];
+    const int64_t *ip = task->node->ip;
+    int64_t param = ip[ENG_ATTN_KV_PARAM], period = ip[ENG_ATTN_PERIOD];
     if (param < 0 || param >= run->n_params)
         return cells;
-    int64_t n = run->params[param] - task->node->ip[ENG_ATTN_FIRST];
+    int64_t n = run->params[param] - ip[ENG_ATTN_FIRST];
+    if (n > 0 && period) { /* whole runs, and what there is of the last */
+        int64_t rest = n % period;
+        n = n / period * ip[ENG_ATTN_RUN] + (rest < ip[ENG_ATTN_RUN] ? rest : ip[ENG_ATTN_RUN]);
+    }
     return n < 0 ? 0 : n < cells ? n : cells;
 }
 
