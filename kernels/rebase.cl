@@ -4,11 +4,23 @@
 typedef __global const int *iin;
 typedef __global int *iout;
 
-/* i32: x - begin where begin <= x < end, else -1 */
+/* i32: x - begin where begin <= x < end, else -1; of every period, if there is one */
+static inline int local_index(long x, long begin, long end, long period)
+{
+    long before = 0;
+    if (period) {
+        if (x < 0)
+            return -1;
+        before = x / period * (end - begin);
+        x %= period;
+    }
+    return x >= begin && x < end ? (int)(before + x - begin) : -1;
+}
+
 __kernel EACH_ATTRIBUTES void rebase(cbytes x, ulong x_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys,
-                                     long begin, long end, int chunk, int rows_per)
+                                     long begin, long end, long period, int chunk, int rows_per)
 {
     EACH(iin a = (iin)(x + x_at + row_at(r, ne, xs)); iout o = (iout)(y + y_at + row_at(r, ne, ys)),
-         for (int j = 0; j < 16; j++) o[c + j] = a[c + j] >= begin && a[c + j] < end ? (int)(a[c + j] - begin) : -1,
-         o[c] = a[c] >= begin && a[c] < end ? (int)(a[c] - begin) : -1)
+         for (int j = 0; j < 16; j++) o[c + j] = local_index(a[c + j], begin, end, period),
+         o[c] = local_index(a[c], begin, end, period))
 }

@@ -112,15 +112,16 @@ typedef struct cl_recorded_arg {
     uint8_t kind;
     uint8_t bytes;   /* of a value                                             */
     int32_t tensor;
-    int32_t param;
-    int64_t less;    /* taken from the parameter                               */
-    uint64_t at;     /* offset, local bytes or limit                           */
-    uint8_t value[32];
+    uint64_t at;     /* offset or local bytes                                  */
+    union {
+        uint8_t value[32];
+        cl_param number;
+    };
 } cl_recorded_arg;
 
 typedef struct cl_recorded_size {
-    int32_t param;   /* -1: fixed                                              */
-    int64_t less, limit, per, times;
+    cl_param number; /* without a parameter: fixed                             */
+    int64_t per, times;
 } cl_recorded_size;
 
 typedef struct cl_recorded {

@@ -172,9 +172,14 @@ void cl_arg_float(cl_recorder *r, float value);
 /* A long4 argument: values[0..3]. */
 void cl_arg_long4(cl_recorder *r, const int64_t *values);
 void cl_arg_local(cl_recorder *r, size_t bytes); /* __local memory */
-/* An int argument set at each submit: plan parameter `param` less `less`, clamped
- * to [0, limit]; param -1: limit itself, set once. */
-void cl_arg_param(cl_recorder *r, int64_t param, int64_t less, int64_t limit);
+/* A number that plan parameter `param` makes: the parameter less `less`, of which with
+ * period > 0 only the first `run` of every `period` count, clamped to [0, limit].
+ * param -1: limit itself. */
+typedef struct cl_param {
+    int64_t param, less, run, period, limit;
+} cl_param;
+/* It as an int argument, set at each submit (at once, if there is no parameter). */
+void cl_arg_param(cl_recorder *r, const cl_param *number);
 
 /* Work-items and group of each dimension.  Every dimension is rounded up to
  * whole groups: kernels test their ids against an argument. */
@@ -183,10 +188,9 @@ void cl_size1(cl_recorder *r, uint64_t global, size_t local);
 void cl_size2(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1);
 void cl_size3(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1, uint64_t g2, size_t l2);
 /* After cl_size*: dimension `dim` becomes, at each submit,
- * max(1, ceil(clamp(params[param] - less, 0, limit) / per)) * times, rounded up
- * as above and never above what cl_size gave. */
-void cl_size_param(cl_recorder *r, unsigned dim, int64_t param, int64_t less, int64_t limit, int64_t per,
-                   int64_t times);
+ * max(1, ceil(number / per)) * times, rounded up as above and never above what
+ * cl_size gave. */
+void cl_size_param(cl_recorder *r, unsigned dim, const cl_param *number, int64_t per, int64_t times);
 
 /* Temporary memory for the launches of this node alone; returns where it begins
  * (for cl_arg_temporary).  Its content at the node's begin is unspecified.  All

@@ -106,10 +106,16 @@ void cl_queue_destroy(eng_queue_state *q)
     free(q);
 }
 
-static int64_t param_of(const int64_t *params, uint32_t n, int32_t param, int64_t less, int64_t limit)
+static int64_t number_of(const int64_t *params, uint32_t n, const cl_param *p)
 {
-    int64_t v = param >= 0 && (uint32_t)param < n ? params[param] - less : limit;
-    return v < 0 ? 0 : v > limit ? limit : v;
+    if (p->param >= (int64_t)n)
+        return p->limit;
+    int64_t v = params[p->param] - p->less;
+    if (v > 0 && p->period > 0) {
+        int64_t rest = v % p->period;
+        v = v / p->period * p->run + (rest < p->run ? rest : p->run);
+    }
+    return v < 0 ? 0 : v > p->limit ? p->limit : v;
 }
 
 /* Sets what a launch takes from the plan's parameters. */
@@ -120,7 +126,7 @@ static cl_int set_params(const eng_plan_state *plan, const cl_recorded *l, cl_ke
     for (uint32_t a = 0; a < l->n_args; a++) {
         const cl_recorded_arg *arg = &plan->args[l->first_arg + a];
         if (arg->kind == CL_ARG_PARAM) {
-            cl_int value = (cl_int)param_of(params, n, arg->param, arg->less, (int64_t)arg->at);
+            cl_int value = (cl_int)number_of(params, n, &arg->number);
             cl_int error = clSetKernelArg(kernel, index, sizeof value, &value);
             if (error != CL_SUCCESS)
                 return error;
@@ -130,9 +136,9 @@ static cl_int set_params(const eng_plan_state *plan, const cl_recorded *l, cl_ke
     }
     for (unsigned d = 0; d < l->dims; d++) {
         const cl_recorded_size *s = &l->size[d];
-        if (s->param < 0)
+        if (s->number.param < 0)
             continue;
-        uint64_t v = (uint64_t)param_of(params, n, s->param, s->less, s->limit),
+        uint64_t v = (uint64_t)number_of(params, n, &s->number),
                  parts = (v + (uint64_t)s->per - 1) / (uint64_t)s->per;
         uint64_t size = (parts ? parts : 1) * (uint64_t)s->times;
         size = (size + l->local[d] - 1) / l->local[d] * l->local[d];

@@ -44,7 +44,7 @@ void cl_launch_with(cl_recorder *r, const char *file, const char *name, const ch
     l->node = (uint32_t)(((const char *)r->node - (const char *)r->graph->nodes) / (ptrdiff_t)r->graph->node_stride);
     l->first_arg = p->n_args;
     for (unsigned d = 0; d < 3; d++)
-        l->size[d].param = -1;
+        l->size[d].number.param = -1;
     p->n_launches++;
 }
 
@@ -129,12 +129,17 @@ void cl_arg_local(cl_recorder *r, size_t bytes)
     add(r, &(cl_recorded_arg){.kind = CL_ARG_LOCAL, .at = bytes});
 }
 
-void cl_arg_param(cl_recorder *r, int64_t param, int64_t less, int64_t limit)
+static bool depends(const cl_recorder *r, const cl_param *number)
 {
-    if (param < 0 || param >= (int64_t)r->graph->n_params)
-        cl_arg_int(r, (int32_t)limit);
+    return number->param >= 0 && number->param < (int64_t)r->graph->n_params;
+}
+
+void cl_arg_param(cl_recorder *r, const cl_param *number)
+{
+    if (depends(r, number))
+        add(r, &(cl_recorded_arg){.kind = CL_ARG_PARAM, .number = *number});
     else
-        add(r, &(cl_recorded_arg){.kind = CL_ARG_PARAM, .param = (int32_t)param, .less = less, .at = (uint64_t)limit});
+        cl_arg_int(r, (int32_t)number->limit);
 }
 
 void cl_size(cl_recorder *r, unsigned dims, const size_t *global, const size_t *local)
@@ -172,13 +177,12 @@ void cl_size3(cl_recorder *r, uint64_t g0, size_t l0, uint64_t g1, size_t l1, ui
     cl_size(r, 3, (const size_t[]){(size_t)g0, (size_t)g1, (size_t)g2}, (const size_t[]){l0, l1, l2});
 }
 
-void cl_size_param(cl_recorder *r, unsigned dim, int64_t param, int64_t less, int64_t limit, int64_t per,
-                   int64_t times)
+void cl_size_param(cl_recorder *r, unsigned dim, const cl_param *number, int64_t per, int64_t times)
 {
     cl_recorded *l = current(r);
-    if (!l || param < 0 || param >= (int64_t)r->graph->n_params)
+    if (!l || !depends(r, number))
         return;
-    l->size[dim] = (cl_recorded_size){(int32_t)param, less, limit, per, times};
+    l->size[dim] = (cl_recorded_size){*number, per, times};
     l->dynamic = true;
 }
 

@@ -15,10 +15,9 @@ typedef struct attn {
     const eng_tensor *in[TABLE + 1], *o, *lse;
     const eng_node *node;
     int64_t cells, kv_heads, group, tokens; /* of the whole */
-    int64_t base;                           /* first cell of K and V in a longer cache */
     int64_t splits;                         /* of a range of cells */
     int64_t least;                          /* cells that are worth a split */
-    int64_t limit;                          /* of the parameter: the valid cells */
+    cl_param valid;                         /* the valid cells of those here */
     int64_t cut[MAX_CUTS];                  /* where ranges of cells begin */
     unsigned n_cuts;
     bool direct;                            /* one range, one split: no partial results */
@@ -31,6 +30,13 @@ typedef struct attn {
 static bool cache_type(uint32_t type)
 {
     return cl_encodes(type) && type != ENG_TYPE_MXFP4;
+}
+
+/* The number in the whole cache of the cell behind the n here. */
+static int64_t last_cell(const eng_node *node, int64_t n)
+{
+    const int64_t run = node->ip[ENG_ATTN_RUN], period = node->ip[ENG_ATTN_PERIOD];
+    return node->ip[ENG_ATTN_FIRST] + (period ? n / run * period + n % run : n);
 }
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
@@ -56,7 +62,7 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
             return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
                          t->name, (unsigned long long)device->max_alloc);
     }
-    if (node->ip[ENG_ATTN_FIRST] > INT32_MAX - cl_ne(k, 1))
+    if (last_cell(node, cl_ne(k, 1)) > INT32_MAX)
         return cl_no(reason, bytes, "cells from number %lld on: their positions do not fit 32 bits",
                      (long long)node->ip[ENG_ATTN_FIRST]);
     if (cl_ne(k, 0) > 1024 || cl_ne(v, 0) > 1024)
@@ -97,14 +103,14 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
         cl_arg_none(r);
     else
         cl_arg_temporary(r, x->temporary);
-    cl_arg_param(r, node->ip[ENG_ATTN_KV_PARAM], x->base, x->limit);
+    cl_arg_param(r, &x->valid);
     cl_arg_long4(r, (int64_t[4]){x->first_cell, x->n_cells, x->splits, x->direct ? -1 : slot_of(x, x->first_cell)});
     cl_arg_long4(r, (int64_t[4]){tokens, part->first[DIM_T], x->tokens, heads});
     cl_arg_long4(r, (int64_t[4]){x->tile_tokens, x->tile_heads, x->group, part->first[DIM_H]});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[Q], 1), cl_nb(x->in[Q], 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[K], 1), cl_nb(x->in[K], 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->in[V], 1), cl_nb(x->in[V], 2)});
-    cl_arg_long4(r, (int64_t[4]){part->nb[3][DIM_T], x->base});
+    cl_arg_long4(r, (int64_t[4]){part->nb[3][DIM_T], x->valid.less, x->valid.run, x->valid.period});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2), x->lse ? cl_nb(x->lse, 0) : 0,
                                  x->lse ? cl_nb(x->lse, 1) : 0});
     cl_arg_long4(r, (int64_t[4]){node->ip[ENG_ATTN_WINDOW], node->ip[ENG_ATTN_CAUSAL], block > 0 ? block : 1,
@@ -115,7 +121,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const size_t local = r->device->vec ? 1 : 64;
     cl_size3(r, (uint64_t)x->splits * local, local, tiles, 1, part->ne[DIM_H], 1);
     if (x->n_cuts == 1 && x->splits > 1) /* few valid cells take but the first splits */
-        cl_size_param(r, 0, node->ip[ENG_ATTN_KV_PARAM], x->base, x->limit, x->least, (int64_t)local);
+        cl_size_param(r, 0, &x->valid, x->least, (int64_t)local);
 }
 
 /* Caches in one piece each: now q, mask and result, by tokens and kv heads. */
@@ -159,7 +165,7 @@ static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_operand(r, SINKS);
     cl_arg_walk(r, part, 0);
     cl_arg_walk(r, part, 1);
-    cl_arg_param(r, x->node->ip[ENG_ATTN_KV_PARAM], x->base, x->limit);
+    cl_arg_param(r, &x->valid);
     cl_arg_long4(r, (int64_t[4]){(int64_t)x->n_cuts * x->splits, x->n_cuts == 1 ? x->splits : 0,
                                  part->nb[1][1], part->nb[1][2]});
     cl_arg_long4(r, (int64_t[4]){part->ne[2], part->first[2], x->tokens, heads});
@@ -202,17 +208,21 @@ static int record(cl_recorder *r, const eng_node *node)
     for (unsigned i = 0; i <= TABLE; i++)
         x.in[i] = cl_in(r->graph, node, i);
     x.cells = cl_ne(x.in[K], 1);
-    x.base = node->ip[ENG_ATTN_FIRST];
     x.kv_heads = cl_ne(x.in[K], 2);
     x.group = cl_ne(x.in[Q], 1) / x.kv_heads;
     x.tokens = cl_ne(x.in[Q], 2);
-    x.limit = x.in[TABLE] ? cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]) : x.cells;
+    x.valid = (cl_param){node->ip[ENG_ATTN_KV_PARAM], node->ip[ENG_ATTN_FIRST], node->ip[ENG_ATTN_RUN],
+                         node->ip[ENG_ATTN_PERIOD], x.cells};
+    if (x.in[TABLE])
+        x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
     choose_tiles(&x, r->device);
     int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu",
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
                      (long long)cl_ne(x.in[V], 0), cl_group(r->device));
     if (x.in[MASK])
-        snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
+        n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
+    if (x.valid.period && !x.in[CPOS])
+        snprintf(x.options + n, sizeof x.options - (size_t)n, " -DRUNS");
 
     cl_walk caches = {.ne = {1, cl_max(x.cells, 1), x.kv_heads, 1, 1, 1, 1, 1}};
     for (unsigned i = K; i <= V; i++) {

@@ -1,4 +1,4 @@
-/* rebase: global indices as the owner of one range sees them. */
+/* rebase: global indices as the owner of one range, or of that range of every period, sees them. */
 #include "rows.h"
 
 static void part(cl_recorder *r, const cl_walk *w, void *ctx)
@@ -8,6 +8,7 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     cl_arg_elements(r, w);
     cl_arg_long(r, r->node->ip[ENG_REBASE_BEGIN]);
     cl_arg_long(r, r->node->ip[ENG_REBASE_END]);
+    cl_arg_long(r, r->node->ip[ENG_REBASE_PERIOD]);
     cl_each(r, w);
 }
 
