@@ -7,7 +7,8 @@
 
 #include "planner.h"
 
-/* Global indices as the owner of one range of rows sees them, for the node `origin`. */
+/* Global indices as the owner of one range of rows, or of one in each repetition, sees them, for
+ * the node `origin`. */
 static int32_t rebased(meta_planner *p, uint32_t rank, int32_t origin, int32_t ids, const meta_strategy *s)
 {
     ids = meta_local_contiguous(p, rank, ids);
@@ -23,6 +24,7 @@ static int32_t rebased(meta_planner *p, uint32_t rank, int32_t origin, int32_t i
     n->out[0] = out;
     n->ip[ENG_REBASE_BEGIN] = meta_part_begin(s->part, rank) * s->rebase_inner;
     n->ip[ENG_REBASE_END] = n->ip[ENG_REBASE_BEGIN] + meta_part_length(s->part, rank) * s->rebase_inner;
+    n->ip[ENG_REBASE_PERIOD] = s->rebase_repeats ? s->part->extent * s->rebase_inner : 0;
     return out;
 }
 

@@ -38,6 +38,10 @@ static bool attend(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
     memcpy(n->ip, global->ip, sizeof n->ip);
     memcpy(n->fp, global->fp, sizeof n->fp);
     n->ip[ENG_ATTN_FIRST] += meta_part_begin(s->part, rank) * s->rebase_inner;
+    if (s->rebase_repeats) {
+        n->ip[ENG_ATTN_RUN] = meta_part_length(s->part, rank) * s->rebase_inner;
+        n->ip[ENG_ATTN_PERIOD] = s->part->extent * s->rebase_inner;
+    }
     n->ip[ENG_ATTN_LSE] = 1;
     n->out[0] = *o;
     n->out[LSE] = *lse;

@@ -225,35 +225,39 @@ static bool partial_result(const eng_services *services, const eng_subgraph *gra
     return true;
 }
 
-/* Ranks attend to ranges of the cells: not if they are found by a table, or if the
- * host itself wants the denominators. */
+/* The rows of a rank as ranges of every period: not in segments of different periods. */
+static bool take_ranges(const meta_cut *lcut, meta_strategy *s)
+{
+    s->rebase_inner = lcut->segs[0].inner;
+    s->rebase_repeats = lcut->segs[0].outer > 1;
+    return lcut->n_segs == 1;
+}
+
+/* Ranks attend to ranges of the cells: not if they are found by a table, or if the host
+ * itself wants the denominators, or has taken its cells in runs of which a range is none. */
 static bool merge_strategy(const letters *l, const meta_cut *lcut, meta_strategy *s)
 {
     const eng_node *n = l->node;
 
-    if (n->op != ENG_OP_ATTENTION || n->ip[ENG_ATTN_LSE] || lcut->n_segs != 1 || lcut->segs[0].outer != 1)
+    if (n->op != ENG_OP_ATTENTION || n->ip[ENG_ATTN_LSE] || n->ip[ENG_ATTN_PERIOD] > 0)
         return false;
     for (uint32_t i = 0; i < l->op->n_in; i++)
         if (n->in[i] >= 0 && strcmp(l->op->in[i].name, "table") == 0)
             return false;
     s->merge = true;
-    s->rebase_inner = lcut->segs[0].inner;
-    return true;
+    return take_ranges(lcut, s);
 }
 
-/* Indices of a cut range of rows: the operand "ids" is rebased. */
+/* Indices of cut ranges of rows: the operand "ids" is rebased. */
 static bool index_strategy(const letters *l, const meta_cut *lcut, meta_strategy *s)
 {
-    if (lcut->n_segs != 1 || lcut->segs[0].outer != 1)
-        return false;
     for (uint32_t i = 0; i < l->op->n_in; i++) {
         if (strcmp(l->op->in[i].name, "ids") != 0)
             continue;
         if (eng_subgraph_tensor(l->graph, l->node->in[i])->type != ENG_TYPE_I32)
             return false;
         s->rebase = (int)i;
-        s->rebase_inner = lcut->segs[0].inner;
-        return true;
+        return take_ranges(lcut, s);
     }
     return false;
 }

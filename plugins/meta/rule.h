@@ -32,6 +32,7 @@ typedef struct meta_strategy {
     uint32_t ranks;    /* who runs it                                         */
     int rebase;        /* operand whose indices become local ones, or -1      */
     int64_t rebase_inner; /* rows of the indexed operand, or cells, per unit of the axis */
+    bool rebase_repeats;  /* they are the axis several times over: a rank has a range of each */
     bool lengths;      /* rows are cut: their norm is that of the ranks' parts' lengths */
     bool merge;        /* ranks see different cells: their results merge by log-sum-exp */
     const meta_partition *part; /* of the axis, if any                        */

@@ -98,9 +98,10 @@ int pg_fused(generator *g, int x)
 typedef struct attention {
     int64_t d, kvh, group, cells, t;
     int64_t cell_axis; /* the caches' cells have an axis of that extent; 0: none  */
+    int64_t periods;   /* so many times over                                      */
     bool named;
     int in[10];
-    int64_t ip[6];
+    int64_t ip[8];
     double fp[3];
 } attention;
 
@@ -117,7 +118,7 @@ static int cache(generator *g, attention *a, int x, int ids)
         if (pg_pick(g, 3))
             name_heads(pg_tensor_of(g, c), 2, a->kvh, 1, 1, true);
         if (a->cell_axis)
-            name_heads(pg_tensor_of(g, c), 1, a->cell_axis, 1, a->cells / a->cell_axis, true);
+            name_heads(pg_tensor_of(g, c), 1, a->cell_axis, a->periods, a->cells / a->cell_axis / a->periods, false);
     }
     pg_ready(g, c);
     OP(ENG_OP_SET_ROWS, c, OPI(ENG_OP_PERMUTE, swap, fresh), ids);
@@ -158,6 +159,10 @@ static void visibility(generator *g, attention *a)
     a->ip[ENG_ATTN_KV_PARAM] = pg_pick(g, 3) ? -1 : 0;
     a->ip[ENG_ATTN_WINDOW] = pg_pick(g, 3) ? 0 : 6;
     a->ip[ENG_ATTN_CAUSAL] = pg_pick(g, 3) > 0;
+    if (a->in[9] < 0 && pg_pick(g, 6) == 0) {
+        a->ip[ENG_ATTN_RUN] = 1 + pg_pick(g, 4);
+        a->ip[ENG_ATTN_PERIOD] = a->ip[ENG_ATTN_RUN] + pg_pick(g, 3);
+    }
     a->fp[ENG_ATTN_SOFTCAP] = pg_pick(g, 4) ? 0 : 5;
     a->fp[ENG_ATTN_MAX_BIAS] = pg_pick(g, 5) ? 0 : 4;
     if (pg_pick(g, 2))
@@ -173,6 +178,7 @@ int pg_attention(generator *g, int x)
     a.group = 1 + pg_pick(g, 3);
     a.named = pg_pick(g, 3) > 0;
     a.cell_axis = pg_pick(g, 2) ? 0 : (int64_t[]){2, 4, 8}[pg_pick(g, 3)];
+    a.periods = a.cell_axis ? 1 << pg_pick(g, a.cell_axis == 8 ? 2 : a.cell_axis == 4 ? 3 : 4) : 1;
     if (pg_pick(g, 3) == 0)
         a.ip[ENG_ATTN_FIRST] = 4;
     a.ip[ENG_ATTN_LSE] = pg_pick(g, 3) == 0;
@@ -181,7 +187,7 @@ int pg_attention(generator *g, int x)
     a.in[1] = cache(g, &a, x, ids);
     a.in[2] = cache(g, &a, x, ids);
     visibility(g, &a);
-    int o = pg_add_op(g, ENG_OP_ATTENTION, a.in, 10, a.ip, 6, a.fp, 3);
+    int o = pg_add_op(g, ENG_OP_ATTENTION, a.in, 10, a.ip, 8, a.fp, 3);
     if (!a.ip[ENG_ATTN_LSE] || g->bad)
         return o;
     int64_t kind[] = {ENG_UNARY_SIGMOID}; /* of -infinity too: zero */
@@ -355,15 +361,16 @@ int pg_experts(generator *g, int x)
     int64_t experts = pg_pick(g, 2) ? 8 : 4, used = 1 + pg_pick(g, 3), ff = 24, k[] = {used};
     int64_t swap[] = {1, 0, 2, 3, 4, 5, 6, 7};
     double one[] = {1, 0};
-    int64_t by = pg_pick(g, 2) ? 6 : experts; /* cut along the features or the experts */
+    int64_t by = pg_pick(g, 2) ? 6 : pg_pick(g, 2) ? experts : 4; /* cut along the features or the experts */
+    int64_t times = by == 6 ? 1 : experts / by; /* a rank's experts: one range, or one of each four */
     x = pg_features(g, x, 24, 5);
     int64_t tokens = pg_get(g, x)->ne[1];
     int router = pg_weight(g, (int64_t[]){24, experts}, 2, 0, 0.4);
     int probs = OPF(ENG_OP_SOFT_MAX, one, OP(ENG_OP_MUL_MAT, router, x), -1, -1);
     int ids = pg_tap(g, OPI(ENG_OP_TOP_K, k, probs));
     int chosen = OP(ENG_OP_GET_ROWS, pg_reshape(g, probs, 1, experts, tokens, 1), ids);
-    int up = named_weight(g, (int64_t[]){24, 2 * ff, experts}, 3, by == 6 ? 1 : 2, by == 6 ? 2 : 1, by, 0.3);
-    int down = named_weight(g, (int64_t[]){ff, 24, experts}, 3, by == 6 ? 0 : 2, 1, by, 0.3);
+    int up = named_weight(g, (int64_t[]){24, 2 * ff, experts}, 3, by == 6 ? 1 : 2, by == 6 ? 2 : times, by, 0.3);
+    int down = named_weight(g, (int64_t[]){ff, 24, experts}, 3, by == 6 ? 0 : 2, times, by, 0.3);
     int h = OP(ENG_OP_MUL_MAT_ID, up, pg_reshape(g, x, 24, 1, tokens, 1), ids);
     h = between(g, h, ff);
     if (pg_pick(g, 4) == 0) /* other experts than before */

@@ -180,7 +180,8 @@ int pg_empty(generator *g, int x)
 
 int pg_rebase(generator *g)
 {
-    int64_t n = 9, ip[] = {3 + pg_pick(g, 4), 12 + pg_pick(g, 8)}, ne[] = {32, 16};
+    int64_t n = 9, period = pg_pick(g, 2) ? 0 : 6 + pg_pick(g, 4), ne[] = {32, 16};
+    int64_t ip[] = {(period ? 0 : 3) + pg_pick(g, 4), period ? 4 + pg_pick(g, 3) : 12 + pg_pick(g, 8), period};
     int ids = OPI(ENG_OP_REBASE, ip, pg_indices(g, &n, 1, 20, PG_PLAIN));
     return OP(ENG_OP_GET_ROWS, pg_weight(g, ne, 2, 0, 1), ids);
 }

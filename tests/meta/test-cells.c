@@ -3,6 +3,9 @@
  * single K/V head or two over two to five ranks, and without moving the cache.
  *
  *   cache_k[ids] = k; cache_v[ids] = v;  out = w_o attention(q, cache_k, cache_v)
+ *
+ * The cells are one axis, or the axis in periods: each device then has a run of cells in
+ * every period.
  */
 #include "config.h"
 
@@ -14,7 +17,7 @@
 
 #include "engine/engine.h"
 
-enum { D = 32, CELLS = 37, GROUP = 4, TOKENS = 6, WIDTH = 48, HEADS_MAX = 2 * GROUP };
+enum { D = 32, CELLS = 36, GROUP = 4, TOKENS = 6, WIDTH = 48, HEADS_MAX = 2 * GROUP };
 enum { CACHE_K, CACHE_V, Q, K, V, IDS, POS, SEQ, CPOS, CSEQ, MASK, SINKS, W_O, OUT, TENSORS };
 
 /* The logarithms, and one reduction or gather of results: over five ranks less than a cache. */
@@ -26,6 +29,8 @@ typedef struct variety {
     int64_t kv_heads, window, used; /* used: plan parameter, -1: none           */
     double softcap;
     bool causal, sequences, mask, sinks;
+    int64_t period, inner; /* cells of a period, of a unit of the axis; 0: one axis */
+    int64_t from;          /* attention is to the cells from this one on        */
 } variety;
 
 static const variety varieties[] = {
@@ -36,6 +41,17 @@ static const variety varieties[] = {
     {"bf16, softcap, window", ENG_TYPE_BF16, ENG_TYPE_BF16, 2, 9, -1, 5, true, true, false, false},
     {"q5_1, mask, sinks, softcap", ENG_TYPE_Q5_1, ENG_TYPE_Q5_1, 1, 0, -1, 8, false, false, true, true},
     {"f32, no positions of cells, window", ENG_TYPE_F32, ENG_TYPE_F16, 1, 7, 30, 0, true, false, false, true},
+    {"f32, periods of 12", ENG_TYPE_F32, ENG_TYPE_F32, 1, 0, -1, 0, true, true, false, false, 12, 1},
+    {"f16, periods of 9, 20 cells used", ENG_TYPE_F16, ENG_TYPE_F16, 1, 0, 20, 0, true, true, false, false, 9, 1},
+    {"f16, periods of 4, 3 cells used", ENG_TYPE_F16, ENG_TYPE_F16, 2, 0, 3, 0, true, true, false, true, 4, 1},
+    {"q8_0 and q4_0, periods of 18 in threes, sinks", ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, 1, 0, 29, 0, true, true, false, true,
+     18, 3},
+    {"q5_1, periods of 6, mask, softcap", ENG_TYPE_Q5_1, ENG_TYPE_Q5_1, 1, 0, -1, 8, false, false, true, true, 6, 1},
+    {"f32, periods of 12, no positions of cells, window", ENG_TYPE_F32, ENG_TYPE_F16, 1, 7, 31, 0, true, false, false,
+     true, 12, 2},
+    {"f32, periods of 9, the cells from 9 on", ENG_TYPE_F32, ENG_TYPE_F16, 1, 11, 30, 0, true, false, false, true, 9, 1, 9},
+    {"bf16, periods of 4, the cells from 20 on", ENG_TYPE_BF16, ENG_TYPE_F32, 2, 0, -1, 0, true, false, false, false, 4,
+     1, 20},
 };
 static const char *const devices[] = {"cpu/2", "cpu/3", "cpu/4", "cpu/5", "cpu/2@3:1", "cpu/3@7:0:25", "cpu/4@1:5:2:2",
                                       "cpu/2@1:0"};
@@ -68,9 +84,12 @@ static void fill_indices(uint32_t which, int32_t *data, size_t n)
 static eng_store *make_store(const variety *v, eng_device *device)
 {
     int64_t heads = v->kv_heads * GROUP;
-    eng_factor cell = {.axis = eng_context_axis(context, "cell"), .extent = CELLS},
+    int64_t inner = v->period ? v->inner : 1, units = (v->period ? v->period : CELLS) / inner;
+    eng_factor cell[] = {{.extent = CELLS / units / inner},
+                         {.axis = eng_context_axis(context, "cell"), .extent = units},
+                         {.extent = inner}},
                head = {.axis = eng_context_axis(context, "kv_head"), .extent = v->kv_heads};
-    eng_segment cells = {.n_factors = 1, .factors = &cell}, kv_heads = {.n_factors = 1, .factors = &head};
+    eng_segment cells = {.n_factors = 3, .factors = cell}, kv_heads = {.n_factors = 1, .factors = &head};
     eng_dim dims[] = {{0}, {.n_segments = 1, .segments = &cells}, {.n_segments = 1, .segments = &kv_heads}};
     eng_store_tensor t[TENSORS] = {
         [CACHE_K] = {.type = v->type_k, .rank = 3, .use = ENG_USE_CACHE, .ne = {D, CELLS, v->kv_heads}, .dims = dims},
@@ -139,6 +158,9 @@ static bool build(const variety *v, eng_graph *g, eng_store *store)
         p.mask = in[MASK];
     if (v->sinks)
         p.sinks = in[SINKS];
+    p.first = v->from;
+    for (uint32_t i = CACHE_K; v->from && i <= CACHE_V; i++)
+        in[i] = eng_slice(g, in[i], 1, v->from, CELLS - v->from);
     eng_value o = eng_attention(g, in[Q], in[CACHE_K], in[CACHE_V], &p);
     o = eng_reshape(g, o, (int64_t[]){D * v->kv_heads * GROUP, TOKENS}, 2);
     eng_store_value(g, in[OUT], eng_mul_mat(g, in[W_O], o));
