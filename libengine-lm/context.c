@@ -79,6 +79,33 @@ static int check_params(eng_lm_context *c)
     return ENG_OK;
 }
 
+/*
+ * Caches that are split along their cells are split within periods, of which each device has its share: tokens take
+ * the first free cells, so whatever is in use is spread over all devices, but for less than a period.  A period of 64
+ * is the least whose 64th parts come near any shares.  The cells of a device follow one another in its memory however
+ * short its runs are, so attention does not mind.  Periods are alike, so the number of cells is rounded up, to
+ * less than a cell for each period.
+ */
+#define PERIOD 64
+
+static void choose_period(eng_lm_context *c)
+{
+    c->cell_periods = (c->p.n_cells + PERIOD - 1) / PERIOD;
+    c->cell_period = (c->p.n_cells + c->cell_periods - 1) / c->cell_periods;
+}
+
+static uint32_t all_cells(const eng_lm_context *c)
+{
+    return c->cell_periods * c->cell_period;
+}
+
+/* "p c": the cells. */
+static void cell_letters(const eng_lm_context *c, lm_letter letters[2])
+{
+    letters[0] = (lm_letter){'p', NULL, c->cell_periods};
+    letters[1] = (lm_letter){'c', "cell", c->cell_period};
+}
+
 /* -- memory on the device -------------------------------------------------------- */
 
 typedef struct declaration {
@@ -117,8 +144,8 @@ static int declare_layer(declaration *d, int layer)
     eng_lm_context *c = d->c;
     c->layer_memory[layer] = (int32_t)d->n;
     if (c->model->n.kind[layer] == LM_LAYER_ATTENTION) {
-        int status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, c, H");
-        return status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, c, H");
+        int status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, p c, H");
+        return status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
     }
     char *state = lm_format(&d->memory, "S, S, %s, r", c->model->arch->head_words);
     char *window = lm_format(&d->memory, "w, %s, r", c->model->arch->conv_words);
@@ -136,7 +163,8 @@ static int declare_all(declaration *d)
     d->n_letters = c->model->n_letters;
     d->letters[d->n_letters++] = (lm_letter){'x', NULL, n->d_k};
     d->letters[d->n_letters++] = (lm_letter){'y', NULL, n->d_v};
-    d->letters[d->n_letters++] = (lm_letter){'c', "cell", c->p.n_cells}; /* where heads are too few */
+    cell_letters(c, &d->letters[d->n_letters]); /* where heads are too few */
+    d->n_letters += 2;
     d->letters[d->n_letters++] = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
     d->tensors = lm_alloc(&d->memory, 2 * (size_t)n->n_layers, sizeof *d->tensors);
@@ -158,14 +186,15 @@ static int declare_all(declaration *d)
 /* Position and sequence of each cell. */
 static int create_cells(eng_lm_context *c)
 {
-    const lm_letter cell = {'c', "cell", c->p.n_cells};
+    lm_letter letters[2];
     lm_memory memory = {0};
     eng_store_tensor t[2];
     int status = ENG_OK;
+    cell_letters(c, letters);
     for (int i = 0; i < 2 && !status; i++) {
         t[i] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_I32, .use = ENG_USE_INPUT,
                                   .name = i ? "cell_sequences" : "cell_positions", .layer = -1};
-        status = lm_dims(c->model->engine, &cell, 1, "c", &memory, t[i].ne, &t[i].rank, &t[i].dims);
+        status = lm_dims(c->model->engine, letters, 2, "p c", &memory, t[i].ne, &t[i].rank, &t[i].dims);
     }
     if (!status)
         status = eng_store_create(c->model->device, t, 2, &c->cells);
@@ -196,8 +225,8 @@ static int create_bookkeeping(eng_lm_context *c)
     c->history = lm_calloc((size_t)n_seq * slots, sizeof *c->history);
     c->rows = lm_calloc((size_t)n_seq * slots, sizeof *c->rows);
     c->counts = lm_calloc(n_seq, sizeof *c->counts);
-    c->cell_pos = lm_calloc(c->p.n_cells, sizeof *c->cell_pos);
-    c->cell_seq = lm_calloc(c->p.n_cells, sizeof *c->cell_seq);
+    c->cell_pos = lm_calloc(all_cells(c), sizeof *c->cell_pos);
+    c->cell_seq = lm_calloc(all_cells(c), sizeof *c->cell_seq);
     if (!c->sequences || !c->history || !c->rows || !c->counts || !c->cell_pos || !c->cell_seq)
         return ENG_ERR_NOMEM;
     for (uint32_t s = 0; s < n_seq; s++) {
@@ -205,9 +234,9 @@ static int create_bookkeeping(eng_lm_context *c)
         c->sequences[s].history[0] = -1;
         c->sequences[s].n_history = 1;
     }
-    memset(c->cell_pos, 0xff, c->p.n_cells * sizeof *c->cell_pos);
-    memset(c->cell_seq, 0xff, c->p.n_cells * sizeof *c->cell_seq);
-    lm_cells_dirty(c, 0, c->p.n_cells);
+    memset(c->cell_pos, 0xff, all_cells(c) * sizeof *c->cell_pos);
+    memset(c->cell_seq, 0xff, all_cells(c) * sizeof *c->cell_seq);
+    lm_cells_dirty(c, 0, all_cells(c));
     return ENG_OK;
 }
 
@@ -226,6 +255,8 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     c->model = model;
     c->p = own;
     status = check_params(c);
+    if (!status)
+        choose_period(c);
     if (!status)
         status = create_bookkeeping(c);
     if (!status)

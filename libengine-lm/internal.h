@@ -249,6 +249,7 @@ struct eng_lm_context {
     lm_sequence *sequences;
     int32_t *history;    /* memory of all sequences' histories                    */
     /* cells: what the device has or is to get before the next pass */
+    uint32_t cell_period, cell_periods; /* cells that there are: p.n_cells, rounded up  */
     int32_t *cell_pos, *cell_seq; /* -1: free                                      */
     uint32_t cells_used, cells_end; /* cells_end: behind the last used             */
     uint32_t cells_hint;            /* no free cell before it                      */

@@ -1,13 +1,15 @@
 /*
  * Models with fewer heads of K and V than there are devices: their caches are split
  * along the cells.  The logits must be those of one device, each device must hold its
- * share of the caches, and what stands in one device's cells must be found by all.
+ * share of the caches, and of those in use if only few are, and what stands in one
+ * device's cells must be found by all.
  */
 #include "config.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "whole.h"
@@ -28,6 +30,8 @@ static struct {
             ENG_TYPE_Q4_0, 1e-2, 96), 1},
     {RANDOM("qwen3-two-heads", "--seed 24 --arch qwen3 --layers 2 --heads 6 --kv-heads 2 --head 32", ENG_TYPE_F32,
             ENG_TYPE_Q5_1, 1e-2, 111), 2},
+    {RANDOM("llama-one-head-long", "--seed 25 --arch llama --layers 2 --heads 4 --kv-heads 1 --head 32 --context 4096",
+            ENG_TYPE_F16, ENG_TYPE_F16, 1e-3, 4096), 1},
 };
 #define N_MODELS (sizeof models / sizeof *models)
 
@@ -80,6 +84,77 @@ static bool shares(const subject *s, uint32_t heads)
     return ok;
 }
 
+/* -- of the first cells, those that are in use ---------------------------------------------- */
+
+typedef struct text {
+    char *data;
+    size_t n;
+} text;
+
+static void take_text(void *user, const char *more)
+{
+    text *t = user;
+    size_t n = strlen(more);
+    char *grown = realloc(t->data, t->n + n + 1);
+    if (!grown)
+        return;
+    memcpy(grown + t->n, more, n + 1);
+    t->data = grown;
+    t->n += n;
+}
+
+/* The numbers of a list that follows the key. */
+static uint32_t numbers(const char *json, const char *key, int64_t *list, uint32_t most)
+{
+    const char *at = strstr(json, key);
+    uint32_t n = 0;
+    if (!at)
+        return 0;
+    for (at += strlen(key); n < most; n++) {
+        at += strspn(at, "\": [,");
+        char *end;
+        list[n] = strtoll(at, &end, 10);
+        if (end == at)
+            break;
+        at = end;
+    }
+    return n;
+}
+
+/* Of so many tokens' cells, each device has its share, but for a part of a period. */
+static bool in_use(const char *cache, int64_t tokens, const subject *s)
+{
+    int64_t shape[4], period, units[ENG_MAX_RANKS], begin = 0;
+    uint32_t n = numbers(cache, "\"units", units, ENG_MAX_RANKS);
+    bool ok = numbers(cache, "\"shape", shape, 4) == 3 && numbers(cache, "\"extent", &period, 1) == 1 && n > 1;
+    for (uint32_t r = 0; ok && r < n; begin += units[r++]) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        int64_t seen = 0;
+        for (int64_t t = 0; t < tokens; t++)
+            seen += t % period >= begin && t % period < begin + units[r];
+        if (eng_device_leaf(s->device, r, &info, &stats))
+            return false;
+        double off = fabs((double)seen - stats.share * (double)tokens);
+        if (off <= OFF * (double)tokens + (double)period / 4)
+            continue;
+        printf("# device %u of share %.3f attends to %lld cells of %lld\n", r, stats.share, (long long)seen,
+               (long long)tokens);
+        ok = false;
+    }
+    return ok && begin == period && shape[1] % period == 0;
+}
+
+static bool load(subject *s)
+{
+    text t = {NULL, 0};
+    bool ok = eng_lm_context_explain(s->context, ENG_EXPLAIN_JSON, take_text, &t) == 0 && t.data;
+    const char *cache = ok ? strstr(t.data, "\"name\": \"cache_k") : NULL;
+    ok = cache && in_use(cache, 100, s) && in_use(cache, 1000, s) && in_use(cache, 3333, s);
+    free(t.data);
+    return ok;
+}
+
 int main(void)
 {
     eng_context *engine;
@@ -102,6 +177,8 @@ int main(void)
             }
             result(shares(&s, models[i].heads), w, devices[k], "every device has its share of K and V");
             result(whole_agrees(w, &s), w, devices[k], "the logits of one device");
+            if (w->n_cells > 1000)
+                result(load(&s), w, devices[k], "every device has its share of the cells in use");
             subject_close(&s);
         }
         whole_end(w);
