@@ -159,7 +159,7 @@ static void visibility(generator *g, attention *a)
     a->ip[ENG_ATTN_KV_PARAM] = pg_pick(g, 3) ? -1 : 0;
     a->ip[ENG_ATTN_WINDOW] = pg_pick(g, 3) ? 0 : 6;
     a->ip[ENG_ATTN_CAUSAL] = pg_pick(g, 3) > 0;
-    if (a->in[9] < 0 && pg_pick(g, 6) == 0) {
+    if (!a->ip[ENG_ATTN_BLOCK] && pg_pick(g, 6) == 0) {
         a->ip[ENG_ATTN_RUN] = 1 + pg_pick(g, 4);
         a->ip[ENG_ATTN_PERIOD] = a->ip[ENG_ATTN_RUN] + pg_pick(g, 3);
     }
