@@ -90,6 +90,10 @@ if ENABLE_META
 if ENABLE_CPU
 check_PROGRAMS += tests/meta/test-fault tests/meta/test-stuck
 TESTS += tests/meta/test-fault tests/meta/test-stuck
+if ENABLE_OPENCL
+check_PROGRAMS += tests/meta/test-stuck-opencl
+TESTS += tests/meta/test-stuck-opencl
+endif
 valgrind_tests += tests/meta/test-fault tests/meta/test-stuck
 endif
 endif
@@ -98,6 +102,9 @@ tests_meta_test_fault_SOURCES = %D%/test-fault.c $(fault_subject)
 tests_meta_test_fault_LDADD = libengine.la $(LIBM)
 tests_meta_test_stuck_SOURCES = %D%/test-stuck.c $(fault_subject)
 tests_meta_test_stuck_LDADD = libengine.la $(LIBM)
+tests_meta_test_stuck_opencl_SOURCES = %D%/test-stuck.c $(fault_subject)
+tests_meta_test_stuck_opencl_CPPFLAGS = $(AM_CPPFLAGS) -DON_OPENCL=1
+tests_meta_test_stuck_opencl_LDADD = libengine.la $(LIBM)
 
 # Exchanges alone, with ranks that only hold memory.
 check_PROGRAMS += tests/meta/test-collective

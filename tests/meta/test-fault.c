@@ -70,7 +70,7 @@ static bool after(const fault_case *c, subject *s)
         return no(c, "the run after took too long");
     subject_close(s, (c->at + c->index) & 1);
     right = true;
-    if (subject_open(s, "cpu/2") != ENG_OK || subject_run(s, want, &right) != ENG_OK || !right)
+    if (!subject_number(s, "meta.timeout", 0) || subject_open(s, "cpu/2") != ENG_OK || subject_run(s, want, &right) != ENG_OK || !right)
         return no(c, "the context is of no use afterwards");
     subject_close(s, c->at & 1);
     return true;
