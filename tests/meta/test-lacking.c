@@ -206,7 +206,7 @@ int main(void)
     static const char two[] = "fault:0+fault:1", three[] = "fault:0+fault:1+fault:2";
     static const lack lacks[] = {{two, 2, 0, 1},   {two, 2, 1, 1},   {three, 3, 0, 1}, {three, 3, 1, 1},
                                  {three, 3, 0, 2}, {three, 3, 1, 2}, {three, 3, 0, 3}};
-    rig g = {NULL};
+    rig g;
     int moved = 0, refused = 0;
 
     if (!(context = rig_fault_context("cpu/3.0,cpu/3.1,cpu/3.2")))
