@@ -49,6 +49,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/strategy.c \
 	%D%/team.c \
 	%D%/transfer.c \
+	%D%/uses.c \
 	%D%/variant.c \
 	%D%/variant.h \
 	%D%/view.c \

@@ -30,6 +30,8 @@ typedef struct meta_value {
     uint32_t n_slices;      /* views of a part of it                          */
     uint32_t n_readers;     /* ops that read it, through views too            */
     bool full_use;          /* some reader cannot take a partial sum          */
+    bool everywhere;        /* something is made of it on shards              */
+    uint32_t wanted;        /* ... or on these ranks alone                    */
 } meta_value;
 
 /* The graph of one rank while it grows. */
@@ -212,6 +214,11 @@ void meta_split_norm(meta_planner *p, int32_t origin, const meta_strategy *s, me
 /* An attention whose K and V are cut along their cells. */
 void meta_merge_attention(meta_planner *p, int32_t origin, const meta_strategy *s, meta_version *const *in,
                           meta_version *out);
+
+/* -- uses.c -------------------------------------------------------------------------------- */
+
+/* Fills in the values' makers and readers. */
+void meta_find_uses(meta_planner *p);
 
 /* -- strategy.c -------------------------------------------------------------------------- */
 

@@ -92,9 +92,10 @@ static bool wanted_by_others(const chooser *c, bool main)
     return false;
 }
 
-/* Of a result on one rank that the others will want.  On one of the main ranks it is a little
- * more than to bring the operand to all: that serves whoever else reads the operand, and leaves
- * the result where nothing has to be brought again. */
+/* Of a result on one rank that others will want.  On one of the main ranks it is a little more
+ * than to bring the operand to all: that serves whoever else reads the operand, and leaves the
+ * result where nothing has to be brought again.  If all that is made of it is made from tensors
+ * that are each on one rank, it is brought to these when they need it. */
 static double leaves_the_rest(const chooser *c, const meta_strategy *s)
 {
     const eng_device_state *device = c->p->device;
@@ -103,13 +104,19 @@ static double leaves_the_rest(const chooser *c, const meta_strategy *s)
     if (s->out[0].kind != META_SINGLE)
         return 0;
     bool main = device->main_mask >> s->out[0].rank & 1u;
-    if (!wanted_by_others(c, main))
-        return 0;
     if (!main)
-        return meta_cost_meet(device, device->main_mask, 0) / 2;
+        return wanted_by_others(c, main) ? meta_cost_meet(device, device->main_mask, 0) / 2 : 0;
     if (out < 0 || c->p->values[out].n_readers == 0)
         return 0;
-    return meta_cost_meet(device, device->main_mask, bytes_of(c->p, out, &s->out[0])) * RETURNED;
+    const meta_value *v = &c->p->values[out];
+    uint32_t rank = 1u << s->out[0].rank;
+    if (!v->everywhere)
+        return v->wanted & ~rank && !(v->wanted & rank)
+                   ? meta_cost_meet(device, v->wanted | rank, bytes_of(c->p, out, &s->out[0]))
+                   : 0;
+    return wanted_by_others(c, main)
+               ? meta_cost_meet(device, device->main_mask, bytes_of(c->p, out, &s->out[0])) * RETURNED
+               : 0;
 }
 
 /* Of one number for each row of the result. */
@@ -469,28 +476,6 @@ static void plan_node(meta_planner *p, uint32_t index)
 
 /* -- all of it --------------------------------------------------------------------------- */
 
-/* Backwards: who reads a value, and could they read a partial sum? */
-static void find_uses(meta_planner *p)
-{
-    for (uint32_t k = p->graph->n_nodes; k-- > 0;) {
-        const eng_node *n = eng_subgraph_node(p->graph, k);
-        const eng_op_info *op = p->sv->op_info(p->sv->host, n->op);
-        for (uint32_t i = 0; op && i < op->n_in; i++) {
-            if (n->in[i] < 0)
-                continue;
-            bool linear = op->linear_together ? i < 2 : meta_rule_linear(op, n, 1u << i);
-            bool passes = n->op == ENG_OP_RESHAPE || n->op == ENG_OP_PERMUTE;
-            p->values[n->in[i]].n_slices += n->op == ENG_OP_SLICE;
-            p->values[n->in[i]].n_readers += op->flags & ENG_OPF_VIEW ? p->values[n->out[0]].n_readers : 1;
-            if (!linear || (passes && p->values[n->out[0]].full_use))
-                p->values[n->in[i]].full_use = true;
-        }
-        for (uint32_t i = 0; op && i < op->n_out; i++)
-            if (n->out[i] >= 0)
-                p->values[n->out[i]].maker = (int32_t)k;
-    }
-}
-
 static void bind(meta_planner *p)
 {
     for (uint32_t b = 0; b < p->graph->n_bindings && !meta_failed(p); b++) {
@@ -520,7 +505,7 @@ int meta_planner_run(meta_planner *p)
         p->values[i].maker = -1;
         p->values[i].wish = p->wishes ? p->wishes[i] : NULL;
     }
-    find_uses(p);
+    meta_find_uses(p);
     bind(p);
     for (uint32_t k = 0; k < p->graph->n_nodes && !meta_failed(p); k++)
         plan_node(p, k);

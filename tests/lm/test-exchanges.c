@@ -4,7 +4,8 @@
  * of a row of the embedding's width, and nothing else.  A weight that is kept on one
  * of the devices adds at most a gather and a broadcast where it is used.  Where caches go along
  * their cells, or are on one device, the devices meet once for all that a layer writes and
- * attends with, and once for the result (twice along the cells: denominators first).
+ * attends with, and once for the result (twice along the cells: denominators first).  Whole
+ * layers on each device: one transfer from each to the next.
  */
 #include "config.h"
 
@@ -109,12 +110,30 @@ static int count(const char *json, int *others)
     return n;
 }
 
+/* What is on one device each: a transfer where one ends and the next begins. */
+static const struct {
+    const char *model, *device;
+    uint32_t split;
+    eng_lm_override override;
+    int expected;
+} apart[] = {
+    {"--arch llama" SHAPE, "cpu/2", ENG_LM_SPLIT_LAYER, {NULL, NULL}, 1},
+    {"--arch llama" SHAPE, "cpu/3", ENG_LM_SPLIT_LAYER, {NULL, NULL}, 2},
+    {"--arch qwen3" SHAPE, "cpu+cpu/2.0@3:1", ENG_LM_SPLIT_LAYER, {NULL, NULL}, 1},
+    {"--arch qwen3moe" EXPERTS, "cpu/3", ENG_LM_SPLIT_LAYER, {NULL, NULL}, 2},
+    {"--arch qwen35 --interval 2" SHAPE, "cpu/2", ENG_LM_SPLIT_LAYER, {NULL, NULL}, 1},
+    {"--arch qwen35moe --interval 2" EXPERTS, "cpu/3", ENG_LM_SPLIT_LAYER, {NULL, NULL}, 2},
+    {"--arch qwen35moe --interval 2" EXPERTS, "cpu/2", ENG_LM_SPLIT_TENSOR, {".", "cpu/2.1"}, 0},
+    {"--arch llama" SHAPE, "cpu/2", ENG_LM_SPLIT_TENSOR, {".", "cpu"}, 0},
+};
+#define N_APART (sizeof apart / sizeof *apart)
+
 /* n: exchanges, -1: it has been said why not.  *others: those that are not all-reduces of a row; meetings: NULL, or
  * for how often the devices meet. */
-static int exchanges(eng_context *engine, const char *device, const char *path, uint32_t experts,
+static int exchanges(eng_context *engine, const char *device, const char *path, uint32_t split, uint32_t experts,
                      const eng_lm_override *override, int *others, int *meetings)
 {
-    eng_lm_placement placement = {.size = sizeof placement, .experts = experts, .overrides = override,
+    eng_lm_placement placement = {.size = sizeof placement, .split = split, .experts = experts, .overrides = override,
                                   .n_overrides = override ? 1 : 0};
     eng_lm_context_params p;
     text t = {0};
@@ -153,7 +172,7 @@ int main(void)
         bool made = subject_make(models[i], path) == 0;
         for (size_t k = 0; k < N_DEVICES * ways; k++) {
             uint32_t experts = k % ways ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN;
-            int others = 0, n = made ? exchanges(engine, devices[k / ways], path, experts, NULL, &others, NULL) : -1;
+            int others = 0, n = made ? exchanges(engine, devices[k / ways], path, 0, experts, NULL, &others, NULL) : -1;
             bool good = n == EXPECTED && others == 0;
             n_failed += !good;
             printf("%s %d - %s on %s%s: %d exchanges, %d are expected; %d are not of one row\n", good ? "ok" : "not ok",
@@ -164,7 +183,7 @@ int main(void)
         const char *model = i ? "--arch qwen3moe" EXPERTS : models[0];
         bool made = subject_make(model, path) == 0;
         for (size_t k = 0; k < N_KEPT; k++) {
-            int others, n = made ? exchanges(engine, kept[k].device, path, 0, &kept[k].override, &others, NULL) : -1;
+            int others, n = made ? exchanges(engine, kept[k].device, path, 0, 0, &kept[k].override, &others, NULL) : -1;
             bool good = n >= 0 && n <= kept[k].most;
             n_failed += !good;
             printf("%s %d - %s on %s, %s on %s: %d exchanges, at most %d are expected\n", good ? "ok" : "not ok",
@@ -176,12 +195,20 @@ int main(void)
         const eng_lm_override *o = meeting[i].override.pattern ? &meeting[i].override : NULL;
         int others, meetings = -1;
         bool made = subject_make(meeting[i].model, path) == 0;
-        bool good = made && exchanges(engine, meeting[i].device, path, 0, o, &others, &meetings) >= 0 && meetings > 0 &&
+        bool good = made && exchanges(engine, meeting[i].device, path, 0, 0, o, &others, &meetings) >= 0 && meetings > 0 &&
                     meetings <= meeting[i].most;
         n_failed += !good;
         printf("%s %d - %s on %s, %s on %s: %d meetings, at most %d are expected\n", good ? "ok" : "not ok", ++n_tests,
                meeting[i].model, meeting[i].device, o ? o->pattern : "nothing", o ? o->device : "one device", meetings,
                meeting[i].most);
+    }
+    for (size_t i = 0; i < N_APART; i++) {
+        const eng_lm_override *o = apart[i].override.pattern ? &apart[i].override : NULL;
+        bool made = subject_make(apart[i].model, path) == 0;
+        int others, n = made ? exchanges(engine, apart[i].device, path, apart[i].split, 0, o, &others, NULL) : -1;
+        n_failed += n != apart[i].expected;
+        printf("%s %d - %s on %s, %s: %d exchanges, %d are expected\n", n == apart[i].expected ? "ok" : "not ok", ++n_tests,
+               apart[i].model, apart[i].device, o ? o->device : "whole layers", n, apart[i].expected);
     }
     remove(path);
     eng_context_destroy(engine);
