@@ -21,6 +21,7 @@ meta_tests = \
 	tests/meta/test-names \
 	tests/meta/test-stores \
 	tests/meta/test-owned \
+	tests/meta/test-follow \
 	tests/meta/test-empty \
 	tests/meta/test-lacking \
 	tests/meta/test-explain
@@ -51,6 +52,8 @@ tests_meta_test_lacking_SOURCES = %D%/test-lacking.c $(meta_rig)
 tests_meta_test_lacking_LDADD = libengine.la $(LIBM)
 tests_meta_test_empty_SOURCES = %D%/test-empty.c $(meta_rig)
 tests_meta_test_empty_LDADD = libengine.la
+tests_meta_test_follow_SOURCES = %D%/test-follow.c $(meta_rig)
+tests_meta_test_follow_LDADD = libengine.la $(LIBM)
 tests_meta_test_norms_SOURCES = %D%/test-norms.c $(meta_rig)
 tests_meta_test_norms_LDADD = libengine.la $(LIBM)
 tests_meta_test_names_SOURCES = %D%/test-names.c $(meta_rig)
