@@ -14,13 +14,13 @@ CPU_DECLARE(group_norm)
         int64_t row0 = (u / groups * c + first) * h, rows = (last - first) * h;
         if (rows <= 0)
             continue;
-        float sum = 0, squares = 0, n = (float)(rows * w);
+        double sum = 0, squares = 0, n = (double)(rows * w); /* rows may be as short as one element */
         for (int64_t r = 0; r < rows; r++)
             sum += sum_of(cpu_row_f32(x, row_number(x, row0 + r), buffer), w);
-        float mean = sum / n;
+        float mean = (float)(sum / n);
         for (int64_t r = 0; r < rows; r++)
             squares += square_sum(cpu_row_f32(x, row_number(x, row0 + r), buffer), w, mean);
-        float f = 1 / sqrtf(squares / n + eps);
+        float f = 1 / sqrtf((float)(squares / n) + eps);
         for (int64_t r = 0; r < rows; r++) {
             const float *a = cpu_row_f32(x, row_number(x, row0 + r), buffer);
             float *o = out_row(y, row0 + r);
