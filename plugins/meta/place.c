@@ -2,7 +2,8 @@
  * Where persistent tensors live: the policy.
  *
  *   device given          on that rank alone (a leaf or a guest)
- *   an input              everywhere, guests too
+ *   an input              everywhere, guests too; but what is about the cells that the
+ *                         youngest caches are cut along is cut like them
  *   axis WHOLE            replicated
  *   axis given            cut along it
  *   axes named            cut along one of them: of a dimension the outermost
@@ -307,9 +308,43 @@ static bool choose(eng_device_state *device, const eng_store_tensor *t, const me
     return best < 2;
 }
 
+/* The axis that all caches of the youngest store which has some are cut along; NULL: not all alike. */
+static const meta_partition *axis_of_caches(const eng_device_state *device)
+{
+    const meta_partition *part = NULL;
+
+    for (const eng_store_state *s = device->stores; s && !part; s = s->next) {
+        for (uint32_t i = 0; i < s->n; i++) {
+            const meta_tensor *t = &s->tensors[i];
+            if ((t->use & ENG_USE_MASK) != ENG_USE_CACHE)
+                continue;
+            if (t->place.kind != META_SHARDED || (part && part != t->place.cut.part))
+                return NULL;
+            part = t->place.cut.part;
+        }
+    }
+    return part;
+}
+
+/* Is the input about the cells that caches are cut along?  Then each rank needs its own alone, and
+ * not a copy of them in every run. */
+static bool goes_with_caches(const eng_device_state *device, const eng_store_tensor *t, meta_cut *cut)
+{
+    const meta_partition *part = axis_of_caches(device);
+    meta_choice choices[META_MAX_CHOICES];
+
+    if (!part || t->axis == ENG_AXIS_WHOLE || meta_choices(t, choices) != 1 ||
+        choices[0].part.axis != part->axis || choices[0].part.extent != part->extent)
+        return false;
+    *cut = choices[0].cut;
+    cut->part = part;
+    return true;
+}
+
 static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_tensor *m)
 {
     uint32_t use = t->use & ENG_USE_MASK, rank;
+    meta_cut cut;
     meta_choice choices[META_MAX_CHOICES];
 
     m->why = NULL;
@@ -321,8 +356,11 @@ static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_t
         return ENG_OK;
     }
     m->place = meta_place_replicated();
-    if (use == ENG_USE_INPUT)
+    if (use == ENG_USE_INPUT) {
+        if (goes_with_caches(device, t, &cut))
+            m->place = meta_place_sharded(&cut);
         return ENG_OK;
+    }
     m->why = t->axis == ENG_AXIS_WHOLE ? "asked to be whole" : "no axis of more than one unit";
     if (meta_may_be_cut(t) && choose(device, t, choices, list_choices(t, m, choices), &m->place, &m->why)) {
         m->why = m->along_cells;
