@@ -4,7 +4,8 @@
  * is generated.
  *
  * A node's parameters are two small arrays, ip[] (integers) and fp[]
- * (floating point); the enumerators below are the indices into them.
+ * (floating point); the enumerators below are the indices into them.  Of
+ * attention, which has many, the operands and results have names too.
  */
 #ifndef ENGINE_OPS_H
 #define ENGINE_OPS_H
@@ -43,6 +44,10 @@ enum { ENG_ATTN_KV_PARAM = 0, ENG_ATTN_WINDOW = 1, ENG_ATTN_CAUSAL = 2,
        ENG_ATTN_BLOCK = 3, ENG_ATTN_FIRST = 4, ENG_ATTN_LSE = 5,
        ENG_ATTN_RUN = 6, ENG_ATTN_PERIOD = 7 };
 enum { ENG_ATTN_SCALE = 0, ENG_ATTN_SOFTCAP = 1, ENG_ATTN_MAX_BIAS = 2 };
+enum { ENG_ATTN_IN_Q = 0, ENG_ATTN_IN_K = 1, ENG_ATTN_IN_V = 2, ENG_ATTN_IN_POS = 3,
+       ENG_ATTN_IN_SEQ = 4, ENG_ATTN_IN_CPOS = 5, ENG_ATTN_IN_CSEQ = 6,
+       ENG_ATTN_IN_MASK = 7, ENG_ATTN_IN_SINKS = 8, ENG_ATTN_IN_TABLE = 9 };
+enum { ENG_ATTN_OUT_O = 0, ENG_ATTN_OUT_LSE = 1 };
 enum { ENG_NORM_EPS = 0 };        /* fp: every norm                           */
 enum { ENG_GROUP_NORM_GROUPS = 0 };
 enum { ENG_ROPE_N_DIMS = 0, ENG_ROPE_MODE = 1, ENG_ROPE_N_CTX_ORIG = 2,

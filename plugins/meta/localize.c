@@ -63,6 +63,19 @@ int32_t meta_local_operand(meta_planner *p, uint32_t rank, int32_t value, const 
     return local;
 }
 
+eng_node *meta_local_form(meta_planner *p, uint32_t rank, int32_t origin, const int32_t *operands)
+{
+    const eng_node *global = meta_node_of(p, origin);
+    eng_node *n = meta_local_node(p, rank, global->op, global->name, origin);
+
+    if (!n)
+        return NULL;
+    memcpy(n->in, operands, sizeof n->in);
+    memcpy(n->ip, global->ip, sizeof n->ip);
+    memcpy(n->fp, global->fp, sizeof n->fp);
+    return n;
+}
+
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s, meta_version *const *in,
                    meta_version *const *out)
 {
@@ -89,13 +102,10 @@ void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
         meta_local_ne(&out[i]->place, rank, t->ne, ne);
         results[i] = out[i]->local[rank] = meta_local_scratch(p, rank, t, ne);
     }
-    eng_node *n = meta_local_node(p, rank, global->op, global->name, origin);
+    eng_node *n = meta_local_form(p, rank, origin, operands);
     if (!n)
         return;
-    memcpy(n->in, operands, sizeof operands);
     memcpy(n->out, results, sizeof results);
-    memcpy(n->ip, global->ip, sizeof n->ip);
-    memcpy(n->fp, global->fp, sizeof n->fp);
     if (global->op == ENG_OP_REPEAT)
         memcpy(&n->ip[ENG_RESHAPE_NE0], p->ranks[rank].tensors[results[0]].ne, sizeof ne);
 }

@@ -9,18 +9,14 @@
 #include "config.h"
 #endif
 
-#include <string.h>
-
 #include "planner.h"
-
-enum { SINKS = 8, LSE = 1 }; /* operand and result of attention */
 
 /* The rank's part of the node: result and logarithms, [1, heads, tokens]. */
 static bool attend(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s, meta_version *const *in,
                    bool first, int32_t *o, int32_t *lse)
 {
-    const eng_node *global = eng_subgraph_node(p->graph, (uint32_t)origin);
-    const eng_tensor *t = eng_subgraph_tensor(p->graph, global->out[0]);
+    const eng_node *global = meta_node_of(p, origin);
+    const eng_tensor *t = meta_tensor_of(p, global->out[ENG_ATTN_OUT_O]);
     int64_t ne[ENG_MAX_RANK] = {t->ne[1], t->ne[2], 1, 1, 1, 1, 1, 1};
 
     *o = meta_local_scratch(p, rank, t, t->ne);
@@ -29,22 +25,21 @@ static bool attend(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
         return false;
     p->ranks[rank].tensors[*lse].rank = 2;
     int32_t operands[ENG_MAX_INPUTS];
-    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) /* a sink counts once */
-        operands[i] = global->in[i] >= 0 && (i != SINKS || first) ? meta_local_operand(p, rank, global->in[i], in[i]) : -1;
-    eng_node *n = meta_local_node(p, rank, global->op, global->name, origin);
+    for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
+        bool has = global->in[i] >= 0 && (i != ENG_ATTN_IN_SINKS || first); /* a sink counts once */
+        operands[i] = has ? meta_local_operand(p, rank, global->in[i], in[i]) : -1;
+    }
+    eng_node *n = meta_local_form(p, rank, origin, operands);
     if (!n)
         return false;
-    memcpy(n->in, operands, sizeof operands);
-    memcpy(n->ip, global->ip, sizeof n->ip);
-    memcpy(n->fp, global->fp, sizeof n->fp);
     n->ip[ENG_ATTN_FIRST] += meta_part_begin(s->part, rank) * s->rebase_inner;
     if (s->rebase_repeats) {
         n->ip[ENG_ATTN_RUN] = meta_part_length(s->part, rank) * s->rebase_inner;
         n->ip[ENG_ATTN_PERIOD] = s->part->extent * s->rebase_inner;
     }
     n->ip[ENG_ATTN_LSE] = 1;
-    n->out[0] = *o;
-    n->out[LSE] = *lse;
+    n->out[ENG_ATTN_OUT_O] = *o;
+    n->out[ENG_ATTN_OUT_LSE] = *lse;
     return true;
 }
 
@@ -60,7 +55,7 @@ static int32_t weigh(meta_planner *p, uint32_t rank, int32_t origin, int32_t o, 
 void meta_merge_attention(meta_planner *p, int32_t origin, const meta_strategy *s, meta_version *const *in,
                           meta_version *out)
 {
-    const eng_node *node = eng_subgraph_node(p->graph, (uint32_t)origin);
+    const eng_node *node = meta_node_of(p, origin);
     int32_t o[META_MAX_RANKS], lse[META_MAX_RANKS];
     uint32_t index = 0;
 

@@ -113,6 +113,8 @@ meta_version *meta_view_version(meta_planner *p, const eng_node *node, const met
 /* A version as an operand on the rank: with contiguous rows if the whole graph's has them, for
  * the version may be a view of a copy that was laid out anew. */
 int32_t meta_local_operand(meta_planner *p, uint32_t rank, int32_t value, const meta_version *version);
+/* The rank's own of a node, with the same parameters and these operands; NULL: failed. */
+eng_node *meta_local_form(meta_planner *p, uint32_t rank, int32_t origin, const int32_t *operands);
 /* One rank's part of a node. */
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s,
                    meta_version *const *in, meta_version *const *out);

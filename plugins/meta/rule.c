@@ -51,6 +51,7 @@ bool meta_rule_linear(const eng_op_info *op, const eng_node *node, uint32_t part
 /* -- letters ------------------------------------------------------------------ */
 
 typedef struct letters {
+    const eng_services *services;
     const eng_op_info *op;
     const eng_subgraph *graph;
     const eng_node *node;
@@ -131,7 +132,7 @@ static bool operand_agrees(const letters *l, const eng_rule_operand *o, int32_t 
 
 bool meta_rule_agrees(const eng_services *services, const eng_subgraph *graph, const eng_node *node)
 {
-    letters l = {.op = services->op_info(services->host, node->op), .graph = graph, .node = node};
+    letters l = {.services = services, .op = services->op_info(services->host, node->op), .graph = graph, .node = node};
 
     if (!l.op || (l.op->flags & ENG_OPF_FOLLOW))
         return l.op != NULL;
@@ -162,11 +163,15 @@ static int find_letter(const letters *l, const eng_rule_operand *o, const meta_c
 enum { CUT_NONE, CUT_YES, CUT_IMPOSSIBLE };
 
 /* How an operand or result with the letter cut is cut itself. */
-static int cut_operand(const letters *l, const eng_rule_operand *o, const int64_t *ne, int64_t block, int letter,
-                       const meta_cut *lcut, meta_cut *cut)
+static int cut_operand(const letters *l, const eng_rule_operand *o, int32_t tensor, int letter, const meta_cut *lcut,
+                       meta_cut *cut)
 {
-    int found = CUT_NONE;
-    for (uint32_t d = 0; d < ENG_MAX_RANK; d++) {
+    const eng_tensor *t = eng_subgraph_tensor(l->graph, tensor);
+    const eng_type_info *type = l->services->type_info(l->services->host, t->type);
+    const int64_t *ne = t->ne;
+    int found = type ? CUT_NONE : CUT_IMPOSSIBLE;
+
+    for (uint32_t d = 0; type && d < ENG_MAX_RANK; d++) {
         eng_rule_dim rd = rule_dim(l, o, d);
         int64_t extents[3];
         int at = -1;
@@ -178,7 +183,7 @@ static int cut_operand(const letters *l, const eng_rule_operand *o, const int64_
         if (at < 0 || (rd.broadcast && ne[d] == 1))
             continue;
         if (found != CUT_NONE || !meta_cut_from_letter(lcut, extents, rd.n_letters, (uint32_t)at, d, cut) ||
-            meta_cut_full(cut) != ne[d] || !meta_cut_aligned(cut, block))
+            meta_cut_full(cut) != ne[d] || !meta_cut_aligned(cut, type->block))
             return CUT_IMPOSSIBLE;
         found = CUT_YES;
     }
@@ -211,20 +216,6 @@ static uint8_t class_of(const letters *l, int letter, const meta_cut *cut)
     return class;
 }
 
-static bool partial_result(const eng_services *services, const eng_subgraph *graph, const eng_node *node,
-                           const eng_op_info *op, meta_strategy *s)
-{
-    for (uint32_t i = 0; i < op->n_out; i++) {
-        if (node->out[i] < 0)
-            continue;
-        if (eng_subgraph_tensor(graph, node->out[i])->type != ENG_TYPE_F32)
-            return false;
-        s->out[i] = (meta_place){.kind = META_PARTIAL, .ranks = s->ranks};
-    }
-    (void)services;
-    return true;
-}
-
 /* The rows of a rank as ranges of every period: not in segments of different periods. */
 static bool take_ranges(const meta_cut *lcut, meta_strategy *s)
 {
@@ -239,11 +230,8 @@ static bool merge_strategy(const letters *l, const meta_cut *lcut, meta_strategy
 {
     const eng_node *n = l->node;
 
-    if (n->op != ENG_OP_ATTENTION || n->ip[ENG_ATTN_LSE] || n->ip[ENG_ATTN_PERIOD] > 0)
+    if (n->op != ENG_OP_ATTENTION || n->in[ENG_ATTN_IN_TABLE] >= 0 || n->ip[ENG_ATTN_LSE] || n->ip[ENG_ATTN_PERIOD] > 0)
         return false;
-    for (uint32_t i = 0; i < l->op->n_in; i++)
-        if (n->in[i] >= 0 && strcmp(l->op->in[i].name, "table") == 0)
-            return false;
     s->merge = true;
     return take_ranges(lcut, s);
 }
@@ -262,54 +250,84 @@ static bool index_strategy(const letters *l, const meta_cut *lcut, meta_strategy
     return false;
 }
 
+static bool partial_results(const letters *l, meta_strategy *s)
+{
+    for (uint32_t i = 0; i < l->op->n_out; i++) {
+        if (l->node->out[i] < 0)
+            continue;
+        if (eng_subgraph_tensor(l->graph, l->node->out[i])->type != ENG_TYPE_F32)
+            return false;
+        s->out[i] = (meta_place){.kind = META_PARTIAL, .ranks = s->ranks};
+    }
+    return true;
+}
+
+/* -- the strategy ---------------------------------------------------------------- */
+
+/* Operands without the letter are whole. */
+static bool cut_operands(const letters *l, int letter, const meta_cut *lcut, meta_strategy *s)
+{
+    meta_cut own;
+
+    for (uint32_t i = 0; i < l->op->n_in; i++) {
+        if (l->node->in[i] < 0)
+            continue;
+        int how = cut_operand(l, &l->op->in[i], l->node->in[i], letter, lcut, &own);
+        if (how == CUT_IMPOSSIBLE)
+            return false;
+        s->in[i] = how == CUT_YES ? meta_place_sharded(&own) : meta_place_replicated();
+    }
+    return true;
+}
+
+static bool cut_results(const letters *l, int letter, const meta_cut *lcut, meta_strategy *s)
+{
+    meta_cut own;
+
+    for (uint32_t i = 0; i < l->op->n_out; i++) {
+        if (l->node->out[i] < 0)
+            continue;
+        if (cut_operand(l, &l->op->out[i], l->node->out[i], letter, lcut, &own) != CUT_YES)
+            return false;
+        s->out[i] = meta_place_sharded(&own);
+    }
+    return true;
+}
+
+static bool follow_class(const letters *l, int letter, const meta_cut *lcut, meta_strategy *s)
+{
+    switch (class_of(l, letter, lcut)) {
+    case ENG_CLASS_PASS:
+        return cut_results(l, letter, lcut, s);
+    case ENG_CLASS_REDUCE:
+        return partial_results(l, s);
+    case ENG_CLASS_INDEX:
+        return index_strategy(l, lcut, s) && partial_results(l, s);
+    case ENG_CLASS_LSE:
+        return merge_strategy(l, lcut, s) && partial_results(l, s);
+    case ENG_CLASS_SUMSQ:
+        s->lengths = true;
+        return cut_results(l, letter, lcut, s);
+    default:
+        return false;
+    }
+}
+
 bool meta_rule_apply(const eng_services *services, const eng_subgraph *graph, const eng_node *node, uint32_t which,
                      const meta_cut *cut, const meta_cut *const *have, meta_strategy *strategy)
 {
-    const eng_op_info *op = services->op_info(services->host, node->op);
-    letters l = {.op = op, .graph = graph, .node = node};
-    meta_cut lcut, own;
+    letters l = {.services = services, .op = services->op_info(services->host, node->op), .graph = graph, .node = node};
+    meta_cut lcut;
 
-    if (!op || which >= op->n_in || !cut->n_segs)
+    if (!l.op || which >= l.op->n_in || !cut->n_segs)
         return false;
     memset(strategy, 0, sizeof *strategy);
     strategy->rebase = -1;
     strategy->part = cut->part;
     strategy->ranks = meta_part_mask(cut->part);
-    if (op->flags & ENG_OPF_FOLLOW)
+    if (l.op->flags & ENG_OPF_FOLLOW)
         return meta_follow_apply(services, graph, node, which, cut, have, strategy);
     learn_extents(&l);
-    int letter = find_letter(&l, &op->in[which], cut, &lcut);
-    if (letter < 0)
-        return false;
-    uint8_t class = class_of(&l, letter, &lcut);
-    if (class != ENG_CLASS_PASS && class != ENG_CLASS_REDUCE && class != ENG_CLASS_INDEX && class != ENG_CLASS_LSE &&
-        class != ENG_CLASS_SUMSQ)
-        return false;
-    for (uint32_t i = 0; i < op->n_in; i++) {
-        if (node->in[i] < 0)
-            continue;
-        const eng_tensor *t = eng_subgraph_tensor(graph, node->in[i]);
-        const eng_type_info *type = services->type_info(services->host, t->type);
-        int how = type ? cut_operand(&l, &op->in[i], t->ne, type->block, letter, &lcut, &own) : CUT_IMPOSSIBLE;
-        if (how == CUT_IMPOSSIBLE)
-            return false;
-        strategy->in[i] = how == CUT_YES ? meta_place_sharded(&own) : meta_place_replicated();
-    }
-    if (class == ENG_CLASS_INDEX && !index_strategy(&l, &lcut, strategy))
-        return false;
-    if (class == ENG_CLASS_LSE && !merge_strategy(&l, &lcut, strategy))
-        return false;
-    strategy->lengths = class == ENG_CLASS_SUMSQ;
-    if (class != ENG_CLASS_PASS && class != ENG_CLASS_SUMSQ)
-        return partial_result(services, graph, node, op, strategy);
-    for (uint32_t i = 0; i < op->n_out; i++) {
-        if (node->out[i] < 0)
-            continue;
-        const eng_tensor *t = eng_subgraph_tensor(graph, node->out[i]);
-        const eng_type_info *type = services->type_info(services->host, t->type);
-        if (!type || cut_operand(&l, &op->out[i], t->ne, type->block, letter, &lcut, &own) != CUT_YES)
-            return false;
-        strategy->out[i] = meta_place_sharded(&own);
-    }
-    return true;
+    int letter = find_letter(&l, &l.op->in[which], cut, &lcut);
+    return letter >= 0 && cut_operands(&l, letter, &lcut, strategy) && follow_class(&l, letter, &lcut, strategy);
 }
