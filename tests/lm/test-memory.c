@@ -23,6 +23,8 @@
                           each expert that a token uses                            */
 #define ALONG_CELLS 2  /* more where caches go along their cells: queries, and what a device's cells give for them   */
 #define N_TOKENS 1024
+#define CELL_BYTES 8   /* of the inputs: a cell's position and sequence                    */
+#define OTHER_INPUTS (N_TOKENS * 64) /* tokens, their positions and the like, and logits   */
 
 typedef struct model {
     const char *name, *options;
@@ -153,6 +155,8 @@ static void compare(const model *m, const char *device, const held *h, const eng
         few &= (double)s->bytes_replicated <= REPLICATED * (double)all->bytes_weights;
         weights &= near("weights that are split", r, split, s->share,
                         (double)(all->bytes_weights - h->rank[0].bytes_replicated));
+        /* what the host says of cells goes with them */
+        caches &= !along || (double)s->bytes_io <= (1 + OFF) * s->share * CELL_BYTES * m->n_cells + OTHER_INPUTS;
         if (m->heads)
             caches &= s->bytes_cache % (all->bytes_cache / m->heads) == 0;
         else
