@@ -10,12 +10,11 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
+#include "rig.h"
 
 enum { D = 32, CELLS = 180, GROUP = 4, TOKENS = 6, WIDTH = 48, HEADS_MAX = 2 * GROUP };
 enum { CACHE_K, CACHE_V, Q, K, V, IDS, POS, SEQ, CPOS, CSEQ, MASK, SINKS, W_O, OUT, TENSORS };
@@ -82,7 +81,7 @@ static void fill_indices(uint32_t which, int32_t *data, size_t n)
     }
 }
 
-static eng_store *make_store(const variety *v, eng_device *device)
+static bool make_store(const variety *v, rig *g)
 {
     int64_t heads = v->kv_heads * GROUP;
     int64_t inner = v->period ? v->inner : 1, units = (v->period ? v->period : CELLS) / inner;
@@ -110,37 +109,27 @@ static eng_store *make_store(const variety *v, eng_device *device)
     };
     static float data[D * HEADS_MAX * WIDTH];
     static int32_t indices[CELLS];
-    eng_store *store = NULL;
+    bool good = rig_store(g, t, TENSORS);
 
-    for (int i = 0; i < TENSORS; i++) {
-        t[i].size = sizeof t[i];
-        t[i].name = "t";
-        t[i].layer = -1;
-    }
-    if (eng_store_create(device, t, TENSORS, &store) != ENG_OK)
-        return NULL;
-    for (uint32_t i = Q; i < OUT; i++) {
-        size_t n = eng_store_bytes(store, i) / 4;
+    for (uint32_t i = Q; i < OUT && good; i++) {
+        size_t n = eng_store_bytes(g->store, i) / 4;
         bool index = i >= IDS && i <= CSEQ;
         fill(data, n, i);
         fill_indices(i, indices, index ? n : 0);
         for (size_t j = 0; i == MASK && j < n; j++)
             data[j] = j / CELLS == 3 || j % 7 == 1 ? -INFINITY : data[j]; /* token 3 sees nothing */
-        if (eng_store_write(store, i, 0, n * 4, index ? (const void *)indices : data) != ENG_OK) {
-            eng_store_destroy(store);
-            return NULL;
-        }
+        good = rig_write(g, i, index ? (const void *)indices : data);
     }
-    return store;
+    return good;
 }
 
-static bool build(const variety *v, eng_graph *g, eng_store *store)
+static bool build(const variety *v, rig *r)
 {
+    eng_graph *g = r->graph;
     eng_value in[TENSORS];
     eng_attention_params p;
 
-    for (uint32_t i = 0; i < TENSORS; i++)
-        in[i] = eng_graph_tensor(g, 0, store, i);
+    rig_values(r, in, TENSORS);
     eng_set_rows(g, in[CACHE_K], in[K], in[IDS]);
     eng_set_rows(g, in[CACHE_V], in[V], in[IDS]);
     eng_attention_defaults(&p);
@@ -165,14 +154,14 @@ static bool build(const variety *v, eng_graph *g, eng_store *store)
     eng_value o = eng_attention(g, in[Q], in[CACHE_K], in[CACHE_V], &p);
     o = eng_reshape(g, o, (int64_t[]){D * v->kv_heads * GROUP, TOKENS}, 2);
     eng_store_value(g, in[OUT], eng_mul_mat(g, in[W_O], o));
-    return eng_graph_seal(g) == ENG_OK;
+    return rig_plan(r);
 }
 
 /* The caches start with the same bytes everywhere: numbers of about 1, in any type. */
-static bool seed_cache(const variety *v, eng_store *store, unsigned char **bytes)
+static bool seed_cache(const variety *v, rig *g, unsigned char **bytes)
 {
     for (uint32_t i = CACHE_K; i <= CACHE_V; i++) {
-        size_t n = eng_store_bytes(store, i);
+        size_t n = eng_store_bytes(g->store, i);
         if (!bytes[i]) {
             uint32_t type = i == CACHE_K ? v->type_k : v->type_v;
             bytes[i] = malloc(n);
@@ -190,7 +179,7 @@ static bool seed_cache(const variety *v, eng_store *store, unsigned char **bytes
                 }
             }
         }
-        if (eng_store_write(store, i, 0, n, bytes[i]) != ENG_OK)
+        if (!rig_write(g, i, bytes[i]))
             return false;
     }
     return true;
@@ -198,45 +187,23 @@ static bool seed_cache(const variety *v, eng_store *store, unsigned char **bytes
 
 static bool run(const variety *v, const char *name, unsigned char **bytes, float *out, uint64_t *exchanged)
 {
-    eng_device *device = NULL;
-    eng_store *store = NULL;
-    eng_graph *graph = NULL;
-    eng_plan *plan = NULL;
-    eng_instance *instance = NULL;
-    eng_queue *queue = NULL;
-    eng_fence fence;
     eng_device_stats stats = {.size = sizeof stats};
     int64_t used = v->used;
-    bool good = eng_device_open(context, name, &device) == ENG_OK && (store = make_store(v, device)) != NULL &&
-                seed_cache(v, store, bytes);
+    rig g;
+    bool good = rig_open(&g, context, name, 1) && make_store(v, &g) && seed_cache(v, &g, bytes) && build(v, &g) &&
+                rig_run(&g, &used, 1) && rig_read(&g, OUT, out) && eng_device_get_stats(g.device, &stats) == ENG_OK;
 
-    good = good && eng_graph_create(context, 1, &graph) == ENG_OK && build(v, graph, store);
-    good = good && eng_plan_create(device, graph, &plan) == ENG_OK &&
-           eng_instance_create(plan, &store, 1, &instance) == ENG_OK && eng_queue_create(device, &queue) == ENG_OK &&
-           eng_queue_submit(queue, instance, &used, 1, &fence) == ENG_OK &&
-           eng_fence_wait(fence, UINT64_MAX) == ENG_OK &&
-           eng_store_read(store, OUT, 0, WIDTH * TOKENS * 4, out) == ENG_OK &&
-           eng_device_get_stats(device, &stats) == ENG_OK;
     *exchanged = stats.bytes_exchanged;
     if (!good)
         printf("# %s: %s\n", name, eng_last_error());
-    eng_queue_destroy(queue);
-    eng_instance_destroy(instance);
-    eng_plan_release(plan);
-    eng_graph_destroy(graph);
-    eng_store_destroy(store);
-    eng_device_close(device);
+    rig_close(&g);
     return good;
 }
 
 int main(void)
 {
-    int n = 0, failed = 0;
-
-    if (eng_context_create(NULL, &context) != ENG_OK) {
-        printf("Bail out! %s\n", eng_last_error());
+    if (!(context = tap_begin()))
         return 1;
-    }
     for (size_t i = 0; i < sizeof varieties / sizeof *varieties; i++) {
         const variety *v = &varieties[i];
         float want[WIDTH * TOKENS], got[WIDTH * TOKENS], most = 0;
@@ -253,14 +220,11 @@ int main(void)
             for (int j = 0; j < WIDTH * TOKENS; j++)
                 off = fabsf(got[j] - want[j]) <= off ? off : fabsf(got[j] - want[j]);
             good = good && off <= 2e-5f * (1 + most) && exchanged <= MOST_SENT;
-            failed += !good;
-            printf("%sok %d - %s, %d heads of K and V, %s: off %g of %g, %lu bytes sent\n", good ? "" : "not ", ++n,
-                   v->name, (int)v->kv_heads, devices[d], off, most, (unsigned long)exchanged);
+            tap_check(good, "%s, %d heads of K and V, %s: off %g of %g, %lu bytes sent", v->name, (int)v->kv_heads,
+                      devices[d], off, most, (unsigned long)exchanged);
         }
         free(bytes[0]);
         free(bytes[1]);
     }
-    printf("1..%d\n", n);
-    eng_context_destroy(context);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return tap_end(context);
 }
