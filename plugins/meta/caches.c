@@ -63,20 +63,18 @@ static bool fewer_than_ranks(const eng_device_state *device, const meta_partitio
 }
 
 /* Is the tensor a cache that could go both ways?  Fills what its group has in common. */
-static bool has_both(eng_device_state *device, const eng_store_tensor *t, group *g)
+static bool has_both(const eng_store_tensor *t, const meta_tensor *known, group *g)
 {
-    const eng_services *sv = device->plugin->services;
-    const eng_type_info *type = sv->type_info(sv->host, t->type);
     meta_choice choices[META_MAX_CHOICES];
 
-    if ((t->use & ENG_USE_MASK) != ENG_USE_CACHE || !type || !meta_may_be_cut(t))
+    if ((t->use & ENG_USE_MASK) != ENG_USE_CACHE || !meta_may_be_cut(t))
         return false;
     uint32_t n = meta_choices(t, choices);
     if (n < 2)
         return false;
     g->heads = choices[n - 1].part;
     g->cells = choices[0].part;
-    g->bytes = meta_type_bytes(type, t->ne, t->rank);
+    g->bytes = (double)known->bytes;
     g->n = 1;
     g->why = NULL;
     return true;
@@ -101,12 +99,12 @@ static void decide(eng_device_state *device, group *g)
         g->why = "heads are too coarse";
 }
 
-static bool gather_groups(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, groups *all)
+static bool gather_groups(const eng_store_tensor *declared, uint32_t n, const meta_tensor *tensors, groups *all)
 {
     group one;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (!has_both(device, meta_declared(declared, i), &one))
+        if (!has_both(meta_declared(declared, i), &tensors[i], &one))
             continue;
         group *g = find(all, &one);
         if (g) {
@@ -127,12 +125,12 @@ int meta_caches_decide(eng_device_state *device, const eng_store_tensor *declare
     group one;
     int status = ENG_OK;
 
-    if (!gather_groups(device, declared, n, &all))
-        status = META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the placement of caches");
+    if (!gather_groups(declared, n, tensors, &all))
+        status = meta_no_memory(device, "the placement of caches");
     for (uint32_t i = 0; i < all.n; i++)
         decide(device, &all.items[i]);
     for (uint32_t i = 0; i < n && all.n && status == ENG_OK; i++)
-        if (has_both(device, meta_declared(declared, i), &one))
+        if (has_both(meta_declared(declared, i), &tensors[i], &one))
             tensors[i].along_cells = find(&all, &one)->why;
     free(all.items);
     return status;

@@ -52,7 +52,7 @@ static void need(const joiner *j, uint32_t rank, const eng_node *n, uint32_t sta
 {
     const meta_rgraph *g = &j->p->ranks[rank];
     const line *l = &j->lines[rank];
-    const eng_op_info *op = j->p->sv->op_info(j->p->sv->host, n->op);
+    const eng_op_info *op = meta_op_info(j->p->device, n->op);
 
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
         if (n->in[i] >= 0)
@@ -67,7 +67,7 @@ static bool is_needed(const joiner *j, uint32_t rank, const eng_node *n, uint32_
 {
     const meta_rgraph *g = &j->p->ranks[rank];
     const line *l = &j->lines[rank];
-    const eng_op_info *op = j->p->sv->op_info(j->p->sv->host, n->op);
+    const eng_op_info *op = meta_op_info(j->p->device, n->op);
 
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         uint32_t m = n->in[i] < 0 ? 0 : memory_of(g, n->in[i]);

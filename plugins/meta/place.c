@@ -117,17 +117,6 @@ meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int
     return p;
 }
 
-static int64_t lcm(int64_t a, int64_t b)
-{
-    int64_t x = a, y = b;
-    while (y) {
-        int64_t t = x % y;
-        x = y;
-        y = t;
-    }
-    return a / x * b;
-}
-
 /* The unit: common to all needs, if that leaves every rank one; else the largest
  * needs are dropped. */
 static int64_t common_unit(const int64_t *needs, uint32_t n, int64_t extent, uint32_t n_main)
@@ -138,7 +127,7 @@ static int64_t common_unit(const int64_t *needs, uint32_t n, int64_t extent, uin
         for (uint32_t i = 0; i < n; i++) {
             if (needs[i] > limit)
                 continue;
-            unit = lcm(unit, needs[i]);
+            unit = meta_lcm(unit, needs[i]);
             largest = needs[i] > largest ? needs[i] : largest;
         }
         if (largest == 1 || (extent + unit - 1) / unit >= wanted)
@@ -153,25 +142,16 @@ typedef struct axis_job {
     double bytes; /* of the tensors that will be cut along it                  */
 } axis_job;
 
-double meta_type_bytes(const eng_type_info *type, const int64_t *ne, uint32_t rank)
-{
-    double n = (double)ne[0] / type->block * type->block_bytes;
-    for (uint32_t d = 1; d < rank; d++)
-        n *= (double)ne[d];
-    return n;
-}
-
 /* The partition of a new axis, but for its boundaries. */
 static int describe_axis(eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
                          const meta_tensor *tensors, const meta_partition *like, axis_job *job)
 {
-    const eng_services *sv = device->plugin->services;
     meta_partition *p = meta_arena_alloc(&device->arena, sizeof *p);
     int64_t needs[32];
     uint32_t n_needs = 0;
 
     if (!p)
-        return META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partition of an axis");
+        return meta_no_memory(device, "the partition of an axis");
     job->part = p;
     job->bytes = 0;
     p->axis = like->axis;
@@ -180,12 +160,12 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
         meta_cut cut;
         meta_choice choices[META_MAX_CHOICES];
         const eng_store_tensor *given = meta_declared(declared, i);
-        const eng_type_info *type = sv->type_info(sv->host, given->type);
+        const eng_type_info *type = meta_type_info(device, given->type);
         if (!type || !meta_may_be_cut(given) || !meta_cut_from_dims(given->dims, given->rank, given->ne, p, &cut))
             continue;
         if (list_choices(given, &tensors[i], choices) && choices[0].part.axis == p->axis &&
             (given->use & ENG_USE_MASK) != ENG_USE_OUTPUT)
-            job->bytes += meta_type_bytes(type, given->ne, given->rank);
+            job->bytes += (double)tensors[i].bytes;
         int64_t need = meta_cut_unit(&cut, type->block);
         bool known = need == 0;
         for (uint32_t k = 0; k < n_needs; k++)
@@ -203,18 +183,13 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
  * small, and cut as the values that they take are. */
 static void count_shards(eng_device_state *device, double *held)
 {
-    const eng_services *sv = device->plugin->services;
-
     for (const eng_store_state *s = device->stores; s; s = s->next) {
         for (uint32_t i = 0; i < s->n; i++) {
             const meta_tensor *t = &s->tensors[i];
             if (t->place.kind != META_SHARDED || (t->use & ENG_USE_MASK) == ENG_USE_OUTPUT)
                 continue;
-            for (uint32_t r = 0; r < t->place.cut.part->n_ranks; r++) {
-                int64_t ne[ENG_MAX_RANK];
-                meta_local_ne(&t->place, r, t->ne, ne);
-                held[r] += meta_type_bytes(sv->type_info(sv->host, t->type), ne, t->rank);
-            }
+            for (uint32_t r = 0; r < t->place.cut.part->n_ranks; r++)
+                held[r] += (double)meta_local_bytes(&t->place, r, meta_type_info(device, t->type), t->ne);
         }
     }
 }
@@ -269,7 +244,7 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
             if (meta_partition_find(device, choices[c].part.axis, choices[c].part.extent))
                 continue;
             if (!meta_grow((void **)&jobs, n_jobs, &capacity, sizeof *jobs))
-                status = META_FAIL(device, ENG_ERR_NOMEM, "out of host memory for the partitions of a store");
+                status = meta_no_memory(device, "the partitions of a store");
             else
                 status = describe_axis(device, declared, n, tensors, &choices[c].part, &jobs[n_jobs]);
             n_jobs += status == ENG_OK;
@@ -288,8 +263,7 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
 static bool choose(eng_device_state *device, const eng_store_tensor *t, const meta_choice *choices, uint32_t n,
                    meta_place *place, const char **why)
 {
-    const eng_services *sv = device->plugin->services;
-    const eng_type_info *type = sv->type_info(sv->host, t->type);
+    const eng_type_info *type = meta_type_info(device, t->type);
     double best = 2;
 
     for (uint32_t i = 0; i < n; i++) {

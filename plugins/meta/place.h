@@ -20,8 +20,6 @@ static inline bool meta_may_be_cut(const eng_store_tensor *t)
     return !t->device && t->axis != ENG_AXIS_WHOLE && (t->use & ENG_USE_MASK) != ENG_USE_INPUT;
 }
 
-double meta_type_bytes(const eng_type_info *type, const int64_t *ne, uint32_t rank);
-
 /* Which caches of a store do not go by their last axis: sets along_cells of these. */
 int meta_caches_decide(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, meta_tensor *tensors);
 

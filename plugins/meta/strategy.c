@@ -25,15 +25,10 @@ typedef struct chooser {
     double cost;
 } chooser;
 
-static const eng_tensor *tensor_of(const meta_planner *p, int32_t value)
-{
-    return eng_subgraph_tensor(p->graph, value);
-}
-
 int meta_planner_nomem(meta_planner *p)
 {
     if (p->status == ENG_OK)
-        p->status = META_FAIL(p->device, ENG_ERR_NOMEM, "out of host memory for the plan of %s", p->device->name);
+        p->status = meta_no_memory(p->device, "a plan");
     return p->status;
 }
 
@@ -41,7 +36,7 @@ int meta_planner_nomem(meta_planner *p)
 
 static double bytes_of(const meta_planner *p, int32_t value, const meta_place *place)
 {
-    const eng_tensor *t = tensor_of(p, value);
+    const eng_tensor *t = meta_tensor_of(p, value);
     int64_t nb[ENG_MAX_RANK];
     double bytes = (double)meta_tensor_layout(p, t->type, t->ne, nb), most = 0;
 
@@ -67,7 +62,7 @@ static double work(const chooser *c, const meta_strategy *s)
         if (n->out[i] >= 0)
             bytes += bytes_of(c->p, n->out[i], &s->out[i]);
     if (n->op == ENG_OP_MUL_MAT || n->op == ENG_OP_MUL_MAT_ID) {
-        double k = (double)tensor_of(c->p, n->in[1])->ne[0];
+        double k = (double)meta_tensor_of(c->p, n->in[1])->ne[0];
         flops = bytes_of(c->p, n->out[0], &s->out[0]) / 4 * 2 * k;
         if (s->in[1].kind == META_SHARDED && s->out[0].kind == META_PARTIAL)
             flops *= bytes_of(c->p, n->in[1], &s->in[1]) / (bytes_of(c->p, n->in[1], &s->out[0]) + 1);
@@ -122,7 +117,7 @@ static double leaves_the_rest(const chooser *c, const meta_strategy *s)
 /* Of one number for each row of the result. */
 static double number_bytes(const chooser *c)
 {
-    const eng_tensor *t = tensor_of(c->p, c->node->out[0]);
+    const eng_tensor *t = meta_tensor_of(c->p, c->node->out[0]);
     double bytes = sizeof(float);
 
     for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
@@ -229,7 +224,7 @@ static void try_partial_set(chooser *c, uint32_t partial, uint32_t ranks)
         if (partial >> i & 1u)
             s.in[i] = sum;
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++) {
-        if (c->node->out[i] >= 0 && tensor_of(c->p, c->node->out[i])->type != ENG_TYPE_F32)
+        if (c->node->out[i] >= 0 && meta_tensor_of(c->p, c->node->out[i])->type != ENG_TYPE_F32)
             return;
         s.out[i] = sum;
     }
@@ -239,12 +234,12 @@ static void try_partial_set(chooser *c, uint32_t partial, uint32_t ranks)
 /* Two sums of different ranks: who has a part of one only passes it on (meta_local_op). */
 static void try_sum_of_sums(chooser *c, const meta_version *a, const meta_version *b)
 {
-    const eng_tensor *out = tensor_of(c->p, c->node->out[0]);
+    const eng_tensor *out = meta_tensor_of(c->p, c->node->out[0]);
     meta_strategy s;
 
     if ((c->node->op != ENG_OP_ADD && c->node->op != ENG_OP_SUB) || out->type != ENG_TYPE_F32 ||
-        memcmp(out->ne, tensor_of(c->p, c->node->in[0])->ne, sizeof out->ne) != 0 ||
-        memcmp(out->ne, tensor_of(c->p, c->node->in[1])->ne, sizeof out->ne) != 0)
+        memcmp(out->ne, meta_tensor_of(c->p, c->node->in[0])->ne, sizeof out->ne) != 0 ||
+        memcmp(out->ne, meta_tensor_of(c->p, c->node->in[1])->ne, sizeof out->ne) != 0)
         return;
     meta_place sum = {.kind = META_PARTIAL, .ranks = a->place.ranks | b->place.ranks};
     everywhere(&s, &sum, sum.ranks);
@@ -355,7 +350,7 @@ static void not_in_place(const chooser *c)
 
     for (uint32_t i = 0; i < c->op->n_in; i++)
         if (is_inout(c, i))
-            target = tensor_of(c->p, tensor_of(c->p, c->node->in[i])->root)->name;
+            target = meta_tensor_of(c->p, meta_tensor_of(c->p, c->node->in[i])->root)->name;
     c->p->status = META_FAIL(c->p->device, ENG_ERR_UNSUPPORTED,
                              "%s (%s) writes into %s in a way that its shards do not allow: declare that tensor with "
                              "axis ENG_AXIS_WHOLE",
@@ -381,7 +376,7 @@ static void run_node(chooser *c, meta_version *target)
             out[i]->original = true;
         p->values[c->node->out[i]].made = out[i];
     }
-    bool several = (s->ranks & (s->ranks - 1)) != 0;
+    bool several = meta_several(s->ranks);
     if (meta_failed(p))
         return;
     if (s->merge && several) {
@@ -406,7 +401,7 @@ static void forget_copies(const chooser *c)
 {
     for (uint32_t i = 0; i < c->op->n_in && !meta_failed(c->p); i++)
         if (is_inout(c, i))
-            meta_version_forget(c->p, tensor_of(c->p, c->node->in[i])->root);
+            meta_version_forget(c->p, meta_tensor_of(c->p, c->node->in[i])->root);
 }
 
 /* The op writes into a copy of the whole tensor, which is then written back. */
@@ -454,7 +449,7 @@ static void plan_node(meta_planner *p, uint32_t index)
 {
     chooser c = {.p = p, .node = eng_subgraph_node(p->graph, index), .index = index, .cost = HUGE_VAL};
 
-    c.op = p->sv->op_info(p->sv->host, c.node->op);
+    c.op = meta_op_info(p->device, c.node->op);
     if (!c.op || c.node->op == ENG_OP_EXTERN) {
         p->status = META_FAIL(p->device, ENG_ERR_UNSUPPORTED, "op %" PRIu32 " cannot run on a composed device",
                               c.node->op);
@@ -480,7 +475,7 @@ static void bind(meta_planner *p)
 {
     for (uint32_t b = 0; b < p->graph->n_bindings && !meta_failed(p); b++) {
         int32_t value = p->graph->binding_tensor[b];
-        const eng_tensor *t = tensor_of(p, value);
+        const eng_tensor *t = meta_tensor_of(p, value);
         meta_version *v = meta_version_new(p, value, &p->places[b]);
         int64_t ne[ENG_MAX_RANK];
         if (!v)

@@ -19,8 +19,8 @@ static where tied_to(const meta_planner *p, const eng_node *n)
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         if (n->in[i] < 0)
             continue;
-        int32_t root = eng_subgraph_tensor(p->graph, n->in[i])->root;
-        int32_t binding = eng_subgraph_tensor(p->graph, root)->binding;
+        int32_t root = meta_tensor_of(p, n->in[i])->root;
+        int32_t binding = meta_tensor_of(p, root)->binding;
         if (binding < 0)
             continue;
         w.everywhere |= p->places[binding].kind == META_SHARDED;
@@ -66,7 +66,7 @@ void meta_find_uses(meta_planner *p)
 {
     for (uint32_t k = p->graph->n_nodes; k-- > 0;) {
         const eng_node *n = eng_subgraph_node(p->graph, k);
-        const eng_op_info *op = p->sv->op_info(p->sv->host, n->op);
+        const eng_op_info *op = meta_op_info(p->device, n->op);
         where w = runs_at(p, k, n);
         for (uint32_t i = 0; op && i < op->n_in; i++) {
             if (n->in[i] < 0)
