@@ -140,6 +140,7 @@ static int64_t common_unit(const int64_t *needs, uint32_t n, int64_t extent, uin
 typedef struct axis_job {
     meta_partition *part;
     double bytes; /* of the tensors that will be cut along it                  */
+    bool caches;  /* and nothing else                                          */
 } axis_job;
 
 /* The partition of a new axis, but for its boundaries. */
@@ -154,6 +155,7 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
         return meta_no_memory(device, "the partition of an axis");
     job->part = p;
     job->bytes = 0;
+    job->caches = true;
     p->axis = like->axis;
     p->extent = like->extent;
     for (uint32_t i = 0; i < n; i++) {
@@ -164,8 +166,10 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
         if (!type || !meta_may_be_cut(given) || !meta_cut_from_dims(given->dims, given->rank, given->ne, p, &cut))
             continue;
         if (list_choices(given, &tensors[i], choices) && choices[0].part.axis == p->axis &&
-            (given->use & ENG_USE_MASK) != ENG_USE_OUTPUT)
+            (given->use & ENG_USE_MASK) != ENG_USE_OUTPUT) {
             job->bytes += (double)tensors[i].bytes;
+            job->caches = job->caches && (given->use & ENG_USE_MASK) == ENG_USE_CACHE;
+        }
         int64_t need = meta_cut_unit(&cut, type->block);
         bool known = need == 0;
         for (uint32_t k = 0; k < n_needs; k++)
@@ -194,7 +198,9 @@ static void count_shards(eng_device_state *device, double *held)
     }
 }
 
-/* Boundaries that bring what every rank holds closest to its share; held: before and after. */
+/* Boundaries that bring what every rank holds closest to its share; held: before and after.
+ * Caches make up for nothing: the next store may have thousands of cells of an axis of which
+ * this one has few. */
 static void solve_axis(eng_device_state *device, const axis_job *job, double *held)
 {
     meta_partition *p = job->part;
@@ -210,7 +216,9 @@ static void solve_axis(eng_device_state *device, const axis_job *job, double *he
             want[r] = 0;
         sum += want[r];
     }
-    if (units_of(p) >= FINE * (int64_t)device->n_leaves && job->bytes > 0 && sum > 0)
+    if (job->caches)
+        meta_partition_solve(p, device->shares, NULL, device->n_leaves);
+    else if (units_of(p) >= FINE * (int64_t)device->n_leaves && job->bytes > 0 && sum > 0)
         meta_partition_solve(p, want, NULL, device->n_leaves);
     else
         meta_partition_solve(p, device->shares, owed, device->n_leaves);

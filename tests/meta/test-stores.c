@@ -87,6 +87,41 @@ static void check_shares(const struct shares_case *c)
     eng_device_close(device);
 }
 
+/* An axis of two units cannot follow three equal shares, and the few cells of a first cache could
+ * make up for it.  A second cache has many more of the same cells, and its shares count. */
+static void check_caches(void)
+{
+    enum { PERIOD = 64, FEW = 1, MANY = 500 };
+    eng_device *device = NULL;
+    eng_store *stores[3] = {NULL};
+    bool good = eng_device_open(context, "cpu/3", &device) == ENG_OK &&
+                (stores[0] = one_weight(device, "coarse", COARSE, 30000, NULL)) != NULL;
+
+    for (int i = 1; i < 3 && good; i++) {
+        int64_t periods = i == 1 ? FEW : MANY;
+        eng_factor factors[] = {{.extent = periods, .axis = ENG_AXIS_NONE},
+                                {.extent = PERIOD, .axis = eng_context_axis(context, "cell")}};
+        eng_segment segment = {.n_factors = 2, .factors = factors};
+        eng_dim dims[] = {{0}, {.n_segments = 1, .segments = &segment}};
+        eng_store_tensor t = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_CACHE, .ne = {8, periods * PERIOD},
+                              .name = "cache", .dims = dims};
+        good = (stores[i] = rig_make_store(device, &t, 1)) != NULL;
+    }
+    for (uint32_t r = 0; r < RANKS && good; r++) {
+        eng_device_info info = {.size = sizeof info};
+        eng_device_stats stats = {.size = sizeof stats};
+        const uint64_t period = 32 * (FEW + MANY), cells = PERIOD / RANKS;
+        good = eng_device_leaf(device, r, &info, &stats) == ENG_OK && stats.bytes_cache >= period * cells &&
+               stats.bytes_cache <= period * (cells + 1);
+        if (!good)
+            printf("# rank %u: %lu bytes of caches\n", r, (unsigned long)stats.bytes_cache);
+    }
+    tap_check(good, "caches of few and of many cells follow the shares, not what weights have left");
+    for (int i = 0; i < 3; i++)
+        eng_store_destroy(stores[i]);
+    eng_device_close(device);
+}
+
 /* Rows of 96 in blocks of 32 are three units.  That is enough for two or three ranks; over four
  * they are replicated, and an f32 tensor that has the axis too is split by elements. */
 static void check_units(const char *name, uint32_t ranks)
@@ -303,6 +338,7 @@ int main(void)
         return 1;
     for (size_t i = 0; i < sizeof shares_cases / sizeof *shares_cases; i++)
         check_shares(&shares_cases[i]);
+    check_caches();
     check_units("cpu/2", 2);
     check_units("cpu/3", 3);
     check_units("cpu/4", 4);
