@@ -60,6 +60,41 @@ START_TEST(attention_shape)
 }
 END_TEST
 
+/* Runs of cells, and of rows, that cannot be. */
+START_TEST(runs)
+{
+    static const int64_t good[][2] = {{0, 0}, {1, 1}, {3, 3}, {3, 40}};
+    static const int64_t bad[][2] = {{1, 0}, {0, 4}, {5, 4}, {-1, 4}, {1, -4}};
+    static const int64_t ranges[][3] = {{-1, 3, 8}, {4, 3, 8}, {0, 9, 8}, {0, 1, -1}};
+    for (size_t i = 0; i < sizeof good / sizeof *good + sizeof bad / sizeof *bad; i++) {
+        fixture f;
+        fixture_begin(&f, 0);
+        bool ok = i < sizeof good / sizeof *good;
+        const int64_t *run = ok ? good[i] : bad[i - sizeof good / sizeof *good];
+        eng_attention_params p;
+        eng_attention_defaults(&p);
+        eng_value q = fixture_tensor(&f, ENG_TYPE_F32, "q", NULL, 64, 8, 5, 0);
+        eng_value k = fixture_tensor(&f, ENG_TYPE_F32, "k", NULL, 64, 100, 2, 0);
+        p.pos = fixture_tensor(&f, ENG_TYPE_I32, "pos", NULL, 5, 0);
+        p.run = run[0];
+        p.period = run[1];
+        eng_value o = eng_attention(f.graph, q, k, k, &p);
+        if (ok)
+            expect_shape(&f, o, 64, 8, 5, 1);
+        else
+            expect_error(&f, o, "are not possible");
+        fixture_end(&f);
+    }
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        fixture f;
+        fixture_begin(&f, 0);
+        eng_value x = fixture_tensor(&f, ENG_TYPE_I32, "x", NULL, 5, 0);
+        expect_error(&f, eng_graph_op(f.graph, ENG_OP_REBASE, &x, 1, ranges[i], 3, NULL, 0, NULL), "is not a range");
+        fixture_end(&f);
+    }
+}
+END_TEST
+
 START_TEST(errors_name_op_tensors_and_rule)
 {
     fixture f;
@@ -335,6 +370,7 @@ int main(void)
     TCase *tc = tcase_create("graph");
     tcase_add_test(tc, shapes);
     tcase_add_test(tc, attention_shape);
+    tcase_add_test(tc, runs);
     tcase_add_test(tc, errors_name_op_tensors_and_rule);
     tcase_add_test(tc, inout_needs_a_bound_tensor);
     tcase_add_test(tc, inputs_are_not_written_in_place);
