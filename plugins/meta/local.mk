@@ -2,57 +2,17 @@ if ENABLE_META
 plugin_LTLIBRARIES += plugins/meta/meta.la
 endif
 plugins_meta_meta_la_SOURCES = \
-	%D%/caches.c \
-	%D%/collective.c \
-	%D%/cost.c \
-	%D%/cost.h \
-	%D%/cut.c \
-	%D%/cut.h \
-	%D%/derive.c \
-	%D%/device.c \
-	%D%/exchange.c \
-	%D%/explain.c \
-	%D%/explain.h \
-	%D%/explain_dot.c \
-	%D%/explain_json.c \
-	%D%/explain_names.c \
-	%D%/explain_text.c \
-	%D%/explain_write.c \
-	%D%/follow.c \
-	%D%/inplace.c \
-	%D%/instance.c \
-	%D%/join.c \
-	%D%/late.c \
-	%D%/localize.c \
-	%D%/memory.c \
-	%D%/merge.c \
-	%D%/meta.h \
-	%D%/moves.c \
-	%D%/numbers.c \
-	%D%/owned.c \
-	%D%/partition.c \
-	%D%/place.c \
-	%D%/place.h \
-	%D%/plan.c \
-	%D%/planner.h \
-	%D%/plugin.c \
-	%D%/queue.c \
-	%D%/rank_graph.c \
-	%D%/reshard.c \
-	%D%/rule.c \
-	%D%/rule.h \
-	%D%/run.c \
-	%D%/run.h \
-	%D%/split_norm.c \
-	%D%/spots.c \
-	%D%/store.c \
-	%D%/strategy.c \
-	%D%/team.c \
-	%D%/transfer.c \
-	%D%/uses.c \
-	%D%/variant.c \
-	%D%/variant.h \
-	%D%/view.c \
-	%D%/wish.c
+	%D%/cost.c %D%/cost.h %D%/device.c %D%/memory.c %D%/meta.h %D%/plugin.c \
+	%D%/cut/cut.c %D%/cut/cut.h %D%/cut/follow.c %D%/cut/moves.c %D%/cut/partition.c %D%/cut/rule.c \
+	%D%/cut/rule.h \
+	%D%/store/caches.c %D%/store/place.c %D%/store/place.h %D%/store/store.c %D%/store/transfer.c \
+	%D%/plan/derive.c %D%/plan/exchange.c %D%/plan/inplace.c %D%/plan/join.c %D%/plan/localize.c \
+	%D%/plan/merge.c %D%/plan/numbers.c %D%/plan/owned.c %D%/plan/plan.c %D%/plan/planner.h \
+	%D%/plan/rank_graph.c %D%/plan/split_norm.c %D%/plan/strategy.c %D%/plan/uses.c %D%/plan/variant.c \
+	%D%/plan/variant.h %D%/plan/versions.c %D%/plan/view.c %D%/plan/wish.c \
+	%D%/run/collective.c %D%/run/instance.c %D%/run/late.c %D%/run/queue.c %D%/run/run.c %D%/run/run.h \
+	%D%/run/spots.c %D%/run/team.c \
+	%D%/explain/dot.c %D%/explain/explain.c %D%/explain/explain.h %D%/explain/json.c %D%/explain/names.c \
+	%D%/explain/text.c %D%/explain/write.c
 plugins_meta_meta_la_LDFLAGS = $(plugin_ldflags)
 plugins_meta_meta_la_LIBADD = $(LIBM)

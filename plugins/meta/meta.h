@@ -10,7 +10,7 @@
 
 #include <engine/plugin.h>
 
-#include "rule.h"
+#include "cut/rule.h"
 
 struct eng_plugin_state {
     const eng_services *services;

@@ -50,6 +50,18 @@ for file in $(sources "$src/plugins"); do
 done
 result "plugins include only the plugin contract and their own folder"
 
+for file in $(sources "$src/plugins/meta"); do
+    folder=$(basename "$(dirname "$file")")
+    sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" | while read -r name; do
+        case $folder:$name in
+            cut:*/* | store:../plan/* | store:../run/* | store:../explain/* | plan:../store/* | plan:../run/* | \
+            plan:../explain/* | run:../store/* | run:../explain/* | explain:../store/* | run:../plan/planner.h | \
+            explain:../plan/planner.h) echo "$file includes $name" ;;
+        esac
+    done >> "$tmp/bad"
+done
+result "the folders of plugins/meta know one another as far as docs/architecture.md says"
+
 # 3. libengine-lm and the tools stand on the installed headers.
 for file in $(sources "$src/libengine-lm" "$src/tools"); do
     case $file in */tools/probe_test.c) allowed=tests/conformance/ ;; *) allowed=nothing ;; esac

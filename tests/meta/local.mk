@@ -4,8 +4,8 @@ if HAVE_CHECK
 check_PROGRAMS += tests/meta/test-cut
 TESTS += tests/meta/test-cut
 endif
-tests_meta_test_cut_SOURCES = %D%/test-cut.c plugins/meta/cut.c plugins/meta/cut.h plugins/meta/moves.c \
-	plugins/meta/partition.c
+tests_meta_test_cut_SOURCES = %D%/test-cut.c plugins/meta/cut/cut.c plugins/meta/cut/cut.h plugins/meta/cut/moves.c \
+	plugins/meta/cut/partition.c
 tests_meta_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_meta_test_cut_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)
@@ -113,7 +113,7 @@ tests_meta_test_stuck_opencl_LDADD = libengine.la $(LIBM)
 check_PROGRAMS += tests/meta/test-collective
 TESTS += tests/meta/test-collective
 valgrind_tests += tests/meta/test-collective
-tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/collective.c plugins/meta/cost.c plugins/meta/cut.c plugins/meta/moves.c \
-	plugins/meta/partition.c plugins/meta/spots.c plugins/meta/team.c
+tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/run/collective.c plugins/meta/cost.c plugins/meta/cut/cut.c plugins/meta/cut/moves.c \
+	plugins/meta/cut/partition.c plugins/meta/run/spots.c plugins/meta/run/team.c
 tests_meta_test_collective_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_collective_LDADD = $(LIBM)

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugins/meta/run.h"
+#include "plugins/meta/run/run.h"
 
 enum { EXCHANGES = 24, MOST_OPS = 64 };
 

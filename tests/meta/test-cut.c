@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/meta/cut.h"
+#include "plugins/meta/cut/cut.h"
 
 #define MANY 100000
 

@@ -1,3 +1,3 @@
 # the addends of a value that is to be partial overlap
-# file: wish.c
+# file: plan/wish.c
 s/end = elements \* (i + 1) \/ n;/end = elements;/

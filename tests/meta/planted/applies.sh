@@ -13,11 +13,11 @@ for edit in "$here"/*.sed; do
     fault=$(basename "$edit" .sed)
     file=$(sed -n 's/^# file: //p' "$edit")
     why=
-    if ! sed -f "$edit" "$meta/$file" >"$work/$file"; then
+    if ! sed -f "$edit" "$meta/$file" >"$work/edited.c"; then
         why="sed cannot do it"
-    elif cmp -s "$meta/$file" "$work/$file"; then
+    elif cmp -s "$meta/$file" "$work/edited.c"; then
         why="it changes nothing in plugins/meta/$file any more"
-    elif ! ${CC:-cc} -std=gnu11 -fsyntax-only -I"${top_srcdir:-.}/include" -I"$meta" "$work/$file" 2>"$work/errors"; then
+    elif ! ${CC:-cc} -std=gnu11 -fsyntax-only -I"${top_srcdir:-.}/include" -I"$meta/$(dirname "$file")" "$work/edited.c" 2>"$work/errors"; then
         why="plugins/meta/$file does not compile with it"
         sed 's/^/# /' "$work/errors"
     fi

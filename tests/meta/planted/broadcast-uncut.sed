@@ -1,3 +1,3 @@
 # an operand that may be broadcast is never cut
-# file: rule.c
+# file: cut/rule.c
 s/(rd.broadcast && ne\[d\] == 1))$/rd.broadcast)/

@@ -1,3 +1,3 @@
 # segments of a concatenation follow in the wrong order
-# file: follow.c
+# file: cut/follow.c
 s/first = which == 0 ? cut : o, \*second = which == 0 ? o : cut;/first = which == 0 ? o : cut, *second = which == 0 ? cut : o;/

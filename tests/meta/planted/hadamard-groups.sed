@@ -1,3 +1,3 @@
 # a Hadamard transform is cut inside its groups
-# file: rule.c
+# file: cut/rule.c
 s/^                return class;$/                continue;/

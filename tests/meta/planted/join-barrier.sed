@@ -1,3 +1,3 @@
 # what needs an exchange's result is exchanged together with it
-# file: join.c
+# file: plan/join.c
 /if (is_needed(j, rank, node_at(j, rank, place), stamp))/{n;s/return false;/continue;/;}

@@ -1,3 +1,3 @@
 # every part of a cache begins at cell 0
-# file: merge.c
+# file: plan/merge.c
 /n->ip\[ENG_ATTN_FIRST\] +=/d

@@ -1,3 +1,3 @@
 # the cells of a part follow one another, though they are runs
-# file: merge.c
+# file: plan/merge.c
 /if (s->rebase_repeats)/,/^    }/d

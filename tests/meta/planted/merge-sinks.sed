@@ -1,3 +1,3 @@
 # a sink counts on every rank that attends
-# file: merge.c
+# file: plan/merge.c
 s# && (i != ENG_ATTN_IN_SINKS || first)##

@@ -1,3 +1,3 @@
 # parts of an attention are added without their weights
-# file: merge.c
+# file: plan/merge.c
 s/out->local\[r\] = weigh(p, r, origin, o\[r\], all->local\[r\], index++);/out->local[r] = o[r];/

@@ -1,3 +1,3 @@
 # a copy that was written instead of the tensor is not written back
-# file: strategy.c
+# file: plan/strategy.c
 s/^        meta_inplace_end(p, value, &place, whole);$/        ;/

@@ -1,3 +1,3 @@
 # functions that make something of zeros are said to keep them
-# file: owned.c
+# file: plan/owned.c
 /^static bool unary_keeps_zero/,/^}/s/return false;/return true;/

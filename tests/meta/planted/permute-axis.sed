@@ -1,3 +1,3 @@
 # a permuted cut stays in the dimension where it was
-# file: follow.c
+# file: cut/follow.c
 s/^\( *\)out->dim = d;$/\1out->dim = cut->dim;/

@@ -1,3 +1,3 @@
 # repetitions of a segment follow without gaps
-# file: cut.c
+# file: cut/cut.c
 s/p->full_s1 = BYTES(step);/p->full_s1 = p->run;/

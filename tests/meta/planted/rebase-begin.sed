@@ -1,3 +1,3 @@
 # a rank sees indices as if its rows began one later
-# file: localize.c
+# file: plan/localize.c
 s/\(n->ip\[ENG_REBASE_BEGIN\] = .*rebase_inner\);/\1 + 1;/

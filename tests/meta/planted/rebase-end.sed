@@ -1,3 +1,3 @@
 # the last row of a rank's range is masked
-# file: localize.c
+# file: plan/localize.c
 s/\(n->ip\[ENG_REBASE_END\] = .*rebase_inner\);/\1 - 1;/

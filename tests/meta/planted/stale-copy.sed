@@ -1,3 +1,3 @@
 # copies outlive a write in place
-# file: strategy.c
+# file: plan/strategy.c
 s/^    forget_copies(&c);$//

@@ -2,7 +2,7 @@
 #ifndef META_RUN_H
 #define META_RUN_H
 
-#include "variant.h"
+#include "../plan/variant.h"
 
 #define META_NEVER UINT32_MAX
 

@@ -119,7 +119,7 @@ eng_node *meta_local_form(meta_planner *p, uint32_t rank, int32_t origin, const 
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s,
                    meta_version *const *in, meta_version *const *out);
 
-/* -- reshard.c: versions --------------------------------------------------------------- */
+/* -- versions.c: versions --------------------------------------------------------------- */
 
 /* A version that nobody knows yet, and making it known to readers. */
 meta_version *meta_version_alloc(meta_planner *p, const meta_place *place);

@@ -5,7 +5,7 @@
 #ifndef META_EXPLAIN_H
 #define META_EXPLAIN_H
 
-#include "run.h"
+#include "../run/run.h"
 
 /* Bytes of scratch that are alive when a rank's scratch memory is fullest. */
 typedef struct meta_peak {
@@ -59,7 +59,7 @@ bool meta_exchange_single(const meta_exchange *e);
 bool meta_kept_apart(const eng_tensor *t, const meta_place *place);
 uint64_t meta_bytes_on(const meta_report *report, const eng_tensor *t, const meta_place *place, uint32_t rank);
 
-/* -- explain_write.c: words that all formats share ---------------------------------- */
+/* -- write.c: words that all formats share ---------------------------------- */
 
 void meta_say(const meta_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void meta_say_text(const meta_report *report, const char *text);
@@ -71,7 +71,7 @@ void meta_say_name(const meta_report *report, const char *text);
 void meta_say_json(const meta_report *report, const char *text);
 void meta_say_label(const meta_report *report, const char *text);
 
-/* -- explain_names.c: many names in few words ---------------------------------------- */
+/* -- names.c: many names in few words ---------------------------------------- */
 
 /* "blk.{0-2,5}.ffn_up.weight" for names that differ in a number: a list that grows. */
 typedef struct meta_names {

@@ -2,7 +2,7 @@
 #ifndef META_PLACE_H
 #define META_PLACE_H
 
-#include "meta.h"
+#include "../meta.h"
 
 #define META_MAX_CHOICES 16
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "meta.h"
+#include "../meta.h"
 
 typedef struct region_list {
     eng_region *items;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meta.h"
+#include "../meta.h"
 
 static void account(eng_device_state *device, const meta_tensor *t, uint32_t rank, uint64_t bytes, int sign)
 {
