@@ -81,10 +81,10 @@ static int check_params(eng_lm_context *c)
 
 /*
  * Caches that are split along their cells are split within periods, of which each device has its share: tokens take
- * the first free cells, so whatever is in use is spread over all devices, but for less than a period.  A period of 64
- * is the least whose 64th parts come near any shares.  The cells of a device follow one another in its memory however
- * short its runs are, so attention does not mind.  Periods are alike, so the number of cells is rounded up, to
- * less than a cell for each period.
+ * the first free cells, so whatever is in use is spread over all devices, but for less than a period.  Longer periods
+ * would follow shares closer than to a 64th, shorter ones divide fewer cells.  The cells of a device follow one another
+ * in its memory however short its runs are, so attention does not mind.  Periods are alike, so the number of cells is
+ * rounded up, by less than a cell for each period.
  */
 #define PERIOD 64
 
