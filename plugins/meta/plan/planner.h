@@ -222,7 +222,7 @@ void meta_merge_attention(meta_planner *p, int32_t origin, const meta_strategy *
 /* Fills in the values' makers and readers. */
 void meta_find_uses(meta_planner *p);
 
-/* -- strategy.c -------------------------------------------------------------------------- */
+/* -- planner.c --------------------------------------------------------------------------- */
 
 /* Plans all nodes; status of the first failure. */
 int meta_planner_run(meta_planner *p);

@@ -1,3 +1,3 @@
 # a copy that was written instead of the tensor is not written back
-# file: plan/strategy.c
+# file: plan/planner.c
 s/^        meta_inplace_end(p, value, &place, whole);$/        ;/

@@ -1,3 +1,3 @@
 # copies outlive a write in place
-# file: plan/strategy.c
+# file: plan/planner.c
 s/^    forget_copies(&c);$//
