@@ -89,6 +89,15 @@ static int ssm_conv(eng_inference *f)
     return slots(f, f->node->ip[ENG_CONV_SLOTS], state, f->in[3]->ne[0], f->in[5], f->in[4]);
 }
 
+/* Do the numbers of all cells in the cache that they are a part of fit 64 bits? */
+static bool can_be_numbered(const int64_t *ip, int64_t cells)
+{
+    int64_t first = ip[ENG_ATTN_FIRST], run = ip[ENG_ATTN_RUN], period = ip[ENG_ATTN_PERIOD];
+    if (period == 0)
+        return first <= INT64_MAX - cells;
+    return first <= INT64_MAX - run && cells / run <= (INT64_MAX - run - first) / period;
+}
+
 static int attention(eng_inference *f)
 {
     const eng_tensor *const *in = f->in;
@@ -109,6 +118,9 @@ static int attention(eng_inference *f)
     if (period < 0 || run < (period > 0) || run > period || (period > 0 && table))
         return eng_graph_fail(f, "runs of %" PRId64 " cells in every %" PRId64 " are not possible, or not with a block "
                               "table: run = period = 0, or 0 < run <= period", run, period);
+    if (!can_be_numbered(ip, in[1]->ne[1]))
+        return eng_graph_fail(f, "cells from %" PRId64 " on, one run in every %" PRId64 ", have numbers of more than 64 "
+                              "bits: first and period count cells of one cache", ip[ENG_ATTN_FIRST], period);
     f->absent[1] = ip[ENG_ATTN_LSE] == 0;
     return ENG_OK;
 }
