@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rig.h"
 
@@ -119,6 +120,65 @@ static void check_caches(void)
     tap_check(good, "caches of few and of many cells follow the shares, not what weights have left");
     for (int i = 0; i < 3; i++)
         eng_store_destroy(stores[i]);
+    eng_device_close(device);
+}
+
+/* A cache of rows of 3 in so many periods of 5 cells, two layers of them. */
+static eng_store *periods_of_five(eng_device *device, int64_t periods)
+{
+    eng_factor factors[] = {{.extent = periods, .axis = ENG_AXIS_NONE},
+                            {.extent = 5, .axis = eng_context_axis(context, "fifth")}};
+    eng_segment segment = {.n_factors = 2, .factors = factors};
+    eng_dim dims[] = {{0}, {.n_segments = 1, .segments = &segment}, {0}};
+    eng_store_tensor t = {.type = ENG_TYPE_F32, .rank = 3, .use = ENG_USE_CACHE, .ne = {3, periods * 5, 2}, .dims = dims};
+    return rig_make_store(device, &t, 1);
+}
+
+/* Ranges of bytes that begin and end anywhere, against a copy on the host. */
+static void check_ranges(const char *name)
+{
+    enum { PERIODS = 9, FLOATS = 3 * 5 * PERIODS * 2, RANGES = 2000 };
+    static float host[FLOATS], data[FLOATS];
+    eng_device *device = NULL;
+    eng_store *store = NULL;
+    bool good = eng_device_open(context, name, &device) == ENG_OK && (store = periods_of_five(device, PERIODS)) != NULL &&
+                eng_store_write(store, 0, 0, sizeof host, host) == ENG_OK;
+    uint32_t seed = 1;
+    int n = 0;
+
+    for (; n < RANGES && good; n++) {
+        seed = seed * 1664525u + 1013904223u;
+        size_t from = (seed >> 8) % FLOATS, count = 1 + (seed >> 4) % (n % 2 ? 20 : FLOATS);
+        count = count < FLOATS - from ? count : FLOATS - from;
+        for (size_t i = 0; i < count; i++)
+            host[from + i] = (float)(n * 7 + (int)i);
+        good = eng_store_write(store, 0, from * 4, count * 4, host + from) == ENG_OK;
+        from = (seed >> 12) % FLOATS;
+        count = FLOATS - from < count ? FLOATS - from : count;
+        memset(data, 0xff, sizeof data);
+        good = good && eng_store_read(store, 0, from * 4, count * 4, data) == ENG_OK &&
+               memcmp(data, host + from, count * 4) == 0;
+    }
+    tap_check(good, "%d ranges of a cache in periods written and read, %s", n, name);
+    eng_store_destroy(store);
+    eng_device_close(device);
+}
+
+/* One cell after another, as a sequence is copied: what that costs does not grow with the cache. */
+static void check_single_cells(void)
+{
+    enum { PERIODS = 1 << 19, CELLS = 20000, SECONDS = 4 };
+    eng_device *device = NULL;
+    eng_store *store = NULL;
+    float row[3] = {1, 2, 3};
+    bool good = eng_device_open(context, "cpu/2", &device) == ENG_OK && (store = periods_of_five(device, PERIODS)) != NULL;
+    clock_t begin = clock();
+    int n = 0;
+
+    for (; n < CELLS && good && clock() - begin < SECONDS * CLOCKS_PER_SEC; n++)
+        good = eng_store_write(store, 0, (uint64_t)n * 97 * sizeof row, sizeof row, row) == ENG_OK;
+    tap_check(good && n == CELLS, "%d of %d cells written one by one in %d s", n, CELLS, SECONDS);
+    eng_store_destroy(store);
     eng_device_close(device);
 }
 
@@ -339,6 +399,10 @@ int main(void)
     for (size_t i = 0; i < sizeof shares_cases / sizeof *shares_cases; i++)
         check_shares(&shares_cases[i]);
     check_caches();
+    check_ranges("cpu/2");
+    check_ranges("cpu/3@3:0:1");
+    check_ranges("cpu/4@1:2:1:1");
+    check_single_cells();
     check_units("cpu/2", 2);
     check_units("cpu/3", 3);
     check_units("cpu/4", 4);

@@ -38,6 +38,29 @@ static void clip_run(region_list *l, const meta_piece *p, uint64_t j, uint64_t i
                                    .count = 1});
 }
 
+/* Of one repetition above the dimension, the runs that the bytes [begin, end) touch: both ends
+ * clipped, what is between them as one region.  There may be thousands, so none is looked at in vain. */
+static void clip_runs(region_list *l, const meta_piece *p, uint64_t j, char *data, uint64_t begin, uint64_t end)
+{
+    uint64_t base = p->full + j * p->full_s2;
+    uint64_t i0 = begin < base + p->run ? 0 : (begin - base - p->run) / p->full_s1 + 1;
+    uint64_t i1 = end <= base ? 0 : (end - base + p->full_s1 - 1) / p->full_s1;
+
+    i1 = i1 < p->n1 ? i1 : p->n1;
+    if (i0 >= i1)
+        return;
+    clip_run(l, p, j, i0, data, begin, end);
+    if (i1 - i0 > 2)
+        add_region(l, (eng_region){.data = data + (base + (i0 + 1) * p->full_s1 - begin),
+                                   .data_stride = p->full_s1,
+                                   .tensor_offset = p->local + j * p->local_s2 + (i0 + 1) * p->local_s1,
+                                   .tensor_stride = p->local_s1,
+                                   .bytes = p->run,
+                                   .count = i1 - i0 - 2});
+    if (i1 - i0 > 1)
+        clip_run(l, p, j, i1 - 1, data, begin, end);
+}
+
 /* Repetitions j0 .. j1-1 that the range covers whole: as few regions as can be. */
 static void whole_runs(region_list *l, const meta_piece *p, uint64_t j0, uint64_t j1, char *data, uint64_t begin)
 {
@@ -67,7 +90,7 @@ static void whole_runs(region_list *l, const meta_piece *p, uint64_t j0, uint64_
 /* What of the bytes [begin, begin + bytes) of the tensor lies in a piece. */
 static void map_range(region_list *l, const meta_piece *p, char *data, uint64_t begin, uint64_t bytes)
 {
-    if (p->full_s2 == 0) /* no elements */
+    if (p->full_s2 == 0 || p->run == 0) /* no elements */
         return;
     uint64_t end = begin + bytes;
     uint64_t first = begin / p->full_s2, last = (end + p->full_s2 - 1) / p->full_s2; /* touched */
@@ -80,8 +103,7 @@ static void map_range(region_list *l, const meta_piece *p, char *data, uint64_t 
             j = (j1 < last ? j1 : last) - 1;
             continue;
         }
-        for (uint64_t i = 0; i < p->n1; i++)
-            clip_run(l, p, j, i, data, begin, end);
+        clip_runs(l, p, j, data, begin, end);
     }
 }
 
