@@ -3,12 +3,17 @@
 #include "config.h"
 #endif
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "meta.h"
 
 static int open_plugin(const eng_services *services, eng_plugin_state **plugin)
 {
+    if (services->size < offsetof(eng_services, parallel_wait) + sizeof services->parallel_wait)
+        return services->fail(services->host, ENG_ERR_UNSUPPORTED,
+                              "the meta plugin is newer than this libengine, which lacks services that it needs: "
+                              "install both of one version");
     eng_plugin_state *p = calloc(1, sizeof *p);
 
     if (!p)

@@ -15,6 +15,7 @@ if ENABLE_CPU
 meta_tests = \
 	tests/meta/test-random \
 	tests/meta/test-refused \
+	tests/meta/test-services \
 	tests/meta/test-place \
 	tests/meta/test-cells \
 	tests/meta/test-norms \
@@ -36,6 +37,8 @@ tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/
 tests_meta_test_random_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_random_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
 meta_rig = %D%/rig.c %D%/rig.h tests/tap.c tests/tap.h
+tests_meta_test_services_SOURCES = %D%/test-services.c tests/tap.c tests/tap.h
+tests_meta_test_services_LDADD = libengine.la
 tests_meta_test_refused_SOURCES = %D%/test-refused.c $(meta_rig)
 tests_meta_test_refused_LDADD = libengine.la
 tests_meta_test_explain_SOURCES = %D%/test-explain.c $(meta_rig)
