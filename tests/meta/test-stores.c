@@ -182,6 +182,41 @@ static void check_single_cells(void)
     eng_device_close(device);
 }
 
+/* What is about the cells of a cache is cut like it, if its blocks allow: 48 and 16 of 64 cells are
+ * no blocks of 32.  Bytes of it on the second rank. */
+static uint64_t about_cells(eng_type type)
+{
+    rig_dim d;
+    const eng_dim cells = rig_axis(&d, eng_context_axis(context, "cell"), 64, 1);
+    eng_store_tensor cache = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_CACHE, .ne = {8, 64}, .name = "cache",
+                              .dims = (eng_dim[]){{0}, cells}};
+    eng_store_tensor about = {.type = type, .rank = 2, .use = ENG_USE_INPUT, .ne = {64, 4}, .name = "about",
+                              .dims = (eng_dim[]){cells, {0}}};
+    eng_device_info info = {.size = sizeof info};
+    eng_device_stats stats = {.size = sizeof stats};
+    eng_device *device = NULL;
+    eng_store *caches = NULL, *store = NULL;
+    uint64_t bytes = 0;
+
+    if (eng_device_open(context, "cpu/2@3:1", &device) == ENG_OK && (caches = rig_make_store(device, &cache, 1)) != NULL &&
+        (store = rig_make_store(device, &about, 1)) != NULL && eng_device_leaf(device, 1, &info, &stats) == ENG_OK)
+        bytes = stats.bytes_io;
+    else
+        printf("# %s\n", eng_last_error());
+    eng_store_destroy(store);
+    eng_store_destroy(caches);
+    eng_device_close(device);
+    return bytes;
+}
+
+static void check_about_cells(void)
+{
+    uint64_t elements = about_cells(ENG_TYPE_F16), blocks = about_cells(ENG_TYPE_Q8_0);
+    tap_check(elements == 4 * 16 * 2 && blocks == 4 * 2 * 34,
+              "an input about cells, of 16 in 64 on the second rank: %lu bytes as f16, %lu in blocks of 32",
+              (unsigned long)elements, (unsigned long)blocks);
+}
+
 /* Rows of 96 in blocks of 32 are three units.  That is enough for two or three ranks; over four
  * they are replicated, and an f32 tensor that has the axis too is split by elements. */
 static void check_units(const char *name, uint32_t ranks)
@@ -403,6 +438,7 @@ int main(void)
     check_ranges("cpu/3@3:0:1");
     check_ranges("cpu/4@1:2:1:1");
     check_single_cells();
+    check_about_cells();
     check_units("cpu/2", 2);
     check_units("cpu/3", 3);
     check_units("cpu/4", 4);

@@ -320,7 +320,7 @@ static bool goes_with_caches(const eng_device_state *device, const eng_store_ten
         return false;
     *cut = choices[0].cut;
     cut->part = part;
-    return true;
+    return meta_cut_aligned(cut, meta_type_info(device, t->type)->block);
 }
 
 static int place_one(eng_device_state *device, const eng_store_tensor *t, meta_tensor *m)
