@@ -51,7 +51,8 @@ static void speeds(const report *r)
                 rate((size_t)r->perplexity.tokens, r->prompt_seconds));
         return;
     }
-    fprintf(stderr, "prompt         %zu tokens, %.1f tokens/s\n", r->n_prompt, rate(r->n_prompt, r->prompt_seconds));
+    fprintf(stderr, "prompt         %zu token%s, %.1f tokens/s\n", r->n_prompt, r->n_prompt == 1 ? "" : "s",
+            rate(r->n_prompt, r->prompt_seconds));
     fprintf(stderr, "generated      %zu token%s (%s), %.1f tokens/s\n", r->n_tokens, r->n_tokens == 1 ? "" : "s", r->stopped,
             rate(r->n_decoded, r->decode_seconds));
 }
