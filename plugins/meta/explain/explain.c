@@ -172,7 +172,7 @@ void meta_report_fill(meta_report *report)
     count_bound(report);
     for (uint32_t i = 0; i < v->n_exchanges; i++) {
         const meta_exchange *e = v->exchanges[i];
-        report->price += meta_exchange_way(report, e).price;
+        report->price += e->price - (e->joined ? meta_cost_meet(v->device, e->sources | e->targets, 0) : 0);
         report->n_meetings += !e->joined;
         for (uint32_t s = 0; s < META_MAX_RANKS; s++) {
             uint64_t sent = e->sources >> s & 1u ? e->sent[s] : 0;

@@ -36,7 +36,7 @@ typedef struct meta_report {
     uint64_t sent;               /* by all, a run                               */
     uint64_t pair[META_MAX_RANKS][META_MAX_RANKS];  /* from, to                 */
     uint64_t moved[META_MAX_RANKS][META_MAX_RANKS]; /* the same, for tensors that are kept on one device */
-    double price;                /* of all exchanges, ns                        */
+    double price;                /* of all exchanges, ns; a shared meeting once */
     uint32_t n_meetings;         /* exchanges without those joined to others    */
 } meta_report;
 

@@ -181,7 +181,9 @@ static bool give(meta_member *m, const meta_exchange *e, uint32_t index)
 
 /* -- taking --------------------------------------------------------------------------- */
 
-/* Each target adds one chunk; the chunks of all are the sum. */
+/* Each target adds one chunk; the chunks of all are the sum.  The two memories for sums take
+ * turns on every rank alike, because all sums by chunks are of the same ranks: every rank
+ * with a share has an addend, and gets the whole. */
 static bool sum_by_chunks(meta_member *m, const meta_exchange *e, uint32_t index, const char *const *sources,
                           uint32_t n, char *y)
 {
