@@ -90,6 +90,15 @@ __kernel ROW_ATTRIBUTES void norm(cbytes x, ulong x_at, cbytes w, ulong w_at, cb
 }
 
 #else
+/* Compensated (Kahan, Communications of the ACM 8(1), 1965): a group may have a hundred thousand
+ * rows of a few elements. */
+static inline void add_to(float *sum, float *rest, float x)
+{
+    const float y = x - *rest, s = *sum + y;
+    *rest = (s - *sum) - y;
+    *sum = s;
+}
+
 /*
  * group_norm: x [w, h, channels, batch]; work-item (VEC) or group (SIMT) g of a
  * space [groups, batch] does `per` channels.
@@ -105,10 +114,11 @@ __kernel ROW_ATTRIBUTES void group_norm(cbytes x, ulong x_at, gbytes y, ulong y_
     float mean = 0.0f, square = 0.0f;
 #if VEC
     for (int pass = 0; pass < 2; pass++) {
-        float16 s = 0.0f;
-        float tail = 0.0f;
+        float sum = 0.0f, rest = 0.0f;
         for (long r = 0; r < rows; r++) {
             fin in = (fin)(xb + r % ne.s1 * xs.s1 + r / ne.s1 * xs.s2);
+            float16 s = 0.0f;
+            float tail = 0.0f;
             long c = 0;
             for (; c + 16 <= n; c += 16) {
                 float16 v = vload16(0, in + c) - mean;
@@ -118,11 +128,12 @@ __kernel ROW_ATTRIBUTES void group_norm(cbytes x, ulong x_at, gbytes y, ulong y_
                 float v = in[c] - mean;
                 tail += pass ? v * v : v;
             }
+            add_to(&sum, &rest, n < 16 ? tail : sum_of(s) + tail);
         }
         if (pass)
-            square = sum_of(s) + tail;
+            square = sum;
         else
-            mean = (sum_of(s) + tail) / count;
+            mean = sum / count;
     }
     const float f = factor_of(square, count, eps);
     for (long r = 0; r < rows; r++) {
@@ -137,13 +148,13 @@ __kernel ROW_ATTRIBUTES void group_norm(cbytes x, ulong x_at, gbytes y, ulong y_
 #else
     __local float t[GROUP];
     const long total = rows * n;
-    float s = 0.0f;
+    float s = 0.0f, s_rest = 0.0f, square_rest = 0.0f;
 #define IN(i) (*(fin)(xb + (i) % n * 4 + (i) / n % ne.s1 * xs.s1 + (i) / n / ne.s1 * xs.s2))
     for (long i = get_local_id(0); i < total; i += GROUP)
-        s += IN(i);
+        add_to(&s, &s_rest, IN(i));
     mean = group_sum(s, t) / count;
     for (long i = get_local_id(0); i < total; i += GROUP)
-        square += (IN(i) - mean) * (IN(i) - mean);
+        add_to(&square, &square_rest, (IN(i) - mean) * (IN(i) - mean));
     const float f = factor_of(group_sum(square, t), count, eps);
     for (long i = get_local_id(0); i < total; i += GROUP)
         *(fout)(yb + i % n * 4 + i / n % ne.s1 * ys.s1 + i / n / ne.s1 * ys.s2) = (IN(i) - mean) * f;

@@ -72,6 +72,23 @@ static void cases_group(cf_suite *s)
         }
 }
 
+/* Many short rows of nearly equal numbers: one long chain of f32 sums would be off in one direction. */
+static void case_long_group(cf_suite *s)
+{
+    static const int64_t shape[4] = {7, 1024, 30, 1};
+    cf_case *c = cf_begin(s, ENG_OP_GROUP_NORM, "7x1024x30 groups=2, values from 0.9 to 1.1");
+
+    if (!c)
+        return;
+    c->terms = 64;
+    c->ip[ENG_GROUP_NORM_GROUPS] = 2;
+    c->fp[ENG_NORM_EPS] = 1e-5;
+    cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, shape, 4);
+    if (x)
+        cf_fill(c, x, 0.9, 1.1);
+    cf_run(c);
+}
+
 struct soft {
     int64_t n, t, h, b;
     int mask; /* 0 none, else its extents: bit 0 per head, bit 1 per batch */
@@ -126,5 +143,6 @@ void cf_cases_norm(cf_suite *s)
     cases_rows(s, ENG_OP_NORM);
     cases_rows(s, ENG_OP_L2_NORM);
     cases_group(s);
+    case_long_group(s);
     cases_soft(s);
 }
