@@ -8,7 +8,8 @@ trap 'rm -rf "$tmp"' EXIT
 echo 1..2
 sed -n '/^```c$/,/^```$/p' "$src/README.md" | sed '/^```/d' > "$tmp/host.c"
 lines=$(wc -l < "$tmp/host.c")
-if "${CC:-cc}" ${ENG_TEST_CFLAGS:-} -std=c11 -Wall -Wextra -Werror -I"$src/include" "$tmp/host.c" -o "$tmp/host" \
+# shellcheck disable=SC2086 # a compiler may be two words: "ccache gcc"
+if ${CC:-cc} ${ENG_TEST_CFLAGS:-} -std=c11 -Wall -Wextra -Werror -I"$src/include" "$tmp/host.c" -o "$tmp/host" \
         -L"$out/.libs" -lengine -Wl,-rpath,"$(cd "$out" && pwd)/.libs" > "$tmp/log" 2>&1; then
     echo "ok 1 - the host program of README.md compiles ($lines lines)"
 else
