@@ -70,7 +70,8 @@ check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
 check-planted: tests/meta/test-random $(plugin_LTLIBRARIES)
 	CC='$(CC)' $(srcdir)/tests/meta/planted/check-planted $(srcdir) . 700
 EXTRA_DIST += %D%/planted
-TESTS += %D%/planted/applies.sh
+dist_check_SCRIPTS += %D%/planted.sh
+TESTS += %D%/planted.sh
 .PHONY: check-planted
 .PHONY: check-random
 
