@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,36 @@ const float *subject_run(subject *s, const int32_t *ids, uint32_t n)
 {
     eng_lm_batch batch = {.size = sizeof batch, .n_tokens = n, .tokens = ids};
     return eng_lm_decode(s->context, &batch) ? NULL : eng_lm_logits(s->context, n - 1);
+}
+
+typedef struct explained {
+    char *data;
+    size_t n;
+    bool failed;
+} explained;
+
+static void append(void *ctx, const char *piece)
+{
+    explained *t = ctx;
+    size_t n = strlen(piece);
+    char *more = t->failed ? NULL : realloc(t->data, t->n + n + 1);
+
+    t->failed = !more;
+    if (!more)
+        return;
+    memcpy(more + t->n, piece, n + 1);
+    t->data = more;
+    t->n += n;
+}
+
+char *subject_explain(eng_lm_context *context)
+{
+    explained t = {0};
+
+    if (eng_lm_context_explain(context, ENG_EXPLAIN_JSON, append, &t) == 0 && !t.failed)
+        return t.data;
+    free(t.data);
+    return NULL;
 }
 
 int subject_make(const char *options, const char *path)

@@ -21,6 +21,8 @@ int subject_open(subject *s, eng_context *engine, const char *device, const char
 void subject_close(subject *s);
 /* Runs tokens of sequence 0 as one batch; the last one's logits, NULL: it failed. */
 const float *subject_run(subject *s, const int32_t *ids, uint32_t n);
+/* What the context's plan of one token says of itself, as JSON, to be freed; NULL: it failed. */
+char *subject_explain(eng_lm_context *context);
 /* A random model made by tests/tools/make-model with these options; 0, or what system() answers. */
 int subject_make(const char *options, const char *path);
 

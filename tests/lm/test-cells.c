@@ -86,23 +86,6 @@ static bool shares(const subject *s, uint32_t heads)
 
 /* -- of the first cells, those that are in use ---------------------------------------------- */
 
-typedef struct text {
-    char *data;
-    size_t n;
-} text;
-
-static void take_text(void *user, const char *more)
-{
-    text *t = user;
-    size_t n = strlen(more);
-    char *grown = realloc(t->data, t->n + n + 1);
-    if (!grown)
-        return;
-    memcpy(grown + t->n, more, n + 1);
-    t->data = grown;
-    t->n += n;
-}
-
 /* The numbers of a list that follows the key. */
 static uint32_t numbers(const char *json, const char *key, int64_t *list, uint32_t most)
 {
@@ -147,11 +130,11 @@ static bool in_use(const char *cache, int64_t tokens, const subject *s)
 
 static bool load(subject *s)
 {
-    text t = {NULL, 0};
-    bool ok = eng_lm_context_explain(s->context, ENG_EXPLAIN_JSON, take_text, &t) == 0 && t.data;
-    const char *cache = ok ? strstr(t.data, "\"name\": \"cache_k") : NULL;
+    char *json = subject_explain(s->context);
+    bool ok = json != NULL;
+    const char *cache = ok ? strstr(json, "\"name\": \"cache_k") : NULL;
     ok = cache && in_use(cache, 100, s) && in_use(cache, 1000, s) && in_use(cache, 3333, s);
-    free(t.data);
+    free(json);
     return ok;
 }
 

@@ -73,38 +73,21 @@ static void result(bool ok, const char *name, const char *device, const char *wh
     fflush(stdout);
 }
 
-typedef struct text {
-    char *data;
-    size_t n;
-} text;
-
-static void append(void *ctx, const char *piece)
-{
-    text *t = ctx;
-    size_t n = strlen(piece);
-    char *more = realloc(t->data, t->n + n + 1);
-    if (!more)
-        abort();
-    memcpy(more + t->n, piece, n + 1);
-    t->data = more;
-    t->n += n;
-}
-
 /* The axis that K and V are split along; "" if they are not, "?" if not all along the same. */
 static void cache_axis(eng_lm_context *context, char *axis, size_t size)
 {
-    text t = {0};
+    char *json = subject_explain(context);
     *axis = 0;
-    if (eng_lm_context_explain(context, ENG_EXPLAIN_JSON, append, &t))
+    if (!json)
         return;
-    for (const char *at = t.data; at && (at = strstr(at, "\"name\": \"cache_")); at++) {
+    for (const char *at = json; at && (at = strstr(at, "\"name\": \"cache_")); at++) {
         const char *end = strchr(at, '}'), *is = strstr(at, "\"axis\": \"");
         char one[32] = "";
         if (is && is < end)
             snprintf(one, sizeof one, "%.*s", (int)strcspn(is + 9, "\""), is + 9);
         snprintf(axis, size, "%s", *axis && strcmp(axis, one) ? "?" : one);
     }
-    free(t.data);
+    free(json);
 }
 
 static bool measure(eng_context *engine, const char *device, const char *path, uint32_t n_cells, held *h)

@@ -99,6 +99,34 @@ bool rig_explain(const rig *g, eng_explain_format format, rig_text *text)
     return eng_plan_explain(g->plan, format, rig_append, text) == ENG_OK;
 }
 
+bool rig_is_json(const rig_text *t)
+{
+    const char *build = getenv("top_builddir");
+    char command[512];
+
+    snprintf(command, sizeof command, "%s/tests/probe/json-check", build ? build : ".");
+    FILE *f = popen(command, "w");
+    bool good = f && fwrite(t->data, 1, t->length, f) == t->length;
+    return f && pclose(f) == 0 && good;
+}
+
+bool rig_is_drawing(const rig_text *t)
+{
+    int open = 0, quoted = 0;
+
+    for (const char *c = t->data; *c; c++) {
+        if (quoted && *c == '\\' && c[1])
+            c++;
+        else if (*c == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            open += (*c == '{' || *c == '[') - (*c == '}' || *c == ']');
+        if (*c == '\n' && quoted)
+            return false;
+    }
+    return open == 0 && !quoted;
+}
+
 eng_context *rig_fault_context(const char *devices)
 {
     static char folder[4096];

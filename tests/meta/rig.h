@@ -50,6 +50,10 @@ void rig_values(rig *g, eng_value *values, uint32_t n);
 bool rig_plan(rig *g);
 bool rig_run(rig *g, const int64_t *params, uint32_t n);
 bool rig_explain(const rig *g, eng_explain_format format, rig_text *text);
+/* JSON, as tests/probe/json-check has it. */
+bool rig_is_json(const rig_text *t);
+/* Every quotation is closed in its line, and every bracket. */
+bool rig_is_drawing(const rig_text *t);
 
 /* A context with the plugin of tests/meta/fault, whose devices are those listed; NULL, and
  * the reason is printed. */

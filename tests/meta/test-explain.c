@@ -115,33 +115,10 @@ static bool sends_what_it_says(rig *s, const char *json)
     }
 }
 
-static bool is_json(const rig_text *t)
-{
-    const char *build = getenv("top_builddir");
-    char command[512];
-
-    snprintf(command, sizeof command, "%s/tests/probe/json-check", build ? build : ".");
-    FILE *f = popen(command, "w");
-    bool good = f && fwrite(t->data, 1, t->length, f) == t->length;
-    return f && pclose(f) == 0 && good;
-}
-
-/* Every quotation and bracket is closed. */
+/* A drawing of a whole plan. */
 static bool is_drawing(const rig_text *t)
 {
-    int open = 0, in_text = 0;
-
-    for (const char *c = t->data; *c; c++) {
-        if (in_text && *c == '\\' && c[1])
-            c++;
-        else if (*c == '"')
-            in_text = !in_text;
-        else if (!in_text)
-            open += (*c == '{' || *c == '[') - (*c == '}' || *c == ']');
-        if (*c == '\n' && in_text)
-            return false;
-    }
-    return open == 0 && !in_text && strncmp(t->data, "digraph ", 8) == 0;
+    return rig_is_drawing(t) && strncmp(t->data, "digraph ", 8) == 0;
 }
 
 typedef struct verdict {
@@ -169,7 +146,7 @@ static void check_pair(const char *device, int y_kind, int z_kind, verdict *v)
         good = rig_explain(&s, f, &t[f]);
     if (good) {
         note_kinds(t[ENG_EXPLAIN_JSON].data);
-        v->json &= is_json(&t[ENG_EXPLAIN_JSON]);
+        v->json &= rig_is_json(&t[ENG_EXPLAIN_JSON]);
         v->drawing &= is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]);
         v->text &= strstr(t[ENG_EXPLAIN_TEXT].data, "placed by the graph: scale") != NULL;
         v->sent &= sends_what_it_says(&s, t[ENG_EXPLAIN_JSON].data);
@@ -196,7 +173,7 @@ static void check_variants(const char *device)
         printf("# %s: %s\n", device, eng_last_error());
     good = good && strstr(t[ENG_EXPLAIN_TEXT].data, "placement 1 of 2\n") &&
            strstr(t[ENG_EXPLAIN_TEXT].data, "placement 2 of 2\n") && strstr(t[ENG_EXPLAIN_TEXT].data, "on cpu/7.6") &&
-           is_json(&t[ENG_EXPLAIN_JSON]) && strstr(t[ENG_EXPLAIN_JSON].data, "\"kept_apart\": true") &&
+           rig_is_json(&t[ENG_EXPLAIN_JSON]) && strstr(t[ENG_EXPLAIN_JSON].data, "\"kept_apart\": true") &&
            is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && strstr(t[ENG_EXPLAIN_GRAPHVIZ].data, "p1_r0");
     tap_check(good, "two placements of one plan, %s", device);
     eng_instance_destroy(instance);

@@ -47,35 +47,6 @@ static bool build(rig *g, const char *device, const char *guest, const char *nam
     return rig_plan(g);
 }
 
-static bool is_json(const rig_text *t)
-{
-    const char *top = getenv("top_builddir");
-    char command[512];
-
-    snprintf(command, sizeof command, "%s/tests/probe/json-check", top ? top : ".");
-    FILE *f = popen(command, "w");
-    bool good = f && fwrite(t->data, 1, t->length, f) == t->length;
-    return f && pclose(f) == 0 && good;
-}
-
-/* Every quotation and bracket is closed in its line. */
-static bool is_drawing(const rig_text *t)
-{
-    int open = 0, quoted = 0;
-
-    for (const char *c = t->data; *c; c++) {
-        if (quoted && *c == '\\' && c[1])
-            c++;
-        else if (*c == '"')
-            quoted = !quoted;
-        else if (!quoted)
-            open += (*c == '{' || *c == '[') - (*c == '}' || *c == ']');
-        if (*c == '\n' && quoted)
-            return false;
-    }
-    return open == 0 && !quoted;
-}
-
 /* UTF-8 (RFC 3629) that a terminal only shows: no control characters but line breaks. */
 static bool is_shown(const rig_text *t)
 {
@@ -112,8 +83,8 @@ static void check_name(const char *what, const char *name)
     if (!good)
         printf("# %s\n", eng_last_error());
     rig_close(&g);
-    tap_check(good && is_json(&t[ENG_EXPLAIN_JSON]), "JSON is JSON, %s", what);
-    tap_check(good && is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && is_drawing(&t[4]), "drawings are whole, %s", what);
+    tap_check(good && rig_is_json(&t[ENG_EXPLAIN_JSON]), "JSON is JSON, %s", what);
+    tap_check(good && rig_is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && rig_is_drawing(&t[4]), "drawings are whole, %s", what);
     for (int i = 0; i < 5; i++)
         good = good && is_shown(&t[i]);
     tap_check(good && t[0].length && t[4].length, "all is text, %s", what);
