@@ -80,6 +80,11 @@ static inline int64_t meta_part_length(const meta_partition *p, uint32_t rank)
 {
     return rank < p->n_ranks ? p->begin[rank + 1] - p->begin[rank] : 0;
 }
+/* The units that are shared out; the last one may be short. */
+static inline int64_t meta_part_units(const meta_partition *p)
+{
+    return (p->extent + p->unit - 1) / p->unit;
+}
 /* Bit r is set if rank r holds something. */
 uint32_t meta_part_mask(const meta_partition *p);
 /* How far the partition is from the shares wanted: the largest |length/extent - share|. */

@@ -59,7 +59,7 @@ static double above(const eng_device_state *device, const meta_partition *p)
 
 static bool fewer_than_ranks(const eng_device_state *device, const meta_partition *p)
 {
-    return (p->extent + p->unit - 1) / p->unit < __builtin_popcount(device->main_mask);
+    return meta_part_units(p) < __builtin_popcount(device->main_mask);
 }
 
 /* Is the tensor a cache that could go both ways?  Fills what its group has in common. */

@@ -46,7 +46,7 @@ void meta_local_ne(const meta_place *place, uint32_t rank, const int64_t *ne, in
         local[place->cut.dim] = meta_cut_local(&place->cut, rank);
 }
 
-/* Adds the axis if the tensor can be cut along it at all; -1: it cannot. */
+/* Adds the axis if the tensor can be cut along it at all. */
 static void add_choice(meta_choice *choices, uint32_t *n, const eng_store_tensor *t, uint32_t axis, int64_t extent)
 {
     meta_choice *c = &choices[*n];
@@ -66,11 +66,6 @@ meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int
         if (p->axis == axis && p->extent == extent)
             return p;
     return NULL;
-}
-
-static int64_t units_of(const meta_partition *p)
-{
-    return (p->extent + p->unit - 1) / p->unit;
 }
 
 uint32_t meta_choices(const eng_store_tensor *t, meta_choice *choices)
@@ -210,7 +205,7 @@ static void solve_axis(eng_device_state *device, const axis_job *job, double *he
         placed += held[r];
     for (uint32_t r = 0; r < device->n_leaves; r++) {
         double bytes = device->shares[r] * placed - held[r];
-        owed[r] = job->bytes > 0 ? bytes / (job->bytes / (double)units_of(p)) : 0;
+        owed[r] = job->bytes > 0 ? bytes / (job->bytes / (double)meta_part_units(p)) : 0;
         want[r] = device->shares[r] * job->bytes + bytes;
         if (want[r] < 0 || device->shares[r] <= 0)
             want[r] = 0;
@@ -218,7 +213,7 @@ static void solve_axis(eng_device_state *device, const axis_job *job, double *he
     }
     if (job->caches)
         meta_partition_solve(p, device->shares, NULL, device->n_leaves);
-    else if (units_of(p) >= FINE * (int64_t)device->n_leaves && job->bytes > 0 && sum > 0)
+    else if (meta_part_units(p) >= FINE * (int64_t)device->n_leaves && job->bytes > 0 && sum > 0)
         meta_partition_solve(p, want, NULL, device->n_leaves);
     else
         meta_partition_solve(p, device->shares, owed, device->n_leaves);
@@ -229,7 +224,7 @@ static void solve_axis(eng_device_state *device, const axis_job *job, double *he
 static int by_units(const void *a, const void *b)
 {
     const meta_partition *x = ((const axis_job *)a)->part, *y = ((const axis_job *)b)->part;
-    int64_t n = units_of(x), m = units_of(y);
+    int64_t n = meta_part_units(x), m = meta_part_units(y);
 
     if (n != m)
         return n < m ? -1 : 1;
