@@ -97,6 +97,16 @@ run()
         --temp 0.7 --top-k 40 --seed 1 "$@"
 }
 
+# What the tests that failed have said about it.
+show_failed()
+{
+    find "$build" -name '*.trs' -exec grep -lE '^:test-result: (FAIL|XPASS|ERROR)' {} + | while read -r result; do
+        log=${result%.trs}.log
+        printf '\n%s:\n' "${log#"$build"/}"
+        grep -E -B 8 '^(not ok|Bail out)' "$log" || tail -n 30 "$log"
+    done
+}
+
 # The last line says how many tests there were, whatever happened.
 check()
 {
@@ -104,7 +114,7 @@ check()
     code=0
     (cd "$build" && make -s -k -j"$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" check TESTS=) || code=$?
     # one test program at a time: they use all cores themselves
-    (cd "$build" && make -s -k check) || code=$?
+    (cd "$build" && make -s -k check) || { code=$?; show_failed; }
     find "$build" -name '*.trs' -exec cat {} + | awk -v code="$code" '
         /^:test-result: (PASS|XFAIL)/ { passed++ }
         /^:test-result: (FAIL|XPASS|ERROR)/ { failed++; sub(/^:test-result: /, ""); print }

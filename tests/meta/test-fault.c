@@ -15,11 +15,13 @@
 
 #include "../tap.h"
 
-enum { RUNS = 6, TIMEOUT_MS = 80 };
+enum { RUNS = 6, LIMIT_MS = 80, PASSES_AFTER = 5 };
 
 typedef struct fault_case {
     const char *device, *kind;
-    int index, at, hold;
+    int index, at;
+    int hold;        /* of what hangs, in limits; 0: for ever                       */
+    int limit;       /* of time, ms                                                 */
     int status;      /* of the run that is hit                                     */
     bool passing;    /* the same queue and instance run afterwards                  */
     bool staged;
@@ -28,15 +30,18 @@ typedef struct fault_case {
 
 static float want[SUBJECT_WIDTH];
 
+static bool timed(const fault_case *c)
+{
+    return strcmp(c->kind, "hang") == 0 || strcmp(c->kind, "stall") == 0;
+}
+
 static bool begin(subject *s, const fault_case *c)
 {
-    bool timed = strcmp(c->kind, "hang") == 0 || strcmp(c->kind, "stall") == 0;
-
     return subject_begin(s, "cpu,meta,fault") && subject_option(s, "fault.kind", c->kind) &&
            subject_number(s, "fault.index", c->index) && subject_number(s, "fault.at", c->at) &&
-           subject_number(s, "fault.hold", c->hold) && subject_number(s, "fault.staged", c->staged) &&
+           subject_number(s, "fault.hold", c->hold * c->limit) && subject_number(s, "fault.staged", c->staged) &&
            subject_number(s, "fault.times", strcmp(c->kind, "lost") == 0 ? 1000000 : 1) &&
-           subject_number(s, "meta.timeout", timed ? TIMEOUT_MS : 0);
+           subject_number(s, "meta.timeout", timed(c) ? c->limit : 0);
 }
 
 /* -- judging ------------------------------------------------------------------------ */
@@ -55,18 +60,24 @@ static bool names_rank(const fault_case *c, const char *error)
     return strncmp(error, name, strlen(name)) == 0;
 }
 
+/* Bounded: a few times the limit, and what a busy machine takes besides. */
+static bool is_late(const fault_case *c, double from)
+{
+    return subject_now() - from > 5 + 5e-3 * c->limit;
+}
+
 static bool after(const fault_case *c, subject *s)
 {
     bool right = true;
-    double from = subject_now();
 
-    subject_sleep(c->hold); /* what hangs for a time is over some day */
+    subject_sleep(c->hold * c->limit); /* what hangs for a time is over some day */
+    double from = subject_now();
     int status = subject_run(s, want, &right);
     if (c->passing && (status != ENG_OK || !right))
         return no(c, "the same queue does not run again");
     if (!c->passing && status != c->status)
         return no(c, "the broken device does not say so again");
-    if (subject_now() - from > 5)
+    if (is_late(c, from))
         return no(c, "the run after took too long");
     subject_close(s, (c->at + c->index) & 1);
     right = true;
@@ -94,19 +105,26 @@ static bool judge(const fault_case *c, subject *s)
         return no(c, "a run before was wrong");
     if (!names_rank(c, eng_last_error()) || !strstr(eng_last_error(), c->text))
         return no(c, "the error does not name the rank and quote its device");
-    if (subject_now() - from > 5)
+    if (is_late(c, from))
         return no(c, "it took too long");
     return after(c, s);
 }
 
-static void test(const fault_case *c)
+static bool attempt(const void *which, int limit_ms)
 {
+    fault_case timed_case = *(const fault_case *)which, *c = &timed_case;
     subject s;
+
+    c->limit = limit_ms;
     bool good = begin(&s, c);
     good = good ? judge(c, &s) : no(c, "no context");
     subject_close(&s, false);
-    if (!subject_end(&s))
-        good = no(c, "the context does not end");
+    return subject_end(&s) ? good : no(c, "the context does not end");
+}
+
+static void test(const fault_case *c)
+{
+    bool good = timed(c) ? subject_in_time(attempt, c, LIMIT_MS) : attempt(c, 0);
     tap_check(good, "%s%s of fault:%d at submission %d of %s", c->kind, c->hold ? " for a time" : "", c->index, c->at,
               c->device);
 }
@@ -154,9 +172,10 @@ static bool freed_by_two(const fault_case *c, subject *s)
     return true;
 }
 
-static void test_two_queues(bool by_two)
+static bool two_queues(const void *which, int limit_ms)
 {
-    fault_case c = {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = 5 * TIMEOUT_MS};
+    bool by_two = *(const bool *)which;
+    fault_case c = {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = PASSES_AFTER, .limit = limit_ms};
     eng_queue *other = NULL;
     subject s;
     bool good = begin(&s, &c) && subject_number(&s, "fault.times", 2) &&
@@ -171,35 +190,32 @@ static void test_two_queues(bool by_two)
     }
     eng_queue_destroy(other);
     subject_close(&s, false);
-    if (!subject_end(&s))
-        good = no(&c, "the context does not end");
-    tap_check(good, "two queues, one instance, freed %s", by_two ? "by two threads" : "first");
+    return subject_end(&s) ? good : no(&c, "the context does not end");
 }
 
 /* -- a slow run ------------------------------------------------------------------------ */
 
-/* Every submission of one rank is slow, none slower than the timeout, and a guest waits for
+/* Every submission of one rank is slow, none slower than the limit, and a guest waits for
  * all of them: nothing is wrong, however long it takes together. */
-static void test_slow(void)
+static bool slow_run(const void *unused, int limit_ms)
 {
-    fault_case c = {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = 60};
+    fault_case c = {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = 1, .limit = limit_ms};
     bool right = true;
     subject s;
 
     bool good = begin(&s, &c) && subject_want(10, want) && subject_number(&s, "fault.times", 1000000) &&
-                subject_number(&s, "meta.timeout", 160);
+                subject_number(&s, "fault.hold", limit_ms * 3 / 8);
+    (void)unused;
     s.n_blocks = 10;
     s.out_device = "cpu";
     good = good && subject_open(&s, c.device) == ENG_OK ? true : no(&c, "does not open");
     double from = subject_now();
     if (good && (subject_run(&s, want, &right) != ENG_OK || !right))
         good = no(&c, "a run that gets on is given up, or is wrong");
-    if (good && subject_now() - from < 2 * 0.160)
+    if (good && subject_now() - from < 2e-3 * limit_ms)
         good = no(&c, "too quick to be a test");
     subject_close(&s, false);
-    if (!subject_end(&s))
-        good = no(&c, "the context does not end");
-    tap_check(good, "a guest waits longer than the timeout while the others get on");
+    return subject_end(&s) ? good : no(&c, "the context does not end");
 }
 
 int main(void)
@@ -210,8 +226,8 @@ int main(void)
         {.kind = "wait", .status = ENG_ERR_DEVICE, .passing = true, .text = "planted: the work has failed"},
         {.kind = "lost", .status = ENG_ERR_LOST, .text = "planted: the device is lost"},
         {.kind = "hang", .status = ENG_ERR_TIMEOUT, .text = "meta.timeout"},
-        {.kind = "hang", .hold = 5 * TIMEOUT_MS, .status = ENG_ERR_TIMEOUT, .passing = true, .text = "meta.timeout"},
-        {.kind = "stall", .hold = 5 * TIMEOUT_MS, .status = ENG_ERR_TIMEOUT, .passing = true, .text = "meta.timeout"},
+        {.kind = "hang", .hold = PASSES_AFTER, .status = ENG_ERR_TIMEOUT, .passing = true, .text = "meta.timeout"},
+        {.kind = "stall", .hold = PASSES_AFTER, .status = ENG_ERR_TIMEOUT, .passing = true, .text = "meta.timeout"},
     };
     static const int at[] = {1, 2, 7};
 
@@ -234,8 +250,10 @@ int main(void)
             }
         }
     }
-    test_two_queues(false);
-    test_two_queues(true);
-    test_slow(); /* last: with another graph */
+    for (int by_two = 0; by_two < 2; by_two++)
+        tap_check(subject_in_time(two_queues, &(bool){by_two}, LIMIT_MS), "two queues, one instance, freed %s",
+                  by_two ? "by two threads" : "first");
+    /* last: with another graph */
+    tap_check(subject_in_time(slow_run, NULL, 2 * LIMIT_MS), "a guest waits longer than the timeout while the others get on");
     return tap_end(NULL);
 }

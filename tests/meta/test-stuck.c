@@ -19,14 +19,15 @@
 #ifndef ON_OPENCL
 #define ON_OPENCL 0 /* the same program for ranks on OpenCL, which is nothing for valgrind */
 #endif
-/* HOLD: how long a hanging rank is at it, in timeouts. */
-enum { RUNS = 6, TIMEOUT_MS = 80, OPENCL_TIMEOUT_MS = 250, HOLD = 3, PASSES = 1, OPENED_LATER = 2 };
+/* HOLD: how long a hanging rank is at it, in limits. */
+enum { RUNS = 6, LIMIT_MS = 80, OPENCL_LIMIT_MS = 250, HOLD = 3, PASSES = 1, OPENED_LATER = 2 };
 
 typedef struct fault_case {
     const char *device, *wrapped, *kind;
     int index, at;
     const char *out_device;
     bool staged;   /* the ranks' memory is not reached by the host                  */
+    int limit;     /* of time, ms                                                   */
     int status;    /* of the run that is hit                                        */
     int then;      /* PASSES: it runs again.  Blocks: OPENED_LATER, while it is freed */
 } fault_case;
@@ -38,20 +39,25 @@ static bool blocks(const fault_case *c)
     return strncmp(c->kind, "block", 5) == 0;
 }
 
-static int timeout_of(const fault_case *c)
+static bool timed(const fault_case *c)
 {
-    return c->wrapped ? OPENCL_TIMEOUT_MS : TIMEOUT_MS;
+    return blocks(c) || strcmp(c->kind, "hang") == 0;
+}
+
+/* Bounded: a few times the limit, and what a busy machine takes besides. */
+static bool is_late(const fault_case *c, double from)
+{
+    return subject_now() - from > 5 + 5e-3 * c->limit;
 }
 
 static bool begin(subject *s, const fault_case *c)
 {
-    bool timed = blocks(c) || strcmp(c->kind, "hang") == 0;
     bool good = subject_begin(s, "cpu,meta,fault,opencl") && subject_option(s, "fault.kind", c->kind) &&
                 (!c->wrapped || subject_option(s, "fault.device", c->wrapped)) &&
                 subject_number(s, "fault.index", c->index) && subject_number(s, "fault.at", c->at) &&
-                subject_number(s, "fault.hold", HOLD * timeout_of(c)) && subject_number(s, "fault.staged", c->staged) &&
+                subject_number(s, "fault.hold", HOLD * c->limit) && subject_number(s, "fault.staged", c->staged) &&
                 subject_number(s, "fault.times", strcmp(c->kind, "lost") == 0 ? 1000000 : 1) &&
-                subject_number(s, "meta.timeout", timed ? timeout_of(c) : 0);
+                subject_number(s, "meta.timeout", timed(c) ? c->limit : 0);
     s->out_device = c->out_device;
     return good;
 }
@@ -94,7 +100,7 @@ static bool is_hit(const fault_case *c, subject *s)
         return no(c, "a run before was wrong");
     if (!names_rank(c, text))
         return no(c, "the error does not name the rank and quote its device");
-    return subject_now() - from < 5 ? true : no(c, "it took too long");
+    return is_late(c, from) ? no(c, "it took too long") : true;
 }
 
 static bool runs_again(const fault_case *c, subject *s)
@@ -154,7 +160,7 @@ static bool is_stuck(const fault_case *c, subject *s)
 
     if (subject_run(s, want, &right) != ENG_ERR_TIMEOUT || !names_rank(c, "still at work"))
         return no(c, "the queue does not say what it is still at");
-    if (subject_now() - from > 5)
+    if (is_late(c, from))
         return no(c, "the queue takes too long to say so");
     bool good = works(&beside, "cpu/2");
     subject_close(&beside, false);
@@ -174,7 +180,7 @@ static bool judge(const fault_case *c, subject *s)
     if (blocks(c) && !subject_option(s, "fault.gate", "open"))
         return no(c, "the gate does not open");
     if (strcmp(c->kind, "hang") == 0)
-        subject_sleep(HOLD * timeout_of(c));
+        subject_sleep(HOLD * c->limit);
     if (!runs_again(c, s))
         return false;
     subject_close(s, c->at & 1);
@@ -182,17 +188,29 @@ static bool judge(const fault_case *c, subject *s)
     return works(s, "cpu/2") ? true : no(c, "the context is of no use afterwards");
 }
 
-static void test(const fault_case *c)
+/* A try with a limit of time; a case that has none has one try. */
+static bool in_time(subject_attempt *attempt, const fault_case *c)
 {
+    return timed(c) ? subject_in_time(attempt, c, c->wrapped ? OPENCL_LIMIT_MS : LIMIT_MS) : attempt(c, 0);
+}
+
+static bool attempt(const void *which, int limit_ms)
+{
+    fault_case timed_case = *(const fault_case *)which, *c = &timed_case;
     subject s;
+
+    c->limit = limit_ms;
     bool good = begin(&s, c);
     good = good ? judge(c, &s) : no(c, "no context");
     if (s.context)
         subject_option(&s, "fault.gate", "open"); /* whatever has gone wrong */
     subject_close(&s, false);
-    if (!subject_end(&s))
-        good = no(c, "the context does not end");
-    tap_check(good, "%s of fault:%d at %d of %s%s%s%s%s%s%s", c->kind, c->index, c->at, c->device,
+    return subject_end(&s) ? good : no(c, "the context does not end");
+}
+
+static void test(const fault_case *c)
+{
+    tap_check(in_time(attempt, c), "%s of fault:%d at %d of %s%s%s%s%s%s%s", c->kind, c->index, c->at, c->device,
               c->wrapped ? ", of " : "", c->wrapped ? c->wrapped : "", c->staged ? ", staged" : "",
               c->out_device ? ", the output on " : "", c->out_device ? c->out_device : "",
               c->then == OPENED_LATER ? ", freed meanwhile" : "");
@@ -284,20 +302,28 @@ static bool runs_beside(const fault_case *c, subject *a, subject *b)
     return said ? true : no(c, "the queue of the plan that is stuck");
 }
 
-static void test_two_plans(const fault_case *c, bool (*judged)(const fault_case *, subject *, subject *))
+static bool attempt_two_plans(const void *which, int limit_ms)
 {
+    fault_case timed_case = *(const fault_case *)which, *c = &timed_case;
     subject a, b = {.n_blocks = 1};
-    bool good = begin(&a, c);
 
-    good = good ? judged(c, &a, &b) : no(c, "no context");
+    c->limit = limit_ms;
+    bool good = begin(&a, c);
+    if (!good)
+        no(c, "no context");
+    else
+        good = blocks(c) ? runs_beside(c, &a, &b) : take_turns(c, &a, &b);
     subject_option(&a, "fault.gate", "open");
     b.device = NULL; /* both are the other's */
     b.store = NULL;
     subject_close(&b, false);
     subject_close(&a, c->at & 1);
-    if (!subject_end(&a))
-        good = no(c, "the context does not end");
-    tap_check(good, "two plans, %s of fault:%d at %d of %s", c->kind, c->index, c->at, c->device);
+    return subject_end(&a) ? good : no(c, "the context does not end");
+}
+
+static void test_two_plans(const fault_case *c)
+{
+    tap_check(in_time(attempt_two_plans, c), "two plans, %s of fault:%d at %d of %s", c->kind, c->index, c->at, c->device);
 }
 
 static void test_turns(void)
@@ -307,11 +333,11 @@ static void test_turns(void)
     for (int i = 0; i < 4; i++) {
         fault_case c = {.device = "cpu/3.0+fault:0+fault:1", .kind = kinds[i & 1], .index = i >> 1, .at = 5 + 2 * i,
                         .status = ENG_ERR_DEVICE, .staged = i & 1};
-        test_two_plans(&c, take_turns);
+        test_two_plans(&c);
     }
     for (int i = 0; i < 2; i++) {
         fault_case c = {.device = "fault:0+fault:1", .kind = "block", .index = i, .at = 1 + i, .status = ENG_ERR_TIMEOUT};
-        test_two_plans(&c, runs_beside);
+        test_two_plans(&c);
     }
 }
 

@@ -25,6 +25,17 @@ void subject_sleep(int ms)
         continue;
 }
 
+bool subject_in_time(subject_attempt *attempt, const void *which, int first_limit_ms)
+{
+    for (int limit = first_limit_ms;; limit *= 8) {
+        if (attempt(which, limit))
+            return true;
+        if (limit >= 2000)
+            return false;
+        printf("# with a limit of %d ms; another try with %d ms\n", limit, 8 * limit);
+    }
+}
+
 /* -- the context --------------------------------------------------------------------- */
 
 bool subject_begin(subject *s, const char *plugins)

@@ -43,6 +43,12 @@ int subject_run(subject *s, const float *want, bool *right);
  * in the name is a guest, of a device like cpu/2. */
 void subject_rank_name(const char *device, const char *rank, char *name, size_t size);
 
+/* A machine that is busy with other things cannot be told from a device that hangs by a short
+ * limit of time: a case that fails is tried again with a longer one, up to a few seconds.
+ * What is wrong fails with each. */
+typedef bool subject_attempt(const void *which, int limit_ms);
+bool subject_in_time(subject_attempt *attempt, const void *which, int first_limit_ms);
+
 double subject_now(void);
 void subject_sleep(int ms);
 
