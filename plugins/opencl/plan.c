@@ -151,7 +151,8 @@ static int record_all(eng_plan_state *plan)
     return ENG_OK;
 }
 
-/* Constants become a buffer that all instances use. */
+/* Constants become a buffer that all instances use.  A blocking write only says that its
+ * source may be used again (OpenCL 1.2, 5.2.2), not that a command of another queue sees it. */
 static int keep_constants(eng_plan_state *p)
 {
     cl_device *device = p->device;
@@ -161,8 +162,11 @@ static int keep_constants(eng_plan_state *p)
     if (status != ENG_OK)
         return status;
     pthread_mutex_lock(&device->transfer_lock);
-    cl_int error = clEnqueueWriteBuffer(device->transfer, p->constant_block.mem, CL_TRUE, 0, (size_t)p->n_constants,
+    cl_int error = clEnqueueWriteBuffer(device->transfer, p->constant_block.mem, CL_FALSE, 0, (size_t)p->n_constants,
                                         p->constants, 0, NULL, NULL);
+    cl_int finished = clFinish(device->transfer);
+    if (error == CL_SUCCESS)
+        error = finished;
     pthread_mutex_unlock(&device->transfer_lock);
     free(p->constants);
     p->constants = NULL;
