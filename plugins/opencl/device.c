@@ -253,7 +253,8 @@ static void find_limits(cl_device *device)
     device->compute_units = device->info.compute_units;
     device->max_alloc = device->info.max_allocation ? device->info.max_allocation : 1u << 30;
     device->hard_limit = device->max_alloc;
-    device->vec = device->info.kind == ENG_DEVICE_CPU;
+    /* A processor without vectors of its own, as its driver says, runs work-items side by side in its registers. */
+    device->vec = device->info.kind == ENG_DEVICE_CPU && width != 1;
     device->simd = device->vec ? (width ? width : 4) : (warp ? warp : 32);
 }
 
