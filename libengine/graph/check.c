@@ -148,8 +148,10 @@ int eng_infer_types(eng_inference *f)
         return eng_graph_fail(f, "this op is not for graphs that hosts build");
     for (int i = 0; i < f->info->n_in; i++) {
         const eng_tensor *t = f->in[i];
-        if (t == NULL)
+        if (t == NULL && f->info->in[i].optional)
             continue;
+        if (t == NULL)
+            return eng_graph_fail(f, "operand %s is missing", f->info->in[i].name);
         if (!(row->in[i] >> t->type & 1))
             return eng_graph_fail(f, "operand %s must not be of type %s", f->info->in[i].name, eng_tensor_type(t)->name);
         if (f->info->in[i].inout && f->graph->tensors[t->root].binding < 0)

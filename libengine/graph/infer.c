@@ -152,9 +152,6 @@ static int set_results(eng_inference *f)
 
 int eng_infer_shapes(eng_inference *f)
 {
-    for (int i = 0; i < f->info->n_in; i++)
-        if (f->in[i] == NULL && !f->info->in[i].optional)
-            return eng_graph_fail(f, "operand %s is missing", f->info->in[i].name);
     bind_letters(f);
     for (int i = 0; i < f->info->n_in; i++)
         if (f->in[i] != NULL && !(f->info->flags & ENG_OPF_FOLLOW)) {

@@ -124,6 +124,20 @@ START_TEST(inout_needs_a_bound_tensor)
 }
 END_TEST
 
+START_TEST(missing_operands_are_told)
+{
+    for (uint32_t op = 1; op < ENG_OP_LIMIT; op++) {
+        const eng_op_info *info = eng_op_get(op);
+        fixture f;
+        if (!info || op == ENG_OP_EXTERN)
+            continue;
+        fixture_begin(&f, 1);
+        expect_error(&f, eng_graph_op(f.graph, op, NULL, 0, NULL, 0, NULL, 0, NULL), "is missing");
+        fixture_end(&f);
+    }
+}
+END_TEST
+
 START_TEST(inputs_are_not_written_in_place)
 {
     for (int view = 0; view < 2; view++) {
@@ -373,6 +387,7 @@ int main(void)
     tcase_add_test(tc, runs);
     tcase_add_test(tc, errors_name_op_tensors_and_rule);
     tcase_add_test(tc, inout_needs_a_bound_tensor);
+    tcase_add_test(tc, missing_operands_are_told);
     tcase_add_test(tc, inputs_are_not_written_in_place);
     tcase_add_test(tc, views);
     tcase_add_test(tc, axes_through_attention);
