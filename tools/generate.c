@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -45,6 +46,11 @@ static int complain(void)
     return strstr(text, "device name '") ? EXIT_USAGE : 1;
 }
 
+static int output_failed(void)
+{
+    return eng_fail(ENG_ERR_IO, "writing to standard output failed: %s", strerror(errno));
+}
+
 static int no_memory(void)
 {
     eng_fail(ENG_ERR_NOMEM, "no memory");
@@ -82,8 +88,12 @@ static int open_engine(run *r)
     int status = eng_context_create(NULL, &r->engine);
     if (!status && r->o.threads)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
-    if (!status && r->o.no_kv_offload && r->o.n_overrides <= MAX_OVERRIDES)
-        r->o.overrides[r->o.n_overrides++] = (eng_lm_override){CACHES, "cpu"};
+    if (!status && r->o.no_kv_offload) {
+        r->o.nkvo_override = r->o.n_overrides++;
+        r->o.overrides[r->o.nkvo_override] = (eng_lm_override){CACHES, "cpu"};
+    }
+    if (!status)
+        status = device_name_homes(r->engine, &r->o);
     if (!status && r->o.fit)
         status = choose_fit(r);
     if (!status)
@@ -133,6 +143,7 @@ static int read_text(const char *path, char **text, size_t *length)
     FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
     if (!f)
         return eng_fail(ENG_ERR_IO, "%s cannot be opened: %s", path, strerror(errno));
+    const char *name = f == stdin ? "standard input" : path;
     size_t capacity = 1 << 16, n = 0;
     char *buffer = malloc(capacity);
     while (buffer) {
@@ -144,14 +155,14 @@ static int read_text(const char *path, char **text, size_t *length)
             free(buffer);
         buffer = more;
     }
-    int bad = ferror(f);
+    int bad = ferror(f) ? errno : 0;
     if (f != stdin)
         fclose(f);
     if (!buffer)
-        return eng_fail(ENG_ERR_NOMEM, "no memory for %s", path);
+        return eng_fail(ENG_ERR_NOMEM, "no memory for %s", name);
     if (bad) {
         free(buffer);
-        return eng_fail(ENG_ERR_IO, "%s cannot be read", path);
+        return eng_fail(ENG_ERR_IO, "%s cannot be read: %s", name, strerror(bad));
     }
     *text = buffer;
     *length = n;
@@ -201,10 +212,8 @@ static int keep_text(run *r, const char *text, size_t n)
     if (n)
         memcpy(r->text + r->text_length, text, n);
     r->text_length += n;
-    if (!r->o.json && n) {
-        fwrite(text, 1, n, stdout);
-        fflush(stdout);
-    }
+    if (!r->o.json && n && (fwrite(text, 1, n, stdout) < n || fflush(stdout)))
+        return output_failed(); /* nobody would read the rest */
     return ENG_OK;
 }
 
@@ -227,6 +236,22 @@ static int keep_token(run *r, int32_t token)
 }
 
 /* -- generating -------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* The first interrupt ends the text, and the report is still given; a second one ends the program. */
+static void catch_interrupt(void)
+{
+    struct sigaction now, ours = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
+    if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler != SIG_IGN) /* drivers have handlers too */
+        sigaction(SIGINT, &ours, NULL);
+}
 
 /* The prompt, pass by pass; *last: where in the last batch the logits are. */
 static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *last)
@@ -262,6 +287,7 @@ static int generate(run *r, report *out, exchanged *before)
     int status = run_prompt(r, &p, out, &last);
     if (status)
         return status;
+    catch_interrupt();
     exchanged_note(before, r->device);
     double begin = seconds();
     for (long i = 0; r->o.n_predict < 0 || i < r->o.n_predict; i++) {
@@ -277,6 +303,10 @@ static int generate(run *r, report *out, exchanged *before)
             return status;
         if (i + 1 == r->o.n_predict)
             break;
+        if (interrupted) {
+            out->stopped = "interrupted";
+            break;
+        }
         if (r->n_ids > p.n_cells) {
             out->stopped = "the context is full";
             break;
@@ -306,6 +336,8 @@ static int explain(run *r, FILE *to)
     return eng_lm_context_explain_pass(r->context, r->o.pass ? r->o.pass : 1, formats[r->o.explain], to_stream, to);
 }
 
+#define UNTIL_END 4096 /* tokens that are allowed for if their number is not limited */
+
 /* Cells of the context: what is needed, in steps, as far as the model goes. */
 static int count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint64_t *most)
 {
@@ -320,7 +352,7 @@ static int count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint6
     if (*cells == 0 && r->o.perplexity)
         *cells = 512;
     if (*cells == 0) {
-        *cells = r->o.n_predict < 0 ? 4096 : (r->n_prompt + (uint64_t)r->o.n_predict + 255) / 256 * 256;
+        *cells = (r->n_prompt + (uint64_t)(r->o.n_predict < 0 ? UNTIL_END : r->o.n_predict) + 255) / 256 * 256;
         *cells = *cells > *most ? *most : *cells;
     }
     return ENG_OK;
@@ -446,13 +478,15 @@ int main(int argc, char **argv)
             status = r->o.perplexity ? run_perplexity(r) : run_text(r);
         code = status ? complain() : 0;
     }
-    if (code == 0) {
-        if (fflush(stdout) || ferror(stdout)) {
-            fprintf(stderr, "engine-generate: writing to standard output failed: %s\n", strerror(errno));
-            code = 1;
-        }
+    if (code == 0 && (fflush(stdout) || ferror(stdout))) {
+        output_failed();
+        code = complain();
     }
     close_all(r);
     free(r);
+    if (interrupted) { /* as the shell expects of who was */
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+    }
     return code;
 }

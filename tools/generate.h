@@ -24,6 +24,8 @@ typedef struct options {
     bool no_kv_offload;
     eng_lm_override overrides[MAX_OVERRIDES + 4]; /* with those of -nkvo and --fit      */
     uint32_t n_overrides;
+    uint32_t nkvo_override; /* which of them -nkvo is; UINT32_MAX: none              */
+    char *homes[MAX_OVERRIDES + 4]; /* names of their devices, as they are listed       */
     enum { SPLIT_TENSOR, SPLIT_LAYER, SPLIT_NONE } split;
     bool expert_parallel;
     const char *shares;  /* "3,1"                                               */
@@ -77,6 +79,8 @@ void exchanged_note(exchanged *e, eng_device *device);
 void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
 void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
 
+/* Gives the devices of overrides the names by which they are listed; what is no such device is refused. */
+int device_name_homes(eng_context *engine, options *o);
 /* Opens what -d, -ts, -sm and the overrides ask for. */
 int device_open(eng_context *engine, const options *o, eng_device **device);
 /* What they mean for a model, with these overrides. */

@@ -1,27 +1,25 @@
 /* engine-generate: options that contradict each other, or that nothing would come of. */
 #include "config.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "generate.h"
 
-/* Numbers between separators, at least one above zero: shares. */
+/* Numbers between separators, at least one above zero: shares, as names of devices have them (eng_device_open). */
 static bool are_shares(const char *text, char separator)
 {
     bool some = false;
     for (;; text++) {
-        char *end;
-        double v = strtod(text, &end);
-        if (end == text || !isfinite(v) || v < 0)
+        size_t whole = strspn(text, "0123456789"), part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+        size_t length = whole + (text[whole] == '.') + part;
+        if (whole + part == 0 || whole + part > 15)
             return false;
-        some |= v > 0;
-        if (!*end)
+        some |= strcspn(text, "123456789") < length;
+        text += length;
+        if (!*text)
             return some;
-        if (*end != separator)
+        if (*text != separator)
             return false;
-        text = end;
     }
 }
 
@@ -40,7 +38,7 @@ static const char *device_fault(const char *device)
         begin = i + 1;
     }
     if (at && !are_shares(at + 1, ':'))
-        return "-d: behind @ shares are needed, numbers with : in between, of which one is above 0";
+        return "-d: behind @ shares are needed, such as @3:1 or @0.75:0.25, of which one is above 0";
     return NULL;
 }
 
@@ -79,7 +77,7 @@ static const char *explain_fault(const options *o)
 static const char *device_options_fault(const options *o)
 {
     if (o->shares && !are_shares(o->shares, ','))
-        return "-ts: shares are needed, numbers with commas in between, of which one is above 0";
+        return "-ts: shares are needed, such as 3,1 or 0.75,0.25, of which one is above 0";
     if (o->shares && o->device && strchr(o->device, '@'))
         return "-ts and @ in the device's name exclude each other";
     if (o->split == SPLIT_NONE && (o->shares || (o->device && strchr(o->device, '@'))))
@@ -91,7 +89,7 @@ static const char *device_options_fault(const options *o)
 
 int options_check(options *o)
 {
-    const char *what = o->model ? text_fault(o) : "-m FILE is needed";
+    const char *what = o->model && *o->model ? text_fault(o) : "-m FILE is needed";
     if (!what)
         what = explain_fault(o);
     if (!what)

@@ -24,29 +24,46 @@ static int default_device(eng_context *engine, char name[64])
     return ENG_OK;
 }
 
-/* Does an override name another device than this one?  (1: yes; negative: one that is not there, or several) */
-static int has_guests(eng_context *engine, const options *o, const eng_device_info *device)
+/* The listed name of the device on which override i keeps tensors, so that names can be compared. */
+static int name_home(eng_context *engine, options *o, uint32_t i)
 {
-    int found = 0;
-    for (uint32_t i = 0; i < o->n_overrides; i++) {
-        eng_device *guest;
-        if (device->kind != ENG_DEVICE_META && strcmp(o->overrides[i].device, device->name) == 0)
-            continue;
-        int status = eng_device_open(engine, o->overrides[i].device, &guest);
-        if (status)
-            return eng_fail(status, "-ot %s=%s: %s", o->overrides[i].pattern, o->overrides[i].device, eng_last_error());
-        eng_device_info info = {.size = sizeof info};
-        status = eng_device_get_info(guest, &info);
-        eng_device_close(guest);
-        if (!status && info.kind == ENG_DEVICE_META)
-            status = eng_fail(ENG_ERR_INVALID, "-ot %s=%s: tensors are kept on one device, and %s is composed of several: "
-                              "name one of them, such as cpu or opencl:0/2.1", o->overrides[i].pattern,
-                              o->overrides[i].device, o->overrides[i].device);
-        if (status)
-            return status;
-        found = 1;
+    eng_lm_override *home = &o->overrides[i];
+    const char *flag = i == o->nkvo_override ? "-nkvo" : "-ot", *pattern = i == o->nkvo_override ? "" : home->pattern;
+    const char *gap = *pattern ? " " : "", *equals = *pattern ? "=" : "", *asked = *pattern ? home->device : "";
+    eng_device_info info = {.size = sizeof info};
+    eng_device *device;
+    int status = eng_device_open(engine, home->device, &device);
+    if (!status) {
+        status = eng_device_get_info(device, &info);
+        eng_device_close(device);
     }
-    return found;
+    if (status)
+        return eng_fail(status, "%s%s%s%s%s: %s", flag, gap, pattern, equals, asked, eng_last_error());
+    if (info.kind == ENG_DEVICE_META)
+        return eng_fail(ENG_ERR_INVALID, "-ot %s=%s: tensors are kept on one device, and %s is composed of several: "
+                        "name one of them, such as cpu or opencl:0/2.1", pattern, home->device, home->device);
+    o->homes[i] = strdup(info.name);
+    if (!o->homes[i])
+        return eng_fail(ENG_ERR_NOMEM, "no memory");
+    home->device = o->homes[i];
+    return ENG_OK;
+}
+
+int device_name_homes(eng_context *engine, options *o)
+{
+    int status = ENG_OK;
+    for (uint32_t i = 0; i < o->n_overrides && !status; i++)
+        status = name_home(engine, o, i);
+    return status;
+}
+
+/* Does an override name another device than this one? */
+static bool has_guests(const options *o, const eng_device_info *device)
+{
+    for (uint32_t i = 0; i < o->n_overrides; i++)
+        if (strcmp(o->overrides[i].device, device->name) != 0)
+            return true;
+    return false;
 }
 
 /*
@@ -87,16 +104,14 @@ int device_open(eng_context *engine, const options *o, eng_device **result)
     eng_device_info info = {.size = sizeof info};
     if (!status)
         status = eng_device_get_info(device, &info);
-    int guests = status ? 0 : has_guests(engine, o, &info);
-    bool formats = o->explain > EXPLAIN_TEXT;
-    if (guests >= 0 && (guests > 0 || formats) && info.kind != ENG_DEVICE_META) {
+    bool compose = o->explain > EXPLAIN_TEXT || has_guests(o, &info);
+    if (!status && compose && info.kind != ENG_DEVICE_META) {
         char composed[80];
         snprintf(composed, sizeof composed, "%.63s@1", info.name);
         eng_device_close(device);
         device = NULL;
         status = eng_device_open(engine, composed, &device);
     }
-    status = guests < 0 ? guests : status;
     if (status)
         eng_device_close(device);
     else

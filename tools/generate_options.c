@@ -240,7 +240,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case CTX: return unsigned_integer(flag, value, 0, 1 << 28, &o->n_ctx);
     case BATCH: return unsigned_integer(flag, value, 1, 4096, &o->n_batch);
     case THREADS:
-        code = integer(flag, value, 1, 4096, &v);
+        code = integer(flag, value, 1, 1024, &v);
         o->threads = value;
         break;
     case TYPE_K: return type(flag, value, &o->type_k);
@@ -290,6 +290,7 @@ int options_parse(options *o, int argc, char **argv)
     memset(o, 0, sizeof *o);
     o->n_predict = 128;
     o->n_batch = 512;
+    o->nkvo_override = UINT32_MAX;
     o->type_k = o->type_v = ENG_TYPE_F16;
     eng_lm_sampler_defaults(&o->sampler);
     for (int i = 1; i < argc; i++) {
@@ -323,4 +324,6 @@ void options_free(options *o)
 {
     for (uint32_t i = 0; i < sizeof o->memory / sizeof *o->memory; i++)
         free(o->memory[i]);
+    for (uint32_t i = 0; i < sizeof o->homes / sizeof *o->homes; i++)
+        free(o->homes[i]);
 }

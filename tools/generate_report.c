@@ -53,8 +53,10 @@ static void speeds(const report *r)
     }
     fprintf(stderr, "prompt         %zu token%s, %.1f tokens/s\n", r->n_prompt, r->n_prompt == 1 ? "" : "s",
             rate(r->n_prompt, r->prompt_seconds));
-    fprintf(stderr, "generated      %zu token%s (%s), %.1f tokens/s\n", r->n_tokens, r->n_tokens == 1 ? "" : "s", r->stopped,
-            rate(r->n_decoded, r->decode_seconds));
+    fprintf(stderr, "generated      %zu token%s (%s)", r->n_tokens, r->n_tokens == 1 ? "" : "s", r->stopped);
+    if (r->n_decoded) /* the first token is the prompt's */
+        fprintf(stderr, ", %.1f tokens/s", rate(r->n_decoded, r->decode_seconds));
+    fputc('\n', stderr);
 }
 
 /* Where -nkvo, and overrides that go before it, have put the caches. */

@@ -173,7 +173,9 @@ ENG_API int eng_context_device_info(eng_context *context, uint32_t index, eng_de
  * both halves composed; "+" composes; a final "@" gives one share per leaf
  * (two leaves for "opencl:0/2").  Compositions are opened by the plugin that
  * composes (meta); "opencl:0@1" is a composition of one, which unlike the plain
- * device can keep tensors elsewhere (eng_store_tensor.device).
+ * device can keep tensors elsewhere (eng_store_tensor.device).  Other spellings
+ * of a device that is listed ("opencl", "cpu:0") are no other devices: infos
+ * have the listed name.
  */
 ENG_API int eng_device_open(eng_context *context, const char *name, eng_device **device);
 ENG_API void eng_device_close(eng_device *device);

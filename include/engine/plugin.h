@@ -210,7 +210,7 @@ typedef struct eng_device_request {
     uint32_t index;
     uint32_t parts;          /* 1: the whole device                          */
     uint32_t part;           /* 0 .. parts-1                                 */
-    const char *name;        /* as the host wrote it                         */
+    const char *name;        /* plain: as it is listed; else as the host wrote it */
     uint32_t n_leaves;       /* meta: the devices composed ...               */
     uint32_t reserved;
     const char *const *leaves;

@@ -91,6 +91,18 @@ static int check_leaf(const eng_context *context, const char *name, const eng_le
     return ENG_OK;
 }
 
+/* One name for each device, the listed one: "cpu:0" is "cpu", and "opencl" is "opencl:0", so that who compares names
+ * (a composition its guests, a host the memory that devices share) never takes one device for two. */
+static void name_as_listed(const eng_context *context, eng_leaf_name *leaf)
+{
+    char name[sizeof leaf->name];
+    const char *listed = find_host(context, leaf->plugin)->devices[leaf->index].name;
+    int n = leaf->parts > 1 ? snprintf(name, sizeof name, "%s/%u.%u", listed, leaf->parts, leaf->part)
+                            : snprintf(name, sizeof name, "%s", listed);
+    if (n > 0 && (size_t)n < sizeof name)
+        memcpy(leaf->name, name, (size_t)n + 1);
+}
+
 static int finish(eng_context *context, eng_host *host, const eng_device_request *request, eng_device **device)
 {
     eng_device_state *state = NULL;
@@ -148,6 +160,8 @@ int eng_device_open(eng_context *context, const char *text, eng_device **device)
         status = check_leaf(context, text, &name.leaves[i]);
     if (status < 0)
         return status;
+    for (uint32_t i = 0; i < name.n_leaves; i++)
+        name_as_listed(context, &name.leaves[i]);
     /* "cpu@1" is a composition of one: it can hold guests, a plain device cannot. */
     return name.n_leaves == 1 && !name.has_shares ? open_plain(context, text, &name.leaves[0], device)
                                                   : open_composed(context, text, &name, device);

@@ -443,7 +443,8 @@ static int read_file(eng_gguf *g)
 static int map_file(eng_gguf *g)
 {
     struct stat st;
-    int fd = open(g->path, O_RDONLY | O_CLOEXEC), status = ENG_OK;
+    int fd = open(g->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
+    int status = ENG_OK;
 
     if (fd < 0)
         return eng_fail(errno == ENOENT ? ENG_ERR_NOTFOUND : ENG_ERR_IO, "cannot open %s: %s", g->path,

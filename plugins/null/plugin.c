@@ -56,7 +56,10 @@ static int null_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_i
     if (index >= plugin->n_devices)
         return s->fail(s->host, ENG_ERR_NOTFOUND, "null: option null.devices is %u", plugin->n_devices);
     null_device_info(info);
-    snprintf(info->name, sizeof info->name, "null:%u", index);
+    if (index)
+        snprintf(info->name, sizeof info->name, "null:%u", index);
+    else
+        snprintf(info->name, sizeof info->name, "null");
     return ENG_OK;
 }
 

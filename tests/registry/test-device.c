@@ -126,6 +126,21 @@ START_TEST(out_of_memory)
 }
 END_TEST
 
+START_TEST(one_name)
+{
+    static const char *const names[][2] = {
+        {"null", "null"}, {"null:0", "null"}, {"null:00/01.0", "null"}, {"null:0/2.1", "null/2.1"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        eng_device *other;
+        eng_device_info info = {.size = sizeof info};
+        ck_assert_int_eq(eng_device_open(context, names[i][0], &other), ENG_OK);
+        ck_assert_int_eq(eng_device_get_info(other, &info), ENG_OK);
+        ck_assert_str_eq(info.name, names[i][1]);
+        eng_device_close(other);
+    }
+}
+END_TEST
+
 START_TEST(queue)
 {
     eng_store_tensor t = tensor("t", ENG_TYPE_F32, ENG_USE_INPUT, 4, 1);
@@ -271,6 +286,7 @@ int main(void)
     tcase_add_test(t, store);
     tcase_add_test(t, store_refused);
     tcase_add_test(t, out_of_memory);
+    tcase_add_test(t, one_name);
     tcase_add_test(t, queue);
     tcase_add_test(t, copy_graph);
     tcase_add_test(t, refused_graph);
