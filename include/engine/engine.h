@@ -8,8 +8,13 @@
  *
  * Errors.  Calls that can fail return eng_status (0 or negative); the text
  * naming cause and cure is eng_last_error() of the same thread.  Out-arguments
- * are written only on success.  The library never aborts, exits, prints,
- * installs signal handlers or changes the locale.
+ * are written only on success.  A NULL where an object or an array is needed is
+ * such a failure.  The library never aborts, exits, prints, installs signal
+ * handlers or changes the locale.
+ *
+ * Sizes.  Structs begin with their size, which the caller sets (or *_defaults):
+ * what a shorter one lacks has its default, what a longer one has besides is
+ * ignored, and 0 in what is given back.
  *
  * Ownership.  What *_create and *_open return belongs to the caller, who ends
  * it with the matching *_destroy, *_close or *_release; these take NULL.  What
@@ -22,7 +27,9 @@
  * Threads.  A context, devices, stores' descriptions, sealed graphs and plans
  * may be used from any thread at once, and so may opened GGUF files.  A graph
  * under construction, a queue, an instance, a store's contents and a GGUF writer
- * belong to one thread at a time.
+ * belong to one thread at a time.  Work is ordered within a queue and nowhere
+ * else: an instance that was submitted to one queue, or a tensor that its work
+ * writes, is ready for another when the fence is passed.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -127,8 +134,8 @@ typedef struct eng_option_info {
 /* Option number `index`, sorted by name; ENG_ERR_NOTFOUND past the last. */
 ENG_API int eng_context_option(eng_context *context, uint32_t index, eng_option_info *info);
 
-/* An axis of tensor parallelism by name ("kv_head"): the same name gives the
- * same number.  ENG_AXIS_NONE if out of memory.  eng_axis_name: "" if unknown. */
+/* An axis of tensor parallelism by name ("kv_head"): in a context, the same name gives
+ * the same number.  ENG_AXIS_NONE on failure.  eng_axis_name: "" if unknown. */
 ENG_API uint32_t eng_context_axis(eng_context *context, const char *name);
 ENG_API const char *eng_axis_name(eng_context *context, uint32_t axis);
 
@@ -205,7 +212,7 @@ ENG_API int eng_store_read(eng_store *store, uint32_t tensor, uint64_t offset, u
 
 /* -- graphs ------------------------------------------------------------------ */
 
-/* A tensor of a graph: an index, or negative after a failure.  Builders accept
+/* A tensor of a graph, of that one alone: an index, or negative after a failure.  Builders accept
  * a failed operand and fail too without changing the first error, so a graph is
  * written without checks and the error comes out at eng_graph_seal. */
 typedef int32_t eng_value;
@@ -216,7 +223,9 @@ typedef int32_t eng_value;
 ENG_API int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph);
 ENG_API void eng_graph_destroy(eng_graph *graph);
 /* A bound tensor.  slot: which of the stores given to eng_instance_create (0 for
- * the first).  The same tensor twice gives the same value. */
+ * the first); each slot is one store.  The same tensor twice gives the same value.
+ * The store shows shapes, types and axes: other stores of the device that have the
+ * same may take its place in an instance. */
 ENG_API eng_value eng_graph_tensor(eng_graph *graph, uint32_t slot, const eng_store *store, uint32_t tensor);
 /* Adds a node.  in: n_in operands, ENG_NO_VALUE for absent optional ones; ip, fp:
  * parameters in the order of ops.h, missing ones 0; out: the results (may be
@@ -268,7 +277,7 @@ ENG_API eng_value eng_ssm_conv(eng_graph *g, eng_value x, eng_value w, eng_value
                                eng_value cu, int64_t slots);
 typedef struct eng_attention_params {
     uint32_t size;
-    int32_t kv_param; /* plan parameter with the valid cells; -1: all          */
+    int32_t kv_param; /* number of the plan parameter with the valid cells; -1: all */
     int64_t window;
     int32_t causal;
     int32_t reserved;
@@ -319,9 +328,12 @@ ENG_API eng_value eng_sum_rows(eng_graph *g, eng_value x);
 
 /* -- plans --------------------------------------------------------------------- */
 
-/* Compiles a sealed graph for a device, or finds the plan compiled for an equal
- * graph before (the device keeps the last ones).  Asks the device whether it
- * supports every node; places scratch memory by lifetime. */
+/* Compiles a sealed graph for a device of its context, or finds the plan compiled for an
+ * equal graph before (the device keeps the last ones).  Asks the device whether it
+ * supports every node; places scratch memory by lifetime.  The graph may go afterwards.
+ * A composed device cuts the graph as the bound tensors are cut.  It takes them from its
+ * stores by name, shape and type; if one is not there, or lies in several ways, it waits for
+ * the first instance, and eng_instance_create then tells what cannot be. */
 ENG_API int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan);
 ENG_API void eng_plan_release(eng_plan *plan);
 typedef struct eng_plan_info {

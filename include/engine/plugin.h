@@ -13,9 +13,12 @@
  * leaves NULL or does not know yet.
  *
  * A plugin has no undefined eng_* symbol: what it needs of the engine it is
- * handed as a table of services.  It never aborts, exits, prints, installs
- * signal handlers or changes the locale.  It frees what it allocates and
- * nothing else.
+ * handed as a table of services.  That too begins with its size and only grows:
+ * an older engine of the same major number may have a shorter one.  A plugin
+ * that uses one of the services marked "later" below compares services->size in
+ * its open, and fails if the service is not there.  It never aborts, exits,
+ * prints, installs signal handlers or changes the locale.  It frees what it
+ * allocates and nothing else.
  *
  * Errors.  A failing call returns an eng_status and has first told the cause
  * through services->fail(), once, where it was first known.  Out-arguments are
@@ -410,7 +413,8 @@ typedef struct eng_services {
     void (*parallel_end)(eng_host *host, void **team);
     /* The name that the host gave an axis ("kv_head"); "" if unknown. */
     const char *(*axis_name)(eng_host *host, uint32_t axis);
-    /* Like parallel, but all calls are on threads that the engine keeps, and it returns at
+    /* Later: these two came to the first table of major number 2.
+     * Like parallel, but all calls are on threads that the engine keeps, and it returns at
      * once.  Nothing else is asked of the team until parallel_wait has returned 1 - all calls
      * are done; 0: not within `timeout` nanoseconds - but parallel_end, which waits. */
     int (*parallel_start)(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx);

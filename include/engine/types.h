@@ -23,6 +23,8 @@ extern "C" {
 #define ENG_MAX_FPARAMS 8  /* floating-point parameters of a node           */
 #define ENG_MAX_PLAN_PARAMS 16
 #define ENG_MAX_RANKS 16   /* devices that the meta plugin composes         */
+#define ENG_MAX_SEGMENTS 16 /* of a dimension's axes                        */
+#define ENG_MAX_FACTORS 12 /* of a segment                                  */
 
 /*
  * Status codes.  Every call that can fail returns one of these; success is
@@ -68,7 +70,10 @@ typedef struct eng_type_info {
  * first, whose extents multiply to the segment's length; segments follow one
  * another in memory.  A factor either belongs to a named axis (a number > 0
  * made by the host: "kv_head", "ffn", "vocab") or is anonymous (axis 0).
- * Tensor parallelism cuts along axes, never along dimensions.
+ * Tensor parallelism cuts along axes, never along dimensions.  A dimension is
+ * cut along an axis only if that stands once in each of its segments, with the
+ * same extent everywhere.  An axis' number is eng_context_axis()'s and means
+ * nothing in another context.
  */
 #define ENG_AXIS_NONE 0u
 

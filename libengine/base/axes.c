@@ -58,10 +58,17 @@ const char *eng_axes_name(eng_axis_table *axes, uint32_t axis)
 
 uint32_t eng_context_axis(eng_context *context, const char *name)
 {
-    return eng_axes_number(&eng_base_of(context)->axes, name);
+    if (!context || !name || !*name) {
+        eng_fail(ENG_ERR_INVALID, "eng_context_axis: context is NULL, or the axis has no name");
+        return ENG_AXIS_NONE;
+    }
+    uint32_t number = eng_axes_number(&eng_base_of(context)->axes, name);
+    if (number == ENG_AXIS_NONE)
+        eng_fail_memory();
+    return number;
 }
 
 const char *eng_axis_name(eng_context *context, uint32_t axis)
 {
-    return eng_axes_name(&eng_base_of(context)->axes, axis);
+    return context ? eng_axes_name(&eng_base_of(context)->axes, axis) : "";
 }

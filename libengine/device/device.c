@@ -70,6 +70,13 @@ void eng_device_close(eng_device *device)
     eng_device_release(device);
 }
 
+const char *eng_device_other(const eng_device *a, const eng_device *b)
+{
+    if (strcmp(a->info.name, b->info.name) != 0)
+        return "";
+    return a->context != b->context ? " in another context" : ", opened another time: open a device once and share it";
+}
+
 int eng_device_get_info(eng_device *device, eng_device_info *info)
 {
     if (!device || !info)

@@ -26,6 +26,8 @@ int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_d
                       eng_device **device);
 void eng_device_retain(eng_device *device);
 void eng_device_release(eng_device *device); /* the last one closes it */
+/* For messages about two devices that ought to be one: "" if their names tell them apart. */
+const char *eng_device_other(const eng_device *a, const eng_device *b);
 
 struct eng_store {
     eng_device *device;

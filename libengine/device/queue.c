@@ -41,9 +41,9 @@ static int check(const eng_queue *queue, const eng_store *store, uint32_t tensor
     if (status < 0)
         return status;
     if (store->device != queue->device)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s' is in a store of device '%s', but the queue is of device '%s'; "
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s' is in a store of device '%s', but the queue is of device '%s'%s; "
                         "use a queue of the store's device", store->tensors[tensor].name, store->device->info.name,
-                        queue->device->info.name);
+                        queue->device->info.name, eng_device_other(store->device, queue->device));
     return ENG_OK;
 }
 
@@ -86,5 +86,8 @@ int eng_fence_wait(eng_fence fence, uint64_t timeout)
 {
     if (!fence.queue)
         return ENG_OK; /* the fence of nothing */
+    if (fence.ticket > fence.queue->last)
+        return eng_fail(ENG_ERR_INVALID, "eng_fence_wait: this is no fence of device %s's queue: it has not come to "
+                        "number %llu yet", fence.queue->device->info.name, (unsigned long long)fence.ticket);
     return fence.queue->device->calls->wait(fence.queue->state, fence.ticket, timeout);
 }

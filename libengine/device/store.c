@@ -43,16 +43,33 @@ const eng_dim *eng_dims_copy(eng_arena *arena, const eng_dim *dims, uint32_t ran
     return copy;
 }
 
+/* More than the engine takes would silently have no axes. */
+static int check_size(const eng_store_tensor *t, uint32_t d, uint64_t n, uint64_t most, const void *array,
+                      const char *what)
+{
+    if (n > most)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: %llu %s; there are at most %llu", t->name, d,
+                        (unsigned long long)n, what, (unsigned long long)most);
+    if (n > 0 && !array)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: it is to have %llu %s, but the pointer to them is "
+                        "NULL", t->name, d, (unsigned long long)n, what);
+    return ENG_OK;
+}
+
 /* The segments of a dimension must make up its extent. */
 static int check_dim(const eng_store_tensor *t, uint32_t d)
 {
     const eng_dim *dim = &t->dims[d];
     uint64_t extent = 0;
-    if (dim->n_segments == 0)
-        return ENG_OK;
+    int status = check_size(t, d, dim->n_segments, ENG_MAX_SEGMENTS, dim->segments, "segments");
+    if (status < 0 || dim->n_segments == 0)
+        return status;
     for (uint32_t s = 0; s < dim->n_segments; s++) {
         const eng_segment *segment = &dim->segments[s];
         uint64_t length = 1;
+        status = check_size(t, d, segment->n_factors, ENG_MAX_FACTORS, segment->factors, "factors of a segment");
+        if (status < 0)
+            return status;
         for (uint32_t f = 0; f < segment->n_factors; f++)
             if (segment->factors[f].extent < 0 ||
                 !eng_mul_size(length, (uint64_t)segment->factors[f].extent, &length))
@@ -95,7 +112,7 @@ static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
                         "elements); choose a type whose block divides the row", t->name, (long long)t->ne[0],
                         type->name, type->block);
     if (!eng_mul_size((uint64_t)t->ne[0] / type->block, type->block_bytes, bytes) ||
-        !eng_mul_size(*bytes, rows, bytes) || *bytes > INT64_MAX)
+        !eng_mul_size(*bytes, rows, bytes) || *bytes > INT64_MAX / 2)
         return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
     return ENG_OK;
 }
@@ -189,17 +206,17 @@ void eng_store_destroy(eng_store *store)
 
 uint32_t eng_store_count(const eng_store *store)
 {
-    return store->n;
+    return store ? store->n : 0;
 }
 
 const eng_store_tensor *eng_store_get(const eng_store *store, uint32_t tensor)
 {
-    return tensor < store->n ? &store->tensors[tensor] : NULL;
+    return store && tensor < store->n ? &store->tensors[tensor] : NULL;
 }
 
 uint64_t eng_store_bytes(const eng_store *store, uint32_t tensor)
 {
-    return tensor < store->n ? store->bytes[tensor] : 0;
+    return store && tensor < store->n ? store->bytes[tensor] : 0;
 }
 
 /* Used by the blocking calls here and by those of queues. */

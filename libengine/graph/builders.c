@@ -28,6 +28,20 @@ static eng_value norm(eng_graph *g, uint32_t op, const eng_value *in, uint32_t n
     return eng_graph_op(g, op, in, n_in, NULL, 0, &eps, 1, NULL);
 }
 
+/* The host's parameters over the defaults, as many as both know. */
+static bool take_params(eng_graph *g, void *own, size_t own_size, const void *given, const char *what)
+{
+    uint32_t size = 0;
+    if (given != NULL)
+        memcpy(&size, given, sizeof size);
+    if (size < 2 * sizeof size) {
+        eng_graph_refuse(g, "%s: the parameters are NULL or have no size; begin with %s_defaults", what, what);
+        return false;
+    }
+    memcpy(own, given, size < own_size ? size : own_size);
+    return true;
+}
+
 static int status_of(const eng_graph *g, eng_value v)
 {
     return v >= 0 ? ENG_OK : g != NULL && g->status != ENG_OK ? g->status : ENG_ERR_STATE;
@@ -100,8 +114,12 @@ void eng_attention_defaults(eng_attention_params *p)
                                 .mask = ENG_NO_VALUE, .sinks = ENG_NO_VALUE, .table = ENG_NO_VALUE};
 }
 
-eng_value eng_attention(eng_graph *g, eng_value q, eng_value k, eng_value v, const eng_attention_params *p)
+eng_value eng_attention(eng_graph *g, eng_value q, eng_value k, eng_value v, const eng_attention_params *given)
 {
+    eng_attention_params own, *p = &own;
+    eng_attention_defaults(p);
+    if (!take_params(g, p, sizeof *p, given, "eng_attention"))
+        return ENG_BAD_VALUE;
     eng_value in[] = {q, k, v, p->pos, p->seq, p->cpos, p->cseq, p->mask, p->sinks, p->table};
     int64_t ip[] = {p->kv_param, p->window, p->causal != 0, p->block, p->first, p->lse != NULL, p->run,
                     p->period};
@@ -152,8 +170,12 @@ void eng_rope_defaults(eng_rope_params *p)
                            .beta_fast = 32, .beta_slow = 1};
 }
 
-eng_value eng_rope(eng_graph *g, eng_value x, eng_value pos, eng_value ff, const eng_rope_params *p)
+eng_value eng_rope(eng_graph *g, eng_value x, eng_value pos, eng_value ff, const eng_rope_params *given)
 {
+    eng_rope_params own, *p = &own;
+    eng_rope_defaults(p);
+    if (!take_params(g, p, sizeof *p, given, "eng_rope"))
+        return ENG_BAD_VALUE;
     eng_value in[] = {x, pos, ff};
     int64_t ip[] = {p->n_dims, p->mode, p->n_ctx_orig, p->offset, p->inverse != 0,
                     p->sections[0], p->sections[1], p->sections[2], p->sections[3]};
@@ -218,16 +240,24 @@ eng_value eng_concat(eng_graph *g, eng_value a, eng_value b, int dim)
 /* Extents filled up with 1. */
 static bool extents(const int64_t *ne, uint32_t rank, int64_t fill, int64_t out[ENG_MAX_RANK])
 {
+    if (rank > ENG_MAX_RANK || (rank > 0 && ne == NULL))
+        return false;
     for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
         out[d] = d < rank ? ne[d] : fill;
-    return rank <= ENG_MAX_RANK;
+    return true;
+}
+
+static eng_value bad_extents(eng_graph *g, uint32_t op)
+{
+    eng_graph_refuse(g, "%s: the array is NULL, or its rank is more than %d", eng_op_get(op)->name, ENG_MAX_RANK);
+    return ENG_BAD_VALUE;
 }
 
 static eng_value with_extents(eng_graph *g, uint32_t op, eng_value x, const int64_t *ne, uint32_t rank)
 {
     int64_t ip[ENG_MAX_RANK];
     if (!extents(ne, rank, 1, ip))
-        ip[0] = -1; /* refused by the shape check, with the op's name */
+        return bad_extents(g, op);
     return op1i(g, op, x, ip, COUNT(ip));
 }
 
@@ -245,17 +275,17 @@ eng_value eng_pad(eng_graph *g, eng_value x, const int64_t *left, const int64_t 
 {
     int64_t ip[2 * ENG_MAX_RANK];
     if (!extents(left, rank, 0, ip) || !extents(right, rank, 0, ip + ENG_MAX_RANK))
-        ip[0] = -1;
+        return bad_extents(g, ENG_OP_PAD);
     return op1i(g, ENG_OP_PAD, x, ip, COUNT(ip));
 }
 
 eng_value eng_permute(eng_graph *g, eng_value x, const int *dims, uint32_t rank)
 {
     int64_t ip[ENG_MAX_RANK];
+    if (rank > ENG_MAX_RANK || (rank > 0 && dims == NULL))
+        return bad_extents(g, ENG_OP_PERMUTE);
     for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
         ip[d] = d < rank ? dims[d] : (int64_t)d;
-    if (rank > ENG_MAX_RANK)
-        ip[0] = -1;
     return op1i(g, ENG_OP_PERMUTE, x, ip, COUNT(ip));
 }
 

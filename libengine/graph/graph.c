@@ -12,6 +12,7 @@
 #include "graph.h"
 
 #define AXIS_TEXT 80
+#define MOST_SLOT 65535u
 
 static int graph_error(eng_graph *g, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -27,6 +28,19 @@ static int graph_error(eng_graph *g, int status, const char *format, ...)
         memcpy(g->error, text, sizeof text);
     }
     return eng_fail(status, "%s", text);
+}
+
+void eng_graph_refuse(eng_graph *g, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (g == NULL || g->sealed)
+        eng_fail(ENG_ERR_INVALID, "%s", text);
+    else
+        graph_error(g, ENG_ERR_INVALID, "%s", text);
 }
 
 /* Room for one more element; the array may move. */
@@ -118,17 +132,33 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
 
 eng_value eng_graph_tensor(eng_graph *g, uint32_t slot, const eng_store *store, uint32_t tensor)
 {
-    if (g == NULL || store == NULL) {
-        eng_fail(ENG_ERR_INVALID, "eng_graph_tensor: graph or store is NULL");
+    if (g == NULL) {
+        eng_fail(ENG_ERR_INVALID, "eng_graph_tensor: the graph is NULL");
         return ENG_BAD_VALUE;
     }
     if (g->sealed) {
         eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
         return ENG_BAD_VALUE;
     }
-    for (uint32_t i = 0; i < g->n_bindings; i++)
-        if (g->bindings[i].slot == slot && g->bindings[i].tensor == tensor)
+    const char *wrong = store == NULL ? "the store is NULL"
+        : slot > MOST_SLOT ? "slots are places in the array of stores that an instance is given: number them from 0"
+        : store->device != NULL && store->device->context != g->context
+            ? "the store is of another context than the graph: their axes have nothing in common" : NULL;
+    if (wrong != NULL) {
+        graph_error(g, ENG_ERR_INVALID, "eng_graph_tensor: %s", wrong);
+        return ENG_BAD_VALUE;
+    }
+    for (uint32_t i = 0; i < g->n_bindings; i++) {
+        if (g->bindings[i].slot != slot)
+            continue;
+        if (g->bindings[i].store != store) {
+            graph_error(g, ENG_ERR_INVALID, "eng_graph_tensor: slot %" PRIu32 " already is another store, that of tensor "
+                        "%s: give each store a slot of its own", slot, g->tensors[g->bindings[i].value].name);
+            return ENG_BAD_VALUE;
+        }
+        if (g->bindings[i].tensor == tensor)
             return g->bindings[i].value;
+    }
     return bind(g, slot, store, tensor);
 }
 
@@ -154,8 +184,11 @@ void eng_graph_name(eng_graph *g, eng_value value, const char *format, ...)
 int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint32_t rank)
 {
     const eng_tensor *t = eng_graph_get(g, value);
-    if (t == NULL || g->sealed || rank > ENG_MAX_RANK || (rank > 0 && dims == NULL))
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_set_axes: no such tensor, or the graph is sealed");
+    if (g != NULL && g->sealed)
+        return eng_fail(ENG_ERR_STATE, "eng_graph_set_axes: the graph is sealed: name axes before eng_graph_seal");
+    if (t == NULL || rank > ENG_MAX_RANK || (rank > 0 && dims == NULL))
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_set_axes: no such tensor, dims is NULL, or rank is more than %d",
+                        ENG_MAX_RANK);
     eng_dim *kept = eng_arena_alloc(g->arena, ENG_MAX_RANK * sizeof *kept);
     if (kept == NULL)
         return graph_error(g, ENG_ERR_NOMEM, "out of memory for the axes of a graph");
@@ -231,6 +264,8 @@ int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placemen
 
 static int load_operands(eng_inference *f, eng_node *node, const eng_value *in, uint32_t n_in)
 {
+    if (n_in > 0 && in == NULL)
+        return graph_error(f->graph, ENG_ERR_INVALID, "%s: the array of %" PRIu32 " operands is NULL", f->info->name, n_in);
     if (n_in > f->info->n_in)
         return graph_error(f->graph, ENG_ERR_INVALID, "%s takes at most %d operands, not %" PRIu32, f->info->name,
                            f->info->n_in, n_in);
@@ -270,6 +305,8 @@ static int load_params(eng_graph *g, eng_node *node, const int64_t *ip, uint32_t
 {
     if (n_ip > ENG_MAX_IPARAMS || n_fp > ENG_MAX_FPARAMS)
         return graph_error(g, ENG_ERR_INVALID, "%s: too many parameters", eng_op_get(node->op)->name);
+    if ((n_ip > 0 && ip == NULL) || (n_fp > 0 && fp == NULL))
+        return graph_error(g, ENG_ERR_INVALID, "%s: its parameters are NULL", eng_op_get(node->op)->name);
     if (n_ip > 0)
         memcpy(node->ip, ip, n_ip * sizeof *ip);
     if (n_fp > 0)
@@ -311,8 +348,10 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
     eng_inference f = {.graph = g, .info = eng_op_get(op)};
     eng_node node = {.size = sizeof node, .op = op};
     if (g == NULL || g->sealed || f.info == NULL) {
-        if (g == NULL || g->sealed)
-            eng_fail(ENG_ERR_STATE, "the graph is NULL or sealed: nothing can be added");
+        if (g == NULL)
+            eng_fail(ENG_ERR_INVALID, "the graph is NULL: nothing can be added");
+        else if (g->sealed)
+            eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
         else
             graph_error(g, ENG_ERR_INVALID, "op number %" PRIu32 " is unknown", op);
         return ENG_BAD_VALUE;

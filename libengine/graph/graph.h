@@ -41,15 +41,15 @@ typedef struct eng_inference {
 /* Sets the graph's first error, with op and operands named; returns status. */
 int eng_graph_fail(eng_inference *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for a mistake outside of any node; a NULL graph has nothing to keep it in. */
+void eng_graph_refuse(eng_graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 int eng_infer_shapes(eng_inference *f);  /* rules: letters, extents (infer.c) */
 int eng_infer_types(eng_inference *f);   /* types and strides (check.c)      */
 int eng_infer_special(eng_inference *f); /* what rules cannot say (special.c) */
 int eng_infer_axes(eng_inference *f);    /* axes of the results (axes.c)     */
 
 /* -- axes (axes.c, dims.c) ----------------------------------------------- */
-
-#define ENG_MAX_SEGMENTS 16
-#define ENG_MAX_FACTORS 12
 
 /* A dimension's axes in a form that is easy to change. */
 typedef struct eng_dim_work {

@@ -103,8 +103,8 @@ static int attention(eng_inference *f)
     const eng_tensor *const *in = f->in;
     const int64_t *ip = f->node->ip;
     bool cells = in[5] != NULL || in[6] != NULL, table = in[9] != NULL;
-    if (ip[ENG_ATTN_KV_PARAM] >= (int64_t)f->graph->n_params)
-        return eng_graph_fail(f, "kv_param = %" PRId64 " but the graph has %" PRIu32 " plan parameters",
+    if (ip[ENG_ATTN_KV_PARAM] < -1 || ip[ENG_ATTN_KV_PARAM] >= (int64_t)f->graph->n_params)
+        return eng_graph_fail(f, "kv_param = %" PRId64 " but the graph has %" PRIu32 " plan parameters; -1 is for none",
                               ip[ENG_ATTN_KV_PARAM], f->graph->n_params);
     if (table && (cells || ip[ENG_ATTN_BLOCK] <= 0 || in[4] == NULL))
         return eng_graph_fail(f, "a block table needs block > 0 and seq, and excludes cpos and cseq");

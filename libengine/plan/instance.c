@@ -13,8 +13,9 @@ static int check_binding(const eng_plan *plan, uint32_t i, const eng_store *stor
     const eng_tensor *want = eng_subgraph_tensor(plan->placed, plan->placed->binding_tensor[i]);
     const eng_store_tensor *have = eng_store_get(store, plan->bindings[i].tensor);
     if (store->device != plan->device)
-        return eng_fail(ENG_ERR_INVALID, "tensor %s is in a store of device %s, the plan is of %s", want->name,
-                        store->device->info.name, plan->device->info.name);
+        return eng_fail(ENG_ERR_INVALID, "tensor %s is in a store of device %s, the plan is of %s%s", want->name,
+                        store->device->info.name, plan->device->info.name,
+                        eng_device_other(store->device, plan->device));
     if (have == NULL || have->type != want->type || memcmp(have->ne, want->ne, sizeof have->ne) != 0)
         return eng_fail(ENG_ERR_INVALID, "tensor %" PRIu32 " of the store has another shape or type than %s in the plan",
                         plan->bindings[i].tensor, want->name);
@@ -41,7 +42,8 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
     if (plan == NULL || instance == NULL || (n_stores > 0 && stores == NULL))
         return eng_fail(ENG_ERR_INVALID, "eng_instance_create: an argument is NULL");
     if (n_stores < plan->n_slots)
-        return eng_fail(ENG_ERR_INVALID, "the plan binds %" PRIu32 " stores, %" PRIu32 " given", plan->n_slots, n_stores);
+        return eng_fail(ENG_ERR_INVALID, "the plan binds stores in slots up to %" PRIu32 ", but %" PRIu32 " stores are given",
+                        plan->n_slots - 1, n_stores);
     uint32_t n = plan->placed->n_bindings;
     eng_store_state **states = calloc((size_t)n + 1, sizeof *states);
     uint32_t *tensors = calloc((size_t)n + 1, sizeof *tensors);
@@ -91,8 +93,9 @@ int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *pa
     if (queue == NULL || instance == NULL || (n_params > 0 && params == NULL))
         return eng_fail(ENG_ERR_INVALID, "eng_queue_submit: an argument is NULL");
     if (queue->device != instance->plan->device)
-        return eng_fail(ENG_ERR_INVALID, "the instance is of device %s, the queue of %s",
-                        instance->plan->device->info.name, queue->device->info.name);
+        return eng_fail(ENG_ERR_INVALID, "the instance is of device %s, the queue of %s%s",
+                        instance->plan->device->info.name, queue->device->info.name,
+                        eng_device_other(instance->plan->device, queue->device));
     if (n_params != instance->plan->placed->n_params)
         return eng_fail(ENG_ERR_INVALID, "the plan takes %" PRIu32 " parameters, %" PRIu32 " given",
                         instance->plan->placed->n_params, n_params);

@@ -167,6 +167,9 @@ int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan)
         return eng_fail(ENG_ERR_INVALID, "eng_plan_create: an argument is NULL");
     if (!graph->sealed)
         return eng_fail(ENG_ERR_STATE, "eng_plan_create: the graph is not sealed");
+    if (graph->context != device->context)
+        return eng_fail(ENG_ERR_INVALID, "eng_plan_create: the graph was made in another context than device %s; build it "
+                        "in the device's", device->info.name);
     uint64_t hash = eng_graph_hash(&graph->view);
     bool revived = false;
     pthread_mutex_lock(&device->lock);

@@ -102,7 +102,7 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
         if (!fits) {
             free(st->tensors);
             free(st);
-            return s->fail(device->host, ENG_ERR_INVALID, "cpu: tensor %s: its type is unknown or its size does not fit",
+            return s->fail(device->host, ENG_ERR_NOMEM, "cpu: the store's tensors, up to %s, are larger than memory can be",
                            t->name ? t->name : "?");
         }
         st->tensors[i].bytes = bytes;
