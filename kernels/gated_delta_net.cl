@@ -50,7 +50,7 @@
     o += o_at;                                                                                                         \
     const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.x);                                                \
     const int to = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.x);                                         \
-    const long row = INDEX(src, b * index_nb.x);                                                                       \
+    const int row = INDEX(src, b * index_nb.x);                                                                        \
     const long qk = head.z ? h / (head.x / head.y) : h % head.y
 
 #define STATE(column, row)                                                                                             \
@@ -124,7 +124,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gated_delta_net(ARG
         const int slot = to - 1 - t;
         if (slot >= shape.w)
             continue;
-        const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
+        const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
         if (out >= 0 && out < shape.z)
             for (uint c = 0; c < columns; c++)
                 for (uint i = 0; i < SG; i++)
@@ -198,7 +198,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net
         const int slot = to - 1 - t;
         if (slot >= shape.w)
             continue;
-        const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
+        const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
         if (out >= 0 && out < shape.z && j < S)
             UNROLL for (uint i = 0; i < MINE; i++)
                 if (i * PER + lane < S)

@@ -5,7 +5,7 @@ typedef __global const int *iin;
 typedef __global int *iout;
 
 /* i32: x - begin where begin <= x < end, else -1; of every period, if there is one */
-static inline int local_index(long x, long begin, long end, long period)
+static inline int local_index(int x, long begin, long end, long period)
 {
     long before = 0;
     if (period) {

@@ -80,7 +80,8 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(ARGS)
             const long from = max(INDEX(cu, b * index_nb.w), 0);
             lanes sum = 0.0f;
             if (b < shape.z && from <= t) {
-                const long row = INDEX(src, b * index_nb.x), before = TAPS - 1 - (t - from); /* inputs in the window */
+                const int row = INDEX(src, b * index_nb.x);
+                const long before = TAPS - 1 - (t - from); /* inputs in the window */
                 for (int j = 0; j < TAPS; j++) {
                     lanes in;
                     if (j >= before)
@@ -101,12 +102,12 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(ARGS)
     for (long b = b0; b < b1; b++) {
         const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.y);
         const int tokens = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.y) - from;
-        const long row = INDEX(src, b * index_nb.x);
+        const int row = INDEX(src, b * index_nb.x);
         lanes old[TAPS]; /* the window before, since its row may be overwritten */
         for (int j = 0; j < TAPS - 1; j++)
             WINDOW(old[j], row, j);
         for (long slot = 0; slot < slots && slot < tokens; slot++) {
-            const long out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
+            const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
             if (out < 0 || out >= shape.w)
                 continue;
             for (int j = 0; j < TAPS - 1; j++) {

@@ -77,6 +77,10 @@ result "only libengine/registry/module.c knows libltdl"
 grep -rlE '# *include *[<"](CL|OpenCL)/' "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" --include='*.[ch]' |
     grep -v '/plugins/opencl/' >> "$tmp/bad"
 result "only plugins/opencl knows OpenCL"
+# Kernels: OpenCL C 1.2 alone, and what Mesa's compiler gets wrong (kernels/index.clh, mul_mat.clh).
+grep -nE '#pragma OPENCL EXTENSION|printf *\(|__builtin_[a-oq-z]|long [a-z_]+ = INDEX|long [a-z_]+ = \*\(__global const int' \
+    "$src"/kernels/*.cl "$src"/kernels/*.clh >> "$tmp/bad"
+result "kernels use no extension, and widen no index before it is compared"
 
 # 5. What the built objects use and export.
 libraries=$(find "$out/.libs" -name 'libengine*.so' 2>/dev/null | sort)
