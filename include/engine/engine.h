@@ -350,7 +350,8 @@ ENG_API uint64_t eng_device_plans_built(const eng_device *device);
  * (nothing is no failure; as JSON or graphviz it is an empty object or graph). */
 ENG_API int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_func emit, void *ctx);
 
-/* Memory of one run, bound to stores: stores[slot] for each slot of the graph. */
+/* Memory of one run, bound to stores: stores[slot] for each slot of the graph; one
+ * store may be given for several. */
 ENG_API int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_stores, eng_instance **instance);
 ENG_API void eng_instance_destroy(eng_instance *instance);
 

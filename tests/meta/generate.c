@@ -380,6 +380,7 @@ static bool grow(generator *g, uint32_t nodes)
     p->overrides = pg_pick(g, 3) == 0;
     p->placed = pg_pick(g, 3) == 0;
     p->runs = 1 + (pg_pick(g, 4) == 0);
+    p->twice = pg_pick(g, 4) == 0;
     p->cells = 4 + pg_pick(g, 13);
     for (int i = 0; i < 4; i++)
         pg_ready(g, pg_add_tensor(g, ENG_TYPE_F32, i < 2 ? ENG_USE_INPUT : ENG_USE_STATE, first[pg_pick(g, 6)], 3));

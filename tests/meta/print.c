@@ -122,6 +122,8 @@ void pg_print(const pg_program *p, eng_emit_func emit, void *ctx)
     for (uint32_t k = 0; k < p->n_ops; k++)
         if (p->ops[k].op != ENG_OP_NONE)
             print_op(&o, k, &p->ops[k]);
+    if (p->twice)
+        say(&o, "the first store bound in two slots, used in turns\n");
     if (p->runs > 1)
         say(&o, "submitted %u times\n", (unsigned)p->runs);
 }

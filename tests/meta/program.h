@@ -91,6 +91,7 @@ typedef struct pg_program {
     int64_t cells;      /* its plan parameter: valid cells of caches          */
     bool overrides;     /* tensors are forced to places                       */
     bool placed;        /* values are                                         */
+    bool twice;         /* the first store is bound in two slots                */
     bool searches;      /* encodes as a type that the cpu plugin alone can        */
 } pg_program;
 

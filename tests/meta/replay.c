@@ -13,7 +13,8 @@ typedef struct replay {
     const pg_program *p;
     const char *name; /* of the device                                        */
     eng_device *device;
-    eng_store *stores[2];
+    eng_store *stores[3]; /* the third is the first again, if the program binds it twice */
+    uint32_t n_bound;     /* operands that are tensors, so far                  */
     uint32_t index[PG_MAX_TENSORS]; /* in its store                             */
     eng_graph *graph;
     eng_plan *plan;
@@ -122,6 +123,14 @@ static eng_value bound(const replay *r, uint32_t tensor)
     return eng_graph_tensor(r->graph, (uint32_t)which, r->stores[which], r->index[tensor]);
 }
 
+/* As an operand: now through one slot, now through the other, if it is bound in two. */
+static eng_value operand(replay *r, uint32_t tensor)
+{
+    if (!r->p->twice || r->p->tensors[tensor].store != 0 || r->n_bound++ % 2 == 0)
+        return bound(r, tensor);
+    return eng_graph_tensor(r->graph, 2, r->stores[0], r->index[tensor]);
+}
+
 static void add_op(replay *r, const pg_op *o, eng_value (*values)[2], uint32_t k)
 {
     eng_value in[ENG_MAX_INPUTS], out[ENG_MAX_OUTPUTS] = {ENG_NO_VALUE, ENG_NO_VALUE};
@@ -130,7 +139,7 @@ static void add_op(replay *r, const pg_op *o, eng_value (*values)[2], uint32_t k
     for (uint32_t i = 0; i < o->n_in; i++) {
         int ref = o->in[i];
         in[i] = ref == -1 ? ENG_NO_VALUE
-                : ref < 0 ? bound(r, (uint32_t)(-2 - ref))
+                : ref < 0 ? operand(r, (uint32_t)(-2 - ref))
                           : values[ref % PG_SECOND][ref / PG_SECOND];
     }
     eng_graph_op(r->graph, o->op, in, o->n_in, o->ip, o->n_ip, o->fp, o->n_fp, out);
@@ -222,8 +231,9 @@ static int run(replay *r, const char *device, eng_emit_func emit)
         status = build(r);
     if (status == ENG_OK)
         status = eng_plan_create(r->device, r->graph, &r->plan);
+    r->stores[2] = r->stores[0];
     if (status == ENG_OK)
-        status = eng_instance_create(r->plan, r->stores, 2, &r->instance);
+        status = eng_instance_create(r->plan, r->stores, r->p->twice ? 3 : 2, &r->instance);
     return status == ENG_OK ? submit(r) : status;
 }
 

@@ -223,6 +223,11 @@ static void plainer_values(shrinker *s)
             attempt(s);
         }
     }
+    if (s->p->twice) {
+        begin(s);
+        s->trial->twice = false;
+        attempt(s);
+    }
     if (s->p->runs > 1) {
         begin(s);
         s->trial->runs = 1;

@@ -24,7 +24,7 @@
 enum {
     TENSOR_WHOLE = 1, TENSOR_ON_RANK, TENSOR_ON_GUEST, TENSOR_ALONG, /* as pg_tensor.forced        */
     TENSOR_PLACED, VALUE_REPLICATED, VALUE_SHARDED, VALUE_PARTIAL, VALUE_ON_RANK, VALUE_ON_GUEST, VIEW_PLACED,
-    OTHER_STORE, TWO_RUNS, N_WAYS
+    OTHER_STORE, TWO_SLOTS, TWO_RUNS, N_WAYS
 };
 static const char *const way_names[N_WAYS] = {
     "",
@@ -40,6 +40,7 @@ static const char *const way_names[N_WAYS] = {
     "values on a guest",
     "views placed",
     "tensors in a second store",
+    "stores bound in two slots",
     "graphs run twice",
 };
 
@@ -157,6 +158,7 @@ static void count(suite *s)
         s->ways[TENSOR_PLACED] += t->place.kind != 0;
         s->ways[OTHER_STORE] += t->store != 0;
     }
+    s->ways[TWO_SLOTS] += p->twice;
     s->ways[TWO_RUNS] += p->runs > 1;
 }
 

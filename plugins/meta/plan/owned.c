@@ -130,6 +130,6 @@ void meta_owned_forget(meta_planner *p, int32_t root)
 {
     for (uint32_t i = 0; i < p->graph->n_tensors; i++)
         for (meta_version *v = p->values[i].versions; v; v = v->next)
-            if (v->place.owner && meta_tensor_of(p, v->place.owner - 1)->root == root)
+            if (v->place.owner && meta_in_memory_of(p, v->place.owner - 1, root))
                 v->place.owner = 0;
 }

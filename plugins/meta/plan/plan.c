@@ -13,24 +13,42 @@
 
 #include "variant.h"
 
-static bool same_places(const meta_place *a, const meta_place *b, uint32_t n)
+bool meta_bound_begin(meta_bound *bound, uint32_t n)
+{
+    *bound = (meta_bound){.places = calloc(n + (size_t)1, sizeof *bound->places),
+                          .why = calloc(n + (size_t)1, sizeof *bound->why),
+                          .first = calloc(n + (size_t)1, sizeof *bound->first)};
+    for (uint32_t b = 0; bound->first && b < n; b++)
+        bound->first[b] = b;
+    return bound->places && bound->why && bound->first;
+}
+
+void meta_bound_end(meta_bound *bound)
+{
+    free(bound->places);
+    free(bound->why);
+    free(bound->first);
+}
+
+static bool fits(const meta_variant *v, const meta_bound *bound, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (!meta_place_equal(&a[i], &b[i]) || a[i].ranks != b[i].ranks)
+        if (!meta_place_equal(&v->places[i], &bound->places[i]) || v->places[i].ranks != bound->places[i].ranks ||
+            v->first[i] != bound->first[i])
             return false;
     return true;
 }
 
-int meta_plan_variant(eng_plan_state *plan, const meta_place *places, const char *const *why, meta_variant **variant)
+int meta_plan_variant(eng_plan_state *plan, const meta_bound *bound, meta_variant **variant)
 {
     int status = ENG_OK;
 
     pthread_mutex_lock(&plan->lock);
     meta_variant *v = plan->variants;
-    while (v && !same_places(v->places, places, plan->graph->n_bindings))
+    while (v && !fits(v, bound, plan->graph->n_bindings))
         v = v->next;
     if (!v) {
-        status = meta_variant_compile(plan->device, plan->graph, places, why, &v);
+        status = meta_variant_compile(plan->device, plan->graph, bound, &v);
         if (status == ENG_OK) {
             v->next = plan->variants;
             plan->variants = v;
@@ -67,10 +85,8 @@ static const meta_tensor *guess(const eng_device_state *d, const eng_tensor *t)
 /* Compiles ahead if all bound tensors are known by their names. */
 static int compile_ahead(eng_plan_state *plan)
 {
-    size_t n = plan->graph->n_bindings + 1u;
-    meta_place *places = calloc(n, sizeof *places);
-    const char **why = calloc(n, sizeof *why);
-    bool known = places && why;
+    meta_bound bound;
+    bool known = meta_bound_begin(&bound, plan->graph->n_bindings);
     int status = ENG_OK;
     meta_variant *v;
 
@@ -79,15 +95,14 @@ static int compile_ahead(eng_plan_state *plan)
         const meta_tensor *m = guess(plan->device, eng_subgraph_tensor(plan->graph, plan->graph->binding_tensor[b]));
         known = m != NULL;
         if (m) {
-            places[b] = m->place;
-            why[b] = m->why;
+            bound.places[b] = m->place;
+            bound.why[b] = m->why;
         }
     }
     pthread_mutex_unlock(&plan->device->lock);
     if (known)
-        status = meta_plan_variant(plan, places, why, &v);
-    free(places);
-    free(why);
+        status = meta_plan_variant(plan, &bound, &v);
+    meta_bound_end(&bound);
     return status;
 }
 

@@ -56,6 +56,7 @@ typedef struct meta_planner {
     const eng_services *sv;
     const eng_subgraph *graph;
     const meta_place *places; /* of the bindings                              */
+    const uint32_t *first;    /* binding -> the first that is of the same tensor */
     const meta_place *const *wishes; /* of the values, as meta_wishes resolves them; may be NULL */
     bool heedless;            /* wishes do not count: a write in place collects its tensor */
     uint32_t n_ranks;
@@ -135,6 +136,8 @@ meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place
 double meta_version_cost(meta_planner *p, int32_t value, const meta_place *want);
 /* Finds or makes it; NULL after a failure. */
 meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place *want);
+/* Is the value in the memory of that root?  Bindings may be one tensor. */
+bool meta_in_memory_of(const meta_planner *p, int32_t value, int32_t root);
 /* After a write in place: forgets every copy of that memory. */
 void meta_version_forget(meta_planner *p, int32_t root);
 

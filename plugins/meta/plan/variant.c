@@ -119,6 +119,7 @@ static int plan_once(compiler *c, bool *moved)
     c->planner.sv = d->plugin->services;
     c->planner.graph = c->graph;
     c->planner.places = c->v->places;
+    c->planner.first = c->v->first;
     c->planner.n_ranks = c->v->n_ranks;
     c->planner.arena = &c->v->arena;
     c->planner.forced = c->forced;
@@ -201,7 +202,7 @@ static int finish(compiler *c)
     return status;
 }
 
-static int set_up(compiler *c, const meta_place *places, const char *const *why)
+static int set_up(compiler *c, const meta_bound *bound)
 {
     eng_device_state *d = c->device;
     meta_variant *v = c->v;
@@ -214,17 +215,19 @@ static int set_up(compiler *c, const meta_place *places, const char *const *why)
     pthread_mutex_unlock(&d->lock);
     if (status != ENG_OK)
         return status;
-    v->places = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *places);
-    v->why = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *why);
+    v->places = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->places);
+    v->why = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->why);
+    v->first = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->first);
     c->forced = malloc(n_nodes + 1);
     c->refused = calloc(n_nodes + 1, sizeof *c->refused);
     c->moved = calloc(n_nodes + 1, sizeof *c->moved);
-    if (!v->places || !v->why || !c->forced || !c->refused || !c->moved)
+    if (!v->places || !v->why || !v->first || !c->forced || !c->refused || !c->moved)
         return meta_no_memory(d, "a plan");
     memset(c->forced, -1, n_nodes + 1);
     if (n_bound) {
-        memcpy(v->places, places, n_bound * sizeof *places);
-        memcpy(v->why, why, n_bound * sizeof *why);
+        memcpy(v->places, bound->places, n_bound * sizeof *v->places);
+        memcpy(v->why, bound->why, n_bound * sizeof *v->why);
+        memcpy(v->first, bound->first, n_bound * sizeof *v->first);
     }
     return ENG_OK;
 }
@@ -237,11 +240,11 @@ static void clean_up(compiler *c)
     free(c->moved);
 }
 
-int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_place *places,
-                         const char *const *why, meta_variant **variant)
+int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_bound *bound,
+                         meta_variant **variant)
 {
     compiler c = {.device = device, .graph = graph, .v = calloc(1, sizeof *c.v)};
-    int status = c.v ? set_up(&c, places, why) : meta_no_memory(device, "a plan");
+    int status = c.v ? set_up(&c, bound) : meta_no_memory(device, "a plan");
 
     for (bool moved = true; moved && status == ENG_OK;) {
         moved = false;

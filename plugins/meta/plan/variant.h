@@ -65,6 +65,7 @@ typedef struct meta_variant {
     meta_arena arena;
     meta_place *places;   /* of the bindings                                    */
     const char **why;     /* bindings: meta_tensor.why                          */
+    uint32_t *first;      /* binding -> the first that is of the same tensor    */
     meta_part parts[META_MAX_RANKS];
     uint32_t ranks;       /* that have a part                                   */
     uint32_t n_ranks;
@@ -82,11 +83,22 @@ struct eng_plan_state {
     meta_variant *variants;
 };
 
-/* The plan's variant for these places, compiled if it has none yet. */
-int meta_plan_variant(eng_plan_state *plan, const meta_place *places, const char *const *why, meta_variant **variant);
+/* What is known of the bindings of a graph, one entry each: a host may bind a tensor in several
+ * slots, and what is written through one is then read through the others. */
+typedef struct meta_bound {
+    meta_place *places;
+    const char **why;
+    uint32_t *first; /* as in meta_variant                                      */
+} meta_bound;
+/* All of them alone and nowhere yet; false: no memory, and meta_bound_end is still due. */
+bool meta_bound_begin(meta_bound *bound, uint32_t n);
+void meta_bound_end(meta_bound *bound);
 
-int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_place *places,
-                         const char *const *why, meta_variant **variant);
+/* The plan's variant for these bindings, compiled if it has none yet. */
+int meta_plan_variant(eng_plan_state *plan, const meta_bound *bound, meta_variant **variant);
+
+int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_bound *bound,
+                         meta_variant **variant);
 void meta_variant_destroy(meta_variant *variant);
 
 #endif

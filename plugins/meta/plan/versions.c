@@ -296,12 +296,20 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
     return make(p, value, best, want);
 }
 
+bool meta_in_memory_of(const meta_planner *p, int32_t value, int32_t root)
+{
+    int32_t own = meta_tensor_of(p, value)->root;
+    int32_t a = meta_tensor_of(p, own)->binding, b = meta_tensor_of(p, root)->binding;
+
+    return own == root || (a >= 0 && b >= 0 && p->first[a] == p->first[b]);
+}
+
 void meta_version_forget(meta_planner *p, int32_t root)
 {
     meta_owned_forget(p, root);
     for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
         meta_value *v = &p->values[i];
-        if (meta_tensor_of(p, (int32_t)i)->root != root)
+        if (!meta_in_memory_of(p, (int32_t)i, root))
             continue;
         if (v->brought) {
             v->brought = false;

@@ -54,27 +54,56 @@ static int prepare(eng_instance_state *inst, eng_store_state *const *stores, con
     return status;
 }
 
+/* A tensor of a store, and a binding of it. */
+typedef struct binding_of {
+    const meta_tensor *tensor;
+    uint32_t binding;
+} binding_of;
+
+static int by_tensor(const void *a, const void *b)
+{
+    const binding_of *x = a, *y = b;
+    uintptr_t s = (uintptr_t)x->tensor, t = (uintptr_t)y->tensor;
+
+    if (s != t)
+        return s < t ? -1 : 1;
+    return x->binding < y->binding ? -1 : x->binding > y->binding;
+}
+
+/* Where the bound tensors are, and which of them are one; false: no memory. */
+static bool look_at(const eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
+                    meta_bound *bound)
+{
+    uint32_t n = plan->graph->n_bindings;
+    binding_of *list = calloc(n + (size_t)1, sizeof *list);
+
+    for (uint32_t b = 0; list && b < n; b++) {
+        list[b] = (binding_of){&stores[b]->tensors[tensors[b]], b};
+        bound->places[b] = list[b].tensor->place;
+        bound->why[b] = list[b].tensor->why;
+    }
+    if (list && n)
+        qsort(list, n, sizeof *list, by_tensor);
+    for (uint32_t i = 1; list && i < n; i++)
+        if (list[i].tensor == list[i - 1].tensor)
+            bound->first[list[i].binding] = bound->first[list[i - 1].binding];
+    free(list);
+    return list != NULL;
+}
+
 int meta_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
                          eng_instance_state **instance)
 {
-    size_t n = plan->graph->n_bindings + 1u;
-    meta_place *places = calloc(n, sizeof *places);
-    const char **why = calloc(n, sizeof *why);
+    meta_bound bound;
+    bool room = meta_bound_begin(&bound, plan->graph->n_bindings) && look_at(plan, stores, tensors, &bound);
     eng_instance_state *inst = calloc(1, sizeof *inst);
-    int status = ENG_OK;
+    int status = room && inst ? ENG_OK : meta_no_memory(plan->device, "an instance");
 
-    if (!places || !why || !inst)
-        status = meta_no_memory(plan->device, "an instance");
-    for (uint32_t b = 0; b < plan->graph->n_bindings && status == ENG_OK; b++) {
-        places[b] = stores[b]->tensors[tensors[b]].place;
-        why[b] = stores[b]->tensors[tensors[b]].why;
-    }
     if (status == ENG_OK)
-        status = meta_plan_variant(plan, places, why, &inst->variant);
+        status = meta_plan_variant(plan, &bound, &inst->variant);
     if (status == ENG_OK)
         status = prepare(inst, stores, tensors);
-    free(places);
-    free(why);
+    meta_bound_end(&bound);
     if (status != ENG_OK) {
         meta_instance_destroy(inst);
         return status;
