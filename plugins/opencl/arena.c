@@ -2,7 +2,8 @@
  * Scratch memory.  As a rule the engine has placed every scratch tensor in one
  * arena.  If that is larger than one allocation may be, the tensors are placed
  * here again, over several buffers: largest first, each at the lowest place where
- * nothing that lives at the same time is in its way.
+ * nothing that lives at the same time is in its way; or, where the option is set,
+ * each in a buffer of its own.
  */
 #include "host.h"
 
@@ -77,7 +78,7 @@ static int place_all(eng_plan_state *plan, owner *owners, uint32_t n)
     if (n && owners[0].bytes > limit)
         limit = owners[0].bytes;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t block = 0;
+        uint32_t block = device->apart ? plan->n_arena : 0;
         while (block < plan->n_arena && !fit(owners, i, &owners[i], block, limit))
             block++;
         if (block == plan->n_arena) {
@@ -123,7 +124,7 @@ static int place_again(eng_plan_state *plan)
         }
         index[i] = (int32_t)n;
         owners[n++] = (owner){.tensor = i, .first = UINT32_MAX,
-                              .bytes = (t->bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN};
+                              .bytes = device->apart ? t->bytes : (t->bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN};
     }
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const eng_node *node = eng_subgraph_node(g, k);
@@ -148,7 +149,7 @@ int cl_arena_place(eng_plan_state *plan)
     if (!plan->slots)
         return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors",
                        plan->device->info.name);
-    if (g->arena_bytes > plan->device->max_alloc)
+    if (g->arena_bytes > plan->device->max_alloc || (plan->device->apart && g->arena_bytes))
         return place_again(plan);
     if (g->arena_bytes == 0)
         return ENG_OK;

@@ -201,9 +201,10 @@ static int read_options(cl_device *device)
     const eng_services *sv = device->sv;
     const char *family = sv->option(sv->host, "family"), *caps = sv->option(sv->host, "capabilities");
     const char *largest = sv->option(sv->host, "max_alloc");
-    const char *fuse = sv->option(sv->host, "fuse");
+    const char *fuse = sv->option(sv->host, "fuse"), *apart = sv->option(sv->host, "apart");
     uint64_t limit = 0;
     device->fuse = !fuse || strcmp(fuse, "no") != 0;
+    device->apart = apart && !strcmp(apart, "yes");
     if (family && !strcmp(family, "vec"))
         device->vec = true;
     else if (family && !strcmp(family, "simt"))
@@ -220,7 +221,7 @@ static int read_options(cl_device *device)
     const char *svm = sv->option(sv->host, "svm");
     if (svm && strcmp(svm, "auto") != 0 && strcmp(svm, "off") != 0)
         return cl_fail(device, ENG_ERR_INVALID, "opencl.svm is '%s'; it takes auto or off", svm);
-    device->svm = (device->caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_has_shared_memory(device->id);
+    device->svm = (device->caps & CL_CAP_UNIFIED) && !device->apart && wants_svm(sv) && cl_has_shared_memory(device->id);
     if (largest && *largest && strcmp(largest, "0") != 0) {
         int status = parse_bytes(sv, "max_alloc", largest, &limit);
         if (status != ENG_OK)

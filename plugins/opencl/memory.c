@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef MAP_ANONYMOUS
 #define MAP_ANONYMOUS MAP_ANON
@@ -37,8 +38,8 @@ static svm_free find_free(void)
 }
 
 typedef struct lent {
-    void *memory;
-    size_t bytes;
+    void *memory, *mapping;
+    size_t bytes;       /* of the mapping                                   */
     cl_context context; /* of shared virtual memory, else NULL */
 } lent;
 
@@ -51,7 +52,7 @@ static void CL_CALLBACK returned(cl_mem mem, void *data)
         find_free()(l->context, l->memory);
         clReleaseContext(l->context);
     } else {
-        munmap(l->memory, l->bytes);
+        munmap(l->mapping, l->bytes);
     }
     free(l);
 }
@@ -108,14 +109,27 @@ static int no_host_memory(cl_device *device, uint64_t bytes, const char *what, l
                    (unsigned long long)bytes);
 }
 
+/* Memory that ends where a page ends of which nobody may touch the next one. */
+static void *fenced_memory(uint64_t bytes, lent *l)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size = (bytes + page - 1) / page * page;
+    char *p = mmap(NULL, (size_t)(size + page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    *l = (lent){.memory = p + (size - bytes), .mapping = p, .bytes = (size_t)(size + page)};
+    mprotect(p + size, (size_t)page, PROT_NONE);
+    return l->memory;
+}
+
 static int create_shared(cl_device *device, uint64_t bytes, const char *what, cl_block *block)
 {
     uint64_t mapped = 0;
     lent *l = malloc(sizeof *l);
-    void *memory = l ? host_memory(bytes, &mapped) : NULL;
+    void *memory = !l ? NULL : device->apart ? fenced_memory(bytes, l) : host_memory(bytes, &mapped);
     if (!memory)
         return no_host_memory(device, bytes, what, l);
-    *l = (lent){.memory = memory, .bytes = (size_t)mapped};
+    if (!device->apart)
+        *l = (lent){.memory = memory, .mapping = memory, .bytes = (size_t)mapped};
     return lend(device, bytes, what, l, block);
 }
 
@@ -127,9 +141,14 @@ bool cl_has_shared_memory(cl_device_id id)
            (caps & SVM_FINE_GRAIN_BUFFER);
 }
 
+static uint64_t block_bytes(const cl_device *device, uint64_t bytes)
+{
+    return device->apart ? bytes : (bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
+}
+
 int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what, cl_block *block)
 {
-    bytes = (bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
+    bytes = block_bytes(device, bytes);
     if (!device->svm)
         return cl_block_create(device, bytes, false, what, block);
     lent *l = malloc(sizeof *l);
@@ -152,7 +171,7 @@ static int fill_zero(cl_device *device, cl_mem mem, uint64_t bytes)
     const cl_uint zero = 0;
     pthread_mutex_lock(&device->transfer_lock);
     cl_int error =
-        clEnqueueFillBuffer(device->transfer, mem, &zero, sizeof zero, 0, (size_t)(bytes / 4 * 4), 0, NULL, NULL);
+        clEnqueueFillBuffer(device->transfer, mem, &zero, bytes % 4 ? 1 : 4, 0, (size_t)bytes, 0, NULL, NULL);
     if (error == CL_SUCCESS)
         error = clFinish(device->transfer);
     pthread_mutex_unlock(&device->transfer_lock);
@@ -162,7 +181,7 @@ static int fill_zero(cl_device *device, cl_mem mem, uint64_t bytes)
 int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *what, cl_block *block)
 {
     cl_int error;
-    bytes = (bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
+    bytes = block_bytes(device, bytes);
     if (device->caps & CL_CAP_UNIFIED)
         return create_shared(device, bytes, what, block);
     cl_block b = {.bytes = bytes};

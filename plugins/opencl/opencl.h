@@ -77,6 +77,7 @@ struct eng_device_state {
 
     uint32_t caps;           /* CL_CAP_*                                        */
     bool fuse;               /* several small ops in one launch                 */
+    bool apart;              /* every tensor in a buffer of its own size        */
     bool svm;                /* scratch memory is the host's, too (memory.c)    */
     bool vec;                /* kernel family: vec (CPUs) or simt (GPUs)        */
     uint32_t compute_units;

@@ -15,7 +15,7 @@ static int lay_out(eng_store_state *s, uint64_t **sizes)
         for (uint32_t p = 0; p < split->n; p++) {
             uint64_t bytes = p + 1 < split->n ? split->piece_bytes : split->bytes - (uint64_t)p * split->piece_bytes;
             uint64_t at = n ? (list[n - 1] + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN : 0;
-            if (n == 0 || at > limit || bytes > limit - at) {
+            if (n == 0 || device->apart || at > limit || bytes > limit - at) {
                 uint64_t *more = realloc(list, (n + 1) * sizeof *more);
                 if (!more) {
                     free(list);

@@ -64,6 +64,10 @@ typedef struct eng_conformance_options {
     void *ctx;
     const char *cell;     /* placements: only the cell of this text; NULL: all */
     const char *guest;    /* placements: the device outside the composition; NULL: a part of the cpu */
+    /* For devices that are simulated: cases with more elements than this in operands and
+     * results are skipped, and those of an op that has had so many seconds; 0: none are. */
+    uint64_t largest;
+    double seconds;
 } eng_conformance_options;
 
 typedef struct eng_conformance_summary {
@@ -74,6 +78,7 @@ typedef struct eng_conformance_summary {
     uint64_t passed, failed, unsupported;
     uint64_t values;
     double seconds;
+    uint64_t skipped;     /* wanted, but too large or too late                */
 } eng_conformance_summary;
 
 /*

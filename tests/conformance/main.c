@@ -3,10 +3,11 @@
  * device; failing cases, with what runs them again, as diagnostics.
  *
  *     conformance [--full] [--seed N] [--ops LIST] [--filter TEXT] [--option NAME=VALUE]...
- *                 [--lenient] [--verbose] [--list] [--tolerances] [DEVICE]...
+ *                 [--largest ELEMENTS] [--seconds N] [--lenient] [--verbose] [--list] [--tolerances] [DEVICE]...
  *     conformance --placements[=singles|all] [--guest DEVICE] [--cell TEXT] ...
  *
  * --full: every case, and the opencl plugin's variants; --lenient: a refusal is not a failure.
+ * --largest, --seconds: for simulated devices; larger cases are skipped, and those of an op that has had N seconds.
  * --placements: operands and results wherever a composed device can keep them
  * (placements.h): a sample of the cells, all singles, or all pairs too.  With --full
  * and no device, all pairs on every composition of CPUs in the table below, and samples
@@ -47,7 +48,7 @@ static void usage(FILE *to)
 {
     fputs("usage: conformance [--full] [--lenient] [--verbose] [--seed N] [--ops LIST] [--filter TEXT] [--option "
           "NAME=VALUE]...\n"
-          "                   [--list] [--tolerances] [DEVICE]...\n"
+          "                   [--largest ELEMENTS] [--seconds N] [--list] [--tolerances] [DEVICE]...\n"
           "       conformance --placements[=singles|all] [--full] [--guest DEVICE] [--cell TEXT] ...\n",
           to);
 }
@@ -128,9 +129,10 @@ static void run_device(struct program *p, const char *device, const char *option
         p->failed++;
     } else if (!p->o.list) {
         print_ops(p);
-        printf("# %s: %llu cells, %llu passed, %llu failed, %llu unsupported, %.1f s, seed %llu\n", label,
-               (unsigned long long)sum.cells, (unsigned long long)sum.passed, (unsigned long long)sum.failed,
-               (unsigned long long)sum.unsupported, sum.seconds, (unsigned long long)sum.seed);
+        printf("# %s: %llu cells, %llu passed, %llu failed, %llu unsupported, %llu skipped, %.1f s, seed %llu\n",
+               label, (unsigned long long)sum.cells, (unsigned long long)sum.passed, (unsigned long long)sum.failed,
+               (unsigned long long)sum.unsupported, (unsigned long long)sum.skipped, sum.seconds,
+               (unsigned long long)sum.seed);
     }
     eng_context_destroy(context);
 }
@@ -225,6 +227,8 @@ static int parse(struct program *p, int argc, char **argv)
                                           {"placements", optional_argument, NULL, 'p'},
                                           {"guest", required_argument, NULL, 'g'},
                                           {"cell", required_argument, NULL, 'c'},
+                                          {"largest", required_argument, NULL, 'm'},
+                                          {"seconds", required_argument, NULL, 'S'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     const char *text;
@@ -238,6 +242,8 @@ static int parse(struct program *p, int argc, char **argv)
         case 'F': p->o.filter = optarg; break;
         case 'l': p->o.list = 1; break;
         case 'L': p->o.lenient = 1; break;
+        case 'm': p->o.largest = strtoull(optarg, NULL, 0); break;
+        case 'S': p->o.seconds = strtod(optarg, NULL); break;
         case 'v': p->verbose = 1; break;
         case 'g': p->o.guest = optarg; break;
         case 'c': p->o.cell = optarg; break;

@@ -129,6 +129,7 @@ struct cf_suite {
     bool reopens;             /* each cell of placements opens the device anew */
     uint32_t tag;             /* else its axes have names of their own; 0: no tag */
     int status;               /* stops the suite                               */
+    double spent[ENG_OP_LIMIT]; /* seconds on each op                          */
     uint32_t thin;            /* quick: one case in so many, chosen by name    */
     cf_case current;
     char detail[640];
