@@ -204,6 +204,8 @@ static int read_options(cl_device *device)
     const char *fuse = sv->option(sv->host, "fuse"), *apart = sv->option(sv->host, "apart");
     uint64_t limit = 0;
     device->fuse = !fuse || strcmp(fuse, "no") != 0;
+    if (apart && strcmp(apart, "yes") != 0 && strcmp(apart, "no") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.apart is '%s'; it takes yes or no", apart);
     device->apart = apart && !strcmp(apart, "yes");
     if (family && !strcmp(family, "vec"))
         device->vec = true;

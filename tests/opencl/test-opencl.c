@@ -203,6 +203,8 @@ START_TEST(fused_as_unfused)
         {"opencl.fuse", "yes", "opencl.family", "vec", NULL},
         {"opencl.fuse", "yes", "opencl.family", "simt", NULL},
         {"opencl.fuse", "yes", "opencl.max_alloc", "512", NULL},
+        {"opencl.fuse", "yes", "opencl.apart", "yes", NULL},
+        {"opencl.fuse", "no", "opencl.apart", "yes", "opencl.family", "simt", NULL},
         {"opencl.fuse", "yes", "opencl.capabilities", "none", "opencl.cache", "no"},
     };
     static float right[X], got[X];
@@ -428,6 +430,7 @@ START_TEST(wrong_options_are_told)
         {"opencl.max_alloc", "7Q", "bytes"},
         {"opencl.capabilities", "fp16,teeth", "names to keep"},
         {"opencl.svm", "always", "auto or off"},
+        {"opencl.apart", "maybe", "yes or no"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         eng_context *context;
@@ -471,6 +474,70 @@ START_TEST(build_errors_are_told)
 }
 END_TEST
 
+/* -- what reaches beyond a tensor ------------------------------------------------ */
+
+static const char *self; /* this program */
+
+/* A kernel that reads the element after its operand's last. */
+static int read_beyond(const char *apart)
+{
+    char folder[64], path[96];
+    snprintf(folder, sizeof folder, "opencl-kernels-%ld", (long)getppid());
+    snprintf(path, sizeof path, "%s/sum_rows.cl", folder);
+    mkdir(folder, 0700);
+    FILE *file = fopen(path, "w");
+    fputs("__kernel void sum_rows(__global const float *x, ulong x_at, __global float *y, ulong y_at, long4 ne,\n"
+          "                       long4 xs, long4 ys, int rows_per)\n"
+          "{\n    if (get_global_id(0) == 0)\n        y[y_at / 4] = x[x_at / 4 + ne.s0];\n}\n", file);
+    fclose(file);
+    const eng_store_tensor t[] = {declare("x", ENG_TYPE_F32, ENG_USE_INPUT, 3, 1, 1),
+                                  declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, 1, 1, 1)};
+    eng_context *context = NULL;
+    eng_device *device = NULL;
+    eng_store *store = NULL;
+    eng_graph *g = NULL;
+    eng_plan *plan = NULL;
+    eng_instance *instance = NULL;
+    eng_queue *queue = NULL;
+    float y = 0;
+    int good = !eng_context_create(NULL, &context) && !eng_context_set_option(context, "opencl.kernels", folder) &&
+               !eng_context_set_option(context, "opencl.apart", apart) &&
+               !eng_device_open(context, "opencl:0", &device) && !eng_store_create(device, t, 2, &store) &&
+               !eng_graph_create(context, 0, &g);
+    if (good)
+        eng_store_value(g, eng_graph_tensor(g, 0, store, 1), eng_sum_rows(g, eng_graph_tensor(g, 0, store, 0)));
+    good = good && !eng_graph_seal(g) && !eng_plan_create(device, g, &plan) &&
+           !eng_instance_create(plan, &store, 1, &instance) && !eng_queue_create(device, &queue) &&
+           !eng_queue_submit(queue, instance, NULL, 0, NULL) && !eng_store_read(store, 1, 0, sizeof y, &y);
+    if (!good)
+        fprintf(stderr, "%s\n", eng_last_error());
+    eng_queue_destroy(queue);
+    eng_instance_destroy(instance);
+    eng_plan_release(plan);
+    eng_graph_destroy(g);
+    eng_store_destroy(store);
+    eng_device_close(device);
+    eng_context_destroy(context);
+    return good ? 0 : 2;
+}
+
+/* In a process of its own, which it ends where buffers are the host's memory and every tensor has its own. */
+START_TEST(reading_beyond_a_tensor_is_seen)
+{
+    char command[1200], folder[64];
+    fixture f = open_with("opencl:0", NULL);
+    eng_device_info info = {.size = sizeof info};
+    ck_assert_int_eq(eng_device_get_info(f.device, &info), ENG_OK);
+    close_all(f);
+    snprintf(command, sizeof command, "'%s' --beyond no", self);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(command, sizeof command, "exec 2>/dev/null; '%s' --beyond yes", self);
+    ck_assert(system(command) != 0 || !strstr(info.capabilities, "unified"));
+    snprintf(folder, sizeof folder, "opencl-kernels-%ld", (long)getpid());
+    remove_all(folder);
+}
+END_TEST
+
 static int usable(void)
 {
     eng_context *context;
@@ -485,8 +552,11 @@ static int usable(void)
     return status == ENG_OK;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    self = argv[0];
+    if (argc == 3 && !strcmp(argv[1], "--beyond"))
+        return read_beyond(argv[2]);
     if (!usable()) {
         printf("1..0 # SKIP no OpenCL device: %s\n", eng_last_error());
         return 0;
@@ -505,6 +575,7 @@ int main(void)
     tcase_add_test(tests, scratch_is_not_promised_either);
     tcase_add_test(tests, wrong_options_are_told);
     tcase_add_test(tests, build_errors_are_told);
+    tcase_add_test(tests, reading_beyond_a_tensor_is_seen);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     /* compilers of OpenCL drivers do not survive a fork */
