@@ -1,7 +1,7 @@
 /*
  * The opencl plugin beyond what the conformance suite sees op by op: tensors in
  * pieces, fused chains, queues, the cache of binaries, families, parts, errors.
- * Runs on opencl:0; skipped where there is none.
+ * Runs on opencl:0, or on the device that ENG_TEST_OPENCL names; skipped where there is none.
  */
 #include "config.h"
 
@@ -15,6 +15,17 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+
+/* The device tested, or with "/2.1" a part of it. */
+static const char *named(const char *part)
+{
+    static char names[4][48];
+    static unsigned next;
+    const char *device = getenv("ENG_TEST_OPENCL");
+    char *name = names[next++ % 4];
+    snprintf(name, sizeof names[0], "%s%s", device && *device ? device : "opencl:0", part);
+    return name;
+}
 
 typedef struct fixture {
     eng_context *context;
@@ -55,7 +66,7 @@ static float value(uint32_t *state)
 START_TEST(pieces_move_exactly)
 {
     static const char *const options[] = {"opencl.max_alloc", "1024", NULL};
-    fixture f = open_with("opencl:0", options);
+    fixture f = open_with(named(""), options);
     enum { N = 37, ROWS = 101, PLANES = 3, ALL = N * ROWS * PLANES };
     eng_store_tensor t = declare("t", ENG_TYPE_I32, ENG_USE_STATE, N, ROWS, PLANES);
     eng_store *store;
@@ -134,7 +145,7 @@ static void count_launches(void *ctx, const char *text)
 
 static unsigned run_layers(const char *const *options, float *out)
 {
-    fixture f = open_with("opencl:0", options);
+    fixture f = open_with(named(""), options);
     eng_store_tensor t[] = {
         declare("x", ENG_TYPE_F32, ENG_USE_INPUT, COLUMNS, HEADS, TOKENS),
         declare("r", ENG_TYPE_F32, ENG_USE_INPUT, COLUMNS, HEADS, TOKENS),
@@ -292,7 +303,7 @@ END_TEST
 
 START_TEST(a_wait_can_end_before_the_work)
 {
-    fixture f = open_with("opencl:0", NULL);
+    fixture f = open_with(named(""), NULL);
     eng_store_tensor t = declare("t", ENG_TYPE_F32, ENG_USE_STATE, 1 << 20, 8, 1);
     eng_store *store;
     eng_queue *queue;
@@ -316,9 +327,58 @@ START_TEST(a_wait_can_end_before_the_work)
 }
 END_TEST
 
+/* What a plan keeps for itself (here the frequencies of rope) is there when it first runs: a new
+ * plan and one run at once, many times. */
+START_TEST(constants_are_there_at_once)
+{
+    fixture f = open_with(named(""), NULL);
+    eng_store_tensor t[3] = {declare("x", ENG_TYPE_F32, ENG_USE_INPUT, 2, 1, 1),
+                             declare("pos", ENG_TYPE_I32, ENG_USE_INPUT, 1, 1, 1),
+                             declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, 2, 1, 1)};
+    const float x[2] = {1, 0};
+    const int32_t pos = 1;
+    eng_store *store;
+    eng_queue *queue;
+    ck_assert_msg(eng_store_create(f.device, t, 3, &store) == ENG_OK, "%s", eng_last_error());
+    ck_assert_int_eq(eng_queue_create(f.device, &queue), ENG_OK);
+    ck_assert_int_eq(eng_store_write(store, 0, 0, sizeof x, x), ENG_OK);
+    ck_assert_int_eq(eng_store_write(store, 1, 0, sizeof pos, &pos), ENG_OK);
+    for (int i = 0; i < 64; i++) {
+        const int64_t ip[ENG_MAX_IPARAMS] = {[ENG_ROPE_N_DIMS] = 2, [ENG_ROPE_N_CTX_ORIG] = 64};
+        const double fp[ENG_MAX_FPARAMS] = {[ENG_ROPE_BASE] = 10000, [ENG_ROPE_FREQ_SCALE] = 1 + i,
+                                            [ENG_ROPE_ATTN_FACTOR] = 1};
+        float y[2] = {0};
+        eng_graph *g;
+        eng_plan *plan;
+        eng_instance *instance;
+        eng_fence fence;
+        ck_assert_int_eq(eng_graph_create(f.context, 0, &g), ENG_OK);
+        const eng_value in[2] = {eng_graph_tensor(g, 0, store, 0),
+                                 eng_reshape(g, eng_graph_tensor(g, 0, store, 1), (const int64_t[]){1}, 1)};
+        eng_value turned;
+        eng_graph_op(g, ENG_OP_ROPE, in, 2, ip, ENG_MAX_IPARAMS, fp, ENG_MAX_FPARAMS, &turned);
+        eng_store_value(g, eng_graph_tensor(g, 0, store, 2), turned);
+        ck_assert_msg(eng_graph_seal(g) == ENG_OK, "%s", eng_last_error());
+        ck_assert_msg(eng_plan_create(f.device, g, &plan) == ENG_OK, "%s", eng_last_error());
+        ck_assert_int_eq(eng_instance_create(plan, &store, 1, &instance), ENG_OK);
+        ck_assert_int_eq(eng_queue_submit(queue, instance, NULL, 0, &fence), ENG_OK);
+        ck_assert_int_eq(eng_queue_read(queue, store, 2, 0, sizeof y, y, &fence), ENG_OK);
+        ck_assert_int_eq(eng_fence_wait(fence, UINT64_MAX), ENG_OK);
+        ck_assert_float_eq_tol(y[0], cos(1 + i), 1e-4);
+        ck_assert_float_eq_tol(y[1], sin(1 + i), 1e-4);
+        eng_instance_destroy(instance);
+        eng_plan_release(plan);
+        eng_graph_destroy(g);
+    }
+    eng_queue_destroy(queue);
+    eng_store_destroy(store);
+    close_all(f);
+}
+END_TEST
+
 START_TEST(parts_are_devices)
 {
-    static const char *const names[] = {"opencl:0/2.0", "opencl:0/2.1", "opencl:0/7.6"};
+    const char *const names[] = {named("/2.0"), named("/2.1"), named("/7.6")};
     for (int i = 0; i < 3; i++) {
         fixture f = open_with(names[i], NULL);
         eng_device_info info = {.size = sizeof info};
@@ -334,7 +394,7 @@ END_TEST
 START_TEST(memory_is_not_promised_twice)
 {
     static const char *const options[] = {"opencl.memory", "4M", NULL};
-    fixture f = open_with("opencl:0", options);
+    fixture f = open_with(named(""), options);
     eng_store_tensor most = declare("most", ENG_TYPE_F32, ENG_USE_CACHE, 1024, 768, 1); /* 3 MiB */
     eng_store_tensor more = declare("more", ENG_TYPE_F32, ENG_USE_STATE, 1024, 512, 1); /* 2 MiB */
     eng_store_tensor huge = declare("huge", ENG_TYPE_F32, ENG_USE_CACHE, 1024, INT64_C(1) << 40, 1);
@@ -366,22 +426,22 @@ static uint64_t left_of(eng_context *context, const char *name)
 START_TEST(memory_is_one_for_all_openings)
 {
     static const char *const options[] = {"opencl.memory", "4M", NULL};
-    fixture f = open_with("opencl:0", options);
+    fixture f = open_with(named(""), options);
     eng_device *other, *part;
     eng_store_tensor t = declare("t", ENG_TYPE_F32, ENG_USE_CACHE, 1024, 640, 1); /* 2.5 MiB */
     eng_store *a, *b;
-    ck_assert_int_eq(eng_device_open(f.context, "opencl:0", &other), ENG_OK);
-    ck_assert_int_eq(eng_device_open(f.context, "opencl:0/2.1", &part), ENG_OK);
-    ck_assert_uint_eq(left_of(f.context, "opencl:0/2.1"), 2u << 20);
+    ck_assert_int_eq(eng_device_open(f.context, named(""), &other), ENG_OK);
+    ck_assert_int_eq(eng_device_open(f.context, named("/2.1"), &part), ENG_OK);
+    ck_assert_uint_eq(left_of(f.context, named("/2.1")), 2u << 20);
     ck_assert_int_eq(eng_store_create(part, &t, 1, &a), ENG_OK); /* more than half */
-    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 3u << 19);
-    ck_assert_uint_eq(left_of(f.context, "opencl:0/2.0"), 3u << 18);
+    ck_assert_uint_eq(left_of(f.context, named("")), 3u << 19);
+    ck_assert_uint_eq(left_of(f.context, named("/2.0")), 3u << 18);
     ck_assert_int_eq(eng_store_create(other, &t, 1, &b), ENG_ERR_NOMEM);
     ck_assert_msg(strstr(eng_last_error(), "has 4.0 MiB, of which 2.5 are taken"), "%s", eng_last_error());
     eng_store_destroy(a);
     ck_assert_int_eq(eng_store_create(other, &t, 1, &b), ENG_OK);
     eng_store_destroy(b);
-    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 4u << 20);
+    ck_assert_uint_eq(left_of(f.context, named("")), 4u << 20);
     eng_device_close(part);
     eng_device_close(other);
     close_all(f);
@@ -392,7 +452,7 @@ END_TEST
 START_TEST(scratch_is_not_promised_either)
 {
     static const char *const options[] = {"opencl.memory", "4M", NULL};
-    fixture f = open_with("opencl:0", options);
+    fixture f = open_with(named(""), options);
     eng_store_tensor t[] = {declare("x", ENG_TYPE_F32, ENG_USE_STATE, 1024, 384, 1), /* 1.5 MiB */
                             declare("more", ENG_TYPE_F32, ENG_USE_STATE, 1024, 384, 1)};
     eng_store *a, *b;
@@ -409,11 +469,11 @@ START_TEST(scratch_is_not_promised_either)
     ck_assert_msg(strstr(eng_last_error(), "1.5 MiB for the values of a plan, but the device has 4.0 MiB, of which 3.0"),
                   "%s", eng_last_error());
     eng_store_destroy(b);
-    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 5u << 19);
+    ck_assert_uint_eq(left_of(f.context, named("")), 5u << 19);
     ck_assert_msg(eng_instance_create(plan, &a, 1, &instance) == ENG_OK, "%s", eng_last_error());
-    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 1u << 20);
+    ck_assert_uint_eq(left_of(f.context, named("")), 1u << 20);
     eng_instance_destroy(instance);
-    ck_assert_uint_eq(left_of(f.context, "opencl:0"), 5u << 19);
+    ck_assert_uint_eq(left_of(f.context, named("")), 5u << 19);
     eng_plan_release(plan);
     eng_graph_destroy(g);
     eng_store_destroy(a);
@@ -437,7 +497,7 @@ START_TEST(wrong_options_are_told)
         eng_device *device;
         ck_assert_int_eq(eng_context_create(NULL, &context), ENG_OK);
         ck_assert_int_eq(eng_context_set_option(context, wrong[i][0], wrong[i][1]), ENG_OK);
-        ck_assert_int_eq(eng_device_open(context, "opencl:0", &device), ENG_ERR_INVALID);
+        ck_assert_int_eq(eng_device_open(context, named(""), &device), ENG_ERR_INVALID);
         ck_assert_msg(strstr(eng_last_error(), wrong[i][2]), "%s", eng_last_error());
         eng_context_destroy(context);
     }
@@ -455,7 +515,7 @@ START_TEST(build_errors_are_told)
     fputs("__kernel void unary(int a) { a = no_such_thing; }\n", file);
     fclose(file);
     const char *const options[] = {"opencl.kernels", folder, NULL};
-    fixture f = open_with("opencl:0", options);
+    fixture f = open_with(named(""), options);
     eng_store_tensor t = declare("t", ENG_TYPE_F32, ENG_USE_STATE, 64, 1, 1);
     eng_store *store;
     eng_graph *g;
@@ -544,7 +604,7 @@ static int usable(void)
     eng_device *device;
     int status = eng_context_create(NULL, &context);
     if (status == ENG_OK) {
-        status = eng_device_open(context, "opencl:0", &device);
+        status = eng_device_open(context, named(""), &device);
         if (status == ENG_OK)
             eng_device_close(device);
         eng_context_destroy(context);
@@ -569,6 +629,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, fused_as_unfused);
     tcase_add_test(tests, damaged_cache_is_built_again);
     tcase_add_test(tests, a_wait_can_end_before_the_work);
+    tcase_add_test(tests, constants_are_there_at_once);
     tcase_add_test(tests, parts_are_devices);
     tcase_add_test(tests, memory_is_not_promised_twice);
     tcase_add_test(tests, memory_is_one_for_all_openings);
