@@ -138,6 +138,21 @@ typedef struct cl_parts {
 static cl_parts *all_parts;
 static pthread_mutex_t parts_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Asked before it is tried: drivers without sub-devices may lack the call itself, and the loader then jumps to NULL. */
+static bool can_cut(cl_device_id whole, cl_device_partition_property way, uint32_t n)
+{
+    cl_device_partition_property ways[16] = {0};
+    cl_uint most = 0;
+    size_t bytes = 0;
+    if (clGetDeviceInfo(whole, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, NULL) != CL_SUCCESS ||
+        most < n || clGetDeviceInfo(whole, CL_DEVICE_PARTITION_PROPERTIES, sizeof ways, ways, &bytes) != CL_SUCCESS)
+        return false;
+    for (size_t i = 0; i < bytes / sizeof *ways; i++)
+        if (ways[i] == way)
+            return true;
+    return false;
+}
+
 static bool create_parts(cl_parts *p, uint32_t units)
 {
     cl_device_partition_property how[ENG_MAX_RANKS + 3];
@@ -148,14 +163,13 @@ static bool create_parts(cl_parts *p, uint32_t units)
         how[n++] = (cl_device_partition_property)(units / p->n + (i < units % p->n));
     how[n++] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
     how[n] = 0;
-    cl_int error = clCreateSubDevices(p->whole, how, p->n, p->part, &made);
-    if (error != CL_SUCCESS && units % p->n == 0) {
-        how[0] = CL_DEVICE_PARTITION_EQUALLY;
-        how[1] = (cl_device_partition_property)(units / p->n);
-        how[2] = 0;
-        error = clCreateSubDevices(p->whole, how, p->n, p->part, &made);
-    }
-    return error == CL_SUCCESS && made >= p->n;
+    if (can_cut(p->whole, how[0], p->n) && clCreateSubDevices(p->whole, how, p->n, p->part, &made) == CL_SUCCESS)
+        return made >= p->n;
+    how[0] = CL_DEVICE_PARTITION_EQUALLY;
+    how[1] = (cl_device_partition_property)(units / p->n);
+    how[2] = 0;
+    return units % p->n == 0 && can_cut(p->whole, how[0], p->n) &&
+           clCreateSubDevices(p->whole, how, p->n, p->part, &made) == CL_SUCCESS && made >= p->n;
 }
 
 /* NULL: the device cannot be cut, or there is no memory. */
