@@ -154,8 +154,8 @@ typedef struct eng_store_tensor {
                             Plain devices ignore it; see the meta plugin     */
     uint32_t axis;       /* split along this axis; ENG_AXIS_NONE: the device's
                             policy chooses; ENG_AXIS_WHOLE: never split      */
-    uint32_t role;       /* eng_role, or 0                                   */
-    int32_t layer;       /* -1: none                                         */
+    uint32_t role;       /* the host's own note of what it is for, or 0      */
+    int32_t layer;       /* the host's own note of its layer; -1: none       */
     uint32_t reserved;
 } eng_store_tensor;
 #define ENG_AXIS_WHOLE 0xffffffffu

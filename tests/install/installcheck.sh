@@ -20,6 +20,11 @@ test "$(pkg-config --variable=plugindir libengine | sed "s|^$dest||")" = "$plugi
 
 $cc $cflags $(pkg-config --cflags libengine-lm) "$src/tests/install/consumer.c" -o "$tmp/consumer" $(pkg-config --libs libengine-lm)
 "$tmp/consumer" || fail "the consumer does not run"
+for name in split generate; do
+    $cc $cflags $(pkg-config --cflags libengine-lm) "$src/examples/$name.c" -o "$tmp/$name" $(pkg-config --libs libengine-lm) -lm
+done
+"$tmp/split" cpu/2 > /dev/null || fail "examples/split.c does not run"
+"$tmp/generate" "$src/tests/data/tiny-hybrid-f16.gguf" cpu/2 "The king" 5 > /dev/null || fail "examples/generate.c does not run"
 # a moved tree still finds its plugins: beside the library
 "$dest$bindir/engine-probe" --check || test $? = 2 || fail "engine-probe --check finds no device"
 "$dest$bindir/engine-probe" cpu > /dev/null || fail "engine-probe does not open the cpu device"
