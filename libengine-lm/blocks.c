@@ -30,9 +30,9 @@ eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, i
     return lm_product(b, layer, down, h);
 }
 
-eng_value lm_rope(lm_build *b, eng_value x)
+static eng_value rope(lm_build *b, eng_value x, eng_value pos)
 {
-    return eng_rope(b->g, x, b->rope_pos, lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS), &b->model->n.rope);
+    return eng_rope(b->g, x, pos, lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS), &b->model->n.rope);
 }
 
 eng_value lm_pick(lm_build *b, eng_value x)
@@ -47,8 +47,8 @@ eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which)
 }
 
 /* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: rotates as the context asks, stores K and V in the
- * layer's cache and attends. */
-static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer)
+ * layer's cache and attends.  q and the result of the wanted tokens, if so asked for. */
+static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
 {
     const eng_lm_context_params *p = &b->context->p;
     eng_graph *g = b->g;
@@ -67,18 +67,18 @@ static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int 
     a.kv_param = LM_PARAM_CELLS;
     a.causal = 1;
     a.scale = 1 / __builtin_sqrt((double)b->model->n.d_k);
-    a.pos = b->pos;
-    a.seq = b->seq;
+    a.pos = wanted ? b->out_pos : b->pos;
+    a.seq = wanted ? b->out_seq : b->seq;
     a.cpos = b->cpos;
     a.cseq = b->cseq;
     eng_value o = eng_attention(g, q, cache_k, cache_v, &a);
     return p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
 }
 
-/* Channels first .. first + d heads - 1 of x as heads. */
-static eng_value heads(lm_build *b, eng_value x, int64_t first, int64_t d, int64_t n)
+/* Channels of one matrix as heads. */
+static eng_value heads(lm_build *b, eng_value x, int64_t d, int64_t n, int64_t t)
 {
-    return eng_reshape(b->g, eng_slice(b->g, x, 0, first, d * n), (int64_t[]){d, n, b->n_tokens}, 3);
+    return eng_reshape(b->g, x, (int64_t[]){d, n, t}, 3);
 }
 
 static eng_value normed(lm_build *b, eng_value x, int layer, int role)
@@ -86,30 +86,34 @@ static eng_value normed(lm_build *b, eng_value x, int layer, int role)
     return lm_weight(b, layer, role) == ENG_NO_VALUE ? x : lm_norm(b, x, layer, role);
 }
 
-eng_value lm_attention_block(lm_build *b, eng_value u, int layer)
+eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    int64_t d = n->d_k, kv = n->n_head_kv, t = b->n_tokens, d_q = n->gated ? 2 * d : d;
+    int64_t d = n->d_k, kv = n->n_head_kv, t = b->n_tokens, t_q = wanted ? b->n_out : t, d_q = n->gated ? 2 * d : d;
     eng_value q, k, v, gate = ENG_NO_VALUE;
     if (lm_weight(b, layer, LM_QKV) != ENG_NO_VALUE) {
         eng_value all = lm_product(b, layer, LM_QKV, u);
-        q = heads(b, all, 0, d_q, n->n_head);
-        k = heads(b, all, d_q * n->n_head, d, kv);
-        v = heads(b, all, d_q * n->n_head + d * kv, n->d_v, kv);
+        q = eng_slice(g, all, 0, 0, d_q * n->n_head);
+        q = wanted ? lm_pick(b, q) : q;
+        k = eng_slice(g, all, 0, d_q * n->n_head, d * kv);
+        v = eng_slice(g, all, 0, d_q * n->n_head + d * kv, n->d_v * kv);
     } else {
-        q = eng_reshape(g, lm_product(b, layer, LM_Q, u), (int64_t[]){d_q, n->n_head, t}, 3);
-        k = eng_reshape(g, lm_product(b, layer, LM_K, u), (int64_t[]){d, kv, t}, 3);
-        v = eng_reshape(g, lm_product(b, layer, LM_V, u), (int64_t[]){n->d_v, kv, t}, 3);
+        q = lm_product(b, layer, LM_Q, wanted ? lm_pick(b, u) : u);
+        k = lm_product(b, layer, LM_K, u);
+        v = lm_product(b, layer, LM_V, u);
     }
+    q = heads(b, q, d_q, n->n_head, t_q);
+    k = heads(b, k, d, kv, t);
+    v = heads(b, v, n->d_v, kv, t);
     if (n->gated) {
         gate = eng_slice(g, q, 0, d, d);
         q = eng_slice(g, q, 0, 0, d);
     }
-    q = lm_rope(b, normed(b, q, layer, LM_Q_NORM));
-    k = lm_rope(b, normed(b, k, layer, LM_K_NORM));
-    eng_value o = attend(b, q, k, v, layer);
+    q = rope(b, normed(b, q, layer, LM_Q_NORM), wanted ? b->out_rope_pos : b->rope_pos);
+    k = rope(b, normed(b, k, layer, LM_K_NORM), b->rope_pos);
+    eng_value o = attend(b, q, k, v, layer, wanted);
     if (n->gated)
         o = eng_mul(g, o, eng_unary(g, gate, ENG_UNARY_SIGMOID));
-    return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){n->d_v * n->n_head, t}, 2));
+    return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){n->d_v * n->n_head, t_q}, 2));
 }

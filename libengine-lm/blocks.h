@@ -131,13 +131,13 @@ eng_value lm_weight(lm_build *b, int layer, int role); /* ENG_NO_VALUE if absent
 /* The role's matrix times x, scaled and with its bias added if it has them. */
 eng_value lm_product(lm_build *b, int layer, int role, eng_value x);
 eng_value lm_norm(lm_build *b, eng_value x, int layer, int role);
-eng_value lm_rope(lm_build *b, eng_value x);
 /* silu(gate x) * (up x), then down */
 eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, int down);
 /* The rows of the tokens whose logits are wanted. */
 eng_value lm_pick(lm_build *b, eng_value x);
-/* Attention with its projections: u[E, T] -> [E, T]. */
-eng_value lm_attention_block(lm_build *b, eng_value u, int layer);
+/* Attention with its projections: u[E, T] -> [E, T], or `wanted` -> the rows of the tokens whose logits are wanted:
+ * the others are there for their K and V alone. */
+eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted);
 /* The experts that the router chooses for each token, and the shared one: x[E, T] -> [E, T]. */
 eng_value lm_moe(lm_build *b, eng_value x, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */

@@ -122,6 +122,14 @@ static void fill_live(lm_pass *p, uint32_t n, uint32_t wanted)
         p->in[p->at.live_out + i] = i < wanted ? (int32_t)i + 1 : 0;
 }
 
+/* Positions of n tokens, of a pass that has room for `size`, as the four streams of a multi-section rope. */
+static void fill_streams(int32_t *streams, const int32_t *pos, uint32_t n, uint32_t size)
+{
+    for (uint32_t stream = 0; stream < 4; stream++)
+        for (uint32_t i = 0; i < n; i++)
+            streams[stream * size + i] = stream < 3 ? pos[i] : 0;
+}
+
 /* Inputs of tokens c->order[first ..]; padding is -1 throughout, but for `live`. */
 static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, lm_pass *p)
 {
@@ -137,14 +145,18 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         p->in[at->tokens + i] = b->tokens[token];
         p->in[at->pos + i] = (int32_t)pos;
         p->in[at->seq + i] = (int32_t)s;
-        if (wants_logits(b, token))
-            p->in[at->out + wanted++] = (int32_t)i;
+        if (!wants_logits(b, token))
+            continue;
+        p->in[at->out_pos + wanted] = (int32_t)pos;
+        p->in[at->out_seq + wanted] = (int32_t)s;
+        p->in[at->out + wanted++] = (int32_t)i;
     }
     if (at->live)
         fill_live(p, n, wanted);
-    for (uint32_t stream = 0; at->streams != at->pos && stream < 4; stream++)
-        for (uint32_t i = 0; i < n; i++)
-            p->in[at->streams + stream * p->n_tokens + i] = stream < 3 ? p->in[at->pos + i] : 0;
+    if (at->streams != at->pos) {
+        fill_streams(p->in + at->streams, p->in + at->pos, n, p->n_tokens);
+        fill_streams(p->in + at->out_streams, p->in + at->out_pos, p->n_tokens > 1 ? wanted : n, p->n_out);
+    }
     p->in[at->cu] = 0;
     for (uint32_t s = 0; s < n_seq; s++) {
         uint32_t count = c->counts[s];

@@ -194,6 +194,7 @@ struct lm_build {
     int64_t n_tokens, n_out;
     /* what changes from token to token */
     eng_value tokens, pos, rope_pos, seq, cells, out, src, dst, cu;
+    eng_value out_pos, out_rope_pos, out_seq; /* of the tokens wanted                 */
     eng_value cpos, cseq;
     /* mixtures of experts in passes that may be padded, else ENG_NO_VALUE: for the tokens that are left (all, from
      * lm_pick on those wanted) 1 + their number, 0 for padding; and one row of skipped experts */
@@ -206,6 +207,7 @@ enum { LM_PARAM_CELLS = 0, LM_PARAMS };
 /* Places of the inputs in the one tensor that carries them. */
 typedef struct lm_inputs {
     uint32_t tokens, pos, streams, seq, cells, out, src, dst, cu; /* in elements    */
+    uint32_t out_pos, out_streams, out_seq; /* of the tokens wanted; of one token the same places */
     uint32_t live, live_out, no_experts; /* 0: the pass has none                    */
     uint32_t total;
 } lm_inputs;

@@ -102,9 +102,10 @@ eng_value lm_layers(lm_build *b)
     eng_value x = eng_get_rows(g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), b->tokens);
     for (int il = 0; il < n->n_layers; il++) {
         eng_value u = lm_norm(b, x, il, LM_NORM);
-        eng_value o = n->kind[il] == LM_LAYER_ATTENTION ? lm_attention_block(b, u, il) : lm_gated_delta_net(b, u, il);
-        if (il == n->n_layers - 1) { /* from here on only the tokens that are asked for matter */
-            o = lm_pick(b, o);
+        bool last = il == n->n_layers - 1, attention = n->kind[il] == LM_LAYER_ATTENTION;
+        eng_value o = attention ? lm_attention_block(b, u, il, last) : lm_gated_delta_net(b, u, il);
+        if (last) { /* from here on only the tokens that are asked for matter; to a state all do */
+            o = attention ? o : lm_pick(b, o);
             x = lm_pick(b, x);
             b->live = b->live_out;
         }

@@ -50,7 +50,8 @@ int eng_lm_perplexity(eng_lm_context *c, const int32_t *tokens, size_t n, uint32
     if (max_chunks && chunks > max_chunks)
         chunks = max_chunks;
     if (chunks == 0)
-        return eng_fail(ENG_ERR_INVALID, "the text has %zu tokens, which is less than one chunk of %u", n, chunk);
+        return eng_fail(ENG_ERR_INVALID, "the text has %zu tokens, which is less than one chunk of %u: take a longer text, or "
+                        "smaller chunks (-c)", n, chunk);
     uint8_t *all = lm_calloc(chunk, 1);
     if (!all)
         return ENG_ERR_NOMEM;

@@ -38,6 +38,14 @@ static lm_inputs place_inputs(const eng_lm_context *c, uint32_t n_tokens, uint32
     at.seq = place(&at, n_tokens);
     at.cells = place(&at, n_tokens);
     at.out = place(&at, n_out);
+    at.out_pos = at.pos;
+    at.out_streams = at.streams;
+    at.out_seq = at.seq;
+    if (n_tokens > 1) {
+        at.out_pos = place(&at, n_out);
+        at.out_streams = c->model->n.rope_streams ? place(&at, 4ull * n_out) : at.out_pos;
+        at.out_seq = place(&at, n_out);
+    }
     at.src = place(&at, c->p.n_sequences);
     at.dst = place(&at, (uint64_t)c->p.n_sequences * c->p.n_snapshots);
     at.cu = place(&at, (uint64_t)c->p.n_sequences + 1);
@@ -76,6 +84,11 @@ static eng_value input(lm_build *b, eng_value all, uint32_t at, int64_t n, const
     return v;
 }
 
+static eng_value streams(lm_build *b, eng_value all, uint32_t at, int64_t n, const char *name)
+{
+    return eng_reshape(b->g, input(b, all, at, 4 * n, name), (int64_t[]){n, 4}, 2);
+}
+
 int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_store *io, const lm_inputs *at,
                   eng_graph **graph)
 {
@@ -90,11 +103,19 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
     b.pos = input(&b, all, at->pos, n_tokens, "positions");
     b.rope_pos = b.pos;
     if (c->model->n.rope_streams)
-        b.rope_pos = eng_reshape(g, input(&b, all, at->streams, 4 * (int64_t)n_tokens, "streams"),
-                                 (int64_t[]){n_tokens, 4}, 2);
+        b.rope_pos = streams(&b, all, at->streams, n_tokens, "streams");
     b.seq = input(&b, all, at->seq, n_tokens, "sequences");
     b.cells = input(&b, all, at->cells, n_tokens, "cells");
     b.out = input(&b, all, at->out, n_out, "wanted");
+    b.out_pos = b.pos;
+    b.out_rope_pos = b.rope_pos;
+    b.out_seq = b.seq;
+    if (at->out_pos != at->pos) {
+        b.out_rope_pos = b.out_pos = input(&b, all, at->out_pos, n_out, "positions_wanted");
+        if (c->model->n.rope_streams)
+            b.out_rope_pos = streams(&b, all, at->out_streams, n_out, "streams_wanted");
+        b.out_seq = input(&b, all, at->out_seq, n_out, "sequences_wanted");
+    }
     b.src = input(&b, all, at->src, n_seq, "row_read");
     b.dst = eng_reshape(g, input(&b, all, at->dst, n_seq * slots, "rows_written"), (int64_t[]){slots, n_seq}, 2);
     b.cu = input(&b, all, at->cu, n_seq + 1, "starts");

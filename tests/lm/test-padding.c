@@ -1,7 +1,8 @@
 /*
  * A pass is padded to a power of two tokens, or to the context's largest.  Padding changes no
  * logits, and no device looks at experts for it: in passes that may have any, the ids of every
- * product with experts come from those of the router through what skips padding.
+ * product with experts come from those of the router through what skips padding.  Tokens whose
+ * logits nobody wants have no query in the last layer.
  */
 #include "config.h"
 
@@ -125,6 +126,39 @@ static void check_graph(subject *s, uint32_t n, bool padded)
               "a pass of %u: %d products with experts, %d that skip padding", n, products, skipping);
 }
 
+/* The rows that each layer's attention gives in a pass of 8 tokens, of which one is wanted. */
+static void check_queries(subject *s)
+{
+    static text t;
+    int all = 0, one = 0;
+    t.length = 0;
+    bool good = eng_lm_context_dump(s->context, 8, 0, append, &t) == ENG_OK;
+    for (const char *at = t.data; good && (at = strstr(at, " = attention(")) != NULL; at++) {
+        size_t length = strcspn(at, "\n");
+        bool whole = length > 4 && strncmp(at + length - 4, ", 8]", 4) == 0;
+        all += whole && one == 0;
+        one += !whole;
+    }
+    tap_check(good && all == LAYERS - 1 && one == 1, "queries of all tokens in %d layers, of the wanted one in the last %d",
+              all, one);
+}
+
+/* Q, K and V in one matrix. */
+static void check_fused(void)
+{
+    subject s;
+    if (!tap_check(subject_make("--arch llama --seed 4 --layers 3 --fused-qkv --biases", path) == 0 &&
+                       subject_open(&s, engine, "cpu", path, NULL, NULL) == ENG_OK, "Q, K and V in one matrix"))
+        return;
+    check_queries(&s);
+    subject_close(&s);
+    check_logits("cpu", false);
+#ifdef HAVE_META
+    check_logits("cpu/2", false);
+    check_logits("cpu/3@2:1:1", false); /* fewer heads than devices */
+#endif
+}
+
 int main(void)
 {
     subject s;
@@ -140,6 +174,7 @@ int main(void)
         check_graph(&s, 2, false);
         check_graph(&s, 3, true);
         check_graph(&s, 33, true);
+        check_queries(&s);
         subject_close(&s);
     }
     check_logits("cpu", false);
@@ -147,6 +182,7 @@ int main(void)
     check_logits("cpu/2", false);
     check_logits("cpu/3@2:1:1", true);
 #endif
+    check_fused();
     remove(path);
     return tap_end(engine);
 }
