@@ -77,6 +77,20 @@ int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank)
     return ENG_OK;
 }
 
+meta_mark meta_device_mark(const eng_device_state *device)
+{
+    return (meta_mark){.n_ranks = device->n_ranks, .partitions = device->partitions};
+}
+
+void meta_device_restore(eng_device_state *device, const meta_mark *mark)
+{
+    const eng_services *sv = device->plugin->services;
+
+    while (device->n_ranks > mark->n_ranks)
+        sv->device_close(sv->host, &device->ranks[--device->n_ranks].child);
+    device->partitions = mark->partitions; /* their memory goes with the device's */
+}
+
 /* Shares that were not given follow free memory; nearly equal is equal, so that
  * the split does not change from one start to the next. */
 static void default_shares(eng_device_state *device)

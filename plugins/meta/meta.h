@@ -47,7 +47,7 @@ struct eng_device_state {
     pthread_mutex_t lock; /* ranks added, partitions, stores, bytes            */
     meta_rank ranks[META_MAX_RANKS];
     uint32_t n_leaves;
-    uint32_t n_ranks;     /* leaves, then guests; only ever grows              */
+    uint32_t n_ranks;     /* leaves, then guests; see meta_device_mark         */
     uint32_t main_mask;   /* leaves whose share is not 0                       */
     bool mixed;           /* the main ranks are not all the same kind          */
     double shares[META_MAX_RANKS];
@@ -103,6 +103,14 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
 int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank);
 /* An error of a rank's device says which rank it is of. */
 int meta_blame(const eng_device_state *device, uint32_t rank, int status);
+/* What stores and placements have added to the device: taken back if what it was for has
+ * failed, before anybody else has seen it.  Both under the lock, which is held from one to the other. */
+typedef struct meta_mark {
+    uint32_t n_ranks;
+    meta_partition *partitions;
+} meta_mark;
+meta_mark meta_device_mark(const eng_device_state *device);
+void meta_device_restore(eng_device_state *device, const meta_mark *mark);
 /* The partition of an axis, or NULL.  Under the lock. */
 meta_partition *meta_partition_find(eng_device_state *device, uint32_t axis, int64_t extent);
 /* One made for a value, shared out as the shares say: for axes that no store names.  Under

@@ -243,6 +243,37 @@ static void check_units(const char *name, uint32_t ranks)
     eng_device_close(device);
 }
 
+/* A store that cannot be made leaves nothing behind: no partition of elements where the next
+ * one has blocks, and no guest. */
+static void check_failed_store(void)
+{
+    rig_dim d;
+    const eng_dim along = rig_axis(&d, eng_context_axis(context, "width"), 96, 1), none = {0};
+    eng_store_tensor bad[] = {
+        {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {96, 30}, .dims = (eng_dim[]){along, none}},
+        {.type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_WEIGHT, .ne = {8}, .device = "cpu/7.6"},
+        {.type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_WEIGHT, .ne = {8}, .device = "nosuch"},
+    };
+    eng_store_tensor t = {.type = ENG_TYPE_Q8_0, .rank = 2, .use = ENG_USE_WEIGHT, .ne = {96, 30},
+                          .dims = (eng_dim[]){along, none}};
+    eng_device_info info = {.size = sizeof info};
+    eng_device *device = NULL;
+    eng_store *failed = NULL, *store = NULL;
+    uint64_t bytes[MOST_RANKS] = {0};
+
+    bool good = eng_device_open(context, "cpu/3@2:1:1", &device) == ENG_OK &&
+                (failed = rig_make_store(device, bad, 3)) == NULL &&
+                eng_device_leaf(device, 3, &info, NULL) == ENG_ERR_NOTFOUND &&
+                (store = rig_make_store(device, &t, 1)) != NULL;
+    if (good)
+        weights_of(device, bytes);
+    tap_check(good && bytes[0] + bytes[1] + bytes[2] == 3 * 34 * 30, "blocks after a store of elements that failed: %lu bytes",
+              (unsigned long)(bytes[0] + bytes[1] + bytes[2]));
+    eng_store_destroy(failed);
+    eng_store_destroy(store);
+    eng_device_close(device);
+}
+
 /* -- one plan, several stores -------------------------------------------------------- */
 
 enum { K = 24, M = 10, COLS = 3, RUNS = 2 };
@@ -442,6 +473,7 @@ int main(void)
     check_units("cpu/2", 2);
     check_units("cpu/3", 3);
     check_units("cpu/4", 4);
+    check_failed_store();
     for (size_t i = 0; i < sizeof compositions / sizeof *compositions; i++) {
         check_orders(&compositions[i]);
         check_guest_gone(&compositions[i], false);

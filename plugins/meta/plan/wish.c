@@ -97,6 +97,7 @@ int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena 
     int status = ENG_OK;
 
     pthread_mutex_lock(&device->lock);
+    const meta_mark mark = meta_device_mark(device);
     for (uint32_t i = 0; i < graph->n_tensors && status == ENG_OK; i++) {
         const eng_tensor *t = eng_subgraph_tensor(graph, (int32_t)i);
         const eng_placement *wanted = meta_wished(t);
@@ -112,6 +113,8 @@ int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena 
         if (status == ENG_OK)
             list[i] = place;
     }
+    if (status != ENG_OK)
+        meta_device_restore(device, &mark);
     pthread_mutex_unlock(&device->lock);
     *wishes = list;
     return status;

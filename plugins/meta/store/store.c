@@ -108,6 +108,7 @@ int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors,
     }
     int status = s && local && s->tensors ? describe(s, tensors) : meta_no_memory(device, "a store");
     pthread_mutex_lock(&device->lock);
+    const meta_mark mark = meta_device_mark(device);
     if (status == ENG_OK)
         status = meta_place_store(device, tensors, n, s->tensors);
     for (uint32_t r = 0; r < device->n_ranks && status == ENG_OK; r++)
@@ -116,15 +117,14 @@ int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors,
         s->next = device->stores;
         device->stores = s;
         account_store(s, 1);
+        *store = s;
+    } else { /* the next one is placed as if there had been none */
+        end_store(s);
+        meta_device_restore(device, &mark);
     }
     pthread_mutex_unlock(&device->lock);
     free(local);
-    if (status != ENG_OK) {
-        end_store(s);
-        return status;
-    }
-    *store = s;
-    return ENG_OK;
+    return status;
 }
 
 void meta_store_destroy(eng_store_state *store)
