@@ -14,6 +14,7 @@ if ENABLE_META
 if ENABLE_CPU
 meta_tests = \
 	tests/meta/test-random \
+	tests/meta/test-nomem \
 	tests/meta/test-refused \
 	tests/meta/test-services \
 	tests/meta/test-place \
@@ -31,9 +32,12 @@ TESTS += $(meta_tests)
 valgrind_tests += tests/meta/test-stores tests/meta/test-owned tests/meta/test-lacking
 endif
 endif
-tests_meta_test_random_SOURCES = %D%/test-random.c %D%/program.h %D%/data.c %D%/replay.c %D%/shrink.c %D%/print.c \
-	%D%/generator.h %D%/generate.c %D%/generate_ops.c %D%/generate_types.c %D%/generate_blocks.c \
-	%D%/oracle.h %D%/oracle.c %D%/choose.c %D%/judge.c
+meta_programs = %D%/program.h %D%/data.c %D%/replay.c %D%/generator.h %D%/generate.c %D%/generate_ops.c \
+	%D%/generate_types.c %D%/generate_blocks.c %D%/oracle.h %D%/oracle.c %D%/choose.c %D%/judge.c
+tests_meta_test_random_SOURCES = %D%/test-random.c %D%/shrink.c %D%/print.c $(meta_programs)
+tests_meta_test_nomem_SOURCES = %D%/test-nomem.c %D%/count.c %D%/count.h tests/tap.c tests/tap.h $(meta_programs)
+tests_meta_test_nomem_CPPFLAGS = $(meta_test_cppflags)
+tests_meta_test_nomem_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
 tests_meta_test_random_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_random_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
 meta_rig = %D%/rig.c %D%/rig.h tests/tap.c tests/tap.h

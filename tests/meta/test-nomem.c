@@ -1,0 +1,70 @@
+/*
+ * The host's memory ends: random graphs from opening a device to reading what they gave, with
+ * each single request for memory refused in turn, alone or with all that follow.  What comes of
+ * it is an error that says so, or the right result; nothing is left allocated, and the context
+ * goes on.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+#include "count.h"
+#include "program.h"
+
+static eng_context *context;
+static pg_program *program;
+
+/* Runs the program with the nth request refused; 0: none.  false: not as it should be. */
+static bool run_without(const char *device, uint64_t nth, bool all)
+{
+    pg_results results;
+    pg_verdict v = {.good = true};
+
+    count_refuse(nth, all);
+    count_start();
+    int status = pg_run(context, device, program, &results, NULL);
+    count_refuse(0, false);
+    if (status == ENG_OK)
+        pg_judge(program, &results, &v);
+    pg_results_free(&results);
+    count_stop();
+    bool good = v.good && (status == ENG_OK || (nth && status == ENG_ERR_NOMEM)) && count_kept() <= 0;
+    if (!good)
+        printf("# request %" PRIu64 "%s refused on %s, seed %" PRIu64 ": %s, %s; %" PRId64 " pieces kept\n", nth,
+               all ? " and what follows" : "", device, program->seed, eng_status_name(status),
+               status == ENG_OK ? v.text : eng_last_error(), count_kept());
+    return good;
+}
+
+static void check_program(const char *device, uint64_t seed, uint32_t nodes)
+{
+    uint64_t n = 1;
+    bool good = pg_make(context, seed, nodes, program) && run_without(device, 0, false) && run_without(device, 0, false);
+
+    for (bool more = good; more && good; n++) {
+        good = run_without(device, n, n % 2);
+        more = count_refused();
+        if (good && n % 32 == 0)
+            good = run_without(device, 0, false);
+    }
+    tap_check(good && n > 100, "%" PRIu64 " requests for memory refused, seed %" PRIu64 " on %s", n - 2, seed, device);
+}
+
+int main(void)
+{
+    if (!count_possible()) {
+        printf("1..0 # SKIP this build cannot refuse memory\n");
+        return 0;
+    }
+    if (!(context = tap_begin()) || !(program = malloc(sizeof *program)))
+        return 1;
+    check_program("cpu/2", 1, 20);
+    check_program("cpu/3@7:0:25", 9, 40);
+    check_program("cpu@1", 3, 30);
+    check_program("cpu/2@3:1", 6, 40);
+    free(program);
+    return tap_end(context);
+}
