@@ -14,3 +14,9 @@ tests_opencl_test_opencl_LDADD = libengine.la $(CHECK_LIBS)
 check-oclgrind: all tests/conformance/conformance$(EXEEXT) tests/tools/make-model$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/opencl/check-oclgrind $(srcdir) .
 EXTRA_DIST += %D%/check-oclgrind
+
+# All OpenCL devices of this machine, one after the other and two together: minutes to an hour.
+check-devices: all $(check_PROGRAMS)
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/opencl/check-devices $(OPENCL_DEVICES)
+.PHONY: check-devices
+EXTRA_DIST += %D%/check-devices
