@@ -311,6 +311,7 @@ int eng_lm_context_get_stats(const eng_lm_context *c, eng_lm_stats *stats)
     for (const lm_pass *p = c->passes; p; p = p->next)
         plans++;
     eng_lm_stats own = {.size = sizeof own, .n_cells_used = c->cells_used, .plans = plans, .passes = c->n_passes,
-                        .tokens = c->n_tokens, .cache_bytes = c->cache_bytes, .state_bytes = c->state_bytes};
+                        .tokens = c->n_tokens, .cache_bytes = c->cache_bytes, .state_bytes = c->state_bytes,
+                        .plan_ns = c->plan_ns};
     return lm_give("eng_lm_context_get_stats", &own, sizeof own, stats, 2 * sizeof(uint32_t));
 }

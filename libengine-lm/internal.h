@@ -267,6 +267,7 @@ struct eng_lm_context {
     int32_t *logits_row; /* one a token of the batch: row, or -1                    */
     uint32_t n_logits_row, logits_row_capacity;
     uint64_t n_batches, n_passes, n_tokens, cache_bytes, state_bytes;
+    uint64_t plan_ns; /* that making plans has taken                                 */
 };
 
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -175,6 +176,13 @@ static int build(eng_lm_context *c, lm_pass *p)
     return status;
 }
 
+static uint64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* Passes of many tokens hold much memory: only the few used last are kept, and those of the batch that is being
  * run.  Making one again costs little, for the device keeps its plan. */
 #define LARGE 64
@@ -222,7 +230,9 @@ int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **
     p->n_tokens = n_tokens;
     p->n_out = n_out;
     p->batch = c->n_batches;
+    uint64_t begin = nanoseconds();
     int status = build(c, p);
+    c->plan_ns += nanoseconds() - begin;
     if (status) {
         lm_pass_destroy(p);
         return status;

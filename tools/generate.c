@@ -253,11 +253,19 @@ static void catch_interrupt(void)
         sigaction(SIGINT, &ours, NULL);
 }
 
+/* Seconds that making plans has taken so far. */
+static double plan_seconds(const run *r)
+{
+    eng_lm_stats stats = {.size = sizeof stats};
+    return eng_lm_context_get_stats(r->context, &stats) ? 0 : 1e-9 * (double)stats.plan_ns;
+}
+
 /* The prompt, pass by pass; *last: where in the last batch the logits are. */
 static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *last)
 {
     static const uint8_t none[4096];
     progress shown = {.what = "prompt", .begin = seconds()};
+    double plans = plan_seconds(r);
     int status = ENG_OK;
     for (size_t i = 0; i < r->n_prompt; i++)
         eng_lm_sampler_accept(r->sampler, r->ids[i]);
@@ -271,7 +279,7 @@ static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint3
         done += part;
     }
     show_progress(&shown, 1);
-    out->prompt_seconds = seconds() - shown.begin;
+    out->prompt_seconds = seconds() - shown.begin - (plan_seconds(r) - plans);
     return status;
 }
 
@@ -289,7 +297,7 @@ static int generate(run *r, report *out, exchanged *before)
         return status;
     catch_interrupt();
     exchanged_note(before, r->device);
-    double begin = seconds();
+    double begin = seconds(), plans = plan_seconds(r);
     for (long i = 0; r->o.n_predict < 0 || i < r->o.n_predict; i++) {
         int32_t token;
         status = eng_lm_sampler_choose(r->sampler, eng_lm_logits(r->context, last), &token);
@@ -317,7 +325,8 @@ static int generate(run *r, report *out, exchanged *before)
         out->n_decoded++;
         last = 0;
     }
-    out->decode_seconds = seconds() - begin;
+    out->plan_seconds = plan_seconds(r);
+    out->decode_seconds = seconds() - begin - (out->plan_seconds - plans);
     status = eng_lm_stream_next(r->stream, -1, &text, &n);
     return status ? status : keep_text(r, text, n);
 }
@@ -417,10 +426,12 @@ static int run_perplexity(run *r)
         return status;
     exchanged_note(&before, r->device);
     progress p = {.what = "measuring", .begin = seconds()};
+    double plans = plan_seconds(r);
     status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, (uint32_t)chunk, r->o.chunks, show_progress, &p, &out.perplexity);
     if (status)
         return status;
-    out.prompt_seconds = seconds() - p.begin;
+    out.plan_seconds = plan_seconds(r);
+    out.prompt_seconds = seconds() - p.begin - (out.plan_seconds - plans);
     if (r->o.json) {
         report_json(&out, &r->o, r->device, r->context, &before);
         return ENG_OK;

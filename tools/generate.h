@@ -62,7 +62,8 @@ typedef struct report {
     size_t n_prompt, n_tokens;
     const char *text;          /* generated                                     */
     size_t text_length;
-    double prompt_seconds, decode_seconds;
+    double prompt_seconds, decode_seconds; /* without plan_seconds               */
+    double plan_seconds;       /* of making plans: kernels are compiled then      */
     size_t n_decoded;          /* tokens that decode_seconds is about            */
     bool measured;             /* --perplexity                                  */
     eng_lm_perplexity_result perplexity;

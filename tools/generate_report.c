@@ -100,7 +100,7 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
     if (o->no_kv_offload)
         cache_devices(device);
     fputc('\n', stderr);
-    fprintf(stderr, "plans built    %llu\n", (unsigned long long)eng_device_plans_built(device));
+    fprintf(stderr, "plans built    %llu, in %.3f s\n", (unsigned long long)eng_device_plans_built(device), r->plan_seconds);
 }
 
 /* -- JSON ------------------------------------------------------------------------ */
@@ -177,10 +177,8 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
                  const exchanged *before)
 {
     eng_lm_context_params p = {.size = sizeof p};
-    eng_lm_stats stats = {.size = sizeof stats};
     eng_device_info info = {.size = sizeof info};
     eng_lm_context_get_params(context, &p);
-    eng_lm_context_get_stats(context, &stats);
     if (eng_device_get_info(device, &info))
         info.name[0] = 0;
     printf("{\n  \"model\": ");
@@ -206,5 +204,6 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
            eng_type_get(p.type_k)->name, eng_type_get(p.type_v)->name, p.rotate_k, p.rotate_v);
     printf("  \"context\": %u,\n", p.n_cells);
     json_devices(r, device, before);
-    printf("  \"plans_built\": %llu\n}\n", (unsigned long long)eng_device_plans_built(device));
+    printf("  \"plans_built\": %llu,\n  \"plan_seconds\": %.6g\n}\n", (unsigned long long)eng_device_plans_built(device),
+           r->plan_seconds);
 }

@@ -245,6 +245,7 @@ typedef struct eng_lm_stats {
     uint64_t tokens;       /* decoded so far                                      */
     uint64_t cache_bytes;  /* declared for K and V                                */
     uint64_t state_bytes;  /* declared for recurrent states and windows           */
+    uint64_t plan_ns;      /* that making plans has taken so far, nanoseconds     */
 } eng_lm_stats;
 ENG_API int eng_lm_context_get_stats(const eng_lm_context *context, eng_lm_stats *stats);
 /* What the device has decided for the plan of one-token passes (built if need be):
