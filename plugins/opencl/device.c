@@ -208,6 +208,10 @@ static void cut(cl_device *device, uint32_t parts, uint32_t part, uint32_t units
         device->id = p->part[part];
 }
 
+/* Local memory that the simt kernels may take, which is the least that a full profile has; the vec
+ * kernels need none. */
+#define SIMT_LOCAL 32768u
+
 /* -- options ------------------------------------------------------------------ */
 
 static int read_options(cl_device *device)
@@ -227,6 +231,10 @@ static int read_options(cl_device *device)
         device->vec = false;
     else if (family && *family && strcmp(family, "auto") != 0)
         return cl_fail(device, ENG_ERR_INVALID, "opencl.family is '%s'; it takes auto, vec or simt", family);
+    if (!device->vec && device->local_bytes < SIMT_LOCAL)
+        return cl_fail(device, ENG_ERR_UNSUPPORTED,
+                       "opencl.family is 'simt', whose kernels need %u bytes of local memory; %s has %llu: leave it at auto",
+                       SIMT_LOCAL, device->info.name, (unsigned long long)device->local_bytes);
     if (caps && !cl_caps_mask(&device->caps, caps)) {
         char all[128];
         cl_caps_text(UINT32_MAX, all, sizeof all);
@@ -272,7 +280,7 @@ static void find_limits(cl_device *device)
     device->max_alloc = device->info.max_allocation ? device->info.max_allocation : 1u << 30;
     device->hard_limit = device->max_alloc;
     /* A processor without vectors of its own, as its driver says, runs work-items side by side in its registers. */
-    device->vec = device->info.kind == ENG_DEVICE_CPU && width != 1;
+    device->vec = (device->info.kind == ENG_DEVICE_CPU && width != 1) || local < SIMT_LOCAL;
     device->simd = device->vec ? (width ? width : 4) : (warp ? warp : 32);
 }
 
