@@ -66,15 +66,17 @@ static int check_dim(const eng_store_tensor *t, uint32_t d)
         return status;
     for (uint32_t s = 0; s < dim->n_segments; s++) {
         const eng_segment *segment = &dim->segments[s];
-        uint64_t length = 1;
+        uint64_t length = 1, full = 1; /* full: devices count with the extents beside an extent of 0 */
         status = check_size(t, d, segment->n_factors, ENG_MAX_FACTORS, segment->factors, "factors of a segment");
         if (status < 0)
             return status;
-        for (uint32_t f = 0; f < segment->n_factors; f++)
-            if (segment->factors[f].extent < 0 ||
-                !eng_mul_size(length, (uint64_t)segment->factors[f].extent, &length))
+        for (uint32_t f = 0; f < segment->n_factors; f++) {
+            int64_t e = segment->factors[f].extent;
+            if (e < 0 || !eng_mul_size(full, e > 0 ? (uint64_t)e : 1, &full) || full > INT64_MAX / 2)
                 return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: a factor of segment %u has an impossible "
                                 "extent", t->name, d, s);
+            length *= (uint64_t)e;
+        }
         if (__builtin_add_overflow(extent, length, &extent))
             return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: its segments are too long", t->name, d);
     }
@@ -82,6 +84,21 @@ static int check_dim(const eng_store_tensor *t, uint32_t d)
         return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: its axes' factors make up %llu elements, but the "
                         "dimension has %lld", t->name, d, (unsigned long long)extent, (long long)t->ne[d]);
     return ENG_OK;
+}
+
+/* Bytes, and whether they fit: for an empty tensor those of its other dimensions must, as in graphs. */
+static bool count_bytes(const eng_store_tensor *t, const eng_type_info *type, uint64_t *bytes)
+{
+    uint64_t full = type->block_bytes;
+    bool empty = false;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        uint64_t extent = (uint64_t)t->ne[d] / (d == 0 ? type->block : 1);
+        empty = empty || extent == 0;
+        if (!eng_mul_size(full, extent > 0 ? extent : 1, &full) || full > INT64_MAX / 2)
+            return false;
+    }
+    *bytes = empty ? 0 : full;
+    return true;
 }
 
 static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
@@ -96,13 +113,10 @@ static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
     if (use < ENG_USE_WEIGHT || use > ENG_USE_OUTPUT)
         return eng_fail(ENG_ERR_INVALID, "tensor '%s': use %u is none of ENG_USE_WEIGHT, _CACHE, _STATE, _INPUT, "
                         "_OUTPUT", t->name, use);
-    uint64_t rows = 1;
     for (uint32_t d = 0; d < t->rank; d++) {
         if (t->ne[d] < 0)
             return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: negative extent %lld", t->name, d,
                             (long long)t->ne[d]);
-        if (d > 0 && !eng_mul_size(rows, (uint64_t)t->ne[d], &rows))
-            return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
         int status = t->dims ? check_dim(t, d) : ENG_OK;
         if (status < 0)
             return status;
@@ -111,8 +125,7 @@ static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
         return eng_fail(ENG_ERR_INVALID, "tensor '%s': rows of %lld elements are not whole blocks of type %s (%u "
                         "elements); choose a type whose block divides the row", t->name, (long long)t->ne[0],
                         type->name, type->block);
-    if (!eng_mul_size((uint64_t)t->ne[0] / type->block, type->block_bytes, bytes) ||
-        !eng_mul_size(*bytes, rows, bytes) || *bytes > INT64_MAX / 2)
+    if (!count_bytes(t, type, bytes))
         return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
     return ENG_OK;
 }

@@ -31,13 +31,22 @@ int64_t eng_dim_extent(const eng_dim_work *w)
     return n;
 }
 
+/* Is there room for it, and does no product of its extents overflow? */
 static bool loadable(const eng_dim *dim)
 {
-    if (dim == NULL || dim->n_segments == 0 || dim->n_segments > ENG_MAX_SEGMENTS)
+    if (dim == NULL || dim->n_segments == 0 || dim->n_segments > ENG_MAX_SEGMENTS || dim->segments == NULL)
         return false;
-    for (uint32_t s = 0; s < dim->n_segments; s++)
-        if (dim->segments[s].n_factors > ENG_MAX_FACTORS)
+    for (uint32_t s = 0; s < dim->n_segments; s++) {
+        const eng_segment *segment = &dim->segments[s];
+        uint64_t full = 1;
+        if (segment->n_factors > ENG_MAX_FACTORS || (segment->n_factors > 0 && segment->factors == NULL))
             return false;
+        for (uint32_t i = 0; i < segment->n_factors; i++) {
+            int64_t e = segment->factors[i].extent;
+            if (e < 0 || !eng_mul_size(full, e > 0 ? (uint64_t)e : 1, &full) || full > INT64_MAX / ENG_MAX_SEGMENTS)
+                return false;
+        }
+    }
     return true;
 }
 

@@ -133,8 +133,8 @@ static int rope(eng_inference *f)
     if (!multi && mode != ENG_ROPE_NORMAL && mode != ENG_ROPE_NEOX)
         return eng_graph_fail(f, "mode %" PRId64 " is unknown", mode);
     if (n < 0 || n % 2 != 0 || offset < 0 || offset % 2 != 0 || offset > x->ne[0] || n > x->ne[0] - offset)
-        return eng_graph_fail(f, "channels %" PRId64 " .. %" PRId64 " are not an even range of the %" PRId64, offset,
-                              offset + n - 1, x->ne[0]);
+        return eng_graph_fail(f, "%" PRId64 " channels from number %" PRId64 " on are not an even range of the %" PRId64, n,
+                              offset, x->ne[0]);
     if (mode == ENG_ROPE_VISION && (n * 2 != x->ne[0] || offset != 0))
         return eng_graph_fail(f, "vision mode needs n_dims = half of dimension 0 and no offset");
     if (pos->ne[1] != (multi ? 4 : 1))
@@ -302,8 +302,8 @@ static int slice(eng_inference *f)
     if (dim < 0 || dim >= ENG_MAX_RANK)
         return eng_graph_fail(f, "dim %" PRId64 " is not 0 .. %d", dim, ENG_MAX_RANK - 1);
     if (begin < 0 || n < 0 || begin > f->in[0]->ne[dim] || n > f->in[0]->ne[dim] - begin)
-        return eng_graph_fail(f, "%" PRId64 " .. %" PRId64 " is not within the %" PRId64 " of dimension %" PRId64, begin,
-                              begin + n - 1, f->in[0]->ne[dim], dim);
+        return eng_graph_fail(f, "%" PRId64 " from number %" PRId64 " on are not within the %" PRId64 " of dimension %" PRId64,
+                              n, begin, f->in[0]->ne[dim], dim);
     const eng_type_info *type = eng_tensor_type(f->in[0]);
     if (dim == 0 && (begin % type->block != 0 || n % type->block != 0))
         return eng_graph_fail(f, "dimension 0 of a %s tensor is cut between blocks of %" PRIu32 " only", type->name, type->block);

@@ -10,7 +10,7 @@
 
 static eng_context *context;
 static eng_device *device;
-static eng_store *store; /* x and y, f32[4,2]; x is an input */
+static eng_store *store; /* x and y, f32[4,2], and a position, i32[1]; y is an output */
 
 static eng_store_tensor tensor(uint32_t use)
 {
@@ -31,9 +31,11 @@ static void open_context(eng_context **c, eng_device **d)
 
 static void setup(void)
 {
-    eng_store_tensor t[] = {tensor(ENG_USE_INPUT), tensor(ENG_USE_OUTPUT)};
+    eng_store_tensor t[] = {tensor(ENG_USE_INPUT), tensor(ENG_USE_OUTPUT), tensor(ENG_USE_INPUT)};
+    t[2].type = ENG_TYPE_I32;
+    t[2].ne[0] = t[2].ne[1] = 1;
     open_context(&context, &device);
-    ck_assert_int_eq(eng_store_create(device, t, 2, &store), ENG_OK);
+    ck_assert_int_eq(eng_store_create(device, t, 3, &store), ENG_OK);
 }
 
 static void teardown(void)
@@ -98,7 +100,28 @@ START_TEST(axes)
         segments[i] = (eng_segment){.n_factors = 1, .factors = &factors[1]};
     dims[0].n_segments = ENG_MAX_SEGMENTS + 1;
     says(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID, "at most 16");
+    factors[0] = (eng_factor){.axis = 1, .extent = INT64_MAX}; /* the dimension is 0 long, but the axis is not */
+    factors[1] = (eng_factor){.extent = 0};
+    segments[0] = (eng_segment){.n_factors = 2, .factors = factors};
+    dims[0].n_segments = 1;
+    t.ne[0] = 0;
+    says(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID, "impossible extent");
     ck_assert_ptr_null(s);
+}
+END_TEST
+
+START_TEST(set_axes)
+{
+    const int64_t wrong[][2] = {{-1, -4}, {INT64_C(1) << 62, 8}, {INT64_C(1) << 33, (INT64_C(1) << 33) + 4}, {INT64_MAX, 0}};
+    for (int i = 0; i < 5; i++) {
+        eng_factor factors[] = {{.axis = 1, .extent = wrong[i % 4][0]}, {.extent = wrong[i % 4][1]}};
+        eng_segment segment = {.n_factors = 2, .factors = i < 4 ? factors : NULL};
+        eng_dim dims[] = {{.n_segments = 1, .segments = &segment}};
+        eng_graph *g = graph(0);
+        eng_value x = eng_unary(g, eng_graph_tensor(g, 0, store, 0), ENG_UNARY_NEG);
+        says(eng_graph_set_axes(g, x, dims, 1), ENG_ERR_INVALID, "do not multiply");
+        seal_says(g, "do not multiply");
+    }
 }
 END_TEST
 
@@ -112,7 +135,31 @@ START_TEST(sizes)
         t.ne[0] = extents[i];
         says(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID, "larger than memory can be");
     }
+    eng_store_tensor t = tensor(ENG_USE_STATE); /* no bytes, but devices count with the other extents */
+    t.ne[0] = 0;
+    t.ne[1] = INT64_MAX;
+    says(eng_store_create(device, &t, 1, &s), ENG_ERR_INVALID, "larger than memory can be");
     ck_assert_ptr_null(s);
+}
+END_TEST
+
+/* Parameters at the ends of their range (sanitizers watch the sums). */
+START_TEST(extremes)
+{
+    const int64_t ends[] = {INT64_MIN, -1, INT64_MAX - 1, INT64_MAX};
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++) {
+            eng_graph *g = graph(0);
+            eng_slice(g, eng_graph_tensor(g, 0, store, 0), 0, ends[a], ends[b]);
+            seal_says(g, "not within");
+            g = graph(0);
+            eng_rope_params p;
+            eng_rope_defaults(&p);
+            p.offset = ends[a];
+            p.n_dims = ends[b];
+            eng_rope(g, eng_graph_tensor(g, 0, store, 0), eng_graph_tensor(g, 0, store, 2), ENG_NO_VALUE, &p);
+            seal_says(g, "not an even range");
+        }
 }
 END_TEST
 
@@ -258,7 +305,9 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, nothing);
     tcase_add_test(t, axes);
+    tcase_add_test(t, set_axes);
     tcase_add_test(t, sizes);
+    tcase_add_test(t, extremes);
     tcase_add_test(t, arrays);
     tcase_add_test(t, bound_tensors);
     tcase_add_test(t, kv_param);
