@@ -592,7 +592,8 @@ START_TEST(reading_beyond_a_tensor_is_seen)
     snprintf(command, sizeof command, "'%s' --beyond no", self);
     ck_assert_int_eq(system(command), 0);
     snprintf(command, sizeof command, "exec 2>/dev/null; '%s' --beyond yes", self);
-    ck_assert(system(command) != 0 || !strstr(info.capabilities, "unified"));
+    /* without shared virtual memory a driver may keep copies of the host's memory */
+    ck_assert(system(command) != 0 || !(info.flags & ENG_DEVICE_HOST_MEMORY));
     snprintf(folder, sizeof folder, "opencl-kernels-%ld", (long)getpid());
     remove_all(folder);
 }
