@@ -519,34 +519,34 @@ void eng_gguf_close(eng_gguf *gguf)
 
 uint32_t eng_gguf_tensor_count(const eng_gguf *gguf)
 {
-    return gguf->n_tensors;
+    return gguf ? gguf->n_tensors : 0;
 }
 
 const eng_gguf_tensor *eng_gguf_tensor_get(const eng_gguf *gguf, uint32_t index)
 {
-    return index < gguf->n_tensors ? &gguf->tensors[index] : NULL;
+    return gguf && index < gguf->n_tensors ? &gguf->tensors[index] : NULL;
 }
 
 const eng_gguf_tensor *eng_gguf_tensor_find(const eng_gguf *gguf, const char *name)
 {
-    uint32_t found = *eng_gguf_tensor_slot(gguf, name);
+    uint32_t found = gguf && name ? *eng_gguf_tensor_slot(gguf, name) : 0;
 
     return found ? &gguf->tensors[found - 1] : NULL;
 }
 
 uint64_t eng_gguf_key_count(const eng_gguf *gguf)
 {
-    return gguf->n_keys;
+    return gguf ? gguf->n_keys : 0;
 }
 
 const eng_gguf_key *eng_gguf_key_get(const eng_gguf *gguf, uint64_t index)
 {
-    return index < gguf->n_keys ? &gguf->keys[index].key : NULL;
+    return gguf && index < gguf->n_keys ? &gguf->keys[index].key : NULL;
 }
 
 const eng_gguf_key *eng_gguf_key_find(const eng_gguf *gguf, const char *name)
 {
-    uint32_t found = *key_slot(gguf, name, strlen(name));
+    uint32_t found = gguf && name ? *key_slot(gguf, name, strlen(name)) : 0;
 
     return found ? &gguf->keys[found - 1].key : NULL;
 }

@@ -8,10 +8,12 @@
 #include "gguf.h"
 
 /* The key and the type of its elements, or why there is none. */
-static int find(const eng_gguf *g, const char *name, uint64_t index, const eng_gguf_key **found, uint32_t *type)
+static int find(const eng_gguf *g, const char *name, uint64_t index, const void *out, const eng_gguf_key **found,
+                uint32_t *type)
 {
+    if (!g || !name || !out)
+        return eng_fail(ENG_ERR_INVALID, "a GGUF key's value: the file, the key's name or the place for the value is NULL");
     const eng_gguf_key *key = eng_gguf_key_find(g, name);
-
     if (!key)
         return eng_fail(ENG_ERR_NOTFOUND, "%s: key \"%s\" is missing", g->path, name);
     if (index >= key->count)
@@ -55,7 +57,8 @@ static scalar load(const eng_gguf_key *key, uint32_t type, uint64_t index)
 static int integral(const eng_gguf *g, const char *name, double number, int64_t *value)
 {
     if (!(number >= -0x1p63 && number < 0x1p63) || number != trunc(number))
-        return eng_fail(ENG_ERR_FORMAT, "%s: key \"%s\" is %g: expected a whole number", g->path, name, number);
+        return eng_fail(ENG_ERR_FORMAT, "%s: key \"%s\" is %g: expected a whole number of at most 63 bits", g->path, name,
+                        number);
     *value = (int64_t)number;
     return ENG_OK;
 }
@@ -64,7 +67,7 @@ int eng_gguf_integer(const eng_gguf *gguf, const char *name, uint64_t index, int
 {
     const eng_gguf_key *key;
     uint32_t type;
-    int status = find(gguf, name, index, &key, &type);
+    int status = find(gguf, name, index, value, &key, &type);
 
     if (status)
         return status;
@@ -97,7 +100,7 @@ int eng_gguf_number(const eng_gguf *gguf, const char *name, uint64_t index, doub
     const eng_gguf_key *key;
     uint32_t type;
     int64_t whole;
-    int status = find(gguf, name, index, &key, &type);
+    int status = find(gguf, name, index, value, &key, &type);
 
     if (status)
         return status;
@@ -126,7 +129,7 @@ int eng_gguf_text(const eng_gguf *gguf, const char *name, uint64_t index, eng_gg
 {
     const eng_gguf_key *key;
     uint32_t type;
-    int status = find(gguf, name, index, &key, &type);
+    int status = find(gguf, name, index, value, &key, &type);
 
     if (status)
         return status;

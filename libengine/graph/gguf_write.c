@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +78,15 @@ static int append_string(bytes *b, const char *text, uint64_t length)
 
 /* -- keys ------------------------------------------------------------------------- */
 
+static int null_argument(const char *call)
+{
+    return eng_fail(ENG_ERR_INVALID, "%s: the writer, a name, a value or a path is NULL", call);
+}
+
 int eng_gguf_writer_create(eng_gguf_writer **writer)
 {
+    if (!writer)
+        return null_argument("eng_gguf_writer_create");
     eng_gguf_writer *w = calloc(1, sizeof *w);
 
     if (!w)
@@ -119,7 +128,6 @@ static int value_bytes(const eng_gguf_key *key, uint64_t *n)
     return ENG_OK;
 }
 
-/* Begins a key; if what follows fails, the caller goes back to `mark`. */
 static bool has_key(const eng_gguf_writer *w, const char *name, uint64_t length)
 {
     for (size_t at = 0; at < w->marks.n; at += sizeof(size_t)) {
@@ -133,7 +141,8 @@ static bool has_key(const eng_gguf_writer *w, const char *name, uint64_t length)
     return false;
 }
 
-/* What the reader would refuse is refused here, where the mistake is made. */
+/* Begins a key; if what follows fails, the caller goes back to `mark`.  What the reader would
+ * refuse is refused here, where the mistake is made. */
 static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint32_t type)
 {
     static const char alignment[] = "general.alignment";
@@ -162,6 +171,8 @@ static int end_key(eng_gguf_writer *w, size_t mark, int status)
 
 int eng_gguf_writer_key(eng_gguf_writer *writer, const eng_gguf_key *key)
 {
+    if (!writer || !key || !key->name.data || (!key->data && !(key->type == ENG_GGUF_ARRAY && key->count == 0)))
+        return null_argument("eng_gguf_writer_key");
     size_t mark = writer->keys.n;
     uint64_t n;
     int status = value_bytes(key, &n);
@@ -201,6 +212,8 @@ int eng_gguf_writer_integer(eng_gguf_writer *writer, const char *name, uint32_t 
         [ENG_GGUF_I64] = {INT64_MIN, INT64_MAX},
     };
 
+    if (!writer || !name)
+        return null_argument("eng_gguf_writer_integer");
     if (type >= sizeof ranges / sizeof *ranges || ranges[type].high == 0)
         return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\": %s is not a type of whole numbers", name,
                         eng_gguf_type_name(type));
@@ -212,16 +225,20 @@ int eng_gguf_writer_integer(eng_gguf_writer *writer, const char *name, uint32_t 
 
 int eng_gguf_writer_number(eng_gguf_writer *writer, const char *name, double value)
 {
+    if (!writer || !name)
+        return null_argument("eng_gguf_writer_number");
+    if (isfinite(value) && fabs(value) > FLT_MAX)
+        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\": %g does not fit f32", name, value);
     float number = (float)value;
-
     return scalar_key(writer, name, ENG_GGUF_F32, &number);
 }
 
 int eng_gguf_writer_text(eng_gguf_writer *writer, const char *name, const char *value)
 {
+    if (!writer || !name || !value)
+        return null_argument("eng_gguf_writer_text");
     size_t mark = writer->keys.n;
     int status = begin_key(writer, name, strlen(name), ENG_GGUF_STRING);
-
     if (!status)
         status = append_string(&writer->keys, value, strlen(value));
     return end_key(writer, mark, status);
@@ -229,9 +246,13 @@ int eng_gguf_writer_text(eng_gguf_writer *writer, const char *name, const char *
 
 int eng_gguf_writer_texts(eng_gguf_writer *writer, const char *name, const eng_gguf_string *values, uint64_t n)
 {
+    if (!writer || !name || (n > 0 && !values))
+        return null_argument("eng_gguf_writer_texts");
+    for (uint64_t i = 0; i < n; i++)
+        if (values[i].length > 0 && !values[i].data)
+            return null_argument("eng_gguf_writer_texts");
     size_t mark = writer->keys.n;
     int status = begin_key(writer, name, strlen(name), ENG_GGUF_ARRAY);
-
     if (!status)
         status = append_u32(&writer->keys, ENG_GGUF_STRING);
     if (!status)
@@ -269,21 +290,36 @@ static int room_for_tensor(eng_gguf_writer *w)
     return ENG_OK;
 }
 
+/* Why a tensor has no size. */
+static int bad_tensor(const char *name, uint32_t type, const int64_t *ne, uint32_t rank)
+{
+    const eng_type_info *info = eng_type_get(type);
+
+    if (!info)
+        return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": there is no type %u", name, type);
+    for (uint32_t d = 0; d < rank; d++)
+        if (ne[d] < 0)
+            return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": extent %" PRId64 " is negative", name, ne[d]);
+    if ((rank > 0 ? ne[0] : 1) % info->block != 0)
+        return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": rows of %" PRId64 " elements are no whole blocks of type %s",
+                        name, rank > 0 ? ne[0] : 1, info->name);
+    return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" makes the file larger than a file can be", name);
+}
+
 int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t type, const int64_t *ne, uint32_t rank,
                            const void *data)
 {
+    if (!writer || (rank > 0 && !ne))
+        return null_argument("eng_gguf_writer_tensor");
     uint64_t size;
     size_t mark = writer->tensors.n;
-
     for (uint32_t i = 0; name && i < writer->n_tensors; i++)
         if (strcmp(writer->list[i].name, name) == 0)
             return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was added before", name);
     if (!name || !*name || rank > 4)
         return eng_fail(ENG_ERR_INVALID, "GGUF tensors must have a name and at most 4 dimensions (%u given)", rank);
     if (!eng_gguf_tensor_bytes(type, ne, rank, &size) || size > (UINT64_C(1) << 60) - writer->end)
-        return eng_fail(ENG_ERR_INVALID,
-                        "GGUF tensor \"%s\": rows of %" PRId64 " elements are no whole blocks of type %u", name,
-                        rank > 0 ? ne[0] : 1, type);
+        return bad_tensor(name, type, ne, rank);
     int status = room_for_tensor(writer);
     if (status)
         return status;
@@ -341,6 +377,8 @@ static int write_all(eng_gguf_writer *w, FILE *file, const char *path, eng_gguf_
         if (!data && w->list[i].size > 0)
             status = produce ? produce(user, i, &data)
                              : eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was given no data", w->list[i].name);
+        if (!status && !data && w->list[i].size > 0)
+            status = eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": its data were asked for and none came", w->list[i].name);
         if (!status)
             status = write_padded(file, data, w->list[i].size, &at, path);
     }
@@ -365,9 +403,10 @@ static int temporary_name(const char *path, char **name)
 
 int eng_gguf_writer_save_from(eng_gguf_writer *writer, const char *path, eng_gguf_produce_func produce, void *user)
 {
+    if (!writer || !path)
+        return null_argument("eng_gguf_writer_save");
     char *part;
     int status = temporary_name(path, &part);
-
     if (status)
         return status;
     FILE *file = fopen(part ? part : path, "wbe");

@@ -517,6 +517,55 @@ START_TEST(writing)
 }
 END_TEST
 
+static int no_data(void *user, uint32_t tensor, const void **data)
+{
+    return ENG_OK;
+}
+
+static void misused(int status, const char *text)
+{
+    ck_assert_int_eq(status, ENG_ERR_INVALID);
+    ck_assert_msg(strstr(eng_last_error(), text) != NULL, "\"%s\" is not in: %s", text, eng_last_error());
+}
+
+START_TEST(misuse)
+{
+    static const int64_t ne[2] = {4, 2}, negative[2] = {4, -2}, huge[2] = {INT64_C(1) << 40, INT64_C(1) << 40};
+    static const eng_gguf_string words[1] = {{NULL, 5}};
+    static const eng_gguf_key array = {{"list", 4}, ENG_GGUF_ARRAY, ENG_GGUF_I32, 4, NULL};
+    static const float data[8] = {0};
+    eng_gguf_writer *w;
+    int64_t whole;
+
+    misused(eng_gguf_writer_create(NULL), "NULL");
+    ck_assert_int_eq(eng_gguf_writer_create(&w), ENG_OK);
+    misused(eng_gguf_writer_integer(w, NULL, ENG_GGUF_U8, 1), "NULL");
+    misused(eng_gguf_writer_number(NULL, "a", 1), "NULL");
+    misused(eng_gguf_writer_number(w, "a", 1e300), "does not fit f32");
+    misused(eng_gguf_writer_text(w, "a", NULL), "NULL");
+    misused(eng_gguf_writer_texts(w, "a", words, 1), "NULL");
+    misused(eng_gguf_writer_key(w, &array), "NULL");
+    misused(eng_gguf_writer_key(w, NULL), "NULL");
+    misused(eng_gguf_writer_tensor(w, "a", ENG_TYPE_F32, NULL, 2, data), "NULL");
+    misused(eng_gguf_writer_tensor(w, "a", ENG_TYPE_F32, negative, 2, data), "negative");
+    misused(eng_gguf_writer_tensor(w, "a", ENG_TYPE_F32, huge, 2, data), "larger than a file");
+    misused(eng_gguf_writer_tensor(w, "a", 5, ne, 2, data), "no type 5");
+    misused(eng_gguf_writer_save(w, NULL), "NULL");
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "a", ENG_TYPE_F32, ne, 2, NULL), ENG_OK);
+    misused(eng_gguf_writer_save_from(w, PATH, no_data, NULL), "none came");
+    ck_assert_int_ne(access(PATH, F_OK), 0);
+    eng_gguf_writer_destroy(w);
+
+    ck_assert_uint_eq(eng_gguf_tensor_count(NULL), 0);
+    ck_assert_uint_eq(eng_gguf_key_count(NULL), 0);
+    ck_assert_ptr_null(eng_gguf_tensor_get(NULL, 0));
+    ck_assert_ptr_null(eng_gguf_key_get(NULL, 0));
+    ck_assert_ptr_null(eng_gguf_tensor_find(NULL, "a"));
+    ck_assert_ptr_null(eng_gguf_key_find(NULL, "a"));
+    misused(eng_gguf_integer(NULL, "a", 0, &whole), "NULL");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gguf");
@@ -528,6 +577,7 @@ int main(void)
     tcase_add_test(good, tensors);
     tcase_add_test(good, odd_but_good);
     tcase_add_test(good, writing);
+    tcase_add_test(good, misuse);
     tcase_add_test(bad, headers);
     tcase_add_test(bad, no_files);
     tcase_add_test(bad, keys);
