@@ -211,6 +211,7 @@ static void cut(cl_device *device, uint32_t parts, uint32_t part, uint32_t units
 /* Local memory that the simt kernels may take, which is the least that a full profile has; the vec
  * kernels need none. */
 #define SIMT_LOCAL 32768u
+#define SIMT_GROUP 64u /* work-items of a group, likewise */
 
 /* -- options ------------------------------------------------------------------ */
 
@@ -231,10 +232,12 @@ static int read_options(cl_device *device)
         device->vec = false;
     else if (family && *family && strcmp(family, "auto") != 0)
         return cl_fail(device, ENG_ERR_INVALID, "opencl.family is '%s'; it takes auto, vec or simt", family);
-    if (!device->vec && device->local_bytes < SIMT_LOCAL)
+    if (!device->vec && (device->local_bytes < SIMT_LOCAL || device->max_group < SIMT_GROUP))
         return cl_fail(device, ENG_ERR_UNSUPPORTED,
-                       "opencl.family is 'simt', whose kernels need %u bytes of local memory; %s has %llu: leave it at auto",
-                       SIMT_LOCAL, device->info.name, (unsigned long long)device->local_bytes);
+                       "opencl.family is 'simt', whose kernels need %u bytes of local memory and groups of %u; %s has %llu "
+                       "and %zu: leave it at auto",
+                       SIMT_LOCAL, SIMT_GROUP, device->info.name, (unsigned long long)device->local_bytes,
+                       device->max_group);
     if (caps && !cl_caps_mask(&device->caps, caps)) {
         char all[128];
         cl_caps_text(UINT32_MAX, all, sizeof all);
@@ -280,7 +283,8 @@ static void find_limits(cl_device *device)
     device->max_alloc = device->info.max_allocation ? device->info.max_allocation : 1u << 30;
     device->hard_limit = device->max_alloc;
     /* A processor without vectors of its own, as its driver says, runs work-items side by side in its registers. */
-    device->vec = (device->info.kind == ENG_DEVICE_CPU && width != 1) || local < SIMT_LOCAL;
+    device->vec = (device->info.kind == ENG_DEVICE_CPU && width != 1) || local < SIMT_LOCAL ||
+                  device->max_group < SIMT_GROUP;
     device->simd = device->vec ? (width ? width : 4) : (warp ? warp : 32);
 }
 
