@@ -9,7 +9,7 @@ tests_opencl_test_opencl_SOURCES = %D%/test-opencl.c
 tests_opencl_test_opencl_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_opencl_test_opencl_LDADD = libengine.la $(CHECK_LIBS)
 
-# Every kernel on a device that is simulated and checked, where there is one: aboutten minutes.
+# Every kernel on a device that is simulated and checked, where there is one: about ten minutes.
 .PHONY: check-oclgrind
 check-oclgrind: all tests/conformance/conformance$(EXEEXT) tests/tools/make-model$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/opencl/check-oclgrind $(srcdir) .
