@@ -5,8 +5,18 @@
 
 #include "cpu.h"
 
-/* Views only name memory; extern nodes only end a section. */
-static bool does_something(const eng_node *node)
+static bool is_empty(const eng_subgraph *graph, int32_t tensor)
+{
+    const eng_tensor *t = eng_subgraph_tensor(graph, tensor);
+    bool empty = t == NULL;
+    for (uint32_t d = 0; !empty && d < t->rank; d++)
+        empty = t->ne[d] == 0;
+    return empty;
+}
+
+/* Views only name memory; extern nodes only end a section.  A node that writes no element is left
+ * out, for its rows may be without number: 0 elements in each of 2^50. */
+static bool does_something(const eng_device_state *device, const eng_subgraph *graph, const eng_node *node)
 {
     switch (node->op) {
     case ENG_OP_RESHAPE:
@@ -15,8 +25,18 @@ static bool does_something(const eng_node *node)
     case ENG_OP_EXTERN:
         return false;
     default:
-        return true;
+        break;
     }
+    const eng_op_info *info = device->services->op_info(device->host, node->op);
+    if (!info)
+        return true; /* refused below */
+    for (uint32_t o = 0; o < info->n_out; o++)
+        if (!is_empty(graph, node->out[o]))
+            return true;
+    for (uint32_t i = 0; i < info->n_in; i++)
+        if (info->in[i].inout && !is_empty(graph, node->in[i]))
+            return true;
+    return false;
 }
 
 int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
@@ -36,7 +56,7 @@ int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_pla
     uint32_t section = 0;
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         const eng_node *node = eng_subgraph_node(graph, i);
-        if (!does_something(node))
+        if (!does_something(device, graph, node))
             continue;
         if (node->op >= CPU_OPS || !device->variant->ops[node->op].run) {
             cpu_plan_destroy(p);

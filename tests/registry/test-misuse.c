@@ -297,6 +297,46 @@ START_TEST(fences)
 }
 END_TEST
 
+/* 0 elements in each of 2^50 rows: nothing to compute, in whole and in parts. */
+START_TEST(rows_without_number)
+{
+    const char *const names[] = {"cpu", "cpu/2"};
+    eng_store_tensor t = tensor(ENG_USE_STATE);
+    t.ne[0] = 0;
+    t.ne[1] = INT64_C(1) << 50;
+    for (int i = 0; i < 2; i++) {
+        eng_context *c;
+        eng_device *d;
+        eng_store *s;
+        eng_graph *g;
+        eng_plan *p;
+        eng_instance *instance;
+        eng_queue *q;
+        eng_fence f;
+        ck_assert_int_eq(eng_context_create(NULL, &c), ENG_OK);
+        ck_assert_msg(eng_device_open(c, names[i], &d) == ENG_OK, "%s", eng_last_error());
+        ck_assert_int_eq(eng_store_create(d, &t, 1, &s), ENG_OK);
+        ck_assert_int_eq(eng_graph_create(c, 0, &g), ENG_OK);
+        eng_value x = eng_graph_tensor(g, 0, s, 0);
+        eng_value y = eng_add(g, eng_unary(g, x, ENG_UNARY_SILU), eng_rms_norm(g, x, ENG_NO_VALUE, 1e-6));
+        eng_store_value(g, x, eng_cont(g, eng_permute(g, eng_cont(g, eng_permute(g, y, (int[]){1, 0}, 2)), (int[]){1, 0}, 2)));
+        ck_assert_msg(eng_graph_seal(g) == ENG_OK, "%s", eng_last_error());
+        ck_assert_msg(eng_plan_create(d, g, &p) == ENG_OK, "%s", eng_last_error());
+        ck_assert_msg(eng_instance_create(p, &s, 1, &instance) == ENG_OK, "%s", eng_last_error());
+        ck_assert_int_eq(eng_queue_create(d, &q), ENG_OK);
+        ck_assert_int_eq(eng_queue_submit(q, instance, NULL, 0, &f), ENG_OK);
+        ck_assert_msg(eng_fence_wait(f, UINT64_MAX) == ENG_OK, "%s", eng_last_error());
+        eng_queue_destroy(q);
+        eng_instance_destroy(instance);
+        eng_plan_release(p);
+        eng_graph_destroy(g);
+        eng_store_destroy(s);
+        eng_device_close(d);
+        ck_assert_int_eq(eng_context_destroy(c), ENG_OK);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("misuse");
@@ -313,6 +353,7 @@ int main(void)
     tcase_add_test(t, kv_param);
     tcase_add_test(t, strangers);
     tcase_add_test(t, fences);
+    tcase_add_test(t, rows_without_number);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
