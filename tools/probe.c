@@ -131,7 +131,10 @@ static int parse(arguments *a, int argc, char **argv)
         case O_HELP:
             fputs(help, stdout);
             return 1000;
-        default: code = usage("unknown option or missing value: ", argv[optind - 1]); break;
+        case ':': code = usage("missing value behind = of ", argv[optind - 1]); break;
+        default: /* optopt: of one that is known */
+            code = usage(optopt >= O_PLUGINS ? "an option that takes no value: " : "unknown option: ", argv[optind - 1]);
+            break;
         }
     }
     a->devices = argv + optind;

@@ -52,10 +52,11 @@ run cpu/0; expect "a device cut into nothing" 1 '' "0 parts"
 run cpu/2@1; expect "a wrong number of shares" 1 '' "1 share for 2 devices"
 run nosuch; expect "no such plugin" 1 '' "there is no plugin 'nosuch'; there are: cpu, null"
 run --self-test=nosuch; expect "the self-test of no device" 1 '^not ok 1 ' ''
-run --frob; expect "an unknown option" 64 '' 'unknown option'
+run --frob; expect "an unknown option" 64 '' 'unknown option: --frob'
 run --ops --env; expect "two modes at once" 64 '' 'only one of'
 run --timeout=no; expect "no number of seconds" 64 '' '--timeout wants'
-run --timeout; expect "a missing value" 64 '' 'missing value'
+run --timeout; expect "a missing value" 64 '' 'missing value behind = of --timeout'
+run --json=3; expect "a value that nothing wants" 64 '' 'takes no value: --json=3'
 run --plugins cpu; expect "a device where none belongs" 64 '' 'cpu'
 run --format=xml; expect "an unknown format" 64 '' 'tsv and json'
 run --plugin-path=/nowhere/at/all; expect "a folder that is not there" 64 '' 'no such folder'
