@@ -5,6 +5,7 @@ opencl_kernels = \
 	kernels/chain.cl \
 	kernels/copy.cl \
 	kernels/glu.cl \
+	kernels/loops.cl \
 	kernels/norm.cl \
 	kernels/rebase.cl \
 	kernels/rope.cl \

@@ -283,7 +283,8 @@ static void find_limits(cl_device *device)
     device->max_alloc = device->info.max_allocation ? device->info.max_allocation : 1u << 30;
     device->hard_limit = device->max_alloc;
     /* A processor without vectors of its own, as its driver says, runs work-items side by side in its registers. */
-    device->vec = (device->info.kind == ENG_DEVICE_CPU && width != 1) || local < SIMT_LOCAL ||
+    device->side_by_side = device->info.kind == ENG_DEVICE_CPU && width == 1;
+    device->vec = (device->info.kind == ENG_DEVICE_CPU && !device->side_by_side) || local < SIMT_LOCAL ||
                   device->max_group < SIMT_GROUP;
     device->simd = device->vec ? (width ? width : 4) : (warp ? warp : 32);
 }
@@ -347,7 +348,8 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
              device->vec ? "vec" : "simt");
     cl_caps_defines(device, device->options, sizeof device->options);
     make_key(device, found);
-    return open_context(device, found);
+    status = open_context(device, found);
+    return status == ENG_OK ? cl_loops_check(device) : status;
 }
 
 int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)

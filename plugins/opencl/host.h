@@ -32,6 +32,8 @@ enum { CL_USE_SCRATCH = ENG_USE_MASK, CL_USES };
 int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char *what);
 void cl_budget_give(cl_device *device, const uint64_t bytes[CL_USES]);
 uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
+/* loops.c: ENG_ERR_UNSUPPORTED if the driver ends loops early */
+int cl_loops_check(cl_device *device);
 /* plugin.c */
 int cl_search(eng_plugin_state *plugin);
 extern const eng_device_calls cl_device_calls;

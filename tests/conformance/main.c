@@ -144,6 +144,17 @@ static void add_device(struct program *p, const char *name)
 }
 
 /* Every device present, and compositions of them. */
+/* A device that its plugin will have nothing to do with is no failure, if nobody named it. */
+static int is_usable(eng_context *context, const char *name)
+{
+    eng_device *device = NULL;
+    int status = eng_device_open(context, name, &device);
+    if (status == ENG_ERR_UNSUPPORTED)
+        printf("# left out: %s\n", eng_last_error());
+    eng_device_close(device);
+    return status != ENG_ERR_UNSUPPORTED;
+}
+
 static void find_devices(struct program *p)
 {
     eng_context *context = NULL;
@@ -151,10 +162,11 @@ static void find_devices(struct program *p)
     int cpu = 0, opencl = 0, status = eng_context_create(NULL, &context);
 
     for (uint32_t i = 0; !status && !eng_context_device_info(context, i, &info); i++) {
+        if (info.kind == ENG_DEVICE_NULL || !is_usable(context, info.name))
+            continue;
         cpu |= strcmp(info.name, "cpu") == 0;
         opencl |= strcmp(info.name, "opencl:0") == 0;
-        if (info.kind != ENG_DEVICE_NULL)
-            add_device(p, info.name);
+        add_device(p, info.name);
     }
     eng_context_destroy(context);
     if (cpu)
