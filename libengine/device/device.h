@@ -46,7 +46,7 @@ int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, ui
 struct eng_queue {
     eng_device *device;
     eng_queue_state *state;
-    uint64_t last; /* ticket of the last work given to it                     */
+    _Atomic uint64_t last; /* ticket of the last work given to it; others may wait for theirs meanwhile */
 };
 
 /* Notes the ticket of work just given to the queue; a fence for it if wanted. */
