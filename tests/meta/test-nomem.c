@@ -61,6 +61,9 @@ int main(void)
     }
     if (!(context = tap_begin()) || !(program = malloc(sizeof *program)))
         return 1;
+    /* as many requests on every machine: threads ask for memory too */
+    if (!tap_check(eng_context_set_option(context, "cpu.threads", "4") == ENG_OK, "four threads"))
+        return tap_end(context);
     check_program("cpu/2", 1, 20);
     check_program("cpu/3@7:0:25", 9, 40);
     check_program("cpu@1", 3, 30);
