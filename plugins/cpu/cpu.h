@@ -217,9 +217,13 @@ struct eng_instance_state {
 
 extern const eng_device_calls cpu_device_calls;
 
-/* Zeroed memory aligned to CPU_ALIGN, in large pages where it is large. */
+/* Memory of the machine that the process may have, and what of it programs can still get, in bytes; 0: not known. */
+void cpu_memory_find(uint64_t *total, uint64_t *available);
+/* Zeroed memory aligned to CPU_ALIGN, in large pages where it is large; NULL: there is no more. */
 void *cpu_memory_get(size_t bytes);
 void cpu_memory_free(void *memory, size_t bytes);
+/* Says so, and returns ENG_ERR_NOMEM. */
+int cpu_memory_refused(const eng_device_state *device, uint64_t bytes, const char *what);
 
 const eng_type_info *cpu_type(uint32_t type); /* NULL: unknown */
 

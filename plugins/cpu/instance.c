@@ -284,8 +284,7 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
     inst->tasks = calloc((size_t)plan->n_nodes + 1, sizeof *inst->tasks);
     if (!inst->arena || !inst->tensors || !inst->tasks) {
         cpu_instance_destroy(inst);
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: no memory for %.1f MiB of scratch tensors",
-                       (double)plan->graph->arena_bytes / 1048576);
+        return cpu_memory_refused(device, plan->graph->arena_bytes, "scratch tensors");
     }
     pthread_mutex_lock(&device->lock);
     device->stats.bytes_compute += inst->arena_bytes;

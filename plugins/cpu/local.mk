@@ -25,7 +25,7 @@ libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
 libcpu_encode_la_SOURCES = %D%/encode.c %D%/encode_fp4.c %D%/encode_k.c %D%/encode.h
 libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=off
 
-plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device.c %D%/store.c %D%/plan.c %D%/instance.c %D%/queue.c %D%/pool.c \
+plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device.c %D%/memory.c %D%/store.c %D%/plan.c %D%/instance.c %D%/queue.c %D%/pool.c \
 	%D%/supports.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cpu.h"
 
@@ -91,24 +90,6 @@ static void processor_name(char *out, size_t bytes)
     fclose(f);
 }
 
-/* Memory that programs can still have: more than what lies idle, for caches of files give way. */
-static uint64_t available_memory(void)
-{
-    FILE *f = fopen("/proc/meminfo", "r");
-    unsigned long long kib = 0;
-    char line[128];
-    while (f && fgets(line, sizeof line, f) && sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
-        continue;
-    if (f)
-        fclose(f);
-#ifdef _SC_AVPHYS_PAGES
-    long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_AVPHYS_PAGES);
-    if (kib == 0 && page > 0 && pages > 0)
-        return (uint64_t)page * (uint64_t)pages;
-#endif
-    return (uint64_t)kib << 10;
-}
-
 static int find_memory(const eng_services *s, eng_device_info *info)
 {
     const char *text = s->option(s->host, "memory");
@@ -123,10 +104,7 @@ static int find_memory(const eng_services *s, eng_device_info *info)
         info->memory_total = info->memory_free = (uint64_t)v << shift;
         return ENG_OK;
     }
-    long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES);
-    if (page > 0 && total > 0)
-        info->memory_total = (uint64_t)page * (uint64_t)total;
-    info->memory_free = available_memory();
+    cpu_memory_find(&info->memory_total, &info->memory_free);
     return ENG_OK;
 }
 

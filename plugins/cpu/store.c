@@ -2,43 +2,8 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "cpu.h"
-
-#define HUGE ((size_t)2 << 20)
-
-/* Large memory comes from the system directly: it is zero without being
- * touched, and each thread's first touch places it near that thread. */
-void *cpu_memory_get(size_t bytes)
-{
-    if (bytes == 0)
-        bytes = CPU_ALIGN;
-    if (bytes < HUGE) {
-        void *p = NULL;
-        if (posix_memalign(&p, CPU_ALIGN, bytes))
-            return NULL;
-        memset(p, 0, bytes);
-        return p;
-    }
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return NULL;
-#if defined(HAVE_MADVISE) && defined(MADV_HUGEPAGE)
-    (void)madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-    return p;
-}
-
-void cpu_memory_free(void *memory, size_t bytes)
-{
-    if (!memory)
-        return;
-    if (bytes < HUGE)
-        free(memory);
-    else
-        munmap(memory, bytes);
-}
 
 /* Bytes of a declared tensor; false if they do not fit or its type is unknown. */
 static bool tensor_bytes(const eng_store_tensor *t, uint64_t *bytes)
@@ -113,8 +78,7 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
     if (!st->memory) {
         free(st->tensors);
         free(st);
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: the system refuses %.1f MiB for %u tensors",
-                       (double)total / 1048576, (unsigned)n);
+        return cpu_memory_refused(device, total, "tensors");
     }
     uint8_t *p = st->memory;
     for (uint32_t i = 0; i < n; i++) {
