@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,23 +139,33 @@ static uint64_t most(void)
     return bytes;
 }
 
+/* Counts bytes as held if there are so many left.  In one step: what is refused must not be in the way of others. */
+static bool take(uint64_t bytes)
+{
+    uint64_t limit = most(), before = atomic_load(&held);
+
+    do {
+        if (limit != 0 && bytes > less(limit, before))
+            return false;
+    } while (!atomic_compare_exchange_weak(&held, &before, before + bytes));
+    return true;
+}
+
 /* Large memory comes from the system directly: it is zero without being
  * touched, and each thread's first touch places it near that thread. */
 static void *get_large(size_t bytes)
 {
-    uint64_t before = atomic_fetch_add(&held, bytes), limit = most();
-
-    if (limit == 0 || bytes <= less(limit, before)) {
-        void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p != MAP_FAILED) {
-#if defined(HAVE_MADVISE) && defined(MADV_HUGEPAGE)
-            (void)madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-            return p;
-        }
+    if (!take(bytes))
+        return NULL;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        atomic_fetch_sub(&held, bytes);
+        return NULL;
     }
-    atomic_fetch_sub(&held, bytes);
-    return NULL;
+#if defined(HAVE_MADVISE) && defined(MADV_HUGEPAGE)
+    (void)madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return p;
 }
 
 void *cpu_memory_get(size_t bytes)

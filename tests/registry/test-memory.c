@@ -1,6 +1,8 @@
 /* The cpu plugin promises the machine's memory once: a system that lets programs have more ends them later. */
 #include "config.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +42,44 @@ static void test_together(eng_device *const *devices, uint64_t bytes)
         eng_store_destroy(stores[--n]);
 }
 
+typedef struct greedy {
+    eng_device *device;
+    uint64_t bytes;
+    atomic_bool done;
+} greedy;
+
+static void *ask_for_too_much(void *ctx)
+{
+    greedy *g = ctx;
+    eng_store *store;
+
+    while (!atomic_load(&g->done))
+        if (create(g->device, g->bytes, &store) == ENG_OK)
+            eng_store_destroy(store);
+    return NULL;
+}
+
+/* What is refused takes nothing from others, not even while it is being refused. */
+static void test_beside(eng_device *const *devices, uint64_t bytes)
+{
+    greedy g = {.device = devices[1], .bytes = bytes};
+    pthread_t thread;
+    eng_store *store;
+    int status = ENG_OK;
+
+    if (pthread_create(&thread, NULL, ask_for_too_much, &g) != 0) {
+        tap_check(true, "small stores beside one that is refused # SKIP no thread");
+        return;
+    }
+    for (int i = 0; i < 20000 && status == ENG_OK; i++) {
+        status = create(devices[0], 4u << 20, &store);
+        eng_store_destroy(store);
+    }
+    atomic_store(&g.done, true);
+    pthread_join(thread, NULL);
+    tap_check(status == ENG_OK, "small stores beside one that is refused");
+}
+
 int main(void)
 {
     eng_context *context = tap_begin();
@@ -49,10 +89,12 @@ int main(void)
     if (!context)
         return 1;
     if (eng_device_open(context, "cpu/2.0", &devices[0]) != ENG_OK || eng_device_open(context, "cpu/2.1", &devices[1]) != ENG_OK ||
-        eng_device_get_info(devices[0], &info) != ENG_OK)
+        eng_device_get_info(devices[0], &info) != ENG_OK) {
         tap_check(true, "memory of the machine # SKIP no cpu plugin");
-    else
+    } else {
         test_together(devices, info.memory_total / 4 * 6);
+        test_beside(devices, info.memory_total * 16);
+    }
     eng_device_close(devices[1]);
     eng_device_close(devices[0]);
     return tap_end(context);
