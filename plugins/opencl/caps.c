@@ -88,8 +88,8 @@ void cl_caps_text(uint32_t caps, char *text, size_t bytes)
 
 void cl_caps_defines(const cl_device *device, char *text, size_t bytes)
 {
-    size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -w -D%s=1 -DSIMD=%u -DMAX_GROUP=%zu",
-                                 device->vec ? "VEC" : "SIMT", device->simd, device->max_group);
+    size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -w -D%s=1 -DMAX_GROUP=%zu",
+                                 device->vec ? "VEC" : "SIMT", device->max_group);
     for (unsigned i = 0; i < N_NAMES && at < bytes; i++)
         if (device->caps & names[i].bit)
             at += (size_t)snprintf(text + at, bytes - at, " -D%s=1", names[i].define);

@@ -8,9 +8,6 @@
 #define CL_DEVICE_PCI_BUS_ID_NV 0x4008
 #define CL_DEVICE_PCI_SLOT_ID_NV 0x4009
 #endif
-#ifndef CL_DEVICE_WARP_SIZE_NV
-#define CL_DEVICE_WARP_SIZE_NV 0x4003
-#endif
 
 /* A text property without leading blanks; "" if there is none. */
 static void text_of(cl_device_id id, cl_uint property, char *text, size_t bytes)
@@ -268,14 +265,12 @@ static void find_limits(cl_device *device)
 {
     cl_device_id id = device->id;
     cl_ulong local = 0;
-    cl_uint width = 0, warp = 0;
+    cl_uint width = 0;
     size_t items[3] = {1, 1, 1};
     clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
     clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof device->max_group, &device->max_group, NULL);
     clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL);
     clGetDeviceInfo(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
-    if (cl_has_extension(id, "cl_nv_device_attribute_query"))
-        clGetDeviceInfo(id, CL_DEVICE_WARP_SIZE_NV, sizeof warp, &warp, NULL);
     if (items[0] && items[0] < device->max_group)
         device->max_group = items[0];
     device->local_bytes = local;
@@ -286,7 +281,6 @@ static void find_limits(cl_device *device)
     device->side_by_side = device->info.kind == ENG_DEVICE_CPU && width == 1;
     device->vec = (device->info.kind == ENG_DEVICE_CPU && !device->side_by_side) || local < SIMT_LOCAL ||
                   device->max_group < SIMT_GROUP;
-    device->simd = device->vec ? (width ? width : 4) : (warp ? warp : 32);
 }
 
 /* What the cache of binaries is keyed by, besides source and options. */

@@ -86,7 +86,6 @@ struct eng_device_state {
     uint64_t local_bytes;    /* local memory of a group                         */
     uint64_t max_alloc;      /* bytes of one buffer, as option max_alloc wants   */
     uint64_t hard_limit;     /* bytes of one buffer, as the device allows        */
-    uint32_t simd;           /* floats of a preferred vector (vec), else wave   */
 
     eng_device_info info;
     char options[256];       /* given to every build                            */
@@ -148,8 +147,8 @@ typedef struct cl_recorder {
 /*
  * Begins a launch of kernel `name` of kernels/<file>.cl, built with `options`
  * ("-DTYPE=8 -DKEEP"; NULL: none) besides those every build gets:
- *     -DVEC=1 or -DSIMT=1, -DSIMD=n (floats of a vector), -DMAX_GROUP=n,
- *     -DHAVE_FP16 ..., after the CL_CAP_* names.
+ *     -DVEC=1 or -DSIMT=1, -DMAX_GROUP=n, -DHAVE_FP16 ..., after the
+ *     CL_CAP_* names.
  * Programs are built once per device and kept on disk.  Lines #include "x.clh"
  * of a kernel file are replaced by kernels/x.clh.  The cl_arg_* calls that
  * follow give its arguments in order; cl_size or cl_size_param its sizes.
