@@ -60,12 +60,6 @@ static bool names_rank(const fault_case *c, const char *error)
     return strncmp(error, name, strlen(name)) == 0;
 }
 
-/* Bounded: a few times the limit, and what a busy machine takes besides. */
-static bool is_late(const fault_case *c, double from)
-{
-    return subject_now() - from > 5 + 5e-3 * c->limit;
-}
-
 static bool after(const fault_case *c, subject *s)
 {
     bool right = true;
@@ -77,7 +71,7 @@ static bool after(const fault_case *c, subject *s)
         return no(c, "the same queue does not run again");
     if (!c->passing && status != c->status)
         return no(c, "the broken device does not say so again");
-    if (is_late(c, from))
+    if (subject_is_late(c->limit, from))
         return no(c, "the run after took too long");
     subject_close(s, (c->at + c->index) & 1);
     right = true;
@@ -105,7 +99,7 @@ static bool judge(const fault_case *c, subject *s)
         return no(c, "a run before was wrong");
     if (!names_rank(c, eng_last_error()) || !strstr(eng_last_error(), c->text))
         return no(c, "the error does not name the rank and quote its device");
-    if (is_late(c, from))
+    if (subject_is_late(c->limit, from))
         return no(c, "it took too long");
     return after(c, s);
 }

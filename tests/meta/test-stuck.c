@@ -44,12 +44,6 @@ static bool timed(const fault_case *c)
     return blocks(c) || strcmp(c->kind, "hang") == 0;
 }
 
-/* Bounded: a few times the limit, and what a busy machine takes besides. */
-static bool is_late(const fault_case *c, double from)
-{
-    return subject_now() - from > 5 + 5e-3 * c->limit;
-}
-
 static bool begin(subject *s, const fault_case *c)
 {
     bool good = subject_begin(s, "cpu,meta,fault,opencl") && subject_option(s, "fault.kind", c->kind) &&
@@ -100,7 +94,7 @@ static bool is_hit(const fault_case *c, subject *s)
         return no(c, "a run before was wrong");
     if (!names_rank(c, text))
         return no(c, "the error does not name the rank and quote its device");
-    return is_late(c, from) ? no(c, "it took too long") : true;
+    return subject_is_late(c->limit, from) ? no(c, "it took too long") : true;
 }
 
 static bool runs_again(const fault_case *c, subject *s)
@@ -160,7 +154,7 @@ static bool is_stuck(const fault_case *c, subject *s)
 
     if (subject_run(s, want, &right) != ENG_ERR_TIMEOUT || !names_rank(c, "still at work"))
         return no(c, "the queue does not say what it is still at");
-    if (is_late(c, from))
+    if (subject_is_late(c->limit, from))
         return no(c, "the queue takes too long to say so");
     bool good = works(&beside, "cpu/2");
     subject_close(&beside, false);

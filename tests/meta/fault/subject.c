@@ -36,6 +36,11 @@ bool subject_in_time(subject_attempt *attempt, const void *which, int first_limi
     }
 }
 
+bool subject_is_late(int limit_ms, double from)
+{
+    return subject_now() - from > 5 + 5e-3 * limit_ms;
+}
+
 /* -- the context --------------------------------------------------------------------- */
 
 bool subject_begin(subject *s, const char *plugins)

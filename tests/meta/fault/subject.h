@@ -48,6 +48,8 @@ void subject_rank_name(const char *device, const char *rank, char *name, size_t 
  * What is wrong fails with each. */
 typedef bool subject_attempt(const void *which, int limit_ms);
 bool subject_in_time(subject_attempt *attempt, const void *which, int first_limit_ms);
+/* Since `from`, more than a few times the limit and what a busy machine takes besides? */
+bool subject_is_late(int limit_ms, double from);
 
 double subject_now(void);
 void subject_sleep(int ms);
