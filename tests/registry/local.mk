@@ -7,7 +7,8 @@ check_LTLIBRARIES += \
 	tests/registry/fixtures/good.la tests/registry/fixtures/symbol.la tests/registry/fixtures/dependency.la \
 	tests/registry/fixtures/nodescriptor.la tests/registry/fixtures/magic.la tests/registry/fixtures/abimajor.la \
 	tests/registry/fixtures/smalltable.la tests/registry/fixtures/nocall.la tests/registry/fixtures/wrongname.la \
-	tests/registry/fixtures/openfails.la tests/registry/fixtures/nodevice.la tests/registry/fixtures/newer.la
+	tests/registry/fixtures/openfails.la tests/registry/fixtures/nodevice.la tests/registry/fixtures/newer.la \
+	tests/registry/fixtures/older.la
 tests_registry_fixtures_good_la_SOURCES = tests/registry/fixtures/good.c tests/registry/fixtures/fixture.h
 tests_registry_fixtures_good_la_LDFLAGS = $(fixture_ldflags)
 tests_registry_fixtures_symbol_la_SOURCES = tests/registry/fixtures/symbol.c tests/registry/fixtures/fixture.h
@@ -29,6 +30,8 @@ tests_registry_fixtures_nodevice_la_SOURCES = tests/registry/fixtures/nodevice.c
 tests_registry_fixtures_nodevice_la_LDFLAGS = $(fixture_ldflags)
 tests_registry_fixtures_newer_la_SOURCES = tests/registry/fixtures/newer.c tests/registry/fixtures/fixture.h
 tests_registry_fixtures_newer_la_LDFLAGS = $(fixture_ldflags)
+tests_registry_fixtures_older_la_SOURCES = tests/registry/fixtures/older.c tests/registry/fixtures/fixture.h
+tests_registry_fixtures_older_la_LDFLAGS = $(fixture_ldflags)
 # straight to the linker: libtool itself would note where the library lies
 tests_registry_fixtures_dependency_la_LDFLAGS = $(fixture_ldflags) -Wl,tests/registry/gone/.libs/libgone.so
 tests_registry_fixtures_dependency_la_DEPENDENCIES = tests/registry/gone/libgone.la

@@ -187,6 +187,31 @@ START_TEST(products)
 }
 END_TEST
 
+/* Structs of hosts that know fewer fields than we do, as many, and more. */
+START_TEST(given_structs)
+{
+    enum { OURS = 24, ROOM = 64 };
+    unsigned char ours[OURS], theirs[ROOM];
+    memset(ours, 1, sizeof ours);
+    for (uint32_t size = 8; size <= ROOM; size++) {
+        memset(theirs, 0xff, sizeof theirs);
+        memcpy(theirs, &size, sizeof size);
+        ck_assert_int_eq(eng_give(theirs, ours, sizeof ours, "a struct"), ENG_OK);
+        ck_assert_mem_eq(theirs, &size, sizeof size); /* the host's own size stays */
+        for (uint32_t i = sizeof size; i < ROOM; i++)
+            ck_assert_uint_eq(theirs[i], i >= size ? 0xff : i < OURS ? 1 : 0);
+    }
+    for (uint32_t size = 0; size < 8; size++) {
+        memset(theirs, 0xff, sizeof theirs);
+        memcpy(theirs, &size, sizeof size);
+        ck_assert_int_eq(eng_give(theirs, ours, sizeof ours, "a_struct"), ENG_ERR_INVALID);
+        ck_assert_ptr_nonnull(strstr(eng_last_error(), "sizeof(a_struct)"));
+        for (uint32_t i = sizeof size; i < ROOM; i++)
+            ck_assert_uint_eq(theirs[i], 0xff);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -200,6 +225,7 @@ int main(void)
     tcase_add_test(t, teams);
     tcase_add_test(t, started_teams);
     tcase_add_test(t, products);
+    tcase_add_test(t, given_structs);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

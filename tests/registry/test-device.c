@@ -277,6 +277,47 @@ START_TEST(plan_cache)
 }
 END_TEST
 
+/* A struct of a host that knows more fields than this library, as it is before the call. */
+#define NEWER(type)                                                                                                    \
+    union {                                                                                                            \
+        type known;                                                                                                    \
+        uint32_t size;                                                                                                 \
+        unsigned char bytes[sizeof(type) + 40];                                                                        \
+    }
+#define ASK(newer, call)                                                                                               \
+    do {                                                                                                               \
+        memset(&newer, 0xff, sizeof newer);                                                                            \
+        newer.size = sizeof newer;                                                                                     \
+        ck_assert_msg((call) == ENG_OK, #call ": %s", eng_last_error());                                               \
+        ck_assert_uint_eq(newer.size, sizeof newer);                                                                   \
+        for (size_t i = sizeof newer.known; i < sizeof newer; i++)                                                     \
+            ck_assert_msg(newer.bytes[i] == 0, #call ": byte %zu is not 0", i);                                        \
+    } while (0)
+
+/* What we do not know yet is 0 in every struct that a newer host asks for. */
+START_TEST(newer_hosts)
+{
+    NEWER(eng_device_info) info;
+    NEWER(eng_device_stats) stats;
+    NEWER(eng_plan_info) plan;
+    NEWER(eng_plugin_info) plugin;
+    NEWER(eng_option_info) option;
+    eng_store_tensor t = tensor("t", ENG_TYPE_F32, ENG_USE_INPUT, 4, 1);
+    eng_store *s;
+    ASK(info, eng_device_get_info(device, &info.known));
+    ASK(stats, eng_device_get_stats(device, &stats.known));
+    ASK(info, eng_device_leaf(device, 0, &info.known, NULL));
+    ASK(stats, eng_device_leaf(device, 0, NULL, &stats.known));
+    ASK(plugin, eng_context_plugin(context, 0, &plugin.known));
+    ASK(option, eng_context_option(context, 0, &option.known));
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
+    eng_plan *p = slice_plan(s, 0, 2);
+    ASK(plan, eng_plan_get_info(p, &plan.known));
+    eng_plan_release(p);
+    eng_store_destroy(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("device");
@@ -291,6 +332,7 @@ int main(void)
     tcase_add_test(t, copy_graph);
     tcase_add_test(t, refused_graph);
     tcase_add_test(t, plan_cache);
+    tcase_add_test(t, newer_hosts);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

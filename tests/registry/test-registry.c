@@ -49,7 +49,8 @@ static const struct {
     {"dependency", "dependency", "libgone"},
     {"nodescriptor", "descriptor", "nodescriptor_LTX_eng_plugin_descriptor"},
     {"magic", "descriptor", "0x0000002a"},
-    {"abimajor", "abi", "built for plugin ABI 3.0, but this engine speaks 2.0"},
+    {"abimajor", "abi", "built for plugin ABI"},
+    {"older", "abi", "built for plugin ABI"},
     {"smalltable", "table", "table of plugin calls"},
     {"nocall", "table", "mandatory call open"},
     {"wrongname", "name", "calls itself 'cpu'"},
@@ -74,6 +75,31 @@ START_TEST(fault)
     /* and the host lives: the good one works */
     ck_assert_int_eq(eng_device_open(context, "good", &device), ENG_OK);
     eng_device_close(device);
+    ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
+}
+END_TEST
+
+/* Neither another major is taken, and each is told its own cure. */
+START_TEST(another_abi)
+{
+    static const struct {
+        const char *name;
+        unsigned major, minor;
+        const char *advice;
+    } others[] = {
+        {"older", ENG_PLUGIN_ABI_MAJOR - 1, ENG_PLUGIN_ABI_MINOR, "rebuild the plugin"},
+        {"abimajor", ENG_PLUGIN_ABI_MAJOR + 1, 0, "install a newer libengine"},
+    };
+    eng_context *context = create(fixtures, 0);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char reason[128];
+        snprintf(reason, sizeof reason, "built for plugin ABI %u.%u, but this engine speaks %u.%u", others[i].major,
+                 others[i].minor, ENG_PLUGIN_ABI_MAJOR, ENG_PLUGIN_ABI_MINOR);
+        eng_plugin_info info = record(context, fixtures, others[i].name);
+        ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
+        ck_assert_msg(strstr(info.reason, reason) != NULL, "%s: %s", info.name, info.reason);
+        ck_assert_msg(strncmp(info.advice, others[i].advice, strlen(others[i].advice)) == 0, "%s: %s", info.name, info.advice);
+    }
     ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
 }
 END_TEST
@@ -344,6 +370,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_loop_test(t, fault, 0, sizeof faults / sizeof *faults);
+    tcase_add_test(t, another_abi);
     tcase_add_test(t, files);
     tcase_add_test(t, clash);
     tcase_add_test(t, newer_minor);
