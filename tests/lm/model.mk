@@ -26,12 +26,15 @@ tests_lm_test_odd_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_odd_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
 # Every architecture against the forward in double precision.
 if ENABLE_CPU
-check_PROGRAMS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding
-TESTS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding
+check_PROGRAMS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-types
+TESTS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-types
 endif
 tests_lm_test_padding_SOURCES = tests/lm/test-padding.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_padding_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_padding_LDADD = libengine-lm.la libengine.la $(LIBM)
+tests_lm_test_types_SOURCES = tests/lm/test-types.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_types_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_types_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_files_SOURCES = tests/lm/test-files.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_files_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_files_LDADD = libengine-lm.la libengine.la $(LIBM)
