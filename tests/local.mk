@@ -21,6 +21,7 @@ include %D%/conformance/local.mk
 include %D%/registry/local.mk
 include %D%/graph/local.mk
 include %D%/meta/local.mk
+include %D%/cpu/local.mk
 include %D%/opencl/local.mk
 include %D%/lm/local.mk
 include %D%/tools/local.mk
