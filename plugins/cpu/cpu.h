@@ -9,34 +9,12 @@
 #ifndef CPU_H
 #define CPU_H
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 #include <engine/plugin.h>
 
-#define CPU_ALIGN 64 /* of scratch tensors and of everything we allocate */
-
-#define CPU_INLINE static inline __attribute__((always_inline, unused))
-
-/* -- tensors as the ops see them ------------------------------------------- */
-
-/* An operand of one instance: its address is known. */
-typedef struct cpu_tensor {
-    uint8_t *data;
-    uint32_t type;
-    uint32_t block;       /* elements per block                              */
-    uint32_t block_bytes;
-    uint32_t rank;
-    int64_t ne[ENG_MAX_RANK];
-    int64_t nb[ENG_MAX_RANK];
-    int64_t rows;         /* product of ne[1..]                              */
-    bool contiguous;
-} cpu_tensor;
+#include "format.h"
 
 typedef struct cpu_task cpu_task;
 typedef struct cpu_run cpu_run;
@@ -80,20 +58,6 @@ typedef struct cpu_op {
     double (*cost)(const cpu_task *task);
 } cpu_op;
 
-/* Up to this many rows times columns in one call of cpu_format.dot. */
-#define CPU_DOT_ROWS 4
-#define CPU_DOT_COLS 8
-
-/* How rows of a type are read. */
-typedef struct cpu_format {
-    /* Elements begin .. begin + n - 1 of a row as f32; both multiples of the
-     * type's block. */
-    void (*decode)(const uint8_t *row, int64_t begin, int64_t n, float *out);
-    /* out[c * CPU_DOT_ROWS + r] = dot(row r, b[c]): rows 1 .. 4 with one
-     * column, or one row with 1 .. 8 columns; k elements. */
-    void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols, float *out);
-} cpu_format;
-
 struct cpu_variant {
     const char *name;
     const cpu_op *ops;         /* by op number, CPU_OPS entries               */
@@ -101,7 +65,6 @@ struct cpu_variant {
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);
 };
 #define CPU_OPS 40
-#define CPU_TYPES 64
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512;
 /* The best variant for this machine, or the one asked for by name; NULL if it
@@ -141,8 +104,6 @@ static inline void cpu_share(const cpu_run *run, int64_t total, int64_t grain, i
 
 /* -- encoding (encode*.c): compiled once, the same bits everywhere ------------ */
 
-/* Largest number of elements that one call gets; any multiple of the block. */
-void cpu_encode_row(uint32_t type, const float *x, uint8_t *out, int64_t n, bool search);
 bool cpu_can_encode(uint32_t type);
 
 void cpu_encode_q4_0(const float *x, uint8_t *out, int64_t n);

@@ -29,6 +29,8 @@ typedef struct row_format {
  * multiply-add, few enough to stay in registers. */
 #if CPU_VL == 16
 #define SUMS(cols) ((cols) == 1 ? 4 : 2)
+#elif CPU_VL == 4
+#define SUMS(cols) 2
 #else
 #define SUMS(cols) ((cols) == 1 ? 4 : (cols) <= 4 ? 2 : 1)
 #endif
@@ -100,6 +102,18 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
         }
 }
 
+#if CPU_VL == 4
+/* Short vectors make long code: one row with four columns or with one is all that is unrolled. */
+CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
+                        float *out, const row_format f)
+{
+    for (; cols >= 4; cols -= 4, b += 4, out += 4 * CPU_DOT_ROWS)
+        dot_block(k, a, stride, 1, b, 4, out, f);
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r < rows; r++)
+            dot_block(k, a + r * stride, stride, 1, b + c, 1, out + c * CPU_DOT_ROWS + r, f);
+}
+#else
 CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
                         float *out, const row_format f)
 {
@@ -123,6 +137,7 @@ CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, c
     default: dot_block(k, a, stride, 1, b, 1, out, f); break;
     }
 }
+#endif
 
 CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *out, const row_format f)
 {

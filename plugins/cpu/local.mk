@@ -5,7 +5,7 @@ if ENABLE_CPU
 plugin_LTLIBRARIES += plugins/cpu/cpu.la
 
 cpu_variant_sources = \
-	%D%/formats.c %D%/gemm.c %D%/decode.h %D%/vec.h %D%/rows.h %D%/gemm.h %D%/cpu.h \
+	%D%/formats.c %D%/gemm.c %D%/decode.h %D%/vec.h %D%/rows.h %D%/gemm.h %D%/cpu.h %D%/format.h \
 	%D%/ops/table.c %D%/ops/op.h %D%/ops/elementwise.h %D%/ops/norms.h %D%/ops/copy.h %D%/ops/attention.h \
 	%D%/ops/mul_mat.c %D%/ops/mul_mat_id.c %D%/ops/hadamard.c \
 	%D%/ops/quantize.c %D%/ops/dequantize.c %D%/ops/cpy.c %D%/ops/store.c \

@@ -8,6 +8,7 @@
 
 #include "config.h"
 
+#include "../cpu.h"
 #include "../rows.h"
 
 #define CPU_OP(name) CPU_V(cpu_op_##name)

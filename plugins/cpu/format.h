@@ -1,0 +1,54 @@
+/*
+ * Operands and the formats of their rows: all that the code knows which is compiled once per
+ * instruction set and takes longest.  It does not include plugin.h, so that a new call of
+ * the plugin interface leaves its objects as they are.
+ */
+#ifndef CPU_FORMAT_H
+#define CPU_FORMAT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <engine/types.h>
+
+#define CPU_ALIGN 64 /* of scratch tensors and of everything we allocate */
+#define CPU_TYPES 64
+
+#define CPU_INLINE static inline __attribute__((always_inline, unused))
+
+/* -- tensors as the ops see them ------------------------------------------- */
+
+/* An operand of one instance: its address is known. */
+typedef struct cpu_tensor {
+    uint8_t *data;
+    uint32_t type;
+    uint32_t block;       /* elements per block                              */
+    uint32_t block_bytes;
+    uint32_t rank;
+    int64_t ne[ENG_MAX_RANK];
+    int64_t nb[ENG_MAX_RANK];
+    int64_t rows;         /* product of ne[1..]                              */
+    bool contiguous;
+} cpu_tensor;
+
+/* Up to this many rows times columns in one call of cpu_format.dot. */
+#define CPU_DOT_ROWS 4
+#define CPU_DOT_COLS 8
+
+/* How rows of a type are read. */
+typedef struct cpu_format {
+    /* Elements begin .. begin + n - 1 of a row as f32; both multiples of the
+     * type's block. */
+    void (*decode)(const uint8_t *row, int64_t begin, int64_t n, float *out);
+    /* out[c * CPU_DOT_ROWS + r] = dot(row r, b[c]): rows 1 .. 4 with one
+     * column, or one row with 1 .. 8 columns; k elements. */
+    void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols, float *out);
+} cpu_format;
+
+/* Encoded as `type`, the same bits everywhere (encode.c); any multiple of the block. */
+void cpu_encode_row(uint32_t type, const float *x, uint8_t *out, int64_t n, bool search);
+
+#endif
