@@ -19,16 +19,9 @@ static uint64_t sum(const uint64_t bytes[CL_USES])
 /* Adds to the figures of this opening, or takes away. */
 static void account(cl_device *device, const uint64_t bytes[CL_USES], bool add)
 {
-    eng_device_stats *s = &device->stats;
-    uint64_t *figures[CL_USES] = {[0] = &s->bytes_io, [ENG_USE_WEIGHT] = &s->bytes_weights,
-                                  [ENG_USE_CACHE] = &s->bytes_cache, [ENG_USE_STATE] = &s->bytes_state,
-                                  [ENG_USE_INPUT] = &s->bytes_io, [ENG_USE_OUTPUT] = &s->bytes_io,
-                                  [CL_USE_SCRATCH] = &s->bytes_compute};
-    pthread_mutex_lock(&device->lock);
     for (unsigned i = 0; i < CL_USES; i++)
-        if (figures[i])
-            *figures[i] += add ? bytes[i] : 0 - bytes[i];
-    pthread_mutex_unlock(&device->lock);
+        if (bytes[i])
+            atomic_fetch_add_explicit(&device->figures.bytes[i], add ? bytes[i] : 0 - bytes[i], memory_order_relaxed);
 }
 
 int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char *what)

@@ -364,9 +364,7 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
     d->sv = sv;
     d->found = &plugin->found[request->index]; /* found once: it stays where it is */
     d->id = d->found->id;
-    d->stats.size = sizeof d->stats;
-    d->stats.share = 1;
-    pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->programs_lock, NULL);
     pthread_mutex_init(&d->transfer_lock, NULL);
     status = set_up(d, d->found, request);
     if (status != ENG_OK) {
@@ -386,16 +384,23 @@ void cl_device_close(eng_device_state *device)
         clReleaseCommandQueue(device->transfer);
     if (device->context)
         clReleaseContext(device->context);
-    pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->programs_lock);
     pthread_mutex_destroy(&device->transfer_lock);
     free(device);
 }
 
 int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats)
 {
-    pthread_mutex_lock(&device->lock);
-    *stats = device->stats;
-    pthread_mutex_unlock(&device->lock);
+    cl_figures *f = &device->figures;
+    *stats = (eng_device_stats){.size = sizeof *stats,
+                                .bytes_weights = f->bytes[ENG_USE_WEIGHT],
+                                .bytes_cache = f->bytes[ENG_USE_CACHE],
+                                .bytes_state = f->bytes[ENG_USE_STATE],
+                                .bytes_io = f->bytes[0] + f->bytes[ENG_USE_INPUT] + f->bytes[ENG_USE_OUTPUT],
+                                .bytes_compute = f->bytes[CL_USE_SCRATCH],
+                                .submits = f->submits,
+                                .plans_built = f->plans_built,
+                                .share = 1};
     return ENG_OK;
 }
 

@@ -27,8 +27,7 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
 void cl_device_close(eng_device_state *device);
 int cl_device_get_info(eng_device_state *device, eng_device_info *info);
 int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats);
-/* budget.c: bytes by ENG_USE_*, and scratch memory; `what` they are for.  ENG_ERR_NOMEM: more than is left. */
-enum { CL_USE_SCRATCH = ENG_USE_MASK, CL_USES };
+/* budget.c: `what` the bytes are for.  ENG_ERR_NOMEM: more than is left. */
 int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char *what);
 void cl_budget_give(cl_device *device, const uint64_t bytes[CL_USES]);
 uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
@@ -92,7 +91,9 @@ bool cl_store_place(const eng_store_state *store, uint32_t tensor, uint64_t offs
 
 /* -- programs ------------------------------------------------------------------- */
 
-/* prelude: text before that of the file; NULL: none. */
+/* Finds the program, or builds it.  Any number of threads: each program is built by one of them, for which those
+ * wait that want the same; nobody waits for a program that he does not want.  prelude: text before that of the file;
+ * NULL: none. */
 int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude,
                    cl_program_entry **entry);
 int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *name, cl_kernel *kernel);

@@ -39,6 +39,7 @@
 #include <CL/cl.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,6 +68,15 @@ enum {
     CL_CAP_ATOMICS = 256   /* 32-bit global atomics (core since 1.1)           */
 };
 
+/* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */
+enum { CL_USE_SCRATCH = ENG_USE_MASK, CL_USES };
+
+/* Of this opening of a device.  Any thread adds, without a lock: a submit waits for nobody. */
+typedef struct cl_figures {
+    _Atomic uint64_t submits, plans_built;
+    _Atomic uint64_t bytes[CL_USES];
+} cl_figures;
+
 struct eng_device_state {
     cl_plugin *plugin;
     const eng_services *sv;
@@ -91,13 +101,13 @@ struct eng_device_state {
     char options[256];       /* given to every build                            */
     char key[640];           /* identifies compiler and device in the cache     */
 
-    pthread_mutex_t lock;    /* programs, figures                               */
+    pthread_mutex_t programs_lock; /* of the list and of what is in it; never held while the compiler runs */
     cl_program_entry *programs;
-    eng_device_stats stats;
+    cl_figures figures;
     uint64_t whole_memory;   /* of the device that this may be a part of; 0: not known */
     uint32_t parts;          /* that it was cut into                            */
     struct cl_found *found;
-    bool lost;
+    atomic_bool lost;        /* found by any thread                             */
 };
 typedef struct eng_device_state cl_device;
 

@@ -189,9 +189,7 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
         cl_plan_destroy(p);
         return status;
     }
-    pthread_mutex_lock(&device->lock);
-    device->stats.plans_built++;
-    pthread_mutex_unlock(&device->lock);
+    atomic_fetch_add_explicit(&device->figures.plans_built, 1, memory_order_relaxed);
     *plan = p;
     return ENG_OK;
 }

@@ -1,13 +1,24 @@
 /*
  * Programs: kernel sources made whole (#include lines), built once per device
  * and options, and the kernels of a program.
+ *
+ * An entry is in the device's list from the moment that a thread begins to build it.  That thread holds no lock
+ * meanwhile; others that want the program wait for this entry alone.  A program that cannot be built leaves the
+ * list: those who waited are told why, and who asks later tries again.
  */
 #include "host.h"
+
+typedef enum build_state { BUILDING, READY, FAILED } build_state;
 
 struct cl_program_entry {
     cl_program_entry *next;
     char *file, *options, *prelude;
-    cl_program program;
+    cl_program program;     /* once it is ready                                 */
+    build_state state;      /* this and what follows: programs_lock             */
+    pthread_cond_t built;   /* the state is no longer BUILDING                  */
+    uint32_t waiting;       /* threads that wait for that                       */
+    int status;             /* why it failed, and in words                      */
+    char *error;
 };
 
 /* -- sources ------------------------------------------------------------------- */
@@ -178,32 +189,66 @@ static cl_program_entry *find(cl_device *device, const char *file, const char *o
 
 static void free_entry(cl_program_entry *e)
 {
+    pthread_cond_destroy(&e->built);
     free(e->file);
     free(e->options);
     free(e->prelude);
+    free(e->error);
     free(e);
 }
 
-static int make(cl_device *device, const char *file, const char *options, const char *prelude,
-                cl_program_entry **entry)
+/* An entry that is being built, in the list; NULL: out of memory. */
+static cl_program_entry *begin(cl_device *device, const char *file, const char *options, const char *prelude)
 {
     cl_program_entry *e = calloc(1, sizeof *e);
-    if (e) {
-        e->file = strdup(file);
-        e->options = strdup(options);
-        e->prelude = strdup(prelude);
+    if (!e || pthread_cond_init(&e->built, NULL) != 0) {
+        free(e);
+        return NULL;
     }
-    int status = !e || !e->file || !e->options || !e->prelude ? cl_fail(device, ENG_ERR_NOMEM, "out of host memory")
-                                                              : build(device, file, options, prelude, &e->program);
-    if (status != ENG_OK) {
-        if (e)
-            free_entry(e);
-        return status;
+    e->file = strdup(file);
+    e->options = strdup(options);
+    e->prelude = strdup(prelude);
+    if (!e->file || !e->options || !e->prelude) {
+        free_entry(e);
+        return NULL;
     }
     e->next = device->programs;
     device->programs = e;
-    *entry = e;
-    return ENG_OK;
+    return e;
+}
+
+/* Waits until the entry is built, with the lock held.  Of an entry that failed the last who waited disposes. */
+static int await(cl_device *device, cl_program_entry *e)
+{
+    e->waiting++;
+    while (e->state == BUILDING)
+        pthread_cond_wait(&e->built, &device->programs_lock);
+    e->waiting--;
+    if (e->state == READY)
+        return ENG_OK;
+    int status = cl_fail(device, e->status, "%s", e->error ? e->error : "out of host memory");
+    if (e->waiting == 0)
+        free_entry(e);
+    return status;
+}
+
+/* What became of an entry that this thread has built. */
+static void finish(cl_device *device, cl_program_entry *e, int status)
+{
+    pthread_mutex_lock(&device->programs_lock);
+    e->state = status == ENG_OK ? READY : FAILED;
+    if (status != ENG_OK) {
+        cl_program_entry **at = &device->programs;
+        while (*at != e)
+            at = &(*at)->next;
+        *at = e->next;
+        e->status = status;
+        e->error = strdup(device->sv->last_error(device->sv->host));
+    }
+    pthread_cond_broadcast(&e->built);
+    if (status != ENG_OK && e->waiting == 0)
+        free_entry(e);
+    pthread_mutex_unlock(&device->programs_lock);
 }
 
 int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude,
@@ -212,13 +257,19 @@ int cl_program_get(cl_device *device, const char *file, const char *options, con
     int status = ENG_OK;
     options = options ? options : "";
     prelude = prelude ? prelude : "";
-    pthread_mutex_lock(&device->lock);
-    cl_program_entry *e = find(device, file, options, prelude);
+    pthread_mutex_lock(&device->programs_lock);
+    cl_program_entry *e = find(device, file, options, prelude), *mine = NULL;
     if (e)
+        status = await(device, e);
+    else if (!(e = mine = begin(device, file, options, prelude)))
+        status = cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+    pthread_mutex_unlock(&device->programs_lock);
+    if (mine) {
+        status = build(device, file, options, prelude, &mine->program);
+        finish(device, mine, status);
+    }
+    if (status == ENG_OK)
         *entry = e;
-    else
-        status = make(device, file, options, prelude, entry);
-    pthread_mutex_unlock(&device->lock);
     return status;
 }
 

@@ -188,9 +188,7 @@ int cl_queue_submit(eng_queue_state *q, eng_instance_state *x, uint32_t first, u
             return status;
         }
     }
-    pthread_mutex_lock(&q->device->lock);
-    q->device->stats.submits++;
-    pthread_mutex_unlock(&q->device->lock);
+    atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
     publish(q, event, ticket);
     return ENG_OK;
 }

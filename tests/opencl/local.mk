@@ -1,7 +1,8 @@
 # The opencl plugin beyond single ops: memory in pieces, fusion, the cache of binaries, errors.
+opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
-check_PROGRAMS += tests/opencl/test-beyond
-TESTS += tests/opencl/test-beyond
+check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds
+TESTS += tests/opencl/test-beyond tests/opencl/test-builds
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
 TESTS += tests/opencl/test-opencl
@@ -9,6 +10,10 @@ endif
 endif
 tests_opencl_test_beyond_SOURCES = %D%/test-beyond.c tests/tap.c tests/tap.h
 tests_opencl_test_beyond_LDADD = libengine.la
+# The plugin finds the calls of the interposer, in the program itself, before those of the loader.
+tests_opencl_test_builds_SOURCES = %D%/test-builds.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_builds_LDFLAGS = -export-dynamic
+tests_opencl_test_builds_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_opencl_SOURCES = %D%/test-opencl.c
 tests_opencl_test_opencl_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_opencl_test_opencl_LDADD = libengine.la $(CHECK_LIBS)
