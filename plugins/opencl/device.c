@@ -365,7 +365,6 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
     d->found = &plugin->found[request->index]; /* found once: it stays where it is */
     d->id = d->found->id;
     pthread_mutex_init(&d->programs_lock, NULL);
-    pthread_mutex_init(&d->transfer_lock, NULL);
     status = set_up(d, d->found, request);
     if (status != ENG_OK) {
         cl_device_close(d);
@@ -385,7 +384,6 @@ void cl_device_close(eng_device_state *device)
     if (device->context)
         clReleaseContext(device->context);
     pthread_mutex_destroy(&device->programs_lock);
-    pthread_mutex_destroy(&device->transfer_lock);
     free(device);
 }
 

@@ -89,6 +89,14 @@ int cl_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *r
 int cl_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 bool cl_store_place(const eng_store_state *store, uint32_t tensor, uint64_t offset, cl_place *place);
 
+/* wait.c.  over: the command is complete (outcome CL_COMPLETE) or has failed (its error).  wait: until it is over; its
+ * outcome, or the error of a driver that no longer says.  follow: `next`, a later command of the same queue (NULL:
+ * none), takes the place of *last.  settle: waits for *last, releases it; `error`, or if that is CL_SUCCESS the outcome. */
+bool cl_event_over(cl_event event, cl_int *outcome);
+cl_int cl_event_wait(cl_event event);
+void cl_event_follow(cl_event *last, cl_event next);
+cl_int cl_event_settle(cl_event *last, cl_int error);
+
 /* -- programs ------------------------------------------------------------------- */
 
 /* Finds the program, or builds it.  Any number of threads: each program is built by one of them, for which those

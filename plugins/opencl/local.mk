@@ -9,7 +9,7 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/arena.c %D%/budget.c %D%/cache.c %D%/caps.c %D%/device.c %D%/error.c %D%/fuse.c %D%/host.h \
 	%D%/instance.c %D%/loops.c %D%/memory.c %D%/opencl.h %D%/pack.c %D%/plan.c \
 	%D%/plugin.c %D%/products.c %D%/program.c %D%/queue.c %D%/record.c %D%/split.c \
-	%D%/store.c %D%/transfer.c %D%/walk.c \
+	%D%/store.c %D%/transfer.c %D%/wait.c %D%/walk.c \
 	%D%/ops/list.h \
 	%D%/ops/rows.c %D%/ops/rows.h %D%/ops/binary.c %D%/ops/elementwise.c \
 	%D%/ops/moves.c %D%/ops/norms.c \

@@ -169,12 +169,9 @@ int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what,
 static int fill_zero(cl_device *device, cl_mem mem, uint64_t bytes)
 {
     const cl_uint zero = 0;
-    pthread_mutex_lock(&device->transfer_lock);
-    cl_int error =
-        clEnqueueFillBuffer(device->transfer, mem, &zero, bytes % 4 ? 1 : 4, 0, (size_t)bytes, 0, NULL, NULL);
-    if (error == CL_SUCCESS)
-        error = clFinish(device->transfer);
-    pthread_mutex_unlock(&device->transfer_lock);
+    cl_event done = NULL;
+    cl_int error = clEnqueueFillBuffer(device->transfer, mem, &zero, bytes % 4 ? 1 : 4, 0, (size_t)bytes, 0, NULL, &done);
+    error = cl_event_settle(&done, error);
     return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, "filling memory with zeros");
 }
 

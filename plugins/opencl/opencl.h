@@ -82,8 +82,7 @@ struct eng_device_state {
     const eng_services *sv;
     cl_device_id id;
     cl_context context;
-    cl_command_queue transfer; /* uploads, downloads, fills                     */
-    pthread_mutex_t transfer_lock;
+    cl_command_queue transfer; /* uploads, downloads, fills: in order, any thread enqueues */
 
     uint32_t caps;           /* CL_CAP_*                                        */
     bool fuse;               /* several small ops in one launch                 */

@@ -161,13 +161,10 @@ static int keep_constants(eng_plan_state *p)
     int status = cl_block_create(device, p->n_constants, false, "a plan's constants", &p->constant_block);
     if (status != ENG_OK)
         return status;
-    pthread_mutex_lock(&device->transfer_lock);
+    cl_event done = NULL;
     cl_int error = clEnqueueWriteBuffer(device->transfer, p->constant_block.mem, CL_FALSE, 0, (size_t)p->n_constants,
-                                        p->constants, 0, NULL, NULL);
-    cl_int finished = clFinish(device->transfer);
-    if (error == CL_SUCCESS)
-        error = finished;
-    pthread_mutex_unlock(&device->transfer_lock);
+                                        p->constants, 0, NULL, &done);
+    error = cl_event_settle(&done, error);
     free(p->constants);
     p->constants = NULL;
     return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, "writing a plan's constants");

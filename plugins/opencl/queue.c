@@ -52,25 +52,15 @@ static void retire(eng_queue_state *q, cl_int status)
     q->done = ticket;
 }
 
-static cl_int event_status(cl_event event)
-{
-    cl_int status = CL_COMPLETE, error;
-    if (!event)
-        return CL_COMPLETE;
-    error = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-    return error == CL_SUCCESS ? status : error;
-}
-
-/* Waits for one ticket's event and retires all up to it (the queue is in order). */
+/* Retires all up to the ticket (the queue is in order), as soon as it is done. */
 static void wait_for(eng_queue_state *q, uint64_t ticket)
 {
-    cl_event event = q->ring[ticket % RING];
-    cl_int waited = event ? clWaitForEvents(1, &event) : CL_SUCCESS;
+    cl_event last = q->ring[ticket % RING];
+    if (last && ticket > q->done)
+        clWaitForEvents(1, &last); /* one wait for all; should it fail, each is waited for below */
     while (q->done < ticket) {
-        cl_int status = event_status(q->ring[(q->done + 1) % RING]);
-        if (waited != CL_SUCCESS && status >= 0 && q->done + 1 == ticket)
-            status = waited;
-        retire(q, status);
+        cl_event event = q->ring[(q->done + 1) % RING];
+        retire(q, event ? cl_event_wait(event) : CL_COMPLETE);
     }
 }
 
@@ -86,7 +76,7 @@ static void publish(eng_queue_state *q, cl_event event, uint64_t *ticket)
     /* no command: done when all before it is */
     if (!event && clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &event) != CL_SUCCESS) {
         event = NULL;
-        clFinish(q->queue);
+        wait_for(q, q->next - 1);
     }
     q->ring[q->next % RING] = event;
     if (ticket)
@@ -99,9 +89,7 @@ void cl_queue_destroy(eng_queue_state *q)
 {
     if (!q)
         return;
-    clFinish(q->queue);
-    while (q->done + 1 < q->next)
-        retire(q, CL_COMPLETE);
+    wait_for(q, q->next - 1);
     clReleaseCommandQueue(q->queue);
     free(q);
 }
@@ -209,30 +197,30 @@ static bool place_of(const range *r, uint64_t offset, cl_place *place)
 static int transfer(eng_queue_state *q, const range *r, uint64_t offset, uint64_t bytes, char *out, const char *in,
                     uint64_t *ticket)
 {
-    cl_event event = NULL;
+    const bool up = in != NULL;
+    cl_event last = NULL;
     cl_int error = CL_SUCCESS;
     make_room(q);
     while (bytes && error == CL_SUCCESS) {
         cl_place place;
+        cl_event event = NULL;
         if (!place_of(r, offset, &place) || place.bytes == 0) {
-            clFinish(q->queue);
+            cl_event_settle(&last, CL_SUCCESS);
             return cl_fail(q->device, ENG_ERR_INVALID, "%s: %llu bytes reach past the end of the tensor",
                            q->device->info.name, (unsigned long long)bytes);
         }
         size_t n = (size_t)(bytes < place.bytes ? bytes : place.bytes);
-        cl_event *last = n == bytes ? &event : NULL;
-        error = in ? clEnqueueWriteBuffer(q->queue, place.mem, CL_FALSE, (size_t)place.at, n, in, 0, NULL, last)
-                   : clEnqueueReadBuffer(q->queue, place.mem, CL_FALSE, (size_t)place.at, n, out, 0, NULL, last);
+        error = up ? clEnqueueWriteBuffer(q->queue, place.mem, CL_FALSE, (size_t)place.at, n, in, 0, NULL, &event)
+                   : clEnqueueReadBuffer(q->queue, place.mem, CL_FALSE, (size_t)place.at, n, out, 0, NULL, &event);
+        cl_event_follow(&last, event);
         offset += n;
         bytes -= n;
-        in = in ? in + n : NULL;
-        out = out ? out + n : NULL;
+        in = up ? in + n : NULL;
+        out = up ? NULL : out + n;
     }
-    if (error != CL_SUCCESS) {
-        clFinish(q->queue);
-        return cl_failed(q->device, error, in ? "write" : "read");
-    }
-    publish(q, event, ticket);
+    if (error != CL_SUCCESS)
+        return cl_failed(q->device, cl_event_settle(&last, error), up ? "write" : "read");
+    publish(q, last, ticket);
     return ENG_OK;
 }
 
@@ -298,10 +286,11 @@ static bool poll_for(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
     long pause = 2000;
     for (;;) {
         while (q->done < ticket) {
-            cl_int status = event_status(q->ring[(q->done + 1) % RING]);
-            if (status > 0)
+            cl_event event = q->ring[(q->done + 1) % RING];
+            cl_int outcome = CL_COMPLETE;
+            if (event && !cl_event_over(event, &outcome))
                 break;
-            retire(q, status);
+            retire(q, outcome);
         }
         if (q->done >= ticket)
             return true;

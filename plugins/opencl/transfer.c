@@ -1,4 +1,7 @@
-/* Moving regions between host memory and the tensors of a store. */
+/*
+ * Moving regions between host memory and the tensors of a store.  All go through the device's transfer queue, which is
+ * in order: the last command's event stands for those before it (wait.c).
+ */
 #include "host.h"
 
 /* Do all runs of a region lie in the tensor? */
@@ -14,33 +17,45 @@ static bool inside(const eng_region *r, uint64_t bytes)
 }
 
 /* One command for `count` runs that lie in one piece. */
-static cl_int move_runs(cl_device *d, const cl_place *place, char *data, const eng_region *r, uint64_t count, bool up)
+static cl_int enqueue(cl_device *d, const cl_place *place, char *data, const eng_region *r, uint64_t count, bool up,
+                      cl_event *event)
 {
     bool dense = count == 1 || (r->tensor_stride == r->bytes && r->data_stride == r->bytes);
     if (dense) {
         size_t n = (size_t)(r->bytes * count);
-        return up ? clEnqueueWriteBuffer(d->transfer, place->mem, CL_FALSE, (size_t)place->at, n, data, 0, NULL, NULL)
-                  : clEnqueueReadBuffer(d->transfer, place->mem, CL_FALSE, (size_t)place->at, n, data, 0, NULL, NULL);
+        const size_t at = (size_t)place->at;
+        return up ? clEnqueueWriteBuffer(d->transfer, place->mem, CL_FALSE, at, n, data, 0, NULL, event)
+                  : clEnqueueReadBuffer(d->transfer, place->mem, CL_FALSE, at, n, data, 0, NULL, event);
     }
     /* the origin's x must stay within a row of the buffer: fold whole rows into y */
     size_t pitch = (size_t)r->tensor_stride;
     size_t origin[3] = {(size_t)place->at % pitch, (size_t)place->at / pitch, 0}, host[3] = {0, 0, 0};
     size_t extent[3] = {(size_t)r->bytes, (size_t)count, 1};
     return up ? clEnqueueWriteBufferRect(d->transfer, place->mem, CL_FALSE, origin, host, extent, pitch, 0,
-                                         (size_t)r->data_stride, 0, data, 0, NULL, NULL)
+                                         (size_t)r->data_stride, 0, data, 0, NULL, event)
               : clEnqueueReadBufferRect(d->transfer, place->mem, CL_FALSE, origin, host, extent, pitch, 0,
-                                        (size_t)r->data_stride, 0, data, 0, NULL, NULL);
+                                        (size_t)r->data_stride, 0, data, 0, NULL, event);
+}
+
+static cl_int move_runs(cl_device *d, const cl_place *place, char *data, const eng_region *r, uint64_t count, bool up,
+                        cl_event *last)
+{
+    cl_event event = NULL;
+    const cl_int error = enqueue(d, place, data, r, count, up, &event);
+    cl_event_follow(last, event);
+    return error;
 }
 
 /* A single run, piece by piece. */
-static cl_int move_run(eng_store_state *s, uint32_t tensor, uint64_t offset, char *data, uint64_t bytes, bool up)
+static cl_int move_run(eng_store_state *s, uint32_t tensor, uint64_t offset, char *data, uint64_t bytes, bool up,
+                       cl_event *last)
 {
     cl_int error = CL_SUCCESS;
     cl_place place;
     while (bytes && error == CL_SUCCESS && cl_store_place(s, tensor, offset, &place)) {
         uint64_t n = bytes < place.bytes ? bytes : place.bytes;
         eng_region one = {.bytes = n, .count = 1};
-        error = move_runs(s->device, &place, data, &one, 1, up);
+        error = move_runs(s->device, &place, data, &one, 1, up, last);
         offset += n;
         data += n;
         bytes -= n;
@@ -48,7 +63,7 @@ static cl_int move_run(eng_store_state *s, uint32_t tensor, uint64_t offset, cha
     return error;
 }
 
-static cl_int move_region(eng_store_state *s, uint32_t tensor, const eng_region *r, bool up)
+static cl_int move_region(eng_store_state *s, uint32_t tensor, const eng_region *r, bool up, cl_event *last)
 {
     cl_int error = CL_SUCCESS;
     bool rect = r->tensor_stride >= r->bytes && r->data_stride >= r->bytes;
@@ -59,13 +74,13 @@ static cl_int move_region(eng_store_state *s, uint32_t tensor, const eng_region 
         if (!cl_store_place(s, tensor, offset, &place))
             return CL_INVALID_VALUE;
         if (place.bytes < r->bytes) {
-            error = move_run(s, tensor, offset, data, r->bytes, up);
+            error = move_run(s, tensor, offset, data, r->bytes, up, last);
         } else {
             if (rect && r->count > 1) {
                 n = (place.bytes - r->bytes) / r->tensor_stride + 1;
                 n = n < r->count - i ? n : r->count - i;
             }
-            error = move_runs(s->device, &place, data, r, n, up);
+            error = move_runs(s->device, &place, data, r, n, up, last);
         }
         i += n;
     }
@@ -102,10 +117,10 @@ static cl_int packed_window(eng_store_state *s, uint32_t tensor, const eng_regio
     const cl_stored *t = &s->tensors[tensor];
     uint64_t group = t->split.group * t->split.row_bytes;
     cl_int error = CL_SUCCESS;
+    cl_event last = NULL;
     if (!up || !covers(r, begin, bytes)) {
-        error = move_run(s, tensor, begin, (char *)packed, bytes, false);
-        if (error == CL_SUCCESS)
-            error = clFinish(s->device->transfer);
+        error = move_run(s, tensor, begin, (char *)packed, bytes, false, &last);
+        error = cl_event_settle(&last, error);
         for (uint64_t at = 0; at < bytes && error == CL_SUCCESS; at += group)
             cl_unpack_rows(t->type, t->split.group, t->split.row_bytes, packed + at, plain + at);
     }
@@ -116,8 +131,8 @@ static cl_int packed_window(eng_store_state *s, uint32_t tensor, const eng_regio
         return CL_SUCCESS;
     for (uint64_t at = 0; at < bytes; at += group)
         cl_pack_rows(t->type, t->split.group, t->split.row_bytes, plain + at, packed + at);
-    error = move_run(s, tensor, begin, (char *)packed, bytes, true);
-    return error == CL_SUCCESS ? clFinish(s->device->transfer) : error;
+    error = move_run(s, tensor, begin, (char *)packed, bytes, true, &last);
+    return cl_event_settle(&last, error);
 }
 
 static cl_int move_packed(eng_store_state *s, uint32_t tensor, const eng_region *r, bool up)
@@ -153,14 +168,11 @@ static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, 
             return cl_fail(device, ENG_ERR_INVALID, "%s: region %u reaches past the end of the tensor (%llu bytes)",
                            device->info.name, i, (unsigned long long)s->tensors[tensor].split.bytes);
     cl_int error = CL_SUCCESS;
-    pthread_mutex_lock(&device->transfer_lock);
+    cl_event last = NULL;
     for (uint32_t i = 0; i < n && error == CL_SUCCESS; i++)
         error = s->tensors[tensor].split.group > 1 ? move_packed(s, tensor, &regions[i], up)
-                                                   : move_region(s, tensor, &regions[i], up);
-    cl_int finished = clFinish(device->transfer);
-    pthread_mutex_unlock(&device->transfer_lock);
-    if (error == CL_SUCCESS)
-        error = finished;
+                                                   : move_region(s, tensor, &regions[i], up, &last);
+    error = cl_event_settle(&last, error);
     return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, up ? "upload" : "download");
 }
 
