@@ -1,0 +1,220 @@
+#include "config.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "clock.h"
+#include "cores.h"
+#include "gate.h"
+#include "team.h"
+
+/* The start gate shows which call it is and how many members take part: a member that wakes late knows from
+ * the number alone whether the call, whose other facts may be of the next one by then, is its own. */
+#define COUNT_BITS 16
+#define MOST_THREADS ((1u << COUNT_BITS) - 2)
+
+typedef struct member {
+    eu_team *team;
+    pthread_t thread;
+    uint32_t index;
+    uint64_t seen; /* of the start gate, when the member was made */
+} member;
+
+struct eu_team {
+    eu_gate start, turn, done;
+    eu_spin between, within; /* calls */
+    _Alignas(64) atomic_uint arrived;
+    _Alignas(64) atomic_uint left;
+    EU_ARRAY(member *) members;
+    int *cores;
+    uint32_t n_cores;
+    atomic_bool stop;
+    /* the call in progress; read by its members alone */
+    uint64_t call;
+    void (*fn)(void *ctx, uint32_t i);
+    void *ctx;
+    uint32_t first; /* the number of members[0]: 1 if the caller takes part, else 0 */
+    uint32_t count; /* members that take part, with the caller */
+};
+
+/* Of all teams of this module, callers included. */
+static atomic_uint threads_in_use;
+
+static bool cores_suffice(void)
+{
+    static atomic_uint known;
+    uint32_t cores = atomic_load_explicit(&known, memory_order_relaxed);
+    if (cores == 0) {
+        cores = eu_core_count();
+        atomic_store_explicit(&known, cores, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&threads_in_use, memory_order_relaxed) <= cores;
+}
+
+bool eu_team_calm(eu_team *team)
+{
+    return cores_suffice() && eu_spin_calm(&team->within);
+}
+
+void eu_team_barrier(eu_team *team)
+{
+    uint64_t next = atomic_load_explicit(&team->turn.at, memory_order_acquire) + 1;
+    if (atomic_fetch_add(&team->arrived, 1) + 1 == team->count) {
+        atomic_store(&team->arrived, 0);
+        eu_gate_move(&team->turn, next);
+    } else {
+        eu_gate_wait(&team->turn, next, EU_FOREVER, &team->within, cores_suffice());
+    }
+}
+
+/* -- members --------------------------------------------------------------------------- */
+
+static void *member_main(void *arg)
+{
+    const member *m = arg;
+    eu_team *team = m->team;
+    uint64_t seen = m->seen;
+    eu_stay_on_cores(team->cores, team->n_cores);
+    for (;;) {
+        eu_gate_wait(&team->start, seen + 1, EU_FOREVER, &team->between, cores_suffice());
+        if (atomic_load(&team->stop))
+            return NULL;
+        seen = atomic_load_explicit(&team->start.at, memory_order_acquire);
+        if (m->index >= (seen & ((1u << COUNT_BITS) - 1)))
+            continue;
+        uint64_t call = team->call;
+        team->fn(team->ctx, m->index + team->first);
+        if (atomic_fetch_sub(&team->left, 1) == 1)
+            eu_gate_move(&team->done, call);
+    }
+}
+
+static bool member_start(member *m)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&m->thread, NULL, member_main, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+static bool member_add(eu_team *team)
+{
+    member *m = team->members.n < MOST_THREADS ? malloc(sizeof *m) : NULL;
+    if (!m)
+        return false;
+    *m = (member){.team = team, .index = (uint32_t)team->members.n, .seen = atomic_load(&team->start.at)};
+    if (!eu_array_reserve(&team->members, team->members.n + 1) || !member_start(m)) {
+        free(m);
+        return false;
+    }
+    team->members.at[team->members.n++] = m;
+    atomic_fetch_add(&threads_in_use, 1);
+    return true;
+}
+
+uint32_t eu_team_grow(eu_team *team, uint32_t threads)
+{
+    while (team->members.n < threads && member_add(team))
+        continue;
+    return (uint32_t)team->members.n;
+}
+
+/* -- calls ------------------------------------------------------------------------------- */
+
+/* `kept` members begin; the first is given the number `first`. */
+static void begin(eu_team *team, uint32_t kept, uint32_t first, void (*fn)(void *ctx, uint32_t i), void *ctx)
+{
+    team->fn = fn;
+    team->ctx = ctx;
+    team->first = first;
+    team->count = kept + first;
+    team->call++;
+    atomic_store_explicit(&team->left, kept, memory_order_relaxed);
+    eu_gate_move(&team->start, team->call << COUNT_BITS | kept);
+}
+
+void eu_team_run(eu_team *team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx)
+{
+    if (count == 1) {
+        team->count = 1;
+        fn(ctx, 0);
+    } else if (count > 1) {
+        begin(team, count - 1, 1, fn, ctx);
+        fn(ctx, 0);
+        eu_team_wait(team, EU_FOREVER);
+    }
+}
+
+void eu_team_start(eu_team *team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx)
+{
+    if (count > 0)
+        begin(team, count, 0, fn, ctx);
+}
+
+bool eu_team_wait(eu_team *team, uint64_t timeout)
+{
+    if (eu_gate_reached(&team->done, team->call) || timeout == 0)
+        return eu_gate_reached(&team->done, team->call);
+    uint64_t deadline = timeout == EU_FOREVER ? EU_FOREVER : eu_deadline(timeout);
+    return eu_gate_wait(&team->done, team->call, deadline, &team->within, cores_suffice());
+}
+
+/* -- the team ------------------------------------------------------------------------------ */
+
+static bool gates_init(eu_team *team)
+{
+    eu_gate *gates[] = {&team->start, &team->turn, &team->done};
+    for (int i = 0; i < 3; i++)
+        if (!eu_gate_init(gates[i])) {
+            while (i-- > 0)
+                eu_gate_end(gates[i]);
+            return false;
+        }
+    return true;
+}
+
+eu_team *eu_team_create(const int *cores, uint32_t n_cores)
+{
+    eu_team *team = aligned_alloc(64, sizeof *team);
+    if (!team)
+        return NULL;
+    memset(team, 0, sizeof *team);
+    team->cores = eu_zeroed(n_cores, sizeof *cores);
+    if (!team->cores || !gates_init(team)) {
+        free(team->cores);
+        free(team);
+        return NULL;
+    }
+    if (n_cores)
+        memcpy(team->cores, cores, n_cores * sizeof *cores);
+    team->n_cores = n_cores;
+    eu_spin_init(&team->between);
+    eu_spin_init(&team->within);
+    atomic_fetch_add(&threads_in_use, 1);
+    return team;
+}
+
+void eu_team_end(eu_team *team)
+{
+    if (!team)
+        return;
+    eu_team_wait(team, EU_FOREVER);
+    atomic_fetch_sub(&threads_in_use, (unsigned)team->members.n + 1);
+    atomic_store(&team->stop, true);
+    eu_gate_move(&team->start, (team->call + 1) << COUNT_BITS);
+    for (size_t i = 0; i < team->members.n; i++) {
+        pthread_join(team->members.at[i]->thread, NULL);
+        free(team->members.at[i]);
+    }
+    eu_array_free(&team->members);
+    eu_gate_end(&team->start);
+    eu_gate_end(&team->turn);
+    eu_gate_end(&team->done);
+    free(team->cores);
+    free(team);
+}
