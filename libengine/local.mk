@@ -1,8 +1,8 @@
 # The library: all of it in a convenience library, wrapped by the installed one.
 noinst_LTLIBRARIES += libengine-core.la
 libengine_core_la_SOURCES = \
-	%D%/base/arena.c %D%/base/axes.c %D%/base/base.h %D%/base/log.c %D%/base/status.c %D%/base/struct.c \
-	%D%/base/team.c %D%/base/team.h %D%/base/types.c \
+	%D%/base/axes.c %D%/base/base.h %D%/base/log.c %D%/base/status.c %D%/base/struct.c \
+	%D%/base/types.c \
 	%D%/registry/judge.c %D%/registry/module.c %D%/registry/registry.c %D%/registry/registry.h \
 	%D%/registry/search.c \
 	%D%/device/calls.c %D%/device/device.c %D%/device/device.h %D%/device/names.c \
@@ -17,7 +17,7 @@ libengine_core_la_SOURCES = \
 	%D%/engine/context.c %D%/engine/context.h %D%/engine/folders.c %D%/engine/open.c \
 	%D%/engine/options.c %D%/engine/plugins.c %D%/engine/services.c
 libengine_core_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGINDIR='"$(plugindir)"' -DPKGDATADIR='"$(pkgdatadir)"'
-libengine_core_la_LIBADD = $(LTDL_LIBS) $(LIBM)
+libengine_core_la_LIBADD = libengine-util.la $(LTDL_LIBS) $(LIBM)
 
 lib_LTLIBRARIES += libengine.la
 libengine_la_SOURCES =

@@ -22,11 +22,7 @@ void eng_axes_free(eng_axis_table *axes)
 
 static uint32_t axis_add(eng_axis_table *axes, const char *name)
 {
-    char **names = realloc(axes->names, (axes->n + 1) * sizeof *names);
-    if (!names)
-        return ENG_AXIS_NONE;
-    axes->names = names;
-    if (!(names[axes->n] = strdup(name)))
+    if (!eu_reserve(axes->names, axes->room, (size_t)axes->n + 1) || !(axes->names[axes->n] = strdup(name)))
         return ENG_AXIS_NONE;
     return ++axes->n;
 }

@@ -1,4 +1,4 @@
-/* Floor 0: what every floor needs - errors, log, axes, memory, text. */
+/* Floor 0: what every floor needs - errors, log, axes, types; memory, text and threads are util's. */
 #ifndef LIBENGINE_BASE_H
 #define LIBENGINE_BASE_H
 
@@ -10,10 +10,13 @@
 
 #include "engine/engine.h"
 
+#include "../util/util.h"
+
 /* Names of the axes of a context; the number of a name is its index + 1. */
 typedef struct eng_axis_table {
     pthread_mutex_t lock;
     char **names;
+    size_t room;
     uint32_t n;
 } eng_axis_table;
 
@@ -49,24 +52,12 @@ void eng_log(const eng_base *base, int level, const char *source, const char *fo
 void eng_vlog(const eng_base *base, int level, const char *source, const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));
 
-/* Memory that lives and dies with its owner: graphs, plans. */
-typedef struct eng_arena eng_arena;
-eng_arena *eng_arena_create(void);
-void *eng_arena_alloc(eng_arena *arena, size_t bytes); /* zeroed, 16-aligned; NULL: no memory */
-char *eng_arena_string(eng_arena *arena, const char *text);
-char *eng_arena_format(eng_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-char *eng_arena_vformat(eng_arena *arena, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-void eng_arena_destroy(eng_arena *arena);
-
-/* Product of two extents or sizes; false if it does not fit. */
-bool eng_mul_size(uint64_t a, uint64_t b, uint64_t *product);
-
 /* Copies a struct that begins with its size into one that the caller gives, which may
  * be of an older, shorter kind or of a newer, longer one; its size field says.  `what`
  * names the type in the complaint about a size that is not set. */
 int eng_give(void *to, const void *from, size_t from_size, const char *what);
 
 /* strncpy that terminates, for the fixed texts of public structs. */
-void eng_copy_text(char *to, size_t bytes, const char *from);
+void eu_copy(char *to, size_t bytes, const char *from);
 
 #endif

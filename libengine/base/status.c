@@ -53,7 +53,7 @@ int eng_vfail(int status, const char *format, va_list args)
     char text[TEXT_BYTES];
     int n = vsnprintf(text, sizeof text, format, args);
     if (n < 0)
-        eng_copy_text(text, sizeof text, eng_status_name(status));
+        eu_copy(text, sizeof text, eng_status_name(status));
     for (char *c = text; *c; c++)
         if (*c == '\n')
             *c = ' '; /* one line */

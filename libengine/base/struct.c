@@ -1,18 +1,9 @@
-/* Helpers for the structs and fixed texts of the public headers. */
+/* Helpers for the structs of the public headers. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base.h"
-
-void eng_copy_text(char *to, size_t bytes, const char *from)
-{
-    size_t n = strlen(from);
-    if (n >= bytes)
-        n = bytes - 1;
-    memcpy(to, from, n);
-    to[n] = 0;
-}
 
 int eng_give(void *to, const void *from, size_t from_size, const char *what)
 {

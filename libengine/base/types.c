@@ -29,7 +29,7 @@ uint64_t eng_row_bytes(uint32_t type, int64_t elements)
     const eng_type_info *t = eng_type_get(type);
     uint64_t bytes;
     if (!t || elements <= 0 || elements % t->block != 0 ||
-        !eng_mul_size((uint64_t)elements / t->block, t->block_bytes, &bytes))
+        !eu_mul((uint64_t)elements / t->block, t->block_bytes, &bytes))
         return 0;
     return bytes;
 }

@@ -30,7 +30,7 @@ int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_d
         free(d);
         return status;
     }
-    eng_copy_text(d->info.name, sizeof d->info.name, name);
+    eu_copy(d->info.name, sizeof d->info.name, name);
     d->context = context;
     d->calls = calls;
     d->state = state;

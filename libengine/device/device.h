@@ -35,7 +35,7 @@ struct eng_store {
     uint32_t n;
     eng_store_tensor *tensors; /* deep copies, in `memory`                   */
     uint64_t *bytes;           /* of each tensor, contiguous                 */
-    eng_arena *memory;
+    eu_arena memory;
     int references;            /* instances bound to it hold one             */
 };
 void eng_store_retain(eng_store *store);
@@ -53,8 +53,8 @@ struct eng_queue {
 void eng_queue_passed(eng_queue *queue, uint64_t ticket, eng_fence *fence);
 
 /* Deep copy of a dim list into an arena; NULL in, NULL out (or no memory). */
-const eng_dim *eng_dims_copy(eng_arena *arena, const eng_dim *dims, uint32_t rank);
-const eng_placement *eng_placement_copy(eng_arena *arena, const eng_placement *placement);
+const eng_dim *eng_dims_copy(eu_arena *arena, const eng_dim *dims, uint32_t rank);
+const eng_placement *eng_placement_copy(eu_arena *arena, const eng_placement *placement);
 
 /* A plugin's table of device calls completed with stubs. */
 void eng_device_calls_complete(eng_device_calls *complete, const eng_device_calls *given);

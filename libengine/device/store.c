@@ -6,32 +6,32 @@
 
 #include "device.h"
 
-const eng_placement *eng_placement_copy(eng_arena *arena, const eng_placement *placement)
+const eng_placement *eng_placement_copy(eu_arena *arena, const eng_placement *placement)
 {
-    eng_placement *p = eng_arena_alloc(arena, sizeof *p);
+    eng_placement *p = eu_arena_alloc(arena, sizeof *p);
     if (p == NULL)
         return NULL;
     *p = (eng_placement){.size = sizeof *p, .kind = placement->kind, .axis = placement->axis};
-    if (placement->kind == ENG_PLACE_SINGLE && (p->device = eng_arena_string(arena, placement->device)) == NULL)
+    if (placement->kind == ENG_PLACE_SINGLE && (p->device = eu_arena_string(arena, placement->device)) == NULL)
         return NULL;
     return p;
 }
 
-const eng_dim *eng_dims_copy(eng_arena *arena, const eng_dim *dims, uint32_t rank)
+const eng_dim *eng_dims_copy(eu_arena *arena, const eng_dim *dims, uint32_t rank)
 {
     if (!dims)
         return NULL;
-    eng_dim *copy = eng_arena_alloc(arena, rank * sizeof *copy);
+    eng_dim *copy = eu_arena_alloc(arena, rank * sizeof *copy);
     if (!copy)
         return NULL;
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t n = dims[i].n_segments;
-        eng_segment *segments = eng_arena_alloc(arena, n * sizeof *segments);
+        eng_segment *segments = eu_arena_alloc(arena, n * sizeof *segments);
         if (!segments)
             return NULL;
         for (uint32_t s = 0; s < n; s++) {
             const eng_segment *from = &dims[i].segments[s];
-            eng_factor *factors = eng_arena_alloc(arena, from->n_factors * sizeof *factors);
+            eng_factor *factors = eu_arena_alloc(arena, from->n_factors * sizeof *factors);
             if (!factors)
                 return NULL;
             if (from->n_factors)
@@ -72,7 +72,7 @@ static int check_dim(const eng_store_tensor *t, uint32_t d)
             return status;
         for (uint32_t f = 0; f < segment->n_factors; f++) {
             int64_t e = segment->factors[f].extent;
-            if (e < 0 || !eng_mul_size(full, e > 0 ? (uint64_t)e : 1, &full) || full > INT64_MAX / 2)
+            if (e < 0 || !eu_mul(full, e > 0 ? (uint64_t)e : 1, &full) || full > INT64_MAX / 2)
                 return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: a factor of segment %u has an impossible "
                                 "extent", t->name, d, s);
             length *= (uint64_t)e;
@@ -94,7 +94,7 @@ static bool count_bytes(const eng_store_tensor *t, const eng_type_info *type, ui
     for (uint32_t d = 0; d < t->rank; d++) {
         uint64_t extent = (uint64_t)t->ne[d] / (d == 0 ? type->block : 1);
         empty = empty || extent == 0;
-        if (!eng_mul_size(full, extent > 0 ? extent : 1, &full) || full > INT64_MAX / 2)
+        if (!eu_mul(full, extent > 0 ? extent : 1, &full) || full > INT64_MAX / 2)
             return false;
     }
     *bytes = empty ? 0 : full;
@@ -147,10 +147,10 @@ static int copy_tensor(eng_store *store, uint32_t i, const eng_store_tensor *giv
     if (status < 0)
         return status;
     bool has_dims = t->dims != NULL, has_device = t->device != NULL;
-    t->dims = eng_dims_copy(store->memory, t->dims, t->rank);
-    t->name = eng_arena_string(store->memory, t->name);
+    t->dims = eng_dims_copy(&store->memory, t->dims, t->rank);
+    t->name = eu_arena_string(&store->memory, t->name);
     if (has_device)
-        t->device = eng_arena_string(store->memory, t->device);
+        t->device = eu_arena_string(&store->memory, t->device);
     if (!t->name || (has_dims && !t->dims) || (has_device && !t->device))
         return eng_fail_memory();
     return ENG_OK;
@@ -158,8 +158,8 @@ static int copy_tensor(eng_store *store, uint32_t i, const eng_store_tensor *giv
 
 static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_t n)
 {
-    store->tensors = eng_arena_alloc(store->memory, n * sizeof *store->tensors);
-    store->bytes = eng_arena_alloc(store->memory, n * sizeof *store->bytes);
+    store->tensors = eu_arena_alloc(&store->memory, n * sizeof *store->tensors);
+    store->bytes = eu_arena_alloc(&store->memory, n * sizeof *store->bytes);
     if (!store->tensors || !store->bytes)
         return eng_fail_memory();
     /* the host's struct may be shorter or longer than ours: step by its size */
@@ -185,15 +185,13 @@ int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32
     if (!device || !result || (n && !tensors))
         return eng_fail(ENG_ERR_INVALID, "eng_store_create: device, tensors or store is NULL");
     eng_store *store = calloc(1, sizeof *store);
-    if (!store || !(store->memory = eng_arena_create())) {
-        free(store);
+    if (!store)
         return eng_fail_memory();
-    }
     store->device = device;
     store->references = 1;
     int status = store_fill(store, tensors, n);
     if (status < 0) {
-        eng_arena_destroy(store->memory);
+        eu_arena_end(&store->memory);
         free(store);
         return status;
     }
@@ -213,7 +211,7 @@ void eng_store_destroy(eng_store *store)
         return;
     store->device->calls->store_destroy(store->state);
     eng_device_release(store->device);
-    eng_arena_destroy(store->memory);
+    eu_arena_end(&store->memory);
     free(store);
 }
 

@@ -70,11 +70,8 @@ int eng_context_create(const eng_context_params *given, eng_context **result)
     atomic_init(&context->base.open_devices, 0);
     eng_axes_init(&context->base.axes);
     int status = read_params(context, &params, given);
-    int prepared = eng_options_init(&context->options, !(params.flags & ENG_CONTEXT_NO_ENVIRONMENT));
-    if (status >= 0)
-        status = prepared;
-    if (status >= 0)
-        status = eng_registry_init(&context->registry, &context->base);
+    eng_options_init(&context->options, !(params.flags & ENG_CONTEXT_NO_ENVIRONMENT));
+    eng_registry_init(&context->registry, &context->base);
     if (status >= 0)
         status = eng_options_declare_engine(&context->options);
     if (status >= 0)

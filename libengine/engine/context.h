@@ -13,9 +13,10 @@ typedef struct eng_option {
 
 typedef struct eng_options {
     pthread_mutex_t lock;
-    eng_arena *memory;
+    eu_arena memory;
     eng_option *list; /* sorted by name */
-    uint32_t n, capacity;
+    size_t room;
+    uint32_t n;
     bool use_environment;
 } eng_options;
 
@@ -30,6 +31,7 @@ struct eng_host {
     eng_device_calls device_calls; /* completed */
     eng_plugin_state *state;
     eng_device_info *devices;
+    size_t device_room;
     uint32_t n_devices;
     pthread_mutex_t lock;
     char *cache_dir; /* made when first asked for */
@@ -40,11 +42,12 @@ struct eng_context {
     eng_options options;
     eng_registry registry;
     eng_host **hosts; /* the plugins in use, sorted by name */
+    size_t host_room;
     uint32_t n_hosts;
 };
 
 /* -- options.c */
-int eng_options_init(eng_options *options, bool use_environment);
+void eng_options_init(eng_options *options, bool use_environment);
 void eng_options_free(eng_options *options);
 /* The engine's own. */
 int eng_options_declare_engine(eng_options *options);

@@ -38,18 +38,18 @@ static const char *home_variable(const char *name)
 const char *eng_cache_dir(eng_host *host)
 {
     eng_context *context = host->context;
-    eng_arena *memory = context->options.memory;
+    eu_arena *memory = &context->options.memory;
     const char *set = eng_options_value(&context->options, "engine.cache_dir");
     const char *xdg = home_variable("XDG_CACHE_HOME"), *home = home_variable("HOME");
     char *path = NULL;
 
     pthread_mutex_lock(&context->options.lock); /* the arena's too */
     if (set && *set)
-        path = *set == '/' ? eng_arena_format(memory, "%s/%s", set, host->name) : NULL;
+        path = *set == '/' ? eu_arena_format(memory, "%s/%s", set, host->name) : NULL;
     else if (xdg)
-        path = eng_arena_format(memory, "%s/%s/%s", xdg, PACKAGE, host->name);
+        path = eu_arena_format(memory, "%s/%s/%s", xdg, PACKAGE, host->name);
     else if (home)
-        path = eng_arena_format(memory, "%s/.cache/%s/%s", home, PACKAGE, host->name);
+        path = eu_arena_format(memory, "%s/.cache/%s/%s", home, PACKAGE, host->name);
     pthread_mutex_unlock(&context->options.lock);
 
     pthread_mutex_lock(&host->lock);

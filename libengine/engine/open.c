@@ -29,7 +29,7 @@ static bool why_absent(const eng_context *context, const char *plugin, char *tex
 static void add_text(char *text, size_t bytes, const char *more)
 {
     size_t n = strlen(text);
-    eng_copy_text(text + n, bytes - n, more);
+    eu_copy(text + n, bytes - n, more);
 }
 
 /* The first plugin, or folder, that was refused: relative folders only, or any. */
@@ -137,7 +137,7 @@ static int open_composed(eng_context *context, const char *text, const eng_devic
     if (!host) {
         char why[1400];
         if (!why_absent(context, "meta", why, sizeof why))
-            eng_copy_text(why, sizeof why, "install the plugin 'meta', or name a single device");
+            eu_copy(why, sizeof why, "install the plugin 'meta', or name a single device");
         return eng_fail(ENG_ERR_NOTFOUND, "device '%s' is composed of %u devices, but no plugin that composes is in "
                         "use: %s", text, name->n_leaves, why);
     }

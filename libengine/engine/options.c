@@ -9,19 +9,17 @@
 
 #include "context.h"
 
-int eng_options_init(eng_options *options, bool use_environment)
+void eng_options_init(eng_options *options, bool use_environment)
 {
     memset(options, 0, sizeof *options);
     pthread_mutex_init(&options->lock, NULL);
     options->use_environment = use_environment;
-    options->memory = eng_arena_create();
-    return options->memory ? ENG_OK : eng_fail_memory();
 }
 
 void eng_options_free(eng_options *options)
 {
     free(options->list);
-    eng_arena_destroy(options->memory);
+    eu_arena_end(&options->memory);
     pthread_mutex_destroy(&options->lock);
 }
 
@@ -34,10 +32,10 @@ static eng_option *find(const eng_options *options, const char *name)
 }
 
 /* "cpu.max-threads" -> "ENGINE_CPU_MAX_THREADS"; the engine's own: "engine.x" -> "ENGINE_X". */
-static char *environment_name(eng_arena *memory, const char *name)
+static char *environment_name(eu_arena *memory, const char *name)
 {
     const char *skip = strncmp(name, "engine.", 7) == 0 ? name + 7 : name;
-    char *text = eng_arena_format(memory, "ENGINE_%s", skip);
+    char *text = eu_arena_format(memory, "ENGINE_%s", skip);
     for (char *c = text; c && *c; c++) {
         if (*c >= 'a' && *c <= 'z')
             *c = (char)(*c - 'a' + 'A');
@@ -63,20 +61,14 @@ static int declare(eng_options *options, const char *name, const char *default_v
         return eng_fail_memory();
     if (find(options, name))
         return ENG_OK; /* the same plugin from another folder */
-    if (options->n == options->capacity) {
-        uint32_t capacity = options->capacity ? options->capacity * 2 : 16;
-        eng_option *list = realloc(options->list, capacity * sizeof *list);
-        if (!list)
-            return eng_fail_memory();
-        options->list = list;
-        options->capacity = capacity;
-    }
+    if (!eu_reserve(options->list, options->room, (size_t)options->n + 1))
+        return eng_fail_memory();
     eng_option option = {.name = name, .default_value = default_value, .help = help};
-    option.environment = environment_name(options->memory, name);
+    option.environment = environment_name(&options->memory, name);
     if (!option.environment)
         return eng_fail_memory();
     const char *value = options->use_environment ? environment(option.environment) : NULL;
-    if (value && *value && !(option.from_environment = eng_arena_string(options->memory, value)))
+    if (value && *value && !(option.from_environment = eu_arena_string(&options->memory, value)))
         return eng_fail_memory();
     uint32_t at = options->n++;
     for (; at > 0 && strcmp(options->list[at - 1].name, name) > 0; at--)
@@ -108,7 +100,7 @@ int eng_options_declare_plugin(eng_options *options, const eng_plugin_descriptor
         /* the plugin's struct may be longer than ours */
         const eng_plugin_option *o =
             (const eng_plugin_option *)((const char *)d->options + i * (size_t)d->options[0].size);
-        status = declare(options, eng_arena_format(options->memory, "%s.%s", d->name, o->name), o->default_value,
+        status = declare(options, eu_arena_format(&options->memory, "%s.%s", d->name, o->name), o->default_value,
                          o->help);
     }
     return status;
@@ -140,7 +132,7 @@ int eng_context_set_option(eng_context *context, const char *name, const char *v
     pthread_mutex_lock(&options->lock);
     eng_option *o = find(options, name);
     /* former values stay in memory: a plugin may still look at one */
-    char *copy = o ? eng_arena_string(options->memory, value) : NULL;
+    char *copy = o ? eu_arena_string(&options->memory, value) : NULL;
     if (copy)
         o->from_host = copy;
     else if (o)

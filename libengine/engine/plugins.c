@@ -28,10 +28,9 @@ static void set_device_name(const eng_host *host, uint32_t index, eng_device_inf
 static int enumerate(eng_host *host)
 {
     for (uint32_t i = 0; i < LARGEST_COUNT; i++) {
-        eng_device_info *devices = realloc(host->devices, (i + 1) * sizeof *devices);
-        if (!devices)
+        if (!eu_reserve(host->devices, host->device_room, (size_t)i + 1))
             return eng_fail_memory();
-        host->devices = devices;
+        eng_device_info *devices = host->devices;
         memset(&devices[i], 0, sizeof devices[i]);
         devices[i].size = sizeof devices[i];
         int status = host->calls.enumerate(host->state, i, &devices[i]);
@@ -51,7 +50,7 @@ static void refuse(eng_context *context, eng_plugin_record *record, const char *
 {
     bool no_device = strcmp(stage, "devices") == 0;
     char text[2048];
-    eng_copy_text(text, sizeof text, eng_last_error());
+    eu_copy(text, sizeof text, eng_last_error());
     char *cure = strstr(text, "; ");
     if (cure) {
         *cure = 0;
@@ -106,10 +105,9 @@ static void host_free(eng_host *host)
 
 static int host_keep(eng_context *context, eng_host *host)
 {
-    eng_host **hosts = realloc(context->hosts, (context->n_hosts + 1) * sizeof *hosts);
-    if (!hosts)
+    if (!eu_reserve(context->hosts, context->host_room, (size_t)context->n_hosts + 1))
         return eng_fail_memory();
-    context->hosts = hosts;
+    eng_host **hosts = context->hosts;
     uint32_t at = context->n_hosts++;
     for (; at > 0 && strcmp(hosts[at - 1]->name, host->name) > 0; at--)
         hosts[at] = hosts[at - 1];

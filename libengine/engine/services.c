@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/team.h"
 #include "../device/device.h"
 #include "../plan/build.h"
 #include "context.h"
@@ -84,32 +83,47 @@ static void service_plan_release(eng_host *host, const eng_child *child, const e
     eng_plan_unbuild(child, placed, plan);
 }
 
+/* A team, made if there is none, that keeps so many threads. */
+static int team_prepare(void **team, uint32_t kept)
+{
+    if (!*team && !(*team = eu_team_create(NULL, 0)))
+        return eng_fail_memory();
+    uint32_t have = eu_team_grow(*team, kept);
+    return have >= kept ? ENG_OK
+                        : eng_fail(ENG_ERR_NOMEM, "cannot start thread %u of a team: the system has no room for more "
+                                   "threads; use fewer, or raise the limit (ulimit -u)", have + 1);
+}
+
 static int service_parallel(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx)
 {
-    eng_team *own = *team;
-    int status = eng_team_run(&own, count, fn, ctx);
-    *team = own;
-    return status;
+    if (count > 1) {
+        int status = team_prepare(team, count - 1);
+        if (status < 0)
+            return status;
+        eu_team_run(*team, count, fn, ctx);
+    } else if (count == 1) {
+        fn(ctx, 0);
+    }
+    return ENG_OK;
 }
 
 static int service_parallel_start(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i),
                                   void *ctx)
 {
-    eng_team *own = *team;
-    int status = eng_team_start(&own, count, fn, ctx);
-    *team = own;
+    int status = team_prepare(team, count);
+    if (status == ENG_OK)
+        eu_team_start(*team, count, fn, ctx);
     return status;
 }
 
 static int service_parallel_wait(eng_host *host, void **team, uint64_t timeout)
 {
-    return *team == NULL || eng_team_wait(*team, timeout);
+    return *team == NULL || eu_team_wait(*team, timeout);
 }
 
 static void service_parallel_end(eng_host *host, void **team)
 {
-    eng_team *own = *team;
-    eng_team_end(&own);
+    eu_team_end(*team);
     *team = NULL;
 }
 

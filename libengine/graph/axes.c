@@ -278,7 +278,7 @@ static void drop_repeated(eng_dim_work dims[ENG_MAX_RANK])
 static int save(work *w, eng_tensor *t)
 {
     eng_dim dims[ENG_MAX_RANK];
-    eng_arena *arena = w->f->graph->arena;
+    eu_arena *arena = &w->f->graph->arena;
     uint32_t rank = 1;
     for (int d = 0; d < ENG_MAX_RANK; d++)
         eng_dim_normalise(&w->out[d]);
@@ -297,7 +297,7 @@ static int save(work *w, eng_tensor *t)
             t->dims = dims;
     if (t->dims == NULL)
         return ENG_OK;
-    eng_dim *kept = eng_arena_alloc(arena, rank * sizeof *kept);
+    eng_dim *kept = eu_arena_alloc(arena, rank * sizeof *kept);
     if (kept == NULL)
         return eng_fail(ENG_ERR_NOMEM, "out of memory for the axes of a graph");
     memcpy(kept, dims, rank * sizeof *kept);

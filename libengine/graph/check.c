@@ -18,7 +18,7 @@ bool eng_tensor_layout(eng_tensor *t)
         if (d > 0)
             t->nb[d] = (int64_t)bytes;
         /* an empty tensor has the strides of one row */
-        if (!eng_mul_size(bytes, extent > 0 ? extent : 1, &bytes) || bytes > INT64_MAX / 2)
+        if (!eu_mul(bytes, extent > 0 ? extent : 1, &bytes) || bytes > INT64_MAX / 2)
             return false;
     }
     t->bytes = eng_tensor_elements(t) == 0 ? 0 : bytes;

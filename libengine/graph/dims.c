@@ -43,7 +43,7 @@ static bool loadable(const eng_dim *dim)
             return false;
         for (uint32_t i = 0; i < segment->n_factors; i++) {
             int64_t e = segment->factors[i].extent;
-            if (e < 0 || !eng_mul_size(full, e > 0 ? (uint64_t)e : 1, &full) || full > INT64_MAX / ENG_MAX_SEGMENTS)
+            if (e < 0 || !eu_mul(full, e > 0 ? (uint64_t)e : 1, &full) || full > INT64_MAX / ENG_MAX_SEGMENTS)
                 return false;
         }
     }
@@ -140,16 +140,16 @@ bool eng_dim_equal(const eng_dim_work *a, const eng_dim_work *b)
     return true;
 }
 
-bool eng_dim_save(eng_arena *arena, const eng_dim_work *w, eng_dim *dim)
+bool eng_dim_save(eu_arena *arena, const eng_dim_work *w, eng_dim *dim)
 {
     memset(dim, 0, sizeof *dim);
     if (!eng_dim_named(w))
         return true;
-    eng_segment *segments = eng_arena_alloc(arena, w->n * sizeof *segments);
+    eng_segment *segments = eu_arena_alloc(arena, w->n * sizeof *segments);
     if (segments == NULL)
         return false;
     for (uint32_t s = 0; s < w->n; s++) {
-        eng_factor *factors = eng_arena_alloc(arena, w->s[s].n * sizeof *factors);
+        eng_factor *factors = eu_arena_alloc(arena, w->s[s].n * sizeof *factors);
         if (factors == NULL)
             return false;
         memcpy(factors, w->s[s].f, w->s[s].n * sizeof *factors);

@@ -153,7 +153,7 @@ static int read_array(cursor *c, gguf_key *entry, const char *what)
     if (size == 0)
         return eng_fail(ENG_ERR_FORMAT, "%s: %s is an array of type %u: expected numbers, bools or strings", c->g->path,
                         what, key->element);
-    if (!eng_mul_size(key->count, size, &bytes) || bytes > left(c))
+    if (!eu_mul(key->count, size, &bytes) || bytes > left(c))
         return eng_fail(ENG_ERR_FORMAT,
                         "%s: %s announces %" PRIu64 " elements of %u bytes, but only %" PRIu64
                         " bytes follow: the file is truncated or damaged; fetch or convert it again",
@@ -284,7 +284,7 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
     if (name.length == 0 || memchr(name.data, 0, name.length))
         return eng_fail(ENG_ERR_FORMAT, "%s: tensor number %u has %s: the file is damaged", g->path, index,
                         name.length ? "a NUL byte in its name" : "an empty name");
-    char *copy = eng_arena_alloc(g->names, name.length + 1);
+    char *copy = eu_arena_alloc(&g->names, name.length + 1);
     if (!copy)
         return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for the names of the tensors", g->path);
     memcpy(copy, name.data, name.length);
@@ -362,9 +362,8 @@ static int read_tensors(cursor *c, uint64_t n)
                         g->path, n, left(c));
     g->n_tensors = (uint32_t)n;
     g->tensors = calloc(n ? n : 1, sizeof *g->tensors);
-    g->names = eng_arena_create();
     span *spans = calloc(n ? n : 1, sizeof *spans);
-    if (!g->tensors || !g->names || !spans)
+    if (!g->tensors || !spans)
         status = eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " tensors", g->path, n);
     if (!status)
         status = eng_gguf_hash_create(&g->tensor_hash, n);
@@ -507,8 +506,7 @@ void eng_gguf_close(eng_gguf *gguf)
     free(gguf->key_hash.slots);
     free(gguf->tensors);
     free(gguf->tensor_hash.slots);
-    if (gguf->names)
-        eng_arena_destroy(gguf->names);
+    eu_arena_end(&gguf->names);
     if (gguf->map)
         munmap((void *)gguf->map, gguf->size);
     free(gguf->path);

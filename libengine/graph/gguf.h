@@ -32,7 +32,7 @@ struct eng_gguf {
     uint32_t n_tensors;
     eng_gguf_tensor *tensors;
     gguf_hash tensor_hash;
-    eng_arena *names; /* terminated copies of the tensors' names */
+    eu_arena names; /* terminated copies of the tensors' names */
     struct eng_gguf **parts; /* of a model in several files: all but the first; they keep maps and names */
     uint32_t n_parts;
 };

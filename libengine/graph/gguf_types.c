@@ -45,12 +45,12 @@ bool eng_gguf_tensor_bytes(uint32_t type, const int64_t *ne, uint32_t rank, uint
     /* The extents alone must not overflow either: a zero elsewhere would hide it. */
     uint64_t elements = 1;
     for (uint32_t i = 0; i < rank; i++)
-        if (ne[i] < 0 || (ne[i] > 0 && !eng_mul_size(elements, (uint64_t)ne[i], &elements)))
+        if (ne[i] < 0 || (ne[i] > 0 && !eu_mul(elements, (uint64_t)ne[i], &elements)))
             return false;
-    if (elements > INT64_MAX || !eng_mul_size(row / block->elements, block->bytes, &n))
+    if (elements > INT64_MAX || !eu_mul(row / block->elements, block->bytes, &n))
         return false;
     for (uint32_t i = 1; i < rank; i++)
-        if (!eng_mul_size(n, (uint64_t)ne[i], &n))
+        if (!eu_mul(n, (uint64_t)ne[i], &n))
             return false;
     if (n > INT64_MAX)
         return false;

@@ -122,7 +122,7 @@ static int value_bytes(const eng_gguf_key *key, uint64_t *n)
         }
         return ENG_OK;
     }
-    if (size == 0 || !eng_mul_size(count, size, n))
+    if (size == 0 || !eu_mul(count, size, n))
         return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\": no value of type %u can be written",
                         eng_gguf_show(key->name.data, key->name.length).text, type);
     return ENG_OK;

@@ -43,20 +43,6 @@ void eng_graph_refuse(eng_graph *g, const char *format, ...)
         graph_error(g, ENG_ERR_INVALID, "%s", text);
 }
 
-/* Room for one more element; the array may move. */
-static bool grow(void **array, uint32_t n, uint32_t *room, size_t size)
-{
-    if (n < *room)
-        return true;
-    uint32_t more = *room ? *room * 2 : 64;
-    void *moved = more > *room ? realloc(*array, more * size) : NULL;
-    if (moved == NULL)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
-}
-
 int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph)
 {
     if (context == NULL || graph == NULL)
@@ -65,13 +51,9 @@ int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph)
         return eng_fail(ENG_ERR_INVALID, "a graph has at most %d plan parameters, not %" PRIu32, ENG_MAX_PLAN_PARAMS,
                         n_params);
     eng_graph *g = calloc(1, sizeof *g);
-    eng_arena *arena = g != NULL ? eng_arena_create() : NULL;
-    if (arena == NULL) {
-        free(g);
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for a graph");
-    }
+    if (g == NULL)
+        return eng_fail(EU_NO_MEMORY("a graph"));
     g->context = context;
-    g->arena = arena;
     g->n_params = n_params;
     *graph = g;
     return ENG_OK;
@@ -81,7 +63,7 @@ void eng_graph_destroy(eng_graph *g)
 {
     if (g == NULL)
         return;
-    eng_arena_destroy(g->arena);
+    eu_arena_end(&g->arena);
     free(g->tensors);
     free(g->nodes);
     free(g->bindings);
@@ -92,7 +74,7 @@ void eng_graph_destroy(eng_graph *g)
 
 static eng_value add_tensor(eng_graph *g, const eng_tensor *t)
 {
-    if (g->n_tensors >= INT32_MAX || !grow((void **)&g->tensors, g->n_tensors, &g->tensor_room, sizeof *g->tensors)) {
+    if (g->n_tensors >= INT32_MAX || !eu_reserve(g->tensors, g->tensor_room, (size_t)g->n_tensors + 1)) {
         graph_error(g, ENG_ERR_NOMEM, "out of memory for the tensors of a graph");
         return ENG_BAD_VALUE;
     }
@@ -113,10 +95,10 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
     eng_tensor t = {.size = sizeof t, .type = from->type, .rank = from->rank, .use = from->use, .root = -1,
                     .binding = (int32_t)g->n_bindings};
     memcpy(t.ne, from->ne, sizeof t.ne);
-    t.dims = eng_dims_copy(g->arena, from->dims, from->rank);
-    t.name = eng_arena_string(g->arena, from->name);
+    t.dims = eng_dims_copy(&g->arena, from->dims, from->rank);
+    t.name = eu_arena_string(&g->arena, from->name);
     if ((from->dims != NULL && t.dims == NULL) || t.name == NULL ||
-        !grow((void **)&g->bindings, g->n_bindings, &g->binding_room, sizeof *g->bindings)) {
+        !eu_reserve(g->bindings, g->binding_room, (size_t)g->n_bindings + 1)) {
         graph_error(g, ENG_ERR_NOMEM, "out of memory for the tensors of a graph");
         return ENG_BAD_VALUE;
     }
@@ -176,7 +158,7 @@ void eng_graph_name(eng_graph *g, eng_value value, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const char *name = eng_arena_string(g->arena, text);
+    const char *name = eu_arena_string(&g->arena, text);
     if (name != NULL)
         g->tensors[value].name = name;
 }
@@ -189,7 +171,7 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
     if (t == NULL || rank > ENG_MAX_RANK || (rank > 0 && dims == NULL))
         return eng_fail(ENG_ERR_INVALID, "eng_graph_set_axes: no such tensor, dims is NULL, or rank is more than %d",
                         ENG_MAX_RANK);
-    eng_dim *kept = eng_arena_alloc(g->arena, ENG_MAX_RANK * sizeof *kept);
+    eng_dim *kept = eu_arena_alloc(&g->arena, ENG_MAX_RANK * sizeof *kept);
     if (kept == NULL)
         return graph_error(g, ENG_ERR_NOMEM, "out of memory for the axes of a graph");
     for (uint32_t d = 0; d < rank; d++) {
@@ -200,7 +182,7 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
                                "axes given for dimension %" PRIu32 " of %s do not multiply to its extent %" PRId64, d, t->name,
                                t->ne[d]);
         eng_dim_normalise(&w);
-        if (!eng_dim_save(g->arena, &w, &kept[d]))
+        if (!eng_dim_save(&g->arena, &w, &kept[d]))
             return graph_error(g, ENG_ERR_NOMEM, "out of memory for the axes of a graph");
     }
     g->tensors[value].dims = kept;
@@ -253,7 +235,7 @@ int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placemen
         return graph_error(g, ENG_ERR_INVALID, "%s is not f32: only f32 values can be partial sums", t->name);
     if (placement->kind == ENG_PLACE_SINGLE && (placement->device == NULL || placement->device[0] == 0))
         return graph_error(g, ENG_ERR_INVALID, "%s is to be on a single device, but none is named", t->name);
-    const eng_placement *kept = placement->kind == ENG_PLACE_AUTO ? NULL : eng_placement_copy(g->arena, placement);
+    const eng_placement *kept = placement->kind == ENG_PLACE_AUTO ? NULL : eng_placement_copy(&g->arena, placement);
     if (kept == NULL && placement->kind != ENG_PLACE_AUTO)
         return graph_error(g, ENG_ERR_NOMEM, "out of memory for a placement");
     g->tensors[value].place = kept;
@@ -320,8 +302,8 @@ static eng_value add_node(eng_inference *f, eng_node *node, eng_value *out)
     char name[64];
     int n_out = f->info->n_out;
     snprintf(name, sizeof name, "%s#%" PRIu32, f->info->name, g->n_nodes);
-    node->name = eng_arena_string(g->arena, name);
-    if (node->name == NULL || !grow((void **)&g->nodes, g->n_nodes, &g->node_room, sizeof *g->nodes)) {
+    node->name = eu_arena_string(&g->arena, name);
+    if (node->name == NULL || !eu_reserve(g->nodes, g->node_room, (size_t)g->n_nodes + 1)) {
         graph_error(g, ENG_ERR_NOMEM, "out of memory for the nodes of a graph");
         return ENG_BAD_VALUE;
     }
@@ -377,7 +359,7 @@ int eng_graph_seal(eng_graph *g)
         return ENG_OK;
     if (g->status != ENG_OK)
         return eng_fail(g->status, "%s", g->error);
-    g->binding_tensor = eng_arena_alloc(g->arena, (g->n_bindings ? g->n_bindings : 1) * sizeof *g->binding_tensor);
+    g->binding_tensor = eu_arena_alloc(&g->arena, (g->n_bindings ? g->n_bindings : 1) * sizeof *g->binding_tensor);
     if (g->binding_tensor == NULL)
         return eng_fail(ENG_ERR_NOMEM, "out of memory for sealing a graph");
     for (uint32_t i = 0; i < g->n_bindings; i++)

@@ -14,13 +14,13 @@ typedef struct eng_graph_binding {
 
 struct eng_graph {
     eng_context *context;
-    eng_arena *arena;
+    eu_arena arena;
     eng_tensor *tensors;
     eng_node *nodes;
     eng_graph_binding *bindings;
     int32_t *binding_tensor; /* made at seal                                 */
     uint32_t n_tensors, n_nodes, n_bindings, n_params;
-    uint32_t tensor_room, node_room, binding_room;
+    size_t tensor_room, node_room, binding_room;
     bool sealed;
     int status;          /* first error                                      */
     char error[768];
@@ -69,7 +69,7 @@ bool eng_dim_named(const eng_dim_work *w);
 bool eng_dim_equal(const eng_dim_work *a, const eng_dim_work *b);
 int64_t eng_dim_extent(const eng_dim_work *w);
 /* Copies into the arena; an all-anonymous dim becomes empty.  false: no memory. */
-bool eng_dim_save(eng_arena *arena, const eng_dim_work *w, eng_dim *dim);
+bool eng_dim_save(eu_arena *arena, const eng_dim_work *w, eng_dim *dim);
 void eng_dim_anonymous(eng_dim_work *w, int64_t extent);
 
 /* Axes of a tensor seen with other extents (reshape). */

@@ -61,7 +61,7 @@ static bool learn(eng_inference *f, const eng_rule_dim *dim, int64_t extent)
             if (unknown >= 0)
                 return false;
             unknown = letter;
-        } else if (!eng_mul_size(known, (uint64_t)f->extent[letter], &known)) {
+        } else if (!eu_mul(known, (uint64_t)f->extent[letter], &known)) {
             return false;
         }
     }
@@ -95,7 +95,7 @@ static bool dim_extent(const eng_inference *f, const eng_rule_dim *dim, int64_t 
 {
     uint64_t product = 1;
     for (int i = 0; i < dim->n_letters; i++)
-        if (!eng_mul_size(product, (uint64_t)f->extent[dim->letters[i]], &product))
+        if (!eu_mul(product, (uint64_t)f->extent[dim->letters[i]], &product))
             return false;
     *extent = (int64_t)product;
     return product <= INT64_MAX;

@@ -14,7 +14,7 @@
 
 typedef struct placed_graph {
     eng_subgraph view; /* first: what callers hold                            */
-    eng_arena *arena;
+    eu_arena arena;
 } placed_graph;
 
 static int no_memory(void)
@@ -28,11 +28,11 @@ static int copy_tensors(placed_graph *p, const eng_subgraph *g, eng_tensor *tens
         const eng_tensor *from = eng_subgraph_tensor(g, (int32_t)i);
         memcpy(&tensors[i], from, from->size < sizeof *tensors ? from->size : sizeof *tensors);
         tensors[i].size = sizeof *tensors;
-        tensors[i].name = eng_arena_string(p->arena, from->name);
-        tensors[i].dims = eng_dims_copy(p->arena, from->dims, from->rank);
+        tensors[i].name = eu_arena_string(&p->arena, from->name);
+        tensors[i].dims = eng_dims_copy(&p->arena, from->dims, from->rank);
         bool no_place = tensors[i].place != NULL;
         if (no_place)
-            no_place = (tensors[i].place = eng_placement_copy(p->arena, tensors[i].place)) == NULL;
+            no_place = (tensors[i].place = eng_placement_copy(&p->arena, tensors[i].place)) == NULL;
         if (tensors[i].name == NULL || (from->dims != NULL && tensors[i].dims == NULL) || no_place)
             return no_memory();
     }
@@ -45,7 +45,7 @@ static int copy_nodes(placed_graph *p, const eng_subgraph *g, eng_node *nodes)
         const eng_node *from = eng_subgraph_node(g, i);
         memcpy(&nodes[i], from, from->size < sizeof *nodes ? from->size : sizeof *nodes);
         nodes[i].size = sizeof *nodes;
-        nodes[i].name = eng_arena_string(p->arena, from->name);
+        nodes[i].name = eu_arena_string(&p->arena, from->name);
         if (nodes[i].name == NULL)
             return no_memory();
     }
@@ -55,9 +55,9 @@ static int copy_nodes(placed_graph *p, const eng_subgraph *g, eng_node *nodes)
 static int copy_graph(placed_graph *p, const eng_subgraph *g, eng_tensor **tensors)
 {
     size_t n_bindings = g->n_bindings ? g->n_bindings : 1;
-    eng_node *nodes = eng_arena_alloc(p->arena, ((size_t)g->n_nodes + 1) * sizeof *nodes);
-    int32_t *bindings = eng_arena_alloc(p->arena, n_bindings * sizeof *bindings);
-    *tensors = eng_arena_alloc(p->arena, ((size_t)g->n_tensors + 1) * sizeof **tensors);
+    eng_node *nodes = eu_arena_alloc(&p->arena, ((size_t)g->n_nodes + 1) * sizeof *nodes);
+    int32_t *bindings = eu_arena_alloc(&p->arena, n_bindings * sizeof *bindings);
+    *tensors = eu_arena_alloc(&p->arena, ((size_t)g->n_tensors + 1) * sizeof **tensors);
     if (nodes == NULL || bindings == NULL || *tensors == NULL)
         return no_memory();
     if (g->n_bindings > 0)
@@ -100,7 +100,7 @@ void eng_plan_unbuild(const eng_child *child, const eng_subgraph *placed, eng_pl
         child->calls->plan_destroy(plan);
     if (placed != NULL) {
         placed_graph *p = (placed_graph *)placed;
-        eng_arena_destroy(p->arena);
+        eu_arena_end(&p->arena);
         free(p);
     }
 }
@@ -111,12 +111,8 @@ int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_
     eng_plan_state *state = NULL;
     uint64_t unshared;
     placed_graph *p = calloc(1, sizeof *p);
-    if (p != NULL)
-        p->arena = eng_arena_create();
-    if (p == NULL || p->arena == NULL) {
-        free(p);
+    if (p == NULL)
         return no_memory();
-    }
     int status = copy_graph(p, graph, &tensors);
     if (status == ENG_OK && !(child->info->flags & ENG_DEVICE_PLACES_MEMORY)) {
         p->view.arena_bytes = eng_place(&p->view, tensors, child->info->alignment, &unshared);

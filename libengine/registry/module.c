@@ -32,7 +32,7 @@ static bool ltdl_ready; /* under the lock; modules are resident, so it stays so 
 static bool refuse(eng_module_error *error, const char *stage, const char *reason, const char *advice)
 {
     error->stage = stage;
-    eng_copy_text(error->reason, sizeof error->reason, reason);
+    eu_copy(error->reason, sizeof error->reason, reason);
     error->advice = advice;
     return false;
 }

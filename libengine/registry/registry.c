@@ -7,35 +7,27 @@
 
 #include "registry.h"
 
-int eng_registry_init(eng_registry *registry, const eng_base *base)
+void eng_registry_init(eng_registry *registry, const eng_base *base)
 {
     memset(registry, 0, sizeof *registry);
     registry->base = base;
-    registry->memory = eng_arena_create();
-    return registry->memory ? ENG_OK : eng_fail_memory();
 }
 
 void eng_registry_free(eng_registry *registry)
 {
     free(registry->records);
-    eng_arena_destroy(registry->memory);
+    eu_arena_end(&registry->memory);
     memset(registry, 0, sizeof *registry);
 }
 
 eng_plugin_record *eng_registry_add(eng_registry *registry, const char *name, const char *path)
 {
-    if (registry->n == registry->capacity) {
-        uint32_t capacity = registry->capacity ? registry->capacity * 2 : 16;
-        eng_plugin_record *records = realloc(registry->records, capacity * sizeof *records);
-        if (!records)
-            return NULL;
-        registry->records = records;
-        registry->capacity = capacity;
-    }
+    if (!eu_reserve(registry->records, registry->room, (size_t)registry->n + 1))
+        return NULL;
     eng_plugin_record *record = &registry->records[registry->n];
     *record = (eng_plugin_record){
-        .name = eng_arena_string(registry->memory, name),
-        .path = eng_arena_string(registry->memory, path),
+        .name = eu_arena_string(&registry->memory, name),
+        .path = eu_arena_string(&registry->memory, path),
         .status = ENG_PLUGIN_FOUND,
         .stage = "", .reason = "", .advice = "", .version = "", .description = "", .folder = "",
     };
@@ -48,8 +40,8 @@ eng_plugin_record *eng_registry_add(eng_registry *registry, const char *name, co
 void eng_registry_reject(eng_registry *registry, eng_plugin_record *record, const char *stage, const char *reason,
                          const char *advice)
 {
-    char *copy = eng_arena_string(registry->memory, reason);
-    char *advice_copy = eng_arena_string(registry->memory, advice);
+    char *copy = eu_arena_string(&registry->memory, reason);
+    char *advice_copy = eu_arena_string(&registry->memory, advice);
     record->status = ENG_PLUGIN_REJECTED;
     record->stage = stage;
     record->reason = copy ? copy : "out of memory";
@@ -94,7 +86,7 @@ static const eng_plugin_record *earlier(const eng_registry *registry, const eng_
 
 static int shadow(eng_registry *registry, eng_plugin_record *record, const eng_plugin_record *first)
 {
-    char *reason = eng_arena_format(registry->memory, "%s was found earlier", first->path);
+    char *reason = eu_arena_format(&registry->memory, "%s was found earlier", first->path);
     if (!reason)
         return eng_fail_memory();
     record->status = ENG_PLUGIN_SHADOWED;
@@ -123,7 +115,7 @@ int eng_registry_select(eng_registry *registry, const char *filter)
         if (record->status != ENG_PLUGIN_FOUND || (!denied && (allowed || !allows)))
             continue;
         record->status = ENG_PLUGIN_DISABLED;
-        record->reason = eng_arena_format(registry->memory, "switched off by ENGINE_PLUGINS=%s", filter);
+        record->reason = eu_arena_format(&registry->memory, "switched off by ENGINE_PLUGINS=%s", filter);
         record->advice = "change or unset ENGINE_PLUGINS";
         if (!record->reason)
             return eng_fail_memory();

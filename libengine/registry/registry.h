@@ -21,12 +21,13 @@ typedef struct eng_plugin_record {
 
 typedef struct eng_registry {
     const eng_base *base;
-    eng_arena *memory; /* of all texts */
+    eu_arena memory; /* of all texts */
     eng_plugin_record *records;
-    uint32_t n, capacity;
+    size_t room;
+    uint32_t n;
 } eng_registry;
 
-int eng_registry_init(eng_registry *registry, const eng_base *base);
+void eng_registry_init(eng_registry *registry, const eng_base *base);
 void eng_registry_free(eng_registry *registry);
 
 /* -- search.c */

@@ -37,8 +37,8 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 
 static int add_file(eng_registry *registry, const char *folder, const char *file)
 {
-    char *path = eng_arena_format(registry->memory, "%s/%s", folder, file);
-    char *name = eng_arena_string(registry->memory, file);
+    char *path = eu_arena_format(&registry->memory, "%s/%s", folder, file);
+    char *name = eu_arena_string(&registry->memory, file);
     if (!path || !name)
         return eng_fail_memory();
     name[strlen(name) - strlen(SUFFIX)] = 0;
@@ -65,7 +65,7 @@ static int search_folder(eng_registry *registry, const char *folder, const char 
                 strerror(errno));
         return ENG_OK;
     }
-    const char *kept = eng_arena_string(registry->memory, real);
+    const char *kept = eu_arena_string(&registry->memory, real);
     free(real);
     if (!kept)
         return eng_fail_memory();
@@ -92,7 +92,7 @@ static int search_folder(eng_registry *registry, const char *folder, const char 
 static int refuse_relative(eng_registry *registry, const char *folder, const char *origin)
 {
     eng_plugin_record *record = eng_registry_add(registry, folder, folder);
-    char *reason = eng_arena_format(registry->memory, "'%s' in %s is a relative folder", folder, origin);
+    char *reason = eu_arena_format(&registry->memory, "'%s' in %s is a relative folder", folder, origin);
     if (!record || !reason)
         return eng_fail_memory();
     eng_registry_reject(registry, record, "file", reason,
@@ -105,7 +105,7 @@ int eng_registry_search(eng_registry *registry, const char *path, const char *or
     int status = ENG_OK;
     for (const char *at = path; at && *at && status >= 0;) {
         size_t n = strcspn(at, ":");
-        char *folder = eng_arena_alloc(registry->memory, n + 1);
+        char *folder = eu_arena_alloc(&registry->memory, n + 1);
         if (!folder)
             return eng_fail_memory();
         memcpy(folder, at, n);
@@ -124,7 +124,7 @@ int eng_registry_search_default(eng_registry *registry)
     if (dladdr(&here, &info) && info.dli_fname && *info.dli_fname == '/') {
         char *real = realpath(info.dli_fname, NULL);
         char *slash = real ? strrchr(real, '/') : NULL;
-        char *folder = slash ? eng_arena_format(registry->memory, "%.*s/%s/%u", (int)(slash - real), real, PACKAGE,
+        char *folder = slash ? eu_arena_format(&registry->memory, "%.*s/%s/%u", (int)(slash - real), real, PACKAGE,
                                                 ENG_PLUGIN_ABI_MAJOR) : NULL;
         free(real);
         int status = folder ? search_folder(registry, folder, "beside the library") : ENG_OK;

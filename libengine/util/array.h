@@ -26,9 +26,9 @@
  * memory `at` is returned as it was and *room stays below want. */
 void *eu_grow(void *at, size_t *room, size_t want, size_t entry);
 
-/* Room for `want` entries in all.  false: no memory. */
-#define eu_array_reserve(list, want)                                                                                 \
-    ((list)->at = eu_grow((list)->at, &(list)->room, (want), sizeof *(list)->at), (list)->room >= (want))
+/* Of an array whose parts the owner keeps himself: room for `want` entries in all.  false: no memory. */
+#define eu_reserve(at, room, want) ((at) = eu_grow((at), &(room), (want), sizeof *(at)), (room) >= (want))
+#define eu_array_reserve(list, want) eu_reserve((list)->at, (list)->room, want)
 /* Appends.  false: no memory. */
 #define eu_array_add(list, ...)                                                                                      \
     (((list)->n < (list)->room || eu_array_reserve(list, (list)->n + 1)) &&                                          \

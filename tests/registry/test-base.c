@@ -1,12 +1,11 @@
-/* Floor 0: errors, arena, types, axes, teams of threads. */
+/* Floor 0: errors, types, axes. */
 #include "config.h"
 
 #include <check.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../libengine/base/team.h"
+#include "../../libengine/base/base.h"
 
 START_TEST(error_text)
 {
@@ -42,33 +41,6 @@ START_TEST(error_per_thread)
 }
 END_TEST
 
-START_TEST(arenas)
-{
-    eng_arena *arena = eng_arena_create();
-    ck_assert_ptr_nonnull(arena);
-    unsigned char *last = NULL;
-    for (size_t i = 0; i < 3000; i++) {
-        size_t bytes = i * 7 % 5000;
-        unsigned char *p = eng_arena_alloc(arena, bytes);
-        ck_assert_ptr_nonnull(p);
-        ck_assert_uint_eq((uintptr_t)p % 16, 0);
-        ck_assert(p != last);
-        unsigned char any = 0;
-        for (size_t b = 0; b < bytes; b++)
-            any |= p[b];
-        ck_assert_uint_eq(any, 0);
-        memset(p, 0xff, bytes);
-        last = p;
-    }
-    ck_assert_ptr_null(eng_arena_alloc(arena, SIZE_MAX));
-    ck_assert_ptr_null(eng_arena_alloc(arena, SIZE_MAX - 15));
-    ck_assert_str_eq(eng_arena_string(arena, "text"), "text");
-    ck_assert_str_eq(eng_arena_format(arena, "%s-%d", "a", 5), "a-5");
-    eng_arena_destroy(arena);
-    eng_arena_destroy(NULL);
-}
-END_TEST
-
 START_TEST(types)
 {
     ck_assert_str_eq(eng_type_get(ENG_TYPE_Q4_K)->name, "q4_K");
@@ -97,93 +69,6 @@ START_TEST(axis_names)
     ck_assert_str_eq(eng_axes_name(&axes, 0), "");
     ck_assert_uint_eq(eng_axes_number(&axes, ""), ENG_AXIS_NONE);
     eng_axes_free(&axes);
-}
-END_TEST
-
-typedef struct team_case {
-    atomic_uint runs[9];
-    pthread_t threads[9];
-    bool same;
-} team_case;
-
-static void team_member(void *ctx, uint32_t i)
-{
-    team_case *c = ctx;
-    unsigned before = atomic_fetch_add(&c->runs[i], 1);
-    if (before && !pthread_equal(c->threads[i], pthread_self()))
-        c->same = false;
-    c->threads[i] = pthread_self();
-}
-
-START_TEST(teams)
-{
-    static team_case c;
-    c.same = true;
-    eng_team *t = NULL;
-    unsigned expected[9] = {0};
-    for (uint32_t round = 0; round < 1000; round++) {
-        uint32_t count = round % 10; /* grows, shrinks, and 0 */
-        ck_assert_int_eq(eng_team_run(&t, count, team_member, &c), ENG_OK);
-        for (uint32_t i = 0; i < 9; i++) {
-            expected[i] += i < count;
-            ck_assert_uint_eq(atomic_load(&c.runs[i]), expected[i]);
-        }
-    }
-    ck_assert(c.same);
-    ck_assert_ptr_nonnull(t);
-    eng_team_end(&t);
-    ck_assert_ptr_null(t);
-    eng_team_end(&t);
-}
-END_TEST
-
-/* Member 1 waits for the gate, the others do not. */
-typedef struct gate {
-    atomic_bool open;
-    atomic_uint through;
-} gate;
-
-static void gate_member(void *ctx, uint32_t i)
-{
-    gate *g = ctx;
-    while (i == 1 && !atomic_load(&g->open))
-        sched_yield();
-    atomic_fetch_add(&g->through, 1);
-}
-
-/* A team that is started and waited for in parts, between whole calls. */
-START_TEST(started_teams)
-{
-    static team_case c;
-    eng_team *t = NULL;
-    gate g;
-    for (uint32_t round = 0; round < 50; round++) {
-        uint32_t count = 2 + round % 4;
-        atomic_init(&g.open, false);
-        atomic_init(&g.through, 0);
-        ck_assert_int_eq(eng_team_start(&t, count, gate_member, &g), ENG_OK);
-        ck_assert(!eng_team_wait(t, 0));
-        ck_assert(!eng_team_wait(t, 200000));
-        atomic_store(&g.open, true);
-        if (round < 49) { /* the last one is waited for by the end */
-            ck_assert(eng_team_wait(t, UINT64_MAX));
-            ck_assert_uint_eq(atomic_load(&g.through), count);
-            ck_assert(eng_team_wait(t, 0));
-            ck_assert_int_eq(eng_team_run(&t, 1 + round % 6, team_member, &c), ENG_OK);
-        }
-    }
-    eng_team_end(&t);
-    ck_assert_ptr_null(t);
-    ck_assert_uint_eq(atomic_load(&g.through), 2 + 49 % 4);
-}
-END_TEST
-
-START_TEST(products)
-{
-    uint64_t p = 7;
-    ck_assert(eng_mul_size(1u << 31, 1u << 31, &p));
-    ck_assert_uint_eq(p, UINT64_C(1) << 62);
-    ck_assert(!eng_mul_size(UINT64_C(1) << 40, UINT64_C(1) << 40, &p));
 }
 END_TEST
 
@@ -219,12 +104,8 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, error_text);
     tcase_add_test(t, error_per_thread);
-    tcase_add_test(t, arenas);
     tcase_add_test(t, types);
     tcase_add_test(t, axis_names);
-    tcase_add_test(t, teams);
-    tcase_add_test(t, started_teams);
-    tcase_add_test(t, products);
     tcase_add_test(t, given_structs);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
