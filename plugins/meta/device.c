@@ -15,7 +15,7 @@ static void close_device(eng_device_state *device)
 
     for (uint32_t r = 0; r < device->n_ranks; r++)
         sv->device_close(sv->host, &device->ranks[r].child);
-    meta_arena_end(&device->arena);
+    eu_arena_end(&device->arena);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
@@ -169,7 +169,7 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
     }
     d->plugin = plugin;
     int status = ENG_OK;
-    d->name = meta_arena_format(&d->arena, "%s", request->name);
+    d->name = eu_arena_string(&d->arena, request->name);
     if (!d->name)
         status = plugin->services->fail(plugin->host, ENG_ERR_NOMEM, "out of host memory for a composed device");
     else if (request->n_leaves == 0 || request->n_leaves > META_MAX_RANKS)

@@ -2,7 +2,7 @@ if ENABLE_META
 plugin_LTLIBRARIES += plugins/meta/meta.la
 endif
 plugins_meta_meta_la_SOURCES = \
-	%D%/cost.c %D%/cost.h %D%/device.c %D%/memory.c %D%/meta.h %D%/plugin.c \
+	%D%/cost.c %D%/cost.h %D%/device.c %D%/meta.h %D%/plugin.c \
 	%D%/cut/cut.c %D%/cut/cut.h %D%/cut/follow.c %D%/cut/moves.c %D%/cut/partition.c %D%/cut/rule.c \
 	%D%/cut/rule.h \
 	%D%/store/caches.c %D%/store/place.c %D%/store/place.h %D%/store/store.c %D%/store/transfer.c \
@@ -16,4 +16,4 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/explain/dot.c %D%/explain/explain.c %D%/explain/explain.h %D%/explain/json.c %D%/explain/names.c \
 	%D%/explain/text.c %D%/explain/write.c
 plugins_meta_meta_la_LDFLAGS = $(plugin_ldflags)
-plugins_meta_meta_la_LIBADD = $(LIBM)
+plugins_meta_meta_la_LIBADD = libengine-util.la $(LIBM)

@@ -10,16 +10,14 @@
 
 #include <engine/plugin.h>
 
+#include "libengine/util/util.h"
+
 #include "cut/rule.h"
 
 struct eng_plugin_state {
     const eng_services *services;
     eng_host *host;
 };
-
-typedef struct meta_arena {
-    struct meta_chunk *chunks;
-} meta_arena;
 
 /* One composed device ("leaf"), or one that only holds some tensors ("guest"). */
 typedef struct meta_rank {
@@ -53,7 +51,7 @@ struct eng_device_state {
     double shares[META_MAX_RANKS];
     meta_partition *partitions; /* fixed once made                             */
     struct eng_store_state *stores;
-    meta_arena arena;           /* of the partitions and the name              */
+    eu_arena arena;           /* of the partitions and the name              */
     const char *name;
     _Atomic uint64_t submits, plans_built;
 };
@@ -86,14 +84,6 @@ static inline const eng_placement *meta_wished(const eng_tensor *t)
     const eng_placement *p = t->size >= offsetof(eng_tensor, place) + sizeof t->place ? t->place : NULL;
     return p && p->kind != ENG_PLACE_AUTO ? p : NULL;
 }
-
-/* -- memory.c --------------------------------------------------------------------- */
-
-void *meta_arena_alloc(meta_arena *arena, size_t bytes); /* zeroed; NULL: no memory */
-char *meta_arena_format(meta_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void meta_arena_end(meta_arena *arena);
-/* Makes room for one more entry; false: no memory (the array is untouched). */
-bool meta_grow(void **array, uint32_t n, uint32_t *capacity, size_t entry);
 
 /* -- device.c ------------------------------------------------------------------------ */
 
@@ -140,7 +130,7 @@ typedef struct meta_tensor {
 struct eng_store_state {
     eng_device_state *device;
     struct eng_store_state *next; /* of the device, under its lock              */
-    meta_arena arena;
+    eu_arena arena;
     uint32_t n;
     meta_tensor *tensors;
     eng_store_state *child[META_MAX_RANKS]; /* NULL: the rank holds nothing      */

@@ -8,7 +8,7 @@ tests_meta_test_cut_SOURCES = %D%/test-cut.c plugins/meta/cut/cut.c plugins/meta
 	plugins/meta/cut/partition.c
 tests_meta_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_meta_test_cut_CPPFLAGS = $(meta_test_cppflags)
-tests_meta_test_cut_LDADD = $(CHECK_LIBS) $(LIBM)
+tests_meta_test_cut_LDADD = libengine-util.la $(CHECK_LIBS) $(LIBM)
 
 if ENABLE_META
 if ENABLE_CPU
@@ -124,4 +124,4 @@ valgrind_tests += tests/meta/test-collective
 tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/run/collective.c plugins/meta/cost.c plugins/meta/cut/cut.c plugins/meta/cut/moves.c \
 	plugins/meta/cut/partition.c plugins/meta/run/spots.c plugins/meta/run/team.c
 tests_meta_test_collective_CPPFLAGS = $(meta_test_cppflags)
-tests_meta_test_collective_LDADD = $(LIBM)
+tests_meta_test_collective_LDADD = libengine-util.la $(LIBM)

@@ -17,7 +17,7 @@ for edit in "$here"/*.sed; do
         why="sed cannot do it"
     elif cmp -s "$meta/$file" "$work/edited.c"; then
         why="it changes nothing in plugins/meta/$file any more"
-    elif ! ${CC:-cc} -std=gnu11 -fsyntax-only -I"${top_srcdir:-.}/include" -I"$meta/$(dirname "$file")" "$work/edited.c" 2>"$work/errors"; then
+    elif ! ${CC:-cc} -std=gnu11 -fsyntax-only -I"${top_srcdir:-.}/include" -I"${top_srcdir:-.}" -I"$meta/$(dirname "$file")" "$work/edited.c" 2>"$work/errors"; then
         why="plugins/meta/$file does not compile with it"
         sed 's/^/# /' "$work/errors"
     fi

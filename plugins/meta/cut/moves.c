@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cut.h"
+#include "libengine/util/util.h"
 
 /* Of one dimension: `n` stretches of `len` elements, where they begin on both sides and
  * how far apart they are. */
@@ -17,7 +18,8 @@ typedef struct stretch {
 
 typedef struct stretches {
     stretch *items;
-    uint32_t n, capacity;
+    uint32_t n;
+    size_t capacity;
     bool failed;
 } stretches;
 
@@ -36,17 +38,10 @@ static void add(stretches *s, stretch one)
             return;
         }
     }
-    if (s->n == s->capacity) {
-        uint32_t capacity = s->capacity ? 2 * s->capacity : 16;
-        stretch *items = realloc(s->items, capacity * sizeof *items);
-        if (!items) {
-            s->failed = true;
-            return;
-        }
-        s->items = items;
-        s->capacity = capacity;
-    }
-    s->items[s->n++] = one;
+    if (!eu_reserve(s->items, s->capacity, (size_t)s->n + 1))
+        s->failed = true;
+    else
+        s->items[s->n++] = one;
 }
 
 /* A walk over the stretches that a rank has of a cut dimension, in order. */

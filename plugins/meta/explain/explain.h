@@ -76,7 +76,8 @@ void meta_say_label(const meta_report *report, const char *text);
 /* "blk.{0-2,5}.ffn_up.weight" for names that differ in a number: a list that grows. */
 typedef struct meta_names {
     struct meta_name *items;
-    uint32_t n, capacity;
+    uint32_t n;
+    size_t capacity;
     bool failed; /* out of memory: names are missing                               */
 } meta_names;
 void meta_names_add(meta_names *names, const char *name);

@@ -6,7 +6,7 @@
 #include "config.h"
 #endif
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ typedef struct meta_name {
     const char *head, *tail; /* of a name that lives longer                       */
     size_t head_length;
     uint32_t *numbers; /* ascending                                            */
-    uint32_t n, capacity;
+    uint32_t n;
+    size_t capacity;
     bool said;
 } meta_name;
 
@@ -59,7 +60,7 @@ static bool insert(meta_name *item, uint32_t number)
         at--;
     if (at > 0 && item->numbers[at - 1] == number)
         return true;
-    if (!meta_grow((void **)&item->numbers, item->n, &item->capacity, sizeof *item->numbers))
+    if (!eu_reserve(item->numbers, item->capacity, (size_t)item->n + 1))
         return false;
     memmove(item->numbers + at + 1, item->numbers + at, (item->n - at) * sizeof *item->numbers);
     item->numbers[at] = number;
@@ -81,7 +82,7 @@ void meta_names_add(meta_names *names, const char *name)
             names->failed = true;
         return;
     }
-    if (!meta_grow((void **)&names->items, names->n, &names->capacity, sizeof *names->items) ||
+    if (!eu_reserve(names->items, names->capacity, (size_t)names->n + 1) ||
         (numbered && !insert(&part, number))) {
         names->failed = true;
         return;
@@ -99,30 +100,6 @@ void meta_names_end(meta_names *names)
 
 /* -- words --------------------------------------------------------------------------- */
 
-typedef struct word {
-    char *text;
-    uint32_t length, capacity;
-    bool failed;
-} word;
-
-static void append(word *w, const char *text, size_t n)
-{
-    while (!w->failed && w->length + n + 1 > w->capacity)
-        w->failed = !meta_grow((void **)&w->text, w->capacity, &w->capacity, 1);
-    if (w->failed)
-        return;
-    memcpy(w->text + w->length, text, n);
-    w->length += (uint32_t)n;
-    w->text[w->length] = 0;
-}
-
-static void append_number(word *w, uint32_t number)
-{
-    char text[16];
-    int n = snprintf(text, sizeof text, "%u", (unsigned)number);
-    append(w, text, (size_t)n);
-}
-
 /* How many numbers from `at` on are equally far apart. */
 static uint32_t progression(const meta_name *item, uint32_t at, uint32_t *step)
 {
@@ -134,29 +111,29 @@ static uint32_t progression(const meta_name *item, uint32_t at, uint32_t *step)
 }
 
 /* 7, {0-2,5} or {3,7..63} */
-static void append_numbers(word *w, const meta_name *item)
+static void append_numbers(eu_text *w, const meta_name *item)
 {
     if (item->n > 1)
-        append(w, "{", 1);
+        eu_text_add(w, "{");
     for (uint32_t i = 0, step, n; i < item->n; i += n) {
         n = progression(item, i, &step);
         if (i)
-            append(w, ",", 1);
-        append_number(w, item->numbers[i]);
+            eu_text_add(w, ",");
+        eu_text_format(w, "%" PRIu32, item->numbers[i]);
         if (step == 1 && n > 1) {
-            append(w, n > 2 ? "-" : ",", 1);
-            append_number(w, item->numbers[i + n - 1]);
+            eu_text_add(w, n > 2 ? "-" : ",");
+            eu_text_format(w, "%" PRIu32, item->numbers[i + n - 1]);
         } else if (n > 3) {
-            append(w, ",", 1);
-            append_number(w, item->numbers[i + 1]);
-            append(w, "..", 2);
-            append_number(w, item->numbers[i + n - 1]);
+            eu_text_add(w, ",");
+            eu_text_format(w, "%" PRIu32, item->numbers[i + 1]);
+            eu_text_add(w, "..");
+            eu_text_format(w, "%" PRIu32, item->numbers[i + n - 1]);
         } else {
             n = 1;
         }
     }
     if (item->n > 1)
-        append(w, "}", 1);
+        eu_text_add(w, "}");
 }
 
 /* ".ffn_up.weight": the part that may differ and the rest. */
@@ -174,60 +151,60 @@ static bool alike(const meta_name *a, const meta_name *b)
 }
 
 /* The item and all that are like it, as one word. */
-static void append_item(word *w, const meta_names *names, uint32_t at)
+static void append_item(eu_text *w, const meta_names *names, uint32_t at)
 {
     meta_name *item = &names->items[at];
     uint32_t n = 0;
 
-    append(w, item->head, item->head_length);
+    eu_text_add_bytes(w, item->head, item->head_length);
     if (item->n)
         append_numbers(w, item);
     for (uint32_t i = at; i < names->n; i++)
         n += !names->items[i].said && alike(item, &names->items[i]);
     item->said = true;
     if (n < 2) {
-        append(w, item->tail, strlen(item->tail));
+        eu_text_add(w, item->tail);
         return;
     }
     const char *between = ".{";
     for (uint32_t i = at; i < names->n; i++) {
         meta_name *other = &names->items[i];
-        if (i != at && (other->said || !alike(item, other) || w->length > LONG_WORD))
+        if (i != at && (other->said || !alike(item, other) || w->n > LONG_WORD))
             continue;
-        append(w, between, strlen(between));
-        append(w, other->tail + 1, (size_t)(rest_of(other) - other->tail - 1));
+        eu_text_add(w, between);
+        eu_text_add_bytes(w, other->tail + 1, (size_t)(rest_of(other) - other->tail - 1));
         other->said = true;
         between = ",";
     }
-    append(w, "}", 1);
-    append(w, rest_of(item), strlen(rest_of(item)));
+    eu_text_add(w, "}");
+    eu_text_add(w, rest_of(item));
 }
 
 void meta_names_say(const meta_report *report, const meta_names *names, uint32_t column, uint32_t indent,
                     uint32_t width)
 {
-    word w = {NULL, 0, 0, names->failed};
+    eu_text w = {.failed = names->failed};
 
     for (uint32_t i = 0; i < names->n; i++)
         names->items[i].said = false;
     for (uint32_t i = 0; i < names->n && !w.failed; i++) {
         if (names->items[i].said)
             continue;
-        w.length = 0;
+        w.n = 0;
         append_item(&w, names, i);
         if (w.failed)
             break;
-        if (i && column + w.length + 1 > width) {
+        if (i && column + w.n + 1 > width) {
             meta_say(report, "\n%*s", (int)indent, "");
             column = indent;
         } else if (i) {
             meta_say_text(report, " ");
             column++;
         }
-        meta_say_name(report, w.text);
-        column += w.length;
+        meta_say_name(report, w.at);
+        column += w.n;
     }
     if (w.failed)
         meta_say_text(report, " ...");
-    free(w.text);
+    eu_text_free(&w);
 }

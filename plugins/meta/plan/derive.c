@@ -16,7 +16,7 @@ const meta_partition *meta_derive_partition(meta_planner *p, const int64_t *begi
     for (const meta_partition *q = p->derived; q; q = q->next)
         if (q->n_ranks == n_ranks && !memcmp(q->begin, begin, (n_ranks + 1) * sizeof *begin))
             return q;
-    meta_partition *q = meta_arena_alloc(p->arena, sizeof *q);
+    meta_partition *q = eu_arena_alloc(p->arena, sizeof *q);
     if (!q) {
         meta_planner_nomem(p);
         return NULL;

@@ -37,7 +37,7 @@ static bool pieces(meta_planner *p, meta_end *end, uint32_t rank, const meta_pla
     if (place->kind != META_SHARDED)
         return true;
     end->n_pieces = place->cut.n_segs;
-    end->pieces = meta_arena_alloc(p->arena, end->n_pieces * sizeof *end->pieces);
+    end->pieces = eu_arena_alloc(p->arena, end->n_pieces * sizeof *end->pieces);
     if (!end->pieces) {
         meta_planner_nomem(p);
         return false;
@@ -77,7 +77,7 @@ static void fill_moves(meta_planner *p, meta_exchange *e, uint32_t target, const
                 meta_planner_nomem(p);
             end->n_moves += n;
         }
-        if (!fill && !(end->moves = meta_arena_alloc(p->arena, (end->n_moves + 1) * sizeof *end->moves)))
+        if (!fill && !(end->moves = eu_arena_alloc(p->arena, (end->n_moves + 1) * sizeof *end->moves)))
             meta_planner_nomem(p);
     }
 }
@@ -150,7 +150,7 @@ static void emit_rank(meta_planner *p, meta_exchange *e, uint32_t rank, const en
         return;
     n->in[0] = x;
     n->out[0] = y;
-    if (!meta_grow((void **)&g->stops, g->n_stops, &g->cap_stops, sizeof *g->stops)) {
+    if (!eu_reserve(g->stops, g->cap_stops, (size_t)g->n_stops + 1)) {
         meta_planner_nomem(p);
         return;
     }
@@ -159,10 +159,10 @@ static void emit_rank(meta_planner *p, meta_exchange *e, uint32_t rank, const en
 
 bool meta_exchange_make(meta_planner *p, const eng_tensor *t, const meta_version *from, meta_version *to, bool copy)
 {
-    meta_exchange *e = meta_arena_alloc(p->arena, sizeof *e);
+    meta_exchange *e = eu_arena_alloc(p->arena, sizeof *e);
     int64_t nb[ENG_MAX_RANK];
 
-    if (!e || !meta_grow((void **)&p->exchanges, p->n_exchanges, &p->cap_exchanges, sizeof *p->exchanges)) {
+    if (!e || !eu_reserve(p->exchanges, p->cap_exchanges, (size_t)p->n_exchanges + 1)) {
         meta_planner_nomem(p);
         return false;
     }

@@ -85,11 +85,11 @@ static void note_back(meta_planner *p, int32_t root, const meta_place *place)
     const char *name = meta_tensor_of(p, root)->name;
 
     if (place->kind == META_SINGLE)
-        meta_planner_note(p, meta_arena_format(p->arena, "%s is written on %s and then sent to where it lives: an op "
+        meta_planner_note(p, eu_arena_format(p->arena, "%s is written on %s and then sent to where it lives: an op "
                                                          "that writes into it runs there alone",
                                                name, p->device->ranks[place->rank].name));
     else
-        meta_planner_note(p, meta_arena_format(p->arena, "%s is gathered and written back: an op writes into it across "
+        meta_planner_note(p, eu_arena_format(p->arena, "%s is gathered and written back: an op writes into it across "
                                                          "its shards",
                                                name));
 }

@@ -37,7 +37,7 @@ meta_version *meta_numbers_gather(meta_planner *p, const eng_node *node, const c
     eng_tensor t = *meta_tensor_of(p, node->out[0]);
     int64_t begin[META_MAX_RANKS + 1] = {0}, ne[ENG_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1}, nb[ENG_MAX_RANK];
 
-    t.name = meta_arena_format(p->arena, "%s.%s", node->name, what);
+    t.name = eu_arena_format(p->arena, "%s.%s", node->name, what);
     if (!t.name) {
         meta_planner_nomem(p);
         return NULL;

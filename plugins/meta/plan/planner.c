@@ -23,7 +23,7 @@ int meta_planner_nomem(meta_planner *p)
 
 void meta_planner_note(meta_planner *p, char *text)
 {
-    if (text && meta_grow((void **)&p->notes, p->n_notes, &p->cap_notes, sizeof *p->notes))
+    if (text && eu_reserve(p->notes, p->cap_notes, (size_t)p->n_notes + 1))
         p->notes[p->n_notes++] = text;
 }
 
@@ -176,7 +176,7 @@ static void bind(meta_planner *p)
 
 int meta_planner_run(meta_planner *p)
 {
-    p->values = meta_arena_alloc(p->arena, ((size_t)p->graph->n_tensors + 1) * sizeof *p->values);
+    p->values = eu_arena_alloc(p->arena, ((size_t)p->graph->n_tensors + 1) * sizeof *p->values);
     if (!p->values)
         return meta_planner_nomem(p);
     for (uint32_t i = 0; i < p->graph->n_tensors; i++) {

@@ -37,16 +37,16 @@ typedef struct meta_value {
 /* The graph of one rank while it grows. */
 typedef struct meta_rgraph {
     eng_tensor *tensors;
-    uint32_t n_tensors, cap_tensors;
+    uint32_t n_tensors;
     eng_node *nodes;
-    uint32_t n_nodes, cap_nodes;
+    uint32_t n_nodes;
     int32_t *bindings;   /* binding -> tensor                                 */
     uint32_t *bound_to;  /* binding -> binding of the whole graph             */
-    uint32_t n_bindings, cap_bindings, cap_bound;
+    uint32_t n_bindings;
     int32_t *origin;     /* node -> node of the whole graph, -1: of a reshard  */
-    uint32_t cap_origin;
     meta_stop *stops;
-    uint32_t n_stops, cap_stops;
+    uint32_t n_stops;
+    size_t cap_tensors, cap_nodes, cap_bindings, cap_bound, cap_origin, cap_stops;
     int32_t section;
     bool at_barrier;     /* the last node ends the section                    */
 } meta_rgraph;
@@ -60,17 +60,19 @@ typedef struct meta_planner {
     const meta_place *const *wishes; /* of the values, as meta_wishes resolves them; may be NULL */
     bool heedless;            /* wishes do not count: a write in place collects its tensor */
     uint32_t n_ranks;
-    meta_arena *arena;        /* lives as long as the plan                    */
+    eu_arena *arena;        /* lives as long as the plan                    */
     meta_value *values;
     meta_rgraph ranks[META_MAX_RANKS];
     meta_exchange **exchanges;
-    uint32_t n_exchanges, cap_exchanges;
+    uint32_t n_exchanges;
+    size_t cap_exchanges;
     const int8_t *forced;     /* node -> rank that must run it, or -1         */
     int status;               /* the first failure                            */
     meta_partition *derived;  /* see derive.c                                 */
     uint32_t n_run[4];        /* nodes by meta_kind of their result           */
     char **notes;             /* for explain                                  */
-    uint32_t n_notes, cap_notes;
+    uint32_t n_notes;
+    size_t cap_notes;
 } meta_planner;
 
 /* A value and a node of the whole graph. */
@@ -145,7 +147,7 @@ void meta_version_forget(meta_planner *p, int32_t root);
 
 /* What eng_tensor.place means on this device, for every value, or *wishes = NULL if there is
  * none.  Opens guests and makes partitions: takes the device's lock. */
-int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena *arena,
+int meta_wishes(eng_device_state *device, const eng_subgraph *graph, eu_arena *arena,
                 const meta_place *const **wishes);
 /* Brings the value where it is wanted; readers see nothing else from then on. */
 void meta_wish_bring(meta_planner *p, int32_t value);

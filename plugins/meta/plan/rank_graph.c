@@ -41,7 +41,7 @@ static eng_tensor *add_tensor(meta_planner *p, uint32_t rank, const eng_tensor *
     meta_rgraph *g = &p->ranks[rank];
 
     *index = -1;
-    if (meta_failed(p) || !meta_grow((void **)&g->tensors, g->n_tensors, &g->cap_tensors, sizeof *g->tensors)) {
+    if (meta_failed(p) || !eu_reserve(g->tensors, g->cap_tensors, (size_t)g->n_tensors + 1)) {
         meta_planner_nomem(p);
         return NULL;
     }
@@ -96,8 +96,8 @@ int32_t meta_local_binding(meta_planner *p, uint32_t rank, const eng_tensor *lik
 
     if (index < 0)
         return -1;
-    if (!meta_grow((void **)&g->bindings, g->n_bindings, &g->cap_bindings, sizeof *g->bindings) ||
-        !meta_grow((void **)&g->bound_to, g->n_bindings, &g->cap_bound, sizeof *g->bound_to)) {
+    if (!eu_reserve(g->bindings, g->cap_bindings, (size_t)g->n_bindings + 1) ||
+        !eu_reserve(g->bound_to, g->cap_bound, (size_t)g->n_bindings + 1)) {
         meta_planner_nomem(p);
         return -1;
     }
@@ -114,8 +114,8 @@ eng_node *meta_local_node(meta_planner *p, uint32_t rank, uint32_t op, const cha
 
     if (meta_failed(p))
         return NULL;
-    if (!meta_grow((void **)&g->nodes, g->n_nodes, &g->cap_nodes, sizeof *g->nodes) ||
-        !meta_grow((void **)&g->origin, g->n_nodes, &g->cap_origin, sizeof *g->origin)) {
+    if (!eu_reserve(g->nodes, g->cap_nodes, (size_t)g->n_nodes + 1) ||
+        !eu_reserve(g->origin, g->cap_origin, (size_t)g->n_nodes + 1)) {
         meta_planner_nomem(p);
         return NULL;
     }

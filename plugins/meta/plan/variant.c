@@ -77,7 +77,7 @@ static int move_node(compiler *c, uint32_t rank, const eng_node *node, int32_t o
                          op ? op->name : "?", reason[0] ? reason : "no reason given");
     }
     c->forced[origin] = (int8_t)to;
-    c->moved[origin] = meta_arena_format(&c->v->arena, "%s runs on %s alone: %s cannot (%s)", node->name,
+    c->moved[origin] = eu_arena_format(&c->v->arena, "%s runs on %s alone: %s cannot (%s)", node->name,
                                          d->ranks[to].name, d->ranks[rank].name, reason);
     return ENG_OK;
 }
@@ -134,7 +134,7 @@ static int plan_once(compiler *c, bool *moved)
 static uint8_t *scratch_kinds(compiler *c, uint32_t rank)
 {
     const meta_rgraph *g = &c->planner.ranks[rank];
-    uint8_t *kinds = meta_arena_alloc(&c->v->arena, g->n_tensors + 1u);
+    uint8_t *kinds = eu_arena_alloc(&c->v->arena, g->n_tensors + 1u);
 
     if (kinds)
         memset(kinds, META_SHARDED, g->n_tensors + 1u); /* copies of parts and the like */
@@ -157,9 +157,9 @@ static int build_part(compiler *c, uint32_t rank)
     part->n_sections = s.n_sections;
     part->n_bindings = g->n_bindings;
     part->n_stops = g->n_stops;
-    part->bound_to = meta_arena_alloc(&c->v->arena, (g->n_bindings + 1) * sizeof *part->bound_to);
-    part->stops = meta_arena_alloc(&c->v->arena, (g->n_stops + 1) * sizeof *part->stops);
-    part->work = meta_arena_alloc(&c->v->arena, s.n_sections);
+    part->bound_to = eu_arena_alloc(&c->v->arena, (g->n_bindings + 1) * sizeof *part->bound_to);
+    part->stops = eu_arena_alloc(&c->v->arena, (g->n_stops + 1) * sizeof *part->stops);
+    part->work = eu_arena_alloc(&c->v->arena, s.n_sections);
     part->kinds = scratch_kinds(c, rank);
     if (!part->bound_to || !part->stops || !part->work || !part->kinds)
         return meta_no_memory(c->device, "a plan");
@@ -184,8 +184,8 @@ static int finish(compiler *c)
     const meta_planner *p = &c->planner;
     int status = ENG_OK;
 
-    v->exchanges = meta_arena_alloc(&v->arena, (p->n_exchanges + 1) * sizeof *v->exchanges);
-    v->notes = meta_arena_alloc(&v->arena, ((size_t)c->graph->n_nodes + p->n_notes + 1) * sizeof *v->notes);
+    v->exchanges = eu_arena_alloc(&v->arena, (p->n_exchanges + 1) * sizeof *v->exchanges);
+    v->notes = eu_arena_alloc(&v->arena, ((size_t)c->graph->n_nodes + p->n_notes + 1) * sizeof *v->notes);
     if (!v->exchanges || !v->notes)
         return meta_no_memory(c->device, "a plan");
     v->n_exchanges = p->n_exchanges;
@@ -215,9 +215,9 @@ static int set_up(compiler *c, const meta_bound *bound)
     pthread_mutex_unlock(&d->lock);
     if (status != ENG_OK)
         return status;
-    v->places = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->places);
-    v->why = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->why);
-    v->first = meta_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->first);
+    v->places = eu_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->places);
+    v->why = eu_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->why);
+    v->first = eu_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->first);
     c->forced = malloc(n_nodes + 1);
     c->refused = calloc(n_nodes + 1, sizeof *c->refused);
     c->moved = calloc(n_nodes + 1, sizeof *c->moved);
@@ -270,6 +270,6 @@ void meta_variant_destroy(meta_variant *v)
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         if (v->parts[r].plan)
             sv->plan_release(sv->host, &v->device->ranks[r].child, v->parts[r].placed, v->parts[r].plan);
-    meta_arena_end(&v->arena);
+    eu_arena_end(&v->arena);
     free(v);
 }

@@ -62,7 +62,7 @@ typedef struct meta_part {
 typedef struct meta_variant {
     struct meta_variant *next;
     eng_device_state *device;
-    meta_arena arena;
+    eu_arena arena;
     meta_place *places;   /* of the bindings                                    */
     const char **why;     /* bindings: meta_tensor.why                          */
     uint32_t *first;      /* binding -> the first that is of the same tensor    */

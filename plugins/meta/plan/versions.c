@@ -19,7 +19,7 @@ static uint64_t bytes_of(const meta_planner *p, int32_t value)
 
 meta_version *meta_version_alloc(meta_planner *p, const meta_place *place)
 {
-    meta_version *v = meta_failed(p) ? NULL : meta_arena_alloc(p->arena, sizeof *v);
+    meta_version *v = meta_failed(p) ? NULL : eu_arena_alloc(p->arena, sizeof *v);
 
     if (!v) {
         meta_planner_nomem(p);

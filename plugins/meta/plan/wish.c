@@ -90,7 +90,7 @@ static int resolve(eng_device_state *device, const eng_tensor *t, const eng_plac
     return status;
 }
 
-int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena *arena,
+int meta_wishes(eng_device_state *device, const eng_subgraph *graph, eu_arena *arena,
                 const meta_place *const **wishes)
 {
     const meta_place **list = NULL;
@@ -104,8 +104,8 @@ int meta_wishes(eng_device_state *device, const eng_subgraph *graph, meta_arena 
         if (!wanted)
             continue;
         if (!list)
-            list = meta_arena_alloc(arena, graph->n_tensors * sizeof(const meta_place *));
-        meta_place *place = list ? meta_arena_alloc(arena, sizeof *place) : NULL;
+            list = eu_arena_alloc(arena, graph->n_tensors * sizeof(const meta_place *));
+        meta_place *place = list ? eu_arena_alloc(arena, sizeof *place) : NULL;
         if (!place)
             status = meta_no_memory(device, "the placements of a graph");
         else

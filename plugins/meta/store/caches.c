@@ -31,7 +31,8 @@ typedef struct group {
 
 typedef struct groups {
     group *items;
-    uint32_t n, capacity;
+    uint32_t n;
+    size_t capacity;
 } groups;
 
 /* The partition that an axis has, or as far as can be said the one that it will have. */
@@ -110,7 +111,7 @@ static bool gather_groups(const eng_store_tensor *declared, uint32_t n, const me
         if (g) {
             g->bytes += one.bytes;
             g->n++;
-        } else if (meta_grow((void **)&all->items, all->n, &all->capacity, sizeof one)) {
+        } else if (eu_reserve(all->items, all->capacity, (size_t)all->n + 1)) {
             all->items[all->n++] = one;
         } else {
             return false;

@@ -99,7 +99,7 @@ static uint32_t list_choices(const eng_store_tensor *t, const meta_tensor *m, me
 
 meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int64_t extent, int64_t unit)
 {
-    meta_partition *p = meta_arena_alloc(&device->arena, sizeof *p);
+    meta_partition *p = eu_arena_alloc(&device->arena, sizeof *p);
 
     if (!p)
         return NULL;
@@ -142,7 +142,7 @@ typedef struct axis_job {
 static int describe_axis(eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
                          const meta_tensor *tensors, const meta_partition *like, axis_job *job)
 {
-    meta_partition *p = meta_arena_alloc(&device->arena, sizeof *p);
+    meta_partition *p = eu_arena_alloc(&device->arena, sizeof *p);
     int64_t needs[32];
     uint32_t n_needs = 0;
 
@@ -235,7 +235,8 @@ static int by_units(const void *a, const void *b)
 static int solve_axes(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, const meta_tensor *tensors)
 {
     axis_job *jobs = NULL;
-    uint32_t n_jobs = 0, capacity = 0;
+    uint32_t n_jobs = 0;
+    size_t capacity = 0;
     meta_choice choices[META_MAX_CHOICES];
     double held[META_MAX_RANKS] = {0};
     int status = ENG_OK;
@@ -246,7 +247,7 @@ static int solve_axes(eng_device_state *device, const eng_store_tensor *declared
         for (uint32_t c = 0; c < n_choices && status == ENG_OK; c++) {
             if (meta_partition_find(device, choices[c].part.axis, choices[c].part.extent))
                 continue;
-            if (!meta_grow((void **)&jobs, n_jobs, &capacity, sizeof *jobs))
+            if (!eu_reserve(jobs, capacity, (size_t)n_jobs + 1))
                 status = meta_no_memory(device, "the partitions of a store");
             else
                 status = describe_axis(device, declared, n, tensors, &choices[c].part, &jobs[n_jobs]);

@@ -42,7 +42,7 @@ static int describe(eng_store_state *store, const eng_store_tensor *declared)
         const eng_type_info *type = meta_type_info(d, given->type);
         if (!type)
             return META_FAIL(d, ENG_ERR_INVALID, "%s has the unknown type %u", given->name, (unsigned)given->type);
-        t->name = meta_arena_format(&store->arena, "%s", given->name);
+        t->name = eu_arena_string(&store->arena, given->name);
         if (!t->name)
             return meta_no_memory(d, "a store");
         t->type = given->type;
@@ -92,7 +92,7 @@ static void end_store(eng_store_state *store)
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
         if (store->child[r])
             store->device->ranks[r].child.calls->store_destroy(store->child[r]);
-    meta_arena_end(&store->arena);
+    eu_arena_end(&store->arena);
     free(store);
 }
 
@@ -104,7 +104,7 @@ int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors,
     if (s) {
         s->device = device;
         s->n = n;
-        s->tensors = meta_arena_alloc(&s->arena, (n + 1u) * sizeof *s->tensors);
+        s->tensors = eu_arena_alloc(&s->arena, (n + 1u) * sizeof *s->tensors);
     }
     int status = s && local && s->tensors ? describe(s, tensors) : meta_no_memory(device, "a store");
     pthread_mutex_lock(&device->lock);

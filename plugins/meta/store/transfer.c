@@ -10,7 +10,8 @@
 
 typedef struct region_list {
     eng_region *items;
-    uint32_t n, capacity;
+    uint32_t n;
+    size_t capacity;
     bool failed;
 } region_list;
 
@@ -18,7 +19,7 @@ static void add_region(region_list *l, eng_region r)
 {
     if (r.count == 0 || r.bytes == 0)
         return;
-    if (!meta_grow((void **)&l->items, l->n, &l->capacity, sizeof *l->items))
+    if (!eu_reserve(l->items, l->capacity, (size_t)l->n + 1))
         l->failed = true;
     else
         l->items[l->n++] = r;
