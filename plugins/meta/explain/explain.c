@@ -205,12 +205,13 @@ int meta_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *
     meta_report *report = malloc(sizeof *report); /* large for a stack */
     if (!report)
         return meta_no_memory(plan->device, "the report on a plan");
+    eu_json json = {.write = emit, .user = ctx};
     pthread_mutex_lock(&plan->lock);
     for (const meta_variant *v = plan->variants; v; v = v->next)
         count++;
     for (const meta_variant *v = plan->variants; v || number == 0; v = v ? v->next : NULL) {
-        *report = (meta_report){.emit = emit, .ctx = ctx, .device = plan->device, .v = v, .graph = plan->graph,
-                                .number = number++, .count = count};
+        *report = (meta_report){.emit = emit, .ctx = ctx, .json = &json, .device = plan->device, .v = v,
+                                .graph = plan->graph, .number = number++, .count = count};
         if (v)
             meta_report_fill(report);
         writers[format](report);

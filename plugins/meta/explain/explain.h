@@ -27,6 +27,7 @@ typedef struct meta_rank_facts {
 typedef struct meta_report {
     void (*emit)(void *ctx, const char *text);
     void *ctx;
+    eu_json *json;               /* the same, with its structure                */
     const eng_device_state *device;
     const meta_variant *v;
     const eng_subgraph *graph;
@@ -66,9 +67,8 @@ void meta_say_text(const meta_report *report, const char *text);
 const char *meta_say_rank(const meta_report *report, uint32_t rank);
 const char *meta_say_axis(const meta_report *report, uint32_t axis);
 const char *meta_say_use(uint32_t use);
-/* A name in plain text; in double quotes, as JSON wants it; within the quotes of a label of the dot language. */
+/* A name in plain text, and within the quotes of a label of the dot language. */
 void meta_say_name(const meta_report *report, const char *text);
-void meta_say_json(const meta_report *report, const char *text);
 void meta_say_label(const meta_report *report, const char *text);
 
 /* -- names.c: many names in few words ---------------------------------------- */
