@@ -5,17 +5,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "generate_fit.h"
-
-double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "libengine/util/util.h"
 
 /* Everything that a run holds. */
 typedef struct run {
@@ -28,8 +21,7 @@ typedef struct run {
     eng_lm_stream *stream;
     int32_t *ids;            /* the prompt, then what was generated                */
     size_t n_prompt, n_ids, capacity;
-    char *text;              /* generated                                       */
-    size_t text_length, text_capacity;
+    eu_text text;            /* generated                                       */
     double shown;            /* of the progress line                            */
 } run;
 
@@ -67,7 +59,7 @@ typedef struct progress {
 static int show_progress(void *user, double fraction)
 {
     progress *p = user;
-    double now = seconds();
+    double now = eu_seconds();
     if (!isatty(STDERR_FILENO) || (now - p->last < 0.2 && fraction < 1))
         return 0;
     p->last = now;
@@ -108,7 +100,7 @@ static eng_lm_placement placement(const run *r)
 
 static int open_model(run *r)
 {
-    progress p = {.what = "loading", .begin = seconds()};
+    progress p = {.what = "loading", .begin = eu_seconds()};
     eng_lm_model_params params;
     eng_lm_model_defaults(&params);
     params.placement = placement(r);
@@ -144,27 +136,22 @@ static int read_text(const char *path, char **text, size_t *length)
     if (!f)
         return eng_fail(ENG_ERR_IO, "%s cannot be opened: %s", path, strerror(errno));
     const char *name = f == stdin ? "standard input" : path;
-    size_t capacity = 1 << 16, n = 0;
-    char *buffer = malloc(capacity);
-    while (buffer) {
-        n += fread(buffer + n, 1, capacity - n, f);
-        if (n < capacity)
-            break;
-        char *more = realloc(buffer, capacity *= 2);
-        if (!more)
-            free(buffer);
-        buffer = more;
-    }
+    char piece[16384];
+    eu_text buffer = {0};
+    for (size_t n; (n = fread(piece, 1, sizeof piece, f)) > 0;)
+        eu_text_add_bytes(&buffer, piece, n);
     int bad = ferror(f) ? errno : 0;
     if (f != stdin)
         fclose(f);
-    if (!buffer)
-        return eng_fail(ENG_ERR_NOMEM, "no memory for %s", name);
+    size_t n = buffer.n;
+    char *read = eu_text_take(&buffer);
+    if (!read)
+        return eng_fail(EU_NO_MEMORY(name));
     if (bad) {
-        free(buffer);
+        free(read);
         return eng_fail(ENG_ERR_IO, "%s cannot be read: %s", name, strerror(bad));
     }
-    *text = buffer;
+    *text = read;
     *length = n;
     return ENG_OK;
 }
@@ -201,17 +188,9 @@ static int tokenize(run *r, const eng_lm_model *model)
 
 static int keep_text(run *r, const char *text, size_t n)
 {
-    if (r->text_length + n > r->text_capacity) {
-        size_t more = 2 * (r->text_length + n) + 256;
-        char *buffer = realloc(r->text, more);
-        if (!buffer)
-            return eng_fail(ENG_ERR_NOMEM, "no memory for the text");
-        r->text = buffer;
-        r->text_capacity = more;
-    }
-    if (n)
-        memcpy(r->text + r->text_length, text, n);
-    r->text_length += n;
+    eu_text_add_bytes(&r->text, text, n);
+    if (r->text.failed)
+        return eng_fail(EU_NO_MEMORY("the text"));
     if (!r->o.json && n && (fwrite(text, 1, n, stdout) < n || fflush(stdout)))
         return output_failed(); /* nobody would read the rest */
     return ENG_OK;
@@ -219,14 +198,8 @@ static int keep_text(run *r, const char *text, size_t n)
 
 static int keep_token(run *r, int32_t token)
 {
-    if (r->n_ids == r->capacity) {
-        size_t more = r->capacity * 2 + 64;
-        int32_t *ids = realloc(r->ids, more * sizeof *ids);
-        if (!ids)
-            return eng_fail(ENG_ERR_NOMEM, "no memory for the tokens");
-        r->ids = ids;
-        r->capacity = more;
-    }
+    if (!eu_reserve(r->ids, r->capacity, r->n_ids + 1))
+        return eng_fail(EU_NO_MEMORY("the tokens"));
     r->ids[r->n_ids++] = token;
     eng_lm_sampler_accept(r->sampler, token);
     const char *text;
@@ -264,7 +237,7 @@ static double plan_seconds(const run *r)
 static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *last)
 {
     static const uint8_t none[4096];
-    progress shown = {.what = "prompt", .begin = seconds()};
+    progress shown = {.what = "prompt", .begin = eu_seconds()};
     double plans = plan_seconds(r);
     int status = ENG_OK;
     for (size_t i = 0; i < r->n_prompt; i++)
@@ -279,7 +252,7 @@ static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint3
         done += part;
     }
     show_progress(&shown, 1);
-    out->prompt_seconds = seconds() - shown.begin - (plan_seconds(r) - plans);
+    out->prompt_seconds = eu_seconds() - shown.begin - (plan_seconds(r) - plans);
     return status;
 }
 
@@ -297,7 +270,7 @@ static int generate(run *r, report *out, exchanged *before)
         return status;
     catch_interrupt();
     exchanged_note(before, r->device);
-    double begin = seconds(), plans = plan_seconds(r);
+    double begin = eu_seconds(), plans = plan_seconds(r);
     for (long i = 0; r->o.n_predict < 0 || i < r->o.n_predict; i++) {
         int32_t token;
         status = eng_lm_sampler_choose(r->sampler, eng_lm_logits(r->context, last), &token);
@@ -326,7 +299,7 @@ static int generate(run *r, report *out, exchanged *before)
         last = 0;
     }
     out->plan_seconds = plan_seconds(r);
-    out->decode_seconds = seconds() - begin - (out->plan_seconds - plans);
+    out->decode_seconds = eu_seconds() - begin - (out->plan_seconds - plans);
     status = eng_lm_stream_next(r->stream, -1, &text, &n);
     return status ? status : keep_text(r, text, n);
 }
@@ -400,8 +373,8 @@ static int run_text(run *r)
     out.n_prompt = r->n_prompt;
     out.token_ids = r->ids + r->n_prompt;
     out.n_tokens = r->n_ids - r->n_prompt;
-    out.text = r->text;
-    out.text_length = r->text_length;
+    out.text = r->text.at;
+    out.text_length = r->text.n;
     if (r->o.json) {
         report_json(&out, &r->o, r->device, r->context, &before);
     } else {
@@ -425,13 +398,13 @@ static int run_perplexity(run *r)
     if (status)
         return status;
     exchanged_note(&before, r->device);
-    progress p = {.what = "measuring", .begin = seconds()};
+    progress p = {.what = "measuring", .begin = eu_seconds()};
     double plans = plan_seconds(r);
     status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, (uint32_t)chunk, r->o.chunks, show_progress, &p, &out.perplexity);
     if (status)
         return status;
     out.plan_seconds = plan_seconds(r);
-    out.prompt_seconds = seconds() - p.begin - (out.plan_seconds - plans);
+    out.prompt_seconds = eu_seconds() - p.begin - (out.plan_seconds - plans);
     if (r->o.json) {
         report_json(&out, &r->o, r->device, r->context, &before);
         return ENG_OK;
@@ -471,7 +444,7 @@ static void close_all(run *r)
     if (r->engine)
         eng_context_destroy(r->engine);
     free(r->ids);
-    free(r->text);
+    eu_text_free(&r->text);
     options_free(&r->o);
 }
 

@@ -87,7 +87,4 @@ int device_open(eng_context *engine, const options *o, eng_device **device);
 /* What they mean for a model, with these overrides. */
 eng_lm_placement device_placement(const options *o, const eng_lm_override *overrides, uint32_t n);
 
-/* Seconds since some moment. */
-double seconds(void);
-
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libengine/util/util.h"
 #include "generate.h"
 
 static double rate(size_t n, double s)
@@ -105,72 +106,44 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
 
 /* -- JSON ------------------------------------------------------------------------ */
 
-/* Length of the well-formed UTF-8 character at s; 0: there is none. */
-static size_t character(const unsigned char *s, size_t n)
+static void json_ids(eu_json *j, const char *name, const int32_t *ids, size_t n)
 {
-    if (s[0] < 0x80)
-        return 1;
-    size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || n < length)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return length;
-}
-
-static void json_string(const char *text, size_t n)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    putchar('"');
-    for (size_t i = 0; i < n;) {
-        size_t length = character(s + i, n - i);
-        if (length == 0) {
-            fputs("\\ufffd", stdout);
-            length = 1;
-        } else if (s[i] == '"' || s[i] == '\\') {
-            printf("\\%c", s[i]);
-        } else if (s[i] < 0x20 || s[i] == 0x7f) {
-            printf("\\u%04x", s[i]);
-        } else {
-            fwrite(s + i, 1, length, stdout);
-        }
-        i += length;
-    }
-    putchar('"');
-}
-
-static void json_ids(const char *name, const int32_t *ids, size_t n)
-{
-    printf("  \"%s\": [", name);
+    eu_json_list(j, name, false);
     for (size_t i = 0; i < n; i++)
-        printf("%s%d", i ? ", " : "", ids[i]);
-    puts("],");
+        eu_json_int(j, NULL, ids[i]);
+    eu_json_end(j);
 }
 
-static void json_devices(const report *r, eng_device *device, const exchanged *before)
+static void json_devices(eu_json *j, const report *r, eng_device *device, const exchanged *before)
 {
-    puts("  \"devices\": [");
+    eu_json_list(j, "devices", true);
     for (uint32_t i = 0; i < ENG_MAX_RANKS; i++) {
         eng_device_info info = {.size = sizeof info};
         eng_device_stats s = {.size = sizeof s};
         if (eng_device_leaf(device, i, &info, &s))
             break;
-        printf("%s    {\"name\": ", i ? ",\n" : "");
-        json_string(info.name, strlen(info.name));
-        printf(", \"description\": ");
-        json_string(info.description, strlen(info.description));
-        printf(", \"share\": %.6g,\n     \"weights\": %llu, \"replicated\": %llu, \"cache\": %llu, \"state\": %llu, "
-               "\"compute\": %llu, \"io\": %llu,\n     \"bytes_exchanged_per_token\": %.6g}", s.share,
-               (unsigned long long)s.bytes_weights, (unsigned long long)s.bytes_replicated,
-               (unsigned long long)s.bytes_cache, (unsigned long long)s.bytes_state,
-               (unsigned long long)s.bytes_compute,
-               (unsigned long long)s.bytes_io, sent(r, before, i, &s));
+        eu_json_object(j, NULL, false);
+        eu_json_text(j, "name", info.name);
+        eu_json_text(j, "description", info.description);
+        eu_json_real(j, "share", s.share, 6);
+        eu_json_uint(j, "weights", s.bytes_weights);
+        eu_json_uint(j, "replicated", s.bytes_replicated);
+        eu_json_uint(j, "cache", s.bytes_cache);
+        eu_json_uint(j, "state", s.bytes_state);
+        eu_json_uint(j, "compute", s.bytes_compute);
+        eu_json_uint(j, "io", s.bytes_io);
+        eu_json_real(j, "bytes_exchanged_per_token", sent(r, before, i, &s), 6);
+        eu_json_end(j);
     }
-    puts("\n  ],");
+    eu_json_end(j);
+}
+
+static void json_measured(eu_json *j, const eng_lm_perplexity_result *p)
+{
+    eu_json_real(j, "cross_entropy", p->cross_entropy, 9);
+    eu_json_uint(j, "tokens", p->tokens);
+    eu_json_real(j, "perplexity", p->perplexity, 9);
+    eu_json_uint(j, "chunks", p->chunks);
 }
 
 void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context,
@@ -178,32 +151,31 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
 {
     eng_lm_context_params p = {.size = sizeof p};
     eng_device_info info = {.size = sizeof info};
+    eu_json json = {.write = eu_json_to_file, .user = stdout}, *j = &json;
     eng_lm_context_get_params(context, &p);
     if (eng_device_get_info(device, &info))
         info.name[0] = 0;
-    printf("{\n  \"model\": ");
-    json_string(o->model, strlen(o->model));
-    printf(",\n  \"device\": ");
-    json_string(info.name, strlen(info.name));
-    puts(",");
+    eu_json_object(j, NULL, true);
+    eu_json_text(j, "model", o->model);
+    eu_json_text(j, "device", info.name);
     if (r->measured)
-        printf("  \"cross_entropy\": %.9g,\n  \"tokens\": %llu,\n  \"perplexity\": %.9g,\n  \"chunks\": %u,\n",
-               r->perplexity.cross_entropy, (unsigned long long)r->perplexity.tokens, r->perplexity.perplexity,
-               r->perplexity.chunks);
-    printf("  \"text\": ");
-    json_string(r->text ? r->text : "", r->text_length);
-    puts(",");
-    json_ids("prompt_ids", r->prompt_ids, r->n_prompt);
-    json_ids("token_ids", r->token_ids, r->n_tokens);
-    printf("  \"stopped\": \"%s\",\n", r->stopped);
-    printf("  \"prompt_tokens_per_second\": %.6g,\n  \"decode_tokens_per_second\": %.6g,\n",
-           rate(r->measured ? (size_t)r->perplexity.tokens : r->n_prompt, r->prompt_seconds),
-           rate(r->n_decoded, r->decode_seconds));
-    puts("  \"drafted\": 0,\n  \"accepted\": 0,");
-    printf("  \"type_k\": \"%s\",\n  \"type_v\": \"%s\",\n  \"rotate_k\": %d,\n  \"rotate_v\": %d,\n",
-           eng_type_get(p.type_k)->name, eng_type_get(p.type_v)->name, p.rotate_k, p.rotate_v);
-    printf("  \"context\": %u,\n", p.n_cells);
-    json_devices(r, device, before);
-    printf("  \"plans_built\": %llu,\n  \"plan_seconds\": %.6g\n}\n", (unsigned long long)eng_device_plans_built(device),
-           r->plan_seconds);
+        json_measured(j, &r->perplexity);
+    eu_json_bytes(j, "text", r->text ? r->text : "", r->text_length);
+    json_ids(j, "prompt_ids", r->prompt_ids, r->n_prompt);
+    json_ids(j, "token_ids", r->token_ids, r->n_tokens);
+    eu_json_text(j, "stopped", r->stopped);
+    eu_json_real(j, "prompt_tokens_per_second",
+                 rate(r->measured ? (size_t)r->perplexity.tokens : r->n_prompt, r->prompt_seconds), 6);
+    eu_json_real(j, "decode_tokens_per_second", rate(r->n_decoded, r->decode_seconds), 6);
+    eu_json_int(j, "drafted", 0);
+    eu_json_int(j, "accepted", 0);
+    eu_json_text(j, "type_k", eng_type_get(p.type_k)->name);
+    eu_json_text(j, "type_v", eng_type_get(p.type_v)->name);
+    eu_json_int(j, "rotate_k", p.rotate_k);
+    eu_json_int(j, "rotate_v", p.rotate_v);
+    eu_json_uint(j, "context", p.n_cells);
+    json_devices(j, r, device, before);
+    eu_json_uint(j, "plans_built", eng_device_plans_built(device));
+    eu_json_real(j, "plan_seconds", r->plan_seconds, 6);
+    eu_json_end(j);
 }

@@ -7,47 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "libengine/util/util.h"
 #include "probe.h"
 
-typedef struct buffer {
-    char *text;
-    size_t n, room;
-} buffer;
-
-static double seconds(void)
+static bool read_some(int file, eu_text *b)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static bool read_some(int file, buffer *b)
-{
-    if (b->room - b->n < 4097) {
-        char *text = realloc(b->text, b->room + 65536);
-        if (!text)
-            return false;
-        b->text = text;
-        b->room += 65536;
-    }
-    ssize_t n = read(file, b->text + b->n, 4096);
+    char piece[4096];
+    ssize_t n = read(file, piece, sizeof piece);
     if (n <= 0)
         return n < 0 && errno == EINTR;
-    b->n += (size_t)n;
-    b->text[b->n] = 0;
-    return true;
+    eu_text_add_bytes(b, piece, (size_t)n);
+    return !b->failed;
 }
 
 /* Reads until the child closes its end or the time is over; false: over. */
-static bool listen_to(int file, double timeout, const char *doing, buffer *b)
+static bool listen_to(int file, double timeout, const char *doing, eu_text *b)
 {
-    double begin = seconds();
+    double begin = eu_seconds();
     bool shown = false, in_time = true;
     for (;;) {
-        double passed = seconds() - begin;
+        double passed = eu_seconds() - begin;
         if (passed >= timeout) {
             in_time = false;
             break;
@@ -126,7 +107,7 @@ void probe_run(const probe_settings *settings, const char *doing, void (*body)(F
         child(ends[1], body, arg);
     }
     close(ends[1]);
-    buffer b = {0};
+    eu_text b = {0};
     if (!listen_to(ends[0], settings->timeout, doing, &b)) {
         end->timed_out = true;
         kill(pid, SIGKILL);
@@ -137,7 +118,7 @@ void probe_run(const probe_settings *settings, const char *doing, void (*body)(F
         ;
     if (!end->timed_out)
         describe_end(status, end);
-    if (b.text)
-        probe_read(report, b.text);
-    free(b.text);
+    if (b.at)
+        probe_read(report, b.at);
+    eu_text_free(&b);
 }

@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "convert.h"
+#include "libengine/util/util.h"
 
 #define EXIT_USAGE 64
 #define SMALL 4096 /* matrices with fewer elements stay */
@@ -34,6 +34,7 @@ typedef struct job {
     const char *in, *out, *device;
     uint32_t type;
     rule *rules;
+    size_t rule_room;
     uint32_t n_rules;
     int quiet, progress;
     eng_gguf *gguf;
@@ -42,7 +43,7 @@ typedef struct job {
     converter *convert;
     void *buffer;
     uint64_t buffer_bytes, total, done;
-    struct timespec last;
+    uint64_t last;
 } job;
 
 static const char usage_text[] =
@@ -93,17 +94,15 @@ static const eng_type_info *weight_type(const char *name)
 static int add_rule(job *j, char *text)
 {
     char *equals = strrchr(text, '=');
-    rule *rules = realloc(j->rules, (j->n_rules + 1) * sizeof *rules);
 
-    if (!rules)
+    if (!eu_reserve(j->rules, j->rule_room, (size_t)j->n_rules + 1))
         return usage_error("out of memory");
-    j->rules = rules;
     if (!equals || equals == text)
         return usage_error("--tensor %s: expected PATTERN=TYPE", text);
     const eng_type_info *type = weight_type(equals + 1);
     if (!type)
         return usage_error("--tensor %s: \"%s\" is no type of weights", text, equals + 1);
-    rule *r = &rules[j->n_rules];
+    rule *r = &j->rules[j->n_rules];
     *equals = 0;
     int error = regcomp(&r->pattern, text, REG_EXTENDED | REG_NOSUB);
     if (error) {
@@ -295,13 +294,9 @@ static int declare_tensors(job *j)
 /* A line that is written over, not more often than ten times a second. */
 static void show_progress(job *j, const char *name)
 {
-    struct timespec now;
+    uint64_t now = eu_now();
 
-    if (!j->progress)
-        return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t passed = (now.tv_sec - j->last.tv_sec) * INT64_C(1000) + (now.tv_nsec - j->last.tv_nsec) / 1000000;
-    if (name && passed < 100)
+    if (!j->progress || (name && now - j->last < EU_SECOND / 10))
         return;
     j->last = now;
     if (name)
