@@ -174,7 +174,7 @@ int eng_gguf_writer_key(eng_gguf_writer *writer, const eng_gguf_key *key)
     if (!writer || !key || !key->name.data || (!key->data && !(key->type == ENG_GGUF_ARRAY && key->count == 0)))
         return null_argument("eng_gguf_writer_key");
     size_t mark = writer->keys.n;
-    uint64_t n;
+    uint64_t n = 0;
     int status = value_bytes(key, &n);
 
     if (!status)
