@@ -77,8 +77,10 @@ static void fill_moves(meta_planner *p, meta_exchange *e, uint32_t target, const
                 meta_planner_nomem(p);
             end->n_moves += n;
         }
-        if (!fill && !(end->moves = eu_arena_alloc(p->arena, (end->n_moves + 1) * sizeof *end->moves)))
+        if (!fill && !(end->moves = eu_arena_alloc(p->arena, (end->n_moves + 1) * sizeof *end->moves))) {
+            end->n_moves = 0; /* whoever still counts them finds none */
             meta_planner_nomem(p);
+        }
     }
 }
 
