@@ -12,6 +12,7 @@ opencl_kernels = \
 	kernels/row.clh \
 	kernels/scale.cl \
 	kernels/soft_max.cl \
+	kernels/sort.cl \
 	kernels/sum_rows.cl \
 	kernels/top_k.cl \
 	kernels/unary.cl

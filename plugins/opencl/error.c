@@ -110,3 +110,12 @@ eng_support cl_no(char *reason, size_t bytes, const char *format, ...)
     va_end(args);
     return ENG_SUPPORT_NO;
 }
+
+eng_support cl_slow(char *reason, size_t bytes, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, bytes, format, args);
+    va_end(args);
+    return ENG_SUPPORT_SLOW;
+}

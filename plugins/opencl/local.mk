@@ -12,7 +12,7 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/store.c %D%/transfer.c %D%/wait.c %D%/walk.c \
 	%D%/ops/list.h \
 	%D%/ops/rows.c %D%/ops/rows.h %D%/ops/binary.c %D%/ops/elementwise.c \
-	%D%/ops/moves.c %D%/ops/norms.c \
+	%D%/ops/moves.c %D%/ops/norms.c %D%/ops/sort.c %D%/ops/sort.h \
 	%D%/ops/add.c %D%/ops/argmax.c %D%/ops/concat.c %D%/ops/div.c %D%/ops/glu.c \
 	%D%/ops/group_norm.c %D%/ops/l2_norm.c %D%/ops/mul.c %D%/ops/norm.c %D%/ops/pad.c \
 	%D%/ops/rebase.c %D%/ops/repeat.c %D%/ops/rms_norm.c %D%/ops/rope.c %D%/ops/scale.c \

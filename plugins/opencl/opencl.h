@@ -283,6 +283,7 @@ typedef struct cl_op {
 #define CL_OP(id, name) extern const cl_op cl_op_##name;
 #include "ops/list.h"
 #undef CL_OP
+eng_support cl_slow(char *reason, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* snprintf to reason; returns ENG_SUPPORT_NO. */
 eng_support cl_no(char *reason, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -177,7 +177,7 @@ static void views(cf_suite *s)
     slices(s);
 }
 
-/* Rows with ties, not-a-numbers and infinities for those that choose. */
+/* Rows with ties, not-a-numbers, infinities and zeros of both signs for those that choose. */
 static void rows_to_choose(cf_case *c, cf_operand *x, int kind)
 {
     for (int64_t i = 0; i < cf_elements(x); i++) {
@@ -186,36 +186,61 @@ static void rows_to_choose(cf_case *c, cf_operand *x, int kind)
             v = NAN;
         if (kind == 3 && cf_below(c, 20) == 0)
             v = cf_below(c, 2) ? INFINITY : -INFINITY;
+        if (kind == 6)
+            v = (double)cf_below(c, 5) - 2;
+        if (kind == 6 && v == 0 && cf_below(c, 2))
+            v = -0.0;
         cf_set(x, i, kind == 4 ? NAN : kind == 5 ? -INFINITY : v);
     }
 }
 
+static const char *const row_kinds[] = {"random", "ties", "nan", "inf", "all nan", "all -inf", "zeros"};
+
+static void top(cf_suite *s, int64_t n, int64_t k, int kind, cf_layout layout, int64_t rows, int64_t planes)
+{
+    cf_case *c = cf_begin(s, ENG_OP_TOP_K, "n=%lld k=%lld rows=%lldx%lld %s %s", (long long)n, (long long)k,
+                          (long long)rows, (long long)planes, row_kinds[kind], cf_layout_name(layout));
+    if (!c)
+        return;
+    c->judge = CF_EXACT;
+    c->out_type = ENG_TYPE_I32;
+    c->ip[ENG_TOP_K_K] = k;
+    rows_to_choose(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layout, CF_SHAPE(n, rows, planes)), kind);
+    cf_run(c);
+}
+
+/* Many of a row, up to all: devices may sort, and cut the row or take several together. */
+static void cases_choose_many(cf_suite *s)
+{
+    static const struct { int64_t n, k; } many[] = {{70, 65}, {100, 100}, {1024, 1024}, {1025, 700}, {4097, 4097},
+                                                    {9000, 513}, {33000, 33000}};
+    cf_thin(s, 2);
+    for (size_t i = 0; i < COUNT(many); i++)
+        for (int kind = 0; kind < 7; kind++)
+            top(s, many[i].n, many[i].k, kind, layouts[(i + (size_t)kind) % 4], 3, many[i].n < 5000 ? 2 : 1);
+    cf_thin(s, 1);
+    top(s, 262144, 262144, 0, CF_PLAIN, 1, 1);
+    top(s, 262144, 1000, 1, CF_PLAIN, 2, 1);
+    top(s, 300, 299, 2, CF_PLAIN, 20000, 1);
+}
+
 static void cases_choose(cf_suite *s)
 {
-    static const char *const kinds[] = {"random", "ties", "nan", "inf", "all nan", "all -inf"};
     static const int64_t n[] = {1, 7, 64, 100, 1000, 4097};
 
     cf_thin(s, 3);
     for (size_t i = 0; i < COUNT(n); i++)
-        for (int kind = 0; kind < 6; kind++) {
+        for (int kind = 0; kind < 7; kind++) {
             cf_layout l = layouts[(i + (size_t)kind) % 4];
-            cf_case *c = cf_begin(s, ENG_OP_ARGMAX, "n=%lld %s %s", (long long)n[i], kinds[kind], cf_layout_name(l));
+            cf_case *c = cf_begin(s, ENG_OP_ARGMAX, "n=%lld %s %s", (long long)n[i], row_kinds[kind], cf_layout_name(l));
             if (c) {
                 c->judge = CF_EXACT;
                 c->out_type = ENG_TYPE_I32;
                 rows_to_choose(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, l, CF_SHAPE(n[i], 5, 2)), kind);
                 cf_run(c);
             }
-            for (int64_t k = 1; k <= n[i] && k <= 64; k = k * 5 + 1) {
-                if (!(c = cf_begin(s, ENG_OP_TOP_K, "n=%lld k=%lld %s %s", (long long)n[i], (long long)k, kinds[kind],
-                                   cf_layout_name(l))))
-                    continue;
-                c->judge = CF_EXACT;
-                c->out_type = ENG_TYPE_I32;
-                c->ip[ENG_TOP_K_K] = k;
-                rows_to_choose(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, l, CF_SHAPE(n[i], 4, 2)), kind);
-                cf_run(c);
-            }
+            for (int64_t k = 1; k <= n[i] && k <= 64; k = k * 5 + 1)
+                top(s, n[i], k, kind, l, 4, 2);
         }
 }
 
@@ -275,6 +300,7 @@ void cf_cases_shape(cf_suite *s)
     cases_pad(s);
     views(s);
     cases_choose(s);
+    cases_choose_many(s);
     cases_sum(s);
     cases_rebase(s);
 }

@@ -154,37 +154,41 @@ int ref_argmax(ref_call *c)
     return 0;
 }
 
+typedef struct element {
+    double value;
+    int64_t index;
+} element;
+
+static int larger_first(const void *a, const void *b)
+{
+    const element *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
 int ref_top_k(ref_call *c)
 {
     const ref_tensor *x = c->in[0];
-    int64_t i[ENG_MAX_RANK] = {0}, row = -1, k = c->ip[ENG_TOP_K_K];
-    int status = k < 1 || k > x->ne[0] ? -2 : reduced(c, k);
+    int64_t i[ENG_MAX_RANK] = {0}, row = -1, k = c->ip[ENG_TOP_K_K], n = x->ne[0];
+    int status = k < 1 || k > n ? -2 : reduced(c, k);
 
     if (status || !ref_count(x))
         return status;
-    unsigned char *taken = malloc((size_t)x->ne[0]);
-    if (!taken)
+    element *all = malloc((size_t)n * sizeof *all);
+    if (!all)
         return -1;
     do {
         if (i[0])
             continue;
         const double *p = row_at(x, i, &row);
-        memset(taken, 0, (size_t)x->ne[0]);
-        for (int64_t n = 0; n < k; n++) {
-            int64_t best = -1;
-            double value = 0;
-            for (int64_t l = 0; l < x->ne[0]; l++) {
-                double v = isnan(p[l * x->st[0]]) ? -INFINITY : p[l * x->st[0]];
-                if (!taken[l] && (best < 0 || v > value)) {
-                    best = l;
-                    value = v;
-                }
-            }
-            taken[best] = 1;
-            c->out[0].data[row * k + n] = (double)best;
-        }
+        for (int64_t l = 0; l < n; l++)
+            all[l] = (element){isnan(p[l * x->st[0]]) ? -INFINITY : p[l * x->st[0]], l};
+        qsort(all, (size_t)n, sizeof *all, larger_first);
+        for (int64_t l = 0; l < k; l++)
+            c->out[0].data[row * k + l] = (double)all[l].index;
     } while (ref_next(x->ne, i));
-    free(taken);
+    free(all);
     return 0;
 }
 

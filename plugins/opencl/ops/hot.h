@@ -72,6 +72,14 @@ static inline size_t cl_group(const cl_device *device)
     return device->vec ? 1 : device->max_group < 64 ? device->max_group : 64;
 }
 
+/* Products: in family simt a tile is the work of 256 work-items, which not every device has in a group.  Without tiles
+ * each of more columns than these reads the matrix again. */
+enum { CL_FEW_COLUMNS = 4 };
+static inline bool cl_has_tiles(const cl_device *device)
+{
+    return device->vec || device->max_group >= 256;
+}
+
 /* convert.c: y = x converted, for quantize, dequantize, cpy and store; search: iq4_nl's scales. */
 eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason,
                                 size_t bytes);

@@ -10,7 +10,6 @@ enum { DIM_M = 1, DIM_N, DIM_R, DIM_P, DIM_S, DIM_Q };
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
     const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1);
-    (void)device;
     if (!cl_decodes(a->type))
         return cl_no(reason, bytes, "mul_mat of a matrix of type %s", cl_type_name(a->type));
     if (!cl_is_float(b->type))
@@ -18,6 +17,9 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
                      cl_type_name(b->type));
     if (!cl_rows_contiguous(a) || !cl_rows_contiguous(b))
         return cl_no(reason, bytes, "mul_mat of rows that are not contiguous");
+    if (cl_ne(b, 1) > CL_FEW_COLUMNS && !cl_has_tiles(device))
+        return cl_slow(reason, bytes, "groups have %zu work-items, the tiles of a product need 256: the matrix is read "
+                       "for each of %lld columns", device->max_group, (long long)cl_ne(b, 1));
     return ENG_SUPPORT_YES;
 }
 
@@ -28,8 +30,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const cl_device *device = r->device;
     const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N];
     const int64_t batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
-    /* simt: a tile is the work of 256 work-items, which not every device has in a group */
-    const bool rows = n <= (device->vec ? 2 : 4) || (!device->vec && device->max_group < 256);
+    const bool rows = n <= (device->vec ? 2 : CL_FEW_COLUMNS) || !cl_has_tiles(device);
     char options[64];
     (void)ctx;
 

@@ -24,6 +24,9 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
             return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
                          single[i]->name, (unsigned long long)device->max_alloc);
     }
+    if (!cl_has_tiles(device) && cl_ne(o, 2) > CL_FEW_COLUMNS)
+        return cl_slow(reason, bytes, "groups have %zu work-items, the tiles of a product need 256: experts are read for "
+                       "each of %lld tokens", device->max_group, (long long)cl_ne(o, 2));
     return ENG_SUPPORT_YES;
 }
 
@@ -31,7 +34,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const whole *x = ctx;
     const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], first = part->first[DIM_E], u = cl_ne(x->o, 1);
-    const bool rows = !r->device->vec && r->device->max_group < 256; /* a tile is the work of 256 work-items */
+    const bool rows = !cl_has_tiles(r->device);
     char options[64];
 
     snprintf(options, sizeof options, "-DAT=%s -DBT=f32", cl_type_name(x->a->type));

@@ -1,7 +1,11 @@
-/* top_k, and argmax with k = 1: in chunks, then among the chunks' candidates. */
+/*
+ * top_k, and argmax with k = 1.  A small k: chosen one after the other (kernels/top_k.cl), in chunks and then among the
+ * chunks' candidates; the time grows with n k.  A larger one: the row is sorted.
+ */
 #include "rows.h"
+#include "sort.h"
 
-enum { CHUNK = 8192, MOST_FROM_CHUNKS = 512 };
+enum { CHUNK = 8192, MOST_CHOSEN = 64, MOST_FROM_CHUNKS = 512 };
 
 typedef struct pass {
     bool indexed, last;
@@ -60,22 +64,30 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     launch(r, w, &p);
 }
 
+static int64_t k_of(const eng_node *node)
+{
+    return node->op == ENG_OP_TOP_K ? node->ip[ENG_TOP_K_K] : 1;
+}
+
 eng_support cl_top_k_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
                               size_t bytes)
 {
     const eng_tensor *x = cl_in(g, node, 0);
-    (void)device;
+    const int64_t n = x->ne[0], k = k_of(node);
     if (x->type != ENG_TYPE_F32 || !cl_rows_contiguous(x))
         return cl_no(reason, bytes, "x must be f32 with contiguous rows");
-    if (x->ne[0] >= INT32_MAX)
-        return cl_no(reason, bytes, "rows of %lld elements are too long for i32 indices", (long long)x->ne[0]);
+    if (n >= INT32_MAX)
+        return cl_no(reason, bytes, "rows of %lld elements are too long for i32 indices", (long long)n);
+    if (k > MOST_CHOSEN && !cl_sort_fits(device, n))
+        return cl_slow(reason, bytes, "an allocation of %llu bytes does not do for sorting a row of %lld elements: it is "
+                       "read %lld times", (unsigned long long)device->hard_limit, (long long)n, (long long)k);
     return ENG_SUPPORT_YES;
 }
 
 int cl_top_k_record(cl_recorder *r, const eng_node *node)
 {
     const eng_tensor *x = cl_in(r->graph, node, 0);
-    int64_t k = node->op == ENG_OP_TOP_K ? node->ip[ENG_TOP_K_K] : 1;
+    int64_t k = k_of(node);
     cl_walk w;
     cl_walk_begin(&w, x);
     cl_walk_add(&w, r->graph, node->in[0]);
@@ -89,6 +101,8 @@ int cl_top_k_record(cl_recorder *r, const eng_node *node)
     }
     w.n++;
     cl_walk_join(&w, 1);
+    if (k > MOST_CHOSEN && cl_sort_fits(r->device, x->ne[0]))
+        return cl_sort_record(r, &w, &(cl_order){.k = k});
     return cl_walk_run(r, &w, 4, part, &k);
 }
 
