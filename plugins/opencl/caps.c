@@ -2,15 +2,10 @@
 #include "host.h"
 
 static const struct { uint32_t bit; const char *name, *define; } names[] = {
-    {CL_CAP_FP16, "fp16", "HAVE_FP16"},
-    {CL_CAP_FP64, "fp64", "HAVE_FP64"},
+    {CL_CAP_UNIFIED, "unified", NULL}, /* define: for kernels, NULL: none asks      */
+    {CL_CAP_DIVIDE, "divide", NULL},
     {CL_CAP_SUBGROUPS, "subgroups", "HAVE_SUBGROUPS"},
-    {CL_CAP_UNIFIED, "unified", "HAVE_UNIFIED"},
-    {CL_CAP_DIVIDE, "divide", "HAVE_DIVIDE"},
-    {CL_CAP_DENORM, "denorm", "HAVE_DENORM"},
-    {CL_CAP_LOCAL, "local", "HAVE_LOCAL"},
     {CL_CAP_INT_DOT, "int-dot", "HAVE_INT_DOT"},
-    {CL_CAP_ATOMICS, "atomics", "HAVE_ATOMICS"},
 };
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
@@ -28,27 +23,18 @@ bool cl_has_extension(cl_device_id id, const char *name)
     return found;
 }
 
-void cl_caps_find(cl_device *device, cl_device_type type)
+void cl_caps_find(cl_device *device)
 {
     cl_device_id id = device->id;
-    cl_device_fp_config single = 0, twice = 0;
-    cl_device_local_mem_type local = 0;
+    cl_device_fp_config single = 0;
     cl_bool unified = CL_FALSE;
     clGetDeviceInfo(id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
-    clGetDeviceInfo(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof twice, &twice, NULL);
-    clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local, &local, NULL);
     clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL);
-    (void)type;
-    uint32_t caps = CL_CAP_ATOMICS;
-    caps |= cl_has_extension(id, "cl_khr_fp16") ? CL_CAP_FP16 : 0;
-    caps |= twice ? CL_CAP_FP64 : 0;
+    uint32_t caps = unified ? CL_CAP_UNIFIED : 0;
+    caps |= single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? CL_CAP_DIVIDE : 0;
     caps |=
         cl_has_extension(id, "cl_khr_subgroups") || cl_has_extension(id, "cl_intel_subgroups") ? CL_CAP_SUBGROUPS : 0;
     caps |= cl_has_extension(id, "cl_khr_integer_dot_product") ? CL_CAP_INT_DOT : 0;
-    caps |= unified ? CL_CAP_UNIFIED : 0;
-    caps |= single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? CL_CAP_DIVIDE : 0;
-    caps |= single & CL_FP_DENORM ? CL_CAP_DENORM : 0;
-    caps |= local == CL_LOCAL ? CL_CAP_LOCAL : 0;
     device->caps = caps;
 }
 
@@ -91,7 +77,7 @@ void cl_caps_defines(const cl_device *device, char *text, size_t bytes)
     size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -w -D%s=1 -DMAX_GROUP=%zu",
                                  device->vec ? "VEC" : "SIMT", device->max_group);
     for (unsigned i = 0; i < N_NAMES && at < bytes; i++)
-        if (device->caps & names[i].bit)
+        if ((device->caps & names[i].bit) && names[i].define)
             at += (size_t)snprintf(text + at, bytes - at, " -D%s=1", names[i].define);
     if ((device->caps & CL_CAP_DIVIDE) && at < bytes)
         snprintf(text + at, bytes - at, " -cl-fp32-correctly-rounded-divide-sqrt");

@@ -108,7 +108,7 @@ int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t i
         return status;
     snprintf(i.name, sizeof i.name, "opencl:%u", index);
     cl_device device = {.id = found->id};
-    cl_caps_find(&device, type_of(found->id));
+    cl_caps_find(&device);
     if (found->refused[0])
         snprintf(i.capabilities, sizeof i.capabilities, "unusable: %s", found->refused);
     else
@@ -212,17 +212,28 @@ static void cut(cl_device *device, uint32_t parts, uint32_t part, uint32_t units
 
 /* -- options ------------------------------------------------------------------ */
 
+static int yes_or_no(cl_device *device, const char *option, bool otherwise, bool *answer)
+{
+    const char *text = device->sv->option(device->sv->host, option);
+    if (text && *text && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.%s is '%s'; it takes yes or no", option, text);
+    *answer = text && *text ? !strcmp(text, "yes") : otherwise;
+    return ENG_OK;
+}
+
 static int read_options(cl_device *device)
 {
     const eng_services *sv = device->sv;
     const char *family = sv->option(sv->host, "family"), *caps = sv->option(sv->host, "capabilities");
     const char *largest = sv->option(sv->host, "max_alloc");
-    const char *fuse = sv->option(sv->host, "fuse"), *apart = sv->option(sv->host, "apart");
     uint64_t limit = 0;
-    device->fuse = !fuse || strcmp(fuse, "no") != 0;
-    if (apart && strcmp(apart, "yes") != 0 && strcmp(apart, "no") != 0)
-        return cl_fail(device, ENG_ERR_INVALID, "opencl.apart is '%s'; it takes yes or no", apart);
-    device->apart = apart && !strcmp(apart, "yes");
+    int status = yes_or_no(device, "fuse", true, &device->fuse);
+    if (status == ENG_OK)
+        status = yes_or_no(device, "apart", false, &device->apart);
+    if (status == ENG_OK)
+        status = yes_or_no(device, "cache", true, &device->cached);
+    if (status != ENG_OK)
+        return status;
     if (family && !strcmp(family, "vec"))
         device->vec = true;
     else if (family && !strcmp(family, "simt"))
@@ -247,7 +258,7 @@ static int read_options(cl_device *device)
         return cl_fail(device, ENG_ERR_INVALID, "opencl.svm is '%s'; it takes auto or off", svm);
     device->svm = (device->caps & CL_CAP_UNIFIED) && !device->apart && wants_svm(sv) && cl_has_shared_memory(device->id);
     if (largest && *largest && strcmp(largest, "0") != 0) {
-        int status = parse_bytes(sv, "max_alloc", largest, &limit);
+        status = parse_bytes(sv, "max_alloc", largest, &limit);
         if (status != ENG_OK)
             return status;
         if (limit < CL_ALIGN)
@@ -329,7 +340,7 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
         device->info.memory_total = device->info.memory_free = total / request->parts;
     }
     find_limits(device);
-    cl_caps_find(device, type_of(device->id));
+    cl_caps_find(device);
     status = read_options(device);
     if (status != ENG_OK)
         return status;

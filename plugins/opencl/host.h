@@ -37,7 +37,7 @@ int cl_loops_check(cl_device *device);
 int cl_search(eng_plugin_state *plugin);
 extern const eng_device_calls cl_device_calls;
 /* caps.c */
-void cl_caps_find(cl_device *device, cl_device_type type);
+void cl_caps_find(cl_device *device);
 bool cl_caps_mask(uint32_t *caps, const char *list);
 void cl_caps_text(uint32_t caps, char *text, size_t bytes);
 void cl_caps_defines(const cl_device *device, char *text, size_t bytes);

@@ -55,17 +55,12 @@ typedef struct cl_program_entry cl_program_entry;
 
 /* -- devices ---------------------------------------------------------------- */
 
-/* What a device can do, found by asking it.  Option `capabilities` masks them. */
+/* What a device can do, found by asking it, as far as anything depends on it.  Option `capabilities` masks them. */
 enum {
-    CL_CAP_FP16 = 1,       /* cl_khr_fp16                                      */
-    CL_CAP_FP64 = 2,       /* doubles                                          */
-    CL_CAP_SUBGROUPS = 4,  /* cl_khr_subgroups or cl_intel_subgroups           */
-    CL_CAP_UNIFIED = 8,    /* host and device share memory                     */
-    CL_CAP_DIVIDE = 16,    /* -cl-fp32-correctly-rounded-divide-sqrt           */
-    CL_CAP_DENORM = 32,    /* denormal floats                                  */
-    CL_CAP_LOCAL = 64,     /* local memory is memory of its own, not a cache   */
-    CL_CAP_INT_DOT = 128,  /* cl_khr_integer_dot_product                       */
-    CL_CAP_ATOMICS = 256   /* 32-bit global atomics (core since 1.1)           */
+    CL_CAP_UNIFIED = 1,   /* host and device share memory: buffers are the plugin's own memory */
+    CL_CAP_DIVIDE = 2,    /* division and roots are rounded right: programs are built so */
+    CL_CAP_SUBGROUPS = 4, /* cl_khr_subgroups or cl_intel_subgroups: for variants of kernels */
+    CL_CAP_INT_DOT = 8    /* cl_khr_integer_dot_product: for variants of kernels */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */
@@ -86,6 +81,7 @@ struct eng_device_state {
 
     uint32_t caps;           /* CL_CAP_*                                        */
     bool fuse;               /* several small ops in one launch                 */
+    bool cached;             /* compiled programs are kept on disk              */
     bool apart;              /* every tensor in a buffer of its own size        */
     bool svm;                /* scratch memory is the host's, too (memory.c)    */
     bool side_by_side;       /* a processor whose driver says that it has no vectors */
@@ -283,9 +279,10 @@ typedef struct cl_op {
 #define CL_OP(id, name) extern const cl_op cl_op_##name;
 #include "ops/list.h"
 #undef CL_OP
-eng_support cl_slow(char *reason, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* snprintf to reason; returns ENG_SUPPORT_NO. */
+/* snprintf to reason; no returns ENG_SUPPORT_NO.  slow returns ENG_SUPPORT_SLOW: right, but another shape of the op, or
+ * another device, would be much faster. */
 eng_support cl_no(char *reason, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+eng_support cl_slow(char *reason, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

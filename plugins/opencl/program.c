@@ -165,12 +165,10 @@ static int build(cl_device *device, const char *file, const char *extra, const c
     cl_hash_add(&hash, device->key, strlen(device->key) + 1);
     cl_hash_add(&hash, options, strlen(options) + 1);
     cl_hash_add(&hash, source.data, source.bytes);
-    const char *cache = device->sv->option(device->sv->host, "cache");
-    bool cached = !cache || strcmp(cache, "no") != 0;
-    cl_program p = cached ? cl_cache_load(device, &hash, options) : NULL;
+    cl_program p = device->cached ? cl_cache_load(device, &hash, options) : NULL;
     if (!p) {
         status = build_source(device, file, options, &source, &p);
-        if (status == ENG_OK && cached)
+        if (status == ENG_OK && device->cached)
             cl_cache_save(device, &hash, p);
     }
     free(source.data);

@@ -491,6 +491,9 @@ START_TEST(wrong_options_are_told)
         {"opencl.capabilities", "fp16,teeth", "names to keep"},
         {"opencl.svm", "always", "auto or off"},
         {"opencl.apart", "maybe", "yes or no"},
+        {"opencl.fuse", "off", "yes or no"},
+        {"opencl.cache", "never", "yes or no"},
+        {"opencl.capabilities", "fp16", "unified divide subgroups int-dot"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         eng_context *context;
