@@ -221,7 +221,7 @@ static void cases_choose_many(cf_suite *s)
     cf_thin(s, 1);
     top(s, 262144, 262144, 0, CF_PLAIN, 1, 1);
     top(s, 262144, 1000, 1, CF_PLAIN, 2, 1);
-    top(s, 300, 299, 2, CF_PLAIN, 20000, 1);
+    top(s, 70, 65, 2, CF_PLAIN, 60000, 1);
 }
 
 static void cases_choose(cf_suite *s)
