@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "engine/lm.h"
-#include "tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
 #define LM_MAX_ROLES 96          /* of an architecture's table                 */

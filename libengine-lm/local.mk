@@ -1,13 +1,16 @@
 # Language models over the installed headers of libengine.
 noinst_LTLIBRARIES += libengine-lm-core.la
 libengine_lm_core_la_SOURCES = \
-	%D%/internal.h %D%/memory.c %D%/axes.c %D%/place.c %D%/keys.c %D%/weights.c %D%/model.c \
-	%D%/blocks.h %D%/blocks.c %D%/layers.c %D%/moe.c %D%/recurrent.c %D%/pass.c %D%/context.c %D%/sequence.c %D%/decode.c %D%/text.c %D%/measure.c \
+	%D%/internal.h %D%/model.c %D%/text.c \
+	%D%/files/axes.c %D%/files/keys.c %D%/files/memory.c %D%/files/place.c %D%/files/weights.c \
+	%D%/tokenizer/bpe.c %D%/tokenizer/decode.c %D%/tokenizer/encode.c %D%/tokenizer/inner.h %D%/tokenizer/split.c \
+	%D%/tokenizer/spm.c %D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
+	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \
+	%D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/layers.c %D%/arch/moe.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
 	%D%/arch/qwen35moe.c \
-	%D%/tokenizer.h %D%/tokenizer_impl.h %D%/tokenizer.c %D%/tokenizer_bpe.c %D%/tokenizer_decode.c \
-	%D%/tokenizer_encode.c %D%/tokenizer_split.c %D%/tokenizer_spm.c %D%/tokenizer_table.c \
-	%D%/unicode.h %D%/unicode_table.h %D%/unicode.c %D%/sampler.h %D%/sampler.c
+	%D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/sequence.c \
+	%D%/sampling/sampler.c %D%/sampling/sampler.h
 libengine_lm_core_la_LIBADD = $(LIBM)
 
 lib_LTLIBRARIES += libengine-lm.la

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "internal.h"
-#include "sampler.h"
+#include "sampling/sampler.h"
 
 static int need_tokenizer(const eng_lm_model *m, const char *call)
 {

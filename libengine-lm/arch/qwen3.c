@@ -1,7 +1,7 @@
 /* qwen3: as qwen2, with a norm of each head's query and key instead of biases. */
 #include "config.h"
 
-#include "../blocks.h"
+#include "blocks.h"
 
 static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("ffn_norm"), LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_HEAD_NORMS, LM_ROWS_FFN,

@@ -1,7 +1,7 @@
 /* qwen35, dense: gated-delta-net layers and, every few, attention whose output is gated. */
 #include "config.h"
 
-#include "../blocks.h"
+#include "blocks.h"
 
 static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("post_attention_norm"), LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS, LM_ROWS_GDN, LM_ROWS_FFN,

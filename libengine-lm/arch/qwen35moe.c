@@ -1,7 +1,7 @@
 /* qwen35moe: qwen35 with experts, and one more that every token uses as far as its gate says. */
 #include "config.h"
 
-#include "../blocks.h"
+#include "blocks.h"
 
 static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("post_attention_norm"), LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS, LM_ROWS_GDN, LM_ROWS_EXPERTS,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "libengine-lm/sampler.h"
+#include "libengine-lm/sampling/sampler.h"
 
 #define N 8
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "libengine-lm/tokenizer_impl.h"
-#include "libengine-lm/unicode.h"
+#include "libengine-lm/tokenizer/inner.h"
+#include "libengine-lm/tokenizer/unicode.h"
 #include "words.h"
 
 static eng_tokenizer *trained(void)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libengine-lm/unicode.h"
+#include "libengine-lm/tokenizer/unicode.h"
 #include "words.h"
 
 const char *data_path(const char *name)

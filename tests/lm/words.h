@@ -2,7 +2,7 @@
 #ifndef TESTS_LM_WORDS_H
 #define TESTS_LM_WORDS_H
 
-#include "libengine-lm/tokenizer.h"
+#include "libengine-lm/tokenizer/tokenizer.h"
 
 /* A file of tests/data; valid until the next call. */
 const char *data_path(const char *name);

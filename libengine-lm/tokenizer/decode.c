@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokenizer_impl.h"
+#include "inner.h"
 #include "unicode.h"
 
 static int no_memory(void)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokenizer_impl.h"
+#include "inner.h"
 
 /* A stretch of the text, or a special token in its place. */
 typedef struct fragment {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokenizer_impl.h"
+#include "inner.h"
 #include "unicode.h"
 
 #define KEY(name) "tokenizer.ggml." name

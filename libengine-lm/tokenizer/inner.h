@@ -1,6 +1,6 @@
 /* Inside the tokenizer. */
-#ifndef ENGINE_LM_TOKENIZER_IMPL_H
-#define ENGINE_LM_TOKENIZER_IMPL_H
+#ifndef ENGINE_LM_TOKENIZER_INNER_H
+#define ENGINE_LM_TOKENIZER_INNER_H
 
 #include "tokenizer.h"
 

@@ -13,7 +13,7 @@
  */
 #include "config.h"
 
-#include "tokenizer_impl.h"
+#include "inner.h"
 #include "unicode.h"
 
 typedef struct view {

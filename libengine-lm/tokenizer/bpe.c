@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokenizer_impl.h"
+#include "inner.h"
 #include "unicode.h"
 
 #define NONE UINT32_MAX

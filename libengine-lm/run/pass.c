@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "internal.h"
+#include "../internal.h"
 
 uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n)
 {

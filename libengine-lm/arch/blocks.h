@@ -12,7 +12,7 @@
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* -- roles ------------------------------------------------------------------- */
 
