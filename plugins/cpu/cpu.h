@@ -1,7 +1,7 @@
 /*
  * What the files of the cpu plugin share.
  *
- * Most of the plugin is compiled once.  ops/ and formats.c are compiled once per
+ * Most of the plugin is compiled once.  ops/ is, but for the encoders, compiled once per
  * instruction set ("variant": scalar, avx2, avx512) with other flags and
  * another suffix; each copy ends in one table, struct cpu_variant, and a
  * device uses the table that suits the machine.

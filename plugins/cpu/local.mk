@@ -5,7 +5,7 @@ if ENABLE_CPU
 plugin_LTLIBRARIES += plugins/cpu/cpu.la
 
 cpu_variant_sources = \
-	%D%/formats.c %D%/gemm.c %D%/decode.h %D%/vec.h %D%/rows.h %D%/gemm.h %D%/cpu.h %D%/format.h \
+	%D%/cpu.h %D%/format.h %D%/ops/formats.c %D%/ops/gemm.c %D%/ops/decode.h %D%/ops/vec.h %D%/ops/rows.h %D%/ops/gemm.h \
 	%D%/ops/table.c %D%/ops/op.h %D%/ops/elementwise.h %D%/ops/norms.h %D%/ops/copy.h %D%/ops/attention.h \
 	%D%/ops/mul_mat.c %D%/ops/mul_mat_id.c %D%/ops/hadamard.c \
 	%D%/ops/quantize.c %D%/ops/dequantize.c %D%/ops/cpy.c %D%/ops/store.c \
@@ -22,11 +22,11 @@ noinst_LTLIBRARIES += libcpu-scalar.la libcpu-encode.la
 libcpu_scalar_la_SOURCES = $(cpu_variant_sources)
 libcpu_scalar_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=scalar
 libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
-libcpu_encode_la_SOURCES = %D%/encode.c %D%/encode_fp4.c %D%/encode_k.c %D%/encode.h
+libcpu_encode_la_SOURCES = %D%/ops/encode.c %D%/ops/encode_fp4.c %D%/ops/encode_k.c %D%/ops/encode.h
 libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=off
 
-plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device.c %D%/memory.c %D%/store.c %D%/plan.c %D%/instance.c %D%/queue.c %D%/pool.c \
-	%D%/supports.c
+plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/pool.c %D%/memory/memory.c %D%/memory/store.c \
+	%D%/lower/plan.c %D%/lower/supports.c %D%/run/instance.c %D%/run/queue.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
 plugins_cpu_cpu_la_LIBADD = libcpu-scalar.la libcpu-encode.la $(LIBM)

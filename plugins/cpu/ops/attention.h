@@ -2,7 +2,7 @@
 #ifndef CPU_ATTENTION_H
 #define CPU_ATTENTION_H
 
-#include "../gemm.h"
+#include "gemm.h"
 #include "op.h"
 
 /* sum[c][0 .. e - 1] += over j < n of p[c * stride + j] * v[j * e + ..]. */

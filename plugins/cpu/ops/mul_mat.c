@@ -1,5 +1,5 @@
 /* Matrix product: rows of a (any type) with columns of b. */
-#include "../gemm.h"
+#include "gemm.h"
 #include "op.h"
 
 /* All columns of b that meet one matrix of a: n of them, for each of the r x s

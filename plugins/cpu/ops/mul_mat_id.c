@@ -3,7 +3,7 @@
  * are gathered, then it is a matrix product.  All threads work on the same
  * expert, each on its rows.
  */
-#include "../gemm.h"
+#include "gemm.h"
 #include "op.h"
 
 CPU_BYTES(mul_mat_id, thread)

@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "../cpu.h"
-#include "../rows.h"
+#include "rows.h"
 
 #define CPU_OP(name) CPU_V(cpu_op_##name)
 #define CPU_DECLARE(name) void CPU_OP(name)(const cpu_task *task, cpu_run *run)

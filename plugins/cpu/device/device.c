@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 #define MAX_CORES 1024
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 int cpu_queue_create(eng_device_state *device, eng_queue_state **queue)
 {

@@ -2,7 +2,7 @@
 #ifndef CPU_ENCODE_H
 #define CPU_ENCODE_H
 
-#include "cpu.h"
+#include "../cpu.h"
 
 #define CPU_F16_MAX 65504.0f
 #define CPU_TINY 1e-15f /* a group whose elements are all smaller is zero */

@@ -9,7 +9,7 @@
 #ifndef CPU_VEC_H
 #define CPU_VEC_H
 
-#include "format.h"
+#include "../format.h"
 
 #if defined(__AVX512F__)
 #define CPU_VL 16

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 /* Work of fewer nanoseconds than this is done by one thread: joining the others costs
  * more.  Those that spin are joined in some tenths of a microsecond, the longer the

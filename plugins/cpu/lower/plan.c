@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 static bool is_empty(const eng_subgraph *graph, int32_t tensor)
 {

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 #define HUGE ((size_t)2 << 20)
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 #define BIT(type) ((uint64_t)1 << ENG_TYPE_##type)
 #define F32 BIT(F32)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 /* Pauses before sleeping, some 50 nanoseconds each.  A wait that ends in sleep
  * halves the number for the next, one that does not doubles it: on a machine

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cpu.h"
+#include "../cpu.h"
 
 /* Bytes of a declared tensor; false if they do not fit or its type is unknown. */
 static bool tensor_bytes(const eng_store_tensor *t, uint64_t *bytes)
