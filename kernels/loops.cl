@@ -1,4 +1,4 @@
-/* kernels/loops.cl - does a work-item go round a loop as often as it should (plugins/opencl/loops.c)? */
+/* kernels/loops.cl - does a work-item go round a loop as often as it should (plugins/opencl/device/loops.c)? */
 __kernel void loops(__global uint *number, uint rounds)
 {
     uint x = number[0];

@@ -6,10 +6,14 @@ EXTRA_DIST += $(opencl_kernels) plugins/opencl/embed.sh
 if ENABLE_OPENCL
 plugin_LTLIBRARIES += plugins/opencl/opencl.la
 plugins_opencl_opencl_la_SOURCES = \
-	%D%/arena.c %D%/budget.c %D%/cache.c %D%/caps.c %D%/device.c %D%/error.c %D%/fuse.c %D%/host.h \
-	%D%/instance.c %D%/loops.c %D%/memory.c %D%/opencl.h %D%/pack.c %D%/plan.c \
-	%D%/plugin.c %D%/products.c %D%/program.c %D%/queue.c %D%/record.c %D%/split.c \
-	%D%/store.c %D%/transfer.c %D%/wait.c %D%/walk.c \
+	%D%/host.h %D%/opencl.h %D%/plugin.c \
+	%D%/device/cache.c %D%/device/caps.c %D%/device/device.c %D%/device/error.c %D%/device/loops.c \
+	%D%/device/program.c %D%/device/wait.c \
+	%D%/memory/arena.c %D%/memory/budget.c %D%/memory/memory.c %D%/memory/pack.c %D%/memory/split.c \
+	%D%/memory/store.c %D%/memory/transfer.c \
+	%D%/lower/fuse.c %D%/lower/plan.c %D%/lower/products.c \
+	%D%/run/instance.c %D%/run/queue.c \
+	%D%/ops/record.c %D%/ops/walk.c \
 	%D%/ops/list.h \
 	%D%/ops/rows.c %D%/ops/rows.h %D%/ops/binary.c %D%/ops/elementwise.c \
 	%D%/ops/moves.c %D%/ops/norms.c %D%/ops/sort.c %D%/ops/sort.h \

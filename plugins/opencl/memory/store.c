@@ -2,7 +2,7 @@
  * Stores: persistent tensors.  Tensors share buffers; one larger than an
  * allocation is spread over several (split.c says where it is cut).
  */
-#include "host.h"
+#include "../host.h"
 
 /* Assigns every piece its buffer and offset; sizes[] of the buffers. */
 static int lay_out(eng_store_state *s, uint64_t **sizes)

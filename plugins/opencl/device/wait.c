@@ -3,7 +3,7 @@
  * copy from or to the host's memory: whoever then returned would let the host take that memory away.  So who gives host
  * memory to a command asks for the command's event until it is over.
  */
-#include "host.h"
+#include "../host.h"
 
 #include <time.h>
 

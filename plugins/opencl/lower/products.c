@@ -3,9 +3,9 @@
  * (query, key and value; gate and up), become one launch: what a launch costs is as
  * much as a small product, and together they give more compute units something to do.
  */
-#include "host.h"
+#include "../host.h"
 
-#include "ops/hot.h"
+#include "../ops/hot.h"
 
 enum { MOST = 4 }; /* as kernels/mul_mat.cl */
 

@@ -1,9 +1,9 @@
 /* Plans: which nodes can run, and a sub-graph compiled to a list of launches. */
-#include "host.h"
+#include "../host.h"
 
 static const cl_op *const ops[ENG_OP_LIMIT] = {
 #define CL_OP(id, name) [ENG_OP_##id] = &cl_op_##name,
-#include "ops/list.h"
+#include "../ops/list.h"
 #undef CL_OP
 };
 

@@ -9,7 +9,7 @@
  * memory is of that kind where the device has it, so that values which devices
  * exchange need no command to be read and written.
  */
-#include "host.h"
+#include "../host.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* Instances: a plan's scratch memory and its kernels with their arguments set. */
-#include "host.h"
+#include "../host.h"
 
 bool cl_instance_place(const eng_instance_state *instance, int32_t tensor, uint64_t offset, cl_place *place)
 {

@@ -1,5 +1,5 @@
 /* Layouts of weights: rows interleaved.  None yet is: every weight keeps its GGUF layout. */
-#include "opencl.h"
+#include "../opencl.h"
 
 uint32_t cl_pack_group(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank)
 {

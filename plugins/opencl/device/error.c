@@ -1,5 +1,5 @@
 /* OpenCL error codes as text and as the engine's status codes. */
-#include "opencl.h"
+#include "../opencl.h"
 
 #include <stdarg.h>
 

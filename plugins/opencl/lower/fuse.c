@@ -8,11 +8,11 @@
  * harmless where both are the same elements at the same addresses, for an element
  * is read before it is written; any other overlap ends the chain.
  */
-#include "host.h"
+#include "../host.h"
 
 #include <stdarg.h>
 
-#include "ops/rows.h"
+#include "../ops/rows.h"
 
 enum { MOST_STAGES = 8, MOST_OPERANDS = 10, MOST_CONSTANTS = 2 * MOST_STAGES, TEXT = 6000 };
 

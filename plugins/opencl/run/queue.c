@@ -2,7 +2,7 @@
  * Queues: one in-order command queue each.  Every submission's last command has
  * an event; a ring of them tells how far the queue has come.
  */
-#include "host.h"
+#include "../host.h"
 
 #include <time.h>
 

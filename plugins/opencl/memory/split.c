@@ -1,5 +1,5 @@
 /* Types and shapes, and where a tensor larger than one allocation is cut. */
-#include "opencl.h"
+#include "../opencl.h"
 
 typedef struct cl_type_row { uint32_t block, bytes; const char *name; } cl_type_row;
 

@@ -6,7 +6,7 @@
  * meanwhile; others that want the program wait for this entry alone.  A program that cannot be built leaves the
  * list: those who waited are told why, and who asks later tries again.
  */
-#include "host.h"
+#include "../host.h"
 
 typedef enum build_state { BUILDING, READY, FAILED } build_state;
 

@@ -1,8 +1,8 @@
 /*
  * Moving regions between host memory and the tensors of a store.  All go through the device's transfer queue, which is
- * in order: the last command's event stands for those before it (wait.c).
+ * in order: the last command's event stands for those before it (device/wait.c).
  */
-#include "host.h"
+#include "../host.h"
 
 /* Do all runs of a region lie in the tensor? */
 static bool inside(const eng_region *r, uint64_t bytes)

@@ -1,5 +1,5 @@
 /* Devices: describing them, opening one or a part of one, closing. */
-#include "host.h"
+#include "../host.h"
 
 #ifndef CL_DEVICE_UUID_KHR
 #define CL_DEVICE_UUID_KHR 0x106A

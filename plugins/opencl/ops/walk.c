@@ -1,5 +1,5 @@
 /* Walks: an op's space of rows, cut so that every operand lies in one piece. */
-#include "opencl.h"
+#include "../opencl.h"
 
 void cl_walk_begin(cl_walk *w, const eng_tensor *t)
 {

@@ -5,7 +5,7 @@
  * nothing that lives at the same time is in its way; or, where the option is set,
  * each in a buffer of its own.
  */
-#include "host.h"
+#include "../host.h"
 
 typedef struct owner {
     uint32_t tensor;

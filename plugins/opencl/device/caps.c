@@ -1,5 +1,5 @@
 /* What a device can do, by asking it: never by the names of vendors. */
-#include "host.h"
+#include "../host.h"
 
 static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_UNIFIED, "unified", NULL}, /* define: for kernels, NULL: none asks      */

@@ -3,7 +3,7 @@
  * compiler and device, and carries a checksum; whatever is wrong with it, the
  * program is built from source again and the file written anew.
  */
-#include "host.h"
+#include "../host.h"
 
 #include <stdatomic.h>
 #include <unistd.h>

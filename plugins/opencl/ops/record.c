@@ -2,7 +2,7 @@
  * Recording launches: the calls that op files make.  A recorder without a plan
  * is a trial run (supports): it finds refusals and records nothing.
  */
-#include "host.h"
+#include "../host.h"
 
 static cl_recorded *current(cl_recorder *r)
 {

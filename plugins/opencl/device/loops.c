@@ -3,7 +3,7 @@
  * in all, without a word (Mesa's llvmpipe, seen in 22.3): whatever is large comes out wrong.  They are known by
  * native vectors of one float, so that no other device is asked.
  */
-#include "host.h"
+#include "../host.h"
 
 static int run(cl_device *device, cl_kernel kernel, cl_uint rounds, cl_uint *number)
 {

@@ -5,7 +5,7 @@
  * whole or in parts: parts may have more or less of it than their number says, as
  * their shares do.
  */
-#include "host.h"
+#include "../host.h"
 
 static uint64_t sum(const uint64_t bytes[CL_USES])
 {
