@@ -121,7 +121,7 @@ tests_meta_test_stuck_opencl_LDADD = libengine.la $(LIBM)
 check_PROGRAMS += tests/meta/test-collective
 TESTS += tests/meta/test-collective
 valgrind_tests += tests/meta/test-collective
-tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/run/collective.c plugins/meta/cost.c plugins/meta/cut/cut.c plugins/meta/cut/moves.c \
+tests_meta_test_collective_SOURCES = %D%/test-collective.c plugins/meta/run/collective.c plugins/meta/device/cost.c plugins/meta/cut/cut.c plugins/meta/cut/moves.c \
 	plugins/meta/cut/partition.c plugins/meta/run/spots.c plugins/meta/run/team.c
 tests_meta_test_collective_CPPFLAGS = $(meta_test_cppflags)
 tests_meta_test_collective_LDADD = libengine-util.la $(LIBM)

@@ -6,7 +6,7 @@
 #ifndef META_VARIANT_H
 #define META_VARIANT_H
 
-#include "../cost.h"
+#include "../device/cost.h"
 
 /* One side of an exchange on one rank; tensor -1: not on that side. */
 typedef struct meta_end {

@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-#include "../cost.h"
+#include "../device/cost.h"
 #include "place.h"
 
 /* The caches of a store that have their last axis in common. */

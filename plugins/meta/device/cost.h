@@ -7,7 +7,7 @@
 #ifndef META_COST_H
 #define META_COST_H
 
-#include "meta.h"
+#include "../meta.h"
 
 /* Memory that a node reads and writes, by its bytes, and operations of a matrix product. */
 double meta_cost_touched(double bytes);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meta.h"
+#include "../meta.h"
 
 static void close_device(eng_device_state *device)
 {
