@@ -33,7 +33,8 @@ static int find_arch(lm_loader *l, const char *path)
 {
     eng_gguf_string name;
     if (eng_gguf_text(l->gguf, "general.architecture", 0, &name))
-        return eng_fail(ENG_ERR_FORMAT, "%s has no key general.architecture: it does not hold a model", path);
+        return eng_fail(ENG_ERR_FORMAT, "%s has no key general.architecture" ENG_CAUSE
+                        "it does not hold a model", path);
     char known[256] = "";
     for (size_t i = 0; i < N_ARCHS; i++) {
         if (strlen(archs[i]->name) == name.length && memcmp(archs[i]->name, name.data, name.length) == 0) {
@@ -95,7 +96,8 @@ int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
     eng_lm_model_params own;
     eng_lm_model_defaults(&own);
     if (!engine || !device || !path || !model)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open: a context, a device, a path and a place for the model "
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_open" ENG_CAUSE
+                        "a context, a device, a path and a place for the model "
                         "are needed");
     int status = params ? lm_take("eng_lm_model_open", &own, sizeof own, params, 2 * sizeof(uint32_t)) : ENG_OK;
     eng_gguf *gguf;
@@ -134,7 +136,8 @@ void eng_lm_model_close(eng_lm_model *m)
 int eng_lm_model_get_info(const eng_lm_model *m, eng_lm_model_info *info)
 {
     if (!m || !info)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_get_info: a model and an info with its size set are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_model_get_info" ENG_CAUSE
+                        "a model and an info with its size set are needed");
     eng_lm_model_info own = {
         .size = sizeof own, .n_layers = (uint32_t)m->n.n_layers, .n_layers_file = (uint32_t)m->n.n_layers_file,
         .n_embd = (uint32_t)m->n.n_embd, .n_vocab = (uint32_t)m->n.n_vocab, .recurrent = m->n.recurrent,

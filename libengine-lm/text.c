@@ -10,9 +10,9 @@
 static int need_tokenizer(const eng_lm_model *m, const char *call)
 {
     if (!m)
-        return eng_fail(ENG_ERR_INVALID, "%s: a model is needed", call);
+        return eng_fail(ENG_ERR_INVALID, "%s" ENG_CAUSE "a model is needed", call);
     if (!m->tokenizer)
-        return eng_fail(m->tokenizer_status, "%s: %s", call, m->tokenizer_error);
+        return eng_fail(m->tokenizer_status, "%s" ENG_CAUSE "%s", call, m->tokenizer_error);
     return ENG_OK;
 }
 
@@ -22,7 +22,7 @@ int eng_lm_tokenize(const eng_lm_model *m, const char *text, size_t length, uint
     if (status)
         return status;
     if ((!text && length) || !ids || !n)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize: a text and places for the tokens are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize" ENG_CAUSE "a text and places for the tokens are needed");
     uint32_t own = 0;
     own |= flags & ENG_LM_ADD_SPECIAL ? ENG_TOKENIZE_ADD_SPECIAL : 0;
     own |= flags & ENG_LM_PARSE_SPECIAL ? ENG_TOKENIZE_PARSE_SPECIAL : 0;
@@ -35,7 +35,7 @@ int eng_lm_text(const eng_lm_model *m, const int32_t *ids, size_t n, int special
     if (status)
         return status;
     if ((!ids && n) || !text || !length)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_text: tokens and places for the text are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_text" ENG_CAUSE "tokens and places for the text are needed");
     return eng_tokenizer_decode(m->tokenizer, ids, n, special ? ENG_DETOKENIZE_SPECIAL : 0, text, length);
 }
 
@@ -79,7 +79,7 @@ void eng_lm_stream_destroy(eng_lm_stream *s)
 int eng_lm_stream_next(eng_lm_stream *s, int32_t token, const char **text, size_t *length)
 {
     if (!s || !text || !length)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_stream_next: a stream and places for the text are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_stream_next" ENG_CAUSE "a stream and places for the text are needed");
     return token < 0 ? eng_detokenizer_finish(&s->detokenizer, text, length) :
                        eng_detokenizer_next(&s->detokenizer, token, text, length);
 }
@@ -103,7 +103,8 @@ void eng_lm_sampler_defaults(eng_lm_sampler_params *p)
 int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *params, eng_lm_sampler **sampler)
 {
     if (!m || !sampler)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create: a model and a place for the sampler are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create" ENG_CAUSE
+                        "a model and a place for the sampler are needed");
     eng_lm_sampler_params p;
     eng_lm_sampler_defaults(&p);
     int status = params ? lm_take("eng_lm_sampler_create", &p, sizeof p, params, 2 * sizeof(uint32_t)) : ENG_OK;
@@ -148,7 +149,8 @@ uint32_t eng_lm_sampler_seed(const eng_lm_sampler *s)
 int eng_lm_sampler_choose(eng_lm_sampler *s, const float *logits, int32_t *token)
 {
     if (!s || !logits || !token)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_choose: a sampler, logits and a place for the token are "
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_choose" ENG_CAUSE
+                        "a sampler, logits and a place for the token are "
                         "needed");
     return eng_sampler_sample(s->sampler, logits, token);
 }

@@ -28,25 +28,19 @@ typedef struct run {
 #define CACHES "^cache_[kv]\\." /* the pattern that -nkvo stands for */
 
 /* One line, and the exit code: names of devices that cannot be read are the command line's fault. */
-static int complain(void)
+static int complain(const options *o)
 {
-    const char *text = eng_last_error();
-    const char *option = strncmp(text, "override pattern", 16) != 0         ? ""
-                         : strstr(text, "pattern \"" CACHES "\" is") != NULL ? "-nkvo: "
-                                                                            : "-ot: ";
-    fprintf(stderr, "engine-generate: %s%s\n", option, text);
-    return strstr(text, "device name '") ? EXIT_USAGE : 1;
+    eng_error e = {.size = sizeof e};
+    eng_last_error_info(&e);
+    bool pattern = e.code == ENG_CODE_PATTERN_UNUSED || e.code == ENG_CODE_PATTERN_HIDDEN || e.code == ENG_CODE_PATTERN_SYNTAX;
+    fprintf(stderr, "engine-generate: %s%s\n",
+            !pattern ? "" : (uint32_t)e.index == o->nkvo_override ? "-nkvo: " : "-ot: ", eng_last_error());
+    return e.code == ENG_CODE_DEVICE_NAME ? EXIT_USAGE : 1;
 }
 
 static int output_failed(void)
 {
-    return eng_fail(ENG_ERR_IO, "writing to standard output failed: %s", strerror(errno));
-}
-
-static int no_memory(void)
-{
-    eng_fail(ENG_ERR_NOMEM, "no memory");
-    return complain();
+    return eng_fail(ENG_ERR_IO, "writing to standard output failed" ENG_CAUSE "%s", strerror(errno));
 }
 
 /* -- progress, on a terminal: gone when the work is done ------------------------- */
@@ -134,7 +128,7 @@ static int read_text(const char *path, char **text, size_t *length)
 {
     FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
     if (!f)
-        return eng_fail(ENG_ERR_IO, "%s cannot be opened: %s", path, strerror(errno));
+        return eng_fail(ENG_ERR_IO, "%s cannot be opened" ENG_CAUSE "%s", path, strerror(errno));
     const char *name = f == stdin ? "standard input" : path;
     char piece[16384];
     eu_text buffer = {0};
@@ -149,7 +143,7 @@ static int read_text(const char *path, char **text, size_t *length)
         return eng_fail(EU_NO_MEMORY(name));
     if (bad) {
         free(read);
-        return eng_fail(ENG_ERR_IO, "%s cannot be read: %s", name, strerror(bad));
+        return eng_fail(ENG_ERR_IO, "%s cannot be read" ENG_CAUSE "%s", name, strerror(bad));
     }
     *text = read;
     *length = n;
@@ -350,7 +344,7 @@ static int run_text(run *r)
     if (status)
         return status;
     if (text && r->n_prompt == 0)
-        return eng_fail(ENG_ERR_INVALID, "the prompt has no tokens: give a text that is not empty");
+        return eng_fail(ENG_ERR_INVALID, "the prompt has no tokens" ENG_CAUSE "give a text that is not empty");
     if (r->n_prompt > cells)
         return eng_fail(ENG_ERR_INVALID, "the prompt has %zu tokens, the context holds %llu: make it larger (-c) or "
                         "shorten the prompt", r->n_prompt, (unsigned long long)cells);
@@ -451,8 +445,10 @@ static void close_all(run *r)
 int main(int argc, char **argv)
 {
     run *r = calloc(1, sizeof *r);
-    if (!r)
-        return no_memory();
+    if (!r) {
+        fputs("engine-generate: no memory\n", stderr);
+        return 1;
+    }
     int code = options_parse(&r->o, argc, argv);
     if (code < 0) {
         int status = open_engine(r);
@@ -460,11 +456,11 @@ int main(int argc, char **argv)
             status = open_model(r);
         if (!status)
             status = r->o.perplexity ? run_perplexity(r) : run_text(r);
-        code = status ? complain() : 0;
+        code = status ? complain(&r->o) : 0;
     }
     if (code == 0 && (fflush(stdout) || ferror(stdout))) {
         output_failed();
-        code = complain();
+        code = complain(&r->o);
     }
     close_all(r);
     free(r);

@@ -19,7 +19,7 @@ static int default_device(eng_context *engine, char name[64])
             best = info;
     }
     if (!best.name[0])
-        return eng_fail(ENG_ERR_NOTFOUND, "no device was found: engine-probe --plugins tells why");
+        return eng_fail(ENG_ERR_NOTFOUND, "no device was found" ENG_CAUSE "engine-probe --plugins tells why");
     memcpy(name, best.name, 64);
     return ENG_OK;
 }
@@ -38,9 +38,10 @@ static int name_home(eng_context *engine, options *o, uint32_t i)
         eng_device_close(device);
     }
     if (status)
-        return eng_fail(status, "%s%s%s%s%s: %s", flag, gap, pattern, equals, asked, eng_last_error());
+        return eng_fail_in(status, "%s%s%s%s%s", flag, gap, pattern, equals, asked);
     if (info.kind == ENG_DEVICE_META)
-        return eng_fail(ENG_ERR_INVALID, "-ot %s=%s: tensors are kept on one device, and %s is composed of several: "
+        return eng_fail(ENG_ERR_INVALID, "-ot %s=%s" ENG_CAUSE
+                        "tensors are kept on one device, and %s is composed of several: "
                         "name one of them, such as cpu or opencl:0/2.1", pattern, home->device, home->device);
     o->homes[i] = strdup(info.name);
     if (!o->homes[i])

@@ -227,7 +227,8 @@ static int choose_types(job *j)
     }
     for (uint32_t i = 0; i < j->n_rules; i++)
         if (j->rules[i].used == 0)
-            return eng_fail(ENG_ERR_INVALID, "--tensor %s: no tensor's name matches, or an earlier pattern took it",
+            return eng_fail(ENG_ERR_INVALID, "--tensor %s" ENG_CAUSE
+                            "no tensor's name matches, or an earlier pattern took it",
                             j->rules[i].text);
     return ENG_OK;
 }

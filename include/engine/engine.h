@@ -65,14 +65,26 @@ typedef struct eng_gguf eng_gguf;
 ENG_API const char *eng_version(void);
 /* A short text for a status code, never NULL.  Thread-safe. */
 ENG_API const char *eng_status_name(int status);
-/* Text of the calling thread's last failure; "" if none.  Valid until the
- * thread's next failing call. */
+/* Text of the calling thread's last failure, one line for people; "" if none.
+ * Valid until the thread's next failing call. */
 ENG_API const char *eng_last_error(void);
-/* Sets that text, printf-like, and returns `status`: for libraries on top. */
+/* The same in parts, for programs; the texts are valid as long. */
+ENG_API int eng_last_error_info(eng_error *error);
+/* For libraries on top: make it the calling thread's last failure, printf-like (ENG_CAUSE,
+ * ENG_ADVICE: types.h), and return `status`.  index: eng_error.index.  eng_fail_in leaves the last failure as it is and puts
+ * what only the caller knows ("override pattern ...") before its subject. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 ENG_API int eng_fail(int status, const char *format, ...);
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+ENG_API int eng_fail_code(int status, uint32_t code, int32_t index, const char *format, ...);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+ENG_API int eng_fail_in(int status, const char *format, ...);
 
 /* Receives log lines (no newline at the end); called from any thread. */
 typedef void (*eng_log_func)(void *user, int level, const char *source, const char *text);

@@ -15,8 +15,8 @@
  * A plugin has no undefined eng_* symbol: what it needs of the engine it is
  * handed as a table of services.  That too begins with its size and only grows:
  * an older engine of the same major number may have a shorter one.  A plugin
- * that uses one of the services marked "later" below compares services->size in
- * its open, and fails if the service is not there.  It never aborts, exits,
+ * that uses a service added after 3.0 compares services->size in its open, and
+ * fails if the service is not there.  It never aborts, exits,
  * prints, installs signal handlers or changes the locale.  It frees what it
  * allocates and nothing else.
  *
@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 #define ENG_PLUGIN_MAGIC 0x4e474e45u /* "ENGN", little endian */
-#define ENG_PLUGIN_ABI_MAJOR 2u      /* equal, or the plugin is refused      */
+#define ENG_PLUGIN_ABI_MAJOR 3u      /* equal, or the plugin is refused      */
 #define ENG_PLUGIN_ABI_MINOR 0u      /* the plugin's may be lower or higher  */
 
 #if defined(_WIN32)
@@ -375,11 +375,23 @@ typedef struct eng_services {
     uint32_t reserved;
     eng_host *host;
 
-    /* Keeps the text for the calling thread and returns status. */
+    /* Keep the failure for the calling thread and return status; ENG_CAUSE and ENG_ADVICE
+     * in the format mark its parts (types.h).  fail_in leaves the last failure as it is and
+     * puts what only the caller knows before its subject. */
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
 #endif
     int (*fail)(eng_host *host, int status, const char *format, ...);
+#if defined(__GNUC__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    int (*fail_code)(eng_host *host, int status, uint32_t code, int32_t index, const char *format, ...);
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    int (*fail_in)(eng_host *host, int status, const char *format, ...);
+    /* The calling thread's last failure, in parts. */
+    int (*error_info)(eng_host *host, eng_error *error);
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
 #endif
@@ -413,8 +425,7 @@ typedef struct eng_services {
     void (*parallel_end)(eng_host *host, void **team);
     /* The name that the host gave an axis ("kv_head"); "" if unknown. */
     const char *(*axis_name)(eng_host *host, uint32_t axis);
-    /* Later: these two came to the first table of major number 2.
-     * Like parallel, but all calls are on threads that the engine keeps, and it returns at
+    /* Like parallel, but all calls are on threads that the engine keeps, and it returns at
      * once.  Nothing else is asked of the team until parallel_wait has returned 1 - all calls
      * are done; 0: not within `timeout` nanoseconds - but parallel_end, which waits. */
     int (*parallel_start)(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx);

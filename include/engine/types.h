@@ -45,8 +45,44 @@ typedef enum eng_status {
     ENG_ERR_TIMEOUT = -10,    /* a wait ended before the work did            */
     ENG_ERR_BUSY = -11,       /* still in use by another object              */
     ENG_ERR_STATE = -12,      /* not possible in the object's present state  */
-    ENG_ERR_INTERNAL = -13    /* a defect of the engine; please report       */
+    ENG_ERR_INTERNAL = -13,   /* a defect of the engine; please report       */
+    ENG_ERR_CANCELLED = -14   /* the host has cancelled the work             */
 } eng_status;
+
+/*
+ * What has failed, for programs to tell apart where the status is not enough.
+ * Numbers are stable and never reused; 0 where nobody needs to know more.
+ */
+typedef enum eng_error_code {
+    ENG_CODE_NONE = 0,
+    ENG_CODE_HOST_MEMORY = 1,     /* the process got no memory               */
+    ENG_CODE_DEVICE_MEMORY = 2,   /* the device has no room for it           */
+    ENG_CODE_DEVICE_NAME = 3,     /* no device can be called that            */
+    ENG_CODE_DEVICE_ABSENT = 4,   /* no such device is here                  */
+    ENG_CODE_PATTERN_UNUSED = 5,  /* an override's pattern is in no name     */
+    ENG_CODE_PATTERN_HIDDEN = 6,  /* ... or earlier ones decide for all that have it */
+    ENG_CODE_PATTERN_SYNTAX = 7,  /* ... or is no regular expression         */
+    ENG_CODE_FORKED = 8           /* the process was forked after the object was made */
+} eng_error_code;
+
+/*
+ * A failure in parts.  The text for people is "subject: cause; advice" of those that
+ * are not empty.  A format for eng_fail or services->fail marks the parts itself:
+ *     fail(status, "tensor '%s'" ENG_CAUSE "its type is %s, expected f32" ENG_ADVICE "convert it", ...)
+ * without ENG_CAUSE there is no subject, without ENG_ADVICE no advice.  Control
+ * characters of the arguments are escaped.
+ */
+#define ENG_CAUSE "\x1e"
+#define ENG_ADVICE "\x1f"
+typedef struct eng_error {
+    uint32_t size;
+    int32_t status;      /* eng_status                                       */
+    uint32_t code;       /* eng_error_code                                   */
+    int32_t index;       /* which of the things given to the call; -1: none of a list */
+    const char *subject; /* what it is about: "tensor 'x'", "opencl:0", a path; or "" */
+    const char *cause;   /* what is wrong: expected and got                  */
+    const char *advice;  /* what to do about it, or ""                       */
+} eng_error;
 
 /* Data types: ENG_TYPE_F32, ENG_TYPE_Q4_0, ...  (types.def) */
 typedef enum eng_type {

@@ -16,7 +16,8 @@ static int heads(lm_loader *l)
     if (!status)
         status = lm_key_integer_or(l, "attention.value_length", 1, LM_MAX_EXTENT, n->n_embd / n->n_head, &n->d_v);
     if (!status && (n->n_head % n->n_head_kv || n->d_k != n->d_v || n->d_k < 1))
-        status = eng_fail(ENG_ERR_FORMAT, "%s: %lld heads over %lld of K and V, with heads of %lld and %lld, do not fit "
+        status = eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                          "%lld heads over %lld of K and V, with heads of %lld and %lld, do not fit "
                           "together", l->arch_name, (long long)n->n_head, (long long)n->n_head_kv, (long long)n->d_k,
                           (long long)n->d_v);
     return status;

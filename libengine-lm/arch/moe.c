@@ -23,10 +23,12 @@ static int check_router(lm_loader *l)
     if (!status)
         status = lm_key_integer_or(l, "expert_group_count", 0, LM_MAX_EXTENT, 1, &groups);
     if (!status && gating != 0 && gating != SOFTMAX)
-        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_gating_func is %lld: of routers only softmax (%d) is known "
+        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_gating_func is %lld" ENG_CAUSE
+                          "of routers only softmax (%d) is known "
                           "for %s", l->arch_name, (long long)gating, SOFTMAX, l->arch_name);
     if (!status && groups > 1)
-        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_group_count is %lld: experts in groups are not known for %s",
+        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_group_count is %lld" ENG_CAUSE
+                          "experts in groups are not known for %s",
                           l->arch_name, (long long)groups, l->arch_name);
     return status;
 }

@@ -49,7 +49,8 @@ int lm_numbers_hybrid(lm_loader *l)
     if (status)
         return status;
     if (n->v_heads % n->k_heads || inner != n->v_heads * n->state)
-        return eng_fail(ENG_ERR_FORMAT, "%s: %lld value heads over %lld key heads of %lld, inner size %lld, do not fit "
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "%lld value heads over %lld key heads of %lld, inner size %lld, do not fit "
                         "together", l->arch_name, (long long)n->v_heads, (long long)n->k_heads, (long long)n->state,
                         (long long)inner);
     n->gated = true;

@@ -32,7 +32,8 @@ void *lm_realloc(void *old, size_t count, size_t bytes)
 static int check_size(const char *who, uint32_t size, size_t least)
 {
     if (size < least)
-        return eng_fail(ENG_ERR_INVALID, "%s: a struct's size is %u, which is less than %zu: set it to the sizeof of "
+        return eng_fail(ENG_ERR_INVALID, "%s" ENG_CAUSE
+                        "a struct's size is %u, which is less than %zu: set it to the sizeof of "
                         "the struct, or use its defaults function", who, size, least);
     return ENG_OK;
 }
@@ -65,9 +66,10 @@ int lm_give(const char *who, const void *ours, uint32_t size, void *theirs, size
 
 int lm_fail_more(int status, const char *cure)
 {
-    char text[1024];
-    snprintf(text, sizeof text, "%s", eng_last_error());
-    return eng_fail(status, "%s; %s", text, cure);
+    eng_error e = {.size = sizeof e};
+    eng_last_error_info(&e);
+    return eng_fail_code(status, e.code, e.index, "%s" ENG_CAUSE "%s" ENG_ADVICE "%s%s%s", e.subject, e.cause, e.advice,
+                         *e.advice ? "; " : "", cure);
 }
 
 void *lm_alloc(lm_memory *m, size_t count, size_t bytes)

@@ -18,13 +18,14 @@ static int compile(lm_placer *p, const eng_lm_placement *placement)
     for (uint32_t i = 0; i < placement->n_overrides; i++) {
         const eng_lm_override *o = &placement->overrides[i];
         if (!o->pattern || !o->device || !*o->device)
-            return eng_fail(ENG_ERR_INVALID, "override %u: a pattern and a device are needed (PATTERN=DEVICE)", i);
+            return eng_fail(ENG_ERR_INVALID, "override %u" ENG_CAUSE
+                            "a pattern and a device are needed (PATTERN=DEVICE)", i);
         int bad = regcomp(&p->regex[i], o->pattern, REG_EXTENDED | REG_NOSUB);
         if (bad) {
             char text[128];
             regerror(bad, &p->regex[i], text, sizeof text);
-            return eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is not an extended regular expression: %s",
-                            o->pattern, text);
+            return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_SYNTAX, (int32_t)i,
+                                 "override pattern \"%s\" is not an extended regular expression: %s", o->pattern, text);
         }
         p->n_regex = i + 1;
         p->devices[i] = strdup(o->device);
@@ -188,16 +189,17 @@ static void use_memory(const usage *u, const eng_lm_model *m)
     }
 }
 
-static int found_nowhere(const eng_lm_model *m, const char *pattern)
+static int found_nowhere(const eng_lm_model *m, uint32_t index, const char *pattern)
 {
     char memory[2][NAME_BYTES] = {"", ""};
     for (int layer = m->n.n_layers - 1; layer >= 0; layer--) {
         bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
         snprintf(memory[!attention], NAME_BYTES, ", %s.%d", attention ? "cache_k" : "state", layer);
     }
-    return eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is found in the name of no tensor: correct it or leave it out "
-                    "(names are such as blk.0.%s.weight%s%s)", pattern,
-                    m->n.n_experts ? "ffn_down_exps.0" : "ffn_down", memory[0], memory[1]);
+    return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_UNUSED, (int32_t)index,
+                         "override pattern \"%s\" is found in the name of no tensor: correct it or leave it out "
+                         "(names are such as blk.0.%s.weight%s%s)", pattern,
+                         m->n.n_experts ? "ffn_down_exps.0" : "ffn_down", memory[0], memory[1]);
 }
 
 int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model)
@@ -213,10 +215,11 @@ int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const
     for (uint32_t i = 0; i < p->n_regex && !status; i++) {
         const eng_lm_override *o = placement->overrides;
         if (u.by[i] == p->n_regex)
-            status = found_nowhere(model, o[i].pattern);
+            status = found_nowhere(model, i, o[i].pattern);
         else if (u.by[i] != i)
-            status = eng_fail(ENG_ERR_INVALID, "override pattern \"%s\" is hidden by \"%s\", which comes first and decides: "
-                              "put \"%s\" before it, or leave it out", o[i].pattern, o[u.by[i]].pattern, o[i].pattern);
+            status = eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_HIDDEN, (int32_t)i,
+                                   "override pattern \"%s\" is hidden by \"%s\", which comes first and decides: put \"%s\" "
+                                   "before it, or leave it out", o[i].pattern, o[u.by[i]].pattern, o[i].pattern);
     }
     free(u.by);
     return status;

@@ -47,7 +47,8 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
         return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %u (%s), which a weight cannot have", t->name,
                         t->type, type ? type->name : "unknown");
     if ((row->flags & LM_W_F32) && t->type != ENG_TYPE_F32)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s: only f32 is possible here; convert the file "
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s" ENG_CAUSE "only f32 is possible here" ENG_ADVICE
+                        "convert the file "
                         "again", t->name, type->name);
     return ENG_OK;
 }

@@ -18,7 +18,7 @@ void eng_lm_context_defaults(eng_lm_context_params *p)
 static int check_range(const char *what, uint32_t value, uint32_t most)
 {
     if (value < 1 || value > most)
-        return eng_fail(ENG_ERR_INVALID, "%s is %u: 1 to %u are possible", what, value, most);
+        return eng_fail(ENG_ERR_INVALID, "%s is %u" ENG_CAUSE "1 to %u are possible", what, value, most);
     return ENG_OK;
 }
 
@@ -32,11 +32,13 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
     for (size_t i = 0; i < sizeof possible / sizeof *possible; i++)
         found |= possible[i] == type;
     if (!info || !found)
-        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, "
+        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s" ENG_CAUSE
+                        "f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, "
                         "q5_1 and iq4_nl are", info ? info->name : "(unknown)", what);
     if (head % info->block)
-        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s: its blocks of %u do not divide the head "
-                        "size %lld; take f32, f16 or bf16", info->name, what,
+        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s" ENG_CAUSE
+                        "its blocks of %u do not divide the head "
+                        "size %lld" ENG_ADVICE "take f32, f16 or bf16", info->name, what,
                         info->block, (long long)head);
     if (*rotate == ENG_LM_ROTATE_AUTO) {
         *rotate = info->block > 1 ? (int32_t)(head & -head) : 0;
@@ -44,7 +46,8 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
             *rotate = 4096;
     }
     if (*rotate < 0 || *rotate > 4096 || (*rotate & (*rotate - 1)) || (*rotate && head % *rotate))
-        return eng_fail(ENG_ERR_INVALID, "a rotation of %s in groups of %d is not possible: a power of two up to 4096 "
+        return eng_fail(ENG_ERR_INVALID, "a rotation of %s in groups of %d is not possible" ENG_CAUSE
+                        "a power of two up to 4096 "
                         "that divides the head size %lld is needed", what, *rotate, (long long)head);
     return ENG_OK;
 }
@@ -133,7 +136,8 @@ static int declare(declaration *d, int layer, const char *prefix, uint32_t type,
     uint64_t bytes = eng_row_bytes(type, t->ne[0]);
     for (uint32_t i = 1; i < t->rank; i++)
         if (__builtin_mul_overflow(bytes, (uint64_t)t->ne[i], &bytes))
-            return eng_fail(ENG_ERR_NOMEM, "%s would need more memory than there can be: ask for fewer cells", name);
+            return eng_fail(ENG_ERR_NOMEM, "%s would need more memory than there can be" ENG_CAUSE
+                            "ask for fewer cells", name);
     *(use == ENG_USE_CACHE ? &d->c->cache_bytes : &d->c->state_bytes) += bytes;
     d->n++;
     return ENG_OK;
@@ -243,7 +247,8 @@ static int create_bookkeeping(eng_lm_context *c)
 int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *params, eng_lm_context **context)
 {
     if (!model || !context)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create: a model and a place for the context are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create" ENG_CAUSE
+                        "a model and a place for the context are needed");
     eng_lm_context_params own;
     eng_lm_context_defaults(&own);
     int status = params ? lm_take("eng_lm_context_create", &own, sizeof own, params, 2 * sizeof(uint32_t)) : ENG_OK;
@@ -298,14 +303,15 @@ void eng_lm_context_destroy(eng_lm_context *c)
 int eng_lm_context_get_params(const eng_lm_context *c, eng_lm_context_params *params)
 {
     if (!c || !params)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_params: a context and a place are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_params" ENG_CAUSE "a context and a place are needed");
     return lm_give("eng_lm_context_get_params", &c->p, sizeof c->p, params, 2 * sizeof(uint32_t));
 }
 
 int eng_lm_context_get_stats(const eng_lm_context *c, eng_lm_stats *stats)
 {
     if (!c || !stats)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_stats: a context and stats with their size set are "
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_get_stats" ENG_CAUSE
+                        "a context and stats with their size set are "
                         "needed");
     uint64_t plans = 0;
     for (const lm_pass *p = c->passes; p; p = p->next)

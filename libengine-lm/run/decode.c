@@ -21,10 +21,11 @@ static bool wants_logits(const eng_lm_batch *b, uint32_t token)
 static int check(const eng_lm_context *c, const eng_lm_batch *b)
 {
     if (b->n_tokens == 0 || !b->tokens)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_decode: the batch has no tokens");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_decode" ENG_CAUSE "the batch has no tokens");
     for (uint32_t i = 0; i < b->n_tokens; i++) {
         if (b->tokens[i] < 0 || b->tokens[i] >= c->model->n.n_vocab)
-            return eng_fail(ENG_ERR_INVALID, "token %u of the batch is %d: the vocabulary has %lld", i, b->tokens[i],
+            return eng_fail(ENG_ERR_INVALID, "token %u of the batch is %d" ENG_CAUSE
+                            "the vocabulary has %lld", i, b->tokens[i],
                             (long long)c->model->n.n_vocab);
         int status = lm_sequence_check(c, sequence_of(b, i));
         if (status)
@@ -35,7 +36,8 @@ static int check(const eng_lm_context *c, const eng_lm_batch *b)
     }
     uint32_t left = c->p.n_cells - c->cells_used;
     if (b->n_tokens > left)
-        return eng_fail(ENG_ERR_STATE, "the context is too small: it holds %u of %u tokens and %u more are asked for; "
+        return eng_fail(ENG_ERR_STATE, "the context is too small" ENG_CAUSE
+                        "it holds %u of %u tokens and %u more are asked for; "
                         "make it larger (-c)", c->cells_used, c->p.n_cells, b->n_tokens);
     return ENG_OK;
 }
@@ -252,7 +254,8 @@ int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)
     eng_lm_batch batch = {0};
     const eng_lm_batch *b = &batch;
     if (!c || !given)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_decode: a context and a batch with its size set are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_decode" ENG_CAUSE
+                        "a context and a batch with its size set are needed");
     int status = lm_take("eng_lm_decode", &batch, sizeof batch, given, offsetof(eng_lm_batch, sequences));
     if (!status)
         status = check(c, b);

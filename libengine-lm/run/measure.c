@@ -32,8 +32,9 @@ static int chunk_sum(eng_lm_context *c, const int32_t *tokens, uint32_t n, const
         done += part;
     }
     if (!status && !isfinite(*sum))
-        status = eng_fail(ENG_ERR_DEVICE, "the cross entropy is not a finite number: the model's weights or the device "
-                          "are at fault; try another device");
+        status = eng_fail(ENG_ERR_DEVICE, "the cross entropy is not a finite number" ENG_CAUSE
+                          "the model's weights or the device "
+                          "are at fault" ENG_ADVICE "try another device");
     return status;
 }
 
@@ -41,10 +42,12 @@ int eng_lm_perplexity(eng_lm_context *c, const int32_t *tokens, size_t n, uint32
                       eng_lm_progress progress, void *progress_user, eng_lm_perplexity_result *result)
 {
     if (!c || !tokens || !result || result->size < 2 * sizeof(uint32_t))
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_perplexity: a context, tokens and a result with its size set are "
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_perplexity" ENG_CAUSE
+                        "a context, tokens and a result with its size set are "
                         "needed");
     if (chunk < 2 || chunk > c->p.n_cells + 1)
-        return eng_fail(ENG_ERR_INVALID, "chunks of %u tokens: 2 to %u are possible in a context of %u", chunk,
+        return eng_fail(ENG_ERR_INVALID, "chunks of %u tokens" ENG_CAUSE
+                        "2 to %u are possible in a context of %u", chunk,
                         c->p.n_cells + 1, c->p.n_cells);
     size_t chunks = n / chunk;
     if (max_chunks && chunks > max_chunks)

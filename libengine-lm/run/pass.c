@@ -247,9 +247,10 @@ int eng_lm_context_explain_pass(eng_lm_context *c, uint32_t n, eng_explain_forma
                                 void *user)
 {
     if (!c || !emit)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain: a context and a function are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain" ENG_CAUSE "a context and a function are needed");
     if (n == 0 || n > c->p.n_batch)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain: a pass of %u tokens is not possible: 1 to %u are", n,
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_explain" ENG_CAUSE
+                        "a pass of %u tokens is not possible: 1 to %u are", n,
                         c->p.n_batch);
     lm_pass *p;
     uint32_t size = lm_pass_size(c, n);
@@ -273,7 +274,8 @@ int eng_lm_context_explain(eng_lm_context *c, eng_explain_format format, eng_emi
 int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_func emit, void *user)
 {
     if (!c || !emit || n == 0 || n > c->p.n_batch)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_dump: a context, a function and 1 to n_batch tokens are "
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_dump" ENG_CAUSE
+                        "a context, a function and 1 to n_batch tokens are "
                         "needed");
     uint32_t size = lm_pass_size(c, n);
     lm_inputs at = place_inputs(c, size, 1);

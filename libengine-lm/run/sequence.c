@@ -18,7 +18,7 @@
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence)
 {
     if (sequence >= c->p.n_sequences)
-        return eng_fail(ENG_ERR_INVALID, "sequence %u does not exist: the context was made for %u", sequence,
+        return eng_fail(ENG_ERR_INVALID, "sequence %u does not exist" ENG_CAUSE "the context was made for %u", sequence,
                         c->p.n_sequences);
     return ENG_OK;
 }
@@ -116,7 +116,7 @@ int64_t eng_lm_sequence_rollback_limit(const eng_lm_context *c, uint32_t sequenc
 int eng_lm_sequence_remove(eng_lm_context *c, uint32_t sequence)
 {
     if (!c)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sequence_remove: a context is needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sequence_remove" ENG_CAUSE "a context is needed");
     int status = lm_sequence_check(c, sequence);
     if (status)
         return status;
@@ -132,13 +132,14 @@ int eng_lm_sequence_remove(eng_lm_context *c, uint32_t sequence)
 int eng_lm_sequence_rollback(eng_lm_context *c, uint32_t sequence, int64_t n)
 {
     if (!c)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sequence_rollback: a context is needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sequence_rollback" ENG_CAUSE "a context is needed");
     int status = lm_sequence_check(c, sequence);
     if (status)
         return status;
     lm_sequence *s = &c->sequences[sequence];
     if (n < 0 || n > s->length)
-        return eng_fail(ENG_ERR_INVALID, "sequence %u holds %lld tokens: %lld cannot be taken back", sequence,
+        return eng_fail(ENG_ERR_INVALID, "sequence %u holds %lld tokens" ENG_CAUSE
+                        "%lld cannot be taken back", sequence,
                         (long long)s->length, (long long)n);
     if (n == 0)
         return ENG_OK;
@@ -146,8 +147,10 @@ int eng_lm_sequence_rollback(eng_lm_context *c, uint32_t sequence, int64_t n)
         return eng_lm_sequence_remove(c, sequence);
     int64_t limit = eng_lm_sequence_rollback_limit(c, sequence);
     if (n > limit)
-        return eng_fail(ENG_ERR_STATE, "%lld tokens of sequence %u cannot be taken back: its recurrent states reach "
-                        "back %lld now; ask for more snapshots (the context has %u), or remove the sequence and run "
+        return eng_fail(ENG_ERR_STATE, "%lld tokens of sequence %u cannot be taken back" ENG_CAUSE
+                        "its recurrent states reach "
+                        "back %lld now" ENG_ADVICE
+                        "ask for more snapshots (the context has %u), or remove the sequence and run "
                         "its tokens again", (long long)n, sequence, (long long)limit, c->p.n_snapshots);
     if (c->model->n.recurrent) {
         s->n_history -= (uint32_t)n;
@@ -226,7 +229,7 @@ static int copy_states(eng_lm_context *c, uint32_t from, uint32_t to, void *buff
 int eng_lm_sequence_copy(eng_lm_context *c, uint32_t from, uint32_t to)
 {
     if (!c)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sequence_copy: a context is needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sequence_copy" ENG_CAUSE "a context is needed");
     int status = lm_sequence_check(c, from);
     if (!status)
         status = lm_sequence_check(c, to);

@@ -122,7 +122,8 @@ static int check_settings(const eng_sampler_settings *s)
     if (!(s->repeat_penalty > 0) || !isfinite(s->repeat_penalty) || !isfinite(s->frequency_penalty) ||
         !isfinite(s->presence_penalty))
         return eng_fail(ENG_ERR_INVALID,
-                        "the repeat penalty must be a number above 0 (1: none), the other penalties numbers");
+                        "the repeat penalty must be a number above 0 (1" ENG_CAUSE
+                        "none), the other penalties numbers");
     return ENG_OK;
 }
 
@@ -345,8 +346,8 @@ static int load(eng_sampler *s, const float *logits)
         float l = logits[i];
         if (isnan(l))
             return eng_fail(ENG_ERR_DEVICE,
-                            "the logit of token %u is not a number: the model's weights or the device are "
-                            "at fault; try another device",
+                            "the logit of token %u is not a number" ENG_CAUSE "the model's weights or the device are "
+                            "at fault" ENG_ADVICE "try another device",
                             i);
         infinite |= l == INFINITY;
         any |= l > -INFINITY;
@@ -354,7 +355,8 @@ static int load(eng_sampler *s, const float *logits)
     }
     if (!any || infinite)
         return eng_fail(ENG_ERR_DEVICE,
-                        "the logits are %s: the model's weights or the device are at fault; try another "
+                        "the logits are %s" ENG_CAUSE "the model's weights or the device are at fault" ENG_ADVICE
+                        "try another "
                         "device",
                         any ? "infinite" : "all minus infinity");
     s->n = s->n_vocab;

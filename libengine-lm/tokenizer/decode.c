@@ -35,7 +35,7 @@ int eng_tokenizer_decode(const eng_tokenizer *tokenizer, const int32_t *ids, siz
 
     for (size_t i = 0; i < n; i++) {
         if (!eng_tokenizer_piece(tokenizer, ids[i], true, &piece_length))
-            return eng_fail(ENG_ERR_INVALID, "token %d: the vocabulary has %u tokens", ids[i], tokenizer->n);
+            return eng_fail(ENG_ERR_INVALID, "token %d" ENG_CAUSE "the vocabulary has %u tokens", ids[i], tokenizer->n);
         total += piece_length;
     }
     char *result = malloc(total + 1);
@@ -65,7 +65,7 @@ int eng_detokenizer_next(eng_detokenizer *d, int32_t id, const char **text, size
     const char *piece = next_piece(d->tokenizer, id, d->flags, &d->started, &n);
 
     if (!piece)
-        return eng_fail(ENG_ERR_INVALID, "token %d: the vocabulary has %u tokens", id, d->tokenizer->n);
+        return eng_fail(ENG_ERR_INVALID, "token %d" ENG_CAUSE "the vocabulary has %u tokens", id, d->tokenizer->n);
     if (held + n + 1 > d->capacity) {
         char *grown = realloc(d->buffer, (held + n + 1) * 2);
         if (!grown)

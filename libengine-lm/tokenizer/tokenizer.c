@@ -23,7 +23,8 @@ static int find_texts(const eng_gguf *g, const char *name, uint64_t *n)
 
     if (!key)
         return eng_fail(ENG_ERR_NOTFOUND,
-                        "the model has no key \"%s\": it was made without a tokenizer; convert it again", name);
+                        "the model has no key \"%s\": it was made without a tokenizer" ENG_ADVICE
+                        "convert it again", name);
     if (key->type != ENG_GGUF_ARRAY || key->element != ENG_GGUF_STRING)
         return eng_fail(ENG_ERR_FORMAT, "key \"%s\" must be an array of strings", name);
     *n = key->count;

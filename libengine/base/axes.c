@@ -55,7 +55,7 @@ const char *eng_axes_name(eng_axis_table *axes, uint32_t axis)
 uint32_t eng_context_axis(eng_context *context, const char *name)
 {
     if (!context || !name || !*name) {
-        eng_fail(ENG_ERR_INVALID, "eng_context_axis: context is NULL, or the axis has no name");
+        eng_fail(ENG_ERR_INVALID, "eng_context_axis" ENG_CAUSE "context is NULL, or the axis has no name");
         return ENG_AXIS_NONE;
     }
     uint32_t number = eng_axes_number(&eng_base_of(context)->axes, name);

@@ -37,8 +37,21 @@ static inline eng_base *eng_base_of(eng_context *context)
     return (eng_base *)context;
 }
 
-/* eng_fail with a va_list.  The arguments may point into eng_last_error(). */
-int eng_vfail(int status, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+/* A failure, kept beyond the thread that met it: what a fence carries. */
+typedef struct eng_failure {
+    int status;
+    uint32_t code; /* eng_error_code */
+    int32_t index;
+    char subject[512], cause[1024], advice[512];
+} eng_failure;
+void eng_failure_save(eng_failure *failure); /* the calling thread's last one */
+int eng_failure_restore(const eng_failure *failure); /* makes it the calling thread's last one; returns its status */
+void eng_failure_clear(void);                /* forgets it: before a call that may fail without a word */
+
+/* eng_fail_code and eng_fail_in with a va_list.  The arguments may point into eng_last_error(). */
+int eng_vfail(int status, uint32_t code, int32_t index, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
+int eng_vfail_in(int status, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 /* "out of memory", in one place. */
 int eng_fail_memory(void);
 

@@ -1,9 +1,9 @@
 /*
- * Status codes and the text of the last failure.
+ * Status codes and the last failure of a thread.
  *
- * The text is kept per thread.  It is set once, by the function that first
- * knows the cause; those above it only pass the code on (or wrap the text with
- * what they know: eng_fail may be given eng_last_error() as an argument).
+ * It is set once, by the function that first knows the cause; those above it pass the
+ * status on, or put before the subject what only they know (eng_fail_in).  Programs read
+ * its parts (eng_last_error_info), people the text made of them; no code reads the text.
  */
 #include "config.h"
 
@@ -12,9 +12,8 @@
 
 #include "base.h"
 
-#define TEXT_BYTES 2048
-
-static _Thread_local char last_error[TEXT_BYTES];
+static _Thread_local eng_failure last;
+static _Thread_local char rendered[sizeof last.subject + sizeof last.cause + sizeof last.advice + 8];
 
 const char *eng_version(void)
 {
@@ -38,26 +37,74 @@ const char *eng_status_name(int status)
     case ENG_ERR_BUSY: return "still in use";
     case ENG_ERR_STATE: return "not possible in this state";
     case ENG_ERR_INTERNAL: return "internal error";
+    case ENG_ERR_CANCELLED: return "cancelled";
     default: return status > 0 ? "success" : "unknown status";
     }
 }
 
-const char *eng_last_error(void)
+/* What comes from files and plugins must not steer the reader's terminal. */
+static void copy_visible(char *to, size_t bytes, const char *from, size_t length)
 {
-    return last_error;
+    static const char digits[] = "0123456789abcdef";
+    size_t at = 0;
+    for (size_t i = 0; i < length && at + 5 <= bytes; i++) {
+        unsigned char c = (unsigned char)from[i];
+        if (c >= 0x20 && c != 0x7f) {
+            to[at++] = (char)c;
+        } else if (c == '\n') {
+            to[at++] = ' '; /* one line */
+        } else {
+            memcpy(to + at, (char[4]){'\\', 'x', digits[c >> 4], digits[c & 15]}, 4);
+            at += 4;
+        }
+    }
+    to[at] = 0;
 }
 
-int eng_vfail(int status, const char *format, va_list args)
+/* subject, cause and advice of a text with the marks ENG_CAUSE and ENG_ADVICE */
+static void take_apart(eng_failure *failure, const char *text)
 {
-    /* by way of a second buffer: an argument may be last_error itself */
-    char text[TEXT_BYTES];
+    const char *cause = strstr(text, ENG_CAUSE), *advice;
+    copy_visible(failure->subject, sizeof failure->subject, text, cause ? (size_t)(cause - text) : 0);
+    cause = cause ? cause + strlen(ENG_CAUSE) : text;
+    advice = strstr(cause, ENG_ADVICE);
+    copy_visible(failure->cause, sizeof failure->cause, cause, advice ? (size_t)(advice - cause) : strlen(cause));
+    advice = advice ? advice + strlen(ENG_ADVICE) : "";
+    copy_visible(failure->advice, sizeof failure->advice, advice, strlen(advice));
+}
+
+static void render(void)
+{
+    snprintf(rendered, sizeof rendered, "%s%s%s%s%s", last.subject, *last.subject && *last.cause ? ": " : "", last.cause,
+             *last.advice ? "; " : "", last.advice);
+}
+
+const char *eng_last_error(void)
+{
+    return rendered;
+}
+
+int eng_last_error_info(eng_error *error)
+{
+    if (!error)
+        return eng_fail(ENG_ERR_INVALID, "eng_last_error_info" ENG_CAUSE "error is NULL");
+    eng_error own = {.size = sizeof own, .status = last.status, .code = last.code, .index = last.index, .subject = last.subject,
+                     .cause = last.cause, .advice = last.advice};
+    return eng_give(error, &own, sizeof own, "eng_error");
+}
+
+int eng_vfail(int status, uint32_t code, int32_t index, const char *format, va_list args)
+{
+    /* by way of a second buffer: an argument may be a part of the last failure itself */
+    char text[sizeof last.subject + sizeof last.cause + sizeof last.advice];
     int n = vsnprintf(text, sizeof text, format, args);
     if (n < 0)
         eu_copy(text, sizeof text, eng_status_name(status));
-    for (char *c = text; *c; c++)
-        if (*c == '\n')
-            *c = ' '; /* one line */
-    memcpy(last_error, text, strlen(text) + 1);
+    last.status = status;
+    last.code = code;
+    last.index = index;
+    take_apart(&last, text);
+    render();
     return status;
 }
 
@@ -65,12 +112,61 @@ int eng_fail(int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    eng_vfail(status, format, args);
+    eng_vfail(status, ENG_CODE_NONE, -1, format, args);
     va_end(args);
     return status;
 }
 
+int eng_fail_code(int status, uint32_t code, int32_t index, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eng_vfail(status, code, index, format, args);
+    va_end(args);
+    return status;
+}
+
+int eng_vfail_in(int status, const char *format, va_list args)
+{
+    char outer[2 * sizeof last.subject + 2];
+    int n = vsnprintf(outer, sizeof last.subject, format, args);
+    size_t length = n < 0 ? 0 : strlen(outer);
+    if (*last.subject)
+        snprintf(outer + length, sizeof outer - length, ": %s", last.subject);
+    copy_visible(last.subject, sizeof last.subject, outer, strlen(outer));
+    last.status = status;
+    render();
+    return status;
+}
+
+int eng_fail_in(int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eng_vfail_in(status, format, args);
+    va_end(args);
+    return status;
+}
+
+void eng_failure_clear(void)
+{
+    memset(&last, 0, sizeof last);
+    *rendered = 0;
+}
+
+void eng_failure_save(eng_failure *failure)
+{
+    *failure = last;
+}
+
+int eng_failure_restore(const eng_failure *failure)
+{
+    last = *failure;
+    render();
+    return last.status;
+}
+
 int eng_fail_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of memory");
+    return eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_HOST_MEMORY, -1, "out of memory");
 }

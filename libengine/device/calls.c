@@ -12,7 +12,8 @@
 
 static int missing(const char *call)
 {
-    return eng_fail(ENG_ERR_UNSUPPORTED, "this device's plugin has no %s; use another device, or a newer plugin", call);
+    return eng_fail(ENG_ERR_UNSUPPORTED, "this device's plugin has no %s" ENG_ADVICE
+                    "use another device, or a newer plugin", call);
 }
 
 static void no_close(eng_device_state *d) {}

@@ -24,8 +24,9 @@ int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_d
     if (d->info.alignment == 0)
         d->info.alignment = 64;
     if (d->info.alignment & (d->info.alignment - 1)) {
-        status = eng_fail(ENG_ERR_DEVICE, "device '%s': its plugin asks for an alignment of %u bytes, which is not a "
-                          "power of two; report this to the plugin's author", name, d->info.alignment);
+        status = eng_fail(ENG_ERR_DEVICE, "device '%s'" ENG_CAUSE
+                          "its plugin asks for an alignment of %u bytes, which is not a "
+                          "power of two" ENG_ADVICE "report this to the plugin's author", name, d->info.alignment);
         calls->close(state);
         free(d);
         return status;
@@ -80,7 +81,7 @@ const char *eng_device_other(const eng_device *a, const eng_device *b)
 int eng_device_get_info(eng_device *device, eng_device_info *info)
 {
     if (!device || !info)
-        return eng_fail(ENG_ERR_INVALID, "eng_device_get_info: device or info is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_device_get_info" ENG_CAUSE "device or info is NULL");
     return eng_give(info, &device->info, sizeof device->info, "eng_device_info");
 }
 
@@ -101,7 +102,7 @@ int eng_device_get_stats(eng_device *device, eng_device_stats *stats)
 {
     eng_device_stats own;
     if (!device || !stats)
-        return eng_fail(ENG_ERR_INVALID, "eng_device_get_stats: device or stats is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_device_get_stats" ENG_CAUSE "device or stats is NULL");
     int status = own_stats(device, &own);
     return status < 0 ? status : eng_give(stats, &own, sizeof own, "eng_device_stats");
 }
@@ -112,7 +113,7 @@ int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, en
     eng_device_stats leaf_stats = {.size = sizeof leaf_stats, .share = 1};
     int status;
     if (!device)
-        return eng_fail(ENG_ERR_INVALID, "eng_device_leaf: device is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_device_leaf" ENG_CAUSE "device is NULL");
     if (device->info.kind == ENG_DEVICE_META) {
         status = device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats);
     } else if (leaf == 0) {

@@ -28,8 +28,8 @@ static bool is_digit(char c)
 
 static int wrong(const parser *p, const char *what)
 {
-    return eng_fail(ENG_ERR_INVALID, "device name '%s', at character %u: %s", p->text, (unsigned)(p->at - p->text) + 1,
-                    what);
+    return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_DEVICE_NAME, -1, "device name '%s', at character %u" ENG_CAUSE "%s",
+                         p->text, (unsigned)(p->at - p->text) + 1, what);
 }
 
 /* A number up to LARGEST_INDEX; `missing` is the complaint if there is none. */
@@ -171,11 +171,12 @@ static int parse_shares(parser *p, eng_device_name *name)
     if (*p->at)
         return wrong(p, "shares are numbers with ':' between them, at the end of the name, as in 'cpu/2@3:1'");
     if (n != name->n_leaves)
-        return eng_fail(ENG_ERR_INVALID, "device name '%s': %u share%s for %u device%s; give one share per device "
-                        "('x/2' counts as two)", p->text, n, n == 1 ? "" : "s", name->n_leaves,
-                        name->n_leaves == 1 ? "" : "s");
+        return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_DEVICE_NAME, -1, "device name '%s'" ENG_CAUSE
+                             "%u share%s for %u device%s" ENG_ADVICE "give one share per device ('x/2' counts as two)",
+                             p->text, n, n == 1 ? "" : "s", name->n_leaves, name->n_leaves == 1 ? "" : "s");
     if (!(sum > 0))
-        return eng_fail(ENG_ERR_INVALID, "device name '%s': all shares are 0; at least one must be more", p->text);
+        return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_DEVICE_NAME, -1, "device name '%s'" ENG_CAUSE
+                             "all shares are 0; at least one must be more", p->text);
     name->has_shares = true;
     return ENG_OK;
 }
@@ -183,7 +184,8 @@ static int parse_shares(parser *p, eng_device_name *name)
 int eng_device_name_parse(const char *text, eng_device_name *name)
 {
     if (!text || !*text)
-        return eng_fail(ENG_ERR_INVALID, "the device name is empty; write for example 'cpu' or 'opencl:0'");
+        return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_DEVICE_NAME, -1, "the device name is empty" ENG_ADVICE
+                             "write for example 'cpu' or 'opencl:0'");
     parser p = {text, text};
     eng_device_name result;
     int status;

@@ -8,7 +8,7 @@
 int eng_queue_create(eng_device *device, eng_queue **result)
 {
     if (!device || !result)
-        return eng_fail(ENG_ERR_INVALID, "eng_queue_create: device or queue is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_queue_create" ENG_CAUSE "device or queue is NULL");
     eng_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
         return eng_fail_memory();
@@ -87,7 +87,8 @@ int eng_fence_wait(eng_fence fence, uint64_t timeout)
     if (!fence.queue)
         return ENG_OK; /* the fence of nothing */
     if (fence.ticket > fence.queue->last)
-        return eng_fail(ENG_ERR_INVALID, "eng_fence_wait: this is no fence of device %s's queue: it has not come to "
+        return eng_fail(ENG_ERR_INVALID, "eng_fence_wait" ENG_CAUSE
+                        "this is no fence of device %s's queue: it has not come to "
                         "number %llu yet", fence.queue->device->info.name, (unsigned long long)fence.ticket);
     return fence.queue->device->calls->wait(fence.queue->state, fence.ticket, timeout);
 }

@@ -48,10 +48,12 @@ static int check_size(const eng_store_tensor *t, uint32_t d, uint64_t n, uint64_
                       const char *what)
 {
     if (n > most)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: %llu %s; there are at most %llu", t->name, d,
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u" ENG_CAUSE
+                        "%llu %s; there are at most %llu", t->name, d,
                         (unsigned long long)n, what, (unsigned long long)most);
     if (n > 0 && !array)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: it is to have %llu %s, but the pointer to them is "
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u" ENG_CAUSE
+                        "it is to have %llu %s, but the pointer to them is "
                         "NULL", t->name, d, (unsigned long long)n, what);
     return ENG_OK;
 }
@@ -73,15 +75,18 @@ static int check_dim(const eng_store_tensor *t, uint32_t d)
         for (uint32_t f = 0; f < segment->n_factors; f++) {
             int64_t e = segment->factors[f].extent;
             if (e < 0 || !eu_mul(full, e > 0 ? (uint64_t)e : 1, &full) || full > INT64_MAX / 2)
-                return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: a factor of segment %u has an impossible "
+                return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u" ENG_CAUSE
+                                "a factor of segment %u has an impossible "
                                 "extent", t->name, d, s);
             length *= (uint64_t)e;
         }
         if (__builtin_add_overflow(extent, length, &extent))
-            return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: its segments are too long", t->name, d);
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u" ENG_CAUSE
+                            "its segments are too long", t->name, d);
     }
     if (extent != (uint64_t)t->ne[d])
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: its axes' factors make up %llu elements, but the "
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u" ENG_CAUSE
+                        "its axes' factors make up %llu elements, but the "
                         "dimension has %lld", t->name, d, (unsigned long long)extent, (long long)t->ne[d]);
     return ENG_OK;
 }
@@ -106,24 +111,28 @@ static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
     const eng_type_info *type = eng_type_get(t->type);
     uint32_t use = t->use & ENG_USE_MASK;
     if (!type)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s': unknown data type %u", t->name, t->type);
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "unknown data type %u", t->name, t->type);
     if (t->rank < 1 || t->rank > ENG_MAX_RANK)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s': rank %u; a tensor has 1 to %d dimensions", t->name, t->rank,
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE
+                        "rank %u; a tensor has 1 to %d dimensions", t->name, t->rank,
                         ENG_MAX_RANK);
     if (use < ENG_USE_WEIGHT || use > ENG_USE_OUTPUT)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s': use %u is none of ENG_USE_WEIGHT, _CACHE, _STATE, _INPUT, "
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE
+                        "use %u is none of ENG_USE_WEIGHT, _CACHE, _STATE, _INPUT, "
                         "_OUTPUT", t->name, use);
     for (uint32_t d = 0; d < t->rank; d++) {
         if (t->ne[d] < 0)
-            return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u: negative extent %lld", t->name, d,
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s', dimension %u" ENG_CAUSE "negative extent %lld", t->name, d,
                             (long long)t->ne[d]);
         int status = t->dims ? check_dim(t, d) : ENG_OK;
         if (status < 0)
             return status;
     }
     if (t->ne[0] % type->block != 0)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s': rows of %lld elements are not whole blocks of type %s (%u "
-                        "elements); choose a type whose block divides the row", t->name, (long long)t->ne[0],
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE
+                        "rows of %lld elements are not whole blocks of type %s (%u "
+                        "elements)" ENG_ADVICE
+                        "choose a type whose block divides the row", t->name, (long long)t->ne[0],
                         type->name, type->block);
     if (!count_bytes(t, type, bytes))
         return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
@@ -165,12 +174,13 @@ static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_
     /* the host's struct may be shorter or longer than ours: step by its size */
     size_t stride = n ? tensors[0].size : 0;
     if (n && stride < offsetof(eng_store_tensor, dims))
-        return eng_fail(ENG_ERR_INVALID, "eng_store_create: set the size field of every eng_store_tensor to "
+        return eng_fail(ENG_ERR_INVALID, "eng_store_create" ENG_CAUSE "set the size field of every eng_store_tensor to "
                         "sizeof(eng_store_tensor)");
     for (uint32_t i = 0; i < n; i++) {
         const eng_store_tensor *given = (const eng_store_tensor *)((const char *)tensors + i * stride);
         if (given->size != stride)
-            return eng_fail(ENG_ERR_INVALID, "eng_store_create: tensor %u has size %u, but tensor 0 has %zu; set the "
+            return eng_fail(ENG_ERR_INVALID, "eng_store_create" ENG_CAUSE
+                            "tensor %u has size %u, but tensor 0 has %zu" ENG_ADVICE "set the "
                             "size field of every eng_store_tensor to sizeof(eng_store_tensor)", i, given->size, stride);
         int status = copy_tensor(store, i, given);
         if (status < 0)
@@ -183,7 +193,7 @@ static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_
 int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32_t n, eng_store **result)
 {
     if (!device || !result || (n && !tensors))
-        return eng_fail(ENG_ERR_INVALID, "eng_store_create: device, tensors or store is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_store_create" ENG_CAUSE "device, tensors or store is NULL");
     eng_store *store = calloc(1, sizeof *store);
     if (!store)
         return eng_fail_memory();
@@ -242,7 +252,7 @@ int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, ui
                         store->tensors[tensor].name, (unsigned long long)store->bytes[tensor],
                         (unsigned long long)bytes, (unsigned long long)offset);
     if (bytes && !data)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s': data is NULL", store->tensors[tensor].name);
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "data is NULL", store->tensors[tensor].name);
     return ENG_OK;
 }
 

@@ -12,7 +12,8 @@ static int read_params(eng_context *context, eng_context_params *params, const e
     if (!given)
         return ENG_OK;
     if (given->size < 2 * sizeof(uint32_t))
-        return eng_fail(ENG_ERR_INVALID, "eng_context_create: set params->size to sizeof(eng_context_params)");
+        return eng_fail(ENG_ERR_INVALID, "eng_context_create" ENG_CAUSE
+                        "set params->size to sizeof(eng_context_params)");
     memcpy(params, given, given->size < sizeof *params ? given->size : sizeof *params);
     context->base.log = params->log;
     context->base.log_user = params->log_user;
@@ -63,7 +64,7 @@ int eng_context_create(const eng_context_params *given, eng_context **result)
 {
     eng_context_params params;
     if (!result)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_create: context is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_context_create" ENG_CAUSE "context is NULL");
     eng_context *context = calloc(1, sizeof *context);
     if (!context)
         return eng_fail_memory();
@@ -94,7 +95,7 @@ int eng_context_destroy(eng_context *context)
         return ENG_OK;
     int open = atomic_load(&context->base.open_devices);
     if (open > 0)
-        return eng_fail(ENG_ERR_BUSY, "the context still has %d open device%s, parts of composed ones counted too; close "
+        return eng_fail(ENG_ERR_BUSY, "the context still has %d open device%s, parts of composed ones counted too" ENG_ADVICE "close "
                         "the devices and destroy the stores, plans, instances and queues on them first", open,
                         open == 1 ? "" : "s");
     context_free(context);

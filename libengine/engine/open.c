@@ -47,7 +47,7 @@ static int no_plugin(const eng_context *context, const char *name, const char *p
 {
     char text[1400] = "";
     if (why_absent(context, plugin, text, sizeof text))
-        return eng_fail(ENG_ERR_NOTFOUND, "device '%s': %s", name, text);
+        return eng_fail(ENG_ERR_NOTFOUND, "device '%s'" ENG_CAUSE "%s", name, text);
     add_text(text, sizeof text, context->n_hosts ? "there are: " : "none at all is usable: ");
     for (uint32_t i = 0, n = 0; i < context->n_hosts; i++) {
         if (context->hosts[i]->flags & ENG_PLUGIN_COMPOSES)
@@ -64,7 +64,7 @@ static int no_plugin(const eng_context *context, const char *name, const char *p
     } else if (!context->n_hosts) {
         add_text(text, sizeof text, "set ENGINE_PLUGIN_PATH to the folder of the plugins");
     }
-    return eng_fail(ENG_ERR_NOTFOUND, "device '%s': there is no plugin '%s'; %s", name, plugin, text);
+    return eng_fail(ENG_ERR_NOTFOUND, "device '%s'" ENG_CAUSE "there is no plugin '%s'; %s", name, plugin, text);
 }
 
 static eng_host *find_host(const eng_context *context, const char *plugin)
@@ -82,11 +82,13 @@ static int check_leaf(const eng_context *context, const char *name, const eng_le
     if (!host)
         return no_plugin(context, name, leaf->plugin);
     if (host->flags & ENG_PLUGIN_COMPOSES)
-        return eng_fail(ENG_ERR_INVALID, "device '%s': plugin '%s' composes other devices and has none of its own; "
+        return eng_fail(ENG_ERR_INVALID, "device '%s'" ENG_CAUSE
+                        "plugin '%s' composes other devices and has none of its own; "
                         "name those, as in 'cpu/2' or 'opencl:0+cpu'", name, leaf->plugin);
     if (leaf->index >= host->n_devices)
-        return eng_fail(ENG_ERR_NOTFOUND, "device '%s': plugin '%s' has %u device%s, numbered from 0, and no number "
-                        "%u; engine-probe lists them", name, leaf->plugin, host->n_devices,
+        return eng_fail(ENG_ERR_NOTFOUND, "device '%s'" ENG_CAUSE
+                        "plugin '%s' has %u device%s, numbered from 0, and no number "
+                        "%u" ENG_ADVICE "engine-probe lists them", name, leaf->plugin, host->n_devices,
                         host->n_devices == 1 ? "" : "s", leaf->index);
     return ENG_OK;
 }
@@ -106,13 +108,14 @@ static void name_as_listed(const eng_context *context, eng_leaf_name *leaf)
 static int finish(eng_context *context, eng_host *host, const eng_device_request *request, eng_device **device)
 {
     eng_device_state *state = NULL;
-    eng_fail(ENG_OK, "%s", "");
+    eng_failure_clear();
     int status = host->calls.device_open(host->state, request, &state);
     if (status >= 0 && !state)
-        status = eng_fail(ENG_ERR_INTERNAL, "device '%s': plugin '%s' says that it opened the device but gave none; "
+        status = eng_fail(ENG_ERR_INTERNAL, "device '%s'" ENG_CAUSE
+                          "plugin '%s' says that it opened the device but gave none; "
                           "report this to its author", request->name, host->name);
     if (status < 0 && !*eng_last_error())
-        eng_fail(status, "device '%s': plugin '%s' could not open it: %s", request->name, host->name,
+        eng_fail(status, "device '%s'" ENG_CAUSE "plugin '%s' could not open it: %s", request->name, host->name,
                  eng_status_name(status));
     if (status < 0)
         return status;
@@ -154,7 +157,7 @@ int eng_device_open(eng_context *context, const char *text, eng_device **device)
 {
     eng_device_name name;
     if (!context || !device)
-        return eng_fail(ENG_ERR_INVALID, "eng_device_open: context or device is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_device_open" ENG_CAUSE "context or device is NULL");
     int status = eng_device_name_parse(text, &name);
     for (uint32_t i = 0; status >= 0 && i < name.n_leaves; i++)
         status = check_leaf(context, text, &name.leaves[i]);

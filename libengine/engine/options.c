@@ -123,9 +123,10 @@ const char *eng_options_value(eng_options *options, const char *name)
 int eng_context_set_option(eng_context *context, const char *name, const char *value)
 {
     if (!context || !name || !value)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_set_option: context, name or value is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_context_set_option" ENG_CAUSE "context, name or value is NULL");
     if (strcmp(name, "engine.plugins") == 0 || strcmp(name, "engine.plugin_path") == 0)
-        return eng_fail(ENG_ERR_STATE, "option '%s' acts when a context is created; set it in the environment, or "
+        return eng_fail(ENG_ERR_STATE, "option '%s' acts when a context is created" ENG_ADVICE
+                        "set it in the environment, or "
                         "give eng_context_params", name);
     eng_options *options = &context->options;
     int status = ENG_OK;
@@ -147,7 +148,7 @@ int eng_context_set_option(eng_context *context, const char *name, const char *v
 int eng_context_option(eng_context *context, uint32_t index, eng_option_info *info)
 {
     if (!context || !info)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_option: context or info is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_context_option" ENG_CAUSE "context or info is NULL");
     eng_options *options = &context->options;
     int status = ENG_OK;
     pthread_mutex_lock(&options->lock);

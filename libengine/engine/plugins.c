@@ -45,28 +45,24 @@ static int enumerate(eng_host *host)
     return ENG_OK;
 }
 
-/* Notes why a plugin is not used.  Its own text, "cause; cure", gives reason and advice; else ours do. */
+/* Notes why a plugin is not used.  Its own failure gives reason and advice; else ours do. */
 static void refuse(eng_context *context, eng_plugin_record *record, const char *stage)
 {
     bool no_device = strcmp(stage, "devices") == 0;
-    char text[2048];
-    eu_copy(text, sizeof text, eng_last_error());
-    char *cure = strstr(text, "; ");
-    if (cure) {
-        *cure = 0;
-        cure += 2;
-    } else {
-        cure = no_device ? "install or repair the driver of the device, or switch the plugin off with ENGINE_PLUGINS"
-                         : "see the reason; ENGINE_PLUGINS switches a plugin off";
-    }
+    eng_failure own;
+    eng_failure_save(&own);
+    char reason[sizeof own.subject + sizeof own.cause + 2];
+    snprintf(reason, sizeof reason, "%s%s%s", own.subject, *own.subject ? ": " : "", own.cause);
     const char *otherwise = no_device ? "it found no device and gave no reason" : "it could not be opened and gave no reason";
-    eng_registry_reject(&context->registry, record, stage, *text ? text : otherwise, cure);
+    const char *cure = no_device ? "install or repair the driver of the device, or switch the plugin off with ENGINE_PLUGINS"
+                                 : "see the reason; ENGINE_PLUGINS switches a plugin off";
+    eng_registry_reject(&context->registry, record, stage, *reason ? reason : otherwise, *own.advice ? own.advice : cure);
 }
 
 /* open and enumerate; *stage: where it failed */
 static int start(eng_host *host, const char **stage)
 {
-    eng_fail(ENG_OK, "%s", ""); /* no text of an earlier failure */
+    eng_failure_clear();
     *stage = "open";
     int status = host->calls.open(&host->services, &host->state);
     if (status < 0)
@@ -149,7 +145,7 @@ void eng_plugin_end(eng_host *host)
 int eng_context_plugin(eng_context *context, uint32_t index, eng_plugin_info *info)
 {
     if (!context || !info)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_plugin: context or info is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_context_plugin" ENG_CAUSE "context or info is NULL");
     if (index >= context->registry.n)
         return eng_fail(ENG_ERR_NOTFOUND, "there are %u plugin files; no number %u", context->registry.n, index);
     const eng_plugin_record *record = &context->registry.records[index];
@@ -166,7 +162,7 @@ int eng_context_plugin(eng_context *context, uint32_t index, eng_plugin_info *in
 int eng_context_device_info(eng_context *context, uint32_t index, eng_device_info *info)
 {
     if (!context || !info)
-        return eng_fail(ENG_ERR_INVALID, "eng_context_device_info: context or info is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_context_device_info" ENG_CAUSE "context or info is NULL");
     uint32_t left = index;
     for (uint32_t i = 0; i < context->n_hosts; i++) {
         const eng_host *host = context->hosts[i];

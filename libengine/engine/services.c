@@ -13,9 +13,35 @@ static int service_fail(eng_host *host, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    eng_vfail(status, format, args);
+    eng_vfail(status, ENG_CODE_NONE, -1, format, args);
     va_end(args);
     return status;
+}
+
+static int service_fail_code(eng_host *host, int status, uint32_t code, int32_t index, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+static int service_fail_code(eng_host *host, int status, uint32_t code, int32_t index, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eng_vfail(status, code, index, format, args);
+    va_end(args);
+    return status;
+}
+
+static int service_fail_in(eng_host *host, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int service_fail_in(eng_host *host, int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eng_vfail_in(status, format, args);
+    va_end(args);
+    return status;
+}
+
+static int service_error_info(eng_host *host, eng_error *error)
+{
+    return eng_last_error_info(error);
 }
 
 static void service_log(eng_host *host, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -138,6 +164,9 @@ void eng_services_fill(eng_services *services, eng_host *host)
         .size = sizeof *services,
         .host = host,
         .fail = service_fail,
+        .fail_code = service_fail_code,
+        .fail_in = service_fail_in,
+        .error_info = service_error_info,
         .log = service_log,
         .last_error = service_last_error,
         .option = service_option,

@@ -12,12 +12,14 @@ static int find(const eng_gguf *g, const char *name, uint64_t index, const void 
                 uint32_t *type)
 {
     if (!g || !name || !out)
-        return eng_fail(ENG_ERR_INVALID, "a GGUF key's value: the file, the key's name or the place for the value is NULL");
+        return eng_fail(ENG_ERR_INVALID, "a GGUF key's value" ENG_CAUSE
+                        "the file, the key's name or the place for the value is NULL");
     const eng_gguf_key *key = eng_gguf_key_find(g, name);
     if (!key)
-        return eng_fail(ENG_ERR_NOTFOUND, "%s: key \"%s\" is missing", g->path, name);
+        return eng_fail(ENG_ERR_NOTFOUND, "%s" ENG_CAUSE "key \"%s\" is missing", g->path, name);
     if (index >= key->count)
-        return eng_fail(ENG_ERR_NOTFOUND, "%s: key \"%s\" has %" PRIu64 " values: number %" PRIu64 " was wanted",
+        return eng_fail(ENG_ERR_NOTFOUND, "%s" ENG_CAUSE
+                        "key \"%s\" has %" PRIu64 " values: number %" PRIu64 " was wanted",
                         g->path, name, key->count, index);
     *found = key;
     *type = key->type == ENG_GGUF_ARRAY ? key->element : key->type;
@@ -26,7 +28,7 @@ static int find(const eng_gguf *g, const char *name, uint64_t index, const void 
 
 static int wrong_kind(const eng_gguf *g, const char *name, uint32_t type, const char *expected)
 {
-    return eng_fail(ENG_ERR_FORMAT, "%s: key \"%s\" is of type %s: expected %s", g->path, name,
+    return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "key \"%s\" is of type %s: expected %s", g->path, name,
                     eng_gguf_type_name(type), expected);
 }
 
@@ -57,7 +59,8 @@ static scalar load(const eng_gguf_key *key, uint32_t type, uint64_t index)
 static int integral(const eng_gguf *g, const char *name, double number, int64_t *value)
 {
     if (!(number >= -0x1p63 && number < 0x1p63) || number != trunc(number))
-        return eng_fail(ENG_ERR_FORMAT, "%s: key \"%s\" is %g: expected a whole number of at most 63 bits", g->path, name,
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "key \"%s\" is %g: expected a whole number of at most 63 bits", g->path, name,
                         number);
     *value = (int64_t)number;
     return ENG_OK;
@@ -85,7 +88,8 @@ int eng_gguf_integer(const eng_gguf *gguf, const char *name, uint64_t index, int
     case ENG_GGUF_I64: *value = s.i64; break;
     case ENG_GGUF_U64:
         if (s.u64 > INT64_MAX)
-            return eng_fail(ENG_ERR_FORMAT, "%s: key \"%s\" is %" PRIu64 ": that is out of range", gguf->path, name,
+            return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                            "key \"%s\" is %" PRIu64 ": that is out of range", gguf->path, name,
                             s.u64);
         *value = (int64_t)s.u64;
         break;

@@ -27,14 +27,16 @@ static int read_place(const eng_gguf *g, int64_t *no, int64_t *count)
     if (status || *count <= 1)
         return status;
     if (*count > MAX_PARTS)
-        return eng_fail(ENG_ERR_FORMAT, "%s: key \"split.count\" is %" PRId64 ": at most %d files are possible", g->path,
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "key \"split.count\" is %" PRId64 ": at most %d files are possible", g->path,
                         *count, MAX_PARTS);
     if (!eng_gguf_key_find(g, "split.no"))
         return eng_fail(ENG_ERR_FORMAT, "%s is one of %" PRId64 " files of a model, but has no key \"split.no\" that says "
                         "which: split the model again", g->path, *count);
     status = eng_gguf_integer(g, "split.no", 0, no);
     if (!status && (*no < 0 || *no >= *count))
-        status = eng_fail(ENG_ERR_FORMAT, "%s: key \"split.no\" is %" PRId64 ", but the file is one of %" PRId64
+        status = eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                          "key \"split.no\" is %" PRId64 ", but the file is one of %" PRId64
                           ": it is damaged", g->path, *no, *count);
     return status;
 }
@@ -92,7 +94,7 @@ static int join_tensors(eng_gguf *g, uint64_t n)
     eng_gguf_tensor *all = realloc(g->tensors, (n ? n : 1) * sizeof *all);
 
     if (!all)
-        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " tensors", g->path, n);
+        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " tensors", g->path, n);
     g->tensors = all;
     free(g->tensor_hash.slots);
     g->tensor_hash.slots = NULL;
@@ -104,7 +106,8 @@ static int join_tensors(eng_gguf *g, uint64_t n)
         for (uint32_t i = 0; i < part->n_tensors && !status; i++) {
             uint32_t *slot = eng_gguf_tensor_slot(g, part->tensors[i].name);
             if (*slot)
-                return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" is in another of the model's files too: the files do "
+                return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                                "tensor \"%s\" is in another of the model's files too: the files do "
                                 "not belong together", part->path, part->tensors[i].name);
             all[g->n_tensors] = part->tensors[i];
             *slot = ++g->n_tensors;
@@ -119,11 +122,11 @@ static int check_total(const eng_gguf *g, uint64_t n)
     int status = ENG_OK;
 
     if (n >= UINT32_MAX)
-        return eng_fail(ENG_ERR_FORMAT, "%s: the files have %" PRIu64 " tensors: too many", g->path, n);
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "the files have %" PRIu64 " tensors: too many", g->path, n);
     if (eng_gguf_key_find(g, "split.tensors.count"))
         status = eng_gguf_integer(g, "split.tensors.count", 0, &announced);
     if (!status && announced != (int64_t)n)
-        status = eng_fail(ENG_ERR_FORMAT, "%s: the model's files have %" PRIu64 " tensors, but key "
+        status = eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "the model's files have %" PRIu64 " tensors, but key "
                           "\"split.tensors.count\" is %" PRId64 ": they do not belong together", g->path, n, announced);
     return status;
 }
@@ -135,7 +138,7 @@ static int join(eng_gguf *g, int64_t count)
 
     g->parts = calloc((size_t)count - 1, sizeof(eng_gguf *));
     if (!g->parts)
-        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRId64 " files", g->path, count);
+        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRId64 " files", g->path, count);
     for (int64_t i = 1; i < count && !status; i++) {
         status = open_part(g, i, count);
         n += status ? 0 : g->parts[i - 1]->n_tensors;
@@ -151,7 +154,7 @@ int eng_gguf_open(const char *path, eng_gguf **gguf)
     int64_t no, count;
 
     if (!path || !gguf)
-        return eng_fail(ENG_ERR_INVALID, "eng_gguf_open: no path or nowhere to put the file");
+        return eng_fail(ENG_ERR_INVALID, "eng_gguf_open" ENG_CAUSE "no path or nowhere to put the file");
     int status = eng_gguf_open_file(path, &g);
     if (status)
         return status;

@@ -34,8 +34,8 @@ static uint64_t left(const cursor *c)
 static int truncated(const cursor *c, const char *what)
 {
     return eng_fail(ENG_ERR_FORMAT,
-                    "%s: the file ends inside %s (at byte %" PRIu64 " of %" PRIu64
-                    "): it is truncated or damaged; fetch or convert it again",
+                    "%s" ENG_CAUSE "the file ends inside %s (at byte %" PRIu64 " of %" PRIu64
+                    "): it is truncated or damaged" ENG_ADVICE "fetch or convert it again",
                     c->g->path, what, c->at, c->g->size);
 }
 
@@ -67,8 +67,8 @@ static int read_string(cursor *c, eng_gguf_string *string, const char *what)
         return status;
     if (length > left(c))
         return eng_fail(ENG_ERR_FORMAT,
-                        "%s: %s announces %" PRIu64 " bytes at byte %" PRIu64 ", but only %" PRIu64
-                        " follow: the file is truncated or damaged; fetch or convert it again",
+                        "%s" ENG_CAUSE "%s announces %" PRIu64 " bytes at byte %" PRIu64 ", but only %" PRIu64
+                        " follow: the file is truncated or damaged" ENG_ADVICE "fetch or convert it again",
                         c->g->path, what, length, c->at, left(c));
     string->data = (const char *)c->g->map + c->at;
     string->length = length;
@@ -124,7 +124,7 @@ static int read_strings(cursor *c, gguf_key *entry, const char *what)
         return truncated(c, what);
     entry->marks = calloc(n / GGUF_MARK + 1, sizeof *entry->marks);
     if (!entry->marks)
-        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %s", c->g->path, what);
+        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %s", c->g->path, what);
     for (uint64_t i = 0; i < n; i++) {
         eng_gguf_string string;
         if (i % GGUF_MARK == 0)
@@ -151,12 +151,13 @@ static int read_array(cursor *c, gguf_key *entry, const char *what)
         return read_strings(c, entry, what);
     uint32_t size = eng_gguf_scalar_bytes(key->element);
     if (size == 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: %s is an array of type %u: expected numbers, bools or strings", c->g->path,
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "%s is an array of type %u: expected numbers, bools or strings", c->g->path,
                         what, key->element);
     if (!eu_mul(key->count, size, &bytes) || bytes > left(c))
         return eng_fail(ENG_ERR_FORMAT,
-                        "%s: %s announces %" PRIu64 " elements of %u bytes, but only %" PRIu64
-                        " bytes follow: the file is truncated or damaged; fetch or convert it again",
+                        "%s" ENG_CAUSE "%s announces %" PRIu64 " elements of %u bytes, but only %" PRIu64
+                        " bytes follow: the file is truncated or damaged" ENG_ADVICE "fetch or convert it again",
                         c->g->path, what, key->count, size, left(c));
     c->at += bytes;
     return ENG_OK;
@@ -176,7 +177,8 @@ static int read_value(cursor *c, gguf_key *entry, const char *what)
         return read_array(c, entry, what);
     uint32_t size = eng_gguf_scalar_bytes(key->type);
     if (size == 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: %s has type %u: expected 0 (u8) to 12 (f64); the file is damaged",
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "%s has type %u: expected 0 (u8) to 12 (f64); the file is damaged",
                         c->g->path, what, key->type);
     if (left(c) < size)
         return truncated(c, what);
@@ -194,7 +196,8 @@ static int read_key(cursor *c, uint64_t index)
         return status;
     snprintf(what, sizeof what, "key \"%s\"", eng_gguf_show(entry->key.name.data, entry->key.name.length).text);
     if (entry->key.name.length == 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: key number %" PRIu64 " has an empty name: the file is damaged", c->g->path,
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "key number %" PRIu64 " has an empty name: the file is damaged", c->g->path,
                         index);
     status = read_u32(c, &entry->key.type, what);
     if (!status)
@@ -203,7 +206,7 @@ static int read_key(cursor *c, uint64_t index)
         return status;
     uint32_t *slot = key_slot(c->g, entry->key.name.data, entry->key.name.length);
     if (*slot != 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: %s is there twice: the file is damaged", c->g->path, what);
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "%s is there twice: the file is damaged", c->g->path, what);
     *slot = (uint32_t)index + 1;
     return ENG_OK;
 }
@@ -215,12 +218,12 @@ static int read_keys(cursor *c, uint64_t n)
     /* name length, one character, type, one byte */
     if (n > left(c) / 14 || n >= UINT32_MAX)
         return eng_fail(ENG_ERR_FORMAT,
-                        "%s: announces %" PRIu64 " keys, but only %" PRIu64
-                        " bytes follow: the file is truncated or damaged; fetch or convert it again",
+                        "%s" ENG_CAUSE "announces %" PRIu64 " keys, but only %" PRIu64
+                        " bytes follow: the file is truncated or damaged" ENG_ADVICE "fetch or convert it again",
                         g->path, n, left(c));
     g->keys = calloc(n ? n : 1, sizeof *g->keys);
     if (!g->keys)
-        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " keys", g->path, n);
+        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " keys", g->path, n);
     int status = eng_gguf_hash_create(&g->key_hash, n);
     for (uint64_t i = 0; i < n && !status; i++) {
         g->n_keys = i + 1; /* what close has to look at */
@@ -238,14 +241,16 @@ static int read_shape(cursor *c, eng_gguf_tensor *t)
     if (status)
         return status;
     if (t->rank > 4)
-        return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" has %u dimensions: at most 4 are possible", c->g->path,
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "tensor \"%s\" has %u dimensions: at most 4 are possible", c->g->path,
                         t->name, t->rank);
     for (uint32_t i = 0; i < 4; i++) {
         uint64_t ne = 1;
         if (i < t->rank && (status = read_u64(c, &ne, "the description of a tensor")))
             return status;
         if (ne > INT64_MAX)
-            return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" has the extent %" PRId64 ": the file is damaged",
+            return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                            "tensor \"%s\" has the extent %" PRId64 ": the file is damaged",
                             c->g->path, t->name, (int64_t)ne);
         t->ne[i] = (int64_t)ne;
     }
@@ -258,15 +263,16 @@ static int check_type(const eng_gguf *g, eng_gguf_tensor *t)
 
     if (!block)
         return eng_fail(ENG_ERR_UNSUPPORTED,
-                        "%s: tensor \"%s\" has type %u, which is unknown or no longer part of the format: "
+                        "%s" ENG_CAUSE "tensor \"%s\" has type %u, which is unknown or no longer part of the format: "
                         "convert the model again to one of the types f16, q8_0, q4_0, ...",
                         g->path, t->name, t->type);
     if (t->ne[0] % block->elements != 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" has rows of %" PRId64 " elements: %s needs a multiple of %u",
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "tensor \"%s\" has rows of %" PRId64 " elements: %s needs a multiple of %u",
                         g->path, t->name, t->ne[0], block->name, block->elements);
     if (!eng_gguf_tensor_bytes(t->type, t->ne, 4, &t->bytes))
         return eng_fail(ENG_ERR_FORMAT,
-                        "%s: tensor \"%s\" of %" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
+                        "%s" ENG_CAUSE "tensor \"%s\" of %" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
                         " elements is larger than any file: the file is damaged",
                         g->path, t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3]);
     return ENG_OK;
@@ -282,11 +288,11 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
     if (status)
         return status;
     if (name.length == 0 || memchr(name.data, 0, name.length))
-        return eng_fail(ENG_ERR_FORMAT, "%s: tensor number %u has %s: the file is damaged", g->path, index,
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "tensor number %u has %s: the file is damaged", g->path, index,
                         name.length ? "a NUL byte in its name" : "an empty name");
     char *copy = eu_arena_alloc(&g->names, name.length + 1);
     if (!copy)
-        return eng_fail(ENG_ERR_NOMEM, "%s: out of memory for the names of the tensors", g->path);
+        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for the names of the tensors", g->path);
     memcpy(copy, name.data, name.length);
     t->name = copy;
     status = read_shape(c, t);
@@ -298,11 +304,12 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
         return status;
     uint32_t *slot = eng_gguf_tensor_slot(g, t->name);
     if (*slot != 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" is there twice: the file is damaged", g->path, t->name);
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "tensor \"%s\" is there twice: the file is damaged", g->path, t->name);
     *slot = index + 1;
     if (*offset % g->alignment != 0)
         return eng_fail(ENG_ERR_FORMAT,
-                        "%s: tensor \"%s\" lies at offset %" PRIu64
+                        "%s" ENG_CAUSE "tensor \"%s\" lies at offset %" PRIu64
                         ", which is not a multiple of the alignment %" PRIu64,
                         g->path, t->name, *offset, g->alignment);
     return ENG_OK;
@@ -329,9 +336,9 @@ static int place_tensors(eng_gguf *g, span *spans)
         eng_gguf_tensor *t = &g->tensors[i];
         if (t->bytes > 0 && (spans[i].offset > room || t->bytes > room - spans[i].offset))
             return eng_fail(ENG_ERR_FORMAT,
-                            "%s: tensor \"%s\" needs %" PRIu64 " bytes at offset %" PRIu64
+                            "%s" ENG_CAUSE "tensor \"%s\" needs %" PRIu64 " bytes at offset %" PRIu64
                             ", but the file has only %" PRIu64
-                            " bytes of data: it is truncated; fetch or convert it again",
+                            " bytes of data: it is truncated" ENG_ADVICE "fetch or convert it again",
                             g->path, t->name, t->bytes, spans[i].offset, room);
         t->data = g->map + (t->bytes > 0 ? g->data + spans[i].offset : 0);
         spans[i].bytes = t->bytes;
@@ -342,7 +349,8 @@ static int place_tensors(eng_gguf *g, span *spans)
         if (spans[i].bytes == 0)
             continue;
         if (spans[i].offset < end)
-            return eng_fail(ENG_ERR_FORMAT, "%s: tensor \"%s\" overlaps another one: the file is damaged", g->path,
+            return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                            "tensor \"%s\" overlaps another one: the file is damaged", g->path,
                             g->tensors[spans[i].tensor].name);
         end = spans[i].offset + spans[i].bytes;
     }
@@ -357,14 +365,14 @@ static int read_tensors(cursor *c, uint64_t n)
     /* name length, one character, rank, type, offset */
     if (n > left(c) / 25 || n >= UINT32_MAX)
         return eng_fail(ENG_ERR_FORMAT,
-                        "%s: announces %" PRIu64 " tensors, but only %" PRIu64
-                        " bytes follow: the file is truncated or damaged; fetch or convert it again",
+                        "%s" ENG_CAUSE "announces %" PRIu64 " tensors, but only %" PRIu64
+                        " bytes follow: the file is truncated or damaged" ENG_ADVICE "fetch or convert it again",
                         g->path, n, left(c));
     g->n_tensors = (uint32_t)n;
     g->tensors = calloc(n ? n : 1, sizeof *g->tensors);
     span *spans = calloc(n ? n : 1, sizeof *spans);
     if (!g->tensors || !spans)
-        status = eng_fail(ENG_ERR_NOMEM, "%s: out of memory for %" PRIu64 " tensors", g->path, n);
+        status = eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " tensors", g->path, n);
     if (!status)
         status = eng_gguf_hash_create(&g->tensor_hash, n);
     for (uint32_t i = 0; i < n && !status; i++)
@@ -388,11 +396,12 @@ static int read_alignment(eng_gguf *g)
     if (!key)
         return ENG_OK;
     if (key->type != ENG_GGUF_U32)
-        return eng_fail(ENG_ERR_FORMAT, "%s: key \"general.alignment\" is of type %s: expected u32", g->path,
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "key \"general.alignment\" is of type %s: expected u32", g->path,
                         eng_gguf_type_name(key->type));
     memcpy(&value, key->data, sizeof value);
     if (value == 0 || (value & (value - 1)) != 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s: key \"general.alignment\" is %u: expected a power of two", g->path, value);
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "key \"general.alignment\" is %u: expected a power of two", g->path, value);
     g->alignment = value;
     return ENG_OK;
 }
@@ -405,11 +414,12 @@ static int check_version(const eng_gguf *g, uint32_t version)
                         g->path);
     if (version == 1)
         return eng_fail(ENG_ERR_UNSUPPORTED,
-                        "%s is a GGUF file of version 1: versions 2 and 3 can be read; convert "
+                        "%s is a GGUF file of version 1" ENG_CAUSE "versions 2 and 3 can be read" ENG_ADVICE "convert "
                         "the model again with a present-day converter",
                         g->path);
     if (version != 2 && version != 3)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "%s is a GGUF file of version %u: versions 2 and 3 can be read", g->path,
+        return eng_fail(ENG_ERR_UNSUPPORTED, "%s is a GGUF file of version %u" ENG_CAUSE
+                        "versions 2 and 3 can be read", g->path,
                         version);
     return ENG_OK;
 }
@@ -421,7 +431,7 @@ static int read_file(eng_gguf *g)
     uint64_t n_tensors, n_keys;
 
     if (g->size < 4 || (memcpy(&magic, g->map, 4), magic != GGUF_MAGIC))
-        return eng_fail(ENG_ERR_FORMAT, "%s is not a GGUF file: it does not begin with \"GGUF\"", g->path);
+        return eng_fail(ENG_ERR_FORMAT, "%s is not a GGUF file" ENG_CAUSE "it does not begin with \"GGUF\"", g->path);
     c.at = 4;
     int status = read_u32(&c, &version, "the header");
     if (!status)
@@ -446,21 +456,22 @@ static int map_file(eng_gguf *g)
     int status = ENG_OK;
 
     if (fd < 0)
-        return eng_fail(errno == ENOENT ? ENG_ERR_NOTFOUND : ENG_ERR_IO, "cannot open %s: %s", g->path,
+        return eng_fail(errno == ENOENT ? ENG_ERR_NOTFOUND : ENG_ERR_IO, "cannot open %s" ENG_CAUSE "%s", g->path,
                         strerror(errno));
     if (fstat(fd, &st) != 0)
-        status = eng_fail(ENG_ERR_IO, "cannot read %s: %s", g->path, strerror(errno));
+        status = eng_fail(ENG_ERR_IO, "cannot read %s" ENG_CAUSE "%s", g->path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
-        status = eng_fail(ENG_ERR_IO, "%s is %s: a GGUF model is an ordinary file", g->path,
+        status = eng_fail(ENG_ERR_IO, "%s is %s" ENG_CAUSE "a GGUF model is an ordinary file", g->path,
                           S_ISDIR(st.st_mode) ? "a folder" : "a pipe or a device");
     else if (st.st_size == 0)
-        status = eng_fail(ENG_ERR_FORMAT, "%s is empty: fetch or convert the model again", g->path);
+        status = eng_fail(ENG_ERR_FORMAT, "%s is empty" ENG_CAUSE "fetch or convert the model again", g->path);
     if (!status) {
         void *map = (uint64_t)st.st_size > SIZE_MAX ? MAP_FAILED
                                                     : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map == MAP_FAILED)
             status =
-                eng_fail(ENG_ERR_IO, "cannot map %s (%lld bytes): %s", g->path, (long long)st.st_size, strerror(errno));
+                eng_fail(ENG_ERR_IO, "cannot map %s (%lld bytes)" ENG_CAUSE
+                         "%s", g->path, (long long)st.st_size, strerror(errno));
         else {
             g->map = map;
             g->size = (uint64_t)st.st_size;

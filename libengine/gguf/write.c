@@ -80,7 +80,7 @@ static int append_string(bytes *b, const char *text, uint64_t length)
 
 static int null_argument(const char *call)
 {
-    return eng_fail(ENG_ERR_INVALID, "%s: the writer, a name, a value or a path is NULL", call);
+    return eng_fail(ENG_ERR_INVALID, "%s" ENG_CAUSE "the writer, a name, a value or a path is NULL", call);
 }
 
 int eng_gguf_writer_create(eng_gguf_writer **writer)
@@ -150,7 +150,8 @@ static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint
     if (length == 0)
         return eng_fail(ENG_ERR_INVALID, "GGUF keys must have a name");
     if (length == sizeof alignment - 1 && memcmp(name, alignment, length) == 0)
-        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\" is the writer's own: files are aligned to %d bytes; leave it out",
+        return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\" is the writer's own: files are aligned to %d bytes" ENG_ADVICE
+                        "leave it out",
                         alignment, GGUF_ALIGNMENT);
     if (has_key(w, name, length))
         return eng_fail(ENG_ERR_INVALID, "GGUF key \"%.*s\" was added before", (int)length, name);
@@ -344,11 +345,11 @@ static int write_padded(FILE *file, const void *data, uint64_t n, uint64_t *at, 
     static const uint8_t zeros[GGUF_ALIGNMENT];
 
     if (n > 0 && fwrite(data, 1, n, file) != n)
-        return eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+        return eng_fail(ENG_ERR_IO, "cannot write %s" ENG_CAUSE "%s", path, strerror(errno));
     *at += n;
     uint64_t padding = (GGUF_ALIGNMENT - *at % GGUF_ALIGNMENT) % GGUF_ALIGNMENT;
     if (fwrite(zeros, 1, padding, file) != padding)
-        return eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+        return eng_fail(ENG_ERR_IO, "cannot write %s" ENG_CAUSE "%s", path, strerror(errno));
     *at += padding;
     return ENG_OK;
 }
@@ -411,15 +412,15 @@ int eng_gguf_writer_save_from(eng_gguf_writer *writer, const char *path, eng_ggu
         return status;
     FILE *file = fopen(part ? part : path, "wbe");
     if (!file) {
-        status = eng_fail(ENG_ERR_IO, "cannot write %s: %s", part ? part : path, strerror(errno));
+        status = eng_fail(ENG_ERR_IO, "cannot write %s" ENG_CAUSE "%s", part ? part : path, strerror(errno));
         free(part);
         return status;
     }
     status = write_all(writer, file, path, produce, user);
     if (fclose(file) != 0 && !status)
-        status = eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+        status = eng_fail(ENG_ERR_IO, "cannot write %s" ENG_CAUSE "%s", path, strerror(errno));
     if (part && !status && rename(part, path) != 0)
-        status = eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+        status = eng_fail(ENG_ERR_IO, "cannot write %s" ENG_CAUSE "%s", path, strerror(errno));
     if (part && status)
         unlink(part);
     free(part);

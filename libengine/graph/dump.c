@@ -199,7 +199,7 @@ static void dump_dot(const writer *w)
 int eng_graph_dump(const eng_graph *graph, int graphviz, eng_emit_func emit, void *ctx)
 {
     if (graph == NULL || emit == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_dump: graph or emit is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_dump" ENG_CAUSE "graph or emit is NULL");
     writer w = {graph, emit, ctx, graphviz != 0};
     if (graphviz)
         dump_dot(&w);

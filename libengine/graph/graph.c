@@ -46,7 +46,7 @@ void eng_graph_refuse(eng_graph *g, const char *format, ...)
 int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph)
 {
     if (context == NULL || graph == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_create: context or graph is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_create" ENG_CAUSE "context or graph is NULL");
     if (n_params > ENG_MAX_PLAN_PARAMS)
         return eng_fail(ENG_ERR_INVALID, "a graph has at most %d plan parameters, not %" PRIu32, ENG_MAX_PLAN_PARAMS,
                         n_params);
@@ -115,11 +115,11 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
 eng_value eng_graph_tensor(eng_graph *g, uint32_t slot, const eng_store *store, uint32_t tensor)
 {
     if (g == NULL) {
-        eng_fail(ENG_ERR_INVALID, "eng_graph_tensor: the graph is NULL");
+        eng_fail(ENG_ERR_INVALID, "eng_graph_tensor" ENG_CAUSE "the graph is NULL");
         return ENG_BAD_VALUE;
     }
     if (g->sealed) {
-        eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
+        eng_fail(ENG_ERR_STATE, "the graph is sealed" ENG_CAUSE "nothing can be added");
         return ENG_BAD_VALUE;
     }
     const char *wrong = store == NULL ? "the store is NULL"
@@ -127,14 +127,15 @@ eng_value eng_graph_tensor(eng_graph *g, uint32_t slot, const eng_store *store, 
         : store->device != NULL && store->device->context != g->context
             ? "the store is of another context than the graph: their axes have nothing in common" : NULL;
     if (wrong != NULL) {
-        graph_error(g, ENG_ERR_INVALID, "eng_graph_tensor: %s", wrong);
+        graph_error(g, ENG_ERR_INVALID, "eng_graph_tensor" ENG_CAUSE "%s", wrong);
         return ENG_BAD_VALUE;
     }
     for (uint32_t i = 0; i < g->n_bindings; i++) {
         if (g->bindings[i].slot != slot)
             continue;
         if (g->bindings[i].store != store) {
-            graph_error(g, ENG_ERR_INVALID, "eng_graph_tensor: slot %" PRIu32 " already is another store, that of tensor "
+            graph_error(g, ENG_ERR_INVALID, "eng_graph_tensor" ENG_CAUSE
+                        "slot %" PRIu32 " already is another store, that of tensor "
                         "%s: give each store a slot of its own", slot, g->tensors[g->bindings[i].value].name);
             return ENG_BAD_VALUE;
         }
@@ -167,9 +168,11 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
 {
     const eng_tensor *t = eng_graph_get(g, value);
     if (g != NULL && g->sealed)
-        return eng_fail(ENG_ERR_STATE, "eng_graph_set_axes: the graph is sealed: name axes before eng_graph_seal");
+        return eng_fail(ENG_ERR_STATE, "eng_graph_set_axes" ENG_CAUSE
+                        "the graph is sealed: name axes before eng_graph_seal");
     if (t == NULL || rank > ENG_MAX_RANK || (rank > 0 && dims == NULL))
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_set_axes: no such tensor, dims is NULL, or rank is more than %d",
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_set_axes" ENG_CAUSE
+                        "no such tensor, dims is NULL, or rank is more than %d",
                         ENG_MAX_RANK);
     eng_dim *kept = eu_arena_alloc(&g->arena, ENG_MAX_RANK * sizeof *kept);
     if (kept == NULL)
@@ -217,9 +220,10 @@ int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placemen
     const eng_tensor *t = eng_graph_get(g, value);
     char axis[AXIS_TEXT];
     if (g == NULL || placement == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_place: a graph and a placement are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_place" ENG_CAUSE "a graph and a placement are needed");
     if (g->sealed)
-        return eng_fail(ENG_ERR_STATE, "the graph is sealed: %s cannot be placed any more, place values before "
+        return eng_fail(ENG_ERR_STATE, "the graph is sealed" ENG_CAUSE
+                        "%s cannot be placed any more, place values before "
                                        "eng_graph_seal", t != NULL ? t->name : "a value that it has not");
     if (t == NULL)
         return graph_error(g, ENG_ERR_INVALID, "value %" PRId32 " is to be placed, but the graph has none of that number",
@@ -228,11 +232,13 @@ int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placemen
         return graph_error(g, ENG_ERR_INVALID, "%s is to have a placement of kind %" PRIu32 ", which is none of ENG_PLACE_*",
                            t->name, placement->kind);
     if (placement->kind == ENG_PLACE_SHARDED && (placement->axis == ENG_AXIS_NONE || !has_axis(t, placement->axis)))
-        return graph_error(g, ENG_ERR_INVALID, "%s cannot be sharded along axis %s: it does not stand in its dimensions; "
+        return graph_error(g, ENG_ERR_INVALID, "%s cannot be sharded along axis %s" ENG_CAUSE
+                           "it does not stand in its dimensions; "
                                                "name it with eng_graph_set_axes", t->name,
                            axis_text(g, placement->axis, axis));
     if (placement->kind == ENG_PLACE_PARTIAL && t->type != ENG_TYPE_F32)
-        return graph_error(g, ENG_ERR_INVALID, "%s is not f32: only f32 values can be partial sums", t->name);
+        return graph_error(g, ENG_ERR_INVALID, "%s is not f32" ENG_CAUSE
+                           "only f32 values can be partial sums", t->name);
     if (placement->kind == ENG_PLACE_SINGLE && (placement->device == NULL || placement->device[0] == 0))
         return graph_error(g, ENG_ERR_INVALID, "%s is to be on a single device, but none is named", t->name);
     const eng_placement *kept = placement->kind == ENG_PLACE_AUTO ? NULL : eng_placement_copy(&g->arena, placement);
@@ -247,7 +253,8 @@ int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placemen
 static int load_operands(eng_inference *f, eng_node *node, const eng_value *in, uint32_t n_in)
 {
     if (n_in > 0 && in == NULL)
-        return graph_error(f->graph, ENG_ERR_INVALID, "%s: the array of %" PRIu32 " operands is NULL", f->info->name, n_in);
+        return graph_error(f->graph, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                           "the array of %" PRIu32 " operands is NULL", f->info->name, n_in);
     if (n_in > f->info->n_in)
         return graph_error(f->graph, ENG_ERR_INVALID, "%s takes at most %d operands, not %" PRIu32, f->info->name,
                            f->info->n_in, n_in);
@@ -259,7 +266,8 @@ static int load_operands(eng_inference *f, eng_node *node, const eng_value *in, 
             return eng_fail(f->graph->status, "%s", f->graph->error);
         f->in[i] = eng_graph_get(f->graph, node->in[i]);
         if (f->in[i] == NULL)
-            return graph_error(f->graph, ENG_ERR_INVALID, "%s: operand %s is not a tensor of this graph", f->info->name,
+            return graph_error(f->graph, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                               "operand %s is not a tensor of this graph", f->info->name,
                                f->info->in[i].name);
     }
     return ENG_OK;
@@ -286,9 +294,9 @@ static int infer(eng_inference *f)
 static int load_params(eng_graph *g, eng_node *node, const int64_t *ip, uint32_t n_ip, const double *fp, uint32_t n_fp)
 {
     if (n_ip > ENG_MAX_IPARAMS || n_fp > ENG_MAX_FPARAMS)
-        return graph_error(g, ENG_ERR_INVALID, "%s: too many parameters", eng_op_get(node->op)->name);
+        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "too many parameters", eng_op_get(node->op)->name);
     if ((n_ip > 0 && ip == NULL) || (n_fp > 0 && fp == NULL))
-        return graph_error(g, ENG_ERR_INVALID, "%s: its parameters are NULL", eng_op_get(node->op)->name);
+        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "its parameters are NULL", eng_op_get(node->op)->name);
     if (n_ip > 0)
         memcpy(node->ip, ip, n_ip * sizeof *ip);
     if (n_fp > 0)
@@ -331,9 +339,9 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
     eng_node node = {.size = sizeof node, .op = op};
     if (g == NULL || g->sealed || f.info == NULL) {
         if (g == NULL)
-            eng_fail(ENG_ERR_INVALID, "the graph is NULL: nothing can be added");
+            eng_fail(ENG_ERR_INVALID, "the graph is NULL" ENG_CAUSE "nothing can be added");
         else if (g->sealed)
-            eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
+            eng_fail(ENG_ERR_STATE, "the graph is sealed" ENG_CAUSE "nothing can be added");
         else
             graph_error(g, ENG_ERR_INVALID, "op number %" PRIu32 " is unknown", op);
         return ENG_BAD_VALUE;
@@ -354,7 +362,7 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
 int eng_graph_seal(eng_graph *g)
 {
     if (g == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_seal: graph is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_seal" ENG_CAUSE "graph is NULL");
     if (g->sealed)
         return ENG_OK;
     if (g->status != ENG_OK)

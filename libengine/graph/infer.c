@@ -38,8 +38,11 @@ int eng_graph_fail(eng_inference *f, const char *format, ...)
             used = n < 0 || (size_t)n >= sizeof operands - used ? sizeof operands : used + (size_t)n;
         }
     if (g->status == ENG_OK) {
+        const char *advice = strstr(cause, ENG_ADVICE);
+        int length = advice ? (int)(advice - cause) : (int)strlen(cause);
         g->status = ENG_ERR_INVALID;
-        snprintf(g->error, sizeof g->error, "%s: %s; operands: %s", f->info->name, cause, operands);
+        snprintf(g->error, sizeof g->error, "%s" ENG_CAUSE "%.*s; operands: %s%s", f->info->name, length, cause, operands,
+                 advice ? advice : "");
     }
     return eng_fail(ENG_ERR_INVALID, "%s", g->error);
 }

@@ -88,7 +88,8 @@ static int ask_support(const eng_child *child, const eng_subgraph *g)
         if (status != ENG_OK)
             return status;
         if (answer == ENG_SUPPORT_NO)
-            return eng_fail(ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s): %s", child->info->name, n->name, info->name,
+            return eng_fail(ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s)" ENG_CAUSE
+                            "%s", child->info->name, n->name, info->name,
                             reason[0] ? reason : "no reason given");
     }
     return ENG_OK;

@@ -40,7 +40,7 @@ static int bind(eng_plan *plan, eng_store *const *stores, eng_store_state **stat
 int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_stores, eng_instance **instance)
 {
     if (plan == NULL || instance == NULL || (n_stores > 0 && stores == NULL))
-        return eng_fail(ENG_ERR_INVALID, "eng_instance_create: an argument is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_instance_create" ENG_CAUSE "an argument is NULL");
     if (n_stores < plan->n_slots)
         return eng_fail(ENG_ERR_INVALID, "the plan binds stores in slots up to %" PRIu32 ", but %" PRIu32 " stores are given",
                         plan->n_slots - 1, n_stores);
@@ -91,7 +91,7 @@ int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *pa
 {
     uint64_t ticket = 0;
     if (queue == NULL || instance == NULL || (n_params > 0 && params == NULL))
-        return eng_fail(ENG_ERR_INVALID, "eng_queue_submit: an argument is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_queue_submit" ENG_CAUSE "an argument is NULL");
     if (queue->device != instance->plan->device)
         return eng_fail(ENG_ERR_INVALID, "the instance is of device %s, the queue of %s%s",
                         instance->plan->device->info.name, queue->device->info.name,

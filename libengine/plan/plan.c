@@ -164,11 +164,12 @@ static int compile(eng_device *device, const eng_graph *g, uint64_t hash, eng_pl
 int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan)
 {
     if (device == NULL || graph == NULL || plan == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_plan_create: an argument is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_plan_create" ENG_CAUSE "an argument is NULL");
     if (!graph->sealed)
-        return eng_fail(ENG_ERR_STATE, "eng_plan_create: the graph is not sealed");
+        return eng_fail(ENG_ERR_STATE, "eng_plan_create" ENG_CAUSE "the graph is not sealed");
     if (graph->context != device->context)
-        return eng_fail(ENG_ERR_INVALID, "eng_plan_create: the graph was made in another context than device %s; build it "
+        return eng_fail(ENG_ERR_INVALID, "eng_plan_create" ENG_CAUSE
+                        "the graph was made in another context than device %s" ENG_ADVICE "build it "
                         "in the device's", device->info.name);
     uint64_t hash = eng_graph_hash(&graph->view);
     bool revived = false;
@@ -199,7 +200,7 @@ int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan)
 int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info)
 {
     if (plan == NULL || info == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_plan_get_info: an argument is NULL");
+        return eng_fail(ENG_ERR_INVALID, "eng_plan_get_info" ENG_CAUSE "an argument is NULL");
     eng_plan_info own = {.size = sizeof own, .n_nodes = plan->placed->n_nodes,
                          .scratch_bytes = plan->placed->arena_bytes, .unshared_bytes = plan->unshared_bytes};
     return eng_give(info, &own, sizeof own, "eng_plan_info");
@@ -214,7 +215,8 @@ int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_f
 {
     static const char *const nothing[] = {"", "{}\n", "digraph plan {\n}\n"};
     if (plan == NULL || emit == NULL || (unsigned)format >= sizeof nothing / sizeof *nothing)
-        return eng_fail(ENG_ERR_INVALID, "eng_plan_explain: plan or emit is NULL, or format is none of ENG_EXPLAIN_*");
+        return eng_fail(ENG_ERR_INVALID, "eng_plan_explain" ENG_CAUSE
+                        "plan or emit is NULL, or format is none of ENG_EXPLAIN_*");
     if (format == ENG_EXPLAIN_TEXT && !(plan->device->info.flags & ENG_DEVICE_PLACES_MEMORY)) {
         char text[160];
         snprintf(text, sizeof text, "scratch memory: %" PRIu64 " bytes, %" PRIu64 " if none were used twice\n",
@@ -232,7 +234,7 @@ int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t nod
                         size_t reason_bytes)
 {
     if (device == NULL || graph == NULL || !graph->sealed || node >= graph->n_nodes || answer == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_device_supports: no such node of a sealed graph");
+        return eng_fail(ENG_ERR_INVALID, "eng_device_supports" ENG_CAUSE "no such node of a sealed graph");
     const eng_op_info *info = eng_op_get(graph->nodes[node].op);
     if (info->flags & ENG_OPF_VIEW) {
         *answer = ENG_SUPPORT_YES;

@@ -24,7 +24,7 @@ int null_device_open(eng_plugin_state *plugin, const eng_device_request *request
     const eng_services *s = plugin->services;
     eng_device_state *device = calloc(1, sizeof *device);
     if (!device)
-        return s->fail(s->host, ENG_ERR_NOMEM, "%s: out of memory", request->name);
+        return s->fail(s->host, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory", request->name);
     device->services = s; /* any cut of the device is another device like it */
     *result = device;
     return ENG_OK;
@@ -71,7 +71,8 @@ void *null_alloc(eng_device_state *device, uint64_t bytes, uint32_t use)
     void *memory = fits ? aligned_alloc(64, room) : NULL;
     if (!memory) {
         __atomic_sub_fetch(&device->used, bytes, __ATOMIC_RELAXED);
-        s->fail(s->host, ENG_ERR_NOMEM, "null: no room for %llu bytes (limit null.memory: %llu); raise the limit",
+        s->fail(s->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "no room for %llu bytes (limit null.memory: %llu)" ENG_ADVICE
+                "raise the limit",
                 (unsigned long long)bytes, (unsigned long long)device->memory);
         return NULL;
     }

@@ -14,7 +14,8 @@ static int number_option(const eng_services *s, const char *name, uint64_t *numb
     char *end;
     unsigned long long n = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end)
-        return s->fail(s->host, ENG_ERR_INVALID, "null: option null.%s is '%s'; give a whole number", name, text);
+        return s->fail(s->host, ENG_ERR_INVALID, "null" ENG_CAUSE "option null.%s is '%s'" ENG_ADVICE
+                       "give a whole number", name, text);
     *number = n;
     return ENG_OK;
 }
@@ -27,7 +28,7 @@ static int null_open(const eng_services *services, eng_plugin_state **result)
         return status;
     eng_plugin_state *plugin = calloc(1, sizeof *plugin);
     if (!plugin)
-        return services->fail(services->host, ENG_ERR_NOMEM, "null: out of memory");
+        return services->fail(services->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "out of memory");
     plugin->services = services; /* stays valid until close */
     plugin->n_devices = n_devices < 16 ? (uint32_t)n_devices : 16;
     *result = plugin;
@@ -41,7 +42,8 @@ static int accept_option(const eng_services *s, eng_device_state *device)
     device->measures = strcmp(text, "measure") == 0;
     device->accepts_all = device->measures || strcmp(text, "all") == 0;
     if (!device->accepts_all && strcmp(text, "copies") != 0)
-        return s->fail(s->host, ENG_ERR_INVALID, "null: option null.accept is '%s'; give copies, all or measure", text);
+        return s->fail(s->host, ENG_ERR_INVALID, "null" ENG_CAUSE "option null.accept is '%s'" ENG_ADVICE
+                       "give copies, all or measure", text);
     return ENG_OK;
 }
 
@@ -54,7 +56,7 @@ static int null_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_i
 {
     const eng_services *s = plugin->services;
     if (index >= plugin->n_devices)
-        return s->fail(s->host, ENG_ERR_NOTFOUND, "null: option null.devices is %u", plugin->n_devices);
+        return s->fail(s->host, ENG_ERR_NOTFOUND, "null" ENG_CAUSE "option null.devices is %u", plugin->n_devices);
     null_device_info(info);
     if (index)
         snprintf(info->name, sizeof info->name, "null:%u", index);

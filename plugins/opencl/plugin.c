@@ -48,16 +48,19 @@ static int no_platform(eng_plugin_state *plugin, cl_int error)
                         (int)error);
     if (vendors && *vendors)
         return sv->fail(sv->host, ENG_ERR_NOTFOUND,
-                        "no OpenCL platform: the environment variable OCL_ICD_VENDORS says to look for drivers in '%s' "
+                        "no OpenCL platform" ENG_CAUSE
+                        "the environment variable OCL_ICD_VENDORS says to look for drivers in '%s' "
                         "only; "
                         "unset it, or %s",
                         vendors, install);
     if (!has_icd("/etc/OpenCL/vendors"))
         return sv->fail(sv->host, ENG_ERR_NOTFOUND,
-                        "no OpenCL platform: no driver is registered (no .icd file in /etc/OpenCL/vendors); %s",
+                        "no OpenCL platform" ENG_CAUSE
+                        "no driver is registered (no .icd file in /etc/OpenCL/vendors); %s",
                         install);
     return sv->fail(sv->host, ENG_ERR_NOTFOUND,
-                    "no OpenCL platform: drivers are registered in /etc/OpenCL/vendors, but none of them offers one; "
+                    "no OpenCL platform" ENG_CAUSE
+                    "drivers are registered in /etc/OpenCL/vendors, but none of them offers one; "
                     "run "
                     "'clinfo', see whether their libraries load and you may use the device (groups video, render)");
 }
@@ -144,7 +147,8 @@ int cl_search(eng_plugin_state *plugin)
     plugin->searched = status == ENG_OK;
     if (status == ENG_OK && plugin->n == 0)
         status = plugin->sv->fail(plugin->sv->host, ENG_ERR_NOTFOUND,
-                                  "%u OpenCL platforms (first: %s), but no device on any of them; run 'clinfo', and "
+                                  "%u OpenCL platforms (first" ENG_CAUSE "%s), but no device on any of them" ENG_ADVICE
+                                  "run 'clinfo', and "
                                   "see whether "
                                   "you may use the device (groups video, render)",
                                   n, platforms[0].name);

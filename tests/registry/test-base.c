@@ -28,6 +28,47 @@ static void *other_thread(void *unused)
     return (void *)(uintptr_t)before;
 }
 
+START_TEST(error_parts)
+{
+    eng_error e = {.size = sizeof e};
+    ck_assert_int_eq(eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_DEVICE_MEMORY, 3, "tensor '%s'" ENG_CAUSE "expected %d, got %d"
+                                   ENG_ADVICE "ask for %d", "a", 1, 2, 1), ENG_ERR_NOMEM);
+    ck_assert_str_eq(eng_last_error(), "tensor 'a': expected 1, got 2; ask for 1");
+    ck_assert_int_eq(eng_last_error_info(&e), ENG_OK);
+    ck_assert_int_eq(e.status, ENG_ERR_NOMEM);
+    ck_assert_uint_eq(e.code, ENG_CODE_DEVICE_MEMORY);
+    ck_assert_int_eq(e.index, 3);
+    ck_assert_str_eq(e.subject, "tensor 'a'");
+    ck_assert_str_eq(e.cause, "expected 1, got 2");
+    ck_assert_str_eq(e.advice, "ask for 1");
+    /* who knows more puts it before the subject, and the rest stays */
+    ck_assert_int_eq(eng_fail_in(ENG_ERR_NOMEM, "rank %d", 1), ENG_ERR_NOMEM);
+    ck_assert_str_eq(eng_last_error(), "rank 1: tensor 'a': expected 1, got 2; ask for 1");
+    eng_last_error_info(&e);
+    ck_assert_uint_eq(e.code, ENG_CODE_DEVICE_MEMORY);
+    ck_assert_str_eq(e.advice, "ask for 1");
+    /* a failure without parts has a cause alone, and is of no code */
+    eng_fail(ENG_ERR_IO, "a cause");
+    eng_last_error_info(&e);
+    ck_assert_uint_eq(e.code, ENG_CODE_NONE);
+    ck_assert_int_eq(e.index, -1);
+    ck_assert_str_eq(e.subject, "");
+    ck_assert_str_eq(e.cause, "a cause");
+    ck_assert_str_eq(e.advice, "");
+    /* nothing that a file brought along reaches a terminal */
+    eng_fail(ENG_ERR_FORMAT, "tensor '%s'" ENG_CAUSE "bad", "\x1b[2J\x7f\xc3\xa4");
+    ck_assert_str_eq(eng_last_error(), "tensor '\\x1b[2J\\x7f\xc3\xa4': bad");
+    /* more text than there is room for is cut, not written past its end */
+    static char text[8192];
+    memset(text, 'x', sizeof text - 1);
+    eng_fail(ENG_ERR_IO, "%s", text);
+    ck_assert_uint_lt(strlen(eng_last_error()), 4096);
+    eng_fail_in(ENG_ERR_IO, "%s", text);
+    ck_assert_uint_lt(strlen(eng_last_error()), 4096);
+    ck_assert_int_eq(eng_last_error_info(NULL), ENG_ERR_INVALID);
+}
+END_TEST
+
 START_TEST(error_per_thread)
 {
     pthread_t thread;
@@ -103,6 +144,7 @@ int main(void)
     TCase *t = tcase_create("base");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, error_text);
+    tcase_add_test(t, error_parts);
     tcase_add_test(t, error_per_thread);
     tcase_add_test(t, types);
     tcase_add_test(t, axis_names);

@@ -59,10 +59,12 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     const cpu_variant *variant = cpu_variant_find(simd ? simd : "auto");
     if (!variant)
         return s->fail(s->host, ENG_ERR_UNSUPPORTED,
-                       "cpu.simd = %s: unknown, or this processor lacks it; use auto, scalar, avx2 or avx512", simd);
+                       "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it" ENG_ADVICE
+                       "use auto, scalar, avx2 or avx512", simd);
     long wanted = wanted_threads(threads ? threads : "0");
     if (wanted < 0)
-        return s->fail(s->host, ENG_ERR_INVALID, "cpu.threads = %s: give a number from 0 (automatic) to %d", threads,
+        return s->fail(s->host, ENG_ERR_INVALID, "cpu.threads = %s" ENG_CAUSE
+                       "give a number from 0 (automatic) to %d", threads,
                        MAX_CORES);
     int cores[MAX_CORES];
     bool whole;
@@ -82,7 +84,7 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
         return status;
     eng_device_state *d = calloc(1, sizeof *d);
     if (!d)
-        return s->fail(s->host, ENG_ERR_NOMEM, "cpu: out of memory");
+        return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
     d->info = info;
     d->services = s;
     d->host = s->host;
@@ -94,7 +96,7 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
         cpu_team_destroy(d->team);
         pthread_mutex_destroy(&d->lock);
         free(d);
-        return s->fail(s->host, ENG_ERR_NOMEM, "cpu: out of memory or of threads");
+        return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory or of threads");
     }
     d->threads = cpu_team_threads(d->team);
     describe(d, request);

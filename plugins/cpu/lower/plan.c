@@ -49,7 +49,7 @@ int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_pla
     }
     if (!p || !p->nodes || !p->section_first) {
         cpu_plan_destroy(p);
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: out of memory");
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
     }
     p->device = device;
     p->graph = graph;
@@ -60,14 +60,14 @@ int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_pla
             continue;
         if (node->op >= CPU_OPS || !device->variant->ops[node->op].run) {
             cpu_plan_destroy(p);
-            return s->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu: node %s: op %u is unknown", node->name,
+            return s->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE "node %s: op %u is unknown", node->name,
                            (unsigned)node->op);
         }
         eng_support answer = ENG_SUPPORT_NO;
         char reason[256] = "";
         int status = cpu_supports(device, graph, i, &answer, reason, sizeof reason);
         if (status == ENG_OK && answer == ENG_SUPPORT_NO)
-            status = s->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu: node %s: %s", node->name, reason);
+            status = s->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE "node %s: %s", node->name, reason);
         if (status != ENG_OK) {
             cpu_plan_destroy(p);
             return status;

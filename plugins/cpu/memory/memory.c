@@ -198,7 +198,9 @@ int cpu_memory_refused(const eng_device_state *device, uint64_t bytes, const cha
 {
     const double mib = 1048576;
     return device->services->fail(device->host, ENG_ERR_NOMEM,
-                                  "cpu: no memory for %.1f MiB of %s: this process holds %.1f MiB of the %.1f MiB that there "
-                                  "are for it, and the system has the last word; free something, or ask for less",
+                                  "cpu" ENG_CAUSE
+                                  "no memory for %.1f MiB of %s: this process holds %.1f MiB of the %.1f MiB that there "
+                                  "are for it, and the system has the last word" ENG_ADVICE
+                                  "free something, or ask for less",
                                   (double)bytes / mib, what, (double)atomic_load(&held) / mib, (double)most() / mib);
 }

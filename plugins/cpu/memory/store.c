@@ -52,7 +52,7 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
         st->tensors = calloc(n ? n : 1, sizeof *st->tensors);
     if (!st || !st->tensors) {
         free(st);
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: out of memory");
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
     }
     st->device = device;
     st->n = n;
@@ -67,7 +67,8 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
         if (!fits) {
             free(st->tensors);
             free(st);
-            return s->fail(device->host, ENG_ERR_NOMEM, "cpu: the store's tensors, up to %s, are larger than memory can be",
+            return s->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE
+                           "the store's tensors, up to %s, are larger than memory can be",
                            t->name ? t->name : "?");
         }
         st->tensors[i].bytes = bytes;
@@ -116,12 +117,13 @@ static int move(eng_store_state *store, uint32_t tensor, const eng_region *regio
 {
     const eng_services *s = store->device->services;
     if (tensor >= store->n)
-        return s->fail(store->device->host, ENG_ERR_INVALID, "cpu: the store has %u tensors, not %u",
+        return s->fail(store->device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the store has %u tensors, not %u",
                        (unsigned)store->n, (unsigned)tensor + 1);
     const struct cpu_stored *t = &store->tensors[tensor];
     for (uint32_t i = 0; i < n; i++)
         if (!inside(t, &regions[i]))
-            return s->fail(store->device->host, ENG_ERR_INVALID, "cpu: region %u reaches outside a tensor of %llu bytes",
+            return s->fail(store->device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
+                           "region %u reaches outside a tensor of %llu bytes",
                            (unsigned)i, (unsigned long long)t->bytes);
     for (uint32_t i = 0; i < n; i++) {
         const eng_region *r = &regions[i];

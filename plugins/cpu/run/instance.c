@@ -66,7 +66,8 @@ static int resolve_all(eng_instance_state *inst, eng_store_state *const *stores,
         const eng_tensor *t = eng_subgraph_tensor(g, g->binding_tensor[b]);
         if (!stores[b] || tensors[b] >= stores[b]->n || stores[b]->tensors[tensors[b]].bytes < t->bytes)
             return device->services->fail(device->host, ENG_ERR_INVALID,
-                                          "cpu: what %s is bound to does not exist or is smaller than its %llu bytes",
+                                          "cpu" ENG_CAUSE
+                                          "what %s is bound to does not exist or is smaller than its %llu bytes",
                                           t->name, (unsigned long long)t->bytes);
     }
     for (uint32_t i = 0; i < g->n_tensors; i++) {
@@ -276,7 +277,7 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
     const eng_services *s = device->services;
     eng_instance_state *inst = calloc(1, sizeof *inst);
     if (!inst)
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu: out of memory");
+        return s->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
     inst->plan = plan;
     inst->arena_bytes = (size_t)plan->graph->arena_bytes + CPU_ALIGN;
     inst->arena = cpu_memory_get(inst->arena_bytes);
@@ -294,7 +295,8 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
         make_tasks(inst);
         status = prepare(inst);
         if (status != ENG_OK)
-            s->fail(device->host, status, "cpu: no memory for the working buffers of %u nodes", (unsigned)plan->n_nodes);
+            s->fail(device->host, status, "cpu" ENG_CAUSE
+                    "no memory for the working buffers of %u nodes", (unsigned)plan->n_nodes);
     }
     if (status != ENG_OK) {
         cpu_instance_destroy(inst);

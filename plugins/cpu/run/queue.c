@@ -14,7 +14,7 @@ int cpu_queue_create(eng_device_state *device, eng_queue_state **queue)
 {
     eng_queue_state *q = calloc(1, sizeof *q);
     if (!q)
-        return device->services->fail(device->host, ENG_ERR_NOMEM, "cpu: out of memory");
+        return device->services->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
     q->device = device;
     *queue = q;
     return ENG_OK;
@@ -69,10 +69,11 @@ int cpu_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint3
     const eng_plan_state *plan = instance->plan;
     uint32_t sections = plan->graph->n_sections;
     if (first > sections || count > sections - first)
-        return device->services->fail(device->host, ENG_ERR_INVALID, "cpu: the plan has %u sections, not %u",
+        return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the plan has %u sections, not %u",
                                       (unsigned)sections, (unsigned)(first + count));
     if (n_params < plan->graph->n_params)
-        return device->services->fail(device->host, ENG_ERR_INVALID, "cpu: the plan takes %u parameters, %u were given",
+        return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
+                                      "the plan takes %u parameters, %u were given",
                                       (unsigned)plan->graph->n_params, (unsigned)n_params);
     uint32_t begin = plan->section_first[first], end = plan->section_first[first + count];
     cpu_submission sub = {instance->tasks + begin, end - begin, params, n_params, device, device->threads,
@@ -93,7 +94,7 @@ int cpu_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint3
 static int outside(const eng_device_state *device, uint64_t offset, uint64_t bytes, uint64_t size)
 {
     return device->services->fail(device->host, ENG_ERR_INVALID,
-                                  "cpu: bytes %llu .. + %llu are outside a tensor of %llu bytes",
+                                  "cpu" ENG_CAUSE "bytes %llu .. + %llu are outside a tensor of %llu bytes",
                                   (unsigned long long)offset, (unsigned long long)bytes, (unsigned long long)size);
 }
 
@@ -137,7 +138,8 @@ int cpu_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
     (void)timeout; /* nothing is ever left to be done */
     if (ticket > queue->ticket)
         return queue->device->services->fail(queue->device->host, ENG_ERR_INVALID,
-                                             "cpu: ticket %llu has not been given out yet", (unsigned long long)ticket);
+                                             "cpu" ENG_CAUSE
+                                             "ticket %llu has not been given out yet", (unsigned long long)ticket);
     return ENG_OK;
 }
 
@@ -147,14 +149,15 @@ static uint8_t *value_data(const eng_instance_state *instance, int32_t tensor, u
     const eng_subgraph *g = instance->plan->graph;
     const eng_device_state *device = instance->plan->device;
     if (tensor < 0 || (uint32_t)tensor >= g->n_tensors) {
-        device->services->fail(device->host, ENG_ERR_INVALID, "cpu: the plan has %u tensors, not number %d",
+        device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the plan has %u tensors, not number %d",
                                (unsigned)g->n_tensors, (int)tensor);
         return NULL;
     }
     const eng_tensor *t = eng_subgraph_tensor(g, tensor);
     const cpu_tensor *here = &instance->tensors[tensor];
     if (t->root != tensor && !here->contiguous) {
-        device->services->fail(device->host, ENG_ERR_INVALID, "cpu: %s is a view with gaps: name its owner", t->name);
+        device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
+                               "%s is a view with gaps: name its owner", t->name);
         return NULL;
     }
     uint64_t size = t->root == tensor ? t->bytes : (uint64_t)here->rows * (uint64_t)(here->ne[0] / here->block) *

@@ -27,7 +27,8 @@ static int add_rank(eng_device_state *device, const char *name, bool guest)
     meta_rank *rank = &device->ranks[device->n_ranks];
 
     if (device->n_ranks == META_MAX_RANKS)
-        return META_FAIL(device, ENG_ERR_INVALID, "%s: more than %d devices, counting those that hold single tensors: "
+        return META_FAIL(device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                         "more than %d devices, counting those that hold single tensors: "
                          "compose fewer, or keep these tensors on devices that are part of it", device->name,
                          META_MAX_RANKS);
     memset(rank, 0, sizeof *rank);
@@ -36,7 +37,7 @@ static int add_rank(eng_device_state *device, const char *name, bool guest)
         return status;
     if (rank->child.info->kind == ENG_DEVICE_META) {
         sv->device_close(sv->host, &rank->child);
-        return META_FAIL(device, ENG_ERR_INVALID, "%s is composed itself: name one of its parts", name);
+        return META_FAIL(device, ENG_ERR_INVALID, "%s is composed itself" ENG_CAUSE "name one of its parts", name);
     }
     /* as the host wrote it; a longer spelling ("cpu/002.1") by the name that it stands for, so that none is cut off */
     snprintf(rank->name, sizeof rank->name, "%s", strlen(name) < sizeof rank->name ? name : rank->child.info->name);
@@ -118,12 +119,14 @@ static int set_shares(eng_device_state *device, const double *shares)
         default_shares(device);
     for (uint32_t r = 0; r < device->n_leaves; r++) {
         if (!(device->shares[r] >= 0) || device->shares[r] > 1e12)
-            return META_FAIL(device, ENG_ERR_INVALID, "%s: the share of %s is not a number from 0 on", device->name,
+            return META_FAIL(device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                             "the share of %s is not a number from 0 on", device->name,
                              device->ranks[r].name);
         sum += device->shares[r];
     }
     if (sum <= 0)
-        return META_FAIL(device, ENG_ERR_INVALID, "%s: all shares are 0; give one device more", device->name);
+        return META_FAIL(device, ENG_ERR_INVALID, "%s" ENG_CAUSE "all shares are 0" ENG_ADVICE
+                         "give one device more", device->name);
     for (uint32_t r = 0; r < device->n_leaves; r++) {
         device->shares[r] /= sum;
         device->ranks[r].share = device->shares[r];
@@ -150,13 +153,10 @@ static bool is_mixed(const eng_device_state *device)
 int meta_blame(const eng_device_state *device, uint32_t rank, int status)
 {
     const eng_services *sv = device->plugin->services;
-    char text[512];
 
-    if (status == ENG_OK)
-        return ENG_OK;
-    snprintf(text, sizeof text, "%s", sv->last_error(sv->host));
-    return META_FAIL(device, status, "%s, rank %u of %s: %s", device->ranks[rank].name, (unsigned)rank, device->name,
-                     text);
+    return status == ENG_OK ? ENG_OK
+                            : sv->fail_in(sv->host, status, "%s, rank %u of %s", device->ranks[rank].name, (unsigned)rank,
+                                          device->name);
 }
 
 int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
@@ -174,7 +174,8 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
         status = plugin->services->fail(plugin->host, ENG_ERR_NOMEM, "out of host memory for a composed device");
     else if (request->n_leaves == 0 || request->n_leaves > META_MAX_RANKS)
         status = META_FAIL(d, ENG_ERR_INVALID,
-                           "%s: a composition has 1 to %d devices, as in cpu/2 or opencl:0+opencl:1", d->name,
+                           "%s" ENG_CAUSE
+                           "a composition has 1 to %d devices, as in cpu/2 or opencl:0+opencl:1", d->name,
                            META_MAX_RANKS);
     for (uint32_t i = 0; i < request->n_leaves && status == ENG_OK; i++)
         status = add_rank(d, request->leaves[i], false);

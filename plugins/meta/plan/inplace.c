@@ -49,7 +49,7 @@ static int32_t part_for(meta_planner *p, int32_t root, uint32_t r, meta_version 
     }
     if (own->place.kind == META_SHARDED) {
         p->status = META_FAIL(p->device, ENG_ERR_INTERNAL,
-                              "what was written into %s has no way back to %s; please report the graph",
+                              "what was written into %s has no way back to %s" ENG_ADVICE "please report the graph",
                               meta_tensor_of(p, root)->name, p->device->ranks[r].name);
         return -1;
     }

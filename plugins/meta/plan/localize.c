@@ -91,7 +91,8 @@ void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_st
             operands[i] = rebased(p, rank, origin, operands[i], s);
         if (global->in[i] >= 0 && operands[i] < 0 && !meta_failed(p))
             p->status = META_FAIL(p->device, ENG_ERR_INTERNAL,
-                                  "%s: operand %u is missing on %s; please report the graph", global->name,
+                                  "%s" ENG_CAUSE "operand %u is missing on %s" ENG_ADVICE
+                                  "please report the graph", global->name,
                                   (unsigned)i, p->device->ranks[rank].name);
     }
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++) {

@@ -100,7 +100,8 @@ static void run_on_copy(meta_chooser *c)
         if (meta_is_inout(c, i))
             value = c->node->in[i];
     if (value < 0) {
-        p->status = META_FAIL(p->device, ENG_ERR_INTERNAL, "no way was found to run %s (%s); please report the graph",
+        p->status = META_FAIL(p->device, ENG_ERR_INTERNAL, "no way was found to run %s (%s)" ENG_ADVICE
+                              "please report the graph",
                               c->node->name, c->op->name);
         return;
     }

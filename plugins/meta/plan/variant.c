@@ -73,7 +73,8 @@ static int move_node(compiler *c, uint32_t rank, const eng_node *node, int32_t o
     }
     if (to < 0) {
         const eng_op_info *op = meta_op_info(d, node->op);
-        return META_FAIL(d, ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s): %s", d->ranks[rank].name, node->name,
+        return META_FAIL(d, ENG_ERR_UNSUPPORTED, "%s cannot run %s (%s)" ENG_CAUSE
+                         "%s", d->ranks[rank].name, node->name,
                          op ? op->name : "?", reason[0] ? reason : "no reason given");
     }
     c->forced[origin] = (int8_t)to;
@@ -95,7 +96,8 @@ static int ask(compiler *c, uint32_t rank, bool *moved)
         if (g->nodes[i].op == ENG_OP_EXTERN)
             continue;
         if (!meta_rule_agrees(c->planner.sv, &s, &g->nodes[i]))
-            return META_FAIL(c->device, ENG_ERR_INTERNAL, "%s: the shards of its operands on %s do not fit together; "
+            return META_FAIL(c->device, ENG_ERR_INTERNAL, "%s" ENG_CAUSE
+                             "the shards of its operands on %s do not fit together; "
                                                           "please report the graph",
                              g->nodes[i].name, c->device->ranks[rank].name);
         int status = child->calls->supports(child->state, &s, i, &answer, reason, sizeof reason);

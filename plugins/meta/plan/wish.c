@@ -75,7 +75,8 @@ static int resolve(eng_device_state *device, const eng_tensor *t, const eng_plac
         return sharded(device, t, wanted->axis, place);
     case ENG_PLACE_PARTIAL:
         if (t->type != ENG_TYPE_F32)
-            return META_FAIL(device, ENG_ERR_UNSUPPORTED, "%s cannot be kept as addends on %s: only f32 values can",
+            return META_FAIL(device, ENG_ERR_UNSUPPORTED, "%s cannot be kept as addends on %s" ENG_CAUSE
+                             "only f32 values can",
                              t->name, device->name);
         *place = (meta_place){.kind = META_PARTIAL, .ranks = device->main_mask};
         break;

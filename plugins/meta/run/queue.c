@@ -18,7 +18,8 @@ static int read_timeout(eng_device_state *device, uint64_t *timeout)
 
     if (*text < '0' || *text > '9' || *end)
         return META_FAIL(device, ENG_ERR_INVALID,
-                         "option meta.timeout is '%s'; give a whole number of milliseconds, or 0 for no limit", text);
+                         "option meta.timeout is '%s'" ENG_ADVICE
+                         "give a whole number of milliseconds, or 0 for no limit", text);
     *timeout = ms == 0 || ms > UINT64_MAX / 8000000u ? UINT64_MAX : (uint64_t)ms * 1000000u;
     return ENG_OK;
 }

@@ -140,7 +140,7 @@ static int end_run(eng_queue_state *q)
         return ENG_OK;
     meta_late_keep(q, q->instance);
     int blame = atomic_load(&q->blame);
-    return META_FAIL(d, status, "%s, rank %d of %s: %s", d->ranks[blame].name, blame, d->name, q->text);
+    return META_FAIL(d, status, "%s, rank %d of %s" ENG_CAUSE "%s", d->ranks[blame].name, blame, d->name, q->text);
 }
 
 int meta_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,

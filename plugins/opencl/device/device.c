@@ -324,7 +324,7 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     snprintf(device->info.name, sizeof device->info.name, "%s",
              request->name && *request->name ? request->name : "opencl");
     if (found->refused[0])
-        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s (%s) cannot be used: %s", device->info.name,
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s (%s) cannot be used" ENG_CAUSE "%s", device->info.name,
                        device->info.description, found->refused);
     int status = pretend_memory(device->sv, &device->info);
     if (status != ENG_OK)
@@ -364,7 +364,7 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
     if (status != ENG_OK)
         return status;
     if (request->index >= plugin->n)
-        return sv->fail(sv->host, ENG_ERR_NOTFOUND, "%s: there are %u OpenCL devices, numbered from 0",
+        return sv->fail(sv->host, ENG_ERR_NOTFOUND, "%s" ENG_CAUSE "there are %u OpenCL devices, numbered from 0",
                         request->name ? request->name : "opencl", plugin->n);
     if (request->parts > 1 && request->part >= request->parts)
         return sv->fail(sv->host, ENG_ERR_INVALID, "part %u of %u", request->part, request->parts);

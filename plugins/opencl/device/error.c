@@ -86,9 +86,9 @@ static const char *advice(cl_int error)
 {
     switch (error) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-    case CL_OUT_OF_RESOURCES: return ": the device is out of memory; use fewer or smaller tensors, or more devices";
+    case CL_OUT_OF_RESOURCES: return ": the device is out of memory" ENG_ADVICE "use fewer or smaller tensors, or more devices";
     case CL_OUT_OF_HOST_MEMORY: return ": the host is out of memory";
-    case CL_DEVICE_NOT_AVAILABLE: return ": the device is gone; open it again";
+    case CL_DEVICE_NOT_AVAILABLE: return ": the device is gone" ENG_ADVICE "open it again";
     default: return "";
     }
 }
@@ -98,7 +98,8 @@ int cl_failed(cl_device *device, cl_int error, const char *what)
     int status = cl_error_status(error);
     if (status == ENG_ERR_LOST)
         device->lost = true;
-    return cl_fail(device, status, "%s: %s: %s (%d)%s", device->info.name, what, cl_error_name(error), (int)error,
+    return cl_fail(device, status, "%s" ENG_CAUSE
+                   "%s: %s (%d)%s", device->info.name, what, cl_error_name(error), (int)error,
                    advice(error));
 }
 

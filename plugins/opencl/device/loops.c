@@ -45,8 +45,10 @@ int cl_loops_check(cl_device *device)
     clReleaseKernel(kernel);
     if (status == ENG_OK && number != x)
         return cl_fail(device, ENG_ERR_UNSUPPORTED,
-                       "%s (%s) is not used: its driver ends loops before they are done, so that large tensors would "
-                       "come out wrong; use the cpu plugin, another driver for this processor (PoCL), or, with small "
+                       "%s (%s) is not used" ENG_CAUSE
+                       "its driver ends loops before they are done, so that large tensors would "
+                       "come out wrong" ENG_ADVICE
+                       "use the cpu plugin, another driver for this processor (PoCL), or, with small "
                        "graphs and at your risk, the option opencl.family=simt",
                        device->info.name, device->info.description);
     return status;

@@ -124,7 +124,8 @@ static int build_failed(cl_device *device, const char *file, const char *options
         snprintf(log, sizeof log, "%s", whole);
     free(whole);
     return cl_fail(device, error == CL_OUT_OF_HOST_MEMORY ? ENG_ERR_NOMEM : ENG_ERR_DEVICE,
-                   "%s: the device's compiler refuses %s.cl (options: %s): %s (%d)\n%s", device->info.name, file,
+                   "%s" ENG_CAUSE
+                   "the device's compiler refuses %s.cl (options: %s): %s (%d)\n%s", device->info.name, file,
                    options, cl_error_name(error), (int)error, log);
 }
 
@@ -276,7 +277,8 @@ int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *na
     cl_int error;
     cl_kernel k = clCreateKernel(entry->program, name, &error);
     if (!k)
-        return cl_fail(device, cl_error_status(error), "%s: kernel %s of %s.cl: %s (%d)", device->info.name, name,
+        return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE
+                       "kernel %s of %s.cl: %s (%d)", device->info.name, name,
                        entry->file, cl_error_name(error), (int)error);
     *kernel = k;
     return ENG_OK;

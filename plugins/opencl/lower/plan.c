@@ -79,7 +79,8 @@ int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t no
 {
     char text[512] = "";
     if (node >= graph->n_nodes)
-        return cl_fail(device, ENG_ERR_INVALID, "%s: node %u of %u", device->info.name, node, graph->n_nodes);
+        return cl_fail(device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                       "node %u of %u", device->info.name, node, graph->n_nodes);
     *answer = judge(device, graph, eng_subgraph_node(graph, node), text, sizeof text);
     if (reason && reason_bytes)
         snprintf(reason, reason_bytes, "%s", text);
@@ -96,7 +97,8 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
     if (is_view(device, node->op) || is_barrier(device, node->op) || empty(plan->graph, node))
         return ENG_OK;
     if (judge(device, plan->graph, node, reason, sizeof reason) == ENG_SUPPORT_NO)
-        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: node '%s' cannot run: %s", device->info.name, node->name,
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE
+                       "node '%s' cannot run: %s", device->info.name, node->name,
                        reason);
     cl_recorder r = {.device = device, .graph = plan->graph, .node = node, .plan = plan};
     plan->node_temporary = 0;
@@ -133,7 +135,7 @@ static int record_all(eng_plan_state *plan)
     uint32_t sections = g->n_sections ? g->n_sections : 1, section = 0;
     plan->section_first = calloc(sections + 1, sizeof *plan->section_first);
     if (!plan->section_first)
-        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while compiling a plan",
+        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while compiling a plan",
                        plan->device->info.name);
     count_chains(plan);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -174,7 +176,7 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
 {
     eng_plan_state *p = calloc(1, sizeof *p);
     if (!p)
-        return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
     p->device = device;
     p->graph = graph;
     int status = cl_arena_place(p);

@@ -84,7 +84,7 @@ static int place_all(eng_plan_state *plan, owner *owners, uint32_t n)
         if (block == plan->n_arena) {
             uint64_t *more = realloc(plan->arena, (plan->n_arena + 1) * sizeof *more);
             if (!more)
-                return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors",
+                return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
                                device->info.name);
             plan->arena = more;
             plan->arena[plan->n_arena++] = 0;
@@ -106,7 +106,8 @@ static int place_again(eng_plan_state *plan)
     uint32_t n = 0;
     int status = ENG_OK;
     if (!owners || !index) {
-        status = cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors", device->info.name);
+        status = cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE
+                         "out of host memory while placing tensors", device->info.name);
         goto done;
     }
     for (uint32_t i = 0; i < g->n_tensors; i++) {
@@ -116,7 +117,8 @@ static int place_again(eng_plan_state *plan)
             continue;
         if (t->bytes > device->hard_limit) {
             status = cl_fail(device, ENG_ERR_UNSUPPORTED,
-                             "%s: tensor '%s' takes %llu bytes, the largest allocation is %llu; use smaller batches, "
+                             "%s" ENG_CAUSE "tensor '%s' takes %llu bytes, the largest allocation is %llu" ENG_ADVICE
+                             "use smaller batches, "
                              "more devices, or another type",
                              device->info.name, t->name, (unsigned long long)t->bytes,
                              (unsigned long long)device->hard_limit);
@@ -147,7 +149,7 @@ int cl_arena_place(eng_plan_state *plan)
     const eng_subgraph *g = plan->graph;
     plan->slots = calloc(g->n_tensors ? g->n_tensors : 1, sizeof *plan->slots);
     if (!plan->slots)
-        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors",
+        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
                        plan->device->info.name);
     if (g->arena_bytes > plan->device->max_alloc || (plan->device->apart && g->arena_bytes))
         return place_again(plan);
@@ -155,7 +157,7 @@ int cl_arena_place(eng_plan_state *plan)
         return ENG_OK;
     plan->arena = malloc(sizeof *plan->arena);
     if (!plan->arena)
-        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s: out of host memory while placing tensors",
+        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
                        plan->device->info.name);
     plan->arena[0] = g->arena_bytes;
     plan->n_arena = 1;

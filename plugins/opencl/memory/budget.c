@@ -36,7 +36,8 @@ int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char 
     pthread_mutex_unlock(&device->plugin->budget_lock);
     if (!fits)
         return cl_fail(device, ENG_ERR_NOMEM,
-                       "%s: %.1f MiB for %s, but the device has %.1f MiB, of which %.1f are taken: spread it over more "
+                       "%s" ENG_CAUSE
+                       "%.1f MiB for %s, but the device has %.1f MiB, of which %.1f are taken: spread it over more "
                        "devices, or ask for less", device->info.name, (double)wanted / mib, what, (double)total / mib,
                        (double)held / mib);
     account(device, bytes, true);

@@ -89,7 +89,8 @@ static int lend(cl_device *device, uint64_t bytes, const char *what, lent *l, cl
     b.mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, (size_t)bytes, l->memory, &error);
     if (!b.mem) {
         returned(NULL, l);
-        return cl_fail(device, cl_error_status(error), "%s: no memory for %s (%llu bytes): %s", device->info.name, what,
+        return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE
+                       "no memory for %s (%llu bytes): %s", device->info.name, what,
                        (unsigned long long)bytes, cl_error_name(error));
     }
     error = clSetMemObjectDestructorCallback(b.mem, returned, l);
@@ -105,7 +106,7 @@ static int lend(cl_device *device, uint64_t bytes, const char *what, lent *l, cl
 static int no_host_memory(cl_device *device, uint64_t bytes, const char *what, lent *l)
 {
     free(l);
-    return cl_fail(device, ENG_ERR_NOMEM, "%s: no host memory for %s (%llu bytes)", device->info.name, what,
+    return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "no host memory for %s (%llu bytes)", device->info.name, what,
                    (unsigned long long)bytes);
 }
 
@@ -184,13 +185,13 @@ int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *wh
     cl_block b = {.bytes = bytes};
     b.mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &error);
     if (!b.mem)
-        return cl_fail(device, cl_error_status(error), "%s: no device memory for %s (%llu bytes): %s",
+        return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE "no device memory for %s (%llu bytes): %s",
                        device->info.name, what, (unsigned long long)bytes, cl_error_name(error));
     int status = zero ? fill_zero(device, b.mem, bytes) : ENG_OK;
     if (status != ENG_OK) {
         clReleaseMemObject(b.mem);
         return status == ENG_ERR_DEVICE ? status
-                                        : cl_fail(device, status, "%s: no device memory for %s (%llu bytes)",
+                                        : cl_fail(device, status, "%s" ENG_CAUSE "no device memory for %s (%llu bytes)",
                                                   device->info.name, what, (unsigned long long)bytes);
     }
     *block = b;

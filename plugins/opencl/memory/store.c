@@ -19,7 +19,7 @@ static int lay_out(eng_store_state *s, uint64_t **sizes)
                 uint64_t *more = realloc(list, (n + 1) * sizeof *more);
                 if (!more) {
                     free(list);
-                    return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+                    return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
                 }
                 list = more;
                 list[n++] = 0;
@@ -46,18 +46,19 @@ static int describe(eng_store_state *s, const eng_store_tensor *tensors)
         x->ne0 = t->rank ? t->ne[0] : 1;
         if (cl_type_block(t->type) == 0)
             return cl_fail(device, ENG_ERR_UNSUPPORTED,
-                           "%s: tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
+                           "%s" ENG_CAUSE
+                           "tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
                            t->name, t->type);
         if (cl_split_shape(device, t->type, t->ne, t->rank, t->use, &x->split) != ENG_OK)
             return cl_fail(device, ENG_ERR_UNSUPPORTED,
-                           "%s: a row of tensor '%s' is larger than the largest allocation, %llu bytes",
+                           "%s" ENG_CAUSE "a row of tensor '%s' is larger than the largest allocation, %llu bytes",
                            device->info.name, t->name, (unsigned long long)device->hard_limit);
         pieces += x->split.n;
         s->by_use[t->use & ENG_USE_MASK] += x->split.bytes;
     }
     s->pieces = calloc(pieces + 1, sizeof *s->pieces);
     if (!s->pieces)
-        return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
     struct cl_store_piece *next = s->pieces;
     for (uint32_t i = 0; i < s->n; i++) {
         s->tensors[i].pieces = next;
@@ -83,7 +84,7 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
         s->tensors = calloc((size_t)n + 1, sizeof *s->tensors);
     if (!s || !s->tensors) {
         free(s);
-        return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
     }
     s->device = device;
     s->n = n;
@@ -95,7 +96,7 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
     if (status == ENG_OK) {
         s->blocks = calloc(s->n_blocks + 1, sizeof *s->blocks);
         if (!s->blocks)
-            status = cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+            status = cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
     }
     for (uint32_t i = 0; i < s->n_blocks && status == ENG_OK; i++)
         if (sizes[i])

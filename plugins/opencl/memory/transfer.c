@@ -161,11 +161,13 @@ static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, 
 {
     cl_device *device = s->device;
     if (tensor >= s->n)
-        return cl_fail(device, ENG_ERR_INVALID, "%s: tensor %u of a store that has %u", device->info.name, tensor,
+        return cl_fail(device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                       "tensor %u of a store that has %u", device->info.name, tensor,
                        s->n);
     for (uint32_t i = 0; i < n; i++)
         if (!inside(&regions[i], s->tensors[tensor].split.bytes))
-            return cl_fail(device, ENG_ERR_INVALID, "%s: region %u reaches past the end of the tensor (%llu bytes)",
+            return cl_fail(device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                           "region %u reaches past the end of the tensor (%llu bytes)",
                            device->info.name, i, (unsigned long long)s->tensors[tensor].split.bytes);
     cl_int error = CL_SUCCESS;
     cl_event last = NULL;

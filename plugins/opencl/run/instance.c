@@ -70,7 +70,8 @@ static int make_kernel(eng_instance_state *x, uint32_t i)
     for (uint32_t a = 0; a < l->n_args; a++) {
         cl_int error = set_arg(x, x->kernels[i], &index, &plan->args[l->first_arg + a]);
         if (error != CL_SUCCESS)
-            return cl_fail(device, cl_error_status(error), "%s: node '%s': argument %u of kernel %s: %s (%d)",
+            return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE
+                           "node '%s': argument %u of kernel %s: %s (%d)",
                            device->info.name, eng_subgraph_node(plan->graph, l->node)->name, index ? index - 1 : 0,
                            l->kernel, cl_error_name(error), (int)error);
     }
@@ -84,12 +85,13 @@ static int bind(eng_instance_state *x, eng_store_state *const *stores, const uin
     for (uint32_t i = 0; i < g->n_bindings; i++) {
         const eng_tensor *t = eng_subgraph_tensor(g, g->binding_tensor[i]);
         if (tensors[i] >= stores[i]->n)
-            return cl_fail(device, ENG_ERR_INVALID, "%s: '%s' is bound to tensor %u of a store that has %u",
+            return cl_fail(device, ENG_ERR_INVALID, "%s" ENG_CAUSE "'%s' is bound to tensor %u of a store that has %u",
                            device->info.name, t->name, tensors[i], stores[i]->n);
         const cl_stored *s = &stores[i]->tensors[tensors[i]];
         if (s->type != t->type || s->split.bytes != t->bytes)
             return cl_fail(device, ENG_ERR_INVALID,
-                           "%s: '%s' (%s, %llu bytes) is bound to a tensor of the store that is %s of %llu bytes",
+                           "%s" ENG_CAUSE
+                           "'%s' (%s, %llu bytes) is bound to a tensor of the store that is %s of %llu bytes",
                            device->info.name, t->name, cl_type_name(t->type), (unsigned long long)t->bytes,
                            cl_type_name(s->type), (unsigned long long)s->split.bytes);
         x->bound[i] = (cl_bound){stores[i], tensors[i]};
@@ -135,7 +137,7 @@ int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, con
     }
     if (!x || !x->bound || !x->arena || !x->kernels) {
         cl_instance_destroy(x);
-        return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
     }
     int status = build(x, stores, tensors);
     if (status != ENG_OK) {
@@ -169,7 +171,7 @@ int cl_value_map(eng_instance_state *instance, int32_t tensor, void **data)
     const eng_tensor *t = eng_subgraph_tensor(instance->plan->graph, tensor);
     cl_place place;
     if (!t || !cl_instance_place(instance, tensor, 0, &place) || !place.host || place.bytes < t->bytes)
-        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s: tensor '%s' is not in memory that the host shares",
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "tensor '%s' is not in memory that the host shares",
                        device->info.name, t ? t->name : "?");
     *data = place.host;
     return ENG_OK;

@@ -23,7 +23,7 @@ int cl_queue_create(eng_device_state *device, eng_queue_state **queue)
     cl_int error;
     eng_queue_state *q = calloc(1, sizeof *q);
     if (!q)
-        return cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
     q->device = device;
     q->next = 1;
     q->queue = clCreateCommandQueue(device->context, device->id, 0, &error);
@@ -151,7 +151,7 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const i
         return ENG_OK;
     if (cl_error_status(error) == ENG_ERR_LOST)
         q->device->lost = true;
-    return cl_fail(q->device, cl_error_status(error), "%s: node '%s': launch of kernel %s: %s (%d)",
+    return cl_fail(q->device, cl_error_status(error), "%s" ENG_CAUSE "node '%s': launch of kernel %s: %s (%d)",
                    q->device->info.name, eng_subgraph_node(plan->graph, l->node)->name, l->kernel, cl_error_name(error),
                    (int)error);
 }
@@ -162,10 +162,12 @@ int cl_queue_submit(eng_queue_state *q, eng_instance_state *x, uint32_t first, u
     const eng_plan_state *plan = x->plan;
     uint32_t sections = plan->graph->n_sections ? plan->graph->n_sections : 1;
     if (first > sections || count > sections - first)
-        return cl_fail(q->device, ENG_ERR_INVALID, "%s: sections %u..%u of a plan that has %u", q->device->info.name,
+        return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                       "sections %u..%u of a plan that has %u", q->device->info.name,
                        first, first + count, sections);
     if (q->device->lost)
-        return cl_fail(q->device, ENG_ERR_LOST, "%s: the device is gone; open it again", q->device->info.name);
+        return cl_fail(q->device, ENG_ERR_LOST, "%s" ENG_CAUSE "the device is gone" ENG_ADVICE
+                       "open it again", q->device->info.name);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
     make_room(q);
@@ -206,7 +208,7 @@ static int transfer(eng_queue_state *q, const range *r, uint64_t offset, uint64_
         cl_event event = NULL;
         if (!place_of(r, offset, &place) || place.bytes == 0) {
             cl_event_settle(&last, CL_SUCCESS);
-            return cl_fail(q->device, ENG_ERR_INVALID, "%s: %llu bytes reach past the end of the tensor",
+            return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE "%llu bytes reach past the end of the tensor",
                            q->device->info.name, (unsigned long long)bytes);
         }
         size_t n = (size_t)(bytes < place.bytes ? bytes : place.bytes);
@@ -228,16 +230,18 @@ static int check_store(eng_queue_state *q, const eng_store_state *store, uint32_
                        uint64_t bytes)
 {
     if (tensor >= store->n)
-        return cl_fail(q->device, ENG_ERR_INVALID, "%s: tensor %u of a store that has %u", q->device->info.name, tensor,
+        return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                       "tensor %u of a store that has %u", q->device->info.name, tensor,
                        store->n);
     const cl_stored *t = &store->tensors[tensor];
     if (t->split.group > 1)
         return cl_fail(q->device, ENG_ERR_UNSUPPORTED,
-                       "%s: a matrix kept in the device's own layout is moved by upload and download only",
+                       "%s" ENG_CAUSE "a matrix kept in the device's own layout is moved by upload and download only",
                        q->device->info.name);
     if (offset > t->split.bytes || bytes > t->split.bytes - offset)
         return cl_fail(q->device, ENG_ERR_INVALID,
-                       "%s: %llu bytes at %llu reach past the end of the tensor (%llu bytes)", q->device->info.name,
+                       "%s" ENG_CAUSE
+                       "%llu bytes at %llu reach past the end of the tensor (%llu bytes)", q->device->info.name,
                        (unsigned long long)bytes, (unsigned long long)offset, (unsigned long long)t->split.bytes);
     return ENG_OK;
 }
@@ -304,13 +308,15 @@ static bool poll_for(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
 int cl_queue_wait(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
 {
     if (ticket >= q->next)
-        return cl_fail(q->device, ENG_ERR_INVALID, "%s: ticket %llu has not been given out", q->device->info.name,
+        return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                       "ticket %llu has not been given out", q->device->info.name,
                        (unsigned long long)ticket);
     if (ticket > q->done) {
         if (timeout == UINT64_MAX)
             wait_for(q, ticket);
         else if (!poll_for(q, ticket, timeout))
-            return cl_fail(q->device, ENG_ERR_TIMEOUT, "%s: the work is not done after %llu ns", q->device->info.name,
+            return cl_fail(q->device, ENG_ERR_TIMEOUT, "%s" ENG_CAUSE
+                           "the work is not done after %llu ns", q->device->info.name,
                            (unsigned long long)timeout);
     }
     int failure = q->failure;
