@@ -1,8 +1,10 @@
 # The opencl plugin beyond single ops: memory in pieces, fusion, the cache of binaries, errors.
 opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
-check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-waits
-TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-waits
+check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures \
+	tests/opencl/test-waits
+TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures \
+	tests/opencl/test-waits
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
 TESTS += tests/opencl/test-opencl
@@ -14,12 +16,20 @@ tests_opencl_test_beyond_LDADD = libengine.la
 tests_opencl_test_builds_SOURCES = %D%/test-builds.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_builds_LDFLAGS = -export-dynamic
 tests_opencl_test_builds_LDADD = libengine.la $(OPENCL_LIBS)
+tests_opencl_test_failures_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_failures_LDFLAGS = -export-dynamic
+tests_opencl_test_failures_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_waits_SOURCES = %D%/test-waits.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_waits_LDFLAGS = -export-dynamic
 tests_opencl_test_waits_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_opencl_SOURCES = %D%/test-opencl.c
 tests_opencl_test_opencl_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_opencl_test_opencl_LDADD = libengine.la $(CHECK_LIBS)
+
+# Every OpenCL call of a run fails once, on a device and on its halves, in several ways: minutes.
+check-failures: all tests/opencl/test-failures$(EXEEXT)
+	$(AM_TESTS_ENVIRONMENT) tests/opencl/test-failures$(EXEEXT) --full
+.PHONY: check-failures
 
 # Every kernel on a device that is simulated and checked, where there is one: about ten minutes.
 .PHONY: check-oclgrind

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <pthread.h>
 #include <stdio.h>

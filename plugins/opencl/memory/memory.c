@@ -162,8 +162,13 @@ int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what,
     if (begin < end)
         madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 #endif
+    const cl_int error = clRetainContext(device->context); /* until the memory is given back */
+    if (error != CL_SUCCESS) {
+        find_free()(device->context, memory);
+        free(l);
+        return cl_failed(device, error, "clRetainContext");
+    }
     *l = (lent){.memory = memory, .bytes = (size_t)bytes, .context = device->context};
-    clRetainContext(l->context);
     return lend(device, bytes, what, l, block);
 }
 
