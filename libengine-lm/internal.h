@@ -92,7 +92,7 @@ const char *lm_placer_device(const lm_placer *p, const char *name, int layer);
 /* The same of one expert of a stack: a pattern may be found in the stack's name or in the expert's. */
 const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer);
 
-/* -- models (model.c, weights.c, keys.c) ---------------------------------------------------- */
+/* -- models (model.c, weights.c, keys.c, rope.c) ---------------------------------------------------- */
 
 typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2 } lm_layer_kind;
 
@@ -167,7 +167,11 @@ int lm_key_integer(const lm_loader *l, const char *name, int64_t least, int64_t 
 int lm_key_integer_or(const lm_loader *l, const char *name, int64_t least, int64_t most, int64_t otherwise,
                       int64_t *value);
 int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, double *value);
-/* rope.* keys, for n_rot channels by default. */
+/* "<architecture>.<name>"; longer names than there are keys are cut. */
+#define LM_KEY_BYTES 128
+const char *lm_key_name(const lm_loader *l, const char *name, char text[LM_KEY_BYTES]);
+int lm_key_in_range(const char *key, int64_t value, int64_t least, int64_t most);
+/* rope.* keys, for n_rot channels by default; one that nobody reads is refused (rope.c). */
 int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot);
 void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t extent);
 

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <math.h>
+
 #include "blocks.h"
 
 /* -- numbers ------------------------------------------------------------------------ */
@@ -70,6 +72,14 @@ static eng_value channels(lm_build *b, eng_value c, int64_t first, int64_t heads
     return eng_reshape(b->g, eng_slice(b->g, c, 0, first * s, heads * s), (int64_t[]){s, heads, b->n_tokens}, 3);
 }
 
+/* Heads of q or k at unit length, x / sqrt(sum x^2 + 1e-6): what is tiny stays shorter, which the op l2_norm does not
+ * give.  The models' own code has this constant, whatever the epsilon of the other norms is. */
+static eng_value unit_length(lm_build *b, eng_value x)
+{
+    double n = (double)b->model->n.state;
+    return eng_scale(b->g, eng_rms_norm(b->g, x, ENG_NO_VALUE, 1e-6 / n), 1 / sqrt(n), 0);
+}
+
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
 {
     const lm_numbers *n = &b->model->n;
@@ -85,8 +95,8 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
     eng_value c = eng_ssm_conv(g, qkv, lm_weight(b, il, LM_GDN_CONV), lm_layer_memory(b, il, 1), b->src, b->dst, b->cu,
                                slots);
     c = eng_unary(g, c, ENG_UNARY_SILU);
-    eng_value q = eng_l2_norm(g, channels(b, c, 0, kh), n->eps);
-    eng_value k = eng_l2_norm(g, channels(b, c, kh, kh), n->eps);
+    eng_value q = unit_length(b, channels(b, c, 0, kh));
+    eng_value k = unit_length(b, channels(b, c, kh, kh));
     eng_value v = channels(b, c, 2 * kh, vh);
     eng_value o = eng_gated_delta_net(g, q, k, v, decay, beta, lm_layer_memory(b, il, 0), b->src, b->dst, b->cu, 0,
                                       slots);

@@ -51,6 +51,20 @@ static const struct {
      "--key expert_weights_scale=2.5", false},
     {"--arch qwen35moe --seed 51 --rope 8 --without rope.dimension_count --without full_attention_interval "
      "--without ssm.inner_size --without vocab_size --without feed_forward_length", false},
+    /* YaRN with numbers of the file's own */
+    {"--arch llama --seed 52 --yarn 8 --context 256 --head 64 --freqs --key rope.scaling.yarn_beta_fast=6 "
+     "--key rope.scaling.yarn_beta_slow=2.5 --key rope.scaling.yarn_attn_factor=1.1", true},
+    {"--arch qwen2 --seed 53 --yarn 4 --context 128 --head 48 --key rope.scaling.yarn_beta_fast=3 "
+     "--key rope.scaling.yarn_log_multiplier=0.707 --key rope.scaling.attn_factor=1.2 --key rope.scaling.finetuned=1", false},
+    {"--arch qwen3 --seed 54 --yarn 16 --context 512 --head 32 --key rope.scaling.yarn_ext_factor=0.6 "
+     "--key rope.scaling.yarn_beta_slow=0.25", false},
+    {"--arch qwen3moe --seed 55 --experts 4 --yarn 4 --context 64 --key rope.scaling.yarn_ext_factor=0 "
+     "--key rope.scaling.yarn_attn_factor=1.4", false},
+    {"--arch qwen35 --seed 56 --rope 16 --yarn 5 --context 160 --key rope.scaling.yarn_beta_fast=2 "
+     "--key rope.scaling.yarn_log_multiplier=1", true},
+    {"--arch llama --seed 57 --linear 3 --key rope.scaling.attn_factor=1.25 --key rope.scaling.yarn_log_multiplier=0", false},
+    /* q and k of recurrent layers that are so small that their normalisation does not make them of unit length */
+    {"--arch qwen35 --seed 58 --small-conv --interval 2 --k-heads 3 --v-heads 6", true},
     /* biases */
     {"--arch qwen2 --seed 35 --heads 7 --kv-heads 1 --head 18 --embd 126 --vocab 509 --ffn 331", true},
     {"--arch qwen2 --seed 36 --heads 12 --kv-heads 4 --head 16 --embd 192 --type q8_0 --fused-qkv --tied", false},
@@ -289,6 +303,29 @@ static void add_experts(char options[512], uint64_t *r)
     add_flag(options, r, "fused-experts", 2);
 }
 
+/* " --key rope.scaling.NAME=N", in one of two models; N in hundredths */
+static void add_rope_key(char options[512], uint64_t *r, const char *name, int least, int most)
+{
+    int value = among(r, least, most);
+    if (among(r, 0, 1))
+        add(options, " --key rope.scaling.%s=%d.%02d", name, value / 100, value % 100);
+}
+
+static void add_scaling(char options[512], uint64_t *r)
+{
+    bool yarn = among(r, 0, 1);
+    add_number(options, r, yarn ? "yarn" : "linear", 2, 16);
+    add_number(options, r, "context", 64, 4096);
+    add_rope_key(options, r, "attn_factor", 80, 130);
+    if (!yarn)
+        return;
+    add_rope_key(options, r, "yarn_attn_factor", 80, 130);
+    add_rope_key(options, r, "yarn_beta_fast", 400, 6400);
+    add_rope_key(options, r, "yarn_beta_slow", 20, 300);
+    add_rope_key(options, r, "yarn_log_multiplier", 0, 150);
+    add_rope_key(options, r, "yarn_ext_factor", 0, 100);
+}
+
 static void random_model(uint64_t *r, unsigned seed, char options[512])
 {
     static const char *const archs[] = {"llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe"};
@@ -306,7 +343,7 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
     add_flag(options, r, "tied", 3);
     add_flag(options, r, "scales", 3);
     if (among(r, 0, 2) == 0)
-        add_number(options, r, among(r, 0, 1) ? "linear" : "yarn", 2, 16);
+        add_scaling(options, r);
     if (hybrid) {
         add_hybrid(options, r);
     } else {

@@ -26,14 +26,14 @@ static double pair_of(const ref_model *m, double n_turns)
 /* How much of pair i keeps its angle instead of the stretched one: 1 for the fast pairs, 0 for the slow. */
 static double kept(const ref_model *m, int64_t i)
 {
-    double lo = fmax(0, floor(pair_of(m, 32))), hi = fmin((double)(m->n_rot - 1), ceil(pair_of(m, 1)));
-    return 1 - fmin(1, fmax(0, ((double)i - lo) / fmax(0.001, hi - lo)));
+    double lo = fmax(0, floor(pair_of(m, m->yarn_fast)));
+    double hi = fmin((double)(m->n_rot - 1), ceil(pair_of(m, m->yarn_slow)));
+    return m->yarn_mix * (1 - fmin(1, fmax(0, ((double)i - lo) / fmax(0.001, hi - lo))));
 }
 
 static void rope(const ref_model *m, double *x, int64_t pos)
 {
     int64_t half = m->n_rot / 2;
-    double size = m->yarn ? m->rope_size * (1 + 0.1 * log(m->rope_factor)) : 1;
     for (int64_t i = 0; i < half; i++) {
         double angle = turns(m, i) ? (double)pos * pow(m->rope_base, -2.0 * (double)i / (double)m->n_rot) : 0;
         double mix = m->yarn ? kept(m, i) : 0;
@@ -42,8 +42,8 @@ static void rope(const ref_model *m, double *x, int64_t pos)
         angle = (1 - mix) * angle / m->rope_factor + mix * angle;
         double *a = m->neighbours ? x + 2 * i : x + i, *b = m->neighbours ? a + 1 : a + half;
         double p = *a, q = *b;
-        *a = size * (p * cos(angle) - q * sin(angle));
-        *b = size * (p * sin(angle) + q * cos(angle));
+        *a = m->rope_size * (p * cos(angle) - q * sin(angle));
+        *b = m->rope_size * (p * sin(angle) + q * cos(angle));
     }
 }
 

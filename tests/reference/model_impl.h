@@ -35,7 +35,9 @@ struct ref_model {
     int64_t n_rot, sections[4]; /* rope */
     bool neighbours;     /* rotates channels 2i, 2i + 1; else i, i + n_rot/2 */
     bool yarn;
-    double rope_base, rope_factor, rope_size, n_ctx_orig;
+    double rope_base, rope_factor, n_ctx_orig;
+    double rope_size;    /* that what is rotated is multiplied by */
+    double yarn_fast, yarn_slow, yarn_mix; /* turns between which pairs are stretched more and more; how far at all */
     double *rope_freqs;  /* may be NULL */
     int64_t taps, size, k_heads, v_heads;
     int64_t experts, used; /* 0: dense; n_ff is then of an expert */

@@ -1,6 +1,7 @@
 /* Models of the whole-model oracle: numbers and weights from a file. */
 #include "config.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,18 @@ static bool read_arch(reader *r)
     return false;
 }
 
+/* The paper's constants, unless the file has others; its factor of attention replaces the one that follows from the
+ * stretching, as in PyPI's transformers (_compute_yarn_parameters, with mscale 1). */
+static void read_yarn(reader *r)
+{
+    ref_model *m = r->m;
+    double stretched = 0.1 * log(m->rope_factor), all = number(r, "rope.scaling.yarn_log_multiplier", 0);
+    m->rope_size *= number(r, "rope.scaling.yarn_attn_factor", (stretched + 1) / (all * stretched + 1));
+    m->yarn_fast = number(r, "rope.scaling.yarn_beta_fast", 32);
+    m->yarn_slow = number(r, "rope.scaling.yarn_beta_slow", 1);
+    m->yarn_mix = number(r, "rope.scaling.yarn_ext_factor", 1);
+}
+
 static void read_rope(reader *r)
 {
     ref_model *m = r->m;
@@ -86,8 +99,10 @@ static void read_rope(reader *r)
         m->sections[i] = key(r, "rope.dimension_sections", i, -1);
     m->rope_base = number(r, "rope.freq_base", 10000);
     m->rope_factor = number(r, "rope.scaling.factor", number(r, "rope.scale_linear", 1));
-    m->rope_size = number(r, "rope.scaling.attn_factor", 1);
     m->yarn = text_is(r, "rope.scaling.type", "yarn");
+    m->rope_size = number(r, "rope.scaling.attn_factor", 1);
+    if (m->yarn)
+        read_yarn(r);
     m->n_ctx_orig = number(r, "rope.scaling.original_context_length", number(r, "context_length", 0));
 }
 

@@ -5,14 +5,14 @@
 
 #include "model_impl.h"
 
-static void unit_length(double *x, int64_t n, double eps)
+/* As the models' own code has it: what is tiny stays shorter than 1. */
+static void unit_length(double *x, int64_t n)
 {
-    double sum = 0;
+    double sum = 1e-6;
     for (int64_t i = 0; i < n; i++)
         sum += x[i] * x[i];
-    double length = fmax(sqrt(sum), eps);
     for (int64_t i = 0; i < n; i++)
-        x[i] /= length;
+        x[i] /= sqrt(sum);
 }
 
 /* The short convolution and its activation: qkv is replaced. */
@@ -63,7 +63,7 @@ void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, con
     ref_product(&l->alpha, 0, u, alpha);
     convolve(m, l, s, qkv, channels);
     for (int64_t h = 0; h < 2 * kh; h++)
-        unit_length(qkv + h * n, n, m->eps);
+        unit_length(qkv + h * n, n);
     for (int64_t h = 0; h < vh; h++) {
         double x = alpha[h] + l->dt[h];
         double g = l->a[h] * (x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)));

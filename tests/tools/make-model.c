@@ -33,6 +33,7 @@ static const char usage_text[] =
     "  --seed N         --embd N  --layers N  --vocab N  --ffn N  --context N\n"
     "  --heads N        --kv-heads N  --head N (size)  --rope N (rotated dimensions)\n"
     "  --interval N     every Nth layer is attention   --conv N (taps)\n"
+    "  --small-conv     taps that leave q, k and v of recurrent layers tiny\n"
     "  --state N        size of recurrent heads        --k-heads N  --v-heads N\n"
     "  --mtp N          blocks for drafting            --tied (no output.weight)\n"
     "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
@@ -80,6 +81,7 @@ static const struct {
     {"freqs", offsetof(model, freqs)},
     {"biases", offsetof(model, biases)},
     {"scales", offsetof(model, scales)},
+    {"small-conv", offsetof(model, small_conv)},
 };
 #define N_FLAGS (sizeof flags / sizeof *flags)
 

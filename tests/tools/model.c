@@ -175,7 +175,7 @@ static void add_recurrent(model *m, int64_t layer)
 
     add_matrix(m, layer, "attn_qkv.weight", CLASS_RECURRENT, 1, m->embd, channels);
     add_matrix(m, layer, "attn_gate.weight", CLASS_RECURRENT, 1, m->embd, inner);
-    add(m, layer, "ssm_conv1d.weight", CLASS_F32, FILL_NORMAL, 2, m->conv, channels, 0);
+    add(m, layer, "ssm_conv1d.weight", CLASS_F32, FILL_NORMAL, m->small_conv ? 2e-3 : 2, m->conv, channels, 0);
     add(m, layer, "ssm_dt.bias", CLASS_F32, FILL_STEP, 1, m->v_heads, 0, 0);
     add(m, layer, "ssm_a", CLASS_F32, FILL_DECAY, 1, m->v_heads, 0, 0);
     add_matrix(m, layer, "ssm_beta.weight", CLASS_RECURRENT, 1, m->embd, m->v_heads);

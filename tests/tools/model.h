@@ -56,6 +56,7 @@ typedef struct model {
     int tied;                                        /* no output.weight */
     int fused_qkv, fused_experts;                    /* Q, K, V in one tensor; gate and up of experts */
     int freqs, biases, scales;                       /* rope_freqs; all biases; a .scale for each matrix */
+    int small_conv;                                  /* recurrent q, k and v tiny before they are normalised */
     model_change changes[MODEL_CHANGES];
     int n_changes;
     uint32_t types[N_CLASSES];
