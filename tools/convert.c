@@ -28,6 +28,7 @@ struct converter {
     eng_context *context;
     eng_device *device;
     eng_queue *queue;
+    int (*stopped)(void); /* may be NULL */
     slab slabs[N_SLABS];
     uint64_t clock;
 };
@@ -41,13 +42,14 @@ static void slab_free(slab *s)
     memset(s, 0, sizeof *s);
 }
 
-int converter_create(eng_context *context, const char *device, converter **result)
+int converter_create(eng_context *context, const char *device, int (*stopped)(void), converter **result)
 {
     converter *c = calloc(1, sizeof *c);
 
     if (!c)
         return eng_fail(ENG_ERR_NOMEM, "out of memory");
     c->context = context;
+    c->stopped = stopped;
     int status = eng_device_open(context, device, &c->device);
     if (!status)
         status = eng_queue_create(c->device, &c->queue);
@@ -162,6 +164,8 @@ int converter_run(converter *c, uint32_t from, const void *source, uint32_t to, 
     int status = find_slab(c, from, to, columns, rows, &s);
     for (int64_t at = 0, n; at < rows && !status; at += n) {
         eng_fence fence;
+        if (c->stopped && c->stopped())
+            return eng_fail(ENG_ERR_STATE, "interrupted");
         n = s->rows < rows - at ? s->rows : rows - at;
         status = eng_queue_write(c->queue, s->store, 0, 0, from_row * (uint64_t)n,
                                  (const char *)source + from_row * (uint64_t)at, NULL);

@@ -11,10 +11,12 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "convert.h"
@@ -36,7 +38,7 @@ typedef struct job {
     rule *rules;
     size_t rule_room;
     uint32_t n_rules;
-    int quiet, progress;
+    int quiet, progress, force;
     eng_gguf *gguf;
     eng_gguf_writer *writer;
     uint32_t *types; /* of the tensors written */
@@ -53,6 +55,7 @@ static const char usage_text[] =
     "  -T, --tensor PATTERN=TYPE  tensors whose name matches the regular expression become\n"
     "                             that TYPE; may be repeated, the first match counts\n"
     "  -d, --device DEVICE        the device that encodes (cpu)\n"
+    "      --force                replaces OUT if it exists (never IN)\n"
     "  -q, --quiet                no progress, no summary\n"
     "  -h, --help                 this text\n"
     "  -V, --version              the version\n"
@@ -120,10 +123,12 @@ static int add_rule(job *j, char *text)
 /* -1: go on; else the exit status. */
 static int parse(job *j, int argc, char **argv)
 {
+    enum { FORCE = 256 };
     static const struct option options[] = {
         {"tensor", required_argument, NULL, 'T'}, {"device", required_argument, NULL, 'd'},
         {"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+        {"version", no_argument, NULL, 'V'},      {"force", no_argument, NULL, FORCE},
+        {NULL, 0, NULL, 0},
     };
 
     opterr = 0; /* it would say the path of the program */
@@ -135,6 +140,7 @@ static int parse(job *j, int argc, char **argv)
             break;
         case 'd': j->device = optarg; break;
         case 'q': j->quiet = 1; break;
+        case FORCE: j->force = 1; break;
         case 'h':
             fputs(usage_text, stdout);
             print_types(stdout);
@@ -233,6 +239,73 @@ static int choose_types(job *j)
     return ENG_OK;
 }
 
+/* -- where it is written ------------------------------------------------------------ */
+
+static int is_file(const struct stat *out, const char *path)
+{
+    struct stat in;
+    return stat(path, &in) == 0 && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+}
+
+/* Is it the file that the model is read from, or another of its parts? */
+static int is_source(const struct stat *out, const char *in)
+{
+    static const char example[] = "-00001-of-00002.gguf";
+    size_t n = strlen(in), m = sizeof example - 1;
+    unsigned first, parts;
+
+    if (is_file(out, in))
+        return 1;
+    if (n < m || sscanf(in + n - m, "-%5u-of-%5u.gguf", &first, &parts) != 2)
+        return 0;
+    char *path = malloc(n + 32);
+    int found = 0;
+    for (unsigned i = 1; path && i <= parts && !found; i++) {
+        snprintf(path, n + 32, "%.*s-%05u-of-%05u.gguf", (int)(n - m), in, i, parts);
+        found = is_file(out, path);
+    }
+    free(path);
+    return found;
+}
+
+static int check_target(const job *j)
+{
+    struct stat out;
+
+    if (stat(j->out, &out) != 0)
+        return ENG_OK; /* there is none yet */
+    if (is_source(&out, j->in))
+        return eng_fail(ENG_ERR_INVALID, "%s is a file that the model is read from: give OUT another name", j->out);
+    if (S_ISREG(out.st_mode) && !j->force)
+        return eng_fail(ENG_ERR_INVALID, "%s exists: give OUT another name, or --force to replace it", j->out);
+    return ENG_OK;
+}
+
+/* -- interrupts: what was begun is removed ------------------------------------------- */
+
+static volatile sig_atomic_t interrupted; /* the signal's number */
+
+static void note_interrupt(int number)
+{
+    interrupted = number;
+}
+
+static int is_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+/* A second signal ends the program at once. */
+static void catch_interrupts(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now, ours = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &ours, NULL);
+}
+
 /* -- the file ----------------------------------------------------------------------- */
 
 /* general.file_type as converters number it: what most of the weights are; -1: no number. */
@@ -285,9 +358,8 @@ static int declare_tensors(job *j)
 
     for (uint32_t i = 0; i < eng_gguf_tensor_count(j->gguf) && !status; i++) {
         const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
-        const void *data = j->types[i] == t->type ? t->data : NULL;
-        status = eng_gguf_writer_tensor(j->writer, t->name, j->types[i], t->ne, t->rank, data);
-        j->total += data ? 0 : t->bytes;
+        status = eng_gguf_writer_tensor(j->writer, t->name, j->types[i], t->ne, t->rank, NULL);
+        j->total += j->types[i] == t->type ? 0 : t->bytes;
     }
     return status;
 }
@@ -307,7 +379,7 @@ static void show_progress(job *j, const char *name)
     fflush(stderr);
 }
 
-/* Called by the writer for each tensor that changes. */
+/* Called by the writer for each tensor. */
 static int produce(void *user, uint32_t index, const void **data)
 {
     job *j = user;
@@ -316,6 +388,12 @@ static int produce(void *user, uint32_t index, const void **data)
     uint64_t bytes = eng_row_bytes(j->types[index], t->ne[0]) * (uint64_t)rows;
 
     show_progress(j, t->name);
+    if (interrupted)
+        return eng_fail(ENG_ERR_STATE, "interrupted");
+    if (j->types[index] == t->type) {
+        *data = t->data;
+        return ENG_OK;
+    }
     if (bytes > j->buffer_bytes) {
         free(j->buffer);
         j->buffer_bytes = 0;
@@ -352,6 +430,8 @@ static int convert_file(job *j, eng_context *context)
     int status = eng_gguf_open(j->in, &j->gguf);
 
     if (!status)
+        status = check_target(j);
+    if (!status)
         status = choose_types(j);
     if (!status)
         status = eng_gguf_writer_create(&j->writer);
@@ -360,7 +440,8 @@ static int convert_file(job *j, eng_context *context)
     if (!status)
         status = declare_tensors(j);
     if (!status && j->total > 0)
-        status = converter_create(context, j->device, &j->convert);
+        status = converter_create(context, j->device, is_interrupted, &j->convert);
+    catch_interrupts();
     if (!status)
         status = eng_gguf_writer_save_from(j->writer, j->out, produce, j);
     show_progress(j, NULL);
@@ -396,6 +477,10 @@ int main(int argc, char **argv)
     if (answer == EXIT_SUCCESS && fflush(stdout) != 0) {
         fprintf(stderr, "engine-quantize: cannot write to standard output: %s\n", strerror(errno));
         answer = EXIT_FAILURE;
+    }
+    if (interrupted && answer != EXIT_SUCCESS) { /* as the shell expects of who was */
+        signal(interrupted, SIG_DFL);
+        raise(interrupted);
     }
     return answer;
 }

@@ -417,6 +417,8 @@ int eng_gguf_writer_save_from(eng_gguf_writer *writer, const char *path, eng_ggu
         return status;
     }
     status = write_all(writer, file, path, produce, user);
+    if (part && !status && (fflush(file) != 0 || fsync(fileno(file)) != 0)) /* before it has its name */
+        status = eng_fail(ENG_ERR_IO, "cannot write %s: %s", path, strerror(errno));
     if (fclose(file) != 0 && !status)
         status = eng_fail(ENG_ERR_IO, "cannot write %s" ENG_CAUSE "%s", path, strerror(errno));
     if (part && !status && rename(part, path) != 0)

@@ -303,7 +303,7 @@ static int choose_types(maker *k)
     }
     if (converts)
         status = eng_context_create(NULL, &k->context);
-    return status || !converts ? status : converter_create(k->context, "cpu", &k->convert);
+    return status || !converts ? status : converter_create(k->context, "cpu", NULL, &k->convert);
 }
 
 static int split_keys(const maker *k, eng_gguf_writer *w, int64_t part)

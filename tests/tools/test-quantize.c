@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ START_TEST(blocks)
             continue;
         if (strcmp(made, type) != 0) {
             eng_gguf_close(g);
-            runs(run("engine-quantize %s %s %s", model(), OUT, type), 0);
+            runs(run("engine-quantize --force %s %s %s", model(), OUT, type), 0);
             g = opened(OUT);
             strcpy(made, type);
         }
@@ -161,11 +162,6 @@ START_TEST(there_and_back)
     }
     eng_gguf_close(a);
     eng_gguf_close(b);
-    /* in place */
-    runs(run("engine-quantize %s %s q8_0", OUT, OUT), 0);
-    a = opened(OUT);
-    ck_assert_uint_eq(type_of(a, "output.weight"), ENG_TYPE_Q8_0);
-    eng_gguf_close(a);
     clean();
 }
 END_TEST
@@ -187,7 +183,7 @@ START_TEST(what_stays)
     ck_assert_int_eq(eng_gguf_integer(g, "general.file_type", 0, &kind), ENG_OK);
     ck_assert_int_eq(kind, 15);
     eng_gguf_close(g);
-    runs(run("engine-quantize %s %s q4_0 -T '^output.weight$=q6_K' -T 'ffn_(up|gate)=iq4_nl'", model(), OUT), 0);
+    runs(run("engine-quantize --force %s %s q4_0 -T '^output.weight$=q6_K' -T 'ffn_(up|gate)=iq4_nl'", model(), OUT), 0);
     g = opened(OUT);
     ck_assert_uint_eq(type_of(g, "output.weight"), ENG_TYPE_Q6_K);
     ck_assert_uint_eq(type_of(g, "blk.1.ffn_up.weight"), ENG_TYPE_IQ4_NL);
@@ -254,6 +250,118 @@ START_TEST(failures)
 }
 END_TEST
 
+/* -- where it is written -------------------------------------------------------------- */
+
+static void refused_onto(const char *from, const char *to, const char *text, const char *before, long n)
+{
+    long now;
+
+    runs(run("engine-quantize --force %s %s q4_0", from, to), 1);
+    says(text);
+    char *after = contents(OUT, &now);
+    ck_assert_int_eq(now, n);
+    ck_assert_mem_eq(before, after, (size_t)n);
+    free(after);
+}
+
+/* A model is never written onto itself, by whatever name. */
+START_TEST(onto_itself)
+{
+    static const char text[] = "is a file that the model is read from";
+    char folder_name[2048];
+    long n;
+
+    unlink(OTHER);
+    runs(run("tests/tools/make-model --layers 1 %s", OUT), 0);
+    char *before = contents(OUT, &n);
+    refused_onto(OUT, OUT, text, before, n);
+    ck_assert(getcwd(folder_name, sizeof folder_name) != NULL);
+    strcat(folder_name, "/" OUT);
+    refused_onto(OUT, folder_name, text, before, n);
+    ck_assert_int_eq(symlink(OUT, OTHER), 0);
+    refused_onto(OUT, OTHER, text, before, n);
+    refused_onto(OTHER, OUT, text, before, n);
+    unlink(OTHER);
+    ck_assert_int_eq(link(OUT, OTHER), 0);
+    refused_onto(OUT, OTHER, text, before, n);
+    free(before);
+    clean();
+}
+END_TEST
+
+/* Nor onto another part of itself. */
+START_TEST(onto_parts)
+{
+    char parts[2][64];
+    long n, now;
+
+    for (int i = 0; i < 2; i++)
+        snprintf(parts[i], sizeof parts[i], "test-quantize-%05d-of-00002.gguf", i + 1);
+    runs(run("tests/tools/make-model --layers 1 --split 2 %s", OUT), 0);
+    char *before = contents(parts[1], &n);
+    runs(run("engine-quantize --force %s %s q4_0", parts[0], parts[1]), 1);
+    says("is a file that the model is read from");
+    char *after = contents(parts[1], &now);
+    ck_assert_int_eq(now, n);
+    ck_assert_mem_eq(before, after, (size_t)n);
+    free(before);
+    free(after);
+    unlink(parts[0]);
+    unlink(parts[1]);
+}
+END_TEST
+
+START_TEST(onto_another)
+{
+    long n, now;
+
+    clean();
+    runs(run("tests/tools/make-model --layers 1 %s", OUT), 0);
+    runs(run("engine-quantize -q %s %s q4_0", OUT, OTHER), 0);
+    char *before = contents(OTHER, &n);
+    runs(run("engine-quantize -q %s %s q8_0", OUT, OTHER), 1);
+    says(OTHER " exists: give OUT another name, or --force to replace it");
+    char *after = contents(OTHER, &now);
+    ck_assert_int_eq(now, n);
+    ck_assert_mem_eq(before, after, (size_t)n);
+    runs(run("engine-quantize -q --force %s %s q8_0", OUT, OTHER), 0);
+    eng_gguf *g = opened(OTHER);
+    ck_assert_uint_eq(type_of(g, "output.weight"), ENG_TYPE_Q8_0);
+    eng_gguf_close(g);
+    runs(run("engine-quantize -q %s /dev/null q8_0", OUT), 0); /* a device is no file to replace */
+    free(before);
+    free(after);
+    clean();
+}
+END_TEST
+
+/* A signal in the midst of writing ends the program by that signal, and what was begun is gone. */
+START_TEST(interrupts)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    char program[4096], part[128];
+    int status;
+
+    snprintf(program, sizeof program, "%s/engine-quantize", folder("top_builddir"));
+    clean();
+    pid_t child = fork();
+    if (child == 0) {
+        for (size_t i = 0; i < 3; i++)
+            signal(numbers[i], SIG_DFL); /* a shell in the background has them ignored */
+        execl(program, program, "-q", model(), OUT, "q2_K", (char *)NULL);
+        _exit(127);
+    }
+    snprintf(part, sizeof part, OUT ".part-%ld", (long)child);
+    while (access(part, F_OK) != 0 && waitpid(child, &status, WNOHANG) == 0)
+        usleep(500);
+    ck_assert_msg(kill(child, numbers[_i]) == 0, "it had ended before it began to write");
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == numbers[_i], "status %x", status);
+    ck_assert_int_ne(access(part, F_OK), 0);
+    ck_assert_int_ne(access(OUT, F_OK), 0);
+}
+END_TEST
+
 /* -- random models --------------------------------------------------------------------- */
 
 START_TEST(random_models)
@@ -288,10 +396,10 @@ START_TEST(several_files)
     runs(run("tests/tools/make-model --arch qwen3moe --split 3 %s", OUT), 0);
     runs(run("engine-quantize -q %s %s q8_0", parts[0], OTHER), 0);
     one = contents(OTHER, &n[0]);
-    runs(run("engine-quantize -q %s %s q8_0", parts[1], OTHER), 1);
+    runs(run("engine-quantize -q --force %s %s q8_0", parts[1], OTHER), 1);
     says("open the first");
     runs(run("tests/tools/make-model --arch qwen3moe %s", OUT), 0);
-    runs(run("engine-quantize -q %s %s q8_0", OUT, OTHER), 0);
+    runs(run("engine-quantize -q --force %s %s q8_0", OUT, OTHER), 0);
     other = contents(OTHER, &n[1]);
     ck_assert_int_eq(n[0], n[1]);
     ck_assert_mem_eq(one, other, (size_t)n[0]);
@@ -316,6 +424,10 @@ int main(void)
     tcase_add_test(all, fallbacks);
     tcase_add_test(all, usage);
     tcase_add_test(all, failures);
+    tcase_add_test(all, onto_itself);
+    tcase_add_test(all, onto_parts);
+    tcase_add_test(all, onto_another);
+    tcase_add_loop_test(all, interrupts, 0, 3);
     tcase_add_test(all, random_models);
     tcase_add_test(all, several_files);
     tcase_set_timeout(all, 600);
