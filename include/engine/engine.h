@@ -30,6 +30,16 @@
  * belong to one thread at a time.  Work is ordered within a queue and nowhere
  * else: an instance that was submitted to one queue, or a tensor that its work
  * writes, is ready for another when the fence is passed.
+ *
+ * Processes.  A context and all that was made of it - devices, stores, plans,
+ * queues, fences - belong to the process that created the context.  In a child of
+ * fork they have neither their threads nor their connections: calls that would need
+ * them answer ENG_ERR_STATE and say so, and destroying them does nothing.  Graphs,
+ * GGUF files and what only describes (infos, names) can be read on.  The child
+ * creates a context of its own; OpenCL, which drivers do not let live through a
+ * fork, is refused there if the parent has used it (a child that then calls exec is
+ * like any other process).  Nothing may be in another thread of the parent's while
+ * it forks that the child is to use.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H

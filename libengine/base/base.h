@@ -30,12 +30,28 @@ typedef struct eng_base {
     int log_level;
     eng_axis_table axes;
     atomic_int open_devices; /* the context may not go while this is not 0   */
+    unsigned process;        /* that created it: eng_process()               */
 } eng_base;
 
 static inline eng_base *eng_base_of(eng_context *context)
 {
     return (eng_base *)context;
 }
+
+/* Forks between the process that loaded the library and this one; counted from eng_process_watch on. */
+extern atomic_uint eng_forks;
+int eng_process_watch(void);
+static inline unsigned eng_process(void)
+{
+    return atomic_load_explicit(&eng_forks, memory_order_relaxed);
+}
+/* Was the context, and all that is of it, made before this process was forked? */
+static inline bool eng_inherited(eng_context *context)
+{
+    return eng_base_of(context)->process != eng_process();
+}
+/* Says so: ENG_ERR_STATE.  what, name: "device ", "cpu". */
+int eng_refuse_inherited(const char *what, const char *name);
 
 /* A failure, kept beyond the thread that met it: what a fence carries. */
 typedef struct eng_failure {

@@ -51,7 +51,7 @@ void eng_device_retain(eng_device *device)
 
 void eng_device_release(eng_device *device)
 {
-    if (!device)
+    if (!device || eng_inherited(device->context))
         return;
     pthread_mutex_lock(&device->lock);
     int left = --device->references;
@@ -103,7 +103,9 @@ int eng_device_get_stats(eng_device *device, eng_device_stats *stats)
     eng_device_stats own;
     if (!device || !stats)
         return eng_fail(ENG_ERR_INVALID, "eng_device_get_stats" ENG_CAUSE "device or stats is NULL");
-    int status = own_stats(device, &own);
+    int status = eng_device_check(device);
+    if (status >= 0)
+        status = own_stats(device, &own);
     return status < 0 ? status : eng_give(stats, &own, sizeof own, "eng_device_stats");
 }
 
@@ -114,6 +116,8 @@ int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, en
     int status;
     if (!device)
         return eng_fail(ENG_ERR_INVALID, "eng_device_leaf" ENG_CAUSE "device is NULL");
+    if ((status = eng_device_check(device)) < 0)
+        return status;
     if (device->info.kind == ENG_DEVICE_META) {
         status = device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats);
     } else if (leaf == 0) {

@@ -24,8 +24,13 @@ struct eng_device {
  * it is called.  `calls` must live as long as the context. */
 int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_device_state *state, const char *name,
                       eng_device **device);
+/* ENG_ERR_STATE in a process that was forked after the device was opened: no call may reach the plugin then. */
+static inline int eng_device_check(const eng_device *device)
+{
+    return eng_inherited(device->context) ? eng_refuse_inherited("device ", device->info.name) : ENG_OK;
+}
 void eng_device_retain(eng_device *device);
-void eng_device_release(eng_device *device); /* the last one closes it */
+void eng_device_release(eng_device *device); /* the last one closes it; nothing, in a fork of the process that opened it */
 /* For messages about two devices that ought to be one: "" if their names tell them apart. */
 const char *eng_device_other(const eng_device *a, const eng_device *b);
 

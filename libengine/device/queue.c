@@ -9,10 +9,13 @@ int eng_queue_create(eng_device *device, eng_queue **result)
 {
     if (!device || !result)
         return eng_fail(ENG_ERR_INVALID, "eng_queue_create" ENG_CAUSE "device or queue is NULL");
+    int status = eng_device_check(device);
+    if (status < 0)
+        return status;
     eng_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
         return eng_fail_memory();
-    int status = device->calls->queue_create(device->state, &queue->state);
+    status = device->calls->queue_create(device->state, &queue->state);
     if (status < 0) {
         free(queue);
         return status;
@@ -25,7 +28,7 @@ int eng_queue_create(eng_device *device, eng_queue **result)
 
 void eng_queue_destroy(eng_queue *queue)
 {
-    if (!queue)
+    if (!queue || eng_inherited(queue->device->context))
         return;
     queue->device->calls->queue_destroy(queue->state);
     eng_device_release(queue->device);
@@ -90,5 +93,6 @@ int eng_fence_wait(eng_fence fence, uint64_t timeout)
         return eng_fail(ENG_ERR_INVALID, "eng_fence_wait" ENG_CAUSE
                         "this is no fence of device %s's queue: it has not come to "
                         "number %llu yet", fence.queue->device->info.name, (unsigned long long)fence.ticket);
-    return fence.queue->device->calls->wait(fence.queue->state, fence.ticket, timeout);
+    int status = eng_device_check(fence.queue->device);
+    return status < 0 ? status : fence.queue->device->calls->wait(fence.queue->state, fence.ticket, timeout);
 }

@@ -194,12 +194,15 @@ int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32
 {
     if (!device || !result || (n && !tensors))
         return eng_fail(ENG_ERR_INVALID, "eng_store_create" ENG_CAUSE "device, tensors or store is NULL");
+    int status = eng_device_check(device);
+    if (status < 0)
+        return status;
     eng_store *store = calloc(1, sizeof *store);
     if (!store)
         return eng_fail_memory();
     store->device = device;
     store->references = 1;
-    int status = store_fill(store, tensors, n);
+    status = store_fill(store, tensors, n);
     if (status < 0) {
         eu_arena_end(&store->memory);
         free(store);
@@ -217,7 +220,7 @@ void eng_store_retain(eng_store *store)
 
 void eng_store_destroy(eng_store *store)
 {
-    if (!store || __atomic_sub_fetch(&store->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!store || eng_inherited(store->device->context) || __atomic_sub_fetch(&store->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     store->device->calls->store_destroy(store->state);
     eng_device_release(store->device);
@@ -253,7 +256,7 @@ int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, ui
                         (unsigned long long)bytes, (unsigned long long)offset);
     if (bytes && !data)
         return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "data is NULL", store->tensors[tensor].name);
-    return ENG_OK;
+    return eng_device_check(store->device);
 }
 
 int eng_store_write(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data)

@@ -69,8 +69,12 @@ int eng_context_create(const eng_context_params *given, eng_context **result)
     if (!context)
         return eng_fail_memory();
     atomic_init(&context->base.open_devices, 0);
+    context->base.process = eng_process();
     eng_axes_init(&context->base.axes);
-    int status = read_params(context, &params, given);
+    int status = eng_process_watch();
+    int read = read_params(context, &params, given);
+    if (status >= 0)
+        status = read;
     eng_options_init(&context->options, !(params.flags & ENG_CONTEXT_NO_ENVIRONMENT));
     eng_registry_init(&context->registry, &context->base);
     if (status >= 0)
@@ -93,6 +97,8 @@ int eng_context_destroy(eng_context *context)
 {
     if (!context)
         return ENG_OK;
+    if (eng_inherited(context))
+        return ENG_OK; /* it is the parent's to end */
     int open = atomic_load(&context->base.open_devices);
     if (open > 0)
         return eng_fail(ENG_ERR_BUSY, "the context still has %d open device%s, parts of composed ones counted too" ENG_ADVICE "close "

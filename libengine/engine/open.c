@@ -158,6 +158,8 @@ int eng_device_open(eng_context *context, const char *text, eng_device **device)
     eng_device_name name;
     if (!context || !device)
         return eng_fail(ENG_ERR_INVALID, "eng_device_open" ENG_CAUSE "context or device is NULL");
+    if (eng_inherited(context))
+        return eng_refuse_inherited("the context", "");
     int status = eng_device_name_parse(text, &name);
     for (uint32_t i = 0; status >= 0 && i < name.n_leaves; i++)
         status = check_leaf(context, text, &name.leaves[i]);

@@ -44,12 +44,14 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
     if (n_stores < plan->n_slots)
         return eng_fail(ENG_ERR_INVALID, "the plan binds stores in slots up to %" PRIu32 ", but %" PRIu32 " stores are given",
                         plan->n_slots - 1, n_stores);
+    int status = eng_device_check(plan->device);
+    if (status < 0)
+        return status;
     uint32_t n = plan->placed->n_bindings;
     eng_store_state **states = calloc((size_t)n + 1, sizeof *states);
     uint32_t *tensors = calloc((size_t)n + 1, sizeof *tensors);
     eng_instance *made = calloc(1, sizeof *made);
     eng_store **kept = calloc((size_t)plan->n_slots + 1, sizeof *kept);
-    int status = ENG_OK;
     if (states == NULL || tensors == NULL || made == NULL || kept == NULL)
         status = eng_fail(ENG_ERR_NOMEM, "out of host memory for an instance");
     if (status == ENG_OK)
@@ -77,7 +79,7 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
 
 void eng_instance_destroy(eng_instance *instance)
 {
-    if (instance == NULL)
+    if (instance == NULL || eng_inherited(instance->plan->device->context))
         return;
     instance->plan->device->calls->instance_destroy(instance->state);
     for (uint32_t i = 0; i < instance->plan->n_slots; i++)
@@ -99,8 +101,11 @@ int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *pa
     if (n_params != instance->plan->placed->n_params)
         return eng_fail(ENG_ERR_INVALID, "the plan takes %" PRIu32 " parameters, %" PRIu32 " given",
                         instance->plan->placed->n_params, n_params);
-    int status = queue->device->calls->submit(queue->state, instance->state, 0, instance->plan->placed->n_sections,
-                                              params, n_params, &ticket);
+    int status = eng_device_check(queue->device);
+    if (status < 0)
+        return status;
+    status = queue->device->calls->submit(queue->state, instance->state, 0, instance->plan->placed->n_sections, params,
+                                          n_params, &ticket);
     if (status == ENG_OK)
         eng_queue_passed(queue, ticket, fence);
     return status;

@@ -54,7 +54,7 @@ void eng_plan_retain(eng_plan *plan)
  */
 void eng_plan_release(eng_plan *plan)
 {
-    if (plan == NULL)
+    if (plan == NULL || eng_inherited(plan->device->context))
         return;
     eng_device *device = plan->device;
     pthread_mutex_lock(&device->lock);
@@ -171,6 +171,9 @@ int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan)
         return eng_fail(ENG_ERR_INVALID, "eng_plan_create" ENG_CAUSE
                         "the graph was made in another context than device %s" ENG_ADVICE "build it "
                         "in the device's", device->info.name);
+    int status = eng_device_check(device);
+    if (status != ENG_OK)
+        return status;
     uint64_t hash = eng_graph_hash(&graph->view);
     bool revived = false;
     pthread_mutex_lock(&device->lock);
@@ -183,7 +186,7 @@ int eng_plan_create(eng_device *device, const eng_graph *graph, eng_plan **plan)
         return ENG_OK;
     }
     eng_plan *made = NULL;
-    int status = compile(device, graph, hash, &made);
+    status = compile(device, graph, hash, &made);
     if (status != ENG_OK)
         return status;
     eng_device_retain(device);
@@ -217,13 +220,16 @@ int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_f
     if (plan == NULL || emit == NULL || (unsigned)format >= sizeof nothing / sizeof *nothing)
         return eng_fail(ENG_ERR_INVALID, "eng_plan_explain" ENG_CAUSE
                         "plan or emit is NULL, or format is none of ENG_EXPLAIN_*");
+    int status = eng_device_check(plan->device);
+    if (status != ENG_OK)
+        return status;
     if (format == ENG_EXPLAIN_TEXT && !(plan->device->info.flags & ENG_DEVICE_PLACES_MEMORY)) {
         char text[160];
         snprintf(text, sizeof text, "scratch memory: %" PRIu64 " bytes, %" PRIu64 " if none were used twice\n",
                  plan->placed->arena_bytes, plan->unshared_bytes);
         emit(ctx, text);
     }
-    int status = plan->device->calls->plan_explain(plan->state, format, emit, ctx);
+    status = plan->device->calls->plan_explain(plan->state, format, emit, ctx);
     if (status != ENG_ERR_UNSUPPORTED)
         return status;
     emit(ctx, nothing[format]); /* a plugin need not have more to say */
@@ -235,6 +241,9 @@ int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t nod
 {
     if (device == NULL || graph == NULL || !graph->sealed || node >= graph->n_nodes || answer == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_device_supports" ENG_CAUSE "no such node of a sealed graph");
+    int status = eng_device_check(device);
+    if (status != ENG_OK)
+        return status;
     const eng_op_info *info = eng_op_get(graph->nodes[node].op);
     if (info->flags & ENG_OPF_VIEW) {
         *answer = ENG_SUPPORT_YES;

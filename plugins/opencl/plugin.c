@@ -2,9 +2,26 @@
 #include "host.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* Drivers have threads and connections, which a fork does not inherit, but state that says they are there. */
+static int check_process(const eng_services *services)
+{
+    static _Atomic pid_t first;
+    pid_t none = 0, own = getpid();
+    if (atomic_compare_exchange_strong(&first, &none, own) || none == own)
+        return ENG_OK;
+    return services->fail(services->host, ENG_ERR_STATE,
+                          "this process was forked after OpenCL was used in its parent, which OpenCL drivers do not live "
+                          "through" ENG_ADVICE "create the parent's first context after forking, or call exec in the child");
+}
 
 static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
 {
+    int status = check_process(services);
+    if (status != ENG_OK)
+        return status;
     eng_plugin_state *p = calloc(1, sizeof *p);
     if (!p || pthread_mutex_init(&p->budget_lock, NULL) != 0) {
         free(p);
