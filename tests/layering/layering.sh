@@ -114,6 +114,13 @@ for file in $libraries; do
         '$2 ~ /[TDBRVW]/ && $NF !~ /^eng_/ && $NF !~ /^(__|_init$|_fini$|_edata$|_end$)/ { print f " exports " $NF }' >> "$tmp/bad"
 done
 result "the libraries export eng_ names alone"
+# The tests of failing drivers know every OpenCL call that the plugin makes.
+for file in $plugins; do
+    nm -D --undefined-only "$file" | sed -n 's/.* U \(cl[A-Z][A-Za-z]*\).*/\1/p' | while read -r call; do
+        grep -qE "[( ]$call," "$src/tests/opencl/calls.h" || echo "$file calls $call, which tests/opencl/calls.h lacks" >> "$tmp/bad"
+    done
+done
+result "every OpenCL call of a plugin is known to the interposer of tests/opencl"
 for file in $libraries $plugins; do
     nm -D --undefined-only "$file" | sed 's/@.*//' | awk -v f="$file" '
         $NF ~ /^(abort|exit|_exit|_Exit|quick_exit|__assert_fail|setlocale|signal|sigaction|raise)$/ ||

@@ -17,7 +17,7 @@ struct cl_program_entry {
     build_state state;      /* this and what follows: programs_lock             */
     pthread_cond_t built;   /* the state is no longer BUILDING                  */
     uint32_t waiting;       /* threads that wait for that                       */
-    int status;             /* why it failed, and in words                      */
+    int status;             /* why it failed, and in words, with the marks of their parts */
     char *error;
 };
 
@@ -231,6 +231,19 @@ static int await(cl_device *device, cl_program_entry *e)
     return status;
 }
 
+/* The calling thread's last failure as one text; NULL: out of memory. */
+static char *last_failure(const cl_device *device)
+{
+    eng_error e = {.size = sizeof e};
+    if (device->sv->error_info(device->sv->host, &e) != ENG_OK)
+        return NULL;
+    const size_t bytes = strlen(e.subject) + strlen(e.cause) + strlen(e.advice) + sizeof ENG_CAUSE ENG_ADVICE;
+    char *parts = malloc(bytes);
+    if (parts)
+        snprintf(parts, bytes, "%s" ENG_CAUSE "%s" ENG_ADVICE "%s", e.subject, e.cause, e.advice);
+    return parts;
+}
+
 /* What became of an entry that this thread has built. */
 static void finish(cl_device *device, cl_program_entry *e, int status)
 {
@@ -242,7 +255,7 @@ static void finish(cl_device *device, cl_program_entry *e, int status)
             at = &(*at)->next;
         *at = e->next;
         e->status = status;
-        e->error = strdup(device->sv->last_error(device->sv->host));
+        e->error = last_failure(device);
     }
     pthread_cond_broadcast(&e->built);
     if (status != ENG_OK && e->waiting == 0)
@@ -261,7 +274,7 @@ int cl_program_get(cl_device *device, const char *file, const char *options, con
     if (e)
         status = await(device, e);
     else if (!(e = mine = begin(device, file, options, prelude)))
-        status = cl_fail(device, ENG_ERR_NOMEM, "%s: out of host memory", device->info.name);
+        status = cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
     pthread_mutex_unlock(&device->programs_lock);
     if (mine) {
         status = build(device, file, options, prelude, &mine->program);
