@@ -3,6 +3,7 @@
  * interposer.c, which defines what becomes of them:
  *
  *     STATUS(name, parameters, names)         returns an error code
+ *     QUESTION(name, parameters, names)       the same, and writes an answer (what, bytes, value, all)
  *     COMMAND(name, parameters, names)        the same, ends in a wait list and an event (n_waits, waits, event)
  *     OBJECT(type, name, parameters, names)   returns an object, the error code through `error`
  *     RETAIN(name, parameters, names)         one reference more
@@ -18,8 +19,8 @@ STATUS(clGetPlatformInfo, P(cl_platform_id platform, cl_platform_info what, size
        P(platform, what, bytes, value, all))
 STATUS(clGetDeviceIDs, P(cl_platform_id platform, cl_device_type type, cl_uint n, cl_device_id *ids, cl_uint *found),
        P(platform, type, n, ids, found))
-STATUS(clGetDeviceInfo, P(cl_device_id device, cl_device_info what, size_t bytes, void *value, size_t *all),
-       P(device, what, bytes, value, all))
+QUESTION(clGetDeviceInfo, P(cl_device_id device, cl_device_info what, size_t bytes, void *value, size_t *all),
+         P(device, what, bytes, value, all))
 STATUS(clCreateSubDevices, P(cl_device_id device, const cl_device_partition_property *how, cl_uint n,
                              cl_device_id *parts, cl_uint *made),
        P(device, how, n, parts, made))
@@ -95,6 +96,7 @@ RELEASE(clReleaseEvent, P(cl_event event), P(event))
 #undef P
 #undef WAITS
 #undef STATUS
+#undef QUESTION
 #undef COMMAND
 #undef OBJECT
 #undef RETAIN

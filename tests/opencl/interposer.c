@@ -15,6 +15,7 @@
 
 enum {
 #define STATUS(name, parameters, names) CALL_##name,
+#define QUESTION(name, parameters, names) CALL_##name,
 #define COMMAND(name, parameters, names) CALL_##name,
 #define OBJECT(type, name, parameters, names) CALL_##name,
 #define RETAIN(name, parameters, names) CALL_##name,
@@ -25,6 +26,7 @@ enum {
 
 static const struct { const char *name; bool releases; } calls[CALLS] = {
 #define STATUS(name, parameters, names) {#name, false},
+#define QUESTION(name, parameters, names) {#name, false},
 #define COMMAND(name, parameters, names) {#name, false},
 #define OBJECT(type, name, parameters, names) {#name, false},
 #define RETAIN(name, parameters, names) {#name, false},
@@ -53,6 +55,8 @@ static rule rules[CALLS + 1];
 static long live;
 static struct { cl_event gate, command; } held[MOST_HELD]; /* user events, and what waits for them */
 static unsigned n_held;
+static struct { cl_device_info what; cl_ulong number; } answers[8];
+static unsigned n_answers;
 
 static void find_loader(void)
 {
@@ -140,6 +144,24 @@ static void keep(cl_event gate, cl_event command, bool own)
     pthread_mutex_unlock(&lock);
 }
 
+/* The answer of a device to a question, if there is another one than its own. */
+static bool answered(cl_device_info what, size_t bytes, void *value, size_t *all)
+{
+    bool known = false;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n_answers; i++) {
+        if (answers[i].what != what)
+            continue;
+        known = true;
+        if (value != NULL && bytes >= sizeof answers[i].number)
+            memcpy(value, &answers[i].number, sizeof answers[i].number);
+        if (all != NULL)
+            *all = sizeof answers[i].number;
+    }
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+
 /* -- the calls ------------------------------------------------------------------------ */
 
 /* By the plugin, whatever the visibility of the program's other functions. */
@@ -151,6 +173,15 @@ static void keep(cl_event gate, cl_event command, bool own)
     {                                                                                                                  \
         const cl_int failure = before(CALL_##name);                                                                    \
         return failure != CL_SUCCESS ? failure : MADE(cl_int, name, parameters, names);                                \
+    }
+
+#define QUESTION(name, parameters, names)                                                                              \
+    SEEN cl_int CL_API_CALL name parameters                                                                            \
+    {                                                                                                                  \
+        const cl_int failure = before(CALL_##name);                                                                    \
+        return failure != CL_SUCCESS                ? failure                                                          \
+               : answered(what, bytes, value, all) ? CL_SUCCESS                                                        \
+                                                   : MADE(cl_int, name, parameters, names);                            \
     }
 
 #define OBJECT(type, name, parameters, names)                                                                          \
@@ -222,6 +253,7 @@ void interposer_reset(void)
     pthread_mutex_lock(&lock);
     memset(rules, 0, sizeof rules);
     live = 0;
+    n_answers = 0;
     for (; n_held > 0; n_held--) {
         let_go(held[n_held - 1].gate);
         let_go(held[n_held - 1].command);
@@ -311,6 +343,18 @@ void interposer_release(void)
     pthread_mutex_unlock(&lock);
     for (unsigned i = 0; i < n; i++) /* without the lock: what now runs may make calls */
         clSetUserEventStatus(gates[i], CL_COMPLETE);
+}
+
+void interposer_answer(unsigned what, uint64_t number)
+{
+    pthread_mutex_lock(&lock);
+    if (n_answers == sizeof answers / sizeof answers[0]) {
+        fprintf(stderr, "interposer: too many answers\n");
+        abort();
+    }
+    answers[n_answers].what = what;
+    answers[n_answers++].number = number;
+    pthread_mutex_unlock(&lock);
 }
 
 long interposer_live(void)

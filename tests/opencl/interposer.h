@@ -1,7 +1,7 @@
 /*
  * Stands between the opencl plugin and the OpenCL loader.  A program that is linked with it, and exports
  * its symbols (-export-dynamic), is asked before the loader is: it counts the plugin's calls, and makes them
- * fail, wait or come late as a test says.  Calls are named as OpenCL names them; an unknown name ends the test.
+ * fail, wait or come late as a test says, or devices other than they are.  Calls are named as OpenCL names them; an unknown name ends the test.
  *
  * Any thread may call; times are upper limits after which a test fails, never what it measures.
  */
@@ -9,6 +9,7 @@
 #define TESTS_OPENCL_INTERPOSER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Forgets all that was asked for, and begins to count at 0.  Nothing may be stopped or held. */
 void interposer_reset(void);
@@ -31,6 +32,9 @@ void interposer_hold(const char *command);
 /* Of those, how many are not complete. */
 unsigned interposer_held(void);
 void interposer_release(void);
+
+/* What devices say of themselves (clGetDeviceInfo: CL_DEVICE_*) as a number of eight bytes. */
+void interposer_answer(unsigned what, uint64_t number);
 
 /* Contexts, queues, buffers, programs, kernels and events that were made, less those released. */
 long interposer_live(void);

@@ -2,9 +2,9 @@
 opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures \
-	tests/opencl/test-waits
+	tests/opencl/test-slow tests/opencl/test-waits
 TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures \
-	tests/opencl/test-waits
+	tests/opencl/test-slow tests/opencl/test-waits
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
 TESTS += tests/opencl/test-opencl
@@ -19,6 +19,9 @@ tests_opencl_test_builds_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_failures_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_failures_LDFLAGS = -export-dynamic
 tests_opencl_test_failures_LDADD = libengine.la $(OPENCL_LIBS)
+tests_opencl_test_slow_SOURCES = %D%/test-slow.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_slow_LDFLAGS = -export-dynamic
+tests_opencl_test_slow_LDADD = libengine.la $(OPENCL_LIBS) $(LIBM)
 tests_opencl_test_waits_SOURCES = %D%/test-waits.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_waits_LDFLAGS = -export-dynamic
 tests_opencl_test_waits_LDADD = libengine.la $(OPENCL_LIBS)
