@@ -87,8 +87,12 @@ static inline const eng_placement *meta_wished(const eng_tensor *t)
 
 /* -- device.c ------------------------------------------------------------------------ */
 
-extern const eng_device_calls meta_device_calls;
 int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
+void meta_device_close(eng_device_state *device);
+int meta_device_info(eng_device_state *device, eng_device_info *info);
+int meta_device_stats(eng_device_state *device, eng_device_stats *all);
+int meta_device_leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *info,
+                           eng_device_stats *leaf_stats);
 /* The rank of that name: a leaf, a guest, or a new guest.  Under the lock. */
 int meta_rank_of(eng_device_state *device, const char *name, uint32_t *rank);
 /* An error of a rank's device says which rank it is of. */

@@ -1,4 +1,4 @@
-/* The plugin's door: the descriptor and what is behind it. */
+/* The plugin's door: the descriptor and the tables of calls behind it. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -51,6 +51,44 @@ static const eng_plugin_calls plugin_calls = {
     .device_open = meta_device_open,
 };
 
+/* Nothing is refused before the shapes of the shards are known: the plan asks the
+ * ranks and says what they say. */
+static int supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
+                    char *reason, size_t reason_bytes)
+{
+    (void)device;
+    (void)graph;
+    (void)node;
+    (void)reason;
+    (void)reason_bytes;
+    *answer = ENG_SUPPORT_YES;
+    return ENG_OK;
+}
+
+static const eng_device_calls device_calls = {
+    .size = sizeof device_calls,
+    .close = meta_device_close,
+    .info = meta_device_info,
+    .supports = supports,
+    .store_create = meta_store_create,
+    .store_destroy = meta_store_destroy,
+    .store_upload = meta_store_upload,
+    .store_download = meta_store_download,
+    .plan_create = meta_plan_create,
+    .plan_destroy = meta_plan_destroy,
+    .instance_create = meta_instance_create,
+    .instance_destroy = meta_instance_destroy,
+    .queue_create = meta_queue_create,
+    .queue_destroy = meta_queue_destroy,
+    .submit = meta_queue_submit,
+    .write = meta_queue_write,
+    .read = meta_queue_read,
+    .wait = meta_queue_wait,
+    .stats = meta_device_stats,
+    .leaf_stats = meta_device_leaf_stats,
+    .plan_explain = meta_plan_explain,
+};
+
 ENG_PLUGIN_EXPORT(meta) = {
     .magic = ENG_PLUGIN_MAGIC,
     .size = sizeof(eng_plugin_descriptor),
@@ -63,5 +101,5 @@ ENG_PLUGIN_EXPORT(meta) = {
     .n_options = sizeof options / sizeof *options,
     .flags = ENG_PLUGIN_COMPOSES,
     .calls = &plugin_calls,
-    .device_calls = &meta_device_calls,
+    .device_calls = &device_calls,
 };

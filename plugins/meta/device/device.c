@@ -9,7 +9,7 @@
 
 #include "../meta.h"
 
-static void close_device(eng_device_state *device)
+void meta_device_close(eng_device_state *device)
 {
     const eng_services *sv = device->plugin->services;
 
@@ -183,7 +183,7 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
     if (status == ENG_OK)
         status = set_shares(d, request->shares);
     if (status != ENG_OK) {
-        close_device(d);
+        meta_device_close(d);
         return status;
     }
     d->mixed = is_mixed(d);
@@ -191,7 +191,7 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
     return ENG_OK;
 }
 
-static int device_info(eng_device_state *device, eng_device_info *info)
+int meta_device_info(eng_device_state *device, eng_device_info *info)
 {
     eng_device_info i = {.size = sizeof i, .kind = ENG_DEVICE_META, .flags = ENG_DEVICE_PLACES_MEMORY, .alignment = 64};
     size_t at = 0;
@@ -208,20 +208,6 @@ static int device_info(eng_device_state *device, eng_device_info *info)
     snprintf(i.name, sizeof i.name, "%s", device->name);
     snprintf(i.driver, sizeof i.driver, "tensor parallel over %u devices", (unsigned)device->n_leaves);
     memcpy(info, &i, info->size && info->size < sizeof i ? info->size : sizeof i);
-    return ENG_OK;
-}
-
-/* Nothing is refused before the shapes of the shards are known: the plan asks the
- * ranks and says what they say. */
-static int supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
-                    char *reason, size_t reason_bytes)
-{
-    (void)device;
-    (void)graph;
-    (void)node;
-    (void)reason;
-    (void)reason_bytes;
-    *answer = ENG_SUPPORT_YES;
     return ENG_OK;
 }
 
@@ -243,7 +229,7 @@ static void rank_stats(eng_device_state *device, uint32_t r, eng_device_stats *s
     s->share = rank->share;
 }
 
-static int stats(eng_device_state *device, eng_device_stats *all)
+int meta_device_stats(eng_device_state *device, eng_device_stats *all)
 {
     eng_device_stats sum = {.size = sizeof sum, .share = 1}, s;
 
@@ -265,7 +251,7 @@ static int stats(eng_device_state *device, eng_device_stats *all)
     return ENG_OK;
 }
 
-static int leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *info, eng_device_stats *leaf_stats_)
+int meta_device_leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *info, eng_device_stats *leaf_stats_)
 {
     int status = ENG_OK;
 
@@ -281,27 +267,3 @@ static int leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *
     pthread_mutex_unlock(&device->lock);
     return status;
 }
-
-const eng_device_calls meta_device_calls = {
-    .size = sizeof meta_device_calls,
-    .close = close_device,
-    .info = device_info,
-    .supports = supports,
-    .store_create = meta_store_create,
-    .store_destroy = meta_store_destroy,
-    .store_upload = meta_store_upload,
-    .store_download = meta_store_download,
-    .plan_create = meta_plan_create,
-    .plan_destroy = meta_plan_destroy,
-    .instance_create = meta_instance_create,
-    .instance_destroy = meta_instance_destroy,
-    .queue_create = meta_queue_create,
-    .queue_destroy = meta_queue_destroy,
-    .submit = meta_queue_submit,
-    .write = meta_queue_write,
-    .read = meta_queue_read,
-    .wait = meta_queue_wait,
-    .stats = stats,
-    .leaf_stats = leaf_stats,
-    .plan_explain = meta_plan_explain,
-};
