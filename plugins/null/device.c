@@ -1,4 +1,4 @@
-/* The null plugin's device: information, memory, statistics, the table of calls. */
+/* The null plugin's device: information, memory, statistics. */
 #include "config.h"
 
 #include <stdbool.h>
@@ -30,12 +30,12 @@ int null_device_open(eng_plugin_state *plugin, const eng_device_request *request
     return ENG_OK;
 }
 
-static void device_close(eng_device_state *device)
+void null_device_close(eng_device_state *device)
 {
     free(device);
 }
 
-static int device_info(eng_device_state *device, eng_device_info *info)
+int null_device_figures(eng_device_state *device, eng_device_info *info)
 {
     null_device_info(info);
     info->memory_total = device->memory;
@@ -91,7 +91,7 @@ void null_free(eng_device_state *device, void *memory, uint64_t bytes, uint32_t 
         free(memory);
 }
 
-static int device_stats(eng_device_state *device, eng_device_stats *stats)
+int null_device_stats(eng_device_state *device, eng_device_stats *stats)
 {
     uint32_t size = stats->size;
     *stats = device->stats;
@@ -99,29 +99,3 @@ static int device_stats(eng_device_state *device, eng_device_stats *stats)
     stats->share = 1;
     return ENG_OK;
 }
-
-/* leaf_stats and plan_explain are left out: the engine puts stubs in their place. */
-const eng_device_calls null_device_calls = {
-    .size = sizeof null_device_calls,
-    .close = device_close,
-    .info = device_info,
-    .supports = null_supports,
-    .store_create = null_store_create,
-    .store_destroy = null_store_destroy,
-    .store_upload = null_store_upload,
-    .store_download = null_store_download,
-    .plan_create = null_plan_create,
-    .plan_destroy = null_plan_destroy,
-    .instance_create = null_instance_create,
-    .instance_destroy = null_instance_destroy,
-    .queue_create = null_queue_create,
-    .queue_destroy = null_queue_destroy,
-    .submit = null_submit,
-    .write = null_write,
-    .read = null_read,
-    .wait = null_wait,
-    .value_read = null_value_read,
-    .value_write = null_value_write,
-    .value_map = null_value_map,
-    .stats = device_stats,
-};

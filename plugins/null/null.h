@@ -62,9 +62,11 @@ struct eng_queue_state {
 /* All that is not static is hidden by -fvisibility=hidden; only the descriptor is exported. */
 
 /* device.c */
-extern const eng_device_calls null_device_calls;
-void null_device_info(eng_device_info *info);
+void null_device_info(eng_device_info *info); /* of any null device */
 int null_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
+void null_device_close(eng_device_state *device);
+int null_device_figures(eng_device_state *device, eng_device_info *info); /* with its memory */
+int null_device_stats(eng_device_state *device, eng_device_stats *stats);
 /* Memory that counts against the device's limit; zeroed; NULL: refused, with the reason told. */
 void *null_alloc(eng_device_state *device, uint64_t bytes, uint32_t use);
 void null_free(eng_device_state *device, void *memory, uint64_t bytes, uint32_t use);

@@ -1,4 +1,4 @@
-/* The null plugin: descriptor, options, enumeration. */
+/* The null plugin: descriptor, options, enumeration, the tables of calls. */
 #include "config.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ static int null_open_device(eng_plugin_state *plugin, const eng_device_request *
     if (status == ENG_OK)
         status = accept_option(plugin->services, *device);
     if (status < 0)
-        null_device_calls.close(*device);
+        null_device_close(*device);
     else
         (*device)->memory = memory;
     return status;
@@ -97,6 +97,32 @@ static const eng_plugin_calls calls = {
     .device_open = null_open_device,
 };
 
+/* leaf_stats and plan_explain are left out: the engine puts stubs in their place. */
+static const eng_device_calls device_calls = {
+    .size = sizeof device_calls,
+    .close = null_device_close,
+    .info = null_device_figures,
+    .supports = null_supports,
+    .store_create = null_store_create,
+    .store_destroy = null_store_destroy,
+    .store_upload = null_store_upload,
+    .store_download = null_store_download,
+    .plan_create = null_plan_create,
+    .plan_destroy = null_plan_destroy,
+    .instance_create = null_instance_create,
+    .instance_destroy = null_instance_destroy,
+    .queue_create = null_queue_create,
+    .queue_destroy = null_queue_destroy,
+    .submit = null_submit,
+    .write = null_write,
+    .read = null_read,
+    .wait = null_wait,
+    .value_read = null_value_read,
+    .value_write = null_value_write,
+    .value_map = null_value_map,
+    .stats = null_device_stats,
+};
+
 ENG_PLUGIN_EXPORT(null) = {
     .magic = ENG_PLUGIN_MAGIC,
     .size = sizeof(eng_plugin_descriptor),
@@ -109,5 +135,5 @@ ENG_PLUGIN_EXPORT(null) = {
     .n_options = sizeof options / sizeof *options,
     .flags = ENG_PLUGIN_ON_REQUEST,
     .calls = &calls,
-    .device_calls = &null_device_calls,
+    .device_calls = &device_calls,
 };
