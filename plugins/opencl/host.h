@@ -25,17 +25,19 @@ struct eng_plugin_state {
 int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t index, eng_device_info *info);
 int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
 void cl_device_close(eng_device_state *device);
-int cl_device_get_info(eng_device_state *device, eng_device_info *info);
-int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats);
+int cl_device_stats(eng_device_state *device, eng_device_stats *stats);
+/* svm.c: has the device fine-grained shared virtual memory?  alloc and free only if it has; alloc NULL: there is no more */
+bool cl_svm_found(cl_device_id id);
+void *cl_svm_alloc(cl_context context, size_t bytes);
+void cl_svm_free(cl_context context, void *memory);
 /* budget.c: `what` the bytes are for.  ENG_ERR_NOMEM: more than is left. */
 int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char *what);
 void cl_budget_give(cl_device *device, const uint64_t bytes[CL_USES]);
 uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
 /* loops.c: ENG_ERR_UNSUPPORTED if the driver ends loops early */
 int cl_loops_check(cl_device *device);
-/* plugin.c */
+/* search.c */
 int cl_search(eng_plugin_state *plugin);
-extern const eng_device_calls cl_device_calls;
 /* caps.c */
 void cl_caps_find(cl_device *device);
 bool cl_caps_mask(uint32_t *caps, const char *list);
@@ -55,8 +57,6 @@ int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *wh
 /* The same for scratch memory, whose values the host may look at and change. */
 int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what, cl_block *block);
 void cl_block_destroy(cl_block *block);
-/* Has the device shared virtual memory of the kind that these blocks need? */
-bool cl_has_shared_memory(cl_device_id id);
 
 /* Reads and writes of a range of a tensor: one OpenCL command per piece. */
 typedef struct cl_place {

@@ -83,7 +83,7 @@ struct eng_device_state {
     bool fuse;               /* several small ops in one launch                 */
     bool cached;             /* compiled programs are kept on disk              */
     bool apart;              /* every tensor in a buffer of its own size        */
-    bool svm;                /* scratch memory is the host's, too (memory.c)    */
+    bool svm;                /* scratch memory is the host's, too (svm.c)       */
     bool side_by_side;       /* a processor whose driver says that it has no vectors */
     bool vec;                /* kernel family: vec (CPUs) or simt (GPUs)        */
     uint32_t compute_units;

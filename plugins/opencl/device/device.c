@@ -113,7 +113,7 @@ int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t i
         snprintf(i.capabilities, sizeof i.capabilities, "unusable: %s", found->refused);
     else
         cl_caps_text(device.caps, i.capabilities, sizeof i.capabilities);
-    if ((device.caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_has_shared_memory(found->id))
+    if ((device.caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_svm_found(found->id))
         i.flags |= ENG_DEVICE_HOST_MEMORY;
     *info = i;
     return ENG_OK;
@@ -256,7 +256,7 @@ static int read_options(cl_device *device)
     const char *svm = sv->option(sv->host, "svm");
     if (svm && strcmp(svm, "auto") != 0 && strcmp(svm, "off") != 0)
         return cl_fail(device, ENG_ERR_INVALID, "opencl.svm is '%s'; it takes auto or off", svm);
-    device->svm = (device->caps & CL_CAP_UNIFIED) && !device->apart && wants_svm(sv) && cl_has_shared_memory(device->id);
+    device->svm = (device->caps & CL_CAP_UNIFIED) && !device->apart && wants_svm(sv) && cl_svm_found(device->id);
     if (largest && *largest && strcmp(largest, "0") != 0) {
         status = parse_bytes(sv, "max_alloc", largest, &limit);
         if (status != ENG_OK)
@@ -398,7 +398,7 @@ void cl_device_close(eng_device_state *device)
     free(device);
 }
 
-int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats)
+int cl_device_stats(eng_device_state *device, eng_device_stats *stats)
 {
     cl_figures *f = &device->figures;
     *stats = (eng_device_stats){.size = sizeof *stats,
@@ -410,12 +410,5 @@ int cl_device_get_stats(eng_device_state *device, eng_device_stats *stats)
                                 .submits = f->submits,
                                 .plans_built = f->plans_built,
                                 .share = 1};
-    return ENG_OK;
-}
-
-int cl_device_get_info(eng_device_state *device, eng_device_info *info)
-{
-    *info = device->info;
-    info->memory_free = cl_budget_left(device) / device->parts;
     return ENG_OK;
 }

@@ -3,15 +3,11 @@
  * on huge pages where the system has them, and lends it to OpenCL: it begins as
  * zeros and costs no copy.
  *
- * The host may look into a buffer that lies in its memory only while the buffer is
- * mapped, unless that memory is fine-grained shared virtual memory (OpenCL 2.0,
- * 5.6.1): then both see what the other has done once a command is complete.  Scratch
- * memory is of that kind where the device has it, so that values which devices
- * exchange need no command to be read and written.
+ * Scratch memory is fine-grained shared virtual memory (device/svm.c) where the device
+ * has it, so that values which devices exchange need no command to be read and written.
  */
 #include "../host.h"
 
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,23 +15,6 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 #define HUGE_PAGE (2u << 20)
-
-/* Of OpenCL 2.0: neither in the headers' version 1.2, nor perhaps in the loader. */
-#define SVM_CAPABILITIES 0x1053
-#define SVM_FINE_GRAIN_BUFFER (1 << 1)
-#define SVM_FLAGS (CL_MEM_READ_WRITE | (cl_bitfield)1 << 10) /* fine-grained */
-typedef void *(CL_API_CALL *svm_alloc)(cl_context context, cl_bitfield flags, size_t bytes, cl_uint alignment);
-typedef void (CL_API_CALL *svm_free)(cl_context context, void *memory);
-
-static svm_alloc find_alloc(void)
-{
-    return (svm_alloc)dlsym(RTLD_DEFAULT, "clSVMAlloc");
-}
-
-static svm_free find_free(void)
-{
-    return (svm_free)dlsym(RTLD_DEFAULT, "clSVMFree");
-}
 
 typedef struct lent {
     void *memory, *mapping;
@@ -49,7 +28,7 @@ static void CL_CALLBACK returned(cl_mem mem, void *data)
     lent *l = data;
     (void)mem;
     if (l->context) {
-        find_free()(l->context, l->memory);
+        cl_svm_free(l->context, l->memory);
         clReleaseContext(l->context);
     } else {
         munmap(l->mapping, l->bytes);
@@ -134,14 +113,6 @@ static int create_shared(cl_device *device, uint64_t bytes, const char *what, cl
     return lend(device, bytes, what, l, block);
 }
 
-bool cl_has_shared_memory(cl_device_id id)
-{
-    cl_bitfield caps = 0;
-    return find_alloc() && find_free() &&
-           clGetDeviceInfo(id, SVM_CAPABILITIES, sizeof caps, &caps, NULL) == CL_SUCCESS &&
-           (caps & SVM_FINE_GRAIN_BUFFER);
-}
-
 static uint64_t block_bytes(const cl_device *device, uint64_t bytes)
 {
     return device->apart ? bytes : (bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
@@ -153,7 +124,7 @@ int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what,
     if (!device->svm)
         return cl_block_create(device, bytes, false, what, block);
     lent *l = malloc(sizeof *l);
-    void *memory = l ? find_alloc()(device->context, SVM_FLAGS, (size_t)bytes, 0) : NULL;
+    void *memory = l ? cl_svm_alloc(device->context, (size_t)bytes) : NULL;
     if (!memory)
         return no_host_memory(device, bytes, what, l);
 #ifdef MADV_HUGEPAGE
@@ -164,7 +135,7 @@ int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what,
 #endif
     const cl_int error = clRetainContext(device->context); /* until the memory is given back */
     if (error != CL_SUCCESS) {
-        find_free()(device->context, memory);
+        cl_svm_free(device->context, memory);
         free(l);
         return cl_failed(device, error, "clRetainContext");
     }
