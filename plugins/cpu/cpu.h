@@ -176,19 +176,32 @@ struct eng_instance_state {
     size_t shared_bytes;
 };
 
-extern const eng_device_calls cpu_device_calls;
+#define CPU_MAX_CORES 1024
 
+/* Does the processor have them: scalar, avx2 or avx512? */
+bool cpu_machine_runs(const char *instructions);
+/* The whole machine as a device: what enumerate says. */
+int cpu_machine_describe(const eng_services *services, eng_device_info *info);
 /* Memory of the machine that the process may have, and what of it programs can still get, in bytes; 0: not known. */
 void cpu_memory_find(uint64_t *total, uint64_t *available);
+uint64_t cpu_memory_swap(void); /* what the system may put elsewhere, in bytes */
 /* Zeroed memory aligned to CPU_ALIGN, in large pages where it is large; NULL: there is no more. */
 void *cpu_memory_get(size_t bytes);
 void cpu_memory_free(void *memory, size_t bytes);
 /* Says so, and returns ENG_ERR_NOMEM. */
 int cpu_memory_refused(const eng_device_state *device, uint64_t bytes, const char *what);
 
+/* Larger working memory for every thread, or what there was: living instances need that. */
+int cpu_scratch_grow(eng_device_state *device, size_t bytes);
+void cpu_scratch_free(eng_device_state *device);
+
 const eng_type_info *cpu_type(uint32_t type); /* NULL: unknown */
 
-int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
+int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request, const cpu_variant *variant,
+                    eng_device_state **device);
+void cpu_device_close(eng_device_state *device); /* its scratch is freed by then */
+int cpu_device_info(eng_device_state *device, eng_device_info *info);
+int cpu_device_stats(eng_device_state *device, eng_device_stats *stats);
 int cpu_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                  size_t reason_bytes);
 int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);

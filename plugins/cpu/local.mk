@@ -22,11 +22,12 @@ noinst_LTLIBRARIES += libcpu-scalar.la libcpu-encode.la
 libcpu_scalar_la_SOURCES = $(cpu_variant_sources)
 libcpu_scalar_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=scalar
 libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
-libcpu_encode_la_SOURCES = %D%/ops/encode.c %D%/ops/encode_fp4.c %D%/ops/encode_k.c %D%/ops/encode.h
+libcpu_encode_la_SOURCES = %D%/ops/encode.c %D%/ops/encode_32.c %D%/ops/encode_bits.c %D%/ops/encode_fp4.c %D%/ops/encode_k.c %D%/ops/encode.h
 libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=off
 
-plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/pool.c %D%/memory/memory.c %D%/memory/store.c \
-	%D%/lower/plan.c %D%/lower/supports.c %D%/run/instance.c %D%/run/queue.c
+plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/pool.c %D%/device/ram.c \
+	%D%/device/types.c %D%/memory/memory.c %D%/memory/scratch.c %D%/memory/store.c %D%/lower/plan.c \
+	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/queue.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
 plugins_cpu_cpu_la_LIBADD = libcpu-scalar.la libcpu-encode.la $(LIBM)

@@ -7,13 +7,11 @@
 
 #include "../cpu.h"
 
-#define MAX_CORES 1024
-
 /* Which cores a part gets: an equal, consecutive share, or none of its own
  * (anywhere) where there are more parts than cores. */
 static int part_cores(const eng_device_request *request, int *cores, bool *whole)
 {
-    int all[MAX_CORES], n = cpu_cores(all, MAX_CORES);
+    int all[CPU_MAX_CORES], n = cpu_cores(all, CPU_MAX_CORES);
     *whole = request->parts <= 1;
     if (*whole) {
         memcpy(cores, all, (size_t)n * sizeof *cores);
@@ -33,7 +31,7 @@ static long wanted_threads(const char *text)
     char *end;
     errno = 0;
     long n = strtol(text, &end, 10);
-    return errno || *end || end == text || n < 0 || n > MAX_CORES ? -1 : n;
+    return errno || *end || end == text || n < 0 || n > CPU_MAX_CORES ? -1 : n;
 }
 
 static void describe(eng_device_state *d, const eng_device_request *request)
@@ -50,23 +48,17 @@ static void describe(eng_device_state *d, const eng_device_request *request)
     snprintf(info->capabilities, sizeof info->capabilities, "%s", d->variant->name);
 }
 
-int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
+int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request, const cpu_variant *variant,
+                    eng_device_state **device)
 {
     const eng_services *s = plugin->services;
-    if (request->index > 0)
-        return s->fail(s->host, ENG_ERR_NOTFOUND, "cpu:%u: there is one cpu device, cpu:0", (unsigned)request->index);
-    const char *simd = s->option(s->host, "simd"), *threads = s->option(s->host, "threads");
-    const cpu_variant *variant = cpu_variant_find(simd ? simd : "auto");
-    if (!variant)
-        return s->fail(s->host, ENG_ERR_UNSUPPORTED,
-                       "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it" ENG_ADVICE
-                       "use auto, scalar, avx2 or avx512", simd);
+    const char *threads = s->option(s->host, "threads");
     long wanted = wanted_threads(threads ? threads : "0");
     if (wanted < 0)
         return s->fail(s->host, ENG_ERR_INVALID, "cpu.threads = %s" ENG_CAUSE
                        "give a number from 0 (automatic) to %d", threads,
-                       MAX_CORES);
-    int cores[MAX_CORES];
+                       CPU_MAX_CORES);
+    int cores[CPU_MAX_CORES];
     bool whole;
     int n = part_cores(request, cores, &whole);
     long count = n > 0 ? n : 1;
@@ -77,9 +69,8 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     if (count < 1)
         count = 1;
 
-    extern const eng_plugin_descriptor cpu_LTX_eng_plugin_descriptor;
     eng_device_info info;
-    int status = cpu_LTX_eng_plugin_descriptor.calls->enumerate(plugin, 0, &info);
+    int status = cpu_machine_describe(s, &info);
     if (status != ENG_OK)
         return status;
     eng_device_state *d = calloc(1, sizeof *d);
@@ -106,53 +97,26 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     return ENG_OK;
 }
 
-static void device_close(eng_device_state *device)
+void cpu_device_close(eng_device_state *device)
 {
     if (!device)
         return;
-    for (int i = 0; i < device->threads; i++)
-        cpu_memory_free(device->scratch[i], device->scratch_bytes);
     free(device->scratch);
     cpu_team_destroy(device->team);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
 
-static int device_info(eng_device_state *device, eng_device_info *info)
+int cpu_device_info(eng_device_state *device, eng_device_info *info)
 {
     *info = device->info;
     return ENG_OK;
 }
 
-static int device_stats(eng_device_state *device, eng_device_stats *stats)
+int cpu_device_stats(eng_device_state *device, eng_device_stats *stats)
 {
     pthread_mutex_lock(&device->lock);
     *stats = device->stats;
     pthread_mutex_unlock(&device->lock);
     return ENG_OK;
 }
-
-const eng_device_calls cpu_device_calls = {
-    .size = sizeof cpu_device_calls,
-    .close = device_close,
-    .info = device_info,
-    .supports = cpu_supports,
-    .store_create = cpu_store_create,
-    .store_destroy = cpu_store_destroy,
-    .store_upload = cpu_store_upload,
-    .store_download = cpu_store_download,
-    .plan_create = cpu_plan_create,
-    .plan_destroy = cpu_plan_destroy,
-    .instance_create = cpu_instance_create,
-    .instance_destroy = cpu_instance_destroy,
-    .queue_create = cpu_queue_create,
-    .queue_destroy = cpu_queue_destroy,
-    .submit = cpu_queue_submit,
-    .write = cpu_queue_write,
-    .read = cpu_queue_read,
-    .wait = cpu_queue_wait,
-    .value_read = cpu_value_read,
-    .value_write = cpu_value_write,
-    .value_map = cpu_value_map,
-    .stats = device_stats,
-};

@@ -183,37 +183,6 @@ static bool place_barriers(eng_instance_state *inst, int way, const size_t *shar
 
 /* -- creation -------------------------------------------------------------------- */
 
-/* Larger working memory for every thread, or what there was: living instances
- * need that. */
-static int grow_thread_scratch(eng_device_state *device, size_t bytes)
-{
-    int status = ENG_OK;
-    void **more = calloc((size_t)device->threads, sizeof *more);
-    if (!more)
-        return ENG_ERR_NOMEM;
-    pthread_mutex_lock(&device->lock);
-    if (bytes > device->scratch_bytes) {
-        for (int i = 0; i < device->threads && status == ENG_OK; i++) {
-            more[i] = cpu_memory_get(bytes);
-            if (!more[i])
-                status = ENG_ERR_NOMEM;
-        }
-        for (int i = 0; i < device->threads; i++) {
-            if (status == ENG_OK) {
-                cpu_memory_free(device->scratch[i], device->scratch_bytes);
-                device->scratch[i] = more[i];
-            } else {
-                cpu_memory_free(more[i], bytes);
-            }
-        }
-        if (status == ENG_OK)
-            device->scratch_bytes = bytes;
-    }
-    pthread_mutex_unlock(&device->lock);
-    free(more);
-    return status;
-}
-
 static void make_tasks(eng_instance_state *inst)
 {
     const eng_plan_state *plan = inst->plan;
@@ -255,7 +224,7 @@ static int prepare(eng_instance_state *inst)
             shared[i] = op->shared_bytes(task, threads);
         inst->shared_bytes = shared[i] > inst->shared_bytes ? shared[i] : inst->shared_bytes;
     }
-    int status = grow_thread_scratch(device, (per_thread + 4095) / 4096 * 4096);
+    int status = cpu_scratch_grow(device, (per_thread + 4095) / 4096 * 4096);
     if (status == ENG_OK && inst->shared_bytes) {
         inst->shared = cpu_memory_get(inst->shared_bytes);
         if (!inst->shared)

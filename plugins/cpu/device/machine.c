@@ -1,0 +1,96 @@
+/* What the machine is: its processor, what that can do, and its memory as hosts are told it. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../cpu.h"
+
+#if defined(CPU_HAVE_X86) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* Some compilers' __builtin_cpu_supports does not know it. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool runs_avx2(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+}
+
+static bool runs_avx512(void)
+{
+    return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+bool cpu_machine_runs(const char *instructions)
+{
+#if defined(CPU_HAVE_X86) && defined(__GNUC__)
+    if (!strcmp(instructions, "avx2"))
+        return runs_avx2();
+    if (!strcmp(instructions, "avx512"))
+        return runs_avx512();
+#endif
+    return !strcmp(instructions, "scalar");
+}
+
+/* "model name" of the first processor, where the system tells. */
+static void processor_name(char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%s", "processor");
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    if (!f)
+        return;
+    char line[256];
+    while (fgets(line, sizeof line, f)) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !value)
+            continue;
+        value += 1 + (value[1] == ' ');
+        value[strcspn(value, "\n")] = 0;
+        snprintf(out, bytes, "%s", value);
+        break;
+    }
+    fclose(f);
+}
+
+static int find_memory(const eng_services *s, eng_device_info *info)
+{
+    const char *text = s->option(s->host, "memory");
+    static const char suffixes[] = "kKmMgG";
+    char *end;
+    unsigned long long v = strtoull(text ? text : "0", &end, 10);
+    const char *suffix = text && *end ? strchr(suffixes, *end) : NULL;
+    unsigned shift = suffix ? 10u * (unsigned)((suffix - suffixes) / 2 + 1) : 0;
+    if (text && (end == text || *text == '-' || end[shift != 0] || v > UINT64_MAX >> shift))
+        return s->fail(s->host, ENG_ERR_INVALID, "cpu.memory is '%s'; it takes bytes, such as 65536, 512M or 2G", text);
+    if (v) {
+        info->memory_total = info->memory_free = (uint64_t)v << shift;
+        return ENG_OK;
+    }
+    cpu_memory_find(&info->memory_total, &info->memory_free);
+    return ENG_OK;
+}
+
+int cpu_machine_describe(const eng_services *services, eng_device_info *info)
+{
+    int cores[CPU_MAX_CORES];
+    eng_device_info i = {.size = sizeof i, .kind = ENG_DEVICE_CPU, .flags = ENG_DEVICE_HOST_MEMORY,
+                         .compute_units = (uint32_t)cpu_cores(cores, CPU_MAX_CORES), .alignment = CPU_ALIGN};
+    int status = find_memory(services, &i);
+    if (status != ENG_OK)
+        return status;
+    snprintf(i.name, sizeof i.name, "cpu");
+    processor_name(i.description, sizeof i.description);
+    snprintf(i.driver, sizeof i.driver, "cpu plugin %s", PACKAGE_VERSION);
+    snprintf(i.capabilities, sizeof i.capabilities, "scalar%s%s", cpu_machine_runs("avx2") ? " avx2" : "",
+             cpu_machine_runs("avx512") ? " avx512" : "");
+    *info = i;
+    return ENG_OK;
+}

@@ -1,0 +1,19 @@
+/* The variants of the ops that were built, and which of them suits the machine. */
+#include "config.h"
+
+#include "../cpu.h"
+
+const cpu_variant *cpu_variant_find(const char *name)
+{
+    static const cpu_variant *const variants[] = { /* best first */
+#ifdef CPU_HAVE_X86
+        &cpu_variant_avx512, &cpu_variant_avx2,
+#endif
+        &cpu_variant_scalar,
+    };
+    const bool best = !name[0] || !strcmp(name, "auto");
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        if ((best || !strcmp(name, variants[i]->name)) && cpu_machine_runs(variants[i]->name))
+            return variants[i];
+    return NULL;
+}
