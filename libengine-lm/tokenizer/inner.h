@@ -50,7 +50,7 @@ struct eng_tokenizer {
     uint32_t n_special;
 };
 
-/* -- tokenizer_table.c ---------------------------------------------------- */
+/* -- table.c ------------------------------------------------------------- */
 int eng_strings_add(string_table *table, const char *text, size_t length);
 void eng_strings_free(string_table *table);
 static inline size_t string_length(const string_table *table, uint32_t i)
@@ -75,7 +75,7 @@ const merge *eng_tokenizer_merge(const eng_tokenizer *t, uint32_t left, uint32_t
 uint32_t eng_byte_character(uint8_t byte);
 int eng_character_byte(uint32_t c);
 
-/* -- encoding -------------------------------------------------------------- */
+/* -- encoder.c, bpe.c, spm.c, split.c --------------------------------------------------- */
 typedef struct id_list {
     int32_t *ids;
     size_t n, capacity;
