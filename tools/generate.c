@@ -89,7 +89,7 @@ static int open_engine(run *r)
 
 static eng_lm_placement placement(const run *r)
 {
-    return device_placement(&r->o, r->o.overrides, r->o.n_overrides);
+    return options_placement(&r->o, r->o.overrides, r->o.n_overrides);
 }
 
 static int open_model(run *r)

@@ -49,6 +49,8 @@ int device_notes(const options *o, eng_device *device);
 /* -1: go on; else the exit code: 0 after --help or --version, EXIT_USAGE. */
 int options_parse(options *o, int argc, char **argv);
 void options_free(options *o);
+/* What they say of where a model's tensors go, with these overrides. */
+eng_lm_placement options_placement(const options *o, const eng_lm_override *overrides, uint32_t n);
 
 /* Nothing is to be generated: the plan goes to standard output. */
 static inline bool options_plan_only(const options *o)
@@ -84,7 +86,5 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
 int device_name_homes(eng_context *engine, options *o);
 /* Opens what -d, -ts, -sm and the overrides ask for. */
 int device_open(eng_context *engine, const options *o, eng_device **device);
-/* What they mean for a model, with these overrides. */
-eng_lm_placement device_placement(const options *o, const eng_lm_override *overrides, uint32_t n);
 
 #endif

@@ -120,14 +120,6 @@ int device_open(eng_context *engine, const options *o, eng_device **result)
     return status;
 }
 
-eng_lm_placement device_placement(const options *o, const eng_lm_override *overrides, uint32_t n)
-{
-    return (eng_lm_placement){.size = sizeof(eng_lm_placement),
-                              .split = o->split == SPLIT_LAYER ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR,
-                              .experts = o->expert_parallel ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN,
-                              .overrides = overrides, .n_overrides = n};
-}
-
 /* -- --fit ---------------------------------------------------------------------------- */
 
 static int keep_result(options *o, fit_result *result)

@@ -218,7 +218,7 @@ static int open_dry(fit *f, const attempt *a, dry_run *d)
         status = eng_device_open(f->dry, name, &d->device);
     eng_lm_model_params model;
     eng_lm_model_defaults(&model);
-    model.placement = device_placement(o, d->overrides, d->n);
+    model.placement = options_placement(o, d->overrides, d->n);
     if (!status)
         status = eng_lm_model_open(f->dry, d->device, o->model, &model, &d->model);
     eng_lm_context_params context;

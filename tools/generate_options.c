@@ -327,3 +327,11 @@ void options_free(options *o)
     for (uint32_t i = 0; i < sizeof o->homes / sizeof *o->homes; i++)
         free(o->homes[i]);
 }
+
+eng_lm_placement options_placement(const options *o, const eng_lm_override *overrides, uint32_t n)
+{
+    return (eng_lm_placement){.size = sizeof(eng_lm_placement),
+                              .split = o->split == SPLIT_LAYER ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR,
+                              .experts = o->expert_parallel ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN,
+                              .overrides = overrides, .n_overrides = n};
+}
