@@ -1,15 +1,15 @@
 # Language models over the installed headers of libengine.
 noinst_LTLIBRARIES += libengine-lm-core.la
 libengine_lm_core_la_SOURCES = \
-	%D%/internal.h %D%/model.c %D%/text.c \
-	%D%/files/axes.c %D%/files/keys.c %D%/files/memory.c %D%/files/place.c %D%/files/rope.c %D%/files/weights.c \
+	%D%/model.c %D%/text.c \
+	%D%/files/axes.c %D%/files/keys.c %D%/files/memory.c %D%/files/model.h %D%/files/place.c %D%/files/rope.c %D%/files/weights.c \
 	%D%/tokenizer/bpe.c %D%/tokenizer/decode.c %D%/tokenizer/encode.c %D%/tokenizer/encoder.c %D%/tokenizer/inner.h \
 	%D%/tokenizer/split.c %D%/tokenizer/spm.c %D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
 	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \
-	%D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/layers.c %D%/arch/moe.c %D%/arch/recurrent.c \
+	%D%/arch/arch.h %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/layers.c %D%/arch/moe.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
 	%D%/arch/qwen35moe.c \
-	%D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/sequence.c \
+	%D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/run.h %D%/run/sequence.c \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h
 libengine_lm_core_la_LIBADD = $(LIBM)
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "arch/arch.h"
 
 /* arch/NAME.c defines lm_arch_NAME */
 #define LM_ARCH(name) extern const lm_arch lm_arch_##name;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "files/model.h"
 #include "sampling/sampler.h"
 
 static int need_tokenizer(const eng_lm_model *m, const char *call)

@@ -42,15 +42,15 @@ eng_value lm_pick(lm_build *b, eng_value x)
 
 eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which)
 {
-    return eng_graph_tensor(b->g, LM_SLOT_MEMORY, b->context->memory,
-                            (uint32_t)b->context->layer_memory[layer] + which);
+    return eng_graph_tensor(b->g, LM_SLOT_MEMORY, b->memory,
+                            (uint32_t)b->layer_memory[layer] + which);
 }
 
 /* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: rotates as the context asks, stores K and V in the
  * layer's cache and attends.  q and the result of the wanted tokens, if so asked for. */
 static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
 {
-    const eng_lm_context_params *p = &b->context->p;
+    const eng_lm_context_params *p = b->context;
     eng_graph *g = b->g;
     eng_value cache_k = lm_layer_memory(b, layer, 0), cache_v = lm_layer_memory(b, layer, 1);
     if (p->rotate_k > 1) {

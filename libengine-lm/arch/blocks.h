@@ -1,6 +1,6 @@
 /*
- * What architectures are made of: roles and rows of their tables of weights,
- * numbers from their keys, blocks of their graphs.
+ * What architectures are made of: rows of their tables of weights, numbers from
+ * their keys, blocks of their graphs.
  *
  * Letters of the rows' words: E embedding, F ffn, V vocabulary, H heads of K and
  * V, G query heads for each, D head size, P rotated pairs; of mixtures X experts,
@@ -12,29 +12,7 @@
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
 
-#include "../internal.h"
-
-/* -- roles ------------------------------------------------------------------- */
-
-/* A matrix, what may be added to its product, and the factor of a file that scales its weights. */
-#define LM_PRODUCT_ROLES(name) name, name##_BIAS, name##_SCALE
-enum {
-    LM_EMBD, LM_OUT_NORM, LM_ROPE_FREQS, LM_NORM, LM_FFN_NORM, LM_Q_NORM, LM_K_NORM,
-    LM_PRODUCT_ROLES(LM_OUT),
-    LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
-    LM_PRODUCT_ROLES(LM_ATTN_OUT),
-    LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
-    LM_PRODUCT_ROLES(LM_ROUTER),
-    LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
-    LM_PRODUCT_ROLES(LM_DOWN_EXPERTS),
-    LM_PRODUCT_ROLES(LM_SHARED_ROUTER),
-    LM_PRODUCT_ROLES(LM_GATE_SHARED), LM_PRODUCT_ROLES(LM_UP_SHARED), LM_PRODUCT_ROLES(LM_DOWN_SHARED),
-    LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
-    LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
-    LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM,
-    LM_ROLES
-};
-_Static_assert(LM_ROLES <= LM_MAX_ROLES, "LM_MAX_ROLES is too small");
+#include "arch.h"
 
 /* -- rows ---------------------------------------------------------------------- */
 

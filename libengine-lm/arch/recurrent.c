@@ -84,7 +84,7 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    int64_t s = n->state, kh = n->k_heads, vh = n->v_heads, t = b->n_tokens, slots = b->context->p.n_snapshots;
+    int64_t s = n->state, kh = n->k_heads, vh = n->v_heads, t = b->n_tokens, slots = b->context->n_snapshots;
     eng_value qkv = lm_product(b, il, LM_GDN_QKV, u);
     eng_value z = lm_product(b, il, LM_GDN_GATE, u);
     eng_value beta = eng_unary(g, lm_product(b, il, LM_GDN_BETA, u), ENG_UNARY_SIGMOID);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../internal.h"
+#include "model.h"
 
 typedef struct reader {
     eng_context *engine;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../internal.h"
+#include "model.h"
 
 const char *lm_key_name(const lm_loader *l, const char *name, char text[LM_KEY_BYTES])
 {

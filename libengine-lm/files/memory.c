@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "model.h"
 
 struct lm_block {
     struct lm_block *next;

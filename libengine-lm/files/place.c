@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "model.h"
 
 static int compile(lm_placer *p, const eng_lm_placement *placement)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "model.h"
 
 /* -- which keys there are ---------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../arch/blocks.h"
+#include "model.h"
 
 /* Where the data of a weight are: in a tensor of the file, or in a part of one. */
 typedef struct source {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "run.h"
 
 void eng_lm_context_defaults(eng_lm_context_params *p)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "run.h"
 
 static uint32_t sequence_of(const eng_lm_batch *b, uint32_t token)
 {

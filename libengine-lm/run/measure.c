@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "run.h"
 
 /* -ln softmax(logits)[target], in double. */
 static double surprise(const float *logits, int64_t n, int32_t target)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../internal.h"
+#include "run.h"
 
 uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n)
 {
@@ -97,7 +97,8 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
     int status = eng_graph_create(c->model->engine, LM_PARAMS, &g);
     if (status)
         return status;
-    lm_build b = {.model = c->model, .context = c, .g = g, .n_tokens = n_tokens, .n_out = n_out};
+    lm_build b = {.model = c->model, .context = &c->p, .memory = c->memory, .layer_memory = c->layer_memory, .g = g,
+                  .n_tokens = n_tokens, .n_out = n_out};
     int64_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots;
     eng_value all = eng_graph_tensor(g, LM_SLOT_IO, io, 0);
     b.tokens = input(&b, all, at->tokens, n_tokens, "tokens");

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "run.h"
 
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../libengine-lm/internal.h"
+#include "../../libengine-lm/run/run.h"
 
 /* -- structs of other sizes ----------------------------------------------------------- */
 

@@ -1,10 +1,9 @@
 /*
- * What the files of libengine-lm share: a model (weights in a store, numbers of
- * its architecture), a context (caches, states, sequences) and a pass (the
- * compiled graph for one batch size).
+ * A model as its file says: its numbers, its weights with their axes, and where
+ * they go.
  */
-#ifndef ENGINE_LM_INTERNAL_H
-#define ENGINE_LM_INTERNAL_H
+#ifndef ENGINE_LM_MODEL_H
+#define ENGINE_LM_MODEL_H
 
 #include <regex.h>
 #include <stdbool.h>
@@ -12,21 +11,16 @@
 #include <stdint.h>
 
 #include "engine/lm.h"
-#include "tokenizer/tokenizer.h"
+#include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
 #define LM_MAX_ROLES 96          /* of an architecture's table                 */
 #define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
-#define LM_MAX_BATCH 4096
-#define LM_MAX_SEQUENCES 4096
-#define LM_MAX_SNAPSHOTS 256
-#define LM_MAX_CELLS (1 << 28)
 #define LM_LAYER_TOP (-1)        /* tensors before the first layer: embeddings  */
 #define LM_LAYER_END (-2)        /* and after the last: norm, head              */
 
 typedef struct lm_arch lm_arch;
-typedef struct lm_pass lm_pass;
-typedef struct lm_build lm_build;
+typedef struct lm_build lm_build; /* arch/arch.h */
 
 /* -- memory with one end (memory.c) -------------------------------------------- */
 
@@ -92,7 +86,7 @@ const char *lm_placer_device(const lm_placer *p, const char *name, int layer);
 /* The same of one expert of a stack: a pattern may be found in the stack's name or in the expert's. */
 const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer);
 
-/* -- models (model.c, weights.c, keys.c, rope.c) ---------------------------------------------------- */
+/* -- models (weights.c, keys.c, rope.c) ---------------------------------------------------- */
 
 typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2 } lm_layer_kind;
 
@@ -132,6 +126,28 @@ struct eng_lm_model {
     const char *head_device;   /* must hold the head's matrix; NULL: none       */
     lm_memory memory;
 };
+
+/* -- roles ------------------------------------------------------------------- */
+
+/* A matrix, what may be added to its product, and the factor of a file that scales its weights. */
+#define LM_PRODUCT_ROLES(name) name, name##_BIAS, name##_SCALE
+enum {
+    LM_EMBD, LM_OUT_NORM, LM_ROPE_FREQS, LM_NORM, LM_FFN_NORM, LM_Q_NORM, LM_K_NORM,
+    LM_PRODUCT_ROLES(LM_OUT),
+    LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
+    LM_PRODUCT_ROLES(LM_ATTN_OUT),
+    LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
+    LM_PRODUCT_ROLES(LM_ROUTER),
+    LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
+    LM_PRODUCT_ROLES(LM_DOWN_EXPERTS),
+    LM_PRODUCT_ROLES(LM_SHARED_ROUTER),
+    LM_PRODUCT_ROLES(LM_GATE_SHARED), LM_PRODUCT_ROLES(LM_UP_SHARED), LM_PRODUCT_ROLES(LM_DOWN_SHARED),
+    LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
+    LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
+    LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM,
+    LM_ROLES
+};
+_Static_assert(LM_ROLES <= LM_MAX_ROLES, "LM_MAX_ROLES is too small");
 
 /* One row of an architecture's table of weights. */
 typedef struct lm_weight_row {
@@ -188,99 +204,5 @@ struct lm_arch {
     const char *conv_words;  /* axes of the convolution's channels: "K S | K S | R K S" */
     const char *head_words;  /* of the recurrent heads: "R K"                       */
 };
-
-/* -- graphs (pass.c, blocks.h) -------------------------------------------------------------------- */
-
-struct lm_build {
-    const eng_lm_model *model;
-    eng_lm_context *context;
-    eng_graph *g;
-    int64_t n_tokens, n_out;
-    /* what changes from token to token */
-    eng_value tokens, pos, rope_pos, seq, cells, out, src, dst, cu;
-    eng_value out_pos, out_rope_pos, out_seq; /* of the tokens wanted                 */
-    eng_value cpos, cseq;
-    /* mixtures of experts in passes that may be padded, else ENG_NO_VALUE: for the tokens that are left (all, from
-     * lm_pick on those wanted) 1 + their number, 0 for padding; and one row of skipped experts */
-    eng_value live, live_out, no_experts;
-};
-
-enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
-enum { LM_PARAM_CELLS = 0, LM_PARAMS };
-
-/* Places of the inputs in the one tensor that carries them. */
-typedef struct lm_inputs {
-    uint32_t tokens, pos, streams, seq, cells, out, src, dst, cu; /* in elements    */
-    uint32_t out_pos, out_streams, out_seq; /* of the tokens wanted; of one token the same places */
-    uint32_t live, live_out, no_experts; /* 0: the pass has none                    */
-    uint32_t total;
-} lm_inputs;
-
-struct lm_pass {
-    uint32_t n_tokens, n_out;
-    lm_inputs at;
-    int32_t *in; /* at.total                                                      */
-    eng_plan *plan;
-    eng_store *io;
-    eng_instance *instance;
-    uint64_t batch; /* that used it last                                            */
-    lm_pass *next;
-};
-/* The pass for n_tokens and n_out, built if need be; it stays until another batch begins. */
-int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **pass);
-void lm_pass_destroy(lm_pass *pass);
-int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_store *io, const lm_inputs *at,
-                  eng_graph **graph);
-/* Batch size that n tokens are padded to: a power of two, at most the context's n_batch. */
-uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n);
-
-/* -- contexts (context.c, sequence.c, decode.c) ----------------------------------------------------------- */
-
-typedef struct lm_sequence {
-    int64_t length;
-    bool broken;         /* a device failed: nothing but remove is possible       */
-    uint32_t n_history;  /* states that are valid: the one j tokens back is in    */
-    int32_t *history;    /* row history[j] of the pools; -1: the empty state      */
-} lm_sequence;
-
-struct eng_lm_context {
-    eng_lm_model *model;
-    eng_lm_context_params p;
-    eng_store *memory;   /* caches and pools                                      */
-    eng_store *cells;    /* position and sequence of each cell                     */
-    eng_queue *queue;
-    int32_t layer_memory[LM_MAX_LAYERS]; /* first tensor of the layer in `memory`: K then V, or
-                                            state then window                     */
-    lm_pass *passes;
-    lm_sequence *sequences;
-    int32_t *history;    /* memory of all sequences' histories                    */
-    /* cells: what the device has or is to get before the next pass */
-    uint32_t cell_period, cell_periods; /* cells that there are: p.n_cells, rounded up  */
-    int32_t *cell_pos, *cell_seq; /* -1: free                                      */
-    uint32_t cells_used, cells_end; /* cells_end: behind the last used             */
-    uint32_t cells_hint;            /* no free cell before it                      */
-    uint32_t dirty_begin, dirty_end;
-    /* scratch of decode */
-    uint32_t *order;     /* tokens of the batch, by sequence                       */
-    uint32_t order_capacity;
-    int32_t *rows;       /* [n_sequences][n_snapshots]: rows that a pass writes     */
-    uint32_t *counts;    /* n_sequences: tokens of the pass                        */
-    /* logits of the last batch */
-    float *logits;
-    uint64_t logits_capacity;
-    int32_t *logits_row; /* one a token of the batch: row, or -1                    */
-    uint32_t n_logits_row, logits_row_capacity;
-    uint64_t n_batches, n_passes, n_tokens, cache_bytes, state_bytes;
-    uint64_t plan_ns; /* that making plans has taken                                 */
-};
-
-int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
-/* One more token: takes the first free cell (false: there is none). */
-bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32_t *cell);
-void lm_cells_free(eng_lm_context *c, uint32_t sequence, int64_t from_position);
-void lm_cells_dirty(eng_lm_context *c, uint32_t begin, uint32_t end);
-/* Rows for the snapshots of n more tokens of a sequence: rows[0 .. min(n, snapshots)). */
-void lm_rows_choose(const eng_lm_context *c, uint32_t sequence, uint32_t n, int32_t *rows);
-void lm_rows_commit(eng_lm_context *c, uint32_t sequence, uint32_t n, const int32_t *rows);
 
 #endif

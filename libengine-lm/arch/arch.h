@@ -1,0 +1,26 @@
+/* The graph of a pass, as architectures build it. */
+#ifndef ENGINE_LM_ARCH_H
+#define ENGINE_LM_ARCH_H
+
+#include "../files/model.h"
+
+struct lm_build {
+    const eng_lm_model *model;
+    const eng_lm_context_params *context;
+    eng_store *memory;           /* of the context: caches and pools               */
+    const int32_t *layer_memory; /* first tensor of each layer in it               */
+    eng_graph *g;
+    int64_t n_tokens, n_out;
+    /* what changes from token to token */
+    eng_value tokens, pos, rope_pos, seq, cells, out, src, dst, cu;
+    eng_value out_pos, out_rope_pos, out_seq; /* of the tokens wanted                 */
+    eng_value cpos, cseq;
+    /* mixtures of experts in passes that may be padded, else ENG_NO_VALUE: for the tokens that are left (all, from
+     * lm_pick on those wanted) 1 + their number, 0 for padding; and one row of skipped experts */
+    eng_value live, live_out, no_experts;
+};
+
+enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
+enum { LM_PARAM_CELLS = 0, LM_PARAMS };
+
+#endif
