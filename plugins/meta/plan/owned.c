@@ -119,17 +119,3 @@ bool meta_owned_operand(meta_planner *p, const eng_node *node, meta_strategy *s)
     s->in[1] = *have;
     return true;
 }
-
-void meta_owned_view(const eng_node *view, meta_place *place)
-{
-    if (view->op != ENG_OP_SLICE || view->ip[ENG_SLICE_DIM] != 0)
-        place->owner = 0;
-}
-
-void meta_owned_forget(meta_planner *p, int32_t root)
-{
-    for (uint32_t i = 0; i < p->graph->n_tensors; i++)
-        for (meta_version *v = p->values[i].versions; v; v = v->next)
-            if (v->place.owner && meta_in_memory_of(p, v->place.owner - 1, root))
-                v->place.owner = 0;
-}

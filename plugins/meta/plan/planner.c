@@ -14,19 +14,6 @@
 
 #include "choose.h"
 
-int meta_planner_nomem(meta_planner *p)
-{
-    if (p->status == ENG_OK)
-        p->status = meta_no_memory(p->device, "a plan");
-    return p->status;
-}
-
-void meta_planner_note(meta_planner *p, char *text)
-{
-    if (text && eu_reserve(p->notes, p->cap_notes, (size_t)p->n_notes + 1))
-        p->notes[p->n_notes++] = text;
-}
-
 static void not_in_place(const meta_chooser *c)
 {
     const char *target = c->node->name;
@@ -117,18 +104,6 @@ static void run_on_copy(meta_chooser *c)
         meta_inplace_end(p, value, &place, whole);
 }
 
-void meta_planner_view(meta_planner *p, const eng_node *node)
-{
-    meta_place whole = meta_place_replicated();
-
-    for (meta_version *v = meta_versions(p, node->in[0]); v; v = v->next)
-        if (meta_version_add(p, node->out[0], meta_view_version(p, node, v)) || meta_failed(p))
-            return;
-    meta_version *v = meta_version_get(p, node->in[0], &whole);
-    if (v)
-        meta_version_add(p, node->out[0], meta_view_version(p, node, v));
-}
-
 static void plan_node(meta_planner *p, uint32_t index)
 {
     meta_chooser c = {.p = p, .node = eng_subgraph_node(p->graph, index), .index = index, .cost = HUGE_VAL};
@@ -140,7 +115,7 @@ static void plan_node(meta_planner *p, uint32_t index)
         return;
     }
     if (c.op->flags & ENG_OPF_VIEW) {
-        meta_planner_view(p, c.node);
+        meta_versions_of_view(p, c.node);
         return;
     }
     meta_choose(&c);

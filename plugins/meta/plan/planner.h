@@ -85,6 +85,15 @@ static inline const eng_node *meta_node_of(const meta_planner *p, int32_t node)
     return eng_subgraph_node(p->graph, (uint32_t)node);
 }
 
+/* -- notes.c ------------------------------------------------------------------------------ */
+
+static inline bool meta_failed(const meta_planner *p)
+{
+    return p->status != ENG_OK;
+}
+int meta_planner_nomem(meta_planner *p);
+void meta_planner_note(meta_planner *p, char *text); /* of the arena */
+
 /* -- rank_graph.c: growing the graphs of the ranks --------------------------------------- */
 
 /* A contiguous scratch tensor like `like`, with extents ne; -1: failed. */
@@ -122,12 +131,28 @@ eng_node *meta_local_form(meta_planner *p, uint32_t rank, int32_t origin, const 
 void meta_local_op(meta_planner *p, uint32_t rank, int32_t origin, const meta_strategy *s,
                    meta_version *const *in, meta_version *const *out);
 
-/* -- versions.c: versions --------------------------------------------------------------- */
+/* -- version.c: one version ---------------------------------------------------------------- */
 
 /* A version that nobody knows yet, and making it known to readers. */
 meta_version *meta_version_alloc(meta_planner *p, const meta_place *place);
 meta_version *meta_version_add(meta_planner *p, int32_t value, meta_version *version);
 meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place *place);
+/* Is it what is wanted? */
+bool meta_version_serves(const meta_version *v, const meta_place *want);
+/* Are parts of it had only by an exchange? */
+bool meta_version_opaque(const meta_planner *p, int32_t value, const meta_version *from);
+/* Has one rank all of it, and the same one, by both placements? */
+bool meta_same_alone(const meta_place *a, const meta_place *b);
+/* Is the value in the memory of that root?  Bindings may be one tensor. */
+bool meta_in_memory_of(const meta_planner *p, int32_t value, int32_t root);
+
+/* -- move_price.c ------------------------------------------------------------------------ */
+
+/* What it costs to bring the value from this version there, in nanoseconds of a rank's time; HUGE_VAL: no way. */
+double meta_version_price(const meta_planner *p, int32_t value, const meta_version *from, const meta_place *want);
+
+/* -- versions.c: all versions of a value --------------------------------------------------- */
+
 /* All that readers may start from; makes the first if there is none. */
 meta_version *meta_versions(meta_planner *p, int32_t value);
 /* The memory that the graph means; NULL: its shards have no such view. */
@@ -138,8 +163,8 @@ meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place
 double meta_version_cost(meta_planner *p, int32_t value, const meta_place *want);
 /* Finds or makes it; NULL after a failure. */
 meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place *want);
-/* Is the value in the memory of that root?  Bindings may be one tensor. */
-bool meta_in_memory_of(const meta_planner *p, int32_t value, int32_t root);
+/* The first version of a view. */
+void meta_versions_of_view(meta_planner *p, const eng_node *node);
 /* After a write in place: forgets every copy of that memory. */
 void meta_version_forget(meta_planner *p, int32_t root);
 
@@ -149,8 +174,8 @@ void meta_version_forget(meta_planner *p, int32_t root);
  * none.  Opens guests and makes partitions: takes the device's lock. */
 int meta_wishes(eng_device_state *device, const eng_subgraph *graph, eu_arena *arena,
                 const meta_place *const **wishes);
-/* Brings the value where it is wanted; readers see nothing else from then on. */
-void meta_wish_bring(meta_planner *p, int32_t value);
+/* Each rank's addend of a value that they hold whole; NULL after a failure, or of NULL. */
+meta_version *meta_wish_addends(meta_planner *p, int32_t value, const meta_version *whole);
 
 /* -- inplace.c: writes that the shards do not allow -------------------------------------- */
 
@@ -168,10 +193,6 @@ bool meta_owned_apply(meta_planner *p, const eng_node *node, meta_strategy *s);
 void meta_owned_result(const eng_node *node, meta_strategy *s);
 /* Changes such a strategy to take owned slots as the right operand, if it has them. */
 bool meta_owned_operand(meta_planner *p, const eng_node *node, meta_strategy *s);
-/* Of views only parts of the slots' rows leave them owned. */
-void meta_owned_view(const eng_node *view, meta_place *place);
-/* After a write into the ids nobody knows any more who owns what. */
-void meta_owned_forget(meta_planner *p, int32_t root);
 
 /* -- derive.c: cuts without an axis of their own ------------------------------------------ */
 
@@ -231,15 +252,6 @@ void meta_find_uses(meta_planner *p);
 
 /* Plans all nodes; status of the first failure. */
 int meta_planner_run(meta_planner *p);
-/* The first version of a view. */
-void meta_planner_view(meta_planner *p, const eng_node *node);
 void meta_planner_end(meta_planner *p); /* what is not in the arena */
-
-static inline bool meta_failed(const meta_planner *p)
-{
-    return p->status != ENG_OK;
-}
-int meta_planner_nomem(meta_planner *p);
-void meta_planner_note(meta_planner *p, char *text); /* of the arena */
 
 #endif

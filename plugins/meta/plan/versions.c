@@ -1,4 +1,4 @@
-/* Versions of values: finding, pricing and making them. */
+/* Versions of values: finding, making and forgetting them. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -9,54 +9,6 @@
 #include "planner.h"
 
 #define WEIGHT_PENALTY 4.0 /* persistent tensors rather stay where they are      */
-
-static uint64_t bytes_of(const meta_planner *p, int32_t value)
-{
-    const eng_tensor *t = meta_tensor_of(p, value);
-    int64_t nb[ENG_MAX_RANK];
-    return meta_tensor_layout(p, t->type, t->ne, nb);
-}
-
-meta_version *meta_version_alloc(meta_planner *p, const meta_place *place)
-{
-    meta_version *v = meta_failed(p) ? NULL : eu_arena_alloc(p->arena, sizeof *v);
-
-    if (!v) {
-        meta_planner_nomem(p);
-        return NULL;
-    }
-    v->place = *place;
-    for (uint32_t r = 0; r < META_MAX_RANKS; r++)
-        v->local[r] = -1;
-    return v;
-}
-
-meta_version *meta_version_add(meta_planner *p, int32_t value, meta_version *version)
-{
-    meta_version **at = &p->values[value].versions;
-
-    while (version && *at)
-        at = &(*at)->next;
-    if (version)
-        *at = version;
-    return version;
-}
-
-meta_version *meta_version_new(meta_planner *p, int32_t value, const meta_place *place)
-{
-    return meta_version_add(p, value, meta_version_alloc(p, place));
-}
-
-/* Is the version what is wanted?  A rank that holds a replicated value whole
- * serves for a single one too. */
-static bool serves(const meta_version *v, const meta_place *want)
-{
-    if (want->kind == META_SINGLE && v->place.kind == META_REPLICATED)
-        return v->local[want->rank] >= 0;
-    if (want->kind == META_PARTIAL && !want->owner) /* owned slots are a sum like any other */
-        return v->place.kind == META_PARTIAL && v->place.ranks == want->ranks;
-    return meta_place_equal(&v->place, want);
-}
 
 /* The node of which the value is a view, if it is one: what was brought to a place that
  * the host named is no view any more. */
@@ -69,15 +21,29 @@ static const eng_node *view_node(const meta_planner *p, int32_t value)
     return meta_op_info(p->device, n->op)->flags & ENG_OPF_VIEW ? n : NULL;
 }
 
+static void bring(meta_planner *p, int32_t value);
+
+void meta_versions_of_view(meta_planner *p, const eng_node *node)
+{
+    meta_place whole = meta_place_replicated();
+
+    for (meta_version *v = meta_versions(p, node->in[0]); v; v = v->next)
+        if (meta_version_add(p, node->out[0], meta_view_version(p, node, v)) || meta_failed(p))
+            return;
+    meta_version *v = meta_version_get(p, node->in[0], &whole);
+    if (v)
+        meta_version_add(p, node->out[0], meta_view_version(p, node, v));
+}
+
 meta_version *meta_versions(meta_planner *p, int32_t value)
 {
     meta_value *v = &p->values[value];
     const eng_node *n = v->versions || meta_failed(p) ? NULL : view_node(p, value);
 
     if (n)
-        meta_planner_view(p, n);
+        meta_versions_of_view(p, n);
     if (v->wish && !v->brought && !p->heedless && v->versions && !meta_failed(p))
-        meta_wish_bring(p, value);
+        bring(p, value);
     return v->versions;
 }
 
@@ -109,7 +75,7 @@ static meta_version *find_by_view(meta_planner *p, const eng_node *n, const meta
     if (want->kind == META_REPLICATED || want->kind == META_SINGLE) {
         meta_version *v = meta_version_find(p, n->in[0], want);
         v = v ? meta_version_add(p, n->out[0], meta_view_version(p, n, v)) : NULL;
-        return v && serves(v, want) ? v : NULL;
+        return v && meta_version_serves(v, want) ? v : NULL;
     }
     if (want->kind != META_SHARDED)
         return NULL;
@@ -125,73 +91,13 @@ static meta_version *find_by_view(meta_planner *p, const eng_node *n, const meta
 meta_version *meta_version_find(meta_planner *p, int32_t value, const meta_place *want)
 {
     for (meta_version *v = meta_versions(p, value); v; v = v->next)
-        if (serves(v, want))
+        if (meta_version_serves(v, want))
             return v;
     const eng_node *n = view_node(p, value);
     return n && !meta_failed(p) ? find_by_view(p, n, want) : NULL;
 }
 
 /* -- prices ----------------------------------------------------------------------- */
-
-/* The device may keep it in a layout of its own, of which there are no windows: parts of
- * it are had only by an exchange. */
-static bool opaque(const meta_planner *p, int32_t value, const meta_version *from)
-{
-    const eng_tensor *t = meta_tensor_of(p, value);
-    return from->original && t->binding >= 0 && (t->use & ENG_USE_MATRIX);
-}
-
-/* The rank that has all of it while the others have none, or -1: such a value is the same on
- * one rank, as a shard beside empty ones, and as the only addend. */
-static int32_t alone(const meta_place *place)
-{
-    if (place->kind == META_SINGLE)
-        return place->rank;
-    if (place->kind == META_REPLICATED || __builtin_popcount(place->ranks) != 1)
-        return -1;
-    return (int32_t)meta_first(place->ranks);
-}
-
-static bool same_alone(const meta_place *a, const meta_place *b)
-{
-    return alone(a) >= 0 && alone(a) == alone(b);
-}
-
-/* Bytes that the busiest of the takers takes from others. */
-static double taken(const meta_version *from, const meta_place *want, double bytes, double n_sources, double n)
-{
-    switch (from->place.kind) {
-    case META_SHARDED:
-        return want->kind == META_SINGLE ? bytes : bytes * (n - 1) / n / (want->kind == META_SHARDED ? n : 1);
-    case META_PARTIAL:
-        return bytes * (want->kind == META_SHARDED ? (n_sources - 1) / n : n_sources);
-    default:
-        return bytes / (want->kind == META_SHARDED ? n : 1);
-    }
-}
-
-static double price(const meta_planner *p, int32_t value, const meta_version *from, const meta_place *want)
-{
-    const meta_place *place = &from->place;
-    double bytes = (double)bytes_of(p, value);
-    uint32_t sources = meta_source_ranks(p, place), targets = meta_target_ranks(p, want);
-
-    if (serves(from, want))
-        return 0;
-    if (want->kind == META_PARTIAL)
-        return HUGE_VAL;
-    if (same_alone(place, want))
-        return 0;
-    if (place->kind == META_REPLICATED && want->kind == META_SHARDED && !opaque(p, value, from))
-        return meta_cost_touched(2 * bytes);
-    if (place->kind == META_SHARDED && want->kind == META_SHARDED && meta_cut_same(&place->cut, &want->cut))
-        return 0;
-    if (place->kind == META_PARTIAL && want->kind == META_REPLICATED)
-        return meta_cost_all_reduce(p->device, sources, targets, bytes);
-    return meta_cost_meet(p->device, sources | targets,
-                          taken(from, want, bytes, __builtin_popcount(sources),
-                                __builtin_popcount(p->device->main_mask)));
-}
 
 /* The version from which it is had most cheaply. */
 static meta_version *cheapest(meta_planner *p, int32_t value, const meta_place *want, double *cost)
@@ -200,7 +106,7 @@ static meta_version *cheapest(meta_planner *p, int32_t value, const meta_place *
 
     *cost = HUGE_VAL;
     for (meta_version *v = meta_versions(p, value); v; v = v->next) {
-        double c = price(p, value, v, want);
+        double c = meta_version_price(p, value, v, want);
         if (c < *cost) {
             *cost = c;
             best = v;
@@ -261,11 +167,11 @@ static meta_version *renamed_version(meta_planner *p, int32_t value, const meta_
 
 static meta_version *make(meta_planner *p, int32_t value, meta_version *from, const meta_place *want)
 {
-    if (serves(from, want))
+    if (meta_version_serves(from, want))
         return from;
-    if (want->kind == META_SHARDED && from->place.kind == META_REPLICATED && !opaque(p, value, from))
+    if (want->kind == META_SHARDED && from->place.kind == META_REPLICATED && !meta_version_opaque(p, value, from))
         return cut_version(p, value, from, want);
-    if (same_alone(&from->place, want) || (want->kind == META_SHARDED && from->place.kind == META_SHARDED &&
+    if (meta_same_alone(&from->place, want) || (want->kind == META_SHARDED && from->place.kind == META_SHARDED &&
                                            meta_cut_same(&from->place.cut, &want->cut)))
         return renamed_version(p, value, from, want);
     return meta_exchange_emit(p, value, from, want, false);
@@ -296,17 +202,76 @@ meta_version *meta_version_get(meta_planner *p, int32_t value, const meta_place 
     return make(p, value, best, want);
 }
 
-bool meta_in_memory_of(const meta_planner *p, int32_t value, int32_t root)
-{
-    int32_t own = meta_tensor_of(p, value)->root;
-    int32_t a = meta_tensor_of(p, own)->binding, b = meta_tensor_of(p, root)->binding;
+/* -- bringing --------------------------------------------------------------------------
+ *
+ * Where the host asked for it (wish.c): a value is brought as soon as it is made or, if it
+ * was there before the run or has been written in place, when it is next read.
+ */
 
-    return own == root || (a >= 0 && b >= 0 && p->first[a] == p->first[b]);
+/* Whole on every main rank, in memory that any op may read: a matrix may be kept in a
+ * layout of its own. */
+static meta_version *readable_whole(meta_planner *p, int32_t value)
+{
+    const eng_tensor *t = meta_tensor_of(p, value);
+    meta_place whole = meta_place_replicated();
+
+    if (t->binding >= 0 && (t->use & ENG_USE_MATRIX))
+        return meta_exchange_emit(p, value, p->values[value].versions, &whole, true);
+    return meta_version_get(p, value, &whole);
+}
+
+/* As addends: those that there are, or made of the whole. */
+static meta_version *addends(meta_planner *p, int32_t value)
+{
+    for (meta_version *v = meta_versions(p, value); v; v = v->next)
+        if (v->place.kind == META_PARTIAL)
+            return v;
+    return meta_wish_addends(p, value, readable_whole(p, value));
+}
+
+/* The version of exactly that placement. */
+static meta_version *placed(meta_planner *p, int32_t value, const meta_place *wish)
+{
+    if (wish->kind == META_PARTIAL)
+        return addends(p, value);
+    meta_version *v = meta_version_get(p, value, wish);
+    if (!v || v->place.kind == wish->kind)
+        return v;
+    meta_version *own = meta_version_alloc(p, wish); /* one of those who hold the whole */
+    if (own)
+        own->local[wish->rank] = v->local[wish->rank];
+    return own;
+}
+
+static void bring(meta_planner *p, int32_t value)
+{
+    meta_value *v = &p->values[value];
+    const meta_place *wish = v->wish;
+
+    v->wish = NULL; /* on the way there it may be read where it is */
+    meta_version *there = placed(p, value, wish);
+    v->wish = wish;
+    v->brought = true;
+    if (!there)
+        return;
+    there->next = NULL;
+    v->versions = there;
+}
+
+/* -- forgetting ------------------------------------------------------------------------ */
+
+/* After a write into the ids nobody knows any more who owns what (owned.c). */
+static void forget_owners(meta_planner *p, int32_t root)
+{
+    for (uint32_t i = 0; i < p->graph->n_tensors; i++)
+        for (meta_version *v = p->values[i].versions; v; v = v->next)
+            if (v->place.owner && meta_in_memory_of(p, v->place.owner - 1, root))
+                v->place.owner = 0;
 }
 
 void meta_version_forget(meta_planner *p, int32_t root)
 {
-    meta_owned_forget(p, root);
+    forget_owners(p, root);
     for (uint32_t i = 0; i < p->graph->n_tensors; i++) {
         meta_value *v = &p->values[i];
         if (!meta_in_memory_of(p, (int32_t)i, root))

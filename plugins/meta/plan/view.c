@@ -185,6 +185,13 @@ static bool local_view(meta_planner *p, uint32_t rank, const eng_node *node, con
     return v->local[rank] >= 0;
 }
 
+/* Of views only parts of the slots' rows leave them owned (owned.c). */
+static void forget_owner(const eng_node *view, meta_place *place)
+{
+    if (view->op != ENG_OP_SLICE || view->ip[ENG_SLICE_DIM] != 0)
+        place->owner = 0;
+}
+
 meta_version *meta_view_version(meta_planner *p, const eng_node *node, const meta_version *of)
 {
     meta_place place = of->place;
@@ -199,7 +206,7 @@ meta_version *meta_view_version(meta_planner *p, const eng_node *node, const met
         else
             return NULL;
     }
-    meta_owned_view(node, &place);
+    forget_owner(node, &place);
     meta_version *v = meta_version_alloc(p, &place);
     if (!v)
         return NULL;

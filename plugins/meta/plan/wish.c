@@ -1,7 +1,6 @@
 /*
- * Placements that the host asked for (eng_tensor.place): what they mean here, and
- * bringing values there.  A value is brought as soon as it is made or, if it was there
- * before the run or has been written in place, when it is next read.
+ * Placements that the host asked for (eng_tensor.place): what they mean here, and a
+ * value as addends.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -121,19 +120,7 @@ int meta_wishes(eng_device_state *device, const eng_subgraph *graph, eu_arena *a
     return status;
 }
 
-/* -- bringing -------------------------------------------------------------------------- */
-
-/* Whole on every main rank, in memory that any op may read: a matrix may be kept in a
- * layout of its own. */
-static meta_version *readable_whole(meta_planner *p, int32_t value)
-{
-    const eng_tensor *t = meta_tensor_of(p, value);
-    meta_place whole = meta_place_replicated();
-
-    if (t->binding >= 0 && (t->use & ENG_USE_MATRIX))
-        return meta_exchange_emit(p, value, p->values[value].versions, &whole, true);
-    return meta_version_get(p, value, &whole);
-}
+/* -- addends --------------------------------------------------------------------------- */
 
 /* One rank's addend: the range of the value that is its own among zeros. */
 static int32_t addend(meta_planner *p, uint32_t rank, int32_t whole, int64_t begin, int64_t end)
@@ -166,16 +153,12 @@ static int32_t addend(meta_planner *p, uint32_t rank, int32_t whole, int64_t beg
 
 /* Each rank holds a range of the elements and zeros: exact whatever the values are, and no
  * rank's addend can be taken for the value.  With fewer elements than ranks some have none. */
-static meta_version *addends(meta_planner *p, int32_t value)
+meta_version *meta_wish_addends(meta_planner *p, int32_t value, const meta_version *whole)
 {
     uint32_t ranks = p->device->main_mask, n = (uint32_t)__builtin_popcount(ranks), i = 0;
     const eng_tensor *t = meta_tensor_of(p, value);
     int64_t elements = 1;
 
-    for (meta_version *v = meta_versions(p, value); v; v = v->next)
-        if (v->place.kind == META_PARTIAL)
-            return v;
-    meta_version *whole = readable_whole(p, value);
     meta_version *sum = whole ? meta_version_alloc(p, &(meta_place){.kind = META_PARTIAL}) : NULL;
     for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
         elements *= t->ne[d];
@@ -192,33 +175,4 @@ static meta_version *addends(meta_planner *p, int32_t value)
             return NULL;
     }
     return sum;
-}
-
-/* The version of exactly that placement. */
-static meta_version *placed(meta_planner *p, int32_t value, const meta_place *wish)
-{
-    if (wish->kind == META_PARTIAL)
-        return addends(p, value);
-    meta_version *v = meta_version_get(p, value, wish);
-    if (!v || v->place.kind == wish->kind)
-        return v;
-    meta_version *own = meta_version_alloc(p, wish); /* one of those who hold the whole */
-    if (own)
-        own->local[wish->rank] = v->local[wish->rank];
-    return own;
-}
-
-void meta_wish_bring(meta_planner *p, int32_t value)
-{
-    meta_value *v = &p->values[value];
-    const meta_place *wish = v->wish;
-
-    v->wish = NULL; /* on the way there it may be read where it is */
-    meta_version *there = placed(p, value, wish);
-    v->wish = wish;
-    v->brought = true;
-    if (!there)
-        return;
-    there->next = NULL;
-    v->versions = there;
 }

@@ -51,24 +51,6 @@ int meta_queue_create(eng_device_state *device, eng_queue_state **queue)
     return ENG_OK;
 }
 
-/* Guests may join after the queue was made. */
-int meta_child_queue(eng_queue_state *q, uint32_t rank)
-{
-    const eng_child *c = &q->device->ranks[rank].child;
-    return q->child[rank] ? ENG_OK : meta_blame(q->device, rank, c->calls->queue_create(c->state, &q->child[rank]));
-}
-
-int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout)
-{
-    const eng_child *c = &q->device->ranks[rank].child;
-    int status = c->calls->wait(q->child[rank], ticket, timeout);
-
-    if (status != ENG_ERR_TIMEOUT || timeout == UINT64_MAX)
-        return status;
-    return META_FAIL(q->device, status, "it has not finished within the time that meta.timeout allows (%llu ms)",
-                     (unsigned long long)(timeout / 1000000u));
-}
-
 void meta_queue_destroy(eng_queue_state *queue)
 {
     const eng_services *sv;

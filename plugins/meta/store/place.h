@@ -1,4 +1,4 @@
-/* Placing persistent tensors: what place.c and caches.c share. */
+/* Placing persistent tensors: what choices.c, caches.c and place.c share. */
 #ifndef META_PLACE_H
 #define META_PLACE_H
 

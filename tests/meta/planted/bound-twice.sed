@@ -1,3 +1,3 @@
 # a tensor that is bound in two slots is taken for two
-# file: plan/versions.c
+# file: plan/version.c
 s/ || (a >= 0 && b >= 0 && .*);/;/
