@@ -1,7 +1,7 @@
 # The library: all of it in a convenience library, wrapped by the installed one.
 noinst_LTLIBRARIES += libengine-core.la
 libengine_core_la_SOURCES = \
-	%D%/base/axes.c %D%/base/base.h %D%/base/log.c %D%/base/process.c %D%/base/status.c %D%/base/struct.c \
+	%D%/base/axes.c %D%/base/base.h %D%/base/error_info.c %D%/base/log.c %D%/base/process.c %D%/base/status.c %D%/base/struct.c \
 	%D%/base/types.c \
 	%D%/registry/judge.c %D%/registry/module.c %D%/registry/registry.c %D%/registry/registry.h \
 	%D%/registry/search.c \

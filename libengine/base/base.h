@@ -60,6 +60,7 @@ typedef struct eng_failure {
     int32_t index;
     char subject[512], cause[1024], advice[512];
 } eng_failure;
+const eng_failure *eng_failure_last(void); /* of this thread; stays where it is, with the next one in it */
 void eng_failure_save(eng_failure *failure); /* the calling thread's last one */
 int eng_failure_restore(const eng_failure *failure); /* makes it the calling thread's last one; returns its status */
 void eng_failure_clear(void);                /* forgets it: before a call that may fail without a word */

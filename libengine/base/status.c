@@ -84,13 +84,9 @@ const char *eng_last_error(void)
     return rendered;
 }
 
-int eng_last_error_info(eng_error *error)
+const eng_failure *eng_failure_last(void)
 {
-    if (!error)
-        return eng_fail(ENG_ERR_INVALID, "eng_last_error_info" ENG_CAUSE "error is NULL");
-    eng_error own = {.size = sizeof own, .status = last.status, .code = last.code, .index = last.index, .subject = last.subject,
-                     .cause = last.cause, .advice = last.advice};
-    return eng_give(error, &own, sizeof own, "eng_error");
+    return &last;
 }
 
 int eng_vfail(int status, uint32_t code, int32_t index, const char *format, va_list args)
