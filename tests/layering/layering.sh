@@ -26,19 +26,47 @@ result()
 
 sources() { find "$@" -name '*.[ch]' | sort; }
 
-# 1. A floor includes only itself and lower floors; the lowest the plain data of the plugin contract.
-level() { case $1 in util) echo -1;; base) echo 0;; gguf | registry) echo 1;; device) echo 2;; graph) echo 3;; plan) echo 4;; engine) echo 5;; *) echo 9;; esac; }
-for file in $(sources "$src/libengine"); do
-    floor=$(basename "$(dirname "$file")")
-    own=$(level "$floor")
-    for other in $(sed -n 's/^ *# *include *"\.\.\/\([^/"]*\)\/.*/\1/p' "$file"); do
-        test "$(level "$other")" -le "$own" || echo "$file includes floor $other" >> "$tmp/bad"
-        # files of models are beside the house: they know no devices and no graphs, and nothing of it knows them
-        case $floor:$other in gguf:util | gguf:base | gguf:gguf) ;; gguf:* | *:gguf) echo "$file includes floor $other" >> "$tmp/bad";; esac
+# 1. A folder includes only itself and lower floors.
+# The floors of a library or plugin, lowest first; ".": its own folder.
+floors_of()
+{
+    case $1 in
+        libengine) echo util base gguf registry device graph plan engine ;;
+        libengine-lm) echo tokenizer files arch run sampling . ;;
+        plugins/cpu | plugins/opencl) echo device memory ops lower run . ;;
+        plugins/meta) echo cut device store plan run explain . ;;
+    esac
+}
+# level FLOOR LIST: its place in the list; 99: it has none
+level()
+{
+    floor=$1
+    place=0
+    shift
+    for other in "$@"; do
+        test "$other" != "$floor" || { echo $place; return; }
+        place=$((place + 1))
     done
-    grep -nE '^ *# *include *"(\.\./\.\.|libengine)' "$file" | sed "s|^|$file:|" >> "$tmp/bad"
+    echo 99
+}
+for part in libengine libengine-lm plugins/cpu plugins/opencl plugins/meta; do
+    floors=$(floors_of "$part")
+    for file in $(sources "$src/$part"); do
+        own=$(dirname "$file")
+        test "$own" != "$src/$part" || continue
+        own=$(basename "$own")
+        for used in $(sed -n 's/^ *# *include *"\.\.\/\([^/"]*\)\/.*/\1/p' "$file"); do
+            # shellcheck disable=SC2086 # a list of words
+            test "$(level "$used" $floors)" -le "$(level "$own" $floors)" || echo "$file includes floor $used" >> "$tmp/bad"
+        done
+        grep -nE '^ *# *include *"\.\./\.\.' "$file" | sed "s|^|$file:|" >> "$tmp/bad"
+    done
 done
-result "each floor of libengine includes only lower floors"
+# files of models are beside the house: they know no devices and no graphs, and nothing of it knows them
+grep -nE '^ *# *include *"\.\./[a-z]*/' $(sources "$src/libengine/gguf") | grep -vE '"\.\./(util|base)/' >> "$tmp/bad"
+grep -nE '^ *# *include *"\.\./gguf/' $(sources "$src/libengine") /dev/null >> "$tmp/bad"
+grep -nE '^ *# *include *"libengine' $(sources "$src/libengine") /dev/null >> "$tmp/bad"
+result "the folders of libraries and plugins include only lower ones"
 for file in $(sources "$src/libengine/util"); do
     sed -n 's/^ *# *include *\([<"].*[>"]\).*/\1/p' "$file" | while read -r name; do
         case $name in
@@ -66,10 +94,8 @@ for file in $(sources "$src/plugins/meta"); do
     folder=$(basename "$(dirname "$file")")
     sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" | while read -r name; do
         case $folder:$name in
-            *:libengine/util/util.h) ;;
-            cut:*/* | store:../plan/* | store:../run/* | store:../explain/* | plan:../store/* | plan:../run/* | \
-            plan:../explain/* | run:../store/* | run:../explain/* | explain:../store/* | run:../plan/planner.h | \
-            explain:../plan/planner.h) echo "$file includes $name" ;;
+            plan:../store/* | run:../store/* | explain:../store/* | run:../plan/planner.h | explain:../plan/planner.h)
+                echo "$file includes $name" ;;
         esac
     done >> "$tmp/bad"
 done
@@ -131,7 +157,73 @@ if nm -D --undefined-only $libraries $plugins 2>/dev/null | grep -qE '__(asan|ub
 fi
 result "libraries and plugins never abort, exit, print or touch signals and locale"
 
-# 6. Files that can be read in one sitting; tables of data are no reading matter.
+# 6. Which files need one another, by the symbols of the built objects.  Files compiled several times are one file.
+# needs FOLDER: a line "FILE FILE SYMBOL" for each symbol that an object of the first file takes from the second.
+needs()
+{
+    (cd "$src" && find "$1" -name '*.c') > "$tmp/sources"
+    (cd "$out" && find "$1" -name '*.o' -exec nm -A -g {} +) | awk '
+        NR == FNR { source[$1]; next }
+        {
+            file = $0
+            sub(/\.o:.*/, ".c", file)
+            sub(/\/\.libs\//, "/", file)
+            sub(/\/[a-z0-9_]*_la-|\/engine_[a-z]*-/, "/", file) # the prefix of a library or a program
+            symbol = $NF; kind = $(NF - 1)
+            if (!(file in source)) next # of a file that is no more
+            if (kind == "U") wants[file, symbol]
+            else if (kind ~ /[A-Z]/ && !((file, symbol) in has)) { has[file, symbol]; by[symbol] = by[symbol] " " file }
+        }
+        END {
+            for (pair in wants) {
+                split(pair, want, SUBSEP)
+                n = split(by[want[2]], from, " ")
+                for (i = 1; i <= n; i++) if (from[i] != want[1]) print want[1], from[i], want[2]
+            }
+        }' "$tmp/sources" - | sort
+}
+# Reads such lines; prints each circle's files, and what they take from one another.
+circles()
+{
+    awk '
+        function number(file) { if (!(file in n)) { n[file] = ++N; name[N] = file } return n[file] }
+        { a = number($1); b = number($2); reach[a, b]; why[a, b] = why[a, b] " " $3 }
+        END {
+            for (k = 1; k <= N; k++) for (i = 1; i <= N; i++) if ((i, k) in reach)
+                for (j = 1; j <= N; j++) if ((k, j) in reach) reach[i, j]
+            for (i = 1; i <= N; i++) {
+                if (!((i, i) in reach) || (i in circle)) continue
+                line = ""
+                for (j = i; j <= N; j++) if (((i, j) in reach) && ((j, i) in reach)) { circle[j] = i; line = line " " name[j] }
+                print "a circle:" line
+                for (a = i; a <= N; a++) for (b = i; b <= N; b++)
+                    if (circle[a] == i && circle[b] == i && ((a, b) in why)) print "  " name[a] " takes from " name[b] ":" why[a, b]
+            }
+        }'
+}
+# Reads such lines; prints those that lead from a folder of FOLDER to a higher one.
+upward()
+{
+    awk -v part="$1" -v order="$(floors_of "$1")" '
+        function floor(file) { file = substr(file, length(part) + 2); return sub(/\/[^\/]*$/, "", file) ? file : "." }
+        BEGIN { n = split(order, word, " "); for (i = 1; i <= n; i++) level[word[i]] = i }
+        {
+            for (i = 1; i <= 2; i++) if (!(floor($i) in level)) { print $i " is on no floor of " part; next }
+            if (level[floor($1)] < level[floor($2)]) print $1 " takes " $3 " from the higher " $2
+        }'
+}
+for part in libengine libengine-lm plugins/cpu plugins/opencl plugins/meta plugins/null tools; do
+    needs "$part" > "$tmp/needs.$(basename "$part")"
+done
+test -s "$tmp/needs.libengine" || echo "no object was built in $out/libengine" >> "$tmp/bad"
+for file in "$tmp"/needs.*; do circles < "$file" >> "$tmp/bad"; done
+result "no files need one another in a circle"
+for part in libengine libengine-lm plugins/cpu plugins/opencl plugins/meta; do
+    upward "$part" < "$tmp/needs.$(basename "$part")" >> "$tmp/bad"
+done
+result "no folder of a library or plugin needs a higher one"
+
+# 7. Files that can be read in one sitting; tables of data are no reading matter.
 for file in $(sources "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" "$src/include") \
             $(find "$src/kernels" -name '*.cl' -o -name '*.clh' | sort); do
     case $file in */unicode_table.h) continue ;; esac
@@ -140,7 +232,7 @@ for file in $(sources "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/
 done
 result "no source file is longer than 600 lines"
 
-# 7. The public headers stand alone, in C and in C++.
+# 8. The public headers stand alone, in C and in C++.
 compile_alone()
 {
     for header in plugin.h engine.h lm.h types.h ops.h; do
