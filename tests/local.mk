@@ -28,7 +28,8 @@ include %D%/lm/local.mk
 include %D%/tools/local.mk
 include %D%/probe/local.mk
 include %D%/layering/local.mk
+include %D%/mutants/local.mk
 include %D%/install/local.mk
 
 clean-local:
-	rm -rf tests/cache
+	rm -rf tests/cache tests/mutants/tree tests/mutants/work
