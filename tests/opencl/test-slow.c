@@ -17,7 +17,7 @@
 #include "../tap.h"
 #include "interposer.h"
 
-enum { N = 8000, K = 100, DEPTH = 70, ROWS = 80, COLUMNS = 9 };
+enum { N = 8000, K = 100, DEPTH = 70, ROWS = 80, COLUMNS = 9, EXPERTS = 4 };
 
 static const char *device_name(void)
 {
@@ -37,13 +37,23 @@ static eng_value multiply(eng_graph *g, const eng_value *in)
     return eng_mul_mat(g, in[0], in[1]);
 }
 
+static eng_value multiply_by_experts(eng_graph *g, const eng_value *in)
+{
+    const int64_t experts[] = {DEPTH, ROWS / EXPERTS, EXPERTS}, tokens[] = {DEPTH, 1, COLUMNS};
+    const eng_value ids = eng_top_k(g, eng_slice(g, in[1], 0, 0, EXPERTS), 1);
+    const int64_t flat[] = {ROWS / EXPERTS, COLUMNS};
+    return eng_reshape(g, eng_mul_mat_id(g, eng_reshape(g, in[0], experts, 3), eng_reshape(g, in[1], tokens, 3), ids),
+                       flat, 2);
+}
+
 static eng_store_tensor declare(const char *name, uint32_t type, uint32_t use, int64_t n0, int64_t n1)
 {
     return (eng_store_tensor){.size = sizeof(eng_store_tensor), .type = type, .rank = 2, .use = use, .ne = {n0, n1},
                               .name = name, .layer = -1};
 }
 
-/* Asks a device that is opened now about `result` = op(two operands), and computes it.  False: a call failed. */
+/* Asks a device that is opened now about each node of `result` = op(two operands), up to the first that it does not run
+ * well, and computes it.  False: a call failed. */
 static bool ask(const char *family, const eng_store_tensor *t, build op, eng_support *answer, char *reason,
                 size_t reason_bytes, void *result)
 {
@@ -68,7 +78,12 @@ static bool ask(const char *family, const eng_store_tensor *t, build op, eng_sup
         for (uint32_t i = 0; i < 3; i++)
             v[i] = eng_graph_tensor(g, 0, store, i);
         eng_store_value(g, v[2], op(g, v));
-        good = !eng_graph_seal(g) && !eng_device_supports(device, g, 0, answer, reason, reason_bytes);
+        good = !eng_graph_seal(g);
+        *answer = ENG_SUPPORT_YES;
+        reason[0] = '\0';
+        for (uint32_t i = 0; *answer == ENG_SUPPORT_YES; i++)
+            if (eng_device_supports(device, g, i, answer, reason, reason_bytes) != ENG_OK)
+                break; /* that was the last */
     }
     good = good && !eng_plan_create(device, g, &plan) && !eng_instance_create(plan, &store, 1, &instance) &&
            !eng_queue_create(device, &queue) && !eng_queue_submit(queue, instance, NULL, 0, NULL) &&
@@ -103,28 +118,40 @@ static void without_memory_to_sort(void)
     tap_check(good && !memcmp(sorted, chosen, sizeof sorted), "and the same");
 }
 
-static void without_tiles(void)
+static void without_tiles(const char *what, build op, int64_t rows)
 {
     eng_store_tensor t[3] = {declare("a", ENG_TYPE_F32, ENG_USE_WEIGHT, DEPTH, ROWS),
                              declare("b", ENG_TYPE_F32, ENG_USE_INPUT, DEPTH, COLUMNS),
-                             declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, ROWS, COLUMNS)};
-    static float tiles[ROWS * COLUMNS], rows[ROWS * COLUMNS];
+                             declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, rows, COLUMNS)};
+    static float by_tiles[ROWS * COLUMNS], by_rows[ROWS * COLUMNS];
     eng_support answer = ENG_SUPPORT_NO;
     char reason[400] = "";
     double worst = 0;
     interposer_reset();
-    bool good = ask("simt", t, multiply, &answer, reason, sizeof reason, tiles);
-    if (!tap_check(good && answer == ENG_SUPPORT_YES, "a product in groups of 256: yes %s", reason))
+    bool good = ask("simt", t, op, &answer, reason, sizeof reason, by_tiles);
+    if (!tap_check(good && answer == ENG_SUPPORT_YES, "%s in groups of 256: yes %s", what, reason))
         return;
     interposer_answer(CL_DEVICE_MAX_WORK_GROUP_SIZE, 128);
-    good = ask("simt", t, multiply, &answer, reason, sizeof reason, rows);
+    good = ask("simt", t, op, &answer, reason, sizeof reason, by_rows);
     tap_check(good && answer == ENG_SUPPORT_SLOW && strstr(reason, "256"), "in groups of 128: slow: %s", reason);
-    for (int i = 0; i < ROWS * COLUMNS; i++)
-        worst = fmax(worst, fabs((double)tiles[i] - (double)rows[i]));
+    for (int64_t i = 0; i < rows * COLUMNS; i++)
+        worst = fmax(worst, fabs((double)by_tiles[i] - (double)by_rows[i]));
     tap_check(good && worst < 1e-2, "and the same to %g", worst);
-    t[1].ne[1] = t[2].ne[1] = 2;
-    good = ask("simt", t, multiply, &answer, reason, sizeof reason, rows);
-    tap_check(good && answer == ENG_SUPPORT_YES, "of two columns: yes %s", reason);
+}
+
+/* Few columns need no tiles. */
+static void few_columns(void)
+{
+    const eng_store_tensor t[3] = {declare("a", ENG_TYPE_F32, ENG_USE_WEIGHT, DEPTH, ROWS),
+                                   declare("b", ENG_TYPE_F32, ENG_USE_INPUT, DEPTH, 2),
+                                   declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, ROWS, 2)};
+    float y[ROWS * 2];
+    eng_support answer = ENG_SUPPORT_NO;
+    char reason[400] = "";
+    interposer_reset();
+    interposer_answer(CL_DEVICE_MAX_WORK_GROUP_SIZE, 128);
+    bool good = ask("simt", t, multiply, &answer, reason, sizeof reason, y);
+    tap_check(good && answer == ENG_SUPPORT_YES, "a product of two columns: yes %s", reason);
 }
 
 int main(void)
@@ -138,6 +165,8 @@ int main(void)
     }
     eng_device_close(device);
     without_memory_to_sort();
-    without_tiles();
+    without_tiles("a product", multiply, ROWS);
+    without_tiles("a product with experts", multiply_by_experts, ROWS / EXPERTS);
+    few_columns();
     return tap_end(context);
 }
