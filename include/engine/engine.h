@@ -214,7 +214,8 @@ ENG_API int eng_device_get_stats(eng_device *device, eng_device_stats *stats);
  * leaf.  ENG_ERR_NOTFOUND past the last. */
 ENG_API int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats);
 /* Would this device run node number `node` of a sealed graph?  If not, or slowly,
- * `reason` (may be NULL) says why.  eng_plan_create asks for every node itself. */
+ * `reason` (may be NULL) says why.  A composed device asks those that it is composed of: an
+ * op that only some of them can run is slow, as those alone will run it.  eng_plan_create asks for every node itself. */
 ENG_API int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t node, eng_support *answer,
                                 char *reason, size_t reason_bytes);
 

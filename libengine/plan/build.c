@@ -73,9 +73,10 @@ static int copy_graph(placed_graph *p, const eng_subgraph *g, eng_tensor **tenso
     return status == ENG_OK ? copy_nodes(p, g, nodes) : status;
 }
 
+/* A composed device asks its ranks itself, with the shapes that they will run. */
 static int ask_support(const eng_child *child, const eng_subgraph *g)
 {
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; i < g->n_nodes && child->info->kind != ENG_DEVICE_META; i++) {
         const eng_node *n = eng_subgraph_node(g, i);
         const eng_op_info *info = eng_op_get(n->op);
         eng_support answer = ENG_SUPPORT_NO;

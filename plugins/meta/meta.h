@@ -170,6 +170,8 @@ int meta_store_download(eng_store_state *store, uint32_t tensor, const eng_regio
 
 /* -- plan.c, instance.c, queue.c, run.c, explain.c ----------------------------------- */
 
+int meta_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
+                  size_t reason_bytes);
 int meta_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void meta_plan_destroy(eng_plan_state *plan);
 int meta_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);

@@ -51,25 +51,11 @@ static const eng_plugin_calls plugin_calls = {
     .device_open = meta_device_open,
 };
 
-/* Nothing is refused before the shapes of the shards are known: the plan asks the
- * ranks and says what they say. */
-static int supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
-                    char *reason, size_t reason_bytes)
-{
-    (void)device;
-    (void)graph;
-    (void)node;
-    (void)reason;
-    (void)reason_bytes;
-    *answer = ENG_SUPPORT_YES;
-    return ENG_OK;
-}
-
 static const eng_device_calls device_calls = {
     .size = sizeof device_calls,
     .close = meta_device_close,
     .info = meta_device_info,
-    .supports = supports,
+    .supports = meta_supports,
     .store_create = meta_store_create,
     .store_destroy = meta_store_destroy,
     .store_upload = meta_store_upload,

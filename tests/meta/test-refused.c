@@ -62,6 +62,51 @@ static bool run(const char *name, int place, unsigned char *cache)
     return good;
 }
 
+/* What the device says of the op beforehand; -1: it says nothing.  *planned: a plan can be made. */
+static int asked(const char *name, char *reason, size_t bytes, bool *planned)
+{
+    rig g;
+    eng_value in[3];
+    eng_support answer = ENG_SUPPORT_NO;
+    bool good = rig_open(&g, context, name, 0) && make_store(&g, REPLICATED);
+
+    *planned = false;
+    if (good) {
+        rig_values(&g, in, 3);
+        eng_set_rows(g.graph, in[0], in[1], in[2]);
+        good = eng_graph_seal(g.graph) == ENG_OK && eng_device_supports(g.device, g.graph, 0, &answer, reason, bytes) == ENG_OK;
+        *planned = good && eng_plan_create(g.device, g.graph, &g.plan) == ENG_OK;
+    }
+    if (!good)
+        printf("# %s: %s\n", name, eng_last_error());
+    rig_close(&g);
+    return good ? (int)answer : -1;
+}
+
+static void check_answers(void)
+{
+    static const struct {
+        const char *device;
+        int answer;
+        const char *reason; /* part of it */
+    } all[] = {
+        {"cpu/2", ENG_SUPPORT_YES, ""},
+        {"cpu+opencl:0", ENG_SUPPORT_SLOW, "opencl:0: "},
+        {"opencl:0+cpu", ENG_SUPPORT_SLOW, "opencl:0: "},
+        {"opencl:0/2", ENG_SUPPORT_NO, "opencl:0/2.0: "},
+        {"opencl:0", ENG_SUPPORT_NO, "q4_K"},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char reason[256] = "";
+        bool planned;
+        int answer = asked(all[i].device, reason, sizeof reason, &planned);
+        tap_check(answer == all[i].answer && strstr(reason, all[i].reason) && planned == (answer != ENG_SUPPORT_NO),
+                  "%s says %s of q4_K rows, and can do as it says", all[i].device,
+                  answer == ENG_SUPPORT_NO ? "no" : answer == ENG_SUPPORT_SLOW ? "slow" : answer < 0 ? "nothing" : "yes");
+    }
+}
+
 int main(void)
 {
     static const char *const devices[] = {"cpu+opencl:0", "opencl:0+cpu", "cpu+opencl:0+cpu", "cpu/2"};
@@ -84,5 +129,6 @@ int main(void)
             tap_check(good, "q4_K rows into a cache %s, %s", place_names[place], devices[d]);
         }
     }
+    check_answers();
     return tap_end(context);
 }

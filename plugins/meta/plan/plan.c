@@ -8,6 +8,7 @@
 #include "config.h"
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,28 +83,77 @@ static const meta_tensor *guess(const eng_device_state *d, const eng_tensor *t)
     return found;
 }
 
+/* Places of all bound tensors, if each is known by its name; meta_bound_end whatever it answers. */
+static bool guess_all(eng_device_state *d, const eng_subgraph *graph, meta_bound *bound)
+{
+    bool known = meta_bound_begin(bound, graph->n_bindings);
+
+    pthread_mutex_lock(&d->lock);
+    for (uint32_t b = 0; known && b < graph->n_bindings; b++) {
+        const meta_tensor *m = guess(d, eng_subgraph_tensor(graph, graph->binding_tensor[b]));
+        known = m != NULL;
+        if (m) {
+            bound->places[b] = m->place;
+            bound->why[b] = m->why;
+        }
+    }
+    pthread_mutex_unlock(&d->lock);
+    return known;
+}
+
 /* Compiles ahead if all bound tensors are known by their names. */
 static int compile_ahead(eng_plan_state *plan)
 {
     meta_bound bound;
-    bool known = meta_bound_begin(&bound, plan->graph->n_bindings);
     int status = ENG_OK;
     meta_variant *v;
 
-    pthread_mutex_lock(&plan->device->lock);
-    for (uint32_t b = 0; known && b < plan->graph->n_bindings; b++) {
-        const meta_tensor *m = guess(plan->device, eng_subgraph_tensor(plan->graph, plan->graph->binding_tensor[b]));
-        known = m != NULL;
-        if (m) {
-            bound.places[b] = m->place;
-            bound.why[b] = m->why;
-        }
-    }
-    pthread_mutex_unlock(&plan->device->lock);
-    if (known)
+    if (guess_all(plan->device, plan->graph, &bound))
         status = meta_plan_variant(plan, &bound, &v);
     meta_bound_end(&bound);
     return status;
+}
+
+/* What no rank can run whole, several may be able to run in parts: the planner knows. */
+static bool runs_in_parts(eng_device_state *d, const eng_subgraph *graph)
+{
+    meta_bound bound;
+    bool runs = guess_all(d, graph, &bound) && meta_variant_try(d, graph, &bound) == ENG_OK;
+
+    meta_bound_end(&bound);
+    return runs;
+}
+
+int meta_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
+                  size_t reason_bytes)
+{
+    const eng_op_info *op = meta_op_info(device, eng_subgraph_node(graph, node)->op);
+    const char *able = NULL, *unable = NULL;
+    char why[256] = "", text[256];
+
+    *answer = op && op->flags & ENG_OPF_VIEW ? ENG_SUPPORT_YES : ENG_SUPPORT_NO;
+    if (!op || op->flags & (ENG_OPF_VIEW | ENG_OPF_BARRIER))
+        return ENG_OK;
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        const eng_child *c = &device->ranks[r].child;
+        eng_support own = ENG_SUPPORT_NO;
+        *text = '\0';
+        int status = meta_blame(device, r, c->calls->supports(c->state, graph, node, &own, text, sizeof text));
+        if (status != ENG_OK)
+            return status;
+        able = own != ENG_SUPPORT_NO && !able ? device->ranks[r].name : able;
+        if (own == ENG_SUPPORT_YES || unable)
+            continue;
+        unable = device->ranks[r].name;
+        snprintf(why, sizeof why, "%.200s", text);
+    }
+    if (able && !unable)
+        *answer = ENG_SUPPORT_YES;
+    else if (able || runs_in_parts(device, graph))
+        *answer = ENG_SUPPORT_SLOW;
+    if (*answer != ENG_SUPPORT_YES && reason)
+        snprintf(reason, reason_bytes, "%s: %s", unable, why);
+    return ENG_OK;
 }
 
 int meta_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)

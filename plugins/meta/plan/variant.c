@@ -242,16 +242,24 @@ static void clean_up(compiler *c)
     free(c->moved);
 }
 
+/* Planned again until no node moves any more. */
+static int plan_all(compiler *c, const meta_bound *bound)
+{
+    int status = c->v ? set_up(c, bound) : meta_no_memory(c->device, "a plan");
+
+    for (bool moved = true; moved && status == ENG_OK;) {
+        moved = false;
+        status = plan_once(c, &moved);
+    }
+    return status;
+}
+
 int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_bound *bound,
                          meta_variant **variant)
 {
     compiler c = {.device = device, .graph = graph, .v = calloc(1, sizeof *c.v)};
-    int status = c.v ? set_up(&c, bound) : meta_no_memory(device, "a plan");
+    int status = plan_all(&c, bound);
 
-    for (bool moved = true; moved && status == ENG_OK;) {
-        moved = false;
-        status = plan_once(&c, &moved);
-    }
     if (status == ENG_OK)
         status = finish(&c);
     clean_up(&c);
@@ -262,6 +270,16 @@ int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, co
     atomic_fetch_add(&device->plans_built, 1);
     *variant = c.v;
     return ENG_OK;
+}
+
+int meta_variant_try(eng_device_state *device, const eng_subgraph *graph, const meta_bound *bound)
+{
+    compiler c = {.device = device, .graph = graph, .v = calloc(1, sizeof *c.v)};
+    int status = plan_all(&c, bound);
+
+    clean_up(&c);
+    meta_variant_destroy(c.v);
+    return status;
 }
 
 void meta_variant_destroy(meta_variant *v)

@@ -99,6 +99,8 @@ int meta_plan_variant(eng_plan_state *plan, const meta_bound *bound, meta_varian
 
 int meta_variant_compile(eng_device_state *device, const eng_subgraph *graph, const meta_bound *bound,
                          meta_variant **variant);
+/* Could it be compiled?  Plans, and has no device compile anything. */
+int meta_variant_try(eng_device_state *device, const eng_subgraph *graph, const meta_bound *bound);
 void meta_variant_destroy(meta_variant *variant);
 
 #endif
