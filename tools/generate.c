@@ -111,6 +111,7 @@ static eng_lm_context_params context_params(const run *r, uint64_t n_cells)
     params.n_cells = n_cells > UINT32_MAX ? UINT32_MAX : (uint32_t)n_cells;
     params.n_batch = r->o.n_batch;
     params.type_k = r->o.type_k;
+    params.precision = r->o.precision;
     params.type_v = r->o.type_v;
     params.placement = placement(r);
     return params;

@@ -20,7 +20,7 @@ typedef struct options {
     uint32_t n_ctx;      /* 0: as needed                                        */
     uint32_t n_batch;
     const char *threads; /* NULL: the plugin's own choice                       */
-    uint32_t type_k, type_v;
+    uint32_t type_k, type_v, precision;
     bool no_kv_offload;
     eng_lm_override overrides[MAX_OVERRIDES + 4]; /* with those of -nkvo and --fit      */
     uint32_t n_overrides;

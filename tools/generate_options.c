@@ -30,6 +30,7 @@ static const char usage[] =
     "  -t, --threads THREADS        of the cpu plugin\n"
     "  -ctk, --cache-type-k TYPE    of cached K: f32, f16 (if not given), bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl\n"
     "  -ctv, --cache-type-v TYPE    of cached V: the same\n"
+    "      --precision P            exact (if not given), or fast: the device may round activations where it gains speed\n"
     "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
     "  -ot, --override-tensor PATTERN=DEVICE\n"
     "                               keep tensors whose name has the pattern (an extended regular expression) on a\n"
@@ -54,7 +55,7 @@ static const char usage[] =
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P, SEED, CTX, BATCH, THREADS,
-    TYPE_K, TYPE_V, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
+    TYPE_K, TYPE_V, PRECISION, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -78,6 +79,7 @@ static const struct flag {
     {"-t", "--threads", THREADS, NEEDED},
     {"-ctk", "--cache-type-k", TYPE_K, NEEDED},
     {"-ctv", "--cache-type-v", TYPE_V, NEEDED},
+    {NULL, "--precision", PRECISION, NEEDED},
     {"-nkvo", "--no-kv-offload", NKVO, NONE},
     {"-ot", "--override-tensor", OVERRIDE, NEEDED},
     {"-sm", "--split-mode", SPLIT, NEEDED},
@@ -111,6 +113,16 @@ static int integer(const char *flag, const char *text, long least, long most, lo
     }
     *value = v;
     return -1;
+}
+
+static int precision(const char *flag, const char *text, uint32_t *value)
+{
+    for (uint32_t p = 0; p < ENG_PRECISIONS; p++)
+        if (strcmp(text, eng_precision_name(p)) == 0) {
+            *value = p;
+            return -1;
+        }
+    return wrong("exact or fast is needed", flag, text);
 }
 
 static int number(const char *flag, const char *text, double least, double most, float *value)
@@ -243,6 +255,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         code = integer(flag, value, 1, 1024, &v);
         o->threads = value;
         break;
+    case PRECISION: return precision(flag, value, &o->precision);
     case TYPE_K: return type(flag, value, &o->type_k);
     case TYPE_V: return type(flag, value, &o->type_v);
     case NKVO: o->no_kv_offload = true; break;

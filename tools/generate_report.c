@@ -169,6 +169,7 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     eu_json_real(j, "decode_tokens_per_second", rate(r->n_decoded, r->decode_seconds), 6);
     eu_json_int(j, "drafted", 0);
     eu_json_int(j, "accepted", 0);
+    eu_json_text(j, "precision", eng_precision_name(p.precision));
     eu_json_text(j, "type_k", eng_type_get(p.type_k)->name);
     eu_json_text(j, "type_v", eng_type_get(p.type_v)->name);
     eu_json_int(j, "rotate_k", p.rotate_k);

@@ -255,6 +255,11 @@ ENG_API eng_value eng_graph_tensor(eng_graph *graph, uint32_t slot, const eng_st
  * NULL).  Returns the first result (an inout op without results: operand 0). */
 ENG_API eng_value eng_graph_op(eng_graph *graph, uint32_t op, const eng_value *in, uint32_t n_in, const int64_t *ip,
                                uint32_t n_ip, const double *fp, uint32_t n_fp, eng_value *out);
+/* How exact the products added from now on are to be (ENG_PRECISION_EXACT in a new graph); ops
+ * that cannot be fast stay exact.  ENG_ERR_INVALID for another number, ENG_ERR_STATE once the
+ * graph is sealed. */
+ENG_API int eng_graph_precision(eng_graph *graph, eng_precision precision);
+ENG_API const char *eng_precision_name(uint32_t precision); /* "exact", "fast"; "" if unknown */
 /* Names a value for messages and dumps. */
 ENG_API void eng_graph_name(eng_graph *graph, eng_value value, const char *format, ...)
 #if defined(__GNUC__)

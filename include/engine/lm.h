@@ -150,6 +150,8 @@ typedef struct eng_lm_context_params {
                               ENG_LM_ROTATE_AUTO: of block types the largest power of two that
                               divides a head, of others none                    */
     int32_t rotate_v;
+    uint32_t precision;    /* eng_precision of products, attention and recurrent layers: exact (default) or fast */
+    uint32_t reserved;
     eng_lm_placement placement; /* of caches and states                         */
 } eng_lm_context_params;
 ENG_API void eng_lm_context_defaults(eng_lm_context_params *params);

@@ -33,7 +33,8 @@ enum {
                             result is the op applied to the operand's shards */
     ENG_OPF_DISCRETE = 4, /* discontinuous: one bit in, another answer out   */
     ENG_OPF_SPECIAL = 8, /* the shape check has code beside the rule         */
-    ENG_OPF_BARRIER = 16 /* a plan's section ends here: see plugin.h         */
+    ENG_OPF_BARRIER = 16, /* a plan's section ends here: see plugin.h        */
+    ENG_OPF_PRECISION = 32 /* may be asked to be fast (eng_precision)        */
 };
 
 enum { ENG_CPY_TYPE = 0, ENG_CPY_SEARCH = 1 }; /* quantize, dequantize, cpy  */

@@ -105,7 +105,7 @@ typedef struct eng_node {
     int64_t ip[ENG_MAX_IPARAMS];
     double fp[ENG_MAX_FPARAMS];
     int32_t section; /* 0, or more after an ENG_OPF_BARRIER node             */
-    uint32_t reserved;
+    uint32_t precision; /* eng_precision; EXACT if the op has no ENG_OPF_PRECISION */
     const char *name; /* for messages; never NULL                            */
 } eng_node;
 

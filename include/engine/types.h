@@ -151,6 +151,17 @@ typedef struct eng_placement {
     const char *device; /* single: its name, as in eng_store_tensor.device   */
 } eng_placement;
 
+/*
+ * How exact a product is to be: a bound on its error, not a way of computing.  Every op is exact;
+ * those whose row has ENG_OPF_PRECISION may also be asked to be fast.
+ */
+typedef enum eng_precision {
+    ENG_PRECISION_EXACT = 0, /* of f32 sums of unrounded operands, by whatever arithmetic */
+    ENG_PRECISION_FAST = 1,  /* activations may be rounded, to bf16 or to blocks of int8:
+                                the device does so where it gains by it      */
+    ENG_PRECISIONS = 2
+} eng_precision;
+
 /* What a plan's report is written as (eng_plan_explain). */
 typedef enum eng_explain_format {
     ENG_EXPLAIN_TEXT = 0,    /* lines for people                             */

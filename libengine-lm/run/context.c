@@ -65,6 +65,8 @@ static int check_params(eng_lm_context *c)
         status = check_range("n_sequences", p->n_sequences, LM_MAX_SEQUENCES);
     if (!status)
         status = check_range("n_snapshots", p->n_snapshots, LM_MAX_SNAPSHOTS);
+    if (!status && p->precision >= ENG_PRECISIONS)
+        status = eng_fail(ENG_ERR_INVALID, "precision must be exact (0) or fast (1), got %u", p->precision);
     if (!status && n->attention)
         status = check_cache("K", p->type_k, n->d_k, &p->rotate_k);
     if (!status && n->attention)

@@ -97,6 +97,7 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
     int status = eng_graph_create(c->model->engine, LM_PARAMS, &g);
     if (status)
         return status;
+    eng_graph_precision(g, (eng_precision)c->p.precision);
     lm_build b = {.model = c->model, .context = &c->p, .memory = c->memory, .layer_memory = c->layer_memory, .g = g,
                   .n_tokens = n_tokens, .n_out = n_out};
     int64_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots;

@@ -129,6 +129,8 @@ static void text_node(const writer *w, const eng_node *n)
             put(w, "%s%s=%%%" PRId32, i ? ", " : "", info->in[i].name, n->in[i]);
     put(w, ")");
     put_params(w, info, n);
+    if (n->precision != ENG_PRECISION_EXACT)
+        put(w, " %s", eng_precision_name(n->precision));
     if (info->n_out > 0) {
         const eng_tensor *t = &w->g->tensors[n->out[0]];
         put(w, "  -> ");

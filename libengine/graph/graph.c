@@ -347,6 +347,7 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
         return ENG_BAD_VALUE;
     }
     f.node = &node;
+    node.precision = f.info->flags & ENG_OPF_PRECISION ? g->precision : ENG_PRECISION_EXACT;
     if (load_operands(&f, &node, in, n_in) != ENG_OK || load_params(g, &node, ip, n_ip, fp, n_fp) != ENG_OK)
         return ENG_BAD_VALUE;
     if (infer(&f) != ENG_OK) {
@@ -355,6 +356,25 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
         return ENG_BAD_VALUE;
     }
     return add_node(&f, &node, out);
+}
+
+int eng_graph_precision(eng_graph *g, eng_precision precision)
+{
+    if (g == NULL)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_precision" ENG_CAUSE "graph is NULL");
+    if (g->sealed)
+        return eng_fail(ENG_ERR_STATE, "eng_graph_precision" ENG_CAUSE "the graph is sealed" ENG_ADVICE
+                        "ask for a precision before the products are added");
+    if ((uint32_t)precision >= ENG_PRECISIONS)
+        return graph_error(g, ENG_ERR_INVALID, "precision must be exact (0) or fast (1), got %u", (unsigned)precision);
+    g->precision = precision;
+    return ENG_OK;
+}
+
+const char *eng_precision_name(uint32_t precision)
+{
+    static const char *const names[ENG_PRECISIONS] = {"exact", "fast"};
+    return precision < ENG_PRECISIONS ? names[precision] : "";
 }
 
 /* -- sealing ------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@ struct eng_graph {
     eng_graph_binding *bindings;
     int32_t *binding_tensor; /* made at seal                                 */
     uint32_t n_tensors, n_nodes, n_bindings, n_params;
+    uint32_t precision; /* of the products that are added next */
     size_t tensor_room, node_room, binding_room;
     bool sealed;
     int status;          /* first error                                      */

@@ -22,7 +22,7 @@ uint64_t eng_graph_hash(const eng_subgraph *g)
     }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const eng_node *n = eng_subgraph_node(g, i);
-        h = mix(h, n->op);
+        h = mix(mix(h, n->op), n->precision);
         for (int k = 0; k < ENG_MAX_INPUTS; k++)
             h = mix(h, (uint64_t)n->in[k]);
         for (int k = 0; k < ENG_MAX_IPARAMS; k++)
@@ -68,7 +68,7 @@ static bool same_tensor(const eng_tensor *a, const eng_tensor *b)
 
 static bool same_node(const eng_node *a, const eng_node *b)
 {
-    return a->op == b->op && a->section == b->section && memcmp(a->in, b->in, sizeof a->in) == 0 &&
+    return a->op == b->op && a->section == b->section && a->precision == b->precision && memcmp(a->in, b->in, sizeof a->in) == 0 &&
            memcmp(a->out, b->out, sizeof a->out) == 0 && memcmp(a->ip, b->ip, sizeof a->ip) == 0 &&
            memcmp(a->fp, b->fp, sizeof a->fp) == 0;
 }

@@ -54,6 +54,8 @@ bool cf_wanted(const cf_suite *s, uint32_t op)
 
     if (s->status || !info)
         return false;
+    if (s->precision != ENG_PRECISION_EXACT && !(info->flags & ENG_OPF_PRECISION))
+        return false;
     while (p && *p) {
         size_t n = strcspn(p, ",");
         if (strlen(info->name) == n && strncmp(p, info->name, n) == 0)
@@ -85,6 +87,10 @@ cf_case *cf_begin(cf_suite *s, uint32_t op, const char *format, ...)
     va_start(args, format);
     vsnprintf(c->name, sizeof c->name, format, args);
     va_end(args);
+    if (s->precision != ENG_PRECISION_EXACT) {
+        size_t n = strlen(c->name);
+        snprintf(c->name + n, sizeof c->name - n, " %s", eng_precision_name(s->precision));
+    }
     for (const char *p = c->name; *p; p++)
         hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
     if (s->o.filter ? !strstr(c->name, s->o.filter) : s->o.quick && s->thin > 1 && (hash >> 20) % s->thin)
@@ -93,6 +99,7 @@ cf_case *cf_begin(cf_suite *s, uint32_t op, const char *format, ...)
         return NULL;
     c->suite = s;
     c->op = op;
+    c->precision = s->precision;
     c->out_type = ENG_TYPE_F32;
     c->terms = 1;
     if (s->o.list) {

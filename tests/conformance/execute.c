@@ -192,6 +192,7 @@ static int build(struct run *r)
         return status;
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = through_views(r, i);
+    eng_graph_precision(r->graph, (eng_precision)c->precision);
     eng_graph_op(r->graph, c->op, in, c->n_in, c->ip, ENG_MAX_IPARAMS, c->fp, ENG_MAX_FPARAMS, results);
     take_results(r, results);
     status = eng_graph_seal(r->graph);

@@ -3,6 +3,9 @@
 
 #include "suite.h"
 
+#include <math.h>
+#include <string.h>
+
 static const uint32_t matrix_types[] = {
     ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16,   ENG_TYPE_Q4_0,  ENG_TYPE_Q4_1,   ENG_TYPE_Q5_0,
     ENG_TYPE_Q5_1, ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4,  ENG_TYPE_Q2_K,
@@ -129,6 +132,39 @@ static void aliases(cf_suite *s)
     }
 }
 
+/*
+ * What only an exact product survives: neighbours 2^40 apart, so that whatever gives a block of them one scale loses
+ * the small ones; and an outlier that meets weights of zero, so that nothing of it may be left in the sums.
+ */
+static void hostile(cf_suite *s)
+{
+    static const int64_t n[] = {1, 3, 8, 17, 40};
+    const int64_t k = 512, m = 35;
+
+    for (size_t t = 0; t < N_TYPES; t++)
+        for (size_t i = 0; i < COUNT(n); i++)
+            for (int outlier = 0; outlier < 2; outlier++) {
+                cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s m=%lld n=%lld k=%lld %s", ref_type_name(matrix_types[t]),
+                                      (long long)m, (long long)n[i], (long long)k,
+                                      outlier ? "outlier over zeros" : "neighbours 2^40 apart");
+                if (!c)
+                    continue;
+                c->terms = (double)k;
+                cf_operand *a = cf_in(c, 0, "a", matrix_types[t], ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE(k, m));
+                cf_operand *b = cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, n[i]));
+                if (outlier)
+                    for (int64_t x = 0; a->bytes && x < m; x++) /* the blocks of the first 256 elements: all zero */
+                        memset(a->bytes + (uint64_t)(x * k / ref_block(a->type)) * ref_block_bytes(a->type), 0,
+                               (size_t)(256 / ref_block(a->type)) * ref_block_bytes(a->type));
+                for (int64_t x = 0; x < k * n[i]; x++)
+                    if (!outlier)
+                        cf_set(b, x, cf_uniform(c, -1, 1) * ldexp(1, (int)cf_below(c, 41) - 20));
+                    else if (x % k == 37)
+                        cf_set(b, x, 0x1p60);
+                cf_run(c);
+            }
+}
+
 /* A device made of several cuts along each axis in turn; others must not mind the names. */
 static void split(cf_suite *s)
 {
@@ -176,6 +212,9 @@ void cf_cases_mul_mat(cf_suite *s)
     widths(s);
     odd(s);
     batches(s);
+    cf_thin(s, 4);
+    if (s->precision == ENG_PRECISION_EXACT)
+        hostile(s);
     cf_thin(s, 1);
     aliases(s);
     split(s);

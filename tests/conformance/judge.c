@@ -13,22 +13,26 @@
 #define UNIT 0x1p-24
 
 static const struct {
-    uint32_t op;
+    uint32_t op, precision;
     double element, row, per_root;
     const char *text;
 } tolerances[] = {
 #define CF_TOLERANCE(op, element, row, per_root, reason)                                                               \
-    {ENG_OP_##op, element, row, per_root,                                                                              \
+    {ENG_OP_##op, ENG_PRECISION_EXACT, element, row, per_root,                                                         \
      #op ": element " #element ", row " #row ", per root of terms " #per_root ": " reason},
+#define CF_FAST(op, element, row, per_root, reason)                                                                    \
+    {ENG_OP_##op, ENG_PRECISION_FAST, element, row, per_root,                                                          \
+     #op ", fast: element " #element ", row " #row ", per root of terms " #per_root ": " reason},
 #include "tolerances.h"
 #undef CF_TOLERANCE
+#undef CF_FAST
 };
 
-void cf_tolerance(uint32_t op, double terms, double *element, double *row)
+void cf_tolerance(uint32_t op, uint32_t precision, double terms, double *element, double *row)
 {
     *element = *row = 0;
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++)
-        if (tolerances[i].op == op) {
+        if (tolerances[i].op == op && tolerances[i].precision == precision) {
             *element = tolerances[i].element + 3 * tolerances[i].per_root * sqrt(terms);
             *row = tolerances[i].row + tolerances[i].per_root * sqrt(terms);
         }
@@ -107,7 +111,7 @@ static bool near_row(struct judge *j, int64_t first, int64_t n)
     /* gates: so may an e^x that the operands, here below 2^10, are then multiplied by */
     double factor = j->c->op == ENG_OP_UNARY || j->c->op == ENG_OP_GLU ? 0x1p10 : 1;
 
-    cf_tolerance(j->c->op, j->c->terms, &element, &row);
+    cf_tolerance(j->c->op, j->c->precision, j->c->terms, &element, &row);
     row += (element - row) / sqrt((double)n);
     if (j->o->type == ENG_TYPE_F16)
         type_step = 0x1p-11;

@@ -112,6 +112,7 @@ typedef struct cf_case {
     bool search, corners;     /* encoders: parameter; odd values among them    */
     bool inexact;             /* what is encoded was itself computed           */
     bool optional;            /* a device may refuse it                        */
+    uint32_t precision;       /* eng_precision                                 */
     const char *split;        /* axis that composed devices cut along          */
 } cf_case;
 
@@ -131,6 +132,7 @@ struct cf_suite {
     int status;               /* stops the suite                               */
     double spent[ENG_OP_LIMIT]; /* seconds on each op                          */
     uint32_t thin;            /* quick: one case in so many, chosen by name    */
+    uint32_t precision;       /* of the cases that are made now                */
     cf_case current;
     char detail[640];
 };
@@ -183,7 +185,7 @@ void cf_cases_shape(cf_suite *s);
 
 /* Tolerances of an op, in units of 2^-24 of a value's magnitude: of one element
  * and of a row (root of mean squares).  terms: as in cf_case. */
-void cf_tolerance(uint32_t op, double terms, double *element, double *row);
+void cf_tolerance(uint32_t op, uint32_t precision, double terms, double *element, double *row);
 
 typedef struct cf_errors {
     double row, abs; /* row: in units of the tolerance */

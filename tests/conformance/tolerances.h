@@ -13,11 +13,21 @@
  * Errors of a sum of n terms are bounded by n u; roundings being as good as independent,
  * they are of the order of sqrt(n) u for terms of one sign in a single accumulator, and of
  * about one u for terms of random sign, as the suite's are, whatever the order of summation.
- * Where both are 0 the value must be exact.  Activations and weights are never
- * rounded before they are multiplied: a device that does is outside.
+ * Where both are 0 the value must be exact.  This is a bound and no way of computing: a device
+ * that rounds operands and makes up for it is inside, one that rounds them and does not is outside.
+ *
+ *   CF_FAST(op, element, row, per_root_term, reason)
+ *
+ * is the bound for the ops that may be fast (ENG_PRECISION_FAST).  Activations are then rounded, at worst to
+ * int8 in blocks of 32: by half a step, the block's largest value / 254.  Of values that are spread evenly, as the
+ * suite's are, one with one weight is 1/127 of the magnitude at most, and a row's mean error 1/190 / sqrt(terms).
  */
 CF_TOLERANCE(MUL_MAT, 4, 1, 0.1, "a product and an addition a term, in f32, of exactly decoded weights")
 CF_TOLERANCE(MUL_MAT_ID, 4, 1, 0.1, "as mul_mat")
+CF_FAST(MUL_MAT, 262144, 65536, 0, "2^-6 of the magnitude an element, 2^-8 a row: int8 in blocks of 32")
+CF_FAST(MUL_MAT_ID, 262144, 65536, 0, "as mul_mat")
+CF_FAST(GATED_DELTA_NET, 262144, 65536, 0, "2^-6 and 2^-8: bf16 has 2^-9, and errors come back through the state")
+CF_FAST(ATTENTION, 262144, 65536, 0, "as mul_mat, for q; the weights p rounded to bf16 have 2^-9")
 CF_TOLERANCE(HADAMARD, 4, 2, 0, "log2(group) additions and a scaling; the magnitude is the whole group's")
 CF_TOLERANCE(QUANTIZE, 0, 0, 0, "encoded: each value within one step of the format from the oracle's, a row's "
              "squared error "

@@ -326,6 +326,33 @@ START_TEST(equal_graphs)
 END_TEST
 
 /* Each cause of a refused placement has its text, which names the value; all but one too late fail at the seal. */
+START_TEST(precisions)
+{
+    fixture f;
+    fixture_begin(&f, 0);
+    eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "a", NULL, 8, 8, 0), x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 2, 0);
+    eng_value y = eng_mul_mat(f.graph, a, x);
+    ck_assert_int_eq(eng_graph_precision(f.graph, ENG_PRECISION_FAST), ENG_OK);
+    y = eng_add(f.graph, y, eng_mul_mat(f.graph, a, y));
+    ck_assert_int_eq(eng_graph_precision(f.graph, ENG_PRECISION_EXACT), ENG_OK);
+    eng_mul_mat(f.graph, a, y);
+    ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);
+    static const uint32_t expected[] = {ENG_PRECISION_EXACT, ENG_PRECISION_FAST, ENG_PRECISION_EXACT, ENG_PRECISION_EXACT};
+    for (uint32_t i = 0; i < 4; i++) /* mul_mat, mul_mat, add (which has none), mul_mat */
+        ck_assert_uint_eq(eng_subgraph_node(eng_graph_view(f.graph), i)->precision, expected[i]);
+    ck_assert_int_eq(eng_graph_precision(f.graph, ENG_PRECISION_FAST), ENG_ERR_STATE);
+    ck_assert_int_eq(eng_graph_precision(NULL, ENG_PRECISION_FAST), ENG_ERR_INVALID);
+    ck_assert_str_eq(eng_precision_name(ENG_PRECISION_EXACT), "exact");
+    ck_assert_str_eq(eng_precision_name(ENG_PRECISION_FAST), "fast");
+    ck_assert_str_eq(eng_precision_name(ENG_PRECISIONS), "");
+    fixture_end(&f);
+    fixture_begin(&f, 0);
+    ck_assert_int_eq(eng_graph_precision(f.graph, ENG_PRECISIONS), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_graph_seal(f.graph), ENG_ERR_INVALID);
+    fixture_end(&f);
+}
+END_TEST
+
 START_TEST(wrong_placements_are_told)
 {
     static const struct {
@@ -397,6 +424,7 @@ int main(void)
     tcase_add_test(tc, one_head_keeps_its_axis);
     tcase_add_test(tc, equal_graphs);
     tcase_add_test(tc, wrong_placements_are_told);
+    tcase_add_test(tc, precisions);
     tcase_add_test(tc, dumps);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

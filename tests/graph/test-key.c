@@ -38,6 +38,7 @@ typedef struct variant {
     double factor;
     uint32_t glu;
     uint32_t n_params;
+    uint32_t precision;
     eng_placement place_x, place_y; /* kind 0: none                             */
 } variant;
 
@@ -60,6 +61,7 @@ static const variant variants[] = {
     {.what = "a real parameter", .factor = 3},
     {.what = "an integer parameter", .glu = ENG_GLU_GEGLU},
     {.what = "the number of parameters", .n_params = 2},
+    {.what = "a precision", .precision = ENG_PRECISION_FAST},
     {.what = "a placement of a bound tensor", .place_x = PLACE(REPLICATED)},
     {.what = "a placement of a value", .place_y = PLACE(REPLICATED)},
     {.what = "a placement as addends", .place_y = PLACE(PARTIAL)},
@@ -96,6 +98,8 @@ static const eng_subgraph *build(fixture *f, const variant *v, const char *prefi
     eng_value first = v->swapped ? b : a, second = v->swapped ? a : b;
     eng_value y = v->subtracts ? eng_sub(f->graph, first, second) : eng_add(f->graph, first, second);
     place(f, y, &v->place_y);
+    ck_assert_int_eq(eng_graph_precision(f->graph, (eng_precision)v->precision), ENG_OK);
+    y = eng_mul_mat(f->graph, eng_cont(f->graph, a), y);
     eng_value z = eng_glu(f->graph, eng_scale(f->graph, y, v->factor ? v->factor : 2, 0), ENG_NO_VALUE,
                           v->glu ? v->glu : ENG_GLU_SWIGLU);
     ck_assert_msg(z >= 0 && eng_graph_seal(f->graph) == ENG_OK, "%s: %s", v->what, eng_last_error());

@@ -350,6 +350,8 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
     }
     if (g->blocked)
         many_columns(g, m0, m1, scratch);
+    else if (g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k))
+        CPU_V(cpu_gemm_rows_fast)(g, m0, m1, scratch);
     else
         few_columns(g, m0, m1, scratch);
 }

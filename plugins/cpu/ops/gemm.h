@@ -15,6 +15,7 @@ typedef struct cpu_gemm {
     int64_t n;             /* columns                                         */
     const uint8_t **b;     /* n columns of k elements                         */
     float **o;             /* n results: o[c][row]                            */
+    bool fast;             /* the columns may be rounded                      */
     bool blocked;          /* by panels (many columns) or row by row          */
     const float *packed;   /* the columns packed before (if blocked), or NULL  */
 } cpu_gemm;
@@ -28,6 +29,10 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
 void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, float *out, uint8_t *scratch);
 /* Scratch that both need for k elements and at most n columns. */
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
+
+/* Is there a way for columns rounded to int8 (gemm_fast.c)?  k: elements of a row. */
+bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k);
+void CPU_V(cpu_gemm_rows_fast)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 
 #define CPU_PANEL (2 * CPU_VL) /* rows of a panel: what threads share out    */
 #if CPU_VL == 16

@@ -73,6 +73,7 @@ eng_node *meta_local_form(meta_planner *p, uint32_t rank, int32_t origin, const 
     memcpy(n->in, operands, sizeof n->in);
     memcpy(n->ip, global->ip, sizeof n->ip);
     memcpy(n->fp, global->fp, sizeof n->fp);
+    n->precision = global->precision;
     return n;
 }
 
