@@ -11,7 +11,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/qwen35moe.c \
 	%D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/run.h %D%/run/sequence.c \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h
-libengine_lm_core_la_LIBADD = $(LIBM)
+libengine_lm_core_la_LIBADD = libengine-util.la $(LIBM)
 
 lib_LTLIBRARIES += libengine-lm.la
 libengine_lm_la_SOURCES =

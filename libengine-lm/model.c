@@ -129,7 +129,7 @@ void eng_lm_model_close(eng_lm_model *m)
         return;
     eng_store_destroy(m->store);
     eng_tokenizer_destroy(m->tokenizer);
-    lm_memory_end(&m->memory);
+    eu_arena_end(&m->memory);
     free(m);
 }
 

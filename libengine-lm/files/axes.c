@@ -11,7 +11,7 @@ typedef struct reader {
     uint32_t n_letters;
     const char *at;
     const char *words;
-    lm_memory *memory;
+    eu_arena *memory;
 } reader;
 
 #define MAX_SEGMENTS 8
@@ -97,7 +97,7 @@ static int dimension(reader *r, eng_dim *d, int64_t *extent)
     return ENG_OK;
 }
 
-int lm_dims(eng_context *engine, const lm_letter *letters, uint32_t n_letters, const char *words, lm_memory *memory,
+int lm_dims(eng_context *engine, const lm_letter *letters, uint32_t n_letters, const char *words, eu_arena *memory,
             int64_t ne[ENG_MAX_RANK], uint32_t *rank, const eng_dim **dims)
 {
     reader r = {engine, letters, n_letters, words, words, memory};

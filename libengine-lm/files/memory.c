@@ -3,30 +3,21 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 
-struct lm_block {
-    struct lm_block *next;
-    _Alignas(16) char data[];
-};
+/* Tells of what was asked for in vain. */
+static void *told(void *memory, size_t count, size_t bytes)
+{
+    if (!memory)
+        eng_fail(ENG_ERR_NOMEM, "out of memory for %zu x %zu bytes", count, bytes);
+    return memory;
+}
 
 void *lm_calloc(size_t count, size_t bytes)
 {
-    void *p = calloc(count ? count : 1, bytes ? bytes : 1);
-    if (!p)
-        eng_fail(ENG_ERR_NOMEM, "no memory for %zu x %zu bytes", count, bytes);
-    return p;
-}
-
-void *lm_realloc(void *old, size_t count, size_t bytes)
-{
-    void *p = count <= SIZE_MAX / bytes ? realloc(old, count * bytes) : NULL;
-    if (!p)
-        eng_fail(ENG_ERR_NOMEM, "no memory for %zu x %zu bytes", count, bytes);
-    return p;
+    return told(eu_zeroed(count, bytes), count, bytes);
 }
 
 static int check_size(const char *who, uint32_t size, size_t least)
@@ -72,40 +63,16 @@ int lm_fail_more(int status, const char *cure)
                          *e.advice ? "; " : "", cure);
 }
 
-void *lm_alloc(lm_memory *m, size_t count, size_t bytes)
+void *lm_alloc(eu_arena *m, size_t count, size_t bytes)
 {
-    struct lm_block *b = NULL;
-    if (bytes == 0 || count <= (SIZE_MAX - sizeof *b) / bytes)
-        b = calloc(1, sizeof *b + count * bytes);
-    if (!b) {
-        eng_fail(ENG_ERR_NOMEM, "no memory for %zu x %zu bytes", count, bytes);
-        return NULL;
-    }
-    b->next = m->blocks;
-    m->blocks = b;
-    return b->data;
+    return told(eu_arena_array(m, count, bytes), count, bytes);
 }
 
-char *lm_format(lm_memory *m, const char *format, ...)
+char *lm_format(eu_arena *m, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    char *text = n < 0 ? NULL : lm_alloc(m, (size_t)n + 1, 1);
-    if (!text)
-        return NULL;
-    va_start(args, format);
-    vsnprintf(text, (size_t)n + 1, format, args);
+    char *text = told(eu_arena_vformat(m, format, args), strlen(format), 1);
     va_end(args);
     return text;
-}
-
-void lm_memory_end(lm_memory *m)
-{
-    for (struct lm_block *b = m->blocks, *next; b; b = next) {
-        next = b->next;
-        free(b);
-    }
-    m->blocks = NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "engine/lm.h"
+#include "libengine/util/util.h"
 #include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
@@ -24,15 +25,10 @@ typedef struct lm_build lm_build; /* arch/arch.h */
 
 /* -- memory with one end (memory.c) -------------------------------------------- */
 
-typedef struct lm_memory {
-    struct lm_block *blocks;
-} lm_memory;
-void *lm_alloc(lm_memory *m, size_t count, size_t bytes); /* zeroed; NULL: the failure is told */
-char *lm_format(lm_memory *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void lm_memory_end(lm_memory *m);
-/* As calloc and realloc, but a failure is told. */
+void *lm_alloc(eu_arena *m, size_t count, size_t bytes); /* zeroed; NULL: the failure is told */
+char *lm_format(eu_arena *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As calloc, but a failure is told, and nothing is something. */
 void *lm_calloc(size_t count, size_t bytes);
-void *lm_realloc(void *old, size_t count, size_t bytes);
 /*
  * The caller's structs may be shorter or longer than ours: both begin with their
  * size.  lm_take copies what both have into ours, which holds the defaults;
@@ -58,7 +54,7 @@ typedef struct lm_letter {
  * dimensions separated by commas, innermost first; segments by bars; factors,
  * outermost first, by spaces; a factor is a letter of the model or a number.
  */
-int lm_dims(eng_context *engine, const lm_letter *letters, uint32_t n_letters, const char *words, lm_memory *memory,
+int lm_dims(eng_context *engine, const lm_letter *letters, uint32_t n_letters, const char *words, eu_arena *memory,
             int64_t ne[ENG_MAX_RANK], uint32_t *rank, const eng_dim **dims);
 
 /* -- where things go (place.c) -------------------------------------------------------- */
@@ -124,7 +120,7 @@ struct eng_lm_model {
     uint64_t weight_bytes, parameters;
     uint64_t *layer_bytes;     /* that no pattern takes: embeddings, layers, head */
     const char *head_device;   /* must hold the head's matrix; NULL: none       */
-    lm_memory memory;
+    eu_arena memory;
 };
 
 /* -- roles ------------------------------------------------------------------- */

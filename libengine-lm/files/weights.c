@@ -18,10 +18,11 @@ typedef struct weights {
     lm_loader *l;
     const eng_lm_model_params *params;
     lm_placer placer;
-    lm_memory memory;            /* of names and axes: the store copies them    */
+    eu_arena memory;            /* of names and axes: the store copies them    */
     eng_store_tensor *tensors;
     source *sources;
-    uint32_t n, capacity;
+    size_t tensor_room, source_room;
+    uint32_t n;
 } weights;
 
 static int shape_matches(const eng_gguf_tensor *t, const int64_t *ne, uint32_t rank)
@@ -53,28 +54,11 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
     return ENG_OK;
 }
 
-static int grow(weights *w)
-{
-    if (w->n < w->capacity)
-        return ENG_OK;
-    uint32_t more = w->capacity ? w->capacity * 2 : 64;
-    void *tensors = lm_realloc(w->tensors, more, sizeof *w->tensors);
-    if (!tensors)
-        return ENG_ERR_NOMEM;
-    w->tensors = tensors;
-    void *sources = lm_realloc(w->sources, more, sizeof *w->sources);
-    if (!sources)
-        return ENG_ERR_NOMEM;
-    w->sources = sources;
-    w->capacity = more;
-    return ENG_OK;
-}
-
 static int add(weights *w, const eng_store_tensor *tensor, source from)
 {
-    int status = grow(w);
-    if (status)
-        return status;
+    if (!eu_reserve(w->tensors, w->tensor_room, (size_t)w->n + 1) ||
+        !eu_reserve(w->sources, w->source_room, (size_t)w->n + 1))
+        return eng_fail(EU_NO_MEMORY("the weights of a model"));
     w->tensors[w->n] = *tensor;
     w->sources[w->n++] = from;
     return ENG_OK;
@@ -337,7 +321,7 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     if (!status)
         status = upload(&w);
     lm_placer_end(&w.placer);
-    lm_memory_end(&w.memory);
+    eu_arena_end(&w.memory);
     free(w.tensors);
     free(w.sources);
     return status;

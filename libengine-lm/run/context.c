@@ -116,7 +116,7 @@ static void cell_letters(const eng_lm_context *c, lm_letter letters[2])
 typedef struct declaration {
     eng_lm_context *c;
     lm_placer placer;
-    lm_memory memory;
+    eu_arena memory;
     lm_letter letters[24];
     uint32_t n_letters;
     eng_store_tensor *tensors;
@@ -193,7 +193,7 @@ static int declare_all(declaration *d)
 static int create_cells(eng_lm_context *c)
 {
     lm_letter letters[2];
-    lm_memory memory = {0};
+    eu_arena memory = {0};
     eng_store_tensor t[2];
     int status = ENG_OK;
     cell_letters(c, letters);
@@ -204,7 +204,7 @@ static int create_cells(eng_lm_context *c)
     }
     if (!status)
         status = eng_store_create(c->model->device, t, 2, &c->cells);
-    lm_memory_end(&memory);
+    eu_arena_end(&memory);
     return status;
 }
 
@@ -216,7 +216,7 @@ static int create_memory(eng_lm_context *c)
         return status;
     status = declare_all(&d);
     lm_placer_end(&d.placer);
-    lm_memory_end(&d.memory);
+    eu_arena_end(&d.memory);
     if (status)
         return status;
     return create_cells(c);

@@ -47,20 +47,8 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
 {
     uint32_t n = b->n_tokens, n_seq = c->p.n_sequences;
     c->n_logits_row = 0; /* until there is room for the new ones */
-    if (n > c->order_capacity) {
-        uint32_t *order = lm_realloc(c->order, n, sizeof *order);
-        if (!order)
-            return ENG_ERR_NOMEM;
-        c->order = order;
-        c->order_capacity = n;
-    }
-    if (n > c->logits_row_capacity) {
-        int32_t *rows = lm_realloc(c->logits_row, n, sizeof *rows);
-        if (!rows)
-            return ENG_ERR_NOMEM;
-        c->logits_row = rows;
-        c->logits_row_capacity = n;
-    }
+    if (!eu_reserve(c->order, c->order_room, n) || !eu_reserve(c->logits_row, c->logits_row_room, n))
+        return eng_fail(EU_NO_MEMORY("the order of a batch"));
     memset(c->counts, 0, n_seq * sizeof *c->counts);
     for (uint32_t i = 0; i < n; i++)
         c->counts[sequence_of(b, i)]++;
@@ -75,13 +63,8 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     uint64_t wanted = 0;
     for (uint32_t i = 0; i < n; i++) /* rows in the order in which passes give them */
         c->logits_row[c->order[i]] = wants_logits(b, c->order[i]) ? (int32_t)wanted++ : -1;
-    if (wanted * (uint64_t)c->model->n.n_vocab > c->logits_capacity) {
-        float *logits = lm_realloc(c->logits, (size_t)wanted, (size_t)c->model->n.n_vocab * sizeof *logits);
-        if (!logits)
-            return ENG_ERR_NOMEM;
-        c->logits = logits;
-        c->logits_capacity = wanted * (uint64_t)c->model->n.n_vocab;
-    }
+    if (!eu_reserve(c->logits, c->logits_room, (size_t)wanted * (size_t)c->model->n.n_vocab))
+        return eng_fail(EU_NO_MEMORY("the logits of a batch"));
     c->n_logits_row = n;
     return ENG_OK;
 }

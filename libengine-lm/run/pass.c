@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "run.h"
 
@@ -61,7 +60,7 @@ static lm_inputs place_inputs(const eng_lm_context *c, uint32_t n_tokens, uint32
 static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_out, eng_store **store)
 {
     const eng_lm_model *m = c->model;
-    lm_memory memory = {0};
+    eu_arena memory = {0};
     eng_store_tensor t[2] = {
         {.size = sizeof *t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT,
          .ne = {at->total, 1, 1, 1, 1, 1, 1, 1}, .name = "inputs", .layer = -1},
@@ -72,7 +71,7 @@ static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_out
     int status = lm_dims(m->engine, letters, 2, "V, N", &memory, t[1].ne, &t[1].rank, &t[1].dims);
     if (!status)
         status = eng_store_create(m->device, t, 2, store);
-    lm_memory_end(&memory);
+    eu_arena_end(&memory);
     return status;
 }
 
@@ -178,13 +177,6 @@ static int build(eng_lm_context *c, lm_pass *p)
     return status;
 }
 
-static uint64_t nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Passes of many tokens hold much memory: only the few used last are kept, and those of the batch that is being
  * run.  Making one again costs little, for the device keeps its plan. */
 #define LARGE 64
@@ -232,9 +224,9 @@ int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **
     p->n_tokens = n_tokens;
     p->n_out = n_out;
     p->batch = c->n_batches;
-    uint64_t begin = nanoseconds();
+    uint64_t begin = eu_now();
     int status = build(c, p);
-    c->plan_ns += nanoseconds() - begin;
+    c->plan_ns += eu_now() - begin;
     if (status) {
         lm_pass_destroy(p);
         return status;

@@ -68,14 +68,15 @@ struct eng_lm_context {
     uint32_t dirty_begin, dirty_end;
     /* scratch of decode */
     uint32_t *order;     /* tokens of the batch, by sequence                       */
-    uint32_t order_capacity;
+    size_t order_room;
     int32_t *rows;       /* [n_sequences][n_snapshots]: rows that a pass writes     */
     uint32_t *counts;    /* n_sequences: tokens of the pass                        */
     /* logits of the last batch */
     float *logits;
-    uint64_t logits_capacity;
+    size_t logits_room;
     int32_t *logits_row; /* one a token of the batch: row, or -1                    */
-    uint32_t n_logits_row, logits_row_capacity;
+    size_t logits_row_room;
+    uint32_t n_logits_row;
     uint64_t n_batches, n_passes, n_tokens, cache_bytes, state_bytes;
     uint64_t plan_ns; /* that making plans has taken                                 */
 };

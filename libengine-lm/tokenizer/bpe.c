@@ -109,21 +109,19 @@ static int emit(encoder *e, uint32_t symbol)
 
 static int no_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of memory turning text into tokens");
+    return eng_fail(EU_NO_MEMORY("turning text into tokens"));
 }
 
 /* A whole piece that is a token; NO_SYMBOL if it is none. */
 static int whole_piece(encoder *e, const uint8_t *bytes, size_t n, uint32_t *symbol)
 {
-    char *spelling = eng_encoder_room(e->spelling, &e->spelling_capacity, n * 2, 1);
-
-    if (!spelling)
-        return no_memory();
-    e->spelling = spelling;
     size_t length = 0;
+
+    if (!eu_array_reserve(&e->spelling, n * 2))
+        return no_memory();
     for (size_t i = 0; i < n; i++)
-        length += eng_utf8_encode(eng_byte_character(bytes[i]), spelling + length);
-    *symbol = eng_tokenizer_symbol(e->t, spelling, length);
+        length += eng_utf8_encode(eng_byte_character(bytes[i]), e->spelling.at + length);
+    *symbol = eng_tokenizer_symbol(e->t, e->spelling.at, length);
     if (*symbol != NO_SYMBOL && *symbol >= e->t->n)
         *symbol = NO_SYMBOL;
     return ENG_OK;
@@ -141,15 +139,13 @@ static int encode_piece(encoder *e, const uint8_t *bytes, size_t n)
         if (status || whole != NO_SYMBOL)
             return status ? status : eng_ids_add(e->out, (int32_t)whole);
     }
-    struct node *nodes = eng_encoder_room(e->nodes, &e->node_capacity, n, sizeof *nodes);
-    if (!nodes)
-        return no_memory();
-    e->nodes = nodes;
+    heap h = {0};
     /* n - 1 pairs at first, two new ones for each of at most n - 1 merges. */
-    heap h = {eng_encoder_room(e->heap, &e->heap_capacity, 3 * n, sizeof *h.entries), 0};
-    if (!h.entries)
+    e->heap = eu_grow(e->heap, &e->heap_room, 3 * n, sizeof *h.entries);
+    if (e->heap_room < 3 * n || !eu_reserve(e->nodes, e->node_room, n))
         return no_memory();
-    e->heap = h.entries;
+    h.entries = e->heap;
+    struct node *nodes = e->nodes;
     for (size_t i = 0; i < n; i++)
         nodes[i] = (struct node){t->byte_symbol[bytes[i]], i ? (uint32_t)i - 1 : NONE,
                                  i + 1 < n ? (uint32_t)i + 1 : NONE, NONE, 0};
@@ -167,21 +163,16 @@ static int read_characters(encoder *e, const char *text, size_t length)
 {
     if (length >= NONE / 4)
         return eng_fail(ENG_ERR_INVALID, "a text of %zu bytes is too long to be turned into tokens at once", length);
-    uint32_t *characters = realloc(e->characters, length * sizeof *characters);
-    if (!characters)
+    if (!eu_array_resize(&e->characters, length) || !eu_array_resize(&e->classes, length))
         return no_memory();
-    e->characters = characters;
-    uint8_t *classes = realloc(e->classes, length);
-    if (!classes)
-        return no_memory();
-    e->classes = classes;
-    e->n_characters = 0;
+    size_t n = 0;
     for (size_t at = 0; at < length;) {
         uint32_t c;
         at += eng_utf8_decode(text + at, length - at, &c);
-        characters[e->n_characters] = c;
-        classes[e->n_characters++] = (uint8_t)(eng_unicode_class(c) | (eng_unicode_space(c) ? CLASS_SPACE : 0));
+        e->characters.at[n] = c;
+        e->classes.at[n++] = (uint8_t)(eng_unicode_class(c) | (eng_unicode_space(c) ? CLASS_SPACE : 0));
     }
+    e->characters.n = e->classes.n = n;
     return ENG_OK;
 }
 
@@ -190,14 +181,14 @@ int eng_bpe_encode(encoder *e, const char *text, size_t length)
     uint8_t small[1024];
     int status = read_characters(e, text, length);
 
-    for (size_t at = 0, end; at < e->n_characters && !status; at = end) {
-        end = eng_split_next(e->t->split, e->characters, e->classes, e->n_characters, at);
+    for (size_t at = 0, end; at < e->characters.n && !status; at = end) {
+        end = eng_split_next(e->t->split, e->characters.at, e->classes.at, e->characters.n, at);
         uint8_t *bytes = small;
         if ((end - at) * 4 > sizeof small && !(bytes = malloc((end - at) * 4)))
             return no_memory();
         size_t n = 0;
         for (size_t i = at; i < end; i++)
-            n += eng_utf8_encode(e->characters[i], (char *)bytes + n);
+            n += eng_utf8_encode(e->characters.at[i], (char *)bytes + n);
         status = encode_piece(e, bytes, n);
         if (bytes != small)
             free(bytes);

@@ -66,13 +66,8 @@ int eng_detokenizer_next(eng_detokenizer *d, int32_t id, const char **text, size
 
     if (!piece)
         return eng_fail(ENG_ERR_INVALID, "token %d" ENG_CAUSE "the vocabulary has %u tokens", id, d->tokenizer->n);
-    if (held + n + 1 > d->capacity) {
-        char *grown = realloc(d->buffer, (held + n + 1) * 2);
-        if (!grown)
-            return no_memory();
-        d->buffer = grown;
-        d->capacity = (held + n + 1) * 2;
-    }
+    if (!eu_reserve(d->buffer, d->room, held + n + 1))
+        return no_memory();
     memcpy(d->buffer, d->held, held);
     memcpy(d->buffer + held, piece, n);
     n += held;
@@ -97,5 +92,5 @@ void eng_detokenizer_free(eng_detokenizer *d)
 {
     free(d->buffer);
     d->buffer = NULL;
-    d->capacity = 0;
+    d->room = 0;
 }

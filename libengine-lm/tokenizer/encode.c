@@ -13,28 +13,16 @@ typedef struct fragment {
     int32_t token; /* -1: text */
 } fragment;
 
-typedef struct fragment_list {
-    fragment *items;
-    size_t n, capacity;
-} fragment_list;
+typedef EU_ARRAY(fragment) fragment_list;
 
 static int no_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of memory turning text into tokens");
+    return eng_fail(EU_NO_MEMORY("turning text into tokens"));
 }
 
 static int add_fragment(fragment_list *list, fragment item)
 {
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity * 2 + 16;
-        fragment *items = realloc(list->items, capacity * sizeof *items);
-        if (!items)
-            return no_memory();
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->n++] = item;
-    return ENG_OK;
+    return eu_array_add(list, item) ? ENG_OK : no_memory();
 }
 
 /* The first place of `wanted` in the text; NULL if it is not there. */
@@ -61,7 +49,7 @@ static int cut(const eng_tokenizer *t, uint32_t token, fragment_list *from, frag
 
     to->n = 0;
     for (size_t i = 0; i < from->n && !status; i++) {
-        fragment f = from->items[i];
+        fragment f = from->at[i];
         const char *found;
         while (!status && f.token < 0 && (found = search(f.text, f.length, wanted, n)) != NULL) {
             size_t before = (size_t)(found - f.text);
@@ -95,7 +83,7 @@ static int cut_special(const eng_tokenizer *t, const char *text, size_t length, 
         *list = other;
         other = swap;
     }
-    free(other.items);
+    eu_array_free(&other);
     return status;
 }
 
@@ -104,7 +92,7 @@ static int encode_fragments(encoder *e, const fragment_list *list)
     int status = ENG_OK;
 
     for (size_t i = 0; i < list->n && !status; i++) {
-        const fragment *f = &list->items[i];
+        const fragment *f = &list->at[i];
         if (f->token >= 0)
             status = eng_ids_add(e->out, f->token);
         else if (e->t->kind == TOKENIZER_BPE)
@@ -130,17 +118,17 @@ int eng_tokenizer_encode(const eng_tokenizer *tokenizer, const char *text, size_
         status = encode_fragments(&e, &list);
     if (!status && special && tokenizer->add_eos && tokenizer->eos >= 0)
         status = eng_ids_add(&out, tokenizer->eos);
-    free(list.items);
-    free(e.characters);
-    free(e.classes);
-    free(e.spelling);
+    eu_array_free(&list);
+    eu_array_free(&e.characters);
+    eu_array_free(&e.classes);
+    eu_array_free(&e.spelling);
     free(e.nodes);
     free(e.heap);
     if (status) {
-        free(out.ids);
+        eu_array_free(&out);
         return status;
     }
-    *ids = out.ids;
+    *ids = out.at;
     *n = out.n;
     return ENG_OK;
 }

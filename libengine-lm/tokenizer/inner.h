@@ -2,6 +2,7 @@
 #ifndef ENGINE_LM_TOKENIZER_INNER_H
 #define ENGINE_LM_TOKENIZER_INNER_H
 
+#include "libengine/util/util.h"
 #include "tokenizer.h"
 
 enum { TOKENIZER_BPE = 1, TOKENIZER_SPM = 2 };
@@ -15,13 +16,14 @@ enum { TOKEN_UNDEFINED, TOKEN_NORMAL, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, 
 /* Strings end to end; string i is at text + start[i], terminated. */
 typedef struct string_table {
     char *text;
-    size_t used, capacity;
+    size_t used, room;
     size_t *start; /* n + 1 entries */
-    uint32_t n, n_capacity;
+    size_t start_room;
+    uint32_t n;
 } string_table;
 
 typedef struct merge {
-    uint32_t left, right; /* symbols; left NO_SYMBOL: an empty slot */
+    uint32_t left, right; /* symbols: together, the merge's key */
     uint32_t rank;
     uint32_t result;
 } merge;
@@ -37,10 +39,9 @@ struct eng_tokenizer {
     uint32_t n; /* vocabulary */
     int32_t bos, eos, unknown;
     string_table symbols;
-    uint32_t *slots; /* hash of the symbols: index + 1 */
-    uint64_t slot_mask;
-    merge *merges; /* hash of pairs */
-    uint64_t merge_mask;
+    eu_map symbol_index;
+    EU_ARRAY(merge) merges;
+    eu_map merge_index;
     float *scores;
     uint8_t *types; /* n entries */
     uint8_t *ends;  /* n entries: ends a generation */
@@ -61,8 +62,9 @@ static inline const char *string_text(const string_table *table, uint32_t i)
 {
     return table->text + table->start[i];
 }
-/* Room for n symbols and n_merges merges. */
+/* Makes the tables, with room for n symbols and n_merges merges to begin with. */
 int eng_tokenizer_reserve(eng_tokenizer *t, uint64_t n, uint64_t n_merges);
+void eng_tokenizer_tables_free(eng_tokenizer *t);
 /* NO_SYMBOL if it is none. */
 uint32_t eng_tokenizer_symbol(const eng_tokenizer *t, const char *text, size_t length);
 /* Adds the spelling; the first of equal ones is found later. */
@@ -76,27 +78,20 @@ uint32_t eng_byte_character(uint8_t byte);
 int eng_character_byte(uint32_t c);
 
 /* -- encoder.c, bpe.c, spm.c, split.c --------------------------------------------------- */
-typedef struct id_list {
-    int32_t *ids;
-    size_t n, capacity;
-} id_list;
+typedef EU_ARRAY(int32_t) id_list;
 int eng_ids_add(id_list *list, int32_t id);
 
 /* Memory of one call of encode, reused from piece to piece. */
 typedef struct encoder {
     const eng_tokenizer *t;
     id_list *out;
-    uint32_t *characters; /* of a fragment */
-    uint8_t *classes;
-    size_t n_characters;
-    char *spelling; /* of a piece, in the byte alphabet */
-    size_t spelling_capacity;
-    struct node *nodes;
-    size_t node_capacity;
+    EU_ARRAY(uint32_t) characters; /* of a fragment */
+    EU_ARRAY(uint8_t) classes;     /* as many */
+    EU_ARRAY(char) spelling;       /* of a piece, in the byte alphabet */
+    struct node *nodes; /* each kind of tokenizer has its own, and candidates of its own */
     void *heap;
-    size_t heap_capacity;
+    size_t node_room, heap_room;
 } encoder;
-void *eng_encoder_room(void *memory, size_t *capacity, size_t n, size_t size); /* NULL: no memory, old one is kept */
 
 int eng_bpe_encode(encoder *e, const char *text, size_t length);
 int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before);

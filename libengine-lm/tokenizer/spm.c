@@ -109,7 +109,7 @@ static int emit(encoder *e, const char *text, size_t length)
 
 static int no_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of memory turning text into tokens");
+    return eng_fail(EU_NO_MEMORY("turning text into tokens"));
 }
 
 /* The text with its spaces as U+2581. */
@@ -139,15 +139,13 @@ static char *spaced(const char *text, size_t length, bool space_before, size_t *
 static int encode_spaced(encoder *e, const char *text, size_t length)
 {
     const eng_tokenizer *t = e->t;
-    struct node *nodes = eng_encoder_room(e->nodes, &e->node_capacity, length, sizeof *nodes);
+    heap h = {0};
 
-    if (!nodes)
+    e->heap = eu_grow(e->heap, &e->heap_room, 3 * length, sizeof *h.entries);
+    if (e->heap_room < 3 * length || !eu_reserve(e->nodes, e->node_room, length))
         return no_memory();
-    e->nodes = nodes;
-    heap h = {eng_encoder_room(e->heap, &e->heap_capacity, 3 * length, sizeof *h.entries), 0};
-    if (!h.entries)
-        return no_memory();
-    e->heap = h.entries;
+    h.entries = e->heap;
+    struct node *nodes = e->nodes;
     uint32_t n = 0;
     for (size_t at = 0; at < length; n++) {
         size_t bytes = eng_utf8_length(text[at]);

@@ -8,31 +8,17 @@
 
 static int no_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of memory for the tokenizer");
+    return eng_fail(EU_NO_MEMORY("the tokenizer"));
 }
 
 /* -- strings ------------------------------------------------------------------ */
 
 int eng_strings_add(string_table *table, const char *text, size_t length)
 {
-    if (table->n + 2 > table->n_capacity) {
-        uint32_t capacity = table->n_capacity + table->n_capacity / 2 + 1024;
-        size_t *start = table->n_capacity > UINT32_MAX / 2 ? NULL : realloc(table->start, capacity * sizeof *start);
-        if (!start)
-            return no_memory();
-        table->start = start;
-        table->n_capacity = capacity;
-    }
-    if (length > SIZE_MAX / 4 - table->used)
+    if (length > SIZE_MAX / 4 - table->used || table->n > UINT32_MAX - 2 ||
+        !eu_reserve(table->start, table->start_room, (size_t)table->n + 2) ||
+        !eu_reserve(table->text, table->room, table->used + length + 1))
         return no_memory();
-    if (table->used + length + 1 > table->capacity) {
-        size_t capacity = (table->used + length + 1) * 3 / 2 + 4096;
-        char *text_room = realloc(table->text, capacity);
-        if (!text_room)
-            return no_memory();
-        table->text = text_room;
-        table->capacity = capacity;
-    }
     memcpy(table->text + table->used, text, length);
     table->text[table->used + length] = 0;
     table->start[table->n] = table->used;
@@ -49,89 +35,55 @@ void eng_strings_free(string_table *table)
 
 /* -- symbols -------------------------------------------------------------------- */
 
-static uint64_t hash_bytes(const char *text, size_t length)
+static eu_key symbol_key(const void *tokenizer, uint32_t symbol)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    const string_table *symbols = &((const eng_tokenizer *)tokenizer)->symbols;
 
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-    return hash ^ hash >> 29;
-}
-
-static uint64_t power_of_two(uint64_t least)
-{
-    uint64_t size = 16;
-
-    while (size < least)
-        size *= 2;
-    return size;
-}
-
-int eng_tokenizer_reserve(eng_tokenizer *t, uint64_t n, uint64_t n_merges)
-{
-    /* A merge can bring three spellings that are no tokens; 256 bytes. */
-    uint64_t slots = power_of_two((n + 3 * n_merges + 256) * 2), merges = power_of_two(n_merges * 2);
-
-    t->slots = calloc(slots, sizeof *t->slots);
-    t->merges = calloc(merges, sizeof *t->merges);
-    if (!t->slots || !t->merges)
-        return no_memory();
-    for (uint64_t i = 0; i < merges; i++)
-        t->merges[i].left = NO_SYMBOL;
-    t->slot_mask = slots - 1;
-    t->merge_mask = merges - 1;
-    return ENG_OK;
-}
-
-static uint32_t *symbol_slot(const eng_tokenizer *t, const char *text, size_t length)
-{
-    for (uint64_t i = hash_bytes(text, length);; i++) {
-        uint32_t *slot = &t->slots[i & t->slot_mask];
-        if (*slot == 0 || (string_length(&t->symbols, *slot - 1) == length &&
-                           memcmp(string_text(&t->symbols, *slot - 1), text, length) == 0))
-            return slot;
-    }
+    return (eu_key){string_text(symbols, symbol), string_length(symbols, symbol)};
 }
 
 uint32_t eng_tokenizer_symbol(const eng_tokenizer *t, const char *text, size_t length)
 {
-    uint32_t found = *symbol_slot(t, text, length);
+    uint32_t found = eu_map_find(&t->symbol_index, t, text, length);
 
-    return found ? found - 1 : NO_SYMBOL;
+    return found == EU_NONE ? NO_SYMBOL : found;
 }
 
 int eng_tokenizer_intern(eng_tokenizer *t, const char *text, size_t length, uint32_t *symbol)
 {
-    uint32_t *slot = symbol_slot(t, text, length);
+    uint32_t found = eng_tokenizer_symbol(t, text, length);
 
-    if (*slot == 0) {
+    if (found == NO_SYMBOL) {
         int status = eng_strings_add(&t->symbols, text, length);
         if (status)
             return status;
-        *slot = t->symbols.n;
+        if (!eu_map_add(&t->symbol_index, t, t->symbols.n - 1, &found))
+            return no_memory();
     }
-    *symbol = *slot - 1;
+    *symbol = found;
     return ENG_OK;
 }
 
 /* -- merges ----------------------------------------------------------------------- */
 
-static merge *merge_slot(const eng_tokenizer *t, uint32_t left, uint32_t right)
+static eu_key merge_key(const void *tokenizer, uint32_t entry)
 {
-    uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
+    const merge *m = &((const eng_tokenizer *)tokenizer)->merges.at[entry];
 
-    for (uint64_t i = hash >> 20;; i++) {
-        merge *slot = &t->merges[i & t->merge_mask];
-        if (slot->left == NO_SYMBOL || (slot->left == left && slot->right == right))
-            return slot;
-    }
+    return (eu_key){&m->left, sizeof m->left + sizeof m->right};
+}
+
+const merge *eng_tokenizer_merge(const eng_tokenizer *t, uint32_t left, uint32_t right)
+{
+    const uint32_t pair[2] = {left, right};
+    uint32_t found = eu_map_find(&t->merge_index, t, pair, sizeof pair);
+
+    return found == EU_NONE ? NULL : &t->merges.at[found];
 }
 
 int eng_tokenizer_add_merge(eng_tokenizer *t, uint32_t left, uint32_t right, uint32_t rank)
 {
-    merge *slot = merge_slot(t, left, right);
-
-    if (slot->left != NO_SYMBOL)
+    if (eng_tokenizer_merge(t, left, right))
         return ENG_OK; /* the first of equal ones counts */
     size_t a = string_length(&t->symbols, left), b = string_length(&t->symbols, right);
     char small[256], *joined = a + b <= sizeof small ? small : malloc(a + b);
@@ -139,20 +91,34 @@ int eng_tokenizer_add_merge(eng_tokenizer *t, uint32_t left, uint32_t right, uin
         return no_memory();
     memcpy(joined, string_text(&t->symbols, left), a);
     memcpy(joined + a, string_text(&t->symbols, right), b);
-    uint32_t result;
+    uint32_t result, first;
     int status = eng_tokenizer_intern(t, joined, a + b, &result);
     if (joined != small)
         free(joined);
-    if (!status)
-        *slot = (merge){left, right, rank, result};
-    return status;
+    if (status)
+        return status;
+    bool added = eu_array_add(&t->merges, (merge){left, right, rank, result}) &&
+                 eu_map_add(&t->merge_index, t, (uint32_t)t->merges.n - 1, &first);
+    return added ? ENG_OK : no_memory();
 }
 
-const merge *eng_tokenizer_merge(const eng_tokenizer *t, uint32_t left, uint32_t right)
+int eng_tokenizer_reserve(eng_tokenizer *t, uint64_t n, uint64_t n_merges)
 {
-    const merge *slot = merge_slot(t, left, right);
+    t->symbol_index.key_of = symbol_key;
+    t->merge_index.key_of = merge_key;
+    /* a merge can bring spellings that are no tokens: the tables grow by themselves */
+    return n < UINT32_MAX && n_merges < UINT32_MAX && eu_map_reserve(&t->symbol_index, t, n + 256) &&
+                   eu_map_reserve(&t->merge_index, t, n_merges) && eu_array_reserve(&t->merges, n_merges)
+               ? ENG_OK
+               : no_memory();
+}
 
-    return slot->left == NO_SYMBOL ? NULL : slot;
+void eng_tokenizer_tables_free(eng_tokenizer *t)
+{
+    eng_strings_free(&t->symbols);
+    eu_map_free(&t->symbol_index);
+    eu_map_free(&t->merge_index);
+    eu_array_free(&t->merges);
 }
 
 /* -- the byte alphabet ------------------------------------------------------------ */

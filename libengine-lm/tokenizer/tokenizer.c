@@ -415,10 +415,8 @@ void eng_tokenizer_destroy(eng_tokenizer *tokenizer)
 {
     if (!tokenizer)
         return;
-    eng_strings_free(&tokenizer->symbols);
+    eng_tokenizer_tables_free(tokenizer);
     eng_strings_free(&tokenizer->pieces);
-    free(tokenizer->slots);
-    free(tokenizer->merges);
     free(tokenizer->scores);
     free(tokenizer->types);
     free(tokenizer->ends);

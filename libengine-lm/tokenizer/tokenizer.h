@@ -62,7 +62,7 @@ typedef struct eng_detokenizer {
     uint32_t n_held;
     char held[4];
     char *buffer; /* what the last call returned                */
-    size_t capacity;
+    size_t room;
 } eng_detokenizer;
 void eng_detokenizer_init(eng_detokenizer *d, const eng_tokenizer *tokenizer, uint32_t flags);
 /* The text that this token completes; valid until the next call. */

@@ -14,12 +14,6 @@ typedef struct gguf_key {
     uint64_t *marks; /* arrays of strings: offsets from key.data of elements 0, GGUF_MARK, ... */
 } gguf_key;
 
-/* Open addressing; entries are index + 1, 0 is empty.  Power-of-two size. */
-typedef struct gguf_hash {
-    uint32_t *slots;
-    uint64_t mask;
-} gguf_hash;
-
 struct eng_gguf {
     char *path;
     const uint8_t *map;
@@ -28,10 +22,10 @@ struct eng_gguf {
     uint64_t data; /* where the tensors' data start in the file */
     uint64_t n_keys;
     gguf_key *keys;
-    gguf_hash key_hash;
+    eu_map key_names;
     uint32_t n_tensors;
     eng_gguf_tensor *tensors;
-    gguf_hash tensor_hash;
+    eu_map tensor_names;
     eu_arena names; /* terminated copies of the tensors' names */
     struct eng_gguf **parts; /* of a model in several files: all but the first; they keep maps and names */
     uint32_t n_parts;
@@ -39,9 +33,10 @@ struct eng_gguf {
 
 /* One file, which may be a part of a model. */
 int eng_gguf_open_file(const char *path, eng_gguf **gguf);
-int eng_gguf_hash_create(gguf_hash *hash, uint64_t n);
-/* The slot of the name, or the empty one where it would be. */
-uint32_t *eng_gguf_tensor_slot(const eng_gguf *g, const char *name);
+/* Makes room for n tensors in the index of names. */
+int eng_gguf_index_tensors(eng_gguf *g, uint64_t n);
+/* Enters the tensor there; false: another one has its name. */
+bool eng_gguf_index_tensor(eng_gguf *g, uint32_t tensor);
 
 /* Types of the file format; a superset of the engine's. */
 typedef struct gguf_block {
@@ -55,8 +50,6 @@ bool eng_gguf_tensor_bytes(uint32_t type, const int64_t *ne, uint32_t rank, uint
 /* Bytes of a scalar value; 0 for strings, arrays and unknown types. */
 uint32_t eng_gguf_scalar_bytes(uint32_t type);
 const char *eng_gguf_type_name(uint32_t type);
-
-uint64_t eng_gguf_hash_text(const char *text, uint64_t length);
 
 /* At most 63 characters of a name from a file, made fit for a message. */
 typedef struct gguf_shown {

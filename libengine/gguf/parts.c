@@ -96,21 +96,15 @@ static int join_tensors(eng_gguf *g, uint64_t n)
     if (!all)
         return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " tensors", g->path, n);
     g->tensors = all;
-    free(g->tensor_hash.slots);
-    g->tensor_hash.slots = NULL;
-    int status = eng_gguf_hash_create(&g->tensor_hash, n);
-    for (uint32_t i = 0; i < g->n_tensors && !status; i++)
-        *eng_gguf_tensor_slot(g, g->tensors[i].name) = i + 1;
+    int status = eng_gguf_index_tensors(g, n);
     for (uint32_t p = 0; p < g->n_parts; p++) {
         const eng_gguf *part = g->parts[p];
         for (uint32_t i = 0; i < part->n_tensors && !status; i++) {
-            uint32_t *slot = eng_gguf_tensor_slot(g, part->tensors[i].name);
-            if (*slot)
-                return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
-                                "tensor \"%s\" is in another of the model's files too: the files do "
-                                "not belong together", part->path, part->tensors[i].name);
             all[g->n_tensors] = part->tensors[i];
-            *slot = ++g->n_tensors;
+            if (!eng_gguf_index_tensor(g, g->n_tensors))
+                return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "tensor \"%s\" is in another of the model's files too: the files do "
+                                "not belong together", part->path, part->tensors[i].name);
+            g->n_tensors++;
         }
     }
     return status;

@@ -76,41 +76,39 @@ static int read_string(cursor *c, eng_gguf_string *string, const char *what)
     return ENG_OK;
 }
 
-/* -- hash tables ------------------------------------------------------------ */
+/* -- names ------------------------------------------------------------------ */
 
-int eng_gguf_hash_create(gguf_hash *hash, uint64_t n)
+static eu_key key_name(const void *gguf, uint32_t entry)
 {
-    uint64_t size = 8;
+    const eng_gguf_string *name = &((const eng_gguf *)gguf)->keys[entry].key.name;
 
-    while (size < n * 2)
-        size *= 2;
-    hash->slots = calloc(size, sizeof *hash->slots);
-    if (!hash->slots)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for an index of %" PRIu64 " names", n);
-    hash->mask = size - 1;
-    return ENG_OK;
+    return (eu_key){name->data, (size_t)name->length};
 }
 
-/* The slot of the name, or the empty one where it would be. */
-static uint32_t *key_slot(const eng_gguf *g, const char *name, uint64_t length)
+static eu_key tensor_name(const void *gguf, uint32_t entry)
 {
-    for (uint64_t i = eng_gguf_hash_text(name, length);; i++) {
-        uint32_t *slot = &g->key_hash.slots[i & g->key_hash.mask];
-        if (*slot == 0)
-            return slot;
-        const eng_gguf_string *other = &g->keys[*slot - 1].key.name;
-        if (other->length == length && memcmp(other->data, name, length) == 0)
-            return slot;
-    }
+    const char *name = ((const eng_gguf *)gguf)->tensors[entry].name;
+
+    return (eu_key){name, strlen(name)};
 }
 
-uint32_t *eng_gguf_tensor_slot(const eng_gguf *g, const char *name)
+static int names_reserve(const eng_gguf *g, eu_map *map, uint64_t n)
 {
-    for (uint64_t i = eng_gguf_hash_text(name, strlen(name));; i++) {
-        uint32_t *slot = &g->tensor_hash.slots[i & g->tensor_hash.mask];
-        if (*slot == 0 || strcmp(g->tensors[*slot - 1].name, name) == 0)
-            return slot;
-    }
+    return eu_map_reserve(map, g, n) ? ENG_OK
+                                     : eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for an index of %" PRIu64 " names",
+                                                g->path, n);
+}
+
+int eng_gguf_index_tensors(eng_gguf *g, uint64_t n)
+{
+    return names_reserve(g, &g->tensor_names, n);
+}
+
+bool eng_gguf_index_tensor(eng_gguf *g, uint32_t tensor)
+{
+    uint32_t first = EU_NONE;
+
+    return eu_map_add(&g->tensor_names, g, tensor, &first) && first == tensor;
 }
 
 /* -- keys --------------------------------------------------------------------- */
@@ -204,10 +202,9 @@ static int read_key(cursor *c, uint64_t index)
         status = read_value(c, entry, what);
     if (status)
         return status;
-    uint32_t *slot = key_slot(c->g, entry->key.name.data, entry->key.name.length);
-    if (*slot != 0)
+    uint32_t first = EU_NONE;
+    if (!eu_map_add(&c->g->key_names, c->g, (uint32_t)index, &first) || first != index)
         return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "%s is there twice: the file is damaged", c->g->path, what);
-    *slot = (uint32_t)index + 1;
     return ENG_OK;
 }
 
@@ -224,7 +221,7 @@ static int read_keys(cursor *c, uint64_t n)
     g->keys = calloc(n ? n : 1, sizeof *g->keys);
     if (!g->keys)
         return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " keys", g->path, n);
-    int status = eng_gguf_hash_create(&g->key_hash, n);
+    int status = names_reserve(g, &g->key_names, n);
     for (uint64_t i = 0; i < n && !status; i++) {
         g->n_keys = i + 1; /* what close has to look at */
         status = read_key(c, i);
@@ -302,11 +299,8 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
         status = check_type(g, t);
     if (status)
         return status;
-    uint32_t *slot = eng_gguf_tensor_slot(g, t->name);
-    if (*slot != 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
-                        "tensor \"%s\" is there twice: the file is damaged", g->path, t->name);
-    *slot = index + 1;
+    if (!eng_gguf_index_tensor(g, index))
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "tensor \"%s\" is there twice: the file is damaged", g->path, t->name);
     if (*offset % g->alignment != 0)
         return eng_fail(ENG_ERR_FORMAT,
                         "%s" ENG_CAUSE "tensor \"%s\" lies at offset %" PRIu64
@@ -374,7 +368,7 @@ static int read_tensors(cursor *c, uint64_t n)
     if (!g->tensors || !spans)
         status = eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " tensors", g->path, n);
     if (!status)
-        status = eng_gguf_hash_create(&g->tensor_hash, n);
+        status = eng_gguf_index_tensors(g, n);
     for (uint32_t i = 0; i < n && !status; i++)
         status = read_tensor(c, i, &spans[i].offset);
     /* The header ends inside the file, so this cannot overflow. */
@@ -493,6 +487,8 @@ int eng_gguf_open_file(const char *path, eng_gguf **gguf)
         eng_gguf_close(g);
         return eng_fail(ENG_ERR_NOMEM, "out of memory opening %s", path);
     }
+    g->key_names.key_of = key_name;
+    g->tensor_names.key_of = tensor_name;
     int status = map_file(g);
     if (!status)
         status = read_file(g);
@@ -514,9 +510,9 @@ void eng_gguf_close(eng_gguf *gguf)
     for (uint64_t i = 0; i < gguf->n_keys; i++)
         free(gguf->keys[i].marks);
     free(gguf->keys);
-    free(gguf->key_hash.slots);
+    eu_map_free(&gguf->key_names);
     free(gguf->tensors);
-    free(gguf->tensor_hash.slots);
+    eu_map_free(&gguf->tensor_names);
     eu_arena_end(&gguf->names);
     if (gguf->map)
         munmap((void *)gguf->map, gguf->size);
@@ -538,9 +534,9 @@ const eng_gguf_tensor *eng_gguf_tensor_get(const eng_gguf *gguf, uint32_t index)
 
 const eng_gguf_tensor *eng_gguf_tensor_find(const eng_gguf *gguf, const char *name)
 {
-    uint32_t found = gguf && name ? *eng_gguf_tensor_slot(gguf, name) : 0;
+    uint32_t found = gguf && name ? eu_map_find(&gguf->tensor_names, gguf, name, strlen(name)) : EU_NONE;
 
-    return found ? &gguf->tensors[found - 1] : NULL;
+    return found != EU_NONE ? &gguf->tensors[found] : NULL;
 }
 
 uint64_t eng_gguf_key_count(const eng_gguf *gguf)
@@ -555,7 +551,7 @@ const eng_gguf_key *eng_gguf_key_get(const eng_gguf *gguf, uint64_t index)
 
 const eng_gguf_key *eng_gguf_key_find(const eng_gguf *gguf, const char *name)
 {
-    uint32_t found = gguf && name ? *key_slot(gguf, name, strlen(name)) : 0;
+    uint32_t found = gguf && name ? eu_map_find(&gguf->key_names, gguf, name, strlen(name)) : EU_NONE;
 
-    return found ? &gguf->keys[found - 1].key : NULL;
+    return found != EU_NONE ? &gguf->keys[found].key : NULL;
 }

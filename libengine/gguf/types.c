@@ -84,16 +84,6 @@ const char *eng_gguf_type_name(uint32_t type)
     return type < sizeof names / sizeof *names ? names[type] : "unknown type";
 }
 
-/* FNV-1a. */
-uint64_t eng_gguf_hash_text(const char *text, uint64_t length)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (uint64_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-    return hash ^ hash >> 32;
-}
-
 gguf_shown eng_gguf_show(const char *text, uint64_t length)
 {
     gguf_shown shown;

@@ -19,10 +19,7 @@
 
 #include "gguf.h"
 
-typedef struct bytes {
-    uint8_t *data;
-    size_t n, capacity;
-} bytes;
+typedef EU_ARRAY(uint8_t) bytes;
 
 typedef struct pending {
     const void *data; /* NULL: asked for when its turn comes */
@@ -32,10 +29,9 @@ typedef struct pending {
 
 struct eng_gguf_writer {
     bytes keys, tensors; /* encoded */
-    uint64_t n_keys;
-    bytes marks; /* size_t: where each key begins in keys, to find one that comes twice */
-    uint32_t n_tensors, capacity;
-    pending *list;
+    EU_ARRAY(size_t) marks; /* where each key begins in keys */
+    EU_ARRAY(pending) list; /* of the tensors */
+    eu_map key_names, tensor_names;
     uint64_t end; /* of the data so far, aligned */
 };
 
@@ -43,19 +39,11 @@ struct eng_gguf_writer {
 
 static int append(bytes *b, const void *data, uint64_t n)
 {
-    if (n > SIZE_MAX / 4 || b->n > SIZE_MAX / 4)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for the header of a GGUF file");
-    if (b->capacity - b->n < n) {
-        size_t capacity = (b->n + (size_t)n) * 2 + 256;
-        uint8_t *grown = realloc(b->data, capacity);
-        if (!grown)
-            return eng_fail(ENG_ERR_NOMEM, "out of memory for the header of a GGUF file");
-        b->data = grown;
-        b->capacity = capacity;
-    }
+    size_t before = b->n;
+    if (n > SIZE_MAX - before || !eu_array_resize(b, before + (size_t)n))
+        return eng_fail(EU_NO_MEMORY("the header of a GGUF file"));
     if (n > 0)
-        memcpy(b->data + b->n, data, (size_t)n);
-    b->n += (size_t)n;
+        memcpy(b->at + before, data, (size_t)n);
     return ENG_OK;
 }
 
@@ -76,6 +64,25 @@ static int append_string(bytes *b, const char *text, uint64_t length)
     return status ? status : append(b, text, length);
 }
 
+/* -- names ------------------------------------------------------------------------ */
+
+static eu_key key_name(const void *writer, uint32_t entry)
+{
+    const eng_gguf_writer *w = writer;
+    const uint8_t *at = w->keys.at + w->marks.at[entry];
+    uint64_t n;
+
+    memcpy(&n, at, sizeof n);
+    return (eu_key){at + sizeof n, (size_t)n};
+}
+
+static eu_key tensor_name(const void *writer, uint32_t entry)
+{
+    const char *name = ((const eng_gguf_writer *)writer)->list.at[entry].name;
+
+    return (eu_key){name, strlen(name)};
+}
+
 /* -- keys ------------------------------------------------------------------------- */
 
 static int null_argument(const char *call)
@@ -90,7 +97,9 @@ int eng_gguf_writer_create(eng_gguf_writer **writer)
     eng_gguf_writer *w = calloc(1, sizeof *w);
 
     if (!w)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for a GGUF writer");
+        return eng_fail(EU_NO_MEMORY("a GGUF writer"));
+    w->key_names.key_of = key_name;
+    w->tensor_names.key_of = tensor_name;
     *writer = w;
     return ENG_OK;
 }
@@ -99,12 +108,14 @@ void eng_gguf_writer_destroy(eng_gguf_writer *writer)
 {
     if (!writer)
         return;
-    for (uint32_t i = 0; i < writer->n_tensors; i++)
-        free(writer->list[i].name);
-    free(writer->list);
-    free(writer->keys.data);
-    free(writer->marks.data);
-    free(writer->tensors.data);
+    for (size_t i = 0; i < writer->list.n; i++)
+        free(writer->list.at[i].name);
+    eu_array_free(&writer->list);
+    eu_array_free(&writer->keys);
+    eu_array_free(&writer->marks);
+    eu_array_free(&writer->tensors);
+    eu_map_free(&writer->key_names);
+    eu_map_free(&writer->tensor_names);
     free(writer);
 }
 
@@ -128,19 +139,6 @@ static int value_bytes(const eng_gguf_key *key, uint64_t *n)
     return ENG_OK;
 }
 
-static bool has_key(const eng_gguf_writer *w, const char *name, uint64_t length)
-{
-    for (size_t at = 0; at < w->marks.n; at += sizeof(size_t)) {
-        size_t mark;
-        uint64_t n;
-        memcpy(&mark, w->marks.data + at, sizeof mark);
-        memcpy(&n, w->keys.data + mark, sizeof n);
-        if (n == length && memcmp(w->keys.data + mark + sizeof n, name, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Begins a key; if what follows fails, the caller goes back to `mark`.  What the reader would
  * refuse is refused here, where the mistake is made. */
 static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint32_t type)
@@ -153,7 +151,7 @@ static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint
         return eng_fail(ENG_ERR_INVALID, "GGUF key \"%s\" is the writer's own: files are aligned to %d bytes" ENG_ADVICE
                         "leave it out",
                         alignment, GGUF_ALIGNMENT);
-    if (has_key(w, name, length))
+    if (eu_map_find(&w->key_names, w, name, (size_t)length) != EU_NONE)
         return eng_fail(ENG_ERR_INVALID, "GGUF key \"%.*s\" was added before", (int)length, name);
     int status = append_string(&w->keys, name, length);
     return status ? status : append_u32(&w->keys, type);
@@ -161,12 +159,16 @@ static int begin_key(eng_gguf_writer *w, const char *name, uint64_t length, uint
 
 static int end_key(eng_gguf_writer *w, size_t mark, int status)
 {
-    if (!status)
-        status = append(&w->marks, &mark, sizeof mark);
+    uint32_t first;
+
+    if (!status && !eu_array_add(&w->marks, mark))
+        status = eng_fail(EU_NO_MEMORY("the keys of a GGUF file"));
+    else if (!status && !eu_map_add(&w->key_names, w, (uint32_t)w->marks.n - 1, &first)) {
+        w->marks.n--;
+        status = eng_fail(EU_NO_MEMORY("the keys of a GGUF file"));
+    }
     if (status)
         w->keys.n = mark;
-    else
-        w->n_keys++;
     return status;
 }
 
@@ -278,19 +280,6 @@ static int describe(eng_gguf_writer *w, const char *name, uint32_t type, const i
     return status ? status : append_u64(&w->tensors, w->end);
 }
 
-static int room_for_tensor(eng_gguf_writer *w)
-{
-    if (w->n_tensors < w->capacity)
-        return ENG_OK;
-    uint32_t capacity = w->capacity * 2 + 64;
-    pending *list = w->capacity > UINT32_MAX / 4 ? NULL : realloc(w->list, capacity * sizeof *list);
-    if (!list)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for the tensors of a GGUF file");
-    w->list = list;
-    w->capacity = capacity;
-    return ENG_OK;
-}
-
 /* Why a tensor has no size. */
 static int bad_tensor(const char *name, uint32_t type, const int64_t *ne, uint32_t rank)
 {
@@ -313,28 +302,26 @@ int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t t
     if (!writer || (rank > 0 && !ne))
         return null_argument("eng_gguf_writer_tensor");
     uint64_t size;
-    size_t mark = writer->tensors.n;
-    for (uint32_t i = 0; name && i < writer->n_tensors; i++)
-        if (strcmp(writer->list[i].name, name) == 0)
-            return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was added before", name);
+    size_t mark = writer->tensors.n, before = writer->list.n;
+    if (name && eu_map_find(&writer->tensor_names, writer, name, strlen(name)) != EU_NONE)
+        return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was added before", name);
     if (!name || !*name || rank > 4)
         return eng_fail(ENG_ERR_INVALID, "GGUF tensors must have a name and at most 4 dimensions (%u given)", rank);
     if (!eng_gguf_tensor_bytes(type, ne, rank, &size) || size > (UINT64_C(1) << 60) - writer->end)
         return bad_tensor(name, type, ne, rank);
-    int status = room_for_tensor(writer);
-    if (status)
-        return status;
-    pending *p = &writer->list[writer->n_tensors];
-    *p = (pending){data, size, writer->end, strdup(name)};
-    status = p->name ? describe(writer, name, type, ne, rank)
-                     : eng_fail(ENG_ERR_NOMEM, "out of memory for the tensors of a GGUF file");
+    pending p = {data, size, writer->end, strdup(name)};
+    uint32_t first;
+    int status = p.name && eu_array_add(&writer->list, p) ? describe(writer, name, type, ne, rank)
+                                                          : eng_fail(EU_NO_MEMORY("the tensors of a GGUF file"));
+    if (!status && !eu_map_add(&writer->tensor_names, writer, (uint32_t)writer->list.n - 1, &first))
+        status = eng_fail(EU_NO_MEMORY("the tensors of a GGUF file"));
     if (status) {
-        free(p->name);
+        free(p.name);
+        writer->list.n = before;
         writer->tensors.n = mark;
         return status;
     }
-    writer->n_tensors++;
-    writer->end = (writer->end + size + GGUF_ALIGNMENT - 1) & ~(uint64_t)(GGUF_ALIGNMENT - 1);
+    writer->end = eu_round_up(writer->end + size, GGUF_ALIGNMENT);
     return ENG_OK;
 }
 
@@ -363,25 +350,25 @@ static int write_all(eng_gguf_writer *w, FILE *file, const char *path, eng_gguf_
     if (!status)
         status = append_u32(&header, GGUF_VERSION);
     if (!status)
-        status = append_u64(&header, w->n_tensors);
+        status = append_u64(&header, w->list.n);
     if (!status)
-        status = append_u64(&header, w->n_keys);
+        status = append_u64(&header, w->marks.n);
     if (!status)
-        status = append(&header, w->keys.data, w->keys.n);
+        status = append(&header, w->keys.at, w->keys.n);
     if (!status)
-        status = append(&header, w->tensors.data, w->tensors.n);
+        status = append(&header, w->tensors.at, w->tensors.n);
     if (!status)
-        status = write_padded(file, header.data, header.n, &at, path);
-    free(header.data);
-    for (uint32_t i = 0; i < w->n_tensors && !status; i++) {
-        const void *data = w->list[i].data;
-        if (!data && w->list[i].size > 0)
+        status = write_padded(file, header.at, header.n, &at, path);
+    eu_array_free(&header);
+    for (uint32_t i = 0; i < w->list.n && !status; i++) {
+        const void *data = w->list.at[i].data;
+        if (!data && w->list.at[i].size > 0)
             status = produce ? produce(user, i, &data)
-                             : eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was given no data", w->list[i].name);
-        if (!status && !data && w->list[i].size > 0)
-            status = eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": its data were asked for and none came", w->list[i].name);
+                             : eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was given no data", w->list.at[i].name);
+        if (!status && !data && w->list.at[i].size > 0)
+            status = eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": its data were asked for and none came", w->list.at[i].name);
         if (!status)
-            status = write_padded(file, data, w->list[i].size, &at, path);
+            status = write_padded(file, data, w->list.at[i].size, &at, path);
     }
     return status;
 }

@@ -25,5 +25,9 @@ tests_lm_test_sampler_SOURCES = %D%/test-sampler.c
 tests_lm_test_sampler_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_sampler_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_lm_test_sampler_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)
+check_PROGRAMS += tests/lm/test-flood
+TESTS += tests/lm/test-flood
+tests_lm_test_flood_SOURCES = %D%/test-flood.c tests/util/colliding.c tests/util/colliding.h tests/tap.c tests/tap.h
+tests_lm_test_flood_LDADD = libengine-lm-core.la libengine-core.la
 include tests/lm/model.mk
 EXTRA_DIST += tests/data

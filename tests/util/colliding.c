@@ -14,7 +14,7 @@ static uint64_t fnv(uint64_t hash, const char *text, size_t n)
     return hash;
 }
 
-char (*colliding_names(uint32_t n))[COLLIDING_BYTES]
+char (*colliding_names(uint32_t n, int fold))[COLLIDING_BYTES]
 {
     char (*names)[COLLIDING_BYTES] = malloc((size_t)n * sizeof *names);
     uint64_t slots = 8;
@@ -29,7 +29,7 @@ char (*colliding_names(uint32_t n))[COLLIDING_BYTES]
             name[12] = (char)('0' + k % 64);
             name[13] = (char)('0' + k / 64);
             uint64_t hash = fnv(begun, name + 12, 3);
-            if (((hash ^ hash >> 32) & (slots - 1)) < 512)
+            if (fold == 0 || ((hash ^ hash >> fold) & (slots - 1)) < 512)
                 memcpy(names[found++], name, sizeof name);
         }
     }

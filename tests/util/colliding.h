@@ -6,8 +6,8 @@
 
 enum { COLLIDING_BYTES = 16 }; /* of a name, with its end */
 
-/* n different names whose FNV-1a hashes, folded and cut to the bits of a table of 2 n to 4 n slots, lie in a few
- * of them side by side.  NULL: no memory; else for free(). */
-char (*colliding_names(uint32_t n))[COLLIDING_BYTES];
+/* n different names whose FNV-1a hashes, folded by so many bits and cut to the size of a table of 2 n to 4 n slots,
+ * lie in a few of them side by side.  fold 0: ordinary names.  NULL: no memory; else for free(). */
+char (*colliding_names(uint32_t n, int fold))[COLLIDING_BYTES];
 
 #endif

@@ -337,7 +337,7 @@ START_TEST(flooded_table)
 {
     enum { N = 160000 };
     names list = {.n = N};
-    char (*bad)[COLLIDING_BYTES] = colliding_names(N);
+    char (*bad)[COLLIDING_BYTES] = colliding_names(N, 32);
     ck_assert_ptr_nonnull(bad);
     list.at = calloc(N, sizeof *list.at);
     for (uint32_t i = 0; i < N; i++)
