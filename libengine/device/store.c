@@ -91,21 +91,6 @@ static int check_dim(const eng_store_tensor *t, uint32_t d)
     return ENG_OK;
 }
 
-/* Bytes, and whether they fit: for an empty tensor those of its other dimensions must, as in graphs. */
-static bool count_bytes(const eng_store_tensor *t, const eng_type_info *type, uint64_t *bytes)
-{
-    uint64_t full = type->block_bytes;
-    bool empty = false;
-    for (uint32_t d = 0; d < t->rank; d++) {
-        uint64_t extent = (uint64_t)t->ne[d] / (d == 0 ? type->block : 1);
-        empty = empty || extent == 0;
-        if (!eu_mul(full, extent > 0 ? extent : 1, &full) || full > INT64_MAX / 2)
-            return false;
-    }
-    *bytes = empty ? 0 : full;
-    return true;
-}
-
 static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
 {
     const eng_type_info *type = eng_type_get(t->type);
@@ -134,7 +119,7 @@ static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
                         "elements)" ENG_ADVICE
                         "choose a type whose block divides the row", t->name, (long long)t->ne[0],
                         type->name, type->block);
-    if (!count_bytes(t, type, bytes))
+    if (!eu_shape_layout(type, t->ne, t->rank, NULL, bytes))
         return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
     return ENG_OK;
 }

@@ -8,32 +8,12 @@
 
 bool eng_tensor_layout(eng_tensor *t)
 {
-    const eng_type_info *type = eng_tensor_type(t);
-    uint64_t bytes = type->block_bytes;
-    if (t->ne[0] % type->block != 0)
-        return false;
-    t->nb[0] = (int64_t)bytes;
-    for (int d = 0; d < ENG_MAX_RANK; d++) {
-        uint64_t extent = (uint64_t)(d == 0 ? t->ne[0] / type->block : t->ne[d]);
-        if (d > 0)
-            t->nb[d] = (int64_t)bytes;
-        /* an empty tensor has the strides of one row */
-        if (!eu_mul(bytes, extent > 0 ? extent : 1, &bytes) || bytes > INT64_MAX / 2)
-            return false;
-    }
-    t->bytes = eng_tensor_elements(t) == 0 ? 0 : bytes;
-    return true;
+    return eu_shape_layout(eng_tensor_type(t), t->ne, ENG_MAX_RANK, t->nb, &t->bytes);
 }
 
 bool eng_tensor_contiguous(const eng_tensor *t)
 {
-    eng_tensor c = *t;
-    if (!eng_tensor_layout(&c))
-        return false;
-    for (int d = 0; d < ENG_MAX_RANK; d++)
-        if (t->ne[d] != 1 && t->nb[d] != c.nb[d] && !(d == 0 && t->nb[0] == c.nb[0]))
-            return false;
-    return true;
+    return eu_shape_contiguous(eng_tensor_type(t), t->ne, t->nb);
 }
 
 int64_t eng_tensor_elements(const eng_tensor *t)

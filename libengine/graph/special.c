@@ -206,54 +206,6 @@ static void view_of(eng_inference *f)
     f->out[0].bytes = 0;
 }
 
-static int64_t blocks_along(const eng_tensor *t, int dim)
-{
-    return dim == 0 ? t->ne[0] / (int64_t)eng_tensor_type(t)->block : t->ne[dim];
-}
-
-/*
- * Strides of x seen with extents ne.  Runs of x's dimensions that follow one
- * another in memory may be cut anew; false if ne would need a copy.
- */
-static bool view_strides(const eng_tensor *x, eng_tensor *y)
-{
-    int64_t block = eng_tensor_type(x)->block;
-    int i = 0, o = 0;
-    if (x->ne[0] % block != 0 || y->ne[0] % block != 0)
-        return false;
-    while (i < ENG_MAX_RANK && o < ENG_MAX_RANK) {
-        /* a group: the shortest runs of both with equal products */
-        int64_t a = blocks_along(x, i), b = blocks_along(y, o);
-        int64_t stride = x->nb[i], next = stride * a; /* where the run's next dimension must step */
-        int i1 = i + 1, o1 = o + 1;
-        while (a != b) {
-            if ((a < b ? i1 : o1) == ENG_MAX_RANK)
-                return false;
-            if (a > b) {
-                b *= y->ne[o1++];
-                continue;
-            }
-            if (x->ne[i1] != 1) {
-                if (a == 1)
-                    stride = x->nb[i1]; /* a dimension of extent 1 has no stride of its own */
-                else if (x->nb[i1] != next)
-                    return false;
-                next = x->nb[i1] * x->ne[i1];
-            }
-            a *= x->ne[i1++];
-        }
-        for (int d = o; d < o1; d++) {
-            y->nb[d] = stride;
-            stride *= blocks_along(y, d);
-        }
-        i = i1;
-        o = o1;
-    }
-    for (; o < ENG_MAX_RANK; o++)
-        y->nb[o] = y->nb[o - 1] * blocks_along(y, o - 1);
-    return true;
-}
-
 static int reshape(eng_inference *f)
 {
     int64_t n = 1;
@@ -274,7 +226,7 @@ static int reshape(eng_inference *f)
         y->bytes = 0;
         return ENG_OK;
     }
-    if (!view_strides(f->in[0], y))
+    if (!eu_shape_regroup(eng_tensor_type(f->in[0]), f->in[0]->ne, f->in[0]->nb, y->ne, y->nb))
         return eng_graph_fail(f, "x is not contiguous where the new extents cut it" ENG_CAUSE
                               "copy it with cont first");
     return ENG_OK;

@@ -19,8 +19,8 @@ bool eu_shape_layout(const eng_type_info *type, const int64_t *ne, uint32_t rank
             nb[d] = (int64_t)(d == 0 ? type->block_bytes : full);
         empty = empty || extent == 0;
         uint64_t steps = extent > 0 ? (uint64_t)extent : 1;
-        good = good && extent >= 0 && eu_mul(full, steps, &full) && eu_mul(elements, steps, &elements) &&
-               full <= INT64_MAX / 2 && elements <= INT64_MAX / 2;
+        bool fits = eu_mul(full, steps, &full), both = eu_mul(elements, steps, &elements) && fits;
+        good = good && both && extent >= 0 && full <= INT64_MAX / 2 && elements <= INT64_MAX / 2;
     }
     if (bytes)
         *bytes = empty ? 0 : full;

@@ -155,7 +155,7 @@ static inline uint64_t meta_local_bytes(const meta_place *place, uint32_t rank, 
 {
     int64_t local[ENG_MAX_RANK];
     meta_local_ne(place, rank, ne, local);
-    return meta_shape_bytes(type, local);
+    return eu_shape_bytes(type, local, ENG_MAX_RANK);
 }
 /* Does the rank hold any of a bound tensor placed like this? */
 static inline bool meta_place_holds(const meta_place *place, uint32_t rank)

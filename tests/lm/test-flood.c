@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libengine-lm/tokenizer.h"
+#include "libengine-lm/tokenizer/tokenizer.h"
 #include "tests/tap.h"
 #include "tests/util/colliding.h"
 

@@ -22,15 +22,6 @@ int64_t meta_lcm(int64_t a, int64_t b)
     return a / meta_gcd(a, b) * b;
 }
 
-uint64_t meta_shape_bytes(const eng_type_info *type, const int64_t *ne)
-{
-    uint64_t bytes = (uint64_t)(ne[0] / type->block) * type->block_bytes;
-
-    for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
-        bytes *= (uint64_t)ne[d];
-    return bytes;
-}
-
 /* One segment: the axis' factor and what stands outside and inside of it. */
 static bool segment_of(const eng_segment *s, const meta_partition *part, meta_seg *seg, bool *present)
 {

@@ -65,8 +65,6 @@ typedef struct meta_move {
 /* Greatest common divisor (of 0 and n: n) and least common multiple. */
 int64_t meta_gcd(int64_t a, int64_t b);
 int64_t meta_lcm(int64_t a, int64_t b);
-/* Of a contiguous tensor of extents ne. */
-uint64_t meta_shape_bytes(const eng_type_info *type, const int64_t *ne);
 
 /* Shares the units out by largest remainder; shares of 0 get nothing.  owed: units
  * that a rank should have had of other axes, which count when the units that are

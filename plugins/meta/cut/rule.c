@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "libengine/util/util.h"
 #include "rule.h"
 
 bool meta_place_equal(const meta_place *a, const meta_place *b)
@@ -71,62 +72,30 @@ static eng_rule_dim rule_dim(const letters *l, const eng_rule_operand *o, uint32
     return rd;
 }
 
-static bool learn(letters *l, const eng_rule_operand *o, const int64_t *ne)
+/* The extents of a node's operands and results; NULL where there is none. */
+static void shapes_of(const eng_subgraph *graph, const int32_t *tensors, uint32_t n, const int64_t **ne)
 {
-    bool learnt = false;
-    for (uint32_t d = 0; d < ENG_MAX_RANK; d++) {
-        eng_rule_dim rd = rule_dim(l, o, d);
-        int64_t known = 1;
-        int unknown = -1, n_unknown = 0;
-        if (!rd.n_letters || rd.letters[0] == ENG_LETTER_PRIVATE || (rd.broadcast && ne[d] == 1))
-            continue;
-        for (uint32_t j = 0; j < rd.n_letters; j++) {
-            if (l->extent[rd.letters[j]] < 0) {
-                unknown = rd.letters[j];
-                n_unknown++;
-            } else {
-                known *= l->extent[rd.letters[j]];
-            }
-        }
-        if (n_unknown == 1 && known > 0) {
-            l->extent[unknown] = ne[d] / known;
-            learnt = true;
-        }
-    }
-    return learnt;
+    for (uint32_t i = 0; i < n; i++)
+        ne[i] = tensors[i] >= 0 ? eng_subgraph_tensor(graph, tensors[i])->ne : NULL;
 }
 
 static void learn_extents(letters *l)
 {
-    bool again = true;
-    for (uint32_t i = 0; i < ENG_MAX_LETTERS; i++)
-        l->extent[i] = -1;
-    while (again) {
-        again = false;
-        for (uint32_t i = 0; i < l->op->n_in; i++)
-            if (l->node->in[i] >= 0)
-                again |= learn(l, &l->op->in[i], eng_subgraph_tensor(l->graph, l->node->in[i])->ne);
-        for (uint32_t i = 0; i < l->op->n_out; i++)
-            if (l->node->out[i] >= 0)
-                again |= learn(l, &l->op->out[i], eng_subgraph_tensor(l->graph, l->node->out[i])->ne);
-    }
-    for (uint32_t i = 0; i < ENG_MAX_LETTERS; i++)
-        if (l->extent[i] < 0)
-            l->extent[i] = 1; /* only ever broadcast */
+    const int64_t *in[ENG_MAX_INPUTS], *out[ENG_MAX_OUTPUTS];
+
+    shapes_of(l->graph, l->node->in, ENG_MAX_INPUTS, in);
+    shapes_of(l->graph, l->node->out, ENG_MAX_OUTPUTS, out);
+    eu_rule_bind(l->op, in, out, l->extent);
 }
 
-static bool operand_agrees(const letters *l, const eng_rule_operand *o, int32_t tensor)
+static bool all_agree(const letters *l, const eng_rule_operand *rules, const int32_t *tensors, uint32_t n)
 {
-    for (uint32_t d = 0; tensor >= 0 && d < ENG_MAX_RANK; d++) {
-        eng_rule_dim rd = rule_dim(l, o, d);
-        int64_t ne = eng_subgraph_tensor(l->graph, tensor)->ne[d], want = 1;
-        if (rd.n_letters && rd.letters[0] == ENG_LETTER_PRIVATE)
-            continue;
-        for (uint32_t j = 0; j < rd.n_letters; j++)
-            want *= l->extent[rd.letters[j]];
-        if (ne != want && !(rd.broadcast && ne == 1))
+    int64_t want;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (tensors[i] >= 0 &&
+            eu_rule_disagrees(&rules[i], eng_subgraph_tensor(l->graph, tensors[i])->ne, l->extent, &want) >= 0)
             return false;
-    }
     return true;
 }
 
@@ -137,13 +106,7 @@ bool meta_rule_agrees(const eng_services *services, const eng_subgraph *graph, c
     if (!l.op || (l.op->flags & ENG_OPF_FOLLOW))
         return l.op != NULL;
     learn_extents(&l);
-    for (uint32_t i = 0; i < l.op->n_in; i++)
-        if (!operand_agrees(&l, &l.op->in[i], node->in[i]))
-            return false;
-    for (uint32_t i = 0; i < l.op->n_out; i++)
-        if (!operand_agrees(&l, &l.op->out[i], node->out[i]))
-            return false;
-    return true;
+    return all_agree(&l, l.op->in, node->in, l.op->n_in) && all_agree(&l, l.op->out, node->out, l.op->n_out);
 }
 
 /* The letter that a cut of dimension cut->dim of an operand lies in; -1: none. */

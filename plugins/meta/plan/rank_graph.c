@@ -9,31 +9,17 @@
 
 uint64_t meta_tensor_layout(const meta_planner *p, uint32_t type, const int64_t *ne, int64_t *nb)
 {
-    const eng_type_info *info = meta_type_info(p->device, type);
-    uint64_t bytes = info->block_bytes;
+    uint64_t bytes;
 
-    nb[0] = (int64_t)bytes;
-    for (uint32_t d = 0; d < ENG_MAX_RANK; d++) {
-        int64_t n = d == 0 ? ne[0] / info->block : ne[d];
-        if (d > 0)
-            nb[d] = (int64_t)bytes;
-        bytes *= n > 0 ? (uint64_t)n : 1;
-    }
-    for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
-        if (ne[d] == 0)
-            return 0;
+    eu_shape_layout(meta_type_info(p->device, type), ne, ENG_MAX_RANK, nb, &bytes); /* what is planned has been checked */
     return bytes;
 }
 
 bool meta_is_contiguous(const meta_planner *p, const eng_tensor *t)
 {
-    int64_t nb[ENG_MAX_RANK];
+    const eng_type_info *type = meta_type_info(p->device, t->type);
 
-    meta_tensor_layout(p, t->type, t->ne, nb);
-    for (uint32_t d = 1; d < ENG_MAX_RANK; d++)
-        if (t->ne[d] != 1 && t->nb[d] != nb[d])
-            return false;
-    return t->nb[0] == nb[0];
+    return t->nb[0] == (int64_t)type->block_bytes && eu_shape_contiguous(type, t->ne, t->nb);
 }
 
 static eng_tensor *add_tensor(meta_planner *p, uint32_t rank, const eng_tensor *like, int32_t *index)

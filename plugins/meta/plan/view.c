@@ -98,51 +98,6 @@ int32_t meta_local_cut(meta_planner *p, uint32_t rank, int32_t tensor, const met
 
 /* -- views ------------------------------------------------------------------------- */
 
-/* Strides of a reshaped tensor over the same memory: runs of old dimensions that
- * follow one another without gaps may be divided anew.  False: not possible. */
-static bool reshape_strides(const meta_planner *p, const eng_tensor *t, const int64_t *to, int64_t *nb)
-{
-    int64_t block = meta_type_info(p->device, t->type)->block, old[ENG_MAX_RANK], stride[ENG_MAX_RANK];
-    uint32_t n_old = 0, o = 0, d = 0;
-
-    meta_tensor_layout(p, t->type, to, nb);
-    for (uint32_t i = 0; i < ENG_MAX_RANK; i++) {
-        int64_t n = i == 0 ? t->ne[0] / block : t->ne[i];
-        if (n == 0)
-            return true; /* nothing to see */
-        if (n == 1)
-            continue;
-        old[n_old] = n;
-        stride[n_old++] = t->nb[i];
-    }
-    while (d < ENG_MAX_RANK && o < n_old) {
-        uint32_t last = o, first = d;
-        int64_t want = d == 0 ? to[0] / block : to[d], have = old[o];
-        if (want == 1 && (d > 0 || t->nb[0] == nb[0])) {
-            d++;
-            continue;
-        }
-        while (want != have) {
-            if (want < have) {
-                if (++d == ENG_MAX_RANK)
-                    return false;
-                want *= to[d];
-            } else {
-                if (last + 1 == n_old || stride[last + 1] != stride[last] * old[last])
-                    return false;
-                have *= old[++last];
-            }
-        }
-        for (int64_t s = stride[o]; first <= d; first++) {
-            nb[first] = s;
-            s *= first == 0 ? to[0] / block : to[first];
-        }
-        d++;
-        o = last + 1;
-    }
-    return o == n_old;
-}
-
 /* Where a slice begins in what the rank holds of its operand. */
 static uint64_t slice_offset(const meta_planner *p, uint32_t rank, const eng_node *node, const meta_place *place,
                              const eng_tensor *operand)
@@ -174,7 +129,7 @@ static bool local_view(meta_planner *p, uint32_t rank, const eng_node *node, con
     } else if (node->op == ENG_OP_PERMUTE) {
         for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
             nb[d] = t->nb[node->ip[ENG_PERMUTE_DIM0 + d]];
-    } else if (!reshape_strides(p, t, ne, nb)) {
+    } else if (!eu_shape_regroup(meta_type_info(p->device, t->type), t->ne, t->nb, ne, nb)) {
         base = meta_local_copy(p, rank, base);
         if (base < 0)
             return false;

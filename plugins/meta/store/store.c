@@ -51,7 +51,7 @@ static int describe(eng_store_state *store, const eng_store_tensor *declared)
         memcpy(t->ne, given->ne, sizeof t->ne);
         for (uint32_t k = t->rank; k < ENG_MAX_RANK; k++)
             t->ne[k] = 1;
-        t->bytes = meta_shape_bytes(type, t->ne);
+        t->bytes = eu_shape_bytes(type, t->ne, ENG_MAX_RANK);
         for (uint32_t r = 0; r < META_MAX_RANKS; r++)
             t->child[r] = META_NONE;
     }
