@@ -2,6 +2,7 @@
 #ifndef CL_HOST_H
 #define CL_HOST_H
 
+#include "libengine/util/util.h"
 #include "opencl.h"
 
 /* -- plugin ------------------------------------------------------------------- */
@@ -16,6 +17,7 @@ typedef struct cl_found {
 struct eng_plugin_state {
     const eng_services *sv;
     cl_found *found;
+    size_t found_room;
     uint32_t n;
     bool searched;
     pthread_mutex_t budget_lock; /* of held                                     */
@@ -156,20 +158,25 @@ struct eng_plan_state {
     cl_device *device;
     const eng_subgraph *graph;
     cl_recorded *launches;
-    uint32_t n_launches, cap_launches;
+    uint32_t n_launches;
+    size_t launch_room;
     cl_recorded_arg *args;
-    uint32_t n_args, cap_args;
+    uint32_t n_args;
+    size_t arg_room;
     uint32_t *section_first;   /* n_sections + 1 launches                      */
     uint64_t temporary;        /* bytes needed by the greediest node           */
     uint64_t node_temporary;   /* of the node being recorded                   */
     bool counting;             /* fuse.c's first pass: nothing is recorded      */
     cl_chain_count *chains;
     uint32_t n_chains;
+    size_t chain_room;
     uint8_t *constants;        /* until the plan is complete                   */
     uint64_t n_constants;
+    size_t constant_room;
     cl_block constant_block;
     cl_slot *slots;            /* by tensor; only owners in scratch count      */
     uint64_t *arena;           /* bytes of each scratch buffer                 */
+    size_t arena_room;
     uint32_t n_arena;
 };
 int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);

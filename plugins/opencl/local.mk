@@ -31,7 +31,7 @@ plugins_opencl_opencl_la_SOURCES += \
 nodist_plugins_opencl_opencl_la_SOURCES = plugins/opencl/embedded.c
 plugins_opencl_opencl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCL_TARGET_OPENCL_VERSION=120 -I$(top_srcdir)
 plugins_opencl_opencl_la_LDFLAGS = $(plugin_ldflags)
-plugins_opencl_opencl_la_LIBADD = $(OPENCL_LIBS) $(LIBM)
+plugins_opencl_opencl_la_LIBADD = libengine-util.la $(OPENCL_LIBS) $(LIBM)
 CLEANFILES += plugins/opencl/embedded.c
 
 plugins/opencl/embedded.c: $(opencl_kernels) plugins/opencl/embed.sh kernels/local.mk

@@ -23,26 +23,8 @@ struct cl_program_entry {
 
 /* -- sources ------------------------------------------------------------------- */
 
-typedef struct text { char *data; size_t bytes, cap; } text;
-
-static bool append(text *t, const char *data, size_t bytes)
-{
-    if (t->bytes + bytes + 1 > t->cap) {
-        size_t cap = 2 * (t->bytes + bytes) + 4096;
-        char *more = realloc(t->data, cap);
-        if (!more)
-            return false;
-        t->data = more;
-        t->cap = cap;
-    }
-    memcpy(t->data + t->bytes, data, bytes);
-    t->bytes += bytes;
-    t->data[t->bytes] = '\0';
-    return true;
-}
-
 /* A file of the folder given by option kernels. */
-static bool read_file(const char *folder, const char *name, text *t)
+static bool read_file(const char *folder, const char *name, eu_text *t)
 {
     char path[1024], chunk[4096];
     size_t n;
@@ -51,10 +33,9 @@ static bool read_file(const char *folder, const char *name, text *t)
     FILE *f = fopen(path, "rb");
     if (!f)
         return false;
-    bool good = true;
-    while (good && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        good = append(t, chunk, n);
-    good = good && !ferror(f) && t->data;
+    while (!t->failed && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
+        eu_text_add_bytes(t, chunk, n);
+    bool good = !t->failed && !ferror(f) && t->at;
     fclose(f);
     return good;
 }
@@ -67,10 +48,10 @@ static const cl_source *embedded(const char *name)
     return NULL;
 }
 
-static int add_source(cl_device *device, const char *name, text *out, unsigned depth);
+static int add_source(cl_device *device, const char *name, eu_text *out, unsigned depth);
 
 /* Appends source text, replacing lines #include "x" by that file. */
-static int add_text(cl_device *device, const char *p, const char *end, text *out, unsigned depth)
+static int add_text(cl_device *device, const char *p, const char *end, eu_text *out, unsigned depth)
 {
     static const char word[] = "#include \"";
     while (p < end) {
@@ -87,7 +68,7 @@ static int add_text(cl_device *device, const char *p, const char *end, text *out
             int status = add_source(device, name, out, depth + 1);
             if (status != ENG_OK)
                 return status;
-        } else if (!append(out, p, n)) {
+        } else if (eu_text_add_bytes(out, p, n), out->failed) {
             return cl_fail(device, ENG_ERR_NOMEM, "out of host memory while reading kernels");
         }
         p = line_end;
@@ -95,19 +76,19 @@ static int add_text(cl_device *device, const char *p, const char *end, text *out
     return ENG_OK;
 }
 
-static int add_source(cl_device *device, const char *name, text *out, unsigned depth)
+static int add_source(cl_device *device, const char *name, eu_text *out, unsigned depth)
 {
     const char *folder = device->sv->option(device->sv->host, "kernels");
-    text t = {0};
+    eu_text t = {0};
     int status;
     if (folder && *folder && read_file(folder, name, &t)) {
-        status = add_text(device, t.data, t.data + t.bytes, out, depth);
+        status = add_text(device, t.at, t.at + t.n, out, depth);
     } else {
         const cl_source *s = embedded(name);
         status = s ? add_text(device, (const char *)s->text, (const char *)s->text + s->bytes, out, depth)
                    : cl_fail(device, ENG_ERR_INTERNAL, "kernel file %s is not part of the opencl plugin", name);
     }
-    free(t.data);
+    eu_text_free(&t);
     return status;
 }
 
@@ -129,11 +110,11 @@ static int build_failed(cl_device *device, const char *file, const char *options
                    options, cl_error_name(error), (int)error, log);
 }
 
-static int build_source(cl_device *device, const char *file, const char *options, const text *source,
+static int build_source(cl_device *device, const char *file, const char *options, const eu_text *source,
                         cl_program *program)
 {
-    const char *string = source->data;
-    size_t length = source->bytes;
+    const char *string = source->at;
+    size_t length = source->n;
     cl_int error;
     cl_program p = clCreateProgramWithSource(device->context, 1, &string, &length, &error);
     if (!p)
@@ -151,28 +132,29 @@ static int build_source(cl_device *device, const char *file, const char *options
 static int build(cl_device *device, const char *file, const char *extra, const char *prelude, cl_program *program)
 {
     char name[64], options[1024];
-    text source = {0};
+    eu_text source = {0};
     snprintf(name, sizeof name, "%s.cl", file);
     if (snprintf(options, sizeof options, "%s %s", device->options, extra) >= (int)sizeof options)
         return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
-    if (!append(&source, prelude, strlen(prelude)))
+    eu_text_add(&source, prelude);
+    if (source.failed)
         return cl_fail(device, ENG_ERR_NOMEM, "out of host memory while reading kernels");
     int status = add_source(device, name, &source, 0);
     if (status != ENG_OK) {
-        free(source.data);
+        eu_text_free(&source);
         return status;
     }
     cl_hash hash = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
     cl_hash_add(&hash, device->key, strlen(device->key) + 1);
     cl_hash_add(&hash, options, strlen(options) + 1);
-    cl_hash_add(&hash, source.data, source.bytes);
+    cl_hash_add(&hash, source.at, source.n);
     cl_program p = device->cached ? cl_cache_load(device, &hash, options) : NULL;
     if (!p) {
         status = build_source(device, file, options, &source, &p);
         if (status == ENG_OK && device->cached)
             cl_cache_save(device, &hash, p);
     }
-    free(source.data);
+    eu_text_free(&source);
     if (status == ENG_OK)
         *program = p;
     return status;

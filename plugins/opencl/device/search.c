@@ -79,10 +79,7 @@ static int add_devices(eng_plugin_state *plugin, cl_platform_id platform)
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n) != CL_SUCCESS || n == 0)
         return ENG_OK;
     cl_device_id *ids = calloc(n, sizeof(cl_device_id));
-    cl_found *more = realloc(plugin->found, (plugin->n + n) * sizeof *more);
-    if (more)
-        plugin->found = more;
-    if (!ids || !more) {
+    if (!ids || !eu_reserve(plugin->found, plugin->found_room, (size_t)plugin->n + n)) {
         free(ids);
         return plugin->sv->fail(plugin->sv->host, ENG_ERR_NOMEM, "out of memory");
     }

@@ -370,11 +370,8 @@ static bool worth_it(const chain *c)
             plan->chains[i].times += plan->counting;
             return plan->chains[i].times > 1;
         }
-    cl_chain_count *more = plan->counting ? realloc(plan->chains, (plan->n_chains + 1) * sizeof *more) : NULL;
-    if (more) {
-        plan->chains = more;
+    if (plan->counting && eu_reserve(plan->chains, plan->chain_room, (size_t)plan->n_chains + 1))
         plan->chains[plan->n_chains++] = (cl_chain_count){hash, 1};
-    }
     return false;
 }
 

@@ -82,11 +82,9 @@ static int place_all(eng_plan_state *plan, owner *owners, uint32_t n)
         while (block < plan->n_arena && !fit(owners, i, &owners[i], block, limit))
             block++;
         if (block == plan->n_arena) {
-            uint64_t *more = realloc(plan->arena, (plan->n_arena + 1) * sizeof *more);
-            if (!more)
+            if (!eu_reserve(plan->arena, plan->arena_room, (size_t)plan->n_arena + 1))
                 return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
                                device->info.name);
-            plan->arena = more;
             plan->arena[plan->n_arena++] = 0;
             owners[i].slot = (cl_slot){block, 0};
         }
@@ -155,8 +153,7 @@ int cl_arena_place(eng_plan_state *plan)
         return place_again(plan);
     if (g->arena_bytes == 0)
         return ENG_OK;
-    plan->arena = malloc(sizeof *plan->arena);
-    if (!plan->arena)
+    if (!eu_reserve(plan->arena, plan->arena_room, 1))
         return cl_fail(plan->device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
                        plan->device->info.name);
     plan->arena[0] = g->arena_bytes;

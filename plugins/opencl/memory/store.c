@@ -9,6 +9,7 @@ static int lay_out(eng_store_state *s, uint64_t **sizes)
 {
     cl_device *device = s->device;
     uint64_t *list = NULL, limit = device->max_alloc; /* a larger piece has a buffer of its own */
+    size_t room = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         const cl_split *split = &s->tensors[i].split;
@@ -16,12 +17,10 @@ static int lay_out(eng_store_state *s, uint64_t **sizes)
             uint64_t bytes = p + 1 < split->n ? split->piece_bytes : split->bytes - (uint64_t)p * split->piece_bytes;
             uint64_t at = n ? (list[n - 1] + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN : 0;
             if (n == 0 || device->apart || at > limit || bytes > limit - at) {
-                uint64_t *more = realloc(list, (n + 1) * sizeof *more);
-                if (!more) {
+                if (!eu_reserve(list, room, (size_t)n + 1)) {
                     free(list);
                     return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
                 }
-                list = more;
                 list[n++] = 0;
                 at = 0;
             }

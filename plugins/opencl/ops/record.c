@@ -25,15 +25,9 @@ void cl_launch_with(cl_recorder *r, const char *file, const char *name, const ch
     eng_plan_state *p = r->plan;
     if (r->status != ENG_OK || !p)
         return;
-    if (p->n_launches == p->cap_launches) {
-        uint32_t cap = p->cap_launches ? 2 * p->cap_launches : 64;
-        cl_recorded *more = realloc(p->launches, cap * sizeof *more);
-        if (!more) {
-            no_memory(r);
-            return;
-        }
-        p->launches = more;
-        p->cap_launches = cap;
+    if (!eu_reserve(p->launches, p->launch_room, (size_t)p->n_launches + 1)) {
+        no_memory(r);
+        return;
     }
     cl_recorded *l = &p->launches[p->n_launches];
     memset(l, 0, sizeof *l);
@@ -54,15 +48,9 @@ static void add(cl_recorder *r, const cl_recorded_arg *arg)
     eng_plan_state *p = r->plan;
     if (!l)
         return;
-    if (p->n_args == p->cap_args) {
-        uint32_t cap = p->cap_args ? 2 * p->cap_args : 512;
-        cl_recorded_arg *more = realloc(p->args, cap * sizeof *more);
-        if (!more) {
-            no_memory(r);
-            return;
-        }
-        p->args = more;
-        p->cap_args = cap;
+    if (!eu_reserve(p->args, p->arg_room, (size_t)p->n_args + 1)) {
+        no_memory(r);
+        return;
     }
     p->args[p->n_args++] = *arg;
     l->n_args++;
@@ -206,14 +194,12 @@ uint64_t cl_constant(cl_recorder *r, const void *data, uint64_t bytes)
     if (!p || r->status != ENG_OK)
         return 0;
     uint64_t at = (p->n_constants + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN;
-    uint8_t *more = realloc(p->constants, at + bytes);
-    if (!more) {
+    if (!eu_reserve(p->constants, p->constant_room, (size_t)(at + bytes))) {
         no_memory(r);
         return 0;
     }
-    memset(more + p->n_constants, 0, at - p->n_constants);
-    memcpy(more + at, data, bytes);
-    p->constants = more;
+    memset(p->constants + p->n_constants, 0, at - p->n_constants);
+    memcpy(p->constants + at, data, bytes);
     p->n_constants = at + bytes;
     return at;
 }
