@@ -20,12 +20,9 @@ typedef struct meta_spot {
 /* How far a rank has come, and who sleeps until it comes further.  The counter never
  * goes back, from the queue's first run to its last. */
 typedef struct meta_progress {
-    _Alignas(64) _Atomic uint64_t at;
-    _Atomic int sleepers;
+    eu_gate gate;          /* how far it has come                                  */
     _Atomic int waits_for; /* the rank that this one sleeps for, or one of these:   */
-    _Alignas(64) pthread_mutex_t lock;
-    pthread_cond_t moved;
-    uint32_t penalty, asleep, awake; /* see team.c: this rank's own              */
+    _Alignas(64) uint32_t penalty, asleep, awake; /* see team.c: this rank's own  */
 } meta_progress;
 
 enum { META_NOBODY = -1, META_THROUGH = -2 }; /* at work; through with the run, or not in it */

@@ -7,16 +7,12 @@
 #include "config.h"
 #endif
 
-#include <sched.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "run.h"
 
-/* Pauses before sleeping, 10 to 50 nanoseconds each by processor.  The least is about what
- * sleeping and being woken costs; where ranks share cores, each pause keeps one away. */
+/* Pauses before sleeping.  The least is about what sleeping and being woken costs; where ranks
+ * share cores, each pause keeps one away. */
 #define MOST_SPINS 4000
 #define LEAST_SPINS 300
 #define SHARED_SPINS 50
@@ -28,57 +24,15 @@
 #define LEAST_PENALTY 256 /* waits */
 #define MOST_PENALTY 16384
 
-static inline void pause_briefly(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-static long core_count(void)
-{
-#ifdef HAVE_SCHED_SETAFFINITY
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set);
-#endif
-    return sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-static bool progress_init(meta_progress *p)
-{
-    pthread_condattr_t attributes;
-    bool good = false;
-
-    if (pthread_mutex_init(&p->lock, NULL) != 0)
-        return false;
-    if (pthread_condattr_init(&attributes) == 0) {
-        atomic_init(&p->waits_for, META_THROUGH);
-        good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-               pthread_cond_init(&p->moved, &attributes) == 0;
-        pthread_condattr_destroy(&attributes);
-    }
-    if (!good)
-        pthread_mutex_destroy(&p->lock);
-    return good;
-}
-
-static void progress_end(meta_progress *p)
-{
-    pthread_cond_destroy(&p->moved);
-    pthread_mutex_destroy(&p->lock);
-}
-
 int meta_progress_init(eng_queue_state *q)
 {
-    q->may_spin = core_count() >= (long)q->device->n_leaves;
+    q->may_spin = eu_core_count() >= q->device->n_leaves;
     for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
-        if (progress_init(&q->progress[r]))
+        atomic_init(&q->progress[r].waits_for, META_THROUGH);
+        if (eu_gate_init(&q->progress[r].gate))
             continue;
         while (r-- > 0)
-            progress_end(&q->progress[r]);
+            eu_gate_end(&q->progress[r].gate);
         return META_FAIL(q->device, ENG_ERR_NOMEM, "out of resources for the locks of a queue");
     }
     return ENG_OK;
@@ -87,30 +41,7 @@ int meta_progress_init(eng_queue_state *q)
 void meta_progress_end(eng_queue_state *q)
 {
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
-        progress_end(&q->progress[r]);
-}
-
-static void wake(meta_progress *p)
-{
-    pthread_mutex_lock(&p->lock);
-    pthread_cond_broadcast(&p->moved);
-    pthread_mutex_unlock(&p->lock);
-}
-
-static uint64_t nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* false: the deadline has passed. */
-static bool sleep_until(meta_progress *p, uint64_t deadline)
-{
-    if (deadline == UINT64_MAX)
-        return pthread_cond_wait(&p->moved, &p->lock) == 0;
-    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u), .tv_nsec = (long)(deadline % 1000000000u)};
-    return pthread_cond_timedwait(&p->moved, &p->lock, &t) == 0 || nanoseconds() < deadline;
+        eu_gate_end(&q->progress[r].gate);
 }
 
 uint64_t meta_progress_of_all(const eng_queue_state *q)
@@ -118,7 +49,7 @@ uint64_t meta_progress_of_all(const eng_queue_state *q)
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < q->n_members; i++)
-        sum += atomic_load(&q->progress[q->members[i]].at);
+        sum += atomic_load(&q->progress[q->members[i]].gate.at);
     return sum;
 }
 
@@ -157,36 +88,29 @@ int meta_no_progress(const eng_queue_state *q)
  * a rank that takes part at the end of a run waits for all that the others do before. */
 static bool sleep_for_stage(const eng_queue_state *q, meta_progress *p, uint64_t stage)
 {
-    uint64_t limit = q->timeout < UINT64_MAX / 4 ? 2 * q->timeout : UINT64_MAX;
-    uint64_t deadline = limit < UINT64_MAX ? nanoseconds() + limit : UINT64_MAX;
-    uint64_t seen = limit < UINT64_MAX ? meta_progress_of_all(q) : 0;
+    uint64_t limit = q->timeout < UINT64_MAX / 4 ? 2 * q->timeout : EU_FOREVER;
+    uint64_t deadline = eu_deadline(limit), seen = limit < EU_FOREVER ? meta_progress_of_all(q) : 0;
     bool in_time = true;
 
-    pthread_mutex_lock(&p->lock);
-    atomic_fetch_add(&p->sleepers, 1);
-    while (atomic_load(&p->at) < stage && !atomic_load(&q->failed) && in_time) {
-        if (sleep_until(p, deadline))
-            continue;
+    while (in_time && !eu_gate_sleep(&p->gate, stage, deadline, &q->failed) && !atomic_load(&q->failed)) {
         uint64_t all = meta_progress_of_all(q);
         in_time = all != seen;
         seen = all;
-        deadline = nanoseconds() + limit;
+        deadline = eu_deadline(limit);
     }
-    atomic_fetch_sub(&p->sleepers, 1);
-    pthread_mutex_unlock(&p->lock);
     return in_time;
 }
 
 static bool await_asleep(eng_queue_state *q, meta_progress *own, uint32_t rank, uint64_t stage)
 {
     meta_progress *p = &q->progress[rank];
-    uint64_t from = nanoseconds();
+    uint64_t from = eu_now();
 
     atomic_store(&own->waits_for, (int)rank);
     bool in_time = sleep_for_stage(q, p, stage);
     atomic_store(&own->waits_for, META_NOBODY);
-    if (atomic_load(&p->at) >= stage) {
-        if (own->asleep == 0 && nanoseconds() - from > LONG_SLEEP) {
+    if (eu_gate_reached(&p->gate, stage)) {
+        if (own->asleep == 0 && eu_now() - from > LONG_SLEEP) {
             own->penalty = own->penalty == 0 ? LEAST_PENALTY : own->penalty < MOST_PENALTY ? own->penalty * 2 : own->penalty;
             own->asleep = own->penalty;
             own->awake = 0;
@@ -218,27 +142,21 @@ bool meta_await(eng_queue_state *q, uint32_t self, uint32_t rank, uint64_t stage
 {
     meta_progress *p = &q->progress[rank], *own = &q->progress[self];
 
-    if (atomic_load_explicit(&p->at, memory_order_acquire) >= stage)
+    if (eu_gate_reached(&p->gate, stage))
         return true;
     for (uint32_t n = spins(q, own), i = 0; i < n; i++) {
-        if (atomic_load_explicit(&p->at, memory_order_acquire) >= stage)
+        if (eu_gate_reached(&p->gate, stage))
             return true;
         if (atomic_load_explicit(&q->failed, memory_order_relaxed))
             return false;
-        pause_briefly();
+        eu_pause();
     }
     return await_asleep(q, own, rank, stage);
 }
 
-/* The sleeper announces itself, then looks at the counter; here the counter is moved,
- * then sleepers are looked for.  Both in one order for all: one of them sees the other. */
 void meta_advance(eng_queue_state *q, uint32_t rank, uint64_t stage)
 {
-    meta_progress *p = &q->progress[rank];
-
-    atomic_store(&p->at, stage);
-    if (atomic_load(&p->sleepers))
-        wake(p);
+    eu_gate_move(&q->progress[rank].gate, stage);
 }
 
 void meta_run_fail(eng_queue_state *q, uint32_t rank, int status)
@@ -252,5 +170,5 @@ void meta_run_fail(eng_queue_state *q, uint32_t rank, int status)
         atomic_store(&q->failed, status);
     }
     for (uint32_t r = 0; r < META_MAX_RANKS; r++)
-        wake(&q->progress[r]);
+        eu_gate_wake(&q->progress[r].gate);
 }
