@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,18 @@ const char *eng_options_value(eng_options *options, const char *name)
     return value;
 }
 
+static int no_option(const eng_options *options, const char *name)
+{
+    const char *near = NULL;
+    unsigned best = UINT_MAX;
+    for (uint32_t i = 0; i < options->n; i++)
+        if (eu_nearer(name, options->list[i].name, &best))
+            near = options->list[i].name;
+    return eng_fail(ENG_ERR_NOTFOUND, "there is no option '%s'%s%s%s; engine-probe --env lists all, and a plugin's "
+                    "options exist only if the plugin is there", name, near ? " (did you mean '" : "", near ? near : "",
+                    near ? "'?)" : "");
+}
+
 int eng_context_set_option(eng_context *context, const char *name, const char *value)
 {
     if (!context || !name || !value)
@@ -139,8 +152,7 @@ int eng_context_set_option(eng_context *context, const char *name, const char *v
     else if (o)
         status = eng_fail_memory();
     else
-        status = eng_fail(ENG_ERR_NOTFOUND, "there is no option '%s'; engine-probe --env lists all, and a plugin's "
-                          "options exist only if the plugin is there", name);
+        status = no_option(options, name);
     pthread_mutex_unlock(&options->lock);
     return status;
 }

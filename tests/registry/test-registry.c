@@ -276,6 +276,9 @@ START_TEST(options)
     ck_assert_str_eq(o.value, "4096");
     ck_assert_str_eq(o.source, "host");
     ck_assert_int_eq(eng_context_set_option(context, "null.nothing", "1"), ENG_ERR_NOTFOUND);
+    ck_assert_ptr_null(strstr(eng_last_error(), "did you mean"));
+    ck_assert_int_eq(eng_context_set_option(context, "null.memmory", "1"), ENG_ERR_NOTFOUND);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "did you mean 'null.memory'?"));
     ck_assert_int_eq(eng_context_set_option(context, "engine.plugins", "x"), ENG_ERR_STATE);
     /* sorted */
     eng_option_info a = {.size = sizeof a}, b = a;
