@@ -141,7 +141,7 @@ static int read_text(const char *path, char **text, size_t *length)
     size_t n = buffer.n;
     char *read = eu_text_take(&buffer);
     if (!read)
-        return eng_fail(EU_NO_MEMORY(name));
+        return eng_fail_code(EU_NO_MEMORY(name));
     if (bad) {
         free(read);
         return eng_fail(ENG_ERR_IO, "%s cannot be read" ENG_CAUSE "%s", name, strerror(bad));
@@ -178,14 +178,14 @@ static int tokenize(run *r, const eng_lm_model *model)
     if (r->ids && r->n_prompt)
         memcpy(r->ids, ids, r->n_prompt * sizeof *ids);
     eng_lm_free(ids);
-    return r->ids ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "no memory for the tokens");
+    return r->ids ? ENG_OK : eng_fail_code(EU_NO_MEMORY("the tokens"));
 }
 
 static int keep_text(run *r, const char *text, size_t n)
 {
     eu_text_add_bytes(&r->text, text, n);
     if (r->text.failed)
-        return eng_fail(EU_NO_MEMORY("the text"));
+        return eng_fail_code(EU_NO_MEMORY("the text"));
     if (!r->o.json && n && (fwrite(text, 1, n, stdout) < n || fflush(stdout)))
         return output_failed(); /* nobody would read the rest */
     return ENG_OK;
@@ -194,7 +194,7 @@ static int keep_text(run *r, const char *text, size_t n)
 static int keep_token(run *r, int32_t token)
 {
     if (!eu_reserve(r->ids, r->capacity, r->n_ids + 1))
-        return eng_fail(EU_NO_MEMORY("the tokens"));
+        return eng_fail_code(EU_NO_MEMORY("the tokens"));
     r->ids[r->n_ids++] = token;
     eng_lm_sampler_accept(r->sampler, token);
     const char *text;

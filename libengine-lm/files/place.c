@@ -30,7 +30,7 @@ static int compile(lm_placer *p, const eng_lm_placement *placement)
         p->n_regex = i + 1;
         p->devices[i] = strdup(o->device);
         if (!p->devices[i])
-            return eng_fail(ENG_ERR_NOMEM, "no memory for the name of a device");
+            return eng_fail_code(EU_NO_MEMORY("the name of a device"));
     }
     return ENG_OK;
 }

@@ -58,7 +58,7 @@ static int add(weights *w, const eng_store_tensor *tensor, source from)
 {
     if (!eu_reserve(w->tensors, w->tensor_room, (size_t)w->n + 1) ||
         !eu_reserve(w->sources, w->source_room, (size_t)w->n + 1))
-        return eng_fail(EU_NO_MEMORY("the weights of a model"));
+        return eng_fail_code(EU_NO_MEMORY("the weights of a model"));
     w->tensors[w->n] = *tensor;
     w->sources[w->n++] = from;
     return ENG_OK;

@@ -48,7 +48,7 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     uint32_t n = b->n_tokens, n_seq = c->p.n_sequences;
     c->n_logits_row = 0; /* until there is room for the new ones */
     if (!eu_reserve(c->order, c->order_room, n) || !eu_reserve(c->logits_row, c->logits_row_room, n))
-        return eng_fail(EU_NO_MEMORY("the order of a batch"));
+        return eng_fail_code(EU_NO_MEMORY("the order of a batch"));
     memset(c->counts, 0, n_seq * sizeof *c->counts);
     for (uint32_t i = 0; i < n; i++)
         c->counts[sequence_of(b, i)]++;
@@ -64,7 +64,7 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     for (uint32_t i = 0; i < n; i++) /* rows in the order in which passes give them */
         c->logits_row[c->order[i]] = wants_logits(b, c->order[i]) ? (int32_t)wanted++ : -1;
     if (!eu_reserve(c->logits, c->logits_room, (size_t)wanted * (size_t)c->model->n.n_vocab))
-        return eng_fail(EU_NO_MEMORY("the logits of a batch"));
+        return eng_fail_code(EU_NO_MEMORY("the logits of a batch"));
     c->n_logits_row = n;
     return ENG_OK;
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libengine/util/util.h"
 #include "sampler.h"
 
 #define MT_N 624
@@ -135,7 +136,7 @@ int eng_sampler_create(const eng_sampler_settings *settings, uint32_t n_vocab, e
         return status;
     eng_sampler *s = calloc(1, sizeof *s);
     if (!s)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for a sampler");
+        return eng_fail_code(EU_NO_MEMORY("a sampler"));
     s->settings = *settings;
     s->n_vocab = n_vocab;
     s->seed = settings->seed == ENG_SAMPLER_SEED_RANDOM ? random_seed() : settings->seed;
@@ -146,7 +147,7 @@ int eng_sampler_create(const eng_sampler_settings *settings, uint32_t n_vocab, e
     }
     if (!s->list || (has_penalties(settings) && (!s->recent || !s->counts))) {
         eng_sampler_destroy(s);
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for a sampler");
+        return eng_fail_code(EU_NO_MEMORY("a sampler"));
     }
     twister_seed(&s->random, s->seed);
     *sampler = s;

@@ -109,7 +109,7 @@ static int emit(encoder *e, uint32_t symbol)
 
 static int no_memory(void)
 {
-    return eng_fail(EU_NO_MEMORY("turning text into tokens"));
+    return eng_fail_code(EU_NO_MEMORY("turning text into tokens"));
 }
 
 /* A whole piece that is a token; NO_SYMBOL if it is none. */

@@ -9,7 +9,7 @@
 
 static int no_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of memory turning tokens into text");
+    return eng_fail_code(EU_NO_MEMORY("turning tokens into text"));
 }
 
 /* The bytes of a token; the first one loses the space that SPM puts before text. */

@@ -17,7 +17,7 @@ typedef EU_ARRAY(fragment) fragment_list;
 
 static int no_memory(void)
 {
-    return eng_fail(EU_NO_MEMORY("turning text into tokens"));
+    return eng_fail_code(EU_NO_MEMORY("turning text into tokens"));
 }
 
 static int add_fragment(fragment_list *list, fragment item)

@@ -5,5 +5,5 @@
 
 int eng_ids_add(id_list *list, int32_t id)
 {
-    return eu_array_add(list, id) ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for turning text into tokens");
+    return eu_array_add(list, id) ? ENG_OK : eng_fail_code(EU_NO_MEMORY("turning text into tokens"));
 }

@@ -109,7 +109,7 @@ static int emit(encoder *e, const char *text, size_t length)
 
 static int no_memory(void)
 {
-    return eng_fail(EU_NO_MEMORY("turning text into tokens"));
+    return eng_fail_code(EU_NO_MEMORY("turning text into tokens"));
 }
 
 /* The text with its spaces as U+2581. */

@@ -8,7 +8,7 @@
 
 static int no_memory(void)
 {
-    return eng_fail(EU_NO_MEMORY("the tokenizer"));
+    return eng_fail_code(EU_NO_MEMORY("the tokenizer"));
 }
 
 /* -- strings ------------------------------------------------------------------ */

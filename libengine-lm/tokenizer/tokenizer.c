@@ -13,7 +13,7 @@
 
 static int no_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of memory for the tokenizer");
+    return eng_fail_code(EU_NO_MEMORY("the tokenizer"));
 }
 
 /* Is it an array of strings?  Says so if not. */

@@ -58,7 +58,7 @@ static int part_name(const char *first, int64_t no, int64_t count, char **name)
                         "so that the others cannot be found: rename it", first, count, ending);
     *name = strdup(first);
     if (!*name)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for the name of a file");
+        return eng_fail_code(EU_NO_MEMORY("the name of a file"));
     name_ending(ending, no, count);
     memcpy(*name + n - ENDING, ending, ENDING);
     return ENG_OK;

@@ -122,7 +122,7 @@ static int read_strings(cursor *c, gguf_key *entry, const char *what)
         return truncated(c, what);
     entry->marks = calloc(n / GGUF_MARK + 1, sizeof *entry->marks);
     if (!entry->marks)
-        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %s", c->g->path, what);
+        return eng_fail_code(EU_NO_MEMORY_IN(c->g->path, what));
     for (uint64_t i = 0; i < n; i++) {
         eng_gguf_string string;
         if (i % GGUF_MARK == 0)
@@ -289,7 +289,7 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
                         name.length ? "a NUL byte in its name" : "an empty name");
     char *copy = eu_arena_alloc(&g->names, name.length + 1);
     if (!copy)
-        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for the names of the tensors", g->path);
+        return eng_fail_code(EU_NO_MEMORY_IN(g->path, "the names of the tensors"));
     memcpy(copy, name.data, name.length);
     t->name = copy;
     status = read_shape(c, t);
@@ -485,7 +485,7 @@ int eng_gguf_open_file(const char *path, eng_gguf **gguf)
         g->path = strdup(path);
     if (!g || !g->path) {
         eng_gguf_close(g);
-        return eng_fail(ENG_ERR_NOMEM, "out of memory opening %s", path);
+        return eng_fail_code(EU_NO_MEMORY(path));
     }
     g->key_names.key_of = key_name;
     g->tensor_names.key_of = tensor_name;

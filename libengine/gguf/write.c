@@ -41,7 +41,7 @@ static int append(bytes *b, const void *data, uint64_t n)
 {
     size_t before = b->n;
     if (n > SIZE_MAX - before || !eu_array_resize(b, before + (size_t)n))
-        return eng_fail(EU_NO_MEMORY("the header of a GGUF file"));
+        return eng_fail_code(EU_NO_MEMORY("the header of a GGUF file"));
     if (n > 0)
         memcpy(b->at + before, data, (size_t)n);
     return ENG_OK;
@@ -97,7 +97,7 @@ int eng_gguf_writer_create(eng_gguf_writer **writer)
     eng_gguf_writer *w = calloc(1, sizeof *w);
 
     if (!w)
-        return eng_fail(EU_NO_MEMORY("a GGUF writer"));
+        return eng_fail_code(EU_NO_MEMORY("a GGUF writer"));
     w->key_names.key_of = key_name;
     w->tensor_names.key_of = tensor_name;
     *writer = w;
@@ -162,10 +162,10 @@ static int end_key(eng_gguf_writer *w, size_t mark, int status)
     uint32_t first;
 
     if (!status && !eu_array_add(&w->marks, mark))
-        status = eng_fail(EU_NO_MEMORY("the keys of a GGUF file"));
+        status = eng_fail_code(EU_NO_MEMORY("the keys of a GGUF file"));
     else if (!status && !eu_map_add(&w->key_names, w, (uint32_t)w->marks.n - 1, &first)) {
         w->marks.n--;
-        status = eng_fail(EU_NO_MEMORY("the keys of a GGUF file"));
+        status = eng_fail_code(EU_NO_MEMORY("the keys of a GGUF file"));
     }
     if (status)
         w->keys.n = mark;
@@ -312,9 +312,9 @@ int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t t
     pending p = {data, size, writer->end, strdup(name)};
     uint32_t first;
     int status = p.name && eu_array_add(&writer->list, p) ? describe(writer, name, type, ne, rank)
-                                                          : eng_fail(EU_NO_MEMORY("the tensors of a GGUF file"));
+                                                          : eng_fail_code(EU_NO_MEMORY("the tensors of a GGUF file"));
     if (!status && !eu_map_add(&writer->tensor_names, writer, (uint32_t)writer->list.n - 1, &first))
-        status = eng_fail(EU_NO_MEMORY("the tensors of a GGUF file"));
+        status = eng_fail_code(EU_NO_MEMORY("the tensors of a GGUF file"));
     if (status) {
         free(p.name);
         writer->list.n = before;
@@ -384,7 +384,7 @@ static int temporary_name(const char *path, char **name)
     size_t n = strlen(path) + 32;
     *name = malloc(n);
     if (!*name)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory writing %s", path);
+        return eng_fail_code(EU_NO_MEMORY(path));
     snprintf(*name, n, "%s.part-%ld", path, (long)getpid());
     return ENG_OK;
 }

@@ -286,7 +286,7 @@ static int save(work *w, eng_tensor *t)
     for (int d = 0; d < ENG_MAX_RANK; d++) {
         eng_dim_normalise(&w->out[d]);
         if (!eng_dim_save(arena, &w->out[d], &dims[d]))
-            return eng_fail(ENG_ERR_NOMEM, "out of memory for the axes of a graph");
+            return eng_fail_code(EU_NO_MEMORY("the axes of a graph"));
         if (t->ne[d] != 1 || dims[d].n_segments > 0)
             rank = (uint32_t)d + 1;
     }
@@ -299,7 +299,7 @@ static int save(work *w, eng_tensor *t)
         return ENG_OK;
     eng_dim *kept = eu_arena_alloc(arena, rank * sizeof *kept);
     if (kept == NULL)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for the axes of a graph");
+        return eng_fail_code(EU_NO_MEMORY("the axes of a graph"));
     memcpy(kept, dims, rank * sizeof *kept);
     t->dims = kept;
     return ENG_OK;
@@ -310,7 +310,7 @@ int eng_infer_axes(eng_inference *f)
     int status = ENG_OK;
     work *w = calloc(1, sizeof *w); /* some 100 KiB: not for the stack of a host's thread */
     if (w == NULL)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for the axes of a graph");
+        return eng_fail_code(EU_NO_MEMORY("the axes of a graph"));
     w->f = f;
     for (int i = 0; i < 2 && i < f->info->n_in; i++)
         if (f->in[i] != NULL)

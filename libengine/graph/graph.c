@@ -52,7 +52,7 @@ int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph)
                         n_params);
     eng_graph *g = calloc(1, sizeof *g);
     if (g == NULL)
-        return eng_fail(EU_NO_MEMORY("a graph"));
+        return eng_fail_code(EU_NO_MEMORY("a graph"));
     g->context = context;
     g->n_params = n_params;
     *graph = g;
@@ -389,7 +389,7 @@ int eng_graph_seal(eng_graph *g)
         return eng_fail(g->status, "%s", g->error);
     g->binding_tensor = eu_arena_alloc(&g->arena, (g->n_bindings ? g->n_bindings : 1) * sizeof *g->binding_tensor);
     if (g->binding_tensor == NULL)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for sealing a graph");
+        return eng_fail_code(EU_NO_MEMORY("sealing a graph"));
     for (uint32_t i = 0; i < g->n_bindings; i++)
         g->binding_tensor[i] = g->bindings[i].value;
     g->view = (eng_subgraph){

@@ -19,7 +19,7 @@ typedef struct placed_graph {
 
 static int no_memory(void)
 {
-    return eng_fail(ENG_ERR_NOMEM, "out of host memory for a plan");
+    return eng_fail_code(EU_NO_MEMORY("a plan"));
 }
 
 static int copy_tensors(placed_graph *p, const eng_subgraph *g, eng_tensor *tensors)

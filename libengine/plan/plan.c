@@ -137,7 +137,7 @@ static int compile(eng_device *device, const eng_graph *g, uint64_t hash, eng_pl
     if (plan == NULL || bindings == NULL) {
         free(plan);
         free(bindings);
-        return eng_fail(ENG_ERR_NOMEM, "out of host memory for a plan");
+        return eng_fail_code(EU_NO_MEMORY("a plan"));
     }
     eng_child child = child_of(device);
     int status = eng_plan_build(&child, &g->view, &plan->placed, &plan->state);

@@ -6,9 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The one sentence for a call that gets no memory: arguments for a function that takes a status
- * and a format, eng_fail(EU_NO_MEMORY("the axes of a graph")). */
-#define EU_NO_MEMORY(what) ENG_ERR_NOMEM, "out of memory for %s", (what)
+/*
+ * What a call says that gets no memory: the arguments of eng_fail_code, or of a plugin's fail_code behind its host,
+ * eng_fail_code(EU_NO_MEMORY("the axes of a graph")); the second with a subject, as "cpu".
+ */
+#define EU_NO_MEMORY(what) ENG_ERR_NOMEM, ENG_CODE_HOST_MEMORY, -1, "out of memory for %s", (what)
+#define EU_NO_MEMORY_IN(subject, what)                                                                               \
+    ENG_ERR_NOMEM, ENG_CODE_HOST_MEMORY, -1, "%s" ENG_CAUSE "out of memory for %s", (subject), (what)
 
 /*
  * A text that is appended to.  {0} is empty and grows as needed; EU_TEXT_IN(array) writes into

@@ -114,7 +114,7 @@ meta_partition *meta_partition_make(eng_device_state *device, uint32_t axis, int
     (device)->plugin->services->fail((device)->plugin->host, status, __VA_ARGS__)
 static inline int meta_no_memory(const eng_device_state *device, const char *what)
 {
-    return META_FAIL(device, ENG_ERR_NOMEM, "%s: out of host memory for %s", device->name, what);
+    return device->plugin->services->fail_code(device->plugin->host, EU_NO_MEMORY_IN(device->name, what));
 }
 
 /* -- store.c, transfer.c, place.c --------------------------------------------------- */

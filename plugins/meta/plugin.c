@@ -17,7 +17,7 @@ static int open_plugin(const eng_services *services, eng_plugin_state **plugin)
     eng_plugin_state *p = calloc(1, sizeof *p);
 
     if (!p)
-        return services->fail(services->host, ENG_ERR_NOMEM, "out of host memory for the meta plugin");
+        return services->fail_code(services->host, EU_NO_MEMORY("the meta plugin"));
     p->services = services;
     p->host = services->host;
     *plugin = p;

@@ -2,7 +2,6 @@
 #ifndef CL_HOST_H
 #define CL_HOST_H
 
-#include "libengine/util/util.h"
 #include "opencl.h"
 
 /* -- plugin ------------------------------------------------------------------- */

@@ -48,6 +48,8 @@
 
 #include <engine/plugin.h>
 
+#include "libengine/util/util.h"
+
 #define CL_ALIGN 256u /* of scratch tensors and of tensors in a store */
 
 typedef struct eng_plugin_state cl_plugin;
@@ -112,6 +114,9 @@ int cl_error_status(cl_int error);
 /* sv->fail with "what: CL_NAME (advice)"; returns the status. */
 int cl_failed(cl_device *device, cl_int error, const char *what);
 #define cl_fail(device, status, ...) ((device)->sv->fail((device)->sv->host, (status), __VA_ARGS__))
+/* Of the host; returns ENG_ERR_NOMEM. */
+#define cl_no_memory(device, what)                                                                                   \
+    ((device)->sv->fail_code((device)->sv->host, EU_NO_MEMORY_IN((device)->info.name, (what))))
 
 /* -- where tensors are cut --------------------------------------------------- */
 

@@ -24,7 +24,7 @@ static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
     eng_plugin_state *p = calloc(1, sizeof *p);
     if (!p || pthread_mutex_init(&p->budget_lock, NULL) != 0) {
         free(p);
-        return services->fail(services->host, ENG_ERR_NOMEM, "out of memory");
+        return services->fail_code(services->host, EU_NO_MEMORY("opencl"));
     }
     p->sv = services;
     *plugin = p;

@@ -165,13 +165,13 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
 
     if (!d || pthread_mutex_init(&d->lock, NULL) != 0) {
         free(d);
-        return plugin->services->fail(plugin->host, ENG_ERR_NOMEM, "out of host memory for a composed device");
+        return plugin->services->fail_code(plugin->host, EU_NO_MEMORY("a composed device"));
     }
     d->plugin = plugin;
     int status = ENG_OK;
     d->name = eu_arena_string(&d->arena, request->name);
     if (!d->name)
-        status = plugin->services->fail(plugin->host, ENG_ERR_NOMEM, "out of host memory for a composed device");
+        status = plugin->services->fail_code(plugin->host, EU_NO_MEMORY("a composed device"));
     else if (request->n_leaves == 0 || request->n_leaves > META_MAX_RANKS)
         status = META_FAIL(d, ENG_ERR_INVALID,
                            "%s" ENG_CAUSE

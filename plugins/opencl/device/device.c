@@ -370,7 +370,7 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
         return sv->fail(sv->host, ENG_ERR_INVALID, "part %u of %u", request->part, request->parts);
     cl_device *d = calloc(1, sizeof *d);
     if (!d)
-        return sv->fail(sv->host, ENG_ERR_NOMEM, "out of host memory");
+        return sv->fail_code(sv->host, EU_NO_MEMORY("opencl"));
     d->plugin = plugin;
     d->sv = sv;
     d->found = &plugin->found[request->index]; /* found once: it stays where it is */

@@ -69,7 +69,7 @@ static int add_text(cl_device *device, const char *p, const char *end, eu_text *
             if (status != ENG_OK)
                 return status;
         } else if (eu_text_add_bytes(out, p, n), out->failed) {
-            return cl_fail(device, ENG_ERR_NOMEM, "out of host memory while reading kernels");
+            return cl_no_memory(device, "the text of a kernel");
         }
         p = line_end;
     }
@@ -138,7 +138,7 @@ static int build(cl_device *device, const char *file, const char *extra, const c
         return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
     eu_text_add(&source, prelude);
     if (source.failed)
-        return cl_fail(device, ENG_ERR_NOMEM, "out of host memory while reading kernels");
+        return cl_no_memory(device, "the text of a kernel");
     int status = add_source(device, name, &source, 0);
     if (status != ENG_OK) {
         eu_text_free(&source);
@@ -256,7 +256,7 @@ int cl_program_get(cl_device *device, const char *file, const char *options, con
     if (e)
         status = await(device, e);
     else if (!(e = mine = begin(device, file, options, prelude)))
-        status = cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+        status = cl_no_memory(device, "a kernel");
     pthread_mutex_unlock(&device->programs_lock);
     if (mine) {
         status = build(device, file, options, prelude, &mine->program);

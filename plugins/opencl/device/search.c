@@ -81,7 +81,7 @@ static int add_devices(eng_plugin_state *plugin, cl_platform_id platform)
     cl_device_id *ids = calloc(n, sizeof(cl_device_id));
     if (!ids || !eu_reserve(plugin->found, plugin->found_room, (size_t)plugin->n + n)) {
         free(ids);
-        return plugin->sv->fail(plugin->sv->host, ENG_ERR_NOMEM, "out of memory");
+        return plugin->sv->fail_code(plugin->sv->host, EU_NO_MEMORY("opencl"));
     }
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL) != CL_SUCCESS)
         n = 0;
@@ -107,7 +107,7 @@ int cl_search(eng_plugin_state *plugin)
     named *platforms = calloc(n, sizeof *platforms);
     int status = ENG_OK;
     if (!ids || !platforms) {
-        status = plugin->sv->fail(plugin->sv->host, ENG_ERR_NOMEM, "out of memory");
+        status = plugin->sv->fail_code(plugin->sv->host, EU_NO_MEMORY("opencl"));
         goto done;
     }
     error = clGetPlatformIDs(n, ids, NULL);

@@ -135,8 +135,7 @@ static int record_all(eng_plan_state *plan)
     uint32_t sections = g->n_sections ? g->n_sections : 1, section = 0;
     plan->section_first = calloc(sections + 1, sizeof *plan->section_first);
     if (!plan->section_first)
-        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while compiling a plan",
-                       plan->device->info.name);
+        return cl_no_memory(plan->device, "a plan");
     count_chains(plan);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         int32_t s = eng_subgraph_node(g, i)->section;
@@ -176,7 +175,7 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
 {
     eng_plan_state *p = calloc(1, sizeof *p);
     if (!p)
-        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+        return cl_no_memory(device, "a plan");
     p->device = device;
     p->graph = graph;
     int status = cl_arena_place(p);

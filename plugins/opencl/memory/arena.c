@@ -83,8 +83,7 @@ static int place_all(eng_plan_state *plan, owner *owners, uint32_t n)
             block++;
         if (block == plan->n_arena) {
             if (!eu_reserve(plan->arena, plan->arena_room, (size_t)plan->n_arena + 1))
-                return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
-                               device->info.name);
+                return cl_no_memory(device, "the places of tensors");
             plan->arena[plan->n_arena++] = 0;
             owners[i].slot = (cl_slot){block, 0};
         }
@@ -104,8 +103,7 @@ static int place_again(eng_plan_state *plan)
     uint32_t n = 0;
     int status = ENG_OK;
     if (!owners || !index) {
-        status = cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE
-                         "out of host memory while placing tensors", device->info.name);
+        status = cl_no_memory(device, "the places of tensors");
         goto done;
     }
     for (uint32_t i = 0; i < g->n_tensors; i++) {
@@ -147,15 +145,13 @@ int cl_arena_place(eng_plan_state *plan)
     const eng_subgraph *g = plan->graph;
     plan->slots = calloc(g->n_tensors ? g->n_tensors : 1, sizeof *plan->slots);
     if (!plan->slots)
-        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
-                       plan->device->info.name);
+        return cl_no_memory(plan->device, "the places of tensors");
     if (g->arena_bytes > plan->device->max_alloc || (plan->device->apart && g->arena_bytes))
         return place_again(plan);
     if (g->arena_bytes == 0)
         return ENG_OK;
     if (!eu_reserve(plan->arena, plan->arena_room, 1))
-        return cl_fail(plan->device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory while placing tensors",
-                       plan->device->info.name);
+        return cl_no_memory(plan->device, "the places of tensors");
     plan->arena[0] = g->arena_bytes;
     plan->n_arena = 1;
     for (uint32_t i = 0; i < g->n_tensors; i++)

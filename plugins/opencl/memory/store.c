@@ -19,7 +19,7 @@ static int lay_out(eng_store_state *s, uint64_t **sizes)
             if (n == 0 || device->apart || at > limit || bytes > limit - at) {
                 if (!eu_reserve(list, room, (size_t)n + 1)) {
                     free(list);
-                    return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+                    return cl_no_memory(device, "a store");
                 }
                 list[n++] = 0;
                 at = 0;
@@ -57,7 +57,7 @@ static int describe(eng_store_state *s, const eng_store_tensor *tensors)
     }
     s->pieces = calloc(pieces + 1, sizeof *s->pieces);
     if (!s->pieces)
-        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+        return cl_no_memory(device, "a store");
     struct cl_store_piece *next = s->pieces;
     for (uint32_t i = 0; i < s->n; i++) {
         s->tensors[i].pieces = next;
@@ -83,7 +83,7 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
         s->tensors = calloc((size_t)n + 1, sizeof *s->tensors);
     if (!s || !s->tensors) {
         free(s);
-        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+        return cl_no_memory(device, "a store");
     }
     s->device = device;
     s->n = n;
@@ -95,7 +95,7 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
     if (status == ENG_OK) {
         s->blocks = calloc(s->n_blocks + 1, sizeof *s->blocks);
         if (!s->blocks)
-            status = cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+            status = cl_no_memory(device, "a store");
     }
     for (uint32_t i = 0; i < s->n_blocks && status == ENG_OK; i++)
         if (sizes[i])

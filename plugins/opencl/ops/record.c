@@ -12,7 +12,7 @@ static cl_recorded *current(cl_recorder *r)
 
 static void no_memory(cl_recorder *r)
 {
-    cl_refuse(r, ENG_ERR_NOMEM, "%s: out of host memory while compiling a plan", r->device->info.name);
+    r->status = cl_no_memory(r->device, "a plan");
 }
 
 void cl_launch(cl_recorder *r, const char *file, const char *name, const char *options)

@@ -55,7 +55,7 @@ static int fill_table(cl_recorder *r, rope_plan *p)
     }
     rope_pair *table = calloc((size_t)p->pairs + 1, sizeof *table);
     if (!table)
-        return cl_refuse(r, ENG_ERR_NOMEM, "%s: out of host memory", r->device->info.name);
+        return r->status = cl_no_memory(r->device, "a plan");
     for (int64_t i = 0; i < p->pairs; i++) {
         int64_t exponent = i;
         if (p->streams)

@@ -137,7 +137,7 @@ int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, con
     }
     if (!x || !x->bound || !x->arena || !x->kernels) {
         cl_instance_destroy(x);
-        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+        return cl_no_memory(device, "an instance");
     }
     int status = build(x, stores, tensors);
     if (status != ENG_OK) {

@@ -23,7 +23,7 @@ int cl_queue_create(eng_device_state *device, eng_queue_state **queue)
     cl_int error;
     eng_queue_state *q = calloc(1, sizeof *q);
     if (!q)
-        return cl_fail(device, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of host memory", device->info.name);
+        return cl_no_memory(device, "a queue");
     q->device = device;
     q->next = 1;
     q->queue = clCreateCommandQueue(device->context, device->id, 0, &error);
