@@ -20,5 +20,6 @@ void *eu_grow(void *at, size_t *room, size_t want, size_t entry)
 
 void *eu_zeroed(size_t n, size_t entry)
 {
-    return calloc(n ? n : 1, entry);
+    bool nothing = n == 0 || entry == 0;
+    return !nothing && n > SIZE_MAX / entry ? NULL : calloc(nothing ? 1 : n, nothing ? 1 : entry);
 }

@@ -63,9 +63,10 @@ START_TEST(arrays)
     ck_assert_uint_eq(list.n, 5);
     eu_array_free(&list);
     ck_assert_ptr_null(list.at);
-    void *nothing = eu_zeroed(0, 8);
-    ck_assert_ptr_nonnull(nothing);
+    void *nothing = eu_zeroed(0, 8), *empty = eu_zeroed(8, 0);
+    ck_assert(nothing && empty);
     free(nothing);
+    free(empty);
     ck_assert_ptr_null(eu_zeroed(SIZE_MAX / 4, 8));
 }
 END_TEST
