@@ -189,7 +189,7 @@ START_TEST(test_words)
     eng_context_params params = {.size = sizeof params, .flags = ENG_CONTEXT_NO_LOAD};
     ck_assert_int_eq(eng_context_create(&params, &engine), ENG_OK);
     lm_letter letters[] = {{'E', NULL, 10}, {'K', "k_head", 2}, {'R', NULL, 3}, {'S', NULL, 5}, {'G', NULL, 1}};
-    lm_memory memory = {0};
+    eu_arena memory = {0};
     int64_t ne[ENG_MAX_RANK];
     uint32_t rank;
     const eng_dim *d;
@@ -207,7 +207,7 @@ START_TEST(test_words)
     ck_assert_int_eq(lm_dims(engine, letters, 5, "E, x", &memory, ne, &rank, &d), ENG_ERR_INTERNAL);
     letters[3].extent = INT64_MAX / 2;
     ck_assert_int_eq(lm_dims(engine, letters, 5, "R S", &memory, ne, &rank, &d), ENG_ERR_FORMAT);
-    lm_memory_end(&memory);
+    eu_arena_end(&memory);
     ck_assert_int_eq(eng_context_destroy(engine), ENG_OK);
 }
 END_TEST
