@@ -9,5 +9,5 @@ update-docs: docs/make-ops$(EXEEXT)
 
 dist_doc_DATA += %D%/ops.md %D%/architecture.md %D%/decisions.md %D%/tensor-parallel.md %D%/performance.md \
 	%D%/quantisation.md %D%/kv-cache.md %D%/language-models.md %D%/opencl.md %D%/cpu.md
-dist_check_SCRIPTS += %D%/check-ops.sh
-TESTS += %D%/check-ops.sh
+dist_check_SCRIPTS += %D%/check-ops.sh %D%/check-names.sh
+TESTS += %D%/check-ops.sh %D%/check-names.sh
