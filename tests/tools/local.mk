@@ -3,6 +3,13 @@ check_PROGRAMS += %D%/make-model
 %C%_make_model_SOURCES = %D%/make-model.c %D%/model.c %D%/model.h %D%/vocabulary.c tools/convert.c tools/convert.h
 %C%_make_model_LDADD = libengine.la $(LIBM)
 
+if ENABLE_CPU
+check_PROGRAMS += %D%/test-blocks
+TESTS += %D%/test-blocks
+endif
+%C%_test_blocks_SOURCES = %D%/test-blocks.c tests/meta/rig.c tests/meta/rig.h tests/tap.c tests/tap.h
+%C%_test_blocks_LDADD = libengine.la
+
 if HAVE_CHECK
 if ENABLE_CPU
 check_PROGRAMS += %D%/test-quantize
