@@ -345,7 +345,7 @@ static int run_text(run *r)
     if (status)
         return status;
     if (text && r->n_prompt == 0)
-        return eng_fail(ENG_ERR_INVALID, "the prompt has no tokens" ENG_CAUSE "give a text that is not empty");
+        return eng_fail(ENG_ERR_INVALID, "the prompt has no tokens" ENG_ADVICE "give a text that is not empty");
     if (r->n_prompt > cells)
         return eng_fail(ENG_ERR_INVALID, "the prompt has %zu tokens, the context holds %llu: make it larger (-c) or "
                         "shorten the prompt", r->n_prompt, (unsigned long long)cells);

@@ -53,6 +53,9 @@ static void copy_visible(char *to, size_t bytes, const char *from, size_t length
             to[at++] = (char)c;
         } else if (c == '\n') {
             to[at++] = ' '; /* one line */
+        } else if (c == *ENG_CAUSE || c == *ENG_ADVICE) { /* of a failure that is quoted in another's text */
+            to[at++] = c == *ENG_CAUSE ? ':' : ';';
+            to[at++] = ' ';
         } else {
             memcpy(to + at, (char[4]){'\\', 'x', digits[c >> 4], digits[c & 15]}, 4);
             at += 4;

@@ -93,7 +93,7 @@ static int check_stride(eng_inference *f, int operand)
     const eng_tensor *t = f->in[operand];
     const eng_type_info *type = eng_tensor_type(t);
     if (t->ne[0] > (int64_t)type->block && t->nb[0] != (int64_t)type->block_bytes)
-        return eng_graph_fail(f, "the rows of %s are not contiguous" ENG_CAUSE
+        return eng_graph_fail(f, "the rows of %s are not contiguous" ENG_ADVICE
                               "make them so with cont", f->info->in[operand].name);
     return ENG_OK;
 }

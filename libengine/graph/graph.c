@@ -119,7 +119,7 @@ eng_value eng_graph_tensor(eng_graph *g, uint32_t slot, const eng_store *store, 
         return ENG_BAD_VALUE;
     }
     if (g->sealed) {
-        eng_fail(ENG_ERR_STATE, "the graph is sealed" ENG_CAUSE "nothing can be added");
+        eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
         return ENG_BAD_VALUE;
     }
     const char *wrong = store == NULL ? "the store is NULL"
@@ -339,9 +339,9 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
     eng_node node = {.size = sizeof node, .op = op};
     if (g == NULL || g->sealed || f.info == NULL) {
         if (g == NULL)
-            eng_fail(ENG_ERR_INVALID, "the graph is NULL" ENG_CAUSE "nothing can be added");
+            eng_fail(ENG_ERR_INVALID, "the graph is NULL: nothing can be added");
         else if (g->sealed)
-            eng_fail(ENG_ERR_STATE, "the graph is sealed" ENG_CAUSE "nothing can be added");
+            eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
         else
             graph_error(g, ENG_ERR_INVALID, "op number %" PRIu32 " is unknown", op);
         return ENG_BAD_VALUE;

@@ -34,7 +34,7 @@ static int convert(eng_inference *f)
     if (f->info->op == ENG_OP_DEQUANTIZE && !floats)
         return eng_graph_fail(f, "decodes to f32, f16 or bf16, not to %s", to->name);
     if (f->info->op == ENG_OP_QUANTIZE && to_index)
-        return eng_graph_fail(f, "does not encode as %s" ENG_CAUSE "use cpy", to->name);
+        return eng_graph_fail(f, "does not encode as %s" ENG_ADVICE "use cpy", to->name);
     if ((from_index && !to_index && to->type != ENG_TYPE_F32) || (to_index && !from_index && f->in[0]->type != ENG_TYPE_F32))
         return eng_graph_fail(f, "integers convert to integers and to and from f32 only");
     return whole_blocks(f, &f->out[0], "the result");
@@ -227,7 +227,7 @@ static int reshape(eng_inference *f)
         return ENG_OK;
     }
     if (!eu_shape_regroup(eng_tensor_type(f->in[0]), f->in[0]->ne, f->in[0]->nb, y->ne, y->nb))
-        return eng_graph_fail(f, "x is not contiguous where the new extents cut it" ENG_CAUSE
+        return eng_graph_fail(f, "x is not contiguous where the new extents cut it" ENG_ADVICE
                               "copy it with cont first");
     return ENG_OK;
 }
@@ -242,7 +242,7 @@ static int permute(eng_inference *f)
             return eng_graph_fail(f, "the dimensions wanted are not a permutation of 0 .. %d", ENG_MAX_RANK - 1);
         seen |= 1u << from;
         if (d == 0 && from != 0 && eng_tensor_type(f->in[0])->block > 1)
-            return eng_graph_fail(f, "dimension 0 of a block type cannot be moved" ENG_CAUSE "dequantize first");
+            return eng_graph_fail(f, "dimension 0 of a block type cannot be moved" ENG_ADVICE "dequantize first");
         f->out[0].ne[d] = f->in[0]->ne[from];
         f->out[0].nb[d] = f->in[0]->nb[from];
     }

@@ -58,6 +58,11 @@ START_TEST(error_parts)
     /* nothing that a file brought along reaches a terminal */
     eng_fail(ENG_ERR_FORMAT, "tensor '%s'" ENG_CAUSE "bad", "\x1b[2J\x7f\xc3\xa4");
     ck_assert_str_eq(eng_last_error(), "tensor '\\x1b[2J\\x7f\xc3\xa4': bad");
+    /* a failure quoted within another's text stays readable */
+    eng_fail(ENG_ERR_IO, "a" ENG_CAUSE "%s", "b" ENG_CAUSE "c" ENG_ADVICE "d");
+    ck_assert_str_eq(eng_last_error(), "a: b: c; d");
+    eng_fail(ENG_ERR_IO, "a" ENG_CAUSE "b" ENG_ADVICE "%s", "c" ENG_CAUSE "d" ENG_ADVICE "e");
+    ck_assert_str_eq(eng_last_error(), "a: b; c: d; e");
     /* more text than there is room for is cut, not written past its end */
     static char text[8192];
     memset(text, 'x', sizeof text - 1);

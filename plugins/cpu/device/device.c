@@ -55,9 +55,8 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     const char *threads = s->option(s->host, "threads");
     long wanted = wanted_threads(threads ? threads : "0");
     if (wanted < 0)
-        return s->fail(s->host, ENG_ERR_INVALID, "cpu.threads = %s" ENG_CAUSE
-                       "give a number from 0 (automatic) to %d", threads,
-                       CPU_MAX_CORES);
+        return s->fail(s->host, ENG_ERR_INVALID, "option cpu.threads must be a number from 0 (automatic) to %d, got '%s'",
+                       CPU_MAX_CORES, threads);
     int cores[CPU_MAX_CORES];
     bool whole;
     int n = part_cores(request, cores, &whole);

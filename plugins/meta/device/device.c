@@ -37,7 +37,7 @@ static int add_rank(eng_device_state *device, const char *name, bool guest)
         return status;
     if (rank->child.info->kind == ENG_DEVICE_META) {
         sv->device_close(sv->host, &rank->child);
-        return META_FAIL(device, ENG_ERR_INVALID, "%s is composed itself" ENG_CAUSE "name one of its parts", name);
+        return META_FAIL(device, ENG_ERR_INVALID, "%s is composed itself" ENG_ADVICE "name one of its parts", name);
     }
     /* as the host wrote it; a longer spelling ("cpu/002.1") by the name that it stands for, so that none is cut off */
     snprintf(rank->name, sizeof rank->name, "%s", strlen(name) < sizeof rank->name ? name : rank->child.info->name);
