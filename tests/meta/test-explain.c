@@ -181,6 +181,34 @@ static void check_variants(const char *device)
     rig_close(&s);
 }
 
+/* What the line of a tensor in the text says of its place. */
+static void check_place(const char *device, const char *tensor, const char *place)
+{
+    static rig_text t;
+    char line[256], name[64];
+    bool found = false;
+    rig s;
+
+    bool good = build(&s, device, KINDS, KINDS) && rig_explain(&s, ENG_EXPLAIN_TEXT, &t);
+    snprintf(name, sizeof name, " %s", tensor);
+    for (const char *at = t.data; good && *at && !found; at += strcspn(at, "\n"), at += *at == '\n') {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        size_t length = strlen(line), end = strlen(name);
+        found = length > end && strcmp(line + length - end, name) == 0 && strstr(line, place);
+    }
+    if (!tap_check(found, "%s is told to be '%s', %s", tensor, place, device))
+        printf("# %s\n", good ? t.data : eng_last_error());
+    rig_close(&s);
+}
+
+static void check_places(void)
+{
+    check_place("cpu/2", "w", " m, dim 1: 2 x 20 ");
+    check_place("cpu/3@2:1:1", "w", " m, dim 1: 20+10+10 ");
+    check_place("cpu/2", "out", " column, dim 1: 2 x 6 ");
+    check_place("cpu@1", "w", " m, dim 1: 1 x 40 ");
+}
+
 static void check_device(const char *device)
 {
     verdict v = {.json = true, .drawing = true, .text = true, .sent = true};
@@ -204,6 +232,7 @@ int main(void)
     axis_c = eng_context_axis(context, "column");
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         check_device(devices[i]);
+    check_places();
     for (size_t i = 0; i < N_EXCHANGES; i++)
         tap_check(seen[i], "met, %s", exchanges[i]);
     return tap_end(context);
