@@ -109,9 +109,10 @@ int main(int argc, char **argv)
     check(eng_queue_create(device, &queue));
 
     /* what a host does for every token */
-    check(eng_queue_write(queue, store, X, 0, sizeof x, x, NULL));
-    check(eng_queue_submit(queue, instance, NULL, 0, NULL));
-    check(eng_queue_read(queue, store, Y, 0, sizeof y, y, &fence));
+    const eng_region in = eng_range(x, 0, sizeof x), out = eng_range(y, 0, sizeof y);
+    check(eng_queue_write(queue, NULL, 0, store, X, &in, 1, NULL));
+    check(eng_queue_submit(queue, NULL, 0, instance, NULL, 0, NULL));
+    check(eng_queue_read(queue, NULL, 0, store, Y, &out, 1, &fence));
     check(eng_fence_wait(fence, UINT64_MAX));
 
     eng_device_info info = {.size = sizeof info};

@@ -5,6 +5,8 @@ libengine_core_la_SOURCES = \
 	%D%/base/types.c \
 	%D%/registry/judge.c %D%/registry/module.c %D%/registry/registry.c %D%/registry/registry.h \
 	%D%/registry/search.c \
+	%D%/executor/drive.c %D%/executor/executor.h %D%/executor/payload.c %D%/executor/state.c %D%/executor/timeline.c \
+	%D%/executor/timeline.h %D%/executor/watcher.c \
 	%D%/device/calls.c %D%/device/device.c %D%/device/device.h %D%/device/names.c \
 	%D%/device/names.h %D%/device/queue.c %D%/device/store.c \
 	%D%/graph/axes.c %D%/graph/builders.c %D%/graph/check.c %D%/graph/dims.c %D%/graph/dump.c \

@@ -167,13 +167,13 @@ int converter_run(converter *c, uint32_t from, const void *source, uint32_t to, 
         if (c->stopped && c->stopped())
             return eng_fail(ENG_ERR_STATE, "interrupted");
         n = s->rows < rows - at ? s->rows : rows - at;
-        status = eng_queue_write(c->queue, s->store, 0, 0, from_row * (uint64_t)n,
-                                 (const char *)source + from_row * (uint64_t)at, NULL);
+        const eng_region in = eng_range((const char *)source + from_row * (uint64_t)at, 0, from_row * (uint64_t)n);
+        const eng_region out = eng_range((char *)target + to_row * (uint64_t)at, 0, to_row * (uint64_t)n);
+        status = eng_queue_write(c->queue, NULL, 0, s->store, 0, &in, 1, NULL);
         if (!status)
-            status = eng_queue_submit(c->queue, s->instance, NULL, 0, NULL);
+            status = eng_queue_submit(c->queue, NULL, 0, s->instance, NULL, 0, NULL);
         if (!status)
-            status = eng_queue_read(c->queue, s->store, 1, 0, to_row * (uint64_t)n,
-                                    (char *)target + to_row * (uint64_t)at, &fence);
+            status = eng_queue_read(c->queue, NULL, 0, s->store, 1, &out, 1, &fence);
         if (!status)
             status = eng_fence_wait(fence, UINT64_MAX);
     }

@@ -24,12 +24,12 @@
  * ENG_ERR_BUSY while a device of it is open.  What a queue still works on must
  * not be destroyed: wait for the fence first, or destroy the queue, which waits.
  *
- * Threads.  A context, devices, stores' descriptions, sealed graphs and plans
- * may be used from any thread at once, and so may opened GGUF files.  A graph
- * under construction, a queue, an instance, a store's contents and a GGUF writer
- * belong to one thread at a time.  Work is ordered within a queue and nowhere
- * else: an instance that was submitted to one queue, or a tensor that its work
- * writes, is ready for another when the fence is passed.
+ * Threads.  A context, devices, stores' descriptions, sealed graphs, plans and
+ * queues may be used from any thread at once, and so may opened GGUF files.  A graph
+ * under construction, an instance, a store's contents and a GGUF writer belong to
+ * one thread at a time.  Work is ordered within a queue, and between queues by the
+ * fences that are waited for: an instance that was submitted to one queue, or a
+ * tensor that its work writes, is ready for another when the fence is passed.
  *
  * Processes.  A context and all that was made of it - devices, stores, plans,
  * queues, fences - belong to the process that created the context.  In a child of
@@ -113,6 +113,33 @@ ENG_API const eng_op_info *eng_op_find(const char *name);
 ENG_API const char *eng_unary_name(int64_t kind);
 ENG_API const char *eng_glu_name(int64_t kind);
 
+/* -- fences and the trace -------------------------------------------------------- */
+
+/* A point in a queue.  A value, copied freely; fence.queue must still exist when
+ * it is waited on.  {0}: the fence of nothing, passed already. */
+typedef struct eng_fence {
+    eng_queue *queue;
+    uint64_t ticket; /* work of a queue is counted from 1 on                   */
+} eng_fence;
+
+/* What is done when, and by whom: called by the thread that does it, with locks held, so
+ * it does little and calls nothing of the library. */
+typedef enum eng_work_kind { ENG_WORK_RUN = 1, ENG_WORK_WRITE = 2, ENG_WORK_READ = 3 } eng_work_kind;
+typedef enum eng_trace_phase {
+    ENG_TRACE_BEGIN = 1, /* the thread begins or goes on with it; asynchronous devices are given it  */
+    ENG_TRACE_YIELD = 2, /* the thread leaves it for now                        */
+    ENG_TRACE_END = 3    /* it is done, or will not be; of asynchronous devices: that is known */
+} eng_trace_phase;
+typedef struct eng_trace_event {
+    uint32_t size;
+    uint32_t phase; /* eng_trace_phase                                         */
+    uint32_t kind;  /* eng_work_kind                                           */
+    int32_t status; /* at the end: what has become of it                       */
+    eng_fence fence; /* its queue and its number                               */
+    uint64_t time;  /* nanoseconds of the monotonic clock                      */
+} eng_trace_event;
+typedef void (*eng_trace_func)(void *user, const eng_trace_event *event);
+
 /* -- context ---------------------------------------------------------------- */
 
 typedef struct eng_context_params {
@@ -122,6 +149,9 @@ typedef struct eng_context_params {
     eng_log_func log;           /* NULL: no log                               */
     void *log_user;
     int log_level;              /* eng_log_level: lines above it are dropped  */
+    int reserved;
+    eng_trace_func trace;       /* NULL: none; it costs nothing then           */
+    void *trace_user;
 } eng_context_params;
 enum {
     ENG_CONTEXT_NO_ENVIRONMENT = 1, /* ignore ENGINE_* variables              */
@@ -385,26 +415,42 @@ ENG_API void eng_instance_destroy(eng_instance *instance);
 
 /* -- queues and fences ----------------------------------------------------------- */
 
-/* A point in a queue.  A value, copied freely; fence.queue must still exist when
- * it is waited on. */
-typedef struct eng_fence {
-    eng_queue *queue;
-    uint64_t ticket;
-} eng_fence;
-
+/*
+ * A queue does work in order: each begins when the one before is done, and when the
+ * fences are passed that it waits for (n_waits of them, copied), which may be of other
+ * queues and other devices of the context.  Giving it work never waits for any of that.  A fence
+ * exists only once its work was given, so no work can wait for itself.
+ *
+ * On a device that computes with the host's processors work is done by the thread
+ * that waits for it (eng_fence_wait), or, if nobody does, by a thread of the library
+ * soon after: at once where that happens again and again.
+ *
+ * A failure is the fence's: whoever waits for it is told the same, as often as they ask.
+ * Work that was queued behind it before a wait has told it to the host, and work of other queues
+ * that waits for its fence, is not done and carries the same failure; what a device
+ * has begun on its own by then is done, and carries it too.  Once it was told, the queue
+ * does new work again.
+ */
 ENG_API int eng_queue_create(eng_device *device, eng_queue **queue);
-/* Waits for the queue's work. */
+/* Waits for the queue's work; cancel it first if that is not wanted.  No other thread uses
+ * the queue then; work of other queues may still wait for its fences. */
 ENG_API void eng_queue_destroy(eng_queue *queue);
-/* In order: each begins when the one before is done.  fence may be NULL.  data of
- * write and read must stay valid until the fence is passed. */
-ENG_API int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *params, uint32_t n_params,
-                             eng_fence *fence);
-ENG_API int eng_queue_write(eng_queue *queue, eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                            const void *data, eng_fence *fence);
-ENG_API int eng_queue_read(eng_queue *queue, eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                           void *data, eng_fence *fence);
-/* timeout in nanoseconds, UINT64_MAX: for ever.  ENG_ERR_TIMEOUT, or the first
- * failure of the work waited for. */
+/* All work that was given to the queue and is not done ends with ENG_ERR_CANCELLED: what runs at
+ * the end of the task that it is at (what has been given to an asynchronous device and cannot
+ * be called back is done), the rest at once.  The queue does what is given to it afterwards. */
+ENG_API int eng_queue_cancel(eng_queue *queue);
+/* fence may be NULL.  The instance, and the data of regions, are the queue's until the
+ * fence is passed; the regions themselves are copied. */
+ENG_API int eng_queue_submit(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_instance *instance,
+                             const int64_t *params, uint32_t n_params, eng_fence *fence);
+/* The host's data to and from a tensor: many rows, with strides, in one call (eng_range: bytes that lie
+ * together).  Where several regions have the same bytes it is not said whose are written. */
+ENG_API int eng_queue_write(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_store *store,
+                            uint32_t tensor, const eng_region *regions, uint32_t n_regions, eng_fence *fence);
+ENG_API int eng_queue_read(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_store *store,
+                           uint32_t tensor, const eng_region *regions, uint32_t n_regions, eng_fence *fence);
+/* timeout in nanoseconds; UINT64_MAX: for ever; 0: only asks.  ENG_ERR_TIMEOUT: it is not done yet, and
+ * goes on; it can be waited for again.  Else what has become of the fence's work. */
 ENG_API int eng_fence_wait(eng_fence fence, uint64_t timeout);
 
 /* -- GGUF files ------------------------------------------------------------------- */

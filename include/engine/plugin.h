@@ -26,7 +26,8 @@
  *
  * Threads.  open, close and enumerate are called under a lock.  Device calls
  * may come from any thread, several at once, except that one queue, one store
- * and one instance are each used by one thread at a time.
+ * and one instance are each used by one thread at a time - and not always by the
+ * same; `wait` alone may be called beside other calls of the queue, and by several.
  */
 #ifndef ENGINE_PLUGIN_H
 #define ENGINE_PLUGIN_H
@@ -174,6 +175,19 @@ typedef struct eng_region {
     uint64_t count;
 } eng_region;
 
+/* `bytes` bytes of a tensor from `offset` on; what is uploaded from there is only read. */
+static inline eng_region eng_range(const void *data, uint64_t offset, uint64_t bytes)
+{
+    eng_region r;
+    r.data = (void *)(uintptr_t)data;
+    r.data_stride = 0;
+    r.tensor_offset = offset;
+    r.tensor_stride = 0;
+    r.bytes = bytes;
+    r.count = 1;
+    return r;
+}
+
 /* -- devices -------------------------------------------------------------- */
 
 typedef enum eng_device_kind {
@@ -187,7 +201,9 @@ typedef enum eng_device_kind {
 enum {
     ENG_DEVICE_PLACES_MEMORY = 1, /* the plugin does its own memory placement:
                                      arena_offset is not filled in           */
-    ENG_DEVICE_HOST_MEMORY = 2    /* value_map gives directly usable memory  */
+    ENG_DEVICE_HOST_MEMORY = 2,   /* value_map gives directly usable memory  */
+    ENG_DEVICE_ASYNCHRONOUS = 4,  /* run, write and read only begin the work */
+    ENG_DEVICE_YIELDS = 8         /* run asks to be told when to leave       */
 };
 
 typedef struct eng_device_info {
@@ -252,10 +268,30 @@ typedef struct eng_child {
 } eng_child;
 
 /*
- * Calls of a device.  `ticket` is a number that grows with each submission to
- * a queue; wait(queue, ticket, timeout) returns when that submission and all
- * before it are done, with the first failure since the last wait.  A device
- * may finish the work before submit returns.
+ * What a run asks at the end of a task, wherever it could stop; by any of its threads.
+ * ENG_RUN_YIELD: somebody waits for the thread.  A device that can go on later
+ * (ENG_DEVICE_YIELDS) notes in `position` where, leaves *ticket alone and returns
+ * ENG_YIELDED; run is then called again with that position and all else the same, but
+ * maybe by another thread, and nothing runs on the queue in between.  Others go on.
+ * ENG_RUN_CANCEL: the work is no longer wanted.  run returns ENG_ERR_CANCELLED as soon as
+ * it can, without a text, and is not called again for it.
+ */
+typedef struct eng_run {
+    uint32_t size;
+    uint32_t reserved;
+    uint32_t (*poll)(const struct eng_run *run);
+    uint64_t position; /* 0 at first; what it means is the device's affair      */
+} eng_run;
+enum { ENG_RUN_GO_ON = 0, ENG_RUN_YIELD = 1, ENG_RUN_CANCEL = 2 };
+#define ENG_YIELDED 1 /* no failure: there is more to do                       */
+
+/*
+ * Calls of a device.  The engine keeps the order: run, write and read of a queue are
+ * called one after the other, each when what it waits for is done.  A synchronous device
+ * does the work in the calling thread (and threads of its own) and leaves *ticket 0.  An
+ * asynchronous one (ENG_DEVICE_ASYNCHRONOUS) begins it and gives a ticket, which grows with
+ * each call; its queue does the work in that order.  Work that fails before it is begun
+ * is told by the call, and has no ticket.
  */
 struct eng_device_calls {
     uint32_t size;
@@ -289,23 +325,32 @@ struct eng_device_calls {
     int (*queue_create)(eng_device_state *device, eng_queue_state **queue);
     void (*queue_destroy)(eng_queue_state *queue); /* waits for its work */
 
-    /* Runs sections first .. first+count-1 of an instance. */
-    int (*submit)(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                  const int64_t *params, uint32_t n_params, uint64_t *ticket);
-    /* In queue order; data must stay valid until the ticket is done. */
-    int (*write)(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                 const void *data, uint64_t *ticket);
-    int (*read)(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                void *data, uint64_t *ticket);
-    /* timeout in nanoseconds; UINT64_MAX: for ever; 0: only ask. */
-    int (*wait)(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+    /* Runs sections first .. first+count-1 of an instance.  params: valid until the call
+     * returns.  control may be NULL: nobody asks it to leave. */
+    int (*run)(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+               const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
+    /* The n regions of a tensor, valid until the call returns; their data must stay valid
+     * until the ticket is done.  Regions lie in the tensor; where several have the same
+     * bytes it is not said whose are written. */
+    int (*write)(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                 uint32_t n, uint64_t *ticket);
+    int (*read)(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                uint32_t n, uint64_t *ticket);
+    /* Returns when the work of this ticket and all before it is done: ENG_OK, or the failure
+     * of the first after the ticket `after` that has failed; its ticket is then in *failed
+     * (may be NULL).  timeout in nanoseconds; UINT64_MAX: for ever; 0: only ask;
+     * ENG_ERR_TIMEOUT: it is not done.  Called by asynchronous devices' users alone. */
+    int (*wait)(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed);
+    /* What is given to the queue from now on begins when the work of another queue of the
+     * same device, up to that ticket of it, is done; does not wait for it.  Optional. */
+    int (*queue_after)(eng_queue_state *queue, eng_queue_state *other, uint64_t ticket);
 
     /* Scratch and bound tensors of an instance, by index in the sub-graph, in
      * the tensor's contiguous layout: for collectives between sections. */
-    int (*value_read)(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                      uint64_t bytes, void *data, uint64_t *ticket);
-    int (*value_write)(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                       uint64_t bytes, const void *data, uint64_t *ticket);
+    int (*value_read)(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                      uint32_t n, uint64_t *ticket);
+    int (*value_write)(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor,
+                       const eng_region *regions, uint32_t n, uint64_t *ticket);
     /* The host's address of an owner's data; stable for the life of the
      * instance; may be used while the queue is idle.  Optional. */
     int (*value_map)(eng_instance_state *instance, int32_t tensor, void **data);

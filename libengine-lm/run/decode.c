@@ -160,28 +160,22 @@ static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
 {
     eng_fence fence = {0};
     uint64_t begin = c->dirty_begin * sizeof(int32_t), bytes = (c->dirty_end - c->dirty_begin) * sizeof(int32_t);
-    int status = eng_queue_write(c->queue, p->io, 0, 0, p->at.total * sizeof *p->in, p->in, &fence);
+    const eng_region in = eng_range(p->in, 0, p->at.total * sizeof *p->in);
+    const eng_region positions = eng_range(c->cell_pos + c->dirty_begin, begin, bytes);
+    const eng_region owners = eng_range(c->cell_seq + c->dirty_begin, begin, bytes);
+    const eng_region out = eng_range(logits, 0, (uint64_t)wanted * (uint64_t)c->model->n.n_vocab * sizeof *logits);
+    int status = eng_queue_write(c->queue, NULL, 0, p->io, 0, &in, 1, &fence);
     if (!status && bytes)
-        status = eng_queue_write(c->queue, c->cells, 0, begin, bytes, c->cell_pos + c->dirty_begin, &fence);
+        status = eng_queue_write(c->queue, NULL, 0, c->cells, 0, &positions, 1, &fence);
     if (!status && bytes)
-        status = eng_queue_write(c->queue, c->cells, 1, begin, bytes, c->cell_seq + c->dirty_begin, &fence);
+        status = eng_queue_write(c->queue, NULL, 0, c->cells, 1, &owners, 1, &fence);
     int64_t params[LM_PARAMS] = {[LM_PARAM_CELLS] = c->cells_end};
     if (!status)
-        status = eng_queue_submit(c->queue, p->instance, params, LM_PARAMS, &fence);
+        status = eng_queue_submit(c->queue, NULL, 0, p->instance, params, LM_PARAMS, &fence);
     if (!status && wanted)
-        status = eng_queue_read(c->queue, p->io, 1, 0,
-                                (uint64_t)wanted * (uint64_t)c->model->n.n_vocab * sizeof *logits,
-                                logits, &fence);
-    if (status) { /* nothing of ours may be in use when we go */
-        if (fence.queue) {
-            char text[512];
-            strncpy(text, eng_last_error(), sizeof text - 1);
-            text[sizeof text - 1] = 0;
-            eng_fence_wait(fence, UINT64_MAX);
-            eng_fail(status, "%s", text);
-        }
-        return status;
-    }
+        status = eng_queue_read(c->queue, NULL, 0, p->io, 1, &out, 1, &fence);
+    if (status)
+        return lm_after_failure(status, fence);
     status = eng_fence_wait(fence, UINT64_MAX);
     if (!status)
         c->dirty_begin = c->dirty_end = 0;

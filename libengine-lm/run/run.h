@@ -82,6 +82,8 @@ struct eng_lm_context {
 };
 
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
+/* Something was not queued: when what was before it is done, nothing of ours is in use.  Keeps the failure. */
+int lm_after_failure(int status, eng_fence fence);
 /* One more token: takes the first free cell (false: there is none). */
 bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32_t *cell);
 void lm_cells_free(eng_lm_context *c, uint32_t sequence, int64_t from_position);

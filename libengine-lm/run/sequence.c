@@ -23,6 +23,14 @@ int lm_sequence_check(const eng_lm_context *c, uint32_t sequence)
     return ENG_OK;
 }
 
+int lm_after_failure(int status, eng_fence fence)
+{
+    char text[1024];
+    strncpy(text, eng_last_error(), sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    return eng_fence_wait(fence, UINT64_MAX) < 0 ? eng_fail(status, "%s", text) : status;
+}
+
 /* -- rows ------------------------------------------------------------------------ */
 
 void lm_rows_choose(const eng_lm_context *c, uint32_t sequence, uint32_t n, int32_t *rows)
@@ -163,67 +171,125 @@ int eng_lm_sequence_rollback(eng_lm_context *c, uint32_t sequence, int64_t n)
 
 /* -- copying a sequence ------------------------------------------------------------------- */
 
-static int move_bytes(eng_store *store, uint32_t tensor, uint64_t from, uint64_t to, uint64_t bytes, void *buffer)
-{
-    int status = eng_store_read(store, tensor, from, bytes, buffer);
-    return status ? status : eng_store_write(store, tensor, to, bytes, buffer);
-}
+/* Rows `from` ... of a tensor become rows `to` ...; together with others they are moved by way
+ * of a buffer, where they are the rows `at` ... . */
+typedef struct run_of_rows {
+    uint32_t from, to, at, n;
+} run_of_rows;
 
-/* The same cell of every head of a cache. */
-static int copy_cell(eng_lm_context *c, uint32_t tensor, uint32_t from, uint32_t to, void *buffer)
+typedef struct row_copy {
+    eng_lm_context *c;
+    run_of_rows *runs;
+    eng_region *regions; /* as many */
+    uint32_t n_runs, n_rows;
+    void *buffer;        /* room for the rows of any one tensor */
+    eng_fence fence;     /* of what was queued last */
+} row_copy;
+
+static int row_copy_begin(row_copy *copy, eng_lm_context *c, uint32_t most_rows)
 {
-    const eng_store_tensor *t = eng_store_get(c->memory, tensor);
-    uint64_t row = eng_row_bytes(t->type, t->ne[0]);
-    for (uint64_t head = 0; head < (uint64_t)t->ne[2]; head++) {
-        uint64_t base = head * (uint64_t)t->ne[1];
-        int status = move_bytes(c->memory, tensor, (base + from) * row, (base + to) * row, row, buffer);
-        if (status)
-            return status;
+    uint64_t most = 1;
+    *copy = (row_copy){.c = c};
+    for (uint32_t i = 0; i < eng_store_count(c->memory); i++) {
+        const eng_store_tensor *t = eng_store_get(c->memory, i);
+        bool cells = t->use == ENG_USE_CACHE;
+        uint64_t rows = cells ? c->p.n_cells : c->p.n_snapshots;
+        uint64_t row = cells ? eng_row_bytes(t->type, t->ne[0]) * (uint64_t)t->ne[2]
+                             : eng_store_bytes(c->memory, i) / (uint64_t)t->ne[t->rank - 1];
+        uint64_t bytes = row * (rows < most_rows ? rows : most_rows);
+        most = bytes > most ? bytes : most;
     }
-    return ENG_OK;
+    copy->buffer = lm_calloc(1, (size_t)most);
+    copy->runs = lm_calloc(most_rows + 1u, sizeof *copy->runs);
+    copy->regions = lm_calloc(most_rows + 1u, sizeof *copy->regions);
+    return copy->buffer && copy->runs && copy->regions ? ENG_OK : ENG_ERR_NOMEM;
 }
 
-static int copy_row(eng_lm_context *c, uint32_t tensor, int32_t from, int32_t to, void *buffer)
+/* Waits for what was queued, in any case. */
+static int row_copy_end(row_copy *copy, int status)
 {
-    const eng_store_tensor *t = eng_store_get(c->memory, tensor);
-    uint64_t row = eng_store_bytes(c->memory, tensor) / (uint64_t)t->ne[t->rank - 1];
-    return move_bytes(c->memory, tensor, (uint64_t)from * row, (uint64_t)to * row, row, buffer);
+    status = status ? lm_after_failure(status, copy->fence) : eng_fence_wait(copy->fence, UINT64_MAX);
+    free(copy->buffer);
+    free(copy->runs);
+    free(copy->regions);
+    return status;
 }
 
-static int copy_cells(eng_lm_context *c, uint32_t from, uint32_t to, void *buffer)
+/* One more row: it lengthens the last run if it can. */
+static void add_row(row_copy *copy, uint32_t from, uint32_t to)
 {
-    for (uint32_t i = 0, end = c->cells_end; i < end; i++) {
+    run_of_rows *last = copy->n_runs ? &copy->runs[copy->n_runs - 1] : NULL;
+    if (last && last->from + last->n == from && last->to + last->n == to)
+        last->n++;
+    else
+        copy->runs[copy->n_runs++] = (run_of_rows){.from = from, .to = to, .at = copy->n_rows, .n = 1};
+    copy->n_rows++;
+}
+
+/* The rows of one tensor, which has `times` of each, `stride` bytes apart: one read, one write. */
+static int copy_rows(row_copy *copy, uint32_t tensor, uint64_t row, uint64_t stride, uint64_t times)
+{
+    eng_lm_context *c = copy->c;
+    int status = ENG_OK;
+    for (int write = 0; write < 2 && !status && copy->n_runs; write++) {
+        for (uint32_t i = 0; i < copy->n_runs; i++) {
+            const run_of_rows *r = &copy->runs[i];
+            copy->regions[i] = (eng_region){.data = (char *)copy->buffer + r->at * row, .data_stride = copy->n_rows * row,
+                                            .tensor_offset = (write ? r->to : r->from) * row, .tensor_stride = stride,
+                                            .bytes = r->n * row, .count = times};
+        }
+        status = write ? eng_queue_write(c->queue, NULL, 0, c->memory, tensor, copy->regions, copy->n_runs, &copy->fence)
+                       : eng_queue_read(c->queue, NULL, 0, c->memory, tensor, copy->regions, copy->n_runs, &copy->fence);
+    }
+    return status;
+}
+
+/* Every cell of the sequence in all heads of all caches. */
+static int copy_cells(eng_lm_context *c, uint32_t from, uint32_t to)
+{
+    row_copy copy;
+    int status = row_copy_begin(&copy, c, (uint32_t)c->sequences[from].length);
+    for (uint32_t i = 0, end = c->cells_end; i < end && !status; i++) {
         int32_t cell;
         if (c->cell_seq[i] != (int32_t)from)
             continue;
-        if (!lm_cells_take(c, to, c->cell_pos[i], &cell))
-            return eng_fail(ENG_ERR_INTERNAL, "cells ran out while a sequence was copied");
-        for (int layer = 0; layer < c->model->n.n_layers; layer++)
-            for (uint32_t which = 0; which < 2 && c->model->n.kind[layer] == LM_LAYER_ATTENTION; which++) {
-                int status = copy_cell(c, (uint32_t)c->layer_memory[layer] + which, i, (uint32_t)cell, buffer);
-                if (status)
-                    return status;
-            }
+        if (lm_cells_take(c, to, c->cell_pos[i], &cell))
+            add_row(&copy, i, (uint32_t)cell);
+        else
+            status = eng_fail(ENG_ERR_INTERNAL, "cells ran out while a sequence was copied");
     }
-    return ENG_OK;
+    for (int layer = 0; layer < c->model->n.n_layers; layer++)
+        for (uint32_t which = 0; which < 2 && c->model->n.kind[layer] == LM_LAYER_ATTENTION && !status; which++) {
+            uint32_t tensor = (uint32_t)c->layer_memory[layer] + which;
+            const eng_store_tensor *t = eng_store_get(c->memory, tensor);
+            uint64_t row = eng_row_bytes(t->type, t->ne[0]);
+            status = copy_rows(&copy, tensor, row, row * (uint64_t)t->ne[1], (uint64_t)t->ne[2]);
+        }
+    return row_copy_end(&copy, status);
 }
 
-static int copy_states(eng_lm_context *c, uint32_t from, uint32_t to, void *buffer)
+/* The rows of all recurrent pools that can be gone back to. */
+static int copy_states(eng_lm_context *c, uint32_t from, uint32_t to)
 {
     lm_sequence *a = &c->sequences[from], *b = &c->sequences[to];
     int32_t shift = ((int32_t)to - (int32_t)from) * (int32_t)c->p.n_snapshots;
-    for (uint32_t j = 0; j < a->n_history; j++) {
+    row_copy copy;
+    int status = row_copy_begin(&copy, c, a->n_history);
+    for (uint32_t j = 0; j < a->n_history && !status; j++) {
         b->history[j] = a->history[j] < 0 ? -1 : a->history[j] + shift;
-        for (int layer = 0; layer < c->model->n.n_layers && a->history[j] >= 0; layer++)
-            for (uint32_t which = 0; which < 2 && c->model->n.kind[layer] == LM_LAYER_RECURRENT; which++) {
-                int status = copy_row(c, (uint32_t)c->layer_memory[layer] + which, a->history[j], b->history[j],
-                                      buffer);
-                if (status)
-                    return status;
-            }
+        if (a->history[j] >= 0)
+            add_row(&copy, (uint32_t)a->history[j], (uint32_t)b->history[j]);
     }
-    b->n_history = a->n_history;
-    return ENG_OK;
+    for (int layer = 0; layer < c->model->n.n_layers; layer++)
+        for (uint32_t which = 0; which < 2 && c->model->n.kind[layer] == LM_LAYER_RECURRENT && !status; which++) {
+            uint32_t tensor = (uint32_t)c->layer_memory[layer] + which;
+            const eng_store_tensor *t = eng_store_get(c->memory, tensor);
+            uint64_t row = eng_store_bytes(c->memory, tensor) / (uint64_t)t->ne[t->rank - 1];
+            status = copy_rows(&copy, tensor, row, row, 1);
+        }
+    if (!status)
+        b->n_history = a->n_history;
+    return row_copy_end(&copy, status);
 }
 
 int eng_lm_sequence_copy(eng_lm_context *c, uint32_t from, uint32_t to)
@@ -242,22 +308,11 @@ int eng_lm_sequence_copy(eng_lm_context *c, uint32_t from, uint32_t to)
     if (a->length > free_cells)
         return eng_fail(ENG_ERR_STATE, "sequence %u holds %lld tokens, but only %lld cells are free: make the context "
                         "larger", from, (long long)a->length, (long long)free_cells);
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < eng_store_count(c->memory); i++) {
-        const eng_store_tensor *t = eng_store_get(c->memory, i);
-        uint64_t bytes = t->use == ENG_USE_CACHE ? eng_row_bytes(t->type, t->ne[0]) :
-                                                   eng_store_bytes(c->memory, i) / (uint64_t)t->ne[t->rank - 1];
-        most = bytes > most ? bytes : most;
-    }
-    void *buffer = lm_calloc(1, (size_t)most);
-    if (!buffer)
-        return ENG_ERR_NOMEM;
     eng_lm_sequence_remove(c, to);
-    status = copy_cells(c, from, to, buffer);
+    status = copy_cells(c, from, to);
     if (!status)
-        status = copy_states(c, from, to, buffer);
+        status = copy_states(c, from, to);
     b->length = a->length;
     b->broken = status != ENG_OK;
-    free(buffer);
     return status;
 }

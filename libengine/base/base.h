@@ -31,6 +31,7 @@ typedef struct eng_base {
     eng_axis_table axes;
     atomic_int open_devices; /* the context may not go while this is not 0   */
     unsigned process;        /* that created it: eng_process()               */
+    struct eng_executor *executor; /* floor 2's                              */
 } eng_base;
 
 static inline eng_base *eng_base_of(eng_context *context)

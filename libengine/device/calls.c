@@ -44,27 +44,27 @@ static int no_instance_create(eng_plan_state *p, eng_store_state *const *s, cons
 static void no_instance_destroy(eng_instance_state *i) {}
 static int no_queue_create(eng_device_state *d, eng_queue_state **q) { return missing("queue_create"); }
 static void no_queue_destroy(eng_queue_state *q) {}
-static int no_submit(eng_queue_state *q, eng_instance_state *i, uint32_t f, uint32_t c, const int64_t *p, uint32_t n,
-                     uint64_t *t)
+static int no_run(eng_queue_state *q, eng_instance_state *i, uint32_t f, uint32_t c, const int64_t *p, uint32_t n,
+                  eng_run *r, uint64_t *t)
 {
-    return missing("submit");
+    return missing("run");
 }
-static int no_write(eng_queue_state *q, eng_store_state *s, uint32_t i, uint64_t o, uint64_t b, const void *d,
-                    uint64_t *t)
+static int no_write(eng_queue_state *q, eng_store_state *s, uint32_t i, const eng_region *r, uint32_t n, uint64_t *t)
 {
     return missing("write");
 }
-static int no_read(eng_queue_state *q, eng_store_state *s, uint32_t i, uint64_t o, uint64_t b, void *d, uint64_t *t)
+static int no_read(eng_queue_state *q, eng_store_state *s, uint32_t i, const eng_region *r, uint32_t n, uint64_t *t)
 {
     return missing("read");
 }
-static int no_wait(eng_queue_state *q, uint64_t t, uint64_t timeout) { return missing("wait"); }
-static int no_value_read(eng_queue_state *q, eng_instance_state *i, int32_t v, uint64_t o, uint64_t b, void *d,
+static int no_wait(eng_queue_state *q, uint64_t a, uint64_t t, uint64_t timeout, uint64_t *f) { return missing("wait"); }
+static int no_queue_after(eng_queue_state *q, eng_queue_state *o, uint64_t t) { return missing("queue_after"); }
+static int no_value_read(eng_queue_state *q, eng_instance_state *i, int32_t v, const eng_region *r, uint32_t n,
                          uint64_t *t)
 {
     return missing("value_read");
 }
-static int no_value_write(eng_queue_state *q, eng_instance_state *i, int32_t v, uint64_t o, uint64_t b, const void *d,
+static int no_value_write(eng_queue_state *q, eng_instance_state *i, int32_t v, const eng_region *r, uint32_t n,
                           uint64_t *t)
 {
     return missing("value_write");
@@ -95,10 +95,11 @@ static const eng_device_calls stubs = {
     .instance_destroy = no_instance_destroy,
     .queue_create = no_queue_create,
     .queue_destroy = no_queue_destroy,
-    .submit = no_submit,
+    .run = no_run,
     .write = no_write,
     .read = no_read,
     .wait = no_wait,
+    .queue_after = no_queue_after,
     .value_read = no_value_read,
     .value_write = no_value_write,
     .value_map = no_value_map,

@@ -3,6 +3,7 @@
 #define LIBENGINE_DEVICE_H
 
 #include "../base/base.h"
+#include "../executor/executor.h"
 
 /*
  * An opened device.  Reference-counted: stores, queues and plans hold it.
@@ -47,15 +48,15 @@ void eng_store_retain(eng_store *store);
 /* eng_store_destroy drops one reference. */
 /* Is this range within the tensor? */
 int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data);
+int eng_store_check_regions(const eng_store *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 
 struct eng_queue {
     eng_device *device;
-    eng_queue_state *state;
-    _Atomic uint64_t last; /* ticket of the last work given to it; others may wait for theirs meanwhile */
+    eng_timeline *timeline;
 };
 
-/* Notes the ticket of work just given to the queue; a fence for it if wanted. */
-void eng_queue_passed(eng_queue *queue, uint64_t ticket, eng_fence *fence);
+/* Gives the queue work; a fence for it if wanted. */
+int eng_queue_push(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, const eng_work *work, eng_fence *fence);
 
 /* Deep copy of a dim list into an arena; NULL in, NULL out (or no memory). */
 const eng_dim *eng_dims_copy(eu_arena *arena, const eng_dim *dims, uint32_t rank);

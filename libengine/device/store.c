@@ -244,6 +244,31 @@ int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, ui
     return eng_device_check(store->device);
 }
 
+int eng_store_check_regions(const eng_store *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    int status = eng_store_check(store, tensor, 0, 0, NULL);
+    if (status >= 0 && n > 0 && !regions)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "the array of %u regions is NULL",
+                        store->tensors[tensor].name, n);
+    for (uint32_t i = 0; i < n && status >= 0; i++) {
+        const eng_region *r = &regions[i];
+        uint64_t end = 0;
+        if (r->bytes == 0 || r->count == 0)
+            continue;
+        if (!r->data)
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "data of region %u is NULL", store->tensors[tensor].name, i);
+        if (__builtin_mul_overflow(r->count - 1, r->tensor_stride, &end) ||
+            __builtin_add_overflow(end, r->tensor_offset, &end) || __builtin_add_overflow(end, r->bytes, &end) ||
+            end > store->bytes[tensor])
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "it has %llu bytes, region %u - %llu runs of %llu bytes "
+                            "from %llu on, every %llu - reaches past its end", store->tensors[tensor].name,
+                            (unsigned long long)store->bytes[tensor], i, (unsigned long long)r->count,
+                            (unsigned long long)r->bytes, (unsigned long long)r->tensor_offset,
+                            (unsigned long long)r->tensor_stride);
+    }
+    return status;
+}
+
 int eng_store_write(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data)
 {
     int status = eng_store_check(store, tensor, offset, bytes, data);

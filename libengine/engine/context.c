@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../executor/executor.h"
 #include "context.h"
 
 static int read_params(eng_context *context, eng_context_params *params, const eng_context_params *given)
@@ -57,6 +58,7 @@ static void context_free(eng_context *context)
     eng_registry_free(&context->registry);
     eng_options_free(&context->options);
     eng_axes_free(&context->base.axes);
+    eng_executor_destroy(context->base.executor);
     free(context);
 }
 
@@ -77,6 +79,8 @@ int eng_context_create(const eng_context_params *given, eng_context **result)
         status = read;
     eng_options_init(&context->options, !(params.flags & ENG_CONTEXT_NO_ENVIRONMENT));
     eng_registry_init(&context->registry, &context->base);
+    if (status >= 0)
+        status = eng_executor_create(params.trace, params.trace_user, &context->base.executor);
     if (status >= 0)
         status = eng_options_declare_engine(&context->options);
     if (status >= 0)

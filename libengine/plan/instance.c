@@ -89,9 +89,9 @@ void eng_instance_destroy(eng_instance *instance)
     free(instance);
 }
 
-int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *params, uint32_t n_params, eng_fence *fence)
+int eng_queue_submit(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_instance *instance,
+                     const int64_t *params, uint32_t n_params, eng_fence *fence)
 {
-    uint64_t ticket = 0;
     if (queue == NULL || instance == NULL || (n_params > 0 && params == NULL))
         return eng_fail(ENG_ERR_INVALID, "eng_queue_submit" ENG_CAUSE "an argument is NULL");
     if (queue->device != instance->plan->device)
@@ -101,12 +101,7 @@ int eng_queue_submit(eng_queue *queue, eng_instance *instance, const int64_t *pa
     if (n_params != instance->plan->placed->n_params)
         return eng_fail(ENG_ERR_INVALID, "the plan takes %" PRIu32 " parameters, %" PRIu32 " given",
                         instance->plan->placed->n_params, n_params);
-    int status = eng_device_check(queue->device);
-    if (status < 0)
-        return status;
-    status = queue->device->calls->submit(queue->state, instance->state, 0, instance->plan->placed->n_sections, params,
-                                          n_params, &ticket);
-    if (status == ENG_OK)
-        eng_queue_passed(queue, ticket, fence);
-    return status;
+    const eng_work work = {.kind = ENG_WORK_RUN, .instance = instance->state, .params = params, .n_params = n_params,
+                           .n_sections = instance->plan->placed->n_sections};
+    return eng_queue_push(queue, waits, n_waits, &work, fence);
 }

@@ -102,6 +102,23 @@ static inline void cpu_share(const cpu_run *run, int64_t total, int64_t grain, i
     *end = e < total ? e : total;
 }
 
+/* -- turns of runs with the team (turns.c) --------------------------------------- */
+
+typedef struct cpu_turn {
+    struct cpu_turn *after;
+} cpu_turn;
+typedef struct cpu_turns {
+    pthread_mutex_t lock;
+    pthread_cond_t next;
+    cpu_turn *first, *last; /* the first has its turn                        */
+    atomic_int waiting;     /* the others: may be read without the lock      */
+} cpu_turns;
+bool cpu_turns_init(cpu_turns *turns);
+void cpu_turns_end(cpu_turns *turns);
+/* ENG_RUN_GO_ON: it is this one's turn.  Else what `control` (may be NULL) has answered meanwhile. */
+uint32_t cpu_turns_take(cpu_turns *turns, cpu_turn *turn, const eng_run *control);
+void cpu_turns_give(cpu_turns *turns, cpu_turn *turn);
+
 /* -- encoding (encode*.c): compiled once, the same bits everywhere ------------ */
 
 bool cpu_can_encode(uint32_t type);
@@ -133,7 +150,8 @@ struct eng_device_state {
     const cpu_variant *variant;
     cpu_team *team;
     int threads;
-    pthread_mutex_t lock;     /* the team runs one submit at a time; statistics */
+    cpu_turns turns;          /* with the team and scratch                   */
+    pthread_mutex_t lock;     /* of the statistics                           */
     uint8_t **scratch;        /* each thread's, grown as instances need it   */
     size_t scratch_bytes;
     eng_device_info info;
@@ -154,7 +172,6 @@ struct eng_store_state {
 
 struct eng_queue_state {
     eng_device_state *device;
-    uint64_t ticket;
 };
 
 /* A compiled sub-graph: the list of its nodes that do something. */
@@ -213,19 +230,21 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
 void cpu_store_destroy(eng_store_state *store);
 int cpu_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int cpu_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+/* Regions to or from a tensor whose data are there. */
+int cpu_move(const eng_device_state *device, uint8_t *data, uint64_t bytes, const eng_region *regions, uint32_t n,
+             bool upload);
 int cpu_queue_create(eng_device_state *device, eng_queue_state **queue);
 void cpu_queue_destroy(eng_queue_state *queue);
-int cpu_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                     const int64_t *params, uint32_t n_params, uint64_t *ticket);
-int cpu_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                    const void *data, uint64_t *ticket);
-int cpu_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                   void *data, uint64_t *ticket);
-int cpu_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
-int cpu_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                   uint64_t bytes, void *data, uint64_t *ticket);
-int cpu_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                    uint64_t bytes, const void *data, uint64_t *ticket);
+int cpu_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                  const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
+int cpu_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket);
+int cpu_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket);
+int cpu_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket);
+int cpu_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket);
 int cpu_value_map(eng_instance_state *instance, int32_t tensor, void **data);
 
 #endif

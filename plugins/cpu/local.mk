@@ -27,7 +27,7 @@ libcpu_encode_la_SOURCES = %D%/ops/encode.c %D%/ops/encode_32.c %D%/ops/encode_b
 libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=off
 
 plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/pool.c %D%/device/ram.c \
-	%D%/device/types.c %D%/memory/memory.c %D%/memory/scratch.c %D%/memory/store.c %D%/lower/plan.c \
+	%D%/device/turns.c %D%/device/types.c %D%/memory/memory.c %D%/memory/scratch.c %D%/memory/store.c %D%/lower/plan.c \
 	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/queue.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)

@@ -180,12 +180,11 @@ int meta_instance_create(eng_plan_state *plan, eng_store_state *const *stores, c
 void meta_instance_destroy(eng_instance_state *instance);
 int meta_queue_create(eng_device_state *device, eng_queue_state **queue);
 void meta_queue_destroy(eng_queue_state *queue);
-int meta_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                      const int64_t *params, uint32_t n_params, uint64_t *ticket);
-int meta_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                     const void *data, uint64_t *ticket);
-int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                    void *data, uint64_t *ticket);
-int meta_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
+int meta_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                   const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
+int meta_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                     uint32_t n, uint64_t *ticket);
+int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket);
 
 #endif

@@ -12,7 +12,7 @@ void null_device_info(eng_device_info *info)
 {
     /* info->size says how much the engine knows; here both sides are of one kind */
     info->kind = ENG_DEVICE_NULL;
-    info->flags = ENG_DEVICE_HOST_MEMORY;
+    info->flags = ENG_DEVICE_HOST_MEMORY | ENG_DEVICE_YIELDS;
     info->compute_units = 1;
     info->alignment = 64;
     snprintf(info->description, sizeof info->description, "null device");

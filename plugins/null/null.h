@@ -56,7 +56,6 @@ struct eng_instance_state {
 
 struct eng_queue_state {
     eng_device_state *device;
-    uint64_t ticket;
 };
 
 /* All that is not static is hidden by -fvisibility=hidden; only the descriptor is exported. */
@@ -86,6 +85,10 @@ void null_store_destroy(eng_store_state *store);
 int null_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int null_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 
+/* Regions to and from a tensor whose data are there. */
+void null_move_in(const eng_device_state *device, unsigned char *to, const eng_region *regions, uint32_t n);
+void null_move_out(const eng_device_state *device, const unsigned char *from, const eng_region *regions, uint32_t n);
+
 /* plan.c */
 int null_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                   size_t reason_bytes);
@@ -101,17 +104,16 @@ int null_run(eng_instance_state *instance, const eng_node *node);
 /* queue.c */
 int null_queue_create(eng_device_state *device, eng_queue_state **queue);
 void null_queue_destroy(eng_queue_state *queue);
-int null_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                const int64_t *params, uint32_t n_params, uint64_t *ticket);
-int null_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-               const void *data, uint64_t *ticket);
-int null_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-              void *data, uint64_t *ticket);
-int null_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
-int null_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                    uint64_t bytes, void *data, uint64_t *ticket);
-int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                     uint64_t bytes, const void *data, uint64_t *ticket);
+int null_run_sections(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                      const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
+int null_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+               uint64_t *ticket);
+int null_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+              uint64_t *ticket);
+int null_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket);
+int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                     uint32_t n, uint64_t *ticket);
 int null_value_map(eng_instance_state *instance, int32_t tensor, void **data);
 
 #endif

@@ -97,7 +97,8 @@ static const eng_plugin_calls calls = {
     .device_open = null_open_device,
 };
 
-/* leaf_stats and plan_explain are left out: the engine puts stubs in their place. */
+/* wait and queue_after - nothing is ever left to be done - leaf_stats and plan_explain are left out: the engine puts
+ * stubs in their place. */
 static const eng_device_calls device_calls = {
     .size = sizeof device_calls,
     .close = null_device_close,
@@ -113,10 +114,9 @@ static const eng_device_calls device_calls = {
     .instance_destroy = null_instance_destroy,
     .queue_create = null_queue_create,
     .queue_destroy = null_queue_destroy,
-    .submit = null_submit,
+    .run = null_run_sections,
     .write = null_write,
     .read = null_read,
-    .wait = null_wait,
     .value_read = null_value_read,
     .value_write = null_value_write,
     .value_map = null_value_map,

@@ -1,4 +1,4 @@
-/* The null plugin's queues: everything is done before the call returns. */
+/* The null plugin's queues: everything is done before the call returns, so there is no wait. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -22,45 +22,45 @@ void null_queue_destroy(eng_queue_state *queue)
     free(queue);
 }
 
-int null_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                const int64_t *params, uint32_t n_params, uint64_t *ticket)
+int null_run_sections(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                      const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
     const eng_plan_state *plan = instance->plan;
+    uint32_t begin = plan->first[first], end = plan->first[first + count];
     (void)params; /* no op of this device has a plan parameter */
     (void)n_params;
-    for (uint32_t i = plan->first[first]; i < plan->first[first + count]; i++) {
+    (void)ticket; /* it stays 0: the work is done when this returns */
+    /* position: nodes that are done; a run that was left goes on behind them */
+    for (uint32_t i = begin + (control ? (uint32_t)control->position : 0), from = i; i < end; i++) {
+        uint32_t answer = control && i > from ? control->poll(control) : ENG_RUN_GO_ON;
+        if (answer == ENG_RUN_CANCEL)
+            return ENG_ERR_CANCELLED;
+        if (answer == ENG_RUN_YIELD) {
+            control->position = i - begin;
+            return ENG_YIELDED;
+        }
         int status = null_run(instance, eng_subgraph_node(plan->graph, i));
         if (status < 0)
             return status;
     }
     __atomic_add_fetch(&queue->device->stats.submits, 1, __ATOMIC_RELAXED);
-    *ticket = ++queue->ticket;
     return ENG_OK;
 }
 
-int null_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-               const void *data, uint64_t *ticket)
-{
-    if (!queue->device->measures)
-        memcpy(store->tensors[tensor].data + offset, data, bytes);
-    *ticket = ++queue->ticket;
-    return ENG_OK;
-}
-
-int null_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-              void *data, uint64_t *ticket)
-{
-    null_give(queue->device, data, store->tensors[tensor].data + offset, bytes);
-    *ticket = ++queue->ticket;
-    return ENG_OK;
-}
-
-int null_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
+int null_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+               uint64_t *ticket)
 {
     (void)queue;
     (void)ticket;
-    (void)timeout;
-    return ENG_OK; /* submit itself has waited, and has reported its failures */
+    return null_store_upload(store, tensor, regions, n);
+}
+
+int null_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+              uint64_t *ticket)
+{
+    (void)queue;
+    (void)ticket;
+    return null_store_download(store, tensor, regions, n);
 }
 
 static unsigned char *value(eng_instance_state *instance, int32_t tensor)
@@ -68,20 +68,19 @@ static unsigned char *value(eng_instance_state *instance, int32_t tensor)
     return null_address(instance, eng_subgraph_tensor(instance->plan->graph, tensor));
 }
 
-int null_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                    uint64_t bytes, void *data, uint64_t *ticket)
+int null_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket)
 {
-    null_give(queue->device, data, value(instance, tensor) + offset, bytes);
-    *ticket = ++queue->ticket;
+    (void)ticket;
+    null_move_out(queue->device, value(instance, tensor), regions, n);
     return ENG_OK;
 }
 
-int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                     uint64_t bytes, const void *data, uint64_t *ticket)
+int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                     uint32_t n, uint64_t *ticket)
 {
-    if (!queue->device->measures)
-        memcpy(value(instance, tensor) + offset, data, bytes);
-    *ticket = ++queue->ticket;
+    (void)ticket;
+    null_move_in(queue->device, value(instance, tensor), regions, n);
     return ENG_OK;
 }
 

@@ -49,24 +49,30 @@ void null_store_destroy(eng_store_state *store)
     free(store);
 }
 
-int null_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+void null_move_in(const eng_device_state *device, unsigned char *to, const eng_region *regions, uint32_t n)
 {
-    unsigned char *to = store->tensors[tensor].data;
-    if (store->device->measures)
-        return ENG_OK;
-    for (uint32_t r = 0; r < n; r++)
-        for (uint64_t i = 0; i < regions[r].count; i++)
+    for (uint32_t r = 0; r < n && !device->measures; r++)
+        for (uint64_t i = 0; i < regions[r].count && regions[r].bytes; i++)
             memcpy(to + regions[r].tensor_offset + i * regions[r].tensor_stride,
                    (const unsigned char *)regions[r].data + i * regions[r].data_stride, regions[r].bytes);
+}
+
+void null_move_out(const eng_device_state *device, const unsigned char *from, const eng_region *regions, uint32_t n)
+{
+    for (uint32_t r = 0; r < n; r++)
+        for (uint64_t i = 0; i < regions[r].count && regions[r].bytes; i++)
+            null_give(device, (unsigned char *)regions[r].data + i * regions[r].data_stride,
+                      from + regions[r].tensor_offset + i * regions[r].tensor_stride, regions[r].bytes);
+}
+
+int null_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    null_move_in(store->device, store->tensors[tensor].data, regions, n);
     return ENG_OK;
 }
 
 int null_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
 {
-    const unsigned char *from = store->tensors[tensor].data;
-    for (uint32_t r = 0; r < n; r++)
-        for (uint64_t i = 0; i < regions[r].count; i++)
-            null_give(store->device, (unsigned char *)regions[r].data + i * regions[r].data_stride,
-                      from + regions[r].tensor_offset + i * regions[r].tensor_stride, regions[r].bytes);
+    null_move_out(store->device, store->tensors[tensor].data, regions, n);
     return ENG_OK;
 }

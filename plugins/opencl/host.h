@@ -90,6 +90,18 @@ int cl_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *r
 int cl_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 bool cl_store_place(const eng_store_state *store, uint32_t tensor, uint64_t offset, cl_place *place);
 
+/* transfer.c: a tensor of a store or of an instance, and who knows its places; one region of it, to or from host
+ * memory.  *last: the event of the last command, which takes the place of what was there. */
+typedef struct cl_range {
+    bool (*place)(const struct cl_range *range, uint64_t offset, cl_place *place);
+    const eng_store_state *store;
+    const eng_instance_state *instance;
+    int32_t tensor;
+} cl_range;
+bool cl_stored_place(const cl_range *range, uint64_t offset, cl_place *place);
+cl_int cl_move_region(cl_command_queue queue, const cl_range *range, const eng_region *r, bool up, cl_event *last);
+int cl_check_regions(const eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+
 /* wait.c.  over: the command is complete (outcome CL_COMPLETE) or has failed (its error).  wait: until it is over; its
  * outcome, or the error of a driver that no longer says.  follow: `next`, a later command of the same queue (NULL:
  * none), takes the place of *last.  settle: waits for *last, releases it; `error`, or if that is CL_SUCCESS the outcome. */
@@ -219,16 +231,40 @@ int cl_value_map(eng_instance_state *instance, int32_t tensor, void **data);
 
 int cl_queue_create(eng_device_state *device, eng_queue_state **queue);
 void cl_queue_destroy(eng_queue_state *queue);
-int cl_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                    const int64_t *params, uint32_t n_params, uint64_t *ticket);
-int cl_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                   const void *data, uint64_t *ticket);
-int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                  void *data, uint64_t *ticket);
-int cl_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
-int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes,
-                  void *data, uint64_t *ticket);
-int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                   uint64_t bytes, const void *data, uint64_t *ticket);
+int cl_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                 const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
+int cl_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket);
+int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                  uint32_t n, uint64_t *ticket);
+int cl_queue_wait(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed);
+int cl_queue_after(eng_queue_state *queue, eng_queue_state *other, uint64_t ticket);
+int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                  uint32_t n, uint64_t *ticket);
+int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket);
+
+/* tickets.c: the submissions of one command queue, and how far it has come. */
+typedef struct cl_failure { uint64_t ticket; cl_int code; } cl_failure;
+#define CL_FAILURES 16 /* the last ones are remembered */
+typedef struct cl_tickets {
+    pthread_mutex_t lock;   /* of all that follows                             */
+    uint64_t next;          /* ticket of the next submission                   */
+    uint64_t done;          /* all tickets up to here are done                 */
+    cl_event *events;       /* of tickets done + 1 .. next - 1: at ticket % room */
+    uint64_t room;
+    cl_failure failures[CL_FAILURES];
+    unsigned n_failures;
+    atomic_bool *lost;      /* the device's                                    */
+} cl_tickets;
+bool cl_tickets_init(cl_tickets *tickets);
+void cl_tickets_end(cl_tickets *tickets); /* all is done */
+/* Gives a submission whose last command has this event (NULL: none) its ticket. */
+void cl_tickets_publish(cl_tickets *tickets, cl_command_queue queue, cl_event event, uint64_t *ticket);
+/* Until all up to the ticket is done; *failure: the first after `after` that has failed, or ticket 0. */
+typedef enum cl_waited { CL_WAITED, CL_WAITED_IN_VAIN, CL_WAITED_FOR_NOTHING } cl_waited;
+cl_waited cl_tickets_wait(cl_tickets *tickets, uint64_t after, uint64_t ticket, uint64_t timeout, cl_failure *failure);
+/* What is enqueued to `queue` from now on begins when the ticket is done; *done: it is. */
+cl_int cl_tickets_follow(cl_tickets *tickets, uint64_t ticket, cl_command_queue queue, bool *done);
 
 #endif

@@ -12,7 +12,7 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/memory/arena.c %D%/memory/budget.c %D%/memory/memory.c %D%/memory/pack.c %D%/memory/split.c \
 	%D%/memory/store.c %D%/memory/transfer.c \
 	%D%/lower/fuse.c %D%/lower/plan.c %D%/lower/products.c \
-	%D%/run/instance.c %D%/run/queue.c \
+	%D%/run/instance.c %D%/run/queue.c %D%/run/tickets.c \
 	%D%/ops/record.c %D%/ops/walk.c \
 	%D%/ops/list.h \
 	%D%/ops/rows.c %D%/ops/rows.h %D%/ops/binary.c %D%/ops/elementwise.c \

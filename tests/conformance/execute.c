@@ -225,7 +225,8 @@ static int upload(struct run *r, bool all)
         if (!o || !o->n_bytes || !(all || o->inout))
             continue;
         if (is_input(r, i))
-            status = eng_queue_write(c->suite->queue, r->store, r->index[i], 0, o->n_bytes, o->bytes, NULL);
+            status = eng_queue_write(c->suite->queue, NULL, 0, r->store, r->index[i],
+                                     (const eng_region[]){eng_range(o->bytes, 0, o->n_bytes)}, 1, NULL);
         else
             status = eng_store_write(r->store, r->index[i], 0, o->n_bytes, o->bytes);
         if (status)
@@ -245,7 +246,7 @@ static int run_once(struct run *r)
     eng_fence fence;
 
     r->stage = "run";
-    int status = eng_queue_submit(c->suite->queue, r->instance, c->params, c->n_params, &fence);
+    int status = eng_queue_submit(c->suite->queue, NULL, 0, r->instance, c->params, c->n_params, &fence);
     return status ? status : eng_fence_wait(fence, 300 * (uint64_t)NS_PER_SECOND);
 }
 
@@ -263,7 +264,8 @@ static int download(struct run *r, bool all, bool compare)
         if (!to)
             return eng_fail(ENG_ERR_NOMEM, "no memory to read operand '%s'", o->name);
         eng_fence fence;
-        int status = eng_queue_read(c->suite->queue, r->store, r->index[i], 0, o->n_bytes, to, &fence);
+        int status = eng_queue_read(c->suite->queue, NULL, 0, r->store, r->index[i],
+                                    (const eng_region[]){eng_range(to, 0, o->n_bytes)}, 1, &fence);
         if (!status)
             status = eng_fence_wait(fence, 300 * (uint64_t)NS_PER_SECOND);
         if (!status && compare && memcmp(to, o->after, o->n_bytes) != 0)

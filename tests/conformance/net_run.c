@@ -117,8 +117,10 @@ static int move(runner *r, bool up, int i, unsigned char *data)
     if (!io)
         return up ? eng_store_write(r->store, index, 0, v->n_bytes, data)
                   : eng_store_read(r->store, index, 0, v->n_bytes, data);
-    int status = up ? eng_queue_write(r->queue, r->store, index, 0, v->n_bytes, data, &fence)
-                    : eng_queue_read(r->queue, r->store, index, 0, v->n_bytes, data, &fence);
+    int status = up ? eng_queue_write(r->queue, NULL, 0, r->store, index,
+                                      (const eng_region[]){eng_range(data, 0, v->n_bytes)}, 1, &fence)
+                    : eng_queue_read(r->queue, NULL, 0, r->store, index,
+                                     (const eng_region[]){eng_range(data, 0, v->n_bytes)}, 1, &fence);
     return status ? status : eng_fence_wait(fence, WAIT);
 }
 
@@ -141,7 +143,7 @@ static int run_graph(runner *r)
         if (bound(&r->g->v[i]))
             status = move(r, true, i, r->g->v[i].before);
     if (!status)
-        status = eng_queue_submit(r->queue, r->instance, r->g->params, 2, &fence);
+        status = eng_queue_submit(r->queue, NULL, 0, r->instance, r->g->params, 2, &fence);
     return status ? status : eng_fence_wait(fence, WAIT);
 }
 

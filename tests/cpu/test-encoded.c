@@ -54,7 +54,7 @@ static void encode(eng_context *context, eng_device *device, uint32_t type, cons
     ck_assert_msg(eng_plan_create(device, g, &plan) == ENG_OK, "%s", eng_last_error());
     ck_assert_int_eq(eng_instance_create(plan, &store, 1, &instance), ENG_OK);
     ck_assert_int_eq(eng_queue_create(device, &queue), ENG_OK);
-    ck_assert_int_eq(eng_queue_submit(queue, instance, NULL, 0, &fence), ENG_OK);
+    ck_assert_int_eq(eng_queue_submit(queue, NULL, 0, instance, NULL, 0, &fence), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(fence, UINT64_MAX), ENG_OK);
     ck_assert_int_eq(eng_store_read(store, 1, 0, eng_store_bytes(store, 1), out), ENG_OK);
     eng_queue_destroy(queue);

@@ -105,7 +105,7 @@ static bool run(subject *s, float *y)
     eng_fence fence;
     memset(y, 0xff, y_bytes(s));
     return eng_store_write(s->store, CHAIN + 1, 0, y_bytes(s), y) == ENG_OK &&
-           eng_queue_submit(s->queue, s->instance, NULL, 0, &fence) == ENG_OK &&
+           eng_queue_submit(s->queue, NULL, 0, s->instance, NULL, 0, &fence) == ENG_OK &&
            eng_fence_wait(fence, UINT64_MAX) == ENG_OK &&
            eng_store_read(s->store, CHAIN + 1, 0, y_bytes(s), y) == ENG_OK;
 }

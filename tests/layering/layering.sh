@@ -31,7 +31,7 @@ sources() { find "$@" -name '*.[ch]' | sort; }
 floors_of()
 {
     case $1 in
-        libengine) echo util base gguf registry device graph plan engine ;;
+        libengine) echo util base gguf registry executor device graph plan engine ;;
         libengine-lm) echo tokenizer files arch run sampling . ;;
         plugins/cpu | plugins/opencl) echo device memory ops lower run . ;;
         plugins/meta) echo cut device store plan run explain . ;;

@@ -203,7 +203,7 @@ static int submit(replay *r)
     int status = eng_queue_create(r->device, &queue);
 
     for (uint32_t run = 0; run < r->p->runs && status == ENG_OK; run++) {
-        status = eng_queue_submit(queue, r->instance, &r->p->cells, 1, &fence);
+        status = eng_queue_submit(queue, NULL, 0, r->instance, &r->p->cells, 1, &fence);
         if (status == ENG_OK)
             status = eng_fence_wait(fence, UINT64_MAX);
         if (status == ENG_OK)

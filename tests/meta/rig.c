@@ -77,7 +77,7 @@ bool rig_run(rig *g, const int64_t *params, uint32_t n)
 {
     eng_fence fence;
 
-    return eng_queue_submit(g->queue, g->instance, params, n, &fence) == ENG_OK &&
+    return eng_queue_submit(g->queue, NULL, 0, g->instance, params, n, &fence) == ENG_OK &&
            eng_fence_wait(fence, UINT64_MAX) == ENG_OK;
 }
 

@@ -45,11 +45,13 @@ typedef struct fake {
     uint64_t ticket;
 } fake;
 
-static int fake_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
+static int fake_wait(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed)
 {
     fake *f = (fake *)(void *)queue;
+    (void)after;
     (void)ticket;
     (void)timeout;
+    (void)failed;
     for (uint32_t i = 0; i < f->n_ops; i++)
         if (f->ops[i].bytes)
             memcpy(f->ops[i].to, f->ops[i].from, f->ops[i].bytes);
@@ -60,26 +62,28 @@ static int fake_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
 static int later(fake *f, char *to, const char *from, uint64_t bytes, uint64_t *ticket)
 {
     if (f->n_ops == MOST_OPS)
-        fake_wait((eng_queue_state *)(void *)f, 0, 0);
+        fake_wait((eng_queue_state *)(void *)f, 0, 0, 0, NULL);
     f->ops[f->n_ops++] = (fake_op){to, from, bytes};
     *ticket = ++f->ticket;
     return ENG_OK;
 }
 
-static int fake_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                     uint64_t bytes, void *data, uint64_t *ticket)
+static int fake_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *r,
+                     uint32_t n, uint64_t *ticket)
 {
     fake *f = (fake *)(void *)queue;
     (void)instance;
-    return later(f, data, f->memory[tensor] + offset, bytes, ticket);
+    return n != 1 || r->count != 1 ? ENG_ERR_INTERNAL
+                                   : later(f, r->data, f->memory[tensor] + r->tensor_offset, r->bytes, ticket);
 }
 
-static int fake_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                      uint64_t bytes, const void *data, uint64_t *ticket)
+static int fake_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *r,
+                      uint32_t n, uint64_t *ticket)
 {
     fake *f = (fake *)(void *)queue;
     (void)instance;
-    return later(f, f->memory[tensor] + offset, data, bytes, ticket);
+    return n != 1 || r->count != 1 ? ENG_ERR_INTERNAL
+                                   : later(f, f->memory[tensor] + r->tensor_offset, r->data, r->bytes, ticket);
 }
 
 static int fake_map(eng_instance_state *instance, int32_t tensor, void **data)
@@ -114,7 +118,7 @@ static const eng_type_info f32 = {.block = 1, .block_bytes = 4};
 /* The queue's part of it; the rest of queue.c needs stores. */
 int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout)
 {
-    return fake_wait(q->child[rank], ticket, timeout);
+    return fake_wait(q->child[rank], 0, ticket, timeout, NULL);
 }
 
 /* Nothing here takes longer than it may. */
@@ -377,7 +381,7 @@ static void section(world *w, meta_member *m, uint32_t i, uint32_t last)
 {
     fake *f = &w->fakes[m->rank];
 
-    fake_wait((eng_queue_state *)(void *)f, 0, 0);
+    fake_wait((eng_queue_state *)(void *)f, 0, 0, 0, NULL);
     if (last != META_NEVER && w->samples[last].exchange.dst[m->rank].tensor >= 0)
         w->good[m->rank] = w->good[m->rank] && received(w, last, m->rank);
     if (last != META_NEVER && f->memory[2 * last])

@@ -128,7 +128,7 @@ static void end(bench *b)
 static bool run(const bench *b, const program *p)
 {
     eng_fence fence;
-    if (eng_queue_submit(b->queue, p->instance, NULL, 0, &fence) == ENG_OK && eng_fence_wait(fence, UINT64_MAX) == ENG_OK)
+    if (eng_queue_submit(b->queue, NULL, 0, p->instance, NULL, 0, &fence) == ENG_OK && eng_fence_wait(fence, UINT64_MAX) == ENG_OK)
         return true;
     printf("# %s: %s\n", b->name, eng_last_error());
     return false;

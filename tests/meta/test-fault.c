@@ -130,6 +130,12 @@ static bool says(int status, const char *text)
     return status == ENG_ERR_TIMEOUT && strstr(eng_last_error(), text);
 }
 
+/* What becomes of work that was queued. */
+static int done(int status, const eng_fence *fence)
+{
+    return status == ENG_OK ? eng_fence_wait(*fence, UINT64_MAX) : status;
+}
+
 /* A run that was given up on one queue keeps its instance from another queue. */
 static bool instance_is_kept(const fault_case *c, subject *s, eng_queue *other)
 {
@@ -139,9 +145,10 @@ static bool instance_is_kept(const fault_case *c, subject *s, eng_queue *other)
 
     if (!says(subject_run(s, want, &right), "meta.timeout"))
         return no(c, "the run does not end in time");
-    if (!says(eng_queue_submit(other, s->instance, NULL, 0, &fence), "still at work"))
+    if (!says(done(eng_queue_submit(other, NULL, 0, s->instance, NULL, 0, &fence), &fence), "still at work"))
         return no(c, "another queue takes an instance that a device is at work on");
-    if (!says(eng_queue_read(s->queue, s->store, SUBJECT_OUT, 0, sizeof out, out, &fence), "still at work"))
+    const eng_region all = eng_range(out, 0, sizeof out);
+    if (!says(done(eng_queue_read(s->queue, NULL, 0, s->store, SUBJECT_OUT, &all, 1, &fence), &fence), "still at work"))
         return no(c, "a transfer does not wait for what a run has left");
     return true;
 }

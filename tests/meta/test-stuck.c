@@ -337,6 +337,12 @@ static void test_turns(void)
 
 /* -- whatever is made, and whatever is moved ------------------------------------------------- */
 
+/* What becomes of work that was queued. */
+static int done(int status, const eng_fence *fence)
+{
+    return status == ENG_OK ? eng_fence_wait(*fence, UINT64_MAX) : status;
+}
+
 /* The n-th call of its kind fails: it is told, and nothing is left of what was made before. */
 static bool fails_once(const fault_case *c, bool *over)
 {
@@ -348,12 +354,13 @@ static bool fails_once(const fault_case *c, bool *over)
     if (!begin(&s, c))
         return no(c, "no context");
     int status = subject_open(&s, c->device);
+    const eng_region in = eng_range(want, 0, sizeof want), back = eng_range(out, 0, sizeof out);
     if (status == ENG_OK)
-        status = eng_queue_write(s.queue, s.store, SUBJECT_OUT, 0, sizeof want, want, &fence);
+        status = done(eng_queue_write(s.queue, NULL, 0, s.store, SUBJECT_OUT, &in, 1, &fence), &fence);
     if (status == ENG_OK)
-        status = eng_queue_read(s.queue, s.store, SUBJECT_OUT, 0, sizeof out, out, &fence);
+        status = done(eng_queue_read(s.queue, NULL, 0, s.store, SUBJECT_OUT, &back, 1, &fence), &fence);
     if (status == ENG_OK)
-        status = eng_queue_read(s.queue, s.store, SUBJECT_UP, 0, sizeof out, out, &fence);
+        status = done(eng_queue_read(s.queue, NULL, 0, s.store, SUBJECT_UP, &back, 1, &fence), &fence);
     if (status == ENG_OK)
         status = eng_store_read(s.store, SUBJECT_DOWN, 0, sizeof out, out);
     if (status == ENG_OK)

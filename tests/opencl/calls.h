@@ -86,11 +86,13 @@ COMMAND(clEnqueueNDRangeKernel,
           const size_t *local, WAITS),
         P(queue, kernel, dims, first, global, local, n_waits, waits, event))
 COMMAND(clEnqueueMarkerWithWaitList, P(cl_command_queue queue, WAITS), P(queue, n_waits, waits, event))
+COMMAND(clEnqueueBarrierWithWaitList, P(cl_command_queue queue, WAITS), P(queue, n_waits, waits, event))
 STATUS(clFlush, P(cl_command_queue queue), P(queue))
 STATUS(clFinish, P(cl_command_queue queue), P(queue))
 STATUS(clWaitForEvents, P(cl_uint n, const cl_event *events), P(n, events))
 STATUS(clGetEventInfo, P(cl_event event, cl_event_info what, size_t bytes, void *value, size_t *all),
        P(event, what, bytes, value, all))
+RETAIN(clRetainEvent, P(cl_event event), P(event))
 RELEASE(clReleaseEvent, P(cl_event event), P(event))
 
 #undef P

@@ -52,6 +52,7 @@ static int read_beyond(const char *apart, const char *folder)
     eng_plan *plan = NULL;
     eng_instance *instance = NULL;
     eng_queue *queue = NULL;
+    eng_fence fence;
     float y = 0;
     int good = !eng_context_create(NULL, &context) && !eng_context_set_option(context, "opencl.kernels", folder) &&
                !eng_context_set_option(context, "opencl.apart", apart) &&
@@ -61,7 +62,8 @@ static int read_beyond(const char *apart, const char *folder)
         eng_store_value(g, eng_graph_tensor(g, 0, store, 1), eng_sum_rows(g, eng_graph_tensor(g, 0, store, 0)));
     good = good && !eng_graph_seal(g) && !eng_plan_create(device, g, &plan) &&
            !eng_instance_create(plan, &store, 1, &instance) && !eng_queue_create(device, &queue) &&
-           !eng_queue_submit(queue, instance, NULL, 0, NULL) && !eng_store_read(store, 1, 0, sizeof y, &y);
+           !eng_queue_submit(queue, NULL, 0, instance, NULL, 0, &fence) &&
+           !eng_fence_wait(fence, UINT64_MAX) && !eng_store_read(store, 1, 0, sizeof y, &y);
     if (!good)
         fprintf(stderr, "%s\n", eng_last_error());
     eng_queue_destroy(queue);

@@ -141,7 +141,7 @@ static int go_on(worker *w)
     for (int i = 0; i < SUBMITS; i++) {
         eng_fence fence;
         double begin = now();
-        int status = eng_queue_submit(queue, instance, NULL, 0, &fence);
+        int status = eng_queue_submit(queue, NULL, 0, instance, NULL, 0, &fence);
         double took = now() - begin;
         w->longest = took > w->longest ? took : w->longest;
         if (status == ENG_OK)
@@ -158,7 +158,7 @@ static void submits_go_on(void)
     eng_plan *plan = NULL;
     worker compiles, submits;
     bool ready = !plan_of(ENG_UNARY_RELU, 1, &plan) && !eng_instance_create(plan, &store, 1, &instance) &&
-                 !eng_queue_create(device, &queue) && !eng_queue_submit(queue, instance, NULL, 0, NULL);
+                 !eng_queue_create(device, &queue) && !eng_queue_submit(queue, NULL, 0, instance, NULL, 0, NULL);
     if (!tap_check(ready, "a plan is ready%s%s", ready ? "" : ": ", ready ? "" : eng_last_error()))
         return;
     interposer_stop("clBuildProgram");

@@ -85,9 +85,10 @@ static int compute(run *r)
     eng_fence fence;
     int status = eng_queue_create(r->device, &r->queue);
     if (status == ENG_OK)
-        status = eng_queue_submit(r->queue, r->instance, NULL, 0, NULL);
+        status = eng_queue_submit(r->queue, NULL, 0, r->instance, NULL, 0, NULL);
     if (status == ENG_OK)
-        status = eng_queue_read(r->queue, r->store, Y, 0, sizeof r->y, r->y, &fence);
+        status = eng_queue_read(r->queue, NULL, 0, r->store, Y,
+                                (const eng_region[]){eng_range(r->y, 0, sizeof r->y)}, 1, &fence);
     return status == ENG_OK ? eng_fence_wait(fence, UINT64_MAX) : status;
 }
 

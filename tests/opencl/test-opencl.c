@@ -85,11 +85,14 @@ START_TEST(pieces_move_exactly)
     int32_t patch[1000];
     for (int i = 0; i < 1000; i++)
         in[333 + i] = patch[i] = -i;
-    ck_assert_int_eq(eng_queue_write(queue, store, 0, 333 * 4, sizeof patch, patch, NULL), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(queue, store, 0, 0, ALL * 4, out, &fence), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(queue, NULL, 0, store, 0,
+                                     (const eng_region[]){eng_range(patch, 333 * 4, sizeof patch)}, 1, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(queue, NULL, 0, store, 0,
+                                    (const eng_region[]){eng_range(out, 0, ALL * 4)}, 1, &fence), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(fence, UINT64_MAX), ENG_OK);
     ck_assert(memcmp(in, out, ALL * 4) == 0);
-    ck_assert_int_ne(eng_queue_read(queue, store, 0, ALL * 4 - 8, 16, out, &fence), ENG_OK);
+    ck_assert_int_ne(eng_queue_read(queue, NULL, 0, store, 0,
+                                    (const eng_region[]){eng_range(out, ALL * 4 - 8, 16)}, 1, &fence), ENG_OK);
     eng_queue_destroy(queue);
     eng_store_destroy(store);
     free(in);
@@ -188,8 +191,9 @@ static unsigned run_layers(const char *const *options, float *out)
     ck_assert_msg(eng_instance_create(plan, &store, 1, &instance) == ENG_OK, "%s", eng_last_error());
     ck_assert_int_eq(eng_queue_create(f.device, &queue), ENG_OK);
     for (int again = 0; again < 2; again++)
-        ck_assert_msg(eng_queue_submit(queue, instance, NULL, 0, NULL) == ENG_OK, "%s", eng_last_error());
-    ck_assert_int_eq(eng_queue_read(queue, store, Y, 0, X * 4, out, &fence), ENG_OK);
+        ck_assert_msg(eng_queue_submit(queue, NULL, 0, instance, NULL, 0, NULL) == ENG_OK, "%s", eng_last_error());
+    ck_assert_int_eq(eng_queue_read(queue, NULL, 0, store, Y,
+                                    (const eng_region[]){eng_range(out, 0, X * 4)}, 1, &fence), ENG_OK);
     ck_assert_msg(eng_fence_wait(fence, UINT64_MAX) == ENG_OK, "%s", eng_last_error());
     eng_queue_destroy(queue);
     eng_instance_destroy(instance);
@@ -313,9 +317,11 @@ START_TEST(a_wait_can_end_before_the_work)
     ck_assert_int_eq(eng_queue_create(f.device, &queue), ENG_OK);
     /* more submissions than a queue notes at once */
     for (int i = 0; i < 200; i++)
-        ck_assert_int_eq(eng_queue_write(queue, store, 0, (uint64_t)i * 4, 4, data, &fence), ENG_OK);
+        ck_assert_int_eq(eng_queue_write(queue, NULL, 0, store, 0,
+                                         (const eng_region[]){eng_range(data, (uint64_t)i * 4, 4)}, 1, &fence), ENG_OK);
     for (int i = 0; i < 8; i++)
-        ck_assert_int_eq(eng_queue_write(queue, store, 0, 0, 32u << 20, data, &fence), ENG_OK);
+        ck_assert_int_eq(eng_queue_write(queue, NULL, 0, store, 0,
+                                         (const eng_region[]){eng_range(data, 0, 32u << 20)}, 1, &fence), ENG_OK);
     int status = eng_fence_wait(fence, 0);
     ck_assert(status == ENG_OK || status == ENG_ERR_TIMEOUT);
     ck_assert_int_eq(eng_fence_wait(fence, UINT64_C(60000000000)), ENG_OK);
@@ -361,8 +367,9 @@ START_TEST(constants_are_there_at_once)
         ck_assert_msg(eng_graph_seal(g) == ENG_OK, "%s", eng_last_error());
         ck_assert_msg(eng_plan_create(f.device, g, &plan) == ENG_OK, "%s", eng_last_error());
         ck_assert_int_eq(eng_instance_create(plan, &store, 1, &instance), ENG_OK);
-        ck_assert_int_eq(eng_queue_submit(queue, instance, NULL, 0, &fence), ENG_OK);
-        ck_assert_int_eq(eng_queue_read(queue, store, 2, 0, sizeof y, y, &fence), ENG_OK);
+        ck_assert_int_eq(eng_queue_submit(queue, NULL, 0, instance, NULL, 0, &fence), ENG_OK);
+        ck_assert_int_eq(eng_queue_read(queue, NULL, 0, store, 2,
+                                        (const eng_region[]){eng_range(y, 0, sizeof y)}, 1, &fence), ENG_OK);
         ck_assert_int_eq(eng_fence_wait(fence, UINT64_MAX), ENG_OK);
         ck_assert_float_eq_tol(y[0], cos(1 + i), 1e-4);
         ck_assert_float_eq_tol(y[1], sin(1 + i), 1e-4);

@@ -86,8 +86,9 @@ static bool ask(const char *family, const eng_store_tensor *t, build op, eng_sup
                 break; /* that was the last */
     }
     good = good && !eng_plan_create(device, g, &plan) && !eng_instance_create(plan, &store, 1, &instance) &&
-           !eng_queue_create(device, &queue) && !eng_queue_submit(queue, instance, NULL, 0, NULL) &&
-           !eng_queue_read(queue, store, 2, 0, eng_store_bytes(store, 2), result, &fence) &&
+           !eng_queue_create(device, &queue) && !eng_queue_submit(queue, NULL, 0, instance, NULL, 0, NULL) &&
+           !eng_queue_read(queue, NULL, 0, store, 2,
+                           (const eng_region[]){eng_range(result, 0, eng_store_bytes(store, 2))}, 1, &fence) &&
            !eng_fence_wait(fence, UINT64_MAX);
     if (!good)
         printf("# %s\n", eng_last_error());

@@ -151,7 +151,7 @@ static void fences(void)
     eng_fence fence;
     tap_check(!eng_store_write(store, 0, 0, BYTES, other) && !eng_queue_create(device, &queue), "a queue");
     pthread_t thread = begin("clEnqueueReadBuffer");
-    int status = eng_queue_read(queue, store, 0, 0, BYTES, data, &fence);
+    int status = eng_queue_read(queue, NULL, 0, store, 0, (const eng_region[]){eng_range(data, 0, BYTES)}, 1, &fence);
     if (status == ENG_OK)
         status = eng_fence_wait(fence, UINT64_MAX);
     unsigned copies = end(thread);
@@ -160,7 +160,7 @@ static void fences(void)
 
     thread = begin("clEnqueueReadBuffer");
     interposer_fail("clEnqueueReadBuffer", PIECES / 2, CL_OUT_OF_RESOURCES);
-    status = eng_queue_read(queue, store, 0, 0, BYTES, data, &fence);
+    status = eng_queue_read(queue, NULL, 0, store, 0, (const eng_region[]){eng_range(data, 0, BYTES)}, 1, &fence);
     if (status == ENG_OK) /* where the work is done later, the fence tells it */
         status = eng_fence_wait(fence, UINT64_MAX);
     copies = end(thread);
@@ -168,7 +168,7 @@ static void fences(void)
               copies, eng_last_error());
 
     thread = begin("clEnqueueWriteBuffer");
-    status = eng_queue_write(queue, store, 0, 0, BYTES, other, NULL);
+    status = eng_queue_write(queue, NULL, 0, store, 0, (const eng_region[]){eng_range(other, 0, BYTES)}, 1, NULL);
     eng_queue_destroy(queue);
     copies = end(thread);
     tap_check(copies == 0 && status == ENG_OK, "a queue is destroyed after its copies (%u go on)", copies);

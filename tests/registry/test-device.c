@@ -151,16 +151,16 @@ START_TEST(queue)
     ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
     ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, 0), ENG_OK);
-    ck_assert_int_eq(eng_queue_write(q, s, 0, 0, sizeof in, in, NULL), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(q, s, 0, 0, sizeof out, out, &f), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, (const eng_region[]){eng_range(in, 0, sizeof in)}, 1, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
     ck_assert_mem_eq(in, out, sizeof in);
-    ck_assert_int_eq(eng_queue_read(q, s, 0, 4, sizeof out, out, &f), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 4, sizeof out)}, 1, &f), ENG_ERR_INVALID);
     eng_device *other;
     eng_queue *other_queue;
     ck_assert_int_eq(eng_device_open(context, "null", &other), ENG_OK);
     ck_assert_int_eq(eng_queue_create(other, &other_queue), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(other_queue, s, 0, 0, 4, out, &f), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_queue_read(other_queue, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 0, 4)}, 1, &f), ENG_ERR_INVALID);
     /* any order of destruction */
     eng_device_close(other);
     eng_queue_destroy(other_queue);
@@ -188,9 +188,9 @@ START_TEST(copy_graph)
     ck_assert_int_eq(eng_plan_create(device, g, &p), ENG_OK);
     ck_assert_int_eq(eng_instance_create(p, &s, 1, &i), ENG_OK);
     ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
-    ck_assert_int_eq(eng_queue_write(q, s, 0, 0, sizeof in, in, NULL), ENG_OK);
-    ck_assert_int_eq(eng_queue_submit(q, i, NULL, 0, NULL), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(q, s, 1, 0, sizeof out, out, &f), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, (const eng_region[]){eng_range(in, 0, sizeof in)}, 1, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_submit(q, NULL, 0, i, NULL, 0, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 1, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
     const float expected[] = {1, 4, 2, 5, 3, 6};
     ck_assert_mem_eq(out, expected, sizeof out);

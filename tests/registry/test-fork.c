@@ -65,11 +65,13 @@ static bool runs(work *w, float first)
     static float back[N];
     for (int i = 0; i < N; i++)
         numbers[i] = first + (float)i;
-    int status = eng_queue_write(w->queue, w->store, 0, 0, sizeof numbers, numbers, NULL);
+    int status = eng_queue_write(w->queue, NULL, 0, w->store, 0,
+                                 (const eng_region[]){eng_range(numbers, 0, sizeof numbers)}, 1, NULL);
     if (!status)
-        status = eng_queue_submit(w->queue, w->instance, NULL, 0, NULL);
+        status = eng_queue_submit(w->queue, NULL, 0, w->instance, NULL, 0, NULL);
     if (!status)
-        status = eng_queue_read(w->queue, w->store, 1, 0, sizeof back, back, &w->fence);
+        status = eng_queue_read(w->queue, NULL, 0, w->store, 1,
+                                (const eng_region[]){eng_range(back, 0, sizeof back)}, 1, &w->fence);
     if (!status)
         status = eng_fence_wait(w->fence, UINT64_MAX);
     for (int i = 0; i < N && !status; i++)
@@ -104,10 +106,10 @@ static const char *uses(eng_context *context, work *w)
         if ((call) != ENG_ERR_STATE || eng_last_error_info(&e) || e.code != ENG_CODE_FORKED || !strstr(e.advice, "child")) \
             return #call;                                                                                               \
     } while (0)
-    REFUSED(eng_queue_submit(w->queue, w->instance, NULL, 0, NULL));
+    REFUSED(eng_queue_submit(w->queue, NULL, 0, w->instance, NULL, 0, NULL));
     REFUSED(eng_fence_wait(w->fence, UINT64_MAX));
-    REFUSED(eng_queue_write(w->queue, w->store, 0, 0, sizeof x, x, NULL));
-    REFUSED(eng_queue_read(w->queue, w->store, 0, 0, sizeof x, x, NULL));
+    REFUSED(eng_queue_write(w->queue, NULL, 0, w->store, 0, (const eng_region[]){eng_range(x, 0, sizeof x)}, 1, NULL));
+    REFUSED(eng_queue_read(w->queue, NULL, 0, w->store, 0, (const eng_region[]){eng_range(x, 0, sizeof x)}, 1, NULL));
     REFUSED(eng_store_write(w->store, 0, 0, sizeof x, x));
     REFUSED(eng_store_read(w->store, 0, 0, sizeof x, x));
     REFUSED(eng_store_create(w->device, eng_store_get(w->store, 0), 1, (eng_store **)&any));

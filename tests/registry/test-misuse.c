@@ -270,8 +270,8 @@ START_TEST(strangers)
     ck_assert_int_eq(eng_plan_create(device, g, &p), ENG_OK);
     says(eng_instance_create(p, &s, 1, &i), ENG_ERR_INVALID, "opened another time");
     ck_assert_int_eq(eng_instance_create(p, &store, 1, &i), ENG_OK);
-    says(eng_queue_submit(q, i, NULL, 0, NULL), ENG_ERR_INVALID, "opened another time");
-    says(eng_queue_read(q, store, 0, 0, 4, &(float){0}, NULL), ENG_ERR_INVALID, "opened another time");
+    says(eng_queue_submit(q, NULL, 0, i, NULL, 0, NULL), ENG_ERR_INVALID, "opened another time");
+    says(eng_queue_read(q, NULL, 0, store, 0, (const eng_region[]){eng_range(&(float){0}, 0, 4)}, 1, NULL), ENG_ERR_INVALID, "opened another time");
     eng_queue_destroy(q);
     eng_instance_destroy(i);
     eng_plan_release(p);
@@ -287,7 +287,7 @@ START_TEST(fences)
     eng_fence f;
     float x[8];
     ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(q, store, 0, 0, sizeof x, x, &f), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, store, 0, (const eng_region[]){eng_range(x, 0, sizeof x)}, 1, &f), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, 0), ENG_OK);
     f.ticket += 1000;
@@ -324,7 +324,7 @@ START_TEST(rows_without_number)
         ck_assert_msg(eng_plan_create(d, g, &p) == ENG_OK, "%s", eng_last_error());
         ck_assert_msg(eng_instance_create(p, &s, 1, &instance) == ENG_OK, "%s", eng_last_error());
         ck_assert_int_eq(eng_queue_create(d, &q), ENG_OK);
-        ck_assert_int_eq(eng_queue_submit(q, instance, NULL, 0, &f), ENG_OK);
+        ck_assert_int_eq(eng_queue_submit(q, NULL, 0, instance, NULL, 0, &f), ENG_OK);
         ck_assert_msg(eng_fence_wait(f, UINT64_MAX) == ENG_OK, "%s", eng_last_error());
         eng_queue_destroy(q);
         eng_instance_destroy(instance);

@@ -80,10 +80,16 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     d->host = s->host;
     d->variant = variant;
     pthread_mutex_init(&d->lock, NULL);
+    if (!cpu_turns_init(&d->turns)) {
+        pthread_mutex_destroy(&d->lock);
+        free(d);
+        return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory or of threads");
+    }
     d->team = cpu_team_create((int)count, cores, whole ? 0 : n);
     d->scratch = d->team ? calloc((size_t)cpu_team_threads(d->team), sizeof *d->scratch) : NULL;
     if (!d->team || !d->scratch) {
         cpu_team_destroy(d->team);
+        cpu_turns_end(&d->turns);
         pthread_mutex_destroy(&d->lock);
         free(d);
         return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory or of threads");
@@ -102,6 +108,7 @@ void cpu_device_close(eng_device_state *device)
         return;
     free(device->scratch);
     cpu_team_destroy(device->team);
+    cpu_turns_end(&device->turns);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }

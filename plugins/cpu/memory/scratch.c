@@ -11,7 +11,8 @@ int cpu_scratch_grow(eng_device_state *device, size_t bytes)
     void **more = calloc((size_t)device->threads, sizeof *more);
     if (!more)
         return ENG_ERR_NOMEM;
-    pthread_mutex_lock(&device->lock);
+    cpu_turn turn;
+    cpu_turns_take(&device->turns, &turn, NULL);
     if (bytes > device->scratch_bytes) {
         for (int i = 0; i < device->threads && status == ENG_OK; i++) {
             more[i] = cpu_memory_get(bytes);
@@ -29,7 +30,7 @@ int cpu_scratch_grow(eng_device_state *device, size_t bytes)
         if (status == ENG_OK)
             device->scratch_bytes = bytes;
     }
-    pthread_mutex_unlock(&device->lock);
+    cpu_turns_give(&device->turns, &turn);
     free(more);
     return status;
 }

@@ -102,7 +102,7 @@ void cpu_store_destroy(eng_store_state *store)
 }
 
 /* Are all runs of a region inside the tensor? */
-static bool inside(const struct cpu_stored *t, const eng_region *r)
+static bool inside(uint64_t bytes, const eng_region *r)
 {
     if (r->count == 0 || r->bytes == 0)
         return true;
@@ -110,30 +110,36 @@ static bool inside(const struct cpu_stored *t, const eng_region *r)
     if (__builtin_mul_overflow(r->count - 1, r->tensor_stride, &last) ||
         __builtin_add_overflow(last, r->tensor_offset, &last) || __builtin_add_overflow(last, r->bytes, &last))
         return false;
-    return last <= t->bytes;
+    return last <= bytes;
 }
 
-static int move(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n, bool upload)
+int cpu_move(const eng_device_state *device, uint8_t *data, uint64_t bytes, const eng_region *regions, uint32_t n,
+             bool upload)
 {
-    const eng_services *s = store->device->services;
-    if (tensor >= store->n)
-        return s->fail(store->device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the store has %u tensors, not %u",
-                       (unsigned)store->n, (unsigned)tensor + 1);
-    const struct cpu_stored *t = &store->tensors[tensor];
     for (uint32_t i = 0; i < n; i++)
-        if (!inside(t, &regions[i]))
-            return s->fail(store->device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
-                           "region %u reaches outside a tensor of %llu bytes",
-                           (unsigned)i, (unsigned long long)t->bytes);
+        if (!inside(bytes, &regions[i]))
+            return device->services->fail(device->host, ENG_ERR_INVALID,
+                                          "cpu" ENG_CAUSE "region %u reaches outside a tensor of %llu bytes", (unsigned)i,
+                                          (unsigned long long)bytes);
     for (uint32_t i = 0; i < n; i++) {
         const eng_region *r = &regions[i];
-        for (uint64_t j = 0; j < r->count; j++) {
+        for (uint64_t j = 0; j < r->count && r->bytes; j++) {
             uint8_t *host = (uint8_t *)r->data + j * r->data_stride;
-            uint8_t *here = t->data + r->tensor_offset + j * r->tensor_stride;
+            uint8_t *here = data + r->tensor_offset + j * r->tensor_stride;
             memcpy(upload ? here : host, upload ? host : here, (size_t)r->bytes);
         }
     }
     return ENG_OK;
+}
+
+static int move(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n, bool upload)
+{
+    const eng_device_state *device = store->device;
+    if (tensor >= store->n)
+        return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the store has %u tensors, not %u",
+                                      (unsigned)store->n, (unsigned)tensor + 1);
+    const struct cpu_stored *t = &store->tensors[tensor];
+    return cpu_move(device, t->data, t->bytes, regions, n, upload);
 }
 
 int cpu_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)

@@ -17,6 +17,10 @@ static double serial_below(int way, int threads)
     return way == CPU_EAGER ? 300.0 * threads : 2000.0 * threads;
 }
 
+/* A run can be left where all threads meet: so they do after this many nanoseconds of work. */
+#define MOST_APART 2e6
+#define UNKNOWN_COST 1e5
+
 static const cpu_op *task_op(const cpu_task *task)
 {
     return &task->variant->ops[task->node->op];
@@ -156,6 +160,7 @@ static bool place_barriers(eng_instance_state *inst, int way, const size_t *shar
 {
     const eng_plan_state *plan = inst->plan;
     cpu_spans since = {0};
+    double apart = 0;
     uint32_t section = 0;
     for (uint32_t i = 0; i < plan->n_nodes; i++) {
         cpu_task *task = &inst->tasks[i];
@@ -167,10 +172,12 @@ static bool place_barriers(eng_instance_state *inst, int way, const size_t *shar
         }
         cpu_span mine[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS + 1];
         int n = task_spans(task, way, shared_bytes[i], mine);
-        if (task->barrier[way] || must_wait(&since, mine, n)) {
+        if (task->barrier[way] || apart > MOST_APART || must_wait(&since, mine, n)) {
             task->barrier[way] = true;
             since.n = 0;
+            apart = 0;
         }
+        apart += task_op(task)->cost ? task_op(task)->cost(task) : UNKNOWN_COST;
         for (int j = 0; j < n; j++)
             if (!spans_add(&since, mine[j])) {
                 free(since.list);

@@ -1,14 +1,19 @@
 /*
- * Queues.  All work is done before the call returns: submit runs in the
- * calling thread and the device's workers, which walk the list of tasks
- * together and wait for one another only where a task needs what others have
- * not finished.
+ * Queues.  All work is done before the call returns: run works in the calling
+ * thread and the device's workers, which walk the list of tasks together and wait
+ * for one another only where a task needs what others have not finished.
+ *
+ * Where they all wait for one another the run can be left, to be gone on with
+ * later: if the caller's time is up, or another queue's run has waited long enough.
  */
 #include "config.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "../cpu.h"
+
+#define SLICE 2000000 /* ns that a run has for itself where others wait */
 
 int cpu_queue_create(eng_device_state *device, eng_queue_state **queue)
 {
@@ -25,6 +30,8 @@ void cpu_queue_destroy(eng_queue_state *queue)
     free(queue);
 }
 
+/* -- runs -------------------------------------------------------------------------- */
+
 typedef struct cpu_submission {
     const cpu_task *tasks;
     uint32_t n;
@@ -33,19 +40,53 @@ typedef struct cpu_submission {
     eng_device_state *device;
     int threads;
     int way;
+    eng_run *control;   /* may be NULL                                       */
+    uint32_t from;      /* the task to begin with                            */
+    atomic_uint stop;   /* the task before which all leave; n: none          */
+    uint32_t answer;    /* why: ENG_RUN_*; GO_ON: others wait                */
+    int64_t slice_end;  /* 0: nobody has been seen waiting                   */
 } cpu_submission;
+
+static int64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Asked by thread 0, at the end of a task. */
+static bool must_leave(cpu_submission *sub)
+{
+    if (sub->control && (sub->answer = sub->control->poll(sub->control)) != ENG_RUN_GO_ON)
+        return true;
+    if (atomic_load_explicit(&sub->device->turns.waiting, memory_order_relaxed) == 0)
+        return false;
+    int64_t now = nanoseconds();
+    if (sub->slice_end == 0)
+        sub->slice_end = now + SLICE;
+    return now >= sub->slice_end;
+}
+
+/* Do all threads leave before task i?  Thread 0 has said so before it came to the barrier. */
+static bool leaves(cpu_submission *sub, const cpu_run *run, uint32_t i)
+{
+    if (run->thread == 0 && must_leave(sub))
+        atomic_store_explicit(&sub->stop, i, memory_order_relaxed);
+    cpu_barrier(run);
+    return atomic_load_explicit(&sub->stop, memory_order_relaxed) <= i;
+}
 
 static void walk(void *ctx, int thread)
 {
-    const cpu_submission *sub = ctx;
+    cpu_submission *sub = ctx;
     cpu_run run = {.thread = thread, .threads = sub->threads, .params = sub->params, .n_params = sub->n_params,
                    .team = sub->device->team, .scratch = sub->device->scratch[thread]};
     cpu_run alone = run;
     alone.threads = 1;
-    for (uint32_t i = 0; i < sub->n; i++) {
+    for (uint32_t i = sub->from; i < sub->n; i++) {
         const cpu_task *task = &sub->tasks[i];
-        if (task->barrier[sub->way] && i > 0)
-            cpu_barrier(&run);
+        if ((task->barrier[sub->way] || run.threads == 1) && i > sub->from && leaves(sub, &run, i))
+            return;
         if (!task->serial[sub->way])
             task->run(task, &run);
         else if (thread == 0)
@@ -62,12 +103,39 @@ static bool all_serial(const cpu_submission *sub)
     return true;
 }
 
-int cpu_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                     const int64_t *params, uint32_t n_params, uint64_t *ticket)
+/* From one end of its turn to the next; what the caller has answered, if it did not come to the end. */
+static uint32_t run_tasks(cpu_submission *sub)
+{
+    eng_device_state *device = sub->device;
+    cpu_turn turn;
+    for (;;) {
+        uint32_t answer = cpu_turns_take(&device->turns, &turn, sub->control);
+        if (answer != ENG_RUN_GO_ON)
+            return answer;
+        atomic_store_explicit(&sub->stop, sub->n, memory_order_relaxed);
+        sub->slice_end = 0;
+        sub->way = cpu_team_calm(device->team) ? CPU_EAGER : CPU_SPARING;
+        if (all_serial(sub)) {
+            sub->threads = 1;
+            walk(sub, 0);
+        } else {
+            sub->threads = device->threads;
+            cpu_team_run(device->team, walk, sub);
+        }
+        cpu_turns_give(&device->turns, &turn);
+        sub->from = atomic_load_explicit(&sub->stop, memory_order_relaxed);
+        if (sub->from >= sub->n || sub->answer != ENG_RUN_GO_ON)
+            return sub->answer;
+    }
+}
+
+int cpu_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                  const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
     eng_device_state *device = queue->device;
     const eng_plan_state *plan = instance->plan;
     uint32_t sections = plan->graph->n_sections;
+    (void)ticket; /* it is done when this returns */
     if (first > sections || count > sections - first)
         return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the plan has %u sections, not %u",
                                       (unsigned)sections, (unsigned)(first + count));
@@ -76,75 +144,38 @@ int cpu_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint3
                                       "the plan takes %u parameters, %u were given",
                                       (unsigned)plan->graph->n_params, (unsigned)n_params);
     uint32_t begin = plan->section_first[first], end = plan->section_first[first + count];
-    cpu_submission sub = {instance->tasks + begin, end - begin, params, n_params, device, device->threads,
-                          cpu_team_calm(device->team) ? CPU_EAGER : CPU_SPARING};
-    pthread_mutex_lock(&device->lock);
-    if (all_serial(&sub)) {
-        sub.threads = 1;
-        walk(&sub, 0);
-    } else {
-        cpu_team_run(device->team, walk, &sub);
+    cpu_submission sub = {.tasks = instance->tasks + begin, .n = end - begin, .params = params, .n_params = n_params,
+                          .device = device, .control = control, .from = control ? (uint32_t)control->position : 0};
+    if (sub.from < sub.n && run_tasks(&sub) == ENG_RUN_CANCEL)
+        return ENG_ERR_CANCELLED;
+    if (sub.from < sub.n) {
+        control->position = sub.from;
+        return ENG_YIELDED;
     }
+    pthread_mutex_lock(&device->lock);
     device->stats.submits++;
     pthread_mutex_unlock(&device->lock);
-    *ticket = ++queue->ticket;
     return ENG_OK;
 }
 
-static int outside(const eng_device_state *device, uint64_t offset, uint64_t bytes, uint64_t size)
+/* -- moving data --------------------------------------------------------------------- */
+
+int cpu_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket)
 {
-    return device->services->fail(device->host, ENG_ERR_INVALID,
-                                  "cpu" ENG_CAUSE "bytes %llu .. + %llu are outside a tensor of %llu bytes",
-                                  (unsigned long long)offset, (unsigned long long)bytes, (unsigned long long)size);
+    (void)queue, (void)ticket;
+    return cpu_store_upload(store, tensor, regions, n);
 }
 
-/* The bytes of a stored tensor; NULL after a failure. */
-static uint8_t *stored(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes)
+int cpu_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket)
 {
-    uint64_t size = tensor < store->n ? store->tensors[tensor].bytes : 0;
-    if (tensor >= store->n || offset > size || bytes > size - offset) {
-        outside(queue->device, offset, bytes, size);
-        return NULL;
-    }
-    return store->tensors[tensor].data + offset;
+    (void)queue, (void)ticket;
+    return cpu_store_download(store, tensor, regions, n);
 }
 
-int cpu_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                    const void *data, uint64_t *ticket)
-{
-    uint8_t *p = stored(queue, store, tensor, offset, bytes);
-    if (!p)
-        return ENG_ERR_INVALID;
-    if (bytes)
-        memcpy(p, data, (size_t)bytes);
-    *ticket = ++queue->ticket;
-    return ENG_OK;
-}
-
-int cpu_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                   void *data, uint64_t *ticket)
-{
-    const uint8_t *p = stored(queue, store, tensor, offset, bytes);
-    if (!p)
-        return ENG_ERR_INVALID;
-    if (bytes)
-        memcpy(data, p, (size_t)bytes);
-    *ticket = ++queue->ticket;
-    return ENG_OK;
-}
-
-int cpu_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
-{
-    (void)timeout; /* nothing is ever left to be done */
-    if (ticket > queue->ticket)
-        return queue->device->services->fail(queue->device->host, ENG_ERR_INVALID,
-                                             "cpu" ENG_CAUSE
-                                             "ticket %llu has not been given out yet", (unsigned long long)ticket);
-    return ENG_OK;
-}
-
-/* The owner's memory behind a tensor of an instance; NULL after a failure. */
-static uint8_t *value_data(const eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes)
+/* The owner's memory behind a tensor of an instance, and its size; NULL after a failure. */
+static uint8_t *value_data(const eng_instance_state *instance, int32_t tensor, uint64_t *bytes)
 {
     const eng_subgraph *g = instance->plan->graph;
     const eng_device_state *device = instance->plan->device;
@@ -160,42 +191,33 @@ static uint8_t *value_data(const eng_instance_state *instance, int32_t tensor, u
                                "%s is a view with gaps: name its owner", t->name);
         return NULL;
     }
-    uint64_t size = t->root == tensor ? t->bytes : (uint64_t)here->rows * (uint64_t)(here->ne[0] / here->block) *
-                                                       here->block_bytes;
-    if (offset > size || bytes > size - offset) {
-        outside(device, offset, bytes, size);
-        return NULL;
-    }
-    return here->data + offset;
+    *bytes = t->root == tensor ? t->bytes : (uint64_t)here->rows * (uint64_t)(here->ne[0] / here->block) *
+                                                here->block_bytes;
+    return here->data;
 }
 
-int cpu_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                   uint64_t bytes, void *data, uint64_t *ticket)
+int cpu_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket)
 {
-    const uint8_t *p = value_data(instance, tensor, offset, bytes);
-    if (!p)
-        return ENG_ERR_INVALID;
-    if (bytes)
-        memcpy(data, p, (size_t)bytes);
-    *ticket = ++queue->ticket;
-    return ENG_OK;
+    uint64_t bytes;
+    uint8_t *data = value_data(instance, tensor, &bytes);
+    (void)ticket;
+    return data ? cpu_move(queue->device, data, bytes, regions, n, false) : ENG_ERR_INVALID;
 }
 
-int cpu_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                    uint64_t bytes, const void *data, uint64_t *ticket)
+int cpu_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket)
 {
-    uint8_t *p = value_data(instance, tensor, offset, bytes);
-    if (!p)
-        return ENG_ERR_INVALID;
-    if (bytes)
-        memcpy(p, data, (size_t)bytes);
-    *ticket = ++queue->ticket;
-    return ENG_OK;
+    uint64_t bytes;
+    uint8_t *data = value_data(instance, tensor, &bytes);
+    (void)ticket;
+    return data ? cpu_move(queue->device, data, bytes, regions, n, true) : ENG_ERR_INVALID;
 }
 
 int cpu_value_map(eng_instance_state *instance, int32_t tensor, void **data)
 {
-    uint8_t *p = value_data(instance, tensor, 0, 0);
+    uint64_t bytes;
+    uint8_t *p = value_data(instance, tensor, &bytes);
     if (!p)
         return ENG_ERR_INVALID;
     *data = p;

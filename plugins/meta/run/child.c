@@ -15,8 +15,12 @@ int meta_child_queue(eng_queue_state *q, uint32_t rank)
 int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout)
 {
     const eng_child *c = &q->device->ranks[rank].child;
-    int status = c->calls->wait(q->child[rank], ticket, timeout);
+    if (ticket <= q->settled[rank])
+        return ENG_OK; /* a synchronous device's is always 0 */
+    int status = c->calls->wait(q->child[rank], q->settled[rank], ticket, timeout, NULL);
 
+    if (status != ENG_ERR_TIMEOUT || timeout == UINT64_MAX)
+        q->settled[rank] = ticket; /* in whatever way */
     if (status != ENG_ERR_TIMEOUT || timeout == UINT64_MAX)
         return status;
     return META_FAIL(q->device, status, "it has not finished within the time that meta.timeout allows (%llu ms)",

@@ -145,8 +145,8 @@ static bool give_copy(meta_member *m, const meta_spot *spot, const meta_end *end
         !await_all(m, inst->variant->exchanges[spot->before]->targets, stage_of(q, spot->before, META_FINISHED)))
         return false;
     if (!spot->mapped) {
-        int status = c->calls->value_read(q->child[m->rank], inst->child[m->rank], end->tensor, end->offset,
-                                          end->bytes, spot->data, &m->pending);
+        const eng_region all = eng_range(spot->data, end->offset, end->bytes);
+        int status = c->calls->value_read(q->child[m->rank], inst->child[m->rank], end->tensor, &all, 1, &m->pending);
         if (status != ENG_OK) {
             meta_run_fail(q, m->rank, status);
             return false;
@@ -255,8 +255,8 @@ static bool take(meta_member *m, const meta_exchange *e, uint32_t index)
         return false;
     if (spot->mapped)
         return true;
-    int status = c->calls->value_write(q->child[m->rank], inst->child[m->rank], end->tensor, end->offset, end->bytes,
-                                       spot->data, &m->pending);
+    const eng_region all = eng_range(spot->data, end->offset, end->bytes);
+    int status = c->calls->value_write(q->child[m->rank], inst->child[m->rank], end->tensor, &all, 1, &m->pending);
     if (status != ENG_OK)
         meta_run_fail(q, m->rank, status);
     m->busy |= status == ENG_OK;

@@ -68,23 +68,14 @@ void meta_queue_destroy(eng_queue_state *queue)
     free(queue);
 }
 
-int meta_queue_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout)
-{
-    (void)queue; /* all work is done before its call returns */
-    (void)ticket;
-    (void)timeout;
-    return ENG_OK;
-}
-
 /* -- moving data -------------------------------------------------------------------------- */
 
 /* Straight through the ranks' own queues where they hold the tensor whole.  They are idle,
  * so only the transfer itself is waited for: without limit, as the memory is the host's. */
-static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                       const void *data)
+static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
 {
     const meta_tensor *t = &store->tensors[tensor];
-    uint64_t tickets[META_MAX_RANKS];
+    uint64_t tickets[META_MAX_RANKS] = {0};
     uint32_t started = 0;
     int status = ENG_OK;
 
@@ -94,8 +85,8 @@ static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tens
         const eng_child *c = &q->device->ranks[r].child;
         status = meta_child_queue(q, r);
         if (status == ENG_OK)
-            status = meta_blame(q->device, r, c->calls->write(q->child[r], store->child[r], t->child[r], offset, bytes,
-                                                              data, &tickets[r]));
+            status = meta_blame(q->device, r, c->calls->write(q->child[r], store->child[r], t->child[r], regions, n,
+                                                              &tickets[r]));
         if (status == ENG_OK)
             started |= 1u << r;
     }
@@ -108,46 +99,36 @@ static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tens
     return status;
 }
 
-int meta_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                     const void *data, uint64_t *ticket)
+int meta_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                     uint32_t n, uint64_t *ticket)
 {
-    /* data are only read */
-    eng_region region = {.data = (void *)(uintptr_t)data, .tensor_offset = offset, .bytes = bytes, .count = 1};
     int status = meta_late_finish(queue);
-    if (status == ENG_OK && store->tensors[tensor].place.kind == META_SHARDED)
-        status = meta_store_upload(store, tensor, &region, 1);
-    else if (status == ENG_OK)
-        status = write_whole(queue, store, tensor, offset, bytes, data);
-    if (status == ENG_OK)
-        *ticket = ++queue->tickets;
-    return status;
+    (void)ticket; /* all work is done before its call returns */
+    if (status != ENG_OK)
+        return status;
+    return store->tensors[tensor].place.kind == META_SHARDED ? meta_store_upload(store, tensor, regions, n)
+                                                             : write_whole(queue, store, tensor, regions, n);
 }
 
-int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                    void *data, uint64_t *ticket)
+int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                    uint32_t n, uint64_t *ticket)
 {
     const meta_tensor *t = &store->tensors[tensor];
-    eng_region region = {.data = data, .tensor_offset = offset, .bytes = bytes, .count = 1};
+    uint64_t own = 0;
     uint32_t r = 0;
     int status = meta_late_finish(queue);
 
+    (void)ticket;
     if (status != ENG_OK)
         return status;
     while (r < META_MAX_RANKS && t->child[r] == META_NONE)
         r++;
-    if (t->place.kind == META_SHARDED || r == META_MAX_RANKS) {
-        status = meta_store_download(store, tensor, &region, 1);
-    } else {
-        const eng_child *c = &queue->device->ranks[r].child;
-        uint64_t own = 0;
-        status = meta_child_queue(queue, r);
-        if (status == ENG_OK)
-            status = meta_blame(queue->device, r, c->calls->read(queue->child[r], store->child[r], t->child[r], offset,
-                                                                 bytes, data, &own));
-        if (status == ENG_OK)
-            status = meta_blame(queue->device, r, meta_child_wait(queue, r, own, UINT64_MAX));
-    }
+    if (t->place.kind == META_SHARDED || r == META_MAX_RANKS)
+        return meta_store_download(store, tensor, regions, n);
+    const eng_child *c = &queue->device->ranks[r].child;
+    status = meta_child_queue(queue, r);
     if (status == ENG_OK)
-        *ticket = ++queue->tickets;
-    return status;
+        status = meta_blame(queue->device, r, c->calls->read(queue->child[r], store->child[r], t->child[r], regions, n,
+                                                             &own));
+    return status == ENG_OK ? meta_blame(queue->device, r, meta_child_wait(queue, r, own, UINT64_MAX)) : status;
 }

@@ -14,7 +14,32 @@
 
 #include "run.h"
 
-#define LOOKS 8 /* of the watching caller in the time that meta.timeout allows */
+#define LOOKS 8              /* of the watching caller in the time that meta.timeout allows */
+#define ASKS_EVERY 5000000u  /* ns: whether the run is still wanted */
+
+/* -- leaving early ------------------------------------------------------------------------ */
+
+/* What the ranks' devices ask. */
+typedef struct rank_control {
+    eng_run run; /* first */
+    const eng_queue_state *queue;
+} rank_control;
+
+/* Where the run's caller watches, a rank may be at work when the run has returned: then it is the
+ * caller that asks, and the ranks look here. */
+bool meta_run_is_over(const eng_queue_state *q)
+{
+    if (atomic_load_explicit(&q->failed, memory_order_relaxed))
+        return true;
+    if (q->timeout != UINT64_MAX)
+        return atomic_load_explicit(&q->cancelled, memory_order_relaxed);
+    return q->control && q->control->poll(q->control) == ENG_RUN_CANCEL;
+}
+
+static uint32_t poll(const eng_run *run)
+{
+    return meta_run_is_over(((const rank_control *)run)->queue) ? ENG_RUN_CANCEL : ENG_RUN_GO_ON;
+}
 
 /* -- one rank --------------------------------------------------------------------------- */
 
@@ -32,14 +57,23 @@ static bool submit_sections(meta_member *m, int32_t from, int32_t to)
         work |= part->work[s];
     if (!work)
         return true;
-    int status = c->calls->submit(q->child[m->rank], q->instance->child[m->rank], (uint32_t)from,
-                                  (uint32_t)(to - from + 1), q->params, q->n_params, &m->pending);
+    rank_control control = {.run = {.size = sizeof control.run, .poll = poll}, .queue = q};
+    int status = c->calls->run(q->child[m->rank], q->instance->child[m->rank], (uint32_t)from,
+                               (uint32_t)(to - from + 1), q->params, q->n_params, &control.run, &m->pending);
     if (status != ENG_OK) {
         meta_run_fail(q, m->rank, status);
         return false;
     }
     m->busy = true;
     return true;
+}
+
+static bool goes_on(const meta_member *m)
+{
+    if (!meta_run_is_over(m->queue))
+        return true;
+    meta_run_fail(m->queue, m->rank, ENG_ERR_CANCELLED); /* unless another has failed */
+    return false;
 }
 
 static void run_rank(void *ctx, uint32_t i)
@@ -53,7 +87,7 @@ static void run_rank(void *ctx, uint32_t i)
     for (uint32_t s = 0; s < part->n_stops && good; s++) {
         const meta_stop *stop = &part->stops[s];
         if (stop->section >= next) {
-            good = !atomic_load_explicit(&q->failed, memory_order_relaxed) && submit_sections(&m, next, stop->section);
+            good = goes_on(&m) && submit_sections(&m, next, stop->section);
             next = stop->section + 1;
         }
         good = good && meta_exchange_run(&m, stop->exchange);
@@ -67,17 +101,31 @@ static void run_rank(void *ctx, uint32_t i)
 
 /* -- all of them ------------------------------------------------------------------------- */
 
+/* One look: 1/LOOKS of the time.  true: all are through. */
+static bool look(eng_queue_state *q)
+{
+    const eng_services *sv = q->device->plugin->services;
+
+    for (uint64_t left = q->timeout / LOOKS, piece; left > 0; left -= piece) {
+        piece = left < ASKS_EVERY ? left : ASKS_EVERY;
+        if (sv->parallel_wait(sv->host, &q->team, piece))
+            return true;
+        if (q->control && q->control->poll(q->control) == ENG_RUN_CANCEL)
+            atomic_store(&q->cancelled, true);
+    }
+    return false;
+}
+
 /* The run fails if nobody gets further, and is left if it has failed and a rank still does
  * not come back.  Both times are counted in looks: a machine that is busy with other things
  * makes them longer. */
 static void watch(eng_queue_state *q)
 {
-    const eng_services *sv = q->device->plugin->services;
     uint64_t seen = meta_progress_of_all(q);
     uint32_t rank;
     int still = 0, failed = 0;
 
-    while (!sv->parallel_wait(sv->host, &q->team, q->timeout / LOOKS)) {
+    while (!look(q)) {
         uint64_t all = meta_progress_of_all(q);
         if (atomic_load(&q->failed) && ++failed > LOOKS) {
             meta_late_team(q);
@@ -103,7 +151,8 @@ static int run_all(eng_queue_state *q)
 }
 
 /* What a run needs of the queue. */
-static int begin_run(eng_queue_state *q, eng_instance_state *instance, const int64_t *params, uint32_t n_params)
+static int begin_run(eng_queue_state *q, eng_instance_state *instance, const int64_t *params, uint32_t n_params,
+                     const eng_run *control)
 {
     int status = meta_late_finish(q);
 
@@ -114,6 +163,8 @@ static int begin_run(eng_queue_state *q, eng_instance_state *instance, const int
     if (status != ENG_OK)
         return status;
     q->instance = instance;
+    q->control = control;
+    atomic_store(&q->cancelled, false);
     q->n_params = n_params;
     if (n_params) /* a copy: a device that does not return may still read them when the host goes on */
         memcpy(q->params, params, n_params * sizeof *params);
@@ -139,21 +190,20 @@ static int end_run(eng_queue_state *q)
     if (status == ENG_OK)
         return ENG_OK;
     meta_late_keep(q, q->instance);
+    if (status == ENG_ERR_CANCELLED)
+        return status; /* nobody's fault */
     int blame = atomic_load(&q->blame);
     return META_FAIL(d, status, "%s, rank %d of %s" ENG_CAUSE "%s", d->ranks[blame].name, blame, d->name, q->text);
 }
 
-int meta_queue_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                      const int64_t *params, uint32_t n_params, uint64_t *ticket)
+int meta_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+                   const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
     (void)first;
     (void)count; /* the whole graph is one section */
-    int status = begin_run(queue, instance, params, n_params);
+    (void)ticket; /* all work is done before the call returns */
+    int status = begin_run(queue, instance, params, n_params, control);
     if (status == ENG_OK && queue->n_members)
         status = run_all(queue);
-    if (status == ENG_OK)
-        status = end_run(queue);
-    if (status == ENG_OK)
-        *ticket = ++queue->tickets;
-    return status;
+    return status == ENG_OK ? end_run(queue) : status;
 }

@@ -49,8 +49,8 @@ void meta_spots_end(eng_instance_state *inst);
 struct eng_queue_state {
     eng_device_state *device;
     eng_queue_state *child[META_MAX_RANKS]; /* opened when first needed            */
+    uint64_t settled[META_MAX_RANKS];      /* tickets of these: waited for, up to here */
     void *team;
-    uint64_t tickets;
     uint64_t timeout;     /* nanoseconds for any one wait; UINT64_MAX: none           */
     bool may_spin;        /* every rank has a core to itself                          */
     meta_progress progress[META_MAX_RANKS];
@@ -58,6 +58,8 @@ struct eng_queue_state {
     eng_instance_state *instance;
     int64_t params[ENG_MAX_PLAN_PARAMS];
     uint32_t n_params;
+    const eng_run *control; /* what the run itself is asked by, as long as it has not returned; or NULL */
+    atomic_bool cancelled;  /* asked by the thread that watches it                */
     uint64_t base, next_base; /* progress before the first stage of the run, of the next */
     uint32_t members[META_MAX_RANKS], n_members; /* thread -> rank                  */
     _Alignas(64) _Atomic int failed; /* status of the first rank that failed         */
@@ -77,6 +79,8 @@ void meta_advance(eng_queue_state *q, uint32_t rank, uint64_t stage);
 void meta_run_fail(eng_queue_state *q, uint32_t rank, int status);
 /* How far all have come together: it grows whenever one of them gets further. */
 uint64_t meta_progress_of_all(const eng_queue_state *q);
+/* Is the run to be left, for good?  (A rank alone could not go on later, so none ever yields.) */
+bool meta_run_is_over(const eng_queue_state *q);
 /* A rank that is neither through nor waits for another; false: there is none. */
 bool meta_held_up(const eng_queue_state *q, uint32_t *rank);
 /* The error of a run in which none has got further for too long. */

@@ -113,6 +113,7 @@ int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t i
         snprintf(i.capabilities, sizeof i.capabilities, "unusable: %s", found->refused);
     else
         cl_caps_text(device.caps, i.capabilities, sizeof i.capabilities);
+    i.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if ((device.caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_svm_found(found->id))
         i.flags |= ENG_DEVICE_HOST_MEMORY;
     *info = i;
@@ -345,6 +346,7 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     if (status != ENG_OK)
         return status;
     device->info.max_allocation = device->max_alloc;
+    device->info.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if (device->svm)
         device->info.flags |= ENG_DEVICE_HOST_MEMORY;
     cl_caps_text(device->caps, device->info.capabilities, sizeof device->info.capabilities);

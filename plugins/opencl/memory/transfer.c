@@ -17,45 +17,52 @@ static bool inside(const eng_region *r, uint64_t bytes)
 }
 
 /* One command for `count` runs that lie in one piece. */
-static cl_int enqueue(cl_device *d, const cl_place *place, char *data, const eng_region *r, uint64_t count, bool up,
-                      cl_event *event)
+static cl_int enqueue(cl_command_queue queue, const cl_place *place, char *data, const eng_region *r, uint64_t count,
+                      bool up, cl_event *event)
 {
     bool dense = count == 1 || (r->tensor_stride == r->bytes && r->data_stride == r->bytes);
     if (dense) {
         size_t n = (size_t)(r->bytes * count);
         const size_t at = (size_t)place->at;
-        return up ? clEnqueueWriteBuffer(d->transfer, place->mem, CL_FALSE, at, n, data, 0, NULL, event)
-                  : clEnqueueReadBuffer(d->transfer, place->mem, CL_FALSE, at, n, data, 0, NULL, event);
+        return up ? clEnqueueWriteBuffer(queue, place->mem, CL_FALSE, at, n, data, 0, NULL, event)
+                  : clEnqueueReadBuffer(queue, place->mem, CL_FALSE, at, n, data, 0, NULL, event);
     }
     /* the origin's x must stay within a row of the buffer: fold whole rows into y */
     size_t pitch = (size_t)r->tensor_stride;
     size_t origin[3] = {(size_t)place->at % pitch, (size_t)place->at / pitch, 0}, host[3] = {0, 0, 0};
     size_t extent[3] = {(size_t)r->bytes, (size_t)count, 1};
-    return up ? clEnqueueWriteBufferRect(d->transfer, place->mem, CL_FALSE, origin, host, extent, pitch, 0,
+    return up ? clEnqueueWriteBufferRect(queue, place->mem, CL_FALSE, origin, host, extent, pitch, 0,
                                          (size_t)r->data_stride, 0, data, 0, NULL, event)
-              : clEnqueueReadBufferRect(d->transfer, place->mem, CL_FALSE, origin, host, extent, pitch, 0,
+              : clEnqueueReadBufferRect(queue, place->mem, CL_FALSE, origin, host, extent, pitch, 0,
                                         (size_t)r->data_stride, 0, data, 0, NULL, event);
 }
 
-static cl_int move_runs(cl_device *d, const cl_place *place, char *data, const eng_region *r, uint64_t count, bool up,
-                        cl_event *last)
+static cl_int move_runs(cl_command_queue queue, const cl_place *place, char *data, const eng_region *r, uint64_t count,
+                        bool up, cl_event *last)
 {
     cl_event event = NULL;
-    const cl_int error = enqueue(d, place, data, r, count, up, &event);
+    const cl_int error = enqueue(queue, place, data, r, count, up, &event);
     cl_event_follow(last, event);
     return error;
 }
 
+bool cl_stored_place(const cl_range *range, uint64_t offset, cl_place *place)
+{
+    return cl_store_place(range->store, (uint32_t)range->tensor, offset, place);
+}
+
 /* A single run, piece by piece. */
-static cl_int move_run(eng_store_state *s, uint32_t tensor, uint64_t offset, char *data, uint64_t bytes, bool up,
-                       cl_event *last)
+static cl_int move_run(cl_command_queue queue, const cl_range *range, uint64_t offset, char *data, uint64_t bytes,
+                       bool up, cl_event *last)
 {
     cl_int error = CL_SUCCESS;
     cl_place place;
-    while (bytes && error == CL_SUCCESS && cl_store_place(s, tensor, offset, &place)) {
+    while (bytes && error == CL_SUCCESS) {
+        if (!range->place(range, offset, &place) || place.bytes == 0)
+            return CL_INVALID_VALUE;
         uint64_t n = bytes < place.bytes ? bytes : place.bytes;
         eng_region one = {.bytes = n, .count = 1};
-        error = move_runs(s->device, &place, data, &one, 1, up, last);
+        error = move_runs(queue, &place, data, &one, 1, up, last);
         offset += n;
         data += n;
         bytes -= n;
@@ -63,7 +70,7 @@ static cl_int move_run(eng_store_state *s, uint32_t tensor, uint64_t offset, cha
     return error;
 }
 
-static cl_int move_region(eng_store_state *s, uint32_t tensor, const eng_region *r, bool up, cl_event *last)
+cl_int cl_move_region(cl_command_queue queue, const cl_range *range, const eng_region *r, bool up, cl_event *last)
 {
     cl_int error = CL_SUCCESS;
     bool rect = r->tensor_stride >= r->bytes && r->data_stride >= r->bytes;
@@ -71,16 +78,16 @@ static cl_int move_region(eng_store_state *s, uint32_t tensor, const eng_region 
         uint64_t offset = r->tensor_offset + i * r->tensor_stride, n = 1;
         char *data = (char *)r->data + i * r->data_stride;
         cl_place place;
-        if (!cl_store_place(s, tensor, offset, &place))
+        if (!range->place(range, offset, &place))
             return CL_INVALID_VALUE;
         if (place.bytes < r->bytes) {
-            error = move_run(s, tensor, offset, data, r->bytes, up, last);
+            error = move_run(queue, range, offset, data, r->bytes, up, last);
         } else {
             if (rect && r->count > 1) {
                 n = (place.bytes - r->bytes) / r->tensor_stride + 1;
                 n = n < r->count - i ? n : r->count - i;
             }
-            error = move_runs(s->device, &place, data, r, n, up, last);
+            error = move_runs(queue, &place, data, r, n, up, last);
         }
         i += n;
     }
@@ -116,10 +123,11 @@ static cl_int packed_window(eng_store_state *s, uint32_t tensor, const eng_regio
 {
     const cl_stored *t = &s->tensors[tensor];
     uint64_t group = t->split.group * t->split.row_bytes;
+    const cl_range range = {.place = cl_stored_place, .store = s, .tensor = (int32_t)tensor};
     cl_int error = CL_SUCCESS;
     cl_event last = NULL;
     if (!up || !covers(r, begin, bytes)) {
-        error = move_run(s, tensor, begin, (char *)packed, bytes, false, &last);
+        error = move_run(s->device->transfer, &range, begin, (char *)packed, bytes, false, &last);
         error = cl_event_settle(&last, error);
         for (uint64_t at = 0; at < bytes && error == CL_SUCCESS; at += group)
             cl_unpack_rows(t->type, t->split.group, t->split.row_bytes, packed + at, plain + at);
@@ -131,7 +139,7 @@ static cl_int packed_window(eng_store_state *s, uint32_t tensor, const eng_regio
         return CL_SUCCESS;
     for (uint64_t at = 0; at < bytes; at += group)
         cl_pack_rows(t->type, t->split.group, t->split.row_bytes, plain + at, packed + at);
-    error = move_run(s, tensor, begin, (char *)packed, bytes, true, &last);
+    error = move_run(s->device->transfer, &range, begin, (char *)packed, bytes, true, &last);
     return cl_event_settle(&last, error);
 }
 
@@ -157,23 +165,30 @@ static cl_int move_packed(eng_store_state *s, uint32_t tensor, const eng_region 
     return error;
 }
 
-static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n, bool up)
+int cl_check_regions(const eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n)
 {
-    cl_device *device = s->device;
     if (tensor >= s->n)
-        return cl_fail(device, ENG_ERR_INVALID, "%s" ENG_CAUSE
-                       "tensor %u of a store that has %u", device->info.name, tensor,
+        return cl_fail(s->device, ENG_ERR_INVALID, "%s" ENG_CAUSE "tensor %u of a store that has %u", s->device->info.name, tensor,
                        s->n);
     for (uint32_t i = 0; i < n; i++)
         if (!inside(&regions[i], s->tensors[tensor].split.bytes))
-            return cl_fail(device, ENG_ERR_INVALID, "%s" ENG_CAUSE
-                           "region %u reaches past the end of the tensor (%llu bytes)",
-                           device->info.name, i, (unsigned long long)s->tensors[tensor].split.bytes);
+            return cl_fail(s->device, ENG_ERR_INVALID, "%s" ENG_CAUSE "region %u reaches past the end of the tensor (%llu bytes)",
+                           s->device->info.name, i, (unsigned long long)s->tensors[tensor].split.bytes);
+    return ENG_OK;
+}
+
+static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n, bool up)
+{
+    cl_device *device = s->device;
+    const cl_range range = {.place = cl_stored_place, .store = s, .tensor = (int32_t)tensor};
+    int status = cl_check_regions(s, tensor, regions, n);
+    if (status != ENG_OK)
+        return status;
     cl_int error = CL_SUCCESS;
     cl_event last = NULL;
     for (uint32_t i = 0; i < n && error == CL_SUCCESS; i++)
         error = s->tensors[tensor].split.group > 1 ? move_packed(s, tensor, &regions[i], up)
-                                                   : move_region(s, tensor, &regions[i], up, &last);
+                                                   : cl_move_region(device->transfer, &range, &regions[i], up, &last);
     error = cl_event_settle(&last, error);
     return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, up ? "upload" : "download");
 }

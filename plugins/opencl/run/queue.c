@@ -1,33 +1,25 @@
-/*
- * Queues: one in-order command queue each.  Every submission's last command has
- * an event; a ring of them tells how far the queue has come.
- */
+/* Queues: one in-order command queue each.  What a call gives it is one submission (tickets.c). */
 #include "../host.h"
-
-#include <time.h>
-
-#define RING 64u
 
 struct eng_queue_state {
     cl_device *device;
     cl_command_queue queue;
-    uint64_t next;          /* ticket of the next submission                   */
-    uint64_t done;          /* all tickets up to here are done                 */
-    cl_event ring[RING];    /* of tickets done + 1 .. next - 1                  */
-    int failure;            /* first since the last wait that told it          */
-    cl_int failure_code;
+    cl_tickets tickets;
 };
 
 int cl_queue_create(eng_device_state *device, eng_queue_state **queue)
 {
     cl_int error;
     eng_queue_state *q = calloc(1, sizeof *q);
-    if (!q)
+    if (!q || !cl_tickets_init(&q->tickets)) {
+        free(q);
         return cl_no_memory(device, "a queue");
+    }
     q->device = device;
-    q->next = 1;
+    q->tickets.lost = &device->lost;
     q->queue = clCreateCommandQueue(device->context, device->id, 0, &error);
     if (!q->queue) {
+        cl_tickets_end(&q->tickets);
         free(q);
         return cl_failed(device, error, "clCreateCommandQueue");
     }
@@ -35,64 +27,18 @@ int cl_queue_create(eng_device_state *device, eng_queue_state **queue)
     return ENG_OK;
 }
 
-/* Notes the outcome of the oldest submission, which is done. */
-static void retire(eng_queue_state *q, cl_int status)
-{
-    uint64_t ticket = q->done + 1;
-    cl_event event = q->ring[ticket % RING];
-    if (status < 0 && q->failure == ENG_OK) {
-        q->failure = cl_error_status(status);
-        q->failure_code = status;
-    }
-    if (cl_error_status(status) == ENG_ERR_LOST)
-        q->device->lost = true; /* at once: the next submit may come before the wait that tells it */
-    if (event)
-        clReleaseEvent(event);
-    q->ring[ticket % RING] = NULL;
-    q->done = ticket;
-}
-
-/* Retires all up to the ticket (the queue is in order), as soon as it is done. */
-static void wait_for(eng_queue_state *q, uint64_t ticket)
-{
-    cl_event last = q->ring[ticket % RING];
-    if (last && ticket > q->done)
-        clWaitForEvents(1, &last); /* one wait for all; should it fail, each is waited for below */
-    while (q->done < ticket) {
-        cl_event event = q->ring[(q->done + 1) % RING];
-        retire(q, event ? cl_event_wait(event) : CL_COMPLETE);
-    }
-}
-
-/* A place for the next ticket: the ring never overflows. */
-static void make_room(eng_queue_state *q)
-{
-    if (q->next - q->done > RING - 1)
-        wait_for(q, q->done + RING / 2);
-}
-
-static void publish(eng_queue_state *q, cl_event event, uint64_t *ticket)
-{
-    /* no command: done when all before it is */
-    if (!event && clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &event) != CL_SUCCESS) {
-        event = NULL;
-        wait_for(q, q->next - 1);
-    }
-    q->ring[q->next % RING] = event;
-    if (ticket)
-        *ticket = q->next;
-    q->next++;
-    clFlush(q->queue);
-}
-
 void cl_queue_destroy(eng_queue_state *q)
 {
+    cl_failure failure;
     if (!q)
         return;
-    wait_for(q, q->next - 1);
+    cl_tickets_wait(&q->tickets, 0, q->tickets.next - 1, UINT64_MAX, &failure);
     clReleaseCommandQueue(q->queue);
+    cl_tickets_end(&q->tickets);
     free(q);
 }
+
+/* -- runs ------------------------------------------------------------------------- */
 
 static int64_t number_of(const int64_t *params, uint32_t n, const cl_param *p)
 {
@@ -156,8 +102,8 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const i
                    (int)error);
 }
 
-int cl_queue_submit(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint32_t count, const int64_t *params,
-                    uint32_t n_params, uint64_t *ticket)
+int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint32_t count, const int64_t *params,
+                 uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
     const eng_plan_state *plan = x->plan;
     uint32_t sections = plan->graph->n_sections ? plan->graph->n_sections : 1;
@@ -170,156 +116,105 @@ int cl_queue_submit(eng_queue_state *q, eng_instance_state *x, uint32_t first, u
                        "open it again", q->device->info.name);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
-    make_room(q);
     for (uint32_t i = from; i < to; i++) {
         int status = launch(q, x, i, params, n_params, i + 1 == to ? &event : NULL);
+        if (status == ENG_OK && i + 1 < to && control && control->poll(control) == ENG_RUN_CANCEL)
+            status = ENG_ERR_CANCELLED;
         if (status != ENG_OK) {
             clFinish(q->queue); /* nothing half-enqueued runs behind the caller's back */
             return status;
         }
     }
     atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
-    publish(q, event, ticket);
+    cl_tickets_publish(&q->tickets, q->queue, event, ticket);
     return ENG_OK;
 }
 
-/* A range of a bound or scratch tensor, piece by piece. */
-typedef struct range {
-    const eng_store_state *store;
-    const eng_instance_state *instance;
-    int32_t tensor;
-} range;
+/* -- moving data -------------------------------------------------------------------- */
 
-static bool place_of(const range *r, uint64_t offset, cl_place *place)
+static bool value_place(const cl_range *range, uint64_t offset, cl_place *place)
 {
-    return r->store ? cl_store_place(r->store, (uint32_t)r->tensor, offset, place)
-                    : cl_instance_place(r->instance, r->tensor, offset, place);
+    return cl_instance_place(range->instance, range->tensor, offset, place);
 }
 
-static int transfer(eng_queue_state *q, const range *r, uint64_t offset, uint64_t bytes, char *out, const char *in,
+static int transfer(eng_queue_state *q, const cl_range *range, const eng_region *regions, uint32_t n, bool up,
                     uint64_t *ticket)
 {
-    const bool up = in != NULL;
     cl_event last = NULL;
     cl_int error = CL_SUCCESS;
-    make_room(q);
-    while (bytes && error == CL_SUCCESS) {
-        cl_place place;
-        cl_event event = NULL;
-        if (!place_of(r, offset, &place) || place.bytes == 0) {
-            cl_event_settle(&last, CL_SUCCESS);
-            return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE "%llu bytes reach past the end of the tensor",
-                           q->device->info.name, (unsigned long long)bytes);
-        }
-        size_t n = (size_t)(bytes < place.bytes ? bytes : place.bytes);
-        error = up ? clEnqueueWriteBuffer(q->queue, place.mem, CL_FALSE, (size_t)place.at, n, in, 0, NULL, &event)
-                   : clEnqueueReadBuffer(q->queue, place.mem, CL_FALSE, (size_t)place.at, n, out, 0, NULL, &event);
-        cl_event_follow(&last, event);
-        offset += n;
-        bytes -= n;
-        in = up ? in + n : NULL;
-        out = up ? NULL : out + n;
-    }
+    for (uint32_t i = 0; i < n && error == CL_SUCCESS; i++)
+        error = cl_move_region(q->queue, range, &regions[i], up, &last);
     if (error != CL_SUCCESS)
         return cl_failed(q->device, cl_event_settle(&last, error), up ? "write" : "read");
-    publish(q, last, ticket);
+    cl_tickets_publish(&q->tickets, q->queue, last, ticket);
     return ENG_OK;
 }
 
-static int check_store(eng_queue_state *q, const eng_store_state *store, uint32_t tensor, uint64_t offset,
-                       uint64_t bytes)
+static int transfer_stored(eng_queue_state *q, const eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                           uint32_t n, bool up, uint64_t *ticket)
 {
-    if (tensor >= store->n)
-        return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
-                       "tensor %u of a store that has %u", q->device->info.name, tensor,
-                       store->n);
-    const cl_stored *t = &store->tensors[tensor];
-    if (t->split.group > 1)
-        return cl_fail(q->device, ENG_ERR_UNSUPPORTED,
-                       "%s" ENG_CAUSE "a matrix kept in the device's own layout is moved by upload and download only",
-                       q->device->info.name);
-    if (offset > t->split.bytes || bytes > t->split.bytes - offset)
-        return cl_fail(q->device, ENG_ERR_INVALID,
-                       "%s" ENG_CAUSE
-                       "%llu bytes at %llu reach past the end of the tensor (%llu bytes)", q->device->info.name,
-                       (unsigned long long)bytes, (unsigned long long)offset, (unsigned long long)t->split.bytes);
-    return ENG_OK;
+    const cl_range range = {.place = cl_stored_place, .store = store, .tensor = (int32_t)tensor};
+    int status = cl_check_regions(store, tensor, regions, n);
+    if (status == ENG_OK && store->tensors[tensor].split.group > 1)
+        status = cl_fail(q->device, ENG_ERR_UNSUPPORTED,
+                         "%s" ENG_CAUSE "a matrix kept in the device's own layout is moved by upload and download only",
+                         q->device->info.name);
+    return status == ENG_OK ? transfer(q, &range, regions, n, up, ticket) : status;
 }
 
-int cl_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                   const void *data, uint64_t *ticket)
+int cl_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket)
 {
-    int status = check_store(queue, store, tensor, offset, bytes);
-    range r = {.store = store, .tensor = (int32_t)tensor};
-    return status != ENG_OK ? status : transfer(queue, &r, offset, bytes, NULL, data, ticket);
+    return transfer_stored(queue, store, tensor, regions, n, true, ticket);
 }
 
-int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                  void *data, uint64_t *ticket)
+int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                  uint32_t n, uint64_t *ticket)
 {
-    int status = check_store(queue, store, tensor, offset, bytes);
-    range r = {.store = store, .tensor = (int32_t)tensor};
-    return status != ENG_OK ? status : transfer(queue, &r, offset, bytes, data, NULL, ticket);
+    return transfer_stored(queue, store, tensor, regions, n, false, ticket);
 }
 
-int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset, uint64_t bytes,
-                  void *data, uint64_t *ticket)
+int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                  uint32_t n, uint64_t *ticket)
 {
-    range r = {.instance = instance, .tensor = tensor};
-    return transfer(queue, &r, offset, bytes, data, NULL, ticket);
+    const cl_range range = {.place = value_place, .instance = instance, .tensor = tensor};
+    return transfer(queue, &range, regions, n, false, ticket);
 }
 
-int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                   uint64_t bytes, const void *data, uint64_t *ticket)
+int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                   uint32_t n, uint64_t *ticket)
 {
-    range r = {.instance = instance, .tensor = tensor};
-    return transfer(queue, &r, offset, bytes, NULL, data, ticket);
+    const cl_range range = {.place = value_place, .instance = instance, .tensor = tensor};
+    return transfer(queue, &range, regions, n, true, ticket);
 }
 
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+/* -- waiting ------------------------------------------------------------------------- */
 
-/* Asks until the ticket is done or the time is over: OpenCL has no timed wait. */
-static bool poll_for(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
+int cl_queue_wait(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed)
 {
-    uint64_t begin = now();
-    long pause = 2000;
-    for (;;) {
-        while (q->done < ticket) {
-            cl_event event = q->ring[(q->done + 1) % RING];
-            cl_int outcome = CL_COMPLETE;
-            if (event && !cl_event_over(event, &outcome))
-                break;
-            retire(q, outcome);
-        }
-        if (q->done >= ticket)
-            return true;
-        if (now() - begin >= timeout)
-            return false;
-        nanosleep(&(struct timespec){0, pause}, NULL);
-        pause = pause < 500000 ? 2 * pause : pause;
-    }
-}
-
-int cl_queue_wait(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
-{
-    if (ticket >= q->next)
-        return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
-                       "ticket %llu has not been given out", q->device->info.name,
+    cl_failure failure;
+    switch (cl_tickets_wait(&q->tickets, after, ticket, timeout, &failure)) {
+    case CL_WAITED_FOR_NOTHING:
+        return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE "ticket %llu has not been given out", q->device->info.name,
                        (unsigned long long)ticket);
-    if (ticket > q->done) {
-        if (timeout == UINT64_MAX)
-            wait_for(q, ticket);
-        else if (!poll_for(q, ticket, timeout))
-            return cl_fail(q->device, ENG_ERR_TIMEOUT, "%s" ENG_CAUSE
-                           "the work is not done after %llu ns", q->device->info.name,
-                           (unsigned long long)timeout);
+    case CL_WAITED_IN_VAIN:
+        return cl_fail(q->device, ENG_ERR_TIMEOUT, "%s" ENG_CAUSE "the work is not done after %llu ns", q->device->info.name,
+                       (unsigned long long)timeout);
+    default:
+        break;
     }
-    int failure = q->failure;
-    q->failure = ENG_OK;
-    return failure == ENG_OK ? ENG_OK : cl_failed(q->device, q->failure_code, "work of the queue failed");
+    if (failure.ticket == 0)
+        return ENG_OK;
+    if (failed)
+        *failed = failure.ticket;
+    return cl_failed(q->device, failure.code, "work of the queue failed");
+}
+
+int cl_queue_after(eng_queue_state *q, eng_queue_state *other, uint64_t ticket)
+{
+    bool done;
+    cl_int error = cl_tickets_follow(&other->tickets, ticket, q->queue, &done);
+    if (error != CL_SUCCESS)
+        return cl_failed(q->device, error, "clEnqueueBarrierWithWaitList");
+    return done ? cl_fail(q->device, ENG_ERR_STATE, "%s" ENG_CAUSE "the work is done already", q->device->info.name) : ENG_OK;
 }

@@ -12,12 +12,12 @@
 
 typedef enum fault_kind {
     FAULT_NONE,
-    FAULT_ERROR, /* submit fails                                                 */
-    FAULT_WAIT,  /* submit succeeds, the work fails: wait tells it               */
+    FAULT_ERROR, /* run fails                                                     */
+    FAULT_WAIT,  /* run succeeds, the work fails: wait tells it                   */
     FAULT_LOST,  /* the device fails everything from there on                     */
     FAULT_HANG,  /* the work does not end, or not for some time                   */
-    FAULT_STALL, /* submit itself does not return for some time                   */
-    FAULT_BLOCK, /* submit itself does not return until the test opens the gate   */
+    FAULT_STALL, /* run itself does not return for some time                      */
+    FAULT_BLOCK, /* run itself does not return until the test opens the gate      */
     FAULT_BLOCKED_WAIT,  /* nor wait, whatever its timeout                        */
     FAULT_BLOCKED_VALUE, /* nor the transfer of a value between sections          */
     FAULT_TRANSFER,      /* the host's transfers fail                             */
@@ -75,8 +75,8 @@ typedef struct fault_held {
 struct eng_queue_state {
     eng_device_state *device;
     eng_queue_state *inner;
-    uint64_t ticket, inner_ticket;
-    bool failed; /* the work has: to be told by wait                                */
+    uint64_t ticket, inner_ticket, inner_settled;
+    uint64_t failed; /* the work of this ticket has: to be told by wait; 0: none      */
     fault_held held;
 };
 
@@ -92,16 +92,16 @@ int fault_making(eng_device_state *device);
 int fault_transfer(eng_device_state *device);
 int fault_queue_create(eng_device_state *device, eng_queue_state **queue);
 void fault_queue_destroy(eng_queue_state *queue);
-int fault_submit(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
-                 const int64_t *params, uint32_t n_params, uint64_t *ticket);
-int fault_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                const void *data, uint64_t *ticket);
-int fault_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-               void *data, uint64_t *ticket);
-int fault_wait(eng_queue_state *queue, uint64_t ticket, uint64_t timeout);
-int fault_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                     uint64_t bytes, void *data, uint64_t *ticket);
-int fault_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                      uint64_t bytes, const void *data, uint64_t *ticket);
+int fault_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
+              const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
+int fault_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+                uint64_t *ticket);
+int fault_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+               uint64_t *ticket);
+int fault_wait(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed);
+int fault_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                     uint32_t n, uint64_t *ticket);
+int fault_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                      uint32_t n, uint64_t *ticket);
 
 #endif

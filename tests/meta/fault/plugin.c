@@ -30,7 +30,7 @@ static int enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *
     if (index >= 8)
         return plugin->services->fail(plugin->host, ENG_ERR_NOTFOUND, "fault has 8 devices");
     info->kind = ENG_DEVICE_NULL;
-    info->flags = ENG_DEVICE_HOST_MEMORY;
+    info->flags = ENG_DEVICE_HOST_MEMORY | ENG_DEVICE_ASYNCHRONOUS;
     info->alignment = 64;
     snprintf(info->name, sizeof info->name, "fault:%u", (unsigned)index);
     return ENG_OK;
@@ -197,6 +197,7 @@ static int device_info(eng_device_state *device, eng_device_info *info)
     memcpy(name, info->name, sizeof name);
     memcpy(info, device->child.info, size < sizeof *info ? size : sizeof *info);
     memcpy(info->name, name, sizeof name);
+    info->flags = (info->flags | ENG_DEVICE_ASYNCHRONOUS) & ~(uint32_t)ENG_DEVICE_YIELDS; /* whatever is behind it */
     if (device->staged)
         info->flags &= ~(uint32_t)ENG_DEVICE_HOST_MEMORY;
     return ENG_OK;
@@ -328,7 +329,7 @@ const eng_device_calls fault_device_calls = {
     .instance_destroy = instance_destroy,
     .queue_create = fault_queue_create,
     .queue_destroy = fault_queue_destroy,
-    .submit = fault_submit,
+    .run = fault_run,
     .write = fault_write,
     .read = fault_read,
     .wait = fault_wait,

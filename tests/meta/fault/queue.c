@@ -41,15 +41,16 @@ int fault_queue_create(eng_device_state *device, eng_queue_state **queue)
 void fault_queue_destroy(eng_queue_state *queue)
 {
     if (queue->held.there && queue->held.until != UINT64_MAX)
-        fault_wait(queue, queue->ticket, UINT64_MAX);
+        fault_wait(queue, 0, queue->ticket, UINT64_MAX, NULL);
     queue->device->child.calls->queue_destroy(queue->inner);
     free(queue);
 }
 
 static int pass_on(eng_queue_state *q, eng_instance_state *instance, uint32_t first, uint32_t count,
-                   const int64_t *params, uint32_t n_params)
+                   const int64_t *params, uint32_t n_params, eng_run *control)
 {
-    return q->device->child.calls->submit(q->inner, instance->inner, first, count, params, n_params, &q->inner_ticket);
+    return q->device->child.calls->run(q->inner, instance->inner, first, count, params, n_params, control,
+                                       &q->inner_ticket);
 }
 
 /* The held work's time has come, or comes within the timeout. */
@@ -65,7 +66,7 @@ static int end_held(eng_queue_state *q, uint64_t timeout)
     if (left > timeout)
         return q->device->services->fail(q->device->host, ENG_ERR_TIMEOUT, "%s: planted: the work hangs", q->device->name);
     h->there = false;
-    return pass_on(q, h->instance, h->first, h->count, h->params, h->n_params);
+    return pass_on(q, h->instance, h->first, h->count, h->params, h->n_params, NULL);
 }
 
 static void hold(eng_queue_state *q, eng_instance_state *instance, uint32_t first, uint32_t count,
@@ -78,8 +79,8 @@ static void hold(eng_queue_state *q, eng_instance_state *instance, uint32_t firs
         memcpy(q->held.params, params, n_params * sizeof *params);
 }
 
-int fault_submit(eng_queue_state *q, eng_instance_state *instance, uint32_t first, uint32_t count,
-                 const int64_t *params, uint32_t n_params, uint64_t *ticket)
+int fault_run(eng_queue_state *q, eng_instance_state *instance, uint32_t first, uint32_t count,
+              const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
     eng_device_state *d = q->device;
     bool hit = fault_hits(d, FAULT_AT_SUBMIT);
@@ -101,29 +102,38 @@ int fault_submit(eng_queue_state *q, eng_instance_state *instance, uint32_t firs
     if (hit && d->kind == FAULT_HANG)
         hold(q, instance, first, count, params, n_params);
     else if (hit && d->kind == FAULT_WAIT)
-        q->failed = true;
+        q->failed = q->ticket + 1;
     else
-        status = pass_on(q, instance, first, count, params, n_params);
+        status = pass_on(q, instance, first, count, params, n_params, control);
     if (status == ENG_OK)
         *ticket = ++q->ticket;
     return status;
 }
 
-int fault_wait(eng_queue_state *q, uint64_t ticket, uint64_t timeout)
+int fault_wait(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed)
 {
     eng_device_state *d = q->device;
 
+    (void)after;
     (void)ticket; /* all there is: more than asked, never less */
     if (fault_hits(d, FAULT_AT_WAIT))
         fault_block(d);
+    if (failed)
+        *failed = q->failed ? q->failed : q->ticket;
     if (atomic_load(&d->lost))
         return fault_lost(d);
     if (q->failed) {
-        q->failed = false;
+        q->failed = 0;
         return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the work has failed", d->name);
     }
     int status = end_held(q, timeout);
-    return status == ENG_OK ? d->child.calls->wait(q->inner, q->inner_ticket, timeout) : status;
+    if (status != ENG_OK || q->inner_ticket <= q->inner_settled)
+        return status; /* a synchronous device gives no tickets */
+    uint64_t inner = q->inner_ticket;
+    status = d->child.calls->wait(q->inner, q->inner_settled, inner, timeout, NULL);
+    if (status != ENG_ERR_TIMEOUT)
+        q->inner_settled = inner;
+    return status;
 }
 
 /* Transfers come after what was submitted; after what never ends they are never done. */
@@ -142,32 +152,32 @@ static int passed(eng_queue_state *q, int status, uint64_t *ticket)
     return status;
 }
 
-int fault_write(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-                const void *data, uint64_t *ticket)
+int fault_write(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+                uint64_t *ticket)
 {
     bool never;
     int status = fault_transfer(q->device);
     if (status == ENG_OK)
         status = ready(q, &never);
     if (status == ENG_OK && !never)
-        status = q->device->child.calls->write(q->inner, store->inner, tensor, offset, bytes, data, &q->inner_ticket);
+        status = q->device->child.calls->write(q->inner, store->inner, tensor, regions, n, &q->inner_ticket);
     return passed(q, status, ticket);
 }
 
-int fault_read(eng_queue_state *q, eng_store_state *store, uint32_t tensor, uint64_t offset, uint64_t bytes,
-               void *data, uint64_t *ticket)
+int fault_read(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
+               uint64_t *ticket)
 {
     bool never;
     int status = fault_transfer(q->device);
     if (status == ENG_OK)
         status = ready(q, &never);
     if (status == ENG_OK && !never)
-        status = q->device->child.calls->read(q->inner, store->inner, tensor, offset, bytes, data, &q->inner_ticket);
+        status = q->device->child.calls->read(q->inner, store->inner, tensor, regions, n, &q->inner_ticket);
     return passed(q, status, ticket);
 }
 
-int fault_value_read(eng_queue_state *q, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                     uint64_t bytes, void *data, uint64_t *ticket)
+int fault_value_read(eng_queue_state *q, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                     uint32_t n, uint64_t *ticket)
 {
     const eng_device_calls *c = q->device->child.calls;
     bool never;
@@ -175,12 +185,12 @@ int fault_value_read(eng_queue_state *q, eng_instance_state *instance, int32_t t
         fault_block(q->device);
     int status = ready(q, &never);
     if (status == ENG_OK && !never)
-        status = c->value_read(q->inner, instance->inner, tensor, offset, bytes, data, &q->inner_ticket);
+        status = c->value_read(q->inner, instance->inner, tensor, regions, n, &q->inner_ticket);
     return passed(q, status, ticket);
 }
 
-int fault_value_write(eng_queue_state *q, eng_instance_state *instance, int32_t tensor, uint64_t offset,
-                      uint64_t bytes, const void *data, uint64_t *ticket)
+int fault_value_write(eng_queue_state *q, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
+                      uint32_t n, uint64_t *ticket)
 {
     const eng_device_calls *c = q->device->child.calls;
     bool never;
@@ -188,6 +198,6 @@ int fault_value_write(eng_queue_state *q, eng_instance_state *instance, int32_t 
         fault_block(q->device);
     int status = ready(q, &never);
     if (status == ENG_OK && !never)
-        status = c->value_write(q->inner, instance->inner, tensor, offset, bytes, data, &q->inner_ticket);
+        status = c->value_write(q->inner, instance->inner, tensor, regions, n, &q->inner_ticket);
     return passed(q, status, ticket);
 }

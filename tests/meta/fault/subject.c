@@ -172,7 +172,7 @@ int subject_run(subject *s, const float *want, bool *right)
 {
     float out[SUBJECT_WIDTH];
     eng_fence fence;
-    int status = eng_queue_submit(s->queue, s->instance, NULL, 0, &fence);
+    int status = eng_queue_submit(s->queue, NULL, 0, s->instance, NULL, 0, &fence);
     if (status == ENG_OK)
         status = eng_fence_wait(fence, UINT64_MAX);
     if (status != ENG_OK)
@@ -191,7 +191,7 @@ bool subject_want(int n_blocks, float *want)
     bool good = subject_begin(&s, "cpu");
     s.n_blocks = n_blocks;
     good = good && subject_open(&s, "cpu") == ENG_OK &&
-           eng_queue_submit(s.queue, s.instance, NULL, 0, &fence) == ENG_OK &&
+           eng_queue_submit(s.queue, NULL, 0, s.instance, NULL, 0, &fence) == ENG_OK &&
            eng_fence_wait(fence, UINT64_MAX) == ENG_OK &&
            eng_store_read(s.store, SUBJECT_OUT, 0, SUBJECT_WIDTH * sizeof *want, want) == ENG_OK;
     if (!good)
