@@ -16,7 +16,7 @@
 #define ROWS 128
 
 static const uint32_t types[] = {ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0,   ENG_TYPE_Q5_1,
-                                 ENG_TYPE_Q8_0, ENG_TYPE_F16,  ENG_TYPE_BF16};
+                                 ENG_TYPE_Q8_0, ENG_TYPE_MXFP4, ENG_TYPE_F16, ENG_TYPE_BF16};
 #define N_TYPES (sizeof types / sizeof *types)
 
 /* Gaussian-like values whose blocks differ in magnitude: 2^-6 to 2^9. */

@@ -76,6 +76,9 @@ START_TEST(nothing)
     ck_assert_int_lt(eng_add(NULL, 0, 0), 0);
     says(ENG_OK, ENG_OK, "graph is NULL");
     ck_assert_int_lt(eng_attention(NULL, 0, 0, 0, NULL), 0);
+    eng_device_info info = {.size = sizeof info};
+    says(eng_device_get_info(NULL, &info), ENG_ERR_INVALID, "eng_device_get_info");
+    says(eng_device_get_info(device, NULL), ENG_ERR_INVALID, "eng_device_get_info");
 }
 END_TEST
 
