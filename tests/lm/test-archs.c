@@ -52,15 +52,15 @@ static const struct {
     {"--arch qwen35moe --seed 51 --rope 8 --without rope.dimension_count --without full_attention_interval "
      "--without ssm.inner_size --without vocab_size --without feed_forward_length", false},
     /* YaRN with numbers of the file's own */
-    {"--arch llama --seed 52 --yarn 8 --context 256 --head 64 --freqs --key rope.scaling.yarn_beta_fast=6 "
+    {"--arch llama --seed 52 --yarn 8 --context 4096 --head 64 --freqs --key rope.scaling.yarn_beta_fast=6 "
      "--key rope.scaling.yarn_beta_slow=2.5 --key rope.scaling.yarn_attn_factor=1.1", true},
-    {"--arch qwen2 --seed 53 --yarn 4 --context 128 --head 48 --key rope.scaling.yarn_beta_fast=3 "
+    {"--arch qwen2 --seed 53 --yarn 4 --context 2048 --head 48 --key rope.scaling.yarn_beta_fast=3 "
      "--key rope.scaling.yarn_log_multiplier=0.707 --key rope.scaling.attn_factor=1.2 --key rope.scaling.finetuned=1", false},
-    {"--arch qwen3 --seed 54 --yarn 16 --context 512 --head 32 --key rope.scaling.yarn_ext_factor=0.6 "
+    {"--arch qwen3 --seed 54 --yarn 16 --context 8192 --head 32 --key rope.scaling.yarn_ext_factor=0.6 "
      "--key rope.scaling.yarn_beta_slow=0.25", false},
     {"--arch qwen3moe --seed 55 --experts 4 --yarn 4 --context 64 --key rope.scaling.yarn_ext_factor=0 "
      "--key rope.scaling.yarn_attn_factor=1.4", false},
-    {"--arch qwen35 --seed 56 --rope 16 --yarn 5 --context 160 --key rope.scaling.yarn_beta_fast=2 "
+    {"--arch qwen35 --seed 56 --rope 16 --yarn 5 --context 5120 --key rope.scaling.yarn_beta_fast=2 "
      "--key rope.scaling.yarn_log_multiplier=1", true},
     {"--arch llama --seed 57 --linear 3 --key rope.scaling.attn_factor=1.25 --key rope.scaling.yarn_log_multiplier=0", false},
     /* q and k of recurrent layers that are so small that their normalisation does not make them of unit length */
