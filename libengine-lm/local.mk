@@ -10,7 +10,8 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
 	%D%/arch/qwen35moe.c \
 	%D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/run.h %D%/run/sequence.c \
-	%D%/sampling/sampler.c %D%/sampling/sampler.h
+	%D%/sampling/sampler.c %D%/sampling/sampler.h \
+	%D%/fit/fit.c %D%/fit/fit.h %D%/fit/pools.c %D%/fit/trial.c
 libengine_lm_core_la_LIBADD = libengine-util.la $(LIBM)
 
 lib_LTLIBRARIES += libengine-lm.la

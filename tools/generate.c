@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "generate_fit.h"
+#include "generate.h"
 #include "libengine/util/util.h"
+#include "uninstalled.h"
 
 /* Everything that a run holds. */
 typedef struct run {
@@ -364,6 +365,8 @@ static int run_text(run *r)
         status = generate(r, &out, &before);
     if (status)
         return status;
+    out.drawn = r->o.sampler.temperature > 0;
+    out.seed = eng_lm_sampler_seed(r->sampler);
     out.prompt_ids = r->ids;
     out.n_prompt = r->n_prompt;
     out.token_ids = r->ids + r->n_prompt;
@@ -450,6 +453,7 @@ int main(int argc, char **argv)
         fputs("engine-generate: no memory\n", stderr);
         return 1;
     }
+    find_uninstalled_plugins();
     int code = options_parse(&r->o, argc, argv);
     if (code < 0) {
         int status = open_engine(r);

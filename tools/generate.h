@@ -38,7 +38,7 @@ typedef struct options {
     bool n_given, chosen_split;
     bool fit;
     long fit_reserve;    /* MiB of each device; -1: the rule                    */
-    char *memory[MAX_OVERRIDES + 5]; /* patterns cut from -ot, and those of --fit; shares */
+    char *memory[MAX_OVERRIDES + 5]; /* patterns cut from -ot, and those of --fit; its device */
 } options;
 
 /* Of the command line alone: -1, or EXIT_USAGE after one line on stderr. */
@@ -70,6 +70,8 @@ typedef struct report {
     bool measured;             /* --perplexity                                  */
     eng_lm_perplexity_result perplexity;
     const char *stopped;       /* why generation ended                          */
+    bool drawn;                /* by random numbers,                            */
+    uint32_t seed;             /* of this seed                                  */
 } report;
 
 /* Bytes that each leaf has sent so far. */
@@ -86,5 +88,7 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
 int device_name_homes(eng_context *engine, options *o);
 /* Opens what -d, -ts, -sm and the overrides ask for. */
 int device_open(eng_context *engine, const options *o, eng_device **device);
+/* --fit: changes device, shares and overrides so that the model fits, and says on standard error what and why. */
+int device_fit(eng_context *engine, options *o, eng_lm_fit_ask_func ask, void *user);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generate_fit.h"
+#include "generate.h"
 
 /* Any accelerator first, then the processor. */
 static int default_device(eng_context *engine, char name[64])
@@ -118,48 +118,4 @@ int device_open(eng_context *engine, const options *o, eng_device **result)
     else
         *result = device;
     return status;
-}
-
-/* -- --fit ---------------------------------------------------------------------------- */
-
-static int keep_result(options *o, fit_result *result)
-{
-    int status = ENG_OK;
-    for (unsigned s = 0; s < FIT_STAGES; s++) {
-        if (!result->patterns[s])
-            continue;
-        o->memory[o->n_overrides] = result->patterns[s];
-        o->overrides[o->n_overrides++] = (eng_lm_override){result->patterns[s], "cpu"};
-    }
-    if (result->shares[0]) {
-        o->shares = o->memory[MAX_OVERRIDES + 1 + FIT_STAGES] = strdup(result->shares);
-        status = o->shares ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "no memory");
-    }
-    return status;
-}
-
-int device_fit(eng_context *engine, options *o, fit_context_func context, void *user)
-{
-    fit_member leaves[ENG_MAX_RANKS];
-    fit_request q = {.engine = engine, .options = o, .leaves = leaves, .all_logits = o->perplexity != NULL,
-                     .reserve = o->fit_reserve < 0 ? UINT64_MAX : (uint64_t)o->fit_reserve << 20,
-                     .context = context, .user = user,
-                     .shares_given = o->shares || (o->device && strchr(o->device, '@'))};
-    fit_result result = {.shares = ""};
-    eng_device *device;
-    int status = device_open(engine, o, &device);
-    if (status)
-        return status;
-    for (; q.n_leaves < ENG_MAX_RANKS; q.n_leaves++) {
-        eng_device_info info = {.size = sizeof info};
-        eng_device_stats stats = {.size = sizeof stats};
-        if (eng_device_leaf(device, q.n_leaves, &info, &stats))
-            break;
-        memcpy(leaves[q.n_leaves].name, info.name, sizeof info.name);
-        leaves[q.n_leaves].free = info.memory_free;
-        q.shares[q.n_leaves] = stats.share;
-    }
-    eng_device_close(device);
-    status = fit_choose(&q, &result);
-    return status ? status : keep_result(o, &result);
 }

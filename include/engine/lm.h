@@ -182,6 +182,97 @@ ENG_API int eng_lm_decode(eng_lm_context *context, const eng_lm_batch *batch);
  * wanted.  Valid until the next decode. */
 ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index);
 
+/* -- fitting the memory ----------------------------------------------------------------- */
+
+/*
+ * With which shares, and which tensors on another device, does a model fit the
+ * memory that is free?  It is tried on devices of the null plugin, which hold
+ * nothing: the same composition, placement, context and passes, so that the figures
+ * are those of the run.  First shares change, in proportion to what is free beside
+ * the part that every device holds; then K and V caches, experts and feed-forward
+ * weights of as few last layers as will do move to `spill`.  Devices whose free
+ * memory is not known are taken to have enough.
+ *
+ *     eng_device_open(engine, "opencl:0+opencl:1", &device);
+ *     eng_lm_fit_create(engine, device, path, &params, &fit);
+ *     eng_device_close(device);
+ *     eng_lm_fit_get_info(fit, &info);
+ *     eng_device_open(engine, info.device, &device);
+ *     ... model and context with *info.placement
+ */
+typedef struct eng_lm_fit eng_lm_fit;
+
+enum {
+    ENG_LM_FIT_KEEP_SHARES = 1, /* those of the device are wanted, whatever they are */
+    ENG_LM_FIT_ALL_LOGITS = 2   /* logits of every token are wanted, as for a perplexity, not of the last */
+};
+
+/* Fills the parameters of the context that will be made (the defaults are in them; the
+ * placement is not asked for) and the tokens of one text, of a model that can be asked
+ * for its numbers and tokenize, but holds nothing.  A status other than ENG_OK ends the search. */
+typedef int (*eng_lm_fit_ask_func)(void *user, eng_lm_model *model, eng_lm_context_params *context, uint64_t *n_tokens);
+
+typedef struct eng_lm_fit_params {
+    uint32_t size;
+    uint32_t flags;               /* ENG_LM_FIT_*                                */
+    uint64_t reserve;             /* bytes of each device that are left alone; UINT64_MAX: a
+                                     twentieth of what is free, 256 MiB at least  */
+    uint64_t n_tokens;            /* in one text; 0: as many as the context has cells */
+    const eng_lm_placement *placement;    /* wanted in any case; NULL: nothing   */
+    const eng_lm_context_params *context; /* that will be made; NULL: the defaults */
+    const char *spill;            /* device that takes what has to move; NULL: nothing may */
+    eng_lm_fit_ask_func ask;      /* NULL: context and n_tokens are as they are here */
+    void *ask_user;
+} eng_lm_fit_params;
+/* No flags, the rule for the reserve, spill "cpu", all else absent. */
+ENG_API void eng_lm_fit_defaults(eng_lm_fit_params *params);
+
+/* params may be NULL.  The device is only looked at, and may be closed afterwards.
+ * ENG_ERR_NOMEM if the model does not fit, with what each device lacks;
+ * ENG_ERR_NOTFOUND without the null plugin. */
+ENG_API int eng_lm_fit_create(eng_context *engine, eng_device *device, const char *path, const eng_lm_fit_params *params,
+                              eng_lm_fit **fit);
+ENG_API void eng_lm_fit_destroy(eng_lm_fit *fit);
+
+typedef struct eng_lm_fit_info {
+    uint32_t size;
+    uint32_t n_leaves;   /* of the device                                       */
+    uint32_t n_layers;   /* of the model                                        */
+    uint32_t new_shares; /* not 0: they are others than the device had          */
+    uint64_t lacked;     /* bytes that were missing as it was asked for; 0: nothing had to change */
+    const char *device;  /* to be opened                                        */
+    const eng_lm_placement *placement; /* for the model and the context          */
+} eng_lm_fit_info;
+ENG_API int eng_lm_fit_get_info(const eng_lm_fit *fit, eng_lm_fit_info *info);
+
+/* A leaf of the device or, after them, a device besides that holds tensors.  Parts of
+ * one device ("opencl:0/2.0", "opencl:0/2.1") share its memory: their pool. */
+typedef struct eng_lm_fit_member {
+    uint32_t size;
+    uint32_t guest;        /* not 0: no leaf                                     */
+    const char *name;
+    double share;          /* of what is split; 0 of a guest                     */
+    uint64_t bytes;        /* that it will hold: weights, caches, states, inputs and outputs, scratch */
+    uint64_t pool_bytes;   /* that all members of its pool will                  */
+    uint64_t pool_free;    /* of so many; UINT64_MAX: not known                  */
+    uint64_t pool_reserve; /* of which so many are left alone                    */
+    uint32_t pool_first;   /* not 0: no member before it is of this pool         */
+    uint32_t reserved;
+} eng_lm_fit_member;
+/* ENG_ERR_NOTFOUND past the last. */
+ENG_API int eng_lm_fit_get_member(const eng_lm_fit *fit, uint32_t index, eng_lm_fit_member *member);
+
+/* Kinds of tensors that move, in this order. */
+enum { ENG_LM_MOVED_CACHES = 0, ENG_LM_MOVED_EXPERTS = 1, ENG_LM_MOVED_FFN = 2 };
+typedef struct eng_lm_fit_move {
+    uint32_t size;
+    uint32_t n_layers;   /* the last so many; 0: none of this kind moved         */
+    const char *pattern; /* as in the placement's overrides; NULL                */
+    const char *device;
+} eng_lm_fit_move;
+/* ENG_ERR_NOTFOUND for no such kind. */
+ENG_API int eng_lm_fit_get_move(const eng_lm_fit *fit, uint32_t kind, eng_lm_fit_move *move);
+
 /* -- sequences ---------------------------------------------------------------------- */
 
 /* Tokens that a sequence holds; -1 for no such sequence. */

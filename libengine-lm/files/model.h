@@ -74,6 +74,8 @@ void lm_placer_end(lm_placer *p);
 /* Refuses a pattern that is found in no name of the model's weights (declared by now), caches and states, or only where
  * an earlier one decides: models and contexts get the same patterns, each uses its part. */
 int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model);
+/* Does override number `index` of the placement decide where anything of the model is? */
+int lm_placement_decides(const eng_lm_model *model, const eng_lm_placement *placement, uint32_t index, bool *decides);
 /* Bytes of a weight that no pattern takes; n_experts: of the stack, 0 if it is none. */
 uint64_t lm_placer_left(const lm_placer *p, const char *name, int64_t n_experts, uint64_t bytes);
 /* Name of the device that must hold it; NULL: the composed device decides.  With layers split, all units - embeddings,

@@ -202,26 +202,48 @@ static int found_nowhere(const eng_lm_model *m, uint32_t index, const char *patt
                          m->n.n_experts ? "ffn_down_exps.0" : "ffn_down", memory[0], memory[1]);
 }
 
-int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model)
+/* by: which pattern decides for what each is found in; to be freed. */
+static int find_usage(const lm_placer *p, const eng_lm_model *model, uint32_t **by)
 {
     usage u = {p, lm_calloc(p->n_regex + 1, sizeof *u.by)};
-    int status = u.by ? ENG_OK : ENG_ERR_NOMEM;
-    for (uint32_t i = 0; !status && i < p->n_regex; i++)
+    if (!u.by)
+        return ENG_ERR_NOMEM;
+    for (uint32_t i = 0; i < p->n_regex; i++)
         u.by[i] = p->n_regex;
-    if (!status) {
-        use_weights(&u, model);
-        use_memory(&u, model);
-    }
+    use_weights(&u, model);
+    use_memory(&u, model);
+    *by = u.by;
+    return ENG_OK;
+}
+
+int lm_placement_decides(const eng_lm_model *model, const eng_lm_placement *placement, uint32_t index, bool *decides)
+{
+    lm_placer p = {.model = model};
+    uint32_t *by = NULL;
+    int status = compile(&p, placement);
+    if (!status)
+        status = find_usage(&p, model, &by);
+    if (!status)
+        *decides = by[index] == index;
+    free(by);
+    lm_placer_end(&p);
+    return status;
+}
+
+int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model)
+{
+    uint32_t *by = NULL;
+    int status = find_usage(p, model, &by);
     for (uint32_t i = 0; i < p->n_regex && !status; i++) {
         const eng_lm_override *o = placement->overrides;
-        if (u.by[i] == p->n_regex)
+        if (by[i] == p->n_regex)
             status = found_nowhere(model, i, o[i].pattern);
-        else if (u.by[i] != i)
+        else if (by[i] != i)
             status = eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_HIDDEN, (int32_t)i,
                                    "override pattern \"%s\" is hidden by \"%s\", which comes first and decides: put \"%s\" "
-                                   "before it, or leave it out", o[i].pattern, o[u.by[i]].pattern, o[i].pattern);
+                                   "before it, or leave it out", o[i].pattern, o[by[i]].pattern, o[i].pattern);
     }
-    free(u.by);
+    free(by);
     return status;
 }
 

@@ -79,6 +79,16 @@ endif
 tests_lm_test_memory_SOURCES = tests/lm/test-memory.c $(lm_subject)
 tests_lm_test_memory_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_memory_LDADD = libengine-lm.la libengine.la $(LIBM)
+# Shares and moves that fit the memory.
+if ENABLE_META
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-fit
+TESTS += tests/lm/test-fit
+endif
+endif
+tests_lm_test_fit_SOURCES = tests/lm/test-fit.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_fit_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_fit_LDADD = libengine-lm.la libengine.la $(LIBM)
 # What stands far back is found with every split.
 tests_lm_test_retrieval_SOURCES = tests/lm/test-retrieval.c tests/lm/needles.c tests/lm/needles.h $(lm_subject)
 tests_lm_test_retrieval_LDADD = libengine-lm.la libengine.la $(LIBM)
