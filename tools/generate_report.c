@@ -101,6 +101,8 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
     if (o->no_kv_offload)
         cache_devices(device);
     fputc('\n', stderr);
+    if (r->drawn)
+        fprintf(stderr, "seed           %u\n", r->seed);
     fprintf(stderr, "plans built    %llu, in %.3f s\n", (unsigned long long)eng_device_plans_built(device), r->plan_seconds);
 }
 
@@ -167,8 +169,8 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     eu_json_real(j, "prompt_tokens_per_second",
                  rate(r->measured ? (size_t)r->perplexity.tokens : r->n_prompt, r->prompt_seconds), 6);
     eu_json_real(j, "decode_tokens_per_second", rate(r->n_decoded, r->decode_seconds), 6);
-    eu_json_int(j, "drafted", 0);
-    eu_json_int(j, "accepted", 0);
+    if (r->drawn)
+        eu_json_uint(j, "seed", r->seed);
     eu_json_text(j, "precision", eng_precision_name(p.precision));
     eu_json_text(j, "type_k", eng_type_get(p.type_k)->name);
     eu_json_text(j, "type_v", eng_type_get(p.type_v)->name);

@@ -245,7 +245,10 @@ ENG_API int eng_device_get_stats(eng_device *device, eng_device_stats *stats);
 ENG_API int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats);
 /* Would this device run node number `node` of a sealed graph?  If not, or slowly,
  * `reason` (may be NULL) says why.  A composed device asks those that it is composed of: an
- * op that only some of them can run is slow, as those alone will run it.  eng_plan_create asks for every node itself. */
+ * op that only some of them can run is slow, as those alone will run it.  eng_plan_create asks for every node itself.
+ * The graph's stores may be of any device: over stores of the null plugin's, which
+ * with the option null.accept=measure hold nothing, a graph can be asked about
+ * before a byte of it is placed. */
 ENG_API int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t node, eng_support *answer,
                                 char *reason, size_t reason_bytes);
 

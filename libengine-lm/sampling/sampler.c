@@ -93,7 +93,6 @@ void eng_sampler_defaults(eng_sampler_settings *settings)
         .top_k = 40,
         .top_p = 0.95f,
         .min_p = 0.05f,
-        .min_keep = 1,
         .penalty_last = 64,
         .repeat_penalty = 1,
         .seed = ENG_SAMPLER_SEED_RANDOM,
@@ -164,11 +163,6 @@ void eng_sampler_destroy(eng_sampler *sampler)
     free(sampler);
 }
 
-int eng_sampler_is_greedy(const eng_sampler *sampler)
-{
-    return sampler->settings.temperature <= 0 && !has_penalties(&sampler->settings);
-}
-
 uint32_t eng_sampler_seed(const eng_sampler *sampler)
 {
     return sampler->seed;
@@ -185,14 +179,6 @@ void eng_sampler_accept(eng_sampler *sampler, int32_t token)
     sampler->recent[sampler->next_recent] = token;
     sampler->next_recent = (sampler->next_recent + 1) % (uint32_t)sampler->settings.penalty_last;
     sampler->counts[token]++;
-}
-
-void eng_sampler_reset(eng_sampler *sampler)
-{
-    if (sampler->counts)
-        memset(sampler->counts, 0, sampler->n_vocab * sizeof *sampler->counts);
-    sampler->n_recent = sampler->next_recent = 0;
-    twister_seed(&sampler->random, sampler->seed);
 }
 
 /* -- filters --------------------------------------------------------------------- */
@@ -272,7 +258,7 @@ static void top_p(eng_sampler *s)
         total += exp((double)(s->list[i].logit - most));
     for (uint32_t i = 0; i < s->n; i++) {
         sum += exp((double)(s->list[i].logit - most));
-        if (sum >= p->top_p * total && (int64_t)i + 1 >= p->min_keep) {
+        if (sum >= p->top_p * total) {
             s->n = i + 1;
             return;
         }
@@ -293,9 +279,9 @@ static void min_p(eng_sampler *s)
     uint32_t above = 0;
     for (uint32_t i = 0; i < s->n; i++)
         above += s->list[i].logit >= least;
-    if ((int64_t)above < p->min_keep) {
+    if (above == 0) { /* min_p is more than 1: the best one stays */
         keep_best(s, s->n);
-        s->n = (uint32_t)p->min_keep < s->n ? (uint32_t)p->min_keep : s->n;
+        s->n = 1;
         return;
     }
     for (uint32_t i = 0; i < s->n; i++)

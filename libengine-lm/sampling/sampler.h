@@ -18,7 +18,6 @@ typedef struct eng_sampler_settings {
     int32_t top_k;           /* <= 0: off                                    */
     float top_p;             /* >= 1: off                                    */
     float min_p;             /* <= 0: off                                    */
-    int32_t min_keep;        /* top-p and min-p keep at least so many (1)    */
     int32_t penalty_last;    /* tokens looked back on; 0: off                */
     float repeat_penalty;    /* 1: off                                       */
     float frequency_penalty; /* 0: off                                       */
@@ -32,15 +31,11 @@ void eng_sampler_defaults(eng_sampler_settings *settings);
 
 int eng_sampler_create(const eng_sampler_settings *settings, uint32_t n_vocab, eng_sampler **sampler);
 void eng_sampler_destroy(eng_sampler *sampler); /* takes NULL */
-/* Is it nothing but the largest logit (then argmax on the device will do)? */
-int eng_sampler_is_greedy(const eng_sampler *sampler);
 /* The seed in use (a random one too). */
 uint32_t eng_sampler_seed(const eng_sampler *sampler);
 /* Notes a token of the prompt or an accepted one, for the penalties. */
 void eng_sampler_accept(eng_sampler *sampler, int32_t token);
 /* Chooses a token; logits are n_vocab floats, read only.  Does not accept it. */
 int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token);
-/* Forgets what was accepted and starts the random numbers again. */
-void eng_sampler_reset(eng_sampler *sampler);
 
 #endif

@@ -44,7 +44,7 @@ tests_registry_gone_libgone_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_registry_gone_libgone_la_LDFLAGS = $(AM_LDFLAGS) -rpath /nowhere
 
 registry_tests = tests/registry/test-base tests/registry/test-names tests/registry/test-registry tests/registry/test-device \
-	tests/registry/test-misuse tests/registry/test-memory tests/registry/test-fork
+	tests/registry/test-misuse tests/registry/test-memory tests/registry/test-fork tests/registry/test-questions
 check_PROGRAMS += $(registry_tests)
 TESTS += $(registry_tests)
 valgrind_tests += $(registry_tests)
@@ -71,6 +71,8 @@ if ENABLE_META
 tests_registry_test_fork_CPPFLAGS += -DHAVE_META
 endif
 tests_registry_test_fork_LDADD = libengine.la
+tests_registry_test_questions_SOURCES = tests/registry/test-questions.c tests/tap.c tests/tap.h
+tests_registry_test_questions_LDADD = libengine.la
 tests_registry_test_misuse_SOURCES = tests/registry/test-misuse.c
 tests_registry_test_misuse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_registry_test_misuse_LDADD = $(core_test_libs)
