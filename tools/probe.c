@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "probe.h"
+#include "uninstalled.h"
 
 typedef enum probe_mode { LIST, PLUGINS, OPS, SELF_TEST, ENVIRONMENT, CHECK } probe_mode;
 
@@ -236,6 +237,7 @@ static int run_collected(const arguments *a)
 int main(int argc, char **argv)
 {
     arguments a = {.settings = {.isolate = true, .timeout = 0}};
+    find_uninstalled_plugins();
     int code = parse(&a, argc, argv);
     if (code == 0) {
         if (a.settings.timeout == 0)

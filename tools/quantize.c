@@ -21,6 +21,7 @@
 
 #include "convert.h"
 #include "libengine/util/util.h"
+#include "uninstalled.h"
 
 #define EXIT_USAGE 64
 #define SMALL 4096 /* matrices with fewer elements stay */
@@ -456,6 +457,7 @@ int main(int argc, char **argv)
     eng_context *context = NULL;
     int answer = parse(&j, argc, argv);
 
+    find_uninstalled_plugins();
     if (answer < 0) {
         j.progress = !j.quiet && isatty(STDERR_FILENO);
         int status = eng_context_create(NULL, &context);

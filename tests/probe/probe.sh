@@ -92,6 +92,11 @@ if test -d "$out/tests/probe/fixtures/.libs"; then
     run --plugin-path="$out/tests/registry/fixtures/.libs" --plugins
     expect "every refused fixture is listed" 2 'function_that_nobody_defines' ''
 fi
+(unset ENGINE_PLUGIN_PATH; "$probe" --plugins) > "$tmp/out" 2> "$tmp/err"; code=$?
+if test -r /proc/self/exe; then
+    expect "run where it was built, it finds the plugins of that build" 0 '^cpu +loaded' ''
+    grep -q "$(cd "$out" && pwd -P)/plugins/cpu/.libs/cpu.so" "$tmp/out" && ok "and no others" || not_ok "and no others"
+fi
 (cd "$tmp" && mkdir here && ENGINE_PLUGIN_PATH=here "$probe" --check); code=$?
 test $code = 1 && ok "no plugin: no device" || not_ok "no plugin: no device"
 run --json --plugin-path="$tmp/here"
