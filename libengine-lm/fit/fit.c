@@ -350,7 +350,7 @@ void eng_lm_fit_destroy(eng_lm_fit *f)
         return;
     for (unsigned s = 0; s < FIT_STAGES; s++)
         free(f->patterns[s]);
-    lm_memory_end(&f->memory);
+    eu_arena_end(&f->memory);
     free(f);
 }
 

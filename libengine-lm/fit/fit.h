@@ -58,7 +58,7 @@ struct eng_lm_fit {
     eng_lm_override *overrides; /* the host's, then those of the stages            */
     eng_lm_placement placement;
     char *device;            /* to be opened                                     */
-    lm_memory memory;
+    eu_arena memory;
 };
 
 /* -- memory that members have (pools.c) ------------------------------------------------ */
