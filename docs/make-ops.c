@@ -49,12 +49,38 @@ static void linear(const eng_op_info *info)
         puts(".");
 }
 
+static void operand_types(const eng_op_info *info)
+{
+    if (info->types[0] != 0)
+        printf("\nTypes: `%s`.\n", info->types);
+}
+
+static void functions_of_unary(void)
+{
+    puts("\n| number | function | of x | expression |\n|---|---|---|---|");
+#define ENG_UNARY(id, number, name, flags, expression, doc)                                                            \
+    puts("| " #number " | " #name " | " doc " | `" #expression "` |");
+#include "engine/ops.def"
+    puts("");
+}
+
+static void functions_of_glu(void)
+{
+    puts("\n| number | function | of x and y | expression (p = alpha, q = limit) |\n|---|---|---|---|");
+#define ENG_GLU(id, number, name, expression, doc) puts("| " #number " | " #name " | " doc " | `" #expression "` |");
+#include "engine/ops.def"
+    puts("");
+}
+
 int main(void)
 {
     puts("# Ops and types\n\nGenerated from `include/engine/ops.def` and `types.def` by `make update-docs`; do not edit.\n\n"
          "Shapes are written innermost dimension first.  `(outer inner)` is a product, `~x` is x or 1, `?` marks an operand that\n"
          "may be absent, `!` one that is written in place, `...` all further dimensions, `_` an extent of its own.  How to read the\n"
-         "sharding classes: `docs/tensor-parallel.md`.\n");
+         "sharding classes: `docs/tensor-parallel.md`.  Types: of the operands, `->`, of the results; `floats` are f32, f16 and bf16,\n"
+         "`cache` what attention reads, `encoded` floats and block types, `any` these, i32 and i64; `=x` is x's type or the parameter's,\n"
+         "`~x` x's if it is an integer type, else f32.  `*`: any strides, `.`: contiguous, else rows are contiguous; `^`: the result may\n"
+         "lie where the operand was.\n");
     type_rows();
     puts("\n## Ops");
     for (uint32_t op = 1; op < ENG_OP_LIMIT; op++) {
@@ -62,8 +88,15 @@ int main(void)
         if (info == NULL)
             continue;
         printf("\n### %s (%" PRIu32 ")\n\n    %s\n\n%s\n", info->name, op, info->rule, info->doc);
+        operand_types(info);
         if (info->params[0] != 0)
             printf("\nParameters: `%s`.\n", info->params);
+        if (info->expression != NULL)
+            printf("\nElement by element, `%s`.\n", info->expression);
+        if (op == ENG_OP_UNARY)
+            functions_of_unary();
+        if (op == ENG_OP_GLU)
+            functions_of_glu();
         puts("");
         classes(info);
         linear(info);

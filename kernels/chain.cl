@@ -12,7 +12,6 @@
  * Without a norm: HEAD alone, which ends with the store.
  */
 #include "row.clh"
-#include "activation.clh"
 
 #if !NORM
 __kernel EACH_ATTRIBUTES void chain(ARGS, long4 ne, int chunk, int rows_per)

@@ -1,21 +1,19 @@
 # Kernel sources of the opencl plugin (plugins/opencl/local.mk carries them).
 opencl_kernels = \
-	kernels/activation.clh \
-	kernels/binary.cl \
+	kernels/add_id.cl \
+	kernels/cumsum.cl \
 	kernels/chain.cl \
 	kernels/copy.cl \
-	kernels/glu.cl \
+	kernels/each.cl kernels/each.clh \
 	kernels/loops.cl \
 	kernels/norm.cl \
 	kernels/rebase.cl \
 	kernels/rope.cl \
 	kernels/row.clh \
-	kernels/scale.cl \
 	kernels/soft_max.cl \
 	kernels/sort.cl \
 	kernels/sum_rows.cl \
-	kernels/top_k.cl \
-	kernels/unary.cl
+	kernels/top_k.cl
 # hot ops and conversions
 opencl_kernels += \
 	kernels/attention.cl \

@@ -318,9 +318,24 @@ ENG_API const eng_tensor *eng_graph_get(const eng_graph *graph, eng_value value)
 ENG_API int eng_graph_seal(eng_graph *graph);
 /* The sealed graph as plugins see it. */
 ENG_API const eng_subgraph *eng_graph_view(const eng_graph *graph);
-/* Writes the graph as text or in graphviz's dot language, piece by piece. */
+/* Writes the graph piece by piece, as ENG_EXPLAIN_TEXT or ENG_EXPLAIN_GRAPHVIZ;
+ * ENG_ERR_UNSUPPORTED as JSON. */
 typedef void (*eng_emit_func)(void *ctx, const char *text);
-ENG_API int eng_graph_dump(const eng_graph *graph, int graphviz, eng_emit_func emit, void *ctx);
+ENG_API int eng_graph_dump(const eng_graph *graph, eng_explain_format format, eng_emit_func emit, void *ctx);
+/*
+ * A point in a graph under construction, to which it can be taken back: tensors, nodes
+ * and bindings added since are gone, and so is an error that came since.  Values of that
+ * time are numbers that will be given again.  What was named or placed since of older
+ * values stays so, and the precision asked for.  A host that probes what a builder takes marks, builds, looks and
+ * undoes.  A NULL graph has a mark that nothing can be taken back to.
+ */
+typedef struct eng_mark {
+    uint32_t n_tensors, n_nodes, n_bindings;
+    int32_t status; /* of the graph: ENG_OK, or its first error              */
+} eng_mark;
+ENG_API eng_mark eng_graph_mark(const eng_graph *graph);
+/* ENG_ERR_STATE if the graph is sealed, ENG_ERR_INVALID if it has less than the mark. */
+ENG_API int eng_graph_undo(eng_graph *graph, eng_mark mark);
 
 /* Builders, one an op; see ops.def for what they compute. */
 ENG_API eng_value eng_mul_mat(eng_graph *g, eng_value a, eng_value b);
@@ -375,15 +390,31 @@ ENG_API eng_value eng_sub(eng_graph *g, eng_value a, eng_value b);
 ENG_API eng_value eng_mul(eng_graph *g, eng_value a, eng_value b);
 ENG_API eng_value eng_div(eng_graph *g, eng_value a, eng_value b);
 ENG_API eng_value eng_scale(eng_graph *g, eng_value x, double s, double b);
+ENG_API eng_value eng_clamp(eng_graph *g, eng_value x, double min, double max);
 ENG_API eng_value eng_unary(eng_graph *g, eng_value x, int kind);
-ENG_API eng_value eng_glu(eng_graph *g, eng_value a, eng_value b, int kind);
+typedef struct eng_glu_params {
+    uint32_t size;
+    int32_t swapped;     /* without b: the gate is the second half of a's rows  */
+    double alpha, limit; /* of ENG_GLU_SWIGLU_OAI                              */
+} eng_glu_params;
+/* The first half is the gate; alpha 1.702, limit 7. */
+ENG_API void eng_glu_defaults(eng_glu_params *p);
+/* kind: ENG_GLU_*; p: NULL for the defaults. */
+ENG_API eng_value eng_glu(eng_graph *g, eng_value a, eng_value b, int kind, const eng_glu_params *p);
+ENG_API eng_value eng_add_id(eng_graph *g, eng_value a, eng_value b, eng_value ids);
 ENG_API eng_value eng_concat(eng_graph *g, eng_value a, eng_value b, int dim);
 ENG_API eng_value eng_repeat(eng_graph *g, eng_value x, const int64_t *ne, uint32_t rank);
 ENG_API eng_value eng_pad(eng_graph *g, eng_value x, const int64_t *left, const int64_t *right, uint32_t rank);
 ENG_API eng_value eng_reshape(eng_graph *g, eng_value x, const int64_t *ne, uint32_t rank);
 ENG_API eng_value eng_permute(eng_graph *g, eng_value x, const int *dims, uint32_t rank);
 ENG_API eng_value eng_slice(eng_graph *g, eng_value x, int dim, int64_t begin, int64_t length);
+/* Any layout of x's memory, x contiguous: extents ne[], strides nb[] in bytes and an offset
+ * in bytes, all of rank entries.  Nothing may be written through it if elements overlap. */
+ENG_API eng_value eng_view(eng_graph *g, eng_value x, const int64_t *ne, const int64_t *nb, uint32_t rank, int64_t offset);
 ENG_API eng_value eng_argmax(eng_graph *g, eng_value x);
+/* Indices that sort each row, from the smallest or from the largest. */
+ENG_API eng_value eng_argsort(eng_graph *g, eng_value x, int descending);
+ENG_API eng_value eng_cumsum(eng_graph *g, eng_value x);
 ENG_API eng_value eng_top_k(eng_graph *g, eng_value x, int64_t k);
 ENG_API eng_value eng_sum_rows(eng_graph *g, eng_value x);
 

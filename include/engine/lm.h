@@ -347,8 +347,9 @@ ENG_API int eng_lm_context_explain(eng_lm_context *context, eng_explain_format f
 /* The same for passes of n tokens (1 .. n_batch), of which the last one's logits are wanted. */
 ENG_API int eng_lm_context_explain_pass(eng_lm_context *context, uint32_t n, eng_explain_format format,
                                         eng_emit_func emit, void *user);
-/* The graph of passes of n tokens as text (graphviz = 1: in dot). */
-ENG_API int eng_lm_context_dump(eng_lm_context *context, uint32_t n, int graphviz, eng_emit_func emit, void *user);
+/* The graph of passes of n tokens, as eng_graph_dump writes it. */
+ENG_API int eng_lm_context_dump(eng_lm_context *context, uint32_t n, eng_explain_format format, eng_emit_func emit,
+                                void *user);
 
 #ifdef __cplusplus
 }

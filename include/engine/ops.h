@@ -19,10 +19,8 @@ extern "C" {
 /* ENG_OP_MUL_MAT, ...: numbers are stable and never reused (ops.def). */
 typedef enum eng_op {
     ENG_OP_NONE = 0,
-#define ENG_OP(id, number, name, rule, linear, flags, params, doc)             \
-    ENG_OP_##id = number,
+#define ENG_OP(id, number, ...) ENG_OP_##id = number,
 #include "ops.def"
-#undef ENG_OP
     ENG_OP_LIMIT = 256
 } eng_op;
 
@@ -59,20 +57,31 @@ enum { ENG_ROPE_NORMAL = 0, ENG_ROPE_NEOX = 2, ENG_ROPE_MROPE = 8,
        ENG_ROPE_VISION = 24, ENG_ROPE_IMROPE = 40 };
 enum { ENG_SOFT_MAX_SCALE = 0, ENG_SOFT_MAX_MAX_BIAS = 1 };
 enum { ENG_SCALE_S = 0, ENG_SCALE_B = 1 };
+enum { ENG_CLAMP_MIN = 0, ENG_CLAMP_MAX = 1 };
 enum { ENG_UNARY_KIND = 0 };
-enum { ENG_UNARY_SILU = 0, ENG_UNARY_GELU = 1, ENG_UNARY_GELU_ERF = 2,
-       ENG_UNARY_GELU_QUICK = 3, ENG_UNARY_SIGMOID = 4, ENG_UNARY_SOFTPLUS = 5,
-       ENG_UNARY_EXP = 6, ENG_UNARY_TANH = 7, ENG_UNARY_RELU = 8,
-       ENG_UNARY_NEG = 9, ENG_UNARY_LIMIT = 10 };
+enum {
+#define ENG_UNARY(id, number, ...) ENG_UNARY_##id = number,
+#include "ops.def"
+    ENG_UNARY_LIMIT
+};
+/* Flags of a function of unary. */
+enum {
+    ENG_FUNCTION_ZERO = 1, /* makes 0 of 0                                   */
+    ENG_FUNCTION_STEPS = 2 /* jumps: one bit in, another answer out          */
+};
 enum { ENG_GLU_KIND = 0, ENG_GLU_SWAPPED = 1 };
-enum { ENG_GLU_REGLU = 0, ENG_GLU_GEGLU = 1, ENG_GLU_SWIGLU = 2,
-       ENG_GLU_SWIGLU_OAI = 3, ENG_GLU_GEGLU_ERF = 4, ENG_GLU_GEGLU_QUICK = 5,
-       ENG_GLU_KINDS = 6 };
+enum {
+#define ENG_GLU(id, number, ...) ENG_GLU_##id = number,
+#include "ops.def"
+    ENG_GLU_KINDS
+};
 enum { ENG_GLU_ALPHA = 0, ENG_GLU_LIMIT = 1 };
 enum { ENG_CONCAT_DIM = 0 };
 enum { ENG_RESHAPE_NE0 = 0 /* ..7: the extents wanted */ };   /* reshape, repeat */
 enum { ENG_PERMUTE_DIM0 = 0 /* ..7: result dim i is operand dim ip[i] */ };
 enum { ENG_SLICE_DIM = 0, ENG_SLICE_BEGIN = 1, ENG_SLICE_LENGTH = 2 };
+enum { ENG_VIEW_NE0 = 0 /* ..7 */, ENG_VIEW_NB0 = 8 /* ..15 */, ENG_VIEW_OFFSET = 16 };
+enum { ENG_ARGSORT_DESCENDING = 0 };
 enum { ENG_TOP_K_K = 0 };
 enum { ENG_PAD_LEFT0 = 0 /* ..7 */, ENG_PAD_RIGHT0 = 8 /* ..15 */ };
 enum { ENG_REBASE_BEGIN = 0, ENG_REBASE_END = 1, ENG_REBASE_PERIOD = 2 };

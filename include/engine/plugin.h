@@ -367,7 +367,7 @@ struct eng_device_calls {
 
 /* -- services: what the engine gives a plugin ------------------------------ */
 
-/* The parsed row of an op (ops.def). */
+/* The parsed row of an op; ops.def tells what its columns mean. */
 typedef enum eng_axis_class {
     ENG_CLASS_PASS = 0,
     ENG_CLASS_REDUCE = 1,
@@ -386,14 +386,54 @@ typedef struct eng_rule_dim {
     uint8_t letters[3]; /* outermost first: indices of letters, or PRIVATE   */
 } eng_rule_dim;
 
+/* How an operand may lie in memory. */
+typedef enum eng_strides {
+    ENG_STRIDES_ROWS = 0,      /* any, but the elements of a row are neighbours */
+    ENG_STRIDES_ANY = 1,
+    ENG_STRIDES_CONTIGUOUS = 2
+} eng_strides;
+
+/* Where a result has its type from. */
+typedef enum eng_type_source {
+    ENG_TYPE_OF_ROW = 0,     /* the only one in `types`                      */
+    ENG_TYPE_OF_OPERAND = 1, /* operand number type_index                    */
+    ENG_TYPE_OF_VALUES = 2,  /* the same if that is an integer type, else f32 */
+    ENG_TYPE_OF_PARAM = 3    /* ip[type_index]                               */
+} eng_type_source;
+
 typedef struct eng_rule_operand {
     char name[8];
     uint8_t optional;
     uint8_t inout;
-    uint8_t linear;     /* partial sums may flow through it alone            */
-    uint8_t n_dims;     /* always ENG_MAX_RANK: "..." is spelled out          */
+    uint8_t linear;      /* partial sums may flow through it alone           */
+    uint8_t n_dims;      /* always ENG_MAX_RANK: "..." is spelled out         */
+    uint8_t strides;     /* eng_strides                                      */
+    uint8_t in_place;    /* a result as large may lie where it was           */
+    uint8_t type_source; /* of a result: eng_type_source                     */
+    uint8_t type_index;
+    uint64_t types;      /* bit n: type number n is accepted, or possible    */
     eng_rule_dim dims[ENG_MAX_RANK];
 } eng_rule_operand;
+
+/* One product of a row's column "work". */
+#define ENG_MAX_WORK 4
+#define ENG_WORK_OPERAND 0x40 /* + number: elements of an operand            */
+#define ENG_WORK_RESULT 0x80  /* + number: of a result                       */
+typedef struct eng_work_term {
+    double times;
+    uint8_t n_factors;
+    uint8_t factors[3]; /* letters, or as above                              */
+} eng_work_term;
+
+/* One of a row's parameters: ip[first .. first + count - 1], or fp[]. */
+#define ENG_MAX_PARAMS 16
+typedef struct eng_param_info {
+    char name[16];
+    uint8_t is_float;
+    uint8_t first;
+    uint8_t count;
+    uint8_t reserved;
+} eng_param_info;
 
 typedef struct eng_op_info {
     uint32_t size;
@@ -407,9 +447,18 @@ typedef struct eng_op_info {
     eng_rule_operand out[ENG_MAX_OUTPUTS];
     uint8_t letter_class[ENG_MAX_LETTERS]; /* eng_axis_class                 */
     char letter_name[ENG_MAX_LETTERS][8];
+    uint8_t n_params;
+    uint8_t n_ip;       /* numbers of params, arrays counted in full         */
+    uint8_t n_fp;
+    uint8_t n_work;
+    eng_param_info param[ENG_MAX_PARAMS];
+    eng_work_term work[ENG_MAX_WORK];
     const char *name;
     const char *rule;
+    const char *types;
     const char *params;
+    const char *expression; /* of an op that works element by element; else NULL */
+    const char *sample;
     const char *doc;
 } eng_op_info;
 

@@ -19,7 +19,7 @@ extern "C" {
 #define ENG_MAX_RANK 8     /* dimensions of a tensor                        */
 #define ENG_MAX_INPUTS 12  /* operands of an op                             */
 #define ENG_MAX_OUTPUTS 2  /* results of an op                              */
-#define ENG_MAX_IPARAMS 16 /* integer parameters of a node                  */
+#define ENG_MAX_IPARAMS 24 /* integer parameters of a node                  */
 #define ENG_MAX_FPARAMS 8  /* floating-point parameters of a node           */
 #define ENG_MAX_PLAN_PARAMS 16
 #define ENG_MAX_RANKS 16   /* devices that the meta plugin composes         */

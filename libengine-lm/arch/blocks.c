@@ -26,7 +26,7 @@ eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
 
 eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, int down)
 {
-    eng_value h = eng_glu(b->g, lm_product(b, layer, gate, x), lm_product(b, layer, up, x), ENG_GLU_SWIGLU);
+    eng_value h = eng_glu(b->g, lm_product(b, layer, gate, x), lm_product(b, layer, up, x), ENG_GLU_SWIGLU, NULL);
     return lm_product(b, layer, down, h);
 }
 

@@ -196,10 +196,10 @@ static eng_value mixture(lm_build *b, eng_value one, int layer, choice *c, const
     eng_graph *g = b->g;
     eng_value h;
     if (has(b, layer, LM_GATE_UP_EXPERTS))
-        h = eng_glu(g, product(b, layer, LM_GATE_UP_EXPERTS, one, c, only), ENG_NO_VALUE, ENG_GLU_SWIGLU);
+        h = eng_glu(g, product(b, layer, LM_GATE_UP_EXPERTS, one, c, only), ENG_NO_VALUE, ENG_GLU_SWIGLU, NULL);
     else
         h = eng_glu(g, product(b, layer, LM_GATE_EXPERTS, one, c, only),
-                    product(b, layer, LM_UP_EXPERTS, one, c, only), ENG_GLU_SWIGLU);
+                    product(b, layer, LM_UP_EXPERTS, one, c, only), ENG_GLU_SWIGLU, NULL);
     eng_value all = eng_mul(g, product(b, layer, LM_DOWN_EXPERTS, h, c, only), c->weights);
     eng_value y = eng_slice(g, all, 1, 0, 1);
     for (int64_t i = 1; i < n->n_used; i++)

@@ -102,7 +102,7 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
                                       slots);
 
     z = eng_reshape(g, z, (int64_t[]){s, vh, t}, 3);
-    o = eng_glu(g, z, lm_norm(b, o, il, LM_GDN_NORM), ENG_GLU_SWIGLU);
+    o = eng_glu(g, z, lm_norm(b, o, il, LM_GDN_NORM), ENG_GLU_SWIGLU, NULL);
     o = eng_reshape(g, o, (int64_t[]){s * vh, t}, 2);
     return lm_product(b, il, LM_GDN_OUT, o);
 }

@@ -265,7 +265,7 @@ int eng_lm_context_explain(eng_lm_context *c, eng_explain_format format, eng_emi
     return eng_lm_context_explain_pass(c, 1, format, emit, user);
 }
 
-int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_func emit, void *user)
+int eng_lm_context_dump(eng_lm_context *c, uint32_t n, eng_explain_format format, eng_emit_func emit, void *user)
 {
     if (!c || !emit || n == 0 || n > c->p.n_batch)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_dump" ENG_CAUSE
@@ -279,7 +279,7 @@ int eng_lm_context_dump(eng_lm_context *c, uint32_t n, int graphviz, eng_emit_fu
     if (!status)
         status = lm_pass_graph(c, size, 1, io, &at, &graph);
     if (!status)
-        status = eng_graph_dump(graph, graphviz, emit, user);
+        status = eng_graph_dump(graph, format, emit, user);
     eng_graph_destroy(graph);
     eng_store_destroy(io);
     return status;

@@ -250,6 +250,10 @@ static void follow(work *w)
     case ENG_OP_PAD:
         pad_dims(w);
         break;
+    case ENG_OP_VIEW:
+        for (int d = 0; d < ENG_MAX_RANK; d++)
+            eng_dim_anonymous(&w->out[d], f->out[0].ne[d]);
+        break;
     case ENG_OP_GLU:
         glu_halves(w);
         break;

@@ -216,18 +216,39 @@ eng_value eng_scale(eng_graph *g, eng_value x, double s, double b)
     return eng_graph_op(g, ENG_OP_SCALE, &x, 1, NULL, 0, fp, COUNT(fp), NULL);
 }
 
+eng_value eng_clamp(eng_graph *g, eng_value x, double min, double max)
+{
+    double fp[] = {min, max};
+    return eng_graph_op(g, ENG_OP_CLAMP, &x, 1, NULL, 0, fp, COUNT(fp), NULL);
+}
+
 eng_value eng_unary(eng_graph *g, eng_value x, int kind)
 {
     int64_t ip[] = {kind};
     return op1i(g, ENG_OP_UNARY, x, ip, COUNT(ip));
 }
 
-eng_value eng_glu(eng_graph *g, eng_value a, eng_value b, int kind)
+void eng_glu_defaults(eng_glu_params *p)
 {
+    *p = (eng_glu_params){.size = sizeof *p, .alpha = 1.702, .limit = 7};
+}
+
+eng_value eng_glu(eng_graph *g, eng_value a, eng_value b, int kind, const eng_glu_params *given)
+{
+    eng_glu_params own, *p = &own;
+    eng_glu_defaults(p);
+    if (given != NULL && !take_params(g, p, sizeof *p, given, "eng_glu"))
+        return ENG_BAD_VALUE;
     eng_value in[] = {a, b};
-    int64_t ip[] = {kind, 0};
-    double fp[] = {1.702, 7};
+    int64_t ip[] = {kind, p->swapped != 0};
+    double fp[] = {p->alpha, p->limit};
     return eng_graph_op(g, ENG_OP_GLU, in, COUNT(in), ip, COUNT(ip), fp, COUNT(fp), NULL);
+}
+
+eng_value eng_add_id(eng_graph *g, eng_value a, eng_value b, eng_value ids)
+{
+    eng_value in[] = {a, b, ids};
+    return eng_graph_op(g, ENG_OP_ADD_ID, in, COUNT(in), NULL, 0, NULL, 0, NULL);
 }
 
 eng_value eng_concat(eng_graph *g, eng_value a, eng_value b, int dim)
@@ -295,9 +316,29 @@ eng_value eng_slice(eng_graph *g, eng_value x, int dim, int64_t begin, int64_t l
     return op1i(g, ENG_OP_SLICE, x, ip, COUNT(ip));
 }
 
+eng_value eng_view(eng_graph *g, eng_value x, const int64_t *ne, const int64_t *nb, uint32_t rank, int64_t offset)
+{
+    int64_t ip[2 * ENG_MAX_RANK + 1];
+    if (!extents(ne, rank, 1, ip + ENG_VIEW_NE0) || !extents(nb, rank, 0, ip + ENG_VIEW_NB0))
+        return bad_extents(g, ENG_OP_VIEW);
+    ip[ENG_VIEW_OFFSET] = offset;
+    return op1i(g, ENG_OP_VIEW, x, ip, COUNT(ip));
+}
+
 eng_value eng_argmax(eng_graph *g, eng_value x)
 {
     return op1(g, ENG_OP_ARGMAX, x);
+}
+
+eng_value eng_argsort(eng_graph *g, eng_value x, int descending)
+{
+    int64_t ip[] = {descending != 0};
+    return op1i(g, ENG_OP_ARGSORT, x, ip, COUNT(ip));
+}
+
+eng_value eng_cumsum(eng_graph *g, eng_value x)
+{
+    return op1(g, ENG_OP_CUMSUM, x);
 }
 
 eng_value eng_top_k(eng_graph *g, eng_value x, int64_t k)

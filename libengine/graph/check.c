@@ -24,129 +24,104 @@ int64_t eng_tensor_elements(const eng_tensor *t)
     return n;
 }
 
-/* -- sets of types ------------------------------------------------------------- */
-
-#define BIT(id) (UINT64_C(1) << ENG_TYPE_##id)
-#define F32 BIT(F32)
-#define FLOATS (BIT(F32) | BIT(F16) | BIT(BF16))
-#define INDEX BIT(I32)
-#define INDICES (BIT(I32) | BIT(I64))
-#define CACHES (FLOATS | BIT(Q8_0) | BIT(Q4_0) | BIT(Q4_1) | BIT(Q5_0) | BIT(Q5_1) | BIT(IQ4_NL))
-#define ALL                                                                                                          \
-    (CACHES | BIT(Q2_K) | BIT(Q3_K) | BIT(Q4_K) | BIT(Q5_K) | BIT(Q6_K) | BIT(IQ4_XS) | BIT(MXFP4) | BIT(NVFP4))
-#define ANY (ALL | INDICES)
-
-typedef struct op_types {
-    uint32_t op;
-    bool strided; /* dimension 0 may have any stride                          */
-    uint64_t in[ENG_MAX_INPUTS];
-} op_types;
-
-static const op_types accepted[] = {
-    {ENG_OP_MUL_MAT, false, {ALL, FLOATS}},
-    {ENG_OP_MUL_MAT_ID, false, {ALL, F32, INDEX}},
-    {ENG_OP_HADAMARD, false, {FLOATS}},
-    {ENG_OP_QUANTIZE, false, {FLOATS}},
-    {ENG_OP_DEQUANTIZE, false, {ALL}},
-    {ENG_OP_CPY, true, {ANY}},
-    {ENG_OP_STORE, true, {ANY, ANY}},
-    {ENG_OP_GATED_DELTA_NET, false, {F32, F32, F32, F32, F32, F32, INDEX, INDEX, INDEX}},
-    {ENG_OP_SSM_CONV, false, {F32, F32, F32, INDEX, INDEX, INDEX}},
-    {ENG_OP_ATTENTION, false, {F32, CACHES, CACHES, INDEX, INDEX, INDEX, INDEX, F32 | BIT(F16), F32, INDEX}},
-    {ENG_OP_GET_ROWS, false, {ALL | INDEX, INDICES}},
-    {ENG_OP_SET_ROWS, false, {ALL, FLOATS, INDICES}},
-    {ENG_OP_RMS_NORM, false, {F32, F32}},
-    {ENG_OP_NORM, false, {F32, F32, F32}},
-    {ENG_OP_L2_NORM, false, {F32}},
-    {ENG_OP_GROUP_NORM, false, {F32}},
-    {ENG_OP_ROPE, false, {F32 | BIT(F16), INDEX, F32}},
-    {ENG_OP_SOFT_MAX, false, {F32, F32 | BIT(F16), F32}},
-    {ENG_OP_ADD, true, {F32, F32}},
-    {ENG_OP_SUB, true, {F32, F32}},
-    {ENG_OP_MUL, true, {F32, F32}},
-    {ENG_OP_DIV, true, {F32, F32}},
-    {ENG_OP_SCALE, false, {F32}},
-    {ENG_OP_UNARY, false, {F32}},
-    {ENG_OP_GLU, false, {F32, F32}},
-    {ENG_OP_CONCAT, false, {ANY, ANY}},
-    {ENG_OP_REPEAT, false, {FLOATS | INDEX}},
-    {ENG_OP_PAD, false, {F32}},
-    {ENG_OP_RESHAPE, true, {ANY}},
-    {ENG_OP_PERMUTE, true, {ANY}},
-    {ENG_OP_SLICE, true, {ANY}},
-    {ENG_OP_ARGMAX, false, {F32}},
-    {ENG_OP_TOP_K, false, {F32}},
-    {ENG_OP_SUM_ROWS, false, {F32}},
-    {ENG_OP_REBASE, false, {INDEX}},
-};
-
-static const op_types *types_of(uint32_t op)
+/*
+ * May two elements share bytes?  Sorted by stride, each dimension must step over all that
+ * the smaller ones cover; strides that interleave otherwise count as overlapping.
+ */
+static bool overlaps(const eng_tensor *t)
 {
-    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++)
-        if (accepted[i].op == op)
-            return &accepted[i];
-    return NULL;
+    const eng_type_info *type = eng_tensor_type(t);
+    int64_t covered = type->block_bytes;
+    unsigned left = 0;
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        int64_t n = d == 0 ? t->ne[0] / type->block : t->ne[d];
+        if (n == 0)
+            return false;
+        left |= n > 1 ? 1u << d : 0;
+    }
+    while (left != 0) {
+        int least = -1;
+        for (int d = 0; d < ENG_MAX_RANK; d++)
+            if (left >> d & 1 && (least < 0 || t->nb[d] < t->nb[least]))
+                least = d;
+        if (t->nb[least] < covered)
+            return true;
+        covered += ((least == 0 ? t->ne[0] / type->block : t->ne[least]) - 1) * t->nb[least];
+        left &= ~(1u << least);
+    }
+    return false;
 }
 
-static int check_stride(eng_inference *f, int operand)
+/* -- operands ------------------------------------------------------------------ */
+
+static int check_strides(eng_inference *f, int operand)
 {
     const eng_tensor *t = f->in[operand];
     const eng_type_info *type = eng_tensor_type(t);
-    if (t->ne[0] > (int64_t)type->block && t->nb[0] != (int64_t)type->block_bytes)
-        return eng_graph_fail(f, "the rows of %s are not contiguous" ENG_ADVICE
-                              "make them so with cont", f->info->in[operand].name);
+    const eng_rule_operand *rule = &f->info->in[operand];
+    if (rule->strides == ENG_STRIDES_ROWS && t->ne[0] > (int64_t)type->block && t->nb[0] != (int64_t)type->block_bytes)
+        return eng_graph_fail(f, "the rows of %s are not contiguous" ENG_ADVICE "make them so with cont", rule->name);
+    if (rule->strides == ENG_STRIDES_CONTIGUOUS && !eng_tensor_contiguous(t))
+        return eng_graph_fail(f, "%s must be contiguous" ENG_ADVICE "make it so with cont", rule->name);
     return ENG_OK;
 }
 
-static uint32_t result_type(const eng_inference *f)
+static int check_written(eng_inference *f, int operand)
 {
-    switch (f->info->op) {
-    case ENG_OP_QUANTIZE:
-    case ENG_OP_DEQUANTIZE:
-    case ENG_OP_CPY:
-        return (uint32_t)f->node->ip[ENG_CPY_TYPE];
-    case ENG_OP_GET_ROWS:
-        return f->in[0]->type == ENG_TYPE_I32 ? ENG_TYPE_I32 : ENG_TYPE_F32;
-    case ENG_OP_CONCAT:
-    case ENG_OP_REPEAT:
-    case ENG_OP_RESHAPE:
-    case ENG_OP_PERMUTE:
-    case ENG_OP_SLICE:
-        return f->in[0]->type;
-    case ENG_OP_ARGMAX:
-    case ENG_OP_TOP_K:
-    case ENG_OP_REBASE:
-        return ENG_TYPE_I32;
+    const eng_tensor *root = &f->graph->tensors[f->in[operand]->root];
+    const char *name = f->info->in[operand].name;
+    if (root->binding < 0)
+        return eng_graph_fail(f, "operand %s is written in place and must be a bound tensor or a view of one", name);
+    if ((root->use & ENG_USE_MASK) == ENG_USE_INPUT)
+        return eng_graph_fail(f, "operand %s is written in place but %s is an input, which only the host writes" ENG_ADVICE
+                                 "declare it ENG_USE_STATE", name, root->name);
+    if (overlaps(f->in[operand]))
+        return eng_graph_fail(f, "operand %s is written in place but its elements overlap" ENG_ADVICE "write through a view that has "
+                                 "each byte once", name);
+    return ENG_OK;
+}
+
+static int check_operand(eng_inference *f, int operand)
+{
+    const eng_rule_operand *rule = &f->info->in[operand];
+    const eng_tensor *t = f->in[operand];
+    if (t == NULL)
+        return rule->optional ? ENG_OK : eng_graph_fail(f, "operand %s is missing", rule->name);
+    if (!(rule->types >> t->type & 1))
+        return eng_graph_fail(f, "operand %s must not be of type %s", rule->name, eng_tensor_type(t)->name);
+    int status = rule->inout ? check_written(f, operand) : ENG_OK;
+    return status == ENG_OK ? check_strides(f, operand) : status;
+}
+
+static uint32_t result_type(const eng_inference *f, const eng_rule_operand *rule)
+{
+    uint32_t type = ENG_TYPE_F32;
+    switch (rule->type_source) {
+    case ENG_TYPE_OF_PARAM:
+        return (uint32_t)f->node->ip[rule->type_index];
+    case ENG_TYPE_OF_OPERAND:
+        return f->in[rule->type_index]->type;
+    case ENG_TYPE_OF_VALUES:
+        type = f->in[rule->type_index]->type;
+        return rule->types >> type & 1 ? type : ENG_TYPE_F32;
     default:
-        return ENG_TYPE_F32;
+        while (!(rule->types >> type & 1))
+            type = (type + 1) % ENG_TYPE_LIMIT;
+        return type;
     }
 }
 
 int eng_infer_types(eng_inference *f)
 {
-    const op_types *row = types_of(f->info->op);
-    if (row == NULL)
+    if (f->info->types[0] == 0)
         return eng_graph_fail(f, "this op is not for graphs that hosts build");
     for (int i = 0; i < f->info->n_in; i++) {
-        const eng_tensor *t = f->in[i];
-        if (t == NULL && f->info->in[i].optional)
-            continue;
-        if (t == NULL)
-            return eng_graph_fail(f, "operand %s is missing", f->info->in[i].name);
-        if (!(row->in[i] >> t->type & 1))
-            return eng_graph_fail(f, "operand %s must not be of type %s", f->info->in[i].name, eng_tensor_type(t)->name);
-        if (f->info->in[i].inout && f->graph->tensors[t->root].binding < 0)
-            return eng_graph_fail(f, "operand %s is written in place and must be a bound tensor or a view of one",
-                                  f->info->in[i].name);
-        if (f->info->in[i].inout && (f->graph->tensors[t->root].use & ENG_USE_MASK) == ENG_USE_INPUT)
-            return eng_graph_fail(f, "operand %s is written in place but %s is an input, which only the host writes: "
-                                     "declare it ENG_USE_STATE", f->info->in[i].name, f->graph->tensors[t->root].name);
-        int status = row->strided ? ENG_OK : check_stride(f, i);
+        int status = check_operand(f, i);
         if (status != ENG_OK)
             return status;
     }
     for (int o = 0; o < f->info->n_out; o++) {
-        f->out[o].type = result_type(f);
+        f->out[o].type = result_type(f, &f->info->out[o]);
         if (eng_tensor_type(&f->out[o]) == NULL)
             return eng_graph_fail(f, "type number %" PRIu32 " is unknown", f->out[o].type);
     }

@@ -97,23 +97,16 @@ static void put_shape(const writer *w, const eng_tensor *t)
     put(w, "]");
 }
 
-/* "name:i name:f[4]": the values, by what the op declares. */
 static void put_params(const writer *w, const eng_op_info *info, const eng_node *n)
 {
-    int i = 0, f = 0;
-    for (const char *at = info->params; *at != 0;) {
-        int length = (int)strcspn(at, ":");
-        char kind = at[length] != 0 ? at[length + 1] : 0;
-        int count = 1;
-        sscanf(at + length, ":%*c[%d]", &count);
-        put(w, " %.*s=", length, at);
-        for (int k = 0; k < count; k++)
-            if (kind == 'f')
-                put(w, "%s%g", k ? "," : "", n->fp[f++]);
+    for (int i = 0; i < info->n_params; i++) {
+        const eng_param_info *p = &info->param[i];
+        put(w, " %s=", p->name);
+        for (int k = 0; k < p->count; k++)
+            if (p->is_float)
+                put(w, "%s%g", k ? "," : "", n->fp[p->first + k]);
             else
-                put(w, "%s%" PRId64, k ? "," : "", n->ip[i++]);
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
+                put(w, "%s%" PRId64, k ? "," : "", n->ip[p->first + k]);
     }
 }
 
@@ -198,12 +191,15 @@ static void dump_dot(const writer *w)
     put(w, "}\n");
 }
 
-int eng_graph_dump(const eng_graph *graph, int graphviz, eng_emit_func emit, void *ctx)
+int eng_graph_dump(const eng_graph *graph, eng_explain_format format, eng_emit_func emit, void *ctx)
 {
     if (graph == NULL || emit == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_graph_dump" ENG_CAUSE "graph or emit is NULL");
-    writer w = {graph, emit, ctx, graphviz != 0};
-    if (graphviz)
+    if (format != ENG_EXPLAIN_TEXT && format != ENG_EXPLAIN_GRAPHVIZ)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "eng_graph_dump" ENG_CAUSE "a graph is written as text or graphviz, not in format %d",
+                        (int)format);
+    writer w = {graph, emit, ctx, format == ENG_EXPLAIN_GRAPHVIZ};
+    if (format == ENG_EXPLAIN_GRAPHVIZ)
         dump_dot(&w);
     else
         dump_text(&w);

@@ -377,6 +377,35 @@ const char *eng_precision_name(uint32_t precision)
     return precision < ENG_PRECISIONS ? names[precision] : "";
 }
 
+/* -- taking back --------------------------------------------------------------------- */
+
+eng_mark eng_graph_mark(const eng_graph *g)
+{
+    if (g == NULL)
+        return (eng_mark){UINT32_MAX, UINT32_MAX, UINT32_MAX, ENG_ERR_INVALID};
+    return (eng_mark){g->n_tensors, g->n_nodes, g->n_bindings, g->status};
+}
+
+int eng_graph_undo(eng_graph *g, eng_mark mark)
+{
+    if (g == NULL)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_undo" ENG_CAUSE "graph is NULL");
+    if (g->sealed)
+        return eng_fail(ENG_ERR_STATE, "eng_graph_undo" ENG_CAUSE "the graph is sealed: nothing can be taken back");
+    if (mark.n_tensors > g->n_tensors || mark.n_nodes > g->n_nodes || mark.n_bindings > g->n_bindings)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_undo" ENG_CAUSE "the graph has %" PRIu32 " tensors and %" PRIu32 " nodes, the mark "
+                        "%" PRIu32 " and %" PRIu32 ": it is of another graph, or was undone before", g->n_tensors,
+                        g->n_nodes, mark.n_tensors, mark.n_nodes);
+    g->n_tensors = mark.n_tensors;
+    g->n_nodes = mark.n_nodes;
+    g->n_bindings = mark.n_bindings;
+    if (mark.status == ENG_OK) {
+        g->status = ENG_OK;
+        g->error[0] = 0;
+    }
+    return ENG_OK;
+}
+
 /* -- sealing ------------------------------------------------------------------------ */
 
 int eng_graph_seal(eng_graph *g)

@@ -8,18 +8,21 @@
 #include <string.h>
 
 #include "../base/base.h"
+#include "columns.h"
 
 typedef struct op_row {
     uint32_t op;
-    const char *name, *rule, *linear;
+    const char *name, *rule, *types, *linear;
     uint32_t flags;
-    const char *params, *doc;
+    const char *params, *work, *expression, *sample, *doc;
 } op_row;
 
 static const op_row rows[] = {
-#define ENG_OP(id, number, name, rule, linear, flags, params, doc) {number, name, rule, linear, flags, params, doc},
+#define ENG_OP(id, number, name, rule, types, linear, flags, params, work, sample, doc)                                \
+    {number, #name, rule, types, linear, flags, params, work, NULL, sample, doc},
+#define ENG_OP_EACH(id, number, name, rule, types, linear, flags, params, work, expression, sample, doc)               \
+    {number, #name, rule, types, linear, flags, params, work, #expression, sample, doc},
 #include "engine/ops.def"
-#undef ENG_OP
 };
 
 static eng_op_info table[ENG_OP_LIMIT];
@@ -210,14 +213,10 @@ static void build(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const op_row *r = &rows[i];
         eng_op_info *info = &table[r->op];
-        info->size = sizeof *info;
-        info->op = r->op;
-        info->flags = r->flags;
-        info->name = r->name;
-        info->rule = r->rule;
-        info->params = r->params;
-        info->doc = r->doc;
-        broken[r->op] = !parse_rule(info, r->rule);
+        *info = (eng_op_info){.size = sizeof *info, .op = r->op, .flags = r->flags, .name = r->name, .rule = r->rule,
+                              .types = r->types, .params = r->params, .expression = r->expression,
+                              .sample = r->sample, .doc = r->doc};
+        broken[r->op] = !parse_rule(info, r->rule) || !eng_columns_parse(info, r->work);
         parse_linear(info, r->linear);
     }
 }
@@ -242,13 +241,18 @@ const eng_op_info *eng_op_find(const char *name)
 
 const char *eng_unary_name(int64_t kind)
 {
-    static const char *const names[] = {"silu",     "gelu", "gelu_erf", "gelu_quick", "sigmoid",
-                                        "softplus", "exp",  "tanh",     "relu",       "neg"};
+    static const char *const names[ENG_UNARY_LIMIT] = {
+#define ENG_UNARY(id, number, name, ...) [number] = #name,
+#include "engine/ops.def"
+    };
     return kind >= 0 && kind < ENG_UNARY_LIMIT ? names[kind] : "";
 }
 
 const char *eng_glu_name(int64_t kind)
 {
-    static const char *const names[] = {"reglu", "geglu", "swiglu", "swiglu_oai", "geglu_erf", "geglu_quick"};
+    static const char *const names[ENG_GLU_KINDS] = {
+#define ENG_GLU(id, number, name, ...) [number] = #name,
+#include "engine/ops.def"
+    };
     return kind >= 0 && kind < ENG_GLU_KINDS ? names[kind] : "";
 }

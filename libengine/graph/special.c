@@ -58,11 +58,8 @@ static int store(eng_inference *f)
     return same_shape(f, f->in[0], f->in[1], "dst and x");
 }
 
-static int slots(eng_inference *f, int64_t n, const eng_tensor *state, int64_t sequences, const eng_tensor *cu,
-                 const eng_tensor *dst)
+static int slots(eng_inference *f, int64_t n, int64_t sequences, const eng_tensor *cu, const eng_tensor *dst)
 {
-    if (!eng_tensor_contiguous(state))
-        return eng_graph_fail(f, "state must be contiguous");
     if (cu->ne[0] != sequences + 1)
         return eng_graph_fail(f, "cu has %" PRId64 " entries, not one more than the %" PRId64 " sequences of src",
                               cu->ne[0], sequences);
@@ -77,7 +74,7 @@ static int gated_delta_net(eng_inference *f)
     if (state->ne[0] != f->in[0]->ne[0] || state->ne[1] != f->in[0]->ne[0])
         return eng_graph_fail(f, "state is %" PRId64 " x %" PRId64 " per head, not the head size %" PRId64 " squared",
                               state->ne[0], state->ne[1], f->in[0]->ne[0]);
-    return slots(f, f->node->ip[ENG_GDN_SLOTS], state, f->in[6]->ne[0], f->in[8], f->in[7]);
+    return slots(f, f->node->ip[ENG_GDN_SLOTS], f->in[6]->ne[0], f->in[8], f->in[7]);
 }
 
 static int ssm_conv(eng_inference *f)
@@ -86,7 +83,7 @@ static int ssm_conv(eng_inference *f)
     if (w->ne[0] < 1 || state->ne[0] != w->ne[0] - 1)
         return eng_graph_fail(f, "a kernel of %" PRId64 " taps needs a window of %" PRId64 ", not %" PRId64, w->ne[0],
                               w->ne[0] - 1, state->ne[0]);
-    return slots(f, f->node->ip[ENG_CONV_SLOTS], state, f->in[3]->ne[0], f->in[5], f->in[4]);
+    return slots(f, f->node->ip[ENG_CONV_SLOTS], f->in[3]->ne[0], f->in[5], f->in[4]);
 }
 
 /* Do the numbers of all cells in the cache that they are a part of fit 64 bits? */
@@ -268,6 +265,72 @@ static int slice(eng_inference *f)
     return ENG_OK;
 }
 
+static int64_t blocks_along(const eng_tensor *t, int dim)
+{
+    return dim == 0 ? t->ne[0] / (int64_t)eng_tensor_type(t)->block : t->ne[dim];
+}
+
+/* Bytes from the first element's begin to the last one's end; false: they do not fit. */
+static bool reach(const eng_tensor *t, uint64_t *bytes)
+{
+    const eng_type_info *type = eng_tensor_type(t);
+    *bytes = type->block_bytes;
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        uint64_t span, n = (uint64_t)blocks_along(t, d);
+        if (n == 0) {
+            *bytes = 0;
+            return true;
+        }
+        if (!eu_mul(n - 1, (uint64_t)t->nb[d], &span) || span > INT64_MAX - *bytes)
+            return false;
+        *bytes += span;
+    }
+    return true;
+}
+
+static int view_strides_wanted(eng_inference *f)
+{
+    const int64_t *ne = f->node->ip + ENG_VIEW_NE0, *nb = f->node->ip + ENG_VIEW_NB0;
+    const eng_type_info *type = eng_tensor_type(f->in[0]);
+    eng_tensor *y = &f->out[0];
+    int64_t next = type->block_bytes;
+    for (int d = 0; d < ENG_MAX_RANK; d++) {
+        if (ne[d] < 0)
+            return eng_graph_fail(f, "extent %d must not be negative, got %" PRId64, d, ne[d]);
+        y->ne[d] = ne[d];
+        y->nb[d] = blocks_along(y, d) > 1 ? nb[d] : next; /* of one element any will do */
+        if (y->nb[d] < 0 || y->nb[d] % type->block_bytes != 0)
+            return eng_graph_fail(f, "stride %d must be a multiple of the %" PRIu32 " bytes of a %s element or block, "
+                                  "got %" PRId64, d, type->block_bytes, type->name, nb[d]);
+        if (!__builtin_mul_overflow(y->nb[d], blocks_along(y, d) > 0 ? blocks_along(y, d) : 1, &next))
+            continue;
+        next = type->block_bytes;
+    }
+    if (type->block > 1 && blocks_along(y, 0) > 1 && y->nb[0] != type->block_bytes)
+        return eng_graph_fail(f, "blocks of %s follow one another: stride 0 must be %" PRIu32 ", got %" PRId64, type->name,
+                              type->block_bytes, nb[0]);
+    return whole_blocks(f, y, "the view");
+}
+
+static int view(eng_inference *f)
+{
+    int64_t offset = f->node->ip[ENG_VIEW_OFFSET];
+    const eng_type_info *type = eng_tensor_type(f->in[0]);
+    uint64_t there, wanted;
+    int status = view_strides_wanted(f);
+    if (status != ENG_OK)
+        return status;
+    if (offset < 0 || offset % type->block_bytes != 0)
+        return eng_graph_fail(f, "the offset must be a multiple of the %" PRIu32 " bytes of a %s element or block, got "
+                              "%" PRId64, type->block_bytes, type->name, offset);
+    if (!reach(f->in[0], &there) || !reach(&f->out[0], &wanted) || (uint64_t)offset > there ||
+        wanted > there - (uint64_t)offset)
+        return eng_graph_fail(f, "extents and strides from byte %" PRId64 " on reach beyond the memory of x", offset);
+    view_of(f);
+    f->out[0].offset += (uint64_t)offset;
+    return ENG_OK;
+}
+
 /* -- the rest ---------------------------------------------------------------------- */
 
 static int top_k(eng_inference *f)
@@ -282,6 +345,7 @@ static int top_k(eng_inference *f)
 static int parameters(eng_inference *f)
 {
     const int64_t *ip = f->node->ip;
+    const double *fp = f->node->fp;
     switch (f->info->op) {
     case ENG_OP_HADAMARD:
         if (ip[0] < 1 || ip[0] > 4096 || (ip[0] & (ip[0] - 1)) != 0 || f->in[0]->ne[0] % ip[0] != 0)
@@ -294,6 +358,10 @@ static int parameters(eng_inference *f)
     case ENG_OP_UNARY:
         if (ip[0] < 0 || ip[0] >= ENG_UNARY_LIMIT)
             return eng_graph_fail(f, "kind %" PRId64 " is unknown", ip[0]);
+        return ENG_OK;
+    case ENG_OP_CLAMP:
+        if (!(fp[ENG_CLAMP_MIN] <= fp[ENG_CLAMP_MAX]))
+            return eng_graph_fail(f, "min must not be above max, got %g and %g", fp[ENG_CLAMP_MIN], fp[ENG_CLAMP_MAX]);
         return ENG_OK;
     case ENG_OP_ARGMAX:
         if (f->in[0]->ne[0] < 1)
@@ -344,6 +412,8 @@ int eng_infer_special(eng_inference *f)
         return permute(f);
     case ENG_OP_SLICE:
         return slice(f);
+    case ENG_OP_VIEW:
+        return view(f);
     case ENG_OP_TOP_K:
         return top_k(f);
     default:

@@ -1,6 +1,7 @@
 /*
  * Memory by lifetime.  A scratch tensor lives from the node that makes it to the
- * last node that reads it or a view of it.  Tensors are placed from the largest
+ * last node that reads it or a view of it.  A result takes the place of an operand
+ * that dies at its node if the op's row says that it may.  Tensors are placed from the largest
  * to the smallest, each at the lowest offset free for its whole life ("greedy by
  * size": Pisarchyk, Lee, arXiv:2001.03288).
  */
@@ -59,6 +60,63 @@ static void find_lives(const eng_subgraph *g, life *lives)
     }
 }
 
+/* -- in place --------------------------------------------------------------------- */
+
+static bool is_scratch_owner(const eng_subgraph *g, int32_t tensor)
+{
+    const eng_tensor *t = eng_subgraph_tensor(g, tensor);
+    return t != NULL && t->root == tensor && t->binding < 0;
+}
+
+static bool alike(const eng_tensor *a, const eng_tensor *b)
+{
+    for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
+        if ((d < a->rank ? a->ne[d] : 1) != (d < b->rank ? b->ne[d] : 1))
+            return false;
+    return a->bytes == b->bytes;
+}
+
+/* Does the node see the memory of operand `i` through no other operand? */
+static bool seen_once(const eng_subgraph *g, const eng_node *n, uint32_t i)
+{
+    for (uint32_t k = 0; k < ENG_MAX_INPUTS; k++)
+        if (n->in[k] >= 0 && n->in[k] != n->in[i] && eng_subgraph_tensor(g, n->in[k])->root == n->in[i])
+            return false;
+    return true;
+}
+
+/* The tensor whose place this one has: takes[t] is the one whose place t takes, or -1. */
+static int32_t place_of(const int32_t *takes, int32_t tensor)
+{
+    while (takes[tensor] >= 0)
+        tensor = takes[tensor];
+    return tensor;
+}
+
+/* The node's first result lives on where an operand dies; that one's life becomes both. */
+static void inherit(const eng_subgraph *g, life *lives, int32_t *takes, uint32_t node)
+{
+    const eng_node *n = eng_subgraph_node(g, node);
+    const eng_op_info *info = eng_op_get(n->op);
+    int32_t out = n->out[0];
+    if (info == NULL || info->n_out == 0 || !is_scratch_owner(g, out) || lives[out].first != node)
+        return;
+    for (uint32_t i = 0; i < info->n_in; i++) {
+        int32_t in = n->in[i];
+        if (!info->in[i].in_place || !is_scratch_owner(g, in) || !seen_once(g, n, i) ||
+            !alike(eng_subgraph_tensor(g, in), eng_subgraph_tensor(g, out)))
+            continue;
+        life *owner = &lives[place_of(takes, in)];
+        if (owner->last != node)
+            continue;
+        owner->last = lives[out].last;
+        takes[out] = in;
+        return;
+    }
+}
+
+/* -- placement -------------------------------------------------------------------- */
+
 static int by_size(const void *a, const void *b)
 {
     const life *x = a, *y = b;
@@ -91,12 +149,12 @@ static void place_one(life *l, const life *placed, uint32_t n, const life **meet
 }
 
 /* Owners in scratch memory that some node touches, with padded sizes. */
-static uint32_t select_scratch(const eng_subgraph *g, life *lives, uint32_t alignment)
+static uint32_t select_scratch(const eng_subgraph *g, life *lives, const int32_t *takes, uint32_t alignment)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         const eng_tensor *t = eng_subgraph_tensor(g, (int32_t)i);
-        if (t->binding >= 0 || t->root != (int32_t)i || lives[i].first == UINT32_MAX)
+        if (t->binding >= 0 || t->root != (int32_t)i || lives[i].first == UINT32_MAX || takes[i] >= 0)
             continue;
         life l = lives[i];
         l.bytes = (t->bytes + alignment - 1) / alignment * alignment;
@@ -107,31 +165,54 @@ static uint32_t select_scratch(const eng_subgraph *g, life *lives, uint32_t alig
     return n;
 }
 
-uint64_t eng_place(const eng_subgraph *g, eng_tensor *tensors, uint32_t alignment, uint64_t *unshared)
+/* The others' places, once those that they take are known; their bytes. */
+static uint64_t place_the_rest(const eng_subgraph *g, eng_tensor *tensors, const int32_t *takes, uint32_t alignment)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        if (takes[i] < 0)
+            continue;
+        tensors[i].arena_offset = tensors[place_of(takes, (int32_t)i)].arena_offset;
+        bytes += (tensors[i].bytes + alignment - 1) / alignment * alignment;
+    }
+    return bytes;
+}
+
+static uint64_t place_all(const eng_subgraph *g, eng_tensor *tensors, uint32_t alignment, life *lives, int32_t *takes,
+                          const life **meets, uint64_t *unshared)
 {
     uint64_t size = 0, sum = 0;
-    life *lives = calloc(g->n_tensors ? g->n_tensors : 1, sizeof *lives);
-    const life **meets = calloc(g->n_tensors ? g->n_tensors : 1, sizeof *meets);
-    if (lives == NULL || meets == NULL) {
-        free(lives);
-        free(meets);
-        return UINT64_MAX;
-    }
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        takes[i] = -1;
     find_lives(g, lives);
-    uint32_t n = select_scratch(g, lives, alignment ? alignment : 1);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        inherit(g, lives, takes, i);
+    uint32_t n = select_scratch(g, lives, takes, alignment);
     qsort(lives, n, sizeof *lives, by_size);
-    for (uint32_t i = 0; i < n && size != UINT64_MAX; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         place_one(&lives[i], lives, i, meets);
         tensors[lives[i].tensor].arena_offset = lives[i].offset;
         uint64_t end = lives[i].offset + lives[i].bytes;
         if (end < lives[i].bytes || sum + lives[i].bytes < sum)
-            size = UINT64_MAX;
-        else if (end > size)
-            size = end;
+            return UINT64_MAX;
+        size = end > size ? end : size;
         sum += lives[i].bytes;
     }
+    *unshared = sum + place_the_rest(g, tensors, takes, alignment);
+    return size;
+}
+
+uint64_t eng_place(const eng_subgraph *g, eng_tensor *tensors, uint32_t alignment, uint64_t *unshared)
+{
+    size_t n = g->n_tensors ? g->n_tensors : 1;
+    life *lives = calloc(n, sizeof *lives);
+    int32_t *takes = calloc(n, sizeof *takes);
+    const life **meets = calloc(n, sizeof *meets);
+    uint64_t size = lives != NULL && takes != NULL && meets != NULL
+                        ? place_all(g, tensors, alignment ? alignment : 1, lives, takes, meets, unshared)
+                        : UINT64_MAX;
     free(lives);
+    free(takes);
     free(meets);
-    *unshared = sum;
     return size;
 }

@@ -30,6 +30,7 @@ struct cpu_task {
     void (*run)(const cpu_task *task, cpu_run *run);
     const cpu_variant *variant;
     const eng_node *node;
+    const eng_op_info *info;
     const cpu_tensor *in[ENG_MAX_INPUTS]; /* NULL: absent                    */
     const cpu_tensor *out[ENG_MAX_OUTPUTS];
     uint8_t *shared;  /* scratch that all threads of the task share          */
@@ -53,18 +54,14 @@ typedef struct cpu_op {
     /* Bytes of scratch for each thread, and shared by them; NULL: none. */
     size_t (*thread_bytes)(const cpu_task *task, int threads);
     size_t (*shared_bytes)(const cpu_task *task, int threads);
-    /* A guess at the time one thread takes, in nanoseconds, to decide whether
-     * sharing it pays. */
-    double (*cost)(const cpu_task *task);
 } cpu_op;
 
 struct cpu_variant {
     const char *name;
-    const cpu_op *ops;         /* by op number, CPU_OPS entries               */
+    const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
     const cpu_format *formats; /* by type number, CPU_TYPES entries           */
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);
 };
-#define CPU_OPS 40
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512;
 /* The best variant for this machine, or the one asked for by name; NULL if it
@@ -221,6 +218,8 @@ int cpu_device_info(eng_device_state *device, eng_device_info *info);
 int cpu_device_stats(eng_device_state *device, eng_device_stats *stats);
 int cpu_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                  size_t reason_bytes);
+/* Views only name memory, extern nodes only end a section. */
+bool cpu_idle(const eng_op_info *info);
 int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void cpu_plan_destroy(eng_plan_state *plan);
 int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,

@@ -6,16 +6,16 @@ plugin_LTLIBRARIES += plugins/cpu/cpu.la
 
 cpu_variant_sources = \
 	%D%/cpu.h %D%/format.h %D%/ops/formats.c %D%/ops/gemm.c %D%/ops/gemm_fast.c %D%/ops/decode.h %D%/ops/vec.h %D%/ops/rows.h %D%/ops/gemm.h \
-	%D%/ops/table.c %D%/ops/op.h %D%/ops/elementwise.h %D%/ops/norms.h %D%/ops/copy.h %D%/ops/attention.h \
+	%D%/ops/table.c %D%/ops/op.h %D%/ops/each.h %D%/ops/norms.h %D%/ops/copy.h %D%/ops/attention.h \
 	%D%/ops/mul_mat.c %D%/ops/mul_mat_id.c %D%/ops/hadamard.c \
 	%D%/ops/quantize.c %D%/ops/dequantize.c %D%/ops/cpy.c %D%/ops/store.c \
 	%D%/ops/gated_delta_net.c %D%/ops/ssm_conv.c %D%/ops/attention.c %D%/ops/attention_values.c \
 	%D%/ops/get_rows.c %D%/ops/set_rows.c \
 	%D%/ops/rms_norm.c %D%/ops/norm.c %D%/ops/l2_norm.c %D%/ops/group_norm.c \
 	%D%/ops/rope.c %D%/ops/soft_max.c \
-	%D%/ops/add.c %D%/ops/sub.c %D%/ops/mul.c %D%/ops/div.c %D%/ops/scale.c %D%/ops/unary.c %D%/ops/glu.c \
+	%D%/ops/each.c %D%/ops/unary.c %D%/ops/glu.c \
 	%D%/ops/concat.c %D%/ops/repeat.c %D%/ops/pad.c \
-	%D%/ops/argmax.c %D%/ops/top_k.c %D%/ops/sum_rows.c %D%/ops/rebase.c
+	%D%/ops/add_id.c %D%/ops/argsort.c %D%/ops/cumsum.c %D%/ops/argmax.c %D%/ops/top_k.c %D%/ops/sum_rows.c %D%/ops/rebase.c
 # Debuggers could not follow the unrolled loops anyhow, and tracking their variables doubles the time to compile.
 cpu_variant_flags = $(AM_CFLAGS) -O3 -fno-trapping-math -fno-var-tracking -Wno-psabi
 
@@ -31,7 +31,7 @@ plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine
 	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/queue.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
-plugins_cpu_cpu_la_LIBADD = libcpu-scalar.la libcpu-encode.la $(LIBM)
+plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode.la $(LIBM)
 
 if X86_64
 noinst_LTLIBRARIES += libcpu-avx2.la libcpu-avx512.la

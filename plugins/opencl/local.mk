@@ -14,13 +14,12 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/lower/fuse.c %D%/lower/plan.c %D%/lower/products.c \
 	%D%/run/instance.c %D%/run/queue.c %D%/run/tickets.c \
 	%D%/ops/record.c %D%/ops/walk.c \
-	%D%/ops/list.h \
-	%D%/ops/rows.c %D%/ops/rows.h %D%/ops/binary.c %D%/ops/elementwise.c \
+	%D%/ops/rows.c %D%/ops/rows.h %D%/ops/each.c %D%/ops/each.h \
 	%D%/ops/moves.c %D%/ops/norms.c %D%/ops/sort.c %D%/ops/sort.h \
-	%D%/ops/add.c %D%/ops/argmax.c %D%/ops/concat.c %D%/ops/div.c %D%/ops/glu.c \
-	%D%/ops/group_norm.c %D%/ops/l2_norm.c %D%/ops/mul.c %D%/ops/norm.c %D%/ops/pad.c \
-	%D%/ops/rebase.c %D%/ops/repeat.c %D%/ops/rms_norm.c %D%/ops/rope.c %D%/ops/scale.c \
-	%D%/ops/soft_max.c %D%/ops/sub.c %D%/ops/sum_rows.c %D%/ops/top_k.c %D%/ops/unary.c
+	%D%/ops/add_id.c %D%/ops/argmax.c %D%/ops/argsort.c %D%/ops/concat.c %D%/ops/cumsum.c \
+	%D%/ops/group_norm.c %D%/ops/l2_norm.c %D%/ops/norm.c %D%/ops/pad.c \
+	%D%/ops/rebase.c %D%/ops/repeat.c %D%/ops/rms_norm.c %D%/ops/rope.c \
+	%D%/ops/soft_max.c %D%/ops/sum_rows.c %D%/ops/top_k.c
 # hot ops and conversions
 plugins_opencl_opencl_la_SOURCES += \
 	%D%/ops/hot.h \

@@ -273,17 +273,18 @@ void cl_arg_walk(cl_recorder *r, const cl_walk *part, unsigned i);
 /* -- the op table -------------------------------------------------------------- */
 
 typedef struct cl_op {
-    /* As eng_device_calls.supports; reason has at least 1 byte.  NULL: yes. */
+    /* As eng_device_calls.supports, of what the op's row accepts; reason has at least 1
+     * byte.  NULL: yes. */
     eng_support (*supports)(cl_device *device, const eng_subgraph *graph, const eng_node *node, char *reason,
                             size_t reason_bytes);
     /* Records the node's launches; returns r->status. */
     int (*record)(cl_recorder *r, const eng_node *node);
 } cl_op;
 
-/* ops/<op>.c each define one, listed in ops/list.h: CL_OP(MUL_MAT, mul_mat) */
-#define CL_OP(id, name) extern const cl_op cl_op_##name;
-#include "ops/list.h"
-#undef CL_OP
+/* ops/<op>.c each define one; ops/each.c all those that work element by element. */
+#define ENG_OP(id, number, name, ...) extern const cl_op cl_op_##name;
+#define ENG_OP_STRUCTURE(...)
+#include <engine/ops.def>
 
 /* snprintf to reason; no returns ENG_SUPPORT_NO.  slow returns ENG_SUPPORT_SLOW: right, but another shape of the op, or
  * another device, would be much faster. */

@@ -3,12 +3,22 @@
 
 #include "suite.h"
 
+#include "libengine/util/util.h"
+
 #include <float.h>
 #include <math.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER, CF_SWAP01};
+
+/* Does the op work element by element, on so many operands? */
+static bool takes(uint32_t op, uint8_t operands)
+{
+    const eng_op_info *info = eng_op_get(op);
+
+    return info && info->expression && info->n_in == operands;
+}
 
 static void binary(cf_suite *s, uint32_t op, int which, cf_layout la, cf_layout lb, const int64_t ne[4],
                    unsigned repeat)
@@ -39,14 +49,16 @@ static void cases_binary(cf_suite *s)
     static const unsigned repeats[] = {0, 1, 2, 14, 15, 13, 4, 0};
 
     cf_thin(s, 4);
-    for (uint32_t op = ENG_OP_ADD; op <= ENG_OP_DIV; op++)
-        for (size_t i = 0; i < COUNT(shapes) && cf_wanted(s, op); i++)
+    for (uint32_t op = 1; op < ENG_OP_LIMIT; op++)
+        for (size_t i = 0; i < COUNT(shapes) && takes(op, 2) && cf_wanted(s, op); i++)
             for (size_t k = 0; k < COUNT(repeats); k++) {
                 size_t x = i + k + op;
                 binary(s, op, 0, layouts[x % 5], layouts[(x / 2 + k) % 5], shapes[i], repeats[k]);
             }
     cf_thin(s, 1);
-    for (uint32_t op = ENG_OP_ADD; op <= ENG_OP_DIV; op++) {
+    for (uint32_t op = 1; op < ENG_OP_LIMIT; op++) {
+        if (!takes(op, 2))
+            continue;
         binary(s, op, 1, CF_PLAIN, CF_PLAIN, shapes[1], 0);
         cf_case *c = cf_begin(s, op, "a is b");
         if (c) {
@@ -72,6 +84,25 @@ static void cases_binary(cf_suite *s)
     }
 }
 
+/* Every op of one operand, with the parameters of its row's sample. */
+static void cases_single(cf_suite *s)
+{
+    static const int64_t shapes[][4] = {{1, 1, 1, 1}, {33, 7, 3, 2}, {1031, 3, 1, 1}};
+
+    cf_thin(s, 1);
+    for (uint32_t op = 1; op < ENG_OP_LIMIT; op++)
+        for (size_t i = 0; i < COUNT(shapes) && takes(op, 1); i++) {
+            cf_layout l = layouts[(i + op) % 5];
+            cf_case *c = cf_begin(s, op, "%s %lldx%lldx%lldx%lld", cf_layout_name(l), (long long)shapes[i][0],
+                                  (long long)shapes[i][1], (long long)shapes[i][2], (long long)shapes[i][3]);
+            if (!c)
+                continue;
+            eu_row_sample_params(eng_op_get(op), 0, c->ip, c->fp);
+            cf_fill(c, cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, l, shapes[i], 4), -5, 5);
+            cf_run(c);
+        }
+}
+
 static void cases_scale(cf_suite *s)
 {
     static const double sb[][2] = {{1, 0}, {0.125, 0}, {-3.7, 0.5}, {0, 2}, {1e-3, -1e3}};
@@ -83,8 +114,32 @@ static void cases_scale(cf_suite *s)
             continue;
         c->fp[ENG_SCALE_S] = sb[i][0];
         c->fp[ENG_SCALE_B] = sb[i][1];
-        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[i] == CF_SWAP01 ? CF_PLAIN : layouts[i],
-              CF_SHAPE(77, 6, 3));
+        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[i], CF_SHAPE(77, 6, 3));
+        cf_run(c);
+    }
+}
+
+static void cases_clamp(cf_suite *s)
+{
+    static const double ends[][2] = {{-0.5, 0.25}, {0, 6}, {-INFINITY, 0.1}, {-3, INFINITY}, {0.7, 0.7}};
+
+    cf_thin(s, 1);
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        cf_layout l = layouts[i];
+        cf_case *c = cf_begin(s, ENG_OP_CLAMP, "min=%g max=%g %s", ends[i][0], ends[i][1], cf_layout_name(l));
+        if (!c)
+            continue;
+        c->fp[ENG_CLAMP_MIN] = ends[i][0];
+        c->fp[ENG_CLAMP_MAX] = ends[i][1];
+        cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, l, CF_SHAPE(77, 6, 3));
+        for (int64_t k = 0; k < cf_elements(x); k++)
+            cf_set(x, k, k % 31 == 7 ? INFINITY : k % 31 == 9 ? -INFINITY : k % 31 == 11 ? NAN : cf_uniform(c, -8, 8));
+        cf_run(c);
+    }
+    cf_case *c = cf_begin(s, ENG_OP_CLAMP, "empty");
+    if (c) {
+        c->fp[ENG_CLAMP_MAX] = 1;
+        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(16, 0));
         cf_run(c);
     }
 }
@@ -112,7 +167,7 @@ static void cases_unary(cf_suite *s)
 
     for (int kind = 0; kind < ENG_UNARY_LIMIT; kind++)
         for (size_t i = 0; i < COUNT(shapes); i++) {
-            cf_layout l = layouts[(i + (size_t)kind) % 4];
+            cf_layout l = layouts[(i + (size_t)kind) % 5];
             cf_thin(s, i ? 3 : 1);
             cf_case *c = cf_begin(s, ENG_OP_UNARY, "kind=%d %s %lldx%lldx%lld", kind, cf_layout_name(l),
                                   (long long)shapes[i][0], (long long)shapes[i][1], (long long)shapes[i][2]);
@@ -130,7 +185,7 @@ static void cases_glu(cf_suite *s)
     cf_thin(s, 2);
     for (int kind = 0; kind < ENG_GLU_KINDS; kind++)
         for (int form = 0; form < 3; form++)
-            for (int l = 0; l < 4; l++) {
+            for (int l = 0; l < 5; l++) {
                 int64_t n = l % 2 ? 97 : 128;
                 cf_case *c = cf_begin(s, ENG_OP_GLU, "kind=%d %s %s n=%lld", kind,
                                       form == 0   ? "pair"
@@ -147,7 +202,7 @@ static void cases_glu(cf_suite *s)
                             cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, layouts[l], CF_SHAPE(form ? 2 * n : n, 5, 2)),
                             false);
                 if (!form)
-                    cf_fill(c, cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, layouts[(l + 1) % 4], CF_SHAPE(n, 5, 2)),
+                    cf_fill(c, cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, layouts[(l + 1) % 5], CF_SHAPE(n, 5, 2)),
                             -9, 9);
                 cf_run(c);
             }
@@ -169,8 +224,11 @@ static void cases_glu(cf_suite *s)
 void cf_cases_element(cf_suite *s)
 {
     cases_binary(s);
+    cases_single(s);
     if (cf_wanted(s, ENG_OP_SCALE))
         cases_scale(s);
+    if (cf_wanted(s, ENG_OP_CLAMP))
+        cases_clamp(s);
     if (cf_wanted(s, ENG_OP_UNARY))
         cases_unary(s);
     if (cf_wanted(s, ENG_OP_GLU))

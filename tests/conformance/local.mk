@@ -23,8 +23,10 @@ tests_conformance_libconformance_la_SOURCES = \
 	tests/conformance/gen_convert.c \
 	tests/conformance/gen_matrix.c \
 	tests/conformance/gen_attention.c \
-	tests/conformance/gen_recurrent.c
-tests_conformance_libconformance_la_LIBADD = tests/reference/libreference.la $(LIBM)
+	tests/conformance/gen_recurrent.c \
+	tests/conformance/gen_argsort.c tests/conformance/gen_cumsum.c \
+	tests/conformance/gen_add_id.c tests/conformance/gen_view.c
+tests_conformance_libconformance_la_LIBADD = libengine-util.la tests/reference/libreference.la $(LIBM)
 
 check_PROGRAMS += tests/conformance/conformance
 tests_conformance_conformance_SOURCES = tests/conformance/main.c

@@ -86,22 +86,19 @@ void net_set(net *g, int value, int64_t i, double x)
     v->want.data[i] = x;
 }
 
-/* The type of a result, as the op table's documentation has it. */
-static uint32_t result_type(const net *g, uint32_t op, const int *in, const int64_t *ip)
+/* The type of the first result, as the op's row has it. */
+static uint32_t result_type(const net *g, const eng_op_info *info, const int *in, const int64_t *ip)
 {
-    switch (op) {
-    case ENG_OP_QUANTIZE:
-    case ENG_OP_DEQUANTIZE:
-    case ENG_OP_CPY: return (uint32_t)ip[ENG_CPY_TYPE];
-    case ENG_OP_ARGMAX:
-    case ENG_OP_TOP_K: return ENG_TYPE_I32;
-    case ENG_OP_CONCAT:
-    case ENG_OP_REPEAT:
-    case ENG_OP_RESHAPE:
-    case ENG_OP_PERMUTE:
-    case ENG_OP_SLICE: return g->v[in[0]].type;
-    default: return ENG_TYPE_F32;
-    }
+    const eng_rule_operand *out = &info->out[0];
+    uint32_t type = ENG_TYPE_F32;
+
+    if (out->type_source == ENG_TYPE_OF_PARAM)
+        return (uint32_t)ip[out->type_index];
+    if (out->type_source == ENG_TYPE_OF_OPERAND)
+        return g->v[in[out->type_index]].type;
+    while (info->n_out && !(out->types >> type & 1))
+        type = (type + 1) % ENG_TYPE_LIMIT;
+    return type;
 }
 
 int net_op(net *g, uint32_t op, const int *in, const int64_t *ip, const double *fp)
@@ -127,7 +124,7 @@ int net_op(net *g, uint32_t op, const int *in, const int64_t *ip, const double *
     }
     memcpy(call.ip, v->ip, sizeof call.ip);
     memcpy(call.fp, v->fp, sizeof call.fp);
-    v->type = call.out_type = result_type(g, op, v->in, v->ip);
+    v->type = call.out_type = result_type(g, info, v->in, v->ip);
     if (g->failed || ref_eval(&call) != 0) {
         g->failed = true;
         return index;

@@ -240,7 +240,7 @@ static bool too_much(const cf_case *c, const ref_call *call)
 void cf_run(cf_case *c)
 {
     cf_suite *s = c->suite;
-    ref_call call = {.op = c->op, .params = c->params};
+    ref_call call = {.op = c->op, .out_type = c->out_type, .params = c->params};
     int refused = 0;
 
     if (cf_only_describes(s)) {
@@ -311,6 +311,7 @@ static int run_cases(cf_suite *s)
     static void (*const cases[])(cf_suite *) = {
         cf_cases_element, cf_cases_shape, cf_cases_norm, cf_cases_rope, cf_cases_rows, cf_cases_convert,
         cf_cases_hadamard, cf_cases_mul_mat, cf_cases_mul_mat_id, cf_cases_attention, cf_cases_recurrent,
+        cf_cases_argsort, cf_cases_cumsum, cf_cases_add_id, cf_cases_view,
     };
 
     for (uint32_t p = 0; p < (s->placing ? 1 : ENG_PRECISIONS); p++) {

@@ -180,6 +180,10 @@ void cf_cases_norm(cf_suite *s);
 void cf_cases_rope(cf_suite *s);
 void cf_cases_element(cf_suite *s);
 void cf_cases_shape(cf_suite *s);
+void cf_cases_argsort(cf_suite *s);
+void cf_cases_cumsum(cf_suite *s);
+void cf_cases_add_id(cf_suite *s);
+void cf_cases_view(cf_suite *s);
 
 /* -- inside ------------------------------------------------------------------- */
 

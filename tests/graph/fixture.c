@@ -33,3 +33,20 @@ eng_value fixture_tensor(fixture *f, uint32_t type, const char *name, const eng_
     va_end(args);
     return eng_graph_tensor(f->graph, 0, &f->store, f->store.n++);
 }
+
+void fixture_shape(const fixture *f, eng_value v, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    const eng_tensor *t = eng_graph_get(f->graph, v);
+    ck_assert_msg(t != NULL, "no tensor: %s", eng_last_error());
+    ck_assert_int_eq(t->ne[0], a);
+    ck_assert_int_eq(t->ne[1], b);
+    ck_assert_int_eq(t->ne[2], c);
+    ck_assert_int_eq(t->ne[3], d);
+}
+
+void fixture_error(const fixture *f, eng_value v, const char *part)
+{
+    ck_assert_int_eq(v, ENG_BAD_VALUE);
+    ck_assert_int_eq(eng_graph_seal(f->graph), ENG_ERR_INVALID);
+    ck_assert_msg(strstr(eng_last_error(), part) != NULL, "\"%s\" not in \"%s\"", part, eng_last_error());
+}

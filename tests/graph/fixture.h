@@ -20,6 +20,10 @@ void fixture_end(fixture *f);
 /* A bound tensor; extents end with 0 (write an empty dimension as -1). */
 eng_value fixture_tensor(fixture *f, uint32_t type, const char *name, const eng_dim *dims, ...);
 
+/* The value is there, with these extents; it was refused, and `part` is in the first error. */
+void fixture_shape(const fixture *f, eng_value v, int64_t a, int64_t b, int64_t c, int64_t d);
+void fixture_error(const fixture *f, eng_value v, const char *part);
+
 #define FACTOR(a, e) {.axis = (a), .extent = (e)}
 
 #endif

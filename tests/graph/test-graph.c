@@ -7,36 +7,19 @@
 
 #include "fixture.h"
 
-static void expect_shape(const fixture *f, eng_value v, int64_t a, int64_t b, int64_t c, int64_t d)
-{
-    const eng_tensor *t = eng_graph_get(f->graph, v);
-    ck_assert_msg(t != NULL, "no tensor: %s", eng_last_error());
-    ck_assert_int_eq(t->ne[0], a);
-    ck_assert_int_eq(t->ne[1], b);
-    ck_assert_int_eq(t->ne[2], c);
-    ck_assert_int_eq(t->ne[3], d);
-}
-
-static void expect_error(const fixture *f, eng_value v, const char *part)
-{
-    ck_assert_int_eq(v, ENG_BAD_VALUE);
-    ck_assert_int_eq(eng_graph_seal(f->graph), ENG_ERR_INVALID);
-    ck_assert_msg(strstr(eng_last_error(), part) != NULL, "\"%s\" not in \"%s\"", part, eng_last_error());
-}
-
 START_TEST(shapes)
 {
     fixture f;
     fixture_begin(&f, 1);
     eng_value a = fixture_tensor(&f, ENG_TYPE_Q4_0, "a", NULL, 64, 7, 2, 3, 0);
     eng_value b = fixture_tensor(&f, ENG_TYPE_F32, "b", NULL, 64, 5, 4, 3, 0);
-    expect_shape(&f, eng_mul_mat(f.graph, a, b), 7, 5, 4, 3);
+    fixture_shape(&f, eng_mul_mat(f.graph, a, b), 7, 5, 4, 3);
     eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 10, 3, 0);
-    expect_shape(&f, eng_sum_rows(f.graph, x), 1, 3, 1, 1);
-    expect_shape(&f, eng_argmax(f.graph, x), 3, 1, 1, 1);
-    expect_shape(&f, eng_top_k(f.graph, x, 4), 4, 3, 1, 1);
-    expect_shape(&f, eng_glu(f.graph, x, ENG_NO_VALUE, ENG_GLU_SWIGLU), 5, 3, 1, 1);
-    expect_shape(&f, eng_concat(f.graph, x, x, 1), 10, 6, 1, 1);
+    fixture_shape(&f, eng_sum_rows(f.graph, x), 1, 3, 1, 1);
+    fixture_shape(&f, eng_argmax(f.graph, x), 3, 1, 1, 1);
+    fixture_shape(&f, eng_top_k(f.graph, x, 4), 4, 3, 1, 1);
+    fixture_shape(&f, eng_glu(f.graph, x, ENG_NO_VALUE, ENG_GLU_SWIGLU, NULL), 5, 3, 1, 1);
+    fixture_shape(&f, eng_concat(f.graph, x, x, 1), 10, 6, 1, 1);
     ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);
     fixture_end(&f);
 }
@@ -53,9 +36,9 @@ START_TEST(attention_shape)
     eng_value v = fixture_tensor(&f, ENG_TYPE_Q4_0, "v", NULL, 32, 100, 2, 0);
     p.pos = fixture_tensor(&f, ENG_TYPE_I32, "pos", NULL, 5, 0);
     p.kv_param = 0;
-    expect_shape(&f, eng_attention(f.graph, q, k, v, &p), 32, 8, 5, 1);
+    fixture_shape(&f, eng_attention(f.graph, q, k, v, &p), 32, 8, 5, 1);
     p.kv_param = 1;
-    expect_error(&f, eng_attention(f.graph, q, k, v, &p), "plan parameters");
+    fixture_error(&f, eng_attention(f.graph, q, k, v, &p), "plan parameters");
     fixture_end(&f);
 }
 END_TEST
@@ -80,16 +63,16 @@ START_TEST(runs)
         p.period = run[1];
         eng_value o = eng_attention(f.graph, q, k, k, &p);
         if (ok)
-            expect_shape(&f, o, 64, 8, 5, 1);
+            fixture_shape(&f, o, 64, 8, 5, 1);
         else
-            expect_error(&f, o, run[1] > 4 ? "more than 64 bits" : "are not possible");
+            fixture_error(&f, o, run[1] > 4 ? "more than 64 bits" : "are not possible");
         fixture_end(&f);
     }
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         fixture f;
         fixture_begin(&f, 0);
         eng_value x = fixture_tensor(&f, ENG_TYPE_I32, "x", NULL, 5, 0);
-        expect_error(&f, eng_graph_op(f.graph, ENG_OP_REBASE, &x, 1, ranges[i], 3, NULL, 0, NULL), "is not a range");
+        fixture_error(&f, eng_graph_op(f.graph, ENG_OP_REBASE, &x, 1, ranges[i], 3, NULL, 0, NULL), "is not a range");
         fixture_end(&f);
     }
 }
@@ -102,11 +85,11 @@ START_TEST(errors_name_op_tensors_and_rule)
     eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "weights", NULL, 64, 7, 0);
     eng_value b = fixture_tensor(&f, ENG_TYPE_F32, "input", NULL, 63, 5, 0);
     eng_value bad = eng_mul_mat(f.graph, a, b);
-    expect_error(&f, bad, "mul_mat");
-    expect_error(&f, bad, "weights f32[64,7]");
-    expect_error(&f, bad, "a[k,m,p,q]");
+    fixture_error(&f, bad, "mul_mat");
+    fixture_error(&f, bad, "weights f32[64,7]");
+    fixture_error(&f, bad, "a[k,m,p,q]");
     /* a failed operand fails its consumers and keeps the first error */
-    expect_error(&f, eng_add(f.graph, bad, a), "mul_mat");
+    fixture_error(&f, eng_add(f.graph, bad, a), "mul_mat");
     fixture_end(&f);
 }
 END_TEST
@@ -119,7 +102,7 @@ START_TEST(inout_needs_a_bound_tensor)
     eng_value ids = fixture_tensor(&f, ENG_TYPE_I32, "ids", NULL, 4, 0);
     eng_value sum = eng_add(f.graph, a, a);
     ck_assert_int_eq(eng_set_rows(f.graph, sum, a, ids), ENG_ERR_INVALID);
-    expect_error(&f, ENG_BAD_VALUE, "bound tensor");
+    fixture_error(&f, ENG_BAD_VALUE, "bound tensor");
     fixture_end(&f);
 }
 END_TEST
@@ -132,7 +115,7 @@ START_TEST(missing_operands_are_told)
         if (!info || op == ENG_OP_EXTERN)
             continue;
         fixture_begin(&f, 1);
-        expect_error(&f, eng_graph_op(f.graph, op, NULL, 0, NULL, 0, NULL, 0, NULL), "is missing");
+        fixture_error(&f, eng_graph_op(f.graph, op, NULL, 0, NULL, 0, NULL, 0, NULL), "is missing");
         fixture_end(&f);
     }
 }
@@ -151,8 +134,8 @@ START_TEST(inputs_are_not_written_in_place)
         if (view)
             x = eng_reshape(f.graph, x, (int64_t[]){8, 4}, 2);
         ck_assert_int_eq(eng_store_value(f.graph, x, a), ENG_ERR_INVALID);
-        expect_error(&f, ENG_BAD_VALUE, "x is an input");
-        expect_error(&f, ENG_BAD_VALUE, "ENG_USE_STATE");
+        fixture_error(&f, ENG_BAD_VALUE, "x is an input");
+        fixture_error(&f, ENG_BAD_VALUE, "ENG_USE_STATE");
         fixture_end(&f);
     }
 }
@@ -173,10 +156,10 @@ START_TEST(views)
     ck_assert_int_eq(t->nb[1], 16);
     ck_assert_int_eq(t->nb[2], 96);
     eng_value turned = eng_permute(f.graph, heads, (int[]){0, 2, 1}, 3);
-    expect_shape(&f, turned, 4, 5, 2, 1);
+    fixture_shape(&f, turned, 4, 5, 2, 1);
     t = eng_graph_get(f.graph, turned);
     ck_assert_int_eq(t->nb[1], 96);
-    expect_error(&f, eng_reshape(f.graph, part, (int64_t[]){40}, 1), "cont");
+    fixture_error(&f, eng_reshape(f.graph, part, (int64_t[]){40}, 1), "cont");
     fixture_end(&f);
 }
 END_TEST
@@ -262,10 +245,10 @@ START_TEST(axes_through_glu_and_down)
     eng_value fused = fixture_tensor(&f, ENG_TYPE_F32, "gate_up", up, 32, 20, 0);
     eng_value single = fixture_tensor(&f, ENG_TYPE_F32, "up", plain, 32, 10, 0);
     eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 32, 5, 0);
-    eng_value halves = eng_glu(f.graph, eng_mul_mat(f.graph, fused, x), ENG_NO_VALUE, ENG_GLU_SWIGLU);
+    eng_value halves = eng_glu(f.graph, eng_mul_mat(f.graph, fused, x), ENG_NO_VALUE, ENG_GLU_SWIGLU, NULL);
     ck_assert(has_axis(&f, halves, 0, FFN, 10));
     /* one operand, one plain segment: halves are not shards */
-    eng_value wrong = eng_glu(f.graph, eng_mul_mat(f.graph, single, x), ENG_NO_VALUE, ENG_GLU_SWIGLU);
+    eng_value wrong = eng_glu(f.graph, eng_mul_mat(f.graph, single, x), ENG_NO_VALUE, ENG_GLU_SWIGLU, NULL);
     ck_assert(!has_axis(&f, wrong, 0, FFN, 10));
     /* an axis in a part of the segments only cuts nothing */
     eng_value mixed = eng_concat(f.graph, halves, x, 0);
@@ -368,13 +351,13 @@ START_TEST(wrong_placements_are_told)
         fixture_begin(&f, 0);
         eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0);
         ck_assert_int_eq(eng_graph_place(f.graph, x, &wrong[i].place), ENG_ERR_INVALID);
-        expect_error(&f, ENG_BAD_VALUE, wrong[i].text);
+        fixture_error(&f, ENG_BAD_VALUE, wrong[i].text);
         fixture_end(&f);
     }
     eng_placement good = {.size = sizeof good, .kind = ENG_PLACE_REPLICATED};
     fixture_begin(&f, 0);
     ck_assert_int_eq(eng_graph_place(f.graph, 7, &good), ENG_ERR_INVALID);
-    expect_error(&f, ENG_BAD_VALUE, "value 7");
+    fixture_error(&f, ENG_BAD_VALUE, "value 7");
     fixture_end(&f);
     fixture_begin(&f, 0);
     eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0);
@@ -398,8 +381,9 @@ START_TEST(dumps)
     eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0);
     eng_rms_norm(f.graph, eng_scale(f.graph, x, 2, 0), ENG_NO_VALUE, 1e-6);
     size_t text = 0, dot = 0;
-    ck_assert_int_eq(eng_graph_dump(f.graph, 0, count_bytes, &text), ENG_OK);
-    ck_assert_int_eq(eng_graph_dump(f.graph, 1, count_bytes, &dot), ENG_OK);
+    ck_assert_int_eq(eng_graph_dump(f.graph, ENG_EXPLAIN_TEXT, count_bytes, &text), ENG_OK);
+    ck_assert_int_eq(eng_graph_dump(f.graph, ENG_EXPLAIN_GRAPHVIZ, count_bytes, &dot), ENG_OK);
+    ck_assert_int_eq(eng_graph_dump(f.graph, ENG_EXPLAIN_JSON, count_bytes, &dot), ENG_ERR_UNSUPPORTED);
     ck_assert(text > 100 && dot > 100);
     fixture_end(&f);
 }

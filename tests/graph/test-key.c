@@ -101,7 +101,7 @@ static const eng_subgraph *build(fixture *f, const variant *v, const char *prefi
     ck_assert_int_eq(eng_graph_precision(f->graph, (eng_precision)v->precision), ENG_OK);
     y = eng_mul_mat(f->graph, eng_cont(f->graph, a), y);
     eng_value z = eng_glu(f->graph, eng_scale(f->graph, y, v->factor ? v->factor : 2, 0), ENG_NO_VALUE,
-                          v->glu ? v->glu : ENG_GLU_SWIGLU);
+                          v->glu ? v->glu : ENG_GLU_SWIGLU, NULL);
     ck_assert_msg(z >= 0 && eng_graph_seal(f->graph) == ENG_OK, "%s: %s", v->what, eng_last_error());
     return eng_graph_view(f->graph);
 }

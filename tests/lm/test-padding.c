@@ -115,7 +115,7 @@ static void check_graph(subject *s, uint32_t n, bool padded)
     static text t;
     int products = 0, skipping = 0;
     t.length = 0;
-    bool good = eng_lm_context_dump(s->context, n, 0, append, &t) == ENG_OK;
+    bool good = eng_lm_context_dump(s->context, n, ENG_EXPLAIN_TEXT, append, &t) == ENG_OK;
     for (const char *at = t.data; good && (at = strstr(at, " = mul_mat_id(")) != NULL; at++) {
         const char *ids = strstr(at, "ids=%");
         int table = operand(&t, ids ? atoi(ids + 5) : -1, "get_rows", "a"), router = operand(&t, table, "concat", "b");
@@ -132,7 +132,7 @@ static void check_queries(subject *s)
     static text t;
     int all = 0, one = 0;
     t.length = 0;
-    bool good = eng_lm_context_dump(s->context, 8, 0, append, &t) == ENG_OK;
+    bool good = eng_lm_context_dump(s->context, 8, ENG_EXPLAIN_TEXT, append, &t) == ENG_OK;
     for (const char *at = t.data; good && (at = strstr(at, " = attention(")) != NULL; at++) {
         size_t length = strcspn(at, "\n");
         bool whole = length > 4 && strncmp(at + length - 4, ", 8]", 4) == 0;

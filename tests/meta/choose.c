@@ -22,18 +22,23 @@ static int descending(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    return descending(b, a);
+}
+
 bool pg_choice_fits(pg_oracle *o, const pg_op *op, double *const *x, int64_t ne0, int64_t rows, const double *got,
                     int64_t k)
 {
     double *sorted = calloc((size_t)ne0 + 1, sizeof *sorted);
     bool good = sorted != NULL;
 
-    (void)op;
+    bool smallest_first = op->op == ENG_OP_ARGSORT && !op->ip[ENG_ARGSORT_DESCENDING];
     for (int64_t r = 0; r < rows && good; r++) {
         const double *row = x[0] + r * ne0;
         double tolerance = 2 * pg_tolerance(x, o->n_lanes, rows * ne0, ne0, r * ne0);
         memcpy(sorted, row, (size_t)ne0 * sizeof *row);
-        qsort(sorted, (size_t)ne0, sizeof *sorted, descending);
+        qsort(sorted, (size_t)ne0, sizeof *sorted, smallest_first ? ascending : descending);
         for (int64_t i = 0; i < k && good; i++) {
             double g = got[r * k + i];
             good = g >= 0 && g < (double)ne0 && g == floor(g);

@@ -47,10 +47,15 @@ int pg_features(generator *g, int x, int64_t n, int64_t rows)
 
 int pg_unary(generator *g, int x)
 {
-    int64_t ip[] = {pg_pick(g, ENG_UNARY_LIMIT)};
+    int64_t ip[] = {pg_pick(g, ENG_UNARY_LIMIT)}, square[] = {ENG_UNARY_SQR};
+    double shift[] = {1, 0.5};
     if (ip[0] == ENG_UNARY_EXP && x >= 0 && x < PG_SECOND && g->most[x] > 4)
         ip[0] = ENG_UNARY_TANH;
+    if (ip[0] == ENG_UNARY_STEP || ip[0] == ENG_UNARY_SGN) /* a rounding before it, and all is different */
+        ip[0] = ENG_UNARY_ABS;
     x = pg_rows(g, x);
+    if (ip[0] == ENG_UNARY_SQRT || ip[0] == ENG_UNARY_LOG)
+        x = OPF(ENG_OP_SCALE, shift, OPI(ENG_OP_UNARY, square, x));
     return OPI(ENG_OP_UNARY, ip, x);
 }
 
@@ -227,10 +232,23 @@ static int scale(generator *g, int x)
     return OPF(ENG_OP_SCALE, fp, pg_rows(g, x));
 }
 
+static int clamp(generator *g, int x)
+{
+    double fp[] = {-0.5 - (double)pg_pick(g, 2), 0.25 * (double)pg_pick(g, 8)};
+    return OPF(ENG_OP_CLAMP, fp, pg_rows(g, x));
+}
+
 static int sum_rows(generator *g, int x)
 {
     double fp[] = {0.1, 0};
     x = OP(ENG_OP_SUM_ROWS, pg_rows(g, x));
+    return OPF(ENG_OP_SCALE, fp, x);
+}
+
+static int cumsum(generator *g, int x)
+{
+    double fp[] = {0.1, 0};
+    x = OP(ENG_OP_CUMSUM, pg_rows(g, x));
     return OPF(ENG_OP_SCALE, fp, x);
 }
 
@@ -282,6 +300,26 @@ static int permute(generator *g, int x)
         ip[e] = t;
     }
     return OPI(ENG_OP_PERMUTE, ip, x);
+}
+
+/* Any layout of its memory: some of its dimensions in another order, in steps, or overlapping. */
+static int layout(generator *g, int x)
+{
+    int64_t ip[2 * ENG_MAX_RANK + 1] = {0}, covered = 4;
+    x = pg_contiguous(g, x);
+    const eng_tensor *t = pg_get(g, x);
+    int64_t room = pg_count_of(t) * 4;
+    for (int d = 0; d < ENG_MAX_RANK; d++)
+        ip[d] = 1;
+    for (int d = 0; d < 3; d++) {
+        int64_t step = 4 * (1 + pg_pick(g, d == 0 ? 2 : covered / 4 + 3));
+        int64_t most = 1 + (room - covered) / step;
+        ip[d] = 1 + pg_pick(g, most < 12 ? most : 12);
+        ip[ENG_VIEW_NB0 + d] = step;
+        covered += (ip[d] - 1) * step;
+    }
+    ip[ENG_VIEW_OFFSET] = 4 * pg_pick(g, (room - covered) / 4 + 1);
+    return OPI(ENG_OP_VIEW, ip, x);
 }
 
 static int slice(generator *g, int x)
@@ -358,7 +396,13 @@ static int products_by_index(generator *g, int x)
         return pg_unary(g, x);
     int64_t ids[] = {t->ne[1] == 1 ? 1 + pg_pick(g, 3) : t->ne[1], t->ne[2]};
     int w = pg_weight(g, (int64_t[]){t->ne[0], pg_pick(g, 2) ? 24 : 20, 4}, 3, 0, t->ne[0] > 12 ? 0.3 : 0.8);
-    return bounded(g, OP(ENG_OP_MUL_MAT_ID, w, x, pg_indices(g, ids, 2, 4, PG_PLAIN)));
+    int64_t m = pg_get(g, w)->ne[1];
+    int y = OP(ENG_OP_MUL_MAT_ID, w, x, pg_indices(g, ids, 2, 4, PG_PLAIN));
+    if (pg_pick(g, 3) == 0) { /* and their biases */
+        int b = pg_weight(g, (int64_t[]){m, 4}, 2, 0, 1);
+        y = OP(ENG_OP_ADD_ID, y, b, pg_indices(g, ids, 2, 4, PG_PLAIN));
+    }
+    return bounded(g, y);
 }
 
 /* -- the choice --------------------------------------------------------------------------- */
@@ -410,15 +454,15 @@ void pg_one_more(generator *g)
     case 3: case 4: case 5: binary(g, x); return;
     case 6: case 7: pg_pick(g, 6) ? pg_norm(g, x) : group_norm(g, x); return;
     case 8: case 9: reshape(g, x); return;
-    case 10: permute(g, x); return;
+    case 10: pg_pick(g, 3) ? permute(g, x) : layout(g, x); return;
     case 11: slice(g, x); return;
     case 12: concat(g, x); return;
     case 13: resize(g, x); return;
     case 14: glu(g, x); return;
     case 15: rows_by_index(g, x); return;
     case 16: products_by_index(g, x); return;
-    case 17: scale(g, pg_pick(g, 2) ? pg_product(g, x) : x); return;
-    case 18: sum_rows(g, x); return;
+    case 17: pg_pick(g, 4) == 0 ? clamp(g, x) : scale(g, pg_pick(g, 2) ? pg_product(g, x) : x); return;
+    case 18: pg_pick(g, 3) ? sum_rows(g, x) : cumsum(g, x); return;
     case 19: rope(g, x); return;
     case 20: case 21: case 22: one_block(g, x); return;
     default: pg_unary(g, x); return;

@@ -136,7 +136,7 @@ int pg_integers(generator *g, int x)
 
 int pg_argmax(generator *g, int x)
 {
-    int64_t f32[] = {ENG_TYPE_F32, 0}, k[] = {1 + pg_pick(g, 3)};
+    int64_t f32[] = {ENG_TYPE_F32, 0}, k[] = {1 + pg_pick(g, 3)}, order[] = {pg_pick(g, 2)};
     double small[] = {0.05, 0};
     x = pg_rows(g, x);
     const eng_tensor *t = pg_get(g, x);
@@ -144,7 +144,7 @@ int pg_argmax(generator *g, int x)
         return pg_unary(g, x);
     int64_t v = t->ne[0], p = t->ne[2], q = t->ne[3], ne[] = {24, v, p, q};
     if (pg_pick(g, 2)) {
-        int y = pg_tap(g, OPI(ENG_OP_TOP_K, k, x));
+        int y = pg_tap(g, pg_pick(g, 3) ? OPI(ENG_OP_TOP_K, k, x) : OPI(ENG_OP_ARGSORT, order, x));
         return OPF(ENG_OP_SCALE, small, OPI(ENG_OP_CPY, f32, y));
     }
     int y = pg_tap(g, OP(ENG_OP_ARGMAX, x));

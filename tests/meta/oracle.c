@@ -134,18 +134,17 @@ double pg_tolerance(double *const *x, uint32_t n_lanes, int64_t n, int64_t row, 
 
 static bool is_view(uint32_t op)
 {
-    return op == ENG_OP_RESHAPE || op == ENG_OP_PERMUTE || op == ENG_OP_SLICE;
+    return (eng_op_get(op)->flags & ENG_OPF_VIEW) != 0;
 }
 
 static int written_operand(uint32_t op)
 {
-    switch (op) {
-    case ENG_OP_STORE:
-    case ENG_OP_SET_ROWS: return 0;
-    case ENG_OP_GATED_DELTA_NET: return 5;
-    case ENG_OP_SSM_CONV: return 2;
-    default: return -1;
-    }
+    const eng_op_info *info = eng_op_get(op);
+
+    for (int i = 0; i < info->n_in; i++)
+        if (info->in[i].inout)
+            return i;
+    return -1;
 }
 
 /* Roundings of f32 in an op that does no more than move what it is given: none. */
@@ -190,15 +189,15 @@ static bool view(pg_oracle *o, const pg_op *op, uint32_t lane, uint32_t k)
     } else if (op->op == ENG_OP_SLICE) {
         y->t = ref_slice(&x->t, (int)op->ip[ENG_SLICE_DIM], op->ip[ENG_SLICE_BEGIN], op->ip[ENG_SLICE_LENGTH]);
     } else {
-        int64_t st = 1;
+        int64_t st = 1; /* of contiguous values */
         for (int d = 0; d < ENG_MAX_RANK; d++) {
             if (x->t.ne[d] != 1 && x->t.st[d] != st) {
-                snprintf(o->error, sizeof o->error, "the oracle takes reshapes of contiguous values only");
+                snprintf(o->error, sizeof o->error, "the oracle takes reshapes and layouts of contiguous values only");
                 return false;
             }
             st *= x->t.ne[d];
         }
-        y->t = ref_reshape(&x->t, op->ip, ENG_MAX_RANK);
+        y->t = op->op == ENG_OP_VIEW ? ref_layout(&x->t, x->type, op->ip) : ref_reshape(&x->t, op->ip, ENG_MAX_RANK);
     }
     return true;
 }
@@ -206,7 +205,7 @@ static bool view(pg_oracle *o, const pg_op *op, uint32_t lane, uint32_t k)
 static bool evaluate(pg_oracle *o, const pg_program *p, uint32_t k, uint32_t lane)
 {
     const pg_op *op = &p->ops[k];
-    ref_call call = {.op = op->op, .params = &p->cells};
+    ref_call call = {.op = op->op, .out_type = op->out_type[0], .params = &p->cells};
 
     for (uint32_t i = 0; i < op->n_in; i++)
         call.in[i] = op->in[i] == -1 ? NULL : &pg_oracle_value(o, lane, op->in[i])->t;
@@ -280,7 +279,7 @@ static bool settle_all(pg_oracle *o, const pg_program *p, uint32_t k, const doub
     int written = written_operand(op->op);
     uint32_t from = pg_oracle_value(o, 0, op->in[op->op == ENG_OP_STORE || op->op == ENG_OP_SET_ROWS])->type;
 
-    if (op->op == ENG_OP_ARGMAX || op->op == ENG_OP_TOP_K)
+    if (eng_op_get(op->op)->flags & ENG_OPF_DISCRETE)
         return choose(o, op, k, got);
     for (int r = 0; r < 2; r++)
         if (op->out_type[r] != ENG_TYPE_LIMIT &&

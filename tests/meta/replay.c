@@ -253,7 +253,7 @@ int pg_run(eng_context *context, const char *device, const pg_program *p, pg_res
     if (status == ENG_OK && eng_device_get_stats(r->device, &stats) == ENG_OK)
         results->exchanged = stats.bytes_exchanged;
     if (emit && r->graph)
-        eng_graph_dump(r->graph, 0, emit, NULL);
+        eng_graph_dump(r->graph, ENG_EXPLAIN_TEXT, emit, NULL);
     if (emit && r->plan)
         eng_plan_explain(r->plan, ENG_EXPLAIN_TEXT, emit, NULL);
     eng_instance_destroy(r->instance);

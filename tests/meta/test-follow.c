@@ -43,8 +43,8 @@ CASE(square) { return eng_mul(g, in[Y], in[Y]); }
 CASE(join) { return eng_scale(g, eng_reshape(g, in[Y], (int64_t[]){N * B, C}, 2), 2, 0); }
 CASE(slice) { return eng_scale(g, eng_slice(g, in[Y], 1, 1, 2), 2, 0); }
 CASE(second_half) { return eng_scale(g, eng_slice(g, in[Z], 0, N / 2, N / 2), 2, 0); }
-CASE(gated_half) { return eng_glu(g, in[Z], ENG_NO_VALUE, ENG_GLU_SWIGLU); }
-CASE(gated) { return eng_glu(g, in[Y], in[Y], ENG_GLU_GEGLU); }
+CASE(gated_half) { return eng_glu(g, in[Z], ENG_NO_VALUE, ENG_GLU_SWIGLU, NULL); }
+CASE(gated) { return eng_glu(g, in[Y], in[Y], ENG_GLU_GEGLU, NULL); }
 CASE(concat) { return eng_concat(g, in[Y], in[Y], 0); }
 CASE(concat_columns) { return eng_concat(g, in[Y], in[Y], 1); }
 CASE(repeat) { return eng_repeat(g, in[Y], (int64_t[]){2 * N, B, C}, 3); }

@@ -79,7 +79,7 @@ static void check_name(const char *what, const char *name)
     for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++)
         good = rig_explain(&g, f, &t[f]);
     for (int dot = 0; dot < 2 && good; dot++)
-        good = eng_graph_dump(g.graph, dot, rig_append, &t[3 + dot]) == ENG_OK;
+        good = eng_graph_dump(g.graph, dot ? ENG_EXPLAIN_GRAPHVIZ : ENG_EXPLAIN_TEXT, rig_append, &t[3 + dot]) == ENG_OK;
     if (!good)
         printf("# %s\n", eng_last_error());
     rig_close(&g);

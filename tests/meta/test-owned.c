@@ -74,7 +74,7 @@ static eng_value product(eng_graph *g, eng_value h, eng_value other, eng_value d
 
 static eng_value gated(eng_graph *g, eng_value h, eng_value other, eng_value d, eng_value bias)
 {
-    return eng_glu(g, other, h, ENG_GLU_SWIGLU);
+    return eng_glu(g, other, h, ENG_GLU_SWIGLU, NULL);
 }
 
 static eng_value norm(eng_graph *g, eng_value h, eng_value other, eng_value d, eng_value bias)

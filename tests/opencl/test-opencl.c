@@ -130,7 +130,7 @@ static eng_value layers(eng_graph *g, const eng_value *t)
         eng_value act = eng_unary(g, n, ENG_UNARY_SILU);
         eng_value gated = eng_mul(g, act, t[3]);                         /* one value a row  */
         eng_value s = eng_scale(g, eng_sub(g, gated, t[1]), 0.5, 0.25 * i);
-        eng_value glu = eng_glu(g, t[4], s, ENG_GLU_GEGLU);
+        eng_value glu = eng_glu(g, t[4], s, ENG_GLU_GEGLU, NULL);
         eng_value n2 = eng_norm(g, eng_div(g, glu, t[5]), t[2], ENG_NO_VALUE, 1e-4);
         eng_value l2 = eng_l2_norm(g, eng_add(g, n2, sum), 1e-6);
         h = eng_unary(g, eng_add(g, l2, eng_unary(g, sum, ENG_UNARY_TANH)), ENG_UNARY_SOFTPLUS);
@@ -519,10 +519,10 @@ START_TEST(build_errors_are_told)
 {
     char folder[64], path[96];
     snprintf(folder, sizeof folder, "opencl-kernels-%ld", (long)getpid());
-    snprintf(path, sizeof path, "%s/unary.cl", folder);
+    snprintf(path, sizeof path, "%s/each.cl", folder);
     mkdir(folder, 0700);
     FILE *file = fopen(path, "w");
-    fputs("__kernel void unary(int a) { a = no_such_thing; }\n", file);
+    fputs("__kernel void each(int a) { a = no_such_thing; }\n", file);
     fclose(file);
     const char *const options[] = {"opencl.kernels", folder, NULL};
     fixture f = open_with(named(""), options);

@@ -149,7 +149,7 @@ static void attend(ref_call *c, struct row *r, int64_t cells)
         }
 }
 
-int ref_attention(ref_call *c)
+int ref_op_attention(ref_call *c)
 {
     const ref_tensor *q = c->in[Q], *k = c->in[K], *v = c->in[V];
     int64_t heads = q->ne[1], kvh = k->ne[2];

@@ -1,61 +1,56 @@
-/* Element by element: arithmetic, activations. */
+/* Element by element: the shapes of all such ops, and each one's function in double precision. */
 #include "config.h"
 
 #include "ref.h"
 
 #include <math.h>
 
-int ref_binary(ref_call *c)
-{
-    const ref_tensor *a = c->in[0], *b = c->in[1];
-    int64_t i[ENG_MAX_RANK] = {0}, n = 0;
-    ref_tensor *o = &c->out[0];
+/* -- one function an op: x, y the elements; *mag: what its rounding is measured by --------- */
 
-    for (int d = 0; d < ENG_MAX_RANK; d++)
-        if (b->ne[d] != a->ne[d] && b->ne[d] != 1)
-            return -2;
-    if (!ref_alloc(o, a->ne, ENG_MAX_RANK, true, false))
-        return -1;
-    c->n_out = 1;
-    if (!ref_count(a))
-        return 0;
-    do {
-        double x = a->data[ref_at(a, i)], y = b->data[ref_at_mod(b, i)];
-        double v = c->op == ENG_OP_ADD ? x + y : c->op == ENG_OP_SUB ? x - y : c->op == ENG_OP_MUL ? x * y : x / y;
-        o->data[n] = v;
-        o->mag[n++] = fabs(v);
-    } while (ref_next(a->ne, i));
-    return 0;
+static double exactly(double v, double *mag)
+{
+    *mag = fabs(v);
+    return v;
 }
 
-static int map(ref_call *c, double (*f)(const ref_call *c, double x, double *mag))
+double ref_each_add(const ref_call *c, double x, double y, double *mag)
 {
-    const ref_tensor *x = c->in[0];
-    int64_t i[ENG_MAX_RANK] = {0}, n = 0;
-    ref_tensor *o = &c->out[0];
-
-    if (!ref_alloc(o, x->ne, ENG_MAX_RANK, true, false))
-        return -1;
-    c->n_out = 1;
-    if (!ref_count(x))
-        return 0;
-    do {
-        o->data[n] = f(c, x->data[ref_at(x, i)], &o->mag[n]);
-        n++;
-    } while (ref_next(x->ne, i));
-    return 0;
+    (void)c;
+    return exactly(x + y, mag);
 }
 
-static double scaled(const ref_call *c, double x, double *mag)
+double ref_each_sub(const ref_call *c, double x, double y, double *mag)
 {
+    (void)c;
+    return exactly(x - y, mag);
+}
+
+double ref_each_mul(const ref_call *c, double x, double y, double *mag)
+{
+    (void)c;
+    return exactly(x * y, mag);
+}
+
+double ref_each_div(const ref_call *c, double x, double y, double *mag)
+{
+    (void)c;
+    return exactly(x / y, mag);
+}
+
+double ref_each_scale(const ref_call *c, double x, double y, double *mag)
+{
+    (void)y;
     *mag = fabs(c->fp[ENG_SCALE_S] * x) + fabs(c->fp[ENG_SCALE_B]);
     return c->fp[ENG_SCALE_S] * x + c->fp[ENG_SCALE_B];
 }
 
-int ref_scale(ref_call *c)
+double ref_each_clamp(const ref_call *c, double x, double y, double *mag)
 {
-    return map(c, scaled);
+    (void)y;
+    return exactly(isnan(x) ? x : fmax(c->fp[ENG_CLAMP_MIN], fmin(c->fp[ENG_CLAMP_MAX], x)), mag);
 }
+
+/* -- functions of unary --------------------------------------------------------------------- */
 
 static double sigmoid(double x)
 {
@@ -68,96 +63,229 @@ static double gated(double x, double s)
     return s == 0 && !isnan(x) ? 0 * (x < 0 ? -1.0 : 1.0) : x * s;
 }
 
-static double gelu(double x)
+/* Of a function with an exponential: the exponent's rounding. */
+static double exponential(double v, double x, double *mag)
 {
-    return gated(x, 0.5 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))));
-}
-
-static double gelu_erf(double x)
-{
-    return gated(x, 0.5 * erfc(-x / sqrt(2)));
-}
-
-static double unary(int64_t kind, double x, double *mag)
-{
-    double v;
-
-    switch (kind) {
-    case ENG_UNARY_SILU: v = gated(x, sigmoid(x)); break;
-    case ENG_UNARY_GELU: v = gelu(x); break;
-    case ENG_UNARY_GELU_ERF: v = gelu_erf(x); break;
-    case ENG_UNARY_GELU_QUICK: v = gated(x, sigmoid(1.702 * x)); break;
-    case ENG_UNARY_SIGMOID: v = sigmoid(x); break;
-    case ENG_UNARY_SOFTPLUS: v = x > 20 ? x : log1p(exp(x)); break;
-    case ENG_UNARY_EXP: v = exp(x); break;
-    case ENG_UNARY_TANH: v = tanh(x); break;
-    case ENG_UNARY_RELU: v = x > 0 ? x : isnan(x) ? x : 0; break;
-    default: v = -x; break;
-    }
-    *mag = fabs(v);
-    if (kind == ENG_UNARY_EXP || kind == ENG_UNARY_SIGMOID || kind == ENG_UNARY_SILU || kind == ENG_UNARY_GELU_QUICK)
-        *mag = fabs(v) * (1 + (isfinite(x) ? fabs(x) : 0)); /* the exponent's rounding */
-    else if (kind == ENG_UNARY_GELU || kind == ENG_UNARY_GELU_ERF)
-        *mag = fabs(v) + (x < 0 && isfinite(x) ? fabs(x) : 0); /* 1 + tanh cancels */
-    else if (kind == ENG_UNARY_SOFTPLUS)
-        *mag = fabs(v) + 1; /* ln(1 + small) in f32 is absolute */
-    else if (kind == ENG_UNARY_TANH)
-        *mag = fabs(v) + fmin(fabs(x), 1);
+    *mag = fabs(v) * (1 + (isfinite(x) ? fabs(x) : 0));
     return v;
 }
 
-static double unary_op(const ref_call *c, double x, double *mag)
+/* Where 1 + tanh or erf cancels. */
+static double cancelling(double v, double x, double *mag)
 {
-    return unary(c->ip[ENG_UNARY_KIND], x, mag);
-}
-
-int ref_unary(ref_call *c)
-{
-    return map(c, unary_op);
-}
-
-static double glu(const ref_call *c, double a, double b, double *mag)
-{
-    static const int kinds[ENG_GLU_KINDS] = {
-        [ENG_GLU_REGLU] = ENG_UNARY_RELU, [ENG_GLU_GEGLU] = ENG_UNARY_GELU, [ENG_GLU_SWIGLU] = ENG_UNARY_SILU,
-        [ENG_GLU_GEGLU_ERF] = ENG_UNARY_GELU_ERF, [ENG_GLU_GEGLU_QUICK] = ENG_UNARY_GELU_QUICK};
-    double m, limit = c->fp[ENG_GLU_LIMIT], alpha = c->fp[ENG_GLU_ALPHA];
-
-    if (c->ip[ENG_GLU_KIND] != ENG_GLU_SWIGLU_OAI) {
-        double v = unary(kinds[c->ip[ENG_GLU_KIND]], a, &m) * b;
-        *mag = m * fabs(b);
-        return v;
-    }
-    double x = fmin(a, limit), y = fmin(fmax(b, -limit), limit);
-    double v = x * sigmoid(alpha * x) * (y + 1);
-    *mag = fabs(x * sigmoid(alpha * x)) * (1 + fabs(alpha * x)) * (fabs(y) + 1);
+    *mag = fabs(v) + (x < 0 && isfinite(x) ? fabs(x) : 0);
     return v;
 }
 
-int ref_glu(ref_call *c)
+double ref_unary_silu(double x, double *mag)
 {
-    ref_tensor a = *c->in[0], b;
+    return exponential(gated(x, sigmoid(x)), x, mag);
+}
+
+double ref_unary_gelu(double x, double *mag)
+{
+    return cancelling(gated(x, 0.5 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)))), x, mag);
+}
+
+double ref_unary_gelu_erf(double x, double *mag)
+{
+    return cancelling(gated(x, 0.5 * erfc(-x / sqrt(2))), x, mag);
+}
+
+double ref_unary_gelu_quick(double x, double *mag)
+{
+    return exponential(gated(x, sigmoid(1.702 * x)), x, mag);
+}
+
+double ref_unary_sigmoid(double x, double *mag)
+{
+    return exponential(sigmoid(x), x, mag);
+}
+
+double ref_unary_softplus(double x, double *mag)
+{
+    double v = x > 20 ? x : log1p(exp(x));
+
+    *mag = fabs(v) + 1; /* ln(1 + small) in f32 is absolute */
+    return v;
+}
+
+double ref_unary_exp(double x, double *mag)
+{
+    return exponential(exp(x), x, mag);
+}
+
+double ref_unary_tanh(double x, double *mag)
+{
+    double v = tanh(x);
+
+    *mag = fabs(v) + fmin(fabs(x), 1);
+    return v;
+}
+
+double ref_unary_relu(double x, double *mag)
+{
+    return exactly(x > 0 || isnan(x) ? x : 0, mag);
+}
+
+double ref_unary_neg(double x, double *mag)
+{
+    return exactly(-x, mag);
+}
+
+double ref_unary_sqrt(double x, double *mag)
+{
+    return exactly(sqrt(x), mag);
+}
+
+double ref_unary_sqr(double x, double *mag)
+{
+    return exactly(pow(x, 2), mag);
+}
+
+double ref_unary_log(double x, double *mag)
+{
+    return exactly(log(x), mag);
+}
+
+double ref_unary_sin(double x, double *mag)
+{
+    return exactly(sin(x), mag);
+}
+
+double ref_unary_cos(double x, double *mag)
+{
+    return exactly(cos(x), mag);
+}
+
+double ref_unary_abs(double x, double *mag)
+{
+    return exactly(copysign(x, 1), mag);
+}
+
+double ref_unary_step(double x, double *mag)
+{
+    return exactly(x > 0, mag);
+}
+
+double ref_unary_sgn(double x, double *mag)
+{
+    return exactly(isnan(x) ? x : (x > 0) - (x < 0), mag);
+}
+
+static double unary_value(const ref_call *c, double x, double y, double *mag)
+{
+    static double (*const functions[ENG_UNARY_LIMIT])(double, double *) = {
+#define ENG_UNARY(id, number, name, ...) [number] = ref_unary_##name,
+#include "engine/ops.def"
+    };
+    (void)y;
+    return functions[c->ip[ENG_UNARY_KIND]](x, mag);
+}
+
+/* -- functions of glu ------------------------------------------------------------------------- */
+
+static double times(double f, double y, double *mag)
+{
+    *mag *= fabs(y);
+    return f * y;
+}
+
+double ref_glu_reglu(const ref_call *c, double x, double y, double *mag)
+{
+    (void)c;
+    return times(ref_unary_relu(x, mag), y, mag);
+}
+
+double ref_glu_geglu(const ref_call *c, double x, double y, double *mag)
+{
+    (void)c;
+    return times(ref_unary_gelu(x, mag), y, mag);
+}
+
+double ref_glu_swiglu(const ref_call *c, double x, double y, double *mag)
+{
+    (void)c;
+    return times(ref_unary_silu(x, mag), y, mag);
+}
+
+double ref_glu_swiglu_oai(const ref_call *c, double a, double b, double *mag)
+{
+    double limit = c->fp[ENG_GLU_LIMIT], alpha = c->fp[ENG_GLU_ALPHA];
+    double x = fmin(a, limit), y = fmin(fmax(b, -limit), limit), f = x * sigmoid(alpha * x);
+
+    *mag = fabs(f) * (1 + fabs(alpha * x)) * (fabs(y) + 1);
+    return f * (y + 1);
+}
+
+double ref_glu_geglu_erf(const ref_call *c, double x, double y, double *mag)
+{
+    (void)c;
+    return times(ref_unary_gelu_erf(x, mag), y, mag);
+}
+
+double ref_glu_geglu_quick(const ref_call *c, double x, double y, double *mag)
+{
+    (void)c;
+    return times(ref_unary_gelu_quick(x, mag), y, mag);
+}
+
+static double glu_value(const ref_call *c, double x, double y, double *mag)
+{
+    static double (*const functions[ENG_GLU_KINDS])(const ref_call *, double, double, double *) = {
+#define ENG_GLU(id, number, name, ...) [number] = ref_glu_##name,
+#include "engine/ops.def"
+    };
+    return functions[c->ip[ENG_GLU_KIND]](c, x, y, mag);
+}
+
+/* -- shapes ------------------------------------------------------------------------------------- */
+
+typedef double (*value_of)(const ref_call *c, double x, double y, double *mag);
+
+/* b's extents are a's or 1. */
+static int each(ref_call *c, const ref_tensor *a, const ref_tensor *b, value_of f)
+{
     int64_t i[ENG_MAX_RANK] = {0}, n = 0;
     ref_tensor *o = &c->out[0];
 
-    if (c->in[1]) {
-        b = *c->in[1];
-    } else {
-        ref_tensor whole = a;
-        int64_t half = whole.ne[0] / 2;
-        if (whole.ne[0] % 2)
+    for (int d = 0; d < ENG_MAX_RANK; d++)
+        if (b->ne[d] != a->ne[d] && b->ne[d] != 1)
             return -2;
-        a = ref_slice(&whole, 0, c->ip[ENG_GLU_SWAPPED] ? half : 0, half);
-        b = ref_slice(&whole, 0, c->ip[ENG_GLU_SWAPPED] ? 0 : half, half);
-    }
-    if (!ref_alloc(o, a.ne, ENG_MAX_RANK, true, false))
+    if (!ref_alloc(o, a->ne, ENG_MAX_RANK, true, false))
         return -1;
     c->n_out = 1;
-    if (!ref_count(&a))
+    if (!ref_count(a))
         return 0;
     do {
-        o->data[n] = glu(c, a.data[ref_at(&a, i)], b.data[ref_at(&b, i)], &o->mag[n]);
+        o->data[n] = f(c, a->data[ref_at(a, i)], b->data[ref_at_mod(b, i)], &o->mag[n]);
         n++;
-    } while (ref_next(a.ne, i));
+    } while (ref_next(a->ne, i));
     return 0;
+}
+
+#define ENG_OP_EACH(id, number, name, ...)                                                                             \
+    int ref_op_##name(ref_call *c)                                                                                     \
+    {                                                                                                                  \
+        return each(c, c->in[0], c->in[1] ? c->in[1] : c->in[0], ref_each_##name);                                     \
+    }
+#include "engine/ops.def"
+
+int ref_op_unary(ref_call *c)
+{
+    return each(c, c->in[0], c->in[0], unary_value);
+}
+
+int ref_op_glu(ref_call *c)
+{
+    const ref_tensor *whole = c->in[0];
+    int64_t half = whole->ne[0] / 2;
+
+    if (c->in[1])
+        return each(c, c->in[0], c->in[1], glu_value);
+    if (whole->ne[0] % 2)
+        return -2;
+    ref_tensor a = ref_slice(whole, 0, c->ip[ENG_GLU_SWAPPED] ? half : 0, half);
+    ref_tensor b = ref_slice(whole, 0, c->ip[ENG_GLU_SWAPPED] ? 0 : half, half);
+    return each(c, &a, &b, glu_value);
 }

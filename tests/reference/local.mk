@@ -12,7 +12,9 @@ tests_reference_libreference_la_SOURCES = \
 	tests/reference/rope.c \
 	tests/reference/norm.c \
 	tests/reference/element.c \
-	tests/reference/shape.c
+	tests/reference/shape.c \
+	tests/reference/argsort.c tests/reference/cumsum.c \
+	tests/reference/add_id.c tests/reference/view.c
 tests_reference_libreference_la_CPPFLAGS = $(AM_CPPFLAGS)
 tests_reference_libreference_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 tests_reference_libreference_la_LIBADD = $(LIBM)

@@ -26,7 +26,7 @@ static void put(ref_tensor *o, int64_t n, double v, double mag)
     o->mag[n] = mag;
 }
 
-int ref_mul_mat(ref_call *c)
+int ref_op_mul_mat(ref_call *c)
 {
     const ref_tensor *a = c->in[0], *b = c->in[1];
     int64_t ne[4] = {a->ne[1], b->ne[1], b->ne[2], b->ne[3]}, n = 0;
@@ -48,7 +48,7 @@ int ref_mul_mat(ref_call *c)
     return 0;
 }
 
-int ref_mul_mat_id(ref_call *c)
+int ref_op_mul_mat_id(ref_call *c)
 {
     const ref_tensor *a = c->in[0], *b = c->in[1], *ids = c->in[2];
     int64_t ne[3] = {a->ne[1], ids->ne[0], ids->ne[1]}, n = 0;
@@ -71,7 +71,7 @@ int ref_mul_mat_id(ref_call *c)
     return 0;
 }
 
-int ref_hadamard(ref_call *c)
+int ref_op_hadamard(ref_call *c)
 {
     const ref_tensor *x = c->in[0];
     int64_t group = c->ip[ENG_HADAMARD_GROUP], n = x->ne[0], i[ENG_MAX_RANK] = {0};
@@ -118,7 +118,7 @@ int ref_hadamard(ref_call *c)
     return 0;
 }
 
-int ref_get_rows(ref_call *c)
+int ref_op_get_rows(ref_call *c)
 {
     const ref_tensor *a = c->in[0], *ids = c->in[1];
     int64_t ne[4] = {a->ne[0], ids->ne[0], ids->ne[1], ids->ne[2]}, n = 0;
@@ -140,7 +140,7 @@ int ref_get_rows(ref_call *c)
     return 0;
 }
 
-int ref_set_rows(ref_call *c)
+int ref_op_set_rows(ref_call *c)
 {
     ref_tensor *a = c->in[0];
     const ref_tensor *b = c->in[1], *ids = c->in[2];

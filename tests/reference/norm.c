@@ -10,7 +10,7 @@ static double weight(const ref_tensor *w, int64_t i, double none)
     return w ? w->data[i * w->st[0]] : none;
 }
 
-int ref_norms(ref_call *c)
+static int norms(ref_call *c)
 {
     const ref_tensor *x = c->in[0], *w = c->op == ENG_OP_L2_NORM ? NULL : c->in[1];
     const ref_tensor *bias = c->op == ENG_OP_NORM ? c->in[2] : NULL;
@@ -48,7 +48,22 @@ int ref_norms(ref_call *c)
     return 0;
 }
 
-int ref_group_norm(ref_call *c)
+int ref_op_rms_norm(ref_call *c)
+{
+    return norms(c);
+}
+
+int ref_op_norm(ref_call *c)
+{
+    return norms(c);
+}
+
+int ref_op_l2_norm(ref_call *c)
+{
+    return norms(c);
+}
+
+int ref_op_group_norm(ref_call *c)
 {
     const ref_tensor *x = c->in[0];
     int64_t channels = x->ne[2], groups = c->ip[ENG_GROUP_NORM_GROUPS];
@@ -85,7 +100,7 @@ int ref_group_norm(ref_call *c)
     return 0;
 }
 
-int ref_soft_max(ref_call *c)
+int ref_op_soft_max(ref_call *c)
 {
     const ref_tensor *x = c->in[0], *mask = c->in[1], *sinks = c->in[2];
     double scale = c->fp[ENG_SOFT_MAX_SCALE], bias = c->fp[ENG_SOFT_MAX_MAX_BIAS];

@@ -75,7 +75,7 @@ static void gdn_token(const struct gdn *x, int64_t t)
     }
 }
 
-int ref_gated_delta_net(ref_call *c)
+int ref_op_gated_delta_net(ref_call *c)
 {
     ref_tensor *state = c->in[5];
     const ref_tensor *v = c->in[2], *src = c->in[6], *dst = c->in[7], *cu = c->in[8];
@@ -122,7 +122,7 @@ int ref_gated_delta_net(ref_call *c)
     return 0;
 }
 
-int ref_ssm_conv(ref_call *c)
+int ref_op_ssm_conv(ref_call *c)
 {
     const ref_tensor *x = c->in[0], *w = c->in[1], *src = c->in[3], *dst = c->in[4], *cu = c->in[5];
     ref_tensor *state = c->in[2];

@@ -44,6 +44,8 @@ int64_t ref_rows(const ref_tensor *t); /* elements / ne[0]; 0 if none */
 ref_tensor ref_permute(const ref_tensor *t, const int64_t *dim);
 ref_tensor ref_slice(const ref_tensor *t, int dim, int64_t begin, int64_t length);
 ref_tensor ref_reshape(const ref_tensor *t, const int64_t *ne, uint32_t rank); /* t contiguous */
+/* Extents, strides and an offset in bytes, as the op view has them; t contiguous, of that type. */
+ref_tensor ref_layout(const ref_tensor *t, uint32_t type, const int64_t *ip);
 /* Next index in order, dimension 0 fastest; false after the last. */
 bool ref_next(const int64_t *ne, int64_t *i);
 int64_t ref_at(const ref_tensor *t, const int64_t *i);
@@ -94,33 +96,16 @@ typedef struct ref_call {
  * not take. */
 int ref_eval(ref_call *call);
 
-/* One op a function, called by ref_eval; see ops.def. */
-int ref_mul_mat(ref_call *c);
-int ref_mul_mat_id(ref_call *c);
-int ref_hadamard(ref_call *c);
-int ref_copy(ref_call *c);        /* quantize, dequantize, cpy: the values; the caller encodes */
-int ref_store(ref_call *c);
-int ref_gated_delta_net(ref_call *c);
-int ref_ssm_conv(ref_call *c);
-int ref_attention(ref_call *c);
-int ref_get_rows(ref_call *c);
-int ref_set_rows(ref_call *c);
-int ref_norms(ref_call *c);       /* rms_norm, norm, l2_norm */
-int ref_group_norm(ref_call *c);
-int ref_rope(ref_call *c);
-int ref_soft_max(ref_call *c);
-int ref_binary(ref_call *c);      /* add, sub, mul, div */
-int ref_scale(ref_call *c);
-int ref_unary(ref_call *c);
-int ref_glu(ref_call *c);
-int ref_concat(ref_call *c);
-int ref_repeat(ref_call *c);
-int ref_pad(ref_call *c);
-int ref_view(ref_call *c);        /* reshape, permute, slice: copied */
-int ref_argmax(ref_call *c);
-int ref_top_k(ref_call *c);
-int ref_sum_rows(ref_call *c);
-int ref_rebase(ref_call *c);
+/* One op a function, called by ref_eval: ref_op_mul_mat, ... */
+#define ENG_OP(id, number, name, ...) int ref_op_##name(ref_call *c);
+#include "engine/ops.def"
+/* Of an op that works element by element, the value alone: y is x if there is one operand. */
+#define ENG_OP_EACH(id, number, name, ...) double ref_each_##name(const ref_call *c, double x, double y, double *mag);
+#include "engine/ops.def"
+#define ENG_UNARY(id, number, name, ...) double ref_unary_##name(double x, double *mag);
+#include "engine/ops.def"
+#define ENG_GLU(id, number, name, ...) double ref_glu_##name(const ref_call *c, double x, double y, double *mag);
+#include "engine/ops.def"
 
 /* ALiBi slope of head h of n. */
 double ref_slope(double max_bias, int64_t h, int64_t n);

@@ -70,7 +70,7 @@ static double angle(const struct rope *r, const ref_tensor *pos, const ref_tenso
     return (1 - mix) * r->scale * e + mix * e;
 }
 
-int ref_rope(ref_call *c)
+int ref_op_rope(ref_call *c)
 {
     const ref_tensor *x = c->in[0];
     struct rope r = settings(c);

@@ -24,7 +24,7 @@ static void fill(ref_tensor *to, const ref_tensor *x)
     } while (ref_next(to->ne, i));
 }
 
-int ref_copy(ref_call *c)
+static int copy(ref_call *c)
 {
     if (!ref_alloc(&c->out[0], c->in[0]->ne, ENG_MAX_RANK, true, false))
         return -1;
@@ -33,7 +33,23 @@ int ref_copy(ref_call *c)
     return 0;
 }
 
-int ref_store(ref_call *c)
+/* The values; the caller encodes. */
+int ref_op_quantize(ref_call *c)
+{
+    return copy(c);
+}
+
+int ref_op_dequantize(ref_call *c)
+{
+    return copy(c);
+}
+
+int ref_op_cpy(ref_call *c)
+{
+    return copy(c);
+}
+
+int ref_op_store(ref_call *c)
 {
     for (int d = 0; d < ENG_MAX_RANK; d++)
         if (c->in[0]->ne[d] != c->in[1]->ne[d])
@@ -42,7 +58,7 @@ int ref_store(ref_call *c)
     return 0;
 }
 
-int ref_concat(ref_call *c)
+int ref_op_concat(ref_call *c)
 {
     int dim = (int)c->ip[ENG_CONCAT_DIM];
     int64_t ne[ENG_MAX_RANK];
@@ -59,7 +75,7 @@ int ref_concat(ref_call *c)
     return 0;
 }
 
-int ref_repeat(ref_call *c)
+int ref_op_repeat(ref_call *c)
 {
     int64_t ne[ENG_MAX_RANK];
 
@@ -72,7 +88,7 @@ int ref_repeat(ref_call *c)
     return 0;
 }
 
-int ref_pad(ref_call *c)
+int ref_op_pad(ref_call *c)
 {
     int64_t ne[ENG_MAX_RANK];
     ref_tensor v;
@@ -89,27 +105,40 @@ int ref_pad(ref_call *c)
     return 0;
 }
 
-int ref_view(ref_call *c)
+/* A view, copied. */
+static int view(ref_call *c, const ref_tensor *v)
 {
-    ref_tensor v;
-
-    if (c->op == ENG_OP_RESHAPE) {
-        v = ref_reshape(c->in[0], c->ip + ENG_RESHAPE_NE0, ENG_MAX_RANK);
-        for (int d = 0; d < ENG_MAX_RANK; d++)
-            if (!c->ip[ENG_RESHAPE_NE0 + d] && ref_count(c->in[0])) { /* extents past the rank */
-                v = ref_reshape(c->in[0], c->ip + ENG_RESHAPE_NE0, (uint32_t)d);
-                break;
-            }
-    } else if (c->op == ENG_OP_PERMUTE) {
-        v = ref_permute(c->in[0], c->ip + ENG_PERMUTE_DIM0);
-    } else {
-        v = ref_slice(c->in[0], (int)c->ip[ENG_SLICE_DIM], c->ip[ENG_SLICE_BEGIN], c->ip[ENG_SLICE_LENGTH]);
-    }
-    if (!ref_alloc(&c->out[0], v.ne, ENG_MAX_RANK, true, false))
+    if (!ref_alloc(&c->out[0], v->ne, ENG_MAX_RANK, true, false))
         return -1;
     c->n_out = 1;
-    fill(&c->out[0], &v);
+    fill(&c->out[0], v);
     return 0;
+}
+
+int ref_op_reshape(ref_call *c)
+{
+    ref_tensor v = ref_reshape(c->in[0], c->ip + ENG_RESHAPE_NE0, ENG_MAX_RANK);
+
+    for (int d = 0; d < ENG_MAX_RANK; d++)
+        if (!c->ip[ENG_RESHAPE_NE0 + d] && ref_count(c->in[0])) { /* extents past the rank */
+            v = ref_reshape(c->in[0], c->ip + ENG_RESHAPE_NE0, (uint32_t)d);
+            break;
+        }
+    return view(c, &v);
+}
+
+int ref_op_permute(ref_call *c)
+{
+    ref_tensor v = ref_permute(c->in[0], c->ip + ENG_PERMUTE_DIM0);
+
+    return view(c, &v);
+}
+
+int ref_op_slice(ref_call *c)
+{
+    ref_tensor v = ref_slice(c->in[0], (int)c->ip[ENG_SLICE_DIM], c->ip[ENG_SLICE_BEGIN], c->ip[ENG_SLICE_LENGTH]);
+
+    return view(c, &v);
 }
 
 /* Rows of x reduced to k values each; dimension 0 dropped if k is 0. */
@@ -133,7 +162,7 @@ static const double *row_at(const ref_tensor *x, int64_t *i, int64_t *row)
     return p;
 }
 
-int ref_argmax(ref_call *c)
+int ref_op_argmax(ref_call *c)
 {
     const ref_tensor *x = c->in[0];
     int64_t i[ENG_MAX_RANK] = {0}, row = -1;
@@ -167,7 +196,7 @@ static int larger_first(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-int ref_top_k(ref_call *c)
+int ref_op_top_k(ref_call *c)
 {
     const ref_tensor *x = c->in[0];
     int64_t i[ENG_MAX_RANK] = {0}, row = -1, k = c->ip[ENG_TOP_K_K], n = x->ne[0];
@@ -192,7 +221,7 @@ int ref_top_k(ref_call *c)
     return 0;
 }
 
-int ref_sum_rows(ref_call *c)
+int ref_op_sum_rows(ref_call *c)
 {
     const ref_tensor *x = c->in[0];
     int64_t i[ENG_MAX_RANK] = {0}, row = -1;
@@ -223,9 +252,9 @@ static double rebased(double v, double begin, double end, double period)
     return v >= begin && v < end ? below + v - begin : -1;
 }
 
-int ref_rebase(ref_call *c)
+int ref_op_rebase(ref_call *c)
 {
-    int status = ref_copy(c);
+    int status = copy(c);
 
     for (int64_t n = 0; !status && n < ref_count(&c->out[0]); n++)
         c->out[0].data[n] = rebased(c->out[0].data[n], (double)c->ip[ENG_REBASE_BEGIN],

@@ -14,22 +14,15 @@ static bool is_empty(const eng_subgraph *graph, int32_t tensor)
     return empty;
 }
 
-/* Views only name memory; extern nodes only end a section.  A node that writes no element is left
- * out, for its rows may be without number: 0 elements in each of 2^50. */
+/* A node that writes no element is left out, for its rows may be without number: 0 elements in
+ * each of 2^50. */
 static bool does_something(const eng_device_state *device, const eng_subgraph *graph, const eng_node *node)
 {
-    switch (node->op) {
-    case ENG_OP_RESHAPE:
-    case ENG_OP_PERMUTE:
-    case ENG_OP_SLICE:
-    case ENG_OP_EXTERN:
-        return false;
-    default:
-        break;
-    }
     const eng_op_info *info = device->services->op_info(device->host, node->op);
     if (!info)
         return true; /* refused below */
+    if (cpu_idle(info))
+        return false;
     for (uint32_t o = 0; o < info->n_out; o++)
         if (!is_empty(graph, node->out[o]))
             return true;
@@ -58,11 +51,6 @@ int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_pla
         const eng_node *node = eng_subgraph_node(graph, i);
         if (!does_something(device, graph, node))
             continue;
-        if (node->op >= CPU_OPS || !device->variant->ops[node->op].run) {
-            cpu_plan_destroy(p);
-            return s->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE "node %s: op %u is unknown", node->name,
-                           (unsigned)node->op);
-        }
         eng_support answer = ENG_SUPPORT_NO;
         char reason[256] = "";
         int status = cpu_supports(device, graph, i, &answer, reason, sizeof reason);

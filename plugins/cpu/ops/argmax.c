@@ -1,7 +1,7 @@
 /* The index of the largest element of each row, the lowest on ties. */
 #include "op.h"
 
-CPU_DECLARE(argmax)
+static void run_argmax(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t begin, end;
@@ -15,3 +15,5 @@ CPU_DECLARE(argmax)
         ((int32_t *)y->data)[r] = (int32_t)(best < 0 ? 0 : best);
     }
 }
+
+CPU_DEFINE(argmax, run_argmax)

@@ -54,7 +54,7 @@ static size_t gemm_bytes(const attn_shape *s)
     return CPU_V(cpu_gemm_scratch)(s->d, s->columns);
 }
 
-CPU_BYTES(attention, thread)
+static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     attn_shape s = shape_of(task);
@@ -63,7 +63,7 @@ CPU_BYTES(attention, thread)
 }
 
 /* Partial results: for each unit, part and column e sums, maximum, total. */
-CPU_BYTES(attention, shared)
+static size_t shared_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     attn_shape s = shape_of(task);
@@ -454,7 +454,7 @@ static int64_t valid_cells(const cpu_task *task, const cpu_run *run, int64_t cel
     return n < 0 ? 0 : n < cells ? n : cells;
 }
 
-CPU_DECLARE(attention)
+static void run_attention(const cpu_task *task, cpu_run *run)
 {
     attn_work w = work_of(task, run);
     const cpu_tensor *table = task->in[TABLE], *seq = task->in[4];
@@ -488,3 +488,5 @@ CPU_DECLARE(attention)
             merge_parts(&w, unit, c, parts);
     }
 }
+
+CPU_DEFINE_WITH(attention, run_attention, thread_bytes, shared_bytes)

@@ -25,7 +25,7 @@ static int64_t padded_keys(int64_t s)
     return (s + CPU_VL - 1) / CPU_VL * CPU_VL;
 }
 
-CPU_BYTES(gated_delta_net, thread)
+static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     int64_t p = padded_keys(task->in[0]->ne[0]);
@@ -177,7 +177,7 @@ static void run_unit(const cpu_task *task, gdn_unit *u, int64_t sequences, int64
     }
 }
 
-CPU_DECLARE(gated_delta_net)
+static void run_gated_delta_net(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *q = task->in[0], *v = task->in[2];
     int64_t heads = v->ne[1], qk_heads = q->ne[1], sequences = task->in[6]->ne[0], begin, end;
@@ -204,3 +204,5 @@ CPU_DECLARE(gated_delta_net)
     }
     flush_end(before);
 }
+
+CPU_DEFINE_WITH(gated_delta_net, run_gated_delta_net, thread_bytes, NULL)

@@ -1,7 +1,7 @@
 /* Rows chosen by index, decoded; a skipped index gives zeros. */
 #include "copy.h"
 
-CPU_DECLARE(get_rows)
+static void run_get_rows(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *a = task->in[0], *ids = task->in[1], *o = task->out[0];
     int64_t begin, end;
@@ -19,3 +19,5 @@ CPU_DECLARE(get_rows)
                  false);
     }
 }
+
+CPU_DEFINE(get_rows, run_get_rows)

@@ -1,7 +1,7 @@
 /* norm over groups of channels (dimension 2) of each picture. */
 #include "norms.h"
 
-CPU_DECLARE(group_norm)
+static void run_group_norm(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t groups = task->node->ip[ENG_GROUP_NORM_GROUPS], begin, end;
@@ -29,3 +29,5 @@ CPU_DECLARE(group_norm)
         }
     }
 }
+
+CPU_DEFINE(group_norm, run_group_norm)

@@ -70,7 +70,7 @@ static void transform(float *x, int64_t n)
             }
 }
 
-CPU_DECLARE(hadamard)
+static void run_hadamard(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t begin, end, group = task->node->ip[ENG_HADAMARD_GROUP], n = y->ne[0];
@@ -85,3 +85,5 @@ CPU_DECLARE(hadamard)
             transform(o + i, group);
     }
 }
+
+CPU_DEFINE(hadamard, run_hadamard)

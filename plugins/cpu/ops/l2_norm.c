@@ -1,7 +1,7 @@
 /* x / max(sqrt(sum x^2), eps), per row. */
 #include "norms.h"
 
-CPU_DECLARE(l2_norm)
+static void run_l2_norm(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t begin, end, n = y->ne[0];
@@ -14,3 +14,5 @@ CPU_DECLARE(l2_norm)
             o[i] = a[i] * f;
     }
 }
+
+CPU_DEFINE(l2_norm, run_l2_norm)

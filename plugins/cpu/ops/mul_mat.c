@@ -11,7 +11,7 @@ static int64_t columns(const cpu_task *task)
     return matrices > 0 ? b->ne[1] * (b->ne[2] * b->ne[3] / matrices) : 0;
 }
 
-CPU_BYTES(mul_mat, thread)
+static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     int64_t n = columns(task);
@@ -21,7 +21,7 @@ CPU_BYTES(mul_mat, thread)
 /* Columns packed once for all threads, if they share one matrix. */
 #define PACK_LIMIT ((int64_t)64 << 20)
 
-CPU_BYTES(mul_mat, shared)
+static size_t shared_bytes(const cpu_task *task, int threads)
 {
     const cpu_tensor *a = task->in[0];
     int64_t n = columns(task), k = a->ne[0];
@@ -54,7 +54,7 @@ static cpu_gemm narrowed(const cpu_gemm *g, int64_t first, int64_t last)
     return part;
 }
 
-CPU_DECLARE(mul_mat)
+static void run_mul_mat(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *a = task->in[0], *b = task->in[1];
     int64_t n = columns(task), m = a->ne[1], matrices = a->ne[2] * a->ne[3], begin, end;
@@ -95,3 +95,5 @@ CPU_DECLARE(mul_mat)
         CPU_V(cpu_gemm_rows)(&g, first * grain, last * grain < m ? last * grain : m, scratch);
     }
 }
+
+CPU_DEFINE_WITH(mul_mat, run_mul_mat, thread_bytes, shared_bytes)

@@ -6,7 +6,7 @@
 #include "gemm.h"
 #include "op.h"
 
-CPU_BYTES(mul_mat_id, thread)
+static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     const cpu_tensor *a = task->in[0], *ids = task->in[2];
@@ -47,7 +47,7 @@ static void sort_choices(const cpu_task *task, int32_t *first, choice *sorted, b
     first[0] = 0;
 }
 
-CPU_DECLARE(mul_mat_id)
+static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *a = task->in[0], *b = task->in[1], *ids = task->in[2], *o = task->out[0];
     int64_t n = ids->ne[0] * ids->ne[1], m = a->ne[1], experts = a->ne[2], begin, end;
@@ -78,3 +78,5 @@ CPU_DECLARE(mul_mat_id)
         CPU_V(cpu_gemm_rows)(&g, begin, end, scratch);
     }
 }
+
+CPU_DEFINE_WITH(mul_mat_id, run_mul_mat_id, thread_bytes, NULL)

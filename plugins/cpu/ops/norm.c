@@ -1,7 +1,7 @@
 /* (x - mean) / sqrt(variance + eps) * w + bias, per row. */
 #include "norms.h"
 
-CPU_DECLARE(norm)
+static void run_norm(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *w = task->in[1], *bias = task->in[2], *y = task->out[0];
     int64_t begin, end, n = y->ne[0];
@@ -24,3 +24,5 @@ CPU_DECLARE(norm)
                 o[i] += shift[i];
     }
 }
+
+CPU_DEFINE(norm, run_norm)

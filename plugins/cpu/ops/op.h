@@ -1,7 +1,7 @@
 /*
  * What every op's file includes.  An op is one function, run by every thread
  * of the device (or by one, if the work is small), each doing its share.
- * Compiled once per variant: functions are named with CPU_OP(name).
+ * Compiled once per variant.
  */
 #ifndef CPU_OP_H
 #define CPU_OP_H
@@ -11,53 +11,12 @@
 #include "../cpu.h"
 #include "rows.h"
 
-#define CPU_OP(name) CPU_V(cpu_op_##name)
-#define CPU_DECLARE(name) void CPU_OP(name)(const cpu_task *task, cpu_run *run)
-
-CPU_DECLARE(mul_mat);
-CPU_DECLARE(mul_mat_id);
-CPU_DECLARE(hadamard);
-CPU_DECLARE(quantize);
-CPU_DECLARE(dequantize);
-CPU_DECLARE(cpy);
-CPU_DECLARE(store);
-CPU_DECLARE(gated_delta_net);
-CPU_DECLARE(ssm_conv);
-CPU_DECLARE(attention);
-CPU_DECLARE(get_rows);
-CPU_DECLARE(set_rows);
-CPU_DECLARE(rms_norm);
-CPU_DECLARE(norm);
-CPU_DECLARE(l2_norm);
-CPU_DECLARE(group_norm);
-CPU_DECLARE(rope);
-CPU_DECLARE(soft_max);
-CPU_DECLARE(add);
-CPU_DECLARE(sub);
-CPU_DECLARE(mul);
-CPU_DECLARE(div);
-CPU_DECLARE(scale);
-CPU_DECLARE(unary);
-CPU_DECLARE(glu);
-CPU_DECLARE(concat);
-CPU_DECLARE(repeat);
-CPU_DECLARE(pad);
-CPU_DECLARE(argmax);
-CPU_DECLARE(top_k);
-CPU_DECLARE(sum_rows);
-CPU_DECLARE(rebase);
-
-/* Memory the ops with working buffers ask for: per thread, shared. */
-#define CPU_BYTES(name, kind) size_t CPU_V(cpu_##kind##_##name)(const cpu_task *task, int threads)
-CPU_BYTES(mul_mat, thread);
-CPU_BYTES(mul_mat, shared);
-CPU_BYTES(mul_mat_id, thread);
-CPU_BYTES(gated_delta_net, thread);
-CPU_BYTES(ssm_conv, thread);
-CPU_BYTES(attention, thread);
-CPU_BYTES(attention, shared);
-CPU_BYTES(top_k, thread);
-CPU_BYTES(rope, thread);
+/* An op's entry, which table.c finds by the op's name: what every thread runs, and the
+ * working memory that it asks for.  CPU_DEFINE: rows of all operands as f32, for
+ * ops that convert their operands. */
+#define CPU_DEFINE_WITH(name, run, thread, shared)                                                                     \
+    const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared};
+#define CPU_DEFINE(name, run) CPU_DEFINE_WITH(name, run, row_bytes, NULL)
 
 /* Room for `n` floats, rounded up so that what follows is aligned. */
 CPU_INLINE size_t floats(int64_t n)
@@ -71,6 +30,16 @@ CPU_INLINE float *take_floats(uint8_t **scratch, int64_t n)
     float *p = (float *)*scratch;
     *scratch += floats(n);
     return p;
+}
+
+static inline size_t row_bytes(const cpu_task *task, int threads)
+{
+    (void)threads;
+    size_t bytes = 0;
+    for (int i = 0; i < ENG_MAX_INPUTS; i++)
+        if (task->in[i])
+            bytes += floats(2 * task->in[i]->ne[0]);
+    return bytes;
 }
 
 CPU_INLINE float *out_row(const cpu_tensor *t, int64_t row)

@@ -1,7 +1,7 @@
 /* x with zeros around it. */
 #include "op.h"
 
-CPU_DECLARE(pad)
+static void run_pad(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     const int64_t *left = task->node->ip + ENG_PAD_LEFT0;
@@ -21,3 +21,5 @@ CPU_DECLARE(pad)
             memcpy(o + left[0], cpu_row_f32(x, row_at(x, index), (float *)run->scratch), (size_t)n * sizeof *o);
     }
 }
+
+CPU_DEFINE(pad, run_pad)

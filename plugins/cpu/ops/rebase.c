@@ -13,7 +13,7 @@ static int32_t local_index(int64_t v, int64_t lo, int64_t hi, int64_t period)
     return (int32_t)(v >= lo && v < hi ? before + v - lo : -1);
 }
 
-CPU_DECLARE(rebase)
+static void run_rebase(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t begin, end, lo = task->node->ip[ENG_REBASE_BEGIN], hi = task->node->ip[ENG_REBASE_END];
@@ -25,3 +25,5 @@ CPU_DECLARE(rebase)
             ((int32_t *)y->data)[r * x->ne[0] + i] = local_index(index_at(x, row + i * x->nb[0]), lo, hi, period);
     }
 }
+
+CPU_DEFINE(rebase, run_rebase)

@@ -1,7 +1,7 @@
 /* x tiled. */
 #include "copy.h"
 
-CPU_DECLARE(repeat)
+static void run_repeat(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t begin, end;
@@ -19,3 +19,5 @@ CPU_DECLARE(repeat)
             copy_row(x, from, &line, to + i * y->nb[0], (float *)run->scratch, false);
     }
 }
+
+CPU_DEFINE(repeat, run_repeat)

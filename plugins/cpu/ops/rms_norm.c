@@ -1,7 +1,7 @@
 /* x / sqrt(mean(x^2) + eps) * w, per row. */
 #include "norms.h"
 
-CPU_DECLARE(rms_norm)
+static void run_rms_norm(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *w = task->in[1], *y = task->out[0];
     int64_t begin, end, n = y->ne[0];
@@ -21,3 +21,5 @@ CPU_DECLARE(rms_norm)
                 o[i] = a[i] * f;
     }
 }
+
+CPU_DEFINE(rms_norm, run_rms_norm)

@@ -111,13 +111,13 @@ static void rotate(const rope_pairs *p, const float *x, float *y, int64_t d, con
         }
 }
 
-CPU_BYTES(rope, thread)
+static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     return 6 * floats(2 * task->out[0]->ne[0]);
 }
 
-CPU_DECLARE(rope)
+static void run_rope(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *pos = task->in[1], *y = task->out[0];
     int64_t d = y->ne[0], heads = y->ne[1], tokens = y->ne[2], begin, end;
@@ -144,3 +144,5 @@ CPU_DECLARE(rope)
             }
     }
 }
+
+CPU_DEFINE_WITH(rope, run_rope, thread_bytes, NULL)

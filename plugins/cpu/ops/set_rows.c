@@ -1,7 +1,7 @@
 /* Rows written at chosen places, encoded; a skipped index writes nothing. */
 #include "copy.h"
 
-CPU_DECLARE(set_rows)
+static void run_set_rows(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *a = task->in[0], *b = task->in[1], *ids = task->in[2];
     int64_t begin, end;
@@ -17,3 +17,5 @@ CPU_DECLARE(set_rows)
                  (float *)run->scratch, false);
     }
 }
+
+CPU_DEFINE(set_rows, run_set_rows)

@@ -30,7 +30,7 @@ static void soft_max_row(float *y, int64_t n, const float *sink)
         y[i] *= f;
 }
 
-CPU_DECLARE(soft_max)
+static void run_soft_max(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *mask = task->in[1], *sinks = task->in[2], *y = task->out[0];
     float scale = (float)task->node->fp[ENG_SOFT_MAX_SCALE];
@@ -56,3 +56,5 @@ CPU_DECLARE(soft_max)
         soft_max_row(o, n, sinks ? &sink : NULL);
     }
 }
+
+CPU_DEFINE(soft_max, run_soft_max)

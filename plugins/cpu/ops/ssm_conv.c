@@ -7,7 +7,7 @@
 
 #define GROUP 64 /* channels at a time */
 
-CPU_BYTES(ssm_conv, thread)
+static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     int64_t taps = task->in[1]->ne[0];
@@ -78,7 +78,7 @@ static void convolve(const cpu_task *task, const conv_group *g, int64_t seq, int
     }
 }
 
-CPU_DECLARE(ssm_conv)
+static void run_ssm_conv(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *w = task->in[1], *cu = task->in[5], *o = task->out[0];
     int64_t channels = x->ne[0], tokens = x->ne[1], sequences = task->in[3]->ne[0], begin, end;
@@ -107,3 +107,5 @@ CPU_DECLARE(ssm_conv)
         }
     }
 }
+
+CPU_DEFINE_WITH(ssm_conv, run_ssm_conv, thread_bytes, NULL)

@@ -1,7 +1,7 @@
 /* The sum of each row. */
 #include "norms.h"
 
-CPU_DECLARE(sum_rows)
+static void run_sum_rows(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t begin, end;
@@ -9,3 +9,5 @@ CPU_DECLARE(sum_rows)
     for (int64_t r = begin; r < end; r++)
         *out_row(y, r) = sum_of(cpu_row_f32(x, row_number(x, r), (float *)run->scratch), x->ne[0]);
 }
+
+CPU_DEFINE(sum_rows, run_sum_rows)

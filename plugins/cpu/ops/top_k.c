@@ -56,13 +56,13 @@ static void top_row(const float *x, int64_t n, int64_t k, candidate *heap, int32
     }
 }
 
-CPU_BYTES(top_k, thread)
+static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     return floats(task->in[0]->ne[0]) + floats(2 * task->out[0]->ne[0]);
 }
 
-CPU_DECLARE(top_k)
+static void run_top_k(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     uint8_t *scratch = run->scratch;
@@ -73,3 +73,5 @@ CPU_DECLARE(top_k)
         top_row(cpu_row_f32(x, row_number(x, r), buffer), x->ne[0], k, (candidate *)scratch,
                 (int32_t *)y->data + r * k);
 }
+
+CPU_DEFINE_WITH(top_k, run_top_k, thread_bytes, NULL)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "../cpu.h"
+#include "libengine/util/util.h"
 
 /* Work of fewer nanoseconds than this is done by one thread: joining the others costs
  * more.  Those that spin are joined in some tenths of a microsecond, the longer the
@@ -19,11 +20,17 @@ static double serial_below(int way, int threads)
 
 /* A run can be left where all threads meet: so they do after this many nanoseconds of work. */
 #define MOST_APART 2e6
-#define UNKNOWN_COST 1e5
+
+/* A guess at the time that one thread takes, in nanoseconds. */
+static double cost(const eng_subgraph *graph, const cpu_task *task)
+{
+    eu_work work = eu_row_work(task->info, graph, task->node);
+    return 0.0125 * work.bytes + 0.015 * work.operations;
+}
 
 static const cpu_op *task_op(const cpu_task *task)
 {
-    return &task->variant->ops[task->node->op];
+    return task->variant->ops[task->node->op];
 }
 
 /* -- addresses --------------------------------------------------------------- */
@@ -118,19 +125,12 @@ static cpu_span tensor_span(const cpu_tensor *t, bool write, bool serial)
     return (cpu_span){begin, end, write, serial};
 }
 
-/* Operands that are written in place. */
-static bool is_inout(uint32_t op, int operand)
-{
-    return (operand == 0 && (op == ENG_OP_STORE || op == ENG_OP_SET_ROWS)) ||
-           (op == ENG_OP_GATED_DELTA_NET && operand == 5) || (op == ENG_OP_SSM_CONV && operand == 2);
-}
-
 static int task_spans(const cpu_task *task, int way, size_t shared_bytes, cpu_span *out)
 {
     int n = 0;
     for (int i = 0; i < ENG_MAX_INPUTS; i++)
         if (task->in[i])
-            out[n++] = tensor_span(task->in[i], is_inout(task->node->op, i), task->serial[way]);
+            out[n++] = tensor_span(task->in[i], task->info->in[i].inout, task->serial[way]);
     for (int i = 0; i < ENG_MAX_OUTPUTS; i++)
         if (task->out[i])
             out[n++] = tensor_span(task->out[i], true, task->serial[way]);
@@ -177,7 +177,7 @@ static bool place_barriers(eng_instance_state *inst, int way, const size_t *shar
             since.n = 0;
             apart = 0;
         }
-        apart += task_op(task)->cost ? task_op(task)->cost(task) : UNKNOWN_COST;
+        apart += cost(plan->graph, task);
         for (int j = 0; j < n; j++)
             if (!spans_add(&since, mine[j])) {
                 free(since.list);
@@ -197,16 +197,17 @@ static void make_tasks(eng_instance_state *inst)
         const eng_node *node = eng_subgraph_node(plan->graph, plan->nodes[i]);
         cpu_task *task = &inst->tasks[i];
         task->node = node;
+        task->info = plan->device->services->op_info(plan->device->host, node->op);
         task->variant = plan->device->variant;
-        task->run = task->variant->ops[node->op].run;
+        task->run = task->variant->ops[node->op]->run;
         for (int j = 0; j < ENG_MAX_INPUTS; j++)
             task->in[j] = node->in[j] >= 0 ? &inst->tensors[node->in[j]] : NULL;
         for (int j = 0; j < ENG_MAX_OUTPUTS; j++)
             task->out[j] = node->out[j] >= 0 ? &inst->tensors[node->out[j]] : NULL;
-        const cpu_op *op = task_op(task);
         int threads = plan->device->threads;
+        double nanoseconds = cost(plan->graph, task);
         for (int way = 0; way < CPU_WAYS; way++)
-            task->serial[way] = threads == 1 || (op->cost && op->cost(task) < serial_below(way, threads));
+            task->serial[way] = threads == 1 || nanoseconds < serial_below(way, threads);
     }
 }
 

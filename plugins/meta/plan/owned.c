@@ -29,18 +29,12 @@ static bool same_slots(const eng_tensor *a, const eng_tensor *b)
 
 static bool unary_keeps_zero(const eng_node *n)
 {
-    switch (n->ip[ENG_UNARY_KIND]) {
-    case ENG_UNARY_SILU:
-    case ENG_UNARY_GELU:
-    case ENG_UNARY_GELU_ERF:
-    case ENG_UNARY_GELU_QUICK:
-    case ENG_UNARY_TANH:
-    case ENG_UNARY_RELU:
-    case ENG_UNARY_NEG:
-        return true;
-    default:
-        return false;
-    }
+    static const uint8_t functions[ENG_UNARY_LIMIT] = {
+#define ENG_UNARY(id, number, name, flags, ...) [number] = flags,
+#include <engine/ops.def>
+    };
+    int64_t kind = n->ip[ENG_UNARY_KIND];
+    return kind >= 0 && kind < ENG_UNARY_LIMIT && (functions[kind] & ENG_FUNCTION_ZERO);
 }
 
 /* Does the op, slot by slot, make zeros of the zeros in the operands of `set`?  A quotient does

@@ -129,6 +129,15 @@ static bool local_view(meta_planner *p, uint32_t rank, const eng_node *node, con
     } else if (node->op == ENG_OP_PERMUTE) {
         for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
             nb[d] = t->nb[node->ip[ENG_PERMUTE_DIM0 + d]];
+    } else if (node->op == ENG_OP_VIEW) {
+        if (!eu_shape_contiguous(meta_type_info(p->device, t->type), t->ne, t->nb)) {
+            base = meta_local_copy(p, rank, base);
+            v->original = false;
+        }
+        if (base < 0)
+            return false;
+        memcpy(nb, result->nb, sizeof nb);
+        offset = (uint64_t)node->ip[ENG_VIEW_OFFSET];
     } else if (!eu_shape_regroup(meta_type_info(p->device, t->type), t->ne, t->nb, ne, nb)) {
         base = meta_local_copy(p, rank, base);
         if (base < 0)

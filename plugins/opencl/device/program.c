@@ -136,10 +136,9 @@ static int build(cl_device *device, const char *file, const char *extra, const c
     snprintf(name, sizeof name, "%s.cl", file);
     if (snprintf(options, sizeof options, "%s %s", device->options, extra) >= (int)sizeof options)
         return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
-    eu_text_add(&source, prelude);
-    if (source.failed)
-        return cl_no_memory(device, "the text of a kernel");
-    int status = add_source(device, name, &source, 0);
+    int status = add_text(device, prelude, prelude + strlen(prelude), &source, 0);
+    if (status == ENG_OK)
+        status = add_source(device, name, &source, 0);
     if (status != ENG_OK) {
         eu_text_free(&source);
         return status;

@@ -12,15 +12,17 @@
 
 #include <stdarg.h>
 
+#include "../ops/each.h"
 #include "../ops/rows.h"
 
-enum { MOST_STAGES = 8, MOST_OPERANDS = 10, MOST_CONSTANTS = 2 * MOST_STAGES, TEXT = 6000 };
+enum { MOST_STAGES = 8, MOST_OPERANDS = 10, MOST_CONSTANTS = 2 * MOST_STAGES, TEXT = 12000 };
 
 typedef struct stage {
     const eng_node *node;
     uint32_t index;
     int operand[2];   /* of the chain; -1: the value of the stage before        */
-    int constant;     /* first of a scale's two                                 */
+    const char *expression; /* NULL: a norm                                     */
+    int constant;     /* first of its two; -1: none                             */
     int keep;         /* operand that its value is stored to, or -1             */
     bool norm;
 } stage;
@@ -42,23 +44,21 @@ typedef struct chain {
 
 /* -- which nodes ------------------------------------------------------------------ */
 
+static const eng_op_info *op_info(const cl_device *device, uint32_t op)
+{
+    return device->sv->op_info(device->sv->host, op);
+}
+
 static bool is_norm(const eng_node *node)
 {
     return node->op == ENG_OP_RMS_NORM || node->op == ENG_OP_NORM || node->op == ENG_OP_L2_NORM;
 }
 
-static bool fusible(const eng_node *node)
+/* Of two operands, or of one: not halves of rows. */
+static bool fusible(const cl_device *device, const eng_node *node)
 {
-    switch (node->op) {
-    case ENG_OP_ADD:
-    case ENG_OP_SUB:
-    case ENG_OP_MUL:
-    case ENG_OP_DIV:
-    case ENG_OP_SCALE:
-    case ENG_OP_UNARY: return true;
-    case ENG_OP_GLU: return node->in[1] >= 0 && node->ip[ENG_GLU_KIND] != ENG_GLU_SWIGLU_OAI;
-    default: return is_norm(node);
-    }
+    const eng_op_info *info = op_info(device, node->op);
+    return is_norm(node) || (cl_each_expression(node) && (info->n_in == 1 || node->in[1] >= 0));
 }
 
 static int64_t extent(const eng_tensor *t, unsigned d)
@@ -157,14 +157,14 @@ static int operand(chain *c, int32_t tensor, const eng_tensor *space, bool writt
 static bool take(chain *c, const eng_node *node, uint32_t index, int32_t before)
 {
     const eng_tensor *out = cl_out(c->r->graph, node, 0);
-    stage s = {.node = node, .index = index, .operand = {-1, -1}, .keep = -1, .norm = is_norm(node)};
-    unsigned saved = c->n_operands, n_in = node->op == ENG_OP_UNARY || node->op == ENG_OP_SCALE ||
-                                           node->op == ENG_OP_L2_NORM ? 1 : 2;
+    stage s = {.node = node, .index = index, .operand = {-1, -1}, .constant = -1, .keep = -1, .norm = is_norm(node)};
+    unsigned saved = c->n_operands;
     bool found = before < 0;
-    if (c->n == MOST_STAGES || !fusible(node) || out->type != ENG_TYPE_F32 || (s.norm && c->norm >= 0) ||
+    if (c->n == MOST_STAGES || !fusible(c->r->device, node) || out->type != ENG_TYPE_F32 || (s.norm && c->norm >= 0) ||
         (node->op == ENG_OP_NORM && node->in[2] >= 0))
         return false;
-    for (unsigned i = 0; i < n_in; i++) {
+    s.expression = s.norm ? NULL : cl_each_expression(node);
+    for (unsigned i = 0; i < 2; i++) {
         if (node->in[i] < 0)
             continue;
         if (!found && node->in[i] == before && (i == 0 || !s.norm) &&
@@ -222,38 +222,17 @@ static void put_operand(chain *c, const stage *s, unsigned which, const char *va
         put_load(c, s->operand[which], width);
 }
 
-static const char *function_of(const eng_node *node)
-{
-    static const char *const unary[ENG_UNARY_LIMIT] = {
-        [ENG_UNARY_SILU] = "silu", [ENG_UNARY_GELU] = "gelu", [ENG_UNARY_GELU_ERF] = "gelu_erf",
-        [ENG_UNARY_GELU_QUICK] = "gelu_quick", [ENG_UNARY_SIGMOID] = "sigmoid", [ENG_UNARY_SOFTPLUS] = "softplus",
-        [ENG_UNARY_EXP] = "exp_of", [ENG_UNARY_TANH] = "tanh_of", [ENG_UNARY_RELU] = "relu", [ENG_UNARY_NEG] = "neg"};
-    static const char *const glu[ENG_GLU_KINDS] = {
-        [ENG_GLU_REGLU] = "relu", [ENG_GLU_GEGLU] = "gelu", [ENG_GLU_SWIGLU] = "silu",
-        [ENG_GLU_GEGLU_ERF] = "gelu_erf", [ENG_GLU_GEGLU_QUICK] = "gelu_quick"};
-    return node->op == ENG_OP_GLU ? glu[node->ip[ENG_GLU_KIND]] : unary[node->ip[ENG_UNARY_KIND]];
-}
-
-/* One stage: `value` = what it makes of its operands and `value`. */
+/* One stage: `value` = what its function makes of its operands and `value`. */
 static void put_stage(chain *c, const stage *s, const char *value, unsigned width)
 {
-    const char *vector = width == 16 ? "float16" : "float";
-    const uint32_t op = s->node->op;
-    put(c, " %s = ", value);
-    if (op == ENG_OP_UNARY || op == ENG_OP_GLU) {
-        put(c, "%s_%s(", function_of(s->node), vector);
-        put_operand(c, s, 0, value, width);
-        put(c, ")");
-    } else {
-        put_operand(c, s, 0, value, width);
-    }
-    if (op == ENG_OP_SCALE) {
-        put(c, " * k%d + k%d", s->constant, s->constant + 1);
-    } else if (op != ENG_OP_UNARY) {
-        put(c, " %s ", op == ENG_OP_ADD ? "+" : op == ENG_OP_SUB ? "-" : op == ENG_OP_DIV ? "/" : "*");
-        put_operand(c, s, 1, value, width);
-    }
-    put(c, ";");
+    put(c, " %s = f%u_%s(", value, (unsigned)(s - c->stages), width == 16 ? "float16" : "float");
+    put_operand(c, s, 0, value, width);
+    put(c, ", ");
+    put_operand(c, s, s->node->in[1] >= 0 ? 1 : 0, value, width);
+    if (s->constant >= 0)
+        put(c, ", k%d, k%d);", s->constant, s->constant + 1);
+    else
+        put(c, ", 0.0f, 0.0f);");
 }
 
 static void put_store(chain *c, const stage *s, const char *value, unsigned width)
@@ -312,8 +291,22 @@ static void put_norm(chain *c, unsigned width)
     put(c, "\n");
 }
 
+static void put_functions(chain *c)
+{
+    put(c, "#include \"row.clh\"\n");
+    for (unsigned i = 0; i < c->n; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%u", i);
+        int n = c->stages[i].expression && c->at < TEXT
+                    ? cl_each_function(c->text + c->at, TEXT - c->at, name, c->stages[i].expression)
+                    : 0;
+        c->at += n > 0 ? (size_t)n : 0;
+    }
+}
+
 static void put_all(chain *c)
 {
+    put_functions(c);
     put(c, "#define ARGS");
     for (unsigned i = 0; i < c->n_operands; i++)
         put(c, "%s %s p%u, ulong at%u, long4 s%u", i ? "," : "", c->written[i] ? "gbytes" : "cbytes", i, i, i);
@@ -405,10 +398,10 @@ static bool complete(chain *c)
         stage *s = &c->stages[i];
         int32_t out = s->node->out[0];
         const eng_node *next = i + 1 < c->n ? c->stages[i + 1].node : NULL;
-        if (s->node->op == ENG_OP_SCALE) {
+        if (s->expression && op_info(c->r->device, s->node->op)->n_fp > 0) {
             s->constant = (int)c->n_constants;
-            c->constant[c->n_constants++] = (float)s->node->fp[ENG_SCALE_S];
-            c->constant[c->n_constants++] = (float)s->node->fp[ENG_SCALE_B];
+            c->constant[c->n_constants++] = (float)s->node->fp[0];
+            c->constant[c->n_constants++] = (float)s->node->fp[1];
         }
         if (next && !used_elsewhere(c->r->graph, out, next))
             continue;
@@ -424,7 +417,7 @@ static bool complete(chain *c)
 
 static bool is_view(const cl_device *device, uint32_t op)
 {
-    const eng_op_info *info = device->sv->op_info(device->sv->host, op);
+    const eng_op_info *info = op_info(device, op);
     return info && (info->flags & ENG_OPF_VIEW);
 }
 

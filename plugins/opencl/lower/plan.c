@@ -1,10 +1,12 @@
 /* Plans: which nodes can run, and a sub-graph compiled to a list of launches. */
 #include "../host.h"
 
+#include "libengine/util/util.h"
+
 static const cl_op *const ops[ENG_OP_LIMIT] = {
-#define CL_OP(id, name) [ENG_OP_##id] = &cl_op_##name,
-#include "../ops/list.h"
-#undef CL_OP
+#define ENG_OP(id, number, name, ...) [number] = &cl_op_##name,
+#define ENG_OP_STRUCTURE(...)
+#include <engine/ops.def>
 };
 
 static bool is_view(const cl_device *device, uint32_t op)
@@ -64,6 +66,9 @@ static eng_support judge(cl_device *device, const eng_subgraph *g, const eng_nod
         answer = operand_fits(device, g, node->in[i], reason, bytes);
     for (unsigned i = 0; i < ENG_MAX_OUTPUTS && answer != ENG_SUPPORT_NO; i++)
         answer = operand_fits(device, g, node->out[i], reason, bytes);
+    const eng_op_info *info = device->sv->op_info(device->sv->host, node->op);
+    if (answer != ENG_SUPPORT_NO && !eu_row_accepts(info, g, node, reason, bytes))
+        answer = ENG_SUPPORT_NO;
     if (answer != ENG_SUPPORT_NO && ops[node->op]->supports)
         answer = ops[node->op]->supports(device, g, node, reason, bytes);
     if (answer == ENG_SUPPORT_NO)

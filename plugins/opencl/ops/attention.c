@@ -27,11 +27,6 @@ typedef struct attn {
     char options[160];
 } attn;
 
-static bool cache_type(uint32_t type)
-{
-    return cl_encodes(type) && type != ENG_TYPE_MXFP4;
-}
-
 /* The number in the whole cache of the cell behind the n here. */
 static int64_t last_cell(const eng_node *node, int64_t n)
 {
@@ -41,23 +36,12 @@ static int64_t last_cell(const eng_node *node, int64_t n)
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    const eng_tensor *q = cl_in(g, node, Q), *k = cl_in(g, node, K), *v = cl_in(g, node, V);
-    const eng_tensor *mask = cl_in(g, node, MASK);
-    if (q->type != ENG_TYPE_F32 || !cache_type(k->type) || !cache_type(v->type))
-        return cl_no(reason, bytes, "attention with q of type %s, K of %s and V of %s", cl_type_name(q->type),
-                     cl_type_name(k->type), cl_type_name(v->type));
-    if (!cl_rows_contiguous(q) || !cl_rows_contiguous(k) || !cl_rows_contiguous(v) ||
-        (mask && !cl_rows_contiguous(mask)))
-        return cl_no(reason, bytes, "attention over rows that are not contiguous");
-    if (mask && mask->type != ENG_TYPE_F32 && mask->type != ENG_TYPE_F16)
-        return cl_no(reason, bytes, "a mask of type %s: f32 or f16 are wanted", cl_type_name(mask->type));
+    const eng_tensor *k = cl_in(g, node, K), *v = cl_in(g, node, V);
     for (unsigned i = POS; i <= TABLE; i++) {
         const eng_tensor *t = cl_in(g, node, i);
         cl_split s;
         if (!t || i == MASK)
             continue;
-        if (t->type != (i == SINKS ? ENG_TYPE_F32 : ENG_TYPE_I32) || !cl_rows_contiguous(t))
-            return cl_no(reason, bytes, "'%s' is of type %s, or not contiguous", t->name, cl_type_name(t->type));
         if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > 1)
             return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
                          t->name, (unsigned long long)device->max_alloc);

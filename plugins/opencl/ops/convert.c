@@ -7,24 +7,10 @@
 
 eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason, size_t bytes)
 {
-    const char *from = cl_type_name(x->type), *to = cl_type_name(y->type);
     (void)device;
-    if (!cl_rows_contiguous(x) && cl_type_block(x->type) > 1)
-        return cl_no(reason, bytes, "'%s' is of type %s and its rows are not contiguous", x->name, from);
-    if (!cl_rows_contiguous(y) && cl_type_block(y->type) > 1)
-        return cl_no(reason, bytes, "'%s' is of type %s and its rows are not contiguous", y->name, to);
-    if (x->type == y->type)
+    if (x->type == y->type || cl_is_index(x->type) || cl_is_index(y->type) || cl_encodes(y->type))
         return ENG_SUPPORT_YES;
-    if (cl_is_index(x->type) || cl_is_index(y->type)) {
-        bool numbers = (cl_is_index(x->type) || x->type == ENG_TYPE_F32) &&
-                       (cl_is_index(y->type) || y->type == ENG_TYPE_F32);
-        return numbers ? ENG_SUPPORT_YES : cl_no(reason, bytes, "there is no conversion from %s to %s", from, to);
-    }
-    if (!cl_decodes(x->type))
-        return cl_no(reason, bytes, "there is no conversion from %s", from);
-    if (!cl_encodes(y->type))
-        return cl_no(reason, bytes, "the opencl plugin cannot encode %s (the cpu plugin can)", to);
-    return ENG_SUPPORT_YES;
+    return cl_no(reason, bytes, "the opencl plugin cannot encode %s (the cpu plugin can)", cl_type_name(y->type));
 }
 
 /* Parameters of one launch that all kernels of cpy.cl share. */

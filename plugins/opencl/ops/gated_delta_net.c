@@ -12,11 +12,6 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     for (unsigned i = 0; i <= CU + 1; i++) {
         const eng_tensor *t = i > CU ? o : cl_in(g, node, i);
         cl_split s;
-        const bool index = i == SRC || i == DST || i == CU;
-        if (t->type != (index ? ENG_TYPE_I32 : ENG_TYPE_F32))
-            return cl_no(reason, bytes, "'%s' is of type %s", t->name, cl_type_name(t->type));
-        if (!index && !cl_rows_contiguous(t))
-            return cl_no(reason, bytes, "the rows of '%s' are not contiguous", t->name);
         if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
             return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name,
                          s.n, i == STATE ? 16u : 1u);

@@ -54,15 +54,6 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     cl_size1(r, n * group, group);
 }
 
-static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
-{
-    const eng_tensor *x = cl_in(g, node, 0);
-    (void)device;
-    if (x->type != ENG_TYPE_F32 || !cl_rows_contiguous(x))
-        return cl_no(reason, bytes, "x must be f32 with contiguous rows");
-    return ENG_SUPPORT_YES;
-}
-
 static int record(cl_recorder *r, const eng_node *node)
 {
     const eng_tensor *t = cl_in(r->graph, node, 0);
@@ -88,4 +79,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, &x);
 }
 
-const cl_op cl_op_group_norm = {supports, record};
+const cl_op cl_op_group_norm = {NULL, record};

@@ -98,14 +98,3 @@ int cl_zero_result(cl_recorder *r)
     cl_walk_flatten(r, &w);
     return cl_walk_run(r, &w, 4, zero_part, NULL);
 }
-
-eng_support cl_move_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
-{
-    (void)device;
-    for (unsigned i = 0; i < 2; i++) {
-        const eng_tensor *t = cl_in(g, node, i);
-        if (t && !cl_rows_contiguous(t))
-            return cl_no(reason, bytes, "the rows of its operands must be contiguous");
-    }
-    return ENG_SUPPORT_YES;
-}

@@ -9,14 +9,7 @@ enum { DIM_M = 1, DIM_N, DIM_R, DIM_P, DIM_S, DIM_Q };
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1);
-    if (!cl_decodes(a->type))
-        return cl_no(reason, bytes, "mul_mat of a matrix of type %s", cl_type_name(a->type));
-    if (!cl_is_float(b->type))
-        return cl_no(reason, bytes, "mul_mat with a second operand of type %s: f32, f16 or bf16 are wanted",
-                     cl_type_name(b->type));
-    if (!cl_rows_contiguous(a) || !cl_rows_contiguous(b))
-        return cl_no(reason, bytes, "mul_mat of rows that are not contiguous");
+    const eng_tensor *b = cl_in(g, node, 1);
     if (cl_ne(b, 1) > CL_FEW_COLUMNS && !cl_has_tiles(device))
         return cl_slow(reason, bytes, "groups have %zu work-items, the tiles of a product need 256: the matrix is read "
                        "for each of %lld columns", device->max_group, (long long)cl_ne(b, 1));

@@ -9,15 +9,7 @@ typedef struct whole {
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1), *ids = cl_in(g, node, 2), *o = cl_out(g, node, 0);
-    const eng_tensor *single[] = {b, ids, o};
-    if (!cl_decodes(a->type))
-        return cl_no(reason, bytes, "mul_mat_id of experts of type %s", cl_type_name(a->type));
-    if (b->type != ENG_TYPE_F32 || ids->type != ENG_TYPE_I32)
-        return cl_no(reason, bytes, "mul_mat_id with operands of types %s and %s: f32 and i32 are wanted",
-                     cl_type_name(b->type), cl_type_name(ids->type));
-    if (!cl_rows_contiguous(a) || !cl_rows_contiguous(b))
-        return cl_no(reason, bytes, "mul_mat_id of rows that are not contiguous");
+    const eng_tensor *o = cl_out(g, node, 0), *single[] = {cl_in(g, node, 1), cl_in(g, node, 2), o};
     for (unsigned i = 0; i < 3; i++) {
         cl_split s;
         if (cl_split_of(device, g, single[i], &s) != ENG_OK || s.n > 1)

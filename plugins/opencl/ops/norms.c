@@ -19,13 +19,6 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     cl_each_row(r, w);
 }
 
-eng_support cl_norm_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
-                             size_t bytes)
-{
-    (void)device;
-    return cl_takes_rows_of(ENG_TYPE_F32, g, node, reason, bytes);
-}
-
 int cl_norm_record(cl_recorder *r, const eng_node *node)
 {
     cl_walk w;

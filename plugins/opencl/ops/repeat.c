@@ -56,12 +56,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, repeat_part, NULL);
 }
 
-static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
-{
-    const eng_tensor *x = cl_in(g, node, 0);
-    if (cl_type_block(x->type) != 1 || cl_type_bytes(x->type) > 4)
-        return cl_no(reason, bytes, "x must be f32, f16, bf16 or i32, not %s", cl_type_name(x->type));
-    return cl_move_supports(device, g, node, reason, bytes);
-}
-
-const cl_op cl_op_repeat = {supports, record};
+const cl_op cl_op_repeat = {NULL, record};

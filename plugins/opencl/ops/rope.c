@@ -108,20 +108,6 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
         cl_size3(r, (uint64_t)(w->ne[0] + 1) / 2, 32, (uint64_t)w->ne[1], 1, tokens, 1);
 }
 
-static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
-{
-    const eng_tensor *x = cl_in(g, node, 0), *pos = cl_in(g, node, 1), *ff = cl_in(g, node, 2);
-    (void)device;
-    if ((x->type != ENG_TYPE_F32 && x->type != ENG_TYPE_F16) || !cl_rows_contiguous(x))
-        return cl_no(reason, bytes, "x must be f32 or f16 with contiguous rows");
-    if (pos->type != ENG_TYPE_I32 || (ff && (ff->type != ENG_TYPE_F32 || !cl_rows_contiguous(ff))))
-        return cl_no(reason, bytes, "pos must be i32, ff f32");
-    if (ff && node->ip[ENG_ROPE_MODE] == ENG_ROPE_VISION && ff->ne[0] < x->ne[0] / 2)
-        return cl_no(reason, bytes, "ff has %lld entries, vision mode needs one for each of the %lld pairs",
-                     (long long)ff->ne[0], (long long)(x->ne[0] / 2));
-    return ENG_SUPPORT_YES;
-}
-
 static int record(cl_recorder *r, const eng_node *node)
 {
     const eng_tensor *x = cl_in(r->graph, node, 0);
@@ -139,4 +125,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, &p);
 }
 
-const cl_op cl_op_rope = {supports, record};
+const cl_op cl_op_rope = {NULL, record};

@@ -20,19 +20,7 @@ const char *cl_row_options(const cl_device *device, char *text, size_t bytes, co
 
 /* -- what ops share ------------------------------------------------------------ */
 
-/* One operand, one result: both with their strides (elementwise.c). */
-void cl_arg_elements(cl_recorder *r, const cl_walk *w);
-int cl_record_elements(cl_recorder *r, const eng_node *node,
-                       void (*part)(cl_recorder *r, const cl_walk *w, void *ctx));
-/* Are all operands of that type, with contiguous rows? */
-eng_support cl_takes_rows_of(uint32_t type, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes);
-
-/* binary.c, norms.c, top_k.c */
-eng_support cl_binary_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
-                               size_t bytes);
-int cl_binary_record(cl_recorder *r, const eng_node *node);
-eng_support cl_norm_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
-                             size_t bytes);
+/* norms.c, top_k.c */
 int cl_norm_record(cl_recorder *r, const eng_node *node);
 eng_support cl_top_k_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
                               size_t bytes);
@@ -40,8 +28,6 @@ int cl_top_k_record(cl_recorder *r, const eng_node *node);
 
 /* moves.c.  cl_move_to copies all of operand tensor `in` to the part of result 0 that
  * begins at first[]; cl_zero_result fills result 0 with zeros. */
-eng_support cl_move_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason,
-                             size_t bytes);
 int cl_move_to(cl_recorder *r, int32_t in, const int64_t *first);
 int cl_zero_result(cl_recorder *r);
 const char *cl_unit_option(unsigned bytes); /* build option: copy by units of so many bytes */

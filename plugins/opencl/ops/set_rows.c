@@ -3,17 +3,11 @@
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    const eng_tensor *a = cl_in(g, node, 0), *b = cl_in(g, node, 1), *ids = cl_in(g, node, 2);
+    const eng_tensor *a = cl_in(g, node, 0);
     (void)device;
     if (!cl_encodes(a->type))
         return cl_no(reason, bytes, "set_rows into %s: the opencl plugin cannot encode it (the cpu plugin can)",
                      cl_type_name(a->type));
-    if (!cl_is_float(b->type))
-        return cl_no(reason, bytes, "set_rows of rows of type %s: f32, f16 or bf16 are wanted", cl_type_name(b->type));
-    if (!cl_is_index(ids->type))
-        return cl_no(reason, bytes, "set_rows with indices of type %s", cl_type_name(ids->type));
-    if (!cl_rows_contiguous(a) || !cl_rows_contiguous(b))
-        return cl_no(reason, bytes, "set_rows of rows that are not contiguous");
     return ENG_SUPPORT_YES;
 }
 

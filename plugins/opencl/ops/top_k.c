@@ -74,8 +74,6 @@ eng_support cl_top_k_supports(cl_device *device, const eng_subgraph *g, const en
 {
     const eng_tensor *x = cl_in(g, node, 0);
     const int64_t n = x->ne[0], k = k_of(node);
-    if (x->type != ENG_TYPE_F32 || !cl_rows_contiguous(x))
-        return cl_no(reason, bytes, "x must be f32 with contiguous rows");
     if (n >= INT32_MAX)
         return cl_no(reason, bytes, "rows of %lld elements are too long for i32 indices", (long long)n);
     if (k > MOST_CHOSEN && !cl_sort_fits(device, n))

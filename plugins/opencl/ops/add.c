@@ -1,4 +1,0 @@
-/* add: a + b, element by element. */
-#include "rows.h"
-
-const cl_op cl_op_add = {cl_binary_supports, cl_binary_record};

@@ -1,4 +1,0 @@
-/* sub: a - b, element by element. */
-#include "rows.h"
-
-const cl_op cl_op_sub = {cl_binary_supports, cl_binary_record};
