@@ -87,7 +87,7 @@ static void cases_binary(cf_suite *s)
 /* Every op of one operand, with the parameters of its row's sample. */
 static void cases_single(cf_suite *s)
 {
-    static const int64_t shapes[][4] = {{1, 1, 1, 1}, {33, 7, 3, 2}, {1031, 3, 1, 1}};
+    static const int64_t shapes[][4] = {{1, 41, 1, 1}, {33, 7, 3, 2}, {1031, 3, 1, 1}};
 
     cf_thin(s, 1);
     for (uint32_t op = 1; op < ENG_OP_LIMIT; op++)
