@@ -68,6 +68,7 @@ typedef struct eng_conformance_options {
      * results are skipped, and those of an op that has had so many seconds; 0: none are. */
     uint64_t largest;
     double seconds;
+    int precision;            /* 1 + eng_precision: only its cases; 0: of all precisions */
 } eng_conformance_options;
 
 typedef struct eng_conformance_summary {

@@ -316,6 +316,8 @@ static int run_cases(cf_suite *s)
 
     for (uint32_t p = 0; p < (s->placing ? 1 : ENG_PRECISIONS); p++) {
         s->precision = p;
+        if (s->o.precision && s->o.precision != 1 + (int)p)
+            continue;
         for (size_t i = 0; i < sizeof cases / sizeof *cases && !s->status; i++)
             cases[i](s);
     }

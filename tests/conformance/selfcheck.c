@@ -16,7 +16,8 @@
 typedef enum fault {
     NONE,
     WRONG_ROW,    /* one small row among large ones, off by its own size     */
-    ONE_VALUE,    /* one value off by some hundred roundings                 */
+    ONE_VALUE,    /* one value off by some hundred roundings: exact is less  */
+    ONE_VALUE_FAR, /* one value off by what not even fast may be             */
     NOT_A_NUMBER,
     INFINITE,
     NEVER_WRITTEN, /* the poison is still there                              */
@@ -52,6 +53,7 @@ static void plant(void *ctx, const char *what, uint32_t type, void *bytes, uint6
     case NONE: break;
     case WRONG_ROW: f = -f - 0.001f; memcpy(b + at, &f, 4); break;
     case ONE_VALUE: f += copysignf(2e-4f, f) * (fabsf(f) + 1); memcpy(b + at, &f, 4); break;
+    case ONE_VALUE_FAR: f += copysignf(0.5f, f) * (fabsf(f) + 8); memcpy(b + at, &f, 4); break;
     case NOT_A_NUMBER: memcpy(b + at, &bad, 4); break;
     case INFINITE: memcpy(b + at, &inf, 4); break;
     case NEVER_WRITTEN: memset(b + at, 0xff, 4); break;
@@ -85,6 +87,7 @@ static struct plan run_plan(struct plan p, const char *op, const char *filter)
                                  .filter = filter,
                                  .placements = p.placements,
                                  .cell = p.only,
+                                 .precision = p.fault == ONE_VALUE ? 1 + ENG_PRECISION_EXACT : 0,
                                  .report = count,
                                  .tamper = plant,
                                  .ctx = &p};
@@ -128,6 +131,7 @@ START_TEST(values)
     found(WRONG_ROW, "out", "mul_mat", "m=33 n=1 k=256", "should be");
     found(ONE_VALUE, "out", "rms_norm", "n=64", "should be");
     found(ONE_VALUE, "out", "mul_mat", "n=512 k=256", "should be");
+    found(ONE_VALUE_FAR, "out", "mul_mat", "n=512 k=256 fast", "should be");
     found(NOT_A_NUMBER, "out", "mul_mat", "n=2 k=256", "should be");
     found(INFINITE, "out", "hadamard", "n=128 group=32", "should be");
     found(NEVER_WRITTEN, "out", "soft_max", "1024x", "should be");
