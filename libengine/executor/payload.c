@@ -53,6 +53,12 @@ void eng_timeline_fail(eng_timeline *t, uint64_t first, int status)
         if (f->first > first && f->first <= last)
             last = f->first - 1; /* what follows has failed on its own */
     eng_failed *f = malloc(sizeof *f);
+    if (!f) {
+        f = t->spare;
+        t->spare = NULL;
+    } else if (!t->spare) {
+        t->spare = malloc(sizeof *t->spare);
+    }
     if (!f) { /* not without a trace */
         t->forgotten = t->pushed;
         return;
@@ -77,4 +83,6 @@ void eng_timeline_forget(eng_timeline *t)
         free(f);
     }
     t->failures = NULL;
+    free(t->spare);
+    t->spare = NULL;
 }

@@ -31,7 +31,8 @@ int eng_timeline_create(eng_executor *executor, const eng_device_calls *calls, e
                         uint32_t flags, const eng_queue *queue, eng_timeline **timeline)
 {
     eng_timeline *t = calloc(1, sizeof *t);
-    if (!t || !init_locks(t)) {
+    if (!t || !(t->spare = malloc(sizeof *t->spare)) || !init_locks(t)) {
+        free(t ? t->spare : NULL);
         free(t);
         return eng_fail_memory();
     }

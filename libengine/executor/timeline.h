@@ -49,6 +49,7 @@ struct eng_timeline {
     eng_item **ring;      /* item of ticket t: ring[t % room] */
     uint64_t room;
     eng_failed *failures; /* the newest first */
+    eng_failed *spare;    /* for the failure that is met when there is no memory */
     uint64_t forgotten;    /* tickets up to here may have failed without a trace left */
     bool driven;           /* a thread is at the next item ... */
     bool held_up;          /* ... and waits for other timelines, so that it can be overtaken: */

@@ -64,6 +64,15 @@ int main(void)
     /* as many requests on every machine: threads ask for memory too */
     if (!tap_check(eng_context_set_option(context, "cpu.threads", "4") == ENG_OK, "four threads"))
         return tap_end(context);
+    /* the context's thread that watches over queues begins with their first work, and stays */
+    pg_results results;
+    bool begun = pg_make(context, 1, 20, program);
+    if (begun) {
+        begun = pg_run(context, "cpu/2", program, &results, NULL) == ENG_OK;
+        pg_results_free(&results);
+    }
+    if (!tap_check(begun, "a first run"))
+        return tap_end(context);
     check_program("cpu/2", 1, 20);
     check_program("cpu/3@7:0:25", 9, 40);
     check_program("cpu@1", 3, 30);
