@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libengine-core.la
 libengine_core_la_SOURCES = \
 	%D%/base/axes.c %D%/base/base.h %D%/base/error_info.c %D%/base/log.c %D%/base/process.c %D%/base/status.c %D%/base/struct.c \
 	%D%/base/types.c \
-	%D%/registry/judge.c %D%/registry/module.c %D%/registry/registry.c %D%/registry/registry.h \
+	%D%/registry/elf.c %D%/registry/judge.c %D%/registry/module.c %D%/registry/registry.c %D%/registry/registry.h \
 	%D%/registry/search.c \
 	%D%/executor/drive.c %D%/executor/executor.h %D%/executor/payload.c %D%/executor/state.c %D%/executor/timeline.c \
 	%D%/executor/timeline.h %D%/executor/watcher.c \

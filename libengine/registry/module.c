@@ -41,7 +41,7 @@ static bool refuse(eng_module_error *error, const char *stage, const char *reaso
 static bool check_file(const char *path, eng_module_error *error)
 {
     struct stat info;
-    char text[160], magic[4] = {0};
+    char text[160];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 || fstat(file, &info) != 0) {
         snprintf(text, sizeof text, "cannot be opened: %s", strerror(errno));
@@ -49,14 +49,13 @@ static bool check_file(const char *path, eng_module_error *error)
             close(file);
         return refuse(error, "file", text, "check that the file exists and may be read");
     }
-    ssize_t n = S_ISREG(info.st_mode) ? read(file, magic, sizeof magic) : 0;
+    bool regular = S_ISREG(info.st_mode);
+    bool whole = regular && eng_elf_check(file, (uint64_t)info.st_size, text, sizeof text);
     close(file);
-    if (!S_ISREG(info.st_mode))
+    if (!regular)
         return refuse(error, "file", "not a regular file", "remove it from the plugin folder");
-    if (n != sizeof magic || memcmp(magic, "\177ELF", sizeof magic) != 0)
-        return refuse(error, "file", "not a shared library: its first bytes are not those of an ELF file",
-                      "rebuild or reinstall the plugin, or remove the file from the plugin folder");
-    return true;
+    return whole || refuse(error, "file", text,
+                           "rebuild or reinstall the plugin, or remove the file from the plugin folder");
 }
 
 /* Sorts the loader's own words into a stage. */

@@ -49,6 +49,10 @@ void eng_registry_load(eng_registry *registry, eng_plugin_record *record);
 void eng_registry_reject(eng_registry *registry, eng_plugin_record *record, const char *stage, const char *reason,
                          const char *advice);
 
+/* -- elf.c */
+/* Is it an ELF file that is as long as it says?  False: why not. */
+bool eng_elf_check(int file, uint64_t size, char *reason, size_t bytes);
+
 /* -- module.c: all that knows libltdl */
 typedef struct eng_module_error {
     const char *stage;

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <check.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,95 @@ START_TEST(files)
     snprintf(path, sizeof path, "%s/folder.so", folder);
     rmdir(path);
     rmdir(folder);
+}
+END_TEST
+
+static void write_file(const char *folder, const char *name, const void *bytes, size_t n)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s.so", folder, name);
+    FILE *f = fopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+static void remove_files(const char *folder, const char *const *names, size_t n)
+{
+    char path[256];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s.so", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+/* A file that was cut short, wherever: the loader would touch pages that are not there, and the host die of SIGBUS. */
+START_TEST(cut_short)
+{
+    enum { CUTS = 40 };
+    static char bytes[1 << 20], store[CUTS][8];
+    const char *names[CUTS];
+    char folder[] = "/tmp/libengine-test-XXXXXX", path[1100];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/good.so", fixtures);
+    FILE *f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    ck_assert_uint_gt(n, 4096);
+    for (size_t i = 0; i < CUTS; i++) {
+        snprintf(store[i], sizeof store[i], "cut%zu", i);
+        names[i] = store[i];
+        write_file(folder, names[i], bytes, i == 0 ? n - 1 : n * i / CUTS);
+    }
+    eng_context *context = create(folder, 0);
+    for (size_t i = 0; i < CUTS; i++) {
+        eng_plugin_info info = record(context, folder, names[i]);
+        ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
+        ck_assert_str_eq(info.stage, "file");
+        ck_assert_msg(strstr(info.reason, "the file was cut short: it has ") != NULL, "%s: %s", info.name, info.reason);
+        ck_assert(*info.advice);
+    }
+    eng_context_destroy(context);
+    remove_files(folder, names, CUTS);
+}
+END_TEST
+
+/* The other class has a header of its own; what cannot be loaded here is refused without being mapped. */
+START_TEST(cut_short_32)
+{
+    static const char *const names[] = {"header", "part", "section", "whole"};
+    char folder[] = "/tmp/libengine-test-XXXXXX";
+    struct {
+        Elf32_Ehdr head;
+        Elf32_Phdr part;
+        Elf32_Shdr section;
+    } file = {.head = {.e_type = ET_DYN, .e_machine = EM_386, .e_version = EV_CURRENT, .e_ehsize = sizeof file.head,
+                       .e_phnum = 1, .e_phentsize = sizeof file.part, .e_phoff = sizeof file.head, .e_shnum = 1,
+                       .e_shentsize = sizeof file.section, .e_shoff = sizeof file.head + sizeof file.part},
+              .part = {.p_type = PT_LOAD, .p_filesz = sizeof file},
+              .section = {.sh_type = SHT_PROGBITS, .sh_size = sizeof file}};
+    const uint16_t one = 1;
+    memcpy(file.head.e_ident, ELFMAG, SELFMAG);
+    file.head.e_ident[EI_CLASS] = ELFCLASS32;
+    file.head.e_ident[EI_DATA] = *(const char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
+    file.head.e_ident[EI_VERSION] = EV_CURRENT;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    write_file(folder, "whole", &file, sizeof file);
+    write_file(folder, "header", &file, sizeof file.head - 1);
+    file.part.p_offset = 1;
+    write_file(folder, "part", &file, sizeof file);
+    file.part.p_offset = 0, file.section.sh_offset = UINT32_MAX;
+    write_file(folder, "section", &file, sizeof file);
+    eng_context *context = create(folder, 0);
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "header").reason, "its header reaches to byte 52"));
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "part").reason, "a part that is to be loaded reaches"));
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "section").reason, "a section reaches"));
+    ck_assert_str_eq(record(context, folder, "whole").stage, "file");
+    ck_assert_ptr_null(strstr(record(context, folder, "whole").reason, "cut short"));
+    eng_context_destroy(context);
+    remove_files(folder, names, 4);
 }
 END_TEST
 
@@ -375,6 +465,8 @@ int main(void)
     tcase_add_loop_test(t, fault, 0, sizeof faults / sizeof *faults);
     tcase_add_test(t, another_abi);
     tcase_add_test(t, files);
+    tcase_add_test(t, cut_short);
+    tcase_add_test(t, cut_short_32);
     tcase_add_test(t, clash);
     tcase_add_test(t, newer_minor);
     tcase_add_test(t, relative_folder);
