@@ -9,6 +9,7 @@
 
 #include "generate.h"
 #include "libengine/util/util.h"
+#include "loading.h"
 #include "uninstalled.h"
 
 /* Everything that a run holds. */
@@ -72,7 +73,7 @@ static int choose_fit(run *r);
 
 static int open_engine(run *r)
 {
-    int status = eng_context_create(NULL, &r->engine);
+    int status = create_context("engine-generate", 1, NULL, &r->engine);
     if (!status && r->o.threads)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
     if (!status && r->o.no_kv_offload) {

@@ -159,6 +159,8 @@ static int run_devices(const arguments *a)
         report.error = NULL;
         code = EXIT_NO_DEVICE;
     }
+    if (code == 0 && report.avoided)
+        code = EXIT_REJECTED;
     if (a->format == PROBE_JSON)
         probe_print_json(&report);
     else if (a->format == PROBE_TSV)
@@ -222,6 +224,8 @@ static int run_collected(const arguments *a)
     int code = 0;
     probe_collect(&a->settings, &report);
     int found = probe_exit_code(&report);
+    if (a->mode == OPS || a->mode == SELF_TEST)
+        probe_avoid(&report);
     if (a->mode == OPS)
         code = for_devices(a, &report, ops_of);
     if (a->mode == SELF_TEST)

@@ -23,6 +23,7 @@ enum { PROBE_PLUGIN_CRASHED = 100 };
 typedef struct probe_plugin {
     uint32_t status;
     uint32_t n_devices;
+    bool deadly; /* it ends or stops a process that loads it */
     char *name, *path, *version, *description, *stage, *reason, *advice;
 } probe_plugin;
 
@@ -51,6 +52,7 @@ typedef struct probe_report {
     uint32_t n_options;
     probe_cell *cells;
     uint32_t n_cells;
+    bool avoided; /* a plugin that ends processes was left out */
     char *error; /* of a child that failed in order; NULL: none */
 } probe_report;
 
@@ -66,6 +68,9 @@ void probe_write_device(FILE *out, const eng_device_info *info, double share, bo
 void probe_write_option(FILE *out, const eng_option_info *info);
 void probe_write_cell(FILE *out, const char *device, const char *op, const char *type, int answer, const char *reason);
 void probe_write_error(FILE *out, const char *text);
+/* The last record: a child that ended without it was ended by what it had loaded. */
+void probe_write_end(FILE *out);
+bool probe_is_complete(const char *text);
 /* Adds the records in `text` to the report. */
 void probe_read(probe_report *report, char *text);
 void probe_report_free(probe_report *report);
@@ -90,6 +95,8 @@ void probe_collect(const probe_settings *settings, probe_report *report);
 bool probe_one(const probe_settings *settings, const char *name, probe_report *report);
 /* Turns a child's end into report->error, if it has not told of one itself. */
 void probe_explain(const probe_settings *settings, const char *device, const probe_end *end, probe_report *report);
+/* What is loaded from now on is loaded without the deadly plugins of the report; false: it has none. */
+bool probe_avoid(const probe_report *report);
 int probe_exit_code(const probe_report *report);
 
 /* -- probe_ops.c */
@@ -108,6 +115,7 @@ void probe_print_details(const probe_report *report);
 void probe_print_plugins(const probe_report *report, probe_format format);
 void probe_print_options(const probe_report *report, probe_format format);
 void probe_print_ops(const probe_report *report, probe_format format);
+void probe_print_refusal(const probe_plugin *plugin);
 /* On stderr: every plugin that was refused, and why. */
 void probe_print_refusals(const probe_report *report);
 const char *probe_status_name(uint32_t status);

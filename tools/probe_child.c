@@ -54,12 +54,13 @@ static void child(int file, void (*body)(FILE *out, void *arg), void *arg)
     dup2(STDERR_FILENO, STDOUT_FILENO);
     if (out) {
         body(out, arg);
+        probe_write_end(out);
         fclose(out);
     }
     _exit(out ? 0 : 1);
 }
 
-static void describe_end(int status, probe_end *end)
+static void describe_end(int status, bool complete, probe_end *end)
 {
     if (WIFSIGNALED(status)) {
         end->crashed = true;
@@ -69,6 +70,9 @@ static void describe_end(int status, probe_end *end)
         end->crashed = true;
         end->code = WEXITSTATUS(status);
         snprintf(end->what, sizeof end->what, "exit code %d", end->code);
+    } else if (!complete) { /* a constructor that calls exit(0) is no success */
+        end->crashed = true;
+        snprintf(end->what, sizeof end->what, "exit code 0, before all was done");
     }
 }
 
@@ -117,7 +121,7 @@ void probe_run(const probe_settings *settings, const char *doing, void (*body)(F
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!end->timed_out)
-        describe_end(status, end);
+        describe_end(status, b.at && probe_is_complete(b.at), end);
     if (b.at)
         probe_read(report, b.at);
     eu_text_free(&b);

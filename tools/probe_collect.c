@@ -1,34 +1,42 @@
 /* The collector: plugins, devices and options into one report. */
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "libengine/util/util.h"
+#include "loading.h"
 #include "probe.h"
 
 typedef struct scan {
     const probe_settings *settings;
-    const char *name; /* of the plugin, or of the device */
+    const char *name;   /* of the device */
+    const char *path;   /* of the plugin */
+    const char *filter; /* ENGINE_PLUGINS with which it is the only one */
 } scan;
 
 eng_context *probe_context(const probe_settings *settings, uint32_t flags)
 {
     eng_context_params params = {.size = sizeof params, .plugin_path = settings->plugin_path, .flags = flags};
     eng_context *context = NULL;
-    if (eng_context_create(&params, &context) < 0) {
+    int status = settings->isolate ? eng_context_create(&params, &context)
+                                   : create_context("engine-probe", EXIT_REJECTED, &params, &context);
+    if (status < 0) {
         fprintf(stderr, "engine-probe: %s\n", eng_last_error());
         exit(EXIT_NO_DEVICE);
     }
     return context;
 }
 
+/* only: the path of the one plugin that is of interest */
 static void write_context(FILE *out, eng_context *context, const char *only)
 {
     eng_plugin_info plugin = {.size = sizeof plugin};
     eng_device_info device = {.size = sizeof device};
     eng_option_info option = {.size = sizeof option};
     for (uint32_t i = 0; eng_context_plugin(context, i, &plugin) == ENG_OK; i++)
-        if (!only || strcmp(plugin.name, only) == 0)
+        if (!only || strcmp(plugin.path, only) == 0)
             probe_write_plugin(out, &plugin);
     for (uint32_t i = 0; eng_context_device_info(context, i, &device) == ENG_OK; i++)
         probe_write_device(out, &device, 1, false);
@@ -41,9 +49,9 @@ static void write_context(FILE *out, eng_context *context, const char *only)
 static void scan_plugin(FILE *out, void *arg)
 {
     const scan *s = arg;
-    setenv("ENGINE_PLUGINS", s->name, 1);
+    setenv("ENGINE_PLUGINS", s->filter, 1);
     eng_context *context = probe_context(s->settings, 0);
-    write_context(out, context, s->name);
+    write_context(out, context, s->path);
     fflush(out); /* a driver may crash as it is unloaded: what was found is found */
     eng_context_destroy(context);
 }
@@ -56,35 +64,84 @@ static void scan_all(FILE *out, void *arg)
     eng_context_destroy(context);
 }
 
+static probe_plugin *find_plugin(probe_report *report, const char *path)
+{
+    for (uint32_t i = 0; i < report->n_plugins; i++)
+        if (strcmp(report->plugins[i].path, path) == 0)
+            return &report->plugins[i];
+    return NULL;
+}
+
+static probe_plugin *add_plugin(probe_report *report, const eng_plugin_info *found)
+{
+    report->plugins = probe_add(report->plugins, &report->n_plugins, sizeof *report->plugins);
+    probe_plugin *p = &report->plugins[report->n_plugins - 1];
+    char **const texts[] = {&p->name, &p->path, &p->version, &p->description, &p->stage, &p->reason, &p->advice};
+    const char *const from[] = {found->name, found->path, "", "", found->stage, found->reason, found->advice};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i] = probe_copy(from[i]);
+    p->status = found->status;
+    return p;
+}
+
+static void explain(probe_plugin *p, uint32_t status, const char *stage, const char *reason, const char *advice)
+{
+    char **const texts[] = {&p->stage, &p->reason, &p->advice};
+    const char *const to[] = {stage, reason, advice};
+    p->status = status;
+    for (size_t i = 0; i < 3; i++) {
+        free(*texts[i]);
+        *texts[i] = probe_copy(to[i]);
+    }
+}
+
+/* A pattern of ENGINE_PLUGINS that means this file alone: what separates patterns, or has a meaning in them, becomes
+ * '?'. */
+static void add_pattern(eu_text *filter, const char *path)
+{
+    for (eu_text_add(filter, filter->n ? ",^" : "^"); *path; path++)
+        eu_text_add_bytes(filter, strchr(", *?[\\", *path) ? "?" : path, 1);
+}
+
 static void note_crash(probe_report *report, const eng_plugin_info *found, const probe_end *end, double timeout)
 {
     char reason[160];
-    probe_plugin *p = NULL;
-    for (uint32_t i = 0; i < report->n_plugins; i++)
-        if (strcmp(report->plugins[i].path, found->path) == 0)
-            p = &report->plugins[i];
-    if (!p) {
-        report->plugins = probe_add(report->plugins, &report->n_plugins, sizeof *report->plugins);
-        p = &report->plugins[report->n_plugins - 1];
-        p->name = probe_copy(found->name);
-        p->path = probe_copy(found->path);
-        p->version = probe_copy("");
-        p->description = probe_copy("");
-    } else {
-        free(p->stage);
-        free(p->reason);
-        free(p->advice);
-    }
+    probe_plugin *p = find_plugin(report, found->path);
+    bool loaded = p && p->status == ENG_PLUGIN_LOADED; /* it crashed as it was unloaded */
     if (end->timed_out)
         snprintf(reason, sizeof reason, "loading it took more than %.3g s and was ended", timeout);
     else
         snprintf(reason, sizeof reason, "it ends the process that loads it: %s", end->what);
-    p->status = end->timed_out ? ENG_PLUGIN_REJECTED : PROBE_PLUGIN_CRASHED;
-    p->stage = probe_copy(end->timed_out ? "timeout" : "crashed");
-    p->reason = probe_copy(reason);
-    p->advice = probe_copy(end->timed_out ? "give more time with --timeout, or switch the plugin off with ENGINE_PLUGINS"
-                                          : "update the plugin or the driver it loads, or switch it off with "
-                                            "ENGINE_PLUGINS");
+    eu_text advice = {0};
+    eu_text_add(&advice, end->timed_out ? "give more time with --timeout, or switch it off with ENGINE_PLUGINS='"
+                                        : "update the plugin or the driver it loads, or switch it off with ENGINE_PLUGINS='");
+    eu_text pattern = {0};
+    add_pattern(&pattern, found->path);
+    eu_text_add(&advice, eu_text_get(&pattern));
+    eu_text_add(&advice, "'");
+    p = p ? p : add_plugin(report, found);
+    explain(p, end->timed_out ? ENG_PLUGIN_REJECTED : PROBE_PLUGIN_CRASHED, end->timed_out ? "timeout" : "crashed", reason,
+            eu_text_get(&advice));
+    p->deadly = !loaded;
+    eu_text_free(&pattern);
+    eu_text_free(&advice);
+}
+
+bool probe_avoid(const probe_report *report)
+{
+    const char *before = getenv("ENGINE_PLUGINS");
+    eu_text filter = {0};
+    bool any = false;
+    eu_text_add(&filter, before ? before : "");
+    for (uint32_t i = 0; i < report->n_plugins; i++)
+        if (report->plugins[i].deadly) {
+            add_pattern(&filter, report->plugins[i].path);
+            any = true;
+        }
+    if (any)
+        setenv("ENGINE_PLUGINS", eu_text_get(&filter), 1);
+    eu_text_free(&filter);
+    return any;
 }
 
 /* By plugin, then by number: "opencl:2" before "opencl:10". */
@@ -98,18 +155,62 @@ static int by_option(const void *a, const void *b)
     return strcmp(((const probe_option *)a)->name, ((const probe_option *)b)->name);
 }
 
-/* A name may stand for several files; its child has told of all of them. */
-static bool reported(const probe_report *report, const char *name)
+static bool is_candidate(const eng_plugin_info *found)
 {
-    for (uint32_t i = 0; i < report->n_plugins; i++)
-        if (strcmp(report->plugins[i].name, name) == 0)
-            return true;
-    return false;
+    return found->status == ENG_PLUGIN_FOUND || found->status == ENG_PLUGIN_SHADOWED;
+}
+
+/* ENGINE_PLUGINS with which only this file of its name is loaded. */
+static char *only_this(eng_context *context, const eng_plugin_info *wanted)
+{
+    eng_plugin_info other = {.size = sizeof other};
+    eu_text filter = {0};
+    eu_text_add(&filter, wanted->name);
+    for (uint32_t i = 0; eng_context_plugin(context, i, &other) == ENG_OK; i++)
+        if (strcmp(other.name, wanted->name) == 0 && strcmp(other.path, wanted->path) != 0)
+            add_pattern(&filter, other.path);
+    return eu_text_take(&filter);
+}
+
+/* Loads one file in a child.  Is it the plugin of its name, then? */
+static bool try_file(const probe_settings *settings, eng_context *context, const eng_plugin_info *found, probe_report *report)
+{
+    char doing[128], *filter = only_this(context, found);
+    scan s = {.settings = settings, .path = found->path, .filter = filter ? filter : found->name};
+    probe_end end;
+    snprintf(doing, sizeof doing, "loading %s", found->name);
+    probe_run(settings, doing, scan_plugin, &s, report, &end);
+    free(filter);
+    const probe_plugin *p = find_plugin(report, found->path);
+    bool loaded = p && p->status == ENG_PLUGIN_LOADED;
+    if (end.crashed || end.timed_out)
+        note_crash(report, found, &end, settings->timeout);
+    return loaded;
+}
+
+/* The files of a name from `first` on: the first that can be used is, and shadows the others. */
+static void try_name(const probe_settings *settings, eng_context *context, uint32_t first, const char *name, probe_report *report)
+{
+    eng_plugin_info found = {.size = sizeof found};
+    char *used = NULL;
+    for (uint32_t i = first; eng_context_plugin(context, i, &found) == ENG_OK; i++) {
+        if (strcmp(found.name, name) != 0 || !is_candidate(&found))
+            continue;
+        if (used) {
+            char reason[PATH_MAX + 32];
+            snprintf(reason, sizeof reason, "%s was found earlier", used);
+            explain(add_plugin(report, &found), ENG_PLUGIN_SHADOWED, "", reason,
+                    "remove one of the two, or change the order of ENGINE_PLUGIN_PATH");
+        } else if (try_file(settings, context, &found, report)) {
+            used = probe_copy(found.path);
+        }
+    }
+    free(used);
 }
 
 void probe_collect(const probe_settings *settings, probe_report *report)
 {
-    scan s = {settings, NULL};
+    scan s = {.settings = settings};
     probe_end end;
     if (!settings->isolate) {
         probe_run(settings, "", scan_all, &s, report, &end);
@@ -118,26 +219,12 @@ void probe_collect(const probe_settings *settings, probe_report *report)
     eng_context *context = probe_context(settings, ENG_CONTEXT_NO_LOAD);
     eng_plugin_info found = {.size = sizeof found};
     for (uint32_t i = 0; eng_context_plugin(context, i, &found) == ENG_OK; i++) {
-        char doing[128];
-        if (reported(report, found.name))
-            continue;
-        if (found.status != ENG_PLUGIN_FOUND) {
-            char *text = NULL;
-            size_t n;
-            FILE *out = open_memstream(&text, &n);
-            if (!out)
-                continue;
-            probe_write_plugin(out, &found);
-            fclose(out);
-            probe_read(report, text);
-            free(text);
-            continue;
-        }
-        s.name = found.name;
-        snprintf(doing, sizeof doing, "loading %s", found.name);
-        probe_run(settings, doing, scan_plugin, &s, report, &end);
-        if (end.crashed || end.timed_out)
-            note_crash(report, &found, &end, settings->timeout);
+        if (find_plugin(report, found.path))
+            continue; /* of a name that was tried before */
+        if (is_candidate(&found))
+            try_name(settings, context, i, found.name, report);
+        else
+            add_plugin(report, &found);
     }
     eng_option_info option = {.size = sizeof option};
     for (uint32_t i = 0; eng_context_option(context, i, &option) == ENG_OK; i++) {
@@ -191,12 +278,29 @@ void probe_explain(const probe_settings *settings, const char *device, const pro
     report->error = probe_copy(text);
 }
 
+/* Finds the plugins that end a process that loads them, tells of them, and does without them from now on; false: there
+ * are none. */
+static bool avoid_deadly(const probe_settings *settings, probe_report *report)
+{
+    probe_report all = {0};
+    probe_collect(settings, &all);
+    bool some = probe_avoid(&all);
+    for (uint32_t i = 0; i < all.n_plugins && some; i++)
+        if (all.plugins[i].deadly)
+            probe_print_refusal(&all.plugins[i]);
+    report->avoided |= some;
+    probe_report_free(&all);
+    return some;
+}
+
 bool probe_one(const probe_settings *settings, const char *name, probe_report *report)
 {
-    scan s = {settings, name};
+    scan s = {.settings = settings, .name = name};
     probe_end end;
     uint32_t before = report->n_devices;
     probe_run(settings, "opening the device", open_one, &s, report, &end);
+    if ((end.crashed || end.timed_out) && !report->error && report->n_devices == before && avoid_deadly(settings, report))
+        probe_run(settings, "opening the device", open_one, &s, report, &end);
     probe_explain(settings, name, &end, report);
     return !report->error && report->n_devices > before;
 }

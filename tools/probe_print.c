@@ -201,12 +201,17 @@ void probe_print_ops(const probe_report *r, probe_format format)
     }
 }
 
+void probe_print_refusal(const probe_plugin *p)
+{
+    fprintf(stderr, "engine-probe: plugin %s rejected (%s): %s; %s\n", p->name, p->stage, p->reason, p->advice);
+}
+
 void probe_print_refusals(const probe_report *r)
 {
     for (uint32_t i = 0; i < r->n_plugins; i++) {
         const probe_plugin *p = &r->plugins[i];
         if (p->status == ENG_PLUGIN_REJECTED || p->status == PROBE_PLUGIN_CRASHED)
-            fprintf(stderr, "engine-probe: plugin %s rejected (%s): %s; %s\n", p->name, p->stage, p->reason, p->advice);
+            probe_print_refusal(p);
     }
     if (r->n_devices == 0)
         fprintf(stderr, "engine-probe: no usable device%s\n",

@@ -82,6 +82,17 @@ void probe_write_error(FILE *out, const char *text)
     putc('\n', out);
 }
 
+void probe_write_end(FILE *out)
+{
+    fputs("Z\n", out);
+}
+
+bool probe_is_complete(const char *text)
+{
+    size_t n = strlen(text);
+    return n >= 2 && strcmp(text + n - 2, "Z\n") == 0 && (n == 2 || text[n - 3] == '\n');
+}
+
 /* The next field of a line; "" past the last. */
 static char *field(char **line)
 {

@@ -21,6 +21,7 @@
 
 #include "convert.h"
 #include "libengine/util/util.h"
+#include "loading.h"
 #include "uninstalled.h"
 
 #define EXIT_USAGE 64
@@ -460,7 +461,7 @@ int main(int argc, char **argv)
     find_uninstalled_plugins();
     if (answer < 0) {
         j.progress = !j.quiet && isatty(STDERR_FILENO);
-        int status = eng_context_create(NULL, &context);
+        int status = create_context("engine-quantize", EXIT_FAILURE, NULL, &context);
         if (!status)
             status = convert_file(&j, context);
         if (status)

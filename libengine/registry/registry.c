@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,14 +51,15 @@ void eng_registry_reject(eng_registry *registry, eng_plugin_record *record, cons
             record->reason);
 }
 
-/* Does `name` match one of the patterns of the given kind?  *any: there are such. */
-static bool listed(const char *filter, const char *name, bool deny, bool *any)
+/* Does the plugin match one of the patterns of the given kind: its name, or with a '/' in the pattern its path?
+ * *any: there are such. */
+static bool listed(const char *filter, const eng_plugin_record *record, bool deny, bool *any)
 {
     bool match = false;
     *any = false;
     for (const char *at = filter; *at;) {
         size_t n = strcspn(at, ", ");
-        char pattern[64];
+        char pattern[PATH_MAX];
         const char *from = at;
         size_t length = n;
         at += n + (at[n] != 0);
@@ -69,7 +71,7 @@ static bool listed(const char *filter, const char *name, bool deny, bool *any)
         memcpy(pattern, from, length);
         pattern[length] = 0;
         *any = true;
-        match |= strcmp(pattern, "all") == 0 || fnmatch(pattern, name, 0) == 0;
+        match |= strcmp(pattern, "all") == 0 || fnmatch(pattern, strchr(pattern, '/') ? record->path : record->name, 0) == 0;
     }
     return match;
 }
@@ -110,8 +112,8 @@ int eng_registry_select(eng_registry *registry, const char *filter)
     for (uint32_t i = 0; filter && *filter && i < registry->n; i++) {
         eng_plugin_record *record = &registry->records[i];
         bool allows, denies;
-        bool allowed = listed(filter, record->name, false, &allows);
-        bool denied = listed(filter, record->name, true, &denies);
+        bool allowed = listed(filter, record, false, &allows);
+        bool denied = listed(filter, record, true, &denies);
         if (record->status != ENG_PLUGIN_FOUND || (!denied && (allowed || !allows)))
             continue;
         record->status = ENG_PLUGIN_DISABLED;
@@ -132,6 +134,7 @@ void eng_registry_load(eng_registry *registry, eng_plugin_record *record)
         return;
     }
     eng_module_error error = {.stage = "", .advice = ""};
+    eng_log(registry->base, ENG_LOG_DEBUG, "registry", "loading plugin %s", record->path);
     const eng_plugin_descriptor *d = eng_module_load(record->path, record->name, &error);
     if (!d || !eng_judge(d, record->name, &error)) {
         eng_registry_reject(registry, record, error.stage, error.reason, error.advice);

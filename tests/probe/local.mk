@@ -2,10 +2,12 @@
 check_PROGRAMS += tests/probe/json-check
 tests_probe_json_check_SOURCES = tests/probe/json-check.c
 if HAVE_CHECK
-check_LTLIBRARIES += tests/probe/fixtures/aborts.la tests/probe/fixtures/hangs.la
+check_LTLIBRARIES += tests/probe/fixtures/aborts.la tests/probe/fixtures/exits.la tests/probe/fixtures/hangs.la
 endif
 tests_probe_fixtures_aborts_la_SOURCES = tests/probe/fixtures/aborts.c
 tests_probe_fixtures_aborts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+tests_probe_fixtures_exits_la_SOURCES = tests/probe/fixtures/exits.c
+tests_probe_fixtures_exits_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 tests_probe_fixtures_hangs_la_SOURCES = tests/probe/fixtures/hangs.c
 tests_probe_fixtures_hangs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 dist_check_SCRIPTS += tests/probe/probe.sh

@@ -89,6 +89,32 @@ if test -d "$out/tests/probe/fixtures/.libs"; then
     expect "--check tells it by its code" 2 '' ''
     run --plugin-path="$tmp/hangs" --timeout=1 --plugins
     expect "a plugin that hangs" 2 'stage +timeout' ''
+    # one that ends it as if all were well
+    mkdir "$tmp/exits" "$tmp/bad, cpu" "$tmp/worse"
+    cp "$out/tests/probe/fixtures/.libs/exits.so" "$tmp/exits/"
+    run --plugin-path="$tmp/exits" --plugins
+    expect "a plugin that calls exit(0)" 2 'reason +it ends the process that loads it: exit code 0' ''
+    run --plugin-path="$tmp/exits" --no-isolate
+    expect "without isolation it is named" 2 '' 'a plugin has ended this process.* loading plugin .*/exits\.so'
+    code=0
+    ENGINE_PLUGIN_PATH=$tmp/exits "$out/engine-generate" -m "$src/tests/data/tiny-hybrid-f16.gguf" -p a > "$tmp/out" \
+        2> "$tmp/err" || code=$?
+    expect "engine-generate names it, too" 1 '' '^engine-generate: a plugin has ended this process.*/exits\.so'
+    # the good plugin of the name of one that crashes, further down the path
+    cp "$out/tests/probe/fixtures/.libs/aborts.so" "$tmp/bad, cpu/cpu.so"
+    cp "$out/tests/probe/fixtures/.libs/exits.so" "$tmp/worse/cpu.so"
+    run --plugin-path="$tmp/bad, cpu" --plugin-path="$tmp/worse"
+    expect "the good plugin of that name is used" 2 '^cpu +cpu ' 'plugin cpu rejected \(crashed\): .*signal 6'
+    run --plugin-path="$tmp/bad, cpu" --plugin-path="$tmp/worse" --plugins
+    expect "and listed" 2 '^cpu +loaded .*/plugins/cpu/.libs/cpu.so' ''
+    test "$(grep -c '^cpu  *rejected' "$tmp/out")" = 2 && ok "with both that crash" || not_ok "with both that crash"
+    advice=$(sed -n "s/.*advice .*ENGINE_PLUGINS='\\(.*\\)'/\\1/p" "$tmp/out" | tr '\n' ,)
+    ENGINE_PLUGINS=$advice run --plugin-path="$tmp/bad, cpu" --plugin-path="$tmp/worse" --no-isolate
+    expect "what is advised does without them in any process" 0 '^cpu +cpu ' ''
+    run --plugin-path="$tmp/bad, cpu" cpu
+    expect "a device by its name, without the plugin that crashes" 2 'compute units' 'plugin cpu rejected \(crashed\)'
+    run --plugin-path="$tmp/bad, cpu" --ops=cpu
+    expect "--ops without it" 2 '^mul_mat ' 'plugin cpu rejected \(crashed\)'
     run --plugin-path="$out/tests/registry/fixtures/.libs" --plugins
     expect "every refused fixture is listed" 2 'function_that_nobody_defines' ''
 fi

@@ -1,0 +1,50 @@
+/* A plugin's constructor that calls exit() would end the program as if all were well. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "libengine/util/util.h"
+#include "loading.h"
+
+static _Atomic(const char *) loader; /* the program, while plugins are loaded; NULL: they are not */
+static int exit_code;
+static char last_said[1024]; /* by the engine */
+
+static void keep_last(void *user, int level, const char *source, const char *text)
+{
+    (void)user, (void)level, (void)source;
+    if (loader) /* later the log is of many threads, and of no interest */
+        eu_copy(last_said, sizeof last_said, text);
+}
+
+static void tell(void)
+{
+    if (!loader)
+        return;
+    const char *program = loader;
+    fprintf(stderr, "%s: a plugin has ended this process, by calling exit(); the engine's last word: %s; switch the plugin off "
+            "with ENGINE_PLUGINS\n", program, *last_said ? last_said : "none");
+    fflush(NULL);
+    _exit(exit_code);
+}
+
+int create_context(const char *program, int code, const eng_context_params *params, eng_context **context)
+{
+    static int registered;
+    eng_context_params own = {.size = sizeof own};
+    if (params)
+        own = *params;
+    own.log = keep_last;
+    own.log_level = ENG_LOG_DEBUG;
+    if (!registered && atexit(tell) != 0)
+        return eng_fail_code(EU_NO_MEMORY("a function called at exit"));
+    registered = 1;
+    exit_code = code;
+    *last_said = 0;
+    loader = program;
+    int status = eng_context_create(&own, context);
+    loader = NULL;
+    return status;
+}
