@@ -15,10 +15,10 @@
 #include <engine/plugin.h>
 
 #include "format.h"
+#include "libengine/util/util.h"
 
 typedef struct cpu_task cpu_task;
 typedef struct cpu_run cpu_run;
-typedef struct cpu_team cpu_team;
 typedef struct cpu_variant cpu_variant;
 
 /* Two ways to share out an instance's tasks: what pays where threads find one
@@ -43,7 +43,7 @@ struct cpu_run {
     int thread, threads;
     const int64_t *params;
     uint32_t n_params;
-    cpu_team *team;
+    eu_team *team;
     uint8_t *scratch; /* this thread's own memory                            */
 };
 
@@ -68,26 +68,13 @@ extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx51
  * does not exist or cannot run here. */
 const cpu_variant *cpu_variant_find(const char *name);
 
-/* -- threads (pool.c) --------------------------------------------------------- */
+/* -- the threads of a run ------------------------------------------------------- */
 
-/* `threads` in all, of which the caller of cpu_team_run is one; workers are
- * kept on the cores of `cores` (n_cores of them; 0: anywhere). */
-cpu_team *cpu_team_create(int threads, const int *cores, int n_cores);
-void cpu_team_destroy(cpu_team *team);
-int cpu_team_threads(const cpu_team *team);
-/* fn(ctx, 0 .. threads - 1), each on its own thread; returns when all are done. */
-void cpu_team_run(cpu_team *team, void (*fn)(void *ctx, int thread), void *ctx);
-/* Do waits end soon, with every thread on a core of its own? */
-bool cpu_team_calm(cpu_team *team);
-/* All threads of the run wait for one another. */
-void cpu_team_barrier(cpu_team *team);
-/* Cores this process may use; fills up to `limit` numbers. */
-int cpu_cores(int *cores, int limit);
-
+/* All of them wait for one another. */
 static inline void cpu_barrier(const cpu_run *run)
 {
     if (run->threads > 1)
-        cpu_team_barrier(run->team);
+        eu_team_barrier(run->team);
 }
 
 /* This thread's share of `total` units, in multiples of `grain`. */
@@ -145,7 +132,7 @@ struct eng_device_state {
     const eng_services *services;
     eng_host *host;
     const cpu_variant *variant;
-    cpu_team *team;
+    eu_team *team;
     int threads;
     cpu_turns turns;          /* with the team and scratch                   */
     pthread_mutex_t lock;     /* of the statistics                           */

@@ -26,7 +26,7 @@ libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
 libcpu_encode_la_SOURCES = %D%/ops/encode.c %D%/ops/encode_32.c %D%/ops/encode_bits.c %D%/ops/encode_fp4.c %D%/ops/encode_k.c %D%/ops/encode.h
 libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=off
 
-plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/pool.c %D%/device/ram.c \
+plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/ram.c \
 	%D%/device/turns.c %D%/device/types.c %D%/memory/memory.c %D%/memory/scratch.c %D%/memory/store.c %D%/lower/plan.c \
 	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/queue.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)

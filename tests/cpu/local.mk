@@ -1,7 +1,7 @@
-# The cpu plugin: used by several threads at once, and the bytes that it encodes.
+# The cpu plugin: used by several threads at once, the bytes that it encodes, what a control group leaves it.
 if HAVE_CHECK
 if ENABLE_CPU
-cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded
+cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group
 check_PROGRAMS += $(cpu_tests)
 TESTS += $(cpu_tests)
 endif
@@ -12,3 +12,6 @@ tests_cpu_test_threads_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
 tests_cpu_test_encoded_SOURCES = %D%/test-encoded.c
 tests_cpu_test_encoded_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_cpu_test_encoded_LDADD = tests/reference/libreference.la libengine.la $(CHECK_LIBS) $(LIBM)
+tests_cpu_test_group_SOURCES = %D%/test-group.c
+tests_cpu_test_group_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_cpu_test_group_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)

@@ -7,22 +7,33 @@
 
 #include "../cpu.h"
 
-/* Which cores a part gets: an equal, consecutive share, or none of its own
- * (anywhere) where there are more parts than cores. */
-static int part_cores(const eng_device_request *request, int *cores, bool *whole)
+/* Where a part's equal, consecutive share of `n` begins; that of the next: where it ends. */
+static uint32_t share_of(const eng_device_request *request, uint32_t n, uint32_t part)
 {
-    int all[CPU_MAX_CORES], n = cpu_cores(all, CPU_MAX_CORES);
-    *whole = request->parts <= 1;
-    if (*whole) {
-        memcpy(cores, all, (size_t)n * sizeof *cores);
-        return n;
-    }
-    if (request->parts > (uint32_t)n)
+    return (uint32_t)((uint64_t)n * part / request->parts);
+}
+
+/* The cores that a part's threads are kept on: its share, or none (anywhere) for the whole device and where there are
+ * more parts than cores. */
+static uint32_t part_cores(const eng_device_request *request, int *cores)
+{
+    int all[CPU_MAX_CORES];
+    uint32_t n = eu_cores(all, CPU_MAX_CORES);
+    n = n < CPU_MAX_CORES ? n : CPU_MAX_CORES;
+    if (request->parts <= 1 || request->parts > n)
         return 0;
-    int first = (int)((int64_t)n * request->part / request->parts);
-    int last = (int)((int64_t)n * (request->part + 1) / request->parts);
-    memcpy(cores, all + first, (size_t)(last - first) * sizeof *cores);
-    return last - first;
+    uint32_t first = share_of(request, n, request->part), end = share_of(request, n, request->part + 1);
+    memcpy(cores, all + first, (end - first) * sizeof *cores);
+    return end - first;
+}
+
+/* Threads of the device or of a part of it, the caller's own included. */
+static uint32_t part_threads(const eng_device_request *request, uint32_t of_all)
+{
+    uint32_t n = of_all;
+    if (request->parts > 1)
+        n = share_of(request, of_all, request->part + 1) - share_of(request, of_all, request->part);
+    return n ? n : 1;
 }
 
 /* The option "threads": -1 if it is no number. */
@@ -32,6 +43,21 @@ static long wanted_threads(const char *text)
     errno = 0;
     long n = strtol(text, &end, 10);
     return errno || *end || end == text || n < 0 || n > CPU_MAX_CORES ? -1 : n;
+}
+
+/* The team, as large as the system lets it be, and the threads' working memory. */
+static bool make_team(eng_device_state *d, const eng_device_request *request, uint32_t threads)
+{
+    int cores[CPU_MAX_CORES];
+    uint32_t n = part_cores(request, cores);
+    d->team = eu_team_create(cores, n);
+    if (!d->team)
+        return false;
+    d->threads = 1 + (int)eu_team_grow(d->team, threads - 1);
+    d->scratch = calloc((size_t)d->threads, sizeof *d->scratch);
+    if (!d->scratch)
+        eu_team_end(d->team);
+    return d->scratch != NULL;
 }
 
 static void describe(eng_device_state *d, const eng_device_request *request)
@@ -57,17 +83,6 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     if (wanted < 0)
         return s->fail(s->host, ENG_ERR_INVALID, "option cpu.threads must be a number from 0 (automatic) to %d, got '%s'",
                        CPU_MAX_CORES, threads);
-    int cores[CPU_MAX_CORES];
-    bool whole;
-    int n = part_cores(request, cores, &whole);
-    long count = n > 0 ? n : 1;
-    if (wanted > 0 && whole)
-        count = wanted;
-    else if (wanted > 0) /* a part's share of them */
-        count = wanted * (request->part + 1) / request->parts - wanted * request->part / request->parts;
-    if (count < 1)
-        count = 1;
-
     eng_device_info info;
     int status = cpu_machine_describe(s, &info);
     if (status != ENG_OK)
@@ -85,16 +100,12 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
         free(d);
         return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory or of threads");
     }
-    d->team = cpu_team_create((int)count, cores, whole ? 0 : n);
-    d->scratch = d->team ? calloc((size_t)cpu_team_threads(d->team), sizeof *d->scratch) : NULL;
-    if (!d->team || !d->scratch) {
-        cpu_team_destroy(d->team);
+    if (!make_team(d, request, part_threads(request, wanted ? (uint32_t)wanted : info.compute_units))) {
         cpu_turns_end(&d->turns);
         pthread_mutex_destroy(&d->lock);
         free(d);
         return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory or of threads");
     }
-    d->threads = cpu_team_threads(d->team);
     describe(d, request);
     d->stats.size = sizeof d->stats;
     d->stats.share = 1;
@@ -107,7 +118,7 @@ void cpu_device_close(eng_device_state *device)
     if (!device)
         return;
     free(device->scratch);
-    cpu_team_destroy(device->team);
+    eu_team_end(device->team);
     cpu_turns_end(&device->turns);
     pthread_mutex_destroy(&device->lock);
     free(device);

@@ -80,9 +80,9 @@ static int find_memory(const eng_services *s, eng_device_info *info)
 
 int cpu_machine_describe(const eng_services *services, eng_device_info *info)
 {
-    int cores[CPU_MAX_CORES];
+    uint32_t cores = eu_core_count();
     eng_device_info i = {.size = sizeof i, .kind = ENG_DEVICE_CPU, .flags = ENG_DEVICE_HOST_MEMORY | ENG_DEVICE_YIELDS,
-                         .compute_units = (uint32_t)cpu_cores(cores, CPU_MAX_CORES), .alignment = CPU_ALIGN};
+                         .compute_units = cores < CPU_MAX_CORES ? cores : CPU_MAX_CORES, .alignment = CPU_ALIGN};
     int status = find_memory(services, &i);
     if (status != ENG_OK)
         return status;

@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "../cpu.h"
 
@@ -44,15 +43,8 @@ typedef struct cpu_submission {
     uint32_t from;      /* the task to begin with                            */
     atomic_uint stop;   /* the task before which all leave; n: none          */
     uint32_t answer;    /* why: ENG_RUN_*; GO_ON: others wait                */
-    int64_t slice_end;  /* 0: nobody has been seen waiting                   */
+    uint64_t slice_end; /* 0: nobody has been seen waiting                   */
 } cpu_submission;
-
-static int64_t nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Asked by thread 0, at the end of a task. */
 static bool must_leave(cpu_submission *sub)
@@ -61,7 +53,7 @@ static bool must_leave(cpu_submission *sub)
         return true;
     if (atomic_load_explicit(&sub->device->turns.waiting, memory_order_relaxed) == 0)
         return false;
-    int64_t now = nanoseconds();
+    uint64_t now = eu_now();
     if (sub->slice_end == 0)
         sub->slice_end = now + SLICE;
     return now >= sub->slice_end;
@@ -76,10 +68,10 @@ static bool leaves(cpu_submission *sub, const cpu_run *run, uint32_t i)
     return atomic_load_explicit(&sub->stop, memory_order_relaxed) <= i;
 }
 
-static void walk(void *ctx, int thread)
+static void walk(void *ctx, uint32_t thread)
 {
     cpu_submission *sub = ctx;
-    cpu_run run = {.thread = thread, .threads = sub->threads, .params = sub->params, .n_params = sub->n_params,
+    cpu_run run = {.thread = (int)thread, .threads = sub->threads, .params = sub->params, .n_params = sub->n_params,
                    .team = sub->device->team, .scratch = sub->device->scratch[thread]};
     cpu_run alone = run;
     alone.threads = 1;
@@ -114,13 +106,13 @@ static uint32_t run_tasks(cpu_submission *sub)
             return answer;
         atomic_store_explicit(&sub->stop, sub->n, memory_order_relaxed);
         sub->slice_end = 0;
-        sub->way = cpu_team_calm(device->team) ? CPU_EAGER : CPU_SPARING;
+        sub->way = eu_team_calm(device->team) ? CPU_EAGER : CPU_SPARING;
         if (all_serial(sub)) {
             sub->threads = 1;
             walk(sub, 0);
         } else {
             sub->threads = device->threads;
-            cpu_team_run(device->team, walk, sub);
+            eu_team_run(device->team, (uint32_t)device->threads, walk, sub);
         }
         cpu_turns_give(&device->turns, &turn);
         sub->from = atomic_load_explicit(&sub->stop, memory_order_relaxed);
