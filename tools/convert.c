@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "libengine/util/util.h"
 
 #define SLAB_ELEMENTS (INT64_C(1) << 19)
 #define N_SLABS 16 /* kept: models have few shapes */
@@ -47,7 +48,7 @@ int converter_create(eng_context *context, const char *device, int (*stopped)(vo
     converter *c = calloc(1, sizeof *c);
 
     if (!c)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory");
+        return eng_fail_code(EU_NO_MEMORY("a conversion"));
     c->context = context;
     c->stopped = stopped;
     int status = eng_device_open(context, device, &c->device);

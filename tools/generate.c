@@ -451,7 +451,7 @@ int main(int argc, char **argv)
 {
     run *r = calloc(1, sizeof *r);
     if (!r) {
-        fputs("engine-generate: no memory\n", stderr);
+        fputs("engine-generate: out of memory for the options\n", stderr);
         return 1;
     }
     find_uninstalled_plugins();

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "generate.h"
+#include "libengine/util/util.h"
 
 /* Any accelerator first, then the processor. */
 static int default_device(eng_context *engine, char name[64])
@@ -45,7 +46,7 @@ static int name_home(eng_context *engine, options *o, uint32_t i)
                         "name one of them, such as cpu or opencl:0/2.1", pattern, home->device, home->device);
     o->homes[i] = strdup(info.name);
     if (!o->homes[i])
-        return eng_fail(ENG_ERR_NOMEM, "no memory");
+        return eng_fail_code(EU_NO_MEMORY("the name of a device"));
     home->device = o->homes[i];
     return ENG_OK;
 }
@@ -85,7 +86,7 @@ int device_open(eng_context *engine, const options *o, eng_device **result)
     size_t size = strlen(asked) + (o->shares ? strlen(o->shares) : 0) + 8;
     name = malloc(size);
     if (!name)
-        return eng_fail(ENG_ERR_NOMEM, "no memory");
+        return eng_fail_code(EU_NO_MEMORY("the name of a device"));
     snprintf(name, size, "%s%s%s", asked, o->shares ? "@" : "", o->shares ? o->shares : "");
     for (char *c = o->shares ? strchr(name, '@') : NULL; c && *c; c++)
         *c = *c == ',' ? ':' : *c;

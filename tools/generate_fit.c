@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "generate.h"
+#include "libengine/util/util.h"
 
 /* -- what is said --------------------------------------------------------------------------- */
 
@@ -95,14 +96,14 @@ static int take(options *o, const eng_lm_fit_info *info)
     for (uint32_t i = o->n_overrides; i < p->n_overrides; i++) {
         char *pattern = o->memory[i] = strdup(p->overrides[i].pattern);
         if (!pattern)
-            return eng_fail(ENG_ERR_NOMEM, "no memory");
+            return eng_fail_code(EU_NO_MEMORY("an override"));
         o->overrides[o->n_overrides++] = (eng_lm_override){pattern, "cpu"};
     }
     if (!info->new_shares)
         return ENG_OK;
     o->shares = NULL; /* they are in the name */
     o->device = o->memory[sizeof o->memory / sizeof *o->memory - 1] = strdup(info->device);
-    return o->device ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "no memory");
+    return o->device ? ENG_OK : eng_fail_code(EU_NO_MEMORY("the name of a device"));
 }
 
 static int fit_on(eng_context *engine, options *o, eng_device *device, const eng_lm_fit_params *params)

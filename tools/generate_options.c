@@ -162,7 +162,7 @@ static int override(options *o, const char *flag, const char *text)
     char *pattern = strndup(text, (size_t)(equals - text));
     regex_t compiled;
     if (!pattern)
-        return wrong("no memory", flag, text);
+        return wrong("out of memory for the option", flag, text);
     int error = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
     if (error) {
         char why[96], what[160];

@@ -63,7 +63,7 @@ static int add_folder(arguments *a, const char *folder)
     size_t n = strlen(before) + strlen(real) + 2;
     char *path = malloc(n);
     if (!path)
-        return usage("out of memory", "");
+        return usage("out of memory for the path of plugins", "");
     snprintf(path, n, "%s%s%s", before, *before ? ":" : "", real);
     free(real);
     free(a->settings.plugin_path);

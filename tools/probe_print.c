@@ -81,7 +81,7 @@ void probe_print_devices(const probe_report *r, probe_format format)
     char (*memory)[32] = calloc(1 + (size_t)r->n_devices, sizeof *memory);
     uint32_t rows = 1;
     if (!cells || !memory) {
-        fprintf(stderr, "engine-probe: no memory for the table of devices\n");
+        fprintf(stderr, "engine-probe: out of memory for the table of devices\n");
         free(cells);
         free(memory);
         return;

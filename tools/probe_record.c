@@ -11,7 +11,7 @@ char *probe_copy(const char *text)
 {
     char *copy = strdup(text);
     if (!copy) {
-        fputs("engine-probe: out of memory\n", stderr);
+        fputs("engine-probe: out of memory for the list of devices\n", stderr);
         exit(EXIT_NO_DEVICE);
     }
     return copy;
@@ -22,7 +22,7 @@ void *probe_add(void *list, uint32_t *n, size_t item)
 {
     char *grown = realloc(list, (*n + 1) * item);
     if (!grown) {
-        fputs("engine-probe: out of memory\n", stderr);
+        fputs("engine-probe: out of memory for the list of devices\n", stderr);
         exit(EXIT_NO_DEVICE);
     }
     memset(grown + *n * item, 0, item);

@@ -101,7 +101,7 @@ static int add_rule(job *j, char *text)
     char *equals = strrchr(text, '=');
 
     if (!eu_reserve(j->rules, j->rule_room, (size_t)j->n_rules + 1))
-        return usage_error("out of memory");
+        return usage_error("out of memory for the rules");
     if (!equals || equals == text)
         return usage_error("--tensor %s: expected PATTERN=TYPE", text);
     const eng_type_info *type = weight_type(equals + 1);
@@ -218,7 +218,7 @@ static int choose_types(job *j)
 
     j->types = calloc(n ? n : 1, sizeof *j->types);
     if (!j->types)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for %u tensors", n);
+        return eng_fail_code(EU_NO_MEMORY("the types of the tensors"));
     for (uint32_t i = 0; i < n; i++) {
         const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
         uint32_t wanted = wanted_type(j, t), type = wanted;
@@ -401,7 +401,8 @@ static int produce(void *user, uint32_t index, const void **data)
         j->buffer_bytes = 0;
         j->buffer = malloc(bytes);
         if (!j->buffer)
-            return eng_fail(ENG_ERR_NOMEM, "out of memory for %" PRIu64 " bytes of tensor \"%s\"", bytes, t->name);
+            return eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_HOST_MEMORY, -1,
+                                 "tensor \"%s\"" ENG_CAUSE "out of memory for %" PRIu64 " bytes", t->name, bytes);
         j->buffer_bytes = bytes;
     }
     int status = converter_run(j->convert, t->type, t->data, j->types[index], j->buffer, t->ne[0], rows);

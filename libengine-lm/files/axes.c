@@ -33,7 +33,7 @@ static int factor(reader *r, eng_factor *f)
         if (r->letters[i].axis) {
             f->axis = eng_context_axis(r->engine, r->letters[i].axis);
             if (f->axis == ENG_AXIS_NONE)
-                return eng_fail(ENG_ERR_NOMEM, "no memory for the name of axis \"%s\"", r->letters[i].axis);
+                return eng_fail_code(EU_NO_MEMORY("the name of an axis"));
         }
         r->at++;
         return ENG_OK;

@@ -11,7 +11,7 @@
 static void *told(void *memory, size_t count, size_t bytes)
 {
     if (!memory)
-        eng_fail(ENG_ERR_NOMEM, "out of memory for %zu x %zu bytes", count, bytes);
+        eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_HOST_MEMORY, -1, "out of memory for %zu x %zu bytes", count, bytes);
     return memory;
 }
 

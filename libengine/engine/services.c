@@ -116,8 +116,8 @@ static int team_prepare(void **team, uint32_t kept)
         return eng_fail_memory();
     uint32_t have = eu_team_grow(*team, kept);
     return have >= kept ? ENG_OK
-                        : eng_fail(ENG_ERR_NOMEM, "cannot start thread %u of a team: the system has no room for more "
-                                   "threads; use fewer, or raise the limit (ulimit -u)", have + 1);
+                        : eng_fail(ENG_ERR_NOMEM, "thread %u of a team" ENG_CAUSE "the system has no room for one more"
+                                   ENG_ADVICE "use fewer, or raise the limit (ulimit -u)", have + 1);
 }
 
 static int service_parallel(eng_host *host, void **team, uint32_t count, void (*fn)(void *ctx, uint32_t i), void *ctx)

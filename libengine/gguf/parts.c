@@ -94,7 +94,7 @@ static int join_tensors(eng_gguf *g, uint64_t n)
     eng_gguf_tensor *all = realloc(g->tensors, (n ? n : 1) * sizeof *all);
 
     if (!all)
-        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " tensors", g->path, n);
+        return eng_fail_code(EU_NO_MEMORY_IN(g->path, "the tensors"));
     g->tensors = all;
     int status = eng_gguf_index_tensors(g, n);
     for (uint32_t p = 0; p < g->n_parts; p++) {
@@ -132,7 +132,7 @@ static int join(eng_gguf *g, int64_t count)
 
     g->parts = calloc((size_t)count - 1, sizeof(eng_gguf *));
     if (!g->parts)
-        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRId64 " files", g->path, count);
+        return eng_fail_code(EU_NO_MEMORY_IN(g->path, "the files of the model"));
     for (int64_t i = 1; i < count && !status; i++) {
         status = open_part(g, i, count);
         n += status ? 0 : g->parts[i - 1]->n_tensors;

@@ -94,9 +94,7 @@ static eu_key tensor_name(const void *gguf, uint32_t entry)
 
 static int names_reserve(const eng_gguf *g, eu_map *map, uint64_t n)
 {
-    return eu_map_reserve(map, g, n) ? ENG_OK
-                                     : eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for an index of %" PRIu64 " names",
-                                                g->path, n);
+    return eu_map_reserve(map, g, n) ? ENG_OK : eng_fail_code(EU_NO_MEMORY_IN(g->path, "an index of names"));
 }
 
 int eng_gguf_index_tensors(eng_gguf *g, uint64_t n)
@@ -220,7 +218,7 @@ static int read_keys(cursor *c, uint64_t n)
                         g->path, n, left(c));
     g->keys = calloc(n ? n : 1, sizeof *g->keys);
     if (!g->keys)
-        return eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " keys", g->path, n);
+        return eng_fail_code(EU_NO_MEMORY_IN(g->path, "the keys"));
     int status = names_reserve(g, &g->key_names, n);
     for (uint64_t i = 0; i < n && !status; i++) {
         g->n_keys = i + 1; /* what close has to look at */
@@ -366,7 +364,7 @@ static int read_tensors(cursor *c, uint64_t n)
     g->tensors = calloc(n ? n : 1, sizeof *g->tensors);
     span *spans = calloc(n ? n : 1, sizeof *spans);
     if (!g->tensors || !spans)
-        status = eng_fail(ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory for %" PRIu64 " tensors", g->path, n);
+        status = eng_fail_code(EU_NO_MEMORY_IN(g->path, "the tensors"));
     if (!status)
         status = eng_gguf_index_tensors(g, n);
     for (uint32_t i = 0; i < n && !status; i++)

@@ -16,6 +16,12 @@
 
 static int graph_error(eng_graph *g, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The failure of a graph, told once more.  Without memory: the host's, a graph has no other. */
+static int graph_failed(int status, const char *text)
+{
+    return eng_fail_code(status, status == ENG_ERR_NOMEM ? ENG_CODE_HOST_MEMORY : ENG_CODE_NONE, -1, "%s", text);
+}
+
 static int graph_error(eng_graph *g, int status, const char *format, ...)
 {
     char text[sizeof g->error];
@@ -27,7 +33,13 @@ static int graph_error(eng_graph *g, int status, const char *format, ...)
         g->status = status;
         memcpy(g->error, text, sizeof text);
     }
-    return eng_fail(status, "%s", text);
+    return graph_failed(status, text);
+}
+
+static int graph_no_memory(eng_graph *g, const char *what)
+{
+    int status = eng_fail_code(EU_NO_MEMORY(what));
+    return graph_error(g, status, "%s", eng_last_error());
 }
 
 void eng_graph_refuse(eng_graph *g, const char *format, ...)
@@ -75,7 +87,7 @@ void eng_graph_destroy(eng_graph *g)
 static eng_value add_tensor(eng_graph *g, const eng_tensor *t)
 {
     if (g->n_tensors >= INT32_MAX || !eu_reserve(g->tensors, g->tensor_room, (size_t)g->n_tensors + 1)) {
-        graph_error(g, ENG_ERR_NOMEM, "out of memory for the tensors of a graph");
+        graph_no_memory(g, "the tensors of a graph");
         return ENG_BAD_VALUE;
     }
     eng_value v = (eng_value)g->n_tensors++;
@@ -99,7 +111,7 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
     t.name = eu_arena_string(&g->arena, from->name);
     if ((from->dims != NULL && t.dims == NULL) || t.name == NULL ||
         !eu_reserve(g->bindings, g->binding_room, (size_t)g->n_bindings + 1)) {
-        graph_error(g, ENG_ERR_NOMEM, "out of memory for the tensors of a graph");
+        graph_no_memory(g, "the tensors of a graph");
         return ENG_BAD_VALUE;
     }
     if (!eng_tensor_layout(&t)) {
@@ -176,7 +188,7 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
                         ENG_MAX_RANK);
     eng_dim *kept = eu_arena_alloc(&g->arena, ENG_MAX_RANK * sizeof *kept);
     if (kept == NULL)
-        return graph_error(g, ENG_ERR_NOMEM, "out of memory for the axes of a graph");
+        return graph_no_memory(g, "the axes of a graph");
     for (uint32_t d = 0; d < rank; d++) {
         eng_dim_work w;
         eng_dim_load(&w, &dims[d], t->ne[d]);
@@ -186,7 +198,7 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
                                t->ne[d]);
         eng_dim_normalise(&w);
         if (!eng_dim_save(&g->arena, &w, &kept[d]))
-            return graph_error(g, ENG_ERR_NOMEM, "out of memory for the axes of a graph");
+            return graph_no_memory(g, "the axes of a graph");
     }
     g->tensors[value].dims = kept;
     g->tensors[value].rank = rank > t->rank ? rank : t->rank;
@@ -243,7 +255,7 @@ int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placemen
         return graph_error(g, ENG_ERR_INVALID, "%s is to be on a single device, but none is named", t->name);
     const eng_placement *kept = placement->kind == ENG_PLACE_AUTO ? NULL : eng_placement_copy(&g->arena, placement);
     if (kept == NULL && placement->kind != ENG_PLACE_AUTO)
-        return graph_error(g, ENG_ERR_NOMEM, "out of memory for a placement");
+        return graph_no_memory(g, "a placement");
     g->tensors[value].place = kept;
     return ENG_OK;
 }
@@ -312,7 +324,7 @@ static eng_value add_node(eng_inference *f, eng_node *node, eng_value *out)
     snprintf(name, sizeof name, "%s#%" PRIu32, f->info->name, g->n_nodes);
     node->name = eu_arena_string(&g->arena, name);
     if (node->name == NULL || !eu_reserve(g->nodes, g->node_room, (size_t)g->n_nodes + 1)) {
-        graph_error(g, ENG_ERR_NOMEM, "out of memory for the nodes of a graph");
+        graph_no_memory(g, "the nodes of a graph");
         return ENG_BAD_VALUE;
     }
     for (int o = 0; o < ENG_MAX_OUTPUTS; o++) {
@@ -352,7 +364,7 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
         return ENG_BAD_VALUE;
     if (infer(&f) != ENG_OK) {
         if (g->status == ENG_OK)
-            graph_error(g, ENG_ERR_NOMEM, "%s", eng_last_error());
+            graph_no_memory(g, "the shape of a node");
         return ENG_BAD_VALUE;
     }
     return add_node(&f, &node, out);
@@ -415,7 +427,7 @@ int eng_graph_seal(eng_graph *g)
     if (g->sealed)
         return ENG_OK;
     if (g->status != ENG_OK)
-        return eng_fail(g->status, "%s", g->error);
+        return graph_failed(g->status, g->error);
     g->binding_tensor = eu_arena_alloc(&g->arena, (g->n_bindings ? g->n_bindings : 1) * sizeof *g->binding_tensor);
     if (g->binding_tensor == NULL)
         return eng_fail_code(EU_NO_MEMORY("sealing a graph"));

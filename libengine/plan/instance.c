@@ -53,7 +53,7 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
     eng_instance *made = calloc(1, sizeof *made);
     eng_store **kept = calloc((size_t)plan->n_slots + 1, sizeof *kept);
     if (states == NULL || tensors == NULL || made == NULL || kept == NULL)
-        status = eng_fail(ENG_ERR_NOMEM, "out of host memory for an instance");
+        status = eng_fail_code(EU_NO_MEMORY("an instance"));
     if (status == ENG_OK)
         status = bind(plan, stores, states, tensors);
     if (status == ENG_OK)

@@ -189,7 +189,12 @@ uint64_t cpu_memory_swap(void); /* what the system may put elsewhere, in bytes *
 /* Zeroed memory aligned to CPU_ALIGN, in large pages where it is large; NULL: there is no more. */
 void *cpu_memory_get(size_t bytes);
 void cpu_memory_free(void *memory, size_t bytes);
-/* Says so, and returns ENG_ERR_NOMEM. */
+/* Small things of the host, for `what`: says so, and returns ENG_ERR_NOMEM. */
+static inline int cpu_no_memory(const eng_services *services, const char *what)
+{
+    return services->fail_code(services->host, EU_NO_MEMORY_IN("cpu", what));
+}
+/* The same with figures, of memory for tensors. */
 int cpu_memory_refused(const eng_device_state *device, uint64_t bytes, const char *what);
 
 /* Larger working memory for every thread, or what there was: living instances need that. */

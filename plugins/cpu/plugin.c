@@ -9,7 +9,7 @@ static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
 {
     eng_plugin_state *p = calloc(1, sizeof *p);
     if (!p)
-        return services->fail(services->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
+        return cpu_no_memory(services, "the plugin");
     p->services = services;
     *plugin = p;
     return ENG_OK;

@@ -24,7 +24,7 @@ int null_device_open(eng_plugin_state *plugin, const eng_device_request *request
     const eng_services *s = plugin->services;
     eng_device_state *device = calloc(1, sizeof *device);
     if (!device)
-        return s->fail(s->host, ENG_ERR_NOMEM, "%s" ENG_CAUSE "out of memory", request->name);
+        return null_no_memory(s, "a device");
     device->services = s; /* any cut of the device is another device like it */
     *result = device;
     return ENG_OK;

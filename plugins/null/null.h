@@ -30,6 +30,13 @@ struct eng_device_state {
     eng_device_stats stats; /* atomically, field by field */
 };
 
+/* What every call of the plugin says that gets no memory for `what`; returns ENG_ERR_NOMEM. */
+static inline int null_no_memory(const eng_services *s, const char *what)
+{
+    return s->fail_code(s->host, ENG_ERR_NOMEM, ENG_CODE_HOST_MEMORY, -1, "null" ENG_CAUSE "out of memory for %s",
+                        what);
+}
+
 typedef struct null_tensor {
     unsigned char *data;
     uint64_t bytes;

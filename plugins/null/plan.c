@@ -45,7 +45,7 @@ int null_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_pl
     if (!plan || !first) {
         free(plan);
         free(first);
-        return s->fail(s->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "out of memory for a plan");
+        return null_no_memory(s, "a plan");
     }
     for (uint32_t i = 0; i <= graph->n_sections; i++) {
         while (node < graph->n_nodes && eng_subgraph_node(graph, node)->section < (int32_t)i)
@@ -73,7 +73,7 @@ int null_instance_create(eng_plan_state *plan, eng_store_state *const *stores, c
     if (!instance || !bound) {
         free(instance);
         free(bound);
-        return s->fail(s->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "out of memory for an instance");
+        return null_no_memory(s, "an instance");
     }
     for (uint32_t i = 0; i < n; i++)
         bound[i] = stores[i]->tensors[tensors[i]].data;

@@ -28,7 +28,7 @@ static int null_open(const eng_services *services, eng_plugin_state **result)
         return status;
     eng_plugin_state *plugin = calloc(1, sizeof *plugin);
     if (!plugin)
-        return services->fail(services->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "out of memory");
+        return null_no_memory(services, "the plugin");
     plugin->services = services; /* stays valid until close */
     plugin->n_devices = n_devices < 16 ? (uint32_t)n_devices : 16;
     *result = plugin;

@@ -11,7 +11,7 @@ int null_queue_create(eng_device_state *device, eng_queue_state **result)
     const eng_services *s = device->services;
     eng_queue_state *queue = calloc(1, sizeof *queue);
     if (!queue)
-        return s->fail(s->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "out of memory for a queue");
+        return null_no_memory(s, "a queue");
     queue->device = device;
     *result = queue;
     return ENG_OK;

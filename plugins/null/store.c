@@ -24,7 +24,7 @@ int null_store_create(eng_device_state *device, const eng_store_tensor *tensors,
     if (!store || !list) {
         free(store);
         free(list);
-        return s->fail(s->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "out of memory for a store of %u tensors", n);
+        return null_no_memory(s, "a store");
     }
     *store = (eng_store_state){.device = device, .tensors = list};
     for (uint32_t i = 0; i < n; i++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libengine/util/util.h"
 #include "program.h"
 #include "tests/reference/ref.h"
 
@@ -42,7 +43,7 @@ static int upload(replay *r, uint32_t i)
     /* in two pieces now and then: ranges of a tensor */
     uint64_t first = t->seed % 3 == 0 && !(t->use & ENG_USE_MATRIX) ? bytes / 3 / 4 * 4 : 0;
     char *data = calloc(1, bytes + 16);
-    int status = data ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for a tensor");
+    int status = data ? ENG_OK : eng_fail_code(EU_NO_MEMORY("a tensor"));
 
     if (data)
         pg_fill(t, data);
@@ -77,7 +78,7 @@ static int make_store(replay *r, int which)
             s[n].device = device_name(r, t->forced == 2 ? (int)(t->seed % ENG_MAX_RANKS) : -1 - (int)(t->seed % 2));
         r->index[i] = n++;
     }
-    int status = s && a ? eng_store_create(r->device, s, n, &r->stores[which]) : eng_fail(ENG_ERR_NOMEM, "no memory");
+    int status = s && a ? eng_store_create(r->device, s, n, &r->stores[which]) : eng_fail_code(EU_NO_MEMORY("a store"));
     free(s);
     free(a);
     for (uint32_t i = 0; i < p->n_tensors && status == ENG_OK; i++)
@@ -158,7 +159,7 @@ static int build(replay *r)
     eng_value(*values)[2] = calloc(p->n_ops + 1, sizeof *values);
 
     if (!values)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for a graph");
+        return eng_fail_code(EU_NO_MEMORY("a graph"));
     for (uint32_t i = 0; i < p->n_tensors; i++)
         if (p->tensors[i].place.kind != ENG_PLACE_AUTO)
             place(r, bound(r, i), &p->tensors[i].place);
@@ -184,7 +185,7 @@ static int collect(replay *r, uint32_t run)
         void *raw = calloc(1, bytes + 16);
         double *x = r->results->data[run][i] = calloc(pg_count(t) + 1, sizeof *x);
         uint64_t first = t->seed % 3 == 1 ? bytes / 5 : 0; /* in two pieces now and then */
-        status = raw && x ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for a tensor");
+        status = raw && x ? ENG_OK : eng_fail_code(EU_NO_MEMORY("a tensor"));
         if (status == ENG_OK && first)
             status = eng_store_read(store, r->index[i], 0, first, raw);
         if (status == ENG_OK)
@@ -244,7 +245,7 @@ int pg_run(eng_context *context, const char *device, const pg_program *p, pg_res
 
     memset(results, 0, sizeof *results);
     if (!r)
-        return eng_fail(ENG_ERR_NOMEM, "out of memory for a run");
+        return eng_fail_code(EU_NO_MEMORY("a run"));
     r->context = context;
     r->name = device;
     r->p = p;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../tap.h"
 #include "count.h"
@@ -16,6 +17,19 @@
 
 static eng_context *context;
 static pg_program *program;
+
+/* Do programs learn that it was the host's memory?  Threads are another thing; of memory for tensors the cpu plugin
+ * says how much there is instead; stores do not tell yet. */
+static bool told(void)
+{
+    static const char *const others[] = {"the system has no room for one more", "this process holds",
+                                         "cpu: out of memory", "out of host memory for the regions"};
+    eng_error error = {.size = sizeof error};
+    bool good = eng_last_error_info(&error) == ENG_OK && error.code == ENG_CODE_HOST_MEMORY;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        good = good || strstr(eng_last_error(), others[i]);
+    return good;
+}
 
 /* Runs the program with the nth request refused; 0: none.  false: not as it should be. */
 static bool run_without(const char *device, uint64_t nth, bool all)
@@ -31,7 +45,8 @@ static bool run_without(const char *device, uint64_t nth, bool all)
         pg_judge(program, &results, &v);
     pg_results_free(&results);
     count_stop();
-    bool good = v.good && (status == ENG_OK || (nth && status == ENG_ERR_NOMEM)) && count_kept() <= 0;
+    bool good = v.good && (status == ENG_OK || (nth && status == ENG_ERR_NOMEM && told())) &&
+                count_kept() <= 0;
     if (!good)
         printf("# request %" PRIu64 "%s refused on %s, seed %" PRIu64 ": %s, %s; %" PRId64 " pieces kept\n", nth,
                all ? " and what follows" : "", device, program->seed, eng_status_name(status),

@@ -89,7 +89,7 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
         return status;
     eng_device_state *d = calloc(1, sizeof *d);
     if (!d)
-        return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
+        return cpu_no_memory(s, "a device");
     d->info = info;
     d->services = s;
     d->host = s->host;
@@ -98,13 +98,13 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     if (!cpu_turns_init(&d->turns)) {
         pthread_mutex_destroy(&d->lock);
         free(d);
-        return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory or of threads");
+        return cpu_no_memory(s, "the threads of a device");
     }
     if (!make_team(d, request, part_threads(request, wanted ? (uint32_t)wanted : info.compute_units))) {
         cpu_turns_end(&d->turns);
         pthread_mutex_destroy(&d->lock);
         free(d);
-        return s->fail(s->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory or of threads");
+        return cpu_no_memory(s, "the threads of a device");
     }
     describe(d, request);
     d->stats.size = sizeof d->stats;

@@ -42,7 +42,7 @@ int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_pla
     }
     if (!p || !p->nodes || !p->section_first) {
         cpu_plan_destroy(p);
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
+        return cpu_no_memory(s, "a plan");
     }
     p->device = device;
     p->graph = graph;

@@ -254,7 +254,7 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
     const eng_services *s = device->services;
     eng_instance_state *inst = calloc(1, sizeof *inst);
     if (!inst)
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
+        return cpu_no_memory(s, "an instance");
     inst->plan = plan;
     inst->arena_bytes = (size_t)plan->graph->arena_bytes + CPU_ALIGN;
     inst->arena = cpu_memory_get(inst->arena_bytes);
@@ -272,8 +272,7 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
         make_tasks(inst);
         status = prepare(inst);
         if (status != ENG_OK)
-            s->fail(device->host, status, "cpu" ENG_CAUSE
-                    "no memory for the working buffers of %u nodes", (unsigned)plan->n_nodes);
+            cpu_no_memory(s, "the working memory of an instance");
     }
     if (status != ENG_OK) {
         cpu_instance_destroy(inst);

@@ -18,7 +18,7 @@ int cpu_queue_create(eng_device_state *device, eng_queue_state **queue)
 {
     eng_queue_state *q = calloc(1, sizeof *q);
     if (!q)
-        return device->services->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
+        return cpu_no_memory(device->services, "a queue");
     q->device = device;
     *queue = q;
     return ENG_OK;

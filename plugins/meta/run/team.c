@@ -33,7 +33,7 @@ int meta_progress_init(eng_queue_state *q)
             continue;
         while (r-- > 0)
             eu_gate_end(&q->progress[r].gate);
-        return META_FAIL(q->device, ENG_ERR_NOMEM, "out of resources for the locks of a queue");
+        return meta_no_memory(q->device, "the locks of a queue");
     }
     return ENG_OK;
 }
