@@ -35,7 +35,8 @@ static bool take_params(eng_graph *g, void *own, size_t own_size, const void *gi
     if (given != NULL)
         memcpy(&size, given, sizeof size);
     if (size < 2 * sizeof size) {
-        eng_graph_refuse(g, "%s: the parameters are NULL or have no size; begin with %s_defaults", what, what);
+        eng_graph_refuse(g, "%s" ENG_CAUSE "the parameters must not be NULL and must have their size" ENG_ADVICE
+                         "begin with %s_defaults", what, what);
         return false;
     }
     memcpy(own, given, size < own_size ? size : own_size);
@@ -270,7 +271,8 @@ static bool extents(const int64_t *ne, uint32_t rank, int64_t fill, int64_t out[
 
 static eng_value bad_extents(eng_graph *g, uint32_t op)
 {
-    eng_graph_refuse(g, "%s: the array is NULL, or its rank is more than %d", eng_op_get(op)->name, ENG_MAX_RANK);
+    eng_graph_refuse(g, "%s" ENG_CAUSE "the array must not be NULL, nor its rank more than %d", eng_op_get(op)->name,
+                     ENG_MAX_RANK);
     return ENG_BAD_VALUE;
 }
 

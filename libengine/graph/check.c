@@ -60,9 +60,11 @@ static int check_strides(eng_inference *f, int operand)
     const eng_type_info *type = eng_tensor_type(t);
     const eng_rule_operand *rule = &f->info->in[operand];
     if (rule->strides == ENG_STRIDES_ROWS && t->ne[0] > (int64_t)type->block && t->nb[0] != (int64_t)type->block_bytes)
-        return eng_graph_fail(f, "the rows of %s are not contiguous" ENG_ADVICE "make them so with cont", rule->name);
+        return eng_graph_fail(f, "the rows of %s must be contiguous, got elements %" PRId64 " bytes apart" ENG_ADVICE
+                              "make them so with cont", rule->name, t->nb[0]);
     if (rule->strides == ENG_STRIDES_CONTIGUOUS && !eng_tensor_contiguous(t))
-        return eng_graph_fail(f, "%s must be contiguous" ENG_ADVICE "make it so with cont", rule->name);
+        return eng_graph_fail(f, "%s must be contiguous, got a view with gaps" ENG_ADVICE "make it so with cont",
+                              rule->name);
     return ENG_OK;
 }
 
@@ -71,24 +73,39 @@ static int check_written(eng_inference *f, int operand)
     const eng_tensor *root = &f->graph->tensors[f->in[operand]->root];
     const char *name = f->info->in[operand].name;
     if (root->binding < 0)
-        return eng_graph_fail(f, "operand %s is written in place and must be a bound tensor or a view of one", name);
+        return eng_graph_fail(f, "operand %s must be a bound tensor or a view of one, got a value of the graph: it is "
+                              "written in place", name);
     if ((root->use & ENG_USE_MASK) == ENG_USE_INPUT)
-        return eng_graph_fail(f, "operand %s is written in place but %s is an input, which only the host writes" ENG_ADVICE
-                                 "declare it ENG_USE_STATE", name, root->name);
+        return eng_graph_fail(f, "operand %s must not be an input, got %s: it is written in place, and an input by "
+                              "the host only" ENG_ADVICE "declare it ENG_USE_STATE", name, root->name);
     if (overlaps(f->in[operand]))
-        return eng_graph_fail(f, "operand %s is written in place but its elements overlap" ENG_ADVICE "write through a view that has "
-                                 "each byte once", name);
+        return eng_graph_fail(f, "the elements of operand %s must not overlap: it is written in place" ENG_ADVICE
+                              "write through a view that has each byte once", name);
     return ENG_OK;
+}
+
+/* The names of a few types, or that there are many of them. */
+static const char *allowed_types(uint64_t types, eu_text text)
+{
+    enum { MANY = 12 };
+    if (__builtin_popcountll(types) > MANY)
+        return "one that the op takes";
+    for (uint32_t type = 0; type < ENG_TYPE_LIMIT; type++)
+        if (types >> type & 1 && eng_type_get(type) != NULL)
+            eu_text_format(&text, "%s%s", text.n ? " or " : "", eng_type_get(type)->name);
+    return text.n ? text.at : "absent";
 }
 
 static int check_operand(eng_inference *f, int operand)
 {
     const eng_rule_operand *rule = &f->info->in[operand];
     const eng_tensor *t = f->in[operand];
+    char types[160];
     if (t == NULL)
-        return rule->optional ? ENG_OK : eng_graph_fail(f, "operand %s is missing", rule->name);
+        return rule->optional ? ENG_OK : eng_graph_fail(f, "operand %s must be given", rule->name);
     if (!(rule->types >> t->type & 1))
-        return eng_graph_fail(f, "operand %s must not be of type %s", rule->name, eng_tensor_type(t)->name);
+        return eng_graph_fail(f, "the type of operand %s must be %s, got %s", rule->name,
+                              allowed_types(rule->types, EU_TEXT_IN(types)), eng_tensor_type(t)->name);
     int status = rule->inout ? check_written(f, operand) : ENG_OK;
     return status == ENG_OK ? check_strides(f, operand) : status;
 }
@@ -114,7 +131,7 @@ static uint32_t result_type(const eng_inference *f, const eng_rule_operand *rule
 int eng_infer_types(eng_inference *f)
 {
     if (f->info->types[0] == 0)
-        return eng_graph_fail(f, "this op is not for graphs that hosts build");
+        return eng_graph_fail(f, "the op must be one for graphs that hosts build");
     for (int i = 0; i < f->info->n_in; i++) {
         int status = check_operand(f, i);
         if (status != ENG_OK)
@@ -123,7 +140,7 @@ int eng_infer_types(eng_inference *f)
     for (int o = 0; o < f->info->n_out; o++) {
         f->out[o].type = result_type(f, &f->info->out[o]);
         if (eng_tensor_type(&f->out[o]) == NULL)
-            return eng_graph_fail(f, "type number %" PRIu32 " is unknown", f->out[o].type);
+            return eng_graph_fail(f, "the result's type must be one of ENG_TYPE_*, got %" PRIu32, f->out[o].type);
     }
     return ENG_OK;
 }

@@ -60,8 +60,8 @@ int eng_graph_create(eng_context *context, uint32_t n_params, eng_graph **graph)
     if (context == NULL || graph == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_graph_create" ENG_CAUSE "context or graph is NULL");
     if (n_params > ENG_MAX_PLAN_PARAMS)
-        return eng_fail(ENG_ERR_INVALID, "a graph has at most %d plan parameters, not %" PRIu32, ENG_MAX_PLAN_PARAMS,
-                        n_params);
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_create" ENG_CAUSE "n_params must be at most %d, got %" PRIu32,
+                        ENG_MAX_PLAN_PARAMS, n_params);
     eng_graph *g = calloc(1, sizeof *g);
     if (g == NULL)
         return eng_fail_code(EU_NO_MEMORY("a graph"));
@@ -101,7 +101,7 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
 {
     const eng_store_tensor *from = eng_store_get(store, index);
     if (from == NULL) {
-        graph_error(g, ENG_ERR_INVALID, "the store has no tensor number %" PRIu32, index);
+        graph_error(g, ENG_ERR_INVALID, "the tensor must be one of the store's, got number %" PRIu32, index);
         return ENG_BAD_VALUE;
     }
     eng_tensor t = {.size = sizeof t, .type = from->type, .rank = from->rank, .use = from->use, .root = -1,
@@ -115,7 +115,8 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
         return ENG_BAD_VALUE;
     }
     if (!eng_tensor_layout(&t)) {
-        graph_error(g, ENG_ERR_INVALID, "tensor %s has a shape that its type cannot have", from->name);
+        graph_error(g, ENG_ERR_INVALID, "tensor %s" ENG_CAUSE "its extents must be of whole blocks and fit 63 bits",
+                    from->name);
         return ENG_BAD_VALUE;
     }
     eng_value v = add_tensor(g, &t);
@@ -193,9 +194,8 @@ int eng_graph_set_axes(eng_graph *g, eng_value value, const eng_dim *dims, uint3
         eng_dim_work w;
         eng_dim_load(&w, &dims[d], t->ne[d]);
         if (dims[d].n_segments > 0 && !eng_dim_named(&w))
-            return graph_error(g, ENG_ERR_INVALID,
-                               "axes given for dimension %" PRIu32 " of %s do not multiply to its extent %" PRId64, d, t->name,
-                               t->ne[d]);
+            return graph_error(g, ENG_ERR_INVALID, "the axes of dimension %" PRIu32 " of %s must multiply to its "
+                               "extent %" PRId64, d, t->name, t->ne[d]);
         eng_dim_normalise(&w);
         if (!eng_dim_save(&g->arena, &w, &kept[d]))
             return graph_no_memory(g, "the axes of a graph");
@@ -232,27 +232,27 @@ int eng_graph_place(eng_graph *g, eng_value value, const eng_placement *placemen
     const eng_tensor *t = eng_graph_get(g, value);
     char axis[AXIS_TEXT];
     if (g == NULL || placement == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_place" ENG_CAUSE "a graph and a placement are needed");
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_place" ENG_CAUSE "graph or placement is NULL");
     if (g->sealed)
         return eng_fail(ENG_ERR_STATE, "the graph is sealed" ENG_CAUSE
                         "%s cannot be placed any more, place values before "
                                        "eng_graph_seal", t != NULL ? t->name : "a value that it has not");
     if (t == NULL)
-        return graph_error(g, ENG_ERR_INVALID, "value %" PRId32 " is to be placed, but the graph has none of that number",
+        return graph_error(g, ENG_ERR_INVALID, "the value to be placed must be one of the graph's, got value %" PRId32,
                            value);
     if (placement->kind > ENG_PLACE_SINGLE)
-        return graph_error(g, ENG_ERR_INVALID, "%s is to have a placement of kind %" PRIu32 ", which is none of ENG_PLACE_*",
-                           t->name, placement->kind);
+        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "the placement's kind must be one of ENG_PLACE_*, got %"
+                           PRIu32, t->name, placement->kind);
     if (placement->kind == ENG_PLACE_SHARDED && (placement->axis == ENG_AXIS_NONE || !has_axis(t, placement->axis)))
-        return graph_error(g, ENG_ERR_INVALID, "%s cannot be sharded along axis %s" ENG_CAUSE
-                           "it does not stand in its dimensions; "
-                                               "name it with eng_graph_set_axes", t->name,
+        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "the axis that it is sharded along must stand in its "
+                           "dimensions, got %s" ENG_ADVICE "name it with eng_graph_set_axes", t->name,
                            axis_text(g, placement->axis, axis));
     if (placement->kind == ENG_PLACE_PARTIAL && t->type != ENG_TYPE_F32)
-        return graph_error(g, ENG_ERR_INVALID, "%s is not f32" ENG_CAUSE
-                           "only f32 values can be partial sums", t->name);
+        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "a partial sum must be f32, got %s", t->name,
+                           eng_tensor_type(t)->name);
     if (placement->kind == ENG_PLACE_SINGLE && (placement->device == NULL || placement->device[0] == 0))
-        return graph_error(g, ENG_ERR_INVALID, "%s is to be on a single device, but none is named", t->name);
+        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "the single device that it is kept on must be named",
+                           t->name);
     const eng_placement *kept = placement->kind == ENG_PLACE_AUTO ? NULL : eng_placement_copy(&g->arena, placement);
     if (kept == NULL && placement->kind != ENG_PLACE_AUTO)
         return graph_no_memory(g, "a placement");
@@ -268,19 +268,18 @@ static int load_operands(eng_inference *f, eng_node *node, const eng_value *in, 
         return graph_error(f->graph, ENG_ERR_INVALID, "%s" ENG_CAUSE
                            "the array of %" PRIu32 " operands is NULL", f->info->name, n_in);
     if (n_in > f->info->n_in)
-        return graph_error(f->graph, ENG_ERR_INVALID, "%s takes at most %d operands, not %" PRIu32, f->info->name,
-                           f->info->n_in, n_in);
+        return graph_error(f->graph, ENG_ERR_INVALID, "%s" ENG_CAUSE "there must be at most %d operands, got %" PRIu32,
+                           f->info->name, f->info->n_in, n_in);
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++) {
         node->in[i] = i < n_in ? in[i] : ENG_NO_VALUE;
         if (node->in[i] == ENG_NO_VALUE)
             continue;
         if (node->in[i] < 0 && f->graph->status != ENG_OK)
-            return eng_fail(f->graph->status, "%s", f->graph->error);
+            return graph_failed(f->graph->status, f->graph->error);
         f->in[i] = eng_graph_get(f->graph, node->in[i]);
         if (f->in[i] == NULL)
-            return graph_error(f->graph, ENG_ERR_INVALID, "%s" ENG_CAUSE
-                               "operand %s is not a tensor of this graph", f->info->name,
-                               f->info->in[i].name);
+            return graph_error(f->graph, ENG_ERR_INVALID, "%s" ENG_CAUSE "operand %s must be a value of this graph, "
+                               "got number %" PRId32, f->info->name, f->info->in[i].name, node->in[i]);
     }
     return ENG_OK;
 }
@@ -296,7 +295,7 @@ static int infer(eng_inference *f)
         status = eng_infer_special(f);
     for (int o = 0; o < f->info->n_out && status == ENG_OK && !(f->info->flags & ENG_OPF_VIEW); o++)
         if (!f->absent[o] && !eng_tensor_layout(&f->out[o]))
-            status = eng_graph_fail(f, "the result is too large or not whole blocks");
+            status = eng_graph_fail(f, "the result must be of whole blocks and fit 63 bits");
     if (status == ENG_OK)
         status = eng_infer_axes(f);
     return status;
@@ -306,7 +305,9 @@ static int infer(eng_inference *f)
 static int load_params(eng_graph *g, eng_node *node, const int64_t *ip, uint32_t n_ip, const double *fp, uint32_t n_fp)
 {
     if (n_ip > ENG_MAX_IPARAMS || n_fp > ENG_MAX_FPARAMS)
-        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "too many parameters", eng_op_get(node->op)->name);
+        return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "there must be at most %d integer and %d other "
+                           "parameters, got %" PRIu32 " and %" PRIu32, eng_op_get(node->op)->name, ENG_MAX_IPARAMS,
+                           ENG_MAX_FPARAMS, n_ip, n_fp);
     if ((n_ip > 0 && ip == NULL) || (n_fp > 0 && fp == NULL))
         return graph_error(g, ENG_ERR_INVALID, "%s" ENG_CAUSE "its parameters are NULL", eng_op_get(node->op)->name);
     if (n_ip > 0)
@@ -355,7 +356,7 @@ eng_value eng_graph_op(eng_graph *g, uint32_t op, const eng_value *in, uint32_t 
         else if (g->sealed)
             eng_fail(ENG_ERR_STATE, "the graph is sealed: nothing can be added");
         else
-            graph_error(g, ENG_ERR_INVALID, "op number %" PRIu32 " is unknown", op);
+            graph_error(g, ENG_ERR_INVALID, "the op must be one of ENG_OP_*, got number %" PRIu32, op);
         return ENG_BAD_VALUE;
     }
     f.node = &node;

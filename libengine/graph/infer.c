@@ -61,12 +61,13 @@ static int check_operand(eng_inference *f, int operand)
     if (d < 0)
         return ENG_OK;
     if (rule->dims[d].n_letters == 0)
-        return eng_graph_fail(f, "%s has more dimensions than the rule \"%s\" allows", rule->name, f->info->rule);
+        return eng_graph_fail(f, "%s must have no more dimensions than the rule \"%s\", got %" PRId64
+                              " in dimension %d", rule->name, f->info->rule, t->ne[d], d);
     if (want < 0)
-        return eng_graph_fail(f, "an extent does not fit in 63 bits");
+        return eng_graph_fail(f, "the extents of the operands must fit 63 bits");
     rule_dim_text(f->info, &rule->dims[d], EU_TEXT_IN(letters));
-    return eng_graph_fail(f, "dimension %d of %s is %" PRId64 " but the other operands make \"%s\" %" PRId64 " (rule: %s)",
-                          d, rule->name, t->ne[d], letters, want, f->info->rule);
+    return eng_graph_fail(f, "dimension %d of %s must be %" PRId64 ", the \"%s\" of the other operands, got %" PRId64
+                          " (rule: %s)", d, rule->name, want, letters, t->ne[d], f->info->rule);
 }
 
 static int set_results(eng_inference *f)
@@ -77,7 +78,7 @@ static int set_results(eng_inference *f)
             bool own = dim->n_letters > 0 && dim->letters[0] == ENG_LETTER_PRIVATE;
             f->out[o].ne[d] = 1;
             if (!own && !eu_rule_extent(dim, f->extent, &f->out[o].ne[d]))
-                return eng_graph_fail(f, "an extent of the result does not fit in 63 bits");
+                return eng_graph_fail(f, "the extents of the result must fit 63 bits");
         }
     return ENG_OK;
 }

@@ -19,52 +19,62 @@ static int whole_blocks(eng_inference *f, const eng_tensor *t, const char *what)
 {
     const eng_type_info *type = eng_tensor_type(t);
     if (t->ne[0] % type->block != 0)
-        return eng_graph_fail(f, "dimension 0 of %s is %" PRId64 ", not a multiple of the %" PRIu32 " elements of a %s block",
-                              what, t->ne[0], type->block, type->name);
+        return eng_graph_fail(f, "dimension 0 of %s must be a multiple of the %" PRIu32 " elements of a %s block, got %"
+                              PRId64, what, type->block, type->name, t->ne[0]);
     return ENG_OK;
+}
+
+static bool is_index(uint32_t type)
+{
+    return type == ENG_TYPE_I32 || type == ENG_TYPE_I64;
+}
+
+/* Integers convert to integers, and to and from f32. */
+static int convertible(eng_inference *f, const eng_tensor *from, const eng_tensor *to)
+{
+    const eng_tensor *index = is_index(from->type) ? from : to, *other = index == from ? to : from;
+    if (is_index(from->type) == is_index(to->type) || other->type == ENG_TYPE_F32)
+        return ENG_OK;
+    return eng_graph_fail(f, "what %s converts to or from must be f32, i32 or i64, got %s",
+                          eng_tensor_type(index)->name, eng_tensor_type(other)->name);
 }
 
 static int convert(eng_inference *f)
 {
     const eng_type_info *to = eng_tensor_type(&f->out[0]);
     bool floats = to->type == ENG_TYPE_F32 || to->type == ENG_TYPE_F16 || to->type == ENG_TYPE_BF16;
-    bool from_index = f->in[0]->type == ENG_TYPE_I32 || f->in[0]->type == ENG_TYPE_I64;
-    bool to_index = to->type == ENG_TYPE_I32 || to->type == ENG_TYPE_I64;
     copy_shape(f);
     if (f->info->op == ENG_OP_DEQUANTIZE && !floats)
-        return eng_graph_fail(f, "decodes to f32, f16 or bf16, not to %s", to->name);
-    if (f->info->op == ENG_OP_QUANTIZE && to_index)
-        return eng_graph_fail(f, "does not encode as %s" ENG_ADVICE "use cpy", to->name);
-    if ((from_index && !to_index && to->type != ENG_TYPE_F32) || (to_index && !from_index && f->in[0]->type != ENG_TYPE_F32))
-        return eng_graph_fail(f, "integers convert to integers and to and from f32 only");
-    return whole_blocks(f, &f->out[0], "the result");
+        return eng_graph_fail(f, "the result's type must be f32, f16 or bf16, got %s", to->name);
+    if (f->info->op == ENG_OP_QUANTIZE && is_index(to->type))
+        return eng_graph_fail(f, "the result's type must be a float or a block type, got %s" ENG_ADVICE "use cpy",
+                              to->name);
+    int status = convertible(f, f->in[0], &f->out[0]);
+    return status == ENG_OK ? whole_blocks(f, &f->out[0], "the result") : status;
 }
 
 static int same_shape(eng_inference *f, const eng_tensor *a, const eng_tensor *b, const char *what)
 {
     for (int d = 0; d < ENG_MAX_RANK; d++)
         if (a->ne[d] != b->ne[d])
-            return eng_graph_fail(f, "%s differ in dimension %d (%" PRId64 " and %" PRId64 ")", what, d, a->ne[d], b->ne[d]);
+            return eng_graph_fail(f, "dimension %d of %s must be equal, got %" PRId64 " and %" PRId64, d, what,
+                                  a->ne[d], b->ne[d]);
     return ENG_OK;
 }
 
 static int store(eng_inference *f)
 {
-    bool index_in = f->in[1]->type == ENG_TYPE_I32 || f->in[1]->type == ENG_TYPE_I64;
-    bool index_out = f->in[0]->type == ENG_TYPE_I32 || f->in[0]->type == ENG_TYPE_I64;
-    if (f->in[0]->type != f->in[1]->type && ((index_in && !index_out && f->in[0]->type != ENG_TYPE_F32) ||
-                                             (index_out && !index_in && f->in[1]->type != ENG_TYPE_F32)))
-        return eng_graph_fail(f, "integers convert to integers and to and from f32 only");
-    return same_shape(f, f->in[0], f->in[1], "dst and x");
+    int status = convertible(f, f->in[1], f->in[0]);
+    return status == ENG_OK ? same_shape(f, f->in[0], f->in[1], "dst and x") : status;
 }
 
 static int slots(eng_inference *f, int64_t n, int64_t sequences, const eng_tensor *cu, const eng_tensor *dst)
 {
     if (cu->ne[0] != sequences + 1)
-        return eng_graph_fail(f, "cu has %" PRId64 " entries, not one more than the %" PRId64 " sequences of src",
-                              cu->ne[0], sequences);
+        return eng_graph_fail(f, "cu must have one entry more than the %" PRId64 " sequences of src, got %" PRId64,
+                              sequences, cu->ne[0]);
     if (n < 0 || n > dst->ne[0])
-        return eng_graph_fail(f, "slots = %" PRId64 " is not between 0 and dst's %" PRId64, n, dst->ne[0]);
+        return eng_graph_fail(f, "slots must be from 0 to dst's %" PRId64 ", got %" PRId64, dst->ne[0], n);
     return ENG_OK;
 }
 
@@ -72,8 +82,8 @@ static int gated_delta_net(eng_inference *f)
 {
     const eng_tensor *state = f->in[5];
     if (state->ne[0] != f->in[0]->ne[0] || state->ne[1] != f->in[0]->ne[0])
-        return eng_graph_fail(f, "state is %" PRId64 " x %" PRId64 " per head, not the head size %" PRId64 " squared",
-                              state->ne[0], state->ne[1], f->in[0]->ne[0]);
+        return eng_graph_fail(f, "state must be the head size squared per head, %" PRId64 " x %" PRId64 ", got %" PRId64
+                              " x %" PRId64, f->in[0]->ne[0], f->in[0]->ne[0], state->ne[0], state->ne[1]);
     return slots(f, f->node->ip[ENG_GDN_SLOTS], f->in[6]->ne[0], f->in[8], f->in[7]);
 }
 
@@ -81,8 +91,8 @@ static int ssm_conv(eng_inference *f)
 {
     const eng_tensor *w = f->in[1], *state = f->in[2];
     if (w->ne[0] < 1 || state->ne[0] != w->ne[0] - 1)
-        return eng_graph_fail(f, "a kernel of %" PRId64 " taps needs a window of %" PRId64 ", not %" PRId64, w->ne[0],
-                              w->ne[0] - 1, state->ne[0]);
+        return eng_graph_fail(f, "the window of a kernel of %" PRId64 " taps must be one less, got %" PRId64, w->ne[0],
+                              state->ne[0]);
     return slots(f, f->node->ip[ENG_CONV_SLOTS], f->in[3]->ne[0], f->in[5], f->in[4]);
 }
 
@@ -101,23 +111,27 @@ static int attention(eng_inference *f)
     const int64_t *ip = f->node->ip;
     bool cells = in[5] != NULL || in[6] != NULL, table = in[9] != NULL;
     if (ip[ENG_ATTN_KV_PARAM] < -1 || ip[ENG_ATTN_KV_PARAM] >= (int64_t)f->graph->n_params)
-        return eng_graph_fail(f, "kv_param = %" PRId64 " but the graph has %" PRIu32 " plan parameters; -1 is for none",
-                              ip[ENG_ATTN_KV_PARAM], f->graph->n_params);
-    if (table && (cells || ip[ENG_ATTN_BLOCK] <= 0 || in[4] == NULL))
-        return eng_graph_fail(f, "a block table needs block > 0 and seq, and excludes cpos and cseq");
+        return eng_graph_fail(f, "kv_param must be one of the graph's %" PRIu32 " plan parameters, or -1 for none, "
+                              "got %" PRId64, f->graph->n_params, ip[ENG_ATTN_KV_PARAM]);
+    if (table && ip[ENG_ATTN_BLOCK] <= 0)
+        return eng_graph_fail(f, "block must be positive with a block table, got %" PRId64, ip[ENG_ATTN_BLOCK]);
+    if (table && (cells || in[4] == NULL))
+        return eng_graph_fail(f, "seq must be given with a block table, and cpos and cseq must not, got %s%s%s",
+                              in[4] ? "seq" : "no seq", in[5] ? ", cpos" : "", in[6] ? ", cseq" : "");
     if (!table && (in[4] != NULL) != (in[6] != NULL))
-        return eng_graph_fail(f, "seq and cseq go together");
+        return eng_graph_fail(f, "seq and cseq must be given together, got %s alone", in[4] ? "seq" : "cseq");
     if (ip[ENG_ATTN_WINDOW] < 0)
-        return eng_graph_fail(f, "window is negative");
+        return eng_graph_fail(f, "window must not be negative, got %" PRId64, ip[ENG_ATTN_WINDOW]);
     if (ip[ENG_ATTN_FIRST] < 0 || (ip[ENG_ATTN_FIRST] > 0 && table))
-        return eng_graph_fail(f, "first is negative, or given with a block table");
+        return eng_graph_fail(f, "first must %s, got %" PRId64, table ? "be 0 with a block table" : "not be negative",
+                              ip[ENG_ATTN_FIRST]);
     int64_t run = ip[ENG_ATTN_RUN], period = ip[ENG_ATTN_PERIOD];
     if (period < 0 || run < (period > 0) || run > period || (period > 0 && table))
-        return eng_graph_fail(f, "runs of %" PRId64 " cells in every %" PRId64 " are not possible, or not with a block "
-                              "table: run = period = 0, or 0 < run <= period", run, period);
+        return eng_graph_fail(f, "run and period must be 0%s, got %" PRId64 " and %" PRId64,
+                              table ? " with a block table" : ", or 0 < run <= period", run, period);
     if (!can_be_numbered(ip, in[1]->ne[1]))
-        return eng_graph_fail(f, "cells from %" PRId64 " on, one run in every %" PRId64 ", have numbers of more than 64 "
-                              "bits: first and period count cells of one cache", ip[ENG_ATTN_FIRST], period);
+        return eng_graph_fail(f, "the numbers of cells must fit 63 bits, got first %" PRId64 " and period %" PRId64
+                              ENG_ADVICE "first and period count cells of one cache", ip[ENG_ATTN_FIRST], period);
     f->absent[1] = ip[ENG_ATTN_LSE] == 0;
     return ENG_OK;
 }
@@ -128,19 +142,22 @@ static int rope(eng_inference *f)
     int64_t mode = f->node->ip[ENG_ROPE_MODE], n = f->node->ip[ENG_ROPE_N_DIMS], offset = f->node->ip[ENG_ROPE_OFFSET];
     bool multi = mode == ENG_ROPE_MROPE || mode == ENG_ROPE_IMROPE || mode == ENG_ROPE_VISION;
     if (!multi && mode != ENG_ROPE_NORMAL && mode != ENG_ROPE_NEOX)
-        return eng_graph_fail(f, "mode %" PRId64 " is unknown", mode);
+        return eng_graph_fail(f, "mode must be one of ENG_ROPE_*, got %" PRId64, mode);
     if (n < 0 || n % 2 != 0 || offset < 0 || offset % 2 != 0 || offset > x->ne[0] || n > x->ne[0] - offset)
-        return eng_graph_fail(f, "%" PRId64 " channels from number %" PRId64 " on are not an even range of the %" PRId64, n,
-                              offset, x->ne[0]);
+        return eng_graph_fail(f, "n_dims and offset must be an even range of the %" PRId64 " channels, got %" PRId64
+                              " from number %" PRId64 " on", x->ne[0], n, offset);
     if (mode == ENG_ROPE_VISION && (n * 2 != x->ne[0] || offset != 0))
-        return eng_graph_fail(f, "vision mode needs n_dims = half of dimension 0 and no offset");
+        return eng_graph_fail(f, "n_dims must be half of the %" PRId64 " channels in vision mode, and offset 0, got %"
+                              PRId64 " and %" PRId64, x->ne[0], n, offset);
     if (pos->ne[1] != (multi ? 4 : 1))
-        return eng_graph_fail(f, "mode %" PRId64 " takes pos[t,%d]", mode, multi ? 4 : 1);
+        return eng_graph_fail(f, "pos must be [t,%d] in mode %" PRId64 ", got dimension 1 of %" PRId64, multi ? 4 : 1,
+                              mode, pos->ne[1]);
     int64_t pairs = mode == ENG_ROPE_VISION ? n : n / 2;
     if (ff != NULL && ff->ne[0] < pairs)
-        return eng_graph_fail(f, "ff has %" PRId64 " entries, not one for each of the %" PRId64 " pairs", ff->ne[0], pairs);
+        return eng_graph_fail(f, "ff must have one entry for each of the %" PRId64 " pairs, got %" PRId64, pairs,
+                              ff->ne[0]);
     if (!(f->node->fp[ENG_ROPE_BASE] > 0))
-        return eng_graph_fail(f, "base must be positive");
+        return eng_graph_fail(f, "base must be positive, got %g", f->node->fp[ENG_ROPE_BASE]);
     return ENG_OK;
 }
 
@@ -148,11 +165,11 @@ static int glu(eng_inference *f)
 {
     copy_shape(f);
     if (f->node->ip[ENG_GLU_KIND] < 0 || f->node->ip[ENG_GLU_KIND] >= ENG_GLU_KINDS)
-        return eng_graph_fail(f, "kind %" PRId64 " is unknown", f->node->ip[ENG_GLU_KIND]);
+        return eng_graph_fail(f, "kind must be one of ENG_GLU_*, got %" PRId64, f->node->ip[ENG_GLU_KIND]);
     if (f->in[1] != NULL)
         return same_shape(f, f->in[0], f->in[1], "a and b");
     if (f->in[0]->ne[0] % 2 != 0)
-        return eng_graph_fail(f, "rows of %" PRId64 " have no halves", f->in[0]->ne[0]);
+        return eng_graph_fail(f, "dimension 0 must be even where b is not given, got %" PRId64, f->in[0]->ne[0]);
     f->out[0].ne[0] /= 2;
     return ENG_OK;
 }
@@ -161,9 +178,10 @@ static int concat(eng_inference *f)
 {
     int64_t dim = f->node->ip[ENG_CONCAT_DIM];
     if (dim < 0 || dim >= ENG_MAX_RANK)
-        return eng_graph_fail(f, "dim %" PRId64 " is not 0 .. %d", dim, ENG_MAX_RANK - 1);
+        return eng_graph_fail(f, "dim must be from 0 to %d, got %" PRId64, ENG_MAX_RANK - 1, dim);
     if (f->in[0]->type != f->in[1]->type)
-        return eng_graph_fail(f, "the operands' types differ");
+        return eng_graph_fail(f, "the operands' types must be equal, got %s and %s", eng_tensor_type(f->in[0])->name,
+                              eng_tensor_type(f->in[1])->name);
     copy_shape(f);
     f->out[0].ne[dim] = f->in[1]->ne[dim];
     int status = same_shape(f, &f->out[0], f->in[1], "a and b");
@@ -176,7 +194,7 @@ static int repeat(eng_inference *f)
     for (int d = 0; d < ENG_MAX_RANK; d++) {
         int64_t from = f->in[0]->ne[d], to = f->node->ip[ENG_RESHAPE_NE0 + d];
         if (to < 0 || (from == 0 ? to != 0 : to % from != 0))
-            return eng_graph_fail(f, "extent %" PRId64 " of dimension %d is not a multiple of %" PRId64, to, d, from);
+            return eng_graph_fail(f, "dimension %d must become a multiple of %" PRId64 ", got %" PRId64, d, from, to);
         f->out[0].ne[d] = to;
     }
     return ENG_OK;
@@ -187,7 +205,8 @@ static int pad(eng_inference *f)
     for (int d = 0; d < ENG_MAX_RANK; d++) {
         int64_t left = f->node->ip[ENG_PAD_LEFT0 + d], right = f->node->ip[ENG_PAD_RIGHT0 + d];
         if (left < 0 || right < 0 || left > INT32_MAX || right > INT32_MAX)
-            return eng_graph_fail(f, "padding of dimension %d is out of range", d);
+            return eng_graph_fail(f, "padding of dimension %d must be from 0 to %" PRId32 ", got %" PRId64 " and %"
+                                  PRId64, d, INT32_MAX, left, right);
         f->out[0].ne[d] = f->in[0]->ne[d] + left + right;
     }
     return ENG_OK;
@@ -210,12 +229,14 @@ static int reshape(eng_inference *f)
     for (int d = 0; d < ENG_MAX_RANK; d++) {
         int64_t e = f->node->ip[ENG_RESHAPE_NE0 + d];
         if (e < 0 || (e > 0 && n > INT64_MAX / e))
-            return eng_graph_fail(f, "extent %" PRId64 " of dimension %d is out of range", e, d);
+            return eng_graph_fail(f, "extent %d must not be negative nor make more than 63 bits of elements, got %"
+                                  PRId64, d, e);
         y->ne[d] = e;
         n *= e;
     }
     if (n != eng_tensor_elements(f->in[0]))
-        return eng_graph_fail(f, "%" PRId64 " elements cannot be seen as %" PRId64, eng_tensor_elements(f->in[0]), n);
+        return eng_graph_fail(f, "the new extents must have the %" PRId64 " elements of x, got %" PRId64,
+                              eng_tensor_elements(f->in[0]), n);
     view_of(f);
     if (n == 0 || eng_tensor_contiguous(f->in[0])) {
         if (!eng_tensor_layout(y))
@@ -224,7 +245,7 @@ static int reshape(eng_inference *f)
         return ENG_OK;
     }
     if (!eu_shape_regroup(eng_tensor_type(f->in[0]), f->in[0]->ne, f->in[0]->nb, y->ne, y->nb))
-        return eng_graph_fail(f, "x is not contiguous where the new extents cut it" ENG_ADVICE
+        return eng_graph_fail(f, "x must be contiguous where the new extents cut it" ENG_ADVICE
                               "copy it with cont first");
     return ENG_OK;
 }
@@ -236,10 +257,12 @@ static int permute(eng_inference *f)
     for (int d = 0; d < ENG_MAX_RANK; d++) {
         int64_t from = f->node->ip[ENG_PERMUTE_DIM0 + d];
         if (from < 0 || from >= ENG_MAX_RANK || (seen >> from & 1))
-            return eng_graph_fail(f, "the dimensions wanted are not a permutation of 0 .. %d", ENG_MAX_RANK - 1);
+            return eng_graph_fail(f, "the dimensions must be a permutation of 0 to %d, got %" PRId64 " in place %d",
+                                  ENG_MAX_RANK - 1, from, d);
         seen |= 1u << from;
         if (d == 0 && from != 0 && eng_tensor_type(f->in[0])->block > 1)
-            return eng_graph_fail(f, "dimension 0 of a block type cannot be moved" ENG_ADVICE "dequantize first");
+            return eng_graph_fail(f, "dimension 0 of a block type must stay where it is, got dimension %" PRId64
+                                  " for it" ENG_ADVICE "dequantize first", from);
         f->out[0].ne[d] = f->in[0]->ne[from];
         f->out[0].nb[d] = f->in[0]->nb[from];
     }
@@ -250,13 +273,14 @@ static int slice(eng_inference *f)
 {
     int64_t dim = f->node->ip[ENG_SLICE_DIM], begin = f->node->ip[ENG_SLICE_BEGIN], n = f->node->ip[ENG_SLICE_LENGTH];
     if (dim < 0 || dim >= ENG_MAX_RANK)
-        return eng_graph_fail(f, "dim %" PRId64 " is not 0 .. %d", dim, ENG_MAX_RANK - 1);
+        return eng_graph_fail(f, "dim must be from 0 to %d, got %" PRId64, ENG_MAX_RANK - 1, dim);
     if (begin < 0 || n < 0 || begin > f->in[0]->ne[dim] || n > f->in[0]->ne[dim] - begin)
-        return eng_graph_fail(f, "%" PRId64 " from number %" PRId64 " on are not within the %" PRId64 " of dimension %" PRId64,
-                              n, begin, f->in[0]->ne[dim], dim);
+        return eng_graph_fail(f, "the slice must be within the %" PRId64 " of dimension %" PRId64 ", got %" PRId64
+                              " from number %" PRId64 " on", f->in[0]->ne[dim], dim, n, begin);
     const eng_type_info *type = eng_tensor_type(f->in[0]);
     if (dim == 0 && (begin % type->block != 0 || n % type->block != 0))
-        return eng_graph_fail(f, "dimension 0 of a %s tensor is cut between blocks of %" PRIu32 " only", type->name, type->block);
+        return eng_graph_fail(f, "begin and length must be multiples of the %" PRIu32 " elements of a %s block, got %"
+                              PRId64 " and %" PRId64, type->block, type->name, begin, n);
     copy_shape(f);
     view_of(f);
     memcpy(f->out[0].nb, f->in[0]->nb, sizeof f->out[0].nb);
@@ -307,8 +331,8 @@ static int view_strides_wanted(eng_inference *f)
         next = type->block_bytes;
     }
     if (type->block > 1 && blocks_along(y, 0) > 1 && y->nb[0] != type->block_bytes)
-        return eng_graph_fail(f, "blocks of %s follow one another: stride 0 must be %" PRIu32 ", got %" PRId64, type->name,
-                              type->block_bytes, nb[0]);
+        return eng_graph_fail(f, "stride 0 must be %" PRIu32 ", got %" PRId64 ENG_ADVICE
+                              "blocks of %s follow one another", type->block_bytes, nb[0], type->name);
     return whole_blocks(f, y, "the view");
 }
 
@@ -325,7 +349,8 @@ static int view(eng_inference *f)
                               "%" PRId64, type->block_bytes, type->name, offset);
     if (!reach(f->in[0], &there) || !reach(&f->out[0], &wanted) || (uint64_t)offset > there ||
         wanted > there - (uint64_t)offset)
-        return eng_graph_fail(f, "extents and strides from byte %" PRId64 " on reach beyond the memory of x", offset);
+        return eng_graph_fail(f, "extents and strides from byte %" PRId64 " on must stay within the memory of x, %"
+                              PRIu64 " bytes", offset, there);
     view_of(f);
     f->out[0].offset += (uint64_t)offset;
     return ENG_OK;
@@ -337,7 +362,7 @@ static int top_k(eng_inference *f)
 {
     int64_t k = f->node->ip[ENG_TOP_K_K];
     if (k < 1 || k > f->in[0]->ne[0])
-        return eng_graph_fail(f, "k = %" PRId64 " is not 1 .. %" PRId64, k, f->in[0]->ne[0]);
+        return eng_graph_fail(f, "k must be from 1 to %" PRId64 ", got %" PRId64, f->in[0]->ne[0], k);
     f->out[0].ne[0] = k;
     return ENG_OK;
 }
@@ -349,15 +374,17 @@ static int parameters(eng_inference *f)
     switch (f->info->op) {
     case ENG_OP_HADAMARD:
         if (ip[0] < 1 || ip[0] > 4096 || (ip[0] & (ip[0] - 1)) != 0 || f->in[0]->ne[0] % ip[0] != 0)
-            return eng_graph_fail(f, "group %" PRId64 " is not a power of two up to 4096 that divides dimension 0", ip[0]);
+            return eng_graph_fail(f, "group must be a power of two up to 4096 that divides dimension 0, got %" PRId64,
+                                  ip[0]);
         return ENG_OK;
     case ENG_OP_GROUP_NORM:
         if (ip[0] < 1 || ip[0] > f->in[0]->ne[2])
-            return eng_graph_fail(f, "groups = %" PRId64 " is not 1 .. the channels", ip[0]);
+            return eng_graph_fail(f, "groups must be from 1 to the %" PRId64 " channels, got %" PRId64, f->in[0]->ne[2],
+                                  ip[0]);
         return ENG_OK;
     case ENG_OP_UNARY:
         if (ip[0] < 0 || ip[0] >= ENG_UNARY_LIMIT)
-            return eng_graph_fail(f, "kind %" PRId64 " is unknown", ip[0]);
+            return eng_graph_fail(f, "kind must be one of ENG_UNARY_*, got %" PRId64, ip[0]);
         return ENG_OK;
     case ENG_OP_CLAMP:
         if (!(fp[ENG_CLAMP_MIN] <= fp[ENG_CLAMP_MAX]))
@@ -365,7 +392,7 @@ static int parameters(eng_inference *f)
         return ENG_OK;
     case ENG_OP_ARGMAX:
         if (f->in[0]->ne[0] < 1)
-            return eng_graph_fail(f, "an empty row has no largest element");
+            return eng_graph_fail(f, "dimension 0 must not be 0: an empty row has no largest element");
         return ENG_OK;
     case ENG_OP_SET_ROWS:
         return whole_blocks(f, f->in[0], "a");
@@ -373,8 +400,8 @@ static int parameters(eng_inference *f)
         if (ip[ENG_REBASE_PERIOD] < 0 ||
             (ip[ENG_REBASE_PERIOD] > 0 && (ip[ENG_REBASE_BEGIN] < 0 || ip[ENG_REBASE_BEGIN] > ip[ENG_REBASE_END] ||
                                            ip[ENG_REBASE_END] > ip[ENG_REBASE_PERIOD])))
-            return eng_graph_fail(f, "%" PRId64 " .. %" PRId64 " is not a range of every %" PRId64 " indices",
-                                  ip[ENG_REBASE_BEGIN], ip[ENG_REBASE_END], ip[ENG_REBASE_PERIOD]);
+            return eng_graph_fail(f, "begin and end must be a range of every period of %" PRId64 ", got %" PRId64
+                                  " and %" PRId64, ip[ENG_REBASE_PERIOD], ip[ENG_REBASE_BEGIN], ip[ENG_REBASE_END]);
         return ENG_OK;
     default:
         return ENG_OK;

@@ -65,14 +65,15 @@ START_TEST(runs)
         if (ok)
             fixture_shape(&f, o, 64, 8, 5, 1);
         else
-            fixture_error(&f, o, run[1] > 4 ? "more than 64 bits" : "are not possible");
+            fixture_error(&f, o, run[1] > 4 ? "must fit 63 bits" : "must be 0, or 0 < run <= period, got ");
         fixture_end(&f);
     }
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         fixture f;
         fixture_begin(&f, 0);
         eng_value x = fixture_tensor(&f, ENG_TYPE_I32, "x", NULL, 5, 0);
-        fixture_error(&f, eng_graph_op(f.graph, ENG_OP_REBASE, &x, 1, ranges[i], 3, NULL, 0, NULL), "is not a range");
+        fixture_error(&f, eng_graph_op(f.graph, ENG_OP_REBASE, &x, 1, ranges[i], 3, NULL, 0, NULL),
+                      "begin and end must be a range of every period");
         fixture_end(&f);
     }
 }
@@ -115,7 +116,7 @@ START_TEST(missing_operands_are_told)
         if (!info || op == ENG_OP_EXTERN)
             continue;
         fixture_begin(&f, 1);
-        fixture_error(&f, eng_graph_op(f.graph, op, NULL, 0, NULL, 0, NULL, 0, NULL), "is missing");
+        fixture_error(&f, eng_graph_op(f.graph, op, NULL, 0, NULL, 0, NULL, 0, NULL), "must be given");
         fixture_end(&f);
     }
 }
@@ -134,7 +135,7 @@ START_TEST(inputs_are_not_written_in_place)
         if (view)
             x = eng_reshape(f.graph, x, (int64_t[]){8, 4}, 2);
         ck_assert_int_eq(eng_store_value(f.graph, x, a), ENG_ERR_INVALID);
-        fixture_error(&f, ENG_BAD_VALUE, "x is an input");
+        fixture_error(&f, ENG_BAD_VALUE, "must not be an input, got x");
         fixture_error(&f, ENG_BAD_VALUE, "ENG_USE_STATE");
         fixture_end(&f);
     }
@@ -336,15 +337,51 @@ START_TEST(precisions)
 }
 END_TEST
 
+/* What is expected, and what was given instead. */
+START_TEST(refusals_are_told)
+{
+    enum { X = 1, XX };
+    static const struct {
+        uint32_t op;
+        int n_in; /* x f32[8,4], twice */
+        int64_t ip[ENG_MAX_RANK];
+        const char *text;
+    } wrong[] = {
+        {ENG_OP_UNARY, X, {99}, "unary: kind must be one of ENG_UNARY_*, got 99; operands: x = x f32[8,4]"},
+        {ENG_OP_GLU, X, {-1}, "kind must be one of ENG_GLU_*, got -1"},
+        {ENG_OP_CONCAT, XX, {9}, "dim must be from 0 to 7, got 9"},
+        {ENG_OP_REPEAT, X, {8, 6, 1, 1, 1, 1, 1, 1}, "dimension 1 must become a multiple of 4, got 6"},
+        {ENG_OP_RESHAPE, X, {8, 3, 1, 1, 1, 1, 1, 1}, "the new extents must have the 32 elements of x, got 24"},
+        {ENG_OP_PERMUTE, X, {0, 0, 2, 3}, "the dimensions must be a permutation of 0 to 7, got 0 in place 1"},
+        {ENG_OP_SLICE, X, {1, 3, 2}, "the slice must be within the 4 of dimension 1, got 2 from number 3 on"},
+        {ENG_OP_TOP_K, X, {0}, "k must be from 1 to 8, got 0"},
+        {ENG_OP_GROUP_NORM, X, {2}, "groups must be from 1 to the 1 channels, got 2"},
+        {ENG_OP_HADAMARD, X, {3}, "group must be a power of two up to 4096 that divides dimension 0, got 3"},
+        {ENG_OP_GET_ROWS, XX, {0}, "the type of operand ids must be i32 or i64, got f32"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        fixture f;
+        fixture_begin(&f, 0);
+        eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0), in[] = {x, x};
+        const int64_t *ip = wrong[i].ip;
+        eng_value y = eng_graph_op(f.graph, wrong[i].op, in, (uint32_t)wrong[i].n_in, ip, ENG_MAX_RANK, NULL, 0, NULL);
+        fixture_error(&f, y, wrong[i].text);
+        fixture_end(&f);
+    }
+}
+END_TEST
+
 START_TEST(wrong_placements_are_told)
 {
     static const struct {
         eng_placement place;
         const char *text;
     } wrong[] = {
-        {{.size = sizeof(eng_placement), .kind = 77}, "x is to have a placement of kind 77"},
-        {{.size = sizeof(eng_placement), .kind = ENG_PLACE_SHARDED, .axis = 999}, "x cannot be sharded along axis number 999"},
-        {{.size = sizeof(eng_placement), .kind = ENG_PLACE_SINGLE}, "x is to be on a single device, but none"},
+        {{.size = sizeof(eng_placement), .kind = 77}, "x: the placement's kind must be one of ENG_PLACE_*, got 77"},
+        {{.size = sizeof(eng_placement), .kind = ENG_PLACE_SHARDED, .axis = 999},
+         "must stand in its dimensions, got number 999"},
+        {{.size = sizeof(eng_placement), .kind = ENG_PLACE_SINGLE},
+         "x: the single device that it is kept on must be named"},
     };
     fixture f;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -407,6 +444,7 @@ int main(void)
     tcase_add_test(tc, axes_and_blocks);
     tcase_add_test(tc, one_head_keeps_its_axis);
     tcase_add_test(tc, equal_graphs);
+    tcase_add_test(tc, refusals_are_told);
     tcase_add_test(tc, wrong_placements_are_told);
     tcase_add_test(tc, precisions);
     tcase_add_test(tc, dumps);

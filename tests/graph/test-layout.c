@@ -21,11 +21,11 @@ START_TEST(layouts)
     } cases[] = {
         {{8, 4, 1}, {4, 32, 0}, 0, NULL},          {{4, 8, 1}, {32, 4, 0}, 0, NULL},
         {{3, 5, 2}, {4, 4, 64}, 20, NULL},         {{8, 2, 3}, {4, 0, 0}, 96, NULL},
-        {{8, 0, 1}, {4, 32, 0}, 128, NULL},        {{9, 4, 1}, {4, 32, 0}, 0, "beyond"},
-        {{8, 4, 1}, {4, 32, 0}, 4, "beyond"},      {{8, 4, 1}, {4, 33, 0}, 0, "multiple"},
+        {{8, 0, 1}, {4, 32, 0}, 128, NULL},        {{9, 4, 1}, {4, 32, 0}, 0, "must stay within"},
+        {{8, 4, 1}, {4, 32, 0}, 4, "must stay within"},      {{8, 4, 1}, {4, 33, 0}, 0, "multiple"},
         {{8, 4, 1}, {4, -32, 0}, 96, "multiple"},  {{8, 2, 1}, {4, 32, 0}, 2, "offset"},
         {{8, 2, 1}, {4, 32, 0}, -4, "offset"},     {{8, -1, 1}, {4, 32, 0}, 0, "negative"},
-        {{2, INT64_MAX / 4, 2}, {4, INT64_MAX / 8 * 4, 8}, 0, "beyond"}, {{2, INT64_MAX / 4, 2}, {4, 8, 8}, 0, "beyond"},
+        {{2, INT64_MAX / 4, 2}, {4, INT64_MAX / 8 * 4, 8}, 0, "must stay within"}, {{2, INT64_MAX / 4, 2}, {4, 8, 8}, 0, "must stay within"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
@@ -109,7 +109,7 @@ START_TEST(builders_can_be_undone)
     eng_value gone = eng_add(f.graph, kept, fixture_tensor(&f, ENG_TYPE_F32, "b", NULL, 8, 0));
     eng_mark later = eng_graph_mark(f.graph);
     ck_assert_int_ge(gone, 0);
-    fixture_error(&f, eng_top_k(f.graph, kept, 9), "k = 9");
+    fixture_error(&f, eng_top_k(f.graph, kept, 9), "k must be from 1 to 8, got 9");
     ck_assert_int_eq(eng_graph_undo(f.graph, mark), ENG_OK);
     ck_assert_ptr_null(eng_graph_get(f.graph, gone));
     ck_assert_int_eq(eng_graph_undo(f.graph, later), ENG_ERR_INVALID);
@@ -130,7 +130,7 @@ START_TEST(earlier_errors_stay)
     fixture f;
     fixture_begin(&f, 0);
     eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 0);
-    fixture_error(&f, eng_top_k(f.graph, x, 9), "k = 9");
+    fixture_error(&f, eng_top_k(f.graph, x, 9), "k must be from 1 to 8, got 9");
     eng_mark mark = eng_graph_mark(f.graph);
     eng_add(f.graph, x, x);
     ck_assert_int_eq(eng_graph_undo(f.graph, mark), ENG_OK);

@@ -121,6 +121,13 @@ grep -nE '#pragma OPENCL EXTENSION|printf *\(|__builtin_[a-oq-z]|long [a-z_]+ = 
     "$src"/kernels/*.cl "$src"/kernels/*.clh >> "$tmp/bad"
 result "kernels use no extension, and widen no index before it is compared"
 
+# Whoever builds a graph is told what a value must be, not what it is not.
+awk '
+    FNR == 1 { call = "" }
+    /eng_graph_fail\(f, / { call = FILENAME ":" FNR ":" }
+    call != "" { call = call $0; if (/;$/) { if (call !~ /must/) print call; call = "" } }' "$src"/libengine/graph/*.c >> "$tmp/bad"
+result "refusals of the builders say what must be"
+
 # 5. What the built objects use and export.
 libraries=$(find "$out/.libs" -name 'libengine*.so' 2>/dev/null | sort)
 plugins=$(find "$out/plugins" -path '*/.libs/*.so' 2>/dev/null | sort)

@@ -122,8 +122,8 @@ START_TEST(set_axes)
         eng_dim dims[] = {{.n_segments = 1, .segments = &segment}};
         eng_graph *g = graph(0);
         eng_value x = eng_unary(g, eng_graph_tensor(g, 0, store, 0), ENG_UNARY_NEG);
-        says(eng_graph_set_axes(g, x, dims, 1), ENG_ERR_INVALID, "do not multiply");
-        seal_says(g, "do not multiply");
+        says(eng_graph_set_axes(g, x, dims, 1), ENG_ERR_INVALID, "must multiply to its extent");
+        seal_says(g, "must multiply to its extent");
     }
 }
 END_TEST
@@ -154,14 +154,14 @@ START_TEST(extremes)
         for (int b = 0; b < 4; b++) {
             eng_graph *g = graph(0);
             eng_slice(g, eng_graph_tensor(g, 0, store, 0), 0, ends[a], ends[b]);
-            seal_says(g, "not within");
+            seal_says(g, "must be within");
             g = graph(0);
             eng_rope_params p;
             eng_rope_defaults(&p);
             p.offset = ends[a];
             p.n_dims = ends[b];
             eng_rope(g, eng_graph_tensor(g, 0, store, 0), eng_graph_tensor(g, 0, store, 2), ENG_NO_VALUE, &p);
-            seal_says(g, "not an even range");
+            seal_says(g, "must be an even range");
         }
 }
 END_TEST
