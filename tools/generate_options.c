@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "generate.h"
+#include "libengine/util/util.h"
 
 static const char usage[] =
     "Usage: engine-generate -m FILE [-p TEXT | -f FILE] [OPTION]...\n"
@@ -163,6 +164,10 @@ static int override(options *o, const char *flag, const char *text)
     regex_t compiled;
     if (!pattern)
         return wrong("out of memory for the option", flag, text);
+    if (!eu_pattern_is_small(pattern)) {
+        free(pattern);
+        return wrong("too large a pattern, " EU_PATTERN_ADVICE, flag, text);
+    }
     int error = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
     if (error) {
         char why[96], what[160];

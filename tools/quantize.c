@@ -109,6 +109,8 @@ static int add_rule(job *j, char *text)
         return usage_error("--tensor %s: \"%s\" is no type of weights", text, equals + 1);
     rule *r = &j->rules[j->n_rules];
     *equals = 0;
+    if (!eu_pattern_is_small(text))
+        return usage_error("--tensor %s: too large a pattern, " EU_PATTERN_ADVICE, text);
     int error = regcomp(&r->pattern, text, REG_EXTENDED | REG_NOSUB);
     if (error) {
         char why[128];

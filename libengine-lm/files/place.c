@@ -20,6 +20,10 @@ static int compile(lm_placer *p, const eng_lm_placement *placement)
         if (!o->pattern || !o->device || !*o->device)
             return eng_fail(ENG_ERR_INVALID, "override %u" ENG_CAUSE
                             "a pattern and a device are needed (PATTERN=DEVICE)", i);
+        if (!eu_pattern_is_small(o->pattern))
+            return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_SYNTAX, (int32_t)i,
+                                 "override pattern \"%s\"" ENG_CAUSE "its repetitions multiply to more than %d places" ENG_ADVICE
+                                 EU_PATTERN_ADVICE, o->pattern, EU_PATTERN_PLACES);
         int bad = regcomp(&p->regex[i], o->pattern, REG_EXTENDED | REG_NOSUB);
         if (bad) {
             char text[128];

@@ -66,6 +66,14 @@ void eng_failure_save(eng_failure *failure); /* the calling thread's last one */
 int eng_failure_restore(const eng_failure *failure); /* makes it the calling thread's last one; returns its status */
 void eng_failure_clear(void);                /* forgets it: before a call that may fail without a word */
 
+/*
+ * What a plugin's call answered, made fit for hosts: `words` is eng_failure_words() from before the call.  A positive status, which
+ * no call has, is the plugin's fault, and a failure without a word gets one, so that nobody reads an older failure's text.
+ * who: the device's or the plugin's name.
+ */
+unsigned eng_failure_words(void); /* how often this thread was told of a failure */
+int eng_answer(int status, unsigned words, const char *who, const char *call);
+
 /* eng_fail_code and eng_fail_in with a va_list.  The arguments may point into eng_last_error(). */
 int eng_vfail(int status, uint32_t code, int32_t index, const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));

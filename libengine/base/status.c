@@ -13,6 +13,7 @@
 #include "base.h"
 
 static _Thread_local eng_failure last;
+static _Thread_local unsigned words;
 static _Thread_local char rendered[sizeof last.subject + sizeof last.cause + sizeof last.advice + 8];
 
 const char *eng_version(void)
@@ -78,6 +79,7 @@ static void take_apart(eng_failure *failure, const char *text)
 
 static void render(void)
 {
+    words++;
     snprintf(rendered, sizeof rendered, "%s%s%s%s%s", last.subject, *last.subject && *last.cause ? ": " : "", last.cause,
              *last.advice ? "; " : "", last.advice);
 }
@@ -163,6 +165,21 @@ int eng_failure_restore(const eng_failure *failure)
     last = *failure;
     render();
     return last.status;
+}
+
+unsigned eng_failure_words(void)
+{
+    return words;
+}
+
+int eng_answer(int status, unsigned before, const char *who, const char *call)
+{
+    if (status > 0)
+        return eng_fail(ENG_ERR_INTERNAL, "%s" ENG_CAUSE "its plugin's %s gave the status %d, expected 0 or a negative one"
+                        ENG_ADVICE "report this to the plugin's author", who, call, status);
+    if (status < 0 && words == before)
+        return eng_fail(status, "%s" ENG_CAUSE "its plugin's %s failed without a word: %s", who, call, eng_status_name(status));
+    return status;
 }
 
 int eng_fail_memory(void)

@@ -10,10 +10,11 @@ int eng_device_create(eng_context *context, const eng_device_calls *calls, eng_d
                       eng_device **device)
 {
     eng_device *d = calloc(1, sizeof *d);
+    unsigned words = eng_failure_words();
     int status = d ? ENG_OK : eng_fail_memory();
     if (d) {
         d->info.size = sizeof d->info;
-        status = calls->info(state, &d->info);
+        status = eng_answer(calls->info(state, &d->info), words, name, "info");
     }
     if (status < 0) {
         calls->close(state);
@@ -90,7 +91,8 @@ static int own_stats(eng_device *device, eng_device_stats *stats)
     memset(stats, 0, sizeof *stats);
     stats->size = sizeof *stats;
     stats->share = 1;
-    int status = device->calls->stats(device->state, stats);
+    unsigned words = eng_failure_words();
+    int status = eng_answer(device->calls->stats(device->state, stats), words, device->info.name, "stats");
     if (status == ENG_ERR_UNSUPPORTED)
         status = ENG_OK; /* a plugin that does not count: zeros */
     if (stats->plans_built == 0)
@@ -119,7 +121,9 @@ int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, en
     if ((status = eng_device_check(device)) < 0)
         return status;
     if (device->info.kind == ENG_DEVICE_META) {
-        status = device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats);
+        unsigned words = eng_failure_words();
+        status = eng_answer(device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats), words, device->info.name,
+                            "leaf_stats");
     } else if (leaf == 0) {
         leaf_info = device->info;
         status = own_stats(device, &leaf_stats);

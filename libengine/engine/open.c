@@ -108,15 +108,12 @@ static void name_as_listed(const eng_context *context, eng_leaf_name *leaf)
 static int finish(eng_context *context, eng_host *host, const eng_device_request *request, eng_device **device)
 {
     eng_device_state *state = NULL;
-    eng_failure_clear();
-    int status = host->calls.device_open(host->state, request, &state);
+    unsigned words = eng_failure_words();
+    int status = eng_answer(host->calls.device_open(host->state, request, &state), words, request->name, "device_open");
     if (status >= 0 && !state)
         status = eng_fail(ENG_ERR_INTERNAL, "device '%s'" ENG_CAUSE
                           "plugin '%s' says that it opened the device but gave none; "
                           "report this to its author", request->name, host->name);
-    if (status < 0 && !*eng_last_error())
-        eng_fail(status, "device '%s'" ENG_CAUSE "plugin '%s' could not open it: %s", request->name, host->name,
-                 eng_status_name(status));
     if (status < 0)
         return status;
     return eng_device_create(context, &host->device_calls, state, request->name, device);

@@ -36,6 +36,8 @@ static int enumerate(eng_host *host)
         int status = host->calls.enumerate(host->state, i, &devices[i]);
         if (status == ENG_ERR_NOTFOUND && i > 0)
             break;
+        if (status > 0)
+            status = eng_answer(status, 0, host->name, "enumerate");
         if (status < 0)
             return status;
         devices[i].size = sizeof devices[i];
@@ -65,6 +67,10 @@ static int start(eng_host *host, const char **stage)
     eng_failure_clear();
     *stage = "open";
     int status = host->calls.open(&host->services, &host->state);
+    if (status > 0)
+        status = eng_answer(status, 0, host->name, "open");
+    if (status >= 0 && !host->state)
+        status = eng_fail(ENG_ERR_INTERNAL, "its open succeeds, but gives no state" ENG_ADVICE "report this to the plugin's author");
     if (status < 0)
         return status;
     *stage = "devices";

@@ -75,20 +75,25 @@ static int perform(const eng_timeline *t, uint64_t ticket, eng_item *item, const
                    uint64_t *native)
 {
     const eng_work *w = &item->work;
+    unsigned words = eng_failure_words();
     eng_executor_trace(t, ENG_TRACE_BEGIN, w->kind, ticket, ENG_OK);
     if (w->kind != ENG_WORK_RUN && w->n_regions == 0)
         return ENG_OK; /* nothing: the point after what came before */
     if (w->kind == ENG_WORK_WRITE)
-        return t->calls->write(t->queue, w->store, w->tensor, w->regions, w->n_regions, native);
+        return eng_answer(t->calls->write(t->queue, w->store, w->tensor, w->regions, w->n_regions, native), words, "the work",
+                          "write");
     if (w->kind == ENG_WORK_READ)
-        return t->calls->read(t->queue, w->store, w->tensor, w->regions, w->n_regions, native);
+        return eng_answer(t->calls->read(t->queue, w->store, w->tensor, w->regions, w->n_regions, native), words, "the work",
+                          "read");
     control c = {.run = {.size = sizeof c.run, .poll = poll, .position = item->position}, .timeline = t,
                  .ticket = ticket, .patience = patience};
     int status = t->calls->run(t->queue, w->instance, 0, w->n_sections, w->params, w->n_params, &c.run, native);
     item->position = c.run.position;
+    if (status == ENG_YIELDED && t->yields)
+        return status;
     if (status == ENG_ERR_CANCELLED)
         eng_fail(status, "the work" ENG_CAUSE "it was cancelled (eng_queue_cancel)");
-    return status;
+    return eng_answer(status, words, "the work", "run");
 }
 
 /* The device's ticket of the last work up to this point that has one; 0: all of it is done. */
@@ -294,6 +299,7 @@ static int settle(eng_timeline *t, uint64_t ticket, const eng_patience *patience
 
     if (native) {
         uint64_t timeout = time_left(patience);
+        unsigned words = eng_failure_words();
         t->inside++;
         pthread_mutex_unlock(&t->lock);
         status = t->calls->wait(t->queue, after, native, timeout, &failed);
@@ -304,6 +310,7 @@ static int settle(eng_timeline *t, uint64_t ticket, const eng_patience *patience
                 pthread_cond_broadcast(&t->moved);
             return t->done < ticket ? ENG_YIELDED : ENG_OK;
         }
+        status = eng_answer(status, words, "the work", "wait");
     }
     settled(t, ticket, status, native, failed);
     if (t->sleepers)

@@ -45,7 +45,8 @@ int eng_timeline_create(eng_executor *executor, const eng_device_calls *calls, e
     t->hand_one = eng_timeline_hand_one;
     atomic_init(&t->references, 1);
     atomic_init(&t->cancelled, 0);
-    int status = calls->queue_create(device, &t->queue);
+    unsigned words = eng_failure_words();
+    int status = eng_answer(calls->queue_create(device, &t->queue), words, "a queue", "queue_create");
     if (status < 0) {
         eng_timeline_release(t);
         return status;

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -367,6 +368,14 @@ static int top_k(eng_inference *f)
     return ENG_OK;
 }
 
+static int eps(eng_inference *f)
+{
+    double value = f->node->fp[0];
+    if (!(value >= 0 && value <= DBL_MAX))
+        return eng_graph_fail(f, "eps must be a number that is not negative, got %g", value);
+    return ENG_OK;
+}
+
 static int parameters(eng_inference *f)
 {
     const int64_t *ip = f->node->ip;
@@ -381,7 +390,7 @@ static int parameters(eng_inference *f)
         if (ip[0] < 1 || ip[0] > f->in[0]->ne[2])
             return eng_graph_fail(f, "groups must be from 1 to the %" PRId64 " channels, got %" PRId64, f->in[0]->ne[2],
                                   ip[0]);
-        return ENG_OK;
+        return eps(f);
     case ENG_OP_UNARY:
         if (ip[0] < 0 || ip[0] >= ENG_UNARY_LIMIT)
             return eng_graph_fail(f, "kind must be one of ENG_UNARY_*, got %" PRId64, ip[0]);
@@ -390,6 +399,10 @@ static int parameters(eng_inference *f)
         if (!(fp[ENG_CLAMP_MIN] <= fp[ENG_CLAMP_MAX]))
             return eng_graph_fail(f, "min must not be above max, got %g and %g", fp[ENG_CLAMP_MIN], fp[ENG_CLAMP_MAX]);
         return ENG_OK;
+    case ENG_OP_RMS_NORM:
+    case ENG_OP_NORM:
+    case ENG_OP_L2_NORM:
+        return eps(f);
     case ENG_OP_ARGMAX:
         if (f->in[0]->ne[0] < 1)
             return eng_graph_fail(f, "dimension 0 must not be 0: an empty row has no largest element");

@@ -85,7 +85,9 @@ static int ask_support(const eng_child *child, const eng_subgraph *g)
             return eng_fail(ENG_ERR_INVALID, "op number %" PRIu32 " is unknown", n->op);
         if (info->flags & (ENG_OPF_VIEW | ENG_OPF_BARRIER))
             continue;
-        int status = child->calls->supports(child->state, g, i, &answer, reason, sizeof reason);
+        unsigned words = eng_failure_words();
+        int status = eng_answer(child->calls->supports(child->state, g, i, &answer, reason, sizeof reason), words,
+                                child->info->name, "supports");
         if (status != ENG_OK)
             return status;
         if (answer == ENG_SUPPORT_NO)
@@ -123,8 +125,9 @@ int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_
     }
     if (status == ENG_OK)
         status = ask_support(child, &p->view);
+    unsigned words = eng_failure_words();
     if (status == ENG_OK)
-        status = child->calls->plan_create(child->state, &p->view, &state);
+        status = eng_answer(child->calls->plan_create(child->state, &p->view, &state), words, child->info->name, "plan_create");
     if (status != ENG_OK) {
         eng_plan_unbuild(child, &p->view, NULL);
         return status;

@@ -56,8 +56,10 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
         status = eng_fail_code(EU_NO_MEMORY("an instance"));
     if (status == ENG_OK)
         status = bind(plan, stores, states, tensors);
+    unsigned words = eng_failure_words();
     if (status == ENG_OK)
-        status = plan->device->calls->instance_create(plan->state, states, tensors, &made->state);
+        status = eng_answer(plan->device->calls->instance_create(plan->state, states, tensors, &made->state), words,
+                            plan->device->info.name, "instance_create");
     free(states);
     free(tensors);
     if (status != ENG_OK) {

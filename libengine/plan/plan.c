@@ -229,7 +229,9 @@ int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_f
                  plan->placed->arena_bytes, plan->unshared_bytes);
         emit(ctx, text);
     }
-    status = plan->device->calls->plan_explain(plan->state, format, emit, ctx);
+    unsigned words = eng_failure_words();
+    status = eng_answer(plan->device->calls->plan_explain(plan->state, format, emit, ctx), words, plan->device->info.name,
+                        "plan_explain");
     if (status != ENG_ERR_UNSUPPORTED)
         return status;
     emit(ctx, nothing[format]); /* a plugin need not have more to say */
@@ -249,5 +251,7 @@ int eng_device_supports(eng_device *device, const eng_graph *graph, uint32_t nod
         *answer = ENG_SUPPORT_YES;
         return ENG_OK;
     }
-    return device->calls->supports(device->state, &graph->view, node, answer, reason, reason_bytes);
+    unsigned words = eng_failure_words();
+    return eng_answer(device->calls->supports(device->state, &graph->view, node, answer, reason, reason_bytes), words,
+                      device->info.name, "supports");
 }

@@ -57,9 +57,10 @@ void fake_sleep(long ns)
 
 /* -- work --------------------------------------------------------------------------------- */
 
-static int outcome(int status)
+static int outcome(const fake_job *job)
 {
-    return status < 0 ? eng_fail(status, "planted: %s", eng_status_name(status)) : status;
+    int status = job->status;
+    return status < 0 && !job->mute ? eng_fail(status, "planted: %s", eng_status_name(status)) : status;
 }
 
 static void begin(fake_job *job)
@@ -113,7 +114,7 @@ static int run(fake_job *job, eng_run *control, uint32_t flags)
     if (job->needs && !fake_pass(job->needs))
         return eng_fail(ENG_ERR_INTERNAL, "the gate was not opened");
     end(job);
-    return outcome(job->status);
+    return outcome(job);
 }
 
 static int run_synchronously(eng_queue_state *q, eng_instance_state *i, uint32_t first, uint32_t count,
@@ -133,8 +134,8 @@ static int run_later(eng_queue_state *q, eng_instance_state *i, uint32_t first, 
                      uint32_t n, eng_run *control, uint64_t *ticket)
 {
     fake_job *job = (fake_job *)(void *)i;
-    if (job->status < 0 && !job->late)
-        return outcome(job->status);
+    if (job->status != ENG_OK && !job->late)
+        return outcome(job);
     begin(job);
     pthread_mutex_lock(&q->lock);
     q->jobs[++q->tickets % MOST_TICKETS] = job;
@@ -159,9 +160,9 @@ static int wait_for(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_
         end(q->jobs[(q->done + 1) % MOST_TICKETS]);
     pthread_mutex_unlock(&q->lock);
     for (uint64_t i = after + 1; i <= ticket; i++)
-        if (q->jobs[i % MOST_TICKETS]->status < 0) {
+        if (q->jobs[i % MOST_TICKETS]->status != ENG_OK) {
             *failed = i;
-            return outcome(q->jobs[i % MOST_TICKETS]->status);
+            return outcome(q->jobs[i % MOST_TICKETS]);
         }
     return ENG_OK;
 }

@@ -21,6 +21,7 @@ typedef struct fake_job {
     int steps;          /* tasks, at the end of which it can be left; 0: one         */
     long step_ns;       /* what one takes                                            */
     int status;         /* what becomes of it                                        */
+    bool mute;          /* it fails without a word                                   */
     bool late;          /* of an asynchronous device: only wait tells                */
     fake_gate *opens, *needs; /* opened when it begins; passed before it ends        */
     struct fake_job *after[4]; /* these must be done when it begins                  */

@@ -59,6 +59,25 @@ START_TEST(in_order)
 }
 END_TEST
 
+/* What a plugin must not answer is its fault, and what it does not explain is not explained by an older failure. */
+START_TEST(bad_answers)
+{
+    for (int late = 0; late <= (kinds[_i] == ENG_DEVICE_ASYNCHRONOUS); late++) {
+        fake_job positive = {.status = 7, .late = late}, silent = {.status = ENG_ERR_TIMEOUT, .mute = true, .late = late};
+        eng_timeline *t = fake_timeline(executor, &device, kinds[_i]);
+        eng_fail(ENG_ERR_IO, "of long ago");
+        ck_assert_int_eq(wait_for(t, fake_push(t, &positive, NULL, 0), FOREVER), ENG_ERR_INTERNAL);
+        ck_assert_msg(strstr(eng_last_error(), "gave the status 7, expected 0 or a negative one"), "%s", eng_last_error());
+        eng_timeline_end(t);
+        t = fake_timeline(executor, &device, kinds[_i]);
+        eng_fail(ENG_ERR_IO, "of long ago");
+        ck_assert_int_eq(wait_for(t, fake_push(t, &silent, NULL, 0), FOREVER), ENG_ERR_TIMEOUT);
+        ck_assert_msg(strstr(eng_last_error(), "failed without a word: timed out"), "%s", eng_last_error());
+        eng_timeline_end(t);
+    }
+}
+END_TEST
+
 /* Work that waits for another timeline is pushed at once, and done after it. */
 START_TEST(across)
 {
@@ -450,6 +469,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, in_order, 0, KINDS);
+    tcase_add_loop_test(tc, bad_answers, 0, KINDS);
     tcase_add_loop_test(tc, across, 0, KINDS);
     tcase_add_loop_test(tc, ended_first, 0, KINDS);
     tcase_add_loop_test(tc, waiter_does_it, 0, KINDS);

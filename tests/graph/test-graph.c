@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,30 @@ START_TEST(errors_name_op_tensors_and_rule)
     /* a failed operand fails its consumers and keeps the first error */
     fixture_error(&f, eng_add(f.graph, bad, a), "mul_mat");
     fixture_end(&f);
+}
+END_TEST
+
+/* The device is not to blame for the root of what is negative. */
+START_TEST(bad_eps)
+{
+    static const double bad[] = {-1e-6, -INFINITY, INFINITY, NAN};
+    for (int i = 0; i < 5 * 4; i++) {
+        fixture f;
+        fixture_begin(&f, 0);
+        double eps = i < 4 * 4 ? bad[i % 4] : 0;
+        eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 4, 2, 0), y;
+        switch (i < 4 * 4 ? i / 4 : i % 4) {
+        case 0: y = eng_rms_norm(f.graph, x, ENG_NO_VALUE, eps); break;
+        case 1: y = eng_norm(f.graph, x, ENG_NO_VALUE, ENG_NO_VALUE, eps); break;
+        case 2: y = eng_l2_norm(f.graph, x, eps); break;
+        default: y = eng_group_norm(f.graph, x, 2, eps); break;
+        }
+        if (i < 4 * 4)
+            fixture_error(&f, y, "eps must be a number that is not negative");
+        else
+            fixture_shape(&f, y, 8, 4, 2, 1);
+        fixture_end(&f);
+    }
 }
 END_TEST
 
@@ -434,6 +459,7 @@ int main(void)
     tcase_add_test(tc, attention_shape);
     tcase_add_test(tc, runs);
     tcase_add_test(tc, errors_name_op_tensors_and_rule);
+    tcase_add_test(tc, bad_eps);
     tcase_add_test(tc, inout_needs_a_bound_tensor);
     tcase_add_test(tc, missing_operands_are_told);
     tcase_add_test(tc, inputs_are_not_written_in_place);

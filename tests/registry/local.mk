@@ -8,7 +8,7 @@ check_LTLIBRARIES += \
 	tests/registry/fixtures/nodescriptor.la tests/registry/fixtures/magic.la tests/registry/fixtures/abimajor.la \
 	tests/registry/fixtures/smalltable.la tests/registry/fixtures/nocall.la tests/registry/fixtures/wrongname.la \
 	tests/registry/fixtures/openfails.la tests/registry/fixtures/nodevice.la tests/registry/fixtures/newer.la \
-	tests/registry/fixtures/older.la
+	tests/registry/fixtures/older.la tests/registry/fixtures/nostate.la tests/registry/fixtures/rude.la
 tests_registry_fixtures_good_la_SOURCES = tests/registry/fixtures/good.c tests/registry/fixtures/fixture.h
 tests_registry_fixtures_good_la_LDFLAGS = $(fixture_ldflags)
 tests_registry_fixtures_symbol_la_SOURCES = tests/registry/fixtures/symbol.c tests/registry/fixtures/fixture.h
@@ -32,6 +32,10 @@ tests_registry_fixtures_newer_la_SOURCES = tests/registry/fixtures/newer.c tests
 tests_registry_fixtures_newer_la_LDFLAGS = $(fixture_ldflags)
 tests_registry_fixtures_older_la_SOURCES = tests/registry/fixtures/older.c tests/registry/fixtures/fixture.h
 tests_registry_fixtures_older_la_LDFLAGS = $(fixture_ldflags)
+tests_registry_fixtures_nostate_la_SOURCES = tests/registry/fixtures/nostate.c tests/registry/fixtures/fixture.h
+tests_registry_fixtures_nostate_la_LDFLAGS = $(fixture_ldflags)
+tests_registry_fixtures_rude_la_SOURCES = tests/registry/fixtures/rude.c tests/registry/fixtures/fixture.h
+tests_registry_fixtures_rude_la_LDFLAGS = $(fixture_ldflags)
 # straight to the linker: libtool itself would note where the library lies
 tests_registry_fixtures_dependency_la_LDFLAGS = $(fixture_ldflags) -Wl,tests/registry/gone/.libs/libgone.so
 tests_registry_fixtures_dependency_la_DEPENDENCIES = tests/registry/gone/libgone.la

@@ -57,6 +57,7 @@ static const struct {
     {"wrongname", "name", "calls itself 'cpu'"},
     {"openfails", "open", "the fixture never opens"},
     {"nodevice", "devices", "no such hardware"},
+    {"nostate", "open", "its open succeeds, but gives no state"},
 };
 
 START_TEST(fault)
@@ -101,6 +102,35 @@ START_TEST(another_abi)
         ck_assert_msg(strstr(info.reason, reason) != NULL, "%s: %s", info.name, info.reason);
         ck_assert_msg(strncmp(info.advice, others[i].advice, strlen(others[i].advice)) == 0, "%s: %s", info.name, info.advice);
     }
+    ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
+}
+END_TEST
+
+/* A plugin's answers that no call has are its fault; a failure without a word is not explained by an older one. */
+START_TEST(rude)
+{
+    eng_context *context = create(fixtures, 0);
+    eng_device *device = NULL;
+    eng_queue *queue;
+    eng_device_stats stats = {.size = sizeof stats};
+    eng_fail(ENG_ERR_IO, "of long ago");
+    ck_assert_int_eq(eng_device_open(context, "rude:0", &device), ENG_ERR_INTERNAL);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "rude:0: its plugin's device_open gave the status 5"));
+    eng_fail(ENG_ERR_IO, "of long ago");
+    ck_assert_int_eq(eng_device_open(context, "rude:1", &device), ENG_ERR_TIMEOUT);
+    ck_assert_str_eq(eng_last_error(), "rude:1: its plugin's device_open failed without a word: timed out");
+    ck_assert_int_eq(eng_device_open(context, "rude:2", &device), ENG_ERR_INTERNAL);
+    ck_assert_ptr_null(device);
+    ck_assert_int_eq(eng_device_open(context, "rude:3", &device), ENG_OK);
+    ck_assert_int_eq(eng_device_get_stats(device, &stats), ENG_ERR_INTERNAL);
+    ck_assert_int_eq(eng_queue_create(device, &queue), ENG_ERR_INTERNAL);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "queue_create gave the status 11"));
+    eng_device_close(device);
+    ck_assert_int_eq(eng_device_open(context, "rude:4", &device), ENG_OK);
+    eng_fail(ENG_ERR_IO, "of long ago");
+    ck_assert_int_eq(eng_queue_create(device, &queue), ENG_ERR_TIMEOUT);
+    ck_assert_ptr_null(strstr(eng_last_error(), "of long ago"));
+    eng_device_close(device);
     ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
 }
 END_TEST
@@ -464,6 +494,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_loop_test(t, fault, 0, sizeof faults / sizeof *faults);
     tcase_add_test(t, another_abi);
+    tcase_add_test(t, rude);
     tcase_add_test(t, files);
     tcase_add_test(t, cut_short);
     tcase_add_test(t, cut_short_32);

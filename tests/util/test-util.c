@@ -159,6 +159,24 @@ START_TEST(near_names)
 }
 END_TEST
 
+/* What regcomp would multiply out. */
+START_TEST(patterns)
+{
+    static const char *const small[] = {"", "blk\\.(1[0-9]|2[0-3])\\.ffn_(up|down)_exps", "a{1,250}", "((a{1,10}){1,10}){1,10}",
+                                        "[[:digit:]{9999}]+", "\\{9999}", "[]{9999}]", "(((", "a{4096}"};
+    static const char *const large[] = {"((a{1,250}){1,250}){1,250}", "(a{1,250}){1,250}", "(a{1,250})*{1,250}", "a{4097}",
+                                        "a{4096,}", "(ab|[cd]){2049}", "a{18446744073709551615}{2}", "a{4000}b{4000}"};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        ck_assert_msg(eu_pattern_is_small(small[i]), "%s", small[i]);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        ck_assert_msg(!eu_pattern_is_small(large[i]), "%s", large[i]);
+    eu_pattern_is_small("x{9999"); /* ends where it ends */
+    eu_pattern_is_small("[[:");
+    eu_pattern_is_small("[^");
+    eu_pattern_is_small("a\\");
+}
+END_TEST
+
 /* -- JSON ------------------------------------------------------------------------------ */
 
 static void write_document(eu_json *j)
@@ -507,6 +525,7 @@ int main(void)
     tcase_add_test(t, texts);
     tcase_add_test(t, characters);
     tcase_add_test(t, near_names);
+    tcase_add_test(t, patterns);
     tcase_add_test(t, json);
     tcase_add_test(t, json_is_json);
     tcase_add_test(t, siphash);
