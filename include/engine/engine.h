@@ -492,7 +492,9 @@ ENG_API int eng_fence_wait(eng_fence fence, uint64_t timeout);
 /* Maps a GGUF file (version 2 or 3) and checks all of its structure: nothing that
  * later calls return reaches outside the file.  Of a model in several files
  * (NAME-00001-of-00003.gguf) the first is given; the others must lie beside it, and
- * their tensors follow the first one's. */
+ * their tensors follow the first one's.  While it is open, nobody may shorten the file
+ * (replacing it by another of its name is well): what is gone cannot be read, and the
+ * process ends (SIGBUS).  A shared lock (flock) tells those who ask. */
 ENG_API int eng_gguf_open(const char *path, eng_gguf **gguf);
 ENG_API void eng_gguf_close(eng_gguf *gguf);
 

@@ -7,16 +7,18 @@
 #define GGUF_MAGIC 0x46554747u /* "GGUF", little endian */
 #define GGUF_VERSION 3
 #define GGUF_ALIGNMENT 32
-#define GGUF_MARK 8 /* every 8th string of an array has its place noted */
 
 typedef struct gguf_key {
     eng_gguf_key key;
-    uint64_t *marks; /* arrays of strings: offsets from key.data of elements 0, GGUF_MARK, ... */
+    /* Of text: where each begins, from key.data on, and behind the last.  Kept as they were checked: whoever writes to the
+     * file meanwhile changes letters, but leads nobody out of it. */
+    uint64_t *places;
 } gguf_key;
 
 struct eng_gguf {
     char *path;
     const uint8_t *map;
+    int fd; /* with a shared lock, where there is such; -1: none */
     uint64_t size;
     uint64_t alignment;
     uint64_t data; /* where the tensors' data start in the file */

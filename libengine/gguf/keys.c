@@ -121,14 +121,6 @@ int eng_gguf_number(const eng_gguf *gguf, const char *name, uint64_t index, doub
     return status;
 }
 
-/* The string that begins at `at`; checked when the file was opened. */
-static const uint8_t *string_at(const uint8_t *at, eng_gguf_string *string)
-{
-    memcpy(&string->length, at, 8);
-    string->data = (const char *)at + 8;
-    return at + 8 + string->length;
-}
-
 int eng_gguf_text(const eng_gguf *gguf, const char *name, uint64_t index, eng_gguf_string *value)
 {
     const eng_gguf_key *key;
@@ -139,13 +131,8 @@ int eng_gguf_text(const eng_gguf *gguf, const char *name, uint64_t index, eng_gg
         return status;
     if (type != ENG_GGUF_STRING)
         return wrong_kind(gguf, name, type, "text");
-    const uint8_t *at = key->data;
-    if (key->type == ENG_GGUF_ARRAY) {
-        const gguf_key *entry = (const gguf_key *)key; /* its first member */
-        at += entry->marks[index / GGUF_MARK];
-        for (uint64_t i = index % GGUF_MARK; i > 0; i--)
-            at = string_at(at, value);
-    }
-    string_at(at, value);
+    const uint64_t *place = &((const gguf_key *)key)->places[index]; /* it is its first member */
+    value->data = (const char *)key->data + place[0] + sizeof(uint64_t);
+    value->length = place[1] - place[0] - sizeof(uint64_t);
     return ENG_OK;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,16 +119,15 @@ static int read_strings(cursor *c, gguf_key *entry, const char *what)
     /* Every string has at least its length: bounds the memory asked for. */
     if (n > left(c) / 8)
         return truncated(c, what);
-    entry->marks = calloc(n / GGUF_MARK + 1, sizeof *entry->marks);
-    if (!entry->marks)
+    entry->places = calloc(n + 1, sizeof *entry->places);
+    if (!entry->places)
         return eng_fail_code(EU_NO_MEMORY_IN(c->g->path, what));
     for (uint64_t i = 0; i < n; i++) {
         eng_gguf_string string;
-        if (i % GGUF_MARK == 0)
-            entry->marks[i / GGUF_MARK] = c->at - start;
         int status = read_string(c, &string, what);
         if (status)
             return status;
+        entry->places[i + 1] = c->at - start;
     }
     return ENG_OK;
 }
@@ -162,13 +162,12 @@ static int read_array(cursor *c, gguf_key *entry, const char *what)
 static int read_value(cursor *c, gguf_key *entry, const char *what)
 {
     eng_gguf_key *key = &entry->key;
-    eng_gguf_string string;
 
     key->data = c->g->map + c->at;
     key->count = 1;
     key->element = key->type;
     if (key->type == ENG_GGUF_STRING)
-        return read_string(c, &string, what);
+        return read_strings(c, entry, what);
     if (key->type == ENG_GGUF_ARRAY)
         return read_array(c, entry, what);
     uint32_t size = eng_gguf_scalar_bytes(key->type);
@@ -469,7 +468,8 @@ static int map_file(eng_gguf *g)
             g->size = (uint64_t)st.st_size;
         }
     }
-    close(fd);
+    g->fd = fd;
+    flock(fd, LOCK_SH | LOCK_NB); /* advice to those who would change it; not every file system has it */
     return status;
 }
 
@@ -479,8 +479,10 @@ int eng_gguf_open_file(const char *path, eng_gguf **gguf)
     return eng_fail(ENG_ERR_UNSUPPORTED, "GGUF files are little-endian and cannot be mapped on this machine");
 #endif
     eng_gguf *g = calloc(1, sizeof *g);
-    if (g)
+    if (g) {
+        g->fd = -1;
         g->path = strdup(path);
+    }
     if (!g || !g->path) {
         eng_gguf_close(g);
         return eng_fail_code(EU_NO_MEMORY(path));
@@ -506,7 +508,7 @@ void eng_gguf_close(eng_gguf *gguf)
         eng_gguf_close(gguf->parts[i]);
     free(gguf->parts);
     for (uint64_t i = 0; i < gguf->n_keys; i++)
-        free(gguf->keys[i].marks);
+        free(gguf->keys[i].places);
     free(gguf->keys);
     eu_map_free(&gguf->key_names);
     free(gguf->tensors);
@@ -514,6 +516,8 @@ void eng_gguf_close(eng_gguf *gguf)
     eu_arena_end(&gguf->names);
     if (gguf->map)
         munmap((void *)gguf->map, gguf->size);
+    if (gguf->fd >= 0)
+        close(gguf->fd);
     free(gguf->path);
     free(gguf);
 }

@@ -2,9 +2,11 @@
 #include "config.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "crafted.h"
@@ -80,6 +82,33 @@ START_TEST(sample)
         ck_assert(memcmp(text.data, "word", text.length) == 0);
     }
     eng_gguf_close(g);
+}
+END_TEST
+
+/* Lengths are what was checked, whatever is written over them; and who asks is told that the file is in use. */
+START_TEST(changed_meanwhile)
+{
+    eng_gguf *g = NULL;
+    eng_gguf_string text;
+
+    crafted_sample(&file);
+    crafted_save(&file, PATH);
+    ck_assert_int_eq(eng_gguf_open(PATH, &g), ENG_OK);
+    int fd = open(PATH, O_RDWR);
+    ck_assert(fd >= 0);
+    ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), -1);
+    const uint64_t huge = UINT64_MAX / 2;
+    off_t at = (const uint8_t *)memmem(file.data, file.n, "array.text", 10) - file.data + 10 + 16;
+    for (int i = 0; i < 40; i++, at += i % 2 ? 8 : 12)
+        ck_assert_int_eq(pwrite(fd, &huge, sizeof huge, at), sizeof huge);
+    for (uint64_t i = 0; i < 40; i++) {
+        ck_assert_int_eq(eng_gguf_text(g, "array.text", i, &text), ENG_OK);
+        ck_assert_uint_eq(text.length, i % 2 ? 4 : 0);
+    }
+    eng_gguf_close(g);
+    ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+    close(fd);
+    unlink(PATH);
 }
 END_TEST
 
@@ -573,6 +602,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
 
     tcase_add_test(good, sample);
+    tcase_add_test(good, changed_meanwhile);
     tcase_add_test(good, what_keys_answer);
     tcase_add_test(good, tensors);
     tcase_add_test(good, odd_but_good);
