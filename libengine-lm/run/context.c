@@ -265,9 +265,9 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     if (!status)
         choose_period(c);
     if (!status)
-        status = create_bookkeeping(c);
+        status = create_memory(c); /* first: it is the larger by far, and refused without being touched */
     if (!status)
-        status = create_memory(c);
+        status = create_bookkeeping(c);
     if (!status)
         status = eng_queue_create(model->device, &c->queue);
     c->p.placement = (eng_lm_placement){.size = sizeof c->p.placement, .split = c->p.placement.split};
