@@ -20,6 +20,13 @@ struct lm_build {
     eng_value live, live_out, no_experts;
 };
 
+/* Elements of a row of a cache: a head, and zeros up to whole blocks of the type. */
+static inline int64_t lm_cache_row(uint32_t type, int64_t head)
+{
+    int64_t block = eng_type_get(type)->block;
+    return (head + block - 1) / block * block;
+}
+
 enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
 enum { LM_PARAM_CELLS = 0, LM_PARAMS };
 

@@ -46,6 +46,13 @@ eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which)
                             (uint32_t)b->layer_memory[layer] + which);
 }
 
+/* Heads as rows of a cache: zeros change no product. */
+static eng_value widened(eng_graph *g, eng_value x, int64_t d, uint32_t type)
+{
+    const int64_t none = 0, more = lm_cache_row(type, d) - d;
+    return more ? eng_pad(g, x, &none, &more, 1) : x;
+}
+
 /* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: rotates as the context asks, stores K and V in the
  * layer's cache and attends.  q and the result of the wanted tokens, if so asked for. */
 static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
@@ -53,6 +60,10 @@ static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int 
     const eng_lm_context_params *p = b->context;
     eng_graph *g = b->g;
     eng_value cache_k = lm_layer_memory(b, layer, 0), cache_v = lm_layer_memory(b, layer, 1);
+    int64_t d_k = b->model->n.d_k, d_v = b->model->n.d_v;
+    q = widened(g, q, d_k, p->type_k);
+    k = widened(g, k, d_k, p->type_k);
+    v = widened(g, v, d_v, p->type_v);
     if (p->rotate_k > 1) {
         q = eng_hadamard(g, q, p->rotate_k);
         k = eng_hadamard(g, k, p->rotate_k);
@@ -66,13 +77,14 @@ static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int 
     eng_attention_defaults(&a);
     a.kv_param = LM_PARAM_CELLS;
     a.causal = 1;
-    a.scale = 1 / __builtin_sqrt((double)b->model->n.d_k);
+    a.scale = 1 / __builtin_sqrt((double)d_k);
     a.pos = wanted ? b->out_pos : b->pos;
     a.seq = wanted ? b->out_seq : b->seq;
     a.cpos = b->cpos;
     a.cseq = b->cseq;
     eng_value o = eng_attention(g, q, cache_k, cache_v, &a);
-    return p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
+    o = p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
+    return lm_cache_row(p->type_v, d_v) == d_v ? o : eng_cont(g, eng_slice(g, o, 0, 0, d_v));
 }
 
 /* Channels of one matrix as heads. */

@@ -35,11 +35,7 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
         return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s" ENG_CAUSE
                         "f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, "
                         "q5_1 and iq4_nl are", info ? info->name : "(unknown)", what);
-    if (head % info->block)
-        return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s" ENG_CAUSE
-                        "its blocks of %u do not divide the head "
-                        "size %lld" ENG_ADVICE "take f32, f16 or bf16", info->name, what,
-                        info->block, (long long)head);
+    head = lm_cache_row(type, head);
     if (*rotate == ENG_LM_ROTATE_AUTO) {
         *rotate = info->block > 1 ? (int32_t)(head & -head) : 0;
         if (*rotate > 4096)
@@ -48,7 +44,7 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
     if (*rotate < 0 || *rotate > 4096 || (*rotate & (*rotate - 1)) || (*rotate && head % *rotate))
         return eng_fail(ENG_ERR_INVALID, "a rotation of %s in groups of %d is not possible" ENG_CAUSE
                         "a power of two up to 4096 "
-                        "that divides the head size %lld is needed", what, *rotate, (long long)head);
+                        "that divides a row of %lld is needed", what, *rotate, (long long)head);
     return ENG_OK;
 }
 
@@ -167,8 +163,8 @@ static int declare_all(declaration *d)
     const lm_numbers *n = &c->model->n;
     memcpy(d->letters, c->model->letters, sizeof c->model->letters);
     d->n_letters = c->model->n_letters;
-    d->letters[d->n_letters++] = (lm_letter){'x', NULL, n->d_k};
-    d->letters[d->n_letters++] = (lm_letter){'y', NULL, n->d_v};
+    d->letters[d->n_letters++] = (lm_letter){'x', NULL, lm_cache_row(c->p.type_k, n->d_k)};
+    d->letters[d->n_letters++] = (lm_letter){'y', NULL, lm_cache_row(c->p.type_v, n->d_v)};
     cell_letters(c, &d->letters[d->n_letters]); /* where heads are too few */
     d->n_letters += 2;
     d->letters[d->n_letters++] = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};

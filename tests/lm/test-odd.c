@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../reference/model.h"
@@ -148,19 +149,76 @@ START_TEST(test_double_forward)
 }
 END_TEST
 
-/* Blocks that do not divide a head are refused, and the text says so. */
-START_TEST(test_head_80)
+/* Heads that are no whole blocks: the logits are those of f32 caches but for the rounding of q8_0, and for far less where
+ * rows are only longer. */
+static const char *const ragged[] = {
+    "--seed 3 --heads 6 --kv-heads 3 --head 80 --state 80 --rope 20",
+    "--seed 11 --arch llama --heads 4 --kv-heads 2 --head 112 --embd 96 --layers 2",
+    "--seed 12 --arch llama --heads 4 --kv-heads 4 --head 24 --embd 96 --layers 2",
+};
+#define N_RAGGED ((int)(sizeof ragged / sizeof *ragged))
+
+START_TEST(test_ragged_heads)
+{
+    static const uint32_t pairs[][2] = {{ENG_TYPE_Q8_0, ENG_TYPE_F32}, {ENG_TYPE_F32, ENG_TYPE_Q8_0}, {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}};
+    float *want = NULL;
+    make(ragged[_i]);
+    for (size_t k = 0; k < sizeof splits / sizeof *splits; k++) {
+        for (int pair = -1; pair < 6; pair++) {
+            bench b;
+            int32_t ids[N_TOKENS];
+            eng_lm_context_params p;
+            eng_lm_context_defaults(&p);
+            p.n_cells = 48;
+            p.type_k = pair < 0 ? ENG_TYPE_F32 : pairs[pair % 3][0];
+            p.type_v = pair < 0 ? ENG_TYPE_F32 : pairs[pair % 3][1];
+            p.rotate_k = p.rotate_v = pair < 3 ? ENG_LM_ROTATE_AUTO : 0;
+            if (pair < 0 && want)
+                continue;
+            bench_open(&b, splits[k], path, &p);
+            eng_lm_model_info info = {.size = sizeof info};
+            OK(eng_lm_model_get_info(b.model, &info));
+            for (int i = 0; i < N_TOKENS; i++)
+                ids[i] = (int32_t)(((uint32_t)i * 2654435761u >> 7) % info.n_vocab);
+            const float *got = bench_run(&b, ids, N_TOKENS);
+            double *as_double = malloc(info.n_vocab * sizeof *as_double);
+            ck_assert_ptr_nonnull(as_double);
+            if (!want) {
+                want = malloc(info.n_vocab * sizeof *want);
+                ck_assert_ptr_nonnull(want);
+                memcpy(want, got, info.n_vocab * sizeof *want);
+            }
+            for (uint32_t i = 0; i < info.n_vocab; i++)
+                as_double[i] = want[i];
+            double d = worst(got, as_double, info.n_vocab);
+            ck_assert_msg(d < 0.1, "model \"%s\" on %s, pair %d: off by %g of the logits' size", ragged[_i], splits[k], pair, d);
+            free(as_double);
+            bench_close(&b);
+        }
+    }
+    free(want);
+    remove(path);
+}
+END_TEST
+
+/* A context that the device has no room for is refused before the host's memory is filled for it. */
+START_TEST(test_too_many_cells)
 {
     bench b;
     eng_lm_context *c = NULL;
     eng_lm_context_params p;
-    make(models[2]);
+    struct rusage before, after;
+    make(ragged[1]);
     bench_open(&b, "cpu", path, NULL);
     eng_lm_context_defaults(&p);
-    p.type_k = ENG_TYPE_Q8_0;
-    ck_assert_int_eq(eng_lm_context_create(b.model, &p, &c), ENG_ERR_INVALID);
-    ck_assert_ptr_null(c);
-    ck_assert_msg(strstr(eng_last_error(), "80") && strstr(eng_last_error(), "q8_0"), "%s", eng_last_error());
+    p.n_cells = 1 << 28;
+    p.n_sequences = 1;
+    OK(eng_context_set_option(b.engine, "cpu.memory", "100000000"));
+    getrusage(RUSAGE_SELF, &before);
+    ck_assert_int_eq(eng_lm_context_create(b.model, &p, &c), ENG_ERR_NOMEM);
+    getrusage(RUSAGE_SELF, &after);
+    ck_assert_msg(strstr(eng_last_error(), "ask for fewer cells"), "%s", eng_last_error());
+    ck_assert_msg(after.ru_maxrss - before.ru_maxrss < 65536, "%ld KiB were filled", after.ru_maxrss - before.ru_maxrss);
     bench_close(&b);
     remove(path);
 }
@@ -173,7 +231,8 @@ int main(void)
     tcase_set_timeout(t, 600);
     tcase_add_test(t, test_double_forward);
     tcase_add_loop_test(t, test_odd, 0, N_MODELS);
-    tcase_add_test(t, test_head_80);
+    tcase_add_test(t, test_too_many_cells);
+    tcase_add_loop_test(t, test_ragged_heads, 0, N_RAGGED);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);
