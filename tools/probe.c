@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libengine/util/util.h"
 #include "probe.h"
 #include "uninstalled.h"
 
@@ -17,6 +18,7 @@ typedef struct arguments {
     const char *mode_device; /* of --ops=DEVICE and the like */
     char **devices;
     int n_devices;
+    eu_text ops; /* of --op; "": all */
     probe_settings settings;
 } arguments;
 
@@ -31,6 +33,7 @@ static const char help[] =
     "                            rejected, with the stage, the reason and advice\n"
     "      --ops[=DEVICE]        table of ops and data types: yes, slow or no\n"
     "      --self-test[=DEVICE]  checks every op against the reference; TAP on stdout\n"
+    "      --op=NAME             with --self-test: this op alone; may be repeated\n"
     "      --env                 options: environment variable, value, where it is from\n"
     "      --check               prints nothing; the exit code is the answer\n"
     "\n"
@@ -80,15 +83,32 @@ static int set_mode(arguments *a, probe_mode mode, const char *device)
     return 0;
 }
 
+static int add_op(arguments *a, const char *name)
+{
+    const char *near = NULL;
+    unsigned best = UINT_MAX;
+    char text[160];
+    for (uint32_t i = 1; i < ENG_OP_LIMIT && !eng_op_find(name); i++)
+        if (eng_op_get(i) && eu_nearer(name, eng_op_get(i)->name, &best))
+            near = eng_op_get(i)->name;
+    snprintf(text, sizeof text, "%.60s%s%s%s", name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    if (!eng_op_find(name))
+        return usage("there is no op ", text);
+    eu_text_add(&a->ops, a->ops.n ? "," : "");
+    eu_text_add(&a->ops, name);
+    return 0;
+}
+
 /* 0: go on; else the exit code + 1000, so that --help may end with 0. */
 static int parse(arguments *a, int argc, char **argv)
 {
-    enum { O_PLUGINS = 1000, O_OPS, O_SELF_TEST, O_ENV, O_CHECK, O_JSON, O_FORMAT, O_PATH, O_NO_ISOLATE, O_TIMEOUT,
+    enum { O_PLUGINS = 1000, O_OPS, O_SELF_TEST, O_OP, O_ENV, O_CHECK, O_JSON, O_FORMAT, O_PATH, O_NO_ISOLATE, O_TIMEOUT,
            O_VERSION, O_HELP };
     static const struct option options[] = {
         {"plugins", no_argument, NULL, O_PLUGINS},
         {"ops", optional_argument, NULL, O_OPS},
         {"self-test", optional_argument, NULL, O_SELF_TEST},
+        {"op", required_argument, NULL, O_OP},
         {"env", no_argument, NULL, O_ENV},
         {"check", no_argument, NULL, O_CHECK},
         {"json", no_argument, NULL, O_JSON},
@@ -108,6 +128,7 @@ static int parse(arguments *a, int argc, char **argv)
         case O_PLUGINS: code = set_mode(a, PLUGINS, NULL); break;
         case O_OPS: code = set_mode(a, OPS, optarg); break;
         case O_SELF_TEST: code = set_mode(a, SELF_TEST, optarg); break;
+        case O_OP: code = add_op(a, optarg); break;
         case O_ENV: code = set_mode(a, ENVIRONMENT, NULL); break;
         case O_CHECK: code = set_mode(a, CHECK, NULL); break;
         case O_JSON: a->format = PROBE_JSON; break;
@@ -142,6 +163,8 @@ static int parse(arguments *a, int argc, char **argv)
     a->n_devices = argc - optind;
     if (code == 0 && a->n_devices && a->mode != LIST)
         code = usage("devices are given to --ops and --self-test with =, and to no other mode: ", a->devices[0]);
+    if (code == 0 && a->ops.n && a->mode != SELF_TEST)
+        code = usage("--op goes with --self-test", "");
     if (code == 0 && a->format != PROBE_HUMAN && a->mode == SELF_TEST)
         code = usage("--self-test prints TAP and takes no other format", "");
     return code ? 1000 + code : 0;
@@ -200,7 +223,7 @@ static int ops_of(const arguments *a, const char *device, probe_report *report, 
 
 static int test_of(const arguments *a, const char *device, probe_report *report, int *count)
 {
-    int failed = probe_test(&a->settings, device, count);
+    int failed = probe_test(&a->settings, device, a->ops.n ? a->ops.at : NULL, count);
     return failed < 0 ? EXIT_NO_DEVICE : failed ? EXIT_TEST_FAILED : 0;
 }
 
@@ -251,6 +274,7 @@ int main(int argc, char **argv)
         code -= 1000;
     }
     free(a.settings.plugin_path);
+    eu_text_free(&a.ops);
     if (fflush(stdout) != 0 && code == 0) {
         perror("engine-probe: writing the output");
         code = EXIT_NO_DEVICE;

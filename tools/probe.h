@@ -53,6 +53,10 @@ typedef struct probe_report {
     probe_cell *cells;
     uint32_t n_cells;
     bool avoided; /* a plugin that ends processes was left out */
+    bool complete; /* the last child has come to its end */
+    char *progress; /* what the last child said that it is at; NULL: nothing */
+    void (*told)(void *user); /* when there is more in the report; may be NULL */
+    void *user;
     char *error; /* of a child that failed in order; NULL: none */
 } probe_report;
 
@@ -70,7 +74,7 @@ void probe_write_cell(FILE *out, const char *device, const char *op, const char 
 void probe_write_error(FILE *out, const char *text);
 /* The last record: a child that ended without it was ended by what it had loaded. */
 void probe_write_end(FILE *out);
-bool probe_is_complete(const char *text);
+void probe_write_progress(FILE *out, const char *text);
 /* Adds the records in `text` to the report. */
 void probe_read(probe_report *report, char *text);
 void probe_report_free(probe_report *report);
@@ -104,9 +108,9 @@ int probe_exit_code(const probe_report *report);
 bool probe_ops(const probe_settings *settings, const char *device, probe_report *report);
 
 /* -- probe_test.c */
-/* Runs the conformance suite on a device, TAP on stdout, numbering from *test on.  Failed tests; -1: it could
- * not begin, as the device is not usable. */
-int probe_test(const probe_settings *settings, const char *device, int *test);
+/* Runs the conformance suite on a device - all of it, or these ops ("add,cpy") - TAP on stdout as it goes, numbering from
+ * *test on.  Failed tests; -1: it could not begin, as the device is not usable. */
+int probe_test(const probe_settings *settings, const char *device, const char *ops, int *test);
 
 /* -- probe_print.c */
 typedef enum probe_format { PROBE_HUMAN, PROBE_TSV, PROBE_JSON } probe_format;

@@ -22,9 +22,26 @@ static bool read_some(int file, eu_text *b)
     return !b->failed;
 }
 
-/* Reads until the child closes its end or the time is over; false: over. */
-static bool listen_to(int file, double timeout, const char *doing, eu_text *b)
+/* The whole lines that have come go into the report, and whoever wants to know is told. */
+static void take_lines(eu_text *b, probe_report *report)
 {
+    char *end = b->n ? memrchr(b->at, '\n', b->n) : NULL;
+    if (!end)
+        return;
+    char next = end[1];
+    end[1] = 0;
+    probe_read(report, b->at);
+    end[1] = next;
+    b->n -= (size_t)(end + 1 - b->at);
+    memmove(b->at, end + 1, b->n + 1);
+    if (report->told)
+        report->told(report->user);
+}
+
+/* Reads until the child closes its end or the time is over; false: over. */
+static bool listen_to(int file, double timeout, const char *doing, probe_report *report)
+{
+    eu_text b = {0};
     double begin = eu_seconds();
     bool shown = false, in_time = true;
     for (;;) {
@@ -39,11 +56,13 @@ static bool listen_to(int file, double timeout, const char *doing, eu_text *b)
         }
         struct pollfd wait = {.fd = file, .events = POLLIN};
         int ready = poll(&wait, 1, 100);
-        if (ready > 0 && !read_some(file, b))
+        if (ready > 0 && !read_some(file, &b))
             break;
+        take_lines(&b, report);
     }
     if (shown)
         fputs("\r\033[K", stderr);
+    eu_text_free(&b);
     return in_time;
 }
 
@@ -111,8 +130,8 @@ void probe_run(const probe_settings *settings, const char *doing, void (*body)(F
         child(ends[1], body, arg);
     }
     close(ends[1]);
-    eu_text b = {0};
-    if (!listen_to(ends[0], settings->timeout, doing, &b)) {
+    report->complete = false;
+    if (!listen_to(ends[0], settings->timeout, doing, report)) {
         end->timed_out = true;
         kill(pid, SIGKILL);
     }
@@ -121,8 +140,5 @@ void probe_run(const probe_settings *settings, const char *doing, void (*body)(F
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!end->timed_out)
-        describe_end(status, b.at && probe_is_complete(b.at), end);
-    if (b.at)
-        probe_read(report, b.at);
-    eu_text_free(&b);
+        describe_end(status, report->complete, end);
 }

@@ -87,10 +87,11 @@ void probe_write_end(FILE *out)
     fputs("Z\n", out);
 }
 
-bool probe_is_complete(const char *text)
+void probe_write_progress(FILE *out, const char *text)
 {
-    size_t n = strlen(text);
-    return n >= 2 && strcmp(text + n - 2, "Z\n") == 0 && (n == 2 || text[n - 3] == '\n');
+    putc('T', out);
+    write_text(out, text);
+    putc('\n', out);
 }
 
 /* The next field of a line; "" past the last. */
@@ -182,6 +183,11 @@ void probe_read(probe_report *report, char *text)
             free(report->error);
             report->error = probe_copy(at);
             break;
+        case 'T':
+            free(report->progress);
+            report->progress = probe_copy(at);
+            break;
+        case 'Z': report->complete = true; break;
         default: break;
         }
     }
@@ -212,5 +218,6 @@ void probe_report_free(probe_report *r)
     free(r->options);
     free(r->cells);
     free(r->error);
+    free(r->progress);
     memset(r, 0, sizeof *r);
 }

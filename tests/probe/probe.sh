@@ -52,6 +52,20 @@ run cpu/0; expect "a device cut into nothing" 1 '' "0 parts"
 run cpu/2@1; expect "a wrong number of shares" 1 '' "1 share for 2 devices"
 run nosuch; expect "no such plugin" 1 '' "there is no plugin 'nosuch'; there are: cpu, null"
 run --self-test=nosuch; expect "the self-test of no device" 1 '^not ok 1 ' ''
+run --self-test=cpu --op=add --op rms_norm
+expect "the self-test of two ops" 0 '^ok [12] - rms_norm on cpu: [1-9][0-9]* passed, 0 failed' ''
+test "$(grep -cE '^(ok|not ok)' "$tmp/out")" = 2 && ok "and of no others" || not_ok "and of no others"
+run --self-test=null --op=mul_mat --op=cpy
+expect "an op that the device does not support is skipped" 0 '^ok [12] - mul_mat on null # SKIP .' ''
+run --self-test=cpu --op=mul_amt; expect "an op that there is not" 64 '' 'there is no op mul_amt \(did you mean mul_mat\?\)'
+run --op=add; expect "--op without a test" 64 '' '--op goes with --self-test'
+"$probe" --self-test=cpu > "$tmp/out" 2> "$tmp/err" &
+pid=$!
+tries=0
+while test ! -s "$tmp/out" && test $tries -lt 600 && kill -0 $pid 2> "$tmp/null"; do sleep 0.05; tries=$((tries + 1)); done
+kill -0 $pid 2> "$tmp/null"; code=$?
+test $code = 0 && test -s "$tmp/out" && ok "lines come as the test goes" || not_ok "lines come as the test goes"
+kill $pid 2> "$tmp/null"; wait $pid 2> "$tmp/null"
 run --frob; expect "an unknown option" 64 '' 'unknown option: --frob'
 run --ops --env; expect "two modes at once" 64 '' 'only one of'
 run --timeout=no; expect "no number of seconds" 64 '' '--timeout wants'
