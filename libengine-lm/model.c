@@ -85,6 +85,8 @@ static int load(lm_loader *l, const char *path, const eng_lm_model_params *param
         status = load_text(l);
     if (!status)
         status = check_vocabulary(m);
+    if (!status && params->needs_text && !m->tokenizer)
+        status = eng_fail(m->tokenizer_status, "%s" ENG_CAUSE "%s", path, m->tokenizer_error);
     if (!status)
         status = lm_weights_load(l, m->arch->rows, m->arch->n_rows, params);
     return status;
@@ -142,6 +144,7 @@ int eng_lm_model_get_info(const eng_lm_model *m, eng_lm_model_info *info)
         .size = sizeof own, .n_layers = (uint32_t)m->n.n_layers, .n_layers_file = (uint32_t)m->n.n_layers_file,
         .n_embd = (uint32_t)m->n.n_embd, .n_vocab = (uint32_t)m->n.n_vocab, .recurrent = m->n.recurrent,
         .context_length = (uint64_t)m->n.n_ctx_train, .weight_bytes = m->weight_bytes, .parameters = m->parameters,
-        .architecture = m->arch->name, .name = m->name};
+        .architecture = m->arch->name, .name = m->name,
+        .text = m->tokenizer != NULL};
     return lm_give("eng_lm_model_get_info", &own, sizeof own, info, 2 * sizeof(uint32_t));
 }

@@ -100,6 +100,7 @@ static int open_model(run *r)
     eng_lm_model_params params;
     eng_lm_model_defaults(&params);
     params.placement = placement(r);
+    params.needs_text = !options_plan_only(&r->o);
     params.progress = show_progress;
     params.progress_user = &p;
     int status = eng_lm_model_open(r->engine, r->device, r->o.model, &params, &r->model);

@@ -226,8 +226,8 @@ static int choose_types(job *j)
         uint32_t wanted = wanted_type(j, t), type = wanted;
         if (type != t->type && !eng_type_get(t->type))
             return eng_fail(ENG_ERR_UNSUPPORTED,
-                            "tensor \"%s\" is of type %u, which cannot be decoded: begin with an f16 or f32 model",
-                            t->name, t->type);
+                            "tensor \"%s\" is of type %u (%s), which cannot be decoded: begin with an f16 or f32 model",
+                            t->name, t->type, eng_type_name(t->type));
         if (type != t->type && !fits(type, t->ne[0]))
             type = fits(ENG_TYPE_Q8_0, t->ne[0]) ? ENG_TYPE_Q8_0 : ENG_TYPE_F16;
         if (type != wanted && !j->quiet && ++other)

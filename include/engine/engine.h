@@ -104,6 +104,8 @@ typedef void (*eng_log_func)(void *user, int level, const char *source, const ch
 /* NULL for an unknown number or name.  Thread-safe. */
 ENG_API const eng_type_info *eng_type_get(uint32_t type);
 ENG_API const eng_type_info *eng_type_find(const char *name);
+/* A name for people, of types too that GGUF files have and the engine has not ("iq3_s"); "unknown". */
+ENG_API const char *eng_type_name(uint32_t type);
 /* Bytes of a row of `elements`; 0 if they are not whole blocks.  */
 ENG_API uint64_t eng_row_bytes(uint32_t type, int64_t elements);
 /* The op's row in the op table; NULL if unknown.  Iterate op from 1 to

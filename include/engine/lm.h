@@ -77,7 +77,8 @@ typedef struct eng_lm_placement {
 
 typedef struct eng_lm_model_params {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t needs_text; /* not 0: a file whose tokenizer is not known, or that has none, is
+                            refused before anything is uploaded; 0: it opens, for tokens alone */
     eng_lm_placement placement;
     eng_lm_progress progress; /* of the upload; may be NULL                     */
     void *progress_user;
@@ -106,6 +107,8 @@ typedef struct eng_lm_model_info {
     uint64_t parameters;    /* elements of the same                             */
     const char *architecture;
     const char *name;       /* "" if the file has none                          */
+    uint32_t text;          /* not 0: it has a tokenizer, so that text is possible */
+    uint32_t reserved;
 } eng_lm_model_info;
 ENG_API int eng_lm_model_get_info(const eng_lm_model *model, eng_lm_model_info *info);
 

@@ -7,7 +7,7 @@
 
 enum { TOKENIZER_BPE = 1, TOKENIZER_SPM = 2 };
 /* Pre-tokenizers: how BPE cuts text into pieces. */
-enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4 };
+enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4, SPLIT_SMOLLM = 5 };
 /* tokenizer.ggml.token_type */
 enum { TOKEN_UNDEFINED, TOKEN_NORMAL, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
 

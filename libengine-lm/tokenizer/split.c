@@ -4,6 +4,7 @@
  * take the first alternative that matches, as the expressions do.
  *
  *   gpt-2   's|'t|'re|'ve|'m|'ll|'d| ?L+| ?N+| ?[^sLN]+|s+(?!S)|s+
+ *   smollm  N first, each apart; gpt-2's in what is between them
  *   llama   contraction|[^rnLN]?L+|N{1,3}| ?[^sLN]+[rn]*|s*[rn]+|s+(?!S)|s+
  *   qwen2   the same with N for N{1,3}
  *   qwen35  the same with [LM] for L, but for the optional character before words
@@ -77,24 +78,27 @@ static size_t contraction(const view *v, size_t at, bool any_case)
 
 /*
  * White space at `at`: a space before what follows is left to it, unless it is
- * alone (s+(?!S), then s+).
+ * alone (s+(?!S), then s+).  apart: numbers follow nothing.
  */
-static size_t space_end(const view *v, size_t at)
+static size_t space_end(const view *v, size_t at, bool apart)
 {
     size_t end = at;
 
     while (end < v->n && is_space(v, end))
         end++;
-    return end < v->n && end - at > 1 ? end - 1 : end;
+    return end < v->n && !(apart && is_number(v, end)) && end - at > 1 ? end - 1 : end;
 }
 
-static size_t next_gpt2(const view *v, size_t at)
+static size_t next_gpt2(const view *v, size_t at, bool apart)
 {
     size_t length = contraction(v, at, false);
 
     if (length)
         return at + length;
-    size_t first = v->c[at] == ' ' && at + 1 < v->n ? at + 1 : at, end = first;
+    if (apart && is_number(v, at))
+        return at + 1;
+    bool leads = v->c[at] == ' ' && at + 1 < v->n && !(apart && is_number(v, at + 1));
+    size_t first = leads ? at + 1 : at, end = first;
     if (is_letter(v, first)) {
         while (end < v->n && is_letter(v, end))
             end++;
@@ -105,7 +109,7 @@ static size_t next_gpt2(const view *v, size_t at)
         while (end < v->n && is_symbol(v, end, false))
             end++;
     }
-    return end > first ? end : space_end(v, at);
+    return end > first ? end : space_end(v, at, apart);
 }
 
 /* White space that the other alternatives did not take: up to the last line end, if any. */
@@ -116,7 +120,7 @@ static size_t blank_end(const view *v, size_t at)
     for (size_t i = at; i < v->n && is_space(v, i); i++)
         if (is_line_end(v, i))
             last = i + 1;
-    return last > at ? last : space_end(v, at);
+    return last > at ? last : space_end(v, at, false);
 }
 
 static size_t next_modern(const view *v, size_t at, size_t digits, bool marks)
@@ -153,7 +157,8 @@ size_t eng_split_next(uint32_t split, const uint32_t *c, const uint8_t *classes,
     view v = {c, classes, n};
 
     switch (split) {
-    case SPLIT_GPT2: return next_gpt2(&v, at);
+    case SPLIT_GPT2: return next_gpt2(&v, at, false);
+    case SPLIT_SMOLLM: return next_gpt2(&v, at, true);
     case SPLIT_QWEN2: return next_modern(&v, at, 1, false);
     case SPLIT_QWEN35: return next_modern(&v, at, 1, true);
     default: return next_modern(&v, at, 3, false);

@@ -327,17 +327,30 @@ static bool text_is(eng_gguf_string text, const char *wanted)
     return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
 }
 
+static const struct {
+    const char *name;
+    uint32_t split;
+    bool whole_words;
+} known_splits[] = {
+    {"gpt-2", SPLIT_GPT2, false},    {"llama-bpe", SPLIT_LLAMA, true},    {"llama3", SPLIT_LLAMA, true},
+    {"llama-v3", SPLIT_LLAMA, true}, {"qwen2", SPLIT_QWEN2, false},       {"qwen35", SPLIT_QWEN35, false},
+    {"glm4", SPLIT_LLAMA, false},    {"chatglm-bpe", SPLIT_LLAMA, false}, {"smollm", SPLIT_SMOLLM, false},
+};
+#define N_SPLITS (sizeof known_splits / sizeof *known_splits)
+
+static int unknown_split(eng_gguf_string pre)
+{
+    char names[256];
+    eu_text list = EU_TEXT_IN(names);
+
+    for (size_t i = 0; i < N_SPLITS; i++)
+        eu_text_format(&list, "%s%s", i ? ", " : "", known_splits[i].name);
+    return eng_fail(ENG_ERR_UNSUPPORTED, "the pre-tokenizer \"%.*s\" is not known" ENG_CAUSE "known are %s",
+                    (int)(pre.length < 64 ? pre.length : 64), pre.data, names);
+}
+
 static int choose_split(eng_tokenizer *t, const eng_gguf *g)
 {
-    static const struct {
-        const char *name;
-        uint32_t split;
-        bool whole_words;
-    } known[] = {
-        {"gpt-2", SPLIT_GPT2, false},    {"llama-bpe", SPLIT_LLAMA, true},    {"llama3", SPLIT_LLAMA, true},
-        {"llama-v3", SPLIT_LLAMA, true}, {"qwen2", SPLIT_QWEN2, false},       {"qwen35", SPLIT_QWEN35, false},
-        {"glm4", SPLIT_LLAMA, false},    {"chatglm-bpe", SPLIT_LLAMA, false},
-    };
     eng_gguf_string pre;
 
     if (!eng_gguf_key_find(g, KEY("pre")))
@@ -345,17 +358,15 @@ static int choose_split(eng_tokenizer *t, const eng_gguf *g)
                         "the model has no key \"" KEY("pre") "\", so how its tokenizer cuts words is not "
                                                              "known: convert it again with a present-day converter");
     int status = eng_gguf_text(g, KEY("pre"), 0, &pre);
-    for (size_t i = 0; i < sizeof known / sizeof *known && !status; i++)
-        if (text_is(pre, known[i].name)) {
-            t->split = known[i].split;
-            t->whole_words = known[i].whole_words;
-            return ENG_OK;
-        }
     if (status)
         return status;
-    return eng_fail(ENG_ERR_UNSUPPORTED,
-                    "the pre-tokenizer \"%.*s\" is not known: gpt-2, llama-bpe, qwen2, qwen35 and glm4 are",
-                    (int)(pre.length < 64 ? pre.length : 64), pre.data);
+    for (size_t i = 0; i < N_SPLITS; i++)
+        if (text_is(pre, known_splits[i].name)) {
+            t->split = known_splits[i].split;
+            t->whole_words = known_splits[i].whole_words;
+            return ENG_OK;
+        }
+    return unknown_split(pre);
 }
 
 static int choose_kind(eng_tokenizer *t, const eng_gguf *g)

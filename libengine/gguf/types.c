@@ -35,6 +35,13 @@ const gguf_block *eng_gguf_block(uint32_t type)
     return NULL;
 }
 
+const char *eng_type_name(uint32_t type)
+{
+    const gguf_block *block = eng_gguf_block(type);
+
+    return block ? block->name : "unknown";
+}
+
 bool eng_gguf_tensor_bytes(uint32_t type, const int64_t *ne, uint32_t rank, uint64_t *bytes)
 {
     const gguf_block *block = eng_gguf_block(type);

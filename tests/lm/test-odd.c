@@ -201,6 +201,35 @@ START_TEST(test_ragged_heads)
 }
 END_TEST
 
+/* A file whose tokenizer is not known opens for tokens; who needs text is told before anything goes up. */
+START_TEST(test_unknown_tokenizer)
+{
+    bench b;
+    eng_lm_model *m = NULL;
+    eng_lm_model_params p;
+    size_t n;
+    make(ragged[1]);
+    char *bytes = read_file(path, &n), *name = memmem(bytes, n, "llama-bpe", 9);
+    ck_assert_ptr_nonnull(name);
+    memcpy(name, "llamb-epp", 9);
+    FILE *f = fopen(path, "wb");
+    ck_assert(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+    free(bytes);
+    bench_open(&b, "cpu", path, NULL);
+    eng_lm_model_info info = {.size = sizeof info};
+    OK(eng_lm_model_get_info(b.model, &info));
+    ck_assert_uint_eq(info.text, 0);
+    eng_lm_model_defaults(&p);
+    p.needs_text = 1;
+    OK(eng_context_set_option(b.engine, "cpu.memory", "1000")); /* that would be met first */
+    ck_assert_int_eq(eng_lm_model_open(b.engine, b.device, path, &p, &m), ENG_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(eng_last_error(), "pre-tokenizer \"llamb-epp\" is not known: known are gpt-2, llama-bpe,") &&
+                  strstr(eng_last_error(), ", smollm"), "%s", eng_last_error());
+    bench_close(&b);
+    remove(path);
+}
+END_TEST
+
 /* A context that the device has no room for is refused before the host's memory is filled for it. */
 START_TEST(test_too_many_cells)
 {
@@ -231,6 +260,7 @@ int main(void)
     tcase_set_timeout(t, 600);
     tcase_add_test(t, test_double_forward);
     tcase_add_loop_test(t, test_odd, 0, N_MODELS);
+    tcase_add_test(t, test_unknown_tokenizer);
     tcase_add_test(t, test_too_many_cells);
     tcase_add_loop_test(t, test_ragged_heads, 0, N_RAGGED);
     suite_add_tcase(s, t);

@@ -209,7 +209,8 @@ START_TEST(splits)
         const char *name;
         uint32_t split;
     } kinds[] = {
-        {"gpt-2 ", SPLIT_GPT2}, {"llama-bpe ", SPLIT_LLAMA}, {"qwen2 ", SPLIT_QWEN2}, {"qwen35 ", SPLIT_QWEN35}};
+        {"gpt-2 ", SPLIT_GPT2}, {"llama-bpe ", SPLIT_LLAMA}, {"qwen2 ", SPLIT_QWEN2}, {"qwen35 ", SPLIT_QWEN35},
+        {"smollm ", SPLIT_SMOLLM}};
     size_t n, length = 0;
     int cases = 0;
     char *all = read_whole("splits.txt", &n), *text = NULL, *save = NULL;
@@ -219,7 +220,7 @@ START_TEST(splits)
             text = line + 5;
             length = unescape(text);
         }
-        for (size_t i = 0; i < 4; i++)
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             if (strncmp(line, kinds[i].name, strlen(kinds[i].name)) == 0) {
                 expect_split(kinds[i].split, text, length, line + strlen(kinds[i].name));
                 cases++;
