@@ -9,6 +9,7 @@
 
 #include "generate.h"
 #include "libengine/util/util.h"
+#include "hints.h"
 #include "loading.h"
 #include "uninstalled.h"
 
@@ -74,6 +75,8 @@ static int choose_fit(run *r);
 static int open_engine(run *r)
 {
     int status = create_context("engine-generate", 1, NULL, &r->engine);
+    if (!status)
+        tell_unread_of("engine-generate", r->engine);
     if (!status && r->o.threads)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
     if (!status && r->o.no_kv_offload) {

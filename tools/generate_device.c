@@ -20,7 +20,7 @@ static int default_device(eng_context *engine, char name[64])
             best = info;
     }
     if (!best.name[0])
-        return eng_fail(ENG_ERR_NOTFOUND, "no device was found" ENG_CAUSE "engine-probe --plugins tells why");
+        return eng_fail_in(ENG_ERR_NOTFOUND, "no device was found");
     memcpy(name, best.name, 64);
     return ENG_OK;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <regex.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,8 +296,15 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
 static int unknown(const char *argument, const char *before)
 {
     char what[96] = "unexpected argument";
-    if (argument[0] == '-' && argument[1])
-        return wrong("there is no such option", "option", argument);
+    if (argument[0] == '-' && argument[1]) {
+        const char *near = NULL;
+        unsigned best = UINT_MAX;
+        for (size_t k = 0; k < sizeof flags / sizeof *flags && strlen(argument) > 2; k++)
+            if (eu_nearer(argument, flags[k].long_name, &best))
+                near = flags[k].long_name;
+        snprintf(what, sizeof what, near ? "there is no such option (did you mean %s?)" : "there is no such option", near ? near : "");
+        return wrong(what, "option", argument);
+    }
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
         if (flags[k].argument == OPTIONAL && strcmp(before, flags[k].long_name) == 0)
             snprintf(what, sizeof what, "unexpected argument: say %s=%.40s", before, argument);

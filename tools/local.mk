@@ -2,19 +2,19 @@
 bin_PROGRAMS += engine-generate
 engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_check.c %D%/generate_device.c \
 	%D%/generate_fit.c %D%/generate_options.c %D%/generate_report.c \
-	%D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
+	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
 engine_generate_LDADD = libengine-util.la libengine-lm.la libengine.la $(LIBM)
 
 bin_PROGRAMS += engine-quantize
 engine_quantize_SOURCES = %D%/quantize.c %D%/convert.c %D%/convert.h \
-	%D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
+	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
 engine_quantize_LDADD = libengine-util.la libengine.la
 
 bin_PROGRAMS += engine-probe
 engine_probe_SOURCES = \
 	%D%/probe.c %D%/probe.h %D%/probe_child.c %D%/probe_collect.c %D%/probe_json.c %D%/probe_ops.c \
 	%D%/probe_print.c %D%/probe_record.c %D%/probe_test.c \
-	%D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
+	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
 engine_probe_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 # the conformance suite is the project's own test code, carried by --self-test
 engine_probe_LDADD = tests/conformance/libconformance.la libengine-util.la libengine.la $(LIBM)

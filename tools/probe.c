@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hints.h"
 #include "libengine/util/util.h"
 #include "probe.h"
 #include "uninstalled.h"
@@ -48,7 +49,7 @@ static const char help[] =
     "\n"
     "Exit code: 0 a device is usable and no plugin was rejected; 1 no device is\n"
     "usable, or one that was named is not; 2 a plugin was rejected or crashed; 3 a\n"
-    "self-test failed; 64 wrong usage.\n";
+    "self-test failed; 64 wrong usage, a device's name that cannot be read too.\n";
 
 static int usage(const char *what, const char *subject)
 {
@@ -121,7 +122,7 @@ static int parse(arguments *a, int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     int code = 0, option;
-    char *end;
+    char *end, unknown[192];
     opterr = 0; /* we tell it ourselves */
     while (code == 0 && (option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         switch (option) {
@@ -155,7 +156,9 @@ static int parse(arguments *a, int argc, char **argv)
             return 1000;
         case ':': code = usage("missing value behind = of ", argv[optind - 1]); break;
         default: /* optopt: of one that is known */
-            code = usage(optopt >= O_PLUGINS ? "an option that takes no value: " : "unknown option: ", argv[optind - 1]);
+            snprintf(unknown, sizeof unknown, "%.80s%s", argv[optind - 1],
+                     optopt >= O_PLUGINS ? "" : hint_option(argv[optind - 1], options));
+            code = usage(optopt >= O_PLUGINS ? "an option that takes no value: " : "unknown option: ", unknown);
             break;
         }
     }
@@ -170,6 +173,15 @@ static int parse(arguments *a, int argc, char **argv)
     return code ? 1000 + code : 0;
 }
 
+/* A name that cannot be read is wrong usage; one of a device that there is not, no device. */
+static int tell_error(probe_report *report)
+{
+    fprintf(stderr, "engine-probe: %s\n", report->error ? report->error : "no answer");
+    free(report->error);
+    report->error = NULL;
+    return report->error_code == ENG_CODE_DEVICE_NAME ? EXIT_USAGE : EXIT_NO_DEVICE;
+}
+
 static int run_devices(const arguments *a)
 {
     probe_report report = {0};
@@ -177,10 +189,7 @@ static int run_devices(const arguments *a)
     for (int i = 0; i < a->n_devices; i++) {
         if (probe_one(&a->settings, a->devices[i], &report))
             continue;
-        fprintf(stderr, "engine-probe: %s\n", report.error ? report.error : "no answer");
-        free(report.error);
-        report.error = NULL;
-        code = EXIT_NO_DEVICE;
+        code = tell_error(&report);
     }
     if (code == 0 && report.avoided)
         code = EXIT_REJECTED;
@@ -215,16 +224,13 @@ static int ops_of(const arguments *a, const char *device, probe_report *report, 
 {
     if (probe_ops(&a->settings, device, report))
         return 0;
-    fprintf(stderr, "engine-probe: %s\n", report->error);
-    free(report->error);
-    report->error = NULL;
-    return EXIT_NO_DEVICE;
+    return tell_error(report);
 }
 
 static int test_of(const arguments *a, const char *device, probe_report *report, int *count)
 {
     int failed = probe_test(&a->settings, device, a->ops.n ? a->ops.at : NULL, count);
-    return failed < 0 ? EXIT_NO_DEVICE : failed ? EXIT_TEST_FAILED : 0;
+    return failed < -1 ? EXIT_USAGE : failed < 0 ? EXIT_NO_DEVICE : failed ? EXIT_TEST_FAILED : 0;
 }
 
 static void print_collected(const arguments *a, const probe_report *report)
@@ -247,6 +253,7 @@ static int run_collected(const arguments *a)
     int code = 0;
     probe_collect(&a->settings, &report);
     int found = probe_exit_code(&report);
+    probe_tell_unread(&report);
     if (a->mode == OPS || a->mode == SELF_TEST)
         probe_avoid(&report);
     if (a->mode == OPS)

@@ -57,6 +57,7 @@ typedef struct probe_report {
     char *progress; /* what the last child said that it is at; NULL: nothing */
     void (*told)(void *user); /* when there is more in the report; may be NULL */
     void *user;
+    uint32_t error_code; /* eng_error_code */
     char *error; /* of a child that failed in order; NULL: none */
 } probe_report;
 
@@ -71,7 +72,7 @@ void probe_write_plugin(FILE *out, const eng_plugin_info *info);
 void probe_write_device(FILE *out, const eng_device_info *info, double share, bool leaf);
 void probe_write_option(FILE *out, const eng_option_info *info);
 void probe_write_cell(FILE *out, const char *device, const char *op, const char *type, int answer, const char *reason);
-void probe_write_error(FILE *out, const char *text);
+void probe_write_error(FILE *out); /* eng_last_error() */
 /* The last record: a child that ended without it was ended by what it had loaded. */
 void probe_write_end(FILE *out);
 void probe_write_progress(FILE *out, const char *text);
@@ -101,6 +102,8 @@ bool probe_one(const probe_settings *settings, const char *name, probe_report *r
 void probe_explain(const probe_settings *settings, const char *device, const probe_end *end, probe_report *report);
 /* What is loaded from now on is loaded without the deadly plugins of the report; false: it has none. */
 bool probe_avoid(const probe_report *report);
+/* Variables of the environment that nobody reads. */
+void probe_tell_unread(const probe_report *report);
 int probe_exit_code(const probe_report *report);
 
 /* -- probe_ops.c */
@@ -109,7 +112,8 @@ bool probe_ops(const probe_settings *settings, const char *device, probe_report 
 
 /* -- probe_test.c */
 /* Runs the conformance suite on a device - all of it, or these ops ("add,cpy") - TAP on stdout as it goes, numbering from
- * *test on.  Failed tests; -1: it could not begin, as the device is not usable. */
+ * *test on.  Failed tests; -1: it could not begin, as the device is not usable; -2: as
+ * its name cannot be read. */
 int probe_test(const probe_settings *settings, const char *device, const char *ops, int *test);
 
 /* -- probe_print.c */

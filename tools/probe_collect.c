@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libengine/util/util.h"
+#include "hints.h"
 #include "loading.h"
 #include "probe.h"
 
@@ -247,7 +248,7 @@ static void open_one(FILE *out, void *arg)
     eng_context *context = probe_context(s->settings, 0);
     eng_device *device;
     if (eng_device_open(context, s->name, &device) < 0) {
-        probe_write_error(out, eng_last_error());
+        probe_write_error(out);
     } else {
         eng_device_info info = {.size = sizeof info};
         eng_device_stats stats = {.size = sizeof stats};
@@ -303,6 +304,20 @@ bool probe_one(const probe_settings *settings, const char *name, probe_report *r
         probe_run(settings, "opening the device", open_one, &s, report, &end);
     probe_explain(settings, name, &end, report);
     return !report->error && report->n_devices > before;
+}
+
+void probe_tell_unread(const probe_report *report)
+{
+    const char **names = calloc((size_t)report->n_options + report->n_plugins + 1, sizeof *names);
+    size_t n = 0;
+    for (uint32_t i = 0; names && i < report->n_options; i++)
+        names[i] = report->options[i].environment;
+    for (uint32_t i = 0; names && i < report->n_plugins; i++)
+        if (report->plugins[i].status == ENG_PLUGIN_LOADED)
+            names[report->n_options + n++] = report->plugins[i].name;
+    if (names)
+        tell_unread("engine-probe", names, report->n_options, names + report->n_options, n);
+    free(names);
 }
 
 int probe_exit_code(const probe_report *report)

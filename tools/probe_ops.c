@@ -79,7 +79,7 @@ static void ask_all(FILE *out, void *arg)
     eng_context *context = probe_context(q->settings, 0);
     eng_device *device;
     if (eng_device_open(context, q->device, &device) < 0) {
-        probe_write_error(out, eng_last_error());
+        probe_write_error(out);
     } else {
         for (uint32_t i = 1; i < ENG_OP_LIMIT; i++) {
             const eng_op_info *op = eng_op_get(i);

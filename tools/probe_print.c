@@ -213,7 +213,12 @@ void probe_print_refusals(const probe_report *r)
         if (p->status == ENG_PLUGIN_REJECTED || p->status == PROBE_PLUGIN_CRASHED)
             probe_print_refusal(p);
     }
-    if (r->n_devices == 0)
+    const probe_plugin *off = NULL;
+    for (uint32_t i = 0; i < r->n_plugins && (!off || off->status == ENG_PLUGIN_DISABLED); i++)
+        off = r->plugins[i].status == ENG_PLUGIN_DISABLED || !off ? &r->plugins[i] : off;
+    if (r->n_devices == 0 && off && off->status == ENG_PLUGIN_DISABLED)
+        fprintf(stderr, "engine-probe: no usable device: plugin %s is %s; %s\n", off->name, off->reason, off->advice);
+    else if (r->n_devices == 0)
         fprintf(stderr, "engine-probe: no usable device%s\n",
                 r->n_plugins ? "" : ": no plugin was found; set ENGINE_PLUGIN_PATH to the folder of the plugins");
 }

@@ -75,10 +75,12 @@ void probe_write_cell(FILE *out, const char *device, const char *op, const char 
     putc('\n', out);
 }
 
-void probe_write_error(FILE *out, const char *text)
+void probe_write_error(FILE *out)
 {
-    putc('E', out);
-    write_text(out, text);
+    eng_error e = {.size = sizeof e};
+    eng_last_error_info(&e);
+    fprintf(out, "E\t%u", e.code);
+    write_text(out, eng_last_error());
     putc('\n', out);
 }
 
@@ -181,6 +183,7 @@ void probe_read(probe_report *report, char *text)
         case 'C': read_cell(report, at); break;
         case 'E':
             free(report->error);
+            report->error_code = (uint32_t)number(&at);
             report->error = probe_copy(at);
             break;
         case 'T':

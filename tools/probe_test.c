@@ -109,7 +109,7 @@ static void test_device(FILE *out, void *arg)
     if (status >= 0)
         status = test_ops(t, context);
     if (status < 0)
-        probe_write_error(out, eng_last_error());
+        probe_write_error(out);
     fflush(out);
     eng_context_destroy(context);
 }
@@ -156,7 +156,8 @@ int probe_test(const probe_settings *settings, const char *device, const char *o
     }
     fflush(stdout);
     bool unusable = t.report.error && !begun; /* not one case could be tried */
+    bool named = t.report.error_code != ENG_CODE_DEVICE_NAME;
     int failed = t.failed;
     probe_report_free(&t.report);
-    return unusable ? -1 : failed;
+    return !unusable ? failed : named ? -1 : -2;
 }

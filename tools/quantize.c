@@ -21,6 +21,7 @@
 
 #include "convert.h"
 #include "libengine/util/util.h"
+#include "hints.h"
 #include "loading.h"
 #include "uninstalled.h"
 
@@ -154,7 +155,8 @@ static int parse(job *j, int argc, char **argv)
         default:
             if (optopt && (!argv[optind - 1] || strncmp(argv[optind - 1], "--", 2) != 0))
                 return usage_error("there is no option -%c", optopt);
-            return usage_error(optopt ? "%s takes no value" : "there is no option %s", argv[optind - 1]);
+            return usage_error(optopt ? "%s takes no value" : "there is no option %s%s", argv[optind - 1],
+                               hint_option(argv[optind - 1], options));
         }
     }
     if (argc - optind != 3)
@@ -466,10 +468,13 @@ int main(int argc, char **argv)
         j.progress = !j.quiet && isatty(STDERR_FILENO);
         int status = create_context("engine-quantize", EXIT_FAILURE, NULL, &context);
         if (!status)
+            tell_unread_of("engine-quantize", context);
+        if (!status)
             status = convert_file(&j, context);
-        if (status)
+        eng_error error = {.size = sizeof error};
+        if (status && eng_last_error_info(&error) == ENG_OK)
             fprintf(stderr, "engine-quantize: %s\n", eng_last_error());
-        answer = status ? EXIT_FAILURE : EXIT_SUCCESS;
+        answer = !status ? EXIT_SUCCESS : error.code == ENG_CODE_DEVICE_NAME ? EXIT_USAGE : EXIT_FAILURE;
     }
     converter_destroy(j.convert);
     eng_gguf_writer_destroy(j.writer);

@@ -61,6 +61,10 @@ const char *eng_options_value(eng_options *options, const char *name);
 int eng_plugin_use(eng_context *context, eng_plugin_record *record);
 void eng_plugin_end(eng_host *host);
 
+/* -- open.c */
+/* Says that there is no device of that number, and if ENGINE_PLUGINS is why, so. */
+int eng_no_device(const eng_context *context, uint32_t index);
+
 /* -- services.c */
 void eng_services_fill(eng_services *services, eng_host *host);
 

@@ -1,8 +1,10 @@
 /* Opening devices by name: plain ones by their plugin, compositions by the plugin that composes. */
 #include "config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "../device/device.h"
 #include "../device/names.h"
@@ -32,6 +34,48 @@ static void add_text(char *text, size_t bytes, const char *more)
     eu_copy(text + n, bytes - n, more);
 }
 
+/* Why nothing at all can be opened, if it is because of ENGINE_PLUGINS. */
+static bool all_switched_off(const eng_context *context, char *text, size_t bytes)
+{
+    const eng_plugin_record *off = NULL;
+    for (uint32_t i = 0; i < context->registry.n; i++)
+        if (context->registry.records[i].status == ENG_PLUGIN_DISABLED)
+            off = &context->registry.records[i];
+    if (context->n_hosts || !off)
+        return false;
+    snprintf(text, bytes, "every plugin is %s; %s", off->reason, off->advice);
+    return true;
+}
+
+int eng_no_device(const eng_context *context, uint32_t index)
+{
+    char text[1400];
+    if (all_switched_off(context, text, sizeof text))
+        return eng_fail(ENG_ERR_NOTFOUND, "there is no device number %u" ENG_CAUSE "%s", index, text);
+    return eng_fail(ENG_ERR_NOTFOUND, "there is no device number %u; engine-probe --plugins says what was found and "
+                    "what was rejected", index);
+}
+
+/* The device that may have been meant: of the kind that was named, or of a name that is near; NULL: none. */
+static const char *nearest(const eng_context *context, const char *asked)
+{
+    uint32_t kind = strcasecmp(asked, "gpu") == 0 ? ENG_DEVICE_GPU : strcasecmp(asked, "accelerator") == 0 ? ENG_DEVICE_ACCELERATOR : 0;
+    const char *near = NULL;
+    unsigned best = UINT_MAX;
+    for (uint32_t i = 0; i < context->n_hosts; i++) {
+        const eng_host *host = context->hosts[i];
+        for (uint32_t k = 0; k < host->n_devices; k++) {
+            if (kind && host->devices[k].kind == kind)
+                return host->devices[k].name;
+            if (!kind && eu_nearer(asked, host->devices[k].name, &best))
+                near = host->devices[k].name;
+        }
+        if (!kind && host->n_devices && eu_nearer(asked, host->name, &best))
+            near = host->devices[0].name;
+    }
+    return near;
+}
+
 /* The first plugin, or folder, that was refused: relative folders only, or any. */
 static const eng_plugin_record *refused(const eng_context *context, bool relative)
 {
@@ -48,12 +92,20 @@ static int no_plugin(const eng_context *context, const char *name, const char *p
     char text[1400] = "";
     if (why_absent(context, plugin, text, sizeof text))
         return eng_fail(ENG_ERR_NOTFOUND, "device '%s'" ENG_CAUSE "%s", name, text);
+    if (all_switched_off(context, text, sizeof text))
+        return eng_fail(ENG_ERR_NOTFOUND, "device '%s'" ENG_CAUSE "%s", name, text);
     add_text(text, sizeof text, context->n_hosts ? "there are: " : "none at all is usable: ");
     for (uint32_t i = 0, n = 0; i < context->n_hosts; i++) {
         if (context->hosts[i]->flags & ENG_PLUGIN_COMPOSES)
             continue; /* it has no devices of its own */
         add_text(text, sizeof text, n++ ? ", " : "");
         add_text(text, sizeof text, context->hosts[i]->name);
+    }
+    const char *near = nearest(context, plugin);
+    if (near) {
+        add_text(text, sizeof text, "; did you mean ");
+        add_text(text, sizeof text, near);
+        add_text(text, sizeof text, "?");
     }
     const eng_plugin_record *r = refused(context, context->n_hosts > 0);
     if (r) {

@@ -178,6 +178,5 @@ int eng_context_device_info(eng_context *context, uint32_t index, eng_device_inf
             return eng_give(info, &host->devices[left], sizeof *host->devices, "eng_device_info");
         left -= host->n_devices;
     }
-    return eng_fail(ENG_ERR_NOTFOUND, "there is no device number %u; engine-probe --plugins says what was found and "
-                    "what was rejected", index);
+    return eng_no_device(context, index);
 }

@@ -107,8 +107,41 @@ void eng_registry_shadow(eng_registry *registry)
     }
 }
 
+/* A pattern without * and the like that names no plugin, and the name that it may have meant; false: there is none. */
+static bool misspelt(const eng_registry *registry, const char *filter, char pattern[64], const char **near)
+{
+    for (const char *at = filter; *at;) {
+        size_t n = strcspn(at, ", ");
+        size_t skip = *at == '^', length = n - skip;
+        unsigned best = UINT_MAX;
+        bool found = length == 0 || length >= 64;
+        memcpy(pattern, at + skip, found ? 0 : length);
+        pattern[found ? 0 : length] = 0;
+        at += n + (at[n] != 0);
+        *near = NULL;
+        if (found || strpbrk(pattern, "*?[/") || strcmp(pattern, "all") == 0)
+            continue;
+        for (uint32_t i = 0; i < registry->n && !found; i++) {
+            found = strcmp(registry->records[i].name, pattern) == 0;
+            if (eu_nearer(pattern, registry->records[i].name, &best))
+                *near = registry->records[i].name;
+        }
+        if (!found)
+            return true;
+    }
+    return false;
+}
+
 int eng_registry_select(eng_registry *registry, const char *filter)
 {
+    const char *advice = "change or unset ENGINE_PLUGINS", *near = NULL;
+    char pattern[64];
+    if (filter && registry->n && misspelt(registry, filter, pattern, &near)) {
+        eng_log(registry->base, ENG_LOG_WARN, "registry", "ENGINE_PLUGINS: no plugin is called '%s'%s%s%s", pattern,
+                near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+        if (near && !(advice = eu_arena_format(&registry->memory, "no plugin is called '%s': did you mean '%s'?", pattern, near)))
+            return eng_fail_memory();
+    }
     for (uint32_t i = 0; filter && *filter && i < registry->n; i++) {
         eng_plugin_record *record = &registry->records[i];
         bool allows, denies;
@@ -118,7 +151,7 @@ int eng_registry_select(eng_registry *registry, const char *filter)
             continue;
         record->status = ENG_PLUGIN_DISABLED;
         record->reason = eu_arena_format(&registry->memory, "switched off by ENGINE_PLUGINS=%s", filter);
-        record->advice = "change or unset ENGINE_PLUGINS";
+        record->advice = advice;
         if (!record->reason)
             return eng_fail_memory();
     }

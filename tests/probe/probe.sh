@@ -48,8 +48,8 @@ run --version; expect "--version" 0 '^engine-probe [0-9]' ''
 run --help; expect "--help" 0 '^Usage: ' ''
 
 run cpu:7; expect "no such device" 1 '' "has 1 device"
-run cpu/0; expect "a device cut into nothing" 1 '' "0 parts"
-run cpu/2@1; expect "a wrong number of shares" 1 '' "1 share for 2 devices"
+run cpu/0; expect "a device cut into nothing" 64 '' "0 parts"
+run cpu/2@1; expect "a wrong number of shares" 64 '' "1 share for 2 devices"
 run nosuch; expect "no such plugin" 1 '' "there is no plugin 'nosuch'; there are: cpu, null"
 run --self-test=nosuch; expect "the self-test of no device" 1 '^not ok 1 ' ''
 run --self-test=cpu --op=add --op rms_norm
@@ -66,6 +66,37 @@ while test ! -s "$tmp/out" && test $tries -lt 600 && kill -0 $pid 2> "$tmp/null"
 kill -0 $pid 2> "$tmp/null"; code=$?
 test $code = 0 && test -s "$tmp/out" && ok "lines come as the test goes" || not_ok "lines come as the test goes"
 kill $pid 2> "$tmp/null"; wait $pid 2> "$tmp/null"
+run --self-test=cpu+; expect "the self-test of what is no name" 64 '^not ok 1 ' ''
+run --ops=cpu+; expect "the ops of what is no name" 64 '' 'device name'
+run cpo; expect "a name that is near" 1 '' 'there is no plugin .cpo.*did you mean cpu\?'
+run gpu; expect "a kind that is not there" 1 '' "there is no plugin 'gpu'; there are: cpu, null\$"
+run --jsno; expect "an option that is near" 64 '' 'unknown option: --jsno \(did you mean --json\?\)'
+ENGINE_PLUGINS=cpo run
+expect "ENGINE_PLUGINS that names nothing" 1 '' "no usable device: plugin .* switched off by ENGINE_PLUGINS=cpo; no plugin is called 'cpo': did you mean 'cpu'\?"
+ENGINE_PLUGINS=cpo run cpu
+expect "and for a device" 1 '' 'switched off by ENGINE_PLUGINS=cpo'
+ENGINE_CPU_THREDS=2 ENGINE_OIL=diesel run
+expect "a variable that is misspelt is told, one of others is not" 0 '^cpu ' 'nothing reads the variable ENGINE_CPU_THREDS: did you mean ENGINE_CPU_THREADS\?'
+test "$(wc -l < "$tmp/err")" = 1 && ok "and nothing else" || not_ok "and nothing else"
+code=0
+ENGINE_PLUGINS=cpo "$out/engine-generate" -p x -m "$src/tests/data/tiny-hybrid-f16.gguf" > "$tmp/out" 2> "$tmp/err" || code=$?
+expect "engine-generate names the variable" 1 '' 'switched off by ENGINE_PLUGINS=cpo'
+for device in cpu+ cpu:7; do
+    case $device in cpu+) want=64 ;; *) want=1 ;; esac
+    for line in "engine-probe $device" "engine-probe --ops=$device" "engine-generate -p x -d $device -m $src/tests/data/tiny-hybrid-f16.gguf" \
+        "engine-quantize -d $device $src/tests/data/tiny-hybrid-f16.gguf $tmp/q.gguf q4_0"; do
+        code=0
+        # shellcheck disable=SC2086 # words
+        "$out"/$line > "$tmp/out" 2> "$tmp/err" || code=$?
+        test $code = $want && ok "code $want for $device: ${line%% *}" || not_ok "code $want for $device: $line"
+    done
+done
+code=0
+"$out/engine-quantize" --tensr x=q4_0 a b q4_0 > "$tmp/out" 2> "$tmp/err" || code=$?
+expect "engine-quantize: an option that is near" 64 '' 'did you mean --tensor\?'
+code=0
+"$out/engine-generate" --tmep 1 > "$tmp/out" 2> "$tmp/err" || code=$?
+expect "engine-generate: an option that is near" 64 '' 'did you mean --temp\?'
 run --frob; expect "an unknown option" 64 '' 'unknown option: --frob'
 run --ops --env; expect "two modes at once" 64 '' 'only one of'
 run --timeout=no; expect "no number of seconds" 64 '' '--timeout wants'
