@@ -1,27 +1,9 @@
 /* cumsum: sums of the elements up to each one, along the rows. */
 #include "rows.h"
 
-static void part(cl_recorder *r, const cl_walk *w, void *ctx)
-{
-    char options[64];
-    (void)ctx;
-    cl_launch(r, "cumsum", "cumsum", cl_row_options(r->device, options, sizeof options, " "));
-    cl_arg_walk(r, w, 0);
-    cl_arg_walk(r, w, 1);
-    cl_arg_extents(r, w);
-    cl_arg_strides(r, w, 0);
-    cl_arg_strides(r, w, 1);
-    cl_each_row(r, w);
-}
-
 static int record(cl_recorder *r, const eng_node *node)
 {
-    cl_walk w;
-    cl_walk_begin(&w, cl_out(r->graph, node, 0));
-    cl_walk_add(&w, r->graph, node->in[0]);
-    cl_walk_add(&w, r->graph, node->out[0]);
-    cl_walk_join(&w, 1);
-    return cl_walk_run(r, &w, 4, part, NULL);
+    return cl_rows_record(r, node, "cumsum");
 }
 
 const cl_op cl_op_cumsum = {NULL, record};

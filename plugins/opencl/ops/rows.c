@@ -81,3 +81,26 @@ const char *cl_row_options(const cl_device *device, char *text, size_t bytes, co
         snprintf(text + n, bytes - (size_t)n, " -DGROUP=%zu", cl_group_of(device));
     return text;
 }
+
+static void row_part(cl_recorder *r, const cl_walk *w, void *ctx)
+{
+    const char *kernel = *(const char *const *)ctx;
+    char options[64];
+    cl_launch(r, kernel, kernel, cl_row_options(r->device, options, sizeof options, " "));
+    cl_arg_walk(r, w, 0);
+    cl_arg_walk(r, w, 1);
+    cl_arg_extents(r, w);
+    cl_arg_strides(r, w, 0);
+    cl_arg_strides(r, w, 1);
+    cl_each_row(r, w);
+}
+
+int cl_rows_record(cl_recorder *r, const eng_node *node, const char *kernel)
+{
+    cl_walk w;
+    cl_walk_begin(&w, cl_in(r->graph, node, 0));
+    cl_walk_add(&w, r->graph, node->in[0]);
+    cl_walk_add(&w, r->graph, node->out[0]);
+    cl_walk_join(&w, 1);
+    return cl_walk_run(r, &w, 4, row_part, &kernel);
+}

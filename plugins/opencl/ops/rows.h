@@ -14,6 +14,8 @@ void cl_each(cl_recorder *r, const cl_walk *part);
 void cl_each_row(cl_recorder *r, const cl_walk *part);
 /* Work-items of a group of a row kernel: its build option "-DGROUP=n" (SIMT). */
 size_t cl_group_of(const cl_device *device);
+/* A row of operand 0 to a row of result 0, by the kernel of that name in the file of that name. */
+int cl_rows_record(cl_recorder *r, const eng_node *node, const char *kernel);
 /* options with that added; for cl_launch */
 const char *cl_row_options(const cl_device *device, char *text, size_t bytes, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
