@@ -11,3 +11,7 @@ dist_doc_DATA += %D%/ops.md %D%/architecture.md %D%/decisions.md %D%/tensor-para
 	%D%/quantisation.md %D%/kv-cache.md %D%/language-models.md %D%/opencl.md %D%/cpu.md
 dist_check_SCRIPTS += %D%/check-ops.sh %D%/check-names.sh
 TESTS += %D%/check-ops.sh %D%/check-names.sh
+
+# What the programs print as JSON; a test compares.
+schemadir = $(pkgdatadir)/schema
+dist_schema_DATA = %D%/schema/engine-probe-1.json %D%/schema/engine-generate.json %D%/schema/engine-explain.json

@@ -1,6 +1,7 @@
 /* The cpu plugin: its descriptor, options and tables of calls. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cpu.h"
@@ -22,7 +23,13 @@ static void plugin_close(eng_plugin_state *plugin)
 
 static int plugin_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
 {
-    return index > 0 ? ENG_ERR_NOTFOUND : cpu_machine_describe(plugin->services, info);
+    const eng_services *s = plugin->services;
+    int status = index > 0 ? ENG_ERR_NOTFOUND : cpu_machine_describe(s, info);
+    const char *simd = s->option(s->host, "simd");
+    const cpu_variant *variant = cpu_variant_find(simd ? simd : "auto");
+    if (status == ENG_OK && variant) /* as the device says when it is open */
+        snprintf(info->capabilities, sizeof info->capabilities, "%s", variant->name);
+    return status;
 }
 
 static int device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)

@@ -1,6 +1,10 @@
 # engine-probe's command line, with plugins that crash or hang.
 check_PROGRAMS += tests/probe/json-check
 tests_probe_json_check_SOURCES = tests/probe/json-check.c
+check_PROGRAMS += tests/probe/schema-check
+tests_probe_schema_check_SOURCES = tests/probe/schema-check.c
+dist_check_SCRIPTS += tests/probe/schema.sh
+TESTS += tests/probe/schema.sh
 if HAVE_CHECK
 check_LTLIBRARIES += tests/probe/fixtures/aborts.la tests/probe/fixtures/exits.la tests/probe/fixtures/hangs.la
 endif

@@ -89,8 +89,6 @@ int cpu_machine_describe(const eng_services *services, eng_device_info *info)
     snprintf(i.name, sizeof i.name, "cpu");
     processor_name(i.description, sizeof i.description);
     snprintf(i.driver, sizeof i.driver, "cpu plugin %s", PACKAGE_VERSION);
-    snprintf(i.capabilities, sizeof i.capabilities, "scalar%s%s", cpu_machine_runs("avx2") ? " avx2" : "",
-             cpu_machine_runs("avx512") ? " avx512" : "");
     *info = i;
     return ENG_OK;
 }

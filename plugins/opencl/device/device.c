@@ -99,6 +99,16 @@ static bool wants_svm(const eng_services *sv)
     return !svm || strcmp(svm, "off") != 0;
 }
 
+static void say_capabilities(const cl_device *device, eng_device_info *info)
+{
+    cl_caps_text(device->caps, info->capabilities, sizeof info->capabilities);
+    size_t at = strlen(info->capabilities);
+    snprintf(info->capabilities + at, sizeof info->capabilities - at, "%s%s", at ? " " : "", device->vec ? "vec" : "simt");
+}
+
+static void find_limits(cl_device *device);
+static int read_options(cl_device *device);
+
 int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t index, eng_device_info *info)
 {
     eng_device_info i;
@@ -107,12 +117,13 @@ int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t i
     if (status != ENG_OK)
         return status;
     snprintf(i.name, sizeof i.name, "opencl:%u", index);
-    cl_device device = {.id = found->id};
+    cl_device device = {.id = found->id, .sv = sv, .info = i};
+    find_limits(&device);
     cl_caps_find(&device);
     if (found->refused[0])
         snprintf(i.capabilities, sizeof i.capabilities, "unusable: %s", found->refused);
-    else
-        cl_caps_text(device.caps, i.capabilities, sizeof i.capabilities);
+    else if (read_options(&device) == ENG_OK) /* as the device says when it is open; else opening it tells what is wrong */
+        say_capabilities(&device, &i);
     i.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if ((device.caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_svm_found(found->id))
         i.flags |= ENG_DEVICE_HOST_MEMORY;
@@ -349,10 +360,7 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     device->info.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if (device->svm)
         device->info.flags |= ENG_DEVICE_HOST_MEMORY;
-    cl_caps_text(device->caps, device->info.capabilities, sizeof device->info.capabilities);
-    size_t at = strlen(device->info.capabilities);
-    snprintf(device->info.capabilities + at, sizeof device->info.capabilities - at, "%s%s", at ? " " : "",
-             device->vec ? "vec" : "simt");
+    say_capabilities(device, &device->info);
     cl_caps_defines(device, device->options, sizeof device->options);
     make_key(device, found);
     status = open_context(device, found);
