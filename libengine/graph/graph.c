@@ -386,8 +386,7 @@ int eng_graph_precision(eng_graph *g, eng_precision precision)
 
 const char *eng_precision_name(uint32_t precision)
 {
-    static const char *const names[ENG_PRECISIONS] = {"exact", "fast"};
-    return precision < ENG_PRECISIONS ? names[precision] : "";
+    return eu_precision_name(precision);
 }
 
 /* -- taking back --------------------------------------------------------------------- */

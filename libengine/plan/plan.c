@@ -214,6 +214,32 @@ uint64_t eng_device_plans_built(const eng_device *device)
     return device != NULL ? __atomic_load_n(&device->plans_built, __ATOMIC_RELAXED) : 0;
 }
 
+/* What there is to say of a plan whose memory the engine has placed. */
+static void explain_head(const eng_plan *plan, eng_emit_func emit, void *ctx)
+{
+    char text[200], precision[40];
+    snprintf(text, sizeof text,
+             "scratch memory: %" PRIu64 " bytes, %" PRIu64 " if none were used twice; precision: %s\n",
+             plan->placed->arena_bytes, plan->unshared_bytes,
+             eu_precision_text(plan->placed, precision, sizeof precision));
+    emit(ctx, text);
+}
+
+/* The nodes that are not exact, where the plugin says nothing of nodes. */
+static void explain_fast(const eng_plan *plan, eng_emit_func emit, void *ctx)
+{
+    for (uint32_t i = 0; i < plan->placed->n_nodes; i++) {
+        const eng_node *n = eng_subgraph_node(plan->placed, i);
+        if (n->precision == ENG_PRECISION_EXACT)
+            continue;
+        emit(ctx, "  ");
+        emit(ctx, n->name);
+        emit(ctx, ": ");
+        emit(ctx, eu_precision_name(n->precision));
+        emit(ctx, "\n");
+    }
+}
+
 int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_func emit, void *ctx)
 {
     static const char *const nothing[] = {"", "{}\n", "digraph plan {\n}\n"};
@@ -223,18 +249,17 @@ int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_f
     int status = eng_device_check(plan->device);
     if (status != ENG_OK)
         return status;
-    if (format == ENG_EXPLAIN_TEXT && !(plan->device->info.flags & ENG_DEVICE_PLACES_MEMORY)) {
-        char text[160];
-        snprintf(text, sizeof text, "scratch memory: %" PRIu64 " bytes, %" PRIu64 " if none were used twice\n",
-                 plan->placed->arena_bytes, plan->unshared_bytes);
-        emit(ctx, text);
-    }
+    bool plain = format == ENG_EXPLAIN_TEXT && !(plan->device->info.flags & ENG_DEVICE_PLACES_MEMORY);
+    if (plain)
+        explain_head(plan, emit, ctx);
     unsigned words = eng_failure_words();
     status = eng_answer(plan->device->calls->plan_explain(plan->state, format, emit, ctx), words, plan->device->info.name,
                         "plan_explain");
     if (status != ENG_ERR_UNSUPPORTED)
         return status;
     emit(ctx, nothing[format]); /* a plugin need not have more to say */
+    if (plain)
+        explain_fast(plan, emit, ctx);
     return ENG_OK;
 }
 

@@ -159,6 +159,26 @@ eu_work eu_row_work(const eng_op_info *info, const eng_subgraph *graph, const en
     return work;
 }
 
+/* -- precision -------------------------------------------------------------------- */
+
+const char *eu_precision_name(uint32_t precision)
+{
+    static const char *const names[ENG_PRECISIONS] = {"exact", "fast"};
+    return precision < ENG_PRECISIONS ? names[precision] : "";
+}
+
+const char *eu_precision_text(const eng_subgraph *graph, char *text, size_t room)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < graph->n_nodes; i++)
+        n += eng_subgraph_node(graph, i)->precision != ENG_PRECISION_EXACT;
+    if (n == 0)
+        snprintf(text, room, "%s", eu_precision_name(ENG_PRECISION_EXACT));
+    else
+        snprintf(text, room, "%s in %u node%s", eu_precision_name(ENG_PRECISION_FAST), (unsigned)n, n == 1 ? "" : "s");
+    return text;
+}
+
 /* -- samples ---------------------------------------------------------------------- */
 
 bool eu_row_sample_operand(const eng_op_info *info, uint32_t operand, uint32_t asked, int64_t ne[ENG_MAX_RANK],

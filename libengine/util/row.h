@@ -19,6 +19,11 @@ typedef struct eu_work {
 } eu_work;
 eu_work eu_row_work(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node);
 
+/* "exact" or "fast"; "" if unknown. */
+const char *eu_precision_name(uint32_t precision);
+/* Of a graph, for reports: "exact", or "fast in 3 nodes". */
+const char *eu_precision_text(const eng_subgraph *graph, char *text, size_t room);
+
 /* The row's small case, with `asked` where the type that is asked about stands.  An operand's
  * extents and its type; false: absent. */
 bool eu_row_sample_operand(const eng_op_info *info, uint32_t operand, uint32_t asked, int64_t ne[ENG_MAX_RANK],

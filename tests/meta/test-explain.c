@@ -209,6 +209,52 @@ static void check_places(void)
     check_place("cpu@1", "w", " m, dim 1: 1 x 40 ");
 }
 
+/* Each format names a product that may be fast, and says of the plan whether there are any. */
+static void check_precision(const char *device, eng_precision precision)
+{
+    static const char *const said[][3] = {
+        [ENG_PRECISION_EXACT] = {"; precision: exact\n", "\"fast\": []", NULL},
+        [ENG_PRECISION_FAST] = {"; precision: fast in 1 node\n", "\"mul_mat#0\"", "\\nfast\"]"},
+    };
+    static rig_text t[3];
+    eng_value in[TENSORS];
+    rig s;
+    bool good = rig_open(&s, context, device, 0) && (s.store = make_store(s.device, NULL)) != NULL &&
+                eng_graph_precision(s.graph, precision) == ENG_OK;
+
+    if (good) {
+        rig_values(&s, in, TENSORS);
+        eng_store_value(s.graph, in[OUT], eng_mul_mat(s.graph, in[W], in[X]));
+        good = rig_plan(&s);
+    }
+    for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++)
+        good = rig_explain(&s, f, &t[f]) && (!said[precision][f] || strstr(t[f].data, said[precision][f]));
+    bool named = good && strstr(t[ENG_EXPLAIN_TEXT].data, "\nfast:\n      mul_mat#0\n") != NULL;
+    if (!tap_check(good && named == (precision == ENG_PRECISION_FAST), "precision %s is told, %s",
+                   eng_precision_name(precision), device))
+        printf("# %s\n", good ? t[ENG_EXPLAIN_TEXT].data : eng_last_error());
+    rig_close(&s);
+}
+
+/* A plain device has no report on places, but this. */
+static void check_plain_precision(void)
+{
+    static rig_text t;
+    eng_value in[TENSORS];
+    rig s;
+    bool good = rig_open(&s, context, "cpu", 0) && (s.store = make_store(s.device, NULL)) != NULL &&
+                eng_graph_precision(s.graph, ENG_PRECISION_FAST) == ENG_OK;
+
+    if (good) {
+        rig_values(&s, in, TENSORS);
+        eng_store_value(s.graph, in[OUT], eng_mul_mat(s.graph, in[W], in[X]));
+        good = rig_plan(&s) && rig_explain(&s, ENG_EXPLAIN_TEXT, &t) && strstr(t.data, "precision: fast in 1 node\n") &&
+               strstr(t.data, "  mul_mat#0: fast\n");
+    }
+    tap_check(good, "precision fast is told, cpu");
+    rig_close(&s);
+}
+
 static void check_device(const char *device)
 {
     verdict v = {.json = true, .drawing = true, .text = true, .sent = true};
@@ -233,6 +279,9 @@ int main(void)
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         check_device(devices[i]);
     check_places();
+    check_precision("cpu/2", ENG_PRECISION_EXACT);
+    check_precision("cpu/2", ENG_PRECISION_FAST);
+    check_plain_precision();
     for (size_t i = 0; i < N_EXCHANGES; i++)
         tap_check(seen[i], "met, %s", exchanges[i]);
     return tap_end(context);

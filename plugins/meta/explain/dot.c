@@ -90,6 +90,8 @@ static void node_box(const meta_report *report, uint32_t rank, const eng_subgrap
         shape_text(eng_subgraph_tensor(g, n->out[0]), shape, sizeof shape);
         meta_say(report, "%s%s", shape[0] ? "\\n" : "", shape);
     }
+    if (n->precision != ENG_PRECISION_EXACT)
+        meta_say(report, "\\n%s", eu_precision_name(n->precision));
     meta_say_text(report, "\"];\n");
 }
 

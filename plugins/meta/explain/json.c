@@ -190,6 +190,16 @@ static void forced(const meta_report *report)
     }
 }
 
+/* Names of the nodes whose result need not be exact. */
+static void fast(const meta_report *report)
+{
+    for (uint32_t i = 0; i < report->graph->n_nodes; i++) {
+        const eng_node *n = eng_subgraph_node(report->graph, i);
+        if (n->precision != ENG_PRECISION_EXACT)
+            eu_json_text(report->json, NULL, n->name);
+    }
+}
+
 static void placement(const meta_report *report)
 {
     const meta_variant *v = report->v;
@@ -217,6 +227,9 @@ static void placement(const meta_report *report)
     eu_json_end(j);
     eu_json_list(j, "pairs", true);
     pairs(report);
+    eu_json_end(j);
+    eu_json_list(j, eu_precision_name(ENG_PRECISION_FAST), true);
+    fast(report);
     eu_json_end(j);
     eu_json_list(j, "forced", true);
     forced(report);

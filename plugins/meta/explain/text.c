@@ -58,9 +58,10 @@ static void head(const meta_report *report)
         meta_say(report, "%splacement %u of %u\n", report->number ? "\n" : "", (unsigned)report->number + 1,
                  (unsigned)report->count);
     meta_say_text(report, report->device->name);
-    meta_say(report, ": %u device%s; %u node%s on shards, %u giving partial sums, %u on every device, %u on one\n",
-             (unsigned)n, n == 1 ? "" : "s", (unsigned)on_shards, on_shards == 1 ? "" : "s",
-             (unsigned)v->n_run[META_PARTIAL], (unsigned)v->n_run[META_REPLICATED], (unsigned)v->n_run[META_SINGLE]);
+    meta_say(report, ": %u device%s; %u node%s on shards, %u giving partial sums, %u on every device, %u on one; "
+                     "precision: %s\n", (unsigned)n, n == 1 ? "" : "s", (unsigned)on_shards, on_shards == 1 ? "" : "s",
+             (unsigned)v->n_run[META_PARTIAL], (unsigned)v->n_run[META_REPLICATED], (unsigned)v->n_run[META_SINGLE],
+             eu_precision_text(report->graph, t[0], sizeof t[0]));
     meta_say(report, "%u exchange%s a run", (unsigned)v->n_exchanges, v->n_exchanges == 1 ? "" : "s");
     if (report->n_meetings < v->n_exchanges)
         meta_say(report, " in %u meeting%s", (unsigned)report->n_meetings, report->n_meetings == 1 ? "" : "s");
@@ -319,6 +320,24 @@ static void moved(const meta_report *report)
         meta_say_text(report, "\n");
 }
 
+/* Nodes whose result need not be exact. */
+static void fast(const meta_report *report)
+{
+    meta_names names = {NULL, 0, 0, false};
+
+    for (uint32_t i = 0; i < report->graph->n_nodes; i++) {
+        const eng_node *n = eng_subgraph_node(report->graph, i);
+        if (n->precision != ENG_PRECISION_EXACT)
+            meta_names_add(&names, n->name);
+    }
+    if (names.n) {
+        meta_say(report, "\n%s:\n%*s", eu_precision_name(ENG_PRECISION_FAST), VALUE_INDENT, "");
+        meta_names_say(report, &names, VALUE_INDENT, VALUE_INDENT, WIDTH);
+        meta_say_text(report, "\n");
+    }
+    meta_names_end(&names);
+}
+
 static void notes(const meta_report *report)
 {
     if (report->v->n_notes)
@@ -341,6 +360,7 @@ void meta_explain_text(const meta_report *report)
     tensors(report);
     exchanges(report);
     moved(report);
+    fast(report);
     forced(report);
     notes(report);
 }

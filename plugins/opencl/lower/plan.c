@@ -228,9 +228,9 @@ int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ct
     for (uint32_t i = 0; i < plan->n_launches; i++) {
         const cl_recorded *l = &plan->launches[i];
         const eng_node *node = eng_subgraph_node(plan->graph, l->node);
-        snprintf(line, sizeof line, "  %s: %s, %zu x %zu x %zu work-items%s\n", node->name, l->kernel, l->global[0],
-                 l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1,
-                 l->dynamic ? ", by plan parameters" : "");
+        snprintf(line, sizeof line, "  %s: %s, %zu x %zu x %zu work-items%s%s\n", node->name, l->kernel,
+                 l->global[0], l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1,
+                 l->dynamic ? ", by plan parameters" : "", node->precision != ENG_PRECISION_EXACT ? ", fast" : "");
         emit(ctx, line);
     }
     return ENG_OK;
