@@ -5,18 +5,32 @@
 #                                    (ARGUMENTS go to engine-generate)
 #   ./bootstrap.sh check             build, then run every test
 #   ./bootstrap.sh build             only build
+#   ./bootstrap.sh packages [check]  what build and run need, or check: installs nothing
 #
 # Everything is built in ./build; what is done already is not done again.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 build=$here/build
+log=$build/bootstrap.log
 
-packages="build-essential autoconf automake libtool libltdl-dev pkg-config check
-ocl-icd-opencl-dev opencl-headers pocl-opencl-icd clinfo valgrind libc6-dbg"
+packages="build-essential autoconf automake libtool libltdl-dev pkg-config ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
+test_packages="check clinfo valgrind libc6-dbg"
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }
 die() { say "$*"; exit 1; }
+
+case $here in
+    *[[:space:]]*) die "'$here' has a space in it, which is too much for libtool; move the sources, or make a link without one" ;;
+esac
+
+# logged COMMAND...: what it says goes into the log; its end is shown if it fails.
+logged()
+{
+    mkdir -p "$build"
+    printf '\n+ %s\n' "$*" >> "$log"
+    "$@" >> "$log" 2>&1 || { code=$?; tail -n 20 "$log" >&2; say "failed: $*; all of it is in $log"; return $code; }
+}
 
 # Installs what is missing; asks nothing, and runs apt only if something is.
 install_packages()
@@ -43,25 +57,31 @@ install_packages()
     else
         die "run me as root once, or: apt-get install$missing"
     fi
-    $root env DEBIAN_FRONTEND=noninteractive apt-get update -q >&2
+    logged $root env DEBIAN_FRONTEND=noninteractive apt-get update -q
     # shellcheck disable=SC2086
-    $root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2
+    logged $root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 }
+
+make_configure() { cd "$here" && autoreconf -fi; }
+configure() { cd "$build" && ../configure --quiet; }
+make_all() { cd "$build" && make -s -j"$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" all; }
+
+# Was it configured before Check was there?
+lacks_tests() { grep -q "^HAVE_CHECK_TRUE='#'" "$build/config.log" 2>/dev/null && pkg-config --exists check; }
 
 build()
 {
     install_packages
     if test ! -x "$here/configure" || test ! -f "$here/Makefile.in" || test "$here/configure.ac" -nt "$here/configure"; then
         say "making configure"
-        (cd "$here" && autoreconf -fi) >&2
+        (logged make_configure)
     fi
-    mkdir -p "$build"
-    if test ! -f "$build/config.status"; then
+    if test ! -f "$build/config.status" || lacks_tests; then
         say "configuring in $build"
-        (cd "$build" && ../configure --quiet) >&2
+        (logged configure)
     fi
-    jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-    (cd "$build" && make -s -j"$jobs" all) >&2
+    say "building; what the compiler says is in $log"
+    (logged make_all)
 }
 
 # The plugins and programs of this tree, and no others.
@@ -129,8 +149,11 @@ command=${1:-}
 test $# -eq 0 || shift
 case $command in
     run) build; run "$@" ;;
-    check) build; check ;;
+    check) packages="$packages $test_packages"; build; check ;;
     build) build ;;
-    *)  echo "usage: ./bootstrap.sh run [ARGUMENTS] | check | build" >&2
+    packages)
+        test "${1:-}" != check || packages="$packages $test_packages"
+        echo "$packages" ;;
+    *)  echo "usage: ./bootstrap.sh run [ARGUMENTS] | check | build | packages [check]" >&2
         exit 64 ;;
 esac
