@@ -5,24 +5,43 @@
 #include <string.h>
 
 #include "generate.h"
+#include "generate_default.h"
 #include "libengine/util/util.h"
 
-/* Any accelerator first, then the processor. */
-static int default_device(eng_context *engine, char name[64])
+enum { LISTED = 64, NAME_BYTES = 1024 };
+
+static int model_bytes(const char *path, uint64_t *bytes)
 {
-    eng_device_info info, best = {.name = ""};
-    for (uint32_t i = 0;; i++) {
-        info = (eng_device_info){.size = sizeof info};
-        if (eng_context_device_info(engine, i, &info))
+    eng_gguf *gguf = NULL;
+    int status = eng_gguf_open(path, &gguf);
+    for (uint32_t i = 0; !status && i < eng_gguf_tensor_count(gguf); i++)
+        *bytes += eng_gguf_tensor_get(gguf, i)->bytes;
+    eng_gguf_close(gguf);
+    return status;
+}
+
+/* Any accelerator first, all of them if the model is too large for it; then the processor. */
+static int default_device(eng_context *engine, const options *o, char name[NAME_BYTES])
+{
+    eng_device_info *list = calloc(LISTED, sizeof *list);
+    uint32_t n = 0;
+    uint64_t bytes = 0;
+    int status = list ? ENG_OK : eng_fail_code(EU_NO_MEMORY("the list of devices"));
+    for (; !status && n < LISTED; n++) {
+        list[n].size = sizeof *list;
+        if (eng_context_device_info(engine, n, &list[n]))
             break;
-        bool faster = info.kind == ENG_DEVICE_GPU || info.kind == ENG_DEVICE_ACCELERATOR;
-        if (!best.name[0] || (best.kind == ENG_DEVICE_CPU && faster))
-            best = info;
     }
-    if (!best.name[0])
-        return eng_fail_in(ENG_ERR_NOTFOUND, "no device was found");
-    memcpy(name, best.name, 64);
-    return ENG_OK;
+    if (!status && n == 0)
+        status = eng_fail_in(ENG_ERR_NOTFOUND, "no device was found");
+    if (!status && count_accelerators(list, n) > 1 && o->split != SPLIT_NONE)
+        status = model_bytes(o->model, &bytes);
+    if (!status)
+        choose_default(list, n, bytes, !o->shares, name, NAME_BYTES);
+    if (!status && strchr(name, '+'))
+        fprintf(stderr, "engine-generate: note: the model is too large for one device: all accelerators are used, %s (-d)\n", name);
+    free(list);
+    return status;
 }
 
 /* The listed name of the device on which override i keeps tensors, so that names can be compared. */
@@ -75,10 +94,10 @@ static bool has_guests(const options *o, const eng_device_info *device)
  */
 int device_open(eng_context *engine, const options *o, eng_device **result)
 {
-    char first[64], *name = NULL;
+    char first[NAME_BYTES], *name = NULL;
     const char *asked = o->device;
     eng_device *device = NULL;
-    int status = asked ? ENG_OK : default_device(engine, first);
+    int status = asked ? ENG_OK : default_device(engine, o, first);
     if (status)
         return status;
     if (!asked)

@@ -45,7 +45,7 @@ static const char help[] =
     "      --timeout=SECONDS     what loading a plugin or opening a device may take\n"
     "                            (30 if not given; a self-test may take an hour)\n"
     "      --version             print the version and exit\n"
-    "      --help                print this help and exit\n"
+    "  -h, --help                print this help and exit\n"
     "\n"
     "Exit code: 0 a device is usable and no plugin was rejected; 1 no device is\n"
     "usable, or one that was named is not; 2 a plugin was rejected or crashed; 3 a\n"
@@ -124,7 +124,7 @@ static int parse(arguments *a, int argc, char **argv)
     int code = 0, option;
     char *end, unknown[192];
     opterr = 0; /* we tell it ourselves */
-    while (code == 0 && (option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+    while (code == 0 && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         switch (option) {
         case O_PLUGINS: code = set_mode(a, PLUGINS, NULL); break;
         case O_OPS: code = set_mode(a, OPS, optarg); break;
@@ -151,6 +151,7 @@ static int parse(arguments *a, int argc, char **argv)
         case O_VERSION:
             printf("engine-probe %s\n", eng_version());
             return 1000;
+        case 'h':
         case O_HELP:
             fputs(help, stdout);
             return 1000;

@@ -103,7 +103,7 @@ typedef void (*eng_log_func)(void *user, int level, const char *source, const ch
 
 /* NULL for an unknown number or name.  Thread-safe. */
 ENG_API const eng_type_info *eng_type_get(uint32_t type);
-ENG_API const eng_type_info *eng_type_find(const char *name);
+ENG_API const eng_type_info *eng_type_find(const char *name); /* in any capitals */
 /* A name for people, of types too that GGUF files have and the engine has not ("iq3_s"); "unknown". */
 ENG_API const char *eng_type_name(uint32_t type);
 /* Bytes of a row of `elements`; 0 if they are not whole blocks.  */

@@ -46,6 +46,7 @@ run --ops=cpu --format=tsv; expect "--ops as tsv" 0 '^cpu	mul_mat	q4_0	yes' ''
 run --no-isolate; expect "without isolation" 0 '^cpu +cpu ' ''
 run --version; expect "--version" 0 '^engine-probe [0-9]' ''
 run --help; expect "--help" 0 '^Usage: ' ''
+run -h; expect "-h" 0 '^Usage: ' ''
 
 run cpu:7; expect "no such device" 1 '' "has 1 device"
 run cpu/0; expect "a device cut into nothing" 64 '' "0 parts"

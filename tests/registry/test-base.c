@@ -95,6 +95,8 @@ START_TEST(types)
     ck_assert_ptr_null(eng_type_get(64));
     ck_assert_ptr_null(eng_type_get(UINT32_MAX));
     ck_assert_ptr_null(eng_type_find("q4"));
+    ck_assert_uint_eq(eng_type_find("Q4_k")->type, ENG_TYPE_Q4_K);
+    ck_assert_uint_eq(eng_type_find("BF16")->type, ENG_TYPE_BF16);
     ck_assert_uint_eq(eng_row_bytes(ENG_TYPE_Q8_0, 64), 68);
     ck_assert_uint_eq(eng_row_bytes(ENG_TYPE_Q8_0, 65), 0);
     ck_assert_uint_eq(eng_row_bytes(ENG_TYPE_F32, INT64_MAX), 0);

@@ -19,3 +19,9 @@ endif
 %C%_test_quantize_SOURCES = %D%/test-quantize.c %D%/sha256.c %D%/sha256.h
 %C%_test_quantize_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 %C%_test_quantize_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
+
+check_PROGRAMS += tests/tools/test-default
+TESTS += tests/tools/test-default
+tests_tools_test_default_SOURCES = tests/tools/test-default.c tools/generate_default.c tools/generate_default.h tests/tap.c tests/tap.h
+tests_tools_test_default_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_tools_test_default_LDADD = libengine-util.la libengine.la
