@@ -36,8 +36,8 @@ static eng_store *declare(eng_context *context, eng_device *device)
     eng_dim cut = {.n_segments = 1, .segments = &segment}, whole = {0};
     eng_dim up_dims[] = {whole, cut}, down_dims[] = {cut, whole};
     eng_store_tensor tensors[N_TENSORS] = {
-        [UP] = {.name = "up", .rank = 2, .ne = {WIDTH, HIDDEN}, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .dims = up_dims},
-        [DOWN] = {.name = "down", .rank = 2, .ne = {HIDDEN, WIDTH}, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .dims = down_dims},
+        [UP] = {.name = "up", .rank = 2, .ne = {WIDTH, HIDDEN}, .use = ENG_USE_WEIGHT, .dims = up_dims},
+        [DOWN] = {.name = "down", .rank = 2, .ne = {HIDDEN, WIDTH}, .use = ENG_USE_WEIGHT, .dims = down_dims},
         [X] = {.name = "x", .rank = 1, .ne = {WIDTH}, .use = ENG_USE_INPUT},
         [Y] = {.name = "y", .rank = 1, .ne = {WIDTH}, .use = ENG_USE_OUTPUT},
     };

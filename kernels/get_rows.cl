@@ -3,10 +3,10 @@
  *
  * This launch holds rows first .. first + count - 1 of the rows_total that
  * indices may name.  Others leave the result alone, save that first = 0 writes
- * the zeros of skipped indices.  -DAT= type of a, -DWIDE: ids are i64.
+ * the zeros of skipped indices.  -DAT= type of a, -DWIDE: ids are i64; a may be packed.
  */
 #include "indexed.clh"
-#include "types.clh"
+#include "packed.clh"
 
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
 get_rows(cbytes a, ulong a_at, cbytes ids, ulong ids_at, gbytes o, ulong o_at, INDEXED_ARGS(o), long rows_total)
@@ -16,7 +16,7 @@ get_rows(cbytes a, ulong a_at, cbytes ids, ulong ids_at, gbytes o, ulong o_at, I
     if (skip ? first != 0 : id < first || id >= first + count)
         return;
     __global float *y = (__global float *)(o + o_at + along(i, o_nb));
-    a += a_at + (skip ? 0 : id - first) * a_row + along(i, a_nb);
+    a = ROW_A(a + a_at + along(i, a_nb), skip ? 0 : id - first, a_row);
     for (ulong g = unit; g < unit + per && 16 * g < n; g++)
-        st16_f32(y, g, n, skip ? (float16)0.0f : LD16(AT)(a, g, n));
+        st16_f32(y, g, n, skip ? (float16)0.0f : LD_A(a, g, n));
 }

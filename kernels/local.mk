@@ -27,7 +27,7 @@ opencl_kernels += \
 	kernels/mul_mat.cl \
 	kernels/mul_mat.clh \
 	kernels/mul_mat_id.cl \
-	kernels/pieces.clh \
+	kernels/packed.clh kernels/pieces.clh \
 	kernels/set_rows.cl \
 	kernels/ssm_conv.cl \
 	kernels/types.clh

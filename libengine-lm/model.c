@@ -116,7 +116,7 @@ int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
     m->device = device;
     lm_loader l = {.model = m, .gguf = gguf};
     status = load(&l, path, &own);
-    eng_gguf_close(gguf);
+    eng_gguf_close(l.gguf);
     if (status) {
         eng_lm_model_close(m);
         return status;
@@ -146,5 +146,12 @@ int eng_lm_model_get_info(const eng_lm_model *m, eng_lm_model_info *info)
         .context_length = (uint64_t)m->n.n_ctx_train, .weight_bytes = m->weight_bytes, .parameters = m->parameters,
         .architecture = m->arch->name, .name = m->name,
         .text = m->tokenizer != NULL};
+    for (uint32_t i = 0, n = eng_store_count(m->store); i < n; i++) {
+        eng_layout_info layout = {.size = sizeof layout};
+        if (eng_store_layout(m->store, i, &layout) != ENG_OK)
+            continue;
+        own.in_place_bytes += layout.in_place == ENG_IN_PLACE_ALL ? eng_store_bytes(m->store, i) : 0;
+        own.packed_bytes += layout.layout ? eng_store_bytes(m->store, i) : 0;
+    }
     return lm_give("eng_lm_model_get_info", &own, sizeof own, info, 2 * sizeof(uint32_t));
 }

@@ -8,7 +8,7 @@ libengine_core_la_SOURCES = \
 	%D%/executor/drive.c %D%/executor/executor.h %D%/executor/payload.c %D%/executor/state.c %D%/executor/timeline.c \
 	%D%/executor/timeline.h %D%/executor/watcher.c \
 	%D%/device/calls.c %D%/device/device.c %D%/device/device.h %D%/device/names.c \
-	%D%/device/names.h %D%/device/queue.c %D%/device/store.c \
+	%D%/device/names.h %D%/device/load.c %D%/device/queue.c %D%/device/store.c \
 	%D%/graph/axes.c %D%/graph/builders.c %D%/graph/check.c %D%/graph/columns.c %D%/graph/columns.h %D%/graph/dims.c %D%/graph/dump.c \
 	%D%/graph/graph.c %D%/graph/graph.h %D%/graph/infer.c %D%/graph/optable.c \
 	%D%/graph/signature.c %D%/graph/special.c \

@@ -104,6 +104,8 @@ static int open_model(run *r)
     eng_lm_model_defaults(&params);
     params.placement = placement(r);
     params.needs_text = !options_plan_only(&r->o);
+    params.layout = r->o.layout;
+    params.flags = r->o.copy ? ENG_LM_COPY : 0;
     params.progress = show_progress;
     params.progress_user = &p;
     int status = eng_lm_model_open(r->engine, r->device, r->o.model, &params, &r->model);
@@ -341,6 +343,16 @@ static int count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint6
     return ENG_OK;
 }
 
+static void count_weights(const run *r, report *out)
+{
+    eng_lm_model_info info = {.size = sizeof info};
+    if (eng_lm_model_get_info(r->model, &info))
+        return;
+    out->weights = info.weight_bytes;
+    out->weights_in_place = info.in_place_bytes;
+    out->weights_packed = info.packed_bytes;
+}
+
 static int run_text(run *r)
 {
     report out = {0};
@@ -378,6 +390,7 @@ static int run_text(run *r)
     out.n_tokens = r->n_ids - r->n_prompt;
     out.text = r->text.at;
     out.text_length = r->text.n;
+    count_weights(r, &out);
     if (r->o.json) {
         report_json(&out, &r->o, r->device, r->context, &before);
     } else {
@@ -408,6 +421,7 @@ static int run_perplexity(run *r)
         return status;
     out.plan_seconds = plan_seconds(r);
     out.prompt_seconds = eu_seconds() - p.begin - (out.plan_seconds - plans);
+    count_weights(r, &out);
     if (r->o.json) {
         report_json(&out, &r->o, r->device, r->context, &before);
         return ENG_OK;

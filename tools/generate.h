@@ -20,7 +20,8 @@ typedef struct options {
     uint32_t n_ctx;      /* 0: as needed                                        */
     uint32_t n_batch;
     const char *threads; /* NULL: the plugin's own choice                       */
-    uint32_t type_k, type_v, precision;
+    uint32_t type_k, type_v, precision, layout;
+    bool copy;           /* the weights                                         */
     bool no_kv_offload;
     eng_lm_override overrides[MAX_OVERRIDES + 4]; /* with those of -nkvo and --fit      */
     uint32_t n_overrides;
@@ -72,6 +73,7 @@ typedef struct report {
     const char *stopped;       /* why generation ended                          */
     bool drawn;                /* by random numbers,                            */
     uint32_t seed;             /* of this seed                                  */
+    uint64_t weights, weights_in_place, weights_packed;
 } report;
 
 /* Bytes that each leaf has sent so far. */

@@ -34,6 +34,9 @@ static const char usage[] =
     "  -ctk, --cache-type-k TYPE    of cached K: f32, f16 (if not given), bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl\n"
     "  -ctv, --cache-type-v TYPE    of cached V: the same\n"
     "      --precision P            exact (if not given), or fast: the device may round activations where it gains speed\n"
+    "      --layout L               of the weights: auto (if not given), file: as in the file and, on devices that share\n"
+    "                               the host's memory, in the file's own pages; packed: as the device's kernels like\n"
+    "      --no-mmap                copy the weights: the file may change afterwards\n"
     "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
     "  -ot, --override-tensor PATTERN=DEVICE\n"
     "                               keep tensors whose name has the pattern (an extended regular expression) on a\n"
@@ -58,7 +61,7 @@ static const char usage[] =
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P, SEED, CTX, BATCH, THREADS,
-    TYPE_K, TYPE_V, PRECISION, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
+    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -83,6 +86,8 @@ static const struct flag {
     {"-ctk", "--cache-type-k", TYPE_K, NEEDED},
     {"-ctv", "--cache-type-v", TYPE_V, NEEDED},
     {NULL, "--precision", PRECISION, NEEDED},
+    {NULL, "--layout", LAYOUT, NEEDED},
+    {NULL, "--no-mmap", NO_MMAP, NONE},
     {"-nkvo", "--no-kv-offload", NKVO, NONE},
     {"-ot", "--override-tensor", OVERRIDE, NEEDED},
     {"-sm", "--split-mode", SPLIT, NEEDED},
@@ -126,6 +131,17 @@ static int precision(const char *flag, const char *text, uint32_t *value)
             return -1;
         }
     return wrong("exact or fast is needed", flag, text);
+}
+
+static int layout(const char *flag, const char *text, uint32_t *value)
+{
+    static const char *const names[] = {[ENG_LAYOUT_AUTO] = "auto", [ENG_LAYOUT_FILE] = "file", [ENG_LAYOUT_PACKED] = "packed"};
+    for (uint32_t l = 0; l < sizeof names / sizeof *names; l++)
+        if (strcmp(text, names[l]) == 0) {
+            *value = l;
+            return -1;
+        }
+    return wrong("auto, file or packed is needed", flag, text);
 }
 
 static int number(const char *flag, const char *text, double least, double most, float *value)
@@ -263,6 +279,8 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         o->threads = value;
         break;
     case PRECISION: return precision(flag, value, &o->precision);
+    case LAYOUT: return layout(flag, value, &o->layout);
+    case NO_MMAP: o->copy = true; break;
     case TYPE_K: return type(flag, value, &o->type_k);
     case TYPE_V: return type(flag, value, &o->type_v);
     case NKVO: o->no_kv_offload = true; break;

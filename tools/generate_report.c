@@ -172,6 +172,9 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     if (r->drawn)
         eu_json_uint(j, "seed", r->seed);
     eu_json_text(j, "precision", eng_precision_name(p.precision));
+    eu_json_uint(j, "weights", r->weights);
+    eu_json_uint(j, "weights_in_place", r->weights_in_place);
+    eu_json_uint(j, "weights_packed", r->weights_packed);
     eu_json_text(j, "type_k", eng_type_get(p.type_k)->name);
     eu_json_text(j, "type_v", eng_type_get(p.type_v)->name);
     eu_json_int(j, "rotate_k", p.rotate_k);

@@ -256,13 +256,43 @@ ENG_API int eng_device_supports(eng_device *device, const eng_graph *graph, uint
 
 /* -- stores: persistent tensors --------------------------------------------- */
 
-/* Declares all of `tensors` (copied, names and axes too); memory holds zeros. */
+/* Declares all of `tensors` (copied, names, axes and readers too); memory holds zeros, or what a
+ * tensor's `data` are: eng_store_load with nothing to be told. */
 ENG_API int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32_t n, eng_store **store);
+/*
+ * The host's memory in which `data` of a store's tensors lie: row after row, as a GGUF file has
+ * them, at any address.  It must be readable and stay unchanged (a mapped file: be neither written
+ * nor truncated by anybody) until `release`, which is called once: when no device uses the
+ * memory any more, at the latest in the store's destruction, and before eng_store_load
+ * returns a failure.  `copied` is told of parts that were copied to a device and will not be read
+ * again: the host may give back their pages.  Any function may be NULL.  They are called by
+ * the threads that are in calls about the store, without locks held.
+ */
+typedef struct eng_store_data {
+    uint32_t size;
+    uint32_t flags; /* ENG_DATA_*                                              */
+    void *user;
+    void (*release)(void *user);
+    void (*copied)(void *user, const void *data, uint64_t bytes);
+    /* Bytes that are there.  Not 0: stop, eng_store_load ends with ENG_ERR_CANCELLED. */
+    int (*progress)(void *user, uint64_t done, uint64_t total);
+} eng_store_data;
+enum { ENG_DATA_COPY = 1 }; /* use nothing in place: the memory is released when eng_store_load returns */
+/*
+ * A store some of whose tensors have `data`: a device that shares the host's memory uses them where
+ * they are, if their address is a multiple of 16 and it has no better form for them
+ * (eng_layout); others copy, and have done so when this returns.  A tensor with data is never
+ * written again, neither by the host nor by a plan.
+ */
+ENG_API int eng_store_load(eng_device *device, const eng_store_tensor *tensors, uint32_t n, const eng_store_data *from,
+                           eng_store **store);
 ENG_API void eng_store_destroy(eng_store *store);
 ENG_API uint32_t eng_store_count(const eng_store *store);
 ENG_API const eng_store_tensor *eng_store_get(const eng_store *store, uint32_t tensor);
 /* Bytes of the tensor in its contiguous layout. */
 ENG_API uint64_t eng_store_bytes(const eng_store *store, uint32_t tensor);
+/* In which form the device keeps a tensor, and whether in memory of the host's. */
+ENG_API int eng_store_layout(const eng_store *store, uint32_t tensor, eng_layout_info *info);
 /* Blocking; the queues that use the tensor must be idle.  offset and bytes in the
  * contiguous layout. */
 ENG_API int eng_store_write(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data);
@@ -499,6 +529,9 @@ ENG_API int eng_fence_wait(eng_fence fence, uint64_t timeout);
  * process ends (SIGBUS).  A shared lock (flock) tells those who ask. */
 ENG_API int eng_gguf_open(const char *path, eng_gguf **gguf);
 ENG_API void eng_gguf_close(eng_gguf *gguf);
+/* Gives back the memory of pages that lie in this part of the mapped file (eng_gguf_tensor.data): they are read
+ * again from the file where they are needed again. */
+ENG_API void eng_gguf_drop(const eng_gguf *gguf, const void *data, uint64_t bytes);
 
 typedef struct eng_gguf_tensor {
     const char *name;

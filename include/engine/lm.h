@@ -82,11 +82,19 @@ typedef struct eng_lm_model_params {
     eng_lm_placement placement;
     eng_lm_progress progress; /* of the upload; may be NULL                     */
     void *progress_user;
+    uint32_t flags;           /* ENG_LM_*                                         */
+    uint32_t layout;          /* eng_layout of the weights of products            */
 } eng_lm_model_params;
-/* Tensor split, no overrides, no progress. */
+enum {
+    ENG_LM_COPY = 1 /* copy the weights: the file is closed when eng_lm_model_open returns.  Else
+                       devices that share the host's memory use them in the mapped file, which must
+                       be neither written nor truncated while the model is open; a file that
+                       is replaced (renamed over) does no harm                     */
+};
+/* Layout auto, used in place, tensor split, no overrides, no progress. */
 ENG_API void eng_lm_model_defaults(eng_lm_model_params *params);
 
-/* Opens a GGUF file on a device of `engine` and uploads its weights.  params may be
+/* Opens a GGUF file on a device of `engine` and loads its weights.  params may be
  * NULL.  ENG_ERR_UNSUPPORTED for an architecture that is not known,
  * ENG_ERR_FORMAT for a file whose tensors or keys are not what they should be. */
 ENG_API int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
@@ -109,6 +117,8 @@ typedef struct eng_lm_model_info {
     const char *name;       /* "" if the file has none                          */
     uint32_t text;          /* not 0: it has a tokenizer, so that text is possible */
     uint32_t reserved;
+    uint64_t in_place_bytes; /* of them, those that are used in the mapped file by all devices that have them */
+    uint64_t packed_bytes;  /* and those that a device keeps in a form of its own */
 } eng_lm_model_info;
 ENG_API int eng_lm_model_get_info(const eng_lm_model *model, eng_lm_model_info *info);
 

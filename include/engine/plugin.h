@@ -33,6 +33,7 @@
 #define ENGINE_PLUGIN_H
 
 #include "ops.h"
+#include "store.h"
 #include "types.h"
 
 #ifdef __cplusplus
@@ -95,6 +96,9 @@ typedef struct eng_tensor {
                             device that composes: readers see the value there,
                             and nothing else is done with it before it is there.
                             Writes in place stay where the store has it       */
+    uint32_t layout;     /* of a bound tensor: eng_layout_info.layout of the stores that
+                            it is bound to; what shares memory with it has it, too    */
+    uint32_t reserved;
 } eng_tensor;
 
 /* A node: one op.  in[] and out[] are indices of tensors; -1: absent. */
@@ -138,54 +142,6 @@ static inline const eng_tensor *eng_subgraph_tensor(const eng_subgraph *g, int32
 static inline const eng_node *eng_subgraph_node(const eng_subgraph *g, uint32_t i)
 {
     return (const eng_node *)((const char *)g->nodes + (size_t)i * g->node_stride);
-}
-
-/* -- stores --------------------------------------------------------------- */
-
-/* A persistent tensor as declared: contiguous, rows padded to whole blocks. */
-typedef struct eng_store_tensor {
-    uint32_t size;
-    uint32_t type;
-    uint32_t rank;
-    uint32_t use; /* ENG_USE_*                                               */
-    int64_t ne[ENG_MAX_RANK];
-    const eng_dim *dims; /* rank entries: axes; NULL: all anonymous          */
-    const char *name;
-    const char *device;  /* a device's name: keep it there ("-ot"); else NULL.
-                            Plain devices ignore it; see the meta plugin     */
-    uint32_t axis;       /* split along this axis; ENG_AXIS_NONE: the device's
-                            policy chooses; ENG_AXIS_WHOLE: never split      */
-    uint32_t role;       /* the host's own note of what it is for, or 0      */
-    int32_t layer;       /* the host's own note of its layer; -1: none       */
-    uint32_t reserved;
-} eng_store_tensor;
-#define ENG_AXIS_WHOLE 0xffffffffu
-
-/*
- * `count` runs of `bytes` bytes each: run i is at data + i * data_stride on the
- * host and at tensor_offset + i * tensor_stride in the tensor, both measured in
- * the tensor's declared (contiguous, GGUF) layout.
- */
-typedef struct eng_region {
-    void *data; /* read by upload, written by download                       */
-    uint64_t data_stride;
-    uint64_t tensor_offset;
-    uint64_t tensor_stride;
-    uint64_t bytes;
-    uint64_t count;
-} eng_region;
-
-/* `bytes` bytes of a tensor from `offset` on; what is uploaded from there is only read. */
-static inline eng_region eng_range(const void *data, uint64_t offset, uint64_t bytes)
-{
-    eng_region r;
-    r.data = (void *)(uintptr_t)data;
-    r.data_stride = 0;
-    r.tensor_offset = offset;
-    r.tensor_stride = 0;
-    r.bytes = bytes;
-    r.count = 1;
-    return r;
 }
 
 /* -- devices -------------------------------------------------------------- */
@@ -305,7 +261,11 @@ struct eng_device_calls {
     int (*supports)(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer,
                     char *reason, size_t reason_bytes);
 
-    /* All persistent tensors of one purpose at once.  Memory holds zeros. */
+    /* All persistent tensors of one purpose at once.  Memory holds zeros.  A tensor's `data` stay
+     * readable and unchanged until store_destroy: a device that shares the host's memory may
+     * use them where they are (store_layout says so), and never writes to them or reads past
+     * their end.  The others are uploaded next, by regions of `data` themselves: those that are
+     * used in place are passed over. */
     int (*store_create)(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
     void (*store_destroy)(eng_store_state *store);
     /* Data are copied before the call returns.  Queues of the device must be
@@ -313,6 +273,10 @@ struct eng_device_calls {
      * moved through a queue. */
     int (*store_upload)(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
     int (*store_download)(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+    /* How a tensor declared so would be kept; how one of a store is.  Optional: as in the
+     * file, in memory of the device's. */
+    int (*layout)(eng_device_state *device, const eng_store_tensor *tensor, eng_layout_info *info);
+    int (*store_layout)(eng_store_state *store, uint32_t tensor, eng_layout_info *info);
 
     int (*plan_create)(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
     void (*plan_destroy)(eng_plan_state *plan);

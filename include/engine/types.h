@@ -177,9 +177,7 @@ enum {
     ENG_USE_INPUT = 4,  /* written by the host before each run, never by a plan */
     ENG_USE_OUTPUT = 5, /* written by the plan, read by the host             */
     ENG_USE_MASK = 15,
-    ENG_USE_MATRIX = 16 /* hint: only ever used whole, as operand a of
-                           mul_mat, mul_mat_id or get_rows, and never viewed:
-                           the device may keep it in a layout of its own     */
+    ENG_USE_FIXED = 16  /* set by the engine: declared with data, never written */
 };
 
 #ifdef __cplusplus

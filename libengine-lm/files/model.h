@@ -158,7 +158,7 @@ typedef struct lm_weight_row {
     int unless;          /* the same: only where that one is not                  */
 } lm_weight_row;
 enum {
-    LM_W_MATRIX = 1,     /* ENG_USE_MATRIX: used whole, in products and lookups    */
+    LM_W_MATRIX = 1,     /* used in products and lookups alone: may be packed      */
     LM_W_F32 = 2,        /* must be f32                                           */
     LM_W_OPTIONAL = 4,
     LM_W_END = 8,        /* belongs after the last layer                          */
@@ -172,7 +172,7 @@ enum {
 /* A file being loaded. */
 typedef struct lm_loader {
     eng_lm_model *model;
-    const eng_gguf *gguf;
+    eng_gguf *gguf;      /* NULL: the model's store has it                        */
     const char *arch_name;
 } lm_loader;
 

@@ -1,4 +1,4 @@
-/* Weights: found in the file, checked, declared with their axes, placed, uploaded. */
+/* Weights: found in the file, checked, declared with their axes, placed, loaded. */
 #include "config.h"
 
 #include <stdio.h>
@@ -7,12 +7,6 @@
 
 #include "model.h"
 
-/* Where the data of a weight are: in a tensor of the file, or in a part of one. */
-typedef struct source {
-    const eng_gguf_tensor *tensor;
-    uint64_t offset, bytes;
-} source;
-
 /* All weights of a model while they are loaded. */
 typedef struct weights {
     lm_loader *l;
@@ -20,7 +14,7 @@ typedef struct weights {
     lm_placer placer;
     eu_arena memory;            /* of names and axes: the store copies them    */
     eng_store_tensor *tensors;
-    source *sources;
+    const eng_gguf_tensor **sources; /* of each: the tensor of the file that it is, or is a part of */
     size_t tensor_room, source_room;
     uint32_t n;
 } weights;
@@ -54,12 +48,14 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
     return ENG_OK;
 }
 
-static int add(weights *w, const eng_store_tensor *tensor, source from)
+/* `offset`: where its data begin in those of the file's tensor. */
+static int add(weights *w, const eng_store_tensor *tensor, const eng_gguf_tensor *from, uint64_t offset)
 {
     if (!eu_reserve(w->tensors, w->tensor_room, (size_t)w->n + 1) ||
         !eu_reserve(w->sources, w->source_room, (size_t)w->n + 1))
         return eng_fail_code(EU_NO_MEMORY("the weights of a model"));
     w->tensors[w->n] = *tensor;
+    w->tensors[w->n].data = (const char *)from->data + offset;
     w->sources[w->n++] = from;
     return ENG_OK;
 }
@@ -91,7 +87,7 @@ static int add_part(weights *w, const lm_weight_row *row, const eng_store_tensor
     s.device = device;
     if (end - begin == 1)
         s.axis = ENG_AXIS_NONE; /* one expert cannot be dealt out: it is cut along its width */
-    return add(w, &s, (source){t, (uint64_t)begin * each, (uint64_t)(end - begin) * each});
+    return add(w, &s, t, (uint64_t)begin * each);
 }
 
 /* A stack of experts in as few parts as their homes allow. */
@@ -128,6 +124,13 @@ static uint32_t axis_of(const weights *w, const lm_weight_row *row)
     return parallel ? eng_context_axis(w->l->model->engine, "expert") : ENG_AXIS_NONE;
 }
 
+/* Who reads the weights of products: one layout serves all of them. */
+static const eng_reader readers[] = {
+    {.op = ENG_OP_MUL_MAT, .precisions = ENG_ANY_PRECISION},
+    {.op = ENG_OP_MUL_MAT_ID, .precisions = ENG_ANY_PRECISION},
+    {.op = ENG_OP_GET_ROWS, .precisions = 1u << ENG_PRECISION_EXACT},
+};
+
 static int declare(weights *w, const lm_weight_row *row, int layer)
 {
     eng_lm_model *model = w->l->model;
@@ -152,8 +155,11 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
         status = check(row, t, s.ne, s.rank);
     if (status)
         return status;
-    if (row->flags & LM_W_MATRIX)
-        s.use |= ENG_USE_MATRIX;
+    if (row->flags & LM_W_MATRIX) {
+        s.readers = readers;
+        s.n_readers = sizeof readers / sizeof *readers;
+        s.layout = w->params->layout;
+    }
     roles[row->role] = (int32_t)w->n;
     model->weight_bytes += t->bytes;
     uint64_t elements = 1;
@@ -169,7 +175,7 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
         if (s.device && !model->head_device)
             return ENG_ERR_NOMEM;
     }
-    return add(w, &s, (source){t, 0, t->bytes});
+    return add(w, &s, t, 0);
 }
 
 /* The row of a tensor of the file, what it is called after "blk.N."; NULL: none, and the file will be refused. */
@@ -256,7 +262,7 @@ static int check_all_used(const weights *w)
     if (!names)
         return ENG_ERR_NOMEM;
     for (uint32_t i = 0; i < w->n; i++)
-        names[i] = w->sources[i].tensor->name;
+        names[i] = w->sources[i]->name;
     qsort(names, w->n, sizeof *names, by_name);
     int status = ENG_OK;
     for (uint32_t i = 0, count = eng_gguf_tensor_count(w->l->gguf); i < count && !status; i++) {
@@ -273,23 +279,43 @@ static int check_all_used(const weights *w)
     return status;
 }
 
-static int upload(const weights *w)
+/* -- the file's data, which the store takes over ------------------------------------ */
+
+/* What the calls that follow are about; it ends with the file. */
+typedef struct mapped {
+    eng_gguf *gguf;
+    eng_lm_progress progress;
+    void *progress_user;
+} mapped;
+
+static void close_file(void *user)
 {
-    const eng_lm_model *model = w->l->model;
-    uint64_t done = 0;
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (w->params->progress && w->params->progress(w->params->progress_user,
-                                                       (double)done / (double)model->weight_bytes))
-            return eng_fail(ENG_ERR_STATE, "loading was stopped");
-        const source *from = &w->sources[i];
-        int status = eng_store_write(model->store, i, 0, from->bytes, (const char *)from->tensor->data + from->offset);
-        if (status)
-            return status;
-        done += from->bytes;
-    }
-    if (w->params->progress)
-        w->params->progress(w->params->progress_user, 1);
-    return ENG_OK;
+    mapped *m = user;
+    eng_gguf_close(m->gguf);
+    free(m);
+}
+
+static void drop(void *user, const void *data, uint64_t bytes)
+{
+    eng_gguf_drop(((mapped *)user)->gguf, data, bytes);
+}
+
+static int tell(void *user, uint64_t done, uint64_t total)
+{
+    const mapped *m = user;
+    return m->progress ? m->progress(m->progress_user, (double)done / (double)total) : 0;
+}
+
+static int create_store(weights *w)
+{
+    mapped *m = lm_calloc(1, sizeof *m);
+    if (!m)
+        return ENG_ERR_NOMEM;
+    *m = (mapped){w->l->gguf, w->params->progress, w->params->progress_user};
+    const eng_store_data from = {.size = sizeof from, .user = m, .release = close_file, .copied = drop, .progress = tell,
+                                 .flags = w->params->flags & ENG_LM_COPY ? ENG_DATA_COPY : 0};
+    w->l->gguf = NULL; /* close_file closes it, whatever comes of this */
+    return eng_store_load(w->l->model->device, w->tensors, w->n, &from, &w->l->model->store);
 }
 
 int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, const eng_lm_model_params *params)
@@ -299,6 +325,9 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     model->weights = lm_alloc(&model->memory, (size_t)model->n.n_layers + 1, sizeof *model->weights);
     if (!model->weights)
         return ENG_ERR_NOMEM;
+    if (params->layout > ENG_LAYOUT_PACKED)
+        return eng_fail(ENG_ERR_INVALID, "the model's parameters" ENG_CAUSE "layout must be one of ENG_LAYOUT_*, got %u",
+                        params->layout);
     if (params->placement.experts > ENG_LM_EXPERTS_PARALLEL)
         return eng_fail(ENG_ERR_INVALID, "experts %u is none of ENG_LM_EXPERTS_*", params->placement.experts);
     memset(model->weights, 0xff, ((size_t)model->n.n_layers + 1) * sizeof *model->weights); /* all -1 */
@@ -315,11 +344,9 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     if (!status)
         status = lm_placer_check(&w.placer, &params->placement, model);
     if (!status)
-        status = eng_store_create(model->device, w.tensors, w.n, &model->store);
+        status = create_store(&w);
     if (status == ENG_ERR_NOMEM)
         lm_fail_more(status, "take a model of smaller weight types, or spread it over more devices (+)");
-    if (!status)
-        status = upload(&w);
     lm_placer_end(&w.placer);
     eu_arena_end(&w.memory);
     free(w.tensors);

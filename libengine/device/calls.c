@@ -32,6 +32,9 @@ static int no_download(eng_store_state *s, uint32_t t, const eng_region *r, uint
 {
     return missing("store_download");
 }
+/* As in the file, in memory of the device's: what the answer holds already. */
+static int no_layout(eng_device_state *d, const eng_store_tensor *t, eng_layout_info *i) { return ENG_OK; }
+static int no_store_layout(eng_store_state *s, uint32_t t, eng_layout_info *i) { return ENG_OK; }
 static int no_plan_create(eng_device_state *d, const eng_subgraph *g, eng_plan_state **p)
 {
     return missing("plan_create");
@@ -89,6 +92,8 @@ static const eng_device_calls stubs = {
     .store_destroy = no_store_destroy,
     .store_upload = no_upload,
     .store_download = no_download,
+    .layout = no_layout,
+    .store_layout = no_store_layout,
     .plan_create = no_plan_create,
     .plan_destroy = no_plan_destroy,
     .instance_create = no_instance_create,

@@ -41,6 +41,9 @@ struct eng_store {
     uint32_t n;
     eng_store_tensor *tensors; /* deep copies, in `memory`                   */
     uint64_t *bytes;           /* of each tensor, contiguous                 */
+    eng_layout_info *layouts;  /* of each tensor                             */
+    eng_store_data from;       /* release: NULL once it was called           */
+    const void **data;         /* of each tensor: the host's, or NULL; while it is loaded */
     eu_arena memory;
     int references;            /* instances bound to it hold one             */
 };
@@ -49,6 +52,12 @@ void eng_store_retain(eng_store *store);
 /* Is this range within the tensor? */
 int eng_store_check(const eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data);
 int eng_store_check_regions(const eng_store *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+/* load.c: takes over the host's memory; copies what the device does not use in place; gives it back, once. */
+int eng_store_take(eng_store *store, const eng_store_data *from);
+int eng_store_copy_data(eng_store *store);
+void eng_store_let_go(eng_store *store);
+/* May the host write to it? */
+int eng_store_check_written(const eng_store *store, uint32_t tensor);
 
 struct eng_queue {
     eng_device *device;

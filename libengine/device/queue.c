@@ -118,6 +118,8 @@ static int transfer(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, 
                     uint32_t tensor, const eng_region *regions, uint32_t n_regions, eng_fence *fence)
 {
     int status = check(queue, store, tensor, regions, n_regions);
+    if (status >= 0 && kind == ENG_WORK_WRITE)
+        status = eng_store_check_written(store, tensor);
     if (status < 0)
         return status;
     const eng_work work = {.kind = kind, .store = store->state, .tensor = tensor, .regions = regions,

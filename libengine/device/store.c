@@ -1,4 +1,4 @@
-/* Stores: persistent tensors, declared at once, checked and copied. */
+/* Stores: persistent tensors, declared at once, checked and copied.  (Their data: load.c.) */
 #include "config.h"
 
 #include <stdlib.h>
@@ -91,6 +91,35 @@ static int check_dim(const eng_store_tensor *t, uint32_t d)
     return ENG_OK;
 }
 
+/* That the op is known and reads the type there is looked at when a graph does it. */
+static int check_reader(const eng_store_tensor *t, uint32_t i)
+{
+    const eng_reader *r = &t->readers[i];
+    if (r->op == 0 || r->op >= ENG_OP_LIMIT || r->operand >= ENG_MAX_INPUTS)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', reader %u" ENG_CAUSE "op and operand must be an op's number (1 .. %d) and "
+                        "an operand of it (0 .. %d), got %u and %u", t->name, i, ENG_OP_LIMIT - 1, ENG_MAX_INPUTS - 1,
+                        r->op, r->operand);
+    if (r->precisions == 0 || r->precisions >> ENG_PRECISIONS)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s', reader %u" ENG_CAUSE
+                        "precisions must be a sum of bits 1 << eng_precision, got %u", t->name, i, r->precisions);
+    return ENG_OK;
+}
+
+static int check_layout(const eng_store_tensor *t)
+{
+    int status = ENG_OK;
+    if (t->layout > ENG_LAYOUT_PACKED)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "layout must be one of ENG_LAYOUT_*, got %u", t->name,
+                        t->layout);
+    if (t->layout == ENG_LAYOUT_PACKED && t->n_readers == 0)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "it is to be packed, and nobody is said to read it"
+                        ENG_ADVICE "list the ops that read it in readers", t->name);
+    status = check_size(t, 0, t->n_readers, ENG_OP_LIMIT, t->readers, "readers");
+    for (uint32_t i = 0; i < t->n_readers && status >= 0; i++)
+        status = check_reader(t, i);
+    return status;
+}
+
 static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
 {
     const eng_type_info *type = eng_type_get(t->type);
@@ -121,7 +150,7 @@ static int check_tensor(const eng_store_tensor *t, uint64_t *bytes)
                         type->name, type->block);
     if (!eu_shape_layout(type, t->ne, t->rank, NULL, bytes))
         return eng_fail(ENG_ERR_INVALID, "tensor '%s' is larger than memory can be", t->name);
-    return ENG_OK;
+    return check_layout(t);
 }
 
 /* One declared tensor into the store's memory; dims are checked before copied. */
@@ -140,13 +169,18 @@ static int copy_tensor(eng_store *store, uint32_t i, const eng_store_tensor *giv
     int status = check_tensor(t, &store->bytes[i]);
     if (status < 0)
         return status;
+    t->use = (t->use & ~(uint32_t)ENG_USE_FIXED) | (t->data ? ENG_USE_FIXED : 0);
     bool has_dims = t->dims != NULL, has_device = t->device != NULL;
     t->dims = eng_dims_copy(&store->memory, t->dims, t->rank);
     t->name = eu_arena_string(&store->memory, t->name);
     if (has_device)
         t->device = eu_arena_string(&store->memory, t->device);
-    if (!t->name || (has_dims && !t->dims) || (has_device && !t->device))
+    eng_reader *readers = t->n_readers ? eu_arena_alloc(&store->memory, t->n_readers * sizeof *readers) : NULL;
+    if (!t->name || (has_dims && !t->dims) || (has_device && !t->device) || (t->n_readers && !readers))
         return eng_fail_memory();
+    if (readers)
+        memcpy(readers, t->readers, t->n_readers * sizeof *readers);
+    t->readers = readers;
     return ENG_OK;
 }
 
@@ -154,7 +188,9 @@ static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_
 {
     store->tensors = eu_arena_alloc(&store->memory, n * sizeof *store->tensors);
     store->bytes = eu_arena_alloc(&store->memory, n * sizeof *store->bytes);
-    if (!store->tensors || !store->bytes)
+    store->layouts = eu_arena_alloc(&store->memory, n * sizeof *store->layouts);
+    store->data = eu_arena_alloc(&store->memory, n * sizeof *store->data);
+    if (!store->tensors || !store->bytes || !store->layouts || !store->data)
         return eng_fail_memory();
     /* the host's struct may be shorter or longer than ours: step by its size */
     size_t stride = n ? tensors[0].size : 0;
@@ -172,30 +208,69 @@ static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_
             return status;
     }
     store->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        store->data[i] = store->tensors[i].data;
+        if (store->from.flags & ENG_DATA_COPY)
+            store->tensors[i].data = NULL;
+    }
     return store->device->calls->store_create(store->device->state, store->tensors, n, &store->state);
 }
 
-int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32_t n, eng_store **result)
+/* What the device has made of the tensors. */
+static int ask_layouts(eng_store *store)
 {
-    if (!device || !result || (n && !tensors))
-        return eng_fail(ENG_ERR_INVALID, "eng_store_create" ENG_CAUSE "device, tensors or store is NULL");
-    int status = eng_device_check(device);
-    if (status < 0)
+    int status = ENG_OK;
+    for (uint32_t i = 0; i < store->n && status >= 0; i++) {
+        store->layouts[i] = (eng_layout_info){.size = sizeof *store->layouts, .rows = 1, .name = "file"};
+        status = store->device->calls->store_layout(store->state, i, &store->layouts[i]);
+    }
+    return status;
+}
+
+static void destroy(eng_store *store)
+{
+    if (store->state)
+        store->device->calls->store_destroy(store->state);
+    eng_store_let_go(store);
+    eu_arena_end(&store->memory);
+    free(store);
+}
+
+int eng_store_load(eng_device *device, const eng_store_tensor *tensors, uint32_t n, const eng_store_data *from,
+                   eng_store **result)
+{
+    eng_store none = {.n = 0}, *store = NULL; /* whoever's memory it is is told, however early this fails */
+    int status = eng_store_take(&none, from);
+    if (status >= 0 && (!device || !result || (n && !tensors)))
+        status = eng_fail(ENG_ERR_INVALID, "eng_store_create" ENG_CAUSE "device, tensors or store is NULL");
+    if (status >= 0)
+        status = eng_device_check(device);
+    if (status >= 0 && !(store = calloc(1, sizeof *store)))
+        status = eng_fail_memory();
+    if (status < 0) {
+        eng_store_let_go(&none);
         return status;
-    eng_store *store = calloc(1, sizeof *store);
-    if (!store)
-        return eng_fail_memory();
+    }
     store->device = device;
     store->references = 1;
+    store->from = none.from;
     status = store_fill(store, tensors, n);
+    if (status >= 0)
+        status = ask_layouts(store);
+    if (status >= 0)
+        status = eng_store_copy_data(store);
     if (status < 0) {
-        eu_arena_end(&store->memory);
-        free(store);
+        destroy(store);
         return status;
     }
     eng_device_retain(device);
     *result = store;
     return ENG_OK;
+}
+
+int eng_store_create(eng_device *device, const eng_store_tensor *tensors, uint32_t n, eng_store **store)
+{
+    return eng_store_load(device, tensors, n, NULL, store);
 }
 
 void eng_store_retain(eng_store *store)
@@ -207,10 +282,9 @@ void eng_store_destroy(eng_store *store)
 {
     if (!store || eng_inherited(store->device->context) || __atomic_sub_fetch(&store->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    store->device->calls->store_destroy(store->state);
-    eng_device_release(store->device);
-    eu_arena_end(&store->memory);
-    free(store);
+    eng_device *device = store->device;
+    destroy(store);
+    eng_device_release(device);
 }
 
 uint32_t eng_store_count(const eng_store *store)
@@ -226,6 +300,14 @@ const eng_store_tensor *eng_store_get(const eng_store *store, uint32_t tensor)
 uint64_t eng_store_bytes(const eng_store *store, uint32_t tensor)
 {
     return store && tensor < store->n ? store->bytes[tensor] : 0;
+}
+
+int eng_store_layout(const eng_store *store, uint32_t tensor, eng_layout_info *info)
+{
+    if (!store || tensor >= store->n || !info)
+        return eng_fail(ENG_ERR_INVALID, "eng_store_layout" ENG_CAUSE "store or info is NULL, or the store has no tensor "
+                        "number %u", tensor);
+    return eng_give(info, &store->layouts[tensor], sizeof store->layouts[tensor], "eng_layout_info");
 }
 
 /* Used by the blocking calls here and by those of queues. */
@@ -272,6 +354,8 @@ int eng_store_check_regions(const eng_store *store, uint32_t tensor, const eng_r
 int eng_store_write(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, const void *data)
 {
     int status = eng_store_check(store, tensor, offset, bytes, data);
+    if (status >= 0)
+        status = eng_store_check_written(store, tensor);
     if (status < 0 || bytes == 0)
         return status;
     eng_region region = {.data = (void *)(uintptr_t)data, .tensor_offset = offset, .bytes = bytes, .count = 1};

@@ -522,6 +522,23 @@ void eng_gguf_close(eng_gguf *gguf)
     free(gguf);
 }
 
+void eng_gguf_drop(const eng_gguf *gguf, const void *data, uint64_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)data, end = begin + bytes;
+    if (!gguf || !data)
+        return;
+    for (uint32_t i = 0; i < gguf->n_parts; i++)
+        eng_gguf_drop(gguf->parts[i], data, bytes);
+    const uintptr_t map = (uintptr_t)gguf->map, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (!gguf->map || begin < map || end > map + gguf->size)
+        return;
+#if defined(HAVE_MADVISE) && defined(MADV_DONTNEED)
+    const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+    if (first < last)
+        madvise((void *)first, last - first, MADV_DONTNEED);
+#endif
+}
+
 /* -- looking things up ------------------------------------------------------------ */
 
 uint32_t eng_gguf_tensor_count(const eng_gguf *gguf)

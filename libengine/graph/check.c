@@ -75,6 +75,9 @@ static int check_written(eng_inference *f, int operand)
     if (root->binding < 0)
         return eng_graph_fail(f, "operand %s must be a bound tensor or a view of one, got a value of the graph: it is "
                               "written in place", name);
+    if (root->use & ENG_USE_FIXED)
+        return eng_graph_fail(f, "operand %s must not be declared with data, got %s: it is written in place" ENG_ADVICE
+                              "declare it without data and write them", name, root->name);
     if ((root->use & ENG_USE_MASK) == ENG_USE_INPUT)
         return eng_graph_fail(f, "operand %s must not be an input, got %s: it is written in place, and an input by "
                               "the host only" ENG_ADVICE "declare it ENG_USE_STATE", name, root->name);
@@ -96,6 +99,23 @@ static const char *allowed_types(uint64_t types, eu_text text)
     return text.n ? text.at : "absent";
 }
 
+/* A bound tensor that says who reads it is read by nobody else, and so is never viewed. */
+static int check_reader(eng_inference *f, int operand)
+{
+    const eng_tensor *root = &f->graph->tensors[f->in[operand]->root];
+    if (root->binding < 0)
+        return ENG_OK;
+    const eng_graph_binding *t = &f->graph->bindings[root->binding];
+    for (uint32_t i = 0; i < t->n_readers; i++)
+        if (t->readers[i].op == f->node->op && t->readers[i].operand == (uint32_t)operand &&
+            t->readers[i].precisions >> f->node->precision & 1)
+            return ENG_OK;
+    if (t->n_readers == 0)
+        return ENG_OK;
+    return eng_graph_fail(f, "%s must be read by one of its readers, got %s of an op (or in a precision) that is not among them"
+                          ENG_ADVICE "name it in eng_store_tensor.readers", root->name, f->info->in[operand].name);
+}
+
 static int check_operand(eng_inference *f, int operand)
 {
     const eng_rule_operand *rule = &f->info->in[operand];
@@ -106,7 +126,7 @@ static int check_operand(eng_inference *f, int operand)
     if (!(rule->types >> t->type & 1))
         return eng_graph_fail(f, "the type of operand %s must be %s, got %s", rule->name,
                               allowed_types(rule->types, EU_TEXT_IN(types)), eng_tensor_type(t)->name);
-    int status = rule->inout ? check_written(f, operand) : ENG_OK;
+    int status = rule->inout ? check_written(f, operand) : check_reader(f, operand);
     return status == ENG_OK ? check_strides(f, operand) : status;
 }
 

@@ -105,11 +105,14 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
         return ENG_BAD_VALUE;
     }
     eng_tensor t = {.size = sizeof t, .type = from->type, .rank = from->rank, .use = from->use, .root = -1,
-                    .binding = (int32_t)g->n_bindings};
+                    .binding = (int32_t)g->n_bindings, .layout = store->layouts[index].layout};
     memcpy(t.ne, from->ne, sizeof t.ne);
     t.dims = eng_dims_copy(&g->arena, from->dims, from->rank);
     t.name = eu_arena_string(&g->arena, from->name);
-    if ((from->dims != NULL && t.dims == NULL) || t.name == NULL ||
+    eng_reader *readers = eu_arena_alloc(&g->arena, from->n_readers * sizeof *readers);
+    if (readers != NULL && from->n_readers > 0)
+        memcpy(readers, from->readers, from->n_readers * sizeof *readers);
+    if ((from->dims != NULL && t.dims == NULL) || t.name == NULL || readers == NULL ||
         !eu_reserve(g->bindings, g->binding_room, (size_t)g->n_bindings + 1)) {
         graph_no_memory(g, "the tensors of a graph");
         return ENG_BAD_VALUE;
@@ -121,7 +124,7 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
     }
     eng_value v = add_tensor(g, &t);
     if (v >= 0)
-        g->bindings[g->n_bindings++] = (eng_graph_binding){slot, index, v, store};
+        g->bindings[g->n_bindings++] = (eng_graph_binding){slot, index, v, store, readers, from->n_readers};
     return v;
 }
 

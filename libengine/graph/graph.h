@@ -9,7 +9,9 @@ typedef struct eng_graph_binding {
     uint32_t slot;
     uint32_t tensor; /* in the store                                         */
     eng_value value;
-    const eng_store *store; /* what was shown at construction: shapes only; not kept alive */
+    const eng_store *store; /* what was shown at construction; not kept alive */
+    const eng_reader *readers; /* the tensor's, copied                       */
+    uint32_t n_readers;
 } eng_graph_binding;
 
 struct eng_graph {

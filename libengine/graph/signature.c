@@ -16,7 +16,7 @@ uint64_t eng_graph_hash(const eng_subgraph *g)
     uint64_t h = mix(mix(mix(1, g->n_tensors), g->n_nodes), g->n_params);
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         const eng_tensor *t = eng_subgraph_tensor(g, (int32_t)i);
-        h = mix(mix(h, t->type), (uint64_t)t->root);
+        h = mix(mix(mix(h, t->type), (uint64_t)t->root), t->layout);
         for (int d = 0; d < ENG_MAX_RANK; d++)
             h = mix(h, (uint64_t)t->ne[d]);
     }
@@ -60,7 +60,7 @@ static bool same_place(const eng_placement *a, const eng_placement *b)
 
 static bool same_tensor(const eng_tensor *a, const eng_tensor *b)
 {
-    return a->type == b->type && a->rank == b->rank && a->use == b->use && a->root == b->root &&
+    return a->type == b->type && a->rank == b->rank && a->use == b->use && a->layout == b->layout && a->root == b->root &&
            a->binding == b->binding && a->offset == b->offset && memcmp(a->ne, b->ne, sizeof a->ne) == 0 &&
            memcmp(a->nb, b->nb, sizeof a->nb) == 0 && same_dims(a->dims, b->dims, a->rank) &&
            same_place(a->place, b->place);

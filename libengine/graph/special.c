@@ -218,6 +218,7 @@ static int pad(eng_inference *f)
 static void view_of(eng_inference *f)
 {
     f->out[0].root = f->in[0]->root;
+    f->out[0].layout = f->in[0]->layout;
     f->out[0].offset = f->in[0]->offset;
     f->out[0].binding = -1;
     f->out[0].bytes = 0;

@@ -19,6 +19,10 @@ static int check_binding(const eng_plan *plan, uint32_t i, const eng_store *stor
     if (have == NULL || have->type != want->type || memcmp(have->ne, want->ne, sizeof have->ne) != 0)
         return eng_fail(ENG_ERR_INVALID, "tensor %" PRIu32 " of the store has another shape or type than %s in the plan",
                         plan->bindings[i].tensor, want->name);
+    if (store->layouts[plan->bindings[i].tensor].layout != want->layout)
+        return eng_fail(ENG_ERR_INVALID, "tensor '%s' of the store" ENG_CAUSE "its layout is %s, and the plan was compiled for "
+                        "another" ENG_ADVICE "make a plan from a graph over this store", want->name,
+                        store->layouts[plan->bindings[i].tensor].name);
     return ENG_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack.h"
 #include "row.h"
 
 static const struct {
@@ -72,6 +73,11 @@ bool eu_row_accepts(const eng_op_info *info, const eng_subgraph *graph, const en
         if (t != NULL && !has_type(&info->in[i], t->type)) {
             snprintf(why, room, "operand %s ('%s') is of type %s, which %s does not take", info->in[i].name, t->name,
                      type_name(t->type), info->name);
+            return false;
+        }
+        if (t != NULL && t->layout != 0 && !(eu_reads_packed(node->op, i) && t->root == node->in[i])) {
+            snprintf(why, room, "operand %s ('%s') is packed, and %s reads rows as in a file; name it among the tensor's "
+                     "readers, or keep that in layout file", info->in[i].name, t->name, info->name);
             return false;
         }
         if (t != NULL && !strides_fit(&info->in[i], t)) {

@@ -13,6 +13,7 @@
 #include "gate.h"
 #include "json.h"
 #include "map.h"
+#include "pack.h"
 #include "pattern.h"
 #include "row.h"
 #include "shape.h"

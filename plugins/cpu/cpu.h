@@ -14,6 +14,8 @@
 
 #include <engine/plugin.h>
 
+#include "libengine/util/util.h"
+
 #include "format.h"
 #include "libengine/util/util.h"
 
@@ -149,6 +151,8 @@ struct eng_store_state {
         uint8_t *data;
         uint64_t bytes;
         uint32_t use;
+        eng_layout_info layout;
+        eu_packing packing;
     } *tensors;
     uint8_t *memory;
     size_t bytes;
@@ -167,8 +171,15 @@ struct eng_plan_state {
     uint32_t *section_first;  /* n_sections + 1: positions in nodes          */
 };
 
+/* What a binding of a plan is bound to. */
+typedef struct cpu_bound {
+    eng_store_state *store;
+    uint32_t tensor;
+} cpu_bound;
+
 struct eng_instance_state {
     eng_plan_state *plan;
+    cpu_bound *bound;         /* graph->n_bindings                           */
     cpu_tensor *tensors;      /* one for each of the graph's                 */
     cpu_task *tasks;          /* plan->n_nodes                               */
     uint8_t *arena;
@@ -221,6 +232,8 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
 void cpu_store_destroy(eng_store_state *store);
 int cpu_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int cpu_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
+int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_layout_info *info);
+int cpu_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info);
 /* Regions to or from a tensor whose data are there. */
 int cpu_move(const eng_device_state *device, uint8_t *data, uint64_t bytes, const eng_region *regions, uint32_t n,
              bool upload);

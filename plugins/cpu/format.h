@@ -31,6 +31,7 @@ typedef struct cpu_tensor {
     int64_t ne[ENG_MAX_RANK];
     int64_t nb[ENG_MAX_RANK];
     int64_t rows;         /* product of ne[1..]                              */
+    uint32_t group;       /* rows that are packed together; 1: as in the file */
     bool contiguous;
 } cpu_tensor;
 

@@ -119,6 +119,11 @@ static inline int meta_no_memory(const eng_device_state *device, const char *wha
 
 /* -- store.c, transfer.c, place.c --------------------------------------------------- */
 
+/* eng_layout_info.layout of a tensor's parts. */
+typedef struct meta_layouts {
+    uint32_t of[META_MAX_RANKS];
+} meta_layouts;
+
 typedef struct meta_tensor {
     char *name;
     uint32_t type, rank, use;
@@ -128,6 +133,9 @@ typedef struct meta_tensor {
     const char *along_cells; /* a cache, not split by its last axis: the reason   */
     const char *why; /* replicated although it need not be, or along_cells     */
     uint32_t child[META_MAX_RANKS]; /* index in the rank's store, or META_NONE  */
+    meta_layouts layouts;
+    eng_layout_info layout;         /* of all ranks together                    */
+    const char *data;               /* the host's                               */
 } meta_tensor;
 #define META_NONE UINT32_MAX
 
@@ -165,6 +173,7 @@ static inline bool meta_place_holds(const meta_place *place, uint32_t rank)
 
 int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
 void meta_store_destroy(eng_store_state *store);
+int meta_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info);
 int meta_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int meta_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 

@@ -60,6 +60,7 @@ static const eng_device_calls device_calls = {
     .store_destroy = meta_store_destroy,
     .store_upload = meta_store_upload,
     .store_download = meta_store_download,
+    .store_layout = meta_store_layout,
     .plan_create = meta_plan_create,
     .plan_destroy = meta_plan_destroy,
     .instance_create = meta_instance_create,

@@ -34,6 +34,8 @@ void cl_svm_free(cl_context context, void *memory);
 /* budget.c: `what` the bytes are for.  ENG_ERR_NOMEM: more than is left. */
 int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char *what);
 void cl_budget_give(cl_device *device, const uint64_t bytes[CL_USES]);
+/* For figures alone: what is in memory that is not the device's. */
+void cl_budget_note(cl_device *device, const uint64_t bytes[CL_USES], bool add);
 uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
 /* loops.c: ENG_ERR_UNSUPPORTED if the driver ends loops early */
 int cl_loops_check(cl_device *device);
@@ -58,6 +60,8 @@ int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *wh
 /* The same for scratch memory, whose values the host may look at and change. */
 int cl_block_create_scratch(cl_device *device, uint64_t bytes, const char *what, cl_block *block);
 void cl_block_destroy(cl_block *block);
+/* The host's memory, which is only read and must outlive the block. */
+int cl_block_wrap(cl_device *device, const void *data, uint64_t bytes, const char *what, cl_block *block);
 
 /* Reads and writes of a range of a tensor: one OpenCL command per piece. */
 typedef struct cl_place {
@@ -70,7 +74,8 @@ typedef struct cl_place {
 typedef struct cl_stored {
     cl_split split;
     uint32_t type, use;
-    int64_t ne0;
+    eng_layout_info layout;
+    const char *data; /* the host's, used in place, or NULL                    */
     struct cl_store_piece { uint32_t block; uint64_t at; } *pieces;
 } cl_stored;
 
@@ -81,11 +86,14 @@ struct eng_store_state {
     cl_block *blocks;
     uint32_t n_blocks;
     struct cl_store_piece *pieces;
-    uint64_t by_use[CL_USES];
-    bool taken; /* from what the device has */
+    uint64_t by_use[CL_USES];       /* of the device's memory                  */
+    uint64_t in_place[CL_USES];     /* of the host's                           */
+    bool taken; /* both are counted */
 };
 int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
 void cl_store_destroy(eng_store_state *store);
+int cl_layout(cl_device *device, const eng_store_tensor *tensor, eng_layout_info *info);
+int cl_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info);
 int cl_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int cl_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 bool cl_store_place(const eng_store_state *store, uint32_t tensor, uint64_t offset, cl_place *place);

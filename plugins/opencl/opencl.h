@@ -127,22 +127,18 @@ typedef struct cl_split {
     uint64_t piece_rows;  /* rows of each piece but the last                   */
     uint64_t piece_bytes; /* piece_rows * row_bytes                            */
     uint32_t n;           /* pieces, at least 1                                */
-    uint32_t group;       /* rows interleaved (pack.c); 1: GGUF layout         */
+    uint32_t group;       /* rows packed together; 1: as in the file           */
 } cl_split;
 
-/* Cuts of a contiguous tensor; a row larger than max_alloc is a piece of its own.
+/* Cuts of a contiguous tensor (layout: eng_layout_info.layout); a row, or a group of packed ones, larger than max_alloc is a piece of its own.
  * ENG_ERR_UNSUPPORTED (without text) if one row is larger than the device allows. */
-int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank, uint32_t use,
+int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank, uint32_t layout,
                    cl_split *split);
 /* Cuts of the memory that tensor t shares, that is, of its root. */
 int cl_split_of(const cl_device *device, const eng_subgraph *graph, const eng_tensor *t, cl_split *split);
-
-/* pack.c: weights with the hint ENG_USE_MATRIX may be kept with `group` rows
- * interleaved (a permutation of the bytes of these rows; ne[1] is then a multiple
- * of group).  1: GGUF layout. */
-uint32_t cl_pack_group(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank);
-void cl_pack_rows(uint32_t type, uint32_t group, uint64_t row_bytes, const uint8_t *rows, uint8_t *packed);
-void cl_unpack_rows(uint32_t type, uint32_t group, uint64_t row_bytes, const uint8_t *packed, uint8_t *rows);
+/* What kernels that read matrix t as their operand a are built with (packed.clh): "-DAT=q4_0", and how it is packed. */
+#define CL_OPTIONS 128
+void cl_matrix_options(const eng_tensor *t, char options[CL_OPTIONS]);
 
 /* -- recording launches -------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "placements.h"
 #include "suite.h"
+#include "../matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static int declare(struct run *r)
             t[n].axis = named ? split : ENG_AXIS_WHOLE;
         if (c->cell)
             declare_placed(c, i, &t[n]);
-        n++;
+        test_declare_matrix(&t[n++]);
     }
     r->stage = "store";
     for (uint32_t k = 0; c->cell && k < c->cell->n; k++)

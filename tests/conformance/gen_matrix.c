@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "suite.h"
+#include "../matrix.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static void product(cf_suite *s, uint32_t ta, uint32_t tb, int64_t m, int64_t n,
     if (!c)
         return;
     c->terms = (double)k;
-    cf_in(c, 0, "a", ta, ENG_USE_WEIGHT | (matrix ? ENG_USE_MATRIX : 0), CF_PLAIN, CF_SHAPE(k, m));
+    cf_in(c, 0, "a", ta, ENG_USE_WEIGHT | (matrix ? TEST_MATRIX : 0), CF_PLAIN, CF_SHAPE(k, m));
     cf_in(c, 1, "b", tb, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, n));
     cf_run(c);
 }
@@ -187,7 +188,7 @@ static void split(cf_suite *s)
                     continue;
                 c->terms = (double)k;
                 c->split = axes[x];
-                cf_operand *a = cf_in(c, 0, "a", shape[i].type, ENG_USE_WEIGHT | (p == 1 ? ENG_USE_MATRIX : 0),
+                cf_operand *a = cf_in(c, 0, "a", shape[i].type, ENG_USE_WEIGHT | (p == 1 ? TEST_MATRIX : 0),
                                       CF_PLAIN, CF_SHAPE(k, m, p));
                 cf_operand *b = cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, n, p * r));
                 cf_axis(c, a, 0, "inner:%lld", (long long)k);
@@ -244,7 +245,7 @@ void cf_cases_mul_mat_id(cf_suite *s)
             cf_thin(s, t == 0 || t == 3 || t == 13 ? 3 : CF_NOT_QUICK);
             int64_t e = x % 3 == 0 ? 8 : x % 3 == 1 ? 4 : 1, u = x % 4 + 1 > e ? 1 : x % 4 + 1, k = x & 1 ? 256 : 512;
             int64_t m = x % 5 ? 33 : 64, bu = x % 3 ? 1 : u;
-            uint32_t matrix = x % 2 ? ENG_USE_MATRIX : 0;
+            uint32_t matrix = x % 2 ? TEST_MATRIX : 0;
             cf_layout ids_layout = x % 4 == 3 ? CF_INNER : CF_PLAIN;
             cf_case *c =
                 cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld b1=%lld t=%lld ids/%s%s",
@@ -271,7 +272,7 @@ void cf_cases_mul_mat_id(cf_suite *s)
                 continue;
             c->terms = (double)n;
             c->split = axes[x2];
-            cf_operand *a = cf_in(c, 0, "a", types[k], ENG_USE_WEIGHT | ENG_USE_MATRIX, CF_PLAIN, CF_SHAPE(n, m, e));
+            cf_operand *a = cf_in(c, 0, "a", types[k], ENG_USE_WEIGHT | TEST_MATRIX, CF_PLAIN, CF_SHAPE(n, m, e));
             cf_operand *b = cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(n, b1, t));
             cf_axis(c, a, 0, "inner:%lld", (long long)n);
             cf_axis(c, a, 1, "ffn:%lld", (long long)m);

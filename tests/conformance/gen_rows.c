@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "suite.h"
+#include "../matrix.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -40,7 +41,7 @@ static void get(cf_suite *s, uint32_t type, uint32_t itype, cf_layout layout, in
     c->out_type = type == ENG_TYPE_I32 ? ENG_TYPE_I32 : ENG_TYPE_F32;
     c->split = split;
     cf_operand *a =
-        cf_in(c, 0, "a", type, (type == ENG_TYPE_I32 ? ENG_USE_INPUT : ENG_USE_WEIGHT) | (matrix ? ENG_USE_MATRIX : 0),
+        cf_in(c, 0, "a", type, (type == ENG_TYPE_I32 ? ENG_USE_INPUT : ENG_USE_WEIGHT) | (matrix ? TEST_MATRIX : 0),
               layout, CF_SHAPE(n, v, p, q));
     for (int64_t k = 0; type == ENG_TYPE_I32 && k < cf_elements(a); k++)
         cf_set(a, k, (double)cf_below(c, 1 << 30));

@@ -3,6 +3,7 @@
 
 #include "net.h"
 #include "suite.h"
+#include "../matrix.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -68,7 +69,7 @@ static int create_store(runner *r)
             t[n].device = r->f->place.device;
             t[n].axis = r->f->place.kind == ENG_PLACE_REPLICATED ? ENG_AXIS_WHOLE : r->f->place.axis;
         }
-        n++;
+        test_declare_matrix(&t[n++]);
     }
     return eng_store_create(r->device, t, n, &r->store);
 }

@@ -11,6 +11,7 @@ void fixture_begin(fixture *f, uint32_t n_params)
     memset(f, 0, sizeof *f);
     pthread_mutex_init(&f->base.axes.lock, NULL);
     f->store.tensors = f->tensors;
+    f->store.layouts = f->layouts;
     ck_assert_int_eq(eng_graph_create((eng_context *)&f->base, n_params, &f->graph), ENG_OK);
 }
 

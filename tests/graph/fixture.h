@@ -12,6 +12,7 @@ typedef struct fixture {
     eng_base base;
     eng_store store;
     eng_store_tensor tensors[FIXTURE_TENSORS];
+    eng_layout_info layouts[FIXTURE_TENSORS];
     eng_graph *graph;
 } fixture;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "generator.h"
+#include "../matrix.h"
 
 int64_t pg_pick(generator *g, int64_t n)
 {
@@ -44,7 +45,7 @@ int pg_some(generator *g)
             int i = (int)pg_pick(g, g->p->n_tensors);
             const pg_tensor *t = &g->p->tensors[i];
             if (t->type == ENG_TYPE_F32 && (t->use & ENG_USE_MASK) != ENG_USE_OUTPUT && t->contents == PG_PLAIN &&
-                !(t->use & ENG_USE_MATRIX) && !g->wild_tensor[i] && pg_count(t) <= MAX_ELEMENTS)
+                !(t->use & TEST_MATRIX) && !g->wild_tensor[i] && pg_count(t) <= MAX_ELEMENTS)
                 return -2 - i;
             continue;
         }
@@ -186,6 +187,7 @@ int pg_ready(generator *g, int ref)
 
     pg_make_axes(g->context, t->dims, t->rank, &axes);
     memcpy(s.ne, t->ne, sizeof s.ne);
+    test_declare_matrix(&s);
     if (eng_store_create(g->device, &s, 1, &g->stores[i]) != ENG_OK || !pg_oracle_add(g->oracle, g->p, i))
         g->bad = true;
     g->bound[i] = g->stores[i] ? eng_graph_tensor(g->graph, i, g->stores[i], 0) : ENG_BAD_VALUE;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "generator.h"
+#include "../matrix.h"
 
 /* -- heads ----------------------------------------------------------------------------- */
 
@@ -51,7 +52,7 @@ static int projection(generator *g, int x, int64_t inner, int64_t heads, int64_t
     x = pg_reshape(g, x, k, m, 1, 1);
     if (m > rows)
         x = OPI(ENG_OP_SLICE, part, x);
-    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT | ENG_USE_MATRIX, (int64_t[]){k, inner * rep * heads}, 2);
+    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT | TEST_MATRIX, (int64_t[]){k, inner * rep * heads}, 2);
     pg_tensor_of(g, w)->scale = k > 12 ? 0.3f : 0.8f;
     if (named) {
         nameless(pg_tensor_of(g, w));
@@ -287,7 +288,7 @@ int pg_in_place(generator *g, int x)
 static int named_weight(generator *g, const int64_t *ne, uint32_t rank, int dim, int64_t outer, int64_t extent,
                         double scale)
 {
-    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT | (pg_pick(g, 2) ? ENG_USE_MATRIX : 0), ne, rank);
+    int w = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT | (pg_pick(g, 2) ? TEST_MATRIX : 0), ne, rank);
     pg_tensor_of(g, w)->scale = (float)scale;
     nameless(pg_tensor_of(g, w));
     name_heads(pg_tensor_of(g, w), dim, extent, 1, ne[dim] / outer / extent, true);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "generator.h"
+#include "../matrix.h"
 
 /* -- operands as ops want them ------------------------------------------------------- */
 
@@ -110,7 +111,7 @@ int pg_product(generator *g, int x)
     }
     if (t->ne[3] % q || t->ne[2] % p || t->ne[4] != 1)
         return pg_unary(g, x);
-    uint32_t use = ENG_USE_WEIGHT | (p == 1 && pg_pick(g, 2) ? ENG_USE_MATRIX : 0);
+    uint32_t use = ENG_USE_WEIGHT | (p == 1 && pg_pick(g, 2) ? TEST_MATRIX : 0);
     int w = pg_add_tensor(g, type, use, (int64_t[]){k, rows_of[pg_pick(g, 8)], p, q}, 4);
     pg_tensor_of(g, w)->scale = k > 12 ? 0.3f : 0.8f;
     return bounded(g, OP(ENG_OP_MUL_MAT, pg_ready(g, w), x));
@@ -379,7 +380,7 @@ static int rows_by_index(generator *g, int x)
     if (pg_pick(g, 2) || t->ne[4] != 1) { /* a table of its own */
         static const uint32_t types[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_Q8_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0};
         int64_t ne[] = {32 << pg_pick(g, 2), 30}, n = 5;
-        uint32_t use = ENG_USE_WEIGHT | (pg_pick(g, 2) ? ENG_USE_MATRIX : 0);
+        uint32_t use = ENG_USE_WEIGHT | (pg_pick(g, 2) ? TEST_MATRIX : 0);
         int table = pg_add_tensor(g, types[pg_pick(g, 5)], use, ne, 2);
         pg_ready(g, table);
         return OP(ENG_OP_GET_ROWS, table, pg_indices(g, &n, 1, 30, PG_PLAIN));

@@ -8,6 +8,7 @@
 #include "libengine/util/util.h"
 #include "program.h"
 #include "tests/reference/ref.h"
+#include "../matrix.h"
 
 typedef struct replay {
     eng_context *context;
@@ -41,7 +42,7 @@ static int upload(replay *r, uint32_t i)
     uint32_t number = r->index[i];
     uint64_t bytes = eng_store_bytes(store, number);
     /* in two pieces now and then: ranges of a tensor */
-    uint64_t first = t->seed % 3 == 0 && !(t->use & ENG_USE_MATRIX) ? bytes / 3 / 4 * 4 : 0;
+    uint64_t first = t->seed % 3 == 0 && !(t->use & TEST_MATRIX) ? bytes / 3 / 4 * 4 : 0;
     char *data = calloc(1, bytes + 16);
     int status = data ? ENG_OK : eng_fail_code(EU_NO_MEMORY("a tensor"));
 
@@ -76,6 +77,7 @@ static int make_store(replay *r, int which)
             s[n].axis = eng_context_axis(r->context, pg_axes[t->axis].name);
         else if (t->forced)
             s[n].device = device_name(r, t->forced == 2 ? (int)(t->seed % ENG_MAX_RANKS) : -1 - (int)(t->seed % 2));
+        test_declare_matrix(&s[n]);
         r->index[i] = n++;
     }
     int status = s && a ? eng_store_create(r->device, s, n, &r->stores[which]) : eng_fail_code(EU_NO_MEMORY("a store"));

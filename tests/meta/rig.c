@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rig.h"
+#include "../matrix.h"
 
 eng_dim rig_axis(rig_dim *d, uint32_t axis, int64_t extent, int64_t inner)
 {
@@ -41,6 +42,7 @@ eng_store *rig_make_store(eng_device *device, eng_store_tensor *tensors, uint32_
         tensors[i].size = sizeof *tensors;
         tensors[i].layer = -1;
         tensors[i].name = tensors[i].name ? tensors[i].name : "t";
+        test_declare_matrix(&tensors[i]);
     }
     return eng_store_create(device, tensors, n, &store) == ENG_OK ? store : NULL;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "rig.h"
+#include "../matrix.h"
 
 enum { D = 32, CELLS = 180, GROUP = 4, TOKENS = 6, WIDTH = 48, HEADS_MAX = 2 * GROUP };
 enum { CACHE_K, CACHE_V, Q, K, V, IDS, POS, SEQ, CPOS, CSEQ, MASK, SINKS, W_O, OUT, TENSORS };
@@ -104,7 +105,7 @@ static bool make_store(const variety *v, rig *g)
         [CSEQ] = {.type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT, .ne = {CELLS}},
         [MASK] = {.rank = 2, .use = ENG_USE_INPUT, .ne = {CELLS, TOKENS}},
         [SINKS] = {.rank = 1, .use = ENG_USE_WEIGHT, .ne = {heads}},
-        [W_O] = {.rank = 2, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .ne = {D * heads, WIDTH}},
+        [W_O] = {.rank = 2, .use = ENG_USE_WEIGHT | TEST_MATRIX, .ne = {D * heads, WIDTH}},
         [OUT] = {.rank = 2, .use = ENG_USE_OUTPUT, .ne = {WIDTH, TOKENS}},
     };
     static float data[D * HEADS_MAX * WIDTH];

@@ -18,6 +18,7 @@
 
 #include "count.h"
 #include "rig.h"
+#include "../matrix.h"
 
 enum { WIDTH = 4096, INNER = 64, MOST_RUNS = 100000 };
 
@@ -53,7 +54,7 @@ static bool make_store(bench *b, const char *guest)
 {
     rig_dim ffn;
     const eng_dim inner = rig_axis(&ffn, eng_context_axis(context, "ffn"), INNER, 1), none = {0};
-    const uint32_t matrix = ENG_USE_WEIGHT | ENG_USE_MATRIX;
+    const uint32_t matrix = ENG_USE_WEIGHT | TEST_MATRIX;
     eng_store_tensor t[] = {
         [X] = {.rank = 1, .use = ENG_USE_INPUT, .ne = {WIDTH}, .name = "x"},
         [NORM] = {.rank = 1, .use = ENG_USE_WEIGHT, .ne = {WIDTH}, .name = "norm"},

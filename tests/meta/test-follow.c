@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rig.h"
+#include "../matrix.h"
 
 enum { UNITS = 6, UNIT = 32, HALF = UNIT / 2, N = UNITS * UNIT, B = 4, C = 3, K = 64, EXPERTS = 4, ROWS = 10 };
 enum { X, GAIN, W, W_EXPERTS, TABLE, CACHE, COLUMNS, IDS, TENSORS };
@@ -159,7 +160,7 @@ static bool make_store(rig *g)
     eng_store_tensor t[TENSORS] = {
         [X] = {.rank = 3, .use = ENG_USE_INPUT, .ne = {N, B, C}},
         [GAIN] = {.rank = 1, .use = ENG_USE_WEIGHT, .ne = {N}, .dims = first},
-        [W] = {.rank = 2, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .ne = {K, N}, .dims = second},
+        [W] = {.rank = 2, .use = ENG_USE_WEIGHT | TEST_MATRIX, .ne = {K, N}, .dims = second},
         [W_EXPERTS] = {.rank = 3, .use = ENG_USE_WEIGHT, .ne = {K, N, EXPERTS}, .dims = second},
         [TABLE] = {.rank = 2, .use = ENG_USE_WEIGHT, .ne = {N, ROWS}, .dims = first},
         [CACHE] = {.rank = 2, .use = ENG_USE_CACHE, .ne = {N, EXPERTS}, .dims = first},

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "rig.h"
+#include "../matrix.h"
 
 enum { K = 24, M = 40, COLS = 5, HEADS = 5, BYTES = M * COLS * 4 };
 enum { W, X, BIAS, STATE, IDS, OUT, TENSORS };                       /* of the store        */
@@ -29,7 +30,7 @@ static bool make_store(rig *g)
     static float data[K * M];
     static const int32_t ids[COLS] = {3, -1, 0, 4, 1};
     eng_store_tensor t[TENSORS] = {
-        [W] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT | ENG_USE_MATRIX, .ne = {K, M}, .name = "w"},
+        [W] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_WEIGHT | TEST_MATRIX, .ne = {K, M}, .name = "w"},
         [X] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_INPUT, .ne = {K, COLS}, .name = "x"},
         [BIAS] = {.type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_WEIGHT, .ne = {M}, .name = "bias"},
         [STATE] = {.type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_STATE, .ne = {M, COLS}, .name = "state"},

@@ -1,9 +1,13 @@
-/* Persistent tensors: one piece of memory, in the declared (GGUF) layout. */
+/*
+ * Persistent tensors: one piece of memory, in the declared (GGUF) layout or packed.  What the host has in
+ * memory already is used there, if it is to be neither packed nor moved to an address that the ops can read.
+ */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "../cpu.h"
+#include "libengine/util/util.h"
 
 /* Bytes of a declared tensor; false if they do not fit or its type is unknown. */
 static bool tensor_bytes(const eng_store_tensor *t, uint64_t *bytes)
@@ -44,6 +48,43 @@ static void account(eng_device_state *device, const eng_store_state *store, bool
     pthread_mutex_unlock(&device->lock);
 }
 
+#define LEAST_ALIGNED 16 /* addresses at which data are used in place */
+
+int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_layout_info *info)
+{
+    const eng_type_info *type = cpu_type(tensor->type);
+    if (!type)
+        return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE "type of '%s' must be one that is "
+                                      "known here, got %u", tensor->name, (unsigned)tensor->type);
+    eu_layout_choose(tensor, type, info);
+    if (tensor->data && info->layout == 0 && (uintptr_t)tensor->data % LEAST_ALIGNED == 0)
+        info->in_place = ENG_IN_PLACE_ALL;
+    return ENG_OK;
+}
+
+int cpu_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info)
+{
+    eu_layout_give(info, &store->tensors[tensor].layout);
+    return ENG_OK;
+}
+
+/* What is known of a tensor before there is memory for it. */
+static int describe(eng_device_state *device, const eng_store_tensor *t, uint64_t bytes, struct cpu_stored *stored)
+{
+    stored->bytes = bytes;
+    stored->use = t->use;
+    stored->layout = (eng_layout_info){.size = sizeof stored->layout};
+    int status = cpu_layout(device, t, &stored->layout);
+    if (status != ENG_OK)
+        return status;
+    if (stored->layout.in_place)
+        stored->data = (uint8_t *)(uintptr_t)t->data; /* only ever read: ENG_USE_FIXED */
+    const eng_type_info *type = cpu_type(t->type);
+    stored->packing = (eu_packing){.bytes = bytes, .block_bytes = type->block_bytes, .rows = stored->layout.rows,
+                                   .row_bytes = (uint64_t)(t->rank ? t->ne[0] : 1) / type->block * type->block_bytes};
+    return ENG_OK;
+}
+
 int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
 {
     const eng_services *s = device->services;
@@ -61,7 +102,13 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
         const eng_store_tensor *t = (const eng_store_tensor *)((const char *)tensors + (size_t)i * tensors->size);
         uint64_t bytes;
         bool fits = tensor_bytes(t, &bytes);
-        if (fits)
+        int status = fits ? describe(device, t, bytes, &st->tensors[i]) : ENG_OK;
+        if (status != ENG_OK) {
+            free(st->tensors);
+            free(st);
+            return status;
+        }
+        if (fits && !st->tensors[i].data)
             fits = !__builtin_add_overflow(total, (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN, &total) &&
                    total < SIZE_MAX / 2;
         if (!fits) {
@@ -71,8 +118,6 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
                            "the store's tensors, up to %s, are larger than memory can be",
                            t->name ? t->name : "?");
         }
-        st->tensors[i].bytes = bytes;
-        st->tensors[i].use = t->use;
     }
     st->bytes = (size_t)total;
     st->memory = cpu_memory_get(st->bytes);
@@ -83,6 +128,8 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
     }
     uint8_t *p = st->memory;
     for (uint32_t i = 0; i < n; i++) {
+        if (st->tensors[i].data)
+            continue;
         st->tensors[i].data = p;
         p += (st->tensors[i].bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     }
@@ -113,14 +160,22 @@ static bool inside(uint64_t bytes, const eng_region *r)
     return last <= bytes;
 }
 
-int cpu_move(const eng_device_state *device, uint8_t *data, uint64_t bytes, const eng_region *regions, uint32_t n,
-             bool upload)
+static int check_regions(const eng_device_state *device, uint64_t bytes, const eng_region *regions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!inside(bytes, &regions[i]))
             return device->services->fail(device->host, ENG_ERR_INVALID,
                                           "cpu" ENG_CAUSE "region %u reaches outside a tensor of %llu bytes", (unsigned)i,
                                           (unsigned long long)bytes);
+    return ENG_OK;
+}
+
+int cpu_move(const eng_device_state *device, uint8_t *data, uint64_t bytes, const eng_region *regions, uint32_t n,
+             bool upload)
+{
+    int status = check_regions(device, bytes, regions, n);
+    if (status != ENG_OK)
+        return status;
     for (uint32_t i = 0; i < n; i++) {
         const eng_region *r = &regions[i];
         for (uint64_t j = 0; j < r->count && r->bytes; j++) {
@@ -132,6 +187,41 @@ int cpu_move(const eng_device_state *device, uint8_t *data, uint64_t bytes, cons
     return ENG_OK;
 }
 
+static int read_packed(void *ctx, uint64_t at, uint64_t bytes, void *to)
+{
+    memcpy(to, ((const struct cpu_stored *)ctx)->data + at, (size_t)bytes);
+    return 0;
+}
+
+static int write_packed(void *ctx, uint64_t at, uint64_t bytes, const void *from)
+{
+    memcpy(((const struct cpu_stored *)ctx)->data + at, from, (size_t)bytes);
+    return 0;
+}
+
+static int move_packed(const eng_device_state *device, const struct cpu_stored *t, const eng_region *regions, uint32_t n,
+                       bool upload)
+{
+    const eu_packed_memory memory = {read_packed, write_packed, (void *)(uintptr_t)t};
+    int status = check_regions(device, t->bytes, regions, n);
+    for (uint32_t i = 0; i < n && status == ENG_OK; i++)
+        if (eu_packed_move(&t->packing, &regions[i], upload, &memory) != 0)
+            status = device->services->fail_code(device->host, EU_NO_MEMORY_IN("cpu", "packing a tensor"));
+    return status;
+}
+
+/* Data used in place are there already; nothing else may be written to them. */
+static int pass_over(const eng_device_state *device, const struct cpu_stored *t, const eng_region *regions, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_region *r = &regions[i];
+        if (r->data != t->data + r->tensor_offset || (r->count > 1 && r->data_stride != r->tensor_stride))
+            return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
+                                          "a tensor whose data are used in place must not be written");
+    }
+    return ENG_OK;
+}
+
 static int move(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n, bool upload)
 {
     const eng_device_state *device = store->device;
@@ -139,7 +229,10 @@ static int move(eng_store_state *store, uint32_t tensor, const eng_region *regio
         return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the store has %u tensors, not %u",
                                       (unsigned)store->n, (unsigned)tensor + 1);
     const struct cpu_stored *t = &store->tensors[tensor];
-    return cpu_move(device, t->data, t->bytes, regions, n, upload);
+    if (t->layout.layout)
+        return move_packed(device, t, regions, n, upload);
+    return upload && t->layout.in_place ? pass_over(device, t, regions, n)
+                                        : cpu_move(device, t->data, t->bytes, regions, n, upload);
 }
 
 int cpu_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)

@@ -17,6 +17,8 @@
 
 #include "gemm.h"
 
+#include "libengine/util/util.h"
+
 #define KC 256  /* elements of k in a block: a whole number of blocks of every type */
 #define NC 768  /* columns packed at once: they stay in the second-level cache      */
 
@@ -32,9 +34,15 @@ static int64_t columns_at_once(int64_t n)
     return (each + CPU_TILE - 1) / CPU_TILE * CPU_TILE;
 }
 
+/* Room for packed rows as in the file: no type of blocks takes more than f16. */
+static size_t group_bytes(int64_t k)
+{
+    return ((size_t)EU_PACKED_ROWS * (size_t)k * 2 + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n)
 {
-    size_t few = (size_t)CPU_DOT_COLS * ((size_t)k * 4 + CPU_ALIGN);
+    size_t few = (size_t)CPU_DOT_COLS * ((size_t)k * 4 + CPU_ALIGN) + group_bytes(k);
     size_t many = ((size_t)columns_at_once(n) * KC + 2 * CPU_PANEL * KC + CPU_TILE * KC) * 4 + 4 * CPU_ALIGN;
     return few > many ? few : many;
 }
@@ -62,11 +70,11 @@ static void one_column(const cpu_gemm *g, int64_t m0, int64_t m1, const float *b
     float out[CPU_DOT_COLS * CPU_DOT_ROWS];
     int64_t i = m0;
     for (; i + CPU_DOT_ROWS <= m1; i += CPU_DOT_ROWS) {
-        f->dot(g->k, g->a + i * g->stride, g->stride, CPU_DOT_ROWS, &b, 1, out);
+        f->dot(g->k, cpu_gemm_row(g, i), g->stride, CPU_DOT_ROWS, &b, 1, out);
         memcpy(o + i, out, CPU_DOT_ROWS * sizeof *out);
     }
     for (; i < m1; i++) {
-        f->dot(g->k, g->a + i * g->stride, g->stride, 1, &b, 1, out);
+        f->dot(g->k, cpu_gemm_row(g, i), g->stride, 1, &b, 1, out);
         o[i] = out[0];
     }
 }
@@ -81,10 +89,10 @@ static void several_columns(const cpu_gemm *g, int64_t m0, int64_t m1, const flo
         const float *x[CPU_DOT_COLS];
         for (int c = 0; c < cols; c++)
             x[c] = b[c] + k0;
-        const uint8_t *a = g->a + k0 / g->block * g->block_bytes;
+        const int64_t at = k0 / g->block * g->block_bytes;
         for (int64_t i = m0; i < m1; i++) {
             float out[CPU_DOT_COLS * CPU_DOT_ROWS];
-            f->dot(kc, a + i * g->stride, g->stride, 1, x, cols, out);
+            f->dot(kc, cpu_gemm_row(g, i) + at, g->stride, 1, x, cols, out);
             for (int c = 0; c < cols; c++)
                 o[c][i] = k0 ? o[c][i] + out[c * CPU_DOT_ROWS] : out[c * CPU_DOT_ROWS];
         }
@@ -245,16 +253,33 @@ CPU_INLINE void prefetch(const cpu_gemm *g, const uint8_t *row, int64_t k0)
         __builtin_prefetch(p + i, 0, 2); /* not into the first level: such rows often collide there */
 }
 
+CPU_INLINE eu_packing packing(const cpu_gemm *g)
+{
+    return (eu_packing){.row_bytes = (uint64_t)g->stride, .block_bytes = (uint32_t)g->block_bytes, .rows = g->group};
+}
+
+/* kc elements of a row as floats. */
+CPU_INLINE void decode_line(const cpu_gemm *g, int64_t row, int64_t k0, int64_t kc, float *line)
+{
+    uint8_t blocks[2 * KC];
+    if (g->group <= 1) {
+        prefetch(g, cpu_gemm_row(g, row), k0 + KC);
+        cpu_formats[g->type].decode(cpu_gemm_row(g, row), k0, kc, line);
+        return;
+    }
+    const eu_packing p = packing(g);
+    eu_packed_row(&p, g->a, (uint64_t)(row - g->row0), (uint64_t)(k0 / g->block), (uint64_t)(kc / g->block), blocks);
+    cpu_formats[g->type].decode(blocks, 0, kc, line);
+}
+
 /* kc elements of up to CPU_PANEL rows, side by side; missing rows are zero. */
 static void decode_panel(const cpu_gemm *g, int64_t row, int64_t rows, int64_t k0, int64_t kc, float *lines, float *panel)
 {
     for (int64_t r = 0; r < CPU_PANEL; r++)
-        if (r < rows) {
-            prefetch(g, g->a + (row + r) * g->stride, k0 + KC);
-            cpu_formats[g->type].decode(g->a + (row + r) * g->stride, k0, kc, lines + r * KC);
-        } else {
+        if (r < rows)
+            decode_line(g, row + r, k0, kc, lines + r * KC);
+        else
             memset(lines + r * KC, 0, (size_t)kc * sizeof *lines);
-        }
     for (int64_t half = 0; half < 2; half++) {
         const float *x = lines + half * CPU_VL * KC;
         float *y = panel + half * CPU_VL;
@@ -339,6 +364,23 @@ static void many_columns(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scr
     }
 }
 
+/* Few columns: a group of rows at a time, as in the file. */
+static void packed_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    const eu_packing p = packing(g);
+    cpu_gemm part = *g;
+    part.a = scratch;
+    part.group = 1;
+    for (int64_t m = m0; m < m1; m += p.rows) {
+        int64_t rows = m1 - m < p.rows ? m1 - m : p.rows;
+        for (int64_t r = 0; r < rows; r++)
+            eu_packed_row(&p, g->a, (uint64_t)(m + r - g->row0), 0, (uint64_t)(g->k / g->block),
+                          scratch + r * g->stride);
+        part.row0 = m;
+        CPU_V(cpu_gemm_rows)(&part, m, m + rows, scratch + group_bytes(g->k));
+    }
+}
+
 void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     if (m0 >= m1)
@@ -350,6 +392,8 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
     }
     if (g->blocked)
         many_columns(g, m0, m1, scratch);
+    else if (g->group > 1)
+        packed_rows(g, m0, m1, scratch);
     else if (g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k))
         CPU_V(cpu_gemm_rows_fast)(g, m0, m1, scratch);
     else

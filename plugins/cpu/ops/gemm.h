@@ -7,7 +7,9 @@
 /* A piece of work: rows of one matrix times columns. */
 typedef struct cpu_gemm {
     const uint8_t *a;      /* row 0                                           */
+    int64_t row0;          /* what the row at `a` is counted as               */
     int64_t stride;        /* bytes from one row to the next                  */
+    uint32_t group;        /* rows that are packed together; 0, 1: as in a file */
     int64_t block, block_bytes;
     uint32_t type;
     uint32_t b_type;       /* f32, f16 or bf16                                */
@@ -19,6 +21,11 @@ typedef struct cpu_gemm {
     bool blocked;          /* by panels (many columns) or row by row          */
     const float *packed;   /* the columns packed before (if blocked), or NULL  */
 } cpu_gemm;
+
+CPU_INLINE const uint8_t *cpu_gemm_row(const cpu_gemm *g, int64_t row)
+{
+    return g->a + (row - g->row0) * g->stride;
+}
 
 /* Is it better to decode a panel of rows once for that many columns? */
 bool CPU_V(cpu_gemm_blocked)(int64_t n);

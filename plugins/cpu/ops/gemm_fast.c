@@ -172,7 +172,7 @@ CPU_INLINE void rows_any(const cpu_gemm *g, int64_t m0, int64_t m1, bytes32 (*in
                          int cols, float *const *o)
 {
     for (int64_t i = m0; i < m1; i++) {
-        const uint8_t *a = g->a + i * g->stride;
+        const uint8_t *a = cpu_gemm_row(g, i);
         float out[CPU_DOT_COLS];
         int c = 0;
         for (; cols - c >= 4; c += 4)

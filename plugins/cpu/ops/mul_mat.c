@@ -61,7 +61,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
-    cpu_gemm g = {.stride = a->nb[1], .block = a->block, .block_bytes = a->block_bytes, .type = a->type, .b_type = b->type, .k = a->ne[0],
+    cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes, .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .fast = task->node->precision == ENG_PRECISION_FAST,
                   .blocked = CPU_V(cpu_gemm_blocked)(n)};
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);

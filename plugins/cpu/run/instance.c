@@ -43,6 +43,7 @@ static void resolve(cpu_tensor *out, const eng_tensor *t, uint8_t *owner)
     out->block = type->block;
     out->block_bytes = type->block_bytes;
     out->rank = t->rank;
+    out->group = t->layout ? t->layout : 1;
     out->rows = 1;
     out->contiguous = true;
     int64_t expected = type->block_bytes;
@@ -80,6 +81,7 @@ static int resolve_all(eng_instance_state *inst, eng_store_state *const *stores,
                                           "cpu" ENG_CAUSE
                                           "what %s is bound to does not exist or is smaller than its %llu bytes",
                                           t->name, (unsigned long long)t->bytes);
+        inst->bound[b] = (cpu_bound){stores[b], tensors[b]};
     }
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         const eng_tensor *t = eng_subgraph_tensor(g, (int32_t)i);
@@ -260,7 +262,8 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
     inst->arena = cpu_memory_get(inst->arena_bytes);
     inst->tensors = calloc(plan->graph->n_tensors + 1, sizeof *inst->tensors);
     inst->tasks = calloc((size_t)plan->n_nodes + 1, sizeof *inst->tasks);
-    if (!inst->arena || !inst->tensors || !inst->tasks) {
+    inst->bound = calloc((size_t)plan->graph->n_bindings + 1, sizeof *inst->bound);
+    if (!inst->arena || !inst->tensors || !inst->tasks || !inst->bound) {
         cpu_instance_destroy(inst);
         return cpu_memory_refused(device, plan->graph->arena_bytes, "scratch tensors");
     }
@@ -286,7 +289,7 @@ void cpu_instance_destroy(eng_instance_state *instance)
 {
     if (!instance)
         return;
-    if (instance->arena && instance->tensors && instance->tasks) {
+    if (instance->arena && instance->tensors && instance->tasks && instance->bound) {
         eng_device_state *device = instance->plan->device;
         pthread_mutex_lock(&device->lock);
         device->stats.bytes_compute -= instance->arena_bytes;
@@ -296,5 +299,6 @@ void cpu_instance_destroy(eng_instance_state *instance)
     cpu_memory_free(instance->shared, instance->shared_bytes);
     free(instance->tensors);
     free(instance->tasks);
+    free(instance->bound);
     free(instance);
 }

@@ -178,6 +178,11 @@ static uint8_t *value_data(const eng_instance_state *instance, int32_t tensor, u
     }
     const eng_tensor *t = eng_subgraph_tensor(g, tensor);
     const cpu_tensor *here = &instance->tensors[tensor];
+    if (t->layout) {
+        device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE
+                               "%s is packed: it has no place where its rows lie as in a file", t->name);
+        return NULL;
+    }
     if (t->root != tensor && !here->contiguous) {
         device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
                                "%s is a view with gaps: name its owner", t->name);
@@ -188,12 +193,23 @@ static uint8_t *value_data(const eng_instance_state *instance, int32_t tensor, u
     return here->data;
 }
 
+/* Of a packed tensor, which is only ever read whole rows at a time: as the store gives it. */
+static const cpu_bound *packed_value(const eng_instance_state *instance, int32_t tensor)
+{
+    const eng_subgraph *g = instance->plan->graph;
+    const eng_tensor *t = tensor >= 0 && (uint32_t)tensor < g->n_tensors ? eng_subgraph_tensor(g, tensor) : NULL;
+    return t && t->layout && t->binding >= 0 && t->root == tensor ? &instance->bound[t->binding] : NULL;
+}
+
 int cpu_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
                    uint32_t n, uint64_t *ticket)
 {
     uint64_t bytes;
-    uint8_t *data = value_data(instance, tensor, &bytes);
+    const cpu_bound *packed = packed_value(instance, tensor);
     (void)ticket;
+    if (packed)
+        return cpu_store_download(packed->store, packed->tensor, regions, n);
+    uint8_t *data = value_data(instance, tensor, &bytes);
     return data ? cpu_move(queue->device, data, bytes, regions, n, false) : ENG_ERR_INVALID;
 }
 

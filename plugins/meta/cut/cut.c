@@ -191,19 +191,28 @@ bool meta_cut_aligned(const meta_cut *cut, int64_t block)
     return true;
 }
 
-int64_t meta_cut_unit(const meta_cut *cut, int64_t block)
+/* The unit with which every boundary is at a multiple of `block` in the cut's dimension. */
+static int64_t unit_of(const meta_cut *cut, int64_t block)
 {
     bool repeats = cut->n_segs > 1 || cut->segs[0].outer > 1;
     int64_t unit = 1;
 
-    if (cut->dim != 0 || block <= 1)
-        return 1;
     for (uint32_t s = 0; s < cut->n_segs; s++) {
         if (repeats && cut->part->extent * cut->segs[s].inner % block)
             return 0;
         unit = meta_lcm(unit, block / meta_gcd(block, cut->segs[s].inner));
     }
     return unit;
+}
+
+int64_t meta_cut_unit(const meta_cut *cut, int64_t block)
+{
+    return cut->dim != 0 || block <= 1 ? 1 : unit_of(cut, block);
+}
+
+int64_t meta_cut_row_unit(const meta_cut *cut, int64_t rows)
+{
+    return cut->dim != 1 || rows <= 1 ? 1 : unit_of(cut, rows);
 }
 
 static int64_t product(const int64_t *ne, uint32_t from, uint32_t to)

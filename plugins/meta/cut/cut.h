@@ -110,6 +110,8 @@ int64_t meta_cut_local_position(const meta_cut *cut, uint32_t rank, int64_t p);
 bool meta_cut_aligned(const meta_cut *cut, int64_t block);
 /* The unit of the axis that rows of such blocks need; 0: none will do. */
 int64_t meta_cut_unit(const meta_cut *cut, int64_t block);
+/* The same where so many rows (dimension 1) are to stay together. */
+int64_t meta_cut_row_unit(const meta_cut *cut, int64_t rows);
 /* The same elements in another shape of the same product; false if they are
  * not ranges of one dimension there. */
 bool meta_cut_reshape(const meta_cut *cut, const int64_t *from, const int64_t *to, meta_cut *result);

@@ -56,7 +56,7 @@ static void fill_end(const meta_planner *p, meta_end *end, uint32_t rank, int32_
     end->tensor = t->root;
     end->offset = t->offset;
     end->bytes = meta_tensor_layout(p, t->type, t->ne, nb);
-    end->mappable = !(root->binding >= 0 && (root->use & ENG_USE_MATRIX));
+    end->mappable = !(root->binding >= 0 && root->layout);
 }
 
 /* From cut to cut: every target takes its part from each shard that has some of it. */

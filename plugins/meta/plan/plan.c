@@ -18,16 +18,18 @@ bool meta_bound_begin(meta_bound *bound, uint32_t n)
 {
     *bound = (meta_bound){.places = calloc(n + (size_t)1, sizeof *bound->places),
                           .why = calloc(n + (size_t)1, sizeof *bound->why),
+                          .layouts = calloc(n + (size_t)1, sizeof *bound->layouts),
                           .first = calloc(n + (size_t)1, sizeof *bound->first)};
     for (uint32_t b = 0; bound->first && b < n; b++)
         bound->first[b] = b;
-    return bound->places && bound->why && bound->first;
+    return bound->places && bound->why && bound->layouts && bound->first;
 }
 
 void meta_bound_end(meta_bound *bound)
 {
     free(bound->places);
     free(bound->why);
+    free(bound->layouts);
     free(bound->first);
 }
 
@@ -35,7 +37,8 @@ static bool fits(const meta_variant *v, const meta_bound *bound, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!meta_place_equal(&v->places[i], &bound->places[i]) || v->places[i].ranks != bound->places[i].ranks ||
-            v->first[i] != bound->first[i])
+            v->first[i] != bound->first[i] ||
+            memcmp(&v->layouts[i], &bound->layouts[i], sizeof v->layouts[i]) != 0)
             return false;
     return true;
 }
@@ -63,7 +66,7 @@ int meta_plan_variant(eng_plan_state *plan, const meta_bound *bound, meta_varian
 
 static bool same_tensor(const meta_tensor *m, const eng_tensor *t)
 {
-    return m->type == t->type && strcmp(m->name, t->name) == 0 && memcmp(m->ne, t->ne, sizeof m->ne) == 0;
+    return m->type == t->type && m->layout.layout == t->layout && strcmp(m->name, t->name) == 0 && memcmp(m->ne, t->ne, sizeof m->ne) == 0;
 }
 
 /* A bound tensor by its name; NULL if none or if several live in different places. */
@@ -95,6 +98,7 @@ static bool guess_all(eng_device_state *d, const eng_subgraph *graph, meta_bound
         if (m) {
             bound->places[b] = m->place;
             bound->why[b] = m->why;
+            bound->layouts[b] = m->layouts;
         }
     }
     pthread_mutex_unlock(&d->lock);

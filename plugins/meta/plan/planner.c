@@ -147,6 +147,8 @@ static void bind(meta_planner *p)
                 continue;
             meta_local_ne(&p->places[b], r, t->ne, ne);
             v->local[r] = meta_local_binding(p, r, t, b, ne);
+            if (v->local[r] >= 0)
+                p->ranks[r].tensors[v->local[r]].layout = p->layouts[b].of[r];
         }
     }
 }

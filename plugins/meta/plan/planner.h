@@ -56,6 +56,7 @@ typedef struct meta_planner {
     const eng_services *sv;
     const eng_subgraph *graph;
     const meta_place *places; /* of the bindings                              */
+    const meta_layouts *layouts; /* of the bindings                          */
     const uint32_t *first;    /* binding -> the first that is of the same tensor */
     const meta_place *const *wishes; /* of the values, as meta_wishes resolves them; may be NULL */
     bool heedless;            /* wishes do not count: a write in place collects its tensor */

@@ -69,6 +69,7 @@ int32_t meta_local_window(meta_planner *p, uint32_t rank, int32_t base, const in
     t->root = b->root;
     t->binding = p->ranks[rank].tensors[b->root].binding;
     t->use = b->use;
+    t->layout = b->layout;
     t->offset = b->offset + offset;
     memcpy(t->ne, ne, sizeof t->ne);
     memcpy(t->nb, nb, sizeof t->nb);

@@ -121,6 +121,7 @@ static int plan_once(compiler *c, bool *moved)
     c->planner.sv = d->plugin->services;
     c->planner.graph = c->graph;
     c->planner.places = c->v->places;
+    c->planner.layouts = c->v->layouts;
     c->planner.first = c->v->first;
     c->planner.n_ranks = c->v->n_ranks;
     c->planner.arena = &c->v->arena;
@@ -218,16 +219,18 @@ static int set_up(compiler *c, const meta_bound *bound)
     if (status != ENG_OK)
         return status;
     v->places = eu_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->places);
+    v->layouts = eu_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->layouts);
     v->why = eu_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->why);
     v->first = eu_arena_alloc(&v->arena, (n_bound + 1) * sizeof *v->first);
     c->forced = malloc(n_nodes + 1);
     c->refused = calloc(n_nodes + 1, sizeof *c->refused);
     c->moved = calloc(n_nodes + 1, sizeof *c->moved);
-    if (!v->places || !v->why || !v->first || !c->forced || !c->refused || !c->moved)
+    if (!v->places || !v->why || !v->layouts || !v->first || !c->forced || !c->refused || !c->moved)
         return meta_no_memory(d, "a plan");
     memset(c->forced, -1, n_nodes + 1);
     if (n_bound) {
         memcpy(v->places, bound->places, n_bound * sizeof *v->places);
+        memcpy(v->layouts, bound->layouts, n_bound * sizeof *v->layouts);
         memcpy(v->why, bound->why, n_bound * sizeof *v->why);
         memcpy(v->first, bound->first, n_bound * sizeof *v->first);
     }

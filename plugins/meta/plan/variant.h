@@ -65,6 +65,7 @@ typedef struct meta_variant {
     eu_arena arena;
     meta_place *places;   /* of the bindings                                    */
     const char **why;     /* bindings: meta_tensor.why                          */
+    meta_layouts *layouts; /* bindings                                          */
     uint32_t *first;      /* binding -> the first that is of the same tensor    */
     meta_part parts[META_MAX_RANKS];
     uint32_t ranks;       /* that have a part                                   */
@@ -88,6 +89,7 @@ struct eng_plan_state {
 typedef struct meta_bound {
     meta_place *places;
     const char **why;
+    meta_layouts *layouts;
     uint32_t *first; /* as in meta_variant                                      */
 } meta_bound;
 /* All of them alone and nowhere yet; false: no memory, and meta_bound_end is still due. */

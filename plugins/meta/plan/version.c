@@ -46,12 +46,12 @@ bool meta_version_serves(const meta_version *v, const meta_place *want)
     return meta_place_equal(&v->place, want);
 }
 
-/* The device may keep it in a layout of its own, of which there are no windows: parts of
- * it are had only by an exchange. */
+/* Ranks keep it packed, and of that there are no windows: parts of it are had only by an
+ * exchange. */
 bool meta_version_opaque(const meta_planner *p, int32_t value, const meta_version *from)
 {
     const eng_tensor *t = meta_tensor_of(p, value);
-    return from->original && t->binding >= 0 && (t->use & ENG_USE_MATRIX);
+    return from->original && t->binding >= 0 && t->layout;
 }
 
 /* The rank that has all of it while the others have none, or -1: such a value is the same on

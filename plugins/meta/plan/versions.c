@@ -215,7 +215,7 @@ static meta_version *readable_whole(meta_planner *p, int32_t value)
     const eng_tensor *t = meta_tensor_of(p, value);
     meta_place whole = meta_place_replicated();
 
-    if (t->binding >= 0 && (t->use & ENG_USE_MATRIX))
+    if (t->binding >= 0 && t->layout)
         return meta_exchange_emit(p, value, p->values[value].versions, &whole, true);
     return meta_version_get(p, value, &whole);
 }

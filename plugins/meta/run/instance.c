@@ -81,6 +81,7 @@ static bool look_at(const eng_plan_state *plan, eng_store_state *const *stores, 
         list[b] = (binding_of){&stores[b]->tensors[tensors[b]], b};
         bound->places[b] = list[b].tensor->place;
         bound->why[b] = list[b].tensor->why;
+        bound->layouts[b] = list[b].tensor->layouts;
     }
     if (list && n)
         qsort(list, n, sizeof *list, by_tensor);

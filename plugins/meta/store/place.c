@@ -18,7 +18,7 @@
  *   anything else         replicated, and listed with the reason
  *
  * A partition is fixed by the store that first names its axis: its unit is what
- * the blocks of all tensors of that store need.  If that leaves fewer units than
+ * the blocks of all tensors of that store need, and the groups of rows that ranks pack together.  If that leaves fewer units than
  * ranks, the tensors with the largest need are given up (replicated) first.
  *
  * Shares are shares of bytes.  Axes of few units (two heads over three ranks)
@@ -78,6 +78,31 @@ static int64_t common_unit(const int64_t *needs, uint32_t n, int64_t extent, uin
     }
 }
 
+/* Rows that the main ranks keep together; 1 where they keep them as in the file. */
+static int64_t rows_together(const eng_device_state *device, const eng_store_tensor *t)
+{
+    int64_t rows = 1;
+
+    for (uint32_t r = 0; r < device->n_leaves; r++) {
+        const eng_child *c = &device->ranks[r].child;
+        eng_layout_info info = {.size = sizeof info, .rows = 1};
+        if ((device->main_mask >> r & 1u) && c->calls->layout(c->state, t, &info) == ENG_OK && info.rows > 1)
+            rows = meta_lcm(rows, info.rows);
+    }
+    return rows;
+}
+
+#define MOST_NEEDS 32
+static void add_need(int64_t *needs, uint32_t *n, int64_t need)
+{
+    bool known = need == 0;
+
+    for (uint32_t k = 0; k < *n; k++)
+        known |= needs[k] == need;
+    if (!known && *n < MOST_NEEDS)
+        needs[(*n)++] = need;
+}
+
 /* An axis that a store names first, and what depends on it. */
 typedef struct axis_job {
     meta_partition *part;
@@ -90,7 +115,7 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
                          const meta_tensor *tensors, const meta_partition *like, axis_job *job)
 {
     meta_partition *p = eu_arena_alloc(&device->arena, sizeof *p);
-    int64_t needs[32];
+    int64_t needs[MOST_NEEDS];
     uint32_t n_needs = 0;
 
     if (!p)
@@ -112,12 +137,9 @@ static int describe_axis(eng_device_state *device, const eng_store_tensor *decla
             job->bytes += (double)tensors[i].bytes;
             job->caches = job->caches && (given->use & ENG_USE_MASK) == ENG_USE_CACHE;
         }
-        int64_t need = meta_cut_unit(&cut, type->block);
-        bool known = need == 0;
-        for (uint32_t k = 0; k < n_needs; k++)
-            known |= needs[k] == need;
-        if (!known && n_needs < sizeof needs / sizeof *needs)
-            needs[n_needs++] = need;
+        add_need(needs, &n_needs, meta_cut_unit(&cut, type->block));
+        if (given->layout != ENG_LAYOUT_FILE && given->n_readers > 0)
+            add_need(needs, &n_needs, meta_cut_row_unit(&cut, rows_together(device, given)));
     }
     p->unit = common_unit(needs, n_needs, p->extent, (uint32_t)__builtin_popcount(device->main_mask));
     p->next = device->partitions;

@@ -48,6 +48,7 @@ static int describe(eng_store_state *store, const eng_store_tensor *declared)
         t->type = given->type;
         t->rank = given->rank;
         t->use = given->use;
+        t->data = given->data;
         memcpy(t->ne, given->ne, sizeof t->ne);
         for (uint32_t k = t->rank; k < ENG_MAX_RANK; k++)
             t->ne[k] = 1;
@@ -56,6 +57,19 @@ static int describe(eng_store_state *store, const eng_store_tensor *declared)
             t->child[r] = META_NONE;
     }
     return ENG_OK;
+}
+
+/* Where the rank's part lies in the host's memory, if it is one stretch of it; else NULL. */
+static const char *part_of_data(const eng_device_state *d, const meta_tensor *t, uint32_t rank)
+{
+    meta_piece piece[META_MAX_SEGS];
+
+    if (!t->data || t->place.kind != META_SHARDED)
+        return t->data;
+    if (t->place.cut.n_segs != 1)
+        return NULL;
+    meta_cut_pieces(&t->place.cut, rank, t->ne, meta_type_info(d, t->type), piece);
+    return piece->n1 == 1 && piece->n2 == 1 && piece->run > 0 ? t->data + piece->full : NULL;
 }
 
 static int create_child(eng_store_state *store, uint32_t rank, const eng_store_tensor *declared,
@@ -78,11 +92,48 @@ static int create_child(eng_store_state *store, uint32_t rank, const eng_store_t
         s->name = t->name;
         s->role = meta_declared(declared, i)->role;
         s->layer = meta_declared(declared, i)->layer;
+        s->layout = meta_declared(declared, i)->layout;
+        s->readers = meta_declared(declared, i)->readers;
+        s->n_readers = meta_declared(declared, i)->n_readers;
+        s->data = part_of_data(store->device, t, rank);
         t->child[rank] = n++;
     }
     if (n == 0)
         return ENG_OK;
     return meta_blame(store->device, rank, c->calls->store_create(c->state, local, n, &store->child[rank]));
+}
+
+/* What the ranks have made of a tensor, and one number for all of that. */
+static int ask_layouts(eng_store_state *store, meta_tensor *t)
+{
+    bool any = false, all = true;
+
+    t->layout = (eng_layout_info){.size = sizeof t->layout, .rows = 1};
+    for (uint32_t r = 0; r < META_MAX_RANKS; r++) {
+        if (t->child[r] == META_NONE)
+            continue;
+        eng_layout_info info = {.size = sizeof info, .rows = 1, .name = "file"};
+        int status = store->device->ranks[r].child.calls->store_layout(store->child[r], t->child[r], &info);
+        if (status != ENG_OK)
+            return meta_blame(store->device, r, status);
+        t->layouts.of[r] = info.layout;
+        if (info.layout)
+            t->layout.layout = (t->layout.layout ^ (info.layout * (META_MAX_RANKS + 1) + r)) * 16777619u | 1u;
+        if (!t->layout.name[0])
+            memcpy(t->layout.name, info.name, sizeof t->layout.name);
+        else if (strcmp(t->layout.name, info.name) != 0)
+            memcpy(t->layout.name, "mixed", sizeof "mixed");
+        any |= info.in_place != ENG_IN_PLACE_NONE;
+        all &= info.in_place == ENG_IN_PLACE_ALL;
+    }
+    t->layout.in_place = !any ? ENG_IN_PLACE_NONE : all ? ENG_IN_PLACE_ALL : ENG_IN_PLACE_PART;
+    return ENG_OK;
+}
+
+int meta_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info)
+{
+    eu_layout_give(info, &store->tensors[tensor].layout);
+    return ENG_OK;
 }
 
 static void end_store(eng_store_state *store)
@@ -113,6 +164,8 @@ int meta_store_create(eng_device_state *device, const eng_store_tensor *tensors,
         status = meta_place_store(device, tensors, n, s->tensors);
     for (uint32_t r = 0; r < device->n_ranks && status == ENG_OK; r++)
         status = create_child(s, r, tensors, local);
+    for (uint32_t i = 0; i < n && status == ENG_OK; i++)
+        status = ask_layouts(s, &s->tensors[i]);
     if (status == ENG_OK) {
         s->next = device->stores;
         device->stores = s;

@@ -45,7 +45,7 @@ static bool joins(const cl_recorder *r, const products *p, const eng_node *node)
 {
     const eng_node *first = p->node[0];
     const eng_tensor *a = cl_in(r->graph, node, 0), *a0 = cl_in(r->graph, first, 0);
-    if (node->section != first->section || node->in[1] != first->in[1] || a->type != a0->type ||
+    if (node->section != first->section || node->in[1] != first->in[1] || a->type != a0->type || a->layout != a0->layout ||
         cl_nb(a, 1) != cl_nb(a0, 1))
         return false;
     cl_covered mine = cl_covered_by(r->plan, node->out[0]), mine_in = cl_covered_by(r->plan, node->in[0]);
@@ -78,9 +78,10 @@ static void launch(cl_recorder *r, const products *p)
     const eng_tensor *a = cl_in(r->graph, first, 0), *b = cl_in(r->graph, first, 1);
     const cl_device *device = r->device;
     int64_t m[MOST] = {0}, o_col[MOST] = {0}, total = 0, items = 0;
-    char options[64];
+    char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
 
-    snprintf(options, sizeof options, "-DAT=%s -DBT=%s", cl_type_name(a->type), cl_type_name(b->type));
+    cl_matrix_options(a, matrix);
+    snprintf(options, sizeof options, "%s -DBT=%s", matrix, cl_type_name(b->type));
     cl_launch(r, "mul_mat", "mul_mat_several", options);
     for (unsigned i = 0; i < MOST; i++) {
         if (i >= p->n) {

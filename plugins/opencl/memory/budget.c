@@ -52,6 +52,11 @@ void cl_budget_give(cl_device *device, const uint64_t bytes[CL_USES])
     pthread_mutex_unlock(&device->plugin->budget_lock);
 }
 
+void cl_budget_note(cl_device *device, const uint64_t bytes[CL_USES], bool add)
+{
+    account(device, bytes, add);
+}
+
 uint64_t cl_budget_left(cl_device *device)
 {
     pthread_mutex_lock(&device->plugin->budget_lock);

@@ -174,6 +174,20 @@ int cl_block_create(cl_device *device, uint64_t bytes, bool zero, const char *wh
     return ENG_OK;
 }
 
+int cl_block_wrap(cl_device *device, const void *data, uint64_t bytes, const char *what, cl_block *block)
+{
+    cl_int error;
+    cl_block b = {.bytes = bytes};
+    b.mem = clCreateBuffer(device->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, (size_t)bytes, (void *)(uintptr_t)data,
+                           &error);
+    if (!b.mem)
+        return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE "%s cannot be used in place (%llu bytes): %s" ENG_ADVICE
+                       "load them without mapping the file", device->info.name, what, (unsigned long long)bytes,
+                       cl_error_name(error));
+    *block = b;
+    return ENG_OK;
+}
+
 void cl_block_destroy(cl_block *block)
 {
     if (block->mem)

@@ -66,13 +66,20 @@ bool cl_contiguous(const eng_tensor *t)
     return true;
 }
 
-int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank, uint32_t use,
+void cl_matrix_options(const eng_tensor *t, char options[CL_OPTIONS])
+{
+    const int n = snprintf(options, CL_OPTIONS, "-DAT=%s", cl_type_name(t->type));
+    if (t->layout)
+        snprintf(options + n, CL_OPTIONS - (size_t)n, " -DPACK=%u -DPACK_BYTES=%u", t->layout, cl_type_bytes(t->type));
+}
+
+int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, uint32_t rank, uint32_t layout,
                    cl_split *split)
 {
     uint64_t block = cl_type_block(type), unit_rows;
     if (!block)
         return ENG_ERR_UNSUPPORTED;
-    cl_split s = {.rows = 1, .n = 1, .group = 1};
+    cl_split s = {.rows = 1, .n = 1, .group = layout ? layout : 1};
     uint64_t n0 = rank ? (uint64_t)ne[0] : 1;
     if (__builtin_mul_overflow((n0 + block - 1) / block, (uint64_t)cl_type_bytes(type), &s.row_bytes))
         return ENG_ERR_UNSUPPORTED;
@@ -81,8 +88,6 @@ int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, ui
             return ENG_ERR_UNSUPPORTED;
     if (__builtin_mul_overflow(s.rows, s.row_bytes, &s.bytes))
         return ENG_ERR_UNSUPPORTED;
-    if ((use & ENG_USE_MASK) == ENG_USE_WEIGHT && (use & ENG_USE_MATRIX) && s.bytes)
-        s.group = cl_pack_group(device, type, ne, rank);
     s.piece_rows = s.rows;
     s.piece_bytes = s.bytes;
     if (s.bytes > device->max_alloc) {
@@ -107,7 +112,7 @@ int cl_split_of(const cl_device *device, const eng_subgraph *graph, const eng_te
 {
     const eng_tensor *root = eng_subgraph_tensor(graph, t->root);
     if (root->binding >= 0)
-        return cl_split_shape(device, root->type, root->ne, root->rank, root->use, split);
+        return cl_split_shape(device, root->type, root->ne, root->rank, root->layout, split);
     cl_split s = {.bytes = root->bytes, .rows = 1, .piece_rows = 1, .n = 1, .group = 1};
     s.row_bytes = s.piece_bytes = s.bytes;
     uint64_t block = cl_type_block(root->type);

@@ -4,60 +4,104 @@
  */
 #include "../host.h"
 
-/* Assigns every piece its buffer and offset; sizes[] of the buffers. */
-static int lay_out(eng_store_state *s, uint64_t **sizes)
+#define LEAST_ALIGNED 16 /* addresses at which data are used in place */
+
+int cl_layout(cl_device *device, const eng_store_tensor *tensor, eng_layout_info *info)
+{
+    const eng_type_info *type = device->sv->type_info(device->sv->host, tensor->type);
+    if (!type || cl_type_block(tensor->type) == 0)
+        return cl_fail(device, ENG_ERR_UNSUPPORTED,
+                       "%s" ENG_CAUSE "tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
+                       tensor->name, tensor->type);
+    eu_layout_choose(tensor, type, info);
+    if ((device->caps & CL_CAP_UNIFIED) && tensor->data && info->layout == 0 &&
+        (uintptr_t)tensor->data % LEAST_ALIGNED == 0)
+        info->in_place = ENG_IN_PLACE_ALL;
+    return ENG_OK;
+}
+
+int cl_store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info)
+{
+    eu_layout_give(info, &store->tensors[tensor].layout);
+    return ENG_OK;
+}
+
+/* The buffers of a store while it is laid out. */
+typedef struct cl_wanted {
+    uint64_t bytes;
+    const char *data; /* of the host's; NULL: of the device's                  */
+} cl_wanted;
+
+static uint64_t piece_bytes(const cl_split *split, uint32_t p)
+{
+    return p + 1 < split->n ? split->piece_bytes : split->bytes - (uint64_t)p * split->piece_bytes;
+}
+
+/* Assigns every piece its buffer and offset.  Pieces in the host's memory have a buffer each: those of
+ * neighbours would overlap where they share a page. */
+static int lay_out(eng_store_state *s, cl_wanted **buffers)
 {
     cl_device *device = s->device;
-    uint64_t *list = NULL, limit = device->max_alloc; /* a larger piece has a buffer of its own */
+    cl_wanted *list = NULL;
+    uint64_t limit = device->max_alloc; /* a larger piece has a buffer of its own */
     size_t room = 0;
-    uint32_t n = 0;
+    uint32_t n = 0, shared = 0; /* number of the buffer that is being filled, + 1 */
     for (uint32_t i = 0; i < s->n; i++) {
-        const cl_split *split = &s->tensors[i].split;
-        for (uint32_t p = 0; p < split->n; p++) {
-            uint64_t bytes = p + 1 < split->n ? split->piece_bytes : split->bytes - (uint64_t)p * split->piece_bytes;
-            uint64_t at = n ? (list[n - 1] + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN : 0;
-            if (n == 0 || device->apart || at > limit || bytes > limit - at) {
-                if (!eu_reserve(list, room, (size_t)n + 1)) {
-                    free(list);
-                    return cl_no_memory(device, "a store");
-                }
-                list[n++] = 0;
+        const cl_stored *t = &s->tensors[i];
+        for (uint32_t p = 0; p < t->split.n; p++) {
+            const uint64_t bytes = piece_bytes(&t->split, p);
+            uint64_t at = shared && !t->data ? (list[shared - 1].bytes + CL_ALIGN - 1) / CL_ALIGN * CL_ALIGN : 0;
+            const bool fits = shared && !t->data && !device->apart && at <= limit && bytes <= limit - at;
+            if (!fits && !eu_reserve(list, room, (size_t)n + 1)) {
+                free(list);
+                return cl_no_memory(device, "a store");
+            }
+            if (!fits) {
+                list[n++] = (cl_wanted){0, t->data ? t->data + p * t->split.piece_bytes : NULL};
+                shared = t->data ? shared : n;
                 at = 0;
             }
-            s->tensors[i].pieces[p] = (struct cl_store_piece){n - 1, at};
-            list[n - 1] = at + bytes;
+            const uint32_t mine = t->data ? n : shared;
+            t->pieces[p] = (struct cl_store_piece){mine - 1, at};
+            list[mine - 1].bytes = at + bytes;
         }
     }
-    *sizes = list;
+    *buffers = list;
     s->n_blocks = n;
+    return ENG_OK;
+}
+
+static int describe_one(eng_store_state *s, const eng_store_tensor *t, cl_stored *x)
+{
+    cl_device *device = s->device;
+    x->type = t->type;
+    x->use = t->use;
+    x->layout = (eng_layout_info){.size = sizeof x->layout};
+    int status = cl_layout(device, t, &x->layout);
+    if (status != ENG_OK)
+        return status;
+    x->data = x->layout.in_place ? t->data : NULL;
+    if (cl_split_shape(device, t->type, t->ne, t->rank, x->layout.layout, &x->split) != ENG_OK)
+        return cl_fail(device, ENG_ERR_UNSUPPORTED,
+                       "%s" ENG_CAUSE "a row of tensor '%s' is larger than the largest allocation, %llu bytes",
+                       device->info.name, t->name, (unsigned long long)device->hard_limit);
+    (x->data ? s->in_place : s->by_use)[t->use & ENG_USE_MASK] += x->split.bytes;
     return ENG_OK;
 }
 
 static int describe(eng_store_state *s, const eng_store_tensor *tensors)
 {
-    cl_device *device = s->device;
     uint64_t pieces = 0;
     for (uint32_t i = 0; i < s->n; i++) {
-        const eng_store_tensor *t = (const eng_store_tensor *)((const char *)tensors + (size_t)i * tensors->size);
-        cl_stored *x = &s->tensors[i];
-        x->type = t->type;
-        x->use = t->use;
-        x->ne0 = t->rank ? t->ne[0] : 1;
-        if (cl_type_block(t->type) == 0)
-            return cl_fail(device, ENG_ERR_UNSUPPORTED,
-                           "%s" ENG_CAUSE
-                           "tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
-                           t->name, t->type);
-        if (cl_split_shape(device, t->type, t->ne, t->rank, t->use, &x->split) != ENG_OK)
-            return cl_fail(device, ENG_ERR_UNSUPPORTED,
-                           "%s" ENG_CAUSE "a row of tensor '%s' is larger than the largest allocation, %llu bytes",
-                           device->info.name, t->name, (unsigned long long)device->hard_limit);
-        pieces += x->split.n;
-        s->by_use[t->use & ENG_USE_MASK] += x->split.bytes;
+        int status = describe_one(s, (const eng_store_tensor *)((const char *)tensors + (size_t)i * tensors->size),
+                                  &s->tensors[i]);
+        if (status != ENG_OK)
+            return status;
+        pieces += s->tensors[i].split.n;
     }
     s->pieces = calloc(pieces + 1, sizeof *s->pieces);
     if (!s->pieces)
-        return cl_no_memory(device, "a store");
+        return cl_no_memory(s->device, "a store");
     struct cl_store_piece *next = s->pieces;
     for (uint32_t i = 0; i < s->n; i++) {
         s->tensors[i].pieces = next;
@@ -72,12 +116,14 @@ static int take(eng_store_state *s)
     snprintf(what, sizeof what, "%u tensor%s", (unsigned)s->n, s->n == 1 ? "" : "s");
     int status = cl_budget_take(s->device, s->by_use, what);
     s->taken = status == ENG_OK;
+    if (s->taken)
+        cl_budget_note(s->device, s->in_place, true);
     return status;
 }
 
 int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
 {
-    uint64_t *sizes = NULL;
+    cl_wanted *buffers = NULL;
     eng_store_state *s = calloc(1, sizeof *s);
     if (s)
         s->tensors = calloc((size_t)n + 1, sizeof *s->tensors);
@@ -91,16 +137,18 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
     if (status == ENG_OK)
         status = take(s);
     if (status == ENG_OK)
-        status = lay_out(s, &sizes);
+        status = lay_out(s, &buffers);
     if (status == ENG_OK) {
         s->blocks = calloc(s->n_blocks + 1, sizeof *s->blocks);
         if (!s->blocks)
             status = cl_no_memory(device, "a store");
     }
     for (uint32_t i = 0; i < s->n_blocks && status == ENG_OK; i++)
-        if (sizes[i])
-            status = cl_block_create(device, sizes[i], true, "persistent tensors", &s->blocks[i]);
-    free(sizes);
+        if (buffers[i].data)
+            status = cl_block_wrap(device, buffers[i].data, buffers[i].bytes, "tensors", &s->blocks[i]);
+        else if (buffers[i].bytes)
+            status = cl_block_create(device, buffers[i].bytes, true, "persistent tensors", &s->blocks[i]);
+    free(buffers);
     if (status != ENG_OK) {
         cl_store_destroy(s);
         return status;
@@ -115,8 +163,10 @@ void cl_store_destroy(eng_store_state *s)
         return;
     for (uint32_t i = 0; s->blocks && i < s->n_blocks; i++)
         cl_block_destroy(&s->blocks[i]);
-    if (s->taken)
+    if (s->taken) {
         cl_budget_give(s->device, s->by_use);
+        cl_budget_note(s->device, s->in_place, false);
+    }
     free(s->blocks);
     free(s->pieces);
     free(s->tensors);

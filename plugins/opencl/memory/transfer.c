@@ -94,75 +94,41 @@ cl_int cl_move_region(cl_command_queue queue, const cl_range *range, const eng_r
     return error;
 }
 
-/* Runs that lie in bytes [begin, begin + bytes) of the tensor, to or from `window`. */
-static void window_copy(const eng_region *r, uint64_t begin, uint64_t bytes, uint8_t *window, bool up)
-{
-    for (uint64_t i = 0; i < r->count; i++) {
-        uint64_t from = r->tensor_offset + i * r->tensor_stride, to = from + r->bytes;
-        uint64_t lo = from > begin ? from : begin, hi = to < begin + bytes ? to : begin + bytes;
-        if (lo >= hi)
-            continue;
-        uint8_t *data = (uint8_t *)r->data + i * r->data_stride + (lo - from);
-        if (up)
-            memcpy(window + (lo - begin), data, (size_t)(hi - lo));
-        else
-            memcpy(data, window + (lo - begin), (size_t)(hi - lo));
-    }
-}
+/* Bytes of a packed tensor as they lie in its pieces. */
+typedef struct packed_bytes {
+    cl_device *device;
+    const cl_range *range;
+    cl_int error;
+} packed_bytes;
 
-/* Does the region alone give every byte of [begin, begin + bytes)? */
-static bool covers(const eng_region *r, uint64_t begin, uint64_t bytes)
+static int move_packed_bytes(packed_bytes *x, uint64_t at, uint64_t bytes, char *data, bool up)
 {
-    bool dense = r->count == 1 || r->tensor_stride == r->bytes;
-    return dense && r->tensor_offset <= begin && begin + bytes <= r->tensor_offset + r->bytes * r->count;
-}
-
-/* A window of whole groups of a packed tensor: read, changed, written. */
-static cl_int packed_window(eng_store_state *s, uint32_t tensor, const eng_region *r, uint64_t begin, uint64_t bytes,
-                            uint8_t *plain, uint8_t *packed, bool up)
-{
-    const cl_stored *t = &s->tensors[tensor];
-    uint64_t group = t->split.group * t->split.row_bytes;
-    const cl_range range = {.place = cl_stored_place, .store = s, .tensor = (int32_t)tensor};
-    cl_int error = CL_SUCCESS;
     cl_event last = NULL;
-    if (!up || !covers(r, begin, bytes)) {
-        error = move_run(s->device->transfer, &range, begin, (char *)packed, bytes, false, &last);
-        error = cl_event_settle(&last, error);
-        for (uint64_t at = 0; at < bytes && error == CL_SUCCESS; at += group)
-            cl_unpack_rows(t->type, t->split.group, t->split.row_bytes, packed + at, plain + at);
-    }
-    if (error != CL_SUCCESS)
-        return error;
-    window_copy(r, begin, bytes, plain, up);
-    if (!up)
-        return CL_SUCCESS;
-    for (uint64_t at = 0; at < bytes; at += group)
-        cl_pack_rows(t->type, t->split.group, t->split.row_bytes, plain + at, packed + at);
-    error = move_run(s->device->transfer, &range, begin, (char *)packed, bytes, true, &last);
-    return cl_event_settle(&last, error);
+    x->error = move_run(x->device->transfer, x->range, at, data, bytes, up, &last);
+    x->error = cl_event_settle(&last, x->error);
+    return x->error != CL_SUCCESS;
 }
 
-static cl_int move_packed(eng_store_state *s, uint32_t tensor, const eng_region *r, bool up)
+static int read_packed(void *ctx, uint64_t at, uint64_t bytes, void *to)
 {
-    const cl_stored *t = &s->tensors[tensor];
-    uint64_t group = t->split.group * t->split.row_bytes;
-    if (r->count == 0 || r->bytes == 0)
-        return CL_SUCCESS;
-    uint64_t window = ((4u << 20) / group + 1) * group;
-    uint64_t first = r->tensor_offset / group * group;
-    uint64_t last = r->tensor_offset + (r->count - 1) * r->tensor_stride + r->bytes;
-    uint8_t *plain = malloc(window), *packed = malloc(window);
-    cl_int error = plain && packed ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
-    for (uint64_t at = first; at < last && error == CL_SUCCESS; at += window) {
-        uint64_t end = at + window < t->split.bytes ? at + window : t->split.bytes;
-        if (end > (last + group - 1) / group * group)
-            end = (last + group - 1) / group * group;
-        error = packed_window(s, tensor, r, at, end - at, plain, packed, up);
-    }
-    free(plain);
-    free(packed);
-    return error;
+    return move_packed_bytes(ctx, at, bytes, to, false);
+}
+
+static int write_packed(void *ctx, uint64_t at, uint64_t bytes, const void *from)
+{
+    return move_packed_bytes(ctx, at, bytes, (char *)(uintptr_t)from, true);
+}
+
+/* Done when it returns. */
+static cl_int move_packed(cl_device *device, const cl_range *range, const eng_region *r, bool up)
+{
+    const cl_stored *t = &range->store->tensors[range->tensor];
+    packed_bytes x = {device, range, CL_SUCCESS};
+    const eu_packed_memory memory = {read_packed, write_packed, &x};
+    const eu_packing packing = {.bytes = t->split.bytes, .row_bytes = t->split.row_bytes,
+                                .block_bytes = cl_type_bytes(t->type), .rows = t->split.group};
+    const int failed = eu_packed_move(&packing, r, up, &memory);
+    return failed < 0 ? CL_OUT_OF_HOST_MEMORY : x.error;
 }
 
 int cl_check_regions(const eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n)
@@ -177,6 +143,19 @@ int cl_check_regions(const eng_store_state *s, uint32_t tensor, const eng_region
     return ENG_OK;
 }
 
+/* Data used in place are there already; nothing else may be written to them. */
+static int pass_over(const eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n)
+{
+    const char *data = s->tensors[tensor].data;
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_region *r = &regions[i];
+        if ((const char *)r->data != data + r->tensor_offset || (r->count > 1 && r->data_stride != r->tensor_stride))
+            return cl_fail(s->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                           "a tensor whose data are used in place must not be written", s->device->info.name);
+    }
+    return ENG_OK;
+}
+
 static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n, bool up)
 {
     cl_device *device = s->device;
@@ -184,10 +163,12 @@ static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, 
     int status = cl_check_regions(s, tensor, regions, n);
     if (status != ENG_OK)
         return status;
+    if (up && s->tensors[tensor].layout.in_place)
+        return pass_over(s, tensor, regions, n);
     cl_int error = CL_SUCCESS;
     cl_event last = NULL;
     for (uint32_t i = 0; i < n && error == CL_SUCCESS; i++)
-        error = s->tensors[tensor].split.group > 1 ? move_packed(s, tensor, &regions[i], up)
+        error = s->tensors[tensor].split.group > 1 ? move_packed(device, &range, &regions[i], up)
                                                    : cl_move_region(device->transfer, &range, &regions[i], up, &last);
     error = cl_event_settle(&last, error);
     return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, up ? "upload" : "download");

@@ -4,12 +4,13 @@
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *a = cl_in(r->graph, r->node, 0), *ids = cl_in(r->graph, r->node, 1);
-    char options[64];
+    char matrix[CL_OPTIONS] = "-DAT=f32", options[CL_OPTIONS + 64]; /* i32 rows are copied as f32: same bits */
     (void)ctx;
 
-    /* i32 rows are copied as f32: same bits */
-    snprintf(options, sizeof options, "-DAT=%s -DLOCAL=%zu%s", a->type == ENG_TYPE_I32 ? "f32" : cl_type_name(a->type),
-             cl_group(r->device), ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
+    if (a->type != ENG_TYPE_I32)
+        cl_matrix_options(a, matrix);
+    snprintf(options, sizeof options, "%s -DLOCAL=%zu%s", matrix, cl_group(r->device),
+             ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
     cl_launch(r, "get_rows", "get_rows", options);
     cl_indexed_launch(r, part, 16, 256);
     cl_arg_long(r, cl_ne(a, 1));

@@ -24,10 +24,11 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N];
     const int64_t batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
     const bool rows = n <= (device->vec ? 2 : CL_FEW_COLUMNS) || !cl_has_tiles(device);
-    char options[64];
+    char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
     (void)ctx;
 
-    snprintf(options, sizeof options, "-DAT=%s -DBT=%s", cl_type_name(a->type), cl_type_name(b->type));
+    cl_matrix_options(a, matrix);
+    snprintf(options, sizeof options, "%s -DBT=%s", matrix, cl_type_name(b->type));
     cl_launch(r, "mul_mat", rows ? "mul_mat_rows" : "mul_mat_tile", options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);

@@ -27,9 +27,10 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const whole *x = ctx;
     const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], first = part->first[DIM_E], u = cl_ne(x->o, 1);
     const bool rows = !cl_has_tiles(r->device);
-    char options[64];
+    char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
 
-    snprintf(options, sizeof options, "-DAT=%s -DBT=f32", cl_type_name(x->a->type));
+    cl_matrix_options(x->a, matrix);
+    snprintf(options, sizeof options, "%s -DBT=f32", matrix);
     cl_launch(r, "mul_mat_id", rows ? "mul_mat_id_rows" : "mul_mat_id", options);
     cl_arg_walk(r, part, 0);
     cl_arg_operand(r, 1);

@@ -170,7 +170,7 @@ int cl_value_map(eng_instance_state *instance, int32_t tensor, void **data)
     cl_device *device = instance->plan->device;
     const eng_tensor *t = eng_subgraph_tensor(instance->plan->graph, tensor);
     cl_place place;
-    if (!t || !cl_instance_place(instance, tensor, 0, &place) || !place.host || place.bytes < t->bytes)
+    if (!t || t->layout || !cl_instance_place(instance, tensor, 0, &place) || !place.host || place.bytes < t->bytes)
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "tensor '%s' is not in memory that the host shares",
                        device->info.name, t ? t->name : "?");
     *data = place.host;

@@ -150,16 +150,28 @@ static int transfer(eng_queue_state *q, const cl_range *range, const eng_region 
     return ENG_OK;
 }
 
-static int transfer_stored(eng_queue_state *q, const eng_store_state *store, uint32_t tensor, const eng_region *regions,
+/* Of a packed tensor: done when it returns; its ticket stands behind the queue's work, for which the packing waits. */
+static int transfer_packed(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                           uint32_t n, bool up, uint64_t *ticket)
+{
+    const cl_int error = clFinish(q->queue);
+    if (error != CL_SUCCESS)
+        return cl_failed(q->device, error, "clFinish");
+    const int status = up ? cl_store_upload(store, tensor, regions, n) : cl_store_download(store, tensor, regions, n);
+    if (status == ENG_OK)
+        cl_tickets_publish(&q->tickets, q->queue, NULL, ticket);
+    return status;
+}
+
+static int transfer_stored(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions,
                            uint32_t n, bool up, uint64_t *ticket)
 {
     const cl_range range = {.place = cl_stored_place, .store = store, .tensor = (int32_t)tensor};
     int status = cl_check_regions(store, tensor, regions, n);
-    if (status == ENG_OK && store->tensors[tensor].split.group > 1)
-        status = cl_fail(q->device, ENG_ERR_UNSUPPORTED,
-                         "%s" ENG_CAUSE "a matrix kept in the device's own layout is moved by upload and download only",
-                         q->device->info.name);
-    return status == ENG_OK ? transfer(q, &range, regions, n, up, ticket) : status;
+    if (status != ENG_OK)
+        return status;
+    return store->tensors[tensor].split.group > 1 ? transfer_packed(q, store, tensor, regions, n, up, ticket)
+                                                  : transfer(q, &range, regions, n, up, ticket);
 }
 
 int cl_queue_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions,
@@ -178,6 +190,11 @@ int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t 
                   uint32_t n, uint64_t *ticket)
 {
     const cl_range range = {.place = value_place, .instance = instance, .tensor = tensor};
+    const eng_tensor *t = eng_subgraph_tensor(instance->plan->graph, tensor);
+    if (t && t->layout && t->root == tensor) {
+        const cl_bound *b = &instance->bound[t->binding];
+        return transfer_packed(queue, b->store, b->tensor, regions, n, false, ticket);
+    }
     return transfer(queue, &range, regions, n, false, ticket);
 }
 
