@@ -12,7 +12,6 @@ typedef struct meta_chooser {
     const eng_node *node;
     const eng_op_info *op;
     uint32_t index; /* of the node                                            */
-    double operations; /* of the whole node, by the op's row                  */
     meta_strategy best;
     double cost;    /* of the best; HUGE_VAL: there is none yet               */
 } meta_chooser;

@@ -118,7 +118,6 @@ static void plan_node(meta_planner *p, uint32_t index)
         meta_versions_of_view(p, c.node);
         return;
     }
-    c.operations = eu_row_work(c.op, p->graph, c.node).operations;
     meta_choose(&c);
     if (meta_failed(p))
         return;

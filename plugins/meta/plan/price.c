@@ -7,47 +7,26 @@
 
 #define RETURNED 1.05 /* times the price of an exchange: see leaves_the_rest */
 
-/* Of a value at that place, the busiest rank's part. */
-static double share_of(const meta_place *place)
-{
-    double most = 0;
-
-    if (place->kind != META_SHARDED)
-        return 1;
-    for (uint32_t r = 0; r < place->cut.part->n_ranks; r++) {
-        double part = (double)meta_part_length(place->cut.part, r) / (double)place->cut.part->extent;
-        most = part > most ? part : most;
-    }
-    return most;
-}
-
 static double bytes_of(const meta_planner *p, int32_t value, const meta_place *place)
 {
     const eng_tensor *t = meta_tensor_of(p, value);
     int64_t nb[ENG_MAX_RANK];
+    double bytes = (double)meta_tensor_layout(p, t->type, t->ne, nb), most = 0;
 
-    return (double)meta_tensor_layout(p, t->type, t->ne, nb) * share_of(place);
-}
-
-/* Of the node's operations, the busiest rank's part: of the result, or of the operand whose parts give its addends. */
-static double operations_share(const meta_chooser *c, const meta_strategy *s)
-{
-    double least = 1;
-
-    if (s->out[0].kind != META_PARTIAL)
-        return share_of(&s->out[0]);
-    for (uint32_t i = 0; i < c->op->n_in; i++) {
-        double share = c->node->in[i] >= 0 ? share_of(&s->in[i]) : 1;
-        least = share < least ? share : least;
+    if (place->kind != META_SHARDED)
+        return bytes;
+    for (uint32_t r = 0; r < place->cut.part->n_ranks; r++) {
+        double part = (double)meta_part_length(place->cut.part, r) / (double)place->cut.part->extent;
+        most = part > most ? part : most;
     }
-    return least;
+    return bytes * most;
 }
 
 /* Work of the busiest rank. */
 static double work(const meta_chooser *c, const meta_strategy *s)
 {
     const eng_node *n = c->node;
-    double bytes = 0;
+    double bytes = 0, flops = 0;
 
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
         if (n->in[i] >= 0)
@@ -55,7 +34,13 @@ static double work(const meta_chooser *c, const meta_strategy *s)
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
         if (n->out[i] >= 0)
             bytes += bytes_of(c->p, n->out[i], &s->out[i]);
-    return meta_cost_touched(bytes) + meta_cost_flops(c->operations * operations_share(c, s));
+    if (n->op == ENG_OP_MUL_MAT || n->op == ENG_OP_MUL_MAT_ID) {
+        double k = (double)meta_tensor_of(c->p, n->in[1])->ne[0];
+        flops = bytes_of(c->p, n->out[0], &s->out[0]) / 4 * 2 * k;
+        if (s->in[1].kind == META_SHARDED && s->out[0].kind == META_PARTIAL)
+            flops *= bytes_of(c->p, n->in[1], &s->in[1]) / (bytes_of(c->p, n->in[1], &s->out[0]) + 1);
+    }
+    return meta_cost_touched(bytes) + meta_cost_flops(flops);
 }
 
 /* Will the other ranks want the result of a node that runs on one?  Yes if they have an operand,
