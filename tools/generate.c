@@ -121,6 +121,7 @@ static eng_lm_context_params context_params(const run *r, uint64_t n_cells)
     params.type_k = r->o.type_k;
     params.precision = r->o.precision;
     params.type_v = r->o.type_v;
+    params.rotate_k = params.rotate_v = r->o.rotate_kv;
     params.placement = placement(r);
     return params;
 }

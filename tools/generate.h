@@ -38,7 +38,15 @@ typedef struct options {
     const char *sampling; /* the last option given about choosing tokens, or NULL    */
     bool n_given, chosen_split;
     bool fit;
+    bool escape;         /* \n and the like in -p                              */
+    int32_t rotate_kv;   /* ENG_LM_ROTATE_*, or 0                               */
     long fit_reserve;    /* MiB of each device; -1: the rule                    */
+    char *unescaped;     /* the prompt                                          */
+    char **kept;         /* parts of lists                                      */
+    size_t kept_room;
+    uint32_t n_kept;
+    char *shares_kept;
+    char *joined;        /* the device, its names joined with +                 */
     char *memory[MAX_OVERRIDES + 5]; /* patterns cut from -ot, and those of --fit; its device */
 } options;
 

@@ -7,8 +7,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "generate.h"
+#include "generate_foreign.h"
 #include "libengine/util/util.h"
 
 static const char usage[] =
@@ -21,12 +23,17 @@ static const char usage[] =
     "                               if not given, the first accelerator, or all if the model is too large for it\n"
     "  -p, --prompt TEXT            the text to continue\n"
     "  -f, --file FILE              the same from a file (- is standard input)\n"
+    "  -e, --escape                 \\n, \\t, \\r, \\\\, \\\" and \\' in the text of -p stand for what they do in C\n"
     "  -n, --n-predict N            most tokens to generate, 128 if not given; -1: until the text ends\n"
     "      --ignore-eos             go on after tokens that end a text\n"
     "      --temp T                 temperature, 0.8 if not given; 0: always the most likely token\n"
     "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"
     "      --top-p P                and among the fewest of probability P, 0.95 if not given; 1: all\n"
     "      --min-p P                and those of P times the best one's probability, 0.05 if not given; 0: all\n"
+    "      --repeat-penalty R       divide the logits of tokens among the last by R, 1 if not given: off\n"
+    "      --frequency-penalty F    take F off for each time that they occur, 0 if not given\n"
+    "      --presence-penalty P     take P off if they occur, 0 if not given\n"
+    "      --repeat-last-n N        how many tokens are the last, 64 if not given; 0: none\n"
     "  -s, --seed S                 of the random numbers; -1, if not given: another one every time\n"
     "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk (512)\n"
     "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"
@@ -37,6 +44,7 @@ static const char usage[] =
     "      --layout L               of the weights: auto (if not given), file: as in the file and, on devices that share\n"
     "                               the host's memory, in the file's own pages; packed: as the device's kernels like\n"
     "      --no-mmap                copy the weights: the file may change afterwards\n"
+    "      --rotate-kv MODE         rotate K and V in the caches: auto (if not given): of block types, on, off\n"
     "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
     "  -ot, --override-tensor PATTERN=DEVICE\n"
     "                               keep tensors whose name has the pattern (an extended regular expression) on a\n"
@@ -56,11 +64,13 @@ static const char usage[] =
     "  -h, --help\n"
     "      --version\n"
     "\n"
+    "Options of llama.cpp that mean the same are taken (-ngl, -fa, -cmoe, ...); the man page has the list.\n"
     "The text goes to standard output, the table of devices and speeds to standard error.\n"
     "Exit code: 0; 1 if something failed; 64 for a wrong command line.\n";
 
 enum id {
-    MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P, SEED, CTX, BATCH, THREADS,
+    MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
+    REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
 };
 
@@ -79,6 +89,10 @@ static const struct flag {
     {NULL, "--top-k", TOP_K, NEEDED},
     {NULL, "--top-p", TOP_P, NEEDED},
     {NULL, "--min-p", MIN_P, NEEDED},
+    {NULL, "--repeat-penalty", REPEAT_PENALTY, NEEDED},
+    {NULL, "--frequency-penalty", FREQUENCY_PENALTY, NEEDED},
+    {NULL, "--presence-penalty", PRESENCE_PENALTY, NEEDED},
+    {NULL, "--repeat-last-n", REPEAT_LAST, NEEDED},
     {"-s", "--seed", SEED, NEEDED},
     {"-c", "--ctx-size", CTX, NEEDED},
     {"-b", "--batch-size", BATCH, NEEDED},
@@ -90,6 +104,7 @@ static const struct flag {
     {NULL, "--no-mmap", NO_MMAP, NONE},
     {"-nkvo", "--no-kv-offload", NKVO, NONE},
     {"-ot", "--override-tensor", OVERRIDE, NEEDED},
+    {"-dev", "--device", DEVICE, NEEDED},
     {"-sm", "--split-mode", SPLIT, NEEDED},
     {NULL, "--expert-parallel", EXPERT_PARALLEL, NONE},
     {"-ts", "--tensor-split", SHARES, NEEDED},
@@ -196,7 +211,58 @@ static int override(options *o, const char *flag, const char *text)
     }
     regfree(&compiled);
     o->memory[o->n_overrides] = pattern;
-    o->overrides[o->n_overrides++] = (eng_lm_override){pattern, equals + 1};
+    o->overrides[o->n_overrides++] = (eng_lm_override){pattern, strcasecmp(equals + 1, "cpu") ? equals + 1 : "cpu"};
+    return -1;
+}
+
+/* "PATTERN=DEVICE,PATTERN=DEVICE": a comma behind a device parts two of them; one in a pattern does not. */
+static int override_list(options *o, const char *flag, const char *text)
+{
+    const char *equals = strchr(text, '='), *comma = equals ? strchr(equals, ',') : NULL;
+    if (!comma || !strchr(comma, '='))
+        return override(o, flag, text);
+    char *first = strndup(text, (size_t)(comma - text));
+    if (!first)
+        return wrong("out of memory for the option", flag, text);
+    char **kept = eu_grow(o->kept, &o->kept_room, (size_t)o->n_kept + 1, sizeof *kept);
+    if (!kept) {
+        free(first);
+        return wrong("out of memory for the option", flag, text);
+    }
+    o->kept = kept;
+    o->kept[o->n_kept++] = first;
+    int code = override(o, flag, first);
+    return code >= 0 ? code : override_list(o, flag, comma + 1);
+}
+
+/* Names with commas between them are a composition; CPU is cpu. */
+static int device(options *o, const char *flag, const char *text)
+{
+    if (strcasecmp(text, "cpu") == 0)
+        text = "cpu";
+    o->device = text;
+    if (!strchr(text, ','))
+        return -1;
+    free(o->joined);
+    o->joined = strdup(text);
+    if (!o->joined)
+        return wrong("out of memory for the option", flag, text);
+    for (char *c = o->joined; *c; c++)
+        *c = *c == ',' ? '+' : *c;
+    o->device = o->joined;
+    return -1;
+}
+
+/* 3,1 and 3/1. */
+static int shares(options *o, const char *flag, const char *text)
+{
+    free(o->shares_kept);
+    o->shares_kept = strdup(text);
+    if (!o->shares_kept)
+        return wrong("out of memory for the option", flag, text);
+    for (char *c = o->shares_kept; *c; c++)
+        *c = *c == '/' ? ',' : *c;
+    o->shares = o->shares_kept;
     return -1;
 }
 
@@ -208,6 +274,10 @@ static int split(options *o, const char *flag, const char *text)
             o->split = i;
             return -1;
         }
+    }
+    if (strcmp(text, "row") == 0) { /* llama.cpp's: rows of matrices on all devices */
+        o->split = SPLIT_TENSOR;
+        return -1;
     }
     return wrong("tensor, layer or none is needed", flag, text);
 }
@@ -243,7 +313,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     int code = -1;
     switch (id) {
     case MODEL: o->model = value; break;
-    case DEVICE: o->device = value; break;
+    case DEVICE: return device(o, flag, value);
     case PROMPT: o->prompt = value; break;
     case PROMPT_FILE: o->prompt_file = value; break;
     case N_PREDICT:
@@ -267,6 +337,20 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case MIN_P:
         o->sampling = flag;
         return number(flag, value, 0, 1, &o->sampler.min_p);
+    case REPEAT_PENALTY:
+        o->sampling = flag;
+        return number(flag, value, 0.01, 1000, &o->sampler.repeat_penalty);
+    case FREQUENCY_PENALTY:
+        o->sampling = flag;
+        return number(flag, value, -1000, 1000, &o->sampler.frequency_penalty);
+    case PRESENCE_PENALTY:
+        o->sampling = flag;
+        return number(flag, value, -1000, 1000, &o->sampler.presence_penalty);
+    case REPEAT_LAST:
+        o->sampling = flag;
+        code = integer(flag, value, 0, INT32_MAX, &v);
+        o->sampler.penalty_last = (int32_t)v;
+        break;
     case SEED:
         o->sampling = flag;
         code = integer(flag, value, -1, UINT32_MAX, &v);
@@ -284,12 +368,12 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case TYPE_K: return type(flag, value, &o->type_k);
     case TYPE_V: return type(flag, value, &o->type_v);
     case NKVO: o->no_kv_offload = true; break;
-    case OVERRIDE: return override(o, flag, value);
+    case OVERRIDE: return override_list(o, flag, value);
     case SPLIT:
         o->chosen_split = true;
         return split(o, flag, value);
     case EXPERT_PARALLEL: o->expert_parallel = true; break;
-    case SHARES: o->shares = value; break;
+    case SHARES: return shares(o, flag, value);
     case FIT:
         o->fit = true;
         o->fit_reserve = -1;
@@ -330,6 +414,23 @@ static int unknown(const char *argument, const char *before)
     return wrong(what, "argument", argument);
 }
 
+/* The escapes of C that a shell's user writes; others stay as they are. */
+static bool unescape(options *o)
+{
+    static const char from[] = "ntr\\\"'", to[] = "\n\t\r\\\"'";
+    char *at = o->unescaped = malloc(strlen(o->prompt) + 1);
+    for (const char *c = o->prompt; at && *c; c++) {
+        const char *known = *c == '\\' && c[1] ? strchr(from, c[1]) : NULL;
+        *at++ = known ? to[known - from] : *c;
+        c += known != NULL;
+    }
+    if (!o->unescaped)
+        return false;
+    *at = 0;
+    o->prompt = o->unescaped;
+    return true;
+}
+
 int options_parse(options *o, int argc, char **argv)
 {
     memset(o, 0, sizeof *o);
@@ -337,6 +438,7 @@ int options_parse(options *o, int argc, char **argv)
     o->n_batch = 512;
     o->nkvo_override = UINT32_MAX;
     o->type_k = o->type_v = ENG_TYPE_F16;
+    o->rotate_kv = ENG_LM_ROTATE_AUTO;
     eng_lm_sampler_defaults(&o->sampler);
     for (int i = 1; i < argc; i++) {
         const struct flag *f = NULL;
@@ -346,6 +448,11 @@ int options_parse(options *o, int argc, char **argv)
             if ((flags[k].name && strcmp(argv[i], flags[k].name) == 0) ||
                 (strlen(flags[k].long_name) == length && strncmp(argv[i], flags[k].long_name, length) == 0))
                 f = &flags[k];
+        int foreign = f ? -2 : options_foreign(o, argc, argv, &i);
+        if (foreign >= 0)
+            return foreign;
+        if (foreign == -1)
+            continue;
         if (!f)
             return unknown(argv[i], i > 1 ? argv[i - 1] : "");
         if (equals && f->argument == NONE)
@@ -362,11 +469,19 @@ int options_parse(options *o, int argc, char **argv)
         if (code >= 0)
             return code;
     }
+    if (o->escape && o->prompt && !unescape(o))
+        return wrong("out of memory for the text", "-p", o->prompt);
     return options_check(o);
 }
 
 void options_free(options *o)
 {
+    for (uint32_t i = 0; i < o->n_kept; i++)
+        free(o->kept[i]);
+    free(o->kept);
+    free(o->joined);
+    free(o->shares_kept);
+    free(o->unescaped);
     for (uint32_t i = 0; i < sizeof o->memory / sizeof *o->memory; i++)
         free(o->memory[i]);
     for (uint32_t i = 0; i < sizeof o->homes / sizeof *o->homes; i++)

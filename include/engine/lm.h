@@ -147,6 +147,7 @@ ENG_API int eng_lm_stream_next(eng_lm_stream *stream, int32_t token, const char 
 /* -- contexts -------------------------------------------------------------------- */
 
 #define ENG_LM_ROTATE_AUTO (-1)
+#define ENG_LM_ROTATE_ON (-2) /* of every type, in the groups of AUTO */
 
 typedef struct eng_lm_context_params {
     uint32_t size;

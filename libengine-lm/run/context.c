@@ -36,8 +36,8 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
                         "f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, "
                         "q5_1 and iq4_nl are", info ? info->name : "(unknown)", what);
     head = lm_cache_row(type, head);
-    if (*rotate == ENG_LM_ROTATE_AUTO) {
-        *rotate = info->block > 1 ? (int32_t)(head & -head) : 0;
+    if (*rotate == ENG_LM_ROTATE_AUTO || *rotate == ENG_LM_ROTATE_ON) {
+        *rotate = info->block > 1 || *rotate == ENG_LM_ROTATE_ON ? (int32_t)(head & -head) : 0;
         if (*rotate > 4096)
             *rotate = 4096;
     }

@@ -1,0 +1,158 @@
+/* engine-generate: options as llama.cpp spells them. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "generate_foreign.h"
+#include "libengine/util/util.h"
+
+typedef enum treatment {
+    IGNORED,  /* no meaning here: said, and the value dropped */
+    REFUSED,  /* with the cure */
+    LAYERS, CPU_EXPERTS, FIRST_EXPERTS, ESCAPE, ROTATE
+} treatment;
+
+static const struct foreign {
+    const char *name, *long_name;
+    enum { NONE, NEEDED, SWITCH } argument; /* SWITCH: on, off or auto may follow */
+    treatment treatment;
+    const char *words;
+} table[] = {
+    {"-ngl", "--gpu-layers", NEEDED, LAYERS, NULL},
+    {NULL, "--n-gpu-layers", NEEDED, LAYERS, NULL},
+    {"-cmoe", "--cpu-moe", NONE, CPU_EXPERTS, NULL},
+    {"-ncmoe", "--n-cpu-moe", NEEDED, FIRST_EXPERTS, NULL},
+    {"-e", "--escape", NONE, ESCAPE, NULL},
+    {NULL, "--rotate-kv", NEEDED, ROTATE, NULL},
+    {NULL, "--no-escape", NONE, IGNORED, "texts are taken as they stand unless -e is given"},
+    {"-fa", "--flash-attn", SWITCH, IGNORED, "attention never keeps the whole matrix of scores"},
+    {"-ub", "--ubatch-size", NEEDED, IGNORED, "a pass has one size, -b"},
+    {"-mg", "--main-gpu", NEEDED, IGNORED, "no device is the main one; with -sm none it is the first of -d"},
+    {NULL, "--mlock", NONE, IGNORED, "pages of the file are not locked; --no-mmap copies the weights"},
+    {NULL, "--mmap", NONE, IGNORED, "the file is mapped unless --no-mmap is given"},
+    {"-kvu", "--kv-unified", NONE, IGNORED, "all sequences share the cells of the caches"},
+    {NULL, "--no-kv-unified", NONE, IGNORED, "all sequences share the cells of the caches"},
+    {NULL, "--no-warmup", NONE, IGNORED, "nothing is run before the prompt"},
+    {"-no-cnv", "--no-conversation", NONE, IGNORED, "this program has no conversations"},
+    {NULL, "--no-display-prompt", NONE, IGNORED, "the prompt is never printed"},
+    {NULL, "--simple-io", NONE, IGNORED, "there is no other"},
+    {"-cnv", "--conversation", NONE, REFUSED, "there are no conversations: write the model's template into -p or -f"},
+    {"-hf", "--hf-repo", NEEDED, REFUSED, "files are not fetched: give a GGUF file with -m"},
+    {"-md", "--model-draft", NEEDED, REFUSED, "there is no drafting yet"},
+    {NULL, "--lora", NEEDED, REFUSED, "adapters are not applied: merge them into the model before"},
+    {NULL, "--grammar", NEEDED, REFUSED, "there are no grammars"},
+    {NULL, "--rpc", NEEDED, REFUSED, "devices of other machines are not used"},
+    {NULL, "--list-devices", NONE, REFUSED, "engine-probe lists the devices"},
+    {NULL, "--numa", NEEDED, REFUSED, "run the program under numactl, or cut the processor in parts (-d cpu/2)"},
+};
+
+static int refuse(const char *flag, const char *words)
+{
+    fprintf(stderr, "engine-generate: %s: %s; see engine-generate --help\n", flag, words);
+    return EXIT_USAGE;
+}
+
+/* "" or a whole number; false: neither. */
+static bool whole(const char *text, unsigned long most, unsigned long *value)
+{
+    char *end;
+    *value = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && *value <= most;
+}
+
+static int keep_on_cpu(options *o, const char *flag, char *pattern)
+{
+    if (!pattern)
+        return refuse(flag, "out of memory for the pattern");
+    if (o->n_overrides == MAX_OVERRIDES) {
+        free(pattern);
+        return refuse(flag, "too many patterns");
+    }
+    o->memory[o->n_overrides] = pattern;
+    o->overrides[o->n_overrides++] = (eng_lm_override){pattern, "cpu"};
+    return -1;
+}
+
+static int keep_experts(options *o, const char *flag, const char *value)
+{
+    eu_text pattern = {0};
+    unsigned long layers = 0;
+    if (value && !whole(value, 512, &layers))
+        return refuse(flag, "a number of layers is needed, at most 512");
+    for (unsigned long i = 0; i < layers; i++)
+        eu_text_format(&pattern, "%s%lu", i ? "|" : "^blk\\.(", i);
+    if (value && !layers)
+        return -1;
+    eu_text_add(&pattern, value ? ")\\.ffn_(up|down|gate|gate_up)_exps" : "\\.ffn_(up|down|gate|gate_up)_exps");
+    return keep_on_cpu(o, flag, eu_text_take(&pattern));
+}
+
+static int take_layers(options *o, const char *flag, const char *value)
+{
+    unsigned long layers;
+    if (strcmp(value, "auto") == 0 || strcmp(value, "all") == 0 || strcmp(value, "-1") == 0)
+        return -1; /* as it is without */
+    if (!whole(value, 1000000, &layers))
+        return refuse(flag, "a number of layers is needed");
+    if (layers == 0 && o->device)
+        return refuse(flag, "no layer on accelerators is the device cpu: leave out -ngl or -d");
+    if (layers == 0)
+        o->device = "cpu";
+    else if (layers < 99)
+        return refuse(flag, "say which layers stay on the processor, such as -ot '^blk\\.([0-9]|1[0-9])\\.=cpu' for the first 20, or "
+                            "let --fit choose");
+    return -1;
+}
+
+static int rotate(options *o, const char *flag, const char *value)
+{
+    static const char *const words[] = {"auto", "on", "off"};
+    static const int32_t values[] = {ENG_LM_ROTATE_AUTO, ENG_LM_ROTATE_ON, 0};
+    for (int k = 0; k < 3; k++)
+        if (strcmp(value, words[k]) == 0) {
+            o->rotate_kv = values[k];
+            return -1;
+        }
+    return refuse(flag, "auto, on or off is needed");
+}
+
+static int apply(options *o, const struct foreign *f, const char *flag, const char *value)
+{
+    switch (f->treatment) {
+    case IGNORED: fprintf(stderr, "engine-generate: note: %s has no effect: %s\n", flag, f->words); return -1;
+    case REFUSED: return refuse(flag, f->words);
+    case LAYERS: return take_layers(o, flag, value);
+    case CPU_EXPERTS:
+    case FIRST_EXPERTS: return keep_experts(o, flag, value);
+    case ROTATE: return rotate(o, flag, value);
+    case ESCAPE: o->escape = true; return -1;
+    }
+    return -1;
+}
+
+static bool is_switch(const char *text)
+{
+    return strcmp(text, "on") == 0 || strcmp(text, "off") == 0 || strcmp(text, "auto") == 0;
+}
+
+int options_foreign(options *o, int argc, char **argv, int *i)
+{
+    const char *flag = argv[*i], *equals = strncmp(flag, "--", 2) ? NULL : strchr(flag, '=');
+    size_t length = equals ? (size_t)(equals - flag) : strlen(flag);
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        const struct foreign *f = &table[k];
+        const char *value = equals ? equals + 1 : NULL;
+        if ((!f->name || strcmp(flag, f->name) != 0) &&
+            (strlen(f->long_name) != length || strncmp(flag, f->long_name, length) != 0))
+            continue;
+        bool more = *i + 1 < argc, taken = !equals && more && (f->argument == NEEDED || (f->argument == SWITCH && is_switch(argv[*i + 1])));
+        if (f->argument == NEEDED && !equals && !more)
+            return refuse(flag, "a value is needed");
+        if (taken)
+            value = argv[++*i];
+        return apply(o, f, f->long_name, value);
+    }
+    return -2;
+}
