@@ -72,6 +72,7 @@ lacks_tests() { grep -q "^HAVE_CHECK_TRUE='#'" "$build/config.log" 2>/dev/null &
 build()
 {
     install_packages
+    top_srcdir=$here "$here/tests/layering/file-lists.sh" --write
     if test ! -x "$here/configure" || test ! -f "$here/Makefile.in" || test "$here/configure.ac" -nt "$here/configure"; then
         say "making configure"
         (logged make_configure)

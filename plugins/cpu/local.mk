@@ -1,21 +1,12 @@
-# The cpu plugin.  Files of cpu_variant_sources are compiled once for each
+# The cpu plugin.  Files of cpu_variant_sources (what is in ops/ but the encoders: tests/layering/file-lists.sh) are compiled once for each
 # instruction set, with a suffix on every name; the rest once.  Encoders are
 # compiled without contraction so that their bytes are the same everywhere.
+include $(top_srcdir)/plugins/cpu/ops/files.mk
+
 if ENABLE_CPU
 plugin_LTLIBRARIES += plugins/cpu/cpu.la
 
-cpu_variant_sources = \
-	%D%/cpu.h %D%/format.h %D%/ops/formats.c %D%/ops/gemm.c %D%/ops/gemm_fast.c %D%/ops/decode.h %D%/ops/vec.h %D%/ops/rows.h %D%/ops/gemm.h \
-	%D%/ops/table.c %D%/ops/op.h %D%/ops/each.h %D%/ops/norms.h %D%/ops/copy.h %D%/ops/attention.h \
-	%D%/ops/mul_mat.c %D%/ops/mul_mat_id.c %D%/ops/hadamard.c \
-	%D%/ops/quantize.c %D%/ops/dequantize.c %D%/ops/cpy.c %D%/ops/store.c \
-	%D%/ops/gated_delta_net.c %D%/ops/ssm_conv.c %D%/ops/attention.c %D%/ops/attention_values.c \
-	%D%/ops/get_rows.c %D%/ops/set_rows.c \
-	%D%/ops/rms_norm.c %D%/ops/norm.c %D%/ops/l2_norm.c %D%/ops/group_norm.c \
-	%D%/ops/rope.c %D%/ops/soft_max.c \
-	%D%/ops/each.c %D%/ops/unary.c %D%/ops/glu.c \
-	%D%/ops/concat.c %D%/ops/repeat.c %D%/ops/pad.c \
-	%D%/ops/add_id.c %D%/ops/argsort.c %D%/ops/cumsum.c %D%/ops/argmax.c %D%/ops/top_k.c %D%/ops/sum_rows.c %D%/ops/rebase.c
+cpu_variant_sources = %D%/cpu.h %D%/format.h $(cpu_ops_files)
 # Debuggers could not follow the unrolled loops anyhow, and tracking their variables doubles the time to compile.
 cpu_variant_flags = $(AM_CFLAGS) -O3 -fno-trapping-math -fno-var-tracking -Wno-psabi
 
@@ -23,7 +14,7 @@ noinst_LTLIBRARIES += libcpu-scalar.la libcpu-encode.la
 libcpu_scalar_la_SOURCES = $(cpu_variant_sources)
 libcpu_scalar_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=scalar
 libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
-libcpu_encode_la_SOURCES = %D%/ops/encode.c %D%/ops/encode_32.c %D%/ops/encode_bits.c %D%/ops/encode_fp4.c %D%/ops/encode_k.c %D%/ops/encode.h
+libcpu_encode_la_SOURCES = $(cpu_encode_files)
 libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=off
 
 plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/ram.c \

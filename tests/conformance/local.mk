@@ -1,5 +1,6 @@
 # The conformance suite: a library (engine-probe --self-test has it too) and the
 # program that runs it on every device.
+include $(top_srcdir)/tests/conformance/files.mk
 noinst_LTLIBRARIES += tests/conformance/libconformance.la
 tests_conformance_libconformance_la_SOURCES = \
 	tests/conformance/conformance.h \
@@ -15,17 +16,7 @@ tests_conformance_libconformance_la_SOURCES = \
 	tests/conformance/placements_addends.c \
 	tests/conformance/placements_axes.c \
 	tests/conformance/placements_choose.c \
-	tests/conformance/gen_element.c \
-	tests/conformance/gen_shape.c \
-	tests/conformance/gen_norm.c \
-	tests/conformance/gen_rope.c \
-	tests/conformance/gen_rows.c \
-	tests/conformance/gen_convert.c \
-	tests/conformance/gen_matrix.c \
-	tests/conformance/gen_attention.c \
-	tests/conformance/gen_recurrent.c \
-	tests/conformance/gen_argsort.c tests/conformance/gen_cumsum.c \
-	tests/conformance/gen_add_id.c tests/conformance/gen_view.c
+	tests/conformance/cases.def $(conformance_case_files)
 tests_conformance_libconformance_la_LIBADD = libengine-util.la tests/reference/libreference.la $(LIBM)
 
 check_PROGRAMS += tests/conformance/conformance

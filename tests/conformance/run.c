@@ -309,9 +309,9 @@ static int open_device(cf_suite *s)
 static int run_cases(cf_suite *s)
 {
     static void (*const cases[])(cf_suite *) = {
-        cf_cases_element, cf_cases_shape, cf_cases_norm, cf_cases_rope, cf_cases_rows, cf_cases_convert,
-        cf_cases_hadamard, cf_cases_mul_mat, cf_cases_mul_mat_id, cf_cases_attention, cf_cases_recurrent,
-        cf_cases_argsort, cf_cases_cumsum, cf_cases_add_id, cf_cases_view,
+#define CF_CASES(name) cf_cases_##name,
+#include "cases.def"
+#undef CF_CASES
     };
 
     for (uint32_t p = 0; p < (s->placing ? 1 : ENG_PRECISIONS); p++) {

@@ -169,21 +169,9 @@ int64_t cf_elements(const cf_operand *o); /* in memory */
 void cf_axis(cf_case *c, cf_operand *o, int dim, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* One generator a family of ops. */
-void cf_cases_mul_mat(cf_suite *s);
-void cf_cases_mul_mat_id(cf_suite *s);
-void cf_cases_hadamard(cf_suite *s);
-void cf_cases_convert(cf_suite *s);
-void cf_cases_rows(cf_suite *s);
-void cf_cases_recurrent(cf_suite *s);
-void cf_cases_attention(cf_suite *s);
-void cf_cases_norm(cf_suite *s);
-void cf_cases_rope(cf_suite *s);
-void cf_cases_element(cf_suite *s);
-void cf_cases_shape(cf_suite *s);
-void cf_cases_argsort(cf_suite *s);
-void cf_cases_cumsum(cf_suite *s);
-void cf_cases_add_id(cf_suite *s);
-void cf_cases_view(cf_suite *s);
+#define CF_CASES(name) void cf_cases_##name(cf_suite *s);
+#include "cases.def"
+#undef CF_CASES
 
 /* -- inside ------------------------------------------------------------------- */
 

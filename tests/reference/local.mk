@@ -1,20 +1,7 @@
 # The oracle: a convenience library for the conformance suite and other tests.
+include $(top_srcdir)/tests/reference/files.mk
 noinst_LTLIBRARIES += tests/reference/libreference.la
-tests_reference_libreference_la_SOURCES = \
-	tests/reference/ref.h \
-	tests/reference/tensor.c \
-	tests/reference/eval.c \
-	tests/reference/types.c \
-	tests/reference/encode.c \
-	tests/reference/matrix.c \
-	tests/reference/recurrent.c \
-	tests/reference/attention.c \
-	tests/reference/rope.c \
-	tests/reference/norm.c \
-	tests/reference/element.c \
-	tests/reference/shape.c \
-	tests/reference/argsort.c tests/reference/cumsum.c \
-	tests/reference/add_id.c tests/reference/view.c
+tests_reference_libreference_la_SOURCES = $(reference_files)
 tests_reference_libreference_la_CPPFLAGS = $(AM_CPPFLAGS)
 tests_reference_libreference_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 tests_reference_libreference_la_LIBADD = $(LIBM)
