@@ -10,6 +10,7 @@ AM_TESTS_ENVIRONMENT = \
 	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/lsan.supp'; export LSAN_OPTIONS; \
 	CC='$(CC)'; export CC; \
 	ENG_TEST_CFLAGS='$(ENG_TEST_CFLAGS)'; export ENG_TEST_CFLAGS; \
+	ENG_BUILD_CFLAGS='$(ENG_CFLAGS) $(CFLAGS)'; export ENG_BUILD_CFLAGS; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir;
 

@@ -2,6 +2,8 @@
  * Indices that sort each row, lower index first on ties; NaN counts as -inf.  Runs are
  * merged two by two, which keeps the order of what is equal.
  */
+#include "loops.h"
+
 #include "op.h"
 
 enum { RUN = 16 }; /* elements that are sorted by insertion */

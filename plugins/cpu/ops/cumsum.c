@@ -1,4 +1,6 @@
 /* Sums of the elements up to each one, along the rows. */
+#include "loops.h"
+
 #include "op.h"
 
 static void run_cumsum(const cpu_task *task, cpu_run *run)

@@ -24,6 +24,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/group_norm.c \
 	plugins/cpu/ops/hadamard.c \
 	plugins/cpu/ops/l2_norm.c \
+	plugins/cpu/ops/loops.h \
 	plugins/cpu/ops/mul_mat.c \
 	plugins/cpu/ops/mul_mat_id.c \
 	plugins/cpu/ops/norm.c \

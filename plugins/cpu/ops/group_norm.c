@@ -1,4 +1,6 @@
 /* norm over groups of channels (dimension 2) of each picture. */
+#include "loops.h"
+
 #include "norms.h"
 
 static void run_group_norm(const cpu_task *task, cpu_run *run)

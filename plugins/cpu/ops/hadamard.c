@@ -3,6 +3,8 @@
  * Stages within a vector by reflections of its lanes, beyond it by whole
  * vectors, two stages at a time.
  */
+#include "loops.h"
+
 #include "op.h"
 
 /* One stage at distance s < CPU_VL on every vector of x. */

@@ -1,4 +1,6 @@
 /* x / max(sqrt(sum x^2), eps), per row. */
+#include "loops.h"
+
 #include "norms.h"
 
 static void run_l2_norm(const cpu_task *task, cpu_run *run)

@@ -1,4 +1,6 @@
 /* (x - mean) / sqrt(variance + eps) * w + bias, per row. */
+#include "loops.h"
+
 #include "norms.h"
 
 static void run_norm(const cpu_task *task, cpu_run *run)

@@ -1,4 +1,6 @@
 /* x / sqrt(mean(x^2) + eps) * w, per row. */
+#include "loops.h"
+
 #include "norms.h"
 
 static void run_rms_norm(const cpu_task *task, cpu_run *run)

@@ -3,6 +3,8 @@
  * positions keep their precision; the sines and cosines of a token serve all
  * of its heads.
  */
+#include "loops.h"
+
 #include "op.h"
 
 /* What does not depend on the token: for each pair its frequency, the position

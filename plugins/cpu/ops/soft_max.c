@@ -1,4 +1,6 @@
 /* Softmax of scale * x + slope * mask, per row, with an optional sink. */
+#include "loops.h"
+
 #include "norms.h"
 
 static void soft_max_row(float *y, int64_t n, const float *sink)
