@@ -44,20 +44,13 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include "gguf.h"
 #include "ops.h"
 #include "plugin.h"
 #include "types.h"
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#if defined(_WIN32)
-#define ENG_API __declspec(dllexport)
-#elif defined(__GNUC__)
-#define ENG_API __attribute__((visibility("default")))
-#else
-#define ENG_API
 #endif
 
 typedef struct eng_context eng_context;
@@ -67,7 +60,6 @@ typedef struct eng_graph eng_graph;
 typedef struct eng_plan eng_plan;
 typedef struct eng_instance eng_instance;
 typedef struct eng_queue eng_queue;
-typedef struct eng_gguf eng_gguf;
 
 /* -- errors, log, version -------------------------------------------------- */
 
@@ -344,6 +336,14 @@ ENG_API int eng_graph_set_axes(eng_graph *graph, eng_value value, const eng_dim 
  * the value has no such axis or type, ENG_ERR_STATE once the graph is sealed.
  */
 ENG_API int eng_graph_place(eng_graph *graph, eng_value value, const eng_placement *placement);
+/*
+ * Keeps a value as it is at this point of the graph, for eng_instance_read: each instance has memory of
+ * its own for it, to which a run copies it.  A bound tensor is kept anyway, in its store.  ENG_ERR_INVALID if there is
+ * no such value, ENG_ERR_STATE once the graph is sealed.
+ */
+ENG_API int eng_graph_keep(eng_graph *graph, eng_value value);
+/* The last value that has this name; ENG_NO_VALUE if none has. */
+ENG_API eng_value eng_graph_find(const eng_graph *graph, const char *name);
 /* Shape and type of a value; valid until the graph is destroyed or grows. */
 ENG_API const eng_tensor *eng_graph_get(const eng_graph *graph, eng_value value);
 /* Ends construction; reports the first error of any builder call. */
@@ -515,79 +515,17 @@ ENG_API int eng_queue_write(eng_queue *queue, const eng_fence *waits, uint32_t n
                             uint32_t tensor, const eng_region *regions, uint32_t n_regions, eng_fence *fence);
 ENG_API int eng_queue_read(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_store *store,
                            uint32_t tensor, const eng_region *regions, uint32_t n_regions, eng_fence *fence);
+/* What the instance's last run has left of a value that was kept (eng_graph_keep) or is a bound tensor: as
+ * eng_queue_read.  The value's number is the graph's that the plan was made from.  ENG_ERR_NOTFOUND if it was not kept. */
+ENG_API int eng_instance_read(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_instance *instance,
+                              eng_value value, const eng_region *regions, uint32_t n_regions, eng_fence *fence);
+/* The address of such a value in the host's memory, if the device has it there in the contiguous layout
+ * (ENG_ERR_UNSUPPORTED if not: eng_instance_read serves always).  It is as long-lived as the instance, and may
+ * be used while no queue works on that. */
+ENG_API int eng_instance_map(eng_instance *instance, eng_value value, void **data);
 /* timeout in nanoseconds; UINT64_MAX: for ever; 0: only asks.  ENG_ERR_TIMEOUT: it is not done yet, and
  * goes on; it can be waited for again.  Else what has become of the fence's work. */
 ENG_API int eng_fence_wait(eng_fence fence, uint64_t timeout);
-
-/* -- GGUF files ------------------------------------------------------------------- */
-
-/* Maps a GGUF file (version 2 or 3) and checks all of its structure: nothing that
- * later calls return reaches outside the file.  Of a model in several files
- * (NAME-00001-of-00003.gguf) the first is given; the others must lie beside it, and
- * their tensors follow the first one's.  While it is open, nobody may shorten the file
- * (replacing it by another of its name is well): what is gone cannot be read, and the
- * process ends (SIGBUS).  A shared lock (flock) tells those who ask. */
-ENG_API int eng_gguf_open(const char *path, eng_gguf **gguf);
-ENG_API void eng_gguf_close(eng_gguf *gguf);
-/* Gives back the memory of pages that lie in this part of the mapped file (eng_gguf_tensor.data): they are read
- * again from the file where they are needed again. */
-ENG_API void eng_gguf_drop(const eng_gguf *gguf, const void *data, uint64_t bytes);
-
-typedef struct eng_gguf_tensor {
-    const char *name;
-    uint32_t type;
-    uint32_t rank;
-    int64_t ne[4];
-    const void *data; /* in the mapped file                                   */
-    uint64_t bytes;
-} eng_gguf_tensor;
-ENG_API uint32_t eng_gguf_tensor_count(const eng_gguf *gguf);
-ENG_API const eng_gguf_tensor *eng_gguf_tensor_get(const eng_gguf *gguf, uint32_t index);
-ENG_API const eng_gguf_tensor *eng_gguf_tensor_find(const eng_gguf *gguf, const char *name);
-
-typedef enum eng_gguf_type {
-    ENG_GGUF_U8 = 0, ENG_GGUF_I8, ENG_GGUF_U16, ENG_GGUF_I16, ENG_GGUF_U32, ENG_GGUF_I32, ENG_GGUF_F32, ENG_GGUF_BOOL,
-    ENG_GGUF_STRING, ENG_GGUF_ARRAY, ENG_GGUF_U64, ENG_GGUF_I64, ENG_GGUF_F64
-} eng_gguf_type;
-typedef struct eng_gguf_string {
-    const char *data; /* not terminated                                       */
-    uint64_t length;
-} eng_gguf_string;
-typedef struct eng_gguf_key {
-    eng_gguf_string name;
-    uint32_t type;        /* eng_gguf_type                                    */
-    uint32_t element;     /* eng_gguf_type of an array's elements             */
-    uint64_t count;       /* elements of an array, else 1                     */
-    const void *data;     /* the value as in the file, little endian          */
-} eng_gguf_key;
-ENG_API uint64_t eng_gguf_key_count(const eng_gguf *gguf);
-ENG_API const eng_gguf_key *eng_gguf_key_get(const eng_gguf *gguf, uint64_t index);
-ENG_API const eng_gguf_key *eng_gguf_key_find(const eng_gguf *gguf, const char *name);
-/* Values with conversion between number types; ENG_ERR_NOTFOUND if the key is
- * missing, ENG_ERR_FORMAT if it is of another kind.  index: element of an array. */
-ENG_API int eng_gguf_integer(const eng_gguf *gguf, const char *name, uint64_t index, int64_t *value);
-ENG_API int eng_gguf_number(const eng_gguf *gguf, const char *name, uint64_t index, double *value);
-ENG_API int eng_gguf_text(const eng_gguf *gguf, const char *name, uint64_t index, eng_gguf_string *value);
-
-/* Writing: keys and tensors are added, then the file is written at once. */
-typedef struct eng_gguf_writer eng_gguf_writer;
-ENG_API int eng_gguf_writer_create(eng_gguf_writer **writer);
-ENG_API void eng_gguf_writer_destroy(eng_gguf_writer *writer);
-ENG_API int eng_gguf_writer_key(eng_gguf_writer *writer, const eng_gguf_key *key); /* copied */
-ENG_API int eng_gguf_writer_integer(eng_gguf_writer *writer, const char *name, uint32_t type, int64_t value);
-ENG_API int eng_gguf_writer_number(eng_gguf_writer *writer, const char *name, double value);       /* f32 */
-ENG_API int eng_gguf_writer_text(eng_gguf_writer *writer, const char *name, const char *value);
-ENG_API int eng_gguf_writer_texts(eng_gguf_writer *writer, const char *name, const eng_gguf_string *values, uint64_t n);
-/* data is not copied: valid until eng_gguf_writer_save. */
-ENG_API int eng_gguf_writer_tensor(eng_gguf_writer *writer, const char *name, uint32_t type, const int64_t *ne,
-                                   uint32_t rank, const void *data);
-ENG_API int eng_gguf_writer_save(eng_gguf_writer *writer, const char *path);
-/* The same for files larger than memory: a tensor added with data NULL is asked of
- * `produce` when its turn comes (in the order added); *data is valid until the next
- * call.  A status other than ENG_OK ends the writing. */
-typedef int (*eng_gguf_produce_func)(void *user, uint32_t tensor, const void **data);
-ENG_API int eng_gguf_writer_save_from(eng_gguf_writer *writer, const char *path, eng_gguf_produce_func produce,
-                                      void *user);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(_WIN32)
+#define ENG_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define ENG_API __attribute__((visibility("default")))
+#else
+#define ENG_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -124,7 +124,8 @@ static eng_value bind(eng_graph *g, uint32_t slot, const eng_store *store, uint3
     }
     eng_value v = add_tensor(g, &t);
     if (v >= 0)
-        g->bindings[g->n_bindings++] = (eng_graph_binding){slot, index, v, store, readers, from->n_readers};
+        g->bindings[g->n_bindings++] = (eng_graph_binding){
+            .slot = slot, .tensor = index, .value = v, .store = store, .readers = readers, .n_readers = from->n_readers};
     return v;
 }
 
@@ -159,6 +160,57 @@ eng_value eng_graph_tensor(eng_graph *g, uint32_t slot, const eng_store *store, 
             return g->bindings[i].value;
     }
     return bind(g, slot, store, tensor);
+}
+
+/* The binding that a value is kept in, its own or that of its copy; NULL: none. */
+static const eng_graph_binding *kept_in(const eng_graph *g, eng_value value)
+{
+    for (uint32_t i = 0; i < g->n_bindings; i++)
+        if (g->bindings[i].value == value || (g->bindings[i].slot == ENG_SLOT_KEPT && g->bindings[i].keeps == value))
+            return &g->bindings[i];
+    return NULL;
+}
+
+static uint32_t count_kept(const eng_graph *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_bindings; i++)
+        n += g->bindings[i].slot == ENG_SLOT_KEPT;
+    return n;
+}
+
+int eng_graph_keep(eng_graph *g, eng_value value)
+{
+    const eng_tensor *from = eng_graph_get(g, value);
+    if (g != NULL && g->sealed)
+        return eng_fail(ENG_ERR_STATE, "eng_graph_keep" ENG_CAUSE "the graph is sealed" ENG_ADVICE "keep values before");
+    if (from == NULL)
+        return eng_fail(ENG_ERR_INVALID, "eng_graph_keep" ENG_CAUSE "graph must not be NULL and value one of it, got %d", (int)value);
+    if (kept_in(g, value) != NULL)
+        return ENG_OK;
+    eng_tensor t = {.size = sizeof t, .type = from->type, .rank = from->rank, .use = ENG_USE_OUTPUT, .root = -1,
+                    .binding = (int32_t)g->n_bindings, .dims = from->dims, .name = from->name};
+    memcpy(t.ne, from->ne, sizeof t.ne);
+    if (!eng_tensor_layout(&t) || !eu_reserve(g->bindings, g->binding_room, (size_t)g->n_bindings + 1))
+        return graph_no_memory(g, "the kept values of a graph");
+    const uint32_t number = count_kept(g);
+    const eng_value copy = add_tensor(g, &t);
+    if (copy < 0)
+        return g->status;
+    g->bindings[g->n_bindings++] =
+        (eng_graph_binding){.slot = ENG_SLOT_KEPT, .tensor = number, .value = copy, .keeps = value};
+    const eng_value in[] = {copy, value};
+    return eng_graph_op(g, ENG_OP_STORE, in, 2, NULL, 0, NULL, 0, NULL) >= 0 ? ENG_OK : g->status;
+}
+
+eng_value eng_graph_find(const eng_graph *g, const char *name)
+{
+    for (uint32_t i = g != NULL && name != NULL ? g->n_tensors : 0; i-- > 0;) {
+        bool copy = g->tensors[i].binding >= 0 && g->bindings[g->tensors[i].binding].slot == ENG_SLOT_KEPT;
+        if (!copy && strcmp(g->tensors[i].name, name) == 0)
+            return (eng_value)i;
+    }
+    return ENG_NO_VALUE;
 }
 
 const eng_tensor *eng_graph_get(const eng_graph *g, eng_value value)

@@ -5,10 +5,13 @@
 #include "../base/base.h"
 #include "../device/device.h"
 
+#define ENG_SLOT_KEPT UINT32_MAX /* of values that are kept: each instance has a store of its own for them */
+
 typedef struct eng_graph_binding {
     uint32_t slot;
     uint32_t tensor; /* in the store                                         */
     eng_value value;
+    eng_value keeps; /* ENG_SLOT_KEPT: the value that it is a copy of        */
     const eng_store *store; /* what was shown at construction; not kept alive */
     const eng_reader *readers; /* the tensor's, copied                       */
     uint32_t n_readers;

@@ -26,10 +26,10 @@ static int check_binding(const eng_plan *plan, uint32_t i, const eng_store *stor
     return ENG_OK;
 }
 
-static int bind(eng_plan *plan, eng_store *const *stores, eng_store_state **states, uint32_t *tensors)
+static int bind(eng_plan *plan, eng_store *const *stores, eng_store *kept, eng_store_state **states, uint32_t *tensors)
 {
     for (uint32_t i = 0; i < plan->placed->n_bindings; i++) {
-        eng_store *store = stores[plan->bindings[i].slot];
+        eng_store *store = plan->bindings[i].slot == ENG_SLOT_KEPT ? kept : stores[plan->bindings[i].slot];
         if (store == NULL)
             return eng_fail(ENG_ERR_INVALID, "store %" PRIu32 " of the instance is NULL", plan->bindings[i].slot);
         int status = check_binding(plan, i, store);
@@ -59,7 +59,9 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
     if (states == NULL || tensors == NULL || made == NULL || kept == NULL)
         status = eng_fail_code(EU_NO_MEMORY("an instance"));
     if (status == ENG_OK)
-        status = bind(plan, stores, states, tensors);
+        status = eng_kept_create(plan, &made->kept);
+    if (status == ENG_OK)
+        status = bind(plan, stores, made->kept, states, tensors);
     unsigned words = eng_failure_words();
     if (status == ENG_OK)
         status = eng_answer(plan->device->calls->instance_create(plan->state, states, tensors, &made->state), words,
@@ -67,6 +69,7 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
     free(states);
     free(tensors);
     if (status != ENG_OK) {
+        eng_store_destroy(made ? made->kept : NULL);
         free(made);
         free(kept);
         return status;
@@ -90,6 +93,7 @@ void eng_instance_destroy(eng_instance *instance)
     instance->plan->device->calls->instance_destroy(instance->state);
     for (uint32_t i = 0; i < instance->plan->n_slots; i++)
         eng_store_destroy(instance->stores[i]);
+    eng_store_destroy(instance->kept);
     free(instance->stores);
     eng_plan_release(instance->plan);
     free(instance);

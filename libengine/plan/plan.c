@@ -148,8 +148,9 @@ static int compile(eng_device *device, const eng_graph *g, uint64_t hash, eng_pl
     }
     for (uint32_t i = 0; i < g->n_bindings; i++) {
         bindings[i] = g->bindings[i];
-        bindings[i].store = NULL;
-        if (bindings[i].slot >= plan->n_slots)
+        bindings[i].store = NULL; /* these are the graph's, and may be gone before the plan */
+        bindings[i].readers = NULL;
+        if (bindings[i].slot != ENG_SLOT_KEPT && bindings[i].slot >= plan->n_slots)
             plan->n_slots = bindings[i].slot + 1;
     }
     plan->bindings = bindings;

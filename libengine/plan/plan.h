@@ -20,7 +20,10 @@ struct eng_instance {
     eng_plan *plan;
     eng_instance_state *state;
     eng_store **stores; /* n_slots, retained                                 */
+    eng_store *kept;    /* of values that are kept; NULL: none are           */
 };
+/* keep.c: a store for the values that the plan keeps; NULL if it keeps none. */
+int eng_kept_create(const eng_plan *plan, eng_store **kept);
 
 void eng_plan_retain(eng_plan *plan);
 
