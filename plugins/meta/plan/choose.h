@@ -12,6 +12,7 @@ typedef struct meta_chooser {
     const eng_node *node;
     const eng_op_info *op;
     uint32_t index; /* of the node                                            */
+    double operations; /* of the whole node, where bytes do not tell the work */
     meta_strategy best;
     double cost;    /* of the best; HUGE_VAL: there is none yet               */
 } meta_chooser;
@@ -26,6 +27,8 @@ static inline int meta_forced_rank(const meta_chooser *c)
     return c->p->forced ? c->p->forced[c->index] : -1;
 }
 
+/* Operations that a price counts: of ops that sum over an axis, for which bytes do not tell the work. */
+double meta_operations(const meta_chooser *c);
 /* Keeps the strategy if it is cheaper than the best so far. */
 void meta_consider(meta_chooser *c, const meta_strategy *s);
 /* Considers all that there are; nothing is kept of a write in place that shards do not allow. */

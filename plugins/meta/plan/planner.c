@@ -118,6 +118,7 @@ static void plan_node(meta_planner *p, uint32_t index)
         meta_versions_of_view(p, c.node);
         return;
     }
+    c.operations = meta_operations(&c);
     meta_choose(&c);
     if (meta_failed(p))
         return;

@@ -7,26 +7,66 @@
 
 #define RETURNED 1.05 /* times the price of an exchange: see leaves_the_rest */
 
-static double bytes_of(const meta_planner *p, int32_t value, const meta_place *place)
+/* Of a value at that place, the busiest rank's part. */
+static double share_of(const meta_place *place)
 {
-    const eng_tensor *t = meta_tensor_of(p, value);
-    int64_t nb[ENG_MAX_RANK];
-    double bytes = (double)meta_tensor_layout(p, t->type, t->ne, nb), most = 0;
+    double most = 0;
 
     if (place->kind != META_SHARDED)
-        return bytes;
+        return 1;
     for (uint32_t r = 0; r < place->cut.part->n_ranks; r++) {
         double part = (double)meta_part_length(place->cut.part, r) / (double)place->cut.part->extent;
         most = part > most ? part : most;
     }
-    return bytes * most;
+    return most;
+}
+
+static double bytes_of(const meta_planner *p, int32_t value, const meta_place *place)
+{
+    const eng_tensor *t = meta_tensor_of(p, value);
+    int64_t nb[ENG_MAX_RANK];
+
+    return (double)meta_tensor_layout(p, t->type, t->ne, nb) * share_of(place);
+}
+
+/* Does the op sum over that dimension of an operand? */
+static bool summed(const eng_op_info *op, uint32_t operand, uint32_t dim)
+{
+    const eng_rule_dim *rule = &op->in[operand].dims[dim];
+    return rule->n_letters == 1 && rule->letters[0] != ENG_LETTER_PRIVATE &&
+           op->letter_class[rule->letters[0]] == ENG_CLASS_REDUCE;
+}
+
+double meta_operations(const meta_chooser *c)
+{
+    for (uint32_t i = 0; i < c->op->n_in; i++)
+        for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
+            if (summed(c->op, i, d))
+                return eu_row_work(c->op, c->p->graph, c->node).operations;
+    return 0;
+}
+
+/* The busiest rank's part of them: of the result, or of an operand cut along what is summed. */
+static double operations_share(const meta_chooser *c, const meta_strategy *s)
+{
+    double least = 1;
+
+    if (s->out[0].kind != META_PARTIAL)
+        return share_of(&s->out[0]);
+    for (uint32_t i = 0; i < c->op->n_in; i++) {
+        if (c->node->in[i] < 0 || s->in[i].kind != META_SHARDED || !summed(c->op, i, s->in[i].cut.dim))
+            continue;
+        double share = share_of(&s->in[i]);
+        least = share < least ? share : least;
+    }
+    return least;
 }
 
 /* Work of the busiest rank. */
 static double work(const meta_chooser *c, const meta_strategy *s)
 {
     const eng_node *n = c->node;
-    double bytes = 0, flops = 0;
+    double bytes = 0;
 
     for (uint32_t i = 0; i < ENG_MAX_INPUTS; i++)
         if (n->in[i] >= 0)
@@ -34,13 +74,7 @@ static double work(const meta_chooser *c, const meta_strategy *s)
     for (uint32_t i = 0; i < ENG_MAX_OUTPUTS; i++)
         if (n->out[i] >= 0)
             bytes += bytes_of(c->p, n->out[i], &s->out[i]);
-    if (n->op == ENG_OP_MUL_MAT || n->op == ENG_OP_MUL_MAT_ID) {
-        double k = (double)meta_tensor_of(c->p, n->in[1])->ne[0];
-        flops = bytes_of(c->p, n->out[0], &s->out[0]) / 4 * 2 * k;
-        if (s->in[1].kind == META_SHARDED && s->out[0].kind == META_PARTIAL)
-            flops *= bytes_of(c->p, n->in[1], &s->in[1]) / (bytes_of(c->p, n->in[1], &s->out[0]) + 1);
-    }
-    return meta_cost_touched(bytes) + meta_cost_flops(flops);
+    return meta_cost_touched(bytes) + meta_cost_flops(c->operations * operations_share(c, s));
 }
 
 /* Will the other ranks want the result of a node that runs on one?  Yes if they have an operand,
