@@ -8,6 +8,7 @@
 #include <check.h>
 #include <dirent.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,6 +285,48 @@ static void remove_all(const char *folder)
         closedir(dir);
     remove(folder);
 }
+
+typedef struct told {
+    bool head, exact, fast;
+} told;
+
+static void note_precision(void *ctx, const char *text)
+{
+    told *t = ctx;
+    size_t n = strlen(text);
+    t->head |= strstr(text, "precision: fast in 1 node\n") != NULL;
+    t->fast |= strncmp(text, "  mul_mat#", 10) == 0 && n > 7 && strcmp(text + n - 7, ", fast\n") == 0;
+    t->exact |= strncmp(text, "  mul_mat#", 10) == 0 && strstr(text, ", fast") == NULL;
+}
+
+/* The report on a plan tells a product that may be fast from one that may not. */
+START_TEST(precision_is_told)
+{
+    fixture f = open_with(named(""), NULL);
+    const eng_store_tensor t[] = {declare("w", ENG_TYPE_F32, ENG_USE_WEIGHT, 64, 64, 1),
+                                  declare("x", ENG_TYPE_F32, ENG_USE_INPUT, 64, 2, 1),
+                                  declare("y", ENG_TYPE_F32, ENG_USE_OUTPUT, 64, 2, 1)};
+    eng_store *store;
+    eng_graph *g;
+    eng_plan *plan;
+    told report = {false};
+    ck_assert_msg(eng_store_create(f.device, t, 3, &store) == ENG_OK, "%s", eng_last_error());
+    ck_assert_int_eq(eng_graph_create(f.context, 0, &g), ENG_OK);
+    eng_value w = eng_graph_tensor(g, 0, store, 0), x = eng_graph_tensor(g, 0, store, 1);
+    eng_value y = eng_graph_tensor(g, 0, store, 2);
+    eng_value exact = eng_mul_mat(g, w, x);
+    ck_assert_int_eq(eng_graph_precision(g, ENG_PRECISION_FAST), ENG_OK);
+    eng_store_value(g, y, eng_mul_mat(g, w, exact));
+    ck_assert_msg(eng_graph_seal(g) == ENG_OK, "%s", eng_last_error());
+    ck_assert_msg(eng_plan_create(f.device, g, &plan) == ENG_OK, "%s", eng_last_error());
+    ck_assert_int_eq(eng_plan_explain(plan, ENG_EXPLAIN_TEXT, note_precision, &report), ENG_OK);
+    ck_assert(report.head && report.exact && report.fast);
+    eng_plan_release(plan);
+    eng_graph_destroy(g);
+    eng_store_destroy(store);
+    close_all(f);
+}
+END_TEST
 
 START_TEST(damaged_cache_is_built_again)
 {
@@ -570,6 +613,7 @@ int main(void)
     tcase_set_timeout(tests, 300);
     tcase_add_test(tests, pieces_move_exactly);
     tcase_add_test(tests, fused_as_unfused);
+    tcase_add_test(tests, precision_is_told);
     tcase_add_test(tests, damaged_cache_is_built_again);
     tcase_add_test(tests, a_wait_can_end_before_the_work);
     tcase_add_test(tests, constants_are_there_at_once);
