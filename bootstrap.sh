@@ -15,7 +15,7 @@ build=$here/build
 log=$build/bootstrap.log
 
 packages="build-essential autoconf automake libtool libltdl-dev pkg-config ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
-test_packages="check clinfo valgrind libc6-dbg"
+test_packages="check clinfo valgrind abigail-tools libc6-dbg"
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }
 die() { say "$*"; exit 1; }

@@ -23,6 +23,7 @@ include %D%/conformance/local.mk
 include %D%/registry/local.mk
 include %D%/graph/local.mk
 include %D%/executor/local.mk
+include %D%/abi/local.mk
 include %D%/memory/local.mk
 include %D%/meta/local.mk
 include %D%/cpu/local.mk

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gguf.h"
+#include "mapped.h"
 
 /* The key and the type of its elements, or why there is none. */
 static int find(const eng_gguf *g, const char *name, uint64_t index, const void *out, const eng_gguf_key **found,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gguf.h"
+#include "mapped.h"
 
 #define MAX_PARTS 99999 /* as many as names have digits for */
 #define ENDING 20       /* characters of "-00001-of-00003.gguf" */

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gguf.h"
+#include "mapped.h"
 
 /* A place in the file while it is read. */
 typedef struct cursor {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "gguf.h"
+#include "mapped.h"
 
 /*
  * Types that the format has and the engine has not: their tensors are listed,

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gguf.h"
+#include "mapped.h"
 
 typedef EU_ARRAY(uint8_t) bytes;
 

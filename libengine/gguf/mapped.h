@@ -1,6 +1,6 @@
 /* GGUF files: what reader and writer have in common. */
-#ifndef LIBENGINE_GGUF_GGUF_H
-#define LIBENGINE_GGUF_GGUF_H
+#ifndef LIBENGINE_GGUF_MAPPED_H
+#define LIBENGINE_GGUF_MAPPED_H
 
 #include "../base/base.h"
 
