@@ -12,7 +12,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/run.h %D%/run/sequence.c \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
 	%D%/fit/fit.c %D%/fit/fit.h %D%/fit/pools.c %D%/fit/trial.c
-libengine_lm_core_la_LIBADD = libengine-util.la $(LIBM)
+libengine_lm_core_la_LIBADD = libengine-pattern.la libengine-util.la $(LIBM)
 
 lib_LTLIBRARIES += libengine-lm.la
 libengine_lm_la_SOURCES =

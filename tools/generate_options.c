@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <regex.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,7 @@ static const char usage[] =
     "      --rotate-kv MODE         rotate K and V in the caches: auto (if not given): of block types, on, off\n"
     "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
     "  -ot, --override-tensor PATTERN=DEVICE\n"
-    "                               keep tensors whose name has the pattern (an extended regular expression) on a\n"
+    "                               keep tensors whose name has the pattern (a regular expression, PCRE2) on a\n"
     "                               device; weights as in the file, cache_k.N, cache_v.N, state.N, conv.N; repeatable\n"
     "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
     "                               each; none: only the first device, whole\n"
@@ -194,22 +193,16 @@ static int override(options *o, const char *flag, const char *text)
     if (o->n_overrides == MAX_OVERRIDES)
         return wrong("too many of these", flag, text);
     char *pattern = strndup(text, (size_t)(equals - text));
-    regex_t compiled;
+    char why[128], what[160];
     if (!pattern)
         return wrong("out of memory for the option", flag, text);
-    if (!eu_pattern_is_small(pattern)) {
-        free(pattern);
-        return wrong("too large a pattern, " EU_PATTERN_ADVICE, flag, text);
-    }
-    int error = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
-    if (error) {
-        char why[96], what[160];
-        regerror(error, &compiled, why, sizeof why);
-        snprintf(what, sizeof what, "no regular expression: %s", why);
+    eu_pattern *compiled = eu_pattern_create(pattern, why, sizeof why);
+    if (!compiled) {
+        snprintf(what, sizeof what, *why ? "no regular expression: %s" : "out of memory for the option", why);
         free(pattern);
         return wrong(what, flag, text);
     }
-    regfree(&compiled);
+    eu_pattern_destroy(compiled);
     o->memory[o->n_overrides] = pattern;
     o->overrides[o->n_overrides++] = (eng_lm_override){pattern, strcasecmp(equals + 1, "cpu") ? equals + 1 : "cpu"};
     return -1;

@@ -3,12 +3,12 @@ bin_PROGRAMS += engine-generate
 engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_check.c %D%/generate_default.c %D%/generate_default.h %D%/generate_device.c \
 	%D%/generate_fit.c %D%/generate_foreign.c %D%/generate_foreign.h %D%/generate_options.c %D%/generate_report.c \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
-engine_generate_LDADD = libengine-util.la libengine-lm.la libengine.la $(LIBM)
+engine_generate_LDADD = libengine-pattern.la libengine-util.la libengine-lm.la libengine.la $(LIBM)
 
 bin_PROGRAMS += engine-quantize
 engine_quantize_SOURCES = %D%/quantize.c %D%/convert.c %D%/convert.h \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
-engine_quantize_LDADD = libengine-util.la libengine.la
+engine_quantize_LDADD = libengine-pattern.la libengine-util.la libengine.la
 
 bin_PROGRAMS += engine-probe
 engine_probe_SOURCES = \

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <regex.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +28,7 @@
 #define SMALL 4096 /* matrices with fewer elements stay */
 
 typedef struct rule {
-    regex_t pattern;
+    eu_pattern *pattern;
     uint32_t type;
     const char *text; /* as given */
     uint32_t used;
@@ -110,14 +109,10 @@ static int add_rule(job *j, char *text)
         return usage_error("--tensor %s: \"%s\" is no type of weights", text, equals + 1);
     rule *r = &j->rules[j->n_rules];
     *equals = 0;
-    if (!eu_pattern_is_small(text))
-        return usage_error("--tensor %s: too large a pattern, " EU_PATTERN_ADVICE, text);
-    int error = regcomp(&r->pattern, text, REG_EXTENDED | REG_NOSUB);
-    if (error) {
-        char why[128];
-        regerror(error, &r->pattern, why, sizeof why);
-        return usage_error("--tensor %s: %s", text, why);
-    }
+    char why[128];
+    r->pattern = eu_pattern_create(text, why, sizeof why);
+    if (!r->pattern)
+        return usage_error("--tensor %s: %s", text, *why ? why : "out of memory");
     r->type = type->type;
     r->text = text;
     r->used = 0;
@@ -208,7 +203,7 @@ static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
 
     if (eng_type_get(t->type) && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64)
         for (uint32_t i = 0; i < j->n_rules; i++)
-            if (regexec(&j->rules[i].pattern, t->name, 0, NULL, 0) == 0) {
+            if (eu_pattern_found(j->rules[i].pattern, t->name)) {
                 j->rules[i].used++;
                 type = j->rules[i].type;
                 break;
@@ -237,11 +232,18 @@ static int choose_types(job *j)
                    eng_type_get(wanted)->name, eng_type_get(type)->name);
         j->types[i] = type;
     }
-    for (uint32_t i = 0; i < j->n_rules; i++)
+    for (uint32_t i = 0; i < j->n_rules; i++) {
+        eu_pattern_state state = eu_pattern_get_state(j->rules[i].pattern);
+        if (state == EU_PATTERN_NO_MEMORY)
+            return eng_fail_code(EU_NO_MEMORY("a search"));
+        if (state != EU_PATTERN_FINE)
+            return eng_fail(ENG_ERR_INVALID, "--tensor %s" ENG_CAUSE EU_PATTERN_CAUSE ENG_ADVICE EU_PATTERN_ADVICE,
+                            j->rules[i].text);
         if (j->rules[i].used == 0)
             return eng_fail(ENG_ERR_INVALID, "--tensor %s" ENG_CAUSE
                             "no tensor's name matches, or an earlier pattern took it",
                             j->rules[i].text);
+    }
     return ENG_OK;
 }
 
@@ -481,7 +483,7 @@ int main(int argc, char **argv)
     eng_gguf_close(j.gguf);
     eng_context_destroy(context);
     for (uint32_t i = 0; i < j.n_rules; i++)
-        regfree(&j.rules[i].pattern);
+        eu_pattern_destroy(j.rules[i].pattern);
     free(j.rules);
     free(j.types);
     free(j.buffer);

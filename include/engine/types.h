@@ -69,7 +69,7 @@ typedef enum eng_error_code {
     ENG_CODE_DEVICE_ABSENT = 4,   /* no such device is here                  */
     ENG_CODE_PATTERN_UNUSED = 5,  /* an override's pattern is in no name     */
     ENG_CODE_PATTERN_HIDDEN = 6,  /* ... or earlier ones decide for all that have it */
-    ENG_CODE_PATTERN_SYNTAX = 7,  /* ... or is no regular expression         */
+    ENG_CODE_PATTERN_SYNTAX = 7,  /* ... or is no regular expression, or takes too long */
     ENG_CODE_FORKED = 8           /* the process was forked after the object was made */
 } eng_error_code;
 

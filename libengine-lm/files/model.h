@@ -5,7 +5,6 @@
 #ifndef ENGINE_LM_MODEL_H
 #define ENGINE_LM_MODEL_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,8 +61,8 @@ int lm_dims(eng_context *engine, const lm_letter *letters, uint32_t n_letters, c
 typedef struct lm_placer {
     const eng_lm_model *model; /* its layers' sizes must be known when a device is asked for */
     uint32_t split;
-    uint32_t n_regex;
-    regex_t *regex;
+    uint32_t n_patterns;
+    eu_pattern **patterns;
     char **devices;      /* of the patterns                                     */
     uint32_t n_leaves;
     char (*leaves)[64];

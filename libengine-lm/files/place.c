@@ -11,27 +11,23 @@ static int compile(lm_placer *p, const eng_lm_placement *placement)
 {
     if (placement->n_overrides == 0)
         return ENG_OK;
-    p->regex = lm_calloc(placement->n_overrides, sizeof *p->regex);
+    p->patterns = lm_calloc(placement->n_overrides, sizeof *p->patterns);
     p->devices = lm_calloc(placement->n_overrides, sizeof *p->devices);
-    if (!p->regex || !p->devices)
+    if (!p->patterns || !p->devices)
         return ENG_ERR_NOMEM;
     for (uint32_t i = 0; i < placement->n_overrides; i++) {
         const eng_lm_override *o = &placement->overrides[i];
         if (!o->pattern || !o->device || !*o->device)
             return eng_fail(ENG_ERR_INVALID, "override %u" ENG_CAUSE
                             "a pattern and a device are needed (PATTERN=DEVICE)", i);
-        if (!eu_pattern_is_small(o->pattern))
+        char why[128];
+        p->patterns[i] = eu_pattern_create(o->pattern, why, sizeof why);
+        if (!p->patterns[i] && !*why)
+            return eng_fail_code(EU_NO_MEMORY("a pattern"));
+        if (!p->patterns[i])
             return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_SYNTAX, (int32_t)i,
-                                 "override pattern \"%s\"" ENG_CAUSE "its repetitions multiply to more than %d places" ENG_ADVICE
-                                 EU_PATTERN_ADVICE, o->pattern, EU_PATTERN_PLACES);
-        int bad = regcomp(&p->regex[i], o->pattern, REG_EXTENDED | REG_NOSUB);
-        if (bad) {
-            char text[128];
-            regerror(bad, &p->regex[i], text, sizeof text);
-            return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_SYNTAX, (int32_t)i,
-                                 "override pattern \"%s\" is not an extended regular expression: %s", o->pattern, text);
-        }
-        p->n_regex = i + 1;
+                                 "override pattern \"%s\" is no regular expression (PCRE2): %s", o->pattern, why);
+        p->n_patterns = i + 1;
         p->devices[i] = strdup(o->device);
         if (!p->devices[i])
             return eng_fail_code(EU_NO_MEMORY("the name of a device"));
@@ -67,7 +63,7 @@ static int check_device(const lm_placer *p, eng_device *device)
 {
     eng_device_info info = {.size = sizeof info};
     int status = eng_device_get_info(device, &info);
-    for (uint32_t i = 0; i < p->n_regex && !status && info.kind != ENG_DEVICE_META; i++)
+    for (uint32_t i = 0; i < p->n_patterns && !status && info.kind != ENG_DEVICE_META; i++)
         if (strcmp(p->devices[i], info.name) != 0)
             status = eng_fail(ENG_ERR_INVALID, "an override keeps tensors on %s, but %.64s is not composed of devices: "
                               "open it as \"%.64s@1\", a composition of one", p->devices[i], info.name, info.name);
@@ -97,11 +93,11 @@ int lm_placer_init(lm_placer *p, const eng_lm_model *model, const eng_lm_placeme
 
 void lm_placer_end(lm_placer *p)
 {
-    for (uint32_t i = 0; i < p->n_regex; i++) {
-        regfree(&p->regex[i]);
+    for (uint32_t i = 0; i < p->n_patterns; i++) {
+        eu_pattern_destroy(p->patterns[i]);
         free(p->devices[i]);
     }
-    free(p->regex);
+    free(p->patterns);
     free(p->devices);
     free(p->leaves);
     free(p->shares);
@@ -122,14 +118,14 @@ static void expert_name(const char *stack, int64_t expert, char text[NAME_BYTES]
 
 static bool found_in(const lm_placer *p, uint32_t i, const char *name, const char *single)
 {
-    return regexec(&p->regex[i], name, 0, NULL, 0) == 0 || (single && regexec(&p->regex[i], single, 0, NULL, 0) == 0);
+    return eu_pattern_found(p->patterns[i], name) || (single && eu_pattern_found(p->patterns[i], single));
 }
 
-/* The first pattern that is found in either name (`single` may be NULL); n_regex: none. */
+/* The first pattern that is found in either name (`single` may be NULL); n_patterns: none. */
 static uint32_t first_found(const lm_placer *p, const char *name, const char *single)
 {
     uint32_t i = 0;
-    while (i < p->n_regex && !found_in(p, i, name, single))
+    while (i < p->n_patterns && !found_in(p, i, name, single))
         i++;
     return i;
 }
@@ -140,12 +136,12 @@ static uint32_t first_found(const lm_placer *p, const char *name, const char *si
  * for something itself stays with that. */
 typedef struct usage {
     const lm_placer *p;
-    uint32_t *by; /* n_regex: found nowhere */
+    uint32_t *by; /* n_patterns: found nowhere */
 } usage;
 
 static void use(const usage *u, const char *name, const char *single)
 {
-    uint32_t n = u->p->n_regex, first = first_found(u->p, name, single);
+    uint32_t n = u->p->n_patterns, first = first_found(u->p, name, single);
     for (uint32_t i = first; i < n; i++)
         if (i == first || (u->by[i] == n && found_in(u->p, i, name, single)))
             u->by[i] = first;
@@ -206,18 +202,33 @@ static int found_nowhere(const eng_lm_model *m, uint32_t index, const char *patt
                          m->n.n_experts ? "ffn_down_exps.0" : "ffn_down", memory[0], memory[1]);
 }
 
-/* by: which pattern decides for what each is found in; to be freed. */
-static int find_usage(const lm_placer *p, const eng_lm_model *model, uint32_t **by)
+/* Was every search ended by its answer?  Names are as many as the model is large: a pattern may not take long. */
+static int searched(const lm_placer *p, const eng_lm_placement *placement)
 {
-    usage u = {p, lm_calloc(p->n_regex + 1, sizeof *u.by)};
+    for (uint32_t i = 0; i < p->n_patterns; i++) {
+        eu_pattern_state state = eu_pattern_get_state(p->patterns[i]);
+        if (state == EU_PATTERN_NO_MEMORY)
+            return eng_fail_code(EU_NO_MEMORY("a search"));
+        if (state != EU_PATTERN_FINE)
+            return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_SYNTAX, (int32_t)i,
+                                 "override pattern \"%s\"" ENG_CAUSE EU_PATTERN_CAUSE ENG_ADVICE EU_PATTERN_ADVICE,
+                                 placement->overrides[i].pattern);
+    }
+    return ENG_OK;
+}
+
+/* by: which pattern decides for what each is found in; to be freed. */
+static int find_usage(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model, uint32_t **by)
+{
+    usage u = {p, lm_calloc(p->n_patterns + 1, sizeof *u.by)};
     if (!u.by)
         return ENG_ERR_NOMEM;
-    for (uint32_t i = 0; i < p->n_regex; i++)
-        u.by[i] = p->n_regex;
+    for (uint32_t i = 0; i < p->n_patterns; i++)
+        u.by[i] = p->n_patterns;
     use_weights(&u, model);
     use_memory(&u, model);
     *by = u.by;
-    return ENG_OK;
+    return searched(p, placement);
 }
 
 int lm_placement_decides(const eng_lm_model *model, const eng_lm_placement *placement, uint32_t index, bool *decides)
@@ -226,7 +237,7 @@ int lm_placement_decides(const eng_lm_model *model, const eng_lm_placement *plac
     uint32_t *by = NULL;
     int status = compile(&p, placement);
     if (!status)
-        status = find_usage(&p, model, &by);
+        status = find_usage(&p, placement, model, &by);
     if (!status)
         *decides = by[index] == index;
     free(by);
@@ -237,10 +248,10 @@ int lm_placement_decides(const eng_lm_model *model, const eng_lm_placement *plac
 int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const eng_lm_model *model)
 {
     uint32_t *by = NULL;
-    int status = find_usage(p, model, &by);
-    for (uint32_t i = 0; i < p->n_regex && !status; i++) {
+    int status = find_usage(p, placement, model, &by);
+    for (uint32_t i = 0; i < p->n_patterns && !status; i++) {
         const eng_lm_override *o = placement->overrides;
-        if (by[i] == p->n_regex)
+        if (by[i] == p->n_patterns)
             status = found_nowhere(model, i, o[i].pattern);
         else if (by[i] != i)
             status = eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_HIDDEN, (int32_t)i,
@@ -283,10 +294,10 @@ uint64_t lm_placer_left(const lm_placer *p, const char *name, int64_t n_experts,
     uint64_t left = 0;
     char single[NAME_BYTES];
     if (n_experts == 0)
-        return first_found(p, name, NULL) == p->n_regex ? bytes : 0;
+        return first_found(p, name, NULL) == p->n_patterns ? bytes : 0;
     for (int64_t i = 0; i < n_experts; i++) {
         expert_name(name, i, single);
-        left += first_found(p, name, single) == p->n_regex ? bytes / (uint64_t)n_experts : 0;
+        left += first_found(p, name, single) == p->n_patterns ? bytes / (uint64_t)n_experts : 0;
     }
     return left;
 }
@@ -294,7 +305,7 @@ uint64_t lm_placer_left(const lm_placer *p, const char *name, int64_t n_experts,
 const char *lm_placer_device(const lm_placer *p, const char *name, int layer)
 {
     uint32_t i = first_found(p, name, NULL);
-    return i < p->n_regex ? p->devices[i] : home_of_layer(p, layer);
+    return i < p->n_patterns ? p->devices[i] : home_of_layer(p, layer);
 }
 
 const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expert, int layer)
@@ -302,5 +313,5 @@ const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expe
     char single[NAME_BYTES];
     expert_name(stack, expert, single);
     uint32_t i = first_found(p, stack, single);
-    return i < p->n_regex ? p->devices[i] : home_of_layer(p, layer);
+    return i < p->n_patterns ? p->devices[i] : home_of_layer(p, layer);
 }

@@ -113,6 +113,9 @@ result "libengine-lm and the tools include only installed headers and libengine/
 grep -rlE 'ltdl\.h|lt_dl' "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" --include='*.[ch]' |
     grep -v '/libengine/registry/module\.c$' >> "$tmp/bad"
 result "only libengine/registry/module.c knows libltdl"
+grep -rlE 'pcre2|regex\.h' "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" --include='*.[ch]' |
+    grep -v '/libengine/util/pattern\.c$' >> "$tmp/bad"
+result "only libengine/util/pattern.c knows regular expressions"
 grep -rlE '# *include *[<"](CL|OpenCL)/' "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" --include='*.[ch]' |
     grep -v '/plugins/opencl/' >> "$tmp/bad"
 result "only plugins/opencl knows OpenCL"

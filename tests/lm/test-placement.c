@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libengine/util/util.h"
 #include "whole.h"
 
 #define MAX_OVERRIDES 16
@@ -321,6 +322,24 @@ static void try_hidden(eng_context *engine, const whole *w)
     }
 }
 
+/* Searches that would take longer than anybody lives: (a+)+$ in a name of a's, and its like in those of the model. */
+static void try_endless(eng_context *engine, const whole *w)
+{
+    static const eng_lm_override two[] = {{"output\\.", "cpu/2.0"}, {"([a-z0-9_.]+)+[!?]", "cpu/2.1"}};
+    subject s;
+    eng_lm_placement placement = {.size = sizeof placement, .overrides = two, .n_overrides = 2};
+    uint64_t begin = eu_now();
+    int status = subject_open(&s, engine, "cpu/2", w->path, &placement, NULL);
+    double seconds = (double)(eu_now() - begin) / EU_SECOND;
+    eng_error error = {.size = sizeof error};
+    bool told = status && eng_last_error_info(&error) == ENG_OK && error.code == ENG_CODE_PATTERN_SYNTAX && error.index == 1 &&
+                strstr(eng_last_error(), "takes too long") != NULL;
+    printf("# %.3f s: %s\n", seconds, status ? eng_last_error() : "opened");
+    tell(status == ENG_ERR_INVALID && told && seconds < 2, "a pattern that takes too long is refused");
+    if (!status)
+        subject_close(&s);
+}
+
 static void find_scatter(void *found, const char *text)
 {
     *(bool *)found |= strstr(text, "scatter") != NULL;
@@ -364,6 +383,8 @@ static void try_patterns(eng_context *engine, const whole *w)
     opens(engine, w->name, w->path, "^state\\.3$", ENG_ERR_INVALID);   /* layer 3 attends      */
     opens(engine, w->name, w->path, "blk\\.4\\.", ENG_ERR_INVALID);    /* drafts: not run      */
     opens(engine, w->name, w->path, "ffn_(", ENG_ERR_INVALID);
+    opens(engine, w->name, w->path, "blk\\.\\d+\\.ffn_(?:up|down)\\.", ENG_OK);
+    opens(engine, w->name, w->path, "^blk.*(?<!norm)\\.weight$", ENG_OK);
     opens_on(engine, "cpu", w->name, w->path, "norm", "cpu/2.1", ENG_ERR_INVALID); /* a device alone has no guests */
     opens_on(engine, "cpu", w->name, w->path, "norm", "cpu", ENG_OK);
     opens_on(engine, "cpu/2", w->name, w->path, "norm", "nosuch:1", ENG_ERR_NOTFOUND);
@@ -405,6 +426,7 @@ int main(int argc, char **argv)
         try_maps(engine, m, (n_maps * m->n_maps + 9) / 10, seed);
         if (i == 0) {
             try_patterns(engine, &m->w);
+            try_endless(engine, &m->w);
             try_hidden(engine, &m->w);
             try_layers(engine, &m->w);
         }

@@ -144,6 +144,23 @@ START_TEST(blocks)
 }
 END_TEST
 
+/* Patterns mean what PCRE2 says, and end. */
+START_TEST(patterns)
+{
+    runs(run("engine-quantize %s %s f16 -T 'blk\\.\\d+\\.ffn_(?:up|down)\\.=q8_0'", model(), OUT), 0);
+    eng_gguf *g = opened(OUT);
+    for (uint32_t i = 0; i < eng_gguf_tensor_count(g); i++) {
+        const eng_gguf_tensor *t = eng_gguf_tensor_get(g, i);
+        int meant = strstr(t->name, ".ffn_up.") || strstr(t->name, ".ffn_down.");
+        ck_assert_msg((t->type == ENG_TYPE_Q8_0) == meant, "%s", t->name);
+    }
+    eng_gguf_close(g);
+    runs(run("engine-quantize %s %s f16 -T '([a-z0-9_.]+)+[!?]=q8_0'", model(), OTHER), 1);
+    ck_assert_msg(strstr(said, "takes too long") != NULL, "%s", said);
+    clean();
+}
+END_TEST
+
 /* f16 to f32 and back is the file it was. */
 START_TEST(there_and_back)
 {
@@ -419,6 +436,7 @@ int main(void)
 
     tcase_add_test(all, hashes_of_nothing);
     tcase_add_test(all, blocks);
+    tcase_add_test(all, patterns);
     tcase_add_test(all, there_and_back);
     tcase_add_test(all, what_stays);
     tcase_add_test(all, fallbacks);

@@ -159,21 +159,39 @@ START_TEST(near_names)
 }
 END_TEST
 
-/* What regcomp would multiply out. */
+/* What people paste means what they expect, and nothing takes long. */
 START_TEST(patterns)
 {
-    static const char *const small[] = {"", "blk\\.(1[0-9]|2[0-3])\\.ffn_(up|down)_exps", "a{1,250}", "((a{1,10}){1,10}){1,10}",
-                                        "[[:digit:]{9999}]+", "\\{9999}", "[]{9999}]", "(((", "a{4096}"};
-    static const char *const large[] = {"((a{1,250}){1,250}){1,250}", "(a{1,250}){1,250}", "(a{1,250})*{1,250}", "a{4097}",
-                                        "a{4096,}", "(ab|[cd]){2049}", "a{18446744073709551615}{2}", "a{4000}b{4000}"};
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        ck_assert_msg(eu_pattern_is_small(small[i]), "%s", small[i]);
-    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-        ck_assert_msg(!eu_pattern_is_small(large[i]), "%s", large[i]);
-    eu_pattern_is_small("x{9999"); /* ends where it ends */
-    eu_pattern_is_small("[[:");
-    eu_pattern_is_small("[^");
-    eu_pattern_is_small("a\\");
+    static const char name[] = "blk.12.ffn_up.weight", *const found[] = {
+        "", "blk\\.\\d+\\.ffn_(?:up|down)\\.", ".*", "^blk.*weight$", "(?i)FFN", "\\bffn_up\\b", "ffn_(?!down)", "a{0,250}", "[[:digit:]]+"},
+        *const absent[] = {"^ffn", "blk\\.(?:3[0-9])\\.", "\\d{3}", "up.weight.$", "blk\\.\\D"},
+        *const wrong[] = {"[=cpu", "(((", "a)", "a\\", "*a", "(?<n", "((a{1,250}){1,250}){1,250}", "a{65536}", "(*UTF)a"};
+    char why[128], many[200];
+    eu_pattern *p;
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        ck_assert_msg((p = eu_pattern_create(found[i], why, sizeof why)) != NULL, "%s: %s", found[i], why);
+        ck_assert_msg(eu_pattern_found(p, name), "%s", found[i]);
+        eu_pattern_destroy(p);
+    }
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        ck_assert_msg((p = eu_pattern_create(absent[i], why, sizeof why)) != NULL, "%s: %s", absent[i], why);
+        ck_assert_msg(!eu_pattern_found(p, name) && eu_pattern_get_state(p) == EU_PATTERN_FINE, "%s", absent[i]);
+        eu_pattern_destroy(p);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_msg(eu_pattern_create(wrong[i], why, sizeof why) == NULL, "%s", wrong[i]);
+        ck_assert_msg(strstr(why, ", at character ") != NULL, "%s: %s", wrong[i], why);
+    }
+    memset(many, 'a', sizeof many);
+    memcpy(many + sizeof many - 2, "b", 2);
+    ck_assert_ptr_nonnull(p = eu_pattern_create("(a+)+$", why, sizeof why));
+    uint64_t begin = eu_now();
+    ck_assert(!eu_pattern_found(p, many));
+    ck_assert_int_eq(eu_pattern_get_state(p), EU_PATTERN_ENDLESS);
+    ck_assert(!eu_pattern_found(p, "a")); /* it was given up for good */
+    ck_assert_msg(eu_now() - begin < EU_SECOND, "%g s", (double)(eu_now() - begin) / EU_SECOND);
+    eu_pattern_destroy(p);
+    eu_pattern_destroy(NULL);
 }
 END_TEST
 
