@@ -230,6 +230,35 @@ START_TEST(test_unknown_tokenizer)
 }
 END_TEST
 
+/* A type that no device computes with has a name all the same. */
+START_TEST(test_foreign_type)
+{
+    static const char name[] = "blk.0.ffn_up.weight";
+    bench b;
+    eng_lm_model *m = NULL;
+    eng_lm_model_params p;
+    size_t n;
+    uint32_t rank, type = 21;
+    make("--arch llama --seed 3 --layers 1 --embd 256");
+    char *bytes = read_file(path, &n), *at = memmem(bytes, n, name, sizeof name - 1);
+    ck_assert_ptr_nonnull(at);
+    memcpy(&rank, at += sizeof name - 1, sizeof rank);
+    ck_assert_uint_eq(rank, 2);
+    memcpy(at + sizeof rank + rank * sizeof(uint64_t), &type, sizeof type);
+    bench_open(&b, "cpu", path, NULL);
+    remove(path); /* the model of the bench is mapped */
+    FILE *f = fopen(path, "wb");
+    ck_assert(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+    free(bytes);
+    eng_lm_model_defaults(&p);
+    ck_assert_int_eq(eng_lm_model_open(b.engine, b.device, path, &p, &m), ENG_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(eng_last_error(), "tensor blk.0.ffn_up.weight has type 21 (iq3_s), which a weight cannot have"), "%s",
+                  eng_last_error());
+    bench_close(&b);
+    remove(path);
+}
+END_TEST
+
 /* A context that the device has no room for is refused before the host's memory is filled for it. */
 START_TEST(test_too_many_cells)
 {
@@ -261,6 +290,7 @@ int main(void)
     tcase_add_test(t, test_double_forward);
     tcase_add_loop_test(t, test_odd, 0, N_MODELS);
     tcase_add_test(t, test_unknown_tokenizer);
+    tcase_add_test(t, test_foreign_type);
     tcase_add_test(t, test_too_many_cells);
     tcase_add_loop_test(t, test_ragged_heads, 0, N_RAGGED);
     suite_add_tcase(s, t);
