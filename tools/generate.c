@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "generate.h"
+#include "generate_foreign.h"
 #include "libengine/util/util.h"
 #include "hints.h"
 #include "loading.h"
@@ -79,6 +80,8 @@ static int open_engine(run *r)
         tell_unread_of("engine-generate", r->engine);
     if (!status && r->o.threads)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
+    if (!status)
+        status = keep_layers(&r->o);
     if (!status && r->o.no_kv_offload) {
         r->o.nkvo_override = r->o.n_overrides++;
         r->o.overrides[r->o.nkvo_override] = (eng_lm_override){CACHES, "cpu"};
@@ -90,6 +93,12 @@ static int open_engine(run *r)
     if (!status)
         status = device_open(r->engine, &r->o, &r->device);
     return status;
+}
+
+static int list_devices(run *r)
+{
+    int status = create_context("engine-generate", 1, NULL, &r->engine);
+    return status ? status : device_list(r->engine);
 }
 
 static eng_lm_placement placement(const run *r)
@@ -476,10 +485,10 @@ int main(int argc, char **argv)
     find_uninstalled_plugins();
     int code = options_parse(&r->o, argc, argv);
     if (code < 0) {
-        int status = open_engine(r);
-        if (!status)
+        int status = r->o.list_devices ? list_devices(r) : open_engine(r);
+        if (!status && !r->o.list_devices)
             status = open_model(r);
-        if (!status)
+        if (!status && !r->o.list_devices)
             status = r->o.perplexity ? run_perplexity(r) : run_text(r);
         code = status ? complain(&r->o) : 0;
     }

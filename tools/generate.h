@@ -38,6 +38,8 @@ typedef struct options {
     const char *sampling; /* the last option given about choosing tokens, or NULL    */
     bool n_given, chosen_split;
     bool fit;
+    bool list_devices;
+    uint32_t last_layers; /* on accelerators; 0: all                            */
     bool escape;         /* \n and the like in -p                              */
     int32_t rotate_kv;   /* ENG_LM_ROTATE_*, or 0                               */
     long fit_reserve;    /* MiB of each device; -1: the rule                    */
@@ -98,6 +100,8 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
 int device_name_homes(eng_context *engine, options *o);
 /* Opens what -d, -ts, -sm and the overrides ask for. */
 int device_open(eng_context *engine, const options *o, eng_device **device);
+/* Every device on a line of standard output. */
+int device_list(eng_context *engine);
 /* --fit: changes device, shares and overrides so that the model fits, and says on standard error what and why. */
 int device_fit(eng_context *engine, options *o, eng_lm_fit_ask_func ask, void *user);
 

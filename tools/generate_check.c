@@ -89,6 +89,8 @@ static const char *device_options_fault(const options *o)
 
 int options_check(options *o)
 {
+    if (o->list_devices)
+        return -1;
     const char *what = o->model && *o->model ? text_fault(o) : "-m FILE is needed";
     if (!what)
         what = explain_fault(o);

@@ -44,6 +44,21 @@ static int default_device(eng_context *engine, const options *o, char name[NAME_
     return status;
 }
 
+int device_list(eng_context *engine)
+{
+    eng_device_info info = {.size = sizeof info};
+    uint32_t n = 0;
+    for (; eng_context_device_info(engine, n, &info) == ENG_OK; n++) {
+        printf("%s: %s", info.name, info.description);
+        if (info.memory_total)
+            printf(" (%llu MiB, %llu MiB free)", (unsigned long long)(info.memory_total >> 20),
+                   (unsigned long long)(info.memory_free >> 20));
+        putchar('\n');
+        info = (eng_device_info){.size = sizeof info};
+    }
+    return n ? ENG_OK : eng_fail_in(ENG_ERR_NOTFOUND, "no device was found");
+}
+
 /* The listed name of the device on which override i keeps tensors, so that names can be compared. */
 static int name_home(eng_context *engine, options *o, uint32_t i)
 {

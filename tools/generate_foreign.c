@@ -11,7 +11,7 @@
 typedef enum treatment {
     IGNORED,  /* no meaning here: said, and the value dropped */
     REFUSED,  /* with the cure */
-    LAYERS, CPU_EXPERTS, FIRST_EXPERTS, ESCAPE, ROTATE
+    LAYERS, CPU_EXPERTS, FIRST_EXPERTS, ESCAPE, ROTATE, LIST
 } treatment;
 
 static const struct foreign {
@@ -26,6 +26,7 @@ static const struct foreign {
     {"-ncmoe", "--n-cpu-moe", NEEDED, FIRST_EXPERTS, NULL},
     {"-e", "--escape", NONE, ESCAPE, NULL},
     {NULL, "--rotate-kv", NEEDED, ROTATE, NULL},
+    {NULL, "--list-devices", NONE, LIST, NULL},
     {NULL, "--no-escape", NONE, IGNORED, "texts are taken as they stand unless -e is given"},
     {"-fa", "--flash-attn", SWITCH, IGNORED, "attention never keeps the whole matrix of scores"},
     {"-ub", "--ubatch-size", NEEDED, IGNORED, "a pass has one size, -b"},
@@ -44,7 +45,6 @@ static const struct foreign {
     {NULL, "--lora", NEEDED, REFUSED, "adapters are not applied: merge them into the model before"},
     {NULL, "--grammar", NEEDED, REFUSED, "there are no grammars"},
     {NULL, "--rpc", NEEDED, REFUSED, "devices of other machines are not used"},
-    {NULL, "--list-devices", NONE, REFUSED, "engine-probe lists the devices"},
     {NULL, "--numa", NEEDED, REFUSED, "run the program under numactl, or cut the processor in parts (-d cpu/2)"},
 };
 
@@ -100,10 +100,93 @@ static int take_layers(options *o, const char *flag, const char *value)
         return refuse(flag, "no layer on accelerators is the device cpu: leave out -ngl or -d");
     if (layers == 0)
         o->device = "cpu";
-    else if (layers < 99)
-        return refuse(flag, "say which layers stay on the processor, such as -ot '^blk\\.([0-9]|1[0-9])\\.=cpu' for the first 20, or "
-                            "let --fit choose");
+    o->last_layers = (uint32_t)layers;
     return -1;
+}
+
+static int count_layers(const char *path, int64_t *layers)
+{
+    eng_gguf *gguf = NULL;
+    eng_gguf_string arch = {0};
+    int64_t drafts = 0;
+    char key[2][96] = {"", ""};
+    int status = eng_gguf_open(path, &gguf);
+    if (!status)
+        status = eng_gguf_text(gguf, "general.architecture", 0, &arch);
+    if (!status) {
+        snprintf(key[0], sizeof key[0], "%.*s.block_count", (int)(arch.length < 64 ? arch.length : 64), arch.data);
+        snprintf(key[1], sizeof key[1], "%.*s.nextn_predict_layers", (int)(arch.length < 64 ? arch.length : 64), arch.data);
+        status = eng_gguf_integer(gguf, key[0], 0, layers);
+    }
+    if (!status && eng_gguf_key_find(gguf, key[1]))
+        status = eng_gguf_integer(gguf, key[1], 0, &drafts);
+    *layers -= drafts;
+    eng_gguf_close(gguf);
+    return status;
+}
+
+int keep_layers(options *o)
+{
+    int64_t layers = 0, kept;
+    eu_text pattern = {0};
+    int status = o->last_layers ? count_layers(o->model, &layers) : ENG_OK;
+    kept = layers - o->last_layers;
+    if (status || !o->last_layers || kept <= 0)
+        return status;
+    if (kept > 4096)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "--gpu-layers" ENG_CAUSE "%lld layers are more than it can keep",
+                        (long long)kept);
+    for (int64_t i = 0; i < kept; i++)
+        eu_text_format(&pattern, "%s%lld", i ? "|" : "^(?:blk|cache_[kv]|state|conv)\\.(?:", (long long)i);
+    eu_text_add(&pattern, ")(?:\\.|$)");
+    char *text = eu_text_take(&pattern);
+    if (!text)
+        return eng_fail_code(EU_NO_MEMORY("the pattern of --gpu-layers"));
+    if (o->n_overrides == MAX_OVERRIDES) {
+        free(text);
+        return eng_fail(ENG_ERR_INVALID, "--gpu-layers" ENG_CAUSE "there are too many patterns (-ot) beside it");
+    }
+    o->memory[o->n_overrides] = text;
+    o->overrides[o->n_overrides++] = (eng_lm_override){text, "cpu"};
+    return ENG_OK;
+}
+
+/* OpenCL0 and GPU0 are opencl:0. */
+static size_t foreign_word(const char *text, eu_text *to)
+{
+    static const char *const words[] = {"opencl", "gpu"};
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+    if (length == 3 && strncasecmp(text, "cpu", 3) == 0) {
+        eu_text_add(to, "cpu");
+        return length;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if (length > n && strncasecmp(text, words[i], n) == 0 && strspn(text + n, "0123456789") == length - n) {
+            eu_text_add(to, "opencl:");
+            eu_text_add_bytes(to, text + n, length - n);
+            return length;
+        }
+    }
+    eu_text_add_bytes(to, text, length);
+    return length;
+}
+
+char *device_from_foreign(const char *text)
+{
+    eu_text to = {0};
+    eu_text_add(&to, "");
+    while (*text) {
+        text += foreign_word(text, &to);
+        size_t rest = strcspn(text, "+,");
+        eu_text_add_bytes(&to, text, rest);
+        text += rest;
+        if (*text) {
+            eu_text_add(&to, "+");
+            text++;
+        }
+    }
+    return eu_text_take(&to);
 }
 
 static int rotate(options *o, const char *flag, const char *value)
@@ -128,6 +211,7 @@ static int apply(options *o, const struct foreign *f, const char *flag, const ch
     case FIRST_EXPERTS: return keep_experts(o, flag, value);
     case ROTATE: return rotate(o, flag, value);
     case ESCAPE: o->escape = true; return -1;
+    case LIST: o->list_devices = true; return -1;
     }
     return -1;
 }

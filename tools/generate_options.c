@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "generate.h"
 #include "generate_foreign.h"
@@ -185,6 +184,21 @@ static int type(const char *flag, const char *text, uint32_t *value)
     return wrong("no type of a cache; there are f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1 and iq4_nl", flag, text);
 }
 
+#define DEVICE_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:/.@+"
+
+/* Memory that goes with the options; false, and it is freed: there is none for the list. */
+static bool keep(options *o, char *text)
+{
+    char **kept = eu_grow(o->kept, &o->kept_room, (size_t)o->n_kept + 1, sizeof *kept);
+    if (!kept) {
+        free(text);
+        return false;
+    }
+    o->kept = kept;
+    o->kept[o->n_kept++] = text;
+    return true;
+}
+
 static int override(options *o, const char *flag, const char *text)
 {
     const char *equals = strrchr(text, '=');
@@ -204,46 +218,43 @@ static int override(options *o, const char *flag, const char *text)
     }
     eu_pattern_destroy(compiled);
     o->memory[o->n_overrides] = pattern;
-    o->overrides[o->n_overrides++] = (eng_lm_override){pattern, strcasecmp(equals + 1, "cpu") ? equals + 1 : "cpu"};
-    return -1;
+    o->overrides[o->n_overrides].pattern = pattern;
+    char *home = device_from_foreign(equals + 1);
+    o->overrides[o->n_overrides].device = home;
+    o->n_overrides++;
+    return home && keep(o, home) ? -1 : wrong("out of memory for the option", flag, text);
+}
+
+/* The comma behind a device of a list: what is between it and the last = is a device's name, and another item follows. */
+static const char *list_comma(const char *text)
+{
+    const char *equals = NULL;
+    for (const char *c = text; *c; c++) {
+        if (*c == ',' && equals && c > equals + 1 && c == equals + 1 + strspn(equals + 1, DEVICE_LETTERS) && strchr(c, '='))
+            return c;
+        equals = *c == '=' ? c : equals;
+    }
+    return NULL;
 }
 
 /* "PATTERN=DEVICE,PATTERN=DEVICE": a comma behind a device parts two of them; one in a pattern does not. */
 static int override_list(options *o, const char *flag, const char *text)
 {
-    const char *equals = strchr(text, '='), *comma = equals ? strchr(equals, ',') : NULL;
-    if (!comma || !strchr(comma, '='))
+    const char *comma = list_comma(text);
+    if (!comma)
         return override(o, flag, text);
     char *first = strndup(text, (size_t)(comma - text));
-    if (!first)
+    if (!first || !keep(o, first))
         return wrong("out of memory for the option", flag, text);
-    char **kept = eu_grow(o->kept, &o->kept_room, (size_t)o->n_kept + 1, sizeof *kept);
-    if (!kept) {
-        free(first);
-        return wrong("out of memory for the option", flag, text);
-    }
-    o->kept = kept;
-    o->kept[o->n_kept++] = first;
     int code = override(o, flag, first);
     return code >= 0 ? code : override_list(o, flag, comma + 1);
 }
 
-/* Names with commas between them are a composition; CPU is cpu. */
 static int device(options *o, const char *flag, const char *text)
 {
-    if (strcasecmp(text, "cpu") == 0)
-        text = "cpu";
-    o->device = text;
-    if (!strchr(text, ','))
-        return -1;
     free(o->joined);
-    o->joined = strdup(text);
-    if (!o->joined)
-        return wrong("out of memory for the option", flag, text);
-    for (char *c = o->joined; *c; c++)
-        *c = *c == ',' ? '+' : *c;
-    o->device = o->joined;
-    return -1;
+    o->device = o->joined = device_from_foreign(text);
+    return o->joined ? -1 : wrong("out of memory for the option", flag, text);
 }
 
 /* 3,1 and 3/1. */
