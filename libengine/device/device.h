@@ -56,6 +56,7 @@ int eng_store_check_regions(const eng_store *store, uint32_t tensor, const eng_r
 int eng_store_take(eng_store *store, const eng_store_data *from);
 int eng_store_copy_data(eng_store *store);
 void eng_store_let_go(eng_store *store);
+int eng_store_upload(eng_store *store, uint32_t tensor, const eng_region *region);
 /* May the host write to it? */
 int eng_store_check_written(const eng_store *store, uint32_t tensor);
 

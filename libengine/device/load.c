@@ -43,6 +43,13 @@ static int tell(const eng_store *store, uint64_t done, uint64_t total)
     return ENG_OK;
 }
 
+int eng_store_upload(eng_store *store, uint32_t tensor, const eng_region *region)
+{
+    const unsigned words = eng_failure_words();
+    return eng_answer(store->device->calls->store_upload(store->state, tensor, region, 1), words, store->device->info.name,
+                      "store_upload");
+}
+
 static int copy_tensor_data(eng_store *store, uint32_t i, uint64_t *done, uint64_t total)
 {
     const char *data = store->data[i];
@@ -51,7 +58,7 @@ static int copy_tensor_data(eng_store *store, uint32_t i, uint64_t *done, uint64
     for (uint64_t at = 0; at < store->bytes[i] && status >= 0; at += AT_ONCE) {
         const uint64_t n = store->bytes[i] - at < AT_ONCE ? store->bytes[i] - at : AT_ONCE;
         const eng_region region = eng_range(data + at, at, n);
-        status = store->device->calls->store_upload(store->state, i, &region, 1);
+        status = eng_store_upload(store, i, &region);
         if (status >= 0 && whole && store->from.copied)
             store->from.copied(store->from.user, data + at, n);
         *done += n;

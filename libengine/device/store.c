@@ -213,7 +213,13 @@ static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_
         if (store->from.flags & ENG_DATA_COPY)
             store->tensors[i].data = NULL;
     }
-    return store->device->calls->store_create(store->device->state, store->tensors, n, &store->state);
+    const unsigned words = eng_failure_words();
+    int status = eng_answer(store->device->calls->store_create(store->device->state, store->tensors, n, &store->state), words,
+                            store->device->info.name, "store_create");
+    if (status >= 0 && !store->state)
+        return eng_fail(ENG_ERR_INTERNAL, "%s" ENG_CAUSE "the plugin's store_create answered %d and gave no store" ENG_ADVICE
+                        "report it to the plugin's author", store->device->info.name, status);
+    return status;
 }
 
 /* What the device has made of the tensors. */
@@ -222,7 +228,9 @@ static int ask_layouts(eng_store *store)
     int status = ENG_OK;
     for (uint32_t i = 0; i < store->n && status >= 0; i++) {
         store->layouts[i] = (eng_layout_info){.size = sizeof *store->layouts, .rows = 1, .name = "file"};
-        status = store->device->calls->store_layout(store->state, i, &store->layouts[i]);
+        const unsigned words = eng_failure_words();
+        status = eng_answer(store->device->calls->store_layout(store->state, i, &store->layouts[i]), words,
+                            store->device->info.name, "store_layout");
     }
     return status;
 }
@@ -359,7 +367,7 @@ int eng_store_write(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t
     if (status < 0 || bytes == 0)
         return status;
     eng_region region = {.data = (void *)(uintptr_t)data, .tensor_offset = offset, .bytes = bytes, .count = 1};
-    return store->device->calls->store_upload(store->state, tensor, &region, 1);
+    return eng_store_upload(store, tensor, &region);
 }
 
 int eng_store_read(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t bytes, void *data)
@@ -368,5 +376,7 @@ int eng_store_read(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t 
     if (status < 0 || bytes == 0)
         return status;
     eng_region region = {.data = data, .tensor_offset = offset, .bytes = bytes, .count = 1};
-    return store->device->calls->store_download(store->state, tensor, &region, 1);
+    const unsigned words = eng_failure_words();
+    return eng_answer(store->device->calls->store_download(store->state, tensor, &region, 1), words, store->device->info.name,
+                      "store_download");
 }
