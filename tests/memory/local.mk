@@ -8,3 +8,4 @@ tests_memory_test_keep_SOURCES = %D%/test-keep.c tests/tap.c tests/tap.h
 tests_memory_test_keep_LDADD = libengine.la
 tests_memory_test_layout_SOURCES = %D%/test-layout.c $(memory_rig)
 tests_memory_test_layout_LDADD = libengine.la
+EXTRA_DIST += tests/matrix.h
