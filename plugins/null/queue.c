@@ -86,6 +86,10 @@ int null_value_write(eng_queue_state *queue, eng_instance_state *instance, int32
 
 int null_value_map(eng_instance_state *instance, int32_t tensor, void **data)
 {
+    const eng_device_state *device = instance->plan->device;
+    if (device->measures)
+        return device->services->fail(device->services->host, ENG_ERR_UNSUPPORTED, "null" ENG_CAUSE
+                                      "with null.accept=measure there is no memory whose address could be given");
     *data = value(instance, tensor);
-    return instance->plan->device->measures ? ENG_ERR_UNSUPPORTED : ENG_OK;
+    return ENG_OK;
 }

@@ -327,6 +327,8 @@ START_TEST(test_shares)
     eng_lm_model_info info = {.size = sizeof info};
     eng_lm_stats stats = {.size = sizeof stats};
     OK(eng_lm_model_get_info(b.model, &info));
+    eng_lm_context_params least = {.size = 2 * sizeof(uint32_t)}; /* the shortest struct that a host may have */
+    OK(eng_lm_context_get_params(b.context, &least));
     OK(eng_lm_context_get_stats(b.context, &stats));
     for (uint32_t i = 0; i < 2; i++) {
         eng_device_info leaf = {.size = sizeof leaf};

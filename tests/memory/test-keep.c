@@ -129,6 +129,32 @@ static void check_device(eng_context *c, const char *name)
     eng_device_close(r.device);
 }
 
+/* A device that only measures has no memory whose address could be given. */
+static void check_measuring(void)
+{
+    rig r = {0};
+    void *at = &r;
+    if (eng_context_create(NULL, &r.context) < 0 || eng_context_set_option(r.context, "null.accept", "measure") < 0)
+        return;
+    int status = eng_device_open(r.context, "null", &r.device);
+    if (status >= 0)
+        status = declare(&r);
+    if (status >= 0)
+        status = build(&r);
+    if (status >= 0)
+        status = eng_plan_create(r.device, r.graph, &r.plan);
+    if (status >= 0)
+        status = eng_instance_create(r.plan, &r.store, 1, &r.instance);
+    tap_check(status >= 0 && eng_instance_map(r.instance, r.doubled, &at) == ENG_ERR_UNSUPPORTED && at == &r,
+              "null that measures: no address: %s", eng_last_error());
+    eng_instance_destroy(r.instance);
+    eng_plan_release(r.plan);
+    eng_graph_destroy(r.graph);
+    eng_store_destroy(r.store);
+    eng_device_close(r.device);
+    eng_context_destroy(r.context);
+}
+
 int main(void)
 {
     eng_context *c = tap_begin();
@@ -139,5 +165,6 @@ int main(void)
     check_device(c, "opencl:0");
     check_device(c, "cpu+opencl:0@3:1");
     check_device(c, "cpu/3@1:0:2");
+    check_measuring();
     return tap_end(c);
 }
