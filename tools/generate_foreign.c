@@ -110,12 +110,14 @@ static int count_layers(const char *path, int64_t *layers)
     eng_gguf_string arch = {0};
     int64_t drafts = 0;
     char key[2][96] = {"", ""};
+    int n = 0;
     int status = eng_gguf_open(path, &gguf);
     if (!status)
         status = eng_gguf_text(gguf, "general.architecture", 0, &arch);
     if (!status) {
-        snprintf(key[0], sizeof key[0], "%.*s.block_count", (int)(arch.length < 64 ? arch.length : 64), arch.data);
-        snprintf(key[1], sizeof key[1], "%.*s.nextn_predict_layers", (int)(arch.length < 64 ? arch.length : 64), arch.data);
+        n = arch.length < 64 ? (int)arch.length : 64;
+        snprintf(key[0], sizeof key[0], "%.*s.block_count", n, arch.data);
+        snprintf(key[1], sizeof key[1], "%.*s.nextn_predict_layers", n, arch.data);
         status = eng_gguf_integer(gguf, key[0], 0, layers);
     }
     if (!status && eng_gguf_key_find(gguf, key[1]))
@@ -219,6 +221,31 @@ static int apply(options *o, const struct foreign *f, const char *flag, const ch
 static bool is_switch(const char *text)
 {
     return strcmp(text, "on") == 0 || strcmp(text, "off") == 0 || strcmp(text, "auto") == 0;
+}
+
+/* Names of one kind, in lines of 100 letters. */
+static void print_names(const char *what, treatment least, treatment most)
+{
+    size_t column = 0;
+    printf("\n  %s:\n", what);
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        const struct foreign *f = &table[k];
+        if (f->treatment < least || f->treatment > most)
+            continue;
+        size_t length = (f->name ? strlen(f->name) + 2 : 0) + strlen(f->long_name) + 2;
+        fputs(column == 0 ? "    " : column + length > 100 ? ",\n    " : ", ", stdout);
+        printf("%s%s%s", f->name ? f->name : "", f->name ? " " : "", f->long_name);
+        column = column + length > 100 ? length : column + length;
+    }
+    putchar('\n');
+}
+
+void options_foreign_help(void)
+{
+    fputs("  -dev A,B is -d A+B; CPU, OpenCL0 and GPU0 are cpu and opencl:0; -ts 3/1; -sm row; lists in -ot\n", stdout);
+    print_names("Taken", LAYERS, LIST);
+    print_names("Without effect, said once", IGNORED, IGNORED);
+    print_names("Refused, with what to do instead", REFUSED, REFUSED);
 }
 
 int options_foreign(options *o, int argc, char **argv, int *i)

@@ -9,6 +9,9 @@
  * -2: it is none of these. */
 int options_foreign(options *o, int argc, char **argv, int *i);
 
+/* The screen of --help=llama. */
+void options_foreign_help(void);
+
 /* Devices as llama.cpp names them, CPU, OpenCL0 and GPU0, and commas between them, as ours; free() it.  NULL: no memory. */
 char *device_from_foreign(const char *text);
 /* -ngl N, once the model is known: all but the last N layers are kept on the processor.  An ENG status. */

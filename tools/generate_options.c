@@ -9,62 +9,8 @@
 
 #include "generate.h"
 #include "generate_foreign.h"
+#include "generate_help.h"
 #include "libengine/util/util.h"
-
-static const char usage[] =
-    "Usage: engine-generate -m FILE [-p TEXT | -f FILE] [OPTION]...\n"
-    "Continues a text with a language model from a GGUF file.\n"
-    "\n"
-    "  -m, --model FILE             the model\n"
-    "  -d, --device DEVICE          where it runs: cpu, opencl:0, opencl:0/2 (two halves),\n"
-    "                               cpu+opencl:0@3:1 (two devices, three quarters and one); see engine-probe;\n"
-    "                               if not given, the first accelerator, or all if the model is too large for it\n"
-    "  -p, --prompt TEXT            the text to continue\n"
-    "  -f, --file FILE              the same from a file (- is standard input)\n"
-    "  -e, --escape                 \\n, \\t, \\r, \\\\, \\\" and \\' in the text of -p stand for what they do in C\n"
-    "  -n, --n-predict N            most tokens to generate, 128 if not given; -1: until the text ends\n"
-    "      --ignore-eos             go on after tokens that end a text\n"
-    "      --temp T                 temperature, 0.8 if not given; 0: always the most likely token\n"
-    "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"
-    "      --top-p P                and among the fewest of probability P, 0.95 if not given; 1: all\n"
-    "      --min-p P                and those of P times the best one's probability, 0.05 if not given; 0: all\n"
-    "      --repeat-penalty R       divide the logits of tokens among the last by R, 1 if not given: off\n"
-    "      --frequency-penalty F    take F off for each time that they occur, 0 if not given\n"
-    "      --presence-penalty P     take P off if they occur, 0 if not given\n"
-    "      --repeat-last-n N        how many tokens are the last, 64 if not given; 0: none\n"
-    "  -s, --seed S                 of the random numbers; -1, if not given: another one every time\n"
-    "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk (512)\n"
-    "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"
-    "  -t, --threads THREADS        of the cpu plugin\n"
-    "  -ctk, --cache-type-k TYPE    of cached K: f32, f16 (if not given), bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl\n"
-    "  -ctv, --cache-type-v TYPE    of cached V: the same\n"
-    "      --precision P            exact (if not given), or fast: the device may round activations where it gains speed\n"
-    "      --layout L               of the weights: auto (if not given), file: as in the file and, on devices that share\n"
-    "                               the host's memory, in the file's own pages; packed: as the device's kernels like\n"
-    "      --no-mmap                copy the weights: the file may change afterwards\n"
-    "      --rotate-kv MODE         rotate K and V in the caches: auto (if not given): of block types, on, off\n"
-    "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
-    "  -ot, --override-tensor PATTERN=DEVICE\n"
-    "                               keep tensors whose name has the pattern (a regular expression, PCRE2) on a\n"
-    "                               device; weights as in the file, cache_k.N, cache_v.N, state.N, conv.N; repeatable\n"
-    "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
-    "                               each; none: only the first device, whole\n"
-    "      --expert-parallel        deal whole experts of a mixture out, instead of a part of each to every device\n"
-    "  -ts, --tensor-split A,B,...  shares of the devices, as @A:B in -d\n"
-    "      --fit[=MIB]              choose shares, and tensors to keep on the cpu device, so that all fits the free\n"
-    "                               memory; leave MIB of each device alone (256, or 5 % of it if that is more)\n"
-    "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
-    "      --chunks N               only of its first N chunks\n"
-    "      --explain[=FORMAT]       say what was placed where and what is exchanged: text (if not given), json, or dot\n"
-    "                               for graphviz; without a text nothing else is done\n"
-    "      --pass N                 of passes of N tokens, not of 1 (goes with --explain)\n"
-    "      --json                   print one JSON object instead of text and table\n"
-    "  -h, --help\n"
-    "      --version\n"
-    "\n"
-    "Options of llama.cpp that mean the same are taken (-ngl, -fa, -cmoe, ...); the man page has the list.\n"
-    "The text goes to standard output, the table of devices and speeds to standard error.\n"
-    "Exit code: 0; 1 if something failed; 64 for a wrong command line.\n";
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
@@ -112,7 +58,7 @@ static const struct flag {
     {NULL, "--explain", EXPLAIN, OPTIONAL},
     {NULL, "--pass", PASS, NEEDED},
     {NULL, "--json", JSON, NONE},
-    {"-h", "--help", SHOW_HELP, NONE},
+    {"-h", "--help", SHOW_HELP, OPTIONAL},
     {NULL, "--version", SHOW_VERSION, NONE},
 };
 
@@ -390,8 +336,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case PASS: return unsigned_integer(flag, value, 1, 4096, &o->pass);
     case JSON: o->json = true; break;
     case SHOW_HELP:
-        fputs(usage, stdout);
-        return 0;
+        return help(value);
     case SHOW_VERSION:
         printf("engine-generate (libengine) %s\n", eng_version());
         return 0;
@@ -468,6 +413,8 @@ int options_parse(options *o, int argc, char **argv)
                 value = argv[++i];
             else
                 return wrong("a value is needed", "option", argv[i]);
+        } else if (f->id == SHOW_HELP && i + 1 < argc && argv[i + 1][0] != '-') {
+            value = argv[++i];
         }
         int code = apply(o, f->id, equals ? f->long_name : argv[f->argument == NEEDED ? i - 1 : i], value);
         if (code >= 0)

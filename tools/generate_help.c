@@ -1,0 +1,122 @@
+/* engine-generate: --help, whole or a topic. */
+#include "config.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "generate_foreign.h"
+#include "generate_help.h"
+#include "libengine/util/util.h"
+
+static const char begin[] =
+    "Usage: engine-generate -m FILE [-p TEXT | -f FILE] [OPTION]...\n"
+    "Continues a text with a language model from a GGUF file.\n";
+
+/* Each fits a screen of 24 lines. */
+static const struct topic {
+    const char *name, *title, *text; /* NULL: made from the table of llama.cpp's options */
+} topics[] = {
+    {"text", "The model, what it continues and how far",
+    "  -m, --model FILE             the model\n"
+    "  -p, --prompt TEXT            the text to continue\n"
+    "  -f, --file FILE              the same from a file (- is standard input)\n"
+    "  -e, --escape                 \\n, \\t, \\r, \\\\, \\\" and \\' in the text of -p stand for what they do in C\n"
+    "  -n, --n-predict N            most tokens to generate, 128 if not given; -1: until the text ends\n"
+    "      --ignore-eos             go on after tokens that end a text\n"
+    "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk (512)\n"
+    "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"},
+    {"sampling", "Which token comes next",
+    "      --temp T                 temperature, 0.8 if not given; 0: always the most likely token\n"
+    "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"
+    "      --top-p P                and among the fewest of probability P, 0.95 if not given; 1: all\n"
+    "      --min-p P                and those of P times the best one's probability, 0.05 if not given; 0: all\n"
+    "      --repeat-penalty R       divide the logits of tokens among the last by R, 1 if not given: off\n"
+    "      --frequency-penalty F    take F off for each time that they occur, 0 if not given\n"
+    "      --presence-penalty P     take P off if they occur, 0 if not given\n"
+    "      --repeat-last-n N        how many tokens are the last, 64 if not given; 0: none\n"
+    "  -s, --seed S                 of the random numbers; -1, if not given: another one every time\n"},
+    {"devices", "Where it runs, and what lies where",
+    "  -d, --device DEVICE          where it runs: cpu, opencl:0, opencl:0/2 (two halves),\n"
+    "                               cpu+opencl:0@3:1 (two devices, three quarters and one); see engine-probe;\n"
+    "                               if not given, the first accelerator, or all if the model is too large for it\n"
+    "  -t, --threads THREADS        of the cpu plugin\n"
+    "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
+    "  -ot, --override-tensor PATTERN=DEVICE\n"
+    "                               keep tensors whose name has the pattern (a regular expression, PCRE2) on a\n"
+    "                               device; weights as in the file, cache_k.N, cache_v.N, state.N, conv.N; repeatable\n"
+    "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
+    "                               each; none: only the first device, whole\n"
+    "      --expert-parallel        deal whole experts of a mixture out, instead of a part of each to every device\n"
+    "  -ts, --tensor-split A,B,...  shares of the devices, as @A:B in -d\n"
+    "      --fit[=MIB]              choose shares, and tensors to keep on the cpu device, so that all fits the free\n"
+    "                               memory; leave MIB of each device alone (256, or 5 % of it if that is more)\n"},
+    {"memory", "Types and layouts of weights and caches",
+    "  -ctk, --cache-type-k TYPE    of cached K: f32, f16 (if not given), bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl\n"
+    "  -ctv, --cache-type-v TYPE    of cached V: the same\n"
+    "      --precision P            exact (if not given), or fast: devices may round activations where it gains speed\n"
+    "      --layout L               of the weights: auto (if not given); file: as in the file, in its own pages if a\n"
+    "                               device shares the host's memory; packed: as the device's kernels like\n"
+    "      --no-mmap                copy the weights: the file may change afterwards\n"
+    "      --rotate-kv MODE         rotate K and V in the caches: auto (if not given): of block types, on, off\n"},
+    {"measure", "Measuring, explaining, reports",
+    "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
+    "      --chunks N               only of its first N chunks\n"
+    "      --explain[=FORMAT]       say what was placed where and what is exchanged: text (if not given), json or\n"
+    "                               dot for graphviz; without a text nothing else is done\n"
+    "      --pass N                 of passes of N tokens, not of 1 (goes with --explain)\n"
+    "      --json                   print one JSON object instead of text and table\n"},
+    {"llama", "Options of llama.cpp", NULL},
+};
+#define N_TOPICS (sizeof topics / sizeof *topics)
+
+static const char end[] =
+    "\n"
+    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, devices, memory, measure, llama\n"
+    "      --version\n"
+    "\n"
+    "Options of llama.cpp that mean the same are taken (-ngl, -fa, -cmoe, ...): --help=llama.\n"
+    "The text goes to standard output, the table of devices and speeds to standard error.\n"
+    "Exit code: 0; 1 if something failed; 64 for a wrong command line.\n";
+
+static void print_topic(const struct topic *t)
+{
+    printf("\n%s:\n", t->title);
+    if (t->text)
+        fputs(t->text, stdout);
+    else
+        options_foreign_help();
+}
+
+static int no_topic(const char *name)
+{
+    eu_text list = {0};
+    unsigned best = UINT_MAX;
+    const char *near = NULL;
+    for (size_t i = 0; i < N_TOPICS; i++) {
+        eu_text_format(&list, "%s%s", i ? ", " : "", topics[i].name);
+        if (eu_nearer(name, topics[i].name, &best))
+            near = topics[i].name;
+    }
+    fprintf(stderr, "engine-generate: --help %s: there is no such topic%s%s%s; there are %s\n", name,
+            near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", eu_text_get(&list));
+    eu_text_free(&list);
+    return EXIT_USAGE;
+}
+
+int help(const char *topic)
+{
+    for (size_t i = 0; topic && i < N_TOPICS; i++)
+        if (strcmp(topic, topics[i].name) == 0) {
+            fputs(begin, stdout);
+            print_topic(&topics[i]);
+            return 0;
+        }
+    if (topic)
+        return no_topic(topic);
+    fputs(begin, stdout);
+    for (size_t i = 0; i < N_TOPICS; i++)
+        if (topics[i].text)
+            print_topic(&topics[i]);
+    fputs(end, stdout);
+    return 0;
+}
