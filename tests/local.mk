@@ -36,4 +36,4 @@ include %D%/mutants/local.mk
 include %D%/install/local.mk
 
 clean-local:
-	rm -rf tests/cache tests/mutants/tree tests/mutants/work
+	rm -rf tests/cache tests/mutants/tree tests/mutants/work tests/abi/kept tests/abi/kept-host tests/abi/plugin
