@@ -51,7 +51,8 @@ typedef struct eng_store_tensor {
                             and its layout is that of the file               */
     uint32_t n_readers;
     uint32_t reserved;
-    const void *data;    /* its contents, in memory of the host's (eng_store_create); NULL: zeros */
+    const void *data;    /* its contents, in memory of the host's (eng_store_load); NULL: zeros.
+                            eng_store_get gives it as long as it is used there */
 } eng_store_tensor;
 #define ENG_AXIS_WHOLE 0xffffffffu
 

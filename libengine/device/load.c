@@ -86,6 +86,9 @@ int eng_store_copy_data(eng_store *store)
     }
     if (status >= 0 && total)
         status = tell(store, total, total);
+    for (uint32_t i = 0; i < store->n; i++) /* nobody may look there again */
+        if (store->layouts[i].in_place == ENG_IN_PLACE_NONE)
+            store->tensors[i].data = NULL;
     if (status >= 0 && !in_use)
         eng_store_let_go(store);
     return status;

@@ -127,6 +127,7 @@ static bool check_one(eng_context *c, eng_device *device, const matrix *w, const
         printf("# %s\n", eng_last_error());
     *where = good ? in_place(store) : UINT32_MAX;
     const bool gone = *where == ENG_IN_PLACE_NONE;
+    good = good && eng_store_get(store, 0)->data == (gone ? NULL : data);
     good = good && !h.strange && h.told >= 2 && h.released == (gone ? 1 : 0) && h.copied == (gone ? w->bytes : 0);
     if (gone)
         unfence(&f);
