@@ -154,9 +154,8 @@ static int transfer(eng_queue_state *q, const cl_range *range, const eng_region 
 static int transfer_packed(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions,
                            uint32_t n, bool up, uint64_t *ticket)
 {
-    const cl_int error = clFinish(q->queue);
-    if (error != CL_SUCCESS)
-        return cl_failed(q->device, error, "clFinish");
+    cl_failure earlier; /* is told by whoever waits for that work */
+    cl_tickets_wait(&q->tickets, 0, q->tickets.next - 1, UINT64_MAX, &earlier);
     const int status = up ? cl_store_upload(store, tensor, regions, n) : cl_store_download(store, tensor, regions, n);
     if (status == ENG_OK)
         cl_tickets_publish(&q->tickets, q->queue, NULL, ticket);
