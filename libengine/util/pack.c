@@ -32,6 +32,16 @@ void eu_layout_choose(const eng_store_tensor *tensor, const eng_type_info *type,
     snprintf(info->name, sizeof info->name, packed ? "rows%d" : "file", EU_PACKED_ROWS);
 }
 
+bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const eng_region *r = &regions[i];
+        if ((const char *)r->data != (const char *)data + r->tensor_offset || (r->count > 1 && r->data_stride != r->tensor_stride))
+            return false;
+    }
+    return true;
+}
+
 void eu_packed_row(const eu_packing *p, const void *packed, uint64_t row, uint64_t first, uint64_t n, void *out)
 {
     const uint64_t step = (uint64_t)p->rows * p->block_bytes;

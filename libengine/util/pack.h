@@ -16,7 +16,6 @@
 enum { EU_PACKED_ROWS = 4 }; /* of a group; eng_layout_info.layout of this form */
 
 typedef struct eu_packing {
-    uint64_t bytes;       /* of the tensor                                   */
     uint64_t row_bytes;
     uint32_t block_bytes;
     uint32_t rows;        /* of a group; 1: as in the file                   */
@@ -37,6 +36,9 @@ static inline void eu_layout_give(eng_layout_info *to, const eng_layout_info *fr
     memcpy(to, from, size < sizeof *from ? size : sizeof *from);
     to->size = size;
 }
+
+/* Is all that the regions bring what the tensor has in place already, its contents being at `data`? */
+bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n);
 
 /* Blocks first .. first + n - 1 of row `row` of the packed rows at `packed`, to `out`. */
 void eu_packed_row(const eu_packing *p, const void *packed, uint64_t row, uint64_t first, uint64_t n, void *out);

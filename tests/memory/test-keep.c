@@ -93,6 +93,29 @@ static void check_map(rig *r, const char *name)
               "%s: the address of a kept value", name);
 }
 
+/* On a device that is open; rig_end whatever comes of it. */
+static int rig_begin(rig *r)
+{
+    int status = declare(r);
+    if (status >= 0)
+        status = build(r);
+    if (status >= 0)
+        status = eng_plan_create(r->device, r->graph, &r->plan);
+    if (status >= 0)
+        status = eng_instance_create(r->plan, &r->store, 1, &r->instance);
+    return status < 0 ? status : eng_queue_create(r->device, &r->queue);
+}
+
+static void rig_end(rig *r)
+{
+    eng_queue_destroy(r->queue);
+    eng_instance_destroy(r->instance);
+    eng_plan_release(r->plan);
+    eng_graph_destroy(r->graph);
+    eng_store_destroy(r->store);
+    eng_device_close(r->device);
+}
+
 static void check_device(eng_context *c, const char *name)
 {
     rig r = {.context = c};
@@ -102,15 +125,7 @@ static void check_device(eng_context *c, const char *name)
         tap_check(true, "%s # SKIP %s", name, eng_last_error());
         return;
     }
-    status = declare(&r);
-    if (status >= 0)
-        status = build(&r);
-    if (status >= 0)
-        status = eng_plan_create(r.device, r.graph, &r.plan);
-    if (status >= 0)
-        status = eng_instance_create(r.plan, &r.store, 1, &r.instance);
-    if (status >= 0)
-        status = eng_queue_create(r.device, &r.queue);
+    status = rig_begin(&r);
     if (tap_check(status >= 0, "%s: a graph that keeps values: %s", name, status < 0 ? eng_last_error() : "there")) {
         tap_check(run_with(&r, -3) && run_with(&r, 7), "%s: they are those of the last run", name);
         tap_check(eng_graph_find(r.graph, "doubled") == r.doubled && eng_graph_find(r.graph, "nobody") == ENG_NO_VALUE,
@@ -121,12 +136,7 @@ static void check_device(eng_context *c, const char *name)
         tap_check(eng_graph_keep(r.graph, r.summed) == ENG_ERR_STATE, "%s: %s", name, eng_last_error());
         check_map(&r, name);
     }
-    eng_queue_destroy(r.queue);
-    eng_instance_destroy(r.instance);
-    eng_plan_release(r.plan);
-    eng_graph_destroy(r.graph);
-    eng_store_destroy(r.store);
-    eng_device_close(r.device);
+    rig_end(&r);
 }
 
 /* A device that only measures has no memory whose address could be given. */
@@ -138,20 +148,10 @@ static void check_measuring(void)
         return;
     int status = eng_device_open(r.context, "null", &r.device);
     if (status >= 0)
-        status = declare(&r);
-    if (status >= 0)
-        status = build(&r);
-    if (status >= 0)
-        status = eng_plan_create(r.device, r.graph, &r.plan);
-    if (status >= 0)
-        status = eng_instance_create(r.plan, &r.store, 1, &r.instance);
+        status = rig_begin(&r);
     tap_check(status >= 0 && eng_instance_map(r.instance, r.doubled, &at) == ENG_ERR_UNSUPPORTED && at == &r,
               "null that measures: no address: %s", eng_last_error());
-    eng_instance_destroy(r.instance);
-    eng_plan_release(r.plan);
-    eng_graph_destroy(r.graph);
-    eng_store_destroy(r.store);
-    eng_device_close(r.device);
+    rig_end(&r);
     eng_context_destroy(r.context);
 }
 

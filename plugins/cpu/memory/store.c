@@ -80,7 +80,7 @@ static int describe(eng_device_state *device, const eng_store_tensor *t, uint64_
     if (stored->layout.in_place)
         stored->data = (uint8_t *)(uintptr_t)t->data; /* only ever read: ENG_USE_FIXED */
     const eng_type_info *type = cpu_type(t->type);
-    stored->packing = (eu_packing){.bytes = bytes, .block_bytes = type->block_bytes, .rows = stored->layout.rows,
+    stored->packing = (eu_packing){.block_bytes = type->block_bytes, .rows = stored->layout.rows,
                                    .row_bytes = (uint64_t)(t->rank ? t->ne[0] : 1) / type->block * type->block_bytes};
     return ENG_OK;
 }
@@ -213,13 +213,10 @@ static int move_packed(const eng_device_state *device, const struct cpu_stored *
 /* Data used in place are there already; nothing else may be written to them. */
 static int pass_over(const eng_device_state *device, const struct cpu_stored *t, const eng_region *regions, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const eng_region *r = &regions[i];
-        if (r->data != t->data + r->tensor_offset || (r->count > 1 && r->data_stride != r->tensor_stride))
-            return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
-                                          "a tensor whose data are used in place must not be written");
-    }
-    return ENG_OK;
+    return eu_regions_in_place(t->data, regions, n)
+               ? ENG_OK
+               : device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE
+                                        "a tensor whose data are used in place must not be written");
 }
 
 static int move(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n, bool upload)

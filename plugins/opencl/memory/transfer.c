@@ -125,7 +125,7 @@ static cl_int move_packed(cl_device *device, const cl_range *range, const eng_re
     const cl_stored *t = &range->store->tensors[range->tensor];
     packed_bytes x = {device, range, CL_SUCCESS};
     const eu_packed_memory memory = {read_packed, write_packed, &x};
-    const eu_packing packing = {.bytes = t->split.bytes, .row_bytes = t->split.row_bytes,
+    const eu_packing packing = {.row_bytes = t->split.row_bytes,
                                 .block_bytes = cl_type_bytes(t->type), .rows = t->split.group};
     const int failed = eu_packed_move(&packing, r, up, &memory);
     return failed < 0 ? CL_OUT_OF_HOST_MEMORY : x.error;
@@ -146,14 +146,10 @@ int cl_check_regions(const eng_store_state *s, uint32_t tensor, const eng_region
 /* Data used in place are there already; nothing else may be written to them. */
 static int pass_over(const eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n)
 {
-    const char *data = s->tensors[tensor].data;
-    for (uint32_t i = 0; i < n; i++) {
-        const eng_region *r = &regions[i];
-        if ((const char *)r->data != data + r->tensor_offset || (r->count > 1 && r->data_stride != r->tensor_stride))
-            return cl_fail(s->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
-                           "a tensor whose data are used in place must not be written", s->device->info.name);
-    }
-    return ENG_OK;
+    return eu_regions_in_place(s->tensors[tensor].data, regions, n)
+               ? ENG_OK
+               : cl_fail(s->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
+                         "a tensor whose data are used in place must not be written", s->device->info.name);
 }
 
 static int move(eng_store_state *s, uint32_t tensor, const eng_region *regions, uint32_t n, bool up)
