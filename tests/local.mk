@@ -17,6 +17,9 @@ AM_TESTS_ENVIRONMENT = \
 # What a unit test of the core is linked with: the real code, inner functions too.
 core_test_libs = libengine-core.la $(CHECK_LIBS)
 
+# What scripts print their results with.
+EXTRA_DIST += tests/tap.sh
+
 include %D%/util/local.mk
 include %D%/reference/local.mk
 include %D%/conformance/local.mk

@@ -4,19 +4,9 @@
 # tests/abi/3.0/ has a host and a plugin (host.c and plugins/null as they were then), as binaries for x86_64-linux-gnu, and
 # what abidw says of the libraries of that day.  Nothing in that folder is ever changed; the next minor may get one of its
 # own, made by `make keep-abi` (which says what it wrote).  What a later library may do is described in docs/decisions.md: append.
-kept=$top_srcdir/tests/abi/3.0
-n=0
-check() # good?, text
-{
-    n=$((n + 1))
-    if test "$1" = 0; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
-skip()
-{
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-plugins=$top_builddir/plugins
+. "${top_srcdir:-.}/tests/tap.sh"
+kept=$src/tests/abi/3.0
+plugins=$out/plugins
 
 machine=$(uname -sm)
 if test "$machine" != "Linux x86_64" || ! test -e /lib64/ld-linux-x86-64.so.2; then
@@ -24,29 +14,29 @@ if test "$machine" != "Linux x86_64" || ! test -e /lib64/ld-linux-x86-64.so.2; t
 elif case $ENG_TEST_CFLAGS in *sanitize*) true ;; *) false ;; esac; then
     skip "binaries of 3.0" "libraries with sanitizers need hosts with them"
 else
-    dir=$top_builddir/tests/abi
+    dir=$out/tests/abi
     mkdir -p "$dir/plugin"
     # tar and packagers may lose modes: a copy that can be run
     cp "$kept/x86_64-linux-gnu/host" "$dir/kept-host" && chmod 755 "$dir/kept-host"
     cp "$kept/x86_64-linux-gnu/null.so" "$dir/plugin/null.so"
     run()
     {
-        (cd "$dir" && LD_LIBRARY_PATH=$top_builddir/.libs ENGINE_PLUGIN_PATH=$1 ./kept-host null "$top_srcdir/tests/data/tiny-hybrid-f16.gguf")
+        (cd "$dir" && LD_LIBRARY_PATH=$out/.libs ENGINE_PLUGIN_PATH=$1 ./kept-host null "$src/tests/data/tiny-hybrid-f16.gguf")
     }
     text=$(run "$plugins/null/.libs:$plugins/cpu/.libs:$plugins/meta/.libs" 2>&1)
     echo "$text" | sed 's/^/# /'
     echo "$text" | grep -q '^kept host: done$'
-    check $? "the host of 3.0 with the library and the plugins of today"
+    result $? "the host of 3.0 with the library and the plugins of today"
     text=$(run "$dir/plugin:$plugins/cpu/.libs:$plugins/meta/.libs" 2>&1)
     echo "$text" | sed 's/^/# /'
     echo "$text" | grep -q '^kept host: done$'
-    check $? "the plugin of 3.0 with the library of today"
+    result $? "the plugin of 3.0 with the library of today"
 fi
 
 # What may not happen to what there was; that something was added is no fault.
 broken='deletion|offset changed|[1-9][0-9]* Removed|from value|\[D\]|parameter .* changed|return type changed|type .* changed:'
 for lib in libengine libengine-lm; do
-    so=$top_builddir/.libs/$lib.so
+    so=$out/.libs/$lib.so
     if ! command -v abidiff >/dev/null 2>&1; then
         skip "$lib: types and symbols" "there is no abidiff"
     elif ! test -e "$so" || ! objdump -h "$so" 2>/dev/null | grep -q '\.debug_info'; then
@@ -58,7 +48,7 @@ for lib in libengine libengine-lm; do
         echo "$report" | grep -Eq "$broken"
         bad=$?
         test $((status & 11)) = 0 && test $bad != 0
-        check $? "$lib: types and symbols of 3.0 are still there, as they were (abidiff: $status)"
+        result $? "$lib: types and symbols of 3.0 are still there, as they were (abidiff: $status)"
     fi
 done
-echo "1..$n"
+finish

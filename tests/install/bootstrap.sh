@@ -1,22 +1,7 @@
 #!/bin/sh
 # The first five minutes: what bootstrap.sh asks for, and what it and configure refuse at once.  TAP.
 set -u
-src=$(cd "${top_srcdir:-.}" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0
-
-# result STATUS TEXT
-result()
-{
-    n=$((n + 1))
-    if test "$1" = 0; then
-        echo "ok $n - $2"
-    else
-        sed 's/^/# /' "$tmp/log"
-        echo "not ok $n - $2"
-    fi
-}
+. "${top_srcdir:-.}/tests/tap.sh"
 
 sh "$src/bootstrap.sh" packages > "$tmp/run" 2> "$tmp/log"
 sh "$src/bootstrap.sh" packages check > "$tmp/check" 2>> "$tmp/log"
@@ -51,4 +36,4 @@ if command -v aclocal > "$tmp/log" 2>&1; then
     (cd "$tmp/tree" && aclocal -Wall $(sed -n 's/^ACLOCAL_AMFLAGS *= *//p' "$src/Makefile.am")) > "$tmp/log" 2>&1 && test ! -s "$tmp/log"
     result $? "aclocal has nothing to say"
 fi
-echo "1..$n"
+finish

@@ -3,28 +3,21 @@
 set -u
 LC_ALL=C
 export LC_ALL
-src=${top_srcdir:-.}
-out=${top_builddir:-.}
+. "${top_srcdir:-.}/tests/tap.sh"
+need cpu
 model=$src/tests/data/tiny-hybrid-f16.gguf
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0
 
 # follows SCHEMA COMMAND...
 follows()
 {
     schema=$1
     shift
-    n=$((n + 1))
-    name=$(echo "$*" | sed "s|$out/||g; s|$src/||g; s|^env ||")
     "$@" > "$tmp/out" 2> "$tmp/err"
-    if "$out/tests/probe/json-check" < "$tmp/out" > "$tmp/log" 2>&1 &&
-        "$out/tests/probe/schema-check" "$src/docs/schema/$schema" < "$tmp/out" > "$tmp/log" 2>&1; then
-        echo "ok $n - $name"
-    else
-        sed 's/^/# /' "$tmp/log" "$tmp/err"
-        echo "not ok $n - $name"
-    fi
+    "$out/tests/probe/json-check" < "$tmp/out" > "$tmp/log" 2>&1 &&
+        "$out/tests/probe/schema-check" "$src/docs/schema/$schema" < "$tmp/out" > "$tmp/log" 2>&1
+    good=$?
+    cat "$tmp/err" >> "$tmp/log"
+    result $good "$(echo "$*" | sed "s|$out/||g; s|$src/||g; s|^env ||")"
 }
 
 probe=$out/engine-probe
@@ -37,7 +30,7 @@ follows engine-probe-1.json env ENGINE_PLUGINS=none "$probe" --json
 generate=$out/engine-generate
 follows engine-generate.json "$generate" -m "$model" -d cpu -p x -n 2 --json --temp 0
 follows engine-generate.json "$generate" -m "$model" -d cpu --perplexity "$src/tests/data/valid.txt" --chunks 1 -c 64 --json
-if test -f "$out/plugins/meta/.libs/meta.so"; then
+if has meta; then
     follows engine-generate.json "$generate" -m "$model" -d cpu/2 -p x -n 2 --json
     follows engine-explain.json "$generate" -m "$model" -d cpu/2 --explain=json
     follows engine-explain.json "$generate" -m "$model" -d cpu/3@1:1:0 --explain=json -nkvo
@@ -46,21 +39,16 @@ fi
 # and the check sees what does not
 wrong()
 {
-    n=$((n + 1))
-    if printf '%s' "$2" | "$out/tests/probe/schema-check" "$tmp/schema" > "$tmp/log" 2>&1; then
-        echo "not ok $n - $1 is refused"
-    else
-        echo "ok $n - $1 is refused: $(cat "$tmp/log")"
-    fi
+    ! printf '%s' "$2" | "$out/tests/probe/schema-check" "$tmp/schema" > "$tmp/log" 2>&1
+    result $? "$1 is refused: $(cat "$tmp/log")"
 }
 cat > "$tmp/schema" <<'EOF'
 {"type": "object", "required": ["a"], "additionalProperties": false,
  "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"type": "array", "items": {"enum": ["x", null]}}},
  "$defs": {"n": {"type": ["integer", "null"], "minimum": 0}}}
 EOF
-follows_it='{"a": 1, "b": ["x", null]}'
-n=$((n + 1))
-printf '%s' "$follows_it" | "$out/tests/probe/schema-check" "$tmp/schema" && echo "ok $n - what follows it" || echo "not ok $n - what follows it"
+printf '%s' '{"a": 1, "b": ["x", null]}' | "$out/tests/probe/schema-check" "$tmp/schema" > "$tmp/log" 2>&1
+result $? "what follows it is taken"
 wrong "a missing member" '{"b": []}'
 wrong "another type" '{"a": "1"}'
 wrong "a fraction" '{"a": 1.5}'
@@ -76,6 +64,7 @@ for device in $("$probe" --format=tsv 2> "$tmp/err" | sed -n 's/^\([a-z]*[:0-9]*
     text=$("$probe" "$device" 2> "$tmp/err" | sed -n 's/^ *capabilities  *//p')
     test -n "$listed" && test "$listed" = "$json" && test "$listed" = "$text" || same="$same [$device: '$listed', '$json', '$text']"
 done
-n=$((n + 1))
-test -z "$same" && echo "ok $n - capabilities are the same everywhere" || echo "not ok $n - capabilities are the same everywhere:$same"
-echo "1..$n"
+echo "$same" > "$tmp/log"
+test -z "$same"
+result $? "capabilities are the same everywhere"
+finish
