@@ -19,6 +19,7 @@ result()
         test ! -s "$tmp/log" || sed 's/^/# /' "$tmp/log"
         echo "not ok $n - $2"
     fi
+    : > "$tmp/log"
 }
 
 # skip TEXT REASON

@@ -1,12 +1,10 @@
 /* The null plugin's device: information, memory, statistics. */
-#include "config.h"
+#include "null.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "null.h"
 
 void null_device_info(eng_device_info *info)
 {
@@ -16,7 +14,7 @@ void null_device_info(eng_device_info *info)
     info->compute_units = 1;
     info->alignment = 64;
     snprintf(info->description, sizeof info->description, "null device");
-    snprintf(info->driver, sizeof info->driver, "null plugin %s", PACKAGE_VERSION);
+    snprintf(info->driver, sizeof info->driver, "null plugin %s", NULL_VERSION);
 }
 
 int null_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **result)

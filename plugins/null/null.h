@@ -11,6 +11,16 @@
 #ifndef NULL_H
 #define NULL_H
 
+/* libengine's own is of libengine's version, and only used when it is named; a copy shows its device as others do. */
+#ifdef NULL_IN_TREE
+#include "config.h"
+#define NULL_VERSION PACKAGE_VERSION
+#define NULL_FLAGS ENG_PLUGIN_ON_REQUEST
+#else
+#define NULL_VERSION "0.1"
+#define NULL_FLAGS 0
+#endif
+
 #include <stdbool.h>
 #include <string.h>
 

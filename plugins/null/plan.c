@@ -1,11 +1,9 @@
 /* The null plugin's plans and instances: the graph itself, and its memory. */
-#include "config.h"
+#include "null.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "null.h"
 
 /* The tensors that a node copies between; false: the node is no copy. */
 static bool copied(const eng_subgraph *graph, const eng_node *node, const eng_tensor **to, const eng_tensor **from)

@@ -1,11 +1,9 @@
 /* The null plugin: descriptor, options, enumeration, the tables of calls. */
-#include "config.h"
+#include "null.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "null.h"
 
 /* An option as a number; what is no number is refused with the cause. */
 static int number_option(const eng_services *s, const char *name, uint64_t *number)
@@ -129,11 +127,11 @@ ENG_PLUGIN_EXPORT(null) = {
     .abi_major = ENG_PLUGIN_ABI_MAJOR,
     .abi_minor = ENG_PLUGIN_ABI_MINOR,
     .name = "null",
-    .version = PACKAGE_VERSION,
+    .version = NULL_VERSION,
     .description = "computes nothing: template for plugins and subject of tests",
     .options = options,
     .n_options = sizeof options / sizeof *options,
-    .flags = ENG_PLUGIN_ON_REQUEST,
+    .flags = NULL_FLAGS,
     .calls = &calls,
     .device_calls = &device_calls,
 };

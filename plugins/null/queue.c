@@ -1,10 +1,8 @@
 /* The null plugin's queues: everything is done before the call returns, so there is no wait. */
-#include "config.h"
+#include "null.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "null.h"
 
 int null_queue_create(eng_device_state *device, eng_queue_state **result)
 {

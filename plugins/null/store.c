@@ -1,10 +1,8 @@
 /* The null plugin's stores: every tensor a block of host memory. */
-#include "config.h"
+#include "null.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "null.h"
 
 static uint64_t tensor_bytes(const eng_services *s, const eng_store_tensor *t)
 {

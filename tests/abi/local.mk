@@ -10,7 +10,7 @@ EXTRA_DIST += %D%/host.c \
 keep-abi: all
 	mkdir -p tests/abi/kept
 	$(CC) -std=c11 -O2 -s -I$(top_srcdir)/include $(top_srcdir)/tests/abi/host.c -o tests/abi/kept/host -L.libs -lengine -lengine-lm -lm
-	$(CC) -std=c11 -O2 -s -fPIC -shared -fvisibility=hidden -I. -I$(top_srcdir)/include $(top_srcdir)/plugins/null/*.c \
+	$(CC) -std=c11 -O2 -s -fPIC -shared -fvisibility=hidden -I. -DNULL_IN_TREE -I$(top_srcdir)/include $(top_srcdir)/plugins/null/*.c \
 		-o tests/abi/kept/null.so
 	for lib in libengine libengine-lm; do \
 		abidw --headers-dir $(top_srcdir)/include --drop-private-types --no-corpus-path --no-comp-dir-path --no-show-locs \
