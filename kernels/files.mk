@@ -23,12 +23,14 @@ opencl_kernels = \
 	kernels/packed.clh \
 	kernels/pieces.clh \
 	kernels/rebase.cl \
+	kernels/roof.cl \
 	kernels/rope.cl \
 	kernels/row.clh \
 	kernels/set_rows.cl \
 	kernels/soft_max.cl \
 	kernels/sort.cl \
 	kernels/ssm_conv.cl \
+	kernels/stream.clh \
 	kernels/sum_rows.cl \
 	kernels/top_k.cl \
 	kernels/types.clh

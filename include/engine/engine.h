@@ -237,6 +237,14 @@ ENG_API int eng_device_get_stats(eng_device *device, eng_device_stats *stats);
 /* The devices it is composed of, guests last; a plain device is its own only
  * leaf.  ENG_ERR_NOTFOUND past the last. */
 ENG_API int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats);
+/*
+ * What the device can do at most, measured now by a small kernel of its plugin's own, which works on up to 512 MB of
+ * its memory for up to a second: bytes or operations per second, the best of several passes.  A composed device's
+ * ranks are measured side by side.  Work that runs at the same time makes it less.  What an op takes is compared with
+ * this ("the roof"; Williams, Waterman, Patterson, doi:10.1145/1498765.1498785).  ENG_ERR_UNSUPPORTED: the device's
+ * plugin does not measure it; ENG_ERR_INVALID: `what` is no eng_roof.
+ */
+ENG_API int eng_device_roof(eng_device *device, eng_roof what, double *per_second);
 /* Would this device run node number `node` of a sealed graph?  If not, or slowly,
  * `reason` (may be NULL) says why.  A composed device asks those that it is composed of: an
  * op that only some of them can run is slow, as those alone will run it.  eng_plan_create asks for every node itself.
@@ -466,6 +474,8 @@ typedef struct eng_plan_info {
     uint64_t scratch_bytes;    /* memory of an instance, after reuse; 0 for a
                                   device composed of others: eng_plan_explain */
     uint64_t unshared_bytes;   /* the same if nothing were reused             */
+    uint64_t n_launches;       /* pieces of work that a run gives the device: fewer than nodes
+                                  where several are one; 0: the device does not say */
 } eng_plan_info;
 ENG_API int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info);
 /* Plans that the device has compiled so far (cache hits not counted). */

@@ -42,7 +42,7 @@ extern "C" {
 
 #define ENG_PLUGIN_MAGIC 0x4e474e45u /* "ENGN", little endian */
 #define ENG_PLUGIN_ABI_MAJOR 3u      /* equal, or the plugin is refused      */
-#define ENG_PLUGIN_ABI_MINOR 0u      /* the plugin's may be lower or higher  */
+#define ENG_PLUGIN_ABI_MINOR 1u      /* the plugin's may be lower or higher  */
 
 #if defined(_WIN32)
 #define ENG_PLUGIN_VISIBLE __declspec(dllexport)
@@ -214,6 +214,13 @@ typedef struct eng_device_stats {
     double share;              /* 1 for a plain device                       */
 } eng_device_stats;
 
+/* What a device can do at most, whatever the op: bytes or operations in a second. */
+typedef enum eng_roof {
+    ENG_ROOF_READ = 1, /* bytes read, from memory much larger than the caches  */
+    ENG_ROOF_COPY = 2, /* bytes read and bytes written, of such a copy         */
+    ENG_ROOF_FMA = 3   /* f32 operations: two for each fused multiply and add  */
+} eng_roof;
+
 /* A device opened through the services: a child of the meta plugin. */
 typedef struct eng_device_calls eng_device_calls;
 typedef struct eng_child {
@@ -327,6 +334,12 @@ struct eng_device_calls {
      * ENG_ERR_UNSUPPORTED for one that it does not write).  `emit` gets it piece by
      * piece.  Optional. */
     int (*plan_explain)(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
+
+    /* Since 3.1.  Measures a roof (eng_roof) now, by a small kernel of the plugin's own, the best of several
+     * passes; ENG_ERR_UNSUPPORTED for one that it does not know.  Optional. */
+    int (*roof)(eng_device_state *device, uint32_t what, double *per_second);
+    /* Since 3.1.  Launches that a run of all sections gives the device.  Optional. */
+    int (*plan_launches)(eng_plan_state *plan, uint64_t *launches);
 };
 
 /* -- services: what the engine gives a plugin ------------------------------ */

@@ -83,6 +83,10 @@ static int no_plan_explain(eng_plan_state *p, uint32_t f, void (*e)(void *c, con
     return missing("plan_explain");
 }
 
+static int no_roof(eng_device_state *d, uint32_t w, double *p) { return missing("roof"); }
+/* Not known: what the answer holds already. */
+static int no_plan_launches(eng_plan_state *p, uint64_t *l) { return ENG_OK; }
+
 static const eng_device_calls stubs = {
     .size = sizeof stubs,
     .close = no_close,
@@ -111,6 +115,8 @@ static const eng_device_calls stubs = {
     .stats = no_stats,
     .leaf_stats = no_leaf_stats,
     .plan_explain = no_plan_explain,
+    .roof = no_roof,
+    .plan_launches = no_plan_launches,
 };
 
 /* After the two numbers at its head the table is nothing but function pointers. */

@@ -111,6 +111,23 @@ int eng_device_get_stats(eng_device *device, eng_device_stats *stats)
     return status < 0 ? status : eng_give(stats, &own, sizeof own, "eng_device_stats");
 }
 
+int eng_device_roof(eng_device *device, eng_roof what, double *per_second)
+{
+    double found = 0;
+    if (!device || !per_second)
+        return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "device or per_second is NULL");
+    if (what < ENG_ROOF_READ || what > ENG_ROOF_FMA)
+        return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "what must be an eng_roof, 1 to 3, got %d", (int)what);
+    int status = eng_device_check(device);
+    if (status < 0)
+        return status;
+    unsigned words = eng_failure_words();
+    status = eng_answer(device->calls->roof(device->state, what, &found), words, device->info.name, "roof");
+    if (status >= 0)
+        *per_second = found;
+    return status;
+}
+
 int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, eng_device_stats *stats)
 {
     eng_device_info leaf_info = {.size = sizeof leaf_info};

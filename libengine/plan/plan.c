@@ -207,7 +207,10 @@ int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info)
         return eng_fail(ENG_ERR_INVALID, "eng_plan_get_info" ENG_CAUSE "an argument is NULL");
     eng_plan_info own = {.size = sizeof own, .n_nodes = plan->placed->n_nodes,
                          .scratch_bytes = plan->placed->arena_bytes, .unshared_bytes = plan->unshared_bytes};
-    return eng_give(info, &own, sizeof own, "eng_plan_info");
+    unsigned words = eng_failure_words();
+    int status = eng_answer(plan->device->calls->plan_launches(plan->state, &own.n_launches), words, plan->device->info.name,
+                            "plan_launches");
+    return status < 0 ? status : eng_give(info, &own, sizeof own, "eng_plan_info");
 }
 
 uint64_t eng_device_plans_built(const eng_device *device)

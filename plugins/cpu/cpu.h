@@ -63,6 +63,11 @@ struct cpu_variant {
     const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
     const cpu_format *formats; /* by type number, CPU_TYPES entries           */
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);
+    /* For roofs: a sum of n floats; a copy of n floats between aligned addresses, past the caches; operations done in so
+     * many rounds of nothing but fused multiply and add. */
+    float (*read)(const float *x, int64_t n);
+    void (*copy)(const float *x, float *y, int64_t n);
+    double (*fma)(int64_t rounds, float *sum);
 };
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512;
@@ -219,12 +224,14 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
 void cpu_device_close(eng_device_state *device); /* its scratch is freed by then */
 int cpu_device_info(eng_device_state *device, eng_device_info *info);
 int cpu_device_stats(eng_device_state *device, eng_device_stats *stats);
+int cpu_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 int cpu_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                  size_t reason_bytes);
 /* Views only name memory, extern nodes only end a section. */
 bool cpu_idle(const eng_op_info *info);
 int cpu_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void cpu_plan_destroy(eng_plan_state *plan);
+int cpu_plan_launches(eng_plan_state *plan, uint64_t *launches);
 int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
                         eng_instance_state **instance);
 void cpu_instance_destroy(eng_instance_state *instance);

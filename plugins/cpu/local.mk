@@ -20,7 +20,7 @@ libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O2 -ffp-contract=off
 
 plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/ram.c \
 	%D%/device/turns.c %D%/device/types.c %D%/memory/memory.c %D%/memory/scratch.c %D%/memory/store.c %D%/lower/plan.c \
-	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/queue.c
+	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/queue.c %D%/run/roof.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
 plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode.la $(LIBM)

@@ -94,6 +94,8 @@ static const eng_device_calls device_calls = {
     .value_write = cpu_value_write,
     .value_map = cpu_value_map,
     .stats = cpu_device_stats,
+    .roof = cpu_device_roof,
+    .plan_launches = cpu_plan_launches,
 };
 
 ENG_PLUGIN_EXPORT(cpu) = {

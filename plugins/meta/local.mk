@@ -2,7 +2,7 @@ if ENABLE_META
 plugin_LTLIBRARIES += plugins/meta/meta.la
 endif
 plugins_meta_meta_la_SOURCES = \
-	%D%/meta.h %D%/plugin.c %D%/device/cost.c %D%/device/cost.h %D%/device/device.c \
+	%D%/meta.h %D%/plugin.c %D%/device/cost.c %D%/device/cost.h %D%/device/device.c %D%/device/roof.c \
 	%D%/cut/cut.c %D%/cut/cut.h %D%/cut/follow.c %D%/cut/moves.c %D%/cut/partition.c %D%/cut/rule.c \
 	%D%/cut/rule.h \
 	%D%/store/caches.c %D%/store/choices.c %D%/store/place.c %D%/store/place.h %D%/store/store.c %D%/store/transfer.c \

@@ -91,6 +91,7 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
 void meta_device_close(eng_device_state *device);
 int meta_device_info(eng_device_state *device, eng_device_info *info);
 int meta_device_stats(eng_device_state *device, eng_device_stats *all);
+int meta_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 int meta_device_leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *info,
                            eng_device_stats *leaf_stats);
 /* The rank of that name: a leaf, a guest, or a new guest.  Under the lock. */

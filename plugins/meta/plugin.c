@@ -73,6 +73,7 @@ static const eng_device_calls device_calls = {
     .stats = meta_device_stats,
     .leaf_stats = meta_device_leaf_stats,
     .plan_explain = meta_plan_explain,
+    .roof = meta_device_roof,
 };
 
 ENG_PLUGIN_EXPORT(meta) = {

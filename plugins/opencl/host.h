@@ -39,6 +39,8 @@ void cl_budget_note(cl_device *device, const uint64_t bytes[CL_USES], bool add);
 uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
 /* loops.c: ENG_ERR_UNSUPPORTED if the driver ends loops early */
 int cl_loops_check(cl_device *device);
+/* roof.c */
+int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 /* search.c */
 int cl_search(eng_plugin_state *plugin);
 /* caps.c */
@@ -201,6 +203,7 @@ struct eng_plan_state {
 int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void cl_plan_destroy(eng_plan_state *plan);
 int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
+int cl_plan_launches(eng_plan_state *plan, uint64_t *launches);
 int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                 size_t reason_bytes);
 /* fuse.c: records several nodes from `index` on as one launch; how many nodes that

@@ -108,6 +108,8 @@ static const eng_device_calls device_calls = {
     .value_map = cl_value_map,
     .stats = cl_device_stats,
     .plan_explain = cl_plan_explain,
+    .roof = cl_device_roof,
+    .plan_launches = cl_plan_launches,
 };
 
 ENG_PLUGIN_EXPORT(opencl) = {

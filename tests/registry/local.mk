@@ -77,6 +77,10 @@ endif
 tests_registry_test_fork_LDADD = libengine.la
 tests_registry_test_questions_SOURCES = tests/registry/test-questions.c tests/tap.c tests/tap.h
 tests_registry_test_questions_LDADD = libengine.la
+check_PROGRAMS += tests/registry/test-roof
+TESTS += tests/registry/test-roof
+tests_registry_test_roof_SOURCES = tests/registry/test-roof.c tests/tap.c tests/tap.h
+tests_registry_test_roof_LDADD = libengine.la
 tests_registry_test_misuse_SOURCES = tests/registry/test-misuse.c
 tests_registry_test_misuse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_registry_test_misuse_LDADD = $(core_test_libs)

@@ -81,3 +81,9 @@ void cpu_plan_destroy(eng_plan_state *plan)
     free(plan->section_first);
     free(plan);
 }
+
+int cpu_plan_launches(eng_plan_state *plan, uint64_t *launches)
+{
+    *launches = plan->n_nodes;
+    return ENG_OK;
+}

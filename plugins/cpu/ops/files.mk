@@ -35,6 +35,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/rebase.c \
 	plugins/cpu/ops/repeat.c \
 	plugins/cpu/ops/rms_norm.c \
+	plugins/cpu/ops/roof.c \
 	plugins/cpu/ops/rope.c \
 	plugins/cpu/ops/rows.h \
 	plugins/cpu/ops/set_rows.c \

@@ -6,6 +6,10 @@
 
 /* The formats of this variant. */
 extern const cpu_format CPU_V(cpu_formats)[CPU_TYPES];
+/* roof.c */
+float CPU_V(cpu_read)(const float *x, int64_t n);
+void CPU_V(cpu_copy)(const float *x, float *y, int64_t n);
+double CPU_V(cpu_fma)(int64_t rounds, float *sum);
 void CPU_V(cpu_to_f16)(const float *x, uint16_t *out, int64_t n);
 
 /* A row of a float or block type as f32: in place if it already is, else in

@@ -19,4 +19,7 @@ const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .ops = ops,
     .formats = cpu_formats,
     .to_f16 = CPU_V(cpu_to_f16),
+    .read = CPU_V(cpu_read),
+    .copy = CPU_V(cpu_copy),
+    .fma = CPU_V(cpu_fma),
 };

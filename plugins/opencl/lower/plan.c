@@ -235,3 +235,9 @@ int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ct
     }
     return ENG_OK;
 }
+
+int cl_plan_launches(eng_plan_state *plan, uint64_t *launches)
+{
+    *launches = plan->n_launches;
+    return ENG_OK;
+}
