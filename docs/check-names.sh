@@ -11,7 +11,7 @@ missing=
 for name in $(grep -ohE '`[A-Za-z0-9_./*-]+\.(c|h|cl|clh|def|sh|mk|md)`' $documents | tr -d '`' | sort -u); do
     test ! -f "${top_builddir:-.}/$name" || continue # made by configure
     pattern=$(printf '%s' "$name" | sed 's/NAME/*/g')
-    for folder in include libengine libengine-lm plugins kernels tools tests examples docs man; do
+    for folder in completions include libengine libengine-lm plugins kernels tools tests examples docs man; do
         test -z "$(find "$src/$folder" -path "*/$pattern" -print -quit)" || continue 2
         test -z "$(find "$src/$folder" -path "$src/$pattern" -print -quit)" || continue 2
     done
