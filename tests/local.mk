@@ -33,6 +33,7 @@ include %D%/cpu/local.mk
 include %D%/opencl/local.mk
 include %D%/lm/local.mk
 include %D%/tools/local.mk
+include %D%/golden/local.mk
 include %D%/probe/local.mk
 include %D%/layering/local.mk
 include %D%/mutants/local.mk

@@ -15,7 +15,8 @@ EXTRA_DIST += %D%/check-mutants %D%/nearest %D%/equivalent
 
 # For the copy in which it works: what tests need, and how `make check` runs them.
 mutants-plugins: $(plugin_LTLIBRARIES)
-mutants-scripts: all $(check_LTLIBRARIES) tests/tools/make-model tests/probe/json-check tests/conformance/conformance
+mutants-scripts: all $(check_LTLIBRARIES) tests/tools/make-model tests/probe/json-check tests/conformance/conformance \
+  tests/golden/dump-graph
 mutants-environment:
 	@$(AM_TESTS_ENVIRONMENT) export -p
 mutants-ops: tests/conformance/conformance $(plugin_LTLIBRARIES)

@@ -1,0 +1,79 @@
+#!/bin/sh
+# What the tools say of models, as it was when somebody last looked at it: graphs of every architecture, plans, memory and
+# exchanges of devices that only count (null.accept=measure), reports.  TAP.
+#
+#     golden.sh [--write]
+#
+# --write: what they say now is what is right (look at `git diff` then).  Left out is what differs from run to run:
+# rates, seconds, versions, paths.
+top_srcdir=${top_srcdir:-.}
+top_builddir=${top_builddir:-.}
+generate=$top_builddir/engine-generate
+dump=$top_builddir/tests/golden/dump-graph
+hybrid=$top_srcdir/tests/data/tiny-hybrid-f16.gguf
+ENGINE_NULL_ACCEPT=measure
+export ENGINE_NULL_ACCEPT
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+n=0
+
+plain()
+{
+    sed -E -e 's/-?[0-9.]+ tokens\/s/R tokens\/s/g' -e 's/("[a-z_]*(per_second|_seconds)": )[0-9.e+-]+/\1R/g' \
+        -e 's/in [0-9.]+ s$/in R s/' -e 's|"[^"]*/([^"/]*\.gguf)"|"\1"|'
+}
+
+# says NAME COMMAND...: what it writes is what texts/NAME.txt has.
+says()
+{
+    name=$1 want=$top_srcdir/tests/golden/texts/$1.txt
+    shift
+    "$@" >"$dir/raw" 2>&1
+    echo "exit code $?" >>"$dir/raw"
+    plain <"$dir/raw" >"$dir/got"
+    n=$((n + 1))
+    if [ "$write" ]; then
+        cp "$dir/got" "$want"
+    fi
+    if diff "$want" "$dir/got" >"$dir/diff"; then
+        echo "ok $n - $name"
+    else
+        head -n 20 "$dir/diff" | sed 's/^/# /'
+        echo "not ok $n - $name"
+    fi
+}
+
+[ "$1" = --write ] && write=yes || write=
+
+# graph NAME OPTION...: two layers of a model that make-model makes.
+graph()
+{
+    name=$1
+    shift
+    "$top_builddir/tests/tools/make-model" --layers 2 --interval 2 --embd 64 --ffn 96 --vocab 300 --heads 4 --kv-heads 2 \
+        --head 16 "$@" "$dir/$name.gguf" >/dev/null
+    says "graph-$name" "$dump" null "$dir/$name.gguf" 5
+}
+
+graph llama --arch llama --seed 1 --freqs --biases
+graph llama-moe --arch llama --seed 2 --experts 4 --used 2 --yarn 4
+graph qwen2 --arch qwen2 --seed 3 --linear 2 --tied
+graph qwen3 --arch qwen3 --seed 4 --fused-qkv --scales
+graph qwen3moe --arch qwen3moe --seed 5 --experts 4 --used 2 --expert-ffn 32
+graph qwen35 --arch qwen35 --seed 6 --state 16 --k-heads 2 --v-heads 4
+graph qwen35moe --arch qwen35moe --seed 7 --state 16 --k-heads 2 --v-heads 4 --experts 4 --used 2 --expert-ffn 32 \
+    --shared-ffn 32 --fused-experts
+
+says plan-text "$generate" -m "$hybrid" -d null/2@3:1 --explain --pass 8
+says plan-json "$generate" -m "$hybrid" -d null/3@3:1:0 --explain=json
+says plan-dot "$generate" -m "$dir/llama.gguf" -d null/2 --explain=dot
+says plan-layers "$generate" -m "$hybrid" -d null/2 -sm layer --explain
+says plan-experts "$generate" -m "$dir/qwen35moe.gguf" -d null/2 --explain
+says plan-dealt "$generate" -m "$dir/qwen35moe.gguf" -d null/3@2:1:1 --expert-parallel --explain=json
+says plan-heads "$generate" -m "$dir/llama.gguf" -d null/4 --explain=json --pass 5
+says report-json "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 4 --temp 0 --json
+says report-table "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 4 --temp 0
+says report-none "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 0 --temp 0 --json
+says report-one "$generate" -m "$hybrid" -d null -p 'bug: n.' -n 1 --temp 0 --ignore-eos -ctk q8_0
+says report-measured "$generate" -m "$hybrid" -d null --perplexity "$top_srcdir/tests/data/valid.txt" --chunks 1 -c 64 --json
+echo "1..$n"
