@@ -28,7 +28,7 @@ TESTS += tests/conformance/conformance
 if ENABLE_META
 if ENABLE_CPU
 check_PROGRAMS += tests/conformance/named
-TESTS += tests/conformance/placements.sh tests/conformance/named
+TESTS += tests/conformance/placements.sh tests/conformance/named tests/conformance/null.sh
 endif
 endif
 tests_conformance_named_SOURCES = \
@@ -60,4 +60,4 @@ check-full: all tests/conformance/conformance$(EXEEXT)
 check-placements: all tests/conformance/conformance$(EXEEXT) tests/conformance/named$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) tests/conformance/named$(EXEEXT) && \
 	  tests/conformance/conformance$(EXEEXT) --placements --full
-dist_check_SCRIPTS += tests/conformance/placements.sh
+dist_check_SCRIPTS += tests/conformance/placements.sh tests/conformance/null.sh

@@ -318,6 +318,192 @@ START_TEST(newer_hosts)
 }
 END_TEST
 
+/* What the null device says of itself: nothing of it depends on the machine. */
+START_TEST(figures)
+{
+    eng_device *small;
+    eng_device_info info = {.size = sizeof info};
+    ck_assert_int_eq(eng_context_set_option(context, "null.memory", "1000"), ENG_OK);
+    ck_assert_int_eq(eng_device_open(context, "null", &small), ENG_OK);
+    ck_assert_int_eq(eng_device_get_info(small, &info), ENG_OK);
+    ck_assert_uint_eq(info.kind, ENG_DEVICE_NULL);
+    ck_assert_uint_eq(info.flags, ENG_DEVICE_HOST_MEMORY | ENG_DEVICE_YIELDS);
+    ck_assert_uint_eq(info.compute_units, 1);
+    ck_assert_uint_eq(info.alignment, 64);
+    ck_assert_uint_eq(info.memory_total, 1000);
+    ck_assert_uint_eq(info.memory_free, 1000);
+    ck_assert_uint_eq(info.max_allocation, 0);
+    ck_assert_str_eq(info.description, "null device");
+    ck_assert_str_eq(info.driver, "null plugin " PACKAGE_VERSION);
+    eng_device_close(small);
+}
+END_TEST
+
+/* Memory is counted by what it is for, and no longer when it is given back. */
+START_TEST(statistics)
+{
+    static const uint32_t uses[] = {ENG_USE_WEIGHT, ENG_USE_CACHE, ENG_USE_STATE, ENG_USE_INPUT, ENG_USE_OUTPUT};
+    eng_store_tensor t[5];
+    eng_device_stats none = {.size = sizeof none}, some = none, again = none;
+    eng_store *s;
+    eng_graph *g;
+    eng_plan *p;
+    eng_instance *i;
+    eng_queue *q;
+    eng_fence f;
+    for (int k = 0; k < 5; k++)
+        t[k] = tensor("t", ENG_TYPE_F32, uses[k], 1 << k, 1);
+    ck_assert_int_eq(eng_device_get_stats(device, &none), ENG_OK);
+    eng_device_stats expected = {.size = sizeof expected, .share = 1};
+    ck_assert_mem_eq(&none, &expected, sizeof none);
+    ck_assert_int_eq(eng_store_create(device, t, 5, &s), ENG_OK);
+    ck_assert_int_eq(eng_graph_create(context, 0, &g), ENG_OK);
+    eng_value kept = eng_cont(g, eng_slice(g, eng_graph_tensor(g, 0, s, 3), 0, 0, 2));
+    ck_assert_int_eq(eng_graph_keep(g, kept), ENG_OK);
+    ck_assert_int_eq(eng_graph_seal(g), ENG_OK);
+    ck_assert_int_eq(eng_plan_create(device, g, &p), ENG_OK);
+    ck_assert_int_eq(eng_instance_create(p, &s, 1, &i), ENG_OK);
+    ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
+    float in[8] = {5, 6, 7}, out[2] = {0}, *there = NULL;
+    ck_assert_int_eq(eng_store_write(s, 3, 0, sizeof in, in), ENG_OK);
+    for (int k = 0; k < 3; k++)
+        ck_assert_int_eq(eng_queue_submit(q, NULL, 0, i, NULL, 0, &f), ENG_OK);
+    ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
+    ck_assert_int_eq(eng_instance_read(q, NULL, 0, i, kept, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
+    ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
+    ck_assert_mem_eq(out, in, sizeof out);
+    ck_assert_int_eq(eng_instance_map(i, kept, (void **)&there), ENG_OK);
+    ck_assert_mem_eq(there, in, sizeof out);
+    eng_plan_info info = {.size = sizeof info};
+    ck_assert_int_eq(eng_plan_get_info(p, &info), ENG_OK);
+    ck_assert_int_eq(eng_device_get_stats(device, &some), ENG_OK);
+    expected.bytes_weights = 4, expected.bytes_cache = 8, expected.bytes_state = 16;
+    expected.bytes_io = 32 + 64 + 8; /* and what is kept */
+    expected.bytes_compute = info.scratch_bytes;
+    expected.submits = 3, expected.plans_built = 1;
+    ck_assert_mem_eq(&some, &expected, sizeof some);
+    eng_queue_destroy(q);
+    eng_instance_destroy(i);
+    eng_plan_release(p);
+    eng_graph_destroy(g);
+    eng_store_destroy(s);
+    ck_assert_int_eq(eng_device_get_stats(device, &again), ENG_OK);
+    none.submits = 3, none.plans_built = 1;
+    ck_assert_mem_eq(&again, &none, sizeof none);
+}
+END_TEST
+
+/* Every run of a region is where its strides say, and nothing else is touched. */
+START_TEST(regions)
+{
+    eng_store_tensor t = tensor("t", ENG_TYPE_F32, ENG_USE_CACHE, 6, 2);
+    eng_store *s;
+    eng_queue *q;
+    eng_fence f;
+    float in[] = {1, 2, 3, 4, 5, 6}, out[12], expected[12] = {0, 1, 0, 0, 4, 0, 0, 0, 0, 0, 2, 3};
+    eng_region two[] = {{.data = in, .data_stride = 12, .tensor_offset = 4, .tensor_stride = 12, .bytes = 4, .count = 2},
+                        eng_range(in + 1, 40, 8),
+                        {.data = in, .bytes = 4, .count = 0},
+                        {.data = in, .bytes = 0, .count = 7}};
+    ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
+    ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, two, 4, &f), ENG_OK);
+    ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
+    ck_assert_int_eq(eng_store_read(s, 0, 0, sizeof out, out), ENG_OK);
+    ck_assert_mem_eq(out, expected, sizeof out);
+    float back[] = {-1, -1, -1, -1, -1, -1}, given[] = {1, 2, 3, 4, -1, -1};
+    for (int r = 0; r < 4; r++)
+        two[r].data = r == 1 ? back + 1 : back;
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 0, two, 4, &f), ENG_OK);
+    ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
+    ck_assert_mem_eq(back, given, sizeof back);
+    eng_queue_destroy(q);
+    eng_store_destroy(s);
+}
+END_TEST
+
+/* null.accept: all computes zeros, measure holds nothing, counts all the same, and has no addresses. */
+START_TEST(accepts)
+{
+    static const char *const how[] = {"all", "measure"};
+    eng_store_tensor t[] = {tensor("in", ENG_TYPE_F32, ENG_USE_INPUT, 3, 1), tensor("out", ENG_TYPE_F32, ENG_USE_OUTPUT, 3, 1)};
+    for (int k = 0; k < 2; k++) {
+        eng_device *d;
+        eng_store *s;
+        eng_graph *g;
+        eng_plan *p;
+        eng_instance *i;
+        eng_queue *q;
+        eng_fence f;
+        eng_device_stats stats = {.size = sizeof stats};
+        float ones[] = {1, 1, 1}, out[] = {2, 2, 2};
+        void *there = NULL;
+        ck_assert_int_eq(eng_context_set_option(context, "null.accept", how[k]), ENG_OK);
+        ck_assert_int_eq(eng_device_open(context, "null", &d), ENG_OK);
+        ck_assert_int_eq(eng_store_create(d, t, 2, &s), ENG_OK);
+        ck_assert_int_eq(eng_graph_create(context, 0, &g), ENG_OK);
+        eng_value x = eng_graph_tensor(g, 0, s, 0), sum = eng_add(g, x, x);
+        ck_assert_int_eq(eng_graph_keep(g, sum), ENG_OK);
+        ck_assert_int_eq(eng_store_value(g, eng_graph_tensor(g, 0, s, 1), sum), ENG_OK);
+        ck_assert_int_eq(eng_graph_seal(g), ENG_OK);
+        ck_assert_int_eq(eng_plan_create(d, g, &p), ENG_OK);
+        ck_assert_int_eq(eng_instance_create(p, &s, 1, &i), ENG_OK);
+        ck_assert_int_eq(eng_queue_create(d, &q), ENG_OK);
+        ck_assert_int_eq(eng_store_write(s, 0, 0, sizeof ones, ones), ENG_OK);
+        ck_assert_int_eq(eng_store_write(s, 1, 0, sizeof ones, ones), ENG_OK);
+        ck_assert_int_eq(eng_queue_submit(q, NULL, 0, i, NULL, 0, NULL), ENG_OK);
+        ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 1, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
+        ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
+        ck_assert_mem_eq(out, ((float[]){0, 0, 0}), sizeof out);
+        ck_assert_int_eq(eng_store_read(s, 0, 0, sizeof out, out), ENG_OK);
+        ck_assert_float_eq(out[2], k ? 0 : 1);
+        ck_assert_int_eq(eng_instance_map(i, sum, &there), k ? ENG_ERR_UNSUPPORTED : ENG_OK);
+        if (k)
+            ck_assert_ptr_nonnull(strstr(eng_last_error(), "null.accept=measure"));
+        ck_assert_int_eq(eng_device_get_stats(d, &stats), ENG_OK);
+        ck_assert_uint_eq(stats.bytes_io, 24 + 12); /* and what is kept */
+        ck_assert_uint_ge(stats.bytes_compute, 12);
+        eng_queue_destroy(q);
+        eng_instance_destroy(i);
+        eng_plan_release(p);
+        eng_graph_destroy(g);
+        eng_store_destroy(s);
+        ck_assert_int_eq(eng_device_get_stats(d, &stats), ENG_OK);
+        ck_assert_uint_eq(stats.bytes_io + stats.bytes_compute, 0);
+        eng_device_close(d);
+    }
+}
+END_TEST
+
+/* Options of the null plugin that are none are refused by name, with what was given. */
+START_TEST(null_options)
+{
+    static const char *const wrong[][2] = {{"null.memory", "1k"}, {"null.memory", "-1"}, {"null.accept", "some"}};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        eng_device *d = NULL;
+        ck_assert_int_eq(eng_context_set_option(context, wrong[k][0], wrong[k][1]), ENG_OK);
+        ck_assert_int_eq(eng_device_open(context, "null", &d), ENG_ERR_INVALID);
+        ck_assert_ptr_null(d);
+        ck_assert_ptr_nonnull(strstr(eng_last_error(), wrong[k][0]));
+        ck_assert_ptr_nonnull(strstr(eng_last_error(), wrong[k][1]));
+        ck_assert_int_eq(eng_context_set_option(context, wrong[k][0], strstr(wrong[k][0], "memory") ? "0" : "copies"), ENG_OK);
+    }
+    setenv("ENGINE_NULL_DEVICES", "3", 1);
+    eng_context *three;
+    eng_device *third, *fourth = NULL;
+    char folder[1024];
+    snprintf(folder, sizeof folder, "%s/plugins/null/.libs", getenv("top_builddir"));
+    eng_context_params params = {.size = sizeof params, .plugin_path = folder};
+    ck_assert_int_eq(eng_context_create(&params, &three), ENG_OK);
+    ck_assert_int_eq(eng_device_open(three, "null:2", &third), ENG_OK);
+    ck_assert_int_eq(eng_device_open(three, "null:3", &fourth), ENG_ERR_NOTFOUND);
+    ck_assert_ptr_nonnull(strstr(eng_last_error(), "has 3 devices"));
+    eng_device_close(third);
+    ck_assert_int_eq(eng_context_destroy(three), ENG_OK);
+    unsetenv("ENGINE_NULL_DEVICES");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("device");
@@ -333,6 +519,11 @@ int main(void)
     tcase_add_test(t, refused_graph);
     tcase_add_test(t, plan_cache);
     tcase_add_test(t, newer_hosts);
+    tcase_add_test(t, figures);
+    tcase_add_test(t, statistics);
+    tcase_add_test(t, regions);
+    tcase_add_test(t, accepts);
+    tcase_add_test(t, null_options);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -338,6 +338,9 @@ START_TEST(filter)
         if (cases[i].good == ENG_PLUGIN_DISABLED) {
             ck_assert_int_eq(eng_device_open(context, "good", &device), ENG_ERR_NOTFOUND);
             ck_assert_ptr_nonnull(strstr(eng_last_error(), "ENGINE_PLUGINS"));
+            char reason[80];
+            snprintf(reason, sizeof reason, "switched off by ENGINE_PLUGINS=%s", cases[i].value);
+            ck_assert_str_eq(record(context, fixtures, "good").reason, reason);
         }
         eng_context_destroy(context);
         /* a host may ignore the environment */
