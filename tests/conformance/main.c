@@ -3,10 +3,11 @@
  * device; failing cases, with what runs them again, as diagnostics.
  *
  *     conformance [--full] [--seed N] [--ops LIST] [--filter TEXT] [--option NAME=VALUE]...
- *                 [--largest ELEMENTS] [--seconds N] [--lenient] [--verbose] [--list] [--tolerances] [DEVICE]...
+ *                 [--largest ELEMENTS] [--seconds N] [--lenient] [--first] [--verbose] [--list] [--tolerances] [DEVICE]...
  *     conformance --placements[=singles|all] [--guest DEVICE] [--cell TEXT] ...
  *
  * --full: every case, and the opencl plugin's variants; --lenient: a refusal is not a failure.
+ * --first: the first case that fails is the last that runs.
  * --largest, --seconds: for simulated devices; larger cases are skipped, and those of an op that has had N seconds.
  * --placements: operands and results wherever a composed device can keep them
  * (placements.h): a sample of the cells, all singles, or all pairs too.  With --full
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "conformance.h"
 
@@ -41,12 +43,12 @@ struct program {
     char *devices[MAX_DEVICES];
     int n_options, n_devices;
     struct tally ops[ENG_OP_LIMIT];
-    int test, failed, shown, verbose;
+    int test, failed, shown, verbose, first;
 };
 
 static void usage(FILE *to)
 {
-    fputs("usage: conformance [--full] [--lenient] [--verbose] [--seed N] [--ops LIST] [--filter TEXT] [--option "
+    fputs("usage: conformance [--full] [--lenient] [--first] [--verbose] [--seed N] [--ops LIST] [--filter TEXT] [--option "
           "NAME=VALUE]...\n"
           "                   [--largest ELEMENTS] [--seconds N] [--list] [--tolerances] [DEVICE]...\n"
           "       conformance --placements[=singles|all] [--full] [--guest DEVICE] [--cell TEXT] ...\n",
@@ -81,6 +83,11 @@ static void on_result(void *ctx, const eng_conformance_result *r)
         printf("# %s %s: %s: %s%srow %.3g abs %.3g %.3f s %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name,
                r->cell ? r->cell : "", r->cell ? ": " : "", r->row_error, r->abs_error, r->seconds, r->detail);
     fflush(stdout);
+    if (p->first && r->outcome == ENG_CONFORMANCE_FAIL) {
+        printf("Bail out! %s failed on %s\n", r->op, p->label);
+        fflush(stdout);
+        _exit(EXIT_FAILURE); /* nothing of a device in this state is worth its end */
+    }
 }
 
 static void print_ops(struct program *p)
@@ -236,6 +243,7 @@ static int parse(struct program *p, int argc, char **argv)
                                           {"tolerances", no_argument, NULL, 't'},
                                           {"verbose", no_argument, NULL, 'v'},
                                           {"lenient", no_argument, NULL, 'L'},
+                                          {"first", no_argument, NULL, '1'},
                                           {"placements", optional_argument, NULL, 'p'},
                                           {"guest", required_argument, NULL, 'g'},
                                           {"cell", required_argument, NULL, 'c'},
@@ -254,6 +262,7 @@ static int parse(struct program *p, int argc, char **argv)
         case 'F': p->o.filter = optarg; break;
         case 'l': p->o.list = 1; break;
         case 'L': p->o.lenient = 1; break;
+        case '1': p->first = 1; break;
         case 'm': p->o.largest = strtoull(optarg, NULL, 0); break;
         case 'S': p->o.seconds = strtod(optarg, NULL); break;
         case 'v': p->verbose = 1; break;
