@@ -17,6 +17,16 @@ AM_TESTS_ENVIRONMENT = \
 # What a unit test of the core is linked with: the real code, inner functions too.
 core_test_libs = libengine-core.la $(CHECK_LIBS)
 
+# Which plugins there are, for tests of which a part needs one.  Programs that need one as a whole are not built without it, scripts
+# skip themselves (tests/tap.sh), and tests/install/plugins.sh says what was left out.
+have_plugins =
+if ENABLE_CPU
+have_plugins += -DHAVE_CPU
+endif
+if ENABLE_META
+have_plugins += -DHAVE_META
+endif
+
 # What scripts print their results with.
 EXTRA_DIST += tests/tap.sh
 

@@ -8,6 +8,7 @@ tests_executor_test_timeline_SOURCES = tests/executor/test-timeline.c tests/exec
 tests_executor_test_timeline_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_executor_test_timeline_LDADD = $(core_test_libs)
 tests_executor_test_queues_SOURCES = tests/executor/test-queues.c tests/executor/copies.c tests/executor/copies.h
+tests_executor_test_queues_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_executor_test_queues_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_executor_test_queues_LDADD = libengine.la $(CHECK_LIBS)
 endif

@@ -386,6 +386,7 @@ static void both(copies *a, copies *b)
     ck_assert_msg(overlapped, "%s and %s", a->name, b->name);
 }
 
+#ifdef HAVE_CPU
 /* Two parts of the machine at once. */
 START_TEST(parts_overlap)
 {
@@ -398,6 +399,7 @@ START_TEST(parts_overlap)
     copies_close(&b, true);
 }
 END_TEST
+#endif
 
 /* Two queues of one device: their runs take turns, and both are right. */
 START_TEST(queues_overlap)
@@ -482,7 +484,9 @@ int main(void)
     tcase_add_loop_test(tc, regions, 0, DEVICES);
     tc = group(suite, "overlap");
     tcase_add_loop_test(tc, beside_the_host, 0, DEVICES);
+#ifdef HAVE_CPU
     tcase_add_test(tc, parts_overlap);
+#endif
     tcase_add_loop_test(tc, queues_overlap, 0, DEVICES);
     tc = group(suite, "users");
     tcase_add_loop_test(tc, many_users, 0, DEVICES);

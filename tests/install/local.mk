@@ -1,4 +1,4 @@
 # README.md's host program, those of examples/, and what `make installcheck` runs against the installed tree.
-dist_check_SCRIPTS += %D%/readme.sh %D%/examples.sh %D%/bootstrap.sh %D%/template.sh %D%/paths.sh
-TESTS += %D%/readme.sh %D%/examples.sh %D%/bootstrap.sh %D%/template.sh %D%/paths.sh
+dist_check_SCRIPTS += %D%/plugins.sh %D%/readme.sh %D%/examples.sh %D%/bootstrap.sh %D%/template.sh %D%/paths.sh
+TESTS += %D%/plugins.sh %D%/readme.sh %D%/examples.sh %D%/bootstrap.sh %D%/template.sh %D%/paths.sh
 EXTRA_DIST += %D%/installcheck.sh %D%/consumer.c

@@ -2,6 +2,7 @@
 # The host program in README.md compiles and runs, as it stands there.
 set -u
 . "${top_srcdir:-.}/tests/tap.sh"
+need cpu
 sed -n '/^```c$/,/^```$/p' "$src/README.md" | sed '/^```/d' > "$tmp/host.c"
 lines=$(wc -l < "$tmp/host.c")
 # shellcheck disable=SC2086 # a compiler may be two words: "ccache gcc"

@@ -9,7 +9,10 @@ if ENABLE_OPENCL
 lm_model_cppflags += -DHAVE_OPENCL
 endif
 if HAVE_CHECK
-lm_model_tests = tests/lm/test-units tests/lm/test-odd tests/lm/test-model
+lm_model_tests = tests/lm/test-units
+if ENABLE_CPU
+lm_model_tests += tests/lm/test-odd tests/lm/test-model
+endif
 check_PROGRAMS += $(lm_model_tests)
 TESTS += $(lm_model_tests)
 endif
@@ -73,8 +76,10 @@ tests_lm_test_cells_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_cells_LDADD = libengine-lm.la libengine.la $(LIBM)
 # What each device holds, against its share.
 if ENABLE_META
+if ENABLE_CPU
 check_PROGRAMS += tests/lm/test-memory
 TESTS += tests/lm/test-memory
+endif
 endif
 tests_lm_test_memory_SOURCES = tests/lm/test-memory.c $(lm_subject)
 tests_lm_test_memory_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)

@@ -3,13 +3,10 @@
 set -u
 LC_ALL=C
 export LC_ALL
-src=${top_srcdir:-.}
-out=${top_builddir:-.}
+. "${top_srcdir:-.}/tests/tap.sh"
+need cpu
 probe=$out/engine-probe
 json=$out/tests/probe/json-check
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0
 tree=$ENGINE_PLUGIN_PATH
 ENGINE_PLUGIN_PATH=$out/plugins/cpu/.libs:$out/plugins/meta/.libs:$out/plugins/null/.libs
 
@@ -39,7 +36,7 @@ run --check; expect "--check says nothing" 0 '' ''
 run --plugins; expect "--plugins lists the null plugin" 0 '^null +loaded' ''
 run --env; expect "--env lists a plugin's option" 0 '^cpu\.threads = ' ''
 run cpu; expect "everything about the cpu" 0 'compute units' ''
-if test -f "$out/plugins/meta/.libs/meta.so"; then
+if has meta; then
     run --plugins; expect "--plugins lists the meta plugin" 0 '^meta +loaded' ''
     run cpu/2@3:1; expect "a composed device and its leaves" 0 'share +0\.25' ''
 else
@@ -179,7 +176,7 @@ test $code = 1 && ok "no plugin: no device" || not_ok "no plugin: no device"
 run --json --plugin-path="$tmp/here"
 
 # OpenCL: the same devices as clinfo, and a true reason when there is no platform
-if test -f "$out/plugins/opencl/.libs/opencl.so"; then
+if has opencl; then
     ENGINE_PLUGIN_PATH=$tree
     if command -v clinfo > /dev/null 2>&1; then
         run --format=tsv
@@ -201,4 +198,4 @@ fi
 sed 's/\\-/-/g' "$src/man/engine-probe.1" | grep -oE -- '--[a-z-]+' | sort -u > "$tmp/man"
 if diff "$tmp/help" "$tmp/man" > "$tmp/out"; then ok "--help and the man page name the same options"
 else not_ok "--help and the man page name the same options"; fi
-echo "1..$n"
+finish

@@ -67,13 +67,7 @@ tests_registry_test_device_LDADD = $(core_test_libs)
 tests_registry_test_memory_SOURCES = tests/registry/test-memory.c tests/tap.c tests/tap.h
 tests_registry_test_memory_LDADD = libengine.la
 tests_registry_test_fork_SOURCES = tests/registry/test-fork.c tests/tap.c tests/tap.h
-tests_registry_test_fork_CPPFLAGS = $(AM_CPPFLAGS)
-if ENABLE_CPU
-tests_registry_test_fork_CPPFLAGS += -DHAVE_CPU
-endif
-if ENABLE_META
-tests_registry_test_fork_CPPFLAGS += -DHAVE_META
-endif
+tests_registry_test_fork_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_registry_test_fork_LDADD = libengine.la
 tests_registry_test_questions_SOURCES = tests/registry/test-questions.c tests/tap.c tests/tap.h
 tests_registry_test_questions_LDADD = libengine.la
@@ -82,6 +76,7 @@ TESTS += tests/registry/test-roof
 tests_registry_test_roof_SOURCES = tests/registry/test-roof.c tests/tap.c tests/tap.h
 tests_registry_test_roof_LDADD = libengine.la
 tests_registry_test_misuse_SOURCES = tests/registry/test-misuse.c
+tests_registry_test_misuse_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_registry_test_misuse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_registry_test_misuse_LDADD = $(core_test_libs)
 endif

@@ -300,14 +300,19 @@ START_TEST(fences)
 }
 END_TEST
 
+#ifdef HAVE_CPU
 /* 0 elements in each of 2^50 rows: nothing to compute, in whole and in parts. */
 START_TEST(rows_without_number)
 {
+#ifdef HAVE_META
     const char *const names[] = {"cpu", "cpu/2"};
+#else
+    const char *const names[] = {"cpu"};
+#endif
     eng_store_tensor t = tensor(ENG_USE_STATE);
     t.ne[0] = 0;
     t.ne[1] = INT64_C(1) << 50;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         eng_context *c;
         eng_device *d;
         eng_store *s;
@@ -339,6 +344,7 @@ START_TEST(rows_without_number)
     }
 }
 END_TEST
+#endif
 
 int main(void)
 {
@@ -356,7 +362,9 @@ int main(void)
     tcase_add_test(t, kv_param);
     tcase_add_test(t, strangers);
     tcase_add_test(t, fences);
+#ifdef HAVE_CPU
     tcase_add_test(t, rows_without_number);
+#endif
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
