@@ -17,5 +17,11 @@ libengine_lm_core_la_LIBADD = libengine-pattern.la libengine-util.la $(LIBM)
 lib_LTLIBRARIES += libengine-lm.la
 libengine_lm_la_SOURCES =
 libengine_lm_la_LIBADD = libengine-lm-core.la libengine.la $(LIBM)
-libengine_lm_la_LDFLAGS = $(AM_LDFLAGS) -version-info $(LIBENGINE_VERSION_INFO) $(NO_UNDEFINED) \
-	-export-symbols-regex '^eng_lm_'
+libengine_lm_la_LDFLAGS = $(AM_LDFLAGS) -version-info $(LIBENGINE_VERSION_INFO) $(NO_UNDEFINED)
+if HAVE_LD_VERSION_SCRIPT
+libengine_lm_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%D%/libengine-lm.map
+libengine_lm_la_DEPENDENCIES = libengine-lm-core.la libengine.la %D%/libengine-lm.map
+else
+libengine_lm_la_LDFLAGS += -export-symbols-regex '^eng_lm_'
+endif
+EXTRA_DIST += %D%/libengine-lm.map

@@ -35,6 +35,27 @@ else
     result $? "the plugin of 3.0 with the library of today"
 fi
 
+# Versions of symbols: those of 3.0 keep theirs, whatever has no list is the last version's; who was built without goes on (above).
+for lib in libengine libengine-lm; do
+    so=$out/.libs/$lib.so
+    version=$(echo $lib | tr a-z- A-Z_)_3.
+    if ! nm -D --with-symbol-versions "$so" 2>/dev/null | grep -q "@@$version"; then
+        if grep -q "^HAVE_LD_VERSION_SCRIPT_TRUE=''" "$out/config.log" 2>/dev/null; then
+            result 1 "$lib: symbols have versions"
+        else
+            skip "$lib: symbols have versions" "the linker makes none"
+        fi
+        continue
+    fi
+    grep -o "elf-symbol name='eng_[a-z0-9_]*'" "$kept/$lib.abi" | sed "s/.*'\(.*\)'/\1@@${version}0/" | sort > "$tmp/want"
+    nm -D --defined-only --with-symbol-versions "$so" | sed -n 's/.* \(eng_.*\)/\1/p' | sort > "$tmp/all"
+    grep "@@${version}0\$" "$tmp/all" | diff "$tmp/want" - > "$tmp/log"
+    result $? "$lib: the $(wc -l < "$tmp/want") symbols of 3.0 have its version, and no other has"
+    grep -v "@@$version[0-9]" "$tmp/all" > "$tmp/log"
+    test ! -s "$tmp/log"
+    result $? "$lib: each of the $(wc -l < "$tmp/all") symbols has a version"
+done
+
 # What may not happen to what there was; that something was added is no fault.
 broken='deletion|offset changed|[1-9][0-9]* Removed|from value|\[D\]|parameter .* changed|return type changed|type .* changed:'
 for lib in libengine libengine-lm; do
