@@ -7,7 +7,7 @@ LC_ALL=C
 PATH=$out:$PATH
 export LC_ALL PATH
 
-for program in engine-generate engine-probe engine-quantize; do
+for program in engine-generate engine-probe engine-quantize engine-bench; do
     "$out/$program" --help > "$tmp/help" 2>&1
     sed -n 's/^ \{1,8\}\(-[A-Za-z]*, \)\{0,1\}\(--[a-z][a-z-]*\).*/\2/p' "$tmp/help" | sort -u > "$tmp/want"
     for shell in bash zsh fish; do

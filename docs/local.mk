@@ -14,4 +14,5 @@ TESTS += %D%/check-ops.sh %D%/check-names.sh
 
 # What the programs print as JSON; a test compares.
 schemadir = $(pkgdatadir)/schema
-dist_schema_DATA = %D%/schema/engine-probe-1.json %D%/schema/engine-generate.json %D%/schema/engine-explain.json
+dist_schema_DATA = %D%/schema/engine-probe-1.json %D%/schema/engine-generate.json %D%/schema/engine-explain.json \
+	%D%/schema/engine-bench-1.json

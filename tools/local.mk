@@ -12,9 +12,25 @@ engine_quantize_LDADD = libengine-pattern.la libengine-util.la libengine.la
 
 bin_PROGRAMS += engine-probe
 engine_probe_SOURCES = \
-	%D%/probe.c %D%/probe.h %D%/probe_child.c %D%/probe_collect.c %D%/probe_json.c %D%/probe_ops.c \
+	%D%/bench.h %D%/bench_case.c %D%/bench_report.c %D%/bench_run.c %D%/convert.c %D%/convert.h \
+	%D%/probe.c %D%/probe.h %D%/probe_bench.c %D%/probe_child.c %D%/probe_collect.c %D%/probe_json.c %D%/probe_ops.c \
 	%D%/probe_print.c %D%/probe_record.c %D%/probe_test.c \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
 engine_probe_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 # the conformance suite is the project's own test code, carried by --self-test
 engine_probe_LDADD = tests/conformance/libconformance.la libengine-util.la libengine.la $(LIBM)
+
+bin_PROGRAMS += engine-bench
+engine_bench_SOURCES = \
+	%D%/bench.c %D%/bench.h %D%/bench_case.c %D%/bench_compare.c %D%/bench_json.c %D%/bench_model.c %D%/bench_plot.c \
+	%D%/bench_report.c %D%/bench_run.c %D%/convert.c %D%/convert.h \
+	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
+nodist_engine_bench_SOURCES = tools/bench_cases.inc
+engine_bench_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -I$(top_builddir)
+engine_bench_LDADD = libengine-pattern.la libengine-util.la libengine-lm.la libengine.la $(JANSSON_LIBS) $(LIBM)
+# the standard cases are in the program: it works wherever it is
+EXTRA_DIST += %D%/bench.cases
+BUILT_SOURCES += tools/bench_cases.inc
+CLEANFILES += tools/bench_cases.inc
+tools/bench_cases.inc: %D%/bench.cases
+	$(AM_V_GEN)$(MKDIR_P) tools && sed -e 's/["\\]/\\&/g' -e 's/.*/    "&",/' $(srcdir)/%D%/bench.cases >$@

@@ -11,7 +11,7 @@
 #include "probe.h"
 #include "uninstalled.h"
 
-typedef enum probe_mode { LIST, PLUGINS, OPS, SELF_TEST, ENVIRONMENT, CHECK } probe_mode;
+typedef enum probe_mode { LIST, PLUGINS, OPS, SELF_TEST, BENCH, ENVIRONMENT, CHECK } probe_mode;
 
 typedef struct arguments {
     probe_mode mode;
@@ -35,6 +35,7 @@ static const char help[] =
     "      --ops[=DEVICE]        table of ops and data types: yes, slow or no\n"
     "      --self-test[=DEVICE]  checks every op against the reference; TAP on stdout\n"
     "      --op=NAME             with --self-test: this op alone; may be repeated\n"
+    "      --bench[=DEVICE]      times a few ops, beside what the device can do; more: engine-bench\n"
     "      --env                 options: environment variable, value, where it is from\n"
     "      --check               prints nothing; the exit code is the answer\n"
     "\n"
@@ -43,7 +44,7 @@ static const char help[] =
     "      --plugin-path=DIR     look for plugins in DIR first; may be repeated\n"
     "      --no-isolate          load plugins into this process, not into children\n"
     "      --timeout=SECONDS     what loading a plugin or opening a device may take\n"
-    "                            (30 if not given; a self-test may take an hour)\n"
+    "                            (30 if not given; --self-test and --bench: 3600)\n"
     "      --version             print the version and exit\n"
     "  -h, --help                print this help and exit\n"
     "\n"
@@ -78,7 +79,7 @@ static int add_folder(arguments *a, const char *folder)
 static int set_mode(arguments *a, probe_mode mode, const char *device)
 {
     if (a->mode != LIST && a->mode != mode)
-        return usage("only one of --plugins, --ops, --self-test, --env and --check at a time", "");
+        return usage("only one of --plugins, --ops, --self-test, --bench, --env and --check at a time", "");
     a->mode = mode;
     a->mode_device = device;
     return 0;
@@ -103,13 +104,14 @@ static int add_op(arguments *a, const char *name)
 /* 0: go on; else the exit code + 1000, so that --help may end with 0. */
 static int parse(arguments *a, int argc, char **argv)
 {
-    enum { O_PLUGINS = 1000, O_OPS, O_SELF_TEST, O_OP, O_ENV, O_CHECK, O_JSON, O_FORMAT, O_PATH, O_NO_ISOLATE, O_TIMEOUT,
+    enum { O_PLUGINS = 1000, O_OPS, O_SELF_TEST, O_OP, O_BENCH, O_ENV, O_CHECK, O_JSON, O_FORMAT, O_PATH, O_NO_ISOLATE, O_TIMEOUT,
            O_VERSION, O_HELP };
     static const struct option options[] = {
         {"plugins", no_argument, NULL, O_PLUGINS},
         {"ops", optional_argument, NULL, O_OPS},
         {"self-test", optional_argument, NULL, O_SELF_TEST},
         {"op", required_argument, NULL, O_OP},
+        {"bench", optional_argument, NULL, O_BENCH},
         {"env", no_argument, NULL, O_ENV},
         {"check", no_argument, NULL, O_CHECK},
         {"json", no_argument, NULL, O_JSON},
@@ -130,6 +132,7 @@ static int parse(arguments *a, int argc, char **argv)
         case O_OPS: code = set_mode(a, OPS, optarg); break;
         case O_SELF_TEST: code = set_mode(a, SELF_TEST, optarg); break;
         case O_OP: code = add_op(a, optarg); break;
+        case O_BENCH: code = set_mode(a, BENCH, optarg); break;
         case O_ENV: code = set_mode(a, ENVIRONMENT, NULL); break;
         case O_CHECK: code = set_mode(a, CHECK, NULL); break;
         case O_JSON: a->format = PROBE_JSON; break;
@@ -166,11 +169,13 @@ static int parse(arguments *a, int argc, char **argv)
     a->devices = argv + optind;
     a->n_devices = argc - optind;
     if (code == 0 && a->n_devices && a->mode != LIST)
-        code = usage("devices are given to --ops and --self-test with =, and to no other mode: ", a->devices[0]);
+        code = usage("devices are given to --ops, --self-test and --bench with =, and to no other mode: ", a->devices[0]);
     if (code == 0 && a->ops.n && a->mode != SELF_TEST)
         code = usage("--op goes with --self-test", "");
     if (code == 0 && a->format != PROBE_HUMAN && a->mode == SELF_TEST)
         code = usage("--self-test prints TAP and takes no other format", "");
+    if (code == 0 && a->format != PROBE_HUMAN && a->mode == BENCH)
+        code = usage("--bench prints a table; engine-bench --json gives the figures", "");
     return code ? 1000 + code : 0;
 }
 
@@ -228,6 +233,13 @@ static int ops_of(const arguments *a, const char *device, probe_report *report, 
     return tell_error(report);
 }
 
+static int bench_of(const arguments *a, const char *device, probe_report *report, int *count)
+{
+    if (probe_bench(&a->settings, device, report))
+        return 0;
+    return tell_error(report);
+}
+
 static int test_of(const arguments *a, const char *device, probe_report *report, int *count)
 {
     int failed = probe_test(&a->settings, device, a->ops.n ? a->ops.at : NULL, count);
@@ -255,12 +267,14 @@ static int run_collected(const arguments *a)
     probe_collect(&a->settings, &report);
     int found = probe_exit_code(&report);
     probe_tell_unread(&report);
-    if (a->mode == OPS || a->mode == SELF_TEST)
+    if (a->mode == OPS || a->mode == SELF_TEST || a->mode == BENCH)
         probe_avoid(&report);
     if (a->mode == OPS)
         code = for_devices(a, &report, ops_of);
     if (a->mode == SELF_TEST)
         code = for_devices(a, &report, test_of);
+    else if (a->mode == BENCH)
+        code = for_devices(a, &report, bench_of);
     else if (a->mode != CHECK)
         print_collected(a, &report);
     if (a->mode != CHECK && a->mode != PLUGINS)
@@ -276,7 +290,7 @@ int main(int argc, char **argv)
     int code = parse(&a, argc, argv);
     if (code == 0) {
         if (a.settings.timeout == 0)
-            a.settings.timeout = a.mode == SELF_TEST ? 3600 : 30;
+            a.settings.timeout = a.mode == SELF_TEST || a.mode == BENCH ? 3600 : 30;
         code = a.n_devices ? run_devices(&a) : run_collected(&a);
     } else {
         code -= 1000;

@@ -110,6 +110,10 @@ int probe_exit_code(const probe_report *report);
 /* Adds the matrix of one device to the report's cells.  False: report->error says why not. */
 bool probe_ops(const probe_settings *settings, const char *device, probe_report *report);
 
+/* -- probe_bench.c */
+/* Times a few ops on a device: a table on stdout as it goes.  False: report->error says why not. */
+bool probe_bench(const probe_settings *settings, const char *device, probe_report *report);
+
 /* -- probe_test.c */
 /* Runs the conformance suite on a device - all of it, or these ops ("add,cpy") - TAP on stdout as it goes, numbering from
  * *test on.  Failed tests; -1: it could not begin, as the device is not usable; -2: as

@@ -25,3 +25,6 @@ TESTS += tests/tools/test-default
 tests_tools_test_default_SOURCES = tests/tools/test-default.c tools/generate_default.c tools/generate_default.h tests/tap.c tests/tap.h
 tests_tools_test_default_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_tools_test_default_LDADD = libengine-util.la libengine.la
+
+dist_check_SCRIPTS += %D%/bench.sh
+TESTS += %D%/bench.sh

@@ -1,0 +1,77 @@
+#!/bin/sh
+# engine-bench: cases are read as they are written, figures come out whole, reports are compared and drawn, and what is wrong is
+# told.  How fast anything is is no test.  TAP.
+set -u
+. "${top_srcdir:-.}/tests/tap.sh"
+LC_ALL=C
+export LC_ALL
+need cpu
+bench="$out/engine-bench"
+quick="-s 0 -w 0 -d cpu"
+
+# says STATUS WORDS COMMAND...: ends with STATUS, and says that
+says()
+{
+    status=$1 words=$2
+    shift 2
+    "$@" > "$tmp/log" 2>&1
+    test $? = "$status" && grep -qF -e "$words" "$tmp/log"
+    result $? "$(echo "$*" | sed "s|$out/||g; s|$src/||g; s|$tmp/||g"): $words"
+}
+
+"$bench" --list > "$tmp/list" 2> "$tmp/log" && sed -e '/^#/d' -e '/^$/d' "$src/tools/bench.cases" | diff - "$tmp/list" > "$tmp/log"
+result $? "--list gives the $(wc -l < "$tmp/list") standard cases as they are written"
+# each standard case is one that the op's row accepts: with small extents they run in no time
+sed -e 's/4096\|14336\|8192\|32768\|1024/256/g' -e 's/\[2048,768,128\]/[256,32,8]/' -e 's/\[2048,1,/[256,1,/' -e 's/%128/%8/' \
+    -e 's/\[8,256\]/[8,3]/; s/,1,256\]/,1,3]/' -e 's/512/16/g' -e 's/pos=i32\[1\]+8191/pos=i32[1]+255/' \
+    -e 's/v=f32\[128,32,256\]\(.*\):0:1024/v=f32[128,32,256]\1:0:256/' "$src/tools/bench.cases" > "$tmp/small"
+# shellcheck disable=SC2086
+"$bench" $quick --cases "$tmp/small" --json --plot "$tmp/plot.svg" > "$tmp/small.json" 2> "$tmp/log"
+result $? "the standard cases with small extents run on cpu"
+! grep '"failed"' "$tmp/small.json" > "$tmp/log"
+result $? "none of them fails"
+"$out/tests/probe/schema-check" "$src/docs/schema/engine-bench-1.json" < "$tmp/small.json" > "$tmp/log" 2>&1
+result $? "their report follows its schema"
+test "$(grep -c '<rect x' "$tmp/plot.svg")" = "$(wc -l < "$tmp/list")" && grep -q '</svg>' "$tmp/plot.svg" && test -z "$(ls "$tmp" | grep part-)"
+result $? "the plot has a bar for each"
+case='mul_mat   a=q4_0[256,64] b=f32[256,2]   precision=fast'
+# shellcheck disable=SC2086
+"$bench" $quick "$case" --json > "$tmp/old.json" 2> "$tmp/log" &&
+    grep -q '"case": "mul_mat a=q4_0\[256,64\] b=f32\[256,2\] precision=fast"' "$tmp/old.json" &&
+    grep -q '"bytes": 11776' "$tmp/old.json" && grep -q '"operations": 65536,' "$tmp/old.json" && grep -q '"launches": 1' "$tmp/old.json"
+result $? "a case of the command line: its bytes (256*64/32*18 + 4*512 + 4*128 + ...), operations and launches"
+# shellcheck disable=SC2086
+says 0 "geometric mean of 1 cases" "$bench" $quick "$case" --compare "$tmp/old.json"
+# shellcheck disable=SC2086
+says 0 "has none of these cases" "$bench" $quick "scale x=f32[64]" --compare "$tmp/old.json"
+echo '{"schema": "engine-probe/1"}' > "$tmp/other.json"
+# shellcheck disable=SC2086
+says 1 "must be a report of engine-bench --json, schema engine-bench/1, got schema engine-probe/1" "$bench" $quick "scale x=f32[64]" --compare "$tmp/other.json"
+# shellcheck disable=SC2086
+says 1 "none.json" "$bench" $quick "scale x=f32[64]" --compare "$tmp/none.json"
+says 64 'there is no op mul_mta (did you mean mul_mat?)' "$bench" -d cpu "mul_mta a=f32[4]"
+says 64 'mul_mat needs operand b' "$bench" -d cpu "mul_mat a=f32[4,4]"
+says 64 'a must be TYPE[EXTENT,...]' "$bench" -d cpu "mul_mat a=f33[4,4] b=f32[4]"
+says 64 'a must have 1 to 8 extents, each at least 1' "$bench" -d cpu "mul_mat a=f32[4,0] b=f32[4]"
+says 64 'only integers have values that a line gives' "$bench" -d cpu "mul_mat a=f32[4,4]%7 b=f32[4]"
+says 64 'has no operand and no parameter c' "$bench" -d cpu "mul_mat a=f32[4,4] b=f32[4] c=1"
+says 64 'precision must be exact or fast' "$bench" -d cpu "mul_mat a=f32[4,4] b=f32[4] precision=faster"
+printf 'scale x=f32[8]\n\n# fine so far\nscale y=3\n' > "$tmp/cases"
+says 64 "line 4: scale has no operand" "$bench" -d cpu --cases "$tmp/cases"
+says 64 "no case matches" "$bench" -d cpu --filter 'no such thing'
+says 64 "both write to standard output" "$bench" -d cpu --json --compare "$tmp/old.json"
+says 1 "plugin 'nowhere'" "$bench" -d nowhere "scale x=f32[8]"
+# what cannot run is told in its place, and the others run
+# shellcheck disable=SC2086
+"$bench" $quick "mul_mat a=f32[4,4] b=f32[5]" "scale x=f32[8]" > "$tmp/log" 2>&1
+test $? = 1 && grep -q 'b=f32\[5\]: .' "$tmp/log" && grep -q ' scale x=f32\[8\]$' "$tmp/log"
+result $? "a case that cannot run does not stop the others"
+if has meta; then
+    # shellcheck disable=SC2086
+    says 0 "cpu/2 " "$bench" -s 0 -w 1 "mul_mat a=q8_0[256,64] b=f32[256,1] device=cpu/2"
+fi
+"$bench" -d cpu --model "$src/tests/data/tiny-hybrid-f16.gguf" --json > "$tmp/model.json" 2> "$tmp/log" &&
+    "$out/tests/probe/schema-check" "$src/docs/schema/engine-bench-1.json" < "$tmp/model.json" >> "$tmp/log" 2>&1 &&
+    grep -q '"behind": 0' "$tmp/model.json" && ! grep -q failed "$tmp/model.json"
+result $? "a model: prefill and decode, as the schema has them"
+finish
