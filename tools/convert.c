@@ -66,9 +66,11 @@ void converter_destroy(converter *c)
 {
     if (!c)
         return;
+    if (c->queue)
+        eng_queue_cancel(c->queue); /* after a failure it may have work with the slabs' memory */
+    eng_queue_destroy(c->queue);
     for (uint32_t i = 0; i < N_SLABS; i++)
         slab_free(&c->slabs[i]);
-    eng_queue_destroy(c->queue);
     eng_device_close(c->device);
     free(c);
 }

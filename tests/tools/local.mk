@@ -28,3 +28,15 @@ tests_tools_test_default_LDADD = libengine-util.la libengine.la
 
 dist_check_SCRIPTS += %D%/bench.sh
 TESTS += %D%/bench.sh
+
+# Tools that get no memory at one point.
+if ENABLE_META
+if ENABLE_CPU
+check_LTLIBRARIES += tests/tools/failing.la
+dist_check_SCRIPTS += tests/tools/nomem.sh
+TESTS += tests/tools/nomem.sh
+endif
+endif
+tests_tools_failing_la_SOURCES = tests/tools/failing.c
+tests_tools_failing_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+tests_tools_failing_la_LIBADD = -ldl
