@@ -13,6 +13,7 @@ dump=$top_builddir/tests/golden/dump-graph
 hybrid=$top_srcdir/tests/data/tiny-hybrid-f16.gguf
 ENGINE_NULL_ACCEPT=measure
 export ENGINE_NULL_ACCEPT
+version=$("$top_builddir/engine-probe" --version | sed 's/.* //; s/[.]/[.]/g')
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 n=0
@@ -20,7 +21,7 @@ n=0
 plain()
 {
     sed -E -e 's/-?[0-9.]+ tokens\/s/R tokens\/s/g' -e 's/("[a-z_]*(per_second|_seconds)": )[0-9.e+-]+/\1R/g' \
-        -e 's/in [0-9.]+ s$/in R s/' -e 's|"[^"]*/([^"/]*\.gguf)"|"\1"|'
+        -e 's/in [0-9.]+ s$/in R s/' -e "s/$version/VERSION/g" -e 's/("abi_[a-z]*": )[0-9]+/\1N/g' -e 's|"[^"]*/([^"/]*\.gguf)"|"\1"|'
 }
 
 # says NAME COMMAND...: what it writes is what texts/NAME.txt has.
@@ -71,9 +72,19 @@ says plan-layers "$generate" -m "$hybrid" -d null/2 -sm layer --explain
 says plan-experts "$generate" -m "$dir/qwen35moe.gguf" -d null/2 --explain
 says plan-dealt "$generate" -m "$dir/qwen35moe.gguf" -d null/3@2:1:1 --expert-parallel --explain=json
 says plan-heads "$generate" -m "$dir/llama.gguf" -d null/4 --explain=json --pass 5
+"$top_builddir/tests/tools/make-model" --arch qwen2 --seed 8 --layers 2 --embd 64 --ffn 352 --vocab 300 --heads 6 --kv-heads 3 \
+    --head 32 --type q8_0 "$dir/blocks.gguf" >/dev/null
+says plan-blocks "$generate" -m "$dir/blocks.gguf" -d null/3@5:2:1 --explain
 says report-json "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 4 --temp 0 --json
 says report-table "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 4 --temp 0
 says report-none "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 0 --temp 0 --json
 says report-one "$generate" -m "$hybrid" -d null -p 'bug: n.' -n 1 --temp 0 --ignore-eos -ctk q8_0
 says report-measured "$generate" -m "$hybrid" -d null --perplexity "$top_srcdir/tests/data/valid.txt" --chunks 1 -c 64 --json
+
+says probe-text env ENGINE_NULL_MEMORY=123456789 "$top_builddir/engine-probe" null/2@3:1
+says probe-json env ENGINE_NULL_MEMORY=123456789 "$top_builddir/engine-probe" --json null/2@3:1 null
+says probe-tsv env ENGINE_NULL_MEMORY=123456789 "$top_builddir/engine-probe" --format=tsv null/2@3:1 null
+says probe-ops env ENGINE_NULL_ACCEPT=copies "$top_builddir/engine-probe" --ops=null
+says quantize-help "$top_builddir/engine-quantize" --help
+says quantize "$top_builddir/engine-quantize" "$dir/qwen3.gguf" "$dir/out.gguf" q8_0
 echo "1..$n"

@@ -119,6 +119,15 @@ START_TEST(texts)
     eu_copy(small, sizeof small, "");
     ck_assert_str_eq(small, "");
     eu_copy(NULL, 0, "nowhere");
+
+    /* more than there can be: it fails, keeps what it had, and takes no more */
+    t = (eu_text){0};
+    eu_text_add(&t, "kept");
+    eu_text_add_bytes(&t, "x", SIZE_MAX - 4);
+    ck_assert(t.failed);
+    eu_text_add(&t, "y");
+    ck_assert_str_eq(eu_text_get(&t), "kept");
+    ck_assert_ptr_null(eu_text_take(&t));
 }
 END_TEST
 
