@@ -291,8 +291,10 @@ static int name_device(eng_lm_fit *f)
     bool plain = f->n_leaves == 1 && !f->composed && f->n_members == 1;
     for (uint32_t i = 0; i < f->n_leaves; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? "+" : "", f->member[i].name);
-    for (uint32_t i = 0; i < f->n_leaves && !plain; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.9f", i ? ":" : "@", f->best.shares[i]);
+    for (uint32_t i = 0; i < f->n_leaves && !plain; i++) {
+        text[at++] = i ? ':' : '@';
+        at += eu_real(text + at, sizeof text - at, 'f', 9, f->best.shares[i]);
+    }
     f->device = lm_format(&f->memory, "%s", text);
     return f->device ? ENG_OK : ENG_ERR_NOMEM;
 }

@@ -151,8 +151,10 @@ static int open_device(const eng_lm_fit *f, const fit_attempt *a, bool guests, e
     if (f->n_leaves == 1 && !f->composed && !guests)
         return eng_device_open(f->dry, "null", device);
     size_t at = (size_t)snprintf(name, sizeof name, "null/%u", f->n_leaves);
-    for (uint32_t i = 0; i < f->n_leaves; i++)
-        at += (size_t)snprintf(name + at, sizeof name - at, "%s%.9f", i ? ":" : "@", a->shares[i]);
+    for (uint32_t i = 0; i < f->n_leaves; i++) {
+        name[at++] = i ? ':' : '@';
+        at += eu_real(name + at, sizeof name - at, 'f', 9, a->shares[i]);
+    }
     return eng_device_open(f->dry, name, device);
 }
 

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base.h"
 
@@ -20,7 +19,7 @@ const eng_type_info *eng_type_get(uint32_t type)
 const eng_type_info *eng_type_find(const char *name)
 {
     for (uint32_t i = 0; name && i < ENG_TYPE_LIMIT; i++)
-        if (types[i].name && strcasecmp(types[i].name, name) == 0)
+        if (types[i].name && eu_same_name(types[i].name, name))
             return &types[i];
     return NULL;
 }

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../device/device.h"
 #include "../device/names.h"
@@ -59,7 +58,7 @@ int eng_no_device(const eng_context *context, uint32_t index)
 /* The device that may have been meant: of the kind that was named, or of a name that is near; NULL: none. */
 static const char *nearest(const eng_context *context, const char *asked)
 {
-    uint32_t kind = strcasecmp(asked, "gpu") == 0 ? ENG_DEVICE_GPU : strcasecmp(asked, "accelerator") == 0 ? ENG_DEVICE_ACCELERATOR : 0;
+    uint32_t kind = eu_same_name(asked, "gpu") ? ENG_DEVICE_GPU : eu_same_name(asked, "accelerator") ? ENG_DEVICE_ACCELERATOR : 0;
     const char *near = NULL;
     unsigned best = UINT_MAX;
     for (uint32_t i = 0; i < context->n_hosts; i++) {

@@ -103,10 +103,13 @@ static void put_params(const writer *w, const eng_op_info *info, const eng_node 
         const eng_param_info *p = &info->param[i];
         put(w, " %s=", p->name);
         for (int k = 0; k < p->count; k++)
-            if (p->is_float)
-                put(w, "%s%g", k ? "," : "", n->fp[p->first + k]);
-            else
+            if (p->is_float) {
+                char number[32];
+                eu_real(number, sizeof number, 'g', 6, n->fp[p->first + k]);
+                put(w, "%s%s", k ? "," : "", number);
+            } else {
                 put(w, "%s%" PRId64, k ? "," : "", n->ip[p->first + k]);
+            }
     }
 }
 

@@ -1,7 +1,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,14 +147,7 @@ void eu_json_uint(eu_json *json, const char *key, uint64_t value)
 void eu_json_real(eu_json *json, const char *key, double value, int digits)
 {
     char text[64];
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    /* the host's locale may have a point of its own */
-    const char *point = localeconv()->decimal_point;
-    char *at = strstr(text, point);
-    if (at && strcmp(point, ".") != 0) {
-        memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
-        *at = '.';
-    }
+    eu_real(text, sizeof text, 'g', digits, value);
     word(json, key, isfinite(value) ? text : "null");
 }
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "array.h"
 #include "text.h"
@@ -90,6 +89,20 @@ void eu_text_free(eu_text *text)
     *text = (eu_text){0};
 }
 
+size_t eu_real(char *text, size_t bytes, char style, int digits, double value)
+{
+    snprintf(text, bytes, style == 'f' ? "%.*f" : "%.*g", digits, value);
+    size_t point = strspn(text, "+-0123456789infa"), more = point;
+    /* what is no digit is the locale's point, of one byte or several */
+    while (text[more] && text[more] != 'e' && (text[more] < '0' || text[more] > '9'))
+        more++;
+    if (more > point) {
+        text[point] = '.';
+        memmove(text + point + 1, text + more, strlen(text + more) + 1);
+    }
+    return strlen(text);
+}
+
 void eu_copy(char *to, size_t bytes, const char *from)
 {
     if (bytes == 0)
@@ -123,9 +136,21 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
+static char small(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 static bool same_letter(char a, char b)
 {
-    return strncasecmp(&a, &b, 1) == 0;
+    return small(a) == small(b);
+}
+
+bool eu_same_name(const char *a, const char *b)
+{
+    for (; *a && same_letter(*a, *b); a++)
+        b++;
+    return *a == *b;
 }
 
 unsigned eu_distance(const char *a, const char *b)

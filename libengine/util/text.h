@@ -38,6 +38,12 @@ const char *eu_text_get(const eu_text *text);
 char *eu_text_take(eu_text *text);
 void eu_text_free(eu_text *text);
 
+/* A number for programs to read, as %.*f or %.*g (`style`) writes it, but with a point whatever the host's locale is;
+ * the length. */
+size_t eu_real(char *text, size_t bytes, char style, int digits, double value);
+/* The same name but for the case of letters, A to Z whatever the host's locale is? */
+bool eu_same_name(const char *a, const char *b);
+
 /* strncpy that terminates: what does not fit is left out. */
 void eu_copy(char *to, size_t bytes, const char *from);
 

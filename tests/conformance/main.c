@@ -150,7 +150,6 @@ static void add_device(struct program *p, const char *name)
         p->n_devices++;
 }
 
-/* Every device present, and compositions of them. */
 /* A device that its plugin will have nothing to do with is no failure, if nobody named it. */
 static int is_usable(eng_context *context, const char *name)
 {
@@ -162,6 +161,17 @@ static int is_usable(eng_context *context, const char *name)
     return status != ENG_ERR_UNSUPPORTED;
 }
 
+static int has_plugin(eng_context *context, const char *name)
+{
+    eng_plugin_info info = {.size = sizeof info};
+
+    for (uint32_t i = 0; eng_context_plugin(context, i, &info) == ENG_OK; i++)
+        if (info.status == ENG_PLUGIN_LOADED && strcmp(info.name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Every device present, and compositions of them. */
 static void find_devices(struct program *p)
 {
     eng_context *context = NULL;
@@ -175,7 +185,12 @@ static void find_devices(struct program *p)
         opencl |= strcmp(info.name, "opencl:0") == 0;
         add_device(p, info.name);
     }
+    int composes = status == ENG_OK && has_plugin(context, "meta");
     eng_context_destroy(context);
+    if (!composes) {
+        printf("# left out: compositions, as there is no plugin meta\n");
+        return;
+    }
     if (cpu)
         add_device(p, "cpu/2");
     if (opencl && !p->o.quick)

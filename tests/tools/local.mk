@@ -40,3 +40,9 @@ endif
 tests_tools_failing_la_SOURCES = tests/tools/failing.c
 tests_tools_failing_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 tests_tools_failing_la_LIBADD = -ldl
+# Locales with decimal commas.
+check_PROGRAMS += tests/tools/locale-host
+tests_tools_locale_host_SOURCES = tests/tools/locale-host.c
+tests_tools_locale_host_LDADD = libengine-lm.la libengine.la
+dist_check_SCRIPTS += %D%/locale.sh
+TESTS += %D%/locale.sh

@@ -148,6 +148,22 @@ START_TEST(characters)
 }
 END_TEST
 
+/* In other locales: tests/tools/locale.sh. */
+START_TEST(reals)
+{
+    static const struct { char style; int digits; double value; const char *text; } cases[] = {
+        {'f', 9, 0.25, "0.250000000"}, {'f', 0, 3, "3"}, {'g', 6, 1e-6, "1e-06"}, {'g', 3, -1234.5, "-1.23e+03"}, {'g', 6, -0.5, "-0.5"},
+        {'g', 17, 1e300, "1.0000000000000001e+300"}, {'g', 6, INFINITY, "inf"}, {'g', 6, -INFINITY, "-inf"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[40];
+        ck_assert_uint_eq(eu_real(text, sizeof text, cases[i].style, cases[i].digits, cases[i].value), strlen(cases[i].text));
+        ck_assert_str_eq(text, cases[i].text);
+    }
+    ck_assert(eu_same_name("IQ4_NL", "iq4_nl") && eu_same_name("", ""));
+    ck_assert(!eu_same_name("iq4", "iq4_nl") && !eu_same_name("iq4_nl", "iq4") && !eu_same_name("a[", "a{"));
+}
+END_TEST
+
 START_TEST(near_names)
 {
     ck_assert_uint_eq(eu_distance("", ""), 0);
@@ -551,6 +567,7 @@ int main(void)
     tcase_add_test(t, sizes);
     tcase_add_test(t, texts);
     tcase_add_test(t, characters);
+    tcase_add_test(t, reals);
     tcase_add_test(t, near_names);
     tcase_add_test(t, patterns);
     tcase_add_test(t, json);
