@@ -6,7 +6,8 @@ tests_probe_schema_check_SOURCES = tests/probe/schema-check.c
 dist_check_SCRIPTS += tests/probe/schema.sh
 TESTS += tests/probe/schema.sh
 if HAVE_CHECK
-check_LTLIBRARIES += tests/probe/fixtures/aborts.la tests/probe/fixtures/exits.la tests/probe/fixtures/hangs.la
+check_LTLIBRARIES += tests/probe/fixtures/aborts.la tests/probe/fixtures/exits.la tests/probe/fixtures/hangs.la \
+	tests/probe/fixtures/breaks.la
 endif
 tests_probe_fixtures_aborts_la_SOURCES = tests/probe/fixtures/aborts.c
 tests_probe_fixtures_aborts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
@@ -14,5 +15,8 @@ tests_probe_fixtures_exits_la_SOURCES = tests/probe/fixtures/exits.c
 tests_probe_fixtures_exits_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
 tests_probe_fixtures_hangs_la_SOURCES = tests/probe/fixtures/hangs.c
 tests_probe_fixtures_hangs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+tests_probe_fixtures_breaks_la_SOURCES = tests/probe/fixtures/breaks.c
+tests_probe_fixtures_breaks_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere \
+	-export-symbols-regex '_LTX_eng_plugin_descriptor$$'
 dist_check_SCRIPTS += tests/probe/probe.sh
 TESTS += tests/probe/probe.sh

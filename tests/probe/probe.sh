@@ -163,6 +163,22 @@ if test -d "$out/tests/probe/fixtures/.libs"; then
     expect "a device by its name, without the plugin that crashes" 2 'compute units' 'plugin cpu rejected \(crashed\)'
     run --plugin-path="$tmp/bad, cpu" --ops=cpu
     expect "--ops without it" 2 '^mul_mat ' 'plugin cpu rejected \(crashed\)'
+    # devices that end or stop the process that opens them
+    mkdir "$tmp/breaks"
+    cp "$out/tests/probe/fixtures/.libs/breaks.so" "$tmp/breaks/"
+    run --plugin-path="$tmp/breaks" breaks
+    expect "a device that aborts" 1 '' "device 'breaks': the process that used it ended: .*signal 6.*; engine-probe --plugins may"
+    run --plugin-path="$tmp/breaks" --timeout=1 breaks:1
+    expect "a device that hangs" 1 '' "device 'breaks:1': it took more than 1 s and was ended; give more with --timeout"
+    ENG_TEST_REFUSES=1 run --plugin-path="$tmp/breaks" breaks:1
+    expect "a device that is refused" 1 '' 'the fixture refuses'
+    if test -f "$out/plugins/meta/.libs/meta.so"; then
+        code=0
+        ENG_TEST_REFUSES=1 ENGINE_PLUGIN_PATH=$tmp/breaks:$ENGINE_PLUGIN_PATH "$out/engine-generate" \
+            -m "$src/tests/data/tiny-hybrid-f16.gguf" -p a > "$tmp/out" 2> "$tmp/err" || code=$?
+        expect "engine-generate takes all accelerators for a model that is too large for one" 1 '' \
+            'too large for one device: all accelerators are used, breaks(:0)?\+breaks:1@1:1 '
+    fi
     run --plugin-path="$out/tests/registry/fixtures/.libs" --plugins
     expect "every refused fixture is listed" 2 'function_that_nobody_defines' ''
 fi
