@@ -7,7 +7,7 @@ LC_ALL=C
 PATH=$out:$PATH
 export LC_ALL PATH
 
-for program in engine-generate engine-probe engine-quantize engine-bench; do
+for program in $(cd "$out" && find engine-* -prune -type f -perm -100); do
     "$out/$program" --help > "$tmp/help" 2>&1
     sed -n 's/^ \{1,8\}\(-[A-Za-z]*, \)\{0,1\}\(--[a-z][a-z-]*\).*/\2/p' "$tmp/help" | sort -u > "$tmp/want"
     for shell in bash zsh fish; do
@@ -57,6 +57,7 @@ if command -v bash > "$tmp/log"; then
     offers "engine-quantize a b q5_" "q5_0 q5_1 q5_K"
     offers "engine-quantize a" ""
     offers "engine-probe --format=" "tsv"
+    offers "engine-bench --compare " ""
     if has cpu; then
         offers "engine-generate -d cp" "cpu"
         offers "engine-probe cp" "cpu"

@@ -1,21 +1,18 @@
 # What shells offer behind the programs' names: made of what --help says, so that it is never behind.
 # Programs built for another machine cannot be asked.
-completion_files = \
-	completions/bash/engine-generate completions/zsh/_engine-generate completions/fish/engine-generate.fish \
-	completions/bash/engine-probe completions/zsh/_engine-probe completions/fish/engine-probe.fish \
-	completions/bash/engine-quantize completions/zsh/_engine-quantize completions/fish/engine-quantize.fish \
-	completions/bash/engine-bench completions/zsh/_engine-bench completions/fish/engine-bench.fish
 EXTRA_DIST += %D%/make.awk
 if !CROSS_COMPILING
 bashcompletiondir = $(datadir)/bash-completion/completions
-nodist_bashcompletion_DATA = completions/bash/engine-generate completions/bash/engine-probe completions/bash/engine-quantize \
-	completions/bash/engine-bench
+nodist_bashcompletion_DATA = \
+	completions/bash/engine-generate completions/bash/engine-probe completions/bash/engine-quantize completions/bash/engine-bench
 zshcompletiondir = $(datadir)/zsh/site-functions
-nodist_zshcompletion_DATA = completions/zsh/_engine-generate completions/zsh/_engine-probe completions/zsh/_engine-quantize \
-	completions/zsh/_engine-bench
+nodist_zshcompletion_DATA = \
+	completions/zsh/_engine-generate completions/zsh/_engine-probe completions/zsh/_engine-quantize completions/zsh/_engine-bench
 fishcompletiondir = $(datadir)/fish/vendor_completions.d
-nodist_fishcompletion_DATA = completions/fish/engine-generate.fish completions/fish/engine-probe.fish completions/fish/engine-quantize.fish \
+nodist_fishcompletion_DATA = \
+	completions/fish/engine-generate.fish completions/fish/engine-probe.fish completions/fish/engine-quantize.fish \
 	completions/fish/engine-bench.fish
+completion_files = $(nodist_bashcompletion_DATA) $(nodist_zshcompletion_DATA) $(nodist_fishcompletion_DATA)
 
 $(completion_files): $(bin_PROGRAMS) %D%/make.awk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && program=`echo $(@F) | sed 's/^_//; s/\.fish$$//'` && \

@@ -54,6 +54,7 @@ function about(text) {
 function offer(k,   list) {
     if (long[k] in words) return words[long[k]]
     if (value[k] == "TOPIC") { list = description[k]; sub(/.*: /, "", list); gsub(/,/, "", list); return list }
+    if (value[k] ~ /\.(json|svg)$/) return "FILE"
     if (value[k] == "FILE" || value[k] == "DIR" || value[k] == "DEVICE") return value[k]
     return ""
 }

@@ -17,6 +17,7 @@ tests_opencl_test_builds_SOURCES = %D%/test-builds.c tests/tap.c tests/tap.h $(o
 tests_opencl_test_builds_LDFLAGS = -export-dynamic
 tests_opencl_test_builds_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_failures_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_opencl_test_failures_LDFLAGS = -export-dynamic
 tests_opencl_test_failures_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_slow_SOURCES = %D%/test-slow.c tests/tap.c tests/tap.h $(opencl_interposer)
