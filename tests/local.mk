@@ -30,6 +30,14 @@ endif
 # What scripts print their results with.
 EXTRA_DIST += tests/tap.sh
 
+# What stays in memory after failures, in short forms also by make check: each OpenCL call fails in several ways, each request for
+# memory of random graphs and of a language model.
+leak_tests =
+.PHONY: check-leaks
+check-leaks: all $(check_PROGRAMS)
+	$(AM_TESTS_ENVIRONMENT) failed=0; for test in $(leak_tests); do echo "# $$test"; \
+	  case $$test in */test-leaks) $$test --full --each ;; *) $$test ;; esac || failed=1; done; exit $$failed
+
 include %D%/util/local.mk
 include %D%/reference/local.mk
 include %D%/conformance/local.mk

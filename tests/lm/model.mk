@@ -43,6 +43,15 @@ tests_lm_test_files_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_files_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_archs_SOURCES = tests/lm/test-archs.c tests/tap.c tests/tap.h $(lm_subject) $(reference_model)
 tests_lm_test_archs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+# Memory that ends at any point.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-nomem
+TESTS += tests/lm/test-nomem
+leak_tests += tests/lm/test-nomem
+endif
+tests_lm_test_nomem_SOURCES = tests/lm/test-nomem.c tests/meta/count.c tests/meta/count.h tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_nomem_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_nomem_LDADD = libengine-lm.la libengine.la $(LIBM)
 # How many exchanges a token costs.
 if ENABLE_META
 if ENABLE_CPU

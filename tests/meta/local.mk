@@ -29,6 +29,7 @@ meta_tests = \
 	tests/meta/test-explain
 check_PROGRAMS += $(meta_tests)
 TESTS += $(meta_tests)
+leak_tests += tests/meta/test-nomem
 valgrind_tests += tests/meta/test-stores tests/meta/test-owned tests/meta/test-lacking
 endif
 endif

@@ -2,9 +2,10 @@
 opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures \
-	tests/opencl/test-slow tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-waits
 TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures \
-	tests/opencl/test-slow tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-waits
+leak_tests += tests/opencl/test-leaks
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
 TESTS += tests/opencl/test-opencl
@@ -20,6 +21,10 @@ tests_opencl_test_failures_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h
 tests_opencl_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_opencl_test_failures_LDFLAGS = -export-dynamic
 tests_opencl_test_failures_LDADD = libengine.la $(OPENCL_LIBS)
+tests_opencl_test_leaks_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h tests/leaks.h $(opencl_interposer)
+tests_opencl_test_leaks_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins) -DLEAKS $(LEAK_CPPFLAGS)
+tests_opencl_test_leaks_LDFLAGS = $(AM_LDFLAGS) -export-dynamic $(LEAK_LDFLAGS)
+tests_opencl_test_leaks_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_slow_SOURCES = %D%/test-slow.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_slow_LDFLAGS = -export-dynamic
 tests_opencl_test_slow_LDADD = libengine.la $(OPENCL_LIBS) $(LIBM)

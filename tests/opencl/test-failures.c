@@ -2,6 +2,8 @@
  * Every OpenCL call that a run makes fails once, each in a run of its own: the run ends with an error that says why, or
  * with the right numbers, and nothing is left of it.  On opencl:0 and on its halves, or on the device that
  * ENG_TEST_OPENCL names; skipped where there is none.  --full: every call on the halves, too, and another error.
+ *
+ * The same as test-leaks: LeakSanitizer says whether memory of the host is left, too; --each: after which call first.
  */
 #include "config.h"
 
@@ -15,6 +17,14 @@
 
 #include "../tap.h"
 #include "interposer.h"
+
+#ifdef LEAKS
+#include "../leaks.h"
+#else
+#define leaks_begin() true
+#define leaks_found() false
+#endif
+static bool each; /* look for leaks after each call that failed, until there is one */
 
 enum { N = 64, ROWS = 32, COLUMNS = 3 };
 enum { X, W, POSITIONS, Y, TENSORS };
@@ -133,6 +143,8 @@ static bool survives(const char *device, unsigned long n, int error, const float
     else if (interposer_live() != 0)
         printf("# %s: call %lu fails (%d): %ld objects are left; status %d, '%s'\n", device, n, error,
                interposer_live(), status, text);
+    else if (each && leaks_found())
+        printf("# %s: call %lu fails (%d): memory is left; status %d, '%s'\n", device, n, error, status, text), each = false;
     else
         return true;
     return false;
@@ -157,11 +169,19 @@ static void sweep(const char *device, int error, unsigned long step)
 
 int main(int argc, char **argv)
 {
-    const bool full = argc > 1 && !strcmp(argv[1], "--full");
+    bool full = false;
+    for (int i = 1; i < argc; i++) {
+        full |= !strcmp(argv[i], "--full");
+        each |= !strcmp(argv[i], "--each");
+    }
     const char *name = getenv("ENG_TEST_OPENCL");
     float y[ROWS * COLUMNS];
     char text[600];
     name = name && *name ? name : "opencl:0";
+    if (!leaks_begin()) {
+        printf("1..0 # SKIP LeakSanitizer is not there, or sees nothing here\n");
+        return 0;
+    }
     if (whole_run(name, y, text, sizeof text) != ENG_OK) {
         printf("1..0 # SKIP no OpenCL device: %s\n", text);
         return 0;
@@ -175,6 +195,9 @@ int main(int argc, char **argv)
     sweep(half, CL_OUT_OF_HOST_MEMORY, full ? 1 : 5);
     if (full)
         sweep(half, CL_OUT_OF_RESOURCES, 1);
+#endif
+#ifdef LEAKS
+    tap_check(!leaks_found(), "no memory of the host is left by any of them%s", each ? "" : " (--each says by which)");
 #endif
     return tap_end(NULL);
 }

@@ -1,0 +1,105 @@
+/*
+ * The host's memory ends while a language model runs: from opening a device to the text of a token, each request for memory is
+ * refused, in runs of their own, alone or with all that follow.  What comes of it is an error that says so, or the right token;
+ * nothing stays allocated, and the engine goes on.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../meta/count.h"
+#include "../tap.h"
+#include "subject.h"
+
+static char model[512];
+
+/* All of it once; the text of the token that comes next in `text`. */
+static int run(eng_context *engine, const char *device, char *text, size_t bytes)
+{
+    eng_lm_context_params params;
+    eng_lm_sampler_params choice;
+    eng_lm_sampler *sampler = NULL;
+    subject s;
+    int32_t *ids = NULL, token = 0;
+    size_t n = 0, length = 0;
+    char *piece = NULL;
+    eng_lm_context_defaults(&params);
+    params.n_cells = 64;
+    params.n_batch = 16;
+    eng_lm_sampler_defaults(&choice);
+    choice.temperature = 0;
+    int status = subject_open(&s, engine, device, model, NULL, &params);
+    if (status)
+        return status;
+    status = eng_lm_tokenize(s.model, "The king", 8, ENG_LM_ADD_SPECIAL, &ids, &n);
+    if (!status)
+        status = eng_lm_sampler_create(s.model, &choice, &sampler);
+    if (!status)
+        status = eng_lm_decode(s.context, &(eng_lm_batch){.size = sizeof(eng_lm_batch), .n_tokens = (uint32_t)n, .tokens = ids});
+    if (!status)
+        status = eng_lm_sampler_choose(sampler, eng_lm_logits(s.context, (uint32_t)n - 1), &token);
+    if (!status)
+        status = eng_lm_text(s.model, &token, 1, 0, &piece, &length);
+    if (!status)
+        snprintf(text, bytes, "%s", piece);
+    eng_lm_free(piece);
+    eng_lm_free(ids);
+    eng_lm_sampler_destroy(sampler);
+    subject_close(&s);
+    return status;
+}
+
+/* With the nth request refused; 0: none. */
+static bool run_without(eng_context *engine, const char *device, uint64_t nth, bool all, const char *right)
+{
+    char text[64] = "", said[600] = "";
+    count_refuse(nth, all);
+    count_start();
+    int status = run(engine, device, text, sizeof text);
+    if (status)
+        snprintf(said, sizeof said, "%s", eng_last_error());
+    count_refuse(0, false);
+    count_stop();
+    bool good = status ? status == ENG_ERR_NOMEM && nth && said[0] : strcmp(text, right) == 0;
+    if (!good || count_kept() > 0)
+        printf("# request %" PRIu64 "%s refused on %s: %s, '%s'; %" PRId64 " pieces kept\n", nth, all ? " and what follows" : "",
+               device, eng_status_name(status), status ? said : text, count_kept());
+    return good && count_kept() <= 0;
+}
+
+static void check_device(const char *device)
+{
+    eng_context *engine = tap_begin();
+    char right[64];
+    if (!engine || eng_context_set_option(engine, "cpu.threads", "2"))
+        return;
+    /* twice: what is made once and kept, by the C library and the engine's watcher, is there then */
+    int status = run(engine, device, right, sizeof right);
+    bool good = !status && run_without(engine, device, 0, false, right);
+    uint64_t tried = 0, bad = 0;
+    for (bool more = good; more && bad < 5; tried += more) {
+        bad += !run_without(engine, device, tried + 1, tried % 2, right);
+        more = count_refused();
+    }
+    good = good && run_without(engine, device, 0, false, right);
+    tap_check(good && tried > 100 && !bad, "%s: %" PRIu64 " requests for memory refused, %" PRIu64 " runs go wrong%s%s", device, tried, bad,
+              status ? ": " : "", status ? eng_last_error() : "");
+    eng_context_destroy(engine);
+}
+
+int main(void)
+{
+    if (!count_possible()) {
+        printf("1..0 # SKIP this build cannot refuse memory\n");
+        return 0;
+    }
+    snprintf(model, sizeof model, "%s", data_path("tiny-hybrid-f16.gguf"));
+    check_device("cpu");
+#ifdef HAVE_META
+    check_device("cpu/2@3:1");
+#endif
+    return tap_end(NULL);
+}
