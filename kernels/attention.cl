@@ -8,49 +8,53 @@
 #define PARTIAL (E + 2) /* floats that a split leaves for one query */
 
 #if VEC
+#include "dots.clh"
 
 #define QT 16 /* queries of a tile */
 #define CB 16 /* cells of a chunk: the lanes of a register */
 #define CHUNK CB
-
-/* Products of 4 cells and 4 queries; lane 4 query + cell. */
-static inline float16 dots_4x4(const float16 *a, const float16 *b)
-{
-    float16 s00 = 0.0f, s10 = 0.0f, s20 = 0.0f, s30 = 0.0f, s01 = 0.0f, s11 = 0.0f, s21 = 0.0f, s31 = 0.0f;
-    float16 s02 = 0.0f, s12 = 0.0f, s22 = 0.0f, s32 = 0.0f, s03 = 0.0f, s13 = 0.0f, s23 = 0.0f, s33 = 0.0f;
-    for (uint g = 0; g < DG; g++) {
-        const float16 a0 = a[g], a1 = a[DG + g], a2 = a[2 * DG + g], a3 = a[3 * DG + g];
-        float16 x = b[g];
-        s00 = fma(a0, x, s00);
-        s10 = fma(a1, x, s10);
-        s20 = fma(a2, x, s20);
-        s30 = fma(a3, x, s30);
-        x = b[DG + g];
-        s01 = fma(a0, x, s01);
-        s11 = fma(a1, x, s11);
-        s21 = fma(a2, x, s21);
-        s31 = fma(a3, x, s31);
-        x = b[2 * DG + g];
-        s02 = fma(a0, x, s02);
-        s12 = fma(a1, x, s12);
-        s22 = fma(a2, x, s22);
-        s32 = fma(a3, x, s32);
-        x = b[3 * DG + g];
-        s03 = fma(a0, x, s03);
-        s13 = fma(a1, x, s13);
-        s23 = fma(a2, x, s23);
-        s33 = fma(a3, x, s33);
-    }
-    const float16 c0 = fold2(fold2(s00, s10), fold2(s20, s30)), c1 = fold2(fold2(s01, s11), fold2(s21, s31));
-    const float16 c2 = fold2(fold2(s02, s12), fold2(s22, s32)), c3 = fold2(fold2(s03, s13), fold2(s23, s33));
-    return fold2(fold2(c0, c1), fold2(c2, c3));
-}
 
 static inline float max_of(float16 v)
 {
     const float8 a = fmax(v.lo, v.hi);
     const float4 b = fmax(a.lo, a.hi);
     return fmax(fmax(b.x, b.y), fmax(b.z, b.w));
+}
+
+/* Where the cells j0 .. of a chunk lie, and what is added to their scores for each of `tokens` tokens from t0 on.  Bit c of the
+ * result: some token sees cell c. */
+static inline uint see_cells(const visibility *see, long t0, int tokens, long j0, long end, float16 *bias, long *at)
+{
+    uint seen = 0;
+    for (int t = 0; t < tokens; t++) {
+        float b[CB];
+        for (int c = 0; c < CB; c++) {
+            const long cell = j0 + c < end ? cell_of(see, t0 + t, j0 + c) : -1;
+            if (t == 0)
+                at[c] = cell;
+            b[c] = cell < 0 ? -INFINITY : bias_of(see, t0 + t, j0 + c, cell);
+            seen |= (uint)(b[c] > -INFINITY) << c;
+        }
+        bias[t] = vload16(0, b);
+    }
+    return seen;
+}
+
+/* The same of CB cells that follow one another. */
+static inline uint see_chunk(const visibility *see, long t0, int tokens, long j0, float16 *bias, long *at)
+{
+    const int16 bit = (int16)1 << (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    int16 seen = 0;
+    for (int t = 0; t < tokens; t++) {
+        bias[t] = bias16_of(see, t0 + t, j0);
+        seen |= bias[t] > (float16)-INFINITY;
+    }
+    for (int c = 0; c < CB; c++)
+        at[c] = j0 + c - see->first;
+    const int16 bits = seen & bit;
+    const int8 b8 = bits.lo | bits.hi;
+    const int4 b4 = b8.lo | b8.hi;
+    return (uint)(b4.x | b4.y | b4.z | b4.w);
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
@@ -86,20 +90,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
     }
 
     const long2 range = cells_of(&see, cells.z, split, CB);
+#ifdef RUNS
+    const bool plain = false;
+#else
+    const bool plain = !see.table;
+#endif
     for (long j0 = range.x; j0 < range.y; j0 += CB) {
-        uint seen = 0; /* bit c: some token sees cell c of the chunk */
+        uint seen; /* bit c: some token sees cell c of the chunk */
         long at[CB];
-        for (int t = 0; t < tokens; t++) {
-            float b[CB];
-            for (int c = 0; c < CB; c++) {
-                const long cell = j0 + c < range.y ? cell_of(&see, t0 + t, j0 + c) : -1;
-                if (t == 0)
-                    at[c] = cell;
-                b[c] = cell < 0 ? -INFINITY : bias_of(&see, t0 + t, j0 + c, cell);
-                seen |= (uint)(b[c] > -INFINITY) << c;
-            }
-            bias[t] = vload16(0, b);
-        }
+        if (plain && j0 + CB <= range.y)
+            seen = see_chunk(&see, t0, tokens, j0, bias, at);
+        else
+            seen = see_cells(&see, t0, tokens, j0, range.y, bias, at);
         if (!seen)
             continue;
         for (int c = 0; c < CB; c++) {
@@ -114,7 +116,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
         for (int r = 0; r < padded; r += 4) {
             float s[4 * CB];
             for (int c = 0; c < CB; c += 4) {
-                const float16 d = dots_4x4(kt + c * DG, qt + r * DG);
+#if WIDTH >= 16
+                const float16 d = dots_4x4(kt + c * DG, DG, qt + r * DG, DG, DG);
+#else
+                const float16 d = (float16)(dots_4x2(kt + c * DG, DG, qt + r * DG, DG, DG),
+                                            dots_4x2(kt + c * DG, DG, qt + (r + 2) * DG, DG, DG));
+#endif
                 vstore4(d.s0123, 0, s + c);
                 vstore4(d.s4567, 0, s + CB + c);
                 vstore4(d.s89ab, 0, s + 2 * CB + c);

@@ -7,6 +7,7 @@ opencl_kernels = \
 	kernels/copy.cl \
 	kernels/cpy.cl \
 	kernels/cumsum.cl \
+	kernels/dots.clh \
 	kernels/each.cl \
 	kernels/each.clh \
 	kernels/encode.clh \

@@ -74,8 +74,10 @@ void cl_caps_text(uint32_t caps, char *text, size_t bytes)
 
 void cl_caps_defines(const cl_device *device, char *text, size_t bytes)
 {
-    size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -w -D%s=1 -DMAX_GROUP=%zu",
-                                 device->vec ? "VEC" : "SIMT", device->max_group);
+    cl_uint width = 0; /* floats of a register: how many sums kernels of the vec family keep there (dots.clh) */
+    clGetDeviceInfo(device->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
+    size_t at = (size_t)snprintf(text, bytes, "-cl-std=CL1.2 -w -D%s=1 -DMAX_GROUP=%zu -DWIDTH=%u",
+                                 device->vec ? "VEC" : "SIMT", device->max_group, width >= 16 ? 16 : 8);
     for (unsigned i = 0; i < N_NAMES && at < bytes; i++)
         if ((device->caps & names[i].bit) && names[i].define)
             at += (size_t)snprintf(text + at, bytes - at, " -D%s=1", names[i].define);
