@@ -4,6 +4,7 @@ opencl_kernels = \
 	kernels/attention.cl \
 	kernels/attention.clh \
 	kernels/chain.cl \
+	kernels/columns.clh \
 	kernels/copy.cl \
 	kernels/cpy.cl \
 	kernels/cumsum.cl \
@@ -22,6 +23,7 @@ opencl_kernels = \
 	kernels/mul_mat_id.cl \
 	kernels/norm.cl \
 	kernels/packed.clh \
+	kernels/parts.clh \
 	kernels/pieces.clh \
 	kernels/rebase.cl \
 	kernels/roof.cl \

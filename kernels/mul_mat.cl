@@ -46,25 +46,8 @@
 
 #if VEC
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_several(SEVERAL)
-{
-    CHOOSE(get_global_id(0));
-    const uint rows = min(each, m - first);
-    for (long j = 0; j < n; j++)
-        dot_rows(a, a_row, rows, b + j * b_col, (__global float *)(o + j * o_col) + first, k);
-}
-
-/* Few columns: `each` rows a work-item, read once for every column. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(ARGS, long each)
-{
-    BEGIN;
-    const long first = get_global_id(0) * each;
-    if (first >= m)
-        return;
-    const uint rows = min(each, m - first);
-    for (long j = 0; j < n; j++)
-        dot_rows(a + first * a_row, a_row, rows, b + j * b_col, (__global float *)(o + j * o_col) + first, k);
-}
+/* -DTILES: many columns, which are worth tiles; else few, or -DONE: a single one, which needs the least code. */
+#ifdef TILES
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(ARGS)
 {
@@ -80,6 +63,44 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(ARGS)
     }
     tile(a + first * a_row, a_row, min((long)TILE_ROWS, m - first), b, bo, o, oo, cols, k);
 }
+
+#else
+
+#ifdef ONE
+#define COLUMNS 1
+#else
+#define COLUMNS TILE_COLS
+#endif
+
+/* Columns `col` to n of b, at most COLUMNS of them. */
+static inline void some_columns(cbytes a, ulong a_row, uint rows, cbytes b, ulong b_col, gbytes o, ulong o_col,
+                                ulong col, ulong n, ulong k)
+{
+    ulong bo[COLUMNS], oo[COLUMNS];
+    const uint cols = COLUMNS == 1 ? 1 : min((ulong)COLUMNS, n - col);
+    for (uint c = 0; c < cols; c++) {
+        bo[c] = (col + c) * b_col;
+        oo[c] = (col + c) * o_col;
+    }
+    dot_rows(a, a_row, rows, b, bo, o, oo, cols, k);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_several(SEVERAL)
+{
+    CHOOSE(get_global_id(0));
+    some_columns(a, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, 0, n, k);
+}
+
+/* `each` rows a work-item, read once for its columns. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(ARGS, long each)
+{
+    BEGIN;
+    const long first = get_global_id(0) * each, col = (long)get_global_id(1) * COLUMNS;
+    if (first < m && col < n)
+        some_columns(a + first * a_row, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, col, n, k);
+}
+
+#endif
 
 #else
 

@@ -24,6 +24,8 @@ static inline int id_of(cbytes ids, long4 nb, long u, long pair)
 
 #if VEC
 
+#define FEW 16 /* columns, as plugins/opencl/ops/hot.h */
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
 {
     const long row = (long)get_global_id(0) * TILE_ROWS, e = get_global_id(1), pairs = u * t;
@@ -51,13 +53,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
             bo[cols] = OFFSET(p, b_nb);
             oo[cols++] = OFFSET(p, o_nb);
         }
-        if (cols == TILE_COLS || (p == pairs - 1 && cols > 2)) {
-            tile(a, a_nb.x, rows, b, bo, o, oo, cols, k);
+        if (cols == TILE_COLS || (p == pairs - 1 && cols)) {
+            if (cols > FEW)
+                tile(a, a_nb.x, rows, b, bo, o, oo, cols, k);
+            else
+                dot_rows(a, a_nb.x, rows, b, bo, o, oo, cols, k);
             cols = 0;
         }
     }
-    for (uint c = 0; c < cols; c++)
-        dot_rows(a, a_nb.x, rows, b + bo[c], (__global float *)(o + oo[c]), k);
 }
 
 #elif MAX_GROUP < GROUP

@@ -68,6 +68,9 @@ static void odd(cf_suite *s)
     product(s, ENG_TYPE_Q4_K, ENG_TYPE_F32, 2050, 1, 2048, 1);
     product(s, ENG_TYPE_F16, ENG_TYPE_F32, 4099, 1, 1024, 1);
     product(s, ENG_TYPE_Q8_0, ENG_TYPE_F32, 1031, 3, 2880, 1);
+    product(s, ENG_TYPE_F16, ENG_TYPE_F32, 7, 1, 4103, 1); /* more than a device may take of k at once */
+    product(s, ENG_TYPE_Q4_1, ENG_TYPE_F32, 6, 2, 8224, 1);
+    product(s, ENG_TYPE_Q5_K, ENG_TYPE_F32, 5, 1, 8448, 1);
     cf_thin(s, 1);
     product(s, ENG_TYPE_F32, ENG_TYPE_F32, 5, 3, 0, 0);
     product(s, ENG_TYPE_Q4_0, ENG_TYPE_F32, 5, 3, 0, 0);

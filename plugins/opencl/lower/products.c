@@ -35,7 +35,7 @@ static bool suits(const cl_recorder *r, const eng_node *node)
     if (node->op != ENG_OP_MUL_MAT)
         return false;
     const eng_tensor *a = cl_in(r->graph, node, 0), *b = cl_in(r->graph, node, 1), *o = cl_out(r->graph, node, 0);
-    return one_matrix(a) && one_matrix(b) && one_matrix(o) && cl_ne(b, 1) <= (r->device->vec ? 2 : 4) &&
+    return one_matrix(a) && one_matrix(b) && one_matrix(o) && cl_ne(b, 1) <= cl_few_columns(r->device) &&
            one_piece(r, a) && one_piece(r, b) && one_piece(r, o);
 }
 
@@ -78,10 +78,9 @@ static void launch(cl_recorder *r, const products *p)
     const eng_tensor *a = cl_in(r->graph, first, 0), *b = cl_in(r->graph, first, 1);
     const cl_device *device = r->device;
     int64_t m[MOST] = {0}, o_col[MOST] = {0}, total = 0, items = 0;
-    char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
+    char options[CL_OPTIONS + 64];
 
-    cl_matrix_options(a, matrix);
-    snprintf(options, sizeof options, "%s -DBT=%s", matrix, cl_type_name(b->type));
+    cl_product_options(device, a, b, cl_ne(b, 1), options);
     cl_launch(r, "mul_mat", "mul_mat_several", options);
     for (unsigned i = 0; i < MOST; i++) {
         if (i >= p->n) {
@@ -103,9 +102,7 @@ static void launch(cl_recorder *r, const products *p)
     cl_arg_long(r, cl_nb(b, 1));
     cl_arg_long4(r, m);
     cl_arg_long4(r, o_col);
-    /* as ops/mul_mat.c */
-    const int64_t each =
-        device->vec ? cl_min(64, cl_max(4, total / (8 * (int64_t)device->compute_units) & ~(int64_t)3)) : 4;
+    const int64_t each = device->vec ? cl_rows_each(device, total) : 4;
     cl_arg_long(r, each);
     for (unsigned i = 0; i < p->n; i++)
         items += cl_ceil(m[i], each);

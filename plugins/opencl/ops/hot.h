@@ -80,6 +80,33 @@ static inline bool cl_has_tiles(const cl_device *device)
     return device->vec || device->max_group >= 256;
 }
 
+/* In family vec few columns are those for which tiles gain nothing (kernels/mul_mat_id.cl has the number, too). */
+static inline int64_t cl_few_columns(const cl_device *device)
+{
+    return device->vec ? 16 : CL_FEW_COLUMNS;
+}
+
+static inline bool cl_in_rows(const cl_device *device, int64_t columns)
+{
+    return columns <= cl_few_columns(device) || !cl_has_tiles(device);
+}
+
+/* Rows of a work-item of family vec, of `rows` in all: in multiples of 4, several work-items for every compute unit. */
+static inline int64_t cl_rows_each(const cl_device *device, int64_t rows)
+{
+    return cl_min(64, cl_max(4, rows / (8 * (int64_t)device->compute_units) & ~(int64_t)3));
+}
+
+/* Build options of a product with that many columns. */
+static inline void cl_product_options(const cl_device *device, const eng_tensor *a, const eng_tensor *b,
+                                      int64_t columns, char options[CL_OPTIONS + 64])
+{
+    char matrix[CL_OPTIONS];
+    cl_matrix_options(a, matrix);
+    snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", matrix, cl_type_name(b->type),
+             !device->vec ? "" : columns == 1 ? " -DONE" : cl_in_rows(device, columns) ? "" : " -DTILES");
+}
+
 /* convert.c: y = x converted, for quantize, dequantize, cpy and store; search: iq4_nl's scales. */
 eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason,
                                 size_t bytes);

@@ -23,12 +23,11 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const cl_device *device = r->device;
     const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N];
     const int64_t batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
-    const bool rows = n <= (device->vec ? 2 : CL_FEW_COLUMNS) || !cl_has_tiles(device);
-    char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
+    const bool rows = cl_in_rows(device, n);
+    char options[CL_OPTIONS + 64];
     (void)ctx;
 
-    cl_matrix_options(a, matrix);
-    snprintf(options, sizeof options, "%s -DBT=%s", matrix, cl_type_name(b->type));
+    cl_product_options(device, a, b, n, options);
     cl_launch(r, "mul_mat", rows ? "mul_mat_rows" : "mul_mat_tile", options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);
@@ -48,11 +47,10 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
             cl_size3(r, cl_ceil(m, 64) * 256, 256, cl_ceil(n, 64), 1, batch, 1);
         return;
     }
-    /* vec: rows in multiples of 4, several work-items for every compute unit */
-    int64_t each = cl_min(64, cl_max(4, m * batch / (8 * (int64_t)device->compute_units) & ~(int64_t)3));
+    const int64_t each = cl_rows_each(device, m * batch);
     cl_arg_long(r, each);
     if (device->vec)
-        cl_size3(r, cl_ceil(m, each), 1, 1, 1, batch, 1);
+        cl_size3(r, cl_ceil(m, each), 1, cl_ceil(n, 96), 1, batch, 1);
     else
         cl_size3(r, cl_ceil(m, 4) * 64, 64, n, 1, batch, 1);
 }
