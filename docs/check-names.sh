@@ -21,7 +21,7 @@ test -z "$missing" || echo "# no such file:$missing"
 test -z "$missing" && echo "ok 1 - the files that documents name are there" || echo "not ok 1 - the files that documents name are there"
 
 missing=
-for target in $(grep -ohE 'make check-[a-z-]+' $documents | sed 's/^make //' | sort -u); do
+for target in $(grep -ohE 'make (check|fuzz)-[a-z-]+' $documents | sed 's/^make //' | sort -u); do
     grep -qE "^([A-Za-z0-9_ -]* )?$target( [A-Za-z0-9_ -]*)?:" "$makefile" || missing="$missing $target"
 done
 test -z "$missing" || echo "# no such target of make:$missing"

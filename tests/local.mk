@@ -50,6 +50,7 @@ include %D%/meta/local.mk
 include %D%/cpu/local.mk
 include %D%/opencl/local.mk
 include %D%/lm/local.mk
+include %D%/fuzz/local.mk
 include %D%/tools/local.mk
 include %D%/golden/local.mk
 include %D%/probe/local.mk
