@@ -59,4 +59,4 @@ include %D%/mutants/local.mk
 include %D%/install/local.mk
 
 clean-local:
-	rm -rf tests/cache tests/mutants/tree tests/mutants/work tests/abi/kept tests/abi/kept-host tests/abi/plugin
+	rm -rf tests/cache tests/mutants/tree tests/mutants/work tests/install/configurations tests/abi/kept tests/abi/kept-host tests/abi/plugin
