@@ -458,6 +458,32 @@ static void check_older(const struct composition *c, bool of_older)
     rig_close(&r);
 }
 
+/* -- ranks that fail -------------------------------------------------------------- */
+
+/* A rank that has no room for its part is named, with its device's reason. */
+static void check_no_room(void)
+{
+    eng_device *device = NULL;
+    eng_error e = {.size = sizeof e};
+    bool good = eng_context_set_option(context, "null.memory", "100000") == ENG_OK &&
+                eng_device_open(context, "null/2@1:3", &device) == ENG_OK;
+    eng_store *fits = good ? one_weight(device, "n", 100, 1000, NULL) : NULL;
+    eng_store *too_large = fits ? one_weight(device, "n", 200, 1000, NULL) : NULL;
+
+    good = fits && !too_large && eng_last_error_info(&e) == ENG_OK && e.status == ENG_ERR_NOMEM &&
+           strstr(eng_last_error(), "null/2.1, rank 1 of null/2@1:3") && strstr(eng_last_error(), "null.memory: 100000");
+    if (!good)
+        printf("# %s\n", eng_last_error());
+    eng_store_destroy(too_large);
+    eng_store_destroy(fits);
+    eng_device_close(device);
+    eng_context_set_option(context, "null.memory", "0");
+    tap_check(good, "a rank without room for its part is named, and says why");
+    device = NULL;
+    good = eng_device_open(context, "null+nosuch", &device) == ENG_ERR_NOTFOUND && !device && strstr(eng_last_error(), "'nosuch'");
+    tap_check(good, "nor is there a device with a rank that is not there");
+}
+
 int main(void)
 {
     if (!(context = tap_begin()))
@@ -474,6 +500,7 @@ int main(void)
     check_units("cpu/3", 3);
     check_units("cpu/4", 4);
     check_failed_store();
+    check_no_room();
     for (size_t i = 0; i < sizeof compositions / sizeof *compositions; i++) {
         check_orders(&compositions[i]);
         check_guest_gone(&compositions[i], false);
