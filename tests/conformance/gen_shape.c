@@ -4,6 +4,7 @@
 #include "suite.h"
 
 #include <math.h>
+#include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -13,6 +14,29 @@ static void integers(cf_case *c, cf_operand *o)
 {
     for (int64_t i = 0; (o->type == ENG_TYPE_I32 || o->type == ENG_TYPE_I64) && i < cf_elements(o); i++)
         cf_set(o, i, (double)cf_below(c, 1 << 28));
+}
+
+/* More dimensions than a kernel may walk over at once, which lie so that few of them are one. */
+static void concat_many(cf_suite *s)
+{
+    const int64_t a[ENG_MAX_RANK] = {5, 2, 3, 2, 3, 2, 2, 2};
+
+    cf_thin(s, 1);
+    for (int dim = 1; dim < ENG_MAX_RANK; dim += 2) {
+        int64_t b[ENG_MAX_RANK];
+        cf_case *c = cf_begin(s, ENG_OP_CONCAT, "f32 rank=%d dim=%d a=%s b=%s", ENG_MAX_RANK, dim,
+                              cf_layout_name(CF_SWAP12), cf_layout_name(layouts[dim % 4]));
+        if (!c)
+            continue;
+        memcpy(b, a, sizeof b);
+        b[dim] = 1;
+        c->judge = CF_EXACT;
+        c->out_type = ENG_TYPE_F32;
+        c->ip[ENG_CONCAT_DIM] = dim;
+        cf_in(c, 0, "a", ENG_TYPE_F32, ENG_USE_INPUT, CF_SWAP12, a, ENG_MAX_RANK);
+        cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, layouts[dim % 4], b, ENG_MAX_RANK);
+        cf_run(c);
+    }
 }
 
 static void cases_concat(cf_suite *s)
@@ -40,6 +64,7 @@ static void cases_concat(cf_suite *s)
                 integers(c, cf_in(c, 1, "b", types[t], ENG_USE_INPUT, layouts[(l + x) % 4], b, 4));
                 cf_run(c);
             }
+    concat_many(s);
 }
 
 static void cases_repeat(cf_suite *s)
@@ -131,6 +156,18 @@ static void permutes(cf_suite *s)
         for (int d = 0; d < ENG_MAX_RANK; d++)
             c->ip[ENG_PERMUTE_DIM0 + d] = d < 4 ? o[d] : d;
         cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[k % 4], CF_SHAPE(7, 5, 4, 3));
+        cf_run(c);
+    }
+    for (int k = 0; k < 4; k++) { /* all dimensions there can be, from the last to the first or turned */
+        static const int64_t ne[ENG_MAX_RANK] = {3, 2, 4, 2, 1, 3, 2, 2};
+        cf_case *c = cf_begin(s, ENG_OP_PERMUTE, "f32 %s of rank %d %s by %d", cf_layout_name(layouts[k]), ENG_MAX_RANK,
+                              k % 2 ? "turned" : "reversed", k);
+        if (!c)
+            continue;
+        c->judge = CF_EXACT;
+        for (int d = 0; d < ENG_MAX_RANK; d++)
+            c->ip[ENG_PERMUTE_DIM0 + d] = k % 2 ? (d + k) % ENG_MAX_RANK : (ENG_MAX_RANK - 1 - d + k) % ENG_MAX_RANK;
+        cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, layouts[k], ne, ENG_MAX_RANK);
         cf_run(c);
     }
 }

@@ -38,6 +38,11 @@ tests_conformance_named_SOURCES = \
 	tests/conformance/net_run.c
 tests_conformance_named_LDADD = tests/conformance/libconformance.la libengine.la $(LIBM)
 
+if ENABLE_OPENCL
+dist_check_SCRIPTS += tests/conformance/pieces.sh
+TESTS += tests/conformance/pieces.sh
+endif
+
 # Does the suite find faults that were planted?
 if HAVE_CHECK
 check_PROGRAMS += tests/conformance/selfcheck tests/reference/check-reference

@@ -128,3 +128,8 @@ TESTS += tests/lm/test-generate
 endif
 endif
 EXTRA_DIST += tests/lm/test-generate
+# Structs of older hosts.
+check_PROGRAMS += tests/lm/test-structs
+TESTS += tests/lm/test-structs
+tests_lm_test_structs_SOURCES = tests/lm/test-structs.c $(lm_subject) tests/tap.c tests/tap.h
+tests_lm_test_structs_LDADD = libengine-lm.la libengine.la $(LIBM)
