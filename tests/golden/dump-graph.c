@@ -29,8 +29,6 @@ static int dump(eng_context *engine, const char *device_name, const char *path, 
         status = eng_lm_context_create(model, &params, &context);
     if (!status)
         status = eng_lm_context_dump(context, n, ENG_EXPLAIN_TEXT, emit, stdout);
-    if (status)
-        fprintf(stderr, "dump-graph: %s\n", eng_last_error());
     eng_lm_context_destroy(context);
     eng_lm_model_close(model);
     eng_device_close(device);
@@ -47,6 +45,11 @@ int main(int argc, char **argv)
     int status = eng_context_create(NULL, &engine);
     if (!status)
         status = dump(engine, argv[1], argv[2], (uint32_t)strtoul(argv[3], NULL, 10));
+    if (status) {
+        eng_error e = {.size = sizeof e};
+        eng_last_error_info(&e);
+        fprintf(stderr, "dump-graph: code %u, index %d: %s\n", e.code, e.index, eng_last_error());
+    }
     eng_context_destroy(engine);
     return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }

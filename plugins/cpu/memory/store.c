@@ -93,7 +93,7 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
         st->tensors = calloc(n ? n : 1, sizeof *st->tensors);
     if (!st || !st->tensors) {
         free(st);
-        return s->fail(device->host, ENG_ERR_NOMEM, "cpu" ENG_CAUSE "out of memory");
+        return cpu_no_memory(s, "a store");
     }
     st->device = device;
     st->n = n;

@@ -135,7 +135,7 @@ static int move_shard(eng_store_state *store, uint32_t tensor, uint32_t rank, co
                           regions[k].tensor_offset + i * regions[k].tensor_stride, regions[k].bytes);
     int status = ENG_OK;
     if (l.failed)
-        status = META_FAIL(d, ENG_ERR_NOMEM, "out of host memory for the regions of %s", t->name);
+        status = meta_no_memory(d, "the regions of a tensor");
     else if (l.n)
         status = move_part(store, tensor, rank, l.items, l.n, up);
     free(l.items);
