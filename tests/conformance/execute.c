@@ -182,6 +182,18 @@ static void take_results(struct run *r, const eng_value *results)
     }
 }
 
+/* A plan that is refused: was that to be known before?  Hosts give a graph to a device by what it supports. */
+static int refused(const cf_case *c, const struct run *r)
+{
+    char why[400], reason[100];
+    eng_support answer = ENG_SUPPORT_YES;
+    snprintf(why, sizeof why, "%s", eng_last_error());
+    for (uint32_t node = 0; answer != ENG_SUPPORT_NO; node++)
+        if (eng_device_supports(c->suite->device, r->graph, node, &answer, reason, sizeof reason) != ENG_OK)
+            return eng_fail(ENG_ERR_INTERNAL, "the device supports every node, and refuses the plan: %s", why);
+    return eng_fail(ENG_ERR_UNSUPPORTED, "%s", why);
+}
+
 static int build(struct run *r)
 {
     cf_case *c = r->c;
@@ -201,6 +213,8 @@ static int build(struct run *r)
         return status;
     r->stage = "plan";
     status = eng_plan_create(c->suite->device, r->graph, &r->plan);
+    if (status == ENG_ERR_UNSUPPORTED && !c->cell && !c->suite->o.lenient)
+        return refused(c, r);
     if (status)
         return status;
     r->stage = "instance";

@@ -183,6 +183,7 @@ static void cases_store(cf_suite *s)
         {ENG_TYPE_F16, ENG_TYPE_F32},   {ENG_TYPE_F32, ENG_TYPE_Q8_0},  {ENG_TYPE_F32, ENG_TYPE_Q4_1},
         {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}, {ENG_TYPE_Q4_0, ENG_TYPE_F32},  {ENG_TYPE_I32, ENG_TYPE_I32},
         {ENG_TYPE_F16, ENG_TYPE_Q5_0},  {ENG_TYPE_Q4_K, ENG_TYPE_Q4_K}, {ENG_TYPE_F16, ENG_TYPE_F16},
+        {ENG_TYPE_F32, ENG_TYPE_Q4_K},
     };
 
     cf_thin(s, 2);
@@ -197,6 +198,7 @@ static void cases_store(cf_suite *s)
             if (!c)
                 continue;
             c->judge = from == to ? CF_EXACT : ref_block(from) > 1 ? CF_NEAR : CF_ENCODED;
+            c->optional = from != to && rare(to, false);
             cf_in(c, 0, "dst", to, i & 1 ? ENG_USE_STATE : ENG_USE_CACHE, (cf_layout)l, CF_SHAPE(n, 5, 3))->inout =
                 true;
             cf_operand *x = cf_in(c, 1, "x", from, ENG_USE_INPUT, layouts[i % 4], CF_SHAPE(n, 5, 3));

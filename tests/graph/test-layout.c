@@ -113,6 +113,11 @@ START_TEST(builders_can_be_undone)
     ck_assert_int_eq(eng_graph_undo(f.graph, mark), ENG_OK);
     ck_assert_ptr_null(eng_graph_get(f.graph, gone));
     ck_assert_int_eq(eng_graph_undo(f.graph, later), ENG_ERR_INVALID);
+    for (int k = 0; k < 3; k++) {
+        eng_mark other = mark;
+        *(uint32_t *[]){&other.n_tensors, &other.n_nodes, &other.n_bindings}[k] += 1;
+        ck_assert_int_eq(eng_graph_undo(f.graph, other), ENG_ERR_INVALID);
+    }
     eng_value after = eng_sum_rows(f.graph, kept);
     fixture_shape(&f, after, 1, 4, 1, 1);
     ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);

@@ -153,16 +153,19 @@ START_TEST(files)
     mkdir(path, 0700);
     snprintf(path, sizeof path, "%s/dangling.so", folder);
     ck_assert_int_eq(symlink("/nowhere/at/all.so", path), 0);
+    snprintf(path, sizeof path, "%s/pipe.so", folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* who opens it and waits for a writer waits for ever */
 
     eng_context *context = create(folder, 0);
+    ck_assert_ptr_nonnull(strstr(record(context, folder, "pipe").reason, "not a regular file"));
     ck_assert_ptr_nonnull(strstr(record(context, folder, "text").reason, "not a shared library"));
     ck_assert_ptr_nonnull(strstr(record(context, folder, "empty").reason, "not a shared library"));
     ck_assert_str_eq(record(context, folder, "cut").stage, "file");
     ck_assert_ptr_nonnull(strstr(record(context, folder, "folder").reason, "not a regular file"));
     ck_assert_ptr_nonnull(strstr(record(context, folder, "dangling").reason, "cannot be opened"));
     eng_context_destroy(context);
-    const char *const names[] = {"text", "empty", "cut", "dangling"};
-    for (int i = 0; i < 4; i++) {
+    const char *const names[] = {"text", "empty", "cut", "dangling", "pipe"};
+    for (int i = 0; i < 5; i++) {
         snprintf(path, sizeof path, "%s/%s.so", folder, names[i]);
         unlink(path);
     }

@@ -557,11 +557,20 @@ START_TEST(control_groups)
 }
 END_TEST
 
+START_TEST(clocks)
+{
+    double seconds = eu_seconds();
+    uint64_t now = eu_now();
+    ck_assert_msg(fabs(seconds - (double)now / EU_SECOND) < 5, "%g s, %g s", seconds, (double)now / EU_SECOND);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("util");
     TCase *t = tcase_create("util");
     tcase_set_timeout(t, 60);
+    tcase_add_test(t, clocks);
     tcase_add_test(t, arenas);
     tcase_add_test(t, arrays);
     tcase_add_test(t, sizes);
