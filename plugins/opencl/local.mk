@@ -8,7 +8,7 @@ if ENABLE_OPENCL
 plugin_LTLIBRARIES += plugins/opencl/opencl.la
 plugins_opencl_opencl_la_SOURCES = \
 	%D%/host.h %D%/opencl.h %D%/plugin.c \
-	%D%/device/cache.c %D%/device/caps.c %D%/device/device.c %D%/device/error.c %D%/device/loops.c \
+	%D%/device/cache.c %D%/device/caps.c %D%/device/device.c %D%/device/error.c %D%/device/keeper.c %D%/device/loops.c \
 	%D%/device/program.c %D%/device/search.c %D%/device/svm.c %D%/device/wait.c \
 	%D%/memory/arena.c %D%/memory/budget.c %D%/memory/memory.c %D%/memory/split.c \
 	%D%/memory/store.c %D%/memory/transfer.c \

@@ -74,6 +74,23 @@ typedef struct cl_figures {
     _Atomic uint64_t bytes[CL_USES];
 } cl_figures;
 
+/* A program, by a hash of all that it is made of: its name on disk. */
+typedef struct cl_hash { uint64_t a, b; } cl_hash;
+typedef struct cl_unkept { cl_program program; cl_hash hash; } cl_unkept;
+
+/* The thread that keeps compiled programs on disk (keeper.c). */
+typedef struct cl_keeper {
+    pthread_t thread;
+    pthread_cond_t change;     /* with programs_lock, as what follows          */
+    bool good, started, ending;
+    bool kept;                 /* one at least, since the device was opened; the thread's */
+    cl_unkept *at;             /* programs that are not on disk                */
+    size_t room;
+    atomic_uint n;
+    cl_event first_run;        /* of an instance: the last one; NULL: it is over */
+    _Atomic uint64_t compiled; /* the moment when something was compiled last; any thread */
+} cl_keeper;
+
 struct eng_device_state {
     cl_plugin *plugin;
     const eng_services *sv;
@@ -100,6 +117,7 @@ struct eng_device_state {
 
     pthread_mutex_t programs_lock; /* of the list and of what is in it; never held while the compiler runs */
     cl_program_entry *programs;
+    cl_keeper keeper;
     cl_figures figures;
     uint64_t whole_memory;   /* of the device that this may be a part of; 0: not known */
     uint32_t parts;          /* that it was cut into                            */

@@ -4,14 +4,20 @@
  * it takes.  On opencl:0, or on the device that ENG_TEST_OPENCL names; skipped where there is none.
  */
 #include "config.h"
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* nftw */
+#endif
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 
@@ -229,6 +235,57 @@ static void a_failure_is_told_and_forgotten(void)
     tap_check(a.status == ENG_OK, "the next one tries again (%s)", a.text);
 }
 
+static unsigned removed;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st, (void)where;
+    removed += type == FTW_F && remove(path) == 0;
+    if (type != FTW_F)
+        rmdir(path);
+    return 0;
+}
+
+/* Files in a folder and in those inside it, which are removed with it. */
+static unsigned remove_files(const char *folder)
+{
+    removed = 0;
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return removed;
+}
+
+/* Drivers may compile every kernel again to give a program's binary. */
+static void nobody_waits_for_what_is_kept(void)
+{
+    char folder[1000], here[900] = "";
+    worker a, b;
+    if (!getcwd(here, sizeof here))
+        return;
+    snprintf(folder, sizeof folder, "%s/builds-cache-%ld", here, (long)getpid());
+    mkdir(folder, 0700);
+    bool ready = !eng_context_set_option(context, "engine.cache_dir", folder) &&
+                 !eng_context_set_option(context, "opencl.cache", "yes") && !eng_device_open(context, device_name(), &device);
+    const eng_store_tensor t[] = {declare("x", ENG_USE_INPUT), declare("y", ENG_USE_OUTPUT)};
+    ready = ready && !eng_store_create(device, t, 2, &store);
+    if (!tap_check(ready, "a device keeps programs in a folder of its own%s%s", ready ? "" : ": ", ready ? "" : eng_last_error()))
+        return;
+    unsigned long before = interposer_count("clGetProgramInfo");
+    interposer_stop("clGetProgramInfo");
+    start(&a, ENG_UNARY_EXP, 1, make_plan);
+    bool first = comes_to_an_end(&a);
+    start(&b, ENG_UNARY_TANH, 1, make_plan);
+    tap_check(first && comes_to_an_end(&b) && a.status == ENG_OK && b.status == ENG_OK,
+              "plans are made while a program's binary is still asked for (%s%s)", a.text, b.text);
+    interposer_go("clGetProgramInfo");
+    pthread_join(a.thread, NULL);
+    pthread_join(b.thread, NULL);
+    eng_store_destroy(store);
+    eng_device_close(device);
+    unsigned long asked = interposer_count("clGetProgramInfo") - before;
+    unsigned files = remove_files(folder);
+    tap_check(asked >= 2 && files >= 1, "one at least is kept when the device is closed: asked %lu times, %u files", asked, files);
+}
+
 int main(void)
 {
     context = tap_begin();
@@ -245,6 +302,7 @@ int main(void)
     a_failure_is_told_and_forgotten();
     eng_store_destroy(store);
     eng_device_close(device);
+    nobody_waits_for_what_is_kept();
     tap_check(interposer_live() == 0, "%ld objects are left", interposer_live());
     return tap_end(context);
 }

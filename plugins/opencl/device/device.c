@@ -386,7 +386,10 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
     d->found = &plugin->found[request->index]; /* found once: it stays where it is */
     d->id = d->found->id;
     pthread_mutex_init(&d->programs_lock, NULL);
-    status = set_up(d, d->found, request);
+    if (cl_keeper_init(&d->keeper))
+        status = set_up(d, d->found, request);
+    else
+        status = cl_no_memory(d, "a thread");
     if (status != ENG_OK) {
         cl_device_close(d);
         return status;
@@ -399,6 +402,7 @@ void cl_device_close(eng_device_state *device)
 {
     if (!device)
         return;
+    cl_keeper_end(device);
     cl_programs_release(device);
     if (device->transfer)
         clReleaseCommandQueue(device->transfer);

@@ -129,8 +129,10 @@ static int build_source(cl_device *device, const char *file, const char *options
     return ENG_OK;
 }
 
-static int build(cl_device *device, const char *file, const char *extra, const char *prelude, cl_program *program)
+/* *fresh: built from source, and to be kept as *hash. */
+static int build(cl_device *device, cl_program_entry *e, cl_hash *hash, bool *fresh)
 {
+    const char *file = e->file, *extra = e->options, *prelude = e->prelude;
     char name[64], options[1024];
     eu_text source = {0};
     snprintf(name, sizeof name, "%s.cl", file);
@@ -143,19 +145,18 @@ static int build(cl_device *device, const char *file, const char *extra, const c
         eu_text_free(&source);
         return status;
     }
-    cl_hash hash = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
-    cl_hash_add(&hash, device->key, strlen(device->key) + 1);
-    cl_hash_add(&hash, options, strlen(options) + 1);
-    cl_hash_add(&hash, source.at, source.n);
-    cl_program p = device->cached ? cl_cache_load(device, &hash, options) : NULL;
+    *hash = (cl_hash){0xcbf29ce484222325u, 0x84222325cbf29ce4u};
+    cl_hash_add(hash, device->key, strlen(device->key) + 1);
+    cl_hash_add(hash, options, strlen(options) + 1);
+    cl_hash_add(hash, source.at, source.n);
+    cl_program p = device->cached ? cl_cache_load(device, hash, options) : NULL;
     if (!p) {
         status = build_source(device, file, options, &source, &p);
-        if (status == ENG_OK && device->cached)
-            cl_cache_save(device, &hash, p);
+        *fresh = status == ENG_OK && device->cached;
+        cl_keeper_note(device);
     }
     eu_text_free(&source);
-    if (status == ENG_OK)
-        *program = p;
+    e->program = p;
     return status;
 }
 
@@ -225,11 +226,13 @@ static char *last_failure(const cl_device *device)
     return parts;
 }
 
-/* What became of an entry that this thread has built. */
-static void finish(cl_device *device, cl_program_entry *e, int status)
+/* What became of an entry that this thread has built; keep: its name on disk, where it is not yet, or NULL. */
+static void finish(cl_device *device, cl_program_entry *e, int status, const cl_hash *keep)
 {
     pthread_mutex_lock(&device->programs_lock);
     e->state = status == ENG_OK ? READY : FAILED;
+    if (keep)
+        cl_keeper_add(device, e->program, keep);
     if (status != ENG_OK) {
         cl_program_entry **at = &device->programs;
         while (*at != e)
@@ -258,8 +261,10 @@ int cl_program_get(cl_device *device, const char *file, const char *options, con
         status = cl_no_memory(device, "a kernel");
     pthread_mutex_unlock(&device->programs_lock);
     if (mine) {
-        status = build(device, file, options, prelude, &mine->program);
-        finish(device, mine, status);
+        cl_hash hash;
+        bool fresh = false;
+        status = build(device, mine, &hash, &fresh);
+        finish(device, mine, status, fresh ? &hash : NULL);
     }
     if (status == ENG_OK)
         *entry = e;
