@@ -23,7 +23,7 @@ for target in ${*:-fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns}; do
         *) files= runs=5000 ;;
     esac
     # shellcheck disable=SC2086 # words
-    "$out/tests/fuzz/$target" ${how:---runs $runs} --seed "$seed" $files > "$tmp/log" 2>&1 && grep -q '^ok 1' "$tmp/log"
+    "$out/tests/fuzz/$target" ${how:---runs $runs} --seed "$seed" $files > "$tmp/log" 2>&1 && grep -q '^ok 1' "$tmp/log" && ! grep -q 'runtime error' "$tmp/log"
     result $? "$target: $(sed -n 's/^ok 1 - //p' "$tmp/log")"
 done
 finish
