@@ -44,9 +44,11 @@ typedef struct cpu_format {
     /* Elements begin .. begin + n - 1 of a row as f32; both multiples of the
      * type's block. */
     void (*decode)(const uint8_t *row, int64_t begin, int64_t n, float *out);
-    /* out[c * CPU_DOT_ROWS + r] = dot(row r, b[c]): rows 1 .. 4 with one
-     * column, or one row with 1 .. 8 columns; k elements. */
+    /* out[c * CPU_DOT_ROWS + r] = dot(row r, b[c]): rows 1 .. 4 with one column, or one row with 2 or 4 columns (with
+     * vectors of 16: 1 .. 8); k elements.  Columns are in the order of cpu_dot_order. */
     void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols, float *out);
+    /* As `decode`, but in the order in which `dot` takes columns. */
+    void (*lines)(const uint8_t *row, int64_t begin, int64_t n, float *out);
 } cpu_format;
 
 /* Encoded as `type`, the same bits everywhere (encode.c); any multiple of the block. */

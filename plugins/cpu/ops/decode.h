@@ -52,6 +52,10 @@ CPU_INLINE vf v_f16_all(const uint8_t *p)
     uint16_t h;
     memcpy(&h, p, 2);
     return (vf)_mm512_cvtph_ps(_mm256_set1_epi16((short)h));
+#elif CPU_VL == 8
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return (vf)_mm256_cvtph_ps(_mm_set1_epi16((short)h));
 #else
     return v_set1(f16_load(p));
 #endif

@@ -12,6 +12,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/cumsum.c \
 	plugins/cpu/ops/decode.h \
 	plugins/cpu/ops/dequantize.c \
+	plugins/cpu/ops/dot.h \
 	plugins/cpu/ops/each.c \
 	plugins/cpu/ops/each.h \
 	plugins/cpu/ops/formats.c \
@@ -19,10 +20,12 @@ cpu_ops_files = \
 	plugins/cpu/ops/gemm.c \
 	plugins/cpu/ops/gemm.h \
 	plugins/cpu/ops/gemm_fast.c \
+	plugins/cpu/ops/gemm_few.c \
 	plugins/cpu/ops/get_rows.c \
 	plugins/cpu/ops/glu.c \
 	plugins/cpu/ops/group_norm.c \
 	plugins/cpu/ops/hadamard.c \
+	plugins/cpu/ops/ints.h \
 	plugins/cpu/ops/l2_norm.c \
 	plugins/cpu/ops/loops.h \
 	plugins/cpu/ops/mul_mat.c \

@@ -11,6 +11,9 @@
 
 #include "decode.h"
 #include "rows.h"
+#if CPU_VL == 8
+#include "dot.h"
+#endif
 
 typedef void (*unit_decoder)(const uint8_t *row, int64_t u, const float *scales, vf *w);
 typedef void (*block_preparer)(const uint8_t *block, float *scales);
@@ -27,12 +30,10 @@ typedef struct row_format {
 
 /* Independent sums of one dot product: enough to hide the latency of a
  * multiply-add, few enough to stay in registers. */
-#if CPU_VL == 16
-#define SUMS(cols) ((cols) == 1 ? 4 : 2)
-#elif CPU_VL == 4
+#if CPU_VL == 4
 #define SUMS(cols) 2
 #else
-#define SUMS(cols) ((cols) == 1 ? 4 : (cols) <= 4 ? 2 : 1)
+#define SUMS(cols) ((cols) == 1 ? 4 : 2)
 #endif
 #define SCALES 32
 
@@ -102,16 +103,20 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
         }
 }
 
-#if CPU_VL == 4
-/* Short vectors make long code: one row with four columns or with one is all that is unrolled. */
+#if CPU_VL != 16
+/* With one column four rows at once, but not of short vectors, which make long code. */
 CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
                         float *out, const row_format f)
 {
-    for (; cols >= 4; cols -= 4, b += 4, out += 4 * CPU_DOT_ROWS)
+    if (cols == 4)
         dot_block(k, a, stride, 1, b, 4, out, f);
-    for (int c = 0; c < cols; c++)
+    else if (cols == 2)
+        dot_block(k, a, stride, 1, b, 2, out, f);
+    else if (rows == 4 && CPU_VL == 8)
+        dot_block(k, a, stride, 4, b, 1, out, f);
+    else
         for (int r = 0; r < rows; r++)
-            dot_block(k, a + r * stride, stride, 1, b + c, 1, out + c * CPU_DOT_ROWS + r, f);
+            dot_block(k, a + r * stride, stride, 1, b, 1, out + r, f);
 }
 #else
 CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
@@ -163,6 +168,29 @@ CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *
     }
 }
 
+#if CPU_VL == 8
+#define INTS(type, ...)                                                                                                \
+    static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
+    {                                                                                                                  \
+        decode_ints(row, begin, n, out, false, (int_format){ints_##type, __VA_ARGS__});                                \
+    }                                                                                                                  \
+    static void lines_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                 \
+    {                                                                                                                  \
+        decode_ints(row, begin, n, out, true, (int_format){ints_##type, __VA_ARGS__});                                 \
+    }                                                                                                                  \
+    static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,     \
+                           float *out)                                                                                 \
+    {                                                                                                                  \
+        if (cols == 1)                                                                                                 \
+            for (int r = 0; r < rows; r++)                                                                             \
+                out[r] = dot_row(k, a + r * stride, b[0], (int_format){ints_##type, __VA_ARGS__});                     \
+        else if (cols == 2)                                                                                            \
+            dot_columns(k, a, stride, b, 2, out, (int_format){ints_##type, __VA_ARGS__});                              \
+        else                                                                                                           \
+            dot_columns(k, a, stride, b, 4, out, (int_format){ints_##type, __VA_ARGS__});                              \
+    }
+#endif
+
 #define FORMAT(type, ...)                                                                                              \
     static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
     {                                                                                                                  \
@@ -177,6 +205,22 @@ CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *
 FORMAT(f32, NULL, 32, 1, 4, tail_f32)
 FORMAT(f16, NULL, 32, 1, 2, tail_f16)
 FORMAT(bf16, NULL, 32, 1, 2, tail_bf16)
+#if CPU_VL == 8
+INTS(q4_0, NULL, NULL, 32, 1, 18, 32, 0)
+INTS(q4_1, NULL, NULL, 32, 1, 20, 32, 2)
+INTS(q5_0, NULL, NULL, 32, 1, 22, 32, 0)
+INTS(q5_1, NULL, NULL, 32, 1, 24, 32, 2)
+INTS(q8_0, NULL, NULL, 32, 1, 34, 32, 0)
+INTS(iq4_nl, NULL, NULL, 32, 1, 18, 32, 0)
+INTS(mxfp4, NULL, powers_e8m0, 32, 1, 17, 32, 0)
+INTS(nvfp4, prep_nvfp4, NULL, 64, 1, 36, 16, 0)
+INTS(iq4_xs, prep_iq4_xs, NULL, 32, 8, 136, 32, 0)
+INTS(q4_K, prep_q4_K, NULL, 64, 4, 144, 32, 8)
+INTS(q5_K, prep_q5_K, NULL, 64, 4, 176, 32, 8)
+INTS(q2_K, prep_q2_K, NULL, 128, 2, 84, 16, 16)
+INTS(q3_K, prep_q3_K, NULL, 128, 2, 110, 16, 0)
+INTS(q6_K, prep_q6_K, NULL, 128, 2, 210, 16, 0)
+#else
 FORMAT(q4_0, NULL, 32, 1, 18, NULL)
 FORMAT(q4_1, NULL, 32, 1, 20, NULL)
 FORMAT(q5_0, NULL, 32, 1, 22, NULL)
@@ -191,26 +235,55 @@ FORMAT(q5_K, prep_q5_K, 64, 4, 176, NULL)
 FORMAT(q2_K, prep_q2_K, 128, 2, 84, NULL)
 FORMAT(q3_K, prep_q3_K, 128, 2, 110, NULL)
 FORMAT(q6_K, prep_q6_K, 128, 2, 210, NULL)
+#endif
+
+#if CPU_VL == 8
+#define ROW(type) {decode_##type, dot_##type, lines_##type}
+#else
+#define ROW(type) {decode_##type, dot_##type, decode_##type}
+#endif
+#define PLAIN(type) {decode_##type, dot_##type, decode_##type}
 
 const cpu_format cpu_formats[CPU_TYPES] = {
-    [ENG_TYPE_F32] = {decode_f32, dot_f32},
-    [ENG_TYPE_F16] = {decode_f16, dot_f16},
-    [ENG_TYPE_BF16] = {decode_bf16, dot_bf16},
-    [ENG_TYPE_Q4_0] = {decode_q4_0, dot_q4_0},
-    [ENG_TYPE_Q4_1] = {decode_q4_1, dot_q4_1},
-    [ENG_TYPE_Q5_0] = {decode_q5_0, dot_q5_0},
-    [ENG_TYPE_Q5_1] = {decode_q5_1, dot_q5_1},
-    [ENG_TYPE_Q8_0] = {decode_q8_0, dot_q8_0},
-    [ENG_TYPE_Q2_K] = {decode_q2_K, dot_q2_K},
-    [ENG_TYPE_Q3_K] = {decode_q3_K, dot_q3_K},
-    [ENG_TYPE_Q4_K] = {decode_q4_K, dot_q4_K},
-    [ENG_TYPE_Q5_K] = {decode_q5_K, dot_q5_K},
-    [ENG_TYPE_Q6_K] = {decode_q6_K, dot_q6_K},
-    [ENG_TYPE_IQ4_NL] = {decode_iq4_nl, dot_iq4_nl},
-    [ENG_TYPE_IQ4_XS] = {decode_iq4_xs, dot_iq4_xs},
-    [ENG_TYPE_MXFP4] = {decode_mxfp4, dot_mxfp4},
-    [ENG_TYPE_NVFP4] = {decode_nvfp4, dot_nvfp4},
+    [ENG_TYPE_F32] = PLAIN(f32),
+    [ENG_TYPE_F16] = PLAIN(f16),
+    [ENG_TYPE_BF16] = PLAIN(bf16),
+    [ENG_TYPE_Q4_0] = ROW(q4_0),
+    [ENG_TYPE_Q4_1] = ROW(q4_1),
+    [ENG_TYPE_Q5_0] = ROW(q5_0),
+    [ENG_TYPE_Q5_1] = ROW(q5_1),
+    [ENG_TYPE_Q8_0] = ROW(q8_0),
+    [ENG_TYPE_Q2_K] = ROW(q2_K),
+    [ENG_TYPE_Q3_K] = ROW(q3_K),
+    [ENG_TYPE_Q4_K] = ROW(q4_K),
+    [ENG_TYPE_Q5_K] = ROW(q5_K),
+    [ENG_TYPE_Q6_K] = ROW(q6_K),
+    [ENG_TYPE_IQ4_NL] = ROW(iq4_nl),
+    [ENG_TYPE_IQ4_XS] = ROW(iq4_xs),
+    [ENG_TYPE_MXFP4] = ROW(mxfp4),
+    [ENG_TYPE_NVFP4] = ROW(nvfp4),
 };
+
+void CPU_V(cpu_dot_order)(const float *x, float *out, int64_t n)
+{
+#if CPU_VL == 8
+    for (int64_t i = 0; i < n; i += GROUP) {
+        vf v[4];
+        CPU_UNROLL
+        for (int j = 0; j < 4; j++)
+            v[j] = v_load(x + i + 8 * j);
+        CPU_UNROLL
+        for (int j = 0; j < 2; j++) {
+            __m256 lo = _mm256_permute2f128_ps((__m256)v[j], (__m256)v[j + 2], 0x20);
+            __m256 hi = _mm256_permute2f128_ps((__m256)v[j], (__m256)v[j + 2], 0x31);
+            v_store(out + i + 16 * j, (vf)_mm256_shuffle_ps(lo, hi, 0x88));
+            v_store(out + i + 16 * j + 8, (vf)_mm256_shuffle_ps(lo, hi, 0xdd));
+        }
+    }
+#else
+    memmove(out, x, (size_t)n * sizeof *x);
+#endif
+}
 
 /* -- rows of any operand -------------------------------------------------------------- */
 

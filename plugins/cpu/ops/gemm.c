@@ -1,8 +1,7 @@
 /*
  * Rows of weights (of any type) times columns of activations, in f32.
  *
- * Few columns: every row is decoded in registers and multiplied at once, so
- * that weights are read once and memory sets the pace.
+ * Few columns: gemm_few.c.
  *
  * Many columns: a panel of rows is decoded once, a block of k at a time, with
  * the rows side by side in a vector; the columns are packed in tiles; and a
@@ -19,12 +18,16 @@
 
 #include "libengine/util/util.h"
 
-#define KC 256  /* elements of k in a block: a whole number of blocks of every type */
+#define KC CPU_GEMM_KC
 #define NC 768  /* columns packed at once: they stay in the second-level cache      */
 
 bool CPU_V(cpu_gemm_blocked)(int64_t n)
 {
+#if CPU_VL == 16
     return n > 2 * CPU_DOT_COLS; /* where both take the same time */
+#else
+    return n > 24;
+#endif
 }
 
 static int64_t columns_at_once(int64_t n)
@@ -42,74 +45,9 @@ static size_t group_bytes(int64_t k)
 
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n)
 {
-    size_t few = (size_t)CPU_DOT_COLS * ((size_t)k * 4 + CPU_ALIGN) + group_bytes(k);
+    size_t few = CPU_V(cpu_gemm_few_scratch)(k, n) + group_bytes(k);
     size_t many = ((size_t)columns_at_once(n) * KC + 2 * CPU_PANEL * KC + CPU_TILE * KC) * 4 + 4 * CPU_ALIGN;
     return few > many ? few : many;
-}
-
-/* -- few columns ------------------------------------------------------------------ */
-
-#define L1_FLOATS 6144 /* of columns: what stays in the first-level cache beside the weights */
-
-/* Columns c0 .. c0 + cols - 1 as f32. */
-static void float_columns(const cpu_gemm *g, int64_t c0, int cols, float *buffer, const float **b)
-{
-    for (int c = 0; c < cols; c++) {
-        b[c] = (const float *)g->b[c0 + c];
-        if (g->b_type == ENG_TYPE_F32)
-            continue;
-        float *column = buffer + (size_t)c * (size_t)((g->k + 15) / 16 * 16);
-        cpu_formats[g->b_type].decode(g->b[c0 + c], 0, g->k, column);
-        b[c] = column;
-    }
-}
-
-static void one_column(const cpu_gemm *g, int64_t m0, int64_t m1, const float *b, float *o)
-{
-    const cpu_format *f = &cpu_formats[g->type];
-    float out[CPU_DOT_COLS * CPU_DOT_ROWS];
-    int64_t i = m0;
-    for (; i + CPU_DOT_ROWS <= m1; i += CPU_DOT_ROWS) {
-        f->dot(g->k, cpu_gemm_row(g, i), g->stride, CPU_DOT_ROWS, &b, 1, out);
-        memcpy(o + i, out, CPU_DOT_ROWS * sizeof *out);
-    }
-    for (; i < m1; i++) {
-        f->dot(g->k, cpu_gemm_row(g, i), g->stride, 1, &b, 1, out);
-        o[i] = out[0];
-    }
-}
-
-/* Several columns, a piece of k at a time so that the columns stay near. */
-static void several_columns(const cpu_gemm *g, int64_t m0, int64_t m1, const float *const *b, int cols, float *const *o)
-{
-    const cpu_format *f = &cpu_formats[g->type];
-    int64_t piece = L1_FLOATS / cols / KC * KC;
-    for (int64_t k0 = 0; k0 < g->k; k0 += piece) {
-        int64_t kc = g->k - k0 < piece ? g->k - k0 : piece;
-        const float *x[CPU_DOT_COLS];
-        for (int c = 0; c < cols; c++)
-            x[c] = b[c] + k0;
-        const int64_t at = k0 / g->block * g->block_bytes;
-        for (int64_t i = m0; i < m1; i++) {
-            float out[CPU_DOT_COLS * CPU_DOT_ROWS];
-            f->dot(kc, cpu_gemm_row(g, i) + at, g->stride, 1, x, cols, out);
-            for (int c = 0; c < cols; c++)
-                o[c][i] = k0 ? o[c][i] + out[c * CPU_DOT_ROWS] : out[c * CPU_DOT_ROWS];
-        }
-    }
-}
-
-static void few_columns(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
-{
-    for (int64_t c0 = 0; c0 < g->n; c0 += CPU_DOT_COLS) {
-        int cols = (int)(g->n - c0 < CPU_DOT_COLS ? g->n - c0 : CPU_DOT_COLS);
-        const float *b[CPU_DOT_COLS];
-        float_columns(g, c0, cols, (float *)scratch, b);
-        if (cols == 1)
-            one_column(g, m0, m1, b[0], g->o[c0]);
-        else
-            several_columns(g, m0, m1, b, cols, g->o + c0);
-    }
 }
 
 /* -- many columns ------------------------------------------------------------------- */
@@ -397,5 +335,5 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
     else if (g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k))
         CPU_V(cpu_gemm_rows_fast)(g, m0, m1, scratch);
     else
-        few_columns(g, m0, m1, scratch);
+        CPU_V(cpu_gemm_few)(g, m0, m1, scratch);
 }

@@ -41,6 +41,11 @@ size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
 bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k);
 void CPU_V(cpu_gemm_rows_fast)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 
+/* Few columns (gemm_few.c): any number, but best those that are not `blocked`. */
+void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
+size_t CPU_V(cpu_gemm_few_scratch)(int64_t k, int64_t n);
+
+#define CPU_GEMM_KC 256 /* elements of k in a block: a whole number of blocks of every type */
 #define CPU_PANEL (2 * CPU_VL) /* rows of a panel: what threads share out    */
 #if CPU_VL == 16
 #define CPU_TILE 12 /* columns of a register tile: 24 sums in 32 registers   */

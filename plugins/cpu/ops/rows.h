@@ -10,6 +10,9 @@ extern const cpu_format CPU_V(cpu_formats)[CPU_TYPES];
 float CPU_V(cpu_read)(const float *x, int64_t n);
 void CPU_V(cpu_copy)(const float *x, float *y, int64_t n);
 double CPU_V(cpu_fma)(int64_t rounds, float *sum);
+/* A column of n elements, a multiple of 32, in the order that `dot` of block types takes (ints.h: vectors of eight;
+ * else as it is); `out` may be x. */
+void CPU_V(cpu_dot_order)(const float *x, float *out, int64_t n);
 void CPU_V(cpu_to_f16)(const float *x, uint16_t *out, int64_t n);
 
 /* A row of a float or block type as f32: in place if it already is, else in
