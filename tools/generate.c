@@ -246,13 +246,39 @@ static double plan_seconds(const run *r)
     return eng_lm_context_get_stats(r->context, &stats) ? 0 : 1e-9 * (double)stats.plan_ns;
 }
 
+/* Passes in which the device compiled: their time says nothing of the model. */
+typedef struct cold {
+    size_t tokens;
+    double seconds; /* beside plan_seconds */
+} cold;
+
+static uint64_t compiled(const run *r)
+{
+    eng_device_stats stats = {.size = sizeof stats};
+    return eng_device_get_stats(r->device, &stats) ? 0 : stats.compiled;
+}
+
+static int decode(run *r, const eng_lm_batch *b, cold *c)
+{
+    const uint64_t before = compiled(r);
+    const double begin = eu_seconds(), plans = plan_seconds(r);
+    int status = eng_lm_decode(r->context, b);
+    if (compiled(r) != before) {
+        c->tokens += b->n_tokens;
+        c->seconds += eu_seconds() - begin - (plan_seconds(r) - plans);
+    }
+    return status;
+}
+
 /* The prompt, pass by pass; *last: where in the last batch the logits are. */
 static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *last)
 {
     static const uint8_t none[4096];
     progress shown = {.what = "prompt", .begin = eu_seconds()};
     double plans = plan_seconds(r);
+    cold c = {0, 0};
     int status = ENG_OK;
+    show_work(true);
     for (size_t i = 0; i < r->n_prompt; i++)
         eng_lm_sampler_accept(r->sampler, r->ids[i]);
     for (size_t done = 0; done < r->n_prompt && !status;) {
@@ -260,12 +286,14 @@ static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint3
         eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)part, .tokens = r->ids + done,
                           .logits = done + part < r->n_prompt ? none : NULL};
         show_progress(&shown, (double)done / (double)r->n_prompt);
-        status = eng_lm_decode(r->context, &b);
+        status = decode(r, &b, &c);
         *last = b.n_tokens - 1;
         done += part;
     }
     show_progress(&shown, 1);
-    out->prompt_seconds = eu_seconds() - shown.begin - (plan_seconds(r) - plans);
+    show_work(false);
+    out->prompt_seconds = eu_seconds() - shown.begin - (plan_seconds(r) - plans) - c.seconds;
+    out->prompt_cold = c.tokens;
     return status;
 }
 
@@ -277,6 +305,7 @@ static int generate(run *r, report *out, exchanged *before)
     uint32_t last = 0;
     eng_lm_context_params p = {.size = sizeof p};
     eng_lm_context_get_params(r->context, &p);
+    cold c = {0, 0};
     out->stopped = "as many as asked for";
     int status = run_prompt(r, &p, out, &last);
     if (status)
@@ -306,13 +335,14 @@ static int generate(run *r, report *out, exchanged *before)
             break;
         }
         eng_lm_batch one = {.size = sizeof one, .n_tokens = 1, .tokens = &token};
-        if ((status = eng_lm_decode(r->context, &one)))
+        if ((status = decode(r, &one, &c)))
             return status;
         out->n_decoded++;
         last = 0;
     }
     out->plan_seconds = plan_seconds(r);
-    out->decode_seconds = eu_seconds() - begin - (out->plan_seconds - plans);
+    out->decode_seconds = eu_seconds() - begin - (out->plan_seconds - plans) - c.seconds;
+    out->decode_cold = c.tokens;
     status = eng_lm_stream_next(r->stream, -1, &text, &n);
     return status ? status : keep_text(r, text, n);
 }

@@ -75,7 +75,8 @@ typedef struct report {
     size_t n_prompt, n_tokens;
     const char *text;          /* generated                                     */
     size_t text_length;
-    double prompt_seconds, decode_seconds; /* without plan_seconds               */
+    double prompt_seconds, decode_seconds; /* without plan_seconds, nor passes in which kernels were compiled */
+    size_t prompt_cold, decode_cold;       /* tokens of those passes             */
     double plan_seconds;       /* of making plans: kernels are compiled then      */
     size_t n_decoded;          /* tokens that decode_seconds is about            */
     bool measured;             /* --perplexity                                  */

@@ -44,6 +44,18 @@ static const char *bytes_text(uint64_t bytes, char *text, size_t size)
 
 /* -- the table --------------------------------------------------------------- */
 
+/* The end of a line: the rate of `all` tokens but those whose passes compiled kernels. */
+static void speed(size_t all, size_t cold, double seconds)
+{
+    if (all > cold)
+        fprintf(stderr, ", %.1f tokens/s", rate(all - cold, seconds));
+    if (cold && all > cold)
+        fprintf(stderr, " without %zu, while kernels were compiled", cold);
+    else if (cold)
+        fprintf(stderr, ", no rate: kernels were compiled meanwhile");
+    fputc('\n', stderr);
+}
+
 static void speeds(const report *r)
 {
     if (r->measured) {
@@ -52,12 +64,10 @@ static void speeds(const report *r)
                 rate((size_t)r->perplexity.tokens, r->prompt_seconds));
         return;
     }
-    fprintf(stderr, "prompt         %zu token%s, %.1f tokens/s\n", r->n_prompt, r->n_prompt == 1 ? "" : "s",
-            rate(r->n_prompt, r->prompt_seconds));
+    fprintf(stderr, "prompt         %zu token%s", r->n_prompt, r->n_prompt == 1 ? "" : "s");
+    speed(r->n_prompt, r->prompt_cold, r->prompt_seconds);
     fprintf(stderr, "generated      %zu token%s (%s)", r->n_tokens, r->n_tokens == 1 ? "" : "s", r->stopped);
-    if (r->n_decoded) /* the first token is the prompt's */
-        fprintf(stderr, ", %.1f tokens/s", rate(r->n_decoded, r->decode_seconds));
-    fputc('\n', stderr);
+    speed(r->n_decoded, r->decode_cold, r->decode_seconds); /* the first token is the prompt's */
 }
 
 /* Where -nkvo, and overrides that go before it, have put the caches. */
@@ -107,6 +117,12 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
 }
 
 /* -- JSON ------------------------------------------------------------------------ */
+
+/* null: kernels were compiled in all passes. */
+static void json_speed(eu_json *j, const char *key, size_t all, size_t cold, double seconds)
+{
+    eu_json_real(j, key, cold && cold == all ? NAN : rate(all - cold, seconds), 6);
+}
 
 static void json_ids(eu_json *j, const char *name, const int32_t *ids, size_t n)
 {
@@ -166,9 +182,9 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     json_ids(j, "prompt_ids", r->prompt_ids, r->n_prompt);
     json_ids(j, "token_ids", r->token_ids, r->n_tokens);
     eu_json_text(j, "stopped", r->stopped);
-    eu_json_real(j, "prompt_tokens_per_second",
-                 rate(r->measured ? (size_t)r->perplexity.tokens : r->n_prompt, r->prompt_seconds), 6);
-    eu_json_real(j, "decode_tokens_per_second", rate(r->n_decoded, r->decode_seconds), 6);
+    json_speed(j, "prompt_tokens_per_second", r->measured ? (size_t)r->perplexity.tokens : r->n_prompt, r->prompt_cold,
+               r->prompt_seconds);
+    json_speed(j, "decode_tokens_per_second", r->n_decoded, r->decode_cold, r->decode_seconds);
     if (r->drawn)
         eu_json_uint(j, "seed", r->seed);
     eu_json_text(j, "precision", eng_precision_name(p.precision));

@@ -1,6 +1,7 @@
 /* A plugin's constructor that calls exit() would end the program as if all were well. */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,9 +13,29 @@ static _Atomic(const char *) loader; /* the program, while plugins are loaded; N
 static int exit_code;
 static char last_said[1024]; /* by the engine */
 
+static atomic_bool shown; /* what the engine does */
+
+/* Any thread. */
+static void show(const char *text)
+{
+    fprintf(stderr, "\r\033[K%s", text);
+    fflush(stderr);
+}
+
+void show_work(bool on)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (!on && shown)
+        show("");
+    shown = on;
+}
+
 static void keep_last(void *user, int level, const char *source, const char *text)
 {
-    (void)user, (void)level, (void)source;
+    (void)user, (void)source;
+    if (shown && level <= ENG_LOG_INFO)
+        show(text);
     if (loader) /* later the log is of many threads, and of no interest */
         eu_copy(last_said, sizeof last_said, text);
 }

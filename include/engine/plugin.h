@@ -212,6 +212,8 @@ typedef struct eng_device_stats {
     uint64_t submits;
     uint64_t plans_built;
     double share;              /* 1 for a plain device                       */
+    uint64_t compiled;         /* programs of kernels that a compiler worked on: since 3.1.  Passes
+                                  in which it grows say nothing of the device's speed */
 } eng_device_stats;
 
 /* What a device can do at most, whatever the op: bytes or operations in a second. */

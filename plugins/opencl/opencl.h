@@ -70,7 +70,7 @@ enum { CL_USE_SCRATCH = ENG_USE_MASK, CL_USES };
 
 /* Of this opening of a device.  Any thread adds, without a lock: a submit waits for nobody. */
 typedef struct cl_figures {
-    _Atomic uint64_t submits, plans_built;
+    _Atomic uint64_t submits, plans_built, compiled;
     _Atomic uint64_t bytes[CL_USES];
 } cl_figures;
 

@@ -199,7 +199,9 @@ static void different_programs_are_built_at_once(void)
 static void a_program_is_built_once(void)
 {
     worker a, b;
+    eng_device_stats first = {.size = sizeof first}, then = {.size = sizeof then};
     unsigned long before = interposer_count("clBuildProgram");
+    eng_device_get_stats(device, &first);
     interposer_stop("clBuildProgram");
     interposer_delay("clBuildProgram", 200);
     start(&a, ENG_UNARY_SOFTPLUS, 1, make_plan);
@@ -212,6 +214,8 @@ static void a_program_is_built_once(void)
     unsigned long times = interposer_count("clBuildProgram") - before;
     tap_check(came && a.status == ENG_OK && b.status == ENG_OK && times == 1,
               "a program that two threads want is built once (%lu times)", times);
+    eng_device_get_stats(device, &then);
+    tap_check(then.compiled == first.compiled + 1, "a program on which the compiler worked 200 ms is counted as one");
 }
 
 static void a_failure_is_told_and_forgotten(void)

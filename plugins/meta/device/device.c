@@ -243,6 +243,7 @@ int meta_device_stats(eng_device_state *device, eng_device_stats *all)
         sum.bytes_io += s.bytes_io;
         sum.bytes_compute += s.bytes_compute;
         sum.bytes_exchanged += s.bytes_exchanged;
+        sum.compiled += s.compiled;
     }
     pthread_mutex_unlock(&device->lock);
     sum.submits = atomic_load(&device->submits);

@@ -423,6 +423,7 @@ int cl_device_stats(eng_device_state *device, eng_device_stats *stats)
                                 .bytes_compute = f->bytes[CL_USE_SCRATCH],
                                 .submits = f->submits,
                                 .plans_built = f->plans_built,
+                                .compiled = f->compiled,
                                 .share = 1};
     return ENG_OK;
 }

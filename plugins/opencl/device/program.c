@@ -8,6 +8,8 @@
  */
 #include "../host.h"
 
+#define COMPILED 100000000 /* ns: a driver that takes longer did not find the program in a cache of its own */
+
 typedef enum build_state { BUILDING, READY, FAILED } build_state;
 
 struct cl_program_entry {
@@ -151,7 +153,11 @@ static int build(cl_device *device, cl_program_entry *e, cl_hash *hash, bool *fr
     cl_hash_add(hash, source.at, source.n);
     cl_program p = device->cached ? cl_cache_load(device, hash, options) : NULL;
     if (!p) {
+        const uint64_t begin = eu_now();
+        device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: compiling kernels: %s", device->info.name, file);
         status = build_source(device, file, options, &source, &p);
+        if (eu_now() - begin > COMPILED)
+            atomic_fetch_add_explicit(&device->figures.compiled, 1, memory_order_relaxed);
         *fresh = status == ENG_OK && device->cached;
         cl_keeper_note(device);
     }
