@@ -36,6 +36,20 @@ static void first_stages(float *x, int64_t n)
         _mm512_storeu_ps(x + i, v);
     }
 }
+#elif CPU_VL == 8
+/* The first three stages in registers. */
+static void first_stages(float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += 8) {
+        __m256 v = _mm256_loadu_ps(x + i), other = _mm256_permute_ps(v, 0xb1);
+        v = _mm256_blend_ps(_mm256_add_ps(other, v), _mm256_sub_ps(other, v), 0xaa);
+        other = _mm256_permute_ps(v, 0x4e);
+        v = _mm256_blend_ps(_mm256_add_ps(other, v), _mm256_sub_ps(other, v), 0xcc);
+        other = _mm256_permute2f128_ps(v, v, 1);
+        v = _mm256_blend_ps(_mm256_add_ps(other, v), _mm256_sub_ps(other, v), 0xf0);
+        _mm256_storeu_ps(x + i, v);
+    }
+}
 #else
 static void first_stages(float *x, int64_t n)
 {
