@@ -37,6 +37,13 @@ says plan-heads "$generate" -m "$dir/llama.gguf" -d null/4 --explain=json --pass
 "$top_builddir/tests/tools/make-model" --arch qwen2 --seed 8 --layers 2 --embd 64 --ffn 352 --vocab 300 --heads 6 --kv-heads 3 \
     --head 32 --type q8_0 "$dir/blocks.gguf" >/dev/null
 says plan-blocks "$generate" -m "$dir/blocks.gguf" -d null/3@5:2:1 --explain
+"$top_builddir/tests/tools/make-model" --arch llama --seed 9 --layers 4 --embd 96 --ffn 96 --vocab 300 --heads 3 --kv-heads 3 \
+    --head 32 --context 8192 "$dir/long.gguf" >/dev/null
+says plan-cells "$generate" -m "$dir/long.gguf" -d null/2 -c 8192 --explain
+for memory in 100000 6000000; do
+    says fit-$memory env ENGINE_NULL_MEMORY=$memory "$generate" -m "$hybrid" -d null/2 --fit=0 -c 256 -p 'bug: n.' -n 1 --temp 0
+    says fit-alone-$memory env ENGINE_NULL_MEMORY=$memory "$generate" -m "$hybrid" -d null --fit=0 -c 256 -p 'bug: n.' -n 1 --temp 0
+done
 says report-json "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 4 --temp 0 --json
 says report-table "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 4 --temp 0
 says report-none "$generate" -m "$hybrid" -d null/2@3:1 -p 'bug: n.' -n 0 --temp 0 --json

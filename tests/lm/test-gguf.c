@@ -263,6 +263,11 @@ START_TEST(keys)
     put_u64(&file, 0);
     refused(ENG_ERR_FORMAT, "type 13");
     put_header(&file, 0, 1);
+    put_string(&file, "~od\x7f\n\x1f d"); /* characters that a terminal might take for more */
+    put_u32(&file, 13);
+    put_u64(&file, 0);
+    refused(ENG_ERR_FORMAT, "key \"~od??? d\"");
+    put_header(&file, 0, 1);
     put_string(&file, "text");
     put_u32(&file, 8);
     put_u64(&file, UINT64_MAX);

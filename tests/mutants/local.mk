@@ -11,7 +11,7 @@ check-mutants: tests/mutants/mutate
 	  $(srcdir) .
 dist_check_SCRIPTS += %D%/mutate.sh
 TESTS += %D%/mutate.sh
-EXTRA_DIST += %D%/check-mutants %D%/nearest %D%/equivalent
+EXTRA_DIST += %D%/check-mutants %D%/nearest %D%/equivalent %D%/README.md
 
 # For the copy in which it works: what tests need, and how `make check` runs them.
 mutants-plugins: $(plugin_LTLIBRARIES)
