@@ -94,12 +94,23 @@ CPU_INLINE void group_weights(const uint8_t *block, const vf *w, const float *sc
         out[i] = f.minima ? v_fma(w[i], d, factors(block, scales, g, f.minima, f)) : w[i] * d;
 }
 
+/* A group's weights with one column.  Where there are no minima `w` are the integers and the sum is scaled: one register
+ * for what is added to is all that a column needs, and none has to go to the stack. */
+CPU_INLINE vf dot_column(const vf *w, vf d, const float *x, vf acc, const bool scaled)
+{
+    vf sum = w[0] * v_load(x);
+    CPU_UNROLL
+    for (int i = 1; i < 4; i++)
+        sum = v_fma(w[i], v_load(x + 8 * i), sum);
+    return scaled ? acc + sum : v_fma(sum, d, acc);
+}
+
 /* One row with `cols` columns. */
 CPU_INLINE void dot_columns(int64_t k, const uint8_t *b, int64_t stride, const float *const *x, const int cols,
                             float *out, const int_format f)
 {
     const int groups = f.part / GROUP;
-    vf acc[4][2] = {{{0}}};
+    vf acc[4] = {{0}};
     for (int64_t i = 0; i < k; i += f.part * f.parts, b += f.bytes) {
         float scales[SCALES];
         CPU_UNROLL
@@ -109,23 +120,23 @@ CPU_INLINE void dot_columns(int64_t k, const uint8_t *b, int64_t stride, const f
             f.prep(b, scales);
         CPU_UNROLL
         for (int part = 0; part < f.parts; part++) {
-            vf q[4 * GROUPS], w[4];
-            f.ints(b, part, q);
+            vf w[4 * GROUPS];
+            f.ints(b, part, w);
             CPU_UNROLL
             for (int g = 0; g < groups; g++) {
                 const int at = part * groups + g;
-                group_weights(b, q + 4 * g, scales, at, w, f);
+                vf d = factors(b, scales, at, 0, f);
+                if (f.minima)
+                    group_weights(b, w + 4 * g, scales, at, w + 4 * g, f);
                 CPU_UNROLL
                 for (int c = 0; c < cols; c++)
-                    CPU_UNROLL
-                    for (int l = 0; l < 4; l++)
-                        acc[c][l & 1] = v_fma(w[l], v_load(x[c] + i + at * GROUP + 8 * l), acc[c][l & 1]);
+                    acc[c] = dot_column(w + 4 * g, d, x[c] + i + at * GROUP, acc[c], f.minima != 0);
             }
         }
     }
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
-        out[c * CPU_DOT_ROWS] = v_sum(acc[c][0] + acc[c][1]);
+        out[c * CPU_DOT_ROWS] = v_sum(acc[c]);
 }
 
 /* Two vectors of every second element as the elements: of lanes 0 .. 3 and of 4 .. 7. */
