@@ -4,6 +4,13 @@
  * The third dimension of the launch runs over ext = (p, r, q, s); *_nb are the
  * operands' strides along these four, *_row and *_col along i and j.
  */
+#ifdef ONE /* column */
+#define LEAST_COLUMNS 1
+#define MOST_COLUMNS 1
+#else
+#define LEAST_COLUMNS 2
+#define MOST_COLUMNS 16 /* as plugins/opencl/ops/hot.h: more are worth a tile */
+#endif
 #include "index.clh"
 #include "mul_mat.clh"
 
@@ -66,21 +73,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(ARGS)
 
 #else
 
-#ifdef ONE
-#define COLUMNS 1
-#else
-#define COLUMNS TILE_COLS
-#endif
-
-/* Columns `col` to n of b, at most COLUMNS of them. */
-static inline void some_columns(cbytes a, ulong a_row, uint rows, cbytes b, ulong b_col, gbytes o, ulong o_col,
-                                ulong col, ulong n, ulong k)
+/* All n columns of b: MOST_COLUMNS or fewer. */
+static inline void all_columns(cbytes a, ulong a_row, uint rows, cbytes b, ulong b_col, gbytes o, ulong o_col, ulong n,
+                               ulong k)
 {
-    ulong bo[COLUMNS], oo[COLUMNS];
-    const uint cols = COLUMNS == 1 ? 1 : min((ulong)COLUMNS, n - col);
+    ulong bo[MOST_COLUMNS], oo[MOST_COLUMNS];
+    const uint cols = MOST_COLUMNS == 1 ? 1 : min((ulong)MOST_COLUMNS, n);
     for (uint c = 0; c < cols; c++) {
-        bo[c] = (col + c) * b_col;
-        oo[c] = (col + c) * o_col;
+        bo[c] = c * b_col;
+        oo[c] = c * o_col;
     }
     dot_rows(a, a_row, rows, b, bo, o, oo, cols, k);
 }
@@ -88,16 +89,16 @@ static inline void some_columns(cbytes a, ulong a_row, uint rows, cbytes b, ulon
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_several(SEVERAL)
 {
     CHOOSE(get_global_id(0));
-    some_columns(a, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, 0, n, k);
+    all_columns(a, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, n, k);
 }
 
 /* `each` rows a work-item, read once for its columns. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(ARGS, long each)
 {
     BEGIN;
-    const long first = get_global_id(0) * each, col = (long)get_global_id(1) * COLUMNS;
-    if (first < m && col < n)
-        some_columns(a + first * a_row, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, col, n, k);
+    const long first = get_global_id(0) * each;
+    if (first < m)
+        all_columns(a + first * a_row, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, n, k);
 }
 
 #endif

@@ -9,6 +9,8 @@
  * Devices without groups of that size have mul_mat_id_rows: its second dimension
  * is the pair (u, t), and weights are read once for each.
  */
+#define LEAST_COLUMNS 1
+#define MOST_COLUMNS 16 /* as plugins/opencl/ops/hot.h: more are worth a tile */
 #include "mul_mat.clh"
 
 #define ARGS                                                                                                           \
@@ -23,8 +25,6 @@ static inline int id_of(cbytes ids, long4 nb, long u, long pair)
 #define OFFSET(pair, nb) ((ulong)((pair) % u * (nb).x + (pair) / u * (nb).y))
 
 #if VEC
-
-#define FEW 16 /* columns, as plugins/opencl/ops/hot.h */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
 {
@@ -54,7 +54,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
             oo[cols++] = OFFSET(p, o_nb);
         }
         if (cols == TILE_COLS || (p == pairs - 1 && cols)) {
-            if (cols > FEW)
+            if (cols > MOST_COLUMNS)
                 tile(a, a_nb.x, rows, b, bo, o, oo, cols, k);
             else
                 dot_rows(a, a_nb.x, rows, b, bo, o, oo, cols, k);

@@ -80,7 +80,7 @@ static inline bool cl_has_tiles(const cl_device *device)
     return device->vec || device->max_group >= 256;
 }
 
-/* In family vec few columns are those for which tiles gain nothing (kernels/mul_mat_id.cl has the number, too). */
+/* In family vec few columns are those for which tiles gain nothing (MOST_COLUMNS of mul_mat.cl and mul_mat_id.cl). */
 static inline int64_t cl_few_columns(const cl_device *device)
 {
     return device->vec ? 16 : CL_FEW_COLUMNS;

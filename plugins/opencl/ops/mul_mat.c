@@ -50,7 +50,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const int64_t each = cl_rows_each(device, m * batch);
     cl_arg_long(r, each);
     if (device->vec)
-        cl_size3(r, cl_ceil(m, each), 1, cl_ceil(n, 96), 1, batch, 1);
+        cl_size3(r, cl_ceil(m, each), 1, 1, 1, batch, 1);
     else
         cl_size3(r, cl_ceil(m, 4) * 64, 64, n, 1, batch, 1);
 }
