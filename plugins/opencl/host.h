@@ -133,17 +133,10 @@ void cl_programs_release(cl_device *device);
 void cl_hash_add(cl_hash *hash, const void *data, size_t bytes);
 cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *options);
 void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program);
-/* keeper.c: programs are kept when nothing has been compiled for a while; and one, if none was, when the device is closed.
- * add: one more, which lives as long as the device, with programs_lock held.  note: something was compiled just now.  await: until this
- * event (may be NULL) drivers may compile, as they do for a kernel's first launch. */
-bool cl_keeper_init(cl_keeper *keeper);
+/* keeper.c.  add: a program that was built from source and lives as long as the device, with programs_lock held.  end: keeps
+ * one of them on disk, before the programs go. */
 void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash);
-void cl_keeper_await(cl_device *device, cl_event event);
 void cl_keeper_end(cl_device *device);
-static inline void cl_keeper_note(cl_device *device)
-{
-    atomic_store_explicit(&device->keeper.compiled, eu_now(), memory_order_relaxed);
-}
 /* embedded.c, made by the build */
 typedef struct cl_source { const char *name; const unsigned char *text; size_t bytes; } cl_source;
 extern const cl_source cl_sources[];
@@ -239,7 +232,6 @@ struct eng_instance_state {
     cl_block *arena;           /* plan->n_arena                                */
     cl_block temporary;
     cl_kernel *kernels;        /* one a launch                                 */
-    uint32_t sections_run;     /* up to as many as there are: first launches come with them */
     uint64_t bytes;
 };
 int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,

@@ -78,17 +78,11 @@ typedef struct cl_figures {
 typedef struct cl_hash { uint64_t a, b; } cl_hash;
 typedef struct cl_unkept { cl_program program; cl_hash hash; } cl_unkept;
 
-/* The thread that keeps compiled programs on disk (keeper.c). */
+/* Programs that are not on disk (keeper.c). */
 typedef struct cl_keeper {
-    pthread_t thread;
-    pthread_cond_t change;     /* with programs_lock, as what follows          */
-    bool good, started, ending;
-    bool kept;                 /* one at least, since the device was opened; the thread's */
-    cl_unkept *at;             /* programs that are not on disk                */
+    cl_unkept *at;
     size_t room;
-    atomic_uint n;
-    cl_event first_run;        /* of an instance: the last one; NULL: it is over */
-    _Atomic uint64_t compiled; /* the moment when something was compiled last; any thread */
+    uint32_t n;
 } cl_keeper;
 
 struct eng_device_state {

@@ -386,10 +386,7 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
     d->found = &plugin->found[request->index]; /* found once: it stays where it is */
     d->id = d->found->id;
     pthread_mutex_init(&d->programs_lock, NULL);
-    if (cl_keeper_init(&d->keeper))
-        status = set_up(d, d->found, request);
-    else
-        status = cl_no_memory(d, "a thread");
+    status = set_up(d, d->found, request);
     if (status != ENG_OK) {
         cl_device_close(d);
         return status;

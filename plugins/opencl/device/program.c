@@ -159,7 +159,6 @@ static int build(cl_device *device, cl_program_entry *e, cl_hash *hash, bool *fr
         if (eu_now() - begin > COMPILED)
             atomic_fetch_add_explicit(&device->figures.compiled, 1, memory_order_relaxed);
         *fresh = status == ENG_OK && device->cached;
-        cl_keeper_note(device);
     }
     eu_text_free(&source);
     e->program = p;

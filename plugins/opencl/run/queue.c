@@ -125,10 +125,6 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
             return status;
         }
     }
-    if (x->sections_run < sections) {
-        x->sections_run += count;
-        cl_keeper_await(q->device, event);
-    }
     atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
     cl_tickets_publish(&q->tickets, q->queue, event, ticket);
     return ENG_OK;
