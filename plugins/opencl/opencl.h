@@ -76,14 +76,8 @@ typedef struct cl_figures {
 
 /* A program, by a hash of all that it is made of: its name on disk. */
 typedef struct cl_hash { uint64_t a, b; } cl_hash;
+/* The first program that was built from source (keeper.c); NULL: none was. */
 typedef struct cl_unkept { cl_program program; cl_hash hash; } cl_unkept;
-
-/* Programs that are not on disk (keeper.c). */
-typedef struct cl_keeper {
-    cl_unkept *at;
-    size_t room;
-    uint32_t n;
-} cl_keeper;
 
 struct eng_device_state {
     cl_plugin *plugin;
@@ -111,7 +105,7 @@ struct eng_device_state {
 
     pthread_mutex_t programs_lock; /* of the list and of what is in it; never held while the compiler runs */
     cl_program_entry *programs;
-    cl_keeper keeper;
+    cl_unkept unkept;
     cl_figures figures;
     uint64_t whole_memory;   /* of the device that this may be a part of; 0: not known */
     uint32_t parts;          /* that it was cut into                            */

@@ -8,16 +8,12 @@
 
 void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash)
 {
-    cl_keeper *k = &device->keeper;
-    if (eu_reserve(k->at, k->room, (size_t)k->n + 1)) /* else it will be built again */
-        k->at[k->n++] = (cl_unkept){program, *hash};
+    if (!device->unkept.program)
+        device->unkept = (cl_unkept){program, *hash};
 }
 
 void cl_keeper_end(cl_device *device)
 {
-    cl_keeper *k = &device->keeper;
-    if (k->n > 0 && !device->lost)
-        cl_cache_save(device, &k->at[0].hash, k->at[0].program);
-    free(k->at);
-    *k = (cl_keeper){0};
+    if (device->unkept.program && !device->lost)
+        cl_cache_save(device, &device->unkept.hash, device->unkept.program);
 }
