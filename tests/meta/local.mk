@@ -26,6 +26,7 @@ meta_tests = \
 	tests/meta/test-follow \
 	tests/meta/test-empty \
 	tests/meta/test-lacking \
+	tests/meta/test-plans \
 	tests/meta/test-explain
 check_PROGRAMS += $(meta_tests)
 TESTS += $(meta_tests)
@@ -48,6 +49,8 @@ tests_meta_test_refused_SOURCES = %D%/test-refused.c $(meta_rig)
 tests_meta_test_refused_LDADD = libengine.la
 tests_meta_test_explain_SOURCES = %D%/test-explain.c $(meta_rig)
 tests_meta_test_explain_LDADD = libengine.la
+tests_meta_test_plans_SOURCES = %D%/test-plans.c $(meta_rig)
+tests_meta_test_plans_LDADD = libengine.la
 tests_meta_test_place_SOURCES = %D%/test-place.c $(meta_rig)
 tests_meta_test_place_LDADD = libengine.la $(LIBM)
 tests_meta_test_cells_SOURCES = %D%/test-cells.c $(meta_rig)

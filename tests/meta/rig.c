@@ -137,7 +137,7 @@ eng_context *rig_fault_context(const char *devices)
     eng_context *context = NULL;
 
     snprintf(folder, sizeof folder, "%s/tests/meta/fault/.libs", build ? build : ".");
-    setenv("ENGINE_PLUGINS", "cpu,meta,fault", 1);
+    setenv("ENGINE_PLUGINS", "cpu,meta,null,fault", 1);
     if (eng_context_create(&params, &context) == ENG_OK &&
         eng_context_set_option(context, "fault.device", devices) == ENG_OK)
         return context;

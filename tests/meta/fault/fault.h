@@ -44,6 +44,7 @@ struct eng_device_state {
     _Atomic uint64_t calls;   /* so far, at the site                                */
     atomic_bool lost;
     char refuse[32]; /* an op                                                    */
+    uint64_t most_tensors; /* of a graph; 0: any number                              */
     bool staged; /* the host does not reach its memory                             */
 };
 

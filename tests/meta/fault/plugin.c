@@ -100,6 +100,7 @@ static int open_device(eng_plugin_state *plugin, const eng_device_request *reque
     d->times = number(plugin, "times");
     d->hold = number(plugin, "hold");
     d->staged = number(plugin, "staged") != 0;
+    d->most_tensors = number(plugin, "tensors");
     if (request->index - number(plugin, "index") < number(plugin, "refusing"))
         snprintf(d->refuse, sizeof d->refuse, "%s", s->option(plugin->host, "refuse"));
     *device = d;
@@ -119,6 +120,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "refuse", "", "an op that it does not support"},
     {sizeof(eng_plugin_option), 0, "refusing", "1", "how many devices from it on do not"},
     {sizeof(eng_plugin_option), 0, "staged", "0", "1: the host does not reach the devices' memory"},
+    {sizeof(eng_plugin_option), 0, "tensors", "0", "how many a graph may have; 0: any number"},
 };
 
 static const eng_plugin_calls plugin_calls = {
@@ -252,6 +254,9 @@ static int store_download(eng_store_state *store, uint32_t tensor, const eng_reg
 
 static int plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
 {
+    if (device->most_tensors && graph->n_tensors > device->most_tensors)
+        return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "%s: planted: %u tensors", device->name,
+                                      (unsigned)graph->n_tensors);
     eng_plan_state *p = calloc(1, sizeof *p);
     if (!p)
         return device->services->fail(device->host, ENG_ERR_NOMEM, "fault: out of memory");
