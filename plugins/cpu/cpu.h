@@ -1,7 +1,7 @@
 /*
  * What the files of the cpu plugin share.
  *
- * Most of the plugin is compiled once.  ops/ is, but for the encoders, compiled once per
+ * Most of the plugin is compiled once.  ops/ is compiled once per
  * instruction set ("variant": scalar, avx2, avx512) with other flags and
  * another suffix; each copy ends in one table, struct cpu_variant, and a
  * device uses the table that suits the machine.
@@ -109,25 +109,6 @@ void cpu_turns_end(cpu_turns *turns);
 /* ENG_RUN_GO_ON: it is this one's turn.  Else what `control` (may be NULL) has answered meanwhile. */
 uint32_t cpu_turns_take(cpu_turns *turns, cpu_turn *turn, const eng_run *control);
 void cpu_turns_give(cpu_turns *turns, cpu_turn *turn);
-
-/* -- encoding (encode*.c): compiled once, the same bits everywhere ------------ */
-
-bool cpu_can_encode(uint32_t type);
-
-void cpu_encode_q4_0(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q4_1(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q5_0(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q5_1(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q8_0(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_iq4_nl(const float *x, uint8_t *out, int64_t n, bool search);
-void cpu_encode_iq4_xs(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_mxfp4(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_nvfp4(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q2_K(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q4_K(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q5_K(const float *x, uint8_t *out, int64_t n);
-void cpu_encode_q6_K(const float *x, uint8_t *out, int64_t n);
 
 /* -- devices --------------------------------------------------------------------- */
 

@@ -51,7 +51,4 @@ typedef struct cpu_format {
     void (*lines)(const uint8_t *row, int64_t begin, int64_t n, float *out);
 } cpu_format;
 
-/* Encoded as `type`, the same bits everywhere (encode.c); any multiple of the block. */
-void cpu_encode_row(uint32_t type, const float *x, uint8_t *out, int64_t n, bool search);
-
 #endif

@@ -1,6 +1,5 @@
-# The cpu plugin.  Files of cpu_variant_sources (what is in ops/ but the encoders: tests/layering/file-lists.sh) are compiled once for each
-# instruction set, with a suffix on every name; the rest once.  Encoders are
-# compiled without contraction so that their bytes are the same everywhere.
+# The cpu plugin.  Files of ops/ are compiled once for each instruction set, with a suffix on every name; the rest once.
+# Encoders (tests/layering/file-lists.sh) are compiled without contraction so that their bytes are the same everywhere.
 include $(top_srcdir)/plugins/cpu/ops/files.mk
 
 if ENABLE_CPU
@@ -11,22 +10,26 @@ cpu_variant_sources = %D%/cpu.h %D%/format.h $(cpu_ops_files)
 # Debuggers could not follow the unrolled loops anyhow, and tracking their variables doubles the time to compile.
 cpu_variant_flags = $(AM_CFLAGS) -O2 -fno-trapping-math -fno-var-tracking -Wno-psabi
 
-noinst_LTLIBRARIES += libcpu-scalar.la libcpu-encode.la
+cpu_encode_sources = %D%/cpu.h %D%/format.h %D%/ops/vec.h %D%/ops/rows.h %D%/ops/loops.h $(cpu_encode_files)
+cpu_encode_flags = $(cpu_variant_flags) -ffp-contract=off
+
+noinst_LTLIBRARIES += libcpu-scalar.la libcpu-encode-scalar.la
 libcpu_scalar_la_SOURCES = $(cpu_variant_sources)
 libcpu_scalar_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=scalar
 libcpu_scalar_la_CFLAGS = $(cpu_variant_flags)
-libcpu_encode_la_SOURCES = $(cpu_encode_files)
-libcpu_encode_la_CFLAGS = $(AM_CFLAGS) -O2 -ffp-contract=off
+libcpu_encode_scalar_la_SOURCES = $(cpu_encode_sources)
+libcpu_encode_scalar_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=scalar
+libcpu_encode_scalar_la_CFLAGS = $(cpu_encode_flags)
 
 plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/ram.c \
 	%D%/device/turns.c %D%/device/types.c %D%/memory/memory.c %D%/memory/scratch.c %D%/memory/store.c %D%/lower/plan.c \
 	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/queue.c %D%/run/roof.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
-plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode.la $(LIBM)
+plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode-scalar.la $(LIBM)
 
 if X86_64
-noinst_LTLIBRARIES += libcpu-avx2.la libcpu-avx512.la
+noinst_LTLIBRARIES += libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
 libcpu_avx2_la_SOURCES = $(cpu_variant_sources)
 libcpu_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx2
 libcpu_avx2_la_CFLAGS = $(cpu_variant_flags) -mavx2 -mfma -mf16c
@@ -34,8 +37,15 @@ libcpu_avx512_la_SOURCES = $(cpu_variant_sources)
 libcpu_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx512
 libcpu_avx512_la_CFLAGS = $(cpu_variant_flags) -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq \
 	-mprefer-vector-width=512
+libcpu_encode_avx2_la_SOURCES = $(cpu_encode_sources)
+libcpu_encode_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx2
+libcpu_encode_avx2_la_CFLAGS = $(cpu_encode_flags) -mavx2 -mf16c
+# Vectors of eight here, too.
+libcpu_encode_avx512_la_SOURCES = $(cpu_encode_sources)
+libcpu_encode_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx512
+libcpu_encode_avx512_la_CFLAGS = $(cpu_encode_flags) -mavx2 -mf16c
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
-plugins_cpu_cpu_la_LIBADD += libcpu-avx2.la libcpu-avx512.la
+plugins_cpu_cpu_la_LIBADD += libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
 endif
 
 dist_check_SCRIPTS += %D%/check-variants.sh %D%/check-loops.sh

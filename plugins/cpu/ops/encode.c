@@ -1,11 +1,13 @@
 /*
- * Encoding rows: dispatch and plain types.  All encoders are compiled without
- * contraction: a multiply-add would change bits.
+ * Encoding rows: dispatch and plain types.  Encoders are compiled once per variant, too, but without
+ * contraction - a multiply-add would change bits - and add in one order in all of them.
  *
  * Corner cases, the same for all block types: NaN counts as 0, what is too
  * large becomes the largest value that the block can hold, a block whose scale
  * is too small for its format becomes zeros.
  */
+#include "loops.h"
+
 #include "config.h"
 
 #include "encode.h"
@@ -17,11 +19,6 @@ static uint16_t bf16_bits(float x)
     if ((u & 0x7fffffff) > 0x7f800000)
         return (uint16_t)(u >> 16 | 0x40); /* NaN stays NaN */
     return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
-bool cpu_can_encode(uint32_t type)
-{
-    return cpu_type(type) && type != ENG_TYPE_I32 && type != ENG_TYPE_I64;
 }
 
 void cpu_encode_row(uint32_t type, const float *x, uint8_t *out, int64_t n, bool search)

@@ -3,9 +3,44 @@
 #define CPU_ENCODE_H
 
 #include "../cpu.h"
+#include "rows.h"
 
 #define CPU_F16_MAX 65504.0f
 #define CPU_TINY 1e-15f /* a group whose elements are all smaller is zero */
+
+/* What each variant has of its own: the same code, compiled for other instructions, and the same bytes. */
+#define cpu_f16_bits CPU_V(cpu_f16_bits)
+#define cpu_f16_value CPU_V(cpu_f16_value)
+#define cpu_clean CPU_V(cpu_clean)
+#define cpu_encode_q4_0 CPU_V(cpu_encode_q4_0)
+#define cpu_encode_q4_1 CPU_V(cpu_encode_q4_1)
+#define cpu_encode_q5_0 CPU_V(cpu_encode_q5_0)
+#define cpu_encode_q5_1 CPU_V(cpu_encode_q5_1)
+#define cpu_encode_q8_0 CPU_V(cpu_encode_q8_0)
+#define cpu_encode_iq4_nl CPU_V(cpu_encode_iq4_nl)
+#define cpu_encode_iq4_xs CPU_V(cpu_encode_iq4_xs)
+#define cpu_encode_mxfp4 CPU_V(cpu_encode_mxfp4)
+#define cpu_encode_nvfp4 CPU_V(cpu_encode_nvfp4)
+#define cpu_encode_q2_K CPU_V(cpu_encode_q2_K)
+#define cpu_encode_q3_K CPU_V(cpu_encode_q3_K)
+#define cpu_encode_q4_K CPU_V(cpu_encode_q4_K)
+#define cpu_encode_q5_K CPU_V(cpu_encode_q5_K)
+#define cpu_encode_q6_K CPU_V(cpu_encode_q6_K)
+
+void cpu_encode_q4_0(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q4_1(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q5_0(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q5_1(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q8_0(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_iq4_nl(const float *x, uint8_t *out, int64_t n, bool search);
+void cpu_encode_iq4_xs(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_mxfp4(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_nvfp4(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q2_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q4_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q5_K(const float *x, uint8_t *out, int64_t n);
+void cpu_encode_q6_K(const float *x, uint8_t *out, int64_t n);
 
 uint16_t cpu_f16_bits(float x);     /* round to nearest, ties to even */
 float cpu_f16_value(uint16_t bits);
@@ -33,8 +68,5 @@ static inline int cpu_limit(int x, int lo, int hi)
 {
     return x < lo ? lo : x > hi ? hi : x;
 }
-
-extern const float cpu_iq4_values[16];
-int cpu_iq4_nearest(float x); /* index of the nearest of them */
 
 #endif

@@ -3,9 +3,11 @@
  * computed in f32 and codes are taken with the unrounded scale, as makers of GGUF
  * files do, so that equal data give equal bytes.
  */
+#include "loops.h"
+
 #include "config.h"
 
-#include "encode.h"
+#include "encode_blocks.h"
 
 /* 1 / d, or 0 where d is stored as 0. */
 static float inverse(float d, float stored)
@@ -69,6 +71,10 @@ static float symmetric_codes(const float *x, int half, uint8_t *code)
 void cpu_encode_q4_0(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 18) {
+        for (; n >= 32 * B_BLOCKS && b_q4_0(x, out); n -= 32 * B_BLOCKS)
+            x += 32 * B_BLOCKS, out += 18 * B_BLOCKS;
+        if (n == 0)
+            break;
         float v[32];
         uint8_t code[32];
         cpu_clean(x, v, 32, -8 * CPU_F16_MAX, 8 * CPU_F16_MAX);
@@ -80,6 +86,10 @@ void cpu_encode_q4_0(const float *x, uint8_t *out, int64_t n)
 void cpu_encode_q5_0(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 22) {
+        for (; n >= 32 * B_BLOCKS && b_q5_0(x, out); n -= 32 * B_BLOCKS)
+            x += 32 * B_BLOCKS, out += 22 * B_BLOCKS;
+        if (n == 0)
+            break;
         float v[32];
         uint8_t code[32];
         cpu_clean(x, v, 32, -16 * CPU_F16_MAX, 16 * CPU_F16_MAX);
@@ -111,6 +121,10 @@ static void offset_codes(const float *x, int levels, uint8_t *header, uint8_t *c
 void cpu_encode_q4_1(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 20) {
+        for (; n >= 32 * B_BLOCKS && b_q4_1(x, out); n -= 32 * B_BLOCKS)
+            x += 32 * B_BLOCKS, out += 20 * B_BLOCKS;
+        if (n == 0)
+            break;
         uint8_t code[32];
         offset_codes(x, 15, out, code);
         pack_nibbles(code, out + 4);
@@ -120,6 +134,10 @@ void cpu_encode_q4_1(const float *x, uint8_t *out, int64_t n)
 void cpu_encode_q5_1(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 24) {
+        for (; n >= 32 * B_BLOCKS && b_q5_1(x, out); n -= 32 * B_BLOCKS)
+            x += 32 * B_BLOCKS, out += 24 * B_BLOCKS;
+        if (n == 0)
+            break;
         uint8_t code[32];
         offset_codes(x, 31, out, code);
         pack_fifth_bits(code, out + 4);
@@ -138,6 +156,10 @@ static int round_away(float x)
 void cpu_encode_q8_0(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 34) {
+        for (; n >= 32 * B_BLOCKS && b_q8_0(x, out); n -= 32 * B_BLOCKS)
+            x += 32 * B_BLOCKS, out += 34 * B_BLOCKS;
+        if (n == 0)
+            break;
         float v[32];
         cpu_clean(x, v, 32, -127 * CPU_F16_MAX, 127 * CPU_F16_MAX);
         float d = largest(v, 32) / 127;

@@ -10,7 +10,7 @@ uint16_t cpu_f16_bits(float x)
     uint16_t sign = (uint16_t)(u >> 16 & 0x8000);
     u &= 0x7fffffff;
     if (u > 0x7f800000)
-        return sign | 0x7e00; /* NaN */
+        return sign | 0x7e00 | (uint16_t)(u >> 13 & 0x3ff); /* NaN, its upper bits kept as the instruction does */
     if (u >= 0x477ff000)
         return sign | 0x7c00; /* 65520 and more round to infinity */
     if (u >= 0x38800000) {    /* normal: drop 13 bits, to even */

@@ -7,14 +7,14 @@
  */
 #include "config.h"
 
-#include "encode.h"
+#include "encode_lanes.h"
 
 #define GROUP_MAX 32
 
 /*
- * x ~ scale * code - min with codes 0 .. levels and min >= 0: the best of the
+ * x ~ scale * code - min with codes 0 .. levels and min >= 0, for eight groups: the best of the
  * least-squares fits to the codes of `steps` + 1 trial scales, judged by the
- * weighted squared (or absolute) error.  Returns the scale.
+ * weighted squared (or absolute) error.  Returns the scales.
  */
 typedef struct fit_params {
     int n, levels, steps;
@@ -22,70 +22,76 @@ typedef struct fit_params {
     bool absolute;
 } fit_params;
 
-static float error_of(const fit_params *p, const float *x, const float *w, const uint8_t *code, float scale, float min)
+CPU_INLINE e8 error_of(const fit_params p, const e8 *x, const e8 *w, const e8 *code, e8 scale, e8 min)
 {
-    float error = 0;
-    for (int i = 0; i < p->n; i++) {
-        float diff = scale * (float)code[i] + min - x[i];
-        diff = p->absolute ? fabsf(diff) : diff * diff;
+    e8 error = {0};
+    for (int i = 0; i < p.n; i++) {
+        e8 diff = scale * code[i] + min - x[i];
+        diff = p.absolute ? e_abs(diff) : diff * diff;
         error += w[i] * diff;
     }
     return error;
 }
 
-static void codes_for(const fit_params *p, const float *x, float inverse, float min, uint8_t *code)
+CPU_INLINE void codes_for(const fit_params p, const e8 *x, e8 inverse, e8 min, e8 *code)
 {
-    for (int i = 0; i < p->n; i++)
-        code[i] = (uint8_t)cpu_limit(cpu_nearest(inverse * (x[i] - min)), 0, p->levels);
+    for (int i = 0; i < p.n; i++)
+        code[i] = e_nearest(inverse * (x[i] - min), 0, (float)p.levels);
 }
 
-static float fit_scale_min(const fit_params *p, const float *x, const float *w, uint8_t *code, float *min_out)
+/* The scale and minimum that fit trial codes best; the mask of the groups that have any. */
+CPU_INLINE e8i fit_codes(const fit_params p, const e8 *x, const e8 *w, const e8 *code, e8 sum_w, e8 sum_x, e8 *scale,
+                         e8 *min)
 {
-    float min = x[0], max = x[0], sum_w = w[0], sum_x = w[0] * x[0];
-    for (int i = 1; i < p->n; i++) {
-        min = x[i] < min ? x[i] : min;
-        max = x[i] > max ? x[i] : max;
+    e8 sum_l = {0}, sum_l2 = {0}, sum_xl = {0};
+    for (int i = 0; i < p.n; i++) {
+        const e8 wl = w[i] * code[i];
+        sum_l += wl;
+        sum_l2 += wl * code[i];
+        sum_xl += wl * x[i];
+    }
+    const e8 det = sum_w * sum_l2 - sum_l * sum_l;
+    *scale = (sum_w * sum_xl - sum_x * sum_l) / det;
+    *min = (sum_l2 * sum_x - sum_l * sum_xl) / det;
+    const e8i above = *min > 0;
+    *scale = e_select(above, sum_xl / sum_l2, *scale);
+    *min = e_select(above, (e8){0}, *min);
+    return det > 0;
+}
+
+CPU_INLINE e8 fit_scale_min(const fit_params p, const e8 *x, const e8 *w, e8 *code, e8 *min_out)
+{
+    e8 min = x[0], max = x[0], sum_w = w[0], sum_x = w[0] * x[0];
+    for (int i = 1; i < p.n; i++) {
+        min = e_select(x[i] < min, x[i], min);
+        max = e_select(x[i] > max, x[i], max);
         sum_w += w[i];
         sum_x += w[i] * x[i];
     }
-    if (min > 0)
-        min = 0;
-    if (max - min < 1e-30f) { /* also where 1 / scale would overflow */
-        memset(code, 0, (size_t)p->n);
-        *min_out = -min;
-        return 0;
-    }
-    float inverse = (float)p->levels / (max - min), scale = 1 / inverse;
+    min = e_select(min > 0, (e8){0}, min);
+    const e8i there = ~(max - min < 1e-30f); /* else 1 / scale may overflow */
+    max = e_select(there, max, min + 1);
+    const e8 inverse = (float)p.levels / (max - min);
+    e8 scale = 1 / inverse, trial[GROUP_MAX];
     codes_for(p, x, inverse, min, code);
-    float best = error_of(p, x, w, code, scale, min);
-    for (int s = 0; s <= p->steps; s++) {
-        uint8_t trial[GROUP_MAX];
-        codes_for(p, x, (p->first + p->step * (float)s + (float)p->levels) / (max - min), min, trial);
-        float sum_l = 0, sum_l2 = 0, sum_xl = 0;
-        for (int i = 0; i < p->n; i++) {
-            float l = (float)trial[i];
-            sum_l += w[i] * l;
-            sum_l2 += w[i] * l * l;
-            sum_xl += w[i] * l * x[i];
-        }
-        float det = sum_w * sum_l2 - sum_l * sum_l;
-        if (!(det > 0))
-            continue;
-        float t_scale = (sum_w * sum_xl - sum_x * sum_l) / det, t_min = (sum_l2 * sum_x - sum_l * sum_xl) / det;
-        if (t_min > 0) {
-            t_min = 0;
-            t_scale = sum_xl / sum_l2;
-        }
-        float error = error_of(p, x, w, trial, t_scale, t_min);
-        if (error < best) {
-            memcpy(code, trial, (size_t)p->n);
-            best = error;
-            scale = t_scale;
-            min = t_min;
-        }
+    e8 best = error_of(p, x, w, code, scale, min);
+    const e8 least = min;
+    for (int s = 0; s <= p.steps; s++) {
+        e8 t_scale, t_min;
+        codes_for(p, x, (p.first + p.step * (float)s + (float)p.levels) / (max - min), min, trial);
+        e8i better = fit_codes(p, x, w, trial, sum_w, sum_x, &t_scale, &t_min);
+        const e8 error = error_of(p, x, w, trial, t_scale, t_min);
+        better &= error < best;
+        best = e_select(better, error, best);
+        scale = e_select(better, t_scale, scale);
+        min = e_select(better, t_min, min);
+        for (int i = 0; i < p.n; i++)
+            code[i] = e_select(better, trial[i], code[i]);
     }
-    *min_out = -min;
-    return scale;
+    for (int i = 0; i < p.n; i++)
+        code[i] = (e8)((e8i)code[i] & there);
+    *min_out = -e_select(there, min, least);
+    return (e8)((e8i)scale & there);
 }
 
 /* -- q4_K, q5_K -------------------------------------------------------------------- */
@@ -103,19 +109,39 @@ static void put_scale_min(uint8_t *s, int j, int scale, int min)
     }
 }
 
-/* The header (d, dmin, scales: 16 bytes) and the codes of one block. */
-static void encode_45(const fit_params *p, const float *x, uint8_t *header, uint8_t *code)
+/* Eight groups of n: their weights are their magnitudes, and the root of the mean square with `mean`. */
+CPU_INLINE void weights_of(const e8 *x, const int n, const bool mean, e8 *w)
 {
-    float scale[8], min[8], max_scale = 0, max_min = 0;
+    e8 root = {0};
+    for (int i = 0; i < n && mean; i++)
+        root += x[i] * x[i];
+    for (int j = 0; j < LANES && mean; j++)
+        root[j] = sqrtf(root[j] / (float)n);
+    for (int i = 0; i < n; i++)
+        w[i] = mean ? root + e_abs(x[i]) : e_abs(x[i]);
+}
+
+/* The codes anew, for scales and minima as they are stored; 0 codes where d is 0, and those there are where ds is. */
+CPU_INLINE void final_codes(const e8 *x, const int n, e8 ds, e8 dm, bool zero, int levels, e8 *code)
+{
+    const e8i there = ds != 0;
+    const e8 divisor = e_select(there, ds, e_set(1));
+    for (int i = 0; i < n; i++) {
+        const e8 old = zero ? (e8){0} : code[i];
+        code[i] = e_select(there, e_nearest((x[i] + dm) / divisor, 0, (float)levels), old);
+    }
+}
+
+/* The header (d, dmin, scales: 16 bytes) and the codes of one block. */
+CPU_INLINE void encode_45(const fit_params p, const float *x, float lo, float hi, uint8_t *header, uint8_t *out)
+{
+    e8 v[32], w[32], code[32], min, ds, dm;
+    e_load(x, 32, v);
+    e_clean(v, 32, lo, hi);
+    weights_of(v, 32, true, w);
+    const e8 scale = fit_scale_min(p, v, w, code, &min);
+    float max_scale = 0, max_min = 0;
     for (int j = 0; j < 8; j++) {
-        const float *g = x + 32 * j;
-        float w[32], sum = 0;
-        for (int i = 0; i < 32; i++)
-            sum += g[i] * g[i];
-        float mean = sqrtf(sum / 32);
-        for (int i = 0; i < 32; i++)
-            w[i] = mean + fabsf(g[i]);
-        scale[j] = fit_scale_min(p, g, w, code + 32 * j, &min[j]);
         max_scale = scale[j] > max_scale ? scale[j] : max_scale;
         max_min = min[j] > max_min ? min[j] : max_min;
     }
@@ -125,24 +151,19 @@ static void encode_45(const fit_params *p, const float *x, uint8_t *header, uint
     for (int j = 0; j < 8; j++) {
         int s = cpu_limit(cpu_nearest(is * scale[j]), 0, 63), m = cpu_limit(cpu_nearest(im * min[j]), 0, 63);
         put_scale_min(header + 4, j, s, m);
-        float ds = d * (float)s, dm = dmin * (float)m;
-        if (d == 0)
-            memset(code + 32 * j, 0, 32);
-        if (ds == 0)
-            continue;
-        for (int i = 0; i < 32; i++)
-            code[32 * j + i] = (uint8_t)cpu_limit(cpu_nearest((x[32 * j + i] + dm) / ds), 0, p->levels);
+        ds[j] = d * (float)s;
+        dm[j] = dmin * (float)m;
     }
+    final_codes(v, 32, ds, dm, d == 0, p.levels, code);
+    e_store_codes(code, 32, (int8_t *)out);
 }
 
 void cpu_encode_q4_K(const float *x, uint8_t *out, int64_t n)
 {
     static const fit_params p = {32, 15, 20, -1, 0.1f, false};
     for (; n > 0; n -= 256, x += 256, out += 144) {
-        float v[256];
         uint8_t code[256];
-        cpu_clean(x, v, 256, -63 * CPU_F16_MAX, 63 * 15 * CPU_F16_MAX);
-        encode_45(&p, v, out, code);
+        encode_45(p, x, -63 * CPU_F16_MAX, 63 * 15 * CPU_F16_MAX, out, code);
         for (int j = 0; j < 4; j++)
             for (int i = 0; i < 32; i++)
                 out[16 + 32 * j + i] = (uint8_t)(code[64 * j + i] | code[64 * j + 32 + i] << 4);
@@ -153,10 +174,8 @@ void cpu_encode_q5_K(const float *x, uint8_t *out, int64_t n)
 {
     static const fit_params p = {32, 31, 15, -0.5f, 0.1f, false};
     for (; n > 0; n -= 256, x += 256, out += 176) {
-        float v[256];
         uint8_t code[256];
-        cpu_clean(x, v, 256, -63 * CPU_F16_MAX, 63 * 31 * CPU_F16_MAX);
-        encode_45(&p, v, out, code);
+        encode_45(p, x, -63 * CPU_F16_MAX, 63 * 31 * CPU_F16_MAX, out, code);
         memset(out + 16, 0, 32);
         for (int j = 0; j < 4; j++)
             for (int i = 0; i < 32; i++) {
@@ -189,27 +208,32 @@ void cpu_encode_q2_K(const float *x, uint8_t *out, int64_t n)
 {
     static const fit_params p = {16, 3, 15, -0.5f, 0.1f, true};
     for (; n > 0; n -= 256, x += 256, out += 84) {
-        float v[256], scale[16], min[16], max_scale = 0, max_min = 0;
+        float scale[16], min[16], max_scale = 0, max_min = 0;
         uint8_t code[256], s[16], m[16];
-        cpu_clean(x, v, 256, -15 * CPU_F16_MAX, 15 * 3 * CPU_F16_MAX);
+        e8 v[2][16], w[16], fitted[2][16];
+        for (int h = 0; h < 2; h++) {
+            e_load(x + 128 * h, 16, v[h]);
+            e_clean(v[h], 16, -15 * CPU_F16_MAX, 15 * 3 * CPU_F16_MAX);
+            weights_of(v[h], 16, false, w);
+            e8 least;
+            const e8 step = fit_scale_min(p, v[h], w, fitted[h], &least);
+            memcpy(scale + 8 * h, &step, sizeof step);
+            memcpy(min + 8 * h, &least, sizeof least);
+        }
         for (int j = 0; j < 16; j++) {
-            float w[16];
-            for (int i = 0; i < 16; i++)
-                w[i] = fabsf(v[16 * j + i]);
-            scale[j] = fit_scale_min(&p, v + 16 * j, w, code + 16 * j, &min[j]);
             max_scale = scale[j] > max_scale ? scale[j] : max_scale;
             max_min = min[j] > max_min ? min[j] : max_min;
         }
         float d = four_bit_scales(scale, max_scale, out + 80, s), dmin = four_bit_scales(min, max_min, out + 82, m);
-        for (int j = 0; j < 16; j++) {
-            out[j] = (uint8_t)(s[j] | m[j] << 4);
-            float ds = d * (float)s[j], dm = dmin * (float)m[j];
-            if (d == 0)
-                memset(code + 16 * j, 0, 16);
-            if (ds == 0)
-                continue;
-            for (int i = 0; i < 16; i++)
-                code[16 * j + i] = (uint8_t)cpu_limit(cpu_nearest((v[16 * j + i] + dm) / ds), 0, 3);
+        for (int h = 0; h < 2; h++) {
+            e8 ds, dm;
+            for (int j = 0; j < 8; j++) {
+                out[8 * h + j] = (uint8_t)(s[8 * h + j] | m[8 * h + j] << 4);
+                ds[j] = d * (float)s[8 * h + j];
+                dm[j] = dmin * (float)m[8 * h + j];
+            }
+            final_codes(v[h], 16, ds, dm, d == 0, 3, fitted[h]);
+            e_store_codes(fitted[h], 16, (int8_t *)code + 128 * h);
         }
         pack_two_bits(code, out + 16);
         pack_two_bits(code + 128, out + 48);
@@ -218,74 +242,131 @@ void cpu_encode_q2_K(const float *x, uint8_t *out, int64_t n)
 
 /* -- symmetric groups: q3_K, q6_K --------------------------------------------------------- */
 
-static float group_extreme(const float *x, float *amax)
+/* What is known of groups of which codes are improved. */
+typedef struct q3_fit {
+    e8 lx, ll;
+    e8i there, going; /* groups that are not zeros; of which a code has changed in the last round */
+} q3_fit;
+
+static q3_fit begin_q3(const e8 *x, e8 *code)
 {
-    float max = 0;
-    *amax = 0;
+    e8 amax, max = e_extreme(x, 16, &amax);
+    q3_fit f = {.there = ~(amax < CPU_TINY)};
+    const e8 inverse = -4 / e_select(f.there, max, e_set(1));
+    for (int i = 0; i < 16; i++) {
+        const e8 l = e_nearest(inverse * x[i], -4, 3), w = x[i] * x[i];
+        code[i] = e_select(f.there, l, e_set(-4));
+        f.lx += w * x[i] * l;
+        f.ll += w * l * l;
+    }
+    f.going = f.there;
+    return f;
+}
+
+/* One code of each group, if that makes the fit better; where it did. */
+CPU_INLINE e8i improve_q3(q3_fit *f, e8 x, e8 *code)
+{
+    const e8 w = x * x, wx = w * x, old = *code, sx = f->lx - wx * old, sl = f->ll - w * old * old;
+    const e8i possible = f->going & (sx > 0);
+    const e8 l = e_nearest(x * sl / e_select(possible, sx, e_set(1)), -4, 3);
+    const e8 lx = sx + wx * l, ll = sl + w * l * l;
+    const e8i better = possible & (l != old) & (ll > 0) & (lx * lx * f->ll > f->lx * f->lx * ll);
+    *code = e_select(better, l, old);
+    f->lx = e_select(better, lx, f->lx);
+    f->ll = e_select(better, ll, f->ll);
+    return better;
+}
+
+/* Codes -4 .. 3 of 16 groups of 16, improved one by one, and the groups' scales.  Eight groups each wait for what was
+ * found of the element before, and the others work meanwhile. */
+static void fit_q3(const e8 (*x)[16], e8 (*code)[16], e8 *scale)
+{
+    q3_fit f[2] = {begin_q3(x[0], code[0]), begin_q3(x[1], code[1])};
+    for (int round = 0; round < 5 && e_any(f[0].going | f[1].going); round++) {
+        e8i changed[2] = {{0}, {0}};
+        for (int i = 0; i < 16; i++)
+            CPU_UNROLL
+            for (int h = 0; h < 2; h++)
+                changed[h] |= improve_q3(&f[h], x[h][i], &code[h][i]);
+        f[0].going &= changed[0];
+        f[1].going &= changed[1];
+    }
+    for (int h = 0; h < 2; h++)
+        scale[h] = (e8)((e8i)(f[h].lx / e_select(f[h].ll > 0, f[h].ll, e_set(1))) & f[h].there & (f[h].ll > 0));
+}
+
+/* The scales of eight groups of 16 with codes -32 .. 31: the best of 19. */
+static e8 fit_eight_q6(const e8 *x, e8 *code)
+{
+    e8 amax, max = e_extreme(x, 16, &amax), scale = {0}, best = {0};
+    const e8i there = ~(amax < CPU_TINY);
+    max = e_select(there, max, e_set(1));
+    for (int t = 0; t <= 18; t++) {
+        const int s = t == 0 ? 0 : t <= 9 ? t - 10 : t - 9; /* 0, then -9 .. -1, 1 .. 9 */
+        const e8 inverse = s == 0 ? -32 / max : -(32 + 0.1f * (float)s) / max;
+        e8 lx = {0}, ll = {0}, trial[16];
+        for (int i = 0; i < 16; i++) {
+            const e8 l = e_nearest(inverse * x[i], -32, 31), w = x[i] * x[i];
+            trial[i] = l;
+            lx += w * x[i] * l;
+            ll += w * l * l;
+        }
+        const e8i better = (ll > 0) & (lx * lx > best * ll), take = s == 0 ? ~(e8i){0} : better;
+        for (int i = 0; i < 16; i++)
+            code[i] = e_select(take, trial[i], code[i]);
+        scale = e_select(take, (e8)((e8i)(lx / e_select(ll != 0, ll, e_set(1))) & (ll != 0)), scale);
+        best = e_select(take, scale * lx, best);
+    }
     for (int i = 0; i < 16; i++)
-        if (fabsf(x[i]) > *amax) {
-            *amax = fabsf(x[i]);
-            max = x[i];
+        code[i] = e_select(there, code[i], e_set(-32));
+    return (e8)((e8i)scale & there);
+}
+
+static void fit_q6(const e8 (*x)[16], e8 (*code)[16], e8 *scale)
+{
+    for (int h = 0; h < 2; h++)
+        scale[h] = fit_eight_q6(x[h], code[h]);
+}
+
+/* The 16 groups of a block by one of these; the scale of the largest magnitude, and that. */
+CPU_INLINE float fit_groups(void (*fit)(const e8 (*)[16], e8 (*)[16], e8 *), const float *x, float limit, e8 (*v)[16],
+                            e8 (*code)[16], float *scale, float *amax)
+{
+    e8 found[2];
+    float max = *amax = 0;
+    for (int h = 0; h < 2; h++) {
+        e_load(x + 128 * h, 16, v[h]);
+        e_clean(v[h], 16, -limit, limit);
+    }
+    fit((const e8 (*)[16])v, code, found);
+    memcpy(scale, found, sizeof found);
+    for (int j = 0; j < 16; j++)
+        if (fabsf(scale[j]) > *amax) {
+            *amax = fabsf(scale[j]);
+            max = scale[j];
         }
     return max;
 }
 
-/* Codes -4 .. 3 of 16 elements improved one by one; returns the scale. */
-static float fit_q3(const float *x, int8_t *code)
+/* The codes anew, for scales as they are stored: the fitted ones where ds is 0, the least where d is. */
+CPU_INLINE void final_symmetric(const e8 *x, e8 ds, bool zero, int levels, e8 *code, int8_t *out)
 {
-    float amax, max = group_extreme(x, &amax), lx = 0, ll = 0;
-    if (amax < CPU_TINY) {
-        memset(code, -4, 16);
-        return 0;
-    }
-    float inverse = -4 / max;
+    const e8i there = ds != 0;
+    const e8 divisor = e_select(there, ds, e_set(1));
     for (int i = 0; i < 16; i++) {
-        int l = cpu_limit(cpu_nearest(inverse * x[i]), -4, 3);
-        float w = x[i] * x[i], f = (float)l;
-        code[i] = (int8_t)l;
-        lx += w * x[i] * f;
-        ll += w * f * f;
+        const e8 old = zero ? e_set((float)-levels) : code[i];
+        code[i] = e_select(there, e_nearest(x[i] / divisor, (float)-levels, (float)levels - 1), old);
     }
-    for (int round = 0; round < 5; round++) {
-        bool changed = false;
-        for (int i = 0; i < 16; i++) {
-            float w = x[i] * x[i], f = (float)code[i], sx = lx - w * x[i] * f;
-            if (!(sx > 0))
-                continue;
-            float sl = ll - w * f * f;
-            int l = cpu_limit(cpu_nearest(x[i] * sl / sx), -4, 3);
-            if (l == code[i])
-                continue;
-            f = (float)l;
-            sx += w * x[i] * f;
-            sl += w * f * f;
-            if (sl > 0 && sx * sx * ll > lx * lx * sl) {
-                code[i] = (int8_t)l;
-                lx = sx;
-                ll = sl;
-                changed = true;
-            }
-        }
-        if (!changed)
-            break;
-    }
-    return ll > 0 ? lx / ll : 0;
+    e_store_codes(code, 16, out);
 }
 
 void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 256, x += 256, out += 110) {
-        float v[256], scale[16], max = 0, amax = 0;
-        int8_t fitted[256];
+        e8 v[2][16], fitted[2][16], ds;
+        float scale[16], amax, max = fit_groups(fit_q3, x, 32 * 4 * CPU_F16_MAX, v, fitted, scale, &amax);
+        int8_t codes[256];
         uint8_t code[256];
-        cpu_clean(x, v, 256, -32 * 4 * CPU_F16_MAX, 32 * 4 * CPU_F16_MAX);
-        for (int j = 0; j < 16; j++) {
-            scale[j] = fit_q3(v + 16 * j, fitted + 16 * j);
-            if (fabsf(scale[j]) > amax) {
-                amax = fabsf(scale[j]);
-                max = scale[j];
-            }
-        }
         float inverse = amax > CPU_TINY ? -32 / max : 0;
         float d = cpu_put_f16(out + 108, inverse != 0 ? 1 / inverse : 0);
         memset(out, 0, 32);
@@ -294,59 +375,25 @@ void cpu_encode_q3_K(const float *x, uint8_t *out, int64_t n)
             int s = inverse != 0 ? cpu_limit(cpu_nearest(inverse * scale[j]), -32, 31) + 32 : 0;
             out[96 + j % 8] |= (uint8_t)((s & 15) << (j < 8 ? 0 : 4));
             out[104 + j % 4] |= (uint8_t)(s >> 4 << 2 * (j / 4));
-            float ds = d * (float)(s - 32);
-            for (int i = 16 * j; i < 16 * j + 16; i++) {
-                int l = ds != 0 ? cpu_limit(cpu_nearest(v[i] / ds), -4, 3) : d != 0 ? fitted[i] : -4;
-                code[i] = (uint8_t)(l + 4);
-                out[i % 32] |= (uint8_t)(code[i] >> 2 << i / 32);
-            }
+            ds[j % 8] = d * (float)(s - 32);
+            if (j % 8 == 7)
+                final_symmetric(v[j / 8], ds, d == 0, 4, fitted[j / 8], codes + 128 * (j / 8));
+        }
+        for (int i = 0; i < 256; i++) {
+            code[i] = (uint8_t)(codes[i] + 4);
+            out[i % 32] |= (uint8_t)(code[i] >> 2 << i / 32);
         }
         pack_two_bits(code, out + 32);
         pack_two_bits(code + 128, out + 64);
     }
 }
 
-/* The scale of 16 elements with codes -32 .. 31: the best of 19. */
-static float fit_q6(const float *x, int8_t *code)
-{
-    float amax, max = group_extreme(x, &amax), scale = 0, best = 0;
-    if (amax < CPU_TINY) {
-        memset(code, -32, 16);
-        return 0;
-    }
-    for (int t = 0; t <= 18; t++) {
-        int s = t == 0 ? 0 : t <= 9 ? t - 10 : t - 9; /* 0, then -9 .. -1, 1 .. 9 */
-        float inverse = s == 0 ? -32 / max : -(32 + 0.1f * (float)s) / max, lx = 0, ll = 0;
-        int8_t trial[16];
-        for (int i = 0; i < 16; i++) {
-            int l = cpu_limit(cpu_nearest(inverse * x[i]), -32, 31);
-            float w = x[i] * x[i], f = (float)l;
-            trial[i] = (int8_t)l;
-            lx += w * x[i] * f;
-            ll += w * f * f;
-        }
-        if (s == 0 ? true : ll > 0 && lx * lx > best * ll) {
-            memcpy(code, trial, 16);
-            scale = ll != 0 ? lx / ll : 0;
-            best = scale * lx;
-        }
-    }
-    return scale;
-}
-
 void cpu_encode_q6_K(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 256, x += 256, out += 210) {
-        float v[256], scale[16], max = 0, amax = 0;
+        e8 v[2][16], fitted[2][16], ds;
+        float scale[16], amax, max = fit_groups(fit_q6, x, 128 * 32 * CPU_F16_MAX, v, fitted, scale, &amax);
         int8_t code[256];
-        cpu_clean(x, v, 256, -128 * 32 * CPU_F16_MAX, 128 * 32 * CPU_F16_MAX);
-        for (int j = 0; j < 16; j++) {
-            scale[j] = fit_q6(v + 16 * j, code + 16 * j);
-            if (fabsf(scale[j]) > amax) {
-                amax = fabsf(scale[j]);
-                max = scale[j];
-            }
-        }
         memset(out, 0, 210);
         if (amax < CPU_TINY)
             continue;
@@ -354,9 +401,9 @@ void cpu_encode_q6_K(const float *x, uint8_t *out, int64_t n)
         for (int j = 0; j < 16; j++) {
             int s = d != 0 ? cpu_limit(cpu_nearest(inverse * scale[j]), -128, 127) : 0;
             out[192 + j] = (uint8_t)(int8_t)s;
-            float ds = d * (float)s;
-            for (int i = 16 * j; i < 16 * j + 16; i++)
-                code[i] = ds != 0 ? (int8_t)cpu_limit(cpu_nearest(v[i] / ds), -32, 31) : d != 0 ? code[i] : -32;
+            ds[j % 8] = d * (float)s;
+            if (j % 8 == 7)
+                final_symmetric(v[j / 8], ds, d == 0, 32, fitted[j / 8], code + 128 * (j / 8));
         }
         for (int i = 0; i < 256; i++) {
             int half = i / 128, g = i % 128 / 32, l = i % 32, q = code[i] + 32;

@@ -55,5 +55,7 @@ cpu_encode_files = \
 	plugins/cpu/ops/encode.h \
 	plugins/cpu/ops/encode_32.c \
 	plugins/cpu/ops/encode_bits.c \
+	plugins/cpu/ops/encode_blocks.h \
 	plugins/cpu/ops/encode_fp4.c \
-	plugins/cpu/ops/encode_k.c
+	plugins/cpu/ops/encode_k.c \
+	plugins/cpu/ops/encode_lanes.h

@@ -20,6 +20,9 @@ void CPU_V(cpu_to_f16)(const float *x, uint16_t *out, int64_t n);
 const float *CPU_V(cpu_row_f32)(const cpu_tensor *t, const uint8_t *row, float *buffer);
 #define cpu_row_f32 CPU_V(cpu_row_f32)
 #define cpu_formats CPU_V(cpu_formats)
+/* Encoded as `type`, the same bits in every variant (encode.c); any multiple of the block. */
+void CPU_V(cpu_encode_row)(uint32_t type, const float *x, uint8_t *out, int64_t n, bool search);
+#define cpu_encode_row CPU_V(cpu_encode_row)
 
 static inline float tail_f32(const uint8_t *p)
 {
