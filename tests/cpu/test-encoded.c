@@ -95,7 +95,10 @@ static void fill_hostile(float *x, uint64_t seed)
         s = s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         const uint32_t bits = (uint32_t)(s >> 32);
         switch (i / N % 8) {
-        case 1: x[i] = 0.5f * (float)((int)(bits >> 8) % 31 - 15); break;
+        case 1: /* with scales of q8_0 of one: on the ties and below them */
+            x[i] = i % 32 ? 0.5f * (float)((int)(bits >> 8) % 31 - 15) : 127;
+            x[i] = bits >> 31 ? nextafterf(x[i], 0) : x[i];
+            break;
         case 2: x[i] = bits >> 30 ? (bits & 4096 ? 0.0f : -0.0f) : bits >> 25 ? 0.0f : x[i]; break;
         case 3: x[i] = fabsf(x[i]); break;
         case 4: memcpy(&x[i], &bits, 4); break;
