@@ -11,6 +11,8 @@ cpu_ops_files = \
 	plugins/cpu/ops/cpy.c \
 	plugins/cpu/ops/cumsum.c \
 	plugins/cpu/ops/decode.h \
+	plugins/cpu/ops/delta.h \
+	plugins/cpu/ops/delta_chunks.c \
 	plugins/cpu/ops/dequantize.c \
 	plugins/cpu/ops/dot.h \
 	plugins/cpu/ops/each.c \
@@ -48,6 +50,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/sum_rows.c \
 	plugins/cpu/ops/table.c \
 	plugins/cpu/ops/top_k.c \
+	plugins/cpu/ops/transpose.h \
 	plugins/cpu/ops/unary.c \
 	plugins/cpu/ops/vec.h
 cpu_encode_files = \
