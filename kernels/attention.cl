@@ -104,6 +104,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
             seen = see_cells(&see, t0, tokens, j0, range.y, bias, at);
         if (!seen)
             continue;
+        float16 odd = 0.0f;
         for (int c = 0; c < CB; c++) {
             const bool s = seen >> c & 1;
             cbytes row = k + at[c] * k_nb.x;
@@ -112,6 +113,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
             row = v + at[c] * v_nb.x;
             for (uint g = 0; g < EG; g++)
                 vt[c * EG + g] = s ? LD16(VT)(row, g, E) : (float16)0.0f;
+            for (uint g = 0; tokens > 1 && g < EG; g++)
+                odd += vt[c * EG + g] - vt[c * EG + g]; /* 0, or NaN */
         }
         for (int r = 0; r < padded; r += 4) {
             float s[4 * CB];
@@ -134,9 +137,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
                     x = softcap * tanh(x / softcap);
                 x = select(fma((float16)slope[r + i], b, x), (float16)-INFINITY, b == -INFINITY);
                 const float best = fmax(top[r + i], max_of(x));
-                if (best == -INFINITY) {
+                if (best == -INFINITY) { /* nothing seen yet; NaN must show */
                     fade[r + i] = 1.0f;
-                    p[r + i] = 0.0f;
+                    p[r + i] = select((float16)0.0f, x, isnan(x));
+                    sum[r + i] += sum16(p[r + i]);
                     continue;
                 }
                 fade[r + i] = exp(top[r + i] - best);
@@ -145,6 +149,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
                 top[r + i] = best;
             }
             const float *w = (const float *)(p + r);
+            if (sum16(odd) != 0.0f) { /* NaN stays with the tokens that see its cell: 0 NaN is NaN */
+                for (uint i = 0; i < 4 * CB; i++)
+                    for (uint g = 0; g < EG; g++) {
+                        const float16 a = acc[(r + i / CB) * EG + g] * (i % CB ? 1.0f : fade[r + i / CB]);
+                        acc[(r + i / CB) * EG + g] = w[i] == 0.0f ? a : fma(w[i], vt[i % CB * EG + g], a);
+                    }
+                continue;
+            }
             for (uint g = 0; g < EG; g++) {
                 float16 a0 = acc[r * EG + g] * fade[r], a1 = acc[(r + 1) * EG + g] * fade[r + 1];
                 float16 a2 = acc[(r + 2) * EG + g] * fade[r + 2], a3 = acc[(r + 3) * EG + g] * fade[r + 3];
@@ -169,7 +181,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
             const float sink = sinks ? ((__global const float *)(sinks + sinks_at))[h] : -INFINITY;
             const float best = fmax(top[r], sink);
             const float keep = best == -INFINITY ? 0.0f : exp(top[r] - best);
-            const float total = best == -INFINITY ? 0.0f : sum[r] * keep + exp(sink - best);
+            const float total = best == -INFINITY ? sum[r] : sum[r] * keep + exp(sink - best);
             const float f = total > 0.0f ? keep / total : 0.0f;
             __global float *y = (__global float *)(o + o_at + local_head * o_nb.x + t * o_nb.y);
             for (uint g = 0; g < EG; g++)
@@ -276,7 +288,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
         barrier(CLK_LOCAL_MEM_FENCE);
         float part = 0.0f;
         for (uint c = lane; c < GROUP; c += LANES) {
-            const float x = best == -INFINITY ? 0.0f : exp(score[row * GROUP + c] - best);
+            const float s = score[row * GROUP + c];
+            const float x = best > -INFINITY ? exp(s - best) : isnan(s) ? s : 0.0f; /* NaN must show */
             score[row * GROUP + c] = x;
             part += x;
         }
@@ -300,7 +313,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
                     continue;
                 const float16 x = LD16(VT)(v + at[c] * v_nb.x, g, E);
                 UNROLL for (int r = 0; r < QT; r++)
-                    acc[r] = fma(score[r * GROUP + c], x, acc[r]);
+                    if (score[r * GROUP + c] != 0.0f) /* what a token does not see may be NaN */
+                        acc[r] = fma(score[r * GROUP + c], x, acc[r]);
             }
         }
     }
@@ -319,7 +333,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
             const float sink = sinks ? ((__global const float *)(sinks + sinks_at))[h] : -INFINITY;
             const float best = fmax(top[r], sink);
             const float keep = best == -INFINITY ? 0.0f : exp(top[r] - best);
-            const float total = best == -INFINITY ? 0.0f : sum[r] * keep + exp(sink - best);
+            const float total = best == -INFINITY ? sum[r] : sum[r] * keep + exp(sink - best);
             st16_f32((__global float *)(o + o_at + local_head * o_nb.x + t * o_nb.y), id, E,
                      a * (total > 0.0f ? keep / total : 0.0f));
             if (lse && id == 0)
@@ -370,16 +384,15 @@ attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o
     float best = sink, total = 0.0f;
     for (long s = 0; s < slots; s++)
         best = fmax(best, part[s * step]);
-    if (best > -INFINITY) {
+    if (best > -INFINITY)
         total = exp(sink - best);
-        for (long s = 0; s < slots; s++)
-            total += part[s * step + 1] * exp(part[s * step] - best);
-    }
+    for (long s = 0; s < slots; s++) /* nothing seen: zeros, or NaN */
+        total += best > -INFINITY ? part[s * step + 1] * exp(part[s * step] - best) : part[s * step + 1];
     if (lse)
         *(__global float *)(lse + lse_at + h * cells.z + t * cells.w) = log_sum(best, total);
     __global float *y = (__global float *)(o + o_at + h * head.z + t * head.w);
     for (uint g = 0; g < EG; g++) {
-        float16 a = 0.0f;
+        float16 a = total > 0.0f ? 0.0f : total; /* 0, or NaN */
         if (total > 0.0f)
             for (long s = 0; s < slots; s++)
                 if (part[s * step] > -INFINITY)

@@ -8,7 +8,8 @@
 static inline float factor_of(float square, float n, float eps)
 {
 #if L2
-    return 1.0f / fmax(sqrt(square), eps);
+    const float length = sqrt(square);
+    return 1.0f / (length < eps ? eps : length); /* fmax would take eps for NaN */
 #else
     return 1.0f / sqrt(square / n + eps);
 #endif

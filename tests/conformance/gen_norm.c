@@ -24,7 +24,9 @@ static void rows_norm(cf_suite *s, uint32_t op, int64_t n, int64_t rows, cf_layo
     cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, l, CF_SHAPE(n, rows, 3));
     cf_fill(c, x, shift - size, shift + size);
     for (int64_t i = 0; size == 0 && i < n; i++)
-        cf_set(x, i, 0); /* a row of zeros */
+        cf_set(x, i, 0); /* a row of zeros, one that is not a number */
+    if (size == 0)
+        cf_set(x, n + 3, NAN);
     if (split)
         cf_axis(c, x, 1, "kv_head:%lld", (long long)rows);
     if (w)

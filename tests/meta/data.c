@@ -65,6 +65,37 @@ static void put(uint32_t type, double v, void *at)
     (void)ref_encode(type, &v, at, 1, false);
 }
 
+/* Half of the tensors have only numbers, so that graphs are not all NaN at once; of the others some have few
+ * that are none, some many, and some only such that are small. */
+enum { NUMBERS = 4, SMALL = 6, MANY = 7, KINDS_OF_HOSTILITY = 8 };
+
+static bool is_hostile(const pg_tensor *t, uint64_t r)
+{
+    uint64_t kind = t->seed % KINDS_OF_HOSTILITY;
+    return t->hostile && kind >= NUMBERS && r % (kind == MANY ? 7 : kind == SMALL ? 11 : 199) == 0;
+}
+
+/* A number that trained models do not have. */
+static double hostile_number(const pg_tensor *t, uint64_t r)
+{
+    static const double numbers[] = {NAN, INFINITY, -INFINITY, 3.4e38, -3.4e38, 1e30, -1e19, 65504,
+                                     1e-38, 1e-40, -1e-45, -0.0};
+    enum { N = sizeof numbers / sizeof *numbers, FIRST_SMALL = 7 };
+    size_t first = t->seed % KINDS_OF_HOSTILITY == SMALL ? FIRST_SMALL : 0;
+    return numbers[first + r % (N - first)];
+}
+
+/* Blocks now and then are any bytes: scales that are NaN, or huge. */
+static void poison(const pg_tensor *t, unsigned char *bytes, uint64_t n, uint64_t *state)
+{
+    uint32_t size = ref_block_bytes(t->type);
+
+    for (uint64_t b = 0; b < n / ref_block(t->type); b++)
+        if (is_hostile(t, pg_random(state)))
+            for (uint32_t i = 0; i < size; i++)
+                bytes[b * size + i] = (unsigned char)pg_random(state);
+}
+
 void pg_fill(const pg_tensor *t, void *bytes)
 {
     uint64_t n = pg_count(t), state = t->seed;
@@ -76,6 +107,7 @@ void pg_fill(const pg_tensor *t, void *bytes)
     }
     if (block > 1) {
         ref_random_blocks(t->type, bytes, (int64_t)n, t->scale, next, &state);
+        poison(t, bytes, n, &state);
         return;
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -86,6 +118,10 @@ void pg_fill(const pg_tensor *t, void *bytes)
         }
         uint64_t r = pg_random(&state);
         double u = (double)(r >> 40) / (1 << 23) - 1;
+        if (is_hostile(t, r % 1000003)) {
+            put(t->type, hostile_number(t, r >> 20), at);
+            continue;
+        }
         put(t->type, t->contents == PG_MASK && r % 4 == 0 ? -INFINITY : t->offset + t->scale * u, at);
     }
 }

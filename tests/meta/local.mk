@@ -70,6 +70,19 @@ tests_meta_test_norms_LDADD = libengine.la $(LIBM)
 tests_meta_test_names_SOURCES = %D%/test-names.c $(meta_rig)
 tests_meta_test_names_LDADD = libengine.la $(LIBM)
 
+# Graphs on tensors that hold anything: some in `make check`, many on request.
+if ENABLE_CPU
+check_PROGRAMS += tests/meta/test-hostile
+TESTS += tests/meta/test-hostile
+endif
+check-hostile: tests/meta/test-hostile $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/meta/test-hostile --graphs 500 --nodes 90 --seed $${RANDOM_SEED:-1000} \
+	  $(HOSTILE_DEVICES)
+.PHONY: check-hostile
+tests_meta_test_hostile_SOURCES = %D%/test-hostile.c tests/tap.c tests/tap.h $(meta_programs)
+tests_meta_test_hostile_CPPFLAGS = $(meta_test_cppflags)
+tests_meta_test_hostile_LDADD = libengine.la tests/reference/libreference.la $(LIBM)
+
 # Ten thousand random graphs of up to 200 nodes, and some on OpenCL, against the oracle.
 check-random: tests/meta/test-random $(plugin_LTLIBRARIES)
 	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/meta/test-random --graphs 10000 --nodes 200 --opencl 200 --stats \

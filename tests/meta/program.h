@@ -60,6 +60,7 @@ typedef struct pg_tensor {
     int axis;
     int store;    /* of the two that the graph is bound to                    */
     bool written; /* some op writes into it                                   */
+    bool hostile; /* any bits: not numbers, infinities, the largest and the least; random blocks */
     uint64_t seed;
 } pg_tensor;
 

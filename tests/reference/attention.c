@@ -94,6 +94,12 @@ static void score_row(const ref_call *c, struct row *r, int64_t t, int64_t h, in
     }
 }
 
+/* A cell's weight, before it is divided by their sum; NaN is not hidden. */
+static double weight_of(double score, double max)
+{
+    return score == -INFINITY ? 0 : exp(score - max);
+}
+
 /* The weighted sum of values; *lse: the logarithm of the denominator, and how large the terms were that made it. */
 static void mix_row(const ref_call *c, const struct row *r, ref_tensor *o, int64_t t, int64_t h, int64_t kvh,
                     double *lse, double *lse_mag)
@@ -104,26 +110,26 @@ static void mix_row(const ref_call *c, const struct row *r, ref_tensor *o, int64
     for (int64_t j = 0; j < r->n; j++)
         max = fmax(max, r->score[j]);
     for (int64_t j = 0; j < r->n; j++) {
-        double p = exp(r->score[j] - max);
+        double p = weight_of(r->score[j], max);
         sum += p;
         noise += p * r->noise[j];
     }
     noise = sum > 0 ? noise / sum : 0;
     if (sinks)
-        sum += exp(at1(sinks, h) - max);
-    *lse = max == -INFINITY ? -INFINITY : max + log(sum);
+        sum += weight_of(at1(sinks, h), max);
+    *lse = isnan(sum) ? NAN : max == -INFINITY ? -INFINITY : max + log(sum);
     *lse_mag = max == -INFINITY ? 0 : 1 + fabs(max) + fabs(log(sum)) + noise;
     for (int64_t e = 0; e < v->ne[0]; e++) {
         double out = 0, mag = 0;
         for (int64_t j = 0; j < r->n; j++) {
-            double p = exp(r->score[j] - max) / sum * v->data[ref_at4(v, e, r->cell[j], kvh, 0)];
+            double p = weight_of(r->score[j], max) / sum * v->data[ref_at4(v, e, r->cell[j], kvh, 0)];
             if (r->score[j] == -INFINITY)
                 continue;
             out += p;
             mag += fabs(p) * (1 + r->noise[j] + noise);
         }
         int64_t at = ref_at4(o, e, h, t, 0);
-        o->data[at] = r->n && sum > 0 ? out : 0;
+        o->data[at] = r->n && sum != 0 ? out : 0;
         o->mag[at] = r->n ? mag : 0;
     }
 }

@@ -212,7 +212,8 @@ double ref_glu_swiglu(const ref_call *c, double x, double y, double *mag)
 double ref_glu_swiglu_oai(const ref_call *c, double a, double b, double *mag)
 {
     double limit = c->fp[ENG_GLU_LIMIT], alpha = c->fp[ENG_GLU_ALPHA];
-    double x = fmin(a, limit), y = fmin(fmax(b, -limit), limit), f = x * sigmoid(alpha * x);
+    double x = a > limit ? limit : a, y = b > limit ? limit : b < -limit ? -limit : b; /* NaN stays */
+    double f = gated(x, sigmoid(alpha * x));
 
     *mag = fabs(f) * (1 + fabs(alpha * x)) * (fabs(y) + 1);
     return f * (y + 1);

@@ -37,7 +37,8 @@ static int norms(ref_call *c)
             mean = size = 0;
         for (int64_t l = 0; l < n; l++)
             square += (in[l * x->st[0]] - mean) * (in[l * x->st[0]] - mean);
-        double s = c->op == ENG_OP_L2_NORM ? 1 / fmax(sqrt(square), eps) : 1 / sqrt(square / (double)n + eps);
+        double length = sqrt(square); /* of a row with NaN it is NaN, not eps */
+        double s = c->op == ENG_OP_L2_NORM ? 1 / (length < eps ? eps : length) : 1 / sqrt(square / (double)n + eps);
         for (int64_t l = 0; l < n; l++) {
             double v = in[l * x->st[0]], f = weight(w, l, 1);
             y->data[out + l] = (v - mean) * s * f + weight(bias, l, 0);
@@ -118,12 +119,12 @@ int ref_op_soft_max(ref_call *c)
         int64_t in = ref_at(x, i), out = ref_at(y, i), m = mask ? ref_at_mod(mask, i) : 0;
         double sink = sinks ? sinks->data[i[2] * sinks->st[0]] : -INFINITY, max = sink, sum = 0;
         double slope = ref_slope(bias, i[2], x->ne[2]), noise = 0;
-        bool bad = false;
+        bool bad = isnan(sink) || sink == INFINITY;
         for (int64_t l = 0; l < n; l++) {
             double v = scale * x->data[in + l * x->st[0]], a = mask ? slope * mask->data[m + l * mask->st[0]] : 0;
             y->data[out + l] = v + a;
             y->mag[out + l] = isfinite(a) ? fabs(v) + fabs(a) : fabs(v);
-            bad |= isnan(v + a);
+            bad |= isnan(v + a) || v + a == INFINITY;
             max = fmax(max, v + a);
         }
         for (int64_t l = 0; l < n; l++) {

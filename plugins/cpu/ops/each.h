@@ -13,8 +13,8 @@
 /* A number or a vector as a vector: minus zero changes no x. */
 #define EACH_VECTOR(a) ((a) - (vf){0})
 #define each_if(condition, a, b) v_select((vi)(condition), EACH_VECTOR(a), EACH_VECTOR(b))
-#define each_min(a, b) v_min(a, b)
-#define each_max(a, b) v_max(a, b)
+#define each_min(a, b) v_min(b, a) /* of a NaN a: NaN */
+#define each_max(a, b) v_max(b, a)
 #define each_abs(a) v_abs(a)
 #define each_exp(a) v_exp(a)
 #define each_sigmoid(a) v_sigmoid(a)

@@ -10,9 +10,11 @@ static void soft_max_row(float *y, int64_t n, const float *sink)
     for (i = 0; i < n; i++)
         max = y[i] > max ? y[i] : max;
     if (max == -INFINITY) {
-        /* nothing to choose from; NaN is never hidden */
+        float all = 0; /* nothing to choose from; NaN is never hidden */
         for (i = 0; i < n; i++)
-            y[i] = y[i] == y[i] ? 0 : y[i];
+            all = y[i] == y[i] ? all : y[i];
+        for (i = 0; i < n; i++)
+            y[i] = all;
         return;
     }
     vf sums = {0};
