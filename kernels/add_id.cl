@@ -4,9 +4,14 @@
  */
 #include "row.clh"
 
-__kernel EACH_ATTRIBUTES void add_id(cbytes a, ulong a_at, cbytes b, ulong b_at, cbytes ids, ulong ids_at, gbytes o,
-                                     ulong o_at, long4 ne, long4 as, long4 os, long4 ids_b, int chunk, int rows_per)
+#define ADD_ID_NUMBERS(N)                                                                                              \
+    N(ulong, a_at) N(ulong, b_at) N(ulong, ids_at) N(ulong, o_at) N(long4, ne) N(long4, as) N(long4, os)               \
+    N(long4, ids_b) N(int, chunk) N(int, rows_per)
+NUMBERS(add_id, ADD_ID_NUMBERS);
+
+__kernel EACH_ATTRIBUTES void add_id(cbytes a, cbytes b, cbytes ids, gbytes o, const add_id_numbers numbers)
 {
+    UNPACK(ADD_ID_NUMBERS)
     EACH(const int id = *(__global const int *)(ids + ids_at + r % ne.s1 * ids_b.s0 + r / ne.s1 * ids_b.s1);
          const bool skip = id < 0 || id >= ids_b.s3; fin x = (fin)(a + a_at + row_at(r, ne, as));
          fin y = (fin)(b + b_at + (skip ? 0 : id * ids_b.s2)); fout out = (fout)(o + o_at + row_at(r, ne, os)),

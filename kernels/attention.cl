@@ -57,8 +57,9 @@ static inline uint see_chunk(const visibility *see, long t0, int tokens, long j0
     return (uint)(b4.x | b4.y | b4.z | b4.w);
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(BUFFERS, const attention_numbers numbers)
 {
+    UNPACK(ATTENTION_NUMBERS)
     const long split = get_global_id(0), kh = get_global_id(2);
     const long head_tiles = (tile.z + tile.y - 1) / tile.y;
     const long t0 = (long)get_global_id(1) / head_tiles * tile.x, g0 = (long)get_global_id(1) % head_tiles * tile.y;
@@ -207,8 +208,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(ARGS)
 #define LANES (GROUP / QT)
 #define SLICES (GROUP / EG) /* shares of a chunk's cells in the sum of values */
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFERS, const attention_numbers numbers)
 {
+    UNPACK(ATTENTION_NUMBERS)
     __local float qs[QT * DG * 16], score[QT * GROUP], red[GROUP * 16], bias[QT * GROUP];
     __local float top[QT], sum[QT], fade[QT];
     __local long at[GROUP];
@@ -352,9 +354,14 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(ARGS)
 
 #endif
 
+#define ATTENTION_EMPTY_NUMBERS(N) N(ulong, tmp_at) N(long, rows)
+NUMBERS(attention_empty, ATTENTION_EMPTY_NUMBERS);
+
 /* Marks all partial results as empty: for caches in pieces that are not all alike. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty(gbytes tmp, ulong tmp_at, long rows)
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty(gbytes tmp,
+                                                                                 const attention_empty_numbers numbers)
 {
+    UNPACK(ATTENTION_EMPTY_NUMBERS)
     const long i = get_global_id(0);
     if (i >= rows)
         return;
@@ -363,6 +370,11 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty
     y[1] = 0.0f;
 }
 
+#define ATTENTION_MERGE_NUMBERS(N)                                                                                     \
+    N(ulong, tmp_at) N(ulong, sinks_at) N(ulong, o_at) N(ulong, lse_at) N(int, kv) N(long4, cells) N(long4, shape)     \
+    N(long4, head)
+NUMBERS(attention_merge, ATTENTION_MERGE_NUMBERS);
+
 /*
  * Puts the splits of every query together: by log-sum-exp.
  * cells  slots, splits; 0 splits: every slot counts, else only those that kv cells take; strides of lse along head and token
@@ -370,9 +382,9 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty
  * head   heads here, first head, strides of o along head and token
  */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
-attention_merge(cbytes tmp, ulong tmp_at, cbytes sinks, ulong sinks_at, gbytes o, ulong o_at, gbytes lse,
-                ulong lse_at, int kv, long4 cells, long4 shape, long4 head)
+attention_merge(cbytes tmp, cbytes sinks, gbytes o, gbytes lse, const attention_merge_numbers numbers)
 {
+    UNPACK(ATTENTION_MERGE_NUMBERS)
     const long i = get_global_id(0), h = i % head.x, t = i / head.x;
     if (t >= shape.x)
         return;

@@ -2,7 +2,7 @@
  * kernels/chain.cl - several element-by-element ops in one launch, with a norm of
  * rows among them or without.  fuse.c writes these macros before this text:
  *
- *   ARGS                    operands and constants
+ *   BUFFERS, OPERANDS(N)    operands; their numbers, and constants (launch.clh)
  *   SETUP                   pointers of row r
  *   HEAD16(u), HEAD1(u)     the value at column c before the norm
  *   KEEP16(u), KEEP1(u)     what is stored of it
@@ -14,8 +14,12 @@
 #include "row.clh"
 
 #if !NORM
-__kernel EACH_ATTRIBUTES void chain(ARGS, long4 ne, int chunk, int rows_per)
+#define CHAIN_NUMBERS(N) OPERANDS(N) N(long4, ne) N(int, chunk) N(int, rows_per)
+NUMBERS(chain, CHAIN_NUMBERS);
+
+__kernel EACH_ATTRIBUTES void chain(BUFFERS, const chain_numbers numbers)
 {
+    UNPACK(CHAIN_NUMBERS)
     EACH(SETUP, HEAD16, HEAD1)
 }
 #else
@@ -30,8 +34,12 @@ static inline float factor_of(float square, float n, float eps)
 #endif
 }
 
-__kernel ROW_ATTRIBUTES void chain(ARGS, float eps, long4 ne, int rows_per)
+#define CHAIN_NUMBERS(N) OPERANDS(N) N(float, eps) N(long4, ne) N(int, rows_per)
+NUMBERS(chain, CHAIN_NUMBERS);
+
+__kernel ROW_ATTRIBUTES void chain(BUFFERS, const chain_numbers numbers)
 {
+    UNPACK(CHAIN_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
     float mean = 0.0f;
 #if VEC

@@ -7,22 +7,35 @@
 typedef __global const UNIT *uin;
 typedef __global UNIT *uout;
 
-__kernel EACH_ATTRIBUTES void copy(cbytes x, ulong x_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys, int chunk,
-                                   int rows_per)
+#define COPY_NUMBERS(N)                                                                                                \
+    N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(int, chunk) N(int, rows_per)
+NUMBERS(copy, COPY_NUMBERS);
+
+__kernel EACH_ATTRIBUTES void copy(cbytes x, gbytes y, const copy_numbers numbers)
 {
+    UNPACK(COPY_NUMBERS)
     EACH(uin a = (uin)(x + x_at + row_at(r, ne, xs)); uout o = (uout)(y + y_at + row_at(r, ne, ys)),
          vstore16(vload16(0, a + c), 0, o + c), o[c] = a[c])
 }
 
-__kernel EACH_ATTRIBUTES void zero(gbytes y, ulong y_at, long4 ne, long4 ys, int chunk, int rows_per)
+#define ZERO_NUMBERS(N) N(ulong, y_at) N(long4, ne) N(long4, ys) N(int, chunk) N(int, rows_per)
+NUMBERS(zero, ZERO_NUMBERS);
+
+__kernel EACH_ATTRIBUTES void zero(gbytes y, const zero_numbers numbers)
 {
+    UNPACK(ZERO_NUMBERS)
     EACH(uout o = (uout)(y + y_at + row_at(r, ne, ys)), for (int j = 0; j < 16; j++) o[c + j] = 0, o[c] = 0)
 }
 
+#define REPEAT_NUMBERS(N)                                                                                              \
+    N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, first) N(long4, nx) N(long4, xs) N(long4, ys) N(int, chunk)    \
+    N(int, rows_per)
+NUMBERS(repeat, REPEAT_NUMBERS);
+
 /* y[i] = x[(first + i) mod nx], dimension by dimension */
-__kernel EACH_ATTRIBUTES void repeat(cbytes x, ulong x_at, gbytes y, ulong y_at, long4 ne, long4 first, long4 nx,
-                                     long4 xs, long4 ys, int chunk, int rows_per)
+__kernel EACH_ATTRIBUTES void repeat(cbytes x, gbytes y, const repeat_numbers numbers)
 {
+    UNPACK(REPEAT_NUMBERS)
     EACH(const long q = r / ne.s1; const long i1 = (first.s1 + r - q * ne.s1) % nx.s1;
          const long i2 = (first.s2 + q % ne.s2) % nx.s2; const long i3 = (first.s3 + q / ne.s2) % nx.s3;
          uin a = (uin)(x + x_at + i1 * xs.s1 + i2 * xs.s2 + i3 * xs.s3); uout o = (uout)(y + y_at + row_at(r, ne, ys)),

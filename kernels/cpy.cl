@@ -9,8 +9,13 @@
 #include "encode.clh"
 #include "index.clh"
 
-#define ARGS                                                                                                           \
-    cbytes x, ulong x_at, gbytes y, ulong y_at, long n, long x_step, long y_step, long4 ne, long4 x_nb, long4 y_nb
+#define BUFFERS cbytes x, gbytes y
+#define CPY_NUMBERS(N)                                                                                                 \
+    N(ulong, x_at) N(ulong, y_at) N(long, n) N(long, x_step) N(long, y_step) N(long4, ne) N(long4, x_nb)               \
+    N(long4, y_nb)
+NUMBERS(cpy, CPY_NUMBERS);
+#define CPY_ANY_NUMBERS(N) CPY_NUMBERS(N) N(int, x_type) N(int, y_type)
+NUMBERS(cpy_any, CPY_ANY_NUMBERS);
 
 #define BEGIN                                                                                                          \
     const ulong first = (ulong)get_global_id(0) * PER;                                                                 \
@@ -21,8 +26,9 @@
 #if defined(CONVERT)
 
 /* Rows of contiguous elements; STRIDED_X, STRIDED_Y: of single floats that many bytes apart. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(ARGS)
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(BUFFERS, const cpy_numbers numbers)
 {
+    UNPACK(CPY_NUMBERS)
     BEGIN;
     for (ulong b = first; b < first + PER && 32 * b < n; b++) {
 #ifdef STRIDED_X
@@ -48,8 +54,9 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(ARG
 #elif defined(ANY)
 
 /* From block type to block type: one program for all pairs. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_any(ARGS, int x_type, int y_type)
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_any(BUFFERS, const cpy_any_numbers numbers)
 {
+    UNPACK(CPY_ANY_NUMBERS)
     BEGIN;
     for (ulong b = first; b < first + PER && 32 * b < n; b++)
         enc32_any(y_type, y, b, n, dec16_any(x_type, x, 2 * b), dec16_any(x_type, x, 2 * b + 1));
@@ -58,8 +65,9 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_any(ARGS, i
 #elif defined(UNIT)
 
 /* Equal types: units of bytes, x_step and y_step apart. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_same(ARGS)
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_same(BUFFERS, const cpy_numbers numbers)
 {
+    UNPACK(CPY_NUMBERS)
     BEGIN;
     ulong u = first;
     if (x_step == sizeof(UNIT) && y_step == sizeof(UNIT))
@@ -72,8 +80,9 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_same(ARGS)
 #else
 
 /* Integers and f32, one by one: -DXI= -DYI= OpenCL types, -DTO= the conversion. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_number(ARGS)
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_number(BUFFERS, const cpy_numbers numbers)
 {
+    UNPACK(CPY_NUMBERS)
     BEGIN;
     for (ulong u = first; u < first + PER && u < n; u++)
         *(__global YI *)(y + u * y_step) = TO(*(__global const XI *)(x + u * x_step));

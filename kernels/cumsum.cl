@@ -1,9 +1,12 @@
 /* kernels/cumsum.cl - sums of the elements up to each one, along the rows. */
 #include "row.clh"
 
-__kernel ROW_ATTRIBUTES void cumsum(cbytes x, ulong x_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys,
-                                    int rows_per)
+#define CUMSUM_NUMBERS(N) N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(int, rows_per)
+NUMBERS(cumsum, CUMSUM_NUMBERS);
+
+__kernel ROW_ATTRIBUTES void cumsum(cbytes x, gbytes y, const cumsum_numbers numbers)
 {
+    UNPACK(CUMSUM_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC
     const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);

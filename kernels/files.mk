@@ -17,6 +17,7 @@ opencl_kernels = \
 	kernels/hadamard.cl \
 	kernels/index.clh \
 	kernels/indexed.clh \
+	kernels/launch.clh \
 	kernels/loops.cl \
 	kernels/mul_mat.cl \
 	kernels/mul_mat.clh \

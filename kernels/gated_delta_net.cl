@@ -13,11 +13,14 @@
 
 #define SG ((S + 15) / 16)
 
-#define ARGS                                                                                                           \
-    cbytes q, ulong q_at, cbytes k, ulong k_at, cbytes v, ulong v_at, cbytes g, ulong g_at, cbytes beta,               \
-        ulong beta_at, cbytes src, ulong src_at, cbytes dst, ulong dst_at, cbytes cu, ulong cu_at, gbytes o,           \
-        ulong o_at, PIECE_ARGS, long4 shape, long4 head, long4 q_nb, long4 k_nb, long4 v_nb, long4 g_nb, long4 o_nb,   \
-        long4 state_nb, long4 index_nb, ulong state_offset, ulong piece_bytes, float scale
+#define BUFFERS                                                                                                        \
+    cbytes q, cbytes k, cbytes v, cbytes g, cbytes beta, cbytes src, cbytes dst, cbytes cu, gbytes o, PIECE_BUFFERS
+#define GDN_NUMBERS(N)                                                                                                 \
+    N(ulong, q_at) N(ulong, k_at) N(ulong, v_at) N(ulong, g_at) N(ulong, beta_at) N(ulong, src_at) N(ulong, dst_at)    \
+    N(ulong, cu_at) N(ulong, o_at) PIECE_NUMBERS(N) N(long4, shape) N(long4, head) N(long4, q_nb) N(long4, k_nb)       \
+    N(long4, v_nb) N(long4, g_nb) N(long4, o_nb) N(long4, state_nb) N(long4, index_nb) N(ulong, state_offset)          \
+    N(ulong, piece_bytes) N(float, scale)
+NUMBERS(gated_delta_net, GDN_NUMBERS);
 /*
  * shape     tokens, sequences, rows of the pool, slots
  * head      value heads, q/k heads, grouped, per-channel gates
@@ -66,8 +69,10 @@
     fold2(fold2(fold2(fold2(s##0, s##1), fold2(s##2, s##3)), fold2(fold2(s##4, s##5), fold2(s##6, s##7))),             \
           fold2(fold2(fold2(s##8, s##9), fold2(s##a, s##b)), fold2(fold2(s##c, s##d), fold2(s##e, s##f))))
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gated_delta_net(ARGS)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gated_delta_net(BUFFERS,
+                                                                             const gated_delta_net_numbers numbers)
 {
+    UNPACK(GDN_NUMBERS)
     const long h = get_global_id(1), b = get_global_id(2);
     const uint j0 = get_global_id(0) * NC;
     if (j0 >= S || h >= head.x || b >= shape.y)
@@ -151,8 +156,10 @@ static inline float column_sum(__local float *red, uint id, float x)
     return s;
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net(ARGS)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net(BUFFERS,
+                                                                                 const gated_delta_net_numbers numbers)
 {
+    UNPACK(GDN_NUMBERS)
     __local float red[GROUP], ks[S + PER], qs[S + PER], gate[S + PER];
     const long h = get_global_id(1), b = get_global_id(2);
     const uint id = get_local_id(0), lane = id % PER, j = get_group_id(0) * NC + id / PER;

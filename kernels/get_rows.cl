@@ -8,9 +8,13 @@
 #include "indexed.clh"
 #include "packed.clh"
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
-get_rows(cbytes a, ulong a_at, cbytes ids, ulong ids_at, gbytes o, ulong o_at, INDEXED_ARGS(o), long rows_total)
+#define GET_ROWS_NUMBERS(N) N(ulong, a_at) N(ulong, ids_at) N(ulong, o_at) INDEXED_NUMBERS(N, o) N(long, rows_total)
+NUMBERS(get_rows, GET_ROWS_NUMBERS);
+
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void get_rows(cbytes a, cbytes ids, gbytes o,
+                                                                          const get_rows_numbers numbers)
 {
+    UNPACK(GET_ROWS_NUMBERS)
     INDEXED_ROW;
     const bool skip = id < 0 || id >= rows_total;
     if (skip ? first != 0 : id < first || id >= first + count)

@@ -8,8 +8,9 @@
 #include "index.clh"
 #include "types.clh"
 
-#define ARGS                                                                                                           \
-    cbytes x, ulong x_at, gbytes y, ulong y_at, long n, float scale, long4 ne, long4 x_nb, long4 y_nb
+#define HADAMARD_NUMBERS(N)                                                                                            \
+    N(ulong, x_at) N(ulong, y_at) N(long, n) N(float, scale) N(long4, ne) N(long4, x_nb) N(long4, y_nb)
+NUMBERS(hadamard, HADAMARD_NUMBERS);
 
 #define BEGIN                                                                                                          \
     ROW_INDEX(get_global_id(1), ne);                                                                                   \
@@ -38,8 +39,10 @@ static inline float16 within(float16 v)
     return v;
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(ARGS)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(cbytes x, gbytes y,
+                                                                      const hadamard_numbers numbers)
 {
+    UNPACK(HADAMARD_NUMBERS)
     BEGIN;
     const ulong step = max(CHUNK, 16 * LANES) / 16, first = get_global_id(0) * step;
     float16 v[LANES];
@@ -62,8 +65,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(ARGS)
 
 #define SIZE (G > CHUNK ? G : CHUNK)
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void hadamard(ARGS)
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void hadamard(cbytes x, gbytes y,
+                                                                          const hadamard_numbers numbers)
 {
+    UNPACK(HADAMARD_NUMBERS)
     __local float v[SIZE];
     BEGIN;
     const ulong first = get_group_id(0) * SIZE;

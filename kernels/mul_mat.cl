@@ -14,9 +14,13 @@
 #include "index.clh"
 #include "mul_mat.clh"
 
-#define ARGS                                                                                                           \
-    cbytes a, ulong a_at, cbytes b, ulong b_at, gbytes o, ulong o_at, long k, long m, long n, long a_row, long b_col,  \
-        long o_col, long4 ext, long4 a_nb, long4 b_nb, long4 o_nb
+#define BUFFERS cbytes a, cbytes b, gbytes o
+#define MUL_MAT_NUMBERS(N)                                                                                             \
+    N(ulong, a_at) N(ulong, b_at) N(ulong, o_at) N(long, k) N(long, m) N(long, n) N(long, a_row) N(long, b_col)        \
+    N(long, o_col) N(long4, ext) N(long4, a_nb) N(long4, b_nb) N(long4, o_nb)
+NUMBERS(mul_mat, MUL_MAT_NUMBERS);
+#define ROWS_NUMBERS(N) MUL_MAT_NUMBERS(N) N(long, each)
+NUMBERS(rows, ROWS_NUMBERS);
 
 #define BEGIN                                                                                                          \
     ROW_INDEX(get_global_id(2), ext);                                                                                  \
@@ -25,10 +29,13 @@
     o += o_at + along(i, o_nb)
 
 /* Several matrices with the same columns, `each` rows a unit of work: this unit's matrix and first row. */
-#define SEVERAL                                                                                                        \
-    cbytes a0, ulong a0_at, gbytes o0, ulong o0_at, cbytes a1, ulong a1_at, gbytes o1, ulong o1_at, cbytes a2,         \
-        ulong a2_at, gbytes o2, ulong o2_at, cbytes a3, ulong a3_at, gbytes o3, ulong o3_at, cbytes b, ulong b_at,     \
-        long k, long n, long a_row, long b_col, long4 ms, long4 o_cols, long each
+#define SEVERAL_BUFFERS                                                                                                \
+    cbytes a0, gbytes o0, cbytes a1, gbytes o1, cbytes a2, gbytes o2, cbytes a3, gbytes o3, cbytes b
+#define SEVERAL_NUMBERS(N)                                                                                             \
+    N(ulong, a0_at) N(ulong, o0_at) N(ulong, a1_at) N(ulong, o1_at) N(ulong, a2_at) N(ulong, o2_at) N(ulong, a3_at)    \
+    N(ulong, o3_at) N(ulong, b_at) N(long, k) N(long, n) N(long, a_row) N(long, b_col) N(long4, ms) N(long4, o_cols)   \
+    N(long, each)
+NUMBERS(several, SEVERAL_NUMBERS);
 #define PASS(j, to)                                                                                                    \
     if (unit >= units) {                                                                                               \
         unit -= units;                                                                                                 \
@@ -56,8 +63,9 @@
 /* -DTILES: many columns, which are worth tiles; else few, or -DONE: a single one, which needs the least code. */
 #ifdef TILES
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(ARGS)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(BUFFERS, const mul_mat_numbers numbers)
 {
+    UNPACK(MUL_MAT_NUMBERS)
     BEGIN;
     const long first = (long)get_global_id(0) * TILE_ROWS, col = (long)get_global_id(1) * TILE_COLS;
     if (first >= m || col >= n)
@@ -86,15 +94,18 @@ static inline void all_columns(cbytes a, ulong a_row, uint rows, cbytes b, ulong
     dot_rows(a, a_row, rows, b, bo, o, oo, cols, k);
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_several(SEVERAL)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_several(SEVERAL_BUFFERS,
+                                                                             const several_numbers numbers)
 {
+    UNPACK(SEVERAL_NUMBERS)
     CHOOSE(get_global_id(0));
     all_columns(a, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, n, k);
 }
 
 /* `each` rows a work-item, read once for its columns. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(ARGS, long each)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(BUFFERS, const rows_numbers numbers)
 {
+    UNPACK(ROWS_NUMBERS)
     BEGIN;
     const long first = get_global_id(0) * each;
     if (first < m)
@@ -105,8 +116,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(ARGS, 
 
 #else
 
-__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_several(SEVERAL)
+__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_several(SEVERAL_BUFFERS,
+                                                                                     const several_numbers numbers)
 {
+    UNPACK(SEVERAL_NUMBERS)
     __local float red[DOT_ROWS * DOT_GROUP];
     CHOOSE(get_group_id(0));
     const long j = get_global_id(1);
@@ -115,8 +128,9 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_sev
     dot_rows(a, a_row, min((long)DOT_ROWS, m - first), b + j * b_col, (__global float *)(o + j * o_col) + first, k, red);
 }
 
-__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_rows(ARGS, long each)
+__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_rows(BUFFERS, const rows_numbers numbers)
 {
+    UNPACK(ROWS_NUMBERS)
     __local float red[DOT_ROWS * DOT_GROUP];
     BEGIN;
     const long first = get_group_id(0) * DOT_ROWS, j = get_global_id(1);
@@ -127,8 +141,9 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_row
 }
 
 #if MAX_GROUP >= GROUP
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(ARGS)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(BUFFERS, const mul_mat_numbers numbers)
 {
+    UNPACK(MUL_MAT_NUMBERS)
     __local float as[TILE_K * PITCH], bs[TILE_K * PITCH];
     __local ulong bo[TILE], oo[TILE];
     BEGIN;

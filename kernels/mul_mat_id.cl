@@ -13,9 +13,11 @@
 #define MOST_COLUMNS 16 /* as plugins/opencl/ops/hot.h: more are worth a tile */
 #include "mul_mat.clh"
 
-#define ARGS                                                                                                           \
-    cbytes a, ulong a_at, cbytes b, ulong b_at, cbytes ids, ulong ids_at, gbytes o, ulong o_at, long k, long m,        \
-        long u, long t, long first, long count, long n_expert, long4 a_nb, long4 b_nb, long4 ids_nb, long4 o_nb
+#define BUFFERS cbytes a, cbytes b, cbytes ids, gbytes o
+#define MUL_MAT_ID_NUMBERS(N)                                                                                          \
+    N(ulong, a_at) N(ulong, b_at) N(ulong, ids_at) N(ulong, o_at) N(long, k) N(long, m) N(long, u) N(long, t)          \
+    N(long, first) N(long, count) N(long, n_expert) N(long4, a_nb) N(long4, b_nb) N(long4, ids_nb) N(long4, o_nb)
+NUMBERS(mul_mat_id, MUL_MAT_ID_NUMBERS);
 
 static inline int id_of(cbytes ids, long4 nb, long u, long pair)
 {
@@ -26,8 +28,9 @@ static inline int id_of(cbytes ids, long4 nb, long u, long pair)
 
 #if VEC
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(BUFFERS, const mul_mat_id_numbers numbers)
 {
+    UNPACK(MUL_MAT_ID_NUMBERS)
     const long row = (long)get_global_id(0) * TILE_ROWS, e = get_global_id(1), pairs = u * t;
     if (row >= m || e > count)
         return;
@@ -65,8 +68,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(ARGS)
 
 #elif MAX_GROUP < GROUP
 
-__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_rows(ARGS)
+__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_rows(BUFFERS,
+                                                                                     const mul_mat_id_numbers numbers)
 {
+    UNPACK(MUL_MAT_ID_NUMBERS)
     __local float red[DOT_ROWS * DOT_GROUP];
     const long row = get_group_id(0) * DOT_ROWS, p = get_global_id(1);
     if (row >= m || p >= u * t)
@@ -87,8 +92,9 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_
 
 #define LIST 512 /* tokens gathered */
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_id(ARGS)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_id(BUFFERS, const mul_mat_id_numbers numbers)
 {
+    UNPACK(MUL_MAT_ID_NUMBERS)
     __local float as[TILE_K * PITCH], bs[TILE_K * PITCH];
     __local ulong bo[LIST], oo[LIST];
     __local uint found;

@@ -17,9 +17,14 @@ static inline int local_index(int x, long begin, long end, long period)
     return x >= begin && x < end ? (int)(before + x - begin) : -1;
 }
 
-__kernel EACH_ATTRIBUTES void rebase(cbytes x, ulong x_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys,
-                                     long begin, long end, long period, int chunk, int rows_per)
+#define REBASE_NUMBERS(N)                                                                                              \
+    N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(long, begin) N(long, end) N(long, period)   \
+    N(int, chunk) N(int, rows_per)
+NUMBERS(rebase, REBASE_NUMBERS);
+
+__kernel EACH_ATTRIBUTES void rebase(cbytes x, gbytes y, const rebase_numbers numbers)
 {
+    UNPACK(REBASE_NUMBERS)
     EACH(iin a = (iin)(x + x_at + row_at(r, ne, xs)); iout o = (iout)(y + y_at + row_at(r, ne, ys)),
          for (int j = 0; j < 16; j++) o[c + j] = local_index(a[c + j], begin, end, period),
          o[c] = local_index(a[c], begin, end, period))

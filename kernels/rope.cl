@@ -46,14 +46,19 @@ static inline float angle_of(__global const rope_pair *table, fin ff, __global c
     return fma(part, 6.28318548f, part * -1.74845553e-7f);
 }
 
+#define ROPE_NUMBERS(N)                                                                                                \
+    N(ulong, x_at) N(ulong, pos_at) N(ulong, ff_at) N(ulong, table_at) N(ulong, y_at) N(long4, ne) N(long4, xs)        \
+    N(long4, ys) N(long, pos_step) N(long, pos_stream) N(int, offset) N(int, pairs) N(int, distance) N(float, scale)   \
+    N(float, sign)
+NUMBERS(rope, ROPE_NUMBERS);
+
 /*
  * Space [d, heads, tokens, batch].  VEC: a work-item does all heads of a token, 16
  * pairs at a time; SIMT: work-item (i, head, token) one pair or two copied channels.
  */
-__kernel EACH_ATTRIBUTES void rope(cbytes x, ulong x_at, cbytes pos, ulong pos_at, cbytes ff, ulong ff_at, cbytes table,
-                                   ulong table_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys, long pos_step,
-                                   long pos_stream, int offset, int pairs, int distance, float scale, float sign)
+__kernel EACH_ATTRIBUTES void rope(cbytes x, cbytes pos, cbytes ff, cbytes table, gbytes y, const rope_numbers numbers)
 {
+    UNPACK(ROPE_NUMBERS)
     __global const rope_pair *pair = (__global const rope_pair *)(table + table_at);
     fin div = (fin)(ff + ff_at);
     const long token = get_global_id(VEC ? 0 : 2), t = token % ne.s2, b = token / ne.s2;

@@ -7,9 +7,13 @@
 #include "encode.clh"
 #include "indexed.clh"
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
-set_rows(gbytes a, ulong a_at, cbytes ids, ulong ids_at, cbytes b, ulong b_at, INDEXED_ARGS(b))
+#define SET_ROWS_NUMBERS(N) N(ulong, a_at) N(ulong, ids_at) N(ulong, b_at) INDEXED_NUMBERS(N, b)
+NUMBERS(set_rows, SET_ROWS_NUMBERS);
+
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void set_rows(gbytes a, cbytes ids, cbytes b,
+                                                                          const set_rows_numbers numbers)
 {
+    UNPACK(SET_ROWS_NUMBERS)
     INDEXED_ROW;
     if (id < first || id >= first + count)
         return;

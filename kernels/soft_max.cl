@@ -31,10 +31,14 @@ static inline float slope_of(float max_bias, int h, int heads)
 /* exp(v - max); -inf stays 0 also where max is -inf */
 #define EXP1(v, top) ((v) == -INFINITY ? 0.0f : exp((v) - (top)))
 
-__kernel ROW_ATTRIBUTES void soft_max(cbytes x, ulong x_at, cbytes mask, ulong m_at, cbytes sinks, ulong s_at, gbytes y,
-                                      ulong y_at, long4 ne, long4 xs, long4 ms, long4 ys, float scale, float max_bias,
-                                      int first_head, int heads, int rows_per)
+#define SOFT_MAX_NUMBERS(N)                                                                                            \
+    N(ulong, x_at) N(ulong, m_at) N(ulong, s_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ms) N(long4, ys)    \
+    N(float, scale) N(float, max_bias) N(int, first_head) N(int, heads) N(int, rows_per)
+NUMBERS(soft_max, SOFT_MAX_NUMBERS);
+
+__kernel ROW_ATTRIBUTES void soft_max(cbytes x, cbytes mask, cbytes sinks, gbytes y, const soft_max_numbers numbers)
 {
+    UNPACK(SOFT_MAX_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC
     const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);

@@ -44,6 +44,17 @@ static inline uint key_of(float value)
 #define INDEX(in, c) (((__global const int *)(in))[c])
 #endif
 
+#define SORT_COUNT_NUMBERS(N)                                                                                          \
+    N(ulong, x_at) N(ulong, counts_at) N(long4, ne) N(long4, xs) N(long, first_row) N(long, tile) N(long, tiles)       \
+    N(int, shift)
+NUMBERS(sort_count, SORT_COUNT_NUMBERS);
+#define SORT_SCAN_NUMBERS(N) N(ulong, counts_at) N(long, tiles)
+NUMBERS(sort_scan, SORT_SCAN_NUMBERS);
+#define SORT_MOVE_NUMBERS(N)                                                                                           \
+    N(ulong, x_at) N(ulong, ix_at) N(ulong, counts_at) N(ulong, keys_at) N(ulong, indices_at) N(long4, ne)             \
+    N(long4, xs) N(long, first_row) N(long, tile) N(long, tiles) N(int, shift) N(long, k)
+NUMBERS(sort_move, SORT_MOVE_NUMBERS);
+
 #if VEC
 
 /* Where this work-item's tile is: row r, tile t, columns c0 .. c1 - 1. */
@@ -52,9 +63,9 @@ static inline uint key_of(float value)
                c1 = min(c0 + tile, ne.s0);                                                                             \
     cbytes in = ROW(x + x_at, r)
 
-__kernel ROW_ATTRIBUTES void sort_count(cbytes x, ulong x_at, gbytes counts, ulong counts_at, long4 ne, long4 xs,
-                                        long first_row, long tile, long tiles, int shift)
+__kernel ROW_ATTRIBUTES void sort_count(cbytes x, gbytes counts, const sort_count_numbers numbers)
 {
+    UNPACK(SORT_COUNT_NUMBERS)
     TILE_OF_ITEM;
     __global uint *count = (__global uint *)(counts + counts_at) + r * DIGITS * tiles + t;
     uint n[DIGITS];
@@ -66,8 +77,9 @@ __kernel ROW_ATTRIBUTES void sort_count(cbytes x, ulong x_at, gbytes counts, ulo
         count[d * tiles] = n[d];
 }
 
-__kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, ulong counts_at, long tiles)
+__kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, const sort_scan_numbers numbers)
 {
+    UNPACK(SORT_SCAN_NUMBERS)
     __global uint *count = (__global uint *)(counts + counts_at) + (long)get_global_id(0) * DIGITS * tiles;
     uint sum = 0;
     for (long i = 0; i < DIGITS * tiles; i++) {
@@ -77,10 +89,10 @@ __kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, ulong counts_at, long tile
     }
 }
 
-__kernel ROW_ATTRIBUTES void sort_move(cbytes x, ulong x_at, cbytes ix, ulong ix_at, gbytes counts, ulong counts_at,
-                                       gbytes keys, ulong keys_at, gbytes indices, ulong indices_at, long4 ne, long4 xs,
-                                       long first_row, long tile, long tiles, int shift, long k)
+__kernel ROW_ATTRIBUTES void sort_move(cbytes x, cbytes ix, gbytes counts, gbytes keys, gbytes indices,
+                                       const sort_move_numbers numbers)
 {
+    UNPACK(SORT_MOVE_NUMBERS)
     TILE_OF_ITEM;
     __global const uint *begin = (__global const uint *)(counts + counts_at) + r * DIGITS * tiles + t;
     cbytes from = ix + ix_at + r * ne.s0 * 4;
@@ -136,9 +148,9 @@ static inline uint sum_before(uint x, __local uint *t, uint *all)
     const int n = (int)min((long)TILE, ne.s0 - c0);                                                                    \
     cbytes in = ROW(x + x_at, r)
 
-__kernel ROW_ATTRIBUTES void sort_count(cbytes x, ulong x_at, gbytes counts, ulong counts_at, long4 ne, long4 xs,
-                                        long first_row, long tile, long tiles, int shift)
+__kernel ROW_ATTRIBUTES void sort_count(cbytes x, gbytes counts, const sort_count_numbers numbers)
 {
+    UNPACK(SORT_COUNT_NUMBERS)
     __local uint count[COUNTERS];
     TILE_OF_GROUP;
     __global uint *out = (__global uint *)(counts + counts_at) + r * DIGITS * tiles + t;
@@ -155,8 +167,9 @@ __kernel ROW_ATTRIBUTES void sort_count(cbytes x, ulong x_at, gbytes counts, ulo
     }
 }
 
-__kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, ulong counts_at, long tiles)
+__kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, const sort_scan_numbers numbers)
 {
+    UNPACK(SORT_SCAN_NUMBERS)
     __local uint sums[GROUP];
     const long all = DIGITS * tiles;
     const int l = get_local_id(0);
@@ -170,10 +183,10 @@ __kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, ulong counts_at, long tile
     }
 }
 
-__kernel ROW_ATTRIBUTES void sort_move(cbytes x, ulong x_at, cbytes ix, ulong ix_at, gbytes counts, ulong counts_at,
-                                       gbytes keys, ulong keys_at, gbytes indices, ulong indices_at, long4 ne, long4 xs,
-                                       long first_row, long tile, long tiles, int shift, long k)
+__kernel ROW_ATTRIBUTES void sort_move(cbytes x, cbytes ix, gbytes counts, gbytes keys, gbytes indices,
+                                       const sort_move_numbers numbers)
 {
+    UNPACK(SORT_MOVE_NUMBERS)
     __local uint count[COUNTERS], sums[GROUP], first[DIGITS], key_tile[TILE];
     __local int index_tile[TILE];
     TILE_OF_GROUP;

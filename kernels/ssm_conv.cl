@@ -8,11 +8,12 @@
  */
 #include "pieces.clh"
 
-#define ARGS                                                                                                           \
-    cbytes x, ulong x_at, cbytes w, ulong w_at, cbytes src, ulong src_at, cbytes dst, ulong dst_at, cbytes cu,         \
-        ulong cu_at, gbytes o, ulong o_at, PIECE_ARGS, long4 shape, long4 x_nb, long4 state_nb, long4 index_nb,        \
-        ulong state_offset, ulong piece_bytes, long slots, long each,  \
-        int passes
+#define BUFFERS cbytes x, cbytes w, cbytes src, cbytes dst, cbytes cu, gbytes o, PIECE_BUFFERS
+#define SSM_CONV_NUMBERS(N)                                                                                            \
+    N(ulong, x_at) N(ulong, w_at) N(ulong, src_at) N(ulong, dst_at) N(ulong, cu_at) N(ulong, o_at) PIECE_NUMBERS(N)    \
+    N(long4, shape) N(long4, x_nb) N(long4, state_nb) N(long4, index_nb) N(ulong, state_offset) N(ulong, piece_bytes)  \
+    N(long, slots) N(long, each) N(int, passes)
+NUMBERS(ssm_conv, SSM_CONV_NUMBERS);
 #define RESULTS 1
 #define WINDOWS 2
 /*
@@ -52,8 +53,9 @@ typedef float lanes;
         to = GET(t_);                                                                                                  \
     } while (0)
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(ARGS)
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(BUFFERS, const ssm_conv_numbers numbers)
 {
+    UNPACK(SSM_CONV_NUMBERS)
     const long c0 = (long)get_global_id(0) * NC;
     if (c0 >= shape.x)
         return;

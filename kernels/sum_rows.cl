@@ -1,9 +1,12 @@
 /* kernels/sum_rows.cl - the sum of each row; y has extent 1 along dimension 0. */
 #include "row.clh"
 
-__kernel ROW_ATTRIBUTES void sum_rows(cbytes x, ulong x_at, gbytes y, ulong y_at, long4 ne, long4 xs, long4 ys,
-                                      int rows_per)
+#define SUM_ROWS_NUMBERS(N) N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(int, rows_per)
+NUMBERS(sum_rows, SUM_ROWS_NUMBERS);
+
+__kernel ROW_ATTRIBUTES void sum_rows(cbytes x, gbytes y, const sum_rows_numbers numbers)
 {
+    UNPACK(SUM_ROWS_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC
     const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);

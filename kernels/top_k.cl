@@ -36,14 +36,19 @@ static inline float clean(float v)
 #define INDEX(c) ((int)(c))
 #endif
 
+#define TOP_K_NUMBERS(N)                                                                                               \
+    N(ulong, x_at) N(ulong, ix_at) N(ulong, values_at) N(ulong, indices_at) N(long4, ne) N(long4, xs) N(int, chunk)    \
+    N(int, chunks) N(int, k)
+NUMBERS(top_k, TOP_K_NUMBERS);
+
 /*
  * Rows of n elements, `step` floats apart (x_row: bytes between rows); chunk g of
  * a row is columns g * chunk ...  Each writes its k best to values and indices
  * [k, chunks, rows]; where there are fewer, index NONE.  values may be unused.
  */
-__kernel ROW_ATTRIBUTES void top_k(cbytes x, ulong x_at, cbytes ix, ulong ix_at, gbytes values, ulong values_at,
-                                   gbytes indices, ulong indices_at, long4 ne, long4 xs, int chunk, int chunks, int k)
+__kernel ROW_ATTRIBUTES void top_k(cbytes x, cbytes ix, gbytes values, gbytes indices, const top_k_numbers numbers)
 {
+    UNPACK(TOP_K_NUMBERS)
     const long g = get_group_id(0), r = g / chunks, part = g - r * chunks;
     const int c0 = (int)(part * chunk), c1 = (int)min((long)c0 + chunk, ne.s0);
     fin in = (fin)(x + x_at + row_at(r, ne, xs));

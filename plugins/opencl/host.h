@@ -148,6 +148,7 @@ enum { CL_ARG_TENSOR = 1, CL_ARG_NONE, CL_ARG_TEMPORARY, CL_ARG_VALUE, CL_ARG_LO
 typedef struct cl_recorded_arg {
     uint8_t kind;
     uint8_t bytes;   /* of a value                                             */
+    uint16_t field;  /* where in the launch's numbers its own is               */
     int32_t tensor;
     uint64_t at;     /* offset or local bytes                                  */
     union {
@@ -166,11 +167,23 @@ typedef struct cl_recorded {
     char kernel[48];
     uint32_t node;
     uint32_t first_arg, n_args;
+    uint32_t numbers, bytes, align; /* of the kernel's last argument: where among the plan's, its size (kernels/launch.clh) */
     uint32_t dims;
     bool dynamic;    /* an argument or a size depends on a plan parameter      */
     size_t global[3], local[3];
     cl_recorded_size size[3];
 } cl_recorded;
+
+/* Bytes of a launch's numbers, and where in the plan's those of the next launch begin. */
+static inline uint32_t cl_numbers_size(const cl_recorded *l)
+{
+    return (l->bytes + l->align - 1) / l->align * l->align;
+}
+
+static inline uint32_t cl_numbers_end(const cl_recorded *l)
+{
+    return (l->numbers + cl_numbers_size(l) + 31) / 32 * 32;
+}
 
 /* Where a scratch tensor's owner lies. */
 typedef struct cl_slot { uint32_t block; uint64_t at; } cl_slot;
@@ -232,6 +245,7 @@ struct eng_instance_state {
     cl_block *arena;           /* plan->n_arena                                */
     cl_block temporary;
     cl_kernel *kernels;        /* one a launch                                 */
+    uint8_t *numbers;          /* of all launches                              */
     uint64_t bytes;
 };
 int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,

@@ -14,11 +14,13 @@
  * along the outermost dimensions that fits, else a row.  So pieces never cut a
  * row, and cut inside a plane (dimension 2) only if a plane does not fit one
  * allocation.  Where the cuts are follows from the declared shape alone
- * (cl_split_of); an op sees them when it records.  A tensor argument is two
- * kernel arguments: the buffer of the piece that holds the byte named, and that
- * byte's offset in the buffer:
+ * (cl_split_of); an op sees them when it records.  A tensor argument is a buffer,
+ * of the piece that holds the byte named, and that byte's offset in the buffer.
  *
- *     __global const uchar *x, ulong x_at
+ * Arguments.  A kernel's parameters are its buffers (and local memory) in the order
+ * of the calls, then one struct of all its numbers, offsets among them, in the order
+ * of the calls (kernels/launch.clh): drivers copy each argument by itself at every
+ * launch, which costs more than a small kernel takes.
  *
  * Scratch tensors always lie in one piece.  Offsets of tensors are multiples of
  * CL_ALIGN bytes, unless the tensor is a view.
@@ -169,20 +171,20 @@ void cl_launch(cl_recorder *r, const char *file, const char *name, const char *o
 /* The same with text of the caller before that of the file. */
 void cl_launch_with(cl_recorder *r, const char *file, const char *name, const char *options, const char *prelude);
 
-/* Two arguments, (__global uchar *, ulong): the piece that holds byte `offset` of
- * tensor t (counted from the tensor's own begin in its root's contiguous
+/* A buffer, __global uchar *, and a number, ulong: the piece that holds byte `offset`
+ * of tensor t (counted from the tensor's own begin in its root's contiguous
  * layout), and where in the piece it is. */
 void cl_arg_tensor(cl_recorder *r, int32_t tensor, uint64_t offset);
 /* An absent operand: (NULL, 0).  cl_arg_operand: the node's operand i, or NULL. */
 void cl_arg_none(cl_recorder *r);
 void cl_arg_operand(cl_recorder *r, unsigned i);
 void cl_arg_result(cl_recorder *r, unsigned i);
-/* Two arguments: byte `offset` of temporary memory (cl_temporary). */
+/* The same for byte `at` of temporary memory (cl_temporary). */
 void cl_arg_temporary(cl_recorder *r, uint64_t at);
 void cl_arg_int(cl_recorder *r, int32_t value);
 void cl_arg_long(cl_recorder *r, int64_t value);
 void cl_arg_float(cl_recorder *r, float value);
-/* A long4 argument: values[0..3]. */
+/* A number that is a long4: values[0..3]. */
 void cl_arg_long4(cl_recorder *r, const int64_t *values);
 void cl_arg_local(cl_recorder *r, size_t bytes); /* __local memory */
 /* A number that plan parameter `param` makes: the parameter less `less`, of which with
@@ -191,7 +193,7 @@ void cl_arg_local(cl_recorder *r, size_t bytes); /* __local memory */
 typedef struct cl_param {
     int64_t param, less, run, period, limit;
 } cl_param;
-/* It as an int argument, set at each submit (at once, if there is no parameter). */
+/* It as an int, set at each submit (at once, if there is no parameter). */
 void cl_arg_param(cl_recorder *r, const cl_param *number);
 
 /* Work-items and group of each dimension.  Every dimension is rounded up to
@@ -211,7 +213,7 @@ void cl_size_param(cl_recorder *r, unsigned dim, const cl_param *number, int64_t
 uint64_t cl_temporary(cl_recorder *r, uint64_t bytes);
 
 /* Constants that the host has computed: kept once for the plan.  cl_arg_constant
- * gives two arguments. */
+ * gives a buffer and an offset. */
 uint64_t cl_constant(cl_recorder *r, const void *data, uint64_t bytes);
 void cl_arg_constant(cl_recorder *r, uint64_t at);
 

@@ -307,11 +307,16 @@ static void put_functions(chain *c)
 static void put_all(chain *c)
 {
     put_functions(c);
-    put(c, "#define ARGS");
+    put(c, "#define BUFFERS");
     for (unsigned i = 0; i < c->n_operands; i++)
-        put(c, "%s %s p%u, ulong at%u, long4 s%u", i ? "," : "", c->written[i] ? "gbytes" : "cbytes", i, i, i);
+        put(c, "%s %s p%u", i ? "," : "", c->written[i] ? "gbytes" : "cbytes", i);
+    put(c, "\n#define OPERANDS(N)");
+    for (unsigned i = 0; i < c->n_operands; i++)
+        put(c, " N(ulong, at%u)", i);
+    for (unsigned i = 0; i < c->n_operands; i++)
+        put(c, " N(long4, s%u)", i);
     for (unsigned i = 0; i < c->n_constants; i++)
-        put(c, ", float k%u", i);
+        put(c, " N(float, k%u)", i);
     put(c, "\n#define SETUP");
     for (unsigned i = 0; i < c->n_operands; i++)
         put(c, " %s o%u = (%s)(p%u + at%u + row_at(r, ne, s%u));", c->written[i] ? "fout" : "fin", i,
@@ -376,10 +381,10 @@ static void launch(chain *c, const cl_walk *w)
     cl_row_options(r->device, options, sizeof options, "%s%s", norm ? "-DNORM=1 " : "",
                    !norm ? "" : norm->op == ENG_OP_NORM ? "-DMEAN=1" : norm->op == ENG_OP_L2_NORM ? "-DL2=1" : "");
     cl_launch_with(r, "chain", "chain", options, c->text);
-    for (unsigned i = 0; i < c->n_operands; i++) {
+    for (unsigned i = 0; i < c->n_operands; i++)
         cl_arg_walk(r, w, i);
+    for (unsigned i = 0; i < c->n_operands; i++)
         cl_arg_strides(r, w, i);
-    }
     for (unsigned i = 0; i < c->n_constants; i++)
         cl_arg_float(r, c->constant[i]);
     if (norm)

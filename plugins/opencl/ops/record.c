@@ -37,6 +37,8 @@ void cl_launch_with(cl_recorder *r, const char *file, const char *name, const ch
     snprintf(l->kernel, sizeof l->kernel, "%s", name);
     l->node = (uint32_t)(((const char *)r->node - (const char *)r->graph->nodes) / (ptrdiff_t)r->graph->node_stride);
     l->first_arg = p->n_args;
+    l->numbers = p->n_launches ? cl_numbers_end(l - 1) : 0;
+    l->align = 1;
     for (unsigned d = 0; d < 3; d++)
         l->size[d].number.param = -1;
     p->n_launches++;
@@ -57,14 +59,33 @@ static void add(cl_recorder *r, const cl_recorded_arg *arg)
     l->dynamic |= arg->kind == CL_ARG_PARAM;
 }
 
+/* An argument with a number of `bytes`, which takes the next field of the launch's numbers: aligned to its size. */
+static void add_number(cl_recorder *r, cl_recorded_arg arg, uint32_t bytes)
+{
+    cl_recorded *l = current(r);
+    if (!l)
+        return;
+    l->bytes = (l->bytes + bytes - 1) / bytes * bytes;
+    arg.field = (uint16_t)l->bytes;
+    l->bytes += bytes;
+    l->align = bytes > l->align ? bytes : l->align;
+    add(r, &arg);
+}
+
+/* A buffer, and the offset in it. */
+static void add_buffer(cl_recorder *r, cl_recorded_arg arg)
+{
+    add_number(r, arg, sizeof(cl_ulong));
+}
+
 void cl_arg_tensor(cl_recorder *r, int32_t tensor, uint64_t offset)
 {
-    add(r, &(cl_recorded_arg){.kind = CL_ARG_TENSOR, .tensor = tensor, .at = offset});
+    add_buffer(r, (cl_recorded_arg){.kind = CL_ARG_TENSOR, .tensor = tensor, .at = offset});
 }
 
 void cl_arg_none(cl_recorder *r)
 {
-    add(r, &(cl_recorded_arg){.kind = CL_ARG_NONE});
+    add_buffer(r, (cl_recorded_arg){.kind = CL_ARG_NONE});
 }
 
 void cl_arg_operand(cl_recorder *r, unsigned i)
@@ -82,14 +103,14 @@ void cl_arg_result(cl_recorder *r, unsigned i)
 
 void cl_arg_temporary(cl_recorder *r, uint64_t at)
 {
-    add(r, &(cl_recorded_arg){.kind = CL_ARG_TEMPORARY, .at = at});
+    add_buffer(r, (cl_recorded_arg){.kind = CL_ARG_TEMPORARY, .at = at});
 }
 
 static void add_value(cl_recorder *r, const void *value, uint8_t bytes)
 {
     cl_recorded_arg arg = {.kind = CL_ARG_VALUE, .bytes = bytes};
     memcpy(arg.value, value, bytes);
-    add(r, &arg);
+    add_number(r, arg, bytes);
 }
 
 void cl_arg_int(cl_recorder *r, int32_t value)
@@ -125,7 +146,7 @@ static bool depends(const cl_recorder *r, const cl_param *number)
 void cl_arg_param(cl_recorder *r, const cl_param *number)
 {
     if (depends(r, number))
-        add(r, &(cl_recorded_arg){.kind = CL_ARG_PARAM, .number = *number});
+        add_number(r, (cl_recorded_arg){.kind = CL_ARG_PARAM, .number = *number}, sizeof(cl_int));
     else
         cl_arg_int(r, (int32_t)number->limit);
 }
@@ -206,5 +227,5 @@ uint64_t cl_constant(cl_recorder *r, const void *data, uint64_t bytes)
 
 void cl_arg_constant(cl_recorder *r, uint64_t at)
 {
-    add(r, &(cl_recorded_arg){.kind = CL_ARG_CONSTANT, .at = at});
+    add_buffer(r, (cl_recorded_arg){.kind = CL_ARG_CONSTANT, .at = at});
 }

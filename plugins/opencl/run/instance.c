@@ -22,40 +22,45 @@ bool cl_instance_place(const eng_instance_state *instance, int32_t tensor, uint6
     return true;
 }
 
-/* Sets argument `arg` of a kernel, or of both arguments that a tensor takes. */
-static cl_int set_arg(eng_instance_state *x, cl_kernel kernel, cl_uint *index, const cl_recorded_arg *arg)
+/* The buffer of an argument, or NULL; *at: where in it. */
+static cl_mem buffer_of(const eng_instance_state *x, const cl_recorded_arg *arg, cl_ulong *at)
 {
-    cl_place place = {0};
-    cl_ulong at = 0;
+    cl_place place;
+    *at = arg->at;
     switch (arg->kind) {
     case CL_ARG_TENSOR:
-        if (!cl_instance_place(x, arg->tensor, arg->at, &place)) {
-            /* nothing lies there (no elements): kernels never touch it */
-            place = (cl_place){0};
-        }
-        at = place.at;
-        break;
+        if (!cl_instance_place(x, arg->tensor, arg->at, &place))
+            place = (cl_place){0}; /* nothing lies there (no elements): kernels never touch it */
+        *at = place.at;
+        return place.mem;
     case CL_ARG_TEMPORARY:
-        place.mem = x->temporary.mem;
-        at = arg->at;
-        break;
+        return x->temporary.mem;
     case CL_ARG_CONSTANT:
-        place.mem = x->plan->constant_block.mem;
-        at = arg->at;
-        break;
-    case CL_ARG_NONE:
-        break;
+        return x->plan->constant_block.mem;
+    default:
+        return NULL;
+    }
+}
+
+/* Sets argument `arg` of a kernel, or writes it to the launch's numbers, or both. */
+static cl_int set_arg(eng_instance_state *x, cl_kernel kernel, cl_uint *index, const cl_recorded_arg *arg,
+                      uint8_t *numbers)
+{
+    cl_ulong at;
+    switch (arg->kind) {
     case CL_ARG_LOCAL:
         return clSetKernelArg(kernel, (*index)++, (size_t)arg->at, NULL);
-    case CL_ARG_PARAM: {
-        cl_int zero = 0;
-        return clSetKernelArg(kernel, (*index)++, sizeof zero, &zero);
+    case CL_ARG_PARAM: /* set at each submit */
+        return CL_SUCCESS;
+    case CL_ARG_VALUE:
+        memcpy(numbers + arg->field, arg->value, arg->bytes);
+        return CL_SUCCESS;
+    default: {
+        cl_mem mem = buffer_of(x, arg, &at);
+        memcpy(numbers + arg->field, &at, sizeof at);
+        return clSetKernelArg(kernel, (*index)++, sizeof mem, mem ? &mem : NULL);
     }
-    default:
-        return clSetKernelArg(kernel, (*index)++, arg->bytes, arg->value);
     }
-    cl_int error = clSetKernelArg(kernel, (*index)++, sizeof place.mem, place.mem ? &place.mem : NULL);
-    return error != CL_SUCCESS ? error : clSetKernelArg(kernel, (*index)++, sizeof at, &at);
 }
 
 static int make_kernel(eng_instance_state *x, uint32_t i)
@@ -63,18 +68,20 @@ static int make_kernel(eng_instance_state *x, uint32_t i)
     eng_plan_state *plan = x->plan;
     cl_device *device = plan->device;
     const cl_recorded *l = &plan->launches[i];
+    cl_uint index = 0;
+    cl_int error = CL_SUCCESS;
     int status = cl_program_kernel(device, l->program, l->kernel, &x->kernels[i]);
     if (status != ENG_OK)
         return status;
-    cl_uint index = 0;
-    for (uint32_t a = 0; a < l->n_args; a++) {
-        cl_int error = set_arg(x, x->kernels[i], &index, &plan->args[l->first_arg + a]);
-        if (error != CL_SUCCESS)
-            return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE
-                           "node '%s': argument %u of kernel %s: %s (%d)",
-                           device->info.name, eng_subgraph_node(plan->graph, l->node)->name, index ? index - 1 : 0,
-                           l->kernel, cl_error_name(error), (int)error);
-    }
+    for (uint32_t a = 0; a < l->n_args && error == CL_SUCCESS; a++)
+        error = set_arg(x, x->kernels[i], &index, &plan->args[l->first_arg + a], x->numbers + l->numbers);
+    if (error == CL_SUCCESS)
+        error = clSetKernelArg(x->kernels[i], index++, cl_numbers_size(l), x->numbers + l->numbers);
+    if (error != CL_SUCCESS)
+        return cl_fail(device, cl_error_status(error), "%s" ENG_CAUSE
+                       "node '%s': argument %u of kernel %s: %s (%d)", device->info.name,
+                       eng_subgraph_node(plan->graph, l->node)->name, index ? index - 1 : 0, l->kernel,
+                       cl_error_name(error), (int)error);
     return ENG_OK;
 }
 
@@ -134,8 +141,9 @@ int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, con
         x->bound = calloc(plan->graph->n_bindings + 1, sizeof *x->bound);
         x->arena = calloc(plan->n_arena + 1, sizeof *x->arena);
         x->kernels = calloc(plan->n_launches + 1, sizeof(cl_kernel));
+        x->numbers = calloc(1, plan->n_launches ? cl_numbers_end(&plan->launches[plan->n_launches - 1]) : 1);
     }
-    if (!x || !x->bound || !x->arena || !x->kernels) {
+    if (!x || !x->bound || !x->arena || !x->kernels || !x->numbers) {
         cl_instance_destroy(x);
         return cl_no_memory(device, "an instance");
     }
@@ -160,6 +168,7 @@ void cl_instance_destroy(eng_instance_state *x)
     cl_block_destroy(&x->temporary);
     cl_budget_give(x->plan->device, (uint64_t[CL_USES]){[CL_USE_SCRATCH] = x->bytes});
     free(x->kernels);
+    free(x->numbers);
     free(x->arena);
     free(x->bound);
     free(x);

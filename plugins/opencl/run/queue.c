@@ -53,21 +53,23 @@ static int64_t number_of(const int64_t *params, uint32_t n, const cl_param *p)
 }
 
 /* Sets what a launch takes from the plan's parameters. */
-static cl_int set_params(const eng_plan_state *plan, const cl_recorded *l, cl_kernel kernel, const int64_t *params,
-                         uint32_t n, size_t *global)
+static cl_int set_params(const eng_instance_state *x, uint32_t i, const int64_t *params, uint32_t n, size_t *global)
 {
-    cl_uint index = 0;
+    const cl_recorded *l = &x->plan->launches[i];
+    uint8_t *numbers = x->numbers + l->numbers;
+    cl_uint index = 0; /* of the numbers: behind the buffers                    */
     for (uint32_t a = 0; a < l->n_args; a++) {
-        const cl_recorded_arg *arg = &plan->args[l->first_arg + a];
+        const cl_recorded_arg *arg = &x->plan->args[l->first_arg + a];
         if (arg->kind == CL_ARG_PARAM) {
-            cl_int value = (cl_int)number_of(params, n, &arg->number);
-            cl_int error = clSetKernelArg(kernel, index, sizeof value, &value);
-            if (error != CL_SUCCESS)
-                return error;
+            const cl_int value = (cl_int)number_of(params, n, &arg->number);
+            memcpy(numbers + arg->field, &value, sizeof value);
+        } else if (arg->kind != CL_ARG_VALUE) {
+            index++;
         }
-        bool pair = arg->kind != CL_ARG_VALUE && arg->kind != CL_ARG_LOCAL && arg->kind != CL_ARG_PARAM;
-        index += pair ? 2 : 1; /* a buffer and an offset                     */
     }
+    const cl_int error = clSetKernelArg(x->kernels[i], index, cl_numbers_size(l), numbers);
+    if (error != CL_SUCCESS)
+        return error;
     for (unsigned d = 0; d < l->dims; d++) {
         const cl_recorded_size *s = &l->size[d];
         if (s->number.param < 0)
@@ -90,7 +92,7 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const i
     size_t global[3] = {l->global[0], l->global[1], l->global[2]};
     cl_int error = CL_SUCCESS;
     if (l->dynamic)
-        error = set_params(plan, l, x->kernels[i], params, n_params, global);
+        error = set_params(x, i, params, n_params, global);
     if (error == CL_SUCCESS)
         error = clEnqueueNDRangeKernel(q->queue, x->kernels[i], l->dims, NULL, global, l->local, 0, NULL, event);
     if (error == CL_SUCCESS)
