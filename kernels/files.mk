@@ -15,6 +15,9 @@ opencl_kernels = \
 	kernels/gated_delta_net.cl \
 	kernels/get_rows.cl \
 	kernels/hadamard.cl \
+	kernels/hadamard.clh \
+	kernels/heads.cl \
+	kernels/heads_line.clh \
 	kernels/index.clh \
 	kernels/indexed.clh \
 	kernels/launch.clh \
@@ -29,6 +32,7 @@ opencl_kernels = \
 	kernels/rebase.cl \
 	kernels/roof.cl \
 	kernels/rope.cl \
+	kernels/rope.clh \
 	kernels/row.clh \
 	kernels/set_rows.cl \
 	kernels/soft_max.cl \

@@ -5,6 +5,7 @@
  * larger of a group and CHUNK elements; chunks of a row are along dimension 0
  * of the launch, rows along dimension 1.
  */
+#include "hadamard.clh"
 #include "index.clh"
 #include "types.clh"
 
@@ -19,26 +20,6 @@ NUMBERS(hadamard, HADAMARD_NUMBERS);
 
 #if VEC
 
-#define LANES (G > 16 ? G / 16 : 1) /* registers of a group */
-
-/* Butterflies inside a register: v +- its lanes swapped at distance 1, 2, 4, 8. */
-static inline float16 within(float16 v)
-{
-#if G >= 2
-    v = v.s1032547698badcfe + (float16)(1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1) * v;
-#endif
-#if G >= 4
-    v = v.s23016745ab89efcd + (float16)(1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1) * v;
-#endif
-#if G >= 8
-    v = v.s45670123cdef89ab + (float16)(1, 1, 1, 1, -1, -1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1) * v;
-#endif
-#if G >= 16
-    v = v.s89abcdef01234567 + (float16)(1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1) * v;
-#endif
-    return v;
-}
-
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(cbytes x, gbytes y,
                                                                       const hadamard_numbers numbers)
 {
@@ -49,13 +30,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(cbytes x, 
     for (ulong g = first; g < first + step && 16 * g < n; g += LANES) {
         for (uint j = 0; j < LANES; j++)
             v[j] = within(LD16(XT)(x, g + j, n) * scale);
-        for (uint h = 1; h < LANES; h *= 2)
-            for (uint j = 0; j < LANES; j += 2 * h)
-                for (uint l = j; l < j + h; l++) {
-                    const float16 a = v[l], b = v[l + h];
-                    v[l] = a + b;
-                    v[l + h] = a - b;
-                }
+        across(v);
         for (uint j = 0; j < LANES; j++)
             st16_f32((__global float *)y, g + j, n, v[j]);
     }

@@ -1,14 +1,8 @@
 /*
  * kernels/rope.cl - rotary position embedding.  -DNORMAL: pairs of neighbours;
- * else pairs (i, i + distance).  -DHALF: x is f16.  -DSTREAMS: four positions a
- * token, chosen per pair; -DFF: divisors of the frequencies.
- *
- * table: for every pair its frequency and its stream.  The frequency is in turns a
- * position, the sum of two floats that the host makes in double precision: so
- * whole turns can be left out exactly, and far positions (up to 2^24) have angles
- * as good as near ones without doubles here.
+ * else pairs (i, i + distance).  -DHALF: x is f16.
  */
-#include "row.clh"
+#include "rope.clh"
 
 #ifndef NORMAL
 #define NORMAL 0
@@ -21,30 +15,6 @@
 #define X1(p, i) ((fin)(p))[i]
 #define X16(p, i) vload16(0, (fin)(p) + (i))
 #endif
-
-typedef struct rope_pair {
-    float turns, rest;
-    int stream;
-} rope_pair;
-
-static inline float angle_of(__global const rope_pair *table, fin ff, __global const int *pos, long stride, int i)
-{
-#pragma OPENCL FP_CONTRACT OFF
-    float f = table[i].turns, rest = table[i].rest;
-#if FF
-    const float d = ff[i], quotient = f / d;
-    rest = isinf(d) ? 0.0f : (fma(-quotient, d, f) + rest) / d;
-    f = quotient;
-#endif
-#if STREAMS
-    const float p = (float)pos[table[i].stream * stride];
-#else
-    const float p = (float)pos[0];
-#endif
-    const float all = p * f, low = fma(p, rest, fma(p, f, -all)); /* all + low = p (f + rest) */
-    const float part = (all - rint(all)) + low;
-    return fma(part, 6.28318548f, part * -1.74845553e-7f);
-}
 
 #define ROPE_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, pos_at) N(ulong, ff_at) N(ulong, table_at) N(ulong, y_at) N(long4, ne) N(long4, xs)        \

@@ -232,6 +232,10 @@ static inline bool cl_overlap(const cl_covered *a, const cl_covered *b)
 {
     return a->space == b->space && a->first <= b->last && b->first <= a->last;
 }
+/* Is a tensor, or a view of it, an operand of any node but `by`?  Nodes that only make views do not count. */
+bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by);
+/* heads.c: the same for what is done to rows of heads. */
+uint32_t cl_fuse_heads(cl_recorder *r, uint32_t index);
 /* products.c: the same for products of one operand with several matrices. */
 uint32_t cl_fuse_products(cl_recorder *r, uint32_t index);
 /* arena.c */

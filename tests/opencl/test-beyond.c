@@ -39,9 +39,9 @@ static int read_beyond(const char *apart, const char *folder)
     FILE *file = fopen(path, "w");
     if (!file)
         return 2;
-    fputs("__kernel void sum_rows(__global const float *x, ulong x_at, __global float *y, ulong y_at, long4 ne,\n"
-          "                       long4 xs, long4 ys, int rows_per)\n"
-          "{\n    if (get_global_id(0) == 0)\n        y[y_at / 4] = x[x_at / 4 + ne.s0];\n}\n", file);
+    fputs("typedef struct numbers { ulong x_at, y_at; long4 ne, xs, ys; int rows_per; } numbers;\n"
+          "__kernel void sum_rows(__global const float *x, __global float *y, const numbers n)\n"
+          "{\n    if (get_global_id(0) == 0)\n        y[n.y_at / 4] = x[n.x_at / 4 + n.ne.s0];\n}\n", file);
     fclose(file);
     const eng_store_tensor t[] = {declare("x", ENG_USE_INPUT, 3),
                                   declare("y", ENG_USE_OUTPUT, 1)};

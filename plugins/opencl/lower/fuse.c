@@ -74,13 +74,20 @@ static bool same_shape(const eng_tensor *a, const eng_tensor *b)
     return true;
 }
 
-/* Is a tensor (or a view of it) an operand of any node but `by`? */
-static bool used_elsewhere(const eng_subgraph *g, int32_t tensor, const eng_node *by)
+static bool is_view(const cl_device *device, uint32_t op)
 {
+    const eng_op_info *info = op_info(device, op);
+    return info && (info->flags & ENG_OPF_VIEW);
+}
+
+bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by)
+{
+    const eng_subgraph *g = r->graph;
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const eng_node *node = eng_subgraph_node(g, k);
         for (unsigned i = 0; i < ENG_MAX_INPUTS; i++)
-            if (node->in[i] >= 0 && eng_subgraph_tensor(g, node->in[i])->root == tensor && node != by)
+            if (node->in[i] >= 0 && eng_subgraph_tensor(g, node->in[i])->root == tensor && node != by &&
+                !is_view(r->device, node->op))
                 return true;
     }
     return false;
@@ -408,7 +415,7 @@ static bool complete(chain *c)
             c->constant[c->n_constants++] = (float)s->node->fp[0];
             c->constant[c->n_constants++] = (float)s->node->fp[1];
         }
-        if (next && !used_elsewhere(c->r->graph, out, next))
+        if (next && !cl_used_elsewhere(c->r, out, next))
             continue;
         /* the values before a norm's last operand are computed twice: not kept */
         if (c->norm >= 0 && (int)i + 1 < c->norm)
@@ -418,12 +425,6 @@ static bool complete(chain *c)
             return false;
     }
     return harmless(c);
-}
-
-static bool is_view(const cl_device *device, uint32_t op)
-{
-    const eng_op_info *info = op_info(device, op);
-    return info && (info->flags & ENG_OPF_VIEW);
 }
 
 /* A chain of the first `most` nodes that can be one, from `index` on. */

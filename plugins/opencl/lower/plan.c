@@ -107,7 +107,9 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
                        reason);
     cl_recorder r = {.device = device, .graph = plan->graph, .node = node, .plan = plan};
     plan->node_temporary = 0;
-    uint32_t fused = device->fuse ? cl_fuse(&r, index) : 0;
+    uint32_t fused = device->fuse ? cl_fuse_heads(&r, index) : 0;
+    if (!fused && device->fuse)
+        fused = cl_fuse(&r, index);
     if (!fused && device->fuse)
         fused = cl_fuse_products(&r, index);
     if (fused)
@@ -128,7 +130,8 @@ static void count_chains(eng_plan_state *plan)
                          .plan = plan};
         if (is_view(plan->device, r.node->op) || is_barrier(plan->device, r.node->op) || empty(plan->graph, r.node))
             continue;
-        uint32_t fused = cl_fuse(&r, i);
+        uint32_t fused = cl_fuse_heads(&r, i);
+        fused = fused ? fused : cl_fuse(&r, i);
         i += fused ? fused - 1 : 0;
     }
     plan->counting = false;

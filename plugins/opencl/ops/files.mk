@@ -31,6 +31,7 @@ opencl_ops_files = \
 	plugins/opencl/ops/repeat.c \
 	plugins/opencl/ops/rms_norm.c \
 	plugins/opencl/ops/rope.c \
+	plugins/opencl/ops/rope.h \
 	plugins/opencl/ops/rows.c \
 	plugins/opencl/ops/rows.h \
 	plugins/opencl/ops/set_rows.c \

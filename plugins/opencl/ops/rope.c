@@ -1,17 +1,11 @@
 /* rope: rotary position embedding; frequencies are computed here, in double. */
+#include "rope.h"
 #include "rows.h"
 
 #include <math.h>
 
-/* As in kernels/rope.cl: turns a position, as a float and what it lacks. */
+/* As in kernels/rope.clh: turns a position, as a float and what it lacks. */
 typedef struct rope_pair { float turns, rest; int32_t stream; } rope_pair;
-
-typedef struct rope_plan {
-    int64_t pairs, distance;
-    uint64_t table;
-    float scale;
-    bool streams;
-} rope_plan;
 
 /* The position stream that pair i follows; *exponent: of its frequency. */
 static int32_t stream_of(const eng_node *node, int64_t i, int64_t *exponent)
@@ -43,9 +37,8 @@ static double corner(const eng_node *node, double beta)
     return n * log((double)node->ip[ENG_ROPE_N_CTX_ORIG] / (2 * pi * beta)) / (2 * log(node->fp[ENG_ROPE_BASE]));
 }
 
-static int fill_table(cl_recorder *r, rope_plan *p)
+static int fill_table(cl_recorder *r, const eng_node *node, cl_rope *p)
 {
-    const eng_node *node = r->node;
     const double pi = 3.14159265358979323846;
     double n = (double)node->ip[ENG_ROPE_N_DIMS], base = node->fp[ENG_ROPE_BASE], ext = node->fp[ENG_ROPE_EXT_FACTOR];
     double scale = node->fp[ENG_ROPE_FREQ_SCALE], low = 0, high = 0;
@@ -75,27 +68,43 @@ static int fill_table(cl_recorder *r, rope_plan *p)
     return r->status;
 }
 
+int cl_rope_prepare(cl_recorder *r, const eng_node *node, cl_rope *p)
+{
+    const eng_tensor *x = cl_in(r->graph, node, 0), *pos = cl_in(r->graph, node, 1);
+    const int64_t mode = node->ip[ENG_ROPE_MODE];
+    const bool vision = mode == ENG_ROPE_VISION;
+    p->streams = (mode & 8) != 0;
+    p->pairs = vision ? x->ne[0] / 2 : node->ip[ENG_ROPE_N_DIMS] / 2;
+    p->distance = vision ? x->ne[0] / 2 : p->pairs;
+    p->step = pos->ne[0] == 1 ? 4 : pos->nb[0];
+    p->stream = (pos->rank > 1 ? pos->nb[1] : 0) / 4;
+    return fill_table(r, node, p);
+}
+
+void cl_rope_options(const eng_node *node, const cl_rope *p, char options[CL_ROPE_OPTIONS])
+{
+    snprintf(options, CL_ROPE_OPTIONS, "%s%s%s", node->ip[ENG_ROPE_MODE] == ENG_ROPE_NORMAL ? "-DNORMAL=1 " : "",
+             p->streams ? "-DSTREAMS=1 " : "", node->in[2] >= 0 ? "-DFF=1 " : "");
+}
+
 static void part(cl_recorder *r, const cl_walk *w, void *ctx)
 {
-    const rope_plan *p = ctx;
+    const cl_rope *p = ctx;
     const eng_node *node = r->node;
-    const eng_tensor *pos = cl_in(r->graph, node, 1);
-    int64_t step = pos->ne[0] == 1 ? 4 : pos->nb[0];
-    char options[96];
-    snprintf(options, sizeof options, "%s%s%s%s", node->ip[ENG_ROPE_MODE] == ENG_ROPE_NORMAL ? "-DNORMAL=1 " : "",
-             cl_in(r->graph, node, 0)->type == ENG_TYPE_F16 ? "-DHALF=1 " : "", p->streams ? "-DSTREAMS=1 " : "",
-             node->in[2] >= 0 ? "-DFF=1" : "");
+    char options[CL_ROPE_OPTIONS + 16], common[CL_ROPE_OPTIONS];
+    cl_rope_options(node, p, common);
+    snprintf(options, sizeof options, "%s%s", common, cl_in(r->graph, node, 0)->type == ENG_TYPE_F16 ? "-DHALF=1" : "");
     cl_launch(r, "rope", "rope", options);
     cl_arg_walk(r, w, 0);
-    cl_arg_tensor(r, node->in[1], (uint64_t)(w->first[2] * step));
+    cl_arg_tensor(r, node->in[1], (uint64_t)(w->first[2] * p->step));
     cl_arg_operand(r, 2);
     cl_arg_constant(r, p->table);
     cl_arg_walk(r, w, 1);
     cl_arg_extents(r, w);
     cl_arg_strides(r, w, 0);
     cl_arg_strides(r, w, 1);
-    cl_arg_long(r, step);
-    cl_arg_long(r, (pos->rank > 1 ? pos->nb[1] : 0) / 4);
+    cl_arg_long(r, p->step);
+    cl_arg_long(r, p->stream);
     cl_arg_int(r, (int32_t)node->ip[ENG_ROPE_OFFSET]);
     cl_arg_int(r, (int32_t)p->pairs);
     cl_arg_int(r, (int32_t)p->distance);
@@ -110,13 +119,8 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
 
 static int record(cl_recorder *r, const eng_node *node)
 {
-    const eng_tensor *x = cl_in(r->graph, node, 0);
-    int64_t mode = node->ip[ENG_ROPE_MODE];
-    bool vision = mode == ENG_ROPE_VISION;
-    rope_plan p = {.streams = (mode & 8) != 0};
-    p.pairs = vision ? x->ne[0] / 2 : node->ip[ENG_ROPE_N_DIMS] / 2;
-    p.distance = vision ? x->ne[0] / 2 : p.pairs;
-    if (fill_table(r, &p) != ENG_OK)
+    cl_rope p;
+    if (cl_rope_prepare(r, node, &p) != ENG_OK)
         return r->status;
     cl_walk w;
     cl_walk_begin(&w, cl_out(r->graph, node, 0));

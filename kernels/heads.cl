@@ -1,0 +1,244 @@
+/*
+ * kernels/heads.cl - what is done to rows of heads between products and attention, in one launch: several lines of steps
+ * (queries, keys, values), each row of which goes through all steps of its line in registers (vec) or local memory (simt).
+ *
+ * The steps, in this order, each there or not (plugins/opencl/lower/heads.c); i is the line's number:
+ *   -DNORM<i>=1  x / sqrt(mean(x^2) + eps) times a number; 2: times a weight, too
+ *   -DROPE<i>=1  rotary embedding, the same for all lines (-DANGLES: there is any; rope.clh, -DNORMAL, -DPAIRS=)
+ *   -DTURN<i>=1  Hadamard transform of groups of -DG= elements
+ *   -DINTO<i>=1  stored in the row of a cache that ids name, as type -DTO<i>=; else as f32 where the line ends
+ * -DLINES= lines, -DD<i>= elements of a row, -DMOST= the most of them.
+ */
+#include "encode.clh"
+#include "hadamard.clh"
+#include "rope.clh"
+
+#ifndef NORMAL
+#define NORMAL 0
+#endif
+#ifdef WIDE
+typedef long index_t;
+#else
+typedef int index_t;
+#endif
+
+#if NORMAL
+#define FIRST(i) (offset + 2 * (i))
+#define SECOND(i) (offset + 2 * (i) + 1)
+#else
+#define FIRST(i) (offset + (i))
+#define SECOND(i) (offset + (i) + distance)
+#endif
+
+/* nb: along head and token of x; along head and token (of a cache: cell) of y. */
+#define LINE_BUFFERS(i) cbytes x##i, cbytes w##i, gbytes y##i
+#define LINE_NUMBERS(N, i)                                                                                             \
+    N(ulong, x##i##_at) N(ulong, w##i##_at) N(ulong, y##i##_at) N(long4, nb##i) N(long, cells##i) N(int, heads##i)     \
+    N(float, eps##i) N(float, factor##i)
+
+#if LINES == 1
+#define BUFFERS LINE_BUFFERS(0)
+#define ALL_LINES(N) LINE_NUMBERS(N, 0)
+#define EACH_LINE(X) X(0)
+#elif LINES == 2
+#define BUFFERS LINE_BUFFERS(0), LINE_BUFFERS(1)
+#define ALL_LINES(N) LINE_NUMBERS(N, 0) LINE_NUMBERS(N, 1)
+#define EACH_LINE(X) X(0) X(1)
+#else
+#define BUFFERS LINE_BUFFERS(0), LINE_BUFFERS(1), LINE_BUFFERS(2)
+#define ALL_LINES(N) LINE_NUMBERS(N, 0) LINE_NUMBERS(N, 1) LINE_NUMBERS(N, 2)
+#define EACH_LINE(X) X(0) X(1) X(2)
+#endif
+
+#define HEADS_NUMBERS(N)                                                                                               \
+    N(ulong, pos_at) N(ulong, ff_at) N(ulong, table_at) N(ulong, ids_at) N(long, pos_step) N(long, pos_stream)         \
+    N(long, ids_step) N(long, rows) N(long, parts) N(long, each) N(int, offset) N(int, pairs) N(int, distance)         \
+    N(float, scale) N(float, sign) N(float, turn) ALL_LINES(N)
+NUMBERS(heads, HEADS_NUMBERS);
+
+/* Where line i's row of head h goes: to the token's row, or the cell's, of which there are cells. */
+#define TO_1(id, t) (long)(id)
+#define TO_0(id, t) (t)
+#define TO_ROW(i) PASTE(TO_, PASTE(INTO, i))(id, t)
+#define ROW_X(i) (x##i + x##i##_at + h * nb##i.x + t * nb##i.y)
+#define ROW_Y(i) (y##i + y##i##_at + h * nb##i.z + to * nb##i.w)
+
+#define TOKEN(unit, parts)                                                                                             \
+    const long t = (unit) / (parts);                                                                                   \
+    __global const int *position = (__global const int *)(pos + pos_at + t * pos_step);                                \
+    const index_t id = ids ? *(__global const index_t *)(ids + ids_at + t * ids_step) : 0
+
+#if VEC
+
+/* Cosines and sines of a token, 16 at a time. */
+static inline void angles(__global const rope_pair *table, fin ff, __global const int *pos, long stride, int pairs,
+                          float scale, float sign, float *co, float *si)
+{
+    for (int i = 0; i < pairs; i += 16) {
+        float angle[16];
+        for (int j = 0; j < 16; j++)
+            angle[j] = i + j < pairs ? angle_of(table, ff, pos, stride, i + j) : 0.0f;
+        const float16 a = vload16(0, angle);
+        vstore16(scale * cos(a), 0, co + i);
+        vstore16(sign * scale * sin(a), 0, si + i);
+    }
+}
+
+/* Pairs i .. i + 15 of a row, or those left. */
+static inline void rotate(float *row, const float *co, const float *si, int offset, int pairs, int distance)
+{
+    int i = 0;
+    for (; i + 16 <= pairs; i += 16) {
+        const float16 c = vload16(0, co + i), s = vload16(0, si + i);
+#if NORMAL
+        const float16 u = vload16(0, row + FIRST(i)), v = vload16(0, row + FIRST(i) + 16);
+        const float16 e = (float16)(u.even, v.even), o = (float16)(u.odd, v.odd);
+        const float16 p = e * c - o * s, q = e * s + o * c;
+        vstore16((float16)(p.s0, q.s0, p.s1, q.s1, p.s2, q.s2, p.s3, q.s3, p.s4, q.s4, p.s5, q.s5, p.s6, q.s6, p.s7,
+                           q.s7), 0, row + FIRST(i));
+        vstore16((float16)(p.s8, q.s8, p.s9, q.s9, p.sa, q.sa, p.sb, q.sb, p.sc, q.sc, p.sd, q.sd, p.se, q.se, p.sf,
+                           q.sf), 0, row + FIRST(i) + 16);
+#else
+        const float16 u = vload16(0, row + FIRST(i)), v = vload16(0, row + SECOND(i));
+        vstore16(u * c - v * s, 0, row + FIRST(i));
+        vstore16(u * s + v * c, 0, row + SECOND(i));
+#endif
+    }
+    for (; i < pairs; i++) {
+        const float u = row[FIRST(i)], v = row[SECOND(i)];
+        row[FIRST(i)] = u * co[i] - v * si[i];
+        row[SECOND(i)] = u * si[i] + v * co[i];
+    }
+}
+
+#define LINE 0
+#include "heads_line.clh"
+#undef LINE
+#if LINES > 1
+#define LINE 1
+#include "heads_line.clh"
+#undef LINE
+#endif
+#if LINES > 2
+#define LINE 2
+#include "heads_line.clh"
+#undef LINE
+#endif
+
+/* Row h of those that are left of the token's, if it is of line i. */
+#define RUN(i)                                                                                                         \
+    if (h < heads##i) {                                                                                                \
+        const long to = TO_ROW(i);                                                                                     \
+        if (to >= 0 && to < cells##i)                                                                                  \
+            line##i(ROW_X(i), w##i + w##i##_at, ROW_Y(i), eps##i, factor##i, turn, offset, pairs, distance, co, si);   \
+        continue;                                                                                                      \
+    }                                                                                                                  \
+    h -= heads##i;
+
+/* A work-item: rows each * (g mod parts) ... of token g / parts. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void heads(cbytes pos, cbytes ff, cbytes table, cbytes ids,
+                                                                   BUFFERS, const heads_numbers numbers)
+{
+    UNPACK(HEADS_NUMBERS)
+    const long unit = get_global_id(0), first = unit % parts * each, last = min(first + each, rows);
+    TOKEN(unit, parts);
+#if ANGLES
+    float co[(PAIRS + 15) / 16 * 16], si[(PAIRS + 15) / 16 * 16];
+    angles((__global const rope_pair *)(table + table_at), (fin)(ff + ff_at), position, pos_stream, pairs, scale, sign,
+           co, si);
+#else
+    const float *co = 0, *si = 0;
+#endif
+    for (long row = first; row < last; row++) {
+        long h = row;
+        EACH_LINE(RUN)
+    }
+}
+
+#else
+
+/* What the group's row is: of line i if none before it had it. */
+#define FIND(i)                                                                                                        \
+    if (line < 0 && h < heads##i) {                                                                                    \
+        const long to = TO_ROW(i);                                                                                     \
+        line = i;                                                                                                      \
+        stored = to >= 0 && to < cells##i;                                                                             \
+        x = (fin)ROW_X(i);                                                                                             \
+        w = (fin)(w##i + w##i##_at);                                                                                   \
+        y = stored ? ROW_Y(i) : y##i;                                                                                  \
+        elements = D##i;                                                                                               \
+        norm = NORM##i;                                                                                                \
+        rotated = ROPE##i;                                                                                             \
+        turned = TURN##i;                                                                                              \
+        into = INTO##i;                                                                                                \
+        eps = eps##i;                                                                                                  \
+        factor = factor##i;                                                                                            \
+    } else if (line < 0) {                                                                                             \
+        h -= heads##i;                                                                                                 \
+    }
+#define ENCODE(i)                                                                                                      \
+    if (line == i)                                                                                                     \
+        ENC32(TO##i)(y, b, elements, vload16(0, part), vload16(1, part));
+
+/* A group: one row of a token, a work-item some columns.  All groups meet all barriers, whatever their line. */
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void heads(cbytes pos, cbytes ff, cbytes table, cbytes ids,
+                                                                       BUFFERS, const heads_numbers numbers)
+{
+    UNPACK(HEADS_NUMBERS)
+    __local float v[MOST], red[LOCAL];
+    const uint item = get_local_id(0);
+    long h = (long)get_group_id(0) % parts;
+    int line = -1, norm = 0, rotated = 0, turned = 0, into = 0;
+    uint elements = 0;
+    bool stored = false;
+    fin x = 0, w = 0;
+    gbytes y = 0;
+    float eps = 0.0f, factor = 1.0f, q = 0.0f;
+    TOKEN((long)get_group_id(0), parts);
+    EACH_LINE(FIND)
+    for (uint c = item; c < elements; c += LOCAL) {
+        v[c] = x[c];
+        q += x[c] * x[c];
+    }
+    red[item] = q;
+    for (uint n = LOCAL / 2; n; n >>= 1) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < n)
+            red[item] += red[item + n];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (norm) {
+        const float f = 1.0f / sqrt(red[0] / (float)elements + eps);
+        for (uint c = item; c < elements; c += LOCAL)
+            v[c] = v[c] * f * (norm == 2 ? w[c] : 1.0f) * factor;
+    }
+#if ANGLES
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = item; i < pairs && rotated; i += LOCAL) {
+        const float a = angle_of((__global const rope_pair *)(table + table_at), (fin)(ff + ff_at), position, pos_stream, i);
+        const float co = scale * cos(a), si = sign * scale * sin(a), u1 = v[FIRST(i)], u2 = v[SECOND(i)];
+        v[FIRST(i)] = u1 * co - u2 * si;
+        v[SECOND(i)] = u1 * si + u2 * co;
+    }
+#endif
+    for (uint n = 1; n < G; n *= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint j = item; j < elements / 2 && turned; j += LOCAL) {
+            const uint at = (j & ~(n - 1)) * 2 + (j & (n - 1));
+            const float a = v[at], b = v[at + n], s = n == 1 ? turn : 1.0f;
+            v[at] = (a + b) * s;
+            v[at + n] = (a - b) * s;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint c = item; c < elements && stored && !into; c += LOCAL)
+        ((fout)y)[c] = v[c];
+    for (uint b = item; 32 * b < elements && stored && into; b += LOCAL) {
+        float part[32];
+        for (uint j = 0; j < 32; j++)
+            part[j] = 32 * b + j < elements ? v[32 * b + j] : 0.0f;
+        EACH_LINE(ENCODE)
+    }
+}
+
+#endif
