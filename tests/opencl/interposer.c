@@ -57,6 +57,8 @@ static struct { cl_event gate, command; } held[MOST_HELD]; /* user events, and w
 static unsigned n_held;
 static struct { cl_device_info what; cl_ulong number; } answers[8];
 static unsigned n_answers;
+#define MOST_KEPT 1024
+static unsigned ordinals[MOST_KEPT + 1]; /* of the calls so far, by their number */
 
 static void find_loader(void)
 {
@@ -81,6 +83,14 @@ static rule *rule_of(const char *call)
     abort();
 }
 
+/* One call of i more, which number of any has. */
+static void remember(unsigned i)
+{
+    const unsigned long n = rules[CALLS].count;
+    if (n <= MOST_KEPT)
+        ordinals[n] = (unsigned)rules[i].count;
+}
+
 static cl_int counted(rule *r)
 {
     return ++r->count == r->fail_at ? r->error : CL_SUCCESS;
@@ -93,6 +103,8 @@ static cl_int before(unsigned i)
     pthread_once(&once, find_loader);
     pthread_mutex_lock(&lock);
     cl_int error = counted(r), any = calls[i].releases ? CL_SUCCESS : counted(&rules[CALLS]);
+    if (!calls[i].releases)
+        remember(i);
     const struct timespec pause = {r->delay / 1000, (long)(r->delay % 1000) * 1000000};
     for (r->inside++, pthread_cond_broadcast(&changed); r->stop;)
         pthread_cond_wait(&changed, &lock);
@@ -254,6 +266,7 @@ void interposer_reset(void)
 {
     pthread_mutex_lock(&lock);
     memset(rules, 0, sizeof rules);
+    memset(ordinals, 0, sizeof ordinals);
     live = 0;
     n_answers = 0;
     for (; n_held > 0; n_held--) {
@@ -269,6 +282,14 @@ unsigned long interposer_count(const char *call)
     const unsigned long n = rule_of(call)->count;
     pthread_mutex_unlock(&lock);
     return n;
+}
+
+unsigned long interposer_ordinal(unsigned long n)
+{
+    pthread_mutex_lock(&lock);
+    const unsigned long ordinal = n <= MOST_KEPT ? ordinals[n] : 0;
+    pthread_mutex_unlock(&lock);
+    return ordinal;
 }
 
 void interposer_fail(const char *call, unsigned long nth, int error)

@@ -15,6 +15,8 @@
 void interposer_reset(void);
 /* Calls made since; NULL: of all. */
 unsigned long interposer_count(const char *call);
+/* Call number n of any (1: the first since) was one of how many of its name up to then?  0: it was not kept. */
+unsigned long interposer_ordinal(unsigned long n);
 /* The nth call from now on (1: the next; call NULL: the nth of any but those that release) is not made and
  * answers `error`. */
 void interposer_fail(const char *call, unsigned long nth, int error);
