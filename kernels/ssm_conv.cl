@@ -27,10 +27,15 @@ NUMBERS(ssm_conv, SSM_CONV_NUMBERS);
 #define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
 #define STATE(c, row) ((__global float *)piece_at(state_offset + (c) * state_nb.x + (row) * state_nb.y, piece_bytes))
 
+#ifndef EPILOGUE /* the element-wise op behind this one, if it is one with it (plugins/opencl/ops/each.h) */
+#define EPILOGUE(T, v) (v)
+#endif
+
 /* A work-item does NC channels: a register of them (vec), or one. */
 #if VEC
 #define NC 16
 typedef float16 lanes;
+#define RESULT(v) EPILOGUE(float16, v)
 #define LOAD(p) ld16_f32((cbytes)(p), c0 / 16, shape.x)
 #define SAVE(p, v) st16_f32(p, c0 / 16, shape.x, v)
 #define GET(v) vload16(0, v)
@@ -38,6 +43,7 @@ typedef float16 lanes;
 #else
 #define NC 1
 typedef float lanes;
+#define RESULT(v) EPILOGUE(float, v)
 #define LOAD(p) (((__global const float *)(p))[c0])
 #define SAVE(p, v) ((p)[c0] = (v))
 #define GET(v) ((v)[0])
@@ -93,7 +99,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(BUFFER
                     sum = fma(taps[j], in, sum);
                 }
             }
-            SAVE((__global float *)(o + t * x_nb.z), sum);
+            SAVE((__global float *)(o + t * x_nb.z), RESULT(sum));
         }
     }
 

@@ -87,10 +87,8 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
     int64_t s = n->state, kh = n->k_heads, vh = n->v_heads, t = b->n_tokens, slots = b->context->n_snapshots;
     eng_value qkv = lm_product(b, il, LM_GDN_QKV, u);
     eng_value z = lm_product(b, il, LM_GDN_GATE, u);
-    eng_value beta = eng_unary(g, lm_product(b, il, LM_GDN_BETA, u), ENG_UNARY_SIGMOID);
+    eng_value beta = lm_product(b, il, LM_GDN_BETA, u);
     eng_value a = lm_product(b, il, LM_GDN_ALPHA, u);
-    a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
-    eng_value decay = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, LM_GDN_A)), (int64_t[]){1, vh, t}, 3);
 
     eng_value c = eng_ssm_conv(g, qkv, lm_weight(b, il, LM_GDN_CONV), lm_layer_memory(b, il, 1), b->src, b->dst, b->cu,
                                slots);
@@ -98,6 +96,9 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
     eng_value q = unit_length(b, channels(b, c, 0, kh));
     eng_value k = unit_length(b, channels(b, c, kh, kh));
     eng_value v = channels(b, c, 2 * kh, vh);
+    beta = eng_unary(g, beta, ENG_UNARY_SIGMOID);
+    a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
+    eng_value decay = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, LM_GDN_A)), (int64_t[]){1, vh, t}, 3);
     eng_value o = eng_gated_delta_net(g, q, k, v, decay, beta, lm_layer_memory(b, il, 0), b->src, b->dst, b->cu, 0,
                                       slots);
 

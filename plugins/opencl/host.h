@@ -238,6 +238,9 @@ bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by)
 uint32_t cl_fuse_heads(cl_recorder *r, uint32_t index);
 /* products.c: the same for products of one operand with several matrices. */
 uint32_t cl_fuse_products(cl_recorder *r, uint32_t index);
+/* epilogue.c: the element-wise node of one operand that alone reads result 0 of node `index` and can be applied to it before
+ * it is stored, or NULL; *more: how many nodes further on it is. */
+const eng_node *cl_epilogue(const cl_recorder *r, uint32_t index, uint32_t *more);
 /* arena.c */
 int cl_arena_place(eng_plan_state *plan);
 

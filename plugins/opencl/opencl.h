@@ -154,6 +154,7 @@ typedef struct cl_recorder {
     cl_device *device;
     const eng_subgraph *graph;
     const eng_node *node;
+    const eng_node *epilogue; /* applied to result 0 before it is stored, in whose place its own is; NULL: none */
     eng_plan_state *plan;
     int status; /* of the first failure: the calls below do nothing after it   */
 } cl_recorder;
@@ -283,6 +284,8 @@ typedef struct cl_op {
                             size_t reason_bytes);
     /* Records the node's launches; returns r->status. */
     int (*record)(cl_recorder *r, const eng_node *node);
+    /* It takes an epilogue: its kernels apply EPILOGUE(type, value) to what they store (each.h). */
+    bool epilogue;
 } cl_op;
 
 /* ops/<op>.c each define one; ops/each.c all those that work element by element. */

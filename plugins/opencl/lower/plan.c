@@ -114,6 +114,8 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
         fused = cl_fuse_products(&r, index);
     if (fused)
         *more = fused - 1;
+    else if (device->fuse && ops[node->op]->epilogue)
+        r.epilogue = cl_epilogue(&r, index, more);
     int status = fused || r.status != ENG_OK ? r.status : ops[node->op]->record(&r, node);
     if (status != ENG_OK)
         return status;

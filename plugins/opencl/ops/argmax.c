@@ -1,4 +1,4 @@
 /* argmax: the index of the largest element of each row (top_k.c does it). */
 #include "rows.h"
 
-const cl_op cl_op_argmax = {cl_top_k_supports, cl_top_k_record};
+const cl_op cl_op_argmax = {.supports = cl_top_k_supports, .record = cl_top_k_record};

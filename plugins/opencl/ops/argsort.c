@@ -23,4 +23,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_sort_record(r, &w, &(cl_order){.k = w.ne[0], .ascending = node->ip[ENG_ARGSORT_DESCENDING] == 0});
 }
 
-const cl_op cl_op_argsort = {supports, record};
+const cl_op cl_op_argsort = {.supports = supports, .record = record};

@@ -238,4 +238,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, ENG_MAX_RANK, merge, &x);
 }
 
-const cl_op cl_op_attention = {supports, record};
+const cl_op cl_op_attention = {.supports = supports, .record = record};

@@ -12,4 +12,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return r->status;
 }
 
-const cl_op cl_op_concat = {NULL, record};
+const cl_op cl_op_concat = {.record = record};

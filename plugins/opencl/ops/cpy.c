@@ -11,4 +11,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_convert_record(r, node->in[0], node->out[0], node->ip[ENG_CPY_SEARCH] != 0);
 }
 
-const cl_op cl_op_cpy = {supports, record};
+const cl_op cl_op_cpy = {.supports = supports, .record = record};

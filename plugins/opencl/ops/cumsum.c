@@ -6,4 +6,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_rows_record(r, node, "cumsum");
 }
 
-const cl_op cl_op_cumsum = {NULL, record};
+const cl_op cl_op_cumsum = {.record = record};

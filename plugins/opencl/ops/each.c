@@ -39,6 +39,15 @@ int cl_each_function(char *text, size_t room, const char *name, const char *expr
                     name, expression, name, expression);
 }
 
+void cl_epilogue_text(const eng_node *epilogue, char text[CL_EPILOGUE_TEXT])
+{
+    text[0] = '\0';
+    if (!epilogue)
+        return;
+    const int n = cl_each_function(text, CL_EPILOGUE_TEXT, "last", cl_each_expression(epilogue));
+    snprintf(text + n, CL_EPILOGUE_TEXT - (size_t)n, "#define EPILOGUE(T, v) last_##T(v, v, 0.0f, 0.0f)\n");
+}
+
 static void part(cl_recorder *r, const cl_walk *w, void *ctx)
 {
     bool dense = w->ne[0] == 1 || w->nb[0][0] == 4, same = w->ne[0] == 1 || w->nb[1][0] == 4, one = w->nb[1][0] == 0;
@@ -81,7 +90,7 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, function);
 }
 
-#define ENG_OP_EACH(id, number, name, ...) const cl_op cl_op_##name = {NULL, record};
+#define ENG_OP_EACH(id, number, name, ...) const cl_op cl_op_##name = {.record = record};
 #include <engine/ops.def>
-const cl_op cl_op_unary = {NULL, record};
-const cl_op cl_op_glu = {NULL, record};
+const cl_op cl_op_unary = {.record = record};
+const cl_op cl_op_glu = {.record = record};

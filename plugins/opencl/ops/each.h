@@ -10,4 +10,8 @@ const char *cl_each_expression(const eng_node *node);
  * q: begins what is put before a kernel's file.  As snprintf. */
 int cl_each_function(char *text, size_t room, const char *name, const char *expression);
 
+/* What is put before the file of a kernel that takes the node as its epilogue: EPILOGUE(type, value).  NULL: nothing. */
+#define CL_EPILOGUE_TEXT 1024
+void cl_epilogue_text(const eng_node *epilogue, char text[CL_EPILOGUE_TEXT]);
+
 #endif

@@ -63,4 +63,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return r->status;
 }
 
-const cl_op cl_op_gated_delta_net = {supports, record};
+const cl_op cl_op_gated_delta_net = {.supports = supports, .record = record};

@@ -22,4 +22,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, ENG_MAX_RANK, launch, NULL);
 }
 
-const cl_op cl_op_get_rows = {NULL, record};
+const cl_op cl_op_get_rows = {.record = record};

@@ -79,4 +79,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, &x);
 }
 
-const cl_op cl_op_group_norm = {NULL, record};
+const cl_op cl_op_group_norm = {.record = record};

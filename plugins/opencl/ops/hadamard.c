@@ -44,4 +44,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 5, launch, NULL);
 }
 
-const cl_op cl_op_hadamard = {supports, record};
+const cl_op cl_op_hadamard = {.supports = supports, .record = record};

@@ -100,4 +100,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &pieces, ENG_MAX_RANK, inner, &w);
 }
 
-const cl_op cl_op_mul_mat = {supports, record};
+const cl_op cl_op_mul_mat = {.supports = supports, .record = record};

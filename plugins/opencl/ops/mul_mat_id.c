@@ -66,4 +66,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, ENG_MAX_RANK, launch, &x);
 }
 
-const cl_op cl_op_mul_mat_id = {supports, record};
+const cl_op cl_op_mul_mat_id = {.supports = supports, .record = record};

@@ -8,4 +8,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return r->status;
 }
 
-const cl_op cl_op_pad = {NULL, record};
+const cl_op cl_op_pad = {.record = record};

@@ -98,7 +98,7 @@ void cl_arg_operand(cl_recorder *r, unsigned i)
 
 void cl_arg_result(cl_recorder *r, unsigned i)
 {
-    cl_arg_tensor(r, r->node->out[i], 0);
+    cl_arg_tensor(r, i == 0 && r->epilogue ? r->epilogue->out[0] : r->node->out[i], 0);
 }
 
 void cl_arg_temporary(cl_recorder *r, uint64_t at)

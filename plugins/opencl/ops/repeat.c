@@ -56,4 +56,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, repeat_part, NULL);
 }
 
-const cl_op cl_op_repeat = {NULL, record};
+const cl_op cl_op_repeat = {.record = record};

@@ -129,4 +129,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, &p);
 }
 
-const cl_op cl_op_rope = {NULL, record};
+const cl_op cl_op_rope = {.record = record};

@@ -38,4 +38,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, NULL);
 }
 
-const cl_op cl_op_soft_max = {NULL, record};
+const cl_op cl_op_soft_max = {.record = record};

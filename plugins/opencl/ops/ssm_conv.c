@@ -1,4 +1,5 @@
 /* ssm_conv: the results, then the windows, since these may overwrite the row read; in one launch if tokens are few. */
+#include "each.h"
 #include "hot.h"
 
 enum { X, W, STATE, SRC, DST, CU };
@@ -32,13 +33,14 @@ static int record(cl_recorder *r, const eng_node *node)
     const int64_t each = vec ? 32 : few ? cl_max(tokens, 1) : 1, blocks = vec ? cl_ceil(channels, 16) : channels;
     const size_t local = cl_group(r->device);
     cl_split split;
-    char options[96];
+    char options[96], epilogue[CL_EPILOGUE_TEXT];
 
     if (sequences == 0 || taps == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
     snprintf(options, sizeof options, "-DTAPS=%lld -DPIECES=%u -DLOCAL=%zu", (long long)taps, split.n, local);
+    cl_epilogue_text(r->epilogue, epilogue);
     for (unsigned pass = 0; pass < (taps > 1 && !few ? 2u : 1u); pass++) {
-        cl_launch(r, "ssm_conv", "ssm_conv", options);
+        cl_launch_with(r, "ssm_conv", "ssm_conv", options, epilogue);
         for (unsigned i = 0; i <= CU; i++)
             if (i != STATE)
                 cl_arg_operand(r, i);
@@ -61,4 +63,4 @@ static int record(cl_recorder *r, const eng_node *node)
     return r->status;
 }
 
-const cl_op cl_op_ssm_conv = {supports, record};
+const cl_op cl_op_ssm_conv = {.supports = supports, .record = record, .epilogue = true};

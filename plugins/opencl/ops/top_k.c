@@ -104,4 +104,4 @@ int cl_top_k_record(cl_recorder *r, const eng_node *node)
     return cl_walk_run(r, &w, 4, part, &k);
 }
 
-const cl_op cl_op_top_k = {cl_top_k_supports, cl_top_k_record};
+const cl_op cl_op_top_k = {.supports = cl_top_k_supports, .record = cl_top_k_record};
