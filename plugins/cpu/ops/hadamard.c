@@ -1,7 +1,7 @@
 /*
  * Groups of a row times H / sqrt(group): the fast Walsh-Hadamard transform.
- * Stages within a vector by reflections of its lanes, beyond it by whole
- * vectors, two stages at a time.
+ * Stages within a vector and those of two or four of them in registers, on the way from the
+ * operand to the result; beyond that by whole vectors, two stages at a time.
  */
 #include "loops.h"
 
@@ -18,72 +18,98 @@ static void small_stage(float *x, int64_t n, int s)
         }
 }
 
+/* The stages within vectors, in a register: sum and difference of lanes at distance 1, 2, 4, 8. */
+CPU_INLINE vf within(vf v)
+{
 #if CPU_VL == 16
-/* The first four stages in registers. */
-CPU_INLINE __m512 reflect(__m512 x, __m512 other, __mmask16 minus)
-{
-    return _mm512_mask_sub_ps(_mm512_add_ps(x, other), minus, other, x);
-}
-
-static void first_stages(float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i += 16) {
-        __m512 v = _mm512_loadu_ps(x + i);
-        v = reflect(v, _mm512_permute_ps(v, 0xb1), 0xaaaa);
-        v = reflect(v, _mm512_permute_ps(v, 0x4e), 0xcccc);
-        v = reflect(v, _mm512_shuffle_f32x4(v, v, 0xb1), 0xf0f0);
-        v = reflect(v, _mm512_shuffle_f32x4(v, v, 0x4e), 0xff00);
-        _mm512_storeu_ps(x + i, v);
-    }
-}
+    __m512 x = (__m512)v;
+    const __m512 one = _mm512_set1_ps(1.0f), minus = _mm512_set1_ps(-1.0f);
+    x = _mm512_fmadd_ps(x, _mm512_mask_blend_ps(0xaaaa, one, minus), _mm512_permute_ps(x, 0xb1));
+    x = _mm512_fmadd_ps(x, _mm512_mask_blend_ps(0xcccc, one, minus), _mm512_permute_ps(x, 0x4e));
+    x = _mm512_fmadd_ps(x, _mm512_mask_blend_ps(0xf0f0, one, minus), _mm512_shuffle_f32x4(x, x, 0xb1));
+    x = _mm512_fmadd_ps(x, _mm512_mask_blend_ps(0xff00, one, minus), _mm512_shuffle_f32x4(x, x, 0x4e));
+    return (vf)x;
 #elif CPU_VL == 8
-/* The first three stages in registers. */
-static void first_stages(float *x, int64_t n)
+    __m256 x = (__m256)v;
+    x = _mm256_fmadd_ps(x, _mm256_setr_ps(1, -1, 1, -1, 1, -1, 1, -1), _mm256_permute_ps(x, 0xb1));
+    x = _mm256_fmadd_ps(x, _mm256_setr_ps(1, 1, -1, -1, 1, 1, -1, -1), _mm256_permute_ps(x, 0x4e));
+    x = _mm256_fmadd_ps(x, _mm256_setr_ps(1, 1, 1, 1, -1, -1, -1, -1), _mm256_permute2f128_ps(x, x, 1));
+    return (vf)x;
+#else
+    float t[CPU_VL];
+    v_store(t, v);
+    for (int s = 1; s < CPU_VL; s *= 2)
+        small_stage(t, CPU_VL, s);
+    return v_load(t);
+#endif
+}
+
+/* Two stages, of four vectors. */
+CPU_INLINE void four(vf *v)
 {
-    for (int64_t i = 0; i < n; i += 8) {
-        __m256 v = _mm256_loadu_ps(x + i), other = _mm256_permute_ps(v, 0xb1);
-        v = _mm256_blend_ps(_mm256_add_ps(other, v), _mm256_sub_ps(other, v), 0xaa);
-        other = _mm256_permute_ps(v, 0x4e);
-        v = _mm256_blend_ps(_mm256_add_ps(other, v), _mm256_sub_ps(other, v), 0xcc);
-        other = _mm256_permute2f128_ps(v, v, 1);
-        v = _mm256_blend_ps(_mm256_add_ps(other, v), _mm256_sub_ps(other, v), 0xf0);
-        _mm256_storeu_ps(x + i, v);
+    const vf p = v[0] + v[1], q = v[0] - v[1], r = v[2] + v[3], t = v[2] - v[3];
+    v[0] = p + r;
+    v[1] = q + t;
+    v[2] = p - r;
+    v[3] = q - t;
+}
+
+/* x times scale, and all stages within `some` vectors, 1, 2 or 4. */
+CPU_INLINE void first_stages(const float *x, float *y, int64_t n, float scale, const int some)
+{
+    for (int64_t i = 0; i < n; i += some * CPU_VL) {
+        vf v[4];
+        CPU_UNROLL
+        for (int j = 0; j < some; j++)
+            v[j] = within(v_load(x + i + j * CPU_VL) * scale);
+        if (some == 4)
+            four(v);
+        else if (some == 2) {
+            const vf u = v[0];
+            v[0] = u + v[1];
+            v[1] = u - v[1];
+        }
+        CPU_UNROLL
+        for (int j = 0; j < some; j++)
+            v_store(y + i + j * CPU_VL, v[j]);
     }
 }
-#else
-static void first_stages(float *x, int64_t n)
-{
-    for (int s = 1; s < CPU_VL; s *= 2)
-        small_stage(x, n, s);
-}
-#endif
 
-static void transform(float *x, int64_t n)
+/* Stages at distances s and 2 s. */
+static void two_stages(float *x, int64_t n, int64_t s)
 {
-    int64_t s = CPU_VL;
+    for (int64_t i = 0; i < n; i += 4 * s)
+        for (int64_t j = i; j < i + s; j += CPU_VL) {
+            vf v[4] = {v_load(x + j), v_load(x + j + s), v_load(x + j + 2 * s), v_load(x + j + 3 * s)};
+            four(v);
+            CPU_UNROLL
+            for (int c = 0; c < 4; c++)
+                v_store(x + j + c * s, v[c]);
+        }
+}
+
+/* Each group of n: of x times scale, in y. */
+static void transform(const float *x, float *y, int64_t n, float scale)
+{
+    int64_t s, left = 0;
     if (n < CPU_VL) {
+        for (int64_t i = 0; i < n; i++)
+            y[i] = x[i] * scale;
         for (int t = 1; t < n; t *= 2)
-            small_stage(x, n, t);
+            small_stage(y, n, t);
         return;
     }
-    first_stages(x, n);
-    for (; 2 * s < n; s *= 4)
-        for (int64_t i = 0; i < n; i += 4 * s)
-            for (int64_t j = i; j < i + s; j += CPU_VL) {
-                vf a = v_load(x + j), b = v_load(x + j + s), c = v_load(x + j + 2 * s), d = v_load(x + j + 3 * s);
-                vf p = a + b, q = a - b, r = c + d, t = c - d;
-                v_store(x + j, p + r);
-                v_store(x + j + s, q + t);
-                v_store(x + j + 2 * s, p - r);
-                v_store(x + j + 3 * s, q - t);
-            }
-    for (; s < n; s *= 2)
-        for (int64_t i = 0; i < n; i += 2 * s)
-            for (int64_t j = i; j < i + s; j += CPU_VL) {
-                vf a = v_load(x + j), b = v_load(x + j + s);
-                v_store(x + j, a + b);
-                v_store(x + j + s, a - b);
-            }
+    for (s = CPU_VL; s < n; s *= 2)
+        left++;
+    /* an odd stage comes first, so that all further ones go by twos */
+    if (left == 0)
+        first_stages(x, y, n, scale, 1);
+    else if (left % 2)
+        first_stages(x, y, n, scale, 2);
+    else
+        first_stages(x, y, n, scale, 4);
+    for (s = left == 0 ? n : left % 2 ? 2 * CPU_VL : 4 * CPU_VL; s < n; s *= 4)
+        two_stages(y, n, s);
 }
 
 static void run_hadamard(const cpu_task *task, cpu_run *run)
@@ -95,10 +121,8 @@ static void run_hadamard(const cpu_task *task, cpu_run *run)
     for (int64_t r = begin; r < end; r++) {
         const float *a = cpu_row_f32(x, row_number(x, r), (float *)run->scratch);
         float *o = out_row(y, r);
-        for (int64_t i = 0; i < n; i++)
-            o[i] = a[i] * scale;
         for (int64_t i = 0; i < n; i += group)
-            transform(o + i, group);
+            transform(a + i, o + i, group, scale);
     }
 }
 

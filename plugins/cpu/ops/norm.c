@@ -16,11 +16,10 @@ static void run_norm(const cpu_task *task, cpu_run *run)
         const float *a = cpu_row_f32(x, row_number(x, r), buffer);
         float *o = out_row(y, r), mean = sum_of(a, n) / (float)n;
         float f = 1 / sqrtf(square_sum(a, n, mean) / (float)n + (float)task->node->fp[ENG_NORM_EPS]);
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n && weight; i++)
+            o[i] = (a[i] - mean) * f * weight[i];
+        for (int64_t i = 0; i < n && !weight; i++)
             o[i] = (a[i] - mean) * f;
-        if (weight)
-            for (int64_t i = 0; i < n; i++)
-                o[i] *= weight[i];
         if (shift)
             for (int64_t i = 0; i < n; i++)
                 o[i] += shift[i];

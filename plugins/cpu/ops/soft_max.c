@@ -6,8 +6,14 @@
 static void soft_max_row(float *y, int64_t n, const float *sink)
 {
     float max = sink ? *sink : -INFINITY;
-    int64_t i;
-    for (i = 0; i < n; i++)
+    vf most[4] = {v_set1(max), v_set1(max), v_set1(max), v_set1(max)};
+    int64_t i = 0;
+    for (; i + 4 * CPU_VL <= n; i += 4 * CPU_VL)
+        CPU_UNROLL
+        for (int j = 0; j < 4; j++)
+            most[j] = v_max(v_load(y + i + j * CPU_VL), most[j]);
+    max = v_hmax(v_max(v_max(most[0], most[1]), v_max(most[2], most[3])));
+    for (; i < n; i++)
         max = y[i] > max ? y[i] : max;
     if (max == -INFINITY) {
         float all = 0; /* nothing to choose from; NaN is never hidden */
