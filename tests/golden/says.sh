@@ -37,4 +37,15 @@ says()
     fi
 }
 
+# says_if_cpu NAME COMMAND...: the same, for what encodes, as the cpu plugin does.
+says_if_cpu()
+{
+    if [ -f "$top_builddir/plugins/cpu/cpu.la" ]; then
+        says "$@"
+    else
+        n=$((n + 1))
+        echo "ok $n - $1 # SKIP the plugin cpu was not built"
+    fi
+}
+
 [ "$1" = --write ] && write=yes || write=

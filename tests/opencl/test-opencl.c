@@ -136,6 +136,7 @@ static eng_value layers(eng_graph *g, const eng_value *t)
         eng_value l2 = eng_l2_norm(g, eng_add(g, n2, sum), 1e-6);
         h = eng_unary(g, eng_add(g, l2, eng_unary(g, sum, ENG_UNARY_TANH)), ENG_UNARY_SOFTPLUS);
         h = products(g, h, t + 6, 4 * i);
+        h = eng_add(g, h, eng_scale(g, eng_l2_norm(g, t[4], 1e-6), 3, 0)); /* begins with a norm, all operands whole */
     }
     return h;
 }
