@@ -20,6 +20,7 @@ opencl_kernels = \
 	kernels/heads_line.clh \
 	kernels/index.clh \
 	kernels/indexed.clh \
+	kernels/lanes.clh \
 	kernels/launch.clh \
 	kernels/loops.cl \
 	kernels/mul_mat.cl \
@@ -41,4 +42,5 @@ opencl_kernels = \
 	kernels/stream.clh \
 	kernels/sum_rows.cl \
 	kernels/top_k.cl \
-	kernels/types.clh
+	kernels/types.clh \
+	kernels/wide.clh

@@ -28,6 +28,13 @@ NUMBERS(rows, ROWS_NUMBERS);
     b += b_at + along(i, b_nb);                                                                                        \
     o += o_at + along(i, o_nb)
 
+/* A work-item's first row begins a group of packed rows; that of lanes, of two rows, may lie in the middle of one. */
+#if VEC
+#define FROM_ROW(a, first) ((a) + (first) * a_row)
+#else
+#define FROM_ROW(a, first) ROW_A(a, first, a_row)
+#endif
+
 /* Several matrices with the same columns, `each` rows a unit of work: this unit's matrix and first row. */
 #define SEVERAL_BUFFERS                                                                                                \
     cbytes a0, gbytes o0, cbytes a1, gbytes o1, cbytes a2, gbytes o2, cbytes a3, gbytes o3, cbytes b
@@ -55,7 +62,7 @@ NUMBERS(several, SEVERAL_NUMBERS);
     const long first = unit * each;                                                                                    \
     if (first >= m)                                                                                                    \
         return;                                                                                                        \
-    a += first * a_row;                                                                                                \
+    a = FROM_ROW(a, first);                                                                                            \
     b += b_at
 
 #if VEC
@@ -114,33 +121,36 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(BUFFER
 
 #endif
 
-#else
+#elif !defined(TILES)
 
+/* -DCOLS= columns of a group; the launch's second dimension runs over so many at a time. */
 __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_several(SEVERAL_BUFFERS,
                                                                                      const several_numbers numbers)
 {
     UNPACK(SEVERAL_NUMBERS)
-    __local float red[DOT_ROWS * DOT_GROUP];
+    __local float red[DOT_LOCAL];
     CHOOSE(get_group_id(0));
-    const long j = get_global_id(1);
+    const long j = get_global_id(1) * COLS;
     if (j >= n)
         return;
-    dot_rows(a, a_row, min((long)DOT_ROWS, m - first), b + j * b_col, (__global float *)(o + j * o_col) + first, k, red);
+    dot_rows(a, a_row, min((long)DOT_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
+             o + j * o_col + first * 4, o_col, k, red);
 }
 
 __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_rows(BUFFERS, const rows_numbers numbers)
 {
     UNPACK(ROWS_NUMBERS)
-    __local float red[DOT_ROWS * DOT_GROUP];
+    __local float red[DOT_LOCAL];
     BEGIN;
-    const long first = get_group_id(0) * DOT_ROWS, j = get_global_id(1);
+    const long first = get_group_id(0) * DOT_ROWS, j = get_global_id(1) * COLS;
     if (first >= m || j >= n)
         return;
-    dot_rows(a + first * a_row, a_row, min((long)DOT_ROWS, m - first), b + j * b_col,
-             (__global float *)(o + j * o_col) + first, k, red);
+    dot_rows(FROM_ROW(a, first), a_row, min((long)DOT_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
+             o + j * o_col + first * 4, o_col, k, red);
 }
 
-#if MAX_GROUP >= GROUP
+#elif MAX_GROUP >= GROUP
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(BUFFERS, const mul_mat_numbers numbers)
 {
     UNPACK(MUL_MAT_NUMBERS)
@@ -158,6 +168,5 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(BU
     barrier(CLK_LOCAL_MEM_FENCE);
     tile(a + first * a_row, a_row, min((long)TILE, m - first), b, bo, o, oo, cols, k, as, bs);
 }
-#endif
 
 #endif

@@ -6,7 +6,7 @@
  * first .. first + count - 1 of n_expert are in this launch; the one with
  * first = 0 also zeroes what skipped ids leave.
  *
- * Devices without groups of that size have mul_mat_id_rows: its second dimension
+ * Few tokens on cards, and devices without groups of that size, have mul_mat_id_rows: its second dimension
  * is the pair (u, t), and weights are read once for each.
  */
 #define LEAST_COLUMNS 1
@@ -66,13 +66,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(BUFFERS,
     }
 }
 
-#elif MAX_GROUP < GROUP
+#elif !defined(TILES)
 
 __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_rows(BUFFERS,
                                                                                      const mul_mat_id_numbers numbers)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
-    __local float red[DOT_ROWS * DOT_GROUP];
+    __local float red[DOT_LOCAL];
     const long row = get_group_id(0) * DOT_ROWS, p = get_global_id(1);
     if (row >= m || p >= u * t)
         return;
@@ -85,7 +85,8 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_
         return;
     }
     if (id >= first && id < first + count)
-        dot_rows(a + a_at + (id - first) * a_nb.y + row * a_nb.x, a_nb.x, rows, b + b_at + OFFSET(p, b_nb), y, k, red);
+        dot_rows(a + a_at + (id - first) * a_nb.y + row * a_nb.x, a_nb.x, rows, b + b_at + OFFSET(p, b_nb), 0, 1,
+                 (gbytes)y, 0, k, red);
 }
 
 #else

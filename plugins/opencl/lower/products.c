@@ -102,14 +102,14 @@ static void launch(cl_recorder *r, const products *p)
     cl_arg_long(r, cl_nb(b, 1));
     cl_arg_long4(r, m);
     cl_arg_long4(r, o_col);
-    const int64_t each = device->vec ? cl_rows_each(device, total) : 4;
+    const int64_t each = device->vec ? cl_rows_each(device, total) : cl_lane_rows(cl_ne(b, 1));
     cl_arg_long(r, each);
     for (unsigned i = 0; i < p->n; i++)
         items += cl_ceil(m[i], each);
     if (device->vec)
         cl_size1(r, (uint64_t)items, 1);
     else
-        cl_size2(r, (uint64_t)items * 64, 64, (uint64_t)cl_ne(b, 1), 1);
+        cl_size2(r, (uint64_t)items * 64, 64, (uint64_t)cl_ceil(cl_ne(b, 1), cl_lane_columns(cl_ne(b, 1))), 1);
 }
 
 uint32_t cl_fuse_products(cl_recorder *r, uint32_t index)

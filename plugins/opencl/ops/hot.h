@@ -72,9 +72,9 @@ static inline size_t cl_group(const cl_device *device)
     return device->vec ? 1 : device->max_group < 64 ? device->max_group : 64;
 }
 
-/* Products: in family simt a tile is the work of 256 work-items, which not every device has in a group.  Without tiles
- * each of more columns than these reads the matrix again. */
-enum { CL_FEW_COLUMNS = 4 };
+/* Products: in family simt a tile is the work of 256 work-items, which not every device has in a group.  Up to so many
+ * columns are not worth one; CL_LANE_COLUMNS of them read the matrix once (kernels/lanes.clh). */
+enum { CL_FEW_COLUMNS = 8, CL_LANE_COLUMNS = 4 };
 static inline bool cl_has_tiles(const cl_device *device)
 {
     return device->vec || device->max_group >= 256;
@@ -97,14 +97,29 @@ static inline int64_t cl_rows_each(const cl_device *device, int64_t rows)
     return cl_min(64, cl_max(4, rows / (8 * (int64_t)device->compute_units) & ~(int64_t)3));
 }
 
+/* Columns of a group of family simt. */
+static inline int64_t cl_lane_columns(int64_t columns)
+{
+    return columns <= 2 ? columns : CL_LANE_COLUMNS;
+}
+
+/* Rows of such a group, as in kernels/lanes.clh. */
+static inline int64_t cl_lane_rows(int64_t columns)
+{
+    return cl_lane_columns(columns) > 2 ? 2 : 4;
+}
+
 /* Build options of a product with that many columns. */
 static inline void cl_product_options(const cl_device *device, const eng_tensor *a, const eng_tensor *b,
                                       int64_t columns, char options[CL_OPTIONS + 64])
 {
     char matrix[CL_OPTIONS];
+    const bool rows = cl_in_rows(device, columns);
     cl_matrix_options(a, matrix);
-    snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", matrix, cl_type_name(b->type),
-             !device->vec ? "" : columns == 1 ? " -DONE" : cl_in_rows(device, columns) ? "" : " -DTILES");
+    int n = snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", matrix, cl_type_name(b->type),
+                     !rows ? " -DTILES" : device->vec && columns == 1 ? " -DONE" : "");
+    if (rows && !device->vec)
+        snprintf(options + n, (size_t)(CL_OPTIONS + 64 - n), " -DCOLS=%lld", (long long)cl_lane_columns(columns));
 }
 
 /* convert.c: y = x converted, for quantize, dequantize, cpy and store; search: iq4_nl's scales. */

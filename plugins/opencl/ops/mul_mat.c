@@ -12,7 +12,7 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     const eng_tensor *b = cl_in(g, node, 1);
     if (cl_ne(b, 1) > CL_FEW_COLUMNS && !cl_has_tiles(device))
         return cl_slow(reason, bytes, "groups have %zu work-items, the tiles of a product need 256: the matrix is read "
-                       "for each of %lld columns", device->max_group, (long long)cl_ne(b, 1));
+                       "for each %d of %lld columns", device->max_group, CL_LANE_COLUMNS, (long long)cl_ne(b, 1));
     return ENG_SUPPORT_YES;
 }
 
@@ -52,7 +52,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     if (device->vec)
         cl_size3(r, cl_ceil(m, each), 1, 1, 1, batch, 1);
     else
-        cl_size3(r, cl_ceil(m, 4) * 64, 64, n, 1, batch, 1);
+        cl_size3(r, cl_ceil(m, cl_lane_rows(n)) * 64, 64, cl_ceil(n, cl_lane_columns(n)), 1, batch, 1);
 }
 
 /* Part of a that lies in one piece: now b and the result. */

@@ -26,11 +26,13 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const whole *x = ctx;
     const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], first = part->first[DIM_E], u = cl_ne(x->o, 1);
-    const bool rows = !cl_has_tiles(r->device);
+    /* On cards an expert of a few tokens has one or two of them: tiles would be nearly empty. */
+    const bool rows = !r->device->vec && cl_in_rows(r->device, cl_ne(x->o, 2));
     char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
 
     cl_matrix_options(x->a, matrix);
-    snprintf(options, sizeof options, "%s -DBT=f32", matrix);
+    snprintf(options, sizeof options, "%s -DBT=f32%s", matrix,
+             r->device->vec ? "" : rows ? " -DCOLS=1" : " -DTILES");
     cl_launch(r, "mul_mat_id", rows ? "mul_mat_id_rows" : "mul_mat_id", options);
     cl_arg_walk(r, part, 0);
     cl_arg_operand(r, 1);
