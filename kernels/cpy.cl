@@ -5,7 +5,13 @@
  * rows, which are numbered along ne[]; x_nb and y_nb are their strides.
  *
  * -DXT= -DYT=  types by name         -DPER=  blocks of 32 (or units) an item
+ *
+ * On cards CONVERT has one dimension, of all rows' units of 32 elements.  A group brings LOCAL of them to local memory
+ * and back from there, so that lanes side by side load and store side by side; -DYB= bytes of a block of y, 0: none.
  */
+#if defined(CONVERT) && !VEC && YB
+#define ENCODE_LOCAL
+#endif
 #include "encode.clh"
 #include "index.clh"
 
@@ -23,7 +29,83 @@ NUMBERS(cpy_any, CPY_ANY_NUMBERS);
     x += x_at + along(i, x_nb);                                                                                        \
     y += y_at + along(i, y_nb)
 
-#if defined(CONVERT)
+#if defined(CONVERT) && !VEC
+
+#define UNIT_PITCH 33
+static inline void put1_f32(gbytes p, float v)
+{
+    *(__global float *)p = v;
+}
+
+static inline void put1_f16(gbytes p, float v)
+{
+    *(__global ushort *)p = half_bits(v);
+}
+
+static inline void put1_bf16(gbytes p, float v)
+{
+    const uint u = as_uint(v);
+    *(__global ushort *)p =
+        (ushort)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 64u : (u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(BUFFERS, const cpy_numbers numbers)
+{
+    UNPACK(CPY_NUMBERS)
+    __local float v[LOCAL * UNIT_PITCH];
+    __local ulong from[LOCAL], to[LOCAL];
+    __local uint count[LOCAL];
+    const uint id = get_local_id(0);
+    const ulong per_row = (n + 31) / 32, unit = get_global_id(0), b = unit % per_row;
+    const long4 i = row_index(unit / per_row, ne);
+    const uint mine = i.w < ne.w ? min(32UL, n - 32 * b) : 0;
+    count[id] = mine;
+    from[id] = x_at + along(i, x_nb) + 32 * b * x_step;
+    to[id] = y_at + along(i, y_nb) + (YB ? b * YB : 32 * b * y_step);
+    barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef X_BLOCKS
+    if (mine) {
+        float t[32];
+        vstore16(DEC16(XT)(x + x_at + along(i, x_nb), 2 * b), 0, t);
+        vstore16(DEC16(XT)(x + x_at + along(i, x_nb), 2 * b + 1), 1, t);
+        UNROLL for (uint j = 0; j < 32; j++) v[id * UNIT_PITCH + j] = t[j];
+    }
+#else
+    for (uint j = id; j < 32 * LOCAL; j += LOCAL) {
+        const uint u = j / 32, e = j % 32;
+        v[u * UNIT_PITCH + e] = e < count[u] ? PASTE(dec1_, XT)(x + from[u] + e * x_step, 0) : 0.0f;
+    }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if YB
+    __local uchar block[LOCAL * YB];
+    if (mine) {
+        float t[32];
+        UNROLL for (uint j = 0; j < 32; j++) t[j] = v[id * UNIT_PITCH + j];
+        ENC32(YT)(block, id, 32, vload16(0, t), vload16(1, t));
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if YB % 2
+    for (uint j = id; j < LOCAL * YB; j += LOCAL)
+        if (count[j / YB])
+            y[to[j / YB] + j % YB] = block[j];
+#else
+    for (uint j = id; j < LOCAL * (YB / 2); j += LOCAL)
+        if (count[j / (YB / 2)])
+            *(__global ushort *)(y + to[j / (YB / 2)] + j % (YB / 2) * 2) =
+                (ushort)(block[2 * j] | block[2 * j + 1] << 8);
+#endif
+#else
+    for (uint j = id; j < 32 * LOCAL; j += LOCAL) {
+        const uint u = j / 32, e = j % 32;
+        if (e < count[u])
+            PASTE(put1_, YT)(y + to[u] + e * y_step, v[u * UNIT_PITCH + e]);
+    }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
+}
+
+#elif defined(CONVERT)
 
 /* Rows of contiguous elements; STRIDED_X, STRIDED_Y: of single floats that many bytes apart. */
 __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(BUFFERS, const cpy_numbers numbers)

@@ -14,9 +14,8 @@ eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const en
 }
 
 /* Parameters of one launch that all kernels of cpy.cl share. */
-static void launch_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t x_step, int64_t y_step, int64_t items)
+static void shared_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t x_step, int64_t y_step)
 {
-    const size_t local = cl_group(r->device);
     for (unsigned i = 0; i < 2; i++)
         cl_arg_walk(r, part, i);
     cl_arg_long(r, n);
@@ -25,7 +24,17 @@ static void launch_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t 
     cl_arg_long4(r, &part->ne[1]);
     cl_arg_long4(r, &part->nb[0][1]);
     cl_arg_long4(r, &part->nb[1][1]);
-    cl_size2(r, items, local, part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4], 1);
+}
+
+static int64_t rows_of(const cl_walk *part)
+{
+    return part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4];
+}
+
+static void launch_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t x_step, int64_t y_step, int64_t items)
+{
+    shared_args(r, part, n, x_step, y_step);
+    cl_size2(r, items, cl_group(r->device), rows_of(part), 1);
 }
 
 static const char *number_name(uint32_t type)
@@ -73,7 +82,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const eng_tensor *y = eng_subgraph_tensor(r->graph, part->tensor[1]);
-    const int64_t n = part->ne[0], blocks = cl_ceil(n, 32), per = r->device->vec ? 64 : 1;
+    const int64_t n = part->ne[0], blocks = cl_ceil(n, 32), per = 64;
     char options[160];
 
     if (x->type == y->type) {
@@ -88,9 +97,19 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
         launch_blocks(r, part, x, y, *(const bool *)ctx);
         return;
     }
+    const char *search = *(const bool *)ctx && y->type == ENG_TYPE_IQ4_NL ? "_search" : "";
+    if (!r->device->vec) {
+        const int bytes = cl_is_float(y->type) ? 0 : (int)cl_type_bytes(y->type);
+        snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DYB=%d -DPER=1 -DLOCAL=%zu%s",
+                 cl_type_name(x->type), cl_type_name(y->type), search, bytes, cl_group(r->device),
+                 cl_is_float(x->type) ? "" : " -DX_BLOCKS");
+        cl_launch(r, "cpy", "cpy_convert", options);
+        shared_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0));
+        cl_size1(r, (uint64_t)(blocks * rows_of(part)), cl_group(r->device));
+        return;
+    }
     snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DPER=%d -DLOCAL=%zu%s%s", cl_type_name(x->type),
-             cl_type_name(y->type), *(const bool *)ctx && y->type == ENG_TYPE_IQ4_NL ? "_search" : "", (int)per,
-             cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED_X",
+             cl_type_name(y->type), search, (int)per, cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED_X",
              cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
     cl_launch(r, "cpy", "cpy_convert", options);
     launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(blocks, per));
