@@ -36,6 +36,78 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(cbytes x, 
     }
 }
 
+#elif G >= 16 && G <= 1024
+
+/*
+ * A lane has 16 elements in registers, LANES of them are a group: first those LANES apart, then neighbours, then (for
+ * more than 256) those 16 apart; in between they change places in local memory.  A work-group does 1024 elements, of one
+ * row or of several: the launch's first dimension runs over the groups of all rows.
+ */
+#define LANES (G / 16)
+#define SIZE 1024
+#define PLACE(i) ((i) + (i) / 16) /* so that lanes side by side use different banks */
+
+/* Sums and differences of elements `from`, 2 from, .. below `to` apart. */
+static inline void stages(float *v, uint from, uint to)
+{
+    UNROLL for (uint h = 1; h < 16; h *= 2) {
+        if (h < from || h >= to)
+            continue;
+        UNROLL for (uint j = 0; j < 16; j++) {
+            if (j & h)
+                continue;
+            const float a = v[j], b = v[j + h];
+            v[j] = a + b;
+            v[j + h] = a - b;
+        }
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void hadamard(cbytes x, gbytes y,
+                                                                          const hadamard_numbers numbers)
+{
+    UNPACK(HADAMARD_NUMBERS)
+    __local float t[PLACE(SIZE)];
+    const uint id = get_local_id(0), lane = id % LANES, first = id / LANES * G; /* of the group's elements in t */
+    const ulong per_row = n / G, group = get_global_id(0) / LANES;
+    const long4 i = row_index(group / per_row, ne);
+    const bool mine = i.w < ne.w;
+    const ulong at = group % per_row * G;
+    float v[16];
+
+    x += x_at + (mine ? along(i, x_nb) : 0);
+    y += y_at + (mine ? along(i, y_nb) : 0);
+    UNROLL for (uint j = 0; j < 16; j++)
+        v[j] = mine ? PASTE(dec1_, XT)(x, at + lane + LANES * j) * scale : 0.0f;
+    stages(v, 1, 16);
+#if LANES > 1
+    UNROLL for (uint j = 0; j < 16; j++) t[PLACE(first + lane + LANES * j)] = v[j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    UNROLL for (uint j = 0; j < 16; j++) v[j] = t[PLACE(first + 16 * lane + j)];
+    stages(v, 1, LANES);
+#endif
+#if LANES > 16
+#define APART(j) (first + lane % 16 + (lane / 16 * 4 + (j) / 4) * 64 + (j) % 4 * 16)
+    UNROLL for (uint j = 0; j < 16; j++) t[PLACE(first + 16 * lane + j)] = v[j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    UNROLL for (uint j = 0; j < 16; j++) v[j] = t[PLACE(APART(j))];
+    stages(v, 1, LANES / 16);
+    if (mine)
+        UNROLL for (uint j = 0; j < 16; j++)
+            ((__global float *)y)[at + APART(j) - first] = v[j];
+#else
+    if (mine) {
+        __global float *to = (__global float *)y + at + 16 * lane;
+        if (((ulong)to & 15) == 0)
+            UNROLL for (uint j = 0; j < 4; j++)
+                ((__global float4 *)to)[j] = (float4)(v[4 * j], v[4 * j + 1], v[4 * j + 2], v[4 * j + 3]);
+        else
+            UNROLL for (uint j = 0; j < 16; j++) to[j] = v[j];
+    }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
+}
+
 #else
 
 #define SIZE (G > CHUNK ? G : CHUNK)

@@ -31,7 +31,11 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_long4(r, &part->ne[1]);
     cl_arg_long4(r, &part->nb[0][1]);
     cl_arg_long4(r, &part->nb[1][1]);
-    cl_size2(r, (uint64_t)cl_ceil(n, step) * local, local, part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4], 1);
+    const int64_t rows = part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4];
+    if (!vec && group >= 16 && group <= 1024) /* 16 elements a work-item, in groups of all rows */
+        cl_size1(r, (uint64_t)(rows * (n / 16)), local);
+    else
+        cl_size2(r, (uint64_t)cl_ceil(n, step) * local, local, rows, 1);
 }
 
 static int record(cl_recorder *r, const eng_node *node)
