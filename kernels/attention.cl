@@ -201,17 +201,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(BUFFERS, 
 }
 
 #else
+#include "wide.clh"
 
 #define QT 4     /* queries of a tile */
 #define GROUP 64 /* work-items, and cells of a chunk */
 #define CHUNK GROUP
 #define LANES (GROUP / QT)
 #define SLICES (GROUP / EG) /* shares of a chunk's cells in the sum of values */
+/* Work-items side by side that share a cell: 16 channels of its key at a time each. */
+#define SHARE (DG >= 8 ? 8 : DG >= 4 ? 4 : DG >= 2 ? 2 : 1)
+#define PITCH (GROUP + 1)
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFERS, const attention_numbers numbers)
 {
     UNPACK(ATTENTION_NUMBERS)
-    __local float qs[QT * DG * 16], score[QT * GROUP], red[GROUP * 16], bias[QT * GROUP];
+    __local float qs[QT * DG * 16], score[QT * GROUP], red[8 * QT * PITCH], bias[QT * GROUP];
     __local float top[QT], sum[QT], fade[QT];
     __local long at[GROUP];
     const long split = get_group_id(0), kh = get_global_id(2);
@@ -225,6 +229,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFE
     q += q_at;
     k += k_at + kh * k_nb.y;
     v += v_at + kh * v_nb.y;
+    const bool wide = (((ulong)k | (ulong)v | (ulong)k_nb.x | (ulong)v_nb.x) & 15) == 0;
 
     for (uint i = id; i < QT * DG * 16; i += GROUP) {
         const int r = min((int)(i / (DG * 16)), n - 1), c = i % (DG * 16);
@@ -243,32 +248,45 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFE
     const long2 range = cells_of(&see, cells.z, split, GROUP);
     for (long j0 = range.x; j0 < range.y; j0 += GROUP) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        { /* scores: a cell each */
+        { /* which cells count: one each */
             const long j = j0 + id;
-            float s[QT], b[QT];
             bool seen = false;
             long cell = -1;
-            UNROLL for (int r = 0; r < QT; r++) {
-                b[r] = -INFINITY;
-                s[r] = 0.0f;
-            }
-            for (int t = 0; t < tokens && j < range.y; t++) {
-                const long c = cell_of(&see, t0 + t, j);
-                b[t] = c < 0 ? -INFINITY : bias_of(&see, t0 + t, j, c);
-                cell = t == 0 ? c : cell;
-                seen |= b[t] > -INFINITY;
+            UNROLL for (int t = 0; t < QT; t++) {
+                float b = -INFINITY;
+                if (t < tokens && j < range.y) {
+                    const long c = cell_of(&see, t0 + t, j);
+                    b = c < 0 ? -INFINITY : bias_of(&see, t0 + t, j, c);
+                    cell = t == 0 ? c : cell;
+                    seen |= b > -INFINITY;
+                }
+                bias[t * GROUP + id] = b;
             }
             at[id] = seen ? cell : -1;
-            if (seen)
-                for (uint g = 0; g < DG; g++) {
-                    const float16 x = LD16(KT)(k + cell * k_nb.x, g, D);
-                    UNROLL for (int r = 0; r < QT; r++)
-                        s[r] += sum16(x * vload16(r * DG + g, qs));
-                }
-            UNROLL for (int r = 0; r < QT; r++) {
-                score[r * GROUP + id] = s[r];
-                bias[r * GROUP + id] = b[r];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        /* scores: SHARE work-items a cell, then their sum */
+        for (uint c = id / SHARE; c < GROUP; c += GROUP / SHARE) {
+            if (at[c] < 0)
+                continue;
+            float s[QT];
+            UNROLL for (int r = 0; r < QT; r++)
+                s[r] = 0.0f;
+            for (uint g = id % SHARE; g < DG; g += SHARE) {
+                const float16 x = WIDE16(KT)(k + at[c] * k_nb.x, g, D, wide);
+                UNROLL for (int r = 0; r < QT; r++)
+                    s[r] += sum16(x * vload16(r * DG + g, qs));
             }
+            UNROLL for (int r = 0; r < QT; r++)
+                red[(id % SHARE * QT + r) * PITCH + c] = s[r];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        UNROLL for (int r = 0; r < QT; r++) {
+            float s = 0.0f;
+            if (at[id] >= 0)
+                UNROLL for (uint l = 0; l < SHARE; l++)
+                    s += red[(l * QT + r) * PITCH + id];
+            score[r * GROUP + id] = s;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         /* softmax: LANES work-items a query */
@@ -313,7 +331,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFE
             for (uint c = slice; c < GROUP; c += SLICES) {
                 if (at[c] < 0)
                     continue;
-                const float16 x = LD16(VT)(v + at[c] * v_nb.x, g, E);
+                const float16 x = WIDE16(VT)(v + at[c] * v_nb.x, g, E, wide);
                 UNROLL for (int r = 0; r < QT; r++)
                     if (score[r * GROUP + c] != 0.0f) /* what a token does not see may be NaN */
                         acc[r] = fma(score[r * GROUP + c], x, acc[r]);
@@ -321,11 +339,11 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFE
         }
     }
 
-    for (int r = 0; r < n; r++) {
+    UNROLL for (int r = 0; r < QT; r++) { /* unrolled, so that acc[] stays in registers */
         barrier(CLK_LOCAL_MEM_FENCE);
         vstore16(acc[r], id, red);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (id >= EG)
+        if (id >= EG || r >= n)
             continue;
         float16 a = acc[r];
         for (uint s = 1; s < SLICES; s++)
