@@ -49,6 +49,7 @@ include %D%/memory/local.mk
 include %D%/meta/local.mk
 include %D%/cpu/local.mk
 include %D%/opencl/local.mk
+include %D%/gpu/local.mk
 include %D%/lm/local.mk
 include %D%/fuzz/local.mk
 include %D%/tools/local.mk
