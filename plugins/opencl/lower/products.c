@@ -102,7 +102,7 @@ static void launch(cl_recorder *r, const products *p)
     cl_arg_long(r, cl_nb(b, 1));
     cl_arg_long4(r, m);
     cl_arg_long4(r, o_col);
-    const int64_t each = device->vec ? cl_rows_each(device, total) : cl_lane_rows(cl_ne(b, 1));
+    const int64_t each = device->vec ? cl_rows_each(device, total, cl_row_bytes(a)) : cl_lane_rows(cl_ne(b, 1));
     cl_arg_long(r, each);
     for (unsigned i = 0; i < p->n; i++)
         items += cl_ceil(m[i], each);

@@ -91,10 +91,12 @@ static inline bool cl_in_rows(const cl_device *device, int64_t columns)
     return columns <= cl_few_columns(device) || !cl_has_tiles(device);
 }
 
-/* Rows of a work-item of family vec, of `rows` in all: in multiples of 4, several work-items for every compute unit. */
-static inline int64_t cl_rows_each(const cl_device *device, int64_t rows)
+/* Rows of a work-item of family vec, of `rows` in all: in multiples of 4, several work-items for every compute unit, but
+ * none that reads less than 16 KiB if that can be had with 64 rows: that takes less time than another thread does to wake. */
+static inline int64_t cl_rows_each(const cl_device *device, int64_t rows, uint64_t row_bytes)
 {
-    return cl_min(64, cl_max(4, rows / (8 * (int64_t)device->compute_units) & ~(int64_t)3));
+    const int64_t least = cl_max(4, 16384 / cl_max(1, (int64_t)row_bytes) & ~(int64_t)3);
+    return cl_min(64, cl_max(least, rows / (8 * (int64_t)device->compute_units) & ~(int64_t)3));
 }
 
 /* Columns of a group of family simt. */

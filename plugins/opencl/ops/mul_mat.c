@@ -47,7 +47,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
             cl_size3(r, cl_ceil(m, 64) * 256, 256, cl_ceil(n, 64), 1, batch, 1);
         return;
     }
-    const int64_t each = cl_rows_each(device, m * batch);
+    const int64_t each = cl_rows_each(device, m * batch, cl_row_bytes(a));
     cl_arg_long(r, each);
     if (device->vec)
         cl_size3(r, cl_ceil(m, each), 1, 1, 1, batch, 1);
