@@ -15,7 +15,7 @@
 /* What is known of the op that is being tested. */
 typedef struct tally {
     uint64_t passed, failed, unsupported;
-    char first[400];  /* what went wrong first */
+    char first[640];  /* what went wrong first */
     char denied[300]; /* why the device has said no first */
 } tally;
 
@@ -42,7 +42,8 @@ static void on_result(void *ctx, const eng_conformance_result *r)
     if (r->outcome == ENG_CONFORMANCE_UNSUPPORTED && n->unsupported++ == 0)
         snprintf(n->denied, sizeof n->denied, "%s", r->detail);
     if (r->outcome == ENG_CONFORMANCE_FAIL && n->failed++ == 0)
-        snprintf(n->first, sizeof n->first, "%s (seed %" PRIu64 "): %s", r->name, r->seed, r->detail);
+        snprintf(n->first, sizeof n->first, "%s (seed %" PRIu64 "; engine-bench '%s'): %s", r->name, r->seed, r->line ? r->line : "",
+                 r->detail);
     double now = eu_seconds();
     if (now - t->told < TOLD_EVERY)
         return;
@@ -57,7 +58,7 @@ static void on_result(void *ctx, const eng_conformance_result *r)
 static void tell_op(const tester *t, const char *op)
 {
     const tally *n = &t->now;
-    char text[800];
+    char text[1000];
     int answer = n->failed ? ENG_SUPPORT_NO : n->passed ? ENG_SUPPORT_YES : -1;
     if (answer == -1)
         snprintf(text, sizeof text, "%s", *n->denied ? n->denied : "the device does not support it");

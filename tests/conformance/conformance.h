@@ -36,6 +36,7 @@ typedef struct eng_conformance_result {
     const char *detail;   /* what is wrong, or why unsupported; else ""       */
     double seconds;       /* the device's part: building, running, reading    */
     const char *cell;     /* the placements asked for; NULL: none             */
+    const char *line;     /* types and shapes as engine-bench reads them      */
 } eng_conformance_result;
 
 /* How much of the matrix of placements is run (eng_conformance_options.placements). */

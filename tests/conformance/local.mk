@@ -10,6 +10,7 @@ tests_conformance_libconformance_la_SOURCES = \
 	tests/conformance/run.c \
 	tests/conformance/execute.c \
 	tests/conformance/judge.c \
+	tests/conformance/line.c \
 	tests/conformance/placements.h \
 	tests/conformance/placements_inside.h \
 	tests/conformance/placements.c \
@@ -66,4 +67,5 @@ check-full: all tests/conformance/conformance$(EXEEXT)
 check-placements: all tests/conformance/conformance$(EXEEXT) tests/conformance/named$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) tests/conformance/named$(EXEEXT) && \
 	  tests/conformance/conformance$(EXEEXT) --placements --full
-dist_check_SCRIPTS += tests/conformance/placements.sh tests/conformance/null.sh
+TESTS += tests/conformance/lines.sh
+dist_check_SCRIPTS += tests/conformance/placements.sh tests/conformance/null.sh tests/conformance/lines.sh

@@ -83,11 +83,12 @@ static void on_result(void *ctx, const eng_conformance_result *r)
                p->label, p->o.guest ? " --guest " : "", p->o.guest ? p->o.guest : "", (unsigned long long)r->seed,
                r->op, r->name, r->cell, r->device, r->detail);
     else if (r->outcome == ENG_CONFORMANCE_FAIL && !r->cell && p->shown++ < 60)
-        printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   %s\n", r->op, p->label,
-               (unsigned long long)r->seed, r->op, r->name, r->detail);
+        printf("# FAIL %s on %s, seed %llu: --ops %s --filter '%s'\n#   engine-bench '%s'\n#   %s\n", r->op, p->label,
+               (unsigned long long)r->seed, r->op, r->name, r->line ? r->line : "", r->detail);
     else if (p->verbose)
-        printf("# %s %s: %s: %s%srow %.3g abs %.3g %.3f s %s\n", r->outcome ? "unsupported" : "pass", r->op, r->name,
-               r->cell ? r->cell : "", r->cell ? ": " : "", r->row_error, r->abs_error, r->seconds, r->detail);
+        printf("# %s %s: %s: %s%srow %.3g abs %.3g %.3f s %s\n#   engine-bench '%s'\n", r->outcome ? "unsupported" : "pass",
+               r->op, r->name, r->cell ? r->cell : "", r->cell ? ": " : "", r->row_error, r->abs_error, r->seconds, r->detail,
+               r->line ? r->line : "");
     fflush(stdout);
     if (p->first && r->outcome == ENG_CONFORMANCE_FAIL) {
         printf("Bail out! %s failed on %s\n", r->op, p->label);

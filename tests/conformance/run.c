@@ -197,6 +197,7 @@ void cf_run_once(cf_case *c)
     if (!status)
         fine = judge_all(c, &e, s->detail, sizeof s->detail);
     bool excused = status == ENG_ERR_UNSUPPORTED && (c->optional || s->o.oracle || s->o.lenient);
+    char *line = cf_line(c);
     eng_conformance_result r = {.size = sizeof r,
                                 .device = s->device_name,
                                 .op = eng_op_get(c->op)->name,
@@ -210,8 +211,10 @@ void cf_run_once(cf_case *c)
                                 .abs_error = e.abs,
                                 .detail = s->detail,
                                 .seconds = took,
-                                .cell = c->cell ? c->cell->text : NULL};
+                                .cell = c->cell ? c->cell->text : NULL,
+                                .line = line ? line : ""};
     report(c, &r);
+    free(line);
     if (status == ENG_ERR_LOST)
         s->status = status;
 }

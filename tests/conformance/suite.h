@@ -199,5 +199,7 @@ uint32_t cf_axis_number(const cf_suite *s, const char *name);
 void cf_axes_add(const cf_suite *s, cf_axes *a, int dim, const char *text);
 /* Runs a case whose oracle's results are there, once. */
 void cf_run_once(cf_case *c);
+/* line.c: the case as engine-bench reads it, to be freed; NULL: no memory. */
+char *cf_line(const cf_case *c);
 
 #endif
