@@ -15,6 +15,7 @@ typedef struct scan {
     const char *name;   /* of the device */
     const char *path;   /* of the plugin */
     const char *filter; /* ENGINE_PLUGINS with which it is the only one */
+    bool first; /* tells of variables that nothing reads */
 } scan;
 
 eng_context *probe_context(const probe_settings *settings, uint32_t flags)
@@ -247,6 +248,8 @@ static void open_one(FILE *out, void *arg)
     const scan *s = arg;
     eng_context *context = probe_context(s->settings, 0);
     eng_device *device;
+    if (s->first && context)
+        tell_unread_of("engine-probe", context);
     if (eng_device_open(context, s->name, &device) < 0) {
         probe_write_error(out);
     } else {
@@ -296,7 +299,7 @@ static bool avoid_deadly(const probe_settings *settings, probe_report *report)
 
 bool probe_one(const probe_settings *settings, const char *name, probe_report *report)
 {
-    scan s = {.settings = settings, .name = name};
+    scan s = {.settings = settings, .name = name, .first = report->n_devices == 0};
     probe_end end;
     uint32_t before = report->n_devices;
     probe_run(settings, "opening the device", open_one, &s, report, &end);

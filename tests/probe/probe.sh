@@ -80,6 +80,8 @@ ENGINE_PLUGINS=cpo run cpu
 expect "and for a device" 1 '' 'switched off by ENGINE_PLUGINS=cpo'
 ENGINE_CPU_THREDS=2 ENGINE_OIL=diesel run
 expect "a variable that is misspelt is told, one of others is not" 0 '^cpu ' 'nothing reads the variable ENGINE_CPU_THREDS: did you mean ENGINE_CPU_THREADS\?'
+ENGINE_PLUGIN_PAHT=x run cpu null
+expect "and where devices are named" 0 '^cpu' 'nothing reads the variable ENGINE_PLUGIN_PAHT: did you mean ENGINE_PLUGIN_PATH\?'
 test "$(wc -l < "$tmp/err")" = 1 && ok "and nothing else" || not_ok "and nothing else"
 code=0
 ENGINE_PLUGINS=cpo "$out/engine-generate" -p x -m "$src/tests/data/tiny-hybrid-f16.gguf" > "$tmp/out" 2> "$tmp/err" || code=$?
