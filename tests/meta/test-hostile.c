@@ -62,7 +62,8 @@ static bool poison(pg_program *p)
 static const pg_op *some_store(const pg_program *p)
 {
     for (uint32_t k = 0; k < p->n_ops; k++)
-        if (p->ops[k].op == ENG_OP_STORE && p->tensors[-2 - p->ops[k].in[0]].use == ENG_USE_OUTPUT)
+        if (p->ops[k].op == ENG_OP_STORE && p->ops[k].in[0] <= -2 &&
+            p->tensors[-2 - p->ops[k].in[0]].use == ENG_USE_OUTPUT)
             return &p->ops[k];
     return NULL;
 }
