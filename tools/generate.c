@@ -80,6 +80,8 @@ static int open_engine(run *r)
         tell_unread_of("engine-generate", r->engine);
     if (!status && r->o.threads)
         status = eng_context_set_option(r->engine, "cpu.threads", r->o.threads);
+    if (!status && r->o.profile)
+        status = eng_context_set_option(r->engine, "opencl.profile", "yes");
     if (!status)
         status = keep_layers(&r->o);
     if (!status && r->o.no_kv_offload) {
@@ -361,6 +363,13 @@ static int explain(run *r, FILE *to)
     return eng_lm_context_explain_pass(r->context, r->o.pass ? r->o.pass : 1, formats[r->o.explain], to_stream, to);
 }
 
+/* The plan of the passes that ran, with what its launches took. */
+static int profile(run *r)
+{
+    return r->o.profile ? eng_lm_context_explain_pass(r->context, r->o.pass ? r->o.pass : 1, ENG_EXPLAIN_TEXT, to_stream, stderr)
+                        : ENG_OK;
+}
+
 #define UNTIL_END 4096 /* tokens that are allowed for if their number is not limited */
 
 /* Cells of the context: what is needed, in steps, as far as the model goes. */
@@ -438,7 +447,7 @@ static int run_text(run *r)
         fflush(stdout);
         report_table(&out, &r->o, r->device, r->context, &before);
     }
-    return ENG_OK;
+    return profile(r);
 }
 
 static int run_perplexity(run *r)

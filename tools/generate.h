@@ -33,6 +33,7 @@ typedef struct options {
     uint32_t chunks;
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
     uint32_t pass;       /* whose plan: of that many tokens; 0: one             */
+    bool profile;        /* afterwards, what kernels took                       */
     bool json;
     bool explain_format; /* named                                              */
     const char *sampling; /* the last option given about choosing tokens, or NULL    */

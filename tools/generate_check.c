@@ -61,8 +61,10 @@ static const char *text_fault(const options *o)
 
 static const char *explain_fault(const options *o)
 {
-    if (o->pass && !o->explain)
-        return "--pass goes with --explain";
+    if (o->pass && !o->explain && !o->profile)
+        return "--pass goes with --explain or --profile";
+    if (o->profile && !o->prompt && !o->prompt_file)
+        return "--profile tells of passes that ran: it goes with a text, -p or -f";
     if (o->pass > o->n_batch)
         return "--pass asks for more tokens than a pass has: make -b larger, or --pass smaller";
     if (o->explain > EXPLAIN_TEXT && !options_plan_only(o))

@@ -148,6 +148,9 @@ int device_open(eng_context *engine, const options *o, eng_device **result)
         device = NULL;
         status = eng_device_open(engine, composed, &device);
     }
+    if (!status && o->profile && strncmp(info.name, "opencl:", 7) != 0)
+        status = eng_fail(ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "only devices of the opencl plugin time their kernels (--profile)"
+                          ENG_ADVICE "choose one of them with -d, such as opencl:0", info.name);
     if (status)
         eng_device_close(device);
     else

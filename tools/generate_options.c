@@ -15,7 +15,7 @@
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, BATCH, THREADS,
-    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PASS, JSON, SHOW_HELP, SHOW_VERSION
+    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, JSON, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -56,6 +56,7 @@ static const struct flag {
     {NULL, "--perplexity", PERPLEXITY, NEEDED},
     {NULL, "--chunks", CHUNKS, NEEDED},
     {NULL, "--explain", EXPLAIN, OPTIONAL},
+    {NULL, "--profile", PROFILE, NONE},
     {NULL, "--pass", PASS, NEEDED},
     {NULL, "--json", JSON, NONE},
     {"-h", "--help", SHOW_HELP, OPTIONAL},
@@ -333,6 +334,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case EXPLAIN:
         o->explain_format = value != NULL;
         return explain(o, flag, value);
+    case PROFILE: o->profile = true; break;
     case PASS: return unsigned_integer(flag, value, 1, 4096, &o->pass);
     case JSON: o->json = true; break;
     case SHOW_HELP:

@@ -191,12 +191,16 @@ typedef struct cl_slot { uint32_t block; uint64_t at; } cl_slot;
 /* How often a chain of small ops comes in a graph (fuse.c). */
 typedef struct cl_chain_count { cl_hash text; uint32_t times; } cl_chain_count;
 
+/* What a launch took, of all its runs (option profile). */
+typedef struct cl_spent { _Atomic uint64_t ns, runs; } cl_spent;
+
 struct eng_plan_state {
     cl_device *device;
     const eng_subgraph *graph;
     cl_recorded *launches;
     uint32_t n_launches;
     size_t launch_room;
+    cl_spent *spent;           /* one a launch; NULL: they are not timed       */
     cl_recorded_arg *args;
     uint32_t n_args;
     size_t arg_room;
@@ -253,6 +257,7 @@ struct eng_instance_state {
     cl_block temporary;
     cl_kernel *kernels;        /* one a launch                                 */
     uint8_t *numbers;          /* of all launches                              */
+    cl_event *events;          /* one a launch, while they are timed; or NULL  */
     uint64_t bytes;
 };
 int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,

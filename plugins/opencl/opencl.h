@@ -90,6 +90,7 @@ struct eng_device_state {
 
     uint32_t caps;           /* CL_CAP_*                                        */
     bool fuse;               /* several small ops in one launch                 */
+    bool profile;            /* launches are timed by events             */
     bool cached;             /* compiled programs are kept on disk              */
     bool apart;              /* every tensor in a buffer of its own size        */
     bool svm;                /* scratch memory is the host's, too (svm.c)       */

@@ -63,6 +63,8 @@ static const eng_plugin_option options[] = {
      "every tensor has a buffer of its own, so that a checking driver sees what reaches past it: yes or no"},
     {sizeof(eng_plugin_option), 0, "svm", "auto",
      "auto: scratch memory that the host uses, too, where a device has fine-grained shared virtual memory; off: never"},
+    {sizeof(eng_plugin_option), 0, "profile", "no",
+     "time every launch by its event, for the plan's explanation (queues then wait for their work): yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},
 };
 

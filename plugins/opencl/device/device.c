@@ -243,6 +243,8 @@ static int read_options(cl_device *device)
     if (status == ENG_OK)
         status = yes_or_no(device, "apart", false, &device->apart);
     if (status == ENG_OK)
+        status = yes_or_no(device, "profile", false, &device->profile);
+    if (status == ENG_OK)
         status = yes_or_no(device, "cache", true, &device->cached);
     if (status != ENG_OK)
         return status;

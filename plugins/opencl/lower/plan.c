@@ -193,6 +193,8 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
         status = record_all(p);
     if (status == ENG_OK)
         status = keep_constants(p);
+    if (status == ENG_OK && device->profile && !(p->spent = calloc(p->n_launches + 1, sizeof *p->spent)))
+        status = cl_no_memory(device, "a plan");
     if (status != ENG_OK) {
         cl_plan_destroy(p);
         return status;
@@ -210,35 +212,12 @@ void cl_plan_destroy(eng_plan_state *plan)
     free(plan->constants);
     free(plan->chains);
     free(plan->launches);
+    free(plan->spent);
     free(plan->args);
     free(plan->section_first);
     free(plan->slots);
     free(plan->arena);
     free(plan);
-}
-
-int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx)
-{
-    if (format != ENG_EXPLAIN_TEXT)
-        return ENG_ERR_UNSUPPORTED;
-    char line[256];
-    uint64_t arena = 0;
-    for (uint32_t i = 0; i < plan->n_arena; i++)
-        arena += plan->arena[i];
-    snprintf(line, sizeof line,
-             "%s: %u nodes, %u launches, family %s, scratch %llu bytes in %u buffers, temporary %llu\n",
-             plan->device->info.name, plan->graph->n_nodes, plan->n_launches, plan->device->vec ? "vec" : "simt",
-             (unsigned long long)arena, plan->n_arena, (unsigned long long)plan->temporary);
-    emit(ctx, line);
-    for (uint32_t i = 0; i < plan->n_launches; i++) {
-        const cl_recorded *l = &plan->launches[i];
-        const eng_node *node = eng_subgraph_node(plan->graph, l->node);
-        snprintf(line, sizeof line, "  %s: %s, %zu x %zu x %zu work-items%s%s\n", node->name, l->kernel,
-                 l->global[0], l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1,
-                 l->dynamic ? ", by plan parameters" : "", node->precision != ENG_PRECISION_EXACT ? ", fast" : "");
-        emit(ctx, line);
-    }
-    return ENG_OK;
 }
 
 int cl_plan_launches(eng_plan_state *plan, uint64_t *launches)

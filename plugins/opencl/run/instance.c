@@ -143,7 +143,9 @@ int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, con
         x->kernels = calloc(plan->n_launches + 1, sizeof(cl_kernel));
         x->numbers = calloc(1, plan->n_launches ? cl_numbers_end(&plan->launches[plan->n_launches - 1]) : 1);
     }
-    if (!x || !x->bound || !x->arena || !x->kernels || !x->numbers) {
+    if (x && plan->spent)
+        x->events = calloc(plan->n_launches + 1, sizeof(cl_event));
+    if (!x || !x->bound || !x->arena || !x->kernels || !x->numbers || (plan->spent && !x->events)) {
         cl_instance_destroy(x);
         return cl_no_memory(device, "an instance");
     }
@@ -169,6 +171,7 @@ void cl_instance_destroy(eng_instance_state *x)
     cl_budget_give(x->plan->device, (uint64_t[CL_USES]){[CL_USE_SCRATCH] = x->bytes});
     free(x->kernels);
     free(x->numbers);
+    free(x->events);
     free(x->arena);
     free(x->bound);
     free(x);

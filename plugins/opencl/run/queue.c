@@ -17,7 +17,8 @@ int cl_queue_create(eng_device_state *device, eng_queue_state **queue)
     }
     q->device = device;
     q->tickets.lost = &device->lost;
-    q->queue = clCreateCommandQueue(device->context, device->id, 0, &error);
+    q->queue = clCreateCommandQueue(device->context, device->id, device->profile ? CL_QUEUE_PROFILING_ENABLE : 0,
+                                    &error);
     if (!q->queue) {
         cl_tickets_end(&q->tickets);
         free(q);
@@ -104,6 +105,24 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const i
                    (int)error);
 }
 
+/* Adds what launches took, as their events say, and lets the events go. */
+static void note_times(eng_instance_state *x, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to && x->events; i++) {
+        cl_ulong begin = 0, end = 0;
+        if (!x->events[i])
+            continue;
+        if (clGetEventProfilingInfo(x->events[i], CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL) == CL_SUCCESS &&
+            clGetEventProfilingInfo(x->events[i], CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) == CL_SUCCESS &&
+            end >= begin) {
+            atomic_fetch_add_explicit(&x->plan->spent[i].ns, end - begin, memory_order_relaxed);
+            atomic_fetch_add_explicit(&x->plan->spent[i].runs, 1, memory_order_relaxed);
+        }
+        clReleaseEvent(x->events[i]);
+        x->events[i] = NULL;
+    }
+}
+
 int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint32_t count, const int64_t *params,
                  uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
@@ -119,13 +138,20 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
     for (uint32_t i = from; i < to; i++) {
-        int status = launch(q, x, i, params, n_params, i + 1 == to ? &event : NULL);
+        int status = launch(q, x, i, params, n_params, x->events ? &x->events[i] : i + 1 == to ? &event : NULL);
         if (status == ENG_OK && i + 1 < to && control && control->poll(control) == ENG_RUN_CANCEL)
             status = ENG_ERR_CANCELLED;
         if (status != ENG_OK) {
             clFinish(q->queue); /* nothing half-enqueued runs behind the caller's back */
+            note_times(x, from, to);
             return status;
         }
+    }
+    if (x->events && to > from) {
+        event = x->events[to - 1];
+        clRetainEvent(event);
+        clFinish(q->queue);
+        note_times(x, from, to);
     }
     atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
     cl_tickets_publish(&q->tickets, q->queue, event, ticket);
