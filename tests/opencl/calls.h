@@ -92,6 +92,8 @@ STATUS(clFinish, P(cl_command_queue queue), P(queue))
 STATUS(clWaitForEvents, P(cl_uint n, const cl_event *events), P(n, events))
 STATUS(clGetEventInfo, P(cl_event event, cl_event_info what, size_t bytes, void *value, size_t *all),
        P(event, what, bytes, value, all))
+STATUS(clGetEventProfilingInfo, P(cl_event event, cl_profiling_info what, size_t bytes, void *value, size_t *all),
+       P(event, what, bytes, value, all))
 RETAIN(clRetainEvent, P(cl_event event), P(event))
 RELEASE(clReleaseEvent, P(cl_event event), P(event))
 

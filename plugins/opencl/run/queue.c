@@ -105,9 +105,10 @@ static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const i
                    (int)error);
 }
 
-/* Adds what launches took, as their events say, and lets the events go. */
-static void note_times(eng_instance_state *x, uint32_t from, uint32_t to)
+/* Adds what launches took, as their events say, and lets the events go but the last launch's, which is returned. */
+static cl_event note_times(eng_instance_state *x, uint32_t from, uint32_t to)
 {
+    cl_event last = NULL;
     for (uint32_t i = from; i < to && x->events; i++) {
         cl_ulong begin = 0, end = 0;
         if (!x->events[i])
@@ -118,9 +119,13 @@ static void note_times(eng_instance_state *x, uint32_t from, uint32_t to)
             atomic_fetch_add_explicit(&x->plan->spent[i].ns, end - begin, memory_order_relaxed);
             atomic_fetch_add_explicit(&x->plan->spent[i].runs, 1, memory_order_relaxed);
         }
-        clReleaseEvent(x->events[i]);
+        if (i + 1 == to)
+            last = x->events[i];
+        else
+            clReleaseEvent(x->events[i]);
         x->events[i] = NULL;
     }
+    return last;
 }
 
 int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint32_t count, const int64_t *params,
@@ -143,15 +148,14 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
             status = ENG_ERR_CANCELLED;
         if (status != ENG_OK) {
             clFinish(q->queue); /* nothing half-enqueued runs behind the caller's back */
-            note_times(x, from, to);
+            if ((event = note_times(x, from, to)))
+                clReleaseEvent(event);
             return status;
         }
     }
     if (x->events && to > from) {
-        event = x->events[to - 1];
-        clRetainEvent(event);
         clFinish(q->queue);
-        note_times(x, from, to);
+        event = note_times(x, from, to);
     }
     atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
     cl_tickets_publish(&q->tickets, q->queue, event, ticket);
