@@ -18,7 +18,7 @@ typedef enum fault {
     WRONG_ROW,    /* one small row among large ones, off by its own size     */
     ONE_VALUE,    /* one value off by some hundred roundings: exact is less  */
     ONE_VALUE_FAR, /* one value off by what not even fast may be             */
-    NOT_A_NUMBER,
+    NOT_A_NUMBER, /* or a number where there is none                         */
     INFINITE,
     NEVER_WRITTEN, /* the poison is still there                              */
     UNTOUCHED,    /* a byte that must stay is changed                        */
@@ -41,7 +41,7 @@ struct plan {
 static void plant(void *ctx, const char *what, uint32_t type, void *bytes, uint64_t n)
 {
     struct plan *p = ctx;
-    float f, bad = NAN, inf = INFINITY;
+    float f, bad, inf = INFINITY;
     uint64_t at = n / 8 * 4;
 
     (void)type;
@@ -49,6 +49,7 @@ static void plant(void *ctx, const char *what, uint32_t type, void *bytes, uint6
         return;
     unsigned char *b = bytes;
     memcpy(&f, b + at, 4);
+    bad = isnan(f) ? 0 : NAN;
     switch (p->fault) {
     case NONE: break;
     case WRONG_ROW: f = -f - 0.001f; memcpy(b + at, &f, 4); break;
