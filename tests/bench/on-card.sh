@@ -36,7 +36,7 @@ step() {
     shift 2
     [ "$(left)" -lt "$limit" ] && limit=$(left)
     if [ "$limit" -lt 10 ]; then
-        say "not tried  $name: $* (no time left)"
+        say "not tried  $name (no time left)"
         return
     fi
     start=$(date +%s)
@@ -45,7 +45,8 @@ step() {
     took=$(($(date +%s) - start))
     case $status in
     0) say "right      $name (${took} s)$(sed -n 's/^# [^ ]*: \([0-9]* cells, .*\), seed.*/: \1/p' "$out/$name.log" | tail -1)" ;;
-    124) say "unfinished $name: stopped after $took s$(grep -c '^# pass' "$out/$name.log" | sed 's/^/, cases right: /')$(grep -c '^# FAIL' "$out/$name.log" | sed 's/^/, wrong: /')"
+    124) say "unfinished $name: stopped after $took s$(awk '/^# pass/ { p++ } /^# FAIL/ { f++ }
+             END { if (p + f) printf ", cases right: %d, wrong: %d", p, f }' "$out/$name.log")"
          ! grep -q '^# FAIL' "$out/$name.log" || failed=1 ;;
     *) say "FAILED     $name: exit code $status"
        grep -h '^# FAIL\|^#   \|^not ok' "$out/$name.log" | head -5 | tee -a "$out/summary.txt"
