@@ -11,24 +11,8 @@
  */
 #include "encode.clh"
 #include "hadamard.clh"
+#include "indexed.clh"
 #include "rope.clh"
-
-#ifndef NORMAL
-#define NORMAL 0
-#endif
-#ifdef WIDE
-typedef long index_t;
-#else
-typedef int index_t;
-#endif
-
-#if NORMAL
-#define FIRST(i) (offset + 2 * (i))
-#define SECOND(i) (offset + 2 * (i) + 1)
-#else
-#define FIRST(i) (offset + (i))
-#define SECOND(i) (offset + (i) + distance)
-#endif
 
 /* nb: along head and token of x; along head and token (of a cache: cell) of y. */
 #define LINE_BUFFERS(i) cbytes x##i, cbytes w##i, gbytes y##i
@@ -90,19 +74,10 @@ static inline void rotate(float *row, const float *co, const float *si, int offs
     int i = 0;
     for (; i + 16 <= pairs; i += 16) {
         const float16 c = vload16(0, co + i), s = vload16(0, si + i);
-#if NORMAL
-        const float16 u = vload16(0, row + FIRST(i)), v = vload16(0, row + FIRST(i) + 16);
-        const float16 e = (float16)(u.even, v.even), o = (float16)(u.odd, v.odd);
-        const float16 p = e * c - o * s, q = e * s + o * c;
-        vstore16((float16)(p.s0, q.s0, p.s1, q.s1, p.s2, q.s2, p.s3, q.s3, p.s4, q.s4, p.s5, q.s5, p.s6, q.s6, p.s7,
-                           q.s7), 0, row + FIRST(i));
-        vstore16((float16)(p.s8, q.s8, p.s9, q.s9, p.sa, q.sa, p.sb, q.sb, p.sc, q.sc, p.sd, q.sd, p.se, q.se, p.sf,
-                           q.sf), 0, row + FIRST(i) + 16);
-#else
-        const float16 u = vload16(0, row + FIRST(i)), v = vload16(0, row + SECOND(i));
-        vstore16(u * c - v * s, 0, row + FIRST(i));
-        vstore16(u * s + v * c, 0, row + SECOND(i));
-#endif
+        float16 u = vload16(0, row + FIRST(i)), v = vload16(0, row + SECOND16(i));
+        rotate16(&u, &v, c, s);
+        vstore16(u, 0, row + FIRST(i));
+        vstore16(v, 0, row + SECOND16(i));
     }
     for (; i < pairs; i++) {
         const float u = row[FIRST(i)], v = row[SECOND(i)];

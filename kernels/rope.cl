@@ -4,10 +4,6 @@
  */
 #include "rope.clh"
 
-#ifndef NORMAL
-#define NORMAL 0
-#endif
-
 #if HALF
 #define X1(p, i) vload_half(i, (__global const half *)(p))
 #define X16(p, i) vload_half16(0, (__global const half *)(p) + (i))
@@ -40,13 +36,9 @@ __kernel EACH_ATTRIBUTES void rope(cbytes x, cbytes pos, cbytes ff, cbytes table
     const int d = (int)ne.s0;
 #if NORMAL
     const int begin = offset, end = offset + 2 * pairs;
-#define FIRST(i) (offset + 2 * (i))
-#define SECOND(i) (offset + 2 * (i) + 1)
 #define BETWEEN(c) 0
 #else
     const int begin = offset, end = offset + distance + pairs;
-#define FIRST(i) (offset + (i))
-#define SECOND(i) (offset + (i) + distance)
 #define BETWEEN(c) (c >= begin + pairs && c < begin + distance) /* vision: none rotated there */
 #endif
 #if VEC
@@ -70,19 +62,10 @@ __kernel EACH_ATTRIBUTES void rope(cbytes x, cbytes pos, cbytes ff, cbytes table
             cbytes in = xb + h * xs.s1;
             fout out = (fout)(yb + h * ys.s1);
             if (i + 16 <= pairs) {
-#if NORMAL
-                const float16 u = X16(in, FIRST(i)), v = X16(in, FIRST(i) + 16);
-                const float16 e = (float16)(u.even, v.even), o = (float16)(u.odd, v.odd);
-                const float16 r = e * co - o * si, s = e * si + o * co;
-                vstore16((float16)(r.s0, s.s0, r.s1, s.s1, r.s2, s.s2, r.s3, s.s3, r.s4, s.s4, r.s5, s.s5, r.s6, s.s6,
-                                   r.s7, s.s7), 0, out + FIRST(i));
-                vstore16((float16)(r.s8, s.s8, r.s9, s.s9, r.sa, s.sa, r.sb, s.sb, r.sc, s.sc, r.sd, s.sd, r.se, s.se,
-                                   r.sf, s.sf), 0, out + FIRST(i) + 16);
-#else
-                const float16 u = X16(in, FIRST(i)), v = X16(in, SECOND(i));
-                vstore16(u * co - v * si, 0, out + FIRST(i));
-                vstore16(u * si + v * co, 0, out + SECOND(i));
-#endif
+                float16 u = X16(in, FIRST(i)), v = X16(in, SECOND16(i));
+                rotate16(&u, &v, co, si);
+                vstore16(u, 0, out + FIRST(i));
+                vstore16(v, 0, out + SECOND16(i));
             } else {
                 float cs[16], sn[16];
                 vstore16(co, 0, cs);

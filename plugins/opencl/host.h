@@ -236,6 +236,9 @@ static inline bool cl_overlap(const cl_covered *a, const cl_covered *b)
 {
     return a->space == b->space && a->first <= b->last && b->first <= a->last;
 }
+/* Does the node only make a view?  Does the tensor's memory lie in one piece? */
+bool cl_is_view(const cl_device *device, const eng_node *node);
+bool cl_in_one_piece(const cl_recorder *r, const eng_tensor *t);
 /* Is a tensor, or a view of it, an operand of any node but `by`?  Nodes that only make views do not count. */
 bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by);
 /* heads.c: the same for what is done to rows of heads. */

@@ -3,18 +3,6 @@
 
 #include "../ops/each.h"
 
-static bool is_view(const cl_recorder *r, const eng_node *node)
-{
-    const eng_op_info *info = r->device->sv->op_info(r->device->sv->host, node->op);
-    return info && (info->flags & ENG_OPF_VIEW);
-}
-
-static bool one_piece(const cl_recorder *r, const eng_tensor *t)
-{
-    cl_split s;
-    return cl_split_of(r->device, r->graph, t, &s) == ENG_OK && s.n == 1;
-}
-
 /* Has the engine placed the result where the node still reads? */
 static bool in_the_way(const cl_recorder *r, const eng_node *node, int32_t result)
 {
@@ -34,12 +22,12 @@ const eng_node *cl_epilogue(const cl_recorder *r, uint32_t index, uint32_t *more
     const eng_subgraph *g = r->graph;
     const eng_node *node = eng_subgraph_node(g, index), *next = NULL;
     uint32_t k = index + 1;
-    while (k < g->n_nodes && is_view(r, next = eng_subgraph_node(g, k)))
+    while (k < g->n_nodes && cl_is_view(r->device, next = eng_subgraph_node(g, k)))
         k++;
     if (k >= g->n_nodes || next->op != ENG_OP_UNARY || next->in[0] != node->out[0] || next->section != node->section)
         return NULL;
     const eng_tensor *o = cl_out(g, node, 0), *y = cl_out(g, next, 0);
-    if (o->type != ENG_TYPE_F32 || !cl_contiguous(o) || !cl_contiguous(y) || !one_piece(r, y) ||
+    if (o->type != ENG_TYPE_F32 || !cl_contiguous(o) || !cl_contiguous(y) || !cl_in_one_piece(r, y) ||
         cl_used_elsewhere(r, node->out[0], next) || in_the_way(r, node, next->out[0]))
         return NULL;
     *more = k - index;

@@ -74,10 +74,16 @@ static bool same_shape(const eng_tensor *a, const eng_tensor *b)
     return true;
 }
 
-static bool is_view(const cl_device *device, uint32_t op)
+bool cl_is_view(const cl_device *device, const eng_node *node)
 {
-    const eng_op_info *info = op_info(device, op);
+    const eng_op_info *info = op_info(device, node->op);
     return info && (info->flags & ENG_OPF_VIEW);
+}
+
+bool cl_in_one_piece(const cl_recorder *r, const eng_tensor *t)
+{
+    cl_split s;
+    return cl_split_of(r->device, r->graph, t, &s) == ENG_OK && s.n == 1;
 }
 
 bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by)
@@ -87,7 +93,7 @@ bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by)
         const eng_node *node = eng_subgraph_node(g, k);
         for (unsigned i = 0; i < ENG_MAX_INPUTS; i++)
             if (node->in[i] >= 0 && eng_subgraph_tensor(g, node->in[i])->root == tensor && node != by &&
-                !is_view(r->device, node->op))
+                !cl_is_view(r->device, node))
                 return true;
     }
     return false;
@@ -143,7 +149,6 @@ static bool harmless(const chain *c)
 static int operand(chain *c, int32_t tensor, const eng_tensor *space, bool written)
 {
     const eng_tensor *t = eng_subgraph_tensor(c->r->graph, tensor);
-    cl_split s;
     if (c->n_operands == MOST_OPERANDS || t->type != ENG_TYPE_F32 || cl_elements(t) == 0)
         return -1;
     bool one = extent(t, 0) == 1 && extent(space, 0) != 1;
@@ -152,7 +157,7 @@ static int operand(chain *c, int32_t tensor, const eng_tensor *space, bool writt
     for (unsigned d = 0; d < ENG_MAX_RANK; d++)
         if (extent(t, d) != extent(space, d) && extent(t, d) != 1)
             return -1;
-    if (cl_split_of(c->r->device, c->r->graph, t, &s) != ENG_OK || s.n != 1)
+    if (!cl_in_one_piece(c->r, t))
         return -1;
     c->tensor[c->n_operands] = tensor;
     c->one[c->n_operands] = one;
@@ -436,7 +441,7 @@ static void collect(chain *c, uint32_t index, unsigned most)
     c->norm = -1;
     for (uint32_t k = index; k < g->n_nodes && c->n < most; k++) {
         const eng_node *node = eng_subgraph_node(g, k);
-        if (k > index && is_view(c->r->device, node->op))
+        if (k > index && cl_is_view(c->r->device, node))
             continue;
         if (node->section != first->section || !take(c, node, k, before))
             break;

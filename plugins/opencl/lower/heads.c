@@ -49,8 +49,7 @@ static const eng_tensor *tensor(const heads *h, int32_t index)
 
 static bool one_piece(const heads *h, int32_t index)
 {
-    cl_split s;
-    return index < 0 || (cl_split_of(h->r->device, h->r->graph, tensor(h, index), &s) == ENG_OK && s.n == 1);
+    return index < 0 || cl_in_one_piece(h->r, tensor(h, index));
 }
 
 /* -- lines ------------------------------------------------------------------------- */
@@ -188,12 +187,6 @@ static bool add(heads *h, const eng_node *node)
     return step == INTO || one_piece(h, l->end);
 }
 
-static bool is_view(const heads *h, const eng_node *node)
-{
-    const eng_op_info *info = h->r->device->sv->op_info(h->r->device->sv->host, node->op);
-    return info && (info->flags & ENG_OPF_VIEW);
-}
-
 /* As many nodes from `index` on as can be, *last the last of them.  What is not harmless may become so: a value for which
  * the engine has placed memory goes into a cache at once when its line gets that step. */
 static void collect(heads *h, uint32_t index, uint32_t *last)
@@ -203,7 +196,7 @@ static void collect(heads *h, uint32_t index, uint32_t *last)
     heads best = *h;
     for (uint32_t k = index; k < g->n_nodes; k++) {
         const eng_node *node = eng_subgraph_node(g, k);
-        if (k > index && is_view(h, node))
+        if (k > index && cl_is_view(h->r->device, node))
             continue;
         if (node->section != section || !add(h, node))
             break;

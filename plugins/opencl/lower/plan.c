@@ -9,12 +9,6 @@ static const cl_op *const ops[ENG_OP_LIMIT] = {
 #include <engine/ops.def>
 };
 
-static bool is_view(const cl_device *device, uint32_t op)
-{
-    const eng_op_info *info = device->sv->op_info(device->sv->host, op);
-    return info && (info->flags & ENG_OPF_VIEW);
-}
-
 static bool is_barrier(const cl_device *device, uint32_t op)
 {
     const eng_op_info *info = device->sv->op_info(device->sv->host, op);
@@ -58,7 +52,7 @@ static eng_support operand_fits(cl_device *device, const eng_subgraph *g, int32_
 static eng_support judge(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
     eng_support answer = ENG_SUPPORT_YES;
-    if (is_view(device, node->op) || is_barrier(device, node->op) || empty(g, node))
+    if (cl_is_view(device, node) || is_barrier(device, node->op) || empty(g, node))
         return answer;
     if (node->op >= ENG_OP_LIMIT || !ops[node->op])
         return cl_no(reason, bytes, "the opencl plugin has no op number %u", node->op);
@@ -99,7 +93,7 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
     cl_device *device = plan->device;
     char reason[512] = "";
     *more = 0;
-    if (is_view(device, node->op) || is_barrier(device, node->op) || empty(plan->graph, node))
+    if (cl_is_view(device, node) || is_barrier(device, node->op) || empty(plan->graph, node))
         return ENG_OK;
     if (judge(device, plan->graph, node, reason, sizeof reason) == ENG_SUPPORT_NO)
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE
@@ -130,7 +124,7 @@ static void count_chains(eng_plan_state *plan)
     for (uint32_t i = 0; i < plan->graph->n_nodes && plan->device->fuse; i++) {
         cl_recorder r = {.device = plan->device, .graph = plan->graph, .node = eng_subgraph_node(plan->graph, i),
                          .plan = plan};
-        if (is_view(plan->device, r.node->op) || is_barrier(plan->device, r.node->op) || empty(plan->graph, r.node))
+        if (cl_is_view(plan->device, r.node) || is_barrier(plan->device, r.node->op) || empty(plan->graph, r.node))
             continue;
         uint32_t fused = cl_fuse_heads(&r, i);
         fused = fused ? fused : cl_fuse(&r, i);

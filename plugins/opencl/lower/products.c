@@ -23,12 +23,6 @@ static bool one_matrix(const eng_tensor *t)
     return cl_rows_contiguous(t) && cl_elements(t) > 0;
 }
 
-static bool one_piece(const cl_recorder *r, const eng_tensor *t)
-{
-    cl_split s;
-    return cl_split_of(r->device, r->graph, t, &s) == ENG_OK && s.n == 1;
-}
-
 /* Is the node a product of few columns, with all operands in one piece? */
 static bool suits(const cl_recorder *r, const eng_node *node)
 {
@@ -36,7 +30,7 @@ static bool suits(const cl_recorder *r, const eng_node *node)
         return false;
     const eng_tensor *a = cl_in(r->graph, node, 0), *b = cl_in(r->graph, node, 1), *o = cl_out(r->graph, node, 0);
     return one_matrix(a) && one_matrix(b) && one_matrix(o) && cl_ne(b, 1) <= cl_few_columns(r->device) &&
-           one_piece(r, a) && one_piece(r, b) && one_piece(r, o);
+           cl_in_one_piece(r, a) && cl_in_one_piece(r, b) && cl_in_one_piece(r, o);
 }
 
 /* Can the node be in one launch with those that there are?  They run in no order, so none
@@ -62,8 +56,7 @@ static void collect(const cl_recorder *r, products *p, uint32_t index)
     const eng_subgraph *g = r->graph;
     for (uint32_t k = index; k < g->n_nodes && p->n < MOST; k++) {
         const eng_node *node = eng_subgraph_node(g, k);
-        const eng_op_info *info = r->device->sv->op_info(r->device->sv->host, node->op);
-        if (p->n && info && (info->flags & ENG_OPF_VIEW))
+        if (p->n && cl_is_view(r->device, node))
             continue;
         if (!suits(r, node) || (p->n && !joins(r, p, node)))
             return;
