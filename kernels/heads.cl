@@ -210,7 +210,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void heads(cbytes po
         ((fout)y)[c] = v[c];
     for (uint b = item; 32 * b < elements && stored && into; b += LOCAL) {
         float part[32];
-        for (uint j = 0; j < 32; j++)
+        UNROLL for (uint j = 0; j < 32; j++)
             part[j] = 32 * b + j < elements ? v[32 * b + j] : 0.0f;
         EACH_LINE(ENCODE)
     }

@@ -37,6 +37,10 @@ if "$build/tests/gpu/list-builds" "$tmp" --ops mul_mat > "$tmp/log" 2>&1; then
     verdict $? "the programs that the plugin builds, each once"
     grep -q '__kernel.* mul_mat_rows' "$tmp"/mul_mat-0.cl && ! grep -q '^#include' "$tmp"/*.cl
     verdict $? "with their whole text"
+    mkdir "$tmp/models"
+    "$build/tests/gpu/list-builds" "$tmp/models" --ops '' --model "$src/tests/data/tiny-hybrid-f16.gguf" > "$tmp/log" 2>&1 &&
+        [ -e "$(ls "$tmp"/models/heads-*.cl | head -1)" ] && [ -e "$(ls "$tmp"/models/chain-*.cl | head -1)" ]
+    verdict $? "those of a model, with what fusion makes of its ops"
 else
     sed 's/^/# /' "$tmp/log"
 fi

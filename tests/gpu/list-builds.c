@@ -2,8 +2,9 @@
  * The programs that the opencl plugin builds for a graphics card: every case of the conformance suite is planned on a
  * device that is made to look like one, and what the plugin gives to the compiler is written down instead of compiled.
  *
- *     list-builds FOLDER [--full] [--ops LIST]
+ *     list-builds FOLDER [--full] [--ops LIST] [--model FILE]...
  *
+ * --model: the plans of a language model, too, which have what fusion makes of several ops; --ops '' leaves out the cases.
  * FOLDER gets a file NAME-NUMBER.cl for each program: its first line is "// options: ...", the rest is the source.
  * So there is no second list of programs that could be another one than the plugin's.  Needs any OpenCL device.
  */
@@ -22,6 +23,7 @@
 
 #include "../conformance/conformance.h"
 #include "engine/engine.h"
+#include "engine/lm.h"
 
 #define SEEN __attribute__((visibility("default"))) /* by the plugin, before the loader's */
 #define NEXT(name) next(#name)
@@ -57,12 +59,19 @@ static _Noreturn void stop(const char *what)
     exit(1);
 }
 
-/* The name that a kernel's first comment gives it. */
+/* The name of the file that is no header, as its first comment gives it. */
 static void name_of(const char *source, char name[32])
 {
-    const char *p = strstr(source, "* kernels/");
-    size_t n = p ? strcspn(p += strlen("* kernels/"), ".") : 0;
-    snprintf(name, 32, "%.*s", n > 0 && n < 32 ? (int)n : 7, n > 0 && n < 32 ? p : "unnamed");
+    static const char mark[] = "* kernels/";
+    snprintf(name, 32, "unnamed");
+    for (const char *p = source; (p = strstr(p, mark)); p++) {
+        const char *file = p + sizeof mark - 1;
+        const size_t n = strcspn(file, ". ");
+        if (n > 0 && n < 32 && !strncmp(file + n, ".cl ", 4)) {
+            snprintf(name, 32, "%.*s", (int)n, file);
+            return;
+        }
+    }
 }
 
 static void write_down(const char *options, const char *source)
@@ -159,6 +168,47 @@ SEEN cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char *name, 
     return NULL;
 }
 
+/* -- models ------------------------------------------------------------------------ */
+
+enum { MOST_MODELS = 8 };
+
+static void ignore(void *user, const char *text)
+{
+    (void)user;
+    (void)text;
+}
+
+/* Passes of one token, of a few and of many, with caches of one type.  An instance of a plan cannot be made: there are no kernels. */
+static void plan_passes(eng_lm_model *model, uint32_t type_k, uint32_t type_v)
+{
+    static const uint32_t tokens[] = {1, 4, 128};
+    eng_lm_context_params p = {.size = sizeof p};
+    eng_lm_context *c = NULL;
+    eng_lm_context_defaults(&p);
+    p.n_cells = 256;
+    p.n_batch = 128;
+    p.type_k = type_k;
+    p.type_v = type_v;
+    if (eng_lm_context_create(model, &p, &c) != ENG_OK)
+        stop(eng_last_error());
+    for (unsigned i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        eng_lm_context_explain_pass(c, tokens[i], ENG_EXPLAIN_TEXT, ignore, NULL);
+    eng_lm_context_destroy(c);
+}
+
+static void plan_model(eng_context *context, const char *path)
+{
+    eng_device *device = NULL;
+    eng_lm_model *model = NULL;
+    if (eng_device_open(context, "opencl:0", &device) != ENG_OK ||
+        eng_lm_model_open(context, device, path, NULL, &model) != ENG_OK)
+        stop(eng_last_error());
+    plan_passes(model, ENG_TYPE_F16, ENG_TYPE_F16);
+    plan_passes(model, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0);
+    eng_lm_model_close(model);
+    eng_device_close(device);
+}
+
 /* -- cases ------------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
@@ -166,6 +216,8 @@ int main(int argc, char **argv)
     eng_conformance_options o = {.size = sizeof o, .quick = 1, .lenient = 1};
     eng_conformance_summary sum = {.size = sizeof sum};
     eng_context *context = NULL;
+    const char *models[MOST_MODELS];
+    unsigned n_models = 0;
     cl_uint platforms = 0; /* a call of the loader's own, too: so it is linked with this program */
     if (clGetPlatformIDs(0, NULL, &platforms) != CL_SUCCESS || !platforms)
         stop("no OpenCL device to pretend with: install a driver, such as pocl-opencl-icd");
@@ -174,22 +226,26 @@ int main(int argc, char **argv)
             o.quick = 0;
         else if (!strcmp(argv[i], "--ops") && i + 1 < argc)
             o.ops = argv[++i];
+        else if (!strcmp(argv[i], "--model") && i + 1 < argc && n_models < MOST_MODELS)
+            models[n_models++] = argv[++i];
         else if (!folder && argv[i][0] != '-')
             folder = argv[i];
         else
-            stop("usage: list-builds FOLDER [--full] [--ops LIST]");
+            stop("usage: list-builds FOLDER [--full] [--ops LIST] [--model FILE]...");
     }
     if (!folder)
-        stop("usage: list-builds FOLDER [--full] [--ops LIST]");
+        stop("usage: list-builds FOLDER [--full] [--ops LIST] [--model FILE]...");
     if (eng_context_create(NULL, &context) != ENG_OK ||
         eng_context_set_option(context, "opencl.family", "simt") != ENG_OK ||
         eng_context_set_option(context, "opencl.cache", "no") != ENG_OK ||
-        eng_conformance_run(context, "opencl:0", &o, &sum) != ENG_OK) {
+        ((!o.ops || *o.ops) && eng_conformance_run(context, "opencl:0", &o, &sum) != ENG_OK)) {
         fprintf(stderr, "list-builds: %s\n", eng_last_error());
         return 1;
     }
+    for (unsigned i = 0; i < n_models; i++)
+        plan_model(context, models[i]);
     eng_context_destroy(context);
-    printf("%u programs of %llu cases\n", n_all, (unsigned long long)sum.cells);
+    printf("%u programs of %llu cases and %u models\n", n_all, (unsigned long long)sum.cells, n_models);
     for (listed *l = all, *after; l; l = after) {
         after = l->next;
         free(l->text);

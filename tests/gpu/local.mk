@@ -6,10 +6,10 @@ TESTS += tests/gpu/judge.sh
 endif
 tests_gpu_list_builds_SOURCES = %D%/list-builds.c
 tests_gpu_list_builds_LDFLAGS = -export-dynamic
-tests_gpu_list_builds_LDADD = tests/conformance/libconformance.la libengine.la $(OPENCL_LIBS) $(LIBM)
+tests_gpu_list_builds_LDADD = tests/conformance/libconformance.la libengine-lm.la libengine.la $(OPENCL_LIBS) $(LIBM)
 
 # About twenty minutes on two cores; GPU_OPS=mul_mat GPU_TARGETS="sm_90a gfx942": two.
 .PHONY: check-gpu-build
-check-gpu-build: all tests/gpu/list-builds$(EXEEXT)
+check-gpu-build: all tests/gpu/list-builds$(EXEEXT) tests/tools/make-model$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/gpu/check-gpu-build $(srcdir) .
 EXTRA_DIST += %D%/check-gpu-build %D%/judge.awk %D%/budget tests/bench/on-card.sh
