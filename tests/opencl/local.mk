@@ -53,3 +53,11 @@ check-devices: all $(check_PROGRAMS)
 	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/opencl/check-devices $(OPENCL_DEVICES)
 .PHONY: check-devices
 EXTRA_DIST += %D%/check-devices
+
+# The suite on implementations of OpenCL at some path (docs/opencl.md): minutes to an hour each.
+check-implementations: all $(check_PROGRAMS)
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/opencl/check-implementations $(srcdir) . $(IMPLEMENTATIONS)
+.PHONY: check-implementations
+EXTRA_DIST += %D%/check-implementations
+dist_check_SCRIPTS += %D%/implementations.sh
+TESTS += %D%/implementations.sh
