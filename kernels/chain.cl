@@ -54,7 +54,7 @@ __kernel ROW_ATTRIBUTES void chain(BUFFERS, const chain_numbers numbers)
             HEAD16(u);
             s += u;
         }
-        for (; c < n; c++) {
+        FEW for (; c < n; c++) {
             HEAD1(u);
             tail_s += u;
         }
@@ -66,7 +66,7 @@ __kernel ROW_ATTRIBUTES void chain(BUFFERS, const chain_numbers numbers)
             u -= mean;
             q += u * u;
         }
-        for (; c < n; c++) {
+        FEW for (; c < n; c++) {
             HEAD1(u);
             KEEP1(u);
             tail += (u - mean) * (u - mean);
@@ -77,7 +77,7 @@ __kernel ROW_ATTRIBUTES void chain(BUFFERS, const chain_numbers numbers)
             float16 v = (u - mean) * f;
             TAIL16(v);
         }
-        for (; c < n; c++) {
+        FEW for (; c < n; c++) {
             AGAIN1(u);
             float v = (u - mean) * f;
             TAIL1(v);

@@ -52,7 +52,7 @@ __kernel ROW_ATTRIBUTES void norm(cbytes x, cbytes w, cbytes b, gbytes y, const 
         float tail_s = 0.0f;
         for (c = 0; c + 16 <= n; c += 16)
             s += vload16(0, in + c);
-        for (; c < n; c++)
+        FEW for (; c < n; c++)
             tail_s += in[c];
         mean = (sum_of(s) + tail_s) / (float)n;
 #endif
@@ -67,12 +67,12 @@ __kernel ROW_ATTRIBUTES void norm(cbytes x, cbytes w, cbytes b, gbytes y, const 
             float16 u = vload16(0, in + c) - mean;
             q0 += u * u;
         }
-        for (; c < n; c++)
+        FEW for (; c < n; c++)
             tail += (in[c] - mean) * (in[c] - mean);
         const float f = factor_of(sum_of(q0 + q1) + tail, (float)n, eps);
         for (c = 0; c + 16 <= n; c += 16)
             vstore16(B16(W16((vload16(0, in + c) - mean) * f)), 0, out + c);
-        for (; c < n; c++)
+        FEW for (; c < n; c++)
             out[c] = B1(W1((in[c] - mean) * f));
     }
 #else
@@ -134,7 +134,7 @@ __kernel ROW_ATTRIBUTES void group_norm(cbytes x, gbytes y, const group_norm_num
                 float16 v = vload16(0, in + c) - mean;
                 s += pass ? v * v : v;
             }
-            for (; c < n; c++) {
+            FEW for (; c < n; c++) {
                 float v = in[c] - mean;
                 tail += pass ? v * v : v;
             }
@@ -152,7 +152,7 @@ __kernel ROW_ATTRIBUTES void group_norm(cbytes x, gbytes y, const group_norm_num
         long c = 0;
         for (; c + 16 <= n; c += 16)
             vstore16((vload16(0, in + c) - mean) * f, 0, out + c);
-        for (; c < n; c++)
+        FEW for (; c < n; c++)
             out[c] = (in[c] - mean) * f;
     }
 #else

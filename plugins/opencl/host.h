@@ -127,6 +127,11 @@ cl_int cl_event_settle(cl_event *last, cl_int error);
  * NULL: none. */
 int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude,
                    cl_program_entry **entry);
+/* source.c: appends text, or a kernel file, made whole */
+int cl_source_text(cl_device *device, const char *text, size_t bytes, eu_text *out);
+int cl_source_add(cl_device *device, const char *name, eu_text *out);
+/* compile.c: from source alone */
+int cl_compile(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program);
 int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *name, cl_kernel *kernel);
 void cl_programs_release(cl_device *device);
 /* cache.c: binaries on disk.  load: NULL if there is none that works. */

@@ -114,6 +114,7 @@ struct eng_device_state {
     uint32_t parts;          /* that it was cut into                            */
     struct cl_found *found;
     atomic_bool lost;        /* found by any thread                             */
+    atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */
 };
 typedef struct eng_device_state cl_device;
 

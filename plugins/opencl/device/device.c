@@ -365,6 +365,7 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     say_capabilities(device, &device->info);
     cl_caps_defines(device, device->options, sizeof device->options);
     make_key(device, found);
+    device->bare = device->info.kind == ENG_DEVICE_CPU; /* what is known to gain by it is processors' */
     status = open_context(device, found);
     return status == ENG_OK ? cl_loops_check(device) : status;
 }

@@ -1,6 +1,5 @@
 /*
- * Programs: kernel sources made whole (#include lines), built once per device
- * and options, and the kernels of a program.
+ * Programs, built once per device and options, and the kernels of a program.
  *
  * An entry is in the device's list from the moment that a thread begins to build it.  That thread holds no lock
  * meanwhile; others that want the program wait for this entry alone.  A program that cannot be built leaves the
@@ -8,7 +7,7 @@
  */
 #include "../host.h"
 
-#define COMPILED 100000000 /* ns: a driver that takes longer did not find the program in a cache of its own */
+#define COMPILED 30000000 /* ns: a driver that takes longer did not find the program in a cache of its own */
 
 typedef enum build_state { BUILDING, READY, FAILED } build_state;
 
@@ -23,114 +22,6 @@ struct cl_program_entry {
     char *error;
 };
 
-/* -- sources ------------------------------------------------------------------- */
-
-/* A file of the folder given by option kernels. */
-static bool read_file(const char *folder, const char *name, eu_text *t)
-{
-    char path[1024], chunk[4096];
-    size_t n;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return false;
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return false;
-    while (!t->failed && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        eu_text_add_bytes(t, chunk, n);
-    bool good = !t->failed && !ferror(f) && t->at;
-    fclose(f);
-    return good;
-}
-
-static const cl_source *embedded(const char *name)
-{
-    for (const cl_source *s = cl_sources; s->name; s++)
-        if (!strcmp(s->name, name))
-            return s;
-    return NULL;
-}
-
-static int add_source(cl_device *device, const char *name, eu_text *out, unsigned depth);
-
-/* Appends source text, replacing lines #include "x" by that file. */
-static int add_text(cl_device *device, const char *p, const char *end, eu_text *out, unsigned depth)
-{
-    static const char word[] = "#include \"";
-    while (p < end) {
-        const char *line_end = memchr(p, '\n', (size_t)(end - p));
-        line_end = line_end ? line_end + 1 : end;
-        size_t n = (size_t)(line_end - p);
-        if (n > sizeof word && !memcmp(p, word, sizeof word - 1)) {
-            char name[64];
-            const char *begin = p + sizeof word - 1, *quote = memchr(begin, '"', (size_t)(line_end - begin));
-            if (!quote || (size_t)(quote - begin) >= sizeof name || depth > 4)
-                return cl_fail(device, ENG_ERR_INTERNAL, "a kernel file has a bad #include line");
-            memcpy(name, begin, (size_t)(quote - begin));
-            name[quote - begin] = '\0';
-            int status = add_source(device, name, out, depth + 1);
-            if (status != ENG_OK)
-                return status;
-        } else if (eu_text_add_bytes(out, p, n), out->failed) {
-            return cl_no_memory(device, "the text of a kernel");
-        }
-        p = line_end;
-    }
-    return ENG_OK;
-}
-
-static int add_source(cl_device *device, const char *name, eu_text *out, unsigned depth)
-{
-    const char *folder = device->sv->option(device->sv->host, "kernels");
-    eu_text t = {0};
-    int status;
-    if (folder && *folder && read_file(folder, name, &t)) {
-        status = add_text(device, t.at, t.at + t.n, out, depth);
-    } else {
-        const cl_source *s = embedded(name);
-        status = s ? add_text(device, (const char *)s->text, (const char *)s->text + s->bytes, out, depth)
-                   : cl_fail(device, ENG_ERR_INTERNAL, "kernel file %s is not part of the opencl plugin", name);
-    }
-    eu_text_free(&t);
-    return status;
-}
-
-/* -- building -------------------------------------------------------------------- */
-
-/* The first lines of the compiler's log, in one text with the error. */
-static int build_failed(cl_device *device, const char *file, const char *options, cl_program program, cl_int error)
-{
-    char log[1600] = "";
-    size_t bytes = 0;
-    clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
-    char *whole = bytes ? calloc(1, bytes + 1) : NULL;
-    if (whole && clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, bytes, whole, NULL) == CL_SUCCESS)
-        snprintf(log, sizeof log, "%s", whole);
-    free(whole);
-    return cl_fail(device, error == CL_OUT_OF_HOST_MEMORY ? ENG_ERR_NOMEM : ENG_ERR_DEVICE,
-                   "%s" ENG_CAUSE
-                   "the device's compiler refuses %s.cl (options: %s): %s (%d)\n%s", device->info.name, file,
-                   options, cl_error_name(error), (int)error, log);
-}
-
-static int build_source(cl_device *device, const char *file, const char *options, const eu_text *source,
-                        cl_program *program)
-{
-    const char *string = source->at;
-    size_t length = source->n;
-    cl_int error;
-    cl_program p = clCreateProgramWithSource(device->context, 1, &string, &length, &error);
-    if (!p)
-        return cl_failed(device, error, "clCreateProgramWithSource");
-    error = clBuildProgram(p, 1, &device->id, options, NULL, NULL);
-    if (error != CL_SUCCESS) {
-        int status = build_failed(device, file, options, p, error);
-        clReleaseProgram(p);
-        return status;
-    }
-    *program = p;
-    return ENG_OK;
-}
-
 /* *fresh: built from source, and to be kept as *hash. */
 static int build(cl_device *device, cl_program_entry *e, cl_hash *hash, bool *fresh)
 {
@@ -140,9 +31,9 @@ static int build(cl_device *device, cl_program_entry *e, cl_hash *hash, bool *fr
     snprintf(name, sizeof name, "%s.cl", file);
     if (snprintf(options, sizeof options, "%s %s", device->options, extra) >= (int)sizeof options)
         return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
-    int status = add_text(device, prelude, prelude + strlen(prelude), &source, 0);
+    int status = cl_source_text(device, prelude, strlen(prelude), &source);
     if (status == ENG_OK)
-        status = add_source(device, name, &source, 0);
+        status = cl_source_add(device, name, &source);
     if (status != ENG_OK) {
         eu_text_free(&source);
         return status;
@@ -155,7 +46,7 @@ static int build(cl_device *device, cl_program_entry *e, cl_hash *hash, bool *fr
     if (!p) {
         const uint64_t begin = eu_now();
         device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: compiling kernels: %s", device->info.name, file);
-        status = build_source(device, file, options, &source, &p);
+        status = cl_compile(device, file, options, &source, &p);
         if (eu_now() - begin > COMPILED)
             atomic_fetch_add_explicit(&device->figures.compiled, 1, memory_order_relaxed);
         *fresh = status == ENG_OK && device->cached;
