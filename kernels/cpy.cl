@@ -140,8 +140,14 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_any(BUFFERS
 {
     UNPACK(CPY_ANY_NUMBERS)
     BEGIN;
-    for (ulong b = first; b < first + PER && 32 * b < n; b++)
-        enc32_any(y_type, y, b, n, dec16_any(x_type, x, 2 * b), dec16_any(x_type, x, 2 * b + 1));
+    for (ulong b = first; b < first + PER && 32 * b < n; b++) {
+        float16 lo = 0.0f, hi = 0.0f;
+        for (uint i = 0; i < 2; i++) { /* one call, which is inlined */
+            lo = hi;
+            hi = dec16_any(x_type, x, 2 * b + i);
+        }
+        enc32_any(y_type, y, b, n, lo, hi);
+    }
 }
 
 #elif defined(UNIT)
