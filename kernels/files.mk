@@ -42,6 +42,8 @@ opencl_kernels = \
 	kernels/ssm_conv.cl \
 	kernels/stream.clh \
 	kernels/sum_rows.cl \
+	kernels/tile.clh \
 	kernels/top_k.cl \
 	kernels/types.clh \
+	kernels/units.clh \
 	kernels/wide.clh

@@ -21,6 +21,9 @@
 NUMBERS(mul_mat, MUL_MAT_NUMBERS);
 #define ROWS_NUMBERS(N) MUL_MAT_NUMBERS(N) N(long, each)
 NUMBERS(rows, ROWS_NUMBERS);
+/* On cards: so many launches along the third dimension share k, in units of 16, each for results that many bytes apart. */
+#define TILE_NUMBERS(N) MUL_MAT_NUMBERS(N) N(long, parts) N(long, units) N(long, part_bytes)
+NUMBERS(tile, TILE_NUMBERS);
 
 #define BEGIN                                                                                                          \
     ROW_INDEX(get_global_id(2), ext);                                                                                  \
@@ -151,22 +154,44 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_row
 
 #elif MAX_GROUP >= GROUP
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(BUFFERS, const mul_mat_numbers numbers)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(BUFFERS, const tile_numbers numbers)
 {
-    UNPACK(MUL_MAT_NUMBERS)
-    __local float as[TILE_K * PITCH], bs[TILE_K * PITCH];
-    __local ulong bo[TILE], oo[TILE];
-    BEGIN;
-    const long first = get_group_id(0) * TILE, col = get_global_id(1) * TILE;
+    UNPACK(TILE_NUMBERS)
+    __local float4 both[TILE_LOCAL / 4];
+    __local ulong bo[TILE_N], oo[TILE_N];
+    const long part = get_global_id(2) % parts;
+    ROW_INDEX(get_global_id(2) / parts, ext);
+    const long first = get_group_id(0) * TILE_M, col = get_global_id(1) * TILE_N;
     if (first >= m || col >= n)
         return;
-    const uint cols = min((long)TILE, n - col), id = get_local_id(0);
+    const uint cols = min((long)TILE_N, n - col), id = get_local_id(0);
     if (id < cols) {
         bo[id] = (col + id) * b_col;
         oo[id] = (col + id) * o_col + first * 4;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    tile(a + first * a_row, a_row, min((long)TILE, m - first), b, bo, o, oo, cols, k, as, bs);
+    tile(ROW_A(a + a_at + along(i, a_nb), first, a_row), a_row, min((long)TILE_M, m - first), b + b_at + along(i, b_nb),
+         bo, o + o_at + along(i, o_nb) + part * part_bytes, oo, cols, part * units,
+         min((part + 1) * units, (k + 15) / 16), k, both);
+    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
+}
+
+/* Adds up what the parts of k have given: element i of n columns of m floats each, and of all products. */
+#define JOIN_NUMBERS(N)                                                                                                \
+    N(ulong, x_at) N(ulong, o_at) N(long, m) N(long, n) N(long, parts) N(long, part_bytes) N(long, o_col)              \
+    N(long4, ext) N(long4, o_nb)
+NUMBERS(join, JOIN_NUMBERS);
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_join(cbytes x, gbytes o,
+                                                                              const join_numbers numbers)
+{
+    UNPACK(JOIN_NUMBERS)
+    const long at = get_global_id(0);
+    ROW_INDEX(at / (m * n), ext);
+    x += x_at + 4 * at;
+    float sum = 0.0f;
+    for (long part = 0; part < parts; part++)
+        sum += *(__global const float *)(x + part * part_bytes);
+    ((__global float *)(o + o_at + along(i, o_nb) + at / m % n * o_col))[at % m] = sum;
 }
 
 #endif

@@ -96,14 +96,14 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_id(BUFFERS, const mul_mat_id_numbers numbers)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
-    __local float as[TILE_K * PITCH], bs[TILE_K * PITCH];
+    __local float4 both[TILE_LOCAL / 4];
     __local ulong bo[LIST], oo[LIST];
     __local uint found;
-    const long row = get_group_id(0) * TILE, e = get_global_id(1), pairs = u * t;
+    const long row = get_group_id(0) * TILE_M, e = get_global_id(1), pairs = u * t;
     const uint id = get_local_id(0);
     if (row >= m || e > count)
         return;
-    const uint rows = min((long)TILE, m - row);
+    const uint rows = min((long)TILE_M, m - row);
     ids += ids_at;
     b += b_at;
     o += o_at + row * 4;
@@ -132,8 +132,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_id(BUFF
         const uint n = found;
         if (n <= LIST - GROUP && p0 + GROUP < pairs)
             continue;
-        for (uint c = 0; c < n; c += TILE)
-            tile(a, a_nb.x, rows, b, bo + c, o, oo + c, min((uint)TILE, n - c), k, as, bs);
+        for (uint c = 0; c < n; c += TILE_N)
+            tile(a, a_nb.x, rows, b, bo + c, o, oo + c, min((uint)TILE_N, n - c), 0, (k + 15) / 16, k, both);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (id == 0)
             found = 0;

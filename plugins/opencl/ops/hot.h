@@ -111,6 +111,13 @@ static inline int64_t cl_lane_rows(int64_t columns)
     return cl_lane_columns(columns) > 2 ? 2 : 4;
 }
 
+/* A tile on cards (kernels/tile.clh): rows, work-items of a group, columns where there are so many. */
+enum { CL_TILE_ROWS = 128, CL_TILE_GROUP = 256 };
+static inline int64_t cl_tile_columns(int64_t columns)
+{
+    return columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
+}
+
 /* Build options of a product with that many columns. */
 static inline void cl_product_options(const cl_device *device, const eng_tensor *a, const eng_tensor *b,
                                       int64_t columns, char options[CL_OPTIONS + 64])
@@ -120,8 +127,9 @@ static inline void cl_product_options(const cl_device *device, const eng_tensor 
     cl_matrix_options(a, matrix);
     int n = snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", matrix, cl_type_name(b->type),
                      !rows ? " -DTILES" : device->vec && columns == 1 ? " -DONE" : "");
-    if (rows && !device->vec)
-        snprintf(options + n, (size_t)(CL_OPTIONS + 64 - n), " -DCOLS=%lld", (long long)cl_lane_columns(columns));
+    if (!device->vec)
+        snprintf(options + n, (size_t)(CL_OPTIONS + 64 - n), rows ? " -DCOLS=%lld" : " -DTILE_N=%lld",
+                 (long long)(rows ? cl_lane_columns(columns) : cl_tile_columns(columns)));
 }
 
 /* convert.c: y = x converted, for quantize, dequantize, cpy and store; search: iq4_nl's scales. */

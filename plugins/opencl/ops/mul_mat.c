@@ -16,35 +16,91 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
+/* The numbers of all kernels, where the result lies among them. */
+static void numbers(cl_recorder *r, const cl_walk *part, int64_t o_col, const int64_t *o_nb)
+{
+    cl_arg_long(r, cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0));
+    cl_arg_long(r, part->ne[DIM_M]);
+    cl_arg_long(r, part->ne[DIM_N]);
+    cl_arg_long(r, part->nb[0][DIM_M]);
+    cl_arg_long(r, part->nb[1][DIM_N]);
+    cl_arg_long(r, o_col);
+    cl_arg_long4(r, &part->ne[DIM_R]);
+    cl_arg_long4(r, &part->nb[0][DIM_R]);
+    cl_arg_long4(r, &part->nb[1][DIM_R]);
+    cl_arg_long4(r, o_nb);
+}
+
+static int64_t batch_of(const cl_walk *part)
+{
+    return part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
+}
+
+/* Fewer tiles than two for each compute unit: so many share k, each at least LEAST_K of it. */
+enum { LEAST_K = 256, MOST_PARTS = 8 };
+static int64_t parts_of(const cl_device *device, int64_t tiles, int64_t k)
+{
+    return !tiles ? 1 : cl_max(1, cl_min(cl_min(MOST_PARTS, 2 * (int64_t)device->compute_units / tiles), k / LEAST_K));
+}
+
+/* Tiles on a card, and what adds up the parts of k. */
+static void launch_tiles(cl_recorder *r, const cl_walk *part, const char *options)
+{
+    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part), columns = cl_tile_columns(n);
+    const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(k, 16);
+    const int64_t parts = parts_of(r->device, cl_ceil(m, CL_TILE_ROWS) * cl_ceil(n, columns) * batch, k);
+    const int64_t *ne = &part->ne[DIM_R], *o_nb = &part->nb[2][DIM_R];
+    const int64_t dense[4] = {4 * m * n, 4 * m * n * ne[0], 4 * m * n * ne[0] * ne[1], 4 * m * n * ne[0] * ne[1] * ne[2]};
+    const uint64_t sums = parts > 1 ? cl_temporary(r, (uint64_t)(4 * m * n * batch * parts)) : 0;
+
+    cl_launch(r, "mul_mat", "mul_mat_tile", options);
+    cl_arg_walk(r, part, 0);
+    cl_arg_walk(r, part, 1);
+    if (parts > 1)
+        cl_arg_temporary(r, sums);
+    else
+        cl_arg_walk(r, part, 2);
+    numbers(r, part, parts > 1 ? 4 * m : part->nb[2][DIM_N], parts > 1 ? dense : o_nb);
+    cl_arg_long(r, parts);
+    cl_arg_long(r, cl_ceil(units, parts));
+    cl_arg_long(r, 4 * m * n * batch);
+    cl_size3(r, cl_ceil(m, CL_TILE_ROWS) * CL_TILE_GROUP, CL_TILE_GROUP, cl_ceil(n, columns), 1, batch * parts, 1);
+    if (parts == 1)
+        return;
+    cl_launch(r, "mul_mat", "mul_mat_join", options);
+    cl_arg_temporary(r, sums);
+    cl_arg_walk(r, part, 2);
+    cl_arg_long(r, m);
+    cl_arg_long(r, n);
+    cl_arg_long(r, parts);
+    cl_arg_long(r, 4 * m * n * batch);
+    cl_arg_long(r, part->nb[2][DIM_N]);
+    cl_arg_long4(r, ne);
+    cl_arg_long4(r, o_nb);
+    cl_size1(r, (uint64_t)(m * n * batch), CL_TILE_GROUP);
+}
+
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const eng_tensor *b = eng_subgraph_tensor(r->graph, part->tensor[1]);
     const cl_device *device = r->device;
-    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N];
-    const int64_t batch = part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
+    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part);
     const bool rows = cl_in_rows(device, n);
     char options[CL_OPTIONS + 64];
     (void)ctx;
 
     cl_product_options(device, a, b, n, options);
+    if (!rows && !device->vec) {
+        launch_tiles(r, part, options);
+        return;
+    }
     cl_launch(r, "mul_mat", rows ? "mul_mat_rows" : "mul_mat_tile", options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);
-    cl_arg_long(r, cl_ne(a, 0));
-    cl_arg_long(r, m);
-    cl_arg_long(r, n);
-    cl_arg_long(r, part->nb[0][DIM_M]);
-    cl_arg_long(r, part->nb[1][DIM_N]);
-    cl_arg_long(r, part->nb[2][DIM_N]);
-    cl_arg_long4(r, &part->ne[DIM_R]);
-    for (unsigned i = 0; i < 3; i++)
-        cl_arg_long4(r, &part->nb[i][DIM_R]);
+    numbers(r, part, part->nb[2][DIM_N], &part->nb[2][DIM_R]);
     if (!rows) {
-        if (device->vec)
-            cl_size3(r, cl_ceil(m, 32), 1, cl_ceil(n, 96), 1, batch, 1);
-        else
-            cl_size3(r, cl_ceil(m, 64) * 256, 256, cl_ceil(n, 64), 1, batch, 1);
+        cl_size3(r, cl_ceil(m, 32), 1, cl_ceil(n, 96), 1, batch, 1);
         return;
     }
     const int64_t each = cl_rows_each(device, m * batch, cl_row_bytes(a));

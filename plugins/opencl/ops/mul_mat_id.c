@@ -31,8 +31,12 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
 
     cl_matrix_options(x->a, matrix);
+    /* So many pairs an expert, if they are even: a tile is filled by them as far as possible. */
+    const int64_t columns = cl_tile_columns(u * cl_ne(x->o, 2) / cl_max(1, cl_ne(x->a, 2)));
     snprintf(options, sizeof options, "%s -DBT=f32%s", matrix,
-             r->device->vec ? "" : rows ? " -DCOLS=1" : " -DTILES");
+             r->device->vec ? "" : rows ? " -DCOLS=1" : " -DTILES -DTILE_N=");
+    if (!rows && !r->device->vec)
+        snprintf(options + strlen(options), 4, "%lld", (long long)columns);
     cl_launch(r, "mul_mat_id", rows ? "mul_mat_id_rows" : "mul_mat_id", options);
     cl_arg_walk(r, part, 0);
     cl_arg_operand(r, 1);
@@ -54,7 +58,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     else if (rows)
         cl_size2(r, cl_ceil(m, 4) * 64, 64, u * cl_ne(x->o, 2), 1);
     else
-        cl_size2(r, cl_ceil(m, 64) * 256, 256, e + 1, 1);
+        cl_size2(r, cl_ceil(m, CL_TILE_ROWS) * CL_TILE_GROUP, CL_TILE_GROUP, e + 1, 1);
 }
 
 static int record(cl_recorder *r, const eng_node *node)
