@@ -38,7 +38,8 @@ void interposer_release(void);
 /* What devices say of themselves (clGetDeviceInfo: CL_DEVICE_*) as a number of eight bytes. */
 void interposer_answer(unsigned what, uint64_t number);
 
-/* Contexts, queues, buffers, programs, kernels and events that were made, less those released. */
+/* Contexts, queues, buffers, programs, kernels and events that were made, less those released.  If there are any, it waits
+ * two seconds: a driver may call the destructor of a buffer, which has a context, from a thread of its own when all is over. */
 long interposer_live(void);
 
 #endif
