@@ -30,7 +30,7 @@ END
 chmod +x "$tmp/play"
 for program in engine-probe engine-generate tests/conformance/conformance tests/meta/test-random tests/lm/test-model \
     tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures tests/opencl/test-heads \
-    tests/opencl/test-opencl tests/opencl/test-slow tests/opencl/test-waits; do
+    tests/opencl/test-leaks tests/opencl/test-opencl tests/opencl/test-slow tests/opencl/test-waits; do
     mkdir -p "$tmp/build/$(dirname $program)"
     ln -s "$tmp/play" "$tmp/build/$program"
 done
