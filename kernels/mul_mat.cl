@@ -9,7 +9,7 @@
 #define MOST_COLUMNS 1
 #else
 #define LEAST_COLUMNS 2
-#define MOST_COLUMNS 16 /* as plugins/opencl/ops/hot.h: more are worth a tile */
+#define MOST_COLUMNS 16 /* as plugins/opencl/ops/variants.c: more are worth a tile */
 #endif
 #include "index.clh"
 #include "mul_mat.clh"

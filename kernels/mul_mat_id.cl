@@ -10,7 +10,7 @@
  * is the pair (u, t), and weights are read once for each.
  */
 #define LEAST_COLUMNS 1
-#define MOST_COLUMNS 16 /* as plugins/opencl/ops/hot.h: more are worth a tile */
+#define MOST_COLUMNS 16 /* as plugins/opencl/ops/variants.c: more are worth a tile */
 #include "mul_mat.clh"
 
 #define BUFFERS cbytes a, cbytes b, cbytes ids, gbytes o

@@ -170,6 +170,7 @@ typedef struct cl_recorded_size {
 typedef struct cl_recorded {
     cl_program_entry *program;
     char kernel[48];
+    const char *variant; /* of the op that it is (ops/variant.h), or NULL */
     uint32_t node;
     uint32_t first_arg, n_args;
     uint32_t numbers, bytes, align; /* of the kernel's last argument: where among the plan's, its size (kernels/launch.clh) */

@@ -16,14 +16,15 @@ static void tell_launch(const eng_plan_state *plan, uint32_t i, emitter emit, vo
     char line[256], took[32] = "";
     if (plan->spent && atomic_load_explicit(&plan->spent[i].runs, memory_order_relaxed))
         snprintf(took, sizeof took, ", %.1f us", microseconds(&plan->spent[i]));
-    snprintf(line, sizeof line, "  %s: %s, %zu x %zu x %zu work-items%s%s%s\n", node->name, l->kernel, l->global[0],
+    snprintf(line, sizeof line, "  %s: %s%s%s, %zu x %zu x %zu work-items%s%s%s\n", node->name, l->kernel, l->variant ? " " : "",
+             l->variant ? l->variant : "", l->global[0],
              l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1, l->dynamic ? ", by plan parameters" : "",
              node->precision != ENG_PRECISION_EXACT ? ", fast" : "", took);
     emit(ctx, line);
 }
 
 /* A kernel, all its launches together. */
-typedef struct kernel_time { const char *name; uint32_t launches; double us; } kernel_time;
+typedef struct kernel_time { const char *name, *variant; uint32_t launches; double us; } kernel_time;
 
 static int longest_first(const void *a, const void *b)
 {
@@ -39,10 +40,11 @@ static void tell_kernels(const eng_plan_state *plan, emitter emit, void *ctx)
     double all = 0;
     for (uint32_t i = 0; i < plan->n_launches && kernels; i++) {
         uint32_t k = 0;
-        while (k < n && strcmp(kernels[k].name, plan->launches[i].kernel) != 0)
+        while (k < n && (strcmp(kernels[k].name, plan->launches[i].kernel) != 0 || kernels[k].variant != plan->launches[i].variant))
             k++;
         n += k == n;
         kernels[k].name = plan->launches[i].kernel;
+        kernels[k].variant = plan->launches[i].variant;
         kernels[k].launches++;
         kernels[k].us += microseconds(&plan->spent[i]);
         all += microseconds(&plan->spent[i]);
@@ -53,8 +55,8 @@ static void tell_kernels(const eng_plan_state *plan, emitter emit, void *ctx)
     snprintf(line, sizeof line, "kernels take %.1f us a run, by events:\n", all);
     emit(ctx, line);
     for (uint32_t k = 0; k < n; k++) {
-        snprintf(line, sizeof line, "  %-20s %4u launches %10.1f us %5.1f %%\n", kernels[k].name, kernels[k].launches,
-                 kernels[k].us, all > 0 ? 100 * kernels[k].us / all : 0.0);
+        snprintf(line, sizeof line, "  %-20s %-8s %4u launches %10.1f us %5.1f %%\n", kernels[k].name,
+                 kernels[k].variant ? kernels[k].variant : "", kernels[k].launches, kernels[k].us, all > 0 ? 100 * kernels[k].us / all : 0.0);
         emit(ctx, line);
     }
     free(kernels);

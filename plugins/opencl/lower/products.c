@@ -6,6 +6,7 @@
 #include "../host.h"
 
 #include "../ops/hot.h"
+#include "../ops/variant.h"
 
 enum { MOST = 4 }; /* as kernels/mul_mat.cl */
 
@@ -29,7 +30,8 @@ static bool suits(const cl_recorder *r, const eng_node *node)
     if (node->op != ENG_OP_MUL_MAT)
         return false;
     const eng_tensor *a = cl_in(r->graph, node, 0), *b = cl_in(r->graph, node, 1), *o = cl_out(r->graph, node, 0);
-    return one_matrix(a) && one_matrix(b) && one_matrix(o) && cl_ne(b, 1) <= cl_few_columns(r->device) &&
+    const cl_variant *v = cl_variant_find(r->device, node, a, cl_ne(b, 1));
+    return one_matrix(a) && one_matrix(b) && one_matrix(o) && v && v->several && !v->slow &&
            cl_in_one_piece(r, a) && cl_in_one_piece(r, b) && cl_in_one_piece(r, o);
 }
 
@@ -39,7 +41,7 @@ static bool joins(const cl_recorder *r, const products *p, const eng_node *node)
 {
     const eng_node *first = p->node[0];
     const eng_tensor *a = cl_in(r->graph, node, 0), *a0 = cl_in(r->graph, first, 0);
-    if (node->section != first->section || node->in[1] != first->in[1] || a->type != a0->type || a->layout != a0->layout ||
+    if (node->section != first->section || node->precision != first->precision || node->in[1] != first->in[1] || a->type != a0->type || a->layout != a0->layout ||
         cl_nb(a, 1) != cl_nb(a0, 1))
         return false;
     cl_covered mine = cl_covered_by(r->plan, node->out[0]), mine_in = cl_covered_by(r->plan, node->in[0]);
@@ -69,12 +71,12 @@ static void launch(cl_recorder *r, const products *p)
 {
     const eng_node *first = p->node[0];
     const eng_tensor *a = cl_in(r->graph, first, 0), *b = cl_in(r->graph, first, 1);
-    const cl_device *device = r->device;
+    const cl_variant *v = cl_variant_find(r->device, first, a, cl_ne(b, 1));
     int64_t m[MOST] = {0}, o_col[MOST] = {0}, total = 0, items = 0;
     char options[CL_OPTIONS + 64];
 
-    cl_product_options(device, a, b, cl_ne(b, 1), options);
-    cl_launch(r, "mul_mat", "mul_mat_several", options);
+    cl_variant_options(v, a, b->type, options);
+    cl_launch_variant(r, v, v->several, options);
     for (unsigned i = 0; i < MOST; i++) {
         if (i >= p->n) {
             cl_arg_none(r);
@@ -95,14 +97,11 @@ static void launch(cl_recorder *r, const products *p)
     cl_arg_long(r, cl_nb(b, 1));
     cl_arg_long4(r, m);
     cl_arg_long4(r, o_col);
-    const int64_t each = device->vec ? cl_rows_each(device, total, cl_row_bytes(a)) : cl_lane_rows(cl_ne(b, 1));
+    const int64_t each = cl_variant_rows(r->device, v, total, cl_row_bytes(a));
     cl_arg_long(r, each);
     for (unsigned i = 0; i < p->n; i++)
         items += cl_ceil(m[i], each);
-    if (device->vec)
-        cl_size1(r, (uint64_t)items, 1);
-    else
-        cl_size2(r, (uint64_t)items * 64, 64, (uint64_t)cl_ceil(cl_ne(b, 1), cl_lane_columns(cl_ne(b, 1))), 1);
+    cl_size2(r, (uint64_t)items * v->group, v->group, v->columns ? (uint64_t)cl_ceil(cl_ne(b, 1), v->columns) : 1, 1);
 }
 
 uint32_t cl_fuse_products(cl_recorder *r, uint32_t index)

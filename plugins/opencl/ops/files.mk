@@ -42,4 +42,6 @@ opencl_ops_files = \
 	plugins/opencl/ops/store.c \
 	plugins/opencl/ops/sum_rows.c \
 	plugins/opencl/ops/top_k.c \
+	plugins/opencl/ops/variant.h \
+	plugins/opencl/ops/variants.c \
 	plugins/opencl/ops/walk.c

@@ -72,66 +72,6 @@ static inline size_t cl_group(const cl_device *device)
     return device->vec ? 1 : device->max_group < 64 ? device->max_group : 64;
 }
 
-/* Products: in family simt a tile is the work of 256 work-items, which not every device has in a group.  Up to so many
- * columns are not worth one; CL_LANE_COLUMNS of them read the matrix once (kernels/lanes.clh). */
-enum { CL_FEW_COLUMNS = 8, CL_LANE_COLUMNS = 4 };
-static inline bool cl_has_tiles(const cl_device *device)
-{
-    return device->vec || device->max_group >= 256;
-}
-
-/* In family vec few columns are those for which tiles gain nothing (MOST_COLUMNS of mul_mat.cl and mul_mat_id.cl). */
-static inline int64_t cl_few_columns(const cl_device *device)
-{
-    return device->vec ? 16 : CL_FEW_COLUMNS;
-}
-
-static inline bool cl_in_rows(const cl_device *device, int64_t columns)
-{
-    return columns <= cl_few_columns(device) || !cl_has_tiles(device);
-}
-
-/* Rows of a work-item of family vec, of `rows` in all: in multiples of 4, several work-items for every compute unit, but
- * none that reads less than 16 KiB if that can be had with 64 rows: that takes less time than another thread does to wake. */
-static inline int64_t cl_rows_each(const cl_device *device, int64_t rows, uint64_t row_bytes)
-{
-    const int64_t least = cl_max(4, 16384 / cl_max(1, (int64_t)row_bytes) & ~(int64_t)3);
-    return cl_min(64, cl_max(least, rows / (8 * (int64_t)device->compute_units) & ~(int64_t)3));
-}
-
-/* Columns of a group of family simt. */
-static inline int64_t cl_lane_columns(int64_t columns)
-{
-    return columns <= 2 ? columns : CL_LANE_COLUMNS;
-}
-
-/* Rows of such a group, as in kernels/lanes.clh. */
-static inline int64_t cl_lane_rows(int64_t columns)
-{
-    return cl_lane_columns(columns) > 2 ? 2 : 4;
-}
-
-/* A tile on cards (kernels/tile.clh): rows, work-items of a group, columns where there are so many. */
-enum { CL_TILE_ROWS = 128, CL_TILE_GROUP = 256 };
-static inline int64_t cl_tile_columns(int64_t columns)
-{
-    return columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
-}
-
-/* Build options of a product with that many columns. */
-static inline void cl_product_options(const cl_device *device, const eng_tensor *a, const eng_tensor *b,
-                                      int64_t columns, char options[CL_OPTIONS + 64])
-{
-    char matrix[CL_OPTIONS];
-    const bool rows = cl_in_rows(device, columns);
-    cl_matrix_options(a, matrix);
-    int n = snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", matrix, cl_type_name(b->type),
-                     !rows ? " -DTILES" : device->vec && columns == 1 ? " -DONE" : "");
-    if (!device->vec)
-        snprintf(options + n, (size_t)(CL_OPTIONS + 64 - n), rows ? " -DCOLS=%lld" : " -DTILE_N=%lld",
-                 (long long)(rows ? cl_lane_columns(columns) : cl_tile_columns(columns)));
-}
-
 /* convert.c: y = x converted, for quantize, dequantize, cpy and store; search: iq4_nl's scales. */
 eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason,
                                 size_t bytes);

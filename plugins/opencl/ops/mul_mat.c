@@ -4,15 +4,19 @@
  * pieces end, then where those of b and of the result do.
  */
 #include "hot.h"
+#include "variant.h"
 
 enum { DIM_M = 1, DIM_N, DIM_R, DIM_P, DIM_S, DIM_Q };
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    const eng_tensor *b = cl_in(g, node, 1);
-    if (cl_ne(b, 1) > CL_FEW_COLUMNS && !cl_has_tiles(device))
+    const int64_t columns = cl_ne(cl_in(g, node, 1), 1);
+    const cl_variant *v = cl_variant_find(device, node, cl_in(g, node, 0), columns);
+    if (!v)
+        return cl_no(reason, bytes, "no kernel suits groups of %zu work-items", device->max_group);
+    if (v->slow)
         return cl_slow(reason, bytes, "groups have %zu work-items, the tiles of a product need 256: the matrix is read "
-                       "for each %d of %lld columns", device->max_group, CL_LANE_COLUMNS, (long long)cl_ne(b, 1));
+                       "for each %lld of %lld columns", device->max_group, (long long)v->columns, (long long)columns);
     return ENG_SUPPORT_YES;
 }
 
@@ -44,16 +48,16 @@ static int64_t parts_of(const cl_device *device, int64_t tiles, int64_t k)
 }
 
 /* Tiles on a card, and what adds up the parts of k. */
-static void launch_tiles(cl_recorder *r, const cl_walk *part, const char *options)
+static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
 {
-    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part), columns = cl_tile_columns(n);
+    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part), columns = v->columns;
     const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(k, 16);
-    const int64_t parts = parts_of(r->device, cl_ceil(m, CL_TILE_ROWS) * cl_ceil(n, columns) * batch, k);
+    const int64_t parts = parts_of(r->device, cl_ceil(m, v->rows) * cl_ceil(n, columns) * batch, k);
     const int64_t *ne = &part->ne[DIM_R], *o_nb = &part->nb[2][DIM_R];
     const int64_t dense[4] = {4 * m * n, 4 * m * n * ne[0], 4 * m * n * ne[0] * ne[1], 4 * m * n * ne[0] * ne[1] * ne[2]};
     const uint64_t sums = parts > 1 ? cl_temporary(r, (uint64_t)(4 * m * n * batch * parts)) : 0;
 
-    cl_launch(r, "mul_mat", "mul_mat_tile", options);
+    cl_launch_variant(r, v, v->kernel, options);
     cl_arg_walk(r, part, 0);
     cl_arg_walk(r, part, 1);
     if (parts > 1)
@@ -64,10 +68,10 @@ static void launch_tiles(cl_recorder *r, const cl_walk *part, const char *option
     cl_arg_long(r, parts);
     cl_arg_long(r, cl_ceil(units, parts));
     cl_arg_long(r, 4 * m * n * batch);
-    cl_size3(r, cl_ceil(m, CL_TILE_ROWS) * CL_TILE_GROUP, CL_TILE_GROUP, cl_ceil(n, columns), 1, batch * parts, 1);
+    cl_size3(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, cl_ceil(n, columns), 1, batch * parts, 1);
     if (parts == 1)
         return;
-    cl_launch(r, "mul_mat", "mul_mat_join", options);
+    cl_launch_variant(r, v, "mul_mat_join", options);
     cl_arg_temporary(r, sums);
     cl_arg_walk(r, part, 2);
     cl_arg_long(r, m);
@@ -77,38 +81,31 @@ static void launch_tiles(cl_recorder *r, const cl_walk *part, const char *option
     cl_arg_long(r, part->nb[2][DIM_N]);
     cl_arg_long4(r, ne);
     cl_arg_long4(r, o_nb);
-    cl_size1(r, (uint64_t)(m * n * batch), CL_TILE_GROUP);
+    cl_size1(r, (uint64_t)(m * n * batch), v->group);
 }
 
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const eng_tensor *b = eng_subgraph_tensor(r->graph, part->tensor[1]);
-    const cl_device *device = r->device;
+    const cl_variant *v = cl_variant_find(r->device, r->node, a, part->ne[DIM_N]);
     const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part);
-    const bool rows = cl_in_rows(device, n);
+    const int64_t rows = cl_variant_rows(r->device, v, m * batch, cl_row_bytes(a));
     char options[CL_OPTIONS + 64];
     (void)ctx;
 
-    cl_product_options(device, a, b, n, options);
-    if (!rows && !device->vec) {
-        launch_tiles(r, part, options);
+    cl_variant_options(v, a, b->type, options);
+    if (v->parts) {
+        launch_tiles(r, part, v, options);
         return;
     }
-    cl_launch(r, "mul_mat", rows ? "mul_mat_rows" : "mul_mat_tile", options);
+    cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);
     numbers(r, part, part->nb[2][DIM_N], &part->nb[2][DIM_R]);
-    if (!rows) {
-        cl_size3(r, cl_ceil(m, 32), 1, cl_ceil(n, 96), 1, batch, 1);
-        return;
-    }
-    const int64_t each = cl_rows_each(device, m * batch, cl_row_bytes(a));
-    cl_arg_long(r, each);
-    if (device->vec)
-        cl_size3(r, cl_ceil(m, each), 1, 1, 1, batch, 1);
-    else
-        cl_size3(r, cl_ceil(m, cl_lane_rows(n)) * 64, 64, cl_ceil(n, cl_lane_columns(n)), 1, batch, 1);
+    if (v->several)
+        cl_arg_long(r, rows);
+    cl_size3(r, cl_ceil(m, rows) * (int64_t)v->group, v->group, v->columns ? cl_ceil(n, v->columns) : 1, 1, batch, 1);
 }
 
 /* Part of a that lies in one piece: now b and the result. */

@@ -1,11 +1,20 @@
 /* mul_mat_id: one launch for every piece of the experts. */
 #include "hot.h"
+#include "variant.h"
 
 enum { DIM_M = 1, DIM_E = 2 };
 
 typedef struct whole {
     const eng_tensor *a, *b, *ids, *o;
 } whole;
+
+/* See variants.c. */
+static const cl_variant *variant(const cl_device *device, const eng_subgraph *g, const eng_node *node)
+{
+    const eng_tensor *a = cl_in(g, node, 0), *o = cl_out(g, node, 0);
+    const int64_t tokens = cl_ne(o, 2), even = cl_ne(o, 1) * tokens / cl_max(1, cl_ne(a, 2));
+    return cl_variant_find(device, node, a, tokens <= 8 ? tokens : cl_max(9, even));
+}
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
@@ -16,7 +25,10 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
             return cl_no(reason, bytes, "'%s' does not fit one allocation of %llu bytes; raise opencl.max_alloc",
                          single[i]->name, (unsigned long long)device->max_alloc);
     }
-    if (!cl_has_tiles(device) && cl_ne(o, 2) > CL_FEW_COLUMNS)
+    const cl_variant *v = variant(device, g, node);
+    if (!v)
+        return cl_no(reason, bytes, "no kernel suits groups of %zu work-items", device->max_group);
+    if (v->slow)
         return cl_slow(reason, bytes, "groups have %zu work-items, the tiles of a product need 256: experts are read for "
                        "each of %lld tokens", device->max_group, (long long)cl_ne(o, 2));
     return ENG_SUPPORT_YES;
@@ -26,18 +38,11 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const whole *x = ctx;
     const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], first = part->first[DIM_E], u = cl_ne(x->o, 1);
-    /* On cards an expert of a few tokens has one or two of them: tiles would be nearly empty. */
-    const bool rows = !r->device->vec && cl_in_rows(r->device, cl_ne(x->o, 2));
-    char matrix[CL_OPTIONS], options[CL_OPTIONS + 64];
+    const cl_variant *v = variant(r->device, r->graph, r->node);
+    char options[CL_OPTIONS + 64];
 
-    cl_matrix_options(x->a, matrix);
-    /* So many pairs an expert, if they are even: a tile is filled by them as far as possible. */
-    const int64_t columns = cl_tile_columns(u * cl_ne(x->o, 2) / cl_max(1, cl_ne(x->a, 2)));
-    snprintf(options, sizeof options, "%s -DBT=f32%s", matrix,
-             r->device->vec ? "" : rows ? " -DCOLS=1" : " -DTILES -DTILE_N=");
-    if (!rows && !r->device->vec)
-        snprintf(options + strlen(options), 4, "%lld", (long long)columns);
-    cl_launch(r, "mul_mat_id", rows ? "mul_mat_id_rows" : "mul_mat_id", options);
+    cl_variant_options(v, x->a, ENG_TYPE_F32, options);
+    cl_launch_variant(r, v, v->kernel, options);
     cl_arg_walk(r, part, 0);
     cl_arg_operand(r, 1);
     cl_arg_operand(r, 2);
@@ -53,12 +58,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_long4(r, (int64_t[4]){cl_ne(x->b, 1) == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
-    if (r->device->vec)
-        cl_size2(r, cl_ceil(m, 32), 1, e + 1, 1);
-    else if (rows)
-        cl_size2(r, cl_ceil(m, 4) * 64, 64, u * cl_ne(x->o, 2), 1);
-    else
-        cl_size2(r, cl_ceil(m, CL_TILE_ROWS) * CL_TILE_GROUP, CL_TILE_GROUP, e + 1, 1);
+    /* An item of the second dimension is a pair of token and expert, or an expert; an extra one is for what skipped ids leave. */
+    cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, v->columns ? u * cl_ne(x->o, 2) : e + 1, 1);
 }
 
 static int record(cl_recorder *r, const eng_node *node)

@@ -4,6 +4,8 @@
  */
 #include "../host.h"
 
+#include "variant.h"
+
 static cl_recorded *current(cl_recorder *r)
 {
     return r->status != ENG_OK || !r->plan || r->plan->n_launches == 0 ? NULL
@@ -42,6 +44,14 @@ void cl_launch_with(cl_recorder *r, const char *file, const char *name, const ch
     for (unsigned d = 0; d < 3; d++)
         l->size[d].number.param = -1;
     p->n_launches++;
+}
+
+void cl_launch_variant(cl_recorder *r, const cl_variant *v, const char *kernel, const char *options)
+{
+    cl_launch(r, v->file, kernel, options);
+    cl_recorded *l = current(r);
+    if (l)
+        l->variant = v->name;
 }
 
 static void add(cl_recorder *r, const cl_recorded_arg *arg)
