@@ -7,9 +7,10 @@
 #define ADD_ID_NUMBERS(N)                                                                                              \
     N(ulong, a_at) N(ulong, b_at) N(ulong, ids_at) N(ulong, o_at) N(long4, ne) N(long4, as) N(long4, os)               \
     N(long4, ids_b) N(int, chunk) N(int, rows_per)
+#define ADD_ID_BUFFERS(B) B(cbytes, a) B(cbytes, b) B(cbytes, ids) B(gbytes, o)
 NUMBERS(add_id, ADD_ID_NUMBERS);
 
-__kernel EACH_ATTRIBUTES void add_id(cbytes a, cbytes b, cbytes ids, gbytes o, const add_id_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, add_id, ADD_ID_BUFFERS, add_id)
 {
     UNPACK(ADD_ID_NUMBERS)
     EACH(const int id = *(__global const int *)(ids + ids_at + r % ne.s1 * ids_b.s0 + r / ne.s1 * ids_b.s1);

@@ -57,12 +57,12 @@ static inline uint see_chunk(const visibility *see, long t0, int tokens, long j0
     return (uint)(b4.x | b4.y | b4.z | b4.w);
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(BUFFERS, const attention_numbers numbers)
+KERNEL(GROUP_OF(1), attention, BUFFERS, attention)
 {
     UNPACK(ATTENTION_NUMBERS)
-    const long split = get_global_id(0), kh = get_global_id(2);
+    const long split = ITEM(0), kh = ITEM(2);
     const long head_tiles = (tile.z + tile.y - 1) / tile.y;
-    const long t0 = (long)get_global_id(1) / head_tiles * tile.x, g0 = (long)get_global_id(1) % head_tiles * tile.y;
+    const long t0 = (long)ITEM(1) / head_tiles * tile.x, g0 = (long)ITEM(1) % head_tiles * tile.y;
     if (split >= cells.z || t0 >= shape.x)
         return;
     const int tokens = min(tile.x, shape.x - t0), heads = min(tile.y, tile.z - g0), n = tokens * heads;
@@ -212,15 +212,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void attention(BUFFERS, 
 #define SHARE (DG >= 8 ? 8 : DG >= 4 ? 4 : DG >= 2 ? 2 : 1)
 #define PITCH (GROUP + 1)
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFERS, const attention_numbers numbers)
+KERNEL(GROUP_OF(GROUP), attention, BUFFERS, attention)
 {
     UNPACK(ATTENTION_NUMBERS)
     __local float qs[QT * DG * 16], score[QT * GROUP], red[8 * QT * PITCH], bias[QT * GROUP];
     __local float top[QT], sum[QT], fade[QT];
     __local long at[GROUP];
-    const long split = get_group_id(0), kh = get_global_id(2);
+    const long split = get_group_id(0), kh = ITEM(2);
     const long head_tiles = (tile.z + tile.y - 1) / tile.y;
-    const long t0 = (long)get_global_id(1) / head_tiles * tile.x, g0 = (long)get_global_id(1) % head_tiles * tile.y;
+    const long t0 = (long)ITEM(1) / head_tiles * tile.x, g0 = (long)ITEM(1) % head_tiles * tile.y;
     if (split >= cells.z || t0 >= shape.x)
         return;
     const int tokens = min(tile.x, shape.x - t0), heads = min(tile.y, tile.z - g0), n = tokens * heads;
@@ -373,14 +373,14 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void attention(BUFFE
 #endif
 
 #define ATTENTION_EMPTY_NUMBERS(N) N(ulong, tmp_at) N(long, rows)
+#define ATTENTION_EMPTY_BUFFERS(B) B(gbytes, tmp)
 NUMBERS(attention_empty, ATTENTION_EMPTY_NUMBERS);
 
 /* Marks all partial results as empty: for caches in pieces that are not all alike. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty(gbytes tmp,
-                                                                                 const attention_empty_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), attention_empty, ATTENTION_EMPTY_BUFFERS, attention_empty)
 {
     UNPACK(ATTENTION_EMPTY_NUMBERS)
-    const long i = get_global_id(0);
+    const long i = ITEM(0);
     if (i >= rows)
         return;
     __global float *y = (__global float *)(tmp + tmp_at) + i * PARTIAL;
@@ -391,6 +391,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void attention_empty
 #define ATTENTION_MERGE_NUMBERS(N)                                                                                     \
     N(ulong, tmp_at) N(ulong, sinks_at) N(ulong, o_at) N(ulong, lse_at) N(int, kv) N(long4, cells) N(long4, shape)     \
     N(long4, head)
+#define ATTENTION_MERGE_BUFFERS(B) B(cbytes, tmp) B(cbytes, sinks) B(gbytes, o) B(gbytes, lse)
 NUMBERS(attention_merge, ATTENTION_MERGE_NUMBERS);
 
 /*
@@ -399,11 +400,10 @@ NUMBERS(attention_merge, ATTENTION_MERGE_NUMBERS);
  * shape  tokens here, first token, all tokens, all heads
  * head   heads here, first head, strides of o along head and token
  */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
-attention_merge(cbytes tmp, cbytes sinks, gbytes o, gbytes lse, const attention_merge_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), attention_merge, ATTENTION_MERGE_BUFFERS, attention_merge)
 {
     UNPACK(ATTENTION_MERGE_NUMBERS)
-    const long i = get_global_id(0), h = i % head.x, t = i / head.x;
+    const long i = ITEM(0), h = i % head.x, t = i / head.x;
     if (t >= shape.x)
         return;
     __global const float *part = (__global const float *)(tmp + tmp_at) +

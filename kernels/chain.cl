@@ -2,7 +2,7 @@
  * kernels/chain.cl - several element-by-element ops in one launch, with a norm of
  * rows among them or without.  fuse.c writes these macros before this text:
  *
- *   BUFFERS, OPERANDS(N)    operands; their numbers, and constants (launch.clh)
+ *   BUFFERS(B), OPERANDS(N) operands; their numbers, and constants (launch.clh)
  *   SETUP                   pointers of row r
  *   HEAD16(u), HEAD1(u)     the value at column c before the norm
  *   KEEP16(u), KEEP1(u)     what is stored of it
@@ -17,7 +17,7 @@
 #define CHAIN_NUMBERS(N) OPERANDS(N) N(long4, ne) N(int, chunk) N(int, rows_per)
 NUMBERS(chain, CHAIN_NUMBERS);
 
-__kernel EACH_ATTRIBUTES void chain(BUFFERS, const chain_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, chain, BUFFERS, chain)
 {
     UNPACK(CHAIN_NUMBERS)
     EACH(SETUP, HEAD16, HEAD1)
@@ -37,13 +37,13 @@ static inline float factor_of(float square, float n, float eps)
 #define CHAIN_NUMBERS(N) OPERANDS(N) N(float, eps) N(long4, ne) N(int, rows_per)
 NUMBERS(chain, CHAIN_NUMBERS);
 
-__kernel ROW_ATTRIBUTES void chain(BUFFERS, const chain_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, chain, BUFFERS, chain)
 {
     UNPACK(CHAIN_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
     float mean = 0.0f;
 #if VEC
-    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    const long r0 = (long)ITEM(0) * rows_per, r1 = min(r0 + rows_per, rows);
     for (long r = r0; r < r1; r++) {
         SETUP;
         long c;

@@ -9,9 +9,10 @@ typedef __global UNIT *uout;
 
 #define COPY_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(int, chunk) N(int, rows_per)
+#define COPY_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(copy, COPY_NUMBERS);
 
-__kernel EACH_ATTRIBUTES void copy(cbytes x, gbytes y, const copy_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, copy, COPY_BUFFERS, copy)
 {
     UNPACK(COPY_NUMBERS)
     EACH(uin a = (uin)(x + x_at + row_at(r, ne, xs)); uout o = (uout)(y + y_at + row_at(r, ne, ys)),
@@ -19,9 +20,10 @@ __kernel EACH_ATTRIBUTES void copy(cbytes x, gbytes y, const copy_numbers number
 }
 
 #define ZERO_NUMBERS(N) N(ulong, y_at) N(long4, ne) N(long4, ys) N(int, chunk) N(int, rows_per)
+#define ZERO_BUFFERS(B) B(gbytes, y)
 NUMBERS(zero, ZERO_NUMBERS);
 
-__kernel EACH_ATTRIBUTES void zero(gbytes y, const zero_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, zero, ZERO_BUFFERS, zero)
 {
     UNPACK(ZERO_NUMBERS)
     EACH(uout o = (uout)(y + y_at + row_at(r, ne, ys)), for (int j = 0; j < 16; j++) o[c + j] = 0, o[c] = 0)
@@ -30,10 +32,11 @@ __kernel EACH_ATTRIBUTES void zero(gbytes y, const zero_numbers numbers)
 #define REPEAT_NUMBERS(N)                                                                                              \
     N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, first) N(long4, nx) N(long4, xs) N(long4, ys) N(int, chunk)    \
     N(int, rows_per)
+#define REPEAT_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(repeat, REPEAT_NUMBERS);
 
 /* y[i] = x[(first + i) mod nx], dimension by dimension */
-__kernel EACH_ATTRIBUTES void repeat(cbytes x, gbytes y, const repeat_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, repeat, REPEAT_BUFFERS, repeat)
 {
     UNPACK(REPEAT_NUMBERS)
     EACH(const long q = r / ne.s1; const long i1 = (first.s1 + r - q * ne.s1) % nx.s1;

@@ -15,7 +15,7 @@
 #include "encode.clh"
 #include "index.clh"
 
-#define BUFFERS cbytes x, gbytes y
+#define BUFFERS(B) B(cbytes, x) B(gbytes, y)
 #define CPY_NUMBERS(N)                                                                                                 \
     N(ulong, x_at) N(ulong, y_at) N(long, n) N(long, x_step) N(long, y_step) N(long4, ne) N(long4, x_nb)               \
     N(long4, y_nb)
@@ -24,8 +24,8 @@ NUMBERS(cpy, CPY_NUMBERS);
 NUMBERS(cpy_any, CPY_ANY_NUMBERS);
 
 #define BEGIN                                                                                                          \
-    const ulong first = (ulong)get_global_id(0) * PER;                                                                 \
-    ROW_INDEX(get_global_id(1), ne);                                                                                   \
+    const ulong first = (ulong)ITEM(0) * PER;                                                                          \
+    ROW_INDEX(ITEM(1), ne);                                                                                            \
     x += x_at + along(i, x_nb);                                                                                        \
     y += y_at + along(i, y_nb)
 
@@ -49,14 +49,14 @@ static inline void put1_bf16(gbytes p, float v)
         (ushort)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 64u : (u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(BUFFERS, const cpy_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 {
     UNPACK(CPY_NUMBERS)
     __local float v[LOCAL * UNIT_PITCH];
     __local ulong from[LOCAL], to[LOCAL];
     __local uint count[LOCAL];
     const uint id = get_local_id(0);
-    const ulong per_row = (n + 31) / 32, unit = get_global_id(0), b = unit % per_row;
+    const ulong per_row = (n + 31) / 32, unit = ITEM(0), b = unit % per_row;
     const long4 i = row_index(unit / per_row, ne);
     const uint mine = i.w < ne.w ? min(32UL, n - 32 * b) : 0;
     count[id] = mine;
@@ -108,7 +108,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(BUF
 #elif defined(CONVERT)
 
 /* Rows of contiguous elements; STRIDED_X, STRIDED_Y: of single floats that many bytes apart. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(BUFFERS, const cpy_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 {
     UNPACK(CPY_NUMBERS)
     BEGIN;
@@ -136,7 +136,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_convert(BUF
 #elif defined(ANY)
 
 /* From block type to block type: one program for all pairs. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_any(BUFFERS, const cpy_any_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), cpy_any, BUFFERS, cpy_any)
 {
     UNPACK(CPY_ANY_NUMBERS)
     BEGIN;
@@ -153,7 +153,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_any(BUFFERS
 #elif defined(UNIT)
 
 /* Equal types: units of bytes, x_step and y_step apart. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_same(BUFFERS, const cpy_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), cpy_same, BUFFERS, cpy)
 {
     UNPACK(CPY_NUMBERS)
     BEGIN;
@@ -168,7 +168,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_same(BUFFER
 #else
 
 /* Integers and f32, one by one: -DXI= -DYI= OpenCL types, -DTO= the conversion. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void cpy_number(BUFFERS, const cpy_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), cpy_number, BUFFERS, cpy)
 {
     UNPACK(CPY_NUMBERS)
     BEGIN;

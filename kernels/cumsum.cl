@@ -2,14 +2,15 @@
 #include "row.clh"
 
 #define CUMSUM_NUMBERS(N) N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(int, rows_per)
+#define CUMSUM_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(cumsum, CUMSUM_NUMBERS);
 
-__kernel ROW_ATTRIBUTES void cumsum(cbytes x, gbytes y, const cumsum_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, cumsum, CUMSUM_BUFFERS, cumsum)
 {
     UNPACK(CUMSUM_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC
-    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    const long r0 = (long)ITEM(0) * rows_per, r1 = min(r0 + rows_per, rows);
     for (long r = r0; r < r1; r++) {
         fin in = (fin)(x + x_at + row_at(r, ne, xs));
         fout out = (fout)(y + y_at + row_at(r, ne, ys));

@@ -7,12 +7,13 @@
 #define EACH_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, z_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, zs) N(long4, ys) N(float, p)       \
     N(float, q) N(int, chunk) N(int, rows_per)
+#define EACH_BUFFERS(B) B(cbytes, x) B(cbytes, z) B(gbytes, y)
 NUMBERS(each, EACH_NUMBERS);
 
 #if ANY
 /* any strides along dimension 0, too */
 #define AT(row, stride, c) *(fin)(row + (c) * stride.s0)
-__kernel EACH_ATTRIBUTES void each(cbytes x, cbytes z, gbytes y, const each_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
 {
     UNPACK(EACH_NUMBERS)
     EACH(cbytes a = x + x_at + row_at(r, ne, xs); cbytes b = z + z_at + row_at(r, ne, zs);
@@ -22,7 +23,7 @@ __kernel EACH_ATTRIBUTES void each(cbytes x, cbytes z, gbytes y, const each_numb
 }
 #elif ONE
 /* z has one element a row */
-__kernel EACH_ATTRIBUTES void each(cbytes x, cbytes z, gbytes y, const each_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
 {
     UNPACK(EACH_NUMBERS)
     EACH(fin a = (fin)(x + x_at + row_at(r, ne, xs)); const float b = *(fin)(z + z_at + row_at(r, ne, zs));
@@ -30,7 +31,7 @@ __kernel EACH_ATTRIBUTES void each(cbytes x, cbytes z, gbytes y, const each_numb
          vstore16(f_float16(vload16(0, a + c), (float16)b, p, q), 0, o + c), o[c] = f_float(a[c], b, p, q))
 }
 #else
-__kernel EACH_ATTRIBUTES void each(cbytes x, cbytes z, gbytes y, const each_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
 {
     UNPACK(EACH_NUMBERS)
     EACH(fin a = (fin)(x + x_at + row_at(r, ne, xs)); fin b = (fin)(z + z_at + row_at(r, ne, zs));

@@ -13,8 +13,9 @@
 
 #define SG ((S + 15) / 16)
 
-#define BUFFERS                                                                                                        \
-    cbytes q, cbytes k, cbytes v, cbytes g, cbytes beta, cbytes src, cbytes dst, cbytes cu, gbytes o, PIECE_BUFFERS
+#define BUFFERS(B)                                                                                                     \
+    B(cbytes, q) B(cbytes, k) B(cbytes, v) B(cbytes, g) B(cbytes, beta) B(cbytes, src) B(cbytes, dst) B(cbytes, cu)    \
+    B(gbytes, o) PIECE_BUFFERS(B)
 #define GDN_NUMBERS(N)                                                                                                 \
     N(ulong, q_at) N(ulong, k_at) N(ulong, v_at) N(ulong, g_at) N(ulong, beta_at) N(ulong, src_at) N(ulong, dst_at)    \
     N(ulong, cu_at) N(ulong, o_at) PIECE_NUMBERS(N) N(long4, shape) N(long4, head) N(long4, q_nb) N(long4, k_nb)       \
@@ -69,12 +70,11 @@ NUMBERS(gated_delta_net, GDN_NUMBERS);
     fold2(fold2(fold2(fold2(s##0, s##1), fold2(s##2, s##3)), fold2(fold2(s##4, s##5), fold2(s##6, s##7))),             \
           fold2(fold2(fold2(s##8, s##9), fold2(s##a, s##b)), fold2(fold2(s##c, s##d), fold2(s##e, s##f))))
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gated_delta_net(BUFFERS,
-                                                                             const gated_delta_net_numbers numbers)
+KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
 {
     UNPACK(GDN_NUMBERS)
-    const long h = get_global_id(1), b = get_global_id(2);
-    const uint j0 = get_global_id(0) * NC;
+    const long h = ITEM(1), b = ITEM(2);
+    const uint j0 = ITEM(0) * NC;
     if (j0 >= S || h >= head.x || b >= shape.y)
         return;
     BEGIN;
@@ -156,12 +156,11 @@ static inline float column_sum(__local float *red, uint id, float x)
     return s;
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gated_delta_net(BUFFERS,
-                                                                                 const gated_delta_net_numbers numbers)
+KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
 {
     UNPACK(GDN_NUMBERS)
     __local float red[GROUP], ks[S + PER], qs[S + PER], gate[S + PER];
-    const long h = get_global_id(1), b = get_global_id(2);
+    const long h = ITEM(1), b = ITEM(2);
     const uint id = get_local_id(0), lane = id % PER, j = get_group_id(0) * NC + id / PER;
     if (get_group_id(0) * NC >= S || h >= head.x || b >= shape.y)
         return;

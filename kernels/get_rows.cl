@@ -9,10 +9,10 @@
 #include "packed.clh"
 
 #define GET_ROWS_NUMBERS(N) N(ulong, a_at) N(ulong, ids_at) N(ulong, o_at) INDEXED_NUMBERS(N, o) N(long, rows_total)
+#define GET_ROWS_BUFFERS(B) B(cbytes, a) B(cbytes, ids) B(gbytes, o)
 NUMBERS(get_rows, GET_ROWS_NUMBERS);
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void get_rows(cbytes a, cbytes ids, gbytes o,
-                                                                          const get_rows_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), get_rows, GET_ROWS_BUFFERS, get_rows)
 {
     UNPACK(GET_ROWS_NUMBERS)
     INDEXED_ROW;

@@ -11,21 +11,21 @@
 
 #define HADAMARD_NUMBERS(N)                                                                                            \
     N(ulong, x_at) N(ulong, y_at) N(long, n) N(float, scale) N(long4, ne) N(long4, x_nb) N(long4, y_nb)
+#define HADAMARD_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(hadamard, HADAMARD_NUMBERS);
 
 #define BEGIN                                                                                                          \
-    ROW_INDEX(get_global_id(1), ne);                                                                                   \
+    ROW_INDEX(ITEM(1), ne);                                                                                            \
     x += x_at + along(i, x_nb);                                                                                        \
     y += y_at + along(i, y_nb)
 
 #if VEC
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void hadamard(cbytes x, gbytes y,
-                                                                      const hadamard_numbers numbers)
+KERNEL(GROUP_OF(1), hadamard, HADAMARD_BUFFERS, hadamard)
 {
     UNPACK(HADAMARD_NUMBERS)
     BEGIN;
-    const ulong step = max(CHUNK, 16 * LANES) / 16, first = get_global_id(0) * step;
+    const ulong step = max(CHUNK, 16 * LANES) / 16, first = ITEM(0) * step;
     float16 v[LANES];
     for (ulong g = first; g < first + step && 16 * g < n; g += LANES) {
         for (uint j = 0; j < LANES; j++)
@@ -63,13 +63,12 @@ static inline void stages(float *v, uint from, uint to)
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void hadamard(cbytes x, gbytes y,
-                                                                          const hadamard_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), hadamard, HADAMARD_BUFFERS, hadamard)
 {
     UNPACK(HADAMARD_NUMBERS)
     __local float t[PLACE(SIZE)];
     const uint id = get_local_id(0), lane = id % LANES, first = id / LANES * G; /* of the group's elements in t */
-    const ulong per_row = n / G, group = get_global_id(0) / LANES;
+    const ulong per_row = n / G, group = ITEM(0) / LANES;
     const long4 i = row_index(group / per_row, ne);
     const bool mine = i.w < ne.w;
     const ulong at = group % per_row * G;
@@ -112,8 +111,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void hadamard(cbytes
 
 #define SIZE (G > CHUNK ? G : CHUNK)
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void hadamard(cbytes x, gbytes y,
-                                                                          const hadamard_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), hadamard, HADAMARD_BUFFERS, hadamard)
 {
     UNPACK(HADAMARD_NUMBERS)
     __local float v[SIZE];

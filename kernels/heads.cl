@@ -15,21 +15,21 @@
 #include "rope.clh"
 
 /* nb: along head and token of x; along head and token (of a cache: cell) of y. */
-#define LINE_BUFFERS(i) cbytes x##i, cbytes w##i, gbytes y##i
+#define LINE_BUFFERS(B, i) B(cbytes, x##i) B(cbytes, w##i) B(gbytes, y##i)
 #define LINE_NUMBERS(N, i)                                                                                             \
     N(ulong, x##i##_at) N(ulong, w##i##_at) N(ulong, y##i##_at) N(long4, nb##i) N(long, cells##i) N(int, heads##i)     \
     N(float, eps##i) N(float, factor##i)
 
 #if LINES == 1
-#define BUFFERS LINE_BUFFERS(0)
+#define BUFFERS(B) LINE_BUFFERS(B, 0)
 #define ALL_LINES(N) LINE_NUMBERS(N, 0)
 #define EACH_LINE(X) X(0)
 #elif LINES == 2
-#define BUFFERS LINE_BUFFERS(0), LINE_BUFFERS(1)
+#define BUFFERS(B) LINE_BUFFERS(B, 0) LINE_BUFFERS(B, 1)
 #define ALL_LINES(N) LINE_NUMBERS(N, 0) LINE_NUMBERS(N, 1)
 #define EACH_LINE(X) X(0) X(1)
 #else
-#define BUFFERS LINE_BUFFERS(0), LINE_BUFFERS(1), LINE_BUFFERS(2)
+#define BUFFERS(B) LINE_BUFFERS(B, 0) LINE_BUFFERS(B, 1) LINE_BUFFERS(B, 2)
 #define ALL_LINES(N) LINE_NUMBERS(N, 0) LINE_NUMBERS(N, 1) LINE_NUMBERS(N, 2)
 #define EACH_LINE(X) X(0) X(1) X(2)
 #endif
@@ -38,6 +38,7 @@
     N(ulong, pos_at) N(ulong, ff_at) N(ulong, table_at) N(ulong, ids_at) N(long, pos_step) N(long, pos_stream)         \
     N(long, ids_step) N(long, rows) N(long, parts) N(long, each) N(int, offset) N(int, pairs) N(int, distance)         \
     N(float, scale) N(float, sign) N(float, turn) ALL_LINES(N)
+#define HEADS_BUFFERS(B) B(cbytes, pos) B(cbytes, ff) B(cbytes, table) B(cbytes, ids) BUFFERS(B)
 NUMBERS(heads, HEADS_NUMBERS);
 
 /* Where line i's row of head h goes: to the token's row, or the cell's, of which there are cells. */
@@ -111,11 +112,10 @@ static inline void rotate(float *row, const float *co, const float *si, int offs
     h -= heads##i;
 
 /* A work-item: rows each * (g mod parts) ... of token g / parts. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void heads(cbytes pos, cbytes ff, cbytes table, cbytes ids,
-                                                                   BUFFERS, const heads_numbers numbers)
+KERNEL(GROUP_OF(1), heads, HEADS_BUFFERS, heads)
 {
     UNPACK(HEADS_NUMBERS)
-    const long unit = get_global_id(0), first = unit % parts * each, last = min(first + each, rows);
+    const long unit = ITEM(0), first = unit % parts * each, last = min(first + each, rows);
     TOKEN(unit, parts);
 #if ANGLES
     float co[(PAIRS + 15) / 16 * 16], si[(PAIRS + 15) / 16 * 16];
@@ -156,8 +156,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void heads(cbytes pos, c
         ENC32(TO##i)(y, b, elements, vload16(0, part), vload16(1, part));
 
 /* A group: one row of a token, a work-item some columns.  All groups meet all barriers, whatever their line. */
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void heads(cbytes pos, cbytes ff, cbytes table, cbytes ids,
-                                                                       BUFFERS, const heads_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), heads, HEADS_BUFFERS, heads)
 {
     UNPACK(HEADS_NUMBERS)
     __local float v[MOST], red[LOCAL];

@@ -14,7 +14,7 @@
 #include "index.clh"
 #include "mul_mat.clh"
 
-#define BUFFERS cbytes a, cbytes b, gbytes o
+#define BUFFERS(B) B(cbytes, a) B(cbytes, b) B(gbytes, o)
 #define MUL_MAT_NUMBERS(N)                                                                                             \
     N(ulong, a_at) N(ulong, b_at) N(ulong, o_at) N(long, k) N(long, m) N(long, n) N(long, a_row) N(long, b_col)        \
     N(long, o_col) N(long4, ext) N(long4, a_nb) N(long4, b_nb) N(long4, o_nb)
@@ -26,7 +26,7 @@ NUMBERS(rows, ROWS_NUMBERS);
 NUMBERS(tile, TILE_NUMBERS);
 
 #define BEGIN                                                                                                          \
-    ROW_INDEX(get_global_id(2), ext);                                                                                  \
+    ROW_INDEX(ITEM(2), ext);                                                                                           \
     a += a_at + along(i, a_nb);                                                                                        \
     b += b_at + along(i, b_nb);                                                                                        \
     o += o_at + along(i, o_nb)
@@ -39,8 +39,9 @@ NUMBERS(tile, TILE_NUMBERS);
 #endif
 
 /* Several matrices with the same columns, `each` rows a unit of work: this unit's matrix and first row. */
-#define SEVERAL_BUFFERS                                                                                                \
-    cbytes a0, gbytes o0, cbytes a1, gbytes o1, cbytes a2, gbytes o2, cbytes a3, gbytes o3, cbytes b
+#define SEVERAL_BUFFERS(B)                                                                                             \
+    B(cbytes, a0) B(gbytes, o0) B(cbytes, a1) B(gbytes, o1) B(cbytes, a2) B(gbytes, o2) B(cbytes, a3) B(gbytes, o3)    \
+    B(cbytes, b)
 #define SEVERAL_NUMBERS(N)                                                                                             \
     N(ulong, a0_at) N(ulong, o0_at) N(ulong, a1_at) N(ulong, o1_at) N(ulong, a2_at) N(ulong, o2_at) N(ulong, a3_at)    \
     N(ulong, o3_at) N(ulong, b_at) N(long, k) N(long, n) N(long, a_row) N(long, b_col) N(long4, ms) N(long4, o_cols)   \
@@ -73,11 +74,11 @@ NUMBERS(several, SEVERAL_NUMBERS);
 /* -DTILES: many columns, which are worth tiles; else few, or -DONE: a single one, which needs the least code. */
 #ifdef TILES
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_tile(BUFFERS, const mul_mat_numbers numbers)
+KERNEL(GROUP_OF(1), mul_mat_tile, BUFFERS, mul_mat)
 {
     UNPACK(MUL_MAT_NUMBERS)
     BEGIN;
-    const long first = (long)get_global_id(0) * TILE_ROWS, col = (long)get_global_id(1) * TILE_COLS;
+    const long first = (long)ITEM(0) * TILE_ROWS, col = (long)ITEM(1) * TILE_COLS;
     if (first >= m || col >= n)
         return;
     const uint cols = min((long)TILE_COLS, n - col);
@@ -104,20 +105,19 @@ static inline void all_columns(cbytes a, ulong a_row, uint rows, cbytes b, ulong
     dot_rows(a, a_row, rows, b, bo, o, oo, cols, k);
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_several(SEVERAL_BUFFERS,
-                                                                             const several_numbers numbers)
+KERNEL(GROUP_OF(1), mul_mat_several, SEVERAL_BUFFERS, several)
 {
     UNPACK(SEVERAL_NUMBERS)
-    CHOOSE(get_global_id(0));
+    CHOOSE(ITEM(0));
     all_columns(a, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, n, k);
 }
 
 /* `each` rows a work-item, read once for its columns. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(BUFFERS, const rows_numbers numbers)
+KERNEL(GROUP_OF(1), mul_mat_rows, BUFFERS, rows)
 {
     UNPACK(ROWS_NUMBERS)
     BEGIN;
-    const long first = get_global_id(0) * each;
+    const long first = ITEM(0) * each;
     if (first < m)
         all_columns(a + first * a_row, a_row, min(each, m - first), b, b_col, o + first * 4, o_col, n, k);
 }
@@ -127,25 +127,24 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_rows(BUFFER
 #elif !defined(TILES)
 
 /* -DCOLS= columns of a group; the launch's second dimension runs over so many at a time. */
-__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_several(SEVERAL_BUFFERS,
-                                                                                     const several_numbers numbers)
+KERNEL(GROUP_OF(DOT_GROUP), mul_mat_several, SEVERAL_BUFFERS, several)
 {
     UNPACK(SEVERAL_NUMBERS)
     __local float red[DOT_LOCAL];
     CHOOSE(get_group_id(0));
-    const long j = get_global_id(1) * COLS;
+    const long j = ITEM(1) * COLS;
     if (j >= n)
         return;
     dot_rows(a, a_row, min((long)DOT_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
              o + j * o_col + first * 4, o_col, k, red);
 }
 
-__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_rows(BUFFERS, const rows_numbers numbers)
+KERNEL(GROUP_OF(DOT_GROUP), mul_mat_rows, BUFFERS, rows)
 {
     UNPACK(ROWS_NUMBERS)
     __local float red[DOT_LOCAL];
     BEGIN;
-    const long first = get_group_id(0) * DOT_ROWS, j = get_global_id(1) * COLS;
+    const long first = get_group_id(0) * DOT_ROWS, j = ITEM(1) * COLS;
     if (first >= m || j >= n)
         return;
     dot_rows(FROM_ROW(a, first), a_row, min((long)DOT_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
@@ -154,14 +153,14 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_row
 
 #elif MAX_GROUP >= GROUP
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(BUFFERS, const tile_numbers numbers)
+KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, tile)
 {
     UNPACK(TILE_NUMBERS)
     __local float4 both[TILE_LOCAL / 4];
     __local ulong bo[TILE_N], oo[TILE_N];
-    const long part = get_global_id(2) % parts;
-    ROW_INDEX(get_global_id(2) / parts, ext);
-    const long first = get_group_id(0) * TILE_M, col = get_global_id(1) * TILE_N;
+    const long part = ITEM(2) % parts;
+    ROW_INDEX(ITEM(2) / parts, ext);
+    const long first = get_group_id(0) * TILE_M, col = ITEM(1) * TILE_N;
     if (first >= m || col >= n)
         return;
     const uint cols = min((long)TILE_N, n - col), id = get_local_id(0);
@@ -180,12 +179,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_tile(BU
 #define JOIN_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, o_at) N(long, m) N(long, n) N(long, parts) N(long, part_bytes) N(long, o_col)              \
     N(long4, ext) N(long4, o_nb)
+#define JOIN_BUFFERS(B) B(cbytes, x) B(gbytes, o)
 NUMBERS(join, JOIN_NUMBERS);
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_join(cbytes x, gbytes o,
-                                                                              const join_numbers numbers)
+KERNEL(GROUP_OF(GROUP), mul_mat_join, JOIN_BUFFERS, join)
 {
     UNPACK(JOIN_NUMBERS)
-    const long at = get_global_id(0);
+    const long at = ITEM(0);
     ROW_INDEX(at / (m * n), ext);
     x += x_at + 4 * at;
     float sum = 0.0f;

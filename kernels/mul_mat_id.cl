@@ -13,7 +13,7 @@
 #define MOST_COLUMNS 16 /* as plugins/opencl/ops/variants.c: more are worth a tile */
 #include "mul_mat.clh"
 
-#define BUFFERS cbytes a, cbytes b, cbytes ids, gbytes o
+#define BUFFERS(B) B(cbytes, a) B(cbytes, b) B(cbytes, ids) B(gbytes, o)
 #define MUL_MAT_ID_NUMBERS(N)                                                                                          \
     N(ulong, a_at) N(ulong, b_at) N(ulong, ids_at) N(ulong, o_at) N(long, k) N(long, m) N(long, u) N(long, t)          \
     N(long, first) N(long, count) N(long, n_expert) N(long4, a_nb) N(long4, b_nb) N(long4, ids_nb) N(long4, o_nb)
@@ -28,10 +28,10 @@ static inline int id_of(cbytes ids, long4 nb, long u, long pair)
 
 #if VEC
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(BUFFERS, const mul_mat_id_numbers numbers)
+KERNEL(GROUP_OF(1), mul_mat_id, BUFFERS, mul_mat_id)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
-    const long row = (long)get_global_id(0) * TILE_ROWS, e = get_global_id(1), pairs = u * t;
+    const long row = (long)ITEM(0) * TILE_ROWS, e = ITEM(1), pairs = u * t;
     if (row >= m || e > count)
         return;
     const uint rows = min((long)TILE_ROWS, m - row);
@@ -68,12 +68,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void mul_mat_id(BUFFERS,
 
 #elif !defined(TILES)
 
-__kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_rows(BUFFERS,
-                                                                                     const mul_mat_id_numbers numbers)
+KERNEL(GROUP_OF(DOT_GROUP), mul_mat_id_rows, BUFFERS, mul_mat_id)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
     __local float red[DOT_LOCAL];
-    const long row = get_group_id(0) * DOT_ROWS, p = get_global_id(1);
+    const long row = get_group_id(0) * DOT_ROWS, p = ITEM(1);
     if (row >= m || p >= u * t)
         return;
     const uint rows = min((long)DOT_ROWS, m - row), item = get_local_id(0);
@@ -93,13 +92,13 @@ __kernel __attribute__((reqd_work_group_size(DOT_GROUP, 1, 1))) void mul_mat_id_
 
 #define LIST 512 /* tokens gathered */
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mul_mat_id(BUFFERS, const mul_mat_id_numbers numbers)
+KERNEL(GROUP_OF(GROUP), mul_mat_id, BUFFERS, mul_mat_id)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
     __local float4 both[TILE_LOCAL / 4];
     __local ulong bo[LIST], oo[LIST];
     __local uint found;
-    const long row = get_group_id(0) * TILE_M, e = get_global_id(1), pairs = u * t;
+    const long row = get_group_id(0) * TILE_M, e = ITEM(1), pairs = u * t;
     const uint id = get_local_id(0);
     if (row >= m || e > count)
         return;

@@ -34,14 +34,15 @@ static inline float factor_of(float square, float n, float eps)
 #define NORM_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, w_at) N(ulong, b_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(float, eps)   \
     N(int, rows_per)
+#define NORM_BUFFERS(B) B(cbytes, x) B(cbytes, w) B(cbytes, b) B(gbytes, y)
 NUMBERS(norm, NORM_NUMBERS);
 
-__kernel ROW_ATTRIBUTES void norm(cbytes x, cbytes w, cbytes b, gbytes y, const norm_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, norm, NORM_BUFFERS, norm)
 {
     UNPACK(NORM_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC
-    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    const long r0 = (long)ITEM(0) * rows_per, r1 = min(r0 + rows_per, rows);
     for (long r = r0; r < r1; r++) {
         fin in = (fin)(x + x_at + row_at(r, ne, xs));
         fout out = (fout)(y + y_at + row_at(r, ne, ys));
@@ -107,16 +108,17 @@ static inline void add_to(float *sum, float *rest, float x)
 
 #define GROUP_NORM_NUMBERS(N)                                                                                          \
     N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(float, eps) N(int, groups) N(int, per)
+#define GROUP_NORM_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(group_norm, GROUP_NORM_NUMBERS);
 
 /*
  * group_norm: x [w, h, channels, batch]; work-item (VEC) or group (SIMT) g of a
  * space [groups, batch] does `per` channels.
  */
-__kernel ROW_ATTRIBUTES void group_norm(cbytes x, gbytes y, const group_norm_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, group_norm, GROUP_NORM_BUFFERS, group_norm)
 {
     UNPACK(GROUP_NORM_NUMBERS)
-    const long g = get_group_id(0), batch = g / groups, first = (g - batch * groups) * per;
+    const long g = GROUP_ITEM(0), batch = g / groups, first = (g - batch * groups) * per;
     const long channels = clamp(ne.s2 - first, 0L, (long)per), rows = channels * ne.s1, n = ne.s0;
     cbytes xb = x + x_at + batch * xs.s3 + first * xs.s2;
     gbytes yb = y + y_at + batch * ys.s3 + first * ys.s2;

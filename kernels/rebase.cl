@@ -20,9 +20,10 @@ static inline int local_index(int x, long begin, long end, long period)
 #define REBASE_NUMBERS(N)                                                                                              \
     N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(long, begin) N(long, end) N(long, period)   \
     N(int, chunk) N(int, rows_per)
+#define REBASE_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(rebase, REBASE_NUMBERS);
 
-__kernel EACH_ATTRIBUTES void rebase(cbytes x, gbytes y, const rebase_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, rebase, REBASE_BUFFERS, rebase)
 {
     UNPACK(REBASE_NUMBERS)
     EACH(iin a = (iin)(x + x_at + row_at(r, ne, xs)); iout o = (iout)(y + y_at + row_at(r, ne, ys)),

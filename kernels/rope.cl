@@ -16,18 +16,19 @@
     N(ulong, x_at) N(ulong, pos_at) N(ulong, ff_at) N(ulong, table_at) N(ulong, y_at) N(long4, ne) N(long4, xs)        \
     N(long4, ys) N(long, pos_step) N(long, pos_stream) N(int, offset) N(int, pairs) N(int, distance) N(float, scale)   \
     N(float, sign)
+#define ROPE_BUFFERS(B) B(cbytes, x) B(cbytes, pos) B(cbytes, ff) B(cbytes, table) B(gbytes, y)
 NUMBERS(rope, ROPE_NUMBERS);
 
 /*
  * Space [d, heads, tokens, batch].  VEC: a work-item does all heads of a token, 16
  * pairs at a time; SIMT: work-item (i, head, token) one pair or two copied channels.
  */
-__kernel EACH_ATTRIBUTES void rope(cbytes x, cbytes pos, cbytes ff, cbytes table, gbytes y, const rope_numbers numbers)
+KERNEL(EACH_ATTRIBUTES, rope, ROPE_BUFFERS, rope)
 {
     UNPACK(ROPE_NUMBERS)
     __global const rope_pair *pair = (__global const rope_pair *)(table + table_at);
     fin div = (fin)(ff + ff_at);
-    const long token = get_global_id(VEC ? 0 : 2), t = token % ne.s2, b = token / ne.s2;
+    const long token = (VEC ? ITEM(0) : ITEM(2)), t = token % ne.s2, b = token / ne.s2;
     if (b >= ne.s3)
         return;
     __global const int *p = (__global const int *)(pos + pos_at + t * pos_step);
@@ -79,8 +80,8 @@ __kernel EACH_ATTRIBUTES void rope(cbytes x, cbytes pos, cbytes ff, cbytes table
         }
     }
 #else
-    const int i = get_global_id(0);
-    const long h = get_global_id(1);
+    const int i = ITEM(0);
+    const long h = ITEM(1);
     if (h >= ne.s1)
         return;
     cbytes in = xb + h * xs.s1;

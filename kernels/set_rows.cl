@@ -8,10 +8,10 @@
 #include "indexed.clh"
 
 #define SET_ROWS_NUMBERS(N) N(ulong, a_at) N(ulong, ids_at) N(ulong, b_at) INDEXED_NUMBERS(N, b)
+#define SET_ROWS_BUFFERS(B) B(gbytes, a) B(cbytes, ids) B(cbytes, b)
 NUMBERS(set_rows, SET_ROWS_NUMBERS);
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void set_rows(gbytes a, cbytes ids, cbytes b,
-                                                                          const set_rows_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), set_rows, SET_ROWS_BUFFERS, set_rows)
 {
     UNPACK(SET_ROWS_NUMBERS)
     INDEXED_ROW;

@@ -34,14 +34,15 @@ static inline float slope_of(float max_bias, int h, int heads)
 #define SOFT_MAX_NUMBERS(N)                                                                                            \
     N(ulong, x_at) N(ulong, m_at) N(ulong, s_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ms) N(long4, ys)    \
     N(float, scale) N(float, max_bias) N(int, first_head) N(int, heads) N(int, rows_per)
+#define SOFT_MAX_BUFFERS(B) B(cbytes, x) B(cbytes, mask) B(cbytes, sinks) B(gbytes, y)
 NUMBERS(soft_max, SOFT_MAX_NUMBERS);
 
-__kernel ROW_ATTRIBUTES void soft_max(cbytes x, cbytes mask, cbytes sinks, gbytes y, const soft_max_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, soft_max, SOFT_MAX_BUFFERS, soft_max)
 {
     UNPACK(SOFT_MAX_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC
-    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    const long r0 = (long)ITEM(0) * rows_per, r1 = min(r0 + rows_per, rows);
     for (long r = r0; r < r1; r++) {
 #else
     __local float t[GROUP];

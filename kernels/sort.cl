@@ -47,23 +47,26 @@ static inline uint key_of(float value)
 #define SORT_COUNT_NUMBERS(N)                                                                                          \
     N(ulong, x_at) N(ulong, counts_at) N(long4, ne) N(long4, xs) N(long, first_row) N(long, tile) N(long, tiles)       \
     N(int, shift)
+#define SORT_COUNT_BUFFERS(B) B(cbytes, x) B(gbytes, counts)
 NUMBERS(sort_count, SORT_COUNT_NUMBERS);
 #define SORT_SCAN_NUMBERS(N) N(ulong, counts_at) N(long, tiles)
+#define SORT_SCAN_BUFFERS(B) B(gbytes, counts)
 NUMBERS(sort_scan, SORT_SCAN_NUMBERS);
 #define SORT_MOVE_NUMBERS(N)                                                                                           \
     N(ulong, x_at) N(ulong, ix_at) N(ulong, counts_at) N(ulong, keys_at) N(ulong, indices_at) N(long4, ne)             \
     N(long4, xs) N(long, first_row) N(long, tile) N(long, tiles) N(int, shift) N(long, k)
+#define SORT_MOVE_BUFFERS(B) B(cbytes, x) B(cbytes, ix) B(gbytes, counts) B(gbytes, keys) B(gbytes, indices)
 NUMBERS(sort_move, SORT_MOVE_NUMBERS);
 
 #if VEC
 
 /* Where this work-item's tile is: row r, tile t, columns c0 .. c1 - 1. */
 #define TILE_OF_ITEM                                                                                                   \
-    const long r = (long)get_global_id(0) / tiles, t = (long)get_global_id(0) - r * tiles, c0 = t * tile,              \
+    const long r = (long)ITEM(0) / tiles, t = (long)ITEM(0) - r * tiles, c0 = t * tile,                                \
                c1 = min(c0 + tile, ne.s0);                                                                             \
     cbytes in = ROW(x + x_at, r)
 
-__kernel ROW_ATTRIBUTES void sort_count(cbytes x, gbytes counts, const sort_count_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, sort_count, SORT_COUNT_BUFFERS, sort_count)
 {
     UNPACK(SORT_COUNT_NUMBERS)
     TILE_OF_ITEM;
@@ -77,10 +80,10 @@ __kernel ROW_ATTRIBUTES void sort_count(cbytes x, gbytes counts, const sort_coun
         count[d * tiles] = n[d];
 }
 
-__kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, const sort_scan_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, sort_scan, SORT_SCAN_BUFFERS, sort_scan)
 {
     UNPACK(SORT_SCAN_NUMBERS)
-    __global uint *count = (__global uint *)(counts + counts_at) + (long)get_global_id(0) * DIGITS * tiles;
+    __global uint *count = (__global uint *)(counts + counts_at) + (long)ITEM(0) * DIGITS * tiles;
     uint sum = 0;
     for (long i = 0; i < DIGITS * tiles; i++) {
         const uint n = count[i];
@@ -89,8 +92,7 @@ __kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, const sort_scan_numbers nu
     }
 }
 
-__kernel ROW_ATTRIBUTES void sort_move(cbytes x, cbytes ix, gbytes counts, gbytes keys, gbytes indices,
-                                       const sort_move_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, sort_move, SORT_MOVE_BUFFERS, sort_move)
 {
     UNPACK(SORT_MOVE_NUMBERS)
     TILE_OF_ITEM;
@@ -148,7 +150,7 @@ static inline uint sum_before(uint x, __local uint *t, uint *all)
     const int n = (int)min((long)TILE, ne.s0 - c0);                                                                    \
     cbytes in = ROW(x + x_at, r)
 
-__kernel ROW_ATTRIBUTES void sort_count(cbytes x, gbytes counts, const sort_count_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, sort_count, SORT_COUNT_BUFFERS, sort_count)
 {
     UNPACK(SORT_COUNT_NUMBERS)
     __local uint count[COUNTERS];
@@ -167,7 +169,7 @@ __kernel ROW_ATTRIBUTES void sort_count(cbytes x, gbytes counts, const sort_coun
     }
 }
 
-__kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, const sort_scan_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, sort_scan, SORT_SCAN_BUFFERS, sort_scan)
 {
     UNPACK(SORT_SCAN_NUMBERS)
     __local uint sums[GROUP];
@@ -183,8 +185,7 @@ __kernel ROW_ATTRIBUTES void sort_scan(gbytes counts, const sort_scan_numbers nu
     }
 }
 
-__kernel ROW_ATTRIBUTES void sort_move(cbytes x, cbytes ix, gbytes counts, gbytes keys, gbytes indices,
-                                       const sort_move_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, sort_move, SORT_MOVE_BUFFERS, sort_move)
 {
     UNPACK(SORT_MOVE_NUMBERS)
     __local uint count[COUNTERS], sums[GROUP], first[DIGITS], key_tile[TILE];

@@ -8,7 +8,7 @@
  */
 #include "pieces.clh"
 
-#define BUFFERS cbytes x, cbytes w, cbytes src, cbytes dst, cbytes cu, gbytes o, PIECE_BUFFERS
+#define BUFFERS(B) B(cbytes, x) B(cbytes, w) B(cbytes, src) B(cbytes, dst) B(cbytes, cu) B(gbytes, o) PIECE_BUFFERS(B)
 #define SSM_CONV_NUMBERS(N)                                                                                            \
     N(ulong, x_at) N(ulong, w_at) N(ulong, src_at) N(ulong, dst_at) N(ulong, cu_at) N(ulong, o_at) PIECE_NUMBERS(N)    \
     N(long4, shape) N(long4, x_nb) N(long4, state_nb) N(long4, index_nb) N(ulong, state_offset) N(ulong, piece_bytes)  \
@@ -59,10 +59,10 @@ typedef float lanes;
         to = GET(t_);                                                                                                  \
     } while (0)
 
-__kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(BUFFERS, const ssm_conv_numbers numbers)
+KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
 {
     UNPACK(SSM_CONV_NUMBERS)
-    const long c0 = (long)get_global_id(0) * NC;
+    const long c0 = (long)ITEM(0) * NC;
     if (c0 >= shape.x)
         return;
     x += x_at;
@@ -80,7 +80,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(BUFFER
                 v[c] = c0 + c < shape.x ? ((__global const float *)(w + (c0 + c) * x_nb.y))[j] : 0.0f;
             taps[j] = GET(v);
         }
-        const long t0 = (long)get_global_id(1) * each, t1 = min(t0 + each, shape.y);
+        const long t0 = (long)ITEM(1) * each, t1 = min(t0 + each, shape.y);
         long b = 0;
         for (long t = t0; t < t1; t++) {
             while (b < shape.z && INDEX(cu, (b + 1) * index_nb.w) <= t)
@@ -106,7 +106,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void ssm_conv(BUFFER
     if (!(passes & WINDOWS))
         return;
     const bool all = passes & RESULTS;
-    const long b0 = all ? 0 : get_global_id(1), b1 = all ? shape.z : min(b0 + 1, shape.z);
+    const long b0 = all ? 0 : ITEM(1), b1 = all ? shape.z : min(b0 + 1, shape.z);
     for (long b = b0; b < b1; b++) {
         const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.y);
         const int tokens = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.y) - from;

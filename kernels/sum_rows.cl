@@ -2,14 +2,15 @@
 #include "row.clh"
 
 #define SUM_ROWS_NUMBERS(N) N(ulong, x_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, ys) N(int, rows_per)
+#define SUM_ROWS_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(sum_rows, SUM_ROWS_NUMBERS);
 
-__kernel ROW_ATTRIBUTES void sum_rows(cbytes x, gbytes y, const sum_rows_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, sum_rows, SUM_ROWS_BUFFERS, sum_rows)
 {
     UNPACK(SUM_ROWS_NUMBERS)
     const long rows = ne.s1 * ne.s2 * ne.s3, n = ne.s0;
 #if VEC
-    const long r0 = (long)get_global_id(0) * rows_per, r1 = min(r0 + rows_per, rows);
+    const long r0 = (long)ITEM(0) * rows_per, r1 = min(r0 + rows_per, rows);
     for (long r = r0; r < r1; r++) {
         fin in = (fin)(x + x_at + row_at(r, ne, xs));
         float16 s0 = 0.0f, s1 = 0.0f;

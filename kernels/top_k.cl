@@ -39,6 +39,7 @@ static inline float clean(float v)
 #define TOP_K_NUMBERS(N)                                                                                               \
     N(ulong, x_at) N(ulong, ix_at) N(ulong, values_at) N(ulong, indices_at) N(long4, ne) N(long4, xs) N(int, chunk)    \
     N(int, chunks) N(int, k)
+#define TOP_K_BUFFERS(B) B(cbytes, x) B(cbytes, ix) B(gbytes, values) B(gbytes, indices)
 NUMBERS(top_k, TOP_K_NUMBERS);
 
 /*
@@ -46,10 +47,10 @@ NUMBERS(top_k, TOP_K_NUMBERS);
  * a row is columns g * chunk ...  Each writes its k best to values and indices
  * [k, chunks, rows]; where there are fewer, index NONE.  values may be unused.
  */
-__kernel ROW_ATTRIBUTES void top_k(cbytes x, cbytes ix, gbytes values, gbytes indices, const top_k_numbers numbers)
+KERNEL(ROW_ATTRIBUTES, top_k, TOP_K_BUFFERS, top_k)
 {
     UNPACK(TOP_K_NUMBERS)
-    const long g = get_group_id(0), r = g / chunks, part = g - r * chunks;
+    const long g = GROUP_ITEM(0), r = g / chunks, part = g - r * chunks;
     const int c0 = (int)(part * chunk), c1 = (int)min((long)c0 + chunk, ne.s0);
     fin in = (fin)(x + x_at + row_at(r, ne, xs));
 #if INDEXED

@@ -1,9 +1,11 @@
 # The opencl plugin beyond single ops: memory in pieces, fusion, the cache of binaries, errors.
 opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
-check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures tests/opencl/test-heads \
+check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures tests/opencl/test-first \
+	tests/opencl/test-heads \
 	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-waits
-TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures tests/opencl/test-heads \
+TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures tests/opencl/test-first \
+	tests/opencl/test-heads \
 	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-waits
 leak_tests += tests/opencl/test-leaks
 if HAVE_CHECK
@@ -21,6 +23,9 @@ tests_opencl_test_failures_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h
 tests_opencl_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_opencl_test_failures_LDFLAGS = -export-dynamic
 tests_opencl_test_failures_LDADD = libengine.la $(OPENCL_LIBS)
+tests_opencl_test_first_SOURCES = %D%/test-first.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_first_LDFLAGS = -export-dynamic
+tests_opencl_test_first_LDADD = libengine-lm.la libengine.la $(OPENCL_LIBS)
 tests_opencl_test_heads_SOURCES = %D%/test-heads.c tests/tap.c tests/tap.h
 tests_opencl_test_heads_LDADD = libengine.la $(LIBM)
 tests_opencl_test_leaks_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h tests/leaks.h $(opencl_interposer)

@@ -319,9 +319,9 @@ static void put_functions(chain *c)
 static void put_all(chain *c)
 {
     put_functions(c);
-    put(c, "#define BUFFERS");
+    put(c, "#define BUFFERS(B)");
     for (unsigned i = 0; i < c->n_operands; i++)
-        put(c, "%s %s p%u", i ? "," : "", c->written[i] ? "gbytes" : "cbytes", i);
+        put(c, " B(%s, p%u)", c->written[i] ? "gbytes" : "cbytes", i);
     put(c, "\n#define OPERANDS(N)");
     for (unsigned i = 0; i < c->n_operands; i++)
         put(c, " N(ulong, at%u)", i);
