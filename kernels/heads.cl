@@ -60,12 +60,13 @@ static inline void angles(__global const rope_pair *table, fin ff, __global cons
                           float scale, float sign, float *co, float *si)
 {
     for (int i = 0; i < pairs; i += 16) {
-        float angle[16];
+        float turns[16];
         for (int j = 0; j < 16; j++)
-            angle[j] = i + j < pairs ? angle_of(table, ff, pos, stride, i + j) : 0.0f;
-        const float16 a = vload16(0, angle);
-        vstore16(scale * cos(a), 0, co + i);
-        vstore16(sign * scale * sin(a), 0, si + i);
+            turns[j] = i + j < pairs ? turn_of(table, ff, pos, stride, i + j) : 0.0f;
+        float16 c, s;
+        cosines(vload16(0, turns), &c, &s);
+        vstore16(scale * c, 0, co + i);
+        vstore16(sign * scale * s, 0, si + i);
     }
 }
 

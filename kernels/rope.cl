@@ -55,10 +55,13 @@ KERNEL(EACH_ATTRIBUTES, rope, ROPE_BUFFERS, rope)
             out[c] = X1(in, c);
     }
     for (int i = 0; i < pairs; i += 16) {
-        float angle[16];
+        float turns[16];
         for (int j = 0; j < 16; j++)
-            angle[j] = i + j < pairs ? angle_of(pair, div, p, pos_stream, i + j) : 0.0f;
-        const float16 a = vload16(0, angle), co = scale * cos(a), si = sign * scale * sin(a);
+            turns[j] = i + j < pairs ? turn_of(pair, div, p, pos_stream, i + j) : 0.0f;
+        float16 co, si;
+        cosines(vload16(0, turns), &co, &si);
+        co *= scale;
+        si *= sign * scale;
         for (long h = 0; h < ne.s1; h++) {
             cbytes in = xb + h * xs.s1;
             fout out = (fout)(yb + h * ys.s1);
