@@ -71,6 +71,7 @@ result $? "cases that fail"
 ! check PLAY_CRASH=yes PLAY_NOT_OK=yes -- "$tmp/vendors" && says 'steps, 2 failed' &&
     says 'plugin, slow (killed by signal 11)' && says 'plugin, heads (not ok)'
 result $? "what a signal ends, and what only says that it is not right"
-! check PLAY_SLOW=yes STEP_SECONDS=1 -- "$tmp/vendors" && says 'steps, 1 failed' && says 'plugin, waits (longer than 1 s)'
+! check PLAY_SLOW=yes STEP_SECONDS=1 -- "$tmp/vendors" && says 'steps, 1 failed' &&
+    says 'plugin, waits (longer than 1 s)'
 result $? "what does not end"
 finish
