@@ -17,15 +17,17 @@ struct gdn {
     const char *split;
 };
 
-/* Sequences' sources and destinations: rows all different, but a destination may
- * be its own sequence's source; some -1. */
+/* Sequences' sources and destinations: rows all different, but a destination may be its own sequence's source, and every
+ * third sequence may begin where the one before it does, if that writes elsewhere; some -1. */
 static int64_t rows(cf_case *c, cf_operand *src, cf_operand *dst, int64_t n, int64_t slots)
 {
     int64_t next = 1;
 
-    for (int64_t b = 0; b < n; b++) {
-        bool none = cf_below(c, 4) == 0, own = cf_below(c, 3) == 0;
-        int64_t from = next++;
+    for (int64_t b = 0, last = -1; b < n; b++) {
+        bool none = cf_below(c, 4) == 0, own = cf_below(c, 3) == 0, alike = last >= 0 && b % 3 == 2;
+        int64_t from = alike ? last : next++;
+        own &= !alike && (b % 3 != 1 || b + 1 == n);
+        last = none || own ? -1 : from;
         cf_set(src, b, none ? -1 : (double)from);
         for (int64_t j = 0; j < slots; j++) {
             bool skip = cf_below(c, 5) == 0;
