@@ -24,6 +24,9 @@ opencl_kernels = \
 	kernels/lanes.clh \
 	kernels/launch.clh \
 	kernels/loops.cl \
+	kernels/matrix.cl \
+	kernels/matrix.clh \
+	kernels/matrix_tile.clh \
 	kernels/mul_mat.cl \
 	kernels/mul_mat.clh \
 	kernels/mul_mat_id.cl \

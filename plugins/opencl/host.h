@@ -39,6 +39,8 @@ void cl_budget_note(cl_device *device, const uint64_t bytes[CL_USES], bool add);
 uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
 /* loops.c: ENG_ERR_UNSUPPORTED if the driver ends loops early */
 int cl_loops_check(cl_device *device);
+/* CL_CAP_MMA or CL_CAP_MMA_IN_C, by option `matrix`; auto: what is tried and right. */
+int cl_matrix_find(cl_device *device);
 /* roof.c */
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 /* search.c */

@@ -64,7 +64,9 @@ enum {
     CL_CAP_UNIFIED = 1,   /* host and device share memory: buffers are the plugin's own memory */
     CL_CAP_DIVIDE = 2,    /* division and roots are rounded right: programs are built so */
     CL_CAP_SUBGROUPS = 4, /* cl_khr_subgroups or cl_intel_subgroups: for variants of kernels */
-    CL_CAP_INT_DOT = 8    /* cl_khr_integer_dot_product: for variants of kernels */
+    CL_CAP_INT_DOT = 8,   /* cl_khr_integer_dot_product: for variants of kernels */
+    CL_CAP_MMA = 16,      /* mma.sync of bf16, which no query tells: tried (matrix.c)      */
+    CL_CAP_MMA_IN_C = 32  /* the same in C: any device, by option `matrix`, for tests      */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */

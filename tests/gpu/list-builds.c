@@ -183,7 +183,7 @@ static void ignore(void *user, const char *text)
 }
 
 /* Passes of one token, of a few and of many, with caches of one type.  An instance of a plan cannot be made: there are no kernels. */
-static void plan_passes(eng_lm_model *model, uint32_t type_k, uint32_t type_v)
+static void plan_passes(eng_lm_model *model, uint32_t type_k, uint32_t type_v, uint32_t precision)
 {
     static const uint32_t tokens[] = {1, 4, 128};
     eng_lm_context_params p = {.size = sizeof p};
@@ -193,6 +193,7 @@ static void plan_passes(eng_lm_model *model, uint32_t type_k, uint32_t type_v)
     p.n_batch = 128;
     p.type_k = type_k;
     p.type_v = type_v;
+    p.precision = precision;
     if (eng_lm_context_create(model, &p, &c) != ENG_OK)
         stop(eng_last_error());
     for (unsigned i = 0; i < sizeof tokens / sizeof *tokens; i++)
@@ -207,8 +208,8 @@ static void plan_model(eng_context *context, const char *path)
     if (eng_device_open(context, "opencl:0", &device) != ENG_OK ||
         eng_lm_model_open(context, device, path, NULL, &model) != ENG_OK)
         stop(eng_last_error());
-    plan_passes(model, ENG_TYPE_F16, ENG_TYPE_F16);
-    plan_passes(model, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0);
+    plan_passes(model, ENG_TYPE_F16, ENG_TYPE_F16, ENG_PRECISION_EXACT);
+    plan_passes(model, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, ENG_PRECISION_FAST);
     eng_lm_model_close(model);
     eng_device_close(device);
 }
@@ -242,6 +243,7 @@ int main(int argc, char **argv)
     if (eng_context_create(NULL, &context) != ENG_OK ||
         eng_context_set_option(context, "opencl.family", "simt") != ENG_OK ||
         eng_context_set_option(context, "opencl.cache", "no") != ENG_OK ||
+        eng_context_set_option(context, "opencl.matrix", "yes") != ENG_OK ||
         ((!o.ops || *o.ops) && eng_conformance_run(context, "opencl:0", &o, &sum) != ENG_OK)) {
         fprintf(stderr, "list-builds: %s\n", eng_last_error());
         return 1;

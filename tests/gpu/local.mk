@@ -1,8 +1,8 @@
 # The kernels of graphics cards, compiled for cards that are not here: docs/gpu.md.
 if ENABLE_OPENCL
 check_PROGRAMS += tests/gpu/list-builds
-dist_check_SCRIPTS += tests/gpu/judge.sh
-TESTS += tests/gpu/judge.sh
+dist_check_SCRIPTS += tests/gpu/judge.sh tests/gpu/matrix.sh
+TESTS += tests/gpu/judge.sh tests/gpu/matrix.sh
 endif
 tests_gpu_list_builds_SOURCES = %D%/list-builds.c
 tests_gpu_list_builds_LDFLAGS = -export-dynamic

@@ -6,6 +6,7 @@ static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_DIVIDE, "divide", NULL},
     {CL_CAP_SUBGROUPS, "subgroups", "HAVE_SUBGROUPS"},
     {CL_CAP_INT_DOT, "int-dot", "HAVE_INT_DOT"},
+    {CL_CAP_MMA, "mma", NULL},
 };
 enum { N_NAMES = sizeof names / sizeof names[0] };
 

@@ -362,12 +362,17 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     device->info.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if (device->svm)
         device->info.flags |= ENG_DEVICE_HOST_MEMORY;
-    say_capabilities(device, &device->info);
     cl_caps_defines(device, device->options, sizeof device->options);
     make_key(device, found);
     device->bare = device->info.kind == ENG_DEVICE_CPU; /* what is known to gain by it is processors' */
     status = open_context(device, found);
-    return status == ENG_OK ? cl_loops_check(device) : status;
+    if (status == ENG_OK)
+        status = cl_loops_check(device);
+    if (status == ENG_OK)
+        status = cl_matrix_find(device);
+    if (status == ENG_OK)
+        say_capabilities(device, &device->info); /* with what only trying tells */
+    return status;
 }
 
 int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)

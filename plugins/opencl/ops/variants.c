@@ -12,12 +12,16 @@
 #define ROWS_KERNELS .kernel = "mul_mat_rows", .several = "mul_mat_several"
 #define LANES(n, m) ROWS_KERNELS, .options = " -DCOLS=" #n, .rows = (m), .columns = (n)
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
+#define MATRIX_TILES(n, how) .fast = 1, .parts = 1, .kernel = "mul_mat_tile", \
+    .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128, .columns = (n)
+#define MATRIX_EXPERTS(n, how) .fast = 1, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
 #define EXPERTS(n) .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n, .rows = 128
 
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
- * expert has if they are dealt out evenly.  Kernels: processors - columns.clh and wide.clh; cards - lanes.clh and tile.clh.
+ * expert has if they are dealt out evenly.  Kernels: processors - columns.clh and wide.clh; cards - lanes.clh, tile.clh and,
+ * with a matrix unit, matrix_tile.clh.
  */
 static const cl_variant variants[] = {
     {"one", MUL_MAT, VEC, COLUMNS(1, 1), ROWS_KERNELS, .options = " -DONE"},
@@ -27,6 +31,12 @@ static const cl_variant variants[] = {
     {"lanes1", MUL_MAT, SIMT(64), COLUMNS(1, 1), LANES(1, 4)},
     {"lanes2", MUL_MAT, SIMT(64), COLUMNS(2, 2), LANES(2, 4)},
     {"lanes4", MUL_MAT, SIMT(64), COLUMNS(3, 8), LANES(4, 2)},
+    {"mma32", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_TILES(32, 1)},
+    {"mma64", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_TILES(64, 1)},
+    {"mma128", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_TILES(128, 1)},
+    {"mma-c32", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_TILES(32, 2)},
+    {"mma-c64", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_TILES(64, 2)},
+    {"mma-c128", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
     {"tile32", MUL_MAT, SIMT(256), COLUMNS(9, 32), TILES(32)},
     {"tile64", MUL_MAT, SIMT(256), COLUMNS(33, 64), TILES(64)},
     {"tile128", MUL_MAT, SIMT(256), COLUMNS(65, ALL), TILES(128)},
@@ -35,6 +45,12 @@ static const cl_variant variants[] = {
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
+    {"mma32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_EXPERTS(32, 1)},
+    {"mma64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_EXPERTS(64, 1)},
+    {"mma128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_EXPERTS(128, 1)},
+    {"mma-c32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_EXPERTS(32, 2)},
+    {"mma-c64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_EXPERTS(64, 2)},
+    {"mma-c128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_EXPERTS(128, 2)},
     {"tile32", MUL_MAT_ID, SIMT(256), COLUMNS(9, 32), EXPERTS(32)},
     {"tile64", MUL_MAT_ID, SIMT(256), COLUMNS(33, 64), EXPERTS(64)},
     {"tile128", MUL_MAT_ID, SIMT(256), COLUMNS(65, ALL), EXPERTS(128)},

@@ -1,0 +1,89 @@
+/*
+ * Has the device a matrix unit that does as kernels/matrix.clh says?  No query tells: it is tried, where the kernels of
+ * cards run.  A compiler that does not know the instruction either says so or leaves the sums as they are.
+ */
+#include "../host.h"
+
+enum { M = 16, N = 8, K = 16, GROUP = 32 };
+
+static float a_of(int row, int k)
+{
+    return (float)((row * 3 + k) % 7 - 3);
+}
+
+static float b_of(int k, int column)
+{
+    return (float)((k * 5 + column) % 11 - 5);
+}
+
+static cl_int run(cl_device *device, cl_kernel kernel, float *sums)
+{
+    const size_t group = GROUP, bytes = M * N * sizeof *sums;
+    cl_event done = NULL;
+    cl_int error;
+    cl_mem mem = clCreateBuffer(device->context, CL_MEM_COPY_HOST_PTR, bytes, sums, &error);
+    if (!mem)
+        return error;
+    error = clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    if (error == CL_SUCCESS)
+        error = clEnqueueNDRangeKernel(device->transfer, kernel, 1, NULL, &group, &group, 0, NULL, NULL);
+    if (error == CL_SUCCESS)
+        error = clEnqueueReadBuffer(device->transfer, mem, CL_FALSE, 0, bytes, sums, 0, NULL, &done);
+    error = cl_event_settle(&done, error);
+    clReleaseMemObject(mem);
+    return error;
+}
+
+/* Sums of small whole numbers are exact whatever the order. */
+static bool multiplies(cl_device *device, cl_kernel kernel)
+{
+    float sums[M * N];
+    for (int i = 0; i < M * N; i++)
+        sums[i] = (float)i;
+    if (run(device, kernel, sums) != CL_SUCCESS)
+        return false;
+    for (int i = 0; i < M * N; i++) {
+        float want = (float)i;
+        for (int k = 0; k < K; k++)
+            want += a_of(i / N, k) * b_of(k, i % N);
+        if (sums[i] != want)
+            return false;
+    }
+    return true;
+}
+
+static bool tried(cl_device *device)
+{
+    cl_program_entry *program;
+    cl_kernel kernel;
+    if (cl_program_get(device, "matrix", "-DMATRIX=1", NULL, &program) != ENG_OK ||
+        cl_program_kernel(device, program, "matrix", &kernel) != ENG_OK)
+        return false;
+    const bool good = multiplies(device, kernel);
+    clReleaseKernel(kernel);
+    return good;
+}
+
+/* Does option `capabilities` leave it? */
+static bool allowed(const cl_device *device)
+{
+    const char *list = device->sv->option(device->sv->host, "capabilities");
+    uint32_t caps = CL_CAP_MMA;
+    return !list || (cl_caps_mask(&caps, list) && caps);
+}
+
+int cl_matrix_find(cl_device *device)
+{
+    const char *word = device->sv->option(device->sv->host, "matrix");
+    const bool possible = !device->vec && device->max_group >= 256;
+    if (!word || !*word || !strcmp(word, "auto")) {
+        if (possible && device->info.kind == ENG_DEVICE_GPU && allowed(device) && tried(device))
+            device->caps |= CL_CAP_MMA;
+    } else if (!strcmp(word, "in-c"))
+        device->caps |= possible ? CL_CAP_MMA_IN_C : 0;
+    else if (!strcmp(word, "yes"))
+        device->caps |= possible ? CL_CAP_MMA : 0;
+    else if (strcmp(word, "no") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.matrix is '%s'; it takes auto, no, yes or in-c", word);
+    return ENG_OK;
+}

@@ -1,0 +1,25 @@
+#!/bin/sh
+# The products that matrix units do (kernels/matrix_tile.clh), with the instruction in C: they run without a card, and are
+# those that a card runs but for this.  Skipped where there is no OpenCL device.
+build=${top_builddir:-.} n=0 failed=0
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+right() { # OPS FILTER
+    n=$((n + 1))
+    if "$build/tests/conformance/conformance" --ops "$1" --filter "$2" --option opencl.family=simt --option opencl.matrix=in-c \
+        opencl:0 > "$tmp/log" 2>&1; then
+        echo "ok $n - $1, cases with '$2'"
+    elif grep -q "there are 0 OpenCL devices\|no such plugin" "$tmp/log"; then
+        echo "ok $n - $1 # SKIP no OpenCL device"
+    else
+        sed 's/^/# /' "$tmp/log" | tail -5
+        echo "not ok $n - $1, cases with '$2'"
+        failed=1
+    fi
+}
+
+right mul_mat "n=40"
+right mul_mat_id "fast"
+echo "1..$n"
+exit "$failed"
