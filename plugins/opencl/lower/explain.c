@@ -40,11 +40,12 @@ static void tell_kernels(const eng_plan_state *plan, emitter emit, void *ctx)
     double all = 0;
     for (uint32_t i = 0; i < plan->n_launches && kernels; i++) {
         uint32_t k = 0;
-        while (k < n && (strcmp(kernels[k].name, plan->launches[i].kernel) != 0 || kernels[k].variant != plan->launches[i].variant))
+        const cl_recorded *l = &plan->launches[i];
+        while (k < n && (strcmp(kernels[k].name, l->kernel) != 0 || kernels[k].variant != l->variant))
             k++;
         n += k == n;
-        kernels[k].name = plan->launches[i].kernel;
-        kernels[k].variant = plan->launches[i].variant;
+        kernels[k].name = l->kernel;
+        kernels[k].variant = l->variant;
         kernels[k].launches++;
         kernels[k].us += microseconds(&plan->spent[i]);
         all += microseconds(&plan->spent[i]);

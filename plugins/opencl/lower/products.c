@@ -41,8 +41,8 @@ static bool joins(const cl_recorder *r, const products *p, const eng_node *node)
 {
     const eng_node *first = p->node[0];
     const eng_tensor *a = cl_in(r->graph, node, 0), *a0 = cl_in(r->graph, first, 0);
-    if (node->section != first->section || node->precision != first->precision || node->in[1] != first->in[1] || a->type != a0->type || a->layout != a0->layout ||
-        cl_nb(a, 1) != cl_nb(a0, 1))
+    if (node->section != first->section || node->precision != first->precision || node->in[1] != first->in[1] ||
+        a->type != a0->type || a->layout != a0->layout || cl_nb(a, 1) != cl_nb(a0, 1))
         return false;
     cl_covered mine = cl_covered_by(r->plan, node->out[0]), mine_in = cl_covered_by(r->plan, node->in[0]);
     for (unsigned i = 0; i < p->n; i++) {
