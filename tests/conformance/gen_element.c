@@ -180,6 +180,23 @@ static void cases_unary(cf_suite *s)
         }
 }
 
+/* Neighbours of every magnitude: a device may work on several at once, and some in another way. */
+static void magnitudes(cf_suite *s)
+{
+    cf_thin(s, 1);
+    for (int kind = 0; kind < ENG_UNARY_LIMIT; kind++) {
+        const bool turns = kind == ENG_UNARY_SIN || kind == ENG_UNARY_COS;
+        cf_case *c = cf_begin(s, ENG_OP_UNARY, "kind=%d every magnitude", kind);
+        if (!c)
+            continue;
+        c->ip[ENG_UNARY_KIND] = kind;
+        cf_operand *x = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(1024, 3));
+        for (int64_t i = 0; i < 3 * 1024; i++)
+            cf_set(x, i, cf_uniform(c, -1, 1) * ldexp(1, (int)cf_below(c, turns ? 120 : 64) - 60));
+        cf_run(c);
+    }
+}
+
 static void cases_glu(cf_suite *s)
 {
     cf_thin(s, 2);
@@ -229,8 +246,10 @@ void cf_cases_element(cf_suite *s)
         cases_scale(s);
     if (cf_wanted(s, ENG_OP_CLAMP))
         cases_clamp(s);
-    if (cf_wanted(s, ENG_OP_UNARY))
+    if (cf_wanted(s, ENG_OP_UNARY)) {
         cases_unary(s);
+        magnitudes(s);
+    }
     if (cf_wanted(s, ENG_OP_GLU))
         cases_glu(s);
 }
