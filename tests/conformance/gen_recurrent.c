@@ -17,8 +17,8 @@ struct gdn {
     const char *split;
 };
 
-/* Sequences' sources and destinations: rows all different, but a destination may be its own sequence's source, and every
- * third sequence may begin where the one before it does, if that writes elsewhere; some -1. */
+/* Sequences' sources and destinations: rows all different, but a destination may be its own sequence's source, and
+ * every third sequence may begin where the one before it does, if that writes elsewhere; some -1. */
 static int64_t rows(cf_case *c, cf_operand *src, cf_operand *dst, int64_t n, int64_t slots)
 {
     int64_t next = 1;

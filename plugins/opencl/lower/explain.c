@@ -16,8 +16,8 @@ static void tell_launch(const eng_plan_state *plan, uint32_t i, emitter emit, vo
     char line[256], took[32] = "";
     if (plan->spent && atomic_load_explicit(&plan->spent[i].runs, memory_order_relaxed))
         snprintf(took, sizeof took, ", %.1f us", microseconds(&plan->spent[i]));
-    snprintf(line, sizeof line, "  %s: %s%s%s, %zu x %zu x %zu work-items%s%s%s\n", node->name, l->kernel, l->variant ? " " : "",
-             l->variant ? l->variant : "", l->global[0],
+    snprintf(line, sizeof line, "  %s: %s%s%s, %zu x %zu x %zu work-items%s%s%s\n", node->name, l->kernel,
+             l->variant ? " " : "", l->variant ? l->variant : "", l->global[0],
              l->dims > 1 ? l->global[1] : 1, l->dims > 2 ? l->global[2] : 1, l->dynamic ? ", by plan parameters" : "",
              node->precision != ENG_PRECISION_EXACT ? ", fast" : "", took);
     emit(ctx, line);
@@ -57,7 +57,8 @@ static void tell_kernels(const eng_plan_state *plan, emitter emit, void *ctx)
     emit(ctx, line);
     for (uint32_t k = 0; k < n; k++) {
         snprintf(line, sizeof line, "  %-20s %-8s %4u launches %10.1f us %5.1f %%\n", kernels[k].name,
-                 kernels[k].variant ? kernels[k].variant : "", kernels[k].launches, kernels[k].us, all > 0 ? 100 * kernels[k].us / all : 0.0);
+                 kernels[k].variant ? kernels[k].variant : "", kernels[k].launches, kernels[k].us,
+                 all > 0 ? 100 * kernels[k].us / all : 0.0);
         emit(ctx, line);
     }
     free(kernels);

@@ -58,7 +58,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_long4(r, (int64_t[4]){cl_ne(x->b, 1) == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
-    /* An item of the second dimension is a pair of token and expert, or an expert; an extra one is for what skipped ids leave. */
+    /* An item of the second dimension is a pair of token and expert, or an expert; the extra one is for what skipped ids
+     * leave. */
     cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, v->columns ? u * cl_ne(x->o, 2) : e + 1, 1);
 }
 

@@ -30,7 +30,8 @@ typedef struct cl_variant {
 #define CL_TYPE_BIT(type) ((uint64_t)1 << (type))
 
 /* NULL: no row suits. */
-const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node, const eng_tensor *matrix, int64_t columns);
+const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node, const eng_tensor *matrix,
+                                  int64_t columns);
 /* Build options of the variant with a matrix and columns of type b. */
 void cl_variant_options(const cl_variant *v, const eng_tensor *matrix, uint32_t b, char options[CL_OPTIONS + 64]);
 /* cl_launch of a kernel of the variant, which is named after it. */
