@@ -214,7 +214,7 @@ static void hostile(cf_suite *s)
                     if (kind == NEIGHBOURS)
                         cf_set(b, x, cf_uniform(c, -1, 1) * ldexp(1, (int)cf_below(c, 41) - 20));
                     else if (x % k == 37)
-                        cf_set(b, x, i & 1 ? 0x1p124 : 0x1p60);
+                        cf_set(b, x, i & 1 ? 0x1p110 : 0x1p60);
                 cf_run(c);
             }
 }
