@@ -7,6 +7,14 @@
 
 #define PARTIAL (E + 2) /* floats that a split leaves for one query */
 
+/* The weight of a cell that a token does not see; one that it sees may have the weight 0, and its NaN must show. */
+#define UNSEEN (-0.0f)
+
+static inline bool is_unseen(float weight)
+{
+    return as_uint(weight) == as_uint(UNSEEN);
+}
+
 #if VEC
 #include "dots.clh"
 
@@ -140,12 +148,12 @@ KERNEL(GROUP_OF(1), attention, BUFFERS, attention)
                 const float best = fmax(top[r + i], max_of(x));
                 if (best == -INFINITY) { /* nothing seen yet; NaN must show */
                     fade[r + i] = 1.0f;
-                    p[r + i] = select((float16)0.0f, x, isnan(x));
+                    p[r + i] = select((float16)UNSEEN, x, isnan(x));
                     sum[r + i] += sum16(p[r + i]);
                     continue;
                 }
                 fade[r + i] = exp(top[r + i] - best);
-                p[r + i] = exp(x - best);
+                p[r + i] = select(exp(x - best), (float16)UNSEEN, x == -INFINITY);
                 sum[r + i] = sum[r + i] * fade[r + i] + sum16(p[r + i]);
                 top[r + i] = best;
             }
@@ -154,7 +162,7 @@ KERNEL(GROUP_OF(1), attention, BUFFERS, attention)
                 for (uint i = 0; i < 4 * CB; i++)
                     for (uint g = 0; g < EG; g++) {
                         const float16 a = acc[(r + i / CB) * EG + g] * (i % CB ? 1.0f : fade[r + i / CB]);
-                        acc[(r + i / CB) * EG + g] = w[i] == 0.0f ? a : fma(w[i], vt[i % CB * EG + g], a);
+                        acc[(r + i / CB) * EG + g] = is_unseen(w[i]) ? a : fma(w[i], vt[i % CB * EG + g], a);
                     }
                 continue;
             }
@@ -309,7 +317,7 @@ KERNEL(GROUP_OF(GROUP), attention, BUFFERS, attention)
         float part = 0.0f;
         for (uint c = lane; c < GROUP; c += LANES) {
             const float s = score[row * GROUP + c];
-            const float x = best > -INFINITY ? exp(s - best) : isnan(s) ? s : 0.0f; /* NaN must show */
+            const float x = s == -INFINITY ? UNSEEN : best > -INFINITY ? exp(s - best) : s; /* NaN must show */
             score[row * GROUP + c] = x;
             part += x;
         }
@@ -333,7 +341,7 @@ KERNEL(GROUP_OF(GROUP), attention, BUFFERS, attention)
                     continue;
                 const float16 x = WIDE16(VT)(v + at[c] * v_nb.x, g, E, wide);
                 UNROLL for (int r = 0; r < QT; r++)
-                    if (score[r * GROUP + c] != 0.0f) /* what a token does not see may be NaN */
+                    if (!is_unseen(score[r * GROUP + c])) /* what a token does not see may be NaN */
                         acc[r] = fma(score[r * GROUP + c], x, acc[r]);
             }
         }

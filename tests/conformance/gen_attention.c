@@ -27,9 +27,10 @@ struct attention {
     int64_t block;       /* 0: no table                                       */
     cf_layout lq, lkv;
     const char *split;
-    bool poisoned;       /* a cell that the first token alone may see is not a number */
+    enum { CLEAN, HIDDEN, FAINT } poison; /* HIDDEN: only the first token may see a cell that is not a number;
+                                             FAINT: odd tokens see it, with a weight that vanishes in f32 */
 };
-enum { POISONED = 5 };   /* cell                                                  */
+enum { POISONED = 5 }; /* cell */
 
 static void name_of(const struct attention *x, char *text, size_t n)
 {
@@ -47,8 +48,8 @@ static void name_of(const struct attention *x, char *text, size_t n)
         snprintf(text + strlen(text), n - strlen(text), "+%lld/%lld", (long long)x->run, (long long)x->period);
     if (x->lse)
         snprintf(text + strlen(text), n - strlen(text), " lse");
-    if (x->poisoned)
-        snprintf(text + strlen(text), n - strlen(text), " poisoned");
+    if (x->poison)
+        snprintf(text + strlen(text), n - strlen(text), x->poison == HIDDEN ? " poisoned" : " faint");
 }
 
 /* Cells of the longer cache up to the last one here. */
@@ -99,17 +100,17 @@ static void table(cf_case *c, const struct attention *x, int64_t per_seq)
         cf_set(t, i, cf_below(c, 6) ? (double)((i * 7 + 3) % n) : -1);
 }
 
-/* Zero times NaN would reach the tokens that do not see it. */
+/* Zero times NaN would reach the tokens that do not see it, and must reach those that do. */
 static void poison(const struct attention *x, cf_operand *k, cf_operand *v, cf_operand *mask)
 {
     for (int64_t h = 0; h < x->kvh; h++) {
-        for (int64_t i = 0; i < x->d; i++)
+        for (int64_t i = 0; i < x->d && x->poison == HIDDEN; i++)
             cf_set(k, (h * x->cells + POISONED) * x->d + i, NAN);
         for (int64_t i = 0; i < x->e; i++)
-            cf_set(v, (h * x->cells + POISONED) * x->e + i, INFINITY);
+            cf_set(v, (h * x->cells + POISONED) * x->e + i, x->poison == HIDDEN ? INFINITY : NAN);
     }
-    for (int64_t t = 1; t < x->t; t++)
-        cf_set(mask, t * x->cells + POISONED, -INFINITY);
+    for (int64_t t = x->poison == HIDDEN; t < x->t; t++)
+        cf_set(mask, t * x->cells + POISONED, x->poison == FAINT && t % 2 ? -200 : -INFINITY);
 }
 
 static void attend(cf_suite *s, struct attention x)
@@ -150,7 +151,7 @@ static void attend(cf_suite *s, struct attention x)
         cf_operand *m = cf_in(c, MASK, "mask", x.mask, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x.cells, x.t));
         for (int64_t i = 0; i < cf_elements(m); i++)
             cf_set(m, i, i / x.cells == 2 || cf_below(c, 4) == 0 ? -INFINITY : cf_uniform(c, -3, 0));
-        if (x.poisoned)
+        if (x.poison)
             poison(&x, k, v, m);
     }
     if (x.sinks)
@@ -268,9 +269,9 @@ static void features(cf_suite *s)
                                      .lse = k % 3 != 2,
                                      .sinks = k == 4});
     cf_thin(s, 1);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 8; k++)
         attend(s, (struct attention){.tk = cache[k % 2],
-                                     .tv = cache[k / 2],
+                                     .tv = cache[k / 2 % 2],
                                      .d = 64,
                                      .e = 64,
                                      .kvh = 2,
@@ -280,8 +281,8 @@ static void features(cf_suite *s)
                                      .valid = -1,
                                      .use_mask = true,
                                      .mask = ENG_TYPE_F16,
-                                     .whole = k == 2,
-                                     .poisoned = true});
+                                     .whole = k % 4 == 2,
+                                     .poison = k < 4 ? HIDDEN : FAINT});
     attend(s, (struct attention){.tk = ENG_TYPE_F16,
                                  .tv = ENG_TYPE_F16,
                                  .d = 64,
