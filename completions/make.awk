@@ -5,7 +5,7 @@
 BEGIN {
     split("--split-mode=tensor layer none|--precision=exact fast|--layout=auto file packed|--rotate-kv=auto on off|" \
           "--cache-type-k=f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl|--cache-type-v=f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl|" \
-          "--explain=text json dot|--format=tsv", lists, "|")
+          "--draft-from=ngram|--explain=text json dot|--format=tsv", lists, "|")
     for (i in lists) {
         at = index(lists[i], "=")
         words[substr(lists[i], 1, at - 1)] = substr(lists[i], at + 1)

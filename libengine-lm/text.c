@@ -86,10 +86,6 @@ int eng_lm_stream_next(eng_lm_stream *s, int32_t token, const char **text, size_
 
 /* -- samplers -------------------------------------------------------------------- */
 
-struct eng_lm_sampler {
-    eng_sampler *sampler;
-};
-
 void eng_lm_sampler_defaults(eng_lm_sampler_params *p)
 {
     eng_sampler_settings s;

@@ -23,6 +23,7 @@ typedef struct run {
     eng_lm_context *context;
     eng_lm_sampler *sampler;
     eng_lm_stream *stream;
+    eng_lm_draft *draft;     /* NULL: none                                         */
     int32_t *ids;            /* the prompt, then what was generated                */
     size_t n_prompt, n_ids, capacity;
     eu_text text;            /* generated                                       */
@@ -132,6 +133,7 @@ static eng_lm_context_params context_params(const run *r, uint64_t n_cells)
     params.type_k = r->o.type_k;
     params.precision = r->o.precision;
     params.type_v = r->o.type_v;
+    params.n_snapshots = r->o.draft + 1; /* as many as may have to be taken back */
     params.rotate_k = params.rotate_v = r->o.rotate_kv;
     params.placement = placement(r);
     return params;
@@ -144,32 +146,6 @@ static int open_context(run *r, uint64_t n_cells)
 }
 
 /* -- text ----------------------------------------------------------------------------- */
-
-static int read_text(const char *path, char **text, size_t *length)
-{
-    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-    if (!f)
-        return eng_fail(ENG_ERR_IO, "%s cannot be opened" ENG_CAUSE "%s", path, strerror(errno));
-    const char *name = f == stdin ? "standard input" : path;
-    char piece[16384];
-    eu_text buffer = {0};
-    for (size_t n; (n = fread(piece, 1, sizeof piece, f)) > 0;)
-        eu_text_add_bytes(&buffer, piece, n);
-    int bad = ferror(f) ? errno : 0;
-    if (f != stdin)
-        fclose(f);
-    size_t n = buffer.n;
-    char *read = eu_text_take(&buffer);
-    if (!read)
-        return eng_fail_code(EU_NO_MEMORY(name));
-    if (bad) {
-        free(read);
-        return eng_fail(ENG_ERR_IO, "%s cannot be read" ENG_CAUSE "%s", name, strerror(bad));
-    }
-    *text = read;
-    *length = n;
-    return ENG_OK;
-}
 
 /* What -p, -f or --perplexity names, as tokens; --fit has asked for them before. */
 static int tokenize(run *r, const eng_lm_model *model)
@@ -216,7 +192,6 @@ static int keep_token(run *r, int32_t token)
     if (!eu_reserve(r->ids, r->capacity, r->n_ids + 1))
         return eng_fail_code(EU_NO_MEMORY("the tokens"));
     r->ids[r->n_ids++] = token;
-    eng_lm_sampler_accept(r->sampler, token);
     const char *text;
     size_t n;
     int status = eng_lm_stream_next(r->stream, token, &text, &n);
@@ -299,6 +274,89 @@ static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint3
     return status;
 }
 
+static int choose(run *r, uint32_t last, int32_t *token)
+{
+    int status = eng_lm_sampler_choose(r->sampler, eng_lm_logits(r->context, last), token);
+    if (!status)
+        eng_lm_sampler_accept(r->sampler, *token);
+    return status;
+}
+
+static int open_draft(run *r)
+{
+    eng_lm_draft_params p;
+    if (!r->o.draft)
+        return ENG_OK;
+    eng_lm_draft_defaults(&p);
+    p.max = r->o.draft;
+    p.min = r->o.draft_min ? r->o.draft_min : 1;
+    p.p_min = r->o.draft_p_min;
+    p.flags = r->o.ignore_eos ? ENG_LM_DRAFT_PAST_END : 0;
+    int status = eng_lm_draft_create(r->context, &p, &r->draft);
+    return status ? status : eng_lm_draft_begin(r->draft, r->ids, r->n_ids);
+}
+
+/* The tokens after the last one: one, or with drafts up to `room`. */
+static int next(run *r, uint32_t room, int32_t *tokens, uint32_t *n, cold *c)
+{
+    const uint64_t before = compiled(r);
+    const double begin = eu_seconds(), plans = plan_seconds(r);
+    eng_lm_batch one = {.size = sizeof one, .n_tokens = 1, .tokens = &r->ids[r->n_ids - 1]};
+    *n = 1;
+    int status = r->draft ? eng_lm_draft_step(r->draft, r->sampler, room, tokens, n) : eng_lm_decode(r->context, &one);
+    if (compiled(r) != before) {
+        c->tokens += *n;
+        c->seconds += eu_seconds() - begin - (plan_seconds(r) - plans);
+    }
+    return status || r->draft ? status : choose(r, 0, tokens);
+}
+
+/* Tokens that were chosen: they are kept up to one that ends the text. */
+static int keep_tokens(run *r, const int32_t *tokens, uint32_t n, const char **stopped)
+{
+    int status = ENG_OK;
+    for (uint32_t i = 0; i < n && !status; i++) {
+        if (!r->o.ignore_eos && eng_lm_is_end(r->model, tokens[i])) {
+            *stopped = "end of text";
+            break;
+        }
+        status = keep_token(r, tokens[i]);
+    }
+    return status;
+}
+
+static const char *stop(const run *r, size_t wanted, uint32_t n_cells)
+{
+    return r->n_ids - r->n_prompt >= wanted ? "as many as asked for" :
+           interrupted                      ? "interrupted" :
+           r->n_ids > n_cells               ? "the context is full" :
+                                              NULL;
+}
+
+/* Token after token; the first is the prompt's. */
+static int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c)
+{
+    int32_t tokens[ENG_LM_DRAFT_MOST + 1];
+    uint32_t n = 1;
+    size_t wanted = r->o.n_predict < 0 ? SIZE_MAX : (size_t)r->o.n_predict;
+    if (wanted == 0)
+        return ENG_OK;
+    int status = choose(r, last, tokens);
+    if (!status)
+        status = keep_tokens(r, tokens, n, &out->stopped);
+    if (!status && !out->stopped)
+        status = open_draft(r);
+    for (; !status && !out->stopped; out->n_decoded += n) {
+        size_t room = wanted - (r->n_ids - r->n_prompt);
+        if ((out->stopped = stop(r, wanted, n_cells)))
+            break;
+        status = next(r, room < ENG_LM_DRAFT_MOST + 1 ? (uint32_t)room : ENG_LM_DRAFT_MOST + 1, tokens, &n, c);
+        if (!status)
+            status = keep_tokens(r, tokens, n, &out->stopped);
+    }
+    return status;
+}
+
 /* *before: what the prompt had sent. */
 static int generate(run *r, report *out, exchanged *before)
 {
@@ -308,40 +366,15 @@ static int generate(run *r, report *out, exchanged *before)
     eng_lm_context_params p = {.size = sizeof p};
     eng_lm_context_get_params(r->context, &p);
     cold c = {0, 0};
-    out->stopped = "as many as asked for";
     int status = run_prompt(r, &p, out, &last);
     if (status)
         return status;
     catch_interrupt();
     exchanged_note(before, r->device);
     double begin = eu_seconds(), plans = plan_seconds(r);
-    for (long i = 0; r->o.n_predict < 0 || i < r->o.n_predict; i++) {
-        int32_t token;
-        status = eng_lm_sampler_choose(r->sampler, eng_lm_logits(r->context, last), &token);
-        if (status)
-            return status;
-        if (!r->o.ignore_eos && eng_lm_is_end(r->model, token)) {
-            out->stopped = "end of text";
-            break;
-        }
-        if ((status = keep_token(r, token)))
-            return status;
-        if (i + 1 == r->o.n_predict)
-            break;
-        if (interrupted) {
-            out->stopped = "interrupted";
-            break;
-        }
-        if (r->n_ids > p.n_cells) {
-            out->stopped = "the context is full";
-            break;
-        }
-        eng_lm_batch one = {.size = sizeof one, .n_tokens = 1, .tokens = &token};
-        if ((status = decode(r, &one, &c)))
-            return status;
-        out->n_decoded++;
-        last = 0;
-    }
+    if ((status = run_tokens(r, last, p.n_cells, out, &c)))
+        return status;
+    out->stopped = out->stopped ? out->stopped : "as many as asked for";
     out->plan_seconds = plan_seconds(r);
     out->decode_seconds = eu_seconds() - begin - (out->plan_seconds - plans) - c.seconds;
     out->decode_cold = c.tokens;
@@ -402,6 +435,16 @@ static void count_weights(const run *r, report *out)
     out->weights_packed = info.packed_bytes;
 }
 
+static void count_drafts(const run *r, report *out)
+{
+    if (!r->o.draft)
+        return;
+    out->draft_from = r->o.draft_from;
+    out->draft = (eng_lm_draft_stats){.size = sizeof out->draft};
+    if (r->draft)
+        eng_lm_draft_get_stats(r->draft, &out->draft);
+}
+
 static int run_text(run *r)
 {
     report out = {0};
@@ -440,6 +483,7 @@ static int run_text(run *r)
     out.text = r->text.at;
     out.text_length = r->text.n;
     count_weights(r, &out);
+    count_drafts(r, &out);
     if (r->o.json) {
         report_json(&out, &r->o, r->device, r->context, &before);
     } else {
@@ -502,6 +546,7 @@ static int choose_fit(run *r)
 
 static void close_all(run *r)
 {
+    eng_lm_draft_destroy(r->draft);
     eng_lm_stream_destroy(r->stream);
     eng_lm_sampler_destroy(r->sampler);
     eng_lm_context_destroy(r->context);

@@ -31,6 +31,11 @@ typedef struct options {
     bool expert_parallel;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
+    uint32_t draft, draft_min; /* tokens guessed ahead; 0: none, 0: the default      */
+    bool draft_given;
+    float draft_p_min;
+    const char *draft_from; /* ngram, mtp or a file; NULL: not given                */
+    const char *drafting;   /* the last option given about it, or NULL              */
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
     uint32_t pass;       /* whose plan: of that many tokens; 0: one             */
     bool profile;        /* afterwards, what kernels took                       */
@@ -86,6 +91,8 @@ typedef struct report {
     bool drawn;                /* by random numbers,                            */
     uint32_t seed;             /* of this seed                                  */
     uint64_t weights, weights_in_place, weights_packed;
+    const char *draft_from;    /* NULL: no drafts                               */
+    eng_lm_draft_stats draft;
 } report;
 
 /* Bytes that each leaf has sent so far. */
@@ -98,6 +105,8 @@ void exchanged_note(exchanged *e, eng_device *device);
 void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
 void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
 
+/* The whole of a file, to be freed; "-": of standard input. */
+int read_text(const char *path, char **text, size_t *length);
 /* Gives the devices of overrides the names by which they are listed; what is no such device is refused. */
 int device_name_homes(eng_context *engine, options *o);
 /* Opens what -d, -ts, -sm and the overrides ask for. */

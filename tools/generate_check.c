@@ -76,6 +76,25 @@ static const char *explain_fault(const options *o)
     return NULL;
 }
 
+/* What drafts are made of, and how long they get, if it was not said. */
+#define DRAFT 4
+static const char *draft_fault(options *o)
+{
+    if (!o->drafting)
+        return NULL;
+    if (o->perplexity || options_plan_only(o))
+        return "drafts are for texts that are generated: leave out the options about drafting";
+    if (!o->draft_given)
+        o->draft = DRAFT > o->draft_min ? DRAFT : o->draft_min;
+    if (!o->draft_from)
+        o->draft_from = "ngram";
+    if (strcmp(o->draft_from, "ngram"))
+        return "--draft-from: ngram is needed";
+    if (o->draft && o->draft_min > o->draft)
+        return "--draft-min asks for more tokens than --draft allows";
+    return NULL;
+}
+
 static const char *device_options_fault(const options *o)
 {
     if (o->shares && !are_shares(o->shares, ','))
@@ -96,6 +115,8 @@ int options_check(options *o)
     const char *what = o->model && *o->model ? text_fault(o) : "-m FILE is needed";
     if (!what)
         what = explain_fault(o);
+    if (!what)
+        what = draft_fault(o);
     if (!what)
         what = device_options_fault(o);
     if (options_plan_only(o) && o->json)

@@ -35,6 +35,14 @@ static const struct topic {
     "      --presence-penalty P     take P off if they occur, 0 if not given\n"
     "      --repeat-last-n N        how many tokens are the last, 64 if not given; 0: none\n"
     "  -s, --seed S                 of the random numbers; -1, if not given: another one every time\n"},
+    {"drafting", "Tokens guessed ahead and run in one pass: another speed, the same text",
+    "      --draft N                guess at most N tokens, fewer or none where that is faster; 0: none; 4 if only other\n"
+    "                               options of these are given\n"
+    "      --draft-max N            the same\n"
+    "      --draft-from FROM        who guesses: ngram (if not given): what followed the last tokens of the text where\n"
+    "                               they stood before\n"
+    "      --draft-min N            leave guesses of fewer tokens alone, 1 if not given\n"
+    "      --draft-p-min P          of guesses by a model: end before a token of less probability, 0 if not given\n"},
     {"devices", "Where it runs, and what lies where",
     "  -d, --device DEVICE          where it runs: cpu, opencl:0, opencl:0/2 (two halves),\n"
     "                               cpu+opencl:0@3:1 (two devices, three quarters and one); see engine-probe;\n"
@@ -72,7 +80,8 @@ static const struct topic {
 
 static const char end[] =
     "\n"
-    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, devices, memory, measure, llama\n"
+    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, drafting, devices, memory,\n"
+    "                               measure, llama\n"
     "      --version\n"
     "\n"
     "Options of llama.cpp that mean the same are taken (-ngl, -fa, -cmoe, ...): --help=llama.\n"

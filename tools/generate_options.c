@@ -15,7 +15,8 @@
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, BATCH, THREADS,
-    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, JSON, SHOW_HELP, SHOW_VERSION
+    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, JSON,
+    DRAFT, DRAFT_FROM, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -59,6 +60,11 @@ static const struct flag {
     {NULL, "--profile", PROFILE, NONE},
     {NULL, "--pass", PASS, NEEDED},
     {NULL, "--json", JSON, NONE},
+    {NULL, "--draft", DRAFT, NEEDED},
+    {NULL, "--draft-max", DRAFT, NEEDED},
+    {NULL, "--draft-from", DRAFT_FROM, NEEDED},
+    {NULL, "--draft-min", DRAFT_MIN, NEEDED},
+    {NULL, "--draft-p-min", DRAFT_P_MIN, NEEDED},
     {"-h", "--help", SHOW_HELP, OPTIONAL},
     {NULL, "--version", SHOW_VERSION, NONE},
 };
@@ -337,6 +343,20 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case PROFILE: o->profile = true; break;
     case PASS: return unsigned_integer(flag, value, 1, 4096, &o->pass);
     case JSON: o->json = true; break;
+    case DRAFT:
+        o->drafting = flag;
+        o->draft_given = true;
+        return unsigned_integer(flag, value, 0, ENG_LM_DRAFT_MOST, &o->draft);
+    case DRAFT_FROM:
+        o->drafting = flag;
+        o->draft_from = value;
+        break;
+    case DRAFT_MIN:
+        o->drafting = flag;
+        return unsigned_integer(flag, value, 0, ENG_LM_DRAFT_MOST, &o->draft_min);
+    case DRAFT_P_MIN:
+        o->drafting = flag;
+        return number(flag, value, 0, 1, &o->draft_p_min);
     case SHOW_HELP:
         return help(value);
     case SHOW_VERSION:

@@ -70,6 +70,24 @@ static void speeds(const report *r)
     speed(r->n_decoded, r->decode_cold, r->decode_seconds); /* the first token is the prompt's */
 }
 
+static void drafts(const report *r)
+{
+    const eng_lm_draft_stats *d = &r->draft;
+    if (!r->draft_from)
+        return;
+    fprintf(stderr, "drafts         %llu of %llu tokens accepted (%s) in %llu steps: ", (unsigned long long)d->accepted,
+            (unsigned long long)d->drafted, r->draft_from, (unsigned long long)d->steps);
+    fprintf(stderr, "guessing %.3f s, passes %.3f s, taking back %.6f s, choosing %.3f s\n", 1e-9 * (double)d->guess_ns,
+            1e-9 * (double)d->verify_ns, 1e-9 * (double)d->rollback_ns, 1e-9 * (double)d->host_ns);
+    if (d->turned_off)
+        fprintf(stderr, "drafts off     %llu time%s: guesses took longer than what they brought, tokens of %.2f ms%s\n",
+                (unsigned long long)d->turned_off, d->turned_off == 1 ? "" : "s", 1e3 * d->pass_seconds,
+                d->off ? "; still off at the end" : "");
+    if (d->near_ties)
+        fprintf(stderr, "near ties      %llu, the first at token %llu: passes of another size may choose otherwise\n",
+                (unsigned long long)d->near_ties, (unsigned long long)d->first_near_tie);
+}
+
 /* Where -nkvo, and overrides that go before it, have put the caches. */
 static void cache_devices(eng_device *device)
 {
@@ -104,6 +122,7 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
                 bytes_text((uint64_t)llround(sent(r, before, i, &s)), t[5], sizeof t[5]));
     }
     speeds(r);
+    drafts(r);
     fprintf(stderr, "K/V            %s/%s", eng_type_get(p.type_k)->name, eng_type_get(p.type_v)->name);
     if (p.rotate_k > 1 || p.rotate_v > 1)
         fprintf(stderr, ", rotated in groups of %d and %d", p.rotate_k > 1 ? p.rotate_k : 1,
@@ -164,6 +183,29 @@ static void json_measured(eu_json *j, const eng_lm_perplexity_result *p)
     eu_json_uint(j, "chunks", p->chunks);
 }
 
+static void json_drafts(eu_json *j, const report *r)
+{
+    const eng_lm_draft_stats *d = &r->draft;
+    if (!r->draft_from)
+        return;
+    eu_json_uint(j, "drafted", d->drafted);
+    eu_json_uint(j, "accepted", d->accepted);
+    eu_json_object(j, "drafting", true);
+    eu_json_text(j, "from", r->draft_from);
+    eu_json_uint(j, "steps", d->steps);
+    eu_json_uint(j, "tokens", d->tokens);
+    eu_json_uint(j, "rollbacks", d->rollbacks);
+    eu_json_real(j, "guess_seconds", 1e-9 * (double)d->guess_ns, 6);
+    eu_json_real(j, "pass_seconds", 1e-9 * (double)d->verify_ns, 6);
+    eu_json_real(j, "rollback_seconds", 1e-9 * (double)d->rollback_ns, 6);
+    eu_json_real(j, "host_seconds", 1e-9 * (double)d->host_ns, 6);
+    eu_json_uint(j, "turned_off", d->turned_off);
+    eu_json_uint(j, "near_ties", d->near_ties);
+    if (d->near_ties)
+        eu_json_uint(j, "first_near_tie", d->first_near_tie);
+    eu_json_end(j);
+}
+
 void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context,
                  const exchanged *before)
 {
@@ -187,6 +229,7 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     json_speed(j, "decode_tokens_per_second", r->n_decoded, r->decode_cold, r->decode_seconds);
     if (r->drawn)
         eu_json_uint(j, "seed", r->seed);
+    json_drafts(j, r);
     eu_json_text(j, "precision", eng_precision_name(p.precision));
     eu_json_uint(j, "weights", r->weights);
     eu_json_uint(j, "weights_in_place", r->weights_in_place);

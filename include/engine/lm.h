@@ -329,6 +329,97 @@ ENG_API int eng_lm_sampler_choose(eng_lm_sampler *sampler, const float *logits, 
 /* Notes a token for the penalties. */
 ENG_API void eng_lm_sampler_accept(eng_lm_sampler *sampler, int32_t token);
 
+/* -- drafting ------------------------------------------------------------------------- */
+
+/*
+ * Several tokens from one pass: tokens are guessed, run together with the one that was chosen
+ * last, and those that the model itself did not choose are taken back.  What is guessed
+ * changes the speed and never the text: of the most likely tokens it is the text that there
+ * is without drafts (where a device's sums depend on the size of a pass, up to the first choice
+ * between tokens whose logits are nearly the same, which the stats tell), of drawn ones its
+ * distribution is that of the sampler.
+ *
+ *     eng_lm_decode(context, &prompt);                        as without drafts,
+ *     eng_lm_sampler_choose(sampler, eng_lm_logits(context, last), &token);
+ *     eng_lm_sampler_accept(sampler, token);                  and a token chosen
+ *     eng_lm_draft_create(context, &params, &draft);
+ *     eng_lm_draft_begin(draft, tokens, n);                   the prompt and that token
+ *     while (more are wanted)
+ *         eng_lm_draft_step(draft, sampler, room, tokens, &n);
+ *
+ * A draft is of one sequence, uses its context (which must outlive it) and belongs to the same thread.  All
+ * calls block until the device is done.  Recurrent states are taken back to snapshots: the
+ * context's n_snapshots must be at least max + 1 for drafts of max tokens; fewer shorten
+ * them.
+ */
+typedef struct eng_lm_draft eng_lm_draft;
+
+/* Who guesses. */
+enum {
+    ENG_LM_DRAFT_NGRAM = 0, /* what followed the last tokens where they stood before       */
+    ENG_LM_DRAFT_HOST = 1   /* a function of the host                                      */
+};
+enum {
+    ENG_LM_DRAFT_ALWAYS = 1,  /* as many tokens as there are guesses, whatever it costs     */
+    ENG_LM_DRAFT_PAST_END = 2 /* steps go on behind tokens that end a text                  */
+};
+#define ENG_LM_DRAFT_MOST 64
+
+/* Guesses what follows `tokens`: writes up to `most` tokens and their number; *n 0: no guess.  A
+ * status other than ENG_OK ends the step, which then has changed nothing. */
+typedef int (*eng_lm_draft_guess_func)(void *user, const int32_t *tokens, size_t n_tokens, uint32_t most,
+                                       int32_t *guess, uint32_t *n);
+
+typedef struct eng_lm_draft_params {
+    uint32_t size;
+    uint32_t from;           /* ENG_LM_DRAFT_*                                   */
+    uint32_t max;            /* most tokens of a guess, 1 .. ENG_LM_DRAFT_MOST; default 4 */
+    uint32_t min;            /* shorter guesses are not run; default 1           */
+    float p_min;             /* of models that guess: a guess ends before a token of less
+                                probability; default 0                           */
+    uint32_t flags;          /* ENG_LM_DRAFT_ALWAYS, ENG_LM_DRAFT_PAST_END       */
+    uint32_t sequence;
+    uint32_t reserved;
+    eng_lm_draft_guess_func guess; /* of ENG_LM_DRAFT_HOST                       */
+    void *guess_user;
+} eng_lm_draft_params;
+ENG_API void eng_lm_draft_defaults(eng_lm_draft_params *params);
+
+/* params may be NULL. */
+ENG_API int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *params, eng_lm_draft **draft);
+ENG_API void eng_lm_draft_destroy(eng_lm_draft *draft);
+/* The text so far: all tokens that the sequence holds, and the one chosen after them.  ENG_ERR_STATE
+ * if the sequence holds another number.  Call it again after the sequence was changed by others. */
+ENG_API int eng_lm_draft_begin(eng_lm_draft *draft, const int32_t *tokens, size_t n);
+/* Runs the token chosen last and a guess, and gives the tokens that follow: 1 .. room, each already
+ * noted by the sampler.  The last of them is the one that the next step runs; the sequence
+ * holds the others.  A token that ends a text is the last of its step.  After a failure other than
+ * of the guess remove the sequence and begin again. */
+ENG_API int eng_lm_draft_step(eng_lm_draft *draft, eng_lm_sampler *sampler, uint32_t room, int32_t *tokens,
+                              uint32_t *n);
+
+typedef struct eng_lm_draft_stats {
+    uint32_t size;
+    uint32_t off;         /* not 0: guesses cost more than they brought, so none are run for now */
+    uint64_t steps;
+    uint64_t tokens;      /* that steps gave                                     */
+    uint64_t drafted;     /* guesses that were run                               */
+    uint64_t accepted;    /* and chosen                                          */
+    uint64_t guess_ns;    /* what guessing has taken, nanoseconds                */
+    uint64_t verify_ns;   /* passes, without making plans                        */
+    uint64_t rollback_ns; /* taking tokens back                                  */
+    uint64_t host_ns;     /* all else: choosing, keeping accounts                */
+    uint64_t rollbacks;
+    uint64_t turned_off;  /* how often guessing was turned off                   */
+    uint64_t near_ties;   /* most likely tokens, chosen in passes of several, whose logit is nearly that of another */
+    uint64_t first_near_tie; /* which token of the text (as begin counts) the first of them is; UINT64_MAX: none */
+    double pass_seconds;  /* that a pass of one token takes                      */
+    double draft_seconds; /* and one with a guess of that length, the guess included; 0: not known yet */
+    uint32_t length;      /* tokens of the guess that was run last               */
+    uint32_t reserved;
+} eng_lm_draft_stats;
+ENG_API int eng_lm_draft_get_stats(const eng_lm_draft *draft, eng_lm_draft_stats *stats);
+
 /* -- measuring -------------------------------------------------------------------------- */
 
 typedef struct eng_lm_perplexity_result {

@@ -168,6 +168,11 @@ uint32_t eng_sampler_seed(const eng_sampler *sampler)
     return sampler->seed;
 }
 
+bool eng_sampler_greedy(const eng_sampler *sampler)
+{
+    return sampler->settings.temperature <= 0;
+}
+
 void eng_sampler_accept(eng_sampler *sampler, int32_t token)
 {
     if (!sampler->recent || token < 0 || (uint32_t)token >= sampler->n_vocab)

@@ -7,11 +7,17 @@
 #ifndef ENGINE_LM_SAMPLER_H
 #define ENGINE_LM_SAMPLER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/engine.h"
+#include "engine/lm.h"
 
 typedef struct eng_sampler eng_sampler;
+
+/* As hosts hold it. */
+struct eng_lm_sampler {
+    eng_sampler *sampler;
+};
 
 typedef struct eng_sampler_settings {
     float temperature;       /* <= 0: the most likely token, always          */
@@ -33,6 +39,8 @@ int eng_sampler_create(const eng_sampler_settings *settings, uint32_t n_vocab, e
 void eng_sampler_destroy(eng_sampler *sampler); /* takes NULL */
 /* The seed in use (a random one too). */
 uint32_t eng_sampler_seed(const eng_sampler *sampler);
+/* Does it always take the most likely token? */
+bool eng_sampler_greedy(const eng_sampler *sampler);
 /* Notes a token of the prompt or an accepted one, for the penalties. */
 void eng_sampler_accept(eng_sampler *sampler, int32_t token);
 /* Chooses a token; logits are n_vocab floats, read only.  Does not accept it. */

@@ -32,7 +32,7 @@ floors_of()
 {
     case $1 in
         libengine) echo util base gguf registry executor device graph plan engine ;;
-        libengine-lm) echo tokenizer files arch run sampling . fit ;;
+        libengine-lm) echo tokenizer files arch run sampling . draft fit ;;
         plugins/cpu | plugins/opencl) echo device memory ops lower run . ;;
         plugins/meta) echo cut device store plan run explain . ;;
     esac
