@@ -12,6 +12,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/run.h %D%/run/sequence.c \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
 	%D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
+	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \
 	%D%/fit/fit.c %D%/fit/fit.h %D%/fit/pools.c %D%/fit/trial.c
 libengine_lm_core_la_LIBADD = libengine-pattern.la libengine-util.la $(LIBM)
 

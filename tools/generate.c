@@ -19,7 +19,7 @@ typedef struct run {
     options o;
     eng_context *engine;
     eng_device *device;
-    eng_lm_model *model;
+    eng_lm_model *model, *guesser; /* guesser: that of -md, or NULL                */
     eng_lm_context *context;
     eng_lm_sampler *sampler;
     eng_lm_stream *stream;
@@ -46,28 +46,6 @@ static int complain(const options *o)
 static int output_failed(void)
 {
     return eng_fail(ENG_ERR_IO, "writing to standard output failed" ENG_CAUSE "%s", strerror(errno));
-}
-
-/* -- progress, on a terminal: gone when the work is done ------------------------- */
-
-typedef struct progress {
-    const char *what;
-    double begin, last;
-} progress;
-
-static int show_progress(void *user, double fraction)
-{
-    progress *p = user;
-    double now = eu_seconds();
-    if (!isatty(STDERR_FILENO) || (now - p->last < 0.2 && fraction < 1))
-        return 0;
-    p->last = now;
-    if (fraction < 1)
-        fprintf(stderr, "\r%s %.0f%%  ", p->what, 100 * fraction);
-    else
-        fprintf(stderr, "\r%*s\r", (int)strlen(p->what) + 8, "");
-    fflush(stderr);
-    return 0;
 }
 
 /* -- opening ----------------------------------------------------------------------- */
@@ -109,18 +87,27 @@ static eng_lm_placement placement(const run *r)
     return options_placement(&r->o, r->o.overrides, r->o.n_overrides);
 }
 
-static int open_model(run *r)
+static int open_file(run *r, const char *path, const eng_lm_placement *where, uint32_t needs_text, eng_lm_model **model)
 {
     progress p = {.what = "loading", .begin = eu_seconds()};
     eng_lm_model_params params;
     eng_lm_model_defaults(&params);
-    params.placement = placement(r);
-    params.needs_text = !options_plan_only(&r->o);
+    params.placement = *where;
+    params.needs_text = needs_text;
     params.layout = r->o.layout;
     params.flags = r->o.copy ? ENG_LM_COPY : 0;
     params.progress = show_progress;
     params.progress_user = &p;
-    int status = eng_lm_model_open(r->engine, r->device, r->o.model, &params, &r->model);
+    return eng_lm_model_open(r->engine, r->device, path, &params, model);
+}
+
+/* The model, and on the same devices that of -md, of which patterns of tensors say nothing. */
+static int open_model(run *r)
+{
+    eng_lm_placement all = placement(r), plain = options_placement(&r->o, NULL, 0);
+    int status = open_file(r, r->o.model, &all, !options_plan_only(&r->o), &r->model);
+    if (!status && r->o.draft && r->o.draft_model)
+        status = open_file(r, r->o.draft_model, &plain, false, &r->guesser);
     return status ? status : device_notes(&r->o, r->device);
 }
 
@@ -291,6 +278,8 @@ static int open_draft(run *r)
     p.max = r->o.draft;
     p.min = r->o.draft_min ? r->o.draft_min : 1;
     p.p_min = r->o.draft_p_min;
+    p.from = r->guesser ? ENG_LM_DRAFT_MODEL : ENG_LM_DRAFT_NGRAM;
+    p.model = r->guesser;
     p.flags = r->o.ignore_eos ? ENG_LM_DRAFT_PAST_END : 0;
     int status = eng_lm_draft_create(r->context, &p, &r->draft);
     return status ? status : eng_lm_draft_begin(r->draft, r->ids, r->n_ids);
@@ -550,6 +539,7 @@ static void close_all(run *r)
     eng_lm_stream_destroy(r->stream);
     eng_lm_sampler_destroy(r->sampler);
     eng_lm_context_destroy(r->context);
+    eng_lm_model_close(r->guesser);
     eng_lm_model_close(r->model);
     eng_device_close(r->device);
     if (r->engine)

@@ -35,6 +35,7 @@ typedef struct options {
     bool draft_given;
     float draft_p_min;
     const char *draft_from; /* ngram, mtp or a file; NULL: not given                */
+    const char *draft_model; /* the file                                           */
     const char *drafting;   /* the last option given about it, or NULL              */
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
     uint32_t pass;       /* whose plan: of that many tokens; 0: one             */
@@ -105,6 +106,12 @@ void exchanged_note(exchanged *e, eng_device *device);
 void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
 void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
 
+/* How far a long piece of work is: an eng_lm_progress whose user is one of these. */
+typedef struct progress {
+    const char *what;
+    double begin, last;
+} progress;
+int show_progress(void *user, double fraction);
 /* The whole of a file, to be freed; "-": of standard input. */
 int read_text(const char *path, char **text, size_t *length);
 /* Gives the devices of overrides the names by which they are listed; what is no such device is refused. */

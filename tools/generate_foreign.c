@@ -41,7 +41,6 @@ static const struct foreign {
     {NULL, "--simple-io", NONE, IGNORED, "there is no other"},
     {"-cnv", "--conversation", NONE, REFUSED, "there are no conversations: write the model's template into -p or -f"},
     {"-hf", "--hf-repo", NEEDED, REFUSED, "files are not fetched: give a GGUF file with -m"},
-    {"-md", "--model-draft", NEEDED, REFUSED, "a second model does not guess: --draft-from ngram does without"},
     {NULL, "--lora", NEEDED, REFUSED, "adapters are not applied: merge them into the model before"},
     {NULL, "--grammar", NEEDED, REFUSED, "there are no grammars"},
     {NULL, "--rpc", NEEDED, REFUSED, "devices of other machines are not used"},

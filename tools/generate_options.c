@@ -16,7 +16,7 @@ enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, JSON,
-    DRAFT, DRAFT_FROM, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
+    DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
@@ -63,6 +63,7 @@ static const struct flag {
     {NULL, "--draft", DRAFT, NEEDED},
     {NULL, "--draft-max", DRAFT, NEEDED},
     {NULL, "--draft-from", DRAFT_FROM, NEEDED},
+    {"-md", "--model-draft", DRAFT_MODEL, NEEDED},
     {NULL, "--draft-min", DRAFT_MIN, NEEDED},
     {NULL, "--draft-p-min", DRAFT_P_MIN, NEEDED},
     {"-h", "--help", SHOW_HELP, OPTIONAL},
@@ -350,6 +351,11 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case DRAFT_FROM:
         o->drafting = flag;
         o->draft_from = value;
+        o->draft_model = strcmp(value, "ngram") && strcmp(value, "mtp") ? value : NULL;
+        break;
+    case DRAFT_MODEL:
+        o->drafting = flag;
+        o->draft_from = o->draft_model = value;
         break;
     case DRAFT_MIN:
         o->drafting = flag;

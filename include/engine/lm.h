@@ -337,7 +337,8 @@ ENG_API void eng_lm_sampler_accept(eng_lm_sampler *sampler, int32_t token);
  * changes the speed and never the text: of the most likely tokens it is the text that there
  * is without drafts (where a device's sums depend on the size of a pass, up to the first choice
  * between tokens whose logits are nearly the same, which the stats tell), of drawn ones its
- * distribution is that of the sampler.
+ * distribution is that of the sampler, and but for guesses that a model draws also the text
+ * of the seed.
  *
  *     eng_lm_decode(context, &prompt);                        as without drafts,
  *     eng_lm_sampler_choose(sampler, eng_lm_logits(context, last), &token);
@@ -357,7 +358,8 @@ typedef struct eng_lm_draft eng_lm_draft;
 /* Who guesses. */
 enum {
     ENG_LM_DRAFT_NGRAM = 0, /* what followed the last tokens where they stood before       */
-    ENG_LM_DRAFT_HOST = 1   /* a function of the host                                      */
+    ENG_LM_DRAFT_HOST = 1,  /* a function of the host                                      */
+    ENG_LM_DRAFT_MODEL = 2  /* a second model, smaller than the context's                  */
 };
 enum {
     ENG_LM_DRAFT_ALWAYS = 1,  /* as many tokens as there are guesses, whatever it costs     */
@@ -382,6 +384,9 @@ typedef struct eng_lm_draft_params {
     uint32_t reserved;
     eng_lm_draft_guess_func guess; /* of ENG_LM_DRAFT_HOST                       */
     void *guess_user;
+    eng_lm_model *model;     /* of ENG_LM_DRAFT_MODEL: it must outlive the draft, which makes a context
+                                on it; its tokens are translated by their bytes if its vocabulary is
+                                another.  ENG_ERR_UNSUPPORTED if they share none */
 } eng_lm_draft_params;
 ENG_API void eng_lm_draft_defaults(eng_lm_draft_params *params);
 

@@ -7,6 +7,7 @@
 
 #include "../sampling/sampler.h"
 #include "draft.h"
+#include "verify.h"
 
 void eng_lm_draft_defaults(eng_lm_draft_params *p)
 {
@@ -17,20 +18,32 @@ void eng_lm_draft_defaults(eng_lm_draft_params *p)
 
 static int check_params(const eng_lm_context *c, const eng_lm_draft_params *p)
 {
-    if (p->from > ENG_LM_DRAFT_HOST)
+    if (p->from > ENG_LM_DRAFT_MODEL)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_draft_create" ENG_CAUSE
-                        "from is %u, expected ENG_LM_DRAFT_NGRAM (0) or "
-                        "ENG_LM_DRAFT_HOST (1)", p->from);
+                        "from is %u, expected ENG_LM_DRAFT_NGRAM (0), _HOST (1) or "
+                        "_MODEL (2)", p->from);
     if (p->max < 1 || p->max > ENG_LM_DRAFT_MOST || p->min < 1 || p->min > p->max)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_draft_create" ENG_CAUSE
                         "guesses of %u to %u tokens are not possible: 1 to %d "
                         "are", p->min, p->max, ENG_LM_DRAFT_MOST);
     if (p->from == ENG_LM_DRAFT_HOST && !p->guess)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_draft_create" ENG_CAUSE "guesses of the host need a function");
+    if (p->from == ENG_LM_DRAFT_MODEL && !p->model)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_draft_create" ENG_CAUSE "guesses of a model need one");
     if (!(p->p_min >= 0 && p->p_min <= 1))
         return eng_fail(ENG_ERR_INVALID, "eng_lm_draft_create" ENG_CAUSE "p_min is %g, expected 0 to 1",
                         (double)p->p_min);
     return lm_sequence_check(c, p->sequence);
+}
+
+static int begin_second(eng_lm_draft *d)
+{
+    size_t n = (size_t)d->context->model->n.n_vocab;
+    if (d->p.from != ENG_LM_DRAFT_MODEL)
+        return ENG_OK;
+    d->q = lm_calloc(n * d->p.max, sizeof *d->q);
+    d->p_room = lm_calloc(n, sizeof *d->p_room);
+    return d->q && d->p_room ? lm_second_begin(&d->second, d->context, d->p.model, d->p.max) : ENG_ERR_NOMEM;
 }
 
 int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *params, eng_lm_draft **draft)
@@ -54,9 +67,10 @@ int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *para
     memset(d->wanted, 1, sizeof d->wanted);
     lm_pace_init(&d->pace);
     d->guess.tokens = lm_calloc(own.max, sizeof *d->guess.tokens);
-    if (!d->guess.tokens) {
+    status = d->guess.tokens ? begin_second(d) : ENG_ERR_NOMEM;
+    if (status) {
         eng_lm_draft_destroy(d);
-        return ENG_ERR_NOMEM;
+        return status;
     }
     *draft = d;
     return ENG_OK;
@@ -67,6 +81,9 @@ void eng_lm_draft_destroy(eng_lm_draft *d)
     if (!d)
         return;
     lm_ngram_free(&d->ngram);
+    lm_second_end(&d->second);
+    free(d->q);
+    free(d->p_room);
     free(d->guess.tokens);
     free(d->text);
     free(d);
@@ -106,6 +123,7 @@ int eng_lm_draft_begin(eng_lm_draft *d, const int32_t *tokens, size_t n)
         return status;
     d->n_text = 0;
     lm_ngram_forget(&d->ngram);
+    lm_second_forget(&d->second);
     status = reserve(d, n);
     if (!status)
         append(d, tokens, n);
@@ -131,9 +149,14 @@ static uint32_t ngram_sureness(uint32_t matched)
     return matched >= 8 ? 2 : matched >= 4;
 }
 
-static int ask(eng_lm_draft *d, uint32_t most)
+static int ask(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t most)
 {
     lm_guess *g = &d->guess;
+    if (d->p.from == ENG_LM_DRAFT_MODEL) {
+        const lm_second_ask ask = {.tokens = d->text, .n_tokens = d->n_text, .most = most, .p_min = d->p.p_min,
+                                   .sampler = sampler->sampler, .q = d->q};
+        return lm_second_guess(&d->second, &ask, g->tokens, &g->n, &g->drawn);
+    }
     if (d->p.from == ENG_LM_DRAFT_NGRAM) {
         uint32_t matched;
         if (!lm_ngram_learn(&d->ngram, d->text, d->n_text))
@@ -151,19 +174,23 @@ static int ask(eng_lm_draft *d, uint32_t most)
 
 /* A guess as long as pays; one that is no token of the vocabulary ends it, and one that ends the text goes no
  * further. */
-static int guess(eng_lm_draft *d, uint32_t room, uint32_t *asked)
+static int guess(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t room, uint32_t *asked)
 {
     lm_guess *g = &d->guess;
     bool always = d->p.flags & ENG_LM_DRAFT_ALWAYS;
     uint32_t most = most_guessed(d, room);
+    bool dear = d->p.from == ENG_LM_DRAFT_MODEL; /* no token is guessed that will not be run */
     g->n = g->sureness = *asked = 0;
+    g->drawn = false;
+    if (dear && !always)
+        most = lm_pace_choose(&d->pace, 0, most);
     if (most == 0 || (!always && d->pace.off))
         return ENG_OK;
-    int status = ask(d, most);
+    int status = ask(d, sampler, most);
     if (status)
         return status;
     *asked = g->n;
-    uint32_t n = always ? g->n : lm_pace_choose(&d->pace, g->sureness, g->n);
+    uint32_t n = always || dear ? g->n : lm_pace_choose(&d->pace, g->sureness, g->n);
     for (uint32_t i = 0; i < n; i++)
         if (g->tokens[i] < 0 || g->tokens[i] >= d->context->model->n.n_vocab)
             n = i;
@@ -193,6 +220,15 @@ static void note_tie(eng_lm_draft *d, const float *logits, int32_t token, size_t
         d->stats.first_near_tie = at;
 }
 
+/* The token at place i, whose guess was drawn, or is simply what the sampler must draw to accept it. */
+static int choose_at(eng_lm_draft *d, eng_lm_sampler *sampler, const float *logits, uint32_t i, int32_t *token)
+{
+    const lm_guess *g = &d->guess;
+    size_t n = (size_t)d->context->model->n.n_vocab;
+    return g->drawn && i < g->n ? lm_verify(sampler->sampler, logits, d->q + i * n, g->tokens[i], d->p_room, token)
+                                : eng_lm_sampler_choose(sampler, logits, token);
+}
+
 /* The tokens that the model gives after the one run first and each guess that it would have given; *n of them, all but
  * the last of which are guesses. */
 static int choose(eng_lm_draft *d, eng_lm_sampler *sampler, int32_t *tokens, uint32_t *n)
@@ -202,7 +238,7 @@ static int choose(eng_lm_draft *d, eng_lm_sampler *sampler, int32_t *tokens, uin
     for (uint32_t i = 0;; i++) {
         const float *logits = eng_lm_logits(d->context, i);
         int32_t token;
-        int status = eng_lm_sampler_choose(sampler, logits, &token);
+        int status = choose_at(d, sampler, logits, i, &token);
         if (status)
             return status;
         eng_lm_sampler_accept(sampler, token);
@@ -222,6 +258,11 @@ static uint64_t compiled(const eng_lm_draft *d)
 {
     eng_device_stats stats = {.size = sizeof stats};
     return eng_device_get_stats(d->context->model->device, &stats) ? 0 : stats.compiled;
+}
+
+static uint64_t guess_plan_ns(const eng_lm_draft *d)
+{
+    return d->second.context ? d->second.context->plan_ns : 0;
 }
 
 /* The token chosen last and the guess, as one pass. */
@@ -271,11 +312,11 @@ int eng_lm_draft_step(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t room, i
                         "a draft, a sampler, room for tokens and a place for their "
                         "number are needed");
     times t = {.begin = eu_now()};
-    uint64_t before = compiled(d), plans = d->context->plan_ns;
+    uint64_t before = compiled(d), plans = d->context->plan_ns, guess_plans = guess_plan_ns(d);
     uint32_t asked, given;
     int status = check_length(d, d->n_text);
     if (!status)
-        status = guess(d, room, &asked);
+        status = guess(d, sampler, room, &asked);
     if (!status)
         status = reserve(d, d->guess.n + 1);
     t.guessed = eu_now();
@@ -295,7 +336,7 @@ int eng_lm_draft_step(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t room, i
         return status;
     t.end = eu_now();
     append(d, tokens, given);
-    note(d, &t, asked, given, compiled(d) != before);
+    note(d, &t, asked, given, compiled(d) != before || guess_plan_ns(d) != guess_plans);
     *n = given;
     return ENG_OK;
 }

@@ -7,11 +7,13 @@
 #include "../run/run.h"
 #include "ngram.h"
 #include "pace.h"
+#include "second.h"
 
 typedef struct lm_guess {
     int32_t *tokens;   /* room for p.max                                          */
     uint32_t n;
     uint32_t sureness; /* 0 .. LM_PACE_SURENESS - 1                                */
+    bool drawn;        /* from the distributions q                                 */
 } lm_guess;
 
 struct eng_lm_draft {
@@ -20,6 +22,8 @@ struct eng_lm_draft {
     int32_t *text;     /* what the sequence holds, and the token chosen last       */
     size_t n_text, text_room;
     lm_ngram ngram;
+    lm_second second;
+    float *q, *p_room; /* [max][vocabulary], [vocabulary]; of a second model       */
     lm_guess guess;
     lm_pace pace;
     eng_lm_draft_stats stats;

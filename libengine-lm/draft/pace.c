@@ -22,11 +22,12 @@
 #define FORGET 0.97        /* what an older step weighs beside the next one       */
 #define PRIOR 2.0          /* steps that an opinion weighs: the rate of the place before, */
 #define PRIOR_RATE 0.7     /* of the first place this                             */
-#define SMOOTH 0.2         /* weight of a new time                                */
+#define SMOOTH 0.1         /* weight of a new time, once there were ten           */
 #define PLAIN_EVERY 128    /* steps with guesses, until one without tells its time again */
 #define TRY_EVERY 16       /* guesses left alone as they promise nothing, until one is tried */
 #define WARM 1             /* passes of a size that do not count: memory is touched first then */
-#define KNOWN (WARM + 1)   /* passes from which on its time is known               */
+#define KNOWN (WARM + 1)   /* passes from which on its time is known,              */
+#define PLAIN (WARM + 4)   /* and so many of one token, which all is compared with  */
 
 void lm_pace_init(lm_pace *p)
 {
@@ -71,7 +72,7 @@ static bool within_reach(const lm_pace *p, uint32_t n)
 
 uint32_t lm_pace_choose(lm_pace *p, uint32_t sureness, uint32_t most)
 {
-    if (most == 0 || p->warm[1] < KNOWN || p->since_plain >= PLAIN_EVERY || p->off)
+    if (most == 0 || p->warm[1] < PLAIN || p->since_plain >= PLAIN_EVERY || p->off)
         return 0;
     uint32_t best = 0;
     double promise = lm_pace_promise(p, sureness, 0);
@@ -91,15 +92,30 @@ uint32_t lm_pace_choose(lm_pace *p, uint32_t sureness, uint32_t most)
 
 static void note_time(lm_pace *p, uint32_t n, double seconds)
 {
-    double *t = &p->pass[n];
-    if (p->warm[n] <= KNOWN) { /* the lesser of two: what was disturbed might never be tried again */
-        if (++p->warm[n] > WARM)
-            *t = *t <= 0 || seconds < *t ? seconds : *t;
+    double *t = &p->pass[n], weight;
+    if (p->warm[n]++ < WARM)
         return;
-    }
-    if (seconds > 3 * *t) /* something else had the machine */
+    weight = 1 / (double)(p->warm[n] - WARM);
+    if (*t > 0 && seconds > 3 * *t) /* something else had the machine */
         seconds = 3 * *t;
-    *t += SMOOTH * (seconds - *t);
+    *t += (weight > SMOOTH ? weight : SMOOTH) * (seconds - *t);
+}
+
+/* What steps with guesses have lost against the same tokens one by one, as these are known now: a first opinion of them
+ * that was wrong does no harm for long.  What was won is no credit beyond the limit. */
+static void balance(lm_pace *p)
+{
+    double lost = p->with_seconds - p->with_tokens * p->pass[1], most = limit(p);
+    if (lost < -most) {
+        p->with_seconds *= most / -lost;
+        p->with_tokens *= most / -lost;
+    }
+    if (!p->off && lost > most) {
+        p->off = true;
+        p->turned_off++;
+    } else if (p->off && lost < most / 2) {
+        p->off = false;
+    }
 }
 
 static void note_rates(lm_pace *p, const lm_pace_step *s)
@@ -122,16 +138,7 @@ void lm_pace_note(lm_pace *p, const lm_pace_step *s)
         p->guess += (p->guess > 0 ? SMOOTH : 1) * (s->guess / s->guessed - p->guess);
     note_time(p, s->run + 1, s->pass);
     p->total += seconds;
-    if (s->run && p->pass[1] > 0)
-        p->saved += (1 + s->accepted) * (p->pass[1] + s->rest / (1 + s->accepted)) - seconds;
-    else
-        p->saved -= s->guess;
-    if (p->saved > limit(p)) /* what was saved long ago is no credit */
-        p->saved = limit(p);
-    if (!p->off && p->saved < -limit(p)) {
-        p->off = true;
-        p->turned_off++;
-    } else if (p->off && p->saved > -limit(p) / 2) {
-        p->off = false;
-    }
+    p->with_seconds += s->run ? s->guess + s->pass : s->guess;
+    p->with_tokens += s->run ? 1 + s->accepted : 0;
+    balance(p);
 }

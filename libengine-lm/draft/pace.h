@@ -22,7 +22,7 @@ typedef struct lm_pace {
     double guess;            /* seconds that a guessed token takes                        */
     lm_pace_rate rate[LM_PACE_SURENESS][ENG_LM_DRAFT_MOST]; /* of guess i, those before it accepted */
     double total;            /* seconds of all steps                                      */
-    double saved;            /* by guesses, of them; less than 0: lost                    */
+    double with_seconds, with_tokens; /* of steps with guesses, as far as the account goes */
     bool off;                /* the loss is at its limit                                  */
     uint64_t turned_off;
     uint32_t since_plain, since_tried;

@@ -356,22 +356,82 @@ static int load(eng_sampler *s, const float *logits)
     return ENG_OK;
 }
 
-int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token)
+/* The candidates that are left to draw from; of the most likely token alone, all. */
+static int filter(eng_sampler *s, const float *logits)
 {
-    eng_sampler *s = sampler;
     int status = load(s, logits);
 
     if (status)
         return status;
     penalise(s);
-    if (s->settings.temperature <= 0) {
-        *token = largest(s);
+    if (s->settings.temperature <= 0)
         return ENG_OK;
-    }
     if (s->settings.top_k > 0)
         keep_best(s, (uint32_t)s->settings.top_k);
     top_p(s);
     min_p(s);
-    *token = draw(s);
     return ENG_OK;
+}
+
+int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token)
+{
+    int status = filter(sampler, logits);
+
+    if (!status)
+        *token = sampler->settings.temperature <= 0 ? largest(sampler) : draw(sampler);
+    return status;
+}
+
+/* -- distributions ----------------------------------------------------------------- */
+
+uint32_t eng_sampler_vocabulary(const eng_sampler *sampler)
+{
+    return sampler->n_vocab;
+}
+
+int eng_sampler_probabilities(eng_sampler *sampler, const float *logits, float *p)
+{
+    const eng_sampler *s = sampler;
+    int status = filter(sampler, logits);
+
+    if (status)
+        return status;
+    float t = s->settings.temperature, most = s->list[0].logit;
+    double total = 0;
+    memset(p, 0, s->n_vocab * sizeof *p);
+    for (uint32_t i = 1; i < s->n; i++)
+        most = s->list[i].logit > most ? s->list[i].logit : most;
+    for (uint32_t i = 0; i < s->n && t > 0; i++)
+        total += exp((double)((s->list[i].logit / t) - most / t));
+    if (!(total > 0) || !isfinite(total)) { /* so cold that logit / t is infinite, or no drawing at all */
+        p[largest(s)] = 1;
+        return ENG_OK;
+    }
+    for (uint32_t i = 0; i < s->n; i++)
+        p[s->list[i].token] = (float)(exp((double)((s->list[i].logit / t) - most / t)) / total);
+    return ENG_OK;
+}
+
+double eng_sampler_unit(eng_sampler *sampler)
+{
+    return twister_unit(&sampler->random);
+}
+
+int32_t eng_sampler_pick(eng_sampler *sampler, const float *p)
+{
+    double total = 0, sum = 0;
+    int32_t chosen = 0;
+
+    for (uint32_t i = 0; i < sampler->n_vocab; i++)
+        total += (double)p[i];
+    double wanted = twister_unit(&sampler->random) * total;
+    for (uint32_t i = 0; i < sampler->n_vocab; i++) {
+        if (!(p[i] > 0))
+            continue;
+        chosen = (int32_t)i;
+        sum += (double)p[i];
+        if (sum > wanted)
+            break;
+    }
+    return chosen;
 }

@@ -43,6 +43,14 @@ uint32_t eng_sampler_seed(const eng_sampler *sampler);
 bool eng_sampler_greedy(const eng_sampler *sampler);
 /* Notes a token of the prompt or an accepted one, for the penalties. */
 void eng_sampler_accept(eng_sampler *sampler, int32_t token);
+/* How many tokens there are. */
+uint32_t eng_sampler_vocabulary(const eng_sampler *sampler);
+/* What eng_sampler_sample would draw from: p[token] of all tokens, their sum 1; one alone if it takes the most
+ * likely. */
+int eng_sampler_probabilities(eng_sampler *sampler, const float *logits, float *p);
+/* The next random number, 0 <= x < 1; and a token drawn in proportion to p, of which one is above 0. */
+double eng_sampler_unit(eng_sampler *sampler);
+int32_t eng_sampler_pick(eng_sampler *sampler, const float *p);
 /* Chooses a token; logits are n_vocab floats, read only.  Does not accept it. */
 int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token);
 

@@ -125,6 +125,13 @@ check-kv: tests/lm/kv-types tests/lm/test-retrieval tests/tools/make-model $(plu
 	$(AM_TESTS_ENVIRONMENT) tests/lm/kv-types $(KV_CHUNKS) $(KV_DEVICES) && \
 	tests/lm/test-retrieval --tokens 14336 $(KV_SPLITS)
 .PHONY: check-kv
+# What drafts bring where 0.7 of the guesses are accepted: the table of docs/performance.md.
+check_PROGRAMS += tests/lm/draft-speed
+tests_lm_draft_speed_SOURCES = tests/lm/draft-speed.c $(lm_subject)
+tests_lm_draft_speed_LDADD = libengine-lm.la libengine.la libengine-util.la $(LIBM)
+check-draft-speed: tests/lm/draft-speed $(plugin_LTLIBRARIES)
+	$(AM_TESTS_ENVIRONMENT) tests/lm/draft-speed $(DRAFT_MODEL) $(DRAFT_TOKENS) $(DRAFT_DEVICES)
+.PHONY: check-draft-speed
 # The command line of engine-generate, on the processor and on parts of it.
 if ENABLE_META
 if ENABLE_CPU

@@ -11,7 +11,7 @@
 
 #define OK(call) ck_assert_msg((call) == ENG_OK, "%s: %s", #call, eng_last_error())
 #define MODEL "tiny-hybrid-f16.gguf"
-#define N_TEXT 80 /* tokens generated                                             */
+#define N_TEXT 56 /* tokens generated                                             */
 
 static const char *const devices[] = {
     "cpu",
@@ -54,11 +54,22 @@ static int prophesy(void *user, const int32_t *tokens, size_t n_tokens, uint32_t
     return ENG_OK;
 }
 
+/* The trained model in another type; 0, or what system() answers. */
+static int quantize(const char *type, const char *path)
+{
+    char command[1024];
+    const char *top = getenv("top_builddir");
+    snprintf(command, sizeof command, "'%s/engine-quantize' -q '%s' '%s' %s", top ? top : ".", data_path(MODEL), path,
+             type);
+    return system(command);
+}
+
 /* -- what a run gives --------------------------------------------------------------- */
 
 typedef struct setting {
-    uint32_t from, max, flags, n_snapshots;
-    float temperature;
+    uint32_t from, max, flags;
+    float temperature, p_min;
+    eng_lm_model *model;
     prophet *prophet;
 } setting;
 
@@ -113,6 +124,8 @@ static void drafted(bench *b, const reference_prompt *prompt, const setting *s, 
     p.flags = s->flags | ENG_LM_DRAFT_PAST_END;
     p.guess = prophesy;
     p.guess_user = s->prophet;
+    p.model = s->model;
+    p.p_min = s->p_min;
     memcpy(text, prompt->ids, n * sizeof *text);
     OK(eng_lm_sequence_remove(b->context, 0));
     text[n++] = choose(sampler, bench_run(b, prompt->ids, (uint32_t)prompt->n_ids));
@@ -231,6 +244,64 @@ START_TEST(pace)
 }
 END_TEST
 
+/* A second model: the same one, whose guesses are all right; one with other weights and a vocabulary without bytes,
+ * which
+ * is refused; and the same one rounded to 4 bits. */
+START_TEST(second_model)
+{
+    bench b;
+    reference_prompt prompts[MAX_PROMPTS];
+    int32_t want[64 + N_TEXT], got[64 + N_TEXT];
+    eng_lm_draft_stats stats;
+    char path[256];
+    reference_read(MODEL, prompts);
+    open_with(&b, _i, 9);
+    size_t n = plain(&b, &prompts[0], 0, want);
+    eng_lm_model *second;
+    OK(eng_lm_model_open(b.engine, b.device, data_path(MODEL), NULL, &second));
+    for (uint32_t max = 1; max <= 8; max += 3) {
+        setting s = {.from = ENG_LM_DRAFT_MODEL, .max = max, .flags = ENG_LM_DRAFT_ALWAYS, .model = second};
+        drafted(&b, &prompts[0], &s, got, &stats);
+        same(got, want, n, &stats, devices[_i]);
+        if (stats.near_ties == 0)
+            ck_assert_uint_eq(stats.steps, (N_TEXT - 1 + max) / (max + 1));
+        s.p_min = 0.5f; /* shorter guesses, the same text */
+        uint64_t drafts = stats.drafted;
+        drafted(&b, &prompts[0], &s, got, &stats);
+        same(got, want, n, &stats, "p_min");
+        ck_assert_uint_lt(stats.drafted, drafts);
+        s.temperature = 0.8f; /* one distribution, but for penalties on what the same guess has guessed before */
+        s.p_min = 0;
+        drafted(&b, &prompts[0], &s, got, &stats);
+        ck_assert_msg(5 * stats.accepted >= 4 * stats.drafted, "%s: %llu of %llu", devices[_i],
+                      (unsigned long long)stats.accepted, (unsigned long long)stats.drafted);
+    }
+    eng_lm_model_close(second);
+    ck_assert_int_eq(quantize("q4_0", scratch_path("draft.gguf", path)), 0);
+    OK(eng_lm_model_open(b.engine, b.device, path, NULL, &second));
+    setting s = {.from = ENG_LM_DRAFT_MODEL, .max = 4, .flags = ENG_LM_DRAFT_ALWAYS, .model = second};
+    drafted(&b, &prompts[0], &s, got, &stats);
+    same(got, want, n, &stats, "q4_0");
+    ck_assert_uint_gt(stats.accepted, stats.drafted / 4);
+    s.temperature = 0.8f;
+    drafted(&b, &prompts[0], &s, got, &stats);
+    ck_assert_uint_gt(stats.accepted, stats.drafted / 4);
+    eng_lm_model_close(second);
+    remove(path);
+    /* another architecture with another vocabulary: what it guesses is translated */
+    const char *tiny = "--arch llama --layers 1 --embd 32 --ffn 32 --vocab 300 --heads 1 --kv-heads 1 --head 32";
+    ck_assert_int_eq(subject_make(tiny, path), 0);
+    OK(eng_lm_model_open(b.engine, b.device, path, NULL, &second));
+    s = (setting){.from = ENG_LM_DRAFT_MODEL, .max = 4, .flags = ENG_LM_DRAFT_ALWAYS, .model = second};
+    drafted(&b, &prompts[0], &s, got, &stats);
+    same(got, want, n, &stats, "another vocabulary");
+    ck_assert_uint_gt(stats.drafted, 0);
+    eng_lm_model_close(second);
+    remove(path);
+    bench_close(&b);
+}
+END_TEST
+
 /* Fewer snapshots, cells or logits shorten the guesses; nothing fails, up to the last cell. */
 START_TEST(limits)
 {
@@ -317,6 +388,43 @@ static int guess_too_much(void *user, const int32_t *tokens, size_t n_tokens, ui
     return ENG_OK;
 }
 
+/* Gives the file's tokenizer a name that is not known. */
+static void forget_tokenizer(const char *path)
+{
+    size_t length;
+    char *file = read_file(path, &length), *at = memmem(file, length, "gpt2", 4);
+    ck_assert_ptr_nonnull(at);
+    memcpy(at, "none", 4);
+    FILE *f = fopen(path, "wb");
+    ck_assert(f && fwrite(file, 1, length, f) == length && fclose(f) == 0);
+    free(file);
+}
+
+/* A second model without a tokenizer cannot be compared. */
+START_TEST(unknown_vocabulary)
+{
+    bench b;
+    char path[256];
+    eng_lm_model *second;
+    eng_lm_draft_params p;
+    eng_lm_draft *draft = NULL;
+    const char *tiny = "--arch llama --layers 1 --embd 32 --ffn 32 --vocab 300 --heads 1 --kv-heads 1 --head 32";
+    open_with(&b, 0, 5);
+    ck_assert_int_eq(subject_make(tiny, scratch_path("draft.gguf", path)), 0);
+    forget_tokenizer(path);
+    OK(eng_lm_model_open(b.engine, b.device, path, NULL, &second));
+    eng_lm_draft_defaults(&p);
+    p.from = ENG_LM_DRAFT_MODEL;
+    p.model = second;
+    ck_assert_int_eq(eng_lm_draft_create(b.context, &p, &draft), ENG_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(draft);
+    ck_assert_msg(strstr(eng_last_error(), "has no tokenizer") != NULL, "%s", eng_last_error());
+    eng_lm_model_close(second);
+    remove(path);
+    bench_close(&b);
+}
+END_TEST
+
 START_TEST(refusals)
 {
     bench b;
@@ -331,7 +439,7 @@ START_TEST(refusals)
         uint32_t from, max, min, sequence;
         float p_min;
     } bad[] = {{99, 4, 1, 0, 0}, {0, 0, 1, 0, 0}, {0, ENG_LM_DRAFT_MOST + 1, 1, 0, 0}, {0, 4, 5, 0, 0}, {0, 4, 0, 0, 0},
-               {0, 4, 1, 1, 0}, {0, 4, 1, 0, 2}, {ENG_LM_DRAFT_HOST, 4, 1, 0, 0}};
+               {0, 4, 1, 1, 0}, {0, 4, 1, 0, 2}, {ENG_LM_DRAFT_HOST, 4, 1, 0, 0}, {ENG_LM_DRAFT_MODEL, 4, 1, 0, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         p.from = bad[i].from;
         p.max = bad[i].max;
@@ -376,8 +484,10 @@ int main(void)
     tcase_add_loop_test(t, text_is_the_same, 0, N_DEVICES);
     tcase_add_loop_test(t, drawn_text_is_the_same, 0, N_DEVICES);
     tcase_add_loop_test(t, pace, 0, N_DEVICES);
+    tcase_add_loop_test(t, second_model, 0, N_DEVICES);
     tcase_add_test(t, limits);
     tcase_add_test(t, ends);
+    tcase_add_test(t, unknown_vocabulary);
     tcase_add_test(t, refusals);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);

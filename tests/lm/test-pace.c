@@ -1,4 +1,5 @@
-/* Drafting without a model: guesses from the text itself, how many of them are run, the account of the watchdog. */
+/* Drafting without a model: guesses from the text itself, how many of them are run, the account of the watchdog, and
+ * that what is chosen follows the sampler's distribution. */
 #include "config.h"
 
 #include <check.h>
@@ -9,6 +10,7 @@
 
 #include "libengine-lm/draft/ngram.h"
 #include "libengine-lm/draft/pace.h"
+#include "libengine-lm/draft/verify.h"
 
 /* -- n-grams ----------------------------------------------------------------------- */
 
@@ -141,6 +143,42 @@ START_TEST(finds_the_best)
 }
 END_TEST
 
+/* Passes of sizes that are padded, where no guess pays: trials cost 3 % of 200 tokens at most, whatever the draws. */
+START_TEST(nothing_to_win)
+{
+    double all = 0;
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        world w = make_world(0, 0.7, 0);
+        lm_pace p;
+        w.seed = 77 * seed;
+        w.pass[2] = 1.8;
+        w.pass[3] = w.pass[4] = 2.7;
+        w.pass[5] = w.pass[6] = 5.5;
+        lm_pace_init(&p);
+        go(&w, &p, 5, 200);
+        all += (double)w.tokens / w.seconds / 50;
+    }
+    ck_assert_msg(all > 0.97, "%g tokens a pass", all);
+}
+END_TEST
+
+/* A first opinion of single tokens that was much too good: drafts that pay are found all the same. */
+START_TEST(first_opinion)
+{
+    world w = make_world(0.05, 0.9, 0);
+    lm_pace p;
+    lm_pace_init(&p);
+    for (int i = 0; i < 6; i++)
+        lm_pace_note(&p, &(lm_pace_step){.pass = 0.1});
+    go(&w, &p, 4, 600);
+    double before = w.seconds;
+    uint64_t tokens = w.tokens;
+    go(&w, &p, 4, 400);
+    ck_assert_msg((double)(w.tokens - tokens) / (w.seconds - before) > 0.9 * promised(&w, 4), "%g tokens a pass of %g",
+                  (double)(w.tokens - tokens) / (w.seconds - before), promised(&w, 4));
+}
+END_TEST
+
 /* What stops paying is turned off, at a known price; what pays again is found again. */
 START_TEST(watchdog)
 {
@@ -201,6 +239,103 @@ START_TEST(cold)
 }
 END_TEST
 
+/* -- rejection sampling ------------------------------------------------------------------ */
+
+#define N_TOKENS 8
+#define DRAWS 100000
+
+/* Guesses drawn from one distribution, verified against another: what is chosen follows the other; chi-square. */
+static void verify(uint32_t seed, const eng_sampler_settings *settings, bool certain)
+{
+    eng_sampler *s = NULL;
+    float first[N_TOKENS], second[N_TOKENS], p[N_TOKENS], q[N_TOKENS], room[N_TOKENS];
+    uint32_t counts[N_TOKENS] = {0}, taken = 0;
+    ck_assert_int_eq(eng_sampler_create(settings, N_TOKENS, &s), ENG_OK);
+    for (int i = 0; i < N_TOKENS; i++) {
+        first[i] = (float)(4 * eng_sampler_unit(s));
+        second[i] = first[i] + (float)(2 * eng_sampler_unit(s) - 1);
+    }
+    ck_assert_int_eq(eng_sampler_probabilities(s, first, p), ENG_OK);
+    ck_assert_int_eq(eng_sampler_probabilities(s, second, q), ENG_OK);
+    if (certain)
+        for (int i = 0; i < N_TOKENS; i++)
+            q[i] = i == 3;
+    for (int i = 0; i < DRAWS; i++) {
+        int32_t guess = eng_sampler_pick(s, q), token = -1;
+        ck_assert_int_eq(lm_verify(s, first, q, guess, room, &token), ENG_OK);
+        ck_assert(token >= 0 && token < N_TOKENS);
+        counts[token]++;
+        taken += token == guess;
+    }
+    double chi = 0, most = 0;
+    int cells = 0;
+    for (int i = 0; i < N_TOKENS; i++) {
+        double want = DRAWS * (double)p[i];
+        ck_assert_msg(p[i] > 0 || counts[i] == 0, "seed %u: token %d is impossible", seed, i);
+        most += (double)(p[i] < q[i] ? p[i] : q[i]);
+        if (p[i] <= 0)
+            continue;
+        chi += (counts[i] - want) * (counts[i] - want) / want;
+        cells++;
+    }
+    printf("# seed %u, %d of %d tokens: chi-square %.2f, %u of %d guesses taken (%.0f at best)\n", seed, cells,
+           N_TOKENS,
+           chi, taken, DRAWS, DRAWS * most);
+    /* at most 7 degrees of freedom: 29.9 is passed once in 10,000 */
+    ck_assert_msg(chi < 29.9, "seed %u: chi-square %g", seed, chi);
+    double spread = sqrt(DRAWS * most * (1 - most)) + 1;
+    ck_assert_msg(fabs(taken - DRAWS * most) < 5 * spread, "seed %u: %u taken, not %g", seed, taken, DRAWS * most);
+    eng_sampler_destroy(s);
+}
+
+START_TEST(distribution)
+{
+    for (uint32_t seed = 20261123; seed < 20261127; seed++) {
+        eng_sampler_settings plain = {.temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = seed}, cut = plain;
+        cut.temperature = 0.7f;
+        cut.top_k = 6;
+        cut.top_p = 0.95f;
+        verify(seed, &plain, false);
+        verify(seed, &cut, false);
+        verify(seed, &plain, true);
+    }
+}
+END_TEST
+
+/* Probabilities are what sampling draws from; of the most likely token alone, all. */
+START_TEST(probabilities)
+{
+    static const float logits[N_TOKENS] = {1, 5, 3, 5, -2, 4, 0, 2};
+    eng_sampler_settings cut = {.temperature = 0.8f, .top_k = 5, .top_p = 0.97f, .min_p = 0.02f, .penalty_last = 4,
+                                .repeat_penalty = 1.3f, .seed = 3};
+    eng_sampler *s = NULL;
+    float p[N_TOKENS];
+    uint32_t counts[N_TOKENS] = {0};
+    ck_assert_int_eq(eng_sampler_create(&cut, N_TOKENS, &s), ENG_OK);
+    eng_sampler_accept(s, 1);
+    ck_assert_int_eq(eng_sampler_probabilities(s, logits, p), ENG_OK);
+    double sum = 0, chi = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        int32_t token;
+        ck_assert_int_eq(eng_sampler_sample(s, logits, &token), ENG_OK);
+        counts[token]++;
+    }
+    for (int i = 0; i < N_TOKENS; i++) {
+        sum += (double)p[i];
+        ck_assert(p[i] > 0 || counts[i] == 0);
+        chi += p[i] > 0 ? pow(counts[i] - DRAWS * (double)p[i], 2) / (DRAWS * (double)p[i]) : 0;
+    }
+    ck_assert_msg(fabs(sum - 1) < 1e-6 && chi < 29.9, "sum %g, chi-square %g", sum, chi);
+    eng_sampler_destroy(s);
+    cut.temperature = 0;
+    cut.penalty_last = 0;
+    ck_assert_int_eq(eng_sampler_create(&cut, N_TOKENS, &s), ENG_OK);
+    ck_assert_int_eq(eng_sampler_probabilities(s, logits, p), ENG_OK);
+    ck_assert(p[1] == 1 && p[3] == 0);
+    eng_sampler_destroy(s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pace");
@@ -210,9 +345,14 @@ int main(void)
     tcase_add_test(all, repetitions);
     tcase_add_test(all, against_search);
     tcase_add_test(all, finds_the_best);
+    tcase_add_test(all, nothing_to_win);
+    tcase_add_test(all, first_opinion);
     tcase_add_test(all, watchdog);
     tcase_add_test(all, account);
     tcase_add_test(all, cold);
+    tcase_add_test(all, distribution);
+    tcase_add_test(all, probabilities);
+    tcase_set_timeout(all, 120);
     suite_add_tcase(suite, all);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

@@ -1,0 +1,165 @@
+/*
+ * draft-speed [MODEL [TOKENS [DEVICE...]]] - what drafts bring where 0.7 of the guesses are accepted, and where the
+ * time
+ * of a step goes: the table of docs/performance.md.  Guesses are the text that is known to come, each replaced with
+ * probability 0.3.  Medians of five rounds, each of all lengths in turn.
+ */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libengine/util/util.h"
+#include "subject.h"
+
+#define ACCEPTED 0.7
+#define ROUNDS 5
+#define LENGTHS 6     /* 0 .. 5 guesses, always;                                    */
+#define PACED LENGTHS /* and at most 5, as many as pay                              */
+#define SEED 20261123
+
+typedef struct prophet {
+    const int32_t *text;
+    size_t n;
+    uint64_t seed;
+} prophet;
+
+static int prophesy(void *user, const int32_t *tokens, size_t n_tokens, uint32_t most, int32_t *guess, uint32_t *n)
+{
+    prophet *p = user;
+    (void)tokens;
+    for (*n = 0; *n < most && n_tokens + *n < p->n; ++*n) {
+        p->seed = p->seed * 6364136223846793005u + 1442695040888963407u;
+        int32_t token = p->text[n_tokens + *n];
+        guess[*n] = (double)(p->seed >> 11) * 0x1p-53 < ACCEPTED ? token : (token + 1) % 200;
+    }
+    return ENG_OK;
+}
+
+typedef struct round_of {
+    double rate, guess, verify, back, host; /* tokens a second; shares of the time          */
+    double back_us, accepted, run;          /* a rollback; tokens accepted and run           */
+    uint64_t off;
+} round_of;
+
+typedef struct speed {
+    subject s;
+    int32_t *text; /* the prompt, and n - N_PROMPT tokens without drafts                     */
+    size_t n;
+    eng_lm_sampler *sampler;
+} speed;
+
+static const int32_t prompt[] = {65, 84, 70, 25, 290, 13};
+#define N_PROMPT (sizeof prompt / sizeof *prompt)
+
+static int32_t next(speed *t, const float *logits)
+{
+    int32_t token = -1;
+    return logits && eng_lm_sampler_choose(t->sampler, logits, &token) == 0 ? token : -1;
+}
+
+static bool plain(speed *t)
+{
+    const float *logits = subject_run(&t->s, prompt, N_PROMPT);
+    memcpy(t->text, prompt, sizeof prompt);
+    for (size_t i = N_PROMPT; i < t->n; i++) {
+        if ((t->text[i] = next(t, logits)) < 0)
+            return false;
+        logits = i + 1 < t->n ? subject_run(&t->s, &t->text[i], 1) : logits;
+    }
+    return eng_lm_sequence_remove(t->s.context, 0) == 0;
+}
+
+static bool one(speed *t, uint32_t length, uint64_t seed, round_of *r)
+{
+    prophet p = {t->text, t->n, seed};
+    eng_lm_draft_params params;
+    eng_lm_draft *draft = NULL;
+    int32_t tokens[ENG_LM_DRAFT_MOST + 1];
+    eng_lm_draft_stats d = {.size = sizeof d};
+    eng_lm_draft_defaults(&params);
+    params.from = length ? ENG_LM_DRAFT_HOST : ENG_LM_DRAFT_NGRAM;
+    params.max = length == PACED ? 5 : length ? length : 1;
+    params.min = 1;
+    params.flags = ENG_LM_DRAFT_PAST_END | (length && length < PACED ? ENG_LM_DRAFT_ALWAYS : 0u);
+    params.guess = prophesy;
+    params.guess_user = &p;
+    bool good = subject_run(&t->s, prompt, N_PROMPT) && eng_lm_draft_create(t->s.context, &params, &draft) == 0 &&
+                eng_lm_draft_begin(draft, t->text, N_PROMPT + 1) == 0;
+    double begin = eu_seconds();
+    for (size_t n = N_PROMPT + 1; n < t->n && good;) {
+        uint32_t more = 1, room = t->n - n < 8 ? (uint32_t)(t->n - n) : 8;
+        good = eng_lm_draft_step(draft, t->sampler, length ? room : 1, tokens, &more) == 0;
+        n += more;
+    }
+    double seconds = eu_seconds() - begin;
+    good = good && eng_lm_draft_get_stats(draft, &d) == 0 && eng_lm_sequence_remove(t->s.context, 0) == 0;
+    double all = 1e-9 * (double)(d.guess_ns + d.verify_ns + d.rollback_ns + d.host_ns);
+    *r = (round_of){.rate = (double)d.tokens / seconds, .guess = 1e-9 * (double)d.guess_ns / all,
+                    .verify = 1e-9 * (double)d.verify_ns / all, .back = 1e-9 * (double)d.rollback_ns / all,
+                    .host = 1e-9 * (double)d.host_ns / all, .accepted = (double)d.accepted, .run = (double)d.drafted,
+                    .back_us = d.rollbacks ? 1e-3 * (double)d.rollback_ns / (double)d.rollbacks : 0, .off =
+                            d.turned_off};
+    eng_lm_draft_destroy(draft);
+    return good;
+}
+
+static int by_rate(const void *a, const void *b)
+{
+    double x = ((const round_of *)a)->rate, y = ((const round_of *)b)->rate;
+    return (x > y) - (x < y);
+}
+
+static bool device(eng_context *engine, const char *name, const char *model, size_t n)
+{
+    static round_of rounds[LENGTHS + 1][ROUNDS];
+    speed t = {.n = N_PROMPT + n};
+    eng_lm_context_params c;
+    eng_lm_sampler_params sampler;
+    eng_lm_sampler_defaults(&sampler);
+    sampler.temperature = 0;
+    eng_lm_context_defaults(&c);
+    c.n_cells = (uint32_t)t.n + 16;
+    c.n_snapshots = 6;
+    t.text = malloc(t.n * sizeof *t.text);
+    bool good = t.text && subject_open(&t.s, engine, name, model, NULL, &c) == 0 &&
+                eng_lm_sampler_create(t.s.model, &sampler, &t.sampler) == 0 && plain(&t);
+    for (int k = -1; k < ROUNDS; k++) /* the first of them warms up */
+        for (uint32_t length = 0; length <= PACED && good; length++)
+            good = one(&t, length, SEED + 1000 * (uint64_t)(k + 1) + length, &rounds[length][k < 0 ? 0 : k]);
+    for (uint32_t length = 0; length <= PACED && good; length++) {
+        qsort(rounds[length], ROUNDS, sizeof **rounds, by_rate);
+        const round_of *r = &rounds[length][ROUNDS / 2], *without = &rounds[0][ROUNDS / 2];
+        char guesses[16];
+        snprintf(guesses, sizeof guesses, length == PACED ? "up to 5" : "%u", length);
+        printf("| %s | %s | %.1f | %.2f | %.0f of %.0f | %.1f | %.1f | %.2f | %.1f | %.2f |\n", name, guesses, r->rate,
+               r->rate / without->rate, r->accepted, r->run, 100 * r->guess, 100 * r->verify, 100 * r->back, 100 *
+                       r->host,
+               r->back_us);
+    }
+    if (!good)
+        fprintf(stderr, "draft-speed: %s: %s\n", name, eng_last_error());
+    eng_lm_sampler_destroy(t.sampler);
+    subject_close(&t.s);
+    free(t.text);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const usual[] = {"cpu", "cpu/2", "opencl:0"};
+    eng_context *engine = NULL;
+    bool good = eng_context_create(NULL, &engine) == 0;
+    const char *model = argc > 1 ? argv[1] : data_path("tiny-hybrid-f16.gguf");
+    size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 200;
+    int n_devices = argc > 3 ? argc - 3 : 3;
+    printf("| device | guesses | tokens/s | of plain | accepted | guessing %% | passes %% | taking back %% | host %% | "
+           "a rollback, us |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < n_devices && good; i++)
+        good = device(engine, argc > 3 ? argv[3 + i] : usual[i], model, n);
+    if (engine)
+        eng_context_destroy(engine);
+    return !good;
+}
