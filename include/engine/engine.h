@@ -403,6 +403,7 @@ typedef struct eng_attention_params {
     int64_t first;  /* number of K's and V's first cell, if they are part of a cache */
     eng_value *lse; /* not NULL: gets the second result                       */
     int64_t run, period; /* period > 0: they are runs of `run` cells in every `period` of it */
+    eng_value clast; /* last sequence of each cell, cseq being its first; since 3.1  */
 } eng_attention_params;
 /* All absent, causal, scale 1. */
 ENG_API void eng_attention_defaults(eng_attention_params *p);

@@ -152,7 +152,7 @@ ENG_API int eng_lm_stream_next(eng_lm_stream *stream, int32_t token, const char 
 
 typedef struct eng_lm_context_params {
     uint32_t size;
-    uint32_t n_cells;      /* tokens that all sequences together may hold; 0: 4096 or the
+    uint32_t n_cells;      /* tokens that all sequences together may hold (what they share counts once); 0: 4096 or the
                               model's context length if that is less            */
     uint32_t n_batch;      /* most tokens in one pass (1 .. 4096), default 512   */
     uint32_t n_sequences;  /* sequences at once, default 1                      */
@@ -300,8 +300,9 @@ ENG_API int64_t eng_lm_sequence_rollback_limit(const eng_lm_context *context, ui
 ENG_API int eng_lm_sequence_rollback(eng_lm_context *context, uint32_t sequence, int64_t n);
 /* Empties a sequence. */
 ENG_API int eng_lm_sequence_remove(eng_lm_context *context, uint32_t sequence);
-/* Makes `to` hold what `from` holds.  Copies caches and states through the host: for
- * forking a prompt, not for every token. */
+/* Makes `to` hold what `from` holds (a fork).  They share cells and states, and what each
+ * adds is its own: nothing is copied, neither now nor when they part, and no cell is taken.
+ * n tokens fewer: roll `to` back.  A pass in which many sequences part may be run as two. */
 ENG_API int eng_lm_sequence_copy(eng_lm_context *context, uint32_t from, uint32_t to);
 
 /* -- choosing tokens ----------------------------------------------------------------- */

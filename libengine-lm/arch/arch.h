@@ -14,7 +14,7 @@ struct lm_build {
     /* what changes from token to token */
     eng_value tokens, pos, rope_pos, seq, cells, out, src, dst, cu;
     eng_value out_pos, out_rope_pos, out_seq; /* of the tokens wanted                 */
-    eng_value cpos, cseq;
+    eng_value cpos, cseq, clast;
     /* mixtures of experts in passes that may be padded, else ENG_NO_VALUE: for the tokens that are left (all, from
      * lm_pick on those wanted) 1 + their number, 0 for padding; and one row of skipped experts */
     eng_value live, live_out, no_experts;

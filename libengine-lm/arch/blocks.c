@@ -82,6 +82,7 @@ static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int 
     a.seq = wanted ? b->out_seq : b->seq;
     a.cpos = b->cpos;
     a.cseq = b->cseq;
+    a.clast = b->clast;
     eng_value o = eng_attention(g, q, cache_k, cache_v, &a);
     o = p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
     return lm_cache_row(p->type_v, d_v) == d_v ? o : eng_cont(g, eng_slice(g, o, 0, 0, d_v));

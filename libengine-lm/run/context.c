@@ -185,21 +185,22 @@ static int declare_all(declaration *d)
     return status;
 }
 
-/* Position and sequence of each cell. */
+/* Position of each cell, and the first and last sequence that it belongs to: of one sequence they are the same. */
 static int create_cells(eng_lm_context *c)
 {
+    static const char *const names[] = {"cell_positions", "cell_sequences", "cell_last_sequences"};
     lm_letter letters[2];
     eu_arena memory = {0};
-    eng_store_tensor t[2];
-    int status = ENG_OK;
+    eng_store_tensor t[3];
+    int status = ENG_OK, n = c->p.n_sequences > 1 ? 3 : 2;
     cell_letters(c, letters);
-    for (int i = 0; i < 2 && !status; i++) {
-        t[i] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_I32, .use = ENG_USE_INPUT,
-                                  .name = i ? "cell_sequences" : "cell_positions", .layer = -1};
+    for (int i = 0; i < n && !status; i++) {
+        t[i] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_I32, .use = ENG_USE_INPUT, .name = names[i],
+                                  .layer = -1};
         status = lm_dims(c->model->engine, letters, 2, "p c", &memory, t[i].ne, &t[i].rank, &t[i].dims);
     }
     if (!status)
-        status = eng_store_create(c->model->device, t, 2, &c->cells);
+        status = eng_store_create(c->model->device, t, (uint32_t)n, &c->cells);
     eu_arena_end(&memory);
     return status;
 }
@@ -224,22 +225,22 @@ static int create_bookkeeping(eng_lm_context *c)
 {
     uint32_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots;
     c->sequences = lm_calloc(n_seq, sizeof *c->sequences);
-    c->history = lm_calloc((size_t)n_seq * slots, sizeof *c->history);
-    c->rows = lm_calloc((size_t)n_seq * slots, sizeof *c->rows);
+    c->chosen = lm_calloc((size_t)n_seq * slots, sizeof *c->chosen);
     c->counts = lm_calloc(n_seq, sizeof *c->counts);
     c->cell_pos = lm_calloc(all_cells(c), sizeof *c->cell_pos);
-    c->cell_seq = lm_calloc(all_cells(c), sizeof *c->cell_seq);
-    if (!c->sequences || !c->history || !c->rows || !c->counts || !c->cell_pos || !c->cell_seq)
+    c->cell_first = lm_calloc(all_cells(c), sizeof *c->cell_first);
+    c->cell_last = lm_calloc(all_cells(c), sizeof *c->cell_last);
+    c->cell_holders = lm_calloc(all_cells(c), sizeof *c->cell_holders);
+    if (!c->sequences || !c->chosen || !c->counts || !c->cell_pos || !c->cell_first || !c->cell_last || !c->cell_holders)
         return ENG_ERR_NOMEM;
-    for (uint32_t s = 0; s < n_seq; s++) {
-        c->sequences[s].history = c->history + (size_t)s * slots;
-        c->sequences[s].history[0] = -1;
-        c->sequences[s].n_history = 1;
-    }
+    for (uint32_t s = 0; s < n_seq; s++)
+        c->sequences[s].rank = (int32_t)s;
     memset(c->cell_pos, 0xff, all_cells(c) * sizeof *c->cell_pos);
-    memset(c->cell_seq, 0xff, all_cells(c) * sizeof *c->cell_seq);
+    memset(c->cell_first, 0xff, all_cells(c) * sizeof *c->cell_first);
+    memset(c->cell_last, 0xff, all_cells(c) * sizeof *c->cell_last);
     lm_cells_dirty(c, 0, all_cells(c));
-    return ENG_OK;
+    int status = lm_rows_create(&c->rows, n_seq, slots);
+    return status ? status : lm_rows_create(&c->trial, n_seq, slots);
 }
 
 int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *params, eng_lm_context **context)
@@ -286,12 +287,17 @@ void eng_lm_context_destroy(eng_lm_context *c)
     }
     eng_store_destroy(c->memory);
     eng_store_destroy(c->cells);
+    for (uint32_t s = 0; c->sequences && s < c->p.n_sequences; s++)
+        free(c->sequences[s].cells);
     free(c->sequences);
-    free(c->history);
-    free(c->rows);
+    lm_rows_destroy(&c->rows);
+    lm_rows_destroy(&c->trial);
+    free(c->chosen);
     free(c->counts);
     free(c->cell_pos);
-    free(c->cell_seq);
+    free(c->cell_first);
+    free(c->cell_last);
+    free(c->cell_holders);
     free(c->order);
     free(c->logits);
     free(c->logits_row);

@@ -55,6 +55,8 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     uint32_t start = 0;
     for (uint32_t s = 0; s < n_seq; s++) {
         uint32_t count = c->counts[s];
+        if (count > 0 && !lm_sequence_reserve(&c->sequences[s], (size_t)c->sequences[s].length + count))
+            return eng_fail_code(EU_NO_MEMORY("the cells of a sequence"));
         c->counts[s] = start;
         start += count;
     }
@@ -69,13 +71,48 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     return ENG_OK;
 }
 
-/*
- * How many of the tokens from `first` on go into the next pass.  A pass is
- * padded to a size; where that would waste much, a smaller one goes first.
- */
-static uint32_t pass_tokens(const eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t *wanted)
+/* The first of tokens first .. end - 1 of the order that has another sequence than they begin with, or end. */
+static uint32_t group_end(const eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t end)
 {
-    uint32_t n = b->n_tokens - first;
+    uint32_t i = first;
+    while (i < end && sequence_of(b, c->order[i]) == sequence_of(b, c->order[first]))
+        i++;
+    return i;
+}
+
+/* Of tokens first .. end - 1 those before the first sequence that finds too few free rows; they have theirs then. */
+static uint32_t choose_rows(eng_lm_context *c, const eng_lm_batch *b, lm_rows *rows, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first, next; i < end; i = next) {
+        uint32_t s = sequence_of(b, c->order[i]);
+        next = group_end(c, b, i, end);
+        if (!lm_rows_choose(rows, s, next - i, c->chosen + (size_t)s * rows->slots))
+            return i;
+    }
+    return end;
+}
+
+/* What becomes of the rows chosen: they are what the sequences hold now, or are given back. */
+static void finish_rows(eng_lm_context *c, const eng_lm_batch *b, lm_rows *rows, uint32_t first, uint32_t end, bool done)
+{
+    for (uint32_t i = first, next; i < end && c->model->n.recurrent; i = next) {
+        uint32_t s = sequence_of(b, c->order[i]);
+        next = group_end(c, b, i, end);
+        if (done)
+            lm_rows_commit(rows, s, next - i, c->chosen + (size_t)s * rows->slots);
+        else
+            lm_rows_cancel(rows, next - i, c->chosen + (size_t)s * rows->slots);
+    }
+}
+
+/*
+ * How many of the tokens from `first` on go into the next pass, with rows
+ * chosen for them.  A pass is padded to a size; where that would waste much, a
+ * smaller one goes first.
+ */
+static uint32_t pass_tokens(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, lm_rows *rows, uint32_t *wanted)
+{
+    uint32_t n = b->n_tokens - first, i;
     if (n > c->p.n_batch)
         n = c->p.n_batch;
     uint64_t size = lm_pass_size(c, n);
@@ -85,14 +122,11 @@ static uint32_t pass_tokens(const eng_lm_context *c, const eng_lm_batch *b, uint
             less *= 2;
         n = less;
     }
-    *wanted = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!wants_logits(b, c->order[first + i]))
-            continue;
-        if (*wanted == c->p.n_logits)
-            return i;
-        ++*wanted;
-    }
+    for (i = *wanted = 0; i < n && *wanted + wants_logits(b, c->order[first + i]) <= c->p.n_logits; i++)
+        *wanted += wants_logits(b, c->order[first + i]);
+    n = c->model->n.recurrent ? choose_rows(c, b, rows, first, first + i) - first : i;
+    while (i > n)
+        *wanted -= wants_logits(b, c->order[first + --i]);
     return n;
 }
 
@@ -129,11 +163,11 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
             return eng_fail(ENG_ERR_INTERNAL, "cells ran out in the middle of a batch");
         p->in[at->tokens + i] = b->tokens[token];
         p->in[at->pos + i] = (int32_t)pos;
-        p->in[at->seq + i] = (int32_t)s;
+        p->in[at->seq + i] = c->sequences[s].rank;
         if (!wants_logits(b, token))
             continue;
         p->in[at->out_pos + wanted] = (int32_t)pos;
-        p->in[at->out_seq + wanted] = (int32_t)s;
+        p->in[at->out_seq + wanted] = c->sequences[s].rank;
         p->in[at->out + wanted++] = (int32_t)i;
     }
     if (at->live)
@@ -148,9 +182,10 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         p->in[at->cu + s + 1] = p->in[at->cu + s] + (int32_t)count;
         if (count == 0)
             continue;
-        int32_t *rows = c->rows + (size_t)s * slots;
-        lm_rows_choose(c, s, count, rows);
-        p->in[at->src + s] = c->sequences[s].history[0];
+        if (!c->model->n.recurrent)
+            continue;
+        const int32_t *rows = c->chosen + (size_t)s * slots;
+        p->in[at->src + s] = lm_rows_history(&c->rows, s)[0];
         memcpy(p->in + at->dst + (size_t)s * slots, rows, (count < slots ? count : slots) * sizeof *rows);
     }
     return ENG_OK;
@@ -162,13 +197,14 @@ static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
     uint64_t begin = c->dirty_begin * sizeof(int32_t), bytes = (c->dirty_end - c->dirty_begin) * sizeof(int32_t);
     const eng_region in = eng_range(p->in, 0, p->at.total * sizeof *p->in);
     const eng_region positions = eng_range(c->cell_pos + c->dirty_begin, begin, bytes);
-    const eng_region owners = eng_range(c->cell_seq + c->dirty_begin, begin, bytes);
+    const eng_region owners[2] = {eng_range(c->cell_first + c->dirty_begin, begin, bytes),
+                                  eng_range(c->cell_last + c->dirty_begin, begin, bytes)};
     const eng_region out = eng_range(logits, 0, (uint64_t)wanted * (uint64_t)c->model->n.n_vocab * sizeof *logits);
     int status = eng_queue_write(c->queue, NULL, 0, p->io, 0, &in, 1, &fence);
     if (!status && bytes)
         status = eng_queue_write(c->queue, NULL, 0, c->cells, 0, &positions, 1, &fence);
-    if (!status && bytes)
-        status = eng_queue_write(c->queue, NULL, 0, c->cells, 1, &owners, 1, &fence);
+    for (uint32_t i = 1; i < eng_store_count(c->cells) && !status && bytes; i++)
+        status = eng_queue_write(c->queue, NULL, 0, c->cells, i, &owners[i - 1], 1, &fence);
     int64_t params[LM_PARAMS] = {[LM_PARAM_CELLS] = c->cells_end};
     if (!status)
         status = eng_queue_submit(c->queue, NULL, 0, p->instance, params, LM_PARAMS, &fence);
@@ -194,11 +230,13 @@ static int get_all(eng_lm_context *c, const eng_lm_batch *b)
 {
     int status = ENG_OK;
     c->n_batches++;
+    lm_rows_copy(&c->trial, &c->rows);
     for (uint32_t first = 0, n; first < b->n_tokens && !status; first += n) {
         uint32_t wanted;
         lm_pass *p;
-        n = pass_tokens(c, b, first, &wanted);
-        status = get(c, n, wanted, &p);
+        n = pass_tokens(c, b, first, &c->trial, &wanted);
+        finish_rows(c, b, &c->trial, first, first + n, true);
+        status = n == 0 ? eng_fail(ENG_ERR_INTERNAL, "rows for states ran out") : get(c, n, wanted, &p);
     }
     if (status)
         c->n_logits_row = 0;
@@ -210,17 +248,17 @@ static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
 {
     lm_pass *p;
     int status = get(c, n, wanted, &p);
-    if (status)
-        return status;
-    *touched = true;
-    status = fill(c, b, first, n, p);
+    if (!status) {
+        *touched = true;
+        status = fill(c, b, first, n, p);
+    }
     if (!status)
         status = run(c, p, logits, wanted);
+    finish_rows(c, b, &c->rows, first, first + n, status == ENG_OK);
     if (status)
         return status;
     for (uint32_t s = 0; s < c->p.n_sequences; s++)
-        if (c->counts[s])
-            lm_rows_commit(c, s, c->counts[s], c->rows + (size_t)s * c->p.n_snapshots);
+        c->sequences[s].length += c->counts[s];
     c->n_passes++;
     c->n_tokens += n;
     return ENG_OK;
@@ -245,7 +283,7 @@ int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)
     bool touched = false;
     float *logits = c->logits;
     for (uint32_t first = 0; first < b->n_tokens && !status;) {
-        uint32_t wanted, n = pass_tokens(c, b, first, &wanted);
+        uint32_t wanted, n = pass_tokens(c, b, first, &c->rows, &wanted);
         status = pass(c, b, first, n, wanted, logits, &touched);
         first += n;
         logits += (uint64_t)wanted * (uint64_t)c->model->n.n_vocab;

@@ -40,14 +40,25 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
 /* Batch size that n tokens are padded to: a power of two, at most the context's n_batch. */
 uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n);
 
-/* -- contexts (context.c, sequence.c, decode.c) ----------------------------------------------------------- */
+/* -- contexts (context.c, decode.c), sequences (sequence.c) --------------------------------------------------- */
 
 typedef struct lm_sequence {
     int64_t length;
     bool broken;         /* a device failed: nothing but remove is possible       */
-    uint32_t n_history;  /* states that are valid: the one j tokens back is in    */
-    int32_t *history;    /* row history[j] of the pools; -1: the empty state      */
+    int32_t rank;        /* its number for devices (cells.c)                      */
+    int32_t *cells;      /* of its tokens, and of those that a pass is running    */
+    uint32_t n_cells;
+    size_t cells_room;
 } lm_sequence;
+
+typedef struct lm_rows {
+    uint32_t n_rows, n_sequences, slots;
+    uint32_t *holders;   /* of each row: histories that it is in, and passes that are to write it */
+    int32_t *free;
+    uint32_t n_free;
+    int32_t *history;    /* [n_sequences][slots]                                  */
+    uint32_t *n_history; /* n_sequences                                           */
+} lm_rows;
 
 struct eng_lm_context {
     eng_lm_model *model;
@@ -59,17 +70,19 @@ struct eng_lm_context {
                                             state then window                     */
     lm_pass *passes;
     lm_sequence *sequences;
-    int32_t *history;    /* memory of all sequences' histories                    */
+    lm_rows rows, trial; /* trial: what the rows will be after passes that are being planned */
     /* cells: what the device has or is to get before the next pass */
     uint32_t cell_period, cell_periods; /* cells that there are: p.n_cells, rounded up  */
-    int32_t *cell_pos, *cell_seq; /* -1: free                                      */
+    int32_t *cell_pos;   /* -1: free                                              */
+    int32_t *cell_first, *cell_last; /* ranks of the sequences that it belongs to; -1: no sequence's */
+    uint32_t *cell_holders;          /* how many they are                          */
     uint32_t cells_used, cells_end; /* cells_end: behind the last used             */
     uint32_t cells_hint;            /* no free cell before it                      */
     uint32_t dirty_begin, dirty_end;
     /* scratch of decode */
     uint32_t *order;     /* tokens of the batch, by sequence                       */
     size_t order_room;
-    int32_t *rows;       /* [n_sequences][n_snapshots]: rows that a pass writes     */
+    int32_t *chosen;     /* [n_sequences][n_snapshots]: rows that a pass writes     */
     uint32_t *counts;    /* n_sequences: tokens of the pass                        */
     /* logits of the last batch */
     float *logits;
@@ -84,12 +97,33 @@ struct eng_lm_context {
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
 /* Something was not queued: when what was before it is done, nothing of ours is in use.  Keeps the failure. */
 int lm_after_failure(int status, eng_fence fence);
-/* One more token: takes the first free cell (false: there is none). */
+/* Room for the cells of n tokens.  false: no memory. */
+bool lm_sequence_reserve(lm_sequence *s, size_t n);
+
+/* -- cells (cells.c) -------------------------------------------------------------------------------------- */
+
+/* One more token, for which there is room: takes the first free cell (false: there is none). */
 bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32_t *cell);
-void lm_cells_free(eng_lm_context *c, uint32_t sequence, int64_t from_position);
+/* The sequence gives up its cells from number `from` on. */
+void lm_cells_leave(eng_lm_context *c, uint32_t sequence, uint32_t from);
+/* A sequence without cells, that has room for them, shares these n: the first ones of another. */
+void lm_cells_join(eng_lm_context *c, uint32_t sequence, const int32_t *cells, uint32_t n);
 void lm_cells_dirty(eng_lm_context *c, uint32_t begin, uint32_t end);
-/* Rows for the snapshots of n more tokens of a sequence: rows[0 .. min(n, snapshots)). */
-void lm_rows_choose(const eng_lm_context *c, uint32_t sequence, uint32_t n, int32_t *rows);
-void lm_rows_commit(eng_lm_context *c, uint32_t sequence, uint32_t n, const int32_t *rows);
+
+/* -- rows of recurrent pools (rows.c) ------------------------------------------------------------------------ */
+
+int lm_rows_create(lm_rows *r, uint32_t n_sequences, uint32_t slots);
+void lm_rows_destroy(lm_rows *r);
+/* Of as many sequences and slots. */
+void lm_rows_copy(lm_rows *to, const lm_rows *from);
+const int32_t *lm_rows_history(const lm_rows *r, uint32_t sequence);
+/* Rows for the states of n more tokens: rows[0 .. min(n, slots)).  They are the pass's until commit or cancel.  false:
+ * too few are free, since sequences that part in this pass all need rows of their own, while the shared ones are read. */
+bool lm_rows_choose(lm_rows *r, uint32_t sequence, uint32_t n, int32_t *rows);
+void lm_rows_commit(lm_rows *r, uint32_t sequence, uint32_t n, const int32_t *rows);
+void lm_rows_cancel(lm_rows *r, uint32_t n, const int32_t *rows);
+void lm_rows_share(lm_rows *r, uint32_t from, uint32_t to);
+void lm_rows_rollback(lm_rows *r, uint32_t sequence, uint32_t n);
+void lm_rows_clear(lm_rows *r, uint32_t sequence);
 
 #endif

@@ -112,7 +112,8 @@ void eng_attention_defaults(eng_attention_params *p)
 {
     *p = (eng_attention_params){.size = sizeof *p, .kv_param = -1, .causal = 1, .scale = 1,
                                 .pos = ENG_NO_VALUE, .seq = ENG_NO_VALUE, .cpos = ENG_NO_VALUE, .cseq = ENG_NO_VALUE,
-                                .mask = ENG_NO_VALUE, .sinks = ENG_NO_VALUE, .table = ENG_NO_VALUE};
+                                .mask = ENG_NO_VALUE, .sinks = ENG_NO_VALUE, .table = ENG_NO_VALUE,
+                                .clast = ENG_NO_VALUE};
 }
 
 eng_value eng_attention(eng_graph *g, eng_value q, eng_value k, eng_value v, const eng_attention_params *given)
@@ -121,7 +122,7 @@ eng_value eng_attention(eng_graph *g, eng_value q, eng_value k, eng_value v, con
     eng_attention_defaults(p);
     if (!take_params(g, p, sizeof *p, given, "eng_attention"))
         return ENG_BAD_VALUE;
-    eng_value in[] = {q, k, v, p->pos, p->seq, p->cpos, p->cseq, p->mask, p->sinks, p->table};
+    eng_value in[] = {q, k, v, p->pos, p->seq, p->cpos, p->cseq, p->mask, p->sinks, p->table, p->clast};
     int64_t ip[] = {p->kv_param, p->window, p->causal != 0, p->block, p->first, p->lse != NULL, p->run,
                     p->period};
     double fp[] = {p->scale, p->softcap, p->max_bias};

@@ -121,6 +121,8 @@ static int attention(eng_inference *f)
                               in[4] ? "seq" : "no seq", in[5] ? ", cpos" : "", in[6] ? ", cseq" : "");
     if (!table && (in[4] != NULL) != (in[6] != NULL))
         return eng_graph_fail(f, "seq and cseq must be given together, got %s alone", in[4] ? "seq" : "cseq");
+    if (in[10] && !in[6])
+        return eng_graph_fail(f, "clast must be given with cseq, got it alone");
     if (ip[ENG_ATTN_WINDOW] < 0)
         return eng_graph_fail(f, "window must not be negative, got %" PRId64, ip[ENG_ATTN_WINDOW]);
     if (ip[ENG_ATTN_FIRST] < 0 || (ip[ENG_ATTN_FIRST] > 0 && table))

@@ -9,7 +9,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE };
+enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE, CLAST };
 
 struct attention {
     uint32_t tk, tv;
@@ -24,6 +24,7 @@ struct attention {
     uint32_t mask;       /* its type; 0: f32 is a mask of type F32 only with use_mask */
     bool use_mask;
     int64_t seqs;        /* 0: no sequence numbers                            */
+    bool shared;         /* cells belong to several of them                   */
     int64_t block;       /* 0: no table                                       */
     cf_layout lq, lkv;
     const char *split;
@@ -48,6 +49,8 @@ static void name_of(const struct attention *x, char *text, size_t n)
         snprintf(text + strlen(text), n - strlen(text), "+%lld/%lld", (long long)x->run, (long long)x->period);
     if (x->lse)
         snprintf(text + strlen(text), n - strlen(text), " lse");
+    if (x->shared)
+        snprintf(text + strlen(text), n - strlen(text), " shared");
     if (x->poison)
         snprintf(text + strlen(text), n - strlen(text), x->poison == HIDDEN ? " poisoned" : " faint");
 }
@@ -84,9 +87,15 @@ static void sequences(cf_case *c, const struct attention *x)
         return;
     cf_operand *cpos = cf_in(c, CPOS, "cpos", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
     cf_operand *cseq = cf_in(c, CSEQ, "cseq", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
+    cf_operand *clast = NULL;
+    if (x->shared)
+        clast = cf_in(c, CLAST, "clast", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x->cells));
     for (int64_t j = 0; j < x->cells; j++) { /* cells in no order; some belong to nobody */
+        int64_t first = cf_below(c, x->seqs + 1) - 1;
         cf_set(cpos, j, (double)(x->first + cf_below(c, span_of(x) - x->first)));
-        cf_set(cseq, j, (double)(cf_below(c, x->seqs + 1) - 1));
+        cf_set(cseq, j, (double)first);
+        if (clast)
+            cf_set(clast, j, (double)(first < 0 ? first : first + cf_below(c, x->seqs - first)));
     }
 }
 
@@ -245,6 +254,7 @@ static void features(cf_suite *s)
                                      .softcap = bits & 2 ? 10 : 0,
                                      .bias = bits & 4 ? 8 : 0,
                                      .seqs = seqs ? 3 : 0,
+                                     .shared = seqs && x % 2,
                                      .use_mask = mask,
                                      .mask = x % 2 ? ENG_TYPE_F16 : ENG_TYPE_F32,
                                      .sinks = bits & 32,
@@ -339,6 +349,7 @@ static void splits(cf_suite *s)
                                      .valid = k % 4 ? 43 : -1,
                                      .sinks = k % 3 == 2,
                                      .seqs = k % 4 == 1 ? 2 : 0,
+                                     .shared = k % 8 == 5 || k == 9,
                                      .split = k < 8 ? "kv_head" : "cells"});
 }
 
@@ -380,6 +391,7 @@ static void parts(cf_suite *s)
                                   .bias = k == 3 ? 8 : 0,
                                   .sinks = k == 4 || k == 1,
                                   .seqs = k == 6 && part[i].cells ? 2 : 0,
+                                  .shared = k == 6 && part[i].cells && i % 2,
                                   .use_mask = k == 7,
                                   .mask = ENG_TYPE_F16,
                                   .whole = k == 6};

@@ -227,7 +227,7 @@ static void cells_of_sequences(net *g, const struct heads *h, int in[ENG_MAX_INP
 {
     int mask = net_tensor(g, "mask", F16, ENG_USE_INPUT, -2, 0, NET_SHAPE(h->cells, h->t)),
         seq = whole_numbers(g, "seq", h->t, 1, 3), cpos = whole_numbers(g, "cpos", h->cells, 5, h->cells),
-        cseq = whole_numbers(g, "cseq", h->cells, 1, 2);
+        cseq = whole_numbers(g, "cseq", h->cells, 1, 2), clast = whole_numbers(g, "clast", h->cells, 5, 3);
 
     net_set(g, in[3], 1, -1);
     net_set(g, cseq, 3, -1);
@@ -236,6 +236,7 @@ static void cells_of_sequences(net *g, const struct heads *h, int in[ENG_MAX_INP
     in[4] = seq;
     in[5] = cpos;
     in[6] = cseq;
+    in[ENG_ATTN_IN_CLAST] = clast;
     in[7] = mask;
     g->params[1] = h->cells - 3;
 }
@@ -261,7 +262,7 @@ static void attend(net *g, const struct heads *h)
             net_axis(g, i ? v : k, 1, h->cell_axis);
     }
     int q = net_reshape(g, mul_mat(g, wq, x), h->d, n, h->t, 1);
-    int in[ENG_MAX_INPUTS] = {q, k, v, pos, NET_NONE, NET_NONE, NET_NONE, NET_NONE, sinks, NET_NONE, -2};
+    int in[ENG_MAX_INPUTS] = {q, k, v, pos, NET_NONE, NET_NONE, NET_NONE, NET_NONE, sinks, NET_NONE, NET_NONE, -2};
     if (h->all)
         cells_of_sequences(g, h, in);
     int o = net_op(g, ENG_OP_ATTENTION, in, (const int64_t[ENG_MAX_IPARAMS]){h->all ? 1 : -1, h->all ? 11 : 0, 1},

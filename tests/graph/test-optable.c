@@ -46,7 +46,7 @@ END_TEST
 START_TEST(optional_and_inout)
 {
     const eng_op_info *info = eng_op_get(ENG_OP_ATTENTION);
-    ck_assert_int_eq(info->n_in, 10);
+    ck_assert_int_eq(info->n_in, 11);
     ck_assert(!info->in[3].optional && info->in[4].optional);
     ck_assert_int_eq(info->in[9].dims[0].letters[0], ENG_LETTER_PRIVATE);
     info = eng_op_get(ENG_OP_SET_ROWS);

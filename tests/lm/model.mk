@@ -9,13 +9,16 @@ if ENABLE_OPENCL
 lm_model_cppflags += -DHAVE_OPENCL
 endif
 if HAVE_CHECK
-lm_model_tests = tests/lm/test-units
+lm_model_tests = tests/lm/test-bookkeeping tests/lm/test-units
 if ENABLE_CPU
 lm_model_tests += tests/lm/test-odd tests/lm/test-model tests/lm/test-draft
 endif
 check_PROGRAMS += $(lm_model_tests)
 TESTS += $(lm_model_tests)
 endif
+tests_lm_test_bookkeeping_SOURCES = tests/lm/test-bookkeeping.c
+tests_lm_test_bookkeeping_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lm_test_bookkeeping_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)
 tests_lm_test_units_SOURCES = tests/lm/test-units.c
 tests_lm_test_units_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_units_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)

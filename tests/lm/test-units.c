@@ -1,4 +1,4 @@
-/* The bookkeeping of sequences and the words for axes, without a device. */
+/* Structs of other sizes, sizes of passes and the words for axes, without a device. */
 #include "config.h"
 
 #include <check.h>
@@ -30,142 +30,6 @@ START_TEST(sizes)
     given.size = 12;
     ck_assert_int_eq(lm_give("test", &p, sizeof p, &given, 8), ENG_OK);
     ck_assert_int_eq(given.top_k, 99); /* beyond the 12 bytes: untouched */
-}
-END_TEST
-
-/* -- rows of snapshots -------------------------------------------------------------- */
-
-#define SLOTS 4
-
-/*
- * A model of the pools: what[row] is the length of the sequence whose state the
- * row holds (0: of the empty sequence).
- */
-typedef struct pool {
-    eng_lm_context c;
-    lm_sequence s[2];
-    int32_t history[2 * SLOTS], rows[SLOTS];
-    int64_t what[2 * SLOTS];
-    eng_lm_model m;
-} pool;
-
-static void pool_init(pool *p)
-{
-    memset(p, 0, sizeof *p);
-    p->c.model = &p->m;
-    p->m.n.recurrent = true;
-    p->c.p.n_sequences = 2;
-    p->c.p.n_snapshots = SLOTS;
-    p->c.sequences = p->s;
-    for (int i = 0; i < 2; i++) {
-        p->s[i].history = p->history + i * SLOTS;
-        p->s[i].history[0] = -1;
-        p->s[i].n_history = 1;
-    }
-}
-
-static void pool_check(const pool *p, int i)
-{
-    const lm_sequence *s = &p->s[i];
-    ck_assert_uint_ge(s->n_history, 1);
-    ck_assert_uint_le(s->n_history, SLOTS);
-    for (uint32_t j = 0; j < s->n_history; j++) {
-        int32_t row = s->history[j];
-        ck_assert_int_eq(row < 0 ? 0 : p->what[row], s->length - j);
-        ck_assert(row == -1 || row / SLOTS == i);
-    }
-}
-
-/* As the ops do it: reads the row of the present state, writes those of the last tokens. */
-static void pool_run(pool *p, int i, uint32_t n)
-{
-    lm_sequence *s = &p->s[i];
-    int32_t src = s->history[0];
-    lm_rows_choose(&p->c, (uint32_t)i, n, p->rows);
-    ck_assert_int_eq(src < 0 ? 0 : p->what[src], s->length);
-    uint32_t written = n < SLOTS ? n : SLOTS;
-    for (uint32_t j = 0; j < written; j++) {
-        for (uint32_t k = 0; k < j; k++)
-            ck_assert_int_ne(p->rows[j], p->rows[k]);
-        ck_assert_int_eq(p->rows[j] / SLOTS, i);
-        p->what[p->rows[j]] = s->length + n - j;
-    }
-    lm_rows_commit(&p->c, (uint32_t)i, n, p->rows);
-    pool_check(p, i);
-}
-
-START_TEST(test_rows)
-{
-    pool p;
-    uint32_t random = 12345;
-    pool_init(&p);
-    for (int i = 0; i < 20000; i++) {
-        random = random * 1664525u + 1013904223u;
-        int which = (int)(random >> 30 & 1);
-        lm_sequence *s = &p.s[which];
-        int64_t limit = eng_lm_sequence_rollback_limit(&p.c, (uint32_t)which), back = random >> 20 & 7;
-        ck_assert_int_eq(limit, (int64_t)s->n_history - 1);
-        if ((random >> 28 & 3) && back) {
-            int expected = back <= limit || back == s->length ? ENG_OK : ENG_ERR_STATE;
-            if (back > s->length)
-                expected = ENG_ERR_INVALID;
-            ck_assert_int_eq(eng_lm_sequence_rollback(&p.c, (uint32_t)which, back), expected);
-            pool_check(&p, which);
-        } else {
-            pool_run(&p, which, 1 + (random >> 16 & 7));
-        }
-    }
-}
-END_TEST
-
-/* A sequence that is given as many tokens as there are snapshots, or fewer, keeps what it had. */
-START_TEST(test_short_batches)
-{
-    pool p;
-    pool_init(&p);
-    pool_run(&p, 0, 10);
-    ck_assert_int_eq(eng_lm_sequence_rollback_limit(&p.c, 0), SLOTS - 1);
-    pool_run(&p, 0, 1);
-    ck_assert_int_eq(eng_lm_sequence_rollback_limit(&p.c, 0), SLOTS - 1);
-    ck_assert_int_eq(eng_lm_sequence_rollback(&p.c, 0, 3), ENG_OK);
-    ck_assert_int_eq(eng_lm_sequence_rollback_limit(&p.c, 0), 0);
-    ck_assert_int_eq(eng_lm_sequence_rollback(&p.c, 0, 1), ENG_ERR_STATE);
-    pool_run(&p, 0, 2);
-    ck_assert_int_eq(eng_lm_sequence_rollback_limit(&p.c, 0), 2);
-    ck_assert_int_eq(p.s[0].length, 10);
-}
-END_TEST
-
-/* -- cells ------------------------------------------------------------------------------- */
-
-START_TEST(test_cells)
-{
-    eng_lm_context c = {.p = {.n_cells = 8}};
-    int32_t pos[8], seq[8], cell;
-    memset(pos, 0xff, sizeof pos);
-    memset(seq, 0xff, sizeof seq);
-    c.cell_pos = pos;
-    c.cell_seq = seq;
-    for (int i = 0; i < 6; i++) {
-        ck_assert(lm_cells_take(&c, i % 2, i / 2, &cell));
-        ck_assert_int_eq(cell, i);
-    }
-    ck_assert_uint_eq(c.cells_end, 6);
-    ck_assert_uint_eq(c.dirty_begin, 0);
-    ck_assert_uint_eq(c.dirty_end, 6);
-    c.dirty_begin = c.dirty_end = 0;
-    lm_cells_free(&c, 1, 2); /* the last one of sequence 1 */
-    ck_assert_uint_eq(c.cells_end, 5);
-    ck_assert_uint_eq(c.dirty_begin, 5);
-    ck_assert_uint_eq(c.dirty_end, 6);
-    lm_cells_free(&c, 0, 0);
-    ck_assert_uint_eq(c.cells_used, 2);
-    ck_assert_uint_eq(c.cells_end, 4);
-    ck_assert(lm_cells_take(&c, 0, 0, &cell));
-    ck_assert_int_eq(cell, 0); /* holes are filled */
-    for (int i = 0; i < 5; i++)
-        ck_assert(lm_cells_take(&c, 0, i + 1, &cell));
-    ck_assert(!lm_cells_take(&c, 0, 6, &cell));
 }
 END_TEST
 
@@ -244,9 +108,6 @@ int main(void)
     Suite *s = suite_create("lm");
     TCase *t = tcase_create("units");
     tcase_add_test(t, sizes);
-    tcase_add_test(t, test_rows);
-    tcase_add_test(t, test_short_batches);
-    tcase_add_test(t, test_cells);
     tcase_add_test(t, test_pass_sizes);
     tcase_add_test(t, test_words);
     tcase_add_test(t, test_layers_to_devices);

@@ -101,7 +101,7 @@ typedef struct attention {
     int64_t cell_axis; /* the caches' cells have an axis of that extent; 0: none  */
     int64_t periods;   /* so many times over                                      */
     bool named;
-    int in[10];
+    int in[11];
     int64_t ip[8];
     double fp[3];
 } attention;
@@ -138,6 +138,8 @@ static void visibility(generator *g, attention *a)
         a->in[6] = pg_indices(g, &s, 1, 2, PG_PLAIN);
         if (pg_pick(g, 2))
             a->in[5] = pg_indices(g, &s, 1, a->cells, PG_PLAIN);
+        if (pg_pick(g, 2))
+            a->in[ENG_ATTN_IN_CLAST] = pg_indices(g, &s, 1, 2, PG_PLAIN);
         break;
     }
     case 1: {
@@ -172,7 +174,7 @@ static void visibility(generator *g, attention *a)
 
 int pg_attention(generator *g, int x)
 {
-    attention a = {.d = 32, .cells = 16, .t = matrix_rows(g, x), .in = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    attention a = {.d = 32, .cells = 16, .t = matrix_rows(g, x), .in = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
                    .fp = {0.2}};
 
     a.kvh = (int64_t[]){1, 2, 3, 4, 6, 8}[pg_pick(g, 6)];
@@ -188,7 +190,7 @@ int pg_attention(generator *g, int x)
     a.in[1] = cache(g, &a, x, ids);
     a.in[2] = cache(g, &a, x, ids);
     visibility(g, &a);
-    int o = pg_add_op(g, ENG_OP_ATTENTION, a.in, 10, a.ip, 8, a.fp, 3);
+    int o = pg_add_op(g, ENG_OP_ATTENTION, a.in, 11, a.ip, 8, a.fp, 3);
     if (!a.ip[ENG_ATTN_LSE] || g->bad)
         return o;
     int64_t kind[] = {ENG_UNARY_SIGMOID}; /* of -infinity too: zero */

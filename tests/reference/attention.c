@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE };
+enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE, CLAST };
 
 static double at1(const ref_tensor *t, int64_t i)
 {
@@ -52,8 +52,11 @@ static bool visible(const ref_call *c, int64_t j, int64_t t, double *cell_pos)
     *cell_pos = mine;
     if (param >= 0 && c->params && number >= (double)c->params[param])
         return false;
-    if (c->in[SEQ] && c->in[CSEQ] && at1(c->in[SEQ], t) != at1(c->in[CSEQ], j))
-        return false;
+    if (c->in[SEQ] && c->in[CSEQ]) {
+        double seq = at1(c->in[SEQ], t), first = at1(c->in[CSEQ], j), last = c->in[CLAST] ? at1(c->in[CLAST], j) : first;
+        if (seq < first || seq > last)
+            return false;
+    }
     if (c->ip[ENG_ATTN_CAUSAL] && mine > pos)
         return false;
     if (c->ip[ENG_ATTN_WINDOW] && pos - mine >= (double)c->ip[ENG_ATTN_WINDOW])

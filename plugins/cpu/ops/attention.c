@@ -115,9 +115,10 @@ CPU_INLINE int64_t cell_number(const int64_t *ip, int64_t j)
 CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t position)
 {
     const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
+    const cpu_tensor *clast = w->task->in[ENG_ATTN_IN_CLAST];
     const int64_t *ip = w->task->node->ip;
     int64_t at = cpos ? int_at(cpos, j) : cell_number(ip, j);
-    if (seq && cseq && int_at(cseq, j) != int_at(seq, token))
+    if (seq && cseq && (int_at(cseq, j) > int_at(seq, token) || int_at(clast ? clast : cseq, j) < int_at(seq, token)))
         return -INFINITY;
     if (ip[ENG_ATTN_CAUSAL] && at > position)
         return -INFINITY;
@@ -149,7 +150,8 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
     int64_t begin = ip[ENG_ATTN_FIRST] + j0; /* position of the first cell, without cpos */
     int32_t numbers[CELLS];                  /* positions without cpos, in runs */
     const uint8_t *at_row = cpos ? cpos->data + j0 * 4 : ip[ENG_ATTN_PERIOD] ? (const uint8_t *)numbers : NULL;
-    const uint8_t *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL;
+    const cpu_tensor *clast = w->task->in[ENG_ATTN_IN_CLAST];
+    const uint8_t *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL, *last_row = clast ? clast->data + j0 * 4 : seq_row;
     const uint8_t *mask_row = mask ? mask->data + j0 * mask->nb[0] + token * mask->nb[1] : NULL;
     for (int64_t j = 0; at_row == (const uint8_t *)numbers && j < n; j++)
         numbers[j] = (int32_t)cell_number(ip, j0 + j);
@@ -158,7 +160,7 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
         if (!window)
             visible = at <= last;
         if (seq_row)
-            visible &= v_loadi(seq_row + 4 * j) == mine;
+            visible &= (v_loadi(seq_row + 4 * j) <= mine) & (mine <= v_loadi(last_row + 4 * j));
         vf add = {0};
         if (mask_row)
             add = mask->type == ENG_TYPE_F16 ? v_f16(mask_row + 2 * j) : v_load((const float *)mask_row + j);
@@ -178,7 +180,7 @@ static block_sight look(const attn_work *w, int64_t j0, int64_t n)
 {
     const cpu_tensor *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
     bool vectors = n % CPU_VL == 0 && cell_number(w->task->node->ip, j0 + n) < INT32_MAX && plain_ints(cpos) &&
-                   plain_ints(cseq) && (!mask || mask->nb[0] == mask->block_bytes);
+                   plain_ints(cseq) && plain_ints(w->task->in[ENG_ATTN_IN_CLAST]) && (!mask || mask->nb[0] == mask->block_bytes);
     int64_t seen = 0, all = (w->t1 - w->t0) * n;
     for (int64_t t = w->t0; t < w->t1; t++) {
         int32_t position = int_at(w->task->in[3], t);

@@ -7,12 +7,12 @@
  */
 #include "hot.h"
 
-enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE };
+enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE, CLAST };
 enum { DIM_S = 1, DIM_H, DIM_T }; /* cells, kv heads, tokens */
 #define MAX_CUTS 64
 
 typedef struct attn {
-    const eng_tensor *in[TABLE + 1], *o, *lse;
+    const eng_tensor *in[CLAST + 1], *o, *lse;
     const eng_node *node;
     int64_t cells, kv_heads, group, tokens; /* of the whole */
     int64_t splits;                         /* of a range of cells */
@@ -37,7 +37,7 @@ static int64_t last_cell(const eng_node *node, int64_t n)
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
     const eng_tensor *k = cl_in(g, node, K), *v = cl_in(g, node, V);
-    for (unsigned i = POS; i <= TABLE; i++) {
+    for (unsigned i = POS; i <= CLAST; i++) {
         const eng_tensor *t = cl_in(g, node, i);
         cl_split s;
         if (!t || i == MASK)
@@ -81,6 +81,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_walk(r, part, 3); /* mask */
     cl_arg_operand(r, SINKS);
     cl_arg_operand(r, TABLE);
+    cl_arg_operand(r, CLAST);
     cl_arg_walk(r, part, 4); /* o */
     cl_arg_walk(r, part, 5); /* lse */
     if (x->direct)
@@ -189,7 +190,7 @@ static void choose_tiles(attn *x, const cl_device *device)
 static int record(cl_recorder *r, const eng_node *node)
 {
     attn x = {.o = cl_out(r->graph, node, 0), .lse = cl_out(r->graph, node, 1), .node = node};
-    for (unsigned i = 0; i <= TABLE; i++)
+    for (unsigned i = 0; i <= CLAST; i++)
         x.in[i] = cl_in(r->graph, node, i);
     x.cells = cl_ne(x.in[K], 1);
     x.kv_heads = cl_ne(x.in[K], 2);
