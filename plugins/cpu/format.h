@@ -35,20 +35,22 @@ typedef struct cpu_tensor {
     bool contiguous;
 } cpu_tensor;
 
-/* Up to this many rows times columns in one call of cpu_format.dot. */
+/* Up to this many rows or columns in one call of cpu_format.dot. */
 #define CPU_DOT_ROWS 4
-#define CPU_DOT_COLS 8
+#define CPU_DOT_COLS 2
+#define CPU_GEMM_KC 2048 /* elements of k whose sum is formed at once: a whole number of blocks of every type */
 
 /* How rows of a type are read. */
 typedef struct cpu_format {
     /* Elements begin .. begin + n - 1 of a row as f32; both multiples of the
      * type's block. */
     void (*decode)(const uint8_t *row, int64_t begin, int64_t n, float *out);
-    /* out[c * CPU_DOT_ROWS + r] = dot(row r, b[c]): rows 1 .. 4 with one column, or one row with 2 or 4 columns (with
-     * vectors of 16: 1 .. 8); k elements.  Columns are in the order of cpu_dot_order. */
+    /* To out[c * CPU_DOT_ROWS + r] adds row r times b[c], panel by panel (gemm.h): rows 1 .. 4 with one column, or one
+     * row with two; k elements.  Columns are in the order of cpu_dot_order. */
     void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols, float *out);
-    /* As `decode`, but in the order in which `dot` takes columns. */
-    void (*lines)(const uint8_t *row, int64_t begin, int64_t n, float *out);
+    /* As `decode`, but in the order in which `dot` takes columns, at most CPU_GEMM_KC, vectors v, v + 4 .. side by side
+     * from out + v * chain on, filled up with zeros to four times as many whole vectors. */
+    void (*lines)(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain);
 } cpu_format;
 
 #endif

@@ -1,4 +1,5 @@
-# The cpu plugin: used by several threads at once, the bytes that it encodes, what a control group leaves it.
+# The cpu plugin: used by several threads at once, the bytes that it encodes, the bits of rows in passes of all sizes, what a
+# control group leaves it.
 if HAVE_CHECK
 if ENABLE_CPU
 cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group
@@ -6,6 +7,16 @@ check_PROGRAMS += $(cpu_tests)
 TESTS += $(cpu_tests)
 endif
 endif
+if ENABLE_CPU
+check_PROGRAMS += tests/cpu/test-bits
+TESTS += tests/cpu/test-bits
+endif
+tests_cpu_test_bits_SOURCES = %D%/test-bits.c tests/tap.c tests/tap.h
+tests_cpu_test_bits_LDADD = libengine.la $(LIBM)
+# All numbers of columns up to 600: half an hour.
+check-bits: tests/cpu/test-bits $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/cpu/test-bits --all
+.PHONY: check-bits
 tests_cpu_test_threads_SOURCES = %D%/test-threads.c
 tests_cpu_test_threads_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_cpu_test_threads_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)

@@ -4,17 +4,17 @@
  * A unit of work is a KV head and a chunk of tokens: its columns (the group's
  * heads of each token) go over the cells in blocks, with a running maximum and
  * sum (Milakov, Gimelshein, arXiv:1805.02867; Dao et al., arXiv:2205.14135),
- * so that K and V are read and decoded once for all of them.  With few tokens
- * the cells are cut, too, and the parts merged; where the cuts are does not
- * depend on the number of threads.
+ * so that K and V are read and decoded once for all of them.  Cells are cut into parts, each summed
+ * from nothing and merged in their order.  With few tokens threads share parts, too.  So a token's result is
+ * the same bits whatever other tokens there are, and whatever cells that it does not see.
  */
 #include "attention.h"
 
 enum { SINKS = 8, TABLE = 9 }; /* operands */
 
 #define CELLS 64          /* cells of a block                                */
-#define CUT 512           /* cells of a part, where cells are cut            */
-#define FEW 8             /* cells are cut for at most this many tokens      */
+#define CUT 512           /* cells of a part                                 */
+#define FEW 8             /* parts are shared out for at most this many tokens */
 #define CHUNK_COLUMNS 96  /* columns of a chunk at most, if the group is smaller */
 #define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
 #define ENOUGH_UNITS 64   /* ... to give many threads something to do        */
@@ -24,7 +24,7 @@ typedef struct attn_shape {
     int64_t chunk;   /* tokens of a chunk                                    */
     int64_t chunks;
     int64_t columns; /* chunk * group                                        */
-    bool cut;
+    bool cut;        /* parts are shared out                                 */
     int64_t parts;   /* at most, for the whole cache                         */
 } attn_shape;
 
@@ -45,7 +45,7 @@ static attn_shape shape_of(const cpu_task *task)
         s.chunk = s.tokens ? s.tokens : 1;
     s.chunks = (s.tokens + s.chunk - 1) / s.chunk;
     s.columns = s.chunk * s.group;
-    s.parts = s.cut ? (s.cells + CUT - 1) / CUT : 1;
+    s.parts = (s.cells + CUT - 1) / CUT;
     return s;
 }
 
@@ -59,7 +59,8 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     (void)threads;
     attn_shape s = shape_of(task);
     return gemm_bytes(&s) + floats(CELLS * s.columns) + floats(CELLS * s.e) + floats(s.chunk * CELLS) +
-           floats(s.columns * s.e) + floats(s.columns * s.d) + 6 * floats(2 * s.columns) + floats(CELLS) + 4096;
+           2 * floats(s.columns * s.e) + floats(cpu_gemm_packed(s.d, s.columns)) +
+           8 * floats(2 * s.columns) + floats(CELLS) + 4096;
 }
 
 /* Partial results: for each unit, part and column e sums, maximum, total. */
@@ -86,6 +87,7 @@ typedef struct attn_work {
     float *bias;              /* [token][CELLS]: added to scores; -inf: unseen */
     float *sum;               /* [column][e]                                 */
     float *max, *total, *slope;
+    float *all_sum, *all_max, *all_total; /* of the parts before             */
     const uint8_t **q;
     float **score_at;
 } attn_work;
@@ -327,20 +329,43 @@ static void do_cells(attn_work *w, int64_t j0, int64_t j1)
 
 static void start(attn_work *w)
 {
-    const cpu_tensor *q = w->task->in[0];
+    const cpu_tensor *q = w->task->in[0], *k = w->task->in[1];
     w->columns = (w->t1 - w->t0) * w->s.group;
     for (int64_t c = 0; c < w->columns; c++) {
         int64_t h = w->kv_head * w->s.group + c % w->s.group, t = w->t0 + c / w->s.group;
         w->q[c] = q->data + h * q->nb[1] + t * q->nb[2];
         w->score_at[c] = w->score + c * CELLS;
-        w->max[c] = -INFINITY;
-        w->total[c] = 0;
         w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
     }
-    memset(w->sum, 0, (size_t)(w->columns * w->s.e) * sizeof *w->sum);
-    cpu_gemm g = {.b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
-    if (CPU_V(cpu_gemm_blocked)(w->columns))
-        CPU_V(cpu_gemm_pack)(&g, 0, w->columns, w->packed, w->gemm);
+    cpu_gemm g = {.block = k->block, .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
+    if (w->columns > CPU_DOT_COLS)
+        CPU_V(cpu_gemm_pack)(&g, 0, w->columns, w->packed);
+}
+
+/* Sums of columns from nothing. */
+static void clear(const attn_work *w, float *max, float *total, float *sum)
+{
+    for (int64_t c = 0; c < w->columns; c++) {
+        max[c] = -INFINITY;
+        total[c] = 0;
+    }
+    memset(sum, 0, (size_t)(w->columns * w->s.e) * sizeof *sum);
+}
+
+/* A part of which a column sees something added to those before; e sums.  Not inlined: a compiler could round the sum of
+ * two products in two ways. */
+static __attribute__((noinline)) void add_part(float *max, float *total, float *sum, float part_max, float part_total,
+                                               const float *part, int64_t e)
+{
+    if (part_max == -INFINITY && part_total == 0)
+        return;
+    float top = part_max > *max ? part_max : *max;
+    float f = *max > -INFINITY ? expf(*max - top) : 1; /* 1: its sums are zero, or NaN */
+    float g = part_max > -INFINITY ? expf(part_max - top) : 1;
+    *total = *total * f + part_total * g;
+    for (int64_t i = 0; i < e; i++)
+        sum[i] = sum[i] * f + part[i] * g;
+    *max = top;
 }
 
 /* A column's results from its maximum, total and sums. */
@@ -364,7 +389,7 @@ static void finish(const attn_work *w, int64_t c, float max, float total, const 
         memset(out, 0, (size_t)w->s.e * sizeof *out);
     else
         for (int64_t i = 0; i < w->s.e; i++)
-            out[i] = sum[i] * f;
+            out[i] = sum[i] * f + 0.0f; /* cells that are not seen may have left minus zero, or not */
 }
 
 static void whole_unit(attn_work *w, int64_t first, int64_t last, int64_t cells)
@@ -376,9 +401,16 @@ static void whole_unit(attn_work *w, int64_t first, int64_t last, int64_t cells)
             for (w->t1 = w->t0 + 1; w->t1 < last && int_at(seq, w->t1) == int_at(seq, w->t0);)
                 w->t1++;
         start(w);
-        do_cells(w, 0, cells);
+        clear(w, w->all_max, w->all_total, w->all_sum);
+        for (int64_t j = 0; j < cells; j += CUT) {
+            clear(w, w->max, w->total, w->sum);
+            do_cells(w, j, j + CUT < cells ? j + CUT : cells);
+            for (int64_t c = 0; c < w->columns; c++)
+                add_part(&w->all_max[c], &w->all_total[c], w->all_sum + c * w->s.e, w->max[c], w->total[c],
+                         w->sum + c * w->s.e, w->s.e);
+        }
         for (int64_t c = 0; c < w->columns; c++)
-            finish(w, c, w->max[c], w->total[c], w->sum + c * w->s.e);
+            finish(w, c, w->all_max[c], w->all_total[c], w->all_sum + c * w->s.e);
     }
 }
 
@@ -392,6 +424,7 @@ static void do_part(attn_work *w, int64_t unit, int64_t part, int64_t cells)
 {
     int64_t e = w->s.e, j0 = part * CUT, j1 = j0 + CUT < cells ? j0 + CUT : cells;
     start(w);
+    clear(w, w->max, w->total, w->sum);
     do_cells(w, j0, j1);
     float *p = part_place(w, unit, part);
     for (int64_t c = 0; c < w->columns; c++, p += e + 2) {
@@ -405,17 +438,10 @@ static void merge_parts(attn_work *w, int64_t unit, int64_t c, int64_t parts)
 {
     int64_t e = w->s.e;
     float max = -INFINITY, total = 0;
-    for (int64_t p = 0; p < parts; p++) {
-        float m = part_place(w, unit, p)[c * (e + 2) + e];
-        max = m > max ? m : max;
-    }
     memset(w->sum, 0, (size_t)e * sizeof *w->sum);
     for (int64_t p = 0; p < parts; p++) {
         const float *x = part_place(w, unit, p) + c * (e + 2);
-        float f = x[e] > -INFINITY ? expf(x[e] - max) : 1; /* 1: its sums are zero, or NaN */
-        total += x[e + 1] * f;
-        for (int64_t i = 0; i < e; i++)
-            w->sum[i] += x[i] * f;
+        add_part(&max, &total, w->sum, x[e], x[e + 1], x, e);
     }
     finish(w, c, max, total, w->sum);
 }
@@ -431,7 +457,10 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.value = take_floats(&scratch, CELLS * w.s.e);
     w.bias = take_floats(&scratch, CELLS * w.s.chunk);
     w.sum = take_floats(&scratch, w.s.columns * w.s.e);
-    w.packed = take_floats(&scratch, w.s.columns * w.s.d);
+    w.all_sum = take_floats(&scratch, w.s.columns * w.s.e);
+    w.all_max = take_floats(&scratch, w.s.columns);
+    w.all_total = take_floats(&scratch, w.s.columns);
+    w.packed = take_floats(&scratch, cpu_gemm_packed(w.s.d, w.s.columns));
     w.max = take_floats(&scratch, w.s.columns);
     w.total = take_floats(&scratch, w.s.columns);
     w.slope = take_floats(&scratch, w.s.columns);

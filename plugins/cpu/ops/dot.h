@@ -1,8 +1,8 @@
 /*
  * Rows of integers and scales (ints.h) decoded, and multiplied with columns.
  *
- * With one column a scale multiplies the sum of what it belongs to.  Where there are minima each
- * weight is formed first: sum d q x and sum m x could cancel.
+ * Each weight is formed first.  A scale for the sum of what it belongs to would be fewer operations with one column,
+ * but other bits than those of many columns, where weights are decoded once; and sum d q x and sum m x could cancel.
  *
  * Included by formats.c.
  */
@@ -40,50 +40,6 @@ CPU_INLINE vf factors(const uint8_t *block, const float *scales, int g, int from
     return v_f16_all(block + from);
 }
 
-/* A group's 32 integers with 32 floats, added to sums of which sum `g` of four is free. */
-CPU_INLINE void dot_group(const uint8_t *block, const vf *w, const float *scales, int g, const float *x, vf *acc,
-                          const int_format f)
-{
-    vf d = factors(block, scales, g, 0, f);
-    if (f.minima) {
-        vf m = factors(block, scales, g, f.minima, f);
-        CPU_UNROLL
-        for (int i = 0; i < 4; i++)
-            acc[i] = v_fma(v_fma(w[i], d, m), v_load(x + 8 * i), acc[i]);
-        return;
-    }
-    vf sum = w[0] * v_load(x);
-    CPU_UNROLL
-    for (int i = 1; i < 4; i++)
-        sum = v_fma(w[i], v_load(x + 8 * i), sum);
-    acc[g % 4] = v_fma(sum, d, acc[g % 4]);
-}
-
-/* One row with a column in its order.  Rows follow one another in memory: to take several at a time would be no faster,
- * and each would be a stream of its own that the machine must find. */
-CPU_INLINE float dot_row(int64_t k, const uint8_t *b, const float *x, const int_format f)
-{
-    const int groups = f.part / GROUP;
-    vf acc[4] = {{0}, {0}, {0}, {0}};
-    for (int64_t i = 0; i < k; i += f.part * f.parts, b += f.bytes, x += f.part * f.parts) {
-        float scales[SCALES];
-        CPU_UNROLL
-        for (int at = 0; at < f.bytes; at += 64)
-            __builtin_prefetch(b + AHEAD + at, 0, 3);
-        if (f.prep)
-            f.prep(b, scales);
-        CPU_UNROLL
-        for (int part = 0; part < f.parts; part++) {
-            vf w[4 * GROUPS];
-            f.ints(b, part, w);
-            CPU_UNROLL
-            for (int g = 0; g < groups; g++)
-                dot_group(b, w + 4 * g, scales, part * groups + g, x + (part * groups + g) * GROUP, acc, f);
-        }
-    }
-    return v_sum((acc[0] + acc[2]) + (acc[1] + acc[3]));
-}
-
 /* A group's elements. */
 CPU_INLINE void group_weights(const uint8_t *block, const vf *w, const float *scales, int g, vf *out,
                               const int_format f)
@@ -94,49 +50,47 @@ CPU_INLINE void group_weights(const uint8_t *block, const vf *w, const float *sc
         out[i] = f.minima ? v_fma(w[i], d, factors(block, scales, g, f.minima, f)) : w[i] * d;
 }
 
-/* A group's weights with one column.  Where there are no minima `w` are the integers and the sum is scaled: one register
- * for what is added to is all that a column needs, and none has to go to the stack. */
-CPU_INLINE vf dot_column(const vf *w, vf d, const float *x, vf acc, const bool scaled)
+/* A part of a block with `cols` columns. */
+CPU_INLINE void dot_part(const uint8_t *block, const int part, const float *scales, const float *const *x, int64_t at,
+                         const int cols, vf (*acc)[4], const int_format f)
 {
-    vf sum = w[0] * v_load(x);
+    vf q[4 * GROUPS], w[4];
+    f.ints(block, part, q);
     CPU_UNROLL
-    for (int i = 1; i < 4; i++)
-        sum = v_fma(w[i], v_load(x + 8 * i), sum);
-    return scaled ? acc + sum : v_fma(sum, d, acc);
+    for (int g = 0; g < f.part / GROUP; g++) {
+        group_weights(block, q + 4 * g, scales, part * (f.part / GROUP) + g, w, f);
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            CPU_UNROLL
+            for (int j = 0; j < 4; j++)
+                acc[c][j] = v_fma(w[j], v_load(x[c] + at + g * GROUP + 8 * j), acc[c][j]);
+    }
 }
 
-/* One row with `cols` columns. */
-CPU_INLINE void dot_columns(int64_t k, const uint8_t *b, int64_t stride, const float *const *x, const int cols,
-                            float *out, const int_format f)
+/* One row with columns in their order.  Rows follow one another in memory: to take several at a time would be no
+ * faster, and each would be a stream of its own that the machine must find. */
+CPU_INLINE void dot_ints(int64_t k, const uint8_t *b, int64_t stride, const float *const *x, const int cols, float *out,
+                         const int_format f)
 {
-    const int groups = f.part / GROUP;
-    vf acc[4] = {{0}};
-    for (int64_t i = 0; i < k; i += f.part * f.parts, b += f.bytes) {
-        float scales[SCALES];
-        CPU_UNROLL
-        for (int at = 0; at < f.bytes; at += 64)
-            __builtin_prefetch(b + 2 * stride + at, 0, 3);
-        if (f.prep)
-            f.prep(b, scales);
-        CPU_UNROLL
-        for (int part = 0; part < f.parts; part++) {
-            vf w[4 * GROUPS];
-            f.ints(b, part, w);
+    const int64_t ahead = cols == 1 ? AHEAD : 2 * stride;
+    for (int64_t k0 = 0; k0 < k; k0 += CPU_GEMM_KC) {
+        const int64_t k1 = k - k0 < CPU_GEMM_KC ? k : k0 + CPU_GEMM_KC;
+        vf acc[CPU_DOT_COLS][4] = {{{0}}};
+        for (int64_t i = k0; i < k1; i += f.part * f.parts, b += f.bytes) {
+            float scales[SCALES];
             CPU_UNROLL
-            for (int g = 0; g < groups; g++) {
-                const int at = part * groups + g;
-                vf d = factors(b, scales, at, 0, f);
-                if (f.minima)
-                    group_weights(b, w + 4 * g, scales, at, w + 4 * g, f);
-                CPU_UNROLL
-                for (int c = 0; c < cols; c++)
-                    acc[c] = dot_column(w + 4 * g, d, x[c] + i + at * GROUP, acc[c], f.minima != 0);
-            }
+            for (int at = 0; at < f.bytes; at += 64)
+                __builtin_prefetch(b + ahead + at, 0, 3);
+            if (f.prep)
+                f.prep(b, scales);
+            CPU_UNROLL
+            for (int part = 0; part < f.parts; part++)
+                dot_part(b, part, scales, x, i + part * f.part, cols, acc, f);
         }
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            add_chains(acc[c], &out[c * CPU_DOT_ROWS]);
     }
-    CPU_UNROLL
-    for (int c = 0; c < cols; c++)
-        out[c * CPU_DOT_ROWS] = v_sum(acc[c]);
 }
 
 /* Two vectors of every second element as the elements: of lanes 0 .. 3 and of 4 .. 7. */
@@ -147,8 +101,8 @@ CPU_INLINE void store_merged(vf even, vf odd, float *first, float *second)
     v_store(second, (vf)_mm256_permute2f128_ps(lo, hi, 0x31));
 }
 
-/* Elements begin .. begin + n - 1 of a row, in their order or in that of dot. */
-CPU_INLINE void decode_ints(const uint8_t *row, int64_t begin, int64_t n, float *out, const bool ordered,
+/* Elements begin .. begin + n - 1 of a row, in their order or, if `chain` is not 0, as `lines` has them. */
+CPU_INLINE void decode_ints(const uint8_t *row, int64_t begin, int64_t n, float *out, const int64_t chain,
                             const int_format f)
 {
     const int groups = f.part / GROUP;
@@ -162,12 +116,12 @@ CPU_INLINE void decode_ints(const uint8_t *row, int64_t begin, int64_t n, float 
             vf q[4 * GROUPS], w[4];
             f.ints(b, part, q);
             CPU_UNROLL
-            for (int g = 0; g < groups; g++, out += GROUP) {
+            for (int g = 0; g < groups; g++, out += chain ? 8 : GROUP) {
                 group_weights(b, q + 4 * g, scales, part * groups + g, w, f);
-                if (ordered) {
+                if (chain) {
                     CPU_UNROLL
                     for (int l = 0; l < 4; l++)
-                        v_store(out + 8 * l, w[l]);
+                        v_store(out + l * chain, w[l]);
                 } else {
                     store_merged(w[0], w[1], out, out + 16);
                     store_merged(w[2], w[3], out + 8, out + 24);

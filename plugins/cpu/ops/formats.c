@@ -11,6 +11,15 @@
 
 #include "decode.h"
 #include "rows.h"
+
+/* The four chains of a panel, in their order. */
+CPU_INLINE void add_chains(const vf *acc, float *out)
+{
+    float t[4];
+    v_sum4(acc, t);
+    *out = (((*out + t[0]) + t[1]) + t[2]) + t[3];
+}
+
 #if CPU_VL == 8
 #include "dot.h"
 #endif
@@ -28,52 +37,37 @@ typedef struct row_format {
     float (*tail)(const uint8_t *);
 } row_format;
 
-/* Independent sums of one dot product: enough to hide the latency of a
- * multiply-add, few enough to stay in registers. */
-#if CPU_VL == 4
-#define SUMS(cols) 2
-#else
-#define SUMS(cols) ((cols) == 1 ? 4 : 2)
-#endif
+#define KC CPU_GEMM_KC
 #define SCALES 32
 
-CPU_INLINE vf joined(const vf *s, const int sums)
+/* What a row of fewer than `unit` elements has left, in whole vectors. */
+CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const row_format f)
 {
-    return sums == 4 ? (s[0] + s[2]) + (s[1] + s[3]) : sums == 2 ? s[0] + s[1] : s[0];
+    float w[32] = {0}, v[32] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        w[i] = f.tail(a + i * f.bytes);
+        v[i] = x[i];
+    }
+    CPU_UNROLL
+    for (int i = 0; i < 32 / CPU_VL; i++)
+        if (i * CPU_VL < n)
+            acc[i % 4] = v_fma(v_load(w + i * CPU_VL), v_load(v + i * CPU_VL), acc[i % 4]);
 }
 
-/* The totals of four dot products, `step` apart in out[]. */
-CPU_INLINE void four_totals(vf (*acc)[4], const int sums, float *out, const int step)
+/* Elements k0 .. k0 + kc - 1 of `rows` rows with one column, or of one with `cols`, added to acc[row + column][..]. */
+CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, const float *const *b, const int cols,
+                          int64_t k0, int64_t kc, vf (*acc)[4], const row_format f)
 {
-    vf s[4] = {joined(acc[0], sums), joined(acc[1], sums), joined(acc[2], sums), joined(acc[3], sums)};
-    float t[4];
-    v_sum4(s, t);
-    CPU_UNROLL
-    for (int i = 0; i < 4; i++)
-        out[i * step] = t[i];
-}
-
-/* One row with up to CPU_DOT_COLS columns, or CPU_DOT_ROWS rows with one. */
-CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int rows, const float *const *b,
-                          const int cols, float *out, const row_format f)
-{
-    const int n = f.unit / CPU_VL, sums = n < SUMS(cols) ? n : SUMS(cols), all = rows * cols;
-    vf acc[CPU_DOT_COLS][4];
-    CPU_UNROLL
-    for (int i = 0; i < all; i++)
-        CPU_UNROLL
-        for (int j = 0; j < 4; j++)
-            acc[i][j] = (vf){0};
-    int64_t units = k / f.unit;
-    for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
+    const int64_t first = k0 / f.unit, last = first + kc / f.unit;
+    for (int64_t u0 = first; u0 < last; u0 += f.per_block) {
         float scales[CPU_DOT_ROWS][SCALES];
         CPU_UNROLL
-        for (int r = 0; r < rows; r++) /* what the next call will read */
-            __builtin_prefetch(a + (r + rows) * stride + u0 / f.per_block * f.bytes * (f.tail ? f.unit : 1), 0, 3);
-        if (f.prep)
-            CPU_UNROLL
-            for (int r = 0; r < rows; r++)
-                f.prep(a + r * stride + u0 / f.per_block * f.bytes, scales[r]);
+        for (int r = 0; r < rows; r++) { /* what the next call will read is asked for */
+            const int64_t at = u0 / f.per_block * f.bytes;
+            __builtin_prefetch(a + (r + rows) * stride + at * (f.tail ? f.unit : 1), 0, 3);
+            if (f.prep)
+                f.prep(a + r * stride + at, scales[r]);
+        }
         CPU_UNROLL
         for (int s = 0; s < f.per_block; s++)
             CPU_UNROLL
@@ -83,66 +77,50 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
                 CPU_UNROLL
                 for (int c = 0; c < cols; c++)
                     CPU_UNROLL
-                    for (int i = 0; i < n; i++)
-                        acc[r * cols + c][i % sums] = v_fma(w[i], v_load(b[c] + (u0 + s) * f.unit + i * CPU_VL),
-                                                            acc[r * cols + c][i % sums]);
+                    for (int i = 0; i < f.unit / CPU_VL; i++) {
+                        const int v = (s * (f.unit / CPU_VL) + i) % 4;
+                        acc[r + c][v] = v_fma(w[i], v_load(b[c] + (u0 + s) * f.unit + i * CPU_VL), acc[r + c][v]);
+                    }
             }
     }
-    int i = 0;
-    CPU_UNROLL
-    for (; i + 4 <= all; i += 4)
-        four_totals(acc + i, sums, out + (rows == 1 ? i * CPU_DOT_ROWS : i), rows == 1 ? CPU_DOT_ROWS : 1);
-    CPU_UNROLL
-    for (; i < all; i++)
-        out[i * CPU_DOT_ROWS] = v_sum(joined(acc[i], sums));
-    if (f.tail && units * f.unit < k)
-        for (int x = 0; x < all; x++) {
-            float *o = out + (rows == 1 ? x * CPU_DOT_ROWS : x);
-            for (int64_t l = units * f.unit; l < k; l++)
-                *o += f.tail(a + (rows == 1 ? 0 : x) * stride + l * f.bytes) * b[rows == 1 ? x : 0][l];
-        }
+    if (f.tail && kc % f.unit)
+        CPU_UNROLL
+        for (int r = 0; r < rows; r++)
+            CPU_UNROLL
+            for (int c = 0; c < cols; c++)
+                add_rest(a + r * stride + last * f.unit * f.bytes, b[c] + last * f.unit, kc % f.unit, acc[r + c], f);
 }
 
-#if CPU_VL != 16
-/* With one column four rows at once, but not of short vectors, which make long code. */
+/* One row with `cols` columns, or `rows` rows with one. */
+CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int rows, const float *const *b,
+                          const int cols, float *out, const row_format f)
+{
+    for (int64_t k0 = 0; k0 < k; k0 += KC) {
+        vf acc[CPU_DOT_ROWS][4];
+        CPU_UNROLL
+        for (int i = 0; i < rows * cols; i++)
+            CPU_UNROLL
+            for (int j = 0; j < 4; j++)
+                acc[i][j] = (vf){0};
+        dot_panel(a, stride, rows, b, cols, k0, k - k0 < KC ? k - k0 : KC, acc, f);
+        CPU_UNROLL
+        for (int i = 0; i < rows * cols; i++)
+            add_chains(acc[i], &out[rows > 1 ? i : i * CPU_DOT_ROWS]);
+    }
+}
+
+/* With one column four rows at once where there are registers for them. */
 CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
                         float *out, const row_format f)
 {
-    if (cols == 4)
-        dot_block(k, a, stride, 1, b, 4, out, f);
-    else if (cols == 2)
+    if (cols == 2)
         dot_block(k, a, stride, 1, b, 2, out, f);
-    else if (rows == 4 && CPU_VL == 8)
+    else if (rows == 4 && CPU_VL == 16)
         dot_block(k, a, stride, 4, b, 1, out, f);
     else
         for (int r = 0; r < rows; r++)
             dot_block(k, a + r * stride, stride, 1, b, 1, out + r, f);
 }
-#else
-CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
-                        float *out, const row_format f)
-{
-    if (rows == 4) {
-        dot_block(k, a, stride, 4, b, 1, out, f);
-        return;
-    }
-    if (rows > 1) {
-        for (int r = 0; r < rows; r++)
-            dot_block(k, a + r * stride, stride, 1, b, 1, out + r, f);
-        return;
-    }
-    switch (cols) {
-    case 8: dot_block(k, a, stride, 1, b, 8, out, f); break;
-    case 7: dot_block(k, a, stride, 1, b, 7, out, f); break;
-    case 6: dot_block(k, a, stride, 1, b, 6, out, f); break;
-    case 5: dot_block(k, a, stride, 1, b, 5, out, f); break;
-    case 4: dot_block(k, a, stride, 1, b, 4, out, f); break;
-    case 3: dot_block(k, a, stride, 1, b, 3, out, f); break;
-    case 2: dot_block(k, a, stride, 1, b, 2, out, f); break;
-    default: dot_block(k, a, stride, 1, b, 1, out, f); break;
-    }
-}
-#endif
 
 CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *out, const row_format f)
 {
@@ -168,26 +146,53 @@ CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *
     }
 }
 
+/* Vector v of a panel as `lines` has it. */
+CPU_INLINE void store_line(float *out, int64_t chain, int64_t v, vf x)
+{
+    v_store(out + v % 4 * chain + v / 4 * CPU_VL, x);
+}
+
+CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain, const row_format f)
+{
+    const int vectors = f.unit / CPU_VL;
+    int64_t first = begin / f.unit, units = n / f.unit, v = units * vectors;
+    for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
+        float scales[SCALES];
+        if (f.prep)
+            f.prep(row + (first + u0) / f.per_block * f.bytes, scales);
+        CPU_UNROLL
+        for (int s = 0; s < f.per_block; s++) {
+            vf w[128 / CPU_VL];
+            f.dec(row, first + u0 + s, scales, w);
+            CPU_UNROLL
+            for (int i = 0; i < vectors; i++)
+                store_line(out, chain, (u0 + s) * vectors + i, w[i]);
+        }
+    }
+    float rest[32] = {0};
+    for (int64_t i = units * f.unit; f.tail && i < n; i++)
+        rest[i - units * f.unit] = f.tail(row + (begin + i) * f.bytes);
+    for (int i = 0; v % 4 || (f.tail && v * CPU_VL < n); i++, v++)
+        store_line(out, chain, v, i * CPU_VL < 32 ? v_load(rest + i * CPU_VL) : (vf){0});
+}
+
 #if CPU_VL == 8
 #define INTS(type, ...)                                                                                                \
     static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
     {                                                                                                                  \
-        decode_ints(row, begin, n, out, false, (int_format){ints_##type, __VA_ARGS__});                                \
+        decode_ints(row, begin, n, out, 0, (int_format){ints_##type, __VA_ARGS__});                                \
     }                                                                                                                  \
-    static void lines_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                 \
+    static void lines_##type(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain)                  \
     {                                                                                                                  \
-        decode_ints(row, begin, n, out, true, (int_format){ints_##type, __VA_ARGS__});                                 \
+        decode_ints(row, begin, n, out, chain, (int_format){ints_##type, __VA_ARGS__});                                \
     }                                                                                                                  \
     static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,     \
                            float *out)                                                                                 \
     {                                                                                                                  \
-        if (cols == 1)                                                                                                 \
-            for (int r = 0; r < rows; r++)                                                                             \
-                out[r] = dot_row(k, a + r * stride, b[0], (int_format){ints_##type, __VA_ARGS__});                     \
-        else if (cols == 2)                                                                                            \
-            dot_columns(k, a, stride, b, 2, out, (int_format){ints_##type, __VA_ARGS__});                              \
-        else                                                                                                           \
-            dot_columns(k, a, stride, b, 4, out, (int_format){ints_##type, __VA_ARGS__});                              \
+        if (cols == 2)                                                                                                 \
+            dot_ints(k, a, stride, b, 2, out, (int_format){ints_##type, __VA_ARGS__});                                 \
+        for (int r = 0; r < rows && cols == 1; r++)                                                                    \
+            dot_ints(k, a + r * stride, stride, b, 1, out + r, (int_format){ints_##type, __VA_ARGS__});                \
     }
 #endif
 
@@ -195,6 +200,10 @@ CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *
     static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
     {                                                                                                                  \
         decode_any(row, begin, n, out, (row_format){dec_##type, __VA_ARGS__});                                         \
+    }                                                                                                                  \
+    static void lines_##type(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain)                  \
+    {                                                                                                                  \
+        lines_any(row, begin, n, out, chain, (row_format){dec_##type, __VA_ARGS__});                                   \
     }                                                                                                                  \
     static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,     \
                            float *out)                                                                                 \
@@ -237,17 +246,12 @@ FORMAT(q3_K, prep_q3_K, 128, 2, 110, NULL)
 FORMAT(q6_K, prep_q6_K, 128, 2, 210, NULL)
 #endif
 
-#if CPU_VL == 8
 #define ROW(type) {decode_##type, dot_##type, lines_##type}
-#else
-#define ROW(type) {decode_##type, dot_##type, decode_##type}
-#endif
-#define PLAIN(type) {decode_##type, dot_##type, decode_##type}
 
 const cpu_format cpu_formats[CPU_TYPES] = {
-    [ENG_TYPE_F32] = PLAIN(f32),
-    [ENG_TYPE_F16] = PLAIN(f16),
-    [ENG_TYPE_BF16] = PLAIN(bf16),
+    [ENG_TYPE_F32] = ROW(f32),
+    [ENG_TYPE_F16] = ROW(f16),
+    [ENG_TYPE_BF16] = ROW(bf16),
     [ENG_TYPE_Q4_0] = ROW(q4_0),
     [ENG_TYPE_Q4_1] = ROW(q4_1),
     [ENG_TYPE_Q5_0] = ROW(q5_0),

@@ -1,4 +1,15 @@
-/* Products of weight rows with columns: the core of mul_mat and mul_mat_id. */
+/*
+ * Products of weight rows with columns: the core of mul_mat and mul_mat_id.
+ *
+ * A result is the same bits whatever the number of columns and of threads, and whichever of the forms
+ * below computes it, since all form it in one order:
+ *   - a weight is rounded to f32, as cpu_format.decode has it, before it meets a column;
+ *   - k is cut into panels of CPU_GEMM_KC, those into whole vectors, the last of k filled up with zeros (for types
+ *     of blocks in the order of cpu_dot_order);
+ *   - in a panel the products of vectors v, v + 4, v + 8 .. are added one after another to zero, for v = 0 .. 3: four
+ *     chains, as one column needs to keep the machine busy; in all other forms each is computed for itself;
+ *   - the lanes of a chain are added as v_sum does, and these sums to zero in the order of panels and chains.
+ */
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H
 
@@ -19,7 +30,7 @@ typedef struct cpu_gemm {
     float **o;             /* n results: o[c][row]                            */
     bool fast;             /* the columns may be rounded                      */
     bool blocked;          /* by panels (many columns) or row by row          */
-    const float *packed;   /* the columns packed before (if blocked), or NULL  */
+    const float *packed;   /* the columns packed before, or NULL              */
 } cpu_gemm;
 
 CPU_INLINE const uint8_t *cpu_gemm_row(const cpu_gemm *g, int64_t row)
@@ -27,30 +38,48 @@ CPU_INLINE const uint8_t *cpu_gemm_row(const cpu_gemm *g, int64_t row)
     return g->a + (row - g->row0) * g->stride;
 }
 
-/* Is it better to decode a panel of rows once for that many columns? */
+/* Does `dot` want columns in an order of its own? */
+CPU_INLINE bool cpu_gemm_ordered(const cpu_gemm *g)
+{
+    return CPU_VL == 8 && g->block > 1;
+}
+
+/* The same for all four chains of n elements. */
+CPU_INLINE int64_t cpu_whole_chains(int64_t n)
+{
+    return (n + 4 * CPU_VL - 1) / (4 * CPU_VL) * (4 * CPU_VL);
+}
+
+/* Is it better to go over all rows a panel of k at a time for that many columns? */
 bool CPU_V(cpu_gemm_blocked)(int64_t n);
 /* Rows m0 .. m1 - 1. */
 void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
-/* Packs columns c0 .. c1 - 1 (c0 a multiple of CPU_TILE, c1 too or n) of g->n * g->k
- * floats at `out`, for g->packed. */
-void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, float *out, uint8_t *scratch);
+/* Packs columns c0 .. c1 - 1 of g->n for g->packed, at `out`, which has room for cpu_gemm_packed floats: panel by panel,
+ * in each chain by chain, in those the columns one after another. */
+void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, float *out);
+CPU_INLINE int64_t cpu_gemm_packed(int64_t k, int64_t n)
+{
+    return n * cpu_whole_chains(k);
+}
+/* Elements k0 .. k0 + kc - 1 of a column as f32, in the order in which dot takes them. */
+void CPU_V(cpu_gemm_column)(const cpu_gemm *g, int64_t c, int64_t k0, int64_t kc, float *out);
 /* Scratch that both need for k elements and at most n columns. */
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
 
 /* Is there a way for columns rounded to int8 (gemm_fast.c)?  k: elements of a row. */
 bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k);
 void CPU_V(cpu_gemm_rows_fast)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
+size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k);
 
-/* Few columns (gemm_few.c): any number, but best those that are not `blocked`. */
+/* Up to CPU_DOT_COLS columns (gemm_few.c). */
 void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
-size_t CPU_V(cpu_gemm_few_scratch)(int64_t k, int64_t n);
+size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 
-#define CPU_GEMM_KC 256 /* elements of k in a block: a whole number of blocks of every type */
-#define CPU_PANEL (2 * CPU_VL) /* rows of a panel: what threads share out    */
+#define CPU_PANEL 8 /* rows: what threads share out                         */
 #if CPU_VL == 16
-#define CPU_TILE 12 /* columns of a register tile: 24 sums in 32 registers   */
+#define CPU_TILE 6  /* columns of a register tile: 24 sums in 32 registers   */
 #else
-#define CPU_TILE 6  /* 12 sums in 16 registers                               */
+#define CPU_TILE 3  /* 12 sums in 16 registers                               */
 #endif
 
 #endif

@@ -10,6 +10,7 @@
 #include "gemm.h"
 
 #define BLOCK 32
+#define COLUMNS 8 /* at a time */
 
 /* A column of k elements: its blocks' scales, then their integers. */
 typedef struct rounded {
@@ -151,7 +152,7 @@ CPU_INLINE float sums_total(sums s)
 CPU_INLINE void row(const uint8_t *a, int64_t blocks, int64_t block_bytes, bytes32 (*ints)(const uint8_t *),
                     const rounded *x, const int cols, float *out)
 {
-    sums s[CPU_DOT_COLS];
+    sums s[COLUMNS];
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         s[c] = SUMS_ZERO;
@@ -173,7 +174,7 @@ CPU_INLINE void rows_any(const cpu_gemm *g, int64_t m0, int64_t m1, bytes32 (*in
 {
     for (int64_t i = m0; i < m1; i++) {
         const uint8_t *a = cpu_gemm_row(g, i);
-        float out[CPU_DOT_COLS];
+        float out[COLUMNS];
         int c = 0;
         for (; cols - c >= 4; c += 4)
             row(a, g->k / BLOCK, g->block_bytes, ints, x + c, 4, out + c);
@@ -189,13 +190,23 @@ bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k)
     return (type == ENG_TYPE_Q8_0 || type == ENG_TYPE_Q4_0 || type == ENG_TYPE_IQ4_NL) && k % BLOCK == 0;
 }
 
+CPU_INLINE size_t line_bytes(int64_t k)
+{
+    return ((size_t)k * sizeof(float) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
+size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k)
+{
+    return line_bytes(k) + COLUMNS * column_bytes(k);
+}
+
 void CPU_V(cpu_gemm_rows_fast)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     float *line = (float *)scratch; /* a column that is not f32, decoded */
-    uint8_t *columns = scratch + ((size_t)g->k * sizeof(float) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
-    for (int64_t c0 = 0; c0 < g->n; c0 += CPU_DOT_COLS) {
-        int cols = (int)(g->n - c0 < CPU_DOT_COLS ? g->n - c0 : CPU_DOT_COLS);
-        rounded x[CPU_DOT_COLS];
+    uint8_t *columns = scratch + line_bytes(g->k);
+    for (int64_t c0 = 0; c0 < g->n; c0 += COLUMNS) {
+        int cols = (int)(g->n - c0 < COLUMNS ? g->n - c0 : COLUMNS);
+        rounded x[COLUMNS];
         for (int c = 0; c < cols; c++) {
             x[c].scale = (float *)(columns + (size_t)c * column_bytes(g->k));
             x[c].q = (int8_t *)(x[c].scale + g->k / BLOCK);

@@ -26,7 +26,7 @@ static size_t shared_bytes(const cpu_task *task, int threads)
     const cpu_tensor *a = task->in[0];
     int64_t n = columns(task), k = a->ne[0];
     bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && CPU_V(cpu_gemm_blocked)(n) && n * k <= PACK_LIMIT / 4;
-    return pays ? floats(n * k) : 0;
+    return pays ? floats(cpu_gemm_packed(k, n)) : 0;
 }
 
 /* Where the columns for matrix (p, q) of a lie, and where their results go. */
@@ -61,7 +61,8 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
-    cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes, .type = a->type, .b_type = b->type, .k = a->ne[0],
+    cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes,
+                  .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .fast = task->node->precision == ENG_PRECISION_FAST,
                   .blocked = CPU_V(cpu_gemm_blocked)(n)};
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
@@ -77,7 +78,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
         int64_t c0, c1;
         find_columns(task, &g, 0, 0);
         cpu_share(run, n, CPU_TILE, &c0, &c1);
-        CPU_V(cpu_gemm_pack)(&g, c0, c1, (float *)task->shared, scratch);
+        CPU_V(cpu_gemm_pack)(&g, c0, c1, (float *)task->shared);
         cpu_barrier(run);
         g.packed = (const float *)task->shared;
     }

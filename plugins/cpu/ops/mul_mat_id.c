@@ -52,7 +52,8 @@ static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
     const cpu_tensor *a = task->in[0], *b = task->in[1], *ids = task->in[2], *o = task->out[0];
     int64_t n = ids->ne[0] * ids->ne[1], m = a->ne[1], experts = a->ne[2], begin, end;
     uint8_t *scratch = run->scratch;
-    cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes, .type = a->type, .b_type = b->type, .k = a->ne[0],
+    cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes,
+                  .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .fast = task->node->precision == ENG_PRECISION_FAST};
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
     g.o = (float **)take_floats(&scratch, 2 * n);

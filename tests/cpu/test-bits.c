@@ -1,0 +1,390 @@
+/*
+ * In `exact` a row of a result is the same bits whatever the other rows of the pass, their number and the number of
+ * threads: products with weights of every type, those with experts, attention over caches of several types, and rows
+ * on their own.  For each variant of the plugin that the machine has.
+ *
+ * With --all every number of columns from 1 to 600, not some.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tap.h"
+
+#define MOST 600    /* columns                                                        */
+#define ROWS 21     /* of weights: more than a panel, not whole tiles                 */
+#define EXPERTS 6
+#define USED 2
+#define TOKENS 40   /* of products with experts, and of attention                     */
+#define CELLS 1400
+#define BEFORE 1290 /* cells before the first token                                   */
+#define HEADS 6
+#define KV_HEADS 2
+#define DIM 96
+
+static bool all;
+
+typedef struct device {
+    eng_context *context;
+    eng_device *device;
+    char name[32];
+} device;
+
+typedef struct operand {
+    uint32_t type;
+    int64_t ne[4];
+    const void *data;
+} operand;
+
+typedef eng_value (*builder)(eng_graph *g, const eng_value *in, const void *what);
+
+static float number(uint64_t *s)
+{
+    *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (float)((double)(*s >> 11) * 0x1p-52 - 1);
+}
+
+static float *numbers(int64_t n, uint64_t seed)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = number(&seed) * (i % 97 == 5 ? 40 : 1);
+    return x;
+}
+
+static uint32_t rank_of(const int64_t *ne)
+{
+    return ne[3] ? 4 : ne[2] ? 3 : ne[1] ? 2 : 1;
+}
+
+/* What `build` makes of the operands, to be freed; NULL: it failed.  `valid`: the plan's parameter. */
+static void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
+                     int64_t valid)
+{
+    eng_store_tensor t[8];
+    eng_store *store = NULL;
+    eng_graph *g = NULL;
+    eng_plan *plan = NULL;
+    eng_instance *instance = NULL;
+    eng_queue *queue = NULL;
+    eng_fence fence;
+    eng_value value[8];
+    uint8_t *out = NULL;
+    for (uint32_t i = 0; i <= n; i++) {
+        const operand *o = i < n ? &in[i] : &result;
+        t[i] = (eng_store_tensor){.size = sizeof *t, .type = o->type, .rank = rank_of(o->ne),
+                                  .name = i < n ? "in" : "out", .use = i < n ? ENG_USE_INPUT : ENG_USE_OUTPUT, .layer = -1};
+        memcpy(t[i].ne, o->ne, sizeof o->ne);
+    }
+    bool good = eng_store_create(d->device, t, n + 1, &store) == ENG_OK &&
+                eng_graph_create(d->context, 1, &g) == ENG_OK;
+    for (uint32_t i = 0; good && i < n; i++) {
+        good = eng_store_write(store, i, 0, eng_store_bytes(store, i), in[i].data) == ENG_OK;
+        value[i] = eng_graph_tensor(g, 0, store, i);
+    }
+    if (good)
+        eng_store_value(g, eng_graph_tensor(g, 0, store, n), build(g, value, what));
+    good = good && eng_graph_seal(g) == ENG_OK && eng_plan_create(d->device, g, &plan) == ENG_OK &&
+           eng_instance_create(plan, &store, 1, &instance) == ENG_OK && eng_queue_create(d->device, &queue) == ENG_OK &&
+           eng_queue_submit(queue, NULL, 0, instance, &valid, 1, &fence) == ENG_OK &&
+           eng_fence_wait(fence, UINT64_MAX) == ENG_OK && (out = malloc(eng_store_bytes(store, n)));
+    if (good && eng_store_read(store, n, 0, eng_store_bytes(store, n), out) != ENG_OK)
+        good = false;
+    if (!good) {
+        printf("# %s: %s\n", d->name, eng_last_error());
+        free(out);
+        out = NULL;
+    }
+    eng_queue_destroy(queue);
+    eng_instance_destroy(instance);
+    eng_plan_release(plan);
+    eng_graph_destroy(g);
+    eng_store_destroy(store);
+    return out;
+}
+
+/* Row `i` of one result and row `j` of another, of n floats. */
+static bool same_row(const float *a, int64_t i, const float *b, int64_t j, int64_t n)
+{
+    return a && b && memcmp(a + i * n, b + j * n, (size_t)n * sizeof *a) == 0;
+}
+
+/* -- products -------------------------------------------------------------------------- */
+
+static eng_value build_encode(eng_graph *g, const eng_value *in, const void *what)
+{
+    const uint32_t *type = what;
+    return *type == ENG_TYPE_F32 ? eng_cpy(g, in[0], *type) : eng_quantize(g, in[0], *type, 0);
+}
+
+static eng_value build_product(eng_graph *g, const eng_value *in, const void *what)
+{
+    (void)what;
+    return eng_mul_mat(g, in[0], in[1]);
+}
+
+static eng_value build_experts(eng_graph *g, const eng_value *in, const void *what)
+{
+    (void)what;
+    return eng_mul_mat_id(g, in[0], in[1], in[2]);
+}
+
+static void *encoded(const device *d, uint32_t type, const int64_t *ne, uint64_t seed)
+{
+    operand x = {ENG_TYPE_F32, {ne[0], ne[1], ne[2], ne[3]}, NULL}, y = x;
+    float *values = numbers(ne[0] * (ne[1] ? ne[1] : 1) * (ne[2] ? ne[2] : 1) * (ne[3] ? ne[3] : 1), seed);
+    x.data = values;
+    y.type = type;
+    void *out = values ? compute(d, &x, 1, y, build_encode, &type, 0) : NULL;
+    free(values);
+    return out;
+}
+
+/* More than a panel, and not whole vectors or chains where the type lets it. */
+static int64_t length_for(const eng_type_info *type)
+{
+    return 2048 + (type->block == 1 ? 43 : type->block);
+}
+
+static bool same_columns(const device *d, uint32_t type, int64_t k, const void *a, const float *x, const float *whole,
+                         int64_t first, int64_t n)
+{
+    operand in[2] = {{type, {k, ROWS}, a}, {ENG_TYPE_F32, {k, n}, x + first * k}}, o = {ENG_TYPE_F32, {ROWS, n}, NULL};
+    float *part = compute(d, in, 2, o, build_product, NULL, 0);
+    int64_t c = 0;
+    while (part && c < n && same_row(part, c, whole, first + c, ROWS))
+        c++;
+    if (c < n)
+        printf("# %s, %s, %d columns from %d on: column %d has other bits\n", d->name, eng_type_name(type), (int)n,
+               (int)first, (int)c);
+    free(part);
+    return part && c == n;
+}
+
+static void check_products(const device *devices, int n_devices, uint32_t type)
+{
+    static const int some[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 24, 25, 26, 48, 100, 193, 385, 599, 600};
+    const eng_type_info *info = eng_type_get(type);
+    int64_t k = length_for(info);
+    void *a = encoded(&devices[0], type, (int64_t[4]){k, ROWS}, type + 1);
+    float *x = numbers(k * MOST, 7 + type);
+    operand in[2] = {{type, {k, ROWS}, a}, {ENG_TYPE_F32, {k, MOST}, x}}, o = {ENG_TYPE_F32, {ROWS, MOST}, NULL};
+    float *whole = a && x ? compute(&devices[0], in, 2, o, build_product, NULL, 0) : NULL;
+    bool good = whole != NULL;
+    uint64_t seed = type;
+    for (int i = 0; good && i < (all ? MOST : (int)(sizeof some / sizeof *some)); i++) {
+        int64_t n = all ? i + 1 : some[i];
+        for (int t = 0; t < n_devices; t++) {
+            if (!all && t != i % n_devices && n != MOST)
+                continue; /* a number of threads for each number of columns */
+            int64_t first = (int64_t)((double)(number(&seed) + 1) / 2 * (double)(MOST - n));
+            good = good && same_columns(&devices[t], type, k, a, x, whole, first, n);
+        }
+    }
+    tap_check(good, "%s: mul_mat, %s", devices[0].name, info->name);
+    free(a);
+    free(x);
+    free(whole);
+}
+
+/* Tokens first .. first + n - 1; those that are not `mine` (-1: all) choose other experts than in `whole`. */
+static bool same_tokens(const device *d, uint32_t type, int64_t k, const void *a, const float *x, const int32_t *ids,
+                        const float *whole, int64_t first, int64_t n, int64_t mine)
+{
+    int32_t chosen[TOKENS * USED];
+    for (int64_t i = 0; i < n * USED; i++)
+        chosen[i] = mine < 0 || i / USED == mine ? ids[first * USED + i] : (int32_t)(i % USED + (i % 3 == 0));
+    operand in[3] = {{type, {k, ROWS, EXPERTS}, a}, {ENG_TYPE_F32, {k, 1, n}, x + first * k},
+                     {ENG_TYPE_I32, {USED, n}, chosen}};
+    operand o = {ENG_TYPE_F32, {ROWS, USED, n}, NULL};
+    float *part = compute(d, in, 3, o, build_experts, NULL, 0);
+    bool good = part != NULL;
+    for (int64_t t = 0; good && t < n; t++)
+        if (mine < 0 || t == mine)
+            good = same_row(part, t, whole, first + t, ROWS * USED);
+    if (!good)
+        printf("# %s, %s, %d tokens from %d on: other bits\n", d->name, eng_type_name(type), (int)n, (int)first);
+    free(part);
+    return good;
+}
+
+static void check_experts(const device *devices, int n_devices, uint32_t type)
+{
+    static const int some[] = {1, 2, 3, 5, 8, 9, 31, TOKENS};
+    int64_t k = length_for(eng_type_get(type));
+    int32_t ids[TOKENS * USED];
+    for (int i = 0; i < TOKENS; i++)
+        for (int u = 0; u < USED; u++)
+            ids[i * USED + u] = i % 4 ? (i * 5 + u * 2) % EXPERTS : 2 + u; /* two experts have many */
+    void *a = encoded(&devices[0], type, (int64_t[4]){k, ROWS, EXPERTS}, 90 + type);
+    float *x = numbers(k * TOKENS, 3 + type);
+    operand in[3] = {{type, {k, ROWS, EXPERTS}, a}, {ENG_TYPE_F32, {k, 1, TOKENS}, x},
+                     {ENG_TYPE_I32, {USED, TOKENS}, ids}};
+    operand o = {ENG_TYPE_F32, {ROWS, USED, TOKENS}, NULL};
+    float *whole = a && x ? compute(&devices[0], in, 3, o, build_experts, NULL, 0) : NULL;
+    bool good = whole != NULL;
+    for (int i = 0; good && i < (int)(sizeof some / sizeof *some); i++)
+        for (int t = 0; good && t < n_devices; t++)
+            good = same_tokens(&devices[t], type, k, a, x, ids, whole, (TOKENS - some[i]) / 2, some[i], -1) &&
+                   same_tokens(&devices[t], type, k, a, x, ids, whole, 0, TOKENS, (i * 11 + 1) % TOKENS);
+    tap_check(good, "%s: mul_mat_id, %s", devices[0].name, eng_type_name(type));
+    free(a);
+    free(x);
+    free(whole);
+}
+
+/* -- attention -------------------------------------------------------------------------- */
+
+typedef struct seeing {
+    const char *name;
+    int64_t window;
+    double softcap, max_bias;
+} seeing;
+
+static eng_value build_attention(eng_graph *g, const eng_value *in, const void *what)
+{
+    const seeing *s = what;
+    eng_attention_params p;
+    eng_attention_defaults(&p);
+    p.kv_param = 0;
+    p.scale = 0.11;
+    p.window = s->window;
+    p.softcap = s->softcap;
+    p.max_bias = s->max_bias;
+    p.pos = in[3];
+    return eng_attention(g, in[0], in[1], in[2], &p);
+}
+
+/* Tokens first .. first + n - 1, whose last cell is the last that is valid. */
+static float *attend(const device *d, const operand *kv, const float *q, const seeing *s, int64_t first, int64_t n)
+{
+    int32_t pos[TOKENS];
+    for (int64_t i = 0; i < n; i++)
+        pos[i] = (int32_t)(BEFORE + first + i);
+    operand in[4] = {{ENG_TYPE_F32, {DIM, HEADS, n}, q + first * DIM * HEADS}, kv[0], kv[1], {ENG_TYPE_I32, {n}, pos}};
+    return compute(d, in, 4, (operand){ENG_TYPE_F32, {DIM, HEADS, n}, NULL}, build_attention, s, BEFORE + first + n);
+}
+
+static void check_attention(const device *devices, int n_devices, uint32_t type_k, uint32_t type_v, const seeing *s)
+{
+    static const int some[] = {1, 2, 3, 5, 7, 8, 9, 17, 32, TOKENS};
+    const int64_t ne[4] = {DIM, CELLS, KV_HEADS, 0};
+    void *k = encoded(&devices[0], type_k, ne, 5), *v = encoded(&devices[0], type_v, ne, 6);
+    float *q = numbers(DIM * HEADS * TOKENS, 4);
+    operand kv[2] = {{type_k, {DIM, CELLS, KV_HEADS}, k}, {type_v, {DIM, CELLS, KV_HEADS}, v}};
+    float *whole = k && v && q ? attend(&devices[0], kv, q, s, 0, TOKENS) : NULL;
+    bool good = whole != NULL;
+    for (int i = 0; good && i < (int)(sizeof some / sizeof *some); i++)
+        for (int t = 0; good && t < n_devices; t++) {
+            int64_t first = (i * 13 + 5) % (TOKENS - some[i] + 1);
+            float *part = attend(&devices[t], kv, q, s, first, some[i]);
+            for (int64_t c = 0; good && c < some[i]; c++)
+                good = same_row(part, c, whole, first + c, DIM * HEADS);
+            if (!good)
+                printf("# %s: %d tokens from %d on: other bits\n", devices[t].name, some[i], (int)first);
+            free(part);
+        }
+    tap_check(good, "%s: attention%s, %s and %s", devices[0].name, s->name, eng_type_name(type_k),
+              eng_type_name(type_v));
+    free(k);
+    free(v);
+    free(q);
+    free(whole);
+}
+
+/* -- rows --------------------------------------------------------------------------------- */
+
+#define LENGTH 331
+
+static eng_value build_rows(eng_graph *g, const eng_value *in, const void *what)
+{
+    (void)what;
+    eng_value x = eng_rms_norm(g, in[0], in[1], 1e-5);
+    x = eng_add(g, eng_unary(g, x, ENG_UNARY_SILU), in[0]);
+    return eng_soft_max(g, eng_l2_norm(g, x, 1e-5), ENG_NO_VALUE, ENG_NO_VALUE, 3, 0);
+}
+
+static float *rows(const device *d, const float *x, const float *w, int64_t n)
+{
+    operand in[2] = {{ENG_TYPE_F32, {LENGTH, n}, x}, {ENG_TYPE_F32, {LENGTH}, w}};
+    return compute(d, in, 2, (operand){ENG_TYPE_F32, {LENGTH, n}, NULL}, build_rows, NULL, 0);
+}
+
+static void check_rows(const device *devices, int n_devices)
+{
+    static const int some[] = {1, 2, 3, 17, 200, MOST};
+    float *x = numbers(LENGTH * MOST, 21), *w = numbers(LENGTH, 22);
+    float *whole = x && w ? rows(&devices[0], x, w, MOST) : NULL;
+    bool good = whole != NULL;
+    for (int i = 0; good && i < (int)(sizeof some / sizeof *some); i++)
+        for (int t = 0; good && t < n_devices; t++) {
+            int64_t first = (MOST - some[i]) / 2;
+            float *part = rows(&devices[t], x + first * LENGTH, w, some[i]);
+            for (int64_t r = 0; good && r < some[i]; r++)
+                good = same_row(part, r, whole, first + r, LENGTH);
+            free(part);
+        }
+    tap_check(good, "%s: rows on their own", devices[0].name);
+    free(x);
+    free(w);
+    free(whole);
+}
+
+/* -- variants ------------------------------------------------------------------------------ */
+
+/* False: the machine lacks the variant. */
+static bool open_device(device *d, const char *simd, int threads)
+{
+    char text[8];
+    snprintf(text, sizeof text, "%d", threads);
+    snprintf(d->name, sizeof d->name, "%s, %d threads", simd, threads);
+    if (eng_context_create(NULL, &d->context) != ENG_OK)
+        return tap_check(false, "a context: %s", eng_last_error());
+    bool good = eng_context_set_option(d->context, "cpu.simd", simd) == ENG_OK &&
+                eng_context_set_option(d->context, "cpu.threads", text) == ENG_OK;
+    if (good && eng_device_open(d->context, "cpu", &d->device) == ENG_OK)
+        return true;
+    tap_check(strstr(eng_last_error(), "lacks it") != NULL, "%s: %s # SKIP", simd, eng_last_error());
+    eng_context_destroy(d->context);
+    return false;
+}
+
+static void check_variant(const char *simd)
+{
+    static const seeing plain = {"", 0, 0, 0}, bounded = {" of a window with a softcap and ALiBi", 600, 20, 8};
+    static const uint32_t experts[] = {ENG_TYPE_F16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_K, ENG_TYPE_MXFP4};
+    device d[4];
+    int n = 0;
+    while (n < 4 && open_device(&d[n], simd, n + 1))
+        n++;
+    if (n < 4)
+        return;
+    for (uint32_t type = 0; type < 64; type++)
+        if (eng_type_get(type) && type != ENG_TYPE_I32 && type != ENG_TYPE_I64)
+            check_products(d, n, type);
+    for (size_t i = 0; i < sizeof experts / sizeof *experts; i++)
+        check_experts(d, n, experts[i]);
+    check_attention(d, n, ENG_TYPE_F16, ENG_TYPE_F16, &plain);
+    check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, &plain);
+    check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, &bounded);
+    check_attention(d, n, ENG_TYPE_F32, ENG_TYPE_F32, &bounded);
+    check_rows(d, n);
+    for (int i = 0; i < n; i++) {
+        eng_device_close(d[i].device);
+        eng_context_destroy(d[i].context);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    all = argc > 1 && strcmp(argv[1], "--all") == 0;
+    eng_context *context = tap_begin();
+    if (context) {
+        check_variant("scalar");
+        check_variant("avx2");
+        check_variant("avx512");
+    }
+    return tap_end(context);
+}
