@@ -56,7 +56,7 @@ size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n)
 {
     size_t few = CPU_V(cpu_gemm_few_scratch)(k), fast = CPU_V(cpu_gemm_fast_scratch)(k);
     size_t some = room(NEAR * KC) + room(cpu_gemm_packed(k, n < SOME ? n : SOME));
-    size_t many = n > SOME ? room(ROWS * KC) + room(columns_at_once(n) * KC) : 0;
+    size_t many = n > SOME ? room(ROWS * KC) + room((n < NC ? n : NC) * KC) : 0; /* fewer of them may be more at once */
     return larger(group_bytes(k) + larger(few, fast), larger(some, many));
 }
 
