@@ -6,8 +6,8 @@
  * More: some rows are decoded, a panel of k at a time, into lines, and a register tile of 4 rows x CPU_TILE columns
  * with k along the lanes runs over them and over the columns, which were packed: chain by chain (gemm.h), so that what
  * is needed together lies together and eight rows of it stay in the nearest cache.  With some columns the weights are
- * read in their order; with many, all rows of a thread pass before the next panel of k comes, for then it is the columns
- * that do not fit in a cache.
+ * read in their order; with many, all rows of a thread pass before the next panel of k comes, for then it is the
+ * columns that do not fit in a cache.
  *
  * Compiled once per variant.
  */
@@ -133,16 +133,16 @@ static void decode_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t mos
             memset(lines + (v * most + r) * CHAIN, 0, (size_t)cpu_whole_chains(kc) / 4 * sizeof *lines);
 }
 
-/* A chain of four lines with one of `cols` columns, of `length` elements, added to what is there or, if it is the first,
- * to zero. */
-CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const int cols, float *const *o, int64_t row,
-                     int64_t rows, bool first)
+/* A chain of `lines4` times four lines with one of `cols` columns, of `length` elements, added to what is there or, if
+ * it is the first, to zero. */
+CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const int lines4, const int cols,
+                     float *const *o, int64_t row, int64_t rows, bool first)
 {
-    vf acc[CPU_TILE][4];
+    vf acc[CPU_TILE][8];
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         CPU_UNROLL
-        for (int r = 0; r < 4; r++)
+        for (int r = 0; r < 4 * lines4; r++)
             acc[c][r] = (vf){0};
     for (int64_t l = 0; l < length; l += CPU_VL) {
         vf b[CPU_TILE];
@@ -150,7 +150,7 @@ CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const i
         for (int c = 0; c < cols; c++)
             b[c] = v_load(x + c * length + l);
         CPU_UNROLL
-        for (int r = 0; r < 4; r++) {
+        for (int r = 0; r < 4 * lines4; r++) {
             vf w = v_load(lines + r * CHAIN + l);
             CPU_UNROLL
             for (int c = 0; c < cols; c++)
@@ -159,11 +159,13 @@ CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const i
     }
     CPU_UNROLL
     for (int c = 0; c < cols; c++) {
-        float sum[4], *y = o[c] + row;
-        v_sum4(acc[c], sum);
-        if (rows == 4) {
+        float sum[8], *y = o[c] + row;
+        CPU_UNROLL
+        for (int r = 0; r < 4 * lines4; r += 4)
+            v_sum4(acc[c] + r, sum + r);
+        if (rows == 4 * lines4) {
             CPU_UNROLL
-            for (int r = 0; r < 4; r++)
+            for (int r = 0; r < 4 * lines4; r++)
                 y[r] = (first ? 0 : y[r]) + sum[r];
         } else {
             for (int64_t r = 0; r < rows; r++)
@@ -172,18 +174,23 @@ CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const i
     }
 }
 
-/* A chain of some rows with columns: as many columns as a tile has, and none alone but where there is one. */
+/* A chain of up to NEAR rows with columns: as many columns as a tile has, and eight rows where one column is left, for
+ * four sums would wait for one another. */
 static void tiles(const float *lines, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,
                   int64_t rows, bool first)
 {
-    for (int64_t c = 0; c < cols;) {
-        const int64_t left = cols - c;
-        const int now = left == CPU_TILE + 1 ? CPU_TILE - 1 : left < CPU_TILE ? (int)left : CPU_TILE;
+    for (int64_t c = 0; c < cols; c += CPU_TILE) {
+        const float *at = x + c * length;
+        const int now = cols - c < CPU_TILE ? (int)(cols - c) : CPU_TILE;
+        if (now == 1 && rows > 4) {
+            tile(lines, at, length, 2, 1, o + c, row, rows, first);
+            continue;
+        }
         for (int64_t r = 0; r < rows; r += 4) {
-            const float *from = lines + r * CHAIN, *at = x + c * length;
+            const float *from = lines + r * CHAIN;
             const int64_t here = rows - r < 4 ? rows - r : 4;
             switch (now) {
-#define CASE(n) case n: tile(from, at, length, n, o + c, row + r, here, first); break;
+#define CASE(n) case n: tile(from, at, length, 1, n, o + c, row + r, here, first); break;
             CASE(1) CASE(2) CASE(3)
 #if CPU_TILE > 3
             CASE(4) CASE(5) CASE(6)
@@ -192,12 +199,11 @@ static void tiles(const float *lines, const float *x, int64_t length, int64_t co
             default: break;
             }
         }
-        c += now;
     }
 }
 
-/* A panel of `rows` rows with `cols` columns, which are packed at x, chains `chain` floats apart; there is room for `most`
- * lines. */
+/* A panel of `rows` rows with `cols` columns, which are packed at x, chains `chain` floats apart; there is room for
+ * `most` lines. */
 static void panel(const cpu_gemm *g, int64_t m, int64_t rows, int64_t most, int64_t k0, int64_t kc, const float *x,
                   int64_t chain, int64_t cols, float *const *o, float *lines)
 {
