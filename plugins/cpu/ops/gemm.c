@@ -62,21 +62,11 @@ size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n)
 
 /* -- columns ------------------------------------------------------------------------ */
 
-void CPU_V(cpu_gemm_column)(const cpu_gemm *g, int64_t c, int64_t k0, int64_t kc, float *out)
-{
-    if (g->b_type == ENG_TYPE_F32)
-        memcpy(out, (const float *)g->b[c] + k0, (size_t)kc * sizeof *out);
-    else
-        cpu_formats[g->b_type].decode(g->b[c], k0, kc, out);
-    if (cpu_gemm_ordered(g))
-        CPU_V(cpu_dot_order)(out, out, kc);
-}
-
 /* A panel of a column, its chains `chain` floats apart. */
 static void pack_column(const cpu_gemm *g, int64_t c, int64_t k0, int64_t kc, float *out, int64_t chain)
 {
     float x[KC];
-    CPU_V(cpu_gemm_column)(g, c, k0, kc, x);
+    cpu_gemm_column(g, c, k0, kc, x);
     const int64_t padded = cpu_whole_chains(kc);
     for (int64_t i = kc; i < padded; i++)
         x[i] = 0;

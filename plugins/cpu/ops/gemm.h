@@ -62,7 +62,15 @@ CPU_INLINE int64_t cpu_gemm_packed(int64_t k, int64_t n)
     return n * cpu_whole_chains(k);
 }
 /* Elements k0 .. k0 + kc - 1 of a column as f32, in the order in which dot takes them. */
-void CPU_V(cpu_gemm_column)(const cpu_gemm *g, int64_t c, int64_t k0, int64_t kc, float *out);
+CPU_INLINE void cpu_gemm_column(const cpu_gemm *g, int64_t c, int64_t k0, int64_t kc, float *out)
+{
+    if (g->b_type == ENG_TYPE_F32)
+        memcpy(out, (const float *)g->b[c] + k0, (size_t)kc * sizeof *out);
+    else
+        cpu_formats[g->b_type].decode(g->b[c], k0, kc, out);
+    if (cpu_gemm_ordered(g))
+        CPU_V(cpu_dot_order)(out, out, kc);
+}
 /* Scratch that both need for k elements and at most n columns. */
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
 

@@ -17,7 +17,7 @@ static void one_column(const cpu_gemm *g, int64_t m0, int64_t m1, float *buffer)
     const cpu_format *f = &cpu_formats[g->type];
     const float *b = (const float *)g->b[0];
     if (g->b_type != ENG_TYPE_F32 || cpu_gemm_ordered(g)) {
-        CPU_V(cpu_gemm_column)(g, 0, 0, g->k, buffer);
+        cpu_gemm_column(g, 0, 0, g->k, buffer);
         b = buffer;
     }
     for (int64_t i = m0; i < m1; i += CPU_DOT_ROWS) {
@@ -35,7 +35,7 @@ static void two_columns(const cpu_gemm *g, int64_t m0, int64_t m1, float *buffer
     for (int64_t k0 = 0; k0 < g->k; k0 += KC) {
         const int64_t kc = g->k - k0 < KC ? g->k - k0 : KC, at = k0 / g->block * g->block_bytes;
         for (int c = 0; c < 2; c++)
-            CPU_V(cpu_gemm_column)(g, c, k0, kc, buffer + c * KC);
+            cpu_gemm_column(g, c, k0, kc, buffer + c * KC);
         for (int64_t i = m0; i < m1; i++) {
             float out[2 * CPU_DOT_ROWS] = {0};
             for (int c = 0; c < 2 && k0; c++)
