@@ -304,6 +304,16 @@ ENG_API int eng_lm_sequence_remove(eng_lm_context *context, uint32_t sequence);
  * adds is its own: nothing is copied, neither now nor when they part, and no cell is taken.
  * n tokens fewer: roll `to` back.  A pass in which many sequences part may be run as two. */
 ENG_API int eng_lm_sequence_copy(eng_lm_context *context, uint32_t from, uint32_t to);
+/* How many tokens a sequence holds (-1: no such sequence), and which: *tokens is valid until the sequence changes. */
+ENG_API int64_t eng_lm_sequence_tokens(const eng_lm_context *context, uint32_t sequence, const int32_t **tokens);
+/* Writes what a sequence holds (tokens, its rows of the caches, its recurrent states with the snapshots there are) to
+ * a file, aside and renamed; and makes a sequence hold what a file does.  Devices, splits and the numbers of a context
+ * may differ; the model, the types of the caches and their rotations must be the same.  What follows has the same bits
+ * on the same device if no other sequence has cells, and else differs as sums in another order do.  A file that is
+ * damaged, of another model, or larger than the free cells is refused (ENG_ERR_FORMAT, ENG_ERR_STATE), and the
+ * sequence stays what it was. */
+ENG_API int eng_lm_sequence_save(eng_lm_context *context, uint32_t sequence, const char *path);
+ENG_API int eng_lm_sequence_load(eng_lm_context *context, uint32_t sequence, const char *path);
 
 /* -- choosing tokens ----------------------------------------------------------------- */
 

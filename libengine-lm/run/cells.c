@@ -68,7 +68,7 @@ static void drop(eng_lm_context *c, int32_t cell)
         c->cells_hint = (uint32_t)cell;
 }
 
-/* The sequences of ranks first .. last get others, and so do the cells of which one of them is the first or last owner. */
+/* Sequences of ranks first .. last get others, and cells of which one of them is the first or last owner follow. */
 static void shift_ranks(eng_lm_context *c, int32_t first, int32_t last, int32_t by)
 {
     for (uint32_t s = 0; s < c->p.n_sequences; s++)

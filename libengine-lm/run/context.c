@@ -231,7 +231,8 @@ static int create_bookkeeping(eng_lm_context *c)
     c->cell_first = lm_calloc(all_cells(c), sizeof *c->cell_first);
     c->cell_last = lm_calloc(all_cells(c), sizeof *c->cell_last);
     c->cell_holders = lm_calloc(all_cells(c), sizeof *c->cell_holders);
-    if (!c->sequences || !c->chosen || !c->counts || !c->cell_pos || !c->cell_first || !c->cell_last || !c->cell_holders)
+    if (!c->sequences || !c->chosen || !c->counts || !c->cell_pos || !c->cell_first || !c->cell_last ||
+        !c->cell_holders)
         return ENG_ERR_NOMEM;
     for (uint32_t s = 0; s < n_seq; s++)
         c->sequences[s].rank = (int32_t)s;
@@ -287,8 +288,10 @@ void eng_lm_context_destroy(eng_lm_context *c)
     }
     eng_store_destroy(c->memory);
     eng_store_destroy(c->cells);
-    for (uint32_t s = 0; c->sequences && s < c->p.n_sequences; s++)
+    for (uint32_t s = 0; c->sequences && s < c->p.n_sequences; s++) {
         free(c->sequences[s].cells);
+        free(c->sequences[s].tokens);
+    }
     free(c->sequences);
     lm_rows_destroy(&c->rows);
     lm_rows_destroy(&c->trial);

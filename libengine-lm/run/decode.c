@@ -93,7 +93,8 @@ static uint32_t choose_rows(eng_lm_context *c, const eng_lm_batch *b, lm_rows *r
 }
 
 /* What becomes of the rows chosen: they are what the sequences hold now, or are given back. */
-static void finish_rows(eng_lm_context *c, const eng_lm_batch *b, lm_rows *rows, uint32_t first, uint32_t end, bool done)
+static void finish_rows(eng_lm_context *c, const eng_lm_batch *b, lm_rows *rows, uint32_t first, uint32_t end,
+                        bool done)
 {
     for (uint32_t i = first, next; i < end && c->model->n.recurrent; i = next) {
         uint32_t s = sequence_of(b, c->order[i]);
@@ -162,6 +163,7 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         if (!lm_cells_take(c, s, pos, &p->in[at->cells + i]))
             return eng_fail(ENG_ERR_INTERNAL, "cells ran out in the middle of a batch");
         p->in[at->tokens + i] = b->tokens[token];
+        c->sequences[s].tokens[pos] = b->tokens[token];
         p->in[at->pos + i] = (int32_t)pos;
         p->in[at->seq + i] = c->sequences[s].rank;
         if (!wants_logits(b, token))

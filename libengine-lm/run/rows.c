@@ -112,6 +112,16 @@ void lm_rows_share(lm_rows *r, uint32_t from, uint32_t to)
             r->holders[history[j]]++;
 }
 
+void lm_rows_restore(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n, bool from_start)
+{
+    if (n == 0)
+        return;
+    memcpy(r->history + (size_t)sequence * r->slots, rows, n * sizeof *rows);
+    r->n_history[sequence] = n;
+    if (from_start && n < r->slots)
+        r->history[(size_t)sequence * r->slots + r->n_history[sequence]++] = -1;
+}
+
 void lm_rows_rollback(lm_rows *r, uint32_t sequence, uint32_t n)
 {
     int32_t *history = r->history + (size_t)sequence * r->slots;

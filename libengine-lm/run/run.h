@@ -46,9 +46,9 @@ typedef struct lm_sequence {
     int64_t length;
     bool broken;         /* a device failed: nothing but remove is possible       */
     int32_t rank;        /* its number for devices (cells.c)                      */
-    int32_t *cells;      /* of its tokens, and of those that a pass is running    */
+    int32_t *tokens, *cells; /* its tokens and those that a pass is running, and their cells */
     uint32_t n_cells;
-    size_t cells_room;
+    size_t tokens_room, cells_room;
 } lm_sequence;
 
 typedef struct lm_rows {
@@ -97,7 +97,7 @@ struct eng_lm_context {
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
 /* Something was not queued: when what was before it is done, nothing of ours is in use.  Keeps the failure. */
 int lm_after_failure(int status, eng_fence fence);
-/* Room for the cells of n tokens.  false: no memory. */
+/* Room for n tokens.  false: no memory. */
 bool lm_sequence_reserve(lm_sequence *s, size_t n);
 
 /* -- cells (cells.c) -------------------------------------------------------------------------------------- */
@@ -118,12 +118,14 @@ void lm_rows_destroy(lm_rows *r);
 void lm_rows_copy(lm_rows *to, const lm_rows *from);
 const int32_t *lm_rows_history(const lm_rows *r, uint32_t sequence);
 /* Rows for the states of n more tokens: rows[0 .. min(n, slots)).  They are the pass's until commit or cancel.  false:
- * too few are free, since sequences that part in this pass all need rows of their own, while the shared ones are read. */
+ * too few are free, since sequences that part in this pass need rows of their own, while the shared ones are read. */
 bool lm_rows_choose(lm_rows *r, uint32_t sequence, uint32_t n, int32_t *rows);
 void lm_rows_commit(lm_rows *r, uint32_t sequence, uint32_t n, const int32_t *rows);
 void lm_rows_cancel(lm_rows *r, uint32_t n, const int32_t *rows);
 void lm_rows_share(lm_rows *r, uint32_t from, uint32_t to);
 void lm_rows_rollback(lm_rows *r, uint32_t sequence, uint32_t n);
+/* A sequence without states has these, the newest first, which were chosen; from_start: the empty state is next. */
+void lm_rows_restore(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n, bool from_start);
 void lm_rows_clear(lm_rows *r, uint32_t sequence);
 
 #endif

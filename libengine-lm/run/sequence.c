@@ -1,4 +1,4 @@
-/* Sequences: what hosts do with them.  Which cells and rows are whose is kept in cells.c and rows.c; nothing here moves data. */
+/* Sequences: what hosts do with them.  cells.c and rows.c keep what is whose; nothing here moves data. */
 #include "config.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ int lm_after_failure(int status, eng_fence fence)
 
 bool lm_sequence_reserve(lm_sequence *s, size_t n)
 {
-    return n == 0 || eu_reserve(s->cells, s->cells_room, n);
+    return n == 0 || (eu_reserve(s->tokens, s->tokens_room, n) && eu_reserve(s->cells, s->cells_room, n));
 }
 
 /* -- what hosts call ------------------------------------------------------------------- */
@@ -31,6 +31,14 @@ bool lm_sequence_reserve(lm_sequence *s, size_t n)
 int64_t eng_lm_sequence_length(const eng_lm_context *c, uint32_t sequence)
 {
     return c && sequence < c->p.n_sequences ? c->sequences[sequence].length : -1;
+}
+
+int64_t eng_lm_sequence_tokens(const eng_lm_context *c, uint32_t sequence, const int32_t **tokens)
+{
+    if (!c || !tokens || sequence >= c->p.n_sequences)
+        return -1;
+    *tokens = c->sequences[sequence].tokens;
+    return c->sequences[sequence].length;
 }
 
 int64_t eng_lm_sequence_rollback_limit(const eng_lm_context *c, uint32_t sequence)
@@ -102,6 +110,8 @@ int eng_lm_sequence_copy(eng_lm_context *c, uint32_t from, uint32_t to)
         return eng_fail_code(EU_NO_MEMORY("the cells of a sequence"));
     eng_lm_sequence_remove(c, to);
     lm_cells_join(c, to, a->cells, (uint32_t)a->length);
+    if (a->length > 0)
+        memcpy(b->tokens, a->tokens, (size_t)a->length * sizeof *b->tokens);
     lm_rows_share(&c->rows, from, to);
     b->length = a->length;
     return ENG_OK;

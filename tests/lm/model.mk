@@ -162,3 +162,12 @@ check-traffic: tests/lm/test-traffic $(plugin_LTLIBRARIES)
 tests_lm_test_traffic_SOURCES = tests/lm/test-traffic.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_traffic_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_traffic_LDADD = libengine-lm.la libengine.la $(LIBM)
+
+# Sequences saved to files and loaded elsewhere.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-state
+TESTS += tests/lm/test-state
+endif
+tests_lm_test_state_SOURCES = tests/lm/test-state.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_state_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_state_LDADD = libengine-lm.la libengine.la $(LIBM)

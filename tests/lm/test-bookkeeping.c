@@ -65,7 +65,7 @@ static rig *rig_create(uint32_t seed)
 static void rig_destroy(rig *r)
 {
     for (int i = 0; i < SEQUENCES; i++)
-        free(r->s[i].cells);
+        free(r->s[i].cells), free(r->s[i].tokens);
     lm_rows_destroy(&r->c.rows);
     free(r);
 }

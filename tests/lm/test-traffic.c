@@ -276,7 +276,8 @@ static bool simulate(const char *device, eng_context *engine, uint64_t tokens, u
         uint32_t end = follow(&t, steps, STEPS);
         good = end == STEPS;
         if (!good) {
-            printf("# round %u: K %s, V %s, %u snapshots\n", round, eng_type_name(k), eng_type_name(v), t.params.n_snapshots);
+            printf("# round %u: K %s, V %s, %u snapshots\n", round, eng_type_name(k), eng_type_name(v),
+                   t.params.n_snapshots);
             report(&t, steps, end + 1);
         }
         subject_close(&t.s);
