@@ -26,6 +26,7 @@ typedef struct run {
     eng_lm_draft *draft;     /* NULL: none                                         */
     int32_t *ids;            /* the prompt, then what was generated                */
     size_t n_prompt, n_ids, capacity;
+    size_t n_held;           /* of the prompt: loaded                              */
     eu_text text;            /* generated                                       */
     double shown;            /* of the progress line                            */
 } run;
@@ -121,6 +122,8 @@ static eng_lm_context_params context_params(const run *r, uint64_t n_cells)
     params.precision = r->o.precision;
     params.type_v = r->o.type_v;
     params.n_snapshots = r->o.draft + 1; /* as many as may have to be taken back */
+    if (params.n_snapshots == 1 && (r->o.load_state || r->o.save_state))
+        params.n_snapshots = 2; /* a text that is loaded may go on without another one */
     params.rotate_k = params.rotate_v = r->o.rotate_kv;
     params.placement = placement(r);
     return params;
@@ -134,10 +137,10 @@ static int open_context(run *r, uint64_t n_cells)
 
 /* -- text ----------------------------------------------------------------------------- */
 
-/* What -p, -f or --perplexity names, as tokens; --fit has asked for them before. */
+/* What --load-state, -p, -f or --perplexity names, as tokens; --fit has asked for them before. */
 static int tokenize(run *r, const eng_lm_model *model)
 {
-    const char *given = r->o.prompt, *path = r->o.perplexity ? r->o.perplexity : r->o.prompt_file;
+    const char *given = r->o.prompt ? r->o.prompt : "", *path = r->o.perplexity ? r->o.perplexity : r->o.prompt_file;
     char *text = NULL;
     size_t length = 0;
     int status = ENG_OK;
@@ -149,19 +152,24 @@ static int tokenize(run *r, const eng_lm_model *model)
         length = strlen(given);
     if (!status && path && !r->o.perplexity && length && text[length - 1] == '\n')
         length--; /* that an editor has put at the end */
-    int32_t *ids = NULL;
-    uint32_t flags = r->o.perplexity ? 0 : ENG_LM_ADD_SPECIAL | ENG_LM_PARSE_SPECIAL;
+    int32_t *ids = NULL, *before = NULL;
+    size_t n = 0, n_before = 0;
+    uint32_t flags = r->o.perplexity ? 0 : (r->o.load_state ? 0 : ENG_LM_ADD_SPECIAL) | ENG_LM_PARSE_SPECIAL;
     if (!status)
-        status = eng_lm_tokenize(model, path ? text : given, length, flags, &ids, &r->n_prompt);
+        status = eng_lm_tokenize(model, path ? text : given, length, flags, &ids, &n);
     free(text);
-    if (status)
-        return status;
-    r->capacity = r->n_ids = r->n_prompt;
-    r->ids = malloc((r->capacity ? r->capacity : 1) * sizeof *r->ids);
-    if (r->ids && r->n_prompt)
-        memcpy(r->ids, ids, r->n_prompt * sizeof *ids);
+    if (!status && r->o.load_state)
+        status = state_tokens(r->o.load_state, &before, &n_before);
+    if (!status && !eu_reserve(r->ids, r->capacity, n_before + n + 1))
+        status = eng_fail_code(EU_NO_MEMORY("the tokens"));
+    if (!status && n_before)
+        memcpy(r->ids, before, n_before * sizeof *before);
+    if (!status && n)
+        memcpy(r->ids + n_before, ids, n * sizeof *ids);
+    r->n_ids = r->n_prompt = n_before + n;
     eng_lm_free(ids);
-    return r->ids ? ENG_OK : eng_fail_code(EU_NO_MEMORY("the tokens"));
+    free(before);
+    return status;
 }
 
 static int keep_text(run *r, const char *text, size_t n)
@@ -245,7 +253,7 @@ static int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint3
     show_work(true);
     for (size_t i = 0; i < r->n_prompt; i++)
         eng_lm_sampler_accept(r->sampler, r->ids[i]);
-    for (size_t done = 0; done < r->n_prompt && !status;) {
+    for (size_t done = r->n_held; done < r->n_prompt && !status;) {
         size_t part = r->n_prompt - done < p->n_batch ? r->n_prompt - done : p->n_batch;
         eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)part, .tokens = r->ids + done,
                           .logits = done + part < r->n_prompt ? none : NULL};
@@ -439,7 +447,7 @@ static int run_text(run *r)
     report out = {0};
     exchanged before;
     uint64_t cells, most;
-    bool text = r->o.prompt || r->o.prompt_file;
+    bool text = options_text(&r->o);
     int status = count_cells(r, r->model, &cells, &most);
     if (status)
         return status;
@@ -452,6 +460,8 @@ static int run_text(run *r)
     if (!status && cells > most && most)
         fprintf(stderr, "engine-generate: note: the model was trained for %llu tokens, -c asks for %llu\n",
                 (unsigned long long)most, (unsigned long long)cells);
+    if (!status && r->o.load_state)
+        status = state_load(r->context, r->o.load_state, r->n_prompt, &r->n_held);
     if (!status)
         status = explain(r, text ? stderr : stdout);
     if (status || !text)
@@ -461,12 +471,15 @@ static int run_text(run *r)
         status = eng_lm_stream_create(r->model, 0, &r->stream);
     if (!status)
         status = generate(r, &out, &before);
+    if (!status && r->o.save_state)
+        status = state_save(r->context, r->o.save_state, r->ids, r->n_ids);
     if (status)
         return status;
     out.drawn = r->o.sampler.temperature > 0;
     out.seed = eng_lm_sampler_seed(r->sampler);
     out.prompt_ids = r->ids;
     out.n_prompt = r->n_prompt;
+    out.n_held = r->n_held;
     out.token_ids = r->ids + r->n_prompt;
     out.n_tokens = r->n_ids - r->n_prompt;
     out.text = r->text.at;

@@ -31,6 +31,7 @@ typedef struct options {
     bool expert_parallel;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
+    const char *load_state, *save_state; /* files of a sequence, or NULL            */
     uint32_t draft, draft_min; /* tokens guessed ahead; 0: none, 0: the default      */
     bool draft_given;
     float draft_p_min;
@@ -73,13 +74,28 @@ eng_lm_placement options_placement(const options *o, const eng_lm_override *over
 /* Nothing is to be generated: the plan goes to standard output. */
 static inline bool options_plan_only(const options *o)
 {
-    return o->explain && !o->prompt && !o->prompt_file && !o->perplexity;
+    return o->explain && !o->prompt && !o->prompt_file && !o->load_state && !o->perplexity;
 }
+/* Is a text continued? */
+static inline bool options_text(const options *o)
+{
+    return o->prompt || o->prompt_file || o->load_state;
+}
+
+/* -- texts in files (generate_state.c) ------------------------------------------------- */
+
+/* The tokens of a saved text, to be freed. */
+int state_tokens(const char *path, int32_t **ids, size_t *n);
+/* Sequence 0 becomes what was saved, which n_ids tokens begin with; *held: how many of them need not run. */
+int state_load(eng_lm_context *context, const char *path, size_t n_ids, size_t *held);
+/* Runs what has not run of n tokens, and saves them. */
+int state_save(eng_lm_context *context, const char *path, const int32_t *ids, size_t n);
 
 /* What a run gave. */
 typedef struct report {
     const int32_t *prompt_ids, *token_ids;
     size_t n_prompt, n_tokens;
+    size_t n_held;             /* of the prompt: loaded, not run                */
     const char *text;          /* generated                                     */
     size_t text_length;
     double prompt_seconds, decode_seconds; /* without plan_seconds, nor passes in which kernels were compiled */

@@ -48,14 +48,18 @@ static const char *text_fault(const options *o)
         return "-p and -f exclude each other";
     if (o->perplexity && (o->prompt || o->prompt_file))
         return "--perplexity generates nothing: leave out -p and -f";
+    if (o->perplexity && (o->load_state || o->save_state))
+        return "--perplexity begins with nothing and keeps nothing: leave out --load-state and --save-state";
     if (o->perplexity && (o->sampling || o->n_given))
         return "--perplexity generates nothing: leave out -n and the options that choose tokens";
     if (o->chunks && !o->perplexity)
         return "--chunks goes with --perplexity";
     if (o->perplexity && o->n_ctx == 1)
         return "--perplexity needs chunks of at least 2 tokens (-c)";
-    if (!o->prompt && !o->prompt_file && !o->perplexity && !o->explain)
-        return "a text is needed: -p, -f or --perplexity";
+    if (!options_text(o) && !o->perplexity && !o->explain)
+        return "a text is needed: -p, -f, --load-state or --perplexity";
+    if (o->save_state && !options_text(o))
+        return "--save-state goes with a text: -p, -f or --load-state";
     return NULL;
 }
 
@@ -63,7 +67,7 @@ static const char *explain_fault(const options *o)
 {
     if (o->pass && !o->explain && !o->profile)
         return "--pass goes with --explain or --profile";
-    if (o->profile && !o->prompt && !o->prompt_file)
+    if (o->profile && !options_text(o))
         return "--profile tells of passes that ran: it goes with a text, -p or -f";
     if (o->pass > o->n_batch)
         return "--pass asks for more tokens than a pass has: make -b larger, or --pass smaller";

@@ -23,6 +23,9 @@ static const struct topic {
     "  -e, --escape                 \\n, \\t, \\r, \\\\, \\\" and \\' in the text of -p stand for what they do in C\n"
     "  -n, --n-predict N            most tokens to generate, 128 if not given; -1: until the text ends\n"
     "      --ignore-eos             go on after tokens that end a text\n"
+    "      --save-state FILE        save the text afterwards, with all that the model holds of it\n"
+    "      --load-state FILE        begin with a text that was saved; -p and -f go on from there\n"
+    "      --prompt-cache FILE      both; the file need not be there yet\n"
     "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk (512)\n"
     "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"},
     {"sampling", "Which token comes next",

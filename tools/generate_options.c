@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "generate.h"
 #include "generate_foreign.h"
@@ -13,7 +14,7 @@
 #include "libengine/util/util.h"
 
 enum id {
-    MODEL, DEVICE, PROMPT, PROMPT_FILE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
+    MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
@@ -60,6 +61,9 @@ static const struct flag {
     {NULL, "--profile", PROFILE, NONE},
     {NULL, "--pass", PASS, NEEDED},
     {NULL, "--json", JSON, NONE},
+    {NULL, "--load-state", LOAD_STATE, NEEDED},
+    {NULL, "--save-state", SAVE_STATE, NEEDED},
+    {NULL, "--prompt-cache", PROMPT_CACHE, NEEDED},
     {NULL, "--draft", DRAFT, NEEDED},
     {NULL, "--draft-max", DRAFT, NEEDED},
     {NULL, "--draft-from", DRAFT_FROM, NEEDED},
@@ -273,6 +277,12 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case MODEL: o->model = value; break;
     case DEVICE: return device(o, flag, value);
     case PROMPT: o->prompt = value; break;
+    case LOAD_STATE: o->load_state = value; break;
+    case SAVE_STATE: o->save_state = value; break;
+    case PROMPT_CACHE:
+        o->save_state = value;
+        o->load_state = access(value, F_OK) == 0 ? value : NULL;
+        break;
     case PROMPT_FILE: o->prompt_file = value; break;
     case N_PREDICT:
         o->n_given = true;

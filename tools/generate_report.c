@@ -65,7 +65,9 @@ static void speeds(const report *r)
         return;
     }
     fprintf(stderr, "prompt         %zu token%s", r->n_prompt, r->n_prompt == 1 ? "" : "s");
-    speed(r->n_prompt, r->prompt_cold, r->prompt_seconds);
+    if (r->n_held)
+        fprintf(stderr, ", %zu of them loaded", r->n_held);
+    speed(r->n_prompt - r->n_held, r->prompt_cold, r->prompt_seconds);
     fprintf(stderr, "generated      %zu token%s (%s)", r->n_tokens, r->n_tokens == 1 ? "" : "s", r->stopped);
     speed(r->n_decoded, r->decode_cold, r->decode_seconds); /* the first token is the prompt's */
 }
@@ -222,9 +224,11 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
         json_measured(j, &r->perplexity);
     eu_json_bytes(j, "text", r->text ? r->text : "", r->text_length);
     json_ids(j, "prompt_ids", r->prompt_ids, r->n_prompt);
+    if (o->load_state)
+        eu_json_uint(j, "loaded_tokens", r->n_held);
     json_ids(j, "token_ids", r->token_ids, r->n_tokens);
     eu_json_text(j, "stopped", r->stopped);
-    json_speed(j, "prompt_tokens_per_second", r->measured ? (size_t)r->perplexity.tokens : r->n_prompt, r->prompt_cold,
+    json_speed(j, "prompt_tokens_per_second", r->measured ? (size_t)r->perplexity.tokens : r->n_prompt - r->n_held, r->prompt_cold,
                r->prompt_seconds);
     json_speed(j, "decode_tokens_per_second", r->n_decoded, r->decode_cold, r->decode_seconds);
     if (r->drawn)
