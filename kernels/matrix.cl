@@ -18,7 +18,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrix(__global
     __local uint exchange[MATRIX_SCRATCH];
     const uint g = get_local_id(0) >> 2, t = get_local_id(0) & 3;
     float4 c = (float4)(o[8 * g + 2 * t], o[8 * g + 2 * t + 1], o[8 * g + 64 + 2 * t], o[8 * g + 65 + 2 * t]);
-    exchange[0] = 0;
     MATRIX_ADD(c, ((uint4)(A_PAIR(g, t), A_PAIR(g + 8, t), A_PAIR(g, t + 4), A_PAIR(g + 8, t + 4))),
                ((uint2)(B_PAIR(t, g), B_PAIR(t + 4, g))));
     o[8 * g + 2 * t] = c.x;

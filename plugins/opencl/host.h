@@ -126,9 +126,13 @@ cl_int cl_event_settle(cl_event *last, cl_int error);
 
 /* Finds the program, or builds it.  Any number of threads: each program is built by one of them, for which those
  * wait that want the same; nobody waits for a program that he does not want.  prelude: text before that of the file;
- * NULL: none. */
-int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude,
+ * count: which of how many it is (" 12/31"), for people; NULL: none. */
+int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude, const char *count,
                    cl_program_entry **entry);
+/* Has it been built? */
+bool cl_program_there(cl_device *device, const char *file, const char *options, const char *prelude);
+/* Of a program without a prelude, without building it. */
+int cl_program_hash(cl_device *device, const char *file, const char *options, cl_hash *hash);
 /* source.c: appends text, or a kernel file, made whole */
 int cl_source_text(cl_device *device, const char *text, size_t bytes, eu_text *out);
 int cl_source_add(cl_device *device, const char *name, eu_text *out);
@@ -140,6 +144,14 @@ void cl_programs_release(cl_device *device);
 void cl_hash_add(cl_hash *hash, const void *data, size_t bytes);
 cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *options);
 void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program);
+/* What became of a program that was tried, beside it.  BEGUN: the process has ended meanwhile, or is at it. */
+typedef enum cl_verdict { CL_UNTRIED, CL_BEGUN, CL_WRONG, CL_RIGHT } cl_verdict;
+cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash);
+void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict);
+/* trial.c: is kernel `file` of file.cl right on the device?  `runs` tells of a kernel: an error if it could not be run.  Tried
+ * once for each version of the driver. */
+bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
+              cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right));
 /* keeper.c.  add: a program that was built from source and lives as long as the device, with programs_lock held.  end: keeps
  * one of them on disk, before the programs go. */
 void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash);
@@ -170,6 +182,7 @@ typedef struct cl_recorded_size {
 } cl_recorded_size;
 
 typedef struct cl_recorded {
+    uint32_t wanted;           /* until the plan is recorded: which of its programs */
     cl_program_entry *program;
     char kernel[48];
     const char *variant; /* of the op that it is (ops/variant.h), or NULL */
@@ -196,6 +209,13 @@ static inline uint32_t cl_numbers_end(const cl_recorded *l)
 /* Where a scratch tensor's owner lies. */
 typedef struct cl_slot { uint32_t block; uint64_t at; } cl_slot;
 
+/* A program that a plan's launches want (needed.c); missing: it was not there when the plan was recorded. */
+typedef struct cl_needed {
+    char *file, *options, *prelude;
+    bool missing;
+    cl_program_entry *program;
+} cl_needed;
+
 /* How often a chain of small ops comes in a graph (fuse.c). */
 typedef struct cl_chain_count { cl_hash text; uint32_t times; } cl_chain_count;
 
@@ -209,6 +229,9 @@ struct eng_plan_state {
     uint32_t n_launches;
     size_t launch_room;
     cl_spent *spent;           /* one a launch; NULL: they are not timed       */
+    cl_needed *wanted;         /* until the plan is complete                   */
+    uint32_t n_wanted;
+    size_t wanted_room;
     cl_recorded_arg *args;
     uint32_t n_args;
     size_t arg_room;
@@ -231,6 +254,10 @@ struct eng_plan_state {
 int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void cl_plan_destroy(eng_plan_state *plan);
 int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
+/* device/needed.c.  want: while recording; build: when all is recorded. */
+int cl_programs_want(eng_plan_state *plan, const char *file, const char *options, const char *prelude, uint32_t *index);
+int cl_programs_build(eng_plan_state *plan);
+void cl_programs_forget(eng_plan_state *plan);
 int cl_plan_launches(eng_plan_state *plan, uint64_t *launches);
 int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t node, eng_support *answer, char *reason,
                 size_t reason_bytes);

@@ -3,10 +3,10 @@ opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures tests/opencl/test-first \
 	tests/opencl/test-heads \
-	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
 TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-failures tests/opencl/test-first \
 	tests/opencl/test-heads \
-	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
 leak_tests += tests/opencl/test-leaks
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
@@ -35,6 +35,9 @@ tests_opencl_test_leaks_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_slow_SOURCES = %D%/test-slow.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_slow_LDFLAGS = -export-dynamic
 tests_opencl_test_slow_LDADD = libengine.la $(OPENCL_LIBS) $(LIBM)
+tests_opencl_test_trials_SOURCES = %D%/test-trials.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_trials_LDFLAGS = -export-dynamic
+tests_opencl_test_trials_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_waits_SOURCES = %D%/test-waits.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_waits_LDFLAGS = -export-dynamic
 tests_opencl_test_waits_LDADD = libengine.la $(OPENCL_LIBS)

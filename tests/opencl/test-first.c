@@ -18,11 +18,20 @@
 enum { FIRST = 19, NEXT = 1 }; /* programs: of a prompt of six tokens, of one token behind it */
 
 static char refused[300]; /* what the log says of a program that was compiled twice */
+static unsigned told, of, wrong; /* "compiling kernels 3/19": the last of them, and those that do not follow one another */
 static unsigned elsewhere; /* the driver has its own functions, and has refused one program for that */
 
 static void on_log(void *user, int level, const char *source, const char *text)
 {
     (void)user, (void)level, (void)source;
+    const char *count = strstr(text, "compiling kernels");
+    unsigned nth = 0, all = 0;
+    if (count) {
+        wrong += sscanf(count, "compiling kernels %u/%u: ", &nth, &all) != 2 || nth != told % (of ? of : 1) + 1 ||
+                 (nth > 1 && all != of);
+        told = nth;
+        of = all;
+    }
     const char *why = strstr(text, "programs are compiled with the compiler's header");
     if (why && strstr(why, "has its functions from elsewhere")) /* the #error in builtins.clh */
         elsewhere = 1;
@@ -57,6 +66,7 @@ static void check(eng_context *context, eng_device *device)
         const unsigned long first = compiled_by(run, 6), next = compiled_by(run, 1);
         tap_check(first <= FIRST + elsewhere, "%lu programs for the first pass, of %u", first, FIRST + elsewhere);
         tap_check(next <= NEXT, "%lu more for the next, of %d", next, NEXT);
+        tap_check(!wrong && told > 0 && told == of, "each is said, and how many there are: %u/%u at last, %u out of order", told, of, wrong);
         tap_check(!*refused, "none of them twice %s", refused);
     } else {
         printf("# %s\n", eng_last_error());

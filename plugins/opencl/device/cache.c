@@ -1,7 +1,7 @@
 /*
- * Compiled programs on disk.  A file is named by a hash of source, options,
- * compiler and device, and carries a checksum; whatever is wrong with it, the
- * program is built from source again and the file written anew.
+ * Compiled programs on disk, and beside them what became of those that were tried (trial.c).  A file is named by a hash
+ * of source, options, compiler and device, and carries a checksum; whatever is wrong with it, the program is built from
+ * source, or tried, again and the file written anew.
  */
 #include "../host.h"
 
@@ -30,11 +30,11 @@ void cl_hash_add(cl_hash *hash, const void *data, size_t bytes)
     hash->b = b;
 }
 
-static bool path_of(cl_device *device, const cl_hash *hash, char *path, size_t bytes)
+static bool path_of(cl_device *device, const cl_hash *hash, const char *kind, char *path, size_t bytes)
 {
     const char *dir = device->sv->cache_dir(device->sv->host);
-    return dir && *dir && snprintf(path, bytes, "%s/opencl-%016llx%016llx.bin", dir, (unsigned long long)hash->a,
-                                   (unsigned long long)hash->b) < (int)bytes;
+    return dir && *dir && snprintf(path, bytes, "%s/opencl-%016llx%016llx.%s", dir, (unsigned long long)hash->a,
+                                   (unsigned long long)hash->b, kind) < (int)bytes;
 }
 
 static unsigned char *read_entry(const char *path, const cl_hash *hash, size_t *bytes)
@@ -65,7 +65,7 @@ cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *opt
     char path[1024];
     size_t bytes;
     cl_int status, error;
-    unsigned char *binary = path_of(device, hash, path, sizeof path) ? read_entry(path, hash, &bytes) : NULL;
+    unsigned char *binary = path_of(device, hash, "bin", path, sizeof path) ? read_entry(path, hash, &bytes) : NULL;
     if (!binary)
         return NULL;
     const unsigned char *data = binary;
@@ -78,15 +78,18 @@ cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *opt
     return p;
 }
 
-static bool write_entry(const char *path, const header *h, const unsigned char *binary)
+/* Written aside and renamed: who reads finds the one before or this one. */
+static bool write_entry(const char *path, const cl_hash *hash, const unsigned char *data, size_t bytes)
 {
+    header h = {.magic = MAGIC, .key = *hash, .sum = {1, 2}, .bytes = bytes};
+    cl_hash_add(&h.sum, data, bytes);
     static atomic_uint counter; /* several devices of a process may keep the same program at once */
     char temporary[1100];
     snprintf(temporary, sizeof temporary, "%s.%ld-%u", path, (long)getpid(), atomic_fetch_add(&counter, 1));
     FILE *f = fopen(temporary, "wb");
     if (!f)
         return false;
-    bool good = fwrite(h, sizeof *h, 1, f) == 1 && fwrite(binary, 1, (size_t)h->bytes, f) == h->bytes;
+    bool good = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(data, 1, bytes, f) == bytes;
     good = fclose(f) == 0 && good;
     good = good && rename(temporary, path) == 0;
     if (!good)
@@ -98,15 +101,34 @@ void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program)
 {
     char path[1024];
     size_t bytes = 0;
-    if (!path_of(device, hash, path, sizeof path) ||
+    if (!path_of(device, hash, "bin", path, sizeof path) ||
         clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS || bytes == 0)
         return;
     unsigned char *binary = malloc(bytes);
-    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
-        header h = {.magic = MAGIC, .key = *hash, .sum = {1, 2}, .bytes = bytes};
-        cl_hash_add(&h.sum, binary, bytes);
-        if (!write_entry(path, &h, binary))
-            device->sv->log(device->sv->host, ENG_LOG_DEBUG, "compiled kernels cannot be kept in %s", path);
-    }
+    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS &&
+        !write_entry(path, hash, binary, bytes))
+        device->sv->log(device->sv->host, ENG_LOG_DEBUG, "compiled kernels cannot be kept in %s", path);
     free(binary);
+}
+
+cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash)
+{
+    char path[1024];
+    size_t bytes = 0;
+    unsigned char *data = path_of(device, hash, "tried", path, sizeof path) ? read_entry(path, hash, &bytes) : NULL;
+    const unsigned verdict = data && bytes == 1 ? data[0] : CL_UNTRIED;
+    free(data);
+    return verdict <= CL_RIGHT ? (cl_verdict)verdict : CL_UNTRIED;
+}
+
+void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict)
+{
+    char path[1024];
+    const unsigned char data = (unsigned char)verdict;
+    if (!path_of(device, hash, "tried", path, sizeof path))
+        return;
+    if (verdict == CL_UNTRIED)
+        remove(path);
+    else if (!write_entry(path, hash, &data, 1))
+        device->sv->log(device->sv->host, ENG_LOG_DEBUG, "what was tried cannot be kept in %s", path);
 }

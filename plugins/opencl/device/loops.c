@@ -34,7 +34,7 @@ int cl_loops_check(cl_device *device)
     cl_kernel kernel;
     if (!device->side_by_side || (family && (!strcmp(family, "vec") || !strcmp(family, "simt"))))
         return ENG_OK;
-    int status = cl_program_get(device, "loops", NULL, NULL, &program);
+    int status = cl_program_get(device, "loops", NULL, NULL, NULL, &program);
     if (status == ENG_OK)
         status = cl_program_kernel(device, program, "loops", &kernel);
     if (status != ENG_OK)

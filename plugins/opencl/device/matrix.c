@@ -35,33 +35,20 @@ static cl_int run(cl_device *device, cl_kernel kernel, float *sums)
 }
 
 /* Sums of small whole numbers are exact whatever the order. */
-static bool multiplies(cl_device *device, cl_kernel kernel)
+static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
 {
     float sums[M * N];
     for (int i = 0; i < M * N; i++)
         sums[i] = (float)i;
-    if (run(device, kernel, sums) != CL_SUCCESS)
-        return false;
+    const cl_int error = run(device, kernel, sums);
+    *right = error == CL_SUCCESS;
     for (int i = 0; i < M * N; i++) {
         float want = (float)i;
         for (int k = 0; k < K; k++)
             want += a_of(i / N, k) * b_of(k, i % N);
-        if (sums[i] != want)
-            return false;
+        *right = *right && sums[i] == want;
     }
-    return true;
-}
-
-static bool tried(cl_device *device)
-{
-    cl_program_entry *program;
-    cl_kernel kernel;
-    if (cl_program_get(device, "matrix", "-DMATRIX=1", NULL, &program) != ENG_OK ||
-        cl_program_kernel(device, program, "matrix", &kernel) != ENG_OK)
-        return false;
-    const bool good = multiplies(device, kernel);
-    clReleaseKernel(kernel);
-    return good;
+    return error;
 }
 
 /* Does option `capabilities` leave it? */
@@ -77,10 +64,12 @@ int cl_matrix_find(cl_device *device)
     const char *word = device->sv->option(device->sv->host, "matrix");
     const bool possible = !device->vec && device->max_group >= 256;
     if (!word || !*word || !strcmp(word, "auto")) {
-        if (possible && device->info.kind == ENG_DEVICE_GPU && allowed(device) && tried(device))
+        if (possible && device->info.kind == ENG_DEVICE_GPU && allowed(device) &&
+            cl_trial(device, "matrix unit", "matrix", "-DMATRIX=1", multiplies))
             device->caps |= CL_CAP_MMA;
     } else if (!strcmp(word, "in-c"))
-        device->caps |= possible ? CL_CAP_MMA_IN_C : 0;
+        device->caps |=
+            possible && cl_trial(device, "matrix unit in C", "matrix", "-DMATRIX=2", multiplies) ? CL_CAP_MMA_IN_C : 0;
     else if (!strcmp(word, "yes"))
         device->caps |= possible ? CL_CAP_MMA : 0;
     else if (strcmp(word, "no") != 0)

@@ -22,30 +22,52 @@ struct cl_program_entry {
     char *error;
 };
 
-/* *fresh: built from source, and to be kept as *hash. */
-static int build(cl_device *device, cl_program_entry *e, cl_hash *hash, bool *fresh)
+enum { ALL_OPTIONS = 1024 };
+
+/* All that a program is made of, which the caller frees, and its name on disk. */
+static int make_whole(cl_device *device, const char *file, const char *extra, const char *prelude,
+                      char options[ALL_OPTIONS], eu_text *source, cl_hash *hash)
 {
-    const char *file = e->file, *extra = e->options, *prelude = e->prelude;
-    char name[64], options[1024];
-    eu_text source = {0};
+    char name[64];
     snprintf(name, sizeof name, "%s.cl", file);
-    if (snprintf(options, sizeof options, "%s %s", device->options, extra) >= (int)sizeof options)
+    if (snprintf(options, ALL_OPTIONS, "%s %s", device->options, extra) >= ALL_OPTIONS)
         return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
-    int status = cl_source_text(device, prelude, strlen(prelude), &source);
+    int status = cl_source_text(device, prelude, strlen(prelude), source);
     if (status == ENG_OK)
-        status = cl_source_add(device, name, &source);
+        status = cl_source_add(device, name, source);
+    if (status != ENG_OK)
+        return status;
+    *hash = (cl_hash){0xcbf29ce484222325u, 0x84222325cbf29ce4u};
+    cl_hash_add(hash, device->key, strlen(device->key) + 1);
+    cl_hash_add(hash, options, strlen(options) + 1);
+    cl_hash_add(hash, source->at, source->n);
+    return ENG_OK;
+}
+
+int cl_program_hash(cl_device *device, const char *file, const char *extra, cl_hash *hash)
+{
+    char options[ALL_OPTIONS];
+    eu_text source = {0};
+    int status = make_whole(device, file, extra, "", options, &source, hash);
+    eu_text_free(&source);
+    return status;
+}
+
+/* *fresh: built from source, and to be kept as *hash. */
+static int build(cl_device *device, cl_program_entry *e, const char *count, cl_hash *hash, bool *fresh)
+{
+    const char *file = e->file;
+    char options[ALL_OPTIONS];
+    eu_text source = {0};
+    int status = make_whole(device, file, e->options, e->prelude, options, &source, hash);
     if (status != ENG_OK) {
         eu_text_free(&source);
         return status;
     }
-    *hash = (cl_hash){0xcbf29ce484222325u, 0x84222325cbf29ce4u};
-    cl_hash_add(hash, device->key, strlen(device->key) + 1);
-    cl_hash_add(hash, options, strlen(options) + 1);
-    cl_hash_add(hash, source.at, source.n);
     cl_program p = device->cached ? cl_cache_load(device, hash, options) : NULL;
     if (!p) {
         const uint64_t begin = eu_now();
-        device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: compiling kernels: %s", device->info.name, file);
+        device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: compiling kernels%s: %s", device->info.name, count, file);
         status = cl_compile(device, file, options, &source, &p);
         if (eu_now() - begin > COMPILED)
             atomic_fetch_add_explicit(&device->figures.compiled, 1, memory_order_relaxed);
@@ -143,7 +165,16 @@ static void finish(cl_device *device, cl_program_entry *e, int status, const cl_
     pthread_mutex_unlock(&device->programs_lock);
 }
 
-int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude,
+bool cl_program_there(cl_device *device, const char *file, const char *options, const char *prelude)
+{
+    pthread_mutex_lock(&device->programs_lock);
+    const cl_program_entry *e = find(device, file, options, prelude);
+    const bool there = e && e->state == READY;
+    pthread_mutex_unlock(&device->programs_lock);
+    return there;
+}
+
+int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude, const char *count,
                    cl_program_entry **entry)
 {
     int status = ENG_OK;
@@ -159,7 +190,7 @@ int cl_program_get(cl_device *device, const char *file, const char *options, con
     if (mine) {
         cl_hash hash;
         bool fresh = false;
-        status = build(device, mine, &hash, &fresh);
+        status = build(device, mine, count ? count : "", &hash, &fresh);
         finish(device, mine, status, fresh ? &hash : NULL);
     }
     if (status == ENG_OK)

@@ -56,7 +56,7 @@ static void tell_kernels(const eng_plan_state *plan, emitter emit, void *ctx)
     snprintf(line, sizeof line, "kernels take %.1f us a run, by events:\n", all);
     emit(ctx, line);
     for (uint32_t k = 0; k < n; k++) {
-        snprintf(line, sizeof line, "  %-20s %-8s %4u launches %10.1f us %5.1f %%\n", kernels[k].name,
+        snprintf(line, sizeof line, "  %-20s %-9s %4u launches %10.1f us %5.1f %%\n", kernels[k].name,
                  kernels[k].variant ? kernels[k].variant : "", kernels[k].launches, kernels[k].us,
                  all > 0 ? 100 * kernels[k].us / all : 0.0);
         emit(ctx, line);

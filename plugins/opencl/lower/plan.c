@@ -186,6 +186,8 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
     if (status == ENG_OK)
         status = record_all(p);
     if (status == ENG_OK)
+        status = cl_programs_build(p);
+    if (status == ENG_OK)
         status = keep_constants(p);
     if (status == ENG_OK && device->profile && !(p->spent = calloc(p->n_launches + 1, sizeof *p->spent)))
         status = cl_no_memory(device, "a plan");
@@ -204,6 +206,7 @@ void cl_plan_destroy(eng_plan_state *plan)
         return;
     cl_block_destroy(&plan->constant_block);
     free(plan->constants);
+    cl_programs_forget(plan);
     free(plan->chains);
     free(plan->launches);
     free(plan->spent);

@@ -6,6 +6,7 @@
  * them by log-sum-exp.
  */
 #include "hot.h"
+#include "variant.h"
 
 enum { Q, K, V, POS, SEQ, CPOS, CSEQ, MASK, SINKS, TABLE, CLAST };
 enum { DIM_S = 1, DIM_H, DIM_T }; /* cells, kv heads, tokens */
@@ -14,9 +15,9 @@ enum { DIM_S = 1, DIM_H, DIM_T }; /* cells, kv heads, tokens */
 typedef struct attn {
     const eng_tensor *in[CLAST + 1], *o, *lse;
     const eng_node *node;
+    const cl_variant *variant;
     int64_t cells, kv_heads, group, tokens; /* of the whole */
     int64_t splits;                         /* of a range of cells */
-    int64_t least;                          /* cells that are worth a split */
     cl_param valid;                         /* the valid cells of those here */
     int64_t cut[MAX_CUTS];                  /* where ranges of cells begin */
     unsigned n_cuts;
@@ -72,7 +73,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const int64_t heads = x->kv_heads * x->group, tokens = part->ne[DIM_T], block = node->ip[ENG_ATTN_BLOCK];
     const eng_tensor *table = x->in[TABLE];
 
-    cl_launch(r, "attention", "attention", x->options);
+    cl_launch_variant(r, x->variant, x->variant->kernel, x->options);
     cl_arg_walk(r, part, 2); /* q */
     cl_arg_walk(r, part, 0); /* K */
     cl_arg_walk(r, part, 1); /* V */
@@ -103,10 +104,10 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     for (unsigned i = ENG_ATTN_SCALE; i <= ENG_ATTN_MAX_BIAS; i++)
         cl_arg_float(r, (float)node->fp[i]);
     const int64_t tiles = cl_ceil(tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads);
-    const size_t local = r->device->vec ? 1 : 64;
+    const size_t local = x->variant->group;
     cl_size3(r, (uint64_t)x->splits * local, local, tiles, 1, part->ne[DIM_H], 1);
     if (x->n_cuts == 1 && x->splits > 1) /* few valid cells take but the first splits */
-        cl_size_param(r, 0, &x->valid, x->least, (int64_t)local);
+        cl_size_param(r, 0, &x->valid, x->variant->columns, (int64_t)local);
 }
 
 /* Caches in one piece each: now q, mask and result, by tokens and kv heads. */
@@ -145,7 +146,7 @@ static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const attn *x = ctx;
     const int64_t heads = x->kv_heads * x->group;
-    cl_launch(r, "attention", "attention_merge", x->options);
+    cl_launch_variant(r, x->variant, "attention_merge", x->options);
     cl_arg_temporary(r, x->temporary);
     cl_arg_operand(r, SINKS);
     cl_arg_walk(r, part, 0);
@@ -178,13 +179,12 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
 
 static void choose_tiles(attn *x, const cl_device *device)
 {
-    const int64_t queries = device->vec ? 16 : 4;
-    x->least = device->vec ? 64 : 128; /* as in kernels/attention.clh */
+    const int64_t queries = x->variant->rows, least = x->variant->columns; /* as in kernels/attention.clh */
     x->tile_heads = cl_min(x->group, queries);
     x->tile_tokens = x->in[TABLE] ? 1 : cl_min(x->tokens, cl_max(1, queries / x->group));
     const int64_t items = cl_ceil(x->tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads) * x->kv_heads;
     const int64_t wanted = (device->vec ? 2 : 4) * (int64_t)device->compute_units;
-    x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, x->least)));
+    x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, least)));
 }
 
 static int record(cl_recorder *r, const eng_node *node)
@@ -200,6 +200,7 @@ static int record(cl_recorder *r, const eng_node *node)
                          node->ip[ENG_ATTN_PERIOD], x.cells};
     if (x.in[TABLE])
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
+    x.variant = cl_variant_of(r->device, node->op, x.tokens);
     choose_tiles(&x, r->device);
     int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu",
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
@@ -222,7 +223,7 @@ static int record(cl_recorder *r, const eng_node *node)
     if (!x.direct)
         x.temporary = cl_temporary(r, (uint64_t)rows * (uint64_t)(cl_ne(x.o, 0) + 2) * 4);
     if (x.n_cuts > 1) { /* heads may be cut at different cells: some slots stay empty */
-        cl_launch(r, "attention", "attention_empty", x.options);
+        cl_launch_variant(r, x.variant, "attention_empty", x.options);
         cl_arg_temporary(r, x.temporary);
         cl_arg_long(r, rows);
         cl_size1(r, rows, cl_group(r->device));

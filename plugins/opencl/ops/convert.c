@@ -4,6 +4,7 @@
  * integers through their own kernel.
  */
 #include "hot.h"
+#include "variant.h"
 
 eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason, size_t bytes)
 {
@@ -31,10 +32,17 @@ static int64_t rows_of(const cl_walk *part)
     return part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4];
 }
 
-static void launch_args(cl_recorder *r, const cl_walk *part, int64_t n, int64_t x_step, int64_t y_step, int64_t items)
+static const cl_variant *variant(const cl_recorder *r, int64_t kind)
 {
-    shared_args(r, part, n, x_step, y_step);
-    cl_size2(r, items, cl_group(r->device), rows_of(part), 1);
+    return cl_variant_of(r->device, ENG_OP_CPY, kind);
+}
+
+/* Of `n` elements in `units`, which the variant deals out. */
+static void launch_args(cl_recorder *r, const cl_walk *part, const cl_variant *v, int64_t n, const int64_t step[2],
+                        int64_t units)
+{
+    shared_args(r, part, n, step[0], step[1]);
+    cl_size2(r, cl_ceil(units, v->columns), v->group, rows_of(part), 1);
 }
 
 static const char *number_name(uint32_t type)
@@ -45,45 +53,69 @@ static const char *number_name(uint32_t type)
 static void launch_numbers(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y)
 {
     const char *to = number_name(y->type);
-    const int64_t n = part->ne[0], per = r->device->vec ? 1024 : 1;
+    const cl_variant *v = variant(r, CL_CONVERT_NUMBERS);
+    const int64_t n = part->ne[0];
     char options[160];
     /* to integers: truncated, out of range to the nearest that there is */
     const char *how = y->type == ENG_TYPE_F32 ? "" : x->type == ENG_TYPE_F32 ? "_sat_rtz" : "_sat";
     snprintf(options, sizeof options, "-DXI=%s -DYI=%s -DTO=convert_%s%s -DPER=%d -DLOCAL=%zu",
-             number_name(x->type), to, to, how, (int)per, cl_group(r->device));
-    cl_launch(r, "cpy", "cpy_number", options);
-    launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(n, per));
+             number_name(x->type), to, to, how, (int)v->columns, v->group);
+    cl_launch_variant(r, v, v->kernel, options);
+    launch_args(r, part, v, n, (int64_t[2]){cl_nb(x, 0), cl_nb(y, 0)}, n);
 }
 
 static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y)
 {
     const int64_t bytes = cl_type_bytes(x->type), block = cl_type_block(x->type);
     const int64_t unit = block > 1 ? (bytes & 1 ? 1 : 2) : bytes;
-    const int64_t n = cl_ceil(part->ne[0], block) * bytes / unit, per = r->device->vec ? 4096 : 4;
+    const int64_t n = cl_ceil(part->ne[0], block) * bytes / unit;
+    const cl_variant *v = variant(r, CL_CONVERT_SAME);
     char options[96];
     snprintf(options, sizeof options, "-DUNIT=%s -DPER=%d -DLOCAL=%zu",
-             unit == 1 ? "uchar" : unit == 2 ? "ushort" : unit == 4 ? "uint" : "ulong", (int)per, cl_group(r->device));
-    cl_launch(r, "cpy", "cpy_same", options);
-    launch_args(r, part, n, block > 1 ? unit : cl_nb(x, 0), block > 1 ? unit : cl_nb(y, 0), cl_ceil(n, per));
+             unit == 1 ? "uchar" : unit == 2 ? "ushort" : unit == 4 ? "uint" : "ulong", (int)v->columns, v->group);
+    cl_launch_variant(r, v, v->kernel, options);
+    launch_args(r, part, v, n, (int64_t[2]){block > 1 ? unit : cl_nb(x, 0), block > 1 ? unit : cl_nb(y, 0)}, n);
 }
 
 static void launch_blocks(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y, bool search)
 {
-    const int64_t n = part->ne[0], per = r->device->vec ? 64 : 1;
+    const cl_variant *v = variant(r, CL_CONVERT_BLOCKS);
+    const int64_t n = part->ne[0];
     char options[64];
-    snprintf(options, sizeof options, "-DANY -DPER=%d -DLOCAL=%zu", (int)per, cl_group(r->device));
-    cl_launch(r, "cpy", "cpy_any", options);
-    launch_args(r, part, n, 0, 0, cl_ceil(cl_ceil(n, 32), per));
+    snprintf(options, sizeof options, "-DANY -DPER=%d -DLOCAL=%zu", (int)v->columns, v->group);
+    cl_launch_variant(r, v, v->kernel, options);
+    launch_args(r, part, v, n, (int64_t[2]){0, 0}, cl_ceil(n, 32));
     cl_arg_int(r, (int32_t)x->type);
     cl_arg_int(r, search && y->type == ENG_TYPE_IQ4_NL ? 120 : (int32_t)y->type);
+}
+
+/* Floats to blocks, blocks to floats, floats to floats. */
+static void launch_floats(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y, const char *search)
+{
+    const cl_variant *v = variant(r, CL_CONVERT_FLOATS);
+    const int64_t n = part->ne[0], blocks = cl_ceil(n, 32);
+    char options[160];
+    int at = snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DPER=%d -DLOCAL=%zu", cl_type_name(x->type),
+                      cl_type_name(y->type), search, (int)v->columns, v->group);
+    if (v->parts)
+        snprintf(options + at, sizeof options - (size_t)at, " -DYB=%d%s",
+                 cl_is_float(y->type) ? 0 : (int)cl_type_bytes(y->type), cl_is_float(x->type) ? "" : " -DX_BLOCKS");
+    else
+        snprintf(options + at, sizeof options - (size_t)at, "%s%s", cl_rows_contiguous(x) ? "" : " -DSTRIDED_X",
+                 cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
+    cl_launch_variant(r, v, v->kernel, options);
+    if (!v->parts) {
+        launch_args(r, part, v, n, (int64_t[2]){cl_nb(x, 0), cl_nb(y, 0)}, blocks);
+        return;
+    }
+    shared_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0));
+    cl_size1(r, (uint64_t)(blocks * rows_of(part)), v->group);
 }
 
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const eng_tensor *y = eng_subgraph_tensor(r->graph, part->tensor[1]);
-    const int64_t n = part->ne[0], blocks = cl_ceil(n, 32), per = 64;
-    char options[160];
 
     if (x->type == y->type) {
         launch_same(r, part, x, y);
@@ -97,22 +129,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
         launch_blocks(r, part, x, y, *(const bool *)ctx);
         return;
     }
-    const char *search = *(const bool *)ctx && y->type == ENG_TYPE_IQ4_NL ? "_search" : "";
-    if (!r->device->vec) {
-        const int bytes = cl_is_float(y->type) ? 0 : (int)cl_type_bytes(y->type);
-        snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DYB=%d -DPER=1 -DLOCAL=%zu%s",
-                 cl_type_name(x->type), cl_type_name(y->type), search, bytes, cl_group(r->device),
-                 cl_is_float(x->type) ? "" : " -DX_BLOCKS");
-        cl_launch(r, "cpy", "cpy_convert", options);
-        shared_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0));
-        cl_size1(r, (uint64_t)(blocks * rows_of(part)), cl_group(r->device));
-        return;
-    }
-    snprintf(options, sizeof options, "-DCONVERT -DXT=%s -DYT=%s%s -DPER=%d -DLOCAL=%zu%s%s", cl_type_name(x->type),
-             cl_type_name(y->type), search, (int)per, cl_group(r->device), cl_rows_contiguous(x) ? "" : " -DSTRIDED_X",
-             cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
-    cl_launch(r, "cpy", "cpy_convert", options);
-    launch_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0), cl_ceil(blocks, per));
+    launch_floats(r, part, x, y, *(const bool *)ctx && y->type == ENG_TYPE_IQ4_NL ? "_search" : "");
 }
 
 int cl_convert_record(cl_recorder *r, int32_t x, int32_t y, bool search)

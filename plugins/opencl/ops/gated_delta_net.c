@@ -3,6 +3,7 @@
  * every piece of it; all other operands must lie in one piece.
  */
 #include "hot.h"
+#include "variant.h"
 
 enum { Q, K, V, GATE, BETA, STATE, SRC, DST, CU };
 
@@ -29,13 +30,14 @@ static int record(cl_recorder *r, const eng_node *node)
         in[i] = cl_in(graph, node, i);
     const int64_t size = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     const int64_t gates = cl_ne(in[GATE], 0) == size && size > 1;
+    const cl_variant *v = cl_variant_of(r->device, node->op, cl_ne(o, 2));
     cl_split split;
     char options[64];
 
     if (sequences == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
     snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)size, split.n);
-    cl_launch(r, "gated_delta_net", "gated_delta_net", options);
+    cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i <= CU; i++)
         if (i != STATE)
             cl_arg_operand(r, i);
@@ -56,10 +58,7 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_arg_long(r, split.n > 1 ? (int64_t)in[STATE]->offset : 0);
     cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
     cl_arg_float(r, (float)(1.0 / __builtin_sqrt((double)size)));
-    if (r->device->vec)
-        cl_size3(r, cl_ceil(size, 16), 1, heads, 1, sequences, 1);
-    else
-        cl_size3(r, cl_ceil(size, 8) * 64, 64, heads, 1, sequences, 1);
+    cl_size3(r, cl_ceil(size, v->rows) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
     return r->status;
 }
 

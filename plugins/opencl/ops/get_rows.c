@@ -11,8 +11,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
         cl_matrix_options(a, matrix);
     snprintf(options, sizeof options, "%s -DLOCAL=%zu%s", matrix, cl_group(r->device),
              ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
-    cl_launch(r, "get_rows", "get_rows", options);
-    cl_indexed_launch(r, part, 16, 256);
+    cl_indexed_launch(r, part, options);
     cl_arg_long(r, cl_ne(a, 1));
 }
 

@@ -1,5 +1,6 @@
 /* hadamard: rows along the launch's second dimension, chunks of a row along the first. */
 #include "hot.h"
+#include "variant.h"
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
@@ -14,16 +15,16 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *x = eng_subgraph_tensor(r->graph, part->tensor[0]);
-    const bool vec = r->device->vec;
     const int64_t group = r->node->ip[ENG_HADAMARD_GROUP], n = cl_ne(x, 0);
-    const int64_t chunk = vec ? 1024 : 256, step = group > chunk ? group : chunk;
-    const size_t local = vec ? 1 : cl_group(r->device);
+    const cl_variant *v = cl_variant_of(r->device, ENG_OP_HADAMARD, group);
+    const int64_t chunk = v->columns, step = cl_max(group, chunk);
+    const size_t local = v->group;
     char options[96];
     (void)ctx;
 
     snprintf(options, sizeof options, "-DXT=%s -DG=%lld -DCHUNK=%lld -DLOCAL=%zu", cl_type_name(x->type),
              (long long)group, (long long)chunk, local);
-    cl_launch(r, "hadamard", "hadamard", options);
+    cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i < 2; i++)
         cl_arg_walk(r, part, i);
     cl_arg_long(r, n);
@@ -32,7 +33,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_long4(r, &part->nb[0][1]);
     cl_arg_long4(r, &part->nb[1][1]);
     const int64_t rows = part->ne[1] * part->ne[2] * part->ne[3] * part->ne[4];
-    if (!vec && group >= 16 && group <= 1024) /* 16 elements a work-item, in groups of all rows */
+    if (v->parts)
         cl_size1(r, (uint64_t)(rows * (n / 16)), local);
     else
         cl_size2(r, (uint64_t)cl_ceil(n, step) * local, local, rows, 1);

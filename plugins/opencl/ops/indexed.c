@@ -18,11 +18,13 @@ cl_walk cl_indexed_walk(const cl_recorder *r, int32_t matrix, int32_t ids, int32
     return w;
 }
 
-void cl_indexed_launch(cl_recorder *r, const cl_walk *part, int64_t elements, int64_t most)
+void cl_indexed_launch(cl_recorder *r, const cl_walk *part, const char *options)
 {
-    const int64_t n = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(n, elements);
-    const int64_t per = r->device->vec ? cl_min(units, most) : 1;
+    const cl_variant *v = cl_variant_of(r->device, r->node->op, 1);
+    const int64_t n = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(n, v->rows);
+    const int64_t per = cl_min(units, v->columns);
 
+    cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);
     cl_arg_long(r, n);
@@ -33,6 +35,6 @@ void cl_indexed_launch(cl_recorder *r, const cl_walk *part, int64_t elements, in
     cl_arg_long(r, part->nb[0][CL_DIM_V]);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_long4(r, (int64_t[4]){part->nb[i][CL_DIM_I], part->nb[i][CL_DIM_P], part->nb[i][CL_DIM_Q]});
-    cl_size2(r, cl_ceil(units, per), cl_group(r->device),
+    cl_size2(r, cl_ceil(units, per), v->group,
              part->ne[CL_DIM_I] * part->ne[CL_DIM_P] * part->ne[CL_DIM_Q], 1);
 }

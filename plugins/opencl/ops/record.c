@@ -33,7 +33,7 @@ void cl_launch_with(cl_recorder *r, const char *file, const char *name, const ch
     }
     cl_recorded *l = &p->launches[p->n_launches];
     memset(l, 0, sizeof *l);
-    r->status = cl_program_get(r->device, file, options, prelude, &l->program);
+    r->status = cl_programs_want(p, file, options, prelude, &l->wanted);
     if (r->status != ENG_OK)
         return;
     snprintf(l->kernel, sizeof l->kernel, "%s", name);
@@ -46,12 +46,23 @@ void cl_launch_with(cl_recorder *r, const char *file, const char *name, const ch
     p->n_launches++;
 }
 
-void cl_launch_variant(cl_recorder *r, const cl_variant *v, const char *kernel, const char *options)
+static void name_variant(cl_recorder *r, const cl_variant *v)
 {
-    cl_launch(r, v->file, kernel, options);
     cl_recorded *l = current(r);
     if (l)
         l->variant = v->name;
+}
+
+void cl_launch_variant(cl_recorder *r, const cl_variant *v, const char *kernel, const char *options)
+{
+    cl_launch(r, v->file, kernel, options);
+    name_variant(r, v);
+}
+
+void cl_launch_variant_with(cl_recorder *r, const cl_variant *v, const char *options, const char *prelude)
+{
+    cl_launch_with(r, v->file, v->kernel, options, prelude);
+    name_variant(r, v);
 }
 
 static void add(cl_recorder *r, const cl_recorded_arg *arg)

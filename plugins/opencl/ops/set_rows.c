@@ -19,8 +19,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 
     snprintf(options, sizeof options, "-DAT=%s -DBT=%s -DLOCAL=%zu%s", cl_type_name(a->type), cl_type_name(b->type),
              cl_group(r->device), ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
-    cl_launch(r, "set_rows", "set_rows", options);
-    cl_indexed_launch(r, part, 32, 64);
+    cl_indexed_launch(r, part, options);
 }
 
 static int record(cl_recorder *r, const eng_node *node)

@@ -1,6 +1,7 @@
 /* ssm_conv: the results, then the windows, since these may overwrite the row read; in one launch if tokens are few. */
 #include "each.h"
 #include "hot.h"
+#include "variant.h"
 
 enum { X, W, STATE, SRC, DST, CU };
 #define MAX_TAPS 64
@@ -27,20 +28,18 @@ static int record(cl_recorder *r, const eng_node *node)
     const eng_tensor *in[CU + 1], *o = cl_out(graph, node, 0);
     for (unsigned i = 0; i <= CU; i++)
         in[i] = cl_in(graph, node, i);
-    const bool vec = r->device->vec;
     const int64_t channels = cl_ne(o, 0), tokens = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0), taps = cl_ne(in[W], 0);
-    const bool few = tokens <= (vec ? 32 : 4);
-    const int64_t each = vec ? 32 : few ? cl_max(tokens, 1) : 1, blocks = vec ? cl_ceil(channels, 16) : channels;
-    const size_t local = cl_group(r->device);
+    const cl_variant *v = cl_variant_of(r->device, node->op, tokens);
+    const int64_t each = v->columns, blocks = cl_ceil(channels, v->rows);
     cl_split split;
     char options[96], epilogue[CL_EPILOGUE_TEXT];
 
     if (sequences == 0 || taps == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
-    snprintf(options, sizeof options, "-DTAPS=%lld -DPIECES=%u -DLOCAL=%zu", (long long)taps, split.n, local);
+    snprintf(options, sizeof options, "-DTAPS=%lld -DPIECES=%u -DLOCAL=%zu", (long long)taps, split.n, v->group);
     cl_epilogue_text(r->epilogue, epilogue);
-    for (unsigned pass = 0; pass < (taps > 1 && !few ? 2u : 1u); pass++) {
-        cl_launch_with(r, "ssm_conv", "ssm_conv", options, epilogue);
+    for (unsigned pass = 0; pass < (taps > 1 && v->parts ? 2u : 1u); pass++) {
+        cl_launch_variant_with(r, v, options, epilogue);
         for (unsigned i = 0; i <= CU; i++)
             if (i != STATE)
                 cl_arg_operand(r, i);
@@ -57,8 +56,8 @@ static int record(cl_recorder *r, const eng_node *node)
         cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
         cl_arg_long(r, cl_min(node->ip[ENG_CONV_SLOTS], cl_ne(in[DST], 0)));
         cl_arg_long(r, each);
-        cl_arg_int(r, few && taps > 1 ? RESULTS | WINDOWS : pass ? WINDOWS : RESULTS);
-        cl_size2(r, blocks, local, pass ? sequences : cl_ceil(tokens, each), 1);
+        cl_arg_int(r, !v->parts && taps > 1 ? RESULTS | WINDOWS : pass ? WINDOWS : RESULTS);
+        cl_size2(r, blocks, v->group, pass ? sequences : cl_ceil(tokens, each), 1);
     }
     return r->status;
 }

@@ -1,6 +1,6 @@
 /*
- * The ways to compute a product, as rows of a table (variants.c), of which record() takes the first that suits.  A new
- * way is a row and a kernel; what a device must have for it is asked of the device, never of its vendor's name.
+ * The ways to do an op, as rows of a table (variants.c), of which record() takes the first that suits.  A new way is a
+ * row and a kernel; what a device must have for it is asked of the device, never of its vendor's name.
  */
 #ifndef CL_VARIANT_H
 #define CL_VARIANT_H
@@ -15,7 +15,7 @@ typedef struct cl_variant {
     cl_family family;
     uint32_t needs;        /* CL_CAP_*, all of them                                                         */
     size_t group;          /* work-items of a group                                                         */
-    int64_t least, most;   /* columns that meet the matrix                                                  */
+    int64_t least, most;   /* n: columns that meet the matrix, or what the op's rows in the table say       */
     uint32_t fast : 1;     /* only where a node asks for it                                                 */
     uint32_t slow : 1;     /* right, but there is nothing better on this device: supports() says so         */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
@@ -24,18 +24,24 @@ typedef struct cl_variant {
     const char *kernel;
     const char *several;   /* of the same program: several matrices at once (lower/products.c); NULL: none  */
     const char *options;   /* that the program is built with, besides its operands' types                   */
-    int64_t rows, columns; /* of a group; rows 0: cl_variant_rows says; columns 0: all      */
+    int64_t rows, columns; /* of a group; rows 0: cl_variant_rows says; columns 0: all; or as the table says */
 } cl_variant;
 
 #define CL_TYPE_BIT(type) ((uint64_t)1 << (type))
 
+/* n of a conversion (convert.c). */
+enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS };
+
 /* NULL: no row suits. */
 const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node, const eng_tensor *matrix,
                                   int64_t columns);
+/* The same for an op that has a row for every n and device. */
+const cl_variant *cl_variant_of(const cl_device *device, uint32_t op, int64_t n);
 /* Build options of the variant with a matrix and columns of type b. */
 void cl_variant_options(const cl_variant *v, const eng_tensor *matrix, uint32_t b, char options[CL_OPTIONS + 64]);
 /* cl_launch of a kernel of the variant, which is named after it. */
 void cl_launch_variant(cl_recorder *r, const cl_variant *v, const char *kernel, const char *options);
+void cl_launch_variant_with(cl_recorder *r, const cl_variant *v, const char *options, const char *prelude);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 

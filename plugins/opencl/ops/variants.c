@@ -18,6 +18,13 @@
 #define MATRIX_EXPERTS(n, how)                                                                                         \
     .fast = 1, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
+#define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
+#define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
+#define CONV .op = ENG_OP_SSM_CONV, .file = "ssm_conv", .kernel = "ssm_conv"
+#define CONVERT(kind) .op = ENG_OP_CPY, .file = "cpy", COLUMNS(CL_CONVERT_##kind, CL_CONVERT_##kind)
+#define HADAMARD .op = ENG_OP_HADAMARD, .file = "hadamard", .kernel = "hadamard"
+#define GET_ROWS .op = ENG_OP_GET_ROWS, .file = "get_rows", .kernel = "get_rows", COLUMNS(1, ALL)
+#define SET_ROWS .op = ENG_OP_SET_ROWS, .file = "set_rows", .kernel = "set_rows", COLUMNS(1, ALL)
 #define EXPERTS(n) .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n, .rows = 128
 
 /*
@@ -58,24 +65,68 @@ static const cl_variant variants[] = {
     {"tile64", MUL_MAT_ID, SIMT(256), COLUMNS(33, 64), EXPERTS(64)},
     {"tile128", MUL_MAT_ID, SIMT(256), COLUMNS(65, ALL), EXPERTS(128)},
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(9, ALL), .slow = 1, PAIRS},
+
+    /* n: tokens.  rows: queries that share what is decoded of a cell; columns: cells that are worth a group of their own */
+    {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
+    {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
+
+    /* n: tokens.  rows: columns of a head's state */
+    {"columns16", DELTA_NET, VEC, COLUMNS(1, ALL), .rows = 16},
+    {"columns8", DELTA_NET, SIMT(64), COLUMNS(1, ALL), .rows = 8},
+
+    /* n: tokens.  parts: results and windows in a launch each; rows: channels, columns: tokens of a work-item */
+    {"once", CONV, VEC, COLUMNS(1, 32), .rows = 16, .columns = 32},
+    {"twice", CONV, VEC, COLUMNS(33, ALL), .parts = 1, .rows = 16, .columns = 32},
+    {"once", CONV, SIMT(64), COLUMNS(1, 4), .rows = 1, .columns = 4},
+    {"twice", CONV, SIMT(64), COLUMNS(5, ALL), .parts = 1, .rows = 1, .columns = 1},
+
+    /* n: what is converted.  columns: units of 32 elements, elements or bytes of a work-item */
+    {"same", CONVERT(SAME), VEC, .kernel = "cpy_same", .columns = 4096},
+    {"same", CONVERT(SAME), SIMT(64), .kernel = "cpy_same", .columns = 4},
+    {"numbers", CONVERT(NUMBERS), VEC, .kernel = "cpy_number", .columns = 1024},
+    {"numbers", CONVERT(NUMBERS), SIMT(64), .kernel = "cpy_number", .columns = 1},
+    {"blocks", CONVERT(BLOCKS), VEC, .kernel = "cpy_any", .columns = 64},
+    {"blocks", CONVERT(BLOCKS), SIMT(64), .kernel = "cpy_any", .columns = 1},
+    {"rows", CONVERT(FLOATS), VEC, .kernel = "cpy_convert", .columns = 64},
+    {"local", CONVERT(FLOATS), SIMT(64), .kernel = "cpy_convert", .parts = 1, .columns = 1}, /* parts: through local memory */
+
+    /* n: elements of a transform.  columns: elements of a row that a group does at least; parts: 16 a work-item, of all rows */
+    {"row", HADAMARD, VEC, COLUMNS(1, ALL), .columns = 1024},
+    {"registers", HADAMARD, SIMT(64), COLUMNS(16, 1024), .parts = 1, .columns = 256},
+    {"stages", HADAMARD, SIMT(64), COLUMNS(1, ALL), .columns = 256},
+
+    /* rows: elements of a unit; columns: units of a work-item at most */
+    {"units256", GET_ROWS, VEC, .rows = 16, .columns = 256},
+    {"units1", GET_ROWS, SIMT(64), .rows = 16, .columns = 1},
+    {"units64", SET_ROWS, VEC, .rows = 32, .columns = 64},
+    {"units1", SET_ROWS, SIMT(64), .rows = 32, .columns = 1},
 };
 
-static bool suits(const cl_variant *v, const cl_device *device, const eng_node *node, const eng_tensor *matrix,
-                  int64_t columns)
+enum { N_VARIANTS = sizeof variants / sizeof *variants };
+
+static bool suits(const cl_variant *v, const cl_device *device, uint32_t op, int64_t n)
 {
-    return v->op == node->op && (v->family == CL_VEC) == device->vec && !(v->needs & ~device->caps) &&
-           v->group <= device->max_group && columns >= v->least && columns <= v->most &&
-           (!v->fast || node->precision != ENG_PRECISION_EXACT) && (!v->types || v->types & CL_TYPE_BIT(matrix->type));
+    return v->op == op && (v->family == CL_VEC) == device->vec && !(v->needs & ~device->caps) &&
+           v->group <= device->max_group && n >= v->least && n <= v->most;
 }
 
 const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node, const eng_tensor *matrix,
                                   int64_t columns)
 {
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        if (suits(&variants[i], device, node, matrix, columns))
-            return &variants[i];
+    for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
+        if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
+            (!v->types || v->types & CL_TYPE_BIT(matrix->type)))
+            return v;
     return NULL;
+}
+
+const cl_variant *cl_variant_of(const cl_device *device, uint32_t op, int64_t n)
+{
+    const cl_variant *v = variants;
+    while (v < variants + N_VARIANTS - 1 && !suits(v, device, op, cl_max(1, n)))
+        v++;
+    return v;
 }
 
 void cl_variant_options(const cl_variant *v, const eng_tensor *matrix, uint32_t b, char options[CL_OPTIONS + 64])

@@ -99,7 +99,7 @@ static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double 
                        "buffers of at least %u bytes; it has groups of %zu, buffers of %llu", device->info.name, t.group,
                        EACH * 64, device->max_group, (unsigned long long)device->max_alloc);
     snprintf(options, sizeof options, "-DCHAINS=%u", chains);
-    int status = cl_program_get(device, "roof", options, NULL, &program);
+    int status = cl_program_get(device, "roof", options, NULL, NULL, &program);
     if (status == ENG_OK)
         status = cl_program_kernel(device, program, names[what], &t.kernel);
     if (status != ENG_OK)

@@ -1,0 +1,48 @@
+/*
+ * What no query tells is tried on the device: a kernel is run and its numbers are compared.  Once: what became of it is
+ * kept beside the compiled kernels, by all that the program is made of and the version of the driver.
+ *
+ * A driver may end the process instead of refusing an instruction, and a library cannot try that in a child.  So it is
+ * written down that a trial has begun: who finds that does without, and at most one process ends so (engine-probe's own
+ * child, where that comes first).
+ */
+#include "../host.h"
+
+static cl_verdict try_now(cl_device *device, const char *file, const char *options,
+                          cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right))
+{
+    cl_program_entry *program;
+    cl_kernel kernel;
+    bool right = false;
+    int status = cl_program_get(device, file, options, NULL, NULL, &program);
+    if (status != ENG_OK)
+        return status == ENG_ERR_DEVICE ? CL_WRONG : CL_UNTRIED; /* refused, or no memory for it */
+    if (cl_program_kernel(device, program, file, &kernel) != ENG_OK)
+        return CL_WRONG;
+    const cl_int error = runs(device, kernel, &right);
+    clReleaseKernel(kernel);
+    return error == CL_OUT_OF_HOST_MEMORY ? CL_UNTRIED : error == CL_SUCCESS && right ? CL_RIGHT : CL_WRONG;
+}
+
+bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
+              cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right))
+{
+    static const char *const words[] = {"could not be tried", "was being tried when a process ended: it is not used",
+                                        "is not there, or wrong", "is right"};
+    cl_hash hash;
+    if (cl_program_hash(device, file, options, &hash) != ENG_OK)
+        return false;
+    cl_verdict verdict = device->cached ? cl_verdict_load(device, &hash) : CL_UNTRIED;
+    const bool known = verdict != CL_UNTRIED;
+    if (!known) {
+        device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: trying: %s", device->info.name, what);
+        if (device->cached)
+            cl_verdict_save(device, &hash, CL_BEGUN);
+        verdict = try_now(device, file, options, runs);
+        if (device->cached)
+            cl_verdict_save(device, &hash, verdict);
+    }
+    device->sv->log(device->sv->host, verdict == CL_BEGUN ? ENG_LOG_INFO : ENG_LOG_DEBUG, "%s: %s %s%s",
+                    device->info.name, what, words[verdict], known ? " (known from before)" : "");
+    return verdict == CL_RIGHT;
+}
