@@ -1,6 +1,6 @@
 /*
  * kernels/roof.cl - nothing but reads, a copy, or multiplications and additions: what ops are compared with.
- * -DCHAINS=: independent sums of `fma`, which differ by device as its registers do.
+ * -DCHAINS=: independent sums, which differ by device as its registers do.
  */
 #include "stream.clh"
 
@@ -76,3 +76,65 @@ __kernel ATTRIBUTES void fma_all(fout sum, ulong rounds, float half_, float one)
         s[0] += s[j];
     sum[get_global_id(0)] = sum_of(s[0]);
 }
+
+/*
+ * Products of bytes that are added to sums of 32 bits.  What is multiplied comes from the sums, so that no product can be
+ * made before the loop.  -DDOT: by the dot product of four bytes that the device says it has; else bytes are widened by
+ * shifts, to 16 bits (vec) or 32.
+ */
+#if VEC && !DOT
+typedef int8 sums;
+#define SUM(s) ((s).s0 + (s).s1 + (s).s2 + (s).s3 + (s).s4 + (s).s5 + (s).s6 + (s).s7)
+#else
+typedef int sums;
+#define SUM(s) (s)
+#endif
+
+static inline sums add_products(sums s, sums with)
+{
+#if DOT
+    return s + dot(as_char4(s), as_char4(with));
+#elif VEC
+    const short16 x = as_short16(s), y = as_short16(with), byte = 8; /* two products of codes up to 127 fit 16 bits */
+    const int8 pairs = as_int8((x << byte >> byte) * (y << byte >> byte) + (x >> byte) * (y >> byte));
+    return s + ((pairs << 16 >> 16) + (pairs >> 16));
+#else
+    const int a = (s << 24 >> 24) * (with << 24 >> 24), b = (s << 16 >> 24) * (with << 16 >> 24);
+    return s + ((a + b) + ((s << 8 >> 24) * (with << 8 >> 24) + (s >> 24) * (with >> 24)));
+#endif
+}
+
+__kernel ATTRIBUTES void int8_all(fout sum, ulong rounds, float half_, float one)
+{
+    const sums with = (sums)(as_int(one) >> 20 ^ as_int(half_) >> 24 ^ 0x35075b03); /* four bytes, none of them 0 */
+    sums s[CHAINS];
+    UNROLL for (uint j = 0; j < CHAINS; j++)
+        s[j] = with + (sums)(int)j;
+    for (ulong i = 0; i < rounds; i++)
+        UNROLL for (uint j = 0; j < CHAINS; j++)
+            s[j] = add_products(s[j], with);
+    UNROLL for (uint j = 1; j < CHAINS; j++)
+        s[0] += s[j];
+    sum[get_global_id(0)] = as_float(SUM(s[0]));
+}
+
+#if MATRIX
+#define GROUP 256
+#include "matrix.clh"
+
+/* A matrix unit; -DMATRIX: as in matrix.clh. */
+__kernel ATTRIBUTES void matrix_all(fout sum, ulong rounds, float half_, float one)
+{
+    __local uint exchange[MATRIX_SCRATCH];
+    const uint pair = bfloat_pair(half_, one);
+    float4 s[CHAINS];
+    UNROLL for (uint j = 0; j < CHAINS; j++)
+        s[j] = (float4)j;
+    for (ulong i = 0; i < rounds; i++)
+        UNROLL for (uint j = 0; j < CHAINS; j++)
+            MATRIX_ADD(s[j], (uint4)pair, (uint2)pair);
+    UNROLL for (uint j = 1; j < CHAINS; j++)
+        s[0] += s[j];
+    sum[get_global_id(0)] = (s[0].x + s[0].y) + (s[0].z + s[0].w);
+}
+#endif

@@ -59,13 +59,13 @@ void bench_cases_free(bench_cases *cases);
 
 /* -- figures ------------------------------------------------------------------- */
 
-enum { BENCH_ROOFS = ENG_ROOF_FMA + 1 };
+enum { BENCH_ROOFS = ENG_ROOF_MATRIX + 1 };
 
 typedef struct bench_device {
     char name[64];
     eng_device *device;
     eng_device_info info;
-    double roof[BENCH_ROOFS]; /* per second; 0: not measured */
+    double roof[BENCH_ROOFS]; /* per second; 0: not measured, or the device has none */
     double empty;             /* seconds of a run that does nothing */
 } bench_device;
 
@@ -102,6 +102,8 @@ void bench_measure(eng_context *context, bench_device *device);
 double bench_median(double *values, uint32_t n); /* sorts them */
 
 const char *bench_roof_name(int roof);
+/* In words: what does products of bytes and matrices, and how fast. */
+void bench_units_text(const bench_device *device, char *text, size_t room);
 double bench_geometric(double sum_of_logs, uint32_t n);
 
 /* -- reports ------------------------------------------------------------------- */

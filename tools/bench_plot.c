@@ -47,21 +47,51 @@ static void draw_bar(FILE *f, const bench_results *results, const bench_result *
             bench_roof_name(r->roof));
 }
 
+/* Devices are one after the other in memory, and all that have a result are drawn. */
+static int devices_of(const bench_results *results)
+{
+    const bench_device *first = results->at[0].where, *last = first;
+    for (uint32_t i = 0; i < results->n; i++) {
+        first = results->at[i].where < first ? results->at[i].where : first;
+        last = results->at[i].where > last ? results->at[i].where : last;
+    }
+    return results->n ? (int)(last - first) + 1 : 0;
+}
+
+/* A line for each device: its roofs. */
+static void put_roofs(FILE *f, const bench_results *results)
+{
+    const bench_device *d = results->n ? results->at[0].where : NULL;
+    for (uint32_t i = 0; i < results->n; i++)
+        d = results->at[i].where < d ? results->at[i].where : d;
+    for (int i = 0; i < devices_of(results); i++, d++) {
+        char units[160];
+        bench_units_text(d, units, sizeof units);
+        fprintf(f, "<text x=\"6\" y=\"%d\">", 14 + i * BAR);
+        put_text(f, d->name);
+        fprintf(f, ": read %.1f GB/s; copy %.1f GB/s; fma %.0f GFLOP/s; ", d->roof[ENG_ROOF_READ] * 1e-9,
+                d->roof[ENG_ROOF_COPY] * 1e-9, d->roof[ENG_ROOF_FMA] * 1e-9);
+        put_text(f, units);
+        fprintf(f, "</text>\n");
+    }
+}
+
 static void draw(FILE *f, const bench_results *results)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < results->n; i++)
         n += results->at[i].status == ENG_OK && results->at[i].roof;
-    const int height = (int)n * BAR + 40, width = LEFT + WIDE * 5 / 4 + 80;
+    const int top = 20 + BAR * devices_of(results), height = (int)n * BAR + top + 20, width = LEFT + WIDE * 5 / 4 + 80;
     fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" font-size=\"10\">\n"
                "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", width, height, width, height);
     for (int tenth = 0; tenth <= 10; tenth += 2)
-        fprintf(f, "<line x1=\"%d\" y1=\"20\" x2=\"%d\" y2=\"%d\" stroke=\"%s\"/><text x=\"%d\" y=\"14\" text-anchor=\"middle\">%.1f</text>\n",
-                LEFT + WIDE * tenth / 10, LEFT + WIDE * tenth / 10, height - 20, tenth == 10 ? "#000000" : "#cccccc",
-                LEFT + WIDE * tenth / 10, tenth / 10.0);
+        fprintf(f, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\"/><text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%.1f</text>\n",
+                LEFT + WIDE * tenth / 10, top, LEFT + WIDE * tenth / 10, height - 20, tenth == 10 ? "#000000" : "#cccccc",
+                LEFT + WIDE * tenth / 10, top - 6, tenth / 10.0);
+    put_roofs(f, results);
     for (uint32_t i = 0, y = 0; i < results->n; i++)
         if (results->at[i].status == ENG_OK && results->at[i].roof)
-            draw_bar(f, results, &results->at[i], 20 + (int)y++ * BAR);
+            draw_bar(f, results, &results->at[i], top + (int)y++ * BAR);
     fprintf(f, "</svg>\n");
 }
 

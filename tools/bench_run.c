@@ -283,14 +283,25 @@ static int sample(const rig *r, double limit, bench_result *result)
     return status;
 }
 
+/* What computes fastest of what the case may use: in precision fast products of bytes and of matrices, too. */
+static int computing_roof(const bench_device *where, const bench_case *what)
+{
+    const bool product = !strncmp(what->op->name, "mul_mat", 7);
+    int best = ENG_ROOF_FMA;
+    for (int i = ENG_ROOF_INT8; product && what->precision != ENG_PRECISION_EXACT && i < BENCH_ROOFS; i++)
+        best = where->roof[i] > where->roof[best] ? i : best;
+    return best;
+}
+
 /* Which of the roofs binds, and how near to it the op comes. */
 static void place(const bench_device *where, bool writes, bench_result *result)
 {
     const int memory = writes ? ENG_ROOF_COPY : ENG_ROOF_READ;
     const double move = where->roof[memory] > 0 ? result->bytes / where->roof[memory] : 0;
-    const double compute = where->roof[ENG_ROOF_FMA] > 0 ? result->operations / where->roof[ENG_ROOF_FMA] : 0;
+    const int computing = computing_roof(where, result->what);
+    const double compute = where->roof[computing] > 0 ? result->operations / where->roof[computing] : 0;
     const double least = move > compute ? move : compute;
-    result->roof = least <= 0 ? 0 : move >= compute ? memory : ENG_ROOF_FMA;
+    result->roof = least <= 0 ? 0 : move >= compute ? memory : computing;
     result->share = result->median > 0 ? least / result->median : 0;
 }
 

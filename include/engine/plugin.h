@@ -220,7 +220,11 @@ typedef struct eng_device_stats {
 typedef enum eng_roof {
     ENG_ROOF_READ = 1, /* bytes read, from memory much larger than the caches  */
     ENG_ROOF_COPY = 2, /* bytes read and bytes written, of such a copy         */
-    ENG_ROOF_FMA = 3   /* f32 operations: two for each fused multiply and add  */
+    ENG_ROOF_FMA = 3,  /* f32 operations: two for each fused multiply and add  */
+    /* Later in 3.1: two operations for each product that is added to a sum.      */
+    ENG_ROOF_INT8 = 4,  /* of bytes, in a loop, as the device's compiler makes it */
+    ENG_ROOF_DOT = 5,   /* of bytes, by an integer dot product that the device has */
+    ENG_ROOF_MATRIX = 6 /* of bf16 or bytes, by a matrix unit that kernels use */
 } eng_roof;
 
 /* A device opened through the services: a child of the meta plugin. */

@@ -116,8 +116,8 @@ int eng_device_roof(eng_device *device, eng_roof what, double *per_second)
     double found = 0;
     if (!device || !per_second)
         return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "device or per_second is NULL");
-    if (what < ENG_ROOF_READ || what > ENG_ROOF_FMA)
-        return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "what must be an eng_roof, 1 to 3, got %d", (int)what);
+    if (what < ENG_ROOF_READ || what > ENG_ROOF_MATRIX)
+        return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "what must be an eng_roof, 1 to 6, got %d", (int)what);
     int status = eng_device_check(device);
     if (status < 0)
         return status;

@@ -32,8 +32,9 @@ result $? "the standard cases with small extents run on cpu"
 result $? "none of them fails"
 "$out/tests/probe/schema-check" "$src/docs/schema/engine-bench-1.json" < "$tmp/small.json" > "$tmp/log" 2>&1
 result $? "their report follows its schema"
-test "$(grep -c '<rect x' "$tmp/plot.svg")" = "$(wc -l < "$tmp/list")" && grep -q '</svg>' "$tmp/plot.svg" && test -z "$(ls "$tmp" | grep part-)"
-result $? "the plot has a bar for each"
+test "$(grep -c '<rect x' "$tmp/plot.svg")" = "$(wc -l < "$tmp/list")" && grep -q '</svg>' "$tmp/plot.svg" &&
+    grep -q '>cpu: read [0-9.]* GB/s; copy [0-9.]* GB/s; fma [0-9]* GFLOP/s; int8 products: none; matrix unit: none<' "$tmp/plot.svg" && test -z "$(ls "$tmp" | grep part-)"
+result $? "the plot has a bar for each, and the roofs"
 case='mul_mat   a=q4_0[256,64] b=f32[256,2]   precision=fast'
 # shellcheck disable=SC2086
 "$bench" $quick "$case" --json > "$tmp/old.json" 2> "$tmp/log" &&
@@ -69,6 +70,13 @@ result $? "a case that cannot run does not stop the others"
 if has meta; then
     # shellcheck disable=SC2086
     says 0 "cpu/2 " "$bench" -s 0 -w 1 "mul_mat a=q8_0[256,64] b=f32[256,1] device=cpu/2"
+fi
+if "$out/engine-probe" 2> /dev/null | grep -q '^opencl:0 .*ready'; then
+    says 0 " by a loop; matrix unit: " "$bench" -s 0 -w 0 -d opencl:0 "scale x=f32[8]"
+    "$bench" -s 0 -w 0 -d opencl:0 "scale x=f32[8]" --json > "$tmp/units.json" 2> "$tmp/log" &&
+        "$out/tests/probe/schema-check" "$src/docs/schema/engine-bench-1.json" < "$tmp/units.json" >> "$tmp/log" 2>&1 &&
+        grep -q '"int8": [1-9]' "$tmp/units.json"
+    result $? "and in JSON"
 fi
 "$bench" -d cpu --model "$src/tests/data/tiny-hybrid-f16.gguf" --json > "$tmp/model.json" 2> "$tmp/log" &&
     "$out/tests/probe/schema-check" "$src/docs/schema/engine-bench-1.json" < "$tmp/model.json" >> "$tmp/log" 2>&1 &&

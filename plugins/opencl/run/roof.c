@@ -3,7 +3,9 @@
 
 #define BYTES ((uint64_t)256 << 20)
 #define PASSES 6 /* the first one pays for the compiler and for pages */
-#define ROUNDS 200000u
+#define LEAST_ROUNDS 200u
+#define MOST_ROUNDS 200000u
+#define PASS_NS 30e6 /* of what computes */
 #define EACH 4096u /* vectors of a work-item (vec): 256 KiB */
 
 typedef struct trial {
@@ -67,14 +69,36 @@ static int try_memory(trial *t, bool copy, uint64_t bytes, double *per_second)
     return error ? cl_failed(device, error, "measuring a roof") : measure(t, per_second);
 }
 
-static int try_fma(trial *t, unsigned chains, double *per_second)
+/* Operations of a work-item in a round with one sum; of a matrix unit 4096 by 32 work-items. */
+static double operations_of(const cl_device *device, uint32_t what)
+{
+    switch (what) {
+    case ENG_ROOF_INT8: return device->vec ? 64 : 8;
+    case ENG_ROOF_DOT: return 8;
+    case ENG_ROOF_MATRIX: return 128;
+    default: return device->vec ? 32 : 8;
+    }
+}
+
+/* So many that a pass takes its time and no more, whatever the device; their argument has number 1. */
+static cl_int choose_rounds(const trial *t, cl_ulong *rounds)
+{
+    cl_int error = run_once(t); /* pays for the compiler */
+    const uint64_t begin = eu_now();
+    error = error ? error : run_once(t);
+    const double most = PASS_NS / (double)(eu_now() - begin + 1) * (double)*rounds;
+    *rounds = most < *rounds ? *rounds : most < MOST_ROUNDS ? (cl_ulong)most : MOST_ROUNDS;
+    return error ? error : clSetKernelArg(t->kernel, 1, sizeof *rounds, rounds);
+}
+
+/* All kernels that compute have the same arguments. */
+static int try_computing(trial *t, uint32_t what, unsigned chains, double *per_second)
 {
     cl_device *device = t->device;
-    const cl_ulong rounds = ROUNDS;
+    cl_ulong rounds = LEAST_ROUNDS;
     const cl_float half = 0.5f, one = 1.0f;
     cl_uint n = 0;
     t->items = (size_t)device->compute_units * 8 * t->group;
-    t->work = 2.0 * chains * (device->vec ? 16 : 4) * ROUNDS * (double)t->items;
     int status = cl_block_create(device, t->items * sizeof(float), false, "measuring a roof", &t->to);
     if (status != ENG_OK)
         return status;
@@ -82,12 +106,15 @@ static int try_fma(trial *t, unsigned chains, double *per_second)
     error = error ? error : give(t->kernel, &n, sizeof rounds, &rounds);
     error = error ? error : give(t->kernel, &n, sizeof half, &half);
     error = error ? error : give(t->kernel, &n, sizeof one, &one);
+    error = error ? error : choose_rounds(t, &rounds);
+    t->work = operations_of(device, what) * chains * (double)rounds * (double)t->items;
     return error ? cl_failed(device, error, "measuring a roof") : measure(t, per_second);
 }
 
 static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double *per_second)
 {
-    static const char *const names[] = {[ENG_ROOF_READ] = "read_all", [ENG_ROOF_COPY] = "copy_all", [ENG_ROOF_FMA] = "fma_all"};
+    static const char *const names[] = {[ENG_ROOF_READ] = "read_all", [ENG_ROOF_COPY] = "copy_all", [ENG_ROOF_FMA] = "fma_all",
+                                         [ENG_ROOF_INT8] = "int8_all", [ENG_ROOF_DOT] = "int8_all", [ENG_ROOF_MATRIX] = "matrix_all"};
     trial t = {.device = device, .group = device->vec ? 1 : 256};
     cl_program_entry *program;
     char options[32];
@@ -98,13 +125,15 @@ static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double 
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "its roofs are measured by groups of %zu work-items on "
                        "buffers of at least %u bytes; it has groups of %zu, buffers of %llu", device->info.name, t.group,
                        EACH * 64, device->max_group, (unsigned long long)device->max_alloc);
-    snprintf(options, sizeof options, "-DCHAINS=%u", chains);
+    snprintf(options, sizeof options, "-DCHAINS=%u%s", chains, what == ENG_ROOF_DOT ? " -DDOT=1"
+             : what != ENG_ROOF_MATRIX ? "" : device->caps & CL_CAP_MMA ? " -DMATRIX=1" : " -DMATRIX=2");
     int status = cl_program_get(device, "roof", options, NULL, NULL, &program);
     if (status == ENG_OK)
         status = cl_program_kernel(device, program, names[what], &t.kernel);
     if (status != ENG_OK)
         return status;
-    status = what == ENG_ROOF_FMA ? try_fma(&t, chains, per_second) : try_memory(&t, what == ENG_ROOF_COPY, bytes, per_second);
+    status = what >= ENG_ROOF_FMA ? try_computing(&t, what, chains, per_second)
+                                  : try_memory(&t, what == ENG_ROOF_COPY, bytes, per_second);
     cl_block_destroy(&t.from);
     cl_block_destroy(&t.to);
     clReleaseKernel(t.kernel);
@@ -114,12 +143,16 @@ static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double 
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second)
 {
     static const unsigned chains[] = {6, 7, 12}; /* what 16 and 32 registers hold; the best of them */
+    const uint32_t units = what == ENG_ROOF_DOT ? CL_CAP_INT_DOT : what == ENG_ROOF_MATRIX ? CL_CAP_MMA | CL_CAP_MMA_IN_C : 0;
     double best = 0, found = 0;
     int status = ENG_OK;
-    if (what < ENG_ROOF_READ || what > ENG_ROOF_FMA)
+    if (units && !(device->caps & units))
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "it has no %s", device->info.name,
+                       what == ENG_ROOF_DOT ? "integer dot product" : "matrix unit that kernels use");
+    if (what < ENG_ROOF_READ || what > ENG_ROOF_MATRIX)
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "it measures no roof number %u", device->info.name,
                        (unsigned)what);
-    const size_t n = what == ENG_ROOF_FMA ? sizeof chains / sizeof *chains : 1;
+    const size_t n = what >= ENG_ROOF_FMA ? sizeof chains / sizeof *chains : 1;
     for (size_t i = 0; i < n && status == ENG_OK; i++) {
         status = try_kernel(device, what, chains[i], &found);
         best = found > best ? found : best;
