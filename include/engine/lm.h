@@ -192,6 +192,9 @@ typedef struct eng_lm_batch {
     const uint8_t *logits;    /* one a token: not 0 if its logits are wanted; NULL: the last
                                  token's alone                                  */
 } eng_lm_batch;
+/* On the cpu plugin in precision exact a token's logits are the same bits in whatever passes and with however many
+ * threads its text was run, given the same cells; layers of gated_delta_net excepted where passes of more than 16
+ * tokens are among them.  Other devices add in an order that depends on the pass. */
 ENG_API int eng_lm_decode(eng_lm_context *context, const eng_lm_batch *batch);
 /* Logits (n_vocab floats) of token `index` of the last batch; NULL if they were not
  * wanted.  Valid until the next decode. */
