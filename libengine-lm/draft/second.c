@@ -34,7 +34,6 @@ void lm_second_end(lm_second *s)
     eng_lm_context_destroy(s->context);
     lm_vocabulary_free(&s->map);
     free(s->text);
-    free(s->held);
     free(s->logits);
     memset(s, 0, sizeof *s);
 }
@@ -58,29 +57,21 @@ static int translate(lm_second *s, const int32_t *tokens, size_t n)
 /* What the sequence holds besides the text's beginning is taken back; if that is too far, it begins again. */
 static int take_back(lm_second *s)
 {
+    const int32_t *held;
     size_t alike = 0, most = s->n_text ? s->n_text - 1 : 0; /* the last one is run anyway: its logits are wanted */
-    while (alike < s->n_held && alike < most && s->held[alike] == s->text[alike])
+    size_t n_held = (size_t)eng_lm_sequence_tokens(s->context, 0, &held);
+    while (alike < n_held && alike < most && held[alike] == s->text[alike])
         alike++;
-    int64_t n = (int64_t)(s->n_held - alike);
-    if (n > eng_lm_sequence_rollback_limit(s->context, 0)) {
-        s->n_held = 0;
+    int64_t n = (int64_t)(n_held - alike);
+    if (n > eng_lm_sequence_rollback_limit(s->context, 0))
         return eng_lm_sequence_remove(s->context, 0);
-    }
-    s->n_held = alike;
-    return n ? eng_lm_sequence_rollback(s->context, 0, n) : ENG_OK;
+    return eng_lm_sequence_rollback(s->context, 0, n);
 }
 
 static int run(lm_second *s, const int32_t *tokens, size_t n)
 {
     eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)n, .tokens = tokens};
-    if (!eu_reserve(s->held, s->held_room, s->n_held + n))
-        return eng_fail_code(EU_NO_MEMORY("the text of the model that guesses"));
-    int status = eng_lm_decode(s->context, &b);
-    if (status)
-        return status;
-    memcpy(s->held + s->n_held, tokens, n * sizeof *tokens);
-    s->n_held += n;
-    return ENG_OK;
+    return eng_lm_decode(s->context, &b);
 }
 
 /* -- one token ---------------------------------------------------------------------------- */
@@ -133,10 +124,11 @@ int lm_second_guess(lm_second *s, const lm_second_ask *ask, int32_t *guess, uint
         status = take_back(s);
     if (status)
         return status;
-    size_t room = s->context->p.n_cells - s->context->cells_used, behind = s->n_text - s->n_held;
+    size_t n_held = (size_t)eng_lm_sequence_length(s->context, 0);
+    size_t room = s->context->p.n_cells - s->context->cells_used, behind = s->n_text - n_held;
     if (behind == 0 || behind > room) /* nothing to go on from, or full: no guesses from here on */
         return ENG_OK;
-    status = run(s, s->text + s->n_held, behind);
+    status = run(s, s->text + n_held, behind);
     while (!status) {
         int32_t token;
         status = one(s, ask, *drawn ? ask->q + *n * n_first : NULL, &token);

@@ -12,8 +12,8 @@ typedef struct lm_second {
     eng_lm_context *context;
     lm_vocabulary_map map;
     const eng_lm_model *first;
-    int32_t *text, *held;    /* the text in the second model's tokens; what its sequence holds */
-    size_t n_text, text_room, n_held, held_room;
+    int32_t *text;           /* the text in the second model's tokens                          */
+    size_t n_text, text_room;
     size_t n_translated;     /* tokens of the first model's text that are in `text`            */
     float *logits;           /* [first's vocabulary]                                           */
 } lm_second;

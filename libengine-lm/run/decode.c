@@ -232,7 +232,8 @@ static int get_all(eng_lm_context *c, const eng_lm_batch *b)
 {
     int status = ENG_OK;
     c->n_batches++;
-    lm_rows_copy(&c->trial, &c->rows);
+    if (c->model->n.recurrent)
+        lm_rows_copy(&c->trial, &c->rows);
     for (uint32_t first = 0, n; first < b->n_tokens && !status; first += n) {
         uint32_t wanted;
         lm_pass *p;

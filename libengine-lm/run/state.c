@@ -96,6 +96,12 @@ typedef struct piece {
     uint64_t row, count, stride; /* bytes of a row; how often there are rows, and how far apart */
 } piece;
 
+/* The dimension that counts rows. */
+static uint32_t rows_dimension(const eng_store_tensor *t)
+{
+    return t->use == ENG_USE_CACHE ? 1 : t->rank - 1;
+}
+
 static piece piece_of(const mover *m, const eng_store_tensor *t)
 {
     bool cache = t->use == ENG_USE_CACHE;
@@ -104,7 +110,7 @@ static piece piece_of(const mover *m, const eng_store_tensor *t)
         p.n = (uint32_t)m->s->length;
         p.at = m->s->cells;
     }
-    uint32_t along = cache ? 1 : t->rank - 1;
+    uint32_t along = rows_dimension(t);
     memcpy(p.ne, t->ne, sizeof p.ne);
     p.row = eng_row_bytes(t->type, t->ne[0]);
     for (uint32_t i = 1; i < along; i++)
@@ -263,12 +269,12 @@ static int check_keys(const eng_lm_context *c, const eng_gguf *f, const char *pa
     return ENG_OK;
 }
 
-/* The file's tensor for one of the context's; `along`: the dimension that counts its rows. */
+/* The file's tensor for one of the context's; *n: how many rows it must have, 0: any, and gets. */
 static int find(const eng_gguf *f, const char *path, const eng_store_tensor *t, const eng_gguf_tensor **found,
                 int64_t *n)
 {
     const eng_gguf_tensor *g = eng_gguf_tensor_find(f, t->name);
-    uint32_t along = t->use == ENG_USE_CACHE ? 1 : t->rank - 1;
+    uint32_t along = rows_dimension(t);
     if (!g)
         return eng_fail(ENG_ERR_FORMAT, "%s lacks the tensor %s", path, t->name);
     if (g->type != t->type)

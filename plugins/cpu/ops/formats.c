@@ -122,40 +122,17 @@ CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, c
             dot_block(k, a + r * stride, stride, 1, b, 1, out + r, f);
 }
 
-CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *out, const row_format f)
-{
-    if (f.tail) { /* plain: any begin */
-        row += begin * f.bytes;
-        begin = 0;
-        for (int64_t i = n / f.unit * f.unit; i < n; i++)
-            out[i] = f.tail(row + i * f.bytes);
-    }
-    int64_t first = begin / f.unit, units = n / f.unit;
-    for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
-        float scales[SCALES];
-        if (f.prep)
-            f.prep(row + (first + u0) / f.per_block * f.bytes, scales);
-        CPU_UNROLL
-        for (int s = 0; s < f.per_block; s++) {
-            vf w[128 / CPU_VL];
-            f.dec(row, first + u0 + s, scales, w);
-            CPU_UNROLL
-            for (int i = 0; i < f.unit / CPU_VL; i++)
-                v_store(out + (u0 + s) * f.unit + i * CPU_VL, w[i]);
-        }
-    }
-}
-
 /* Vector v of a panel as `lines` has it. */
 CPU_INLINE void store_line(float *out, int64_t chain, int64_t v, vf x)
 {
     v_store(out + v % 4 * chain + v / 4 * CPU_VL, x);
 }
 
-CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain, const row_format f)
+/* Units of a row, one after another or as `lines` has them. */
+CPU_INLINE void decode_units(const uint8_t *row, int64_t first, int64_t units, float *out, const bool lines,
+                             int64_t chain, const row_format f)
 {
     const int vectors = f.unit / CPU_VL;
-    int64_t first = begin / f.unit, units = n / f.unit, v = units * vectors;
     for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
         float scales[SCALES];
         if (f.prep)
@@ -166,9 +143,29 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
             f.dec(row, first + u0 + s, scales, w);
             CPU_UNROLL
             for (int i = 0; i < vectors; i++)
-                store_line(out, chain, (u0 + s) * vectors + i, w[i]);
+                if (lines)
+                    store_line(out, chain, (u0 + s) * vectors + i, w[i]);
+                else
+                    v_store(out + (u0 + s) * f.unit + i * CPU_VL, w[i]);
         }
     }
+}
+
+CPU_INLINE void decode_any(const uint8_t *row, int64_t begin, int64_t n, float *out, const row_format f)
+{
+    if (f.tail) { /* plain: any begin */
+        row += begin * f.bytes;
+        begin = 0;
+        for (int64_t i = n / f.unit * f.unit; i < n; i++)
+            out[i] = f.tail(row + i * f.bytes);
+    }
+    decode_units(row, begin / f.unit, n / f.unit, out, false, 0, f);
+}
+
+CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain, const row_format f)
+{
+    int64_t units = n / f.unit, v = units * (f.unit / CPU_VL);
+    decode_units(row, begin / f.unit, units, out, true, chain, f);
     float rest[32] = {0};
     for (int64_t i = units * f.unit; f.tail && i < n; i++)
         rest[i - units * f.unit] = f.tail(row + (begin + i) * f.bytes);
