@@ -6,7 +6,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/tokenizer/bpe.c %D%/tokenizer/decode.c %D%/tokenizer/encode.c %D%/tokenizer/encoder.c %D%/tokenizer/inner.h \
 	%D%/tokenizer/split.c %D%/tokenizer/spm.c %D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
 	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \
-	%D%/arch/arch.h %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/layers.c %D%/arch/moe.c %D%/arch/recurrent.c \
+	%D%/arch/arch.h %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/layers.c %D%/arch/moe.c %D%/arch/numbers.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
 	%D%/arch/qwen35moe.c \
 	%D%/run/cells.c %D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/rows.c %D%/run/run.h \

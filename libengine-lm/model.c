@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/blocks.h"
 
 /* arch/NAME.c defines lm_arch_NAME */
 #define LM_ARCH(name) extern const lm_arch lm_arch_##name;
@@ -35,14 +36,16 @@ static int find_arch(lm_loader *l, const char *path)
     if (eng_gguf_text(l->gguf, "general.architecture", 0, &name))
         return eng_fail(ENG_ERR_FORMAT, "%s has no key general.architecture" ENG_CAUSE
                         "it does not hold a model", path);
-    char known[256] = "";
+    const char *known = "";
     for (size_t i = 0; i < N_ARCHS; i++) {
         if (strlen(archs[i]->name) == name.length && memcmp(archs[i]->name, name.data, name.length) == 0) {
             l->model->arch = archs[i];
             l->arch_name = archs[i]->name;
             return ENG_OK;
         }
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", archs[i]->name);
+        known = lm_format(&l->model->memory, "%s%s%s", known, i ? ", " : "", archs[i]->name);
+        if (!known)
+            return ENG_ERR_NOMEM;
     }
     return eng_fail(ENG_ERR_UNSUPPORTED, "%s holds a model of architecture \"%.*s\", which is not known; known: %s",
                     path, (int)(name.length < 64 ? name.length : 64), name.data, known);
@@ -80,7 +83,7 @@ static int load(lm_loader *l, const char *path, const eng_lm_model_params *param
     eng_lm_model *m = l->model;
     int status = find_arch(l, path);
     if (!status)
-        status = m->arch->numbers(l);
+        status = lm_numbers_read(l);
     if (!status)
         status = load_text(l);
     if (!status)

@@ -18,7 +18,14 @@ struct lm_build {
     /* mixtures of experts in passes that may be padded, else ENG_NO_VALUE: for the tokens that are left (all, from
      * lm_pick on those wanted) 1 + their number, 0 for padding; and one row of skipped experts */
     eng_value live, live_out, no_experts;
+    /* of some models: what queries grow by (lm_layers), of all tokens and of those wanted */
+    eng_value tempers, out_tempers;
+    /* and what tokens see of cells in chunks */
+    eng_value chunks, out_chunks;
 };
+
+/* The whole graph, up to the logits of the tokens wanted. */
+eng_value lm_layers(lm_build *b);
 
 /* Elements of a row of a cache: a head, and zeros up to whole blocks of the type. */
 static inline int64_t lm_cache_row(uint32_t type, int64_t head)

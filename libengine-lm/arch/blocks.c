@@ -19,20 +19,93 @@ eng_value lm_product(lm_build *b, int layer, int role, eng_value x)
     return bias != ENG_NO_VALUE ? eng_add(b->g, y, bias) : y;
 }
 
+/* One that the file does not have is all ones.  One of two dimensions is each head's own. */
 eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
 {
-    return eng_rms_norm(b->g, x, lm_weight(b, layer, role), b->model->n.eps);
+    int32_t tensor = b->model->weights[layer + 1][role];
+    eng_value w = lm_weight(b, layer, role);
+    bool own = tensor >= 0 && eng_store_get(b->model->store, (uint32_t)tensor)->rank == 2;
+    eng_value y = b->model->arch->layer_norm ?
+                      eng_norm(b->g, x, own ? ENG_NO_VALUE : w, ENG_NO_VALUE, b->model->n.eps) :
+                      eng_rms_norm(b->g, x, own ? ENG_NO_VALUE : w, b->model->n.eps);
+    return own ? eng_mul(b->g, y, w) : y;
 }
 
-eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, int down)
+eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up)
 {
-    eng_value h = eng_glu(b->g, lm_product(b, layer, gate, x), lm_product(b, layer, up, x), ENG_GLU_SWIGLU, NULL);
+    static const int kinds[] = {[LM_GLU_SILU] = ENG_GLU_SWIGLU, [LM_GLU_GELU] = ENG_GLU_GEGLU,
+                                [LM_GLU_OAI] = ENG_GLU_SWIGLU_OAI};
+    return eng_glu(b->g, gate, up, kinds[b->model->arch->glu], NULL);
+}
+
+eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down)
+{
+    eng_value h = lm_product(b, layer, gate, x);
+    h = lm_glu_of(b, h, up < 0 ? ENG_NO_VALUE : lm_product(b, layer, up, x));
     return lm_product(b, layer, down, h);
 }
 
-static eng_value rope(lm_build *b, eng_value x, eng_value pos)
+/* Factors of single pairs: the file's, or those of its two lists that are for contexts of this length. */
+static eng_value rope_factors(lm_build *b)
 {
-    return eng_rope(b->g, x, pos, lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS), &b->model->n.rope);
+    bool stretched = b->context->n_cells > b->model->n.rope.n_ctx_orig;
+    eng_value listed = lm_weight(b, LM_LAYER_TOP, stretched ? LM_ROPE_LONG : LM_ROPE_SHORT);
+    return listed != ENG_NO_VALUE ? listed : lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS);
+}
+
+eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted)
+{
+    const lm_numbers *n = &b->model->n;
+    if (!n->layer[layer].rotated)
+        return x;
+    return eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos, rope_factors(b),
+                    n->layer[layer].local ? &n->local_rope : &n->rope);
+}
+
+/* The whole number of times that `in` goes into each position; positions are exact in f32. */
+static eng_value times(lm_build *b, eng_value pos, double offset, int64_t in)
+{
+    eng_value x = eng_scale(b->g, eng_cpy(b->g, pos, ENG_TYPE_F32), 1 / (double)in, (offset + 0.5) / (double)in);
+    return eng_cpy(b->g, eng_cpy(b->g, x, ENG_TYPE_I32), ENG_TYPE_F32); /* truncates */
+}
+
+static eng_value tempers(lm_build *b, eng_value pos, int64_t t)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_value x = eng_scale(b->g, times(b, pos, n->temper_offset, n->temper_floor), 1, 1);
+    x = eng_scale(b->g, eng_unary(b->g, x, ENG_UNARY_LOG), n->temper_scale, 1);
+    return eng_reshape(b->g, x, (int64_t[]){1, 1, t}, 3);
+}
+
+/* 0 where a token's and a cell's chunks are the same, else -inf. */
+static eng_value chunks(lm_build *b, eng_value pos, int64_t t, int64_t chunk)
+{
+    eng_graph *g = b->g;
+    eng_value cells = times(b, b->cpos, 0, chunk);
+    int64_t n = eng_graph_get(g, cells)->ne[0];
+    for (int i = 1; i < ENG_MAX_RANK; i++)
+        n *= eng_graph_get(g, cells)->ne[i];
+    eng_value own = eng_repeat(g, cells, (int64_t[]){n, t}, 2);
+    own = eng_sub(g, own, eng_reshape(g, times(b, pos, 0, chunk), (int64_t[]){1, t}, 2));
+    own = eng_scale(g, eng_unary(g, own, ENG_UNARY_ABS), -1, 0.5);
+    return eng_unary(g, eng_unary(g, own, ENG_UNARY_STEP), ENG_UNARY_LOG);
+}
+
+void lm_positions(lm_build *b)
+{
+    const lm_numbers *n = &b->model->n;
+    int64_t chunk = 0;
+    b->tempers = b->out_tempers = b->chunks = b->out_chunks = ENG_NO_VALUE;
+    for (int i = 0; i < n->n_layers; i++)
+        chunk = n->layer[i].chunk ? n->layer[i].chunk : chunk;
+    if (n->temper_scale != 0) {
+        b->tempers = tempers(b, b->pos, b->n_tokens);
+        b->out_tempers = tempers(b, b->out_pos, b->n_out);
+    }
+    if (chunk && b->context->n_cells > chunk) {
+        b->chunks = chunks(b, b->pos, b->n_tokens, chunk);
+        b->out_chunks = chunks(b, b->out_pos, b->n_out, chunk);
+    }
 }
 
 eng_value lm_pick(lm_build *b, eng_value x)
@@ -53,9 +126,30 @@ static eng_value widened(eng_graph *g, eng_value x, int64_t d, uint32_t type)
     return more ? eng_pad(g, x, &none, &more, 1) : x;
 }
 
-/* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: rotates as the context asks, stores K and V in the
- * layer's cache and attends.  q and the result of the wanted tokens, if so asked for. */
-static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
+/* How a layer's queries see the cells. */
+static eng_value see(lm_build *b, eng_value q, eng_value cache_k, eng_value cache_v, int layer, bool wanted)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_attention_params a;
+    eng_attention_defaults(&a);
+    a.kv_param = LM_PARAM_CELLS;
+    a.causal = 1;
+    a.window = n->layer[layer].window;
+    a.scale = n->attn_scale;
+    a.softcap = n->attn_softcap;
+    a.sinks = lm_weight(b, layer, LM_SINKS);
+    if (n->layer[layer].chunk)
+        a.mask = wanted ? b->out_chunks : b->chunks;
+    a.pos = wanted ? b->out_pos : b->pos;
+    a.seq = wanted ? b->out_seq : b->seq;
+    a.cpos = b->cpos;
+    a.cseq = b->cseq;
+    a.clast = b->clast;
+    return eng_attention(b->g, q, cache_k, cache_v, &a);
+}
+
+/* Rotates as the context asks. */
+eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
 {
     const eng_lm_context_params *p = b->context;
     eng_graph *g = b->g;
@@ -73,17 +167,7 @@ static eng_value attend(lm_build *b, eng_value q, eng_value k, eng_value v, int 
     static const int by_head[] = {0, 2, 1}; /* [d, heads, T] seen as [d, T, heads], as the cache is */
     eng_set_rows(g, cache_k, eng_permute(g, k, by_head, 3), b->cells);
     eng_set_rows(g, cache_v, eng_permute(g, v, by_head, 3), b->cells);
-    eng_attention_params a;
-    eng_attention_defaults(&a);
-    a.kv_param = LM_PARAM_CELLS;
-    a.causal = 1;
-    a.scale = 1 / __builtin_sqrt((double)d_k);
-    a.pos = wanted ? b->out_pos : b->pos;
-    a.seq = wanted ? b->out_seq : b->seq;
-    a.cpos = b->cpos;
-    a.cseq = b->cseq;
-    a.clast = b->clast;
-    eng_value o = eng_attention(g, q, cache_k, cache_v, &a);
+    eng_value o = see(b, q, cache_k, cache_v, layer, wanted);
     o = p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
     return lm_cache_row(p->type_v, d_v) == d_v ? o : eng_cont(g, eng_slice(g, o, 0, 0, d_v));
 }
@@ -94,39 +178,55 @@ static eng_value heads(lm_build *b, eng_value x, int64_t d, int64_t n, int64_t t
     return eng_reshape(b->g, x, (int64_t[]){d, n, t}, 3);
 }
 
-static eng_value normed(lm_build *b, eng_value x, int layer, int role)
+/* Queries or keys of a product: normed over all heads or each, and turned. */
+static eng_value turned(lm_build *b, eng_value x, int layer, int norm, bool wanted)
 {
-    return lm_weight(b, layer, role) == ENG_NO_VALUE ? x : lm_norm(b, x, layer, role);
+    if (!b->model->arch->wide_norms && lm_weight(b, layer, norm) != ENG_NO_VALUE)
+        x = lm_norm(b, x, layer, norm);
+    x = lm_rope(b, x, layer, wanted);
+    if (b->model->n.layer[layer].normed)
+        x = eng_rms_norm(b->g, x, ENG_NO_VALUE, b->model->n.eps);
+    if (norm == LM_Q_NORM && b->model->n.layer[layer].tempered)
+        x = eng_mul(b->g, x, wanted ? b->out_tempers : b->tempers);
+    return x;
+}
+
+typedef struct projected {
+    eng_value q, k, v;
+} projected;
+
+static projected project(lm_build *b, eng_value u, int layer, bool wanted)
+{
+    const lm_numbers *n = &b->model->n;
+    int64_t kv = n->d_k * n->n_head_kv, q = n->d_k * n->n_head;
+    if (lm_weight(b, layer, LM_QKV) == ENG_NO_VALUE)
+        return (projected){lm_product(b, layer, LM_Q, wanted ? lm_pick(b, u) : u), lm_product(b, layer, LM_K, u),
+                           lm_product(b, layer, LM_V, u)};
+    eng_value all = lm_product(b, layer, LM_QKV, u), first = eng_slice(b->g, all, 0, 0, q);
+    return (projected){wanted ? lm_pick(b, first) : first, eng_slice(b->g, all, 0, q, kv),
+                       eng_slice(b->g, all, 0, q + kv, kv)};
 }
 
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
+    const lm_arch *a = b->model->arch;
     eng_graph *g = b->g;
-    int64_t d = n->d_k, kv = n->n_head_kv, t = b->n_tokens, t_q = wanted ? b->n_out : t, d_q = n->gated ? 2 * d : d;
-    eng_value q, k, v, gate = ENG_NO_VALUE;
-    if (lm_weight(b, layer, LM_QKV) != ENG_NO_VALUE) {
-        eng_value all = lm_product(b, layer, LM_QKV, u);
-        q = eng_slice(g, all, 0, 0, d_q * n->n_head);
-        q = wanted ? lm_pick(b, q) : q;
-        k = eng_slice(g, all, 0, d_q * n->n_head, d * kv);
-        v = eng_slice(g, all, 0, d_q * n->n_head + d * kv, n->d_v * kv);
-    } else {
-        q = lm_product(b, layer, LM_Q, wanted ? lm_pick(b, u) : u);
-        k = lm_product(b, layer, LM_K, u);
-        v = lm_product(b, layer, LM_V, u);
+    int64_t d = n->d_k, t = b->n_tokens, t_q = wanted ? b->n_out : t, d_q = a->gated ? 2 * d : d;
+    projected p = project(b, u, layer, wanted);
+    if (a->wide_norms) {
+        p.q = lm_norm(b, p.q, layer, LM_Q_NORM);
+        p.k = lm_norm(b, p.k, layer, LM_K_NORM);
     }
-    q = heads(b, q, d_q, n->n_head, t_q);
-    k = heads(b, k, d, kv, t);
-    v = heads(b, v, n->d_v, kv, t);
-    if (n->gated) {
+    eng_value q = heads(b, p.q, d_q, n->n_head, t_q), gate = ENG_NO_VALUE;
+    if (a->gated) {
         gate = eng_slice(g, q, 0, d, d);
         q = eng_slice(g, q, 0, 0, d);
     }
-    q = rope(b, normed(b, q, layer, LM_Q_NORM), wanted ? b->out_rope_pos : b->rope_pos);
-    k = rope(b, normed(b, k, layer, LM_K_NORM), b->rope_pos);
-    eng_value o = attend(b, q, k, v, layer, wanted);
-    if (n->gated)
+    q = turned(b, q, layer, LM_Q_NORM, wanted);
+    eng_value k = turned(b, heads(b, p.k, d, n->n_head_kv, t), layer, LM_K_NORM, false);
+    eng_value o = lm_attend(b, q, k, heads(b, p.v, d, n->n_head_kv, t), layer, wanted);
+    if (a->gated)
         o = eng_mul(g, o, eng_unary(g, gate, ENG_UNARY_SIGMOID));
-    return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){n->d_v * n->n_head, t_q}, 2));
+    return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){d * n->n_head, t_q}, 2));
 }

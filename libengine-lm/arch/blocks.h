@@ -6,8 +6,8 @@
  * V, G query heads for each, D head size, P rotated pairs; of mixtures X experts,
  * Z the same where it is not cut (every device needs all of the router), M
  * width of an expert, N width of the shared one; of recurrent layers K heads of
- * keys, R value heads for each (tiled: head r K + k belongs to k), S their size,
- * C taps of the convolution.
+ * keys, R value heads for each (tiled: head r K + k belongs to k; or side by
+ * side), S their size, C taps of the convolution.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -31,15 +31,21 @@
 /* One matrix for each expert. */
 #define LM_EXPERTS(role, base, in, out, flags, layers, unless) \
     {role, base ".weight", in ", " out ", X", LM_W_MATRIX | LM_W_MOE | LM_W_EXPERTS | (flags), layers, 0, unless}, \
-    {role##_SCALE, base ".scale", "Z", LM_W_F32 | LM_W_OPTIONAL | LM_W_MOE, layers, role + 1, 0}
+    {role##_SCALE, base ".scale", "Z", LM_W_F32 | LM_W_OPTIONAL | LM_W_MOE, layers, role + 1, 0}, \
+    {role##_BIAS, base ".bias", out ", Z", LM_W_F32 | LM_W_OPTIONAL | LM_W_MOE, layers, role + 1, 0}
 
-/* Embeddings, head, and the norms that all layers have; `norm` names the second. */
-#define LM_ROWS_COMMON(norm) \
+/* Embeddings and head. */
+#define LM_ROWS_ENDS \
     {LM_EMBD, "token_embd.weight", "E, V", LM_W_MATRIX, 0, 0, 0}, \
     {LM_OUT_NORM, "output_norm.weight", "E", LM_W_F32 | LM_W_END, 0, 0, 0}, \
-    LM_MATRIX(LM_OUT, "output", "E", "V", LM_W_OPTIONAL | LM_W_END, 0, 0), \
-    {LM_NORM, "attn_norm.weight", "E", LM_W_F32, LM_ALL, 0, 0}, \
-    {LM_FFN_NORM, norm ".weight", "E", LM_W_F32, LM_ALL, 0, 0}
+    LM_LINEAR(LM_OUT, "output", "E", "V", LM_W_OPTIONAL | LM_W_END, LM_W_OPTIONAL, 0, 0)
+/* A norm of a whole token, in all layers. */
+#define LM_ROW_NORM(role, base) {role, base ".weight", "E", LM_W_F32, LM_ALL, 0, 0}
+/* Both, with the norms that most layers have; `norm` names the second. */
+#define LM_ROWS_COMMON(norm) LM_ROWS_ENDS, LM_ROW_NORM(LM_NORM, "attn_norm"), LM_ROW_NORM(LM_FFN_NORM, norm)
+/* Norms of what a block gives. */
+#define LM_ROWS_POST_NORMS \
+    LM_ROW_NORM(LM_POST_NORM, "post_attention_norm"), LM_ROW_NORM(LM_FFN_POST_NORM, "post_ffw_norm")
 #define LM_ROWS_ROPE_FREQS {LM_ROPE_FREQS, "rope_freqs.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}
 /* Q, K and V, each of its own or in one matrix; `bias` as in LM_LINEAR, of Q, K and V. */
 #define LM_ROWS_ATTENTION(bias) \
@@ -57,23 +63,33 @@
 #define LM_ROWS_HEAD_NORMS \
     {LM_Q_NORM, "attn_q_norm.weight", "D", LM_W_F32, LM_ATT, 0, 0}, \
     {LM_K_NORM, "attn_k_norm.weight", "D", LM_W_F32, LM_ATT, 0, 0}
+#define LM_ROWS_WIDE_NORMS \
+    {LM_Q_NORM, "attn_q_norm.weight", "H G D", LM_W_F32, LM_ATT, 0, 0}, \
+    {LM_K_NORM, "attn_k_norm.weight", "H D", LM_W_F32, LM_ATT, 0, 0}
 #define LM_ROWS_FFN \
     LM_LINEAR(LM_GATE, "ffn_gate", "E", "F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
     LM_LINEAR(LM_UP, "ffn_up", "E", "F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
     LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0)
+/* The same with gate and up in one matrix, gate's rows first. */
+#define LM_ROWS_FUSED_FFN \
+    LM_LINEAR(LM_GATE_UP, "ffn_up", "E", "2 F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
+    LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0)
 /* Experts; gate and up in one tensor (gate's rows first) or in two. */
 #define LM_ROWS_EXPERTS \
-    LM_MATRIX(LM_ROUTER, "ffn_gate_inp", "E", "Z", LM_W_MOE, LM_ALL, 0), \
+    LM_LINEAR(LM_ROUTER, "ffn_gate_inp", "E", "Z", LM_W_MOE, LM_W_OPTIONAL, LM_ALL, 0), \
     LM_EXPERTS(LM_GATE_UP_EXPERTS, "ffn_gate_up_exps", "E", "2 M", LM_W_OPTIONAL, LM_ALL, 0), \
     LM_EXPERTS(LM_GATE_EXPERTS, "ffn_gate_exps", "E", "M", 0, LM_ALL, LM_GATE_UP_EXPERTS + 1), \
     LM_EXPERTS(LM_UP_EXPERTS, "ffn_up_exps", "E", "M", 0, LM_ALL, LM_GATE_UP_EXPERTS + 1), \
     LM_EXPERTS(LM_DOWN_EXPERTS, "ffn_down_exps", "M", "E", 0, LM_ALL, 0)
-/* The expert that every token uses, weighted by a gate of its own. */
-#define LM_ROWS_SHARED_EXPERT \
-    LM_MATRIX(LM_SHARED_ROUTER, "ffn_gate_inp_shexp", "E", "1", LM_W_MOE, LM_ALL, 0), \
-    LM_MATRIX(LM_GATE_SHARED, "ffn_gate_shexp", "E", "N", LM_W_MOE, LM_ALL, 0), \
-    LM_MATRIX(LM_UP_SHARED, "ffn_up_shexp", "E", "N", LM_W_MOE, LM_ALL, 0), \
-    LM_MATRIX(LM_DOWN_SHARED, "ffn_down_shexp", "N", "E", LM_W_MOE, LM_ALL, 0)
+/* What is added to the router's probabilities when experts are chosen, and then alone. */
+#define LM_ROW_CHOICE_BIAS(flags) {LM_CHOICE_BIAS, "exp_probs_b.bias", "Z", LM_W_F32 | LM_W_MOE | (flags), LM_ALL, 0, 0}
+/* The expert that every token uses; `flags`: LM_W_OPTIONAL, if there may be none. */
+#define LM_ROWS_SHARED_EXPERT(flags) \
+    LM_MATRIX(LM_GATE_SHARED, "ffn_gate_shexp", "E", "N", LM_W_MOE | (flags), LM_ALL, 0), \
+    LM_MATRIX(LM_UP_SHARED, "ffn_up_shexp", "E", "N", LM_W_MOE | (flags), LM_ALL, 0), \
+    LM_MATRIX(LM_DOWN_SHARED, "ffn_down_shexp", "N", "E", LM_W_MOE | (flags), LM_ALL, 0)
+/* And the gate that weighs it. */
+#define LM_ROWS_SHARED_GATE LM_MATRIX(LM_SHARED_ROUTER, "ffn_gate_inp_shexp", "E", "1", LM_W_MOE, LM_ALL, 0)
 /* Gated delta net. */
 #define LM_GDN_CHANNELS "K S | K S | R K S"
 #define LM_GDN_HEADS "R K"
@@ -88,20 +104,12 @@
     {LM_GDN_NORM, "ssm_norm.weight", "S", LM_W_F32, LM_REC, 0, 0}, \
     LM_MATRIX(LM_GDN_OUT, "ssm_out", "R K S", "E", 0, LM_REC, 0)
 
-/* -- numbers from keys, and the letters of their rows ------------------------------- */
+#define LM_ROWS(table) .rows = table, .n_rows = sizeof table / sizeof *table
 
-/* Embeddings, layers (all of attention), heads, epsilon; no rope, no feed-forward. */
-int lm_numbers_common(lm_loader *l);
-int lm_numbers_ffn(lm_loader *l);
-/* Rope over whole heads, in `mode`. */
-int lm_numbers_rope(lm_loader *l, int mode);
-/* All of a dense model whose rope turns the two halves of a head together. */
-int lm_numbers_dense(lm_loader *l);
-/* Experts of the width that the file's key gives, of that of the feed-forward (`own` false). */
-int lm_numbers_experts(lm_loader *l, bool own);
-int lm_numbers_shared_expert(lm_loader *l);
-/* Recurrent layers with one of attention every few; rope over a part of the heads. */
-int lm_numbers_hybrid(lm_loader *l);
+/* -- numbers from keys, and the letters of their rows (numbers.c) ------------------- */
+
+int lm_numbers_read(lm_loader *l);
+bool lm_arch_reads(const lm_loader *l, uint32_t what);
 
 /* -- blocks ---------------------------------------------------------------------------- */
 
@@ -109,8 +117,16 @@ eng_value lm_weight(lm_build *b, int layer, int role); /* ENG_NO_VALUE if absent
 /* The role's matrix times x, scaled and with its bias added if it has them. */
 eng_value lm_product(lm_build *b, int layer, int role, eng_value x);
 eng_value lm_norm(lm_build *b, eng_value x, int layer, int role);
-/* silu(gate x) * (up x), then down */
-eng_value lm_ffn_swiglu(lm_build *b, eng_value x, int layer, int gate, int up, int down);
+/* The architecture's function of gate and up; up ENG_NO_VALUE: both are in `gate`, one behind the other. */
+eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up);
+/* act(gate x) * (up x), then down */
+eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down);
+/* Turns heads by their positions as the layer does; `wanted`: those of the tokens whose logits are wanted. */
+eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted);
+/* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: K and V go into the layer's cache, and queries attend. */
+eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted);
+/* What positions mean beyond the order of tokens; before the first layer. */
+void lm_positions(lm_build *b);
 /* The rows of the tokens whose logits are wanted. */
 eng_value lm_pick(lm_build *b, eng_value x);
 /* Attention with its projections: u[E, T] -> [E, T], or `wanted` -> the rows of the tokens whose logits are wanted:
@@ -122,9 +138,5 @@ eng_value lm_moe(lm_build *b, eng_value x, int layer);
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
 /* The layer's caches (K 0, V 1) or pools (state 0, convolution window 1). */
 eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which);
-
-/* The whole: embeddings, layers of a mixer and a feed-forward, each after a norm and added to what it was given, norm,
- * head. */
-eng_value lm_layers(lm_build *b);
 
 #endif

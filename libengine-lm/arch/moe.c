@@ -10,68 +10,7 @@
 
 #include "blocks.h"
 
-/* -- numbers ----------------------------------------------------------------------- */
-
-#define MOST_EXPERTS (1 << 14) /* see route */
-#define SOFTMAX 1 /* expert_gating_func; absent or 0: the architecture's own, which is the same */
-
-/* Keys of routers that compute something else. */
-static int check_router(lm_loader *l)
-{
-    int64_t gating, groups;
-    int status = lm_key_integer_or(l, "expert_gating_func", 0, 1 << 16, SOFTMAX, &gating);
-    if (!status)
-        status = lm_key_integer_or(l, "expert_group_count", 0, LM_MAX_EXTENT, 1, &groups);
-    if (!status && gating != 0 && gating != SOFTMAX)
-        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_gating_func is %lld" ENG_CAUSE
-                          "of routers only softmax (%d) is known "
-                          "for %s", l->arch_name, (long long)gating, SOFTMAX, l->arch_name);
-    if (!status && groups > 1)
-        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_group_count is %lld" ENG_CAUSE
-                          "experts in groups are not known for %s",
-                          l->arch_name, (long long)groups, l->arch_name);
-    return status;
-}
-
-int lm_numbers_experts(lm_loader *l, bool own)
-{
-    lm_numbers *n = &l->model->n;
-    int64_t ff = 0;
-    int status = lm_key_integer(l, "expert_count", 1, MOST_EXPERTS, &n->n_experts);
-    if (!status)
-        status = lm_key_integer(l, "expert_used_count", 1, n->n_experts, &n->n_used);
-    if (!status)
-        status = lm_key_integer_or(l, "feed_forward_length", 0, LM_MAX_EXTENT, 0, &ff);
-    if (status)
-        return status;
-    n->d_expert = ff;
-    if (own)
-        status = lm_key_integer_or(l, "expert_feed_forward_length", 1, LM_MAX_EXTENT, ff / n->n_used, &n->d_expert);
-    if (!status)
-        status = lm_key_number_or(l, "expert_weights_scale", 0, &n->expert_scale);
-    if (!status)
-        status = check_router(l);
-    if (!status && n->d_expert < 1)
-        status = eng_fail(ENG_ERR_FORMAT, "the file has no key %s.%s, which gives the width of the experts", l->arch_name,
-                          own ? "expert_feed_forward_length" : "feed_forward_length");
-    if (n->expert_scale == 0)
-        n->expert_scale = 1;
-    lm_letter_add(l->model, 'X', "expert", n->n_experts);
-    lm_letter_add(l->model, 'Z', NULL, n->n_experts);
-    lm_letter_add(l->model, 'M', "ffn", n->d_expert);
-    return status;
-}
-
-int lm_numbers_shared_expert(lm_loader *l)
-{
-    lm_numbers *n = &l->model->n;
-    int status = lm_key_integer_or(l, "expert_shared_feed_forward_length", 1, LM_MAX_EXTENT, n->d_expert,
-                                   &n->d_shared);
-    lm_letter_add(l->model, 'N', "ffn_shared", n->d_shared);
-    return status;
-}
-
-/* -- the graph --------------------------------------------------------------------------- */
+/* -- the choice --------------------------------------------------------------------------- */
 
 /* What the router chose: ids[used, T] and weights[1, used, T]. */
 typedef struct choice {
@@ -89,26 +28,84 @@ static eng_value of_live_tokens(lm_build *b, eng_value ids)
     return eng_get_rows(b->g, eng_concat(b->g, b->no_experts, ids, 1), b->live);
 }
 
+/* Values of x[E, T] at ids[used, T]. */
+static eng_value at_ids(lm_build *b, eng_value x, eng_value ids, const choice *c)
+{
+    int64_t e = b->model->n.n_experts, u = b->model->n.n_used;
+    eng_value y = eng_get_rows(b->g, eng_reshape(b->g, x, (int64_t[]){1, e, c->n_tokens}, 3), ids);
+    return eng_reshape(b->g, y, (int64_t[]){u, c->n_tokens}, 2);
+}
+
+/* The sum of the k best of each row. */
+static eng_value best_sum(lm_build *b, eng_value x, int64_t k, int64_t size, int64_t n, int64_t t)
+{
+    eng_graph *g = b->g;
+    eng_value ids = eng_top_k(g, x, k);
+    eng_value y = eng_get_rows(g, eng_reshape(g, x, (int64_t[]){1, size, n, t}, 4), ids);
+    return eng_reshape(g, eng_sum_rows(g, eng_reshape(g, y, (int64_t[]){k, n, t}, 3)), (int64_t[]){n, t}, 2);
+}
+
+/* Far below whatever a probability and its bias are. */
+#define NEVER 1e30
+
+/* Only experts of the best groups are left: those whose worth is not below the last of them. */
+static eng_value of_best_groups(lm_build *b, eng_value worth, const choice *c)
+{
+    const lm_routing *r = &b->model->n.routing;
+    eng_graph *g = b->g;
+    int64_t n = r->groups, size = b->model->n.n_experts / n, t = c->n_tokens;
+    if (n == 1 || r->groups_used == n)
+        return worth;
+    eng_value x = eng_reshape(g, worth, (int64_t[]){size, n, t}, 3);
+    eng_value groups = best_sum(b, x, r->group_best, size, n, t);
+    eng_value last = eng_cont(g, eng_slice(g, eng_top_k(g, groups, r->groups_used), 0, r->groups_used - 1, 1));
+    last = eng_get_rows(g, eng_reshape(g, groups, (int64_t[]){1, n, t}, 3), eng_reshape(g, last, (int64_t[]){1, t}, 2));
+    eng_value below = eng_scale(g, eng_sub(g, groups, eng_reshape(g, last, (int64_t[]){1, t}, 2)), -1, 0);
+    below = eng_scale(g, eng_unary(g, below, ENG_UNARY_STEP), -NEVER, 0);
+    x = eng_add(g, x, eng_reshape(g, below, (int64_t[]){1, n, t}, 3));
+    return eng_reshape(g, x, (int64_t[]){size * n, t}, 2);
+}
+
+/* What an expert is chosen by, and what its weight is made of: the softmax has the order of the logits. */
+static eng_value probabilities(lm_build *b, eng_value logits, int layer, eng_value *worth)
+{
+    const lm_routing *r = &b->model->n.routing;
+    eng_value bias = lm_weight(b, layer, LM_CHOICE_BIAS), p = logits;
+    if (r->sigmoid)
+        p = eng_unary(b->g, logits, ENG_UNARY_SIGMOID);
+    else if (!r->normed || bias != ENG_NO_VALUE || r->groups > 1)
+        p = eng_soft_max(b->g, logits, ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
+    *worth = bias == ENG_NO_VALUE ? p : eng_add(b->g, p, bias);
+    return p;
+}
+
 /*
- * The weights are the router's probabilities, divided by the sum of those of the
- * chosen experts, or by 2^-14 if that is larger.  The largest of MOST_EXPERTS
- * probabilities is never smaller than that, so they are the softmax over the chosen
- * experts' logits alone.
+ * Normed weights of a softmax are the probabilities divided by the sum of those of the
+ * chosen experts, which is the softmax over their logits alone.
  */
 static choice route(lm_build *b, eng_value x, int layer)
 {
     const lm_numbers *n = &b->model->n;
+    const lm_routing *r = &n->routing;
     eng_graph *g = b->g;
-    int64_t e = n->n_experts, u = n->n_used, t = eng_graph_get(g, x) ? eng_graph_get(g, x)->ne[1] : 1;
-    eng_value logits = lm_product(b, layer, LM_ROUTER, x);
-    eng_value ids = of_live_tokens(b, eng_top_k(g, logits, u));
-    eng_graph_name(g, ids, "experts.%d", layer);
-    eng_value w = eng_get_rows(g, eng_reshape(g, logits, (int64_t[]){1, e, t}, 3), ids);
-    w = eng_soft_max(g, eng_reshape(g, w, (int64_t[]){u, t}, 2), ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
-    if (n->expert_scale != 1)
-        w = eng_scale(g, w, n->expert_scale, 0);
-    return (choice){.ids = ids, .weights = eng_reshape(g, w, (int64_t[]){1, u, t}, 3), .n_tokens = t};
+    choice c = {.n_tokens = eng_graph_get(g, x) ? eng_graph_get(g, x)->ne[1] : 1};
+    eng_value logits = lm_product(b, layer, LM_ROUTER, x), worth, w;
+    eng_value p = probabilities(b, logits, layer, &worth);
+    c.ids = of_live_tokens(b, eng_top_k(g, of_best_groups(b, worth, &c), n->n_used));
+    eng_graph_name(g, c.ids, "experts.%d", layer);
+    if (r->normed && !r->sigmoid)
+        w = eng_soft_max(g, at_ids(b, logits, c.ids, &c), ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
+    else
+        w = at_ids(b, p, c.ids, &c);
+    if (r->normed && r->sigmoid) /* the models' own code adds so much; padding has no weight at all */
+        w = eng_div(g, w, eng_scale(g, eng_sum_rows(g, w), 1, 1e-20));
+    if (r->scale != 1)
+        w = eng_scale(g, w, r->scale, 0);
+    c.weights = eng_reshape(g, w, (int64_t[]){1, n->n_used, c.n_tokens}, 3);
+    return c;
 }
+
+/* -- the experts ----------------------------------------------------------------------------- */
 
 /*
  * A role's matrices may lie in parts, runs of experts that have a home of their own
@@ -162,19 +159,30 @@ static eng_value products(lm_build *b, int layer, int role, eng_value x, choice 
     }
 }
 
-/* The same, scaled if the file has factors. */
+/* Adds the chosen experts' biases, or those of the experts of one part. */
+static eng_value biased(lm_build *b, eng_value y, eng_value bias, choice *c, const part *only)
+{
+    if (bias == ENG_NO_VALUE)
+        return y;
+    if (!only)
+        return eng_add_id(b->g, y, bias, c->ids);
+    return eng_add_id(b->g, y, eng_slice(b->g, bias, 1, only->begin, only->end - only->begin), ids_of(b, c, only));
+}
+
+/* The same, scaled and with a bias if the file has them. */
 static eng_value product(lm_build *b, int layer, int role, eng_value x, choice *c, const part *only)
 {
-    enum { SCALE = LM_OUT_SCALE - LM_OUT };
+    enum { BIAS = LM_OUT_BIAS - LM_OUT, SCALE = LM_OUT_SCALE - LM_OUT };
     eng_graph *g = b->g;
     int64_t used = b->model->n.n_used;
     eng_value y = products(b, layer, role, x, c, only);
-    eng_value scale = lm_weight(b, layer, role + SCALE);
-    if (scale == ENG_NO_VALUE)
-        return y;
-    scale = eng_reshape(g, scale, (int64_t[]){1, b->model->n.n_experts}, 2);
-    scale = eng_get_rows(g, scale, eng_reshape(g, c->ids, (int64_t[]){used * c->n_tokens}, 1));
-    return eng_mul(g, y, eng_reshape(g, scale, (int64_t[]){1, used, c->n_tokens}, 3));
+    eng_value scale = lm_weight(b, layer, role + SCALE), bias = lm_weight(b, layer, role + BIAS);
+    if (scale != ENG_NO_VALUE) {
+        scale = eng_reshape(g, scale, (int64_t[]){1, b->model->n.n_experts}, 2);
+        scale = eng_get_rows(g, scale, eng_reshape(g, c->ids, (int64_t[]){used * c->n_tokens}, 1));
+        y = eng_mul(g, y, eng_reshape(g, scale, (int64_t[]){1, used, c->n_tokens}, 3));
+    }
+    return biased(b, y, bias, c, only);
 }
 
 /* Are both roles in the same parts?  Then a part's experts can be run to the end where they are, and only their sum
@@ -194,13 +202,16 @@ static eng_value mixture(lm_build *b, eng_value one, int layer, choice *c, const
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    eng_value h;
-    if (has(b, layer, LM_GATE_UP_EXPERTS))
-        h = eng_glu(g, product(b, layer, LM_GATE_UP_EXPERTS, one, c, only), ENG_NO_VALUE, ENG_GLU_SWIGLU, NULL);
-    else
-        h = eng_glu(g, product(b, layer, LM_GATE_EXPERTS, one, c, only),
-                    product(b, layer, LM_UP_EXPERTS, one, c, only), ENG_GLU_SWIGLU, NULL);
-    eng_value all = eng_mul(g, product(b, layer, LM_DOWN_EXPERTS, h, c, only), c->weights);
+    eng_value h, up = ENG_NO_VALUE;
+    if (has(b, layer, LM_GATE_UP_EXPERTS)) {
+        h = product(b, layer, LM_GATE_UP_EXPERTS, one, c, only);
+    } else {
+        h = product(b, layer, LM_GATE_EXPERTS, one, c, only);
+        up = product(b, layer, LM_UP_EXPERTS, one, c, only);
+    }
+    eng_value all = product(b, layer, LM_DOWN_EXPERTS, lm_glu_of(b, h, up), c, only);
+    if (!n->routing.first)
+        all = eng_mul(g, all, c->weights);
     eng_value y = eng_slice(g, all, 1, 0, 1);
     for (int64_t i = 1; i < n->n_used; i++)
         y = eng_add(g, y, eng_slice(g, all, 1, i, 1));
@@ -240,6 +251,8 @@ static eng_value mixtures(lm_build *b, eng_value x, int layer, choice *c)
 {
     const lm_numbers *n = &b->model->n;
     eng_value one = eng_reshape(b->g, x, (int64_t[]){n->n_embd, 1, c->n_tokens}, 3);
+    if (n->routing.first) /* each of its experts gets another multiple of the token */
+        one = eng_mul(b->g, eng_repeat(b->g, one, (int64_t[]){n->n_embd, n->n_used, c->n_tokens}, 3), c->weights);
     bool fused = has(b, layer, LM_GATE_UP_EXPERTS);
     if (!parts_agree(b, layer, LM_DOWN_EXPERTS, fused ? LM_GATE_UP_EXPERTS : LM_GATE_EXPERTS) ||
         (!fused && !parts_agree(b, layer, LM_DOWN_EXPERTS, LM_UP_EXPERTS)))
@@ -257,13 +270,15 @@ static eng_value mixtures(lm_build *b, eng_value x, int layer, choice *c)
 
 static eng_value shared(lm_build *b, eng_value x, int layer)
 {
-    eng_value gate = eng_unary(b->g, lm_product(b, layer, LM_SHARED_ROUTER, x), ENG_UNARY_SIGMOID);
-    return eng_mul(b->g, lm_ffn_swiglu(b, x, layer, LM_GATE_SHARED, LM_UP_SHARED, LM_DOWN_SHARED), gate);
+    eng_value y = lm_ffn(b, x, layer, LM_GATE_SHARED, LM_UP_SHARED, LM_DOWN_SHARED);
+    if (!has(b, layer, LM_SHARED_ROUTER))
+        return y;
+    return eng_mul(b->g, y, eng_unary(b->g, lm_product(b, layer, LM_SHARED_ROUTER, x), ENG_UNARY_SIGMOID));
 }
 
 eng_value lm_moe(lm_build *b, eng_value x, int layer)
 {
     choice c = route(b, x, layer);
     eng_value y = mixtures(b, x, layer, &c);
-    return lm_weight(b, layer, LM_GATE_SHARED) != ENG_NO_VALUE ? eng_add(b->g, y, shared(b, x, layer)) : y;
+    return has(b, layer, LM_GATE_SHARED) ? eng_add(b->g, y, shared(b, x, layer)) : y;
 }

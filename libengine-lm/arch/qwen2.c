@@ -9,8 +9,6 @@ static const lm_weight_row rows[] = {
 
 const lm_arch lm_arch_qwen2 = {
     .name = "qwen2",
-    .numbers = lm_numbers_dense,
-    .rows = rows,
-    .n_rows = sizeof rows / sizeof *rows,
-    .build = lm_layers,
+    LM_ROWS(rows),
+    .rope = ENG_ROPE_NEOX,
 };

@@ -7,22 +7,14 @@ static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("post_attention_norm"), LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS, LM_ROWS_GDN, LM_ROWS_FFN,
 };
 
-static int numbers(lm_loader *l)
-{
-    int status = lm_numbers_common(l);
-    if (!status)
-        status = lm_numbers_hybrid(l);
-    if (!status)
-        status = lm_numbers_ffn(l);
-    return status;
-}
-
 const lm_arch lm_arch_qwen35 = {
     .name = "qwen35",
-    .numbers = numbers,
-    .rows = rows,
-    .n_rows = sizeof rows / sizeof *rows,
-    .build = lm_layers,
+    LM_ROWS(rows),
+    .reads = LM_READS_DRAFTING,
+    .rope = ENG_ROPE_IMROPE,
+    .rope_part = 4,
+    .hybrid = true,
+    .gated = true,
     .conv_words = LM_GDN_CHANNELS,
     .head_words = LM_GDN_HEADS,
 };

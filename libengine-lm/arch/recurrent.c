@@ -1,69 +1,11 @@
 /*
- * Gated delta net layers (Yang, Kautz, Hatamizadeh, arXiv:2412.06464), and the
- * numbers of models that have them among layers of attention.
+ * Gated delta net layers (Yang, Kautz, Hatamizadeh, arXiv:2412.06464).
  */
 #include "config.h"
 
 #include <math.h>
 
 #include "blocks.h"
-
-/* -- numbers ------------------------------------------------------------------------ */
-
-/* Blocks at the end of the file that draft tokens are not run. */
-static int layers(lm_loader *l)
-{
-    lm_numbers *n = &l->model->n;
-    int64_t nextn, interval;
-    int status = lm_key_integer_or(l, "nextn_predict_layers", 0, n->n_layers_file - 1, 0, &nextn);
-    if (!status)
-        status = lm_key_integer_or(l, "full_attention_interval", 1, LM_MAX_LAYERS, 4, &interval);
-    if (status)
-        return status;
-    n->n_layers = n->n_layers_file - (int)nextn;
-    n->attention = false;
-    for (int i = 0; i < n->n_layers; i++) {
-        n->kind[i] = (i + 1) % interval == 0 ? LM_LAYER_ATTENTION : LM_LAYER_RECURRENT;
-        n->attention |= n->kind[i] == LM_LAYER_ATTENTION;
-        n->recurrent |= n->kind[i] == LM_LAYER_RECURRENT;
-    }
-    return ENG_OK;
-}
-
-int lm_numbers_hybrid(lm_loader *l)
-{
-    eng_lm_model *m = l->model;
-    lm_numbers *n = &m->n;
-    int64_t inner;
-    int status = layers(l);
-    if (!status)
-        status = lm_key_rope(l, ENG_ROPE_IMROPE, n->d_k / 4);
-    if (!status)
-        status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
-    if (!status)
-        status = lm_key_integer(l, "ssm.state_size", 1, 4096, &n->state);
-    if (!status)
-        status = lm_key_integer(l, "ssm.group_count", 1, LM_MAX_EXTENT, &n->k_heads);
-    if (!status)
-        status = lm_key_integer(l, "ssm.time_step_rank", 1, LM_MAX_EXTENT, &n->v_heads);
-    if (!status)
-        status = lm_key_integer_or(l, "ssm.inner_size", 1, INT32_MAX, n->v_heads * n->state, &inner);
-    if (status)
-        return status;
-    if (n->v_heads % n->k_heads || inner != n->v_heads * n->state)
-        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
-                        "%lld value heads over %lld key heads of %lld, inner size %lld, do not fit "
-                        "together", l->arch_name, (long long)n->v_heads, (long long)n->k_heads, (long long)n->state,
-                        (long long)inner);
-    n->gated = true;
-    lm_letter_add(m, 'K', "k_head", n->k_heads);
-    lm_letter_add(m, 'R', NULL, n->v_heads / n->k_heads);
-    lm_letter_add(m, 'S', NULL, n->state);
-    lm_letter_add(m, 'C', NULL, n->conv);
-    return ENG_OK;
-}
-
-/* -- the graph -------------------------------------------------------------------------- */
 
 /* Heads `first` .. first + heads - 1 of the convolution's channels: q, k and v are segments of them. */
 static eng_value channels(lm_build *b, eng_value c, int64_t first, int64_t heads)
@@ -80,6 +22,23 @@ static eng_value unit_length(lm_build *b, eng_value x)
     return eng_scale(b->g, eng_rms_norm(b->g, x, ENG_NO_VALUE, 1e-6 / n), 1 / sqrt(n), 0);
 }
 
+/* What a value head writes and how fast it forgets, [1 or both, value heads, T] each; of one matrix if the file has
+ * it, where those of a key head stand together. */
+static void gates(lm_build *b, eng_value u, int il, eng_value *beta, eng_value *a)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    int64_t r = n->v_heads / n->k_heads, t = b->n_tokens;
+    if (lm_weight(b, il, LM_GDN_BETA_ALPHA) == ENG_NO_VALUE) {
+        *beta = lm_product(b, il, LM_GDN_BETA, u);
+        *a = lm_product(b, il, LM_GDN_ALPHA, u);
+        return;
+    }
+    eng_value both = eng_reshape(g, lm_product(b, il, LM_GDN_BETA_ALPHA, u), (int64_t[]){2 * r, n->k_heads, t}, 3);
+    *beta = eng_reshape(g, eng_cont(g, eng_slice(g, both, 0, 0, r)), (int64_t[]){n->v_heads, t}, 2);
+    *a = eng_reshape(g, eng_cont(g, eng_slice(g, both, 0, r, r)), (int64_t[]){n->v_heads, t}, 2);
+}
+
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
 {
     const lm_numbers *n = &b->model->n;
@@ -87,8 +46,8 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
     int64_t s = n->state, kh = n->k_heads, vh = n->v_heads, t = b->n_tokens, slots = b->context->n_snapshots;
     eng_value qkv = lm_product(b, il, LM_GDN_QKV, u);
     eng_value z = lm_product(b, il, LM_GDN_GATE, u);
-    eng_value beta = lm_product(b, il, LM_GDN_BETA, u);
-    eng_value a = lm_product(b, il, LM_GDN_ALPHA, u);
+    eng_value beta, a;
+    gates(b, u, il, &beta, &a);
 
     eng_value c = eng_ssm_conv(g, qkv, lm_weight(b, il, LM_GDN_CONV), lm_layer_memory(b, il, 1), b->src, b->dst, b->cu,
                                slots);
@@ -99,8 +58,8 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
     beta = eng_unary(g, beta, ENG_UNARY_SIGMOID);
     a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
     eng_value decay = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, LM_GDN_A)), (int64_t[]){1, vh, t}, 3);
-    eng_value o = eng_gated_delta_net(g, q, k, v, decay, beta, lm_layer_memory(b, il, 0), b->src, b->dst, b->cu, 0,
-                                      slots);
+    eng_value o = eng_gated_delta_net(g, q, k, v, decay, beta, lm_layer_memory(b, il, 0), b->src, b->dst, b->cu,
+                                      b->model->arch->grouped, slots);
 
     z = eng_reshape(g, z, (int64_t[]){s, vh, t}, 3);
     o = eng_glu(g, z, lm_norm(b, o, il, LM_GDN_NORM), ENG_GLU_SWIGLU, NULL);

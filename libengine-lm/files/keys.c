@@ -12,6 +12,28 @@ const char *lm_key_name(const lm_loader *l, const char *name, char text[LM_KEY_B
     return text;
 }
 
+bool lm_key_is(const lm_loader *l, const char *name)
+{
+    char key[LM_KEY_BYTES];
+    return eng_gguf_key_find(l->gguf, lm_key_name(l, name, key)) != NULL;
+}
+
+/* A list of values of which one layer has another than the rest is not one value. */
+static int one_value(const lm_loader *l, const char *key)
+{
+    const eng_gguf_key *k = eng_gguf_key_find(l->gguf, key);
+    int64_t first = 0, other = 0;
+    int status = ENG_OK;
+    for (uint64_t i = 0; k && k->type == ENG_GGUF_ARRAY && i < k->count && !status; i++) {
+        status = eng_gguf_integer(l->gguf, key, i, i ? &other : &first);
+        if (!status && i && other != first)
+            status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s is %lld for layer 0 and %lld for layer %llu" ENG_CAUSE
+                              "layers that differ in it are not known for %s", key, (long long)first, (long long)other,
+                              (unsigned long long)i, l->arch_name);
+    }
+    return status;
+}
+
 int lm_key_in_range(const char *key, int64_t value, int64_t least, int64_t most)
 {
     if (value < least || value > most)
@@ -28,6 +50,8 @@ int lm_key_integer(const lm_loader *l, const char *name, int64_t least, int64_t 
     int status = eng_gguf_integer(l->gguf, key, 0, &found);
     if (status == ENG_ERR_NOTFOUND)
         return eng_fail(ENG_ERR_FORMAT, "the file has no key %s, which a %s model needs", key, l->arch_name);
+    if (!status)
+        status = one_value(l, key);
     if (!status)
         status = lm_key_in_range(key, found, least, most);
     if (!status)

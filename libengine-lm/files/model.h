@@ -14,7 +14,8 @@
 #include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
-#define LM_MAX_ROLES 96          /* of an architecture's table                 */
+#define LM_MAX_ROLES 144         /* of an architecture's table                 */
+#define LM_MAX_LETTERS 24        /* of its words                               */
 #define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
 #define LM_LAYER_TOP (-1)        /* tensors before the first layer: embeddings  */
 #define LM_LAYER_END (-2)        /* and after the last: norm, head              */
@@ -87,6 +88,27 @@ const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expe
 
 typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2 } lm_layer_kind;
 
+/* In what the layers of one model may differ. */
+typedef struct lm_layer {
+    int64_t window; /* tokens that a token sees, itself the last of them; 0: all before it */
+    int64_t chunk;  /* it sees those of its own chunk of so many positions; 0: of all      */
+    bool moe;       /* its feed-forward is of experts                                      */
+    bool rotated;   /* its queries and keys are                                            */
+    bool local;     /* by the second of the model's two ropes                              */
+    bool tempered;  /* its queries grow with their position                                */
+    bool normed;    /* queries and keys are normed once more, without weights, after they are rotated */
+} lm_layer;
+
+/* How a router's logits become experts and their weights. */
+typedef struct lm_routing {
+    bool sigmoid;      /* of each logit; else the softmax of all                  */
+    bool normed;       /* weights of the chosen are divided by their sum          */
+    bool first;        /* weights are for what the experts get, not what they give */
+    int64_t groups, groups_used; /* experts are chosen of the best groups; 1: of all */
+    int64_t group_best; /* a group's worth is the sum of so many of its best      */
+    double scale;      /* of the weights                                          */
+} lm_routing;
+
 typedef struct lm_numbers {
     int n_layers, n_layers_file;
     int64_t n_embd, n_ff, n_vocab, n_ctx_train;
@@ -94,14 +116,18 @@ typedef struct lm_numbers {
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t n_experts, n_used;             /* mixture of experts; 0: dense          */
     int64_t d_expert, d_shared;            /* width of an expert, of the shared one */
-    double expert_scale;                   /* of the chosen experts' weights        */
+    lm_routing routing;
     double eps;
-    eng_rope_params rope;
+    double embd_scale, residual_scale;     /* of embeddings, of what a block adds   */
+    double attn_scale, attn_softcap;       /* of the products of queries and keys   */
+    double logit_scale, logit_softcap;
+    double temper_scale, temper_offset;    /* queries times 1 + scale ln(1 + floor((pos + offset) / floor)) */
+    int64_t temper_floor;
+    eng_rope_params rope, local_rope;
     bool rope_streams;                     /* four position streams are needed      */
     uint8_t kind[LM_MAX_LAYERS];           /* lm_layer_kind                         */
+    lm_layer layer[LM_MAX_LAYERS];
     bool recurrent, attention;             /* it has such layers                    */
-    bool gated;                            /* attention's output has a gate, whose
-                                              rows follow each head's query         */
 } lm_numbers;
 
 struct eng_lm_model {
@@ -109,7 +135,7 @@ struct eng_lm_model {
     eng_device *device;
     const lm_arch *arch;
     lm_numbers n;
-    lm_letter letters[16];
+    lm_letter letters[LM_MAX_LETTERS];
     uint32_t n_letters;
     eng_tokenizer *tokenizer;  /* NULL: the file has none                       */
     char *tokenizer_error;     /* why not                                       */
@@ -129,18 +155,19 @@ struct eng_lm_model {
 /* A matrix, what may be added to its product, and the factor of a file that scales its weights. */
 #define LM_PRODUCT_ROLES(name) name, name##_BIAS, name##_SCALE
 enum {
-    LM_EMBD, LM_OUT_NORM, LM_ROPE_FREQS, LM_NORM, LM_FFN_NORM, LM_Q_NORM, LM_K_NORM,
+    LM_EMBD, LM_OUT_NORM, LM_ROPE_FREQS, LM_ROPE_LONG, LM_ROPE_SHORT,
+    LM_NORM, LM_POST_NORM, LM_FFN_NORM, LM_FFN_POST_NORM, LM_Q_NORM, LM_K_NORM, LM_SINKS,
     LM_PRODUCT_ROLES(LM_OUT),
     LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
     LM_PRODUCT_ROLES(LM_ATTN_OUT),
-    LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
-    LM_PRODUCT_ROLES(LM_ROUTER),
+    LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
+    LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS,
     LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
     LM_PRODUCT_ROLES(LM_DOWN_EXPERTS),
     LM_PRODUCT_ROLES(LM_SHARED_ROUTER),
     LM_PRODUCT_ROLES(LM_GATE_SHARED), LM_PRODUCT_ROLES(LM_UP_SHARED), LM_PRODUCT_ROLES(LM_DOWN_SHARED),
     LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
-    LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
+    LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_BETA_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
     LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM,
     LM_ROLES
 };
@@ -161,8 +188,8 @@ enum {
     LM_W_F32 = 2,        /* must be f32                                           */
     LM_W_OPTIONAL = 4,
     LM_W_END = 8,        /* belongs after the last layer                          */
-    LM_W_DENSE = 16,     /* only in models without experts                        */
-    LM_W_MOE = 32,       /* only in models with experts                           */
+    LM_W_DENSE = 16,     /* only in layers without experts                        */
+    LM_W_MOE = 32,       /* only in layers with experts                           */
     LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
                             with a home of their own become tensors of their own,
                             one after another in the store                       */
@@ -184,6 +211,8 @@ int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, dou
 #define LM_KEY_BYTES 128
 const char *lm_key_name(const lm_loader *l, const char *name, char text[LM_KEY_BYTES]);
 int lm_key_in_range(const char *key, int64_t value, int64_t least, int64_t most);
+/* Is there such a key? */
+bool lm_key_is(const lm_loader *l, const char *name);
 /* rope.* keys, for n_rot channels by default; one that nobody reads is refused (rope.c). */
 int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot);
 void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t extent);
@@ -191,13 +220,60 @@ void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t e
 /* Declares, places and uploads the table's weights for all layers. */
 int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, const eng_lm_model_params *params);
 
-/* An architecture: one file of arch/, one row of arch/list.def. */
+/*
+ * An architecture: one file of arch/, one row of arch/list.def.  Facts that its files do not tell; 0 is what most
+ * have.  What a layer has beyond them - norms, biases, sinks, a shared expert - follows from its rows.
+ */
+typedef enum lm_glu { LM_GLU_SILU, LM_GLU_GELU, LM_GLU_OAI } lm_glu;
+typedef enum lm_experts {
+    LM_EXPERTS_NONE,
+    LM_EXPERTS_MAYBE,    /* if there is a key; as wide as the feed-forward         */
+    LM_EXPERTS_OWN       /* of a width of their own                                */
+} lm_experts;
+typedef enum lm_shared {
+    LM_SHARED_NONE,
+    LM_SHARED_LENGTH,    /* expert_shared_feed_forward_length                      */
+    LM_SHARED_COUNT,     /* so many times as wide as an expert: expert_shared_count */
+    LM_SHARED_ONE        /* as wide as an expert                                   */
+} lm_shared;
+typedef enum lm_by_key { LM_NEVER, LM_ALWAYS, LM_BY_KEY } lm_by_key;
+/* Keys that change what is computed: an architecture reads them, or refuses a file that has them (numbers.c). */
+enum {
+    LM_READS_EMBD_SCALE = 1, LM_READS_RESIDUAL_SCALE = 2, LM_READS_ATTN_SCALE = 4, LM_READS_LOGIT_SCALE = 8,
+    LM_READS_ATTN_SOFTCAP = 16, LM_READS_LOGIT_SOFTCAP = 32, LM_READS_WINDOW = 64, LM_READS_TEMPERATURE = 128,
+    LM_READS_DENSE_LEAD = 256, LM_READS_DRAFTING = 512, LM_READS_GATING = 1024, LM_READS_GROUPS = 2048,
+    LM_READS_MOE_STEP = 4096
+};
 struct lm_arch {
     const char *name;
-    int (*numbers)(lm_loader *l);  /* keys -> model->n, letters                    */
     const lm_weight_row *rows;
     uint32_t n_rows;
-    eng_value (*build)(lm_build *b); /* tokens -> logits of the picked ones          */
+    uint32_t reads;          /* LM_READS_*                                             */
+    uint32_t needs;          /* of them those without which nothing can be computed    */
+    int rope;                /* ENG_ROPE_*                                             */
+    int rope_part;           /* how many times more than that the channels of a head are, unless a key says how many
+                                are rotated; 0: all are                                */
+    int rope_rest;           /* every so-manieth layer is not rotated; 0: all are      */
+    int window_period;       /* the last of so many layers has no window, unless a key says otherwise; 0: all have
+                                one; 1: none                                           */
+    bool local_alone;        /* layers without a window are not rotated                */
+    bool local_plain;        /* those with one are, by positions that are not stretched */
+    double local_base;       /* and by this base, unless a key says otherwise; 0: the other layers' */
+    bool embd_root;          /* embeddings times the root of their number              */
+    bool parallel;           /* the feed-forward gets what the mixer gets              */
+    bool divided;            /* logit_scale divides                                    */
+    bool layer_norm;         /* norms take the mean off                                */
+    bool wide_norms;         /* those of queries and keys are over all heads           */
+    bool hybrid;             /* recurrent layers, with attention every few             */
+    bool grouped;            /* their value heads of one key head stand side by side   */
+    bool gated;              /* attention's output has a gate, whose rows follow each head's query */
+    lm_glu glu;
+    lm_experts experts;
+    lm_shared shared;
+    bool sigmoid;            /* the router's logits, unless a key says otherwise       */
+    lm_by_key unnormed;      /* the chosen experts' weights are not divided by their sum */
+    bool weigh_first;        /* they are for what an expert is given                   */
+    int (*more)(lm_loader *l); /* what is known in no other way; may be NULL             */
     const char *conv_words;  /* axes of the convolution's channels: "K S | K S | R K S" */
     const char *head_words;  /* of the recurrent heads: "R K"                       */
 };

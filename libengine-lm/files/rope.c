@@ -10,7 +10,7 @@
 /* -- which keys there are ---------------------------------------------------------- */
 
 typedef struct rope_kind {
-    bool yarn, sections; /* keys of these kinds are read                          */
+    bool yarn, sections, local; /* keys of these kinds are read                   */
 } rope_kind;
 
 /* What is read.  A key that is not would change what the model computes, so it is no key to be passed over. */
@@ -32,6 +32,7 @@ static const struct {
     {"scaling.yarn_beta_slow", {.yarn = true}},
     {"scaling.yarn_log_multiplier", {.yarn = true}},
     {"dimension_sections", {.sections = true}},
+    {"freq_base_swa", {.local = true}},
 };
 
 static bool text_is(const eng_gguf_string *s, const char *text)
@@ -58,6 +59,8 @@ static int check_key(const lm_loader *l, const eng_gguf_string *rest, rope_kind 
         if (known[i].only.yarn && !kind.yarn && !is_zero(l, name))
             return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.%s is of YaRN, but %s.rope.scaling.type is not \"yarn\": the "
                             "file must have both or neither", l->arch_name, name, l->arch_name);
+        if (known[i].only.local && !kind.local)
+            break;
         if (known[i].only.sections && !kind.sections)
             return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.%s is of ropes with several position streams, which no %s "
                             "model has", l->arch_name, name, l->arch_name);
@@ -215,7 +218,7 @@ int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot)
 {
     lm_numbers *n = &l->model->n;
     eng_rope_params *r = &n->rope;
-    rope_kind kind = {.sections = mode == ENG_ROPE_IMROPE};
+    rope_kind kind = {.sections = mode == ENG_ROPE_IMROPE, .local = l->model->arch->reads & LM_READS_WINDOW};
     eng_rope_defaults(r);
     r->mode = mode;
     int status = lm_key_integer_or(l, "rope.dimension_count", 2, n->d_k, n_rot, &r->n_dims);

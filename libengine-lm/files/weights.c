@@ -108,10 +108,10 @@ static int declare_experts(weights *w, const lm_weight_row *row, const eng_store
     return ENG_OK;
 }
 
-/* Has a model of this kind such a weight here at all?  Rows that this one depends on stand before it. */
-static bool applies(const eng_lm_model *model, const lm_weight_row *row, const int32_t *roles)
+/* Has a layer of this kind such a weight at all?  Rows that this one depends on stand before it. */
+static bool applies(const eng_lm_model *model, const lm_weight_row *row, int layer, const int32_t *roles)
 {
-    uint32_t kind = model->n.n_experts ? LM_W_MOE : LM_W_DENSE;
+    uint32_t kind = layer >= 0 && model->n.layer[layer].moe ? LM_W_MOE : LM_W_DENSE;
     if ((row->flags & (LM_W_MOE | LM_W_DENSE)) && !(row->flags & kind))
         return false;
     return (!row->with || roles[row->with - 1] >= 0) && (!row->unless || roles[row->unless - 1] < 0);
@@ -136,7 +136,7 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
     eng_lm_model *model = w->l->model;
     int32_t *roles = model->weights[layer < 0 ? 0 : layer + 1];
     roles[row->role] = -1;
-    if (!applies(model, row, roles))
+    if (!applies(model, row, layer, roles))
         return ENG_OK;
     char *name = layer < 0 ? lm_format(&w->memory, "%s", row->name) :
                              lm_format(&w->memory, "blk.%d.%s", layer, row->name);

@@ -113,7 +113,7 @@ typedef struct declaration {
     eng_lm_context *c;
     lm_placer placer;
     eu_arena memory;
-    lm_letter letters[24];
+    lm_letter letters[LM_MAX_LETTERS + 8];
     uint32_t n_letters;
     eng_store_tensor *tensors;
     uint32_t n;

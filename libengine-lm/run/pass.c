@@ -133,7 +133,7 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
         b.cseq = eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 1);
         b.clast = c->p.n_sequences > 1 ? eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 2) : ENG_NO_VALUE;
     }
-    eng_value logits = c->model->arch->build(&b);
+    eng_value logits = lm_layers(&b);
     eng_graph_name(g, logits, "head");
     eng_store_value(g, eng_graph_tensor(g, LM_SLOT_IO, io, 1), logits);
     status = eng_graph_seal(g);

@@ -63,6 +63,13 @@ static const change changes[] = {
      .says = {"yarn_beta_fast must be at least yarn_beta_slow, got 32 and 40"}},
     {QWEN3 " --yarn 4", .key = "rope.scaling.yarn_attn_factor", .number = 0, .status = FORMAT,
      .says = {"qwen3.rope.scaling.yarn_attn_factor must be positive, got 0"}},
+    /* keys that change what is computed, of architectures that do not read them */
+    {LLAMA, .key = "attention.sliding_window", .number = 64, .status = UNSUPPORTED,
+     .says = {"key llama.attention.sliding_window is 64", "not known for llama"}},
+    {LLAMA, .key = "attention.sliding_window", .number = 0},
+    {QWEN2, .key = "embedding_scale", .number = 12, .status = UNSUPPORTED, .says = {"key qwen2.embedding_scale is 12"}},
+    {QWEN2, .key = "residual_scale", .number = 1},
+    {QWEN3, .key = "attn_logit_softcapping", .number = 50, .status = UNSUPPORTED, .says = {"qwen3.attn_logit_softcapping"}},
     {LLAMA, .key = "attention.head_count", .number = 3, .status = FORMAT, .says = {"3 heads over 2", "llama"}},
     {LLAMA, .key = "attention.head_count", .number = 0, .status = FORMAT, .says = {"attention.head_count is 0"}},
     {LLAMA, .key = "feed_forward_length", .number = 400, .status = FORMAT, .says = {"ffn_gate.weight is 128 x 384",
