@@ -9,6 +9,8 @@ opencl_kernels = \
 	kernels/copy.cl \
 	kernels/cpy.cl \
 	kernels/cumsum.cl \
+	kernels/delta.clh \
+	kernels/delta_chunks.cl \
 	kernels/dots.clh \
 	kernels/each.cl \
 	kernels/each.clh \

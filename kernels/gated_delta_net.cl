@@ -1,5 +1,5 @@
 /*
- * kernels/gated_delta_net.cl - the gated delta rule, token by token.
+ * kernels/gated_delta_net.cl - the gated delta rule, token by token (in chunks: delta_chunks.cl).
  *
  * The columns of a head's state never meet: per column m (a row of the state
  * tensor, over the key channels), with the gate a = exp(g),
@@ -9,57 +9,7 @@
  *
  * -DS= head size
  */
-#include "pieces.clh"
-
-#define SG ((S + 15) / 16)
-
-#define BUFFERS(B)                                                                                                     \
-    B(cbytes, q) B(cbytes, k) B(cbytes, v) B(cbytes, g) B(cbytes, beta) B(cbytes, src) B(cbytes, dst) B(cbytes, cu)    \
-    B(gbytes, o) PIECE_BUFFERS(B)
-#define GDN_NUMBERS(N)                                                                                                 \
-    N(ulong, q_at) N(ulong, k_at) N(ulong, v_at) N(ulong, g_at) N(ulong, beta_at) N(ulong, src_at) N(ulong, dst_at)    \
-    N(ulong, cu_at) N(ulong, o_at) PIECE_NUMBERS(N) N(long4, shape) N(long4, head) N(long4, q_nb) N(long4, k_nb)       \
-    N(long4, v_nb) N(long4, g_nb) N(long4, o_nb) N(long4, state_nb) N(long4, index_nb) N(ulong, state_offset)          \
-    N(ulong, piece_bytes) N(float, scale)
-NUMBERS(gated_delta_net, GDN_NUMBERS);
-/*
- * shape     tokens, sequences, rows of the pool, slots
- * head      value heads, q/k heads, grouped, per-channel gates
- * q_nb ...  along head, token; g_nb.zw: of beta
- * state_nb  along column, head, row
- * index_nb  src along sequence, dst along slot and sequence, cu
- */
-
-#define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
-
-/* Tokens that no sequence owns give zeros. */
-#define ORPHANS(first, to)                                                                                             \
-    do {                                                                                                               \
-        const int low = INDEX(cu, 0), high = INDEX(cu, shape.y * index_nb.w);                                          \
-        for (int t = 0; t < shape.x; t++)                                                                              \
-            if (t < low || t >= high)                                                                                  \
-                for (uint j_ = (first); j_ < (to); j_++)                                                               \
-                    ((__global float *)(o + h * o_nb.x + t * o_nb.y))[j_] = 0.0f;                                      \
-    } while (0)
-
-#define BEGIN                                                                                                          \
-    q += q_at;                                                                                                         \
-    k += k_at;                                                                                                         \
-    v += v_at;                                                                                                         \
-    g += g_at;                                                                                                         \
-    beta += beta_at;                                                                                                   \
-    src += src_at;                                                                                                     \
-    dst += dst_at;                                                                                                     \
-    cu += cu_at;                                                                                                       \
-    o += o_at;                                                                                                         \
-    const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.x);                                                \
-    const int to = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.x);                                         \
-    const int row = INDEX(src, b * index_nb.x);                                                                        \
-    const long qk = head.z ? h / (head.x / head.y) : h % head.y
-
-#define STATE(column, row)                                                                                             \
-    piece_at(state_offset + (column) * state_nb.x + h * state_nb.y + (row) * state_nb.z, piece_bytes)
-#define FLOAT(p, offset) (*(__global const float *)((p) + (offset)))
+#include "delta.clh"
 
 #if VEC
 

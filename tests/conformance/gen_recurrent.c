@@ -121,7 +121,7 @@ static void cases_delta(cf_suite *s)
 {
     static const double gates[] = {0.1, 1, 20};
     static const int64_t sizes[] = {16, 20, 24, 32, 64, 80, 96, 128, 192, 256, 1, 5, 17, 100};
-    static const int64_t lengths[] = {1, 2, 4, 7, 33, 64, 65, 100, 127, 200};
+    static const int64_t lengths[] = {1, 2, 4, 7, 33, 64, 65, 100, 127, 200}, chunked[] = {5, 16, 100, 128, 192, 256};
     int x = 0;
 
     cf_thin(s, 3); /* every head size with every gate */
@@ -146,6 +146,20 @@ static void cases_delta(cf_suite *s)
         for (size_t g = 0; g < COUNT(gates); g++, x++)
             delta(s, (struct gdn){
                          64, 2, 2, 1, 1 + x % 3, {lengths[i]}, (x & 1) != 0, (x & 2) != 0, gates[g], CF_PLAIN, NULL});
+    cf_thin(s, 2); /* head sizes in chunks, of several sequences, one of them short */
+    for (size_t i = 0; i < COUNT(chunked); i++)
+        for (int k = 0; k < 4; k++, x++)
+            delta(s, (struct gdn){chunked[i],
+                                  1,
+                                  1 + k / 2,
+                                  3,
+                                  k < 3 ? 1 + k : 20,
+                                  {k < 2 ? 37 : 50, 1 + 4 * k, 20},
+                                  k & 1,
+                                  false,
+                                  gates[k % 3],
+                                  CF_PLAIN,
+                                  NULL});
     cf_thin(s, 2); /* K below, at and above the number of tokens; empty sequences */
     for (int64_t slots = 1; slots <= 8; slots++)
         for (int k = 0; k < 3; k++, x++)

@@ -22,6 +22,15 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
+/* Columns of a work-item: fewer than the variant's where there are few heads for the device. */
+static int64_t columns_of(const cl_device *device, const cl_variant *v, int64_t size, int64_t heads)
+{
+    int64_t columns = cl_min(v->rows, cl_ceil(size, 16) * 16);
+    while (columns > 32 && heads * cl_ceil(size, columns) < 2 * (int64_t)device->compute_units)
+        columns = cl_ceil(columns, 32) * 16;
+    return columns;
+}
+
 static int record(cl_recorder *r, const eng_node *node)
 {
     const eng_subgraph *graph = r->graph;
@@ -30,13 +39,18 @@ static int record(cl_recorder *r, const eng_node *node)
         in[i] = cl_in(graph, node, i);
     const int64_t size = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     const int64_t gates = cl_ne(in[GATE], 0) == size && size > 1;
-    const cl_variant *v = cl_variant_of(r->device, node->op, cl_ne(o, 2));
+    const int64_t tokens = size > 256 ? 1 : cl_ne(o, 2) / cl_max(1, sequences);
+    const cl_variant *v = cl_variant_of(r->device, node->op, tokens);
+    const int64_t columns = v->parts ? columns_of(r->device, v, size, heads * sequences) : v->rows;
     cl_split split;
-    char options[64];
+    char options[96];
 
     if (sequences == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
-    snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)size, split.n);
+    int at = snprintf(options, sizeof options, "-DS=%lld -DPIECES=%u", (long long)size, split.n);
+    if (v->parts)
+        snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld -DPER_KEY=%d", (long long)columns,
+                 gates != 0);
     cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i <= CU; i++)
         if (i != STATE)
@@ -58,7 +72,7 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_arg_long(r, split.n > 1 ? (int64_t)in[STATE]->offset : 0);
     cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
     cl_arg_float(r, (float)(1.0 / __builtin_sqrt((double)size)));
-    cl_size3(r, cl_ceil(size, v->rows) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
+    cl_size3(r, cl_ceil(size, columns) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
     return r->status;
 }
 

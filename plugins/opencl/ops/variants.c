@@ -20,6 +20,7 @@
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
 #define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
+#define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
 #define CONV .op = ENG_OP_SSM_CONV, .file = "ssm_conv", .kernel = "ssm_conv"
 #define CONVERT(kind) .op = ENG_OP_CPY, .file = "cpy", COLUMNS(CL_CONVERT_##kind, CL_CONVERT_##kind)
 #define HADAMARD .op = ENG_OP_HADAMARD, .file = "hadamard", .kernel = "hadamard"
@@ -70,8 +71,10 @@ static const cl_variant variants[] = {
     {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
 
-    /* n: tokens.  rows: columns of a head's state */
-    {"columns16", DELTA_NET, VEC, COLUMNS(1, ALL), .rows = 16},
+    /* n: tokens that a sequence has on average; 1 where a head has more than 256 keys.  rows: columns of a head's state;
+     * parts: at most, and the kernel is told how many */
+    {"columns16", DELTA_NET, VEC, COLUMNS(1, 16), .rows = 16},
+    {"chunks", DELTA_CHUNKS, VEC, COLUMNS(17, ALL), .parts = 1, .rows = 128},
     {"columns8", DELTA_NET, SIMT(64), COLUMNS(1, ALL), .rows = 8},
 
     /* n: tokens.  parts: results and windows in a launch each; rows: channels, columns: tokens of a work-item */
