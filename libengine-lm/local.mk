@@ -9,8 +9,8 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/arch.h %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/layers.c %D%/arch/moe.c %D%/arch/numbers.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
 	%D%/arch/qwen35moe.c \
-	%D%/run/cells.c %D%/run/context.c %D%/run/decode.c %D%/run/measure.c %D%/run/pass.c %D%/run/rows.c %D%/run/run.h \
-	%D%/run/sequence.c %D%/run/state.c \
+	%D%/run/cells.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/pass.c %D%/run/reuse.c \
+	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
 	%D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
 	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \

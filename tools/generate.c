@@ -118,6 +118,8 @@ static eng_lm_context_params context_params(const run *r, uint64_t n_cells)
     eng_lm_context_defaults(&params);
     params.n_cells = n_cells > UINT32_MAX ? UINT32_MAX : (uint32_t)n_cells;
     params.n_batch = r->o.n_batch;
+    params.on_full = r->o.shift ? ENG_LM_FULL_DROP : ENG_LM_FULL_REFUSE;
+    params.n_keep = r->o.keep;
     params.type_k = r->o.type_k;
     params.precision = r->o.precision;
     params.type_v = r->o.type_v;
@@ -326,7 +328,7 @@ static const char *stop(const run *r, size_t wanted, uint32_t n_cells)
 {
     return r->n_ids - r->n_prompt >= wanted ? "as many as asked for" :
            interrupted                      ? "interrupted" :
-           r->n_ids > n_cells               ? "the context is full" :
+           r->n_ids > n_cells && !r->o.shift ? "the context is full" :
                                               NULL;
 }
 
@@ -472,7 +474,7 @@ static int run_text(run *r)
     if (!status)
         status = generate(r, &out, &before);
     if (!status && r->o.save_state)
-        status = state_save(r->context, r->o.save_state, r->ids, r->n_ids);
+        status = state_save(r->context, r->o.save_state, r->ids, r->n_ids, r->o.keep);
     if (status)
         return status;
     out.drawn = r->o.sampler.temperature > 0;

@@ -18,6 +18,8 @@ typedef struct options {
     bool ignore_eos;
     eng_lm_sampler_params sampler;
     uint32_t n_ctx;      /* 0: as needed                                        */
+    bool shift, keep_given; /* a full context drops its oldest tokens               */
+    uint32_t keep;       /* but for so many first ones                          */
     uint32_t n_batch;
     const char *threads; /* NULL: the plugin's own choice                       */
     uint32_t type_k, type_v, precision, layout;
@@ -88,8 +90,8 @@ static inline bool options_text(const options *o)
 int state_tokens(const char *path, int32_t **ids, size_t *n);
 /* Sequence 0 becomes what was saved, which n_ids tokens begin with; *held: how many of them need not run. */
 int state_load(eng_lm_context *context, const char *path, size_t n_ids, size_t *held);
-/* Runs what has not run of n tokens, and saves them. */
-int state_save(eng_lm_context *context, const char *path, const int32_t *ids, size_t n);
+/* Runs what has not run of n tokens, of which the context dropped some behind the first `keep`, and saves them. */
+int state_save(eng_lm_context *context, const char *path, const int32_t *ids, size_t n, size_t keep);
 
 /* What a run gave. */
 typedef struct report {

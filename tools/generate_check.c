@@ -58,6 +58,10 @@ static const char *text_fault(const options *o)
         return "--perplexity needs chunks of at least 2 tokens (-c)";
     if (!options_text(o) && !o->perplexity && !o->explain)
         return "a text is needed: -p, -f, --load-state or --perplexity";
+    if (o->perplexity && o->shift)
+        return "--context-shift goes with a text that is continued: -p, -f or --load-state";
+    if (o->keep_given && !o->shift)
+        return "--keep goes with --context-shift";
     if (o->save_state && !options_text(o))
         return "--save-state goes with a text: -p, -f or --load-state";
     return NULL;

@@ -35,6 +35,7 @@ static const struct foreign {
     {NULL, "--mmap", NONE, IGNORED, "the file is mapped unless --no-mmap is given"},
     {"-kvu", "--kv-unified", NONE, IGNORED, "all sequences share the cells of the caches"},
     {NULL, "--no-kv-unified", NONE, IGNORED, "all sequences share the cells of the caches"},
+    {NULL, "--no-context-shift", NONE, IGNORED, "a full context ends the text unless --context-shift is given"},
     {NULL, "--no-warmup", NONE, IGNORED, "nothing is run before the prompt"},
     {"-no-cnv", "--no-conversation", NONE, IGNORED, "this program has no conversations"},
     {NULL, "--no-display-prompt", NONE, IGNORED, "the prompt is never printed"},

@@ -27,6 +27,8 @@ static const struct topic {
     "      --load-state FILE        begin with a text that was saved; -p and -f go on from there\n"
     "      --prompt-cache FILE      both; the file need not be there yet\n"
     "  -c, --ctx-size CTX           tokens that the caches hold; of --perplexity the length of a chunk (512)\n"
+    "      --context-shift          when they are full, drop the oldest tokens; the others stay at their positions\n"
+    "      --keep N                 but for the first N, 4 if not given\n"
     "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"},
     {"sampling", "Which token comes next",
     "      --temp T                 temperature, 0.8 if not given; 0: always the most likely token\n"

@@ -15,7 +15,7 @@
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
-    REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, BATCH, THREADS,
+    REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
@@ -41,6 +41,8 @@ static const struct flag {
     {NULL, "--repeat-last-n", REPEAT_LAST, NEEDED},
     {"-s", "--seed", SEED, NEEDED},
     {"-c", "--ctx-size", CTX, NEEDED},
+    {NULL, "--context-shift", SHIFT, NONE},
+    {NULL, "--keep", KEEP, NEEDED},
     {"-b", "--batch-size", BATCH, NEEDED},
     {"-t", "--threads", THREADS, NEEDED},
     {"-ctk", "--cache-type-k", TYPE_K, NEEDED},
@@ -325,6 +327,10 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         o->sampler.seed = (uint32_t)v;
         break;
     case CTX: return unsigned_integer(flag, value, 0, 1 << 28, &o->n_ctx);
+    case SHIFT: o->shift = true; break;
+    case KEEP:
+        o->keep_given = true;
+        return unsigned_integer(flag, value, 0, 1 << 28, &o->keep);
     case BATCH: return unsigned_integer(flag, value, 1, 4096, &o->n_batch);
     case THREADS:
         code = integer(flag, value, 1, 1024, &v);
@@ -423,6 +429,7 @@ int options_parse(options *o, int argc, char **argv)
     memset(o, 0, sizeof *o);
     o->n_predict = 128;
     o->n_batch = 512;
+    o->keep = 4; /* the first tokens hold what attention gives to nothing in particular (Xiao et al., 2023) */
     o->nkvo_override = UINT32_MAX;
     o->type_k = o->type_v = ENG_TYPE_F16;
     o->rotate_kv = ENG_LM_ROTATE_AUTO;

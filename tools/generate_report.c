@@ -72,6 +72,20 @@ static void speeds(const report *r)
     speed(r->n_decoded, r->decode_cold, r->decode_seconds); /* the first token is the prompt's */
 }
 
+/* What a full context let go. */
+static uint64_t n_dropped(const eng_lm_context *context)
+{
+    eng_lm_stats s = {.size = sizeof s};
+    return eng_lm_context_get_stats(context, &s) ? 0 : s.tokens_dropped;
+}
+
+static void dropped(const eng_lm_context *context)
+{
+    uint64_t n = n_dropped(context);
+    if (n)
+        fprintf(stderr, "dropped        %llu tokens, since the context was full\n", (unsigned long long)n);
+}
+
 static void drafts(const report *r)
 {
     const eng_lm_draft_stats *d = &r->draft;
@@ -125,6 +139,7 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
     }
     speeds(r);
     drafts(r);
+    dropped(context);
     fprintf(stderr, "K/V            %s/%s", eng_type_get(p.type_k)->name, eng_type_get(p.type_v)->name);
     if (p.rotate_k > 1 || p.rotate_v > 1)
         fprintf(stderr, ", rotated in groups of %d and %d", p.rotate_k > 1 ? p.rotate_k : 1,
@@ -234,6 +249,8 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     if (r->drawn)
         eu_json_uint(j, "seed", r->seed);
     json_drafts(j, r);
+    if (o->shift)
+        eu_json_uint(j, "dropped_tokens", n_dropped(context));
     eu_json_text(j, "precision", eng_precision_name(p.precision));
     eu_json_uint(j, "weights", r->weights);
     eu_json_uint(j, "weights_in_place", r->weights_in_place);

@@ -40,16 +40,19 @@ int state_load(eng_lm_context *context, const char *path, size_t n_ids, size_t *
     return status;
 }
 
-int state_save(eng_lm_context *context, const char *path, const int32_t *ids, size_t n)
+int state_save(eng_lm_context *context, const char *path, const int32_t *ids, size_t n, size_t keep)
 {
+    eng_lm_stats stats = {.size = sizeof stats};
+    eng_lm_context_get_stats(context, &stats);
     const int32_t *held;
-    int64_t length = eng_lm_sequence_tokens(context, 0, &held), same = 0;
-    while (same < length && same < (int64_t)n && held[same] == ids[same])
+    size_t same = 0, dropped = (size_t)stats.tokens_dropped;
+    int64_t length = eng_lm_sequence_tokens(context, 0, &held);
+    while ((int64_t)same < length && same + dropped < n && held[same] == ids[same < keep ? same : same + dropped])
         same++;
-    int status = same < length ? eng_lm_sequence_rollback(context, 0, length - same) : ENG_OK; /* drafts behind the end */
+    int status = (int64_t)same < length ? eng_lm_sequence_rollback(context, 0, length - (int64_t)same) : ENG_OK; /* drafts behind the end */
     static const uint8_t none[ENG_LM_DRAFT_MOST + 1];
-    if (!status && same < (int64_t)n) { /* the last one chosen has not run */
-        eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)((int64_t)n - same), .tokens = ids + same};
+    if (!status && same + dropped < n) { /* the last one chosen has not run */
+        eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)(n - same - dropped), .tokens = ids + same + dropped};
         b.logits = b.n_tokens <= sizeof none ? none : NULL;
         status = eng_lm_decode(context, &b);
     }

@@ -168,7 +168,19 @@ typedef struct eng_lm_context_params {
     uint32_t precision;    /* eng_precision of products, attention and recurrent layers: exact (default) or fast */
     uint32_t reserved;
     eng_lm_placement placement; /* of caches and states                         */
+    uint64_t kept_bytes;   /* of device memory, for beginnings of texts that no sequence holds any more; 0 (default):
+                              none are kept.  Recurrent models take what their states need of it at once  */
+    uint32_t kept_stride;  /* of recurrent models: tokens from one state that is kept to the next; 0: 512 */
+    uint32_t on_full;      /* ENG_LM_FULL_*                                     */
+    uint32_t n_keep;       /* tokens at the beginning of a sequence that ENG_LM_FULL_DROP leaves      */
+    uint32_t reserved_2;
 } eng_lm_context_params;
+/* What decode does when the cells do not suffice. */
+enum {
+    ENG_LM_FULL_REFUSE = 0, /* it fails and changes nothing                     */
+    ENG_LM_FULL_DROP = 1    /* the oldest tokens of the batch's sequences go, of the longest first, but for n_keep and
+                               those shared with other sequences: as by eng_lm_sequence_drop, as few as will do */
+};
 ENG_API void eng_lm_context_defaults(eng_lm_context_params *params);
 
 /* params may be NULL. */
@@ -181,8 +193,9 @@ ENG_API int eng_lm_context_get_params(const eng_lm_context *context, eng_lm_cont
  * Runs tokens through the model.  The tokens of one sequence follow what the
  * sequence holds already and one another in the order of the batch; sequences
  * may be mixed.  More than n_batch tokens are run in several passes.  Fails with
- * ENG_ERR_STATE, and changes nothing, if the cells do not suffice.  If a device
- * fails, the sequences of the batch hold nothing of use: remove them.
+ * ENG_ERR_STATE, and changes nothing, if the cells do not suffice (or, where on_full
+ * is drop, do not even so).  If a device fails, the sequences of the batch hold
+ * nothing of use: remove them.  Blocks until the device is done.
  */
 typedef struct eng_lm_batch {
     uint32_t size;
@@ -196,6 +209,11 @@ typedef struct eng_lm_batch {
  * threads its text was run, given the same cells; layers of gated_delta_net excepted where passes of more than 16
  * tokens are among them.  Other devices add in an order that depends on the pass. */
 ENG_API int eng_lm_decode(eng_lm_context *context, const eng_lm_batch *batch);
+/* Ends decodes early: the function is asked before each pass, in the thread that decodes; if it gives other than 0,
+ * decode fails with ENG_ERR_STATE, and the sequences hold the tokens of the passes before (ask for their lengths).  It
+ * may read what another thread writes, if that is atomic.  NULL: no more. */
+typedef int (*eng_lm_stop_func)(void *user);
+ENG_API void eng_lm_context_set_stop(eng_lm_context *context, eng_lm_stop_func stop, void *user);
 /* Logits (n_vocab floats) of token `index` of the last batch; NULL if they were not
  * wanted.  Valid until the next decode. */
 ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index);
@@ -301,12 +319,42 @@ ENG_API int64_t eng_lm_sequence_rollback_limit(const eng_lm_context *context, ui
  * tokens, and all tokens can always be taken back; anything else is ENG_ERR_STATE
  * and nothing changes.  Moves no data. */
 ENG_API int eng_lm_sequence_rollback(eng_lm_context *context, uint32_t sequence, int64_t n);
-/* Empties a sequence. */
+/* Empties a sequence.  With kept_bytes what it held is kept. */
 ENG_API int eng_lm_sequence_remove(eng_lm_context *context, uint32_t sequence);
+/* Leaves the first `length` tokens: a rollback, or, of a recurrent model where that does not reach so far, a state that is
+ * kept behind just so many tokens.  ENG_ERR_STATE if there is none: nothing changes then. */
+ENG_API int eng_lm_sequence_truncate(eng_lm_context *context, uint32_t sequence, int64_t length);
+/* Gives up n tokens from number `first` on, but not the last one: attention no longer sees them.  The others stay as they
+ * are, at their positions, and so do recurrent states: nothing is run again.  What was run behind them has seen them, so
+ * this is not what the text without them gives.  Rollback then reaches back to where they were, of recurrent models
+ * not further.  ENG_ERR_STATE for tokens that are shared with another sequence, or have such behind them. */
+ENG_API int eng_lm_sequence_drop(eng_lm_context *context, uint32_t sequence, int64_t first, int64_t n);
 /* Makes `to` hold what `from` holds (a fork).  They share cells and states, and what each
  * adds is its own: nothing is copied, neither now nor when they part, and no cell is taken.
  * n tokens fewer: roll `to` back.  A pass in which many sequences part may be run as two. */
 ENG_API int eng_lm_sequence_copy(eng_lm_context *context, uint32_t from, uint32_t to);
+/*
+ * Texts that begin alike.  Makes a sequence hold the longest beginning of n tokens that is known, all but the last
+ * token at most, and says how many that are: the host runs the others.  Known is what sequences hold, and with
+ * kept_bytes what removed ones held, as far as the budget goes; the ends that were reused longest ago are given up
+ * first, and whatever no sequence holds as soon as cells are needed.  Recurrent models can go on only where there is
+ * a state: at the ends of sequences and as far as their snapshots reach, and with kept_bytes every kept_stride tokens
+ * and at the end of prompts, which is where the n tokens end.  Nothing is copied.  What the sequence held before is
+ * removed.  Beginnings are exact: what is reused has seen the same tokens at the same positions.
+ *
+ *     eng_lm_sequence_reuse(context, sequence, prompt, n, &known);
+ *     ... decode prompt[known .. n - 1], choose, decode, ...
+ *     eng_lm_sequence_remove(context, sequence);
+ */
+ENG_API int eng_lm_sequence_reuse(eng_lm_context *context, uint32_t sequence, const int32_t *tokens, size_t n,
+                                  size_t *reused);
+/* How many that would be now; -1 if the arguments are not valid.  n less these, and the tokens to come, are the cells
+ * that a request takes; n_cells_free of the stats are there. */
+ENG_API int64_t eng_lm_reusable(const eng_lm_context *context, const int32_t *tokens, size_t n);
+/* Keeps what a sequence holds now, as removing it would. */
+ENG_API int eng_lm_sequence_keep(eng_lm_context *context, uint32_t sequence);
+/* Forgets all that is kept. */
+ENG_API int eng_lm_kept_clear(eng_lm_context *context);
 /* How many tokens a sequence holds (-1: no such sequence), and which: *tokens is valid until the sequence changes. */
 ENG_API int64_t eng_lm_sequence_tokens(const eng_lm_context *context, uint32_t sequence, const int32_t **tokens);
 /* Writes what a sequence holds (tokens, its rows of the caches, its recurrent states with the snapshots there are) to
@@ -407,7 +455,7 @@ ENG_API void eng_lm_draft_defaults(eng_lm_draft_params *params);
 /* params may be NULL. */
 ENG_API int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *params, eng_lm_draft **draft);
 ENG_API void eng_lm_draft_destroy(eng_lm_draft *draft);
-/* The text so far: all tokens that the sequence holds, and the one chosen after them.  ENG_ERR_STATE
+/* The text so far: all tokens that the sequence holds (and held, where it dropped some), and the one chosen after them.  ENG_ERR_STATE
  * if the sequence holds another number.  Call it again after the sequence was changed by others. */
 ENG_API int eng_lm_draft_begin(eng_lm_draft *draft, const int32_t *tokens, size_t n);
 /* Runs the token chosen last and a guess, and gives the tokens that follow: 1 .. room, each already
@@ -464,6 +512,13 @@ typedef struct eng_lm_stats {
     uint64_t cache_bytes;  /* declared for K and V                                */
     uint64_t state_bytes;  /* declared for recurrent states and windows           */
     uint64_t plan_ns;      /* that making plans has taken so far, nanoseconds     */
+    uint32_t n_cells_free; /* for new tokens, those included that are only kept  */
+    uint32_t n_states_kept; /* recurrent states                                   */
+    uint64_t kept_bytes;   /* of caches and states that are only kept             */
+    uint64_t reuses;       /* beginnings that were found so far                   */
+    uint64_t tokens_reused; /* and their tokens, which were not run              */
+    uint64_t tokens_given_up; /* that were kept                                   */
+    uint64_t tokens_dropped; /* from the middle of sequences                      */
 } eng_lm_stats;
 ENG_API int eng_lm_context_get_stats(const eng_lm_context *context, eng_lm_stats *stats);
 /* What the device has decided for the plan of one-token passes (built if need be):

@@ -106,7 +106,8 @@ static void append(eng_lm_draft *d, const int32_t *tokens, size_t n)
 
 static int check_length(const eng_lm_draft *d, size_t n)
 {
-    int64_t held = eng_lm_sequence_length(d->context, d->p.sequence);
+    const eng_lm_context *c = d->context;
+    int64_t held = lm_cells_next(c, &c->sequences[d->p.sequence]); /* with those that were dropped */
     if (n == 0 || held != (int64_t)n - 1)
         return eng_fail(ENG_ERR_STATE, "a text of %zu tokens is not that of sequence %u" ENG_CAUSE
                         "it holds %lld, and the text "
@@ -136,7 +137,8 @@ int eng_lm_draft_begin(eng_lm_draft *d, const int32_t *tokens, size_t n)
 static uint32_t most_guessed(const eng_lm_draft *d, uint32_t room)
 {
     const eng_lm_context *c = d->context;
-    uint32_t most = d->p.max < room - 1 ? d->p.max : room - 1, left = c->p.n_cells - c->cells_used;
+    uint32_t most = d->p.max < room - 1 ? d->p.max : room - 1;
+    uint32_t left = lm_cells_free(c) + (uint32_t)lm_sequence_droppable(c, d->p.sequence);
     uint32_t limits[] = {c->p.n_batch - 1, c->p.n_logits - 1, left ? left - 1 : 0,
                          c->model->n.recurrent ? c->p.n_snapshots - 1 : most};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)

@@ -125,7 +125,7 @@ int lm_second_guess(lm_second *s, const lm_second_ask *ask, int32_t *guess, uint
     if (status)
         return status;
     size_t n_held = (size_t)eng_lm_sequence_length(s->context, 0);
-    size_t room = s->context->p.n_cells - s->context->cells_used, behind = s->n_text - n_held;
+    size_t room = lm_cells_free(s->context), behind = s->n_text - n_held;
     if (behind == 0 || behind > room) /* nothing to go on from, or full: no guesses from here on */
         return ENG_OK;
     status = run(s, s->text + n_held, behind);

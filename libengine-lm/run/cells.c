@@ -36,7 +36,12 @@ static void set_owners(eng_lm_context *c, int32_t cell, int32_t first, int32_t l
     lm_cells_dirty(c, (uint32_t)cell, (uint32_t)cell + 1);
 }
 
-bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32_t *cell)
+uint32_t lm_cells_free(const eng_lm_context *c)
+{
+    return c->p.n_cells - c->cells_used + c->cells_kept;
+}
+
+bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int32_t *cell)
 {
     lm_sequence *s = &c->sequences[sequence];
     uint32_t i = c->cells_hint;
@@ -45,7 +50,7 @@ bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32
     if (i == c->p.n_cells)
         return false;
     c->cell_holders[i] = 1;
-    c->cell_pos[i] = (int32_t)position;
+    c->cell_pos[i] = lm_cells_next(c, s);
     set_owners(c, (int32_t)i, s->rank, s->rank);
     s->cells[s->n_cells++] = (int32_t)i;
     c->cells_hint = i + 1;
@@ -66,6 +71,34 @@ static void drop(eng_lm_context *c, int32_t cell)
     c->cells_used--;
     if ((uint32_t)cell < c->cells_hint)
         c->cells_hint = (uint32_t)cell;
+}
+
+static void find_end(eng_lm_context *c)
+{
+    while (c->cells_end > 0 && c->cell_holders[c->cells_end - 1] == 0)
+        c->cells_end--;
+}
+
+int32_t lm_cells_next(const eng_lm_context *c, const lm_sequence *s)
+{
+    return s->n_cells ? c->cell_pos[s->cells[s->n_cells - 1]] + 1 : 0;
+}
+
+bool lm_cells_alone(const eng_lm_context *c, int32_t cell)
+{
+    return c->cell_first[cell] == c->cell_last[cell];
+}
+
+void lm_cells_hold(eng_lm_context *c, int32_t cell)
+{
+    c->cell_holders[cell]++;
+}
+
+void lm_cells_release(eng_lm_context *c, int32_t cell)
+{
+    c->cells_kept -= c->cell_first[cell] < 0 && c->cell_holders[cell] == 1;
+    drop(c, cell);
+    find_end(c);
 }
 
 /* Sequences of ranks first .. last get others, and cells of which one of them is the first or last owner follow. */
@@ -110,12 +143,23 @@ void lm_cells_leave(eng_lm_context *c, uint32_t sequence, uint32_t from)
     move_behind(c, s, from, c->cell_last[s->cells[from]]); /* no cell after it has more owners */
     while (s->n_cells > from) {
         int32_t cell = s->cells[--s->n_cells];
-        if (c->cell_last[cell] < c->cell_first[cell]) /* it was the last of them */
+        if (c->cell_last[cell] < c->cell_first[cell]) { /* it was the last of them */
             set_owners(c, cell, -1, -1);
+            c->cells_kept += c->cell_holders[cell] > 1;
+        }
         drop(c, cell);
     }
-    while (c->cells_end > 0 && c->cell_holders[c->cells_end - 1] == 0)
-        c->cells_end--;
+    find_end(c);
+}
+
+void lm_cells_cut(eng_lm_context *c, uint32_t sequence, uint32_t first, uint32_t n)
+{
+    lm_sequence *s = &c->sequences[sequence];
+    for (uint32_t i = first; i < first + n; i++)
+        drop(c, s->cells[i]);
+    memmove(s->cells + first, s->cells + first + n, (s->n_cells - first - n) * sizeof *s->cells);
+    s->n_cells -= n;
+    find_end(c);
 }
 
 /* The owners of the last of n cells that has any; false: none has. */
@@ -146,6 +190,7 @@ void lm_cells_join(eng_lm_context *c, uint32_t sequence, const int32_t *cells, u
         int32_t cell = cells[i];
         int32_t a = c->cell_first[cell], b = c->cell_last[cell];
         bool nobody = a < 0;
+        c->cells_kept -= nobody;
         set_owners(c, cell, nobody || a > s->rank ? s->rank : a, nobody || b < s->rank ? s->rank : b);
         c->cell_holders[cell]++;
         s->cells[s->n_cells++] = cell;

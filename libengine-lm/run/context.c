@@ -61,6 +61,10 @@ static int check_params(eng_lm_context *c)
         status = check_range("n_sequences", p->n_sequences, LM_MAX_SEQUENCES);
     if (!status)
         status = check_range("n_snapshots", p->n_snapshots, LM_MAX_SNAPSHOTS);
+    if (!status && p->on_full > ENG_LM_FULL_DROP)
+        status = eng_fail(ENG_ERR_INVALID, "on_full must be refuse (0) or drop (1), got %u", p->on_full);
+    if (!status && p->kept_stride == 0)
+        p->kept_stride = 512;
     if (!status && p->precision >= ENG_PRECISIONS)
         status = eng_fail(ENG_ERR_INVALID, "precision must be exact (0) or fast (1), got %u", p->precision);
     if (!status && n->attention)
@@ -157,6 +161,38 @@ static int declare_layer(declaration *d, int layer)
     return status ? status : declare(d, layer, "conv", ENG_TYPE_F32, ENG_USE_STATE, window);
 }
 
+static int declare_layers(declaration *d)
+{
+    d->n = 0;
+    d->c->cache_bytes = d->c->state_bytes = 0;
+    for (int layer = 0; layer < d->c->model->n.n_layers; layer++) {
+        int status = declare_layer(d, layer);
+        if (status)
+            return status;
+    }
+    return ENG_OK;
+}
+
+/* Rows of states beside those of sequences: as many as the budget allows with the cells from one to the next. */
+static int plan_kept(eng_lm_context *c)
+{
+    lm_kept *k = &c->kept;
+    uint64_t rows = (uint64_t)c->p.n_sequences * c->p.n_snapshots;
+    k->budget = c->p.kept_bytes;
+    k->stride = c->p.kept_stride;
+    k->cell_bytes = c->cache_bytes / all_cells(c);
+    k->row_bytes = c->state_bytes / rows;
+    if (!c->model->n.recurrent || k->budget == 0)
+        return ENG_OK;
+    uint64_t one = k->row_bytes + k->stride * k->cell_bytes, n = k->budget / one;
+    if (n == 0)
+        return eng_fail(ENG_ERR_INVALID, "%llu bytes keep no beginning of a text" ENG_CAUSE
+                        "the states behind one and %u cells take %llu" ENG_ADVICE "give kept_bytes as many at least",
+                        (unsigned long long)k->budget, k->stride, (unsigned long long)one);
+    k->most_rows = (uint32_t)(n < LM_MAX_KEPT ? n : LM_MAX_KEPT);
+    return ENG_OK;
+}
+
 static int declare_all(declaration *d)
 {
     eng_lm_context *c = d->c;
@@ -167,17 +203,20 @@ static int declare_all(declaration *d)
     d->letters[d->n_letters++] = (lm_letter){'y', NULL, lm_cache_row(c->p.type_v, n->d_v)};
     cell_letters(c, &d->letters[d->n_letters]); /* where heads are too few */
     d->n_letters += 2;
-    d->letters[d->n_letters++] = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
+    lm_letter *rows = &d->letters[d->n_letters++];
+    *rows = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
     d->tensors = lm_alloc(&d->memory, 2 * (size_t)n->n_layers, sizeof *d->tensors);
     if (!d->tensors)
         return ENG_ERR_NOMEM;
-    for (int layer = 0; layer < n->n_layers; layer++) {
-        int status = declare_layer(d, layer);
-        if (status)
-            return status;
-    }
-    int status = lm_placer_check(&d->placer, &c->p.placement, c->model);
+    int status = declare_layers(d);
+    if (!status)
+        status = plan_kept(c);
+    rows->extent += c->kept.most_rows;
+    if (!status && c->kept.most_rows)
+        status = declare_layers(d);
+    if (!status)
+        status = lm_placer_check(&d->placer, &c->p.placement, c->model);
     if (!status)
         status = eng_store_create(c->model->device, d->tensors, d->n, &c->memory);
     if (status == ENG_ERR_NOMEM)
@@ -235,13 +274,13 @@ static int create_bookkeeping(eng_lm_context *c)
         !c->cell_holders)
         return ENG_ERR_NOMEM;
     for (uint32_t s = 0; s < n_seq; s++)
-        c->sequences[s].rank = (int32_t)s;
+        c->sequences[s] = (lm_sequence){.rank = (int32_t)s, .whole = INT64_MAX};
     memset(c->cell_pos, 0xff, all_cells(c) * sizeof *c->cell_pos);
     memset(c->cell_first, 0xff, all_cells(c) * sizeof *c->cell_first);
     memset(c->cell_last, 0xff, all_cells(c) * sizeof *c->cell_last);
     lm_cells_dirty(c, 0, all_cells(c));
-    int status = lm_rows_create(&c->rows, n_seq, slots);
-    return status ? status : lm_rows_create(&c->trial, n_seq, slots);
+    int status = lm_rows_create(&c->rows, n_seq, slots, c->kept.most_rows);
+    return status ? status : lm_rows_create(&c->trial, n_seq, slots, c->kept.most_rows);
 }
 
 int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *params, eng_lm_context **context)
@@ -293,6 +332,7 @@ void eng_lm_context_destroy(eng_lm_context *c)
         free(c->sequences[s].tokens);
     }
     free(c->sequences);
+    lm_kept_clear(c);
     lm_rows_destroy(&c->rows);
     lm_rows_destroy(&c->trial);
     free(c->chosen);
@@ -302,6 +342,7 @@ void eng_lm_context_destroy(eng_lm_context *c)
     free(c->cell_last);
     free(c->cell_holders);
     free(c->order);
+    free(c->order_at);
     free(c->logits);
     free(c->logits_row);
     free(c);
@@ -323,8 +364,10 @@ int eng_lm_context_get_stats(const eng_lm_context *c, eng_lm_stats *stats)
     uint64_t plans = 0;
     for (const lm_pass *p = c->passes; p; p = p->next)
         plans++;
-    eng_lm_stats own = {.size = sizeof own, .n_cells_used = c->cells_used, .plans = plans, .passes = c->n_passes,
+    eng_lm_stats own = {.size = sizeof own, .n_cells_used = c->cells_used - c->cells_kept, .plans = plans, .passes = c->n_passes,
                         .tokens = c->n_tokens, .cache_bytes = c->cache_bytes, .state_bytes = c->state_bytes,
-                        .plan_ns = c->plan_ns};
+                        .plan_ns = c->plan_ns, .n_cells_free = lm_cells_free(c), .n_states_kept = c->kept.n_rows,
+                        .kept_bytes = lm_kept_bytes(c), .reuses = c->kept.found, .tokens_reused = c->kept.found_tokens,
+                        .tokens_given_up = c->kept.given_up, .tokens_dropped = c->n_dropped};
     return lm_give("eng_lm_context_get_stats", &own, sizeof own, stats, 2 * sizeof(uint32_t));
 }

@@ -16,6 +16,18 @@ static bool wants_logits(const eng_lm_batch *b, uint32_t token)
     return b->logits ? b->logits[token] != 0 : token + 1 == b->n_tokens;
 }
 
+/* -- a full context ------------------------------------------------------------------ */
+
+static uint64_t droppable_of(const eng_lm_context *c, const eng_lm_batch *b)
+{
+    uint64_t n = 0;
+    memset(c->counts, 0, c->p.n_sequences * sizeof *c->counts);
+    for (uint32_t i = 0; i < b->n_tokens; i++)
+        if (c->counts[sequence_of(b, i)]++ == 0)
+            n += (uint64_t)lm_sequence_droppable(c, sequence_of(b, i));
+    return n;
+}
+
 /* -- before anything changes --------------------------------------------------------- */
 
 static int check(const eng_lm_context *c, const eng_lm_batch *b)
@@ -34,12 +46,40 @@ static int check(const eng_lm_context *c, const eng_lm_batch *b)
             return eng_fail(ENG_ERR_STATE, "sequence %u holds nothing of use since a device failed: remove it",
                             sequence_of(b, i));
     }
-    uint32_t left = c->p.n_cells - c->cells_used;
-    if (b->n_tokens > left)
+    uint64_t left = lm_cells_free(c), dropped = droppable_of(c, b);
+    if (b->n_tokens > left + dropped)
         return eng_fail(ENG_ERR_STATE, "the context is too small" ENG_CAUSE
-                        "it holds %u of %u tokens and %u more are asked for; "
-                        "make it larger (-c)", c->cells_used, c->p.n_cells, b->n_tokens);
+                        "it holds %llu of %u tokens and %u more are asked for%s" ENG_ADVICE
+                        "make it larger (-c)%s", (unsigned long long)(c->p.n_cells - left), c->p.n_cells, b->n_tokens,
+                        dropped ? ", more than may be dropped for them" : "",
+                        c->p.on_full == ENG_LM_FULL_DROP ? "" : ", or let it drop the oldest tokens (--context-shift)");
     return ENG_OK;
+}
+
+/* As many cells as the batch takes: first those that are only kept, then, if the host wants so, the oldest tokens of the
+ * batch's sequences, of the longest first. */
+static void make_room(eng_lm_context *c, const eng_lm_batch *b)
+{
+    lm_kept_make_room(c, b->n_tokens < lm_cells_free(c) ? b->n_tokens : lm_cells_free(c));
+    while (lm_cells_free(c) < b->n_tokens) {
+        int64_t most = 0, next = 0, lack = (int64_t)b->n_tokens - lm_cells_free(c);
+        uint32_t longest = 0;
+        memset(c->counts, 0, c->p.n_sequences * sizeof *c->counts);
+        for (uint32_t i = 0; i < b->n_tokens; i++) {
+            uint32_t s = sequence_of(b, i);
+            int64_t n = c->counts[s]++ ? 0 : lm_sequence_droppable(c, s);
+            if (n > most) {
+                next = most;
+                most = n;
+                longest = s;
+            } else if (n > next) {
+                next = n;
+            }
+        }
+        int64_t n = most > next ? most - next : 1;
+        lm_sequence_cut(c, longest, lm_sequence_first_dropped(c, longest), n < lack ? n : lack);
+    }
+    lm_kept_make_room(c, b->n_tokens);
 }
 
 /* The batch's tokens by sequence, their order within a sequence kept; and rows for logits. */
@@ -47,7 +87,8 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
 {
     uint32_t n = b->n_tokens, n_seq = c->p.n_sequences;
     c->n_logits_row = 0; /* until there is room for the new ones */
-    if (!eu_reserve(c->order, c->order_room, n) || !eu_reserve(c->logits_row, c->logits_row_room, n))
+    if (!eu_reserve(c->order, c->order_room, n) || !eu_reserve(c->order_at, c->order_at_room, n) ||
+        !eu_reserve(c->logits_row, c->logits_row_room, n))
         return eng_fail_code(EU_NO_MEMORY("the order of a batch"));
     memset(c->counts, 0, n_seq * sizeof *c->counts);
     for (uint32_t i = 0; i < n; i++)
@@ -62,6 +103,11 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     }
     for (uint32_t i = 0; i < n; i++)
         c->order[c->counts[sequence_of(b, i)]++] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t s = sequence_of(b, c->order[i]);
+        bool another = i == 0 || sequence_of(b, c->order[i - 1]) != s;
+        c->order_at[i] = another ? c->sequences[s].length : c->order_at[i - 1] + 1;
+    }
     uint64_t wanted = 0;
     for (uint32_t i = 0; i < n; i++) /* rows in the order in which passes give them */
         c->logits_row[c->order[i]] = wants_logits(b, c->order[i]) ? (int32_t)wanted++ : -1;
@@ -88,6 +134,18 @@ static uint32_t choose_rows(eng_lm_context *c, const eng_lm_batch *b, lm_rows *r
         next = group_end(c, b, i, end);
         if (!lm_rows_choose(rows, s, next - i, c->chosen + (size_t)s * rows->slots))
             return i;
+    }
+    return end;
+}
+
+/* Of tokens first .. end - 1 those up to the first state that is to be kept and that the pass would run over. */
+static uint32_t to_kept(const eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first, next; i < end; i = next) {
+        next = group_end(c, b, i, end);
+        uint32_t n = lm_kept_part(c, sequence_of(b, c->order[i]), c->order_at[i], next - i);
+        if (n < next - i)
+            return i + n;
     }
     return end;
 }
@@ -125,7 +183,7 @@ static uint32_t pass_tokens(eng_lm_context *c, const eng_lm_batch *b, uint32_t f
     }
     for (i = *wanted = 0; i < n && *wanted + wants_logits(b, c->order[first + i]) <= c->p.n_logits; i++)
         *wanted += wants_logits(b, c->order[first + i]);
-    n = c->model->n.recurrent ? choose_rows(c, b, rows, first, first + i) - first : i;
+    n = c->model->n.recurrent ? choose_rows(c, b, rows, first, to_kept(c, b, first, first + i)) - first : i;
     while (i > n)
         *wanted -= wants_logits(b, c->order[first + --i]);
     return n;
@@ -159,16 +217,16 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
     memset(c->counts, 0, n_seq * sizeof *c->counts);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t token = c->order[first + i], s = sequence_of(b, token);
-        int64_t pos = c->sequences[s].length + c->counts[s]++;
-        if (!lm_cells_take(c, s, pos, &p->in[at->cells + i]))
+        int32_t pos = lm_cells_next(c, &c->sequences[s]);
+        if (!lm_cells_take(c, s, &p->in[at->cells + i]))
             return eng_fail(ENG_ERR_INTERNAL, "cells ran out in the middle of a batch");
         p->in[at->tokens + i] = b->tokens[token];
-        c->sequences[s].tokens[pos] = b->tokens[token];
-        p->in[at->pos + i] = (int32_t)pos;
+        c->sequences[s].tokens[c->sequences[s].length + c->counts[s]++] = b->tokens[token];
+        p->in[at->pos + i] = pos;
         p->in[at->seq + i] = c->sequences[s].rank;
         if (!wants_logits(b, token))
             continue;
-        p->in[at->out_pos + wanted] = (int32_t)pos;
+        p->in[at->out_pos + wanted] = pos;
         p->in[at->out_seq + wanted] = c->sequences[s].rank;
         p->in[at->out + wanted++] = (int32_t)i;
     }
@@ -260,11 +318,30 @@ static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
     finish_rows(c, b, &c->rows, first, first + n, status == ENG_OK);
     if (status)
         return status;
-    for (uint32_t s = 0; s < c->p.n_sequences; s++)
+    for (uint32_t s = 0; s < c->p.n_sequences; s++) {
         c->sequences[s].length += c->counts[s];
+        if (c->counts[s] > 0)
+            lm_kept_passed(c, s, c->sequences[s].length - c->counts[s]);
+    }
     c->n_passes++;
     c->n_tokens += n;
     return ENG_OK;
+}
+
+/* Between two passes: what was run is held. */
+static int stopped(eng_lm_context *c, uint32_t done, uint32_t all)
+{
+    c->n_logits_row = 0;
+    return eng_fail(ENG_ERR_STATE, "the host stopped a batch" ENG_CAUSE "%u of its %u tokens were run, which their "
+                    "sequences hold", done, all);
+}
+
+void eng_lm_context_set_stop(eng_lm_context *c, eng_lm_stop_func stop, void *user)
+{
+    if (!c)
+        return;
+    c->stop = stop;
+    c->stop_user = user;
 }
 
 int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)
@@ -285,7 +362,10 @@ int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)
         return status;
     bool touched = false;
     float *logits = c->logits;
+    make_room(c, b);
     for (uint32_t first = 0; first < b->n_tokens && !status;) {
+        if (c->stop && c->stop(c->stop_user))
+            return stopped(c, first, b->n_tokens);
         uint32_t wanted, n = pass_tokens(c, b, first, &c->rows, &wanted);
         status = pass(c, b, first, n, wanted, logits, &touched);
         first += n;

@@ -16,12 +16,12 @@
 
 #include "run.h"
 
-int lm_rows_create(lm_rows *r, uint32_t n_sequences, uint32_t slots)
+int lm_rows_create(lm_rows *r, uint32_t n_sequences, uint32_t slots, uint32_t more)
 {
-    *r = (lm_rows){.n_sequences = n_sequences, .slots = slots, .n_rows = n_sequences * slots};
+    *r = (lm_rows){.n_sequences = n_sequences, .slots = slots, .n_rows = n_sequences * slots + more};
     r->holders = lm_calloc(r->n_rows, sizeof *r->holders);
     r->free = lm_calloc(r->n_rows, sizeof *r->free);
-    r->history = lm_calloc(r->n_rows, sizeof *r->history);
+    r->history = lm_calloc((size_t)n_sequences * slots, sizeof *r->history);
     r->n_history = lm_calloc(n_sequences, sizeof *r->n_history);
     if (!r->holders || !r->free || !r->history || !r->n_history)
         return ENG_ERR_NOMEM;
@@ -44,12 +44,18 @@ void lm_rows_copy(lm_rows *to, const lm_rows *from)
 {
     memcpy(to->holders, from->holders, from->n_rows * sizeof *to->holders);
     memcpy(to->free, from->free, from->n_free * sizeof *to->free);
-    memcpy(to->history, from->history, from->n_rows * sizeof *to->history);
+    memcpy(to->history, from->history, (size_t)from->n_sequences * from->slots * sizeof *to->history);
     memcpy(to->n_history, from->n_history, from->n_sequences * sizeof *to->n_history);
     to->n_free = from->n_free;
 }
 
-static void drop(lm_rows *r, int32_t row)
+void lm_rows_hold(lm_rows *r, int32_t row)
+{
+    if (row >= 0)
+        r->holders[row]++;
+}
+
+void lm_rows_release(lm_rows *r, int32_t row)
 {
     if (row >= 0 && --r->holders[row] == 0)
         r->free[r->n_free++] = row;
@@ -87,7 +93,7 @@ bool lm_rows_choose(lm_rows *r, uint32_t sequence, uint32_t n, int32_t *rows)
 void lm_rows_cancel(lm_rows *r, uint32_t n, const int32_t *rows)
 {
     for (uint32_t i = 0; i < n && i < r->slots; i++)
-        drop(r, rows[i]);
+        lm_rows_release(r, rows[i]);
 }
 
 void lm_rows_commit(lm_rows *r, uint32_t sequence, uint32_t n, const int32_t *rows)
@@ -95,7 +101,7 @@ void lm_rows_commit(lm_rows *r, uint32_t sequence, uint32_t n, const int32_t *ro
     int32_t *history = r->history + (size_t)sequence * r->slots;
     uint32_t new = written(r, n), old = r->n_history[sequence], kept = r->slots - new < old ? r->slots - new : old;
     for (uint32_t j = kept; j < old; j++)
-        drop(r, history[j]);
+        lm_rows_release(r, history[j]);
     memmove(history + new, history, kept * sizeof *history);
     memcpy(history, rows, new * sizeof *rows);
     r->n_history[sequence] = new + kept;
@@ -108,8 +114,7 @@ void lm_rows_share(lm_rows *r, uint32_t from, uint32_t to)
     r->n_history[to] = r->n_history[from];
     memcpy(history, lm_rows_history(r, from), r->n_history[from] * sizeof *history);
     for (uint32_t j = 0; j < r->n_history[to]; j++)
-        if (history[j] >= 0)
-            r->holders[history[j]]++;
+        lm_rows_hold(r, history[j]);
 }
 
 void lm_rows_restore(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n, bool from_start)
@@ -126,16 +131,23 @@ void lm_rows_rollback(lm_rows *r, uint32_t sequence, uint32_t n)
 {
     int32_t *history = r->history + (size_t)sequence * r->slots;
     for (uint32_t j = 0; j < n; j++)
-        drop(r, history[j]);
+        lm_rows_release(r, history[j]);
     r->n_history[sequence] -= n;
     memmove(history, history + n, r->n_history[sequence] * sizeof *history);
+}
+
+void lm_rows_cut(lm_rows *r, uint32_t sequence, int64_t n)
+{
+    const int32_t *history = lm_rows_history(r, sequence);
+    while (r->n_history[sequence] > n)
+        lm_rows_release(r, history[--r->n_history[sequence]]);
 }
 
 void lm_rows_clear(lm_rows *r, uint32_t sequence)
 {
     int32_t *history = r->history + (size_t)sequence * r->slots;
     for (uint32_t j = 0; j < r->n_history[sequence]; j++)
-        drop(r, history[j]);
+        lm_rows_release(r, history[j]);
     history[0] = -1;
     r->n_history[sequence] = 1;
 }

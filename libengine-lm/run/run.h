@@ -11,6 +11,7 @@
 #define LM_MAX_SEQUENCES 4096
 #define LM_MAX_SNAPSHOTS 256
 #define LM_MAX_CELLS (1 << 28)
+#define LM_MAX_KEPT (1 << 20) /* states                                            */
 
 /* -- passes (pass.c) -------------------------------------------------------------------------------------- */
 
@@ -44,6 +45,9 @@ uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n);
 
 typedef struct lm_sequence {
     int64_t length;
+    int64_t whole;       /* tokens before the first that were cut out, and states that have seen no such (INT64_MAX: none
+                            were cut out)                                         */
+    int64_t prompt;      /* as many tokens make a prompt, at whose end a state is kept; 0 */
     bool broken;         /* a device failed: nothing but remove is possible       */
     int32_t rank;        /* its number for devices (cells.c)                      */
     int32_t *tokens, *cells; /* its tokens and those that a pass is running, and their cells */
@@ -60,6 +64,18 @@ typedef struct lm_rows {
     uint32_t *n_history; /* n_sequences                                           */
 } lm_rows;
 
+/* Beginnings of texts that stay when no sequence holds them (kept.c). */
+typedef struct lm_kept_node lm_kept_node;
+typedef struct lm_kept {
+    uint64_t budget;     /* bytes; 0: nothing is kept                              */
+    uint64_t cell_bytes, row_bytes;
+    uint32_t stride;     /* tokens between states                                  */
+    uint32_t most_rows, n_rows;
+    lm_kept_node *first; /* texts begin with one of these                          */
+    uint64_t clock;
+    uint64_t found, found_tokens, given_up;
+} lm_kept;
+
 struct eng_lm_context {
     eng_lm_model *model;
     eng_lm_context_params p;
@@ -70,18 +86,21 @@ struct eng_lm_context {
                                             state then window                     */
     lm_pass *passes;
     lm_sequence *sequences;
+    lm_kept kept;
     lm_rows rows, trial; /* trial: what the rows will be after passes that are being planned */
     /* cells: what the device has or is to get before the next pass */
     uint32_t cell_period, cell_periods; /* cells that there are: p.n_cells, rounded up  */
     int32_t *cell_pos;   /* -1: free                                              */
     int32_t *cell_first, *cell_last; /* ranks of the sequences that it belongs to; -1: no sequence's */
     uint32_t *cell_holders;          /* how many they are                          */
-    uint32_t cells_used, cells_end; /* cells_end: behind the last used             */
+    uint32_t cells_used, cells_kept; /* used: by sequences or kept; kept: by nobody else */
+    uint32_t cells_end;             /* behind the last used                        */
     uint32_t cells_hint;            /* no free cell before it                      */
     uint32_t dirty_begin, dirty_end;
     /* scratch of decode */
     uint32_t *order;     /* tokens of the batch, by sequence                       */
-    size_t order_room;
+    int64_t *order_at;   /* as which token of its sequence each of them will be    */
+    size_t order_room, order_at_room;
     int32_t *chosen;     /* [n_sequences][n_snapshots]: rows that a pass writes     */
     uint32_t *counts;    /* n_sequences: tokens of the pass                        */
     /* logits of the last batch */
@@ -90,29 +109,80 @@ struct eng_lm_context {
     int32_t *logits_row; /* one a token of the batch: row, or -1                    */
     size_t logits_row_room;
     uint32_t n_logits_row;
-    uint64_t n_batches, n_passes, n_tokens, cache_bytes, state_bytes;
+    uint64_t n_batches, n_passes, n_tokens, n_dropped, cache_bytes, state_bytes;
+    int (*stop)(void *user); /* asked before each pass                             */
+    void *stop_user;
     uint64_t plan_ns; /* that making plans has taken                                 */
 };
 
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
 /* Something was not queued: when what was before it is done, nothing of ours is in use.  Keeps the failure. */
 int lm_after_failure(int status, eng_fence fence);
+/* Nothing of it is kept. */
+void lm_sequence_empty(eng_lm_context *c, uint32_t sequence);
+/* Without tokens first .. first + n - 1, which are before its last and from lm_sequence_first_alone on. */
+void lm_sequence_cut(eng_lm_context *c, uint32_t sequence, int64_t first, int64_t n);
+/* Where a full context cuts, if the host wants it to: behind what is to stay, and what is shared; and how much at most. */
+int64_t lm_sequence_first_dropped(const eng_lm_context *c, uint32_t sequence);
+int64_t lm_sequence_droppable(const eng_lm_context *c, uint32_t sequence);
+/* Its tokens from there on are nobody else's. */
+int64_t lm_sequence_first_alone(const eng_lm_context *c, const lm_sequence *s);
+/* `to` holds what `from` does. */
+int lm_sequence_share(eng_lm_context *c, uint32_t from, uint32_t to);
 /* Room for n tokens.  false: no memory. */
 bool lm_sequence_reserve(lm_sequence *s, size_t n);
 
 /* -- cells (cells.c) -------------------------------------------------------------------------------------- */
 
+/* Cells that no sequence has: some may be kept (kept.c), and are given up when they are needed. */
+uint32_t lm_cells_free(const eng_lm_context *c);
+/* The position of the sequence's next token: behind that of its last one. */
+int32_t lm_cells_next(const eng_lm_context *c, const lm_sequence *s);
 /* One more token, for which there is room: takes the first free cell (false: there is none). */
-bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int64_t position, int32_t *cell);
+bool lm_cells_take(eng_lm_context *c, uint32_t sequence, int32_t *cell);
 /* The sequence gives up its cells from number `from` on. */
 void lm_cells_leave(eng_lm_context *c, uint32_t sequence, uint32_t from);
 /* A sequence without cells, that has room for them, shares these n: the first ones of another. */
 void lm_cells_join(eng_lm_context *c, uint32_t sequence, const int32_t *cells, uint32_t n);
+/* It has tokens first .. first + n - 1 no more, whose cells and those behind nobody shares. */
+void lm_cells_cut(eng_lm_context *c, uint32_t sequence, uint32_t first, uint32_t n);
+/* Of a cell that some sequence has: is it one alone? */
+bool lm_cells_alone(const eng_lm_context *c, int32_t cell);
+/* A holder that is no sequence, and that it holds no more. */
+void lm_cells_hold(eng_lm_context *c, int32_t cell);
+void lm_cells_release(eng_lm_context *c, int32_t cell);
 void lm_cells_dirty(eng_lm_context *c, uint32_t begin, uint32_t end);
+
+/* -- beginnings kept (kept.c) ------------------------------------------------------------------------------ */
+
+/* The longest beginning of n tokens that is kept, with the states behind it if the model has any. */
+typedef struct lm_kept_found {
+    lm_kept_node *node; /* in which it ends                                        */
+    int64_t n;
+} lm_kept_found;
+lm_kept_found lm_kept_find(const eng_lm_context *c, const int32_t *tokens, int64_t n);
+/* Its cells [found->n]; the row of the states, or -1. */
+int32_t lm_kept_take(eng_lm_context *c, const lm_kept_found *found, int32_t *cells);
+/* Of device memory, that nobody else holds. */
+uint64_t lm_kept_bytes(const eng_lm_context *c);
+/* With a budget: keeps the first n tokens of a sequence, if it holds the states behind them. */
+void lm_kept_add(eng_lm_context *c, uint32_t sequence, int64_t n);
+/* How many of n tokens, which will be a sequence's from number `at` on, one pass may run such that the next state to be
+ * kept is there afterwards. */
+uint32_t lm_kept_part(const eng_lm_context *c, uint32_t sequence, int64_t at, uint32_t n);
+/* A sequence has had `before` tokens and now has more. */
+void lm_kept_passed(eng_lm_context *c, uint32_t sequence, int64_t before);
+/* Gives up cells until n are free, of lm_cells_free; and what is beyond the budget. */
+void lm_kept_make_room(eng_lm_context *c, uint32_t n);
+void lm_kept_trim(eng_lm_context *c);
+/* Forgets what goes on behind token number n of a sequence's. */
+void lm_kept_cut(eng_lm_context *c, uint32_t sequence, int64_t n);
+void lm_kept_clear(eng_lm_context *c);
 
 /* -- rows of recurrent pools (rows.c) ------------------------------------------------------------------------ */
 
-int lm_rows_create(lm_rows *r, uint32_t n_sequences, uint32_t slots);
+/* more: rows beyond those that the sequences need. */
+int lm_rows_create(lm_rows *r, uint32_t n_sequences, uint32_t slots, uint32_t more);
 void lm_rows_destroy(lm_rows *r);
 /* Of as many sequences and slots. */
 void lm_rows_copy(lm_rows *to, const lm_rows *from);
@@ -126,6 +196,11 @@ void lm_rows_share(lm_rows *r, uint32_t from, uint32_t to);
 void lm_rows_rollback(lm_rows *r, uint32_t sequence, uint32_t n);
 /* A sequence without states has these, the newest first, which were chosen; from_start: the empty state is next. */
 void lm_rows_restore(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n, bool from_start);
+/* The n newest states remain, or fewer. */
+void lm_rows_cut(lm_rows *r, uint32_t sequence, int64_t n);
 void lm_rows_clear(lm_rows *r, uint32_t sequence);
+/* A holder that is no sequence, and that it holds no more; row -1: nothing. */
+void lm_rows_hold(lm_rows *r, int32_t row);
+void lm_rows_release(lm_rows *r, int32_t row);
 
 #endif

@@ -6,6 +6,7 @@
  *     tokens      i32 [n]
  *     cache_k.L   K of layer L, as the caches have it: [row, n, heads]; cache_v.L
  *     state.L     f32 [S, S, heads, m]: the states behind the last m tokens, the newest first; conv.L their windows
+ *     positions   i32 [n]: of a sequence that lacks tokens in the middle, and then the version is 2
  *     checksum    i32 [2]: SipHash-2-4 (Aumasson, Bernstein, 2012) of all that is before, tensor after tensor
  *
  * and the keys below.  What is in it does not depend on devices, splits and
@@ -21,6 +22,7 @@
 #include "run.h"
 
 #define STATE_VERSION 1
+#define STATE_VERSION_CUT 2
 #define KEY_VERSION "engine.state.version"
 #define KEY_MODEL "engine.state.model"
 #define KEY_ROTATE_K "engine.state.rotate_k"
@@ -137,9 +139,15 @@ static uint32_t regions_of(const mover *m, const piece *p, void *data)
     return n;
 }
 
+/* Does the sequence lack tokens in the middle? */
+static bool is_cut(const eng_lm_context *c, const lm_sequence *s)
+{
+    return lm_cells_next(c, s) != s->length;
+}
+
 static int mover_begin(mover *m, bool buffer)
 {
-    uint64_t most = 1;
+    uint64_t most = (uint64_t)m->s->length * sizeof(int32_t);
     uint32_t n = (uint32_t)m->s->length > m->n_states ? (uint32_t)m->s->length : m->n_states;
     for (uint32_t i = 0; i < eng_store_count(m->c->memory); i++) {
         piece p = piece_of(m, eng_store_get(m->c->memory, i));
@@ -168,7 +176,14 @@ static int produce(void *user, uint32_t tensor, const void **data)
         return ENG_OK;
     }
     *data = m->buffer;
-    if (tensor - 1 == eng_store_count(m->c->memory)) {
+    uint32_t behind = eng_store_count(m->c->memory) + 1;
+    if (tensor == behind && is_cut(m->c, m->s)) {
+        for (int64_t i = 0; i < m->s->length; i++)
+            ((int32_t *)m->buffer)[i] = m->c->cell_pos[m->s->cells[i]];
+        m->hash = hash(m->hash, m->buffer, (uint64_t)m->s->length * sizeof(int32_t));
+        return ENG_OK;
+    }
+    if (tensor >= behind) {
         memcpy(m->buffer, &m->hash, sizeof m->hash);
         return ENG_OK;
     }
@@ -190,7 +205,8 @@ static int describe(mover *m, eng_gguf_writer *w)
     if (!status)
         status = eng_gguf_writer_text(w, "general.type", "engine-state");
     if (!status)
-        status = eng_gguf_writer_integer(w, KEY_VERSION, ENG_GGUF_U32, STATE_VERSION);
+        status = eng_gguf_writer_integer(w, KEY_VERSION, ENG_GGUF_U32,
+                                           is_cut(c, m->s) ? STATE_VERSION_CUT : STATE_VERSION);
     if (!status)
         status = eng_gguf_writer_text(w, KEY_MODEL, model);
     if (!status)
@@ -204,6 +220,8 @@ static int describe(mover *m, eng_gguf_writer *w)
         piece p = piece_of(m, t);
         status = eng_gguf_writer_tensor(w, t->name, t->type, p.ne, p.rank, NULL);
     }
+    if (!status && is_cut(c, m->s))
+        status = eng_gguf_writer_tensor(w, "positions", ENG_TYPE_I32, &m->s->length, 1, NULL);
     return status ? status : eng_gguf_writer_tensor(w, "checksum", ENG_TYPE_I32, (int64_t[]){2}, 1, NULL);
 }
 
@@ -256,9 +274,9 @@ static int check_keys(const eng_lm_context *c, const eng_gguf *f, const char *pa
     if (eng_gguf_integer(f, KEY_VERSION, 0, &version) != ENG_OK || eng_gguf_text(f, KEY_MODEL, 0, &saved) != ENG_OK)
         return eng_fail(ENG_ERR_FORMAT, "%s holds no saved sequence" ENG_CAUSE
                         "it has no keys " KEY_VERSION " and " KEY_MODEL, path);
-    if (version != STATE_VERSION)
-        return eng_fail(ENG_ERR_FORMAT, "%s is of version %lld" ENG_CAUSE "this engine reads version %d", path,
-                        (long long)version, STATE_VERSION);
+    if (version < STATE_VERSION || version > STATE_VERSION_CUT)
+        return eng_fail(ENG_ERR_FORMAT, "%s is of version %lld" ENG_CAUSE "this engine reads versions %d and %d", path,
+                        (long long)version, STATE_VERSION, STATE_VERSION_CUT);
     int status = identity(c, model);
     if (status)
         return status;
@@ -292,9 +310,33 @@ static int find(const eng_gguf *f, const char *path, const eng_store_tensor *t, 
     return ENG_OK;
 }
 
-/* All that a file must be before anything changes; its numbers of tokens and states. */
-static int check_file(const eng_lm_context *c, const eng_gguf *f, const char *path, const eng_gguf_tensor **tokens,
-                      int64_t *n_states)
+/* Where a sequence's tokens are, NULL: without gaps; from 0 on they rise. */
+static int check_positions(const eng_gguf *f, const char *path, int64_t n, const int32_t **positions, uint64_t *h)
+{
+    const eng_gguf_tensor *t = eng_gguf_tensor_find(f, "positions");
+    *positions = NULL;
+    if (!t)
+        return ENG_OK;
+    bool good = t->type == ENG_TYPE_I32 && t->rank == 1 && t->ne[0] == n;
+    const int32_t *at = t->data;
+    for (int64_t i = 0; i < n && good; i++)
+        good = at[i] >= i && at[i] < INT32_MAX - LM_MAX_CELLS && (i == 0 || at[i] > at[i - 1]);
+    if (!good)
+        return eng_fail(ENG_ERR_FORMAT, "%s is damaged" ENG_CAUSE "the positions of its tokens do not rise", path);
+    *positions = at;
+    *h = hash(*h, at, t->bytes);
+    return ENG_OK;
+}
+
+/* What a file holds. */
+typedef struct content {
+    const eng_gguf_tensor *tokens;
+    const int32_t *positions;
+    int64_t n_states;
+} content;
+
+/* All that a file must be before anything changes. */
+static int check_file(const eng_lm_context *c, const eng_gguf *f, const char *path, content *in)
 {
     uint64_t h = 0, sum;
     int status = check_keys(c, f, path, &h);
@@ -303,17 +345,20 @@ static int check_file(const eng_lm_context *c, const eng_gguf *f, const char *pa
     const eng_gguf_tensor *t = eng_gguf_tensor_find(f, "tokens"), *last = eng_gguf_tensor_find(f, "checksum");
     if (!t || t->type != ENG_TYPE_I32 || t->rank != 1 || t->ne[0] < 1 || !last || last->bytes != sizeof sum)
         return eng_fail(ENG_ERR_FORMAT, "%s is damaged" ENG_CAUSE "it has no tokens, or no checksum", path);
-    *tokens = t;
+    in->tokens = t;
     h = hash(h, t->data, t->bytes);
     for (uint32_t i = 0; i < eng_store_count(c->memory); i++) {
         const eng_store_tensor *own = eng_store_get(c->memory, i);
         const eng_gguf_tensor *g = NULL;
         int64_t n = t->ne[0];
-        status = find(f, path, own, &g, own->use == ENG_USE_CACHE ? &n : n_states);
+        status = find(f, path, own, &g, own->use == ENG_USE_CACHE ? &n : &in->n_states);
         if (status)
             return status;
         h = hash(h, g->data, g->bytes);
     }
+    status = check_positions(f, path, t->ne[0], &in->positions, &h);
+    if (status)
+        return status;
     status = check_rotation(f, path, KEY_ROTATE_K, "K", c->p.rotate_k);
     if (!status)
         status = check_rotation(f, path, KEY_ROTATE_V, "V", c->p.rotate_v);
@@ -333,10 +378,7 @@ static int check_file(const eng_lm_context *c, const eng_gguf *f, const char *pa
 /* Cells that would be free if the sequence held none. */
 static uint32_t cells_without(const eng_lm_context *c, const lm_sequence *s)
 {
-    uint32_t n = c->p.n_cells - c->cells_used;
-    for (uint32_t i = 0; i < s->n_cells; i++)
-        n += c->cell_holders[s->cells[i]] == 1;
-    return n;
+    return lm_cells_free(c) + (uint32_t)(s->length - lm_sequence_first_alone(c, s));
 }
 
 static int upload(mover *m, const eng_gguf *f)
@@ -353,23 +395,34 @@ static int upload(mover *m, const eng_gguf *f)
     return status ? lm_after_failure(status, fence) : eng_fence_wait(fence, UINT64_MAX);
 }
 
-static int load(eng_lm_context *c, uint32_t sequence, const eng_gguf *f, const eng_gguf_tensor *tokens,
-                int64_t n_states)
+/* The tokens are where they were; the first gap ends what is a text's beginning. */
+static void place_at(eng_lm_context *c, lm_sequence *s, const int32_t *positions)
+{
+    for (uint32_t i = s->n_cells; positions && i-- > 0;) {
+        c->cell_pos[s->cells[i]] = positions[i];
+        if (positions[i] > (int32_t)i)
+            s->whole = c->model->n.recurrent ? 0 : i;
+    }
+}
+
+static int load(eng_lm_context *c, uint32_t sequence, const eng_gguf *f, const content *in)
 {
     lm_sequence *s = &c->sequences[sequence];
-    uint32_t n = (uint32_t)tokens->ne[0], slots = c->p.n_snapshots;
-    uint32_t kept = n_states < slots ? (uint32_t)n_states : slots;
+    uint32_t n = (uint32_t)in->tokens->ne[0], slots = c->p.n_snapshots;
+    uint32_t kept = in->n_states < slots ? (uint32_t)in->n_states : slots;
     int32_t *rows = c->chosen + (size_t)sequence * slots, cell;
     mover m = {.c = c, .s = s, .states = rows, .n_states = kept};
     eng_lm_sequence_remove(c, sequence);
+    lm_kept_make_room(c, n);
     for (uint32_t i = 0; i < n; i++)
-        if (!lm_cells_take(c, sequence, i, &cell))
+        if (!lm_cells_take(c, sequence, &cell))
             return eng_fail(ENG_ERR_INTERNAL, "cells ran out while a sequence was loaded");
-    memcpy(s->tokens, tokens->data, n * sizeof *s->tokens);
+    memcpy(s->tokens, in->tokens->data, n * sizeof *s->tokens);
     s->length = n;
+    place_at(c, s, in->positions);
     if (kept > 0 && !lm_rows_choose(&c->rows, sequence, kept, rows))
         return eng_fail(ENG_ERR_INTERNAL, "rows for states ran out while a sequence was loaded");
-    lm_rows_restore(&c->rows, sequence, rows, kept, kept == n);
+    lm_rows_restore(&c->rows, sequence, rows, kept, kept == n && !in->positions);
     int status = mover_begin(&m, false);
     if (!status)
         status = upload(&m, f);
@@ -388,18 +441,17 @@ int eng_lm_sequence_load(eng_lm_context *c, uint32_t sequence, const char *path)
     status = eng_gguf_open(path, &f);
     if (status)
         return status;
-    const eng_gguf_tensor *tokens = NULL;
-    int64_t n_states = 0;
+    content in = {0};
     lm_sequence *s = &c->sequences[sequence];
-    status = check_file(c, f, path, &tokens, &n_states);
-    if (!status && tokens->ne[0] > cells_without(c, s))
+    status = check_file(c, f, path, &in);
+    if (!status && in.tokens->ne[0] > cells_without(c, s))
         status = eng_fail(ENG_ERR_STATE, "%s holds %lld tokens" ENG_CAUSE "%u cells are free" ENG_ADVICE
-                          "make the context larger (-c), or remove sequences", path, (long long)tokens->ne[0],
+                          "make the context larger (-c), or remove sequences", path, (long long)in.tokens->ne[0],
                           cells_without(c, s));
-    if (!status && !lm_sequence_reserve(s, (size_t)tokens->ne[0]))
+    if (!status && !lm_sequence_reserve(s, (size_t)in.tokens->ne[0]))
         status = eng_fail_code(EU_NO_MEMORY("the cells of a sequence"));
     if (!status) {
-        status = load(c, sequence, f, tokens, n_states);
+        status = load(c, sequence, f, &in);
         s->broken = status != ENG_OK;
     }
     eng_gguf_close(f);

@@ -171,3 +171,12 @@ endif
 tests_lm_test_state_SOURCES = tests/lm/test-state.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_state_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_state_LDADD = libengine-lm.la libengine.la $(LIBM)
+
+# Beginnings that are known, tokens that are dropped, contexts that are full.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-reuse
+TESTS += tests/lm/test-reuse
+endif
+tests_lm_test_reuse_SOURCES = tests/lm/test-reuse.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_reuse_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_reuse_LDADD = libengine-lm.la libengine.la $(LIBM)
