@@ -182,6 +182,10 @@ enum {
                                those shared with other sequences: as by eng_lm_sequence_drop, as few as will do */
 };
 ENG_API void eng_lm_context_defaults(eng_lm_context_params *params);
+/* The same, for a struct of so many bytes: what this header's eng_lm_context_defaults calls, since the function of that
+ * name fills the struct as it was in 3.0, for hosts that were built then. */
+ENG_API void eng_lm_context_init(eng_lm_context_params *params, size_t size);
+#define eng_lm_context_defaults(params) eng_lm_context_init(params, sizeof *(params))
 
 /* params may be NULL. */
 ENG_API int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *params, eng_lm_context **context);

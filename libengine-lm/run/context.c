@@ -1,16 +1,25 @@
 /* Contexts: caches, recurrent states, the memory of sequences. */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run.h"
 
-void eng_lm_context_defaults(eng_lm_context_params *p)
+void eng_lm_context_init(eng_lm_context_params *p, size_t size)
 {
-    *p = (eng_lm_context_params){.size = sizeof *p, .n_batch = 512, .n_sequences = 1, .n_snapshots = 1,
+    eng_lm_context_params own = {.size = sizeof own, .n_batch = 512, .n_sequences = 1, .n_snapshots = 1,
                                  .type_k = ENG_TYPE_F16, .type_v = ENG_TYPE_F16, .rotate_k = ENG_LM_ROTATE_AUTO,
-                                 .rotate_v = ENG_LM_ROTATE_AUTO, .placement = {.size = sizeof p->placement}};
+                                 .rotate_v = ENG_LM_ROTATE_AUTO, .placement = {.size = sizeof own.placement}};
+    memset(p, 0, size);
+    memcpy(p, &own, size < sizeof own ? size : sizeof own);
+    p->size = (uint32_t)size;
+}
+
+void (eng_lm_context_defaults)(eng_lm_context_params *p) /* of hosts built with 3.0, whose struct ended there */
+{
+    eng_lm_context_init(p, offsetof(eng_lm_context_params, kept_bytes));
 }
 
 /* -- parameters ---------------------------------------------------------------- */
