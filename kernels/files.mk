@@ -17,6 +17,7 @@ opencl_kernels = \
 	kernels/encode.clh \
 	kernels/gated_delta_net.cl \
 	kernels/get_rows.cl \
+	kernels/grid.clh \
 	kernels/hadamard.cl \
 	kernels/hadamard.clh \
 	kernels/heads.cl \

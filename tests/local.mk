@@ -46,6 +46,7 @@ include %D%/graph/local.mk
 include %D%/executor/local.mk
 include %D%/abi/local.mk
 include %D%/memory/local.mk
+include %D%/peers/local.mk
 include %D%/meta/local.mk
 include %D%/cpu/local.mk
 include %D%/opencl/local.mk

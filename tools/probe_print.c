@@ -171,12 +171,12 @@ static void print_matrix(const probe_cell *cells, uint32_t n)
 {
     printf("%s: + yes, s slow, . no, blank: not a type of the op\n%-18s", cells[0].device, "");
     for (uint32_t i = 0; i < n && strcmp(cells[i].op, cells[0].op) == 0; i++)
-        printf(" %6s", cells[i].type);
+        printf(" %7s", cells[i].type);
     for (uint32_t i = 0; i < n; i++) {
         int a = cells[i].answer;
         if (i == 0 || strcmp(cells[i].op, cells[i - 1].op) != 0)
             printf("\n%-18s", cells[i].op);
-        printf(" %6s", a == ENG_SUPPORT_YES ? "+" : a == ENG_SUPPORT_SLOW ? "s" : a == ENG_SUPPORT_NO ? "." : "");
+        printf(" %7s", a == ENG_SUPPORT_YES ? "+" : a == ENG_SUPPORT_SLOW ? "s" : a == ENG_SUPPORT_NO ? "." : "");
     }
     printf("\n");
     for (uint32_t i = 0; i < n; i++)

@@ -64,11 +64,24 @@ static const char usage_text[] =
     "\n"
     "TYPE is one of";
 
+/* Types of weights that files have and no encoder makes. */
+static bool read_only(uint32_t type)
+{
+    switch (type) {
+    case ENG_TYPE_IQ2_XXS: case ENG_TYPE_IQ2_XS: case ENG_TYPE_IQ2_S: case ENG_TYPE_IQ3_XXS: case ENG_TYPE_IQ3_S:
+    case ENG_TYPE_IQ1_S: case ENG_TYPE_IQ1_M: case ENG_TYPE_TQ1_0: case ENG_TYPE_TQ2_0: case ENG_TYPE_Q1_0:
+    case ENG_TYPE_Q2_0:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void print_types(FILE *to)
 {
     for (uint32_t i = 0, n = 0; i < ENG_TYPE_LIMIT; i++) {
         const eng_type_info *t = eng_type_get(i);
-        if (t && i != ENG_TYPE_I32 && i != ENG_TYPE_I64)
+        if (t && i != ENG_TYPE_I32 && i != ENG_TYPE_I64 && !read_only(i))
             fprintf(to, "%s %s", n++ ? "," : "", t->name);
     }
     fputc('\n', to);
@@ -86,12 +99,13 @@ __attribute__((format(printf, 1, 2))) static int usage_error(const char *format,
     return EXIT_USAGE;
 }
 
-/* A type that weights can have; NULL if it is none. */
-static const eng_type_info *weight_type(const char *name)
+/* A type that weights can be made of; NULL: *why says why not. */
+static const eng_type_info *weight_type(const char *name, const char **why)
 {
     const eng_type_info *t = eng_type_find(name);
 
-    return t && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64 ? t : NULL;
+    *why = t && read_only(t->type) ? "is a type that is read and not made" : "is no type of weights";
+    return t && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64 && !read_only(t->type) ? t : NULL;
 }
 
 /* -- the command line --------------------------------------------------------- */
@@ -104,9 +118,10 @@ static int add_rule(job *j, char *text)
         return usage_error("out of memory for the rules");
     if (!equals || equals == text)
         return usage_error("--tensor %s: expected PATTERN=TYPE", text);
-    const eng_type_info *type = weight_type(equals + 1);
+    const char *why_not;
+    const eng_type_info *type = weight_type(equals + 1, &why_not);
     if (!type)
-        return usage_error("--tensor %s: \"%s\" is no type of weights", text, equals + 1);
+        return usage_error("--tensor %s: \"%s\" %s", text, equals + 1, why_not);
     rule *r = &j->rules[j->n_rules];
     *equals = 0;
     char why[128];
@@ -158,9 +173,10 @@ static int parse(job *j, int argc, char **argv)
         return usage_error("IN, OUT and TYPE are needed; %d given", argc - optind);
     j->in = argv[optind];
     j->out = argv[optind + 1];
-    const eng_type_info *type = weight_type(argv[optind + 2]);
+    const char *why_not;
+    const eng_type_info *type = weight_type(argv[optind + 2], &why_not);
     if (!type) {
-        fprintf(stderr, "engine-quantize: \"%s\" is no type of weights; there are", argv[optind + 2]);
+        fprintf(stderr, "engine-quantize: \"%s\" %s; there are", argv[optind + 2], why_not);
         print_types(stderr);
         return EXIT_USAGE;
     }

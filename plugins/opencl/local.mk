@@ -2,6 +2,9 @@
 include $(top_srcdir)/kernels/local.mk
 include $(top_srcdir)/plugins/opencl/ops/files.mk
 
+# What they include besides: numbers of file formats.
+opencl_embedded = $(opencl_kernels) libengine/util/grids.h
+
 EXTRA_DIST += $(opencl_kernels) plugins/opencl/embed.sh
 
 if ENABLE_OPENCL
@@ -22,9 +25,9 @@ plugins_opencl_opencl_la_LDFLAGS = $(plugin_ldflags)
 plugins_opencl_opencl_la_LIBADD = libengine-util.la $(OPENCL_LIBS) $(LIBM)
 CLEANFILES += plugins/opencl/embedded.c
 
-plugins/opencl/embedded.c: $(opencl_kernels) plugins/opencl/embed.sh kernels/files.mk
+plugins/opencl/embedded.c: $(opencl_embedded) plugins/opencl/embed.sh kernels/files.mk
 	$(AM_V_GEN)$(MKDIR_P) plugins/opencl && \
-	dir=$(srcdir) && list= && for f in $(opencl_kernels); do \
+	dir=$(srcdir) && list= && for f in $(opencl_embedded); do \
 	  if test -f $$f; then list="$$list $$f"; else list="$$list $$dir/$$f"; fi; done && \
 	$(SHELL) $(srcdir)/plugins/opencl/embed.sh $$list > $@.tmp && mv -f $@.tmp $@
 endif

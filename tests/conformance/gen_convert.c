@@ -11,6 +11,10 @@
 static const uint32_t blocks[] = {ENG_TYPE_Q4_0,   ENG_TYPE_Q4_1,  ENG_TYPE_Q5_0,  ENG_TYPE_Q5_1,  ENG_TYPE_Q8_0,
                                   ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K,  ENG_TYPE_Q3_K,
                                   ENG_TYPE_Q4_K,   ENG_TYPE_Q5_K,  ENG_TYPE_Q6_K,  ENG_TYPE_IQ4_XS};
+/* Those that are only decoded. */
+static const uint32_t read_only[] = {ENG_TYPE_IQ2_XXS, ENG_TYPE_IQ2_XS, ENG_TYPE_IQ2_S, ENG_TYPE_IQ3_XXS,
+                                     ENG_TYPE_IQ3_S,   ENG_TYPE_IQ1_S,  ENG_TYPE_IQ1_M, ENG_TYPE_TQ1_0,
+                                     ENG_TYPE_TQ2_0,   ENG_TYPE_Q1_0,   ENG_TYPE_Q2_0};
 static const uint32_t plain[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16};
 static const cf_layout layouts[] = {CF_PLAIN, CF_SWAP12, CF_OFFSET, CF_INNER};
 
@@ -120,6 +124,11 @@ static void cases_dequantize(cf_suite *s)
             decode(s, ENG_OP_DEQUANTIZE, blocks[t], plain[k], layouts[x % 4], ref_block(blocks[t]) * (1 + x % 4),
                    1 + x % 9);
         }
+    for (size_t t = 0; t < COUNT(read_only); t++)
+        for (int k = 0; k < 3; k++, x++) {
+            cf_thin(s, k ? 12 : 1);
+            decode(s, ENG_OP_DEQUANTIZE, read_only[t], plain[k], layouts[x % 4], 256 * (1 + x % 4), 1 + x % 9);
+        }
     for (int i = 0; i < 9; i++)
         decode(s, ENG_OP_DEQUANTIZE, plain[i / 3], plain[i % 3], layouts[i % 4], 33 + i, 4);
 }
@@ -173,6 +182,11 @@ static void cases_cpy(cf_suite *s)
         cf_thin(s, 4);
         copy(s, ENG_TYPE_F32, blocks[i], (i & 1) ? CF_SWAP01 : CF_SWAP12, 256, 5);
         copy(s, blocks[i], ENG_TYPE_F16, CF_SWAP12, 256, 5);
+    }
+    for (size_t i = 0; i < COUNT(read_only); i++) {
+        copy(s, read_only[i], read_only[i], layouts[i % 4], 512, 3);
+        copy(s, read_only[i], ENG_TYPE_F16, CF_SWAP12, 256, 5);
+        copy(s, read_only[i], ENG_TYPE_Q8_0, layouts[i % 4], 512, 2);
     }
 }
 

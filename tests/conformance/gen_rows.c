@@ -10,6 +10,8 @@ static const uint32_t all_types[] = {
     ENG_TYPE_F32,  ENG_TYPE_F16,  ENG_TYPE_BF16, ENG_TYPE_I32,    ENG_TYPE_Q4_0,  ENG_TYPE_Q4_1,
     ENG_TYPE_Q5_0, ENG_TYPE_Q5_1, ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4,
     ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K,   ENG_TYPE_Q6_K,  ENG_TYPE_IQ4_XS,
+    ENG_TYPE_IQ2_XXS, ENG_TYPE_IQ2_XS, ENG_TYPE_IQ2_S, ENG_TYPE_IQ3_XXS, ENG_TYPE_IQ3_S, ENG_TYPE_IQ1_S,
+    ENG_TYPE_IQ1_M, ENG_TYPE_TQ1_0, ENG_TYPE_TQ2_0, ENG_TYPE_Q1_0, ENG_TYPE_Q2_0,
 };
 
 /* Indices into `rows` rows, with some that are skipped. */
@@ -152,7 +154,7 @@ static void cases_set(cf_suite *s)
 
     cf_thin(s, 4);
     for (size_t t = 0; t < COUNT(all_types); t++)
-        for (int k = 0; k < 6 && all_types[t] != ENG_TYPE_I32; k++, x++) {
+        for (int k = 0; k < 6 && all_types[t] != ENG_TYPE_I32 && !ref_read_only(all_types[t]); k++, x++) {
             int64_t block = ref_block(all_types[t]), n = block > 1 ? block * (1 + x % 3) : x % 3 ? 33 + x % 40 : 1;
             set(s, (struct set){all_types[t], from[t > 1 && s->o.quick ? 0 : k % 3],
                                 x % 4 || (t && s->o.quick) ? ENG_TYPE_I32 : ENG_TYPE_I64, layouts[(k / 2) % 4],

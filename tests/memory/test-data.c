@@ -147,7 +147,10 @@ static bool check_one(eng_context *c, eng_device *device, const matrix *w, const
 
 static const uint32_t types[] = {ENG_TYPE_F32,    ENG_TYPE_F16,   ENG_TYPE_BF16,  ENG_TYPE_Q4_0,  ENG_TYPE_Q4_1,  ENG_TYPE_Q5_0,
                                  ENG_TYPE_Q5_1,   ENG_TYPE_Q8_0,  ENG_TYPE_IQ4_NL, ENG_TYPE_IQ4_XS, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4,
-                                 ENG_TYPE_Q2_K,   ENG_TYPE_Q3_K,  ENG_TYPE_Q4_K,  ENG_TYPE_Q5_K,  ENG_TYPE_Q6_K};
+                                 ENG_TYPE_Q2_K,   ENG_TYPE_Q3_K,  ENG_TYPE_Q4_K,  ENG_TYPE_Q5_K,  ENG_TYPE_Q6_K,
+    ENG_TYPE_IQ2_XXS, ENG_TYPE_IQ2_XS, ENG_TYPE_IQ2_S, ENG_TYPE_IQ3_XXS, ENG_TYPE_IQ3_S, ENG_TYPE_IQ1_S,
+    ENG_TYPE_IQ1_M, ENG_TYPE_TQ1_0, ENG_TYPE_TQ2_0, ENG_TYPE_Q1_0, ENG_TYPE_Q2_0,
+};
 
 static void check_types(eng_context *c, eng_device *device, const char *name, bool shares, unsigned step)
 {

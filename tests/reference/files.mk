@@ -7,6 +7,8 @@ reference_files = \
 	tests/reference/element.c \
 	tests/reference/encode.c \
 	tests/reference/eval.c \
+	tests/reference/grids.c \
+	tests/reference/grids.h \
 	tests/reference/matrix.c \
 	tests/reference/norm.c \
 	tests/reference/recurrent.c \

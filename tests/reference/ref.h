@@ -71,6 +71,7 @@ void ref_decode(uint32_t type, const void *blocks, double *x, int64_t n);
  * encoder searches and is not written here.  search: as the op's parameter. */
 bool ref_encode(uint32_t type, const double *x, void *blocks, int64_t n, bool search);
 bool ref_can_encode(uint32_t type, bool search);
+bool ref_read_only(uint32_t type); /* the engine has no encoder of it        */
 /* Distance between neighbouring representable values around each of the n values
  * that `blocks` hold: what "one step" means in a tolerance. */
 void ref_steps(uint32_t type, const void *blocks, double *step, int64_t n);

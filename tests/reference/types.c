@@ -1,6 +1,7 @@
 /* Values of every data type: decoders straight from the format's description. */
 #include "config.h"
 
+#include "grids.h"
 #include "ref.h"
 
 #include <math.h>
@@ -184,10 +185,11 @@ void ref_decode(uint32_t type, const void *blocks, double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         const unsigned char *p = b + i / block * bytes;
         int j = (int)(i % block);
-        x[i] = block == 1    ? plain(type, p)
-               : block == 32 ? block32(type, p, j)
-               : block == 64 ? nvfp4(p, j)
-                             : block256(type, p, j);
+        x[i] = ref_grid_scale(type) != REF_NO_GRID ? ref_grid(type, p, j)
+               : block == 1                        ? plain(type, p)
+               : block == 32                       ? block32(type, p, j)
+               : block == 64                       ? nvfp4(p, j)
+                                                   : block256(type, p, j);
     }
 }
 
@@ -252,7 +254,10 @@ static void half_fields(uint32_t type, int at[2])
     case ENG_TYPE_Q2_K: at[0] = 80, at[1] = 82; break;
     case ENG_TYPE_Q3_K: at[0] = 108; break;
     case ENG_TYPE_Q6_K: at[0] = 208; break;
-    default: break;
+    default:
+        if (ref_grid_scale(type) >= 0)
+            at[0] = ref_grid_scale(type);
+        break;
     }
 }
 
@@ -268,7 +273,7 @@ static double unit_scale(uint32_t type)
     case ENG_TYPE_Q5_K: return 1.0 / 800;
     case ENG_TYPE_Q6_K: return 1.0 / 2048;
     case ENG_TYPE_IQ4_XS: return 1.0 / 2048;
-    default: return 1.0 / 12;
+    default: return ref_grid_scale(type) != REF_NO_GRID ? ref_grid_unit(type) : 1.0 / 12;
     }
 }
 
@@ -300,6 +305,9 @@ void ref_random_blocks(uint32_t type, void *blocks, int64_t n, double scale, uin
             put_half(b + at[0], rnd(ctx) & 1024 ? -d : d);
         if (at[1] >= 0) /* a minimum: for the q4_1 kind of the size of all codes together */
             put_half(b + at[1], (block == 32 ? -8 : 4) * scale * unit_scale(type) * uniform(rnd, ctx, 0.5, 1.5));
+        if (ref_grid_scale(type) == REF_SCALE_SPREAD)
+            for (int j = 0; j < 4; j++)
+                b[49 + 2 * j] = (unsigned char)((b[49 + 2 * j] & 15) | (ref_to_half(d) >> 4 * j & 15) << 4);
         frexp(scale, &e);
         if (type == ENG_TYPE_MXFP4)
             b[0] = (unsigned char)(125 + e + (int)(rnd(ctx) >> 62));

@@ -237,6 +237,10 @@ START_TEST(usage)
     runs(run("engine-quantize a b q4_7"), 64);
     says("q4_7");
     runs(run("engine-quantize a b i32"), 64);
+    runs(run("engine-quantize a b iq2_xxs"), 64);
+    says("\"iq2_xxs\" is a type that is read and not made");
+    runs(run("engine-quantize a b q4_0 -T x=tq1_0"), 64);
+    says("read and not made");
     runs(run("engine-quantize a b q4_0 -T x"), 64);
     runs(run("engine-quantize a b q4_0 -T '[=q4_0'"), 64);
     runs(run("engine-quantize a b q4_0 -T x=nothing"), 64);

@@ -25,6 +25,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/gemm_few.c \
 	plugins/cpu/ops/get_rows.c \
 	plugins/cpu/ops/glu.c \
+	plugins/cpu/ops/grid.h \
 	plugins/cpu/ops/group_norm.c \
 	plugins/cpu/ops/hadamard.c \
 	plugins/cpu/ops/ints.h \

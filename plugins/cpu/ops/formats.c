@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "decode.h"
+#include "grid.h"
 #include "rows.h"
 
 /* The four chains of a panel, in their order. */
@@ -243,6 +244,18 @@ FORMAT(q3_K, prep_q3_K, 128, 2, 110, NULL)
 FORMAT(q6_K, prep_q6_K, 128, 2, 210, NULL)
 #endif
 
+GRID_TYPE(iq2_xxs, 8, 66, 32)
+GRID_TYPE(iq2_xs, 8, 74, 16)
+GRID_TYPE(iq2_s, 8, 82, 16)
+GRID_TYPE(iq3_xxs, 8, 98, 32)
+GRID_TYPE(iq3_s, 8, 110, 32)
+GRID_TYPE(iq1_s, 8, 50, 32)
+GRID_TYPE(iq1_m, 8, 56, 16)
+GRID_TYPE(tq1_0, 8, 54, 32)
+GRID_TYPE(tq2_0, 8, 66, 32)
+GRID_TYPE(q1_0, 4, 18, 32)
+GRID_TYPE(q2_0, 2, 18, 32)
+
 #define ROW(type) {decode_##type, dot_##type, lines_##type}
 
 const cpu_format cpu_formats[CPU_TYPES] = {
@@ -263,6 +276,17 @@ const cpu_format cpu_formats[CPU_TYPES] = {
     [ENG_TYPE_IQ4_XS] = ROW(iq4_xs),
     [ENG_TYPE_MXFP4] = ROW(mxfp4),
     [ENG_TYPE_NVFP4] = ROW(nvfp4),
+    [ENG_TYPE_IQ2_XXS] = ROW(iq2_xxs),
+    [ENG_TYPE_IQ2_XS] = ROW(iq2_xs),
+    [ENG_TYPE_IQ2_S] = ROW(iq2_s),
+    [ENG_TYPE_IQ3_XXS] = ROW(iq3_xxs),
+    [ENG_TYPE_IQ3_S] = ROW(iq3_s),
+    [ENG_TYPE_IQ1_S] = ROW(iq1_s),
+    [ENG_TYPE_IQ1_M] = ROW(iq1_m),
+    [ENG_TYPE_TQ1_0] = ROW(tq1_0),
+    [ENG_TYPE_TQ2_0] = ROW(tq2_0),
+    [ENG_TYPE_Q1_0] = ROW(q1_0),
+    [ENG_TYPE_Q2_0] = ROW(q2_0),
 };
 
 void CPU_V(cpu_dot_order)(const float *x, float *out, int64_t n)

@@ -11,7 +11,7 @@ eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const en
     (void)device;
     if (x->type == y->type || cl_is_index(x->type) || cl_is_index(y->type) || cl_encodes(y->type))
         return ENG_SUPPORT_YES;
-    return cl_no(reason, bytes, "the opencl plugin cannot encode %s (the cpu plugin can)", cl_type_name(y->type));
+    return cl_no(reason, bytes, "the opencl plugin cannot encode %s; the cpu plugin encodes more types", cl_type_name(y->type));
 }
 
 /* Parameters of one launch that all kernels of cpy.cl share. */

@@ -6,7 +6,7 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     const eng_tensor *a = cl_in(g, node, 0);
     (void)device;
     if (!cl_encodes(a->type))
-        return cl_no(reason, bytes, "set_rows into %s: the opencl plugin cannot encode it (the cpu plugin can)",
+        return cl_no(reason, bytes, "set_rows into %s: the opencl plugin cannot encode it; the cpu plugin encodes more types",
                      cl_type_name(a->type));
     return ENG_SUPPORT_YES;
 }
