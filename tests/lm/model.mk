@@ -151,13 +151,13 @@ TESTS += tests/lm/test-structs
 tests_lm_test_structs_SOURCES = tests/lm/test-structs.c $(lm_subject) tests/tap.c tests/tap.h
 tests_lm_test_structs_LDADD = libengine-lm.la libengine.la $(LIBM)
 
-# Sequences that fork, draft and leave at random: some tokens in `make check`, a million on request.
+# Sequences that fork, reuse, draft, fail and leave at random: some tokens in `make check`, a million on request.
 if ENABLE_CPU
 check_PROGRAMS += tests/lm/test-traffic
 TESTS += tests/lm/test-traffic
 endif
-check-traffic: tests/lm/test-traffic $(plugin_LTLIBRARIES)
-	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/lm/test-traffic --tokens 1000000 --seed $${TRAFFIC_SEED:-1} $(TRAFFIC_DEVICES)
+check-traffic: tests/lm/test-traffic tests/meta/fault/fault.la $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' top_builddir='$(abs_top_builddir)' tests/lm/test-traffic --tokens 1000000 --seed $${TRAFFIC_SEED:-1} $(TRAFFIC_DEVICES)
 .PHONY: check-traffic
 tests_lm_test_traffic_SOURCES = tests/lm/test-traffic.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_traffic_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)

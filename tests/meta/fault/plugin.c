@@ -252,6 +252,17 @@ static int store_download(eng_store_state *store, uint32_t tensor, const eng_reg
     return status == ENG_OK ? store->device->child.calls->store_download(store->inner, tensor, regions, n) : status;
 }
 
+/* Who passes a tensor's data on has to say who uses them. */
+static int layout(eng_device_state *device, const eng_store_tensor *tensor, eng_layout_info *info)
+{
+    return device->child.calls->layout(device->child.state, tensor, info);
+}
+
+static int store_layout(eng_store_state *store, uint32_t tensor, eng_layout_info *info)
+{
+    return store->device->child.calls->store_layout(store->inner, tensor, info);
+}
+
 static int plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan)
 {
     if (device->most_tensors && graph->n_tensors > device->most_tensors)
@@ -328,6 +339,8 @@ const eng_device_calls fault_device_calls = {
     .store_destroy = store_destroy,
     .store_upload = store_upload,
     .store_download = store_download,
+    .layout = layout,
+    .store_layout = store_layout,
     .plan_create = plan_create,
     .plan_destroy = plan_destroy,
     .instance_create = instance_create,
