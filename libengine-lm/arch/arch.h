@@ -22,6 +22,8 @@ struct lm_build {
     eng_value tempers, out_tempers;
     /* and what tokens see of cells in chunks */
     eng_value chunks, out_chunks;
+    /* and factors of single pairs of rope */
+    eng_value unrounded;
 };
 
 /* The whole graph, up to the logits of the tokens wanted. */

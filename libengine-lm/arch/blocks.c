@@ -1,7 +1,11 @@
 /* Blocks of graph that architectures are made of. */
 #include "config.h"
 
+#include <math.h>
+
 #include "blocks.h"
+
+#define PI 3.14159265358979323846
 
 eng_value lm_weight(lm_build *b, int layer, int role)
 {
@@ -53,13 +57,42 @@ static eng_value rope_factors(lm_build *b)
     return listed != ENG_NO_VALUE ? listed : lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS);
 }
 
+/* The pair that turns so often over the original context. */
+static double turning(const eng_rope_params *r, double turns)
+{
+    return (double)r->n_dims * log((double)r->n_ctx_orig / (2 * PI * turns)) / (2 * log(r->base));
+}
+
+/*
+ * YaRN between pairs that are no whole numbers, which the op has not: what each pair's angle is divided by, of numbers
+ * that the graph counts up.
+ */
+static eng_value unrounded(lm_build *b)
+{
+    const eng_rope_params *r = &b->model->n.rope;
+    double lo = fmax(0, turning(r, r->beta_fast)), hi = fmin((double)r->n_dims - 1, turning(r, r->beta_slow));
+    double width = fmax(hi - lo, 0.001), shrink = r->freq_scale;
+    eng_graph *g = b->g;
+    eng_value one = eng_slice(g, lm_weight(b, LM_LAYER_TOP, LM_OUT_NORM), 0, 0, 1);
+    one = eng_repeat(g, eng_scale(g, one, 0, 1), (int64_t[]){r->n_dims / 2}, 1);
+    eng_value ramp = eng_scale(g, eng_cumsum(g, one), 1 / width, -(1 + lo) / width);
+    ramp = eng_scale(g, eng_clamp(g, ramp, 0, 1), -r->ext_factor, r->ext_factor);
+    return eng_div(g, one, eng_scale(g, ramp, 1 - shrink, shrink));
+}
+
 eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
+    eng_rope_params r = n->layer[layer].local ? n->local_rope : n->rope;
     if (!n->layer[layer].rotated)
         return x;
-    return eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos, rope_factors(b),
-                    n->layer[layer].local ? &n->local_rope : &n->rope);
+    if (b->unrounded != ENG_NO_VALUE) { /* the factors have it all, but for the growth */
+        r.attn_factor *= 1 - 0.1 * log(r.freq_scale);
+        r.freq_scale = 1;
+        r.ext_factor = 0;
+    }
+    return eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos,
+                    b->unrounded != ENG_NO_VALUE ? b->unrounded : rope_factors(b), &r);
 }
 
 /* The whole number of times that `in` goes into each position; positions are exact in f32. */
@@ -95,7 +128,9 @@ void lm_positions(lm_build *b)
 {
     const lm_numbers *n = &b->model->n;
     int64_t chunk = 0;
-    b->tempers = b->out_tempers = b->chunks = b->out_chunks = ENG_NO_VALUE;
+    b->tempers = b->out_tempers = b->chunks = b->out_chunks = b->unrounded = ENG_NO_VALUE;
+    if (b->model->arch->rope_unrounded && n->rope.ext_factor != 0)
+        b->unrounded = unrounded(b);
     for (int i = 0; i < n->n_layers; i++)
         chunk = n->layer[i].chunk ? n->layer[i].chunk : chunk;
     if (n->temper_scale != 0) {

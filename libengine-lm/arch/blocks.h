@@ -60,12 +60,20 @@
     LM_LINEAR(LM_K, "attn_k", "E", "H D", 0, LM_W_OPTIONAL, LM_ATT, 0), \
     LM_LINEAR(LM_V, "attn_v", "E", "H D", 0, LM_W_OPTIONAL, LM_ATT, 0), \
     LM_LINEAR(LM_ATTN_OUT, "attn_output", "H G D", "E", 0, LM_W_OPTIONAL, LM_ATT, 0)
-#define LM_ROWS_HEAD_NORMS \
-    {LM_Q_NORM, "attn_q_norm.weight", "D", LM_W_F32, LM_ATT, 0, 0}, \
-    {LM_K_NORM, "attn_k_norm.weight", "D", LM_W_F32, LM_ATT, 0, 0}
+/* Norms of queries and keys: of each head, the same for all; over all heads; of each head, its own. */
+#define LM_ROWS_HEAD_NORMS(flags) \
+    {LM_Q_NORM, "attn_q_norm.weight", "D", LM_W_F32 | (flags), LM_ATT, 0, 0}, \
+    {LM_K_NORM, "attn_k_norm.weight", "D", LM_W_F32 | (flags), LM_ATT, 0, 0}
 #define LM_ROWS_WIDE_NORMS \
     {LM_Q_NORM, "attn_q_norm.weight", "H G D", LM_W_F32, LM_ATT, 0, 0}, \
     {LM_K_NORM, "attn_k_norm.weight", "H D", LM_W_F32, LM_ATT, 0, 0}
+#define LM_ROWS_OWN_NORMS \
+    {LM_Q_NORM, "attn_q_norm.weight", "D, H G", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}, \
+    {LM_K_NORM, "attn_k_norm.weight", "D, H", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}
+#define LM_ROW_SINKS {LM_SINKS, "attn_sinks.weight", "H G", LM_W_F32, LM_ATT, 0, 0}
+#define LM_ROWS_LONG_ROPE \
+    {LM_ROPE_LONG, "rope_factors_long.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}, \
+    {LM_ROPE_SHORT, "rope_factors_short.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}
 #define LM_ROWS_FFN \
     LM_LINEAR(LM_GATE, "ffn_gate", "E", "F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
     LM_LINEAR(LM_UP, "ffn_up", "E", "F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
@@ -90,19 +98,26 @@
     LM_MATRIX(LM_DOWN_SHARED, "ffn_down_shexp", "N", "E", LM_W_MOE | (flags), LM_ALL, 0)
 /* And the gate that weighs it. */
 #define LM_ROWS_SHARED_GATE LM_MATRIX(LM_SHARED_ROUTER, "ffn_gate_inp_shexp", "E", "1", LM_W_MOE, LM_ALL, 0)
-/* Gated delta net. */
+/* Gated delta net, value heads tiled over those of keys, or those of a key head side by side. */
 #define LM_GDN_CHANNELS "K S | K S | R K S"
 #define LM_GDN_HEADS "R K"
-#define LM_ROWS_GDN \
-    LM_MATRIX(LM_GDN_QKV, "attn_qkv", "E", LM_GDN_CHANNELS, 0, LM_REC, 0), \
-    LM_MATRIX(LM_GDN_GATE, "attn_gate", "E", "R K S", 0, LM_REC, 0), \
-    {LM_GDN_CONV, "ssm_conv1d.weight", "C, " LM_GDN_CHANNELS, LM_W_F32, LM_REC, 0, 0}, \
-    {LM_GDN_DT, "ssm_dt.bias", LM_GDN_HEADS, LM_W_F32, LM_REC, 0, 0}, \
-    {LM_GDN_A, "ssm_a", LM_GDN_HEADS, LM_W_F32, LM_REC, 0, 0}, \
-    LM_MATRIX(LM_GDN_BETA, "ssm_beta", "E", LM_GDN_HEADS, 0, LM_REC, 0), \
-    LM_MATRIX(LM_GDN_ALPHA, "ssm_alpha", "E", LM_GDN_HEADS, 0, LM_REC, 0), \
+#define LM_GDN_GROUPED_CHANNELS "K S | K S | K R S"
+#define LM_GDN_GROUPED_HEADS "K R"
+#define LM_ROWS_GDN_ANY(channels, heads) \
+    LM_MATRIX(LM_GDN_QKV, "attn_qkv", "E", channels, 0, LM_REC, 0), \
+    LM_MATRIX(LM_GDN_GATE, "attn_gate", "E", heads " S", 0, LM_REC, 0), \
+    {LM_GDN_CONV, "ssm_conv1d.weight", "C, " channels, LM_W_F32, LM_REC, 0, 0}, \
+    {LM_GDN_DT, "ssm_dt.bias", heads, LM_W_F32, LM_REC, 0, 0}, \
+    {LM_GDN_A, "ssm_a", heads, LM_W_F32, LM_REC, 0, 0}, \
     {LM_GDN_NORM, "ssm_norm.weight", "S", LM_W_F32, LM_REC, 0, 0}, \
-    LM_MATRIX(LM_GDN_OUT, "ssm_out", "R K S", "E", 0, LM_REC, 0)
+    LM_MATRIX(LM_GDN_OUT, "ssm_out", heads " S", "E", 0, LM_REC, 0)
+#define LM_ROWS_GDN \
+    LM_ROWS_GDN_ANY(LM_GDN_CHANNELS, LM_GDN_HEADS), \
+    LM_MATRIX(LM_GDN_BETA, "ssm_beta", "E", LM_GDN_HEADS, 0, LM_REC, 0), \
+    LM_MATRIX(LM_GDN_ALPHA, "ssm_alpha", "E", LM_GDN_HEADS, 0, LM_REC, 0)
+#define LM_ROWS_GDN_GROUPED \
+    LM_ROWS_GDN_ANY(LM_GDN_GROUPED_CHANNELS, LM_GDN_GROUPED_HEADS), \
+    LM_MATRIX(LM_GDN_BETA_ALPHA, "ssm_ba", "E", "K 2 R", 0, LM_REC, 0)
 
 #define LM_ROWS(table) .rows = table, .n_rows = sizeof table / sizeof *table
 

@@ -21,7 +21,7 @@ static const struct {
     {"attn_logit_softcapping", LM_READS_ATTN_SOFTCAP, 0},
     {"final_logit_softcapping", LM_READS_LOGIT_SOFTCAP, 0},
     {"router_logit_softcapping", 0, 0},
-    {"attention.sliding_window", LM_READS_WINDOW, 0},
+    {"attention.sliding_window", LM_READS_WINDOW | LM_READS_CHUNK, 0},
     {"attention.temperature_scale", LM_READS_TEMPERATURE, 0},
     {"attention.temperature_length", LM_READS_TEMPERATURE, 0},
     {"leading_dense_block_count", LM_READS_DENSE_LEAD, 0},
@@ -174,7 +174,10 @@ static int rope(lm_loader *l)
 {
     const lm_arch *a = l->model->arch;
     lm_numbers *n = &l->model->n;
-    int status = lm_key_rope(l, a->rope, a->rope_part ? n->d_k / a->rope_part : n->d_k);
+    int64_t part;
+    int status = a->needs & LM_NEEDS_ROPE_PART ? lm_key_integer(l, "rope.dimension_count", 2, n->d_k, &part) : ENG_OK;
+    if (!status)
+        status = lm_key_rope(l, a->rope, a->rope_part ? n->d_k / a->rope_part : n->d_k);
     if (!status && !a->rope_part && n->rope.n_dims != n->d_k)
         status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.rope.dimension_count is %lld, but only ropes over whole heads (%lld)"
                           " are known for %s", l->arch_name, (long long)n->rope.n_dims, (long long)n->d_k, l->arch_name);

@@ -4,7 +4,7 @@
 #include "blocks.h"
 
 static const lm_weight_row rows[] = {
-    LM_ROWS_COMMON("post_attention_norm"), LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS, LM_ROWS_GDN, LM_ROWS_EXPERTS,
+    LM_ROWS_COMMON("post_attention_norm"), LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS(0), LM_ROWS_GDN, LM_ROWS_EXPERTS,
     LM_ROWS_SHARED_EXPERT(0), LM_ROWS_SHARED_GATE,
 };
 

@@ -4,7 +4,7 @@
 #include "blocks.h"
 
 static const lm_weight_row rows[] = {
-    LM_ROWS_COMMON("ffn_norm"), LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_HEAD_NORMS, LM_ROWS_EXPERTS,
+    LM_ROWS_COMMON("ffn_norm"), LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_HEAD_NORMS(0), LM_ROWS_EXPERTS,
 };
 
 const lm_arch lm_arch_qwen3moe = {

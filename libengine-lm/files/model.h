@@ -242,7 +242,8 @@ enum {
     LM_READS_EMBD_SCALE = 1, LM_READS_RESIDUAL_SCALE = 2, LM_READS_ATTN_SCALE = 4, LM_READS_LOGIT_SCALE = 8,
     LM_READS_ATTN_SOFTCAP = 16, LM_READS_LOGIT_SOFTCAP = 32, LM_READS_WINDOW = 64, LM_READS_TEMPERATURE = 128,
     LM_READS_DENSE_LEAD = 256, LM_READS_DRAFTING = 512, LM_READS_GATING = 1024, LM_READS_GROUPS = 2048,
-    LM_READS_MOE_STEP = 4096
+    LM_READS_MOE_STEP = 4096, LM_READS_CHUNK = 8192,
+    LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
     const char *name;
@@ -253,6 +254,7 @@ struct lm_arch {
     int rope;                /* ENG_ROPE_*                                             */
     int rope_part;           /* how many times more than that the channels of a head are, unless a key says how many
                                 are rotated; 0: all are                                */
+    bool rope_unrounded;     /* YaRN's two pairs, between which pairs are stretched more and more, are no whole numbers */
     int rope_rest;           /* every so-manieth layer is not rotated; 0: all are      */
     int window_period;       /* the last of so many layers has no window, unless a key says otherwise; 0: all have
                                 one; 1: none                                           */

@@ -22,7 +22,8 @@ void ref_product(const matrix *a, int64_t e, const double *x, double *y)
                 s[l] += w[j + l] * x[j + l];
         for (; j < a->k; j++)
             s[0] += w[j] * x[j];
-        y[i] = scale * (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) + (a->bias ? a->bias[i] : 0);
+        y[i] = scale * (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) +
+               (a->bias ? a->bias[e * a->m + i] : 0);
     }
 }
 
@@ -33,7 +34,17 @@ void ref_rms(const double *x, const double *w, double *y, int64_t n, double eps)
         sum += x[i] * x[i];
     double scale = 1 / sqrt(sum / (double)n + eps);
     for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] * scale * w[i];
+        y[i] = x[i] * scale * (w ? w[i] : 1);
+}
+
+void ref_norm(const ref_model *m, const double *x, const double *w, double *y, int64_t n)
+{
+    double mean = 0;
+    for (int64_t i = 0; i < n && m->f.layer_norm; i++)
+        mean += x[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] - mean;
+    ref_rms(y, w, y, n, m->eps);
 }
 
 double ref_logistic(double x)
@@ -95,14 +106,15 @@ static bool reserve(ref_sequence *s)
     if (s->length < s->capacity)
         return true;
     int64_t more = s->capacity ? 2 * s->capacity : 64;
-    size_t bytes = (size_t)(more * m->kv_heads * m->d) * sizeof(double);
+    size_t k_bytes = (size_t)(more * m->kv_heads * m->d) * sizeof(double);
+    size_t v_bytes = (size_t)(more * m->kv_heads * m->dv) * sizeof(double);
     for (int64_t i = 0; i < m->n_layers; i++) {
         layer_state *l = &s->layers[i];
         if (!m->layers[i].full)
             continue;
-        double *k = realloc(l->k, bytes);
+        double *k = realloc(l->k, k_bytes);
         l->k = k ? k : l->k;
-        double *v = realloc(l->v, bytes);
+        double *v = realloc(l->v, v_bytes);
         l->v = v ? v : l->v;
         if (!k || !v)
             return false;
@@ -115,32 +127,53 @@ static bool reserve(ref_sequence *s)
     return true;
 }
 
+/* x plus what its two parts give. */
+static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *out, double *t)
+{
+    const ref_model *m = s->m;
+    const layer *l = &m->layers[i];
+    int64_t e = m->n_embd;
+    memcpy(u, x, (size_t)e * sizeof *u);
+    if (l->norm)
+        ref_norm(m, x, l->norm, u, e);
+    if (l->full)
+        ref_attention_layer(m, l, &s->layers[i], s->length, u, out, t);
+    else
+        ref_recurrent_layer(m, l, &s->layers[i], u, out, t);
+    if (l->post_norm)
+        ref_norm(m, out, l->post_norm, out, e);
+    for (int64_t j = 0; j < e; j++)
+        x[j] += m->residual_scale * out[j];
+    if (!m->f.parallel && l->ffn_norm)
+        ref_norm(m, x, l->ffn_norm, u, e);
+    else if (!m->f.parallel)
+        memcpy(u, x, (size_t)e * sizeof *u);
+    ref_ffn(m, l, u, out, t, &s->margin);
+    if (l->ffn_post_norm)
+        ref_norm(m, out, l->ffn_post_norm, out, e);
+    for (int64_t j = 0; j < e; j++)
+        x[j] += m->residual_scale * out[j];
+}
+
 bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
 {
     const ref_model *m = s->m;
     if (!reserve(s))
         return false;
     int64_t e = m->n_embd;
-    double *x = s->scratch, *u = x + e, *out = u + e, *t = out + e;
-    memcpy(x, m->embd + (int64_t)token * e, (size_t)e * sizeof *x);
-    for (int64_t i = 0; i < m->n_layers; i++) {
-        const layer *l = &m->layers[i];
-        ref_rms(x, l->norm, u, e, m->eps);
-        if (l->full)
-            ref_attention_layer(m, l, &s->layers[i], s->length, u, out, t);
-        else
-            ref_recurrent_layer(m, l, &s->layers[i], u, out, t);
-        for (int64_t j = 0; j < e; j++)
-            x[j] += out[j];
-        ref_rms(x, l->ffn_norm, u, e, m->eps);
-        ref_ffn(m, l, u, out, t, &s->margin);
-        for (int64_t j = 0; j < e; j++)
-            x[j] += out[j];
-    }
+    double *x = s->scratch, *u = x + e, *out = u + e, *t = out + e, cap = m->logit_softcap;
+    for (int64_t i = 0; i < e; i++)
+        x[i] = m->embd_scale * m->embd[(int64_t)token * e + i];
+    for (int64_t i = 0; i < m->n_layers; i++)
+        run_layer(s, i, x, u, out, t);
     s->length++;
-    if (logits) {
-        ref_rms(x, m->out_norm, u, e, m->eps);
-        ref_product(&m->head, 0, u, logits);
+    if (!logits)
+        return true;
+    ref_norm(m, x, m->out_norm, u, e);
+    ref_product(&m->head, 0, u, logits);
+    for (int64_t i = 0; i < m->n_vocab; i++) {
+        logits[i] *= m->logit_scale;
+        logits[i] = cap > 0 ? cap * tanh(logits[i] / cap) : logits[i];
     }
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * Whole models in plain C and double precision: one token after the other, states
- * and caches as they stand in the formulas.  Architectures llama, qwen2, qwen3,
- * qwen3moe, qwen35, qwen35moe.  Weights are decoded by the oracle's own decoders;
+ * and caches as they stand in the formulas.  The architectures are
+ * those of model_archs.c.  Weights are decoded by the oracle's own decoders;
  * only the file reader is the library's.
  */
 #ifndef TESTS_REFERENCE_MODEL_H
@@ -17,6 +17,8 @@ typedef struct ref_sequence ref_sequence;
 /* NULL: failed, the reason is in `error`. */
 ref_model *ref_model_open(const char *path, char *error, size_t error_bytes);
 void ref_model_close(ref_model *m);
+/* How long a text may become, by which some models choose what they rotate by; without this call it is short. */
+void ref_model_cells(ref_model *m, int64_t cells);
 int64_t ref_model_vocab(const ref_model *m);
 
 /* An empty sequence; NULL: no memory. */

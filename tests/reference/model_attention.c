@@ -26,73 +26,140 @@ static double pair_of(const ref_model *m, double n_turns)
 /* How much of pair i keeps its angle instead of the stretched one: 1 for the fast pairs, 0 for the slow. */
 static double kept(const ref_model *m, int64_t i)
 {
-    double lo = fmax(0, floor(pair_of(m, m->yarn_fast)));
-    double hi = fmin((double)(m->n_rot - 1), ceil(pair_of(m, m->yarn_slow)));
+    double fast = pair_of(m, m->yarn_fast), slow = pair_of(m, m->yarn_slow);
+    double lo = fmax(0, m->f.unrounded ? fast : floor(fast));
+    double hi = fmin((double)(m->n_rot - 1), m->f.unrounded ? slow : ceil(slow));
     return m->yarn_mix * (1 - fmin(1, fmax(0, ((double)i - lo) / fmax(0.001, hi - lo))));
 }
 
-static void rope(const ref_model *m, double *x, int64_t pos)
+/* Of a layer with a window the base, and perhaps all else, is another. */
+static void rope(const ref_model *m, const layer *l, double *x, int64_t pos)
 {
     int64_t half = m->n_rot / 2;
-    for (int64_t i = 0; i < half; i++) {
-        double angle = turns(m, i) ? (double)pos * pow(m->rope_base, -2.0 * (double)i / (double)m->n_rot) : 0;
-        double mix = m->yarn ? kept(m, i) : 0;
-        if (m->rope_freqs)
-            angle /= m->rope_freqs[i];
-        angle = (1 - mix) * angle / m->rope_factor + mix * angle;
+    bool plain = l->local && m->f.local_plain;
+    const double *factors = m->rope_freqs;
+    double base = l->local ? m->local_base : m->rope_base, size = plain ? 1 : m->rope_size;
+    if (m->rope_long)
+        factors = m->long_context ? m->rope_long : m->rope_short;
+    for (int64_t i = 0; i < half && l->rotated; i++) {
+        double angle = turns(m, i) ? (double)pos * pow(base, -2.0 * (double)i / (double)m->n_rot) : 0;
+        double mix = m->yarn && !plain ? kept(m, i) : 0;
+        if (factors)
+            angle /= factors[i];
+        angle = plain ? angle : (1 - mix) * angle / m->rope_factor + mix * angle;
         double *a = m->neighbours ? x + 2 * i : x + i, *b = m->neighbours ? a + 1 : a + half;
         double p = *a, q = *b;
-        *a = m->rope_size * (p * cos(angle) - q * sin(angle));
-        *b = m->rope_size * (p * sin(angle) + q * cos(angle));
+        *a = size * (p * cos(angle) - q * sin(angle));
+        *b = size * (p * sin(angle) + q * cos(angle));
     }
 }
 
-static void attend(const ref_model *m, const double *q, const layer_state *s, int64_t kv, int64_t length, double *p,
-                   double *o)
+static bool sees(const layer *l, int64_t pos, int64_t j)
 {
-    int64_t d = m->d, step = m->kv_heads * d;
-    double max = -INFINITY, sum = 0;
+    return (!l->window || pos - j < l->window) && (!l->chunk || pos / l->chunk == j / l->chunk);
+}
+
+/* Head h, whose keys and values are number kv, at the last of `length` tokens. */
+static void attend(const ref_model *m, const layer *l, const double *q, const layer_state *s, int64_t h, int64_t kv,
+                   int64_t length, double *p, double *o)
+{
+    int64_t d = m->d, step = m->kv_heads * d, dv = m->dv;
+    double max = l->sinks ? l->sinks[h] : -INFINITY, sum, cap = m->attn_softcap;
     for (int64_t j = 0; j < length; j++) {
         const double *k = s->k + j * step + kv * d;
         p[j] = 0;
         for (int64_t i = 0; i < d; i++)
             p[j] += q[i] * k[i];
-        p[j] /= sqrt((double)d);
+        p[j] *= m->attn_scale;
+        p[j] = cap > 0 ? cap * tanh(p[j] / cap) : p[j];
+        p[j] = sees(l, length - 1, j) ? p[j] : -INFINITY;
         max = fmax(max, p[j]);
     }
+    sum = l->sinks ? exp(l->sinks[h] - max) : 0;
     for (int64_t j = 0; j < length; j++)
         sum += p[j] = exp(p[j] - max);
-    memset(o, 0, (size_t)d * sizeof *o);
+    memset(o, 0, (size_t)dv * sizeof *o);
     for (int64_t j = 0; j < length; j++)
-        for (int64_t i = 0; i < d; i++)
-            o[i] += p[j] / sum * s->v[j * step + kv * d + i];
+        for (int64_t i = 0; i < dv; i++)
+            o[i] += p[j] / sum * s->v[(j * m->kv_heads + kv) * dv + i];
 }
 
 int64_t ref_attention_scratch(const ref_model *m, int64_t length)
 {
-    return 3 * m->heads * m->d + length;
+    return 3 * m->heads * (m->d + m->dv) + length + m->q_rank + m->kv_rank + m->n_rot;
+}
+
+/* A head's query or key: normed, rotated, and what else is done to it before they meet. */
+static void turned(const ref_model *m, const layer *l, double *x, const double *norm, int64_t head, int64_t pos)
+{
+    if (norm && m->f.qk != WIDE_NORM)
+        ref_norm(m, x, norm + (m->f.qk == OWN_NORM ? head * m->d : 0), x, m->d);
+    rope(m, l, x, pos);
+    if (m->renormed && l->rotated)
+        ref_rms(x, NULL, x, m->d, m->eps);
+}
+
+/* Queries, keys and values of every head as the paper has them (DeepSeek-AI, arXiv:2405.04434, section 2.1): nothing is
+ * absorbed.  A head's rotated channels are its last, and one key's are all heads'. */
+static void latent(const ref_model *m, const layer *l, const double *u, double *q, double *k, double *v, double *t,
+                   int64_t pos)
+{
+    int64_t rest = m->d - m->n_rot;
+    double *short_q = t, *short_kv = t + m->q_rank;
+    if (l->q_a.w) {
+        ref_product(&l->q_a, 0, u, short_q);
+        ref_rms(short_q, l->q_a_norm, short_q, m->q_rank, m->eps);
+    }
+    ref_product(&l->q, 0, l->q_a.w ? short_q : u, q);
+    ref_product(&l->kv_a, 0, u, short_kv);
+    ref_rms(short_kv, l->kv_a_norm, short_kv, m->kv_rank, m->eps);
+    rope(m, l, short_kv + m->kv_rank, pos);
+    for (int64_t h = 0; h < m->heads; h++) {
+        double *kh = k + h * m->d;
+        rope(m, l, q + h * m->d + rest, pos);
+        for (int64_t i = 0; i < rest; i++) { /* k_b is stored transposed, a column for each channel */
+            kh[i] = 0;
+            for (int64_t j = 0; j < m->kv_rank; j++)
+                kh[i] += l->k_b.w[(h * m->kv_rank + j) * rest + i] * short_kv[j];
+            kh[i] *= l->k_b.scale ? l->k_b.scale[h] : 1;
+        }
+        memcpy(kh + rest, short_kv + m->kv_rank, (size_t)m->n_rot * sizeof *kh);
+        ref_product(&l->v_b, h, short_kv, v + h * m->dv);
+    }
+}
+
+static void project(const ref_model *m, const layer *l, const double *u, double *q, double *k, double *v, int64_t pos)
+{
+    int64_t d = m->d, step = m->gated ? 2 * d : d;
+    ref_product(&l->q, 0, u, q);
+    ref_product(&l->k, 0, u, k);
+    ref_product(&l->v, 0, u, v);
+    if (m->f.qk == WIDE_NORM) {
+        ref_rms(q, l->q_norm, q, m->heads * d, m->eps);
+        ref_rms(k, l->k_norm, k, m->kv_heads * d, m->eps);
+    }
+    for (int64_t h = 0; h < m->kv_heads; h++)
+        turned(m, l, k + h * d, l->k_norm, h, pos);
+    for (int64_t h = 0; h < m->heads; h++)
+        turned(m, l, q + h * step, l->q_norm, h, pos);
 }
 
 void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *u, double *out,
                          double *t)
 {
     int64_t d = m->d, group = m->heads / m->kv_heads, step = m->gated ? 2 * d : d;
-    double *all = t, *o = all + m->heads * step, *p = o + m->heads * d;
-    double *k = s->k + pos * m->kv_heads * d, *v = s->v + pos * m->kv_heads * d;
-    ref_product(&l->q, 0, u, all);
-    ref_product(&l->k, 0, u, k);
-    ref_product(&l->v, 0, u, v);
-    for (int64_t h = 0; h < m->kv_heads; h++) {
-        if (l->k_norm)
-            ref_rms(k + h * d, l->k_norm, k + h * d, d, m->eps);
-        rope(m, k + h * d, pos);
-    }
+    double *all = t, *o = all + m->heads * step, *p = o + m->heads * m->dv;
+    double *k = s->k + pos * m->kv_heads * d, *v = s->v + pos * m->kv_heads * m->dv;
+    double grown = 1 + m->temper * log(1 + floor(((double)pos + m->temper_offset) / m->temper_floor));
+    if (m->f.latent)
+        latent(m, l, u, all, k, v, o, pos);
+    else
+        project(m, l, u, all, k, v, pos);
     for (int64_t h = 0; h < m->heads; h++) {
         double *q = all + h * step, *gate = q + d;
-        if (l->q_norm)
-            ref_rms(q, l->q_norm, q, d, m->eps);
-        rope(m, q, pos);
-        attend(m, q, s, h / group, pos + 1, p, o + h * d);
+        for (int64_t i = 0; i < d && m->temper > 0 && !(m->f.rope_rest && l->rotated); i++)
+            q[i] *= grown;
+        attend(m, l, q, s, h, h / group, pos + 1, p, o + h * m->dv);
         for (int64_t i = 0; i < d && m->gated; i++)
             o[h * d + i] *= ref_logistic(gate[i]);
     }

@@ -9,18 +9,31 @@
 int64_t ref_ffn_scratch(const ref_model *m)
 {
     int64_t wide = m->n_ff > m->n_ff_shared ? m->n_ff : m->n_ff_shared;
-    return 2 * wide + 2 * m->experts + m->n_embd;
+    wide = wide > m->n_ff_expert ? wide : m->n_ff_expert;
+    return 2 * wide + 4 * m->experts + 2 * m->n_embd;
 }
 
-/* out = down(silu(gate u) * (up u)); t is scratch for two widths. */
-static void swiglu(const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u, double *out,
-                   double *t)
+/* gpt-oss's constants are those of its code. */
+static double activated(const ref_model *m, double gate, double up)
+{
+    if (m->f.act == SWIGLU_OAI) {
+        gate = fmin(gate, 7);
+        return gate * ref_logistic(1.702 * gate) * (fmax(-7, fmin(up, 7)) + 1);
+    }
+    if (m->f.act == GELU)
+        return 0.5 * gate * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (gate + 0.044715 * gate * gate * gate))) * up;
+    return gate * ref_logistic(gate) * up;
+}
+
+/* out = down(act(gate u) * (up u)); t is scratch for two widths. */
+static void glu(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
+                double *out, double *t)
 {
     int64_t f = gate->m;
     ref_product(gate, e, u, t);
     ref_product(up, e, u, t + f);
     for (int64_t j = 0; j < f; j++)
-        t[j] = t[j] * ref_logistic(t[j]) * t[f + j];
+        t[j] = activated(m, t[j], t[f + j]);
     ref_product(down, e, t, out);
 }
 
@@ -34,48 +47,101 @@ static int64_t best(const double *logits, const double *taken, int64_t n)
     return found;
 }
 
-static void experts(const ref_model *m, const layer *l, const double *u, double *out, double *t, double *margin)
+/* The sum of a group's k best. */
+static double group_worth(const double *worth, int64_t n, int64_t k)
 {
-    int64_t n = m->experts, e = m->n_embd, last = -1;
-    double *logits = t, *taken = logits + n, *one = taken + n, *more = one + e, sum = 0, all = 0;
-    ref_product(&l->router, 0, u, logits);
-    double top = logits[0];
+    double first = -INFINITY, second = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        second = fmax(second, fmin(first, worth[i]));
+        first = fmax(first, worth[i]);
+    }
+    return k == 2 ? first + second : first;
+}
+
+/* Takes all experts but those of the best groups. */
+static void leave_groups(const ref_model *m, const double *worth, double *taken, double *margin)
+{
+    int64_t n = m->groups, size = m->experts / n;
+    double groups[512], left[512] = {0}, last = INFINITY, next = -INFINITY;
+    for (int64_t g = 0; g < n; g++)
+        groups[g] = group_worth(worth + g * size, size, m->f.sigmoid ? 2 : 1);
+    for (int64_t i = 0; i < m->groups_used; i++) {
+        int64_t g = best(groups, left, n);
+        last = fmin(last, groups[g]);
+        left[g] = 1;
+    }
+    for (int64_t g = 0; g < n; g++) {
+        if (!left[g])
+            next = fmax(next, groups[g]);
+        for (int64_t i = 0; i < size; i++)
+            taken[g * size + i] = !left[g];
+    }
+    *margin = fmin(*margin, last - next);
+}
+
+/* What each expert is chosen by, and its probability: p. */
+static void rate(const ref_model *m, const layer *l, const double *logits, double *p, double *worth)
+{
+    int64_t n = m->experts;
+    double top = logits[0], all = 0;
     for (int64_t i = 0; i < n; i++)
         top = fmax(top, logits[i]);
     for (int64_t i = 0; i < n; i++)
         all += exp(logits[i] - top);
-    memset(taken, 0, (size_t)n * sizeof *taken);
-    for (int64_t i = 0; i < m->used; i++) {
-        last = best(logits, taken, n);
-        taken[last] = 1;
-        sum += exp(logits[last] - top) / all;
+    for (int64_t i = 0; i < n; i++) {
+        p[i] = m->f.sigmoid ? ref_logistic(logits[i]) : exp(logits[i] - top) / all;
+        worth[i] = p[i] + (l->choice_bias ? l->choice_bias[i] : 0);
+        if (!m->f.sigmoid && !l->choice_bias && m->groups < 2)
+            worth[i] = logits[i]; /* the same order, and the margin is in logits */
     }
-    if (m->used < n)
-        *margin = fmin(*margin, logits[last] - logits[best(logits, taken, n)]);
+}
+
+static void experts(const ref_model *m, const layer *l, const double *u, double *out, double *t, double *margin)
+{
+    int64_t n = m->experts, e = m->n_embd, last = -1;
+    double *p = t, *worth = p + n, *taken = worth + n, *one = taken + n, *in = one + e, *more = in + e, sum = 0;
+    ref_product(&l->router, 0, u, taken);
+    rate(m, l, taken, p, worth);
+    memset(taken, 0, (size_t)n * sizeof *taken);
+    if (m->groups > 1)
+        leave_groups(m, worth, taken, margin);
+    int64_t left = 0;
+    for (int64_t i = 0; i < n; i++)
+        left += !taken[i];
+    for (int64_t i = 0; i < m->used; i++) {
+        last = best(worth, taken, n);
+        taken[last] = 2;
+        sum += p[last];
+    }
+    if (m->used < left)
+        *margin = fmin(*margin, worth[last] - worth[best(worth, taken, n)]);
     memset(out, 0, (size_t)e * sizeof *out);
     for (int64_t i = 0; i < n; i++) {
-        if (!taken[i])
+        if (taken[i] != 2)
             continue;
-        double weight = exp(logits[i] - top) / all / fmax(sum, 0x1p-14);
+        double weight = m->normed_weights ? p[i] / fmax(sum, 1e-20) : p[i];
         if (m->expert_scale != 0)
             weight *= m->expert_scale;
-        swiglu(&l->gate, &l->up, &l->down, i, u, one, more);
         for (int64_t j = 0; j < e; j++)
-            out[j] += weight * one[j];
+            in[j] = m->f.weigh_first ? weight * u[j] : u[j];
+        glu(m, &l->gate, &l->up, &l->down, i, in, one, more);
+        for (int64_t j = 0; j < e; j++)
+            out[j] += (m->f.weigh_first ? 1 : weight) * one[j];
     }
-    if (!l->s_router.w)
+    if (!l->s_gate.w)
         return;
-    double gate;
-    ref_product(&l->s_router, 0, u, &gate);
-    swiglu(&l->s_gate, &l->s_up, &l->s_down, 0, u, one, more);
+    double gate = INFINITY;
+    if (l->s_router.w)
+        ref_product(&l->s_router, 0, u, &gate);
+    glu(m, &l->s_gate, &l->s_up, &l->s_down, 0, u, one, more);
     for (int64_t j = 0; j < e; j++)
         out[j] += ref_logistic(gate) * one[j];
 }
 
 void ref_ffn(const ref_model *m, const layer *l, const double *u, double *out, double *t, double *margin)
 {
-    if (m->experts > 0)
+    if (l->moe)
         experts(m, l, u, out, t, margin);
     else
-        swiglu(&l->gate, &l->up, &l->down, 0, u, out, t);
+        glu(m, &l->gate, &l->up, &l->down, 0, u, out, t);
 }

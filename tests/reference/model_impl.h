@@ -10,24 +10,57 @@
 
 /* y = scale W x + bias; W of m rows of k.  Of experts: n such, a factor each. */
 typedef struct matrix {
-    double *w, *scale, *bias; /* scale, bias: may be NULL */
+    double *w, *scale, *bias; /* scale, bias: may be NULL; of experts each its own */
     int64_t k, m;
 } matrix;
 
 typedef struct layer {
     bool full; /* full attention, else recurrent */
-    double *norm, *ffn_norm;
+    bool moe;
+    bool rotated, local;     /* by rope; by that of layers with a window */
+    int64_t window, chunk;   /* tokens seen, positions of a chunk; 0: all */
+    double *norm, *post_norm, *ffn_norm, *ffn_post_norm; /* each may be NULL */
     matrix q, k, v, out;     /* attention; rows of one fused matrix are three of these */
-    double *q_norm, *k_norm; /* may be NULL */
+    double *q_norm, *k_norm; /* may be NULL; see the model's norm_of */
+    double *sinks;           /* may be NULL */
+    matrix q_a, kv_a, k_b, v_b; /* latent attention: q is then from q_a's result, if q_a.w is not NULL */
+    double *q_a_norm, *kv_a_norm;
+    matrix ba;               /* beta and alpha of recurrent layers in one; ba.w may be NULL */
+    double *choice_bias;     /* may be NULL */
     matrix qkv, z, beta, alpha, gdn_out; /* recurrent */
     double *conv, *dt, *a, *gdn_norm;
     matrix gate, up, down; /* dense, or each expert's */
     matrix router;
-    matrix s_router, s_gate, s_up, s_down; /* the shared expert; s_router.w NULL: none */
+    matrix s_router, s_gate, s_up, s_down; /* the shared expert; s_gate.w NULL: none; s_router.w NULL: it is not weighed */
 } layer;
+
+/* What is written nowhere in a file: see model_archs.c. */
+typedef enum { SILU, GELU, SWIGLU_OAI } activation;
+typedef enum { NO_NORM, HEAD_NORM, WIDE_NORM, OWN_NORM } norm_of; /* each head's, over all, each head's own weights */
+typedef struct facts {
+    const char *name, *norm2;
+    bool neighbours, no_norm1, post_norms, layer_norm, parallel, grouped, latent;
+    norm_of qk;
+    activation act;
+    bool embd_root, divides, sigmoid, plain_weights, norm_key, weigh_first, own_width;
+    int64_t window_period; /* -1: no windows; 0: all layers have one */
+    bool local_plain, local_alone, unrounded; /* unrounded: YaRN's two pairs */
+    double local_base;
+    int64_t rope_rest;     /* every so-manieth layer is not rotated; 0: all are */
+    int shared;            /* 0: none; 1: by length; 2: by count; 3: as an expert */
+} facts;
 
 struct ref_model {
     char arch[32];
+    facts f;
+    int64_t dv, q_rank, kv_rank;
+    double embd_scale, residual_scale, attn_scale, attn_softcap, logit_scale, logit_softcap, local_base;
+    double temper; /* queries of layers without a chunk grow: 0: not */
+    double temper_floor, temper_offset;
+    int64_t groups, groups_used, dense_lead, moe_step;
+    bool normed_weights, renormed; /* of experts; queries and keys once more when rotated */
+    double *rope_long, *rope_short; /* factors of pairs for contexts beyond the original length, or not; may be NULL */
+    bool long_context;
     int64_t n_layers, n_embd, n_ff, n_vocab;
     int64_t heads, kv_heads, d;
     bool gated;          /* rows of q: each head's query, then its gate */
@@ -40,8 +73,8 @@ struct ref_model {
     double yarn_fast, yarn_slow, yarn_mix; /* turns between which pairs are stretched more and more; how far at all */
     double *rope_freqs;  /* may be NULL */
     int64_t taps, size, k_heads, v_heads;
-    int64_t experts, used; /* 0: dense; n_ff is then of an expert */
-    int64_t n_ff_shared;
+    int64_t experts, used; /* 0: dense */
+    int64_t n_ff_expert, n_ff_shared;
     double eps, expert_scale;
     double *embd, *out_norm;
     matrix head;
@@ -76,7 +109,11 @@ int64_t ref_ffn_scratch(const ref_model *m);
 
 /* Expert e's part of a matrix (0 of a plain one) times x. */
 void ref_product(const matrix *a, int64_t e, const double *x, double *y);
-void ref_rms(const double *x, const double *w, double *y, int64_t n, double eps); /* x may be y */
+void ref_rms(const double *x, const double *w, double *y, int64_t n, double eps); /* x may be y, w NULL */
+/* The model's kind of norm. */
+void ref_norm(const ref_model *m, const double *x, const double *w, double *y, int64_t n);
+/* What the file's architecture is; false: not written here. */
+bool ref_facts(const char *name, facts *f);
 double ref_logistic(double x);
 
 #endif

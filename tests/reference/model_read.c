@@ -64,16 +64,14 @@ static bool text_is(reader *r, const char *name, const char *wanted)
 
 static bool read_arch(reader *r)
 {
-    static const char *const known[] = {"llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe"};
     eng_gguf_string s;
     if (eng_gguf_text(r->gguf, "general.architecture", 0, &s) || s.length >= sizeof r->m->arch) {
         fail(r, "no architecture");
         return false;
     }
     memcpy(r->m->arch, s.data, s.length);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(r->m->arch, known[i]) == 0)
-            return true;
+    if (ref_facts(r->m->arch, &r->m->f))
+        return true;
     fail(r, "architecture %s is not written here", r->m->arch);
     return false;
 }
@@ -93,11 +91,12 @@ static void read_yarn(reader *r)
 static void read_rope(reader *r)
 {
     ref_model *m = r->m;
-    m->neighbours = strcmp(m->arch, "llama") == 0;
+    m->neighbours = m->f.neighbours;
     m->n_rot = key(r, "rope.dimension_count", 0, m->hybrid ? m->d / 4 : m->d);
-    for (uint64_t i = 0; i < 4 && m->hybrid; i++)
+    for (uint64_t i = 0; i < 4 && m->hybrid && !m->f.grouped; i++)
         m->sections[i] = key(r, "rope.dimension_sections", i, -1);
     m->rope_base = number(r, "rope.freq_base", 10000);
+    m->local_base = number(r, "rope.freq_base_swa", m->f.local_base > 0 ? m->f.local_base : m->rope_base);
     m->rope_factor = number(r, "rope.scaling.factor", number(r, "rope.scale_linear", 1));
     m->yarn = text_is(r, "rope.scaling.type", "yarn");
     m->rope_size = number(r, "rope.scaling.attn_factor", 1);
@@ -106,19 +105,93 @@ static void read_rope(reader *r)
     m->n_ctx_orig = number(r, "rope.scaling.original_context_length", number(r, "context_length", 0));
 }
 
+/* 0 says nothing. */
+static double not_zero(double value, double otherwise)
+{
+    return value != 0 ? value : otherwise;
+}
+
+static void read_scales(reader *r)
+{
+    ref_model *m = r->m;
+    m->embd_scale = not_zero(number(r, "embedding_scale", 0), m->f.embd_root ? sqrt((double)m->n_embd) : 1);
+    m->residual_scale = not_zero(number(r, "residual_scale", 0), 1);
+    m->attn_scale = not_zero(number(r, "attention.scale", 0), 1 / sqrt((double)m->d));
+    m->logit_scale = not_zero(number(r, "logit_scale", 0), 1);
+    m->logit_scale = m->f.divides ? 1 / m->logit_scale : m->logit_scale;
+    m->attn_softcap = number(r, "attn_logit_softcapping", 0);
+    m->logit_softcap = number(r, "final_logit_softcapping", 0);
+    m->temper = number(r, "attention.temperature_scale", 0);
+    m->temper_floor = m->n_ctx_orig > 0 ? m->n_ctx_orig : 1;
+    if ((strcmp(m->arch, "gemma2") == 0 && m->n_layers == 46) || (strcmp(m->arch, "gemma3") == 0 && m->n_layers == 62))
+        m->attn_scale = 1 / sqrt((double)m->n_embd / (double)m->heads); /* query_pre_attn_scalar of the 27B models */
+    if (strcmp(m->arch, "llama4") == 0) {
+        m->temper = 0.1;
+        m->temper_floor = 8192;
+        m->temper_offset = 1;
+        m->renormed = m->experts != 128;
+    }
+}
+
+/* The short vectors; a head's own sizes are those that the file gives for it. */
+static void read_latent(reader *r)
+{
+    ref_model *m = r->m;
+    m->kv_heads = m->heads;
+    m->q_rank = key(r, "attention.q_lora_rank", 0, 0);
+    m->kv_rank = key(r, "attention.kv_lora_rank", 0, -1);
+    m->d = key(r, "attention.key_length_mla", 0, -1);
+    m->dv = key(r, "attention.value_length_mla", 0, -1);
+}
+
+/* V2's code multiplies the products by mscale^2 instead of what is rotated, both with mscale_all_dim: the file has a
+ * tenth of it (mscale_all_dim / 10) as yarn_log_multiplier. */
+static void stretch_latent(reader *r)
+{
+    ref_model *m = r->m;
+    double all = number(r, "rope.scaling.yarn_log_multiplier", 0);
+    m->rope_size = 1;
+    if (m->yarn)
+        m->attn_scale *= pow(1 + all * log(m->rope_factor), 2);
+}
+
+static void read_experts_numbers(reader *r)
+{
+    ref_model *m = r->m;
+    int64_t gating = key(r, "expert_gating_func", 0, 0);
+    m->used = key(r, "expert_used_count", 0, -1);
+    m->expert_scale = number(r, "expert_weights_scale", 0);
+    m->n_ff_expert = m->n_ff;
+    if (m->f.own_width)
+        m->n_ff_expert = key(r, "expert_feed_forward_length", 0, m->used > 0 ? m->n_ff / m->used : -1);
+    if (m->f.shared == 1)
+        m->n_ff_shared = key(r, "expert_shared_feed_forward_length", 0, -1);
+    else if (m->f.shared)
+        m->n_ff_shared = m->n_ff_expert * (m->f.shared == 2 ? key(r, "expert_shared_count", 0, -1) : 1);
+    m->f.sigmoid = gating ? gating == 2 : m->f.sigmoid;
+    m->normed_weights = m->f.norm_key ? key(r, "expert_weights_norm", 0, 0) != 0 : !m->f.plain_weights;
+    m->groups = key(r, "expert_group_count", 0, 1);
+    m->groups_used = key(r, "expert_group_used_count", 0, 1);
+    m->dense_lead = key(r, "leading_dense_block_count", 0, 0);
+    m->moe_step = key(r, "interleave_moe_layer_step", 0, 1);
+}
+
 static void read_numbers(reader *r)
 {
     ref_model *m = r->m;
     if (!read_arch(r))
         return;
-    m->hybrid = m->gated = strncmp(m->arch, "qwen35", 6) == 0;
+    m->hybrid = m->gated = strncmp(m->arch, "qwen35", 6) == 0 || m->f.grouped;
     m->n_layers = key(r, "block_count", 0, -1) - key(r, "nextn_predict_layers", 0, 0);
     m->n_embd = key(r, "embedding_length", 0, -1);
     m->n_ff = key(r, "feed_forward_length", 0, 0);
     m->heads = key(r, "attention.head_count", 0, -1);
     m->kv_heads = key(r, "attention.head_count_kv", 0, m->heads);
     m->d = key(r, "attention.key_length", 0, m->heads > 0 ? m->n_embd / m->heads : 0);
-    m->eps = number(r, "attention.layer_norm_rms_epsilon", 1e-6);
+    m->dv = m->d;
+    m->eps = number(r, m->f.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
+    if (m->f.latent)
+        read_latent(r);
     read_rope(r);
     if (m->hybrid) {
         m->taps = key(r, "ssm.conv_kernel", 0, -1);
@@ -127,20 +200,17 @@ static void read_numbers(reader *r)
         m->v_heads = key(r, "ssm.time_step_rank", 0, -1);
     }
     m->experts = key(r, "expert_count", 0, 0);
-    if (m->experts > 0) {
-        m->used = key(r, "expert_used_count", 0, -1);
-        m->expert_scale = number(r, "expert_weights_scale", 0);
-        if (strcmp(m->arch, "llama") != 0)
-            m->n_ff = key(r, "expert_feed_forward_length", 0, m->used > 0 ? m->n_ff / m->used : -1);
-        if (m->hybrid)
-            m->n_ff_shared = key(r, "expert_shared_feed_forward_length", 0, -1);
-    }
+    if (m->experts > 0)
+        read_experts_numbers(r);
+    read_scales(r);
+    if (m->f.latent)
+        stretch_latent(r);
     const eng_gguf_tensor *embd = eng_gguf_tensor_find(r->gguf, "token_embd.weight");
     if (!embd)
         fail(r, "no token_embd.weight");
     else
         m->n_vocab = embd->ne[1];
-    if (!r->failed && (m->n_layers < 1 || m->heads < 1 || m->kv_heads < 1 || m->n_ff < 1 || m->used > m->experts ||
+    if (!r->failed && (m->n_layers < 1 || m->heads < 1 || m->kv_heads < 1 || m->n_ff + m->n_ff_expert < 1 || m->groups > 512 || m->used > m->experts ||
                        (m->hybrid && m->k_heads < 1)))
         fail(r, "sizes that cannot be");
 }
@@ -200,7 +270,7 @@ static matrix read_matrix(reader *r, bool needed, int64_t il, const char *base, 
     a.w = tensor(r, needed, k * m * n, il, base, ".weight");
     if (a.w) {
         a.scale = tensor(r, false, n, il, base, ".scale");
-        a.bias = tensor(r, false, m, il, base, ".bias");
+        a.bias = tensor(r, false, m * n, il, base, ".bias");
     }
     return a;
 }
@@ -209,6 +279,24 @@ static matrix read_matrix(reader *r, bool needed, int64_t il, const char *base, 
 static matrix rows_of(const matrix *a, int64_t first, int64_t m)
 {
     return (matrix){a->w + first * a->k, a->scale, a->bias ? a->bias + first : NULL, a->k, m};
+}
+
+static void read_latent_layer(reader *r, layer *l, int64_t il)
+{
+    const ref_model *m = r->m;
+    int64_t e = m->n_embd, q = m->heads * m->d;
+    if (m->q_rank) {
+        l->q_a = read_matrix(r, true, il, "attn_q_a", e, m->q_rank, 1);
+        l->q_a_norm = tensor(r, true, m->q_rank, il, "attn_q_a_norm", ".weight");
+        l->q = read_matrix(r, true, il, "attn_q_b", m->q_rank, q, 1);
+    } else {
+        l->q = read_matrix(r, true, il, "attn_q", e, q, 1);
+    }
+    l->kv_a = read_matrix(r, true, il, "attn_kv_a_mqa", e, m->kv_rank + m->n_rot, 1);
+    l->kv_a_norm = tensor(r, true, m->kv_rank, il, "attn_kv_a_norm", ".weight");
+    l->k_b = read_matrix(r, true, il, "attn_k_b", m->d - m->n_rot, m->kv_rank, m->heads);
+    l->v_b = read_matrix(r, true, il, "attn_v_b", m->kv_rank, m->dv, m->heads);
+    l->out = read_matrix(r, true, il, "attn_output", m->heads * m->dv, e, 1);
 }
 
 static void read_attention(reader *r, layer *l, int64_t il)
@@ -226,11 +314,12 @@ static void read_attention(reader *r, layer *l, int64_t il)
         l->v = read_matrix(r, true, il, "attn_v", e, kv, 1);
     }
     l->out = read_matrix(r, true, il, "attn_output", m->heads * m->d, e, 1);
-    bool norms = strcmp(m->arch, "llama") != 0 && strcmp(m->arch, "qwen2") != 0;
-    if (norms) {
-        l->q_norm = tensor(r, true, m->d, il, "attn_q_norm", ".weight");
-        l->k_norm = tensor(r, true, m->d, il, "attn_k_norm", ".weight");
+    bool needed = m->f.qk != OWN_NORM && strcmp(m->arch, "glm4moe") != 0;
+    if (m->f.qk != NO_NORM) {
+        l->q_norm = tensor(r, needed, m->f.qk == HEAD_NORM ? m->d : m->heads * m->d, il, "attn_q_norm", ".weight");
+        l->k_norm = tensor(r, needed, m->f.qk == HEAD_NORM ? m->d : kv, il, "attn_k_norm", ".weight");
     }
+    l->sinks = tensor(r, strcmp(m->arch, "gpt-oss") == 0, m->heads, il, "attn_sinks", ".weight");
 }
 
 static void read_recurrent(reader *r, layer *l, int64_t il)
@@ -242,8 +331,12 @@ static void read_recurrent(reader *r, layer *l, int64_t il)
     l->conv = tensor(r, true, m->taps * channels, il, "ssm_conv1d", ".weight");
     l->dt = tensor(r, true, m->v_heads, il, "ssm_dt", ".bias");
     l->a = tensor(r, true, m->v_heads, il, "ssm_a", "");
-    l->beta = read_matrix(r, true, il, "ssm_beta", e, m->v_heads, 1);
-    l->alpha = read_matrix(r, true, il, "ssm_alpha", e, m->v_heads, 1);
+    if (m->f.grouped) {
+        l->ba = read_matrix(r, true, il, "ssm_ba", e, 2 * m->v_heads, 1);
+    } else {
+        l->beta = read_matrix(r, true, il, "ssm_beta", e, m->v_heads, 1);
+        l->alpha = read_matrix(r, true, il, "ssm_alpha", e, m->v_heads, 1);
+    }
     l->gdn_norm = tensor(r, true, m->size, il, "ssm_norm", ".weight");
     l->gdn_out = read_matrix(r, true, il, "ssm_out", inner, e, 1);
 }
@@ -252,8 +345,17 @@ static void read_recurrent(reader *r, layer *l, int64_t il)
 static void unfuse(reader *r, layer *l, const matrix *both)
 {
     int64_t part = both->k * both->m / 2, n = r->m->experts;
-    l->gate = (matrix){own(r, malloc((size_t)(n * part) * sizeof(double))), both->scale, NULL, both->k, both->m / 2};
+    int64_t half = both->m / 2;
+    l->gate = (matrix){own(r, malloc((size_t)(n * part) * sizeof(double))), both->scale, NULL, both->k, half};
     l->up = l->gate;
+    if (both->bias) {
+        l->gate.bias = own(r, malloc((size_t)(n * half) * sizeof(double)));
+        l->up.bias = own(r, malloc((size_t)(n * half) * sizeof(double)));
+    }
+    for (int64_t i = 0; i < n * half && l->gate.bias && l->up.bias; i++) {
+        l->gate.bias[i] = both->bias[i / half * 2 * half + i % half];
+        l->up.bias[i] = both->bias[i / half * 2 * half + half + i % half];
+    }
     l->up.w = own(r, malloc((size_t)(n * part) * sizeof(double)));
     for (int64_t e = 0; e < n && l->gate.w && l->up.w; e++) {
         memcpy(l->gate.w + e * part, both->w + 2 * e * part, (size_t)part * sizeof(double));
@@ -264,7 +366,8 @@ static void unfuse(reader *r, layer *l, const matrix *both)
 static void read_experts(reader *r, layer *l, int64_t il)
 {
     const ref_model *m = r->m;
-    int64_t e = m->n_embd, f = m->n_ff, n = m->experts;
+    int64_t e = m->n_embd, f = m->n_ff_expert, n = m->experts;
+    l->choice_bias = tensor(r, false, n, il, "exp_probs_b", ".bias");
     l->router = read_matrix(r, true, il, "ffn_gate_inp", e, n, 1);
     matrix both = read_matrix(r, false, il, "ffn_gate_up_exps", e, 2 * f, n);
     if (both.w) {
@@ -276,10 +379,24 @@ static void read_experts(reader *r, layer *l, int64_t il)
     l->down = read_matrix(r, true, il, "ffn_down_exps", f, e, n);
     if (m->n_ff_shared == 0)
         return;
-    l->s_router = read_matrix(r, true, il, "ffn_gate_inp_shexp", e, 1, 1);
+    l->s_router = read_matrix(r, m->f.shared == 1, il, "ffn_gate_inp_shexp", e, 1, 1);
     l->s_gate = read_matrix(r, true, il, "ffn_gate_shexp", e, m->n_ff_shared, 1);
     l->s_up = read_matrix(r, true, il, "ffn_up_shexp", e, m->n_ff_shared, 1);
     l->s_down = read_matrix(r, true, il, "ffn_down_shexp", m->n_ff_shared, e, 1);
+}
+
+/* How far a layer's tokens see, and whether they know where they are. */
+static void read_sight(reader *r, layer *l, int64_t il)
+{
+    const ref_model *m = r->m;
+    bool any = m->f.window_period >= 0;
+    int64_t period = any ? key(r, "attention.sliding_window_pattern", 0, m->f.window_period) : 1;
+    int64_t window = any ? key(r, "attention.sliding_window", 0, 0) : 0;
+    l->local = window > 0 && (period == 0 || il % period < period - 1);
+    l->window = l->local ? window : 0;
+    l->rotated = (!m->f.rope_rest || (il + 1) % m->f.rope_rest != 0) && (l->local || !m->f.local_alone);
+    if (strcmp(m->arch, "llama4") == 0 && l->rotated)
+        l->chunk = key(r, "attention.sliding_window", 0, 8192);
 }
 
 static void read_layer(reader *r, int64_t il)
@@ -287,18 +404,34 @@ static void read_layer(reader *r, int64_t il)
     const ref_model *m = r->m;
     layer *l = &r->m->layers[il];
     l->full = !m->hybrid || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
-    l->norm = tensor(r, true, m->n_embd, il, "attn_norm", ".weight");
-    l->ffn_norm = tensor(r, true, m->n_embd, il, m->hybrid ? "post_attention_norm" : "ffn_norm", ".weight");
-    if (l->full)
+    l->moe = m->experts > 0 && il >= m->dense_lead && (il + 1) % m->moe_step == 0;
+    if (!m->f.no_norm1)
+        l->norm = tensor(r, true, m->n_embd, il, "attn_norm", ".weight");
+    if (m->f.norm2)
+        l->ffn_norm = tensor(r, true, m->n_embd, il, m->f.norm2, ".weight");
+    if (m->f.post_norms) {
+        l->post_norm = tensor(r, true, m->n_embd, il, "post_attention_norm", ".weight");
+        l->ffn_post_norm = tensor(r, true, m->n_embd, il, "post_ffw_norm", ".weight");
+    }
+    read_sight(r, l, il);
+    if (l->full && m->f.latent)
+        read_latent_layer(r, l, il);
+    else if (l->full)
         read_attention(r, l, il);
     else
         read_recurrent(r, l, il);
-    if (m->experts > 0) {
+    if (l->moe) {
         read_experts(r, l, il);
         return;
     }
-    l->gate = read_matrix(r, true, il, "ffn_gate", m->n_embd, m->n_ff, 1);
-    l->up = read_matrix(r, true, il, "ffn_up", m->n_embd, m->n_ff, 1);
+    if (strcmp(m->arch, "glm4") == 0 || strcmp(m->arch, "phi3") == 0) {
+        matrix both = read_matrix(r, true, il, "ffn_up", m->n_embd, 2 * m->n_ff, 1);
+        l->gate = rows_of(&both, 0, m->n_ff);
+        l->up = rows_of(&both, m->n_ff, m->n_ff);
+    } else {
+        l->gate = read_matrix(r, true, il, "ffn_gate", m->n_embd, m->n_ff, 1);
+        l->up = read_matrix(r, true, il, "ffn_up", m->n_embd, m->n_ff, 1);
+    }
     l->down = read_matrix(r, true, il, "ffn_down", m->n_ff, m->n_embd, 1);
 }
 
@@ -317,6 +450,8 @@ static void read_model(reader *r)
     m->head = read_matrix(r, false, -1, "output", m->n_embd, m->n_vocab, 1);
     if (!m->head.w)
         m->head.w = m->embd;
+    m->rope_long = tensor(r, false, m->n_rot / 2, -1, "rope_factors_long", ".weight");
+    m->rope_short = tensor(r, false, m->n_rot / 2, -1, "rope_factors_short", ".weight");
     m->rope_freqs = tensor(r, false, m->n_rot / 2, -1, "rope_freqs", ".weight");
     for (int64_t i = 0; i < m->n_layers && !r->failed; i++)
         read_layer(r, i);
@@ -351,6 +486,11 @@ void ref_model_close(ref_model *m)
     free(m->owned);
     free(m->layers);
     free(m);
+}
+
+void ref_model_cells(ref_model *m, int64_t cells)
+{
+    m->long_context = (double)cells > m->n_ctx_orig;
 }
 
 int64_t ref_model_vocab(const ref_model *m)

@@ -59,15 +59,25 @@ void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, con
     double *qkv = t, *z = qkv + channels, *o = z + vh * n, *beta = o + vh * n, *alpha = beta + vh;
     ref_product(&l->qkv, 0, u, qkv);
     ref_product(&l->z, 0, u, z);
-    ref_product(&l->beta, 0, u, beta);
-    ref_product(&l->alpha, 0, u, alpha);
+    if (l->ba.w) {
+        ref_product(&l->ba, 0, u, o);
+        for (int64_t h = 0; h < vh; h++) { /* of each key head first beta, then alpha */
+            int64_t r = vh / kh, at = h / r * 2 * r + h % r;
+            beta[h] = o[at];
+            alpha[h] = o[at + r];
+        }
+    } else {
+        ref_product(&l->beta, 0, u, beta);
+        ref_product(&l->alpha, 0, u, alpha);
+    }
     convolve(m, l, s, qkv, channels);
     for (int64_t h = 0; h < 2 * kh; h++)
         unit_length(qkv + h * n, n);
     for (int64_t h = 0; h < vh; h++) {
         double x = alpha[h] + l->dt[h];
         double g = l->a[h] * (x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)));
-        delta_rule(s->m + h * n * n, n, qkv + (h % kh) * n, qkv + (kh + h % kh) * n, qkv + (2 * kh + h) * n, g,
+        int64_t key = m->f.grouped ? h / (vh / kh) : h % kh;
+        delta_rule(s->m + h * n * n, n, qkv + key * n, qkv + (kh + key) * n, qkv + (2 * kh + h) * n, g,
                    ref_logistic(beta[h]), o + h * n);
         ref_rms(o + h * n, l->gdn_norm, o + h * n, n, m->eps);
         for (int64_t i = 0; i < n; i++)

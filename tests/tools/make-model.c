@@ -29,7 +29,7 @@ typedef struct maker {
 
 static const char usage_text[] =
     "usage: make-model [OPTION]... OUT\n"
-    "  --arch A         qwen35 (default), qwen35moe, llama, qwen2, qwen3, qwen3moe\n"
+    "  --arch A         qwen35 (default), or another of archs.c\n"
     "  --seed N         --embd N  --layers N  --vocab N  --ffn N  --context N\n"
     "  --heads N        --kv-heads N  --head N (size)  --rope N (rotated dimensions)\n"
     "  --interval N     every Nth layer is attention   --conv N (taps)\n"
@@ -39,14 +39,18 @@ static const char usage_text[] =
     "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
     "  --linear N       --yarn N (factors of rope scaling)  --freqs (rope_freqs.weight)\n"
     "  --fused-qkv      --fused-experts (gate and up)  --biases  --scales (of matrices)\n"
-    "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out\n"
+    "  --window N       --period N (layers of which the last has none)\n"
+    "  --dense-lead N   --moe-step N (layers without experts)  --shared-count N  --groups N  --groups-used N\n"
+    "  --q-lora N       --kv-lora N  --value N (latent attention)  --long-factors (of rope)\n"
+    "  --choice-bias    --head-norms  --own-norms (what some models of an architecture have)\n"
+    "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out, --int K=N writes an integer\n"
     "                   (\"<architecture>.\" is put before K)\n"
     "  --split N        N files: OUT.gguf becomes OUT-00001-of-0000N.gguf and so on\n"
     "  --large          a few hundred MB in f16; options after it change it\n"
     "  --type T         of all matrices; --embd-type, --output-type, --attn-type,\n"
     "                   --ssm-type, --ffn-type T of a class of them\n";
 
-enum { OPT_NUMBER = 1000, OPT_ARCH = 2000, OPT_LARGE, OPT_TYPE, OPT_KEY, OPT_WITHOUT, OPT_CLASS = 3000, OPT_FLAG = 4000 };
+enum { OPT_NUMBER = 1000, OPT_ARCH = 2000, OPT_LARGE, OPT_TYPE, OPT_KEY, OPT_INT, OPT_WITHOUT, OPT_CLASS = 3000, OPT_FLAG = 4000 };
 
 /* Numbers by their place in the model. */
 static const struct {
@@ -66,7 +70,12 @@ static const struct {
     NUMBER("experts", experts, 0, 512),        NUMBER("used", used, 1, 512),
     NUMBER("expert-ffn", expert_ffn, 1, 65536), NUMBER("shared-ffn", shared_ffn, 1, 65536),
     NUMBER("split", split, 1, 99999),          NUMBER("linear", linear, 1, 1024),
-    NUMBER("yarn", yarn, 1, 1024),
+    NUMBER("yarn", yarn, 1, 1024),             NUMBER("window", window, 0, 1 << 24),
+    NUMBER("period", period, 0, 512),          NUMBER("dense-lead", dense_lead, 0, 512),
+    NUMBER("moe-step", moe_step, 1, 512),      NUMBER("shared-count", shared_count, 0, 16),
+    NUMBER("groups", groups, 1, 512),          NUMBER("groups-used", groups_used, 1, 512),
+    NUMBER("q-lora", q_lora, 0, 65536),        NUMBER("kv-lora", kv_lora, 1, 65536),
+    NUMBER("value", value, 1, 1024),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -82,6 +91,10 @@ static const struct {
     {"biases", offsetof(model, biases)},
     {"scales", offsetof(model, scales)},
     {"small-conv", offsetof(model, small_conv)},
+    {"long-factors", offsetof(model, long_factors)},
+    {"choice-bias", offsetof(model, choice_bias)},
+    {"head-norms", offsetof(model, head_norms)},
+    {"own-norms", offsetof(model, own_norms)},
 };
 #define N_FLAGS (sizeof flags / sizeof *flags)
 
@@ -92,7 +105,9 @@ static void defaults(model *m)
 {
     *m = (model){.arch = "qwen35", .seed = 1, .embd = 128, .layers = 4, .vocab = 512, .ffn = 384, .heads = 4,
                  .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .k_heads = 2,
-                 .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96};
+                 .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96, .window = 5, .moe_step = 1,
+                 .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24};
+    m->a = model_arch_find(m->arch);
 }
 
 static void large(model *m)
@@ -140,17 +155,16 @@ static int set_type(model *m, int kind, const char *text)
 
 static int set_arch(model *m, const char *text)
 {
-    static const char *const known[] = {"qwen35", "qwen35moe", "llama", "qwen2", "qwen3", "qwen3moe"};
+    const model_arch *a = model_arch_find(text);
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(text, known[i]) == 0) {
-            m->arch = known[i];
-            return 0;
-        }
-    return bad("not a known architecture", text);
+    if (!a)
+        return bad("not a known architecture", text);
+    m->a = a;
+    m->arch = a->name;
+    return 0;
 }
 
-static int change_key(model *m, char *text, int left_out)
+static int change_key(model *m, char *text, int left_out, int whole)
 {
     char *equals = strchr(text, '='), *end = NULL;
     double value = equals ? strtod(equals + 1, &end) : 0;
@@ -159,7 +173,7 @@ static int change_key(model *m, char *text, int left_out)
         return bad(left_out ? "too many keys left out" : "not KEY=NUMBER, or too many of them", text);
     if (!left_out)
         *equals = 0;
-    m->changes[m->n_changes++] = (model_change){text, value, left_out};
+    m->changes[m->n_changes++] = (model_change){text, value, left_out, whole};
     return 0;
 }
 
@@ -173,8 +187,9 @@ static int set_option(model *m, int option, char *value)
         return set_type(m, option - OPT_CLASS, value);
     switch (option) {
     case OPT_ARCH: return set_arch(m, value);
-    case OPT_KEY: return change_key(m, value, 0);
-    case OPT_WITHOUT: return change_key(m, value, 1);
+    case OPT_KEY: return change_key(m, value, 0, 0);
+    case OPT_INT: return change_key(m, value, 0, 1);
+    case OPT_WITHOUT: return change_key(m, value, 1, 0);
     case OPT_LARGE: large(m); return 0;
     case OPT_TYPE: return set_type(m, 0, value);
     default:
@@ -187,17 +202,19 @@ static int set_option(model *m, int option, char *value)
 /* What is left open follows from the rest; what cannot be is refused. */
 static int complete(model *m)
 {
-    if (strstr(m->arch, "moe") && m->experts == 0)
+    if (m->a->experts == EXPERTS_OWN && m->experts == 0)
         m->experts = 8;
     if (m->experts == 0)
         m->used = 0;
     if (m->rope == 0)
-        m->rope = strncmp(m->arch, "qwen35", 6) == 0 && m->head >= 4 ? m->head / 4 * 2 : m->head;
-    if (m->mtp > 0 && strncmp(m->arch, "qwen35", 6) != 0)
+        m->rope = m->a->rope_part && m->head >= 4 ? m->head / (2 * m->a->rope_part) * 2 : m->head;
+    m->tied |= m->a->flags & ARCH_TIED ? 1 : 0;
+    m->fused_qkv |= m->a->flags & ARCH_FUSED_QKV ? 1 : 0;
+    if (m->mtp > 0 && !(m->a->flags & ARCH_DRAFTS))
         return bad("blocks for drafting are not part of", m->arch);
-    if (m->fused_qkv && strncmp(m->arch, "qwen35", 6) == 0)
+    if (m->fused_qkv && m->a->flags & ARCH_HYBRID)
         return bad("--fused-qkv is not part of", m->arch);
-    if (m->freqs && strcmp(m->arch, "llama") != 0)
+    if (m->freqs && !(m->a->flags & ARCH_FREQS))
         return bad("--freqs is not part of", m->arch);
     if (m->heads % m->kv_heads != 0)
         return bad("impossible", "--heads must be a multiple of --kv-heads");
@@ -213,7 +230,7 @@ static int complete(model *m)
 /* -1: go on. */
 static int parse(model *m, int argc, char **argv)
 {
-    struct option options[N_NUMBERS + N_CLASSES + N_FLAGS + 8];
+    struct option options[N_NUMBERS + N_CLASSES + N_FLAGS + 9];
     size_t n = 0;
 
     memset(options, 0, sizeof options);
@@ -225,6 +242,7 @@ static int parse(model *m, int argc, char **argv)
         options[n++] = (struct option){flags[i].name, no_argument, NULL, OPT_FLAG + (int)i};
     options[n++] = (struct option){"arch", required_argument, NULL, OPT_ARCH};
     options[n++] = (struct option){"key", required_argument, NULL, OPT_KEY};
+    options[n++] = (struct option){"int", required_argument, NULL, OPT_INT};
     options[n++] = (struct option){"without", required_argument, NULL, OPT_WITHOUT};
     options[n++] = (struct option){"large", no_argument, NULL, OPT_LARGE};
     options[n++] = (struct option){"type", required_argument, NULL, OPT_TYPE};

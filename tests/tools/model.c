@@ -120,14 +120,14 @@ static void add_matrix(model *m, int64_t layer, const char *name, class kind, do
     add(m, layer, name, kind, FILL_NORMAL, gain, n0, n1, 0);
 }
 
-static int is(const model *m, const char *arch)
+static int is(const model *m, unsigned flags)
 {
-    return strcmp(m->arch, arch) == 0;
+    return (m->a->flags & flags) != 0;
 }
 
 static int hybrid(const model *m)
 {
-    return is(m, "qwen35") || is(m, "qwen35moe");
+    return is(m, ARCH_HYBRID);
 }
 
 /* What is added to the residual stream is small, so that depth does not matter. */
@@ -141,10 +141,49 @@ static void add_bias(model *m, int64_t layer, const char *name, int64_t n)
     add(m, layer, name, CLASS_F32, FILL_BIAS, 1, n, 0, 0);
 }
 
+/* Queries from a short vector or not, keys and values from another; matrices of each head as the converter stores them. */
+static void add_latent(model *m, int64_t layer)
+{
+    int64_t q = m->heads * m->head, rest = m->head - m->rope;
+
+    if (m->q_lora) {
+        add_matrix(m, layer, "attn_q_a.weight", CLASS_ATTENTION, 1, m->embd, m->q_lora);
+        add_norm(m, layer, "attn_q_a_norm.weight", m->q_lora);
+        add_matrix(m, layer, "attn_q_b.weight", CLASS_ATTENTION, 1, m->q_lora, q);
+    } else {
+        add_matrix(m, layer, "attn_q.weight", CLASS_ATTENTION, 1, m->embd, q);
+    }
+    add_matrix(m, layer, "attn_kv_a_mqa.weight", CLASS_ATTENTION, 1, m->embd, m->kv_lora + m->rope);
+    add_norm(m, layer, "attn_kv_a_norm.weight", m->kv_lora);
+    add(m, layer, "attn_k_b.weight", CLASS_ATTENTION, FILL_NORMAL, 1, rest, m->kv_lora, m->heads);
+    add(m, layer, "attn_v_b.weight", CLASS_ATTENTION, FILL_NORMAL, 1, m->kv_lora, m->value, m->heads);
+    add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), m->heads * m->value, m->embd);
+}
+
+/* Norms of queries and keys: each head's, all heads', or each head's with weights of its own. */
+static void add_head_norms(model *m, int64_t layer)
+{
+    if (is(m, ARCH_HEAD_NORMS) || m->head_norms) {
+        add_norm(m, layer, "attn_q_norm.weight", m->head);
+        add_norm(m, layer, "attn_k_norm.weight", m->head);
+    } else if (is(m, ARCH_WIDE_NORMS)) {
+        add_norm(m, layer, "attn_q_norm.weight", m->head * m->heads);
+        add_norm(m, layer, "attn_k_norm.weight", m->head * m->kv_heads);
+    } else if (m->own_norms) {
+        add(m, layer, "attn_q_norm.weight", CLASS_F32, FILL_NORM, 1, m->head, m->heads, 0);
+        add(m, layer, "attn_k_norm.weight", CLASS_F32, FILL_NORM, 1, m->head, m->kv_heads, 0);
+    }
+}
+
 static void add_attention(model *m, int64_t layer)
 {
     int64_t q = (hybrid(m) ? 2 : 1) * m->heads * m->head, kv = m->kv_heads * m->head;
-    int biases = m->biases || is(m, "qwen2");
+    int biases = m->biases || is(m, ARCH_QKV_BIAS);
+
+    if (is(m, ARCH_LATENT)) {
+        add_latent(m, layer);
+        return;
+    }
 
     if (m->fused_qkv) {
         add_matrix(m, layer, "attn_qkv.weight", CLASS_ATTENTION, 1, m->embd, q + 2 * kv);
@@ -161,12 +200,11 @@ static void add_attention(model *m, int64_t layer)
         }
     }
     add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), m->heads * m->head, m->embd);
-    if (m->biases)
+    if (m->biases || is(m, ARCH_OUT_BIAS))
         add_bias(m, layer, "attn_output.bias", m->embd);
-    if (!is(m, "llama") && !is(m, "qwen2")) {
-        add_norm(m, layer, "attn_q_norm.weight", m->head);
-        add_norm(m, layer, "attn_k_norm.weight", m->head);
-    }
+    if (is(m, ARCH_SINKS))
+        add(m, layer, "attn_sinks.weight", CLASS_F32, FILL_NORM, 1, m->heads, 0, 0);
+    add_head_norms(m, layer);
 }
 
 static void add_recurrent(model *m, int64_t layer)
@@ -178,15 +216,41 @@ static void add_recurrent(model *m, int64_t layer)
     add(m, layer, "ssm_conv1d.weight", CLASS_F32, FILL_NORMAL, m->small_conv ? 2e-3 : 2, m->conv, channels, 0);
     add(m, layer, "ssm_dt.bias", CLASS_F32, FILL_STEP, 1, m->v_heads, 0, 0);
     add(m, layer, "ssm_a", CLASS_F32, FILL_DECAY, 1, m->v_heads, 0, 0);
-    add_matrix(m, layer, "ssm_beta.weight", CLASS_RECURRENT, 1, m->embd, m->v_heads);
-    add_matrix(m, layer, "ssm_alpha.weight", CLASS_RECURRENT, 1, m->embd, m->v_heads);
+    if (is(m, ARCH_GROUPED)) {
+        add_matrix(m, layer, "ssm_ba.weight", CLASS_RECURRENT, 1, m->embd, 2 * m->v_heads);
+    } else {
+        add_matrix(m, layer, "ssm_beta.weight", CLASS_RECURRENT, 1, m->embd, m->v_heads);
+        add_matrix(m, layer, "ssm_alpha.weight", CLASS_RECURRENT, 1, m->embd, m->v_heads);
+    }
     add_norm(m, layer, "ssm_norm.weight", m->state);
     add_matrix(m, layer, "ssm_out.weight", CLASS_RECURRENT, 2 * residual_gain(m), inner, m->embd);
 }
 
+static int64_t shared_width(const model *m)
+{
+    switch (m->a->shared) {
+    case SHARED_LENGTH: return m->shared_ffn;
+    case SHARED_COUNT: return m->shared_count * m->expert_ffn;
+    case SHARED_ONE: return m->expert_ffn;
+    default: return 0;
+    }
+}
+
+static void add_expert_biases(model *m, int64_t layer)
+{
+    add_bias(m, layer, "ffn_gate_inp.bias", m->experts);
+    if (m->fused_experts) {
+        add(m, layer, "ffn_gate_up_exps.bias", CLASS_F32, FILL_BIAS, 1, 2 * m->expert_ffn, m->experts, 0);
+    } else {
+        add(m, layer, "ffn_gate_exps.bias", CLASS_F32, FILL_BIAS, 1, m->expert_ffn, m->experts, 0);
+        add(m, layer, "ffn_up_exps.bias", CLASS_F32, FILL_BIAS, 1, m->expert_ffn, m->experts, 0);
+    }
+    add(m, layer, "ffn_down_exps.bias", CLASS_F32, FILL_BIAS, 1, m->embd, m->experts, 0);
+}
+
 static void add_experts(model *m, int64_t layer)
 {
-    int64_t width = is(m, "llama") ? m->ffn : m->expert_ffn;
+    int64_t width = m->a->experts == EXPERTS_OWN ? m->expert_ffn : m->ffn, extra = shared_width(m);
 
     add_matrix(m, layer, "ffn_gate_inp.weight", CLASS_F32, 2, m->embd, m->experts);
     if (m->fused_experts) {
@@ -196,23 +260,32 @@ static void add_experts(model *m, int64_t layer)
         add(m, layer, "ffn_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, width, m->experts);
     }
     add(m, layer, "ffn_down_exps.weight", CLASS_FFN, FILL_NORMAL, 4 * residual_gain(m), width, m->embd, m->experts);
-    if (is(m, "qwen35moe")) {
+    if (is(m, ARCH_CHOICE_BIAS) || m->choice_bias)
+        add_bias(m, layer, "exp_probs_b.bias", m->experts);
+    if (is(m, ARCH_EXPERT_BIAS))
+        add_expert_biases(m, layer);
+    if (is(m, ARCH_SHARED_GATE))
         add(m, layer, "ffn_gate_inp_shexp.weight", CLASS_F32, FILL_NORMAL, 1, m->embd, 0, 0);
-        add_matrix(m, layer, "ffn_gate_shexp.weight", CLASS_FFN, 1, m->embd, m->shared_ffn);
-        add_matrix(m, layer, "ffn_up_shexp.weight", CLASS_FFN, 1, m->embd, m->shared_ffn);
-        add_matrix(m, layer, "ffn_down_shexp.weight", CLASS_FFN, 4 * residual_gain(m), m->shared_ffn, m->embd);
+    if (extra) {
+        add_matrix(m, layer, "ffn_gate_shexp.weight", CLASS_FFN, 1, m->embd, extra);
+        add_matrix(m, layer, "ffn_up_shexp.weight", CLASS_FFN, 1, m->embd, extra);
+        add_matrix(m, layer, "ffn_down_shexp.weight", CLASS_FFN, 4 * residual_gain(m), extra, m->embd);
     }
 }
 
 static void add_ffn(model *m, int64_t layer)
 {
-    if (m->experts > 0) {
+    if (m->experts > 0 && layer >= m->dense_lead && (layer + 1) % m->moe_step == 0) {
         add_experts(m, layer);
+        return;
+    }
+    add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), m->ffn, m->embd);
+    if (is(m, ARCH_FUSED_FFN)) {
+        add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, 2 * m->ffn);
         return;
     }
     add_matrix(m, layer, "ffn_gate.weight", CLASS_FFN, 1, m->embd, m->ffn);
     add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, m->ffn);
-    add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), m->ffn, m->embd);
     if (m->biases) {
         add_bias(m, layer, "ffn_gate.bias", m->ffn);
         add_bias(m, layer, "ffn_up.bias", m->ffn);
@@ -224,8 +297,17 @@ static void add_layer(model *m, int64_t layer)
 {
     int draft = layer >= m->layers;
 
-    add_norm(m, layer, "attn_norm.weight", m->embd);
-    add_norm(m, layer, hybrid(m) ? "post_attention_norm.weight" : "ffn_norm.weight", m->embd);
+    char second[64];
+
+    if (!is(m, ARCH_NO_FIRST_NORM))
+        add_norm(m, layer, "attn_norm.weight", m->embd);
+    snprintf(second, sizeof second, "%s.weight", m->a->norm2 ? m->a->norm2 : "");
+    if (m->a->norm2)
+        add_norm(m, layer, second, m->embd);
+    if (is(m, ARCH_POST_NORMS)) {
+        add_norm(m, layer, "post_attention_norm.weight", m->embd);
+        add_norm(m, layer, "post_ffw_norm.weight", m->embd);
+    }
     if (hybrid(m) && !draft && (layer + 1) % m->interval != 0)
         add_recurrent(m, layer);
     else
@@ -246,6 +328,10 @@ int model_list(model *m)
     add_norm(m, -1, "output_norm.weight", m->embd);
     if (m->freqs)
         add_norm(m, -1, "rope_freqs.weight", m->rope / 2);
+    if (m->long_factors) {
+        add_norm(m, -1, "rope_factors_long.weight", m->rope / 2);
+        add_norm(m, -1, "rope_factors_short.weight", m->rope / 2);
+    }
     if (!m->tied)
         add_matrix(m, -1, "output.weight", CLASS_OUTPUT, 4, m->embd, m->vocab);
     for (int64_t layer = 0; layer < m->layers + m->mtp; layer++)
@@ -292,15 +378,57 @@ static int sections_key(const model *m, eng_gguf_writer *w, int status)
 
 static int hybrid_keys(const model *m, eng_gguf_writer *w, int status)
 {
-    status = sections_key(m, w, status);
+    if (is(m, ARCH_SECTIONS))
+        status = sections_key(m, w, status);
     status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
     status = number_key(m, w, status, "ssm.state_size", m->state);
     status = number_key(m, w, status, "ssm.group_count", m->k_heads);
     status = number_key(m, w, status, "ssm.time_step_rank", m->v_heads);
     status = number_key(m, w, status, "ssm.inner_size", m->v_heads * m->state);
     status = number_key(m, w, status, "full_attention_interval", m->interval);
-    if (m->mtp > 0)
-        status = number_key(m, w, status, "nextn_predict_layers", m->mtp);
+    return status;
+}
+
+static int expert_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    status = number_key(m, w, status, "expert_count", m->experts);
+    status = number_key(m, w, status, "expert_used_count", m->used);
+    if (m->a->experts == EXPERTS_OWN)
+        status = number_key(m, w, status, "expert_feed_forward_length", m->expert_ffn);
+    if (m->a->shared == SHARED_LENGTH)
+        status = number_key(m, w, status, "expert_shared_feed_forward_length", m->shared_ffn);
+    if (m->a->shared == SHARED_COUNT)
+        status = number_key(m, w, status, "expert_shared_count", m->shared_count);
+    if (is(m, ARCH_DENSE_LEAD))
+        status = number_key(m, w, status, "leading_dense_block_count", m->dense_lead);
+    if (is(m, ARCH_MOE_STEP))
+        status = number_key(m, w, status, "interleave_moe_layer_step", m->moe_step);
+    if (m->groups > 1) {
+        status = number_key(m, w, status, "expert_group_count", m->groups);
+        status = number_key(m, w, status, "expert_group_used_count", m->groups_used);
+    }
+    return status;
+}
+
+static int latent_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    if (m->q_lora)
+        status = number_key(m, w, status, "attention.q_lora_rank", m->q_lora);
+    status = number_key(m, w, status, "attention.kv_lora_rank", m->kv_lora);
+    status = number_key(m, w, status, "attention.key_length_mla", m->head);
+    return number_key(m, w, status, "attention.value_length_mla", m->value);
+}
+
+/* Those of the architecture that no option is for: "NAME=NUMBER ...". */
+static int own_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    char name[64];
+    double value;
+    int used;
+
+    for (const char *at = m->a->keys; at && sscanf(at, " %63[^=]=%lf%n", name, &value, &used) == 2; at += used)
+        status = strstr(name, "gating") || strstr(name, "norm") ? number_key(m, w, status, name, (int64_t)value) :
+                                                                   real_key(m, w, status, name, value);
     return status;
 }
 
@@ -324,7 +452,9 @@ static int changed_keys(const model *m, eng_gguf_writer *w, int status)
 
     for (int i = 0; i < m->n_changes && !status; i++) {
         snprintf(key, sizeof key, "%s.%s", m->arch, m->changes[i].key);
-        if (!m->changes[i].left_out)
+        if (m->changes[i].whole)
+            status = eng_gguf_writer_integer(w, key, ENG_GGUF_U32, (int64_t)m->changes[i].value);
+        else if (!m->changes[i].left_out)
             status = eng_gguf_writer_number(w, key, m->changes[i].value);
     }
     return status;
@@ -344,22 +474,26 @@ int model_keys(const model *m, eng_gguf_writer *w)
     status = number_key(m, w, status, "vocab_size", m->vocab);
     status = number_key(m, w, status, "feed_forward_length", m->ffn);
     status = number_key(m, w, status, "attention.head_count", m->heads);
-    status = number_key(m, w, status, "attention.head_count_kv", m->kv_heads);
-    status = number_key(m, w, status, "attention.key_length", m->head);
-    status = number_key(m, w, status, "attention.value_length", m->head);
-    status = real_key(m, w, status, "attention.layer_norm_rms_epsilon", 1e-6);
+    status = number_key(m, w, status, "attention.head_count_kv", is(m, ARCH_LATENT) ? 1 : m->kv_heads);
+    status = number_key(m, w, status, "attention.key_length", is(m, ARCH_LATENT) ? m->kv_lora + m->rope : m->head);
+    status = number_key(m, w, status, "attention.value_length", is(m, ARCH_LATENT) ? m->kv_lora : m->head);
+    if (is(m, ARCH_LATENT))
+        status = latent_keys(m, w, status);
+    status = real_key(m, w, status, is(m, ARCH_LAYER_NORM) ? "attention.layer_norm_epsilon" :
+                      "attention.layer_norm_rms_epsilon", 1e-6);
+    if (is(m, ARCH_WINDOW))
+        status = number_key(m, w, status, "attention.sliding_window", m->window);
+    if (m->period)
+        status = number_key(m, w, status, "attention.sliding_window_pattern", m->period);
     status = real_key(m, w, status, "rope.freq_base", 10000);
     status = number_key(m, w, status, "rope.dimension_count", m->rope);
     status = scaling_keys(m, w, status);
     if (hybrid(m))
         status = hybrid_keys(m, w, status);
-    if (m->experts > 0) {
-        status = number_key(m, w, status, "expert_count", m->experts);
-        status = number_key(m, w, status, "expert_used_count", m->used);
-        if (!is(m, "llama"))
-            status = number_key(m, w, status, "expert_feed_forward_length", m->expert_ffn);
-        if (hybrid(m))
-            status = number_key(m, w, status, "expert_shared_feed_forward_length", m->shared_ffn);
-    }
+    if (m->mtp > 0)
+        status = number_key(m, w, status, "nextn_predict_layers", m->mtp);
+    if (m->experts > 0)
+        status = expert_keys(m, w, status);
+    status = own_keys(m, w, status);
     return changed_keys(m, w, status);
 }

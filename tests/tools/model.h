@@ -35,17 +35,40 @@ typedef struct model_tensor {
     double gain;
 } model_tensor;
 
-#define MODEL_CHANGES 8
+#define MODEL_CHANGES 12
 
 /* A key of the architecture that is not as usual. */
 typedef struct model_change {
     const char *key; /* without "<architecture>." */
     double value;    /* if not `left_out` */
-    int left_out;
+    int left_out, whole; /* whole: an integer */
 } model_change;
+
+/* An architecture: what its models have beyond llama's (archs.c). */
+typedef enum experts { EXPERTS_NONE, EXPERTS_MAYBE, EXPERTS_OWN } experts; /* of the feed-forward's width, of their own */
+typedef enum shared { SHARED_NONE, SHARED_LENGTH, SHARED_COUNT, SHARED_ONE } shared; /* where its width comes from */
+typedef struct model_arch {
+    const char *name;
+    const char *norm2;   /* before the feed-forward; NULL: none */
+    unsigned flags;      /* ARCH_* */
+    experts experts;
+    shared shared;
+    int rope_part;       /* the heads' channels are so many times those that are rotated; 0: all are */
+    const char *keys;    /* "NAME=NUMBER ..." unless changed */
+} model_arch;
+enum {
+    ARCH_FREQS = 1, ARCH_QKV_BIAS = 2, ARCH_OUT_BIAS = 4, ARCH_HEAD_NORMS = 8, ARCH_WIDE_NORMS = 16, ARCH_HYBRID = 32,
+    ARCH_SECTIONS = 64, ARCH_GROUPED = 128, ARCH_DRAFTS = 256, ARCH_SHARED_GATE = 512, ARCH_POST_NORMS = 1024,
+    ARCH_NO_FIRST_NORM = 2048, ARCH_WINDOW = 4096, ARCH_FUSED_FFN = 8192, ARCH_FUSED_QKV = 16384,
+    ARCH_CHOICE_BIAS = 32768, ARCH_CHOICE_BIAS_MAYBE = 1 << 16, ARCH_DENSE_LEAD = 1 << 17, ARCH_MOE_STEP = 1 << 18,
+    ARCH_EXPERT_BIAS = 1 << 19, ARCH_SINKS = 1 << 20, ARCH_TIED = 1 << 21, ARCH_LAYER_NORM = 1 << 22,
+    ARCH_LATENT = 1 << 23
+};
+const model_arch *model_arch_find(const char *name);
 
 typedef struct model {
     const char *arch;
+    const model_arch *a;
     uint64_t seed;
     int64_t embd, layers, vocab, ffn, heads, kv_heads, head, rope, context;
     int64_t interval, conv, state, k_heads, v_heads; /* qwen35 */
@@ -53,6 +76,12 @@ typedef struct model {
     int64_t experts, used, expert_ffn, shared_ffn;   /* mixture of experts */
     int64_t linear, yarn;                            /* factors of rope scaling; 0: none */
     int64_t split;                                   /* files */
+    int64_t window, period;                          /* attention; 0: none, not said */
+    int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
+    int64_t groups, groups_used;                     /* of experts */
+    int64_t q_lora, kv_lora, value;                  /* latent attention: sizes; q_lora 0: none */
+    int long_factors;                                /* two lists of factors of rope */
+    int choice_bias, head_norms, own_norms;          /* what some models of an architecture have */
     int tied;                                        /* no output.weight */
     int fused_qkv, fused_experts;                    /* Q, K, V in one tensor; gate and up of experts */
     int freqs, biases, scales;                       /* rope_freqs; all biases; a .scale for each matrix */
