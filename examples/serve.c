@@ -4,10 +4,10 @@
  *     cc serve.c $(pkg-config --cflags --libs libengine-lm) -o serve
  *     ./serve model.gguf opencl:0 8 100 "You answer in one sentence. " < prompts
  *
- * All that runs shares one batch a round: prompts in parts, and the next token of each answer.  The beginning that all
- * prompts have is run once; each answer is a fork of it, which copies nothing.
+ * All that runs shares one batch a round: prompts in parts, and the next token of each answer.  What prompts begin with
+ * is run once: an answer starts with what is known of its prompt, from answers that run or have ended.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* asprintf */
 #include <engine/lm.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #define PART 64     /* most tokens of a prompt in one round, so that the others do not wait long */
 #define LONGEST 512 /* tokens of a prompt                                            */
 #define MOST 256    /* answers at once                                               */
+#define KEPT (64 << 20) /* bytes for what ended answers leave                         */
 
 typedef struct answer {
     long number;       /* of the line; 0: the place is free                       */
@@ -52,14 +53,18 @@ static void add(answer *a, int32_t token)
     a->length += n;
 }
 
-/* An answer begins where the beginning that all have ends: in sequence 0. */
+/* An answer begins where what is known of its prompt ends. */
 static void begin(answer *a, uint32_t sequence, eng_lm_context *context, const eng_lm_model *model, long number,
-                  const char *prompt, int wanted)
+                  const char *beginning, const char *prompt, int wanted)
 {
     eng_lm_sampler_params params;
+    char *text;
+    int length = asprintf(&text, "%s%s", beginning, prompt);
+    if (length < 0)
+        exit((fputs("serve: out of memory\n", stderr), EXIT_FAILURE));
     *a = (answer){.number = number, .left = wanted};
-    uint32_t flags = eng_lm_sequence_length(context, 0) > 0 ? 0 : ENG_LM_ADD_SPECIAL;
-    check(eng_lm_tokenize(model, prompt, strlen(prompt), flags, &a->tokens, &a->n));
+    check(eng_lm_tokenize(model, text, (size_t)length, ENG_LM_ADD_SPECIAL, &a->tokens, &a->n));
+    free(text);
     if (a->n == 0 || a->n > LONGEST) {
         printf("%ld\tthe prompt has %zu tokens, 1 to %d are possible\n", number, a->n, LONGEST);
         eng_lm_free(a->tokens);
@@ -70,21 +75,21 @@ static void begin(answer *a, uint32_t sequence, eng_lm_context *context, const e
     params.temperature = 0; /* the most likely token: the same text every time */
     check(eng_lm_sampler_create(model, &params, &a->sampler));
     check(eng_lm_stream_create(model, 0, &a->stream));
-    check(eng_lm_sequence_copy(context, 0, sequence));
+    check(eng_lm_sequence_reuse(context, sequence, a->tokens, a->n, &a->done));
 }
 
 static void end(answer *a, uint32_t sequence, eng_lm_context *context)
 {
     add(a, -1);
-    for (size_t i = 0; i < a->length; i++)
-        a->text[i] = a->text[i] == '\n' ? ' ' : a->text[i];
+    for (char *c = a->text; (c = memchr(c, '\n', a->length - (size_t)(c - a->text))) != NULL;)
+        *c = ' ';
     printf("%ld\t%.*s\n", a->number, (int)a->length, a->text);
     fflush(stdout);
     eng_lm_free(a->tokens);
     eng_lm_sampler_destroy(a->sampler);
     eng_lm_stream_destroy(a->stream);
     free(a->text);
-    check(eng_lm_sequence_remove(context, sequence)); /* its cells are free again */
+    check(eng_lm_sequence_remove(context, sequence)); /* what it held may be the beginning of another */
     a->number = 0;
 }
 
@@ -99,7 +104,7 @@ static void run(answer *answers, uint32_t n_answers, eng_lm_context *context, co
         answer *a = &answers[s];
         for (int i = 0; a->number && i < PART && a->done < a->n; i++, b.n_tokens++) {
             tokens[b.n_tokens] = a->tokens[a->done++];
-            sequences[b.n_tokens] = (int32_t)s + 1;
+            sequences[b.n_tokens] = (int32_t)s;
             a->at = b.n_tokens;
         }
         a->asked = a->number && a->done == a->n;
@@ -112,12 +117,15 @@ static void run(answer *answers, uint32_t n_answers, eng_lm_context *context, co
         int32_t token;
         if (!a->asked)
             continue;
-        check(eng_lm_sampler_choose(a->sampler, eng_lm_logits(context, a->at), &token));
+        const int32_t *best;
+        const float *of_them;
+        uint32_t n = eng_lm_top(context, a->at, &best, &of_them, NULL); /* found on the device: not all of them travel */
+        check(eng_lm_sampler_choose_top(a->sampler, best, of_them, n, &token));
         eng_lm_sampler_accept(a->sampler, token);
         if (!eng_lm_is_end(model, token))
             add(a, token);
         if (eng_lm_is_end(model, token) || --a->left == 0) {
-            end(a, s + 1, context);
+            end(a, s, context);
             continue;
         }
         a->tokens[0] = token;
@@ -154,20 +162,16 @@ int main(int argc, char **argv)
     eng_lm_model *model;
     eng_lm_context *context;
     eng_lm_context_params params;
-    int32_t *first;
-    size_t n_first;
     check(eng_context_create(NULL, &engine));
     check(eng_device_open(engine, argv[2], &device));
     check(eng_lm_model_open(engine, device, argv[1], NULL, &model));
-    check(eng_lm_tokenize(model, beginning, strlen(beginning), ENG_LM_ADD_SPECIAL, &first, &n_first));
     eng_lm_context_defaults(&params);
-    params.n_sequences = n_answers + 1;
-    params.n_cells = (uint32_t)n_first + n_answers * (LONGEST + (uint32_t)wanted); /* nobody waits for cells */
+    params.n_sequences = n_answers;
+    params.n_cells = n_answers * (LONGEST + (uint32_t)wanted); /* nobody waits for cells */
+    params.n_top = 40;
+    params.kept_bytes = KEPT;
+    params.kept_stride = 16;
     check(eng_lm_context_create(model, &params, &context));
-    eng_lm_batch all = {.size = sizeof all, .n_tokens = (uint32_t)n_first, .tokens = first};
-    if (n_first > 0)
-        check(eng_lm_decode(context, &all));
-    eng_lm_free(first);
 
     static answer answers[MOST];
     char *line = NULL;
@@ -183,7 +187,7 @@ int main(int argc, char **argv)
             if (!answers[s].number)
                 more = read_line(&line, &room, active == 0, &there);
             if (there)
-                begin(&answers[s], s + 1, context, model, ++number, line, wanted);
+                begin(&answers[s], s, context, model, ++number, beginning, line, wanted);
             active += there && answers[s].number;
         }
         if (active > 0)
@@ -191,6 +195,10 @@ int main(int argc, char **argv)
         else if (!more)
             break;
     }
+    eng_lm_stats stats = {.size = sizeof stats};
+    check(eng_lm_context_get_stats(context, &stats));
+    fprintf(stderr, "serve: %llu tokens run, %llu known from before\n", (unsigned long long)stats.tokens,
+            (unsigned long long)stats.tokens_reused);
     free(line);
     eng_lm_context_destroy(context);
     eng_lm_model_close(model);

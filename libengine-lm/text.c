@@ -151,6 +151,14 @@ int eng_lm_sampler_choose(eng_lm_sampler *s, const float *logits, int32_t *token
     return eng_sampler_sample(s->sampler, logits, token);
 }
 
+int eng_lm_sampler_choose_top(eng_lm_sampler *s, const int32_t *tokens, const float *logits, uint32_t n, int32_t *token)
+{
+    if (!s || !tokens || !logits || n == 0 || !token)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_choose_top" ENG_CAUSE
+                        "a sampler, tokens, their logits and a place for the token are needed");
+    return eng_sampler_sample_of(s->sampler, tokens, logits, n, token);
+}
+
 void eng_lm_sampler_accept(eng_lm_sampler *s, int32_t token)
 {
     if (s)

@@ -173,8 +173,14 @@ typedef struct eng_lm_context_params {
     uint32_t kept_stride;  /* of recurrent models: tokens from one state that is kept to the next; 0: 512 */
     uint32_t on_full;      /* ENG_LM_FULL_*                                     */
     uint32_t n_keep;       /* tokens at the beginning of a sequence that ENG_LM_FULL_DROP leaves      */
+    uint32_t n_top;        /* not 0: of each token wanted the host gets so many of the largest logits, which the device
+                              finds (eng_lm_top), and not all                   */
+    uint32_t outputs;      /* ENG_LM_HIDDEN or 0                                */
     uint32_t reserved_2;
 } eng_lm_context_params;
+enum {
+    ENG_LM_HIDDEN = 1 /* of each token wanted also the hidden state (eng_lm_hidden)  */
+};
 /* What decode does when the cells do not suffice. */
 enum {
     ENG_LM_FULL_REFUSE = 0, /* it fails and changes nothing                     */
@@ -221,6 +227,15 @@ ENG_API void eng_lm_context_set_stop(eng_lm_context *context, eng_lm_stop_func s
 /* Logits (n_vocab floats) of token `index` of the last batch; NULL if they were not
  * wanted.  Valid until the next decode. */
 ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index);
+/* In contexts with n_top: the tokens with the largest logits, the largest first and among equals the lower token, and
+ * their logits; how many, 0 if they were not wanted.  *log_total (may be NULL): the logarithm of the sum of exp(logit) over
+ * the whole vocabulary, so that logit - *log_total is the logarithm of a token's probability.  Valid until the next
+ * decode. */
+ENG_API uint32_t eng_lm_top(const eng_lm_context *context, uint32_t index, const int32_t **tokens, const float **logits,
+                            double *log_total);
+/* In contexts with ENG_LM_HIDDEN: what the head is given for a token (n_embd floats: the state behind the last layer and
+ * norm); NULL if its logits were not wanted.  Valid until the next decode. */
+ENG_API const float *eng_lm_hidden(const eng_lm_context *context, uint32_t index);
 
 /* -- fitting the memory ----------------------------------------------------------------- */
 
@@ -392,6 +407,10 @@ ENG_API void eng_lm_sampler_destroy(eng_lm_sampler *sampler);
 ENG_API uint32_t eng_lm_sampler_seed(const eng_lm_sampler *sampler);
 /* Chooses from n_vocab logits. */
 ENG_API int eng_lm_sampler_choose(eng_lm_sampler *sampler, const float *logits, int32_t *token);
+/* Chooses from the n largest logits, as eng_lm_top gives them.  As of all, if top_k is n at most and not off, or
+ * the temperature 0; penalties move tokens only among these. */
+ENG_API int eng_lm_sampler_choose_top(eng_lm_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n,
+                                      int32_t *token);
 /* Notes a token for the penalties. */
 ENG_API void eng_lm_sampler_accept(eng_lm_sampler *sampler, int32_t token);
 

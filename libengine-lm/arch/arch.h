@@ -24,6 +24,7 @@ struct lm_build {
     eng_value chunks, out_chunks;
     /* and factors of single pairs of rope */
     eng_value unrounded;
+    eng_value hidden; /* given: what the head is given                             */
 };
 
 /* The whole graph, up to the logits of the tokens wanted. */

@@ -60,7 +60,7 @@ static eng_value head(lm_build *b, eng_value x)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    x = lm_norm(b, x, LM_LAYER_TOP, LM_OUT_NORM);
+    b->hidden = x = lm_norm(b, x, LM_LAYER_TOP, LM_OUT_NORM);
     x = has(b, LM_LAYER_TOP, LM_OUT) ? lm_product(b, LM_LAYER_TOP, LM_OUT, x) :
                                        eng_mul_mat(g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), x);
     if (n->logit_softcap == 0)

@@ -55,6 +55,8 @@ int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *para
     eng_lm_draft_defaults(&own);
     int status = params ? lm_take("eng_lm_draft_create", &own, sizeof own, params, 2 * sizeof(uint32_t)) : ENG_OK;
     if (!status)
+        status = lm_outputs_all_logits(context, "eng_lm_draft_create");
+    if (!status)
         status = check_params(context, &own);
     if (status)
         return status;

@@ -70,6 +70,9 @@ static int check_params(eng_lm_context *c)
         status = check_range("n_sequences", p->n_sequences, LM_MAX_SEQUENCES);
     if (!status)
         status = check_range("n_snapshots", p->n_snapshots, LM_MAX_SNAPSHOTS);
+    if (!status && (p->n_top > n->n_vocab || p->outputs > ENG_LM_HIDDEN))
+        status = eng_fail(ENG_ERR_INVALID, "n_top must be %lld at most, got %u; outputs ENG_LM_HIDDEN or nothing, got %u",
+                          (long long)n->n_vocab, p->n_top, p->outputs);
     if (!status && p->on_full > ENG_LM_FULL_DROP)
         status = eng_fail(ENG_ERR_INVALID, "on_full must be refuse (0) or drop (1), got %u", p->on_full);
     if (!status && p->kept_stride == 0)
@@ -308,8 +311,10 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     c->model = model;
     c->p = own;
     status = check_params(c);
-    if (!status)
+    if (!status) {
         choose_period(c);
+        lm_outputs_choose(c);
+    }
     if (!status)
         status = create_memory(c); /* first: it is the larger by far, and refused without being touched */
     if (!status)
@@ -352,7 +357,7 @@ void eng_lm_context_destroy(eng_lm_context *c)
     free(c->cell_holders);
     free(c->order);
     free(c->order_at);
-    free(c->logits);
+    lm_outputs_destroy(c);
     free(c->logits_row);
     free(c);
 }

@@ -111,7 +111,7 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     uint64_t wanted = 0;
     for (uint32_t i = 0; i < n; i++) /* rows in the order in which passes give them */
         c->logits_row[c->order[i]] = wants_logits(b, c->order[i]) ? (int32_t)wanted++ : -1;
-    if (!eu_reserve(c->logits, c->logits_room, (size_t)wanted * (size_t)c->model->n.n_vocab))
+    if (!lm_outputs_reserve(c, wanted))
         return eng_fail_code(EU_NO_MEMORY("the logits of a batch"));
     c->n_logits_row = n;
     return ENG_OK;
@@ -251,7 +251,8 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
     return ENG_OK;
 }
 
-static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
+/* row: that of the first token wanted, of the batch's. */
+static int run(eng_lm_context *c, lm_pass *p, uint64_t row, uint32_t wanted)
 {
     eng_fence fence = {0};
     uint64_t begin = c->dirty_begin * sizeof(int32_t), bytes = (c->dirty_end - c->dirty_begin) * sizeof(int32_t);
@@ -259,7 +260,6 @@ static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
     const eng_region positions = eng_range(c->cell_pos + c->dirty_begin, begin, bytes);
     const eng_region owners[2] = {eng_range(c->cell_first + c->dirty_begin, begin, bytes),
                                   eng_range(c->cell_last + c->dirty_begin, begin, bytes)};
-    const eng_region out = eng_range(logits, 0, (uint64_t)wanted * (uint64_t)c->model->n.n_vocab * sizeof *logits);
     int status = eng_queue_write(c->queue, NULL, 0, p->io, 0, &in, 1, &fence);
     if (!status && bytes)
         status = eng_queue_write(c->queue, NULL, 0, c->cells, 0, &positions, 1, &fence);
@@ -268,8 +268,8 @@ static int run(eng_lm_context *c, lm_pass *p, float *logits, uint32_t wanted)
     int64_t params[LM_PARAMS] = {[LM_PARAM_CELLS] = c->cells_end};
     if (!status)
         status = eng_queue_submit(c->queue, NULL, 0, p->instance, params, LM_PARAMS, &fence);
-    if (!status && wanted)
-        status = eng_queue_read(c->queue, NULL, 0, p->io, 1, &out, 1, &fence);
+    if (!status)
+        status = lm_outputs_read(c, p->io, row, wanted, &fence);
     if (status)
         return lm_after_failure(status, fence);
     status = eng_fence_wait(fence, UINT64_MAX);
@@ -304,7 +304,7 @@ static int get_all(eng_lm_context *c, const eng_lm_batch *b)
     return status;
 }
 
-static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, uint32_t wanted, float *logits,
+static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, uint32_t wanted, uint64_t row,
                 bool *touched)
 {
     lm_pass *p;
@@ -314,7 +314,7 @@ static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         status = fill(c, b, first, n, p);
     }
     if (!status)
-        status = run(c, p, logits, wanted);
+        status = run(c, p, row, wanted);
     finish_rows(c, b, &c->rows, first, first + n, status == ENG_OK);
     if (status)
         return status;
@@ -361,15 +361,15 @@ int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)
     if (status)
         return status;
     bool touched = false;
-    float *logits = c->logits;
+    uint64_t row = 0;
     make_room(c, b);
     for (uint32_t first = 0; first < b->n_tokens && !status;) {
         if (c->stop && c->stop(c->stop_user))
             return stopped(c, first, b->n_tokens);
         uint32_t wanted, n = pass_tokens(c, b, first, &c->rows, &wanted);
-        status = pass(c, b, first, n, wanted, logits, &touched);
+        status = pass(c, b, first, n, wanted, row, &touched);
         first += n;
-        logits += (uint64_t)wanted * (uint64_t)c->model->n.n_vocab;
+        row += wanted;
     }
     if (status) {
         c->n_logits_row = 0;
@@ -377,11 +377,4 @@ int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)
             c->sequences[sequence_of(b, i)].broken = true;
     }
     return status;
-}
-
-const float *eng_lm_logits(const eng_lm_context *c, uint32_t index)
-{
-    if (!c || index >= c->n_logits_row || c->logits_row[index] < 0)
-        return NULL;
-    return c->logits + (uint64_t)c->logits_row[index] * (uint64_t)c->model->n.n_vocab;
 }

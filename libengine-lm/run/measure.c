@@ -45,6 +45,9 @@ int eng_lm_perplexity(eng_lm_context *c, const int32_t *tokens, size_t n, uint32
         return eng_fail(ENG_ERR_INVALID, "eng_lm_perplexity" ENG_CAUSE
                         "a context, tokens and a result with its size set are "
                         "needed");
+    int refused = lm_outputs_all_logits(c, "eng_lm_perplexity");
+    if (refused)
+        return refused;
     if (chunk < 2 || chunk > c->p.n_cells + 1)
         return eng_fail(ENG_ERR_INVALID, "chunks of %u tokens" ENG_CAUSE
                         "2 to %u are possible in a context of %u", chunk,

@@ -61,16 +61,14 @@ static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_out
 {
     const eng_lm_model *m = c->model;
     eu_arena memory = {0};
-    eng_store_tensor t[2] = {
+    uint32_t n;
+    eng_store_tensor t[1 + LM_GIVENS] = {
         {.size = sizeof *t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT,
          .ne = {at->total, 1, 1, 1, 1, 1, 1, 1}, .name = "inputs", .layer = -1},
-        {.size = sizeof *t, .type = ENG_TYPE_F32, .use = ENG_USE_OUTPUT, .name = "logits", .layer = -1,
-         .device = m->head_device}, /* where they are made: to spread them would only cost a transfer */
     };
-    lm_letter letters[] = {{'V', "vocab", m->n.n_vocab}, {'N', NULL, n_out}};
-    int status = lm_dims(m->engine, letters, 2, "V, N", &memory, t[1].ne, &t[1].rank, &t[1].dims);
+    int status = lm_outputs_declare(c, n_out, &memory, t + 1, &n);
     if (!status)
-        status = eng_store_create(m->device, t, 2, store);
+        status = eng_store_create(m->device, t, 1 + n, store);
     eu_arena_end(&memory);
     return status;
 }
@@ -135,7 +133,7 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
     }
     eng_value logits = lm_layers(&b);
     eng_graph_name(g, logits, "head");
-    eng_store_value(g, eng_graph_tensor(g, LM_SLOT_IO, io, 1), logits);
+    lm_outputs_build(c, &b, io, logits);
     status = eng_graph_seal(g);
     if (status) {
         eng_graph_destroy(g);

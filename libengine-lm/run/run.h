@@ -13,6 +13,29 @@
 #define LM_MAX_CELLS (1 << 28)
 #define LM_MAX_KEPT (1 << 20) /* states                                            */
 
+/* -- what passes give (outputs.c) --------------------------------------------------------------------------- */
+
+/* For each token wanted, in a tensor of the pass's store. */
+typedef enum lm_given { LM_GIVEN_LOGITS, LM_GIVEN_TOP, LM_GIVEN_BEST, LM_GIVEN_HIDDEN, LM_GIVENS } lm_given;
+typedef struct lm_output {
+    uint32_t tensor;     /* 0: the context has none                               */
+    uint64_t row;        /* bytes a token                                         */
+    char *data;          /* of the last batch's tokens                            */
+    size_t room;
+} lm_output;
+void lm_outputs_choose(eng_lm_context *c);
+/* The declarations of a pass's store behind its inputs; how many. */
+int lm_outputs_declare(const eng_lm_context *c, uint32_t n_out, eu_arena *memory, eng_store_tensor *t, uint32_t *n);
+/* Stores what the graph gives. */
+void lm_outputs_build(const eng_lm_context *c, lm_build *b, eng_store *io, eng_value logits);
+/* Refuses a context that gives only the largest. */
+int lm_outputs_all_logits(const eng_lm_context *c, const char *who);
+/* Room for n tokens.  false: no memory. */
+bool lm_outputs_reserve(eng_lm_context *c, uint64_t n);
+/* Reads n tokens of a pass, as the batch's from number `first` on. */
+int lm_outputs_read(eng_lm_context *c, eng_store *io, uint64_t first, uint32_t n, eng_fence *fence);
+void lm_outputs_destroy(eng_lm_context *c);
+
 /* -- passes (pass.c) -------------------------------------------------------------------------------------- */
 
 /* Places of the inputs in the one tensor that carries them. */
@@ -103,9 +126,7 @@ struct eng_lm_context {
     size_t order_room, order_at_room;
     int32_t *chosen;     /* [n_sequences][n_snapshots]: rows that a pass writes     */
     uint32_t *counts;    /* n_sequences: tokens of the pass                        */
-    /* logits of the last batch */
-    float *logits;
-    size_t logits_room;
+    lm_output given[LM_GIVENS]; /* of the last batch                              */
     int32_t *logits_row; /* one a token of the batch: row, or -1                    */
     size_t logits_row_room;
     uint32_t n_logits_row;

@@ -194,10 +194,11 @@ static void penalise(eng_sampler *s)
 
     if (!s->recent)
         return;
-    for (uint32_t i = 0; i < s->n_vocab; i++) { /* candidate i is still token i */
-        uint32_t n = s->counts[i];
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t n = s->counts[s->list[i].token];
         if (n == 0)
             continue;
+        s->sorted = 0;
         float *l = &s->list[i].logit;
         *l = *l <= 0 ? *l * p->repeat_penalty : *l / p->repeat_penalty;
         *l -= (float)n * p->frequency_penalty + p->presence_penalty;
@@ -329,21 +330,25 @@ static int32_t draw(eng_sampler *s)
 
 /* -- choosing ---------------------------------------------------------------------- */
 
-/* Tokens with the logit -inf (or NaN) are never chosen. */
-static int load(eng_sampler *s, const float *logits)
+/* Tokens with the logit -inf (or NaN) are never chosen.  tokens: what the n logits are of, the largest first; NULL: of
+ * all. */
+static int load(eng_sampler *s, const int32_t *tokens, const float *logits, uint32_t n)
 {
     int any = 0, infinite = 0;
 
-    for (uint32_t i = 0; i < s->n_vocab; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         float l = logits[i];
+        int32_t token = tokens ? tokens[i] : (int32_t)i;
+        if (token < 0 || (uint32_t)token >= s->n_vocab)
+            return eng_fail(ENG_ERR_INVALID, "token %d is not in the vocabulary of %u", token, s->n_vocab);
         if (isnan(l))
             return eng_fail(ENG_ERR_DEVICE,
-                            "the logit of token %u is not a number" ENG_CAUSE "the model's weights or the device are "
+                            "the logit of token %d is not a number" ENG_CAUSE "the model's weights or the device are "
                             "at fault" ENG_ADVICE "try another device",
-                            i);
+                            token);
         infinite |= l == INFINITY;
         any |= l > -INFINITY;
-        s->list[i] = (candidate){(int32_t)i, l};
+        s->list[i] = (candidate){token, l};
     }
     if (!any || infinite)
         return eng_fail(ENG_ERR_DEVICE,
@@ -351,15 +356,15 @@ static int load(eng_sampler *s, const float *logits)
                         "try another "
                         "device",
                         any ? "infinite" : "all minus infinity");
-    s->n = s->n_vocab;
-    s->sorted = 0;
+    s->n = n;
+    s->sorted = tokens != NULL;
     return ENG_OK;
 }
 
 /* The candidates that are left to draw from; of the most likely token alone, all. */
-static int filter(eng_sampler *s, const float *logits)
+static int filter(eng_sampler *s, const int32_t *tokens, const float *logits, uint32_t n)
 {
-    int status = load(s, logits);
+    int status = load(s, tokens, logits, n);
 
     if (status)
         return status;
@@ -373,13 +378,20 @@ static int filter(eng_sampler *s, const float *logits)
     return ENG_OK;
 }
 
-int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token)
+int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n, int32_t *token)
 {
-    int status = filter(sampler, logits);
+    int status = n <= sampler->n_vocab ? filter(sampler, tokens, logits, n) :
+                                         eng_fail(ENG_ERR_INVALID, "%u tokens are more than the vocabulary has: %u", n,
+                                                  sampler->n_vocab);
 
     if (!status)
         *token = sampler->settings.temperature <= 0 ? largest(sampler) : draw(sampler);
     return status;
+}
+
+int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token)
+{
+    return eng_sampler_sample_of(sampler, NULL, logits, sampler->n_vocab, token);
 }
 
 /* -- distributions ----------------------------------------------------------------- */
@@ -392,7 +404,7 @@ uint32_t eng_sampler_vocabulary(const eng_sampler *sampler)
 int eng_sampler_probabilities(eng_sampler *sampler, const float *logits, float *p)
 {
     const eng_sampler *s = sampler;
-    int status = filter(sampler, logits);
+    int status = filter(sampler, NULL, logits, sampler->n_vocab);
 
     if (status)
         return status;

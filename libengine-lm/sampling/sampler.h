@@ -51,6 +51,8 @@ int eng_sampler_probabilities(eng_sampler *sampler, const float *logits, float *
 /* The next random number, 0 <= x < 1; and a token drawn in proportion to p, of which one is above 0. */
 double eng_sampler_unit(eng_sampler *sampler);
 int32_t eng_sampler_pick(eng_sampler *sampler, const float *p);
+/* Chooses among n tokens, the one with the largest logit first and among equals the lower token.  Does not accept it. */
+int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n, int32_t *token);
 /* Chooses a token; logits are n_vocab floats, read only.  Does not accept it. */
 int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token);
 

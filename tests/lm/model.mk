@@ -157,7 +157,8 @@ check_PROGRAMS += tests/lm/test-traffic
 TESTS += tests/lm/test-traffic
 endif
 check-traffic: tests/lm/test-traffic tests/meta/fault/fault.la $(plugin_LTLIBRARIES)
-	ENGINE_PLUGIN_PATH='$(tree_plugins)' top_builddir='$(abs_top_builddir)' tests/lm/test-traffic --tokens 1000000 --seed $${TRAFFIC_SEED:-1} $(TRAFFIC_DEVICES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' top_srcdir='$(abs_top_srcdir)' \
+	top_builddir='$(abs_top_builddir)' tests/lm/test-traffic --tokens 1000000 --seed $${TRAFFIC_SEED:-1} $(TRAFFIC_DEVICES)
 .PHONY: check-traffic
 tests_lm_test_traffic_SOURCES = tests/lm/test-traffic.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_traffic_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
@@ -180,3 +181,12 @@ endif
 tests_lm_test_reuse_SOURCES = tests/lm/test-reuse.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_reuse_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_reuse_LDADD = libengine-lm.la libengine.la $(LIBM)
+
+# The largest logits, and hidden states.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-outputs
+TESTS += tests/lm/test-outputs
+endif
+tests_lm_test_outputs_SOURCES = tests/lm/test-outputs.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_outputs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_outputs_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(LIBM)
