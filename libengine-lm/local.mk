@@ -4,7 +4,8 @@ libengine_lm_core_la_SOURCES = \
 	%D%/model.c %D%/text.c \
 	%D%/files/axes.c %D%/files/keys.c %D%/files/memory.c %D%/files/model.h %D%/files/place.c %D%/files/rope.c %D%/files/weights.c \
 	%D%/tokenizer/bpe.c %D%/tokenizer/decode.c %D%/tokenizer/encode.c %D%/tokenizer/encoder.c %D%/tokenizer/inner.h \
-	%D%/tokenizer/split.c %D%/tokenizer/spm.c %D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
+	%D%/tokenizer/names.c %D%/tokenizer/rules.c %D%/tokenizer/rules.h %D%/tokenizer/split.c %D%/tokenizer/spm.c \
+	%D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
 	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \
 	%D%/arch/arch.h %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/layers.c %D%/arch/moe.c %D%/arch/numbers.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \

@@ -170,7 +170,7 @@ static int read_characters(encoder *e, const char *text, size_t length)
         uint32_t c;
         at += eng_utf8_decode(text + at, length - at, &c);
         e->characters.at[n] = c;
-        e->classes.at[n++] = (uint8_t)(eng_unicode_class(c) | (eng_unicode_space(c) ? CLASS_SPACE : 0));
+        e->classes.at[n++] = eng_split_class(c);
     }
     e->characters.n = e->classes.n = n;
     return ENG_OK;
@@ -181,8 +181,12 @@ int eng_bpe_encode(encoder *e, const char *text, size_t length)
     uint8_t small[1024];
     int status = read_characters(e, text, length);
 
-    for (size_t at = 0, end; at < e->characters.n && !status; at = end) {
-        end = eng_split_next(e->t->split, e->characters.at, e->classes.at, e->characters.n, at);
+    if (!status && e->t->rule &&
+        !eng_rule_split(e->t->rule, e->characters.at, e->classes.at, e->characters.n, &e->ends, &e->other_ends))
+        return no_memory();
+    for (size_t at = 0, end, k = 0; at < e->characters.n && !status; at = end, k++) {
+        end = e->t->rule ? e->ends.at[k]
+                         : eng_split_next(e->t->split, e->characters.at, e->classes.at, e->characters.n, at);
         uint8_t *bytes = small;
         if ((end - at) * 4 > sizeof small && !(bytes = malloc((end - at) * 4)))
             return no_memory();

@@ -121,6 +121,8 @@ int eng_tokenizer_encode(const eng_tokenizer *tokenizer, const char *text, size_
     eu_array_free(&list);
     eu_array_free(&e.characters);
     eu_array_free(&e.classes);
+    eu_array_free(&e.ends);
+    eu_array_free(&e.other_ends);
     eu_array_free(&e.spelling);
     free(e.nodes);
     free(e.heap);

@@ -3,11 +3,12 @@
 #define ENGINE_LM_TOKENIZER_INNER_H
 
 #include "libengine/util/util.h"
+#include "rules.h"
 #include "tokenizer.h"
 
 enum { TOKENIZER_BPE = 1, TOKENIZER_SPM = 2 };
 /* Pre-tokenizers: how BPE cuts text into pieces. */
-enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4, SPLIT_SMOLLM = 5 };
+enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4, SPLIT_SMOLLM = 5, SPLIT_RULE = 6 };
 /* tokenizer.ggml.token_type */
 enum { TOKEN_UNDEFINED, TOKEN_NORMAL, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
 
@@ -34,6 +35,7 @@ typedef struct merge {
  */
 struct eng_tokenizer {
     uint32_t kind, split;
+    split_rule *rule; /* of SPLIT_RULE */
     bool whole_words; /* BPE: a piece that is a token is not merged */
     bool add_bos, add_eos, add_space;
     uint32_t n; /* vocabulary */
@@ -87,6 +89,7 @@ typedef struct encoder {
     id_list *out;
     EU_ARRAY(uint32_t) characters; /* of a fragment */
     EU_ARRAY(uint8_t) classes;     /* as many */
+    end_list ends, other_ends;     /* of its pieces, by a rule */
     EU_ARRAY(char) spelling;       /* of a piece, in the byte alphabet */
     struct node *nodes; /* each kind of tokenizer has its own, and candidates of its own */
     void *heap;
@@ -96,9 +99,22 @@ typedef struct encoder {
 int eng_bpe_encode(encoder *e, const char *text, size_t length);
 int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before);
 
-/* Classes of characters for the pre-tokenizers: those of unicode.h and */
-enum { CLASS_SPACE = 4 /* or'ed */ };
+/* Of a character, for the pre-tokenizers: its class, whether it is white space, its category (unicode.h). */
+enum { CLASS_OF = 3, CLASS_SPACE = 4, CLASS_CATEGORY = 3 /* shifted by so many bits */ };
+uint8_t eng_split_class(uint32_t c);
 /* The end of the piece that begins at `at` < n. */
+/* SPLIT_RULE: by eng_rule_split. */
 size_t eng_split_next(uint32_t split, const uint32_t *c, const uint8_t *classes, size_t n, size_t at);
+
+/* -- names.c ---------------------------------------------------------------- */
+typedef struct split_name {
+    const char *name;
+    uint32_t split;
+    const char *const *rule; /* expressions of SPLIT_RULE */
+    bool whole_words, add_bos;
+} split_name;
+/* NULL: there is none of that name, or no i-th one. */
+const split_name *eng_split_named(const char *name, size_t length);
+const split_name *eng_split_nth(size_t i);
 
 #endif

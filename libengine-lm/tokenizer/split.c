@@ -35,17 +35,17 @@ static bool is_line_end(const view *v, size_t i)
 
 static bool is_number(const view *v, size_t i)
 {
-    return v->classes[i] == ENG_CHAR_NUMBER;
+    return (v->classes[i] & CLASS_OF) == ENG_CHAR_NUMBER;
 }
 
 static bool is_letter(const view *v, size_t i)
 {
-    return v->classes[i] == ENG_CHAR_LETTER;
+    return (v->classes[i] & CLASS_OF) == ENG_CHAR_LETTER;
 }
 
 static bool in_word(const view *v, size_t i, bool marks)
 {
-    return is_letter(v, i) || (marks && v->classes[i] == ENG_CHAR_MARK);
+    return is_letter(v, i) || (marks && (v->classes[i] & CLASS_OF) == ENG_CHAR_MARK);
 }
 
 /* Neither white space nor number nor part of a word. */
@@ -150,6 +150,12 @@ static size_t next_modern(const view *v, size_t at, size_t digits, bool marks)
         return end;
     }
     return blank_end(v, at);
+}
+
+uint8_t eng_split_class(uint32_t c)
+{
+    return (uint8_t)(eng_unicode_class(c) | (eng_unicode_space(c) ? CLASS_SPACE : 0) |
+                     eng_unicode_category(c) << CLASS_CATEGORY);
 }
 
 size_t eng_split_next(uint32_t split, const uint32_t *c, const uint8_t *classes, size_t n, size_t at)

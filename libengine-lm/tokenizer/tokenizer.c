@@ -221,7 +221,7 @@ static int read_special_ids(eng_tokenizer *t, const eng_gguf *g)
     t->bos = spm && t->n > 1 ? 1 : -1;
     t->eos = spm && t->n > 2 ? 2 : -1;
     t->unknown = spm ? 0 : -1;
-    t->add_bos = spm || t->whole_words;
+    t->add_bos = spm || t->add_bos;
     t->add_space = spm;
     int status = read_id(t, g, KEY("bos_token_id"), &t->bos);
     if (!status)
@@ -327,26 +327,15 @@ static bool text_is(eng_gguf_string text, const char *wanted)
     return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
 }
 
-static const struct {
-    const char *name;
-    uint32_t split;
-    bool whole_words;
-} known_splits[] = {
-    {"gpt-2", SPLIT_GPT2, false},    {"llama-bpe", SPLIT_LLAMA, true},    {"llama3", SPLIT_LLAMA, true},
-    {"llama-v3", SPLIT_LLAMA, true}, {"qwen2", SPLIT_QWEN2, false},       {"qwen35", SPLIT_QWEN35, false},
-    {"glm4", SPLIT_LLAMA, false},    {"chatglm-bpe", SPLIT_LLAMA, false}, {"smollm", SPLIT_SMOLLM, false},
-};
-#define N_SPLITS (sizeof known_splits / sizeof *known_splits)
-
 static int unknown_split(eng_gguf_string pre)
 {
-    char names[256];
-    eu_text list = EU_TEXT_IN(names);
+    size_t n = 0;
 
-    for (size_t i = 0; i < N_SPLITS; i++)
-        eu_text_format(&list, "%s%s", i ? ", " : "", known_splits[i].name);
-    return eng_fail(ENG_ERR_UNSUPPORTED, "the pre-tokenizer \"%.*s\" is not known" ENG_CAUSE "known are %s",
-                    (int)(pre.length < 64 ? pre.length : 64), pre.data, names);
+    while (eng_split_nth(n))
+        n++;
+    return eng_fail(ENG_ERR_UNSUPPORTED, "the pre-tokenizer \"%.*s\" is not known" ENG_CAUSE
+                    "known are gpt-2, llama-bpe, qwen2 and %zu others (docs/language-models.md)",
+                    (int)(pre.length < 64 ? pre.length : 64), pre.data, n - 3);
 }
 
 static int choose_split(eng_tokenizer *t, const eng_gguf *g)
@@ -360,13 +349,15 @@ static int choose_split(eng_tokenizer *t, const eng_gguf *g)
     int status = eng_gguf_text(g, KEY("pre"), 0, &pre);
     if (status)
         return status;
-    for (size_t i = 0; i < N_SPLITS; i++)
-        if (text_is(pre, known_splits[i].name)) {
-            t->split = known_splits[i].split;
-            t->whole_words = known_splits[i].whole_words;
-            return ENG_OK;
-        }
-    return unknown_split(pre);
+    const split_name *named = eng_split_named(pre.data, pre.length);
+    if (!named)
+        return unknown_split(pre);
+    t->split = named->split;
+    t->whole_words = named->whole_words;
+    t->add_bos = named->add_bos;
+    if (named->rule && !(t->rule = eng_rule_create(named->rule)))
+        return no_memory();
+    return ENG_OK;
 }
 
 static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
@@ -432,6 +423,7 @@ void eng_tokenizer_destroy(eng_tokenizer *tokenizer)
     free(tokenizer->types);
     free(tokenizer->ends);
     free(tokenizer->special);
+    eng_rule_free(tokenizer->rule);
     free(tokenizer);
 }
 

@@ -4,21 +4,39 @@
 #include "unicode.h"
 #include "unicode_table.h"
 
-uint32_t eng_unicode_class(uint32_t c)
+uint32_t eng_unicode_category(uint32_t c)
 {
-    if (c < 0x80) /* most text, at once */
-        return (c | 0x20) - 'a' < 26 ? ENG_CHAR_LETTER : c - '0' < 10 ? ENG_CHAR_NUMBER : ENG_CHAR_OTHER;
+    if (c < 0x80 && (c | 0x20) - 'a' < 26) /* most text, at once */
+        return c & 0x20 ? ENG_CATEGORY_LL : ENG_CATEGORY_LU;
     /* The last entry whose first character is not behind c. */
-    size_t low = 0, high = sizeof class_ranges / sizeof *class_ranges;
+    size_t low = 0, high = sizeof category_ranges / sizeof *category_ranges;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
-        if (class_ranges[middle] >> 2 <= c)
+        if (category_ranges[middle] >> 4 <= c)
             low = middle;
         else
             high = middle;
     }
-    return c <= 0x10ffff ? class_ranges[low] & 3 : ENG_CHAR_OTHER;
+    return c <= 0x10ffff ? category_ranges[low] & 15 : ENG_CATEGORY_OTHER;
 }
+
+uint32_t eng_unicode_class(uint32_t c)
+{
+    const uint32_t bit = 1u << eng_unicode_category(c);
+    return bit & ENG_CATEGORY_LETTERS    ? ENG_CHAR_LETTER
+           : bit & ENG_CATEGORY_NUMBERS  ? ENG_CHAR_NUMBER
+           : bit == 1u << ENG_CATEGORY_M ? ENG_CHAR_MARK
+                                         : ENG_CHAR_OTHER;
+}
+
+const uint32_t eng_unicode_han[][2] = {
+    {0x2e80, 0x2e99},   {0x2e9b, 0x2ef3},   {0x2f00, 0x2fd5},   {0x3005, 0x3005},   {0x3007, 0x3007},
+    {0x3021, 0x3029},   {0x3038, 0x303b},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfa6d},
+    {0xfa70, 0xfad9},   {0x16fe2, 0x16fe3}, {0x16ff0, 0x16ff1}, {0x20000, 0x2a6df}, {0x2a700, 0x2b739},
+    {0x2b740, 0x2b81d}, {0x2b820, 0x2cea1}, {0x2ceb0, 0x2ebe0}, {0x2ebf0, 0x2ee5d}, {0x2f800, 0x2fa1d},
+    {0x30000, 0x3134a}, {0x31350, 0x323af},
+};
+const size_t eng_unicode_n_han = sizeof eng_unicode_han / sizeof *eng_unicode_han;
 
 bool eng_unicode_space(uint32_t c)
 {

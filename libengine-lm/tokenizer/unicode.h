@@ -9,6 +9,18 @@
 /* General categories (Unicode 15.1), as few as pre-tokenizers tell apart. */
 enum { ENG_CHAR_OTHER = 0, ENG_CHAR_LETTER = 1, ENG_CHAR_NUMBER = 2, ENG_CHAR_MARK = 3 };
 uint32_t eng_unicode_class(uint32_t c);
+/* The categories themselves; marks are one. */
+enum {
+    ENG_CATEGORY_OTHER, ENG_CATEGORY_LU, ENG_CATEGORY_LL, ENG_CATEGORY_LT, ENG_CATEGORY_LM, ENG_CATEGORY_LO,
+    ENG_CATEGORY_M, ENG_CATEGORY_ND, ENG_CATEGORY_NO, ENG_CATEGORY_P, ENG_CATEGORY_PC, ENG_CATEGORY_S, ENG_CATEGORY_NL
+};
+#define ENG_CATEGORY_LETTERS 0x3eu /* bits of these */
+#define ENG_CATEGORY_NUMBERS 0x1180u
+#define ENG_CATEGORY_PUNCTUATION 0x600u
+uint32_t eng_unicode_category(uint32_t c);
+/* The script of Chinese: first and last characters. */
+extern const uint32_t eng_unicode_han[][2];
+extern const size_t eng_unicode_n_han;
 /* What \s matches. */
 bool eng_unicode_space(uint32_t c);
 

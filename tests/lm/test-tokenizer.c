@@ -183,51 +183,104 @@ END_TEST
 
 /* -- pre-tokenizers ------------------------------------------------------------------- */
 
-static void expect_split(uint32_t split, const char *text, size_t length, const char *expected)
+/* Where a pre-tokenizer cuts, as splits.txt has it. */
+static void expect_split(const char *name, const split_rule *rule, uint32_t split, const char *text, size_t length,
+                         const char *expected)
 {
-    uint32_t characters[512];
-    uint8_t kinds[512];
+    uint32_t characters[512] = {0};
+    uint8_t kinds[512] = {0};
     char got[4096];
     size_t n = 0, used = 0;
+    end_list ends = {0}, other = {0};
 
     for (size_t at = 0; at < length && n < 512; n++) {
         at += eng_utf8_decode(text + at, length - at, &characters[n]);
-        kinds[n] = (uint8_t)(eng_unicode_class(characters[n]) | (eng_unicode_space(characters[n]) ? CLASS_SPACE : 0));
+        kinds[n] = eng_split_class(characters[n]);
     }
+    ck_assert(!rule || eng_rule_split(rule, characters, kinds, n, &ends, &other));
     got[0] = 0;
-    for (size_t at = 0, end; at < n; at = end) {
-        end = eng_split_next(split, characters, kinds, n, at);
+    for (size_t at = 0, end, i = 0; at < n; at = end, i++) {
+        end = rule ? ends.at[i] : eng_split_next(split, characters, kinds, n, at);
         ck_assert_uint_gt(end, at);
         used += (size_t)snprintf(got + used, sizeof got - used, "%s%zu", at ? " " : "", end - at);
     }
-    ck_assert_msg(strcmp(got, expected) == 0, "split %u of \"%s\": got %s, expected %s", split, text, got, expected);
+    ck_assert_msg(strcmp(got, expected) == 0, "%s of \"%s\": got %s, expected %s", name, text, got, expected);
+    eu_array_free(&ends);
+    eu_array_free(&other);
 }
 
-START_TEST(splits)
+static int check_splits(const char *file, const split_name *named, const split_rule *rule)
 {
-    static const struct {
-        const char *name;
-        uint32_t split;
-    } kinds[] = {
-        {"gpt-2 ", SPLIT_GPT2}, {"llama-bpe ", SPLIT_LLAMA}, {"qwen2 ", SPLIT_QWEN2}, {"qwen35 ", SPLIT_QWEN35},
-        {"smollm ", SPLIT_SMOLLM}};
-    size_t n, length = 0;
+    size_t n, length = 0, size = strlen(named->name);
     int cases = 0;
-    char *all = read_whole("splits.txt", &n), *text = NULL, *save = NULL;
+    char *all = read_whole(file, &n), *text = NULL, *save = NULL;
 
     for (char *line = strtok_r(all, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         if (strncmp(line, "text ", 5) == 0) {
             text = line + 5;
             length = unescape(text);
+        } else if (strncmp(line, named->name, size) == 0 && line[size] == ' ') {
+            expect_split(named->name, rule, named->split, text, length, line + size + 1);
+            cases++;
         }
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            if (strncmp(line, kinds[i].name, strlen(kinds[i].name)) == 0) {
-                expect_split(kinds[i].split, text, length, line + strlen(kinds[i].name));
-                cases++;
-            }
     }
-    ck_assert_int_ge(cases, 150);
     free(all);
+    return cases;
+}
+
+START_TEST(splits)
+{
+    int cases = 0, names = 0;
+
+    for (const split_name *named; (named = eng_split_nth((size_t)names)) != NULL; names++) {
+        split_rule *rule = named->rule ? eng_rule_create(named->rule) : NULL;
+        ck_assert_msg(!named->rule || rule, "the expressions of %s cannot be read", named->name);
+        ck_assert_ptr_eq(eng_split_named(named->name, strlen(named->name)), named);
+        cases += check_splits("splits.txt", named, rule) + check_splits("rules.txt", named, rule);
+        eng_rule_free(rule);
+    }
+    ck_assert_int_ge(names, 74);
+    ck_assert_int_ge(cases, 150 + 19 * 40);
+}
+END_TEST
+
+/* Text that makes expressions look far ahead in vain, again and again, takes no longer than another. */
+START_TEST(hostile)
+{
+    static const char *const patterns[] = {" ", "1", "a", "A", "\n", " 1", "a ", "'", "Aa1 ", "\xe4\xb8\xad",
+                                           "  \n", "!", "\xcc\x81", "          1"};
+    enum { CHARACTERS = 1 << 18 };
+    uint32_t *characters = malloc(CHARACTERS * sizeof *characters);
+    uint8_t *kinds = malloc(CHARACTERS);
+    end_list ends = {0}, other = {0};
+
+    ck_assert(characters && kinds);
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+        size_t n = 0;
+        while (n < CHARACTERS)
+            for (size_t at = 0, length = strlen(patterns[k]); at < length && n < CHARACTERS; n++) {
+                at += eng_utf8_decode(patterns[k] + at, length - at, &characters[n]);
+                kinds[n] = eng_split_class(characters[n]);
+            }
+        characters[n - 1] = 'x'; /* and not what all looked for */
+        kinds[n - 1] = eng_split_class('x');
+        for (size_t i = 0; eng_split_nth(i); i++) {
+            const split_name *named = eng_split_nth(i);
+            if (!named->rule || (i > 0 && eng_split_nth(i - 1)->rule == named->rule))
+                continue;
+            split_rule *rule = eng_rule_create(named->rule);
+            uint64_t begin = eu_now();
+            ck_assert(eng_rule_split(rule, characters, kinds, n, &ends, &other));
+            ck_assert_msg(eu_now() - begin < 2 * EU_SECOND, "%s takes %.1f s of 2^18 times \"%s\"", named->name,
+                          (double)(eu_now() - begin) / EU_SECOND, patterns[k]);
+            ck_assert_uint_eq(ends.at[ends.n - 1], n);
+            eng_rule_free(rule);
+        }
+    }
+    eu_array_free(&ends);
+    eu_array_free(&other);
+    free(characters);
+    free(kinds);
 }
 END_TEST
 
@@ -272,6 +325,7 @@ int main(void)
     tcase_add_test(all, any_bytes);
     tcase_add_test(all, long_pieces);
     tcase_add_test(all, splits);
+    tcase_add_test(all, hostile);
     tcase_add_test(all, unicode);
     tcase_set_timeout(all, 120);
     suite_add_tcase(suite, all);
