@@ -7,7 +7,9 @@
  * Z the same where it is not cut (every device needs all of the router), M
  * width of an expert, N width of the shared one; of recurrent layers K heads of
  * keys, R value heads for each (tiled: head r K + k belongs to k; or side by
- * side), S their size, C taps of the convolution.
+ * side), S their size, C taps of the convolution; of latent attention Q and L
+ * sizes of the short vectors that queries, and keys and values, are made of, T a
+ * head's channels, A those of them that are rotated, B the others, W those of its value.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -70,6 +72,19 @@
 #define LM_ROWS_OWN_NORMS \
     {LM_Q_NORM, "attn_q_norm.weight", "D, H G", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}, \
     {LM_K_NORM, "attn_k_norm.weight", "D, H", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}
+/* Queries from a short vector of their own or not; keys and values from one with the rotated part of all keys behind
+ * it, and each head's matrices that make them. */
+#define LM_ROWS_LATENT_ATTENTION \
+    LM_MATRIX(LM_Q_A, "attn_q_a", "E", "Q", LM_W_OPTIONAL, LM_ATT, 0), \
+    {LM_Q_A_NORM, "attn_q_a_norm.weight", "Q", LM_W_F32, LM_ATT, LM_Q_A + 1, 0}, \
+    {LM_Q_B, "attn_q_b.weight", "Q, H G T", LM_W_MATRIX, LM_ATT, LM_Q_A + 1, 0}, \
+    {LM_Q_B_SCALE, "attn_q_b.scale", "1", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, LM_Q_B + 1, 0}, \
+    LM_MATRIX(LM_Q, "attn_q", "E", "H G T", 0, LM_ATT, LM_Q_A + 1), \
+    LM_MATRIX(LM_KV_A, "attn_kv_a_mqa", "E", "L | A", 0, LM_ATT, 0), \
+    {LM_KV_A_NORM, "attn_kv_a_norm.weight", "L", LM_W_F32, LM_ATT, 0, 0}, \
+    {LM_K_B, "attn_k_b.weight", "B, L, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
+    {LM_V_B, "attn_v_b.weight", "L, W, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
+    LM_MATRIX(LM_ATTN_OUT, "attn_output", "H G W", "E", 0, LM_ATT, 0)
 #define LM_ROW_SINKS {LM_SINKS, "attn_sinks.weight", "H G", LM_W_F32, LM_ATT, 0, 0}
 #define LM_ROWS_LONG_ROPE \
     {LM_ROPE_LONG, "rope_factors_long.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}, \
@@ -124,6 +139,9 @@
 /* -- numbers from keys, and the letters of their rows (numbers.c) ------------------- */
 
 int lm_numbers_read(lm_loader *l);
+/* Heads of latent attention, and what their products are multiplied by once rope is known (latent.c). */
+int lm_numbers_latent(lm_loader *l);
+int lm_latent_scale(lm_loader *l);
 bool lm_arch_reads(const lm_loader *l, uint32_t what);
 
 /* -- blocks ---------------------------------------------------------------------------- */
@@ -147,6 +165,7 @@ eng_value lm_pick(lm_build *b, eng_value x);
 /* Attention with its projections: u[E, T] -> [E, T], or `wanted` -> the rows of the tokens whose logits are wanted:
  * the others are there for their K and V alone. */
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted);
+eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
 /* The experts that the router chooses for each token, and the shared one: x[E, T] -> [E, T]. */
 eng_value lm_moe(lm_build *b, eng_value x, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */

@@ -22,7 +22,7 @@ static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
 {
     if (b->model->n.kind[layer] != LM_LAYER_ATTENTION)
         return lm_gated_delta_net(b, u, layer);
-    return lm_attention_block(b, u, layer, wanted);
+    return b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) : lm_attention_block(b, u, layer, wanted);
 }
 
 static eng_value feed_forward(lm_build *b, eng_value u, int layer)

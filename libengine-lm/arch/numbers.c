@@ -27,8 +27,8 @@ static const struct {
     {"leading_dense_block_count", LM_READS_DENSE_LEAD, 0},
     {"interleave_moe_layer_step", LM_READS_MOE_STEP, 1},
     {"nextn_predict_layers", LM_READS_DRAFTING, 0},
-    {"attention.q_lora_rank", 0, 0},
-    {"attention.kv_lora_rank", 0, 0},
+    {"attention.q_lora_rank", LM_READS_LATENT, 0},
+    {"attention.kv_lora_rank", LM_READS_LATENT, 0},
     {"attention.clamp_kqv", 0, 0},
     {"attention.max_alibi_bias", 0, 0},
     {"attention.shared_kv_layers", 0, 0},
@@ -154,7 +154,7 @@ static int common(lm_loader *l)
         status = lm_key_number_or(l, m->arch->layer_norm ? "attention.layer_norm_epsilon" :
                                   "attention.layer_norm_rms_epsilon", m->arch->layer_norm ? 1e-5 : 1e-6, &n->eps);
     if (!status)
-        status = heads(l);
+        status = m->arch->latent ? lm_numbers_latent(l) : heads(l);
     if (status)
         return status;
     const eng_gguf_tensor *embd = eng_gguf_tensor_find(l->gguf, "token_embd.weight");

@@ -112,7 +112,8 @@ typedef struct lm_routing {
 typedef struct lm_numbers {
     int n_layers, n_layers_file;
     int64_t n_embd, n_ff, n_vocab, n_ctx_train;
-    int64_t n_head, n_head_kv, d_k, d_v;
+    int64_t n_head, n_head_kv, d_k, d_v;   /* d: of the caches                      */
+    int64_t d_head;                        /* of latent attention: of a head        */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t n_experts, n_used;             /* mixture of experts; 0: dense          */
     int64_t d_expert, d_shared;            /* width of an expert, of the shared one */
@@ -160,6 +161,8 @@ enum {
     LM_PRODUCT_ROLES(LM_OUT),
     LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
     LM_PRODUCT_ROLES(LM_ATTN_OUT),
+    LM_PRODUCT_ROLES(LM_Q_A), LM_Q_A_NORM, LM_PRODUCT_ROLES(LM_Q_B), LM_PRODUCT_ROLES(LM_KV_A), LM_KV_A_NORM,
+    LM_K_B, LM_V_B,
     LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
     LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS,
     LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
@@ -242,7 +245,7 @@ enum {
     LM_READS_EMBD_SCALE = 1, LM_READS_RESIDUAL_SCALE = 2, LM_READS_ATTN_SCALE = 4, LM_READS_LOGIT_SCALE = 8,
     LM_READS_ATTN_SOFTCAP = 16, LM_READS_LOGIT_SOFTCAP = 32, LM_READS_WINDOW = 64, LM_READS_TEMPERATURE = 128,
     LM_READS_DENSE_LEAD = 256, LM_READS_DRAFTING = 512, LM_READS_GATING = 1024, LM_READS_GROUPS = 2048,
-    LM_READS_MOE_STEP = 4096, LM_READS_CHUNK = 8192,
+    LM_READS_MOE_STEP = 4096, LM_READS_CHUNK = 8192, LM_READS_LATENT = 1 << 15,
     LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
@@ -269,6 +272,7 @@ struct lm_arch {
     bool hybrid;             /* recurrent layers, with attention every few             */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
+    bool latent;             /* keys and values are made of one short vector           */
     lm_glu glu;
     lm_experts experts;
     lm_shared shared;

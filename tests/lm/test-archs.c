@@ -134,6 +134,14 @@ static const struct {
     {"--arch llama4 --seed 133 --layers 4 --experts 128 --used 1 --expert-ffn 32 --embd 32", false},
     {"--arch minimax-m2 --seed 134 --experts 8 --used 3 --heads 6 --kv-heads 2 --head 16 --rope 8", true},
     {"--arch minimax-m2 --seed 135 --experts 5 --used 2 --type q8_0", false},
+    /* latent attention, with and without a short vector of queries; groups of experts */
+    {"--arch deepseek2 --seed 138 --experts 8 --used 3 --groups 4 --groups-used 2 --q-lora 48 --kv-lora 32 --choice-bias "
+     "--dense-lead 1 --heads 6 --head 24", true},
+    {"--arch deepseek2 --seed 139 --experts 6 --used 2 --head 48 --type q8_0 --value 32 --int expert_gating_func=1 "
+     "--int expert_weights_norm=0 --groups 3 --groups-used 1 --yarn 4 --context 256 "
+     "--key rope.scaling.yarn_log_multiplier=0.0707", false},
+    {"--arch deepseek2 --seed 140 --experts 4 --used 2 --shared-count 2 --heads 3 --kv-heads 1 --head 20 --kv-lora 40 --value 12 --tied "
+     "--without expert_gating_func", false},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };

@@ -8,3 +8,14 @@ tests_peers_cut_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_peers_cut_LDADD = libengine-lm-core.la libengine-core.la
 dist_check_SCRIPTS += tests/peers/decoded.sh tests/peers/splits.sh
 EXTRA_DIST += %D%/decoded.c %D%/splits.py
+# Models: their own code in PyPI's transformers; PYTHON must have it and torch, or it is skipped with a word.
+PYTHON = python3
+PEER_DEVICES = cpu
+check_PROGRAMS += tests/peers/logits
+tests_peers_logits_SOURCES = tests/peers/logits.c $(lm_subject)
+tests_peers_logits_LDADD = libengine-lm.la libengine.la $(LIBM)
+check-peers: tests/peers/logits $(plugin_LTLIBRARIES)
+	$(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/archs.py tests/peers/logits $(PEER_DEVICES) $(PEER_CASES); \
+	status=$$?; test $$status = 0 -o $$status = 77
+.PHONY: check-peers
+EXTRA_DIST += tests/peers/archs.py

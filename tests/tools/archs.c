@@ -40,7 +40,7 @@ static const model_arch archs[] = {
      .keys = "expert_gating_func=2"},
     {"qwen3next", .norm2 = "post_attention_norm", .flags = HYBRID | ARCH_GROUPED | ARCH_SHARED_GATE,
      .experts = EXPERTS_OWN, .shared = SHARED_LENGTH, .rope_part = 2},
-    {"deepseek2", LLAMA_LIKE, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
+    {"deepseek2", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
      .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS_MAYBE,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},
 };

@@ -1,0 +1,347 @@
+"""An oracle that nobody here wrote: random models of PyPI's transformers, written as GGUF files under the names that
+converters give, run by its own code and by this library; the last logits must be the same to f32's error.
+
+    archs.py LOGITS DEVICE[,DEVICE...] [CASE]...
+
+LOGITS is the program of logits.c.  Without torch and transformers there is nothing to compare with: exit status 77.
+"""
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import torch
+    import transformers as T
+except ImportError as e:
+    print("skipped: %s (pip install torch transformers)" % e)
+    sys.exit(77)
+
+MOST = 1e-4  # largest error, of the logits' root mean square
+
+# -- GGUF --------------------------------------------------------------------------------------
+
+U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
+
+
+def text(s):
+    return struct.pack("<Q", len(s.encode())) + s.encode()
+
+
+def value(v):
+    if isinstance(v, bool):
+        return struct.pack("<I?", BOOL, v)
+    if isinstance(v, int):
+        return struct.pack("<II", U32, v)
+    if isinstance(v, float):
+        return struct.pack("<If", F32, v)
+    if isinstance(v, str):
+        return struct.pack("<I", STRING) + text(v)
+    kind = value(v[0])[:4]
+    return struct.pack("<I", ARRAY) + kind + struct.pack("<Q", len(v)) + b"".join(value(x)[4:] for x in v)
+
+
+def write(path, keys, tensors):
+    head = struct.pack("<IIQQ", 0x46554747, 3, len(tensors), len(keys))
+    for k, v in keys.items():
+        head += text(k) + value(v)
+    data = b""
+    for name, a in tensors.items():
+        a = np.ascontiguousarray(a, dtype=np.float32)
+        head += text(name) + struct.pack("<I", a.ndim) + b"".join(struct.pack("<Q", n) for n in a.shape[::-1])
+        head += struct.pack("<IQ", 0, len(data))
+        data += a.tobytes() + bytes(-a.nbytes % 32)
+    with open(path, "wb") as f:
+        f.write(head + bytes(-len(head) % 32) + data)
+
+
+# -- tensors under the converters' names ---------------------------------------------------------
+
+def paired(w, heads):
+    """Rows of a head's two halves next to each other: what converters of llama's kind do to queries and keys."""
+    return w.reshape(heads, 2, w.shape[0] // heads // 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
+
+
+NAMES = {
+    "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+    "self_attn.qkv_proj": "attn_qkv", "self_attn.sinks": "attn_sinks",
+    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate_up_proj": "ffn_up",
+    "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp",
+    "mlp.experts.gate_up_proj": "ffn_gate_up_exps", "mlp.experts.down_proj": "ffn_down_exps",
+    "mlp.gate.e_score_correction_bias": "exp_probs_b.bias", "mlp.e_score_correction_bias": "exp_probs_b.bias",
+    "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp",
+    "self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_norm", "self_attn.q_b_proj": "attn_q_b",
+    "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa", "self_attn.kv_a_layernorm": "attn_kv_a_norm",
+    "linear_attn.out_proj": "ssm_out", "linear_attn.norm": "ssm_norm", "linear_attn.in_proj_ba": "ssm_ba",
+    "linear_attn.dt_bias": "ssm_dt.bias",
+}
+POST = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+        "post_feedforward_layernorm": "post_ffw_norm"}
+GLM4 = {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
+SECOND = {"post_attention_layernorm": "post_attention_norm"}
+
+
+def split_linear(w, c):
+    """qkvz of each key head -> q, k, v of all, and z."""
+    k, v, d, dv = c.linear_num_key_heads, c.linear_num_value_heads, c.linear_key_head_dim, c.linear_value_head_dim
+    r = v // k * dv
+    w = w.reshape(k, 2 * d + 2 * r, -1)
+    q, key, val, z = np.split(w, [d, 2 * d, 2 * d + r], axis=1)
+    flat = [x.reshape(-1, w.shape[-1]) for x in (q, key, val, z)]
+    return np.concatenate(flat[:3]), flat[3]
+
+
+def tensors(case, model):
+    c = model.config
+    names = {**NAMES, **case.get("names", {})}
+    out = {}
+    for full, p in model.state_dict().items():
+        w = p.detach().double().numpy()
+        if "rotary" in full or "inv_freq" in full:
+            continue
+        if full.endswith("norm.weight") and case.get("plus1") and "linear_attn" not in full:
+            w = w + 1
+        top = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
+               "lm_head.weight": "output.weight"}.get(full)
+        if top:
+            if top != "output.weight" or not c.tie_word_embeddings:
+                out[top] = w
+            continue
+        _, _, layer, rest = full.split(".", 3)
+        at = "blk.%s." % layer
+        rest = rest.replace("feed_forward.", "mlp.").replace("shared_experts.", "shared_expert.")
+        base, dot, kind = rest.rpartition(".")
+        if kind not in ("weight", "bias"):
+            base, kind = rest, "weight"
+        if case.get("paired") and base in ("self_attn.q_proj", "self_attn.k_proj"):
+            w = paired(w, c.num_attention_heads if "q_proj" in base else c.num_key_value_heads)
+        if base == "mlp.experts.gate_up_proj_bias":
+            out[at + "ffn_gate_exps.bias"], out[at + "ffn_up_exps.bias"] = w[:, ::2], w[:, 1::2]
+        elif base == "mlp.experts.down_proj_bias":
+            out[at + "ffn_down_exps.bias"] = w
+        elif base.startswith("mlp.experts") and case.get("columns"):
+            w = w.swapaxes(1, 2)
+            if "down" in base:
+                out[at + "ffn_down_exps.weight"] = w
+            elif case["columns"] == "woven":
+                out[at + "ffn_gate_exps.weight"], out[at + "ffn_up_exps.weight"] = w[:, ::2], w[:, 1::2]
+            else:
+                half = w.shape[1] // 2
+                out[at + "ffn_gate_exps.weight"], out[at + "ffn_up_exps.weight"] = w[:, :half], w[:, half:]
+        elif base == "linear_attn.in_proj_qkvz":
+            out[at + "attn_qkv.weight"], out[at + "attn_gate.weight"] = split_linear(w, c)
+        elif base == "linear_attn.A_log":
+            out[at + "ssm_a"] = -np.exp(w)
+        elif base == "linear_attn.conv1d":
+            out[at + "ssm_conv1d.weight"] = w.squeeze(1)
+        elif base == "self_attn.kv_b_proj":
+            w = w.reshape(c.num_attention_heads, c.qk_nope_head_dim + c.v_head_dim, -1)
+            out[at + "attn_k_b.weight"] = w[:, :c.qk_nope_head_dim].swapaxes(1, 2)
+            out[at + "attn_v_b.weight"] = w[:, c.qk_nope_head_dim:]
+        elif base == "mlp.shared_expert_gate":
+            out[at + "ffn_gate_inp_shexp.weight"] = w.squeeze(0)
+        else:
+            name = names[base]
+            out[at + (name if name.endswith((".bias", ".weight")) else name + "." + kind)] = w
+    return out
+
+
+# -- models --------------------------------------------------------------------------------------------
+
+BASE = dict(vocab_size=300, hidden_size=64, intermediate_size=96, num_hidden_layers=4, num_attention_heads=4,
+            num_key_value_heads=2, max_position_embeddings=512, pad_token_id=None, bos_token_id=None, eos_token_id=None)
+MOE = dict(num_experts_per_tok=2, moe_intermediate_size=32)
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+
+
+def yarn(**more):
+    return {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 32,
+            "beta_fast": 32.0, "beta_slow": 1.0, **more}
+
+
+YARN_KEYS = {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 32}
+
+# arch: of the file; config; keys beyond the usual; how tensors are stored
+CASES = {
+    "llama": dict(arch="llama", config=T.LlamaConfig, paired=True, tie_word_embeddings=False),
+    "qwen2": dict(arch="qwen2", config=T.Qwen2Config),
+    "qwen3": dict(arch="qwen3", config=T.Qwen3Config, head_dim=24),
+    "qwen3moe": dict(arch="qwen3moe", config=T.Qwen3MoeConfig, head_dim=24, num_experts=6, norm_topk_prob=True, **MOE),
+    "gemma2": dict(arch="gemma2", config=T.Gemma2Config, head_dim=24, query_pre_attn_scalar=24, sliding_window=5,
+                   attn_logit_softcapping=2.0, final_logit_softcapping=3.0, names=POST, plus1=True,
+                   keys={"attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0}),
+    "gemma3": dict(arch="gemma3", config=T.Gemma3TextConfig, head_dim=24, query_pre_attn_scalar=24, sliding_window=5,
+                   num_hidden_layers=7, names=POST, plus1=True,
+                   rope_parameters={"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+                                    "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6}},
+                   keys={"rope.freq_base": 1e6, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0}),
+    "glm4": dict(arch="glm4", config=T.Glm4Config, head_dim=32, attention_bias=True,
+                 names={**GLM4, "post_attention_layernorm": "ffn_norm"}, keys={"rope.dimension_count": 16}),
+    "glm4moe": dict(arch="glm4moe", config=T.Glm4MoeConfig, head_dim=32, n_routed_experts=8, n_shared_experts=1,
+                    first_k_dense_replace=1, routed_scaling_factor=1.5, use_qk_norm=True, n_group=2, topk_group=1,
+                    attention_bias=True, names=SECOND, **MOE,
+                    keys={"rope.dimension_count": 16, "expert_gating_func": 2, "expert_weights_norm": True,
+                          "expert_weights_scale": 1.5, "expert_group_count": 2, "expert_group_used_count": 1,
+                          "leading_dense_block_count": 1}),
+    "gpt-oss": dict(arch="gpt-oss", config=T.GptOssConfig, head_dim=32, num_local_experts=6, num_experts_per_tok=2,
+                    sliding_window=5, columns="woven", names=SECOND,
+                    rope_parameters=yarn(truncate=False, rope_theta=150000.0, factor=32.0,
+                                         original_max_position_embeddings=4096),
+                    keys={**YARN_KEYS, "rope.scaling.factor": 32.0, "rope.scaling.original_context_length": 4096,
+                          "rope.freq_base": 150000.0, "expert_feed_forward_length": 96}),
+    "qwen2moe": dict(arch="qwen2moe", config=T.Qwen2MoeConfig, num_experts=6, shared_expert_intermediate_size=48,
+                     **MOE),
+    "smollm3": dict(arch="smollm3", config=T.SmolLM3Config, paired=True, tie_word_embeddings=False),
+    "phi3": dict(arch="phi3", config=T.Phi3Config, sliding_window=5, names={}),
+    "olmo2": dict(arch="olmo2", config=T.Olmo2Config, names=POST),
+    "olmo3": dict(arch="olmo2", config=T.Olmo3Config, names=POST, sliding_window=5, num_hidden_layers=5,
+                  rope_parameters={"sliding_attention": ROPE, "full_attention": yarn()},
+                  keys={**YARN_KEYS, "attention.sliding_window_pattern": [True, True, True, False, True]}),
+    "granite": dict(arch="granite", config=T.GraniteConfig, paired=True, embedding_multiplier=2.5,
+                    residual_multiplier=0.4, attention_multiplier=0.15, logits_scaling=1.7,
+                    keys={"embedding_scale": 2.5, "residual_scale": 0.4, "attention.scale": 0.15, "logit_scale": 1.7}),
+    "command-r": dict(arch="command-r", config=T.CohereConfig, use_qk_norm=True, logit_scale=0.6,
+                      keys={"logit_scale": 0.6}),
+    "cohere2": dict(arch="cohere2", config=T.Cohere2Config, sliding_window=5, logit_scale=0.6, num_hidden_layers=5,
+                    keys={"logit_scale": 0.6}),
+    "mistral3": dict(arch="mistral3", config=T.Ministral3Config, head_dim=24, paired=True, tie_word_embeddings=False,
+                     original=16,
+                     rope_parameters=yarn(original_max_position_embeddings=16, mscale=1.0, mscale_all_dim=1.0,
+                                          llama_4_scaling_beta=0.3),
+                     keys={**YARN_KEYS, "rope.scaling.original_context_length": 16,
+                           "rope.scaling.yarn_log_multiplier": 1.0, "attention.temperature_scale": 0.3}),
+    "llama4": dict(arch="llama4", config=T.Llama4TextConfig, head_dim=24, num_local_experts=6, num_experts_per_tok=1,
+                   intermediate_size=32, intermediate_size_mlp=96, interleave_moe_layer_step=2, num_hidden_layers=5,
+                   attention_chunk_size=8, columns="halves", tie_word_embeddings=False, rope_parameters=ROPE,
+                   keys={"interleave_moe_layer_step": 2, "feed_forward_length": 96, "expert_feed_forward_length": 32,
+                         "attention.sliding_window": 8}),
+    "minimax-m2": dict(arch="minimax-m2", config=T.MiniMaxM2Config, head_dim=32, num_local_experts=6,
+                       num_experts_per_tok=2, rope_parameters={**ROPE, "partial_rotary_factor": 0.5},
+                       keys={"rope.dimension_count": 16, "expert_gating_func": 2, "expert_feed_forward_length": 96}),
+    "qwen3next": dict(arch="qwen3next", config=T.Qwen3NextConfig, head_dim=32, num_experts=6, linear_num_key_heads=2,
+                      linear_num_value_heads=6, linear_key_head_dim=16, linear_value_head_dim=16,
+                      shared_expert_intermediate_size=48, plus1=True, names=SECOND, **MOE,
+                      keys={"rope.dimension_count": 8, "ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.group_count": 2,
+                            "ssm.time_step_rank": 6, "ssm.inner_size": 96, "full_attention_interval": 4}),
+}
+LATENT = dict(config=T.DeepseekV3Config, num_key_value_heads=4, n_routed_experts=8, n_shared_experts=1,
+              first_k_dense_replace=1, kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12,
+              routed_scaling_factor=2.5, n_group=2, topk_group=1, norm_topk_prob=True, **MOE)
+LATENT_KEYS = {"attention.head_count_kv": 1, "attention.key_length": 40, "attention.value_length": 32,
+               "attention.key_length_mla": 24, "attention.value_length_mla": 12, "attention.kv_lora_rank": 32,
+               "rope.dimension_count": 8, "leading_dense_block_count": 1, "expert_gating_func": 2,
+               "expert_weights_norm": True, "expert_weights_scale": 2.5, "expert_group_count": 2,
+               "expert_group_used_count": 1}
+CASES["deepseek3"] = dict(arch="deepseek2", q_lora_rank=24, **LATENT, keys={**LATENT_KEYS, "attention.q_lora_rank": 24})
+CASES["deepseek3-yarn"] = dict(arch="deepseek2", q_lora_rank=None, **LATENT,
+                               rope_parameters=yarn(mscale=0.7, mscale_all_dim=0.7),
+                               keys={**LATENT_KEYS, **YARN_KEYS, "rope.scaling.yarn_log_multiplier": 0.07})
+CASES["deepseek2"] = dict(arch="deepseek2", q_lora_rank=24, **{
+    **LATENT, "config": T.DeepseekV2Config, "topk_method": "group_limited_greedy", "norm_topk_prob": False},
+    keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "expert_gating_func": 1, "expert_weights_norm": False})
+
+OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original"}
+
+
+def randomise(model, seed):
+    g = torch.Generator().manual_seed(seed)
+    for name, p in list(model.named_parameters()) + list(model.named_buffers()):
+        if "inv_freq" in name or "embed_scale" in name or not p.dtype.is_floating_point:
+            continue
+        r = torch.randn(p.shape, generator=g, dtype=torch.float32)
+        if name.endswith("norm.weight") and p.dim() <= 2:
+            zero = bool((p.detach() == 0).all())
+            v = 0.1 * r + (0 if zero else 1)
+        elif "A_log" in name:
+            v = torch.rand(p.shape, generator=g) * math.log(16)
+        elif p.dim() == 1:
+            v = 0.1 * r if "sinks" not in name else r
+        elif "embed_tokens" in name:
+            v = r
+        elif "conv1d" in name:
+            v = r
+        else:
+            fan = p.shape[1] if name.endswith(("gate_up_proj", "down_proj")) and getattr(model, "by_columns", 0) else p.shape[-1]
+            v = r / math.sqrt(fan) * (2 if "lm_head" in name else 1)
+        with torch.no_grad():
+            p.copy_(v.to(p.dtype))
+
+
+def usual_keys(case, c):
+    heads = c.num_attention_heads
+    d = getattr(c, "head_dim", None) or c.hidden_size // heads
+    theta = (getattr(c, "rope_parameters", None) or {}).get("rope_theta", 10000.0)
+    keys = {"block_count": c.num_hidden_layers, "context_length": c.max_position_embeddings,
+            "embedding_length": c.hidden_size, "feed_forward_length": c.intermediate_size,
+            "attention.head_count": heads, "attention.head_count_kv": c.num_key_value_heads,
+            "attention.key_length": d, "attention.value_length": d, "rope.freq_base": float(theta)}
+    if hasattr(c, "rms_norm_eps"):
+        keys["attention.layer_norm_rms_epsilon"] = c.rms_norm_eps
+    if hasattr(c, "layer_norm_eps"):
+        keys["attention.layer_norm_epsilon"] = c.layer_norm_eps
+    for name in ("num_experts", "num_local_experts", "n_routed_experts"):
+        if case.get(name):
+            keys["expert_count"] = case[name]
+            keys["expert_used_count"] = c.num_experts_per_tok
+    for name, key in (("moe_intermediate_size", "expert_feed_forward_length"),
+                      ("shared_expert_intermediate_size", "expert_shared_feed_forward_length"),
+                      ("n_shared_experts", "expert_shared_count"), ("sliding_window", "attention.sliding_window")):
+        if case.get(name):
+            keys[key] = case[name]
+    return {**keys, **case.get("keys", {})}
+
+
+def make(name, case, folder):
+    options = {**BASE, "tie_word_embeddings": False, **{k: v for k, v in case.items() if k not in OWN}}
+    c = case["config"](**options)
+    c._attn_implementation = "eager"
+    model = T.AutoModelForCausalLM.from_config(c, attn_implementation="eager").float().eval()
+    model.by_columns = bool(case.get("columns"))
+    randomise(model, len(name) + 7)
+    ids = [(i * 37 + 11) % 300 for i in range(40)]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]), use_cache=False).logits[0].double().numpy()
+    keys = {"general.architecture": case["arch"], **{case["arch"] + "." + k: v for k, v in usual_keys(case, c).items()}}
+    path = os.path.join(folder, name + ".gguf")
+    write(path, keys, tensors(case, model))
+    return path, ids, logits[-1]
+
+
+def compare(program, device, path, ids, want):
+    """The largest error, or why there is none."""
+    r = subprocess.run([program, path, device] + [str(i) for i in ids], capture_output=True, text=True)
+    if r.returncode:
+        return r.stderr.strip()
+    got = np.array([float(x) for x in r.stdout.split()])
+    return float(abs(got - want).max() / np.sqrt((want ** 2).mean()))
+
+
+def main():
+    torch.set_num_threads(1)
+    T.logging.set_verbosity_error()
+    program, devices, chosen, failures = sys.argv[1], sys.argv[2].split(","), sys.argv[3:] or list(CASES), 0
+    print("%-16s %-12s %s" % ("case", "device", "error"))
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        for name in chosen:
+            try:
+                path, ids, want = make(name, CASES[name], folder)
+            except Exception as e:  # another version of transformers may lack or rename something
+                print("%-16s not made: %s: %s" % (name, type(e).__name__, str(e)[:200]))
+                failures += 1
+                continue
+            for device in devices:
+                error = compare(program, device, path, ids, want)
+                good = isinstance(error, float) and error < MOST
+                failures += not good
+                print("%-16s %-12s %s" % (name, device, "%.1e" % error if isinstance(error, float) else error))
+    return 1 if failures else 0
+
+
+sys.exit(main())
