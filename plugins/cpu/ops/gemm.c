@@ -7,7 +7,8 @@
  * with k along the lanes runs over them and over the columns, which were packed: chain by chain (gemm.h), so that what
  * is needed together lies together and eight rows of it stay in the nearest cache.  With some columns the weights are
  * read in their order; with many, all rows of a thread pass before the next panel of k comes, for then it is the
- * columns that do not fit in a cache.
+ * columns that do not fit in a cache.  With a few f32, f16 and bf16 have no lines: decoding is one instruction, and to
+ * write and read lines takes longer than to read rows once for each chain.
  *
  * Compiled once per variant.
  */
@@ -23,6 +24,9 @@
 #define ROWS 32 /* ... so many lines, with many columns                             */
 #define NEAR 8  /* lines of a chain that stay in the nearest cache; so many with some columns */
 #define CHAIN (KC / 4)
+#define FEW_F32 6   /* columns with which rows of f32 need no lines: four of them fill the nearest cache */
+#define FEW_HALF 12 /* and those of f16 and bf16 */
+#define ROWS_AT_ONCE 4 /* of those that need none: a panel of them stays in the nearest cache for all four chains */
 
 bool CPU_V(cpu_gemm_blocked)(int64_t n)
 {
@@ -123,12 +127,49 @@ static void decode_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t mos
             memset(lines + (v * most + r) * CHAIN, 0, (size_t)cpu_whole_chains(kc) / 4 * sizeof *lines);
 }
 
-/* A chain of `lines4` times four lines with one of `cols` columns, of `length` elements, added to what is there or, if
+/* Where a tile's weights come from: lines; or rows as they are, which need no lines where decoding is one instruction. */
+typedef enum source { LINES, ROWS_F32, ROWS_F16, ROWS_BF16 } source;
+
+/* A chain of weights: lines, or vectors of rows, of which every fourth is the chain's. */
+typedef struct weights {
+    const uint8_t *at;
+    int64_t stride; /* of rows, in bytes */
+    int64_t last;   /* row that stands for those that are not there */
+} weights;
+
+/* Is there a source that needs no lines? */
+CPU_INLINE source source_of(const cpu_gemm *g)
+{
+    if (g->group > 1 || g->k % (4 * CPU_VL))
+        return LINES;
+    if (g->type == ENG_TYPE_F32)
+        return g->n <= FEW_F32 ? ROWS_F32 : LINES;
+    if (CPU_VL < 8 || g->n > FEW_HALF) /* without instructions for them, or too often */
+        return LINES;
+    return g->type == ENG_TYPE_F16 ? ROWS_F16 : g->type == ENG_TYPE_BF16 ? ROWS_BF16 : LINES;
+}
+
+/* Vector l / CPU_VL of row r of a chain. */
+CPU_INLINE vf weight(const uint8_t *const *row, int r, int64_t l, const source from)
+{
+    switch (from) {
+    case ROWS_F32: return v_load((const float *)row[r] + 4 * l);
+    case ROWS_F16: return v_f16(row[r] + 8 * l);
+    case ROWS_BF16: return v_bf16(row[r] + 8 * l);
+    default: return v_load((const float *)row[0] + r * CHAIN + l);
+    }
+}
+
+/* A chain of `lines4` times four rows with one of `cols` columns, of `length` elements, added to what is there or, if
  * it is the first, to zero. */
-CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const int lines4, const int cols,
-                     float *const *o, int64_t row, int64_t rows, bool first)
+CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int lines4, const int cols, float *const *o,
+                     int64_t row, int64_t rows, bool first, const source from)
 {
     vf acc[CPU_TILE][8];
+    const uint8_t *at[8];
+    CPU_UNROLL
+    for (int r = 0; r < 4 * lines4; r++)
+        at[r] = a->at + (from == LINES ? 0 : (r < a->last ? r : a->last) * a->stride);
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         CPU_UNROLL
@@ -141,7 +182,7 @@ CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const i
             b[c] = v_load(x + c * length + l);
         CPU_UNROLL
         for (int r = 0; r < 4 * lines4; r++) {
-            vf w = v_load(lines + r * CHAIN + l);
+            vf w = weight(at, r, l, from);
             CPU_UNROLL
             for (int c = 0; c < cols; c++)
                 acc[c][r] = v_fma(w, b[c], acc[c][r]);
@@ -164,23 +205,27 @@ CPU_INLINE void tile(const float *lines, const float *x, int64_t length, const i
     }
 }
 
-/* A chain of up to NEAR rows with columns: as many columns as a tile has, and eight rows where one column is left, for
- * four sums would wait for one another. */
-static void tiles(const float *lines, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,
-                  int64_t rows, bool first)
+/* A chain of up to NEAR rows with columns: as many columns as a tile has.  Where one column is left, there are eight rows
+ * or two times two columns, for four sums would wait for one another. */
+CPU_INLINE void tiles_from(weights a, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,
+                           int64_t rows, bool first, const source from)
 {
-    for (int64_t c = 0; c < cols; c += CPU_TILE) {
+    const int64_t four = 4 * (from == LINES ? CHAIN * (int64_t)sizeof(float) : a.stride);
+    const uint8_t *const begin = a.at;
+    int now;
+    for (int64_t c = 0; c < cols; c += now) {
         const float *at = x + c * length;
-        const int now = cols - c < CPU_TILE ? (int)(cols - c) : CPU_TILE;
+        now = from != LINES && CPU_TILE == 3 && cols - c == 4 ? 2 : cols - c < CPU_TILE ? (int)(cols - c) : CPU_TILE;
+        a.at = begin;
+        a.last = rows - 1;
         if (now == 1 && rows > 4) {
-            tile(lines, at, length, 2, 1, o + c, row, rows, first);
+            tile(&a, at, length, 2, 1, o + c, row, rows, first, from);
             continue;
         }
-        for (int64_t r = 0; r < rows; r += 4) {
-            const float *from = lines + r * CHAIN;
+        for (int64_t r = 0; r < rows; r += 4, a.at += four, a.last -= 4) {
             const int64_t here = rows - r < 4 ? rows - r : 4;
             switch (now) {
-#define CASE(n) case n: tile(from, at, length, 1, n, o + c, row + r, here, first); break;
+#define CASE(n) case n: tile(&a, at, length, 1, n, o + c, row + r, here, first, from); break;
             CASE(1) CASE(2) CASE(3)
 #if CPU_TILE > 3
             CASE(4) CASE(5) CASE(6)
@@ -189,6 +234,38 @@ static void tiles(const float *lines, const float *x, int64_t length, int64_t co
             default: break;
             }
         }
+    }
+}
+
+static void tiles(const float *lines, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,
+                  int64_t rows, bool first)
+{
+    tiles_from((weights){.at = (const uint8_t *)lines}, x, length, cols, o, row, rows, first, LINES);
+}
+
+#define TILES_OF(type)                                                                                                 \
+    static void tiles_##type(weights a, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,    \
+                             int64_t rows, bool first)                                                                 \
+    {                                                                                                                  \
+        tiles_from(a, x, length, cols, o, row, rows, first, ROWS_##type);                                              \
+    }
+TILES_OF(F32)
+TILES_OF(F16)
+TILES_OF(BF16)
+
+/* A panel of up to ROWS_AT_ONCE rows as they are, with columns that are packed at x. */
+static void panel_of_rows(const cpu_gemm *g, source from, int64_t m, int64_t rows, int64_t k0, int64_t kc, const float *x)
+{
+    const int64_t length = kc / 4, begin = k0 * g->block_bytes;
+    const uint8_t *row = cpu_gemm_row(g, m) + begin;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < kc * g->block_bytes; i += 64)
+            __builtin_prefetch(row + (r + ROWS_AT_ONCE) * g->stride + i, 0, 2);
+    for (int v = 0; v < 4; v++) {
+        const weights a = {.at = row + v * CPU_VL * g->block_bytes, .stride = g->stride};
+        const bool first = k0 == 0 && v == 0;
+        (from == ROWS_F32 ? tiles_F32 : from == ROWS_F16 ? tiles_F16 : tiles_BF16)(a, x + v * g->n * length, length,
+                                                                                   g->n, g->o, m, rows, first);
     }
 }
 
@@ -208,13 +285,18 @@ static void panel(const cpu_gemm *g, int64_t m, int64_t rows, int64_t most, int6
 static void some_columns(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines)
 {
     float *own = lines + NEAR * KC;
+    const source from = source_of(g);
     if (!g->packed)
         CPU_V(cpu_gemm_pack)(g, 0, g->n, own);
-    for (int64_t m = m0; m < m1; m += NEAR)
+    const int64_t each = from == LINES ? NEAR : ROWS_AT_ONCE;
+    for (int64_t m = m0; m < m1; m += each)
         for (int64_t k0 = 0; k0 < g->k; k0 += KC) {
-            int64_t kc = g->k - k0 < KC ? g->k - k0 : KC;
-            panel(g, m, m1 - m < NEAR ? m1 - m : NEAR, NEAR, k0, kc, (g->packed ? g->packed : own) + g->n * k0,
-                  g->n * cpu_whole_chains(kc) / 4, g->n, g->o, lines);
+            const int64_t kc = g->k - k0 < KC ? g->k - k0 : KC, rows = m1 - m < each ? m1 - m : each;
+            const float *x = (g->packed ? g->packed : own) + g->n * k0;
+            if (from == LINES)
+                panel(g, m, rows, NEAR, k0, kc, x, g->n * cpu_whole_chains(kc) / 4, g->n, g->o, lines);
+            else
+                panel_of_rows(g, from, m, rows, k0, kc, x);
         }
 }
 
