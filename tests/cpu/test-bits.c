@@ -131,8 +131,30 @@ static eng_value build_experts(eng_graph *g, const eng_value *in, const void *wh
     return eng_mul_mat_id(g, in[0], in[1], in[2]);
 }
 
+static bool decoded_only(uint32_t type)
+{
+    switch (type) {
+    case ENG_TYPE_IQ1_S: case ENG_TYPE_IQ1_M: case ENG_TYPE_IQ2_XXS: case ENG_TYPE_IQ2_XS: case ENG_TYPE_IQ2_S:
+    case ENG_TYPE_IQ3_XXS: case ENG_TYPE_IQ3_S: case ENG_TYPE_TQ1_0: case ENG_TYPE_TQ2_0: case ENG_TYPE_Q1_0:
+    case ENG_TYPE_Q2_0: return true;
+    default: return false;
+    }
+}
+
+/* Bytes of which no two are the scale of a block that is not finite. */
+static void *drawn(const eng_type_info *type, int64_t n, uint64_t seed)
+{
+    int64_t bytes = n / type->block * type->block_bytes;
+    uint8_t *out = malloc((size_t)bytes);
+    for (int64_t i = 0; out && i < bytes; i++)
+        out[i] = (uint8_t)((int)((number(&seed) + 1) * 127) & 0xbb);
+    return out;
+}
+
 static void *encoded(const device *d, uint32_t type, const int64_t *ne, uint64_t seed)
 {
+    if (decoded_only(type))
+        return drawn(eng_type_get(type), ne[0] * (ne[1] ? ne[1] : 1) * (ne[2] ? ne[2] : 1) * (ne[3] ? ne[3] : 1), seed);
     operand x = {ENG_TYPE_F32, {ne[0], ne[1], ne[2], ne[3]}, NULL}, y = x;
     float *values = numbers(ne[0] * (ne[1] ? ne[1] : 1) * (ne[2] ? ne[2] : 1) * (ne[3] ? ne[3] : 1), seed);
     x.data = values;
