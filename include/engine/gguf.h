@@ -18,7 +18,7 @@ typedef struct eng_gguf eng_gguf;
 
 /* Maps a GGUF file (version 2 or 3) and checks all of its structure: nothing that
  * later calls return reaches outside the file.  Of a model in several files
- * (NAME-00001-of-00003.gguf) the first is given; the others must lie beside it, and
+ * (NAME-00001-of-00003.gguf) any one is given; the others must lie beside it, and
  * their tensors follow the first one's.  While it is open, nobody may shorten the file
  * (replacing it by another of its name is well): what is gone cannot be read, and the
  * process ends (SIGBUS).  A shared lock (flock) tells those who ask. */

@@ -125,6 +125,24 @@ static int check_total(const eng_gguf *g, uint64_t n)
     return status;
 }
 
+/* Every file says of how many tensors the model is. */
+static int check_announced(const eng_gguf *g, uint64_t n)
+{
+    for (uint32_t i = 0; i < g->n_parts; i++) {
+        const eng_gguf *part = g->parts[i];
+        int64_t announced = (int64_t)n;
+        int status = eng_gguf_key_find(part, "split.tensors.count")
+                         ? eng_gguf_integer(part, "split.tensors.count", 0, &announced)
+                         : ENG_OK;
+        if (!status && announced != (int64_t)n)
+            status = eng_fail(ENG_ERR_FORMAT, "%s is of a model of %" PRId64 " tensors by its keys, and %s of one of %"
+                              PRIu64 ": they do not belong together", part->path, announced, g->path, n);
+        if (status)
+            return status;
+    }
+    return ENG_OK;
+}
+
 static int join(eng_gguf *g, int64_t count)
 {
     uint64_t n = g->n_tensors;
@@ -139,7 +157,43 @@ static int join(eng_gguf *g, int64_t count)
     }
     if (!status)
         status = check_total(g, n);
+    if (!status)
+        status = check_announced(g, n);
     return status ? status : join_tensors(g, n);
+}
+
+/* The first file in the place of file `no`, which is closed. */
+static int open_first(eng_gguf **g, int64_t no, int64_t count)
+{
+    char *name, ending[ENDING + 1];
+    const char *path = (*g)->path;
+    const size_t n = strlen(path);
+    eng_gguf *first;
+    int64_t its_no, its_count;
+
+    name_ending(ending, no, count);
+    if (n < ENDING || strcmp(path + n - ENDING, ending) != 0)
+        return eng_fail(ENG_ERR_FORMAT, "%s is file %" PRId64 " of %" PRId64 " of a model, but its name does not end in "
+                        "%s, so that the others cannot be found" ENG_ADVICE "rename it", path, no + 1, count, ending);
+    name = strdup(path);
+    if (!name)
+        return eng_fail_code(EU_NO_MEMORY("the name of a file"));
+    name_ending(ending, 0, count);
+    memcpy(name + n - ENDING, ending, ENDING);
+    int status = eng_gguf_open_file(name, &first);
+    if (status == ENG_ERR_NOTFOUND)
+        status = eng_fail(status, "%s is file %" PRId64 " of %" PRId64 " of a model, of which %s is missing" ENG_ADVICE
+                          "put it beside the others", path, no + 1, count, name);
+    free(name);
+    if (status)
+        return status;
+    eng_gguf_close(*g);
+    *g = first;
+    status = read_place(first, &its_no, &its_count);
+    if (!status && (its_no != 0 || its_count != count))
+        status = eng_fail(ENG_ERR_FORMAT, "%s holds part %" PRId64 " of %" PRId64 " by its keys, which is not what its "
+                          "name says: it was renamed, or is of another model", first->path, its_no + 1, its_count);
+    return status;
 }
 
 int eng_gguf_open(const char *path, eng_gguf **gguf)
@@ -153,12 +207,8 @@ int eng_gguf_open(const char *path, eng_gguf **gguf)
     if (status)
         return status;
     status = read_place(g, &no, &count);
-    if (!status && no > 0) {
-        char ending[ENDING + 1];
-        name_ending(ending, 0, count);
-        status = eng_fail(ENG_ERR_INVALID, "%s is file %" PRId64 " of %" PRId64 " of a model: open the first, whose name "
-                          "ends in %s", path, no + 1, count, ending);
-    }
+    if (!status && no > 0)
+        status = open_first(&g, no, count);
     if (!status && count > 1)
         status = join(g, count);
     if (status) {

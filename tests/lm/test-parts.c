@@ -126,11 +126,29 @@ START_TEST(joined)
 }
 END_TEST
 
-START_TEST(others_name_the_first)
+/* Whichever file is named, the model is the same. */
+START_TEST(any_finds_the_others)
 {
+    char other[128];
     write_all(NULL);
-    refused(file(2, N_PARTS), ENG_ERR_INVALID, "file 2 of 3");
-    refused(file(3, N_PARTS), ENG_ERR_INVALID, "-00001-of-00003.gguf");
+    for (int p = 2; p <= N_PARTS; p++) {
+        eng_gguf *g;
+        eng_gguf_string name;
+        OK(eng_gguf_open(file(p, N_PARTS), &g));
+        ck_assert_uint_eq(eng_gguf_tensor_count(g), 2 * N_PARTS - 1);
+        ck_assert_str_eq(eng_gguf_tensor_get(g, 0)->name, "only");
+        OK(eng_gguf_text(g, "general.name", 0, &name));
+        eng_gguf_close(g);
+    }
+    snprintf(other, sizeof other, "%s/second.gguf", folder);
+    ck_assert_int_eq(rename(file(2, N_PARTS), other), 0);
+    refused(other, ENG_ERR_FORMAT, "is file 2 of 3 of a model, but its name does not end in -00002-of-00003.gguf");
+    remove(other);
+    write_all(NULL);
+    remove(file(1, N_PARTS));
+    refused(file(3, N_PARTS), ENG_ERR_NOTFOUND, "-00001-of-00003.gguf is missing");
+    ck_assert_int_eq(rename(file(2, N_PARTS), file(1, N_PARTS)), 0);
+    refused(file(3, N_PARTS), ENG_ERR_FORMAT, "holds part 2 of 3");
 }
 END_TEST
 
@@ -174,6 +192,7 @@ START_TEST(faults)
         {{.part = 1, .no = -1}, "split.no"},
         {{.part = 1, .count = 2}, "does not end in -00001-of-00002.gguf"},
         {{.part = 1, .total = 6}, "have 5 tensors"},
+        {{.part = 3, .total = 9}, "of a model of 9 tensors by its keys"},
         {{.part = 3, .tensor = "t.2"}, "\"t.2\" is in another"},
         {{.part = 3, .tensor = "only"}, "\"only\" is in another"},
     };
@@ -194,7 +213,7 @@ int main(void)
     TCase *t = tcase_create("parts");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, joined);
-    tcase_add_test(t, others_name_the_first);
+    tcase_add_test(t, any_finds_the_others);
     tcase_add_test(t, missing);
     tcase_add_test(t, renamed);
     tcase_add_test(t, faults);
