@@ -55,6 +55,7 @@ if command -v bash > "$tmp/log"; then
     offers "engine-generate --explain " ""
     offers "engine-generate -m " ""
     offers "engine-quantize a b q5_" "q5_0 q5_1 q5_K"
+    offers "engine-quantize a b Q4_K" "Q4_K_S Q4_K_M"
     offers "engine-quantize a" ""
     offers "engine-probe --format=" "tsv"
     offers "engine-bench --compare " ""

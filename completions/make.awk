@@ -40,6 +40,7 @@ wanted && /^   / { wanted = !about($0); next }
 { wanted = 0 }
 # The topics of --help, the positional arguments
 /--help\[=TOPIC\]/ { next }
+/^ *or a mix of them.* one of / { mixes = $0; sub(/.*one of /, "", mixes); gsub(/,/, "", mixes); types = types " " mixes }
 /^ *TYPE is one of / { types = $0; sub(/.*one of /, "", types); gsub(/,/, "", types); positional = "quantize" }
 /^Usage: .*\[DEVICE\]\.\.\./ { positional = "devices" }
 

@@ -7,7 +7,7 @@ engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_check.c %D%
 engine_generate_LDADD = libengine-pattern.la libengine-util.la libengine-lm.la libengine.la $(LIBM)
 
 bin_PROGRAMS += engine-quantize
-engine_quantize_SOURCES = %D%/quantize.c %D%/convert.c %D%/convert.h \
+engine_quantize_SOURCES = %D%/quantize.c %D%/mix.c %D%/mix.h %D%/convert.c %D%/convert.h \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
 engine_quantize_LDADD = libengine-pattern.la libengine-util.la libengine.la
 

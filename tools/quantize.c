@@ -3,13 +3,15 @@
  *
  * Matrices become TYPE; what is small, one-dimensional or read element by element
  * (norms, convolutions, expert routers) stays.  A matrix whose rows are no whole
- * blocks of TYPE becomes q8_0 or, if that does not fit either, f16.
+ * blocks of TYPE becomes q8_0 or, if that does not fit either, f16.  Of a mix (mix.h),
+ * some matrices get more bits than others.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +24,7 @@
 #include "libengine/util/util.h"
 #include "hints.h"
 #include "loading.h"
+#include "mix.h"
 #include "uninstalled.h"
 
 #define EXIT_USAGE 64
@@ -36,17 +39,21 @@ typedef struct rule {
 
 typedef struct job {
     const char *in, *out, *device;
-    uint32_t type;
+    uint32_t type; /* of most matrices */
+    const mix *mix; /* NULL: of all */
+    mix_model model;
     rule *rules;
     size_t rule_room;
     uint32_t n_rules;
-    int quiet, progress, force;
+    int quiet, progress, force, errors;
     eng_gguf *gguf;
     eng_gguf_writer *writer;
     uint32_t *types; /* of the tensors written */
     converter *convert;
     void *buffer;
     uint64_t buffer_bytes, total, done;
+    float *lines[2]; /* for errors: some rows as they were, and as they became */
+    size_t line_room;
     uint64_t last;
 } job;
 
@@ -56,6 +63,9 @@ static const char usage_text[] =
     "\n"
     "  -T, --tensor PATTERN=TYPE  tensors whose name matches the regular expression become\n"
     "                             that TYPE; may be repeated, the first match counts\n"
+    "      --tensor-type PATTERN=TYPE  the same\n"
+    "  -e, --errors               prints what each tensor lost: the root of the mean square of\n"
+    "                             the differences over that of the weights\n"
     "  -d, --device DEVICE        the device that encodes (cpu)\n"
     "      --force                replaces OUT if it exists (never IN)\n"
     "  -q, --quiet                no progress, no summary\n"
@@ -138,27 +148,32 @@ static int add_rule(job *j, char *text)
 /* -1: go on; else the exit status. */
 static int parse(job *j, int argc, char **argv)
 {
-    enum { FORCE = 256 };
+    enum { FORCE = 256, TENSOR_TYPE };
     static const struct option options[] = {
         {"tensor", required_argument, NULL, 'T'}, {"device", required_argument, NULL, 'd'},
         {"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},      {"force", no_argument, NULL, FORCE},
+        {"errors", no_argument, NULL, 'e'},       {"tensor-type", required_argument, NULL, TENSOR_TYPE},
         {NULL, 0, NULL, 0},
     };
 
     opterr = 0; /* it would say the path of the program */
-    for (int c; (c = getopt_long(argc, argv, ":T:d:qhV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, ":T:d:eqhV", options, NULL)) != -1;) {
         switch (c) {
         case 'T':
+        case TENSOR_TYPE:
             if (add_rule(j, optarg))
                 return EXIT_USAGE;
             break;
         case 'd': j->device = optarg; break;
+        case 'e': j->errors = 1; break;
         case 'q': j->quiet = 1; break;
         case FORCE: j->force = 1; break;
         case 'h':
             fputs(usage_text, stdout);
             print_types(stdout);
+            fputs("or a mix of them, with more bits where they count most: one of", stdout);
+            mix_print_names(stdout);
             return 0;
         case 'V': printf("engine-quantize (libengine) %s\n", eng_version()); return 0;
         case ':': return usage_error("%s needs a value", argv[optind - 1]);
@@ -175,9 +190,13 @@ static int parse(job *j, int argc, char **argv)
     j->out = argv[optind + 1];
     const char *why_not;
     const eng_type_info *type = weight_type(argv[optind + 2], &why_not);
+    if ((j->mix = mix_find(argv[optind + 2])) != NULL)
+        type = eng_type_get(mix_base(j->mix));
     if (!type) {
         fprintf(stderr, "engine-quantize: \"%s\" %s; there are", argv[optind + 2], why_not);
         print_types(stderr);
+        fputs("and mixes:", stderr);
+        mix_print_names(stderr);
         return EXIT_USAGE;
     }
     j->type = type->type;
@@ -215,7 +234,7 @@ static int fits(uint32_t type, int64_t columns)
 
 static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
 {
-    uint32_t type = is_matrix(t) ? j->type : t->type;
+    uint32_t type = !is_matrix(t) ? t->type : j->mix ? mix_type(j->mix, &j->model, t) : j->type;
 
     if (eng_type_get(t->type) && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64)
         for (uint32_t i = 0; i < j->n_rules; i++)
@@ -234,6 +253,7 @@ static int choose_types(job *j)
     j->types = calloc(n ? n : 1, sizeof *j->types);
     if (!j->types)
         return eng_fail_code(EU_NO_MEMORY("the types of the tensors"));
+    mix_look(j->gguf, &j->model);
     for (uint32_t i = 0; i < n; i++) {
         const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
         uint32_t wanted = wanted_type(j, t), type = wanted;
@@ -246,6 +266,8 @@ static int choose_types(job *j)
         if (type != wanted && !j->quiet && ++other)
             printf("%s: rows of %" PRId64 " elements are no blocks of %s: %s instead\n", t->name, t->ne[0],
                    eng_type_get(wanted)->name, eng_type_get(type)->name);
+        else if (j->mix && type != j->type && type != t->type && !j->quiet)
+            printf("%s: %s\n", t->name, eng_type_get(type)->name);
         j->types[i] = type;
     }
     for (uint32_t i = 0; i < j->n_rules; i++) {
@@ -363,7 +385,7 @@ static int key_begins(const eng_gguf_key *key, const char *text)
 /* One file is written, whatever the model was read from. */
 static int copy_keys(job *j)
 {
-    int status = ENG_OK, number = file_type(j->type);
+    int status = ENG_OK, number = j->mix ? mix_file_type(j->mix) : file_type(j->type);
 
     for (uint64_t i = 0; i < eng_gguf_key_count(j->gguf) && !status; i++) {
         const eng_gguf_key *key = eng_gguf_key_get(j->gguf, i);
@@ -403,6 +425,45 @@ static void show_progress(job *j, const char *name)
     fflush(stderr);
 }
 
+/* Some rows as f32: where they lie, or in `line`. */
+static int rows_f32(job *j, uint32_t type, const void *rows, int64_t columns, int64_t n, float *line, const float **out)
+{
+    *out = type == ENG_TYPE_F32 ? rows : line;
+    return type == ENG_TYPE_F32 ? ENG_OK : converter_run(j->convert, type, rows, ENG_TYPE_F32, line, columns, n);
+}
+
+/* What the tensor lost, a few rows at a time. */
+static int print_error(job *j, const eng_gguf_tensor *t, uint32_t type, const void *encoded, int64_t rows)
+{
+    const int64_t columns = t->ne[0], most = columns < 65536 ? 65536 / (columns > 0 ? columns : 1) : 1;
+    const uint64_t before = eng_row_bytes(t->type, columns), after = eng_row_bytes(type, columns);
+    double lost = 0, all = 0;
+    for (int i = 0; i < 2 && j->line_room < (size_t)(most * columns); i++) {
+        free(j->lines[i]);
+        j->lines[i] = malloc((size_t)(most * columns) * sizeof(float));
+    }
+    if (!j->lines[0] || !j->lines[1])
+        return eng_fail_code(EU_NO_MEMORY("what a tensor lost"));
+    if (j->line_room < (size_t)(most * columns))
+        j->line_room = (size_t)(most * columns);
+    for (int64_t r = 0, n; r < rows; r += n) {
+        const float *x, *y;
+        n = rows - r < most ? rows - r : most;
+        int status = rows_f32(j, t->type, (const char *)t->data + (uint64_t)r * before, columns, n, j->lines[0], &x);
+        if (!status)
+            status = rows_f32(j, type, (const char *)encoded + (uint64_t)r * after, columns, n, j->lines[1], &y);
+        if (status)
+            return status;
+        for (int64_t i = 0; i < n * columns; i++) {
+            lost += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+            all += (double)x[i] * (double)x[i];
+        }
+    }
+    show_progress(j, NULL);
+    printf("%s: %s, error %.3g\n", t->name, eng_type_get(type)->name, all > 0 ? sqrt(lost / all) : 0.0);
+    return ENG_OK;
+}
+
 /* Called by the writer for each tensor. */
 static int produce(void *user, uint32_t index, const void **data)
 {
@@ -428,26 +489,36 @@ static int produce(void *user, uint32_t index, const void **data)
         j->buffer_bytes = bytes;
     }
     int status = converter_run(j->convert, t->type, t->data, j->types[index], j->buffer, t->ne[0], rows);
+    if (!status && j->errors)
+        status = print_error(j, t, j->types[index], j->buffer, rows);
     j->done += t->bytes;
     *data = j->buffer;
     return status;
 }
 
-static void print_summary(const job *j)
+/* Before the work, which takes long, and after it. */
+static void print_sizes(const job *j, int done)
 {
     uint64_t before = 0, after = 0;
+    int64_t elements = 0;
     uint32_t changed = 0, n = eng_gguf_tensor_count(j->gguf);
 
     for (uint32_t i = 0; i < n; i++) {
         const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
         before += t->bytes;
+        elements += t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
         changed += j->types[i] != t->type;
         after += j->types[i] == t->type
                      ? t->bytes
                      : eng_row_bytes(j->types[i], t->ne[0]) * (uint64_t)(t->ne[1] * t->ne[2] * t->ne[3]);
     }
-    printf("%u of %u tensors converted, %.1f MB of weights instead of %.1f MB\n", changed, n, (double)after / 1e6,
-           (double)before / 1e6);
+    if (done)
+        printf("%u of %u tensors converted, %.1f MB of weights instead of %.1f MB\n", changed, n, (double)after / 1e6,
+               (double)before / 1e6);
+    else
+        printf("%.1f MB of weights are to be written, %.2f bits each\n", (double)after / 1e6,
+               elements > 0 ? 8 * (double)after / (double)elements : 0.0);
+    fflush(stdout);
 }
 
 static int convert_file(job *j, eng_context *context)
@@ -464,6 +535,8 @@ static int convert_file(job *j, eng_context *context)
         status = copy_keys(j);
     if (!status)
         status = declare_tensors(j);
+    if (!status && !j->quiet)
+        print_sizes(j, 0);
     if (!status && j->total > 0)
         status = converter_create(context, j->device, is_interrupted, &j->convert);
     catch_interrupts();
@@ -471,7 +544,7 @@ static int convert_file(job *j, eng_context *context)
         status = eng_gguf_writer_save_from(j->writer, j->out, produce, j);
     show_progress(j, NULL);
     if (!status && !j->quiet)
-        print_summary(j);
+        print_sizes(j, 1);
     return status;
 }
 
@@ -503,6 +576,8 @@ int main(int argc, char **argv)
     free(j.rules);
     free(j.types);
     free(j.buffer);
+    free(j.lines[0]);
+    free(j.lines[1]);
     if (answer == EXIT_SUCCESS && fflush(stdout) != 0) {
         fprintf(stderr, "engine-quantize: cannot write to standard output: %s\n", strerror(errno));
         answer = EXIT_FAILURE;

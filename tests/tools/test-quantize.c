@@ -226,6 +226,35 @@ END_TEST
 
 /* -- command lines ------------------------------------------------------------------ */
 
+/* Which matrices of a mix have more bits, by the layers of a model of eight; and what is told of it. */
+START_TEST(mixes)
+{
+    runs(run("tests/tools/make-model --arch llama --seed 5 --layers 8 --embd 256 --ffn 512 --vocab 300 --heads 8 "
+             "--kv-heads 2 %s",
+             OTHER), 0);
+    runs(run("engine-quantize --force %s %s q4_k_m", OTHER, OUT), 0);
+    says("output.weight: q6_K\n");
+    says("blk.0.attn_v.weight: q6_K\n");
+    says("blk.3.ffn_down.weight: q6_K\n");
+    says("blk.7.ffn_down.weight: q6_K\n");
+    ck_assert_ptr_null(strstr(said, "blk.1.ffn_down.weight: "));
+    ck_assert_ptr_null(strstr(said, "ffn_up.weight: "));
+    says(" MB of weights are to be written, ");
+    runs(run("engine-quantize --force --errors %s %s Q3_K_L", OTHER, OUT), 0);
+    says("blk.4.attn_output.weight: q5_K\n");
+    says("blk.4.ffn_up.weight: q3_K, error 0.");
+    runs(run("engine-quantize --force %s %s Q2_K_S --tensor-type 'attn_v=q8_0'", OTHER, OUT), 0);
+    says("blk.2.attn_v.weight: q8_0\n");
+    says("blk.0.ffn_down.weight: q4_K\n");
+    runs(run("engine-quantize --force -q %s %s Q4_K_M", OTHER, OUT), 0);
+    ck_assert_str_eq(said, "");
+    runs(run("engine-quantize --force %s %s Q4_K_X", OTHER, OUT), 64);
+    says("and mixes: Q2_K_S");
+    remove(OTHER);
+    remove(OUT);
+}
+END_TEST
+
 START_TEST(usage)
 {
     runs(run("engine-quantize --help"), 0);
@@ -447,6 +476,7 @@ int main(void)
     tcase_add_test(all, there_and_back);
     tcase_add_test(all, what_stays);
     tcase_add_test(all, fallbacks);
+    tcase_add_test(all, mixes);
     tcase_add_test(all, usage);
     tcase_add_test(all, failures);
     tcase_add_test(all, onto_itself);
