@@ -59,11 +59,10 @@ static void begin(answer *a, uint32_t sequence, eng_lm_context *context, const e
 {
     eng_lm_sampler_params params;
     char *text;
-    int length = asprintf(&text, "%s%s", beginning, prompt);
-    if (length < 0)
+    if (asprintf(&text, "%s%s", beginning, prompt) < 0)
         exit((fputs("serve: out of memory\n", stderr), EXIT_FAILURE));
     *a = (answer){.number = number, .left = wanted};
-    check(eng_lm_tokenize(model, text, (size_t)length, ENG_LM_ADD_SPECIAL, &a->tokens, &a->n));
+    check(eng_lm_tokenize(model, text, strlen(text), ENG_LM_ADD_SPECIAL, &a->tokens, &a->n));
     free(text);
     if (a->n == 0 || a->n > LONGEST) {
         printf("%ld\tthe prompt has %zu tokens, 1 to %d are possible\n", number, a->n, LONGEST);
@@ -129,23 +128,20 @@ static void run(answer *answers, uint32_t n_answers, eng_lm_context *context, co
             continue;
         }
         a->tokens[0] = token;
-        a->n = 1;
-        a->done = 0;
+        a->n = 1, a->done = 0;
     }
 }
 
 /* A line, if one is there; while answers are being written nobody waits for it.  0: the input has ended. */
 static int read_line(char **line, size_t *room, int wait, int *there)
 {
-    struct pollfd in = {.fd = 0, .events = POLLIN};
-    *there = wait || poll(&in, 1, 0) > 0;
+    *there = wait || poll(&(struct pollfd){.fd = 0, .events = POLLIN}, 1, 0) > 0;
     if (!*there)
         return 1;
     ssize_t n = getline(line, room, stdin);
-    if (n > 0 && (*line)[n - 1] == '\n')
-        (*line)[n - 1] = 0;
-    *there = n > 0;
-    return n > 0;
+    if (n > 0)
+        (*line)[strcspn(*line, "\n")] = 0;
+    return *there = n > 0;
 }
 
 int main(int argc, char **argv)
@@ -169,8 +165,7 @@ int main(int argc, char **argv)
     params.n_sequences = n_answers;
     params.n_cells = n_answers * (LONGEST + (uint32_t)wanted); /* nobody waits for cells */
     params.n_top = 40;
-    params.kept_bytes = KEPT;
-    params.kept_stride = 16;
+    params.kept_bytes = KEPT, params.kept_stride = 16;
     check(eng_lm_context_create(model, &params, &context));
 
     static answer answers[MOST];
@@ -195,10 +190,9 @@ int main(int argc, char **argv)
         else if (!more)
             break;
     }
-    eng_lm_stats stats = {.size = sizeof stats};
-    check(eng_lm_context_get_stats(context, &stats));
-    fprintf(stderr, "serve: %llu tokens run, %llu known from before\n", (unsigned long long)stats.tokens,
-            (unsigned long long)stats.tokens_reused);
+    eng_lm_stats told = {.size = sizeof told};
+    check(eng_lm_context_get_stats(context, &told));
+    fprintf(stderr, "serve: %.0f tokens run, %.0f known from before\n", (double)told.tokens, (double)told.tokens_reused);
     free(line);
     eng_lm_context_destroy(context);
     eng_lm_model_close(model);

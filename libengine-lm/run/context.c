@@ -313,6 +313,7 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     status = check_params(c);
     if (!status) {
         choose_period(c);
+        c->few = lm_pass_few(model);
         lm_outputs_choose(c);
     }
     if (!status)

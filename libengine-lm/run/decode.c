@@ -42,6 +42,10 @@ static int check(const eng_lm_context *c, const eng_lm_batch *b)
         int status = lm_sequence_check(c, sequence_of(b, i));
         if (status)
             return status;
+        if (lm_cells_next(c, &c->sequences[sequence_of(b, i)]) > INT32_MAX - (int64_t)b->n_tokens)
+            return eng_fail(ENG_ERR_STATE, "sequence %u is at position %d" ENG_CAUSE "positions end at %d" ENG_ADVICE
+                            "remove it, and begin again", sequence_of(b, i),
+                            lm_cells_next(c, &c->sequences[sequence_of(b, i)]), INT32_MAX);
         if (c->sequences[sequence_of(b, i)].broken)
             return eng_fail(ENG_ERR_STATE, "sequence %u holds nothing of use since a device failed: remove it",
                             sequence_of(b, i));

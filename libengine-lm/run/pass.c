@@ -11,9 +11,22 @@
 
 #include "run.h"
 
+/* On devices that are the host's own threads a plan costs little, so that few tokens need no padding; a driver may compile
+ * for each size. */
+#define FEW 8
+uint32_t lm_pass_few(const eng_lm_model *m)
+{
+    eng_device_info info = {.size = sizeof info};
+    eng_device_stats stats = {.size = sizeof stats};
+    for (uint32_t i = 0; eng_device_leaf(m->device, i, &info, &stats) == ENG_OK; i++)
+        if (info.flags & ENG_DEVICE_ASYNCHRONOUS)
+            return 0;
+    return FEW;
+}
+
 uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n)
 {
-    uint32_t size = 1;
+    uint32_t size = n <= c->few ? n : 1;
     while (size < n)
         size *= 2;
     return size < c->p.n_batch ? size : c->p.n_batch;

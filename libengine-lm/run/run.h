@@ -61,7 +61,9 @@ int lm_pass_get(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, lm_pass **
 void lm_pass_destroy(lm_pass *pass);
 int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_store *io, const lm_inputs *at,
                   eng_graph **graph);
-/* Batch size that n tokens are padded to: a power of two, at most the context's n_batch. */
+/* How many tokens a pass takes without padding. */
+uint32_t lm_pass_few(const eng_lm_model *m);
+/* Batch size that n tokens are padded to: a power of two, or itself if they are few, at most the context's n_batch. */
 uint32_t lm_pass_size(const eng_lm_context *c, uint32_t n);
 
 /* -- contexts (context.c, decode.c), sequences (sequence.c) --------------------------------------------------- */
@@ -108,6 +110,7 @@ struct eng_lm_context {
     int32_t layer_memory[LM_MAX_LAYERS]; /* first tensor of the layer in `memory`: K then V, or
                                             state then window                     */
     lm_pass *passes;
+    uint32_t few;        /* tokens that are run without padding                   */
     lm_sequence *sequences;
     lm_kept kept;
     lm_rows rows, trial; /* trial: what the rows will be after passes that are being planned */
