@@ -116,6 +116,16 @@ static int fill_integers(rig *r, uint32_t tensor, const bench_operand *o)
     return status;
 }
 
+static int random_bytes(char *to, uint64_t n)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    for (uint64_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        to[i] = (char)(state >> 56 & 0x3f);
+    }
+    return ENG_OK;
+}
+
 /* Rows of random values as the type has them; as long as the variance of a row's product with another is 1. */
 static int random_rows(converter *convert, const bench_operand *o, int64_t rows, char **encoded)
 {
@@ -133,6 +143,8 @@ static int random_rows(converter *convert, const bench_operand *o, int64_t rows,
         values[i] = ((float)(state >> 40) * 0x1p-24f - 0.5f) * width;
     }
     int status = converter_run(convert, ENG_TYPE_F32, values, o->type, *encoded, o->ne[0], rows);
+    if (status == ENG_ERR_UNSUPPORTED) /* a type without an encoder: bytes that are finite scales wherever they stand */
+        status = random_bytes(*encoded, eng_row_bytes(o->type, o->ne[0]) * (uint64_t)rows);
     free(values);
     return status;
 }
