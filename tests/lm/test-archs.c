@@ -259,17 +259,24 @@ static bool stray(subject *s, const answer *a)
     return subject_run(s, ids, N_STRAY) && eng_lm_sequence_rollback(s->context, 0, N_STRAY) == ENG_OK;
 }
 
+/* How a model is spread over a composed device. */
+typedef enum manner { CUT, DEALT, LAYERS, GUEST } manner;
+static const char *const manners[] = {"", ", experts dealt out", ", whole layers", ", caches on a guest"};
+
 /* Caches of `type`; a block type's error is that of the cache. */
-static void run_type(eng_context *engine, const char *options, const char *device, bool parallel, const char *path,
+static void run_type(eng_context *engine, const char *options, const char *device, manner how, const char *path,
                      const answer *a, uint32_t type)
 {
+    static const eng_lm_override caches = {"^cache_[kv]\\.", "cpu"};
     double limit = type == ENG_TYPE_F32 ? MOST : has_experts(options) ? MOST_CACHE_EXPERTS : MOST_CACHE;
     eng_lm_placement placement = {.size = sizeof placement,
-                                  .experts = parallel ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN};
+                                  .experts = how == DEALT ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN,
+                                  .split = how == LAYERS ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR,
+                                  .n_overrides = how == GUEST, .overrides = &caches};
     eng_lm_context_params p;
     errors e = {0};
     subject s;
-    const char *dealt = parallel ? ", experts dealt out" : type == ENG_TYPE_F32 ? "" : ", caches of blocks";
+    const char *dealt = type == ENG_TYPE_F32 ? manners[how] : ", caches of blocks";
     eng_lm_context_defaults(&p);
     p.n_cells = N_CELLS;
     p.n_snapshots = N_STRAY + 1;
@@ -296,10 +303,10 @@ static void run_type(eng_context *engine, const char *options, const char *devic
     subject_close(&s);
 }
 
-static void run(eng_context *engine, const char *options, const char *device, bool parallel, const char *path,
+static void run(eng_context *engine, const char *options, const char *device, manner how, const char *path,
                 const answer *a)
 {
-    run_type(engine, options, device, parallel, path, a, ENG_TYPE_F32);
+    run_type(engine, options, device, how, path, a, ENG_TYPE_F32);
 }
 
 static void run_table(eng_context *engine, const char *path, const char *only, bool slow)
@@ -315,10 +322,14 @@ static void run_table(eng_context *engine, const char *path, const char *only, b
             for (size_t k = 0; k < N_SPLITS; k++)
                 if ((has_experts(options) || !splits[k].parallel) &&
                     (slow || models[i].everywhere || !splits[k].opencl))
-                    run(engine, options, splits[k].device, splits[k].parallel, path, &a);
+                    run(engine, options, splits[k].device, splits[k].parallel ? DEALT : CUT, path, &a);
+#ifdef HAVE_META
+        for (manner how = LAYERS; how <= GUEST && a.logits && models[i].everywhere; how++)
+            run(engine, options, "cpu/2", how, path, &a);
+#endif
         for (size_t k = 0; k < N_SPLITS && a.logits && models[i].everywhere; k++)
             if (splits[k].caches)
-                run_type(engine, options, splits[k].device, false, path, &a, ENG_TYPE_Q8_0);
+                run_type(engine, options, splits[k].device, CUT, path, &a, ENG_TYPE_Q8_0);
         free(a.logits);
     }
 }
@@ -409,33 +420,64 @@ static void add_scaling(char options[512], uint64_t *r)
     add_rope_key(options, r, "yarn_ext_factor", 0, 100);
 }
 
+/* What the options may say of an architecture. */
+static const struct subject_arch {
+    const char *name;
+    bool hybrid, experts, some_experts, fused, scales; /* of the layers; Q, K, V may be one; matrices may have factors */
+} archs[] = {
+    {"llama", .some_experts = true, .fused = true, .scales = true}, {"qwen2", .fused = true, .scales = true},
+    {"qwen3", .fused = true, .scales = true}, {"qwen3moe", .experts = true, .fused = true, .scales = true},
+    {"qwen35", .hybrid = true, .scales = true}, {"qwen35moe", .hybrid = true, .experts = true, .scales = true},
+    {"gemma2", .fused = true, .scales = true}, {"gemma3", .fused = true, .scales = true},
+    {"glm4", .fused = true, .scales = true}, {"glm4moe", .experts = true, .fused = true, .scales = true},
+    {"gpt-oss", .experts = true, .fused = true, .scales = true}, {"qwen2moe", .experts = true, .fused = true, .scales = true},
+    {"smollm3", .fused = true, .scales = true}, {"phi3", .scales = true}, {"olmo2", .fused = true, .scales = true},
+    {"granite", .some_experts = true, .fused = true, .scales = true}, {"command-r", .fused = true, .scales = true},
+    {"cohere2", .fused = true, .scales = true}, {"mistral3", .fused = true, .scales = true},
+    {"llama4", .experts = true, .fused = true, .scales = true}, {"minimax-m2", .experts = true, .fused = true, .scales = true},
+    {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true},
+};
+#define N_RANDOM (int)(sizeof archs / sizeof *archs)
+
+/* Sizes of latent attention; factors of YaRN would need one key more. */
+static void add_latent(char options[512], uint64_t *r)
+{
+    if (among(r, 0, 1))
+        add_number(options, r, "q-lora", 8, 64);
+    add_number(options, r, "kv-lora", 8, 80);
+    add_number(options, r, "value", 4, 48);
+}
+
 static void random_model(uint64_t *r, unsigned seed, char options[512])
 {
-    static const char *const archs[] = {"llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe"};
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K"};
-    const char *arch = archs[among(r, 0, 5)];
-    bool hybrid = strncmp(arch, "qwen35", 6) == 0, llama = strcmp(arch, "llama") == 0;
+    const struct subject_arch *a = &archs[among(r, 0, N_RANDOM - 1)];
+    bool llama = strcmp(a->name, "llama") == 0, latent = strcmp(a->name, "deepseek2") == 0;
     int kv = among(r, 1, 8), group = among(r, 1, 5), half = among(r, 2, 32);
     options[0] = 0;
-    add(options, "--arch %s --seed %u --type %s", arch, seed, types[among(r, 0, 5)]);
+    add(options, "--arch %s --seed %u --type %s", a->name, seed, types[among(r, 0, 5)]);
     add(options, " --kv-heads %d --heads %d --head %d", kv, kv * group, 2 * half);
-    add_number(options, r, "layers", 1, hybrid ? 4 : 2);
+    add_number(options, r, "layers", 1, 5);
+    add_number(options, r, "window", 1, 20);
     add_number(options, r, "vocab", 258, 600);
     add_width(options, r, "embd", 200);
     add_width(options, r, "ffn", 400);
     add_flag(options, r, "tied", 3);
-    add_flag(options, r, "scales", 3);
-    if (among(r, 0, 2) == 0)
+    if (a->scales)
+        add_flag(options, r, "scales", 3);
+    if (!latent && among(r, 0, 2) == 0)
         add_scaling(options, r);
-    if (hybrid) {
+    if (a->hybrid)
         add_hybrid(options, r);
-    } else {
+    if (a->fused) {
         add_flag(options, r, "fused-qkv", 2);
         add_flag(options, r, "biases", 3);
     }
+    if (latent)
+        add_latent(options, r);
     if (llama)
         add_flag(options, r, "freqs", 2);
-    if (strstr(arch, "moe") || (llama && among(r, 0, 1)))
+    if (a->experts || (a->some_experts && among(r, 0, 1)))
         add_experts(options, r);
 }
 
@@ -454,8 +496,9 @@ static void run_splits(eng_context *engine, uint64_t *r, const char *options, co
     char device[64];
     for (int i = 0; i < 3; i++) {
         random_split(r, device);
-        run(engine, options, device, has_experts(options) && i == 1, path, a);
+        run(engine, options, device, i == 1 && has_experts(options) ? DEALT : i == 2 ? LAYERS : CUT, path, a);
     }
+    run(engine, options, "cpu/2", GUEST, path, a);
 }
 #endif
 
@@ -468,7 +511,7 @@ static void run_random(eng_context *engine, const char *path, unsigned seed)
     if (subject_make(options, path))
         tap_check(false, "make-model %s", options);
     else if (answer_make(&a, path, seed, among(&r, 1, MAX_PROMPT))) {
-        run(engine, options, "cpu", false, path, &a);
+        run(engine, options, "cpu", CUT, path, &a);
 #ifdef HAVE_META
         run_splits(engine, &r, options, path, &a);
 #endif
