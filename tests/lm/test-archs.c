@@ -142,6 +142,9 @@ static const struct {
      "--key rope.scaling.yarn_log_multiplier=0.0707", false},
     {"--arch deepseek2 --seed 140 --experts 4 --used 2 --shared-count 2 --heads 3 --kv-heads 1 --head 20 --kv-lora 40 --value 12 --tied "
      "--without expert_gating_func", false},
+    {"--arch gemma --seed 141 --tied --heads 3 --kv-heads 1 --head 40", false},
+    {"--arch olmoe --seed 142 --experts 7 --used 3", false},
+    {"--arch granitemoe --seed 143 --experts 6 --used 2 --type q8_0", false},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -435,6 +438,8 @@ static const struct subject_arch {
     {"granite", .some_experts = true, .fused = true, .scales = true}, {"command-r", .fused = true, .scales = true},
     {"cohere2", .fused = true, .scales = true}, {"mistral3", .fused = true, .scales = true},
     {"llama4", .experts = true, .fused = true, .scales = true}, {"minimax-m2", .experts = true, .fused = true, .scales = true},
+    {"gemma", .fused = true, .scales = true}, {"olmoe", .experts = true, .fused = true, .scales = true},
+    {"granitemoe", .experts = true, .fused = true, .scales = true},
     {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)

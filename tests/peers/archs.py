@@ -116,7 +116,8 @@ def tensors(case, model):
             continue
         _, _, layer, rest = full.split(".", 3)
         at = "blk.%s." % layer
-        rest = rest.replace("feed_forward.", "mlp.").replace("shared_experts.", "shared_expert.")
+        for ours, theirs in (("mlp.", "feed_forward."), ("mlp.", "block_sparse_moe."), ("shared_expert.", "shared_experts.")):
+            rest = rest.replace(theirs, ours)
         base, dot, kind = rest.rpartition(".")
         if kind not in ("weight", "bias"):
             base, kind = rest, "weight"
@@ -182,6 +183,13 @@ CASES = {
                    rope_parameters={"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
                                     "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6}},
                    keys={"rope.freq_base": 1e6, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0}),
+    "gemma": dict(arch="gemma", config=T.GemmaConfig, head_dim=24, plus1=True),
+    "olmoe": dict(arch="olmoe", config=T.OlmoeConfig, num_experts=6, num_experts_per_tok=2, norm_topk_prob=False),
+    "granitemoe": dict(arch="granitemoe", config=T.GraniteMoeConfig, paired=True, num_local_experts=6,
+                       num_experts_per_tok=2, embedding_multiplier=2.5, residual_multiplier=0.4,
+                       attention_multiplier=0.15, logits_scaling=1.7,
+                       keys={"embedding_scale": 2.5, "residual_scale": 0.4, "attention.scale": 0.15,
+                             "logit_scale": 1.7}),
     "glm4": dict(arch="glm4", config=T.Glm4Config, head_dim=32, attention_bias=True,
                  names={**GLM4, "post_attention_layernorm": "ffn_norm"}, keys={"rope.dimension_count": 16}),
     "glm4moe": dict(arch="glm4moe", config=T.Glm4MoeConfig, head_dim=32, n_routed_experts=8, n_shared_experts=1,

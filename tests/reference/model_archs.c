@@ -37,6 +37,9 @@ static const facts known[] = {
      .own_width = true, .shared = 3, NO_WINDOWS},
     {"minimax-m2", FFN, .qk = WIDE_NORM, .sigmoid = true, .own_width = true, NO_WINDOWS},
     {"qwen3next", POST, .qk = HEAD_NORM, .grouped = true, .own_width = true, .shared = 1, NO_WINDOWS},
+    {"gemma", FFN, .act = GELU, .embd_root = true, NO_WINDOWS},
+    {"olmoe", FFN, .qk = WIDE_NORM, .plain_weights = true, NO_WINDOWS},
+    {"granitemoe", FFN, .neighbours = true, .divides = true, .shared = 4, NO_WINDOWS},
     {"deepseek2", FFN, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
 };
 

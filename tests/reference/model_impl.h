@@ -47,7 +47,7 @@ typedef struct facts {
     bool local_plain, local_alone, unrounded; /* unrounded: YaRN's two pairs */
     double local_base;
     int64_t rope_rest;     /* every so-manieth layer is not rotated; 0: all are */
-    int shared;            /* 0: none; 1: by length; 2: by count; 3: as an expert */
+    int shared;            /* 0: none; 1: by length; 2: by count; 3: as an expert; 4: by length, and not weighed */
 } facts;
 
 struct ref_model {

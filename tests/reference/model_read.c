@@ -164,7 +164,7 @@ static void read_experts_numbers(reader *r)
     m->n_ff_expert = m->n_ff;
     if (m->f.own_width)
         m->n_ff_expert = key(r, "expert_feed_forward_length", 0, m->used > 0 ? m->n_ff / m->used : -1);
-    if (m->f.shared == 1)
+    if (m->f.shared == 1 || m->f.shared == 4)
         m->n_ff_shared = key(r, "expert_shared_feed_forward_length", 0, -1);
     else if (m->f.shared)
         m->n_ff_shared = m->n_ff_expert * (m->f.shared == 2 ? key(r, "expert_shared_count", 0, -1) : 1);
