@@ -80,7 +80,8 @@ NAMES = {
     "self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_norm", "self_attn.q_b_proj": "attn_q_b",
     "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa", "self_attn.kv_a_layernorm": "attn_kv_a_norm",
     "linear_attn.out_proj": "ssm_out", "linear_attn.norm": "ssm_norm", "linear_attn.in_proj_ba": "ssm_ba",
-    "linear_attn.dt_bias": "ssm_dt.bias",
+    "linear_attn.dt_bias": "ssm_dt.bias", "linear_attn.in_proj_qkv": "attn_qkv", "linear_attn.in_proj_z": "attn_gate",
+    "linear_attn.in_proj_b": "ssm_beta", "linear_attn.in_proj_a": "ssm_alpha",
 }
 POST = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
         "post_feedforward_layernorm": "post_ffw_norm"}
@@ -96,6 +97,25 @@ def split_linear(w, c):
     q, key, val, z = np.split(w, [d, 2 * d, 2 * d + r], axis=1)
     flat = [x.reshape(-1, w.shape[-1]) for x in (q, key, val, z)]
     return np.concatenate(flat[:3]), flat[3]
+
+
+def tiled(w, c, axis, size):
+    """Value heads of `size` along an axis: those of one key head side by side -> the first of each, the second, ..."""
+    k, v = c.linear_num_key_heads, c.linear_num_value_heads
+    order = [h * (v // k) + r for r in range(v // k) for h in range(k)]
+    w = np.moveaxis(w, axis, 0)
+    w = w.reshape(v, size, *w.shape[1:])[order].reshape(w.shape)
+    return np.moveaxis(w, 0, axis)
+
+
+def tile(base, w, c):
+    """A recurrent layer's tensor as converters of qwen35 store it."""
+    keys, d = 2 * c.linear_num_key_heads * c.linear_key_head_dim, c.linear_value_head_dim
+    if base.endswith(("in_proj_qkv", "conv1d")):
+        return np.concatenate([w[:keys], tiled(w[keys:], c, 0, d)])
+    if base.endswith(("in_proj_z", "out_proj")):
+        return tiled(w, c, 1 if "out" in base else 0, d)
+    return w if base.endswith("norm") else tiled(w, c, 0, 1)
 
 
 def tensors(case, model):
@@ -121,6 +141,8 @@ def tensors(case, model):
         base, dot, kind = rest.rpartition(".")
         if kind not in ("weight", "bias"):
             base, kind = rest, "weight"
+        if case.get("tiled") and base.startswith("linear_attn"):
+            w = tile(base, w, c)
         if case.get("paired") and base in ("self_attn.q_proj", "self_attn.k_proj"):
             w = paired(w, c.num_attention_heads if "q_proj" in base else c.num_key_value_heads)
         if base == "mlp.experts.gate_up_proj_bias":
@@ -171,75 +193,75 @@ YARN_KEYS = {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scal
 
 # arch: of the file; config; keys beyond the usual; how tensors are stored
 CASES = {
-    "llama": dict(arch="llama", config=T.LlamaConfig, paired=True, tie_word_embeddings=False),
-    "qwen2": dict(arch="qwen2", config=T.Qwen2Config),
-    "qwen3": dict(arch="qwen3", config=T.Qwen3Config, head_dim=24),
-    "qwen3moe": dict(arch="qwen3moe", config=T.Qwen3MoeConfig, head_dim=24, num_experts=6, norm_topk_prob=True, **MOE),
-    "gemma2": dict(arch="gemma2", config=T.Gemma2Config, head_dim=24, query_pre_attn_scalar=24, sliding_window=5,
+    "llama": dict(arch="llama", config="LlamaConfig", paired=True, tie_word_embeddings=False),
+    "qwen2": dict(arch="qwen2", config="Qwen2Config"),
+    "qwen3": dict(arch="qwen3", config="Qwen3Config", head_dim=24),
+    "qwen3moe": dict(arch="qwen3moe", config="Qwen3MoeConfig", head_dim=24, num_experts=6, norm_topk_prob=True, **MOE),
+    "gemma2": dict(arch="gemma2", config="Gemma2Config", head_dim=24, query_pre_attn_scalar=24, sliding_window=5,
                    attn_logit_softcapping=2.0, final_logit_softcapping=3.0, names=POST, plus1=True,
                    keys={"attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0}),
-    "gemma3": dict(arch="gemma3", config=T.Gemma3TextConfig, head_dim=24, query_pre_attn_scalar=24, sliding_window=5,
+    "gemma3": dict(arch="gemma3", config="Gemma3TextConfig", head_dim=24, query_pre_attn_scalar=24, sliding_window=5,
                    num_hidden_layers=7, names=POST, plus1=True,
                    rope_parameters={"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
                                     "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6}},
                    keys={"rope.freq_base": 1e6, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0}),
-    "gemma": dict(arch="gemma", config=T.GemmaConfig, head_dim=24, plus1=True),
-    "olmoe": dict(arch="olmoe", config=T.OlmoeConfig, num_experts=6, num_experts_per_tok=2, norm_topk_prob=False),
-    "granitemoe": dict(arch="granitemoe", config=T.GraniteMoeConfig, paired=True, num_local_experts=6,
+    "gemma": dict(arch="gemma", config="GemmaConfig", head_dim=24, plus1=True),
+    "olmoe": dict(arch="olmoe", config="OlmoeConfig", num_experts=6, num_experts_per_tok=2, norm_topk_prob=False),
+    "granitemoe": dict(arch="granitemoe", config="GraniteMoeConfig", paired=True, num_local_experts=6,
                        num_experts_per_tok=2, embedding_multiplier=2.5, residual_multiplier=0.4,
                        attention_multiplier=0.15, logits_scaling=1.7,
                        keys={"embedding_scale": 2.5, "residual_scale": 0.4, "attention.scale": 0.15,
                              "logit_scale": 1.7}),
-    "glm4": dict(arch="glm4", config=T.Glm4Config, head_dim=32, attention_bias=True,
+    "glm4": dict(arch="glm4", config="Glm4Config", head_dim=32, attention_bias=True,
                  names={**GLM4, "post_attention_layernorm": "ffn_norm"}, keys={"rope.dimension_count": 16}),
-    "glm4moe": dict(arch="glm4moe", config=T.Glm4MoeConfig, head_dim=32, n_routed_experts=8, n_shared_experts=1,
+    "glm4moe": dict(arch="glm4moe", config="Glm4MoeConfig", head_dim=32, n_routed_experts=8, n_shared_experts=1,
                     first_k_dense_replace=1, routed_scaling_factor=1.5, use_qk_norm=True, n_group=2, topk_group=1,
                     attention_bias=True, names=SECOND, **MOE,
                     keys={"rope.dimension_count": 16, "expert_gating_func": 2, "expert_weights_norm": True,
                           "expert_weights_scale": 1.5, "expert_group_count": 2, "expert_group_used_count": 1,
                           "leading_dense_block_count": 1}),
-    "gpt-oss": dict(arch="gpt-oss", config=T.GptOssConfig, head_dim=32, num_local_experts=6, num_experts_per_tok=2,
+    "gpt-oss": dict(arch="gpt-oss", config="GptOssConfig", head_dim=32, num_local_experts=6, num_experts_per_tok=2,
                     sliding_window=5, columns="woven", names=SECOND,
                     rope_parameters=yarn(truncate=False, rope_theta=150000.0, factor=32.0,
                                          original_max_position_embeddings=4096),
                     keys={**YARN_KEYS, "rope.scaling.factor": 32.0, "rope.scaling.original_context_length": 4096,
                           "rope.freq_base": 150000.0, "expert_feed_forward_length": 96}),
-    "qwen2moe": dict(arch="qwen2moe", config=T.Qwen2MoeConfig, num_experts=6, shared_expert_intermediate_size=48,
+    "qwen2moe": dict(arch="qwen2moe", config="Qwen2MoeConfig", num_experts=6, shared_expert_intermediate_size=48,
                      **MOE),
-    "smollm3": dict(arch="smollm3", config=T.SmolLM3Config, paired=True, tie_word_embeddings=False),
-    "phi3": dict(arch="phi3", config=T.Phi3Config, sliding_window=5, names={}),
-    "olmo2": dict(arch="olmo2", config=T.Olmo2Config, names=POST),
-    "olmo3": dict(arch="olmo2", config=T.Olmo3Config, names=POST, sliding_window=5, num_hidden_layers=5,
+    "smollm3": dict(arch="smollm3", config="SmolLM3Config", paired=True, tie_word_embeddings=False),
+    "phi3": dict(arch="phi3", config="Phi3Config", sliding_window=5, names={}),
+    "olmo2": dict(arch="olmo2", config="Olmo2Config", names=POST),
+    "olmo3": dict(arch="olmo2", config="Olmo3Config", names=POST, sliding_window=5, num_hidden_layers=5,
                   rope_parameters={"sliding_attention": ROPE, "full_attention": yarn()},
                   keys={**YARN_KEYS, "attention.sliding_window_pattern": [True, True, True, False, True]}),
-    "granite": dict(arch="granite", config=T.GraniteConfig, paired=True, embedding_multiplier=2.5,
+    "granite": dict(arch="granite", config="GraniteConfig", paired=True, embedding_multiplier=2.5,
                     residual_multiplier=0.4, attention_multiplier=0.15, logits_scaling=1.7,
                     keys={"embedding_scale": 2.5, "residual_scale": 0.4, "attention.scale": 0.15, "logit_scale": 1.7}),
-    "command-r": dict(arch="command-r", config=T.CohereConfig, use_qk_norm=True, logit_scale=0.6,
+    "command-r": dict(arch="command-r", config="CohereConfig", use_qk_norm=True, logit_scale=0.6,
                       keys={"logit_scale": 0.6}),
-    "cohere2": dict(arch="cohere2", config=T.Cohere2Config, sliding_window=5, logit_scale=0.6, num_hidden_layers=5,
+    "cohere2": dict(arch="cohere2", config="Cohere2Config", sliding_window=5, logit_scale=0.6, num_hidden_layers=5,
                     keys={"logit_scale": 0.6}),
-    "mistral3": dict(arch="mistral3", config=T.Ministral3Config, head_dim=24, paired=True, tie_word_embeddings=False,
+    "mistral3": dict(arch="mistral3", config="Ministral3Config", head_dim=24, paired=True, tie_word_embeddings=False,
                      original=16,
                      rope_parameters=yarn(original_max_position_embeddings=16, mscale=1.0, mscale_all_dim=1.0,
                                           llama_4_scaling_beta=0.3),
                      keys={**YARN_KEYS, "rope.scaling.original_context_length": 16,
                            "rope.scaling.yarn_log_multiplier": 1.0, "attention.temperature_scale": 0.3}),
-    "llama4": dict(arch="llama4", config=T.Llama4TextConfig, head_dim=24, num_local_experts=6, num_experts_per_tok=1,
+    "llama4": dict(arch="llama4", config="Llama4TextConfig", head_dim=24, num_local_experts=6, num_experts_per_tok=1,
                    intermediate_size=32, intermediate_size_mlp=96, interleave_moe_layer_step=2, num_hidden_layers=5,
                    attention_chunk_size=8, columns="halves", tie_word_embeddings=False, rope_parameters=ROPE,
                    keys={"interleave_moe_layer_step": 2, "feed_forward_length": 96, "expert_feed_forward_length": 32,
                          "attention.sliding_window": 8}),
-    "minimax-m2": dict(arch="minimax-m2", config=T.MiniMaxM2Config, head_dim=32, num_local_experts=6,
+    "minimax-m2": dict(arch="minimax-m2", config="MiniMaxM2Config", head_dim=32, num_local_experts=6,
                        num_experts_per_tok=2, rope_parameters={**ROPE, "partial_rotary_factor": 0.5},
                        keys={"rope.dimension_count": 16, "expert_gating_func": 2, "expert_feed_forward_length": 96}),
-    "qwen3next": dict(arch="qwen3next", config=T.Qwen3NextConfig, head_dim=32, num_experts=6, linear_num_key_heads=2,
+    "qwen3next": dict(arch="qwen3next", config="Qwen3NextConfig", head_dim=32, num_experts=6, linear_num_key_heads=2,
                       linear_num_value_heads=6, linear_key_head_dim=16, linear_value_head_dim=16,
                       shared_expert_intermediate_size=48, plus1=True, names=SECOND, **MOE,
                       keys={"rope.dimension_count": 8, "ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.group_count": 2,
                             "ssm.time_step_rank": 6, "ssm.inner_size": 96, "full_attention_interval": 4}),
 }
-LATENT = dict(config=T.DeepseekV3Config, num_key_value_heads=4, n_routed_experts=8, n_shared_experts=1,
+LATENT = dict(config="DeepseekV3Config", num_key_value_heads=4, n_routed_experts=8, n_shared_experts=1,
               first_k_dense_replace=1, kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12,
               routed_scaling_factor=2.5, n_group=2, topk_group=1, norm_topk_prob=True, **MOE)
 LATENT_KEYS = {"attention.head_count_kv": 1, "attention.key_length": 40, "attention.value_length": 32,
@@ -252,10 +274,19 @@ CASES["deepseek3-yarn"] = dict(arch="deepseek2", q_lora_rank=None, **LATENT,
                                rope_parameters=yarn(mscale=0.7, mscale_all_dim=0.7),
                                keys={**LATENT_KEYS, **YARN_KEYS, "rope.scaling.yarn_log_multiplier": 0.07})
 CASES["deepseek2"] = dict(arch="deepseek2", q_lora_rank=24, **{
-    **LATENT, "config": T.DeepseekV2Config, "topk_method": "group_limited_greedy", "norm_topk_prob": False},
+    **LATENT, "config": "DeepseekV2Config", "topk_method": "group_limited_greedy", "norm_topk_prob": False},
     keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "expert_gating_func": 1, "expert_weights_norm": False})
 
-OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original"}
+HYBRID = dict(head_dim=32, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=16,
+              linear_value_head_dim=16, plus1=True, tiled=True, names=SECOND,
+              keys={"rope.dimension_count": 8, "rope.dimension_sections": [2, 1, 1, 0], "ssm.conv_kernel": 4,
+                    "ssm.state_size": 16, "ssm.group_count": 2, "ssm.time_step_rank": 6, "ssm.inner_size": 96,
+                    "full_attention_interval": 4})
+CASES["qwen35"] = dict(arch="qwen35", config="Qwen3_5TextConfig", **HYBRID)
+CASES["qwen35moe"] = dict(arch="qwen35moe", config="Qwen3_5MoeTextConfig", num_experts=6,
+                          shared_expert_intermediate_size=48, **MOE, **HYBRID)
+
+OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled"}
 
 
 def randomise(model, seed):
@@ -308,7 +339,7 @@ def usual_keys(case, c):
 
 def make(name, case, folder):
     options = {**BASE, "tie_word_embeddings": False, **{k: v for k, v in case.items() if k not in OWN}}
-    c = case["config"](**options)
+    c = getattr(T, case["config"])(**options)
     c._attn_implementation = "eager"
     model = T.AutoModelForCausalLM.from_config(c, attn_implementation="eager").float().eval()
     model.by_columns = bool(case.get("columns"))
