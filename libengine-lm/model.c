@@ -83,7 +83,11 @@ static int load(lm_loader *l, const char *path, const eng_lm_model_params *param
     eng_lm_model *m = l->model;
     int status = find_arch(l, path);
     if (!status)
+        status = lm_unread_begin(l);
+    if (!status)
         status = lm_numbers_read(l);
+    if (!status)
+        status = lm_unread_list(l);
     if (!status)
         status = load_text(l);
     if (!status)

@@ -111,6 +111,8 @@ static int open_model(run *r)
     int status = open_file(r, r->o.model, &all, !options_plan_only(&r->o), &r->model);
     if (!status && r->o.draft && r->o.draft_model)
         status = open_file(r, r->o.draft_model, &plain, false, &r->guesser);
+    if (!status && r->o.verbose)
+        report_unread(r->model);
     return status ? status : device_notes(&r->o, r->device);
 }
 

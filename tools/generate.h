@@ -43,6 +43,7 @@ typedef struct options {
     enum { EXPLAIN_NOTHING, EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_DOT } explain;
     uint32_t pass;       /* whose plan: of that many tokens; 0: one             */
     bool profile;        /* afterwards, what kernels took                       */
+    bool verbose;        /* what of the file nobody reads                       */
     bool json;
     bool explain_format; /* named                                              */
     const char *sampling; /* the last option given about choosing tokens, or NULL    */
@@ -140,5 +141,8 @@ int device_open(eng_context *engine, const options *o, eng_device **device);
 int device_list(eng_context *engine);
 /* --fit: changes device, shares and overrides so that the model fits, and says on standard error what and why. */
 int device_fit(eng_context *engine, options *o, eng_lm_fit_ask_func ask, void *user);
+
+/* What of the model's file nobody reads, which may be why a text looks wrong (generate_report.c). */
+void report_unread(const eng_lm_model *model);
 
 #endif

@@ -78,6 +78,7 @@ static const struct topic {
     "      --explain[=FORMAT]       say what was placed where and what is exchanged: text (if not given), json or\n"
     "                               dot for graphviz; without a text nothing else is done\n"
     "      --profile                after the text, what each kernel took in a pass, by events of the device (opencl)\n"
+    "      --verbose                tell what of the model's file nobody reads: keys, blocks that draft tokens\n"
     "      --pass N                 of passes of N tokens, not of 1 (goes with --explain and --profile)\n"
     "      --json                   print one JSON object instead of text and table\n"},
     {"llama", "Options of llama.cpp", NULL},

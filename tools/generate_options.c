@@ -16,7 +16,7 @@
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
-    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, JSON,
+    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
 
@@ -62,6 +62,7 @@ static const struct flag {
     {NULL, "--explain", EXPLAIN, OPTIONAL},
     {NULL, "--profile", PROFILE, NONE},
     {NULL, "--pass", PASS, NEEDED},
+    {NULL, "--verbose", VERBOSE, NONE},
     {NULL, "--json", JSON, NONE},
     {NULL, "--load-state", LOAD_STATE, NEEDED},
     {NULL, "--save-state", SAVE_STATE, NEEDED},
@@ -358,6 +359,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         o->explain_format = value != NULL;
         return explain(o, flag, value);
     case PROFILE: o->profile = true; break;
+    case VERBOSE: o->verbose = true; break;
     case PASS: return unsigned_integer(flag, value, 1, 4096, &o->pass);
     case JSON: o->json = true; break;
     case DRAFT:

@@ -265,3 +265,10 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     eu_json_real(j, "plan_seconds", r->plan_seconds, 6);
     eu_json_end(j);
 }
+
+void report_unread(const eng_lm_model *model)
+{
+    const char *what;
+    for (uint32_t i = 0; (what = eng_lm_model_unread(model, i)) != NULL; i++)
+        fprintf(stderr, "not read: %s\n", what);
+}

@@ -101,6 +101,10 @@ ENG_API void eng_lm_model_defaults(eng_lm_model_params *params);
 ENG_API int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
                               const eng_lm_model_params *params, eng_lm_model **model);
 ENG_API void eng_lm_model_close(eng_lm_model *model);
+/* What of the file nobody read, number `index`: a key of its architecture, or blocks that are not run; NULL past the
+ * last.  A key of consequence is refused, so what is left should say nothing; where a text looks wrong, look here.
+ * Since 3.1. */
+ENG_API const char *eng_lm_model_unread(const eng_lm_model *model, uint32_t index);
 /* Name of architecture number `index`; NULL past the last. */
 ENG_API const char *eng_lm_architecture(uint32_t index);
 

@@ -196,6 +196,7 @@ static int windowed(const lm_loader *l, int i, bool *is)
     char key[LM_KEY_BYTES];
     int64_t period = l->model->arch->window_period;
     const eng_gguf_key *k = eng_gguf_key_find(l->gguf, lm_key_name(l, name, key));
+    lm_unread_not(l, key);
     bool list = k && k->type == ENG_GGUF_ARRAY;
     if (list && k->count < (uint64_t)l->model->n.n_layers)
         return eng_fail(ENG_ERR_FORMAT, "key %s has %llu values, expected one for each of %d layers", key,

@@ -46,7 +46,7 @@ int lm_key_integer(const lm_loader *l, const char *name, int64_t least, int64_t 
 {
     char key[LM_KEY_BYTES];
     int64_t found = 0;
-    lm_key_name(l, name, key);
+    lm_unread_not(l, lm_key_name(l, name, key));
     int status = eng_gguf_integer(l->gguf, key, 0, &found);
     if (status == ENG_ERR_NOTFOUND)
         return eng_fail(ENG_ERR_FORMAT, "the file has no key %s, which a %s model needs", key, l->arch_name);
@@ -74,6 +74,7 @@ int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, dou
     char key[LM_KEY_BYTES];
     double found = otherwise;
     if (eng_gguf_key_find(l->gguf, lm_key_name(l, name, key))) {
+        lm_unread_not(l, key);
         int status = eng_gguf_number(l->gguf, key, 0, &found);
         if (status)
             return status;

@@ -147,6 +147,8 @@ struct eng_lm_model {
                                          row 0: those outside of layers         */
     uint64_t weight_bytes, parameters;
     uint64_t *layer_bytes;     /* that no pattern takes: embeddings, layers, head */
+    const char **unread;       /* what of the file nobody reads                  */
+    uint32_t n_unread;
     const char *head_device;   /* must hold the head's matrix; NULL: none       */
     eu_arena memory;
 };
@@ -203,7 +205,14 @@ typedef struct lm_loader {
     eng_lm_model *model;
     eng_gguf *gguf;      /* NULL: the model's store has it                        */
     const char *arch_name;
+    uint8_t *read;       /* of each key: has anybody asked for it?                */
 } lm_loader;
+
+/* Keys of the architecture that are asked for, and a list of what is not read then (unread.c). */
+#define LM_MOST_UNREAD 256
+int lm_unread_begin(lm_loader *l);
+void lm_unread_not(const lm_loader *l, const char *key);
+int lm_unread_list(const lm_loader *l);
 
 /* Keys "<architecture>.<name>"; `least` .. `most` is what makes sense. */
 int lm_key_integer(const lm_loader *l, const char *name, int64_t least, int64_t most, int64_t *value);
