@@ -224,8 +224,9 @@ void lm_kept_trim(eng_lm_context *c)
             break;
 }
 
-/* Of the states on a sequence's way, where tokens up to `end` are to be the next, the one whose neighbours are closest. */
-static void thin_out(eng_lm_context *c, lm_kept_node *node, int64_t end)
+/* Of the states on a sequence's way, where tokens up to `end` are to be the next, the one whose neighbours are closest.
+ * false: there is none. */
+static bool thin_out(eng_lm_context *c, lm_kept_node *node, int64_t end)
 {
     lm_kept_node *best = NULL;
     int64_t least = INT64_MAX;
@@ -243,19 +244,21 @@ static void thin_out(eng_lm_context *c, lm_kept_node *node, int64_t end)
     }
     if (best)
         drop_row(c, best);
+    return best != NULL;
 }
 
-/* One row more for the tree. */
-static void make_row(eng_lm_context *c, const lm_sequence *s, int64_t n)
+/* One row more for the tree.  false: the others are all behind the n tokens. */
+static bool make_row(eng_lm_context *c, const lm_sequence *s, int64_t n)
 {
     lm_kept *k = &c->kept;
     while (k->n_rows >= k->most_rows) {
         lm_kept_node *end = oldest_end(c, k->first, s);
         if (end)
             remove_end(c, end);
-        else
-            thin_out(c, walk(k, s, n).node, n);
+        else if (!thin_out(c, walk(k, s, n).node, n))
+            return false;
     }
+    return true;
 }
 
 void lm_kept_cut(eng_lm_context *c, uint32_t sequence, int64_t n)
@@ -357,8 +360,8 @@ void lm_kept_add(eng_lm_context *c, uint32_t sequence, int64_t n)
         touch(&c->kept, known.node);
         return;
     }
-    if (row >= 0)
-        make_row(c, s, n);
+    if (row >= 0 && !make_row(c, s, n))
+        return;
     lm_kept_node *node = node_for(c, s, n);
     if (node && row >= 0) {
         node->row = row;
