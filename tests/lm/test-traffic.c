@@ -112,6 +112,14 @@ static void forget(traffic *t, uint32_t i)
     eng_lm_sequence_remove(t->context, i);
 }
 
+/* Was it the device that failed, as it was told to? */
+static bool planted(traffic *t)
+{
+    bool hit = strstr(t->device, "fault") && strstr(eng_last_error(), "planted");
+    t->faults += hit;
+    return hit;
+}
+
 /* A batch whose tokens the sequences have in q already.  A device that fails as it was told to takes the batch's
  * sequences with it: false, and *hit. */
 static bool decode(traffic *t, const eng_lm_batch *b, bool *hit)
@@ -119,10 +127,9 @@ static bool decode(traffic *t, const eng_lm_batch *b, bool *hit)
     *hit = false;
     if (eng_lm_decode(t->context, b) == ENG_OK)
         return true;
-    if (!strstr(t->device, "fault") || !strstr(eng_last_error(), "fault"))
+    *hit = planted(t);
+    if (!*hit)
         return failed(t, "decode");
-    *hit = true;
-    t->faults++;
     for (uint32_t k = 0; k < b->n_tokens; k++)
         if (t->q[b->sequences[k]].n)
             forget(t, (uint32_t)b->sequences[k]);
@@ -240,7 +247,7 @@ static bool save(traffic *t, uint32_t a, uint32_t b, uint32_t *random)
     if (t->q[a].n == 0 || t->q[a].n == LONGEST)
         return true;
     if (eng_lm_sequence_save(t->context, a, t->file) != ENG_OK)
-        return failed(t, "save");
+        return planted(t) || failed(t, "save");
     if (eng_lm_sequence_load(t->fresh.context, 0, t->file) != ENG_OK)
         return failed(t, "load elsewhere");
     int32_t next = (int32_t)below(random, t->s.n_vocab);
@@ -258,9 +265,11 @@ static bool save(traffic *t, uint32_t a, uint32_t b, uint32_t *random)
     t->saved++;
     if (!good || a == b || t->q[a].n + 1 > cells_left(t))
         return good;
-    if (eng_lm_sequence_load(t->context, b, t->file) != ENG_OK)
-        return failed(t, "load");
     t->past[b] = own;
+    if (eng_lm_sequence_load(t->context, b, t->file) != ENG_OK) {
+        forget(t, b);
+        return planted(t) || failed(t, "load");
+    }
     t->q[b] = t->q[a];
     n[b] = 1;
     return run(t, n, random);
