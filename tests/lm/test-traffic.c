@@ -336,7 +336,7 @@ static uint32_t follow(traffic *t, const step *steps, uint32_t n)
     memset(t->q, 0, sizeof t->q);
     memset(t->past, 0, sizeof t->past);
     if (subject_open(&t->s, t->engine, t->device, data_path("tiny-hybrid-f16.gguf"), NULL, &t->params) != ENG_OK)
-        return failed(t, "the context");
+        return planted(t) ? n : failed(t, "the context");
     t->context = t->s.context;
     while (i < n && take(t, &steps[i]) && lengths_agree(t))
         i++;
