@@ -1,0 +1,68 @@
+/* engine-generate: what a run holds, how it is opened and how it makes text; of texts and conversations alike. */
+#ifndef ENGINE_TOOLS_GENERATE_RUN_H
+#define ENGINE_TOOLS_GENERATE_RUN_H
+
+#include <signal.h>
+
+#include "generate.h"
+#include "libengine/util/util.h"
+
+/* Everything that a run holds. */
+typedef struct run run;
+struct run {
+    options o;
+    eng_context *engine;
+    eng_device *device;
+    eng_lm_model *model, *guesser; /* guesser: that of -md, or NULL                */
+    eng_lm_context *context;
+    eng_lm_sampler *sampler;
+    eng_lm_stream *stream;
+    eng_lm_draft *draft;     /* NULL: none                                         */
+    int32_t *ids;            /* the prompt, then what was generated                */
+    size_t n_prompt, n_ids, capacity;
+    size_t n_held;           /* of the prompt: in the sequence already             */
+    eu_text text;            /* generated                                       */
+    int (*show)(run *r, const char *text, size_t n); /* gets the text as it comes; NULL: nobody does  */
+    void *show_user;
+};
+
+/* -- sizes (generate_size.c) ---------------------------------------------------------- */
+
+eng_lm_placement run_placement(const run *r);
+eng_lm_context_params run_context_params(const run *r, uint64_t n_cells);
+/* Cells of the context: what is needed, in steps, as far as the model goes; the prompt becomes tokens for it. */
+int run_count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint64_t *most);
+/* --fit. */
+int run_fit(run *r);
+
+/* -- opening (generate_open.c) -------------------------------------------------------- */
+
+int run_list_devices(run *r);
+int run_open_engine(run *r);
+/* The model, and on the same devices that of -md. */
+int run_open_model(run *r);
+int run_open_context(run *r, uint64_t n_cells);
+void run_close(run *r);
+
+/* -- text (generate_run.c) ------------------------------------------------------------ */
+
+/* Passes in which the device compiled: their time says nothing of the model. */
+typedef struct cold {
+    size_t tokens;
+    double seconds; /* beside run_plan_seconds */
+} cold;
+
+extern volatile sig_atomic_t interrupted;
+/* The first interrupt ends the text, and the report is still given; a second one ends the program. */
+void run_catch_interrupt(void);
+/* Seconds that making plans has taken so far. */
+double run_plan_seconds(const run *r);
+/* The prompt, pass by pass; *last: where in the last batch the logits are. */
+int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *last);
+/* Token after token; the first is the prompt's. */
+int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c);
+/* Text that was generated, shown at once. */
+int run_keep_text(run *r, const char *text, size_t n);
+int run_output_failed(void);
+
+#endif
