@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libengine-lm-core.la
 libengine_lm_core_la_SOURCES = \
 	%D%/model.c %D%/text.c \
-	%D%/files/axes.c %D%/files/keys.c %D%/files/memory.c %D%/files/model.h %D%/files/place.c %D%/files/rope.c %D%/files/unread.c %D%/files/weights.c \
+	%D%/files/axes.c %D%/files/keys.c %D%/files/memory.c %D%/files/model.h %D%/files/place.c %D%/files/rope.c %D%/files/templates.c %D%/files/unread.c %D%/files/weights.c \
 	%D%/tokenizer/bpe.c %D%/tokenizer/decode.c %D%/tokenizer/encode.c %D%/tokenizer/encoder.c %D%/tokenizer/inner.h \
 	%D%/tokenizer/names.c %D%/tokenizer/rules.c %D%/tokenizer/rules.h %D%/tokenizer/split.c %D%/tokenizer/spm.c \
 	%D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
@@ -19,8 +19,10 @@ libengine_lm_core_la_SOURCES = \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
 	%D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
 	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \
+	%D%/chat/template.c \
 	%D%/fit/fit.c %D%/fit/fit.h %D%/fit/pools.c %D%/fit/trial.c
-libengine_lm_core_la_LIBADD = libengine-pattern.la libengine-util.la $(LIBM)
+libengine_lm_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libengine_lm_core_la_LIBADD = libengine-pattern.la libengine-util.la $(JANSSON_LIBS) $(LIBM)
 
 lib_LTLIBRARIES += libengine-lm.la
 libengine_lm_la_SOURCES =

@@ -61,7 +61,10 @@ static int load_text(lm_loader *l)
     m->name = lm_format(&m->memory, "%.*s", (int)(name.length < 256 ? name.length : 256), name.data);
     if (!m->name)
         return ENG_ERR_NOMEM;
-    int status = eng_tokenizer_create(l->gguf, &m->tokenizer);
+    int status = lm_templates_read(l);
+    if (status)
+        return status;
+    status = eng_tokenizer_create(l->gguf, &m->tokenizer);
     if (status == ENG_ERR_NOTFOUND || status == ENG_ERR_UNSUPPORTED) {
         m->tokenizer_status = status;
         m->tokenizer_error = lm_format(&m->memory, "%s", eng_last_error());

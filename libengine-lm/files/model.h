@@ -16,6 +16,7 @@
 #define LM_MAX_LAYERS 1024
 #define LM_MAX_ROLES 144         /* of an architecture's table                 */
 #define LM_MAX_LETTERS 24        /* of its words                               */
+#define LM_MOST_TEMPLATES 16     /* of conversations, in one file              */
 #define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
 #define LM_LAYER_TOP (-1)        /* tensors before the first layer: embeddings  */
 #define LM_LAYER_END (-2)        /* and after the last: norm, head              */
@@ -131,6 +132,12 @@ typedef struct lm_numbers {
     bool recurrent, attention;             /* it has such layers                    */
 } lm_numbers;
 
+/* A template of conversations, as the file has it. */
+typedef struct lm_template {
+    const char *name; /* NULL: the one for everything                         */
+    char *text;
+} lm_template;
+
 struct eng_lm_model {
     eng_context *engine;
     eng_device *device;
@@ -149,6 +156,8 @@ struct eng_lm_model {
     uint64_t *layer_bytes;     /* that no pattern takes: embeddings, layers, head */
     const char **unread;       /* what of the file nobody reads                  */
     uint32_t n_unread;
+    lm_template templates[LM_MOST_TEMPLATES];
+    uint32_t n_templates;
     const char *head_device;   /* must hold the head's matrix; NULL: none       */
     eu_arena memory;
 };
@@ -207,6 +216,9 @@ typedef struct lm_loader {
     const char *arch_name;
     uint8_t *read;       /* of each key: has anybody asked for it?                */
 } lm_loader;
+
+/* Templates of conversations (templates.c). */
+int lm_templates_read(const lm_loader *l);
 
 /* Keys of the architecture that are asked for, and a list of what is not read then (unread.c). */
 #define LM_MOST_UNREAD 256

@@ -32,7 +32,7 @@ floors_of()
 {
     case $1 in
         libengine) echo util base gguf registry executor device graph plan engine ;;
-        libengine-lm) echo tokenizer files arch run sampling . draft fit ;;
+        libengine-lm) echo tokenizer files arch run sampling . draft fit chat ;;
         plugins/cpu | plugins/opencl) echo device memory ops lower run . ;;
         plugins/meta) echo cut device store plan run explain . ;;
     esac
@@ -117,6 +117,9 @@ result "only libengine/registry/module.c knows libltdl"
 grep -rlE 'pcre2|regex\.h' "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" --include='*.[ch]' |
     grep -v '/libengine/util/pattern\.c$' >> "$tmp/bad"
 result "only libengine/util/pattern.c knows regular expressions"
+grep -rlE 'jansson' "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" --include='*.[ch]' |
+    grep -vE '/libengine-lm/chat/variables\.c$|/tools/' >> "$tmp/bad"
+result "of the libraries only libengine-lm/chat/variables.c knows jansson"
 grep -rlE '# *include *[<"](CL|OpenCL)/' "$src/libengine" "$src/libengine-lm" "$src/plugins" "$src/tools" --include='*.[ch]' |
     grep -v '/plugins/opencl/' >> "$tmp/bad"
 result "only plugins/opencl knows OpenCL"
@@ -250,7 +253,7 @@ result "no source file is longer than 600 lines"
 # 8. The public headers stand alone, in C and in C++.
 compile_alone()
 {
-    for header in plugin.h engine.h lm.h types.h ops.h; do
+    for header in plugin.h engine.h lm.h chat.h types.h ops.h; do
         echo "#include <engine/$header>" > "$tmp/alone.$1"
         # shellcheck disable=SC2086 # a compiler may be two words: "ccache gcc"
         $2 $3 -Wall -Wextra -Wpedantic -Werror -I"$src/include" -fsyntax-only "$tmp/alone.$1" >> "$tmp/bad" 2>&1 ||
