@@ -16,6 +16,8 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/gemma.c %D%/arch/olmoe.c %D%/arch/granitemoe.c \
 	%D%/run/cells.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
 	%D%/run/reuse.c 	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c \
+	%D%/sampling/candidates.c %D%/sampling/candidates.h %D%/sampling/chain.c %D%/sampling/chain.h %D%/sampling/filters.c \
+	%D%/sampling/filters.h %D%/sampling/history.c %D%/sampling/history.h %D%/sampling/random.c %D%/sampling/random.h \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
 	%D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
 	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \

@@ -1,6 +1,7 @@
 /* Text, streams of text and samplers, as hosts see them. */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,14 +87,23 @@ int eng_lm_stream_next(eng_lm_stream *s, int32_t token, const char **text, size_
 
 /* -- samplers -------------------------------------------------------------------- */
 
-void eng_lm_sampler_defaults(eng_lm_sampler_params *p)
+void eng_lm_sampler_init(eng_lm_sampler_params *p, size_t size)
 {
-    eng_sampler_settings s;
-    eng_sampler_defaults(&s);
-    *p = (eng_lm_sampler_params){
-        .size = sizeof *p, .seed = s.seed, .temperature = s.temperature, .top_k = s.top_k, .top_p = s.top_p,
-        .min_p = s.min_p, .penalty_last = s.penalty_last, .repeat_penalty = s.repeat_penalty,
-        .frequency_penalty = s.frequency_penalty, .presence_penalty = s.presence_penalty};
+    eng_lm_sampler_params own;
+    eng_sampler_defaults(&own);
+    memset(p, 0, size);
+    memcpy(p, &own, size < sizeof own ? size : sizeof own);
+    p->size = (uint32_t)size;
+}
+
+void (eng_lm_sampler_defaults)(eng_lm_sampler_params *p) /* of hosts built with 3.0, whose struct ended there */
+{
+    eng_lm_sampler_init(p, offsetof(eng_lm_sampler_params, typical_p));
+}
+
+static const char *piece(const void *owner, int32_t token, size_t *length)
+{
+    return eng_tokenizer_piece(owner, token, false, length);
 }
 
 int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *params, eng_lm_sampler **sampler)
@@ -101,26 +111,16 @@ int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *pa
     if (!m || !sampler)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_create" ENG_CAUSE
                         "a model and a place for the sampler are needed");
-    eng_lm_sampler_params p;
-    eng_lm_sampler_defaults(&p);
-    int status = params ? lm_take("eng_lm_sampler_create", &p, sizeof p, params, 2 * sizeof(uint32_t)) : ENG_OK;
-    if (status)
-        return status;
     eng_sampler_settings settings;
     eng_sampler_defaults(&settings);
-    settings.temperature = p.temperature;
-    settings.top_k = p.top_k;
-    settings.top_p = p.top_p;
-    settings.min_p = p.min_p;
-    settings.penalty_last = p.penalty_last;
-    settings.repeat_penalty = p.repeat_penalty;
-    settings.frequency_penalty = p.frequency_penalty;
-    settings.presence_penalty = p.presence_penalty;
-    settings.seed = p.seed;
+    int status = params ? lm_take("eng_lm_sampler_create", &settings, sizeof settings, params, 2 * sizeof(uint32_t)) : ENG_OK;
+    if (status)
+        return status;
     eng_lm_sampler *s = lm_calloc(1, sizeof *s);
     if (!s)
         return ENG_ERR_NOMEM;
-    status = eng_sampler_create(&settings, (uint32_t)m->n.n_vocab, &s->sampler);
+    const lm_words words = {(uint32_t)m->n.n_vocab, m->tokenizer ? piece : NULL, m->tokenizer};
+    status = eng_sampler_create(&settings, &words, &s->sampler);
     if (status) {
         free(s);
         return status;
@@ -163,4 +163,11 @@ void eng_lm_sampler_accept(eng_lm_sampler *s, int32_t token)
 {
     if (s)
         eng_sampler_accept(s->sampler, token);
+}
+
+int eng_lm_sampler_rollback(eng_lm_sampler *s, size_t n)
+{
+    if (!s)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_rollback" ENG_CAUSE "a sampler is needed");
+    return eng_sampler_rollback(s->sampler, n);
 }

@@ -213,12 +213,9 @@ static double near(const eng_lm_context *c)
     return blocks || c->p.precision ? 2e-2 : 1e-3;
 }
 
-static void note_tie(eng_lm_draft *d, const float *logits, int32_t token, size_t at)
+static void note_tie(eng_lm_draft *d, const eng_sampler *sampler, size_t at)
 {
-    float other = -INFINITY;
-    for (int64_t i = 0; i < d->context->model->n.n_vocab; i++)
-        other = logits[i] > other && i != token ? logits[i] : other;
-    if (fabs((double)logits[token] - (double)other) >= near(d->context))
+    if (eng_sampler_lead(sampler) >= near(d->context))
         return;
     if (d->stats.near_ties++ == 0)
         d->stats.first_near_tie = at;
@@ -247,7 +244,7 @@ static int choose(eng_lm_draft *d, eng_lm_sampler *sampler, int32_t *tokens, uin
             return status;
         eng_lm_sampler_accept(sampler, token);
         if (g->n && eng_sampler_greedy(sampler->sampler))
-            note_tie(d, logits, token, d->n_text + i);
+            note_tie(d, sampler->sampler, d->n_text + i);
         tokens[(*n)++] = token;
         if (i == g->n || token != g->tokens[i])
             return ENG_OK;

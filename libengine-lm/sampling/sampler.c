@@ -1,94 +1,38 @@
 /*
- * Sampling.  Candidates start in the order of the vocabulary; a filter that needs
- * them sorted sorts them (largest first, the lower token first among equals), and
- * the draw walks them in the order they then have.
- *
- * The random numbers are those of the Mersenne Twister MT19937 (M. Matsumoto and
- * T. Nishimura, ACM TOMACS 8(1), 1998), two outputs a draw, the low word first,
- * of which 53 bits make a number from 0 to 1.
+ * Sampling: candidates start in the order of the vocabulary, the steps of the chain go over them, and the draw walks them
+ * in the order they then have.
  */
 #include "config.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "libengine/util/util.h"
+#include "chain.h"
+#include "filters.h"
+#include "random.h"
 #include "sampler.h"
-
-#define MT_N 624
-#define MT_M 397
-
-typedef struct twister {
-    uint32_t state[MT_N];
-    uint32_t next;
-} twister;
-
-typedef struct candidate {
-    int32_t token;
-    float logit;
-} candidate;
 
 struct eng_sampler {
     eng_sampler_settings settings;
+    lm_words words;
     uint32_t seed;
-    uint32_t n_vocab;
-    candidate *list; /* n_vocab entries */
-    uint32_t n;      /* in use */
-    int sorted;
-    int32_t *recent; /* ring of the tokens accepted last */
-    uint32_t n_recent, next_recent;
-    uint32_t *counts; /* occurrences among them, by token */
-    twister random;
+    lm_chain chain;
+    lm_candidates c;     /* room for the vocabulary                              */
+    lm_typical *typical; /* the same, if that is asked for                       */
+    eng_lm_logit_bias *bias;
+    lm_history history;
+    lm_twister random;
+    double lead;
 };
-
-/* -- random numbers --------------------------------------------------------- */
-
-static void twister_seed(twister *r, uint32_t seed)
-{
-    r->state[0] = seed;
-    for (uint32_t i = 1; i < MT_N; i++)
-        r->state[i] = 1812433253u * (r->state[i - 1] ^ r->state[i - 1] >> 30) + i;
-    r->next = MT_N;
-}
-
-static void twister_refill(twister *r)
-{
-    for (uint32_t i = 0; i < MT_N; i++) {
-        uint32_t y = (r->state[i] & 0x80000000u) | (r->state[(i + 1) % MT_N] & 0x7fffffffu);
-        r->state[i] = r->state[(i + MT_M) % MT_N] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
-    }
-    r->next = 0;
-}
-
-static uint32_t twister_next(twister *r)
-{
-    if (r->next == MT_N)
-        twister_refill(r);
-    uint32_t y = r->state[r->next++];
-    y ^= y >> 11;
-    y ^= y << 7 & 0x9d2c5680u;
-    y ^= y << 15 & 0xefc60000u;
-    return y ^ y >> 18;
-}
-
-/* 0 <= x < 1.  The two words make a number of 64 bits, which is rounded to 53: 1
- * itself must not come out. */
-static double twister_unit(twister *r)
-{
-    double low = twister_next(r), high = twister_next(r);
-    double x = (low + high * 0x1p32) * 0x1p-64;
-
-    return x < 1 ? x : nextafter(1, 0);
-}
 
 /* -- creating ----------------------------------------------------------------- */
 
 void eng_sampler_defaults(eng_sampler_settings *settings)
 {
     *settings = (eng_sampler_settings){
+        .size = sizeof *settings,
         .temperature = 0.8f,
         .top_k = 40,
         .top_p = 0.95f,
@@ -96,59 +40,114 @@ void eng_sampler_defaults(eng_sampler_settings *settings)
         .penalty_last = 64,
         .repeat_penalty = 1,
         .seed = ENG_SAMPLER_SEED_RANDOM,
+        .typical_p = 1,
+        .xtc_threshold = 0.1f,
+        .dynatemp_exponent = 1,
+        .dry_base = 1.75f,
+        .dry_allowed_length = 2,
+        .dry_penalty_last = -1,
     };
-}
-
-static uint32_t random_seed(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t x = (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec << 20 ^ (uint64_t)getpid() << 40;
-    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    return (uint32_t)x == ENG_SAMPLER_SEED_RANDOM ? 0 : (uint32_t)x;
-}
-
-static int has_penalties(const eng_sampler_settings *s)
-{
-    return s->penalty_last > 0 && (s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0);
 }
 
 static int check_settings(const eng_sampler_settings *s)
 {
-    if (!isfinite(s->temperature) || isnan(s->top_p) || isnan(s->min_p))
-        return eng_fail(ENG_ERR_INVALID, "temperature, top-p and min-p must be numbers");
+    if (!isfinite(s->temperature) || isnan(s->top_p) || isnan(s->min_p) || isnan(s->typical_p) || isnan(s->top_n_sigma))
+        return eng_fail(ENG_ERR_INVALID, "temperature, top-p, min-p, typical-p and top-n-sigma must be numbers");
     if (!(s->repeat_penalty > 0) || !isfinite(s->repeat_penalty) || !isfinite(s->frequency_penalty) ||
         !isfinite(s->presence_penalty))
         return eng_fail(ENG_ERR_INVALID,
                         "the repeat penalty must be a number above 0 (1" ENG_CAUSE
                         "none), the other penalties numbers");
+    if (!(s->xtc_probability >= 0 && s->xtc_probability <= 1) || !(s->xtc_threshold >= 0 && s->xtc_threshold <= 1))
+        return eng_fail(ENG_ERR_INVALID, "the probability and the threshold of XTC must be numbers from 0 to 1");
+    if (!isfinite(s->dynatemp_range) || s->dynatemp_range < 0 || !isfinite(s->dynatemp_exponent) || s->dynatemp_exponent < 0)
+        return eng_fail(ENG_ERR_INVALID, "the range and the exponent of a dynamic temperature must be numbers, not below 0");
+    if (!isfinite(s->dry_multiplier) || s->dry_multiplier < 0 || !isfinite(s->dry_base) ||
+        (s->dry_multiplier > 0 && s->dry_base < 1))
+        return eng_fail(ENG_ERR_INVALID, "the multiplier of DRY must be a number, not below 0, and its base one of 1 or more");
     return ENG_OK;
 }
 
-int eng_sampler_create(const eng_sampler_settings *settings, uint32_t n_vocab, eng_sampler **sampler)
+static int check_bias(const eng_sampler_settings *s, uint32_t n_vocab)
 {
-    int status = n_vocab > 0 ? check_settings(settings) : eng_fail(ENG_ERR_INVALID, "a sampler needs a vocabulary");
+    if (s->n_logit_bias && !s->logit_bias)
+        return eng_fail(ENG_ERR_INVALID, "%u logit biases are announced" ENG_CAUSE "their list is NULL", s->n_logit_bias);
+    for (uint32_t i = 0; i < s->n_logit_bias; i++) {
+        const eng_lm_logit_bias *b = &s->logit_bias[i];
+        if (b->token < 0 || (uint32_t)b->token >= n_vocab)
+            return eng_fail(ENG_ERR_INVALID, "a logit bias is for token %d" ENG_CAUSE "the vocabulary has %u", b->token, n_vocab);
+        if (isnan(b->bias) || b->bias == INFINITY)
+            return eng_fail(ENG_ERR_INVALID, "the logit bias of token %d" ENG_CAUSE "it must be a number, or minus infinity",
+                            b->token);
+    }
+    return ENG_OK;
+}
 
+static bool uses(const lm_chain *chain, lm_step step)
+{
+    return memchr(chain->steps, step, chain->n) != NULL;
+}
+
+static bool begin_history(eng_sampler *s)
+{
+    static const char *const usual[] = {"\n", ":", "\"", "*"};
+    const eng_sampler_settings *p = &s->settings;
+    const bool all = !p->dry_breakers;
+    const lm_history_params h = {
+        .n_vocab = s->words.n_vocab,
+        .penalty_last = uses(&s->chain, LM_STEP_PENALTIES) ? p->penalty_last : 0,
+        .repeat_penalty = p->repeat_penalty,
+        .frequency_penalty = p->frequency_penalty,
+        .presence_penalty = p->presence_penalty,
+        .dry_multiplier = uses(&s->chain, LM_STEP_DRY) ? p->dry_multiplier : 0,
+        .dry_base = p->dry_base,
+        .dry_allowed_length = p->dry_allowed_length,
+        .dry_penalty_last = p->dry_penalty_last,
+        .dry_breakers = all ? usual : p->dry_breakers,
+        .n_dry_breakers = all ? sizeof usual / sizeof *usual : p->n_dry_breakers,
+        .piece = s->words.piece,
+        .piece_owner = s->words.owner,
+    };
+    return lm_history_init(&s->history, &h);
+}
+
+/* What is allocated; the settings' own lists are the host's. */
+static bool allocate(eng_sampler *s)
+{
+    const size_t n = s->words.n_vocab, n_bias = s->settings.n_logit_bias;
+    bool typical = s->settings.typical_p < 1 && uses(&s->chain, LM_STEP_TYPICAL);
+
+    s->c.list = malloc(n * sizeof *s->c.list);
+    s->typical = typical ? malloc(n * sizeof *s->typical) : NULL;
+    s->bias = eu_zeroed(n_bias, sizeof *s->bias);
+    if (s->bias && n_bias)
+        memcpy(s->bias, s->settings.logit_bias, n_bias * sizeof *s->bias);
+    return s->c.list && s->bias && (s->typical || !typical) && begin_history(s);
+}
+
+int eng_sampler_create(const eng_sampler_settings *settings, const lm_words *words, eng_sampler **sampler)
+{
+    lm_chain chain;
+    int status = words->n_vocab > 0 ? check_settings(settings) : eng_fail(ENG_ERR_INVALID, "a sampler needs a vocabulary");
+
+    if (!status)
+        status = check_bias(settings, words->n_vocab);
+    if (!status)
+        status = lm_chain_parse(settings->samplers, &chain);
     if (status)
         return status;
     eng_sampler *s = calloc(1, sizeof *s);
     if (!s)
         return eng_fail_code(EU_NO_MEMORY("a sampler"));
     s->settings = *settings;
-    s->n_vocab = n_vocab;
-    s->seed = settings->seed == ENG_SAMPLER_SEED_RANDOM ? random_seed() : settings->seed;
-    s->list = malloc(n_vocab * sizeof *s->list);
-    if (has_penalties(settings)) {
-        s->recent = malloc((size_t)settings->penalty_last * sizeof *s->recent);
-        s->counts = calloc(n_vocab, sizeof *s->counts);
-    }
-    if (!s->list || (has_penalties(settings) && (!s->recent || !s->counts))) {
+    s->words = *words;
+    s->chain = chain;
+    s->seed = settings->seed == ENG_SAMPLER_SEED_RANDOM ? lm_random_seed() : settings->seed;
+    if (!allocate(s)) {
         eng_sampler_destroy(s);
         return eng_fail_code(EU_NO_MEMORY("a sampler"));
     }
-    twister_seed(&s->random, s->seed);
+    lm_twister_seed(&s->random, s->seed);
     *sampler = s;
     return ENG_OK;
 }
@@ -157,9 +156,10 @@ void eng_sampler_destroy(eng_sampler *sampler)
 {
     if (!sampler)
         return;
-    free(sampler->list);
-    free(sampler->recent);
-    free(sampler->counts);
+    lm_history_free(&sampler->history);
+    free(sampler->c.list);
+    free(sampler->typical);
+    free(sampler->bias);
     free(sampler);
 }
 
@@ -175,160 +175,45 @@ bool eng_sampler_greedy(const eng_sampler *sampler)
 
 void eng_sampler_accept(eng_sampler *sampler, int32_t token)
 {
-    if (!sampler->recent || token < 0 || (uint32_t)token >= sampler->n_vocab)
-        return;
-    if (sampler->n_recent == (uint32_t)sampler->settings.penalty_last)
-        sampler->counts[sampler->recent[sampler->next_recent]]--;
-    else
-        sampler->n_recent++;
-    sampler->recent[sampler->next_recent] = token;
-    sampler->next_recent = (sampler->next_recent + 1) % (uint32_t)sampler->settings.penalty_last;
-    sampler->counts[token]++;
+    if (token >= 0 && (uint32_t)token < sampler->words.n_vocab)
+        lm_history_accept(&sampler->history, token);
 }
 
-/* -- filters --------------------------------------------------------------------- */
-
-static void penalise(eng_sampler *s)
+int eng_sampler_rollback(eng_sampler *sampler, size_t n)
 {
-    const eng_sampler_settings *p = &s->settings;
-
-    if (!s->recent)
-        return;
-    for (uint32_t i = 0; i < s->n; i++) {
-        uint32_t n = s->counts[s->list[i].token];
-        if (n == 0)
-            continue;
-        s->sorted = 0;
-        float *l = &s->list[i].logit;
-        *l = *l <= 0 ? *l * p->repeat_penalty : *l / p->repeat_penalty;
-        *l -= (float)n * p->frequency_penalty + p->presence_penalty;
-    }
-}
-
-static int better(const candidate *a, const candidate *b)
-{
-    return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
-}
-
-static int best_first(const void *a, const void *b)
-{
-    return better(a, b) ? -1 : better(b, a);
-}
-
-/* Lets the worst of the n candidates of a heap at the root sink (worst on top). */
-static void sink(candidate *heap, uint32_t n, uint32_t i)
-{
-    candidate moving = heap[i];
-
-    for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && better(&heap[child], &heap[child + 1]))
-            child++;
-        if (!better(&moving, &heap[child]))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = moving;
-}
-
-/* The k best, sorted: a heap of k while all others pass by. */
-static void keep_best(eng_sampler *s, uint32_t k)
-{
-    if (s->sorted) {
-        s->n = k < s->n ? k : s->n;
-        return;
-    }
-    if (k < s->n) {
-        for (uint32_t i = k / 2; i-- > 0;)
-            sink(s->list, k, i);
-        for (uint32_t i = k; i < s->n; i++)
-            if (better(&s->list[i], &s->list[0])) {
-                s->list[0] = s->list[i];
-                sink(s->list, k, 0);
-            }
-        s->n = k;
-    }
-    qsort(s->list, s->n, sizeof *s->list, best_first);
-    s->sorted = 1;
-}
-
-static void top_p(eng_sampler *s)
-{
-    const eng_sampler_settings *p = &s->settings;
-
-    if (p->top_p >= 1 || s->n <= 1)
-        return;
-    keep_best(s, s->n);
-    double total = 0, sum = 0;
-    float most = s->list[0].logit;
-    for (uint32_t i = 0; i < s->n; i++)
-        total += exp((double)(s->list[i].logit - most));
-    for (uint32_t i = 0; i < s->n; i++) {
-        sum += exp((double)(s->list[i].logit - most));
-        if (sum >= p->top_p * total) {
-            s->n = i + 1;
-            return;
-        }
-    }
-}
-
-static void min_p(eng_sampler *s)
-{
-    const eng_sampler_settings *p = &s->settings;
-    uint32_t kept = 0;
-
-    if (p->min_p <= 0 || s->n <= 1)
-        return;
-    float most = s->list[0].logit;
-    for (uint32_t i = 1; i < s->n; i++)
-        most = s->list[i].logit > most ? s->list[i].logit : most;
-    float least = most + logf(p->min_p);
-    uint32_t above = 0;
-    for (uint32_t i = 0; i < s->n; i++)
-        above += s->list[i].logit >= least;
-    if (above == 0) { /* min_p is more than 1: the best one stays */
-        keep_best(s, s->n);
-        s->n = 1;
-        return;
-    }
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->list[i].logit >= least)
-            s->list[kept++] = s->list[i];
-    s->n = kept;
-}
-
-static int32_t largest(const eng_sampler *s)
-{
-    uint32_t best = 0;
-
-    for (uint32_t i = 1; i < s->n; i++)
-        if (better(&s->list[i], &s->list[best]))
-            best = i;
-    return s->list[best].token;
-}
-
-static int32_t draw(eng_sampler *s)
-{
-    double total = 0, sum = 0;
-    float t = s->settings.temperature, most = s->list[0].logit;
-
-    for (uint32_t i = 1; i < s->n; i++)
-        most = s->list[i].logit > most ? s->list[i].logit : most;
-    for (uint32_t i = 0; i < s->n; i++)
-        total += exp((double)((s->list[i].logit / t) - most / t));
-    double wanted = twister_unit(&s->random) * total;
-    int32_t chosen = -1;
-    for (uint32_t i = 0; i < s->n; i++) {
-        double p = exp((double)((s->list[i].logit / t) - most / t));
-        if (p > 0)
-            chosen = s->list[i].token;
-        sum += p;
-        if (sum >= wanted && p > 0)
-            break;
-    }
-    return chosen >= 0 ? chosen : largest(s); /* so cold that logit / t is infinite */
+    if (n > sampler->history.n)
+        return eng_fail(ENG_ERR_STATE, "%zu tokens cannot be taken back" ENG_CAUSE "the sampler has noted %zu", n,
+                        sampler->history.n);
+    lm_history_rollback(&sampler->history, n);
+    return ENG_OK;
 }
 
 /* -- choosing ---------------------------------------------------------------------- */
+
+static void add_biases(eng_sampler *s, bool all)
+{
+    for (uint32_t k = 0; k < s->settings.n_logit_bias; k++)
+        for (uint32_t i = all ? (uint32_t)s->bias[k].token : 0; i < s->c.n; i++) {
+            if (s->c.list[i].token != s->bias[k].token)
+                continue;
+            s->c.list[i].logit += s->bias[k].bias;
+            s->c.sorted = false;
+            break;
+        }
+}
+
+/* What must not be chosen is no candidate. */
+static int leave_out(eng_sampler *s)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < s->c.n; i++)
+        if (s->c.list[i].logit > -INFINITY)
+            s->c.list[kept++] = s->c.list[i];
+    s->c.n = kept;
+    return kept ? ENG_OK : eng_fail(ENG_ERR_STATE, "no token is left to choose" ENG_CAUSE "the logit biases forbid all that the "
+                                    "model gives" ENG_ADVICE "forbid fewer");
+}
 
 /* Tokens with the logit -inf (or NaN) are never chosen.  tokens: what the n logits are of, the largest first; NULL: of
  * all. */
@@ -336,11 +221,13 @@ static int load(eng_sampler *s, const int32_t *tokens, const float *logits, uint
 {
     int any = 0, infinite = 0;
 
+    if (s->history.failed)
+        return eng_fail_code(EU_NO_MEMORY("the tokens that a sampler looks back on"));
     for (uint32_t i = 0; i < n; i++) {
         float l = logits[i];
         int32_t token = tokens ? tokens[i] : (int32_t)i;
-        if (token < 0 || (uint32_t)token >= s->n_vocab)
-            return eng_fail(ENG_ERR_INVALID, "token %d is not in the vocabulary of %u", token, s->n_vocab);
+        if (token < 0 || (uint32_t)token >= s->words.n_vocab)
+            return eng_fail(ENG_ERR_INVALID, "token %d is not in the vocabulary of %u", token, s->words.n_vocab);
         if (isnan(l))
             return eng_fail(ENG_ERR_DEVICE,
                             "the logit of token %d is not a number" ENG_CAUSE "the model's weights or the device are "
@@ -348,7 +235,7 @@ static int load(eng_sampler *s, const int32_t *tokens, const float *logits, uint
                             token);
         infinite |= l == INFINITY;
         any |= l > -INFINITY;
-        s->list[i] = (candidate){token, l};
+        s->c.list[i] = (lm_candidate){token, l};
     }
     if (!any || infinite)
         return eng_fail(ENG_ERR_DEVICE,
@@ -356,77 +243,147 @@ static int load(eng_sampler *s, const int32_t *tokens, const float *logits, uint
                         "try another "
                         "device",
                         any ? "infinite" : "all minus infinity");
-    s->n = n;
-    s->sorted = tokens != NULL;
-    return ENG_OK;
+    s->c.n = n;
+    s->c.sorted = tokens != NULL;
+    add_biases(s, !tokens);
+    return leave_out(s);
+}
+
+/* xtc: does it take something this time? */
+static void run_step(eng_sampler *s, lm_step step, bool xtc)
+{
+    const eng_sampler_settings *p = &s->settings;
+
+    switch (step) {
+    case LM_STEP_PENALTIES: lm_penalise(&s->history, &s->c); break;
+    case LM_STEP_DRY: lm_penalise_repetitions(&s->history, &s->c); break;
+    case LM_STEP_TOP_N_SIGMA: lm_filter_top_n_sigma(&s->c, p->top_n_sigma); break;
+    case LM_STEP_TOP_K: lm_filter_top_k(&s->c, p->top_k); break;
+    case LM_STEP_TYPICAL: lm_filter_typical(&s->c, p->typical_p, s->typical); break;
+    case LM_STEP_TOP_P: lm_filter_top_p(&s->c, p->top_p); break;
+    case LM_STEP_MIN_P: lm_filter_min_p(&s->c, p->min_p); break;
+    case LM_STEP_XTC:
+        if (xtc)
+            lm_filter_xtc(&s->c, p->xtc_threshold);
+        break;
+    case LM_STEP_TEMPERATURE: lm_filter_temperature(&s->c, p->temperature, p->dynatemp_range, p->dynatemp_exponent); break;
+    case LM_STEPS: break;
+    }
 }
 
 /* The candidates that are left to draw from; of the most likely token alone, all. */
-static int filter(eng_sampler *s, const int32_t *tokens, const float *logits, uint32_t n)
+static int filter(eng_sampler *s, const int32_t *tokens, const float *logits, uint32_t n, bool xtc)
 {
     int status = load(s, tokens, logits, n);
 
-    if (status)
-        return status;
-    penalise(s);
-    if (s->settings.temperature <= 0)
-        return ENG_OK;
-    if (s->settings.top_k > 0)
-        keep_best(s, (uint32_t)s->settings.top_k);
-    top_p(s);
-    min_p(s);
-    return ENG_OK;
+    for (uint32_t i = 0; i < s->chain.n && !status; i++)
+        if (s->settings.temperature > 0 || s->chain.steps[i] <= LM_STEP_DRY)
+            run_step(s, s->chain.steps[i], xtc);
+    return status;
+}
+
+static int32_t take_best(eng_sampler *s)
+{
+    uint32_t best = lm_best(&s->c);
+    float other = -INFINITY;
+
+    for (uint32_t i = 0; i < s->c.n; i++)
+        other = i != best && s->c.list[i].logit > other ? s->c.list[i].logit : other;
+    s->lead = (double)s->c.list[best].logit - (double)other;
+    return s->c.list[best].token;
+}
+
+static int32_t draw(eng_sampler *s)
+{
+    double total = 0, sum = 0;
+    float most = lm_largest(&s->c);
+    int32_t chosen = s->c.list[0].token;
+
+    for (uint32_t i = 0; i < s->c.n; i++)
+        total += exp((double)(s->c.list[i].logit - most));
+    double wanted = lm_twister_unit(&s->random) * total;
+    for (uint32_t i = 0; i < s->c.n; i++) {
+        double p = exp((double)(s->c.list[i].logit - most));
+        if (p > 0)
+            chosen = s->c.list[i].token;
+        sum += p;
+        if (sum >= wanted && p > 0)
+            break;
+    }
+    return chosen;
+}
+
+static bool has_xtc(const eng_sampler *s)
+{
+    return s->settings.temperature > 0 && s->settings.xtc_probability > 0 && s->settings.xtc_threshold <= 0.5f &&
+           uses(&s->chain, LM_STEP_XTC);
 }
 
 int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n, int32_t *token)
 {
-    int status = n <= sampler->n_vocab ? filter(sampler, tokens, logits, n) :
-                                         eng_fail(ENG_ERR_INVALID, "%u tokens are more than the vocabulary has: %u", n,
-                                                  sampler->n_vocab);
-
+    if (n > sampler->words.n_vocab)
+        return eng_fail(ENG_ERR_INVALID, "%u tokens are more than the vocabulary has: %u", n, sampler->words.n_vocab);
+    bool xtc = has_xtc(sampler) && lm_twister_unit(&sampler->random) < (double)sampler->settings.xtc_probability;
+    int status = filter(sampler, tokens, logits, n, xtc);
     if (!status)
-        *token = sampler->settings.temperature <= 0 ? largest(sampler) : draw(sampler);
+        *token = sampler->settings.temperature <= 0 ? take_best(sampler) : draw(sampler);
     return status;
 }
 
 int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token)
 {
-    return eng_sampler_sample_of(sampler, NULL, logits, sampler->n_vocab, token);
+    return eng_sampler_sample_of(sampler, NULL, logits, sampler->words.n_vocab, token);
+}
+
+double eng_sampler_lead(const eng_sampler *sampler)
+{
+    return sampler->lead;
 }
 
 /* -- distributions ----------------------------------------------------------------- */
 
 uint32_t eng_sampler_vocabulary(const eng_sampler *sampler)
 {
-    return sampler->n_vocab;
+    return sampler->words.n_vocab;
+}
+
+/* Adds `part` of the distribution of the candidates that are left. */
+static void add_shares(eng_sampler *s, double part, float *p)
+{
+    double total = 0;
+
+    if (s->settings.temperature <= 0) {
+        p[take_best(s)] = 1;
+        return;
+    }
+    float most = lm_largest(&s->c);
+    for (uint32_t i = 0; i < s->c.n; i++)
+        total += exp((double)(s->c.list[i].logit - most));
+    for (uint32_t i = 0; i < s->c.n; i++)
+        p[s->c.list[i].token] += (float)(part * exp((double)(s->c.list[i].logit - most)) / total);
 }
 
 int eng_sampler_probabilities(eng_sampler *sampler, const float *logits, float *p)
 {
-    const eng_sampler *s = sampler;
-    int status = filter(sampler, NULL, logits, sampler->n_vocab);
+    eng_sampler *s = sampler;
+    double taken = has_xtc(s) ? (double)s->settings.xtc_probability : 0;
+    int status = ENG_OK;
 
-    if (status)
-        return status;
-    float t = s->settings.temperature, most = s->list[0].logit;
-    double total = 0;
-    memset(p, 0, s->n_vocab * sizeof *p);
-    for (uint32_t i = 1; i < s->n; i++)
-        most = s->list[i].logit > most ? s->list[i].logit : most;
-    for (uint32_t i = 0; i < s->n && t > 0; i++)
-        total += exp((double)((s->list[i].logit / t) - most / t));
-    if (!(total > 0) || !isfinite(total)) { /* so cold that logit / t is infinite, or no drawing at all */
-        p[largest(s)] = 1;
-        return ENG_OK;
+    memset(p, 0, s->words.n_vocab * sizeof *p);
+    for (int xtc = 0; xtc < 2 && !status; xtc++) {
+        double part = xtc ? taken : 1 - taken;
+        if (part <= 0)
+            continue;
+        status = filter(s, NULL, logits, s->words.n_vocab, xtc);
+        if (!status)
+            add_shares(s, part, p);
     }
-    for (uint32_t i = 0; i < s->n; i++)
-        p[s->list[i].token] = (float)(exp((double)((s->list[i].logit / t) - most / t)) / total);
-    return ENG_OK;
+    return status;
 }
 
 double eng_sampler_unit(eng_sampler *sampler)
 {
-    return twister_unit(&sampler->random);
+    return lm_twister_unit(&sampler->random);
 }
 
 int32_t eng_sampler_pick(eng_sampler *sampler, const float *p)
@@ -434,10 +391,10 @@ int32_t eng_sampler_pick(eng_sampler *sampler, const float *p)
     double total = 0, sum = 0;
     int32_t chosen = 0;
 
-    for (uint32_t i = 0; i < sampler->n_vocab; i++)
+    for (uint32_t i = 0; i < sampler->words.n_vocab; i++)
         total += (double)p[i];
-    double wanted = twister_unit(&sampler->random) * total;
-    for (uint32_t i = 0; i < sampler->n_vocab; i++) {
+    double wanted = lm_twister_unit(&sampler->random) * total;
+    for (uint32_t i = 0; i < sampler->words.n_vocab; i++) {
         if (!(p[i] > 0))
             continue;
         chosen = (int32_t)i;

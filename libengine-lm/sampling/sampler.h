@@ -1,6 +1,7 @@
 /*
- * Choosing the next token from the logits.  Order: penalties, top-k, top-p,
- * min-p, temperature, draw.  The draws depend on the seed and the logits alone.
+ * Choosing the next token from the logits.  Order: logit biases, then the steps of the chain (penalties, repetitions, top-n-sigma,
+ * top-k, typical, top-p, min-p, XTC, temperature if no other is asked for), then the draw.  The draws depend on the seed and the
+ * logits alone.
  *
  * A sampler belongs to one thread at a time.
  */
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "engine/lm.h"
+#include "history.h"
 
 typedef struct eng_sampler eng_sampler;
 
@@ -19,23 +21,20 @@ struct eng_lm_sampler {
     eng_sampler *sampler;
 };
 
-typedef struct eng_sampler_settings {
-    float temperature;       /* <= 0: the most likely token, always          */
-    int32_t top_k;           /* <= 0: off                                    */
-    float top_p;             /* >= 1: off                                    */
-    float min_p;             /* <= 0: off                                    */
-    int32_t penalty_last;    /* tokens looked back on; 0: off                */
-    float repeat_penalty;    /* 1: off                                       */
-    float frequency_penalty; /* 0: off                                       */
-    float presence_penalty;  /* 0: off                                       */
-    uint32_t seed;           /* ENG_SAMPLER_SEED_RANDOM: another every time  */
-} eng_sampler_settings;
+typedef eng_lm_sampler_params eng_sampler_settings;
 #define ENG_SAMPLER_SEED_RANDOM UINT32_MAX
 
-/* top_k 40, top_p 0.95, min_p 0.05, temperature 0.8, random seed, no penalties. */
+/* What there is to choose from.  piece may be NULL: no texts, so nothing breaks repetitions. */
+typedef struct lm_words {
+    uint32_t n_vocab;
+    lm_piece_func piece;
+    const void *owner;
+} lm_words;
+
+/* top_k 40, top_p 0.95, min_p 0.05, temperature 0.8, random seed; all else off. */
 void eng_sampler_defaults(eng_sampler_settings *settings);
 
-int eng_sampler_create(const eng_sampler_settings *settings, uint32_t n_vocab, eng_sampler **sampler);
+int eng_sampler_create(const eng_sampler_settings *settings, const lm_words *words, eng_sampler **sampler);
 void eng_sampler_destroy(eng_sampler *sampler); /* takes NULL */
 /* The seed in use (a random one too). */
 uint32_t eng_sampler_seed(const eng_sampler *sampler);
@@ -43,6 +42,8 @@ uint32_t eng_sampler_seed(const eng_sampler *sampler);
 bool eng_sampler_greedy(const eng_sampler *sampler);
 /* Notes a token of the prompt or an accepted one, for the penalties. */
 void eng_sampler_accept(eng_sampler *sampler, int32_t token);
+/* Takes the last n tokens back. */
+int eng_sampler_rollback(eng_sampler *sampler, size_t n);
 /* How many tokens there are. */
 uint32_t eng_sampler_vocabulary(const eng_sampler *sampler);
 /* What eng_sampler_sample would draw from: p[token] of all tokens, their sum 1; one alone if it takes the most
@@ -55,5 +56,7 @@ int32_t eng_sampler_pick(eng_sampler *sampler, const float *p);
 int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n, int32_t *token);
 /* Chooses a token; logits are n_vocab floats, read only.  Does not accept it. */
 int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token);
+/* Of a most likely token that was chosen last: how far the logit of the next one is behind, as they were compared. */
+double eng_sampler_lead(const eng_sampler *sampler);
 
 #endif

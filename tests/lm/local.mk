@@ -3,7 +3,7 @@
 # GGUF files, tokenizer, sampler: without a device.
 if HAVE_CHECK
 lm_unit_tests = tests/lm/test-gguf tests/lm/test-parts tests/lm/test-tokenizer tests/lm/test-vocabulary tests/lm/test-sampler \
-	tests/lm/test-pace
+	tests/lm/test-pace tests/lm/test-chain
 check_PROGRAMS += $(lm_unit_tests)
 TESTS += $(lm_unit_tests)
 valgrind_tests += $(lm_unit_tests)
@@ -30,6 +30,9 @@ tests_lm_test_pace_SOURCES = %D%/test-pace.c
 tests_lm_test_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_pace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_lm_test_pace_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS) $(LIBM)
+tests_lm_test_chain_SOURCES = %D%/test-chain.c
+tests_lm_test_chain_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lm_test_chain_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS) $(LIBM)
 check_PROGRAMS += tests/lm/test-flood
 TESTS += tests/lm/test-flood
 tests_lm_test_flood_SOURCES = %D%/test-flood.c tests/util/colliding.c tests/util/colliding.h tests/tap.c tests/tap.h

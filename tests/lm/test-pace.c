@@ -250,7 +250,7 @@ static void verify(uint32_t seed, const eng_sampler_settings *settings, bool cer
     eng_sampler *s = NULL;
     float first[N_TOKENS], second[N_TOKENS], p[N_TOKENS], q[N_TOKENS], room[N_TOKENS];
     uint32_t counts[N_TOKENS] = {0}, taken = 0;
-    ck_assert_int_eq(eng_sampler_create(settings, N_TOKENS, &s), ENG_OK);
+    ck_assert_int_eq(eng_sampler_create(settings, &(lm_words){.n_vocab = N_TOKENS}, &s), ENG_OK);
     for (int i = 0; i < N_TOKENS; i++) {
         first[i] = (float)(4 * eng_sampler_unit(s));
         second[i] = first[i] + (float)(2 * eng_sampler_unit(s) - 1);
@@ -291,7 +291,7 @@ static void verify(uint32_t seed, const eng_sampler_settings *settings, bool cer
 START_TEST(distribution)
 {
     for (uint32_t seed = 20261123; seed < 20261127; seed++) {
-        eng_sampler_settings plain = {.temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = seed}, cut = plain;
+        eng_sampler_settings plain = {.temperature = 1, .top_p = 1, .typical_p = 1, .repeat_penalty = 1, .seed = seed}, cut = plain;
         cut.temperature = 0.7f;
         cut.top_k = 6;
         cut.top_p = 0.95f;
@@ -306,12 +306,12 @@ END_TEST
 START_TEST(probabilities)
 {
     static const float logits[N_TOKENS] = {1, 5, 3, 5, -2, 4, 0, 2};
-    eng_sampler_settings cut = {.temperature = 0.8f, .top_k = 5, .top_p = 0.97f, .min_p = 0.02f, .penalty_last = 4,
+    eng_sampler_settings cut = {.temperature = 0.8f, .top_k = 5, .top_p = 0.97f, .typical_p = 1, .min_p = 0.02f, .penalty_last = 4,
                                 .repeat_penalty = 1.3f, .seed = 3};
     eng_sampler *s = NULL;
     float p[N_TOKENS];
     uint32_t counts[N_TOKENS] = {0};
-    ck_assert_int_eq(eng_sampler_create(&cut, N_TOKENS, &s), ENG_OK);
+    ck_assert_int_eq(eng_sampler_create(&cut, &(lm_words){.n_vocab = N_TOKENS}, &s), ENG_OK);
     eng_sampler_accept(s, 1);
     ck_assert_int_eq(eng_sampler_probabilities(s, logits, p), ENG_OK);
     double sum = 0, chi = 0;
@@ -329,7 +329,7 @@ START_TEST(probabilities)
     eng_sampler_destroy(s);
     cut.temperature = 0;
     cut.penalty_last = 0;
-    ck_assert_int_eq(eng_sampler_create(&cut, N_TOKENS, &s), ENG_OK);
+    ck_assert_int_eq(eng_sampler_create(&cut, &(lm_words){.n_vocab = N_TOKENS}, &s), ENG_OK);
     ck_assert_int_eq(eng_sampler_probabilities(s, logits, p), ENG_OK);
     ck_assert(p[1] == 1 && p[3] == 0);
     eng_sampler_destroy(s);

@@ -15,14 +15,15 @@ static const float logits[N] = {1, 5, 3, 5, -2, 4, 0, 2};
 
 static eng_sampler_settings plain(void)
 {
-    return (eng_sampler_settings){.temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = 1};
+    return (eng_sampler_settings){.temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = 1, .typical_p = 1,
+                                  .xtc_threshold = 0.1f, .dry_base = 1.75f, .dry_allowed_length = 2, .dry_penalty_last = -1};
 }
 
 static eng_sampler *make(const eng_sampler_settings *s, uint32_t n)
 {
     eng_sampler *sampler = NULL;
 
-    ck_assert_msg(eng_sampler_create(s, n, &sampler) == ENG_OK, "%s", eng_last_error());
+    ck_assert_msg(eng_sampler_create(s, &(lm_words){.n_vocab = n}, &sampler) == ENG_OK, "%s", eng_last_error());
     return sampler;
 }
 
@@ -208,12 +209,12 @@ START_TEST(refusals)
     float bad[N];
     int32_t token = -7;
 
-    ck_assert_int_eq(eng_sampler_create(&p, 0, &s), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_sampler_create(&p, &(lm_words){.n_vocab = 0}, &s), ENG_ERR_INVALID);
     p.repeat_penalty = 0;
-    ck_assert_int_eq(eng_sampler_create(&p, N, &s), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_sampler_create(&p, &(lm_words){.n_vocab = N}, &s), ENG_ERR_INVALID);
     p = plain();
     p.temperature = NAN;
-    ck_assert_int_eq(eng_sampler_create(&p, N, &s), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_sampler_create(&p, &(lm_words){.n_vocab = N}, &s), ENG_ERR_INVALID);
     ck_assert_ptr_null(s);
     p = plain();
     s = make(&p, N);
