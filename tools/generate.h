@@ -11,12 +11,16 @@
 
 #define EXIT_USAGE 64
 #define MAX_OVERRIDES 64
+#define MAX_BIASES 1024
+#define MAX_BREAKERS 64
 
 typedef struct options {
     const char *model, *device, *prompt, *prompt_file, *perplexity;
     long n_predict;      /* -1: until the text ends                             */
     bool ignore_eos;
     eng_lm_sampler_params sampler;
+    eng_lm_logit_bias biases[MAX_BIASES]; /* its lists                           */
+    const char *breakers[MAX_BREAKERS];
     uint32_t n_ctx;      /* 0: as needed                                        */
     bool shift, keep_given; /* a full context drops its oldest tokens               */
     uint32_t keep;       /* but for so many first ones                          */
@@ -54,8 +58,7 @@ typedef struct options {
     bool escape;         /* \n and the like in -p                              */
     int32_t rotate_kv;   /* ENG_LM_ROTATE_*, or 0                               */
     long fit_reserve;    /* MiB of each device; -1: the rule                    */
-    char *unescaped;     /* the prompt                                          */
-    char **kept;         /* parts of lists                                      */
+    char **kept;         /* parts of lists, texts without their escapes         */
     size_t kept_room;
     uint32_t n_kept;
     char *shares_kept;
@@ -73,6 +76,9 @@ int options_parse(options *o, int argc, char **argv);
 void options_free(options *o);
 /* What they say of where a model's tensors go, with these overrides. */
 eng_lm_placement options_placement(const options *o, const eng_lm_override *overrides, uint32_t n);
+
+/* An option of samplers by its long name (generate_sampling.c): -1, or EXIT_USAGE. */
+int sampling_option(options *o, const char *name, const char *value);
 
 /* Nothing is to be generated: the plan goes to standard output. */
 static inline bool options_plan_only(const options *o)

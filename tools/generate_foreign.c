@@ -44,6 +44,11 @@ static const struct foreign {
     {"-hf", "--hf-repo", NEEDED, REFUSED, "files are not fetched: give a GGUF file with -m"},
     {NULL, "--lora", NEEDED, REFUSED, "adapters are not applied: merge them into the model before"},
     {NULL, "--grammar", NEEDED, REFUSED, "there are no grammars"},
+    {NULL, "--mirostat", NEEDED, REFUSED, "there is no such sampler: --top-p, --typical or --dynatemp-range bound the surprise, too"},
+    {NULL, "--mirostat-lr", NEEDED, REFUSED, "there is no mirostat"},
+    {NULL, "--mirostat-ent", NEEDED, REFUSED, "there is no mirostat"},
+    {NULL, "--sampler-seq", NEEDED, REFUSED, "name the samplers: --samplers 'top_k;top_p;temperature'"},
+    {NULL, "--sampling-seq", NEEDED, REFUSED, "name the samplers: --samplers 'top_k;top_p;temperature'"},
     {NULL, "--rpc", NEEDED, REFUSED, "devices of other machines are not used"},
     {NULL, "--numa", NEEDED, REFUSED, "run the program under numactl, or cut the processor in parts (-d cpu/2)"},
 };

@@ -35,11 +35,29 @@ static const struct topic {
     "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"
     "      --top-p P                and among the fewest of probability P, 0.95 if not given; 1: all\n"
     "      --min-p P                and those of P times the best one's probability, 0.05 if not given; 0: all\n"
+    "      --typical P              the fewest of probability P that surprise as much as is usual, 1 if not given: all\n"
+    "      --top-n-sigma N          logits at most N deviations below the largest, 0 if not given: all\n"
+    "      --xtc-probability P      how often top choices are left out, 0 if not given: never\n"
+    "      --xtc-threshold P        which: all but the last of those of at least this probability, 0.1 if not given\n"
+    "      --dynatemp-range R       temperature from T - R to T + R by the entropy, 0 if not given: off\n"
+    "      --dynatemp-exp E         the entropy's exponent, 1 if not given\n"
+    "  -l, --logit-bias BIAS        TOKEN+B or TOKEN-B changes the logit of a token by B (-inf: never); repeatable\n"
+    "      --samplers LIST          these alone, in this order: penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;\n"
+    "                               temperature if not given\n"
+    "  -s, --seed S                 of the random numbers; -1, if not given: another one every time\n"},
+    {"repetition", "Against repetition",
     "      --repeat-penalty R       divide the logits of tokens among the last by R, 1 if not given: off\n"
     "      --frequency-penalty F    take F off for each time that they occur, 0 if not given\n"
     "      --presence-penalty P     take P off if they occur, 0 if not given\n"
     "      --repeat-last-n N        how many tokens are the last, 64 if not given; 0: none\n"
-    "  -s, --seed S                 of the random numbers; -1, if not given: another one every time\n"},
+    "      --dry-multiplier M       take M * B^(n - L) off a token that would go on with a repetition of n tokens,\n"
+    "                               0 if not given: off\n"
+    "      --dry-base B             B, 1.75 if not given\n"
+    "      --dry-allowed-length L   L, and of at least how many, 2 if not given\n"
+    "      --dry-penalty-last-n N   among the last N tokens; 0: none; -1, if not given: all\n"
+    "      --dry-sequence-breaker TEXT\n"
+    "                               no repetition reaches over TEXT; newline, colon, quote and asterisk if not given;\n"
+    "                               none: nothing breaks it; repeatable\n"},
     {"drafting", "Tokens guessed ahead and run in one pass: another speed, the same text",
     "      --draft N                guess at most N tokens, fewer or none where that is faster; 0: none; 4 if only other\n"
     "                               options of these are given\n"
@@ -87,8 +105,8 @@ static const struct topic {
 
 static const char end[] =
     "\n"
-    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, drafting, devices, memory,\n"
-    "                               measure, llama\n"
+    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, repetition, drafting,\n"
+    "                               devices, memory, measure, llama\n"
     "      --version\n"
     "\n"
     "Options of llama.cpp that mean the same are taken (-ngl, -fa, -cmoe, ...): --help=llama.\n"

@@ -15,7 +15,7 @@
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
-    REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
+    SAMPLING, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
@@ -39,6 +39,20 @@ static const struct flag {
     {NULL, "--frequency-penalty", FREQUENCY_PENALTY, NEEDED},
     {NULL, "--presence-penalty", PRESENCE_PENALTY, NEEDED},
     {NULL, "--repeat-last-n", REPEAT_LAST, NEEDED},
+    {NULL, "--typical", SAMPLING, NEEDED},
+    {NULL, "--typical-p", SAMPLING, NEEDED},
+    {NULL, "--top-n-sigma", SAMPLING, NEEDED},
+    {NULL, "--xtc-probability", SAMPLING, NEEDED},
+    {NULL, "--xtc-threshold", SAMPLING, NEEDED},
+    {NULL, "--dynatemp-range", SAMPLING, NEEDED},
+    {NULL, "--dynatemp-exp", SAMPLING, NEEDED},
+    {NULL, "--dry-multiplier", SAMPLING, NEEDED},
+    {NULL, "--dry-base", SAMPLING, NEEDED},
+    {NULL, "--dry-allowed-length", SAMPLING, NEEDED},
+    {NULL, "--dry-penalty-last-n", SAMPLING, NEEDED},
+    {NULL, "--dry-sequence-breaker", SAMPLING, NEEDED},
+    {"-l", "--logit-bias", SAMPLING, NEEDED},
+    {NULL, "--samplers", SAMPLING, NEEDED},
     {"-s", "--seed", SEED, NEEDED},
     {"-c", "--ctx-size", CTX, NEEDED},
     {NULL, "--context-shift", SHIFT, NONE},
@@ -327,6 +341,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         code = integer(flag, value, -1, UINT32_MAX, &v);
         o->sampler.seed = (uint32_t)v;
         break;
+    case SAMPLING: return sampling_option(o, flag, value);
     case CTX: return unsigned_integer(flag, value, 0, 1 << 28, &o->n_ctx);
     case SHIFT: o->shift = true; break;
     case KEEP:
@@ -410,20 +425,28 @@ static int unknown(const char *argument, const char *before)
 }
 
 /* The escapes of C that a shell's user writes; others stay as they are. */
-static bool unescape(options *o)
+static bool unescape(options *o, const char **text)
 {
     static const char from[] = "ntr\\\"'", to[] = "\n\t\r\\\"'";
-    char *at = o->unescaped = malloc(strlen(o->prompt) + 1);
-    for (const char *c = o->prompt; at && *c; c++) {
+    char *begin = malloc(strlen(*text) + 1), *at = begin;
+    for (const char *c = *text; at && *c; c++) {
         const char *known = *c == '\\' && c[1] ? strchr(from, c[1]) : NULL;
         *at++ = known ? to[known - from] : *c;
         c += known != NULL;
     }
-    if (!o->unescaped)
+    if (!begin)
         return false;
     *at = 0;
-    o->prompt = o->unescaped;
-    return true;
+    *text = begin;
+    return keep(o, begin);
+}
+
+static bool unescape_all(options *o)
+{
+    bool done = !o->prompt || unescape(o, &o->prompt);
+    for (uint32_t i = 0; i < o->sampler.n_dry_breakers && done; i++)
+        done = unescape(o, &o->breakers[i]);
+    return done;
 }
 
 int options_parse(options *o, int argc, char **argv)
@@ -463,12 +486,12 @@ int options_parse(options *o, int argc, char **argv)
         } else if (f->id == SHOW_HELP && i + 1 < argc && argv[i + 1][0] != '-') {
             value = argv[++i];
         }
-        int code = apply(o, f->id, equals ? f->long_name : argv[f->argument == NEEDED ? i - 1 : i], value);
+        int code = apply(o, f->id, equals || f->id == SAMPLING ? f->long_name : argv[f->argument == NEEDED ? i - 1 : i], value);
         if (code >= 0)
             return code;
     }
-    if (o->escape && o->prompt && !unescape(o))
-        return wrong("out of memory for the text", "-p", o->prompt);
+    if (o->escape && !unescape_all(o))
+        return wrong("out of memory for the text", "-p", o->prompt ? o->prompt : "");
     return options_check(o);
 }
 
@@ -479,7 +502,6 @@ void options_free(options *o)
     free(o->kept);
     free(o->joined);
     free(o->shares_kept);
-    free(o->unescaped);
     for (uint32_t i = 0; i < sizeof o->memory / sizeof *o->memory; i++)
         free(o->memory[i]);
     for (uint32_t i = 0; i < sizeof o->homes / sizeof *o->homes; i++)
