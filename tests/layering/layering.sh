@@ -253,7 +253,7 @@ result "no source file is longer than 600 lines"
 # 8. The public headers stand alone, in C and in C++.
 compile_alone()
 {
-    for header in plugin.h engine.h lm.h chat.h types.h ops.h; do
+    for header in plugin.h engine.h lm.h sampler.h chat.h types.h ops.h; do
         echo "#include <engine/$header>" > "$tmp/alone.$1"
         # shellcheck disable=SC2086 # a compiler may be two words: "ccache gcc"
         $2 $3 -Wall -Wextra -Wpedantic -Werror -I"$src/include" -fsyntax-only "$tmp/alone.$1" >> "$tmp/bad" 2>&1 ||
