@@ -4,7 +4,7 @@
  * Dimension 0 of the launch runs over pieces of a row, dimension 1 over the
  * rows, which are numbered along ne[]; x_nb and y_nb are their strides.
  *
- * -DXT= -DYT=  types by name         -DPER=  blocks of 32 (or units) an item
+ * -DXT= -DYT=  types by name         -DPER=  blocks of 32 or 256 (or units) an item
  *
  * On cards CONVERT has one dimension, of all rows' units of 32 elements.  A group brings LOCAL of them to local memory
  * and back from there, so that lanes side by side load and store side by side; -DYB= bytes of a block of y, 0: none.
@@ -12,7 +12,11 @@
 #if defined(CONVERT) && !VEC && YB
 #define ENCODE_LOCAL
 #endif
+#ifdef GROUPED
+#include "encode_256.clh"
+#else
 #include "encode.clh"
+#endif
 #include "index.clh"
 
 #define BUFFERS(B) B(cbytes, x) B(gbytes, y)
@@ -29,7 +33,38 @@ NUMBERS(cpy_any, CPY_ANY_NUMBERS);
     x += x_at + along(i, x_nb);                                                                                        \
     y += y_at + along(i, y_nb)
 
-#if defined(CONVERT) && !VEC
+#ifdef GROUPED
+
+/* To blocks of 256.  XT: x's type, ANY: any block type, by number; STRIDED_X: single floats that many bytes apart. */
+#ifdef ANY
+#define GROUPED_KERNEL KERNEL(GROUP_OF(LOCAL), cpy_grouped, BUFFERS, cpy_any)
+#define GROUPED_NUMBERS CPY_ANY_NUMBERS
+#define SIXTEEN(g) (16 * (g) < (ulong)n ? dec16_any(x_type, x, g) : (float16)0.0f)
+#else
+#define GROUPED_KERNEL KERNEL(GROUP_OF(LOCAL), cpy_grouped, BUFFERS, cpy)
+#define GROUPED_NUMBERS CPY_NUMBERS
+#ifdef STRIDED_X
+static inline float16 strided16(cbytes x, ulong g, ulong n, long x_step)
+{
+    float t[16];
+    WHOLE for (uint j = 0; j < 16; j++)
+        t[j] = 16 * g + j < n ? PASTE(dec1_, XT)(x + (16 * g + j) * x_step, 0) : 0.0f;
+    return vload16(0, t);
+}
+#define SIXTEEN(g) strided16(x, g, n, x_step)
+#else
+#define SIXTEEN(g) LD16(XT)(x, g, n)
+#endif
+#endif
+
+GROUPED_KERNEL
+{
+    UNPACK(GROUPED_NUMBERS)
+    BEGIN;
+    K_BLOCKS(y, first, PER, n, SIXTEEN);
+}
+
+#elif defined(CONVERT) && !VEC
 
 #define UNIT_PITCH 33
 static inline void put1_f32(gbytes p, float v)

@@ -15,6 +15,9 @@ opencl_kernels = \
 	kernels/each.cl \
 	kernels/each.clh \
 	kernels/encode.clh \
+	kernels/encode_256.clh \
+	kernels/encode_range.clh \
+	kernels/encode_signed.clh \
 	kernels/gated_delta_net.cl \
 	kernels/get_rows.cl \
 	kernels/grid.clh \

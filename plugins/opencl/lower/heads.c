@@ -104,7 +104,7 @@ static bool suits(const heads *h, const eng_node *node, unsigned step)
         return !first || first->ip[ENG_HADAMARD_GROUP] == node->ip[ENG_HADAMARD_GROUP];
     if (step == INTO) {
         const eng_tensor *a = tensor(h, node->in[0]), *ids = tensor(h, node->in[2]);
-        return (!first || first->in[2] == node->in[2]) && cl_encodes(a->type) && a->layout == 0 && cl_ne(a, 3) == 1 &&
+        return (!first || first->in[2] == node->in[2]) && cl_encodes_32(a->type) && a->layout == 0 && cl_ne(a, 3) == 1 &&
                cl_ne(ids, 1) == 1 && cl_ne(ids, 2) == 1;
     }
     return true;

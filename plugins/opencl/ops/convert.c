@@ -11,7 +11,7 @@ eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const en
     (void)device;
     if (x->type == y->type || cl_is_index(x->type) || cl_is_index(y->type) || cl_encodes(y->type))
         return ENG_SUPPORT_YES;
-    return cl_no(reason, bytes, "the opencl plugin cannot encode %s; the cpu plugin encodes more types", cl_type_name(y->type));
+    return cl_no(reason, bytes, "%s can be read, but not encoded", cl_type_name(y->type));
 }
 
 /* Parameters of one launch that all kernels of cpy.cl share. */
@@ -99,7 +99,8 @@ static void launch_floats(cl_recorder *r, const cl_walk *part, const eng_tensor 
                       cl_type_name(y->type), search, (int)v->columns, v->group);
     if (v->parts)
         snprintf(options + at, sizeof options - (size_t)at, " -DYB=%d%s",
-                 cl_is_float(y->type) ? 0 : (int)cl_type_bytes(y->type), cl_is_float(x->type) ? "" : " -DX_BLOCKS");
+                 cl_is_float(y->type) ? 0 : (int)(cl_type_bytes(y->type) * 32 / cl_type_block(y->type)),
+                 cl_is_float(x->type) ? "" : " -DX_BLOCKS");
     else
         snprintf(options + at, sizeof options - (size_t)at, "%s%s", cl_rows_contiguous(x) ? "" : " -DSTRIDED_X",
                  cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
@@ -110,6 +111,28 @@ static void launch_floats(cl_recorder *r, const cl_walk *part, const eng_tensor 
     }
     shared_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0));
     cl_size1(r, (uint64_t)(blocks * rows_of(part)), v->group);
+}
+
+/* Floats or blocks to blocks of 256. */
+static void launch_grouped(cl_recorder *r, const cl_walk *part, const eng_tensor *x, const eng_tensor *y)
+{
+    const cl_variant *v = variant(r, CL_CONVERT_GROUPED);
+    const int64_t n = part->ne[0];
+    char options[160];
+    int at = snprintf(options, sizeof options, "-DGROUPED -DYT=%s -DPER=%d -DLOCAL=%zu", cl_type_name(y->type),
+                      (int)v->columns, v->group);
+    if (cl_is_float(x->type))
+        snprintf(options + at, sizeof options - (size_t)at, " -DXT=%s%s", cl_type_name(x->type),
+                 cl_rows_contiguous(x) ? "" : " -DSTRIDED_X");
+    else
+        snprintf(options + at, sizeof options - (size_t)at, " -DANY");
+    cl_launch_variant(r, v, v->kernel, options);
+    const int64_t unit = v->rows ? v->rows : cl_group_elements(y->type);
+    launch_args(r, part, v, n, (int64_t[2]){cl_nb(x, 0), 0}, cl_ceil(n, unit));
+    if (!cl_is_float(x->type)) {
+        cl_arg_int(r, (int32_t)x->type);
+        cl_arg_int(r, (int32_t)y->type);
+    }
 }
 
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
@@ -123,6 +146,10 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     }
     if (cl_is_index(x->type) || cl_is_index(y->type)) {
         launch_numbers(r, part, x, y);
+        return;
+    }
+    if (cl_encodes_256(y->type)) {
+        launch_grouped(r, part, x, y);
         return;
     }
     if (!cl_is_float(x->type) && !cl_is_float(y->type)) {

@@ -35,21 +35,38 @@ static inline bool cl_is_index(uint32_t type)
     return type == ENG_TYPE_I32 || type == ENG_TYPE_I64;
 }
 
-/* Types with a decoder in kernels/types.clh, and with an encoder in encode.clh. */
+/* Types with a decoder in kernels/types.clh, and with an encoder: in encode.clh, which takes 32 elements at a time, or
+ * in encode_256.clh. */
 static inline bool cl_decodes(uint32_t type)
 {
     return cl_type_block(type) != 0 && !cl_is_index(type);
 }
 
-static inline bool cl_encodes(uint32_t type)
+static inline bool cl_encodes_32(uint32_t type)
 {
     switch (type) {
     case ENG_TYPE_F32: case ENG_TYPE_F16: case ENG_TYPE_BF16: case ENG_TYPE_Q4_0: case ENG_TYPE_Q4_1:
-    case ENG_TYPE_Q5_0: case ENG_TYPE_Q5_1: case ENG_TYPE_Q8_0: case ENG_TYPE_IQ4_NL: case ENG_TYPE_MXFP4:
+    case ENG_TYPE_Q5_0: case ENG_TYPE_Q5_1: case ENG_TYPE_Q8_0: case ENG_TYPE_IQ4_NL: case ENG_TYPE_MXFP4: case ENG_TYPE_NVFP4:
         return true;
     default:
         return false;
     }
+}
+
+static inline bool cl_encodes_256(uint32_t type)
+{
+    return (type >= ENG_TYPE_Q2_K && type <= ENG_TYPE_Q6_K) || type == ENG_TYPE_IQ4_XS;
+}
+
+/* Elements that share a scale in a block of 256. */
+static inline int64_t cl_group_elements(uint32_t type)
+{
+    return type == ENG_TYPE_Q4_K || type == ENG_TYPE_Q5_K || type == ENG_TYPE_IQ4_XS ? 32 : 16;
+}
+
+static inline bool cl_encodes(uint32_t type)
+{
+    return cl_encodes_32(type) || cl_encodes_256(type);
 }
 
 /* Adds an operand whose strides the caller sets: w->nb[w->n - 1][]. */

@@ -20,8 +20,10 @@ cl_walk cl_indexed_walk(const cl_recorder *r, int32_t matrix, int32_t ids, int32
 
 void cl_indexed_launch(cl_recorder *r, const cl_walk *part, const char *options)
 {
-    const cl_variant *v = cl_variant_of(r->device, r->node->op, 1);
-    const int64_t n = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(n, v->rows);
+    const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
+    const bool grouped = r->node->op == ENG_OP_SET_ROWS && cl_encodes_256(a->type);
+    const cl_variant *v = cl_variant_of(r->device, r->node->op, grouped ? CL_STORE_256 : CL_STORE_32);
+    const int64_t n = cl_ne(a, 0), units = cl_ceil(n, v->rows ? v->rows : cl_group_elements(a->type));
     const int64_t per = cl_min(units, v->columns);
 
     cl_launch_variant(r, v, v->kernel, options);

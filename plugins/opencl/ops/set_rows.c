@@ -6,7 +6,7 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     const eng_tensor *a = cl_in(g, node, 0);
     (void)device;
     if (!cl_encodes(a->type))
-        return cl_no(reason, bytes, "set_rows into %s: the opencl plugin cannot encode it; the cpu plugin encodes more types",
+        return cl_no(reason, bytes, "set_rows into %s, which can be read, but not encoded",
                      cl_type_name(a->type));
     return ENG_SUPPORT_YES;
 }
@@ -14,11 +14,12 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *a = cl_in(r->graph, r->node, 0), *b = cl_in(r->graph, r->node, 1), *ids = cl_in(r->graph, r->node, 2);
-    char options[64];
+    char options[96];
     (void)ctx;
 
-    snprintf(options, sizeof options, "-DAT=%s -DBT=%s -DLOCAL=%zu%s", cl_type_name(a->type), cl_type_name(b->type),
-             cl_group(r->device), ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
+    snprintf(options, sizeof options, "-DAT=%s -DBT=%s -DLOCAL=%zu%s%s", cl_type_name(a->type), cl_type_name(b->type),
+             cl_group(r->device), ids->type == ENG_TYPE_I64 ? " -DWIDE" : "",
+             cl_encodes_256(a->type) ? " -DGROUPED" : "");
     cl_indexed_launch(r, part, options);
 }
 

@@ -30,7 +30,10 @@ typedef struct cl_variant {
 #define CL_TYPE_BIT(type) ((uint64_t)1 << (type))
 
 /* n of a conversion (convert.c). */
-enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS };
+enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };
+
+/* n of set_rows: elements of a block are stored 32 at a time, or it has 256. */
+enum { CL_STORE_32 = 1, CL_STORE_256 };
 
 /* NULL: no row suits. */
 const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node, const eng_tensor *matrix,

@@ -25,7 +25,7 @@
 #define CONVERT(kind) .op = ENG_OP_CPY, .file = "cpy", COLUMNS(CL_CONVERT_##kind, CL_CONVERT_##kind)
 #define HADAMARD .op = ENG_OP_HADAMARD, .file = "hadamard", .kernel = "hadamard"
 #define GET_ROWS .op = ENG_OP_GET_ROWS, .file = "get_rows", .kernel = "get_rows", COLUMNS(1, ALL)
-#define SET_ROWS .op = ENG_OP_SET_ROWS, .file = "set_rows", .kernel = "set_rows", COLUMNS(1, ALL)
+#define SET_ROWS(kind) .op = ENG_OP_SET_ROWS, .file = "set_rows", COLUMNS(CL_STORE_##kind, CL_STORE_##kind)
 #define EXPERTS(n) .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n, .rows = 128
 
 /*
@@ -83,7 +83,7 @@ static const cl_variant variants[] = {
     {"once", CONV, SIMT(64), COLUMNS(1, 4), .rows = 1, .columns = 4},
     {"twice", CONV, SIMT(64), COLUMNS(5, ALL), .parts = 1, .rows = 1, .columns = 1},
 
-    /* n: what is converted.  columns: units of 32 elements, elements or bytes of a work-item */
+    /* n: what is converted.  columns: units of 32 or `rows` elements, elements or bytes of a work-item */
     {"same", CONVERT(SAME), VEC, .kernel = "cpy_same", .columns = 4096},
     {"same", CONVERT(SAME), SIMT(64), .kernel = "cpy_same", .columns = 4},
     {"numbers", CONVERT(NUMBERS), VEC, .kernel = "cpy_number", .columns = 1024},
@@ -92,17 +92,21 @@ static const cl_variant variants[] = {
     {"blocks", CONVERT(BLOCKS), SIMT(64), .kernel = "cpy_any", .columns = 1},
     {"rows", CONVERT(FLOATS), VEC, .kernel = "cpy_convert", .columns = 64},
     {"local", CONVERT(FLOATS), SIMT(64), .kernel = "cpy_convert", .parts = 1, .columns = 1}, /* parts: through local memory */
+    {"blocks2", CONVERT(GROUPED), VEC, .kernel = "cpy_grouped", .rows = 256, .columns = 2},
+    {"groups", CONVERT(GROUPED), SIMT(64), .kernel = "cpy_grouped", .columns = 1}, /* see set_rows */
 
     /* n: elements of a transform.  columns: elements of a row that a group does at least; parts: 16 a work-item, of all rows */
     {"row", HADAMARD, VEC, COLUMNS(1, ALL), .columns = 1024},
     {"registers", HADAMARD, SIMT(64), COLUMNS(16, 1024), .parts = 1, .columns = 256},
     {"stages", HADAMARD, SIMT(64), COLUMNS(1, ALL), .columns = 256},
 
-    /* rows: elements of a unit; columns: units of a work-item at most */
+    /* n of set_rows: what is stored at a time.  rows: elements of a unit; columns: units of a work-item at most */
     {"units256", GET_ROWS, VEC, .rows = 16, .columns = 256},
     {"units1", GET_ROWS, SIMT(64), .rows = 16, .columns = 1},
-    {"units64", SET_ROWS, VEC, .rows = 32, .columns = 64},
-    {"units1", SET_ROWS, SIMT(64), .rows = 32, .columns = 1},
+    {"units64", SET_ROWS(32), VEC, .kernel = "set_rows", .rows = 32, .columns = 64},
+    {"units1", SET_ROWS(32), SIMT(64), .kernel = "set_rows", .rows = 32, .columns = 1},
+    {"blocks2", SET_ROWS(256), VEC, .kernel = "set_rows_grouped", .rows = 256, .columns = 2},
+    {"groups", SET_ROWS(256), SIMT(64), .kernel = "set_rows_grouped", .columns = 1}, /* rows: what shares a scale */
 };
 
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
