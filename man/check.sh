@@ -1,5 +1,5 @@
 #!/bin/sh
-# libengine-lm(3) names each functions of lm.h, sampler.h and chat.h and no other; libengine(3) none that no header has; all pages are read without a
+# libengine-lm(3) names each function of lm.h, sampler.h, grammar.h and chat.h and no other; libengine(3) none that no header has; all pages are read without a
 # complaint, where there is a program for that; each program has its page.  TAP.
 set -u
 . "${top_srcdir:-.}/tests/tap.sh"
@@ -8,9 +8,9 @@ set -u
 declared() { cat "$@" | grep -oE '\<eng_[a-z0-9_]+\(' | tr -d '(' | sort -u; }
 named() { sed 's/\\-/-/g; s/[" ]//g' "$1" | grep -oE 'eng_[a-z0-9_]+(\(\)|,?\(\))' | grep -oE 'eng_[a-z0-9_]+' | sort -u; }
 
-declared "$src/include/engine/lm.h" "$src/include/engine/sampler.h" "$src/include/engine/chat.h" | grep '^eng_lm_' > "$tmp/want"
+declared "$src/include/engine/lm.h" "$src/include/engine/sampler.h" "$src/include/engine/grammar.h" "$src/include/engine/chat.h" | grep '^eng_lm_' > "$tmp/want"
 named "$src/man/libengine-lm.3" | grep '^eng_lm_' | diff "$tmp/want" - > "$tmp/log"
-result $? "libengine-lm(3) names the $(wc -l < "$tmp/want") functions of lm.h, sampler.h and chat.h"
+result $? "libengine-lm(3) names the $(wc -l < "$tmp/want") functions of lm.h, sampler.h, grammar.h and chat.h"
 declared "$src"/include/engine/*.h > "$tmp/all"
 named "$src/man/libengine.3" | while read -r name; do grep -qx "$name" "$tmp/all" || echo "$name"; done > "$tmp/log"
 test ! -s "$tmp/log" && test "$(named "$src/man/libengine.3" | wc -l)" -gt 15

@@ -108,7 +108,7 @@ static int one(lm_second *s, const lm_second_ask *ask, float *q, int32_t *token)
     }
     for (int64_t i = 0; i < n_first; i++)
         s->logits[i] = i < n ? logits[i] : -INFINITY;
-    int status = eng_sampler_probabilities(ask->sampler, s->logits, q);
+    int status = eng_sampler_proposal(ask->sampler, s->logits, q);
     if (!status)
         *token = eng_sampler_pick(ask->sampler, q);
     return status;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/grammar.h"
 #include "libengine/util/util.h"
 #include "chain.h"
 #include "filters.h"
@@ -23,6 +24,8 @@ struct eng_sampler {
     lm_typical *typical; /* the same, if that is asked for                       */
     eng_lm_logit_bias *bias;
     lm_history history;
+    lm_constraint *constraint; /* or NULL                                        */
+    bool free;           /* of the constraint, for now                           */
     lm_twister random;
     double lead;
 };
@@ -157,6 +160,7 @@ void eng_sampler_destroy(eng_sampler *sampler)
     if (!sampler)
         return;
     lm_history_free(&sampler->history);
+    lm_constraint_destroy(sampler->constraint);
     free(sampler->c.list);
     free(sampler->typical);
     free(sampler->bias);
@@ -175,8 +179,11 @@ bool eng_sampler_greedy(const eng_sampler *sampler)
 
 void eng_sampler_accept(eng_sampler *sampler, int32_t token)
 {
-    if (token >= 0 && (uint32_t)token < sampler->words.n_vocab)
-        lm_history_accept(&sampler->history, token);
+    if (token < 0 || (uint32_t)token >= sampler->words.n_vocab)
+        return;
+    lm_history_accept(&sampler->history, token);
+    if (sampler->constraint)
+        lm_constraint_accept(sampler->constraint, token);
 }
 
 int eng_sampler_rollback(eng_sampler *sampler, size_t n)
@@ -185,7 +192,20 @@ int eng_sampler_rollback(eng_sampler *sampler, size_t n)
         return eng_fail(ENG_ERR_STATE, "%zu tokens cannot be taken back" ENG_CAUSE "the sampler has noted %zu", n,
                         sampler->history.n);
     lm_history_rollback(&sampler->history, n);
+    if (sampler->constraint)
+        lm_constraint_rollback(sampler->constraint, n);
     return ENG_OK;
+}
+
+void eng_sampler_constrain(eng_sampler *sampler, lm_constraint *constraint)
+{
+    lm_constraint_destroy(sampler->constraint);
+    sampler->constraint = constraint;
+}
+
+uint32_t eng_sampler_constraint_state(const eng_sampler *sampler)
+{
+    return sampler->constraint ? lm_constraint_state(sampler->constraint) : ENG_LM_GRAMMAR_NONE;
 }
 
 /* -- choosing ---------------------------------------------------------------------- */
@@ -205,14 +225,22 @@ static void add_biases(eng_sampler *s, bool all)
 /* What must not be chosen is no candidate. */
 static int leave_out(eng_sampler *s)
 {
-    uint32_t kept = 0;
+    const uint64_t *allowed = NULL;
+    uint32_t kept = 0, by_grammar = 0;
+    int status = s->constraint && !s->free ? lm_constraint_allowed(s->constraint, &allowed) : ENG_OK;
 
-    for (uint32_t i = 0; i < s->c.n; i++)
-        if (s->c.list[i].logit > -INFINITY)
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < s->c.n; i++) {
+        bool possible = !allowed || lm_bit(allowed, (uint32_t)s->c.list[i].token);
+        by_grammar += !possible;
+        if (possible && s->c.list[i].logit > -INFINITY)
             s->c.list[kept++] = s->c.list[i];
+    }
     s->c.n = kept;
-    return kept ? ENG_OK : eng_fail(ENG_ERR_STATE, "no token is left to choose" ENG_CAUSE "the logit biases forbid all that the "
-                                    "model gives" ENG_ADVICE "forbid fewer");
+    return kept ? ENG_OK : eng_fail(ENG_ERR_STATE, "no token is left to choose" ENG_CAUSE "%s that the model gives" ENG_ADVICE
+                                    "forbid fewer", by_grammar ? "the grammar and minus infinity as a logit forbid all" :
+                                    "the logit biases forbid all");
 }
 
 /* Tokens with the logit -inf (or NaN) are never chosen.  tokens: what the n logits are of, the largest first; NULL: of
@@ -323,6 +351,9 @@ int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const flo
 {
     if (n > sampler->words.n_vocab)
         return eng_fail(ENG_ERR_INVALID, "%u tokens are more than the vocabulary has: %u", n, sampler->words.n_vocab);
+    if (tokens && sampler->constraint)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "the largest logits alone are no choice under a grammar" ENG_CAUSE "it may forbid all of "
+                        "them" ENG_ADVICE "choose from all logits");
     bool xtc = has_xtc(sampler) && lm_twister_unit(&sampler->random) < (double)sampler->settings.xtc_probability;
     int status = filter(sampler, tokens, logits, n, xtc);
     if (!status)
@@ -378,6 +409,14 @@ int eng_sampler_probabilities(eng_sampler *sampler, const float *logits, float *
         if (!status)
             add_shares(s, part, p);
     }
+    return status;
+}
+
+int eng_sampler_proposal(eng_sampler *sampler, const float *logits, float *p)
+{
+    sampler->free = true;
+    int status = eng_sampler_probabilities(sampler, logits, p);
+    sampler->free = false;
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Choosing the next token from the logits.  Order: logit biases, then the steps of the chain (penalties, repetitions, top-n-sigma,
+ * Choosing the next token from the logits.  Order: the grammar, logit biases, then the steps of the chain (penalties, repetitions, top-n-sigma,
  * top-k, typical, top-p, min-p, XTC, temperature if no other is asked for), then the draw.  The draws depend on the seed and the
  * logits alone.
  *
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "engine/lm.h"
+#include "../grammar/constraint.h"
 #include "history.h"
 
 typedef struct eng_sampler eng_sampler;
@@ -44,11 +45,16 @@ bool eng_sampler_greedy(const eng_sampler *sampler);
 void eng_sampler_accept(eng_sampler *sampler, int32_t token);
 /* Takes the last n tokens back. */
 int eng_sampler_rollback(eng_sampler *sampler, size_t n);
+/* What the text from here on must follow, which the sampler takes; NULL: nothing.  And how it stands to that. */
+void eng_sampler_constrain(eng_sampler *sampler, lm_constraint *constraint);
+uint32_t eng_sampler_constraint_state(const eng_sampler *sampler);
 /* How many tokens there are. */
 uint32_t eng_sampler_vocabulary(const eng_sampler *sampler);
 /* What eng_sampler_sample would draw from: p[token] of all tokens, their sum 1; one alone if it takes the most
  * likely. */
 int eng_sampler_probabilities(eng_sampler *sampler, const float *logits, float *p);
+/* The same for a guess some tokens on, where the grammar stands elsewhere: without it. */
+int eng_sampler_proposal(eng_sampler *sampler, const float *logits, float *p);
 /* The next random number, 0 <= x < 1; and a token drawn in proportion to p, of which one is above 0. */
 double eng_sampler_unit(eng_sampler *sampler);
 int32_t eng_sampler_pick(eng_sampler *sampler, const float *p);

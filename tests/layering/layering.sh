@@ -32,7 +32,7 @@ floors_of()
 {
     case $1 in
         libengine) echo util base gguf registry executor device graph plan engine ;;
-        libengine-lm) echo tokenizer files arch run sampling . draft fit chat ;;
+        libengine-lm) echo tokenizer files arch run grammar sampling . draft fit chat ;;
         plugins/cpu | plugins/opencl) echo device memory ops lower run . ;;
         plugins/meta) echo cut device store plan run explain . ;;
     esac
@@ -253,7 +253,7 @@ result "no source file is longer than 600 lines"
 # 8. The public headers stand alone, in C and in C++.
 compile_alone()
 {
-    for header in plugin.h engine.h lm.h sampler.h chat.h types.h ops.h; do
+    for header in plugin.h engine.h lm.h sampler.h grammar.h chat.h types.h ops.h; do
         echo "#include <engine/$header>" > "$tmp/alone.$1"
         # shellcheck disable=SC2086 # a compiler may be two words: "ccache gcc"
         $2 $3 -Wall -Wextra -Wpedantic -Werror -I"$src/include" -fsyntax-only "$tmp/alone.$1" >> "$tmp/bad" 2>&1 ||

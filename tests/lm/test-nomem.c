@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/grammar.h"
+
 #include "../meta/count.h"
 #include "../tap.h"
 #include "subject.h"
@@ -22,6 +24,7 @@ static int run(eng_context *engine, const char *device, char *text, size_t bytes
     eng_lm_context_params params;
     eng_lm_sampler_params choice;
     eng_lm_sampler *sampler = NULL;
+    eng_lm_grammar *grammar = NULL;
     subject s;
     int32_t *ids = NULL, token = 0;
     size_t n = 0, length = 0;
@@ -31,12 +34,21 @@ static int run(eng_context *engine, const char *device, char *text, size_t bytes
     params.n_batch = 16;
     eng_lm_sampler_defaults(&choice);
     choice.temperature = 0;
+    choice.dry_multiplier = 1;
+    choice.logit_bias = &(const eng_lm_logit_bias){1, -1};
+    choice.n_logit_bias = 1;
     int status = subject_open(&s, engine, device, model, NULL, &params);
     if (status)
         return status;
     status = eng_lm_tokenize(s.model, "The king", 8, ENG_LM_ADD_SPECIAL, &ids, &n);
     if (!status)
         status = eng_lm_sampler_create(s.model, &choice, &sampler);
+    for (size_t i = 0; i < n && !status; i++)
+        eng_lm_sampler_accept(sampler, ids[i]);
+    if (!status)
+        status = eng_lm_grammar_create(s.model, "root ::= (word [ .,]*){1,9}\nword ::= [^ \\u00e9]+ | \"x\" root?", NULL, &grammar);
+    if (!status)
+        status = eng_lm_sampler_set_grammar(sampler, grammar);
     if (!status)
         status = eng_lm_decode(s.context, &(eng_lm_batch){.size = sizeof(eng_lm_batch), .n_tokens = (uint32_t)n, .tokens = ids});
     if (!status)
@@ -45,9 +57,14 @@ static int run(eng_context *engine, const char *device, char *text, size_t bytes
         status = eng_lm_text(s.model, &token, 1, 0, &piece, &length);
     if (!status)
         snprintf(text, bytes, "%s", piece);
+    if (!status)
+        eng_lm_sampler_accept(sampler, token);
+    if (!status && eng_lm_sampler_grammar_state(sampler) == ENG_LM_GRAMMAR_LEFT) /* the grammar has this token */
+        status = eng_lm_sampler_choose(sampler, eng_lm_logits(s.context, (uint32_t)n - 1), &token);
     eng_lm_free(piece);
     eng_lm_free(ids);
     eng_lm_sampler_destroy(sampler);
+    eng_lm_grammar_destroy(grammar);
     subject_close(&s);
     return status;
 }
