@@ -118,6 +118,8 @@ static int run_text(run *r)
         return status;
     status = eng_lm_sampler_create(r->model, &r->o.sampler, &r->sampler);
     if (!status)
+        status = run_open_grammar(r);
+    if (!status)
         status = eng_lm_stream_create(r->model, 0, &r->stream);
     if (!status)
         status = generate(r, &out, &before);

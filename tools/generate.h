@@ -13,6 +13,7 @@
 #define MAX_OVERRIDES 64
 #define MAX_BIASES 1024
 #define MAX_BREAKERS 64
+#define MAX_REVERSE 64
 
 typedef struct options {
     const char *model, *device, *prompt, *prompt_file, *perplexity;
@@ -37,6 +38,10 @@ typedef struct options {
     bool expert_parallel;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
+    const char *grammar, *grammar_file; /* what the text must follow, or NULL         */
+    const char *reverse[MAX_REVERSE]; /* texts at which it stops                     */
+    uint32_t n_reverse;
+    bool verbose_prompt; /* the prompt, token by token                          */
     const char *load_state, *save_state; /* files of a sequence, or NULL            */
     uint32_t draft, draft_min; /* tokens guessed ahead; 0: none, 0: the default      */
     bool draft_given;

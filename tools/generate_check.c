@@ -67,6 +67,12 @@ static const char *text_fault(const options *o)
     return NULL;
 }
 
+static const char *grammar_fault(const options *o)
+{
+    return o->grammar && o->grammar_file ? "--grammar and --grammar-file exclude each other" :
+           o->verbose_prompt && !options_text(o) ? "--verbose-prompt goes with a text: -p, -f or --load-state" : NULL;
+}
+
 static const char *explain_fault(const options *o)
 {
     if (o->pass && !o->explain && !o->profile)
@@ -123,6 +129,8 @@ int options_check(options *o)
     const char *what = o->model && *o->model ? text_fault(o) : "-m FILE is needed";
     if (!what)
         what = explain_fault(o);
+    if (!what)
+        what = grammar_fault(o);
     if (!what)
         what = draft_fault(o);
     if (!what)

@@ -43,7 +43,6 @@ static const struct foreign {
     {"-cnv", "--conversation", NONE, REFUSED, "there are no conversations: write the model's template into -p or -f"},
     {"-hf", "--hf-repo", NEEDED, REFUSED, "files are not fetched: give a GGUF file with -m"},
     {NULL, "--lora", NEEDED, REFUSED, "adapters are not applied: merge them into the model before"},
-    {NULL, "--grammar", NEEDED, REFUSED, "there are no grammars"},
     {NULL, "--mirostat", NEEDED, REFUSED, "there is no such sampler: --top-p, --typical or --dynatemp-range bound the surprise, too"},
     {NULL, "--mirostat-lr", NEEDED, REFUSED, "there is no mirostat"},
     {NULL, "--mirostat-ent", NEEDED, REFUSED, "there is no mirostat"},

@@ -58,6 +58,11 @@ static const struct topic {
     "      --dry-sequence-breaker TEXT\n"
     "                               no repetition reaches over TEXT; newline, colon, quote and asterisk if not given;\n"
     "                               none: nothing breaks it; repeatable\n"},
+    {"grammar", "Texts of a given form, and where they stop",
+    "      --grammar TEXT           the text must follow a grammar (GBNF)\n"
+    "      --grammar-file FILE      the same from a file (- is standard input)\n"
+    "  -r, --reverse-prompt TEXT    stop when this text was generated; repeatable\n"
+    "      --verbose-prompt         show the tokens of the prompt on standard error\n"},
     {"drafting", "Tokens guessed ahead and run in one pass: another speed, the same text",
     "      --draft N                guess at most N tokens, fewer or none where that is faster; 0: none; 4 if only other\n"
     "                               options of these are given\n"
@@ -105,8 +110,8 @@ static const struct topic {
 
 static const char end[] =
     "\n"
-    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, repetition, drafting,\n"
-    "                               devices, memory, measure, llama\n"
+    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, repetition, grammar,\n"
+    "                               drafting, devices, memory, measure, llama\n"
     "      --version\n"
     "\n"
     "Options of llama.cpp that mean the same are taken (-ngl, -fa, -cmoe, ...): --help=llama.\n"

@@ -79,6 +79,7 @@ void run_close(run *r)
     eng_lm_draft_destroy(r->draft);
     eng_lm_stream_destroy(r->stream);
     eng_lm_sampler_destroy(r->sampler);
+    eng_lm_grammar_destroy(r->grammar);
     eng_lm_context_destroy(r->context);
     eng_lm_model_close(r->guesser);
     eng_lm_model_close(r->model);

@@ -15,7 +15,7 @@
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
-    SAMPLING, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
+    SAMPLING, GRAMMAR, GRAMMAR_FILE, REVERSE, VERBOSE_PROMPT, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
@@ -53,6 +53,10 @@ static const struct flag {
     {NULL, "--dry-sequence-breaker", SAMPLING, NEEDED},
     {"-l", "--logit-bias", SAMPLING, NEEDED},
     {NULL, "--samplers", SAMPLING, NEEDED},
+    {NULL, "--grammar", GRAMMAR, NEEDED},
+    {NULL, "--grammar-file", GRAMMAR_FILE, NEEDED},
+    {"-r", "--reverse-prompt", REVERSE, NEEDED},
+    {NULL, "--verbose-prompt", VERBOSE_PROMPT, NONE},
     {"-s", "--seed", SEED, NEEDED},
     {"-c", "--ctx-size", CTX, NEEDED},
     {NULL, "--context-shift", SHIFT, NONE},
@@ -341,6 +345,21 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         code = integer(flag, value, -1, UINT32_MAX, &v);
         o->sampler.seed = (uint32_t)v;
         break;
+    case GRAMMAR:
+        o->sampling = flag;
+        o->grammar = value;
+        break;
+    case GRAMMAR_FILE:
+        o->sampling = flag;
+        o->grammar_file = value;
+        break;
+    case REVERSE:
+        o->sampling = flag;
+        if (!*value || o->n_reverse == MAX_REVERSE)
+            return wrong(*value ? "too many of these" : "a text is needed", flag, value);
+        o->reverse[o->n_reverse++] = value;
+        break;
+    case VERBOSE_PROMPT: o->verbose_prompt = true; break;
     case SAMPLING: return sampling_option(o, flag, value);
     case CTX: return unsigned_integer(flag, value, 0, 1 << 28, &o->n_ctx);
     case SHIFT: o->shift = true; break;
@@ -446,6 +465,8 @@ static bool unescape_all(options *o)
     bool done = !o->prompt || unescape(o, &o->prompt);
     for (uint32_t i = 0; i < o->sampler.n_dry_breakers && done; i++)
         done = unescape(o, &o->breakers[i]);
+    for (uint32_t i = 0; i < o->n_reverse && done; i++)
+        done = unescape(o, &o->reverse[i]);
     return done;
 }
 

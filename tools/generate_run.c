@@ -84,6 +84,9 @@ int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *la
     show_work(true);
     for (size_t i = 0; i < r->n_prompt; i++)
         eng_lm_sampler_accept(r->sampler, r->ids[i]);
+    if (r->grammar)
+        status = eng_lm_sampler_set_grammar(r->sampler, r->grammar);
+    run_show_prompt(r);
     for (size_t done = r->n_held; done < r->n_prompt && !status;) {
         size_t part = r->n_prompt - done < p->n_batch ? r->n_prompt - done : p->n_batch;
         eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)part, .tokens = r->ids + done,
@@ -139,16 +142,28 @@ static int next(run *r, uint32_t room, int32_t *tokens, uint32_t *n, cold *c)
     return status || r->draft ? status : choose(r, 0, tokens);
 }
 
-/* Tokens that were chosen: they are kept up to one that ends the text. */
+/* The last n tokens that a draft gave are none of the text's; the newest of them has not run. */
+static int take_back(run *r, uint32_t n)
+{
+    int status = n ? eng_lm_sampler_rollback(r->sampler, n) : ENG_OK;
+    return status || n < 2 ? status : eng_lm_sequence_rollback(r->context, 0, n - 1);
+}
+
+/* Tokens that were chosen: they are kept up to one that ends the text, or to a text that does. */
 static int keep_tokens(run *r, const int32_t *tokens, uint32_t n, const char **stopped)
 {
     int status = ENG_OK;
-    for (uint32_t i = 0; i < n && !status; i++) {
+    for (uint32_t i = 0; i < n && !status && !*stopped; i++) {
+        const size_t before = r->text.n;
         if (!r->o.ignore_eos && eng_lm_is_end(r->model, tokens[i])) {
             *stopped = "end of text";
             break;
         }
         status = keep_token(r, tokens[i]);
+        if (!status && run_met_reverse(r, before)) {
+            *stopped = "reverse prompt";
+            return take_back(r, n - 1 - i);
+        }
     }
     return status;
 }
@@ -157,6 +172,7 @@ static const char *stop(const run *r, size_t wanted, uint32_t n_cells)
 {
     return r->n_ids - r->n_prompt >= wanted ? "as many as asked for" :
            interrupted                      ? "interrupted" :
+           eng_lm_sampler_grammar_state(r->sampler) == ENG_LM_GRAMMAR_MUST_END ? "end of the grammar" :
            r->n_ids > n_cells && !r->o.shift ? "the context is full" :
                                               NULL;
 }

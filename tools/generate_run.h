@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "engine/grammar.h"
 #include "generate.h"
 #include "libengine/util/util.h"
 
@@ -15,6 +16,7 @@ struct run {
     eng_device *device;
     eng_lm_model *model, *guesser; /* guesser: that of -md, or NULL                */
     eng_lm_context *context;
+    eng_lm_grammar *grammar; /* NULL: none                                         */
     eng_lm_sampler *sampler;
     eng_lm_stream *stream;
     eng_lm_draft *draft;     /* NULL: none                                         */
@@ -64,5 +66,14 @@ int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c);
 /* Text that was generated, shown at once. */
 int run_keep_text(run *r, const char *text, size_t n);
 int run_output_failed(void);
+
+/* -- where it goes and stops (generate_grammar.c) -------------------------------------- */
+
+/* --grammar and --grammar-file. */
+int run_open_grammar(run *r);
+/* Is a text of -r in what was generated, and not only in its first `before` bytes? */
+bool run_met_reverse(const run *r, size_t before);
+/* --verbose-prompt. */
+void run_show_prompt(const run *r);
 
 #endif
