@@ -222,6 +222,7 @@ typedef struct cl_chain_count { cl_hash text; uint32_t times; } cl_chain_count;
 /* What a launch took, of all its runs (option profile). */
 typedef struct cl_spent { _Atomic uint64_t ns, runs; } cl_spent;
 
+typedef struct cl_readers cl_readers;
 struct eng_plan_state {
     cl_device *device;
     const eng_subgraph *graph;
@@ -239,6 +240,7 @@ struct eng_plan_state {
     uint64_t temporary;        /* bytes needed by the greediest node           */
     uint64_t node_temporary;   /* of the node being recorded                   */
     bool counting;             /* fuse.c's first pass: nothing is recorded      */
+    cl_readers *readers;       /* by tensor; only owners of memory count       */
     cl_chain_count *chains;
     uint32_t n_chains;
     size_t chain_room;
@@ -274,8 +276,9 @@ static inline bool cl_overlap(const cl_covered *a, const cl_covered *b)
 /* Does the node only make a view?  Does the tensor's memory lie in one piece? */
 bool cl_is_view(const cl_device *device, const eng_node *node);
 bool cl_in_one_piece(const cl_recorder *r, const eng_tensor *t);
-/* Is a tensor, or a view of it, an operand of any node but `by`?  Nodes that only make views do not count. */
-bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by);
+/* readers.c.  Is tensor `root`, or a view of it, an operand of any node but `by`?  Nodes that only make views do not count. */
+int cl_readers_count(eng_plan_state *plan);
+bool cl_used_elsewhere(const cl_recorder *r, int32_t root, const eng_node *by);
 /* heads.c: the same for what is done to rows of heads. */
 uint32_t cl_fuse_heads(cl_recorder *r, uint32_t index);
 /* products.c: the same for products of one operand with several matrices. */

@@ -86,19 +86,6 @@ bool cl_in_one_piece(const cl_recorder *r, const eng_tensor *t)
     return cl_split_of(r->device, r->graph, t, &s) == ENG_OK && s.n == 1;
 }
 
-bool cl_used_elsewhere(const cl_recorder *r, int32_t tensor, const eng_node *by)
-{
-    const eng_subgraph *g = r->graph;
-    for (uint32_t k = 0; k < g->n_nodes; k++) {
-        const eng_node *node = eng_subgraph_node(g, k);
-        for (unsigned i = 0; i < ENG_MAX_INPUTS; i++)
-            if (node->in[i] >= 0 && eng_subgraph_tensor(g, node->in[i])->root == tensor && node != by &&
-                !cl_is_view(r->device, node))
-                return true;
-    }
-    return false;
-}
-
 /* -- where memory is --------------------------------------------------------------- */
 
 cl_covered cl_covered_by(const eng_plan_state *plan, int32_t tensor)

@@ -140,6 +140,9 @@ static int record_all(eng_plan_state *plan)
     plan->section_first = calloc(sections + 1, sizeof *plan->section_first);
     if (!plan->section_first)
         return cl_no_memory(plan->device, "a plan");
+    int counted = cl_readers_count(plan);
+    if (counted != ENG_OK)
+        return counted;
     count_chains(plan);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         int32_t s = eng_subgraph_node(g, i)->section;
@@ -207,6 +210,7 @@ void cl_plan_destroy(eng_plan_state *plan)
     cl_block_destroy(&plan->constant_block);
     free(plan->constants);
     cl_programs_forget(plan);
+    free(plan->readers);
     free(plan->chains);
     free(plan->launches);
     free(plan->spent);
