@@ -7,7 +7,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/tokenizer/names.c %D%/tokenizer/rules.c %D%/tokenizer/rules.h %D%/tokenizer/split.c %D%/tokenizer/spm.c \
 	%D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
 	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \
-	%D%/arch/arch.h %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/latent.c %D%/arch/layers.c %D%/arch/moe.c %D%/arch/numbers.c %D%/arch/recurrent.c \
+	%D%/arch/arch.h %D%/arch/block.c %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/latent.c %D%/arch/layers.c %D%/arch/moe.c %D%/arch/numbers.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
 	%D%/arch/qwen35moe.c \
 	%D%/arch/gemma2.c %D%/arch/gemma3.c %D%/arch/glm4.c %D%/arch/glm4moe.c %D%/arch/gpt_oss.c %D%/arch/qwen2moe.c \
@@ -21,7 +21,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/sampling/candidates.c %D%/sampling/candidates.h %D%/sampling/chain.c %D%/sampling/chain.h %D%/sampling/filters.c \
 	%D%/sampling/filters.h %D%/sampling/history.c %D%/sampling/history.h %D%/sampling/random.c %D%/sampling/random.h \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
-	%D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
+	%D%/draft/ask.c %D%/draft/ask.h %D%/draft/block.c %D%/draft/block.h %D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
 	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \
 	%D%/chat/template.c \
 	%D%/fit/fit.c %D%/fit/fit.h %D%/fit/pools.c %D%/fit/trial.c

@@ -99,6 +99,8 @@ static int load(lm_loader *l, const char *path, const eng_lm_model_params *param
         status = eng_fail(m->tokenizer_status, "%s" ENG_CAUSE "%s", path, m->tokenizer_error);
     if (!status)
         status = lm_weights_load(l, m->arch->rows, m->arch->n_rows, params);
+    if (!status && l->drafts)
+        status = lm_block_model(m);
     return status;
 }
 
@@ -124,7 +126,7 @@ int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
     }
     m->engine = engine;
     m->device = device;
-    lm_loader l = {.model = m, .gguf = gguf};
+    lm_loader l = {.model = m, .gguf = gguf, .drafts = own.flags & ENG_LM_DRAFTS};
     status = load(&l, path, &own);
     eng_gguf_close(l.gguf);
     if (status) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/lm.h"
 
@@ -94,6 +95,12 @@ static inline bool options_plan_only(const options *o)
 static inline bool options_text(const options *o)
 {
     return o->prompt || o->prompt_file || o->load_state;
+}
+
+/* Does the model's own block draft? */
+static inline bool options_block(const options *o)
+{
+    return o->draft && o->draft_from && strcmp(o->draft_from, "mtp") == 0;
 }
 
 /* -- texts in files (generate_state.c) ------------------------------------------------- */

@@ -102,8 +102,6 @@ static const char *draft_fault(options *o)
         o->draft = DRAFT > o->draft_min ? DRAFT : o->draft_min;
     if (!o->draft_from)
         o->draft_from = "ngram";
-    if (strcmp(o->draft_from, "mtp") == 0)
-        return "--draft-from mtp: a model's own block for drafting is not run yet; say ngram, or name a second model";
     if (o->draft && o->draft_min > o->draft)
         return "--draft-min asks for more tokens than --draft allows";
     return NULL;

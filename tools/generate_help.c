@@ -68,7 +68,8 @@ static const struct topic {
     "                               options of these are given\n"
     "      --draft-max N            the same\n"
     "      --draft-from FROM        who guesses: ngram (if not given): what followed the last tokens of the text where\n"
-    "                               they stood before; or the GGUF file of a second model\n"
+    "                               they stood before; mtp: the model's own block for it; or the\n"
+    "                               GGUF file of a second model\n"
     "  -md, --model-draft FILE      the same file\n"
     "      --draft-min N            leave guesses of fewer tokens alone, 1 if not given\n"
     "      --draft-p-min P          of guesses by a model: end before a token of less probability, 0 if not given\n"},

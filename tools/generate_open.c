@@ -50,7 +50,7 @@ static int open_file(run *r, const char *path, const eng_lm_placement *where, ui
     params.placement = *where;
     params.needs_text = needs_text;
     params.layout = r->o.layout;
-    params.flags = r->o.copy ? ENG_LM_COPY : 0;
+    params.flags = (r->o.copy ? ENG_LM_COPY : 0) | (options_block(&r->o) ? ENG_LM_DRAFTS : 0);
     params.progress = show_progress;
     params.progress_user = &p;
     return eng_lm_model_open(r->engine, r->device, path, &params, model);

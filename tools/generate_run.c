@@ -120,7 +120,7 @@ static int open_draft(run *r)
     p.max = r->o.draft;
     p.min = r->o.draft_min ? r->o.draft_min : 1;
     p.p_min = r->o.draft_p_min;
-    p.from = r->guesser ? ENG_LM_DRAFT_MODEL : ENG_LM_DRAFT_NGRAM;
+    p.from = r->guesser ? ENG_LM_DRAFT_MODEL : options_block(&r->o) ? ENG_LM_DRAFT_BLOCK : ENG_LM_DRAFT_NGRAM;
     p.model = r->guesser;
     p.flags = r->o.ignore_eos ? ENG_LM_DRAFT_PAST_END : 0;
     int status = eng_lm_draft_create(r->context, &p, &r->draft);

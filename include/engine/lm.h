@@ -87,10 +87,12 @@ typedef struct eng_lm_model_params {
     uint32_t layout;          /* eng_layout of the weights of products            */
 } eng_lm_model_params;
 enum {
-    ENG_LM_COPY = 1 /* copy the weights: the file is closed when eng_lm_model_open returns.  Else
+    ENG_LM_COPY = 1, /* copy the weights: the file is closed when eng_lm_model_open returns.  Else
                        devices that share the host's memory use them in the mapped file, which must
                        be neither written nor truncated while the model is open; a file that
                        is replaced (renamed over) does no harm                     */
+    ENG_LM_DRAFTS = 2 /* load the block that drafts tokens, too (ENG_LM_DRAFT_BLOCK); ENG_ERR_UNSUPPORTED if the file
+                         has none, or the architecture's is not known              */
 };
 /* Layout auto, used in place, tensor split, no overrides, no progress. */
 ENG_API void eng_lm_model_defaults(eng_lm_model_params *params);
@@ -179,11 +181,12 @@ typedef struct eng_lm_context_params {
     uint32_t n_keep;       /* tokens at the beginning of a sequence that ENG_LM_FULL_DROP leaves      */
     uint32_t n_top;        /* not 0: of each token wanted the host gets so many of the largest logits, which the device
                               finds (eng_lm_top), and not all                   */
-    uint32_t outputs;      /* ENG_LM_HIDDEN or 0                                */
+    uint32_t outputs;      /* ENG_LM_HIDDEN, ENG_LM_HIDDEN_ALL or 0             */
     uint32_t reserved_2;
 } eng_lm_context_params;
 enum {
-    ENG_LM_HIDDEN = 1 /* of each token wanted also the hidden state (eng_lm_hidden)  */
+    ENG_LM_HIDDEN = 1,    /* of each token wanted also the hidden state (eng_lm_hidden)   */
+    ENG_LM_HIDDEN_ALL = 2 /* of every token, wanted or not                           */
 };
 /* What decode does when the cells do not suffice. */
 enum {
@@ -238,7 +241,7 @@ ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index
 ENG_API uint32_t eng_lm_top(const eng_lm_context *context, uint32_t index, const int32_t **tokens, const float **logits,
                             double *log_total);
 /* In contexts with ENG_LM_HIDDEN: what the head is given for a token (n_embd floats: the state behind the last layer and
- * norm); NULL if its logits were not wanted.  Valid until the next decode. */
+ * norm); NULL if its logits were not wanted, unless it is ENG_LM_HIDDEN_ALL.  Valid until the next decode. */
 ENG_API const float *eng_lm_hidden(const eng_lm_context *context, uint32_t index);
 
 /* -- fitting the memory ----------------------------------------------------------------- */
@@ -429,7 +432,10 @@ typedef struct eng_lm_draft eng_lm_draft;
 enum {
     ENG_LM_DRAFT_NGRAM = 0, /* what followed the last tokens where they stood before       */
     ENG_LM_DRAFT_HOST = 1,  /* a function of the host                                      */
-    ENG_LM_DRAFT_MODEL = 2  /* a second model, smaller than the context's                  */
+    ENG_LM_DRAFT_MODEL = 2, /* a second model, smaller than the context's                  */
+    ENG_LM_DRAFT_BLOCK = 3  /* the model's own block for drafting (MTP, nextn): the model must be opened with
+                               ENG_LM_DRAFTS, and the context gives hidden states (ENG_LM_HIDDEN, or ENG_LM_HIDDEN_ALL,
+                               with which the block sees also what the decode before eng_lm_draft_begin ran)  */
 };
 enum {
     ENG_LM_DRAFT_ALWAYS = 1,  /* as many tokens as there are guesses, whatever it costs     */

@@ -24,6 +24,8 @@ struct lm_build {
     eng_value chunks, out_chunks;
     /* and factors of single pairs of rope */
     eng_value unrounded;
+    eng_value states; /* of the block for drafting: the hidden states that come with the tokens */
+    bool all_hidden;  /* the hidden states of all tokens are wanted                 */
     eng_value hidden; /* given: what the head is given                             */
 };
 

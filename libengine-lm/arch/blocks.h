@@ -134,6 +134,15 @@
     LM_ROWS_GDN_ANY(LM_GDN_GROUPED_CHANNELS, LM_GDN_GROUPED_HEADS), \
     LM_MATRIX(LM_GDN_BETA_ALPHA, "ssm_ba", "E", "K 2 R", 0, LM_REC, 0)
 
+/* What makes a block for drafting of a layer; embeddings and head are the model's unless it has its own. */
+#define LM_ROWS_DRAFTING \
+    LM_MATRIX(LM_DRAFT_IN, "nextn.eh_proj", "2 E", "E", 0, LM_LAYER_DRAFTING, 0), \
+    {LM_DRAFT_TOKEN_NORM, "nextn.enorm.weight", "E", LM_W_F32, LM_LAYER_DRAFTING, 0, 0}, \
+    {LM_DRAFT_STATE_NORM, "nextn.hnorm.weight", "E", LM_W_F32, LM_LAYER_DRAFTING, 0, 0}, \
+    {LM_DRAFT_EMBD, "nextn.embed_tokens.weight", "E, V", LM_W_MATRIX | LM_W_OPTIONAL, LM_LAYER_DRAFTING, 0, 0}, \
+    {LM_DRAFT_OUT_NORM, "nextn.shared_head_norm.weight", "E", LM_W_F32 | LM_W_OPTIONAL, LM_LAYER_DRAFTING, 0, 0}, \
+    {LM_DRAFT_OUT, "nextn.shared_head_head.weight", "E, V", LM_W_MATRIX | LM_W_OPTIONAL, LM_LAYER_DRAFTING, 0, 0}
+
 #define LM_ROWS(table) .rows = table, .n_rows = sizeof table / sizeof *table
 
 /* -- numbers from keys, and the letters of their rows (numbers.c) ------------------- */
@@ -170,6 +179,8 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_moe(lm_build *b, eng_value x, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
+/* Of the block for drafting: what its layer is given, of the tokens' embeddings and b->states (block.c). */
+eng_value lm_draft_input(lm_build *b, eng_value tokens);
 /* The layer's caches (K 0, V 1) or pools (state 0, convolution window 1). */
 eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which);
 

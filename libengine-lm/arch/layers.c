@@ -38,7 +38,7 @@ static eng_value layer(lm_build *b, eng_value x, int il)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    bool last = il == n->n_layers - 1, attention = n->kind[il] == LM_LAYER_ATTENTION;
+    bool last = il == n->n_layers - 1 && !b->all_hidden, attention = n->kind[il] == LM_LAYER_ATTENTION;
     eng_value u = normed(b, x, il, LM_NORM), o = mixer(b, u, il, last);
     if (last) { /* from here on only the tokens that are asked for matter; to a state all do */
         o = attention ? o : lm_pick(b, o);
@@ -61,6 +61,7 @@ static eng_value head(lm_build *b, eng_value x)
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
     b->hidden = x = lm_norm(b, x, LM_LAYER_TOP, LM_OUT_NORM);
+    x = b->all_hidden ? lm_pick(b, x) : x;
     x = has(b, LM_LAYER_TOP, LM_OUT) ? lm_product(b, LM_LAYER_TOP, LM_OUT, x) :
                                        eng_mul_mat(g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), x);
     if (n->logit_softcap == 0)
@@ -75,6 +76,7 @@ eng_value lm_layers(lm_build *b)
     eng_value x = eng_get_rows(b->g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), b->tokens);
     x = scaled(b, x, n->embd_scale);
     lm_positions(b);
+    x = b->model->drafts ? lm_draft_input(b, x) : x;
     for (int il = 0; il < n->n_layers; il++)
         x = layer(b, x, il);
     return head(b, x);

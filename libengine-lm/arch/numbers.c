@@ -398,6 +398,26 @@ static int hybrid(lm_loader *l)
     return ENG_OK;
 }
 
+/* -- the block for drafting ----------------------------------------------------------------- */
+
+/* It is a layer like those with attention, behind them. */
+static int drafting(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    if (!l->drafts)
+        return ENG_OK;
+    if (n->n_layers == n->n_layers_file)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "the model has no block for drafting" ENG_CAUSE "key %s.nextn_predict_layers "
+                        "is absent or 0" ENG_ADVICE "draft from n-grams, or from a second model", l->arch_name);
+    if (!l->model->arch->drafts)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "the block for drafting of %s is not known" ENG_ADVICE
+                        "draft from n-grams, or from a second model", l->arch_name);
+    n->n_drafting = 1;
+    n->kind[n->n_layers] = LM_LAYER_ATTENTION | LM_LAYER_DRAFTING;
+    n->layer[n->n_layers] = (lm_layer){.moe = n->n_experts > 0, .rotated = true};
+    return ENG_OK;
+}
+
 int lm_numbers_read(lm_loader *l)
 {
     const lm_arch *a = l->model->arch;
@@ -418,5 +438,7 @@ int lm_numbers_read(lm_loader *l)
         status = feed_forward(l);
     if (!status && a->more)
         status = a->more(l);
+    if (!status)
+        status = drafting(l);
     return status;
 }

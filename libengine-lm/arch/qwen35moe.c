@@ -5,7 +5,7 @@
 
 static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("post_attention_norm"), LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS(0), LM_ROWS_GDN, LM_ROWS_EXPERTS,
-    LM_ROWS_SHARED_EXPERT(0), LM_ROWS_SHARED_GATE,
+    LM_ROWS_SHARED_EXPERT(0), LM_ROWS_SHARED_GATE, LM_ROWS_DRAFTING,
 };
 
 const lm_arch lm_arch_qwen35moe = {
@@ -16,6 +16,7 @@ const lm_arch lm_arch_qwen35moe = {
     .rope_part = 4,
     .hybrid = true,
     .gated = true,
+    .drafts = true,
     .experts = LM_EXPERTS_OWN,
     .shared = LM_SHARED_LENGTH,
     .conv_words = LM_GDN_CHANNELS,

@@ -5,7 +5,7 @@
 
 static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("post_attention_norm"), LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS(0), LM_ROWS_GDN_GROUPED,
-    LM_ROWS_EXPERTS, LM_ROWS_SHARED_EXPERT(0), LM_ROWS_SHARED_GATE,
+    LM_ROWS_EXPERTS, LM_ROWS_SHARED_EXPERT(0), LM_ROWS_SHARED_GATE, LM_ROWS_DRAFTING,
 };
 
 const lm_arch lm_arch_qwen3next = {
@@ -17,6 +17,7 @@ const lm_arch lm_arch_qwen3next = {
     .hybrid = true,
     .grouped = true,
     .gated = true,
+    .drafts = true,
     .experts = LM_EXPERTS_OWN,
     .shared = LM_SHARED_LENGTH,
     .conv_words = LM_GDN_GROUPED_CHANNELS,

@@ -18,10 +18,10 @@ void eng_lm_draft_defaults(eng_lm_draft_params *p)
 
 static int check_params(const eng_lm_context *c, const eng_lm_draft_params *p)
 {
-    if (p->from > ENG_LM_DRAFT_MODEL)
+    if (p->from > ENG_LM_DRAFT_BLOCK)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_draft_create" ENG_CAUSE
-                        "from is %u, expected ENG_LM_DRAFT_NGRAM (0), _HOST (1) or "
-                        "_MODEL (2)", p->from);
+                        "from is %u, expected ENG_LM_DRAFT_NGRAM (0), _HOST (1), "
+                        "_MODEL (2) or _BLOCK (3)", p->from);
     if (p->max < 1 || p->max > ENG_LM_DRAFT_MOST || p->min < 1 || p->min > p->max)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_draft_create" ENG_CAUSE
                         "guesses of %u to %u tokens are not possible: 1 to %d "
@@ -36,14 +36,23 @@ static int check_params(const eng_lm_context *c, const eng_lm_draft_params *p)
     return lm_sequence_check(c, p->sequence);
 }
 
-static int begin_second(eng_lm_draft *d)
+/* Do guesses cost passes, of a second model or a block? */
+static bool dear(const eng_lm_draft *d)
+{
+    return d->p.from == ENG_LM_DRAFT_MODEL || d->p.from == ENG_LM_DRAFT_BLOCK;
+}
+
+static int begin_guesses(eng_lm_draft *d)
 {
     size_t n = (size_t)d->context->model->n.n_vocab;
-    if (d->p.from != ENG_LM_DRAFT_MODEL)
+    if (!dear(d))
         return ENG_OK;
     d->q = lm_calloc(n * d->p.max, sizeof *d->q);
     d->p_room = lm_calloc(n, sizeof *d->p_room);
-    return d->q && d->p_room ? lm_second_begin(&d->second, d->context, d->p.model, d->p.max) : ENG_ERR_NOMEM;
+    if (!d->q || !d->p_room)
+        return ENG_ERR_NOMEM;
+    return d->p.from == ENG_LM_DRAFT_BLOCK ? lm_block_begin(&d->block, d->context) :
+                                             lm_second_begin(&d->second, d->context, d->p.model, d->p.max);
 }
 
 int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *params, eng_lm_draft **draft)
@@ -69,7 +78,7 @@ int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *para
     memset(d->wanted, 1, sizeof d->wanted);
     lm_pace_init(&d->pace);
     d->guess.tokens = lm_calloc(own.max, sizeof *d->guess.tokens);
-    status = d->guess.tokens ? begin_second(d) : ENG_ERR_NOMEM;
+    status = d->guess.tokens ? begin_guesses(d) : ENG_ERR_NOMEM;
     if (status) {
         eng_lm_draft_destroy(d);
         return status;
@@ -84,6 +93,7 @@ void eng_lm_draft_destroy(eng_lm_draft *d)
         return;
     lm_ngram_free(&d->ngram);
     lm_second_end(&d->second);
+    lm_block_end(&d->block);
     free(d->q);
     free(d->p_room);
     free(d->guess.tokens);
@@ -130,6 +140,10 @@ int eng_lm_draft_begin(eng_lm_draft *d, const int32_t *tokens, size_t n)
     status = reserve(d, n);
     if (!status)
         append(d, tokens, n);
+    if (!status && d->p.from == ENG_LM_DRAFT_BLOCK)
+        status = lm_block_forget(&d->block);
+    if (!status && d->p.from == ENG_LM_DRAFT_BLOCK)
+        status = lm_block_follow(&d->block, d->p.sequence, tokens, n);
     return status;
 }
 
@@ -156,10 +170,11 @@ static uint32_t ngram_sureness(uint32_t matched)
 static int ask(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t most)
 {
     lm_guess *g = &d->guess;
-    if (d->p.from == ENG_LM_DRAFT_MODEL) {
-        const lm_second_ask ask = {.tokens = d->text, .n_tokens = d->n_text, .most = most, .p_min = d->p.p_min,
+    if (dear(d)) {
+        const lm_ask ask = {.tokens = d->text, .n_tokens = d->n_text, .most = most, .p_min = d->p.p_min,
                                    .sampler = sampler->sampler, .q = d->q};
-        return lm_second_guess(&d->second, &ask, g->tokens, &g->n, &g->drawn);
+        return d->p.from == ENG_LM_DRAFT_BLOCK ? lm_block_guess(&d->block, &ask, g->tokens, &g->n, &g->drawn) :
+                                                 lm_second_guess(&d->second, &ask, g->tokens, &g->n, &g->drawn);
     }
     if (d->p.from == ENG_LM_DRAFT_NGRAM) {
         uint32_t matched;
@@ -183,10 +198,10 @@ static int guess(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t room, uint32
     lm_guess *g = &d->guess;
     bool always = d->p.flags & ENG_LM_DRAFT_ALWAYS;
     uint32_t most = most_guessed(d, room);
-    bool dear = d->p.from == ENG_LM_DRAFT_MODEL; /* no token is guessed that will not be run */
+    bool exact = dear(d); /* no token is guessed that will not be run */
     g->n = g->sureness = *asked = 0;
     g->drawn = false;
-    if (dear && !always)
+    if (exact && !always)
         most = lm_pace_choose(&d->pace, 0, most);
     if (most == 0 || (!always && d->pace.off))
         return ENG_OK;
@@ -194,7 +209,7 @@ static int guess(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t room, uint32
     if (status)
         return status;
     *asked = g->n;
-    uint32_t n = always || dear ? g->n : lm_pace_choose(&d->pace, g->sureness, g->n);
+    uint32_t n = always || exact ? g->n : lm_pace_choose(&d->pace, g->sureness, g->n);
     for (uint32_t i = 0; i < n; i++)
         if (g->tokens[i] < 0 || g->tokens[i] >= d->context->model->n.n_vocab)
             n = i;
@@ -263,7 +278,8 @@ static uint64_t compiled(const eng_lm_draft *d)
 
 static uint64_t guess_plan_ns(const eng_lm_draft *d)
 {
-    return d->second.context ? d->second.context->plan_ns : 0;
+    const eng_lm_context *c = d->p.from == ENG_LM_DRAFT_BLOCK ? d->block.context : d->second.context;
+    return c ? c->plan_ns : 0;
 }
 
 /* The token chosen last and the guess, as one pass. */
@@ -328,6 +344,10 @@ int eng_lm_draft_step(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t room, i
     t.ran = eu_now();
     t.plans = d->context->plan_ns - plans;
     status = choose(d, sampler, tokens, &given);
+    if (status)
+        return status;
+    if (d->p.from == ENG_LM_DRAFT_BLOCK)
+        status = lm_block_note(&d->block, tokens, given);
     if (status)
         return status;
     t.chosen = eu_now();

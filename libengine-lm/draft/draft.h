@@ -5,6 +5,7 @@
 #define ENGINE_LM_DRAFT_H
 
 #include "../run/run.h"
+#include "block.h"
 #include "ngram.h"
 #include "pace.h"
 #include "second.h"
@@ -23,7 +24,8 @@ struct eng_lm_draft {
     size_t n_text, text_room;
     lm_ngram ngram;
     lm_second second;
-    float *q, *p_room; /* [max][vocabulary], [vocabulary]; of a second model       */
+    lm_block block;
+    float *q, *p_room; /* [max][vocabulary], [vocabulary]; of models that guess    */
     lm_guess guess;
     lm_pace pace;
     eng_lm_draft_stats stats;

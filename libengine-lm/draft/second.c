@@ -76,45 +76,20 @@ static int run(lm_second *s, const int32_t *tokens, size_t n)
 
 /* -- one token ---------------------------------------------------------------------------- */
 
-/* The probability of the largest of n logits. */
-static double share_of(const float *logits, int64_t n, float largest)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += exp((double)logits[i] - (double)largest);
-    return 1 / sum;
-}
-
-static int32_t largest(const float *logits, int64_t n)
-{
-    int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-        best = logits[i] > logits[best] ? i : best;
-    return (int32_t)best;
-}
-
 /* A token of the first vocabulary; -1: the guess ends. */
-static int one(lm_second *s, const lm_second_ask *ask, float *q, int32_t *token)
+static int one(lm_second *s, const lm_ask *ask, float *q, int32_t *token)
 {
     const float *logits = eng_lm_logits(s->context, s->context->n_logits_row - 1); /* of the last token run */
     int64_t n = s->context->model->n.n_vocab, n_first = s->first->n.n_vocab;
-    int32_t best = largest(logits, n);
-    *token = -1;
-    if (ask->p_min > 0 && share_of(logits, n, logits[best]) < (double)ask->p_min)
-        return ENG_OK;
-    if (!q) {
-        *token = s->map.here[best];
-        return ENG_OK;
-    }
-    for (int64_t i = 0; i < n_first; i++)
+    for (int64_t i = 0; i < n_first && q; i++)
         s->logits[i] = i < n ? logits[i] : -INFINITY;
-    int status = eng_sampler_proposal(ask->sampler, s->logits, q);
-    if (!status)
-        *token = eng_sampler_pick(ask->sampler, q);
+    int status = lm_ask_choose(ask, q ? s->logits : logits, q ? n_first : n, q, token);
+    if (!status && !q && *token >= 0)
+        *token = s->map.here[*token];
     return status;
 }
 
-int lm_second_guess(lm_second *s, const lm_second_ask *ask, int32_t *guess, uint32_t *n, bool *drawn)
+int lm_second_guess(lm_second *s, const lm_ask *ask, int32_t *guess, uint32_t *n, bool *drawn)
 {
     int64_t n_first = s->first->n.n_vocab;
     *drawn = s->map.same && !eng_sampler_greedy(ask->sampler);

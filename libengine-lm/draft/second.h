@@ -5,7 +5,7 @@
 #define ENGINE_LM_SECOND_H
 
 #include "../run/run.h"
-#include "../sampling/sampler.h"
+#include "ask.h"
 #include "vocabulary.h"
 
 typedef struct lm_second {
@@ -23,19 +23,7 @@ void lm_second_end(lm_second *s);
 /* The text is another one. */
 void lm_second_forget(lm_second *s);
 
-/*
- * Up to `most` tokens after the text.  If the sampler draws, so does the guess, and q[i] are the probabilities that
- * guess i was drawn with, [most][first's vocabulary]; *drawn says whether.  It ends before a token of less
- * probability than p_min and where a token has no counterpart.
- */
-typedef struct lm_second_ask {
-    const int32_t *tokens;
-    size_t n_tokens;
-    uint32_t most;
-    float p_min;
-    eng_sampler *sampler;
-    float *q;
-} lm_second_ask;
-int lm_second_guess(lm_second *s, const lm_second_ask *ask, int32_t *guess, uint32_t *n, bool *drawn);
+/* *drawn says whether by q.  It ends also where a token has no counterpart. */
+int lm_second_guess(lm_second *s, const lm_ask *ask, int32_t *guess, uint32_t *n, bool *drawn);
 
 #endif

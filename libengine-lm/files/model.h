@@ -87,7 +87,7 @@ const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expe
 
 /* -- models (weights.c, keys.c, rope.c) ---------------------------------------------------- */
 
-typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2 } lm_layer_kind;
+typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2, LM_LAYER_DRAFTING = 4 } lm_layer_kind;
 
 /* In what the layers of one model may differ. */
 typedef struct lm_layer {
@@ -112,6 +112,7 @@ typedef struct lm_routing {
 
 typedef struct lm_numbers {
     int n_layers, n_layers_file;
+    int n_drafting;                        /* blocks behind the layers that are loaded: 0 or 1 */
     int64_t n_embd, n_ff, n_vocab, n_ctx_train;
     int64_t n_head, n_head_kv, d_k, d_v;   /* d: of the caches                      */
     int64_t d_head;                        /* of latent attention: of a head        */
@@ -159,6 +160,8 @@ struct eng_lm_model {
     lm_template templates[LM_MOST_TEMPLATES];
     uint32_t n_templates;
     const char *head_device;   /* must hold the head's matrix; NULL: none       */
+    struct eng_lm_model *block; /* for drafting (block.c): a model of one layer with the same store; NULL: not loaded */
+    bool drafts;               /* this is such a one: it is given hidden states, too */
     eu_arena memory;
 };
 
@@ -183,6 +186,7 @@ enum {
     LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
     LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_BETA_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
     LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM,
+    LM_PRODUCT_ROLES(LM_DRAFT_IN), LM_DRAFT_TOKEN_NORM, LM_DRAFT_STATE_NORM, LM_DRAFT_EMBD, LM_DRAFT_OUT_NORM, LM_DRAFT_OUT,
     LM_ROLES
 };
 _Static_assert(LM_ROLES <= LM_MAX_ROLES, "LM_MAX_ROLES is too small");
@@ -215,6 +219,7 @@ typedef struct lm_loader {
     eng_gguf *gguf;      /* NULL: the model's store has it                        */
     const char *arch_name;
     uint8_t *read;       /* of each key: has anybody asked for it?                */
+    bool drafts;         /* the block that drafts is wanted                       */
 } lm_loader;
 
 /* Templates of conversations (templates.c). */
@@ -240,6 +245,9 @@ bool lm_key_is(const lm_loader *l, const char *name);
 /* rope.* keys, for n_rot channels by default; one that nobody reads is refused (rope.c). */
 int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot);
 void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t extent);
+
+/* The block for drafting as a model, once the weights are loaded (arch/block.c). */
+int lm_block_model(eng_lm_model *m);
 
 /* Declares, places and uploads the table's weights for all layers. */
 int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, const eng_lm_model_params *params);
@@ -293,6 +301,7 @@ struct lm_arch {
     bool hybrid;             /* recurrent layers, with attention every few             */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
+    bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */
     bool latent;             /* keys and values are made of one short vector           */
     lm_glu glu;
     lm_experts experts;

@@ -166,7 +166,7 @@ static void use_weights(const usage *u, const eng_lm_model *m)
 {
     for (uint32_t i = 0; i < m->arch->n_rows; i++) {
         const lm_weight_row *row = &m->arch->rows[i];
-        for (int layer = row->layers ? 0 : -1; layer < (row->layers ? m->n.n_layers : 0); layer++)
+        for (int layer = row->layers ? 0 : -1; layer < (row->layers ? m->n.n_layers + m->n.n_drafting : 0); layer++)
             if (m->weights[layer + 1][row->role] >= 0)
                 use_row(u, m, row, layer);
     }

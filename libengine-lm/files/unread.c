@@ -60,7 +60,7 @@ int lm_unread_list(const lm_loader *l)
         if (!l->read[i] && concerns(l, name))
             status = add(m, lm_format(&m->memory, "key %.*s", (int)(name->length < 128 ? name->length : 128), name->data));
     }
-    for (int layer = m->n.n_layers; layer < m->n.n_layers_file && !status; layer++)
+    for (int layer = m->n.n_layers + m->n.n_drafting; layer < m->n.n_layers_file && !status; layer++)
         status = add(m, lm_format(&m->memory, "%d tensors blk.%d.*, which draft tokens", tensors_of(l, layer), layer));
     return status;
 }

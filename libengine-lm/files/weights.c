@@ -200,7 +200,7 @@ static int weigh(weights *w, const lm_weight_row *rows, uint32_t n_rows)
         int layer = -1, stem = 0;
         bool in_layer = sscanf(t->name, "blk.%d.%n", &layer, &stem) == 1 && stem > 0;
         const lm_weight_row *row = find_row(rows, n_rows, t->name + (in_layer ? stem : 0), in_layer);
-        if (!row || (in_layer && (layer < 0 || layer >= m->n.n_layers)))
+        if (!row || (in_layer && (layer < 0 || layer >= m->n.n_layers + m->n.n_drafting)))
             continue;
         int unit = in_layer ? layer + 1 : row->flags & LM_W_END ? m->n.n_layers + 1 : 0;
         int64_t experts = row->flags & LM_W_EXPERTS && t->rank == 3 && t->ne[2] == m->n.n_experts ? t->ne[2] : 0;
@@ -218,7 +218,7 @@ static int declare_all(weights *w, const lm_weight_row *rows, uint32_t n_rows)
             if (status)
                 return status;
         }
-        for (int layer = 0; rows[i].layers && layer < n->n_layers; layer++) {
+        for (int layer = 0; rows[i].layers && layer < n->n_layers + n->n_drafting; layer++) {
             int status = rows[i].layers & n->kind[layer] ? declare(w, &rows[i], layer) : ENG_OK;
             if (status)
                 return status;
@@ -268,7 +268,7 @@ static int check_all_used(const weights *w)
     for (uint32_t i = 0, count = eng_gguf_tensor_count(w->l->gguf); i < count && !status; i++) {
         const char *name = eng_gguf_tensor_get(w->l->gguf, i)->name;
         int layer = -1;
-        if (sscanf(name, "blk.%d.", &layer) == 1 && layer >= w->l->model->n.n_layers &&
+        if (sscanf(name, "blk.%d.", &layer) == 1 && layer >= w->l->model->n.n_layers + w->l->model->n.n_drafting &&
             layer < w->l->model->n.n_layers_file)
             continue; /* of the blocks that draft tokens */
         if (!bsearch(&name, names, w->n, sizeof *names, by_name))
@@ -322,7 +322,8 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
 {
     eng_lm_model *model = l->model;
     weights w = {.l = l, .params = params};
-    model->weights = lm_alloc(&model->memory, (size_t)model->n.n_layers + 1, sizeof *model->weights);
+    size_t rows_of_weights = (size_t)model->n.n_layers + (size_t)model->n.n_drafting + 1;
+    model->weights = lm_alloc(&model->memory, rows_of_weights, sizeof *model->weights);
     if (!model->weights)
         return ENG_ERR_NOMEM;
     if (params->layout > ENG_LAYOUT_PACKED)
@@ -330,7 +331,7 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
                         params->layout);
     if (params->placement.experts > ENG_LM_EXPERTS_PARALLEL)
         return eng_fail(ENG_ERR_INVALID, "experts %u is none of ENG_LM_EXPERTS_*", params->placement.experts);
-    memset(model->weights, 0xff, ((size_t)model->n.n_layers + 1) * sizeof *model->weights); /* all -1 */
+    memset(model->weights, 0xff, rows_of_weights * sizeof *model->weights); /* all -1 */
     int status = lm_placer_init(&w.placer, model, &params->placement);
     if (status)
         return status;

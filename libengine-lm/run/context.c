@@ -70,8 +70,8 @@ static int check_params(eng_lm_context *c)
         status = check_range("n_sequences", p->n_sequences, LM_MAX_SEQUENCES);
     if (!status)
         status = check_range("n_snapshots", p->n_snapshots, LM_MAX_SNAPSHOTS);
-    if (!status && (p->n_top > n->n_vocab || p->outputs > ENG_LM_HIDDEN))
-        status = eng_fail(ENG_ERR_INVALID, "n_top must be %lld at most, got %u; outputs ENG_LM_HIDDEN or nothing, got %u",
+    if (!status && (p->n_top > n->n_vocab || p->outputs > (ENG_LM_HIDDEN | ENG_LM_HIDDEN_ALL)))
+        status = eng_fail(ENG_ERR_INVALID, "n_top must be %lld at most, got %u; outputs are ENG_LM_HIDDEN (1) and ENG_LM_HIDDEN_ALL (2), got %u",
                           (long long)n->n_vocab, p->n_top, p->outputs);
     if (!status && p->on_full > ENG_LM_FULL_DROP)
         status = eng_fail(ENG_ERR_INVALID, "on_full must be refuse (0) or drop (1), got %u", p->on_full);
@@ -360,6 +360,7 @@ void eng_lm_context_destroy(eng_lm_context *c)
     free(c->order_at);
     lm_outputs_destroy(c);
     free(c->logits_row);
+    free(c->place);
     free(c);
 }
 

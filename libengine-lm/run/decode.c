@@ -92,7 +92,7 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     uint32_t n = b->n_tokens, n_seq = c->p.n_sequences;
     c->n_logits_row = 0; /* until there is room for the new ones */
     if (!eu_reserve(c->order, c->order_room, n) || !eu_reserve(c->order_at, c->order_at_room, n) ||
-        !eu_reserve(c->logits_row, c->logits_row_room, n))
+        !eu_reserve(c->logits_row, c->logits_row_room, n) || !eu_reserve(c->place, c->place_room, n))
         return eng_fail_code(EU_NO_MEMORY("the order of a batch"));
     memset(c->counts, 0, n_seq * sizeof *c->counts);
     for (uint32_t i = 0; i < n; i++)
@@ -103,10 +103,14 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
         if (count > 0 && !lm_sequence_reserve(&c->sequences[s], (size_t)c->sequences[s].length + count))
             return eng_fail_code(EU_NO_MEMORY("the cells of a sequence"));
         c->counts[s] = start;
+        c->sequences[s].batch_begin = start;
         start += count;
+        c->sequences[s].batch_end = start;
     }
-    for (uint32_t i = 0; i < n; i++)
-        c->order[c->counts[sequence_of(b, i)]++] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        c->place[i] = (int32_t)c->counts[sequence_of(b, i)]++;
+        c->order[c->place[i]] = i;
+    }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t s = sequence_of(b, c->order[i]);
         bool another = i == 0 || sequence_of(b, c->order[i - 1]) != s;
@@ -115,7 +119,7 @@ static int prepare(eng_lm_context *c, const eng_lm_batch *b)
     uint64_t wanted = 0;
     for (uint32_t i = 0; i < n; i++) /* rows in the order in which passes give them */
         c->logits_row[c->order[i]] = wants_logits(b, c->order[i]) ? (int32_t)wanted++ : -1;
-    if (!lm_outputs_reserve(c, wanted))
+    if (!lm_outputs_reserve(c, n, wanted))
         return eng_fail_code(EU_NO_MEMORY("the logits of a batch"));
     c->n_logits_row = n;
     return ENG_OK;
@@ -216,6 +220,7 @@ static void fill_streams(int32_t *streams, const int32_t *pos, uint32_t n, uint3
 static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, lm_pass *p)
 {
     const lm_inputs *at = &p->at;
+    const size_t width = (size_t)c->model->n.n_embd;
     uint32_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots, wanted = 0;
     memset(p->in, 0xff, at->total * sizeof *p->in);
     memset(c->counts, 0, n_seq * sizeof *c->counts);
@@ -225,6 +230,8 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         if (!lm_cells_take(c, s, &p->in[at->cells + i]))
             return eng_fail(ENG_ERR_INTERNAL, "cells ran out in the middle of a batch");
         p->in[at->tokens + i] = b->tokens[token];
+        if (p->states)
+            memcpy(p->states + (size_t)i * width, c->states + (size_t)token * width, width * sizeof *p->states);
         c->sequences[s].tokens[c->sequences[s].length + c->counts[s]++] = b->tokens[token];
         p->in[at->pos + i] = pos;
         p->in[at->seq + i] = c->sequences[s].rank;
@@ -255,8 +262,7 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
     return ENG_OK;
 }
 
-/* row: that of the first token wanted, of the batch's. */
-static int run(eng_lm_context *c, lm_pass *p, uint64_t row, uint32_t wanted)
+static int run(eng_lm_context *c, lm_pass *p, const lm_part *all, const lm_part *wanted)
 {
     eng_fence fence = {0};
     uint64_t begin = c->dirty_begin * sizeof(int32_t), bytes = (c->dirty_end - c->dirty_begin) * sizeof(int32_t);
@@ -265,6 +271,9 @@ static int run(eng_lm_context *c, lm_pass *p, uint64_t row, uint32_t wanted)
     const eng_region owners[2] = {eng_range(c->cell_first + c->dirty_begin, begin, bytes),
                                   eng_range(c->cell_last + c->dirty_begin, begin, bytes)};
     int status = eng_queue_write(c->queue, NULL, 0, p->io, 0, &in, 1, &fence);
+    const eng_region states = eng_range(p->states, 0, all->n * (uint64_t)c->model->n.n_embd * sizeof *p->states);
+    if (!status && p->states)
+        status = eng_queue_write(c->queue, NULL, 0, p->io, eng_store_count(p->io) - 1, &states, 1, &fence);
     if (!status && bytes)
         status = eng_queue_write(c->queue, NULL, 0, c->cells, 0, &positions, 1, &fence);
     for (uint32_t i = 1; i < eng_store_count(c->cells) && !status && bytes; i++)
@@ -273,7 +282,7 @@ static int run(eng_lm_context *c, lm_pass *p, uint64_t row, uint32_t wanted)
     if (!status)
         status = eng_queue_submit(c->queue, NULL, 0, p->instance, params, LM_PARAMS, &fence);
     if (!status)
-        status = lm_outputs_read(c, p->io, row, wanted, &fence);
+        status = lm_outputs_read(c, p->io, all, wanted, &fence);
     if (status)
         return lm_after_failure(status, fence);
     status = eng_fence_wait(fence, UINT64_MAX);
@@ -318,7 +327,7 @@ static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         status = fill(c, b, first, n, p);
     }
     if (!status)
-        status = run(c, p, row, wanted);
+        status = run(c, p, &(lm_part){first, n}, &(lm_part){row, wanted});
     finish_rows(c, b, &c->rows, first, first + n, status == ENG_OK);
     if (status)
         return status;
@@ -346,6 +355,12 @@ void eng_lm_context_set_stop(eng_lm_context *c, eng_lm_stop_func stop, void *use
         return;
     c->stop = stop;
     c->stop_user = user;
+}
+
+int lm_decode_states(eng_lm_context *c, const eng_lm_batch *batch, const float *states)
+{
+    c->states = states;
+    return eng_lm_decode(c, batch);
 }
 
 int eng_lm_decode(eng_lm_context *c, const eng_lm_batch *given)

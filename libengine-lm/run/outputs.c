@@ -14,13 +14,19 @@ void lm_outputs_choose(eng_lm_context *c)
     rows[LM_GIVEN_LOGITS] = sizeof(float) * (top ? top : (uint64_t)n->n_vocab);
     rows[LM_GIVEN_TOP] = sizeof(int32_t) * top;
     rows[LM_GIVEN_BEST] = top ? sizeof(float) : 0;
-    rows[LM_GIVEN_HIDDEN] = c->p.outputs & ENG_LM_HIDDEN ? sizeof(float) * (uint64_t)n->n_embd : 0;
+    rows[LM_GIVEN_HIDDEN] = c->p.outputs ? sizeof(float) * (uint64_t)n->n_embd : 0;
     for (int i = 0; i < LM_GIVENS; i++)
         if (rows[i])
             c->given[i] = (lm_output){.tensor = tensor++, .row = rows[i]};
 }
 
-int lm_outputs_declare(const eng_lm_context *c, uint32_t n_out, eu_arena *memory, eng_store_tensor *t, uint32_t *n)
+/* Given for every token, not only for those wanted? */
+static bool of_all(const eng_lm_context *c, int i)
+{
+    return i == LM_GIVEN_HIDDEN && c->p.outputs & ENG_LM_HIDDEN_ALL;
+}
+
+int lm_outputs_declare(const eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eu_arena *memory, eng_store_tensor *t, uint32_t *n)
 {
     static const char *const names[LM_GIVENS] = {"logits", "top", "best", "hidden"};
     lm_letter letters[] = {{'V', "vocab", c->model->n.n_vocab}, {'K', NULL, 0}, {'N', NULL, n_out}};
@@ -35,6 +41,7 @@ int lm_outputs_declare(const eng_lm_context *c, uint32_t n_out, eu_arena *memory
         *own = (eng_store_tensor){.size = sizeof *own, .type = i == LM_GIVEN_TOP ? ENG_TYPE_I32 : ENG_TYPE_F32,
                                   .use = ENG_USE_OUTPUT, .name = names[i], .layer = -1, .device = c->model->head_device};
         letters[1].extent = (int64_t)(o->row / sizeof(float));
+        letters[2].extent = of_all(c, i) ? n_tokens : n_out;
         int status = lm_dims(c->model->engine, letters, 3, whole ? "V, N" : "K, N", memory, own->ne, &own->rank,
                              &own->dims);
         if (status)
@@ -76,21 +83,23 @@ int lm_outputs_all_logits(const eng_lm_context *c, const char *who)
                       : ENG_OK;
 }
 
-bool lm_outputs_reserve(eng_lm_context *c, uint64_t n)
+bool lm_outputs_reserve(eng_lm_context *c, uint64_t all, uint64_t wanted)
 {
     for (int i = 0; i < LM_GIVENS; i++)
-        if (c->given[i].tensor && !eu_reserve(c->given[i].data, c->given[i].room, (size_t)(n * c->given[i].row)))
+        if (c->given[i].tensor && !eu_reserve(c->given[i].data, c->given[i].room,
+                                              (size_t)((of_all(c, i) ? all : wanted) * c->given[i].row)))
             return false;
     return true;
 }
 
-int lm_outputs_read(eng_lm_context *c, eng_store *io, uint64_t first, uint32_t n, eng_fence *fence)
+int lm_outputs_read(eng_lm_context *c, eng_store *io, const lm_part *all, const lm_part *wanted, eng_fence *fence)
 {
     int status = ENG_OK;
-    for (int i = 0; i < LM_GIVENS && !status && n; i++) {
+    for (int i = 0; i < LM_GIVENS && !status; i++) {
         const lm_output *o = &c->given[i];
-        const eng_region out = eng_range(o->data + first * o->row, 0, n * o->row);
-        if (o->tensor)
+        const lm_part *part = of_all(c, i) ? all : wanted;
+        const eng_region out = eng_range(o->data + part->first * o->row, 0, part->n * o->row);
+        if (o->tensor && part->n)
             status = eng_queue_read(c->queue, NULL, 0, io, o->tensor, &out, 1, fence);
     }
     return status;
@@ -118,7 +127,15 @@ const float *eng_lm_logits(const eng_lm_context *c, uint32_t index)
 
 const float *eng_lm_hidden(const eng_lm_context *c, uint32_t index)
 {
-    return row_of(c, LM_GIVEN_HIDDEN, index);
+    if (!c || index >= c->n_logits_row)
+        return NULL;
+    return of_all(c, LM_GIVEN_HIDDEN) ? lm_hidden_at(c, (uint32_t)c->place[index]) : row_of(c, LM_GIVEN_HIDDEN, index);
+}
+
+const float *lm_hidden_at(const eng_lm_context *c, uint32_t place)
+{
+    const lm_output *o = &c->given[LM_GIVEN_HIDDEN];
+    return place < c->n_logits_row && of_all(c, LM_GIVEN_HIDDEN) ? (const float *)(o->data + place * o->row) : NULL;
 }
 
 uint32_t eng_lm_top(const eng_lm_context *c, uint32_t index, const int32_t **tokens, const float **logits,

@@ -70,16 +70,20 @@ static lm_inputs place_inputs(const eng_lm_context *c, uint32_t n_tokens, uint32
     return at;
 }
 
-static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_out, eng_store **store)
+/* The last tensor is that of the states, if there are any. */
+static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_tokens, uint32_t n_out, eng_store **store)
 {
     const eng_lm_model *m = c->model;
     eu_arena memory = {0};
     uint32_t n;
-    eng_store_tensor t[1 + LM_GIVENS] = {
+    eng_store_tensor t[2 + LM_GIVENS] = {
         {.size = sizeof *t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT,
          .ne = {at->total, 1, 1, 1, 1, 1, 1, 1}, .name = "inputs", .layer = -1},
     };
-    int status = lm_outputs_declare(c, n_out, &memory, t + 1, &n);
+    int status = lm_outputs_declare(c, n_tokens, n_out, &memory, t + 1, &n);
+    if (m->drafts)
+        t[1 + n++] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_INPUT,
+                                        .ne = {m->n.n_embd, n_tokens, 1, 1, 1, 1, 1, 1}, .name = "states", .layer = -1};
     if (!status)
         status = eng_store_create(m->device, t, 1 + n, store);
     eu_arena_end(&memory);
@@ -109,7 +113,9 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
         return status;
     eng_graph_precision(g, (eng_precision)c->p.precision);
     lm_build b = {.model = c->model, .context = &c->p, .memory = c->memory, .layer_memory = c->layer_memory, .g = g,
-                  .n_tokens = n_tokens, .n_out = n_out};
+                  .n_tokens = n_tokens, .n_out = n_out, .all_hidden = c->p.outputs & ENG_LM_HIDDEN_ALL};
+    if (c->model->drafts)
+        b.states = eng_graph_tensor(g, LM_SLOT_IO, io, eng_store_count(io) - 1);
     int64_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots;
     eng_value all = eng_graph_tensor(g, LM_SLOT_IO, io, 0);
     b.tokens = input(&b, all, at->tokens, n_tokens, "tokens");
@@ -166,6 +172,7 @@ void lm_pass_destroy(lm_pass *p)
     eng_plan_release(p->plan);
     eng_store_destroy(p->io);
     free(p->in);
+    free(p->states);
     free(p);
 }
 
@@ -173,10 +180,12 @@ static int build(eng_lm_context *c, lm_pass *p)
 {
     p->at = place_inputs(c, p->n_tokens, p->n_out);
     p->in = lm_calloc(p->at.total, sizeof *p->in);
-    if (!p->in)
+    if (c->model->drafts)
+        p->states = lm_calloc((size_t)p->n_tokens * (size_t)c->model->n.n_embd, sizeof *p->states);
+    if (!p->in || (c->model->drafts && !p->states))
         return ENG_ERR_NOMEM;
     eng_graph *graph = NULL;
-    int status = io_store(c, &p->at, p->n_out, &p->io);
+    int status = io_store(c, &p->at, p->n_tokens, p->n_out, &p->io);
     if (!status)
         status = lm_pass_graph(c, p->n_tokens, p->n_out, p->io, &p->at, &graph);
     if (!status)
@@ -287,7 +296,7 @@ int eng_lm_context_dump(eng_lm_context *c, uint32_t n, eng_explain_format format
     lm_inputs at = place_inputs(c, size, 1);
     eng_store *io = NULL;
     eng_graph *graph = NULL;
-    int status = io_store(c, &at, 1, &io); /* no plan: what a device cannot run can be looked at too */
+    int status = io_store(c, &at, size, 1, &io); /* no plan: what a device cannot run can be looked at too */
     if (!status)
         status = lm_pass_graph(c, size, 1, io, &at, &graph);
     if (!status)

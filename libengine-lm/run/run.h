@@ -25,15 +25,16 @@ typedef struct lm_output {
 } lm_output;
 void lm_outputs_choose(eng_lm_context *c);
 /* The declarations of a pass's store behind its inputs; how many. */
-int lm_outputs_declare(const eng_lm_context *c, uint32_t n_out, eu_arena *memory, eng_store_tensor *t, uint32_t *n);
+int lm_outputs_declare(const eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eu_arena *memory, eng_store_tensor *t, uint32_t *n);
 /* Stores what the graph gives. */
 void lm_outputs_build(const eng_lm_context *c, lm_build *b, eng_store *io, eng_value logits);
 /* Refuses a context that gives only the largest. */
 int lm_outputs_all_logits(const eng_lm_context *c, const char *who);
-/* Room for n tokens.  false: no memory. */
-bool lm_outputs_reserve(eng_lm_context *c, uint64_t n);
-/* Reads n tokens of a pass, as the batch's from number `first` on. */
-int lm_outputs_read(eng_lm_context *c, eng_store *io, uint64_t first, uint32_t n, eng_fence *fence);
+/* Room for so many tokens in all, and so many of them wanted.  false: no memory. */
+bool lm_outputs_reserve(eng_lm_context *c, uint64_t all, uint64_t wanted);
+/* Reads what a pass gives, as the batch's tokens from number `first` on: of all, of those wanted. */
+typedef struct lm_part { uint64_t first, n; } lm_part;
+int lm_outputs_read(eng_lm_context *c, eng_store *io, const lm_part *all, const lm_part *wanted, eng_fence *fence);
 void lm_outputs_destroy(eng_lm_context *c);
 
 /* -- passes (pass.c) -------------------------------------------------------------------------------------- */
@@ -50,6 +51,7 @@ typedef struct lm_pass {
     uint32_t n_tokens, n_out;
     lm_inputs at;
     int32_t *in; /* at.total                                                      */
+    float *states; /* of the block for drafting: [n_tokens][n_embd]                 */
     eng_plan *plan;
     eng_store *io;
     eng_instance *instance;
@@ -78,6 +80,7 @@ typedef struct lm_sequence {
     int32_t *tokens, *cells; /* its tokens and those that a pass is running, and their cells */
     uint32_t n_cells;
     size_t tokens_room, cells_room;
+    uint32_t batch_begin, batch_end; /* its tokens of the last batch, in the order     */
 } lm_sequence;
 
 typedef struct lm_rows {
@@ -132,6 +135,9 @@ struct eng_lm_context {
     lm_output given[LM_GIVENS]; /* of the last batch                              */
     int32_t *logits_row; /* one a token of the batch: row, or -1                    */
     size_t logits_row_room;
+    int32_t *place;      /* one a token of the batch: where it is in the order      */
+    size_t place_room;
+    const float *states; /* of the block for drafting: of the batch's tokens        */
     uint32_t n_logits_row;
     uint64_t n_batches, n_passes, n_tokens, n_dropped, cache_bytes, state_bytes;
     int (*stop)(void *user); /* asked before each pass                             */
@@ -139,6 +145,10 @@ struct eng_lm_context {
     uint64_t plan_ns; /* that making plans has taken                                 */
 };
 
+/* eng_lm_decode for the block for drafting: states[n_tokens][n_embd]. */
+int lm_decode_states(eng_lm_context *c, const eng_lm_batch *batch, const float *states);
+/* Of the last batch, the hidden state of the token at a place of the order; NULL: none. */
+const float *lm_hidden_at(const eng_lm_context *c, uint32_t place);
 int lm_sequence_check(const eng_lm_context *c, uint32_t sequence);
 /* Something was not queued: when what was before it is done, nothing of ours is in use.  Keeps the failure. */
 int lm_after_failure(int status, eng_fence fence);

@@ -273,10 +273,11 @@ static inline bool cl_overlap(const cl_covered *a, const cl_covered *b)
 {
     return a->space == b->space && a->first <= b->last && b->first <= a->last;
 }
-/* Does the node only make a view?  Does the tensor's memory lie in one piece? */
-bool cl_is_view(const cl_device *device, const eng_node *node);
+/* Does the tensor's memory lie in one piece? */
 bool cl_in_one_piece(const cl_recorder *r, const eng_tensor *t);
-/* readers.c.  Is tensor `root`, or a view of it, an operand of any node but `by`?  Nodes that only make views do not count. */
+/* readers.c.  Does the node only make a view? */
+bool cl_is_view(const cl_device *device, const eng_node *node);
+/* Is tensor `root`, or a view of it, an operand of any node but `by`?  Nodes that only make views do not count. */
 int cl_readers_count(eng_plan_state *plan);
 bool cl_used_elsewhere(const cl_recorder *r, int32_t root, const eng_node *by);
 /* heads.c: the same for what is done to rows of heads. */

@@ -90,6 +90,8 @@ static void prompt_line(void *ctx, const char *word, const char *rest)
         p->n_ids = read_ids(rest, p->ids, 64);
     else if (strcmp(word, "greedy") == 0)
         ck_assert_int_eq(read_ids(rest, p->greedy, N_GREEDY), N_GREEDY);
+    else if (strcmp(word, "drafts") == 0)
+        ck_assert_int_eq(read_ids(rest, p->drafts, N_GREEDY), N_GREEDY);
     else if (strcmp(word, "top5") == 0)
         read_top(rest, p);
 }

@@ -15,6 +15,7 @@
 typedef struct reference_prompt {
     char text[128];
     int32_t ids[64], greedy[N_GREEDY], top[5];
+    int32_t drafts[N_GREEDY]; /* what the block for drafting gives after each of greedy */
     double logits[5];
     int n_ids;
 } reference_prompt;

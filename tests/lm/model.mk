@@ -11,7 +11,7 @@ endif
 if HAVE_CHECK
 lm_model_tests = tests/lm/test-bookkeeping tests/lm/test-units
 if ENABLE_CPU
-lm_model_tests += tests/lm/test-odd tests/lm/test-model tests/lm/test-draft
+lm_model_tests += tests/lm/test-odd tests/lm/test-model tests/lm/test-draft tests/lm/test-block
 endif
 check_PROGRAMS += $(lm_model_tests)
 TESTS += $(lm_model_tests)
@@ -26,6 +26,10 @@ tests_lm_test_model_SOURCES = tests/lm/test-model.c $(lm_bench)
 tests_lm_test_model_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_model_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_model_LDADD = libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
+tests_lm_test_block_SOURCES = tests/lm/test-block.c $(lm_bench) $(reference_model)
+tests_lm_test_block_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags) -I$(top_srcdir)
+tests_lm_test_block_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lm_test_block_LDADD = tests/reference/libreference.la libengine-lm-core.la libengine-core.la $(CHECK_LIBS) $(LIBM)
 tests_lm_test_draft_SOURCES = tests/lm/test-draft.c $(lm_bench)
 tests_lm_test_draft_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_draft_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

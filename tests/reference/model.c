@@ -65,7 +65,10 @@ static size_t scratch_size(const ref_model *m, int64_t capacity)
 ref_sequence *ref_sequence_create(const ref_model *m)
 {
     ref_sequence *s = calloc(1, sizeof *s);
-    if (!s || !(s->layers = calloc((size_t)m->n_layers, sizeof *s->layers))) {
+    if (!s || !(s->layers = calloc((size_t)m->n_layers, sizeof *s->layers)) ||
+        !(s->state = calloc((size_t)m->n_embd, sizeof *s->state))) {
+        if (s)
+            free(s->layers);
         free(s);
         return NULL;
     }
@@ -97,6 +100,7 @@ void ref_sequence_destroy(ref_sequence *s)
     }
     free(s->layers);
     free(s->scratch);
+    free(s->state);
     free(s);
 }
 
@@ -155,27 +159,58 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
         x[j] += m->residual_scale * out[j];
 }
 
+/* The token's layers, from x on. */
+static void finish(ref_sequence *s, double *x, double *logits)
+{
+    const ref_model *m = s->m;
+    int64_t e = m->n_embd;
+    double *u = x + e, *out = u + e, *t = out + e, cap = m->logit_softcap;
+    for (int64_t i = 0; i < m->n_layers; i++)
+        run_layer(s, i, x, u, out, t);
+    s->length++;
+    ref_norm(m, x, m->out_norm, s->state, e);
+    if (!logits)
+        return;
+    ref_product(&m->head, 0, s->state, logits);
+    for (int64_t i = 0; i < m->n_vocab; i++) {
+        logits[i] *= m->logit_scale;
+        logits[i] = cap > 0 ? cap * tanh(logits[i] / cap) : logits[i];
+    }
+}
+
 bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
 {
     const ref_model *m = s->m;
     if (!reserve(s))
         return false;
-    int64_t e = m->n_embd;
-    double *x = s->scratch, *u = x + e, *out = u + e, *t = out + e, cap = m->logit_softcap;
-    for (int64_t i = 0; i < e; i++)
-        x[i] = m->embd_scale * m->embd[(int64_t)token * e + i];
-    for (int64_t i = 0; i < m->n_layers; i++)
-        run_layer(s, i, x, u, out, t);
-    s->length++;
-    if (!logits)
-        return true;
-    ref_norm(m, x, m->out_norm, u, e);
-    ref_product(&m->head, 0, u, logits);
-    for (int64_t i = 0; i < m->n_vocab; i++) {
-        logits[i] *= m->logit_scale;
-        logits[i] = cap > 0 ? cap * tanh(logits[i] / cap) : logits[i];
-    }
+    for (int64_t i = 0; i < m->n_embd; i++)
+        s->scratch[i] = m->embd_scale * m->embd[(int64_t)token * m->n_embd + i];
+    finish(s, s->scratch, logits);
     return true;
+}
+
+bool ref_block_step(ref_sequence *s, int32_t token, const double *state, double *logits)
+{
+    const ref_model *m = s->m;
+    int64_t e = m->n_embd;
+    if (!reserve(s))
+        return false;
+    double *x = s->scratch, *pair = x + e;
+    ref_norm(m, m->embd + (int64_t)token * e, m->token_norm, pair, e);
+    ref_norm(m, state, m->state_norm, pair + e, e);
+    ref_product(&m->draft_in, 0, pair, x);
+    finish(s, x, logits);
+    return true;
+}
+
+const double *ref_sequence_state(const ref_sequence *s)
+{
+    return s->state;
+}
+
+const ref_model *ref_model_block(const ref_model *m)
+{
+    return m->block;
 }
 
 double ref_sequence_margin(const ref_sequence *s)

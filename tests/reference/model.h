@@ -26,6 +26,12 @@ ref_sequence *ref_sequence_create(const ref_model *m);
 void ref_sequence_destroy(ref_sequence *s);
 /* One token more; logits (of the vocabulary) may be NULL.  false: no memory. */
 bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits);
+/* What the head was given for the token before: [embedding]. */
+const double *ref_sequence_state(const ref_sequence *s);
+/* The block for drafting as a model of one layer, which ends with m; NULL: the file has none.  A step of its sequences
+ * takes a token and the state behind the token before it, of the model or, further on, its own. */
+const ref_model *ref_model_block(const ref_model *m);
+bool ref_block_step(ref_sequence *s, int32_t token, const double *state, double *logits);
 /* The least by which an expert that was chosen was ahead of one that was not, in the router's logits; infinite if no
  * choice was made.  Where it is as small as rounding, another choice is no error. */
 double ref_sequence_margin(const ref_sequence *s);

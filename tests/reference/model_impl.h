@@ -79,6 +79,9 @@ struct ref_model {
     double *embd, *out_norm;
     matrix head;
     layer *layers;
+    ref_model *block;    /* NULL: none */
+    matrix draft_in;     /* of the block */
+    double *token_norm, *state_norm;
     double **owned;
     size_t n_owned, owned_capacity;
 };
@@ -93,7 +96,7 @@ struct ref_sequence {
     const ref_model *m;
     int64_t length, capacity;
     layer_state *layers;
-    double *scratch;
+    double *scratch, *state;
     double margin; /* see ref_sequence_margin */
 };
 

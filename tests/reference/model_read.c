@@ -403,7 +403,7 @@ static void read_layer(reader *r, int64_t il)
 {
     const ref_model *m = r->m;
     layer *l = &r->m->layers[il];
-    l->full = !m->hybrid || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
+    l->full = !m->hybrid || il >= m->n_layers || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
     l->moe = m->experts > 0 && il >= m->dense_lead && (il + 1) % m->moe_step == 0;
     if (!m->f.no_norm1)
         l->norm = tensor(r, true, m->n_embd, il, "attn_norm", ".weight");
@@ -437,11 +437,35 @@ static void read_layer(reader *r, int64_t il)
 
 /* -- the whole ---------------------------------------------------------------------------- */
 
+/* The first block behind the layers. */
+static void read_block(reader *r)
+{
+    ref_model *m = r->m;
+    int64_t il = m->n_layers, e = m->n_embd;
+    matrix in = read_matrix(r, false, il, "nextn.eh_proj", 2 * e, e, 1);
+    if (!in.w || r->failed)
+        return;
+    read_layer(r, il);
+    double *out_norm = tensor(r, false, e, il, "nextn.shared_head_norm", ".weight");
+    ref_model *b = m->block = malloc(sizeof *b);
+    if (!b) {
+        fail(r, "no memory");
+        return;
+    }
+    *b = *m;
+    b->n_layers = 1;
+    b->layers = &m->layers[il];
+    b->draft_in = in;
+    b->token_norm = tensor(r, true, e, il, "nextn.enorm", ".weight");
+    b->state_norm = tensor(r, true, e, il, "nextn.hnorm", ".weight");
+    b->out_norm = out_norm ? out_norm : m->out_norm;
+}
+
 static void read_model(reader *r)
 {
     ref_model *m = r->m;
     read_numbers(r);
-    if (!r->failed && !(m->layers = calloc((size_t)m->n_layers, sizeof *m->layers)))
+    if (!r->failed && !(m->layers = calloc((size_t)m->n_layers + 1, sizeof *m->layers)))
         fail(r, "no memory");
     if (r->failed)
         return;
@@ -455,6 +479,8 @@ static void read_model(reader *r)
     m->rope_freqs = tensor(r, false, m->n_rot / 2, -1, "rope_freqs", ".weight");
     for (int64_t i = 0; i < m->n_layers && !r->failed; i++)
         read_layer(r, i);
+    if (!r->failed && key(r, "nextn_predict_layers", 0, 0) > 0)
+        read_block(r);
 }
 
 ref_model *ref_model_open(const char *path, char *error, size_t error_bytes)
@@ -485,6 +511,7 @@ void ref_model_close(ref_model *m)
         free(m->owned[i]);
     free(m->owned);
     free(m->layers);
+    free(m->block);
     free(m);
 }
 

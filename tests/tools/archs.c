@@ -38,7 +38,7 @@ static const model_arch archs[] = {
     {"llama4", LLAMA_LIKE, .experts = EXPERTS_OWN, .shared = SHARED_ONE, .flags = ARCH_FREQS | ARCH_MOE_STEP},
     {"minimax-m2", LLAMA_LIKE, .experts = EXPERTS_OWN, .flags = ARCH_WIDE_NORMS | ARCH_CHOICE_BIAS, .rope_part = 2,
      .keys = "expert_gating_func=2"},
-    {"qwen3next", .norm2 = "post_attention_norm", .flags = HYBRID | ARCH_GROUPED | ARCH_SHARED_GATE,
+    {"qwen3next", .norm2 = "post_attention_norm", .flags = HYBRID | ARCH_GROUPED | ARCH_DRAFTS | ARCH_SHARED_GATE,
      .experts = EXPERTS_OWN, .shared = SHARED_LENGTH, .rope_part = 2},
     {"gemma", LLAMA_LIKE},
     {"olmoe", LLAMA_LIKE, .experts = EXPERTS_MAYBE, .flags = ARCH_WIDE_NORMS},

@@ -74,12 +74,6 @@ static bool same_shape(const eng_tensor *a, const eng_tensor *b)
     return true;
 }
 
-bool cl_is_view(const cl_device *device, const eng_node *node)
-{
-    const eng_op_info *info = op_info(device, node->op);
-    return info && (info->flags & ENG_OPF_VIEW);
-}
-
 bool cl_in_one_piece(const cl_recorder *r, const eng_tensor *t)
 {
     cl_split s;

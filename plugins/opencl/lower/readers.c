@@ -6,6 +6,12 @@
 /* The first node that reads tensor `root` or a view of it, and whether another does. */
 struct cl_readers { const eng_node *first; bool others; };
 
+bool cl_is_view(const cl_device *device, const eng_node *node)
+{
+    const eng_op_info *info = device->sv->op_info(device->sv->host, node->op);
+    return info && (info->flags & ENG_OPF_VIEW);
+}
+
 int cl_readers_count(eng_plan_state *plan)
 {
     const eng_subgraph *g = plan->graph;
