@@ -461,6 +461,11 @@ int32_t eng_tokenizer_eos(const eng_tokenizer *tokenizer)
     return tokenizer->eos;
 }
 
+int32_t eng_tokenizer_unknown(const eng_tokenizer *tokenizer)
+{
+    return tokenizer->unknown;
+}
+
 bool eng_tokenizer_adds_bos(const eng_tokenizer *tokenizer)
 {
     return tokenizer->add_bos && tokenizer->bos >= 0;

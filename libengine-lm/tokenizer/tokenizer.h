@@ -37,6 +37,7 @@ const char *eng_tokenizer_spelling(const eng_tokenizer *tokenizer, int32_t id);
 int32_t eng_tokenizer_find(const eng_tokenizer *tokenizer, const char *spelling);
 int32_t eng_tokenizer_bos(const eng_tokenizer *tokenizer); /* -1: none */
 int32_t eng_tokenizer_eos(const eng_tokenizer *tokenizer); /* -1: none */
+int32_t eng_tokenizer_unknown(const eng_tokenizer *tokenizer); /* -1: none */
 bool eng_tokenizer_adds_bos(const eng_tokenizer *tokenizer);
 /* Does this token end a generation (end of sequence, turn, message)? */
 bool eng_tokenizer_is_end(const eng_tokenizer *tokenizer, int32_t id);
