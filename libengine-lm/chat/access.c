@@ -218,10 +218,8 @@ bool tpl_slice(tpl_run *r, const tpl_value *of, const tpl_value part[3], tpl_val
     int64_t slice[3] = {0, 0, 1};
     if (of->kind == TPL_UNDEFINED)
         return tpl_fail_undefined(r, of);
-    if (of->kind != TPL_STRING && !tpl_is_sequence(of)) {
-        *result = tpl_undefined("slice", 5, tpl_type(of));
-        return true;
-    }
+    if (of->kind != TPL_STRING && !tpl_is_sequence(of))
+        return tpl_fail(r, "'%s' object has no slices", tpl_type(of));
     if (of->kind == TPL_RANGE && (part[0].kind != TPL_NONE || part[1].kind != TPL_NONE || part[2].kind != TPL_NONE) &&
         of->list->range[2] != 1)
         return tpl_fail_as(r, ENG_ERR_UNSUPPORTED, "a part of a range with steps is not understood: make a list of it");

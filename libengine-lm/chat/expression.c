@@ -294,6 +294,10 @@ static tpl_node *named(tpl_parser *p, tpl_node_kind kind, tpl_node *of)
                    (int)(t->n < 80 ? t->n : 80), t->at);
         return NULL;
     }
+    if (tpl_is_op(p, ".")) {
+        tpl_refuse(p, ENG_ERR_UNSUPPORTED, t->line, "a name of a filter or test with a point in it is not understood");
+        return NULL;
+    }
     tpl_node *n = tpl_node_new(p, kind, t->line);
     if (!n)
         return NULL;

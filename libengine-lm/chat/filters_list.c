@@ -145,6 +145,16 @@ static bool key_of(tpl_run *r, const tpl_value *entry, const tpl_value *attribut
     return with_case || tpl_ignore_case(r, &value, key);
 }
 
+/* As jinja2 sorts: by lists of keys, of which only those that differ are put in order. */
+static bool in_list(tpl_run *r, tpl_value *key)
+{
+    tpl_value list;
+    if (!tpl_list_new(r, TPL_LIST, 1, &list) || !tpl_list_add(r, &list, *key))
+        return false;
+    *key = list;
+    return true;
+}
+
 /* The entries with their keys. */
 static bool keyed(tpl_run *r, const tpl_value *of, const tpl_value *attribute, bool with_case, tpl_pair **pairs, size_t *n)
 {
@@ -161,17 +171,27 @@ static bool keyed(tpl_run *r, const tpl_value *of, const tpl_value *attribute, b
     return good;
 }
 
-static bool sort(tpl_run *r, tpl_value *v, tpl_value *result)
+static bool sort_by(tpl_run *r, tpl_value *v, bool lists, tpl_value *result)
 {
     tpl_pair *pairs;
     size_t n;
-    if (!keyed(r, &v[0], &v[3], tpl_arg_bool(&v[2], false), &pairs, &n) || !tpl_sort_pairs_by(r, pairs, n, tpl_arg_bool(&v[1], false)) ||
+    if (!keyed(r, &v[0], &v[3], tpl_arg_bool(&v[2], false), &pairs, &n))
+        return false;
+    for (size_t i = 0; lists && i < n; i++)
+        if (!in_list(r, &pairs[i].key))
+            return false;
+    if (!tpl_sort_pairs_by(r, pairs, n, tpl_arg_bool(&v[1], false)) ||
         !tpl_list_new(r, TPL_LIST, n, result))
         return false;
     for (size_t i = 0; i < n; i++)
         if (!tpl_list_add(r, result, pairs[i].value))
             return false;
     return true;
+}
+
+static bool sort(tpl_run *r, tpl_value *v, tpl_value *result)
+{
+    return sort_by(r, v, true, result);
 }
 
 static bool dictsort(tpl_run *r, tpl_value *v, tpl_value *result)
@@ -189,7 +209,7 @@ static bool dictsort(tpl_run *r, tpl_value *v, tpl_value *result)
     again[1] = v[3];
     again[2] = v[1];
     again[3] = position;
-    return sort(r, again, result);
+    return sort_by(r, again, false, result);
 }
 
 static bool unique(tpl_run *r, tpl_value *v, tpl_value *result)

@@ -190,7 +190,8 @@ bool tpl_percent(tpl_run *r, const tpl_value *format, const tpl_value *given, tp
         if (sign && !add_one(r, &t, f, &i, &v))
             return false;
     }
-    if (v.next < v.n && given->kind != TPL_DICT && given->kind != TPL_LIST && given->kind != TPL_NAMESPACE)
+    const bool indexed = given->kind == TPL_DICT || given->kind == TPL_LIST || given->kind == TPL_RANGE || given->kind == TPL_UNDEFINED;
+    if (v.next < v.n && !indexed) /* as Python, for which these may be mappings */
         return tpl_fail(r, "not all arguments converted during string formatting");
     *result = tpl_text_value(&t);
     return true;
