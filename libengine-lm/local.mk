@@ -23,7 +23,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
 	%D%/draft/ask.c %D%/draft/ask.h %D%/draft/block.c %D%/draft/block.h %D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
 	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \
-	%D%/chat/access.c %D%/chat/args.c %D%/chat/args.h %D%/chat/case.c %D%/chat/case_table.h %D%/chat/compare.c \
+	%D%/chat/access.c %D%/chat/args.c %D%/chat/args.h %D%/chat/atoms.c %D%/chat/case.c %D%/chat/case_table.h %D%/chat/compare.c \
 	%D%/chat/escape.c %D%/chat/escape.h %D%/chat/evaluate.c %D%/chat/evaluate.h %D%/chat/execute.c %D%/chat/execute.h \
 	%D%/chat/expression.c %D%/chat/filters.c %D%/chat/filters.h %D%/chat/filters_json.c %D%/chat/filters_list.c \
 	%D%/chat/filters_select.c %D%/chat/format.c %D%/chat/format.h %D%/chat/functions.c %D%/chat/functions.h \

@@ -29,27 +29,6 @@ static tpl_node *join(tpl_parser *p, tpl_node_kind kind, int op, uint32_t line, 
     return finish(p, n);
 }
 
-static tpl_node *constant(tpl_parser *p, uint32_t line, tpl_value value)
-{
-    tpl_node *n = tpl_node_new(p, TPL_CONST, line);
-    if (n)
-        n->value = value;
-    return n;
-}
-
-tpl_node *tpl_parse_name(tpl_parser *p)
-{
-    const tpl_token *t = tpl_now(p);
-    if (!tpl_expect_kind(p, TPL_T_NAME, "a name"))
-        return NULL;
-    tpl_node *n = tpl_node_new(p, TPL_NAME, t->line);
-    if (n) {
-        n->name = t->at;
-        n->name_n = t->n;
-    }
-    return n;
-}
-
 /* -- what stands for itself ------------------------------------------------------------------ */
 
 /* A comma before each but the first, one allowed after the last. */
@@ -80,60 +59,16 @@ static tpl_node *parse_dict(tpl_parser *p)
     return !p->status && tpl_expect_op(p, "}") ? n : NULL;
 }
 
-static tpl_node *parse_string(tpl_parser *p)
-{
-    const tpl_token *first = tpl_now(p);
-    size_t n = 0, used = 0, last = p->next;
-    for (; p->tokens.at[last].kind == TPL_T_STRING; last++)
-        n += p->tokens.at[last].n;
-    if (last == p->next + 1) {
-        p->next++;
-        return constant(p, first->line, tpl_string_of(first->at, first->n));
-    }
-    char *text = eu_arena_alloc(p->memory, n);
-    if (!text) {
-        p->status = eng_fail_code(EU_NO_MEMORY("a template"));
-        return NULL;
-    }
-    for (; p->next < last; p->next++) {
-        memcpy(text + used, tpl_now(p)->at, tpl_now(p)->n);
-        used += tpl_now(p)->n;
-    }
-    return constant(p, first->line, tpl_string_of(text, n));
-}
-
-static tpl_node *parse_word(tpl_parser *p, unsigned flags)
-{
-    const tpl_token *t = tpl_now(p);
-    static const struct {
-        const char *word;
-        tpl_value value;
-    } words[] = {{"true", {.kind = TPL_BOOL, .i = 1}},  {"True", {.kind = TPL_BOOL, .i = 1}}, {"false", {.kind = TPL_BOOL}},
-                 {"False", {.kind = TPL_BOOL}},         {"none", {.kind = TPL_NONE}},         {"None", {.kind = TPL_NONE}}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (tpl_skip_name(p, words[i].word))
-            return constant(p, t->line, words[i].value);
-    tpl_node *n = tpl_parse_name(p);
-    if (n && (flags & TPL_NS) && tpl_skip_op(p, ".")) {
-        const tpl_token *attribute = tpl_now(p);
-        if (!tpl_expect_kind(p, TPL_T_NAME, "a name"))
-            return NULL;
-        n->kind = TPL_NS_REF;
-        n->value = tpl_string_of(attribute->at, attribute->n);
-    }
-    return n;
-}
-
 static tpl_node *parse_primary(tpl_parser *p, unsigned flags)
 {
     const tpl_token *t = tpl_now(p);
     if (p->status)
         return NULL;
     switch (t->kind) {
-    case TPL_T_NAME: return parse_word(p, flags);
-    case TPL_T_STRING: return parse_string(p);
+    case TPL_T_NAME: return tpl_parse_word(p, flags);
+    case TPL_T_STRING: return tpl_parse_string(p);
     case TPL_T_INT:
-    case TPL_T_FLOAT: p->next++; return constant(p, t->line, t->value);
+    case TPL_T_FLOAT: p->next++; return tpl_parse_constant(p, t->line, t->value);
     default: break;
     }
     if (tpl_is_op(p, "["))
@@ -165,7 +100,7 @@ static bool parse_argument(tpl_parser *p, tpl_node *n)
     } else if (t->kind == TPL_T_NAME && ahead->kind == TPL_T_OPERATOR && tpl_same(ahead->at, ahead->n, "=")) {
         good = !n->rest_named;
         p->next += 2;
-        if (!tpl_nodes_add(p, &n->named, constant(p, t->line, tpl_string_of(t->at, t->n))))
+        if (!tpl_nodes_add(p, &n->named, tpl_parse_constant(p, t->line, tpl_string_of(t->at, t->n))))
             return false;
         tpl_nodes_add(p, &n->named, tpl_parse_expression(p));
     } else {
@@ -253,7 +188,7 @@ static tpl_node *parse_attribute(tpl_parser *p, tpl_node *of)
     const tpl_token *t = &p->tokens.at[++p->next];
     if (t->kind == TPL_T_INT) {
         p->next++;
-        return join(p, TPL_ITEM, 0, t->line, of, constant(p, t->line, t->value));
+        return join(p, TPL_ITEM, 0, t->line, of, tpl_parse_constant(p, t->line, t->value));
     }
     if (!tpl_expect_kind(p, TPL_T_NAME, "a name or a number"))
         return NULL;

@@ -97,7 +97,12 @@ tpl_node *tpl_parse_expression(tpl_parser *p);
 /* Filters of a block: a|b|c from the name of the first on, applied to what is captured. */
 tpl_node *tpl_parse_filters(tpl_parser *p, tpl_node *of, bool begun);
 tpl_node *tpl_parse_target(tpl_parser *p, unsigned flags);
+
+/* atoms.c */
 tpl_node *tpl_parse_name(tpl_parser *p);
+tpl_node *tpl_parse_constant(tpl_parser *p, uint32_t line, tpl_value value);
+tpl_node *tpl_parse_string(tpl_parser *p); /* those side by side are one */
+tpl_node *tpl_parse_word(tpl_parser *p, unsigned flags);
 
 /* parse.c */
 int tpl_parse(tpl_parser *p, tpl_nodes *body);
