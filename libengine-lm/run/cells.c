@@ -196,3 +196,13 @@ void lm_cells_join(eng_lm_context *c, uint32_t sequence, const int32_t *cells, u
         s->cells[s->n_cells++] = cell;
     }
 }
+
+void lm_cells_place(eng_lm_context *c, lm_sequence *s, const int32_t *positions, const int32_t *which)
+{
+    for (uint32_t i = s->n_cells; positions && i-- > 0;) {
+        int32_t at = positions[which ? which[i] : (int32_t)i];
+        c->cell_pos[s->cells[i]] = at;
+        if (at > (int32_t)i)
+            s->whole = c->model->n.recurrent ? 0 : i;
+    }
+}

@@ -180,6 +180,9 @@ void lm_cells_leave(eng_lm_context *c, uint32_t sequence, uint32_t from);
 void lm_cells_join(eng_lm_context *c, uint32_t sequence, const int32_t *cells, uint32_t n);
 /* It has tokens first .. first + n - 1 no more, whose cells and those behind nobody shares. */
 void lm_cells_cut(eng_lm_context *c, uint32_t sequence, uint32_t first, uint32_t n);
+/* A sequence's cells are at these positions (NULL: without gaps), of each its own or, if `which` is given, number
+ * which[i] of them; the first gap ends what is a text's beginning. */
+void lm_cells_place(eng_lm_context *c, lm_sequence *s, const int32_t *positions, const int32_t *which);
 /* Of a cell that some sequence has: is it one alone? */
 bool lm_cells_alone(const eng_lm_context *c, int32_t cell);
 /* A holder that is no sequence, and that it holds no more. */
