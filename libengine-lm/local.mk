@@ -15,7 +15,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/mistral3.c %D%/arch/llama4.c %D%/arch/minimax_m2.c %D%/arch/qwen3next.c %D%/arch/deepseek2.c \
 	%D%/arch/gemma.c %D%/arch/olmoe.c %D%/arch/granitemoe.c \
 	%D%/run/cells.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
-	%D%/run/reuse.c 	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c %D%/run/state.h %D%/run/state_file.c \
+	%D%/run/reuse.c 	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c %D%/run/state.h %D%/run/state_context.c %D%/run/state_file.c \
 	%D%/constrained.c %D%/grammar/check.c %D%/grammar/constraint.c %D%/grammar/constraint.h %D%/grammar/gbnf.c %D%/grammar/matcher.c \
 	%D%/grammar/matcher.h %D%/grammar/rules.c %D%/grammar/rules.h %D%/grammar/spellings.c %D%/grammar/spellings.h \
 	%D%/sampling/candidates.c %D%/sampling/candidates.h %D%/sampling/chain.c %D%/sampling/chain.h %D%/sampling/filters.c \

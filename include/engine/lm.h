@@ -392,6 +392,12 @@ ENG_API int64_t eng_lm_sequence_tokens(const eng_lm_context *context, uint32_t s
 ENG_API int eng_lm_sequence_save(eng_lm_context *context, uint32_t sequence, const char *path);
 ENG_API int eng_lm_sequence_load(eng_lm_context *context, uint32_t sequence, const char *path);
 
+/* The same of all sequences of a context, which keep their numbers; what they share is saved once, and shared again.
+ * What is loaded takes the place of all that the sequences hold; beginnings that are only kept are not saved, and stay
+ * as far as there is room. */
+ENG_API int eng_lm_context_save(eng_lm_context *context, const char *path);
+ENG_API int eng_lm_context_load(eng_lm_context *context, const char *path);
+
 /* -- choosing tokens ----------------------------------------------------------------- */
 
 #ifdef __cplusplus

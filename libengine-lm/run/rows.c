@@ -107,14 +107,28 @@ void lm_rows_commit(lm_rows *r, uint32_t sequence, uint32_t n, const int32_t *ro
     r->n_history[sequence] = new + kept;
 }
 
+int32_t lm_rows_take(lm_rows *r)
+{
+    if (r->n_free == 0)
+        return -1;
+    int32_t row = r->free[--r->n_free];
+    r->holders[row] = 1;
+    return row;
+}
+
+void lm_rows_set(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n)
+{
+    int32_t *history = r->history + (size_t)sequence * r->slots;
+    lm_rows_clear(r, sequence);
+    memcpy(history, rows, n * sizeof *rows);
+    r->n_history[sequence] = n;
+    for (uint32_t j = 0; j < n; j++)
+        lm_rows_hold(r, history[j]);
+}
+
 void lm_rows_share(lm_rows *r, uint32_t from, uint32_t to)
 {
-    int32_t *history = r->history + (size_t)to * r->slots;
-    lm_rows_clear(r, to);
-    r->n_history[to] = r->n_history[from];
-    memcpy(history, lm_rows_history(r, from), r->n_history[from] * sizeof *history);
-    for (uint32_t j = 0; j < r->n_history[to]; j++)
-        lm_rows_hold(r, history[j]);
+    lm_rows_set(r, to, lm_rows_history(r, from), r->n_history[from]);
 }
 
 void lm_rows_restore(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n, bool from_start)

@@ -233,6 +233,10 @@ void lm_rows_share(lm_rows *r, uint32_t from, uint32_t to);
 void lm_rows_rollback(lm_rows *r, uint32_t sequence, uint32_t n);
 /* A sequence without states has these, the newest first, which were chosen; from_start: the empty state is next. */
 void lm_rows_restore(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n, bool from_start);
+/* A free row, which the caller holds; -1: there is none. */
+int32_t lm_rows_take(lm_rows *r);
+/* A sequence holds these rows, the newest first, -1 the empty state, in place of what it held. */
+void lm_rows_set(lm_rows *r, uint32_t sequence, const int32_t *rows, uint32_t n);
 /* The n newest states remain, or fewer. */
 void lm_rows_cut(lm_rows *r, uint32_t sequence, int64_t n);
 void lm_rows_clear(lm_rows *r, uint32_t sequence);

@@ -170,9 +170,12 @@ tests_lm_test_traffic_LDADD = libengine-lm.la libengine.la $(LIBM)
 
 # Sequences saved to files and loaded elsewhere.
 if ENABLE_CPU
-check_PROGRAMS += tests/lm/test-state
-TESTS += tests/lm/test-state
+check_PROGRAMS += tests/lm/test-state tests/lm/test-context-file
+TESTS += tests/lm/test-state tests/lm/test-context-file
 endif
+tests_lm_test_context_file_SOURCES = tests/lm/test-context-file.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_context_file_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags) -I$(top_srcdir)
+tests_lm_test_context_file_LDADD = libengine-util.la libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_state_SOURCES = tests/lm/test-state.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_state_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_state_LDADD = libengine-lm.la libengine.la $(LIBM)
