@@ -8,6 +8,7 @@
 #include "files/model.h"
 #include "grammar/constraint.h"
 #include "grammar/matcher.h"
+#include "grammar/schema.h"
 #include "sampling/sampler.h"
 
 struct eng_lm_grammar {
@@ -51,6 +52,13 @@ void eng_lm_grammar_destroy(eng_lm_grammar *g)
     lm_rules_free(&g->rules);
     lm_spellings_free(&g->spellings);
     free(g);
+}
+
+int eng_lm_grammar_from_schema(const char *json, size_t length, char **gbnf)
+{
+    if (!json || !gbnf)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_grammar_from_schema" ENG_CAUSE "a schema and a place for the grammar are needed");
+    return lm_schema_to_gbnf(json, length, gbnf);
 }
 
 int eng_lm_grammar_test(const eng_lm_grammar *g, const char *text, size_t length, uint32_t *state)

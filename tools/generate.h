@@ -39,7 +39,7 @@ typedef struct options {
     bool expert_parallel;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
-    const char *grammar, *grammar_file; /* what the text must follow, or NULL         */
+    const char *grammar, *grammar_file, *schema, *schema_file; /* what the text must follow, or NULL */
     const char *reverse[MAX_REVERSE]; /* texts at which it stops                     */
     uint32_t n_reverse;
     bool verbose_prompt; /* the prompt, token by token                          */

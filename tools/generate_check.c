@@ -69,7 +69,11 @@ static const char *text_fault(const options *o)
 
 static const char *grammar_fault(const options *o)
 {
-    return o->grammar && o->grammar_file ? "--grammar and --grammar-file exclude each other" :
+    const char *given[] = {o->grammar, o->grammar_file, o->schema, o->schema_file};
+    int n = 0;
+    for (int i = 0; i < 4; i++)
+        n += given[i] != NULL;
+    return n > 1 ? "--grammar, --json-schema and their files exclude each other" :
            o->verbose_prompt && !options_text(o) ? "--verbose-prompt goes with a text: -p, -f or --load-state" : NULL;
 }
 

@@ -8,15 +8,19 @@
 
 int run_open_grammar(run *r)
 {
-    char *text = NULL;
+    const char *path = r->o.grammar_file ? r->o.grammar_file : r->o.schema_file, *given = r->o.grammar ? r->o.grammar : r->o.schema;
+    char *text = NULL, *gbnf = NULL;
     size_t length = 0;
-    int status = ENG_OK;
-    if (r->o.grammar_file)
-        status = read_text(r->o.grammar_file, &text, &length);
-    if (!status && text && memchr(text, 0, length))
-        status = eng_fail(ENG_ERR_FORMAT, "file '%s'" ENG_CAUSE "a grammar is a text, and this has a zero byte", r->o.grammar_file);
-    if (!status && (text || r->o.grammar))
-        status = eng_lm_grammar_create(r->model, text ? text : r->o.grammar, NULL, &r->grammar);
+    if (!path && !given)
+        return ENG_OK;
+    int status = path ? read_text(path, &text, &length) : ENG_OK;
+    if (!status && path && memchr(text, 0, length))
+        status = eng_fail(ENG_ERR_FORMAT, "file '%s'" ENG_CAUSE "a text is needed, and this has a zero byte", path);
+    if (!status && (r->o.schema || r->o.schema_file))
+        status = eng_lm_grammar_from_schema(text ? text : given, text ? length : strlen(given), &gbnf);
+    if (!status)
+        status = eng_lm_grammar_create(r->model, gbnf ? gbnf : text ? text : given, NULL, &r->grammar);
+    eng_lm_free(gbnf);
     free(text);
     return status;
 }

@@ -61,6 +61,9 @@ static const struct topic {
     {"grammar", "Texts of a given form, and where they stop",
     "      --grammar TEXT           the text must follow a grammar (GBNF)\n"
     "      --grammar-file FILE      the same from a file (- is standard input)\n"
+    "  -j, --json-schema SCHEMA     the text must be JSON as a schema says\n"
+    "  -jf, --json-schema-file FILE\n"
+    "                               the same from a file\n"
     "  -r, --reverse-prompt TEXT    stop when this text was generated; repeatable\n"
     "      --verbose-prompt         show the tokens of the prompt on standard error\n"},
     {"drafting", "Tokens guessed ahead and run in one pass: another speed, the same text",

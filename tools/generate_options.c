@@ -15,7 +15,7 @@
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
-    SAMPLING, GRAMMAR, GRAMMAR_FILE, REVERSE, VERBOSE_PROMPT, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
+    SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
@@ -55,6 +55,8 @@ static const struct flag {
     {NULL, "--samplers", SAMPLING, NEEDED},
     {NULL, "--grammar", GRAMMAR, NEEDED},
     {NULL, "--grammar-file", GRAMMAR_FILE, NEEDED},
+    {"-j", "--json-schema", SCHEMA, NEEDED},
+    {"-jf", "--json-schema-file", SCHEMA_FILE, NEEDED},
     {"-r", "--reverse-prompt", REVERSE, NEEDED},
     {NULL, "--verbose-prompt", VERBOSE_PROMPT, NONE},
     {"-s", "--seed", SEED, NEEDED},
@@ -352,6 +354,14 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case GRAMMAR_FILE:
         o->sampling = flag;
         o->grammar_file = value;
+        break;
+    case SCHEMA:
+        o->sampling = flag;
+        o->schema = value;
+        break;
+    case SCHEMA_FILE:
+        o->sampling = flag;
+        o->schema_file = value;
         break;
     case REVERSE:
         o->sampling = flag;

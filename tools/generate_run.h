@@ -69,7 +69,7 @@ int run_output_failed(void);
 
 /* -- where it goes and stops (generate_grammar.c) -------------------------------------- */
 
-/* --grammar and --grammar-file. */
+/* --grammar, --json-schema and their files. */
 int run_open_grammar(run *r);
 /* Is a text of -r in what was generated, and not only in its first `before` bytes? */
 bool run_met_reverse(const run *r, size_t before);

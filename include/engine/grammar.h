@@ -32,6 +32,17 @@ typedef struct eng_lm_grammar eng_lm_grammar;
 ENG_API int eng_lm_grammar_create(const eng_lm_model *model, const char *gbnf, const char *root, eng_lm_grammar **grammar);
 ENG_API void eng_lm_grammar_destroy(eng_lm_grammar *grammar);
 
+/*
+ * A grammar of documents that a JSON schema allows, to be given to eng_lm_grammar_create and then to eng_lm_free.  What it lets through
+ * is valid, as long as the model goes on to its end; not all that is valid is let through: properties come in the schema's order, others
+ * than it names only where additionalProperties says so, numbers have at most 16 digits, and values of const and enum one
+ * spelling.  Understood are type, properties, required, additionalProperties, items, prefixItems, minItems, maxItems,
+ * enum, const, anyOf, oneOf of schemas that exclude one another, allOf, $ref within the document, minLength, maxLength, pattern (without
+ * looking around, and anchors only at its ends), the formats date, time, date-time and uuid, and of integers minimum, maximum and their
+ * exclusive forms.  ENG_ERR_UNSUPPORTED for anything else: the error has its JSON pointer.
+ */
+ENG_API int eng_lm_grammar_from_schema(const char *json, size_t length, char **gbnf);
+
 /* How a text stands to a grammar. */
 enum {
     ENG_LM_GRAMMAR_NONE = 0,    /* there is no grammar                                 */

@@ -4,7 +4,7 @@
 #ifndef ENGINE_LM_CONSTRAINT_H
 #define ENGINE_LM_CONSTRAINT_H
 
-#include "rules.h"
+#include "byte_rules.h"
 #include "spellings.h"
 
 typedef struct lm_constraint lm_constraint;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/lm.h"
-#include "rules.h"
+#include "byte_rules.h"
 
 typedef struct reader {
     const char *text, *at, *end;

@@ -6,7 +6,7 @@
 #ifndef ENGINE_LM_MATCHER_H
 #define ENGINE_LM_MATCHER_H
 
-#include "rules.h"
+#include "byte_rules.h"
 
 #define LM_STATE_FAILED 0u /* no memory, or a limit: matcher->status and the error say  */
 #define LM_STATE_DEAD 1u   /* no text of the grammar begins so                          */

@@ -3,7 +3,7 @@
 # GGUF files, tokenizer, sampler: without a device.
 if HAVE_CHECK
 lm_unit_tests = tests/lm/test-gguf tests/lm/test-parts tests/lm/test-tokenizer tests/lm/test-vocabulary tests/lm/test-sampler \
-	tests/lm/test-pace tests/lm/test-chain tests/lm/test-grammar
+	tests/lm/test-pace tests/lm/test-chain tests/lm/test-grammar tests/lm/test-schema
 check_PROGRAMS += $(lm_unit_tests)
 TESTS += $(lm_unit_tests)
 valgrind_tests += $(lm_unit_tests)
@@ -30,6 +30,9 @@ tests_lm_test_pace_SOURCES = %D%/test-pace.c
 tests_lm_test_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_pace_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_lm_test_pace_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS) $(LIBM)
+tests_lm_test_schema_SOURCES = %D%/test-schema.c
+tests_lm_test_schema_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lm_test_schema_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)
 tests_lm_test_grammar_SOURCES = %D%/test-grammar.c
 tests_lm_test_grammar_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_grammar_LDADD = libengine-lm-core.la libengine-core.la $(CHECK_LIBS)

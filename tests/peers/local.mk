@@ -1,15 +1,18 @@
 # What others make of the same files: results of theirs, and scripts that compare where the others are at hand.
-check_PROGRAMS += tests/peers/test-decoded tests/peers/cut tests/peers/render
-TESTS += tests/peers/test-decoded tests/peers/decoded.sh tests/peers/splits.sh tests/peers/templates.sh
+check_PROGRAMS += tests/peers/test-decoded tests/peers/cut tests/peers/render tests/peers/walk
+TESTS += tests/peers/test-decoded tests/peers/decoded.sh tests/peers/splits.sh tests/peers/templates.sh tests/peers/schemas.sh
 tests_peers_test_decoded_SOURCES = %D%/test-decoded.c %D%/blocks.h tests/tap.c tests/tap.h
 tests_peers_test_decoded_LDADD = tests/reference/libreference.la libengine.la $(LIBM)
+tests_peers_walk_SOURCES = %D%/walk.c
+tests_peers_walk_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_peers_walk_LDADD = libengine-lm-core.la libengine-core.la
 tests_peers_cut_SOURCES = %D%/cut.c
 tests_peers_cut_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_peers_cut_LDADD = libengine-lm-core.la libengine-core.la
 tests_peers_render_SOURCES = %D%/render.c
 tests_peers_render_LDADD = libengine-lm.la libengine.la
-dist_check_SCRIPTS += tests/peers/decoded.sh tests/peers/splits.sh tests/peers/templates.sh
-EXTRA_DIST += %D%/decoded.c %D%/splits.py %D%/templates.py
+dist_check_SCRIPTS += tests/peers/decoded.sh tests/peers/splits.sh tests/peers/templates.sh tests/peers/schemas.sh
+EXTRA_DIST += %D%/decoded.c %D%/splits.py %D%/templates.py %D%/schemas.py
 # Models: their own code in PyPI's transformers; PYTHON must have it and torch, or it is skipped with a word.
 PYTHON = python3
 PEER_DEVICES = cpu

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "rules.h"
+#include "byte_rules.h"
 
 /* Which rules may be nothing: until no more are found. */
 static void find_empty(const lm_rules *r, bool *empty)

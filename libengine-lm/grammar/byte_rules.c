@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules.h"
+#include "byte_rules.h"
 
 void lm_rules_free(lm_rules *r)
 {

@@ -2,8 +2,8 @@
  * A grammar as rules over bytes: characters are the bytes of their UTF-8, so that tokens which end amid a character
  * need nothing of their own.
  */
-#ifndef ENGINE_LM_RULES_OF_GRAMMARS_H
-#define ENGINE_LM_RULES_OF_GRAMMARS_H
+#ifndef ENGINE_LM_BYTE_RULES_H
+#define ENGINE_LM_BYTE_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ typedef struct lm_rules {
 int lm_rules_read(const char *text, size_t length, const char *root, lm_rules *rules);
 void lm_rules_free(lm_rules *rules);
 
-/* -- building (rules.c): false where memory or a limit has ended ---------------------------- */
+/* -- building (byte_rules.c): false where memory or a limit has ended ---------------------------- */
 
 typedef EU_ARRAY(uint32_t) lm_sequence_of;
 /* Ranges of characters, first and last in turn. */
