@@ -52,6 +52,7 @@ include %D%/cpu/local.mk
 include %D%/opencl/local.mk
 include %D%/gpu/local.mk
 include %D%/lm/local.mk
+include %D%/chat/local.mk
 include %D%/fuzz/local.mk
 include %D%/tools/local.mk
 include %D%/golden/local.mk

@@ -33,7 +33,7 @@ extern "C" {
 #define ENG_LM_TEMPLATE_CALLS 64u
 #define ENG_LM_TEMPLATE_STEPS 20000000u
 #define ENG_LM_TEMPLATE_MEMORY (256u << 20)
-#define ENG_LM_TEMPLATE_OUTPUT (64u << 20)
+#define ENG_LM_TEMPLATE_OUTPUT (32u << 20)
 
 typedef struct eng_lm_template eng_lm_template;
 

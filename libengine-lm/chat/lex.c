@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "escape.h"
@@ -182,6 +181,7 @@ static int take_number(lexer *l)
     size_t end = digits(l, from), fraction = end;
     char text[64];
     size_t n = 0;
+    int64_t whole = 0;
     bool real = false;
     if (from == 0 || l->at[from - 1] != '.') {
         if (end < l->n && l->at[end] == '.' && (fraction = digits(l, end + 1)) > end + 1 && digit(l->at[end + 1]))
@@ -198,8 +198,8 @@ static int take_number(lexer *l)
     int status = add(l, real ? TPL_T_FLOAT : TPL_T_INT, from, l->at + from, end - from);
     if (status)
         return status;
-    if (n + 1 == sizeof text || (!real && n > 18))
-        return fail(l, "a number has too many digits");
+    if (n + 1 == sizeof text || (!real && !tpl_read_int(text, n, &whole)))
+        return eng_fail(ENG_ERR_UNSUPPORTED, "the template, line %u" ENG_CAUSE "a number of so many digits is not understood", l->line);
     if (!real && n > 1 && text[0] == '0' && strspn(text, "0") != n)
         return fail(l, "a number begins with 0");
     if (!real && end < l->n && word_char(l->at[end]))
@@ -207,7 +207,7 @@ static int take_number(lexer *l)
     double f = 0;
     if (real && !tpl_read_float(text, n, &f))
         return fail(l, "a number cannot be read");
-    l->tokens->at[l->tokens->n - 1].value = real ? tpl_float(f) : tpl_int(strtoll(text, NULL, 10));
+    l->tokens->at[l->tokens->n - 1].value = real ? tpl_float(f) : tpl_int(whole);
     l->i = end;
     return ENG_OK;
 }

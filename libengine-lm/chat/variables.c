@@ -1,6 +1,7 @@
 /* A template's variables: JSON as values, with members in the order given. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -66,20 +67,32 @@ static bool convert(tpl_run *r, const json_t *json, tpl_value *v)
     }
 }
 
-static bool set_all(tpl_run *r, const json_t *json, tpl_scope *scope)
+/* Jansson tells of memory that it does not get as of a text that it cannot read: it is asked twice, and whether there is
+ * memory at all. */
+static json_t *load(tpl_run *r, const char *json)
 {
-    return convert(r, json, &scope->names);
+    json_error_t error = {.line = 0};
+    json_t *whole = json_loads(json, JSON_ALLOW_NUL, &error);
+    void *probe;
+    if (!whole)
+        whole = json_loads(json, JSON_ALLOW_NUL, &error);
+    if (whole)
+        return whole;
+    probe = malloc(1 << 12);
+    if (probe)
+        tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object: line %d, column %d: %s", error.line, error.column, error.text);
+    else
+        r->status = eng_fail_code(EU_NO_MEMORY("the variables of a template"));
+    free(probe);
+    return NULL;
 }
 
 bool tpl_variables(tpl_run *r, const char *json, tpl_scope *scope)
 {
-    json_error_t error = {.line = 0};
-    json_t *whole = json_loads(json, JSON_ALLOW_NUL, &error);
-    if (!whole && !*error.text)
-        return tpl_fail_as(r, ENG_ERR_NOMEM, "out of memory for its variables");
+    json_t *whole = load(r, json);
     if (!whole)
-        return tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object: line %d, column %d: %s", error.line, error.column, error.text);
-    bool good = json_is_object(whole) ? set_all(r, whole, scope) :
+        return false;
+    bool good = json_is_object(whole) ? convert(r, whole, &scope->names) :
                                         tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object but another value");
     json_decref(whole);
     return good;

@@ -4,7 +4,8 @@
 FUZZ_SECONDS = 60
 FUZZ_SEED = 1
 fuzz_driver = %D%/drive.c %D%/fuzz.h %D%/input.c
-fuzz_programs = tests/fuzz/fuzz-gguf tests/fuzz/fuzz-model tests/fuzz/fuzz-text tests/fuzz/fuzz-names tests/fuzz/fuzz-patterns
+fuzz_programs = tests/fuzz/fuzz-gguf tests/fuzz/fuzz-model tests/fuzz/fuzz-text tests/fuzz/fuzz-names tests/fuzz/fuzz-patterns \
+	tests/fuzz/fuzz-templates
 check_PROGRAMS += $(fuzz_programs)
 dist_check_SCRIPTS += %D%/fuzz.sh
 TESTS += %D%/fuzz.sh
@@ -18,14 +19,16 @@ tests_fuzz_fuzz_text_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_fuzz_fuzz_text_LDADD = libengine-util.la libengine-lm.la libengine.la
 tests_fuzz_fuzz_names_SOURCES = %D%/names.c $(fuzz_driver)
 tests_fuzz_fuzz_names_LDADD = libengine.la $(LIBM)
+tests_fuzz_fuzz_templates_SOURCES = %D%/templates.c $(fuzz_driver)
+tests_fuzz_fuzz_templates_LDADD = libengine-lm.la libengine.la
 tests_fuzz_fuzz_patterns_SOURCES = %D%/patterns.c $(fuzz_driver)
 tests_fuzz_fuzz_patterns_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_fuzz_fuzz_patterns_LDADD = libengine-pattern.la libengine-util.la
 
 fuzz_run = $(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/fuzz/fuzz.sh --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 fuzz_needs = all $(fuzz_programs) tests/tools/make-model
-.PHONY: check-fuzz fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns
+.PHONY: check-fuzz fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates
 check-fuzz: $(fuzz_needs)
 	$(fuzz_run)
-fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns: $(fuzz_needs)
+fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates: $(fuzz_needs)
 	$(fuzz_run) $@

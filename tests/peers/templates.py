@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Templates rendered by tests/peers/render and by PyPI's jinja2, set up as transformers does: the same text, and errors in the
 same places.  TAP.
-    templates.py RENDER FOLDER [SEED [NUMBER]]   FOLDER: *.jinja and conversations.json;  NUMBER random expressions"""
+    templates.py RENDER FOLDER [SEED [NUMBER]]   FOLDER: *.jinja and conversations.jsonl;  NUMBER random templates
+    templates.py --write FOLDER                  writes its expected.txt"""
 import datetime
 import json
 import os
@@ -168,14 +169,26 @@ def random_cases(seed, number):
 
 
 def file_cases(folder):
-    with open(os.path.join(folder, "conversations.json"), encoding="utf-8") as f:
-        conversations = json.load(f)
+    """(name of the template, number of the line, the template, its variables)"""
+    with open(os.path.join(folder, "conversations.jsonl"), encoding="utf-8") as f:
+        conversations = f.read().splitlines()
     for name in sorted(os.listdir(folder)):
         if name.endswith(".jinja"):
-            with open(os.path.join(folder, name), encoding="utf-8") as f:
+            with open(os.path.join(folder, name), encoding="utf-8", newline="") as f:
                 source = f.read()
-            for variables in conversations:
-                yield source, json.dumps(variables, ensure_ascii=False)
+            for n, variables in enumerate(conversations, 1):
+                yield name[: -len(".jinja")], n, source, variables
+
+
+def write_expected(env, folder):
+    """What tests/chat/test-templates compares with, where there is no jinja2."""
+    with open(os.path.join(folder, "expected.txt"), "w", encoding="utf-8") as f:
+        for name, n, source, variables in file_cases(folder):
+            kind, text = by_jinja(env, source, variables)
+            value = 0xCBF29CE484222325
+            for byte in text.encode():
+                value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+            f.write(f"{name} {n} " + (f"{len(text.encode())} {value:016x}\n" if kind == "ok" else "error\n"))
 
 
 def compare(env, program, cases, show):
@@ -200,11 +213,13 @@ def compare(env, program, cases, show):
 
 def main():
     warnings.simplefilter("ignore", SyntaxWarning)
+    if sys.argv[1] == "--write":
+        return write_expected(environment(), sys.argv[2])
     program, folder = sys.argv[1:3]
     seed = sys.argv[3] if len(sys.argv) > 3 else "1"
     number = int(sys.argv[4]) if len(sys.argv) > 4 else 3000
     env = environment()
-    groups = [("templates of models", list(file_cases(folder))), (f"random templates, seed {seed}", list(random_cases(seed, number)))]
+    groups = [("templates of models", [case[2:] for case in file_cases(folder)]), (f"random templates, seed {seed}", list(random_cases(seed, number)))]
     for n, (what, cases) in enumerate(groups, 1):
         bad, refused, failed = compare(env, program, cases, 20)
         good = bad == 0 and refused <= (0 if n == 1 else len(cases) // 20)

@@ -1,0 +1,6 @@
+# Templates of conversations.
+check_PROGRAMS += tests/chat/test-templates
+TESTS += tests/chat/test-templates
+valgrind_tests += tests/chat/test-templates
+tests_chat_test_templates_SOURCES = %D%/test-templates.c tests/meta/count.c tests/meta/count.h tests/tap.c tests/tap.h
+tests_chat_test_templates_LDADD = libengine-lm-core.la libengine-core.la
