@@ -39,6 +39,7 @@ opencl_kernels = \
 	kernels/norm.cl \
 	kernels/packed.clh \
 	kernels/parts.clh \
+	kernels/parts_grid.clh \
 	kernels/pieces.clh \
 	kernels/rebase.cl \
 	kernels/roof.cl \
