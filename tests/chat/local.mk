@@ -1,6 +1,8 @@
 # Templates of conversations.
-check_PROGRAMS += tests/chat/test-templates
-TESTS += tests/chat/test-templates
+check_PROGRAMS += tests/chat/test-templates tests/chat/test-model
+TESTS += tests/chat/test-templates tests/chat/test-model
 valgrind_tests += tests/chat/test-templates
 tests_chat_test_templates_SOURCES = %D%/test-templates.c tests/meta/count.c tests/meta/count.h tests/tap.c tests/tap.h
 tests_chat_test_templates_LDADD = libengine-lm-core.la libengine-core.la
+tests_chat_test_model_SOURCES = %D%/test-model.c tests/tap.c tests/tap.h
+tests_chat_test_model_LDADD = libengine-lm.la libengine.la
