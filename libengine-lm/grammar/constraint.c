@@ -125,7 +125,7 @@ static bool find_allowed(lm_constraint *c, uint32_t state, uint64_t *bits)
             continue;
         uint32_t k = own->alike, next = c->path[k];
         for (; k < own->length; k++) {
-            next = lm_matcher_step(&c->matcher, next, (uint8_t)own->bytes[k]);
+            next = lm_matcher_next(&c->matcher, next, (uint8_t)own->bytes[k]);
             if (next == LM_STATE_FAILED)
                 return false;
             if (next == LM_STATE_DEAD)

@@ -194,7 +194,8 @@ static uint32_t close(lm_matcher *m)
         if (!good)
             return LM_STATE_FAILED;
     }
-    qsort(m->found.at, m->found.n, sizeof *m->found.at, ascending);
+    if (m->found.n > 1)
+        qsort(m->found.at, m->found.n, sizeof *m->found.at, ascending);
     return state_of(m, m->found.at, m->found.n, whole);
 }
 

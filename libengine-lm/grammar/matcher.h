@@ -43,6 +43,13 @@ void lm_matcher_free(lm_matcher *m);
 /* The state before a text. */
 uint32_t lm_matcher_begin(lm_matcher *m);
 uint32_t lm_matcher_step(lm_matcher *m, uint32_t state, uint8_t byte);
+/* The same where it is known already, and soon. */
+static inline uint32_t lm_matcher_next(lm_matcher *m, uint32_t state, uint8_t byte)
+{
+    const uint32_t at = m->states.at[state].next;
+    const uint32_t next = at != UINT32_MAX ? m->nexts.at[at + m->rules->class_of[byte]] : 0;
+    return next ? next : lm_matcher_step(m, state, byte);
+}
 uint32_t lm_matcher_text(lm_matcher *m, uint32_t state, const char *text, size_t n);
 /* The state behind a text that has ended. */
 uint32_t lm_matcher_end(lm_matcher *m);

@@ -149,7 +149,8 @@ static bool negate(reader *r, ranges *list)
 {
     ranges out = {0};
     uint32_t next = 0x20;
-    qsort(list->at, list->n / 2, 2 * sizeof *list->at, by_first);
+    if (list->n > 2)
+        qsort(list->at, list->n / 2, 2 * sizeof *list->at, by_first);
     for (size_t i = 0; i <= list->n; i += 2) {
         const uint32_t first = i < list->n ? list->at[i] : 0x110000;
         if (first > next) {

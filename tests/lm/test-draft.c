@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/grammar.h"
 #include "bench.h"
 
 #define OK(call) ck_assert_msg((call) == ENG_OK, "%s: %s", #call, eng_last_error())
@@ -73,6 +74,8 @@ typedef struct setting {
     prophet *prophet;
 } setting;
 
+static const eng_lm_grammar *grammar; /* what texts follow, or NULL */
+
 static eng_lm_sampler *sampler_of(const bench *b, float temperature)
 {
     eng_lm_sampler_params p;
@@ -83,6 +86,7 @@ static eng_lm_sampler *sampler_of(const bench *b, float temperature)
     p.penalty_last = temperature > 0 ? 16 : 0;
     p.repeat_penalty = temperature > 0 ? 1.1f : 1;
     OK(eng_lm_sampler_create(b->model, &p, &sampler));
+    OK(eng_lm_sampler_set_grammar(sampler, grammar));
     return sampler;
 }
 
@@ -302,6 +306,58 @@ START_TEST(second_model)
 }
 END_TEST
 
+/* Does what was generated follow the grammar? */
+static void follows(const bench *b, const eng_lm_grammar *g, const int32_t *text, size_t n)
+{
+    char *bytes;
+    size_t length;
+    uint32_t state;
+    OK(eng_lm_text(b->model, text + n - N_TEXT, N_TEXT, 1, &bytes, &length));
+    /* the text of a list has no space before its first word, which the grammar does not want either */
+    OK(eng_lm_grammar_test(g, bytes, length, &state));
+    ck_assert_msg(state != ENG_LM_GRAMMAR_LEFT, "'%s'", bytes);
+    eng_lm_free(bytes);
+}
+
+/* Guesses that a grammar forbids are never taken, and the text is that without drafts. */
+START_TEST(under_a_grammar)
+{
+    bench b;
+    reference_prompt prompts[MAX_PROMPTS];
+    int32_t free_text[64 + N_TEXT], want[64 + N_TEXT], got[64 + N_TEXT];
+    eng_lm_draft_stats stats;
+    eng_lm_grammar *g;
+    eng_lm_model *second;
+    reference_read(MODEL, prompts);
+    open_with(&b, _i, 9);
+    OK(eng_lm_model_open(b.engine, b.device, data_path(MODEL), NULL, &second));
+    OK(eng_lm_grammar_create(b.model, "root ::= ([a-m]{2,4} [.,] \" \"){1000}", NULL, &g));
+    plain(&b, &prompts[0], 0, free_text);
+    for (int drawn = 0; drawn < 2; drawn++) {
+        grammar = g;
+        size_t n = plain(&b, &prompts[0], drawn ? 0.8f : 0, want);
+        follows(&b, g, want, n);
+        for (int k = 0; k < 4; k++) { /* guesses of the text that there is without the grammar; of the right one; n-grams; a model's */
+            prophet p = {k == 0 ? free_text : want, n, k == 1 ? 0.7 : 1, 0, 5, 0};
+            setting s = {.from = k < 2 ? ENG_LM_DRAFT_HOST : k == 2 ? ENG_LM_DRAFT_NGRAM : ENG_LM_DRAFT_MODEL, .max = 4, .flags = ENG_LM_DRAFT_ALWAYS,
+                         .temperature = drawn ? 0.8f : 0, .prophet = &p, .model = second};
+            drafted(&b, &prompts[0], &s, got, &stats);
+            follows(&b, g, got, n);
+            if (!drawn)
+                same(got, want, n, &stats, "under a grammar");
+            else if (k < 3)
+                ck_assert_mem_eq(got, want, n * sizeof *got);
+            if (k == 1 && stats.near_ties == 0)
+                ck_assert_uint_gt(stats.accepted, 0);
+        }
+        grammar = NULL;
+    }
+    eng_lm_grammar_destroy(g);
+    eng_lm_model_close(second);
+    bench_close(&b);
+}
+END_TEST
+
 /* Fewer snapshots, cells or logits shorten the guesses; nothing fails, up to the last cell. */
 START_TEST(limits)
 {
@@ -485,6 +541,7 @@ int main(void)
     tcase_add_loop_test(t, drawn_text_is_the_same, 0, N_DEVICES);
     tcase_add_loop_test(t, pace, 0, N_DEVICES);
     tcase_add_loop_test(t, second_model, 0, N_DEVICES);
+    tcase_add_loop_test(t, under_a_grammar, 0, N_DEVICES);
     tcase_add_test(t, limits);
     tcase_add_test(t, ends);
     tcase_add_test(t, unknown_vocabulary);
