@@ -134,6 +134,8 @@ static int run_text(run *r)
     out.n_held = r->n_held;
     out.token_ids = r->ids + r->n_prompt;
     out.n_tokens = r->n_ids - r->n_prompt;
+    out.chances = r->chances;
+    out.n_chances = r->o.n_probs;
     out.text = r->text.at;
     out.text_length = r->text.n;
     count_weights(r, &out);

@@ -42,6 +42,7 @@ typedef struct options {
     const char *grammar, *grammar_file, *schema, *schema_file; /* what the text must follow, or NULL */
     const char *reverse[MAX_REVERSE]; /* texts at which it stops                     */
     uint32_t n_reverse;
+    uint32_t n_probs;    /* most likely tokens to tell with each; 0: none        */
     bool verbose_prompt; /* the prompt, token by token                          */
     const char *load_state, *save_state; /* files of a sequence, or NULL            */
     uint32_t draft, draft_min; /* tokens guessed ahead; 0: none, 0: the default      */
@@ -112,6 +113,12 @@ int state_load(eng_lm_context *context, const char *path, size_t n_ids, size_t *
 /* Runs what has not run of n tokens, of which the context dropped some behind the first `keep`, and saves them. */
 int state_save(eng_lm_context *context, const char *path, const int32_t *ids, size_t n, size_t keep);
 
+/* A token, and the logarithm of its probability as the model says. */
+typedef struct token_chance {
+    int32_t token;
+    float log_probability;
+} token_chance;
+
 /* What a run gave. */
 typedef struct report {
     const int32_t *prompt_ids, *token_ids;
@@ -125,6 +132,8 @@ typedef struct report {
     size_t n_decoded;          /* tokens that decode_seconds is about            */
     bool measured;             /* --perplexity                                  */
     eng_lm_perplexity_result perplexity;
+    const token_chance *chances; /* for each token it, and the n_chances most likely; NULL: not asked for */
+    uint32_t n_chances;
     const char *stopped;       /* why generation ended                          */
     bool drawn;                /* by random numbers,                            */
     uint32_t seed;             /* of this seed                                  */

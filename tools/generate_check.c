@@ -74,6 +74,7 @@ static const char *grammar_fault(const options *o)
     for (int i = 0; i < 4; i++)
         n += given[i] != NULL;
     return n > 1 ? "--grammar, --json-schema and their files exclude each other" :
+           o->n_probs && !o->json ? "--n-probs goes with --json" :
            o->verbose_prompt && !options_text(o) ? "--verbose-prompt goes with a text: -p, -f or --load-state" : NULL;
 }
 

@@ -65,6 +65,7 @@ static const struct topic {
     "  -jf, --json-schema-file FILE\n"
     "                               the same from a file\n"
     "  -r, --reverse-prompt TEXT    stop when this text was generated; repeatable\n"
+    "      --n-probs N              with --json: of each token its probability, and the N most likely ones\n"
     "      --verbose-prompt         show the tokens of the prompt on standard error\n"},
     {"drafting", "Tokens guessed ahead and run in one pass: another speed, the same text",
     "      --draft N                guess at most N tokens, fewer or none where that is faster; 0: none; 4 if only other\n"

@@ -86,6 +86,7 @@ void run_close(run *r)
     eng_device_close(r->device);
     if (r->engine)
         eng_context_destroy(r->engine);
+    free(r->chances);
     free(r->ids);
     eu_text_free(&r->text);
     options_free(&r->o);

@@ -15,7 +15,7 @@
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
-    SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
+    SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, N_PROBS, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
 };
@@ -58,6 +58,7 @@ static const struct flag {
     {"-j", "--json-schema", SCHEMA, NEEDED},
     {"-jf", "--json-schema-file", SCHEMA_FILE, NEEDED},
     {"-r", "--reverse-prompt", REVERSE, NEEDED},
+    {NULL, "--n-probs", N_PROBS, NEEDED},
     {NULL, "--verbose-prompt", VERBOSE_PROMPT, NONE},
     {"-s", "--seed", SEED, NEEDED},
     {"-c", "--ctx-size", CTX, NEEDED},
@@ -369,6 +370,9 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
             return wrong(*value ? "too many of these" : "a text is needed", flag, value);
         o->reverse[o->n_reverse++] = value;
         break;
+    case N_PROBS:
+        o->sampling = flag;
+        return unsigned_integer(flag, value, 0, 1000, &o->n_probs);
     case VERBOSE_PROMPT: o->verbose_prompt = true; break;
     case SAMPLING: return sampling_option(o, flag, value);
     case CTX: return unsigned_integer(flag, value, 0, 1 << 28, &o->n_ctx);

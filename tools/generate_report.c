@@ -168,6 +168,33 @@ static void json_ids(eu_json *j, const char *name, const int32_t *ids, size_t n)
     eu_json_end(j);
 }
 
+static void json_chance(eu_json *j, const token_chance *c)
+{
+    eu_json_int(j, "token", c->token);
+    eu_json_real(j, "log_probability", (double)c->log_probability, 6);
+}
+
+static void json_chances(eu_json *j, const report *r)
+{
+    if (!r->chances)
+        return;
+    eu_json_list(j, "probabilities", true);
+    for (size_t i = 0; i < r->n_tokens; i++) {
+        const token_chance *own = r->chances + i * (r->n_chances + 1);
+        eu_json_object(j, NULL, false);
+        json_chance(j, own);
+        eu_json_list(j, "top", false);
+        for (uint32_t k = 1; k <= r->n_chances; k++) {
+            eu_json_object(j, NULL, false);
+            json_chance(j, own + k);
+            eu_json_end(j);
+        }
+        eu_json_end(j);
+        eu_json_end(j);
+    }
+    eu_json_end(j);
+}
+
 static void json_devices(eu_json *j, const report *r, eng_device *device, const exchanged *before)
 {
     eu_json_list(j, "devices", true);
@@ -242,6 +269,7 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     if (o->load_state)
         eu_json_uint(j, "loaded_tokens", r->n_held);
     json_ids(j, "token_ids", r->token_ids, r->n_tokens);
+    json_chances(j, r);
     eu_json_text(j, "stopped", r->stopped);
     json_speed(j, "prompt_tokens_per_second", r->measured ? (size_t)r->perplexity.tokens : r->n_prompt - r->n_held, r->prompt_cold,
                r->prompt_seconds);

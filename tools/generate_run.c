@@ -149,8 +149,8 @@ static int take_back(run *r, uint32_t n)
     return status || n < 2 ? status : eng_lm_sequence_rollback(r->context, 0, n - 1);
 }
 
-/* Tokens that were chosen: they are kept up to one that ends the text, or to a text that does. */
-static int keep_tokens(run *r, const int32_t *tokens, uint32_t n, const char **stopped)
+/* Tokens that were chosen, from the logits of place `first` of the last batch on: they are kept up to one that ends the text, or to a text that does. */
+static int keep_tokens(run *r, uint32_t first, const int32_t *tokens, uint32_t n, const char **stopped)
 {
     int status = ENG_OK;
     for (uint32_t i = 0; i < n && !status && !*stopped; i++) {
@@ -159,7 +159,9 @@ static int keep_tokens(run *r, const int32_t *tokens, uint32_t n, const char **s
             *stopped = "end of text";
             break;
         }
-        status = keep_token(r, tokens[i]);
+        status = run_note_chances(r, first + i, tokens[i]);
+        if (!status)
+            status = keep_token(r, tokens[i]);
         if (!status && run_met_reverse(r, before)) {
             *stopped = "reverse prompt";
             return take_back(r, n - 1 - i);
@@ -187,7 +189,7 @@ int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c)
         return ENG_OK;
     int status = choose(r, last, tokens);
     if (!status)
-        status = keep_tokens(r, tokens, n, &out->stopped);
+        status = keep_tokens(r, last, tokens, n, &out->stopped);
     if (!status && !out->stopped)
         status = open_draft(r);
     for (; !status && !out->stopped; out->n_decoded += n) {
@@ -196,7 +198,7 @@ int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c)
             break;
         status = next(r, room < ENG_LM_DRAFT_MOST + 1 ? (uint32_t)room : ENG_LM_DRAFT_MOST + 1, tokens, &n, c);
         if (!status)
-            status = keep_tokens(r, tokens, n, &out->stopped);
+            status = keep_tokens(r, 0, tokens, n, &out->stopped);
     }
     return status;
 }

@@ -23,6 +23,8 @@ struct run {
     int32_t *ids;            /* the prompt, then what was generated                */
     size_t n_prompt, n_ids, capacity;
     size_t n_held;           /* of the prompt: in the sequence already             */
+    token_chance *chances;   /* of each token generated                            */
+    size_t n_chances, chances_room;
     eu_text text;            /* generated                                       */
     int (*show)(run *r, const char *text, size_t n); /* gets the text as it comes; NULL: nobody does  */
     void *show_user;
@@ -73,6 +75,8 @@ int run_output_failed(void);
 int run_open_grammar(run *r);
 /* Is a text of -r in what was generated, and not only in its first `before` bytes? */
 bool run_met_reverse(const run *r, size_t before);
+/* --n-probs: of a token that was chosen from the logits of place `index` of the last batch (generate_chances.c). */
+int run_note_chances(run *r, uint32_t index, int32_t token);
 /* --verbose-prompt. */
 void run_show_prompt(const run *r);
 

@@ -1,6 +1,6 @@
 # The programs: over the installed headers alone.
 bin_PROGRAMS += engine-generate
-engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_check.c %D%/generate_default.c %D%/generate_default.h %D%/generate_device.c \
+engine_generate_SOURCES = %D%/generate.c %D%/generate.h %D%/generate_chances.c %D%/generate_check.c %D%/generate_default.c %D%/generate_default.h %D%/generate_device.c \
 	%D%/generate_fit.c %D%/generate_foreign.c %D%/generate_foreign.h %D%/generate_grammar.c %D%/generate_help.c %D%/generate_help.h %D%/generate_open.c %D%/generate_options.c \
 	%D%/generate_progress.c %D%/generate_read.c %D%/generate_report.c %D%/generate_run.c %D%/generate_run.h %D%/generate_sampling.c %D%/generate_size.c %D%/generate_state.c \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h

@@ -29,7 +29,7 @@ follows engine-probe-1.json "$probe" --json cpu/2@3:1
 follows engine-probe-1.json env ENGINE_PLUGINS=none "$probe" --json
 generate=$out/engine-generate
 follows engine-generate.json "$generate" -m "$model" -d cpu -p x -n 9 --temp 0 --json --grammar 'root ::= "a" "b"'
-follows engine-generate.json "$generate" -m "$model" -d cpu -p x -n 9 --temp 0 --json -r e
+follows engine-generate.json "$generate" -m "$model" -d cpu -p x -n 9 --temp 0 --json -r e --n-probs 3
 follows engine-generate.json "$generate" -m "$model" -d cpu -p x -n 2 --json --temp 0
 follows engine-generate.json "$generate" -m "$model" -d cpu --perplexity "$src/tests/data/valid.txt" --chunks 1 -c 64 --json
 if has meta; then
