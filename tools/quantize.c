@@ -74,24 +74,11 @@ static const char usage_text[] =
     "\n"
     "TYPE is one of";
 
-/* Types of weights that files have and no encoder makes. */
-static bool read_only(uint32_t type)
-{
-    switch (type) {
-    case ENG_TYPE_IQ2_XXS: case ENG_TYPE_IQ2_XS: case ENG_TYPE_IQ2_S: case ENG_TYPE_IQ3_XXS: case ENG_TYPE_IQ3_S:
-    case ENG_TYPE_IQ1_S: case ENG_TYPE_IQ1_M: case ENG_TYPE_TQ1_0: case ENG_TYPE_TQ2_0: case ENG_TYPE_Q1_0:
-    case ENG_TYPE_Q2_0:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void print_types(FILE *to)
 {
     for (uint32_t i = 0, n = 0; i < ENG_TYPE_LIMIT; i++) {
         const eng_type_info *t = eng_type_get(i);
-        if (t && i != ENG_TYPE_I32 && i != ENG_TYPE_I64 && !read_only(i))
+        if (t && i != ENG_TYPE_I32 && i != ENG_TYPE_I64 && !eu_type_decoded_only(i))
             fprintf(to, "%s %s", n++ ? "," : "", t->name);
     }
     fputc('\n', to);
@@ -114,8 +101,8 @@ static const eng_type_info *weight_type(const char *name, const char **why)
 {
     const eng_type_info *t = eng_type_find(name);
 
-    *why = t && read_only(t->type) ? "is a type that is read and not made" : "is no type of weights";
-    return t && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64 && !read_only(t->type) ? t : NULL;
+    *why = t && eu_type_decoded_only(t->type) ? "is a type that is read and not made" : "is no type of weights";
+    return t && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64 && !eu_type_decoded_only(t->type) ? t : NULL;
 }
 
 /* -- the command line --------------------------------------------------------- */

@@ -20,5 +20,6 @@
 #include "size.h"
 #include "team.h"
 #include "text.h"
+#include "type.h"
 
 #endif

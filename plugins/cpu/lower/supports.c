@@ -11,19 +11,6 @@ bool cpu_idle(const eng_op_info *info)
     return (info->flags & (ENG_OPF_VIEW | ENG_OPF_BARRIER)) != 0;
 }
 
-/* Types that are decoded only: to encode them well takes the importance of each weight. */
-static bool read_only(uint32_t type)
-{
-    switch (type) {
-    case ENG_TYPE_IQ2_XXS: case ENG_TYPE_IQ2_XS: case ENG_TYPE_IQ2_S: case ENG_TYPE_IQ3_XXS: case ENG_TYPE_IQ3_S:
-    case ENG_TYPE_IQ1_S: case ENG_TYPE_IQ1_M: case ENG_TYPE_TQ1_0: case ENG_TYPE_TQ2_0: case ENG_TYPE_Q1_0:
-    case ENG_TYPE_Q2_0:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Is what the op writes of a type that has an encoder, or the same as what it reads? */
 static bool encodes(const eng_subgraph *graph, const eng_node *node, char *why, size_t room)
 {
@@ -41,7 +28,7 @@ static bool encodes(const eng_subgraph *graph, const eng_node *node, char *why, 
         break;
     default: return true;
     }
-    if (!from || !to || from->type == to->type || !read_only(to->type))
+    if (!from || !to || from->type == to->type || !eu_type_decoded_only(to->type))
         return true;
     snprintf(why, room, "%s is a type that is decoded and not encoded; choose another, as iq4_xs or q2_K",
              cpu_type(to->type)->name);
