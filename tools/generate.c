@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chat.h"
 #include "generate_run.h"
 #include "uninstalled.h"
 
@@ -28,27 +29,16 @@ static int to_output(run *r, const char *text, size_t n)
 /* *before: what the prompt had sent. */
 static int generate(run *r, report *out, exchanged *before)
 {
-    const char *text;
-    size_t n;
     uint32_t last = 0;
     eng_lm_context_params p = {.size = sizeof p};
     eng_lm_context_get_params(r->context, &p);
-    cold c = {0, 0};
     r->show = r->o.json ? NULL : to_output;
     int status = run_prompt(r, &p, out, &last);
     if (status)
         return status;
     run_catch_interrupt();
     exchanged_note(before, r->device);
-    double begin = eu_seconds(), plans = run_plan_seconds(r);
-    if ((status = run_tokens(r, last, p.n_cells, out, &c)))
-        return status;
-    out->stopped = out->stopped ? out->stopped : "as many as asked for";
-    out->plan_seconds = run_plan_seconds(r);
-    out->decode_seconds = eu_seconds() - begin - (out->plan_seconds - plans) - c.seconds;
-    out->decode_cold = c.tokens;
-    status = eng_lm_stream_next(r->stream, -1, &text, &n);
-    return status ? status : run_keep_text(r, text, n);
+    return run_tokens(r, last, p.n_cells, out);
 }
 
 static void to_stream(void *user, const char *text)
@@ -195,7 +185,7 @@ int main(int argc, char **argv)
         if (!status && !r->o.list_devices)
             status = run_open_model(r);
         if (!status && !r->o.list_devices)
-            status = r->o.perplexity ? run_perplexity(r) : run_text(r);
+            status = r->o.chat ? chat_run(r) : r->o.perplexity ? run_perplexity(r) : run_text(r);
         code = status ? complain(&r->o) : 0;
     }
     if (code == 0 && (fflush(stdout) || ferror(stdout))) {

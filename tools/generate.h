@@ -25,6 +25,7 @@ typedef struct options {
     const char *breakers[MAX_BREAKERS];
     uint32_t n_ctx;      /* 0: as needed                                        */
     bool shift, keep_given; /* a full context drops its oldest tokens               */
+    bool no_shift;
     uint32_t keep;       /* but for so many first ones                          */
     uint32_t n_batch;
     const char *threads; /* NULL: the plugin's own choice                       */
@@ -65,6 +66,11 @@ typedef struct options {
     bool escape;         /* \n and the like in -p                              */
     int32_t rotate_kv;   /* ENG_LM_ROTATE_*, or 0                               */
     long fit_reserve;    /* MiB of each device; -1: the rule                    */
+    enum { CHAT_NONE, CHAT_TALK, CHAT_LINES } chat; /* at a terminal; requests as lines of JSON */
+    bool cnv, no_cnv, lines, single_turn, simple_io, timings;
+    const char *chatting; /* the last option given that is about conversations, or NULL */
+    const char *system, *system_file, *chat_template, *chat_template_file;
+    enum { COLOR_AUTO, COLOR_ON, COLOR_OFF } color;
     char **kept;         /* parts of lists, texts without their escapes         */
     size_t kept_room;
     uint32_t n_kept;
@@ -90,7 +96,7 @@ int sampling_option(options *o, const char *name, const char *value);
 /* Nothing is to be generated: the plan goes to standard output. */
 static inline bool options_plan_only(const options *o)
 {
-    return o->explain && !o->prompt && !o->prompt_file && !o->load_state && !o->perplexity;
+    return o->explain && !o->chat && !o->prompt && !o->prompt_file && !o->load_state && !o->perplexity;
 }
 /* Is a text continued? */
 static inline bool options_text(const options *o)

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "generate.h"
 
@@ -56,8 +57,8 @@ static const char *text_fault(const options *o)
         return "--chunks goes with --perplexity";
     if (o->perplexity && o->n_ctx == 1)
         return "--perplexity needs chunks of at least 2 tokens (-c)";
-    if (!options_text(o) && !o->perplexity && !o->explain)
-        return "a text is needed: -p, -f, --load-state or --perplexity";
+    if (!options_text(o) && !o->perplexity && !o->explain && !o->chat)
+        return "a text is needed: -p, -f, --load-state or --perplexity; or a conversation: -cnv, or --json-lines";
     if (o->perplexity && o->shift)
         return "--context-shift goes with a text that is continued: -p, -f or --load-state";
     if (o->keep_given && !o->shift)
@@ -76,6 +77,39 @@ static const char *grammar_fault(const options *o)
     return n > 1 ? "--grammar, --json-schema and their files exclude each other" :
            o->n_probs && !o->json ? "--n-probs goes with --json" :
            o->verbose_prompt && !options_text(o) ? "--verbose-prompt goes with a text: -p, -f or --load-state" : NULL;
+}
+
+/* Is it a conversation, and of which kind?  Nothing to do at a terminal is one. */
+static void choose_chat(options *o)
+{
+    bool terminal = isatty(STDIN_FILENO), nothing = !options_text(o) && !o->perplexity && !o->explain && !o->json;
+    if (o->lines || (o->cnv && !terminal && !o->simple_io))
+        o->chat = CHAT_LINES;
+    else if (o->cnv || (nothing && terminal && !o->no_cnv))
+        o->chat = CHAT_TALK;
+    if (o->chat && !o->n_given)
+        o->n_predict = -1;
+    if (o->chat == CHAT_TALK && !o->no_shift)
+        o->shift = true;
+}
+
+static const char *chat_fault(const options *o)
+{
+    if (o->cnv && o->no_cnv)
+        return "-cnv and -no-cnv exclude each other";
+    if (o->shift && o->no_shift)
+        return "--context-shift and --no-context-shift exclude each other";
+    if (!o->chat)
+        return o->chatting ? "options about conversations go with one: -cnv, or --json-lines" : NULL;
+    if (o->perplexity || o->explain || o->profile || o->json || o->load_state || o->save_state)
+        return "a conversation has no --perplexity, --explain, --profile, --json, --load-state and --save-state: leave them out";
+    if (o->chat == CHAT_LINES && (o->prompt || o->prompt_file || o->single_turn))
+        return "requests come from standard input, a line each: leave out -p, -f and -st";
+    if (o->system && o->system_file)
+        return "-sys and -sysf exclude each other";
+    if (o->chat_template && o->chat_template_file)
+        return "--chat-template and --chat-template-file exclude each other";
+    return NULL;
 }
 
 static const char *explain_fault(const options *o)
@@ -129,7 +163,10 @@ int options_check(options *o)
 {
     if (o->list_devices)
         return -1;
+    choose_chat(o);
     const char *what = o->model && *o->model ? text_fault(o) : "-m FILE is needed";
+    if (!what)
+        what = chat_fault(o);
     if (!what)
         what = explain_fault(o);
     if (!what)

@@ -10,7 +10,7 @@
 
 static const char begin[] =
     "Usage: engine-generate -m FILE [-p TEXT | -f FILE] [OPTION]...\n"
-    "Continues a text with a language model from a GGUF file.\n";
+    "Continues a text with a language model from a GGUF file; without a text, on a terminal, is a conversation.\n";
 
 /* Each fits a screen of 24 lines. */
 static const struct topic {
@@ -30,6 +30,23 @@ static const struct topic {
     "      --context-shift          when they are full, drop the oldest tokens; the others stay at their positions\n"
     "      --keep N                 but for the first N, 4 if not given\n"
     "  -b, --batch-size BATCH       most tokens of one pass, 512 if not given\n"},
+    {"chat", "Conversations",
+    "  -cnv, --conversation         a conversation, with -p or -f as the first question; without a text, on a terminal,\n"
+    "                               it is one anyway; from a pipe: --json-lines\n"
+    "  -no-cnv, --no-conversation   none, though there is nothing else to do\n"
+    "      --json-lines             a request a line of standard input, an answer a line: JSON objects\n"
+    "  -sys, --system-prompt TEXT   what the model is told before anything is said\n"
+    "  -sysf, --system-prompt-file FILE\n"
+    "      --chat-template TEMPLATE instead of the model's own: a name (chatml, llama3, llama2, gemma, mistral, zephyr,\n"
+    "                               phi3, vicuna) or Jinja\n"
+    "      --chat-template-file FILE\n"
+    "      --jinja                  always so\n"
+    "  -st, --single-turn           end after one answer\n"
+    "      --simple-io              lines as they come, without keys that edit; from a pipe, too\n"
+    "  -co, --color[=WHEN]          auto (if not given): on a terminal, if NO_COLOR is not set; on; off\n"
+    "      --show-timings           tell how fast each answer is\n"
+    "      --no-context-shift       end an answer where the context is full; a conversation drops old tokens otherwise\n"
+    "                               (--help=text), those of the system prompt excepted\n"},
     {"sampling", "Which token comes next",
     "      --temp T                 temperature, 0.8 if not given; 0: always the most likely token\n"
     "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"
@@ -115,7 +132,7 @@ static const struct topic {
 
 static const char end[] =
     "\n"
-    "  -h, --help[=TOPIC]           all of this, or one screen: text, sampling, repetition, grammar,\n"
+    "  -h, --help[=TOPIC]           all of this, or one screen: text, chat, sampling, repetition, grammar,\n"
     "                               drafting, devices, memory, measure, llama\n"
     "      --version\n"
     "\n"

@@ -70,8 +70,13 @@ int run_open_model(run *r)
 
 int run_open_context(run *r, uint64_t n_cells)
 {
-    eng_lm_context_params params = run_context_params(r, n_cells);
-    return eng_lm_context_create(r->model, &params, &r->context);
+    eng_lm_context_params params = run_context_params(r, r->model, n_cells);
+    int status = eng_lm_context_create(r->model, &params, &r->context);
+    if (status && params.kept_bytes) { /* too few for a state, or more than there is room for */
+        params.kept_bytes = 0;
+        status = eng_lm_context_create(r->model, &params, &r->context);
+    }
+    return status;
 }
 
 void run_close(run *r)

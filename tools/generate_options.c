@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chat_input.h"
 #include "generate.h"
 #include "generate_foreign.h"
 #include "generate_help.h"
@@ -17,13 +18,15 @@ enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, N_PROBS, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
-    DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN, SHOW_HELP, SHOW_VERSION
+    DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN,
+    CNV, NO_CNV, LINES, SYSTEM, SYSTEM_FILE, TEMPLATE, TEMPLATE_FILE, JINJA, SINGLE_TURN, SIMPLE_IO, COLOR, TIMINGS, NO_SHIFT,
+    SHOW_HELP, SHOW_VERSION
 };
 
 static const struct flag {
     const char *name, *long_name;
     enum id id;
-    enum { NONE, NEEDED, OPTIONAL } argument; /* optional: only behind = */
+    enum { NONE, NEEDED, OPTIONAL, SWITCH } argument; /* optional: only behind =; switch: on, off or auto, if it follows */
 } flags[] = {
     {"-m", "--model", MODEL, NEEDED},
     {"-d", "--device", DEVICE, NEEDED},
@@ -94,6 +97,19 @@ static const struct flag {
     {"-md", "--model-draft", DRAFT_MODEL, NEEDED},
     {NULL, "--draft-min", DRAFT_MIN, NEEDED},
     {NULL, "--draft-p-min", DRAFT_P_MIN, NEEDED},
+    {"-cnv", "--conversation", CNV, NONE},
+    {"-no-cnv", "--no-conversation", NO_CNV, NONE},
+    {NULL, "--json-lines", LINES, NONE},
+    {"-sys", "--system-prompt", SYSTEM, NEEDED},
+    {"-sysf", "--system-prompt-file", SYSTEM_FILE, NEEDED},
+    {NULL, "--chat-template", TEMPLATE, NEEDED},
+    {NULL, "--chat-template-file", TEMPLATE_FILE, NEEDED},
+    {NULL, "--jinja", JINJA, NONE},
+    {"-st", "--single-turn", SINGLE_TURN, NONE},
+    {NULL, "--simple-io", SIMPLE_IO, NONE},
+    {"-co", "--color", COLOR, SWITCH},
+    {NULL, "--show-timings", TIMINGS, NONE},
+    {NULL, "--no-context-shift", NO_SHIFT, NONE},
     {"-h", "--help", SHOW_HELP, OPTIONAL},
     {NULL, "--version", SHOW_VERSION, NONE},
 };
@@ -284,6 +300,41 @@ static int explain(options *o, const char *flag, const char *text)
     return text ? wrong("text, json or dot is needed", flag, text) : -1;
 }
 
+static bool is_switch(const char *text)
+{
+    return strcmp(text, "on") == 0 || strcmp(text, "off") == 0 || strcmp(text, "auto") == 0;
+}
+
+static int color(options *o, const char *flag, const char *text)
+{
+    if (text && !is_switch(text))
+        return wrong("auto, on or off is needed", flag, text);
+    o->color = !text || strcmp(text, "on") == 0 ? COLOR_ON : strcmp(text, "off") == 0 ? COLOR_OFF : COLOR_AUTO;
+    return -1;
+}
+
+/* Those about conversations: they begin one, or go with one. */
+static int apply_chat(options *o, enum id id, const char *flag, const char *value)
+{
+    switch (id) {
+    case CNV: o->cnv = true; return -1;
+    case NO_CNV: o->no_cnv = true; return -1;
+    case LINES: o->lines = true; return -1;
+    case SYSTEM: o->system = value; break;
+    case SYSTEM_FILE: o->system_file = value; break;
+    case TEMPLATE: o->chat_template = value; break;
+    case TEMPLATE_FILE: o->chat_template_file = value; break;
+    case JINJA: return -1; /* always so */
+    case SINGLE_TURN: o->single_turn = true; break;
+    case SIMPLE_IO: o->simple_io = true; return -1;
+    case COLOR: return color(o, flag, value);
+    case TIMINGS: o->timings = true; return -1; /* of a text the table has them */
+    default: break;
+    }
+    o->chatting = flag;
+    return -1;
+}
+
 static int unsigned_integer(const char *flag, const char *text, long least, long most, uint32_t *value)
 {
     long v = 0;
@@ -377,6 +428,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case SAMPLING: return sampling_option(o, flag, value);
     case CTX: return unsigned_integer(flag, value, 0, 1 << 28, &o->n_ctx);
     case SHIFT: o->shift = true; break;
+    case NO_SHIFT: o->no_shift = true; break;
     case KEEP:
         o->keep_given = true;
         return unsigned_integer(flag, value, 0, 1 << 28, &o->keep);
@@ -429,10 +481,13 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case DRAFT_P_MIN:
         o->drafting = flag;
         return number(flag, value, 0, 1, &o->draft_p_min);
+    case CNV: case NO_CNV: case LINES: case SYSTEM: case SYSTEM_FILE: case TEMPLATE: case TEMPLATE_FILE: case JINJA:
+    case SINGLE_TURN: case SIMPLE_IO: case COLOR: case TIMINGS:
+        return apply_chat(o, id, flag, value);
     case SHOW_HELP:
         return help(value);
     case SHOW_VERSION:
-        printf("engine-generate (libengine) %s\n", eng_version());
+        printf("engine-generate (libengine) %s\nlines edited by: %s\n", eng_version(), chat_edit_name());
         return 0;
     }
     return code;
@@ -518,10 +573,12 @@ int options_parse(options *o, int argc, char **argv)
                 value = argv[++i];
             else
                 return wrong("a value is needed", "option", argv[i]);
+        } else if (f->argument == SWITCH && i + 1 < argc && is_switch(argv[i + 1])) {
+            value = argv[++i];
         } else if (f->id == SHOW_HELP && i + 1 < argc && argv[i + 1][0] != '-') {
             value = argv[++i];
         }
-        int code = apply(o, f->id, equals || f->id == SAMPLING ? f->long_name : argv[f->argument == NEEDED ? i - 1 : i], value);
+        int code = apply(o, f->id, equals || f->id == SAMPLING ? f->long_name : value ? argv[i - 1] : argv[i], value);
         if (code >= 0)
             return code;
     }

@@ -15,7 +15,7 @@ int run_output_failed(void)
     return eng_fail(ENG_ERR_IO, "writing to standard output failed" ENG_CAUSE "%s", strerror(errno));
 }
 
-int run_keep_text(run *r, const char *text, size_t n)
+static int keep_text(run *r, const char *text, size_t n)
 {
     eu_text_add_bytes(&r->text, text, n);
     if (r->text.failed)
@@ -31,7 +31,7 @@ static int keep_token(run *r, int32_t token)
     const char *text;
     size_t n;
     int status = eng_lm_stream_next(r->stream, token, &text, &n);
-    return status ? status : run_keep_text(r, text, n);
+    return status ? status : keep_text(r, text, n);
 }
 
 static void note_interrupt(int number)
@@ -54,6 +54,12 @@ double run_plan_seconds(const run *r)
     eng_lm_stats stats = {.size = sizeof stats};
     return eng_lm_context_get_stats(r->context, &stats) ? 0 : 1e-9 * (double)stats.plan_ns;
 }
+
+/* Passes in which the device compiled: their time says nothing of the model. */
+typedef struct cold {
+    size_t tokens;
+    double seconds; /* beside run_plan_seconds */
+} cold;
 
 static uint64_t compiled(const run *r)
 {
@@ -123,7 +129,7 @@ static int open_draft(run *r)
     p.from = r->guesser ? ENG_LM_DRAFT_MODEL : options_block(&r->o) ? ENG_LM_DRAFT_BLOCK : ENG_LM_DRAFT_NGRAM;
     p.model = r->guesser;
     p.flags = r->o.ignore_eos ? ENG_LM_DRAFT_PAST_END : 0;
-    int status = eng_lm_draft_create(r->context, &p, &r->draft);
+    int status = r->draft ? ENG_OK : eng_lm_draft_create(r->context, &p, &r->draft);
     return status ? status : eng_lm_draft_begin(r->draft, r->ids, r->n_ids);
 }
 
@@ -180,7 +186,7 @@ static const char *stop(const run *r, size_t wanted, uint32_t n_cells)
 }
 
 /* Token after token; the first is the prompt's. */
-int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c)
+static int choose_all(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c)
 {
     int32_t tokens[ENG_LM_DRAFT_MOST + 1];
     uint32_t n = 1;
@@ -201,4 +207,21 @@ int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c)
             status = keep_tokens(r, 0, tokens, n, &out->stopped);
     }
     return status;
+}
+
+int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out)
+{
+    const char *text;
+    size_t n;
+    cold c = {0, 0};
+    double begin = eu_seconds(), plans = run_plan_seconds(r);
+    int status = choose_all(r, last, n_cells, out, &c);
+    if (status)
+        return status;
+    out->stopped = out->stopped ? out->stopped : "as many as asked for";
+    out->plan_seconds = run_plan_seconds(r);
+    out->decode_seconds = eu_seconds() - begin - (out->plan_seconds - plans) - c.seconds;
+    out->decode_cold = c.tokens;
+    status = eng_lm_stream_next(r->stream, -1, &text, &n);
+    return status ? status : keep_text(r, text, n);
 }

@@ -33,7 +33,7 @@ struct run {
 /* -- sizes (generate_size.c) ---------------------------------------------------------- */
 
 eng_lm_placement run_placement(const run *r);
-eng_lm_context_params run_context_params(const run *r, uint64_t n_cells);
+eng_lm_context_params run_context_params(const run *r, const eng_lm_model *model, uint64_t n_cells);
 /* Cells of the context: what is needed, in steps, as far as the model goes; the prompt becomes tokens for it. */
 int run_count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint64_t *most);
 /* --fit. */
@@ -50,12 +50,6 @@ void run_close(run *r);
 
 /* -- text (generate_run.c) ------------------------------------------------------------ */
 
-/* Passes in which the device compiled: their time says nothing of the model. */
-typedef struct cold {
-    size_t tokens;
-    double seconds; /* beside run_plan_seconds */
-} cold;
-
 extern volatile sig_atomic_t interrupted;
 /* The first interrupt ends the text, and the report is still given; a second one ends the program. */
 void run_catch_interrupt(void);
@@ -63,10 +57,8 @@ void run_catch_interrupt(void);
 double run_plan_seconds(const run *r);
 /* The prompt, pass by pass; *last: where in the last batch the logits are. */
 int run_prompt(run *r, const eng_lm_context_params *p, report *out, uint32_t *last);
-/* Token after token; the first is the prompt's. */
-int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out, cold *c);
-/* Text that was generated, shown at once. */
-int run_keep_text(run *r, const char *text, size_t n);
+/* Token after token, the first the prompt's; what that took. */
+int run_tokens(run *r, uint32_t last, uint32_t n_cells, report *out);
 int run_output_failed(void);
 
 /* -- where it goes and stops (generate_grammar.c) -------------------------------------- */

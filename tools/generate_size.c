@@ -6,12 +6,15 @@
 
 #include "generate_run.h"
 
+#define UNTIL_END 4096  /* tokens that are allowed for if their number is not limited */
+#define KEPT_BYTES (256u << 20) /* of texts that requests may begin with again, and states to go back to */
+
 eng_lm_placement run_placement(const run *r)
 {
     return options_placement(&r->o, r->o.overrides, r->o.n_overrides);
 }
 
-eng_lm_context_params run_context_params(const run *r, uint64_t n_cells)
+eng_lm_context_params run_context_params(const run *r, const eng_lm_model *model, uint64_t n_cells)
 {
     eng_lm_context_params params;
     eng_lm_context_defaults(&params);
@@ -27,6 +30,10 @@ eng_lm_context_params run_context_params(const run *r, uint64_t n_cells)
         params.n_snapshots = 2; /* a text that is loaded may go on without another one */
     params.outputs = options_block(&r->o) ? ENG_LM_HIDDEN_ALL : 0;
     params.rotate_k = params.rotate_v = r->o.rotate_kv;
+    eng_lm_model_info info = {.size = sizeof info};
+    eng_lm_model_get_info(model, &info);
+    if (r->o.chat == CHAT_LINES || (r->o.chat && info.recurrent)) /* else the one sequence holds it all */
+        params.kept_bytes = KEPT_BYTES;
     params.placement = run_placement(r);
     return params;
 }
@@ -66,12 +73,10 @@ static int tokenize(run *r, const eng_lm_model *model)
     return status;
 }
 
-#define UNTIL_END 4096 /* tokens that are allowed for if their number is not limited */
-
 /* Cells of the context: what is needed, in steps, as far as the model goes. */
 int run_count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint64_t *most)
 {
-    bool text = !options_plan_only(&r->o);
+    bool text = !r->o.chat && !options_plan_only(&r->o);
     int status = text ? tokenize(r, model) : ENG_OK;
     if (status)
         return status;
@@ -82,7 +87,7 @@ int run_count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint64_t
     if (*cells == 0 && r->o.perplexity)
         *cells = 512;
     if (*cells == 0) {
-        *cells = (r->n_prompt + (uint64_t)(r->o.n_predict < 0 ? UNTIL_END : r->o.n_predict) + 255) / 256 * 256;
+        *cells = (r->n_prompt + (uint64_t)(r->o.chat || r->o.n_predict < 0 ? UNTIL_END : r->o.n_predict) + 255) / 256 * 256;
         *cells = *cells > *most ? *most : *cells;
     }
     return ENG_OK;
@@ -95,8 +100,8 @@ static int fit_context(void *user, eng_lm_model *model, eng_lm_context_params *p
     int status = run_count_cells(user, model, &cells, &most);
     if (status)
         return status;
-    *params = run_context_params(r, cells);
-    *n_tokens = r->o.perplexity || r->n_prompt > cells ? cells : r->n_prompt ? r->n_prompt : 1;
+    *params = run_context_params(r, model, cells);
+    *n_tokens = r->o.chat || r->o.perplexity || r->n_prompt > cells ? cells : r->n_prompt ? r->n_prompt : 1;
     return ENG_OK;
 }
 

@@ -45,3 +45,13 @@ tests_lm_test_flood_SOURCES = %D%/test-flood.c tests/util/colliding.c tests/util
 tests_lm_test_flood_LDADD = libengine-lm-core.la libengine-core.la
 include tests/lm/model.mk
 EXTRA_DIST += tests/data
+
+# Conversations on a pseudo-terminal, and requests from a pipe.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-chat
+TESTS += tests/lm/test-chat tests/lm/test-lines
+endif
+tests_lm_test_chat_SOURCES = tests/lm/test-chat.c tests/lm/screen.c tests/lm/screen.h tests/tap.c tests/tap.h
+tests_lm_test_chat_CPPFLAGS = $(AM_CPPFLAGS) $(LIBEDIT_CFLAGS)
+tests_lm_test_chat_LDADD = libengine.la
+EXTRA_DIST += tests/lm/test-lines
