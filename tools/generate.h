@@ -87,6 +87,10 @@ int device_notes(const options *o, eng_device *device);
 /* -1: go on; else the exit code: 0 after --help or --version, EXIT_USAGE. */
 int options_parse(options *o, int argc, char **argv);
 void options_free(options *o);
+/* Of an option's text that was made: freed with the options.  false: no memory, and it is freed. */
+bool options_keep(options *o, char *text);
+/* -e: the texts with their escapes replaced.  false: no memory. */
+bool options_unescape(options *o);
 /* What they say of where a model's tensors go, with these overrides. */
 eng_lm_placement options_placement(const options *o, const eng_lm_override *overrides, uint32_t n);
 

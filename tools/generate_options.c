@@ -184,19 +184,6 @@ static int type(const char *flag, const char *text, uint32_t *value)
 
 #define DEVICE_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:/.@+"
 
-/* Memory that goes with the options; false, and it is freed: there is none for the list. */
-static bool keep(options *o, char *text)
-{
-    char **kept = eu_grow(o->kept, &o->kept_room, (size_t)o->n_kept + 1, sizeof *kept);
-    if (!kept) {
-        free(text);
-        return false;
-    }
-    o->kept = kept;
-    o->kept[o->n_kept++] = text;
-    return true;
-}
-
 static int override(options *o, const char *flag, const char *text)
 {
     const char *equals = strrchr(text, '=');
@@ -220,7 +207,7 @@ static int override(options *o, const char *flag, const char *text)
     char *home = device_from_foreign(equals + 1);
     o->overrides[o->n_overrides].device = home;
     o->n_overrides++;
-    return home && keep(o, home) ? -1 : wrong("out of memory for the option", flag, text);
+    return home && options_keep(o, home) ? -1 : wrong("out of memory for the option", flag, text);
 }
 
 /* The comma behind a device of a list: what is between it and the last = is a device's name, and another item follows. */
@@ -242,7 +229,7 @@ static int override_list(options *o, const char *flag, const char *text)
     if (!comma)
         return override(o, flag, text);
     char *first = strndup(text, (size_t)(comma - text));
-    if (!first || !keep(o, first))
+    if (!first || !options_keep(o, first))
         return wrong("out of memory for the option", flag, text);
     int code = override(o, flag, first);
     return code >= 0 ? code : override_list(o, flag, comma + 1);
@@ -512,33 +499,6 @@ static int unknown(const char *argument, const char *before)
     return wrong(what, "argument", argument);
 }
 
-/* The escapes of C that a shell's user writes; others stay as they are. */
-static bool unescape(options *o, const char **text)
-{
-    static const char from[] = "ntr\\\"'", to[] = "\n\t\r\\\"'";
-    char *begin = malloc(strlen(*text) + 1), *at = begin;
-    for (const char *c = *text; at && *c; c++) {
-        const char *known = *c == '\\' && c[1] ? strchr(from, c[1]) : NULL;
-        *at++ = known ? to[known - from] : *c;
-        c += known != NULL;
-    }
-    if (!begin)
-        return false;
-    *at = 0;
-    *text = begin;
-    return keep(o, begin);
-}
-
-static bool unescape_all(options *o)
-{
-    bool done = !o->prompt || unescape(o, &o->prompt);
-    for (uint32_t i = 0; i < o->sampler.n_dry_breakers && done; i++)
-        done = unescape(o, &o->breakers[i]);
-    for (uint32_t i = 0; i < o->n_reverse && done; i++)
-        done = unescape(o, &o->reverse[i]);
-    return done;
-}
-
 int options_parse(options *o, int argc, char **argv)
 {
     memset(o, 0, sizeof *o);
@@ -582,7 +542,7 @@ int options_parse(options *o, int argc, char **argv)
         if (code >= 0)
             return code;
     }
-    if (o->escape && !unescape_all(o))
+    if (o->escape && !options_unescape(o))
         return wrong("out of memory for the text", "-p", o->prompt ? o->prompt : "");
     return options_check(o);
 }
