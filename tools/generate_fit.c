@@ -128,7 +128,7 @@ int device_fit(eng_context *engine, options *o, eng_lm_fit_ask_func ask, void *u
     eng_device *device;
     eng_lm_fit_defaults(&p);
     p.flags = (o->shares || (o->device && strchr(o->device, '@')) ? ENG_LM_FIT_KEEP_SHARES : 0) |
-              (o->perplexity ? ENG_LM_FIT_ALL_LOGITS : 0);
+              (o->perplexity ? ENG_LM_FIT_ALL_LOGITS : 0) | (options_block(o) ? ENG_LM_FIT_DRAFTS : 0);
     p.reserve = o->fit_reserve < 0 ? UINT64_MAX : (uint64_t)o->fit_reserve << 20;
     p.placement = &placement;
     p.ask = ask;

@@ -266,7 +266,8 @@ typedef struct eng_lm_fit eng_lm_fit;
 
 enum {
     ENG_LM_FIT_KEEP_SHARES = 1, /* those of the device are wanted, whatever they are */
-    ENG_LM_FIT_ALL_LOGITS = 2   /* logits of every token are wanted, as for a perplexity, not of the last */
+    ENG_LM_FIT_ALL_LOGITS = 2,  /* logits of every token are wanted, as for a perplexity, not of the last */
+    ENG_LM_FIT_DRAFTS = 4       /* the model's own block is to draft (ENG_LM_DRAFT_BLOCK): its weights and cache count */
 };
 
 /* Fills the parameters of the context that will be made (the defaults are in them; the

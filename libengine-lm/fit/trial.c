@@ -113,6 +113,7 @@ typedef struct dry_run {
     eng_device *device;
     eng_lm_model *model;
     eng_lm_context *context;
+    eng_lm_draft *draft; /* NULL: none                                          */
     eng_lm_override *overrides;
     char (*names)[32]; /* of the devices in them                                  */
     uint32_t n;
@@ -202,11 +203,21 @@ static int run_passes(const eng_lm_fit *f, eng_lm_context *context)
     return status;
 }
 
+/* The block for drafting has a cache of its own. */
+static int open_draft(dry_run *d)
+{
+    eng_lm_draft_params p;
+    eng_lm_draft_defaults(&p);
+    p.from = ENG_LM_DRAFT_BLOCK;
+    return eng_lm_draft_create(d->context, &p, &d->draft);
+}
+
 static int open_all(eng_lm_fit *f, const fit_attempt *a, dry_run *d)
 {
     eng_lm_model_params model;
     eng_lm_model_defaults(&model);
     int status = add_overrides(f, d);
+    model.flags = f->p.flags & ENG_LM_FIT_DRAFTS ? ENG_LM_DRAFTS : 0;
     model.placement = f->given;
     model.placement.overrides = d->overrides;
     model.placement.n_overrides = d->n;
@@ -219,6 +230,8 @@ static int open_all(eng_lm_fit *f, const fit_attempt *a, dry_run *d)
     f->context.placement = model.placement;
     if (!status)
         status = eng_lm_context_create(d->model, &f->context, &d->context);
+    if (!status && f->p.flags & ENG_LM_FIT_DRAFTS)
+        status = open_draft(d);
     return status ? status : run_passes(f, d->context);
 }
 
@@ -249,6 +262,7 @@ int fit_try(eng_lm_fit *f, fit_attempt *a)
     int status = open_all(f, a, &d);
     if (!status)
         status = read_needs(f, &d, a);
+    eng_lm_draft_destroy(d.draft);
     eng_lm_context_destroy(d.context);
     if (!status && !f->asked) {
         f->asked = d.model;
