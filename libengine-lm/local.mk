@@ -29,7 +29,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/chat/escape.c %D%/chat/escape.h %D%/chat/evaluate.c %D%/chat/evaluate.h %D%/chat/execute.c %D%/chat/execute.h \
 	%D%/chat/expression.c %D%/chat/filters.c %D%/chat/filters.h %D%/chat/filters_json.c %D%/chat/filters_list.c \
 	%D%/chat/filters_select.c %D%/chat/format.c %D%/chat/format.h %D%/chat/functions.c %D%/chat/functions.h \
-	%D%/chat/lex.c %D%/chat/lists.c %D%/chat/lists.h %D%/chat/loop.c %D%/chat/loop.h %D%/chat/methods.c \
+	%D%/chat/lex.c %D%/chat/lists.c %D%/chat/lists.h %D%/chat/loop.c %D%/chat/loop.h %D%/chat/marks.c %D%/chat/marks.h %D%/chat/methods.c \
 	%D%/chat/methods.h %D%/chat/numbers.c %D%/chat/numbers.h %D%/chat/operators.c %D%/chat/parse.c %D%/chat/print.c \
 	%D%/chat/print.h %D%/chat/run.c %D%/chat/scope.c %D%/chat/strings.c %D%/chat/syntax.h %D%/chat/template.c \
 	%D%/chat/tests.c %D%/chat/tojson.c %D%/chat/tokens.c %D%/chat/value.c %D%/chat/value.h %D%/chat/variables.c \

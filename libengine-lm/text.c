@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/chat.h"
 #include "files/model.h"
 #include "sampling/sampler.h"
 
@@ -17,6 +18,14 @@ static int need_tokenizer(const eng_lm_model *m, const char *call)
     return ENG_OK;
 }
 
+static uint32_t tokenize_flags(uint32_t flags)
+{
+    uint32_t own = 0;
+    own |= flags & ENG_LM_ADD_SPECIAL ? ENG_TOKENIZE_ADD_SPECIAL : 0;
+    own |= flags & ENG_LM_PARSE_SPECIAL ? ENG_TOKENIZE_PARSE_SPECIAL : 0;
+    return own;
+}
+
 int eng_lm_tokenize(const eng_lm_model *m, const char *text, size_t length, uint32_t flags, int32_t **ids, size_t *n)
 {
     int status = need_tokenizer(m, "eng_lm_tokenize");
@@ -24,10 +33,32 @@ int eng_lm_tokenize(const eng_lm_model *m, const char *text, size_t length, uint
         return status;
     if ((!text && length) || !ids || !n)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize" ENG_CAUSE "a text and places for the tokens are needed");
-    uint32_t own = 0;
-    own |= flags & ENG_LM_ADD_SPECIAL ? ENG_TOKENIZE_ADD_SPECIAL : 0;
-    own |= flags & ENG_LM_PARSE_SPECIAL ? ENG_TOKENIZE_PARSE_SPECIAL : 0;
-    return eng_tokenizer_encode(m->tokenizer, text, length, own, ids, n);
+    return eng_tokenizer_encode(m->tokenizer, text, length, tokenize_flags(flags), ids, n);
+}
+
+/* Ranges of bytes, in order, within the text. */
+static bool in_order(const eng_lm_range *r, size_t n, size_t length)
+{
+    for (size_t i = 0; i < n; i++)
+        if (r[i].from > r[i].to || r[i].to > length || (i && r[i].from < r[i - 1].to))
+            return false;
+    return true;
+}
+
+_Static_assert(sizeof(eng_lm_range) == sizeof(eng_tokenizer_range), "they are the same");
+
+int eng_lm_tokenize_given(const eng_lm_model *m, const char *text, size_t length, uint32_t flags, const eng_lm_range *given,
+                          size_t n_given, int32_t **ids, size_t *n)
+{
+    int status = need_tokenizer(m, "eng_lm_tokenize_given");
+    if (status)
+        return status;
+    if ((!text && length) || (!given && n_given) || !ids || !n)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize_given" ENG_CAUSE "a text, its ranges and places for the tokens are needed");
+    if (!in_order(given, n_given, length))
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize_given" ENG_CAUSE "ranges overlap, or are not in order, or not of the text");
+    return eng_tokenizer_encode_around(m->tokenizer, text, length, tokenize_flags(flags), (const eng_tokenizer_range *)(const void *)given,
+                                       n_given, ids, n);
 }
 
 int eng_lm_text(const eng_lm_model *m, const int32_t *ids, size_t n, int special, char **text, size_t *length)

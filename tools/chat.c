@@ -33,13 +33,12 @@ static int first_messages(chat *c)
 /* A template refuses what it cannot say before anybody has typed. */
 static int try_template(const chat *c)
 {
-    char *text = NULL;
-    size_t n;
+    chat_text text = {0};
     json_t *list = json_copy(c->messages);
     json_array_append_new(list, chat_message("user", "x", 1));
-    int status = chat_render(c, list, NULL, true, &text, &n);
+    int status = chat_render(c, list, NULL, true, &text);
     json_decref(list);
-    eng_lm_free(text);
+    chat_text_free(&text);
     return status;
 }
 

@@ -7,6 +7,14 @@
 #include "engine/chat.h"
 #include "generate_run.h"
 
+/* The text of messages, and what of it they wrote themselves, in which no control token is one. */
+typedef struct chat_text {
+    char *at;
+    size_t n;
+    eng_lm_range *given;
+    size_t n_given;
+} chat_text;
+
 /* Where a turn began, so that it can be taken back. */
 typedef struct chat_mark {
     size_t text, ids, held; /* of chat.text, run.ids and chat.held                   */
@@ -49,7 +57,8 @@ const char *chat_template_named(const char *name);
 /* The names, with commas between them. */
 const char *chat_template_names(void);
 /* The text of messages; more: other variables of the template, or NULL.  generation: up to where an answer begins. */
-int chat_render(const chat *c, const json_t *messages, const json_t *more, bool generation, char **text, size_t *n);
+int chat_render(const chat *c, const json_t *messages, const json_t *more, bool generation, chat_text *text);
+void chat_text_free(chat_text *text);
 /* { "role": role, "content": content }, what is no UTF-8 replaced. */
 json_t *chat_message(const char *role, const char *content, size_t n);
 /* Is a message of that role? */
@@ -60,9 +69,9 @@ bool chat_is(const json_t *message, const char *role);
 /* A new context, in which so many first tokens stay when it is full; nothing is held. */
 int chat_context_open(chat *c, uint32_t keep);
 /* The tokens of a text that a model begins with. */
-int chat_tokens(const chat *c, const char *text, size_t n, int32_t **ids, size_t *n_ids);
+int chat_tokens(const chat *c, const chat_text *text, int32_t **ids, size_t *n_ids);
 /* run.ids become a text's: what of it is held stays so. */
-int chat_prepare(chat *c, const char *text, size_t n);
+int chat_prepare(chat *c, const chat_text *text);
 /* After an answer: what is held now, of text and tokens. */
 int chat_settle(chat *c, const char *prompt, size_t n, const char *answer, size_t n_answer);
 /* Back to where the last turn began. */

@@ -64,19 +64,18 @@ static bool forget_oldest(chat *c)
 }
 
 /* The text of the messages, and as run.ids: of as many as the context has room for, where old ones may be forgotten. */
-static int prepare(chat *c, char **text, size_t *n)
+static int prepare(chat *c, chat_text *text)
 {
     run *r = c->r;
     for (size_t forgotten = 0;; forgotten++) {
-        int status = chat_render(c, c->messages, NULL, true, text, n);
+        int status = chat_render(c, c->messages, NULL, true, text);
         if (!status)
-            status = chat_prepare(c, *text, *n);
+            status = chat_prepare(c, text);
         if (forgotten && !status)
             chat_note(c, "(the context is too small for all of it: the oldest question is forgotten, with its answer)");
         if (status || !r->o.shift || r->n_prompt - r->n_held + r->o.keep < c->p.n_cells || !forget_oldest(c))
             return status;
-        eng_lm_free(*text);
-        *text = NULL;
+        chat_text_free(text);
     }
 }
 
@@ -91,17 +90,16 @@ static int keep_answer(chat *c, const char *prompt, size_t n)
 
 int chat_turn(chat *c, chat_answer *answer)
 {
-    char *text = NULL;
-    size_t n = 0;
+    chat_text text = {0};
     eng_lm_sampler_params how = sampler_of(c);
-    int status = prepare(c, &text, &n);
+    int status = prepare(c, &text);
     if (!status) {
         status = chat_generate(c, &how, answer);
         if (!status && answer->report.stopped)
-            status = keep_answer(c, text, n);
+            status = keep_answer(c, text.at, text.n);
         else
             chat_mark_back(c);
     }
-    eng_lm_free(text);
+    chat_text_free(&text);
     return status;
 }

@@ -115,14 +115,14 @@ static int take_all(const chat *c, json_t *line, request *q)
 
 /* -- answering -------------------------------------------------------------------------------- */
 
-static int render(const chat *c, const request *q, char **text, size_t *n)
+static int render(const chat *c, const request *q, chat_text *text)
 {
     const json_t *first = json_array_get(q->messages, 0);
     if (!json_array_size(c->messages) || chat_is(first, "system"))
-        return chat_render(c, q->messages, q->more, true, text, n);
+        return chat_render(c, q->messages, q->more, true, text);
     json_t *all = json_copy(c->messages); /* the system prompt of the command line */
     json_array_extend(all, q->messages);
-    int status = chat_render(c, all, q->more, true, text, n);
+    int status = chat_render(c, all, q->more, true, text);
     json_decref(all);
     return status;
 }
@@ -130,13 +130,13 @@ static int render(const chat *c, const request *q, char **text, size_t *n)
 static int answer(chat *c, const request *q, chat_answer *a)
 {
     run *r = c->r;
-    char *text = NULL;
-    size_t n = q->n_prompt;
-    int status = q->prompt ? ENG_OK : render(c, q, &text, &n);
+    const chat_text prompt = {.at = (char *)q->prompt, .n = q->n_prompt};
+    chat_text text = {0};
+    int status = q->prompt ? ENG_OK : render(c, q, &text);
     chat_forget_text(c); /* a request knows of no other */
     if (!status)
-        status = chat_prepare(c, text ? text : q->prompt, n);
-    eng_lm_free(text);
+        status = chat_prepare(c, q->prompt ? &prompt : &text);
+    chat_text_free(&text);
     if (!status && r->n_prompt > c->p.n_cells)
         status = eng_fail(ENG_ERR_STATE, "the request" ENG_CAUSE "it has %zu tokens, the context holds %u" ENG_ADVICE
                           "make it larger (-c) or shorten the request", r->n_prompt, c->p.n_cells);

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "chat.h"
@@ -79,9 +80,28 @@ int chat_context_open(chat *c, uint32_t keep)
     return eng_lm_context_get_params(r->context, &c->p);
 }
 
-int chat_tokens(const chat *c, const char *text, size_t n, int32_t **ids, size_t *n_ids)
+/* The tokens of a text from a byte on. */
+static int tokens_from(const chat *c, const chat_text *t, size_t from, int32_t **ids, size_t *n_ids)
 {
-    int status = eng_lm_tokenize(c->r->model, text, n, ENG_LM_PARSE_SPECIAL, ids, n_ids);
+    size_t first = 0;
+    while (first < t->n_given && t->given[first].to <= from)
+        first++;
+    const size_t n = t->n_given - first;
+    eng_lm_range *given = calloc(n + 1, sizeof *given);
+    if (!given)
+        return eng_fail_code(EU_NO_MEMORY("what was given of a text"));
+    for (size_t i = 0; i < n; i++) {
+        const eng_lm_range r = t->given[first + i];
+        given[i] = (eng_lm_range){r.from > from ? r.from - from : 0, r.to - from};
+    }
+    int status = eng_lm_tokenize_given(c->r->model, t->at + from, t->n - from, ENG_LM_PARSE_SPECIAL, given, n, ids, n_ids);
+    free(given);
+    return status;
+}
+
+int chat_tokens(const chat *c, const chat_text *text, int32_t **ids, size_t *n_ids)
+{
+    int status = tokens_from(c, text, 0, ids, n_ids);
     if (status || c->bos < 0 || (*n_ids && **ids == c->bos))
         return status;
     int32_t *plain = *ids;
@@ -124,14 +144,14 @@ static int set_mark(chat *c)
 }
 
 /* The text goes on from what is held: *done, and so it was. */
-static int go_on(chat *c, const char *text, size_t n, bool *done)
+static int go_on(chat *c, const chat_text *text, bool *done)
 {
     int32_t *ids = NULL;
     size_t n_ids = 0;
     *done = false;
-    if (c->n_ids == 0 || n <= c->text.n || memcmp(text, c->text.at, c->text.n) != 0)
+    if (c->n_ids == 0 || text->n <= c->text.n || memcmp(text->at, c->text.at, c->text.n) != 0)
         return ENG_OK;
-    int status = eng_lm_tokenize(c->r->model, text + c->text.n, n - c->text.n, ENG_LM_PARSE_SPECIAL, &ids, &n_ids);
+    int status = tokens_from(c, text, c->text.n, &ids, &n_ids);
     if (!status && n_ids && (is_control(c, ids[0]) || dropped(c) != c->dropped)) {
         *done = true;
         status = set_mark(c);
@@ -143,16 +163,16 @@ static int go_on(chat *c, const char *text, size_t n, bool *done)
     return status;
 }
 
-int chat_prepare(chat *c, const char *text, size_t n)
+int chat_prepare(chat *c, const chat_text *text)
 {
     int32_t *ids = NULL;
     size_t n_ids = 0;
     bool done;
-    int status = go_on(c, text, n, &done);
+    int status = go_on(c, text, &done);
     if (status || done)
         return status;
     chat_forget_text(c);
-    status = chat_tokens(c, text, n, &ids, &n_ids);
+    status = chat_tokens(c, text, &ids, &n_ids);
     if (!status && n_ids == 0)
         status = eng_fail(ENG_ERR_INVALID, "the prompt has no tokens" ENG_ADVICE "give a text that is not empty");
     if (!status)

@@ -18,7 +18,7 @@ int chat_system(chat *c, const char *text, size_t n)
 /* Tokens of the system prompt: of conversations that differ, those that they begin with alike. */
 static int count_kept(const chat *c, uint32_t *keep)
 {
-    char *texts[2] = {NULL, NULL};
+    chat_text texts[2] = {{0}};
     int32_t *ids[2] = {NULL, NULL};
     size_t n[2] = {0, 0}, same = 0;
     int status = ENG_OK;
@@ -27,17 +27,17 @@ static int count_kept(const chat *c, uint32_t *keep)
         json_t *list = json_array();
         json_array_append(list, json_array_get(c->messages, 0));
         json_array_append_new(list, chat_message("user", i ? "x" : "1", 1));
-        status = chat_render(c, list, NULL, false, &texts[i], &n[i]);
+        status = chat_render(c, list, NULL, false, &texts[i]);
         json_decref(list);
         if (!status)
-            status = chat_tokens(c, texts[i], n[i], &ids[i], &n[i]);
+            status = chat_tokens(c, &texts[i], &ids[i], &n[i]);
     }
     while (!status && same < n[0] && same < n[1] && ids[0][same] == ids[1][same])
         same++;
     if (same > *keep)
         *keep = (uint32_t)same;
     for (int i = 0; i < 2; i++) {
-        eng_lm_free(texts[i]);
+        chat_text_free(&texts[i]);
         eng_lm_free(ids[i]);
     }
     return status;

@@ -28,7 +28,7 @@ int chat_template_open(chat *c)
     return status ? eng_fail_in(status, "%s", from) : ENG_OK;
 }
 
-int chat_render(const chat *c, const json_t *messages, const json_t *more, bool generation, char **text, size_t *n)
+int chat_render(const chat *c, const json_t *messages, const json_t *more, bool generation, chat_text *text)
 {
     if (!c->jinja)
         return eng_fail(ENG_ERR_STATE, "the model's file has no chat template" ENG_ADVICE "give one with --chat-template NAME or "
@@ -38,9 +38,17 @@ int chat_render(const chat *c, const json_t *messages, const json_t *more, bool 
     json_object_set_new(all, "add_generation_prompt", json_boolean(generation));
     char *json = json_dumps(all, JSON_COMPACT);
     json_decref(all);
-    int status = json ? eng_lm_template_render(c->jinja, c->r->model, json, text, n) : eng_fail_code(EU_NO_MEMORY("the messages"));
+    int status = json ? eng_lm_template_render_given(c->jinja, c->r->model, json, &text->at, &text->n, &text->given, &text->n_given) :
+                        eng_fail_code(EU_NO_MEMORY("the messages"));
     free(json);
     return status;
+}
+
+void chat_text_free(chat_text *text)
+{
+    eng_lm_free(text->at);
+    eng_lm_free(text->given);
+    *text = (chat_text){0};
 }
 
 json_t *chat_message(const char *role, const char *content, size_t n)

@@ -4,9 +4,10 @@
  * A model's file brings a template, a program in Jinja that makes the text of a list of messages.  This runs it:
  *
  *     eng_lm_template_create(source, strlen(source), &t);   source: eng_lm_model_template(model, NULL)
- *     eng_lm_template_render(t, model, "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}],"
- *                                      " \"add_generation_prompt\": true}", &text, &length);
- *     eng_lm_tokenize(model, text, length, ENG_LM_PARSE_SPECIAL, &ids, &n);
+ *     eng_lm_template_render_given(t, model, "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}],"
+ *                                            " \"add_generation_prompt\": true}", &text, &length, &given, &n_given);
+ *     eng_lm_tokenize_given(model, text, length, ENG_LM_PARSE_SPECIAL, given, n_given, &ids, &n);
+ *     eng_lm_free(given);
  *     eng_lm_free(text);
  *     eng_lm_template_destroy(t);
  *
@@ -54,6 +55,22 @@ ENG_API const char *eng_lm_model_template(const eng_lm_model *model, const char 
  * what is not understood; ENG_ERR_STATE: it went beyond a limit above. */
 ENG_API int eng_lm_template_render(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text,
                                    size_t *length);
+
+/* A stretch of a text: bytes from `from` on, before `to`. */
+typedef struct eng_lm_range {
+    size_t from, to;
+} eng_lm_range;
+
+/* As eng_lm_template_render; *given are the ranges of the text, in their order, that are or were made of texts of `json` (of members
+ * of messages, tools, documents and whatever else is there but bos_token and others whose names end in _token or _tokens): what
+ * others wrote, as opposed to the template's own words.  The caller ends them with eng_lm_free, too; NULL with 0: there are none. */
+ENG_API int eng_lm_template_render_given(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text,
+                                         size_t *length, eng_lm_range **given, size_t *n_given);
+
+/* eng_lm_tokenize, but with ENG_LM_PARSE_SPECIAL a control token is one only where no byte of it is in these ranges: a
+ * question that spells "<|im_end|>" has the tokens of these letters.  The ranges are in their order and do not overlap. */
+ENG_API int eng_lm_tokenize_given(const eng_lm_model *model, const char *text, size_t length, uint32_t flags,
+                                  const eng_lm_range *given, size_t n_given, int32_t **ids, size_t *n);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "case_table.h"
+#include "marks.h"
 #include "methods.h"
 #include "print.h"
 #include "../tokenizer/unicode.h"
@@ -78,8 +79,10 @@ static bool change(tpl_run *r, tpl_text *t, const tpl_string *s, int how)
         n = eng_utf8_decode(s->at + i, s->n - i, &c);
         if (c >= 128 && difficult(c))
             return tpl_fail_as(r, ENG_ERR_UNSUPPORTED, "the other case of character U+%04X is not understood", c);
+        const size_t before = t->n;
         if (!add_character(r, t, other(c, how, i == 0, cased)))
             return false;
+        tpl_mark_as(r, t, before, s->at + i, n);
         cased = is_cased(c);
     }
     return true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "escape.h"
+#include "marks.h"
 #include "print.h"
 #include "../tokenizer/unicode.h"
 
@@ -86,8 +87,10 @@ bool tpl_escape(tpl_run *r, const tpl_value *v, tpl_value *escaped)
         return false;
     for (size_t i = 0; i < s.s.n && !s.safe; i++) {
         const char *found = s.s.at[i] ? strchr(special, s.s.at[i]) : NULL;
+        const size_t before = t.n;
         if (!(found ? tpl_add_word(r, &t, names[found - special]) : tpl_add(r, &t, s.s.at + i, 1)))
             return false;
+        tpl_mark_as(r, &t, before, s.s.at + i, 1);
     }
     *escaped = s.safe ? s : tpl_text_value(&t);
     escaped->safe = true;

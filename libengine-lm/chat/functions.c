@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "functions.h"
+#include "marks.h"
 #include "print.h"
 
 static bool raise_exception(tpl_run *r, tpl_value *v, tpl_value *result)
@@ -32,6 +33,7 @@ static bool strftime_now(tpl_run *r, tpl_value *v, tpl_value *result)
 #pragma GCC diagnostic pop
     tpl_text t = {0};
     bool good = tpl_add(r, &t, text, n);
+    tpl_mark_as(r, &t, 0, v[0].s.at, v[0].s.n);
     *result = tpl_text_value(&t);
     return good;
 }

@@ -118,7 +118,7 @@ static bool join_texts(tpl_run *r, const tpl_value *a, const tpl_value *b, tpl_v
     if (safe && (!tpl_escape(r, a, &x) || !tpl_escape(r, b, &y)))
         return false;
     t.room = x.s.n + y.s.n;
-    if (t.room && !(t.at = tpl_alloc(r, t.room, 1)))
+    if (t.room && !(t.at = tpl_alloc_text(r, t.room)))
         return false;
     bool good = tpl_add(r, &t, x.s.at, x.s.n) && tpl_add(r, &t, y.s.at, y.s.n);
     *result = tpl_text_value(&t);

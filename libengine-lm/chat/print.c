@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "marks.h"
 #include "print.h"
 #include "../tokenizer/unicode.h"
 
@@ -90,8 +91,10 @@ static bool repr_string(tpl_run *r, tpl_text *t, const tpl_value *v)
     for (size_t i = 0; i < s->n;) {
         size_t n = eu_utf8_length(s->at + i, s->n - i);
         n = n ? n : 1;
+        const size_t before = t->n;
         if (!repr_character(r, t, s->at + i, n, quote))
             return false;
+        tpl_mark_as(r, t, before, s->at + i, n);
         i += n;
     }
     return tpl_format(r, t, "%c%s", quote, v->safe ? ")" : "");

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "value.h"
+#include "marks.h"
 
 static bool tell(tpl_run *r, int status, const char *format, va_list args)
 {
@@ -57,19 +57,36 @@ bool tpl_deeper(tpl_run *r)
     return true;
 }
 
-void *tpl_alloc(tpl_run *r, size_t n, size_t entry)
+static bool count_bytes(tpl_run *r, size_t n, size_t entry)
 {
-    if (n > (ENG_LM_TEMPLATE_MEMORY - r->bytes) / entry) {
-        tpl_fail_as(r, ENG_ERR_STATE, "its values take more than %u bytes", ENG_LM_TEMPLATE_MEMORY);
-        return NULL;
-    }
-    void *memory = eu_arena_array(&r->memory, n, entry);
-    if (!memory)
-        r->status = eng_fail_code(EU_NO_MEMORY("the values of a template"));
+    if (n > (ENG_LM_TEMPLATE_MEMORY - r->bytes) / entry)
+        return tpl_fail_as(r, ENG_ERR_STATE, "its values take more than %u bytes", ENG_LM_TEMPLATE_MEMORY);
     r->bytes += n * entry + 16;
     if (r->bytes > ENG_LM_TEMPLATE_MEMORY)
         r->bytes = ENG_LM_TEMPLATE_MEMORY;
+    return true;
+}
+
+void *tpl_alloc(tpl_run *r, size_t n, size_t entry)
+{
+    if (!count_bytes(r, n, entry))
+        return NULL;
+    void *memory = eu_arena_array(&r->memory, n, entry);
+    if (!memory)
+        r->status = eng_fail_code(EU_NO_MEMORY("the values of a template"));
     return memory;
+}
+
+char *tpl_alloc_text(tpl_run *r, size_t n)
+{
+    if (!r->marks)
+        return tpl_alloc(r, n, 1);
+    if (!count_bytes(r, n, 1))
+        return NULL;
+    char *text = tpl_marks_room(r, n);
+    if (!text)
+        r->status = eng_fail_code(EU_NO_MEMORY("the texts of a template"));
+    return text;
 }
 
 bool tpl_add(tpl_run *r, tpl_text *t, const char *at, size_t n)
@@ -80,15 +97,18 @@ bool tpl_add(tpl_run *r, tpl_text *t, const char *at, size_t n)
         return tpl_fail_as(r, ENG_ERR_STATE, "its text is longer than %u bytes", ENG_LM_TEMPLATE_OUTPUT);
     if (n > t->room - t->n) {
         size_t room = 2 * t->room + n + 32;
-        char *more = tpl_alloc(r, room, 1);
+        char *more = tpl_alloc_text(r, room);
         if (!more)
             return false;
-        if (t->n)
+        if (t->n) {
             memcpy(more, t->at, t->n);
+            tpl_marks_copy(r, more, t->at, t->n);
+        }
         t->at = more;
         t->room = room;
     }
     memcpy(t->at + t->n, at, n);
+    tpl_marks_copy(r, t->at + t->n, at, n);
     t->n += n;
     return tpl_step(r, n / 16);
 }

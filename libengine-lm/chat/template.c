@@ -7,6 +7,7 @@
 #include "evaluate.h"
 #include "execute.h"
 #include "filters.h"
+#include "marks.h"
 #include "syntax.h"
 #include "variables.h"
 #include "../files/model.h"
@@ -98,27 +99,78 @@ static bool copy_out(tpl_run *r, const tpl_text *from, char **text, size_t *leng
         memcpy(copy, from->at, from->n);
     copy[from->n] = 0;
     *text = copy;
-    if (length)
-        *length = from->n;
+    *length = from->n;
     return true;
 }
 
-int eng_lm_template_render(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text, size_t *length)
+/* What of the text was given, as memory for free(); NULL: nothing. */
+static bool copy_marked(tpl_run *r, const tpl_text *from, eng_lm_range **given, size_t *n)
+{
+    const size_t ranges = tpl_marked(r, from, NULL);
+    eng_lm_range *copy = ranges ? malloc(ranges * sizeof *copy) : NULL;
+    if (ranges && !copy)
+        return tpl_fail_as(r, ENG_ERR_NOMEM, "out of memory for what was given of its text");
+    *n = tpl_marked(r, from, copy);
+    *given = copy;
+    return true;
+}
+
+typedef struct rendering {
+    char *text;
+    size_t length;
+    bool marked; /* what was given is asked for                              */
+    eng_lm_range *given;
+    size_t n_given;
+} rendering;
+
+static int render(const eng_lm_template *t, const eng_lm_model *model, const char *json, rendering *x)
 {
     static const tpl_hooks hooks = {.call = tpl_call_value, .filter = tpl_filter_run, .test = tpl_test_run};
-    if (!t || !json || !text)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_template_render" ENG_CAUSE
-                        "a template, its variables as JSON and a place for the text are needed");
     tpl_run r = {.hooks = &hooks, .line = 1};
     tpl_text out = {0};
     tpl_scope *given, *own;
-    bool good = tpl_scope_new(&r, NULL, &given) && tpl_variables(&r, json, given) && set_tokens(&r, given, model) &&
+    bool good = (!x->marked || tpl_marks_begin(&r)) && tpl_scope_new(&r, NULL, &given) && tpl_variables(&r, json, given) && set_tokens(&r, given, model) &&
                 tpl_scope_new(&r, given, &own);
     if (good) {
         r.scope = own;
         r.out = &out;
-        good = tpl_execute(&r, &t->body) && copy_out(&r, &out, text, length);
+        good = tpl_execute(&r, &t->body) && copy_out(&r, &out, &x->text, &x->length) &&
+               (!x->marked || copy_marked(&r, &out, &x->given, &x->n_given));
     }
     eu_arena_end(&r.memory);
+    if (!good)
+        free(x->text);
     return good ? ENG_OK : r.status;
+}
+
+int eng_lm_template_render(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text, size_t *length)
+{
+    rendering x = {0};
+    if (!t || !json || !text)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_template_render" ENG_CAUSE
+                        "a template, its variables as JSON and a place for the text are needed");
+    int status = render(t, model, json, &x);
+    if (status)
+        return status;
+    *text = x.text;
+    if (length)
+        *length = x.length;
+    return ENG_OK;
+}
+
+int eng_lm_template_render_given(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text, size_t *length,
+                                 eng_lm_range **given, size_t *n_given)
+{
+    rendering x = {.marked = true};
+    if (!t || !json || !text || !length || !given || !n_given)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_template_render_given" ENG_CAUSE
+                        "a template, its variables as JSON and places for the text and its ranges are needed");
+    int status = render(t, model, json, &x);
+    if (status)
+        return status;
+    *text = x.text;
+    *length = x.length;
+    *given = x.given;
+    *n_given = x.n_given;
+    return ENG_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lists.h"
+#include "marks.h"
 #include "print.h"
 #include "../tokenizer/unicode.h"
 
@@ -32,7 +33,9 @@ static bool write_text(tpl_run *r, tpl_text *t, const tpl_string *s, bool ascii)
     for (size_t i = 0; i < s->n && good;) {
         size_t n = eu_utf8_length(s->at + i, s->n - i);
         n = n ? n : 1;
+        const size_t before = t->n;
         good = write_character(r, t, s->at + i, n, ascii);
+        tpl_mark_as(r, t, before, s->at + i, n);
         i += n;
     }
     return good && tpl_add_word(r, t, "\"");

@@ -116,6 +116,7 @@ struct tpl_run {
     enum { TPL_GO, TPL_BREAK, TPL_CONTINUE } leave;
     unsigned loops;
     const tpl_hooks *hooks;
+    struct tpl_marks *marks; /* NULL: nobody asks where texts come from (marks.h) */
 };
 
 /* -- failures, limits (run.c) ---------------------------------------------------------- */
@@ -128,6 +129,7 @@ bool tpl_step(tpl_run *r, size_t n);
 /* One level deeper; leave with r->depth--. */
 bool tpl_deeper(tpl_run *r);
 void *tpl_alloc(tpl_run *r, size_t n, size_t entry);
+char *tpl_alloc_text(tpl_run *r, size_t n);
 bool tpl_add(tpl_run *r, tpl_text *t, const char *at, size_t n);
 bool tpl_add_word(tpl_run *r, tpl_text *t, const char *word);
 bool tpl_format(tpl_run *r, tpl_text *t, const char *format, ...) __attribute__((format(printf, 3, 4)));

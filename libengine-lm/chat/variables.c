@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "marks.h"
 #include "variables.h"
 
 static bool convert(tpl_run *r, const json_t *json, tpl_value *v);
@@ -16,7 +17,31 @@ static bool text_value(tpl_run *r, const char *at, size_t n, tpl_value *v)
     tpl_text t = {0};
     bool good = tpl_add(r, &t, at, n);
     *v = tpl_text_value(&t);
+    tpl_mark(r, v, true);
     return good;
+}
+
+/* eos_token and the like are the template's own words, whoever says what they are. */
+static bool is_token(const tpl_string *name)
+{
+    const size_t n = name->n;
+    return (n > 6 && memcmp(name->at + n - 6, "_token", 6) == 0) || (n > 7 && memcmp(name->at + n - 7, "_tokens", 7) == 0);
+}
+
+static void unmark(const tpl_run *r, const tpl_value *v)
+{
+    if (v->kind == TPL_STRING)
+        tpl_mark(r, v, false);
+    for (size_t i = 0; v->kind == TPL_LIST && i < v->list->n; i++)
+        if (v->list->at[i].kind == TPL_STRING)
+            tpl_mark(r, &v->list->at[i], false);
+}
+
+static void unmark_tokens(const tpl_run *r, const tpl_dict *variables)
+{
+    for (size_t i = 0; r->marks && i < variables->n; i++)
+        if (is_token(&variables->at[i].key.s))
+            unmark(r, &variables->at[i].value);
 }
 
 static bool list_value(tpl_run *r, const json_t *json, tpl_value *v)
@@ -95,5 +120,7 @@ bool tpl_variables(tpl_run *r, const char *json, tpl_scope *scope)
     bool good = json_is_object(whole) ? convert(r, whole, &scope->names) :
                                         tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object but another value");
     json_decref(whole);
+    if (good)
+        unmark_tokens(r, scope->names.dict);
     return good;
 }

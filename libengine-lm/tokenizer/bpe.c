@@ -90,7 +90,7 @@ static int emit(encoder *e, uint32_t symbol)
 {
     const eng_tokenizer *t = e->t;
 
-    if (symbol < t->n)
+    if (is_word(t, symbol))
         return eng_ids_add(e->out, (int32_t)symbol);
     const char *text = string_text(&t->symbols, symbol);
     size_t length = string_length(&t->symbols, symbol), used;
@@ -122,7 +122,7 @@ static int whole_piece(encoder *e, const uint8_t *bytes, size_t n, uint32_t *sym
     for (size_t i = 0; i < n; i++)
         length += eng_utf8_encode(eng_byte_character(bytes[i]), e->spelling.at + length);
     *symbol = eng_tokenizer_symbol(e->t, e->spelling.at, length);
-    if (*symbol != NO_SYMBOL && *symbol >= e->t->n)
+    if (*symbol != NO_SYMBOL && !is_word(e->t, *symbol))
         *symbol = NO_SYMBOL;
     return ENG_OK;
 }

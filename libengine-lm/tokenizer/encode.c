@@ -15,6 +15,14 @@ typedef struct fragment {
 
 typedef EU_ARRAY(fragment) fragment_list;
 
+/* What is cut, and where control tokens are letters. */
+typedef struct text_source {
+    const char *at;
+    size_t length;
+    const eng_tokenizer_range *plain;
+    size_t n_plain;
+} text_source;
+
 static int no_memory(void)
 {
     return eng_fail_code(EU_NO_MEMORY("turning text into tokens"));
@@ -40,10 +48,34 @@ static const char *search(const char *text, size_t length, const char *wanted, s
     return NULL;
 }
 
-/* Cuts one special token out of all fragments of text. */
-static int cut(const eng_tokenizer *t, uint32_t token, fragment_list *from, fragment_list *to)
+/* Is any of these bytes in a range? */
+static bool is_plain(const text_source *s, const char *at, size_t n)
 {
-    const char *wanted = string_text(&t->symbols, token);
+    const size_t from = (size_t)(at - s->at);
+    size_t low = 0, high = s->n_plain;
+    while (low < high) { /* the first range that ends behind its beginning */
+        const size_t middle = (low + high) / 2;
+        if (s->plain[middle].to <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->n_plain && s->plain[low].from < from + n;
+}
+
+/* As search, but of control tokens only where they are not letters. */
+static const char *search_token(const eng_tokenizer *t, uint32_t token, const text_source *s, const fragment *f)
+{
+    const char *wanted = string_text(&t->symbols, token), *end = f->text + f->length, *found = f->text;
+    const size_t n = string_length(&t->symbols, token);
+    while ((found = search(found, (size_t)(end - found), wanted, n)) != NULL && t->types[token] != TOKEN_USER && is_plain(s, found, n))
+        found++;
+    return found;
+}
+
+/* Cuts one special token out of all fragments of text. */
+static int cut(const eng_tokenizer *t, uint32_t token, const text_source *s, fragment_list *from, fragment_list *to)
+{
     size_t n = string_length(&t->symbols, token);
     int status = ENG_OK;
 
@@ -51,7 +83,7 @@ static int cut(const eng_tokenizer *t, uint32_t token, fragment_list *from, frag
     for (size_t i = 0; i < from->n && !status; i++) {
         fragment f = from->at[i];
         const char *found;
-        while (!status && f.token < 0 && (found = search(f.text, f.length, wanted, n)) != NULL) {
+        while (!status && f.token < 0 && (found = search_token(t, token, s, &f)) != NULL) {
             size_t before = (size_t)(found - f.text);
             if (before > 0)
                 status = add_fragment(to, (fragment){f.text, before, -1});
@@ -67,18 +99,18 @@ static int cut(const eng_tokenizer *t, uint32_t token, fragment_list *from, frag
 }
 
 /* Only what occurs at all is cut; most special tokens do not. */
-static int cut_special(const eng_tokenizer *t, const char *text, size_t length, bool control, fragment_list *list)
+static int cut_special(const eng_tokenizer *t, const text_source *s, bool control, fragment_list *list)
 {
     fragment_list other = {0};
-    int status = length > 0 ? add_fragment(list, (fragment){text, length, -1}) : ENG_OK;
+    int status = s->length > 0 ? add_fragment(list, (fragment){s->at, s->length, -1}) : ENG_OK;
 
     for (uint32_t i = 0; i < t->n_special && !status; i++) {
         uint32_t token = t->special[i];
         if (t->types[token] != TOKEN_USER && !control)
             continue;
-        if (!search(text, length, string_text(&t->symbols, token), string_length(&t->symbols, token)))
+        if (!search(s->at, s->length, string_text(&t->symbols, token), string_length(&t->symbols, token)))
             continue;
-        status = cut(t, token, list, &other);
+        status = cut(t, token, s, list, &other);
         fragment_list swap = *list;
         *list = other;
         other = swap;
@@ -106,12 +138,19 @@ static int encode_fragments(encoder *e, const fragment_list *list)
 int eng_tokenizer_encode(const eng_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags, int32_t **ids,
                          size_t *n)
 {
+    return eng_tokenizer_encode_around(tokenizer, text, length, flags, NULL, 0, ids, n);
+}
+
+int eng_tokenizer_encode_around(const eng_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags,
+                                const eng_tokenizer_range *plain, size_t n_plain, int32_t **ids, size_t *n)
+{
+    const text_source source = {text, length, plain, n_plain};
     fragment_list list = {0};
     id_list out = {0};
     encoder e = {.t = tokenizer, .out = &out};
     bool special = (flags & ENG_TOKENIZE_ADD_SPECIAL) != 0;
 
-    int status = cut_special(tokenizer, text, length, (flags & ENG_TOKENIZE_PARSE_SPECIAL) != 0, &list);
+    int status = cut_special(tokenizer, &source, (flags & ENG_TOKENIZE_PARSE_SPECIAL) != 0, &list);
     if (!status && special && eng_tokenizer_adds_bos(tokenizer))
         status = eng_ids_add(&out, tokenizer->bos);
     if (!status)

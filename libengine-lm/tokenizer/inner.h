@@ -69,6 +69,11 @@ int eng_tokenizer_reserve(eng_tokenizer *t, uint64_t n, uint64_t n_merges);
 void eng_tokenizer_tables_free(eng_tokenizer *t);
 /* NO_SYMBOL if it is none. */
 uint32_t eng_tokenizer_symbol(const eng_tokenizer *t, const char *text, size_t length);
+/* What text can become: control tokens are never made of their letters, only cut out (encode.c). */
+static inline bool is_word(const eng_tokenizer *t, uint32_t symbol)
+{
+    return symbol < t->n && t->types[symbol] != TOKEN_CONTROL && t->types[symbol] != TOKEN_UNKNOWN;
+}
 /* Adds the spelling; the first of equal ones is found later. */
 int eng_tokenizer_intern(eng_tokenizer *t, const char *text, size_t length, uint32_t *symbol);
 int eng_tokenizer_add_merge(eng_tokenizer *t, uint32_t left, uint32_t right, uint32_t rank);

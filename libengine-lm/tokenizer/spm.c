@@ -67,7 +67,7 @@ static void look(const eng_tokenizer *t, const struct node *nodes, const char *t
         return;
     uint32_t length = nodes[i].length + nodes[nodes[i].next].length;
     uint32_t token = eng_tokenizer_symbol(t, text + nodes[i].start, length);
-    if (token < t->n)
+    if (is_word(t, token))
         push(h, (candidate){t->scores[token], i, length});
 }
 
@@ -94,7 +94,7 @@ static int emit(encoder *e, const char *text, size_t length)
     const eng_tokenizer *t = e->t;
     uint32_t token = eng_tokenizer_symbol(t, text, length);
 
-    if (token < t->n)
+    if (is_word(t, token))
         return eng_ids_add(e->out, (int32_t)token);
     int status = ENG_OK;
     for (size_t i = 0; i < length && !status; i++) {

@@ -30,6 +30,13 @@ enum {
 int eng_tokenizer_encode(const eng_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags, int32_t **ids,
                          size_t *n);
 
+/* Bytes from..to of a text, in which control tokens that are written out are not recognised: in their order. */
+typedef struct eng_tokenizer_range {
+    size_t from, to;
+} eng_tokenizer_range;
+int eng_tokenizer_encode_around(const eng_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags,
+                                const eng_tokenizer_range *plain, size_t n_plain, int32_t **ids, size_t *n);
+
 uint32_t eng_tokenizer_count(const eng_tokenizer *tokenizer); /* size of the vocabulary */
 /* The token as the file spells it ("Ġthe"); NULL if there is no such token. */
 const char *eng_tokenizer_spelling(const eng_tokenizer *tokenizer, int32_t id);

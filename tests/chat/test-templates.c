@@ -15,14 +15,20 @@
 #include "../meta/count.h"
 #include "../tap.h"
 
+static bool marked; /* with what was given                                  */
+
 /* The text of a template, or NULL and *status. */
 static char *render(const char *source, const char *json, int *status)
 {
     eng_lm_template *t = NULL;
+    eng_lm_range *given = NULL;
     char *text = NULL;
+    size_t length, n;
     *status = eng_lm_template_create(source, strlen(source), &t);
     if (!*status)
-        *status = eng_lm_template_render(t, NULL, json, &text, NULL);
+        *status = marked ? eng_lm_template_render_given(t, NULL, json, &text, &length, &given, &n) :
+                           eng_lm_template_render(t, NULL, json, &text, NULL);
+    eng_lm_free(given);
     eng_lm_template_destroy(t);
     return text;
 }
@@ -241,6 +247,8 @@ int main(void)
     check_small();
     check_wrong();
     check_models();
+    check_memory();
+    marked = true;
     check_memory();
     return tap_end(NULL);
 }

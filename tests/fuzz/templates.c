@@ -37,6 +37,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         status = eng_lm_template_render(t, NULL, json, &text, &bytes);
         MUST(status == ENG_OK ? text && text[bytes] == 0 : !text && eng_last_error()[0], "status %d without a word", status);
     }
+    if (text) { /* the same again, with what was given */
+        eng_lm_range *given = NULL;
+        char *again = NULL;
+        size_t length = 0, ranges = 0;
+        status = eng_lm_template_render_given(t, NULL, json, &again, &length, &given, &ranges);
+        MUST(status == ENG_OK && length == bytes, "status %d, %zu bytes and %zu", status, length, bytes);
+        for (size_t i = 0; i < ranges; i++)
+            MUST(given[i].from < given[i].to && given[i].to <= length && (i == 0 || given[i - 1].to < given[i].from), "range %zu", i);
+        eng_lm_free(given);
+        eng_lm_free(again);
+    }
     eng_lm_free(text);
     eng_lm_template_destroy(t);
     free(json);

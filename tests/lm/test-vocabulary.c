@@ -196,6 +196,42 @@ START_TEST(spm_rules)
 }
 END_TEST
 
+/* Control tokens whose letters merge, or are a word. */
+START_TEST(control_letters)
+{
+    static const char *const spm_own[] = {"<unk>", "</s>", "<", "/", "s", ">", "</", "s>", "\xe2\x96\x81"};
+    static const char *const bpe_own[] = {"<", "|", ">", "<|", "<|>"}, *const merges[] = {"< |", "<| >"};
+    static const int32_t spm_kinds[] = {2, 3, 1, 1, 1, 1, 1, 1, 1}, bpe_kinds[] = {1, 1, 1, 1, 3};
+    static const float scores[] = {0, 0, -1, -1, -1, -1, -2, -2, -1};
+    static const eng_tokenizer_range inside = {2, 3}, before = {0, 1};
+    eng_tokenizer *t = NULL;
+    recipe r = spm;
+    int32_t *ids;
+    size_t n;
+
+    r.tokens = spm_own, r.types = spm_kinds, r.scores = scores, r.n = 9, r.add_space = 0;
+    ck_assert_int_eq(make(&r, &t), ENG_OK);
+    expect(t, "</s>", 4, 0, "6 7");
+    expect(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, "4 1");
+    ck_assert_int_eq(eng_tokenizer_encode_around(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, &inside, 1, &ids, &n), ENG_OK);
+    ck_assert(n == 3 && ids[0] == 4 && ids[1] == 6 && ids[2] == 7);
+    free(ids);
+    ck_assert_int_eq(eng_tokenizer_encode_around(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, &before, 1, &ids, &n), ENG_OK);
+    ck_assert(n == 2 && ids[1] == 1);
+    free(ids);
+    eng_tokenizer_destroy(t);
+    for (int whole = 0; whole < 2; whole++) {
+        r = bpe;
+        r.tokens = bpe_own, r.types = bpe_kinds, r.n = 5, r.merges = merges, r.n_merges = 2, r.pre = whole ? "llama-bpe" : "qwen2";
+        r.add_bos = 0;
+        ck_assert_int_eq(make(&r, &t), ENG_OK);
+        expect(t, "<|>", 3, 0, "0 1 2");
+        expect(t, "<|<|>", 5, ENG_TOKENIZE_PARSE_SPECIAL, "3 4");
+        eng_tokenizer_destroy(t);
+    }
+}
+END_TEST
+
 static void refused(const recipe *r, int status, const char *text)
 {
     eng_tokenizer *t = NULL;
@@ -311,6 +347,7 @@ int main(void)
 
     tcase_add_test(all, bpe_rules);
     tcase_add_test(all, spm_rules);
+    tcase_add_test(all, control_letters);
     tcase_add_test(all, refusals);
     tcase_add_test(all, damaged);
     tcase_set_timeout(all, 120);
