@@ -18,6 +18,7 @@ opencl_kernels = \
 	kernels/encode_256.clh \
 	kernels/encode_range.clh \
 	kernels/encode_signed.clh \
+	kernels/fold.clh \
 	kernels/gated_delta_net.cl \
 	kernels/get_rows.cl \
 	kernels/grid.clh \
@@ -50,6 +51,7 @@ opencl_kernels = \
 	kernels/soft_max.cl \
 	kernels/sort.cl \
 	kernels/ssm_conv.cl \
+	kernels/ssm_scan.cl \
 	kernels/stream.clh \
 	kernels/sum_rows.cl \
 	kernels/tile.clh \

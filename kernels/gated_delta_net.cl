@@ -10,15 +10,11 @@
  * -DS= head size
  */
 #include "delta.clh"
+#include "fold.clh"
 
 #if VEC
 
 #define NC 16 /* columns of a work-item */
-
-#define ALL(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(a) X(b) X(c) X(d) X(e) X(f)
-#define FOLD(s)                                                                                                        \
-    fold2(fold2(fold2(fold2(s##0, s##1), fold2(s##2, s##3)), fold2(fold2(s##4, s##5), fold2(s##6, s##7))),             \
-          fold2(fold2(fold2(s##8, s##9), fold2(s##a, s##b)), fold2(fold2(s##c, s##d), fold2(s##e, s##f))))
 
 KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
 {

@@ -391,6 +391,8 @@ ENG_API eng_value eng_gated_delta_net(eng_graph *g, eng_value q, eng_value k, en
                                       int64_t slots);
 ENG_API eng_value eng_ssm_conv(eng_graph *g, eng_value x, eng_value w, eng_value state, eng_value src, eng_value dst,
                                eng_value cu, int64_t slots);
+ENG_API eng_value eng_ssm_scan(eng_graph *g, eng_value x, eng_value dt, eng_value a, eng_value b, eng_value c,
+                               eng_value state, eng_value src, eng_value dst, eng_value cu, int64_t slots);
 typedef struct eng_attention_params {
     uint32_t size;
     int32_t kv_param; /* number of the plan parameter with the valid cells; -1: all */

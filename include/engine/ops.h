@@ -39,6 +39,7 @@ enum { ENG_CPY_TYPE = 0, ENG_CPY_SEARCH = 1 }; /* quantize, dequantize, cpy  */
 enum { ENG_HADAMARD_GROUP = 0 };
 enum { ENG_GDN_GROUPED = 0, ENG_GDN_SLOTS = 1 };
 enum { ENG_CONV_SLOTS = 0 };
+enum { ENG_SCAN_SLOTS = 0 };
 enum { ENG_ATTN_KV_PARAM = 0, ENG_ATTN_WINDOW = 1, ENG_ATTN_CAUSAL = 2,
        ENG_ATTN_BLOCK = 3, ENG_ATTN_FIRST = 4, ENG_ATTN_LSE = 5,
        ENG_ATTN_RUN = 6, ENG_ATTN_PERIOD = 7 };

@@ -108,6 +108,13 @@ eng_value eng_ssm_conv(eng_graph *g, eng_value x, eng_value w, eng_value state, 
     return eng_graph_op(g, ENG_OP_SSM_CONV, in, COUNT(in), &slots, 1, NULL, 0, NULL);
 }
 
+eng_value eng_ssm_scan(eng_graph *g, eng_value x, eng_value dt, eng_value a, eng_value b, eng_value c, eng_value state,
+                       eng_value src, eng_value dst, eng_value cu, int64_t slots)
+{
+    eng_value in[] = {x, dt, a, b, c, state, src, dst, cu};
+    return eng_graph_op(g, ENG_OP_SSM_SCAN, in, COUNT(in), &slots, 1, NULL, 0, NULL);
+}
+
 void eng_attention_defaults(eng_attention_params *p)
 {
     *p = (eng_attention_params){.size = sizeof *p, .kv_param = -1, .causal = 1, .scale = 1,

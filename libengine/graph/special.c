@@ -97,6 +97,11 @@ static int ssm_conv(eng_inference *f)
     return slots(f, f->node->ip[ENG_CONV_SLOTS], f->in[3]->ne[0], f->in[5], f->in[4]);
 }
 
+static int ssm_scan(eng_inference *f)
+{
+    return slots(f, f->node->ip[ENG_SCAN_SLOTS], f->in[6]->ne[0], f->in[8], f->in[7]);
+}
+
 /* Do the numbers of all cells in the cache that they are a part of fit 64 bits? */
 static bool can_be_numbered(const int64_t *ip, int64_t cells)
 {
@@ -437,6 +442,8 @@ int eng_infer_special(eng_inference *f)
         return gated_delta_net(f);
     case ENG_OP_SSM_CONV:
         return ssm_conv(f);
+    case ENG_OP_SSM_SCAN:
+        return ssm_scan(f);
     case ENG_OP_ATTENTION:
         return attention(f);
     case ENG_OP_ROPE:

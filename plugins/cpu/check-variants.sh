@@ -23,4 +23,4 @@ run() {
 run "scalar" --option cpu.simd=scalar
 run "avx2" --option cpu.simd=avx2
 run "avx512" --option cpu.simd=avx512
-run "five threads" --option cpu.threads=5 --ops mul_mat,mul_mat_id,attention,gated_delta_net,ssm_conv,set_rows
+run "five threads" --option cpu.threads=5 --ops mul_mat,mul_mat_id,attention,gated_delta_net,ssm_conv,ssm_scan,set_rows

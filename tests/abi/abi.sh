@@ -33,6 +33,8 @@ else
     echo "$text" | sed 's/^/# /'
     echo "$text" | grep -q '^kept host: done$'
     result $? "the plugin of 3.0 with the library of today"
+    ENGINE_PLUGIN_PATH=$dir/plugin "$out/engine-probe" --ops=null 2>/dev/null | grep -q '^ssm_scan f32: no: the null device'
+    result $? "the plugin of 3.0 is asked for an op that came after it, and has it not"
 fi
 
 # Versions of symbols: those of 3.0 keep theirs, whatever has no list is the last version's; who was built without goes on (above).

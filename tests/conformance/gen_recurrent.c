@@ -1,4 +1,4 @@
-/* Cases of gated_delta_net and ssm_conv. */
+/* Cases of gated_delta_net, ssm_scan and ssm_conv. */
 #include "config.h"
 
 #include "suite.h"
@@ -236,8 +236,110 @@ static void cases_conv(cf_suite *s)
     conv(s, 4, 20, tokens[2], 3, 2, CF_PLAIN, "k_head");
 }
 
+struct scan {
+    int64_t n, p, groups, rep, n_seq, slots;
+    int64_t tokens[MAX_SEQ];
+    bool each; /* a rate for each state */
+    double decay; /* dt a lies in [-decay, 0) */
+    cf_layout layout;
+    const char *split;
+};
+
+static void scan(cf_suite *s, struct scan x)
+{
+    int64_t t = 0, h = x.groups * x.rep;
+
+    for (int64_t b = 0; b < x.n_seq; b++)
+        t += x.tokens[b];
+    cf_case *c = cf_begin(s, ENG_OP_SSM_SCAN,
+                          "n=%lld p=%lld groups=%lld rep=%lld t=%lld seqs=%lld(%lld,%lld..) slots=%lld %s decay=-%g %s%s%s",
+                          (long long)x.n, (long long)x.p, (long long)x.groups, (long long)x.rep, (long long)t,
+                          (long long)x.n_seq, (long long)x.tokens[0], (long long)x.tokens[1], (long long)x.slots,
+                          x.each ? "each" : "head", x.decay, cf_layout_name(x.layout), x.split ? " split=" : "",
+                          x.split ? x.split : "");
+    if (!c)
+        return;
+    c->terms = (double)x.n;
+    c->ip[ENG_SCAN_SLOTS] = x.slots;
+    c->split = x.split;
+    int64_t padded = t + (cf_below(c, 2) ? 3 : 0); /* tokens that belong to no sequence */
+    cf_operand *in = cf_in(c, 0, "x", ENG_TYPE_F32, ENG_USE_INPUT, x.layout, CF_SHAPE(x.p, h, padded));
+    cf_operand *dt = cf_in(c, 1, "dt", ENG_TYPE_F32, ENG_USE_INPUT, x.layout == CF_SWAP12 ? CF_PLAIN : x.layout,
+                           CF_SHAPE(h, padded));
+    cf_operand *a = cf_in(c, 2, "a", ENG_TYPE_F32, ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE(x.each ? x.n : 1, h));
+    cf_operand *b = cf_in(c, 3, "b", ENG_TYPE_F32, ENG_USE_INPUT, x.layout, CF_SHAPE(x.n, x.groups, padded));
+    cf_operand *read = cf_in(c, 4, "c", ENG_TYPE_F32, ENG_USE_INPUT, x.layout == CF_SWAP12 ? CF_OFFSET : x.layout,
+                             CF_SHAPE(x.n, x.groups, padded));
+    cf_operand *src = cf_in(c, 6, "src", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x.n_seq));
+    cf_operand *dst = cf_in(c, 7, "dst", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x.slots + (x.n & 1), x.n_seq));
+    ranges(cf_in(c, 8, "cu", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(x.n_seq + 1)), x.tokens, x.n_seq);
+    int64_t pool = rows(c, src, dst, x.n_seq, x.slots);
+    cf_operand *state = cf_in(c, 5, "state", ENG_TYPE_F32, ENG_USE_STATE, CF_PLAIN, CF_SHAPE(x.n, x.p, h, pool));
+    state->inout = true;
+    cf_fill(c, in, -0.3, 5);
+    cf_fill(c, dt, 1e-3, 0.5);
+    cf_fill(c, a, -2 * x.decay, -1e-4 * x.decay);
+    if (x.split) {
+        long long g = x.groups, r = x.rep;
+        const bool by_group = g > 1;
+#define HEADS(o, d)                                                                                                    \
+    do {                                                                                                               \
+        if (by_group)                                                                                                  \
+            cf_axis(c, o, d, "k_head:%lld *:%lld", g, r);                                                              \
+        else                                                                                                           \
+            cf_axis(c, o, d, "k_head:%lld", r);                                                                        \
+    } while (0)
+        HEADS(in, 1);
+        HEADS(dt, 0);
+        HEADS(a, 1);
+        HEADS(state, 2);
+        if (by_group) {
+            cf_axis(c, b, 1, "k_head:%lld", g);
+            cf_axis(c, read, 1, "k_head:%lld", g);
+        }
+    }
+    cf_run(c);
+}
+
+static void cases_scan(cf_suite *s)
+{
+    static const double decays[] = {0.05, 1, 20};
+    static const int64_t states[] = {16, 64, 128, 256, 1, 5, 17, 100}, channels[] = {64, 1, 32, 80, 7, 33};
+    static const int64_t lengths[] = {1, 2, 5, 17, 64, 100, 257, 600};
+    int x = 0;
+
+    cf_thin(s, 3); /* every number of states with every number of channels */
+    for (size_t i = 0; i < COUNT(states); i++)
+        for (size_t j = 0; j < COUNT(channels); j++, x++)
+            scan(s, (struct scan){states[i],
+                                  channels[j],
+                                  1 + x % 3,
+                                  1 + x / 2 % 3,
+                                  1 + x % 2,
+                                  1 + x % 4,
+                                  {x % 3 ? 5 : 18, 3},
+                                  x & 1,
+                                  decays[x % 3],
+                                  (cf_layout)(x % 4),
+                                  NULL});
+    cf_thin(s, 2);
+    for (size_t i = 0; i < COUNT(lengths); i++, x++)
+        scan(s, (struct scan){16, 8, 2, 2, 1, 1 + x % 3, {lengths[i]}, (x & 1) != 0, decays[x % 3], CF_PLAIN, NULL});
+    for (int64_t slots = 1; slots <= 4; slots++) /* K below, at and above the number of tokens; empty sequences */
+        scan(s, (struct scan){32, 4, 2, 2, 4, slots, {slots, slots - 1, 0, slots + 2}, slots == 2, 1, CF_PLAIN, NULL});
+    cf_thin(s, 1);
+    scan(s, (struct scan){24, 3, 2, 2, 6, 3, {0, 5, 1, 0, 2, 9}, true, 1, CF_OFFSET, NULL});
+    scan(s, (struct scan){16, 1, 1, 40, 2, 2, {4, 3}, true, 1, CF_PLAIN, NULL}); /* as Mamba has it */
+    scan(s, (struct scan){16, 2, 2, 2, 2, 2, {0, 0}, false, 1, CF_PLAIN, NULL});
+    scan(s, (struct scan){40, 2, 2, 1, 1, 0, {6}, false, 1, CF_PLAIN, NULL});
+    for (int k = 0; k < 4; k++)
+        scan(s, (struct scan){k & 1 ? 24 : 64, 8, k < 2 ? 1 : 4, 6, 2, 3, {9, 2}, k & 1, 0.5, CF_PLAIN, "k_head"});
+}
+
 void cf_cases_recurrent(cf_suite *s)
 {
+    if (cf_wanted(s, ENG_OP_SSM_SCAN))
+        cases_scan(s);
     if (cf_wanted(s, ENG_OP_SSM_CONV))
         cases_conv(s);
     if (cf_wanted(s, ENG_OP_GATED_DELTA_NET))

@@ -144,6 +144,7 @@ START_TEST(memory_that_must_stay)
 {
     found(UNTOUCHED, "state", "gated_delta_net", "s=64", "must not be");
     found(UNTOUCHED, "state", "ssm_conv", "taps=4", "must not be");
+    found(UNTOUCHED, "state", "ssm_scan", "n=64", "must not be");
     found(NOT_A_NUMBER, "state", "gated_delta_net", "slots=0", "must not be");
 }
 END_TEST

@@ -41,6 +41,7 @@ CF_TOLERANCE(GATED_DELTA_NET, 12, 4, 0.2, "two sums over the head a token, error
              "shrunk by its decay; "
              "exponentials of sums of gates in the chunked form add a few units")
 CF_TOLERANCE(SSM_CONV, 4, 2, 0.1, "a sum of a few products")
+CF_TOLERANCE(SSM_SCAN, 8, 3, 0.2, "a sum over the states a token, errors carried in the state and shrunk by its decay")
 CF_TOLERANCE(ATTENTION, 6, 2, 0.05, "a score's absolute error is a weight's relative one: the magnitude has it")
 CF_TOLERANCE(GET_ROWS, 2, 2, 0, "as dequantize")
 CF_TOLERANCE(SET_ROWS, 0, 0, 0, "as quantize; rows that are not named keep every bit")

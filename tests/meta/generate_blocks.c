@@ -235,6 +235,37 @@ int pg_delta_net(generator *g, int x)
     return OPI(ENG_OP_GATED_DELTA_NET, ip, q, k, v, gate, beta, state, src, dst, cu);
 }
 
+int pg_scan(generator *g, int x)
+{
+    int64_t p = 8, n = 16, h = (int64_t[]){1, 2, 3, 4}[pg_pick(g, 4)], r = 1 + pg_pick(g, 4), t = matrix_rows(g, x);
+    int64_t b = 2, b1 = b + 1, ip[] = {1 + pg_pick(g, 2)};
+    bool named = pg_pick(g, 3) > 0;
+    int in = heads_of(g, x, p, h, r, t, true, named), add = heads_of(g, x, n, h, 1, t, true, named);
+    int read = heads_of(g, x, n, h, 1, t, true, named);
+    int dt = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){h * r, t}, 2);
+    int a = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, (int64_t[]){pg_pick(g, 2) ? 1 : n, h * r}, 2);
+    int state = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){n, p, h * r, 6}, 4);
+
+    pg_tensor_of(g, dt)->offset = 0.5f;
+    pg_tensor_of(g, dt)->scale = 0.4f;
+    pg_tensor_of(g, a)->offset = -0.5f;
+    pg_tensor_of(g, a)->scale = 0.4f;
+    if (named) {
+        nameless(pg_tensor_of(g, dt));
+        nameless(pg_tensor_of(g, a));
+        nameless(pg_tensor_of(g, state));
+        name_heads(pg_tensor_of(g, dt), 0, h, r, 1, true);
+        name_heads(pg_tensor_of(g, a), 1, h, r, 1, true);
+        name_heads(pg_tensor_of(g, state), 2, h, r, 1, true);
+    }
+    pg_ready(g, dt);
+    pg_ready(g, a);
+    pg_ready(g, state);
+    int src = pg_indices(g, &b, 1, 2, PG_PLAIN); /* rows read: 0, 1; written: 2 .. 5 */
+    int dst = pg_indices(g, (int64_t[]){2, b}, 2, 6, PG_STATE_ROWS), cu = pg_indices(g, &b1, 1, t, PG_ASCENDING);
+    return OPI(ENG_OP_SSM_SCAN, ip, in, dt, a, add, read, state, src, dst, cu);
+}
+
 int pg_convolution(generator *g, int x)
 {
     int64_t h = (int64_t[]){24, 48, 20}[pg_pick(g, 3)], b = 2, taps = 4, b1 = b + 1;

@@ -413,7 +413,7 @@ static void one_block(generator *g, int x)
 {
     switch (pg_pick(g, 18)) {
     case 0: case 1: pg_attention(g, x); return;
-    case 2: pg_delta_net(g, x); return;
+    case 2: pg_pick(g, 3) ? pg_delta_net(g, x) : pg_scan(g, x); return;
     case 3: pg_convolution(g, x); return;
     case 4: case 5: pg_in_place(g, x); return;
     case 6: case 16: pg_experts(g, x); return;

@@ -74,6 +74,7 @@ int pg_write_rows(generator *g, int x);
 /* -- generate_blocks.c: several ops that belong together */
 int pg_attention(generator *g, int x);
 int pg_delta_net(generator *g, int x);
+int pg_scan(generator *g, int x);
 int pg_convolution(generator *g, int x);
 int pg_in_place(generator *g, int x);
 int pg_fused(generator *g, int x);

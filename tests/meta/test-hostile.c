@@ -106,7 +106,8 @@ static void keep_all(run *r)
         const pg_op *o = &r->p->ops[k];
         if (o->op == ENG_OP_NONE || o->op == ENG_OP_STORE || (eng_op_get(o->op)->flags & ENG_OPF_VIEW))
             continue;
-        if (!writes(o) || o->op == ENG_OP_GATED_DELTA_NET || o->op == ENG_OP_SSM_CONV)
+        if (!writes(o) || o->op == ENG_OP_GATED_DELTA_NET || o->op == ENG_OP_SSM_CONV ||
+            o->op == ENG_OP_SSM_SCAN)
             for (int which = 0; which < 2; which++)
                 keep(r, k, which, store);
     }

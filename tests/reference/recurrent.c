@@ -1,4 +1,4 @@
-/* Gated delta net and causal convolution, token by token. */
+/* Gated delta net, selective scan and causal convolution, token by token. */
 #include "config.h"
 
 #include "ref.h"
@@ -174,5 +174,67 @@ int ref_op_ssm_conv(ref_call *c)
             }
         }
     free(before);
+    return 0;
+}
+
+/* One token of one head: m[j][i] = exp(dt a) m + dt x b, o = m.c */
+static void scan_token(const ref_call *c, int64_t h, int64_t t, double *m, double *mag)
+{
+    const ref_tensor *x = c->in[0], *a = c->in[2], *b = c->in[3], *read = c->in[4];
+    int64_t n = b->ne[0], group = h / (x->ne[1] / b->ne[1]);
+    double dt = c->in[1]->data[ref_at4(c->in[1], h, t, 0, 0)];
+
+    for (int64_t j = 0; j < x->ne[0]; j++) {
+        double in = dt * x->data[ref_at4(x, j, h, t, 0)], sum = 0, sum_mag = 0;
+        for (int64_t i = 0; i < n; i++) {
+            double exponent = dt * a->data[ref_at4(a, i % a->ne[0], h, 0, 0)], decay = exp(exponent);
+            double add = in * b->data[ref_at4(b, i, group, t, 0)], r = read->data[ref_at4(read, i, group, t, 0)];
+            /* the exponent is rounded once, which its size multiplies */
+            mag[j * n + i] = decay * (mag[j * n + i] + fabs(m[j * n + i]) * fabs(exponent)) + fabs(add);
+            m[j * n + i] = decay * m[j * n + i] + add;
+            sum += m[j * n + i] * r;
+            sum_mag += mag[j * n + i] * fabs(r);
+        }
+        int64_t at = ref_at4(&c->out[0], j, h, t, 0);
+        c->out[0].data[at] = sum;
+        c->out[0].mag[at] = sum_mag;
+        c->out[0].touched[at] = 1;
+    }
+}
+
+int ref_op_ssm_scan(ref_call *c)
+{
+    ref_tensor *state = c->in[5];
+    const ref_tensor *x = c->in[0], *b = c->in[3], *src = c->in[6], *dst = c->in[7], *cu = c->in[8];
+    int64_t p = x->ne[0], heads = x->ne[1], n = b->ne[0], size = n * p;
+
+    if (!b->ne[1] || heads % b->ne[1] || state->ne[0] != n || state->ne[1] != p || state->ne[2] != heads ||
+        cu->ne[0] != src->ne[0] + 1)
+        return -2;
+    if (!ref_alloc(&c->out[0], x->ne, 3, true, true))
+        return -1;
+    c->n_out = 1;
+    double *all = calloc((size_t)(2 * size * src->ne[0] * heads + 1), sizeof *all), *m = all;
+    if (!all)
+        return -1;
+    /* Every source is read before any row is written. */
+    for (int64_t s = 0; s < src->ne[0]; s++)
+        for (int64_t h = 0; h < heads; h++, m += 2 * size) {
+            int64_t row = ref_index((double)integer(src, s, 0), state->ne[3]);
+            for (int64_t i = 0; row >= 0 && i < size; i++) {
+                m[i] = state->data[ref_at4(state, i % n, i / n, h, row)];
+                m[size + i] = fabs(m[i]);
+            }
+        }
+    m = all;
+    for (int64_t s = 0; s < src->ne[0]; s++)
+        for (int64_t h = 0; h < heads; h++, m += 2 * size) {
+            int64_t end = integer(cu, s + 1, 0);
+            for (int64_t t = integer(cu, s, 0); t < end; t++) {
+                scan_token(c, h, t, m, m + size);
+                snapshot(state, dst, c->ip[ENG_SCAN_SLOTS], s, end - 1 - t, h, m, m + size);
+            }
+        }
+    free(all);
     return 0;
 }

@@ -47,6 +47,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/set_rows.c \
 	plugins/cpu/ops/soft_max.c \
 	plugins/cpu/ops/ssm_conv.c \
+	plugins/cpu/ops/ssm_scan.c \
 	plugins/cpu/ops/store.c \
 	plugins/cpu/ops/sum_rows.c \
 	plugins/cpu/ops/table.c \

@@ -39,6 +39,7 @@ opencl_ops_files = \
 	plugins/opencl/ops/sort.c \
 	plugins/opencl/ops/sort.h \
 	plugins/opencl/ops/ssm_conv.c \
+	plugins/opencl/ops/ssm_scan.c \
 	plugins/opencl/ops/store.c \
 	plugins/opencl/ops/sum_rows.c \
 	plugins/opencl/ops/top_k.c \

@@ -21,6 +21,7 @@
 #define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
 #define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
+#define SCAN .op = ENG_OP_SSM_SCAN, .file = "ssm_scan", .kernel = "ssm_scan"
 #define CONV .op = ENG_OP_SSM_CONV, .file = "ssm_conv", .kernel = "ssm_conv"
 #define CONVERT(kind) .op = ENG_OP_CPY, .file = "cpy", COLUMNS(CL_CONVERT_##kind, CL_CONVERT_##kind)
 #define HADAMARD .op = ENG_OP_HADAMARD, .file = "hadamard", .kernel = "hadamard"
@@ -76,6 +77,10 @@ static const cl_variant variants[] = {
     {"columns16", DELTA_NET, VEC, COLUMNS(1, 16), .rows = 16},
     {"chunks", DELTA_CHUNKS, VEC, COLUMNS(17, ALL), .parts = 1, .rows = 128},
     {"columns8", DELTA_NET, SIMT(64), COLUMNS(1, ALL), .rows = 8},
+
+    /* rows: channels of a head */
+    {"channels16", SCAN, VEC, COLUMNS(1, ALL), .rows = 16},
+    {"channels8", SCAN, SIMT(64), COLUMNS(1, ALL), .rows = 8},
 
     /* n: tokens.  parts: results and windows in a launch each; rows: channels, columns: tokens of a work-item */
     {"once", CONV, VEC, COLUMNS(1, 32), .rows = 16, .columns = 32},
