@@ -17,7 +17,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/run/cells.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
 	%D%/run/reuse.c 	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c %D%/run/state.h %D%/run/state_context.c %D%/run/state_file.c \
 	%D%/constrained.c %D%/grammar/recursion.c %D%/grammar/constraint.c %D%/grammar/constraint.h %D%/grammar/gbnf.c %D%/grammar/matcher.c \
-	%D%/grammar/matcher.h %D%/grammar/byte_rules.c %D%/grammar/byte_rules.h %D%/grammar/schema.c %D%/grammar/schema.h %D%/grammar/schema_flat.c %D%/grammar/schema_leaves.c %D%/grammar/schema_maker.c \
+	%D%/grammar/matcher.h %D%/grammar/byte_rules.c %D%/grammar/byte_rules.h %D%/grammar/schema.c %D%/grammar/schema.h %D%/grammar/schema_decimals.c %D%/grammar/schema_flat.c %D%/grammar/schema_leaves.c %D%/grammar/schema_maker.c \
 	%D%/grammar/schema_maker.h %D%/grammar/schema_merge.c %D%/grammar/schema_merge.h \
 	%D%/grammar/schema_pattern.c %D%/grammar/schema_text.c %D%/grammar/spellings.c %D%/grammar/spellings.h \
 	%D%/sampling/candidates.c %D%/sampling/candidates.h %D%/sampling/chain.c %D%/sampling/chain.h %D%/sampling/filters.c \

@@ -38,8 +38,9 @@ ENG_API void eng_lm_grammar_destroy(eng_lm_grammar *grammar);
  * than it names only where additionalProperties says so, numbers have at most 16 digits, and values of const and enum one
  * spelling.  Understood are type, properties, required, additionalProperties, items, prefixItems, minItems, maxItems,
  * enum, const, anyOf, oneOf of schemas that exclude one another, allOf, $ref within the document, minLength, maxLength, pattern (without
- * looking around, and anchors only at its ends), the formats date, time, date-time and uuid, and of integers minimum, maximum and their
- * exclusive forms.  ENG_ERR_UNSUPPORTED for anything else: the error has its JSON pointer.
+ * looking around, and anchors only at its ends), the formats date, time, date-time, duration, uuid, email, hostname, ipv4, ipv6 and uri, minimum,
+ * maximum and their exclusive forms (of decimals with at most 8 digits behind the point, and such numbers then), and multipleOf whole numbers up to
+ * 1000, of many numbers with bounds at 0 alone.  ENG_ERR_UNSUPPORTED for anything else: the error has its JSON pointer.
  */
 ENG_API int eng_lm_grammar_from_schema(const char *json, size_t length, char **gbnf);
 

@@ -302,7 +302,7 @@ static bool is_word(const char *word, const char *words)
 static const char *implied(json_t *schema)
 {
     static const char *const about[][2] = {{"object", "properties required additionalProperties"}, {"array", "items prefixItems minItems maxItems uniqueItems"},
-                                           {"string", "pattern format minLength maxLength"}, {"number", "minimum maximum exclusiveMinimum exclusiveMaximum"}};
+                                           {"string", "pattern format minLength maxLength"}, {"number", "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"}};
     const char *key;
     json_t *value;
     for (size_t i = 0; i < 4; i++)
@@ -315,7 +315,7 @@ static const char *implied(json_t *schema)
 static bool check_keywords(lm_maker *m, json_t *schema, const lm_place *p)
 {
     static const char known_words[] = "type properties required additionalProperties items prefixItems minItems maxItems uniqueItems enum const anyOf "
-                                      "oneOf pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum";
+                                      "oneOf pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf";
     const char *key;
     json_t *value;
     json_object_foreach(schema, key, value)
@@ -363,8 +363,9 @@ static bool values(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 static bool choices(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 {
     const char *key = json_object_get(schema, "anyOf") ? "anyOf" : "oneOf";
-    json_t *list = json_object_get(schema, key), *rest = lm_schema_keep(m, json_copy(schema)), *alternatives = lm_schema_keep(m, json_array());
+    json_t *list = json_object_get(schema, key), *rest = lm_schema_keep(m, lm_schema_copy(schema)), *alternatives = lm_schema_keep(m, json_array());
     lm_place q = lm_place_inside(p, key);
+    bool failed = false;
     if (!rest || !alternatives)
         return false;
     json_object_del(rest, key);
@@ -381,8 +382,8 @@ static bool choices(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
         if (!flat || !(one = alone ? one : lm_schema_both(m, flat, rest, &r)))
             return false;
         for (size_t k = 0; k < i && strcmp(key, "oneOf") == 0; k++)
-            if (!lm_schema_apart(one, json_array_get(alternatives, k)))
-                return lm_schema_refuse(m, &r, "a document may be of this and of number %zu, too, of which only one may hold", k);
+            if (!lm_schema_apart(one, json_array_get(alternatives, k), &failed))
+                return failed ? lm_schema_no_memory(m) : lm_schema_refuse(m, &r, "a document may be of this and of number %zu, too, of which only one may hold", k);
         if (json_array_append(alternatives, one))
             return lm_schema_no_memory(m);
         eu_text_add(to, i ? " | " : "");
@@ -460,15 +461,35 @@ static int make(lm_maker *m, char **gbnf)
     return m->status;
 }
 
-int lm_schema_to_gbnf(const char *json, size_t length, char **gbnf)
+/* Jansson tells of memory that it does not get as of a text that it cannot read, or loses a letter: it is asked twice, and whether
+ * there is memory at all. */
+static int load(const char *json, size_t length, json_t **root)
 {
     json_error_t error = {.line = 0};
-    lm_maker m = {.root = json_loadb(json, length, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error)};
-    if (!m.root && (!error.text[0] || strstr(error.text, "memory")))
+    json_t *first = json_loadb(json, length, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+    *root = json_loadb(json, length, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+    const bool other = first && *root && !json_equal(first, *root);
+    json_decref(first);
+    if (*root && !other)
+        return ENG_OK;
+    if (other)
+        json_decref(*root);
+    if (other || first)
         return eng_fail_code(EU_NO_MEMORY("a JSON schema"));
-    if (!m.root)
-        return eng_fail(ENG_ERR_FORMAT, "JSON schema, line %d" ENG_CAUSE "%s", error.line, error.text);
-    int status = make(&m, gbnf);
+    void *probe = malloc(1 << 12);
+    int status = probe ? eng_fail(ENG_ERR_FORMAT, "JSON schema, line %d" ENG_CAUSE "%s", error.line, error.text) :
+                         eng_fail_code(EU_NO_MEMORY("a JSON schema"));
+    free(probe);
+    return status;
+}
+
+int lm_schema_to_gbnf(const char *json, size_t length, char **gbnf)
+{
+    lm_maker m = {0};
+    int status = load(json, length, &m.root);
+    if (status)
+        return status;
+    status = make(&m, gbnf);
     json_decref(m.root);
     return status;
 }

@@ -20,6 +20,9 @@ int lm_schema_to_gbnf(const char *json, size_t length, char **gbnf);
 void lm_schema_literal(eu_text *to, const char *text, size_t n);
 /* Whole numbers from `least` to `most`, as alternatives in parentheses. */
 void lm_schema_integers(eu_text *to, int64_t least, int64_t most);
+/* Decimals within bounds, which may be infinite, and outside themselves (open): as alternatives in parentheses, without exponents.  NULL, or
+ * what is wrong (schema_decimals.c). */
+const char *lm_schema_decimals(eu_text *to, double least, bool open_least, double most, bool open_most);
 /* The rules that others stand on: value, string, char, number, integer, ws. */
 extern const char lm_schema_basis[];
 /* What a format of strings says, quotes and all; NULL: it is not known. */

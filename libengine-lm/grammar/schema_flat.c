@@ -69,7 +69,7 @@ json_t *lm_schema_flatten(lm_maker *m, json_t *schema, const lm_place *p, uint32
         lm_schema_refuse(m, p, ref ? "$ref must be a text" : "allOf must be a list");
         return NULL;
     }
-    json_t *rest = lm_schema_keep(m, json_copy(schema));
+    json_t *rest = lm_schema_keep(m, lm_schema_copy(schema));
     if (!rest)
         return NULL;
     json_object_del(rest, "$ref");

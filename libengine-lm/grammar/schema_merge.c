@@ -21,6 +21,15 @@ bool lm_schema_describes(const char *keyword)
     return is_one_of(keyword, words);
 }
 
+json_t *lm_schema_copy(json_t *value)
+{
+    json_t *copy = json_copy(value);
+    if (json_object_size(copy) == json_object_size(value) && json_array_size(copy) == json_array_size(value))
+        return copy;
+    json_decref(copy);
+    return NULL;
+}
+
 bool lm_schema_has_type(json_t *value, const char *type)
 {
     static const char *const names[] = {[JSON_OBJECT] = "object", [JSON_ARRAY] = "array", [JSON_STRING] = "string", [JSON_INTEGER] = "integer",
@@ -85,17 +94,26 @@ static json_t *common_types(json_t *a, json_t *b)
 
 static json_t *together(json_t *a, json_t *b)
 {
-    return json_pack("{s:[O,O]}", "allOf", a, b);
+    json_t *list = json_array(), *out = json_object();
+    if (list && out && json_array_append(list, a) == 0 && json_array_append(list, b) == 0 && json_object_set(out, "allOf", list) == 0) {
+        json_decref(list);
+        return out;
+    }
+    json_decref(list);
+    json_decref(out);
+    return NULL;
 }
 
 static json_t *merge_properties(json_t *a, json_t *b)
 {
-    json_t *out = json_copy(a), *value;
+    json_t *out = lm_schema_copy(a), *value;
     const char *key;
+    if (!out)
+        return NULL;
     json_object_foreach(b, key, value) {
         json_t *other = json_object_get(a, key);
         json_t *both = !other ? json_incref(value) : json_equal(other, value) ? json_incref(value) : together(other, value);
-        if (!out || json_object_set_new(out, key, both)) {
+        if (!both || json_object_set_new(out, key, both)) {
             json_decref(out);
             return NULL;
         }
@@ -105,7 +123,7 @@ static json_t *merge_properties(json_t *a, json_t *b)
 
 static json_t *merge_lists(json_t *a, json_t *b)
 {
-    json_t *out = json_copy(a), *value;
+    json_t *out = lm_schema_copy(a), *value;
     size_t i;
     json_array_foreach(b, i, value)
         if (!out || json_array_append(out, value)) {
@@ -164,12 +182,14 @@ json_t *lm_schema_merge(json_t *a, json_t *b, const char **wrong)
         *wrong = "additionalProperties closes what another of the schemas that must hold together opens";
         return NULL;
     }
-    json_t *out = json_copy(a), *value;
+    json_t *out = lm_schema_copy(a), *value;
     const char *key;
+    if (!out)
+        return NULL;
     json_object_foreach(b, key, value) {
         json_t *other = lm_schema_describes(key) ? NULL : json_object_get(a, key);
         json_t *both = other ? merge_keyword(key, other, value, wrong) : json_incref(value);
-        if (!out || !both || json_object_set_new(out, key, both)) {
+        if (!both || json_object_set_new(out, key, both)) {
             json_decref(out);
             return NULL;
         }
@@ -179,11 +199,18 @@ json_t *lm_schema_merge(json_t *a, json_t *b, const char **wrong)
 
 /* -- what excludes itself ------------------------------------------------------------------------ */
 
-/* The values that there are alone, as a list to be given back; NULL: there may be any. */
-static json_t *values_of(json_t *schema)
+/* The values that there are alone, as a list to be given back; NULL: there may be any, or *failed for want of memory. */
+static json_t *values_of(json_t *schema, bool *failed)
 {
     json_t *one = json_object_get(schema, "const"), *list = json_object_get(schema, "enum");
-    return one ? json_pack("[O]", one) : json_is_array(list) ? json_incref(list) : NULL;
+    if (!one)
+        return json_is_array(list) ? json_incref(list) : NULL;
+    list = json_array();
+    if (list && json_array_append(list, one) == 0)
+        return list;
+    json_decref(list);
+    *failed = true;
+    return NULL;
 }
 
 static bool may_be(json_t *schema, json_t *values, const char *type)
@@ -222,12 +249,12 @@ static bool requires(json_t *schema, const char *name)
 }
 
 /* Is there a property that both have, with other values? */
-static bool told_by_property(json_t *a, json_t *b)
+static bool told_by_property(json_t *a, json_t *b, bool *failed)
 {
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(a, "properties"), key, value) {
-        json_t *x = values_of(value), *y = values_of(json_object_get(json_object_get(b, "properties"), key));
+        json_t *x = values_of(value, failed), *y = values_of(json_object_get(json_object_get(b, "properties"), key), failed);
         bool apart = x && y && requires(a, key) && requires(b, key) && !share_value(x, y);
         json_decref(x);
         json_decref(y);
@@ -237,13 +264,13 @@ static bool told_by_property(json_t *a, json_t *b)
     return false;
 }
 
-bool lm_schema_apart(json_t *a, json_t *b)
+bool lm_schema_apart(json_t *a, json_t *b, bool *failed)
 {
-    json_t *x = values_of(a), *y = values_of(b);
+    json_t *x = values_of(a, failed), *y = values_of(b, failed);
     bool apart = x && y ? !share_value(x, y) : true;
     for (const char *const *t = all_types; *t && !(x && y); t++)
         if (may_be(a, x, *t) && may_be(b, y, *t))
-            apart = strcmp(*t, "object") == 0 && !x && !y && told_by_property(a, b) ? apart : false;
+            apart = strcmp(*t, "object") == 0 && !x && !y && told_by_property(a, b, failed) ? apart : false;
     json_decref(x);
     json_decref(y);
     return apart;

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,87 @@ START_TEST(bounds)
 }
 END_TEST
 
+/* Texts of x, with so many digits behind the point: those within are let through, others are not. */
+static void check_decimal(const lm_rules *rules, const char *schema, const double limits[2], const bool open[2], double x, int places)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*f", places, x);
+    x = strtod(text, NULL);
+    if (strtod(text, NULL) == 0 && text[0] == '-')
+        return;
+    const bool within = (open[0] ? x > limits[0] : x >= limits[0]) && (open[1] ? x < limits[1] : x <= limits[1]);
+    const bool plain = places == 0 || (text[strlen(text) - 1] != '0' && fabs(x) < 1e7); /* of 1.50 one spelling is enough */
+    const bool one = is_one(rules, text);
+    ck_assert_msg(within ? one || !plain : !one, "%s: %s", schema, text);
+}
+
+static void check_decimals(double least, double most, int open)
+{
+    char schema[200];
+    const double limits[2] = {least, most};
+    const bool opens[2] = {open & 1, open & 2};
+    static const double steps[] = {0, 1e-8, 1e-3, 0.01, 0.1, 0.5, 0.09, 1, 9, 10, 123.25};
+    lm_rules rules;
+    snprintf(schema, sizeof schema, "{\"type\":\"number\",\"%s\":%.12g,\"%s\":%.12g}", opens[0] ? "exclusiveMinimum" : "minimum", least,
+             opens[1] ? "exclusiveMaximum" : "maximum", most);
+    take(schema, &rules);
+    for (int end = 0; end < 2; end++)
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+            for (int sign = -1; sign <= 1; sign += 2)
+                for (int places = 0; places <= 8; places += places < 4 ? 1 : 4)
+                    check_decimal(&rules, schema, limits, opens, limits[end] + sign * steps[i], places);
+    for (int i = 0; i < 40; i++)
+        check_decimal(&rules, schema, limits, opens, least + (most - least) * i / 39, i % 9);
+    ck_assert(!is_one(&rules, "") && !is_one(&rules, ".5") && !is_one(&rules, "1.") && !is_one(&rules, "01") && !is_one(&rules, "--1"));
+    lm_rules_free(&rules);
+}
+
+START_TEST(decimals)
+{
+    static const double ends[] = {-123456789, -10.5, -1, -0.99, -0.25, -0.009, 0, 0.00000001, 0.05, 0.07, 0.5, 0.55, 0.99999999, 1, 1.5, 9.99, 10, 99.01,
+                                  9999999.5, 10000000, 123456789012.0};
+    const size_t n = sizeof ends / sizeof *ends;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i; k < n; k++)
+            for (int open = 0; open < 4; open++)
+                if (i < k && !(ends[k] - ends[i] < 2e-8 && open == 3))
+                    check_decimals(ends[i], ends[k], open);
+    for (size_t i = 0; i < n; i++)
+        check_decimals(ends[i], ends[i], 0);
+}
+END_TEST
+
+START_TEST(one_bound)
+{
+    static const struct {
+        const char *schema, *yes[4], *no[4];
+    } cases[] = {
+        {"{\"type\":\"number\",\"minimum\":0}", {"0", "0.5", "7", "123456789"}, {"-1", "-0.1", "1e3", "1."}},
+        {"{\"type\":\"number\",\"exclusiveMinimum\":0}", {"0.1", "0.00000001", "1", "20.25"}, {"0", "0.0", "-1", "0.000"}},
+        {"{\"type\":\"number\",\"maximum\":-1.5}", {"-1.5", "-2", "-1.51", "-100.125"}, {"-1.4", "0", "-1", "1.5"}},
+        {"{\"type\":\"integer\",\"multipleOf\":7}", {"0", "-7", "49", "7000000014"}, {"1", "-8", "50", "07"}},
+        {"{\"type\":\"number\",\"multipleOf\":25,\"minimum\":1}", {"25", "50", "1000", "99975"}, {"0", "-25", "26", "10"}},
+        {"{\"multipleOf\":10,\"minimum\":-20,\"maximum\":20}", {"-20", "-10", "0", "20"}, {"-30", "30", "5", "-0"}},
+        {"{\"type\":\"integer\",\"multipleOf\":5,\"minimum\":0}", {"0", "5", "10", "123455"}, {"-5", "1", "-0", "05"}},
+        {"{\"type\":\"string\",\"format\":\"email\"}", {"\"a@b\"", "\"a.b+c@mail.example.org\"", "\"x_1@a-b.c\"", "\"Z@z9\""}, {"\"a\"", "\"a@\"", "\".a@b\"", "\"a@-b\""}},
+        {"{\"type\":\"string\",\"format\":\"ipv4\"}", {"\"0.0.0.0\"", "\"255.249.199.99\"", "\"10.1.2.3\"", "\"127.0.0.1\""}, {"\"256.0.0.0\"", "\"1.2.3\"", "\"01.2.3.4\"", "\"1.2.3.4.5\""}},
+        {"{\"type\":\"string\",\"format\":\"ipv6\"}", {"\"0:0:0:0:0:0:0:1\"", "\"fe80:0:0:0:1:2:3:4\"", "\"2001:0db8:0:0:0:0:0:ABCD\"", "\"1:2:3:4:5:6:7:8\""}, {"\"::1x\"", "\"1:2:3\"", "\"12345:0:0:0:0:0:0:0\"", "\"g:0:0:0:0:0:0:0\""}},
+        {"{\"type\":\"string\",\"format\":\"uri\"}", {"\"https://example.org\"", "\"http://a.b:80/c?d=e#f\"", "\"ftp://h/x%20y\"", "\"a://b\""}, {"\"example.org\"", "\"http://\"", "\"http://a b\"", "\"1://a\""}},
+        {"{\"type\":\"string\",\"format\":\"duration\"}", {"\"P1D\"", "\"PT5M\"", "\"P1Y2M3DT4H5M6S\"", "\"P3W\""}, {"\"P\"", "\"PT\"", "\"1D\"", "\"P1H\""}},
+        {"{\"type\":\"string\",\"format\":\"hostname\"}", {"\"a\"", "\"a-b.c9\"", "\"example.org\"", "\"x.y.z\""}, {"\"\"", "\"-a\"", "\"a.\"", "\"a_b\""}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lm_rules rules;
+        take(cases[i].schema, &rules);
+        for (int k = 0; k < 4; k++) {
+            ck_assert_msg(is_one(&rules, cases[i].yes[k]), "%s: %s", cases[i].schema, cases[i].yes[k]);
+            ck_assert_msg(!is_one(&rules, cases[i].no[k]), "%s: not %s", cases[i].schema, cases[i].no[k]);
+        }
+        lm_rules_free(&rules);
+    }
+}
+END_TEST
+
 START_TEST(forms)
 {
     static const struct {
@@ -133,10 +215,17 @@ START_TEST(refusals)
         {"{\"a\":1,\"a\":2}", "duplicate", ENG_ERR_FORMAT},
         {"{\"properties\":{\"x\":{\"not\":{}}}}", "#/properties/x/not: this keyword", ENG_ERR_UNSUPPORTED},
         {"{\"items\":{\"uniqueItems\":true}}", "#/items: uniqueItems", ENG_ERR_UNSUPPORTED},
-        {"{\"type\":\"number\",\"minimum\":1}", "#/minimum: bounds", ENG_ERR_UNSUPPORTED},
-        {"{\"type\":\"integer\",\"multipleOf\":2}", "#/multipleOf", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"number\",\"minimum\":\"1\"}", "#/minimum: a number", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"number\",\"minimum\":1,\"exclusiveMaximum\":1}", "no number with at most 8", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"number\",\"exclusiveMinimum\":0,\"exclusiveMaximum\":0.00000001}", "no number with at most 8", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"number\",\"minimum\":2,\"maximum\":1}", "no number is within", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"number\",\"minimum\":0.123456789}", "more than 8 digits", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"number\",\"minimum\":1e15}", "no number with at most 8", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"integer\",\"multipleOf\":0.5}", "#/multipleOf: a whole number", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"integer\",\"multipleOf\":7,\"minimum\":50}", "#/multipleOf: within bounds", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"integer\",\"multipleOf\":7,\"minimum\":50,\"maximum\":55}", "no multiple of 7", ENG_ERR_UNSUPPORTED},
         {"{\"type\":\"integer\",\"minimum\":5,\"maximum\":4}", "no whole number", ENG_ERR_UNSUPPORTED},
-        {"{\"type\":\"string\",\"format\":\"email\"}", "#/format: 'email'", ENG_ERR_UNSUPPORTED},
+        {"{\"type\":\"string\",\"format\":\"color\"}", "#/format: 'color'", ENG_ERR_UNSUPPORTED},
         {"{\"type\":\"string\",\"pattern\":\"a(?=b)\"}", "#/pattern: the expression", ENG_ERR_UNSUPPORTED},
         {"{\"type\":\"string\",\"pattern\":\"(a)\\\\1\"}", "this escape", ENG_ERR_UNSUPPORTED},
         {"{\"type\":\"string\",\"pattern\":\"^a|b$\"}", "one of several alternatives", ENG_ERR_UNSUPPORTED},
@@ -181,6 +270,8 @@ int main(void)
 
     tcase_add_test(all, vectors);
     tcase_add_test(all, bounds);
+    tcase_add_test(all, decimals);
+    tcase_add_test(all, one_bound);
     tcase_add_test(all, forms);
     tcase_add_test(all, refusals);
     tcase_set_timeout(all, 120);

@@ -23,7 +23,7 @@ class Drawer:
 
     def scalar(self):
         r = self.rng
-        kind = r.randrange(12)
+        kind = r.randrange(15)
         if kind == 0:
             return {"type": "string"}
         if kind == 1:
@@ -35,7 +35,7 @@ class Drawer:
         if kind == 2:
             return {"type": "string", "pattern": r.choice(PATTERNS)}
         if kind == 3:
-            return {"type": "string", "format": r.choice(["date", "time", "date-time", "uuid"])}
+            return {"type": "string", "format": r.choice(["date", "time", "date-time", "uuid", "email", "ipv4", "ipv6"])}
         if kind == 4:
             return {"enum": r.sample(VALUES, r.randrange(1, 5))}
         if kind == 5:
@@ -46,6 +46,22 @@ class Drawer:
             return {"type": sorted(r.sample(["boolean", "null", "string", "integer"], 2))}
         if kind == 8:
             return r.choice([True, {}, {"type": "object"}, {"type": "array"}])
+        if kind in (9, 10):
+            s = {"type": "number"}
+            low = r.choice([0, r.randrange(-500, 500) / 100, r.randrange(-9, 9), r.randrange(10 ** 9) / 1000])
+            if r.random() < .7:
+                s[r.choice(["minimum", "exclusiveMinimum"])] = low
+            if r.random() < .7:
+                s[r.choice(["maximum", "exclusiveMaximum"])] = round(low + r.choice([1, .01, 17.5, 10 ** 8]), 3)
+            return s
+        if kind == 11:
+            s = {"type": r.choice(["integer", "number"]), "multipleOf": r.choice([1, 2, 3, 5, 7, 10, 25, 100, 999])}
+            low = r.choice([None, 0, 1, -30])
+            if low is not None:
+                s["minimum"] = low
+            if low == -30:
+                s["maximum"] = 900
+            return s
         s = {"type": "integer"}
         low = r.choice([-10 ** r.randrange(1, 12), 0, r.randrange(-2000, 2000), -1, 10 ** r.randrange(6)])
         if r.random() < .7:
@@ -171,9 +187,23 @@ class Writer:
         return self.rng.choice(["true", "false"])
 
     def number(self, s, depth):
+        if "multipleOf" in s:
+            return self.integer(s, depth)
+        low = s.get("minimum", s.get("exclusiveMinimum"))
+        high = s.get("maximum", s.get("exclusiveMaximum"))
+        if low is not None or high is not None:
+            low = high - 50 if low is None else low
+            high = low + 50 if high is None else high
+            text = "%.*f" % (self.rng.randrange(7), self.rng.uniform(low, high))
+            if abs(float(text)) >= 10 ** 7:
+                return "%d" % float(text)
+            text = text.replace("-0", "0", 1) if float(text) == 0 else text
+            return self.rng.choice([text.rstrip("0").rstrip(".") if "." in text else text, "%d" % low, "%d" % high])
         return self.rng.choice(["0", "-1.25", "3e10", "12345678.5E-2", "7"])
 
     def integer(self, s, depth):
+        if "multipleOf" in s:
+            return str(s["multipleOf"] * self.rng.randrange(-3, 2000 // s["multipleOf"]))
         high = s.get("maximum", s.get("exclusiveMaximum", 10 ** 13))
         low = s.get("minimum", s.get("exclusiveMinimum", high - 10 ** 6))
         return str(self.rng.choice([int(low), int(low) + 1, int(high), int(high) - 1, self.rng.randint(int(low), int(high))]))
@@ -185,7 +215,7 @@ class Writer:
                                         "-A", "!"]), ensure_ascii=r.random() < .5)
         if "format" in s:
             return json.dumps(r.choice(["2024-02-29", "1999-12-31", "2001-11-30", "12:59:59Z", "00:00:00.125+02:30", "2020-02-28T23:59:59Z",
-                                        "123e4567-E89b-12d3-a456-426614174000"]))
+                                        "123e4567-E89b-12d3-a456-426614174000", "a.b@example.org", "10.0.255.1", "1:2:3:4:5:6:7:abcd"]))
         n = r.randint(s.get("minLength", 0), s.get("maxLength", s.get("minLength", 0) + 6))
         return json.dumps("".join(r.choice("ab \u00e9\"\\/\n\u20ac\U0001f600") for _ in range(n)), ensure_ascii=False)
 
