@@ -21,7 +21,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/grammar/schema_maker.h %D%/grammar/schema_merge.c %D%/grammar/schema_merge.h \
 	%D%/grammar/schema_pattern.c %D%/grammar/schema_text.c %D%/grammar/spellings.c %D%/grammar/spellings.h \
 	%D%/sampling/candidates.c %D%/sampling/candidates.h %D%/sampling/chain.c %D%/sampling/chain.h %D%/sampling/filters.c \
-	%D%/sampling/filters.h %D%/sampling/history.c %D%/sampling/history.h %D%/sampling/random.c %D%/sampling/random.h \
+	%D%/sampling/filters.h %D%/sampling/history.c %D%/sampling/history.h %D%/sampling/mirostat.c %D%/sampling/mirostat.h %D%/sampling/random.c %D%/sampling/random.h \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
 	%D%/draft/ask.c %D%/draft/ask.h %D%/draft/block.c %D%/draft/block.h %D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
 	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \

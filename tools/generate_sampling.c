@@ -32,6 +32,9 @@ static const struct row {
     {"--dry-multiplier", AT(dry_multiplier), 0, 1000, false},
     {"--dry-base", AT(dry_base), 1, 1000, false},
     {"--dry-allowed-length", AT(dry_allowed_length), 0, INT32_MAX, true},
+    {"--mirostat", AT(mirostat), 0, 2, true},
+    {"--mirostat-ent", AT(mirostat_tau), 0, 1000, false},
+    {"--mirostat-lr", AT(mirostat_eta), 0, 1000, false},
     {"--dry-penalty-last-n", AT(dry_penalty_last), -1, INT32_MAX, true},
 };
 

@@ -51,6 +51,9 @@ typedef struct eng_lm_sampler_params {
     uint32_t n_logit_bias;
     const eng_lm_logit_bias *logit_bias;
     const char *samplers;    /* the steps and their order, such as "top_k;top_p;temperature"; NULL: all, as above */
+    uint32_t mirostat;       /* 0: off; 1, 2: in the place of all steps but penalties, dry and temperature, mirostat 1.0 or */
+    float mirostat_tau;      /* 2.0 (arXiv:2007.14966): it aims at this surprise, -log2 p, of the tokens noted, and */
+    float mirostat_eta;      /* learns at this rate; 5 and 0.1                  */
 } eng_lm_sampler_params;
 /* temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, random seed, all else off.  What pointers lead to is copied when a
  * sampler is made. */

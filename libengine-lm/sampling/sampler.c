@@ -12,6 +12,7 @@
 #include "libengine/util/util.h"
 #include "chain.h"
 #include "filters.h"
+#include "mirostat.h"
 #include "random.h"
 #include "sampler.h"
 
@@ -26,6 +27,7 @@ struct eng_sampler {
     lm_history history;
     lm_constraint *constraint; /* or NULL                                        */
     bool free;           /* of the constraint, for now                           */
+    lm_mirostat mirostat;
     lm_twister random;
     double lead;
 };
@@ -49,6 +51,8 @@ void eng_sampler_defaults(eng_sampler_settings *settings)
         .dry_base = 1.75f,
         .dry_allowed_length = 2,
         .dry_penalty_last = -1,
+        .mirostat_tau = 5,
+        .mirostat_eta = 0.1f,
     };
 }
 
@@ -68,6 +72,8 @@ static int check_settings(const eng_sampler_settings *s)
     if (!isfinite(s->dry_multiplier) || s->dry_multiplier < 0 || !isfinite(s->dry_base) ||
         (s->dry_multiplier > 0 && s->dry_base < 1))
         return eng_fail(ENG_ERR_INVALID, "the multiplier of DRY must be a number, not below 0, and its base one of 1 or more");
+    if (s->mirostat > 2 || (s->mirostat && (!isfinite(s->mirostat_tau) || s->mirostat_tau < 0 || !isfinite(s->mirostat_eta))))
+        return eng_fail(ENG_ERR_INVALID, "mirostat must be 0, 1 or 2, its tau a number that is not below 0 and its eta a number");
     return ENG_OK;
 }
 
@@ -150,6 +156,7 @@ int eng_sampler_create(const eng_sampler_settings *settings, const lm_words *wor
         eng_sampler_destroy(s);
         return eng_fail_code(EU_NO_MEMORY("a sampler"));
     }
+    lm_mirostat_init(&s->mirostat, settings->mirostat, settings->mirostat_tau, settings->mirostat_eta);
     lm_twister_seed(&s->random, s->seed);
     *sampler = s;
     return ENG_OK;
@@ -160,6 +167,7 @@ void eng_sampler_destroy(eng_sampler *sampler)
     if (!sampler)
         return;
     lm_history_free(&sampler->history);
+    lm_mirostat_free(&sampler->mirostat);
     lm_constraint_destroy(sampler->constraint);
     free(sampler->c.list);
     free(sampler->typical);
@@ -182,6 +190,8 @@ void eng_sampler_accept(eng_sampler *sampler, int32_t token)
     if (token < 0 || (uint32_t)token >= sampler->words.n_vocab)
         return;
     lm_history_accept(&sampler->history, token);
+    if (sampler->mirostat.version)
+        lm_mirostat_accept(&sampler->mirostat, &sampler->c, token);
     if (sampler->constraint)
         lm_constraint_accept(sampler->constraint, token);
 }
@@ -192,6 +202,7 @@ int eng_sampler_rollback(eng_sampler *sampler, size_t n)
         return eng_fail(ENG_ERR_STATE, "%zu tokens cannot be taken back" ENG_CAUSE "the sampler has noted %zu", n,
                         sampler->history.n);
     lm_history_rollback(&sampler->history, n);
+    lm_mirostat_rollback(&sampler->mirostat, n);
     if (sampler->constraint)
         lm_constraint_rollback(sampler->constraint, n);
     return ENG_OK;
@@ -249,7 +260,7 @@ static int load(eng_sampler *s, const int32_t *tokens, const float *logits, uint
 {
     int any = 0, infinite = 0;
 
-    if (s->history.failed)
+    if (s->history.failed || s->mirostat.failed)
         return eng_fail_code(EU_NO_MEMORY("the tokens that a sampler looks back on"));
     for (uint32_t i = 0; i < n; i++) {
         float l = logits[i];
@@ -303,10 +314,16 @@ static void run_step(eng_sampler *s, lm_step step, bool xtc)
 static int filter(eng_sampler *s, const int32_t *tokens, const float *logits, uint32_t n, bool xtc)
 {
     int status = load(s, tokens, logits, n);
+    const bool few = s->settings.temperature <= 0 || s->mirostat.version;
 
     for (uint32_t i = 0; i < s->chain.n && !status; i++)
-        if (s->settings.temperature > 0 || s->chain.steps[i] <= LM_STEP_DRY)
+        if (!few || s->chain.steps[i] <= LM_STEP_DRY)
             run_step(s, s->chain.steps[i], xtc);
+    if (!status && s->mirostat.version && s->settings.temperature > 0) {
+        run_step(s, LM_STEP_TEMPERATURE, false);
+        lm_mirostat_filter(&s->mirostat, &s->c, s->words.n_vocab);
+        s->mirostat.known = !s->free;
+    }
     return status;
 }
 
@@ -343,7 +360,7 @@ static int32_t draw(eng_sampler *s)
 
 static bool has_xtc(const eng_sampler *s)
 {
-    return s->settings.temperature > 0 && s->settings.xtc_probability > 0 && s->settings.xtc_threshold <= 0.5f &&
+    return s->settings.temperature > 0 && !s->mirostat.version && s->settings.xtc_probability > 0 && s->settings.xtc_threshold <= 0.5f &&
            uses(&s->chain, LM_STEP_XTC);
 }
 
@@ -353,6 +370,9 @@ int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const flo
         return eng_fail(ENG_ERR_INVALID, "%u tokens are more than the vocabulary has: %u", n, sampler->words.n_vocab);
     if (tokens && sampler->constraint)
         return eng_fail(ENG_ERR_UNSUPPORTED, "the largest logits alone are no choice under a grammar" ENG_CAUSE "it may forbid all of "
+                        "them" ENG_ADVICE "choose from all logits");
+    if (tokens && sampler->mirostat.version && sampler->settings.temperature > 0)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "the largest logits alone are no choice for mirostat" ENG_CAUSE "it may look at all of "
                         "them" ENG_ADVICE "choose from all logits");
     bool xtc = has_xtc(sampler) && lm_twister_unit(&sampler->random) < (double)sampler->settings.xtc_probability;
     int status = filter(sampler, tokens, logits, n, xtc);
