@@ -24,6 +24,8 @@ struct lm_build {
     eng_value chunks, out_chunks;
     /* and factors of single pairs of rope */
     eng_value unrounded;
+    eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
+    bool picked;      /* only tokens whose logits are wanted are left                   */
     eng_value states; /* of the block for drafting: the hidden states that come with the tokens */
     bool all_hidden;  /* the hidden states of all tokens are wanted                 */
     eng_value hidden; /* given: what the head is given                             */

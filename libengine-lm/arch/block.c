@@ -46,6 +46,7 @@ int lm_block_model(eng_lm_model *m)
     block->n.n_drafting = 0;
     block->n.kind[0] = LM_LAYER_ATTENTION;
     block->n.layer[0] = n->layer[n->n_layers];
+    block->n.layer[0].owner = block->n.last_kept = 0;
     block->n.recurrent = false;
     block->n.attention = true;
     block->drafts = true;

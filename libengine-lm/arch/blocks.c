@@ -49,9 +49,17 @@ eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down
     return lm_product(b, layer, down, h);
 }
 
-/* Factors of single pairs: the file's, or those of its two lists that are for contexts of this length. */
-static eng_value rope_factors(lm_build *b)
+/* Is it rotated by positions as they are, whatever the other layers do? */
+static bool is_plain(const lm_build *b, int layer)
 {
+    return b->model->arch->local_plain && b->model->n.layer[layer].local;
+}
+
+/* Factors of single pairs: the file's, or those of its two lists that are for contexts of this length. */
+static eng_value rope_factors(lm_build *b, int layer)
+{
+    if (is_plain(b, layer))
+        return ENG_NO_VALUE;
     bool stretched = b->context->n_cells > b->model->n.rope.n_ctx_orig;
     eng_value listed = lm_weight(b, LM_LAYER_TOP, stretched ? LM_ROPE_LONG : LM_ROPE_SHORT);
     return listed != ENG_NO_VALUE ? listed : lm_weight(b, LM_LAYER_TOP, LM_ROPE_FREQS);
@@ -92,7 +100,7 @@ eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted)
         r.ext_factor = 0;
     }
     return eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos,
-                    b->unrounded != ENG_NO_VALUE ? b->unrounded : rope_factors(b), &r);
+                    b->unrounded != ENG_NO_VALUE ? b->unrounded : rope_factors(b, layer), &r);
 }
 
 /* The whole number of times that `in` goes into each position; positions are exact in f32. */
@@ -161,6 +169,14 @@ static eng_value widened(eng_graph *g, eng_value x, int64_t d, uint32_t type)
     return more ? eng_pad(g, x, &none, &more, 1) : x;
 }
 
+/* x[d, heads, T] seen as [d, T, heads], as the cache is. */
+static void keep(lm_build *b, eng_value cache, eng_value x, int32_t rotate)
+{
+    static const int by_head[] = {0, 2, 1};
+    x = rotate > 1 ? eng_hadamard(b->g, x, rotate) : x;
+    eng_set_rows(b->g, cache, eng_permute(b->g, x, by_head, 3), b->cells);
+}
+
 /* How a layer's queries see the cells. */
 static eng_value see(lm_build *b, eng_value q, eng_value cache_k, eng_value cache_v, int layer, bool wanted)
 {
@@ -183,25 +199,20 @@ static eng_value see(lm_build *b, eng_value q, eng_value cache_k, eng_value cach
     return eng_attention(b->g, q, cache_k, cache_v, &a);
 }
 
-/* Rotates as the context asks. */
+/* Rotates as the context asks.  Without K and V the cache is an earlier layer's, which has them already. */
 eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
 {
     const eng_lm_context_params *p = b->context;
     eng_graph *g = b->g;
     eng_value cache_k = lm_layer_memory(b, layer, 0), cache_v = lm_layer_memory(b, layer, 1);
-    int64_t d_k = b->model->n.d_k, d_v = b->model->n.d_v;
+    int64_t d_k = b->model->n.layer[layer].d_k, d_v = b->model->n.layer[layer].d_v;
     q = widened(g, q, d_k, p->type_k);
-    k = widened(g, k, d_k, p->type_k);
-    v = widened(g, v, d_v, p->type_v);
-    if (p->rotate_k > 1) {
+    if (p->rotate_k > 1)
         q = eng_hadamard(g, q, p->rotate_k);
-        k = eng_hadamard(g, k, p->rotate_k);
+    if (k != ENG_NO_VALUE) {
+        keep(b, cache_k, widened(g, k, d_k, p->type_k), p->rotate_k);
+        keep(b, cache_v, widened(g, v, d_v, p->type_v), p->rotate_v);
     }
-    if (p->rotate_v > 1)
-        v = eng_hadamard(g, v, p->rotate_v);
-    static const int by_head[] = {0, 2, 1}; /* [d, heads, T] seen as [d, T, heads], as the cache is */
-    eng_set_rows(g, cache_k, eng_permute(g, k, by_head, 3), b->cells);
-    eng_set_rows(g, cache_v, eng_permute(g, v, by_head, 3), b->cells);
     eng_value o = see(b, q, cache_k, cache_v, layer, wanted);
     o = p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
     return lm_cache_row(p->type_v, d_v) == d_v ? o : eng_cont(g, eng_slice(g, o, 0, 0, d_v));
@@ -230,16 +241,33 @@ typedef struct projected {
     eng_value q, k, v;
 } projected;
 
+/* Values without a matrix are the keys, as these are before they are normed. */
 static projected project(lm_build *b, eng_value u, int layer, bool wanted)
 {
-    const lm_numbers *n = &b->model->n;
-    int64_t kv = n->d_k * n->n_head_kv, q = n->d_k * n->n_head;
-    if (lm_weight(b, layer, LM_QKV) == ENG_NO_VALUE)
-        return (projected){lm_product(b, layer, LM_Q, wanted ? lm_pick(b, u) : u), lm_product(b, layer, LM_K, u),
-                           lm_product(b, layer, LM_V, u)};
+    const lm_layer *l = &b->model->n.layer[layer];
+    int64_t kv = l->d_k * l->n_head_kv, q = l->d_k * b->model->n.n_head;
+    if (lm_weight(b, layer, LM_QKV) == ENG_NO_VALUE) {
+        projected p = {lm_product(b, layer, LM_Q, wanted && !b->picked ? lm_pick(b, u) : u), ENG_NO_VALUE, ENG_NO_VALUE};
+        if (l->owner == layer) {
+            p.k = lm_product(b, layer, LM_K, u);
+            p.v = lm_weight(b, layer, LM_V) == ENG_NO_VALUE ? p.k : lm_product(b, layer, LM_V, u);
+        }
+        return p;
+    }
     eng_value all = lm_product(b, layer, LM_QKV, u), first = eng_slice(b->g, all, 0, 0, q);
     return (projected){wanted ? lm_pick(b, first) : first, eng_slice(b->g, all, 0, q, kv),
                        eng_slice(b->g, all, 0, q + kv, kv)};
+}
+
+/* Keys and values of the layer's own cache, as it keeps them. */
+static void ready(lm_build *b, projected *p, int layer)
+{
+    const lm_arch *a = b->model->arch;
+    const lm_layer *l = &b->model->n.layer[layer];
+    p->k = a->wide_norms ? lm_norm(b, p->k, layer, LM_K_NORM) : p->k;
+    p->k = turned(b, heads(b, p->k, l->d_k, l->n_head_kv, b->n_tokens), layer, LM_K_NORM, false);
+    p->v = heads(b, p->v, l->d_v, l->n_head_kv, b->n_tokens);
+    p->v = a->value_norms ? eng_rms_norm(b->g, p->v, ENG_NO_VALUE, b->model->n.eps) : p->v;
 }
 
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted)
@@ -247,20 +275,18 @@ eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted)
     const lm_numbers *n = &b->model->n;
     const lm_arch *a = b->model->arch;
     eng_graph *g = b->g;
-    int64_t d = n->d_k, t = b->n_tokens, t_q = wanted ? b->n_out : t, d_q = a->gated ? 2 * d : d;
+    int64_t d = n->layer[layer].d_k, t_q = wanted ? b->n_out : b->n_tokens, d_q = a->gated ? 2 * d : d;
     projected p = project(b, u, layer, wanted);
-    if (a->wide_norms) {
-        p.q = lm_norm(b, p.q, layer, LM_Q_NORM);
-        p.k = lm_norm(b, p.k, layer, LM_K_NORM);
-    }
+    p.q = a->wide_norms ? lm_norm(b, p.q, layer, LM_Q_NORM) : p.q;
+    if (p.k != ENG_NO_VALUE)
+        ready(b, &p, layer);
     eng_value q = heads(b, p.q, d_q, n->n_head, t_q), gate = ENG_NO_VALUE;
     if (a->gated) {
         gate = eng_slice(g, q, 0, d, d);
         q = eng_slice(g, q, 0, 0, d);
     }
     q = turned(b, q, layer, LM_Q_NORM, wanted);
-    eng_value k = turned(b, heads(b, p.k, d, n->n_head_kv, t), layer, LM_K_NORM, false);
-    eng_value o = lm_attend(b, q, k, heads(b, p.v, d, n->n_head_kv, t), layer, wanted);
+    eng_value o = lm_attend(b, q, p.k, p.v, layer, wanted);
     if (a->gated)
         o = eng_mul(g, o, eng_unary(g, gate, ENG_UNARY_SIGMOID));
     return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){d * n->n_head, t_q}, 2));

@@ -9,7 +9,8 @@
  * keys, R value heads for each (tiled: head r K + k belongs to k; or side by
  * side), S their size, C taps of the convolution; of latent attention Q and L
  * sizes of the short vectors that queries, and keys and values, are made of, T a
- * head's channels, A those of them that are rotated, B the others, W those of its value.
+ * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
+ * of a token itself, Y layers.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -72,6 +73,24 @@
 #define LM_ROWS_OWN_NORMS \
     {LM_Q_NORM, "attn_q_norm.weight", "D, H G", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}, \
     {LM_K_NORM, "attn_k_norm.weight", "D, H", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}
+/* Where some layers read the cache of an earlier one: those need queries alone.  `v`: LM_W_OPTIONAL, if values may be the
+ * keys. */
+#define LM_ROWS_SHARED_ATTENTION(v) \
+    LM_LINEAR(LM_Q, "attn_q", "E", "H G D", 0, LM_W_OPTIONAL, LM_ATT, 0), \
+    LM_LINEAR(LM_K, "attn_k", "E", "H D", LM_W_CACHE, LM_W_OPTIONAL, LM_ATT, 0), \
+    LM_LINEAR(LM_V, "attn_v", "E", "H D", LM_W_CACHE | (v), LM_W_OPTIONAL, LM_ATT, 0), \
+    LM_LINEAR(LM_ATTN_OUT, "attn_output", "H G D", "E", 0, LM_W_OPTIONAL, LM_ATT, 0), \
+    {LM_Q_NORM, "attn_q_norm.weight", "D", LM_W_F32, LM_ATT, 0, 0}, \
+    {LM_K_NORM, "attn_k_norm.weight", "D", LM_W_F32 | LM_W_CACHE, LM_ATT, 0, 0}
+/* What each layer is given of a token itself: a table for all layers, what is added of the model's own embedding, and how
+ * a layer takes it. */
+#define LM_ROWS_INPUTS \
+    {LM_INPUT_EMBD, "per_layer_token_embd.weight", "Y I, V", LM_W_MATRIX | LM_W_INPUTS, 0, 0, 0}, \
+    LM_MATRIX(LM_INPUT, "per_layer_model_proj", "E", "Y I", LM_W_INPUTS, 0, 0), \
+    {LM_INPUT_NORM, "per_layer_proj_norm.weight", "I", LM_W_F32 | LM_W_INPUTS, 0, 0, 0}, \
+    LM_MATRIX(LM_INPUT_GATE, "inp_gate", "E", "I", LM_W_INPUTS, LM_ALL, 0), \
+    LM_MATRIX(LM_INPUT_OUT, "proj", "I", "E", LM_W_INPUTS, LM_ALL, 0), \
+    {LM_INPUT_POST_NORM, "post_norm.weight", "E", LM_W_F32 | LM_W_INPUTS, LM_ALL, 0, 0}
 /* Queries from a short vector of their own or not; keys and values from one with the rotated part of all keys behind
  * it, and each head's matrices that make them. */
 #define LM_ROWS_LATENT_ATTENTION \
@@ -89,21 +108,33 @@
 #define LM_ROWS_LONG_ROPE \
     {LM_ROPE_LONG, "rope_factors_long.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}, \
     {LM_ROPE_SHORT, "rope_factors_short.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}
-#define LM_ROWS_FFN \
-    LM_LINEAR(LM_GATE, "ffn_gate", "E", "F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
-    LM_LINEAR(LM_UP, "ffn_up", "E", "F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
-    LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0)
+#define LM_ROWS_FFN LM_ROWS_FFN_OF(LM_W_DENSE)
+/* `flags`: LM_W_DENSE, or 0 where layers with experts have it, too. */
+#define LM_ROWS_FFN_OF(flags) \
+    LM_LINEAR(LM_GATE, "ffn_gate", "E", "F", flags, LM_W_OPTIONAL, LM_ALL, 0), \
+    LM_LINEAR(LM_UP, "ffn_up", "E", "F", flags, LM_W_OPTIONAL, LM_ALL, 0), \
+    LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", flags, LM_W_OPTIONAL, LM_ALL, 0)
 /* The same with gate and up in one matrix, gate's rows first. */
 #define LM_ROWS_FUSED_FFN \
     LM_LINEAR(LM_GATE_UP, "ffn_up", "E", "2 F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \
     LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0)
 /* Experts; gate and up in one tensor (gate's rows first) or in two. */
 #define LM_ROWS_EXPERTS \
-    LM_LINEAR(LM_ROUTER, "ffn_gate_inp", "E", "Z", LM_W_MOE, LM_W_OPTIONAL, LM_ALL, 0), \
+    LM_LINEAR(LM_ROUTER, "ffn_gate_inp", "E", "Z", LM_W_MOE, LM_W_OPTIONAL, LM_ALL, 0), LM_ROWS_EXPERT_STACKS
+#define LM_ROWS_EXPERT_STACKS \
     LM_EXPERTS(LM_GATE_UP_EXPERTS, "ffn_gate_up_exps", "E", "2 M", LM_W_OPTIONAL, LM_ALL, 0), \
     LM_EXPERTS(LM_GATE_EXPERTS, "ffn_gate_exps", "E", "M", 0, LM_ALL, LM_GATE_UP_EXPERTS + 1), \
     LM_EXPERTS(LM_UP_EXPERTS, "ffn_up_exps", "E", "M", 0, LM_ALL, LM_GATE_UP_EXPERTS + 1), \
     LM_EXPERTS(LM_DOWN_EXPERTS, "ffn_down_exps", "M", "E", 0, LM_ALL, 0)
+/* Experts beside a dense feed-forward, each with norms of its own; the router norms what it gets by itself. */
+#define LM_ROWS_EXPERTS_BESIDE \
+    LM_ROWS_FFN_OF(0), \
+    {LM_ROUTER, "ffn_gate_inp.weight", "E, Z", LM_W_MATRIX | LM_W_MOE, LM_ALL, 0, 0}, \
+    {LM_ROUTER_NORM, "ffn_gate_inp.scale", "E", LM_W_F32 | LM_W_MOE, LM_ALL, 0, 0}, \
+    LM_ROWS_EXPERT_STACKS, \
+    {LM_DENSE_POST_NORM, "post_ffw_norm_1.weight", "E", LM_W_F32 | LM_W_MOE, LM_ALL, 0, 0}, \
+    {LM_EXPERTS_NORM, "pre_ffw_norm_2.weight", "E", LM_W_F32 | LM_W_MOE, LM_ALL, 0, 0}, \
+    {LM_EXPERTS_POST_NORM, "post_ffw_norm_2.weight", "E", LM_W_F32 | LM_W_MOE, LM_ALL, 0, 0}
 /* What is added to the router's probabilities when experts are chosen, and then alone. */
 #define LM_ROW_CHOICE_BIAS(flags) {LM_CHOICE_BIAS, "exp_probs_b.bias", "Z", LM_W_F32 | LM_W_MOE | (flags), LM_ALL, 0, 0}
 /* The expert that every token uses; `flags`: LM_W_OPTIONAL, if there may be none. */
@@ -175,10 +206,15 @@ eng_value lm_pick(lm_build *b, eng_value x);
  * the others are there for their K and V alone. */
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
-/* The experts that the router chooses for each token, and the shared one: x[E, T] -> [E, T]. */
-eng_value lm_moe(lm_build *b, eng_value x, int layer);
+/* The experts that the router chooses for each token, and the shared one: u[E, T] -> [E, T].  x: what u was normed from,
+ * for routers that norm it by themselves. */
+eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
+/* What each layer is given of the tokens themselves, of their embeddings x; and a layer's result with its part of it
+ * (inputs.c). */
+eng_value lm_inputs_make(lm_build *b, eng_value x);
+eng_value lm_inputs_add(lm_build *b, eng_value x, int layer);
 /* Of the block for drafting: what its layer is given, of the tokens' embeddings and b->states (block.c). */
 eng_value lm_draft_input(lm_build *b, eng_value tokens);
 /* The layer's caches (K 0, V 1) or pools (state 0, convolution window 1). */

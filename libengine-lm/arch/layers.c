@@ -25,12 +25,22 @@ static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
     return b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) : lm_attention_block(b, u, layer, wanted);
 }
 
-static eng_value feed_forward(lm_build *b, eng_value u, int layer)
+static eng_value dense(lm_build *b, eng_value u, int layer)
 {
-    if (b->model->n.layer[layer].moe)
-        return lm_moe(b, u, layer);
     return has(b, layer, LM_GATE_UP) ? lm_ffn(b, u, layer, LM_GATE_UP, -1, LM_DOWN) :
                                        lm_ffn(b, u, layer, LM_GATE, LM_UP, LM_DOWN);
+}
+
+/* Of x, normed to u: dense, experts, or both side by side. */
+static eng_value feed_forward(lm_build *b, eng_value x, eng_value u, int layer)
+{
+    if (!b->model->n.layer[layer].moe)
+        return dense(b, u, layer);
+    if (!has(b, layer, LM_EXPERTS_NORM))
+        return lm_moe(b, x, u, layer);
+    eng_value one = lm_norm(b, dense(b, u, layer), layer, LM_DENSE_POST_NORM);
+    eng_value other = lm_moe(b, x, lm_norm(b, x, layer, LM_EXPERTS_NORM), layer);
+    return eng_add(b->g, one, lm_norm(b, other, layer, LM_EXPERTS_POST_NORM));
 }
 
 /* x plus what its mixer gives, plus what its feed-forward gives. */
@@ -38,20 +48,24 @@ static eng_value layer(lm_build *b, eng_value x, int il)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    bool last = il == n->n_layers - 1 && !b->all_hidden, attention = n->kind[il] == LM_LAYER_ATTENTION;
-    eng_value u = normed(b, x, il, LM_NORM), o = mixer(b, u, il, last);
-    if (last) { /* from here on only the tokens that are asked for matter; to a state all do */
+    bool wanted = il >= n->last_kept && !b->all_hidden, attention = n->kind[il] == LM_LAYER_ATTENTION;
+    eng_value u = normed(b, x, il, LM_NORM), o = mixer(b, u, il, wanted);
+    if (wanted && !b->picked) { /* from here on only the tokens that are asked for matter; to a state all do */
         o = attention ? o : lm_pick(b, o);
         u = b->model->arch->parallel ? lm_pick(b, u) : u;
         x = lm_pick(b, x);
+        b->inputs = b->inputs != ENG_NO_VALUE ? lm_pick(b, b->inputs) : ENG_NO_VALUE;
         b->live = b->live_out;
+        b->picked = true;
     }
     x = eng_add(g, x, scaled(b, normed(b, o, il, LM_POST_NORM), n->residual_scale));
     eng_graph_name(g, x, "mixed.%d", il);
     if (!b->model->arch->parallel)
         u = normed(b, x, il, LM_FFN_NORM);
-    o = normed(b, feed_forward(b, u, il), il, LM_FFN_POST_NORM);
+    o = normed(b, feed_forward(b, x, u, il), il, LM_FFN_POST_NORM);
     x = eng_add(g, x, scaled(b, o, n->residual_scale));
+    x = b->inputs != ENG_NO_VALUE ? lm_inputs_add(b, x, il) : x;
+    x = has(b, il, LM_LAYER_SCALE) ? eng_mul(g, x, lm_weight(b, il, LM_LAYER_SCALE)) : x;
     eng_graph_name(g, x, "layer.%d", il);
     return x;
 }
@@ -76,6 +90,8 @@ eng_value lm_layers(lm_build *b)
     eng_value x = eng_get_rows(b->g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), b->tokens);
     x = scaled(b, x, n->embd_scale);
     lm_positions(b);
+    b->picked = false;
+    b->inputs = n->d_input ? lm_inputs_make(b, x) : ENG_NO_VALUE;
     x = b->model->drafts ? lm_draft_input(b, x) : x;
     for (int il = 0; il < n->n_layers; il++)
         x = layer(b, x, il);

@@ -6,9 +6,15 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "blocks.h"
+
+static bool has(const lm_build *b, int layer, int role)
+{
+    return b->model->weights[layer + 1][role] >= 0;
+}
 
 /* -- the choice --------------------------------------------------------------------------- */
 
@@ -83,13 +89,15 @@ static eng_value probabilities(lm_build *b, eng_value logits, int layer, eng_val
  * Normed weights of a softmax are the probabilities divided by the sum of those of the
  * chosen experts, which is the softmax over their logits alone.
  */
-static choice route(lm_build *b, eng_value x, int layer)
+static choice route(lm_build *b, eng_value x, eng_value u, int layer)
 {
     const lm_numbers *n = &b->model->n;
     const lm_routing *r = &n->routing;
     eng_graph *g = b->g;
-    choice c = {.n_tokens = eng_graph_get(g, x) ? eng_graph_get(g, x)->ne[1] : 1};
-    eng_value logits = lm_product(b, layer, LM_ROUTER, x), worth, w;
+    choice c = {.n_tokens = eng_graph_get(g, u) ? eng_graph_get(g, u)->ne[1] : 1};
+    if (has(b, layer, LM_ROUTER_NORM))
+        u = eng_scale(g, lm_norm(b, x, layer, LM_ROUTER_NORM), 1 / sqrt((double)n->n_embd), 0);
+    eng_value logits = lm_product(b, layer, LM_ROUTER, u), worth, w;
     eng_value p = probabilities(b, logits, layer, &worth);
     c.ids = of_live_tokens(b, eng_top_k(g, of_best_groups(b, worth, &c), n->n_used));
     eng_graph_name(g, c.ids, "experts.%d", layer);
@@ -116,11 +124,6 @@ typedef struct part {
     uint32_t tensor; /* of the store of weights                                */
     int64_t begin, end;
 } part;
-
-static bool has(const lm_build *b, int layer, int role)
-{
-    return b->model->weights[layer + 1][role] >= 0;
-}
 
 static part part_at(const lm_build *b, uint32_t tensor, int64_t begin)
 {
@@ -276,9 +279,9 @@ static eng_value shared(lm_build *b, eng_value x, int layer)
     return eng_mul(b->g, y, eng_unary(b->g, lm_product(b, layer, LM_SHARED_ROUTER, x), ENG_UNARY_SIGMOID));
 }
 
-eng_value lm_moe(lm_build *b, eng_value x, int layer)
+eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer)
 {
-    choice c = route(b, x, layer);
-    eng_value y = mixtures(b, x, layer, &c);
-    return has(b, layer, LM_GATE_SHARED) ? eng_add(b->g, y, shared(b, x, layer)) : y;
+    choice c = route(b, x, u, layer);
+    eng_value y = mixtures(b, u, layer, &c);
+    return has(b, layer, LM_GATE_SHARED) ? eng_add(b->g, y, shared(b, u, layer)) : y;
 }

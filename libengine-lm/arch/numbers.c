@@ -31,11 +31,11 @@ static const struct {
     {"attention.kv_lora_rank", LM_READS_LATENT, 0},
     {"attention.clamp_kqv", 0, 0},
     {"attention.max_alibi_bias", 0, 0},
-    {"attention.shared_kv_layers", 0, 0},
-    {"attention.key_length_swa", 0, 0},
-    {"attention.value_length_swa", 0, 0},
+    {"attention.shared_kv_layers", LM_READS_SHARED_CACHES, 0},
+    {"attention.key_length_swa", LM_READS_LOCAL_HEADS, 0},
+    {"attention.value_length_swa", LM_READS_LOCAL_HEADS, 0},
     {"attention.output_scale", 0, 0},
-    {"embedding_length_per_layer_input", 0, 0},
+    {"embedding_length_per_layer_input", LM_READS_INPUTS, 0},
     {"use_parallel_residual", 0, 0},
     {"swiglu_clamp_exp", 0, 0},
     {"swiglu_clamp_shexp", 0, 0},
@@ -88,7 +88,8 @@ static int scales(lm_loader *l)
     if (!status)
         status = factor(l, LM_READS_RESIDUAL_SCALE, "residual_scale", 1, &n->residual_scale);
     if (!status)
-        status = factor(l, LM_READS_ATTN_SCALE, "attention.scale", 1 / sqrt((double)n->d_k), &n->attn_scale);
+        status = factor(l, LM_READS_ATTN_SCALE, "attention.scale", a->attn_plain ? 1 : 1 / sqrt((double)n->d_k),
+                        &n->attn_scale);
     if (!status)
         status = factor(l, LM_READS_LOGIT_SCALE, "logit_scale", 1, &n->logit_scale);
     if (!status)
@@ -129,8 +130,11 @@ static int heads(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;
     int status = lm_key_integer(l, "attention.head_count", 1, LM_MAX_EXTENT, &n->n_head);
-    if (!status)
-        status = lm_key_integer_or(l, "attention.head_count_kv", 1, n->n_head, n->n_head, &n->n_head_kv);
+    n->n_head_kv = n->n_head;
+    if (!status && lm_key_is(l, "attention.head_count_kv"))
+        status = lm_arch_reads(l, LM_READS_LAYER_SIZES) ?
+                     lm_key_layer_integer(l, "attention.head_count_kv", 0, 1, n->n_head, &n->n_head_kv) :
+                     lm_key_integer(l, "attention.head_count_kv", 1, n->n_head, &n->n_head_kv);
     if (!status)
         status = lm_key_integer_or(l, "attention.key_length", 1, LM_MAX_EXTENT, n->n_embd / n->n_head, &n->d_k);
     if (!status)
@@ -239,6 +243,88 @@ static int windows(lm_loader *l)
     return status;
 }
 
+/* -- layers of other sizes ------------------------------------------------------------------ */
+
+/* Heads of those with a window, and how they are rotated. */
+static int local_heads(lm_loader *l, int64_t *d)
+{
+    lm_numbers *n = &l->model->n;
+    int64_t d_v = 0, turned = 0;
+    int status = ENG_OK;
+    *d = n->d_k;
+    if (lm_arch_reads(l, LM_READS_LOCAL_HEADS)) {
+        status = lm_key_integer_or(l, "attention.key_length_swa", 1, LM_MAX_EXTENT, n->d_k, d);
+        if (!status)
+            status = lm_key_integer_or(l, "attention.value_length_swa", *d, *d, *d, &d_v);
+    }
+    n->local_rope.n_dims = n->rope.n_dims == n->d_k ? *d : n->rope.n_dims;
+    if (!status && lm_arch_reads(l, LM_READS_WINDOW))
+        status = lm_key_integer_or(l, "rope.dimension_count_swa", 2, *d, n->local_rope.n_dims, &turned);
+    if (!status && turned && turned != n->local_rope.n_dims)
+        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.rope.dimension_count_swa is %lld" ENG_CAUSE "only %lld is known for %s "
+                          "models of such heads", l->arch_name, (long long)turned, (long long)n->local_rope.n_dims,
+                          l->arch_name);
+    return status;
+}
+
+/* The last layers keep nothing: they read what the last of their kind before them has kept. */
+static int owners(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    int64_t shared = 0;
+    int status = ENG_OK;
+    if (lm_arch_reads(l, LM_READS_SHARED_CACHES))
+        status = lm_key_integer_or(l, "attention.shared_kv_layers", 0, n->n_layers - 1, 0, &shared);
+    n->last_kept = n->n_layers - 1 - (int)shared;
+    for (int i = n->last_kept + 1; i < n->n_layers && !status; i++) {
+        lm_layer *a = &n->layer[i];
+        int k = n->last_kept;
+        while (k >= 0 && n->layer[k].local != a->local)
+            k--;
+        if (k < 0 || n->layer[k].n_head_kv != a->n_head_kv)
+            status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.shared_kv_layers is %lld" ENG_CAUSE "no layer before has a "
+                              "cache that layer %d could read, with %s and %lld heads", l->arch_name, (long long)shared, i,
+                              a->local ? "a window" : "no window", (long long)a->n_head_kv);
+        a->owner = k;
+    }
+    return status;
+}
+
+/* Once it is known which layers have a window. */
+static int sizes(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    bool own = lm_arch_reads(l, LM_READS_LAYER_SIZES) && lm_key_is(l, "attention.head_count_kv");
+    int64_t local;
+    int status = local_heads(l, &local);
+    for (int i = 0; i <= n->n_layers && !status; i++) { /* the one behind them all is for drafting */
+        lm_layer *a = &n->layer[i];
+        a->n_head_kv = n->n_head_kv;
+        a->d_k = a->local ? local : n->d_k;
+        a->d_v = a->local ? local : n->d_v;
+        a->owner = i;
+        if (own && i < n->n_layers)
+            status = lm_key_layer_integer(l, "attention.head_count_kv", i, 1, n->n_head, &a->n_head_kv);
+        if (!status && n->n_head % a->n_head_kv)
+            status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.head_count_kv is %lld for layer %d" ENG_CAUSE
+                              "%lld heads are no multiple of it", l->arch_name, (long long)a->n_head_kv, i,
+                              (long long)n->n_head);
+    }
+    return status ? status : owners(l);
+}
+
+/* What layers are given of a token itself. */
+static int inputs(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    if (!lm_arch_reads(l, LM_READS_INPUTS))
+        return ENG_OK;
+    int status = lm_key_integer_or(l, "embedding_length_per_layer_input", 0, LM_MAX_EXTENT, 0, &n->d_input);
+    lm_letter_add(l->model, 'I', NULL, n->d_input);
+    lm_letter_add(l->model, 'Y', NULL, n->n_layers);
+    return status;
+}
+
 /* -- feed-forward ------------------------------------------------------------------------- */
 
 #define MOST_EXPERTS (1 << 14) /* see route in moe.c */
@@ -309,13 +395,13 @@ static int shared_expert(lm_loader *l)
 
 static int expert_numbers(lm_loader *l)
 {
-    bool own = l->model->arch->experts == LM_EXPERTS_OWN;
+    bool own = l->model->arch->experts != LM_EXPERTS_MAYBE, beside = l->model->arch->experts == LM_EXPERTS_BESIDE;
     lm_numbers *n = &l->model->n;
     int64_t ff = 0;
     int status = lm_key_integer(l, "expert_count", 1, MOST_EXPERTS, &n->n_experts);
     if (!status)
         status = lm_key_integer(l, "expert_used_count", 1, n->n_experts, &n->n_used);
-    if (!status)
+    if (!status && !beside)
         status = lm_key_integer_or(l, "feed_forward_length", 0, LM_MAX_EXTENT, 0, &ff);
     if (status)
         return status;
@@ -341,6 +427,20 @@ static int expert_numbers(lm_loader *l)
     return status;
 }
 
+static int dense_widths(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    bool own = lm_arch_reads(l, LM_READS_LAYER_SIZES);
+    int status = own ? ENG_OK : lm_key_integer(l, "feed_forward_length", 1, LM_MAX_EXTENT, &n->n_ff);
+    for (int i = 0; i <= n->n_layers && !status; i++) {
+        if (own && i < n->n_layers)
+            status = lm_key_layer_integer(l, "feed_forward_length", i, 1, LM_MAX_EXTENT, &n->n_ff);
+        n->layer[i].n_ff = n->n_ff;
+    }
+    lm_letter_add(l->model, 'F', "ffn", n->n_ff);
+    return status;
+}
+
 /* Which layers have experts; the others' width. */
 static int feed_forward(lm_loader *l)
 {
@@ -349,7 +449,7 @@ static int feed_forward(lm_loader *l)
     int64_t experts = a->experts == LM_EXPERTS_OWN, lead = 0, step = 1;
     bool dense = false;
     int status = ENG_OK;
-    if (a->experts == LM_EXPERTS_MAYBE)
+    if (a->experts == LM_EXPERTS_MAYBE || a->experts == LM_EXPERTS_BESIDE)
         status = lm_key_integer_or(l, "expert_count", 0, LM_MAX_EXTENT, 0, &experts);
     if (!status && experts)
         status = expert_numbers(l);
@@ -359,13 +459,9 @@ static int feed_forward(lm_loader *l)
         status = lm_key_integer(l, "interleave_moe_layer_step", 1, LM_MAX_LAYERS, &step);
     for (int i = 0; i < n->n_layers && !status; i++) {
         n->layer[i].moe = experts && i >= lead && (i + 1) % step == 0;
-        dense |= !n->layer[i].moe;
+        dense |= !n->layer[i].moe || a->experts == LM_EXPERTS_BESIDE;
     }
-    if (status || !dense)
-        return status;
-    status = lm_key_integer(l, "feed_forward_length", 1, LM_MAX_EXTENT, &n->n_ff);
-    lm_letter_add(l->model, 'F', "ffn", n->n_ff);
-    return status;
+    return status || !dense ? status : dense_widths(l);
 }
 
 /* -- recurrent layers ---------------------------------------------------------------------- */
@@ -414,7 +510,8 @@ static int drafting(lm_loader *l)
                         "draft from n-grams, or from a second model", l->arch_name);
     n->n_drafting = 1;
     n->kind[n->n_layers] = LM_LAYER_ATTENTION | LM_LAYER_DRAFTING;
-    n->layer[n->n_layers] = (lm_layer){.moe = n->n_experts > 0, .rotated = true};
+    n->layer[n->n_layers].moe = n->n_experts > 0;
+    n->layer[n->n_layers].rotated = true;
     return ENG_OK;
 }
 
@@ -434,6 +531,10 @@ int lm_numbers_read(lm_loader *l)
         status = scales(l);
     if (!status)
         status = windows(l);
+    if (!status)
+        status = sizes(l);
+    if (!status)
+        status = inputs(l);
     if (!status)
         status = feed_forward(l);
     if (!status && a->more)

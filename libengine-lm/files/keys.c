@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model.h"
 
@@ -69,6 +70,25 @@ int lm_key_integer_or(const lm_loader *l, const char *name, int64_t least, int64
     return ENG_OK;
 }
 
+int lm_key_layer_integer(const lm_loader *l, const char *name, int layer, int64_t least, int64_t most, int64_t *value)
+{
+    char key[LM_KEY_BYTES];
+    const eng_gguf_key *k = eng_gguf_key_find(l->gguf, lm_key_name(l, name, key));
+    if (!k || k->type != ENG_GGUF_ARRAY)
+        return lm_key_integer(l, name, least, most, value);
+    int64_t found = 0;
+    lm_unread_not(l, key);
+    if (k->count < (uint64_t)l->model->n.n_layers)
+        return eng_fail(ENG_ERR_FORMAT, "key %s has %llu values, expected one for each of %d layers", key,
+                        (unsigned long long)k->count, l->model->n.n_layers);
+    int status = eng_gguf_integer(l->gguf, key, (uint64_t)layer, &found);
+    if (!status)
+        status = lm_key_in_range(key, found, least, most);
+    if (!status)
+        *value = found;
+    return status;
+}
+
 int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, double *value)
 {
     char key[LM_KEY_BYTES];
@@ -89,4 +109,20 @@ void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t e
 {
     if (model->n_letters < sizeof model->letters / sizeof *model->letters)
         model->letters[model->n_letters++] = (lm_letter){letter, axis, extent};
+}
+
+void lm_layer_letters(const eng_lm_model *model, int layer, lm_letter letters[LM_MAX_LETTERS])
+{
+    memcpy(letters, model->letters, sizeof model->letters);
+    if (layer < 0 || !(model->n.kind[layer] & LM_LAYER_ATTENTION))
+        return;
+    const lm_layer *a = &model->n.layer[layer];
+    for (uint32_t i = 0; i < model->n_letters; i++)
+        switch (letters[i].letter) {
+        case 'H': letters[i].extent = a->n_head_kv; break;
+        case 'G': letters[i].extent = model->n.n_head / a->n_head_kv; break;
+        case 'D': letters[i].extent = a->d_k; break;
+        case 'F': letters[i].extent = a->n_ff; break;
+        default: break;
+        }
 }

@@ -98,6 +98,9 @@ typedef struct lm_layer {
     bool local;     /* by the second of the model's two ropes                              */
     bool tempered;  /* its queries grow with their position                                */
     bool normed;    /* queries and keys are normed once more, without weights, after they are rotated */
+    int64_t n_head_kv, d_k, d_v; /* of its cache                                           */
+    int64_t n_ff;   /* width of its dense feed-forward                                     */
+    int owner;      /* the layer whose cache it reads: itself, or an earlier one           */
 } lm_layer;
 
 /* How a router's logits become experts and their weights. */
@@ -113,8 +116,11 @@ typedef struct lm_routing {
 typedef struct lm_numbers {
     int n_layers, n_layers_file;
     int n_drafting;                        /* blocks behind the layers that are loaded: 0 or 1 */
+    int last_kept;                         /* the last layer that keeps something of its tokens: to those
+                                              behind it only tokens whose logits are wanted matter */
     int64_t n_embd, n_ff, n_vocab, n_ctx_train;
-    int64_t n_head, n_head_kv, d_k, d_v;   /* d: of the caches                      */
+    int64_t n_head, n_head_kv, d_k, d_v;   /* of layers that say nothing else; d: of the caches */
+    int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_head;                        /* of latent attention: of a head        */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t n_experts, n_used;             /* mixture of experts; 0: dense          */
@@ -128,8 +134,8 @@ typedef struct lm_numbers {
     int64_t temper_floor;
     eng_rope_params rope, local_rope;
     bool rope_streams;                     /* four position streams are needed      */
-    uint8_t kind[LM_MAX_LAYERS];           /* lm_layer_kind                         */
-    lm_layer layer[LM_MAX_LAYERS];
+    uint8_t kind[LM_MAX_LAYERS + 1];       /* lm_layer_kind; behind the layers is the block for drafting */
+    lm_layer layer[LM_MAX_LAYERS + 1];
     bool recurrent, attention;             /* it has such layers                    */
 } lm_numbers;
 
@@ -172,13 +178,15 @@ struct eng_lm_model {
 enum {
     LM_EMBD, LM_OUT_NORM, LM_ROPE_FREQS, LM_ROPE_LONG, LM_ROPE_SHORT,
     LM_NORM, LM_POST_NORM, LM_FFN_NORM, LM_FFN_POST_NORM, LM_Q_NORM, LM_K_NORM, LM_SINKS,
+    LM_INPUT_EMBD, LM_INPUT_NORM, LM_PRODUCT_ROLES(LM_INPUT), LM_PRODUCT_ROLES(LM_INPUT_GATE),
+    LM_PRODUCT_ROLES(LM_INPUT_OUT), LM_INPUT_POST_NORM, LM_LAYER_SCALE,
     LM_PRODUCT_ROLES(LM_OUT),
     LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
     LM_PRODUCT_ROLES(LM_ATTN_OUT),
     LM_PRODUCT_ROLES(LM_Q_A), LM_Q_A_NORM, LM_PRODUCT_ROLES(LM_Q_B), LM_PRODUCT_ROLES(LM_KV_A), LM_KV_A_NORM,
     LM_K_B, LM_V_B,
     LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
-    LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS,
+    LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS, LM_ROUTER_NORM, LM_EXPERTS_NORM, LM_EXPERTS_POST_NORM, LM_DENSE_POST_NORM,
     LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
     LM_PRODUCT_ROLES(LM_DOWN_EXPERTS),
     LM_PRODUCT_ROLES(LM_SHARED_ROUTER),
@@ -208,6 +216,8 @@ enum {
     LM_W_END = 8,        /* belongs after the last layer                          */
     LM_W_DENSE = 16,     /* only in layers without experts                        */
     LM_W_MOE = 32,       /* only in layers with experts                           */
+    LM_W_CACHE = 128,    /* needed by layers with a cache of their own alone      */
+    LM_W_INPUTS = 256,   /* only where layers are given something of the token itself */
     LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
                             with a home of their own become tensors of their own,
                             one after another in the store                       */
@@ -236,6 +246,8 @@ int lm_key_integer(const lm_loader *l, const char *name, int64_t least, int64_t 
 int lm_key_integer_or(const lm_loader *l, const char *name, int64_t least, int64_t most, int64_t otherwise,
                       int64_t *value);
 int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, double *value);
+/* Of one layer, of which a list has one value each. */
+int lm_key_layer_integer(const lm_loader *l, const char *name, int layer, int64_t least, int64_t most, int64_t *value);
 /* "<architecture>.<name>"; longer names than there are keys are cut. */
 #define LM_KEY_BYTES 128
 const char *lm_key_name(const lm_loader *l, const char *name, char text[LM_KEY_BYTES]);
@@ -245,6 +257,8 @@ bool lm_key_is(const lm_loader *l, const char *name);
 /* rope.* keys, for n_rot channels by default; one that nobody reads is refused (rope.c). */
 int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot);
 void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t extent);
+/* The letters as they are in a layer (LM_LAYER_TOP: outside); their number is the model's. */
+void lm_layer_letters(const eng_lm_model *model, int layer, lm_letter letters[LM_MAX_LETTERS]);
 
 /* The block for drafting as a model, once the weights are loaded (arch/block.c). */
 int lm_block_model(eng_lm_model *m);
@@ -260,7 +274,8 @@ typedef enum lm_glu { LM_GLU_SILU, LM_GLU_GELU, LM_GLU_OAI } lm_glu;
 typedef enum lm_experts {
     LM_EXPERTS_NONE,
     LM_EXPERTS_MAYBE,    /* if there is a key; as wide as the feed-forward         */
-    LM_EXPERTS_OWN       /* of a width of their own                                */
+    LM_EXPERTS_OWN,      /* of a width of their own                                */
+    LM_EXPERTS_BESIDE    /* if there is a key; of a width of their own, beside a dense feed-forward */
 } lm_experts;
 typedef enum lm_shared {
     LM_SHARED_NONE,
@@ -275,6 +290,8 @@ enum {
     LM_READS_ATTN_SOFTCAP = 16, LM_READS_LOGIT_SOFTCAP = 32, LM_READS_WINDOW = 64, LM_READS_TEMPERATURE = 128,
     LM_READS_DENSE_LEAD = 256, LM_READS_DRAFTING = 512, LM_READS_GATING = 1024, LM_READS_GROUPS = 2048,
     LM_READS_MOE_STEP = 4096, LM_READS_CHUNK = 8192, LM_READS_LATENT = 1 << 15,
+    LM_READS_LAYER_SIZES = 1 << 16, LM_READS_LOCAL_HEADS = 1 << 17, LM_READS_SHARED_CACHES = 1 << 18,
+    LM_READS_INPUTS = 1 << 19,
     LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
@@ -298,6 +315,8 @@ struct lm_arch {
     bool divided;            /* logit_scale divides                                    */
     bool layer_norm;         /* norms take the mean off                                */
     bool wide_norms;         /* those of queries and keys are over all heads           */
+    bool value_norms;        /* values are normed, each head, without weights          */
+    bool attn_plain;         /* products of queries and keys are multiplied by nothing */
     bool hybrid;             /* recurrent layers, with attention every few             */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */

@@ -33,6 +33,7 @@ static const struct {
     {"scaling.yarn_log_multiplier", {.yarn = true}},
     {"dimension_sections", {.sections = true}},
     {"freq_base_swa", {.local = true}},
+    {"dimension_count_swa", {.local = true}},
 };
 
 static bool text_is(const eng_gguf_string *s, const char *text)

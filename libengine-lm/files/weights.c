@@ -114,6 +114,8 @@ static bool applies(const eng_lm_model *model, const lm_weight_row *row, int lay
     uint32_t kind = layer >= 0 && model->n.layer[layer].moe ? LM_W_MOE : LM_W_DENSE;
     if ((row->flags & (LM_W_MOE | LM_W_DENSE)) && !(row->flags & kind))
         return false;
+    if (row->flags & LM_W_INPUTS && !model->n.d_input)
+        return false;
     return (!row->with || roles[row->with - 1] >= 0) && (!row->unless || roles[row->unless - 1] < 0);
 }
 
@@ -143,14 +145,16 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
     if (!name)
         return ENG_ERR_NOMEM;
     const eng_gguf_tensor *t = eng_gguf_tensor_find(w->l->gguf, name);
-    if (!t && (row->flags & LM_W_OPTIONAL))
+    bool read_elsewhere = row->flags & LM_W_CACHE && layer >= 0 && model->n.layer[layer].owner != layer;
+    if (!t && (row->flags & LM_W_OPTIONAL || read_elsewhere))
         return ENG_OK;
     if (!t)
         return eng_fail(ENG_ERR_FORMAT, "the file has no tensor %s, which a %s model needs", name, w->l->arch_name);
     eng_store_tensor s = {.size = sizeof s, .type = t->type, .use = ENG_USE_WEIGHT, .name = name,
                           .layer = layer < 0 ? -1 : layer, .role = (uint32_t)row->role + 1, .axis = axis_of(w, row)};
-    int status = lm_dims(model->engine, model->letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank,
-                         &s.dims);
+    lm_letter letters[LM_MAX_LETTERS];
+    lm_layer_letters(model, layer, letters);
+    int status = lm_dims(model->engine, letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank, &s.dims);
     if (!status)
         status = check(row, t, s.ne, s.rank);
     if (status)

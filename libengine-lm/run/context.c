@@ -31,6 +31,16 @@ static int check_range(const char *what, uint32_t value, uint32_t most)
     return ENG_OK;
 }
 
+/* Of all layers' heads, of K or V: a power of two that divides the rows of each divides this. */
+static int64_t all_heads(const lm_numbers *n, bool v, uint32_t type)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < n->n_layers && eng_type_get(type); i++)
+        if (n->kind[i] & LM_LAYER_ATTENTION)
+            rows |= lm_cache_row(type, v ? n->layer[i].d_v : n->layer[i].d_k);
+    return rows;
+}
+
 /* Can a cache have this type, and what is its rotation? */
 static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *rotate)
 {
@@ -44,7 +54,6 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
         return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s" ENG_CAUSE
                         "f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, "
                         "q5_1 and iq4_nl are", info ? info->name : "(unknown)", what);
-    head = lm_cache_row(type, head);
     if (*rotate == ENG_LM_ROTATE_AUTO || *rotate == ENG_LM_ROTATE_ON) {
         *rotate = info->block > 1 || *rotate == ENG_LM_ROTATE_ON ? (int32_t)(head & -head) : 0;
         if (*rotate > 4096)
@@ -80,9 +89,9 @@ static int check_params(eng_lm_context *c)
     if (!status && p->precision >= ENG_PRECISIONS)
         status = eng_fail(ENG_ERR_INVALID, "precision must be exact (0) or fast (1), got %u", p->precision);
     if (!status && n->attention)
-        status = check_cache("K", p->type_k, n->d_k, &p->rotate_k);
+        status = check_cache("K", p->type_k, all_heads(n, false, p->type_k), &p->rotate_k);
     if (!status && n->attention)
-        status = check_cache("V", p->type_v, n->d_v, &p->rotate_v);
+        status = check_cache("V", p->type_v, all_heads(n, true, p->type_v), &p->rotate_v);
     if (status)
         return status;
     if (p->n_batch > p->n_cells)
@@ -157,11 +166,28 @@ static int declare(declaration *d, int layer, const char *prefix, uint32_t type,
     return ENG_OK;
 }
 
+/* Heads and rows of a layer's caches. */
+static void set_letters(declaration *d, const lm_layer *a)
+{
+    const eng_lm_context_params *p = &d->c->p;
+    for (uint32_t i = 0; i < d->n_letters; i++)
+        switch (d->letters[i].letter) {
+        case 'H': d->letters[i].extent = a->n_head_kv; break;
+        case 'x': d->letters[i].extent = lm_cache_row(p->type_k, a->d_k); break;
+        case 'y': d->letters[i].extent = lm_cache_row(p->type_v, a->d_v); break;
+        default: break;
+        }
+}
+
 static int declare_layer(declaration *d, int layer)
 {
     eng_lm_context *c = d->c;
-    c->layer_memory[layer] = (int32_t)d->n;
+    const lm_layer *a = &c->model->n.layer[layer];
+    c->layer_memory[layer] = a->owner == layer ? (int32_t)d->n : c->layer_memory[a->owner];
+    if (a->owner != layer)
+        return ENG_OK;
     if (c->model->n.kind[layer] == LM_LAYER_ATTENTION) {
+        set_letters(d, a);
         int status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, p c, H");
         return status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
     }
@@ -211,8 +237,8 @@ static int declare_all(declaration *d)
     const lm_numbers *n = &c->model->n;
     memcpy(d->letters, c->model->letters, sizeof c->model->letters);
     d->n_letters = c->model->n_letters;
-    d->letters[d->n_letters++] = (lm_letter){'x', NULL, lm_cache_row(c->p.type_k, n->d_k)};
-    d->letters[d->n_letters++] = (lm_letter){'y', NULL, lm_cache_row(c->p.type_v, n->d_v)};
+    d->letters[d->n_letters++] = (lm_letter){'x', NULL, 0}; /* set_letters */
+    d->letters[d->n_letters++] = (lm_letter){'y', NULL, 0};
     cell_letters(c, &d->letters[d->n_letters]); /* where heads are too few */
     d->n_letters += 2;
     lm_letter *rows = &d->letters[d->n_letters++];

@@ -145,6 +145,17 @@ static const struct {
     {"--arch gemma --seed 141 --tied --heads 3 --kv-heads 1 --head 40", false},
     {"--arch olmoe --seed 142 --experts 7 --used 3", false},
     {"--arch granitemoe --seed 143 --experts 6 --used 2 --type q8_0", false},
+    /* gemma4: heads, K/V heads and widths by layer, caches that later layers read, per-layer embeddings, experts beside */
+    {"--arch gemma4 --seed 144 --layers 6 --period 3 --heads 6 --kv-heads 3 --full-kv-heads 1 --head 48 --local-head 24 "
+     "--keys-are-values --layer-scales --freqs --tied --key final_logit_softcapping=5", false},
+    {"--arch gemma4 --seed 145 --layers 7 --period 2 --heads 4 --kv-heads 2 --head 40 --local-head 20 --shared-caches 4 "
+     "--wide-shared --input 12 --embd 96 --ffn 64 --window 4 --layer-scales", true},
+    {"--arch gemma4 --seed 146 --layers 4 --period 2 --heads 4 --kv-heads 4 --full-kv-heads 2 --head 64 --local-head 32 "
+     "--experts 6 --used 2 --expert-ffn 32 --freqs --key rope.freq_base=1000000 --type q8_0", false},
+    {"--arch gemma4 --seed 147 --layers 3 --period 3 --shared-caches 0 --input 32 --experts 4 --used 1 --fused-experts "
+     "--ffn 96 --linear 4", false},
+    {"--arch gemma4 --seed 148 --layers 2 --period 2 --heads 2 --kv-heads 1 --head 512 --local-head 256 --embd 64 --ffn 64",
+     true},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -441,6 +452,7 @@ static const struct subject_arch {
     {"gemma", .fused = true, .scales = true}, {"olmoe", .experts = true, .fused = true, .scales = true},
     {"granitemoe", .experts = true, .fused = true, .scales = true},
     {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true},
+    {"gemma4", .some_experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 
@@ -453,6 +465,24 @@ static void add_latent(char options[512], uint64_t *r)
     add_number(options, r, "value", 4, 48);
 }
 
+/* Of heads with and without a window, widths, caches that later layers read. */
+static void add_sizes(char options[512], uint64_t *r, int layers, int kv)
+{
+    int period = among(r, 1, 3);
+    add(options, " --period %d", period);
+    add(options, " --local-head %d", 2 * among(r, 2, 32));
+    if (among(r, 0, 1))
+        add(options, " --full-kv-heads %d", among(r, 0, 1) ? 1 : kv);
+    if (layers > period)
+        add_number(options, r, "shared-caches", 0, layers - period);
+    if (among(r, 0, 1))
+        add_number(options, r, "input", 1, 40);
+    add_flag(options, r, "wide-shared", 2);
+    add_flag(options, r, "keys-are-values", 2);
+    add_flag(options, r, "layer-scales", 2);
+    add_flag(options, r, "freqs", 2);
+}
+
 static void random_model(uint64_t *r, unsigned seed, char options[512])
 {
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K"};
@@ -462,7 +492,8 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
     options[0] = 0;
     add(options, "--arch %s --seed %u --type %s", a->name, seed, types[among(r, 0, 5)]);
     add(options, " --kv-heads %d --heads %d --head %d", kv, kv * group, 2 * half);
-    add_number(options, r, "layers", 1, 5);
+    int layers = among(r, 1, 5);
+    add(options, " --layers %d", layers);
     add_number(options, r, "window", 1, 20);
     add_number(options, r, "vocab", 258, 600);
     add_width(options, r, "embd", 200);
@@ -482,6 +513,8 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
         add_latent(options, r);
     if (llama)
         add_flag(options, r, "freqs", 2);
+    if (strcmp(a->name, "gemma4") == 0)
+        add_sizes(options, r, layers, kv);
     if (a->experts || (a->some_experts && among(r, 0, 1)))
         add_experts(options, r);
 }
@@ -507,12 +540,14 @@ static void run_splits(eng_context *engine, uint64_t *r, const char *options, co
 }
 #endif
 
-static void run_random(eng_context *engine, const char *path, unsigned seed)
+static void run_random(eng_context *engine, const char *path, const char *only, unsigned seed)
 {
     uint64_t r = seed;
     char options[512];
     answer a = {0};
     random_model(&r, seed, options);
+    if (only && !strstr(options, only))
+        return;
     if (subject_make(options, path))
         tap_check(false, "make-model %s", options);
     else if (answer_make(&a, path, seed, among(&r, 1, MAX_PROMPT))) {
@@ -552,7 +587,7 @@ int main(int argc, char **argv)
     if (n_random == 0)
         run_table(engine, path, only, slow);
     for (unsigned i = 0; i < n_random; i++)
-        run_random(engine, path, seed + i);
+        run_random(engine, path, only, seed + i);
     remove(path);
     return tap_end(engine);
 }

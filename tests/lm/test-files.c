@@ -30,6 +30,7 @@ typedef struct change {
 #define QWEN3 "--arch qwen3 --layers 1"
 #define MOE "--arch qwen3moe --layers 1"
 #define HYBRID_MOE "--arch qwen35moe --layers 2"
+#define GEMMA4 "--arch gemma4 --layers 4 --period 2"
 #define FORMAT ENG_ERR_FORMAT
 #define UNSUPPORTED ENG_ERR_UNSUPPORTED
 
@@ -52,6 +53,23 @@ static const change changes[] = {
      .says = {"\"longrope\"", "yarn"}},
     {LLAMA, .key = "rope.scaling.beta_fast", .number = 32, .status = UNSUPPORTED,
      .says = {"key llama.rope.scaling.beta_fast is not known"}},
+    /* layers of different sizes, and those that read earlier ones' caches */
+    {GEMMA4 " --shared-caches 2 --local-head 16", .drop = "nothing"},
+    {GEMMA4 " --shared-caches 2", .add = "blk.3.attn_k.weight", .ne = {128, 64}}, /* some files have what nobody needs */
+    {GEMMA4 " --shared-caches 1", .drop = "blk.2.attn_k.weight", .status = FORMAT, .says = {"no tensor blk.2.attn_k.weight"}},
+    {GEMMA4 " --shared-caches 3", .status = FORMAT, .drop = "nothing",
+     .says = {"gemma4.attention.shared_kv_layers is 3", "layer 1 could read, with no window"}},
+    {GEMMA4 " --shared-caches 1 --full-kv-heads 1", .drop = "nothing"},
+    {GEMMA4, .key = "attention.value_length_swa", .number = 31, .status = FORMAT, .says = {"attention.value_length_swa is 31"}},
+    {GEMMA4, .key = "rope.dimension_count_swa", .number = 16, .status = UNSUPPORTED,
+     .says = {"gemma4.rope.dimension_count_swa is 16", "only 32 is known"}},
+    {GEMMA4, .key = "attention.head_count_kv", .number = 3, .status = FORMAT, .says = {"gemma4", "4 heads over 3"}},
+    {GEMMA4 " --input 8", .key = "embedding_length_per_layer_input", .number = 4, .status = FORMAT,
+     .says = {"per_layer_token_embd.weight is 32 x 512", "make it 16"}},
+    {GEMMA4 " --input 8", .drop = "per_layer_model_proj.weight", .status = FORMAT, .says = {"per_layer_model_proj"}},
+    {GEMMA4 " --input 8", .drop = "blk.2.proj.weight", .status = FORMAT, .says = {"blk.2.proj.weight"}},
+    {LLAMA, .key = "attention.shared_kv_layers", .number = 1, .status = UNSUPPORTED, .says = {"attention.shared_kv_layers is 1"}},
+    {LLAMA, .key = "attention.key_length_swa", .number = 16, .status = UNSUPPORTED, .says = {"attention.key_length_swa is 16"}},
     {LLAMA, .key = "rope.freq_base_swa", .number = 10000, .status = UNSUPPORTED, .says = {"rope.freq_base_swa is not known"}},
     {LLAMA, .key = "rope.dimension_sections", .number = 8, .status = UNSUPPORTED, .says = {"several position streams", "llama"}},
     {LLAMA, .key = "rope.scaling.finetuned", .number = 1},

@@ -101,6 +101,14 @@ static const placement_row expert_rows[] = {
 };
 #define N_EXPERT_ROWS (sizeof expert_rows / sizeof *expert_rows)
 
+static const placement_row shared_rows[] = {
+    {"a cache that another layer reads", "^cache_[kv]\\.1$", NULL},
+    {"-nkvo", "^cache_[kv]\\.", NULL},
+    {"the layer that reads it", "blk\\.3\\.", "^cache_k\\.0$"},
+    {"the tokens' vectors for layers", "per_layer", NULL},
+};
+#define N_SHARED_ROWS (sizeof shared_rows / sizeof *shared_rows)
+
 /* A model, its table and its maps. */
 typedef struct placed_model {
     whole w;
@@ -123,6 +131,9 @@ static placed_model models[] = {
             "--embd 96", ENG_TYPE_F16, ENG_TYPE_F32), expert_rows, N_EXPERT_ROWS, 2, 3, 8},
     {RANDOM("odd", "--layers 5 --interval 3 --seed 13 --tied --heads 6 --kv-heads 3 --k-heads 3 --v-heads 6 --ffn 331 "
             "--embd 100", ENG_TYPE_F32, ENG_TYPE_F32), NULL, 0, 1, 5, 0},
+    /* layers that read the caches of others, wherever these are */
+    {RANDOM("gemma4", "--arch gemma4 --layers 4 --period 2 --shared-caches 2 --seed 14 --local-head 16 --input 16 --embd 96 "
+            "--wide-shared", ENG_TYPE_F32, ENG_TYPE_F32), shared_rows, N_SHARED_ROWS, 1, 2, 0}, /* two layers have caches */
 };
 #define N_MODELS (sizeof models / sizeof *models)
 

@@ -85,6 +85,12 @@ NAMES = {
 }
 POST = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
         "post_feedforward_layernorm": "post_ffw_norm"}
+GEMMA4 = {**POST, "per_layer_input_gate": "inp_gate", "per_layer_projection": "proj",
+          "post_per_layer_input_norm": "post_norm", "layer_scalar": "layer_output_scale",
+          "router.proj": "ffn_gate_inp", "router.scale": "ffn_gate_inp.scale",
+          "router.per_expert_scale": "ffn_down_exps.scale", "experts.gate_up_proj": "ffn_gate_up_exps",
+          "experts.down_proj": "ffn_down_exps", "post_feedforward_layernorm_1": "post_ffw_norm_1",
+          "post_feedforward_layernorm_2": "post_ffw_norm_2", "pre_feedforward_layernorm_2": "pre_ffw_norm_2"}
 GLM4 = {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
 SECOND = {"post_attention_layernorm": "post_attention_norm"}
 
@@ -129,7 +135,9 @@ def tensors(case, model):
         if full.endswith("norm.weight") and case.get("plus1") and "linear_attn" not in full:
             w = w + 1
         top = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-               "lm_head.weight": "output.weight"}.get(full)
+               "lm_head.weight": "output.weight", "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
+               "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
+               "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight"}.get(full)
         if top:
             if top != "output.weight" or not c.tie_word_embeddings:
                 out[top] = w
@@ -172,7 +180,11 @@ def tensors(case, model):
             out[at + "ffn_gate_inp_shexp.weight"] = w.squeeze(0)
         else:
             name = names[base]
-            out[at + (name if name.endswith((".bias", ".weight")) else name + "." + kind)] = w
+            out[at + (name if name.endswith((".bias", ".weight", ".scale")) else name + "." + kind)] = w
+    if case.get("proportional"):
+        half = case["global_head_dim"] // 2
+        turned = int(half * case["proportional"])
+        out["rope_freqs.weight"] = np.array([1.0] * turned + [1e30] * (half - turned))
     return out
 
 
@@ -286,7 +298,34 @@ CASES["qwen35"] = dict(arch="qwen35", config="Qwen3_5TextConfig", **HYBRID)
 CASES["qwen35moe"] = dict(arch="qwen35moe", config="Qwen3_5MoeTextConfig", num_experts=6,
                           shared_expert_intermediate_size=48, **MOE, **HYBRID)
 
-OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled"}
+WINDOWS = {"sliding_attention": ROPE, "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+                                                         "rope_theta": 1e6}}
+
+
+def gemma4(pattern, kv=None, heads=2, shared=0, wide=False, width=8, keys=None, **more):
+    """pattern: a letter for each layer, l with a window, g without."""
+    n, rows = len(pattern), {"attention.head_count_kv": [kv or heads if c == "g" else heads for c in pattern]}
+    if wide:
+        rows["feed_forward_length"] = [96 if i < n - shared else 192 for i in range(n)]
+    return dict(arch="gemma4", config="Gemma4TextConfig", head_dim=24, global_head_dim=48, num_hidden_layers=n,
+                sliding_window=5, names=GEMMA4, tie_word_embeddings=True, num_key_value_heads=heads, proportional=0.25,
+                layer_types=[{"l": "sliding_attention", "g": "full_attention"}[c] for c in pattern],
+                rope_parameters=WINDOWS, num_kv_shared_layers=shared, use_double_wide_mlp=wide,
+                num_global_key_value_heads=kv, attention_k_eq_v=kv is not None, final_logit_softcapping=3.0,
+                hidden_size_per_layer_input=width, vocab_size_per_layer_input=300, **more,
+                keys={"attention.key_length": 48, "attention.value_length": 48, "attention.key_length_swa": 24,
+                      "attention.value_length_swa": 24, "rope.dimension_count": 48, "rope.dimension_count_swa": 24,
+                      "rope.freq_base": 1e6, "rope.freq_base_swa": 10000.0, "final_logit_softcapping": 3.0,
+                      "attention.sliding_window_pattern": [c == "l" for c in pattern],
+                      "attention.shared_kv_layers": shared, "embedding_length_per_layer_input": width, **rows, **(keys or {})})
+
+
+CASES["gemma4"] = gemma4("llllg", kv=1, width=0)
+CASES["gemma4-e"] = gemma4("llglglg", shared=3, wide=True)
+CASES["gemma4-moe"] = gemma4("llgllg", kv=1, width=0, enable_moe_block=True, num_experts=6, top_k_experts=2,
+                             moe_intermediate_size=32)
+
+OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled", "proportional"}
 
 
 def randomise(model, seed):
@@ -298,6 +337,10 @@ def randomise(model, seed):
         if name.endswith("norm.weight") and p.dim() <= 2:
             zero = bool((p.detach() == 0).all())
             v = 0.1 * r + (0 if zero else 1)
+            if getattr(model, "attn_plain", 0) and "q_norm" in name:
+                v = v / math.sqrt(p.shape[0])  # their products are multiplied by nothing
+        elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale")):
+            v = 0.1 * r + 1
         elif "A_log" in name:
             v = torch.rand(p.shape, generator=g) * math.log(16)
         elif p.dim() == 1:
@@ -315,11 +358,11 @@ def randomise(model, seed):
 
 def usual_keys(case, c):
     heads = c.num_attention_heads
-    d = getattr(c, "head_dim", None) or c.hidden_size // heads
+    d = case.get("head_dim") or getattr(c, "head_dim", None) or c.hidden_size // heads
     theta = (getattr(c, "rope_parameters", None) or {}).get("rope_theta", 10000.0)
     keys = {"block_count": c.num_hidden_layers, "context_length": c.max_position_embeddings,
             "embedding_length": c.hidden_size, "feed_forward_length": c.intermediate_size,
-            "attention.head_count": heads, "attention.head_count_kv": c.num_key_value_heads,
+            "attention.head_count": heads, "attention.head_count_kv": case.get("num_key_value_heads") or c.num_key_value_heads,
             "attention.key_length": d, "attention.value_length": d, "rope.freq_base": float(theta)}
     if hasattr(c, "rms_norm_eps"):
         keys["attention.layer_norm_rms_epsilon"] = c.rms_norm_eps
@@ -328,7 +371,7 @@ def usual_keys(case, c):
     for name in ("num_experts", "num_local_experts", "n_routed_experts"):
         if case.get(name):
             keys["expert_count"] = case[name]
-            keys["expert_used_count"] = c.num_experts_per_tok
+            keys["expert_used_count"] = getattr(c, "num_experts_per_tok", None) or c.top_k_experts
     for name, key in (("moe_intermediate_size", "expert_feed_forward_length"),
                       ("shared_expert_intermediate_size", "expert_shared_feed_forward_length"),
                       ("n_shared_experts", "expert_shared_count"), ("sliding_window", "attention.sliding_window")):
@@ -342,7 +385,7 @@ def make(name, case, folder):
     c = getattr(T, case["config"])(**options)
     c._attn_implementation = "eager"
     model = T.AutoModelForCausalLM.from_config(c, attn_implementation="eager").float().eval()
-    model.by_columns = bool(case.get("columns"))
+    model.by_columns, model.attn_plain = bool(case.get("columns")), case["arch"].startswith(("gemma3n", "gemma4"))
     randomise(model, len(name) + 7)
     ids = [(i * 37 + 11) % 300 for i in range(40)]
     with torch.no_grad():

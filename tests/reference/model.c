@@ -47,6 +47,11 @@ void ref_norm(const ref_model *m, const double *x, const double *w, double *y, i
     ref_rms(y, w, y, n, m->eps);
 }
 
+double ref_gelu(double x)
+{
+    return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+
 double ref_logistic(double x)
 {
     return 1 / (1 + exp(-x));
@@ -59,7 +64,7 @@ static size_t scratch_size(const ref_model *m, int64_t capacity)
     int64_t att = ref_attention_scratch(m, capacity), rec = ref_recurrent_scratch(m), ffn = ref_ffn_scratch(m);
     int64_t most = att > rec ? att : rec;
     most = most > ffn ? most : ffn;
-    return (size_t)(most + 3 * m->n_embd);
+    return (size_t)(most + 3 * m->n_embd + 2 * m->d_input * m->n_layers);
 }
 
 ref_sequence *ref_sequence_create(const ref_model *m)
@@ -110,10 +115,10 @@ static bool reserve(ref_sequence *s)
     if (s->length < s->capacity)
         return true;
     int64_t more = s->capacity ? 2 * s->capacity : 64;
-    size_t k_bytes = (size_t)(more * m->kv_heads * m->d) * sizeof(double);
-    size_t v_bytes = (size_t)(more * m->kv_heads * m->dv) * sizeof(double);
     for (int64_t i = 0; i < m->n_layers; i++) {
         layer_state *l = &s->layers[i];
+        size_t k_bytes = (size_t)(more * m->layers[i].kv_heads * m->layers[i].d) * sizeof(double);
+        size_t v_bytes = (size_t)(more * m->layers[i].kv_heads * m->layers[i].dv) * sizeof(double);
         if (!m->layers[i].full)
             continue;
         double *k = realloc(l->k, k_bytes);
@@ -131,7 +136,32 @@ static bool reserve(ref_sequence *s)
     return true;
 }
 
-/* x plus what its two parts give. */
+/* A vector for each layer, of a table and of the token's embedding x. */
+static void token_inputs(const ref_model *m, int32_t token, const double *x, double *given, double *t)
+{
+    int64_t d = m->d_input, all = d * m->n_layers;
+    ref_product(&m->input, 0, x, t);
+    for (int64_t j = 0; j < all; j++)
+        t[j] /= sqrt((double)m->n_embd);
+    for (int64_t i = 0; i < m->n_layers; i++)
+        ref_rms(t + i * d, m->input_norm, t + i * d, d, m->eps);
+    for (int64_t j = 0; j < all; j++)
+        given[j] = (t[j] + sqrt((double)d) * m->input_embd[token * all + j]) / sqrt(2);
+}
+
+/* And what layer l makes of its own; out and t are scratch. */
+static void take_input(const ref_model *m, const layer *l, double *x, const double *given, double *out, double *t)
+{
+    ref_product(&l->in_gate, 0, x, t);
+    for (int64_t j = 0; j < m->d_input; j++)
+        t[j] = ref_gelu(t[j]) * given[j];
+    ref_product(&l->in_out, 0, t, out);
+    ref_rms(out, l->in_norm, out, m->n_embd, m->eps);
+    for (int64_t j = 0; j < m->n_embd; j++)
+        x[j] += out[j];
+}
+
+/* x plus what its parts give. */
 static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *out, double *t)
 {
     const ref_model *m = s->m;
@@ -141,7 +171,7 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
     if (l->norm)
         ref_norm(m, x, l->norm, u, e);
     if (l->full)
-        ref_attention_layer(m, l, &s->layers[i], s->length, u, out, t);
+        ref_attention_layer(m, l, &s->layers[l->owner], s->length, u, out, t);
     else
         ref_recurrent_layer(m, l, &s->layers[i], u, out, t);
     if (l->post_norm)
@@ -152,11 +182,15 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
         ref_norm(m, x, l->ffn_norm, u, e);
     else if (!m->f.parallel)
         memcpy(u, x, (size_t)e * sizeof *u);
-    ref_ffn(m, l, u, out, t, &s->margin);
+    ref_ffn(m, l, x, u, out, t, &s->margin);
     if (l->ffn_post_norm)
         ref_norm(m, out, l->ffn_post_norm, out, e);
     for (int64_t j = 0; j < e; j++)
         x[j] += m->residual_scale * out[j];
+    if (m->d_input)
+        take_input(m, l, x, s->inputs + i * m->d_input, out, t);
+    for (int64_t j = 0; j < e && l->out_scale; j++)
+        x[j] *= l->out_scale[0];
 }
 
 /* The token's layers, from x on. */
@@ -185,6 +219,9 @@ bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
         return false;
     for (int64_t i = 0; i < m->n_embd; i++)
         s->scratch[i] = m->embd_scale * m->embd[(int64_t)token * m->n_embd + i];
+    s->inputs = s->scratch + scratch_size(m, s->capacity) - m->d_input * m->n_layers;
+    if (m->d_input)
+        token_inputs(m, token, s->scratch, s->inputs, s->inputs - m->d_input * m->n_layers);
     finish(s, s->scratch, logits);
     return true;
 }

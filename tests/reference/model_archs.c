@@ -40,6 +40,9 @@ static const facts known[] = {
     {"gemma", FFN, .act = GELU, .embd_root = true, NO_WINDOWS},
     {"olmoe", FFN, .qk = WIDE_NORM, .plain_weights = true, NO_WINDOWS},
     {"granitemoe", FFN, .neighbours = true, .divides = true, .shared = 4, NO_WINDOWS},
+    {"gemma4", FFN, .post_norms = true, .act = GELU, .embd_root = true, .qk = HEAD_NORM, .window_period = 6,
+     .local_plain = true, .local_base = 10000, .own_width = true, .beside = true, .layered = true, .value_norm = true,
+     .unscaled = true},
     {"deepseek2", FFN, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
 };
 

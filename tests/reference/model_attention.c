@@ -35,14 +35,14 @@ static double kept(const ref_model *m, int64_t i)
 /* Of a layer with a window the base, and perhaps all else, is another. */
 static void rope(const ref_model *m, const layer *l, double *x, int64_t pos)
 {
-    int64_t half = m->n_rot / 2;
     bool plain = l->local && m->f.local_plain;
-    const double *factors = m->rope_freqs;
+    int64_t n_rot = m->n_rot == m->d ? l->d : m->n_rot, half = n_rot / 2;
+    const double *factors = plain ? NULL : m->rope_freqs;
     double base = l->local ? m->local_base : m->rope_base, size = plain ? 1 : m->rope_size;
     if (m->rope_long)
         factors = m->long_context ? m->rope_long : m->rope_short;
     for (int64_t i = 0; i < half && l->rotated; i++) {
-        double angle = turns(m, i) ? (double)pos * pow(base, -2.0 * (double)i / (double)m->n_rot) : 0;
+        double angle = turns(m, i) ? (double)pos * pow(base, -2.0 * (double)i / (double)n_rot) : 0;
         double mix = m->yarn && !plain ? kept(m, i) : 0;
         if (factors)
             angle /= factors[i];
@@ -63,7 +63,7 @@ static bool sees(const layer *l, int64_t pos, int64_t j)
 static void attend(const ref_model *m, const layer *l, const double *q, const layer_state *s, int64_t h, int64_t kv,
                    int64_t length, double *p, double *o)
 {
-    int64_t d = m->d, step = m->kv_heads * d, dv = m->dv;
+    int64_t d = l->d, step = l->kv_heads * d, dv = l->dv;
     double max = l->sinks ? l->sinks[h] : -INFINITY, sum, cap = m->attn_softcap;
     for (int64_t j = 0; j < length; j++) {
         const double *k = s->k + j * step + kv * d;
@@ -81,22 +81,22 @@ static void attend(const ref_model *m, const layer *l, const double *q, const la
     memset(o, 0, (size_t)dv * sizeof *o);
     for (int64_t j = 0; j < length; j++)
         for (int64_t i = 0; i < dv; i++)
-            o[i] += p[j] / sum * s->v[(j * m->kv_heads + kv) * dv + i];
+            o[i] += p[j] / sum * s->v[(j * l->kv_heads + kv) * dv + i];
 }
 
 int64_t ref_attention_scratch(const ref_model *m, int64_t length)
 {
-    return 3 * m->heads * (m->d + m->dv) + length + m->q_rank + m->kv_rank + m->n_rot;
+    return 6 * m->heads * m->d_most + length + m->q_rank + m->kv_rank + m->n_rot;
 }
 
 /* A head's query or key: normed, rotated, and what else is done to it before they meet. */
 static void turned(const ref_model *m, const layer *l, double *x, const double *norm, int64_t head, int64_t pos)
 {
     if (norm && m->f.qk != WIDE_NORM)
-        ref_norm(m, x, norm + (m->f.qk == OWN_NORM ? head * m->d : 0), x, m->d);
+        ref_norm(m, x, norm + (m->f.qk == OWN_NORM ? head * l->d : 0), x, l->d);
     rope(m, l, x, pos);
     if (m->renormed && l->rotated)
-        ref_rms(x, NULL, x, m->d, m->eps);
+        ref_rms(x, NULL, x, l->d, m->eps);
 }
 
 /* Queries, keys and values of every head as the paper has them (DeepSeek-AI, arXiv:2405.04434, section 2.1): nothing is
@@ -128,18 +128,29 @@ static void latent(const ref_model *m, const layer *l, const double *u, double *
     }
 }
 
+/* Without a matrix for them values are the keys before their norm. */
+static void keys_and_values(const ref_model *m, const layer *l, const double *u, double *k, double *v, int64_t pos)
+{
+    int64_t d = l->d;
+    ref_product(&l->k, 0, u, k);
+    ref_product(l->v.w ? &l->v : &l->k, 0, u, v);
+    if (m->f.qk == WIDE_NORM)
+        ref_rms(k, l->k_norm, k, l->kv_heads * d, m->eps);
+    for (int64_t h = 0; h < l->kv_heads; h++) {
+        turned(m, l, k + h * d, l->k_norm, h, pos);
+        if (m->f.value_norm)
+            ref_rms(v + h * d, NULL, v + h * d, d, m->eps);
+    }
+}
+
 static void project(const ref_model *m, const layer *l, const double *u, double *q, double *k, double *v, int64_t pos)
 {
-    int64_t d = m->d, step = m->gated ? 2 * d : d;
+    int64_t d = l->d, step = m->gated ? 2 * d : d;
     ref_product(&l->q, 0, u, q);
-    ref_product(&l->k, 0, u, k);
-    ref_product(&l->v, 0, u, v);
-    if (m->f.qk == WIDE_NORM) {
+    if (m->f.qk == WIDE_NORM)
         ref_rms(q, l->q_norm, q, m->heads * d, m->eps);
-        ref_rms(k, l->k_norm, k, m->kv_heads * d, m->eps);
-    }
-    for (int64_t h = 0; h < m->kv_heads; h++)
-        turned(m, l, k + h * d, l->k_norm, h, pos);
+    if (&m->layers[l->owner] == l)
+        keys_and_values(m, l, u, k, v, pos);
     for (int64_t h = 0; h < m->heads; h++)
         turned(m, l, q + h * step, l->q_norm, h, pos);
 }
@@ -147,9 +158,9 @@ static void project(const ref_model *m, const layer *l, const double *u, double 
 void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *u, double *out,
                          double *t)
 {
-    int64_t d = m->d, group = m->heads / m->kv_heads, step = m->gated ? 2 * d : d;
-    double *all = t, *o = all + m->heads * step, *p = o + m->heads * m->dv;
-    double *k = s->k + pos * m->kv_heads * d, *v = s->v + pos * m->kv_heads * m->dv;
+    int64_t d = l->d, group = m->heads / l->kv_heads, step = m->gated ? 2 * d : d;
+    double *all = t, *o = all + m->heads * step, *p = o + m->heads * l->dv;
+    double *k = s->k + pos * l->kv_heads * d, *v = s->v + pos * l->kv_heads * l->dv;
     double grown = 1 + m->temper * log(1 + floor(((double)pos + m->temper_offset) / m->temper_floor));
     if (m->f.latent)
         latent(m, l, u, all, k, v, o, pos);
@@ -159,7 +170,7 @@ void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int
         double *q = all + h * step, *gate = q + d;
         for (int64_t i = 0; i < d && m->temper > 0 && !(m->f.rope_rest && l->rotated); i++)
             q[i] *= grown;
-        attend(m, l, q, s, h, h / group, pos + 1, p, o + h * m->dv);
+        attend(m, l, q, s, h, h / group, pos + 1, p, o + h * l->dv);
         for (int64_t i = 0; i < d && m->gated; i++)
             o[h * d + i] *= ref_logistic(gate[i]);
     }

@@ -10,7 +10,7 @@ int64_t ref_ffn_scratch(const ref_model *m)
 {
     int64_t wide = m->n_ff > m->n_ff_shared ? m->n_ff : m->n_ff_shared;
     wide = wide > m->n_ff_expert ? wide : m->n_ff_expert;
-    return 2 * wide + 4 * m->experts + 2 * m->n_embd;
+    return 2 * wide + 4 * m->experts + 5 * m->n_embd;
 }
 
 /* gpt-oss's constants are those of its code. */
@@ -21,7 +21,7 @@ static double activated(const ref_model *m, double gate, double up)
         return gate * ref_logistic(1.702 * gate) * (fmax(-7, fmin(up, 7)) + 1);
     }
     if (m->f.act == GELU)
-        return 0.5 * gate * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (gate + 0.044715 * gate * gate * gate))) * up;
+        return ref_gelu(gate) * up;
     return gate * ref_logistic(gate) * up;
 }
 
@@ -96,11 +96,13 @@ static void rate(const ref_model *m, const layer *l, const double *logits, doubl
     }
 }
 
-static void experts(const ref_model *m, const layer *l, const double *u, double *out, double *t, double *margin)
+/* v: what the router is given. */
+static void experts(const ref_model *m, const layer *l, const double *v, const double *u, double *out, double *t,
+                    double *margin)
 {
     int64_t n = m->experts, e = m->n_embd, last = -1;
     double *p = t, *worth = p + n, *taken = worth + n, *one = taken + n, *in = one + e, *more = in + e, sum = 0;
-    ref_product(&l->router, 0, u, taken);
+    ref_product(&l->router, 0, v, taken);
     rate(m, l, taken, p, worth);
     memset(taken, 0, (size_t)n * sizeof *taken);
     if (m->groups > 1)
@@ -138,10 +140,31 @@ static void experts(const ref_model *m, const layer *l, const double *u, double 
         out[j] += ref_logistic(gate) * one[j];
 }
 
-void ref_ffn(const ref_model *m, const layer *l, const double *u, double *out, double *t, double *margin)
+/* Experts beside a dense part: each has norms of its own, and so has the router, whose input is over the root of its
+ * width. */
+static void both(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t,
+                 double *margin)
 {
-    if (l->moe)
-        experts(m, l, u, out, t, margin);
+    int64_t e = m->n_embd;
+    double *one = t, *in = one + e, *routed = in + e, *more = routed + e;
+    glu(m, &l->d_gate, &l->d_up, &l->d_down, 0, u, one, more);
+    ref_rms(one, l->dense_post_norm, one, e, m->eps);
+    ref_rms(x, l->experts_norm, in, e, m->eps);
+    ref_rms(x, l->router_norm, routed, e, m->eps);
+    for (int64_t j = 0; j < e; j++)
+        routed[j] /= sqrt((double)e);
+    experts(m, l, routed, in, out, more, margin);
+    ref_rms(out, l->experts_post_norm, out, e, m->eps);
+    for (int64_t j = 0; j < e; j++)
+        out[j] += one[j];
+}
+
+void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t, double *margin)
+{
+    if (l->moe && m->f.beside)
+        both(m, l, x, u, out, t, margin);
+    else if (l->moe)
+        experts(m, l, u, u, out, t, margin);
     else
         glu(m, &l->gate, &l->up, &l->down, 0, u, out, t);
 }

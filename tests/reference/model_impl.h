@@ -19,6 +19,7 @@ typedef struct layer {
     bool moe;
     bool rotated, local;     /* by rope; by that of layers with a window */
     int64_t window, chunk;   /* tokens seen, positions of a chunk; 0: all */
+    int64_t d, dv, kv_heads, owner; /* of the cache: whose it is */
     double *norm, *post_norm, *ffn_norm, *ffn_post_norm; /* each may be NULL */
     matrix q, k, v, out;     /* attention; rows of one fused matrix are three of these */
     double *q_norm, *k_norm; /* may be NULL; see the model's norm_of */
@@ -31,6 +32,10 @@ typedef struct layer {
     double *conv, *dt, *a, *gdn_norm;
     matrix gate, up, down; /* dense, or each expert's */
     matrix router;
+    matrix d_gate, d_up, d_down; /* a dense feed-forward beside experts; d_gate.w may be NULL */
+    double *router_norm, *experts_norm, *experts_post_norm, *dense_post_norm;
+    matrix in_gate, in_out;  /* how it takes what it is given of the token itself */
+    double *in_norm, *out_scale; /* out_scale: may be NULL */
     matrix s_router, s_gate, s_up, s_down; /* the shared expert; s_gate.w NULL: none; s_router.w NULL: it is not weighed */
 } layer;
 
@@ -47,6 +52,7 @@ typedef struct facts {
     bool local_plain, local_alone, unrounded; /* unrounded: YaRN's two pairs */
     double local_base;
     int64_t rope_rest;     /* every so-manieth layer is not rotated; 0: all are */
+    bool beside, layered, value_norm, unscaled; /* experts beside a dense part; sizes by layer; of attention */
     int shared;            /* 0: none; 1: by length; 2: by count; 3: as an expert; 4: by length, and not weighed */
 } facts;
 
@@ -62,7 +68,8 @@ struct ref_model {
     double *rope_long, *rope_short; /* factors of pairs for contexts beyond the original length, or not; may be NULL */
     bool long_context;
     int64_t n_layers, n_embd, n_ff, n_vocab;
-    int64_t heads, kv_heads, d;
+    int64_t heads, kv_heads, d; /* of layers that say nothing else */
+    int64_t d_most;      /* of any layer */
     bool gated;          /* rows of q: each head's query, then its gate */
     bool hybrid;
     int64_t n_rot, sections[4]; /* rope */
@@ -77,6 +84,9 @@ struct ref_model {
     int64_t n_ff_expert, n_ff_shared;
     double eps, expert_scale;
     double *embd, *out_norm;
+    int64_t d_input;     /* of what each layer is given of a token; 0: nothing */
+    double *input_embd, *input_norm;
+    matrix input;
     matrix head;
     layer *layers;
     ref_model *block;    /* NULL: none */
@@ -96,7 +106,7 @@ struct ref_sequence {
     const ref_model *m;
     int64_t length, capacity;
     layer_state *layers;
-    double *scratch, *state;
+    double *scratch, *state, *inputs; /* inputs: of the token, a part of scratch */
     double margin; /* see ref_sequence_margin */
 };
 
@@ -106,8 +116,8 @@ void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int
 int64_t ref_attention_scratch(const ref_model *m, int64_t length);
 void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
 int64_t ref_recurrent_scratch(const ref_model *m);
-/* *margin: lowered to how far the last expert chosen was ahead of the first that was not, in logits. */
-void ref_ffn(const ref_model *m, const layer *l, const double *u, double *out, double *t, double *margin);
+/* x: what u was normed from.  *margin: lowered to how far the last expert chosen was ahead of the first that was not, in logits. */
+void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t, double *margin);
 int64_t ref_ffn_scratch(const ref_model *m);
 
 /* Expert e's part of a matrix (0 of a plain one) times x. */
@@ -118,5 +128,6 @@ void ref_norm(const ref_model *m, const double *x, const double *w, double *y, i
 /* What the file's architecture is; false: not written here. */
 bool ref_facts(const char *name, facts *f);
 double ref_logistic(double x);
+double ref_gelu(double x);
 
 #endif

@@ -116,7 +116,7 @@ static void read_scales(reader *r)
     ref_model *m = r->m;
     m->embd_scale = not_zero(number(r, "embedding_scale", 0), m->f.embd_root ? sqrt((double)m->n_embd) : 1);
     m->residual_scale = not_zero(number(r, "residual_scale", 0), 1);
-    m->attn_scale = not_zero(number(r, "attention.scale", 0), 1 / sqrt((double)m->d));
+    m->attn_scale = not_zero(number(r, "attention.scale", 0), m->f.unscaled ? 1 : 1 / sqrt((double)m->d));
     m->logit_scale = not_zero(number(r, "logit_scale", 0), 1);
     m->logit_scale = m->f.divides ? 1 / m->logit_scale : m->logit_scale;
     m->attn_softcap = number(r, "attn_logit_softcapping", 0);
@@ -163,7 +163,7 @@ static void read_experts_numbers(reader *r)
     m->expert_scale = number(r, "expert_weights_scale", 0);
     m->n_ff_expert = m->n_ff;
     if (m->f.own_width)
-        m->n_ff_expert = key(r, "expert_feed_forward_length", 0, m->used > 0 ? m->n_ff / m->used : -1);
+        m->n_ff_expert = key(r, "expert_feed_forward_length", 0, m->used > 0 && !m->f.beside ? m->n_ff / m->used : -1);
     if (m->f.shared == 1 || m->f.shared == 4)
         m->n_ff_shared = key(r, "expert_shared_feed_forward_length", 0, -1);
     else if (m->f.shared)
@@ -189,6 +189,7 @@ static void read_numbers(reader *r)
     m->kv_heads = key(r, "attention.head_count_kv", 0, m->heads);
     m->d = key(r, "attention.key_length", 0, m->heads > 0 ? m->n_embd / m->heads : 0);
     m->dv = m->d;
+    m->d_input = key(r, "embedding_length_per_layer_input", 0, 0);
     m->eps = number(r, m->f.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
     if (m->f.latent)
         read_latent(r);
@@ -302,7 +303,8 @@ static void read_latent_layer(reader *r, layer *l, int64_t il)
 static void read_attention(reader *r, layer *l, int64_t il)
 {
     const ref_model *m = r->m;
-    int64_t q = m->heads * m->d * (m->gated ? 2 : 1), kv = m->kv_heads * m->d, e = m->n_embd;
+    int64_t q = m->heads * l->d * (m->gated ? 2 : 1), kv = l->kv_heads * l->d, e = m->n_embd;
+    bool owner = l->owner == il;
     matrix all = read_matrix(r, false, il, "attn_qkv", e, q + 2 * kv, 1);
     if (all.w) {
         l->q = rows_of(&all, 0, q);
@@ -310,14 +312,14 @@ static void read_attention(reader *r, layer *l, int64_t il)
         l->v = rows_of(&all, q + kv, kv);
     } else {
         l->q = read_matrix(r, true, il, "attn_q", e, q, 1);
-        l->k = read_matrix(r, true, il, "attn_k", e, kv, 1);
-        l->v = read_matrix(r, true, il, "attn_v", e, kv, 1);
+        l->k = read_matrix(r, owner, il, "attn_k", e, kv, 1);
+        l->v = read_matrix(r, owner && !m->f.layered, il, "attn_v", e, kv, 1);
     }
-    l->out = read_matrix(r, true, il, "attn_output", m->heads * m->d, e, 1);
+    l->out = read_matrix(r, true, il, "attn_output", m->heads * l->d, e, 1);
     bool needed = m->f.qk != OWN_NORM && strcmp(m->arch, "glm4moe") != 0;
     if (m->f.qk != NO_NORM) {
-        l->q_norm = tensor(r, needed, m->f.qk == HEAD_NORM ? m->d : m->heads * m->d, il, "attn_q_norm", ".weight");
-        l->k_norm = tensor(r, needed, m->f.qk == HEAD_NORM ? m->d : kv, il, "attn_k_norm", ".weight");
+        l->q_norm = tensor(r, needed, m->f.qk == HEAD_NORM ? l->d : m->heads * l->d, il, "attn_q_norm", ".weight");
+        l->k_norm = tensor(r, needed && owner, m->f.qk == HEAD_NORM ? l->d : kv, il, "attn_k_norm", ".weight");
     }
     l->sinks = tensor(r, strcmp(m->arch, "gpt-oss") == 0, m->heads, il, "attn_sinks", ".weight");
 }
@@ -368,7 +370,9 @@ static void read_experts(reader *r, layer *l, int64_t il)
     const ref_model *m = r->m;
     int64_t e = m->n_embd, f = m->n_ff_expert, n = m->experts;
     l->choice_bias = tensor(r, false, n, il, "exp_probs_b", ".bias");
-    l->router = read_matrix(r, true, il, "ffn_gate_inp", e, n, 1);
+    l->router = (matrix){.w = m->f.beside ? tensor(r, true, e * n, il, "ffn_gate_inp", ".weight") : NULL, .k = e, .m = n};
+    if (!m->f.beside) /* there the file's "scale" is that of its norm */
+        l->router = read_matrix(r, true, il, "ffn_gate_inp", e, n, 1);
     matrix both = read_matrix(r, false, il, "ffn_gate_up_exps", e, 2 * f, n);
     if (both.w) {
         unfuse(r, l, &both);
@@ -399,9 +403,55 @@ static void read_sight(reader *r, layer *l, int64_t il)
         l->chunk = key(r, "attention.sliding_window", 0, 8192);
 }
 
+/* One of a list, or the one value. */
+static int64_t layer_key(reader *r, const char *name, int64_t il, int64_t otherwise)
+{
+    int64_t first = key(r, name, 0, otherwise);
+    return r->m->f.layered ? key(r, name, (uint64_t)il, first) : first;
+}
+
+/* Whose cache it reads: of the layers that keep nothing, the last before them all that is of its kind. */
+static void read_cache(reader *r, layer *l, int64_t il)
+{
+    ref_model *m = r->m;
+    int64_t shared = m->f.layered ? key(r, "attention.shared_kv_layers", 0, 0) : 0;
+    l->d = l->local && m->f.layered ? key(r, "attention.key_length_swa", 0, m->d) : m->d;
+    l->dv = l->d == m->d ? m->dv : l->d;
+    l->kv_heads = m->f.layered ? layer_key(r, "attention.head_count_kv", il, m->heads) : m->kv_heads;
+    l->owner = il < m->n_layers ? il : 0;
+    for (int64_t k = 0; il < m->n_layers && il >= m->n_layers - shared && k < m->n_layers - shared; k++)
+        l->owner = m->layers[k].local == l->local ? k : l->owner;
+    m->d_most = l->d > m->d_most ? l->d : m->d_most;
+    m->d_most = l->dv > m->d_most ? l->dv : m->d_most;
+}
+
+/* What gemma's later models have beside the rest. */
+static void read_extras(reader *r, layer *l, int64_t il)
+{
+    ref_model *m = r->m;
+    int64_t e = m->n_embd;
+    l->out_scale = m->f.beside ? tensor(r, false, 1, il, "layer_output_scale", ".weight") : NULL;
+    if (m->d_input) {
+        l->in_gate = read_matrix(r, true, il, "inp_gate", e, m->d_input, 1);
+        l->in_out = read_matrix(r, true, il, "proj", m->d_input, e, 1);
+        l->in_norm = tensor(r, true, e, il, "post_norm", ".weight");
+    }
+    if (l->moe && m->f.beside) {
+        int64_t f = layer_key(r, "feed_forward_length", il, -1);
+        m->n_ff = f > m->n_ff ? f : m->n_ff;
+        l->d_gate = read_matrix(r, true, il, "ffn_gate", e, f, 1);
+        l->d_up = read_matrix(r, true, il, "ffn_up", e, f, 1);
+        l->d_down = read_matrix(r, true, il, "ffn_down", f, e, 1);
+        l->router_norm = tensor(r, true, e, il, "ffn_gate_inp", ".scale");
+        l->experts_norm = tensor(r, true, e, il, "pre_ffw_norm_2", ".weight");
+        l->experts_post_norm = tensor(r, true, e, il, "post_ffw_norm_2", ".weight");
+        l->dense_post_norm = tensor(r, true, e, il, "post_ffw_norm_1", ".weight");
+    }
+}
+
 static void read_layer(reader *r, int64_t il)
 {
-    const ref_model *m = r->m;
+    ref_model *m = r->m;
     layer *l = &r->m->layers[il];
     l->full = !m->hybrid || il >= m->n_layers || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
     l->moe = m->experts > 0 && il >= m->dense_lead && (il + 1) % m->moe_step == 0;
@@ -414,6 +464,7 @@ static void read_layer(reader *r, int64_t il)
         l->ffn_post_norm = tensor(r, true, m->n_embd, il, "post_ffw_norm", ".weight");
     }
     read_sight(r, l, il);
+    read_cache(r, l, il);
     if (l->full && m->f.latent)
         read_latent_layer(r, l, il);
     else if (l->full)
@@ -422,17 +473,22 @@ static void read_layer(reader *r, int64_t il)
         read_recurrent(r, l, il);
     if (l->moe) {
         read_experts(r, l, il);
+        read_extras(r, l, il);
         return;
     }
     if (strcmp(m->arch, "glm4") == 0 || strcmp(m->arch, "phi3") == 0) {
         matrix both = read_matrix(r, true, il, "ffn_up", m->n_embd, 2 * m->n_ff, 1);
         l->gate = rows_of(&both, 0, m->n_ff);
         l->up = rows_of(&both, m->n_ff, m->n_ff);
+        l->down = read_matrix(r, true, il, "ffn_down", m->n_ff, m->n_embd, 1);
     } else {
-        l->gate = read_matrix(r, true, il, "ffn_gate", m->n_embd, m->n_ff, 1);
-        l->up = read_matrix(r, true, il, "ffn_up", m->n_embd, m->n_ff, 1);
+        int64_t f = layer_key(r, "feed_forward_length", il, -1);
+        m->n_ff = f > m->n_ff ? f : m->n_ff;
+        l->gate = read_matrix(r, true, il, "ffn_gate", m->n_embd, f, 1);
+        l->up = read_matrix(r, true, il, "ffn_up", m->n_embd, f, 1);
+        l->down = read_matrix(r, true, il, "ffn_down", f, m->n_embd, 1);
     }
-    l->down = read_matrix(r, true, il, "ffn_down", m->n_ff, m->n_embd, 1);
+    read_extras(r, l, il);
 }
 
 /* -- the whole ---------------------------------------------------------------------------- */
@@ -474,6 +530,11 @@ static void read_model(reader *r)
     m->head = read_matrix(r, false, -1, "output", m->n_embd, m->n_vocab, 1);
     if (!m->head.w)
         m->head.w = m->embd;
+    if (m->d_input) {
+        m->input_embd = tensor(r, true, m->d_input * m->n_layers * m->n_vocab, -1, "per_layer_token_embd", ".weight");
+        m->input = read_matrix(r, true, -1, "per_layer_model_proj", m->n_embd, m->d_input * m->n_layers, 1);
+        m->input_norm = tensor(r, true, m->d_input, -1, "per_layer_proj_norm", ".weight");
+    }
     m->rope_long = tensor(r, false, m->n_rot / 2, -1, "rope_factors_long", ".weight");
     m->rope_short = tensor(r, false, m->n_rot / 2, -1, "rope_factors_short", ".weight");
     m->rope_freqs = tensor(r, false, m->n_rot / 2, -1, "rope_freqs", ".weight");

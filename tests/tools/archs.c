@@ -44,6 +44,8 @@ static const model_arch archs[] = {
     {"olmoe", LLAMA_LIKE, .experts = EXPERTS_MAYBE, .flags = ARCH_WIDE_NORMS},
     {"granitemoe", LLAMA_LIKE, .flags = ARCH_FREQS, .experts = EXPERTS_MAYBE, .shared = SHARED_LENGTH,
      .keys = "embedding_scale=2.5 residual_scale=0.4 attention.scale=0.15 logit_scale=1.7"},
+    {"gemma4", LLAMA_LIKE, .experts = EXPERTS_BESIDE,
+     .flags = ARCH_POST_NORMS | ARCH_HEAD_NORMS | ARCH_WINDOW | ARCH_FREQS | ARCH_LAYER_SIZES},
     {"deepseek2", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
      .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS_MAYBE,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},

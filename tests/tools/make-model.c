@@ -43,6 +43,8 @@ static const char usage_text[] =
     "  --dense-lead N   --moe-step N (layers without experts)  --shared-count N  --groups N  --groups-used N\n"
     "  --q-lora N       --kv-lora N  --value N (latent attention)  --long-factors (of rope)\n"
     "  --choice-bias    --head-norms  --own-norms (what some models of an architecture have)\n"
+    "  --local-head N   --full-kv-heads N (heads of layers with a window, without)  --keys-are-values  --layer-scales\n"
+    "  --shared-caches N (layers that read earlier ones' caches)  --wide-shared  --input N (per-layer embeddings)\n"
     "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out, --int K=N writes an integer\n"
     "                   (\"<architecture>.\" is put before K)\n"
     "  --split N        N files: OUT.gguf becomes OUT-00001-of-0000N.gguf and so on\n"
@@ -75,7 +77,9 @@ static const struct {
     NUMBER("moe-step", moe_step, 1, 512),      NUMBER("shared-count", shared_count, 0, 16),
     NUMBER("groups", groups, 1, 512),          NUMBER("groups-used", groups_used, 1, 512),
     NUMBER("q-lora", q_lora, 0, 65536),        NUMBER("kv-lora", kv_lora, 1, 65536),
-    NUMBER("value", value, 1, 1024),
+    NUMBER("value", value, 1, 1024),           NUMBER("local-head", local_head, 2, 1024),
+    NUMBER("full-kv-heads", full_kv_heads, 1, 1024), NUMBER("shared-caches", shared_caches, 0, 511),
+    NUMBER("input", input, 0, 65536),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -95,6 +99,9 @@ static const struct {
     {"choice-bias", offsetof(model, choice_bias)},
     {"head-norms", offsetof(model, head_norms)},
     {"own-norms", offsetof(model, own_norms)},
+    {"wide-shared", offsetof(model, wide_shared)},
+    {"keys-are-values", offsetof(model, keys_are_values)},
+    {"layer-scales", offsetof(model, layer_scales)},
 };
 #define N_FLAGS (sizeof flags / sizeof *flags)
 
@@ -216,6 +223,10 @@ static int complete(model *m)
         return bad("--fused-qkv is not part of", m->arch);
     if (m->freqs && !(m->a->flags & ARCH_FREQS))
         return bad("--freqs is not part of", m->arch);
+    if ((m->local_head || m->full_kv_heads || m->shared_caches || m->input) && !(m->a->flags & ARCH_LAYER_SIZES))
+        return bad("layers of different sizes are not part of", m->arch);
+    if (m->full_kv_heads && m->heads % m->full_kv_heads != 0)
+        return bad("impossible", "--heads must be a multiple of --full-kv-heads");
     if (m->heads % m->kv_heads != 0)
         return bad("impossible", "--heads must be a multiple of --kv-heads");
     if (m->v_heads % m->k_heads != 0)

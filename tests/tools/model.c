@@ -160,12 +160,40 @@ static void add_latent(model *m, int64_t layer)
     add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), m->heads * m->value, m->embd);
 }
 
+/* Layers of different kinds, as the keys say. */
+static int is_local(const model *m, int64_t layer)
+{
+    int64_t period = m->period ? m->period : 6;
+    return m->window && layer % period < period - 1;
+}
+
+static int64_t head_of(const model *m, int64_t layer)
+{
+    return m->local_head && is_local(m, layer) ? m->local_head : m->head;
+}
+
+static int64_t kv_heads_of(const model *m, int64_t layer)
+{
+    return m->full_kv_heads && !is_local(m, layer) ? m->full_kv_heads : m->kv_heads;
+}
+
+static int keeps(const model *m, int64_t layer)
+{
+    return layer < m->layers - m->shared_caches || layer >= m->layers; /* those for drafting do */
+}
+
+static int64_t ffn_of(const model *m, int64_t layer)
+{
+    return m->wide_shared && !keeps(m, layer) ? 2 * m->ffn : m->ffn;
+}
+
 /* Norms of queries and keys: each head's, all heads', or each head's with weights of its own. */
 static void add_head_norms(model *m, int64_t layer)
 {
     if (is(m, ARCH_HEAD_NORMS) || m->head_norms) {
-        add_norm(m, layer, "attn_q_norm.weight", m->head);
-        add_norm(m, layer, "attn_k_norm.weight", m->head);
+        add_norm(m, layer, "attn_q_norm.weight", head_of(m, layer));
+        if (keeps(m, layer))
+            add_norm(m, layer, "attn_k_norm.weight", head_of(m, layer));
     } else if (is(m, ARCH_WIDE_NORMS)) {
         add_norm(m, layer, "attn_q_norm.weight", m->head * m->heads);
         add_norm(m, layer, "attn_k_norm.weight", m->head * m->kv_heads);
@@ -177,7 +205,7 @@ static void add_head_norms(model *m, int64_t layer)
 
 static void add_attention(model *m, int64_t layer)
 {
-    int64_t q = (hybrid(m) ? 2 : 1) * m->heads * m->head, kv = m->kv_heads * m->head;
+    int64_t head = head_of(m, layer), q = (hybrid(m) ? 2 : 1) * m->heads * head, kv = kv_heads_of(m, layer) * head;
     int biases = m->biases || is(m, ARCH_QKV_BIAS);
 
     if (is(m, ARCH_LATENT)) {
@@ -191,15 +219,17 @@ static void add_attention(model *m, int64_t layer)
             add_bias(m, layer, "attn_qkv.bias", q + 2 * kv);
     } else {
         add_matrix(m, layer, "attn_q.weight", CLASS_ATTENTION, 1, m->embd, q);
-        add_matrix(m, layer, "attn_k.weight", CLASS_ATTENTION, 1, m->embd, kv);
-        add_matrix(m, layer, "attn_v.weight", CLASS_ATTENTION, 1, m->embd, kv);
+        if (keeps(m, layer))
+            add_matrix(m, layer, "attn_k.weight", CLASS_ATTENTION, 1, m->embd, kv);
+        if (keeps(m, layer) && (is_local(m, layer) || !m->keys_are_values))
+            add_matrix(m, layer, "attn_v.weight", CLASS_ATTENTION, 1, m->embd, kv);
         if (biases) {
             add_bias(m, layer, "attn_q.bias", q);
             add_bias(m, layer, "attn_k.bias", kv);
             add_bias(m, layer, "attn_v.bias", kv);
         }
     }
-    add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), m->heads * m->head, m->embd);
+    add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), m->heads * head, m->embd);
     if (m->biases || is(m, ARCH_OUT_BIAS))
         add_bias(m, layer, "attn_output.bias", m->embd);
     if (is(m, ARCH_SINKS))
@@ -250,9 +280,17 @@ static void add_expert_biases(model *m, int64_t layer)
 
 static void add_experts(model *m, int64_t layer)
 {
-    int64_t width = m->a->experts == EXPERTS_OWN ? m->expert_ffn : m->ffn, extra = shared_width(m);
+    int64_t width = m->a->experts == EXPERTS_MAYBE ? m->ffn : m->expert_ffn, extra = shared_width(m);
 
-    add_matrix(m, layer, "ffn_gate_inp.weight", CLASS_F32, 2, m->embd, m->experts);
+    if (m->a->experts == EXPERTS_BESIDE) { /* its input is over the root of its width */
+        append(m, layer, "ffn_gate_inp.weight", CLASS_F32, FILL_NORMAL, 2 * sqrt((double)m->embd), m->embd, m->experts, 0);
+        add_norm(m, layer, "ffn_gate_inp.scale", m->embd);
+        add_norm(m, layer, "post_ffw_norm_1.weight", m->embd);
+        add_norm(m, layer, "pre_ffw_norm_2.weight", m->embd);
+        add_norm(m, layer, "post_ffw_norm_2.weight", m->embd);
+    } else {
+        add_matrix(m, layer, "ffn_gate_inp.weight", CLASS_F32, 2, m->embd, m->experts);
+    }
     if (m->fused_experts) {
         add(m, layer, "ffn_gate_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, 2 * width, m->experts);
     } else {
@@ -277,20 +315,34 @@ static void add_ffn(model *m, int64_t layer)
 {
     if (m->experts > 0 && layer >= m->dense_lead && (layer + 1) % m->moe_step == 0) {
         add_experts(m, layer);
-        return;
+        if (m->a->experts != EXPERTS_BESIDE)
+            return;
     }
-    add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), m->ffn, m->embd);
+    int64_t ffn = ffn_of(m, layer);
+    add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), ffn, m->embd);
     if (is(m, ARCH_FUSED_FFN)) {
         add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, 2 * m->ffn);
         return;
     }
-    add_matrix(m, layer, "ffn_gate.weight", CLASS_FFN, 1, m->embd, m->ffn);
-    add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, m->ffn);
+    add_matrix(m, layer, "ffn_gate.weight", CLASS_FFN, 1, m->embd, ffn);
+    add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, ffn);
     if (m->biases) {
-        add_bias(m, layer, "ffn_gate.bias", m->ffn);
-        add_bias(m, layer, "ffn_up.bias", m->ffn);
+        add_bias(m, layer, "ffn_gate.bias", ffn);
+        add_bias(m, layer, "ffn_up.bias", ffn);
         add_bias(m, layer, "ffn_down.bias", m->embd);
     }
+}
+
+/* What a layer is given of the token itself, and by what its results are multiplied. */
+static void add_input(model *m, int64_t layer)
+{
+    if (m->input) {
+        add_matrix(m, layer, "inp_gate.weight", CLASS_FFN, 1, m->embd, m->input);
+        add_matrix(m, layer, "proj.weight", CLASS_FFN, 1, m->input, m->embd);
+        add_norm(m, layer, "post_norm.weight", m->embd);
+    }
+    if (m->layer_scales)
+        add_norm(m, layer, "layer_output_scale.weight", 1);
 }
 
 static void add_layer(model *m, int64_t layer)
@@ -313,6 +365,7 @@ static void add_layer(model *m, int64_t layer)
     else
         add_attention(m, layer);
     add_ffn(m, layer);
+    add_input(m, layer);
     if (draft) {
         add_matrix(m, layer, "nextn.eh_proj.weight", CLASS_ATTENTION, 1, 2 * m->embd, m->embd);
         add_norm(m, layer, "nextn.enorm.weight", m->embd);
@@ -334,6 +387,11 @@ int model_list(model *m)
     }
     if (!m->tied)
         add_matrix(m, -1, "output.weight", CLASS_OUTPUT, 4, m->embd, m->vocab);
+    if (m->input) {
+        add_matrix(m, -1, "per_layer_token_embd.weight", CLASS_EMBEDDING, 1, m->layers * m->input, m->vocab);
+        add_matrix(m, -1, "per_layer_model_proj.weight", CLASS_FFN, 1, m->embd, m->layers * m->input);
+        add_norm(m, -1, "per_layer_proj_norm.weight", m->input);
+    }
     for (int64_t layer = 0; layer < m->layers + m->mtp; layer++)
         add_layer(m, layer);
     return m->tensors ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for the list of tensors");
@@ -393,7 +451,7 @@ static int expert_keys(const model *m, eng_gguf_writer *w, int status)
 {
     status = number_key(m, w, status, "expert_count", m->experts);
     status = number_key(m, w, status, "expert_used_count", m->used);
-    if (m->a->experts == EXPERTS_OWN)
+    if (m->a->experts != EXPERTS_MAYBE)
         status = number_key(m, w, status, "expert_feed_forward_length", m->expert_ffn);
     if (m->a->shared == SHARED_LENGTH)
         status = number_key(m, w, status, "expert_shared_feed_forward_length", m->shared_ffn);
@@ -408,6 +466,30 @@ static int expert_keys(const model *m, eng_gguf_writer *w, int status)
         status = number_key(m, w, status, "expert_group_used_count", m->groups_used);
     }
     return status;
+}
+
+/* A value for each layer. */
+static int list_key(const model *m, eng_gguf_writer *w, int status, const char *name, int64_t (*of)(const model *, int64_t))
+{
+    char text[128];
+    int32_t values[512];
+    int n = snprintf(text, sizeof text, "%s.%s", m->arch, name);
+    eng_gguf_key key = {{text, (uint64_t)n}, ENG_GGUF_ARRAY, ENG_GGUF_I32, (uint64_t)m->layers, values};
+
+    for (int64_t i = 0; i < m->layers; i++)
+        values[i] = (int32_t)of(m, i);
+    return status || changed(m, name) ? status : eng_gguf_writer_key(w, &key);
+}
+
+static int size_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    int64_t head = m->local_head ? m->local_head : m->head;
+
+    status = number_key(m, w, status, "attention.key_length_swa", head);
+    status = number_key(m, w, status, "attention.value_length_swa", head);
+    status = number_key(m, w, status, "rope.dimension_count_swa", m->rope == m->head ? head : m->rope);
+    status = number_key(m, w, status, "attention.shared_kv_layers", m->shared_caches);
+    return number_key(m, w, status, "embedding_length_per_layer_input", m->input);
 }
 
 static int latent_keys(const model *m, eng_gguf_writer *w, int status)
@@ -472,9 +554,11 @@ int model_keys(const model *m, eng_gguf_writer *w)
     status = number_key(m, w, status, "context_length", m->context);
     status = number_key(m, w, status, "embedding_length", m->embd);
     status = number_key(m, w, status, "vocab_size", m->vocab);
-    status = number_key(m, w, status, "feed_forward_length", m->ffn);
+    status = m->wide_shared ? list_key(m, w, status, "feed_forward_length", ffn_of) :
+                              number_key(m, w, status, "feed_forward_length", m->ffn);
     status = number_key(m, w, status, "attention.head_count", m->heads);
-    status = number_key(m, w, status, "attention.head_count_kv", is(m, ARCH_LATENT) ? 1 : m->kv_heads);
+    status = m->full_kv_heads ? list_key(m, w, status, "attention.head_count_kv", kv_heads_of) :
+                 number_key(m, w, status, "attention.head_count_kv", is(m, ARCH_LATENT) ? 1 : m->kv_heads);
     status = number_key(m, w, status, "attention.key_length", is(m, ARCH_LATENT) ? m->kv_lora + m->rope : m->head);
     status = number_key(m, w, status, "attention.value_length", is(m, ARCH_LATENT) ? m->kv_lora : m->head);
     if (is(m, ARCH_LATENT))
@@ -483,6 +567,8 @@ int model_keys(const model *m, eng_gguf_writer *w)
                       "attention.layer_norm_rms_epsilon", 1e-6);
     if (is(m, ARCH_WINDOW))
         status = number_key(m, w, status, "attention.sliding_window", m->window);
+    if (is(m, ARCH_LAYER_SIZES))
+        status = size_keys(m, w, status);
     if (m->period)
         status = number_key(m, w, status, "attention.sliding_window_pattern", m->period);
     status = real_key(m, w, status, "rope.freq_base", 10000);

@@ -45,7 +45,8 @@ typedef struct model_change {
 } model_change;
 
 /* An architecture: what its models have beyond llama's (archs.c). */
-typedef enum experts { EXPERTS_NONE, EXPERTS_MAYBE, EXPERTS_OWN } experts; /* of the feed-forward's width, of their own */
+/* Of the feed-forward's width, of their own, of their own beside a dense part if there are any. */
+typedef enum experts { EXPERTS_NONE, EXPERTS_MAYBE, EXPERTS_OWN, EXPERTS_BESIDE } experts;
 typedef enum shared { SHARED_NONE, SHARED_LENGTH, SHARED_COUNT, SHARED_ONE } shared; /* where its width comes from */
 typedef struct model_arch {
     const char *name;
@@ -62,7 +63,7 @@ enum {
     ARCH_NO_FIRST_NORM = 2048, ARCH_WINDOW = 4096, ARCH_FUSED_FFN = 8192, ARCH_FUSED_QKV = 16384,
     ARCH_CHOICE_BIAS = 32768, ARCH_CHOICE_BIAS_MAYBE = 1 << 16, ARCH_DENSE_LEAD = 1 << 17, ARCH_MOE_STEP = 1 << 18,
     ARCH_EXPERT_BIAS = 1 << 19, ARCH_SINKS = 1 << 20, ARCH_TIED = 1 << 21, ARCH_LAYER_NORM = 1 << 22,
-    ARCH_LATENT = 1 << 23
+    ARCH_LATENT = 1 << 23, ARCH_LAYER_SIZES = 1 << 24
 };
 const model_arch *model_arch_find(const char *name);
 
@@ -77,11 +78,15 @@ typedef struct model {
     int64_t linear, yarn;                            /* factors of rope scaling; 0: none */
     int64_t split;                                   /* files */
     int64_t window, period;                          /* attention; 0: none, not said */
+    int64_t local_head, full_kv_heads;               /* of layers with a window, without; 0: as the others */
+    int64_t shared_caches, input;                    /* layers without caches; width of what each is given of a token */
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
     int64_t groups, groups_used;                     /* of experts */
     int64_t q_lora, kv_lora, value;                  /* latent attention: sizes; q_lora 0: none */
     int long_factors;                                /* two lists of factors of rope */
     int choice_bias, head_norms, own_norms;          /* what some models of an architecture have */
+    int wide_shared, keys_are_values, layer_scales;  /* layers without caches are twice as wide; no attn_v where
+                                                        there is no window */
     int tied;                                        /* no output.weight */
     int fused_qkv, fused_experts;                    /* Q, K, V in one tensor; gate and up of experts */
     int freqs, biases, scales;                       /* rope_freqs; all biases; a .scale for each matrix */
