@@ -25,6 +25,7 @@ struct lm_build {
     /* and factors of single pairs of rope */
     eng_value unrounded;
     eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
+    eng_value altup[LM_MOST_ALTUP]; /* of some models: the hidden states of each token (altup.c) */
     bool picked;      /* only tokens whose logits are wanted are left                   */
     eng_value states; /* of the block for drafting: the hidden states that come with the tokens */
     bool all_hidden;  /* the hidden states of all tokens are wanted                 */

@@ -10,7 +10,8 @@
  * side), S their size, C taps of the convolution; of latent attention Q and L
  * sizes of the short vectors that queries, and keys and values, are made of, T a
  * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
- * of a token itself, Y layers.
+ * of a token itself, Y layers; J hidden states of a token, U those but one, O size of the short vector beside a mixer;
+ * h channels of a short convolution.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -38,9 +39,10 @@
     {role##_BIAS, base ".bias", out ", Z", LM_W_F32 | LM_W_OPTIONAL | LM_W_MOE, layers, role + 1, 0}
 
 /* Embeddings and head. */
-#define LM_ROWS_ENDS \
+#define LM_ROWS_ENDS LM_ROWS_ENDS_OF("output_norm")
+#define LM_ROWS_ENDS_OF(norm) \
     {LM_EMBD, "token_embd.weight", "E, V", LM_W_MATRIX, 0, 0, 0}, \
-    {LM_OUT_NORM, "output_norm.weight", "E", LM_W_F32 | LM_W_END, 0, 0, 0}, \
+    {LM_OUT_NORM, norm ".weight", "E", LM_W_F32 | LM_W_END, 0, 0, 0}, \
     LM_LINEAR(LM_OUT, "output", "E", "V", LM_W_OPTIONAL | LM_W_END, LM_W_OPTIONAL, 0, 0)
 /* A norm of a whole token, in all layers. */
 #define LM_ROW_NORM(role, base) {role, base ".weight", "E", LM_W_F32, LM_ALL, 0, 0}
@@ -91,6 +93,19 @@
     LM_MATRIX(LM_INPUT_GATE, "inp_gate", "E", "I", LM_W_INPUTS, LM_ALL, 0), \
     LM_MATRIX(LM_INPUT_OUT, "proj", "I", "E", LM_W_INPUTS, LM_ALL, 0), \
     {LM_INPUT_POST_NORM, "post_norm.weight", "E", LM_W_F32 | LM_W_INPUTS, LM_ALL, 0, 0}
+/* Several hidden states of a token: the others from the first and back, and what a layer that gets one makes of all. */
+#define LM_ROWS_ALTUP \
+    {LM_ALTUP_BEGIN, "altup_proj.weight", "E, E, U", LM_W_MATRIX, 0, 0, 0}, \
+    {LM_ALTUP_END, "altup_unembd_proj.weight", "E, E, U", LM_W_MATRIX | LM_W_END, 0, 0, 0}, \
+    LM_MATRIX(LM_ALTUP_ROUTER, "altup_router", "E", "J", 0, LM_ALL, 0), \
+    LM_ROW_NORM(LM_ALTUP_NORM, "altup_router_norm"), \
+    LM_MATRIX(LM_ALTUP_PREDICT, "altup_predict_coef", "J", "J J", 0, LM_ALL, 0), \
+    LM_MATRIX(LM_ALTUP_CORRECT, "altup_correct_coef", "J", "J", 0, LM_ALL, 0), \
+    LM_ROW_NORM(LM_ALTUP_SCALE, "altup_correct_scale")
+/* A learned way around the mixer. */
+#define LM_ROWS_LAUREL \
+    LM_MATRIX(LM_LAUREL_IN, "laurel_l", "E", "O", 0, LM_ALL, 0), \
+    LM_MATRIX(LM_LAUREL_OUT, "laurel_r", "O", "E", 0, LM_ALL, 0), LM_ROW_NORM(LM_LAUREL_NORM, "laurel_post_norm")
 /* Queries from a short vector of their own or not; keys and values from one with the rotated part of all keys behind
  * it, and each head's matrices that make them. */
 #define LM_ROWS_LATENT_ATTENTION \
@@ -165,6 +180,13 @@
     LM_ROWS_GDN_ANY(LM_GDN_GROUPED_CHANNELS, LM_GDN_GROUPED_HEADS), \
     LM_MATRIX(LM_GDN_BETA_ALPHA, "ssm_ba", "E", "K 2 R", 0, LM_REC, 0)
 
+/* A short convolution between two gates, made of the token with them. */
+#define LM_SHORT_CONV_CHANNELS "h"
+#define LM_ROWS_SHORT_CONV \
+    LM_MATRIX(LM_CONV_IN, "shortconv.in_proj", "E", "h | h | h", 0, LM_REC, 0), \
+    {LM_CONV, "shortconv.conv.weight", "C, h", LM_W_F32, LM_REC, 0, 0}, \
+    LM_MATRIX(LM_CONV_OUT, "shortconv.out_proj", "h", "E", 0, LM_REC, 0)
+
 /* What makes a block for drafting of a layer; embeddings and head are the model's unless it has its own. */
 #define LM_ROWS_DRAFTING \
     LM_MATRIX(LM_DRAFT_IN, "nextn.eh_proj", "2 E", "E", 0, LM_LAYER_DRAFTING, 0), \
@@ -211,13 +233,22 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
-/* What each layer is given of the tokens themselves, of their embeddings x; and a layer's result with its part of it
- * (inputs.c). */
+eng_value lm_short_conv(lm_build *b, eng_value u, int layer);
+/* Taps and channels of short convolutions, and their letters (short_conv.c). */
+int lm_numbers_short_conv(lm_loader *l);
+/* What each layer is given of the tokens themselves, of their embeddings x; and what a layer with the result x adds for its
+ * part of it (inputs.c). */
 eng_value lm_inputs_make(lm_build *b, eng_value x);
-eng_value lm_inputs_add(lm_build *b, eng_value x, int layer);
+eng_value lm_inputs_take(lm_build *b, eng_value x, int layer);
+/* Several hidden states of each token, b->altup: made of the embeddings; what goes through a layer; what becomes of them
+ * with its result; one of all (altup.c). */
+void lm_altup_begin(lm_build *b, eng_value x);
+eng_value lm_altup_predict(lm_build *b, int layer);
+void lm_altup_correct(lm_build *b, eng_value x, int layer);
+eng_value lm_altup_end(lm_build *b);
 /* Of the block for drafting: what its layer is given, of the tokens' embeddings and b->states (block.c). */
 eng_value lm_draft_input(lm_build *b, eng_value tokens);
-/* The layer's caches (K 0, V 1) or pools (state 0, convolution window 1). */
+/* The layer's caches (K 0, V 1) or pools (state, if it has one, then the convolution's window). */
 eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which);
 
 #endif

@@ -20,9 +20,9 @@ eng_value lm_inputs_make(lm_build *b, eng_value x)
     return eng_scale(g, eng_add(g, made, eng_scale(g, listed, sqrt((double)d), 0)), sqrt(0.5), 0);
 }
 
-eng_value lm_inputs_add(lm_build *b, eng_value x, int layer)
+eng_value lm_inputs_take(lm_build *b, eng_value x, int layer)
 {
     int64_t d = b->model->n.d_input;
     eng_value u = lm_glu_of(b, lm_product(b, layer, LM_INPUT_GATE, x), eng_slice(b->g, b->inputs, 0, layer * d, d));
-    return eng_add(b->g, x, lm_norm(b, lm_product(b, layer, LM_INPUT_OUT, u), layer, LM_INPUT_POST_NORM));
+    return lm_norm(b, lm_product(b, layer, LM_INPUT_OUT, u), layer, LM_INPUT_POST_NORM);
 }

@@ -1,6 +1,8 @@
 /* A whole model of layers. */
 #include "config.h"
 
+#include <math.h>
+
 #include "blocks.h"
 
 static bool has(const lm_build *b, int layer, int role)
@@ -21,12 +23,31 @@ static eng_value normed(lm_build *b, eng_value x, int layer, int role)
 static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
 {
     if (b->model->n.kind[layer] != LM_LAYER_ATTENTION)
-        return lm_gated_delta_net(b, u, layer);
+        return has(b, layer, LM_CONV_IN) ? lm_short_conv(b, u, layer) : lm_gated_delta_net(b, u, layer);
     return b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) : lm_attention_block(b, u, layer, wanted);
+}
+
+/* Of gates those that are above their mean by so many of their deviations, and by how much (Gemma 3n). */
+static eng_value largest(lm_build *b, eng_value x, int layer)
+{
+    eng_graph *g = b->g;
+    double n = (double)b->model->n.layer[layer].n_ff;
+    x = eng_sub(g, x, eng_scale(g, eng_sum_rows(g, x), 1 / n, 0));
+    eng_value deviation = eng_scale(g, eng_sum_rows(g, eng_unary(g, x, ENG_UNARY_SQR)), 1 / n, 0);
+    deviation = eng_scale(g, eng_unary(g, deviation, ENG_UNARY_SQRT), b->model->n.layer[layer].sparsity, 0);
+    return eng_unary(g, eng_sub(g, x, deviation), ENG_UNARY_RELU);
+}
+
+static eng_value sparse(lm_build *b, eng_value u, int layer)
+{
+    eng_value h = largest(b, lm_product(b, layer, LM_GATE, u), layer);
+    return lm_product(b, layer, LM_DOWN, lm_glu_of(b, h, lm_product(b, layer, LM_UP, u)));
 }
 
 static eng_value dense(lm_build *b, eng_value u, int layer)
 {
+    if (b->model->arch->reads & LM_READS_SPARSITY && b->model->n.layer[layer].sparsity > -1e30)
+        return sparse(b, u, layer);
     return has(b, layer, LM_GATE_UP) ? lm_ffn(b, u, layer, LM_GATE_UP, -1, LM_DOWN) :
                                        lm_ffn(b, u, layer, LM_GATE, LM_UP, LM_DOWN);
 }
@@ -43,6 +64,14 @@ static eng_value feed_forward(lm_build *b, eng_value x, eng_value u, int layer)
     return eng_add(b->g, one, lm_norm(b, other, layer, LM_EXPERTS_POST_NORM));
 }
 
+/* x, and what the mixer was given with a little of itself: the mixer's result on two ways (LAuReL, arXiv:2411.07501). */
+static eng_value around(lm_build *b, eng_value x, eng_value u, int layer)
+{
+    eng_value y = lm_product(b, layer, LM_LAUREL_OUT, lm_product(b, layer, LM_LAUREL_IN, u));
+    y = eng_add(b->g, u, lm_norm(b, y, layer, LM_LAUREL_NORM));
+    return eng_scale(b->g, eng_add(b->g, x, y), sqrt(0.5), 0);
+}
+
 /* x plus what its mixer gives, plus what its feed-forward gives. */
 static eng_value layer(lm_build *b, eng_value x, int il)
 {
@@ -52,19 +81,22 @@ static eng_value layer(lm_build *b, eng_value x, int il)
     eng_value u = normed(b, x, il, LM_NORM), o = mixer(b, u, il, wanted);
     if (wanted && !b->picked) { /* from here on only the tokens that are asked for matter; to a state all do */
         o = attention ? o : lm_pick(b, o);
-        u = b->model->arch->parallel ? lm_pick(b, u) : u;
+        u = b->model->arch->parallel || has(b, il, LM_LAUREL_IN) ? lm_pick(b, u) : u;
         x = lm_pick(b, x);
+        for (int64_t i = 0; i < n->altup; i++)
+            b->altup[i] = lm_pick(b, b->altup[i]);
         b->inputs = b->inputs != ENG_NO_VALUE ? lm_pick(b, b->inputs) : ENG_NO_VALUE;
         b->live = b->live_out;
         b->picked = true;
     }
     x = eng_add(g, x, scaled(b, normed(b, o, il, LM_POST_NORM), n->residual_scale));
+    x = has(b, il, LM_LAUREL_IN) ? around(b, x, u, il) : x;
     eng_graph_name(g, x, "mixed.%d", il);
     if (!b->model->arch->parallel)
         u = normed(b, x, il, LM_FFN_NORM);
     o = normed(b, feed_forward(b, x, u, il), il, LM_FFN_POST_NORM);
     x = eng_add(g, x, scaled(b, o, n->residual_scale));
-    x = b->inputs != ENG_NO_VALUE ? lm_inputs_add(b, x, il) : x;
+    x = b->inputs != ENG_NO_VALUE && !n->altup ? eng_add(g, x, lm_inputs_take(b, x, il)) : x;
     x = has(b, il, LM_LAYER_SCALE) ? eng_mul(g, x, lm_weight(b, il, LM_LAYER_SCALE)) : x;
     eng_graph_name(g, x, "layer.%d", il);
     return x;
@@ -93,7 +125,12 @@ eng_value lm_layers(lm_build *b)
     b->picked = false;
     b->inputs = n->d_input ? lm_inputs_make(b, x) : ENG_NO_VALUE;
     x = b->model->drafts ? lm_draft_input(b, x) : x;
-    for (int il = 0; il < n->n_layers; il++)
-        x = layer(b, x, il);
-    return head(b, x);
+    if (n->altup)
+        lm_altup_begin(b, x);
+    for (int il = 0; il < n->n_layers; il++) {
+        x = layer(b, n->altup ? lm_altup_predict(b, il) : x, il);
+        if (n->altup)
+            lm_altup_correct(b, x, il);
+    }
+    return head(b, n->altup ? lm_altup_end(b) : x);
 }

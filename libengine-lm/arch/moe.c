@@ -106,7 +106,7 @@ static choice route(lm_build *b, eng_value x, eng_value u, int layer)
     else
         w = at_ids(b, p, c.ids, &c);
     if (r->normed && r->sigmoid) /* the models' own code adds so much; padding has no weight at all */
-        w = eng_div(g, w, eng_scale(g, eng_sum_rows(g, w), 1, 1e-20));
+        w = eng_div(g, w, eng_scale(g, eng_sum_rows(g, w), 1, r->least));
     if (r->scale != 1)
         w = eng_scale(g, w, r->scale, 0);
     c.weights = eng_reshape(g, w, (int64_t[]){1, n->n_used, c.n_tokens}, 3);

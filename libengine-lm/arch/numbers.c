@@ -103,6 +103,14 @@ static int scales(lm_loader *l)
 
 /* -- layers and heads ------------------------------------------------------------------- */
 
+static int has_heads(lm_loader *l, int layer, bool *has)
+{
+    int64_t heads = 0;
+    int status = lm_key_layer_integer(l, "attention.head_count_kv", layer, 0, LM_MAX_EXTENT, &heads);
+    *has = heads > 0;
+    return status;
+}
+
 /* Blocks at the end of the file that draft tokens are not run. */
 static int layers(lm_loader *l)
 {
@@ -118,12 +126,26 @@ static int layers(lm_loader *l)
         return status;
     n->n_layers_file = (int)blocks;
     n->n_layers = (int)(blocks - nextn);
-    for (int i = 0; i < n->n_layers; i++) {
-        n->kind[i] = (i + 1) % interval == 0 ? LM_LAYER_ATTENTION : LM_LAYER_RECURRENT;
-        n->attention |= n->kind[i] == LM_LAYER_ATTENTION;
-        n->recurrent |= n->kind[i] == LM_LAYER_RECURRENT;
+    for (int i = 0; i < n->n_layers && !status; i++) {
+        bool attention = (i + 1) % interval == 0;
+        if (a->headless)
+            status = has_heads(l, i, &attention);
+        n->kind[i] = attention ? LM_LAYER_ATTENTION : LM_LAYER_RECURRENT;
+        n->attention |= attention;
+        n->recurrent |= !attention;
     }
-    return ENG_OK;
+    return status;
+}
+
+/* Of the first layer that has any. */
+static int first_heads(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    int i = 0;
+    while (i + 1 < n->n_layers && n->kind[i] != LM_LAYER_ATTENTION)
+        i++;
+    return n->kind[i] != LM_LAYER_ATTENTION ? ENG_OK :
+               lm_key_layer_integer(l, "attention.head_count_kv", i, 1, n->n_head, &n->n_head_kv);
 }
 
 static int heads(lm_loader *l)
@@ -133,7 +155,7 @@ static int heads(lm_loader *l)
     n->n_head_kv = n->n_head;
     if (!status && lm_key_is(l, "attention.head_count_kv"))
         status = lm_arch_reads(l, LM_READS_LAYER_SIZES) ?
-                     lm_key_layer_integer(l, "attention.head_count_kv", 0, 1, n->n_head, &n->n_head_kv) :
+                     first_heads(l) :
                      lm_key_integer(l, "attention.head_count_kv", 1, n->n_head, &n->n_head_kv);
     if (!status)
         status = lm_key_integer_or(l, "attention.key_length", 1, LM_MAX_EXTENT, n->n_embd / n->n_head, &n->d_k);
@@ -303,7 +325,7 @@ static int sizes(lm_loader *l)
         a->d_k = a->local ? local : n->d_k;
         a->d_v = a->local ? local : n->d_v;
         a->owner = i;
-        if (own && i < n->n_layers)
+        if (own && i < n->n_layers && n->kind[i] == LM_LAYER_ATTENTION)
             status = lm_key_layer_integer(l, "attention.head_count_kv", i, 1, n->n_head, &a->n_head_kv);
         if (!status && n->n_head % a->n_head_kv)
             status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.head_count_kv is %lld for layer %d" ENG_CAUSE
@@ -311,6 +333,28 @@ static int sizes(lm_loader *l)
                               (long long)n->n_head);
     }
     return status ? status : owners(l);
+}
+
+static int altup(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    if (!lm_arch_reads(l, LM_READS_ALTUP))
+        return ENG_OK;
+    int status = lm_key_integer(l, "altup.num_inputs", 2, LM_MOST_ALTUP, &n->altup);
+    if (!status)
+        status = lm_key_integer(l, "altup.active_idx", 0, n->altup - 1, &n->altup_active);
+    lm_letter_add(l->model, 'J', NULL, n->altup);
+    lm_letter_add(l->model, 'U', NULL, n->altup - 1);
+    return status;
+}
+
+static int sparsity(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    int status = ENG_OK;
+    for (int i = 0; i < n->n_layers && !status && lm_arch_reads(l, LM_READS_SPARSITY); i++)
+        status = lm_key_layer_number(l, "activation_sparsity_scale", i, &n->layer[i].sparsity);
+    return status;
 }
 
 /* What layers are given of a token itself. */
@@ -349,6 +393,7 @@ static int gating(lm_loader *l)
     r->sigmoid = kind == SIGMOID;
     r->normed = kind == SOFTMAX_OF_CHOSEN || (a->unnormed == LM_BY_KEY ? norm : a->unnormed == LM_NEVER);
     r->first = a->weigh_first;
+    r->least = a->weights_least > 0 ? a->weights_least : 1e-20;
     return ENG_OK;
 }
 
@@ -535,6 +580,10 @@ int lm_numbers_read(lm_loader *l)
         status = sizes(l);
     if (!status)
         status = inputs(l);
+    if (!status)
+        status = altup(l);
+    if (!status)
+        status = sparsity(l);
     if (!status)
         status = feed_forward(l);
     if (!status && a->more)

@@ -70,18 +70,39 @@ int lm_key_integer_or(const lm_loader *l, const char *name, int64_t least, int64
     return ENG_OK;
 }
 
+/* Of which element of the key is the layer's value?  A list has one for each. */
+static int layer_index(const lm_loader *l, const char *key, int layer, uint64_t *index)
+{
+    const eng_gguf_key *k = eng_gguf_key_find(l->gguf, key);
+    bool list = k && k->type == ENG_GGUF_ARRAY;
+    lm_unread_not(l, key);
+    *index = list ? (uint64_t)layer : 0;
+    if (list && k->count < (uint64_t)l->model->n.n_layers)
+        return eng_fail(ENG_ERR_FORMAT, "key %s has %llu values, expected one for each of %d layers", key,
+                        (unsigned long long)k->count, l->model->n.n_layers);
+    return k ? ENG_OK : eng_fail(ENG_ERR_FORMAT, "the file has no key %s, which a %s model needs", key, l->arch_name);
+}
+
+int lm_key_layer_number(const lm_loader *l, const char *name, int layer, double *value)
+{
+    char key[LM_KEY_BYTES];
+    uint64_t index;
+    int status = layer_index(l, lm_key_name(l, name, key), layer, &index);
+    if (!status)
+        status = eng_gguf_number(l->gguf, key, index, value);
+    if (!status && (isnan(*value) || *value > 1e30))
+        status = eng_fail(ENG_ERR_FORMAT, "key %s is %g for layer %d, expected a number", key, *value, layer);
+    return status;
+}
+
 int lm_key_layer_integer(const lm_loader *l, const char *name, int layer, int64_t least, int64_t most, int64_t *value)
 {
     char key[LM_KEY_BYTES];
-    const eng_gguf_key *k = eng_gguf_key_find(l->gguf, lm_key_name(l, name, key));
-    if (!k || k->type != ENG_GGUF_ARRAY)
-        return lm_key_integer(l, name, least, most, value);
     int64_t found = 0;
-    lm_unread_not(l, key);
-    if (k->count < (uint64_t)l->model->n.n_layers)
-        return eng_fail(ENG_ERR_FORMAT, "key %s has %llu values, expected one for each of %d layers", key,
-                        (unsigned long long)k->count, l->model->n.n_layers);
-    int status = eng_gguf_integer(l->gguf, key, (uint64_t)layer, &found);
+    uint64_t index;
+    int status = layer_index(l, lm_key_name(l, name, key), layer, &index);
+    if (!status)
+        status = eng_gguf_integer(l->gguf, key, index, &found);
     if (!status)
         status = lm_key_in_range(key, found, least, most);
     if (!status)
@@ -114,7 +135,7 @@ void lm_letter_add(eng_lm_model *model, char letter, const char *axis, int64_t e
 void lm_layer_letters(const eng_lm_model *model, int layer, lm_letter letters[LM_MAX_LETTERS])
 {
     memcpy(letters, model->letters, sizeof model->letters);
-    if (layer < 0 || !(model->n.kind[layer] & LM_LAYER_ATTENTION))
+    if (layer < 0)
         return;
     const lm_layer *a = &model->n.layer[layer];
     for (uint32_t i = 0; i < model->n_letters; i++)

@@ -14,9 +14,10 @@
 #include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
-#define LM_MAX_ROLES 144         /* of an architecture's table                 */
+#define LM_MAX_ROLES 192         /* of an architecture's table                 */
 #define LM_MAX_LETTERS 24        /* of its words                               */
 #define LM_MOST_TEMPLATES 16     /* of conversations, in one file              */
+#define LM_MOST_ALTUP 8          /* hidden states of a token                   */
 #define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
 #define LM_LAYER_TOP (-1)        /* tensors before the first layer: embeddings  */
 #define LM_LAYER_END (-2)        /* and after the last: norm, head              */
@@ -100,6 +101,7 @@ typedef struct lm_layer {
     bool normed;    /* queries and keys are normed once more, without weights, after they are rotated */
     int64_t n_head_kv, d_k, d_v; /* of its cache                                           */
     int64_t n_ff;   /* width of its dense feed-forward                                     */
+    double sparsity; /* of gates only what is above their mean by so many of their deviations; below -1e30: all */
     int owner;      /* the layer whose cache it reads: itself, or an earlier one           */
 } lm_layer;
 
@@ -107,6 +109,7 @@ typedef struct lm_layer {
 typedef struct lm_routing {
     bool sigmoid;      /* of each logit; else the softmax of all                  */
     bool normed;       /* weights of the chosen are divided by their sum          */
+    double least;      /* their sum is so much more                               */
     bool first;        /* weights are for what the experts get, not what they give */
     int64_t groups, groups_used; /* experts are chosen of the best groups; 1: of all */
     int64_t group_best; /* a group's worth is the sum of so many of its best      */
@@ -120,6 +123,7 @@ typedef struct lm_numbers {
                                               behind it only tokens whose logits are wanted matter */
     int64_t n_embd, n_ff, n_vocab, n_ctx_train;
     int64_t n_head, n_head_kv, d_k, d_v;   /* of layers that say nothing else; d: of the caches */
+    int64_t altup, altup_active;           /* hidden states of a token, and the one that goes through layers; 0: one */
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_head;                        /* of latent attention: of a head        */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
@@ -178,6 +182,9 @@ struct eng_lm_model {
 enum {
     LM_EMBD, LM_OUT_NORM, LM_ROPE_FREQS, LM_ROPE_LONG, LM_ROPE_SHORT,
     LM_NORM, LM_POST_NORM, LM_FFN_NORM, LM_FFN_POST_NORM, LM_Q_NORM, LM_K_NORM, LM_SINKS,
+    LM_PRODUCT_ROLES(LM_ALTUP_BEGIN), LM_PRODUCT_ROLES(LM_ALTUP_END), LM_PRODUCT_ROLES(LM_ALTUP_ROUTER), LM_ALTUP_NORM,
+    LM_PRODUCT_ROLES(LM_ALTUP_PREDICT), LM_PRODUCT_ROLES(LM_ALTUP_CORRECT), LM_ALTUP_SCALE,
+    LM_PRODUCT_ROLES(LM_LAUREL_IN), LM_PRODUCT_ROLES(LM_LAUREL_OUT), LM_LAUREL_NORM,
     LM_INPUT_EMBD, LM_INPUT_NORM, LM_PRODUCT_ROLES(LM_INPUT), LM_PRODUCT_ROLES(LM_INPUT_GATE),
     LM_PRODUCT_ROLES(LM_INPUT_OUT), LM_INPUT_POST_NORM, LM_LAYER_SCALE,
     LM_PRODUCT_ROLES(LM_OUT),
@@ -194,6 +201,7 @@ enum {
     LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
     LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_BETA_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
     LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM,
+    LM_PRODUCT_ROLES(LM_CONV_IN), LM_CONV, LM_PRODUCT_ROLES(LM_CONV_OUT),
     LM_PRODUCT_ROLES(LM_DRAFT_IN), LM_DRAFT_TOKEN_NORM, LM_DRAFT_STATE_NORM, LM_DRAFT_EMBD, LM_DRAFT_OUT_NORM, LM_DRAFT_OUT,
     LM_ROLES
 };
@@ -248,6 +256,7 @@ int lm_key_integer_or(const lm_loader *l, const char *name, int64_t least, int64
 int lm_key_number_or(const lm_loader *l, const char *name, double otherwise, double *value);
 /* Of one layer, of which a list has one value each. */
 int lm_key_layer_integer(const lm_loader *l, const char *name, int layer, int64_t least, int64_t most, int64_t *value);
+int lm_key_layer_number(const lm_loader *l, const char *name, int layer, double *value);
 /* "<architecture>.<name>"; longer names than there are keys are cut. */
 #define LM_KEY_BYTES 128
 const char *lm_key_name(const lm_loader *l, const char *name, char text[LM_KEY_BYTES]);
@@ -291,7 +300,7 @@ enum {
     LM_READS_DENSE_LEAD = 256, LM_READS_DRAFTING = 512, LM_READS_GATING = 1024, LM_READS_GROUPS = 2048,
     LM_READS_MOE_STEP = 4096, LM_READS_CHUNK = 8192, LM_READS_LATENT = 1 << 15,
     LM_READS_LAYER_SIZES = 1 << 16, LM_READS_LOCAL_HEADS = 1 << 17, LM_READS_SHARED_CACHES = 1 << 18,
-    LM_READS_INPUTS = 1 << 19,
+    LM_READS_INPUTS = 1 << 19, LM_READS_SPARSITY = 1 << 20, LM_READS_ALTUP = 1 << 21,
     LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
@@ -318,6 +327,7 @@ struct lm_arch {
     bool value_norms;        /* values are normed, each head, without weights          */
     bool attn_plain;         /* products of queries and keys are multiplied by nothing */
     bool hybrid;             /* recurrent layers, with attention every few             */
+    bool headless;           /* layers of which the file says that they have no heads of K and V are recurrent */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
     bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */
@@ -327,10 +337,11 @@ struct lm_arch {
     lm_shared shared;
     bool sigmoid;            /* the router's logits, unless a key says otherwise       */
     lm_by_key unnormed;      /* the chosen experts' weights are not divided by their sum */
+    double weights_least;    /* their sum is so much more; 0: all but nothing          */
     bool weigh_first;        /* they are for what an expert is given                   */
     int (*more)(lm_loader *l); /* what is known in no other way; may be NULL             */
     const char *conv_words;  /* axes of the convolution's channels: "K S | K S | R K S" */
-    const char *head_words;  /* of the recurrent heads: "R K"                       */
+    const char *head_words;  /* of the recurrent heads: "R K"; NULL: only the convolution has a past */
 };
 
 #endif

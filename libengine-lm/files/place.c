@@ -178,12 +178,13 @@ static void use_memory(const usage *u, const eng_lm_model *m)
 {
     for (int layer = 0; layer < m->n.n_layers; layer++) {
         bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION, owner = m->n.layer[layer].owner == layer;
-        const bool has[] = {(attention && owner) || !m->n.attention, !attention || !m->n.recurrent};
-        const char *const names[][2] = {{"cache_k", "cache_v"}, {"state", "conv"}};
+        bool states = m->n.recurrent && m->arch->head_words;
+        const bool has[] = {(attention && owner) || !m->n.attention, !attention || !m->n.recurrent, !attention || !states};
+        const char *const names[][2] = {{"cache_k", "cache_v"}, {"conv", "state"}};
         for (int i = 0; i < 4; i++) {
             char name[NAME_BYTES];
             snprintf(name, sizeof name, "%s.%d", names[i / 2][i % 2], layer);
-            if (has[i / 2])
+            if (has[i == 3 ? 2 : i / 2])
                 use(u, name, NULL);
         }
     }
@@ -195,7 +196,7 @@ static int found_nowhere(const eng_lm_model *m, uint32_t index, const char *patt
     for (int layer = m->n.n_layers - 1; layer >= 0; layer--) {
         bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
         if (m->n.layer[layer].owner == layer)
-            snprintf(memory[!attention], NAME_BYTES, ", %s.%d", attention ? "cache_k" : "state", layer);
+            snprintf(memory[!attention], NAME_BYTES, ", %s.%d", attention ? "cache_k" : m->arch->head_words ? "state" : "conv", layer);
     }
     return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_UNUSED, (int32_t)index,
                          "override pattern \"%s\" is found in the name of no tensor: correct it or leave it out "

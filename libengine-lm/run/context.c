@@ -191,11 +191,12 @@ static int declare_layer(declaration *d, int layer)
         int status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, p c, H");
         return status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
     }
-    char *state = lm_format(&d->memory, "S, S, %s, r", c->model->arch->head_words);
+    const char *words = c->model->arch->head_words;
+    char *state = lm_format(&d->memory, "S, S, %s, r", words ? words : "");
     char *window = lm_format(&d->memory, "w, %s, r", c->model->arch->conv_words);
     if (!state || !window)
         return ENG_ERR_NOMEM;
-    int status = declare(d, layer, "state", ENG_TYPE_F32, ENG_USE_STATE, state);
+    int status = words ? declare(d, layer, "state", ENG_TYPE_F32, ENG_USE_STATE, state) : ENG_OK;
     return status ? status : declare(d, layer, "conv", ENG_TYPE_F32, ENG_USE_STATE, window);
 }
 

@@ -156,6 +156,19 @@ static const struct {
      "--ffn 96 --linear 4", false},
     {"--arch gemma4 --seed 148 --layers 2 --period 2 --heads 2 --kv-heads 1 --head 512 --local-head 256 --embd 64 --ffn 64",
      true},
+    /* gemma3n: several hidden states, a way around the mixer, sparse gates */
+    {"--arch gemma3n --seed 149 --layers 5 --period 2 --heads 4 --kv-heads 2 --head 24 --shared-caches 2 --input 12 --embd 96 "
+     "--ffn 80 --key final_logit_softcapping=5 --tied", true},
+    {"--arch gemma3n --seed 150 --layers 3 --period 3 --altup 2 --sparse 0 --laurel 5 --wide-shared --type q8_0 --scales", false},
+    {"--arch gemma3n --seed 151 --layers 2 --shared-caches 0 --altup 3 --int altup.active_idx=1 --sparse 1 --ffn 64", false},
+    /* lfm2: short convolutions with gates */
+    {"--arch lfm2 --seed 152 --layers 5 --interval 3 --conv 3 --heads 6 --kv-heads 3 --head 16 --embd 96 --tied", true},
+    {"--arch lfm2 --seed 153 --layers 3 --interval 2 --conv 4 --embd 101 --type f16 --scales --fused-qkv", false},
+    {"--arch lfm2 --seed 154 --layers 2 --interval 3 --type q8_0", false}, /* no attention at all */
+    {"--arch lfm2moe --seed 155 --layers 4 --interval 2 --dense-lead 1 --experts 6 --used 2 --choice-bias --conv 3 --type q8_0",
+     true},
+    {"--arch lfm2moe --seed 156 --layers 3 --interval 1 --experts 5 --used 3 --fused-experts --tied "
+     "--key expert_weights_scale=1.5", false},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -452,7 +465,8 @@ static const struct subject_arch {
     {"gemma", .fused = true, .scales = true}, {"olmoe", .experts = true, .fused = true, .scales = true},
     {"granitemoe", .experts = true, .fused = true, .scales = true},
     {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true},
-    {"gemma4", .some_experts = true, .scales = true},
+    {"gemma4", .some_experts = true, .scales = true}, {"gemma3n", .scales = true},
+    {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 
@@ -465,22 +479,28 @@ static void add_latent(char options[512], uint64_t *r)
     add_number(options, r, "value", 4, 48);
 }
 
-/* Of heads with and without a window, widths, caches that later layers read. */
+/* Of heads with and without a window, widths, caches that later layers read; kv 0: gemma3n's, of one size. */
 static void add_sizes(char options[512], uint64_t *r, int layers, int kv)
 {
     int period = among(r, 1, 3);
     add(options, " --period %d", period);
-    add(options, " --local-head %d", 2 * among(r, 2, 32));
-    if (among(r, 0, 1))
-        add(options, " --full-kv-heads %d", among(r, 0, 1) ? 1 : kv);
+    if (kv) {
+        add(options, " --local-head %d", 2 * among(r, 2, 32));
+        if (among(r, 0, 1))
+            add(options, " --full-kv-heads %d", among(r, 0, 1) ? 1 : kv);
+        add_flag(options, r, "keys-are-values", 2);
+        add_flag(options, r, "layer-scales", 2);
+        add_flag(options, r, "freqs", 2);
+    } else {
+        add_number(options, r, "altup", 2, 8);
+        add_number(options, r, "laurel", 1, 40);
+        add_number(options, r, "sparse", 0, layers);
+    }
     if (layers > period)
         add_number(options, r, "shared-caches", 0, layers - period);
     if (among(r, 0, 1))
         add_number(options, r, "input", 1, 40);
     add_flag(options, r, "wide-shared", 2);
-    add_flag(options, r, "keys-are-values", 2);
-    add_flag(options, r, "layer-scales", 2);
-    add_flag(options, r, "freqs", 2);
 }
 
 static void random_model(uint64_t *r, unsigned seed, char options[512])
@@ -515,6 +535,12 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
         add_flag(options, r, "freqs", 2);
     if (strcmp(a->name, "gemma4") == 0)
         add_sizes(options, r, layers, kv);
+    if (strcmp(a->name, "gemma3n") == 0)
+        add_sizes(options, r, layers, 0);
+    if (strncmp(a->name, "lfm2", 4) == 0) {
+        add_number(options, r, "interval", 1, 4);
+        add_number(options, r, "conv", 2, 5);
+    }
     if (a->experts || (a->some_experts && among(r, 0, 1)))
         add_experts(options, r);
 }

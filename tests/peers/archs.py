@@ -135,9 +135,13 @@ def tensors(case, model):
         if full.endswith("norm.weight") and case.get("plus1") and "linear_attn" not in full:
             w = w + 1
         top = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-               "lm_head.weight": "output.weight", "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
+               "lm_head.weight": "output.weight", "model.embedding_norm.weight": "token_embd_norm.weight", "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
                "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
                "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight"}.get(full)
+        if full.startswith("model.altup_"):  # a matrix for each state but the first: one tensor
+            name = "altup_unembd_proj.weight" if "unembed" in full else "altup_proj.weight"
+            out[name] = np.concatenate([out[name], w[None]]) if name in out else w[None]
+            continue
         if top:
             if top != "output.weight" or not c.tie_word_embeddings:
                 out[top] = w
@@ -172,6 +176,8 @@ def tensors(case, model):
             out[at + "ssm_a"] = -np.exp(w)
         elif base == "linear_attn.conv1d":
             out[at + "ssm_conv1d.weight"] = w.squeeze(1)
+        elif base == "conv.conv":
+            out[at + "shortconv.conv.weight"] = w.squeeze(1)
         elif base == "self_attn.kv_b_proj":
             w = w.reshape(c.num_attention_heads, c.qk_nope_head_dim + c.v_head_dim, -1)
             out[at + "attn_k_b.weight"] = w[:, :c.qk_nope_head_dim].swapaxes(1, 2)
@@ -320,6 +326,31 @@ def gemma4(pattern, kv=None, heads=2, shared=0, wide=False, width=8, keys=None, 
                       "attention.shared_kv_layers": shared, "embedding_length_per_layer_input": width, **rows, **(keys or {})})
 
 
+LFM2 = {"operator_norm": "attn_norm", "ffn_norm": "ffn_norm", "self_attn.out_proj": "attn_output",
+        "self_attn.q_layernorm": "attn_q_norm", "self_attn.k_layernorm": "attn_k_norm", "mlp.w1": "ffn_gate",
+        "mlp.w3": "ffn_up", "mlp.w2": "ffn_down", "conv.conv": "shortconv.conv", "conv.in_proj": "shortconv.in_proj",
+        "conv.out_proj": "shortconv.out_proj", "mlp.expert_bias": "exp_probs_b.bias"}
+CONV = dict(layer_types=["conv", "conv", "full_attention", "conv", "full_attention"], num_hidden_layers=5, names=LFM2,
+            rope_parameters=ROPE, conv_L_cache=3, tie_word_embeddings=True)
+CONV_KEYS = {"attention.head_count_kv": [0, 0, 2, 0, 2], "shortconv.l_cache": 3, "attention.layer_norm_rms_epsilon": 1e-5}
+CASES["lfm2"] = dict(arch="lfm2", config="Lfm2Config", block_auto_adjust_ff_dim=False, keys=CONV_KEYS, **CONV)
+CASES["lfm2moe"] = dict(arch="lfm2moe", config="Lfm2MoeConfig", num_experts=6, num_dense_layers=1, **CONV, **MOE,
+                        keys={**CONV_KEYS, "leading_dense_block_count": 1, "expert_gating_func": 2})
+GEMMA3N = {**GEMMA4, "altup.correct_output_scale": "altup_correct_scale", "altup.correction_coefs": "altup_correct_coef",
+           "altup.prediction_coefs": "altup_predict_coef", "altup.modality_router": "altup_router",
+           "altup.router_norm": "altup_router_norm", "laurel.linear_left": "laurel_l", "laurel.linear_right": "laurel_r",
+           "laurel.post_laurel_norm": "laurel_post_norm"}
+SPARSE = [0.95, 0.8, 0.0, 0.0, 0.0, 0.0, 0.0]
+CASES["gemma3n"] = dict(
+    arch="gemma3n", config="Gemma3nTextConfig", head_dim=24, num_hidden_layers=7, sliding_window=5, names=GEMMA3N,
+    tie_word_embeddings=True, num_key_value_heads=2, final_logit_softcapping=3.0, laurel_rank=12,
+    layer_types=[{"l": "sliding_attention", "g": "full_attention"}[c] for c in "llglglg"], num_kv_shared_layers=3,
+    hidden_size_per_layer_input=8, vocab_size_per_layer_input=300, activation_sparsity_pattern=SPARSE,
+    rope_parameters={"sliding_attention": ROPE, "full_attention": {"rope_type": "default", "rope_theta": 1e6}},
+    keys={"rope.freq_base": 1e6, "final_logit_softcapping": 3.0, "feed_forward_length": [96] * 7,
+          "attention.sliding_window_pattern": [c == "l" for c in "llglglg"], "attention.shared_kv_layers": 3,
+          "embedding_length_per_layer_input": 8, "altup.num_inputs": 4, "altup.active_idx": 0,
+          "activation_sparsity_scale": [torch.distributions.Normal(0, 1).icdf(torch.tensor(x)).item() for x in SPARSE]})
 CASES["gemma4"] = gemma4("llllg", kv=1, width=0)
 CASES["gemma4-e"] = gemma4("llglglg", shared=3, wide=True)
 CASES["gemma4-moe"] = gemma4("llgllg", kv=1, width=0, enable_moe_block=True, num_experts=6, top_k_experts=2,
@@ -331,7 +362,7 @@ OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "origina
 def randomise(model, seed):
     g = torch.Generator().manual_seed(seed)
     for name, p in list(model.named_parameters()) + list(model.named_buffers()):
-        if "inv_freq" in name or "embed_scale" in name or not p.dtype.is_floating_point:
+        if "inv_freq" in name or "embed_scale" in name or p.dim() == 0 or not p.dtype.is_floating_point:
             continue
         r = torch.randn(p.shape, generator=g, dtype=torch.float32)
         if name.endswith("norm.weight") and p.dim() <= 2:
@@ -339,7 +370,7 @@ def randomise(model, seed):
             v = 0.1 * r + (0 if zero else 1)
             if getattr(model, "attn_plain", 0) and "q_norm" in name:
                 v = v / math.sqrt(p.shape[0])  # their products are multiplied by nothing
-        elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale")):
+        elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale")):
             v = 0.1 * r + 1
         elif "A_log" in name:
             v = torch.rand(p.shape, generator=g) * math.log(16)

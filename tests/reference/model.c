@@ -64,7 +64,8 @@ static size_t scratch_size(const ref_model *m, int64_t capacity)
     int64_t att = ref_attention_scratch(m, capacity), rec = ref_recurrent_scratch(m), ffn = ref_ffn_scratch(m);
     int64_t most = att > rec ? att : rec;
     most = most > ffn ? most : ffn;
-    return (size_t)(most + 3 * m->n_embd + 2 * m->d_input * m->n_layers);
+    most = most > ref_states_scratch(m) ? most : ref_states_scratch(m);
+    return (size_t)(most + (3 + m->n_states) * m->n_embd + 2 * m->d_input * m->n_layers);
 }
 
 ref_sequence *ref_sequence_create(const ref_model *m)
@@ -83,8 +84,8 @@ ref_sequence *ref_sequence_create(const ref_model *m)
         layer_state *l = &s->layers[i];
         if (m->layers[i].full)
             continue;
-        l->m = calloc((size_t)(m->v_heads * m->size * m->size), sizeof *l->m);
-        l->window = calloc((size_t)((m->taps - 1) * (2 * m->k_heads + m->v_heads) * m->size), sizeof *l->window);
+        l->m = calloc((size_t)(m->v_heads * m->size * m->size + 1), sizeof *l->m);
+        l->window = calloc((size_t)((m->taps - 1) * ref_channels(m)), sizeof *l->window);
         if (!l->m || !l->window) {
             ref_sequence_destroy(s);
             return NULL;
@@ -149,16 +150,24 @@ static void token_inputs(const ref_model *m, int32_t token, const double *x, dou
         given[j] = (t[j] + sqrt((double)d) * m->input_embd[token * all + j]) / sqrt(2);
 }
 
-/* And what layer l makes of its own; out and t are scratch. */
-static void take_input(const ref_model *m, const layer *l, double *x, const double *given, double *out, double *t)
+/* And what layer l with the result x makes of its own: out.  t is scratch. */
+static void take_input(const ref_model *m, const layer *l, const double *x, const double *given, double *out, double *t)
 {
     ref_product(&l->in_gate, 0, x, t);
     for (int64_t j = 0; j < m->d_input; j++)
         t[j] = ref_gelu(t[j]) * given[j];
     ref_product(&l->in_out, 0, t, out);
     ref_rms(out, l->in_norm, out, m->n_embd, m->eps);
+}
+
+/* A second way around the mixer (LAuReL, arXiv:2411.07501): of u, which the mixer was given. */
+static void go_around(const ref_model *m, const layer *l, double *x, const double *u, double *out, double *t)
+{
+    ref_product(&l->around_in, 0, u, t);
+    ref_product(&l->around_out, 0, t, out);
+    ref_rms(out, l->around_norm, out, m->n_embd, m->eps);
     for (int64_t j = 0; j < m->n_embd; j++)
-        x[j] += out[j];
+        x[j] = (x[j] + u[j] + out[j]) / sqrt(2);
 }
 
 /* x plus what its parts give. */
@@ -178,6 +187,8 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
         ref_norm(m, out, l->post_norm, out, e);
     for (int64_t j = 0; j < e; j++)
         x[j] += m->residual_scale * out[j];
+    if (l->around_in.w)
+        go_around(m, l, x, u, out, t);
     if (!m->f.parallel && l->ffn_norm)
         ref_norm(m, x, l->ffn_norm, u, e);
     else if (!m->f.parallel)
@@ -187,10 +198,30 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
         ref_norm(m, out, l->ffn_post_norm, out, e);
     for (int64_t j = 0; j < e; j++)
         x[j] += m->residual_scale * out[j];
-    if (m->d_input)
+    if (m->d_input && !m->n_states)
         take_input(m, l, x, s->inputs + i * m->d_input, out, t);
+    for (int64_t j = 0; j < e && m->d_input && !m->n_states; j++)
+        x[j] += out[j];
     for (int64_t j = 0; j < e && l->out_scale; j++)
         x[j] *= l->out_scale[0];
+}
+
+/* One state goes through the layer; what the layer is given of the token itself, all but the first take. */
+static void run_states(ref_sequence *s, int64_t i, double *x, double *u, double *out, double *t)
+{
+    const ref_model *m = s->m;
+    const layer *l = &m->layers[i];
+    int64_t e = m->n_embd;
+    double *active = s->states + m->active * e;
+    ref_states_predict(m, l, s->states, t);
+    memcpy(x, active, (size_t)e * sizeof *x);
+    run_layer(s, i, x, u, out, t);
+    ref_states_correct(m, l, s->states, x, t);
+    for (int64_t j = 0; j < e; j++)
+        u[j] = active[j] * l->correct_scale[j];
+    take_input(m, l, u, s->inputs + i * m->d_input, out, t);
+    for (int64_t j = 0; j < e * (m->n_states - 1); j++)
+        s->states[e + j] += out[j % e];
 }
 
 /* The token's layers, from x on. */
@@ -200,7 +231,12 @@ static void finish(ref_sequence *s, double *x, double *logits)
     int64_t e = m->n_embd;
     double *u = x + e, *out = u + e, *t = out + e, cap = m->logit_softcap;
     for (int64_t i = 0; i < m->n_layers; i++)
-        run_layer(s, i, x, u, out, t);
+        if (m->n_states)
+            run_states(s, i, x, u, out, t);
+        else
+            run_layer(s, i, x, u, out, t);
+    if (m->n_states)
+        ref_states_end(m, s->states, x, t);
     s->length++;
     ref_norm(m, x, m->out_norm, s->state, e);
     if (!logits)
@@ -220,6 +256,9 @@ bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
     for (int64_t i = 0; i < m->n_embd; i++)
         s->scratch[i] = m->embd_scale * m->embd[(int64_t)token * m->n_embd + i];
     s->inputs = s->scratch + scratch_size(m, s->capacity) - m->d_input * m->n_layers;
+    s->states = s->inputs - m->d_input * m->n_layers - m->n_states * m->n_embd;
+    if (m->n_states)
+        ref_states_begin(m, s->scratch, s->states);
     if (m->d_input)
         token_inputs(m, token, s->scratch, s->inputs, s->inputs - m->d_input * m->n_layers);
     finish(s, s->scratch, logits);

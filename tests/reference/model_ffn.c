@@ -26,15 +26,35 @@ static double activated(const ref_model *m, double gate, double up)
 }
 
 /* out = down(act(gate u) * (up u)); t is scratch for two widths. */
-static void glu(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
-                double *out, double *t)
+/* Gates that are below their mean and so many of their deviations are 0, the others what they are above it. */
+static void largest(double *t, int64_t n, double deviations)
+{
+    double mean = 0, squares = 0;
+    for (int64_t j = 0; j < n; j++)
+        mean += t[j] / (double)n;
+    for (int64_t j = 0; j < n; j++)
+        squares += (t[j] - mean) * (t[j] - mean) / (double)n;
+    for (int64_t j = 0; j < n; j++)
+        t[j] = fmax(0, t[j] - mean - deviations * sqrt(squares));
+}
+
+static void glu_of(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
+                   double *out, double *t, double sparsity)
 {
     int64_t f = gate->m;
     ref_product(gate, e, u, t);
+    if (sparsity > -1e30)
+        largest(t, f, sparsity);
     ref_product(up, e, u, t + f);
     for (int64_t j = 0; j < f; j++)
         t[j] = activated(m, t[j], t[f + j]);
     ref_product(down, e, t, out);
+}
+
+static void glu(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
+                double *out, double *t)
+{
+    glu_of(m, gate, up, down, e, u, out, t, -INFINITY);
 }
 
 /* The largest logit that is not taken; of equals the first. */
@@ -121,7 +141,7 @@ static void experts(const ref_model *m, const layer *l, const double *v, const d
     for (int64_t i = 0; i < n; i++) {
         if (taken[i] != 2)
             continue;
-        double weight = m->normed_weights ? p[i] / fmax(sum, 1e-20) : p[i];
+        double weight = m->normed_weights ? p[i] / fmax(sum + m->f.weights_least, 1e-20) : p[i];
         if (m->expert_scale != 0)
             weight *= m->expert_scale;
         for (int64_t j = 0; j < e; j++)
@@ -166,5 +186,5 @@ void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *
     else if (l->moe)
         experts(m, l, u, u, out, t, margin);
     else
-        glu(m, &l->gate, &l->up, &l->down, 0, u, out, t);
+        glu_of(m, &l->gate, &l->up, &l->down, 0, u, out, t, l->sparsity);
 }

@@ -28,6 +28,7 @@ typedef struct layer {
     double *q_a_norm, *kv_a_norm;
     matrix ba;               /* beta and alpha of recurrent layers in one; ba.w may be NULL */
     double *choice_bias;     /* may be NULL */
+    matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be NULL */
     matrix qkv, z, beta, alpha, gdn_out; /* recurrent */
     double *conv, *dt, *a, *gdn_norm;
     matrix gate, up, down; /* dense, or each expert's */
@@ -35,6 +36,10 @@ typedef struct layer {
     matrix d_gate, d_up, d_down; /* a dense feed-forward beside experts; d_gate.w may be NULL */
     double *router_norm, *experts_norm, *experts_post_norm, *dense_post_norm;
     matrix in_gate, in_out;  /* how it takes what it is given of the token itself */
+    matrix router_of_states, predict, correct; /* of several hidden states */
+    double *states_norm, *correct_scale;
+    matrix around_in, around_out; /* a way around the mixer; around_in.w may be NULL */
+    double *around_norm, sparsity; /* sparsity: of gates only the largest; below -1e30: all */
     double *in_norm, *out_scale; /* out_scale: may be NULL */
     matrix s_router, s_gate, s_up, s_down; /* the shared expert; s_gate.w NULL: none; s_router.w NULL: it is not weighed */
 } layer;
@@ -47,6 +52,8 @@ typedef struct facts {
     bool neighbours, no_norm1, post_norms, layer_norm, parallel, grouped, latent;
     norm_of qk;
     activation act;
+    bool headless; /* layers without heads of K and V are short convolutions */
+    double weights_least; /* the sum of experts' weights is so much more */
     bool embd_root, divides, sigmoid, plain_weights, norm_key, weigh_first, own_width;
     int64_t window_period; /* -1: no windows; 0: all layers have one */
     bool local_plain, local_alone, unrounded; /* unrounded: YaRN's two pairs */
@@ -84,6 +91,8 @@ struct ref_model {
     int64_t n_ff_expert, n_ff_shared;
     double eps, expert_scale;
     double *embd, *out_norm;
+    int64_t n_states, active; /* hidden states of a token, and the one that goes through layers; 0: one */
+    matrix states_begin, states_end;
     int64_t d_input;     /* of what each layer is given of a token; 0: nothing */
     double *input_embd, *input_norm;
     matrix input;
@@ -106,7 +115,8 @@ struct ref_sequence {
     const ref_model *m;
     int64_t length, capacity;
     layer_state *layers;
-    double *scratch, *state, *inputs; /* inputs: of the token, a part of scratch */
+    double *scratch, *state;
+    double *inputs, *states; /* of the token: parts of scratch */
     double margin; /* see ref_sequence_margin */
 };
 
@@ -116,9 +126,18 @@ void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int
 int64_t ref_attention_scratch(const ref_model *m, int64_t length);
 void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
 int64_t ref_recurrent_scratch(const ref_model *m);
+int64_t ref_channels(const ref_model *m); /* of the convolution */
 /* x: what u was normed from.  *margin: lowered to how far the last expert chosen was ahead of the first that was not, in logits. */
 void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t, double *margin);
 int64_t ref_ffn_scratch(const ref_model *m);
+
+/* Several hidden states of a token (model_altup.c): n_states times the embedding; out of x, and back to one; t: scratch. */
+void ref_states_begin(const ref_model *m, const double *x, double *states);
+void ref_states_end(const ref_model *m, double *states, double *x, double *t);
+void ref_states_predict(const ref_model *m, const layer *l, double *states, double *t);
+/* With the layer's result x. */
+void ref_states_correct(const ref_model *m, const layer *l, double *states, const double *x, double *t);
+int64_t ref_states_scratch(const ref_model *m);
 
 /* Expert e's part of a matrix (0 of a plain one) times x. */
 void ref_product(const matrix *a, int64_t e, const double *x, double *y);

@@ -186,10 +186,13 @@ static void read_numbers(reader *r)
     m->n_embd = key(r, "embedding_length", 0, -1);
     m->n_ff = key(r, "feed_forward_length", 0, 0);
     m->heads = key(r, "attention.head_count", 0, -1);
-    m->kv_heads = key(r, "attention.head_count_kv", 0, m->heads);
+    m->kv_heads = m->f.headless ? 1 : key(r, "attention.head_count_kv", 0, m->heads);
+    m->taps = m->f.headless ? key(r, "shortconv.l_cache", 0, -1) : 0;
     m->d = key(r, "attention.key_length", 0, m->heads > 0 ? m->n_embd / m->heads : 0);
     m->dv = m->d;
     m->d_input = key(r, "embedding_length_per_layer_input", 0, 0);
+    m->n_states = key(r, "altup.num_inputs", 0, 0);
+    m->active = key(r, "altup.active_idx", 0, 0);
     m->eps = number(r, m->f.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
     if (m->f.latent)
         read_latent(r);
@@ -327,6 +330,12 @@ static void read_attention(reader *r, layer *l, int64_t il)
 static void read_recurrent(reader *r, layer *l, int64_t il)
 {
     const ref_model *m = r->m;
+    if (m->f.headless) {
+        l->conv_in = read_matrix(r, true, il, "shortconv.in_proj", m->n_embd, 3 * m->n_embd, 1);
+        l->conv = tensor(r, true, m->taps * m->n_embd, il, "shortconv.conv", ".weight");
+        l->conv_out = read_matrix(r, true, il, "shortconv.out_proj", m->n_embd, m->n_embd, 1);
+        return;
+    }
     int64_t channels = (2 * m->k_heads + m->v_heads) * m->size, e = m->n_embd, inner = m->v_heads * m->size;
     l->qkv = read_matrix(r, true, il, "attn_qkv", e, channels, 1);
     l->z = read_matrix(r, true, il, "attn_gate", e, inner, 1);
@@ -425,16 +434,48 @@ static void read_cache(reader *r, layer *l, int64_t il)
     m->d_most = l->dv > m->d_most ? l->dv : m->d_most;
 }
 
+/* Of a matrix of the layer. */
+static int64_t rows(reader *r, int64_t il, const char *base)
+{
+    char name[128];
+    snprintf(name, sizeof name, "blk.%d.%s.weight", (int)il, base);
+    const eng_gguf_tensor *t = eng_gguf_tensor_find(r->gguf, name);
+    return t ? t->ne[1] : 0;
+}
+
+static double layer_number(reader *r, const char *name, int64_t il)
+{
+    char full[128];
+    double value = -INFINITY;
+    snprintf(full, sizeof full, "%s.%s", r->m->arch, name);
+    if (eng_gguf_number(r->gguf, full, (uint64_t)il, &value) && eng_gguf_number(r->gguf, full, 0, &value))
+        fail(r, "key %s: %s", full, eng_last_error());
+    return value;
+}
+
 /* What gemma's later models have beside the rest. */
 static void read_extras(reader *r, layer *l, int64_t il)
 {
     ref_model *m = r->m;
     int64_t e = m->n_embd;
+    l->sparsity = -INFINITY;
     l->out_scale = m->f.beside ? tensor(r, false, 1, il, "layer_output_scale", ".weight") : NULL;
     if (m->d_input) {
         l->in_gate = read_matrix(r, true, il, "inp_gate", e, m->d_input, 1);
         l->in_out = read_matrix(r, true, il, "proj", m->d_input, e, 1);
         l->in_norm = tensor(r, true, e, il, "post_norm", ".weight");
+    }
+    if (m->n_states) {
+        int64_t n = m->n_states;
+        l->states_norm = tensor(r, true, e, il, "altup_router_norm", ".weight");
+        l->router_of_states = read_matrix(r, true, il, "altup_router", e, n, 1);
+        l->predict = read_matrix(r, true, il, "altup_predict_coef", n, n * n, 1);
+        l->correct = read_matrix(r, true, il, "altup_correct_coef", n, n, 1);
+        l->correct_scale = tensor(r, true, e, il, "altup_correct_scale", ".weight");
+        l->around_in = read_matrix(r, true, il, "laurel_l", e, rows(r, il, "laurel_l"), 1);
+        l->around_out = read_matrix(r, true, il, "laurel_r", l->around_in.m, e, 1);
+        l->around_norm = tensor(r, true, e, il, "laurel_post_norm", ".weight");
+        l->sparsity = layer_number(r, "activation_sparsity_scale", il);
     }
     if (l->moe && m->f.beside) {
         int64_t f = layer_key(r, "feed_forward_length", il, -1);
@@ -453,7 +494,9 @@ static void read_layer(reader *r, int64_t il)
 {
     ref_model *m = r->m;
     layer *l = &r->m->layers[il];
-    l->full = !m->hybrid || il >= m->n_layers || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
+    if (m->f.headless && key(r, "attention.head_count_kv", (uint64_t)il, -1) > 0)
+        m->kv_heads = key(r, "attention.head_count_kv", (uint64_t)il, -1);
+    l->full = m->f.headless ? key(r, "attention.head_count_kv", (uint64_t)il, -1) > 0 : !m->hybrid || il >= m->n_layers || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
     l->moe = m->experts > 0 && il >= m->dense_lead && (il + 1) % m->moe_step == 0;
     if (!m->f.no_norm1)
         l->norm = tensor(r, true, m->n_embd, il, "attn_norm", ".weight");
@@ -526,10 +569,14 @@ static void read_model(reader *r)
     if (r->failed)
         return;
     m->embd = tensor(r, true, m->n_embd * m->n_vocab, -1, "token_embd", ".weight");
-    m->out_norm = tensor(r, true, m->n_embd, -1, "output_norm", ".weight");
+    m->out_norm = tensor(r, true, m->n_embd, -1, m->f.headless ? "token_embd_norm" : "output_norm", ".weight");
     m->head = read_matrix(r, false, -1, "output", m->n_embd, m->n_vocab, 1);
     if (!m->head.w)
         m->head.w = m->embd;
+    if (m->n_states) {
+        m->states_begin = read_matrix(r, true, -1, "altup_proj", m->n_embd, m->n_embd, m->n_states - 1);
+        m->states_end = read_matrix(r, true, -1, "altup_unembd_proj", m->n_embd, m->n_embd, m->n_states - 1);
+    }
     if (m->d_input) {
         m->input_embd = tensor(r, true, m->d_input * m->n_layers * m->n_vocab, -1, "per_layer_token_embd", ".weight");
         m->input = read_matrix(r, true, -1, "per_layer_model_proj", m->n_embd, m->d_input * m->n_layers, 1);

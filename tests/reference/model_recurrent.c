@@ -15,7 +15,12 @@ static void unit_length(double *x, int64_t n)
         x[i] /= sqrt(sum);
 }
 
-/* The short convolution and its activation: qkv is replaced. */
+int64_t ref_channels(const ref_model *m)
+{
+    return m->f.headless ? m->n_embd : (2 * m->k_heads + m->v_heads) * m->size;
+}
+
+/* The short convolution: qkv is replaced. */
 static void convolve(const ref_model *m, const layer *l, layer_state *s, double *qkv, int64_t channels)
 {
     int64_t taps = m->taps;
@@ -26,8 +31,21 @@ static void convolve(const ref_model *m, const layer *l, layer_state *s, double 
         for (int64_t j = 0; j + 2 < taps; j++)
             s->window[j * channels + c] = s->window[(j + 1) * channels + c];
         s->window[(taps - 2) * channels + c] = now;
-        qkv[c] = sum * ref_logistic(sum);
+        qkv[c] = sum;
     }
+}
+
+/* Gate, convolution, gate; the second gate is the second of the three that the token makes. */
+static void short_conv(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t)
+{
+    int64_t e = m->n_embd;
+    ref_product(&l->conv_in, 0, u, t);
+    for (int64_t i = 0; i < e; i++)
+        t[i] *= t[2 * e + i];
+    convolve(m, l, s, t, e);
+    for (int64_t i = 0; i < e; i++)
+        t[i] *= t[e + i];
+    ref_product(&l->conv_out, 0, t, out);
 }
 
 static void delta_rule(double *state, int64_t n, const double *q, const double *k, const double *v, double g,
@@ -50,13 +68,17 @@ static void delta_rule(double *state, int64_t n, const double *q, const double *
 
 int64_t ref_recurrent_scratch(const ref_model *m)
 {
-    return (2 * m->k_heads + 3 * m->v_heads) * m->size + 2 * m->v_heads;
+    return (2 * m->k_heads + 3 * m->v_heads) * m->size + 2 * m->v_heads + (m->f.headless ? 3 * m->n_embd : 0);
 }
 
 void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t)
 {
     int64_t n = m->size, kh = m->k_heads, vh = m->v_heads, channels = (2 * kh + vh) * n;
     double *qkv = t, *z = qkv + channels, *o = z + vh * n, *beta = o + vh * n, *alpha = beta + vh;
+    if (l->conv_in.w) {
+        short_conv(m, l, s, u, out, t);
+        return;
+    }
     ref_product(&l->qkv, 0, u, qkv);
     ref_product(&l->z, 0, u, z);
     if (l->ba.w) {
@@ -71,6 +93,8 @@ void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, con
         ref_product(&l->alpha, 0, u, alpha);
     }
     convolve(m, l, s, qkv, channels);
+    for (int64_t i = 0; i < channels; i++)
+        qkv[i] *= ref_logistic(qkv[i]);
     for (int64_t h = 0; h < 2 * kh; h++)
         unit_length(qkv + h * n, n);
     for (int64_t h = 0; h < vh; h++) {

@@ -45,6 +45,7 @@ static const char usage_text[] =
     "  --choice-bias    --head-norms  --own-norms (what some models of an architecture have)\n"
     "  --local-head N   --full-kv-heads N (heads of layers with a window, without)  --keys-are-values  --layer-scales\n"
     "  --shared-caches N (layers that read earlier ones' caches)  --wide-shared  --input N (per-layer embeddings)\n"
+    "  --altup N        hidden states of a token        --laurel N  --sparse N (layers whose gates are)\n"
     "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out, --int K=N writes an integer\n"
     "                   (\"<architecture>.\" is put before K)\n"
     "  --split N        N files: OUT.gguf becomes OUT-00001-of-0000N.gguf and so on\n"
@@ -80,6 +81,8 @@ static const struct {
     NUMBER("value", value, 1, 1024),           NUMBER("local-head", local_head, 2, 1024),
     NUMBER("full-kv-heads", full_kv_heads, 1, 1024), NUMBER("shared-caches", shared_caches, 0, 511),
     NUMBER("input", input, 0, 65536),
+    NUMBER("altup", altup, 2, 8),              NUMBER("laurel", laurel, 1, 65536),
+    NUMBER("sparse", sparse, 0, 512),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -113,7 +116,7 @@ static void defaults(model *m)
     *m = (model){.arch = "qwen35", .seed = 1, .embd = 128, .layers = 4, .vocab = 512, .ffn = 384, .heads = 4,
                  .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .k_heads = 2,
                  .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96, .window = 5, .moe_step = 1,
-                 .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24};
+                 .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24, .altup = 4, .laurel = 16, .sparse = 2};
     m->a = model_arch_find(m->arch);
 }
 
@@ -227,6 +230,8 @@ static int complete(model *m)
         return bad("layers of different sizes are not part of", m->arch);
     if (m->full_kv_heads && m->heads % m->full_kv_heads != 0)
         return bad("impossible", "--heads must be a multiple of --full-kv-heads");
+    if (m->a->flags & ARCH_ALTUP && m->input == 0)
+        m->input = 16;
     if (m->heads % m->kv_heads != 0)
         return bad("impossible", "--heads must be a multiple of --kv-heads");
     if (m->v_heads % m->k_heads != 0)

@@ -174,6 +174,8 @@ static int64_t head_of(const model *m, int64_t layer)
 
 static int64_t kv_heads_of(const model *m, int64_t layer)
 {
+    if (is(m, ARCH_CONV) && (layer + 1) % m->interval != 0)
+        return 0;
     return m->full_kv_heads && !is_local(m, layer) ? m->full_kv_heads : m->kv_heads;
 }
 
@@ -235,6 +237,13 @@ static void add_attention(model *m, int64_t layer)
     if (is(m, ARCH_SINKS))
         add(m, layer, "attn_sinks.weight", CLASS_F32, FILL_NORM, 1, m->heads, 0, 0);
     add_head_norms(m, layer);
+}
+
+static void add_short_conv(model *m, int64_t layer)
+{
+    add_matrix(m, layer, "shortconv.in_proj.weight", CLASS_RECURRENT, 1, m->embd, 3 * m->embd);
+    add(m, layer, "shortconv.conv.weight", CLASS_F32, FILL_NORMAL, 1, m->conv, m->embd, 0);
+    add_matrix(m, layer, "shortconv.out_proj.weight", CLASS_RECURRENT, 2 * residual_gain(m), m->embd, m->embd);
 }
 
 static void add_recurrent(model *m, int64_t layer)
@@ -341,6 +350,16 @@ static void add_input(model *m, int64_t layer)
         add_matrix(m, layer, "proj.weight", CLASS_FFN, 1, m->input, m->embd);
         add_norm(m, layer, "post_norm.weight", m->embd);
     }
+    if (is(m, ARCH_ALTUP)) { /* the router's input is over the embedding's width */
+        add_norm(m, layer, "altup_router_norm.weight", m->embd);
+        add_matrix(m, layer, "altup_router.weight", CLASS_F32, (double)m->embd, m->embd, m->altup);
+        add_matrix(m, layer, "altup_predict_coef.weight", CLASS_F32, 0.3, m->altup, m->altup * m->altup);
+        add_matrix(m, layer, "altup_correct_coef.weight", CLASS_F32, 0.3, m->altup, m->altup);
+        add_norm(m, layer, "altup_correct_scale.weight", m->embd);
+        add_matrix(m, layer, "laurel_l.weight", CLASS_FFN, 1, m->embd, m->laurel);
+        add_matrix(m, layer, "laurel_r.weight", CLASS_FFN, 1, m->laurel, m->embd);
+        add_norm(m, layer, "laurel_post_norm.weight", m->embd);
+    }
     if (m->layer_scales)
         add_norm(m, layer, "layer_output_scale.weight", 1);
 }
@@ -360,7 +379,9 @@ static void add_layer(model *m, int64_t layer)
         add_norm(m, layer, "post_attention_norm.weight", m->embd);
         add_norm(m, layer, "post_ffw_norm.weight", m->embd);
     }
-    if (hybrid(m) && !draft && (layer + 1) % m->interval != 0)
+    if (kv_heads_of(m, layer) == 0)
+        add_short_conv(m, layer);
+    else if (hybrid(m) && !draft && (layer + 1) % m->interval != 0)
         add_recurrent(m, layer);
     else
         add_attention(m, layer);
@@ -378,7 +399,7 @@ int model_list(model *m)
 {
     /* Embeddings of unit variance; logits wide enough for one token to stand out. */
     add_matrix(m, -1, "token_embd.weight", CLASS_EMBEDDING, sqrt((double)m->embd), m->embd, m->vocab);
-    add_norm(m, -1, "output_norm.weight", m->embd);
+    add_norm(m, -1, is(m, ARCH_CONV) ? "token_embd_norm.weight" : "output_norm.weight", m->embd);
     if (m->freqs)
         add_norm(m, -1, "rope_freqs.weight", m->rope / 2);
     if (m->long_factors) {
@@ -387,6 +408,10 @@ int model_list(model *m)
     }
     if (!m->tied)
         add_matrix(m, -1, "output.weight", CLASS_OUTPUT, 4, m->embd, m->vocab);
+    if (is(m, ARCH_ALTUP)) {
+        append(m, -1, "altup_proj.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->embd, m->altup - 1);
+        append(m, -1, "altup_unembd_proj.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, m->embd, m->altup - 1);
+    }
     if (m->input) {
         add_matrix(m, -1, "per_layer_token_embd.weight", CLASS_EMBEDDING, 1, m->layers * m->input, m->vocab);
         add_matrix(m, -1, "per_layer_model_proj.weight", CLASS_FFN, 1, m->embd, m->layers * m->input);
@@ -485,11 +510,28 @@ static int size_keys(const model *m, eng_gguf_writer *w, int status)
 {
     int64_t head = m->local_head ? m->local_head : m->head;
 
-    status = number_key(m, w, status, "attention.key_length_swa", head);
-    status = number_key(m, w, status, "attention.value_length_swa", head);
-    status = number_key(m, w, status, "rope.dimension_count_swa", m->rope == m->head ? head : m->rope);
+    if (!is(m, ARCH_ALTUP)) {
+        status = number_key(m, w, status, "attention.key_length_swa", head);
+        status = number_key(m, w, status, "attention.value_length_swa", head);
+        status = number_key(m, w, status, "rope.dimension_count_swa", m->rope == m->head ? head : m->rope);
+    }
     status = number_key(m, w, status, "attention.shared_kv_layers", m->shared_caches);
     return number_key(m, w, status, "embedding_length_per_layer_input", m->input);
+}
+
+/* Of the first layers' gates about a tenth is left; -inf says that all are. */
+static int altup_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    char text[128];
+    float values[512];
+    int n = snprintf(text, sizeof text, "%s.activation_sparsity_scale", m->arch);
+    eng_gguf_key key = {{text, (uint64_t)n}, ENG_GGUF_ARRAY, ENG_GGUF_F32, (uint64_t)m->layers, values};
+
+    for (int64_t i = 0; i < m->layers; i++)
+        values[i] = i < m->sparse ? 1.25f : -INFINITY;
+    status = number_key(m, w, status, "altup.num_inputs", m->altup);
+    status = number_key(m, w, status, "altup.active_idx", 0);
+    return status || changed(m, "activation_sparsity_scale") ? status : eng_gguf_writer_key(w, &key);
 }
 
 static int latent_keys(const model *m, eng_gguf_writer *w, int status)
@@ -557,7 +599,7 @@ int model_keys(const model *m, eng_gguf_writer *w)
     status = m->wide_shared ? list_key(m, w, status, "feed_forward_length", ffn_of) :
                               number_key(m, w, status, "feed_forward_length", m->ffn);
     status = number_key(m, w, status, "attention.head_count", m->heads);
-    status = m->full_kv_heads ? list_key(m, w, status, "attention.head_count_kv", kv_heads_of) :
+    status = m->full_kv_heads || is(m, ARCH_CONV) ? list_key(m, w, status, "attention.head_count_kv", kv_heads_of) :
                  number_key(m, w, status, "attention.head_count_kv", is(m, ARCH_LATENT) ? 1 : m->kv_heads);
     status = number_key(m, w, status, "attention.key_length", is(m, ARCH_LATENT) ? m->kv_lora + m->rope : m->head);
     status = number_key(m, w, status, "attention.value_length", is(m, ARCH_LATENT) ? m->kv_lora : m->head);
@@ -569,6 +611,10 @@ int model_keys(const model *m, eng_gguf_writer *w)
         status = number_key(m, w, status, "attention.sliding_window", m->window);
     if (is(m, ARCH_LAYER_SIZES))
         status = size_keys(m, w, status);
+    if (is(m, ARCH_ALTUP))
+        status = altup_keys(m, w, status);
+    if (is(m, ARCH_CONV))
+        status = number_key(m, w, status, "shortconv.l_cache", m->conv);
     if (m->period)
         status = number_key(m, w, status, "attention.sliding_window_pattern", m->period);
     status = real_key(m, w, status, "rope.freq_base", 10000);

@@ -63,7 +63,7 @@ enum {
     ARCH_NO_FIRST_NORM = 2048, ARCH_WINDOW = 4096, ARCH_FUSED_FFN = 8192, ARCH_FUSED_QKV = 16384,
     ARCH_CHOICE_BIAS = 32768, ARCH_CHOICE_BIAS_MAYBE = 1 << 16, ARCH_DENSE_LEAD = 1 << 17, ARCH_MOE_STEP = 1 << 18,
     ARCH_EXPERT_BIAS = 1 << 19, ARCH_SINKS = 1 << 20, ARCH_TIED = 1 << 21, ARCH_LAYER_NORM = 1 << 22,
-    ARCH_LATENT = 1 << 23, ARCH_LAYER_SIZES = 1 << 24
+    ARCH_LATENT = 1 << 23, ARCH_LAYER_SIZES = 1 << 24, ARCH_ALTUP = 1 << 25, ARCH_CONV = 1 << 26
 };
 const model_arch *model_arch_find(const char *name);
 
@@ -79,6 +79,7 @@ typedef struct model {
     int64_t split;                                   /* files */
     int64_t window, period;                          /* attention; 0: none, not said */
     int64_t local_head, full_kv_heads;               /* of layers with a window, without; 0: as the others */
+    int64_t altup, laurel, sparse;                   /* hidden states of a token; sizes; layers whose gates are sparse */
     int64_t shared_caches, input;                    /* layers without caches; width of what each is given of a token */
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
     int64_t groups, groups_used;                     /* of experts */
