@@ -195,8 +195,9 @@ static int found_nowhere(const eng_lm_model *m, uint32_t index, const char *patt
     char memory[2][NAME_BYTES] = {"", ""};
     for (int layer = m->n.n_layers - 1; layer >= 0; layer--) {
         bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
+        const char *pool = m->arch->head_words ? "state" : "conv";
         if (m->n.layer[layer].owner == layer)
-            snprintf(memory[!attention], NAME_BYTES, ", %s.%d", attention ? "cache_k" : m->arch->head_words ? "state" : "conv", layer);
+            snprintf(memory[!attention], NAME_BYTES, ", %s.%d", attention ? "cache_k" : pool, layer);
     }
     return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_UNUSED, (int32_t)index,
                          "override pattern \"%s\" is found in the name of no tensor: correct it or leave it out "

@@ -169,6 +169,10 @@ static const struct {
      true},
     {"--arch lfm2moe --seed 156 --layers 3 --interval 1 --experts 5 --used 3 --fused-experts --tied "
      "--key expert_weights_scale=1.5", false},
+    {"--arch seed_oss --seed 157 --heads 6 --kv-heads 2 --head 24 --type q8_0", false},
+    {"--arch ernie4_5 --seed 158 --heads 6 --kv-heads 2 --head 24 --tied", false},
+    {"--arch exaone4 --seed 159 --layers 5 --int attention.sliding_window=4 --freqs", false},
+    {"--arch exaone4 --seed 160 --layers 3 --tied --linear 2", false}, /* no windows: all layers are rotated */
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -466,7 +470,8 @@ static const struct subject_arch {
     {"granitemoe", .experts = true, .fused = true, .scales = true},
     {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true},
     {"gemma4", .some_experts = true, .scales = true}, {"gemma3n", .scales = true},
-    {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
+    {"seed_oss", .fused = true, .scales = true}, {"ernie4_5", .fused = true, .scales = true},
+    {"exaone4", .fused = true, .scales = true}, {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 

@@ -135,7 +135,8 @@ def tensors(case, model):
         if full.endswith("norm.weight") and case.get("plus1") and "linear_attn" not in full:
             w = w + 1
         top = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-               "lm_head.weight": "output.weight", "model.embedding_norm.weight": "token_embd_norm.weight", "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
+               "lm_head.weight": "output.weight", "model.embedding_norm.weight": "token_embd_norm.weight",
+               "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
                "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
                "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight"}.get(full)
         if full.startswith("model.altup_"):  # a matrix for each state but the first: one tensor
@@ -326,6 +327,12 @@ def gemma4(pattern, kv=None, heads=2, shared=0, wide=False, width=8, keys=None, 
                       "attention.shared_kv_layers": shared, "embedding_length_per_layer_input": width, **rows, **(keys or {})})
 
 
+CASES["seed_oss"] = dict(arch="seed_oss", config="SeedOssConfig", head_dim=24, names=SECOND, rope_parameters=ROPE)
+CASES["ernie4_5"] = dict(arch="ernie4_5", config="Ernie4_5Config", head_dim=24, rope_parameters=ROPE)
+CASES["exaone4"] = dict(arch="exaone4", config="Exaone4Config", names=POST, sliding_window=5, num_hidden_layers=5,
+                        rope_parameters=ROPE)
+CASES["exaone4-full"] = dict(arch="exaone4", config="Exaone4Config", names=POST, sliding_window=None,
+                             layer_types=["full_attention"] * 4, rope_parameters=ROPE)
 LFM2 = {"operator_norm": "attn_norm", "ffn_norm": "ffn_norm", "self_attn.out_proj": "attn_output",
         "self_attn.q_layernorm": "attn_q_norm", "self_attn.k_layernorm": "attn_k_norm", "mlp.w1": "ffn_gate",
         "mlp.w3": "ffn_up", "mlp.w2": "ffn_down", "conv.conv": "shortconv.conv", "conv.in_proj": "shortconv.in_proj",

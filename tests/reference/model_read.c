@@ -407,7 +407,7 @@ static void read_sight(reader *r, layer *l, int64_t il)
     int64_t window = any ? key(r, "attention.sliding_window", 0, 0) : 0;
     l->local = window > 0 && (period == 0 || il % period < period - 1);
     l->window = l->local ? window : 0;
-    l->rotated = (!m->f.rope_rest || (il + 1) % m->f.rope_rest != 0) && (l->local || !m->f.local_alone);
+    l->rotated = (!m->f.rope_rest || (il + 1) % m->f.rope_rest != 0) && (l->local || !m->f.local_alone || window == 0);
     if (strcmp(m->arch, "llama4") == 0 && l->rotated)
         l->chunk = key(r, "attention.sliding_window", 0, 8192);
 }
