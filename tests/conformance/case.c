@@ -75,6 +75,21 @@ static void report_name(cf_suite *s)
         s->o.report(s->o.ctx, &r);
 }
 
+/* The parts of the filter, with '*' between them, are in the name in this order. */
+static bool matches(const char *name, const char *filter)
+{
+    for (size_t n; *filter; filter += n + (filter[n] == '*')) {
+        char part[160];
+        n = strcspn(filter, "*");
+        snprintf(part, sizeof part, "%.*s", (int)n, filter);
+        name = strstr(name, part);
+        if (!name)
+            return false;
+        name += strlen(part);
+    }
+    return true;
+}
+
 cf_case *cf_begin(cf_suite *s, uint32_t op, const char *format, ...)
 {
     cf_case *c = &s->current;
@@ -93,7 +108,7 @@ cf_case *cf_begin(cf_suite *s, uint32_t op, const char *format, ...)
     }
     for (const char *p = c->name; *p; p++)
         hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
-    if (s->o.filter ? !strstr(c->name, s->o.filter) : s->o.quick && s->thin > 1 && (hash >> 20) % s->thin)
+    if (s->o.filter ? !matches(c->name, s->o.filter) : s->o.quick && s->thin > 1 && (hash >> 20) % s->thin)
         return NULL;
     if (s->placing && !cf_placing_wants(s, op, c->name))
         return NULL;

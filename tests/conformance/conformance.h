@@ -51,7 +51,8 @@ typedef struct eng_conformance_options {
     uint32_t size;
     int quick;            /* fewer cases of each kind                         */
     const char *ops;      /* comma-separated names of ops; NULL: all          */
-    const char *filter;   /* part of the case's name; NULL: all               */
+    const char *filter;   /* part of the case's name, or parts in their order
+                             with '*' between them; NULL: all                 */
     uint64_t seed;        /* 0: the suite's default                           */
     int list;             /* report names only, run nothing                   */
     int oracle;           /* run on no device: the oracle's own results are

@@ -40,11 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (text) { /* the same again, with what was given */
         eng_lm_range *given = NULL;
         char *again = NULL;
-        size_t length = 0, ranges = 0;
-        status = eng_lm_template_render_given(t, NULL, json, &again, &length, &given, &ranges);
-        MUST(status == ENG_OK && length == bytes, "status %d, %zu bytes and %zu", status, length, bytes);
+        size_t again_bytes = 0, ranges = 0;
+        status = eng_lm_template_render_given(t, NULL, json, &again, &again_bytes, &given, &ranges);
+        MUST(status == ENG_OK && again_bytes == bytes, "status %d, %zu bytes and %zu", status, again_bytes, bytes);
         for (size_t i = 0; i < ranges; i++)
-            MUST(given[i].from < given[i].to && given[i].to <= length && (i == 0 || given[i - 1].to < given[i].from), "range %zu", i);
+            MUST(given[i].from < given[i].to && given[i].to <= bytes && (i == 0 || given[i - 1].to < given[i].from), "range %zu", i);
         eng_lm_free(given);
         eng_lm_free(again);
     }

@@ -8,6 +8,11 @@ tests_gpu_list_builds_SOURCES = %D%/list-builds.c
 tests_gpu_list_builds_LDFLAGS = -export-dynamic
 tests_gpu_list_builds_LDADD = tests/conformance/libconformance.la libengine-lm.la libengine.la $(OPENCL_LIBS) $(LIBM)
 
+# Products by matrix units emulated in C, every type; `make check` has some.
+check-gpu-matrix: all tests/conformance/conformance$(EXEEXT)
+	$(AM_TESTS_ENVIRONMENT) $(srcdir)/tests/gpu/matrix.sh all
+.PHONY: check-gpu-matrix
+
 # About twenty minutes on two cores; GPU_OPS=mul_mat GPU_TARGETS="sm_90a gfx942": two.
 .PHONY: check-gpu-build
 check-gpu-build: all tests/gpu/list-builds$(EXEEXT) tests/tools/make-model$(EXEEXT)

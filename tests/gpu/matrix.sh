@@ -1,6 +1,7 @@
 #!/bin/sh
 # The products that matrix units do (kernels/matrix_tile.clh), with the instruction in C: they run without a card, and are
-# those that a card runs but for this.  Skipped where there is no OpenCL device.
+# those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
+# them, and the products of precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -19,7 +20,15 @@ right() { # OPS FILTER
     fi
 }
 
-right mul_mat "n=40"
-right mul_mat_id "fast"
+if test "${1:-}" = all; then
+    right mul_mat "n=40"
+    right mul_mat_id "fast"
+else
+    for type in f16 q8_0 q5_1; do
+        right mul_mat "a=$type *n=40*fast"
+    done
+    right mul_mat "a=q4_0 *n=40"
+    right mul_mat_id "a=q4_K *fast"
+fi
 echo "1..$n"
 exit "$failed"
