@@ -41,6 +41,13 @@ typedef struct row_format {
 #define KC CPU_GEMM_KC
 #define SCALES 32
 
+/* Short vectors need many for a unit as it is, and a minute of compiling with all units of a block in one piece. */
+#if CPU_VL == 4
+#define UNROLL_UNITS
+#else
+#define UNROLL_UNITS CPU_UNROLL
+#endif
+
 /* What a row of fewer than `unit` elements has left, in whole vectors. */
 CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const row_format f)
 {
@@ -69,7 +76,7 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
             if (f.prep)
                 f.prep(a + r * stride + at, scales[r]);
         }
-        CPU_UNROLL
+        UNROLL_UNITS
         for (int s = 0; s < f.per_block; s++)
             CPU_UNROLL
             for (int r = 0; r < rows; r++) {
@@ -138,7 +145,7 @@ CPU_INLINE void decode_units(const uint8_t *row, int64_t first, int64_t units, f
         float scales[SCALES];
         if (f.prep)
             f.prep(row + (first + u0) / f.per_block * f.bytes, scales);
-        CPU_UNROLL
+        UNROLL_UNITS
         for (int s = 0; s < f.per_block; s++) {
             vf w[128 / CPU_VL];
             f.dec(row, first + u0 + s, scales, w);
