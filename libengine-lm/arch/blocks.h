@@ -22,7 +22,7 @@
 
 #define LM_ATT LM_LAYER_ATTENTION
 #define LM_REC LM_LAYER_RECURRENT
-#define LM_ALL (LM_ATT | LM_REC)
+#define LM_ALL (LM_ATT | LM_REC | LM_LAYER_PLAIN)
 
 /* A matrix from `in` to `out` with the factor of its weights, if the file has one. */
 #define LM_MATRIX(role, base, in, out, flags, layers, unless) \
@@ -187,6 +187,21 @@
     {LM_CONV, "shortconv.conv.weight", "C, h", LM_W_F32, LM_REC, 0, 0}, \
     LM_MATRIX(LM_CONV_OUT, "shortconv.out_proj", "h", "E", 0, LM_REC, 0)
 
+/* The selective scan: z, x, b, c and dt in one matrix; heads of a group side by side, S a head's channels, U their states. */
+#define LM_SCAN_HEADS "K R"
+#define LM_SCAN_CHANNELS "K R S | K U | K U"
+#define LM_ROWS_SCAN LM_ROWS_SCAN_OF(0)
+/* `norm`: LM_W_OPTIONAL, if there may be none. */
+#define LM_ROWS_SCAN_OF(norm) \
+    LM_LINEAR(LM_SCAN_IN, "ssm_in", "E", "K R S | " LM_SCAN_CHANNELS " | K R", 0, LM_W_OPTIONAL, LM_REC, 0), \
+    {LM_GDN_CONV, "ssm_conv1d.weight", "C, " LM_SCAN_CHANNELS, LM_W_F32, LM_REC, 0, 0}, \
+    {LM_SCAN_CONV_BIAS, "ssm_conv1d.bias", LM_SCAN_CHANNELS, LM_W_F32 | LM_W_OPTIONAL, LM_REC, 0, 0}, \
+    {LM_GDN_DT, "ssm_dt.bias", LM_SCAN_HEADS, LM_W_F32, LM_REC, 0, 0}, \
+    {LM_GDN_A, "ssm_a", "1, " LM_SCAN_HEADS, LM_W_F32, LM_REC, 0, 0}, \
+    {LM_SCAN_SKIP, "ssm_d", "1, " LM_SCAN_HEADS, LM_W_F32, LM_REC, 0, 0}, \
+    {LM_GDN_NORM, "ssm_norm.weight", "R S, K", LM_W_F32 | (norm), LM_REC, 0, 0}, \
+    LM_LINEAR(LM_GDN_OUT, "ssm_out", LM_SCAN_HEADS " S", "E", 0, LM_W_OPTIONAL, LM_REC, 0)
+
 /* What makes a block for drafting of a layer; embeddings and head are the model's unless it has its own. */
 #define LM_ROWS_DRAFTING \
     LM_MATRIX(LM_DRAFT_IN, "nextn.eh_proj", "2 E", "E", 0, LM_LAYER_DRAFTING, 0), \
@@ -204,6 +219,9 @@ int lm_numbers_read(lm_loader *l);
 /* Heads of latent attention, and what their products are multiplied by once rope is known (latent.c). */
 int lm_numbers_latent(lm_loader *l);
 int lm_latent_scale(lm_loader *l);
+/* Which layers scan, attend or do neither; what those that scan are made of (scan.c). */
+int lm_scan_layers(lm_loader *l);
+int lm_numbers_scan(lm_loader *l);
 bool lm_arch_reads(const lm_loader *l, uint32_t what);
 
 /* -- blocks ---------------------------------------------------------------------------- */
@@ -233,6 +251,7 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
+eng_value lm_scan(lm_build *b, eng_value u, int layer);
 eng_value lm_short_conv(lm_build *b, eng_value u, int layer);
 /* Taps and channels of short convolutions, and their letters (short_conv.c). */
 int lm_numbers_short_conv(lm_loader *l);

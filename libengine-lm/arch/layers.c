@@ -22,8 +22,14 @@ static eng_value normed(lm_build *b, eng_value x, int layer, int role)
 
 static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
 {
+    if (b->model->n.kind[layer] == (LM_LAYER_ATTENTION | LM_LAYER_RECURRENT)) {
+        eng_value o = lm_scan(b, u, layer);
+        return eng_add(b->g, lm_attention_block(b, u, layer, wanted), wanted ? lm_pick(b, o) : o);
+    }
     if (b->model->n.kind[layer] != LM_LAYER_ATTENTION)
-        return has(b, layer, LM_CONV_IN) ? lm_short_conv(b, u, layer) : lm_gated_delta_net(b, u, layer);
+        return b->model->arch->scans     ? lm_scan(b, u, layer) :
+               has(b, layer, LM_CONV_IN) ? lm_short_conv(b, u, layer) :
+                                           lm_gated_delta_net(b, u, layer);
     return b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) : lm_attention_block(b, u, layer, wanted);
 }
 
@@ -44,10 +50,19 @@ static eng_value sparse(lm_build *b, eng_value u, int layer)
     return lm_product(b, layer, LM_DOWN, lm_glu_of(b, h, lm_product(b, layer, LM_UP, u)));
 }
 
+/* Without a gate: the square of what of up's product is positive. */
+static eng_value ungated(lm_build *b, eng_value u, int layer)
+{
+    eng_value h = eng_unary(b->g, lm_product(b, layer, LM_UP, u), ENG_UNARY_RELU);
+    return lm_product(b, layer, LM_DOWN, eng_unary(b->g, h, ENG_UNARY_SQR));
+}
+
 static eng_value dense(lm_build *b, eng_value u, int layer)
 {
     if (b->model->arch->reads & LM_READS_SPARSITY && b->model->n.layer[layer].sparsity > -1e30)
         return sparse(b, u, layer);
+    if (!has(b, layer, LM_GATE_UP) && !has(b, layer, LM_GATE))
+        return ungated(b, u, layer);
     return has(b, layer, LM_GATE_UP) ? lm_ffn(b, u, layer, LM_GATE_UP, -1, LM_DOWN) :
                                        lm_ffn(b, u, layer, LM_GATE, LM_UP, LM_DOWN);
 }
@@ -72,24 +87,43 @@ static eng_value around(lm_build *b, eng_value x, eng_value u, int layer)
     return eng_scale(b->g, eng_add(b->g, x, y), sqrt(0.5), 0);
 }
 
+/* From here on only the tokens that are asked for matter; to a state all do. */
+static eng_value picked(lm_build *b, eng_value x)
+{
+    x = lm_pick(b, x);
+    for (int64_t i = 0; i < b->model->n.altup; i++)
+        b->altup[i] = lm_pick(b, b->altup[i]);
+    b->inputs = b->inputs != ENG_NO_VALUE ? lm_pick(b, b->inputs) : ENG_NO_VALUE;
+    b->live = b->live_out;
+    b->picked = true;
+    return x;
+}
+
+/* x plus what its feed-forward gives, there being no mixer. */
+static eng_value plain(lm_build *b, eng_value x, int il, bool wanted)
+{
+    x = wanted && !b->picked ? picked(b, x) : x;
+    eng_value o = feed_forward(b, x, normed(b, x, il, LM_NORM), il);
+    return eng_add(b->g, x, scaled(b, o, b->model->n.residual_scale));
+}
+
 /* x plus what its mixer gives, plus what its feed-forward gives. */
 static eng_value layer(lm_build *b, eng_value x, int il)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    bool wanted = il >= n->last_kept && !b->all_hidden, attention = n->kind[il] == LM_LAYER_ATTENTION;
+    bool wanted = il >= n->last_kept && !b->all_hidden, attends = n->kind[il] & LM_LAYER_ATTENTION;
+    if (n->kind[il] == LM_LAYER_PLAIN)
+        return plain(b, x, il, wanted);
     eng_value u = normed(b, x, il, LM_NORM), o = mixer(b, u, il, wanted);
-    if (wanted && !b->picked) { /* from here on only the tokens that are asked for matter; to a state all do */
-        o = attention ? o : lm_pick(b, o);
+    if (wanted && !b->picked) {
+        o = attends ? o : lm_pick(b, o);
         u = b->model->arch->parallel || has(b, il, LM_LAUREL_IN) ? lm_pick(b, u) : u;
-        x = lm_pick(b, x);
-        for (int64_t i = 0; i < n->altup; i++)
-            b->altup[i] = lm_pick(b, b->altup[i]);
-        b->inputs = b->inputs != ENG_NO_VALUE ? lm_pick(b, b->inputs) : ENG_NO_VALUE;
-        b->live = b->live_out;
-        b->picked = true;
+        x = picked(b, x);
     }
     x = eng_add(g, x, scaled(b, normed(b, o, il, LM_POST_NORM), n->residual_scale));
+    if (n->layer[il].alone)
+        return x;
     x = has(b, il, LM_LAUREL_IN) ? around(b, x, u, il) : x;
     eng_graph_name(g, x, "mixed.%d", il);
     if (!b->model->arch->parallel)

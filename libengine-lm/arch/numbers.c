@@ -126,6 +126,8 @@ static int layers(lm_loader *l)
         return status;
     n->n_layers_file = (int)blocks;
     n->n_layers = (int)(blocks - nextn);
+    if (a->scans)
+        return lm_scan_layers(l);
     for (int i = 0; i < n->n_layers && !status; i++) {
         bool attention = (i + 1) % interval == 0;
         if (a->headless)
@@ -180,7 +182,7 @@ static int common(lm_loader *l)
         status = lm_key_number_or(l, m->arch->layer_norm ? "attention.layer_norm_epsilon" :
                                   "attention.layer_norm_rms_epsilon", m->arch->layer_norm ? 1e-5 : 1e-6, &n->eps);
     if (!status)
-        status = m->arch->latent ? lm_numbers_latent(l) : heads(l);
+        status = m->arch->latent ? lm_numbers_latent(l) : !n->n_head ? heads(l) : ENG_OK;
     if (status)
         return status;
     const eng_gguf_tensor *embd = eng_gguf_tensor_find(l->gguf, "token_embd.weight");
@@ -325,7 +327,7 @@ static int sizes(lm_loader *l)
         a->d_k = a->local ? local : n->d_k;
         a->d_v = a->local ? local : n->d_v;
         a->owner = i;
-        if (own && i < n->n_layers && n->kind[i] == LM_LAYER_ATTENTION)
+        if (own && i < n->n_layers && n->kind[i] & LM_LAYER_ATTENTION)
             status = lm_key_layer_integer(l, "attention.head_count_kv", i, 1, n->n_head, &a->n_head_kv);
         if (!status && n->n_head % a->n_head_kv)
             status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.head_count_kv is %lld for layer %d" ENG_CAUSE
@@ -478,7 +480,7 @@ static int dense_widths(lm_loader *l)
     bool own = lm_arch_reads(l, LM_READS_LAYER_SIZES);
     int status = own ? ENG_OK : lm_key_integer(l, "feed_forward_length", 1, LM_MAX_EXTENT, &n->n_ff);
     for (int i = 0; i <= n->n_layers && !status; i++) {
-        if (own && i < n->n_layers)
+        if (own && i < n->n_layers && !n->layer[i].alone)
             status = lm_key_layer_integer(l, "feed_forward_length", i, 1, LM_MAX_EXTENT, &n->n_ff);
         n->layer[i].n_ff = n->n_ff;
     }
@@ -504,7 +506,7 @@ static int feed_forward(lm_loader *l)
         status = lm_key_integer(l, "interleave_moe_layer_step", 1, LM_MAX_LAYERS, &step);
     for (int i = 0; i < n->n_layers && !status; i++) {
         n->layer[i].moe = experts && i >= lead && (i + 1) % step == 0;
-        dense |= !n->layer[i].moe || a->experts == LM_EXPERTS_BESIDE;
+        dense |= !n->layer[i].alone && (!n->layer[i].moe || a->experts == LM_EXPERTS_BESIDE);
     }
     return status || !dense ? status : dense_widths(l);
 }
@@ -563,15 +565,18 @@ static int drafting(lm_loader *l)
 int lm_numbers_read(lm_loader *l)
 {
     const lm_arch *a = l->model->arch;
+    const lm_numbers *n = &l->model->n;
     int status = check_changing(l);
     if (!status)
         status = layers(l);
     if (!status)
         status = common(l);
-    if (!status)
+    if (!status && (n->attention || !a->scans))
         status = rope(l);
     if (!status && a->hybrid)
         status = hybrid(l);
+    if (!status && a->scans)
+        status = lm_numbers_scan(l);
     if (!status)
         status = scales(l);
     if (!status)

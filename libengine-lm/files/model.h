@@ -88,12 +88,14 @@ const char *lm_placer_expert(const lm_placer *p, const char *stack, int64_t expe
 
 /* -- models (weights.c, keys.c, rope.c) ---------------------------------------------------- */
 
-typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2, LM_LAYER_DRAFTING = 4 } lm_layer_kind;
+typedef enum lm_layer_kind { LM_LAYER_ATTENTION = 1, LM_LAYER_RECURRENT = 2, LM_LAYER_DRAFTING = 4,
+               LM_LAYER_PLAIN = 8 /* a feed-forward and no mixer */ } lm_layer_kind;
 
 /* In what the layers of one model may differ. */
 typedef struct lm_layer {
     int64_t window; /* tokens that a token sees, itself the last of them; 0: all before it */
     int64_t chunk;  /* it sees those of its own chunk of so many positions; 0: of all      */
+    bool alone;     /* it is its mixer, and has no feed-forward                            */
     bool moe;       /* its feed-forward is of experts                                      */
     bool rotated;   /* its queries and keys are                                            */
     bool local;     /* by the second of the model's two ropes                              */
@@ -127,6 +129,7 @@ typedef struct lm_numbers {
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_head;                        /* of latent attention: of a head        */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
+    int64_t d_scan;                        /* channels of a head that scans         */
     int64_t n_experts, n_used;             /* mixture of experts; 0: dense          */
     int64_t d_expert, d_shared;            /* width of an expert, of the shared one */
     lm_routing routing;
@@ -198,9 +201,9 @@ enum {
     LM_PRODUCT_ROLES(LM_DOWN_EXPERTS),
     LM_PRODUCT_ROLES(LM_SHARED_ROUTER),
     LM_PRODUCT_ROLES(LM_GATE_SHARED), LM_PRODUCT_ROLES(LM_UP_SHARED), LM_PRODUCT_ROLES(LM_DOWN_SHARED),
-    LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
+    LM_PRODUCT_ROLES(LM_SCAN_IN), LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
     LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_BETA_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
-    LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM,
+    LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM, LM_SCAN_CONV_BIAS, LM_SCAN_SKIP,
     LM_PRODUCT_ROLES(LM_CONV_IN), LM_CONV, LM_PRODUCT_ROLES(LM_CONV_OUT),
     LM_PRODUCT_ROLES(LM_DRAFT_IN), LM_DRAFT_TOKEN_NORM, LM_DRAFT_STATE_NORM, LM_DRAFT_EMBD, LM_DRAFT_OUT_NORM, LM_DRAFT_OUT,
     LM_ROLES
@@ -292,6 +295,13 @@ typedef enum lm_shared {
     LM_SHARED_COUNT,     /* so many times as wide as an expert: expert_shared_count */
     LM_SHARED_ONE        /* as wide as an expert                                   */
 } lm_shared;
+typedef enum lm_scans {
+    LM_SCAN_NONE,
+    LM_SCAN_ONLY,        /* all layers scan and have no feed-forward              */
+    LM_SCAN_OR_ATTEND,   /* those without heads of K and V scan, the others attend */
+    LM_SCAN_OR_EITHER,   /* the same, and those with a feed-forward have that alone */
+    LM_SCAN_BESIDE       /* all do both, side by side                             */
+} lm_scans;
 typedef enum lm_by_key { LM_NEVER, LM_ALWAYS, LM_BY_KEY } lm_by_key;
 /* Keys that change what is computed: an architecture reads them, or refuses a file that has them (numbers.c). */
 enum {
@@ -326,6 +336,7 @@ struct lm_arch {
     bool wide_norms;         /* those of queries and keys are over all heads           */
     bool value_norms;        /* values are normed, each head, without weights          */
     bool attn_plain;         /* products of queries and keys are multiplied by nothing */
+    lm_scans scans;
     bool hybrid;             /* recurrent layers, with attention every few             */
     bool headless;           /* layers of which the file says that they have no heads of K and V are recurrent */
     bool grouped;            /* their value heads of one key head stand side by side   */

@@ -177,9 +177,9 @@ static void use_weights(const usage *u, const eng_lm_model *m)
 static void use_memory(const usage *u, const eng_lm_model *m)
 {
     for (int layer = 0; layer < m->n.n_layers; layer++) {
-        bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION, owner = m->n.layer[layer].owner == layer;
-        bool states = m->n.recurrent && m->arch->head_words;
-        const bool has[] = {(attention && owner) || !m->n.attention, !attention || !m->n.recurrent, !attention || !states};
+        bool attention = m->n.kind[layer] & LM_LAYER_ATTENTION, owner = m->n.layer[layer].owner == layer;
+        bool recurrent = m->n.kind[layer] & LM_LAYER_RECURRENT, states = m->n.recurrent && m->arch->head_words;
+        const bool has[] = {(attention && owner) || !m->n.attention, recurrent || !m->n.recurrent, recurrent || !states};
         const char *const names[][2] = {{"cache_k", "cache_v"}, {"conv", "state"}};
         for (int i = 0; i < 4; i++) {
             char name[NAME_BYTES];
@@ -194,10 +194,10 @@ static int found_nowhere(const eng_lm_model *m, uint32_t index, const char *patt
 {
     char memory[2][NAME_BYTES] = {"", ""};
     for (int layer = m->n.n_layers - 1; layer >= 0; layer--) {
-        bool attention = m->n.kind[layer] == LM_LAYER_ATTENTION;
-        const char *pool = m->arch->head_words ? "state" : "conv";
-        if (m->n.layer[layer].owner == layer)
-            snprintf(memory[!attention], NAME_BYTES, ", %s.%d", attention ? "cache_k" : pool, layer);
+        if (m->n.kind[layer] & LM_LAYER_ATTENTION && m->n.layer[layer].owner == layer)
+            snprintf(memory[0], NAME_BYTES, ", cache_k.%d", layer);
+        if (m->n.kind[layer] & LM_LAYER_RECURRENT)
+            snprintf(memory[1], NAME_BYTES, ", %s.%d", m->arch->head_words ? "state" : "conv", layer);
     }
     return eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_UNUSED, (int32_t)index,
                          "override pattern \"%s\" is found in the name of no tensor: correct it or leave it out "

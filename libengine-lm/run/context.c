@@ -186,17 +186,20 @@ static int declare_layer(declaration *d, int layer)
     c->layer_memory[layer] = a->owner == layer ? (int32_t)d->n : c->layer_memory[a->owner];
     if (a->owner != layer)
         return ENG_OK;
-    if (c->model->n.kind[layer] == LM_LAYER_ATTENTION) {
+    int status = ENG_OK;
+    if (c->model->n.kind[layer] & LM_LAYER_ATTENTION) {
         set_letters(d, a);
-        int status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, p c, H");
-        return status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
+        status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, p c, H");
+        status = status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
     }
+    if (status || !(c->model->n.kind[layer] & LM_LAYER_RECURRENT))
+        return status;
     const char *words = c->model->arch->head_words;
-    char *state = lm_format(&d->memory, "S, S, %s, r", words ? words : "");
+    char *state = lm_format(&d->memory, "%s, S, %s, r", c->model->arch->scans ? "U" : "S", words ? words : "");
     char *window = lm_format(&d->memory, "w, %s, r", c->model->arch->conv_words);
     if (!state || !window)
         return ENG_ERR_NOMEM;
-    int status = words ? declare(d, layer, "state", ENG_TYPE_F32, ENG_USE_STATE, state) : ENG_OK;
+    status = words ? declare(d, layer, "state", ENG_TYPE_F32, ENG_USE_STATE, state) : ENG_OK;
     return status ? status : declare(d, layer, "conv", ENG_TYPE_F32, ENG_USE_STATE, window);
 }
 
@@ -245,7 +248,7 @@ static int declare_all(declaration *d)
     lm_letter *rows = &d->letters[d->n_letters++];
     *rows = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
-    d->tensors = lm_alloc(&d->memory, 2 * (size_t)n->n_layers, sizeof *d->tensors);
+    d->tensors = lm_alloc(&d->memory, 4 * (size_t)n->n_layers, sizeof *d->tensors);
     if (!d->tensors)
         return ENG_ERR_NOMEM;
     int status = declare_layers(d);

@@ -110,8 +110,8 @@ struct eng_lm_context {
     eng_store *memory;   /* caches and pools                                      */
     eng_store *cells;    /* position and sequence of each cell                     */
     eng_queue *queue;
-    int32_t layer_memory[LM_MAX_LAYERS]; /* first tensor of the layer in `memory`: K then V, or
-                                            state then window                     */
+    int32_t layer_memory[LM_MAX_LAYERS]; /* first tensor of the layer in `memory`: K, V, state,
+                                            window, of these what it has          */
     lm_pass *passes;
     uint32_t few;        /* tokens that are run without padding                   */
     lm_sequence *sequences;

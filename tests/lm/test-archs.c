@@ -173,6 +173,16 @@ static const struct {
     {"--arch ernie4_5 --seed 158 --heads 6 --kv-heads 2 --head 24 --tied", false},
     {"--arch exaone4 --seed 159 --layers 5 --int attention.sliding_window=4 --freqs", false},
     {"--arch exaone4 --seed 160 --layers 3 --tied --linear 2", false}, /* no windows: all layers are rotated */
+    /* layers that scan: of one group and several, heads of few channels, between layers that attend or feed forward */
+    {"--arch mamba2 --seed 169 --k-heads 1 --v-heads 6 --scan-head 20 --state 24", true},
+    {"--arch mamba2 --seed 170 --k-heads 3 --v-heads 6 --scan-head 32 --state 16 --type q8_0 --tied --biases --conv 3", false},
+    {"--arch mamba2 --seed 171 --k-heads 1 --v-heads 5 --scan-head 7 --state 5 --layers 2 --embd 48", false},
+    {"--arch nemotron_h --seed 172 --layers 8 --interval 2 --k-heads 2 --v-heads 8 --heads 6 --kv-heads 2 --head 24", true},
+    {"--arch nemotron_h --seed 173 --layers 7 --interval 3 --k-heads 1 --v-heads 3 --type q8_0 --tied", false},
+    {"--arch granitehybrid --seed 174 --interval 3 --k-heads 1 --v-heads 4 --experts 6 --used 2 --shared-ffn 48", true},
+    {"--arch granitehybrid --seed 175 --interval 2 --k-heads 2 --v-heads 6 --int rope.scaling.finetuned=1 --type q8_0", false},
+    {"--arch falcon-h1 --seed 176 --k-heads 1 --v-heads 6 --heads 6 --kv-heads 2 --head 20 --state 24", true},
+    {"--arch falcon-h1 --seed 177 --k-heads 2 --v-heads 4 --scan-norms --type q8_0 --layers 2 --linear 3 --tied", false},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -416,6 +426,7 @@ static void add_hybrid(char options[512], uint64_t *r)
     add_number(options, r, "interval", 1, 3);
     add_number(options, r, "conv", 2, 5);
     add_number(options, r, "state", 4, 48);
+    add_number(options, r, "scan-head", 1, 40);
 }
 
 static void add_experts(char options[512], uint64_t *r)
@@ -472,6 +483,9 @@ static const struct subject_arch {
     {"gemma4", .some_experts = true, .scales = true}, {"gemma3n", .scales = true},
     {"seed_oss", .fused = true, .scales = true}, {"ernie4_5", .fused = true, .scales = true},
     {"exaone4", .fused = true, .scales = true}, {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
+    {"mamba2", .hybrid = true, .scales = true}, {"nemotron_h", .hybrid = true, .scales = true},
+    {"falcon-h1", .hybrid = true, .scales = true},
+    {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 

@@ -91,6 +91,9 @@ GEMMA4 = {**POST, "per_layer_input_gate": "inp_gate", "per_layer_projection": "p
           "router.per_expert_scale": "ffn_down_exps.scale", "experts.gate_up_proj": "ffn_gate_up_exps",
           "experts.down_proj": "ffn_down_exps", "post_feedforward_layernorm_1": "post_ffw_norm_1",
           "post_feedforward_layernorm_2": "post_ffw_norm_2", "pre_feedforward_layernorm_2": "pre_ffw_norm_2"}
+SCANS = {"norm": "attn_norm", "dt_bias": "ssm_dt.bias", "in_proj": "ssm_in", "out_proj": "ssm_out", "A_log": "ssm_a", "D": "ssm_d",
+         "up_proj": "ffn_up", "down_proj": "ffn_down", "q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v",
+         "o_proj": "attn_output", "conv1d": "ssm_conv1d"}
 GLM4 = {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
 SECOND = {"post_attention_layernorm": "post_attention_norm"}
 
@@ -124,6 +127,17 @@ def tile(base, w, c):
     return w if base.endswith("norm") else tiled(w, c, 0, 1)
 
 
+def scan(base, kind, w, c):
+    """A tensor of a layer that scans, or stands where one would, as converters store it: name and values."""
+    groups = getattr(c, "mamba_n_groups", None) or c.n_groups
+    if base == "norm":
+        return "ssm_norm.weight", w.reshape(groups, -1)
+    name = SCANS[base]
+    if base in ("A_log", "D"):
+        return name, (-np.exp(w) if base == "A_log" else w).reshape(-1, 1)
+    return name if "." in name else name + "." + kind, w.squeeze(1) if base == "conv1d" and kind == "weight" else w
+
+
 def tensors(case, model):
     c = model.config
     names = {**NAMES, **case.get("names", {})}
@@ -135,6 +149,9 @@ def tensors(case, model):
         if full.endswith("norm.weight") and case.get("plus1") and "linear_attn" not in full:
             w = w + 1
         top = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
+               "backbone.embeddings.weight": "token_embd.weight", "backbone.norm_f.weight": "output_norm.weight",
+               "model.final_layernorm.weight": "output_norm.weight", "model.embeddings.weight": "token_embd.weight",
+               "model.norm_f.weight": "output_norm.weight",
                "lm_head.weight": "output.weight", "model.embedding_norm.weight": "token_embd_norm.weight",
                "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
                "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
@@ -158,7 +175,17 @@ def tensors(case, model):
             w = tile(base, w, c)
         if case.get("paired") and base in ("self_attn.q_proj", "self_attn.k_proj"):
             w = paired(w, c.num_attention_heads if "q_proj" in base else c.num_key_value_heads)
-        if base == "mlp.experts.gate_up_proj_bias":
+        if base.startswith(("mixer.", "mamba.")):
+            part, of = (base.split(".", 1)[1], kind) if base.count(".") else (kind, "weight")
+            name, w = scan(part, of, w, c)
+            out[at + name] = w
+        elif base.startswith("shared_mlp.input_linear"):
+            half = w.shape[0] // 2
+            beside = "shexp" if case.get("num_local_experts") else ""
+            out[at + ("ffn_gate_" + beside).rstrip("_") + ".weight"], out[at + ("ffn_up_" + beside).rstrip("_") + ".weight"] = w[:half], w[half:]
+        elif base.startswith("shared_mlp.output_linear"):
+            out[at + ("ffn_down_shexp" if case.get("num_local_experts") else "ffn_down") + ".weight"] = w
+        elif base == "mlp.experts.gate_up_proj_bias":
             out[at + "ffn_gate_exps.bias"], out[at + "ffn_up_exps.bias"] = w[:, ::2], w[:, 1::2]
         elif base == "mlp.experts.down_proj_bias":
             out[at + "ffn_down_exps.bias"] = w
@@ -305,6 +332,34 @@ CASES["qwen35"] = dict(arch="qwen35", config="Qwen3_5TextConfig", **HYBRID)
 CASES["qwen35moe"] = dict(arch="qwen35moe", config="Qwen3_5MoeTextConfig", num_experts=6,
                           shared_expert_intermediate_size=48, **MOE, **HYBRID)
 
+SCAN_KEYS = {"ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.group_count": 2, "ssm.time_step_rank": 8,
+             "ssm.inner_size": 128, "attention.layer_norm_rms_epsilon": 1e-5}
+CASES["mamba2"] = dict(arch="mamba2", config="Mamba2Config", state_size=16, head_dim=16, num_heads=8, n_groups=2,
+                       names={"norm": "attn_norm"},
+                       keys={**SCAN_KEYS, "attention.head_count": 0, "feed_forward_length": 0})
+CASES["mamba2-one"] = {**CASES["mamba2"], "n_groups": 1, "keys": {**CASES["mamba2"]["keys"], "ssm.group_count": 1}}
+CASES["nemotron_h"] = dict(arch="nemotron_h", config="NemotronHConfig", ssm_state_size=16, mamba_num_heads=8,
+                           mamba_head_dim=16, n_groups=2, head_dim=24, time_step_min=1e-30, names={"norm": "attn_norm"},
+                           layers_block_type=["linear_attention", "mlp", "full_attention", "linear_attention", "mlp"],
+                           keys={**SCAN_KEYS, "block_count": 5, "attention.head_count_kv": [0, 0, 2, 0, 0],
+                                 "feed_forward_length": [0, 96, 0, 0, 96]})
+GRANITE = dict(arch="granitehybrid", config="GraniteMoeHybridConfig", paired=True, mamba_n_heads=8, mamba_d_state=16,
+               mamba_d_head=16, mamba_n_groups=1, shared_intermediate_size=96, embedding_multiplier=2.5,
+               residual_multiplier=0.4, attention_multiplier=0.15, logits_scaling=1.7,
+               layer_types=["linear_attention", "full_attention", "linear_attention", "full_attention"],
+               keys={**SCAN_KEYS, "ssm.group_count": 1, "embedding_scale": 2.5, "residual_scale": 0.4,
+                     "attention.scale": 0.15, "logit_scale": 1.7, "rope.scaling.finetuned": False,
+                     "attention.head_count_kv": [0, 2, 0, 2], "attention.layer_norm_rms_epsilon": 1e-6})
+CASES["granitehybrid"] = dict(**GRANITE, num_local_experts=0)
+CASES["granitehybrid-moe"] = {**GRANITE, "num_local_experts": 6, "num_experts_per_tok": 2, "keys": {
+    **GRANITE["keys"], "expert_shared_feed_forward_length": 96, "rope.scaling.finetuned": True},
+    "position_embedding_type": "rope"}
+
+CASES["falcon-h1"] = dict(arch="falcon-h1", config="FalconH1Config", mamba_n_heads=8, mamba_d_state=16, mamba_d_head=16,
+                          mamba_d_ssm=128, mamba_n_groups=2, head_dim=24, names={"pre_ff_layernorm": "ffn_norm"},
+                          keys={**SCAN_KEYS})
+CASES["falcon-h1-norm"] = {**CASES["falcon-h1"], "mamba_rms_norm": True, "mamba_norm_before_gate": False}
+
 WINDOWS = {"sliding_attention": ROPE, "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
                                                          "rope_theta": 1e6}}
 
@@ -369,7 +424,8 @@ OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "origina
 def randomise(model, seed):
     g = torch.Generator().manual_seed(seed)
     for name, p in list(model.named_parameters()) + list(model.named_buffers()):
-        if "inv_freq" in name or "embed_scale" in name or p.dim() == 0 or not p.dtype.is_floating_point:
+        skipped = "inv_freq" in name or "embed_scale" in name or "mup_vector" in name
+        if skipped or p.dim() == 0 or not p.dtype.is_floating_point:
             continue
         r = torch.randn(p.shape, generator=g, dtype=torch.float32)
         if name.endswith("norm.weight") and p.dim() <= 2:
@@ -379,11 +435,13 @@ def randomise(model, seed):
                 v = v / math.sqrt(p.shape[0])  # their products are multiplied by nothing
         elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale")):
             v = 0.1 * r + 1
+        elif name.endswith(".D"):
+            v = r
         elif "A_log" in name:
             v = torch.rand(p.shape, generator=g) * math.log(16)
         elif p.dim() == 1:
             v = 0.1 * r if "sinks" not in name else r
-        elif "embed_tokens" in name:
+        elif "embed_tokens" in name or "embeddings" in name:
             v = r
         elif "conv1d" in name:
             v = r
@@ -395,7 +453,7 @@ def randomise(model, seed):
 
 
 def usual_keys(case, c):
-    heads = c.num_attention_heads
+    heads = getattr(c, "num_attention_heads", 4)
     d = case.get("head_dim") or getattr(c, "head_dim", None) or c.hidden_size // heads
     theta = (getattr(c, "rope_parameters", None) or {}).get("rope_theta", 10000.0)
     keys = {"block_count": c.num_hidden_layers, "context_length": c.max_position_embeddings,

@@ -61,11 +61,12 @@ double ref_logistic(double x)
 
 static size_t scratch_size(const ref_model *m, int64_t capacity)
 {
-    int64_t att = ref_attention_scratch(m, capacity), rec = ref_recurrent_scratch(m), ffn = ref_ffn_scratch(m);
+    int64_t att = ref_attention_scratch(m, capacity), ffn = ref_ffn_scratch(m);
+    int64_t rec = m->f.scans ? ref_scan_scratch(m) : ref_recurrent_scratch(m);
     int64_t most = att > rec ? att : rec;
     most = most > ffn ? most : ffn;
     most = most > ref_states_scratch(m) ? most : ref_states_scratch(m);
-    return (size_t)(most + (3 + m->n_states) * m->n_embd + 2 * m->d_input * m->n_layers);
+    return (size_t)(most + (4 + m->n_states) * m->n_embd + 2 * m->d_input * m->n_layers);
 }
 
 ref_sequence *ref_sequence_create(const ref_model *m)
@@ -82,9 +83,9 @@ ref_sequence *ref_sequence_create(const ref_model *m)
     s->margin = INFINITY;
     for (int64_t i = 0; i < m->n_layers; i++) {
         layer_state *l = &s->layers[i];
-        if (m->layers[i].full)
+        if (m->layers[i].full && !m->f.both)
             continue;
-        l->m = calloc((size_t)(m->v_heads * m->size * m->size + 1), sizeof *l->m);
+        l->m = calloc((size_t)(ref_state_size(m) + 1), sizeof *l->m);
         l->window = calloc((size_t)((m->taps - 1) * ref_channels(m)), sizeof *l->window);
         if (!l->m || !l->window) {
             ref_sequence_destroy(s);
@@ -170,6 +171,17 @@ static void go_around(const ref_model *m, const layer *l, double *x, const doubl
         x[j] = (x[j] + u[j] + out[j]) / sqrt(2);
 }
 
+/* Attention and scan of the same input, added up. */
+static void both_mixers(ref_sequence *s, int64_t i, const double *u, double *out, double *t)
+{
+    const ref_model *m = s->m;
+    double *other = t + m->n_embd;
+    ref_scan_layer(m, &m->layers[i], &s->layers[i], u, t, other);
+    ref_attention_layer(m, &m->layers[i], &s->layers[i], s->length, u, out, other);
+    for (int64_t j = 0; j < m->n_embd; j++)
+        out[j] += t[j];
+}
+
 /* x plus what its parts give. */
 static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *out, double *t)
 {
@@ -179,14 +191,22 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
     memcpy(u, x, (size_t)e * sizeof *u);
     if (l->norm)
         ref_norm(m, x, l->norm, u, e);
-    if (l->full)
+    if (m->f.both)
+        both_mixers(s, i, u, out, t);
+    else if (l->full)
         ref_attention_layer(m, l, &s->layers[l->owner], s->length, u, out, t);
+    else if (l->plain)
+        ref_ffn(m, l, x, u, out, t, &s->margin);
+    else if (m->f.scans)
+        ref_scan_layer(m, l, &s->layers[i], u, out, t);
     else
         ref_recurrent_layer(m, l, &s->layers[i], u, out, t);
     if (l->post_norm)
         ref_norm(m, out, l->post_norm, out, e);
     for (int64_t j = 0; j < e; j++)
         x[j] += m->residual_scale * out[j];
+    if (m->f.alone)
+        return;
     if (l->around_in.w)
         go_around(m, l, x, u, out, t);
     if (!m->f.parallel && l->ffn_norm)

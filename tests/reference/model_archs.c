@@ -50,6 +50,10 @@ static const facts known[] = {
     {"gemma4", FFN, .post_norms = true, .act = GELU, .embd_root = true, .qk = HEAD_NORM, .window_period = 6,
      .local_plain = true, .local_base = 10000, .own_width = true, .beside = true, .layered = true, .value_norm = true,
      .unscaled = true},
+    {"mamba2", .scans = true, .alone = true, NO_WINDOWS},
+    {"nemotron_h", .scans = true, .alone = true, .either = true, .layered = true, .rope_rest = 1, NO_WINDOWS},
+    {"falcon-h1", FFN, .scans = true, .both = true, NO_WINDOWS},
+    {"granitehybrid", FFN, .neighbours = true, .divides = true, .shared = 4, .scans = true, .layered = true, NO_WINDOWS},
     {"deepseek2", FFN, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
 };
 

@@ -16,7 +16,7 @@ typedef struct matrix {
 
 typedef struct layer {
     bool full; /* full attention, else recurrent */
-    bool moe;
+    bool moe, plain;    /* plain: no mixer */
     bool rotated, local;     /* by rope; by that of layers with a window */
     int64_t window, chunk;   /* tokens seen, positions of a chunk; 0: all */
     int64_t d, dv, kv_heads, owner; /* of the cache: whose it is */
@@ -31,6 +31,8 @@ typedef struct layer {
     matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be NULL */
     matrix qkv, z, beta, alpha, gdn_out; /* recurrent */
     double *conv, *dt, *a, *gdn_norm;
+    matrix scan_in;     /* z, x, b, c, dt */
+    double *conv_bias, *skip;
     matrix gate, up, down; /* dense, or each expert's */
     matrix router;
     matrix d_gate, d_up, d_down; /* a dense feed-forward beside experts; d_gate.w may be NULL */
@@ -60,6 +62,7 @@ typedef struct facts {
     double local_base;
     int64_t rope_rest;     /* every so-manieth layer is not rotated; 0: all are */
     bool beside, layered, value_norm, unscaled; /* experts beside a dense part; sizes by layer; of attention */
+    bool scans, both, alone, either; /* both: all layers attend, too; alone: nothing follows a mixer; either: some layers have no mixer */
     int shared;            /* 0: none; 1: by length; 2: by count; 3: as an expert; 4: by length, and not weighed */
 } facts;
 
@@ -87,6 +90,7 @@ struct ref_model {
     double yarn_fast, yarn_slow, yarn_mix; /* turns between which pairs are stretched more and more; how far at all */
     double *rope_freqs;  /* may be NULL */
     int64_t taps, size, k_heads, v_heads;
+    int64_t d_scan;      /* channels of a head that scans, of `size` states each; v_heads in k_heads groups */
     int64_t experts, used; /* 0: dense */
     int64_t n_ff_expert, n_ff_shared;
     double eps, expert_scale;
@@ -107,7 +111,7 @@ struct ref_model {
 
 typedef struct layer_state {
     double *k, *v;   /* [position][kv_head][d], of the sequence's capacity */
-    double *m;       /* [v_head][key][value] */
+    double *m;       /* [v_head][key][value]; of scans [v_head][channel][state] */
     double *window;  /* [taps - 1][channel], oldest first */
 } layer_state;
 
@@ -127,6 +131,9 @@ int64_t ref_attention_scratch(const ref_model *m, int64_t length);
 void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
 int64_t ref_recurrent_scratch(const ref_model *m);
 int64_t ref_channels(const ref_model *m); /* of the convolution */
+void ref_scan_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
+int64_t ref_scan_scratch(const ref_model *m);
+int64_t ref_state_size(const ref_model *m); /* elements */
 /* x: what u was normed from.  *margin: lowered to how far the last expert chosen was ahead of the first that was not, in logits. */
 void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t, double *margin);
 int64_t ref_ffn_scratch(const ref_model *m);

@@ -176,6 +176,13 @@ static void read_experts_numbers(reader *r)
     m->moe_step = key(r, "interleave_moe_layer_step", 0, 1);
 }
 
+/* One of a list, or the one value. */
+static int64_t layer_key(reader *r, const char *name, int64_t il, int64_t otherwise)
+{
+    int64_t first = key(r, name, 0, otherwise);
+    return r->m->f.layered ? key(r, name, (uint64_t)il, first) : first;
+}
+
 static void read_numbers(reader *r)
 {
     ref_model *m = r->m;
@@ -193,15 +200,23 @@ static void read_numbers(reader *r)
     m->d_input = key(r, "embedding_length_per_layer_input", 0, 0);
     m->n_states = key(r, "altup.num_inputs", 0, 0);
     m->active = key(r, "altup.active_idx", 0, 0);
+    if (m->f.scans && !m->f.layered && !m->f.both) { /* nothing attends */
+        m->heads = m->kv_heads = 1;
+        m->d = m->dv = 2;
+    }
+    for (int64_t i = 0; m->f.scans && m->f.layered && i < m->n_layers && !r->failed; i++)
+        m->kv_heads = m->kv_heads ? m->kv_heads : layer_key(r, "attention.head_count_kv", i, -1);
+    m->kv_heads = m->kv_heads || !m->f.scans ? m->kv_heads : 1; /* none attends */
     m->eps = number(r, m->f.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
     if (m->f.latent)
         read_latent(r);
     read_rope(r);
-    if (m->hybrid) {
+    if (m->hybrid || m->f.scans) {
         m->taps = key(r, "ssm.conv_kernel", 0, -1);
         m->size = key(r, "ssm.state_size", 0, -1);
         m->k_heads = key(r, "ssm.group_count", 0, -1);
         m->v_heads = key(r, "ssm.time_step_rank", 0, -1);
+        m->d_scan = m->f.scans && m->v_heads > 0 ? key(r, "ssm.inner_size", 0, -1) / m->v_heads : 0;
     }
     m->experts = key(r, "expert_count", 0, 0);
     if (m->experts > 0)
@@ -214,8 +229,8 @@ static void read_numbers(reader *r)
         fail(r, "no token_embd.weight");
     else
         m->n_vocab = embd->ne[1];
-    if (!r->failed && (m->n_layers < 1 || m->heads < 1 || m->kv_heads < 1 || m->n_ff + m->n_ff_expert < 1 || m->groups > 512 || m->used > m->experts ||
-                       (m->hybrid && m->k_heads < 1)))
+    if (!r->failed && (m->n_layers < 1 || m->heads < 1 || m->kv_heads < 1 || (m->n_ff + m->n_ff_expert < 1 && !m->f.alone) || m->groups > 512 || m->used > m->experts ||
+                       ((m->hybrid || m->f.scans) && m->k_heads < 1)))
         fail(r, "sizes that cannot be");
 }
 
@@ -352,6 +367,20 @@ static void read_recurrent(reader *r, layer *l, int64_t il)
     l->gdn_out = read_matrix(r, true, il, "ssm_out", inner, e, 1);
 }
 
+static void read_scan(reader *r, layer *l, int64_t il)
+{
+    const ref_model *m = r->m;
+    int64_t inner = m->v_heads * m->d_scan, channels = ref_channels(m);
+    l->scan_in = read_matrix(r, true, il, "ssm_in", m->n_embd, inner + channels + m->v_heads, 1);
+    l->conv = tensor(r, true, m->taps * channels, il, "ssm_conv1d", ".weight");
+    l->conv_bias = tensor(r, false, channels, il, "ssm_conv1d", ".bias");
+    l->dt = tensor(r, true, m->v_heads, il, "ssm_dt", ".bias");
+    l->a = tensor(r, true, m->v_heads, il, "ssm_a", "");
+    l->skip = tensor(r, true, m->v_heads, il, "ssm_d", "");
+    l->gdn_norm = tensor(r, !m->f.both, inner, il, "ssm_norm", ".weight");
+    l->gdn_out = read_matrix(r, true, il, "ssm_out", inner, m->n_embd, 1);
+}
+
 /* Gate and up of all experts out of the tensor that holds both, gate's rows first. */
 static void unfuse(reader *r, layer *l, const matrix *both)
 {
@@ -407,16 +436,10 @@ static void read_sight(reader *r, layer *l, int64_t il)
     int64_t window = any ? key(r, "attention.sliding_window", 0, 0) : 0;
     l->local = window > 0 && (period == 0 || il % period < period - 1);
     l->window = l->local ? window : 0;
-    l->rotated = (!m->f.rope_rest || (il + 1) % m->f.rope_rest != 0) && (l->local || !m->f.local_alone || window == 0);
+    bool nowhere = strcmp(m->arch, "granitehybrid") == 0 && !key(r, "rope.scaling.finetuned", 0, -1);
+    l->rotated = !nowhere && (!m->f.rope_rest || (il + 1) % m->f.rope_rest != 0) && (l->local || !m->f.local_alone || window == 0);
     if (strcmp(m->arch, "llama4") == 0 && l->rotated)
         l->chunk = key(r, "attention.sliding_window", 0, 8192);
-}
-
-/* One of a list, or the one value. */
-static int64_t layer_key(reader *r, const char *name, int64_t il, int64_t otherwise)
-{
-    int64_t first = key(r, name, 0, otherwise);
-    return r->m->f.layered ? key(r, name, (uint64_t)il, first) : first;
 }
 
 /* Whose cache it reads: of the layers that keep nothing, the last before them all that is of its kind. */
@@ -427,6 +450,7 @@ static void read_cache(reader *r, layer *l, int64_t il)
     l->d = l->local && m->f.layered ? key(r, "attention.key_length_swa", 0, m->d) : m->d;
     l->dv = l->d == m->d ? m->dv : l->d;
     l->kv_heads = m->f.layered ? layer_key(r, "attention.head_count_kv", il, m->heads) : m->kv_heads;
+    l->kv_heads = l->kv_heads ? l->kv_heads : 1;
     l->owner = il < m->n_layers ? il : 0;
     for (int64_t k = 0; il < m->n_layers && il >= m->n_layers - shared && k < m->n_layers - shared; k++)
         l->owner = m->layers[k].local == l->local ? k : l->owner;
@@ -497,6 +521,10 @@ static void read_layer(reader *r, int64_t il)
     if (m->f.headless && key(r, "attention.head_count_kv", (uint64_t)il, -1) > 0)
         m->kv_heads = key(r, "attention.head_count_kv", (uint64_t)il, -1);
     l->full = m->f.headless ? key(r, "attention.head_count_kv", (uint64_t)il, -1) > 0 : !m->hybrid || il >= m->n_layers || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
+    if (m->f.scans) { /* a layer without heads of K and V scans, or is plain */
+        l->full = m->f.both || (m->f.layered && layer_key(r, "attention.head_count_kv", il, -1) > 0);
+        l->plain = m->f.either && layer_key(r, "feed_forward_length", il, -1) > 0;
+    }
     l->moe = m->experts > 0 && il >= m->dense_lead && (il + 1) % m->moe_step == 0;
     if (!m->f.no_norm1)
         l->norm = tensor(r, true, m->n_embd, il, "attn_norm", ".weight");
@@ -512,8 +540,12 @@ static void read_layer(reader *r, int64_t il)
         read_latent_layer(r, l, il);
     else if (l->full)
         read_attention(r, l, il);
-    else
+    else if (!l->plain && !m->f.scans)
         read_recurrent(r, l, il);
+    if (m->f.scans && !l->plain && (m->f.both || !l->full))
+        read_scan(r, l, il);
+    if (m->f.alone && !l->plain)
+        return;
     if (l->moe) {
         read_experts(r, l, il);
         read_extras(r, l, il);
@@ -527,7 +559,7 @@ static void read_layer(reader *r, int64_t il)
     } else {
         int64_t f = layer_key(r, "feed_forward_length", il, -1);
         m->n_ff = f > m->n_ff ? f : m->n_ff;
-        l->gate = read_matrix(r, true, il, "ffn_gate", m->n_embd, f, 1);
+        l->gate = l->plain ? (matrix){0} : read_matrix(r, true, il, "ffn_gate", m->n_embd, f, 1);
         l->up = read_matrix(r, true, il, "ffn_up", m->n_embd, f, 1);
         l->down = read_matrix(r, true, il, "ffn_down", f, m->n_embd, 1);
     }

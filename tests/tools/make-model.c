@@ -34,7 +34,7 @@ static const char usage_text[] =
     "  --heads N        --kv-heads N  --head N (size)  --rope N (rotated dimensions)\n"
     "  --interval N     every Nth layer is attention   --conv N (taps)\n"
     "  --small-conv     taps that leave q, k and v of recurrent layers tiny\n"
-    "  --state N        size of recurrent heads        --k-heads N  --v-heads N\n"
+    "  --state N        size of recurrent heads        --k-heads N  --v-heads N  --scan-head N (channels)\n"
     "  --mtp N          blocks for drafting            --tied (no output.weight)\n"
     "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
     "  --linear N       --yarn N (factors of rope scaling)  --freqs (rope_freqs.weight)\n"
@@ -42,7 +42,7 @@ static const char usage_text[] =
     "  --window N       --period N (layers of which the last has none)\n"
     "  --dense-lead N   --moe-step N (layers without experts)  --shared-count N  --groups N  --groups-used N\n"
     "  --q-lora N       --kv-lora N  --value N (latent attention)  --long-factors (of rope)\n"
-    "  --choice-bias    --head-norms  --own-norms (what some models of an architecture have)\n"
+    "  --choice-bias    --head-norms  --own-norms  --scan-norms (what some models of an architecture have)\n"
     "  --local-head N   --full-kv-heads N (heads of layers with a window, without)  --keys-are-values  --layer-scales\n"
     "  --shared-caches N (layers that read earlier ones' caches)  --wide-shared  --input N (per-layer embeddings)\n"
     "  --altup N        hidden states of a token        --laurel N  --sparse N (layers whose gates are)\n"
@@ -80,7 +80,7 @@ static const struct {
     NUMBER("q-lora", q_lora, 0, 65536),        NUMBER("kv-lora", kv_lora, 1, 65536),
     NUMBER("value", value, 1, 1024),           NUMBER("local-head", local_head, 2, 1024),
     NUMBER("full-kv-heads", full_kv_heads, 1, 1024), NUMBER("shared-caches", shared_caches, 0, 511),
-    NUMBER("input", input, 0, 65536),
+    NUMBER("input", input, 0, 65536),          NUMBER("scan-head", scan_head, 1, 1024),
     NUMBER("altup", altup, 2, 8),              NUMBER("laurel", laurel, 1, 65536),
     NUMBER("sparse", sparse, 0, 512),
 #undef NUMBER
@@ -102,6 +102,7 @@ static const struct {
     {"choice-bias", offsetof(model, choice_bias)},
     {"head-norms", offsetof(model, head_norms)},
     {"own-norms", offsetof(model, own_norms)},
+    {"scan-norms", offsetof(model, scan_norms)},
     {"wide-shared", offsetof(model, wide_shared)},
     {"keys-are-values", offsetof(model, keys_are_values)},
     {"layer-scales", offsetof(model, layer_scales)},
@@ -114,7 +115,7 @@ static const char *const classes[N_CLASSES] = {NULL,        "embd-type", "output
 static void defaults(model *m)
 {
     *m = (model){.arch = "qwen35", .seed = 1, .embd = 128, .layers = 4, .vocab = 512, .ffn = 384, .heads = 4,
-                 .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .k_heads = 2,
+                 .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .scan_head = 16, .k_heads = 2,
                  .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96, .window = 5, .moe_step = 1,
                  .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24, .altup = 4, .laurel = 16, .sparse = 2};
     m->a = model_arch_find(m->arch);

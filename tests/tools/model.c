@@ -364,9 +364,68 @@ static void add_input(model *m, int64_t layer)
         add_norm(m, layer, "layer_output_scale.weight", 1);
 }
 
+static void add_scan(model *m, int64_t layer)
+{
+    int64_t inner = m->v_heads * m->scan_head, channels = inner + 2 * m->k_heads * m->state;
+
+    add_matrix(m, layer, "ssm_in.weight", CLASS_RECURRENT, 1, m->embd, inner + channels + m->v_heads);
+    add(m, layer, "ssm_conv1d.weight", CLASS_F32, FILL_NORMAL, 2, m->conv, channels, 0);
+    add_bias(m, layer, "ssm_conv1d.bias", channels);
+    add(m, layer, "ssm_dt.bias", CLASS_F32, FILL_STEP, 1, m->v_heads, 0, 0);
+    add(m, layer, "ssm_a", CLASS_F32, FILL_DECAY, 1, 1, m->v_heads, 0);
+    add(m, layer, "ssm_d", CLASS_F32, FILL_NORM, 1, 1, m->v_heads, 0);
+    if (!is(m, ARCH_BOTH) || m->scan_norms)
+        add(m, layer, "ssm_norm.weight", CLASS_F32, FILL_NORM, 1, inner / m->k_heads, m->k_heads, 0);
+    add_matrix(m, layer, "ssm_out.weight", CLASS_RECURRENT, 2 * residual_gain(m), inner, m->embd);
+    if (m->biases) {
+        add_bias(m, layer, "ssm_in.bias", inner + channels + m->v_heads);
+        add_bias(m, layer, "ssm_out.bias", m->embd);
+    }
+}
+
+/* Layers of models that scan: every `interval`-th mixer attends, unless nothing does. */
+static int64_t scan_kv_heads(const model *m, int64_t layer)
+{
+    int64_t mixer = is(m, ARCH_EITHER) ? layer / 2 : layer;
+
+    if (is(m, ARCH_BOTH))
+        return m->kv_heads;
+    return (is(m, ARCH_EITHER) && layer % 2) || (mixer + 1) % m->interval ? 0 : m->kv_heads;
+}
+
+static int64_t scan_ffn(const model *m, int64_t layer)
+{
+    return layer % 2 ? m->ffn : 0;
+}
+
+static void add_scan_layer(model *m, int64_t layer)
+{
+    add_norm(m, layer, "attn_norm.weight", m->embd);
+    if (is(m, ARCH_EITHER) && scan_ffn(m, layer)) {
+        add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, m->ffn);
+        add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), m->ffn, m->embd);
+        return;
+    }
+    if (scan_kv_heads(m, layer) && !(is(m, ARCH_ALONE) && !is(m, ARCH_EITHER)))
+        add_attention(m, layer);
+    else
+        add_scan(m, layer);
+    if (is(m, ARCH_BOTH))
+        add_scan(m, layer);
+    if (is(m, ARCH_ALONE))
+        return;
+    add_norm(m, layer, "ffn_norm.weight", m->embd);
+    add_ffn(m, layer);
+}
+
 static void add_layer(model *m, int64_t layer)
 {
     int draft = layer >= m->layers;
+
+    if (is(m, ARCH_SCANS)) {
+        add_scan_layer(m, layer);
+        return;
+    }
 
     char second[64];
 
@@ -534,6 +593,16 @@ static int altup_keys(const model *m, eng_gguf_writer *w, int status)
     return status || changed(m, "activation_sparsity_scale") ? status : eng_gguf_writer_key(w, &key);
 }
 
+static int scan_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
+    status = number_key(m, w, status, "ssm.state_size", m->state);
+    status = number_key(m, w, status, "ssm.group_count", m->k_heads);
+    status = number_key(m, w, status, "ssm.time_step_rank", m->v_heads);
+    status = number_key(m, w, status, "ssm.inner_size", m->v_heads * m->scan_head);
+    return is(m, ARCH_ALONE | ARCH_BOTH) ? status : number_key(m, w, status, "rope.scaling.finetuned", 0);
+}
+
 static int latent_keys(const model *m, eng_gguf_writer *w, int status)
 {
     if (m->q_lora)
@@ -596,10 +665,17 @@ int model_keys(const model *m, eng_gguf_writer *w)
     status = number_key(m, w, status, "context_length", m->context);
     status = number_key(m, w, status, "embedding_length", m->embd);
     status = number_key(m, w, status, "vocab_size", m->vocab);
-    status = m->wide_shared ? list_key(m, w, status, "feed_forward_length", ffn_of) :
+    int only = is(m, ARCH_ALONE) && !is(m, ARCH_EITHER); /* as converters write what has no meaning */
+    status = is(m, ARCH_EITHER) ? list_key(m, w, status, "feed_forward_length", scan_ffn) :
+             only ? number_key(m, w, status, "feed_forward_length", 0) :
+             m->wide_shared ? list_key(m, w, status, "feed_forward_length", ffn_of) :
                               number_key(m, w, status, "feed_forward_length", m->ffn);
-    status = number_key(m, w, status, "attention.head_count", m->heads);
-    status = m->full_kv_heads || is(m, ARCH_CONV) ? list_key(m, w, status, "attention.head_count_kv", kv_heads_of) :
+    status = number_key(m, w, status, "attention.head_count", only ? 0 : m->heads);
+    if (is(m, ARCH_SCANS))
+        status = scan_keys(m, w, status);
+    if (!only)
+        status = is(m, ARCH_SCANS) && !is(m, ARCH_BOTH) ? list_key(m, w, status, "attention.head_count_kv", scan_kv_heads) :
+                 m->full_kv_heads || is(m, ARCH_CONV) ? list_key(m, w, status, "attention.head_count_kv", kv_heads_of) :
                  number_key(m, w, status, "attention.head_count_kv", is(m, ARCH_LATENT) ? 1 : m->kv_heads);
     status = number_key(m, w, status, "attention.key_length", is(m, ARCH_LATENT) ? m->kv_lora + m->rope : m->head);
     status = number_key(m, w, status, "attention.value_length", is(m, ARCH_LATENT) ? m->kv_lora : m->head);

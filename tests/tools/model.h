@@ -63,7 +63,9 @@ enum {
     ARCH_NO_FIRST_NORM = 2048, ARCH_WINDOW = 4096, ARCH_FUSED_FFN = 8192, ARCH_FUSED_QKV = 16384,
     ARCH_CHOICE_BIAS = 32768, ARCH_CHOICE_BIAS_MAYBE = 1 << 16, ARCH_DENSE_LEAD = 1 << 17, ARCH_MOE_STEP = 1 << 18,
     ARCH_EXPERT_BIAS = 1 << 19, ARCH_SINKS = 1 << 20, ARCH_TIED = 1 << 21, ARCH_LAYER_NORM = 1 << 22,
-    ARCH_LATENT = 1 << 23, ARCH_LAYER_SIZES = 1 << 24, ARCH_ALTUP = 1 << 25, ARCH_CONV = 1 << 26
+    ARCH_LATENT = 1 << 23, ARCH_LAYER_SIZES = 1 << 24, ARCH_ALTUP = 1 << 25, ARCH_CONV = 1 << 26,
+    ARCH_SCANS = 1 << 27, ARCH_BOTH = 1 << 28, /* all layers that scan attend, too */
+    ARCH_ALONE = 1 << 29, ARCH_EITHER = 1 << 30 /* no feed-forward behind a mixer; in every second layer, alone */
 };
 const model_arch *model_arch_find(const char *name);
 
@@ -73,6 +75,7 @@ typedef struct model {
     uint64_t seed;
     int64_t embd, layers, vocab, ffn, heads, kv_heads, head, rope, context;
     int64_t interval, conv, state, k_heads, v_heads; /* qwen35 */
+    int64_t scan_head;                               /* channels of a head that scans */
     int64_t mtp;                                     /* blocks for drafting after the layers */
     int64_t experts, used, expert_ffn, shared_ffn;   /* mixture of experts */
     int64_t linear, yarn;                            /* factors of rope scaling; 0: none */
@@ -85,7 +88,7 @@ typedef struct model {
     int64_t groups, groups_used;                     /* of experts */
     int64_t q_lora, kv_lora, value;                  /* latent attention: sizes; q_lora 0: none */
     int long_factors;                                /* two lists of factors of rope */
-    int choice_bias, head_norms, own_norms;          /* what some models of an architecture have */
+    int choice_bias, head_norms, own_norms, scan_norms;          /* what some models of an architecture have */
     int wide_shared, keys_are_values, layer_scales;  /* layers without caches are twice as wide; no attn_v where
                                                         there is no window */
     int tied;                                        /* no output.weight */
