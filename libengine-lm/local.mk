@@ -16,7 +16,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/smollm3.c %D%/arch/phi3.c %D%/arch/olmo2.c %D%/arch/granite.c %D%/arch/command_r.c %D%/arch/cohere2.c \
 	%D%/arch/mistral3.c %D%/arch/llama4.c %D%/arch/minimax_m2.c %D%/arch/qwen3next.c %D%/arch/deepseek2.c \
 	%D%/arch/gemma.c %D%/arch/olmoe.c %D%/arch/granitemoe.c \
-	%D%/run/cells.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
+	%D%/run/cells.c %D%/run/collect.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
 	%D%/run/reuse.c 	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c %D%/run/state.h %D%/run/state_context.c %D%/run/state_file.c \
 	%D%/constrained.c %D%/grammar/recursion.c %D%/grammar/constraint.c %D%/grammar/constraint.h %D%/grammar/gbnf.c %D%/grammar/matcher.c \
 	%D%/grammar/matcher.h %D%/grammar/byte_rules.c %D%/grammar/byte_rules.h %D%/grammar/schema.c %D%/grammar/schema.h %D%/grammar/schema_decimals.c %D%/grammar/schema_flat.c %D%/grammar/schema_leaves.c %D%/grammar/schema_maker.c \

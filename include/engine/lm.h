@@ -231,6 +231,16 @@ ENG_API int eng_lm_decode(eng_lm_context *context, const eng_lm_batch *batch);
  * may read what another thread writes, if that is atomic.  NULL: no more. */
 typedef int (*eng_lm_stop_func)(void *user);
 ENG_API void eng_lm_context_set_stop(eng_lm_context *context, eng_lm_stop_func stop, void *user);
+/*
+ * Tells the host what products with weights are given: which weights count most is known from it (importance matrices).
+ * After each pass the function is called for each matrix of weights, by the name that the file gives it, with n rows of
+ * `columns` numbers; the rows of padding are left out.  Of a stack of experts, or of matrices for single heads, `set` is the
+ * number of the one of `sets` that is given them.  Logits stay what they are; passes take more memory and time.  NULL: no
+ * more.
+ */
+typedef void (*eng_lm_collect_func)(void *user, const char *weight, int64_t set, int64_t sets, const float *rows,
+                                    int64_t columns, int64_t n);
+ENG_API int eng_lm_context_collect(eng_lm_context *context, eng_lm_collect_func collect, void *user);
 /* Logits (n_vocab floats) of token `index` of the last batch; NULL if they were not
  * wanted.  Valid until the next decode. */
 ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index);

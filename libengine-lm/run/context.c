@@ -380,6 +380,8 @@ void eng_lm_context_destroy(eng_lm_context *c)
     lm_kept_clear(c);
     lm_rows_destroy(&c->rows);
     lm_rows_destroy(&c->trial);
+    free(c->collected_rows);
+    free(c->collected_ids);
     free(c->chosen);
     free(c->counts);
     free(c->cell_pos);

@@ -328,6 +328,8 @@ static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
     }
     if (!status)
         status = run(c, p, &(lm_part){first, n}, &(lm_part){row, wanted});
+    if (!status && c->collect)
+        status = lm_collect(c, p, n, wanted);
     finish_rows(c, b, &c->rows, first, first + n, status == ENG_OK);
     if (status)
         return status;

@@ -153,6 +153,8 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
     eng_value logits = lm_layers(&b);
     eng_graph_name(g, logits, "head");
     lm_outputs_build(c, &b, io, logits);
+    if (c->keeping)
+        lm_collect_keep(c->keeping, g);
     status = eng_graph_seal(g);
     if (status) {
         eng_graph_destroy(g);
@@ -173,7 +175,21 @@ void lm_pass_destroy(lm_pass *p)
     eng_store_destroy(p->io);
     free(p->in);
     free(p->states);
+    lm_collect_free(p);
     free(p);
+}
+
+/* The same graph, that keeps what its products are given. */
+static int build_keeping(eng_lm_context *c, lm_pass *p, eng_graph **graph)
+{
+    int status = lm_collect_look(c, p, *graph);
+    eng_graph_destroy(*graph);
+    *graph = NULL;
+    c->keeping = p;
+    if (!status)
+        status = lm_pass_graph(c, p->n_tokens, p->n_out, p->io, &p->at, graph);
+    c->keeping = NULL;
+    return status;
 }
 
 static int build(eng_lm_context *c, lm_pass *p)
@@ -188,6 +204,8 @@ static int build(eng_lm_context *c, lm_pass *p)
     int status = io_store(c, &p->at, p->n_tokens, p->n_out, &p->io);
     if (!status)
         status = lm_pass_graph(c, p->n_tokens, p->n_out, p->io, &p->at, &graph);
+    if (!status && c->collect)
+        status = build_keeping(c, p, &graph);
     if (!status)
         status = eng_plan_create(c->model->device, graph, &p->plan);
     if (!status) {

@@ -47,6 +47,14 @@ typedef struct lm_inputs {
     uint32_t total;
 } lm_inputs;
 
+/* A product with weights, and what it is given: values of the graph (collect.c). */
+typedef struct lm_collected {
+    eng_value x, ids;    /* ids: of a mixture of experts, else ENG_NO_VALUE       */
+    int64_t ne[4], used; /* of x; experts of a token                              */
+    char *name;          /* of the file's tensor                                  */
+    int64_t first, sets; /* number of its first expert; how many there are        */
+} lm_collected;
+
 typedef struct lm_pass {
     uint32_t n_tokens, n_out;
     lm_inputs at;
@@ -55,6 +63,9 @@ typedef struct lm_pass {
     eng_plan *plan;
     eng_store *io;
     eng_instance *instance;
+    lm_collected *collected; /* for hosts that want to know                         */
+    size_t collected_room;
+    uint32_t n_collected;
     uint64_t batch; /* that used it last                                            */
     struct lm_pass *next;
 } lm_pass;
@@ -143,7 +154,21 @@ struct eng_lm_context {
     int (*stop)(void *user); /* asked before each pass                             */
     void *stop_user;
     uint64_t plan_ns; /* that making plans has taken                                 */
+    eng_lm_collect_func collect; /* is told what products are given; NULL: nobody is  */
+    void *collect_user;
+    const lm_pass *keeping; /* of which a graph is being built that keeps what it collects; NULL: it keeps nothing */
+    float *collected_rows;
+    int32_t *collected_ids;
+    size_t collected_rows_room, collected_ids_room;
 };
+
+/* -- what products are given (collect.c) ----------------------------------------------------------------- */
+
+/* The products of a pass' graph; the graph keeps what they are given; a run has been of n tokens. */
+int lm_collect_look(eng_lm_context *c, lm_pass *p, const eng_graph *graph);
+void lm_collect_keep(const lm_pass *p, eng_graph *g);
+int lm_collect(eng_lm_context *c, lm_pass *p, uint32_t n, uint32_t wanted);
+void lm_collect_free(lm_pass *p);
 
 /* eng_lm_decode for the block for drafting: states[n_tokens][n_embd]. */
 int lm_decode_states(eng_lm_context *c, const eng_lm_batch *batch, const float *states);
