@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "chat.h"
+#include "generate_imatrix.h"
 #include "generate_run.h"
 #include "uninstalled.h"
 
@@ -153,9 +154,16 @@ static int run_perplexity(run *r)
     if (status)
         return status;
     exchanged_note(&before, r->device);
+    imatrix *collected = NULL;
+    if (r->o.imatrix_out)
+        status = imatrix_begin(r->context, &collected);
     progress p = {.what = "measuring", .begin = eu_seconds()};
     double plans = run_plan_seconds(r);
-    status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, (uint32_t)chunk, r->o.chunks, show_progress, &p, &out.perplexity);
+    if (!status)
+        status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, (uint32_t)chunk, r->o.chunks, show_progress, &p, &out.perplexity);
+    if (!status && collected)
+        status = imatrix_write(collected, r->o.imatrix_out, r->o.perplexity, out.perplexity.chunks, (uint32_t)chunk);
+    imatrix_end(collected);
     if (status)
         return status;
     out.plan_seconds = run_plan_seconds(r);

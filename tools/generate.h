@@ -18,6 +18,7 @@
 
 typedef struct options {
     const char *model, *device, *prompt, *prompt_file, *perplexity;
+    const char *imatrix_out; /* file for an importance matrix, or NULL              */
     long n_predict;      /* -1: until the text ends                             */
     bool ignore_eos;
     eng_lm_sampler_params sampler;

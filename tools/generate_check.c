@@ -55,6 +55,8 @@ static const char *text_fault(const options *o)
         return "--perplexity generates nothing: leave out -n and the options that choose tokens";
     if (o->chunks && !o->perplexity)
         return "--chunks goes with --perplexity";
+    if (o->imatrix_out && !o->perplexity)
+        return "--imatrix-out collects while a text is measured: give --perplexity";
     if (o->perplexity && o->n_ctx == 1)
         return "--perplexity needs chunks of at least 2 tokens (-c)";
     if (!options_text(o) && !o->perplexity && !o->explain && !o->chat)

@@ -123,6 +123,8 @@ static const struct topic {
     {"measure", "Measuring, explaining, reports",
     "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
     "      --chunks N               only of its first N chunks\n"
+    "      --imatrix-out FILE       write what the text makes of each column of the weights meanwhile, for\n"
+    "                               engine-quantize --imatrix\n"
     "      --explain[=FORMAT]       say what was placed where and what is exchanged: text (if not given), json or\n"
     "                               dot for graphviz; without a text nothing else is done\n"
     "      --profile                after the text, what each kernel took in a pass, by events of the device (opencl)\n"

@@ -17,7 +17,7 @@
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, N_PROBS, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
-    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
+    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, IMATRIX_OUT, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN,
     CNV, NO_CNV, LINES, SYSTEM, SYSTEM_FILE, TEMPLATE, TEMPLATE_FILE, JINJA, SINGLE_TURN, SIMPLE_IO, COLOR, TIMINGS, NO_SHIFT,
     SHOW_HELP, SHOW_VERSION
@@ -86,6 +86,7 @@ static const struct flag {
     {NULL, "--fit", FIT, OPTIONAL},
     {NULL, "--perplexity", PERPLEXITY, NEEDED},
     {NULL, "--chunks", CHUNKS, NEEDED},
+    {NULL, "--imatrix-out", IMATRIX_OUT, NEEDED},
     {NULL, "--explain", EXPLAIN, OPTIONAL},
     {NULL, "--profile", PROFILE, NONE},
     {NULL, "--pass", PASS, NEEDED},
@@ -444,6 +445,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         o->fit_reserve = -1;
         return value ? integer(flag, value, 0, 1 << 30, &o->fit_reserve) : -1;
     case PERPLEXITY: o->perplexity = value; break;
+    case IMATRIX_OUT: o->imatrix_out = value; break;
     case CHUNKS: return unsigned_integer(flag, value, 1, INT32_MAX, &o->chunks);
     case EXPLAIN:
         o->explain_format = value != NULL;

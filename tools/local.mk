@@ -4,16 +4,19 @@ engine_generate_SOURCES = %D%/chat.c %D%/chat.h %D%/chat_answer.c %D%/chat_comma
 	%D%/chat_input.h %D%/chat_lines.c %D%/chat_names.c %D%/chat_screen.c %D%/chat_sequence.c %D%/chat_system.c %D%/chat_talk.c \
 	%D%/chat_template.c %D%/chat_wait.c \
 	%D%/generate.c %D%/generate.h %D%/generate_chances.c %D%/generate_check.c %D%/generate_default.c %D%/generate_default.h %D%/generate_device.c \
-	%D%/generate_fit.c %D%/generate_foreign.c %D%/generate_foreign.h %D%/generate_grammar.c %D%/generate_help.c %D%/generate_help.h %D%/generate_kept.c %D%/generate_open.c %D%/generate_options.c \
+	%D%/generate_fit.c %D%/generate_foreign.c %D%/generate_foreign.h %D%/generate_grammar.c %D%/generate_help.c %D%/generate_help.h %D%/generate_imatrix.c %D%/generate_imatrix.h %D%/generate_kept.c %D%/generate_open.c %D%/generate_options.c \
 	%D%/generate_progress.c %D%/generate_read.c %D%/generate_report.c %D%/generate_run.c %D%/generate_run.h %D%/generate_sampling.c %D%/generate_size.c %D%/generate_state.c \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
 engine_generate_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBEDIT_CFLAGS)
 engine_generate_LDADD = libengine-pattern.la libengine-util.la libengine-lm.la libengine.la $(JANSSON_LIBS) $(LIBEDIT_LIBS) $(LIBM)
 
 bin_PROGRAMS += engine-quantize
-engine_quantize_SOURCES = %D%/quantize.c %D%/mix.c %D%/mix.h %D%/convert.c %D%/convert.h \
+weighted = %D%/weighted.c %D%/weighted.h %D%/weighted_few.c %D%/weighted_fit.h %D%/weighted_grid.c %D%/weighted_iq1.c \
+	%D%/weighted_k.c %D%/weighted_patterns.c %D%/weighted_patterns.h
+engine_quantize_SOURCES = %D%/quantize.c %D%/mix.c %D%/mix.h %D%/convert.c %D%/convert.h %D%/importance.c %D%/importance.h \
+	%D%/weigh.c %D%/weigh.h $(weighted) \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
-engine_quantize_LDADD = libengine-pattern.la libengine-util.la libengine.la
+engine_quantize_LDADD = libengine-pattern.la libengine-util.la libengine.la $(LIBM)
 
 bin_PROGRAMS += engine-probe
 engine_probe_SOURCES = \

@@ -23,9 +23,12 @@
 #include "convert.h"
 #include "libengine/util/util.h"
 #include "hints.h"
+#include "importance.h"
 #include "loading.h"
 #include "mix.h"
 #include "uninstalled.h"
+#include "weigh.h"
+#include "weighted.h"
 
 #define EXIT_USAGE 64
 #define SMALL 4096 /* matrices with fewer elements stay */
@@ -38,7 +41,7 @@ typedef struct rule {
 } rule;
 
 typedef struct job {
-    const char *in, *out, *device;
+    const char *in, *out, *device, *imatrix;
     uint32_t type; /* of most matrices */
     const mix *mix; /* NULL: of all */
     mix_model model;
@@ -50,12 +53,19 @@ typedef struct job {
     eng_gguf_writer *writer;
     uint32_t *types; /* of the tensors written */
     converter *convert;
+    weigher *weigher;
+    importance *importance; /* NULL: all columns are alike */
     void *buffer;
     uint64_t buffer_bytes, total, done;
     float *lines[2]; /* for errors: some rows as they were, and as they became */
     size_t line_room;
     uint64_t last;
 } job;
+
+static bool is_integer(uint32_t type)
+{
+    return type == ENG_TYPE_I32 || type == ENG_TYPE_I64;
+}
 
 static const char usage_text[] =
     "usage: engine-quantize [OPTION]... IN OUT TYPE\n"
@@ -66,7 +76,9 @@ static const char usage_text[] =
     "      --tensor-type PATTERN=TYPE  the same\n"
     "  -e, --errors               prints what each tensor lost: the root of the mean square of\n"
     "                             the differences over that of the weights\n"
-    "  -d, --device DEVICE        the device that encodes (cpu)\n"
+    "  -i, --imatrix FILE         the importance of each column (engine-generate --imatrix-out):\n"
+    "                             what is multiplied with more keeps more of itself\n"
+    "  -d, --device DEVICE        the device that encodes (cpu); with --imatrix the host does\n"
     "      --force                replaces OUT if it exists (never IN)\n"
     "  -q, --quiet                no progress, no summary\n"
     "  -h, --help                 this text\n"
@@ -74,11 +86,11 @@ static const char usage_text[] =
     "\n"
     "TYPE is one of";
 
-static void print_types(FILE *to)
+static void print_types(FILE *to, bool needy)
 {
     for (uint32_t i = 0, n = 0; i < ENG_TYPE_LIMIT; i++) {
         const eng_type_info *t = eng_type_get(i);
-        if (t && i != ENG_TYPE_I32 && i != ENG_TYPE_I64 && !eu_type_decoded_only(i))
+        if (t && !is_integer(i) && weighted_needs(i) == needy)
             fprintf(to, "%s %s", n++ ? "," : "", t->name);
     }
     fputc('\n', to);
@@ -96,13 +108,11 @@ __attribute__((format(printf, 1, 2))) static int usage_error(const char *format,
     return EXIT_USAGE;
 }
 
-/* A type that weights can be made of; NULL: *why says why not. */
-static const eng_type_info *weight_type(const char *name, const char **why)
+/* A type that weights can be made of, or NULL. */
+static const eng_type_info *weight_type(const char *name)
 {
     const eng_type_info *t = eng_type_find(name);
-
-    *why = t && eu_type_decoded_only(t->type) ? "is a type that is read and not made" : "is no type of weights";
-    return t && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64 && !eu_type_decoded_only(t->type) ? t : NULL;
+    return t && !is_integer(t->type) ? t : NULL;
 }
 
 /* -- the command line --------------------------------------------------------- */
@@ -115,10 +125,9 @@ static int add_rule(job *j, char *text)
         return usage_error("out of memory for the rules");
     if (!equals || equals == text)
         return usage_error("--tensor %s: expected PATTERN=TYPE", text);
-    const char *why_not;
-    const eng_type_info *type = weight_type(equals + 1, &why_not);
+    const eng_type_info *type = weight_type(equals + 1);
     if (!type)
-        return usage_error("--tensor %s: \"%s\" %s", text, equals + 1, why_not);
+        return usage_error("--tensor %s: \"%s\" is no type of weights", text, equals + 1);
     rule *r = &j->rules[j->n_rules];
     *equals = 0;
     char why[128];
@@ -141,11 +150,12 @@ static int parse(job *j, int argc, char **argv)
         {"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},      {"force", no_argument, NULL, FORCE},
         {"errors", no_argument, NULL, 'e'},       {"tensor-type", required_argument, NULL, TENSOR_TYPE},
+        {"imatrix", required_argument, NULL, 'i'},
         {NULL, 0, NULL, 0},
     };
 
     opterr = 0; /* it would say the path of the program */
-    for (int c; (c = getopt_long(argc, argv, ":T:d:eqhV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, ":T:d:i:eqhV", options, NULL)) != -1;) {
         switch (c) {
         case 'T':
         case TENSOR_TYPE:
@@ -153,12 +163,15 @@ static int parse(job *j, int argc, char **argv)
                 return EXIT_USAGE;
             break;
         case 'd': j->device = optarg; break;
+        case 'i': j->imatrix = optarg; break;
         case 'e': j->errors = 1; break;
         case 'q': j->quiet = 1; break;
         case FORCE: j->force = 1; break;
         case 'h':
             fputs(usage_text, stdout);
-            print_types(stdout);
+            print_types(stdout, false);
+            fputs("with --imatrix:", stdout);
+            print_types(stdout, true);
             fputs("or a mix of them, with more bits where they count most: one of", stdout);
             mix_print_names(stdout);
             return 0;
@@ -175,13 +188,14 @@ static int parse(job *j, int argc, char **argv)
         return usage_error("IN, OUT and TYPE are needed; %d given", argc - optind);
     j->in = argv[optind];
     j->out = argv[optind + 1];
-    const char *why_not;
-    const eng_type_info *type = weight_type(argv[optind + 2], &why_not);
+    const eng_type_info *type = weight_type(argv[optind + 2]);
     if ((j->mix = mix_find(argv[optind + 2])) != NULL)
         type = eng_type_get(mix_base(j->mix));
     if (!type) {
-        fprintf(stderr, "engine-quantize: \"%s\" %s; there are", argv[optind + 2], why_not);
-        print_types(stderr);
+        fprintf(stderr, "engine-quantize: \"%s\" is no type of weights; there are", argv[optind + 2]);
+        print_types(stderr, false);
+        fputs("with --imatrix:", stderr);
+        print_types(stderr, true);
         fputs("and mixes:", stderr);
         mix_print_names(stderr);
         return EXIT_USAGE;
@@ -211,7 +225,7 @@ static int is_matrix(const eng_gguf_tensor *t)
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (ends_with(t->name, kept[i]))
             return 0;
-    return t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64;
+    return !is_integer(t->type);
 }
 
 static int fits(uint32_t type, int64_t columns)
@@ -223,7 +237,7 @@ static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
 {
     uint32_t type = !is_matrix(t) ? t->type : j->mix ? mix_type(j->mix, &j->model, t) : j->type;
 
-    if (eng_type_get(t->type) && t->type != ENG_TYPE_I32 && t->type != ENG_TYPE_I64)
+    if (eng_type_get(t->type) && !is_integer(t->type))
         for (uint32_t i = 0; i < j->n_rules; i++)
             if (eu_pattern_found(j->rules[i].pattern, t->name)) {
                 j->rules[i].used++;
@@ -231,6 +245,27 @@ static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
                 break;
             }
     return type;
+}
+
+/* What a tensor that needs importance becomes where the matrix has none of it (embeddings are looked up, not multiplied). */
+static int without_importance(job *j, const eng_gguf_tensor *t, uint32_t *type)
+{
+    const float *values = NULL;
+    int64_t sets;
+    if (!weighted_needs(*type))
+        return ENG_OK;
+    const char *name = eng_type_get(*type)->name;
+    if (!j->importance)
+        return eng_fail(ENG_ERR_INVALID, "tensor \"%s\"" ENG_CAUSE "with so few bits as %s has, a model is worth something only if "
+                        "the weights that count most are known" ENG_ADVICE
+                        "collect an importance matrix (engine-generate --imatrix-out) and give it (--imatrix)", t->name, name);
+    int status = importance_find(j->importance, t->name, t->ne[0], t->ne[2], &values, &sets);
+    if (!status && !values) {
+        *type = ENG_TYPE_Q4_K;
+        if (!j->quiet)
+            printf("%s: %s does not say what is important in it: q4_K instead of %s\n", t->name, j->imatrix, name);
+    }
+    return status;
 }
 
 static int choose_types(job *j)
@@ -250,6 +285,12 @@ static int choose_types(job *j)
                             t->name, t->type, eng_type_name(t->type));
         if (type != t->type && !fits(type, t->ne[0]))
             type = fits(ENG_TYPE_Q8_0, t->ne[0]) ? ENG_TYPE_Q8_0 : ENG_TYPE_F16;
+        else if (type != t->type) {
+            int status = without_importance(j, t, &type);
+            if (status)
+                return status;
+            wanted = type;
+        }
         if (type != wanted && !j->quiet && ++other)
             printf("%s: rows of %" PRId64 " elements are no blocks of %s: %s instead\n", t->name, t->ne[0],
                    eng_type_get(wanted)->name, eng_type_get(type)->name);
@@ -351,6 +392,8 @@ static int file_type(uint32_t type)
         {ENG_TYPE_F32, 0},   {ENG_TYPE_F16, 1},   {ENG_TYPE_Q4_0, 2},    {ENG_TYPE_Q4_1, 3},    {ENG_TYPE_Q8_0, 7},
         {ENG_TYPE_Q5_0, 8},  {ENG_TYPE_Q5_1, 9},  {ENG_TYPE_Q2_K, 10},   {ENG_TYPE_Q3_K, 12},   {ENG_TYPE_Q4_K, 15},
         {ENG_TYPE_Q5_K, 17}, {ENG_TYPE_Q6_K, 18}, {ENG_TYPE_IQ4_NL, 25}, {ENG_TYPE_IQ4_XS, 30}, {ENG_TYPE_BF16, 32},
+        {ENG_TYPE_IQ2_XXS, 19}, {ENG_TYPE_IQ2_XS, 20}, {ENG_TYPE_IQ2_S, 28}, {ENG_TYPE_IQ3_XXS, 23}, {ENG_TYPE_IQ3_S, 26},
+        {ENG_TYPE_IQ1_S, 24}, {ENG_TYPE_IQ1_M, 31}, {ENG_TYPE_TQ1_0, 36}, {ENG_TYPE_TQ2_0, 37},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -400,13 +443,15 @@ static int declare_tensors(job *j)
 /* A line that is written over, not more often than ten times a second. */
 static void show_progress(job *j, const char *name)
 {
+    static const char bar[] = "####################";
     uint64_t now = eu_now();
 
     if (!j->progress || (name && now - j->last < EU_SECOND / 10))
         return;
     j->last = now;
+    const int full = (int)(j->total ? j->done * 20 / j->total : 20);
     if (name)
-        fprintf(stderr, "\r\033[K%3d%%  %s", (int)(j->total ? j->done * 100 / j->total : 100), name);
+        fprintf(stderr, "\r\033[K[%-20s] %3d%%  %s", bar + 20 - full, (int)(j->total ? j->done * 100 / j->total : 100), name);
     else
         fputs("\r\033[K", stderr);
     fflush(stderr);
@@ -451,6 +496,36 @@ static int print_error(job *j, const eng_gguf_tensor *t, uint32_t type, const vo
     return ENG_OK;
 }
 
+/* Rows first .. first + n - 1 of a tensor, all of one set of importance. */
+static int convert_rows(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t first, int64_t n, const float *worth)
+{
+    const char *from = (const char *)t->data + eng_row_bytes(t->type, t->ne[0]) * (uint64_t)first;
+    char *to = (char *)j->buffer + eng_row_bytes(type, t->ne[0]) * (uint64_t)first;
+    int status = weighted_only(type) || (worth && weighted_uses(type))
+                     ? weigher_run(j->weigher, j->convert, t->type, from, type, to, t->ne[0], n, worth)
+                     : converter_run(j->convert, t->type, from, type, to, t->ne[0], n);
+    j->done += eng_row_bytes(t->type, t->ne[0]) * (uint64_t)n;
+    return status;
+}
+
+/* Piece by piece: that the bar moves, that a signal is heard, and that pages of the model which were read are given back. */
+#define PIECE (INT64_C(1) << 24)
+static int convert_tensor(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t rows)
+{
+    const float *worth = NULL;
+    int64_t sets = 1, most = t->ne[0] > 0 && t->ne[0] < PIECE ? PIECE / t->ne[0] : 1;
+    int status = j->importance ? importance_find(j->importance, t->name, t->ne[0], t->ne[2], &worth, &sets) : ENG_OK;
+    for (int64_t set = 0, of = rows / sets; set < sets && !status; set++)
+        for (int64_t at = 0, n; at < of && !status; at += n) {
+            n = of - at < 2 * most ? of - at : most; /* the last one is no small one */
+            if (interrupted)
+                return eng_fail(ENG_ERR_STATE, "interrupted");
+            status = convert_rows(j, t, type, set * of + at, n, worth ? worth + set * t->ne[0] : NULL);
+            show_progress(j, t->name);
+        }
+    return status;
+}
+
 /* Called by the writer for each tensor. */
 static int produce(void *user, uint32_t index, const void **data)
 {
@@ -475,10 +550,10 @@ static int produce(void *user, uint32_t index, const void **data)
                                  "tensor \"%s\"" ENG_CAUSE "out of memory for %" PRIu64 " bytes", t->name, bytes);
         j->buffer_bytes = bytes;
     }
-    int status = converter_run(j->convert, t->type, t->data, j->types[index], j->buffer, t->ne[0], rows);
+    int status = convert_tensor(j, t, j->types[index], rows);
     if (!status && j->errors)
         status = print_error(j, t, j->types[index], j->buffer, rows);
-    j->done += t->bytes;
+    eng_gguf_drop(j->gguf, t->data, t->bytes);
     *data = j->buffer;
     return status;
 }
@@ -514,6 +589,8 @@ static int convert_file(job *j, eng_context *context)
 
     if (!status)
         status = check_target(j);
+    if (!status && j->imatrix)
+        status = importance_open(j->imatrix, &j->importance);
     if (!status)
         status = choose_types(j);
     if (!status)
@@ -526,6 +603,8 @@ static int convert_file(job *j, eng_context *context)
         print_sizes(j, 0);
     if (!status && j->total > 0)
         status = converter_create(context, j->device, is_interrupted, &j->convert);
+    if (!status && j->total > 0)
+        status = weigher_create(&j->weigher);
     catch_interrupts();
     if (!status)
         status = eng_gguf_writer_save_from(j->writer, j->out, produce, j);
@@ -555,6 +634,8 @@ int main(int argc, char **argv)
         answer = !status ? EXIT_SUCCESS : error.code == ENG_CODE_DEVICE_NAME ? EXIT_USAGE : EXIT_FAILURE;
     }
     converter_destroy(j.convert);
+    weigher_destroy(j.weigher);
+    importance_close(j.importance);
     eng_gguf_writer_destroy(j.writer);
     eng_gguf_close(j.gguf);
     eng_context_destroy(context);

@@ -3,6 +3,15 @@ check_PROGRAMS += tests/peers/test-decoded tests/peers/cut tests/peers/render te
 TESTS += tests/peers/test-decoded tests/peers/decoded.sh tests/peers/splits.sh tests/peers/templates.sh tests/peers/schemas.sh
 tests_peers_test_decoded_SOURCES = %D%/test-decoded.c %D%/blocks.h tests/tap.c tests/tap.h
 tests_peers_test_decoded_LDADD = tests/reference/libreference.la libengine.la $(LIBM)
+if ENABLE_CPU
+check_PROGRAMS += tests/peers/test-weighted
+TESTS += tests/peers/test-weighted
+endif
+TESTS += tests/peers/weighted.sh
+tests_peers_test_weighted_SOURCES = %D%/test-weighted.c %D%/weighted.h tools/convert.c tools/convert.h $(weighted) tests/tap.c tests/tap.h
+tests_peers_test_weighted_LDADD = libengine-util.la libengine.la $(LIBM)
+dist_check_SCRIPTS += tests/peers/weighted.sh
+EXTRA_DIST += %D%/weighted.c
 tests_peers_walk_SOURCES = %D%/walk.c
 tests_peers_walk_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_peers_walk_LDADD = libengine-lm-core.la libengine-core.la
