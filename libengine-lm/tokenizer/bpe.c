@@ -92,12 +92,14 @@ static int emit(encoder *e, uint32_t symbol)
 
     if (is_word(t, symbol))
         return eng_ids_add(e->out, (int32_t)symbol);
+    if (symbol == NO_SYMBOL)
+        return t->unknown >= 0 ? eng_ids_add(e->out, t->unknown) : ENG_OK;
     const char *text = string_text(&t->symbols, symbol);
     size_t length = string_length(&t->symbols, symbol), used;
     for (size_t at = 0; at < length; at += used) {
         uint32_t c;
-        used = eng_utf8_decode(text + at, length - at, &c);
-        int byte = eng_character_byte(c);
+        used = t->plain ? 1 : eng_utf8_decode(text + at, length - at, &c);
+        int byte = t->plain ? (uint8_t)text[at] : eng_character_byte(c);
         if (byte >= 0 && t->byte_symbol[byte] < t->n) {
             int status = eng_ids_add(e->out, (int32_t)t->byte_symbol[byte]);
             if (status)
@@ -127,6 +129,32 @@ static int whole_piece(encoder *e, const uint8_t *bytes, size_t n, uint32_t *sym
     return ENG_OK;
 }
 
+/* Room for n symbols, and for candidates: n - 1 pairs at first, two new ones for each of at most n - 1 merges. */
+static bool reserve(encoder *e, size_t n)
+{
+    e->heap = eu_grow(e->heap, &e->heap_room, 3 * n, sizeof(uint64_t));
+    return e->heap_room >= 3 * n && eu_reserve(e->nodes, e->node_room, n);
+}
+
+/* The first n nodes, which have their symbols, n > 0. */
+static int merge_and_emit(encoder *e, size_t n)
+{
+    heap h = {.entries = e->heap};
+    struct node *nodes = e->nodes;
+    int status = ENG_OK;
+    for (size_t i = 0; i < n; i++) {
+        nodes[i].previous = i ? (uint32_t)i - 1 : NONE;
+        nodes[i].next = i + 1 < n ? (uint32_t)i + 1 : NONE;
+        nodes[i].rank = NONE;
+    }
+    for (uint32_t i = 0; i + 1 < n; i++)
+        look(e->t, nodes, i, &h);
+    merge_nodes(e->t, nodes, &h);
+    for (uint32_t i = 0; i != NONE && !status; i = nodes[i].next)
+        status = emit(e, nodes[i].symbol);
+    return status;
+}
+
 static int encode_piece(encoder *e, const uint8_t *bytes, size_t n)
 {
     const eng_tokenizer *t = e->t;
@@ -139,23 +167,11 @@ static int encode_piece(encoder *e, const uint8_t *bytes, size_t n)
         if (status || whole != NO_SYMBOL)
             return status ? status : eng_ids_add(e->out, (int32_t)whole);
     }
-    heap h = {0};
-    /* n - 1 pairs at first, two new ones for each of at most n - 1 merges. */
-    e->heap = eu_grow(e->heap, &e->heap_room, 3 * n, sizeof *h.entries);
-    if (e->heap_room < 3 * n || !eu_reserve(e->nodes, e->node_room, n))
+    if (!reserve(e, n))
         return no_memory();
-    h.entries = e->heap;
-    struct node *nodes = e->nodes;
     for (size_t i = 0; i < n; i++)
-        nodes[i] = (struct node){t->byte_symbol[bytes[i]], i ? (uint32_t)i - 1 : NONE,
-                                 i + 1 < n ? (uint32_t)i + 1 : NONE, NONE, 0};
-    for (uint32_t i = 0; i + 1 < n; i++)
-        look(t, nodes, i, &h);
-    merge_nodes(t, nodes, &h);
-    int status = ENG_OK;
-    for (uint32_t i = 0; i != NONE && !status; i = nodes[i].next)
-        status = emit(e, nodes[i].symbol);
-    return status;
+        e->nodes[i].symbol = t->byte_symbol[bytes[i]];
+    return merge_and_emit(e, n);
 }
 
 /* Characters and classes of a fragment. */
@@ -196,6 +212,51 @@ int eng_bpe_encode(encoder *e, const char *text, size_t length)
         status = encode_piece(e, bytes, n);
         if (bytes != small)
             free(bytes);
+    }
+    return status;
+}
+
+/* -- over characters -------------------------------------------------------------------- */
+
+/* The symbols of one character: its own, or those of its bytes; how many. */
+static size_t character_symbols(const eng_tokenizer *t, const char *text, size_t n, struct node *nodes)
+{
+    const uint32_t own = *text == ' ' ? eng_tokenizer_symbol(t, "\xe2\x96\x81", 3) : eng_tokenizer_symbol(t, text, n);
+    if (own != NO_SYMBOL) {
+        nodes[0].symbol = own;
+        return 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        nodes[i].symbol = t->byte_symbol[(uint8_t)text[i]];
+    return n;
+}
+
+/* Line ends do not merge with other characters; of lines of nothing some numbers are tokens. */
+static int encode_line(encoder *e, const char *text, size_t length)
+{
+    const uint32_t whole = *text == '\n' ? eng_tokenizer_symbol(e->t, text, length) : NO_SYMBOL;
+    size_t n = 0;
+    if (is_word(e->t, whole))
+        return eng_ids_add(e->out, (int32_t)whole);
+    if (!reserve(e, length))
+        return no_memory();
+    for (size_t at = 0, bytes; at < length; at += bytes) {
+        uint32_t c;
+        bytes = eng_utf8_decode(text + at, length - at, &c);
+        n += character_symbols(e->t, text + at, bytes, e->nodes + n);
+    }
+    return merge_and_emit(e, n);
+}
+
+int eng_bpe_encode_plain(encoder *e, const char *text, size_t length)
+{
+    int status = ENG_OK;
+    if (length >= NONE / 4)
+        return eng_fail(ENG_ERR_INVALID, "a text of %zu bytes is too long to be turned into tokens at once", length);
+    for (size_t at = 0, end; at < length && !status; at = end) {
+        for (end = at + 1; end < length && (text[end] == '\n') == (text[at] == '\n');)
+            end++;
+        status = encode_line(e, text + at, end - at);
     }
     return status;
 }

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "inner.h"
 
@@ -33,89 +32,23 @@ static int add_fragment(fragment_list *list, fragment item)
     return eu_array_add(list, item) ? ENG_OK : no_memory();
 }
 
-/* The first place of `wanted` in the text; NULL if it is not there. */
-static const char *search(const char *text, size_t length, const char *wanted, size_t n)
-{
-    const char *end = text + length;
-
-    for (const char *at = text; n <= (size_t)(end - at); at++) {
-        at = memchr(at, wanted[0], (size_t)(end - at) - n + 1);
-        if (!at)
-            return NULL;
-        if (memcmp(at, wanted, n) == 0)
-            return at;
-    }
-    return NULL;
-}
-
-/* Is any of these bytes in a range? */
-static bool is_plain(const text_source *s, const char *at, size_t n)
-{
-    const size_t from = (size_t)(at - s->at);
-    size_t low = 0, high = s->n_plain;
-    while (low < high) { /* the first range that ends behind its beginning */
-        const size_t middle = (low + high) / 2;
-        if (s->plain[middle].to <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->n_plain && s->plain[low].from < from + n;
-}
-
-/* As search, but of control tokens only where they are not letters. */
-static const char *search_token(const eng_tokenizer *t, uint32_t token, const text_source *s, const fragment *f)
-{
-    const char *wanted = string_text(&t->symbols, token), *end = f->text + f->length, *found = f->text;
-    const size_t n = string_length(&t->symbols, token);
-    while ((found = search(found, (size_t)(end - found), wanted, n)) != NULL && t->types[token] != TOKEN_USER && is_plain(s, found, n))
-        found++;
-    return found;
-}
-
-/* Cuts one special token out of all fragments of text. */
-static int cut(const eng_tokenizer *t, uint32_t token, const text_source *s, fragment_list *from, fragment_list *to)
-{
-    size_t n = string_length(&t->symbols, token);
-    int status = ENG_OK;
-
-    to->n = 0;
-    for (size_t i = 0; i < from->n && !status; i++) {
-        fragment f = from->at[i];
-        const char *found;
-        while (!status && f.token < 0 && (found = search_token(t, token, s, &f)) != NULL) {
-            size_t before = (size_t)(found - f.text);
-            if (before > 0)
-                status = add_fragment(to, (fragment){f.text, before, -1});
-            if (!status)
-                status = add_fragment(to, (fragment){found, n, (int32_t)token});
-            f.text = found + n;
-            f.length -= before + n;
-        }
-        if (!status && (f.token >= 0 || f.length > 0))
-            status = add_fragment(to, f);
-    }
-    return status;
-}
-
-/* Only what occurs at all is cut; most special tokens do not. */
+/* Cuts special tokens out.  What SPM's makers have defined is cut out of each stretch when that is spaced (spm.c). */
 static int cut_special(const eng_tokenizer *t, const text_source *s, bool control, fragment_list *list)
 {
-    fragment_list other = {0};
-    int status = s->length > 0 ? add_fragment(list, (fragment){s->at, s->length, -1}) : ENG_OK;
+    special_search search = {.which = (t->kind == TOKENIZER_BPE ? SPECIAL_USER : 0) | (control ? SPECIAL_CONTROL : 0),
+                             .plain = s->plain, .n_plain = s->n_plain};
+    int status = ENG_OK;
 
-    for (uint32_t i = 0; i < t->n_special && !status; i++) {
-        uint32_t token = t->special[i];
-        if (t->types[token] != TOKEN_USER && !control)
-            continue;
-        if (!search(s->at, s->length, string_text(&t->symbols, token), string_length(&t->symbols, token)))
-            continue;
-        status = cut(t, token, s, list, &other);
-        fragment_list swap = *list;
-        *list = other;
-        other = swap;
+    for (size_t from = 0; from < s->length && !status;) {
+        size_t at;
+        const int32_t token = eng_special_next(t, s->at, s->length, from, &search, &at);
+        const size_t used = token < 0 ? 0 : string_length(&t->pieces, (uint32_t)token);
+        if (at > from)
+            status = add_fragment(list, (fragment){s->at + from, at - from, -1});
+        if (token >= 0 && !status)
+            status = add_fragment(list, (fragment){s->at + at, used, token});
+        from = at + used;
     }
-    eu_array_free(&other);
     return status;
 }
 
@@ -128,7 +61,7 @@ static int encode_fragments(encoder *e, const fragment_list *list)
         if (f->token >= 0)
             status = eng_ids_add(e->out, f->token);
         else if (e->t->kind == TOKENIZER_BPE)
-            status = eng_bpe_encode(e, f->text, f->length);
+            status = e->t->plain ? eng_bpe_encode_plain(e, f->text, f->length) : eng_bpe_encode(e, f->text, f->length);
         else
             status = eng_spm_encode(e, f->text, f->length, e->t->add_space);
     }

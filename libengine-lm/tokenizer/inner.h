@@ -37,6 +37,7 @@ struct eng_tokenizer {
     uint32_t kind, split;
     split_rule *rule; /* of SPLIT_RULE */
     bool whole_words; /* BPE: a piece that is a token is not merged */
+    bool plain;       /* BPE over characters, spaces as U+2581, instead of bytes */
     bool add_bos, add_eos, add_space;
     uint32_t n; /* vocabulary */
     int32_t bos, eos, unknown;
@@ -49,8 +50,9 @@ struct eng_tokenizer {
     uint8_t *ends;  /* n entries: ends a generation */
     uint32_t byte_symbol[256];
     string_table pieces; /* what the tokens stand for, in bytes */
-    uint32_t *special;   /* tokens looked for before all else, longest first */
+    uint32_t *special;   /* tokens looked for before all else, by what they stand for (special.c) */
     uint32_t n_special;
+    uint32_t special_first[257]; /* of each first byte */
 };
 
 /* -- table.c ------------------------------------------------------------- */
@@ -84,6 +86,18 @@ const merge *eng_tokenizer_merge(const eng_tokenizer *t, uint32_t left, uint32_t
 uint32_t eng_byte_character(uint8_t byte);
 int eng_character_byte(uint32_t c);
 
+/* -- special.c ------------------------------------------------------------- */
+int eng_special_collect(eng_tokenizer *t); /* when `pieces` are there */
+enum { SPECIAL_USER = 1, SPECIAL_CONTROL = 2 };
+typedef struct special_search {
+    uint32_t which;
+    const eng_tokenizer_range *plain; /* where control tokens are letters; those passed are taken off */
+    size_t n_plain;
+} special_search;
+/* The first in a text from a place on, and where it is (-1: none, the end). */
+int32_t eng_special_next(const eng_tokenizer *t, const char *text, size_t length, size_t from, special_search *search,
+                         size_t *at);
+
 /* -- encoder.c, bpe.c, spm.c, split.c --------------------------------------------------- */
 typedef EU_ARRAY(int32_t) id_list;
 int eng_ids_add(id_list *list, int32_t id);
@@ -102,6 +116,7 @@ typedef struct encoder {
 } encoder;
 
 int eng_bpe_encode(encoder *e, const char *text, size_t length);
+int eng_bpe_encode_plain(encoder *e, const char *text, size_t length);
 int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before);
 
 /* Of a character, for the pre-tokenizers: its class, whether it is white space, its category (unicode.h). */

@@ -89,22 +89,25 @@ static void merge_nodes(const eng_tokenizer *t, struct node *nodes, const char *
     }
 }
 
-static int emit(encoder *e, const char *text, size_t length)
+/* Without tokens for bytes, characters side by side that are no tokens are one unknown. */
+static int emit(encoder *e, const char *text, size_t length, bool *unknown)
 {
     const eng_tokenizer *t = e->t;
-    uint32_t token = eng_tokenizer_symbol(t, text, length);
+    const uint32_t token = eng_tokenizer_symbol(t, text, length);
+    const bool before = *unknown;
+    int status = ENG_OK;
 
+    *unknown = false;
     if (is_word(t, token))
         return eng_ids_add(e->out, (int32_t)token);
-    int status = ENG_OK;
     for (size_t i = 0; i < length && !status; i++) {
-        uint32_t byte = t->byte_symbol[(uint8_t)text[i]];
+        const uint32_t byte = t->byte_symbol[(uint8_t)text[i]];
         if (byte < t->n)
             status = eng_ids_add(e->out, (int32_t)byte);
-        else if (t->unknown >= 0)
-            status = eng_ids_add(e->out, t->unknown);
+        else
+            *unknown = true;
     }
-    return status;
+    return *unknown && !before && t->unknown >= 0 && !status ? eng_ids_add(e->out, t->unknown) : status;
 }
 
 static int no_memory(void)
@@ -112,26 +115,37 @@ static int no_memory(void)
     return eng_fail_code(EU_NO_MEMORY("turning text into tokens"));
 }
 
-/* The text with its spaces as U+2581. */
-static char *spaced(const char *text, size_t length, bool space_before, size_t *n)
+static const char space[] = "\xe2\x96\x81";
+
+/* The text with U+2581 as spaces, which mean the same, and one more before it. */
+static char *with_spaces(const char *text, size_t length, bool space_before, size_t *n)
 {
-    static const char space[] = "\xe2\x96\x81";
-    char *result = malloc(length * 3 + 3);
+    char *result = malloc(length + 1);
 
     if (!result)
         return NULL;
     *n = 0;
-    if (space_before) {
-        memcpy(result, space, 3);
-        *n = 3;
-    }
+    if (space_before)
+        result[(*n)++] = ' ';
     for (size_t i = 0; i < length; i++) {
-        if (text[i] == ' ') {
-            memcpy(result + *n, space, 3);
-            *n += 3;
-        } else {
-            result[(*n)++] = text[i];
-        }
+        const bool is_space = length - i >= 3 && memcmp(text + i, space, 3) == 0;
+        result[(*n)++] = is_space ? ' ' : text[i];
+        i += is_space ? 2 : 0;
+    }
+    return result;
+}
+
+/* The text with its spaces as U+2581. */
+static char *spaced(const char *text, size_t length, size_t *n)
+{
+    char *result = malloc(length * 3 + 1);
+
+    if (!result)
+        return NULL;
+    *n = 0;
+    for (size_t i = 0; i < length; i++) {
+        memcpy(result + *n, text[i] == ' ' ? space : text + i, text[i] == ' ' ? 3 : 1);
+        *n += text[i] == ' ' ? 3 : 1;
     }
     return result;
 }
@@ -158,23 +172,45 @@ static int encode_spaced(encoder *e, const char *text, size_t length)
         look(t, nodes, text, i, &h);
     merge_nodes(t, nodes, text, &h);
     int status = ENG_OK;
+    bool unknown = false;
     for (uint32_t i = 0; i != NONE && !status; i = nodes[i].next)
-        status = emit(e, text + nodes[i].start, nodes[i].length);
+        status = emit(e, text + nodes[i].start, nodes[i].length, &unknown);
+    return status;
+}
+
+/* A stretch without pieces that the model's maker has defined. */
+static int encode_stretch(encoder *e, const char *text, size_t length)
+{
+    size_t n;
+    char *text_spaced = spaced(text, length, &n);
+    if (!text_spaced)
+        return no_memory();
+    int status = encode_spaced(e, text_spaced, n);
+    free(text_spaced);
     return status;
 }
 
 int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before)
 {
-    size_t n;
+    size_t n = 0;
 
     if (length >= NONE / 4)
         return eng_fail(ENG_ERR_INVALID, "a text of %zu bytes is too long to be turned into tokens at once", length);
     if (length == 0)
         return ENG_OK;
-    char *text_spaced = spaced(text, length, space_before, &n);
-    if (!text_spaced)
-        return no_memory();
-    int status = encode_spaced(e, text_spaced, n);
-    free(text_spaced);
+    char *all = with_spaces(text, length, space_before, &n);
+    int status = all ? ENG_OK : no_memory();
+    special_search search = {.which = SPECIAL_USER};
+    for (size_t from = 0, at; from < n && !status;) {
+        const int32_t token = eng_special_next(e->t, all, n, from, &search, &at);
+        if (at > from)
+            status = encode_stretch(e, all + from, at - from);
+        from = at;
+        if (token >= 0 && !status) {
+            status = eng_ids_add(e->out, token);
+            from += string_length(&e->t->pieces, (uint32_t)token);
+        }
+    }
+    free(all);
     return status;
 }

@@ -136,7 +136,7 @@ static int read_merges(eng_tokenizer *t, const eng_gguf *g)
 
     for (uint32_t i = 0; !status && i < n; i++)
         status = read_merge(t, g, i);
-    for (uint32_t byte = 0; byte < 256 && !status; byte++) {
+    for (uint32_t byte = 0; byte < 256 && !status && !t->plain; byte++) {
         char text[4];
         size_t length = eng_utf8_encode(eng_byte_character((uint8_t)byte), text);
         status = eng_tokenizer_intern(t, text, length, &t->byte_symbol[byte]);
@@ -198,7 +198,7 @@ static int read_ends(eng_tokenizer *t, const eng_gguf *g)
 {
     static const char *const keys[] = {KEY("eot_token_id"), KEY("eom_token_id"), KEY("fim_pad_token_id"),
                                        KEY("fim_rep_token_id"), KEY("fim_sep_token_id")};
-    static const char *const texts[] = {"<|im_end|>",      "<|eot_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
+    static const char *const texts[] = {"<|im_end|>",      "<|eot_id|>", "<|end|>", "<end_of_turn>", "<turn|>", "<|endoftext|>",
                                         "<|end_of_text|>", "<|eom_id|>", "</s>",    "<EOT>",         "<eos>"};
     int status = ENG_OK;
 
@@ -230,44 +230,12 @@ static int read_special_ids(eng_tokenizer *t, const eng_gguf *g)
         status = read_id(t, g, KEY("unknown_token_id"), &t->unknown);
     if (!status)
         status = read_flag(g, KEY("add_bos_token"), &t->add_bos);
+    t->add_bos |= t->plain; /* files say otherwise that want it */
     if (!status)
         status = read_flag(g, KEY("add_eos_token"), &t->add_eos);
     if (!status && spm)
         status = read_flag(g, KEY("add_space_prefix"), &t->add_space);
     return status ? status : read_ends(t, g);
-}
-
-typedef struct special_order {
-    size_t length;
-    uint32_t id;
-} special_order;
-
-static int longest_first(const void *a, const void *b)
-{
-    const special_order *x = a, *y = b;
-
-    if (x->length != y->length)
-        return x->length < y->length ? 1 : -1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-static int collect_special(eng_tokenizer *t)
-{
-    special_order *order = malloc(t->n * sizeof *order);
-
-    t->special = malloc(t->n * sizeof *t->special);
-    if (!order || !t->special) {
-        free(order);
-        return no_memory();
-    }
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->types[i] == TOKEN_CONTROL || t->types[i] == TOKEN_UNKNOWN || t->types[i] == TOKEN_USER)
-            order[t->n_special++] = (special_order){string_length(&t->symbols, i), i};
-    qsort(order, t->n_special, sizeof *order, longest_first);
-    for (uint32_t i = 0; i < t->n_special; i++)
-        t->special[i] = order[i].id;
-    free(order);
-    return ENG_OK;
 }
 
 /* -- what tokens stand for ----------------------------------------------------------- */
@@ -285,14 +253,15 @@ static size_t token_bytes(const eng_tokenizer *t, uint32_t id, char *out)
         out[0] = (char)byte;
         return 1;
     }
-    if (type != TOKEN_NORMAL && type != TOKEN_BYTE) {
+    const bool bytes = t->kind == TOKENIZER_BPE && !t->plain;
+    if (type != TOKEN_NORMAL && type != TOKEN_BYTE && (bytes || type != TOKEN_USER)) {
         memcpy(out, text, length);
         return length;
     }
     for (size_t at = 0; at < length; at += used) {
         uint32_t c;
         used = eng_utf8_decode(text + at, length - at, &c);
-        int decoded = t->kind == TOKENIZER_BPE ? eng_character_byte(c) : c == 0x2581 ? ' ' : -1;
+        int decoded = bytes ? eng_character_byte(c) : c == 0x2581 ? ' ' : -1;
         if (decoded >= 0) {
             out[n++] = (char)decoded;
         } else {
@@ -374,13 +343,18 @@ static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
         t->kind = TOKENIZER_BPE;
         return choose_split(t, g);
     }
+    if (text_is(model, "gemma4")) {
+        t->kind = TOKENIZER_BPE;
+        t->plain = t->add_bos = true;
+        return ENG_OK;
+    }
     if (text_is(model, "llama")) {
         t->kind = TOKENIZER_SPM;
         return ENG_OK;
     }
     if (text_is(model, "none"))
         return eng_fail(ENG_ERR_NOTFOUND, "the model says that it has no tokenizer (key \"" KEY("model") "\")");
-    return eng_fail(ENG_ERR_UNSUPPORTED, "the tokenizer \"%.*s\" is not known: gpt2 (BPE) and llama (SPM) are",
+    return eng_fail(ENG_ERR_UNSUPPORTED, "the tokenizer \"%.*s\" is not known" ENG_CAUSE "gpt2 (BPE), llama (SPM) and gemma4 are",
                     (int)(model.length < 64 ? model.length : 64), model.data);
 }
 
@@ -397,14 +371,14 @@ int eng_tokenizer_create(const eng_gguf *gguf, eng_tokenizer **tokenizer)
         status = read_types(t, gguf);
     if (!status && t->kind == TOKENIZER_BPE)
         status = read_merges(t, gguf);
-    else if (!status)
+    if (!status && (t->kind == TOKENIZER_SPM || t->plain))
         find_bytes(t);
     if (!status)
         status = read_special_ids(t, gguf);
     if (!status)
-        status = collect_special(t);
-    if (!status)
         status = spell_pieces(t);
+    if (!status)
+        status = eng_special_collect(t);
     if (status) {
         eng_tokenizer_destroy(t);
         return status;
