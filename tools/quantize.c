@@ -26,6 +26,7 @@
 #include "importance.h"
 #include "loading.h"
 #include "mix.h"
+#include "plain.h"
 #include "uninstalled.h"
 #include "weigh.h"
 #include "weighted.h"
@@ -57,6 +58,8 @@ typedef struct job {
     importance *importance; /* NULL: all columns are alike */
     void *buffer;
     uint64_t buffer_bytes, total, done;
+    float *plain; /* rows of a type that only files have */
+    size_t plain_room;
     float *lines[2]; /* for errors: some rows as they were, and as they became */
     size_t line_room;
     uint64_t last;
@@ -233,11 +236,27 @@ static int fits(uint32_t type, int64_t columns)
     return columns % eng_type_get(type)->block == 0;
 }
 
+static bool is_read(uint32_t type)
+{
+    return eng_type_get(type) || plain_bytes(type);
+}
+
+static uint64_t row_bytes(uint32_t type, int64_t columns)
+{
+    return plain_bytes(type) ? plain_bytes(type) * (uint64_t)columns : eng_row_bytes(type, columns);
+}
+
+/* What stays as it is: of doubles only the type, which no op reads. */
+static uint32_t kept_type(const eng_gguf_tensor *t)
+{
+    return plain_bytes(t->type) == 8 ? ENG_TYPE_F32 : t->type;
+}
+
 static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
 {
-    uint32_t type = !is_matrix(t) ? t->type : j->mix ? mix_type(j->mix, &j->model, t) : j->type;
+    uint32_t type = !is_matrix(t) ? kept_type(t) : j->mix ? mix_type(j->mix, &j->model, t) : j->type;
 
-    if (eng_type_get(t->type) && !is_integer(t->type))
+    if (is_read(t->type) && !is_integer(t->type))
         for (uint32_t i = 0; i < j->n_rules; i++)
             if (eu_pattern_found(j->rules[i].pattern, t->name)) {
                 j->rules[i].used++;
@@ -279,7 +298,7 @@ static int choose_types(job *j)
     for (uint32_t i = 0; i < n; i++) {
         const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
         uint32_t wanted = wanted_type(j, t), type = wanted;
-        if (type != t->type && !eng_type_get(t->type))
+        if (type != t->type && !is_read(t->type))
             return eng_fail(ENG_ERR_UNSUPPORTED,
                             "tensor \"%s\" is of type %u (%s), which cannot be decoded: begin with an f16 or f32 model",
                             t->name, t->type, eng_type_name(t->type));
@@ -460,6 +479,11 @@ static void show_progress(job *j, const char *name)
 /* Some rows as f32: where they lie, or in `line`. */
 static int rows_f32(job *j, uint32_t type, const void *rows, int64_t columns, int64_t n, float *line, const float **out)
 {
+    if (plain_bytes(type)) {
+        plain_decode(type, rows, n * columns, line);
+        *out = line;
+        return ENG_OK;
+    }
     *out = type == ENG_TYPE_F32 ? rows : line;
     return type == ENG_TYPE_F32 ? ENG_OK : converter_run(j->convert, type, rows, ENG_TYPE_F32, line, columns, n);
 }
@@ -468,7 +492,7 @@ static int rows_f32(job *j, uint32_t type, const void *rows, int64_t columns, in
 static int print_error(job *j, const eng_gguf_tensor *t, uint32_t type, const void *encoded, int64_t rows)
 {
     const int64_t columns = t->ne[0], most = columns < 65536 ? 65536 / (columns > 0 ? columns : 1) : 1;
-    const uint64_t before = eng_row_bytes(t->type, columns), after = eng_row_bytes(type, columns);
+    const uint64_t before = row_bytes(t->type, columns), after = eng_row_bytes(type, columns);
     double lost = 0, all = 0;
     for (int i = 0; i < 2 && j->line_room < (size_t)(most * columns); i++) {
         free(j->lines[i]);
@@ -499,13 +523,20 @@ static int print_error(job *j, const eng_gguf_tensor *t, uint32_t type, const vo
 /* Rows first .. first + n - 1 of a tensor, all of one set of importance. */
 static int convert_rows(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t first, int64_t n, const float *worth)
 {
-    const char *from = (const char *)t->data + eng_row_bytes(t->type, t->ne[0]) * (uint64_t)first;
+    const void *from = (const char *)t->data + row_bytes(t->type, t->ne[0]) * (uint64_t)first;
     char *to = (char *)j->buffer + eng_row_bytes(type, t->ne[0]) * (uint64_t)first;
-    int status = weighted_only(type) || (worth && weighted_uses(type))
-                     ? weigher_run(j->weigher, j->convert, t->type, from, type, to, t->ne[0], n, worth)
-                     : converter_run(j->convert, t->type, from, type, to, t->ne[0], n);
-    j->done += eng_row_bytes(t->type, t->ne[0]) * (uint64_t)n;
-    return status;
+    uint32_t source = t->type;
+    if (plain_bytes(source)) {
+        if (!eu_reserve(j->plain, j->plain_room, (size_t)(n * t->ne[0])))
+            return eng_fail_code(EU_NO_MEMORY("a conversion"));
+        plain_decode(source, from, n * t->ne[0], j->plain);
+        source = ENG_TYPE_F32;
+        from = j->plain;
+    }
+    j->done += row_bytes(t->type, t->ne[0]) * (uint64_t)n;
+    return weighted_only(type) || (worth && weighted_uses(type))
+               ? weigher_run(j->weigher, j->convert, source, from, type, to, t->ne[0], n, worth)
+               : converter_run(j->convert, source, from, type, to, t->ne[0], n);
 }
 
 /* Piece by piece: that the bar moves, that a signal is heard, and that pages of the model which were read are given back. */
@@ -644,6 +675,7 @@ int main(int argc, char **argv)
     free(j.rules);
     free(j.types);
     free(j.buffer);
+    free(j.plain);
     free(j.lines[0]);
     free(j.lines[1]);
     if (answer == EXIT_SUCCESS && fflush(stdout) != 0) {

@@ -39,8 +39,9 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
     }
     const eng_type_info *type = eng_type_get(t->type);
     if (!type || t->type == ENG_TYPE_I32 || t->type == ENG_TYPE_I64)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %u (%s), which a weight cannot have", t->name,
-                        t->type, eng_type_name(t->type));
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %u (%s), which a weight cannot have" ENG_ADVICE
+                        "engine-quantize reads f64, i8 and i16, and makes another type of them", t->name, t->type,
+                        eng_type_name(t->type));
     if ((row->flags & LM_W_F32) && t->type != ENG_TYPE_F32)
         return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s" ENG_CAUSE "only f32 is possible here" ENG_ADVICE
                         "convert the file "

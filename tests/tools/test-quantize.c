@@ -410,6 +410,51 @@ START_TEST(interrupts)
 }
 END_TEST
 
+/* Doubles and small integers, which only files have, become what is asked for. */
+START_TEST(plain_types)
+{
+    static double eight[64 * 64], vector[64];
+    static int8_t one[64 * 64];
+    static int16_t two[64 * 64];
+    const int64_t ne[] = {64, 64};
+    eng_gguf_writer *w;
+
+    for (int i = 0; i < 64 * 64; i++) {
+        eight[i] = (i % 97 - 48) / 64.0;
+        one[i] = (int8_t)(i % 251 - 125);
+        two[i] = (int16_t)(i * 7 - 9000);
+    }
+    for (int i = 0; i < 64; i++)
+        vector[i] = i / 3.0;
+    ck_assert_int_eq(eng_gguf_writer_create(&w), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_text(w, "general.architecture", "llama"), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "d.weight", 28, ne, 2, eight), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "n.weight", 28, ne, 1, vector), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "b.weight", 24, ne, 2, one), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "s.weight", 25, ne, 2, two), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_tensor(w, "t.table", 24, ne, 2, one), ENG_OK);
+    ck_assert_int_eq(eng_gguf_writer_save(w, OUT), ENG_OK);
+    eng_gguf_writer_destroy(w);
+    runs(run("engine-quantize -e %s %s f32", OUT, OTHER), 0);
+    says("b.weight: f32, error 0\n");
+    eng_gguf *g = opened(OTHER);
+    for (int i = 0; i < 64 * 64; i++) {
+        ck_assert(((const float *)eng_gguf_tensor_find(g, "d.weight")->data)[i] == (float)eight[i]);
+        ck_assert(((const float *)eng_gguf_tensor_find(g, "b.weight")->data)[i] == (float)one[i]);
+        ck_assert(((const float *)eng_gguf_tensor_find(g, "s.weight")->data)[i] == (float)two[i]);
+    }
+    ck_assert(((const float *)eng_gguf_tensor_find(g, "n.weight")->data)[5] == (float)vector[5]);
+    ck_assert_uint_eq(type_of(g, "t.table"), 24);
+    eng_gguf_close(g);
+    runs(run("engine-quantize -q --force %s %s q8_0", OUT, OTHER), 0);
+    g = opened(OTHER);
+    ck_assert_uint_eq(type_of(g, "d.weight"), ENG_TYPE_Q8_0);
+    ck_assert_uint_eq(type_of(g, "n.weight"), ENG_TYPE_F32);
+    eng_gguf_close(g);
+    clean();
+}
+END_TEST
+
 /* -- importance ------------------------------------------------------------------------ */
 
 #define MATRIX "test-quantize-matrix.gguf"
@@ -621,6 +666,7 @@ int main(void)
     tcase_add_test(all, onto_parts);
     tcase_add_test(all, onto_another);
     tcase_add_loop_test(all, interrupts, 0, 3);
+    tcase_add_test(all, plain_types);
     tcase_add_test(all, importance);
     tcase_add_test(all, no_importance);
     tcase_add_test(all, older_importance);
