@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,55 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "convert.h"
-#include "libengine/util/util.h"
 #include "hints.h"
-#include "importance.h"
 #include "loading.h"
-#include "mix.h"
-#include "plain.h"
+#include "quantize.h"
 #include "uninstalled.h"
-#include "weigh.h"
 #include "weighted.h"
 
 #define EXIT_USAGE 64
-#define SMALL 4096 /* matrices with fewer elements stay */
 
-typedef struct rule {
-    eu_pattern *pattern;
-    uint32_t type;
-    const char *text; /* as given */
-    uint32_t used;
-} rule;
-
-typedef struct job {
-    const char *in, *out, *device, *imatrix;
-    uint32_t type; /* of most matrices */
-    const mix *mix; /* NULL: of all */
-    mix_model model;
-    rule *rules;
-    size_t rule_room;
-    uint32_t n_rules;
-    int quiet, progress, force, errors;
-    eng_gguf *gguf;
-    eng_gguf_writer *writer;
-    uint32_t *types; /* of the tensors written */
-    converter *convert;
-    weigher *weigher;
-    importance *importance; /* NULL: all columns are alike */
-    void *buffer;
-    uint64_t buffer_bytes, total, done;
-    float *plain; /* rows of a type that only files have */
-    size_t plain_room;
-    float *lines[2]; /* for errors: some rows as they were, and as they became */
-    size_t line_room;
-    uint64_t last;
-} job;
-
-static bool is_integer(uint32_t type)
-{
-    return type == ENG_TYPE_I32 || type == ENG_TYPE_I64;
-}
 
 static const char usage_text[] =
     "usage: engine-quantize [OPTION]... IN OUT TYPE\n"
@@ -207,131 +165,6 @@ static int parse(job *j, int argc, char **argv)
     return -1;
 }
 
-/* -- which type a tensor gets ---------------------------------------------------- */
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* A matrix that is multiplied with, or looked up in, as a whole. */
-static int is_matrix(const eng_gguf_tensor *t)
-{
-    static const char *const kept[] = {"_norm.weight", "ssm_conv1d.weight", "ffn_gate_inp.weight",
-                                       "ffn_gate_inp_shexp.weight"};
-    int64_t elements = t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
-
-    if (t->rank < 2 || t->ne[1] == 1 || elements < SMALL || !ends_with(t->name, ".weight"))
-        return 0;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (ends_with(t->name, kept[i]))
-            return 0;
-    return !is_integer(t->type);
-}
-
-static int fits(uint32_t type, int64_t columns)
-{
-    return columns % eng_type_get(type)->block == 0;
-}
-
-static bool is_read(uint32_t type)
-{
-    return eng_type_get(type) || plain_bytes(type);
-}
-
-static uint64_t row_bytes(uint32_t type, int64_t columns)
-{
-    return plain_bytes(type) ? plain_bytes(type) * (uint64_t)columns : eng_row_bytes(type, columns);
-}
-
-/* What stays as it is: of doubles only the type, which no op reads. */
-static uint32_t kept_type(const eng_gguf_tensor *t)
-{
-    return plain_bytes(t->type) == 8 ? ENG_TYPE_F32 : t->type;
-}
-
-static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
-{
-    uint32_t type = !is_matrix(t) ? kept_type(t) : j->mix ? mix_type(j->mix, &j->model, t) : j->type;
-
-    if (is_read(t->type) && !is_integer(t->type))
-        for (uint32_t i = 0; i < j->n_rules; i++)
-            if (eu_pattern_found(j->rules[i].pattern, t->name)) {
-                j->rules[i].used++;
-                type = j->rules[i].type;
-                break;
-            }
-    return type;
-}
-
-/* What a tensor that needs importance becomes where the matrix has none of it (embeddings are looked up, not multiplied). */
-static int without_importance(job *j, const eng_gguf_tensor *t, uint32_t *type)
-{
-    const float *values = NULL;
-    int64_t sets;
-    if (!weighted_needs(*type))
-        return ENG_OK;
-    const char *name = eng_type_get(*type)->name;
-    if (!j->importance)
-        return eng_fail(ENG_ERR_INVALID, "tensor \"%s\"" ENG_CAUSE "with so few bits as %s has, a model is worth something only if "
-                        "the weights that count most are known" ENG_ADVICE
-                        "collect an importance matrix (engine-generate --imatrix-out) and give it (--imatrix)", t->name, name);
-    int status = importance_find(j->importance, t->name, t->ne[0], t->ne[2], &values, &sets);
-    if (!status && !values) {
-        *type = ENG_TYPE_Q4_K;
-        if (!j->quiet)
-            printf("%s: %s does not say what is important in it: q4_K instead of %s\n", t->name, j->imatrix, name);
-    }
-    return status;
-}
-
-static int choose_types(job *j)
-{
-    uint32_t n = eng_gguf_tensor_count(j->gguf), other = 0;
-
-    j->types = calloc(n ? n : 1, sizeof *j->types);
-    if (!j->types)
-        return eng_fail_code(EU_NO_MEMORY("the types of the tensors"));
-    mix_look(j->gguf, &j->model);
-    for (uint32_t i = 0; i < n; i++) {
-        const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
-        uint32_t wanted = wanted_type(j, t), type = wanted;
-        if (type != t->type && !is_read(t->type))
-            return eng_fail(ENG_ERR_UNSUPPORTED,
-                            "tensor \"%s\" is of type %u (%s), which cannot be decoded: begin with an f16 or f32 model",
-                            t->name, t->type, eng_type_name(t->type));
-        if (type != t->type && !fits(type, t->ne[0]))
-            type = fits(ENG_TYPE_Q8_0, t->ne[0]) ? ENG_TYPE_Q8_0 : ENG_TYPE_F16;
-        else if (type != t->type) {
-            int status = without_importance(j, t, &type);
-            if (status)
-                return status;
-            wanted = type;
-        }
-        if (type != wanted && !j->quiet && ++other)
-            printf("%s: rows of %" PRId64 " elements are no blocks of %s: %s instead\n", t->name, t->ne[0],
-                   eng_type_get(wanted)->name, eng_type_get(type)->name);
-        else if (j->mix && type != j->type && type != t->type && !j->quiet)
-            printf("%s: %s\n", t->name, eng_type_get(type)->name);
-        j->types[i] = type;
-    }
-    for (uint32_t i = 0; i < j->n_rules; i++) {
-        eu_pattern_state state = eu_pattern_get_state(j->rules[i].pattern);
-        if (state == EU_PATTERN_NO_MEMORY)
-            return eng_fail_code(EU_NO_MEMORY("a search"));
-        if (state != EU_PATTERN_FINE)
-            return eng_fail(ENG_ERR_INVALID, "--tensor %s" ENG_CAUSE EU_PATTERN_CAUSE ENG_ADVICE EU_PATTERN_ADVICE,
-                            j->rules[i].text);
-        if (j->rules[i].used == 0)
-            return eng_fail(ENG_ERR_INVALID, "--tensor %s" ENG_CAUSE
-                            "no tensor's name matches, or an earlier pattern took it",
-                            j->rules[i].text);
-    }
-    return ENG_OK;
-}
-
 /* -- where it is written ------------------------------------------------------------ */
 
 static int is_file(const struct stat *out, const char *path)
@@ -459,136 +292,6 @@ static int declare_tensors(job *j)
     return status;
 }
 
-/* A line that is written over, not more often than ten times a second. */
-static void show_progress(job *j, const char *name)
-{
-    static const char bar[] = "####################";
-    uint64_t now = eu_now();
-
-    if (!j->progress || (name && now - j->last < EU_SECOND / 10))
-        return;
-    j->last = now;
-    const int full = (int)(j->total ? j->done * 20 / j->total : 20);
-    if (name)
-        fprintf(stderr, "\r\033[K[%-20s] %3d%%  %s", bar + 20 - full, (int)(j->total ? j->done * 100 / j->total : 100), name);
-    else
-        fputs("\r\033[K", stderr);
-    fflush(stderr);
-}
-
-/* Some rows as f32: where they lie, or in `line`. */
-static int rows_f32(job *j, uint32_t type, const void *rows, int64_t columns, int64_t n, float *line, const float **out)
-{
-    if (plain_bytes(type)) {
-        plain_decode(type, rows, n * columns, line);
-        *out = line;
-        return ENG_OK;
-    }
-    *out = type == ENG_TYPE_F32 ? rows : line;
-    return type == ENG_TYPE_F32 ? ENG_OK : converter_run(j->convert, type, rows, ENG_TYPE_F32, line, columns, n);
-}
-
-/* What the tensor lost, a few rows at a time. */
-static int print_error(job *j, const eng_gguf_tensor *t, uint32_t type, const void *encoded, int64_t rows)
-{
-    const int64_t columns = t->ne[0], most = columns < 65536 ? 65536 / (columns > 0 ? columns : 1) : 1;
-    const uint64_t before = row_bytes(t->type, columns), after = eng_row_bytes(type, columns);
-    double lost = 0, all = 0;
-    for (int i = 0; i < 2 && j->line_room < (size_t)(most * columns); i++) {
-        free(j->lines[i]);
-        j->lines[i] = malloc((size_t)(most * columns) * sizeof(float));
-    }
-    if (!j->lines[0] || !j->lines[1])
-        return eng_fail_code(EU_NO_MEMORY("what a tensor lost"));
-    if (j->line_room < (size_t)(most * columns))
-        j->line_room = (size_t)(most * columns);
-    for (int64_t r = 0, n; r < rows; r += n) {
-        const float *x, *y;
-        n = rows - r < most ? rows - r : most;
-        int status = rows_f32(j, t->type, (const char *)t->data + (uint64_t)r * before, columns, n, j->lines[0], &x);
-        if (!status)
-            status = rows_f32(j, type, (const char *)encoded + (uint64_t)r * after, columns, n, j->lines[1], &y);
-        if (status)
-            return status;
-        for (int64_t i = 0; i < n * columns; i++) {
-            lost += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
-            all += (double)x[i] * (double)x[i];
-        }
-    }
-    show_progress(j, NULL);
-    printf("%s: %s, error %.3g\n", t->name, eng_type_get(type)->name, all > 0 ? sqrt(lost / all) : 0.0);
-    return ENG_OK;
-}
-
-/* Rows first .. first + n - 1 of a tensor, all of one set of importance. */
-static int convert_rows(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t first, int64_t n, const float *worth)
-{
-    const void *from = (const char *)t->data + row_bytes(t->type, t->ne[0]) * (uint64_t)first;
-    char *to = (char *)j->buffer + eng_row_bytes(type, t->ne[0]) * (uint64_t)first;
-    uint32_t source = t->type;
-    if (plain_bytes(source)) {
-        if (!eu_reserve(j->plain, j->plain_room, (size_t)(n * t->ne[0])))
-            return eng_fail_code(EU_NO_MEMORY("a conversion"));
-        plain_decode(source, from, n * t->ne[0], j->plain);
-        source = ENG_TYPE_F32;
-        from = j->plain;
-    }
-    j->done += row_bytes(t->type, t->ne[0]) * (uint64_t)n;
-    return weighted_only(type) || (worth && weighted_uses(type))
-               ? weigher_run(j->weigher, j->convert, source, from, type, to, t->ne[0], n, worth)
-               : converter_run(j->convert, source, from, type, to, t->ne[0], n);
-}
-
-/* Piece by piece: that the bar moves, that a signal is heard, and that pages of the model which were read are given back. */
-#define PIECE (INT64_C(1) << 24)
-static int convert_tensor(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t rows)
-{
-    const float *worth = NULL;
-    int64_t sets = 1, most = t->ne[0] > 0 && t->ne[0] < PIECE ? PIECE / t->ne[0] : 1;
-    int status = j->importance ? importance_find(j->importance, t->name, t->ne[0], t->ne[2], &worth, &sets) : ENG_OK;
-    for (int64_t set = 0, of = rows / sets; set < sets && !status; set++)
-        for (int64_t at = 0, n; at < of && !status; at += n) {
-            n = of - at < 2 * most ? of - at : most; /* the last one is no small one */
-            if (interrupted)
-                return eng_fail(ENG_ERR_STATE, "interrupted");
-            status = convert_rows(j, t, type, set * of + at, n, worth ? worth + set * t->ne[0] : NULL);
-            show_progress(j, t->name);
-        }
-    return status;
-}
-
-/* Called by the writer for each tensor. */
-static int produce(void *user, uint32_t index, const void **data)
-{
-    job *j = user;
-    const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, index);
-    int64_t rows = t->ne[1] * t->ne[2] * t->ne[3];
-    uint64_t bytes = eng_row_bytes(j->types[index], t->ne[0]) * (uint64_t)rows;
-
-    show_progress(j, t->name);
-    if (interrupted)
-        return eng_fail(ENG_ERR_STATE, "interrupted");
-    if (j->types[index] == t->type) {
-        *data = t->data;
-        return ENG_OK;
-    }
-    if (bytes > j->buffer_bytes) {
-        free(j->buffer);
-        j->buffer_bytes = 0;
-        j->buffer = malloc(bytes);
-        if (!j->buffer)
-            return eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_HOST_MEMORY, -1,
-                                 "tensor \"%s\"" ENG_CAUSE "out of memory for %" PRIu64 " bytes", t->name, bytes);
-        j->buffer_bytes = bytes;
-    }
-    int status = convert_tensor(j, t, j->types[index], rows);
-    if (!status && j->errors)
-        status = print_error(j, t, j->types[index], j->buffer, rows);
-    eng_gguf_drop(j->gguf, t->data, t->bytes);
-    *data = j->buffer;
-    return status;
-}
-
 /* Before the work, which takes long, and after it. */
 static void print_sizes(const job *j, int done)
 {
@@ -623,7 +326,7 @@ static int convert_file(job *j, eng_context *context)
     if (!status && j->imatrix)
         status = importance_open(j->imatrix, &j->importance);
     if (!status)
-        status = choose_types(j);
+        status = quantize_choose_types(j);
     if (!status)
         status = eng_gguf_writer_create(&j->writer);
     if (!status)
@@ -638,8 +341,8 @@ static int convert_file(job *j, eng_context *context)
         status = weigher_create(&j->weigher);
     catch_interrupts();
     if (!status)
-        status = eng_gguf_writer_save_from(j->writer, j->out, produce, j);
-    show_progress(j, NULL);
+        status = eng_gguf_writer_save_from(j->writer, j->out, quantize_produce, j);
+    quantize_show_progress(j, NULL);
     if (!status && !j->quiet)
         print_sizes(j, 1);
     return status;
@@ -647,7 +350,7 @@ static int convert_file(job *j, eng_context *context)
 
 int main(int argc, char **argv)
 {
-    job j = {.device = "cpu"};
+    job j = {.device = "cpu", .stopped = is_interrupted};
     eng_context *context = NULL;
     int answer = parse(&j, argc, argv);
 
