@@ -11,20 +11,6 @@
 
 #include "run.h"
 
-int eng_lm_context_collect(eng_lm_context *c, eng_lm_collect_func collect, void *user)
-{
-    if (!c)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_collect" ENG_CAUSE "a context is needed");
-    c->collect = collect;
-    c->collect_user = user;
-    for (lm_pass *p = c->passes, *next; p; p = next) { /* they keep too much or too little */
-        next = p->next;
-        lm_pass_destroy(p);
-    }
-    c->passes = NULL;
-    return ENG_OK;
-}
-
 /* The weights that a tensor is, or is a part of; NULL: it is something else. */
 static const eng_tensor *weights_of(const eng_subgraph *g, int32_t i)
 {

@@ -359,6 +359,20 @@ void eng_lm_context_set_stop(eng_lm_context *c, eng_lm_stop_func stop, void *use
     c->stop_user = user;
 }
 
+int eng_lm_context_collect(eng_lm_context *c, eng_lm_collect_func collect, void *user)
+{
+    if (!c)
+        return eng_fail(ENG_ERR_INVALID, "eng_lm_context_collect" ENG_CAUSE "a context is needed");
+    c->collect = collect;
+    c->collect_user = user;
+    for (lm_pass *p = c->passes, *next; p; p = next) { /* they keep too much or too little */
+        next = p->next;
+        lm_pass_destroy(p);
+    }
+    c->passes = NULL;
+    return ENG_OK;
+}
+
 int lm_decode_states(eng_lm_context *c, const eng_lm_batch *batch, const float *states)
 {
     c->states = states;
