@@ -74,7 +74,8 @@ static int print_error(job *j, const eng_gguf_tensor *t, uint32_t type, const vo
 /* Rows first .. first + n - 1 of a tensor, all of one set of importance. */
 static int convert_rows(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t first, int64_t n, const float *worth)
 {
-    const void *from = (const char *)t->data + quantize_row_bytes(t->type, t->ne[0]) * (uint64_t)first;
+    const uint64_t row = quantize_row_bytes(t->type, t->ne[0]), bytes = row * (uint64_t)n;
+    const void *rows = (const char *)t->data + row * (uint64_t)first, *from = rows;
     char *to = (char *)j->buffer + eng_row_bytes(type, t->ne[0]) * (uint64_t)first;
     uint32_t source = t->type;
     if (plain_bytes(source)) {
@@ -84,10 +85,12 @@ static int convert_rows(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t
         source = ENG_TYPE_F32;
         from = j->plain;
     }
-    j->done += quantize_row_bytes(t->type, t->ne[0]) * (uint64_t)n;
-    return weighted_only(type) || (worth && weighted_uses(type))
-               ? weigher_run(j->weigher, j->convert, source, from, type, to, t->ne[0], n, worth)
-               : converter_run(j->convert, source, from, type, to, t->ne[0], n);
+    j->done += bytes;
+    int status = weighted_only(type) || (worth && weighted_uses(type))
+                     ? weigher_run(j->weigher, j->convert, source, from, type, to, t->ne[0], n, worth)
+                     : converter_run(j->convert, source, from, type, to, t->ne[0], n);
+    eng_gguf_drop(j->gguf, rows, bytes); /* not the whole tensor and its result at once */
+    return status;
 }
 
 /* Piece by piece: that the bar moves, that a signal is heard, and that pages of the model which were read are given back. */
