@@ -54,6 +54,15 @@ static bool shows(screen *s, const char *line)
     return false;
 }
 
+/* The last line that begins so; NULL: none does. */
+static const char *last_line(screen *s, const char *beginning)
+{
+    for (int r = SCREEN_ROWS - 1; r >= 0; r--)
+        if (strncmp(screen_line(s, r), beginning, strlen(beginning)) == 0)
+            return screen_line(s, r);
+    return NULL;
+}
+
 static void test_turns(void)
 {
     screen s;
@@ -227,6 +236,52 @@ static void test_refusals(void)
     tap_check(screen_wait(&s, "[from the") && ended(&s, 0), "-p is the first question, -st ends after its answer");
 }
 
+/* Drafts change nothing but the speed, also where a turn is taken back. */
+static void test_drafts(void)
+{
+    screen s;
+    int prompt, known, first, second;
+    bool good = begin(&s, model, "--draft", "4", NULL) && screen_wait(&s, "> ") && turn(&s, "bug: n.", &first, &known);
+    tap_check(good && shows(&s, "[from the movie Star Wars] A person who has been rep"), "drafts: the answer is that without");
+    good = turn(&s, "hack: v.", &second, &known) && shows(&s, "[from the older → publication of 'con");
+    tap_check(good && known > 0, "and the second one: %d of %d known", known, second);
+    screen_keys(&s, "/undo\r");
+    good = screen_wait(&s, "is taken back") && screen_wait(&s, "> ") && turn(&s, "hack: v.", &prompt, &known);
+    tap_check(good && prompt == second && known > 0, "/undo, and the question again: %d of %d known", known, prompt);
+    screen_keys(&s, "/quit\r");
+    tap_check(ended(&s, 0), "it ends");
+}
+
+/* Each answer follows the grammar from its beginning. */
+static void test_grammar(const char *draft)
+{
+    screen s;
+    int prompt, known;
+    bool good = begin(&s, model, "--grammar", "root ::= \"[fr\" [a-z ]{4,9} \".\"", draft) && screen_wait(&s, "> ");
+    for (int i = 0; i < 3 && good; i++) {
+        good = turn(&s, i == 1 ? "/regen" : "bug: n.", &prompt, &known) && last_line(&s, "[fr") && strchr(last_line(&s, "[fr"), '.');
+        tap_check(good, "under a grammar%s%s: '%s'", draft ? " and with drafts" : "", i == 1 ? ", /regen" : "", good ? last_line(&s, "[fr") : "");
+        if (i == 1)
+            screen_keys(&s, "/undo\r"), good = good && screen_wait(&s, "is taken back") && screen_wait(&s, "> ");
+    }
+    screen_keys(&s, "/quit\r");
+    tap_check(ended(&s, 0), "it ends");
+}
+
+/* Without -d. */
+static void test_default_device(void)
+{
+    screen s;
+    int prompt, known;
+    char *argv[] = {program, "-m", model, "-t", "1", "--temp", "0", "-n", "20", "--chat-template", "chatml", "--show-timings", "-sys", "Short.", NULL};
+    bool good = screen_open(&s, argv) && screen_wait(&s, "> ") && turn(&s, "bug: n.", &prompt, &known);
+    tap_check(good && shows(&s, "[from the movie Star Wars] A person who has been rep"), "no -d: an answer on the device that there is");
+    screen_keys(&s, "/device\r");
+    tap_check(screen_wait(&s, "cpu, ") && screen_wait(&s, "> "), "/device names it");
+    screen_keys(&s, "/quit\r");
+    tap_check(ended(&s, 0), "it ends");
+}
+
 /* The model that bootstrap.sh chat fetches, with the template that its file has. */
 static void test_real(void)
 {
@@ -281,6 +336,10 @@ int main(void)
     test_keys();
     test_colors();
     test_full();
+    test_drafts();
+    test_grammar(NULL);
+    test_grammar("--draft=4");
+    test_default_device();
     test_refusals();
     test_real();
     remove(made);
