@@ -28,6 +28,8 @@ typedef struct options {
     bool shift, keep_given; /* a full context drops its oldest tokens               */
     bool no_shift;
     uint32_t keep;       /* but for so many first ones                          */
+    bool cache_ram_given;
+    uint32_t cache_ram;  /* MiB of what conversations keep                      */
     uint32_t n_batch;
     const char *threads; /* NULL: the plugin's own choice                       */
     uint32_t type_k, type_v, precision, layout;

@@ -65,6 +65,8 @@ static const char *text_fault(const options *o)
         return "--context-shift goes with a text that is continued: -p, -f or --load-state";
     if (o->keep_given && !o->shift)
         return "--keep goes with --context-shift";
+    if (o->cache_ram_given && !o->chat)
+        return "--cache-ram goes with a conversation: -cnv, or --json-lines";
     if (o->save_state && !options_text(o))
         return "--save-state goes with a text: -p, -f or --load-state";
     return NULL;

@@ -46,7 +46,9 @@ static const struct topic {
     "  -co, --color[=WHEN]          auto (if not given): on a terminal, if NO_COLOR is not set; on; off\n"
     "      --show-timings           tell how fast each answer is\n"
     "      --no-context-shift       end an answer where the context is full; a conversation drops old tokens otherwise\n"
-    "                               (--help=text), those of the system prompt excepted\n"},
+    "                               (--help=text), those of the system prompt excepted\n"
+    "  -cram, --cache-ram MIB       memory of the device for beginnings of texts that were run, and states of recurrent\n"
+    "                               models to go back to, 256 if not given; 0: none\n"},
     {"sampling", "Which token comes next",
     "      --temp T                 temperature, 0.8 if not given; 0: always the most likely token\n"
     "      --top-k K                choose among the K most likely tokens, 40 if not given; 0: all\n"

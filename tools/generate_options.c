@@ -16,7 +16,7 @@
 
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
-    SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, N_PROBS, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, BATCH, THREADS,
+    SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, N_PROBS, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, CACHE_RAM, BATCH, THREADS,
     TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, IMATRIX_OUT, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN,
     CNV, NO_CNV, LINES, SYSTEM, SYSTEM_FILE, TEMPLATE, TEMPLATE_FILE, JINJA, SINGLE_TURN, SIMPLE_IO, COLOR, TIMINGS, NO_SHIFT,
@@ -70,6 +70,7 @@ static const struct flag {
     {"-c", "--ctx-size", CTX, NEEDED},
     {NULL, "--context-shift", SHIFT, NONE},
     {NULL, "--keep", KEEP, NEEDED},
+    {"-cram", "--cache-ram", CACHE_RAM, NEEDED},
     {"-b", "--batch-size", BATCH, NEEDED},
     {"-t", "--threads", THREADS, NEEDED},
     {"-ctk", "--cache-type-k", TYPE_K, NEEDED},
@@ -423,6 +424,9 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
     case KEEP:
         o->keep_given = true;
         return unsigned_integer(flag, value, 0, 1 << 28, &o->keep);
+    case CACHE_RAM:
+        o->cache_ram_given = true;
+        return unsigned_integer(flag, value, 0, 1 << 24, &o->cache_ram);
     case BATCH: return unsigned_integer(flag, value, 1, 4096, &o->n_batch);
     case THREADS:
         code = integer(flag, value, 1, 1024, &v);

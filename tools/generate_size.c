@@ -7,7 +7,7 @@
 #include "generate_run.h"
 
 #define UNTIL_END 4096  /* tokens that are allowed for if their number is not limited */
-#define KEPT_BYTES (256u << 20) /* of texts that requests may begin with again, and states to go back to */
+#define KEPT_MIB 256    /* of texts that requests may begin with again, and states to go back to */
 
 eng_lm_placement run_placement(const run *r)
 {
@@ -33,7 +33,7 @@ eng_lm_context_params run_context_params(const run *r, const eng_lm_model *model
     eng_lm_model_info info = {.size = sizeof info};
     eng_lm_model_get_info(model, &info);
     if (r->o.chat == CHAT_LINES || (r->o.chat && info.recurrent)) /* else the one sequence holds it all */
-        params.kept_bytes = KEPT_BYTES;
+        params.kept_bytes = (uint64_t)(r->o.cache_ram_given ? r->o.cache_ram : KEPT_MIB) << 20;
     params.placement = run_placement(r);
     return params;
 }
