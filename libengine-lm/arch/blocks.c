@@ -278,14 +278,14 @@ eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted)
     int64_t d = n->layer[layer].d_k, t_q = wanted ? b->n_out : b->n_tokens, d_q = a->gated ? 2 * d : d;
     projected p = project(b, u, layer, wanted);
     p.q = a->wide_norms ? lm_norm(b, p.q, layer, LM_Q_NORM) : p.q;
-    if (p.k != ENG_NO_VALUE)
-        ready(b, &p, layer);
     eng_value q = heads(b, p.q, d_q, n->n_head, t_q), gate = ENG_NO_VALUE;
     if (a->gated) {
         gate = eng_slice(g, q, 0, d, d);
         q = eng_slice(g, q, 0, 0, d);
     }
     q = turned(b, q, layer, LM_Q_NORM, wanted);
+    if (p.k != ENG_NO_VALUE) /* side by side with what stores them, and done in one launch */
+        ready(b, &p, layer);
     eng_value o = lm_attend(b, q, p.k, p.v, layer, wanted);
     if (a->gated)
         o = eng_mul(g, o, eng_unary(g, gate, ENG_UNARY_SIGMOID));
