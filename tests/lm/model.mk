@@ -76,9 +76,10 @@ endif
 tests_lm_test_exchanges_SOURCES = tests/lm/test-exchanges.c $(lm_subject)
 tests_lm_test_exchanges_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_exchanges_LDADD = libengine-lm.la libengine.la $(LIBM)
-# Random shapes on random splits.
+# Every model of the table on every device; random shapes on random splits.
 ARCHS = 200
 check-archs: tests/lm/test-archs tests/tools/make-model $(plugin_LTLIBRARIES)
+	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/lm/test-archs --slow && \
 	ENGINE_PLUGIN_PATH='$(tree_plugins)' tests/lm/test-archs --random $(ARCHS)
 .PHONY: check-archs
 tests_lm_test_archs_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(LIBM)

@@ -5,7 +5,7 @@
  *
  *     test-archs [--slow] [--only TEXT] [--random N] [--seed S]
  *
- * --slow: all models on OpenCL too.  --only: models whose options have the text.
+ * --slow: all models on every device, on OpenCL too.  --only: models whose options have the text.
  * --random: instead of the table, N models of random shapes on random splits, from
  * number S on; each is told with its number.
  */
@@ -188,24 +188,42 @@ static const struct {
 };
 #define N_MODELS (sizeof models / sizeof *models)
 
-/* Devices; whether the experts are dealt out; whether it is one of OpenCL; whether caches in blocks are tried there. */
+/*
+ * Devices; whether the experts are dealt out; whether it is one of OpenCL; whether caches in blocks are tried there; whether all that is
+ * for --slow alone, since every model has programs of its own and each takes seconds of compiling.
+ */
 static const struct {
     const char *device;
-    bool parallel, opencl, caches;
+    bool parallel, opencl, caches, slow;
 } splits[] = {
-    {"cpu", false, false, true},
+    {.device = "cpu", .caches = true},
 #ifdef HAVE_META
-    {"cpu/2", false, false, true},  {"cpu/3@2:1:0", false, false, false}, {"cpu/4@1:5:2:2", false, false, false},
-    {"cpu/2", true, false, false},  {"cpu/4@1:5:2:2", true, false, false},
+    {.device = "cpu/2", .caches = true},
+    {.device = "cpu/3@2:1:0"},
+    {.device = "cpu/4@1:5:2:2"},
+    {.device = "cpu/2", .parallel = true},
+    {.device = "cpu/4@1:5:2:2", .parallel = true},
 #endif
-#ifdef HAVE_OPENCL
-    {"opencl:0", false, true, true},
-#ifdef HAVE_META
-    {"opencl:0/2", false, true, false}, {"cpu+opencl:0@1:2", true, true, false},
-#endif
+#if defined HAVE_OPENCL && defined HAVE_META
+    {.device = "opencl:0/2", .opencl = true},
+    {.device = "opencl:0", .opencl = true, .caches = true, .slow = true},
+    {.device = "cpu+opencl:0@1:2", .parallel = true, .opencl = true, .slow = true},
+#elif defined HAVE_OPENCL
+    {.device = "opencl:0", .opencl = true, .caches = true},
 #endif
 };
 #define N_SPLITS (sizeof splits / sizeof *splits)
+
+/* Without --slow OpenCL devices run models of these: every kind of layer that there is.  The others have other facts, not other ops. */
+static const char *const compiled[] = {"llama ", "qwen35moe", "deepseek2", "gpt-oss", "gemma3n", "gemma4", "lfm2moe", "falcon-h1"};
+
+static bool is_compiled(const char *options)
+{
+    for (size_t i = 0; i < sizeof compiled / sizeof *compiled; i++)
+        if (strncmp(options + strlen("--arch "), compiled[i], strlen(compiled[i])) == 0)
+            return true;
+    return false;
+}
 
 /* -- what is right -------------------------------------------------------------- */
 
@@ -361,15 +379,15 @@ static void run_table(eng_context *engine, const char *path, const char *only, b
             tap_check(false, "make-model %s", options);
         else if (answer_make(&a, path, (uint32_t)i, N_PROMPT))
             for (size_t k = 0; k < N_SPLITS; k++)
-                if ((has_experts(options) || !splits[k].parallel) &&
-                    (slow || models[i].everywhere || !splits[k].opencl))
+                if ((has_experts(options) || !splits[k].parallel) && (slow || !splits[k].slow) &&
+                    (slow || !splits[k].opencl || (models[i].everywhere && is_compiled(options))))
                     run(engine, options, splits[k].device, splits[k].parallel ? DEALT : CUT, path, &a);
 #ifdef HAVE_META
         for (manner how = LAYERS; how <= GUEST && a.logits && models[i].everywhere; how++)
             run(engine, options, "cpu/2", how, path, &a);
 #endif
         for (size_t k = 0; k < N_SPLITS && a.logits && models[i].everywhere; k++)
-            if (splits[k].caches)
+            if (splits[k].caches && (slow || !splits[k].slow))
                 run_type(engine, options, splits[k].device, CUT, path, &a, ENG_TYPE_Q8_0);
         free(a.logits);
     }
