@@ -48,8 +48,8 @@ typedef struct row_format {
 #define UNROLL_UNITS CPU_UNROLL
 #endif
 
-/* What a row of fewer than `unit` elements has left, in whole vectors. */
-CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const row_format f)
+/* What a row of fewer than `unit` elements has left, in whole vectors; the first belongs to chain `chain`. */
+CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const int chain, const row_format f)
 {
     float w[32] = {0}, v[32] = {0};
     for (int64_t i = 0; i < n; i++) {
@@ -59,7 +59,26 @@ CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, c
     CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
         if (i * CPU_VL < n)
-            acc[i % 4] = v_fma(v_load(w + i * CPU_VL), v_load(v + i * CPU_VL), acc[i % 4]);
+            acc[(chain + i) % 4] = v_fma(v_load(w + i * CPU_VL), v_load(v + i * CPU_VL), acc[(chain + i) % 4]);
+}
+
+/* Unit u, the s-th of a round: so many units that their vectors go through the four chains a whole number of times, for
+ * the chain of a vector must be known when this is compiled. */
+CPU_INLINE void dot_unit(const uint8_t *a, int64_t stride, const int rows, const float *const *b, const int cols,
+                         int64_t u, const int s, float (*scales)[SCALES], vf (*acc)[4], const row_format f)
+{
+    CPU_UNROLL
+    for (int r = 0; r < rows; r++) {
+        vf w[128 / CPU_VL];
+        f.dec(a + r * stride, u, scales[r], w);
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            CPU_UNROLL
+            for (int i = 0; i < f.unit / CPU_VL; i++) {
+                const int v = (s * (f.unit / CPU_VL) + i) % 4;
+                acc[r + c][v] = v_fma(w[i], v_load(b[c] + u * f.unit + i * CPU_VL), acc[r + c][v]);
+            }
+    }
 }
 
 /* Elements k0 .. k0 + kc - 1 of `rows` rows with one column, or of one with `cols`, added to acc[row + column][..]. */
@@ -67,36 +86,36 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
                           int64_t k0, int64_t kc, vf (*acc)[4], const row_format f)
 {
     const int64_t first = k0 / f.unit, last = first + kc / f.unit;
-    for (int64_t u0 = first; u0 < last; u0 += f.per_block) {
+    const int round = f.per_block * f.unit < 4 * CPU_VL ? 4 * CPU_VL / f.unit : f.per_block;
+    for (int64_t u0 = first; u0 < last; u0 += round) {
         float scales[CPU_DOT_ROWS][SCALES];
+        const int64_t at = u0 / f.per_block * f.bytes * (f.tail ? f.unit : 1);
         CPU_UNROLL
         for (int r = 0; r < rows; r++) { /* what the next call will read is asked for */
-            const int64_t at = u0 / f.per_block * f.bytes;
-            __builtin_prefetch(a + (r + rows) * stride + at * (f.tail ? f.unit : 1), 0, 3);
+            __builtin_prefetch(a + (r + rows) * stride + at, 0, 3);
+            if (round > f.per_block)
+                __builtin_prefetch(a + (r + rows) * stride + at + f.bytes * (f.tail ? f.unit : 1), 0, 3);
             if (f.prep)
                 f.prep(a + r * stride + at, scales[r]);
         }
         UNROLL_UNITS
-        for (int s = 0; s < f.per_block; s++)
-            CPU_UNROLL
-            for (int r = 0; r < rows; r++) {
-                vf w[128 / CPU_VL];
-                f.dec(a + r * stride, u0 + s, scales[r], w);
-                CPU_UNROLL
-                for (int c = 0; c < cols; c++)
-                    CPU_UNROLL
-                    for (int i = 0; i < f.unit / CPU_VL; i++) {
-                        const int v = (s * (f.unit / CPU_VL) + i) % 4;
-                        acc[r + c][v] = v_fma(w[i], v_load(b[c] + (u0 + s) * f.unit + i * CPU_VL), acc[r + c][v]);
-                    }
-            }
+        for (int s = 0; s < round; s++)
+            if (round == f.per_block || u0 + s < last)
+                dot_unit(a, stride, rows, b, cols, u0 + s, s, scales, acc, f);
     }
-    if (f.tail && kc % f.unit)
+    if (!f.tail || kc % f.unit == 0)
+        return;
+    const bool half = round == 2 && (last - first) % 2;
+    CPU_UNROLL
+    for (int r = 0; r < rows; r++)
         CPU_UNROLL
-        for (int r = 0; r < rows; r++)
-            CPU_UNROLL
-            for (int c = 0; c < cols; c++)
-                add_rest(a + r * stride + last * f.unit * f.bytes, b[c] + last * f.unit, kc % f.unit, acc[r + c], f);
+        for (int c = 0; c < cols; c++) {
+            const uint8_t *rest = a + r * stride + last * f.unit * f.bytes;
+            if (half)
+                add_rest(rest, b[c] + last * f.unit, kc % f.unit, acc[r + c], 2, f);
+            else
+                add_rest(rest, b[c] + last * f.unit, kc % f.unit, acc[r + c], 0, f);
+        }
 }
 
 /* One row with `cols` columns, or `rows` rows with one. */
