@@ -219,6 +219,8 @@ int lm_numbers_read(lm_loader *l);
 /* Heads of latent attention, and what their products are multiplied by once rope is known (latent.c). */
 int lm_numbers_latent(lm_loader *l);
 int lm_latent_scale(lm_loader *l);
+/* Heads of recurrent layers (recurrent.c). */
+int lm_numbers_recurrent(lm_loader *l);
 /* Which layers scan, attend or do neither; what those that scan are made of (scan.c). */
 int lm_scan_layers(lm_loader *l);
 int lm_numbers_scan(lm_loader *l);

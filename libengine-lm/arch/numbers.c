@@ -511,36 +511,6 @@ static int feed_forward(lm_loader *l)
     return status || !dense ? status : dense_widths(l);
 }
 
-/* -- recurrent layers ---------------------------------------------------------------------- */
-
-static int hybrid(lm_loader *l)
-{
-    eng_lm_model *m = l->model;
-    lm_numbers *n = &m->n;
-    int64_t inner;
-    int status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
-    if (!status)
-        status = lm_key_integer(l, "ssm.state_size", 1, 4096, &n->state);
-    if (!status)
-        status = lm_key_integer(l, "ssm.group_count", 1, LM_MAX_EXTENT, &n->k_heads);
-    if (!status)
-        status = lm_key_integer(l, "ssm.time_step_rank", 1, LM_MAX_EXTENT, &n->v_heads);
-    if (!status)
-        status = lm_key_integer_or(l, "ssm.inner_size", 1, INT32_MAX, n->v_heads * n->state, &inner);
-    if (status)
-        return status;
-    if (n->v_heads % n->k_heads || inner != n->v_heads * n->state)
-        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
-                        "%lld value heads over %lld key heads of %lld, inner size %lld, do not fit "
-                        "together", l->arch_name, (long long)n->v_heads, (long long)n->k_heads, (long long)n->state,
-                        (long long)inner);
-    lm_letter_add(m, 'K', "k_head", n->k_heads);
-    lm_letter_add(m, 'R', NULL, n->v_heads / n->k_heads);
-    lm_letter_add(m, 'S', NULL, n->state);
-    lm_letter_add(m, 'C', NULL, n->conv);
-    return ENG_OK;
-}
-
 /* -- the block for drafting ----------------------------------------------------------------- */
 
 /* It is a layer like those with attention, behind them. */
@@ -574,7 +544,7 @@ int lm_numbers_read(lm_loader *l)
     if (!status && (n->attention || !a->scans))
         status = rope(l);
     if (!status && a->hybrid)
-        status = hybrid(l);
+        status = lm_numbers_recurrent(l);
     if (!status && a->scans)
         status = lm_numbers_scan(l);
     if (!status)

@@ -7,6 +7,38 @@
 
 #include "blocks.h"
 
+/* -- numbers ----------------------------------------------------------------------- */
+
+int lm_numbers_recurrent(lm_loader *l)
+{
+    eng_lm_model *m = l->model;
+    lm_numbers *n = &m->n;
+    int64_t inner;
+    int status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
+    if (!status)
+        status = lm_key_integer(l, "ssm.state_size", 1, 4096, &n->state);
+    if (!status)
+        status = lm_key_integer(l, "ssm.group_count", 1, LM_MAX_EXTENT, &n->k_heads);
+    if (!status)
+        status = lm_key_integer(l, "ssm.time_step_rank", 1, LM_MAX_EXTENT, &n->v_heads);
+    if (!status)
+        status = lm_key_integer_or(l, "ssm.inner_size", 1, INT32_MAX, n->v_heads * n->state, &inner);
+    if (status)
+        return status;
+    if (n->v_heads % n->k_heads || inner != n->v_heads * n->state)
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
+                        "%lld value heads over %lld key heads of %lld, inner size %lld, do not fit "
+                        "together", l->arch_name, (long long)n->v_heads, (long long)n->k_heads, (long long)n->state,
+                        (long long)inner);
+    lm_letter_add(m, 'K', "k_head", n->k_heads);
+    lm_letter_add(m, 'R', NULL, n->v_heads / n->k_heads);
+    lm_letter_add(m, 'S', NULL, n->state);
+    lm_letter_add(m, 'C', NULL, n->conv);
+    return ENG_OK;
+}
+
+/* -- the graph ----------------------------------------------------------------------- */
+
 /* Heads `first` .. first + heads - 1 of the convolution's channels: q, k and v are segments of them. */
 static eng_value channels(lm_build *b, eng_value c, int64_t first, int64_t heads)
 {
