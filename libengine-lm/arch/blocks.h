@@ -180,6 +180,27 @@
     LM_ROWS_GDN_ANY(LM_GDN_GROUPED_CHANNELS, LM_GDN_GROUPED_HEADS), \
     LM_MATRIX(LM_GDN_BETA_ALPHA, "ssm_ba", "E", "K 2 R", 0, LM_REC, 0)
 
+/* Kimi Delta Attention: a convolution for each of q, k and v; how fast each channel of a head forgets, and its gate, of
+ * short vectors. */
+#define LM_KDA_CHANNELS "K S | K S | K S"
+#define LM_KDA_HEADS "K"
+#define LM_ROWS_KDA \
+    LM_MATRIX(LM_Q, "attn_q", "E", "K S", 0, LM_REC, 0), \
+    LM_MATRIX(LM_K, "attn_k", "E", "K S", 0, LM_REC, 0), \
+    LM_MATRIX(LM_V, "attn_v", "E", "K S", 0, LM_REC, 0), \
+    {LM_KDA_Q_CONV, "ssm_conv1d_q.weight", "C, K S", LM_W_F32, LM_REC, 0, 0}, \
+    {LM_KDA_K_CONV, "ssm_conv1d_k.weight", "C, K S", LM_W_F32, LM_REC, 0, 0}, \
+    {LM_KDA_V_CONV, "ssm_conv1d_v.weight", "C, K S", LM_W_F32, LM_REC, 0, 0}, \
+    LM_MATRIX(LM_KDA_FORGET_A, "ssm_f_a", "E", "S", 0, LM_REC, 0), \
+    LM_MATRIX(LM_KDA_FORGET_B, "ssm_f_b", "S", "K S", 0, LM_REC, 0), \
+    LM_MATRIX(LM_GDN_BETA, "ssm_beta", "E", "K", 0, LM_REC, 0), \
+    {LM_GDN_DT, "ssm_dt.bias", "K S", LM_W_F32, LM_REC, 0, 0}, \
+    {LM_GDN_A, "ssm_a", "1, K", LM_W_F32, LM_REC, 0, 0}, \
+    LM_MATRIX(LM_KDA_GATE_A, "ssm_g_a", "E", "S", 0, LM_REC, 0), \
+    LM_MATRIX(LM_KDA_GATE_B, "ssm_g_b", "S", "K S", 0, LM_REC, 0), \
+    {LM_GDN_NORM, "ssm_norm.weight", "S", LM_W_F32, LM_REC, 0, 0}, \
+    LM_MATRIX(LM_GDN_OUT, "attn_output", "K S", "E", 0, LM_REC, 0)
+
 /* A short convolution between two gates, made of the token with them. */
 #define LM_SHORT_CONV_CHANNELS "h"
 #define LM_ROWS_SHORT_CONV \
@@ -221,6 +242,7 @@ int lm_numbers_latent(lm_loader *l);
 int lm_latent_scale(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */
 int lm_numbers_recurrent(lm_loader *l);
+int lm_numbers_kda(lm_loader *l);
 /* Which layers scan, attend or do neither; what those that scan are made of (scan.c). */
 int lm_scan_layers(lm_loader *l);
 int lm_numbers_scan(lm_loader *l);
@@ -253,6 +275,7 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
+eng_value lm_kimi_delta_attention(lm_build *b, eng_value u, int layer);
 eng_value lm_scan(lm_build *b, eng_value u, int layer);
 eng_value lm_short_conv(lm_build *b, eng_value u, int layer);
 /* Taps and channels of short convolutions, and their letters (short_conv.c). */

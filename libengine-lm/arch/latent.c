@@ -17,8 +17,10 @@ int lm_numbers_latent(lm_loader *l)
     lm_numbers *n = &m->n;
     int64_t queries, latent, whole, turned, value;
     int status = lm_key_integer(l, "attention.head_count", 1, LM_MAX_EXTENT, &n->n_head);
-    if (!status)
-        status = lm_key_integer_or(l, "attention.head_count_kv", 1, 1, 1, &n->n_head_kv);
+    n->n_head_kv = 1;
+    for (int i = 0; i < n->n_layers && !status && lm_key_is(l, "attention.head_count_kv"); i++)
+        status = n->kind[i] & LM_LAYER_ATTENTION ?
+                     lm_key_layer_integer(l, "attention.head_count_kv", i, 1, 1, &n->n_head_kv) : ENG_OK;
     if (!status)
         status = lm_key_integer_or(l, "attention.q_lora_rank", 0, LM_MAX_EXTENT, 0, &queries);
     if (!status)

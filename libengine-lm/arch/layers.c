@@ -29,6 +29,7 @@ static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
     if (b->model->n.kind[layer] != LM_LAYER_ATTENTION)
         return b->model->arch->scans     ? lm_scan(b, u, layer) :
                has(b, layer, LM_CONV_IN) ? lm_short_conv(b, u, layer) :
+               b->model->arch->kda       ? lm_kimi_delta_attention(b, u, layer) :
                                            lm_gated_delta_net(b, u, layer);
     return b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) : lm_attention_block(b, u, layer, wanted);
 }

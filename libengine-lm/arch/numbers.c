@@ -380,10 +380,10 @@ static int gating(lm_loader *l)
 {
     const lm_arch *a = l->model->arch;
     lm_routing *r = &l->model->n.routing;
-    int64_t kind, norm = 0, own = a->sigmoid ? SIGMOID : SOFTMAX;
+    int64_t kind, norm = a->unnormed == LM_IF_KEY_DENIES, own = a->sigmoid ? SIGMOID : SOFTMAX;
     int status = lm_key_integer_or(l, "expert_gating_func", 0, 1 << 16, own, &kind);
-    if (!status && a->unnormed == LM_BY_KEY)
-        status = lm_key_integer_or(l, "expert_weights_norm", 0, 1, 0, &norm);
+    if (!status && a->unnormed >= LM_BY_KEY)
+        status = lm_key_integer_or(l, "expert_weights_norm", 0, 1, norm, &norm);
     if (status)
         return status;
     kind = kind ? kind : own;
@@ -393,7 +393,7 @@ static int gating(lm_loader *l)
                         "for %s", l->arch_name, (long long)kind, a->sigmoid ? "sigmoid" : "softmax", (int)own,
                         l->arch_name);
     r->sigmoid = kind == SIGMOID;
-    r->normed = kind == SOFTMAX_OF_CHOSEN || (a->unnormed == LM_BY_KEY ? norm : a->unnormed == LM_NEVER);
+    r->normed = kind == SOFTMAX_OF_CHOSEN || (a->unnormed >= LM_BY_KEY ? norm : a->unnormed == LM_NEVER);
     r->first = a->weigh_first;
     r->least = a->weights_least > 0 ? a->weights_least : 1e-20;
     return ENG_OK;
@@ -545,6 +545,8 @@ int lm_numbers_read(lm_loader *l)
         status = rope(l);
     if (!status && a->hybrid)
         status = lm_numbers_recurrent(l);
+    if (!status && a->kda)
+        status = lm_numbers_kda(l);
     if (!status && a->scans)
         status = lm_numbers_scan(l);
     if (!status)

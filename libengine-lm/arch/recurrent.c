@@ -1,5 +1,6 @@
 /*
- * Gated delta net layers (Yang, Kautz, Hatamizadeh, arXiv:2412.06464).
+ * Gated delta net layers (Yang, Kautz, Hatamizadeh, arXiv:2412.06464), and those of Kimi Delta Attention (Kimi Team,
+ * arXiv:2510.26692), in which each channel of a head forgets by itself.
  */
 #include "config.h"
 
@@ -37,6 +38,21 @@ int lm_numbers_recurrent(lm_loader *l)
     return ENG_OK;
 }
 
+/* As many heads as attention has, of a size of their own. */
+int lm_numbers_kda(lm_loader *l)
+{
+    eng_lm_model *m = l->model;
+    lm_numbers *n = &m->n;
+    int status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
+    if (!status)
+        status = lm_key_integer(l, "kda.head_dim", 1, 4096, &n->state);
+    n->k_heads = n->v_heads = n->n_head;
+    lm_letter_add(m, 'K', "k_head", n->k_heads);
+    lm_letter_add(m, 'S', NULL, n->state);
+    lm_letter_add(m, 'C', NULL, n->conv);
+    return status;
+}
+
 /* -- the graph ----------------------------------------------------------------------- */
 
 /* Heads `first` .. first + heads - 1 of the convolution's channels: q, k and v are segments of them. */
@@ -71,30 +87,62 @@ static void gates(lm_build *b, eng_value u, int il, eng_value *beta, eng_value *
     *a = eng_reshape(g, eng_cont(g, eng_slice(g, both, 0, r, r)), (int64_t[]){n->v_heads, t}, 2);
 }
 
+/* The convolution of q, k and v, side by side in qkv, with the weights w, and the rule; a: the logarithms of what is kept
+ * of heads or of their channels, [1 or S, value heads, T]. */
+static eng_value delta_rule(lm_build *b, eng_value qkv, eng_value w, eng_value beta, eng_value a, int il)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    int64_t kh = n->k_heads, slots = b->context->n_snapshots;
+    eng_value c = eng_ssm_conv(g, qkv, w, lm_layer_memory(b, il, 1), b->src, b->dst, b->cu, slots);
+    c = eng_unary(g, c, ENG_UNARY_SILU);
+    eng_value q = unit_length(b, channels(b, c, 0, kh));
+    eng_value k = unit_length(b, channels(b, c, kh, kh));
+    eng_value v = channels(b, c, 2 * kh, n->v_heads);
+    return eng_gated_delta_net(g, q, k, v, a, eng_unary(g, beta, ENG_UNARY_SIGMOID), lm_layer_memory(b, il, 0), b->src,
+                               b->dst, b->cu, b->model->arch->grouped, slots);
+}
+
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    int64_t s = n->state, kh = n->k_heads, vh = n->v_heads, t = b->n_tokens, slots = b->context->n_snapshots;
+    int64_t s = n->state, vh = n->v_heads, t = b->n_tokens;
     eng_value qkv = lm_product(b, il, LM_GDN_QKV, u);
     eng_value z = lm_product(b, il, LM_GDN_GATE, u);
     eng_value beta, a;
     gates(b, u, il, &beta, &a);
-
-    eng_value c = eng_ssm_conv(g, qkv, lm_weight(b, il, LM_GDN_CONV), lm_layer_memory(b, il, 1), b->src, b->dst, b->cu,
-                               slots);
-    c = eng_unary(g, c, ENG_UNARY_SILU);
-    eng_value q = unit_length(b, channels(b, c, 0, kh));
-    eng_value k = unit_length(b, channels(b, c, kh, kh));
-    eng_value v = channels(b, c, 2 * kh, vh);
-    beta = eng_unary(g, beta, ENG_UNARY_SIGMOID);
     a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
-    eng_value decay = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, LM_GDN_A)), (int64_t[]){1, vh, t}, 3);
-    eng_value o = eng_gated_delta_net(g, q, k, v, decay, beta, lm_layer_memory(b, il, 0), b->src, b->dst, b->cu,
-                                      b->model->arch->grouped, slots);
+    a = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, LM_GDN_A)), (int64_t[]){1, vh, t}, 3);
+    eng_value o = delta_rule(b, qkv, lm_weight(b, il, LM_GDN_CONV), beta, a, il);
 
     z = eng_reshape(g, z, (int64_t[]){s, vh, t}, 3);
     o = eng_glu(g, z, lm_norm(b, o, il, LM_GDN_NORM), ENG_GLU_SWIGLU, NULL);
     o = eng_reshape(g, o, (int64_t[]){s * vh, t}, 2);
     return lm_product(b, il, LM_GDN_OUT, o);
+}
+
+/* One behind the other: q, k and v, or their convolutions. */
+static eng_value joined(lm_build *b, eng_value q, eng_value k, eng_value v, int dim)
+{
+    return eng_concat(b->g, eng_concat(b->g, q, k, dim), v, dim);
+}
+
+eng_value lm_kimi_delta_attention(lm_build *b, eng_value u, int il)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    int64_t s = n->state, h = n->v_heads, t = b->n_tokens;
+    eng_value qkv = joined(b, lm_product(b, il, LM_Q, u), lm_product(b, il, LM_K, u), lm_product(b, il, LM_V, u), 0);
+    eng_value w = joined(b, lm_weight(b, il, LM_KDA_Q_CONV), lm_weight(b, il, LM_KDA_K_CONV),
+                         lm_weight(b, il, LM_KDA_V_CONV), 1);
+    eng_value a = lm_product(b, il, LM_KDA_FORGET_B, lm_product(b, il, LM_KDA_FORGET_A, u));
+    a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
+    a = eng_mul(g, eng_reshape(g, a, (int64_t[]){s, h, t}, 3), lm_weight(b, il, LM_GDN_A));
+    eng_value o = delta_rule(b, qkv, w, lm_product(b, il, LM_GDN_BETA, u), a, il);
+
+    eng_value z = lm_product(b, il, LM_KDA_GATE_B, lm_product(b, il, LM_KDA_GATE_A, u));
+    z = eng_unary(g, eng_reshape(g, z, (int64_t[]){s, h, t}, 3), ENG_UNARY_SIGMOID);
+    o = eng_mul(g, lm_norm(b, o, il, LM_GDN_NORM), z);
+    return lm_product(b, il, LM_GDN_OUT, eng_reshape(g, o, (int64_t[]){s * h, t}, 2));
 }

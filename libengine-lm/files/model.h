@@ -203,6 +203,8 @@ enum {
     LM_PRODUCT_ROLES(LM_GATE_SHARED), LM_PRODUCT_ROLES(LM_UP_SHARED), LM_PRODUCT_ROLES(LM_DOWN_SHARED),
     LM_PRODUCT_ROLES(LM_SCAN_IN), LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
     LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_BETA_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
+    LM_PRODUCT_ROLES(LM_KDA_FORGET_A), LM_PRODUCT_ROLES(LM_KDA_FORGET_B), LM_PRODUCT_ROLES(LM_KDA_GATE_A),
+    LM_PRODUCT_ROLES(LM_KDA_GATE_B), LM_KDA_Q_CONV, LM_KDA_K_CONV, LM_KDA_V_CONV,
     LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM, LM_SCAN_CONV_BIAS, LM_SCAN_SKIP,
     LM_PRODUCT_ROLES(LM_CONV_IN), LM_CONV, LM_PRODUCT_ROLES(LM_CONV_OUT),
     LM_PRODUCT_ROLES(LM_DRAFT_IN), LM_DRAFT_TOKEN_NORM, LM_DRAFT_STATE_NORM, LM_DRAFT_EMBD, LM_DRAFT_OUT_NORM, LM_DRAFT_OUT,
@@ -302,7 +304,7 @@ typedef enum lm_scans {
     LM_SCAN_OR_EITHER,   /* the same, and those with a feed-forward have that alone */
     LM_SCAN_BESIDE       /* all do both, side by side                             */
 } lm_scans;
-typedef enum lm_by_key { LM_NEVER, LM_ALWAYS, LM_BY_KEY } lm_by_key;
+typedef enum lm_by_key { LM_NEVER, LM_ALWAYS, LM_BY_KEY, LM_IF_KEY_DENIES /* by a key, which most files lack */ } lm_by_key;
 /* Keys that change what is computed: an architecture reads them, or refuses a file that has them (numbers.c). */
 enum {
     LM_READS_EMBD_SCALE = 1, LM_READS_RESIDUAL_SCALE = 2, LM_READS_ATTN_SCALE = 4, LM_READS_LOGIT_SCALE = 8,
@@ -339,6 +341,7 @@ struct lm_arch {
     lm_scans scans;
     bool hybrid;             /* recurrent layers, with attention every few             */
     bool headless;           /* layers of which the file says that they have no heads of K and V are recurrent */
+    bool kda;                /* recurrent layers forget by channels, not by heads          */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
     bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */

@@ -19,12 +19,19 @@ typedef struct weights {
     uint32_t n;
 } weights;
 
+/* Extents of 1 behind the first, which some converters put between others, do not change where elements lie. */
 static int shape_matches(const eng_gguf_tensor *t, const int64_t *ne, uint32_t rank)
 {
-    for (uint32_t i = 0; i < 4; i++)
-        if ((i < t->rank ? t->ne[i] : 1) != (i < rank ? ne[i] : 1))
-            return 0;
-    return 1;
+    uint32_t i = 1, k = 1;
+    for (;; i++, k++) {
+        while (i < t->rank && t->ne[i] == 1)
+            i++;
+        while (k < rank && ne[k] == 1)
+            k++;
+        if (i >= t->rank || k >= rank || t->ne[i] != ne[k])
+            break;
+    }
+    return t->ne[0] == ne[0] && i >= t->rank && k >= rank;
 }
 
 static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64_t *ne, uint32_t rank)

@@ -183,6 +183,12 @@ static const struct {
     {"--arch granitehybrid --seed 175 --interval 2 --k-heads 2 --v-heads 6 --int rope.scaling.finetuned=1 --type q8_0", false},
     {"--arch falcon-h1 --seed 176 --k-heads 1 --v-heads 6 --heads 6 --kv-heads 2 --head 20 --state 24", true},
     {"--arch falcon-h1 --seed 177 --k-heads 2 --v-heads 4 --scan-norms --type q8_0 --layers 2 --linear 3 --tied", false},
+    /* kimi-linear: channels that forget by themselves, between layers of latent attention without rope */
+    {"--arch kimi-linear --seed 178 --experts 6 --used 2 --heads 6 --head 24 --kv-lora 32 --state 20 --dense-lead 1", true},
+    {"--arch kimi-linear --seed 179 --experts 8 --used 3 --groups 4 --groups-used 2 --heads 3 --kv-heads 1 --head 20 --value 12 --q-lora 40 "
+     "--layers 5 --interval 2 --conv 3 --type q8_0 --small-conv --shared-count 2 --tied --without expert_gating_func", false},
+    {"--arch kimi-linear --seed 180 --experts 4 --used 2 --heads 5 --kv-heads 1 --head 32 --state 33 --layers 3 --interval 3 "
+     "--int expert_weights_norm=0 --shared-count 0 --embd 96", false},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -215,7 +221,7 @@ static const struct {
 #define N_SPLITS (sizeof splits / sizeof *splits)
 
 /* Without --slow OpenCL devices run models of these: every kind of layer that there is.  The others have other facts, not other ops. */
-static const char *const compiled[] = {"llama ", "qwen35moe", "deepseek2", "gpt-oss", "gemma3n", "gemma4", "lfm2moe", "falcon-h1"};
+static const char *const compiled[] = {"llama ", "qwen35moe", "deepseek2", "gpt-oss", "gemma3n", "gemma4", "lfm2moe", "falcon-h1", "kimi-linear"};
 
 static bool is_compiled(const char *options)
 {
@@ -503,7 +509,7 @@ static const struct subject_arch {
     {"exaone4", .fused = true, .scales = true}, {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
     {"mamba2", .hybrid = true, .scales = true}, {"nemotron_h", .hybrid = true, .scales = true},
     {"falcon-h1", .hybrid = true, .scales = true},
-    {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
+    {"kimi-linear", .experts = true, .hybrid = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 
@@ -544,7 +550,7 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
 {
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K"};
     const struct subject_arch *a = &archs[among(r, 0, N_RANDOM - 1)];
-    bool llama = strcmp(a->name, "llama") == 0, latent = strcmp(a->name, "deepseek2") == 0;
+    bool llama = strcmp(a->name, "llama") == 0, latent = strcmp(a->name, "deepseek2") == 0 || strcmp(a->name, "kimi-linear") == 0;
     int kv = among(r, 1, 8), group = among(r, 1, 5), half = among(r, 2, 32);
     options[0] = 0;
     add(options, "--arch %s --seed %u --type %s", a->name, seed, types[among(r, 0, 5)]);

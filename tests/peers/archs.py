@@ -202,6 +202,11 @@ def tensors(case, model):
             out[at + "attn_qkv.weight"], out[at + "attn_gate.weight"] = split_linear(w, c)
         elif base == "linear_attn.A_log":
             out[at + "ssm_a"] = -np.exp(w)
+        elif base == "self_attn.conv1d":  # of q, k and v; converters leave an extent of 1 in each
+            for part, x in zip("qkv", np.split(w, 3)):
+                out[at + "ssm_conv1d_%s.weight" % part] = x[None]
+        elif base == "self_attn.forget_gate.A_log":
+            out[at + "ssm_a"] = -np.exp(w).reshape(-1, 1)
         elif base == "linear_attn.conv1d":
             out[at + "ssm_conv1d.weight"] = w.squeeze(1)
         elif base == "conv.conv":
@@ -322,6 +327,18 @@ CASES["deepseek3-yarn"] = dict(arch="deepseek2", q_lora_rank=None, **LATENT,
 CASES["deepseek2"] = dict(arch="deepseek2", q_lora_rank=24, **{
     **LATENT, "config": "DeepseekV2Config", "topk_method": "group_limited_greedy", "norm_topk_prob": False},
     keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "expert_gating_func": 1, "expert_weights_norm": False})
+
+KDA = {"self_attn.forget_gate.f_a_proj": "ssm_f_a", "self_attn.forget_gate.f_b_proj": "ssm_f_b",
+       "self_attn.forget_gate.dt_bias": "ssm_dt.bias", "self_attn.b_proj": "ssm_beta", "self_attn.g_a_proj": "ssm_g_a",
+       "self_attn.g_b_proj": "ssm_g_b", "self_attn.o_norm": "ssm_norm"}
+KIMI_KEYS = {**LATENT_KEYS, "attention.head_count_kv": [0, 0, 1, 0, 1], "ssm.conv_kernel": 3, "kda.head_dim": 20}
+KIMI = dict(arch="kimi-linear", config="KimiLinearConfig", num_key_value_heads=4, num_local_experts=8, n_shared_experts=1,
+            kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12, routed_scaling_factor=2.5, n_group=2,
+            topk_group=1, linear_num_heads=4, linear_head_dim=20, linear_conv_kernel_dim=3, num_hidden_layers=5, names=KDA,
+            layer_types=["linear_attention" if i in (0, 1, 3) else "full_attention" for i in range(5)], **MOE)
+CASES["kimi-linear"] = dict(**KIMI, keys=KIMI_KEYS)
+CASES["kimi-linear-q"] = dict(**KIMI, q_lora_rank=24, norm_topk_prob=False,
+                              keys={**KIMI_KEYS, "attention.q_lora_rank": 24, "expert_weights_norm": False})
 
 HYBRID = dict(head_dim=32, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=16,
               linear_value_head_dim=16, plus1=True, tiled=True, names=SECOND,

@@ -54,6 +54,7 @@ static const facts known[] = {
     {"nemotron_h", .scans = true, .alone = true, .either = true, .layered = true, .rope_rest = 1, NO_WINDOWS},
     {"falcon-h1", FFN, .scans = true, .both = true, NO_WINDOWS},
     {"granitehybrid", FFN, .neighbours = true, .divides = true, .shared = 4, .scans = true, .layered = true, NO_WINDOWS},
+    {"kimi-linear", FFN, .latent = true, .kda = true, .rope_rest = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"deepseek2", FFN, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
 };
 

@@ -31,6 +31,7 @@ typedef struct layer {
     matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be NULL */
     matrix qkv, z, beta, alpha, gdn_out; /* recurrent */
     double *conv, *dt, *a, *gdn_norm;
+    matrix forget_a, forget_b, gate_a, gate_b; /* of KDA: its channels' forgetting, its output's gate */
     matrix scan_in;     /* z, x, b, c, dt */
     double *conv_bias, *skip;
     matrix gate, up, down; /* dense, or each expert's */
@@ -55,6 +56,7 @@ typedef struct facts {
     norm_of qk;
     activation act;
     bool headless; /* layers without heads of K and V are short convolutions */
+    bool kda;      /* or Kimi Delta Attention */
     double weights_least; /* the sum of experts' weights is so much more */
     bool embd_root, divides, sigmoid, plain_weights, norm_key, weigh_first, own_width;
     int64_t window_period; /* -1: no windows; 0: all layers have one */

@@ -169,7 +169,7 @@ static void read_experts_numbers(reader *r)
     else if (m->f.shared)
         m->n_ff_shared = m->n_ff_expert * (m->f.shared == 2 ? key(r, "expert_shared_count", 0, -1) : 1);
     m->f.sigmoid = gating ? gating == 2 : m->f.sigmoid;
-    m->normed_weights = m->f.norm_key ? key(r, "expert_weights_norm", 0, 0) != 0 : !m->f.plain_weights;
+    m->normed_weights = m->f.kda ? key(r, "expert_weights_norm", 0, 1) != 0 : m->f.norm_key ? key(r, "expert_weights_norm", 0, 0) != 0 : !m->f.plain_weights;
     m->groups = key(r, "expert_group_count", 0, 1);
     m->groups_used = key(r, "expert_group_used_count", 0, 1);
     m->dense_lead = key(r, "leading_dense_block_count", 0, 0);
@@ -210,6 +210,11 @@ static void read_numbers(reader *r)
     m->eps = number(r, m->f.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
     if (m->f.latent)
         read_latent(r);
+    if (m->f.kda) {
+        m->taps = key(r, "ssm.conv_kernel", 0, -1);
+        m->size = key(r, "kda.head_dim", 0, -1);
+        m->k_heads = m->v_heads = m->heads;
+    }
     read_rope(r);
     if (m->hybrid || m->f.scans) {
         m->taps = key(r, "ssm.conv_kernel", 0, -1);
@@ -230,7 +235,7 @@ static void read_numbers(reader *r)
     else
         m->n_vocab = embd->ne[1];
     if (!r->failed && (m->n_layers < 1 || m->heads < 1 || m->kv_heads < 1 || (m->n_ff + m->n_ff_expert < 1 && !m->f.alone) || m->groups > 512 || m->used > m->experts ||
-                       ((m->hybrid || m->f.scans) && m->k_heads < 1)))
+                       ((m->hybrid || m->f.scans || m->f.kda) && m->k_heads < 1)))
         fail(r, "sizes that cannot be");
 }
 
@@ -365,6 +370,32 @@ static void read_recurrent(reader *r, layer *l, int64_t il)
     }
     l->gdn_norm = tensor(r, true, m->size, il, "ssm_norm", ".weight");
     l->gdn_out = read_matrix(r, true, il, "ssm_out", inner, e, 1);
+}
+
+/* The three convolutions are one, side by side. */
+static void read_kda(reader *r, layer *l, int64_t il)
+{
+    static const char *const names[] = {"ssm_conv1d_q", "ssm_conv1d_k", "ssm_conv1d_v"};
+    const ref_model *m = r->m;
+    int64_t e = m->n_embd, n = m->size, all = m->heads * n;
+    l->q = read_matrix(r, true, il, "attn_q", e, all, 1);
+    l->k = read_matrix(r, true, il, "attn_k", e, all, 1);
+    l->v = read_matrix(r, true, il, "attn_v", e, all, 1);
+    l->conv = own(r, malloc((size_t)(3 * m->taps * all) * sizeof *l->conv));
+    for (int64_t i = 0; i < 3; i++) {
+        double *w = tensor(r, true, m->taps * all, il, names[i], ".weight");
+        if (w && l->conv)
+            memcpy(l->conv + i * m->taps * all, w, (size_t)(m->taps * all) * sizeof *w);
+    }
+    l->forget_a = read_matrix(r, true, il, "ssm_f_a", e, n, 1);
+    l->forget_b = read_matrix(r, true, il, "ssm_f_b", n, all, 1);
+    l->gate_a = read_matrix(r, true, il, "ssm_g_a", e, n, 1);
+    l->gate_b = read_matrix(r, true, il, "ssm_g_b", n, all, 1);
+    l->beta = read_matrix(r, true, il, "ssm_beta", e, m->heads, 1);
+    l->dt = tensor(r, true, all, il, "ssm_dt", ".bias");
+    l->a = tensor(r, true, m->heads, il, "ssm_a", "");
+    l->gdn_norm = tensor(r, true, n, il, "ssm_norm", ".weight");
+    l->gdn_out = read_matrix(r, true, il, "attn_output", all, e, 1);
 }
 
 static void read_scan(reader *r, layer *l, int64_t il)
@@ -521,6 +552,8 @@ static void read_layer(reader *r, int64_t il)
     if (m->f.headless && key(r, "attention.head_count_kv", (uint64_t)il, -1) > 0)
         m->kv_heads = key(r, "attention.head_count_kv", (uint64_t)il, -1);
     l->full = m->f.headless ? key(r, "attention.head_count_kv", (uint64_t)il, -1) > 0 : !m->hybrid || il >= m->n_layers || (il + 1) % key(r, "full_attention_interval", 0, 4) == 0;
+    if (m->f.kda)
+        l->full = key(r, "attention.head_count_kv", (uint64_t)il, -1) > 0;
     if (m->f.scans) { /* a layer without heads of K and V scans, or is plain */
         l->full = m->f.both || (m->f.layered && layer_key(r, "attention.head_count_kv", il, -1) > 0);
         l->plain = m->f.either && layer_key(r, "feed_forward_length", il, -1) > 0;
@@ -540,6 +573,8 @@ static void read_layer(reader *r, int64_t il)
         read_latent_layer(r, l, il);
     else if (l->full)
         read_attention(r, l, il);
+    else if (m->f.kda)
+        read_kda(r, l, il);
     else if (!l->plain && !m->f.scans)
         read_recurrent(r, l, il);
     if (m->f.scans && !l->plain && (m->f.both || !l->full))

@@ -1,4 +1,4 @@
-/* The whole-model oracle: layers of the gated delta rule (arXiv:2412.06464). */
+/* The whole-model oracle: layers of the gated delta rule (arXiv:2412.06464), short convolutions. */
 #include "config.h"
 
 #include <math.h>
@@ -50,13 +50,14 @@ static void short_conv(const ref_model *m, const layer *l, layer_state *s, const
     ref_product(&l->conv_out, 0, t, out);
 }
 
-static void delta_rule(double *state, int64_t n, const double *q, const double *k, const double *v, double g,
+/* g: of each channel of the key. */
+static void delta_rule(double *state, int64_t n, const double *q, const double *k, const double *v, const double *g,
                        double beta, double *o)
 {
     for (int64_t j = 0; j < n; j++) { /* column j: the value's channel */
         double got = 0, sum = 0;
         for (int64_t i = 0; i < n; i++) {
-            state[i * n + j] *= exp(g);
+            state[i * n + j] *= exp(g[i]);
             got += k[i] * state[i * n + j];
         }
         double change = beta * (v[j] - got);
@@ -68,15 +69,56 @@ static void delta_rule(double *state, int64_t n, const double *q, const double *
     }
 }
 
+static double softplus(double x)
+{
+    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
+/* Kimi Delta Attention (arXiv:2510.26692, section 4): each channel of a key forgets by itself, as a projection of low
+ * rank says, and another, through a logistic function, lets the normed results out. */
+static void kimi_delta_attention(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t)
+{
+    int64_t n = m->size, heads = m->heads, all = heads * n;
+    double *qkv = t, *g = qkv + 3 * all, *z = g + all, *o = z + all, *beta = o + all, *low = beta + heads;
+    ref_product(&l->q, 0, u, qkv);
+    ref_product(&l->k, 0, u, qkv + all);
+    ref_product(&l->v, 0, u, qkv + 2 * all);
+    convolve(m, l, s, qkv, 3 * all);
+    for (int64_t i = 0; i < 3 * all; i++)
+        qkv[i] *= ref_logistic(qkv[i]);
+    for (int64_t h = 0; h < 2 * heads; h++)
+        unit_length(qkv + h * n, n);
+    ref_product(&l->forget_a, 0, u, low);
+    ref_product(&l->forget_b, 0, low, g);
+    for (int64_t i = 0; i < all; i++)
+        g[i] = l->a[i / n] * softplus(g[i] + l->dt[i]);
+    ref_product(&l->beta, 0, u, beta);
+    ref_product(&l->gate_a, 0, u, low);
+    ref_product(&l->gate_b, 0, low, z);
+    for (int64_t h = 0; h < heads; h++) {
+        double *p = o + h * n;
+        delta_rule(s->m + h * n * n, n, qkv + h * n, qkv + all + h * n, qkv + 2 * all + h * n, g + h * n,
+                   ref_logistic(beta[h]), p);
+        ref_rms(p, l->gdn_norm, p, n, m->eps);
+        for (int64_t i = 0; i < n; i++)
+            p[i] *= ref_logistic(z[h * n + i]);
+    }
+    ref_product(&l->gdn_out, 0, o, out);
+}
+
 int64_t ref_recurrent_scratch(const ref_model *m)
 {
-    return (2 * m->k_heads + 3 * m->v_heads) * m->size + 2 * m->v_heads + (m->f.headless ? 3 * m->n_embd : 0);
+    return (2 * m->k_heads + 5 * m->v_heads + 2) * m->size + 2 * m->v_heads + (m->f.headless ? 3 * m->n_embd : 0);
 }
 
 void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t)
 {
     int64_t n = m->size, kh = m->k_heads, vh = m->v_heads, channels = (2 * kh + vh) * n;
-    double *qkv = t, *z = qkv + channels, *o = z + vh * n, *beta = o + vh * n, *alpha = beta + vh;
+    double *qkv = t, *z = qkv + channels, *o = z + vh * n, *beta = o + vh * n, *alpha = beta + vh, *g = alpha + vh;
+    if (m->f.kda) {
+        kimi_delta_attention(m, l, s, u, out, t);
+        return;
+    }
     if (l->conv_in.w) {
         short_conv(m, l, s, u, out, t);
         return;
@@ -100,8 +142,8 @@ void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, con
     for (int64_t h = 0; h < 2 * kh; h++)
         unit_length(qkv + h * n, n);
     for (int64_t h = 0; h < vh; h++) {
-        double x = alpha[h] + l->dt[h];
-        double g = l->a[h] * (x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)));
+        for (int64_t i = 0; i < n; i++)
+            g[i] = l->a[h] * softplus(alpha[h] + l->dt[h]);
         int64_t key = m->f.grouped ? h / (vh / kh) : h % kh;
         delta_rule(s->m + h * n * n, n, qkv + key * n, qkv + (kh + key) * n, qkv + (2 * kh + h) * n, g,
                    ref_logistic(beta[h]), o + h * n);

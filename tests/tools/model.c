@@ -120,7 +120,7 @@ static void add_matrix(model *m, int64_t layer, const char *name, class kind, do
     add(m, layer, name, kind, FILL_NORMAL, gain, n0, n1, 0);
 }
 
-static int is(const model *m, unsigned flags)
+static int is(const model *m, uint64_t flags)
 {
     return (m->a->flags & flags) != 0;
 }
@@ -174,8 +174,10 @@ static int64_t head_of(const model *m, int64_t layer)
 
 static int64_t kv_heads_of(const model *m, int64_t layer)
 {
-    if (is(m, ARCH_CONV) && (layer + 1) % m->interval != 0)
+    if (is(m, ARCH_CONV | ARCH_KDA) && (layer + 1) % m->interval != 0)
         return 0;
+    if (is(m, ARCH_KDA)) /* all of them see one short vector */
+        return 1;
     return m->full_kv_heads && !is_local(m, layer) ? m->full_kv_heads : m->kv_heads;
 }
 
@@ -244,6 +246,30 @@ static void add_short_conv(model *m, int64_t layer)
     add_matrix(m, layer, "shortconv.in_proj.weight", CLASS_RECURRENT, 1, m->embd, 3 * m->embd);
     add(m, layer, "shortconv.conv.weight", CLASS_F32, FILL_NORMAL, 1, m->conv, m->embd, 0);
     add_matrix(m, layer, "shortconv.out_proj.weight", CLASS_RECURRENT, 2 * residual_gain(m), m->embd, m->embd);
+}
+
+/* A convolution each, with the dimension of 1 that converters leave in it. */
+static void add_kda(model *m, int64_t layer)
+{
+    static const char *const names[] = {"q", "k", "v"};
+    char name[64];
+    int64_t all = m->heads * m->state;
+
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "attn_%s.weight", names[i]);
+        add_matrix(m, layer, name, CLASS_RECURRENT, 1, m->embd, all);
+        snprintf(name, sizeof name, "ssm_conv1d_%s.weight", names[i]);
+        add(m, layer, name, CLASS_F32, FILL_NORMAL, m->small_conv ? 2e-3 : 2, m->conv, 1, all);
+    }
+    add_matrix(m, layer, "ssm_f_a.weight", CLASS_RECURRENT, 1, m->embd, m->state);
+    add_matrix(m, layer, "ssm_f_b.weight", CLASS_RECURRENT, 1, m->state, all);
+    add_matrix(m, layer, "ssm_g_a.weight", CLASS_RECURRENT, 1, m->embd, m->state);
+    add_matrix(m, layer, "ssm_g_b.weight", CLASS_RECURRENT, 1, m->state, all);
+    add_matrix(m, layer, "ssm_beta.weight", CLASS_RECURRENT, 1, m->embd, m->heads);
+    add(m, layer, "ssm_dt.bias", CLASS_F32, FILL_STEP, 1, all, 0, 0);
+    add(m, layer, "ssm_a", CLASS_F32, FILL_DECAY, 1, 1, m->heads, 0);
+    add_norm(m, layer, "ssm_norm.weight", m->state);
+    add_matrix(m, layer, "attn_output.weight", CLASS_RECURRENT, 2 * residual_gain(m), all, m->embd);
 }
 
 static void add_recurrent(model *m, int64_t layer)
@@ -438,7 +464,9 @@ static void add_layer(model *m, int64_t layer)
         add_norm(m, layer, "post_attention_norm.weight", m->embd);
         add_norm(m, layer, "post_ffw_norm.weight", m->embd);
     }
-    if (kv_heads_of(m, layer) == 0)
+    if (kv_heads_of(m, layer) == 0 && is(m, ARCH_KDA))
+        add_kda(m, layer);
+    else if (kv_heads_of(m, layer) == 0)
         add_short_conv(m, layer);
     else if (hybrid(m) && !draft && (layer + 1) % m->interval != 0)
         add_recurrent(m, layer);
@@ -675,7 +703,7 @@ int model_keys(const model *m, eng_gguf_writer *w)
         status = scan_keys(m, w, status);
     if (!only)
         status = is(m, ARCH_SCANS) && !is(m, ARCH_BOTH) ? list_key(m, w, status, "attention.head_count_kv", scan_kv_heads) :
-                 m->full_kv_heads || is(m, ARCH_CONV) ? list_key(m, w, status, "attention.head_count_kv", kv_heads_of) :
+                 m->full_kv_heads || is(m, ARCH_CONV | ARCH_KDA) ? list_key(m, w, status, "attention.head_count_kv", kv_heads_of) :
                  number_key(m, w, status, "attention.head_count_kv", is(m, ARCH_LATENT) ? 1 : m->kv_heads);
     status = number_key(m, w, status, "attention.key_length", is(m, ARCH_LATENT) ? m->kv_lora + m->rope : m->head);
     status = number_key(m, w, status, "attention.value_length", is(m, ARCH_LATENT) ? m->kv_lora : m->head);
@@ -691,6 +719,10 @@ int model_keys(const model *m, eng_gguf_writer *w)
         status = altup_keys(m, w, status);
     if (is(m, ARCH_CONV))
         status = number_key(m, w, status, "shortconv.l_cache", m->conv);
+    if (is(m, ARCH_KDA)) {
+        status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
+        status = number_key(m, w, status, "kda.head_dim", m->state);
+    }
     if (m->period)
         status = number_key(m, w, status, "attention.sliding_window_pattern", m->period);
     status = real_key(m, w, status, "rope.freq_base", 10000);

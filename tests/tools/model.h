@@ -51,7 +51,7 @@ typedef enum shared { SHARED_NONE, SHARED_LENGTH, SHARED_COUNT, SHARED_ONE } sha
 typedef struct model_arch {
     const char *name;
     const char *norm2;   /* before the feed-forward; NULL: none */
-    unsigned flags;      /* ARCH_* */
+    uint64_t flags;      /* ARCH_* */
     experts experts;
     shared shared;
     int rope_part;       /* the heads' channels are so many times those that are rotated; 0: all are */
@@ -67,6 +67,8 @@ enum {
     ARCH_SCANS = 1 << 27, ARCH_BOTH = 1 << 28, /* all layers that scan attend, too */
     ARCH_ALONE = 1 << 29, ARCH_EITHER = 1 << 30 /* no feed-forward behind a mixer; in every second layer, alone */
 };
+/* Beyond what an enumeration can have. */
+#define ARCH_KDA (UINT64_C(1) << 31)
 const model_arch *model_arch_find(const char *name);
 
 typedef struct model {
