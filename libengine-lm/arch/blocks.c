@@ -224,12 +224,14 @@ static eng_value heads(lm_build *b, eng_value x, int64_t d, int64_t n, int64_t t
     return eng_reshape(b->g, x, (int64_t[]){d, n, t}, 3);
 }
 
-/* Queries or keys of a product: normed over all heads or each, and turned. */
+/* Queries or keys of a product: normed over all heads or each, and turned, or the other way round. */
 static eng_value turned(lm_build *b, eng_value x, int layer, int norm, bool wanted)
 {
-    if (!b->model->arch->wide_norms && lm_weight(b, layer, norm) != ENG_NO_VALUE)
-        x = lm_norm(b, x, layer, norm);
+    const lm_arch *a = b->model->arch;
+    bool normed = !a->wide_norms && lm_weight(b, layer, norm) != ENG_NO_VALUE;
+    x = normed && !a->norms_turned ? lm_norm(b, x, layer, norm) : x;
     x = lm_rope(b, x, layer, wanted);
+    x = normed && a->norms_turned ? lm_norm(b, x, layer, norm) : x;
     if (b->model->n.layer[layer].normed)
         x = eng_rms_norm(b->g, x, ENG_NO_VALUE, b->model->n.eps);
     if (norm == LM_Q_NORM && b->model->n.layer[layer].tempered)

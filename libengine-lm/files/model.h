@@ -322,6 +322,7 @@ struct lm_arch {
     uint32_t reads;          /* LM_READS_*                                             */
     uint32_t needs;          /* of them those without which nothing can be computed    */
     int rope;                /* ENG_ROPE_*                                             */
+    bool one_stream;         /* of several position streams, which are one for text, whatever rope.dimension_sections says */
     int rope_part;           /* how many times more than that the channels of a head are, unless a key says how many
                                 are rotated; 0: all are                                */
     bool rope_unrounded;     /* YaRN's two pairs, between which pairs are stretched more and more, are no whole numbers */
@@ -335,6 +336,7 @@ struct lm_arch {
     bool parallel;           /* the feed-forward gets what the mixer gets              */
     bool divided;            /* logit_scale divides                                    */
     bool layer_norm;         /* norms take the mean off                                */
+    bool norms_turned;       /* those of queries and keys are for what is rotated already */
     bool wide_norms;         /* those of queries and keys are over all heads           */
     bool value_norms;        /* values are normed, each head, without weights          */
     bool attn_plain;         /* products of queries and keys are multiplied by nothing */

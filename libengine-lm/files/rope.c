@@ -219,7 +219,9 @@ int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot)
 {
     lm_numbers *n = &l->model->n;
     eng_rope_params *r = &n->rope;
-    rope_kind kind = {.sections = mode == ENG_ROPE_IMROPE, .local = l->model->arch->reads & LM_READS_WINDOW};
+    char key[LM_KEY_BYTES];
+    bool one = l->model->arch->one_stream;
+    rope_kind kind = {.sections = mode == ENG_ROPE_IMROPE || one, .local = l->model->arch->reads & LM_READS_WINDOW};
     eng_rope_defaults(r);
     r->mode = mode;
     int status = lm_key_integer_or(l, "rope.dimension_count", 2, n->d_k, n_rot, &r->n_dims);
@@ -233,7 +235,9 @@ int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot)
                           (long long)r->n_dims);
     if (!status)
         status = scaling(l, r, &kind.yarn);
-    if (!status && kind.sections)
+    if (!status && kind.sections && !one)
         status = sections(l, n);
+    if (one)
+        lm_unread_not(l, lm_key_name(l, "rope.dimension_sections", key));
     return status ? status : check_keys(l, kind);
 }

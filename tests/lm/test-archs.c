@@ -189,6 +189,12 @@ static const struct {
      "--layers 5 --interval 2 --conv 3 --type q8_0 --small-conv --shared-count 2 --tied --without expert_gating_func", false},
     {"--arch kimi-linear --seed 180 --experts 4 --used 2 --heads 5 --kv-heads 1 --head 32 --state 33 --layers 3 --interval 3 "
      "--int expert_weights_norm=0 --shared-count 0 --embd 96", false},
+    {"--arch qwen3vl --seed 181 --heads 6 --kv-heads 2 --head 22 --tied", false},
+    {"--arch qwen3vl --seed 182 --head 40 --type q8_0 --yarn 4 --context 256", false},
+    {"--arch qwen3vlmoe --seed 183 --experts 6 --used 2 --head 26", false},
+    {"--arch hunyuan-dense --seed 184 --heads 6 --kv-heads 2 --head 24 --tied", true},
+    {"--arch hunyuan-dense --seed 185 --type q8_0 --fused-qkv --linear 2 --biases", false},
+    {"--arch hunyuan-moe --seed 186 --experts 6 --used 3 --shared-ffn 56", false},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -509,6 +515,8 @@ static const struct subject_arch {
     {"exaone4", .fused = true, .scales = true}, {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
     {"mamba2", .hybrid = true, .scales = true}, {"nemotron_h", .hybrid = true, .scales = true},
     {"falcon-h1", .hybrid = true, .scales = true},
+    {"qwen3vl", .fused = true, .scales = true}, {"qwen3vlmoe", .experts = true, .fused = true, .scales = true},
+    {"hunyuan-dense", .fused = true, .scales = true}, {"hunyuan-moe", .experts = true, .fused = true, .scales = true},
     {"kimi-linear", .experts = true, .hybrid = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 
 try:
     import numpy as np
@@ -377,6 +378,20 @@ CASES["falcon-h1"] = dict(arch="falcon-h1", config="FalconH1Config", mamba_n_hea
                           keys={**SCAN_KEYS})
 CASES["falcon-h1-norm"] = {**CASES["falcon-h1"], "mamba_rms_norm": True, "mamba_norm_before_gate": False}
 
+SECTIONS = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [5, 4, 3], "mrope_interleaved": True}
+CASES["qwen3vl"] = dict(arch="qwen3vl", config="Qwen3VLTextConfig", body="Qwen3VLTextModel", head_dim=24,
+                        rope_parameters=SECTIONS, keys={"rope.dimension_sections": [5, 4, 3, 0]})
+CASES["qwen3vlmoe"] = dict(arch="qwen3vlmoe", config="Qwen3VLMoeTextConfig", body="Qwen3VLMoeTextModel", head_dim=24,
+                           num_experts=6, rope_parameters=SECTIONS, keys={"rope.dimension_sections": [5, 4, 3, 0]}, **MOE)
+HUNYUAN = {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm", "mlp.gate.wg": "ffn_gate_inp",
+           "mlp.shared_mlp.gate_proj": "ffn_gate_shexp", "mlp.shared_mlp.up_proj": "ffn_up_shexp",
+           "mlp.shared_mlp.down_proj": "ffn_down_shexp"}
+CASES["hunyuan-dense"] = dict(arch="hunyuan-dense", config="HunYuanDenseV1Config", head_dim=24, names=HUNYUAN,
+                              rope_parameters=ROPE)
+CASES["hunyuan-moe"] = dict(arch="hunyuan-moe", config="HunYuanMoEV1Config", head_dim=24, num_experts=6, moe_topk=2,
+                            names=HUNYUAN, rope_parameters=ROPE,
+                            keys={"expert_feed_forward_length": 96, "expert_shared_feed_forward_length": 96})
+
 WINDOWS = {"sliding_attention": ROPE, "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
                                                          "rope_theta": 1e6}}
 
@@ -435,7 +450,20 @@ CASES["gemma4-e"] = gemma4("llglglg", shared=3, wide=True)
 CASES["gemma4-moe"] = gemma4("llgllg", kv=1, width=0, enable_moe_block=True, num_experts=6, top_k_experts=2,
                              moe_intermediate_size=32)
 
-OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled", "proportional"}
+OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled", "proportional", "body"}
+
+
+class Headed(torch.nn.Module):
+    """A text model that transformers has no head for."""
+
+    def __init__(self, model, c):
+        super().__init__()
+        self.model, self.config = model, c
+        self.lm_head = torch.nn.Linear(c.hidden_size, c.vocab_size, bias=False)
+
+    def forward(self, ids, use_cache):
+        hidden = self.model(input_ids=ids, use_cache=use_cache).last_hidden_state
+        return types.SimpleNamespace(logits=self.lm_head(hidden))
 
 
 def randomise(model, seed):
@@ -497,7 +525,9 @@ def make(name, case, folder):
     options = {**BASE, "tie_word_embeddings": False, **{k: v for k, v in case.items() if k not in OWN}}
     c = getattr(T, case["config"])(**options)
     c._attn_implementation = "eager"
-    model = T.AutoModelForCausalLM.from_config(c, attn_implementation="eager").float().eval()
+    model = Headed(getattr(T, case["body"])._from_config(c), c) if "body" in case else \
+        T.AutoModelForCausalLM.from_config(c, attn_implementation="eager")
+    model = model.float().eval()
     model.by_columns, model.attn_plain = bool(case.get("columns")), case["arch"].startswith(("gemma3n", "gemma4"))
     randomise(model, len(name) + 7)
     ids = [(i * 37 + 11) % 300 for i in range(40)]

@@ -54,6 +54,10 @@ static const facts known[] = {
     {"nemotron_h", .scans = true, .alone = true, .either = true, .layered = true, .rope_rest = 1, NO_WINDOWS},
     {"falcon-h1", FFN, .scans = true, .both = true, NO_WINDOWS},
     {"granitehybrid", FFN, .neighbours = true, .divides = true, .shared = 4, .scans = true, .layered = true, NO_WINDOWS},
+    {"qwen3vl", FFN, .qk = HEAD_NORM, NO_WINDOWS},
+    {"qwen3vlmoe", FFN, .qk = HEAD_NORM, .own_width = true, NO_WINDOWS},
+    {"hunyuan-dense", FFN, .qk = HEAD_NORM, .norm_last = true, NO_WINDOWS},
+    {"hunyuan-moe", FFN, .qk = HEAD_NORM, .norm_last = true, .own_width = true, .shared = 4, NO_WINDOWS},
     {"kimi-linear", FFN, .latent = true, .kda = true, .rope_rest = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"deepseek2", FFN, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
 };

@@ -92,9 +92,13 @@ int64_t ref_attention_scratch(const ref_model *m, int64_t length)
 /* A head's query or key: normed, rotated, and what else is done to it before they meet. */
 static void turned(const ref_model *m, const layer *l, double *x, const double *norm, int64_t head, int64_t pos)
 {
-    if (norm && m->f.qk != WIDE_NORM)
-        ref_norm(m, x, norm + (m->f.qk == OWN_NORM ? head * l->d : 0), x, l->d);
+    bool normed = norm && m->f.qk != WIDE_NORM;
+    const double *own = normed ? norm + (m->f.qk == OWN_NORM ? head * l->d : 0) : NULL;
+    if (normed && !m->f.norm_last)
+        ref_norm(m, x, own, x, l->d);
     rope(m, l, x, pos);
+    if (normed && m->f.norm_last)
+        ref_norm(m, x, own, x, l->d);
     if (m->renormed && l->rotated)
         ref_rms(x, NULL, x, l->d, m->eps);
 }

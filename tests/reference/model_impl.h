@@ -55,6 +55,7 @@ typedef struct facts {
     bool neighbours, no_norm1, post_norms, layer_norm, parallel, grouped, latent;
     norm_of qk;
     activation act;
+    bool norm_last; /* queries and keys are normed when they are rotated */
     bool headless; /* layers without heads of K and V are short convolutions */
     bool kda;      /* or Kimi Delta Attention */
     double weights_least; /* the sum of experts' weights is so much more */

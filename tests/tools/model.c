@@ -548,8 +548,6 @@ static int sections_key(const model *m, eng_gguf_writer *w, int status)
 
 static int hybrid_keys(const model *m, eng_gguf_writer *w, int status)
 {
-    if (is(m, ARCH_SECTIONS))
-        status = sections_key(m, w, status);
     status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
     status = number_key(m, w, status, "ssm.state_size", m->state);
     status = number_key(m, w, status, "ssm.group_count", m->k_heads);
@@ -728,6 +726,8 @@ int model_keys(const model *m, eng_gguf_writer *w)
     status = real_key(m, w, status, "rope.freq_base", 10000);
     status = number_key(m, w, status, "rope.dimension_count", m->rope);
     status = scaling_keys(m, w, status);
+    if (is(m, ARCH_SECTIONS))
+        status = sections_key(m, w, status);
     if (hybrid(m))
         status = hybrid_keys(m, w, status);
     if (m->mtp > 0)
