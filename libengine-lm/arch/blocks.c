@@ -23,6 +23,15 @@ eng_value lm_product(lm_build *b, int layer, int role, eng_value x)
     return bias != ENG_NO_VALUE ? eng_add(b->g, y, bias) : y;
 }
 
+/* What is added behind a norm, if the model has it. */
+static eng_value norm_bias(lm_build *b, int layer, int role)
+{
+    return role == LM_NORM     ? lm_weight(b, layer, LM_NORM_BIAS) :
+           role == LM_FFN_NORM ? lm_weight(b, layer, LM_FFN_NORM_BIAS) :
+           role == LM_OUT_NORM ? lm_weight(b, layer, LM_OUT_NORM_BIAS) :
+                                 ENG_NO_VALUE;
+}
+
 /* One that the file does not have is all ones.  One of two dimensions is each head's own. */
 eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
 {
@@ -30,7 +39,7 @@ eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
     eng_value w = lm_weight(b, layer, role);
     bool own = tensor >= 0 && eng_store_get(b->model->store, (uint32_t)tensor)->rank == 2;
     eng_value y = b->model->arch->layer_norm ?
-                      eng_norm(b->g, x, own ? ENG_NO_VALUE : w, ENG_NO_VALUE, b->model->n.eps) :
+                      eng_norm(b->g, x, own ? ENG_NO_VALUE : w, norm_bias(b, layer, role), b->model->n.eps) :
                       eng_rms_norm(b->g, x, own ? ENG_NO_VALUE : w, b->model->n.eps);
     return own ? eng_mul(b->g, y, w) : y;
 }

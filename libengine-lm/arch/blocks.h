@@ -51,6 +51,11 @@
 /* Norms of what a block gives. */
 #define LM_ROWS_POST_NORMS \
     LM_ROW_NORM(LM_POST_NORM, "post_attention_norm"), LM_ROW_NORM(LM_FFN_POST_NORM, "post_ffw_norm")
+/* What is added to norms that take the mean off; `second`: LM_W_OPTIONAL, if there may be no second norm. */
+#define LM_ROWS_NORM_BIASES(second) \
+    {LM_OUT_NORM_BIAS, "output_norm.bias", "E", LM_W_F32 | LM_W_END, 0, 0, 0}, \
+    {LM_NORM_BIAS, "attn_norm.bias", "E", LM_W_F32, LM_ALL, 0, 0}, \
+    {LM_FFN_NORM_BIAS, "ffn_norm.bias", "E", LM_W_F32 | (second), LM_ALL, 0, 0}
 #define LM_ROWS_ROPE_FREQS {LM_ROPE_FREQS, "rope_freqs.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}
 /* Q, K and V, each of its own or in one matrix; `bias` as in LM_LINEAR, of Q, K and V. */
 #define LM_ROWS_ATTENTION(bias) \
@@ -129,6 +134,10 @@
     LM_LINEAR(LM_GATE, "ffn_gate", "E", "F", flags, LM_W_OPTIONAL, LM_ALL, 0), \
     LM_LINEAR(LM_UP, "ffn_up", "E", "F", flags, LM_W_OPTIONAL, LM_ALL, 0), \
     LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", flags, LM_W_OPTIONAL, LM_ALL, 0)
+/* Without a gate. */
+#define LM_ROWS_UNGATED_FFN(layers) \
+    LM_LINEAR(LM_UP, "ffn_up", "E", "F", 0, LM_W_OPTIONAL, layers, 0), \
+    LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", 0, LM_W_OPTIONAL, layers, 0)
 /* The same with gate and up in one matrix, gate's rows first. */
 #define LM_ROWS_FUSED_FFN \
     LM_LINEAR(LM_GATE_UP, "ffn_up", "E", "2 F", LM_W_DENSE, LM_W_OPTIONAL, LM_ALL, 0), \

@@ -51,11 +51,13 @@ static eng_value sparse(lm_build *b, eng_value u, int layer)
     return lm_product(b, layer, LM_DOWN, lm_glu_of(b, h, lm_product(b, layer, LM_UP, u)));
 }
 
-/* Without a gate: the square of what of up's product is positive. */
+/* Without a gate: GELU of up's product, or the square of what of it is positive. */
 static eng_value ungated(lm_build *b, eng_value u, int layer)
 {
-    eng_value h = eng_unary(b->g, lm_product(b, layer, LM_UP, u), ENG_UNARY_RELU);
-    return lm_product(b, layer, LM_DOWN, eng_unary(b->g, h, ENG_UNARY_SQR));
+    eng_value h = lm_product(b, layer, LM_UP, u);
+    h = b->model->arch->glu == LM_GLU_GELU ? eng_unary(b->g, h, ENG_UNARY_GELU) :
+                                             eng_unary(b->g, eng_unary(b->g, h, ENG_UNARY_RELU), ENG_UNARY_SQR);
+    return lm_product(b, layer, LM_DOWN, h);
 }
 
 static eng_value dense(lm_build *b, eng_value u, int layer)
@@ -114,12 +116,13 @@ static eng_value layer(lm_build *b, eng_value x, int il)
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
     bool wanted = il >= n->last_kept && !b->all_hidden, attends = n->kind[il] & LM_LAYER_ATTENTION;
+    bool parallel = b->model->arch->parallel && !has(b, il, LM_FFN_NORM);
     if (n->kind[il] == LM_LAYER_PLAIN)
         return plain(b, x, il, wanted);
     eng_value u = normed(b, x, il, LM_NORM), o = mixer(b, u, il, wanted);
     if (wanted && !b->picked) {
         o = attends ? o : lm_pick(b, o);
-        u = b->model->arch->parallel || has(b, il, LM_LAUREL_IN) ? lm_pick(b, u) : u;
+        u = parallel || has(b, il, LM_LAUREL_IN) ? lm_pick(b, u) : u;
         x = picked(b, x);
     }
     x = eng_add(g, x, scaled(b, normed(b, o, il, LM_POST_NORM), n->residual_scale));
@@ -127,7 +130,7 @@ static eng_value layer(lm_build *b, eng_value x, int il)
         return x;
     x = has(b, il, LM_LAUREL_IN) ? around(b, x, u, il) : x;
     eng_graph_name(g, x, "mixed.%d", il);
-    if (!b->model->arch->parallel)
+    if (!parallel)
         u = normed(b, x, il, LM_FFN_NORM);
     o = normed(b, feed_forward(b, x, u, il), il, LM_FFN_POST_NORM);
     x = eng_add(g, x, scaled(b, o, n->residual_scale));

@@ -5,8 +5,7 @@
 
 static const lm_weight_row rows[] = {
     LM_ROWS_ENDS, LM_ROW_NORM(LM_NORM, "attn_norm"), LM_ROWS_SCAN, LM_ROWS_ATTENTION(LM_W_OPTIONAL),
-    LM_LINEAR(LM_UP, "ffn_up", "E", "F", 0, LM_W_OPTIONAL, LM_LAYER_PLAIN, 0),
-    LM_LINEAR(LM_DOWN, "ffn_down", "F", "E", 0, LM_W_OPTIONAL, LM_LAYER_PLAIN, 0),
+    LM_ROWS_UNGATED_FFN(LM_LAYER_PLAIN),
 };
 
 const lm_arch lm_arch_nemotron_h = {

@@ -36,7 +36,7 @@ static const struct {
     {"attention.value_length_swa", LM_READS_LOCAL_HEADS, 0},
     {"attention.output_scale", 0, 0},
     {"embedding_length_per_layer_input", LM_READS_INPUTS, 0},
-    {"use_parallel_residual", 0, 0},
+    {"use_parallel_residual", LM_READS_PARALLEL, 0},
     {"swiglu_clamp_exp", 0, 0},
     {"swiglu_clamp_shexp", 0, 0},
 };

@@ -184,6 +184,7 @@ struct eng_lm_model {
 #define LM_PRODUCT_ROLES(name) name, name##_BIAS, name##_SCALE
 enum {
     LM_EMBD, LM_OUT_NORM, LM_ROPE_FREQS, LM_ROPE_LONG, LM_ROPE_SHORT,
+    LM_OUT_NORM_BIAS, LM_NORM_BIAS, LM_FFN_NORM_BIAS,
     LM_NORM, LM_POST_NORM, LM_FFN_NORM, LM_FFN_POST_NORM, LM_Q_NORM, LM_K_NORM, LM_SINKS,
     LM_PRODUCT_ROLES(LM_ALTUP_BEGIN), LM_PRODUCT_ROLES(LM_ALTUP_END), LM_PRODUCT_ROLES(LM_ALTUP_ROUTER), LM_ALTUP_NORM,
     LM_PRODUCT_ROLES(LM_ALTUP_PREDICT), LM_PRODUCT_ROLES(LM_ALTUP_CORRECT), LM_ALTUP_SCALE,
@@ -312,7 +313,7 @@ enum {
     LM_READS_DENSE_LEAD = 256, LM_READS_DRAFTING = 512, LM_READS_GATING = 1024, LM_READS_GROUPS = 2048,
     LM_READS_MOE_STEP = 4096, LM_READS_CHUNK = 8192, LM_READS_LATENT = 1 << 15,
     LM_READS_LAYER_SIZES = 1 << 16, LM_READS_LOCAL_HEADS = 1 << 17, LM_READS_SHARED_CACHES = 1 << 18,
-    LM_READS_INPUTS = 1 << 19, LM_READS_SPARSITY = 1 << 20, LM_READS_ALTUP = 1 << 21,
+    LM_READS_INPUTS = 1 << 19, LM_READS_SPARSITY = 1 << 20, LM_READS_ALTUP = 1 << 21, LM_READS_PARALLEL = 1 << 22,
     LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
@@ -333,7 +334,7 @@ struct lm_arch {
     bool local_plain;        /* those with one are, by positions that are not stretched */
     double local_base;       /* and by this base, unless a key says otherwise; 0: the other layers' */
     bool embd_root;          /* embeddings times the root of their number              */
-    bool parallel;           /* the feed-forward gets what the mixer gets              */
+    bool parallel;           /* the feed-forward gets what the mixer gets, unless it has a norm of its own */
     bool divided;            /* logit_scale divides                                    */
     bool layer_norm;         /* norms take the mean off                                */
     bool norms_turned;       /* those of queries and keys are for what is rotated already */

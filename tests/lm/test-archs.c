@@ -195,6 +195,11 @@ static const struct {
     {"--arch hunyuan-dense --seed 184 --heads 6 --kv-heads 2 --head 24 --tied", true},
     {"--arch hunyuan-dense --seed 185 --type q8_0 --fused-qkv --linear 2 --biases", false},
     {"--arch hunyuan-moe --seed 186 --experts 6 --used 3 --shared-ffn 56", false},
+    /* norms with biases, feed-forwards without gates */
+    {"--arch starcoder2 --seed 187 --heads 6 --kv-heads 2 --head 24 --tied --int attention.sliding_window=4", true},
+    {"--arch starcoder2 --seed 188 --type q8_0 --ffn 160", false},
+    {"--arch stablelm --seed 189 --heads 6 --kv-heads 2 --head 24 --biases --int use_parallel_residual=1", false},
+    {"--arch stablelm --seed 190 --own-norms --parallel --head 32 --rope 8 --type q8_0", true},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
 };
@@ -517,6 +522,7 @@ static const struct subject_arch {
     {"falcon-h1", .hybrid = true, .scales = true},
     {"qwen3vl", .fused = true, .scales = true}, {"qwen3vlmoe", .experts = true, .fused = true, .scales = true},
     {"hunyuan-dense", .fused = true, .scales = true}, {"hunyuan-moe", .experts = true, .fused = true, .scales = true},
+    {"starcoder2", .fused = true}, {"stablelm", .fused = true, .scales = true},
     {"kimi-linear", .experts = true, .hybrid = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)

@@ -152,7 +152,7 @@ def tensors(case, model):
         top = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
                "backbone.embeddings.weight": "token_embd.weight", "backbone.norm_f.weight": "output_norm.weight",
                "model.final_layernorm.weight": "output_norm.weight", "model.embeddings.weight": "token_embd.weight",
-               "model.norm_f.weight": "output_norm.weight",
+               "model.norm_f.weight": "output_norm.weight", "model.norm.bias": "output_norm.bias",
                "lm_head.weight": "output.weight", "model.embedding_norm.weight": "token_embd_norm.weight",
                "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
                "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
@@ -203,6 +203,9 @@ def tensors(case, model):
             out[at + "attn_qkv.weight"], out[at + "attn_gate.weight"] = split_linear(w, c)
         elif base == "linear_attn.A_log":
             out[at + "ssm_a"] = -np.exp(w)
+        elif "_layernorm.norms." in base:  # of each head
+            name = at + ("attn_q_norm.weight" if "q_layernorm" in base else "attn_k_norm.weight")
+            out[name] = np.concatenate([out[name], w[None]]) if name in out else w[None]
         elif base == "self_attn.conv1d":  # of q, k and v; converters leave an extent of 1 in each
             for part, x in zip("qkv", np.split(w, 3)):
                 out[at + "ssm_conv1d_%s.weight" % part] = x[None]
@@ -378,6 +381,15 @@ CASES["falcon-h1"] = dict(arch="falcon-h1", config="FalconH1Config", mamba_n_hea
                           keys={**SCAN_KEYS})
 CASES["falcon-h1-norm"] = {**CASES["falcon-h1"], "mamba_rms_norm": True, "mamba_norm_before_gate": False}
 
+STARCODER = {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+CASES["starcoder2"] = dict(arch="starcoder2", config="Starcoder2Config", sliding_window=5, names=STARCODER,
+                           rope_parameters=ROPE)
+CASES["starcoder2-open"] = dict(arch="starcoder2", config="Starcoder2Config", sliding_window=4096, names=STARCODER,
+                                rope_parameters=ROPE, keys={"attention.sliding_window": 4096})
+STABLE = dict(arch="stablelm", config="StableLmConfig", rope_parameters={**ROPE, "partial_rotary_factor": 0.25})
+CASES["stablelm"] = dict(**STABLE, use_qkv_bias=True, keys={"rope.dimension_count": 4, "use_parallel_residual": False})
+CASES["stablelm-parallel"] = dict(**STABLE, use_parallel_residual=True, qk_layernorm=True,
+                                  keys={"rope.dimension_count": 4, "use_parallel_residual": True})
 SECTIONS = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [5, 4, 3], "mrope_interleaved": True}
 CASES["qwen3vl"] = dict(arch="qwen3vl", config="Qwen3VLTextConfig", body="Qwen3VLTextModel", head_dim=24,
                         rope_parameters=SECTIONS, keys={"rope.dimension_sections": [5, 4, 3, 0]})
@@ -507,8 +519,9 @@ def usual_keys(case, c):
             "attention.key_length": d, "attention.value_length": d, "rope.freq_base": float(theta)}
     if hasattr(c, "rms_norm_eps"):
         keys["attention.layer_norm_rms_epsilon"] = c.rms_norm_eps
-    if hasattr(c, "layer_norm_eps"):
-        keys["attention.layer_norm_epsilon"] = c.layer_norm_eps
+    for name in ("layer_norm_eps", "norm_epsilon"):
+        if hasattr(c, name):
+            keys["attention.layer_norm_epsilon"] = getattr(c, name)
     for name in ("num_experts", "num_local_experts", "n_routed_experts"):
         if case.get(name):
             keys["expert_count"] = case[name]

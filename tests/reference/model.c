@@ -47,6 +47,12 @@ void ref_norm(const ref_model *m, const double *x, const double *w, double *y, i
     ref_rms(y, w, y, n, m->eps);
 }
 
+void ref_add(double *x, const double *bias, int64_t n)
+{
+    for (int64_t i = 0; bias && i < n; i++)
+        x[i] += bias[i];
+}
+
 double ref_gelu(double x)
 {
     return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
@@ -191,6 +197,7 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
     memcpy(u, x, (size_t)e * sizeof *u);
     if (l->norm)
         ref_norm(m, x, l->norm, u, e);
+    ref_add(u, l->norm_bias, e);
     if (m->f.both)
         both_mixers(s, i, u, out, t);
     else if (l->full)
@@ -209,9 +216,10 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
         return;
     if (l->around_in.w)
         go_around(m, l, x, u, out, t);
-    if (!m->f.parallel && l->ffn_norm)
+    if (l->ffn_norm) {
         ref_norm(m, x, l->ffn_norm, u, e);
-    else if (!m->f.parallel)
+        ref_add(u, l->ffn_norm_bias, e);
+    } else if (!m->f.parallel)
         memcpy(u, x, (size_t)e * sizeof *u);
     ref_ffn(m, l, x, u, out, t, &s->margin);
     if (l->ffn_post_norm)
@@ -259,6 +267,7 @@ static void finish(ref_sequence *s, double *x, double *logits)
         ref_states_end(m, s->states, x, t);
     s->length++;
     ref_norm(m, x, m->out_norm, s->state, e);
+    ref_add(s->state, m->out_norm_bias, e);
     if (!logits)
         return;
     ref_product(&m->head, 0, s->state, logits);

@@ -58,6 +58,8 @@ static const facts known[] = {
     {"qwen3vlmoe", FFN, .qk = HEAD_NORM, .own_width = true, NO_WINDOWS},
     {"hunyuan-dense", FFN, .qk = HEAD_NORM, .norm_last = true, NO_WINDOWS},
     {"hunyuan-moe", FFN, .qk = HEAD_NORM, .norm_last = true, .own_width = true, .shared = 4, NO_WINDOWS},
+    {"starcoder2", FFN, .layer_norm = true, .norm_biases = true, .ungated = true, .act = GELU, .window_period = 0},
+    {"stablelm", FFN, .layer_norm = true, .norm_biases = true, .parallel = true, .qk = OWN_NORM, NO_WINDOWS},
     {"kimi-linear", FFN, .latent = true, .kda = true, .rope_rest = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"deepseek2", FFN, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
 };

@@ -57,12 +57,12 @@ static void glu(const ref_model *m, const matrix *gate, const matrix *up, const 
     glu_of(m, gate, up, down, e, u, out, t, -INFINITY);
 }
 
-/* out = down(relu(up u)^2) */
-static void ungated(const layer *l, const double *u, double *out, double *t)
+/* out = down(relu(up u)^2), or of GELU */
+static void ungated(const ref_model *m, const layer *l, const double *u, double *out, double *t)
 {
     ref_product(&l->up, 0, u, t);
     for (int64_t j = 0; j < l->up.m; j++)
-        t[j] = fmax(t[j], 0) * fmax(t[j], 0);
+        t[j] = m->f.act == GELU ? ref_gelu(t[j]) : fmax(t[j], 0) * fmax(t[j], 0);
     ref_product(&l->down, 0, t, out);
 }
 
@@ -190,8 +190,8 @@ static void both(const ref_model *m, const layer *l, const double *x, const doub
 
 void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t, double *margin)
 {
-    if (l->plain)
-        ungated(l, u, out, t);
+    if (l->plain || m->f.ungated)
+        ungated(m, l, u, out, t);
     else if (l->moe && m->f.beside)
         both(m, l, x, u, out, t, margin);
     else if (l->moe)

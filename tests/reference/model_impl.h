@@ -21,6 +21,7 @@ typedef struct layer {
     int64_t window, chunk;   /* tokens seen, positions of a chunk; 0: all */
     int64_t d, dv, kv_heads, owner; /* of the cache: whose it is */
     double *norm, *post_norm, *ffn_norm, *ffn_post_norm; /* each may be NULL */
+    double *norm_bias, *ffn_norm_bias;
     matrix q, k, v, out;     /* attention; rows of one fused matrix are three of these */
     double *q_norm, *k_norm; /* may be NULL; see the model's norm_of */
     double *sinks;           /* may be NULL */
@@ -55,6 +56,7 @@ typedef struct facts {
     bool neighbours, no_norm1, post_norms, layer_norm, parallel, grouped, latent;
     norm_of qk;
     activation act;
+    bool norm_biases, ungated;
     bool norm_last; /* queries and keys are normed when they are rotated */
     bool headless; /* layers without heads of K and V are short convolutions */
     bool kda;      /* or Kimi Delta Attention */
@@ -97,7 +99,7 @@ struct ref_model {
     int64_t experts, used; /* 0: dense */
     int64_t n_ff_expert, n_ff_shared;
     double eps, expert_scale;
-    double *embd, *out_norm;
+    double *embd, *out_norm, *out_norm_bias;
     int64_t n_states, active; /* hidden states of a token, and the one that goes through layers; 0: one */
     matrix states_begin, states_end;
     int64_t d_input;     /* of what each layer is given of a token; 0: nothing */
@@ -154,6 +156,8 @@ void ref_product(const matrix *a, int64_t e, const double *x, double *y);
 void ref_rms(const double *x, const double *w, double *y, int64_t n, double eps); /* x may be y, w NULL */
 /* The model's kind of norm. */
 void ref_norm(const ref_model *m, const double *x, const double *w, double *y, int64_t n);
+/* x plus a bias that may be NULL. */
+void ref_add(double *x, const double *bias, int64_t n);
 /* What the file's architecture is; false: not written here. */
 bool ref_facts(const char *name, facts *f);
 double ref_logistic(double x);

@@ -464,7 +464,7 @@ static void read_sight(reader *r, layer *l, int64_t il)
     const ref_model *m = r->m;
     bool any = m->f.window_period >= 0;
     int64_t period = any ? key(r, "attention.sliding_window_pattern", 0, m->f.window_period) : 1;
-    int64_t window = any ? key(r, "attention.sliding_window", 0, 0) : 0;
+    int64_t window = any ? key(r, "attention.sliding_window", 0, m->f.ungated ? 4096 : 0) : 0;
     l->local = window > 0 && (period == 0 || il % period < period - 1);
     l->window = l->local ? window : 0;
     bool nowhere = strcmp(m->arch, "granitehybrid") == 0 && !key(r, "rope.scaling.finetuned", 0, -1);
@@ -562,11 +562,15 @@ static void read_layer(reader *r, int64_t il)
     if (!m->f.no_norm1)
         l->norm = tensor(r, true, m->n_embd, il, "attn_norm", ".weight");
     if (m->f.norm2)
-        l->ffn_norm = tensor(r, true, m->n_embd, il, m->f.norm2, ".weight");
+        l->ffn_norm = tensor(r, !m->f.parallel, m->n_embd, il, m->f.norm2, ".weight");
     if (m->f.post_norms) {
         l->post_norm = tensor(r, true, m->n_embd, il, "post_attention_norm", ".weight");
         l->ffn_post_norm = tensor(r, true, m->n_embd, il, "post_ffw_norm", ".weight");
     }
+    if (m->f.norm_biases)
+        l->norm_bias = tensor(r, true, m->n_embd, il, "attn_norm", ".bias");
+    if (m->f.norm_biases && l->ffn_norm)
+        l->ffn_norm_bias = tensor(r, true, m->n_embd, il, "ffn_norm", ".bias");
     read_sight(r, l, il);
     read_cache(r, l, il);
     if (l->full && m->f.latent)
@@ -594,7 +598,7 @@ static void read_layer(reader *r, int64_t il)
     } else {
         int64_t f = layer_key(r, "feed_forward_length", il, -1);
         m->n_ff = f > m->n_ff ? f : m->n_ff;
-        l->gate = l->plain ? (matrix){0} : read_matrix(r, true, il, "ffn_gate", m->n_embd, f, 1);
+        l->gate = l->plain || m->f.ungated ? (matrix){0} : read_matrix(r, true, il, "ffn_gate", m->n_embd, f, 1);
         l->up = read_matrix(r, true, il, "ffn_up", m->n_embd, f, 1);
         l->down = read_matrix(r, true, il, "ffn_down", f, m->n_embd, 1);
     }
@@ -637,6 +641,8 @@ static void read_model(reader *r)
         return;
     m->embd = tensor(r, true, m->n_embd * m->n_vocab, -1, "token_embd", ".weight");
     m->out_norm = tensor(r, true, m->n_embd, -1, m->f.headless ? "token_embd_norm" : "output_norm", ".weight");
+    if (m->f.norm_biases)
+        m->out_norm_bias = tensor(r, true, m->n_embd, -1, "output_norm", ".bias");
     m->head = read_matrix(r, false, -1, "output", m->n_embd, m->n_vocab, 1);
     if (!m->head.w)
         m->head.w = m->embd;

@@ -42,7 +42,7 @@ static const char usage_text[] =
     "  --window N       --period N (layers of which the last has none)\n"
     "  --dense-lead N   --moe-step N (layers without experts)  --shared-count N  --groups N  --groups-used N\n"
     "  --q-lora N       --kv-lora N  --value N (latent attention)  --long-factors (of rope)\n"
-    "  --choice-bias    --head-norms  --own-norms  --scan-norms (what some models of an architecture have)\n"
+    "  --choice-bias    --head-norms  --own-norms  --scan-norms  --parallel (what some models of an architecture have)\n"
     "  --local-head N   --full-kv-heads N (heads of layers with a window, without)  --keys-are-values  --layer-scales\n"
     "  --shared-caches N (layers that read earlier ones' caches)  --wide-shared  --input N (per-layer embeddings)\n"
     "  --altup N        hidden states of a token        --laurel N  --sparse N (layers whose gates are)\n"
@@ -103,6 +103,7 @@ static const struct {
     {"head-norms", offsetof(model, head_norms)},
     {"own-norms", offsetof(model, own_norms)},
     {"scan-norms", offsetof(model, scan_norms)},
+    {"parallel", offsetof(model, parallel)},
     {"wide-shared", offsetof(model, wide_shared)},
     {"keys-are-values", offsetof(model, keys_are_values)},
     {"layer-scales", offsetof(model, layer_scales)},

@@ -355,6 +355,12 @@ static void add_ffn(model *m, int64_t layer)
     }
     int64_t ffn = ffn_of(m, layer);
     add_matrix(m, layer, "ffn_down.weight", CLASS_FFN, 4 * residual_gain(m), ffn, m->embd);
+    if (is(m, ARCH_UNGATED)) {
+        add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, ffn);
+        add_bias(m, layer, "ffn_up.bias", ffn);
+        add_bias(m, layer, "ffn_down.bias", m->embd);
+        return;
+    }
     if (is(m, ARCH_FUSED_FFN)) {
         add_matrix(m, layer, "ffn_up.weight", CLASS_FFN, 1, m->embd, 2 * m->ffn);
         return;
@@ -458,8 +464,12 @@ static void add_layer(model *m, int64_t layer)
     if (!is(m, ARCH_NO_FIRST_NORM))
         add_norm(m, layer, "attn_norm.weight", m->embd);
     snprintf(second, sizeof second, "%s.weight", m->a->norm2 ? m->a->norm2 : "");
-    if (m->a->norm2)
+    if (m->a->norm2 && !m->parallel)
         add_norm(m, layer, second, m->embd);
+    if (is(m, ARCH_NORM_BIASES))
+        add_bias(m, layer, "attn_norm.bias", m->embd);
+    if (is(m, ARCH_NORM_BIASES) && !m->parallel)
+        add_bias(m, layer, "ffn_norm.bias", m->embd);
     if (is(m, ARCH_POST_NORMS)) {
         add_norm(m, layer, "post_attention_norm.weight", m->embd);
         add_norm(m, layer, "post_ffw_norm.weight", m->embd);
@@ -487,6 +497,8 @@ int model_list(model *m)
     /* Embeddings of unit variance; logits wide enough for one token to stand out. */
     add_matrix(m, -1, "token_embd.weight", CLASS_EMBEDDING, sqrt((double)m->embd), m->embd, m->vocab);
     add_norm(m, -1, is(m, ARCH_CONV) ? "token_embd_norm.weight" : "output_norm.weight", m->embd);
+    if (is(m, ARCH_NORM_BIASES))
+        add_bias(m, -1, "output_norm.bias", m->embd);
     if (m->freqs)
         add_norm(m, -1, "rope_freqs.weight", m->rope / 2);
     if (m->long_factors) {

@@ -69,6 +69,8 @@ enum {
 };
 /* Beyond what an enumeration can have. */
 #define ARCH_KDA (UINT64_C(1) << 31)
+#define ARCH_NORM_BIASES (UINT64_C(1) << 32)
+#define ARCH_UNGATED (UINT64_C(1) << 33) /* a feed-forward of two matrices, with biases */
 const model_arch *model_arch_find(const char *name);
 
 typedef struct model {
@@ -90,7 +92,7 @@ typedef struct model {
     int64_t groups, groups_used;                     /* of experts */
     int64_t q_lora, kv_lora, value;                  /* latent attention: sizes; q_lora 0: none */
     int long_factors;                                /* two lists of factors of rope */
-    int choice_bias, head_norms, own_norms, scan_norms;          /* what some models of an architecture have */
+    int choice_bias, head_norms, own_norms, scan_norms, parallel;          /* what some models of an architecture have */
     int wide_shared, keys_are_values, layer_scales;  /* layers without caches are twice as wide; no attn_v where
                                                         there is no window */
     int tied;                                        /* no output.weight */
