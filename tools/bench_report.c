@@ -21,8 +21,10 @@ void bench_units_text(const bench_device *d, char *text, size_t room)
 {
     char integers[80] = "none", matrix[24] = "none";
     const double loop = d->roof[ENG_ROOF_INT8] * 1e-9, dot = d->roof[ENG_ROOF_DOT] * 1e-9;
-    if (dot > 0)
+    if (dot > 0 && loop > 0)
         snprintf(integers, sizeof integers, "%.0f GOP/s by its dot product, %.0f by a loop", dot, loop);
+    else if (dot > 0)
+        snprintf(integers, sizeof integers, "%.0f GOP/s by its dot product", dot);
     else if (loop > 0)
         snprintf(integers, sizeof integers, "%.0f GOP/s by a loop", loop);
     if (d->roof[ENG_ROOF_MATRIX] > 0)

@@ -2,9 +2,10 @@
  * What the files of the cpu plugin share.
  *
  * Most of the plugin is compiled once.  ops/ is compiled once per
- * instruction set ("variant": scalar, avx2, avx512) with other flags and
- * another suffix; each copy ends in one table, struct cpu_variant, and a
- * device uses the table that suits the machine.
+ * instruction set (scalar, avx2, avx512) with other flags and another
+ * suffix; each copy ends in one table, struct cpu_variant, and a device uses
+ * the table that suits the machine.  avx512vnni is avx512 with units (units/)
+ * for products in precision fast.
  */
 #ifndef CPU_H
 #define CPU_H
@@ -22,6 +23,7 @@
 typedef struct cpu_task cpu_task;
 typedef struct cpu_run cpu_run;
 typedef struct cpu_variant cpu_variant;
+struct cpu_gemm;
 
 /* Two ways to share out an instance's tasks: what pays where threads find one
  * another at once, and where they must be woken. */
@@ -58,6 +60,16 @@ typedef struct cpu_op {
     size_t (*shared_bytes)(const cpu_task *task, int threads);
 } cpu_op;
 
+/* Products in precision fast by units for small numbers, where a variant has them (units/). */
+typedef struct cpu_units {
+    bool (*takes)(uint32_t type);
+    size_t (*packed_bytes)(uint32_t type, int64_t k, int64_t n);
+    size_t (*scratch_bytes)(uint32_t type, int64_t k, int64_t n);
+    void (*pack)(const struct cpu_gemm *g, int64_t c0, int64_t c1, void *out);
+    void (*rows)(const struct cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
+    double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes */
+} cpu_units;
+
 struct cpu_variant {
     const char *name;
     const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
@@ -68,9 +80,10 @@ struct cpu_variant {
     float (*read)(const float *x, int64_t n);
     void (*copy)(const float *x, float *y, int64_t n);
     double (*fma)(int64_t rounds, float *sum);
+    const cpu_units *units; /* NULL: none                                    */
 };
 
-extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512;
+extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512, cpu_variant_avx512vnni;
 /* The best variant for this machine, or the one asked for by name; NULL if it
  * does not exist or cannot run here. */
 const cpu_variant *cpu_variant_find(const char *name);
@@ -176,7 +189,7 @@ struct eng_instance_state {
 
 #define CPU_MAX_CORES 1024
 
-/* Does the processor have them: scalar, avx2 or avx512? */
+/* Does the processor have them: scalar, avx2, avx512 or avx512vnni? */
 bool cpu_machine_runs(const char *instructions);
 /* The whole machine as a device: what enumerate says. */
 int cpu_machine_describe(const eng_services *services, eng_device_info *info);

@@ -1,5 +1,5 @@
-# The cpu plugin: used by several threads at once, the bytes that it encodes, the bits of rows in passes of all sizes, what a
-# control group leaves it.
+# The cpu plugin: used by several threads at once, the bytes that it encodes, the bits of rows in passes of all sizes, products in
+# precision fast, what a control group leaves it.
 if HAVE_CHECK
 if ENABLE_CPU
 cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group
@@ -8,10 +8,13 @@ TESTS += $(cpu_tests)
 endif
 endif
 if ENABLE_CPU
-check_PROGRAMS += tests/cpu/test-bits
-TESTS += tests/cpu/test-bits
+check_PROGRAMS += tests/cpu/test-bits tests/cpu/test-fast
+TESTS += tests/cpu/test-bits tests/cpu/test-fast
 endif
-tests_cpu_test_bits_SOURCES = %D%/test-bits.c tests/tap.c tests/tap.h
+cpu_compute = %D%/compute.c %D%/compute.h tests/tap.c tests/tap.h
+tests_cpu_test_fast_SOURCES = %D%/test-fast.c $(cpu_compute)
+tests_cpu_test_fast_LDADD = libengine.la $(LIBM)
+tests_cpu_test_bits_SOURCES = %D%/test-bits.c $(cpu_compute)
 tests_cpu_test_bits_LDADD = libengine.la $(LIBM)
 # All numbers of columns up to 600: half an hour.
 check-bits: tests/cpu/test-bits $(plugin_LTLIBRARIES)

@@ -27,6 +27,11 @@ static bool runs_avx512(void)
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
+
+static bool runs_avx512vnni(void)
+{
+    return runs_avx512() && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+}
 #endif
 
 bool cpu_machine_runs(const char *instructions)
@@ -36,6 +41,8 @@ bool cpu_machine_runs(const char *instructions)
         return runs_avx2();
     if (!strcmp(instructions, "avx512"))
         return runs_avx512();
+    if (!strcmp(instructions, "avx512vnni"))
+        return runs_avx512vnni();
 #endif
     return !strcmp(instructions, "scalar");
 }

@@ -292,7 +292,7 @@ static void some_columns(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines
     for (int64_t m = m0; m < m1; m += each)
         for (int64_t k0 = 0; k0 < g->k; k0 += KC) {
             const int64_t kc = g->k - k0 < KC ? g->k - k0 : KC, rows = m1 - m < each ? m1 - m : each;
-            const float *x = (g->packed ? g->packed : own) + g->n * k0;
+            const float *x = (g->packed ? (const float *)g->packed : own) + g->n * k0;
             if (from == LINES)
                 panel(g, m, rows, NEAR, k0, kc, x, g->n * cpu_whole_chains(kc) / 4, g->n, g->o, lines);
             else
@@ -311,7 +311,7 @@ static void many_columns(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines
             int64_t chain = (g->packed ? g->n : cols) * length;
             for (int64_t c = 0; c < cols && !g->packed; c++)
                 pack_column(g, c0 + c, k0, kc, own + c * length, chain);
-            const float *x = g->packed ? g->packed + g->n * k0 + c0 * length : own;
+            const float *x = g->packed ? (const float *)g->packed + g->n * k0 + c0 * length : own;
             for (int64_t m = m0; m < m1; m += ROWS)
                 panel(g, m, m1 - m < ROWS ? m1 - m : ROWS, ROWS, k0, kc, x, chain, cols, g->o + c0, lines);
         }

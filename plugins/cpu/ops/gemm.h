@@ -30,7 +30,7 @@ typedef struct cpu_gemm {
     float **o;             /* n results: o[c][row]                            */
     bool fast;             /* the columns may be rounded                      */
     bool blocked;          /* by panels (many columns) or row by row          */
-    const float *packed;   /* the columns packed before, or NULL              */
+    const void *packed;    /* the columns packed before, or NULL              */
 } cpu_gemm;
 
 CPU_INLINE const uint8_t *cpu_gemm_row(const cpu_gemm *g, int64_t row)
@@ -84,6 +84,7 @@ void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scr
 size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 
 #define CPU_PANEL 8 /* rows: what threads share out                         */
+#define CPU_STRIP 16 /* the same with units (units/)                        */
 #if CPU_VL == 16
 #define CPU_TILE 6  /* columns of a register tile: 24 sums in 32 registers   */
 #else

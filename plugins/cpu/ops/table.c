@@ -5,7 +5,7 @@
 #define ENG_OP_STRUCTURE(...)
 #include <engine/ops.def>
 
-static const cpu_op *const ops[ENG_OP_LIMIT] = {
+const cpu_op *const CPU_V(cpu_ops)[ENG_OP_LIMIT] = {
 #define ENG_OP(id, number, name, ...) [number] = &CPU_V(cpu_op_##name),
 #define ENG_OP_STRUCTURE(...)
 #include <engine/ops.def>
@@ -16,7 +16,7 @@ static const cpu_op *const ops[ENG_OP_LIMIT] = {
 
 const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .name = STRING(CPU_SUFFIX),
-    .ops = ops,
+    .ops = CPU_V(cpu_ops),
     .formats = cpu_formats,
     .to_f16 = CPU_V(cpu_to_f16),
     .read = CPU_V(cpu_read),

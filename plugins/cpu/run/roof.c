@@ -28,7 +28,7 @@ static void pass(void *ctx, uint32_t thread)
     } else if (t->what == ENG_ROOF_COPY) {
         variant->copy(t->from + begin, t->to + begin, end - begin);
     } else {
-        double operations = variant->fma(ROUNDS, &sum);
+        double operations = t->what == ENG_ROOF_DOT ? variant->units->dot(ROUNDS, &sum) : variant->fma(ROUNDS, &sum);
         if (thread == 0)
             t->operations = operations;
     }
@@ -56,7 +56,11 @@ static double measure(trial *t)
 
 int cpu_device_roof(eng_device_state *device, uint32_t what, double *per_second)
 {
-    if (what < ENG_ROOF_READ || what > ENG_ROOF_FMA)
+    const bool computes = what == ENG_ROOF_FMA || what == ENG_ROOF_DOT;
+    if (what == ENG_ROOF_DOT && !device->variant->units)
+        return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "%s has no integer dot product",
+                                      device->info.name, device->variant->name);
+    if (what < ENG_ROOF_READ || (what > ENG_ROOF_FMA && !computes))
         return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "it measures no roof number %u",
                                       device->info.name, (unsigned)what);
     trial *t = calloc(1, sizeof *t);
@@ -64,10 +68,10 @@ int cpu_device_roof(eng_device_state *device, uint32_t what, double *per_second)
         return cpu_no_memory(device->services, "measuring a roof");
     t->device = device;
     t->what = what;
-    t->from = what == ENG_ROOF_FMA ? NULL : cpu_memory_get(BYTES);
+    t->from = computes ? NULL : cpu_memory_get(BYTES);
     t->to = what == ENG_ROOF_COPY ? cpu_memory_get(BYTES) : NULL;
     int status = ENG_OK;
-    if ((what != ENG_ROOF_FMA && !t->from) || (what == ENG_ROOF_COPY && !t->to)) {
+    if ((!computes && !t->from) || (what == ENG_ROOF_COPY && !t->to)) {
         status = cpu_memory_refused(device, BYTES, "measuring a roof");
     } else {
         for (size_t i = 0; t->from && i < BYTES / sizeof(float); i += 1024)

@@ -1,0 +1,95 @@
+/*
+ * Columns rounded and packed in tiles: for each group of 32 elements of k first the numbers, four bytes of each of the
+ * tile's columns at a time, then a scale for each column, then the sums of its numbers, times the scale, which minima
+ * of weights meet.  Of bf16 only the numbers, two at a time.
+ */
+#include "config.h"
+
+#include "units.h"
+
+/* Elements of a column, zeros behind the last. */
+static const float *group_of(const cpu_gemm *g, int64_t c, int64_t k0, float *buffer)
+{
+    const int64_t n = g->k - k0 < GROUP ? g->k - k0 : GROUP;
+    if (g->b_type == ENG_TYPE_F32) {
+        const float *x = (const float *)g->b[c] + k0;
+        if (n == GROUP)
+            return x;
+        memcpy(buffer, x, (size_t)n * sizeof *x);
+    } else {
+        cpu_formats[g->b_type].decode(g->b[c], k0, n, buffer);
+    }
+    memset(buffer + n, 0, (size_t)(GROUP - n) * sizeof *buffer);
+    return buffer;
+}
+
+/* To int8 under one scale, which a value that is no number makes none too.  Every four numbers `stride` bytes apart;
+ * `sums` sums of numbers times the scale. */
+static void round_group(const float *x, uint8_t *q, int64_t stride, float *scale, float *sum, int sums, int64_t apart)
+{
+    const __m512 lo = _mm512_loadu_ps(x), hi = _mm512_loadu_ps(x + 16);
+    const float most = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(lo), _mm512_abs_ps(hi)));
+    const __m512 zero = _mm512_mul_ps(_mm512_add_ps(lo, hi), _mm512_setzero_ps()); /* or NaN */
+    const bool finite = _mm512_cmp_ps_mask(zero, zero, _CMP_UNORD_Q) == 0 && most <= 3.4e38f;
+    float inverse = most > 0 && finite ? 127 / most : 0;
+    if (!(inverse <= 3.4e38f)) /* a group of denormals */
+        inverse = 0;
+    const __m512 by = _mm512_set1_ps(inverse);
+    const __m512i a = inverse > 0 ? _mm512_cvtps_epi32(_mm512_mul_ps(lo, by)) : _mm512_setzero_si512();
+    const __m512i b = inverse > 0 ? _mm512_cvtps_epi32(_mm512_mul_ps(hi, by)) : _mm512_setzero_si512();
+    int32_t four[8];
+    _mm_storeu_si128((__m128i *)four, _mm512_cvtepi32_epi8(a));
+    _mm_storeu_si128((__m128i *)(four + 4), _mm512_cvtepi32_epi8(b));
+    for (int i = 0; i < 8; i++)
+        memcpy(q + i * stride, &four[i], 4);
+    *scale = finite ? most / 127 : NAN;
+    const float first = (float)_mm512_reduce_add_epi32(a), second = (float)_mm512_reduce_add_epi32(b);
+    sum[0] = *scale * (sums == 1 ? first + second : first);
+    if (sums == 2)
+        sum[apart] = *scale * second;
+}
+
+static void bf16_group(const float *x, uint8_t *out, int64_t stride)
+{
+    uint32_t two[16];
+    const __m512bh v = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + 16), _mm512_loadu_ps(x));
+    memcpy(two, &v, sizeof two);
+    for (int i = 0; i < 16; i++)
+        memcpy(out + i * stride, &two[i], 4);
+}
+
+/* Column `at` of a tile of `cols`. */
+static void pack_column(const cpu_gemm *g, int64_t c, uint8_t *tile, int64_t at, int64_t cols)
+{
+    const units_form form = cpu_units_form(g->type);
+    const int sums = form == UNITS_BYTES_16 ? 2 : 1;
+    const int64_t each = cpu_units_group_bytes(form) * cols;
+    for (int64_t i = 0; i < cpu_units_groups(g->k); i++, tile += each) {
+        float buffer[GROUP], *factors = (float *)(tile + cols * GROUP);
+        const float *x = group_of(g, c, i * GROUP, buffer);
+        if (form == UNITS_BF16)
+            bf16_group(x, tile + 4 * at, 4 * cols);
+        else
+            round_group(x, tile + 4 * at, 4 * cols, factors + at, factors + cols + at, sums, cols);
+    }
+}
+
+void cpu_units_round(const cpu_gemm *g, int64_t c, const units_column *to)
+{
+    const int sums = cpu_units_form(g->type) == UNITS_BYTES_16 ? 2 : 1;
+    for (int64_t i = 0; i < cpu_units_groups(g->k); i++) {
+        float buffer[GROUP];
+        const float *x = group_of(g, c, i * GROUP, buffer);
+        round_group(x, to->q + i * GROUP, 4, to->scale + i, to->sum + sums * i, sums, 1);
+    }
+}
+
+void cpu_units_pack(const cpu_gemm *g, int64_t c0, int64_t c1, uint8_t *out)
+{
+    const int64_t column_bytes = cpu_units_groups(g->k) * cpu_units_group_bytes(cpu_units_form(g->type));
+    for (int64_t t = 0, begin = 0, end; begin < c1; t++, begin = end) {
+        end = cpu_units_tile(g->n, t + 1);
+        for (int64_t c = c0 > begin ? c0 : begin; c < end && c < c1; c++)
+            pack_column(g, c, out + begin * column_bytes, c - begin, end - begin);
+    }
+}

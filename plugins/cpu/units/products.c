@@ -1,0 +1,181 @@
+/* Strips of rows times tiles of columns, panel by panel (units.h). */
+#include "config.h"
+
+#include "../cpu.h"
+#include "units.h"
+
+CPU_INLINE __m512i four(const uint8_t *x)
+{
+    int32_t v;
+    memcpy(&v, x, 4);
+    return _mm512_set1_epi32(v);
+}
+
+/* `groups` groups of bytes, with `parts` scales each. */
+CPU_INLINE void bytes_groups(const units_strip *w, const uint8_t *x, int64_t groups, const int cols, const int parts,
+                             __m512 *sum)
+{
+    const uint8_t *line = w->lines;
+    const float *scale = w->scale, *minimum = w->minimum;
+    for (int64_t g = 0; g < groups; g++, x += cols * (36 + 4 * parts)) {
+        const float *factor = (const float *)(x + cols * GROUP), *sums = factor + cols;
+        CPU_UNROLL
+        for (int p = 0; p < parts; p++, scale += STRIP, minimum += STRIP) {
+            __m512i s[TILE];
+            CPU_UNROLL
+            for (int c = 0; c < cols; c++)
+                s[c] = _mm512_setzero_si512();
+            CPU_UNROLL
+            for (int i = 0; i < 8 / parts; i++, line += 64) {
+                const __m512i a = _mm512_load_si512(line);
+                CPU_UNROLL
+                for (int c = 0; c < cols; c++)
+                    s[c] = _mm512_dpbusd_epi32(s[c], a, four(x + 4 * (cols * (p * 8 / parts + i) + c)));
+            }
+            const __m512 d = _mm512_load_ps(scale), m = _mm512_load_ps(minimum);
+            CPU_UNROLL
+            for (int c = 0; c < cols; c++) {
+                const __m512 by = _mm512_mul_ps(d, _mm512_set1_ps(factor[c]));
+                sum[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(s[c]), by, sum[c]);
+                sum[c] = _mm512_fmadd_ps(m, _mm512_set1_ps(sums[p * cols + c]), sum[c]);
+            }
+        }
+    }
+}
+
+CPU_INLINE void bf16_groups(const units_strip *w, const uint8_t *x, int64_t groups, const int cols, __m512 *sum)
+{
+    const uint8_t *line = w->lines;
+    for (int64_t i = 0; i < groups * GROUP / 2; i++, line += 64, x += 4 * cols) {
+        const __m512bh a = (__m512bh)_mm512_load_si512(line);
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            sum[c] = _mm512_dpbf16_ps(sum[c], a, (__m512bh)four(x + 4 * c));
+    }
+}
+
+/* A strip's panel times a tile, added to what is there unless it is the first. */
+CPU_INLINE void tile(const units_strip *w, const uint8_t *x, int64_t groups, const int cols, const units_form form,
+                     float *const *o, int64_t row, __mmask16 rows, bool first)
+{
+    __m512 sum[TILE];
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        sum[c] = first ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(rows, o[c] + row);
+    if (form == UNITS_BF16)
+        bf16_groups(w, x, groups, cols, sum);
+    else
+        bytes_groups(w, x, groups, cols, form == UNITS_BYTES_16 ? 2 : 1, sum);
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        _mm512_mask_storeu_ps(o[c] + row, rows, sum[c]);
+}
+
+#define TILES_OF(form)                                                                                                 \
+    static void tile_##form(const units_strip *w, const uint8_t *x, int64_t groups, int64_t cols, float *const *o,     \
+                            int64_t row, __mmask16 rows, bool first)                                                   \
+    {                                                                                                                  \
+        switch (cols) {                                                                                                \
+            CASE(1, form) CASE(2, form) CASE(3, form) CASE(4, form) CASE(5, form) CASE(6, form)                        \
+            CASE(7, form) CASE(8, form) CASE(9, form) CASE(10, form) CASE(11, form) CASE(12, form)                     \
+        default: break;                                                                                                \
+        }                                                                                                              \
+    }
+#define CASE(n, form) case n: tile(w, x, groups, n, form, o, row, rows, first); break;
+TILES_OF(UNITS_BYTES_32)
+TILES_OF(UNITS_BYTES_16)
+TILES_OF(UNITS_BF16)
+
+static void (*const tiles[])(const units_strip *, const uint8_t *, int64_t, int64_t, float *const *, int64_t, __mmask16,
+                             bool) = {
+    [UNITS_BYTES_32] = tile_UNITS_BYTES_32, [UNITS_BYTES_16] = tile_UNITS_BYTES_16, [UNITS_BF16] = tile_UNITS_BF16};
+
+static size_t aligned(int64_t bytes)
+{
+    return ((size_t)bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
+static bool takes(uint32_t type)
+{
+    return cpu_units_form(type) != UNITS_NONE;
+}
+
+static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    return aligned(n * cpu_units_groups(k) * cpu_units_group_bytes(cpu_units_form(type)));
+}
+
+#define LINES_BYTES (PANEL * 2 * STRIP)
+#define FACTORS_BYTES (PANEL / 16 * STRIP * (int64_t)sizeof(float))
+
+static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    const size_t strips = LINES_BYTES + 2 * FACTORS_BYTES + UNITS_ROOM + packed_bytes(type, k, n);
+    const size_t rows = cpu_units_form(type) == UNITS_BF16 ? CPU_V(cpu_gemm_few_scratch)(k) : cpu_units_few_scratch(k);
+    return strips > rows ? strips : rows;
+}
+
+static void run_strips(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    const units_form form = cpu_units_form(g->type);
+    const int64_t group_bytes = cpu_units_group_bytes(form), column = cpu_units_groups(g->k) * group_bytes;
+    const units_strip w = {scratch, (float *)(scratch + LINES_BYTES), (float *)(scratch + LINES_BYTES + FACTORS_BYTES)};
+    uint8_t *room = scratch + LINES_BYTES + 2 * FACTORS_BYTES, *own = room + UNITS_ROOM;
+    const uint8_t *packed = (const uint8_t *)g->packed;
+    if (!packed) {
+        cpu_units_pack(g, 0, g->n, own);
+        packed = own;
+    }
+    for (int64_t m = m0; m < m1; m += STRIP) {
+        const int64_t rows = m1 - m < STRIP ? m1 - m : STRIP;
+        for (int64_t k0 = 0; k0 < g->k; k0 += PANEL) {
+            const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
+            cpu_units_strip(g, m, rows, k0, kc, room, &w);
+            for (int64_t t = 0, c = 0, end; c < g->n; t++, c = end) {
+                end = cpu_units_tile(g->n, t + 1);
+                const uint8_t *x = packed + c * column + k0 / GROUP * group_bytes * (end - c);
+                tiles[form](&w, x, cpu_units_groups(kc), end - c, g->o + c, m, (__mmask16)((1u << rows) - 1), k0 == 0);
+            }
+        }
+    }
+}
+
+/* One or two columns of bf16 take no longer than the weights take to be read, rounded or not. */
+static void run_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    const bool bf16 = cpu_units_form(g->type) == UNITS_BF16;
+    if (m0 >= m1 || g->n == 0)
+        return;
+    if (!bf16 && g->n <= FEW)
+        cpu_units_few(g, m0, m1, scratch);
+    else if (bf16 && g->n <= CPU_DOT_COLS && g->group <= 1)
+        CPU_V(cpu_gemm_few)(g, m0, m1, scratch);
+    else
+        run_strips(g, m0, m1, scratch);
+}
+
+static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
+{
+    cpu_units_pack(g, c0, c1, out);
+}
+
+/* Operations of so many rounds of nothing but dot products of bytes. */
+static double dot(int64_t rounds, float *sum)
+{
+    const __m512i one = _mm512_set1_epi8(1), two = _mm512_set1_epi8((char)(2 + (*sum > 0)));
+    __m512i s[TILE];
+    CPU_UNROLL
+    for (int i = 0; i < TILE; i++)
+        s[i] = _mm512_set1_epi32(i);
+    for (int64_t r = 0; r < rounds; r++)
+        CPU_UNROLL
+        for (int i = 0; i < TILE; i++)
+            s[i] = _mm512_dpbusd_epi32(s[i], one, two);
+    CPU_UNROLL
+    for (int i = 1; i < TILE; i++)
+        s[0] = _mm512_add_epi32(s[0], s[i]);
+    *sum = (float)_mm512_reduce_add_epi32(s[0]);
+    return 2.0 * 64 * TILE * (double)rounds;
+}
+
+const cpu_units cpu_units_avx512vnni = {takes, packed_bytes, scratch_bytes, pack, run_rows, dot};

@@ -1,0 +1,19 @@
+/* The variant avx512vnni: the ops of avx512, with units. */
+#include "config.h"
+
+#include "../cpu.h"
+#include "units.h"
+
+extern const cpu_op *const cpu_ops_avx512[ENG_OP_LIMIT];
+extern const cpu_units cpu_units_avx512vnni;
+
+const cpu_variant cpu_variant_avx512vnni = {
+    .name = "avx512vnni",
+    .ops = cpu_ops_avx512,
+    .formats = cpu_formats,
+    .to_f16 = CPU_V(cpu_to_f16),
+    .read = CPU_V(cpu_read),
+    .copy = CPU_V(cpu_copy),
+    .fma = CPU_V(cpu_fma),
+    .units = &cpu_units_avx512vnni,
+};

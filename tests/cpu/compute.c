@@ -1,0 +1,96 @@
+/* One op computed on the cpu plugin. */
+#include "config.h"
+
+#include "compute.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tap.h"
+
+float number(uint64_t *s)
+{
+    *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (float)((double)(*s >> 11) * 0x1p-52 - 1);
+}
+
+float *numbers(int64_t n, uint64_t seed)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = number(&seed) * (i % 97 == 5 ? 40 : 1);
+    return x;
+}
+
+static uint32_t rank_of(const int64_t *ne)
+{
+    return ne[3] ? 4 : ne[2] ? 3 : ne[1] ? 2 : 1;
+}
+
+void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
+                     int64_t valid)
+{
+    eng_store_tensor t[8];
+    eng_store *store = NULL;
+    eng_graph *g = NULL;
+    eng_plan *plan = NULL;
+    eng_instance *instance = NULL;
+    eng_queue *queue = NULL;
+    eng_fence fence;
+    eng_value value[8];
+    uint8_t *out = NULL;
+    for (uint32_t i = 0; i <= n; i++) {
+        const operand *o = i < n ? &in[i] : &result;
+        t[i] = (eng_store_tensor){.size = sizeof *t, .type = o->type, .rank = rank_of(o->ne),
+                                  .name = i < n ? "in" : "out", .use = i < n ? ENG_USE_INPUT : ENG_USE_OUTPUT, .layer = -1};
+        memcpy(t[i].ne, o->ne, sizeof o->ne);
+    }
+    bool good = eng_store_create(d->device, t, n + 1, &store) == ENG_OK &&
+                eng_graph_create(d->context, 1, &g) == ENG_OK;
+    for (uint32_t i = 0; good && i < n; i++) {
+        good = eng_store_write(store, i, 0, eng_store_bytes(store, i), in[i].data) == ENG_OK;
+        value[i] = eng_graph_tensor(g, 0, store, i);
+    }
+    if (good)
+        eng_store_value(g, eng_graph_tensor(g, 0, store, n), build(g, value, what));
+    good = good && eng_graph_seal(g) == ENG_OK && eng_plan_create(d->device, g, &plan) == ENG_OK &&
+           eng_instance_create(plan, &store, 1, &instance) == ENG_OK && eng_queue_create(d->device, &queue) == ENG_OK &&
+           eng_queue_submit(queue, NULL, 0, instance, &valid, 1, &fence) == ENG_OK &&
+           eng_fence_wait(fence, UINT64_MAX) == ENG_OK && (out = malloc(eng_store_bytes(store, n)));
+    if (good && eng_store_read(store, n, 0, eng_store_bytes(store, n), out) != ENG_OK)
+        good = false;
+    if (!good) {
+        printf("# %s: %s\n", d->name, eng_last_error());
+        free(out);
+        out = NULL;
+    }
+    eng_queue_destroy(queue);
+    eng_instance_destroy(instance);
+    eng_plan_release(plan);
+    eng_graph_destroy(g);
+    eng_store_destroy(store);
+    return out;
+}
+
+bool open_device(device *d, const char *simd, int threads)
+{
+    char text[8];
+    snprintf(text, sizeof text, "%d", threads);
+    snprintf(d->name, sizeof d->name, "%s, %d threads", simd, threads);
+    if (eng_context_create(NULL, &d->context) != ENG_OK)
+        return tap_check(false, "a context: %s", eng_last_error());
+    bool good = eng_context_set_option(d->context, "cpu.simd", simd) == ENG_OK &&
+                eng_context_set_option(d->context, "cpu.threads", text) == ENG_OK;
+    if (good && eng_device_open(d->context, "cpu", &d->device) == ENG_OK)
+        return true;
+    tap_check(strstr(eng_last_error(), "lacks it") != NULL, "%s: %s # SKIP", simd, eng_last_error());
+    eng_context_destroy(d->context);
+    return false;
+}
+
+void close_device(device *d)
+{
+    eng_device_close(d->device);
+    eng_context_destroy(d->context);
+}

@@ -1,0 +1,34 @@
+/* One op computed on the cpu plugin: what the tests beside share. */
+#ifndef TESTS_CPU_COMPUTE_H
+#define TESTS_CPU_COMPUTE_H
+
+#include <engine/engine.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct device {
+    eng_context *context;
+    eng_device *device;
+    char name[32];
+} device;
+
+typedef struct operand {
+    uint32_t type;
+    int64_t ne[4];
+    const void *data;
+} operand;
+
+typedef eng_value (*builder)(eng_graph *g, const eng_value *in, const void *what);
+
+/* From -1 to 1, of a seed that goes on. */
+float number(uint64_t *s);
+/* n of them, some 40 times as large, to be freed. */
+float *numbers(int64_t n, uint64_t seed);
+/* What `build` makes of the operands, to be freed; NULL: it failed.  `valid`: the plan's parameter. */
+void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
+              int64_t valid);
+/* A variant of the plugin with so many threads; false: the machine has no such variant. */
+bool open_device(device *d, const char *simd, int threads);
+void close_device(device *d);
+
+#endif

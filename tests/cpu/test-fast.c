@@ -1,0 +1,127 @@
+/*
+ * Products in precision fast, in each variant of the plugin that the machine has: as near to exact ones as rounded
+ * columns are, whatever the number of columns; and a column with a value that is no number gives no numbers, the others
+ * do. How near they may be at worst is for the conformance suite.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tap.h"
+#include "compute.h"
+
+#define ROWS 37 /* of weights: not whole strips */
+#define MOST 40 /* columns                      */
+
+
+static eng_value build_encode(eng_graph *g, const eng_value *in, const void *what)
+{
+    const uint32_t *type = what;
+    return *type == ENG_TYPE_BF16 ? eng_cpy(g, in[0], *type) : eng_quantize(g, in[0], *type, 0);
+}
+
+static eng_value build_product(eng_graph *g, const eng_value *in, const void *what)
+{
+    const uint32_t *precision = what;
+    eng_graph_precision(g, *precision);
+    return eng_mul_mat(g, in[0], in[1]);
+}
+
+/* Columns that are not finite: the first of several has an infinity, the middle one a NaN behind all else. */
+static bool is_spoilt(int64_t c, int64_t n)
+{
+    return n > 2 && (c == 0 || c == n / 2);
+}
+
+static float *columns(int64_t k, int64_t n, uint32_t type)
+{
+    float *x = numbers(k * n, 11 + type);
+    for (int64_t c = 0; x && c < n; c++)
+        if (is_spoilt(c, n))
+            x[c ? c * k + k - 1 : 3] = c ? NAN : INFINITY;
+    return x;
+}
+
+/* The error of a column, as a share of the column's length. */
+static double distance(const float *fast, const float *exact)
+{
+    double difference = 0, length = 0;
+    for (int i = 0; i < ROWS; i++) {
+        difference += pow((double)fast[i] - (double)exact[i], 2);
+        length += pow((double)exact[i], 2);
+    }
+    return sqrt(difference / length);
+}
+
+static bool good_column(const float *fast, const float *exact, bool spoilt)
+{
+    if (!spoilt)
+        return distance(fast, exact) < 0x1p-3; /* NaN fails; a value of 40 in a block makes steps of 0.3 */
+    for (int i = 0; i < ROWS; i++)
+        if (isfinite(fast[i]))
+            return false;
+    return true;
+}
+
+static bool good_products(const device *d, uint32_t type, int64_t k, const void *a, int64_t n)
+{
+    static const uint32_t exact = ENG_PRECISION_EXACT, fast = ENG_PRECISION_FAST;
+    float *x = columns(k, n, type);
+    operand in[2] = {{type, {k, ROWS}, a}, {ENG_TYPE_F32, {k, n}, x}}, o = {ENG_TYPE_F32, {ROWS, n}, NULL};
+    float *want = x ? compute(d, in, 2, o, build_product, &exact, 0) : NULL;
+    float *got = want ? compute(d, in, 2, o, build_product, &fast, 0) : NULL;
+    bool good = got != NULL;
+    for (int64_t c = 0; good && c < n; c++)
+        if (!good_column(got + c * ROWS, want + c * ROWS, is_spoilt(c, n))) {
+            printf("# %s, %s, k = %d, %d columns: column %d is off by %g of its length\n", d->name, eng_type_name(type),
+                   (int)k, (int)n, (int)c, distance(got + c * ROWS, want + c * ROWS));
+            good = false;
+        }
+    free(x);
+    free(want);
+    free(got);
+    return good;
+}
+
+/* k: whole and broken chunks and panels, as far as the type's blocks let it. */
+static void check_type(const device *d, uint32_t type)
+{
+    static const int some[] = {1, 2, 3, 7, 12, 13, 25, MOST};
+    const eng_type_info *info = eng_type_get(type);
+    const int64_t lengths[] = {info->block, info->block < 256 ? 1024 + 7 * info->block : 1280};
+    bool good = true;
+    for (int j = 0; good && j < 2; j++) {
+        const int64_t k = type == ENG_TYPE_BF16 ? 1031 : lengths[j];
+        operand in = {ENG_TYPE_F32, {k, ROWS}, NULL}, out = {type, {k, ROWS}, NULL};
+        float *values = numbers(k * ROWS, type);
+        in.data = values;
+        void *a = values ? compute(d, &in, 1, out, build_encode, &type, 0) : NULL;
+        good = a != NULL;
+        for (size_t i = 0; good && i < sizeof some / sizeof *some; i++)
+            good = good_products(d, type, k, a, some[i]);
+        free(values);
+        free(a);
+    }
+    tap_check(good, "%s: %s", d->name, info->name);
+}
+
+int main(void)
+{
+    static const char *const variants[] = {"scalar", "avx2", "avx512", "avx512vnni"};
+    static const uint32_t types[] = {ENG_TYPE_BF16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1,
+                                     ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_IQ4_XS,
+                                     ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K};
+    eng_context *context = tap_begin();
+    for (size_t v = 0; context && v < sizeof variants / sizeof *variants; v++) {
+        device d;
+        if (!open_device(&d, variants[v], 2))
+            continue;
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+            check_type(&d, types[i]);
+        close_device(&d);
+    }
+    return tap_end(context);
+}
