@@ -10,7 +10,8 @@
  * side), S their size, C taps of the convolution; of latent attention Q and L
  * sizes of the short vectors that queries, and keys and values, are made of, T a
  * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
- * of a token itself, Y layers; J hidden states of a token, U those but one, O size of the short vector beside a mixer;
+ * of a token itself, Y layers; J hidden states of a token, U those but one, O size of the short vector beside a mixer,
+ * or of the one that steps of scans are made of;
  * h channels of a short convolution.
  */
 #ifndef ENGINE_LM_BLOCKS_H
@@ -232,6 +233,18 @@
     {LM_GDN_NORM, "ssm_norm.weight", "R S, K", LM_W_F32 | (norm), LM_REC, 0, 0}, \
     LM_LINEAR(LM_GDN_OUT, "ssm_out", LM_SCAN_HEADS " S", "E", 0, LM_W_OPTIONAL, LM_REC, 0)
 
+/* The selective scan of each channel by itself: x and z in one matrix; the short vector of steps, b and c of x. */
+#define LM_CHANNEL_SCAN_CHANNELS "h"
+#define LM_ROWS_CHANNEL_SCAN \
+    LM_MATRIX(LM_SCAN_IN, "ssm_in", "E", "h | h", 0, LM_REC, 0), \
+    {LM_GDN_CONV, "ssm_conv1d.weight", "C, h", LM_W_F32, LM_REC, 0, 0}, \
+    {LM_SCAN_CONV_BIAS, "ssm_conv1d.bias", "h", LM_W_F32 | LM_W_OPTIONAL, LM_REC, 0, 0}, \
+    LM_MATRIX(LM_SCAN_X, "ssm_x", "h", "O | U | U", 0, LM_REC, 0), \
+    LM_LINEAR(LM_SCAN_DT, "ssm_dt", "O", "h", 0, 0, LM_REC, 0), \
+    {LM_GDN_A, "ssm_a", "U, h", LM_W_F32, LM_REC, 0, 0}, \
+    {LM_SCAN_SKIP, "ssm_d", "h", LM_W_F32, LM_REC, 0, 0}, \
+    LM_MATRIX(LM_GDN_OUT, "ssm_out", "h", "E", 0, LM_REC, 0)
+
 /* What makes a block for drafting of a layer; embeddings and head are the model's unless it has its own. */
 #define LM_ROWS_DRAFTING \
     LM_MATRIX(LM_DRAFT_IN, "nextn.eh_proj", "2 E", "E", 0, LM_LAYER_DRAFTING, 0), \
@@ -255,6 +268,8 @@ int lm_numbers_kda(lm_loader *l);
 /* Which layers scan, attend or do neither; what those that scan are made of (scan.c). */
 int lm_scan_layers(lm_loader *l);
 int lm_numbers_scan(lm_loader *l);
+/* Those of scans of single channels (channel_scan.c). */
+int lm_numbers_channel_scan(lm_loader *l);
 bool lm_arch_reads(const lm_loader *l, uint32_t what);
 
 /* -- blocks ---------------------------------------------------------------------------- */
@@ -286,6 +301,7 @@ eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
 eng_value lm_kimi_delta_attention(lm_build *b, eng_value u, int layer);
 eng_value lm_scan(lm_build *b, eng_value u, int layer);
+eng_value lm_channel_scan(lm_build *b, eng_value u, int layer);
 eng_value lm_short_conv(lm_build *b, eng_value u, int layer);
 /* Taps and channels of short convolutions, and their letters (short_conv.c). */
 int lm_numbers_short_conv(lm_loader *l);

@@ -27,7 +27,8 @@ static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
         return eng_add(b->g, lm_attention_block(b, u, layer, wanted), wanted ? lm_pick(b, o) : o);
     }
     if (b->model->n.kind[layer] != LM_LAYER_ATTENTION)
-        return b->model->arch->scans     ? lm_scan(b, u, layer) :
+        return b->model->arch->scans == LM_SCAN_EACH ? lm_channel_scan(b, u, layer) :
+               b->model->arch->scans     ? lm_scan(b, u, layer) :
                has(b, layer, LM_CONV_IN) ? lm_short_conv(b, u, layer) :
                b->model->arch->kda       ? lm_kimi_delta_attention(b, u, layer) :
                                            lm_gated_delta_net(b, u, layer);

@@ -548,7 +548,7 @@ int lm_numbers_read(lm_loader *l)
     if (!status && a->kda)
         status = lm_numbers_kda(l);
     if (!status && a->scans)
-        status = lm_numbers_scan(l);
+        status = a->scans == LM_SCAN_EACH ? lm_numbers_channel_scan(l) : lm_numbers_scan(l);
     if (!status)
         status = scales(l);
     if (!status)

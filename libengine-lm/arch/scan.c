@@ -18,7 +18,7 @@ static int kind(lm_loader *l, int i)
         n->kind[i] = LM_LAYER_ATTENTION | LM_LAYER_RECURRENT;
         return ENG_OK;
     }
-    if (scans != LM_SCAN_ONLY)
+    if (scans != LM_SCAN_ONLY && scans != LM_SCAN_EACH)
         status = lm_key_layer_integer(l, "attention.head_count_kv", i, 0, LM_MAX_EXTENT, &heads);
     if (!status && scans == LM_SCAN_OR_EITHER)
         status = lm_key_layer_integer(l, "feed_forward_length", i, 0, LM_MAX_EXTENT, &ff);

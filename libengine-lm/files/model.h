@@ -130,6 +130,8 @@ typedef struct lm_numbers {
     int64_t d_head;                        /* of latent attention: of a head        */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t d_scan;                        /* channels of a head that scans         */
+    int64_t d_step;                        /* of each channel by itself: what the sizes of their steps are made of */
+    bool normed_scan;                      /* and these, what is read and what is written are normed */
     int64_t n_experts, n_used;             /* mixture of experts; 0: dense          */
     int64_t d_expert, d_shared;            /* width of an expert, of the shared one */
     lm_routing routing;
@@ -202,7 +204,7 @@ enum {
     LM_PRODUCT_ROLES(LM_DOWN_EXPERTS),
     LM_PRODUCT_ROLES(LM_SHARED_ROUTER),
     LM_PRODUCT_ROLES(LM_GATE_SHARED), LM_PRODUCT_ROLES(LM_UP_SHARED), LM_PRODUCT_ROLES(LM_DOWN_SHARED),
-    LM_PRODUCT_ROLES(LM_SCAN_IN), LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
+    LM_PRODUCT_ROLES(LM_SCAN_IN), LM_PRODUCT_ROLES(LM_SCAN_X), LM_PRODUCT_ROLES(LM_SCAN_DT), LM_PRODUCT_ROLES(LM_GDN_QKV), LM_PRODUCT_ROLES(LM_GDN_GATE), LM_PRODUCT_ROLES(LM_GDN_BETA),
     LM_PRODUCT_ROLES(LM_GDN_ALPHA), LM_PRODUCT_ROLES(LM_GDN_BETA_ALPHA), LM_PRODUCT_ROLES(LM_GDN_OUT),
     LM_PRODUCT_ROLES(LM_KDA_FORGET_A), LM_PRODUCT_ROLES(LM_KDA_FORGET_B), LM_PRODUCT_ROLES(LM_KDA_GATE_A),
     LM_PRODUCT_ROLES(LM_KDA_GATE_B), LM_KDA_Q_CONV, LM_KDA_K_CONV, LM_KDA_V_CONV,
@@ -301,6 +303,7 @@ typedef enum lm_shared {
 typedef enum lm_scans {
     LM_SCAN_NONE,
     LM_SCAN_ONLY,        /* all layers scan and have no feed-forward              */
+    LM_SCAN_EACH,        /* the same, each channel by itself                       */
     LM_SCAN_OR_ATTEND,   /* those without heads of K and V scan, the others attend */
     LM_SCAN_OR_EITHER,   /* the same, and those with a feed-forward have that alone */
     LM_SCAN_BESIDE       /* all do both, side by side                             */

@@ -177,6 +177,8 @@ static const struct {
     {"--arch mamba2 --seed 169 --k-heads 1 --v-heads 6 --scan-head 20 --state 24", true},
     {"--arch mamba2 --seed 170 --k-heads 3 --v-heads 6 --scan-head 32 --state 16 --type q8_0 --tied --biases --conv 3", false},
     {"--arch mamba2 --seed 171 --k-heads 1 --v-heads 5 --scan-head 7 --state 5 --layers 2 --embd 48", false},
+    {"--arch mamba --seed 191 --k-heads 7 --v-heads 14 --scan-head 6 --state 16", true},
+    {"--arch mamba --seed 192 --k-heads 4 --v-heads 4 --scan-head 32 --state 9 --type q8_0 --tied --conv 3 --scan-norms --layers 2", true},
     {"--arch nemotron_h --seed 172 --layers 8 --interval 2 --k-heads 2 --v-heads 8 --heads 6 --kv-heads 2 --head 24", true},
     {"--arch nemotron_h --seed 173 --layers 7 --interval 3 --k-heads 1 --v-heads 3 --type q8_0 --tied", false},
     {"--arch granitehybrid --seed 174 --interval 3 --k-heads 1 --v-heads 4 --experts 6 --used 2 --shared-ffn 48", true},
@@ -232,7 +234,7 @@ static const struct {
 #define N_SPLITS (sizeof splits / sizeof *splits)
 
 /* Without --slow OpenCL devices run models of these: every kind of layer that there is.  The others have other facts, not other ops. */
-static const char *const compiled[] = {"llama ", "qwen35moe", "deepseek2", "gpt-oss", "gemma3n", "gemma4", "lfm2moe", "falcon-h1", "kimi-linear"};
+static const char *const compiled[] = {"llama ", "qwen35moe", "deepseek2", "gpt-oss", "gemma3n", "gemma4", "lfm2moe", "falcon-h1", "mamba ", "kimi-linear"};
 
 static bool is_compiled(const char *options)
 {
@@ -518,7 +520,7 @@ static const struct subject_arch {
     {"gemma4", .some_experts = true, .scales = true}, {"gemma3n", .scales = true},
     {"seed_oss", .fused = true, .scales = true}, {"ernie4_5", .fused = true, .scales = true},
     {"exaone4", .fused = true, .scales = true}, {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
-    {"mamba2", .hybrid = true, .scales = true}, {"nemotron_h", .hybrid = true, .scales = true},
+    {"mamba", .hybrid = true, .scales = true}, {"mamba2", .hybrid = true, .scales = true}, {"nemotron_h", .hybrid = true, .scales = true},
     {"falcon-h1", .hybrid = true, .scales = true},
     {"qwen3vl", .fused = true, .scales = true}, {"qwen3vlmoe", .experts = true, .fused = true, .scales = true},
     {"hunyuan-dense", .fused = true, .scales = true}, {"hunyuan-moe", .experts = true, .fused = true, .scales = true},

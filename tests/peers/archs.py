@@ -92,7 +92,7 @@ GEMMA4 = {**POST, "per_layer_input_gate": "inp_gate", "per_layer_projection": "p
           "router.per_expert_scale": "ffn_down_exps.scale", "experts.gate_up_proj": "ffn_gate_up_exps",
           "experts.down_proj": "ffn_down_exps", "post_feedforward_layernorm_1": "post_ffw_norm_1",
           "post_feedforward_layernorm_2": "post_ffw_norm_2", "pre_feedforward_layernorm_2": "pre_ffw_norm_2"}
-SCANS = {"norm": "attn_norm", "dt_bias": "ssm_dt.bias", "in_proj": "ssm_in", "out_proj": "ssm_out", "A_log": "ssm_a", "D": "ssm_d",
+SCANS = {"norm": "attn_norm", "dt_bias": "ssm_dt.bias", "in_proj": "ssm_in", "out_proj": "ssm_out", "A_log": "ssm_a", "D": "ssm_d", "x_proj": "ssm_x", "dt_proj": "ssm_dt",
          "up_proj": "ffn_up", "down_proj": "ffn_down", "q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v",
          "o_proj": "attn_output", "conv1d": "ssm_conv1d"}
 GLM4 = {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
@@ -130,12 +130,13 @@ def tile(base, w, c):
 
 def scan(base, kind, w, c):
     """A tensor of a layer that scans, or stands where one would, as converters store it: name and values."""
-    groups = getattr(c, "mamba_n_groups", None) or c.n_groups
     if base == "norm":
+        groups = getattr(c, "mamba_n_groups", None) or c.n_groups
         return "ssm_norm.weight", w.reshape(groups, -1)
     name = SCANS[base]
     if base in ("A_log", "D"):
-        return name, (-np.exp(w) if base == "A_log" else w).reshape(-1, 1)
+        w = -np.exp(w) if base == "A_log" else w
+        return name, w if c.model_type in ("mamba", "falcon_mamba") else w.reshape(-1, 1)
     return name if "." in name else name + "." + kind, w.squeeze(1) if base == "conv1d" and kind == "weight" else w
 
 
@@ -358,6 +359,11 @@ SCAN_KEYS = {"ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.group_count": 2, "
 CASES["mamba2"] = dict(arch="mamba2", config="Mamba2Config", state_size=16, head_dim=16, num_heads=8, n_groups=2,
                        names={"norm": "attn_norm"},
                        keys={**SCAN_KEYS, "attention.head_count": 0, "feed_forward_length": 0})
+CHANNELS = dict(arch="mamba", config="MambaConfig", state_size=16, time_step_rank=6, names={"norm": "attn_norm"},
+                keys={"ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.time_step_rank": 6, "ssm.inner_size": 96,
+                      "attention.layer_norm_rms_epsilon": 1e-5, "attention.head_count": 0, "feed_forward_length": 0})
+CASES["mamba"] = CHANNELS
+CASES["falcon-mamba"] = {**CHANNELS, "config": "FalconMambaConfig", "keys": {**CHANNELS["keys"], "ssm.dt_b_c_rms": True}}
 CASES["mamba2-one"] = {**CASES["mamba2"], "n_groups": 1, "keys": {**CASES["mamba2"]["keys"], "ssm.group_count": 1}}
 CASES["nemotron_h"] = dict(arch="nemotron_h", config="NemotronHConfig", ssm_state_size=16, mamba_num_heads=8,
                            mamba_head_dim=16, n_groups=2, head_dim=24, time_step_min=1e-30, names={"norm": "attn_norm"},

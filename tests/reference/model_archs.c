@@ -51,6 +51,7 @@ static const facts known[] = {
      .local_plain = true, .local_base = 10000, .own_width = true, .beside = true, .layered = true, .value_norm = true,
      .unscaled = true},
     {"mamba2", .scans = true, .alone = true, NO_WINDOWS},
+    {"mamba", .scans = true, .alone = true, .each = true, NO_WINDOWS},
     {"nemotron_h", .scans = true, .alone = true, .either = true, .layered = true, .rope_rest = 1, NO_WINDOWS},
     {"falcon-h1", FFN, .scans = true, .both = true, NO_WINDOWS},
     {"granitehybrid", FFN, .neighbours = true, .divides = true, .shared = 4, .scans = true, .layered = true, NO_WINDOWS},

@@ -33,7 +33,8 @@ typedef struct layer {
     matrix qkv, z, beta, alpha, gdn_out; /* recurrent */
     double *conv, *dt, *a, *gdn_norm;
     matrix forget_a, forget_b, gate_a, gate_b; /* of KDA: its channels' forgetting, its output's gate */
-    matrix scan_in;     /* z, x, b, c, dt */
+    matrix scan_in;     /* z, x, b, c, dt; of single channels x and z */
+    matrix scan_x, scan_dt; /* and what x makes: steps in a short vector, b, c */
     double *conv_bias, *skip;
     matrix gate, up, down; /* dense, or each expert's */
     matrix router;
@@ -57,6 +58,7 @@ typedef struct facts {
     norm_of qk;
     activation act;
     bool norm_biases, ungated;
+    bool each;      /* channels scan by themselves */
     bool norm_last; /* queries and keys are normed when they are rotated */
     bool headless; /* layers without heads of K and V are short convolutions */
     bool kda;      /* or Kimi Delta Attention */
@@ -95,6 +97,8 @@ struct ref_model {
     double yarn_fast, yarn_slow, yarn_mix; /* turns between which pairs are stretched more and more; how far at all */
     double *rope_freqs;  /* may be NULL */
     int64_t taps, size, k_heads, v_heads;
+    int64_t d_step;      /* of single channels: the short vector of steps */
+    bool normed_scan;
     int64_t d_scan;      /* channels of a head that scans, of `size` states each; v_heads in k_heads groups */
     int64_t experts, used; /* 0: dense */
     int64_t n_ff_expert, n_ff_shared;

@@ -219,8 +219,10 @@ static void read_numbers(reader *r)
     if (m->hybrid || m->f.scans) {
         m->taps = key(r, "ssm.conv_kernel", 0, -1);
         m->size = key(r, "ssm.state_size", 0, -1);
-        m->k_heads = key(r, "ssm.group_count", 0, -1);
-        m->v_heads = key(r, "ssm.time_step_rank", 0, -1);
+        m->k_heads = m->f.each ? 1 : key(r, "ssm.group_count", 0, -1);
+        m->v_heads = key(r, m->f.each ? "ssm.inner_size" : "ssm.time_step_rank", 0, -1);
+        m->d_step = m->f.each ? key(r, "ssm.time_step_rank", 0, -1) : 0;
+        m->normed_scan = key(r, "ssm.dt_b_c_rms", 0, 0) != 0;
         m->d_scan = m->f.scans && m->v_heads > 0 ? key(r, "ssm.inner_size", 0, -1) / m->v_heads : 0;
     }
     m->experts = key(r, "expert_count", 0, 0);
@@ -398,10 +400,28 @@ static void read_kda(reader *r, layer *l, int64_t il)
     l->gdn_out = read_matrix(r, true, il, "attn_output", all, e, 1);
 }
 
+static void read_channel_scan(reader *r, layer *l, int64_t il)
+{
+    const ref_model *m = r->m;
+    int64_t h = m->v_heads, n = m->size;
+    l->scan_in = read_matrix(r, true, il, "ssm_in", m->n_embd, 2 * h, 1);
+    l->conv = tensor(r, true, m->taps * h, il, "ssm_conv1d", ".weight");
+    l->conv_bias = tensor(r, false, h, il, "ssm_conv1d", ".bias");
+    l->scan_x = read_matrix(r, true, il, "ssm_x", h, m->d_step + 2 * n, 1);
+    l->scan_dt = read_matrix(r, true, il, "ssm_dt", m->d_step, h, 1);
+    l->a = tensor(r, true, h * n, il, "ssm_a", "");
+    l->skip = tensor(r, true, h, il, "ssm_d", "");
+    l->gdn_out = read_matrix(r, true, il, "ssm_out", h, m->n_embd, 1);
+}
+
 static void read_scan(reader *r, layer *l, int64_t il)
 {
     const ref_model *m = r->m;
     int64_t inner = m->v_heads * m->d_scan, channels = ref_channels(m);
+    if (m->f.each) {
+        read_channel_scan(r, l, il);
+        return;
+    }
     l->scan_in = read_matrix(r, true, il, "ssm_in", m->n_embd, inner + channels + m->v_heads, 1);
     l->conv = tensor(r, true, m->taps * channels, il, "ssm_conv1d", ".weight");
     l->conv_bias = tensor(r, false, channels, il, "ssm_conv1d", ".bias");

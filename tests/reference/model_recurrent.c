@@ -17,6 +17,8 @@ static void unit_length(double *x, int64_t n)
 
 int64_t ref_channels(const ref_model *m)
 {
+    if (m->f.each)
+        return m->v_heads;
     if (m->f.scans)
         return m->v_heads * m->d_scan + 2 * m->k_heads * m->size;
     return m->f.headless ? m->n_embd : (2 * m->k_heads + m->v_heads) * m->size;

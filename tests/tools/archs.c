@@ -55,6 +55,7 @@ static const model_arch archs[] = {
     {"gemma4", LLAMA_LIKE, .experts = EXPERTS_BESIDE,
      .flags = ARCH_POST_NORMS | ARCH_HEAD_NORMS | ARCH_WINDOW | ARCH_FREQS | ARCH_LAYER_SIZES},
     {"mamba2", .flags = ARCH_SCANS | ARCH_ALONE},
+    {"mamba", .flags = ARCH_SCANS | ARCH_ALONE | ARCH_EACH},
     {"nemotron_h", .flags = ARCH_SCANS | ARCH_ALONE | ARCH_EITHER},
     {"falcon-h1", LLAMA_LIKE, .flags = ARCH_SCANS | ARCH_BOTH},
     {"granitehybrid", LLAMA_LIKE, .flags = ARCH_SCANS, .experts = EXPERTS_MAYBE, .shared = SHARED_LENGTH,

@@ -396,6 +396,21 @@ static void add_input(model *m, int64_t layer)
         add_norm(m, layer, "layer_output_scale.weight", 1);
 }
 
+static void add_channel_scan(model *m, int64_t layer)
+{
+    int64_t inner = m->v_heads * m->scan_head;
+
+    add_matrix(m, layer, "ssm_in.weight", CLASS_RECURRENT, 1, m->embd, 2 * inner);
+    add(m, layer, "ssm_conv1d.weight", CLASS_F32, FILL_NORMAL, 2, m->conv, inner, 0);
+    add_bias(m, layer, "ssm_conv1d.bias", inner);
+    add_matrix(m, layer, "ssm_x.weight", CLASS_RECURRENT, 2, inner, m->k_heads + 2 * m->state);
+    add_matrix(m, layer, "ssm_dt.weight", CLASS_RECURRENT, 1, m->k_heads, inner);
+    add(m, layer, "ssm_dt.bias", CLASS_F32, FILL_STEP, 1, inner, 0, 0);
+    add(m, layer, "ssm_a", CLASS_F32, FILL_DECAY, 1, m->state, inner, 0);
+    add(m, layer, "ssm_d", CLASS_F32, FILL_NORM, 1, inner, 0, 0);
+    add_matrix(m, layer, "ssm_out.weight", CLASS_RECURRENT, 2 * residual_gain(m), inner, m->embd);
+}
+
 static void add_scan(model *m, int64_t layer)
 {
     int64_t inner = m->v_heads * m->scan_head, channels = inner + 2 * m->k_heads * m->state;
@@ -440,6 +455,8 @@ static void add_scan_layer(model *m, int64_t layer)
     }
     if (scan_kv_heads(m, layer) && !(is(m, ARCH_ALONE) && !is(m, ARCH_EITHER)))
         add_attention(m, layer);
+    else if (is(m, ARCH_EACH))
+        add_channel_scan(m, layer);
     else
         add_scan(m, layer);
     if (is(m, ARCH_BOTH))
@@ -635,8 +652,11 @@ static int scan_keys(const model *m, eng_gguf_writer *w, int status)
 {
     status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
     status = number_key(m, w, status, "ssm.state_size", m->state);
-    status = number_key(m, w, status, "ssm.group_count", m->k_heads);
-    status = number_key(m, w, status, "ssm.time_step_rank", m->v_heads);
+    if (!is(m, ARCH_EACH))
+        status = number_key(m, w, status, "ssm.group_count", m->k_heads);
+    else
+        status = number_key(m, w, status, "ssm.dt_b_c_rms", m->scan_norms);
+    status = number_key(m, w, status, "ssm.time_step_rank", is(m, ARCH_EACH) ? m->k_heads : m->v_heads);
     status = number_key(m, w, status, "ssm.inner_size", m->v_heads * m->scan_head);
     return is(m, ARCH_ALONE | ARCH_BOTH) ? status : number_key(m, w, status, "rope.scaling.finetuned", 0);
 }
