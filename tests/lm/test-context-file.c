@@ -102,7 +102,8 @@ static void note(const subject *s, saved *w)
     for (uint32_t q = 0; q < SEQUENCES; q++) {
         w->n[q] = eng_lm_sequence_tokens(s->context, q, &tokens);
         w->back[q] = eng_lm_sequence_rollback_limit(s->context, q);
-        memcpy(w->tokens[q], tokens, (size_t)w->n[q] * sizeof *tokens);
+        if (w->n[q] > 0) /* of none there is no place either */
+            memcpy(w->tokens[q], tokens, (size_t)w->n[q] * sizeof *tokens);
     }
     w->cells = cells_used(s);
 }
