@@ -237,6 +237,12 @@ ENG_API void eng_lm_context_set_stop(eng_lm_context *context, eng_lm_stop_func s
  * `columns` numbers; the rows of padding are left out.  Of a stack of experts, or of matrices for single heads, `set` is the
  * number of the one of `sets` that is given them.  Logits stay what they are; passes take more memory and time.  NULL: no
  * more.
+ *
+ * It is called in the thread that decodes, before eng_lm_decode returns, and must not use the context; `weight` and `rows` are
+ * the library's and valid during the call alone.  Not to be called while another thread decodes.  The graphs of passes that
+ * were made before are dropped and made again by the next decodes, which is where a device refuses values that it cannot keep
+ * (ENG_ERR_UNSUPPORTED) and where memory may be wanting (ENG_ERR_NOMEM): eng_lm_decode fails then as it does of itself, and
+ * decodes go on when collecting is ended.  Here only ENG_ERR_INVALID: there is no context.
  */
 typedef void (*eng_lm_collect_func)(void *user, const char *weight, int64_t set, int64_t sets, const float *rows,
                                     int64_t columns, int64_t n);

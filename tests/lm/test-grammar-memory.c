@@ -22,6 +22,8 @@ static const char gbnf[] =
 static const char schema[] =
     "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"number\",\"minimum\":-1.5,\"exclusiveMaximum\":12.75},\"b\":{\"multipleOf\":3},"
     "\"c\":{\"type\":\"string\",\"pattern\":\"^[a-c]+(?:-\\\\d{2})?$\"},\"d\":{\"$ref\":\"#/$defs/x\"},\"e\":{\"format\":\"uri\"},"
+    "\"i\":{\"format\":\"ipv6\"},\"j\":{\"format\":\"email\"},\"k\":{\"type\":\"integer\",\"exclusiveMinimum\":-12,\"maximum\":1e3},"
+    "\"l\":{\"type\":\"number\",\"minimum\":0.125,\"maximum\":3},\"m\":{\"type\":\"number\",\"multipleOf\":7},"
     "\"f\":{\"allOf\":[{\"properties\":{\"q\":{\"minimum\":3}}},{\"properties\":{\"q\":{\"type\":\"integer\",\"maximum\":5}}}]},"
     "\"g\":{\"oneOf\":[{\"type\":\"string\"},{\"type\":[\"null\",\"boolean\"]}]},\"h\":{\"enum\":[1,\"x\",{\"k\":[null]}]}},"
     "\"required\":[\"a\",\"z\"],\"additionalProperties\":{\"type\":\"array\",\"prefixItems\":[{\"minLength\":2}],\"maxItems\":4},"

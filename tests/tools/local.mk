@@ -20,6 +20,18 @@ endif
 %C%_test_quantize_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 %C%_test_quantize_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
 
+# Importance matrices without memory at one point.
+if ENABLE_CPU
+check_PROGRAMS += tests/tools/test-importance
+TESTS += tests/tools/test-importance
+leak_tests += tests/tools/test-importance
+endif
+tests_tools_test_importance_SOURCES = tests/tools/test-importance.c tools/generate_imatrix.c tools/generate_imatrix.h tools/importance.c \
+	tools/importance.h tools/weigh.c tools/weigh.h tools/convert.c tools/convert.h $(weighted) tests/meta/count.c tests/meta/count.h \
+	tests/tap.c tests/tap.h $(lm_subject)
+tests_tools_test_importance_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -I$(top_srcdir)
+tests_tools_test_importance_LDADD = libengine-util.la libengine-lm.la libengine.la $(LIBM)
+
 check_PROGRAMS += tests/tools/test-default
 TESTS += tests/tools/test-default
 tests_tools_test_default_SOURCES = tests/tools/test-default.c tools/generate_default.c tools/generate_default.h tests/tap.c tests/tap.h

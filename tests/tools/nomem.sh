@@ -61,6 +61,14 @@ without cpu.so tests/golden/dump-graph cpu/2 "$model" 2
 says=memory
 "$top_builddir/tests/tools/make-model" --arch llama --layers 1 --embd 32 --ffn 32 --vocab 300 --heads 1 --kv-heads 1 "$dir/one.gguf" \
     >/dev/null
+"$top_builddir/tests/tools/make-model" --arch llama --layers 1 --embd 256 --ffn 256 --vocab 300 --heads 1 --kv-heads 1 "$dir/two.gguf" \
+    >/dev/null
+head -c 2000 "$top_srcdir/tests/data/valid.txt" > "$dir/text"
+for part in engine- libengine-lm.so; do
+    without $part engine-generate -m "$dir/two.gguf" -d cpu --perplexity "$dir/text" --chunks 1 -c 64 --imatrix-out "$dir/importance.gguf"
+done
+"$top_builddir/engine-generate" -m "$dir/two.gguf" -d cpu --perplexity "$dir/text" --chunks 1 -c 64 --imatrix-out "$dir/importance.gguf" >/dev/null 2>&1
+without engine- engine-quantize -q --force --imatrix "$dir/importance.gguf" "$dir/two.gguf" "$dir/out.gguf" iq2_xxs
 points=$((points * 1000)) # where a queue has work left: every call
 without libengine.so engine-quantize -q --force "$dir/one.gguf" "$dir/out.gguf" q8_0
 echo "1..$n"
