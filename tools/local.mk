@@ -14,7 +14,6 @@ bin_PROGRAMS += engine-quantize
 weighted = %D%/weighted.c %D%/weighted.h %D%/weighted_few.c %D%/weighted_fit.h %D%/weighted_grid.c %D%/weighted_half.c %D%/weighted_iq1.c \
 	%D%/weighted_k.c %D%/weighted_patterns.c %D%/weighted_patterns.h
 engine_quantize_SOURCES = %D%/quantize.c %D%/quantize.h %D%/quantize_rows.c %D%/quantize_types.c %D%/mix.c %D%/mix.h %D%/convert.c %D%/convert.h %D%/importance.c %D%/importance.h \
-	%D%/plain.c %D%/plain.h \
 	%D%/weigh.c %D%/weigh.h $(weighted) \
 	%D%/hints.c %D%/hints.h %D%/loading.c %D%/loading.h %D%/uninstalled.c %D%/uninstalled.h
 engine_quantize_LDADD = libengine-pattern.la libengine-util.la libengine.la $(LIBM)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plain.h"
 #include "quantize.h"
 #include "weighted.h"
 
@@ -30,8 +29,8 @@ void quantize_show_progress(job *j, const char *name)
 /* Some rows as f32: where they lie, or in `line`. */
 static int rows_f32(job *j, uint32_t type, const void *rows, int64_t columns, int64_t n, float *line, const float **out)
 {
-    if (plain_bytes(type)) {
-        plain_decode(type, rows, n * columns, line);
+    if (eu_plain_bytes(type)) {
+        eu_plain_decode(type, rows, n * columns, line);
         *out = line;
         return ENG_OK;
     }
@@ -78,10 +77,10 @@ static int convert_rows(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t
     const void *rows = (const char *)t->data + row * (uint64_t)first, *from = rows;
     char *to = (char *)j->buffer + eng_row_bytes(type, t->ne[0]) * (uint64_t)first;
     uint32_t source = t->type;
-    if (plain_bytes(source)) {
+    if (eu_plain_bytes(source)) {
         if (!eu_reserve(j->plain, j->plain_room, (size_t)(n * t->ne[0])))
             return eng_fail_code(EU_NO_MEMORY("a conversion"));
-        plain_decode(source, from, n * t->ne[0], j->plain);
+        eu_plain_decode(source, from, n * t->ne[0], j->plain);
         source = ENG_TYPE_F32;
         from = j->plain;
     }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plain.h"
 #include "quantize.h"
 #include "weighted.h"
 
@@ -41,18 +40,18 @@ static int fits(uint32_t type, int64_t columns)
 
 static bool is_read(uint32_t type)
 {
-    return eng_type_get(type) || plain_bytes(type);
+    return eng_type_get(type) || eu_plain_bytes(type);
 }
 
 uint64_t quantize_row_bytes(uint32_t type, int64_t columns)
 {
-    return plain_bytes(type) ? plain_bytes(type) * (uint64_t)columns : eng_row_bytes(type, columns);
+    return eu_plain_bytes(type) ? eu_plain_bytes(type) * (uint64_t)columns : eng_row_bytes(type, columns);
 }
 
 /* What stays as it is: of doubles only the type, which no op reads. */
 static uint32_t kept_type(const eng_gguf_tensor *t)
 {
-    return plain_bytes(t->type) == 8 ? ENG_TYPE_F32 : t->type;
+    return eu_plain_bytes(t->type) == 8 ? ENG_TYPE_F32 : t->type;
 }
 
 static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)

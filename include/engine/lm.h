@@ -99,7 +99,9 @@ ENG_API void eng_lm_model_defaults(eng_lm_model_params *params);
 
 /* Opens a GGUF file on a device of `engine` and loads its weights.  params may be
  * NULL.  ENG_ERR_UNSUPPORTED for an architecture that is not known,
- * ENG_ERR_FORMAT for a file whose tensors or keys are not what they should be. */
+ * ENG_ERR_FORMAT for a file whose tensors or keys are not what they should be.
+ * Tensors of f64, i8 and i16, which no op reads, are made f32 in the host's memory (of a double the nearest number; the others
+ * are exact), where they stay as long as the file would; types that hold no weights are refused with the tensor's name. */
 ENG_API int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
                               const eng_lm_model_params *params, eng_lm_model **model);
 ENG_API void eng_lm_model_close(eng_lm_model *model);

@@ -280,6 +280,11 @@ void lm_layer_letters(const eng_lm_model *model, int layer, lm_letter letters[LM
 /* The block for drafting as a model, once the weights are loaded (arch/block.c). */
 int lm_block_model(eng_lm_model *m);
 
+/* A tensor of f64, i8 or i16 is replaced by one of f32 in `memory` (plain.c); others stay. */
+int lm_without_plain(eu_arena *memory, const eng_gguf *g, const eng_gguf_tensor **tensor);
+/* Bytes of the tensor as it is used. */
+uint64_t lm_plain_room(const eng_gguf_tensor *t);
+
 /* Declares, places and uploads the table's weights for all layers. */
 int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, const eng_lm_model_params *params);
 

@@ -13,6 +13,7 @@ typedef struct weights {
     const eng_lm_model_params *params;
     lm_placer placer;
     eu_arena memory;            /* of names and axes: the store copies them    */
+    eu_arena made;              /* what was converted; it ends with the file   */
     eng_store_tensor *tensors;
     const eng_gguf_tensor **sources; /* of each: the tensor of the file that it is, or is a part of */
     size_t tensor_room, source_room;
@@ -46,8 +47,8 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
     }
     const eng_type_info *type = eng_type_get(t->type);
     if (!type || t->type == ENG_TYPE_I32 || t->type == ENG_TYPE_I64)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %u (%s), which a weight cannot have" ENG_ADVICE
-                        "engine-quantize reads f64, i8 and i16, and makes another type of them", t->name, t->type,
+        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s" ENG_CAUSE "its type is %u (%s), which a weight cannot have" ENG_ADVICE
+                        "make the file again of the model's own weights, as f16 or with engine-quantize", t->name, t->type,
                         eng_type_name(t->type));
     if ((row->flags & LM_W_F32) && t->type != ENG_TYPE_F32)
         return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s" ENG_CAUSE "only f32 is possible here" ENG_ADVICE
@@ -158,15 +159,18 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
         return ENG_OK;
     if (!t)
         return eng_fail(ENG_ERR_FORMAT, "the file has no tensor %s, which a %s model needs", name, w->l->arch_name);
-    eng_store_tensor s = {.size = sizeof s, .type = t->type, .use = ENG_USE_WEIGHT, .name = name,
+    eng_store_tensor s = {.size = sizeof s, .use = ENG_USE_WEIGHT, .name = name,
                           .layer = layer < 0 ? -1 : layer, .role = (uint32_t)row->role + 1, .axis = axis_of(w, row)};
     lm_letter letters[LM_MAX_LETTERS];
     lm_layer_letters(model, layer, letters);
     int status = lm_dims(model->engine, letters, model->n_letters, row->words, &w->memory, s.ne, &s.rank, &s.dims);
     if (!status)
+        status = lm_without_plain(&w->made, w->l->gguf, &t);
+    if (!status)
         status = check(row, t, s.ne, s.rank);
     if (status)
         return status;
+    s.type = t->type;
     if (row->flags & LM_W_MATRIX) {
         s.readers = readers;
         s.n_readers = sizeof readers / sizeof *readers;
@@ -216,7 +220,7 @@ static int weigh(weights *w, const lm_weight_row *rows, uint32_t n_rows)
             continue;
         int unit = in_layer ? layer + 1 : row->flags & LM_W_END ? m->n.n_layers + 1 : 0;
         int64_t experts = row->flags & LM_W_EXPERTS && t->rank == 3 && t->ne[2] == m->n.n_experts ? t->ne[2] : 0;
-        m->layer_bytes[unit] += lm_placer_left(&w->placer, t->name, experts, t->bytes);
+        m->layer_bytes[unit] += lm_placer_left(&w->placer, t->name, experts, lm_plain_room(t));
     }
     return ENG_OK;
 }
@@ -296,6 +300,7 @@ static int check_all_used(const weights *w)
 /* What the calls that follow are about; it ends with the file. */
 typedef struct mapped {
     eng_gguf *gguf;
+    eu_arena made; /* tensors that are not the file's */
     eng_lm_progress progress;
     void *progress_user;
 } mapped;
@@ -304,6 +309,7 @@ static void close_file(void *user)
 {
     mapped *m = user;
     eng_gguf_close(m->gguf);
+    eu_arena_end(&m->made);
     free(m);
 }
 
@@ -323,10 +329,11 @@ static int create_store(weights *w)
     mapped *m = lm_calloc(1, sizeof *m);
     if (!m)
         return ENG_ERR_NOMEM;
-    *m = (mapped){w->l->gguf, w->params->progress, w->params->progress_user};
+    *m = (mapped){w->l->gguf, w->made, w->params->progress, w->params->progress_user};
     const eng_store_data from = {.size = sizeof from, .user = m, .release = close_file, .copied = drop, .progress = tell,
                                  .flags = w->params->flags & ENG_LM_COPY ? ENG_DATA_COPY : 0};
     w->l->gguf = NULL; /* close_file closes it, whatever comes of this */
+    w->made = (eu_arena){0};
     return eng_store_load(w->l->model->device, w->tensors, w->n, &from, &w->l->model->store);
 }
 
@@ -362,6 +369,7 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
         lm_fail_more(status, "take a model of smaller weight types, or spread it over more devices (+)");
     lm_placer_end(&w.placer);
     eu_arena_end(&w.memory);
+    eu_arena_end(&w.made);
     free(w.tensors);
     free(w.sources);
     return status;

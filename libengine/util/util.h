@@ -14,6 +14,7 @@
 #include "json.h"
 #include "map.h"
 #include "pack.h"
+#include "plain.h"
 #include "pattern.h"
 #include "row.h"
 #include "shape.h"

@@ -40,8 +40,8 @@ tests_lm_test_odd_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_odd_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
 # Every architecture against the forward in double precision.
 if ENABLE_CPU
-check_PROGRAMS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-passes tests/lm/test-types
-TESTS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-passes tests/lm/test-types
+check_PROGRAMS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-passes tests/lm/test-plain tests/lm/test-types
+TESTS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-passes tests/lm/test-plain tests/lm/test-types
 endif
 tests_lm_test_padding_SOURCES = tests/lm/test-padding.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_padding_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
@@ -49,6 +49,9 @@ tests_lm_test_padding_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_passes_SOURCES = tests/lm/test-passes.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_passes_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_passes_LDADD = libengine-lm.la libengine.la $(LIBM)
+tests_lm_test_plain_SOURCES = tests/lm/test-plain.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_plain_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_plain_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_types_SOURCES = tests/lm/test-types.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_types_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_types_LDADD = libengine-lm.la libengine.la $(LIBM)

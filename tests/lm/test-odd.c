@@ -252,7 +252,7 @@ START_TEST(test_foreign_type)
     free(bytes);
     eng_lm_model_defaults(&p);
     ck_assert_int_eq(eng_lm_model_open(b.engine, b.device, path, &p, &m), ENG_ERR_UNSUPPORTED);
-    ck_assert_msg(strstr(eng_last_error(), "tensor blk.0.ffn_up.weight has type 15 (q8_K), which a weight cannot have"), "%s",
+    ck_assert_msg(strstr(eng_last_error(), "tensor blk.0.ffn_up.weight: its type is 15 (q8_K), which a weight cannot have"), "%s",
                   eng_last_error());
     bench_close(&b);
     remove(path);

@@ -7,15 +7,15 @@
 /* Their numbers in files. */
 enum { I8 = 24, I16 = 25, F64 = 28 };
 
-uint32_t plain_bytes(uint32_t type)
+uint32_t eu_plain_bytes(uint32_t type)
 {
     return type == I8 ? 1 : type == I16 ? 2 : type == F64 ? 8 : 0;
 }
 
-void plain_decode(uint32_t type, const void *from, int64_t n, float *to)
+void eu_plain_decode(uint32_t type, const void *from, int64_t n, float *to)
 {
     const char *at = from;
-    for (int64_t i = 0; i < n; i++, at += plain_bytes(type)) {
+    for (int64_t i = 0; i < n; i++, at += eu_plain_bytes(type)) {
         int8_t byte;
         int16_t two;
         double eight;
