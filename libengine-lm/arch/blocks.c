@@ -32,6 +32,12 @@ static eng_value norm_bias(lm_build *b, int layer, int role)
                                  ENG_NO_VALUE;
 }
 
+/* The models' own code gives norms of short vectors no other than its default. */
+static double epsilon(const lm_build *b, int role)
+{
+    return role == LM_Q_A_NORM || role == LM_KV_A_NORM ? 1e-6 : b->model->n.eps;
+}
+
 /* One that the file does not have is all ones.  One of two dimensions is each head's own. */
 eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
 {
@@ -39,8 +45,8 @@ eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
     eng_value w = lm_weight(b, layer, role);
     bool own = tensor >= 0 && eng_store_get(b->model->store, (uint32_t)tensor)->rank == 2;
     eng_value y = b->model->arch->layer_norm ?
-                      eng_norm(b->g, x, own ? ENG_NO_VALUE : w, norm_bias(b, layer, role), b->model->n.eps) :
-                      eng_rms_norm(b->g, x, own ? ENG_NO_VALUE : w, b->model->n.eps);
+                      eng_norm(b->g, x, own ? ENG_NO_VALUE : w, norm_bias(b, layer, role), epsilon(b, role)) :
+                      eng_rms_norm(b->g, x, own ? ENG_NO_VALUE : w, epsilon(b, role));
     return own ? eng_mul(b->g, y, w) : y;
 }
 

@@ -342,7 +342,7 @@ KIMI = dict(arch="kimi-linear", config="KimiLinearConfig", num_key_value_heads=4
             topk_group=1, linear_num_heads=4, linear_head_dim=20, linear_conv_kernel_dim=3, num_hidden_layers=5, names=KDA,
             layer_types=["linear_attention" if i in (0, 1, 3) else "full_attention" for i in range(5)], **MOE)
 CASES["kimi-linear"] = dict(**KIMI, keys=KIMI_KEYS)
-CASES["kimi-linear-q"] = dict(**KIMI, q_lora_rank=24, norm_topk_prob=False,
+CASES["kimi-linear-q"] = dict(**KIMI, q_lora_rank=24, norm_topk_prob=False, rms_norm_eps=1e-2,
                               keys={**KIMI_KEYS, "attention.q_lora_rank": 24, "expert_weights_norm": False})
 
 HYBRID = dict(head_dim=32, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=16,

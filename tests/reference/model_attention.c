@@ -104,7 +104,8 @@ static void turned(const ref_model *m, const layer *l, double *x, const double *
 }
 
 /* Queries, keys and values of every head as the paper has them (DeepSeek-AI, arXiv:2405.04434, section 2.1): nothing is
- * absorbed.  A head's rotated channels are its last, and one key's are all heads'. */
+ * absorbed.  The short vectors are normed with the epsilon that the models' code has for norms to which it gives none.  A
+ * head's rotated channels are its last, and one key's are all heads'. */
 static void latent(const ref_model *m, const layer *l, const double *u, double *q, double *k, double *v, double *t,
                    int64_t pos)
 {
@@ -112,11 +113,11 @@ static void latent(const ref_model *m, const layer *l, const double *u, double *
     double *short_q = t, *short_kv = t + m->q_rank;
     if (l->q_a.w) {
         ref_product(&l->q_a, 0, u, short_q);
-        ref_rms(short_q, l->q_a_norm, short_q, m->q_rank, m->eps);
+        ref_rms(short_q, l->q_a_norm, short_q, m->q_rank, 1e-6);
     }
     ref_product(&l->q, 0, l->q_a.w ? short_q : u, q);
     ref_product(&l->kv_a, 0, u, short_kv);
-    ref_rms(short_kv, l->kv_a_norm, short_kv, m->kv_rank, m->eps);
+    ref_rms(short_kv, l->kv_a_norm, short_kv, m->kv_rank, 1e-6);
     rope(m, l, short_kv + m->kv_rank, pos);
     for (int64_t h = 0; h < m->heads; h++) {
         double *kh = k + h * m->d;
