@@ -13,6 +13,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/ernie4_5.c %D%/arch/exaone4.c %D%/arch/scan.c %D%/arch/mamba2.c %D%/arch/nemotron_h.c %D%/arch/granitehybrid.c \
 	%D%/arch/falcon_h1.c %D%/arch/kimi_linear.c %D%/arch/qwen3vl.c %D%/arch/qwen3vlmoe.c %D%/arch/hunyuan_dense.c \
 	%D%/arch/hunyuan_moe.c %D%/arch/starcoder2.c %D%/arch/stablelm.c %D%/arch/channel_scan.c %D%/arch/mamba.c \
+	%D%/arch/qwen2vl.c %D%/arch/deepseek32.c %D%/arch/glm_dsa.c %D%/arch/absent.def \
 	%D%/arch/gemma2.c %D%/arch/gemma3.c %D%/arch/glm4.c %D%/arch/glm4moe.c %D%/arch/gpt_oss.c %D%/arch/qwen2moe.c \
 	%D%/arch/smollm3.c %D%/arch/phi3.c %D%/arch/olmo2.c %D%/arch/granite.c %D%/arch/command_r.c %D%/arch/cohere2.c \
 	%D%/arch/mistral3.c %D%/arch/llama4.c %D%/arch/minimax_m2.c %D%/arch/qwen3next.c %D%/arch/deepseek2.c \

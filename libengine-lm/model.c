@@ -30,6 +30,24 @@ void eng_lm_model_defaults(eng_lm_model_params *params)
     *params = (eng_lm_model_params){.size = sizeof *params, .placement = {.size = sizeof params->placement}};
 }
 
+/* What is missing for architectures that are known by name. */
+static const struct {
+    const char *name, *what;
+} absent[] = {
+#define LM_ABSENT(name, what) {name, what},
+#include "arch/absent.def"
+#undef LM_ABSENT
+};
+
+static int check_absent(const eng_gguf_string *name, const char *path)
+{
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        if (strlen(absent[i].name) == name->length && memcmp(absent[i].name, name->data, name->length) == 0)
+            return eng_fail(ENG_ERR_UNSUPPORTED, "%s holds a model of architecture \"%s\", which is not run" ENG_CAUSE
+                            "%s not known here", path, absent[i].name, absent[i].what);
+    return ENG_OK;
+}
+
 static int find_arch(lm_loader *l, const char *path)
 {
     eng_gguf_string name;
@@ -47,6 +65,9 @@ static int find_arch(lm_loader *l, const char *path)
         if (!known)
             return ENG_ERR_NOMEM;
     }
+    int status = check_absent(&name, path);
+    if (status)
+        return status;
     return eng_fail(ENG_ERR_UNSUPPORTED, "%s holds a model of architecture \"%.*s\", which is not known; known: %s",
                     path, (int)(name.length < 64 ? name.length : 64), name.data, known);
 }

@@ -125,6 +125,11 @@
     {LM_K_B, "attn_k_b.weight", "B, L, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
     {LM_V_B, "attn_v_b.weight", "L, W, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
     LM_MATRIX(LM_ATTN_OUT, "attn_output", "H G W", "E", 0, LM_ATT, 0)
+/* What chooses the tokens that attention sees where these are more than it may see. */
+#define LM_ROW_INDEXER(base) {LM_INDEXER, "indexer." base, "1", LM_W_OPTIONAL | LM_W_LEFT_OUT, LM_ATT, 0, 0}
+#define LM_ROWS_INDEXER \
+    LM_ROW_INDEXER("attn_q_b.weight"), LM_ROW_INDEXER("attn_k.weight"), LM_ROW_INDEXER("k_norm.weight"), \
+    LM_ROW_INDEXER("k_norm.bias"), LM_ROW_INDEXER("proj.weight")
 #define LM_ROW_SINKS {LM_SINKS, "attn_sinks.weight", "H G", LM_W_F32, LM_ATT, 0, 0}
 #define LM_ROWS_LONG_ROPE \
     {LM_ROPE_LONG, "rope_factors_long.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}, \
@@ -262,6 +267,8 @@ int lm_numbers_read(lm_loader *l);
 /* Heads of latent attention, and what their products are multiplied by once rope is known (latent.c). */
 int lm_numbers_latent(lm_loader *l);
 int lm_latent_scale(lm_loader *l);
+/* The same, and how many tokens are seen where an indexer chooses them. */
+int lm_latent_indexed(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */
 int lm_numbers_recurrent(lm_loader *l);
 int lm_numbers_kda(lm_loader *l);

@@ -67,6 +67,13 @@ int lm_latent_scale(lm_loader *l)
     return status;
 }
 
+/* An indexer that may choose so many takes all if there are no more: that far it is run, without one. */
+int lm_latent_indexed(lm_loader *l)
+{
+    int status = lm_key_integer(l, "attention.indexer.top_k", 1, INT32_MAX, &l->model->n.most_cells);
+    return status ? status : lm_latent_scale(l);
+}
+
 /* -- the graph ----------------------------------------------------------------------- */
 
 /* x[a, T, heads] of the product of each head's own matrix with x[k, heads, T], as [a, heads, T]. */

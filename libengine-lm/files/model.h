@@ -128,6 +128,7 @@ typedef struct lm_numbers {
     int64_t altup, altup_active;           /* hidden states of a token, and the one that goes through layers; 0: one */
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_head;                        /* of latent attention: of a head        */
+    int64_t most_cells;                    /* of a context; 0: as many as it likes  */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t d_scan;                        /* channels of a head that scans         */
     int64_t d_step;                        /* of each channel by itself: what the sizes of their steps are made of */
@@ -197,7 +198,7 @@ enum {
     LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
     LM_PRODUCT_ROLES(LM_ATTN_OUT),
     LM_PRODUCT_ROLES(LM_Q_A), LM_Q_A_NORM, LM_PRODUCT_ROLES(LM_Q_B), LM_PRODUCT_ROLES(LM_KV_A), LM_KV_A_NORM,
-    LM_K_B, LM_V_B,
+    LM_K_B, LM_V_B, LM_INDEXER,
     LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
     LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS, LM_ROUTER_NORM, LM_EXPERTS_NORM, LM_EXPERTS_POST_NORM, LM_DENSE_POST_NORM,
     LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
@@ -234,6 +235,7 @@ enum {
     LM_W_MOE = 32,       /* only in layers with experts                           */
     LM_W_CACHE = 128,    /* needed by layers with a cache of their own alone      */
     LM_W_INPUTS = 256,   /* only where layers are given something of the token itself */
+    LM_W_LEFT_OUT = 512, /* known, and not needed for what is run                  */
     LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
                             with a home of their own become tensors of their own,
                             one after another in the store                       */

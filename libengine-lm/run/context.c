@@ -66,12 +66,19 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
     return ENG_OK;
 }
 
+/* What nobody asked for, as far as it can be had. */
+static uint32_t default_cells(const lm_numbers *n)
+{
+    int64_t most = n->most_cells && n->most_cells < 4096 ? n->most_cells : 4096;
+    return (uint32_t)(n->n_ctx_train < most ? n->n_ctx_train : most);
+}
+
 static int check_params(eng_lm_context *c)
 {
     const lm_numbers *n = &c->model->n;
     eng_lm_context_params *p = &c->p;
     if (p->n_cells == 0)
-        p->n_cells = n->n_ctx_train < 4096 ? (uint32_t)n->n_ctx_train : 4096;
+        p->n_cells = default_cells(n);
     int status = check_range("n_cells", p->n_cells, LM_MAX_CELLS);
     if (!status)
         status = check_range("n_batch", p->n_batch, LM_MAX_BATCH);
@@ -123,6 +130,17 @@ static void choose_period(eng_lm_context *c)
 static uint32_t all_cells(const eng_lm_context *c)
 {
     return c->cell_periods * c->cell_period;
+}
+
+/* As far as all tokens are seen that there are, nobody has to choose among them. */
+static int check_cells(const eng_lm_context *c)
+{
+    int64_t most = c->model->n.most_cells;
+    if (!most || all_cells(c) <= most)
+        return ENG_OK;
+    return eng_fail(ENG_ERR_UNSUPPORTED, "a context of %u cells" ENG_CAUSE "%s models choose %lld tokens for attention to see, "
+                    "and the part that chooses is not known here" ENG_ADVICE "ask for %lld cells at most (-c)", all_cells(c),
+                    c->model->arch->name, (long long)most, (long long)most);
 }
 
 /* "p c": the cells. */
@@ -343,6 +361,9 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     status = check_params(c);
     if (!status) {
         choose_period(c);
+        status = check_cells(c);
+    }
+    if (!status) {
         c->few = lm_pass_few(model);
         lm_outputs_choose(c);
     }

@@ -185,6 +185,11 @@ static const struct {
     {"--arch granitehybrid --seed 175 --interval 2 --k-heads 2 --v-heads 6 --int rope.scaling.finetuned=1 --type q8_0", false},
     {"--arch falcon-h1 --seed 176 --k-heads 1 --v-heads 6 --heads 6 --kv-heads 2 --head 20 --state 24", true},
     {"--arch falcon-h1 --seed 177 --k-heads 2 --v-heads 4 --scan-norms --type q8_0 --layers 2 --linear 3 --tied", false},
+    /* where an indexer may choose as many tokens as there are cells */
+    {"--arch deepseek32 --seed 193 --experts 8 --used 3 --groups 4 --groups-used 2 --q-lora 48 --kv-lora 32 --dense-lead 1 "
+     "--heads 6 --kv-heads 1 --head 24 --yarn 4 --context 256 --key rope.scaling.yarn_log_multiplier=0.1", false},
+    {"--arch glm-dsa --seed 194 --experts 4 --used 2 --q-lora 40 --heads 3 --kv-heads 1 --head 20 --type q8_0", false},
+    {"--arch qwen2vl --seed 195 --heads 6 --kv-heads 2 --head 22", false},
     /* kimi-linear: channels that forget by themselves, between layers of latent attention without rope */
     {"--arch kimi-linear --seed 178 --experts 6 --used 2 --heads 6 --head 24 --kv-lora 32 --state 20 --dense-lead 1", true},
     {"--arch kimi-linear --seed 179 --experts 8 --used 3 --groups 4 --groups-used 2 --heads 3 --kv-heads 1 --head 20 --value 12 --q-lora 40 "
@@ -502,7 +507,7 @@ static void add_scaling(char options[512], uint64_t *r)
 /* What the options may say of an architecture. */
 static const struct subject_arch {
     const char *name;
-    bool hybrid, experts, some_experts, fused, scales; /* of the layers; Q, K, V may be one; matrices may have factors */
+    bool hybrid, experts, some_experts, fused, scales, latent; /* of the layers; Q, K, V may be one; matrices may have factors */
 } archs[] = {
     {"llama", .some_experts = true, .fused = true, .scales = true}, {"qwen2", .fused = true, .scales = true},
     {"qwen3", .fused = true, .scales = true}, {"qwen3moe", .experts = true, .fused = true, .scales = true},
@@ -516,7 +521,9 @@ static const struct subject_arch {
     {"llama4", .experts = true, .fused = true, .scales = true}, {"minimax-m2", .experts = true, .fused = true, .scales = true},
     {"gemma", .fused = true, .scales = true}, {"olmoe", .experts = true, .fused = true, .scales = true},
     {"granitemoe", .experts = true, .fused = true, .scales = true},
-    {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true},
+    {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true, .latent = true},
+    {"deepseek32", .experts = true, .latent = true}, {"glm-dsa", .experts = true, .latent = true},
+    {"qwen2vl", .fused = true, .scales = true},
     {"gemma4", .some_experts = true, .scales = true}, {"gemma3n", .scales = true},
     {"seed_oss", .fused = true, .scales = true}, {"ernie4_5", .fused = true, .scales = true},
     {"exaone4", .fused = true, .scales = true}, {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
@@ -525,7 +532,7 @@ static const struct subject_arch {
     {"qwen3vl", .fused = true, .scales = true}, {"qwen3vlmoe", .experts = true, .fused = true, .scales = true},
     {"hunyuan-dense", .fused = true, .scales = true}, {"hunyuan-moe", .experts = true, .fused = true, .scales = true},
     {"starcoder2", .fused = true}, {"stablelm", .fused = true, .scales = true},
-    {"kimi-linear", .experts = true, .hybrid = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
+    {"kimi-linear", .experts = true, .hybrid = true, .latent = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 
@@ -566,7 +573,7 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
 {
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K"};
     const struct subject_arch *a = &archs[among(r, 0, N_RANDOM - 1)];
-    bool llama = strcmp(a->name, "llama") == 0, latent = strcmp(a->name, "deepseek2") == 0 || strcmp(a->name, "kimi-linear") == 0;
+    bool llama = strcmp(a->name, "llama") == 0, latent = a->latent;
     int kv = among(r, 1, 8), group = among(r, 1, 5), half = among(r, 2, 32);
     options[0] = 0;
     add(options, "--arch %s --seed %u --type %s", a->name, seed, types[among(r, 0, 5)]);

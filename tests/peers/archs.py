@@ -333,6 +333,15 @@ CASES["deepseek2"] = dict(arch="deepseek2", q_lora_rank=24, **{
     **LATENT, "config": "DeepseekV2Config", "topk_method": "group_limited_greedy", "norm_topk_prob": False},
     keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "expert_gating_func": 1, "expert_weights_norm": False})
 
+INDEXED = dict(num_key_value_heads=4, n_routed_experts=8, n_shared_experts=1, first_k_dense_replace=1, q_lora_rank=24,
+               kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12, routed_scaling_factor=2.5, n_group=2,
+               topk_group=1, norm_topk_prob=True, index_topk=8192, index_head_dim=16, index_n_heads=2, **MOE,
+               names={"self_attn.indexer.wq_b": "indexer.attn_q_b", "self_attn.indexer.wk": "indexer.attn_k",
+                      "self_attn.indexer.k_norm": "indexer.k_norm", "self_attn.indexer.weights_proj": "indexer.proj"},
+               keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "attention.indexer.top_k": 8192})
+CASES["deepseek32"] = dict(arch="deepseek32", config="DeepseekV32Config", **INDEXED)
+CASES["glm-dsa"] = dict(arch="glm-dsa", config="GlmMoeDsaConfig", mlp_layer_types=["dense"] + 3 * ["sparse"], **INDEXED)
+
 KDA = {"self_attn.forget_gate.f_a_proj": "ssm_f_a", "self_attn.forget_gate.f_b_proj": "ssm_f_b",
        "self_attn.forget_gate.dt_bias": "ssm_dt.bias", "self_attn.b_proj": "ssm_beta", "self_attn.g_a_proj": "ssm_g_a",
        "self_attn.g_b_proj": "ssm_g_b", "self_attn.o_norm": "ssm_norm"}
@@ -397,6 +406,8 @@ CASES["stablelm"] = dict(**STABLE, use_qkv_bias=True, keys={"rope.dimension_coun
 CASES["stablelm-parallel"] = dict(**STABLE, use_parallel_residual=True, qk_layernorm=True,
                                   keys={"rope.dimension_count": 4, "use_parallel_residual": True})
 SECTIONS = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [5, 4, 3], "mrope_interleaved": True}
+CASES["qwen2vl"] = dict(arch="qwen2vl", config="Qwen2VLTextConfig", body="Qwen2VLTextModel",
+                        rope_parameters={**ROPE, "mrope_section": [4, 2, 2]}, keys={"rope.dimension_sections": [4, 2, 2, 0]})
 CASES["qwen3vl"] = dict(arch="qwen3vl", config="Qwen3VLTextConfig", body="Qwen3VLTextModel", head_dim=24,
                         rope_parameters=SECTIONS, keys={"rope.dimension_sections": [5, 4, 3, 0]})
 CASES["qwen3vlmoe"] = dict(arch="qwen3vlmoe", config="Qwen3VLMoeTextConfig", body="Qwen3VLMoeTextModel", head_dim=24,

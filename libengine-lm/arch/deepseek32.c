@@ -1,0 +1,22 @@
+/* deepseek32 (DeepSeek V3.2): as deepseek2, but attention sees the tokens that an indexer chooses. */
+#include "config.h"
+
+#include "blocks.h"
+
+static const lm_weight_row rows[] = {
+    LM_ROWS_COMMON("ffn_norm"), LM_ROWS_LATENT_ATTENTION, LM_ROWS_INDEXER, LM_ROWS_FFN, LM_ROWS_EXPERTS,
+    LM_ROW_CHOICE_BIAS(0), LM_ROWS_SHARED_EXPERT(LM_W_OPTIONAL),
+};
+
+const lm_arch lm_arch_deepseek32 = {
+    .name = "deepseek32",
+    LM_ROWS(rows),
+    .reads = LM_READS_DENSE_LEAD | LM_READS_DRAFTING | LM_READS_GATING | LM_READS_GROUPS | LM_READS_LATENT,
+    .rope_part = 1,
+    .latent = true,
+    .experts = LM_EXPERTS_OWN,
+    .shared = LM_SHARED_COUNT,
+    .sigmoid = true,
+    .unnormed = LM_IF_KEY_DENIES,
+    .more = lm_latent_indexed,
+};
