@@ -12,6 +12,9 @@
 #define CPU_DECODE_H
 
 #include "vec.h"
+#if CPU_VL >= 8
+#include "bytes.h"
+#endif
 
 static const float table_q4[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 static const float table_q4_0[16] = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
@@ -283,6 +286,25 @@ CPU_INLINE void dec_nvfp4(const uint8_t *row, int64_t u, const float *scales, vf
     }
 }
 
+#if CPU_VL == 16
+/* Numbers, raised by `bias`, times the scales of the first 16 and of the others. */
+CPU_INLINE void weights_signed(vb q, const int bias, vf first, vf second, vf *w)
+{
+    const vb v = _mm256_sub_epi8(q, b_all(bias));
+    w[0] = (vf)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(v))) * first;
+    w[1] = (vf)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(v, 1))) * second;
+}
+
+/* The same for numbers without a sign, plus minima. */
+CPU_INLINE void weights_above(vb q, vf first, vf first_minimum, vf second, vf second_minimum, vf *w)
+{
+    vf a = (vf)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm256_castsi256_si128(q)));
+    vf b = (vf)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm256_extracti128_si256(q, 1)));
+    w[0] = v_fma(a, first, first_minimum);
+    w[1] = v_fma(b, second, second_minimum);
+}
+#endif
+
 /* -- 256 elements a block ----------------------------------------------------------------- */
 
 /*
@@ -339,23 +361,14 @@ CPU_INLINE void dec_q4_K(const uint8_t *row, int64_t u, const float *scales, vf 
 CPU_INLINE void dec_q5_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
     int j = (int)(u & 3);
-    const uint8_t *b = row + (u >> 2) * 176, *q = b + 48 + 32 * j, *high = b + 16;
+    const uint8_t *b = row + (u >> 2) * 176;
     vf d0 = v_set1(scales[2 * j]), d1 = v_set1(scales[2 * j + 1]);
     vf n0 = v_set1(scales[2 * j + 8]), n1 = v_set1(scales[2 * j + 9]);
-#if CPU_VL >= 16
-    vf ramp = (vf)v_table_of(table_q4).t;
-    v_table t0 = {(__m512)v_fma(ramp, d0, n0)}, t1 = {(__m512)v_fma(ramp, d1, n1)};
-    __m512i bit0 = _mm512_set1_epi32(1 << 2 * j), bit1 = _mm512_set1_epi32(2 << 2 * j);
-    __m512 step0 = (__m512)(d0 * 16.0f), step1 = (__m512)(d1 * 16.0f);
-    CPU_UNROLL
-    for (int i = 0; i < 2; i++) {
-        vi v = v_u8(q + i * 16);
-        __m512i h = (__m512i)v_u8(high + i * 16);
-        __m512 x = (__m512)v_lookup(t0, v), y = (__m512)v_lookup(t1, v >> 4);
-        w[i] = (vf)_mm512_mask_add_ps(x, _mm512_test_epi32_mask(h, bit0), x, step0);
-        w[i + 2] = (vf)_mm512_mask_add_ps(y, _mm512_test_epi32_mask(h, bit1), y, step1);
-    }
+#if CPU_VL == 16
+    weights_above(numbers_q5_K(b, 2 * j), d0, n0, d0, n0, w);
+    weights_above(numbers_q5_K(b, 2 * j + 1), d1, n1, d1, n1, w + 2);
 #else
+    const uint8_t *q = b + 48 + 32 * j, *high = b + 16;
     CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++) {
         vi v = v_u8(q + i * CPU_VL), h = v_u8(high + i * CPU_VL) >> (2 * j);
@@ -381,6 +394,14 @@ CPU_INLINE void prep_q2_K(const uint8_t *b, float *scales)
 CPU_INLINE void dec_q2_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
     int half = (int)(u & 1);
+#if CPU_VL == 16
+    const uint8_t *b = row + (u >> 1) * 84;
+    const float *d = scales + 8 * half, *m = d + 16;
+    CPU_UNROLL
+    for (int g = 0; g < 4; g++)
+        weights_above(numbers_q2_K(b, 4 * half + g), v_set1(d[2 * g]), v_set1(m[2 * g]), v_set1(d[2 * g + 1]),
+                      v_set1(m[2 * g + 1]), w + 2 * g);
+#else
     const uint8_t *q = row + (u >> 1) * 84 + 16 + 32 * half;
     CPU_UNROLL
     for (int g = 0; g < 8; g++) { /* 16 elements each */
@@ -391,6 +412,7 @@ CPU_INLINE void dec_q2_K(const uint8_t *row, int64_t u, const float *scales, vf 
             w[g * (16 / CPU_VL) + i] = v_fma(v_cvt(v & 3), scale, min);
         }
     }
+#endif
 }
 
 /* Sixteen six-bit scales in twelve bytes: nibbles, then pairs of bits. */
@@ -410,6 +432,13 @@ CPU_INLINE void prep_q3_K(const uint8_t *b, float *scales)
 CPU_INLINE void dec_q3_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
     int half = (int)(u & 1);
+#if CPU_VL == 16
+    const uint8_t *b = row + (u >> 1) * 110;
+    const float *d = scales + 8 * half;
+    CPU_UNROLL
+    for (int g = 0; g < 4; g++)
+        weights_signed(numbers_q3_K(b, 4 * half + g), 4, v_set1(d[2 * g]), v_set1(d[2 * g + 1]), w + 2 * g);
+#else
     const uint8_t *b = row + (u >> 1) * 110, *q = b + 32 + 32 * half;
     CPU_UNROLL
     for (int g = 0; g < 8; g++) {
@@ -422,6 +451,7 @@ CPU_INLINE void dec_q3_K(const uint8_t *row, int64_t u, const float *scales, vf 
             w[g * (16 / CPU_VL) + i] = v_cvt((v | h << 2) - 4) * d;
         }
     }
+#endif
 }
 
 CPU_INLINE void prep_q6_K(const uint8_t *b, float *scales)
@@ -435,6 +465,13 @@ CPU_INLINE void prep_q6_K(const uint8_t *b, float *scales)
 CPU_INLINE void dec_q6_K(const uint8_t *row, int64_t u, const float *scales, vf *w)
 {
     int half = (int)(u & 1);
+#if CPU_VL == 16
+    const uint8_t *b = row + (u >> 1) * 210;
+    const float *d = scales + 8 * half;
+    CPU_UNROLL
+    for (int g = 0; g < 4; g++)
+        weights_signed(numbers_q6_K(b, 4 * half + g), 32, v_set1(d[2 * g]), v_set1(d[2 * g + 1]), w + 2 * g);
+#else
     const uint8_t *b = row + (u >> 1) * 210, *low = b + 64 * half, *high = b + 128 + 32 * half;
     CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++) {
@@ -444,6 +481,7 @@ CPU_INLINE void dec_q6_K(const uint8_t *row, int64_t u, const float *scales, vf 
         for (int g = 0; g < 4; g++)
             w[g * (32 / CPU_VL) + i] = v_cvt(q[g] - 32) * v_set1(scales[8 * half + 2 * g + (i * CPU_VL) / 16]);
     }
+#endif
 }
 
 #endif

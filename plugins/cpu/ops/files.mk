@@ -6,6 +6,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/attention.c \
 	plugins/cpu/ops/attention.h \
 	plugins/cpu/ops/attention_values.c \
+	plugins/cpu/ops/bytes.h \
 	plugins/cpu/ops/concat.c \
 	plugins/cpu/ops/copy.h \
 	plugins/cpu/ops/cpy.c \

@@ -40,6 +40,17 @@ typedef struct row_format {
 
 #define KC CPU_GEMM_KC
 #define SCALES 32
+#define AHEAD 2048 /* bytes: lines that are asked for so much earlier */
+
+/* Has scales in memory, from where they can be spread: GCC would take each out of a register, in two operations. */
+CPU_INLINE void keep(float *scales)
+{
+#if CPU_VL == 16 && defined(__GNUC__)
+    __asm__("" : "+m"(*(float (*)[SCALES])scales));
+#else
+    (void)scales;
+#endif
+}
 
 /* Short vectors need many for a unit as it is, and a minute of compiling with all units of a block in one piece. */
 #if CPU_VL == 4
@@ -92,11 +103,12 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
         const int64_t at = u0 / f.per_block * f.bytes * (f.tail ? f.unit : 1);
         CPU_UNROLL
         for (int r = 0; r < rows; r++) { /* what the next call will read is asked for */
-            __builtin_prefetch(a + (r + rows) * stride + at, 0, 3);
-            if (round > f.per_block)
-                __builtin_prefetch(a + (r + rows) * stride + at + f.bytes * (f.tail ? f.unit : 1), 0, 3);
-            if (f.prep)
+            for (int i = 0; i < (f.tail ? f.unit : 1) * f.bytes * (round / f.per_block); i += 64)
+                __builtin_prefetch(a + (rows == 1 ? r * stride + AHEAD : (r + rows) * stride) + at + i, 0, 3);
+            if (f.prep) {
                 f.prep(a + r * stride + at, scales[r]);
+                keep(scales[r]);
+            }
         }
         UNROLL_UNITS
         for (int s = 0; s < round; s++)
@@ -142,7 +154,7 @@ CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, c
 {
     if (cols == 2)
         dot_block(k, a, stride, 1, b, 2, out, f);
-    else if (rows == 4 && CPU_VL == 16)
+    else if (rows == 4 && CPU_VL == 16 && f.per_block == 1)
         dot_block(k, a, stride, 4, b, 1, out, f);
     else
         for (int r = 0; r < rows; r++)
@@ -162,8 +174,10 @@ CPU_INLINE void decode_units(const uint8_t *row, int64_t first, int64_t units, f
     const int vectors = f.unit / CPU_VL;
     for (int64_t u0 = 0; u0 < units; u0 += f.per_block) {
         float scales[SCALES];
-        if (f.prep)
+        if (f.prep) {
             f.prep(row + (first + u0) / f.per_block * f.bytes, scales);
+            keep(scales);
+        }
         UNROLL_UNITS
         for (int s = 0; s < f.per_block; s++) {
             vf w[128 / CPU_VL];

@@ -322,7 +322,7 @@ static void many_columns(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines
 
 static void rows_as_in_file(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    if (g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k))
+    if (g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k, g->n))
         CPU_V(cpu_gemm_rows_fast)(g, m0, m1, scratch);
     else
         CPU_V(cpu_gemm_few)(g, m0, m1, scratch);
@@ -354,7 +354,7 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
             memset(g->o[c] + m0, 0, (size_t)(m1 - m0) * sizeof(float));
         return;
     }
-    bool fast = g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k);
+    bool fast = g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k, g->n);
     if (g->blocked)
         many_columns(g, m0, m1, (float *)scratch);
     else if (g->n > CPU_DOT_COLS && !fast)

@@ -74,8 +74,8 @@ CPU_INLINE void cpu_gemm_column(const cpu_gemm *g, int64_t c, int64_t k0, int64_
 /* Scratch that both need for k elements and at most n columns. */
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
 
-/* Is there a way for columns rounded to int8 (gemm_fast.c)?  k: elements of a row. */
-bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k);
+/* Are products of that type with n columns faster when these are rounded to int8 (gemm_fast.c)?  k: elements of a row. */
+bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k, int64_t n);
 void CPU_V(cpu_gemm_rows_fast)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k);
 

@@ -185,9 +185,10 @@ CPU_INLINE void rows_any(const cpu_gemm *g, int64_t m0, int64_t m1, bytes32 (*in
     }
 }
 
-bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k)
+bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k, int64_t n)
 {
-    return (type == ENG_TYPE_Q8_0 || type == ENG_TYPE_Q4_0 || type == ENG_TYPE_IQ4_NL) && k % BLOCK == 0;
+    const bool known = type == ENG_TYPE_Q8_0 || type == ENG_TYPE_Q4_0 || type == ENG_TYPE_IQ4_NL;
+    return known && k % BLOCK == 0 && n <= (type == ENG_TYPE_Q8_0 ? COLUMNS : 1);
 }
 
 CPU_INLINE size_t line_bytes(int64_t k)

@@ -336,7 +336,7 @@ CPU_INLINE void part_q1_0(const uint8_t *b, int part, int8_t *w)
     {                                                                                                                  \
         int8_t t[32];                                                                                                  \
         part_##type(b, part, t);                                                                                       \
-        b_numbers(_mm256_xor_si256(b_load((const uint8_t *)t), _mm256_set1_epi8((char)0x80)), 128, w);                 \
+        b_numbers(_mm256_xor_si256(b_load((const uint8_t *)t), b_all(BIAS)), BIAS, w);                      \
     }                                                                                                                  \
     INTS(type, prep_##type, NULL, 32, parts, bytes, per, 0)
 #else

@@ -20,8 +20,6 @@
 
 #include "decode.h"
 
-typedef __m256i vb; /* 32 bytes */
-
 /* 16 numbers of two bytes each, below exponents whose bits are those of 2^(23 - bit), and more, for all even bits. */
 typedef struct b_pairs {
     vu at[2];
@@ -51,49 +49,6 @@ CPU_INLINE void b_numbers(vb q, const float offset, vf *w)
 {
     b_field_numbers(b_spread(q), 0, 255, offset, w);
 }
-
-CPU_INLINE vb b_load(const uint8_t *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-CPU_INLINE vb b_and(vb v, int mask)
-{
-    return _mm256_and_si256(v, _mm256_set1_epi8((char)mask));
-}
-
-/* The bits of `mask` of each byte, moved down (negative: up) by n. */
-CPU_INLINE vb b_field(vb v, const int n, int mask)
-{
-    return b_and(n >= 0 ? _mm256_srli_epi16(v, n) : _mm256_slli_epi16(v, -n), mask);
-}
-
-/* 16 bytes' low nibbles, then their high ones. */
-CPU_INLINE vb b_nibbles(const uint8_t *p)
-{
-    vb v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
-    return b_and(_mm256_srlv_epi64(v, _mm256_setr_epi64x(0, 0, 4, 4)), 15);
-}
-
-/* -1 in byte i if bit i of the 32 is clear. */
-CPU_INLINE vb b_clear(const uint8_t *p)
-{
-    int32_t bits;
-    memcpy(&bits, p, 4);
-    vb v = _mm256_shuffle_epi8(_mm256_set1_epi32(bits), _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202,
-                                                                           0x0303030303030303));
-    vb bit = _mm256_set1_epi64x((int64_t)0x8040201008040201);
-    return _mm256_cmpeq_epi8(_mm256_and_si256(v, bit), _mm256_setzero_si256());
-}
-
-CPU_INLINE vb b_table(const uint8_t *table, vb nibbles)
-{
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table)), nibbles);
-}
-
-/* Values of codes, and 128. */
-static const uint8_t bytes_iq4[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
-static const uint8_t bytes_e2m1[16] = {128, 129, 130, 131, 132, 134, 136, 140, 128, 127, 126, 125, 124, 122, 120, 116};
 
 /* 2^(b - 128) for b = 0 .. 255: sixteen lines of sixteen. */
 #define POWERS8(p)                                                                                                     \
@@ -142,7 +97,7 @@ CPU_INLINE void nibble_numbers(const uint8_t *p, const float offset, vf *w)
 CPU_INLINE void ints_q8_0(const uint8_t *b, int part, vf *w)
 {
     (void)part;
-    b_numbers(_mm256_xor_si256(b_load(b + 2), _mm256_set1_epi8((char)0x80)), 128, w);
+    b_numbers(numbers_q8_0(b, 0), BIAS, w);
 }
 
 CPU_INLINE void ints_q4_0(const uint8_t *b, int part, vf *w)
@@ -160,25 +115,25 @@ CPU_INLINE void ints_q4_1(const uint8_t *b, int part, vf *w)
 CPU_INLINE void ints_q5_0(const uint8_t *b, int part, vf *w)
 {
     (void)part;
-    b_numbers(_mm256_or_si256(b_nibbles(b + 6), _mm256_andnot_si256(b_clear(b + 2), _mm256_set1_epi8(16))), 16, w);
+    b_numbers(numbers_q5_0(b, 0), 16, w);
 }
 
 CPU_INLINE void ints_q5_1(const uint8_t *b, int part, vf *w)
 {
     (void)part;
-    b_numbers(_mm256_or_si256(b_nibbles(b + 8), _mm256_andnot_si256(b_clear(b + 4), _mm256_set1_epi8(16))), 0, w);
+    b_numbers(numbers_q5_1(b, 0), 0, w);
 }
 
 CPU_INLINE void ints_iq4_nl(const uint8_t *b, int part, vf *w)
 {
     (void)part;
-    b_numbers(b_table(bytes_iq4, b_nibbles(b + 2)), 128, w);
+    b_numbers(numbers_iq4_nl(b, 0), BIAS, w);
 }
 
 CPU_INLINE void ints_mxfp4(const uint8_t *b, int part, vf *w)
 {
     (void)part;
-    b_numbers(b_table(bytes_e2m1, b_nibbles(b + 1)), 128, w);
+    b_numbers(numbers_mxfp4(b, 0), BIAS, w);
 }
 
 /* -- 64 elements a block: eight low nibbles, then eight high ones --------------------- */
@@ -186,17 +141,15 @@ CPU_INLINE void ints_mxfp4(const uint8_t *b, int part, vf *w)
 CPU_INLINE void ints_nvfp4(const uint8_t *b, int part, vf *w)
 {
     (void)part;
-    vb v = b_load(b + 4), lo = b_and(v, 15), hi = b_field(v, 4, 15);
-    vb t0 = b_table(bytes_e2m1, _mm256_unpacklo_epi64(lo, hi)), t1 = b_table(bytes_e2m1, _mm256_unpackhi_epi64(lo, hi));
-    b_numbers(_mm256_permute2x128_si256(t0, t1, 0x20), 128, w);
-    b_numbers(_mm256_permute2x128_si256(t0, t1, 0x31), 128, w + 4);
+    b_numbers(numbers_nvfp4(b, 0), BIAS, w);
+    b_numbers(numbers_nvfp4(b, 1), BIAS, w + 4);
 }
 
 /* -- 256 elements a block --------------------------------------------------------------- */
 
 CPU_INLINE void ints_iq4_xs(const uint8_t *b, int part, vf *w)
 {
-    b_numbers(b_table(bytes_iq4, b_nibbles(b + 8 + 16 * part)), 128, w);
+    b_numbers(numbers_iq4_xs(b, part), BIAS, w);
 }
 
 CPU_INLINE void ints_q4_K(const uint8_t *b, int part, vf *w)
@@ -208,9 +161,8 @@ CPU_INLINE void ints_q4_K(const uint8_t *b, int part, vf *w)
 
 CPU_INLINE void ints_q5_K(const uint8_t *b, const int part, vf *w)
 {
-    vb v = b_load(b + 48 + 32 * part), h = b_load(b + 16);
-    b_numbers(_mm256_or_si256(b_and(v, 15), b_field(h, 2 * part - 4, 16)), 0, w);
-    b_numbers(_mm256_or_si256(b_field(v, 4, 15), b_field(h, 2 * part - 3, 16)), 0, w + 4);
+    b_numbers(numbers_q5_K(b, 2 * part), 0, w);
+    b_numbers(numbers_q5_K(b, 2 * part + 1), 0, w + 4);
 }
 
 CPU_INLINE void ints_q2_K(const uint8_t *b, int part, vf *w)
@@ -223,19 +175,16 @@ CPU_INLINE void ints_q2_K(const uint8_t *b, int part, vf *w)
 
 CPU_INLINE void ints_q3_K(const uint8_t *b, const int part, vf *w)
 {
-    vb v = b_load(b + 32 + 32 * part), high = b_load(b);
     CPU_UNROLL
     for (int i = 0; i < 4; i++)
-        b_numbers(_mm256_or_si256(b_field(v, 2 * i, 3), b_field(high, 4 * part + i - 2, 4)), 4, w + 4 * i);
+        b_numbers(numbers_q3_K(b, 4 * part + i), 4, w + 4 * i);
 }
 
 CPU_INLINE void ints_q6_K(const uint8_t *b, int part, vf *w)
 {
-    vb l0 = b_load(b + 64 * part), l1 = b_load(b + 64 * part + 32), h = b_load(b + 128 + 32 * part);
-    b_numbers(_mm256_or_si256(b_and(l0, 15), b_field(h, -4, 48)), 32, w);
-    b_numbers(_mm256_or_si256(b_and(l1, 15), b_field(h, -2, 48)), 32, w + 4);
-    b_numbers(_mm256_or_si256(b_field(l0, 4, 15), b_and(h, 48)), 32, w + 8);
-    b_numbers(_mm256_or_si256(b_field(l1, 4, 15), b_field(h, 2, 48)), 32, w + 12);
+    CPU_UNROLL
+    for (int i = 0; i < 4; i++)
+        b_numbers(numbers_q6_K(b, 4 * part + i), 32, w + 4 * i);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* One or two columns: row after row, whose bytes meet the columns as soon as they are formed. */
 #include "config.h"
 
-#include "bytes.h"
+#include "scales.h"
 #include "units.h"
 
 #define AHEAD 2048 /* bytes: lines of weights that are asked for so much earlier */

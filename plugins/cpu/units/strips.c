@@ -1,7 +1,7 @@
 /* Rows of weights laid out for the units (units.h). */
 #include "config.h"
 
-#include "bytes.h"
+#include "scales.h"
 #include "units.h"
 
 #include "libengine/util/util.h"

@@ -5,7 +5,7 @@
  *
  * 16 rows of weights are a strip: a panel of them is laid out so that a vector has what all 16 rows have at the same
  * four elements of k (bf16: two), and meets those of a column in every lane.  So a lane's sum is a row's, no sum has to
- * be taken over lanes, and 12 columns share what is loaded of a strip.  bytes.h makes bytes of the blocks.
+ * be taken over lanes, and 12 columns share what is loaded of a strip.  scales.h has what blocks mean.
  *
  * Compiled once, with flags for these units, with the suffix of the variant whose formats it uses.
  */
