@@ -23,7 +23,8 @@ for program in $(cd "$out" && find engine-* -prune -type f -perm -100); do
             fish) HOME=$tmp fish --no-config -c 'source $argv[1]; complete -C "$argv[2] --"' "$file" "$program" 2> "$tmp/log" |
                     sed 's/[= 	].*//' > "$tmp/got" ;;
             fish*) sed -n 's/.* -l \([a-z-]*\).*/--\1/p' "$file" > "$tmp/got" ;;
-            *) grep -v '^_engine' "$file" | grep -oE -e '--[a-z][a-z-]*' > "$tmp/got" ;;
+            zsh*) sed -n "s/^    '\((.*)\|[*]\)\{0,1\}\(--[a-z-]*[a-z]\).*/\2/p" "$file" > "$tmp/got" ;;
+            *) grep -oE -e '--[a-z][a-z-]*' "$file" > "$tmp/got" ;;
         esac
         sort -u "$tmp/got" | diff "$tmp/want" - >> "$tmp/log" && test "$(wc -l < "$tmp/want")" -gt 4
         result $? "$shell: the $(wc -l < "$tmp/want") long options of $program$asked"
