@@ -87,20 +87,29 @@ static void gates(lm_build *b, eng_value u, int il, eng_value *beta, eng_value *
     *a = eng_reshape(g, eng_cont(g, eng_slice(g, both, 0, r, r)), (int64_t[]){n->v_heads, t}, 2);
 }
 
-/* The convolution of q, k and v, side by side in qkv, with the weights w, and the rule; a: the logarithms of what is kept
- * of heads or of their channels, [1 or S, value heads, T]. */
-static eng_value delta_rule(lm_build *b, eng_value qkv, eng_value w, eng_value beta, eng_value a, int il)
+/* Heads of q, k and v, as the rule takes them, of the convolution with the weights w over the three side by side. */
+typedef struct convolved {
+    eng_value q, k, v;
+} convolved;
+
+static convolved convolve(lm_build *b, eng_value qkv, eng_value w, int il)
 {
     const lm_numbers *n = &b->model->n;
-    eng_graph *g = b->g;
-    int64_t kh = n->k_heads, slots = b->context->n_snapshots;
-    eng_value c = eng_ssm_conv(g, qkv, w, lm_layer_memory(b, il, 1), b->src, b->dst, b->cu, slots);
-    c = eng_unary(g, c, ENG_UNARY_SILU);
-    eng_value q = unit_length(b, channels(b, c, 0, kh));
-    eng_value k = unit_length(b, channels(b, c, kh, kh));
-    eng_value v = channels(b, c, 2 * kh, n->v_heads);
-    return eng_gated_delta_net(g, q, k, v, a, eng_unary(g, beta, ENG_UNARY_SIGMOID), lm_layer_memory(b, il, 0), b->src,
-                               b->dst, b->cu, b->model->arch->grouped, slots);
+    int64_t kh = n->k_heads;
+    eng_value c = eng_ssm_conv(b->g, qkv, w, lm_layer_memory(b, il, 1), b->src, b->dst, b->cu, b->context->n_snapshots);
+    convolved h;
+    c = eng_unary(b->g, c, ENG_UNARY_SILU);
+    h.q = unit_length(b, channels(b, c, 0, kh));
+    h.k = unit_length(b, channels(b, c, kh, kh));
+    h.v = channels(b, c, 2 * kh, n->v_heads);
+    return h;
+}
+
+/* decay: the logarithms of what is kept of heads or of their channels, [1 or S, value heads, T]. */
+static eng_value delta_rule(lm_build *b, const convolved *h, eng_value decay, eng_value beta, int il)
+{
+    return eng_gated_delta_net(b->g, h->q, h->k, h->v, decay, beta, lm_layer_memory(b, il, 0), b->src, b->dst, b->cu,
+                               b->model->arch->grouped, b->context->n_snapshots);
 }
 
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
@@ -112,9 +121,12 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
     eng_value z = lm_product(b, il, LM_GDN_GATE, u);
     eng_value beta, a;
     gates(b, u, il, &beta, &a);
+
+    convolved h = convolve(b, qkv, lm_weight(b, il, LM_GDN_CONV), il);
+    beta = eng_unary(g, beta, ENG_UNARY_SIGMOID);
     a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
     a = eng_reshape(g, eng_mul(g, a, lm_weight(b, il, LM_GDN_A)), (int64_t[]){1, vh, t}, 3);
-    eng_value o = delta_rule(b, qkv, lm_weight(b, il, LM_GDN_CONV), beta, a, il);
+    eng_value o = delta_rule(b, &h, a, beta, il);
 
     z = eng_reshape(g, z, (int64_t[]){s, vh, t}, 3);
     o = eng_glu(g, z, lm_norm(b, o, il, LM_GDN_NORM), ENG_GLU_SWIGLU, NULL);
@@ -133,15 +145,22 @@ eng_value lm_kimi_delta_attention(lm_build *b, eng_value u, int il)
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
     int64_t s = n->state, h = n->v_heads, t = b->n_tokens;
-    eng_value qkv = joined(b, lm_product(b, il, LM_Q, u), lm_product(b, il, LM_K, u), lm_product(b, il, LM_V, u), 0);
+    /* what is made of the same is made side by side */
+    eng_value q = lm_product(b, il, LM_Q, u), k = lm_product(b, il, LM_K, u), v = lm_product(b, il, LM_V, u);
+    eng_value a = lm_product(b, il, LM_KDA_FORGET_A, u), z = lm_product(b, il, LM_KDA_GATE_A, u);
+    eng_value beta = lm_product(b, il, LM_GDN_BETA, u);
+    eng_value qkv = joined(b, q, k, v, 0);
     eng_value w = joined(b, lm_weight(b, il, LM_KDA_Q_CONV), lm_weight(b, il, LM_KDA_K_CONV),
                          lm_weight(b, il, LM_KDA_V_CONV), 1);
-    eng_value a = lm_product(b, il, LM_KDA_FORGET_B, lm_product(b, il, LM_KDA_FORGET_A, u));
+    a = lm_product(b, il, LM_KDA_FORGET_B, a);
+    z = lm_product(b, il, LM_KDA_GATE_B, z);
+
+    convolved c = convolve(b, qkv, w, il);
+    beta = eng_unary(g, beta, ENG_UNARY_SIGMOID);
     a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
     a = eng_mul(g, eng_reshape(g, a, (int64_t[]){s, h, t}, 3), lm_weight(b, il, LM_GDN_A));
-    eng_value o = delta_rule(b, qkv, w, lm_product(b, il, LM_GDN_BETA, u), a, il);
+    eng_value o = delta_rule(b, &c, a, beta, il);
 
-    eng_value z = lm_product(b, il, LM_KDA_GATE_B, lm_product(b, il, LM_KDA_GATE_A, u));
     z = eng_unary(g, eng_reshape(g, z, (int64_t[]){s, h, t}, 3), ENG_UNARY_SIGMOID);
     o = eng_mul(g, lm_norm(b, o, il, LM_GDN_NORM), z);
     return lm_product(b, il, LM_GDN_OUT, eng_reshape(g, o, (int64_t[]){s * h, t}, 2));
