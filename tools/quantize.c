@@ -35,6 +35,8 @@ static const char usage_text[] =
     "  -T, --tensor PATTERN=TYPE  tensors whose name matches the regular expression become\n"
     "                             that TYPE; may be repeated, the first match counts\n"
     "      --tensor-type PATTERN=TYPE  the same\n"
+    "  -m, --mix                  TYPE is what the usual GGUF tools mean by it: IQ2_XXS, for one, is a\n"
+    "                             mix then, and not the type of all matrices\n"
     "  -e, --errors               prints what each tensor lost: the root of the mean square of\n"
     "                             the differences over that of the weights\n"
     "  -i, --imatrix FILE         the importance of each column (engine-generate --imatrix-out):\n"
@@ -102,6 +104,30 @@ static int add_rule(job *j, char *text)
     return 0;
 }
 
+/* The type of most weights, or a mix.  -1: go on; else the exit status. */
+static int choose(job *j, const char *name)
+{
+    const eng_type_info *type = weight_type(name);
+    if ((j->mix = mix_find(name, j->usual)) != NULL)
+        type = eng_type_get(mix_base(j->mix));
+    if (!type && mix_why_not(name))
+        return usage_error("%s is not made: %s", name, mix_why_not(name));
+    if (!type) {
+        fprintf(stderr, "engine-quantize: \"%s\" is no type of weights; there are", name);
+        print_types(stderr, false);
+        fputs("with --imatrix:", stderr);
+        print_types(stderr, true);
+        fputs("and mixes:", stderr);
+        mix_print_names(stderr);
+        fputs("with --mix also:", stderr);
+        mix_print_usual_names(stderr);
+        return EXIT_USAGE;
+    }
+    j->type = type->type;
+    j->also_mix = !j->mix && mix_is_usual(name);
+    return -1;
+}
+
 /* -1: go on; else the exit status. */
 static int parse(job *j, int argc, char **argv)
 {
@@ -111,12 +137,12 @@ static int parse(job *j, int argc, char **argv)
         {"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},      {"force", no_argument, NULL, FORCE},
         {"errors", no_argument, NULL, 'e'},       {"tensor-type", required_argument, NULL, TENSOR_TYPE},
-        {"imatrix", required_argument, NULL, 'i'},
+        {"imatrix", required_argument, NULL, 'i'}, {"mix", no_argument, NULL, 'm'},
         {NULL, 0, NULL, 0},
     };
 
     opterr = 0; /* it would say the path of the program */
-    for (int c; (c = getopt_long(argc, argv, ":T:d:i:eqhV", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, ":T:d:i:meqhV", options, NULL)) != -1;) {
         switch (c) {
         case 'T':
         case TENSOR_TYPE:
@@ -125,6 +151,7 @@ static int parse(job *j, int argc, char **argv)
             break;
         case 'd': j->device = optarg; break;
         case 'i': j->imatrix = optarg; break;
+        case 'm': j->usual = 1; break;
         case 'e': j->errors = 1; break;
         case 'q': j->quiet = 1; break;
         case FORCE: j->force = 1; break;
@@ -135,6 +162,8 @@ static int parse(job *j, int argc, char **argv)
             print_types(stdout, true);
             fputs("or a mix of them, with more bits where they count most: one of", stdout);
             mix_print_names(stdout);
+            fputs("with --mix also:", stdout);
+            mix_print_usual_names(stdout);
             return 0;
         case 'V': printf("engine-quantize (libengine) %s\n", eng_version()); return 0;
         case ':': return usage_error("%s needs a value", argv[optind - 1]);
@@ -149,20 +178,7 @@ static int parse(job *j, int argc, char **argv)
         return usage_error("IN, OUT and TYPE are needed; %d given", argc - optind);
     j->in = argv[optind];
     j->out = argv[optind + 1];
-    const eng_type_info *type = weight_type(argv[optind + 2]);
-    if ((j->mix = mix_find(argv[optind + 2])) != NULL)
-        type = eng_type_get(mix_base(j->mix));
-    if (!type) {
-        fprintf(stderr, "engine-quantize: \"%s\" is no type of weights; there are", argv[optind + 2]);
-        print_types(stderr, false);
-        fputs("with --imatrix:", stderr);
-        print_types(stderr, true);
-        fputs("and mixes:", stderr);
-        mix_print_names(stderr);
-        return EXIT_USAGE;
-    }
-    j->type = type->type;
-    return -1;
+    return choose(j, argv[optind + 2]);
 }
 
 /* -- where it is written ------------------------------------------------------------ */
@@ -333,6 +349,9 @@ static int convert_file(job *j, eng_context *context)
         status = copy_keys(j);
     if (!status)
         status = declare_tensors(j);
+    if (!status && !j->quiet && j->also_mix)
+        printf("%s for all matrices; --mix gives some of them more, as other tools do under that name\n",
+               eng_type_get(j->type)->name);
     if (!status && !j->quiet)
         print_sizes(j, 0);
     if (!status && j->total > 0)

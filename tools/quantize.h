@@ -24,6 +24,7 @@ typedef struct job {
     size_t rule_room;
     uint32_t n_rules;
     int quiet, progress, force, errors;
+    int usual, also_mix; /* TYPE is as others name mixes; it could be */
     eng_gguf *gguf;
     eng_gguf_writer *writer;
     uint32_t *types; /* of the tensors written */

@@ -96,7 +96,7 @@ int quantize_choose_types(job *j)
     j->types = calloc(n ? n : 1, sizeof *j->types);
     if (!j->types)
         return eng_fail_code(EU_NO_MEMORY("the types of the tensors"));
-    mix_look(j->gguf, &j->model);
+    mix_look(j->gguf, j->importance != NULL, &j->model);
     for (uint32_t i = 0; i < n; i++) {
         const eng_gguf_tensor *t = eng_gguf_tensor_get(j->gguf, i);
         uint32_t wanted = wanted_type(j, t), type = wanted;

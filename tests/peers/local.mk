@@ -8,6 +8,13 @@ check_PROGRAMS += tests/peers/test-weighted
 TESTS += tests/peers/test-weighted
 endif
 TESTS += tests/peers/weighted.sh
+if ENABLE_CPU
+check_PROGRAMS += tests/peers/test-mixes
+TESTS += tests/peers/test-mixes
+endif
+tests_peers_test_mixes_SOURCES = %D%/test-mixes.c tools/mix.c tools/mix.h tests/tap.c tests/tap.h $(lm_subject)
+tests_peers_test_mixes_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_peers_test_mixes_LDADD = libengine-util.la libengine-lm.la libengine.la $(LIBM)
 tests_peers_test_weighted_SOURCES = %D%/test-weighted.c %D%/weighted.h tools/convert.c tools/convert.h $(weighted) tests/tap.c tests/tap.h
 tests_peers_test_weighted_LDADD = libengine-util.la libengine.la $(LIBM)
 dist_check_SCRIPTS += tests/peers/weighted.sh

@@ -250,6 +250,22 @@ START_TEST(mixes)
     ck_assert_str_eq(said, "");
     runs(run("engine-quantize --force %s %s Q4_K_X", OTHER, OUT), 64);
     says("and mixes: Q2_K_S");
+    runs(run("engine-quantize --force %s %s iq4_xs", OTHER, OUT), 0);
+    says("iq4_xs for all matrices; --mix gives some of them more");
+    ck_assert_ptr_null(strstr(said, "output.weight: "));
+    runs(run("engine-quantize --force --mix %s %s iq4_xs", OTHER, OUT), 0);
+    says("output.weight: q6_K\n");
+    says("blk.5.attn_v.weight: q5_K\n");
+    says("blk.0.ffn_down.weight: q5_K\n");
+    eng_gguf *g = opened(OUT);
+    int64_t number = 0;
+    ck_assert_int_eq(eng_gguf_integer(g, "general.file_type", 0, &number), ENG_OK);
+    ck_assert_int_eq(number, 30);
+    eng_gguf_close(g);
+    runs(run("engine-quantize --force %s %s IQ2_M", OTHER, OUT), 1);
+    says("with so few bits as iq2_s has");
+    runs(run("engine-quantize --force %s %s Q4_K_L", OTHER, OUT), 64);
+    says("Q4_K_L is not made: a publisher's: Q4_K_M with -T");
     remove(OTHER);
     remove(OUT);
 }
