@@ -139,11 +139,27 @@ START_TEST(decimals)
 }
 END_TEST
 
+/* A schema, and documents that are of it and that are not. */
+typedef struct judged {
+    const char *schema, *yes[4], *no[4];
+} judged;
+
+static void judge(const judged *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        lm_rules rules;
+        take(cases[i].schema, &rules);
+        for (int k = 0; k < 4; k++) {
+            ck_assert_msg(is_one(&rules, cases[i].yes[k]), "%s: %s", cases[i].schema, cases[i].yes[k]);
+            ck_assert_msg(!is_one(&rules, cases[i].no[k]), "%s: not %s", cases[i].schema, cases[i].no[k]);
+        }
+        lm_rules_free(&rules);
+    }
+}
+
 START_TEST(one_bound)
 {
-    static const struct {
-        const char *schema, *yes[4], *no[4];
-    } cases[] = {
+    static const judged cases[] = {
         {"{\"type\":\"number\",\"minimum\":0}", {"0", "0.5", "7", "123456789"}, {"-1", "-0.1", "1e3", "1."}},
         {"{\"type\":\"number\",\"exclusiveMinimum\":0}", {"0.1", "0.00000001", "1", "20.25"}, {"0", "0.0", "-1", "0.000"}},
         {"{\"type\":\"number\",\"maximum\":-1.5}", {"-1.5", "-2", "-1.51", "-100.125"}, {"-1.4", "0", "-1", "1.5"}},
@@ -158,23 +174,13 @@ START_TEST(one_bound)
         {"{\"type\":\"string\",\"format\":\"duration\"}", {"\"P1D\"", "\"PT5M\"", "\"P1Y2M3DT4H5M6S\"", "\"P3W\""}, {"\"P\"", "\"PT\"", "\"1D\"", "\"P1H\""}},
         {"{\"type\":\"string\",\"format\":\"hostname\"}", {"\"a\"", "\"a-b.c9\"", "\"example.org\"", "\"x.y.z\""}, {"\"\"", "\"-a\"", "\"a.\"", "\"a_b\""}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lm_rules rules;
-        take(cases[i].schema, &rules);
-        for (int k = 0; k < 4; k++) {
-            ck_assert_msg(is_one(&rules, cases[i].yes[k]), "%s: %s", cases[i].schema, cases[i].yes[k]);
-            ck_assert_msg(!is_one(&rules, cases[i].no[k]), "%s: not %s", cases[i].schema, cases[i].no[k]);
-        }
-        lm_rules_free(&rules);
-    }
+    judge(cases, sizeof cases / sizeof *cases);
 }
 END_TEST
 
 START_TEST(forms)
 {
-    static const struct {
-        const char *schema, *yes[4], *no[4];
-    } cases[] = {
+    static const judged cases[] = {
         {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"ab\":{\"type\":\"null\"}},\"additionalProperties\":{\"type\":\"boolean\"}}",
          {"{}", "{\"a\":1,\"ab\":null,\"b\":true}", "{ \"abc\": true, \"\": false }", "{\"ab\":null}"},
          {"{\"a\":true}", "{\"ab\":true}", "{\"b\":1}", "{\"\\u0061\":true}"}},
@@ -193,15 +199,7 @@ START_TEST(forms)
         {"{\"enum\":[1,\"\\u00e9\",{\"a\":[]}],\"type\":[\"string\",\"object\"]}", {"\"\xc3\xa9\"", "{\"a\":[]}", "\"\xc3\xa9\"", "{\"a\":[]}"}, {"1", "\"e\"", "{}", ""}},
         {"true", {"1", "[{}, \"\"]", "{\"a\": null}", "-1.5e-3"}, {"", "01", "{a:1}", "[1,]"}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lm_rules rules;
-        take(cases[i].schema, &rules);
-        for (int k = 0; k < 4; k++) {
-            ck_assert_msg(is_one(&rules, cases[i].yes[k]), "%s: %s", cases[i].schema, cases[i].yes[k]);
-            ck_assert_msg(!is_one(&rules, cases[i].no[k]), "%s: not %s", cases[i].schema, cases[i].no[k]);
-        }
-        lm_rules_free(&rules);
-    }
+    judge(cases, sizeof cases / sizeof *cases);
 }
 END_TEST
 
