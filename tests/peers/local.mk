@@ -37,7 +37,7 @@ tests_peers_cut_LDADD = libengine-lm-core.la libengine-core.la
 tests_peers_render_SOURCES = %D%/render.c
 tests_peers_render_LDADD = libengine-lm.la libengine.la
 dist_check_SCRIPTS += tests/peers/decoded.sh tests/peers/splits.sh tests/peers/templates.sh tests/peers/schemas.sh
-EXTRA_DIST += %D%/decoded.c %D%/splits.py %D%/templates.py %D%/schemas.py
+EXTRA_DIST += %D%/ggml.sh %D%/decoded.c %D%/splits.py %D%/templates.py %D%/schemas.py
 # Models: their own code in PyPI's transformers; PYTHON must have it and torch, or it is skipped with a word.
 PYTHON = python3
 PEER_DEVICES = cpu
