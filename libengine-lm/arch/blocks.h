@@ -269,6 +269,8 @@ int lm_numbers_latent(lm_loader *l);
 int lm_latent_scale(lm_loader *l);
 /* The same, and how many tokens are seen where an indexer chooses them. */
 int lm_latent_indexed(lm_loader *l);
+/* Taps, the size of a state, and heads that share and that do not: what all layers with states have (recurrent.c). */
+int lm_numbers_states(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */
 int lm_numbers_recurrent(lm_loader *l);
 int lm_numbers_kda(lm_loader *l);

@@ -10,18 +10,23 @@
 
 /* -- numbers ----------------------------------------------------------------------- */
 
-int lm_numbers_recurrent(lm_loader *l)
+int lm_numbers_states(lm_loader *l)
 {
-    eng_lm_model *m = l->model;
-    lm_numbers *n = &m->n;
-    int64_t inner;
+    lm_numbers *n = &l->model->n;
     int status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
     if (!status)
         status = lm_key_integer(l, "ssm.state_size", 1, 4096, &n->state);
     if (!status)
         status = lm_key_integer(l, "ssm.group_count", 1, LM_MAX_EXTENT, &n->k_heads);
-    if (!status)
-        status = lm_key_integer(l, "ssm.time_step_rank", 1, LM_MAX_EXTENT, &n->v_heads);
+    return status ? status : lm_key_integer(l, "ssm.time_step_rank", 1, LM_MAX_EXTENT, &n->v_heads);
+}
+
+int lm_numbers_recurrent(lm_loader *l)
+{
+    eng_lm_model *m = l->model;
+    lm_numbers *n = &m->n;
+    int64_t inner;
+    int status = lm_numbers_states(l);
     if (!status)
         status = lm_key_integer_or(l, "ssm.inner_size", 1, INT32_MAX, n->v_heads * n->state, &inner);
     if (status)

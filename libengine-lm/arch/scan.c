@@ -53,13 +53,7 @@ int lm_numbers_scan(lm_loader *l)
     eng_lm_model *m = l->model;
     lm_numbers *n = &m->n;
     int64_t inner;
-    int status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
-    if (!status)
-        status = lm_key_integer(l, "ssm.state_size", 1, 4096, &n->state);
-    if (!status)
-        status = lm_key_integer(l, "ssm.group_count", 1, LM_MAX_EXTENT, &n->k_heads);
-    if (!status)
-        status = lm_key_integer(l, "ssm.time_step_rank", 1, LM_MAX_EXTENT, &n->v_heads);
+    int status = lm_numbers_states(l);
     if (!status)
         status = lm_key_integer(l, "ssm.inner_size", 1, INT32_MAX, &inner);
     if (status)
