@@ -201,69 +201,86 @@ int pg_attention(generator *g, int x)
 
 /* -- recurrent layers ------------------------------------------------------------------------- */
 
+/* Groups of heads, and heads in each; whether the axis has a name, and is the outer one. */
+typedef struct state_heads {
+    int64_t groups, each;
+    bool named, outside;
+} state_heads;
+
+/* Such heads are the tensor's dimension, and it is ready. */
+static void take_heads(generator *g, int tensor, int dim, const state_heads *heads)
+{
+    if (heads->named) {
+        nameless(pg_tensor_of(g, tensor));
+        name_heads(pg_tensor_of(g, tensor), dim, heads->groups, heads->each, 1, heads->outside);
+    }
+    pg_ready(g, tensor);
+}
+
+static void around(generator *g, int tensor, float middle)
+{
+    pg_tensor_of(g, tensor)->offset = middle;
+    pg_tensor_of(g, tensor)->scale = 0.4f;
+}
+
+/* Of two sequences of t tokens together; rows read: 0, 1; written: 2 .. 5. */
+typedef struct state_rows {
+    int src, dst, cu;
+} state_rows;
+
+static state_rows rows_of(generator *g, int64_t t)
+{
+    const int64_t b = 2, b1 = b + 1;
+    state_rows r;
+    r.src = pg_indices(g, &b, 1, 2, PG_PLAIN);
+    r.dst = pg_indices(g, (int64_t[]){2, b}, 2, 6, PG_STATE_ROWS);
+    r.cu = pg_indices(g, &b1, 1, t, PG_ASCENDING);
+    return r;
+}
+
 int pg_delta_net(generator *g, int x)
 {
-    int64_t s = 16, h = (int64_t[]){2, 3, 4, 8}[pg_pick(g, 4)], r = 1 + pg_pick(g, 3), t = matrix_rows(g, x), b = 2;
-    int64_t b1 = b + 1, ip[] = {pg_pick(g, 2), 1 + pg_pick(g, 2)};
+    int64_t s = 16, h = (int64_t[]){2, 3, 4, 8}[pg_pick(g, 4)], r = 1 + pg_pick(g, 3), t = matrix_rows(g, x);
+    int64_t ip[] = {pg_pick(g, 2), 1 + pg_pick(g, 2)};
     double eps[] = {1e-6};
     bool named = pg_pick(g, 3) > 0, outside = ip[0];
+    const state_heads heads = {h, r, named, outside};
     int q = heads_of(g, x, s, h, 1, t, true, named), k = heads_of(g, x, s, h, 1, t, true, named);
     int v = heads_of(g, x, s, h, r, t, outside, named);
     int gate = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){pg_pick(g, 2) ? 1 : s, r * h, t}, 3);
     int beta = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){r * h, t}, 2);
     int state = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){s, s, r * h, 6}, 4);
 
-    pg_tensor_of(g, gate)->offset = -0.5f;
-    pg_tensor_of(g, gate)->scale = 0.4f;
-    pg_tensor_of(g, beta)->offset = 0.5f;
-    pg_tensor_of(g, beta)->scale = 0.4f;
-    if (named) {
-        nameless(pg_tensor_of(g, gate));
-        nameless(pg_tensor_of(g, beta));
-        nameless(pg_tensor_of(g, state));
-        name_heads(pg_tensor_of(g, gate), 1, h, r, 1, outside);
-        name_heads(pg_tensor_of(g, beta), 0, h, r, 1, outside);
-        name_heads(pg_tensor_of(g, state), 2, h, r, 1, outside);
-    }
-    pg_ready(g, gate);
-    pg_ready(g, beta);
-    pg_ready(g, state);
-    int src = pg_indices(g, &b, 1, 2, PG_PLAIN); /* rows read: 0, 1; written: 2 .. 5 */
-    int dst = pg_indices(g, (int64_t[]){2, b}, 2, 6, PG_STATE_ROWS), cu = pg_indices(g, &b1, 1, t, PG_ASCENDING);
+    around(g, gate, -0.5f);
+    around(g, beta, 0.5f);
+    take_heads(g, gate, 1, &heads);
+    take_heads(g, beta, 0, &heads);
+    take_heads(g, state, 2, &heads);
+    const state_rows rows = rows_of(g, t);
     q = OPF(ENG_OP_L2_NORM, eps, q);
     k = OPF(ENG_OP_L2_NORM, eps, k);
-    return OPI(ENG_OP_GATED_DELTA_NET, ip, q, k, v, gate, beta, state, src, dst, cu);
+    return OPI(ENG_OP_GATED_DELTA_NET, ip, q, k, v, gate, beta, state, rows.src, rows.dst, rows.cu);
 }
 
 int pg_scan(generator *g, int x)
 {
     int64_t p = 8, n = 16, h = (int64_t[]){1, 2, 3, 4}[pg_pick(g, 4)], r = 1 + pg_pick(g, 4), t = matrix_rows(g, x);
-    int64_t b = 2, b1 = b + 1, ip[] = {1 + pg_pick(g, 2)};
+    int64_t ip[] = {1 + pg_pick(g, 2)};
     bool named = pg_pick(g, 3) > 0;
+    const state_heads heads = {h, r, named, true};
     int in = heads_of(g, x, p, h, r, t, true, named), add = heads_of(g, x, n, h, 1, t, true, named);
     int read = heads_of(g, x, n, h, 1, t, true, named);
     int dt = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){h * r, t}, 2);
     int a = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_WEIGHT, (int64_t[]){pg_pick(g, 2) ? 1 : n, h * r}, 2);
     int state = pg_add_tensor(g, ENG_TYPE_F32, ENG_USE_STATE, (int64_t[]){n, p, h * r, 6}, 4);
 
-    pg_tensor_of(g, dt)->offset = 0.5f;
-    pg_tensor_of(g, dt)->scale = 0.4f;
-    pg_tensor_of(g, a)->offset = -0.5f;
-    pg_tensor_of(g, a)->scale = 0.4f;
-    if (named) {
-        nameless(pg_tensor_of(g, dt));
-        nameless(pg_tensor_of(g, a));
-        nameless(pg_tensor_of(g, state));
-        name_heads(pg_tensor_of(g, dt), 0, h, r, 1, true);
-        name_heads(pg_tensor_of(g, a), 1, h, r, 1, true);
-        name_heads(pg_tensor_of(g, state), 2, h, r, 1, true);
-    }
-    pg_ready(g, dt);
-    pg_ready(g, a);
-    pg_ready(g, state);
-    int src = pg_indices(g, &b, 1, 2, PG_PLAIN); /* rows read: 0, 1; written: 2 .. 5 */
-    int dst = pg_indices(g, (int64_t[]){2, b}, 2, 6, PG_STATE_ROWS), cu = pg_indices(g, &b1, 1, t, PG_ASCENDING);
-    return OPI(ENG_OP_SSM_SCAN, ip, in, dt, a, add, read, state, src, dst, cu);
+    around(g, dt, 0.5f);
+    around(g, a, -0.5f);
+    take_heads(g, dt, 0, &heads);
+    take_heads(g, a, 1, &heads);
+    take_heads(g, state, 2, &heads);
+    const state_rows rows = rows_of(g, t);
+    return OPI(ENG_OP_SSM_SCAN, ip, in, dt, a, add, read, state, rows.src, rows.dst, rows.cu);
 }
 
 int pg_convolution(generator *g, int x)
