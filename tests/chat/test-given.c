@@ -14,6 +14,7 @@
 #include "libengine/util/util.h"
 
 #include "../tap.h"
+#include "files.h"
 
 /* The text with what was given in brackets; NULL: an error. */
 static char *bracketed(const char *source, const char *json)
@@ -142,26 +143,12 @@ static int judge(const eng_lm_template *t, const char *json, unsigned *letters)
     return bad;
 }
 
-static char *read_all(const char *name)
-{
-    char path[600];
-    const char *top = getenv("top_srcdir");
-    static char text[1 << 16];
-    snprintf(path, sizeof path, "%s/tests/data/templates/%s", top ? top : "..", name);
-    FILE *f = fopen(path, "rb");
-    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-    text[n] = 0;
-    if (f)
-        fclose(f);
-    return strdup(text);
-}
-
 static void check_template(const char *name, const char *conversations, unsigned *texts, unsigned *bad, unsigned *letters)
 {
     char file[80];
     eng_lm_template *t = NULL;
     snprintf(file, sizeof file, "%s.jinja", name);
-    char *source = read_all(file);
+    char *source = template_file(file);
     if (eng_lm_template_create(source, strlen(source), &t))
         ++*bad;
     for (const char *line = conversations; t && *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -182,7 +169,7 @@ static void check_template(const char *name, const char *conversations, unsigned
 
 static void check_models(void)
 {
-    char *expected = read_all("expected.txt"), *conversations = read_all("conversations.jsonl"), last[64] = "", name[64];
+    char *expected = template_file("expected.txt"), *conversations = template_file("conversations.jsonl"), last[64] = "", name[64];
     unsigned texts = 0, bad = 0, letters = 0;
     for (char *line = strtok(expected, "\n"); line; line = strtok(NULL, "\n"))
         if (sscanf(line, "%63s", name) == 1 && strcmp(name, last) != 0) {

@@ -14,6 +14,7 @@
 
 #include "../meta/count.h"
 #include "../tap.h"
+#include "files.h"
 
 static bool marked; /* with what was given                                  */
 
@@ -136,20 +137,6 @@ static void check_wrong(void)
 
 /* -- templates of models ----------------------------------------------------------------------------- */
 
-static char *read_file(const char *name)
-{
-    char path[600];
-    static char text[1 << 16];
-    const char *top = getenv("top_srcdir");
-    snprintf(path, sizeof path, "%s/tests/data/templates/%s", top ? top : "..", name);
-    FILE *f = fopen(path, "rb");
-    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-    text[n] = 0;
-    if (f)
-        fclose(f);
-    return strdup(text);
-}
-
 static uint64_t hash(const char *text)
 {
     uint64_t value = UINT64_C(0xcbf29ce484222325);
@@ -175,7 +162,7 @@ static bool as_expected(const char *line, const char *conversations)
     if (fields < 3)
         return false;
     snprintf(file, sizeof file, "%s.jinja", name);
-    char *source = read_file(file), *json = line_of(conversations, n), *text = render(source, json ? json : "", &status);
+    char *source = template_file(file), *json = line_of(conversations, n), *text = render(source, json ? json : "", &status);
     bool good = fields == 3 ? status == ENG_ERR_INVALID : text && strlen(text) == strtoull(number, NULL, 10) && hash(text) == value;
     if (!good)
         printf("# %s of line %d: %s\n", file, n, text ? text : eng_last_error());
@@ -187,7 +174,7 @@ static bool as_expected(const char *line, const char *conversations)
 
 static void check_models(void)
 {
-    char *expected = read_file("expected.txt"), *conversations = read_file("conversations.jsonl");
+    char *expected = template_file("expected.txt"), *conversations = template_file("conversations.jsonl");
     unsigned done = 0, bad = 0;
     for (char *line = strtok(expected, "\n"); line; line = strtok(NULL, "\n"), done++)
         bad += !as_expected(line, conversations);
