@@ -189,13 +189,20 @@ static void pack_six_bits(const uint8_t *s, const uint8_t *m, uint8_t *out)
     }
 }
 
-void fit_q4_K(const float *x, const float *w, uint8_t *out)
+/* A block of eight groups, of which all but the codes is put in its place. */
+static line_block fit_six_bits(const float *x, const float *w, int levels, uint8_t *out)
 {
-    line_block b = {.groups = 8, .size = 32, .levels = 15, .most = 63};
+    line_block b = {.groups = 8, .size = 32, .levels = levels, .most = 63};
     fit_lines(&b, x, w);
     fit_put_half(out, b.d);
     fit_put_half(out + 2, b.dmin);
     pack_six_bits(b.s, b.m, out + 4);
+    return b;
+}
+
+void fit_q4_K(const float *x, const float *w, uint8_t *out)
+{
+    const line_block b = fit_six_bits(x, w, 15, out);
     for (int i = 0; i < 128; i++) {
         const uint8_t *c = b.code + i / 32 * 64 + i % 32;
         out[16 + i] = (uint8_t)(c[0] | c[32] << 4);
@@ -204,11 +211,7 @@ void fit_q4_K(const float *x, const float *w, uint8_t *out)
 
 void fit_q5_K(const float *x, const float *w, uint8_t *out)
 {
-    line_block b = {.groups = 8, .size = 32, .levels = 31, .most = 63};
-    fit_lines(&b, x, w);
-    fit_put_half(out, b.d);
-    fit_put_half(out + 2, b.dmin);
-    pack_six_bits(b.s, b.m, out + 4);
+    const line_block b = fit_six_bits(x, w, 31, out);
     memset(out + 16, 0, 32);
     for (int i = 0; i < 128; i++) {
         const uint8_t *c = b.code + i / 32 * 64 + i % 32;
