@@ -329,6 +329,26 @@ static int choose_split(eng_tokenizer *t, const eng_gguf *g)
     return ENG_OK;
 }
 
+/* Kinds that files name and that are not here: those of encoders, and of architectures that are not either. */
+static int refuse(eng_gguf_string model)
+{
+    static const struct {
+        const char *name, *kind;
+    } others[] = {
+        {"t5", " (unigram)"},
+        {"bert", " (WordPiece)"},
+        {"rwkv", " (the longest piece first)"},
+        {"plamo2", " (unigram)"},
+    };
+    const char *kind = "";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (text_is(model, others[i].name))
+            kind = others[i].kind;
+    return eng_fail(ENG_ERR_UNSUPPORTED, "the tokenizer \"%.*s\"%s is not known" ENG_CAUSE
+                    "gpt2 (BPE), llama (SPM) and gemma4 are" ENG_ADVICE "make tokens with the model's own tokenizer and give those",
+                    (int)(model.length < 64 ? model.length : 64), model.data, kind);
+}
+
 static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
 {
     eng_gguf_string model;
@@ -354,8 +374,7 @@ static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
     }
     if (text_is(model, "none"))
         return eng_fail(ENG_ERR_NOTFOUND, "the model says that it has no tokenizer (key \"" KEY("model") "\")");
-    return eng_fail(ENG_ERR_UNSUPPORTED, "the tokenizer \"%.*s\" is not known" ENG_CAUSE "gpt2 (BPE), llama (SPM) and gemma4 are",
-                    (int)(model.length < 64 ? model.length : 64), model.data);
+    return refuse(model);
 }
 
 int eng_tokenizer_create(const eng_gguf *gguf, eng_tokenizer **tokenizer)

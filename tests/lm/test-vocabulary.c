@@ -251,7 +251,11 @@ START_TEST(refusals)
     r.model = "none";
     refused(&r, ENG_ERR_NOTFOUND, "no tokenizer");
     r.model = "t5";
-    refused(&r, ENG_ERR_UNSUPPORTED, "t5");
+    refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"t5\" (unigram) is not known");
+    r.model = "bert";
+    refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"bert\" (WordPiece) is not known");
+    r.model = "sphinx";
+    refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"sphinx\" is not known");
     r = bpe;
     r.pre = "unheard-of";
     refused(&r, ENG_ERR_UNSUPPORTED, "unheard-of");
