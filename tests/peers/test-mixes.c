@@ -22,6 +22,7 @@ static const struct {
     const char *name, *options;
 } models[] = {
     {"shared", COMMON "--layers 8 --heads 8 --kv-heads 2"},
+    {"tied", COMMON "--layers 8 --heads 8 --kv-heads 4 --tied"},
     {"eight", COMMON EXPERTS "--layers 8 --heads 8 --kv-heads 2 --experts 8"},
 };
 
