@@ -410,7 +410,7 @@ static void add_channel_scan(model *m, int64_t layer)
     add_matrix(m, layer, "ssm_in.weight", CLASS_RECURRENT, 1, m->embd, 2 * inner);
     add(m, layer, "ssm_conv1d.weight", CLASS_F32, FILL_NORMAL, 2, m->conv, inner, 0);
     add_bias(m, layer, "ssm_conv1d.bias", inner);
-    add_matrix(m, layer, "ssm_x.weight", CLASS_RECURRENT, 2, inner, m->k_heads + 2 * m->state);
+    add_matrix(m, layer, "ssm_x.weight", CLASS_RECURRENT, 0.5, inner, m->k_heads + 2 * m->state);
     add_matrix(m, layer, "ssm_dt.weight", CLASS_RECURRENT, 1, m->k_heads, inner);
     add(m, layer, "ssm_dt.bias", CLASS_F32, FILL_STEP, 1, inner, 0, 0);
     add(m, layer, "ssm_a", CLASS_F32, FILL_DECAY, 1, m->state, inner, 0);
