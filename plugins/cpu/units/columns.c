@@ -1,7 +1,8 @@
 /*
  * Columns rounded and packed in tiles: for each group of 32 elements of k first the numbers, four bytes of each of the
- * tile's columns at a time, then a scale for each column, then the sums of its numbers, times the scale, which minima
- * of weights meet.  Of bf16 only the numbers, two at a time.
+ * tile's columns at a time; then a scale for each column; then what a sum begins with, which takes back by how much the
+ * weights are raised, or the sums of numbers, times the scale, that minima of weights meet.  Of bf16 only the numbers,
+ * two at a time.
  */
 #include "config.h"
 
@@ -23,9 +24,9 @@ static const float *group_of(const cpu_gemm *g, int64_t c, int64_t k0, float *bu
     return buffer;
 }
 
-/* To int8 under one scale, which a value that is no number makes none too.  Every four numbers `stride` bytes apart;
- * `sums` sums of numbers times the scale. */
-static void round_group(const float *x, uint8_t *q, int64_t stride, float *scale, float *sum, int sums, int64_t apart)
+/* To int8 under one scale, which a value that is no number makes none too: every four numbers `stride` bytes apart.
+ * `sum`: of the first 16 numbers and of the others. */
+static float round_group(const float *x, uint8_t *q, int64_t stride, int32_t *sum)
 {
     const __m512 lo = _mm512_loadu_ps(x), hi = _mm512_loadu_ps(x + 16);
     const float most = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(lo), _mm512_abs_ps(hi)));
@@ -42,11 +43,9 @@ static void round_group(const float *x, uint8_t *q, int64_t stride, float *scale
     _mm_storeu_si128((__m128i *)(four + 4), _mm512_cvtepi32_epi8(b));
     for (int i = 0; i < 8; i++)
         memcpy(q + i * stride, &four[i], 4);
-    *scale = finite ? most / 127 : NAN;
-    const float first = (float)_mm512_reduce_add_epi32(a), second = (float)_mm512_reduce_add_epi32(b);
-    sum[0] = *scale * (sums == 1 ? first + second : first);
-    if (sums == 2)
-        sum[apart] = *scale * second;
+    sum[0] = _mm512_reduce_add_epi32(a);
+    sum[1] = _mm512_reduce_add_epi32(b);
+    return finite ? most / 127 : NAN;
 }
 
 static void bf16_group(const float *x, uint8_t *out, int64_t stride)
@@ -62,25 +61,36 @@ static void bf16_group(const float *x, uint8_t *out, int64_t stride)
 static void pack_column(const cpu_gemm *g, int64_t c, uint8_t *tile, int64_t at, int64_t cols)
 {
     const units_form form = cpu_units_form(g->type);
-    const int sums = form == UNITS_BYTES_16 ? 2 : 1;
+    const int parts = cpu_units_parts(form), bias = cpu_units_bias(g->type);
     const int64_t each = cpu_units_group_bytes(form) * cols;
     for (int64_t i = 0; i < cpu_units_groups(g->k); i++, tile += each) {
-        float buffer[GROUP], *factors = (float *)(tile + cols * GROUP);
+        float buffer[GROUP], *scale = (float *)(tile + cols * GROUP) + at;
         const float *x = group_of(g, c, i * GROUP, buffer);
-        if (form == UNITS_BF16)
+        if (form == UNITS_BF16) {
             bf16_group(x, tile + 4 * at, 4 * cols);
-        else
-            round_group(x, tile + 4 * at, 4 * cols, factors + at, factors + cols + at, sums, cols);
+            continue;
+        }
+        int32_t sum[2];
+        *scale = round_group(x, tile + 4 * at, 4 * cols, sum);
+        sum[0] += parts == 1 ? sum[1] : 0;
+        for (int p = 0; p < parts; p++) {
+            const float met = *scale * (float)sum[p]; /* by minima */
+            const int32_t before = -bias * sum[p];
+            memcpy(scale + (p + 1) * cols, cpu_units_minima(form) ? (const void *)&met : &before, 4);
+        }
     }
 }
 
 void cpu_units_round(const cpu_gemm *g, int64_t c, const units_column *to)
 {
-    const int sums = cpu_units_form(g->type) == UNITS_BYTES_16 ? 2 : 1;
+    const int parts = cpu_units_parts(cpu_units_form(g->type));
     for (int64_t i = 0; i < cpu_units_groups(g->k); i++) {
         float buffer[GROUP];
-        const float *x = group_of(g, c, i * GROUP, buffer);
-        round_group(x, to->q + i * GROUP, 4, to->scale + i, to->sum + sums * i, sums, 1);
+        int32_t sum[2];
+        to->scale[i] = round_group(group_of(g, c, i * GROUP, buffer), to->q + i * GROUP, 4, sum);
+        sum[0] += parts == 1 ? sum[1] : 0;
+        for (int p = 0; p < parts; p++)
+            to->sum[i * parts + p] = to->scale[i] * (float)sum[p];
     }
 }
 

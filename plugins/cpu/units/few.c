@@ -119,7 +119,7 @@ CPU_INLINE void row(const cpu_gemm *g, int64_t m, const units_column *x, const i
 
 #define ROW_OF(cols, name, elements, bytes, group)                                                                     \
     row(g, m, x, cols, CHUNK / elements * bytes, GROUP / group, elements < CHUNK, numbers_##name, scales_##name)
-#define ROWS_OF(NAME, name, elements, bytes, group)                                                                    \
+#define ROWS_OF(NAME, name, elements, bytes, group, bias)                                                              \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, const units_column *x)                          \
     {                                                                                                                  \
         for (int64_t m = m0; m < m1; m++)                                                                              \
@@ -131,7 +131,7 @@ CPU_INLINE void row(const cpu_gemm *g, int64_t m, const units_column *x, const i
 UNITS_TYPES(ROWS_OF)
 
 static void (*const rows_of[CPU_TYPES])(const cpu_gemm *g, int64_t m0, int64_t m1, const units_column *x) = {
-#define ROW(NAME, name, elements, bytes, group) [ENG_TYPE_##NAME] = rows_##name,
+#define ROW(NAME, name, elements, bytes, group, bias) [ENG_TYPE_##NAME] = rows_##name,
     UNITS_TYPES(ROW)
 #undef ROW
 };

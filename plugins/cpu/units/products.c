@@ -11,20 +11,20 @@ CPU_INLINE __m512i four(const uint8_t *x)
     return _mm512_set1_epi32(v);
 }
 
-/* `groups` groups of bytes, with `parts` scales each. */
+/* `groups` groups of bytes, with `parts` scales each, and minima or numbers that are raised. */
 CPU_INLINE void bytes_groups(const units_strip *w, const uint8_t *x, int64_t groups, const int cols, const int parts,
-                             __m512 *sum)
+                             const bool minima, __m512 *sum)
 {
     const uint8_t *line = w->lines;
     const float *scale = w->scale, *minimum = w->minimum;
     for (int64_t g = 0; g < groups; g++, x += cols * (36 + 4 * parts)) {
-        const float *factor = (const float *)(x + cols * GROUP), *sums = factor + cols;
+        const uint8_t *factor = x + cols * GROUP, *other = factor + 4 * cols;
         CPU_UNROLL
-        for (int p = 0; p < parts; p++, scale += STRIP, minimum += STRIP) {
+        for (int p = 0; p < parts; p++, scale += STRIP, minimum += STRIP, other += 4 * cols) {
             __m512i s[TILE];
             CPU_UNROLL
             for (int c = 0; c < cols; c++)
-                s[c] = _mm512_setzero_si512();
+                s[c] = minima ? _mm512_setzero_si512() : four(other + 4 * c);
             CPU_UNROLL
             for (int i = 0; i < 8 / parts; i++, line += 64) {
                 const __m512i a = _mm512_load_si512(line);
@@ -32,12 +32,13 @@ CPU_INLINE void bytes_groups(const units_strip *w, const uint8_t *x, int64_t gro
                 for (int c = 0; c < cols; c++)
                     s[c] = _mm512_dpbusd_epi32(s[c], a, four(x + 4 * (cols * (p * 8 / parts + i) + c)));
             }
-            const __m512 d = _mm512_load_ps(scale), m = _mm512_load_ps(minimum);
+            const __m512 d = _mm512_load_ps(scale), m = minima ? _mm512_load_ps(minimum) : d;
             CPU_UNROLL
             for (int c = 0; c < cols; c++) {
-                const __m512 by = _mm512_mul_ps(d, _mm512_set1_ps(factor[c]));
+                const __m512 by = _mm512_mul_ps(d, _mm512_castsi512_ps(four(factor + 4 * c)));
                 sum[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(s[c]), by, sum[c]);
-                sum[c] = _mm512_fmadd_ps(m, _mm512_set1_ps(sums[p * cols + c]), sum[c]);
+                if (minima)
+                    sum[c] = _mm512_fmadd_ps(m, _mm512_castsi512_ps(four(other + 4 * c)), sum[c]);
             }
         }
     }
@@ -65,7 +66,7 @@ CPU_INLINE void tile(const units_strip *w, const uint8_t *x, int64_t groups, con
     if (form == UNITS_BF16)
         bf16_groups(w, x, groups, cols, sum);
     else
-        bytes_groups(w, x, groups, cols, form == UNITS_BYTES_16 ? 2 : 1, sum);
+        bytes_groups(w, x, groups, cols, cpu_units_parts(form), cpu_units_minima(form), sum);
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
         _mm512_mask_storeu_ps(o[c] + row, rows, sum[c]);
@@ -82,13 +83,16 @@ CPU_INLINE void tile(const units_strip *w, const uint8_t *x, int64_t groups, con
         }                                                                                                              \
     }
 #define CASE(n, form) case n: tile(w, x, groups, n, form, o, row, rows, first); break;
-TILES_OF(UNITS_BYTES_32)
-TILES_OF(UNITS_BYTES_16)
+TILES_OF(UNITS_RAISED_32)
+TILES_OF(UNITS_RAISED_16)
+TILES_OF(UNITS_MINIMA_32)
+TILES_OF(UNITS_MINIMA_16)
 TILES_OF(UNITS_BF16)
 
 static void (*const tiles[])(const units_strip *, const uint8_t *, int64_t, int64_t, float *const *, int64_t, __mmask16,
                              bool) = {
-    [UNITS_BYTES_32] = tile_UNITS_BYTES_32, [UNITS_BYTES_16] = tile_UNITS_BYTES_16, [UNITS_BF16] = tile_UNITS_BF16};
+    [UNITS_RAISED_32] = tile_UNITS_RAISED_32, [UNITS_RAISED_16] = tile_UNITS_RAISED_16, [UNITS_BF16] = tile_UNITS_BF16,
+    [UNITS_MINIMA_32] = tile_UNITS_MINIMA_32, [UNITS_MINIMA_16] = tile_UNITS_MINIMA_16};
 
 static size_t aligned(int64_t bytes)
 {

@@ -133,15 +133,17 @@ OF_GRID(tq2_0, 8, 66, 32)
 OF_GRID(q1_0, 4, 18, 32)
 OF_GRID(q2_0, 2, 18, 32)
 
-/* All of them: elements a block, its bytes, elements of a group. */
+/* All of them: elements a block, its bytes, elements of a group, what numbers are raised by (0: they have minima). */
 #define UNITS_TYPES(X)                                                                                                 \
-    X(Q4_0, q4_0, 32, 18, 32) X(Q4_1, q4_1, 32, 20, 32) X(Q5_0, q5_0, 32, 22, 32) X(Q5_1, q5_1, 32, 24, 32)            \
-    X(Q8_0, q8_0, 32, 34, 32) X(IQ4_NL, iq4_nl, 32, 18, 32) X(MXFP4, mxfp4, 32, 17, 32) X(NVFP4, nvfp4, 64, 36, 16)    \
-    X(IQ4_XS, iq4_xs, 256, 136, 32) X(Q2_K, q2_K, 256, 84, 16) X(Q3_K, q3_K, 256, 110, 16) X(Q4_K, q4_K, 256, 144, 32) \
-    X(Q5_K, q5_K, 256, 176, 32) X(Q6_K, q6_K, 256, 210, 16) X(IQ2_XXS, iq2_xxs, 256, 66, 32)                           \
-    X(IQ2_XS, iq2_xs, 256, 74, 16) X(IQ2_S, iq2_s, 256, 82, 16) X(IQ3_XXS, iq3_xxs, 256, 98, 32)                       \
-    X(IQ3_S, iq3_s, 256, 110, 32) X(IQ1_S, iq1_s, 256, 50, 32) X(IQ1_M, iq1_m, 256, 56, 16)                            \
-    X(TQ1_0, tq1_0, 256, 54, 32) X(TQ2_0, tq2_0, 256, 66, 32) X(Q1_0, q1_0, 128, 18, 32) X(Q2_0, q2_0, 64, 18, 32)
+    X(Q4_0, q4_0, 32, 18, 32, 8) X(Q4_1, q4_1, 32, 20, 32, 0) X(Q5_0, q5_0, 32, 22, 32, 16)                            \
+    X(Q5_1, q5_1, 32, 24, 32, 0) X(Q8_0, q8_0, 32, 34, 32, BIAS) X(IQ4_NL, iq4_nl, 32, 18, 32, BIAS)                   \
+    X(MXFP4, mxfp4, 32, 17, 32, BIAS) X(NVFP4, nvfp4, 64, 36, 16, BIAS) X(IQ4_XS, iq4_xs, 256, 136, 32, BIAS)          \
+    X(Q2_K, q2_K, 256, 84, 16, 0) X(Q3_K, q3_K, 256, 110, 16, 4) X(Q4_K, q4_K, 256, 144, 32, 0)                        \
+    X(Q5_K, q5_K, 256, 176, 32, 0) X(Q6_K, q6_K, 256, 210, 16, 32) X(IQ2_XXS, iq2_xxs, 256, 66, 32, BIAS)              \
+    X(IQ2_XS, iq2_xs, 256, 74, 16, BIAS) X(IQ2_S, iq2_s, 256, 82, 16, BIAS) X(IQ3_XXS, iq3_xxs, 256, 98, 32, BIAS)     \
+    X(IQ3_S, iq3_s, 256, 110, 32, BIAS) X(IQ1_S, iq1_s, 256, 50, 32, BIAS) X(IQ1_M, iq1_m, 256, 56, 16, BIAS)          \
+    X(TQ1_0, tq1_0, 256, 54, 32, BIAS) X(TQ2_0, tq2_0, 256, 66, 32, BIAS) X(Q1_0, q1_0, 128, 18, 32, BIAS)             \
+    X(Q2_0, q2_0, 64, 18, 32, BIAS)
 
 #define CHUNK 256 /* elements */
 

@@ -41,7 +41,7 @@ CPU_INLINE void line_of(const uint8_t *b, int64_t n, uint8_t *q, float *d, float
     }
 }
 
-#define LINE_OF(NAME, name, elements, bytes, group)                                                                    \
+#define LINE_OF(NAME, name, elements, bytes, group, bias)                                                              \
     static void line_##name(const uint8_t *b, int64_t n, uint8_t *q, float *d, float *m)                               \
     {                                                                                                                  \
         line_of(b, n, q, d, m, CHUNK / elements * bytes, GROUP / group, elements < CHUNK, numbers_##name,              \
@@ -52,16 +52,23 @@ UNITS_TYPES(LINE_OF)
 static const struct {
     line_maker make;
     units_form form;
+    int bias;
 } lines_of[CPU_TYPES] = {
-#define ROW(NAME, name, elements, bytes, group)                                                                        \
-    [ENG_TYPE_##NAME] = {line_##name, group == 16 ? UNITS_BYTES_16 : UNITS_BYTES_32},
-    UNITS_TYPES(ROW)[ENG_TYPE_BF16] = {NULL, UNITS_BF16},
+#define ROW(NAME, name, elements, bytes, group, bias)                                                                  \
+    [ENG_TYPE_##NAME] = {line_##name, bias ? (group == 16 ? UNITS_RAISED_16 : UNITS_RAISED_32)                         \
+                                           : (group == 16 ? UNITS_MINIMA_16 : UNITS_MINIMA_32), bias},
+    UNITS_TYPES(ROW)[ENG_TYPE_BF16] = {NULL, UNITS_BF16, 0},
 #undef ROW
 };
 
 units_form cpu_units_form(uint32_t type)
 {
     return type < CPU_TYPES ? lines_of[type].form : UNITS_NONE;
+}
+
+int cpu_units_bias(uint32_t type)
+{
+    return type < CPU_TYPES ? lines_of[type].bias : 0;
 }
 
 /* Sixteen times sixteen words of four bytes with lines and columns exchanged: word r of what goes to out + 64 * j is
@@ -123,7 +130,7 @@ void cpu_units_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int
                 lines_of[g->type].make(blocks, kc, line, to->scale + r, to->minimum + r);
         } else {
             memset(line, 0, (size_t)bytes);
-            const int64_t groups = form == UNITS_BF16 ? 0 : kc / (form == UNITS_BYTES_16 ? 16 : 32);
+            const int64_t groups = form == UNITS_BF16 ? 0 : kc / GROUP * cpu_units_parts(form);
             for (int64_t i = 0; i < groups; i++)
                 to->scale[i * STRIP + r] = to->minimum[i * STRIP + r] = 0;
         }

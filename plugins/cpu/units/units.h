@@ -20,10 +20,23 @@
 #define GROUP 32   /* elements of a column that have a scale                                      */
 #define FEW 2      /* columns for which strips do not pay                                         */
 
-/* What a type's rows become. */
-typedef enum units_form { UNITS_NONE, UNITS_BYTES_32, UNITS_BYTES_16, UNITS_BF16 } units_form;
+/* What a type's rows become: bytes with scales for 32 or 16 of them, which are raised numbers or have minima. */
+typedef enum units_form {
+    UNITS_NONE, UNITS_RAISED_32, UNITS_RAISED_16, UNITS_MINIMA_32, UNITS_MINIMA_16, UNITS_BF16
+} units_form;
 
 units_form cpu_units_form(uint32_t type);
+int cpu_units_bias(uint32_t type); /* by which numbers are raised */
+
+static inline int cpu_units_parts(units_form form)
+{
+    return form == UNITS_RAISED_16 || form == UNITS_MINIMA_16 ? 2 : 1;
+}
+
+static inline bool cpu_units_minima(units_form form)
+{
+    return form == UNITS_MINIMA_32 || form == UNITS_MINIMA_16;
+}
 /* Where the blocks of a row are from k0 on; taken out of packed rows first, to `buffer` of 2 * PANEL bytes. */
 const uint8_t *cpu_units_blocks(const cpu_gemm *g, int64_t row, int64_t k0, int64_t kc, uint8_t *buffer);
 
@@ -49,7 +62,7 @@ static inline int64_t cpu_units_tile(int64_t n, int64_t t)
 /* Bytes of a group of 32 elements of a packed column: numbers, scale, sums. */
 static inline int64_t cpu_units_group_bytes(units_form form)
 {
-    return form == UNITS_BF16 ? 64 : form == UNITS_BYTES_16 ? 44 : 40;
+    return form == UNITS_BF16 ? 64 : 36 + 4 * cpu_units_parts(form);
 }
 
 static inline int64_t cpu_units_groups(int64_t k)
