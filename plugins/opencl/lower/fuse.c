@@ -288,7 +288,7 @@ static void put_functions(chain *c)
 {
     put(c, "#include \"row.clh\"\n");
     for (unsigned i = 0; i < c->n; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "f%u", i);
         int n = c->stages[i].expression && c->at < TEXT
                     ? cl_each_function(c->text + c->at, TEXT - c->at, name, c->stages[i].expression)
