@@ -15,7 +15,7 @@ static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     const cpu_tensor *a = task->in[0];
-    const cpu_units *units = units_for(task);
+    const cpu_units *units = units_for(task, task->in[0]);
     int64_t n = columns(task), k = a->ne[0];
     return 2 * floats(2 * n) + (units ? units->scratch_bytes(a->type, k, n) : CPU_V(cpu_gemm_scratch)(k, n));
 }
@@ -28,7 +28,7 @@ static size_t shared_bytes(const cpu_task *task, int threads)
     const cpu_tensor *a = task->in[0];
     int64_t n = columns(task), k = a->ne[0];
     bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && CPU_V(cpu_gemm_blocked)(n) && n * k <= PACK_LIMIT / 4;
-    const cpu_units *units = units_for(task);
+    const cpu_units *units = units_for(task, task->in[0]);
     return !pays ? 0 : units ? units->packed_bytes(a->type, k, n) : floats(cpu_gemm_packed(k, n));
 }
 
@@ -64,7 +64,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
-    const cpu_units *units = units_for(task);
+    const cpu_units *units = units_for(task, task->in[0]);
     void (*const rows)(const cpu_gemm *, int64_t, int64_t, uint8_t *) = units ? units->rows : CPU_V(cpu_gemm_rows);
     cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes,
                   .type = a->type, .b_type = b->type, .k = a->ne[0],

@@ -11,7 +11,7 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     (void)threads;
     const cpu_tensor *a = task->in[0], *ids = task->in[2];
     int64_t n = ids->ne[0] * ids->ne[1];
-    const cpu_units *units = units_for(task);
+    const cpu_units *units = units_for(task, task->in[0]);
     const size_t product = units ? units->scratch_bytes(a->type, a->ne[0], n) : CPU_V(cpu_gemm_scratch)(a->ne[0], n);
     return product + 2 * floats(2 * n) + 2 * floats(2 * n) + floats(a->ne[2] + 1);
 }
@@ -54,7 +54,7 @@ static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
     const cpu_tensor *a = task->in[0], *b = task->in[1], *ids = task->in[2], *o = task->out[0];
     int64_t n = ids->ne[0] * ids->ne[1], m = a->ne[1], experts = a->ne[2], begin, end;
     uint8_t *scratch = run->scratch;
-    const cpu_units *units = units_for(task);
+    const cpu_units *units = units_for(task, task->in[0]);
     cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes,
                   .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .fast = task->node->precision == ENG_PRECISION_FAST};
