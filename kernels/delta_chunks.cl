@@ -218,9 +218,9 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
         m[i] = 0.0f;
     for (uint i = 0; i < ROWS * SG; i++)
         to_end[i] = ks[i] = qs[i] = 0.0f;
-    if (row >= 0 && row < shape.z)
+    if (IN_POOL(row))
         for (uint j = 0; j < columns; j++) {
-            __global const float *column = (__global const float *)STATE(j0 + j, row);
+            __global const float *column = STATE(j0 + j, row);
             float *to_strip = (float *)(m + j / 16 * TALL) + j % 16;
             FEW for (uint i = 0; i < S; i++) to_strip[16 * i] = column[i];
         }
@@ -260,18 +260,15 @@ KERNEL(GROUP_OF(1), delta_chunks, BUFFERS, gated_delta_net)
                 update_tile((const float *)to_end + i, d, n, c.whole + i, strip + i);
         }
         for (int t = 0; t < n; t++) {
-            __global float *out = (__global float *)(o + h * o_nb.x + (first + t) * o_nb.y) + j0;
+            __global float *out = RESULT(first + t) + j0;
             for (uint p = 0; 16 * p < columns; p++)
                 st16_f32(out, p, columns, os[t * STRIPS + p]);
         }
 
-        const int slot = to - (first + n);
-        if (slot >= shape.w)
-            continue;
-        const int into = INDEX(dst, slot * index_nb.y + b * index_nb.z);
-        if (into >= 0 && into < shape.z)
+        const int into = ROW_AFTER(to - (first + n));
+        if (IN_POOL(into))
             for (uint j = 0; j < columns; j++) {
-                __global float *column = (__global float *)STATE(j0 + j, into);
+                __global float *column = STATE(j0 + j, into);
                 const float *strip = (const float *)(m + j / 16 * TALL) + j % 16;
                 FEW for (uint i = 0; i < S; i++) column[i] = strip[16 * i];
             }

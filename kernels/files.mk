@@ -52,6 +52,7 @@ opencl_kernels = \
 	kernels/sort.cl \
 	kernels/ssm_conv.cl \
 	kernels/ssm_scan.cl \
+	kernels/states.clh \
 	kernels/stream.clh \
 	kernels/sum_rows.cl \
 	kernels/tile.clh \

@@ -14,8 +14,6 @@
 
 #if VEC
 
-#define NC 16 /* columns of a work-item */
-
 KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
 {
     UNPACK(GDN_NUMBERS)
@@ -30,11 +28,8 @@ KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
     if (from == to)
         return;
 
-    float16 m[SG * NC]; /* group by group, the columns of each side by side */
-    for (uint c = 0; c < NC; c++)
-        for (uint i = 0; i < SG; i++)
-            m[i * NC + c] = row >= 0 && row < shape.z && c < columns ? ld16_f32(STATE(j0 + c, row), i, S)
-                                                                     : (float16)0.0f;
+    float16 m[SG * NC];
+    LOAD_STATE(m, columns);
 
     for (int t = from; t < to; t++) {
         cbytes kt = k + qk * k_nb.x + t * k_nb.y, qt = q + qk * q_nb.x + t * q_nb.y, gt = g + h * g_nb.x + t * g_nb.y;
@@ -70,25 +65,15 @@ KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
     }
             ALL(UPDATE)
         }
-        st16_f32((__global float *)(o + h * o_nb.x + t * o_nb.y), j0 / NC, S, FOLD(s) * scale);
+        st16_f32(RESULT(t), j0 / NC, S, FOLD(s) * scale);
 
-        const int slot = to - 1 - t;
-        if (slot >= shape.w)
-            continue;
-        const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
-        if (out >= 0 && out < shape.z)
-            for (uint c = 0; c < columns; c++)
-                for (uint i = 0; i < SG; i++)
-                    st16_f32((__global float *)STATE(j0 + c, out), i, S, m[i * NC + c]);
+        const int out = ROW_AFTER(to - 1 - t);
+        if (IN_POOL(out))
+            SAVE_STATE(m, columns, out);
     }
 }
 
 #else
-
-#define GROUP 64
-#define PER 8                         /* work-items of a column, interleaved along the keys */
-#define NC (GROUP / PER)              /* columns of a group */
-#define MINE ((S + PER - 1) / PER)    /* keys of a work-item */
 
 /* Sum over the PER work-items of a column; every one gets it. */
 static inline float column_sum(__local float *red, uint id, float x)
@@ -117,10 +102,7 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
         return;
 
     float m[MINE];
-    UNROLL for (uint i = 0; i < MINE; i++) {
-        const uint c = i * PER + lane;
-        m[i] = row >= 0 && row < shape.z && c < S && j < S ? ((__global const float *)STATE(j, row))[c] : 0.0f;
-    }
+    LOAD_STATE(m, j < S);
     for (int t = from; t < to; t++) {
         cbytes kt = k + qk * k_nb.x + t * k_nb.y, qt = q + qk * q_nb.x + t * q_nb.y, gt = g + h * g_nb.x + t * g_nb.y;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -145,16 +127,11 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
         }
         s = column_sum(red, id, s);
         if (lane == 0 && j < S)
-            ((__global float *)(o + h * o_nb.x + t * o_nb.y))[j] = s * scale;
+            RESULT(t)[j] = s * scale;
 
-        const int slot = to - 1 - t;
-        if (slot >= shape.w)
-            continue;
-        const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
-        if (out >= 0 && out < shape.z && j < S)
-            UNROLL for (uint i = 0; i < MINE; i++)
-                if (i * PER + lane < S)
-                    ((__global float *)STATE(j, out))[i * PER + lane] = m[i];
+        const int out = ROW_AFTER(to - 1 - t);
+        if (IN_POOL(out) && j < S)
+            SAVE_STATE(m, out);
     }
 }
 

@@ -8,8 +8,7 @@
  *
  * -DS= states of a channel  -DEACH=1: a rate for each state, 0: one a head
  */
-#include "pieces.clh"
-
+#include "states.clh"
 #include "fold.clh"
 
 #define BUFFERS(B)                                                                                                     \
@@ -21,20 +20,14 @@
     N(long4, b_nb) N(long4, state_nb) N(long4, index_nb) N(ulong, state_offset) N(ulong, piece_bytes) N(ulong, a_nb)
 NUMBERS(ssm_scan, SCAN_NUMBERS);
 /*
- * shape     tokens, sequences, rows of the pool, slots
+ * shape, state_nb, index_nb: states.clh
  * head      heads, heads of a group, channels; o along token
  * x_nb      x along head, token; dt along head, token
  * b_nb      b along group, token; c along group, token
- * state_nb  along channel, head, row; o along head
- * index_nb  src along sequence, dst along slot and sequence, cu
+ * state_nb  .w: o along head
  * a_nb      a along head
  */
 
-#define SG ((S + 15) / 16)
-#define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
-#define FLOAT(p, offset) (*(__global const float *)((p) + (offset)))
-#define STATE(channel, row)                                                                                            \
-    piece_at(state_offset + (channel) * state_nb.x + h * state_nb.y + (row) * state_nb.z, piece_bytes)
 #define RESULT(t) ((__global float *)(o + h * state_nb.w + (t) * head.w))
 
 #define BEGIN                                                                                                          \
@@ -43,27 +36,9 @@ NUMBERS(ssm_scan, SCAN_NUMBERS);
     rates += rates_at + h * a_nb;                                                                                      \
     ins += ins_at + h / head.y * b_nb.x;                                                                               \
     reads += reads_at + h / head.y * b_nb.z;                                                                           \
-    src += src_at;                                                                                                     \
-    dst += dst_at;                                                                                                     \
-    cu += cu_at;                                                                                                       \
-    o += o_at;                                                                                                         \
-    const int from = clamp(INDEX(cu, b * index_nb.w), 0, (int)shape.x);                                                \
-    const int to = clamp(INDEX(cu, (b + 1) * index_nb.w), from, (int)shape.x);                                         \
-    const int row = INDEX(src, b * index_nb.x)
-
-/* Tokens that no sequence owns give zeros. */
-#define ORPHANS(first, end)                                                                                            \
-    do {                                                                                                               \
-        const int low = INDEX(cu, 0), high = INDEX(cu, shape.y * index_nb.w);                                          \
-        for (int t = 0; t < shape.x; t++)                                                                              \
-            if (t < low || t >= high)                                                                                  \
-                for (long j_ = (first); j_ < (end); j_++)                                                              \
-                    RESULT(t)[j_] = 0.0f;                                                                              \
-    } while (0)
+    SEQUENCE
 
 #if VEC
-
-#define NC 16 /* channels of a work-item */
 
 KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
 {
@@ -78,11 +53,8 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
     if (from == to)
         return;
 
-    float16 m[SG * NC]; /* group by group, the channels of each side by side */
-    for (uint c = 0; c < NC; c++)
-        for (uint i = 0; i < SG; i++)
-            m[i * NC + c] = row >= 0 && row < shape.z && c < channels ? ld16_f32(STATE(j0 + c, row), i, S)
-                                                                      : (float16)0.0f;
+    float16 m[SG * NC];
+    LOAD_STATE(m, channels);
 
     for (int t = from; t < to; t++) {
         cbytes in = ins + t * b_nb.y, read = reads + t * b_nb.w;
@@ -110,23 +82,13 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
         }
         st16_f32(RESULT(t), j0 / NC, head.z, FOLD(s));
 
-        const int slot = to - 1 - t;
-        if (slot >= shape.w)
-            continue;
-        const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
-        if (out >= 0 && out < shape.z)
-            for (uint c = 0; c < channels; c++)
-                for (uint i = 0; i < SG; i++)
-                    st16_f32((__global float *)STATE(j0 + c, out), i, S, m[i * NC + c]);
+        const int out = ROW_AFTER(to - 1 - t);
+        if (IN_POOL(out))
+            SAVE_STATE(m, channels, out);
     }
 }
 
 #else
-
-#define GROUP 64
-#define PER 8                      /* work-items of a channel, interleaved along the states */
-#define NC (GROUP / PER)           /* channels of a group */
-#define MINE ((S + PER - 1) / PER) /* states of a work-item */
 
 KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
 {
@@ -144,10 +106,7 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
         return;
 
     float m[MINE];
-    UNROLL for (uint i = 0; i < MINE; i++) {
-        const uint c = i * PER + lane;
-        m[i] = row >= 0 && row < shape.z && c < S && j < head.z ? ((__global const float *)STATE(j, row))[c] : 0.0f;
-    }
+    LOAD_STATE(m, j < head.z);
     for (int t = from; t < to; t++) {
         cbytes in = ins + t * b_nb.y, read = reads + t * b_nb.w;
         const float dt = FLOAT(dts, t * x_nb.w);
@@ -181,14 +140,9 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
             RESULT(t)[j] = s;
         }
 
-        const int slot = to - 1 - t;
-        if (slot >= shape.w)
-            continue;
-        const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
-        if (out >= 0 && out < shape.z && j < head.z)
-            UNROLL for (uint i = 0; i < MINE; i++)
-                if (i * PER + lane < S)
-                    ((__global float *)STATE(j, out))[i * PER + lane] = m[i];
+        const int out = ROW_AFTER(to - 1 - t);
+        if (IN_POOL(out) && j < head.z)
+            SAVE_STATE(m, out);
     }
 }
 
