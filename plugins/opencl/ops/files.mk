@@ -25,6 +25,8 @@ opencl_ops_files = \
 	plugins/opencl/ops/norm.c \
 	plugins/opencl/ops/norms.c \
 	plugins/opencl/ops/pad.c \
+	plugins/opencl/ops/pool.c \
+	plugins/opencl/ops/pool.h \
 	plugins/opencl/ops/quantize.c \
 	plugins/opencl/ops/rebase.c \
 	plugins/opencl/ops/record.c \

@@ -1,24 +1,18 @@
-/*
- * gated_delta_net.  The pool of states is addressed by data, so the kernel gets
- * every piece of it; all other operands must lie in one piece.
- */
+/* gated_delta_net: token by token, or in chunks. */
 #include "hot.h"
+#include "pool.h"
 #include "variant.h"
 
 enum { Q, K, V, GATE, BETA, STATE, SRC, DST, CU };
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    const eng_tensor *o = cl_out(g, node, 0);
-    for (unsigned i = 0; i <= CU + 1; i++) {
-        const eng_tensor *t = i > CU ? o : cl_in(g, node, i);
-        cl_split s;
-        if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
-            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name,
-                         s.n, i == STATE ? 16u : 1u);
-    }
-    if (cl_ne(o, 0) > 1024)
-        return cl_no(reason, bytes, "heads of %lld channels: at most 1024 work", (long long)cl_ne(o, 0));
+    const eng_support there = cl_pool_supports(device, g, node, STATE, reason, bytes);
+    if (there != ENG_SUPPORT_YES)
+        return there;
+    const int64_t size = cl_ne(cl_out(g, node, 0), 0);
+    if (size > 1024)
+        return cl_no(reason, bytes, "heads of %lld channels: at most 1024 work", (long long)size);
     return ENG_SUPPORT_YES;
 }
 
@@ -52,14 +46,7 @@ static int record(cl_recorder *r, const eng_node *node)
         snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld -DPER_KEY=%d", (long long)columns,
                  gates != 0);
     cl_launch_variant(r, v, v->kernel, options);
-    for (unsigned i = 0; i <= CU; i++)
-        if (i != STATE)
-            cl_arg_operand(r, i);
-    cl_arg_result(r, 0);
-    if (split.n == 1)
-        cl_arg_operand(r, STATE);
-    for (uint32_t i = 0; split.n > 1 && i < split.n; i++)
-        cl_arg_tensor(r, in[STATE]->root, i * split.piece_bytes);
+    cl_arg_pool(r, STATE, &split);
     cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),
                                  cl_min(node->ip[ENG_GDN_SLOTS], cl_ne(in[DST], 0))});
     cl_arg_long4(r, (int64_t[4]){heads, cl_ne(in[K], 1), node->ip[ENG_GDN_GROUPED], gates});
@@ -68,9 +55,7 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[GATE], 1), cl_nb(in[GATE], 2), cl_nb(in[BETA], 0), cl_nb(in[BETA], 1)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(o, 1), cl_nb(o, 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3)});
-    cl_arg_long4(r, (int64_t[4]){cl_nb(in[SRC], 0), cl_nb(in[DST], 0), cl_nb(in[DST], 1), cl_nb(in[CU], 0)});
-    cl_arg_long(r, split.n > 1 ? (int64_t)in[STATE]->offset : 0);
-    cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
+    cl_arg_pool_strides(r, STATE, &split);
     cl_arg_float(r, (float)(1.0 / __builtin_sqrt((double)size)));
     cl_size3(r, cl_ceil(size, columns) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
     return r->status;

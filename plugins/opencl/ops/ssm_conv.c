@@ -1,6 +1,7 @@
 /* ssm_conv: the results, then the windows, since these may overwrite the row read; in one launch if tokens are few. */
 #include "each.h"
 #include "hot.h"
+#include "pool.h"
 #include "variant.h"
 
 enum { X, W, STATE, SRC, DST, CU };
@@ -9,13 +10,9 @@ enum { RESULTS = 1, WINDOWS = 2 }; /* as kernels/ssm_conv.cl */
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    for (unsigned i = 0; i <= CU + 1; i++) {
-        const eng_tensor *t = i > CU ? cl_out(g, node, 0) : cl_in(g, node, i);
-        cl_split s;
-        if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
-            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name,
-                         s.n, i == STATE ? 16u : 1u);
-    }
+    const eng_support there = cl_pool_supports(device, g, node, STATE, reason, bytes);
+    if (there != ENG_SUPPORT_YES)
+        return there;
     if (cl_ne(cl_in(g, node, W), 0) > MAX_TAPS)
         return cl_no(reason, bytes, "a kernel %lld wide: at most %d work", (long long)cl_ne(cl_in(g, node, W), 0),
                      MAX_TAPS);
@@ -40,20 +37,11 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_epilogue_text(r->epilogue, epilogue);
     for (unsigned pass = 0; pass < (taps > 1 && v->parts ? 2u : 1u); pass++) {
         cl_launch_variant_with(r, v, options, epilogue);
-        for (unsigned i = 0; i <= CU; i++)
-            if (i != STATE)
-                cl_arg_operand(r, i);
-        cl_arg_result(r, 0);
-        if (split.n == 1)
-            cl_arg_operand(r, STATE);
-        for (uint32_t i = 0; split.n > 1 && i < split.n; i++)
-            cl_arg_tensor(r, in[STATE]->root, i * split.piece_bytes);
+        cl_arg_pool(r, STATE, &split);
         cl_arg_long4(r, (int64_t[4]){channels, tokens, sequences, cl_ne(in[STATE], 2)});
         cl_arg_long4(r, (int64_t[4]){cl_nb(in[X], 1), cl_nb(in[W], 1), cl_nb(o, 1)});
         cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2)});
-        cl_arg_long4(r, (int64_t[4]){cl_nb(in[SRC], 0), cl_nb(in[DST], 0), cl_nb(in[DST], 1), cl_nb(in[CU], 0)});
-        cl_arg_long(r, split.n > 1 ? (int64_t)in[STATE]->offset : 0);
-        cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
+        cl_arg_pool_strides(r, STATE, &split);
         cl_arg_long(r, cl_min(node->ip[ENG_CONV_SLOTS], cl_ne(in[DST], 0)));
         cl_arg_long(r, each);
         cl_arg_int(r, !v->parts && taps > 1 ? RESULTS | WINDOWS : pass ? WINDOWS : RESULTS);

@@ -1,8 +1,6 @@
-/*
- * ssm_scan.  The pool of states is addressed by data, so the kernel gets every piece of it; all other operands must lie
- * in one piece.
- */
+/* ssm_scan: token by token. */
 #include "hot.h"
+#include "pool.h"
 #include "variant.h"
 
 enum { X, DT, A, B, C, STATE, SRC, DST, CU };
@@ -10,13 +8,9 @@ enum { X, DT, A, B, C, STATE, SRC, DST, CU };
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
 {
-    for (unsigned i = 0; i <= CU + 1; i++) {
-        const eng_tensor *t = i > CU ? cl_out(g, node, 0) : cl_in(g, node, i);
-        cl_split s;
-        if (cl_split_of(device, g, t, &s) != ENG_OK || s.n > (i == STATE ? 16 : 1))
-            return cl_no(reason, bytes, "'%s' lies in %u allocations, at most %u work; raise opencl.max_alloc", t->name,
-                         s.n, i == STATE ? 16u : 1u);
-    }
+    const eng_support there = cl_pool_supports(device, g, node, STATE, reason, bytes);
+    if (there != ENG_SUPPORT_YES)
+        return there;
     if (cl_ne(cl_in(g, node, STATE), 0) > MAX_STATES)
         return cl_no(reason, bytes, "channels of %lld states: at most %d work",
                      (long long)cl_ne(cl_in(g, node, STATE), 0), MAX_STATES);
@@ -39,23 +33,14 @@ static int record(cl_recorder *r, const eng_node *node)
     snprintf(options, sizeof options, "-DS=%lld -DEACH=%d -DPIECES=%u", (long long)cl_ne(in[STATE], 0),
              cl_ne(in[A], 0) > 1, split.n);
     cl_launch_variant(r, v, v->kernel, options);
-    for (unsigned i = 0; i <= CU; i++)
-        if (i != STATE)
-            cl_arg_operand(r, i);
-    cl_arg_result(r, 0);
-    if (split.n == 1)
-        cl_arg_operand(r, STATE);
-    for (uint32_t i = 0; split.n > 1 && i < split.n; i++)
-        cl_arg_tensor(r, in[STATE]->root, i * split.piece_bytes);
+    cl_arg_pool(r, STATE, &split);
     cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),
                                  cl_min(node->ip[ENG_SCAN_SLOTS], cl_ne(in[DST], 0))});
     cl_arg_long4(r, (int64_t[4]){heads, heads / cl_max(1, cl_ne(in[B], 1)), channels, cl_nb(o, 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[X], 1), cl_nb(in[X], 2), cl_nb(in[DT], 0), cl_nb(in[DT], 1)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[B], 1), cl_nb(in[B], 2), cl_nb(in[C], 1), cl_nb(in[C], 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3), cl_nb(o, 1)});
-    cl_arg_long4(r, (int64_t[4]){cl_nb(in[SRC], 0), cl_nb(in[DST], 0), cl_nb(in[DST], 1), cl_nb(in[CU], 0)});
-    cl_arg_long(r, split.n > 1 ? (int64_t)in[STATE]->offset : 0);
-    cl_arg_long(r, split.n > 1 ? (int64_t)split.piece_bytes : 1);
+    cl_arg_pool_strides(r, STATE, &split);
     cl_arg_long(r, cl_nb(in[A], 1));
     cl_size3(r, cl_ceil(channels, v->rows) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
     return r->status;

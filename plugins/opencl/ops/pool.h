@@ -1,0 +1,20 @@
+/*
+ * Ops on a pool of states (kernels/states.clh, kernels/ssm_conv.cl).  Data say which rows of it are used, so the kernel
+ * gets every piece of it; all other operands must lie in one piece.  Such an op's last operands are the pool, which is
+ * number `pool`, and src, dst and cu.
+ */
+#ifndef CL_OPS_POOL_H
+#define CL_OPS_POOL_H
+
+#include "../opencl.h"
+
+/* Do the node's operands and its result lie in as few allocations as that?  Else `reason` says which does not. */
+eng_support cl_pool_supports(cl_device *device, const eng_subgraph *g, const eng_node *node, unsigned pool,
+                             char *reason, size_t bytes);
+
+/* The buffers of a launch: all other operands, result 0, and the pool's pieces, cut as `split` says. */
+void cl_arg_pool(cl_recorder *r, unsigned pool, const cl_split *split);
+/* The numbers index_nb, state_offset and piece_bytes: strides of src, dst and cu, and where the pool begins. */
+void cl_arg_pool_strides(cl_recorder *r, unsigned pool, const cl_split *split);
+
+#endif
