@@ -30,7 +30,7 @@ static bool runs_avx512(void)
 
 static bool runs_avx512vnni(void)
 {
-    return runs_avx512() && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+    return runs_avx512() && __builtin_cpu_supports("avx512vnni");
 }
 #endif
 

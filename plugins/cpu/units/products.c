@@ -99,9 +99,11 @@ static size_t aligned(int64_t bytes)
     return ((size_t)bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
+/* Processors with dot products of bytes may lack those of bf16. */
 static bool takes(uint32_t type)
 {
-    return cpu_units_form(type) != UNITS_NONE;
+    const units_form form = cpu_units_form(type);
+    return form == UNITS_BF16 ? __builtin_cpu_supports("avx512bf16") != 0 : form != UNITS_NONE;
 }
 
 static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
