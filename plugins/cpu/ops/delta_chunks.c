@@ -89,7 +89,7 @@ static void load_state(const chunk_work *w, int64_t row)
 {
     const cpu_tensor *state = w->task->in[5];
     const int64_t s = w->u->s, pitch = state->nb[1] / 4;
-    const bool there = delta_row(state, row);
+    const bool there = pool_has(state, row);
     for (int64_t p = 0; p < w->strips; p++) {
         float *m = strip_at(w, p);
         const int64_t columns = strip_columns(w, p);
@@ -98,7 +98,7 @@ static void load_state(const chunk_work *w, int64_t row)
             memset(m, 0, (size_t)(s * WIDE) * sizeof *m);
         if (!there)
             continue;
-        const float *from = delta_column(state, w->u, w->u->column + p * WIDE, row);
+        const float *from = pool_column(state, w->u->column + p * WIDE, w->u->head, row);
         for (; columns == WIDE && i + CPU_VL <= s; i += CPU_VL)
             for (int half = 0; half < 2; half++)
                 transpose_vl(from + half * CPU_VL * pitch + i, pitch, m + i * WIDE + half * CPU_VL, WIDE);
@@ -112,11 +112,11 @@ static void save_state(const chunk_work *w, int64_t row)
 {
     const cpu_tensor *state = w->task->in[5];
     const int64_t s = w->u->s, pitch = state->nb[1] / 4;
-    for (int64_t p = 0; p < w->strips && delta_row(state, row); p++) {
+    for (int64_t p = 0; p < w->strips && pool_has(state, row); p++) {
         const float *m = strip_at(w, p);
         const int64_t columns = strip_columns(w, p);
         int64_t i = 0;
-        float *to = delta_column(state, w->u, w->u->column + p * WIDE, row);
+        float *to = pool_column(state, w->u->column + p * WIDE, w->u->head, row);
         for (; columns == WIDE && i + CPU_VL <= s; i += CPU_VL)
             for (int half = 0; half < 2; half++)
                 transpose_vl(m + i * WIDE + half * CPU_VL, WIDE, to + half * CPU_VL * pitch + i, pitch);
@@ -136,16 +136,16 @@ static void load_chunk(chunk_work *w)
     for (int64_t t = 0; t < w->n; t++) {
         const int64_t token = w->first + t;
         float *decay = w->decay + t * w->stride;
-        memcpy(w->q + t * w->stride, delta_vector(in[0], u->qk_head, token), keys);
-        memcpy(w->k + t * w->stride, delta_vector(in[1], u->qk_head, token), keys);
-        memcpy(w->v + t * w->stride, delta_vector(in[2], u->head, token) + u->column,
+        memcpy(w->q + t * w->stride, head_vector(in[0], u->qk_head, token), keys);
+        memcpy(w->k + t * w->stride, head_vector(in[1], u->qk_head, token), keys);
+        memcpy(w->v + t * w->stride, head_vector(in[2], u->head, token) + u->column,
                (size_t)u->columns * sizeof(float));
         w->beta[t] = tail_f32(in[4]->data + u->head * in[4]->nb[0] + token * in[4]->nb[1]);
         if (!w->per_key) {
-            w->a[t] = expf(*delta_vector(in[3], u->head, token));
+            w->a[t] = expf(*head_vector(in[3], u->head, token));
             continue;
         }
-        memcpy(decay, delta_vector(in[3], u->head, token), keys);
+        memcpy(decay, head_vector(in[3], u->head, token), keys);
         memset(decay + u->s, 0, (size_t)(w->stride - u->s) * sizeof *decay);
         for (int64_t i = 0; i < w->stride; i += CPU_VL)
             v_store(decay + i, v_exp(v_load(decay + i)));
@@ -345,7 +345,7 @@ static void run_chunk(chunk_work *w)
         update_strip(w, m);
     }
     for (int64_t t = 0; t < w->n; t++)
-        memcpy((float *)(o->data + w->u->head * o->nb[1] + (w->first + t) * o->nb[2]) + w->u->column,
+        memcpy(head_vector(o, w->u->head, w->first + t) + w->u->column,
                w->o + t * w->stride, (size_t)w->u->columns * sizeof(float));
 }
 
@@ -355,7 +355,7 @@ void CPU_V(cpu_delta_chunks)(const cpu_task *task, const delta_unit *u, int64_t 
                     .per_key = task->in[3]->ne[0] > 1, .scale = (float)(1 / sqrt((double)u->s))};
     const int64_t snapshots = delta_snapshots(task);
     take_work(&w, scratch);
-    load_state(&w, delta_index(task->in[6], u->seq, 0));
+    load_state(&w, pool_index(task->in[6], u->seq, 0));
     for (w.first = begin; w.first < end; w.first += w.n) {
         /* a chunk ends at each token whose state is wanted */
         int64_t wanted = end - snapshots > w.first ? end - snapshots + 1 : w.first + 1;
@@ -364,6 +364,6 @@ void CPU_V(cpu_delta_chunks)(const cpu_task *task, const delta_unit *u, int64_t 
         run_chunk(&w);
         int64_t back = end - (w.first + w.n);
         if (back < snapshots)
-            save_state(&w, delta_index(task->in[7], back, u->seq));
+            save_state(&w, pool_index(task->in[7], back, u->seq));
     }
 }

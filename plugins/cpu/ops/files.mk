@@ -38,6 +38,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/norms.h \
 	plugins/cpu/ops/op.h \
 	plugins/cpu/ops/pad.c \
+	plugins/cpu/ops/pool.h \
 	plugins/cpu/ops/quantize.c \
 	plugins/cpu/ops/rebase.c \
 	plugins/cpu/ops/repeat.c \

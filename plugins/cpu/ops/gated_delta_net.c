@@ -37,20 +37,20 @@ static size_t thread_bytes(const cpu_task *task, int threads)
 
 static void load_state(const gdn_unit *u, const cpu_tensor *state, int64_t row)
 {
-    const bool there = delta_row(state, row);
+    const bool there = pool_has(state, row);
     if (!there || u->padded != u->s || u->of.columns < BLOCK)
         memset(u->m, 0, (size_t)(BLOCK * u->padded) * sizeof *u->m);
     if (there)
         for (int64_t c = 0; c < u->of.columns; c++)
-            memcpy(u->m + c * u->padded, delta_column(state, &u->of, u->of.column + c, row),
+            memcpy(u->m + c * u->padded, pool_column(state, u->of.column + c, u->of.head, row),
                    (size_t)u->s * sizeof *u->m);
 }
 
 static void save_state(const gdn_unit *u, const cpu_tensor *state, int64_t row)
 {
-    if (delta_row(state, row))
+    if (pool_has(state, row))
         for (int64_t c = 0; c < u->of.columns; c++)
-            memcpy(delta_column(state, &u->of, u->of.column + c, row), u->m + c * u->padded,
+            memcpy(pool_column(state, u->of.column + c, u->of.head, row), u->m + c * u->padded,
                    (size_t)u->s * sizeof *u->m);
 }
 
@@ -101,9 +101,9 @@ CPU_INLINE void step(const gdn_unit *u, float *m, const float *v, float beta, fl
 static float load_token(const cpu_task *task, const gdn_unit *u, int64_t t)
 {
     const cpu_tensor *g = task->in[3];
-    const float *gate = delta_vector(g, u->of.head, t);
-    memcpy(u->q, delta_vector(task->in[0], u->of.qk_head, t), (size_t)u->s * sizeof(float));
-    memcpy(u->k, delta_vector(task->in[1], u->of.qk_head, t), (size_t)u->s * sizeof(float));
+    const float *gate = head_vector(g, u->of.head, t);
+    memcpy(u->q, head_vector(task->in[0], u->of.qk_head, t), (size_t)u->s * sizeof(float));
+    memcpy(u->k, head_vector(task->in[1], u->of.qk_head, t), (size_t)u->s * sizeof(float));
     if (g->ne[0] == 1)
         return expf(*gate);
     memcpy(u->decay, gate, (size_t)u->s * sizeof(float));
@@ -117,12 +117,6 @@ static float load_token(const cpu_task *task, const gdn_unit *u, int64_t t)
     return 0;
 }
 
-static float *out_vector(const cpu_task *task, const delta_unit *u, int64_t t)
-{
-    const cpu_tensor *o = task->out[0];
-    return (float *)(o->data + u->head * o->nb[1] + t * o->nb[2]) + u->column;
-}
-
 /* Tokens one by one, up to BLOCK columns. */
 static void run_tokens(const cpu_task *task, const gdn_unit *u, int64_t begin, int64_t end)
 {
@@ -130,12 +124,12 @@ static void run_tokens(const cpu_task *task, const gdn_unit *u, int64_t begin, i
     const int64_t snapshots = delta_snapshots(task);
     float scale = (float)(1 / sqrt((double)u->s));
     bool per_key = task->in[3]->ne[0] > 1;
-    load_state(u, state, delta_index(task->in[6], u->of.seq, 0));
+    load_state(u, state, pool_index(task->in[6], u->of.seq, 0));
     for (int64_t t = begin; t < end; t++) {
         float decay = load_token(task, u, t);
         float b = tail_f32(beta->data + u->of.head * beta->nb[0] + t * beta->nb[1]);
-        const float *value = delta_vector(task->in[2], u->of.head, t) + u->of.column;
-        float *out = out_vector(task, &u->of, t);
+        const float *value = head_vector(task->in[2], u->of.head, t) + u->of.column;
+        float *out = head_vector(task->out[0], u->of.head, t) + u->of.column;
         for (int64_t c = 0; c < u->of.columns; c += AT_ONCE) {
             float x[AT_ONCE] = {0}, y[AT_ONCE];
             size_t bytes = (size_t)(u->of.columns - c < AT_ONCE ? u->of.columns - c : AT_ONCE) * sizeof *x;
@@ -148,7 +142,7 @@ static void run_tokens(const cpu_task *task, const gdn_unit *u, int64_t begin, i
         }
         int64_t back = end - 1 - t;
         if (back < snapshots)
-            save_state(u, state, delta_index(dst, back, u->of.seq));
+            save_state(u, state, pool_index(dst, back, u->of.seq));
     }
 }
 
@@ -169,27 +163,19 @@ static void run_few(const cpu_task *task, const delta_unit *of, int64_t begin, i
     }
 }
 
-/* Tokens that belong to no sequence give zeros. */
-static void zero_tokens(const cpu_task *task, const delta_unit *u, int64_t begin, int64_t end)
-{
-    for (int64_t t = begin; t < end; t++)
-        memset(out_vector(task, u, t), 0, (size_t)u->columns * sizeof(float));
-}
-
 static void run_unit(const cpu_task *task, const delta_unit *u, int64_t sequences, uint8_t *scratch)
 {
-    const cpu_tensor *cu = task->in[8];
-    int64_t tokens = task->out[0]->ne[2], t0 = delta_index(cu, u->seq, 0), t1 = delta_index(cu, u->seq + 1, 0);
-    t0 = t0 < 0 ? 0 : t0 < tokens ? t0 : tokens;
-    t1 = t1 < t0 ? t0 : t1 < tokens ? t1 : tokens;
+    const cpu_tensor *o = task->out[0];
+    int64_t t0, t1;
+    pool_tokens(task->in[8], u->seq, o->ne[2], &t0, &t1);
     if (u->seq == 0)
-        zero_tokens(task, u, 0, t0);
+        zero_tokens(o, u->head, u->column, u->columns, 0, t0);
     if (t1 - t0 > FEW)
         CPU_V(cpu_delta_chunks)(task, u, t0, t1, scratch);
     else if (t1 > t0)
         run_few(task, u, t0, t1, scratch);
     if (u->seq == sequences - 1)
-        zero_tokens(task, u, t1, tokens);
+        zero_tokens(o, u->head, u->column, u->columns, t1, o->ne[2]);
 }
 
 static void run_gated_delta_net(const cpu_task *task, cpu_run *run)

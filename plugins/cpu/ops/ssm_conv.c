@@ -3,7 +3,7 @@
  * window kept in a pool of rows.  Channels are shared out; a group of them
  * keeps its window in a buffer in which channels are side by side.
  */
-#include "op.h"
+#include "pool.h"
 
 #define GROUP 64 /* channels at a time */
 
@@ -14,13 +14,8 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     return 2 * floats(taps * GROUP) + floats(task->in[0]->ne[0]);
 }
 
-static int32_t index_in(const cpu_tensor *t, int64_t i, int64_t j)
-{
-    return (int32_t)index_at(t, t->data + i * t->nb[0] + j * t->nb[1]);
-}
-
 /* The window of channels c0 .. c0 + n - 1 from or to a row of the pool. */
-static float *pool_at(const cpu_tensor *state, int64_t channel, int64_t row)
+static float *window_at(const cpu_tensor *state, int64_t channel, int64_t row)
 {
     return (float *)(state->data + channel * state->nb[1] + row * state->nb[2]);
 }
@@ -37,7 +32,7 @@ static void load_window(const conv_group *g, const cpu_tensor *state, int64_t ro
     if (row < 0 || row >= state->ne[2])
         return;
     for (int64_t c = 0; c < g->n; c++) {
-        const float *s = pool_at(state, g->c0 + c, row);
+        const float *s = window_at(state, g->c0 + c, row);
         for (int64_t j = 0; j < g->taps - 1; j++)
             g->window[j * GROUP + c] = s[j];
     }
@@ -49,7 +44,7 @@ static void save_window(const conv_group *g, const cpu_tensor *state, int64_t ro
     if (row < 0 || row >= state->ne[2])
         return;
     for (int64_t c = 0; c < g->n; c++) {
-        float *s = pool_at(state, g->c0 + c, row);
+        float *s = window_at(state, g->c0 + c, row);
         for (int64_t j = 0; j < g->taps - 1; j++)
             s[j] = g->window[(newest + 2 + j) % g->taps * GROUP + c];
     }
@@ -59,8 +54,8 @@ static void save_window(const conv_group *g, const cpu_tensor *state, int64_t ro
 static void convolve(const cpu_task *task, const conv_group *g, int64_t seq, int64_t begin, int64_t end, float *buffer)
 {
     const cpu_tensor *x = task->in[0], *state = task->in[2], *dst = task->in[4], *o = task->out[0];
-    int64_t slots = task->node->ip[ENG_CONV_SLOTS], newest = g->taps - 2;
-    load_window(g, state, index_in(task->in[3], seq, 0));
+    int64_t snapshots = pool_snapshots(task->node->ip[ENG_CONV_SLOTS], dst), newest = g->taps - 2;
+    load_window(g, state, pool_index(task->in[3], seq, 0));
     for (int64_t t = begin; t < end; t++) {
         newest = (newest + 1) % g->taps;
         const float *in = cpu_row_f32(x, x->data + t * x->nb[1], buffer) + g->c0;
@@ -73,8 +68,8 @@ static void convolve(const cpu_task *task, const conv_group *g, int64_t seq, int
         }
         memcpy(out, sum, (size_t)g->n * sizeof *out);
         int64_t back = end - 1 - t;
-        if (back < slots && back < dst->ne[0])
-            save_window(g, state, index_in(dst, back, seq), newest);
+        if (back < snapshots)
+            save_window(g, state, pool_index(dst, back, seq), newest);
     }
 }
 
@@ -96,9 +91,9 @@ static void run_ssm_conv(const cpu_task *task, cpu_run *run)
                 g.weight[j * GROUP + c] = tail_f32(w->data + (g.c0 + c) * w->nb[1] + j * w->nb[0]);
         int64_t covered = 0; /* tokens of no sequence give zeros */
         for (int64_t s = 0; s <= sequences; s++) {
-            int64_t t0 = s < sequences ? index_in(cu, s, 0) : tokens, t1 = s < sequences ? index_in(cu, s + 1, 0) : tokens;
-            t0 = t0 < 0 ? 0 : t0 < tokens ? t0 : tokens;
-            t1 = t1 < t0 ? t0 : t1 < tokens ? t1 : tokens;
+            int64_t t0 = tokens, t1 = tokens;
+            if (s < sequences)
+                pool_tokens(cu, s, tokens, &t0, &t1);
             for (int64_t t = covered; t < t0; t++)
                 memset(out_row(o, t) + g.c0, 0, (size_t)g.n * sizeof(float));
             if (s < sequences && t1 > t0)

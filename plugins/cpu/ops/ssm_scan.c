@@ -2,7 +2,7 @@
  * The selective scan, token by token.  The channels of a head never meet: a unit of work is a block of channels of one
  * head of one sequence, whose states stay in the first-level cache from the sequence's first token to its last.
  */
-#include "op.h"
+#include "pool.h"
 
 #define BLOCK 32 /* channels of a unit, at most */
 #define AT_ONCE 4 /* in one pass over the states: their sums are added across lanes together */
@@ -26,41 +26,20 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     return floats(BLOCK * padded) + 4 * floats(padded);
 }
 
-static int32_t index_in(const cpu_tensor *t, int64_t i, int64_t j)
-{
-    return (int32_t)index_at(t, t->data + i * t->nb[0] + j * t->nb[1]);
-}
-
-static float *pool_at(const cpu_tensor *state, const scan_unit *u, int64_t channel, int64_t row)
-{
-    return (float *)(state->data + (u->channel + channel) * state->nb[1] + u->head * state->nb[2] + row * state->nb[3]);
-}
-
-static const float *vector_at(const cpu_tensor *x, int64_t head, int64_t token)
-{
-    return (const float *)(x->data + head * x->nb[1] + token * x->nb[2]);
-}
-
-static float *result_at(const cpu_task *task, const scan_unit *u, int64_t t)
-{
-    const cpu_tensor *o = task->out[0];
-    return (float *)(o->data + u->head * o->nb[1] + t * o->nb[2]) + u->channel;
-}
-
 static void load_state(const scan_unit *u, const cpu_tensor *state, int64_t row)
 {
-    const bool there = row >= 0 && row < state->ne[3];
+    const bool there = pool_has(state, row);
     memset(u->m, 0, (size_t)(BLOCK * u->padded) * sizeof *u->m);
     for (int64_t c = 0; there && c < u->channels; c++)
-        memcpy(u->m + c * u->padded, pool_at(state, u, c, row), (size_t)u->n * sizeof *u->m);
+        memcpy(u->m + c * u->padded, pool_column(state, u->channel + c, u->head, row), (size_t)u->n * sizeof *u->m);
 }
 
 static void save_state(const scan_unit *u, const cpu_tensor *state, int64_t row)
 {
-    if (row < 0 || row >= state->ne[3])
+    if (!pool_has(state, row))
         return;
     for (int64_t c = 0; c < u->channels; c++)
-        memcpy(pool_at(state, u, c, row), u->m + c * u->padded, (size_t)u->n * sizeof *u->m);
+        memcpy(pool_column(state, u->channel + c, u->head, row), u->m + c * u->padded, (size_t)u->n * sizeof *u->m);
 }
 
 /* AT_ONCE channels: m = decay m + (dt x) b; o = m.c */
@@ -89,8 +68,8 @@ CPU_INLINE void step(const scan_unit *u, float *m, const float *x, float decay, 
 static float load_token(const cpu_task *task, const scan_unit *u, int64_t t, float dt)
 {
     const cpu_tensor *a = task->in[2];
-    memcpy(u->b, vector_at(task->in[3], u->group, t), (size_t)u->n * sizeof(float));
-    memcpy(u->c, vector_at(task->in[4], u->group, t), (size_t)u->n * sizeof(float));
+    memcpy(u->b, head_vector(task->in[3], u->group, t), (size_t)u->n * sizeof(float));
+    memcpy(u->c, head_vector(task->in[4], u->group, t), (size_t)u->n * sizeof(float));
     if (a->ne[0] == 1)
         return expf(dt * u->rate[0]);
     vf step = v_set1(dt);
@@ -105,14 +84,14 @@ static float load_token(const cpu_task *task, const scan_unit *u, int64_t t, flo
 static void scan(const cpu_task *task, const scan_unit *u, int64_t begin, int64_t end)
 {
     const cpu_tensor *dts = task->in[1], *a = task->in[2], *state = task->in[5], *dst = task->in[7];
-    const int64_t slots = task->node->ip[ENG_SCAN_SLOTS] < dst->ne[0] ? task->node->ip[ENG_SCAN_SLOTS] : dst->ne[0];
+    const int64_t snapshots = pool_snapshots(task->node->ip[ENG_SCAN_SLOTS], dst);
     const bool each = a->ne[0] > 1;
-    load_state(u, state, index_in(task->in[6], u->seq, 0));
+    load_state(u, state, pool_index(task->in[6], u->seq, 0));
     memcpy(u->rate, a->data + u->head * a->nb[1], (size_t)a->ne[0] * sizeof(float));
     for (int64_t t = begin; t < end; t++) {
         const float dt = tail_f32(dts->data + u->head * dts->nb[0] + t * dts->nb[1]);
-        const float decay = load_token(task, u, t, dt), *x = vector_at(task->in[0], u->head, t) + u->channel;
-        float *out = result_at(task, u, t);
+        const float decay = load_token(task, u, t, dt), *x = head_vector(task->in[0], u->head, t) + u->channel;
+        float *out = head_vector(task->out[0], u->head, t) + u->channel;
         for (int64_t c = 0; c < u->channels; c += AT_ONCE) {
             const int64_t n = u->channels - c < AT_ONCE ? u->channels - c : AT_ONCE;
             float in[AT_ONCE] = {0}, o[AT_ONCE];
@@ -125,30 +104,22 @@ static void scan(const cpu_task *task, const scan_unit *u, int64_t begin, int64_
             memcpy(out + c, o, (size_t)n * sizeof *o);
         }
         const int64_t back = end - 1 - t;
-        if (back < slots)
-            save_state(u, state, index_in(dst, back, u->seq));
+        if (back < snapshots)
+            save_state(u, state, pool_index(dst, back, u->seq));
     }
-}
-
-/* Tokens that belong to no sequence give zeros. */
-static void zero_tokens(const cpu_task *task, const scan_unit *u, int64_t begin, int64_t end)
-{
-    for (int64_t t = begin; t < end; t++)
-        memset(result_at(task, u, t), 0, (size_t)u->channels * sizeof(float));
 }
 
 static void run_unit(const cpu_task *task, const scan_unit *u, int64_t sequences)
 {
-    const cpu_tensor *cu = task->in[8];
-    int64_t tokens = task->out[0]->ne[2], t0 = index_in(cu, u->seq, 0), t1 = index_in(cu, u->seq + 1, 0);
-    t0 = t0 < 0 ? 0 : t0 < tokens ? t0 : tokens;
-    t1 = t1 < t0 ? t0 : t1 < tokens ? t1 : tokens;
+    const cpu_tensor *o = task->out[0];
+    int64_t t0, t1;
+    pool_tokens(task->in[8], u->seq, o->ne[2], &t0, &t1);
     if (u->seq == 0)
-        zero_tokens(task, u, 0, t0);
+        zero_tokens(o, u->head, u->channel, u->channels, 0, t0);
     if (t1 > t0)
         scan(task, u, t0, t1);
     if (u->seq == sequences - 1)
-        zero_tokens(task, u, t1, tokens);
+        zero_tokens(o, u->head, u->channel, u->channels, t1, o->ne[2]);
 }
 
 static void run_ssm_scan(const cpu_task *task, cpu_run *run)
