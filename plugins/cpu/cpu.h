@@ -60,13 +60,21 @@ typedef struct cpu_op {
     size_t (*shared_bytes)(const cpu_task *task, int threads);
 } cpu_op;
 
-/* Products in precision fast by units for small numbers, where a variant has them (units/). */
-typedef struct cpu_units {
-    bool (*takes)(uint32_t type);
-    size_t (*packed_bytes)(uint32_t type, int64_t k, int64_t n);
+/* A way to multiply rows of a type with columns of k elements: scratch that it needs for n of them, columns packed
+ * before (as cpu_gemm_pack) and their bytes, rows m0 .. m1 - 1 of the product, and how many rows threads share out at
+ * a time. */
+typedef struct cpu_products {
     size_t (*scratch_bytes)(uint32_t type, int64_t k, int64_t n);
+    size_t (*packed_bytes)(uint32_t type, int64_t k, int64_t n);
     void (*pack)(const struct cpu_gemm *g, int64_t c0, int64_t c1, void *out);
     void (*rows)(const struct cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
+    int64_t (*grain)(int64_t n);
+} cpu_products;
+
+/* Units for small numbers, which a variant may have for products in precision fast (units/). */
+typedef struct cpu_units {
+    cpu_products products;
+    bool (*takes)(uint32_t type);
     double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes */
 } cpu_units;
 

@@ -49,26 +49,20 @@ static attn_shape shape_of(const cpu_task *task)
     return s;
 }
 
-static size_t gemm_bytes(const cpu_task *task, const attn_shape *s)
-{
-    const cpu_tensor *k = task->in[1];
-    const cpu_units *units = units_for(task, k);
-    return units ? units->scratch_bytes(k->type, s->d, s->columns) : CPU_V(cpu_gemm_scratch)(s->d, s->columns);
-}
-
+/* Bytes of the chunk's queries, packed. */
 static size_t packed_bytes(const cpu_task *task, const attn_shape *s)
 {
-    const cpu_tensor *k = task->in[1];
-    const cpu_units *units = units_for(task, k);
-    return units ? units->packed_bytes(k->type, s->d, s->columns) : floats(cpu_gemm_packed(s->d, s->columns));
+    return cpu_products_for(task, task->in[1])->packed_bytes(task->in[1]->type, s->d, s->columns);
 }
 
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
+    const cpu_tensor *k = task->in[1];
     attn_shape s = shape_of(task);
-    return gemm_bytes(task, &s) + floats(CELLS * s.columns) + floats(CELLS * s.e) + floats(s.chunk * CELLS) +
-           2 * floats(s.columns * s.e) + packed_bytes(task, &s) +
+    return cpu_products_for(task, k)->scratch_bytes(k->type, s.d, s.columns) + packed_bytes(task, &s) +
+           floats(CELLS * s.columns) + floats(CELLS * s.e) + floats(s.chunk * CELLS) +
+           2 * floats(s.columns * s.e) +
            8 * floats(2 * s.columns) + floats(CELLS) + 4096;
 }
 
@@ -89,7 +83,7 @@ typedef struct attn_work {
     int64_t columns;          /* (t1 - t0) * group                           */
     float scale, softcap;
     double max_bias;
-    const cpu_units *units;   /* for products of K and queries; NULL: none   */
+    const cpu_products *product; /* of K and queries                         */
     uint8_t *gemm;
     uint8_t *packed;          /* the chunk's queries                         */
     float *score;             /* [column][CELLS]                             */
@@ -297,7 +291,7 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
                   .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
                   .blocked = CPU_V(cpu_gemm_blocked)(w->columns), .packed = w->packed};
-    (w->units ? w->units->rows : CPU_V(cpu_gemm_rows))(&g, 0, n, w->gemm);
+    w->product->rows(&g, 0, n, w->gemm);
     weigh(w, n);
     const uint8_t *from = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
     const float *value = (const float *)from;
@@ -348,10 +342,8 @@ static void start(attn_work *w)
         w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
     }
     cpu_gemm g = {.block = k->block, .type = k->type, .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
-    if (w->units)
-        w->units->pack(&g, 0, w->columns, w->packed);
-    else if (w->columns > CPU_DOT_COLS)
-        CPU_V(cpu_gemm_pack)(&g, 0, w->columns, (float *)w->packed);
+    if (w->columns > CPU_DOT_COLS) /* so few are not taken from there */
+        w->product->pack(&g, 0, w->columns, w->packed);
 }
 
 /* Sums of columns from nothing. */
@@ -472,7 +464,7 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.all_sum = take_floats(&scratch, w.s.columns * w.s.e);
     w.all_max = take_floats(&scratch, w.s.columns);
     w.all_total = take_floats(&scratch, w.s.columns);
-    w.units = units_for(task, task->in[1]);
+    w.product = cpu_products_for(task, task->in[1]);
     w.packed = scratch;
     scratch += packed_bytes(task, &w.s);
     w.max = take_floats(&scratch, w.s.columns);

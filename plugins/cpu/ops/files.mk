@@ -39,6 +39,8 @@ cpu_ops_files = \
 	plugins/cpu/ops/op.h \
 	plugins/cpu/ops/pad.c \
 	plugins/cpu/ops/pool.h \
+	plugins/cpu/ops/product.c \
+	plugins/cpu/ops/product.h \
 	plugins/cpu/ops/quantize.c \
 	plugins/cpu/ops/rebase.c \
 	plugins/cpu/ops/repeat.c \

@@ -80,8 +80,9 @@ static void pack_column(const cpu_gemm *g, int64_t c, int64_t k0, int64_t kc, fl
             v_store(out + v * chain + i / 4, v_load(x + i + v * CPU_VL));
 }
 
-void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, float *out)
+void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, void *packed)
 {
+    float *out = packed;
     for (int64_t k0 = 0; k0 < g->k; k0 += KC) {
         int64_t kc = g->k - k0 < KC ? g->k - k0 : KC, length = cpu_whole_chains(kc) / 4;
         for (int64_t c = c0; c < c1; c++)

@@ -56,7 +56,7 @@ bool CPU_V(cpu_gemm_blocked)(int64_t n);
 void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 /* Packs columns c0 .. c1 - 1 of g->n for g->packed, at `out`, which has room for cpu_gemm_packed floats: panel by panel,
  * in each chain by chain, in those the columns one after another. */
-void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, float *out);
+void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, void *out);
 CPU_INLINE int64_t cpu_gemm_packed(int64_t k, int64_t n)
 {
     return n * cpu_whole_chains(k);
@@ -84,7 +84,6 @@ void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scr
 size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 
 #define CPU_PANEL 8 /* rows: what threads share out                         */
-#define CPU_STRIP 16 /* the same with units (units/)                        */
 #if CPU_VL == 16
 #define CPU_TILE 6  /* columns of a register tile: 24 sums in 32 registers   */
 #else

@@ -1,6 +1,5 @@
 /* Matrix product: rows of a (any type) with columns of b. */
-#include "gemm.h"
-#include "op.h"
+#include "product.h"
 
 /* All columns of b that meet one matrix of a: n of them, for each of the r x s
  * matrices of b that share it. */
@@ -15,9 +14,8 @@ static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     const cpu_tensor *a = task->in[0];
-    const cpu_units *units = units_for(task, task->in[0]);
-    int64_t n = columns(task), k = a->ne[0];
-    return 2 * floats(2 * n) + (units ? units->scratch_bytes(a->type, k, n) : CPU_V(cpu_gemm_scratch)(k, n));
+    int64_t n = columns(task);
+    return 2 * floats(2 * n) + cpu_products_for(task, a)->scratch_bytes(a->type, a->ne[0], n);
 }
 
 /* Columns packed once for all threads, if they share one matrix. */
@@ -28,8 +26,7 @@ static size_t shared_bytes(const cpu_task *task, int threads)
     const cpu_tensor *a = task->in[0];
     int64_t n = columns(task), k = a->ne[0];
     bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && CPU_V(cpu_gemm_blocked)(n) && n * k <= PACK_LIMIT / 4;
-    const cpu_units *units = units_for(task, task->in[0]);
-    return !pays ? 0 : units ? units->packed_bytes(a->type, k, n) : floats(cpu_gemm_packed(k, n));
+    return pays ? cpu_products_for(task, a)->packed_bytes(a->type, k, n) : 0;
 }
 
 /* Where the columns for matrix (p, q) of a lie, and where their results go. */
@@ -64,15 +61,14 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
-    const cpu_units *units = units_for(task, task->in[0]);
-    void (*const rows)(const cpu_gemm *, int64_t, int64_t, uint8_t *) = units ? units->rows : CPU_V(cpu_gemm_rows);
+    const cpu_products *product = cpu_products_for(task, a);
     cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes,
                   .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .fast = task->node->precision == ENG_PRECISION_FAST,
                   .blocked = CPU_V(cpu_gemm_blocked)(n)};
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
     g.o = (float **)take_floats(&scratch, 2 * n);
-    int64_t grain = units ? CPU_STRIP : g.blocked ? CPU_PANEL : CPU_DOT_ROWS, per_matrix = (m + grain - 1) / grain;
+    int64_t grain = product->grain(n), per_matrix = (m + grain - 1) / grain;
     /* too few panels for the threads: share out the columns instead */
     bool by_columns = g.blocked && matrices * per_matrix < 2 * run->threads && n >= 4 * CPU_TILE;
     if (by_columns)
@@ -83,10 +79,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
         int64_t c0, c1;
         find_columns(task, &g, 0, 0);
         cpu_share(run, n, CPU_TILE, &c0, &c1);
-        if (units)
-            units->pack(&g, c0, c1, task->shared);
-        else
-            CPU_V(cpu_gemm_pack)(&g, c0, c1, (float *)task->shared);
+        product->pack(&g, c0, c1, task->shared);
         cpu_barrier(run);
         g.packed = task->shared;
     }
@@ -96,12 +89,12 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
         find_columns(task, &g, x % a->ne[2], x / a->ne[2]);
         if (by_columns) {
             cpu_gemm part = narrowed(&g, begin, end);
-            rows(&part, 0, m, scratch);
+            product->rows(&part, 0, m, scratch);
             continue;
         }
         int64_t first = begin > x * per_matrix ? begin - x * per_matrix : 0;
         int64_t last = end < (x + 1) * per_matrix ? end - x * per_matrix : per_matrix;
-        rows(&g, first * grain, last * grain < m ? last * grain : m, scratch);
+        product->rows(&g, first * grain, last * grain < m ? last * grain : m, scratch);
     }
 }
 

@@ -3,17 +3,14 @@
  * are gathered, then it is a matrix product.  All threads work on the same
  * expert, each on its rows.
  */
-#include "gemm.h"
-#include "op.h"
+#include "product.h"
 
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
     const cpu_tensor *a = task->in[0], *ids = task->in[2];
     int64_t n = ids->ne[0] * ids->ne[1];
-    const cpu_units *units = units_for(task, task->in[0]);
-    const size_t product = units ? units->scratch_bytes(a->type, a->ne[0], n) : CPU_V(cpu_gemm_scratch)(a->ne[0], n);
-    return product + 2 * floats(2 * n) + 2 * floats(2 * n) + floats(a->ne[2] + 1);
+    return cpu_products_for(task, a)->scratch_bytes(a->type, a->ne[0], n) + 4 * floats(2 * n) + floats(a->ne[2] + 1);
 }
 
 /* One chosen expert of one token. */
@@ -54,7 +51,7 @@ static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
     const cpu_tensor *a = task->in[0], *b = task->in[1], *ids = task->in[2], *o = task->out[0];
     int64_t n = ids->ne[0] * ids->ne[1], m = a->ne[1], experts = a->ne[2], begin, end;
     uint8_t *scratch = run->scratch;
-    const cpu_units *units = units_for(task, task->in[0]);
+    const cpu_products *product = cpu_products_for(task, a);
     cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes,
                   .type = a->type, .b_type = b->type, .k = a->ne[0],
                   .fast = task->node->precision == ENG_PRECISION_FAST};
@@ -78,8 +75,8 @@ static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
         /* the larger shares go to another thread each time */
         cpu_run turned = *run;
         turned.thread = (int)((run->thread + turn++) % run->threads);
-        cpu_share(&turned, m, units ? CPU_STRIP : g.blocked ? CPU_PANEL : CPU_DOT_ROWS, &begin, &end);
-        (units ? units->rows : CPU_V(cpu_gemm_rows))(&g, begin, end, scratch);
+        cpu_share(&turned, m, product->grain(g.n), &begin, &end);
+        product->rows(&g, begin, end, scratch);
     }
 }
 

@@ -32,13 +32,6 @@ CPU_INLINE float *take_floats(uint8_t **scratch, int64_t n)
     return p;
 }
 
-/* Units for products with the rows of an operand, if these may be fast and they take its type. */
-CPU_INLINE const cpu_units *units_for(const cpu_task *task, const cpu_tensor *rows)
-{
-    const cpu_units *units = task->node->precision == ENG_PRECISION_FAST ? task->variant->units : NULL;
-    return units && rows->ne[0] > 0 && units->takes(rows->type) ? units : NULL;
-}
-
 static inline size_t row_bytes(const cpu_task *task, int threads)
 {
     (void)threads;

@@ -40,8 +40,13 @@ CPU_INLINE void factors(const float *d, const float *m, const float *scale, cons
     }
 }
 
-typedef vb (*numbers_of)(const uint8_t *chunk, const int group);
-typedef void (*scales_of)(const uint8_t *chunk, int n, float *d, float *m);
+/* A group's numbers met by a column's, times their scales of `by`, added to a sum. */
+CPU_INLINE __m256 met(vb w, const units_column *x, int64_t group, const float *by, const int parts, __m256 sum)
+{
+    const vb q = _mm256_load_si256((const vb *)(x->q + group * GROUP));
+    const __m256 products = _mm256_cvtepi32_ps(_mm256_dpbusd_epi32(_mm256_setzero_si256(), w, q));
+    return _mm256_fmadd_ps(products, parts == 1 ? _mm256_set1_ps(*by) : of_halves(by), sum);
+}
 
 /* `groups` groups of a chunk. */
 CPU_INLINE void chunk(const uint8_t *b, const units_column *x, int64_t group, const int groups, const int cols,
@@ -56,12 +61,8 @@ CPU_INLINE void chunk(const uint8_t *b, const units_column *x, int64_t group, co
     for (int g = 0; g < groups; g++) {
         const vb w = numbers(b, g);
         CPU_UNROLL
-        for (int c = 0; c < cols; c++) {
-            const vb q = _mm256_load_si256((const vb *)(x[c].q + (group + g) * GROUP));
-            const __m256 products = _mm256_cvtepi32_ps(_mm256_dpbusd_epi32(_mm256_setzero_si256(), w, q));
-            const __m256 f = parts == 1 ? _mm256_set1_ps(by[c][g]) : of_halves(by[c] + 2 * g);
-            s->of[c][g % CHAINS] = _mm256_fmadd_ps(products, f, s->of[c][g % CHAINS]);
-        }
+        for (int c = 0; c < cols; c++)
+            s->of[c][g % CHAINS] = met(w, &x[c], group + g, by[c] + parts * g, parts, s->of[c][g % CHAINS]);
     }
 }
 
@@ -73,12 +74,8 @@ CPU_INLINE void rest(const uint8_t *b, const units_column *x, int64_t group, int
     scales(b, groups * parts, d, m);
     for (int c = 0; c < cols; c++) {
         factors(d, m, x[c].scale + group, x[c].sum + group * parts, groups, parts, by, &s->of[c][0]);
-        for (int g = 0; g < groups; g++) {
-            const vb q = _mm256_load_si256((const vb *)(x[c].q + (group + g) * GROUP));
-            const __m256 products = _mm256_cvtepi32_ps(_mm256_dpbusd_epi32(_mm256_setzero_si256(), numbers(b, g), q));
-            const __m256 f = parts == 1 ? _mm256_set1_ps(by[g]) : of_halves(by + 2 * g);
-            s->of[c][0] = _mm256_fmadd_ps(products, f, s->of[c][0]);
-        }
+        for (int g = 0; g < groups; g++)
+            s->of[c][0] = met(numbers(b, g), &x[c], group + g, by + parts * g, parts, s->of[c][0]);
     }
 }
 

@@ -154,7 +154,7 @@ static void run_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch
         return;
     if (!bf16 && g->n <= FEW)
         cpu_units_few(g, m0, m1, scratch);
-    else if (bf16 && g->n <= CPU_DOT_COLS && g->group <= 1)
+    else if (bf16 && g->n <= FEW && g->group <= 1)
         CPU_V(cpu_gemm_few)(g, m0, m1, scratch);
     else
         run_strips(g, m0, m1, scratch);
@@ -184,4 +184,10 @@ static double dot(int64_t rounds, float *sum)
     return 2.0 * 64 * TILE * (double)rounds;
 }
 
-const cpu_units cpu_units_avx512vnni = {takes, packed_bytes, scratch_bytes, pack, run_rows, dot};
+static int64_t grain(int64_t n)
+{
+    (void)n;
+    return STRIP;
+}
+
+const cpu_units cpu_units_avx512vnni = {{scratch_bytes, packed_bytes, pack, run_rows, grain}, takes, dot};

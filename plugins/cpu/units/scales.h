@@ -145,6 +145,8 @@ OF_GRID(q2_0, 2, 18, 32)
     X(TQ1_0, tq1_0, 256, 54, 32, BIAS) X(TQ2_0, tq2_0, 256, 66, 32, BIAS) X(Q1_0, q1_0, 128, 18, 32, BIAS)             \
     X(Q2_0, q2_0, 64, 18, 32, BIAS)
 
+typedef vb (*numbers_of)(const uint8_t *chunk, const int group);
+typedef void (*scales_of)(const uint8_t *chunk, int n, float *d, float *m);
 #define CHUNK 256 /* elements */
 
 #endif

@@ -9,25 +9,27 @@
 /* A row's elements as bytes; d and m of its groups go to every STRIP-th float. */
 typedef void (*line_maker)(const uint8_t *blocks, int64_t n, uint8_t *q, float *d, float *m);
 
-typedef vb (*numbers_of)(const uint8_t *chunk, const int group);
-typedef void (*scales_of)(const uint8_t *chunk, int n, float *d, float *m);
+/* Scales and minima of n groups to every STRIP-th float. */
+CPU_INLINE void spread(const float *scale, const float *minimum, int n, float *d, float *m)
+{
+    for (int j = 0; j < n; j++) {
+        d[j * STRIP] = scale[j];
+        m[j * STRIP] = minimum[j];
+    }
+}
 
 CPU_INLINE void line_of(const uint8_t *b, int64_t n, uint8_t *q, float *d, float *m, const int chunk_bytes,
                         const int parts, const bool tail, numbers_of numbers, scales_of scales)
 {
+    const int each = CHUNK / GROUP * parts;
     float scale[CHUNK / 16], minimum[CHUNK / 16];
     int64_t i = 0;
-    for (; i + CHUNK <= n; i += CHUNK, b += chunk_bytes, q += CHUNK, d += CHUNK / GROUP * parts * STRIP,
-                           m += CHUNK / GROUP * parts * STRIP) {
-        scales(b, CHUNK / GROUP * parts, scale, minimum);
+    for (; i + CHUNK <= n; i += CHUNK, b += chunk_bytes, q += CHUNK, d += each * STRIP, m += each * STRIP) {
+        scales(b, each, scale, minimum);
         CPU_UNROLL
         for (int j = 0; j < CHUNK / GROUP; j++)
             _mm256_storeu_si256((vb *)(q + j * GROUP), numbers(b, j));
-        CPU_UNROLL
-        for (int j = 0; j < CHUNK / GROUP * parts; j++) {
-            d[j * STRIP] = scale[j];
-            m[j * STRIP] = minimum[j];
-        }
+        spread(scale, minimum, each, d, m);
     }
     const int groups = (int)(n - i) / GROUP;
     if (!tail || groups == 0)
@@ -35,10 +37,7 @@ CPU_INLINE void line_of(const uint8_t *b, int64_t n, uint8_t *q, float *d, float
     scales(b, groups * parts, scale, minimum);
     for (int j = 0; j < groups; j++)
         _mm256_storeu_si256((vb *)(q + j * GROUP), numbers(b, j));
-    for (int j = 0; j < groups * parts; j++) {
-        d[j * STRIP] = scale[j];
-        m[j * STRIP] = minimum[j];
-    }
+    spread(scale, minimum, groups * parts, d, m);
 }
 
 #define LINE_OF(NAME, name, elements, bytes, group, bias)                                                              \

@@ -1,0 +1,27 @@
+/* Which way a product is computed (product.h).  Compiled once per variant. */
+#include "product.h"
+
+static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    (void)type;
+    return CPU_V(cpu_gemm_scratch)(k, n);
+}
+
+static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
+{
+    (void)type;
+    return floats(cpu_gemm_packed(k, n));
+}
+
+static int64_t grain(int64_t n)
+{
+    return CPU_V(cpu_gemm_blocked)(n) ? CPU_PANEL : CPU_DOT_ROWS;
+}
+
+static const cpu_products exact = {scratch_bytes, packed_bytes, CPU_V(cpu_gemm_pack), CPU_V(cpu_gemm_rows), grain};
+
+const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *rows)
+{
+    const cpu_units *units = task->node->precision == ENG_PRECISION_FAST ? task->variant->units : NULL;
+    return units && rows->ne[0] > 0 && units->takes(rows->type) ? &units->products : &exact;
+}
