@@ -22,13 +22,7 @@
 
 /* States of all kinds. */
 static const char *const models[] = {
-    "--arch mamba --k-heads 4 --v-heads 8 --scan-head 8",
-    "--arch mamba2 --k-heads 2 --v-heads 4",
-    "--arch nemotron_h --layers 8 --interval 2 --k-heads 1",
-    "--arch granitehybrid --interval 2 --k-heads 1 --experts 4 --used 2",
-    "--arch falcon-h1 --k-heads 2 --layers 2",
-    "--arch kimi-linear --kv-heads 1 --interval 2 --experts 4 --used 2",
-    "--arch lfm2 --interval 2",
+    SUBJECTS_WITH_STATES,
 };
 
 static eng_context *engine;
