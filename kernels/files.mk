@@ -11,6 +11,8 @@ opencl_kernels = \
 	kernels/cumsum.cl \
 	kernels/delta.clh \
 	kernels/delta_chunks.cl \
+	kernels/dot4.cl \
+	kernels/dot4.clh \
 	kernels/dots.clh \
 	kernels/each.cl \
 	kernels/each.clh \
@@ -54,6 +56,7 @@ opencl_kernels = \
 	kernels/ssm_scan.cl \
 	kernels/states.clh \
 	kernels/stream.clh \
+	kernels/strips.clh \
 	kernels/sum_rows.cl \
 	kernels/tile.clh \
 	kernels/top_k.cl \

@@ -71,23 +71,42 @@ NUMBERS(several, SEVERAL_NUMBERS);
 
 #if VEC
 
-/* -DTILES: many columns, which are worth tiles; else few, or -DONE: a single one, which needs the least code. */
-#ifdef TILES
+/* -DSTRIPS: many columns, which are packed for strips of rows; else few, or -DONE: a single one, which needs the least code. */
+#ifdef STRIPS
 
-KERNEL(GROUP_OF(1), mul_mat_tile, BUFFERS, mul_mat)
+/* Columns packed for strips.clh, o_col bytes each: a work-item does PACK_COLS of them and PACK_GROUPS groups of k. */
+#define PACK_BUFFERS(B) B(cbytes, b) B(gbytes, o)
+#define PACK_NUMBERS(N)                                                                                                \
+    N(ulong, b_at) N(ulong, o_at) N(long, k) N(long, n) N(long, b_col) N(long, o_col) N(long4, ext) N(long4, b_nb)     \
+    N(long4, o_nb)
+NUMBERS(pack, PACK_NUMBERS);
+KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
 {
-    UNPACK(MUL_MAT_NUMBERS)
-    BEGIN;
-    const long first = (long)ITEM(0) * TILE_ROWS, col = (long)ITEM(1) * TILE_COLS;
-    if (first >= m || col >= n)
-        return;
-    const uint cols = min((long)TILE_COLS, n - col);
-    ulong bo[TILE_COLS], oo[TILE_COLS];
-    for (uint c = 0; c < cols; c++) {
-        bo[c] = (col + c) * b_col;
-        oo[c] = (col + c) * o_col + first * 4;
+    UNPACK(PACK_NUMBERS)
+    ROW_INDEX(ITEM(2), ext);
+    const uint first = ITEM(1) * PACK_GROUPS, last = min(first + PACK_GROUPS, groups_of(k));
+    const long begin = ITEM(0) * PACK_COLS, end = min(begin + PACK_COLS, n);
+    b += b_at + along(i, b_nb);
+    o += o_at + along(i, o_nb);
+    for (long col = begin; col < end; col += TILE_N) {
+        const uint width = tile_width(n - col);
+        for (uint g = first; g < last; g++)
+            for (uint c = 0; c < width; c++)
+                pack_group(b + min(col + c, n - 1) * b_col, g, k,
+                           (__global int *)(o + col * o_col) + (ulong)g * GROUP_WORDS * width + c, width);
     }
-    tile(a + first * a_row, a_row, min((long)TILE_ROWS, m - first), b, bo, o, oo, cols, k);
+}
+
+/* b: packed columns.  The launch's second dimension runs over `each` of them at a time. */
+KERNEL(GROUP_OF(1), mul_mat_strips, BUFFERS, rows)
+{
+    UNPACK(ROWS_NUMBERS)
+    BEGIN;
+    const long col = (long)ITEM(1) * each, end = min((long)(ITEM(0) + 1) * ITEM_ROWS, m);
+    if (col < n)
+        for (long row = (long)ITEM(0) * ITEM_ROWS; row < end; row += STRIP)
+            strip_times(ROW_A(a, row, a_row), a_row, min((long)STRIP, end - row), b + col * b_col, b_col,
+                        min(each, n - col), o + row * 4 + col * o_col, o_col, k);
 }
 
 #else

@@ -3,11 +3,16 @@
  * -DCHAINS=: independent sums, which differ by device as its registers do.
  */
 #include "stream.clh"
+#if DOT4
+#include "dot4.clh"
+#include "types.clh"
+#endif
 
 typedef __global const float *fin;
 typedef __global float *fout;
 
 #define UNROLL _Pragma("unroll")
+
 #ifndef CHAINS
 #define CHAINS 8
 #endif
@@ -79,10 +84,13 @@ __kernel ATTRIBUTES void fma_all(fout sum, ulong rounds, float half_, float one)
 
 /*
  * Products of bytes that are added to sums of 32 bits.  What is multiplied comes from the sums, so that no product can be
- * made before the loop.  -DDOT: by the dot product of four bytes that the device says it has; else bytes are widened by
- * shifts, to 16 bits (vec) or 32.
+ * made before the loop.  -DDOT: by the dot product of four bytes that the device says it has, or -DDOT4 (dot4.clh); else
+ * bytes are widened by shifts, to 16 bits (vec) or 32.
  */
-#if VEC && !DOT
+#if DOT4
+typedef dot4_sums sums;
+#define SUM(s) sum16(DOT4_FLOATS(s))
+#elif VEC && !DOT
 typedef int8 sums;
 #define SUM(s) ((s).s0 + (s).s1 + (s).s2 + (s).s3 + (s).s4 + (s).s5 + (s).s6 + (s).s7)
 #else
@@ -92,7 +100,11 @@ typedef int sums;
 
 static inline sums add_products(sums s, sums with)
 {
-#if DOT
+#if DOT4
+    const int word[1] = {0x35075b03};
+    ADD_DOT4(s, s, word);
+    return s;
+#elif DOT
     return s + dot(as_char4(s), as_char4(with));
 #elif VEC
     const short16 x = as_short16(s), y = as_short16(with), byte = 8; /* two products of codes up to 127 fit 16 bits */
@@ -115,7 +127,7 @@ __kernel ATTRIBUTES void int8_all(fout sum, ulong rounds, float half_, float one
             s[j] = add_products(s[j], with);
     UNROLL for (uint j = 1; j < CHAINS; j++)
         s[0] += s[j];
-    sum[get_global_id(0)] = as_float(SUM(s[0]));
+    sum[get_global_id(0)] = (float)SUM(s[0]);
 }
 
 #if MATRIX

@@ -41,6 +41,8 @@ uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or 
 int cl_loops_check(cl_device *device);
 /* CL_CAP_MMA or CL_CAP_MMA_IN_C, by option `matrix`; auto: what is tried and right. */
 int cl_matrix_find(cl_device *device);
+/* CL_CAP_DOT4 or CL_CAP_DOT4_IN_C, by option `dot4`. */
+int cl_dot4_find(cl_device *device);
 /* roof.c */
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 /* search.c */
@@ -48,6 +50,7 @@ int cl_search(eng_plugin_state *plugin);
 /* caps.c */
 void cl_caps_find(cl_device *device);
 bool cl_caps_mask(uint32_t *caps, const char *list);
+bool cl_caps_allowed(const cl_device *device, uint32_t cap); /* does option `capabilities` leave it? */
 void cl_caps_text(uint32_t caps, char *text, size_t bytes);
 void cl_caps_defines(const cl_device *device, char *text, size_t bytes);
 bool cl_has_extension(cl_device_id id, const char *name);

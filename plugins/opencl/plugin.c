@@ -52,7 +52,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "family", "auto",
      "family of kernels: vec (one work-item does a tile, for CPUs), simt (groups of work-items, for GPUs), auto"},
     {sizeof(eng_plugin_option), 0, "capabilities", "all",
-     "capabilities to use: all, none, names to keep, or -name to do without (unified divide subgroups int-dot mma)"},
+     "capabilities to use: all, none, names to keep, or -name to do without (unified divide subgroups int-dot mma dot4)"},
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
      "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
@@ -66,6 +66,9 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "matrix", "auto",
      "matrix unit for products in precision fast: auto (tried when the device is opened), no, yes (not tried), in-c (its "
      "instruction in C, for tests)"},
+    {sizeof(eng_plugin_option), 0, "dot4", "auto",
+     "a processor's dot products of bytes for products in precision fast: auto (tried when the device is opened), no, in-c "
+     "(the instruction in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "profile", "no",
      "time every launch by its event, for the plan's explanation (queues then wait for their work): yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},

@@ -78,6 +78,7 @@ bool open_device(device *d, const char *simd, int threads)
     char text[8];
     snprintf(text, sizeof text, "%d", threads);
     snprintf(d->name, sizeof d->name, "%s, %d threads", simd, threads);
+    d->rounds_from = INT64_MAX;
     if (eng_context_create(NULL, &d->context) != ENG_OK)
         return tap_check(false, "a context: %s", eng_last_error());
     bool good = eng_context_set_option(d->context, "cpu.simd", simd) == ENG_OK &&
@@ -85,6 +86,19 @@ bool open_device(device *d, const char *simd, int threads)
     if (good && eng_device_open(d->context, "cpu", &d->device) == ENG_OK)
         return true;
     tap_check(strstr(eng_last_error(), "lacks it") != NULL, "%s: %s # SKIP", simd, eng_last_error());
+    eng_context_destroy(d->context);
+    return false;
+}
+
+bool open_other(device *d, const char *name, const char *option, const char *value)
+{
+    snprintf(d->name, sizeof d->name, "%s, %s=%s", name, option, value);
+    if (eng_context_create(NULL, &d->context) != ENG_OK)
+        return tap_check(false, "a context: %s", eng_last_error());
+    if (eng_context_set_option(d->context, option, value) == ENG_OK &&
+        eng_device_open(d->context, name, &d->device) == ENG_OK)
+        return true;
+    tap_check(true, "%s: %s # SKIP", d->name, eng_last_error());
     eng_context_destroy(d->context);
     return false;
 }

@@ -1,4 +1,4 @@
-/* One op computed on the cpu plugin: what the tests beside share. */
+/* One op computed on the cpu plugin, or another: what the tests beside share. */
 #ifndef TESTS_CPU_COMPUTE_H
 #define TESTS_CPU_COMPUTE_H
 
@@ -10,6 +10,7 @@ typedef struct device {
     eng_context *context;
     eng_device *device;
     char name[32];
+    int64_t rounds_from; /* so many columns are never exact in precision fast */
 } device;
 
 typedef struct operand {
@@ -29,6 +30,8 @@ void *compute(const device *d, const operand *in, uint32_t n, operand result, bu
               int64_t valid);
 /* A variant of the plugin with so many threads; false: the machine has no such variant. */
 bool open_device(device *d, const char *simd, int threads);
+/* Another plugin's, with an option; false: there is none. */
+bool open_other(device *d, const char *name, const char *option, const char *value);
 void close_device(device *d);
 
 #endif

@@ -7,6 +7,7 @@ static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_SUBGROUPS, "subgroups", "HAVE_SUBGROUPS"},
     {CL_CAP_INT_DOT, "int-dot", "HAVE_INT_DOT"},
     {CL_CAP_MMA, "mma", NULL},
+    {CL_CAP_DOT4, "dot4", NULL},
 };
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
@@ -62,6 +63,12 @@ bool cl_caps_mask(uint32_t *caps, const char *list)
     }
     *caps &= (only ? keep : UINT32_MAX) & ~drop;
     return true;
+}
+
+bool cl_caps_allowed(const cl_device *device, uint32_t cap)
+{
+    const char *list = device->sv->option(device->sv->host, "capabilities");
+    return !list || (cl_caps_mask(&cap, list) && cap);
 }
 
 void cl_caps_text(uint32_t caps, char *text, size_t bytes)

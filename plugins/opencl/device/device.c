@@ -371,6 +371,8 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     if (status == ENG_OK)
         status = cl_matrix_find(device);
     if (status == ENG_OK)
+        status = cl_dot4_find(device);
+    if (status == ENG_OK)
         say_capabilities(device, &device->info); /* with what only trying tells */
     return status;
 }

@@ -51,20 +51,12 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
     return error;
 }
 
-/* Does option `capabilities` leave it? */
-static bool allowed(const cl_device *device)
-{
-    const char *list = device->sv->option(device->sv->host, "capabilities");
-    uint32_t caps = CL_CAP_MMA;
-    return !list || (cl_caps_mask(&caps, list) && caps);
-}
-
 int cl_matrix_find(cl_device *device)
 {
     const char *word = device->sv->option(device->sv->host, "matrix");
     const bool possible = !device->vec && device->max_group >= 256;
     if (!word || !*word || !strcmp(word, "auto")) {
-        if (possible && device->info.kind == ENG_DEVICE_GPU && allowed(device) &&
+        if (possible && device->info.kind == ENG_DEVICE_GPU && cl_caps_allowed(device, CL_CAP_MMA) &&
             cl_trial(device, "matrix unit", "matrix", "-DMATRIX=1", multiplies))
             device->caps |= CL_CAP_MMA;
     } else if (!strcmp(word, "in-c"))

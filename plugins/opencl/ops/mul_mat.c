@@ -20,19 +20,29 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
-/* The numbers of all kernels, where the result lies among them. */
-static void numbers(cl_recorder *r, const cl_walk *part, int64_t o_col, const int64_t *o_nb)
+/* The numbers of all kernels, where columns and the result lie among them. */
+static void numbers(cl_recorder *r, const cl_walk *part, int64_t b_col, const int64_t *b_nb, int64_t o_col,
+                    const int64_t *o_nb)
 {
     cl_arg_long(r, cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0));
     cl_arg_long(r, part->ne[DIM_M]);
     cl_arg_long(r, part->ne[DIM_N]);
     cl_arg_long(r, part->nb[0][DIM_M]);
-    cl_arg_long(r, part->nb[1][DIM_N]);
+    cl_arg_long(r, b_col);
     cl_arg_long(r, o_col);
     cl_arg_long4(r, &part->ne[DIM_R]);
     cl_arg_long4(r, &part->nb[0][DIM_R]);
-    cl_arg_long4(r, &part->nb[1][DIM_R]);
+    cl_arg_long4(r, b_nb);
     cl_arg_long4(r, o_nb);
+}
+
+/* Strides of what lies densely along (r, p, s, q), `bytes` each. */
+static void dense(const cl_walk *part, int64_t bytes, int64_t nb[4])
+{
+    for (int i = 0; i < 4; i++) {
+        nb[i] = bytes;
+        bytes *= part->ne[DIM_R + i];
+    }
 }
 
 static int64_t batch_of(const cl_walk *part)
@@ -54,9 +64,10 @@ static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *
     const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(k, 16);
     const int64_t parts = parts_of(r->device, cl_ceil(m, v->rows) * cl_ceil(n, columns) * batch, k);
     const int64_t *ne = &part->ne[DIM_R], *o_nb = &part->nb[2][DIM_R];
-    const int64_t dense[4] = {4 * m * n, 4 * m * n * ne[0], 4 * m * n * ne[0] * ne[1], 4 * m * n * ne[0] * ne[1] * ne[2]};
     const uint64_t sums = parts > 1 ? cl_temporary(r, (uint64_t)(4 * m * n * batch * parts)) : 0;
+    int64_t sums_nb[4];
 
+    dense(part, 4 * m * n, sums_nb);
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_walk(r, part, 0);
     cl_arg_walk(r, part, 1);
@@ -64,7 +75,8 @@ static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *
         cl_arg_temporary(r, sums);
     else
         cl_arg_walk(r, part, 2);
-    numbers(r, part, parts > 1 ? 4 * m : part->nb[2][DIM_N], parts > 1 ? dense : o_nb);
+    numbers(r, part, part->nb[1][DIM_N], &part->nb[1][DIM_R], parts > 1 ? 4 * m : part->nb[2][DIM_N],
+            parts > 1 ? sums_nb : o_nb);
     cl_arg_long(r, parts);
     cl_arg_long(r, cl_ceil(units, parts));
     cl_arg_long(r, 4 * m * n * batch);
@@ -84,6 +96,46 @@ static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *
     cl_size1(r, (uint64_t)(m * n * batch), v->group);
 }
 
+/* Strips on a processor (strips.clh): columns are packed by a launch of their own, and every strip of rows meets as many of
+ * them as leaves each compute unit something to do. */
+enum { PACK_COLS = 12, PACK_GROUPS = 32, LEAST_COLS = 96, MOST_COLS = 384 };
+static int64_t columns_of_strip(const cl_device *device, int64_t n, int64_t strips)
+{
+    const int64_t most = cl_ceil(n, LEAST_COLS), wanted = cl_ceil(4 * (int64_t)device->compute_units, cl_max(1, strips));
+    const int64_t parts = cl_max(cl_ceil(n, MOST_COLS), cl_min(most, wanted));
+    return cl_ceil(cl_ceil(n, parts), PACK_COLS) * PACK_COLS;
+}
+
+static void launch_strips(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+{
+    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part), strips = cl_ceil(m, v->rows);
+    const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), groups = cl_ceil(k, 32);
+    const int64_t b_col = groups * v->packed, each = columns_of_strip(r->device, n, strips * batch);
+    int64_t b_nb[4];
+
+    dense(part, cl_ceil(n, PACK_COLS) * PACK_COLS * b_col, b_nb);
+    const uint64_t packed = cl_temporary(r, (uint64_t)(cl_ceil(n, PACK_COLS) * PACK_COLS * b_col * batch));
+    cl_launch_variant(r, v, "mul_mat_pack", options);
+    cl_arg_walk(r, part, 1);
+    cl_arg_temporary(r, packed);
+    cl_arg_long(r, k);
+    cl_arg_long(r, n);
+    cl_arg_long(r, part->nb[1][DIM_N]);
+    cl_arg_long(r, b_col);
+    cl_arg_long4(r, &part->ne[DIM_R]);
+    cl_arg_long4(r, &part->nb[1][DIM_R]);
+    cl_arg_long4(r, b_nb);
+    cl_size3(r, cl_ceil(n, PACK_COLS), 1, cl_ceil(groups, PACK_GROUPS), 1, batch, 1);
+
+    cl_launch_variant(r, v, v->kernel, options);
+    cl_arg_walk(r, part, 0);
+    cl_arg_temporary(r, packed);
+    cl_arg_walk(r, part, 2);
+    numbers(r, part, b_col, b_nb, part->nb[2][DIM_N], &part->nb[2][DIM_R]);
+    cl_arg_long(r, each);
+    cl_size3(r, strips, 1, cl_ceil(n, each), 1, batch, 1);
+}
+
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
@@ -95,14 +147,14 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     (void)ctx;
 
     cl_variant_options(v, a, b->type, options);
-    if (v->parts) {
-        launch_tiles(r, part, v, options);
+    if (v->parts || v->packed) {
+        (v->packed ? launch_strips : launch_tiles)(r, part, v, options);
         return;
     }
     cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);
-    numbers(r, part, part->nb[2][DIM_N], &part->nb[2][DIM_R]);
+    numbers(r, part, part->nb[1][DIM_N], &part->nb[1][DIM_R], part->nb[2][DIM_N], &part->nb[2][DIM_R]);
     if (v->several)
         cl_arg_long(r, rows);
     cl_size3(r, cl_ceil(m, rows) * (int64_t)v->group, v->group, v->columns ? cl_ceil(n, v->columns) : 1, 1, batch, 1);

@@ -19,7 +19,8 @@ typedef struct cl_variant {
     uint32_t fast : 1;     /* only where a node asks for it                                                 */
     uint32_t slow : 1;     /* right, but there is nothing better on this device: supports() says so         */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
-    uint64_t types;        /* of the matrix, CL_TYPES(...); 0: all                                          */
+    uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
+    uint64_t types;        /* of the matrix, CL_TYPE_BIT(...) or CL_BLOCKS; 0: all                        */
     const char *file;      /* of kernels/, without .cl                                                      */
     const char *kernel;
     const char *several;   /* of the same program: several matrices at once (lower/products.c); NULL: none  */
@@ -28,6 +29,7 @@ typedef struct cl_variant {
 } cl_variant;
 
 #define CL_TYPE_BIT(type) ((uint64_t)1 << (type))
+#define CL_BLOCKS ~(CL_TYPE_BIT(ENG_TYPE_F32) | CL_TYPE_BIT(ENG_TYPE_F16) | CL_TYPE_BIT(ENG_TYPE_BF16))
 
 /* n of a conversion (convert.c). */
 enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };

@@ -11,6 +11,7 @@
 #define COLUMNS(from, to) .least = (from), .most = (to)
 #define ROWS_KERNELS .kernel = "mul_mat_rows", .several = "mul_mat_several"
 #define LANES(n, m) ROWS_KERNELS, .options = " -DCOLS=" #n, .rows = (m), .columns = (n)
+#define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
 #define MATRIX_TILES(n, how)                                                                                           \
     .fast = 1, .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128, \
@@ -36,9 +37,11 @@
  */
 static const cl_variant variants[] = {
     {"one", MUL_MAT, VEC, COLUMNS(1, 1), ROWS_KERNELS, .options = " -DONE"},
+    {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(9, ALL), STRIPS(52, " -DDOT4=1")},
+    {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(9, ALL),
+     STRIPS(52, " -DDOT4=2")},
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
-    {"tile", MUL_MAT, VEC, COLUMNS(17, ALL), .kernel = "mul_mat_tile", .options = " -DTILES", .rows = 32,
-     .columns = 96},
+    {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
     {"lanes1", MUL_MAT, SIMT(64), COLUMNS(1, 1), LANES(1, 4)},
     {"lanes2", MUL_MAT, SIMT(64), COLUMNS(2, 2), LANES(2, 4)},

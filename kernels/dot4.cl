@@ -1,0 +1,12 @@
+/* kernels/dot4.cl - one dot product of bytes in each of 16 lanes, for plugins/opencl/device/dot4.c: sums, then what is
+ * multiplied, then by what. */
+#include "types.clh"
+#include "dot4.clh"
+
+__kernel GROUP_OF(1) void dot4(__global int *words)
+{
+    dot4_sums s = vload16(0, words);
+    const dot4_sums a = vload16(1, words);
+    ADD_DOT4(s, a, words + 32);
+    vstore16(s, 0, words);
+}
