@@ -53,7 +53,8 @@ int cl_program_hash(cl_device *device, const char *file, const char *extra, cl_h
     return status;
 }
 
-/* *fresh: built from source, and to be kept as *hash. */
+/* count: where the program stands among those of a plan; NULL: it is of none, and what is tried with it is known afterwards.
+ * *fresh: built from source, and to be kept as *hash. */
 static int build(cl_device *device, cl_program_entry *e, const char *count, cl_hash *hash, bool *fresh)
 {
     const char *file = e->file;
@@ -67,11 +68,12 @@ static int build(cl_device *device, cl_program_entry *e, const char *count, cl_h
     cl_program p = device->cached ? cl_cache_load(device, hash, options) : NULL;
     if (!p) {
         const uint64_t begin = eu_now();
-        device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: compiling kernels%s: %s", device->info.name, count, file);
+        device->sv->log(device->sv->host, count ? ENG_LOG_INFO : ENG_LOG_DEBUG, "%s: compiling%s%s: %s",
+                        device->info.name, count ? " kernels" : "", count ? count : "", file);
         status = cl_compile(device, file, options, &source, &p);
         if (eu_now() - begin > COMPILED)
             atomic_fetch_add_explicit(&device->figures.compiled, 1, memory_order_relaxed);
-        *fresh = status == ENG_OK && device->cached;
+        *fresh = status == ENG_OK && device->cached && count;
     }
     eu_text_free(&source);
     e->program = p;
@@ -190,7 +192,7 @@ int cl_program_get(cl_device *device, const char *file, const char *options, con
     if (mine) {
         cl_hash hash;
         bool fresh = false;
-        status = build(device, mine, count ? count : "", &hash, &fresh);
+        status = build(device, mine, count, &hash, &fresh);
         finish(device, mine, status, fresh ? &hash : NULL);
     }
     if (status == ENG_OK)
