@@ -107,7 +107,7 @@ static const struct topic {
     "  -nkvo, --no-kv-offload       keep K and V caches on the cpu device\n"
     "  -ot, --override-tensor PATTERN=DEVICE\n"
     "                               keep tensors whose name has the pattern (a regular expression, PCRE2) on a\n"
-    "                               device; weights as in the file, cache_k.N, cache_v.N, state.N, conv.N; repeatable\n"
+    "                               device; weights as in the file, cache_k.N, cache_v.N, cache_i.N, state.N, conv.N; repeatable\n"
     "  -sm, --split-mode MODE       tensor (if not given): all devices work on every layer; layer: whole layers\n"
     "                               each; none: only the first device, whole\n"
     "      --expert-parallel        deal whole experts of a mixture out, instead of a part of each to every device\n"

@@ -56,7 +56,7 @@ enum {
 /* Keeps tensors elsewhere: `pattern` is a Perl-compatible regular expression (PCRE2) that
  * is looked for in names of weights ("blk.3.ffn_up.weight"), single experts of a stack
  * ("blk.3.ffn_up_exps.7.weight" is number 7 of "blk.3.ffn_up_exps.weight"), caches
- * ("cache_k.3", "cache_v.3"), recurrent states ("state.0") and convolution windows
+ * ("cache_k.3", "cache_v.3", an indexer's "cache_i.3"), recurrent states ("state.0") and convolution windows
  * ("conv.0").  The first pattern that is found decides; one that is found in no name of
  * the model is refused, unless it is for memory of a kind of layer that the model has none
  * of, and so is one that decides nothing because earlier ones do, or

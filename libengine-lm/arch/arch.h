@@ -22,6 +22,9 @@ struct lm_build {
     eng_value tempers, out_tempers;
     /* and what tokens see of cells in chunks */
     eng_value chunks, out_chunks;
+    /* of those with an indexer what no token may see (indexer.c), and what the last layer that chooses has left: of
+     * both ENG_NO_VALUE where all are seen */
+    eng_value unseen, out_unseen, chosen;
     /* and factors of single pairs of rope */
     eng_value unrounded;
     eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
@@ -41,6 +44,9 @@ static inline int64_t lm_cache_row(uint32_t type, int64_t head)
     int64_t block = eng_type_get(type)->block;
     return (head + block - 1) / block * block;
 }
+
+/* Of what a layer keeps: K and V first, behind them an indexer's keys. */
+enum { LM_INDEX_KEYS = 2 };
 
 enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
 enum { LM_PARAM_CELLS = 0, LM_PARAMS };

@@ -151,6 +151,7 @@ void lm_positions(lm_build *b)
 {
     const lm_numbers *n = &b->model->n;
     int64_t chunk = 0;
+    lm_indexer_begin(b);
     b->tempers = b->out_tempers = b->chunks = b->out_chunks = b->unrounded = ENG_NO_VALUE;
     if (b->model->arch->rope_unrounded && n->rope.ext_factor != 0)
         b->unrounded = unrounded(b);
@@ -177,19 +178,22 @@ eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which)
                             (uint32_t)b->layer_memory[layer] + which);
 }
 
-/* Heads as rows of a cache: zeros change no product. */
-static eng_value widened(eng_graph *g, eng_value x, int64_t d, uint32_t type)
+eng_value lm_cache_widen(lm_build *b, eng_value x, int64_t d, uint32_t type)
 {
     const int64_t none = 0, more = lm_cache_row(type, d) - d;
-    return more ? eng_pad(g, x, &none, &more, 1) : x;
+    return more ? eng_pad(b->g, x, &none, &more, 1) : x;
 }
 
 /* x[d, heads, T] seen as [d, T, heads], as the cache is. */
-static void keep(lm_build *b, eng_value cache, eng_value x, int32_t rotate)
+void lm_cache_keep(lm_build *b, eng_value cache, eng_value x)
 {
     static const int by_head[] = {0, 2, 1};
-    x = rotate > 1 ? eng_hadamard(b->g, x, rotate) : x;
     eng_set_rows(b->g, cache, eng_permute(b->g, x, by_head, 3), b->cells);
+}
+
+static eng_value rotated(lm_build *b, eng_value x, int32_t group)
+{
+    return group > 1 ? eng_hadamard(b->g, x, group) : x;
 }
 
 /* How a layer's queries see the cells. */
@@ -206,6 +210,8 @@ static eng_value see(lm_build *b, eng_value q, eng_value cache_k, eng_value cach
     a.sinks = lm_weight(b, layer, LM_SINKS);
     if (n->layer[layer].chunk)
         a.mask = wanted ? b->out_chunks : b->chunks;
+    if (n->top_cells)
+        a.mask = b->chosen;
     a.pos = wanted ? b->out_pos : b->pos;
     a.seq = wanted ? b->out_seq : b->seq;
     a.cpos = b->cpos;
@@ -221,15 +227,12 @@ eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int laye
     eng_graph *g = b->g;
     eng_value cache_k = lm_layer_memory(b, layer, 0), cache_v = lm_layer_memory(b, layer, 1);
     int64_t d_k = b->model->n.layer[layer].d_k, d_v = b->model->n.layer[layer].d_v;
-    q = widened(g, q, d_k, p->type_k);
-    if (p->rotate_k > 1)
-        q = eng_hadamard(g, q, p->rotate_k);
+    q = rotated(b, lm_cache_widen(b, q, d_k, p->type_k), p->rotate_k);
     if (k != ENG_NO_VALUE) {
-        keep(b, cache_k, widened(g, k, d_k, p->type_k), p->rotate_k);
-        keep(b, cache_v, widened(g, v, d_v, p->type_v), p->rotate_v);
+        lm_cache_keep(b, cache_k, rotated(b, lm_cache_widen(b, k, d_k, p->type_k), p->rotate_k));
+        lm_cache_keep(b, cache_v, rotated(b, lm_cache_widen(b, v, d_v, p->type_v), p->rotate_v));
     }
-    eng_value o = see(b, q, cache_k, cache_v, layer, wanted);
-    o = p->rotate_v > 1 ? eng_hadamard(g, o, p->rotate_v) : o;
+    eng_value o = rotated(b, see(b, q, cache_k, cache_v, layer, wanted), p->rotate_v);
     return lm_cache_row(p->type_v, d_v) == d_v ? o : eng_cont(g, eng_slice(g, o, 0, 0, d_v));
 }
 

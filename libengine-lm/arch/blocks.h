@@ -12,7 +12,7 @@
  * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
  * of a token itself, Y layers; J hidden states of a token, U those but one, O size of the short vector beside a mixer,
  * or of the one that steps of scans are made of;
- * h channels of a short convolution.
+ * h channels of a short convolution; i heads of an indexer, j their size.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -125,11 +125,13 @@
     {LM_K_B, "attn_k_b.weight", "B, L, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
     {LM_V_B, "attn_v_b.weight", "L, W, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
     LM_MATRIX(LM_ATTN_OUT, "attn_output", "H G W", "E", 0, LM_ATT, 0)
-/* What chooses the tokens that attention sees where these are more than it may see. */
-#define LM_ROW_INDEXER(base) {LM_INDEXER, "indexer." base, "1", LM_W_OPTIONAL | LM_W_LEFT_OUT, LM_ATT, 0, 0}
+/* What chooses the cells that attention sees: no device has less than all of it. */
 #define LM_ROWS_INDEXER \
-    LM_ROW_INDEXER("attn_q_b.weight"), LM_ROW_INDEXER("attn_k.weight"), LM_ROW_INDEXER("k_norm.weight"), \
-    LM_ROW_INDEXER("k_norm.bias"), LM_ROW_INDEXER("proj.weight")
+    LM_MATRIX(LM_INDEX_Q, "indexer.attn_q_b", "Q", "i j", LM_W_CHOOSES, LM_ATT, 0), \
+    LM_MATRIX(LM_INDEX_K, "indexer.attn_k", "E", "j", LM_W_CHOOSES, LM_ATT, 0), \
+    {LM_INDEX_K_NORM, "indexer.k_norm.weight", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}, \
+    {LM_INDEX_K_NORM_BIAS, "indexer.k_norm.bias", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}, \
+    LM_MATRIX(LM_INDEX_WEIGHTS, "indexer.proj", "E", "i", LM_W_CHOOSES, LM_ATT, 0)
 #define LM_ROW_SINKS {LM_SINKS, "attn_sinks.weight", "H G", LM_W_F32, LM_ATT, 0, 0}
 #define LM_ROWS_LONG_ROPE \
     {LM_ROPE_LONG, "rope_factors_long.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}, \
@@ -267,8 +269,8 @@ int lm_numbers_read(lm_loader *l);
 /* Heads of latent attention, and what their products are multiplied by once rope is known (latent.c). */
 int lm_numbers_latent(lm_loader *l);
 int lm_latent_scale(lm_loader *l);
-/* The same, and how many tokens are seen where an indexer chooses them. */
-int lm_latent_indexed(lm_loader *l);
+/* The same, and an indexer's heads, and which layers have one (indexer.c). */
+int lm_numbers_indexer(lm_loader *l);
 /* Taps, the size of a state, and heads that share and that do not: what all layers with states have (recurrent.c). */
 int lm_numbers_states(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */
@@ -295,6 +297,9 @@ eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down
 eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted);
 /* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: K and V go into the layer's cache, and queries attend. */
 eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted);
+/* Heads x[d, heads, T] as rows of a cache of a type: zeros change no product; and the tokens' rows put there. */
+eng_value lm_cache_widen(lm_build *b, eng_value x, int64_t d, uint32_t type);
+void lm_cache_keep(lm_build *b, eng_value cache, eng_value x);
 /* What positions mean beyond the order of tokens; before the first layer. */
 void lm_positions(lm_build *b);
 /* The rows of the tokens whose logits are wanted. */
@@ -303,6 +308,10 @@ eng_value lm_pick(lm_build *b, eng_value x);
  * the others are there for their K and V alone. */
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
+/* Which cells tokens may see at all, before the first layer; and b->chosen of a layer, of u and the short vectors of its
+ * queries: with an indexer of its own, whose keys are kept, or what the last one chose (indexer.c). */
+void lm_indexer_begin(lm_build *b);
+void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted);
 /* The experts that the router chooses for each token, and the shared one: u[E, T] -> [E, T].  x: what u was normed from,
  * for routers that norm it by themselves. */
 eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);

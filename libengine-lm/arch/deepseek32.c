@@ -18,5 +18,6 @@ const lm_arch lm_arch_deepseek32 = {
     .shared = LM_SHARED_COUNT,
     .sigmoid = true,
     .unnormed = LM_IF_KEY_DENIES,
-    .more = lm_latent_indexed,
+    .index_rope = ENG_ROPE_NEOX,
+    .more = lm_numbers_indexer,
 };

@@ -18,5 +18,7 @@ const lm_arch lm_arch_glm_dsa = {
     .shared = LM_SHARED_COUNT,
     .sigmoid = true,
     .unnormed = LM_IF_KEY_DENIES,
-    .more = lm_latent_indexed,
+    .index_rope = ENG_ROPE_NORMAL,
+    .index_shared = true,
+    .more = lm_numbers_indexer,
 };

@@ -67,13 +67,6 @@ int lm_latent_scale(lm_loader *l)
     return status;
 }
 
-/* An indexer that may choose so many takes all if there are no more: that far it is run, without one. */
-int lm_latent_indexed(lm_loader *l)
-{
-    int status = lm_key_integer(l, "attention.indexer.top_k", 1, INT32_MAX, &l->model->n.most_cells);
-    return status ? status : lm_latent_scale(l);
-}
-
 /* -- the graph ----------------------------------------------------------------------- */
 
 /* x[a, T, heads] of the product of each head's own matrix with x[k, heads, T], as [a, heads, T]. */
@@ -84,19 +77,15 @@ static eng_value each_head(lm_build *b, int layer, int role, eng_value x)
     return eng_cont(b->g, eng_permute(b->g, y, swapped, 3));
 }
 
-/* Queries as the short vectors see them: [latent + rotated, heads, T]. */
+/* Queries as the short vectors see them, [latent + rotated, heads, T], of u of the tokens that ask, or of short vectors
+ * of their own. */
 static eng_value queries(lm_build *b, eng_value u, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
     int64_t t = wanted ? b->n_out : b->n_tokens, turned = n->rope.n_dims, rest = n->d_head - turned;
     eng_graph *g = b->g;
-    eng_value q = wanted ? lm_pick(b, u) : u;
-    if (lm_weight(b, layer, LM_Q_A) != ENG_NO_VALUE) {
-        q = lm_norm(b, lm_product(b, layer, LM_Q_A, q), layer, LM_Q_A_NORM);
-        q = lm_product(b, layer, LM_Q_B, q);
-    } else {
-        q = lm_product(b, layer, LM_Q, q);
-    }
+    bool is_short = lm_weight(b, layer, LM_Q_A) != ENG_NO_VALUE;
+    eng_value q = lm_product(b, layer, is_short ? LM_Q_B : LM_Q, u);
     q = eng_reshape(g, q, (int64_t[]){n->d_head, n->n_head, t}, 3);
     eng_value plain = each_head(b, layer, LM_K_B, eng_slice(g, q, 0, 0, rest));
     return eng_concat(g, plain, lm_rope(b, eng_slice(g, q, 0, rest, turned), layer, wanted), 0);
@@ -107,7 +96,12 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted)
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
     int64_t t = wanted ? b->n_out : b->n_tokens, turned = n->rope.n_dims;
-    eng_value q = queries(b, u, layer, wanted);
+    eng_value asking = wanted ? lm_pick(b, u) : u;
+    if (lm_weight(b, layer, LM_Q_A) != ENG_NO_VALUE)
+        asking = lm_norm(b, lm_product(b, layer, LM_Q_A, asking), layer, LM_Q_A_NORM);
+    if (n->top_cells)
+        lm_choose(b, u, asking, layer, wanted);
+    eng_value q = queries(b, asking, layer, wanted);
     eng_value kv = eng_reshape(g, lm_product(b, layer, LM_KV_A, u), (int64_t[]){n->d_v + turned, 1, b->n_tokens}, 3);
     eng_value v = lm_norm(b, eng_slice(g, kv, 0, 0, n->d_v), layer, LM_KV_A_NORM);
     eng_value k = eng_concat(g, v, lm_rope(b, eng_slice(g, kv, 0, n->d_v, turned), layer, false), 0);

@@ -14,7 +14,7 @@
 #include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
-#define LM_MAX_ROLES 192         /* of an architecture's table                 */
+#define LM_MAX_ROLES 208         /* of an architecture's table                 */
 #define LM_MAX_LETTERS 24        /* of its words                               */
 #define LM_MOST_TEMPLATES 16     /* of conversations, in one file              */
 #define LM_MOST_ALTUP 8          /* hidden states of a token                   */
@@ -105,6 +105,7 @@ typedef struct lm_layer {
     int64_t n_ff;   /* width of its dense feed-forward                                     */
     double sparsity; /* of gates only what is above their mean by so many of their deviations; below -1e30: all */
     int owner;      /* the layer whose cache it reads: itself, or an earlier one           */
+    bool chooses;   /* by an indexer of its own which cells it sees, else as the last layer before that does */
 } lm_layer;
 
 /* How a router's logits become experts and their weights. */
@@ -128,7 +129,8 @@ typedef struct lm_numbers {
     int64_t altup, altup_active;           /* hidden states of a token, and the one that goes through layers; 0: one */
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_head;                        /* of latent attention: of a head        */
-    int64_t most_cells;                    /* of a context; 0: as many as it likes  */
+    int64_t top_cells;                     /* that an indexer chooses for attention to see; 0: there is none */
+    int64_t index_heads, d_index;          /* and its heads                         */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t d_scan;                        /* channels of a head that scans         */
     int64_t d_step;                        /* of each channel by itself: what the sizes of their steps are made of */
@@ -198,7 +200,9 @@ enum {
     LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
     LM_PRODUCT_ROLES(LM_ATTN_OUT),
     LM_PRODUCT_ROLES(LM_Q_A), LM_Q_A_NORM, LM_PRODUCT_ROLES(LM_Q_B), LM_PRODUCT_ROLES(LM_KV_A), LM_KV_A_NORM,
-    LM_K_B, LM_V_B, LM_INDEXER,
+    LM_K_B, LM_V_B,
+    LM_PRODUCT_ROLES(LM_INDEX_Q), LM_PRODUCT_ROLES(LM_INDEX_K), LM_INDEX_K_NORM, LM_INDEX_K_NORM_BIAS,
+    LM_PRODUCT_ROLES(LM_INDEX_WEIGHTS),
     LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
     LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS, LM_ROUTER_NORM, LM_EXPERTS_NORM, LM_EXPERTS_POST_NORM, LM_DENSE_POST_NORM,
     LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
@@ -235,7 +239,7 @@ enum {
     LM_W_MOE = 32,       /* only in layers with experts                           */
     LM_W_CACHE = 128,    /* needed by layers with a cache of their own alone      */
     LM_W_INPUTS = 256,   /* only where layers are given something of the token itself */
-    LM_W_LEFT_OUT = 512, /* known, and not needed for what is run                  */
+    LM_W_CHOOSES = 512,  /* only in layers with an indexer of their own; others may have it, and do without */
     LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
                             with a home of their own become tensors of their own,
                             one after another in the store                       */
@@ -359,6 +363,8 @@ struct lm_arch {
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
     bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */
     bool latent;             /* keys and values are made of one short vector           */
+    int index_rope;          /* ENG_ROPE_*, of an indexer's queries and keys           */
+    bool index_shared;       /* layers without one see what an earlier layer's has chosen */
     lm_glu glu;
     lm_experts experts;
     lm_shared shared;

@@ -179,12 +179,14 @@ static void use_memory(const usage *u, const eng_lm_model *m)
     for (int layer = 0; layer < m->n.n_layers; layer++) {
         bool attention = m->n.kind[layer] & LM_LAYER_ATTENTION, owner = m->n.layer[layer].owner == layer;
         bool recurrent = m->n.kind[layer] & LM_LAYER_RECURRENT, states = m->n.recurrent && m->arch->head_words;
-        const bool has[] = {(attention && owner) || !m->n.attention, recurrent || !m->n.recurrent, recurrent || !states};
-        const char *const names[][2] = {{"cache_k", "cache_v"}, {"conv", "state"}};
-        for (int i = 0; i < 4; i++) {
+        const struct { const char *name; bool has; } memory[] = {
+            {"cache_k", (attention && owner) || !m->n.attention}, {"cache_v", (attention && owner) || !m->n.attention},
+            {"cache_i", m->n.top_cells && m->n.layer[layer].chooses},
+            {"conv", recurrent || !m->n.recurrent}, {"state", recurrent || !states}};
+        for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
             char name[NAME_BYTES];
-            snprintf(name, sizeof name, "%s.%d", names[i / 2][i % 2], layer);
-            if (has[i == 3 ? 2 : i / 2])
+            snprintf(name, sizeof name, "%s.%d", memory[i].name, layer);
+            if (memory[i].has)
                 use(u, name, NULL);
         }
     }

@@ -73,7 +73,7 @@ static int try_shares(eng_lm_fit *f, unsigned stage, unsigned layers, fit_attemp
 
 /* In between: the layers' numbers. */
 static const char *const formats[FIT_STAGES] = {
-    [ENG_LM_MOVED_CACHES] = "^cache_[kv][.](%s)$",
+    [ENG_LM_MOVED_CACHES] = "^cache_[kvi][.](%s)$",
     [ENG_LM_MOVED_EXPERTS] = "^blk[.](%s)[.]ffn_.*_exps[.]",
     [ENG_LM_MOVED_FFN] = "^blk[.](%s)[.]ffn_",
 };

@@ -66,19 +66,12 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
     return ENG_OK;
 }
 
-/* What nobody asked for, as far as it can be had. */
-static uint32_t default_cells(const lm_numbers *n)
-{
-    int64_t most = n->most_cells && n->most_cells < 4096 ? n->most_cells : 4096;
-    return (uint32_t)(n->n_ctx_train < most ? n->n_ctx_train : most);
-}
-
 static int check_params(eng_lm_context *c)
 {
     const lm_numbers *n = &c->model->n;
     eng_lm_context_params *p = &c->p;
     if (p->n_cells == 0)
-        p->n_cells = default_cells(n);
+        p->n_cells = (uint32_t)(n->n_ctx_train < 4096 ? n->n_ctx_train : 4096);
     int status = check_range("n_cells", p->n_cells, LM_MAX_CELLS);
     if (!status)
         status = check_range("n_batch", p->n_batch, LM_MAX_BATCH);
@@ -130,17 +123,6 @@ static void choose_period(eng_lm_context *c)
 static uint32_t all_cells(const eng_lm_context *c)
 {
     return c->cell_periods * c->cell_period;
-}
-
-/* As far as all tokens are seen that there are, nobody has to choose among them. */
-static int check_cells(const eng_lm_context *c)
-{
-    int64_t most = c->model->n.most_cells;
-    if (!most || all_cells(c) <= most)
-        return ENG_OK;
-    return eng_fail(ENG_ERR_UNSUPPORTED, "a context of %u cells" ENG_CAUSE "%s models choose %lld tokens for attention to see, "
-                    "and the part that chooses is not known here" ENG_ADVICE "ask for %lld cells at most (-c)", all_cells(c),
-                    c->model->arch->name, (long long)most, (long long)most);
 }
 
 /* "p c": the cells. */
@@ -209,6 +191,8 @@ static int declare_layer(declaration *d, int layer)
         set_letters(d, a);
         status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, p c, H");
         status = status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
+        if (!status && a->chooses) /* whoever chooses among cells needs all of them */
+            status = declare(d, layer, "cache_i", c->p.type_k, ENG_USE_CACHE, "z, n, 1");
     }
     if (status || !(c->model->n.kind[layer] & LM_LAYER_RECURRENT))
         return status;
@@ -261,12 +245,14 @@ static int declare_all(declaration *d)
     d->n_letters = c->model->n_letters;
     d->letters[d->n_letters++] = (lm_letter){'x', NULL, 0}; /* set_letters */
     d->letters[d->n_letters++] = (lm_letter){'y', NULL, 0};
+    d->letters[d->n_letters++] = (lm_letter){'z', NULL, lm_cache_row(c->p.type_k, n->d_index)};
+    d->letters[d->n_letters++] = (lm_letter){'n', NULL, all_cells(c)};
     cell_letters(c, &d->letters[d->n_letters]); /* where heads are too few */
     d->n_letters += 2;
     lm_letter *rows = &d->letters[d->n_letters++];
     *rows = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
-    d->tensors = lm_alloc(&d->memory, 4 * (size_t)n->n_layers, sizeof *d->tensors);
+    d->tensors = lm_alloc(&d->memory, 5 * (size_t)n->n_layers, sizeof *d->tensors);
     if (!d->tensors)
         return ENG_ERR_NOMEM;
     int status = declare_layers(d);
@@ -361,9 +347,6 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     status = check_params(c);
     if (!status) {
         choose_period(c);
-        status = check_cells(c);
-    }
-    if (!status) {
         c->few = lm_pass_few(model);
         lm_outputs_choose(c);
     }

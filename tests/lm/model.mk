@@ -40,8 +40,8 @@ tests_lm_test_odd_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_odd_LDADD = tests/reference/libreference.la libengine-lm.la libengine.la $(CHECK_LIBS) $(LIBM)
 # Every architecture against the forward in double precision.
 if ENABLE_CPU
-check_PROGRAMS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-passes tests/lm/test-plain tests/lm/test-types
-TESTS += tests/lm/test-archs tests/lm/test-files tests/lm/test-padding tests/lm/test-passes tests/lm/test-plain tests/lm/test-types
+check_PROGRAMS += tests/lm/test-archs tests/lm/test-files tests/lm/test-indexer tests/lm/test-padding tests/lm/test-passes tests/lm/test-plain tests/lm/test-types
+TESTS += tests/lm/test-archs tests/lm/test-files tests/lm/test-indexer tests/lm/test-padding tests/lm/test-passes tests/lm/test-plain tests/lm/test-types
 endif
 tests_lm_test_padding_SOURCES = tests/lm/test-padding.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_padding_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
@@ -55,6 +55,9 @@ tests_lm_test_plain_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_types_SOURCES = tests/lm/test-types.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_types_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_types_LDADD = libengine-lm.la libengine.la $(LIBM)
+tests_lm_test_indexer_SOURCES = tests/lm/test-indexer.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_indexer_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_indexer_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_files_SOURCES = tests/lm/test-files.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_files_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_files_LDADD = libengine-lm.la libengine.la $(LIBM)

@@ -189,6 +189,16 @@ static const struct {
     {"--arch deepseek32 --seed 193 --experts 8 --used 3 --groups 4 --groups-used 2 --q-lora 48 --kv-lora 32 --dense-lead 1 "
      "--heads 6 --kv-heads 1 --head 24 --yarn 4 --context 256 --key rope.scaling.yarn_log_multiplier=0.1", false},
     {"--arch glm-dsa --seed 194 --experts 4 --used 2 --q-lora 40 --heads 3 --kv-heads 1 --head 20 --type q8_0", false},
+    /* and fewer: heads that are no power of two, layers that see what an earlier one chose, one token alone */
+    {"--arch deepseek32 --seed 203 --experts 8 --used 3 --q-lora 48 --kv-lora 32 --dense-lead 1 --heads 6 --kv-heads 1 "
+     "--head 24 --index-top 5 --index-heads 7 --index-head 20 --yarn 4 --context 256 --key rope.scaling.yarn_log_multiplier=0.1",
+     true},
+    {"--arch glm-dsa --seed 197 --experts 4 --used 2 --q-lora 40 --heads 3 --kv-heads 1 --head 20 --index-top 4 "
+     "--index-heads 8 --index-head 32 --index-period 3 --layers 5 --type q8_0", true},
+    {"--arch glm-dsa --seed 198 --experts 4 --used 2 --heads 4 --kv-heads 1 --index-top 1 --index-heads 1 --index-period 4 "
+     "--layers 4 --tied", false},
+    {"--arch deepseek32 --seed 199 --experts 4 --used 2 --heads 2 --kv-heads 1 --head 40 --index-top 8 --index-heads 4 "
+     "--index-head 64 --type f16", false},
     {"--arch qwen2vl --seed 195 --heads 6 --kv-heads 2 --head 22", false},
     /* kimi-linear: channels that forget by themselves, between layers of latent attention without rope */
     {"--arch kimi-linear --seed 178 --experts 6 --used 2 --heads 6 --head 24 --kv-lora 32 --state 20 --dense-lead 1", true},
@@ -545,6 +555,16 @@ static void add_latent(char options[512], uint64_t *r)
     add_number(options, r, "value", 4, 48);
 }
 
+/* Of few cells, of about as many as there are tokens, or of all. */
+static void add_indexer(char options[512], uint64_t *r, bool shared)
+{
+    add_number(options, r, "index-top", 1, among(r, 0, 1) ? 12 : N_CELLS);
+    add_number(options, r, "index-heads", 1, 9);
+    add_number(options, r, "index-head", 32, 80);
+    if (shared)
+        add_number(options, r, "index-period", 1, 3);
+}
+
 /* Of heads with and without a window, widths, caches that later layers read; kv 0: gemma3n's, of one size. */
 static void add_sizes(char options[512], uint64_t *r, int layers, int kv)
 {
@@ -597,6 +617,8 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
     }
     if (latent)
         add_latent(options, r);
+    if (strcmp(a->name, "deepseek32") == 0 || strcmp(a->name, "glm-dsa") == 0)
+        add_indexer(options, r, *a->name == 'g');
     if (llama)
         add_flag(options, r, "freqs", 2);
     if (strcmp(a->name, "gemma4") == 0)

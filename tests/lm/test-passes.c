@@ -86,6 +86,9 @@ int main(void)
     check("qwen3moe of q4_K", path, plain, ENG_TYPE_F16, ENG_TYPE_F16);
     tap_check(subject_make("--arch llama --embd 128 --layers 3 --type q4_0", path) == 0, "a random model");
     check("llama of q4_0", path, plain, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0);
+    tap_check(subject_make("--arch deepseek32 --kv-heads 1 --layers 2 --index-top 9 --index-heads 5", path) == 0,
+              "a random model");
+    check("deepseek32, nine tokens seen", path, plain, ENG_TYPE_F16, ENG_TYPE_F16);
     remove(path);
     return tap_end(context);
 }

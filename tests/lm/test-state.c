@@ -23,6 +23,7 @@
 static const char *const models[] = {
     SUBJECTS_WITH_STATES,
     "--arch deepseek2 --kv-heads 1 --experts 4 --used 2 --layers 2",
+    "--arch glm-dsa --kv-heads 1 --experts 4 --used 2 --layers 2 --index-top 9 --index-period 2",
 };
 
 static eng_context *engine;

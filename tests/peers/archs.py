@@ -335,12 +335,21 @@ CASES["deepseek2"] = dict(arch="deepseek2", q_lora_rank=24, **{
 
 INDEXED = dict(num_key_value_heads=4, n_routed_experts=8, n_shared_experts=1, first_k_dense_replace=1, q_lora_rank=24,
                kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12, routed_scaling_factor=2.5, n_group=2,
-               topk_group=1, norm_topk_prob=True, index_topk=8192, index_head_dim=16, index_n_heads=2, **MOE,
+               topk_group=1, norm_topk_prob=True, index_topk=5, index_head_dim=20, index_n_heads=12, **MOE,
                names={"self_attn.indexer.wq_b": "indexer.attn_q_b", "self_attn.indexer.wk": "indexer.attn_k",
                       "self_attn.indexer.k_norm": "indexer.k_norm", "self_attn.indexer.weights_proj": "indexer.proj"},
-               keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "attention.indexer.top_k": 8192})
+               keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "attention.indexer.top_k": 5,
+                     "attention.indexer.key_length": 20, "attention.indexer.head_count": 12})
+INDEXED_YARN = {**INDEXED["keys"], **YARN_KEYS, "rope.scaling.yarn_log_multiplier": 0.07}
 CASES["deepseek32"] = dict(arch="deepseek32", config="DeepseekV32Config", **INDEXED)
+CASES["deepseek32-yarn"] = dict(arch="deepseek32", config="DeepseekV32Config",
+                                rope_parameters=yarn(mscale=0.7, mscale_all_dim=0.7), **{**INDEXED, "keys": INDEXED_YARN})
+CASES["deepseek32-all"] = dict(arch="deepseek32", config="DeepseekV32Config", **{
+    **INDEXED, "index_topk": 8192, "keys": {**INDEXED["keys"], "attention.indexer.top_k": 8192}})
 CASES["glm-dsa"] = dict(arch="glm-dsa", config="GlmMoeDsaConfig", mlp_layer_types=["dense"] + 3 * ["sparse"], **INDEXED)
+CASES["glm-dsa-shared"] = dict(arch="glm-dsa", config="GlmMoeDsaConfig", mlp_layer_types=["dense"] + 3 * ["sparse"],
+                               indexer_types=["full", "shared", "full", "shared"], **{
+    **INDEXED, "keys": {**INDEXED["keys"], "attention.indexer.types": [1, 0, 1, 0]}})
 
 KDA = {"self_attn.forget_gate.f_a_proj": "ssm_f_a", "self_attn.forget_gate.f_b_proj": "ssm_f_b",
        "self_attn.forget_gate.dt_bias": "ssm_dt.bias", "self_attn.b_proj": "ssm_beta", "self_attn.g_a_proj": "ssm_g_a",

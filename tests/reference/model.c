@@ -110,7 +110,9 @@ void ref_sequence_destroy(ref_sequence *s)
         free(s->layers[i].v);
         free(s->layers[i].m);
         free(s->layers[i].window);
+        free(s->layers[i].index_k);
     }
+    free(s->seen);
     free(s->layers);
     free(s->scratch);
     free(s->state);
@@ -123,6 +125,8 @@ static bool reserve(ref_sequence *s)
     if (s->length < s->capacity)
         return true;
     int64_t more = s->capacity ? 2 * s->capacity : 64;
+    bool *seen = realloc(s->seen, (size_t)more * sizeof *seen);
+    s->seen = seen ? seen : s->seen;
     for (int64_t i = 0; i < m->n_layers; i++) {
         layer_state *l = &s->layers[i];
         size_t k_bytes = (size_t)(more * m->layers[i].kv_heads * m->layers[i].d) * sizeof(double);
@@ -133,7 +137,10 @@ static bool reserve(ref_sequence *s)
         l->k = k ? k : l->k;
         double *v = realloc(l->v, v_bytes);
         l->v = v ? v : l->v;
-        if (!k || !v)
+        double *index_k = realloc(l->index_k, (size_t)(more * m->d_index + 1) * sizeof *index_k);
+        l->index_k = index_k ? index_k : l->index_k;
+        l->seen = seen;
+        if (!k || !v || !index_k || !seen)
             return false;
     }
     double *scratch = realloc(s->scratch, scratch_size(m, more) * sizeof *scratch);

@@ -33,7 +33,7 @@ static double kept(const ref_model *m, int64_t i)
 }
 
 /* Of a layer with a window the base, and perhaps all else, is another. */
-static void rope(const ref_model *m, const layer *l, double *x, int64_t pos)
+void ref_rope(const ref_model *m, const layer *l, double *x, int64_t pos, bool neighbours)
 {
     bool plain = l->local && m->f.local_plain;
     int64_t n_rot = m->n_rot == m->d ? l->d : m->n_rot, half = n_rot / 2;
@@ -47,16 +47,16 @@ static void rope(const ref_model *m, const layer *l, double *x, int64_t pos)
         if (factors)
             angle /= factors[i];
         angle = plain ? angle : (1 - mix) * angle / m->rope_factor + mix * angle;
-        double *a = m->neighbours ? x + 2 * i : x + i, *b = m->neighbours ? a + 1 : a + half;
+        double *a = neighbours ? x + 2 * i : x + i, *b = neighbours ? a + 1 : a + half;
         double p = *a, q = *b;
         *a = size * (p * cos(angle) - q * sin(angle));
         *b = size * (p * sin(angle) + q * cos(angle));
     }
 }
 
-static bool sees(const layer *l, int64_t pos, int64_t j)
+static bool sees(const ref_model *m, const layer *l, const layer_state *s, int64_t pos, int64_t j)
 {
-    return (!l->window || pos - j < l->window) && (!l->chunk || pos / l->chunk == j / l->chunk);
+    return (!m->top_cells || s->seen[j]) && (!l->window || pos - j < l->window) && (!l->chunk || pos / l->chunk == j / l->chunk);
 }
 
 /* Head h, whose keys and values are number kv, at the last of `length` tokens. */
@@ -72,7 +72,7 @@ static void attend(const ref_model *m, const layer *l, const double *q, const la
             p[j] += q[i] * k[i];
         p[j] *= m->attn_scale;
         p[j] = cap > 0 ? cap * tanh(p[j] / cap) : p[j];
-        p[j] = sees(l, length - 1, j) ? p[j] : -INFINITY;
+        p[j] = sees(m, l, s, length - 1, j) ? p[j] : -INFINITY;
         max = fmax(max, p[j]);
     }
     sum = l->sinks ? exp(l->sinks[h] - max) : 0;
@@ -86,7 +86,7 @@ static void attend(const ref_model *m, const layer *l, const double *q, const la
 
 int64_t ref_attention_scratch(const ref_model *m, int64_t length)
 {
-    return 6 * m->heads * m->d_most + length + m->q_rank + m->kv_rank + m->n_rot;
+    return 6 * m->heads * m->d_most + length + m->q_rank + m->kv_rank + m->n_rot + ref_indexer_scratch(m, length);
 }
 
 /* A head's query or key: normed, rotated, and what else is done to it before they meet. */
@@ -96,7 +96,7 @@ static void turned(const ref_model *m, const layer *l, double *x, const double *
     const double *own = normed ? norm + (m->f.qk == OWN_NORM ? head * l->d : 0) : NULL;
     if (normed && !m->f.norm_last)
         ref_norm(m, x, own, x, l->d);
-    rope(m, l, x, pos);
+    ref_rope(m, l, x, pos, m->neighbours);
     if (normed && m->f.norm_last)
         ref_norm(m, x, own, x, l->d);
     if (m->renormed && l->rotated)
@@ -106,8 +106,8 @@ static void turned(const ref_model *m, const layer *l, double *x, const double *
 /* Queries, keys and values of every head as the paper has them (DeepSeek-AI, arXiv:2405.04434, section 2.1): nothing is
  * absorbed.  The short vectors are normed with the epsilon that the models' code has for norms to which it gives none.  A
  * head's rotated channels are its last, and one key's are all heads'. */
-static void latent(const ref_model *m, const layer *l, const double *u, double *q, double *k, double *v, double *t,
-                   int64_t pos)
+static void latent(const ref_model *m, const layer *l, layer_state *s, const double *u, double *q, double *k, double *v,
+                   double *t, int64_t pos)
 {
     int64_t rest = m->d - m->n_rot;
     double *short_q = t, *short_kv = t + m->q_rank;
@@ -116,12 +116,14 @@ static void latent(const ref_model *m, const layer *l, const double *u, double *
         ref_rms(short_q, l->q_a_norm, short_q, m->q_rank, 1e-6);
     }
     ref_product(&l->q, 0, l->q_a.w ? short_q : u, q);
+    if (l->chooses)
+        ref_choose(m, l, s, pos, u, short_q, short_kv + m->kv_rank + m->n_rot);
     ref_product(&l->kv_a, 0, u, short_kv);
     ref_rms(short_kv, l->kv_a_norm, short_kv, m->kv_rank, 1e-6);
-    rope(m, l, short_kv + m->kv_rank, pos);
+    ref_rope(m, l, short_kv + m->kv_rank, pos, m->neighbours);
     for (int64_t h = 0; h < m->heads; h++) {
         double *kh = k + h * m->d;
-        rope(m, l, q + h * m->d + rest, pos);
+        ref_rope(m, l, q + h * m->d + rest, pos, m->neighbours);
         for (int64_t i = 0; i < rest; i++) { /* k_b is stored transposed, a column for each channel */
             kh[i] = 0;
             for (int64_t j = 0; j < m->kv_rank; j++)
@@ -168,7 +170,7 @@ void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int
     double *k = s->k + pos * l->kv_heads * d, *v = s->v + pos * l->kv_heads * l->dv;
     double grown = 1 + m->temper * log(1 + floor(((double)pos + m->temper_offset) / m->temper_floor));
     if (m->f.latent)
-        latent(m, l, u, all, k, v, o, pos);
+        latent(m, l, s, u, all, k, v, o, pos);
     else
         project(m, l, u, all, k, v, pos);
     for (int64_t h = 0; h < m->heads; h++) {

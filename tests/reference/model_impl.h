@@ -27,6 +27,9 @@ typedef struct layer {
     double *sinks;           /* may be NULL */
     matrix q_a, kv_a, k_b, v_b; /* latent attention: q is then from q_a's result, if q_a.w is not NULL */
     double *q_a_norm, *kv_a_norm;
+    bool chooses;       /* which tokens it sees; else what the last layer before it did that does */
+    matrix index_q, index_k, index_weights;
+    double *index_norm, *index_norm_bias;
     matrix ba;               /* beta and alpha of recurrent layers in one; ba.w may be NULL */
     double *choice_bias;     /* may be NULL */
     matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be NULL */
@@ -67,6 +70,8 @@ typedef struct facts {
     int64_t window_period; /* -1: no windows; 0: all layers have one */
     bool local_plain, local_alone, unrounded; /* unrounded: YaRN's two pairs */
     double local_base;
+    int index;             /* 1: an indexer chooses what attention sees; 2: not in every layer */
+    bool index_neighbours; /* how it is rotated */
     int64_t rope_rest;     /* every so-manieth layer is not rotated; 0: all are */
     bool beside, layered, value_norm, unscaled; /* experts beside a dense part; sizes by layer; of attention */
     bool scans, both, alone, either; /* both: all layers attend, too; alone: nothing follows a mixer; either: some layers have no mixer */
@@ -77,6 +82,7 @@ struct ref_model {
     char arch[32];
     facts f;
     int64_t dv, q_rank, kv_rank;
+    int64_t top_cells, index_heads, d_index; /* 0: all are seen */
     double embd_scale, residual_scale, attn_scale, attn_softcap, logit_scale, logit_softcap, local_base;
     double temper; /* queries of layers without a chunk grow: 0: not */
     double temper_floor, temper_offset;
@@ -122,6 +128,8 @@ typedef struct layer_state {
     double *k, *v;   /* [position][kv_head][d], of the sequence's capacity */
     double *m;       /* [v_head][key][value]; of scans [v_head][channel][state] */
     double *window;  /* [taps - 1][channel], oldest first */
+    double *index_k; /* [position][d_index] */
+    bool *seen;      /* [position], all layers': what the last one that chooses has chosen for the token */
 } layer_state;
 
 struct ref_sequence {
@@ -129,6 +137,7 @@ struct ref_sequence {
     int64_t length, capacity;
     layer_state *layers;
     double *scratch, *state;
+    bool *seen;
     double *inputs, *states; /* of the token: parts of scratch */
     double margin; /* see ref_sequence_margin */
 };
@@ -137,6 +146,12 @@ struct ref_sequence {
 void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *u, double *out,
                          double *t);
 int64_t ref_attention_scratch(const ref_model *m, int64_t length);
+/* Fills s->seen for the token at pos, whose normed short vector of queries is short_q. */
+void ref_choose(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *u, const double *short_q,
+                double *t);
+int64_t ref_indexer_scratch(const ref_model *m, int64_t length);
+/* A head, as the layer rotates them, over neighbouring channels or halves. */
+void ref_rope(const ref_model *m, const layer *l, double *x, int64_t pos, bool neighbours);
 void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
 int64_t ref_recurrent_scratch(const ref_model *m);
 int64_t ref_channels(const ref_model *m); /* of the convolution */

@@ -142,6 +142,11 @@ static void read_latent(reader *r)
     m->kv_rank = key(r, "attention.kv_lora_rank", 0, -1);
     m->d = key(r, "attention.key_length_mla", 0, -1);
     m->dv = key(r, "attention.value_length_mla", 0, -1);
+    if (!m->f.index)
+        return;
+    m->top_cells = key(r, "attention.indexer.top_k", 0, -1);
+    m->index_heads = key(r, "attention.indexer.head_count", 0, -1);
+    m->d_index = key(r, "attention.indexer.key_length", 0, -1);
 }
 
 /* V2's code multiplies the products by mscale^2 instead of what is rotated, both with mscale_all_dim: the file has a
@@ -317,6 +322,14 @@ static void read_latent_layer(reader *r, layer *l, int64_t il)
         l->q = read_matrix(r, true, il, "attn_q_b", m->q_rank, q, 1);
     } else {
         l->q = read_matrix(r, true, il, "attn_q", e, q, 1);
+    }
+    l->index_k = m->f.index ? read_matrix(r, m->f.index < 2, il, "indexer.attn_k", e, m->d_index, 1) : (matrix){0};
+    l->chooses = l->index_k.w != NULL;
+    if (l->chooses) {
+        l->index_q = read_matrix(r, true, il, "indexer.attn_q_b", m->q_rank, m->index_heads * m->d_index, 1);
+        l->index_weights = read_matrix(r, true, il, "indexer.proj", e, m->index_heads, 1);
+        l->index_norm = tensor(r, true, m->d_index, il, "indexer.k_norm", ".weight");
+        l->index_norm_bias = tensor(r, true, m->d_index, il, "indexer.k_norm", ".bias");
     }
     l->kv_a = read_matrix(r, true, il, "attn_kv_a_mqa", e, m->kv_rank + m->n_rot, 1);
     l->kv_a_norm = tensor(r, true, m->kv_rank, il, "attn_kv_a_norm", ".weight");

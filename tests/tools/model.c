@@ -141,6 +141,12 @@ static void add_bias(model *m, int64_t layer, const char *name, int64_t n)
     add(m, layer, name, CLASS_F32, FILL_BIAS, 1, n, 0, 0);
 }
 
+/* Every so-manieth layer, from the first on, and those for drafting. */
+static int chooses(const model *m, int64_t layer)
+{
+    return m->index_period < 2 || layer % m->index_period == 0 || layer >= m->layers;
+}
+
 /* Queries from a short vector or not, keys and values from another; matrices of each head as the converter stores them. */
 static void add_latent(model *m, int64_t layer)
 {
@@ -158,12 +164,12 @@ static void add_latent(model *m, int64_t layer)
     add(m, layer, "attn_k_b.weight", CLASS_ATTENTION, FILL_NORMAL, 1, rest, m->kv_lora, m->heads);
     add(m, layer, "attn_v_b.weight", CLASS_ATTENTION, FILL_NORMAL, 1, m->kv_lora, m->value, m->heads);
     add_matrix(m, layer, "attn_output.weight", CLASS_ATTENTION, 2 * residual_gain(m), m->heads * m->value, m->embd);
-    if (is(m, ARCH_INDEXER)) { /* two heads of 16 */
-        add_matrix(m, layer, "indexer.attn_q_b.weight", CLASS_ATTENTION, 1, m->q_lora ? m->q_lora : m->embd, 32);
-        add_matrix(m, layer, "indexer.attn_k.weight", CLASS_ATTENTION, 1, m->embd, 16);
-        add_norm(m, layer, "indexer.k_norm.weight", 16);
-        add_bias(m, layer, "indexer.k_norm.bias", 16);
-        add_matrix(m, layer, "indexer.proj.weight", CLASS_F32, 1, m->embd, 2);
+    if (is(m, ARCH_INDEXER) && chooses(m, layer)) {
+        add_matrix(m, layer, "indexer.attn_q_b.weight", CLASS_ATTENTION, 1, m->q_lora, m->index_heads * m->index_head);
+        add_matrix(m, layer, "indexer.attn_k.weight", CLASS_ATTENTION, 1, m->embd, m->index_head);
+        add_norm(m, layer, "indexer.k_norm.weight", m->index_head);
+        add_bias(m, layer, "indexer.k_norm.bias", m->index_head);
+        add_matrix(m, layer, "indexer.proj.weight", CLASS_F32, 1, m->embd, m->index_heads);
     }
 }
 
@@ -672,8 +678,11 @@ static int latent_keys(const model *m, eng_gguf_writer *w, int status)
 {
     if (m->q_lora)
         status = number_key(m, w, status, "attention.q_lora_rank", m->q_lora);
-    if (is(m, ARCH_INDEXER))
-        status = number_key(m, w, status, "attention.indexer.top_k", 128);
+    if (is(m, ARCH_INDEXER)) {
+        status = number_key(m, w, status, "attention.indexer.top_k", m->index_top);
+        status = number_key(m, w, status, "attention.indexer.head_count", m->index_heads);
+        status = number_key(m, w, status, "attention.indexer.key_length", m->index_head);
+    }
     status = number_key(m, w, status, "attention.kv_lora_rank", m->kv_lora);
     status = number_key(m, w, status, "attention.key_length_mla", m->head);
     return number_key(m, w, status, "attention.value_length_mla", m->value);

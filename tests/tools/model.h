@@ -93,6 +93,8 @@ typedef struct model {
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
     int64_t groups, groups_used;                     /* of experts */
     int64_t q_lora, kv_lora, value;                  /* latent attention: sizes; q_lora 0: none */
+    int64_t index_heads, index_head, index_top, index_period; /* an indexer's heads, how many cells it chooses, and
+                                                        every which layer has one; index_head 0: 8 more than are rotated */
     int long_factors;                                /* two lists of factors of rope */
     int choice_bias, head_norms, own_norms, scan_norms, parallel;          /* what some models of an architecture have */
     int wide_shared, keys_are_values, layer_scales;  /* layers without caches are twice as wide; no attn_v where

@@ -1,0 +1,194 @@
+/*
+ * The indexer of sparse attention (DeepSeek-AI, DeepSeek-V3.2, arXiv:2512.02556, section 2.1): a few small heads of
+ * its own, with a cache of their one key a token, tell which cells a token's attention sees.  A cell's score is the
+ * sum over heads of their weight times what of the product of query and key is positive; factors that are positive
+ * and the same for all cells change no choice and are left out.
+ *
+ * Seen are all cells that are as good as the last one chosen: which of equal ones a sort would take depends on where
+ * tokens lie, and what a token sees should not.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "blocks.h"
+
+#define UNSEEN (-1e30)      /* the score of a cell that is not the token's to see     */
+#define MOST_SCORES (1 << 26) /* products of queries and keys at a time                 */
+
+/* -- numbers ------------------------------------------------------------------------------ */
+
+/* Which layers choose: the file says so, or has what they need for it. */
+static int choosers(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    bool listed = l->model->arch->index_shared && lm_key_is(l, "attention.indexer.types");
+    int status = ENG_OK;
+    for (int i = 0; i <= n->n_layers && !status; i++) { /* the one behind them all is for drafting */
+        int64_t chooses = 1;
+        char name[64];
+        snprintf(name, sizeof name, "blk.%d.indexer.attn_k.weight", i);
+        if (i < n->n_layers && listed)
+            status = lm_key_layer_integer(l, "attention.indexer.types", i, 0, 1, &chooses);
+        else if (i < n->n_layers && l->model->arch->index_shared)
+            chooses = eng_gguf_tensor_find(l->gguf, name) != NULL;
+        n->layer[i].chooses = chooses;
+    }
+    if (!status && !n->layer[0].chooses)
+        return eng_fail(ENG_ERR_FORMAT, "layer 0 has no indexer" ENG_CAUSE "no layer before it chooses what it would see");
+    return status;
+}
+
+int lm_numbers_indexer(lm_loader *l)
+{
+    eng_lm_model *m = l->model;
+    lm_numbers *n = &m->n;
+    int64_t queries;
+    int status = lm_key_integer(l, "attention.q_lora_rank", 1, LM_MAX_EXTENT, &queries);
+    if (!status)
+        status = lm_key_integer(l, "attention.indexer.top_k", 1, INT32_MAX, &n->top_cells);
+    if (!status)
+        status = lm_key_integer(l, "attention.indexer.head_count", 1, LM_MAX_EXTENT, &n->index_heads);
+    if (!status)
+        status = lm_key_integer(l, "attention.indexer.key_length", n->rope.n_dims, LM_MAX_EXTENT, &n->d_index);
+    if (!status)
+        status = choosers(l);
+    lm_letter_add(m, 'i', NULL, n->index_heads);
+    lm_letter_add(m, 'j', NULL, n->d_index);
+    return status ? status : lm_latent_scale(l);
+}
+
+/* -- the graph ------------------------------------------------------------------------------ */
+
+static int64_t n_cells(const lm_build *b)
+{
+    const eng_tensor *cells = eng_graph_get(b->g, b->cpos);
+    int64_t n = 1;
+    for (int i = 0; cells && i < ENG_MAX_RANK; i++)
+        n *= cells->ne[i];
+    return n;
+}
+
+/* 1 where a is more than b: cells before tokens, or tokens before cells. */
+static eng_value more(lm_build *b, eng_value a, eng_value other)
+{
+    return eng_unary(b->g, eng_sub(b->g, a, other), ENG_UNARY_STEP);
+}
+
+static eng_value cells_of(lm_build *b, eng_value x, int64_t t)
+{
+    eng_value row = eng_reshape(b->g, eng_cpy(b->g, x, ENG_TYPE_F32), (int64_t[]){n_cells(b), 1}, 2);
+    return eng_repeat(b->g, row, (int64_t[]){n_cells(b), t}, 2);
+}
+
+static eng_value tokens_of(lm_build *b, eng_value x, int64_t t)
+{
+    return eng_reshape(b->g, eng_cpy(b->g, x, ENG_TYPE_F32), (int64_t[]){1, t}, 2);
+}
+
+/* [cells, t]: 0 for what a token may see, else far below all scores. */
+static eng_value unseen(lm_build *b, eng_value pos, eng_value seq, int64_t t)
+{
+    eng_graph *g = b->g;
+    eng_value own = tokens_of(b, seq, t), last = b->clast != ENG_NO_VALUE ? b->clast : b->cseq;
+    eng_value x = more(b, cells_of(b, b->cpos, t), tokens_of(b, pos, t));
+    x = eng_add(g, x, more(b, cells_of(b, b->cseq, t), own));
+    eng_value before = eng_sub(g, cells_of(b, last, t), own);
+    x = eng_add(g, x, eng_unary(g, eng_scale(g, before, -1, 0), ENG_UNARY_STEP));
+    return eng_scale(g, x, UNSEEN, 0);
+}
+
+void lm_indexer_begin(lm_build *b)
+{
+    b->chosen = b->unseen = b->out_unseen = ENG_NO_VALUE;
+    if (b->model->n.top_cells == 0 || n_cells(b) <= b->model->n.top_cells)
+        return; /* all are seen */
+    b->unseen = unseen(b, b->pos, b->seq, b->n_tokens);
+    b->out_unseen = unseen(b, b->out_pos, b->out_seq, b->n_out);
+}
+
+/* Heads as their cache has them: turned, and rotated as K is. */
+static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, bool wanted)
+{
+    const lm_numbers *n = &b->model->n;
+    uint32_t type = b->context->type_k;
+    eng_rope_params r = n->rope;
+    r.mode = b->model->arch->index_rope;
+    x = eng_reshape(b->g, x, (int64_t[]){n->d_index, heads, t}, 3);
+    x = eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos, ENG_NO_VALUE, &r);
+    x = lm_cache_widen(b, x, n->d_index, type);
+    int64_t row = lm_cache_row(type, n->d_index), group = row & -row;
+    return b->context->rotate_k > 1 ? eng_hadamard(b->g, x, (int32_t)(group < 4096 ? group : 4096)) : x;
+}
+
+/* x[cells, heads, t] -> the sums over heads: [cells, 1, t] */
+static eng_value over_heads(lm_build *b, eng_value x, int64_t heads)
+{
+    eng_graph *g = b->g;
+    for (int64_t half; heads > 1; heads = heads - half) {
+        half = heads / 2;
+        eng_value sum = eng_add(g, eng_slice(g, x, 1, 0, half), eng_slice(g, x, 1, half, half));
+        x = heads % 2 ? eng_concat(g, sum, eng_slice(g, x, 1, heads - 1, 1), 1) : sum;
+    }
+    return x;
+}
+
+/* Of tokens first .. first + t - 1: q[row, heads, tokens], w[heads, tokens]. */
+static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value keys, int64_t first, int64_t t)
+{
+    eng_graph *g = b->g;
+    int64_t heads = b->model->n.index_heads, cells = n_cells(b), row = lm_cache_row(b->context->type_k, b->model->n.d_index);
+    q = eng_reshape(g, eng_cont(g, eng_slice(g, q, 2, first, t)), (int64_t[]){row, heads * t}, 2);
+    w = eng_reshape(g, eng_cont(g, eng_slice(g, w, 1, first, t)), (int64_t[]){1, heads, t}, 3);
+    eng_value x = eng_reshape(g, eng_mul_mat(g, keys, q), (int64_t[]){cells, heads, t}, 3);
+    x = over_heads(b, eng_mul(g, eng_unary(g, x, ENG_UNARY_RELU), w), heads);
+    return eng_reshape(g, eng_cont(g, x), (int64_t[]){cells, t}, 2);
+}
+
+/* Of every cell for every token, tokens by tokens: what there is at a time stays within bounds. */
+static eng_value scores(lm_build *b, eng_value q, eng_value w, eng_value cache, int64_t t)
+{
+    int64_t heads = b->model->n.index_heads, cells = n_cells(b), most = MOST_SCORES / (cells * heads);
+    int64_t row = lm_cache_row(b->context->type_k, b->model->n.d_index);
+    eng_value keys = eng_reshape(b->g, cache, (int64_t[]){row, cells}, 2), all = ENG_NO_VALUE;
+    most = most > 1 ? most : 1;
+    for (int64_t first = 0; first < t; first += most) {
+        eng_value part = part_scores(b, q, w, keys, first, t - first < most ? t - first : most);
+        all = first ? eng_concat(b->g, all, part, 1) : part;
+    }
+    return all;
+}
+
+/* 0 for the best cells, else -inf. */
+static eng_value best(lm_build *b, eng_value x, int64_t t)
+{
+    eng_graph *g = b->g;
+    int64_t cells = n_cells(b), top = b->model->n.top_cells;
+    eng_value last = eng_slice(g, eng_top_k(g, x, (int32_t)top), 0, top - 1, 1);
+    last = eng_reshape(g, eng_cont(g, last), (int64_t[]){1, t}, 2);
+    last = eng_get_rows(g, eng_reshape(g, x, (int64_t[]){1, cells, t}, 3), last);
+    x = eng_sub(g, x, eng_reshape(g, last, (int64_t[]){1, t}, 2));
+    x = eng_unary(g, eng_scale(g, x, -1, 0), ENG_UNARY_STEP);
+    return eng_unary(g, eng_scale(g, x, -1, 1), ENG_UNARY_LOG);
+}
+
+void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    int64_t t = wanted ? b->n_out : b->n_tokens;
+    if (!n->layer[layer].chooses) {
+        b->chosen = wanted && b->chosen != ENG_NO_VALUE ? lm_pick(b, b->chosen) : b->chosen;
+        return;
+    }
+    eng_value cache = lm_layer_memory(b, layer, LM_INDEX_KEYS), k = lm_product(b, layer, LM_INDEX_K, u);
+    k = eng_norm(g, k, lm_weight(b, layer, LM_INDEX_K_NORM), lm_weight(b, layer, LM_INDEX_K_NORM_BIAS), 1e-6);
+    lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, false));
+    if (b->unseen == ENG_NO_VALUE)
+        return;
+    eng_value q = ready(b, lm_product(b, layer, LM_INDEX_Q, queries), n->index_heads, t, wanted);
+    eng_value w = lm_product(b, layer, LM_INDEX_WEIGHTS, wanted ? lm_pick(b, u) : u);
+    eng_value x = eng_add(g, scores(b, q, w, cache, t), wanted ? b->out_unseen : b->unseen);
+    b->chosen = best(b, x, t);
+    eng_graph_name(g, b->chosen, "chosen.%d", layer);
+}
