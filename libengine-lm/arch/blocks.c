@@ -151,7 +151,6 @@ void lm_positions(lm_build *b)
 {
     const lm_numbers *n = &b->model->n;
     int64_t chunk = 0;
-    lm_indexer_begin(b);
     b->tempers = b->out_tempers = b->chunks = b->out_chunks = b->unrounded = ENG_NO_VALUE;
     if (b->model->arch->rope_unrounded && n->rope.ext_factor != 0)
         b->unrounded = unrounded(b);

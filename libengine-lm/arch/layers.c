@@ -161,6 +161,7 @@ eng_value lm_layers(lm_build *b)
     eng_value x = eng_get_rows(b->g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), b->tokens);
     x = scaled(b, x, n->embd_scale);
     lm_positions(b);
+    lm_indexer_begin(b);
     b->picked = false;
     b->inputs = n->d_input ? lm_inputs_make(b, x) : ENG_NO_VALUE;
     x = b->model->drafts ? lm_draft_input(b, x) : x;
