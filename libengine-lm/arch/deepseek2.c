@@ -8,7 +8,7 @@
 
 static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("ffn_norm"), LM_ROWS_LATENT_ATTENTION, LM_ROWS_FFN, LM_ROWS_EXPERTS,
-    LM_ROW_CHOICE_BIAS(LM_W_OPTIONAL), LM_ROWS_SHARED_EXPERT(LM_W_OPTIONAL),
+    LM_ROW_CHOICE_BIAS(LM_W_OPTIONAL), LM_ROWS_SHARED_EXPERT(LM_W_OPTIONAL), LM_ROWS_DRAFTING,
 };
 
 /* Files that were made before there was the key leave open what a router with biases computes. */
@@ -38,6 +38,7 @@ const lm_arch lm_arch_deepseek2 = {
     .reads = LM_READS_DENSE_LEAD | LM_READS_DRAFTING | LM_READS_GATING | LM_READS_GROUPS | LM_READS_LATENT,
     .rope_part = 1,
     .latent = true,
+    .drafts = true,
     .experts = LM_EXPERTS_OWN,
     .shared = LM_SHARED_COUNT,
     .unnormed = LM_BY_KEY,

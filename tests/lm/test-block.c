@@ -155,6 +155,12 @@ static const char *const models[] = {
     "--arch qwen35 --seed 72 --mtp 2 --tied --type q8_0 --layers 2 --interval 2",
     "--arch qwen35moe --seed 73 --mtp 1 --experts 6 --used 2 --layers 2 --interval 2",
     "--arch qwen3next --seed 74 --mtp 1 --experts 5 --used 2 --k-heads 2 --v-heads 4 --layers 2 --interval 2",
+    "--arch glm4moe --seed 75 --mtp 1 --experts 5 --used 2 --layers 2 --dense-lead 1 --head-norms",
+    "--arch deepseek2 --seed 76 --mtp 1 --experts 6 --used 2 --layers 2 --dense-lead 1 --q-lora 24 --kv-heads 1 --choice-bias "
+    "--own-ends",
+    "--arch deepseek32 --seed 77 --mtp 1 --experts 4 --used 2 --layers 2 --kv-heads 1 --index-top 7 --index-heads 5",
+    "--arch glm-dsa --seed 78 --mtp 1 --experts 4 --used 2 --layers 3 --index-period 2 --kv-heads 1 --index-top 9 --own-ends "
+    "--tied",
 };
 #define N_MODELS ((int)(sizeof models / sizeof *models))
 
@@ -300,7 +306,7 @@ START_TEST(no_block)
         const char *options, *says;
     } cases[] = {
         {"--arch qwen35 --seed 5", "nextn_predict_layers"},
-        {"--arch glm4moe --seed 5 --mtp 1 --experts 4 --used 2", "of glm4moe is not known"},
+        {"--arch llama --seed 5 --layers 2 --int nextn_predict_layers=1", "nextn_predict_layers"},
     };
     char path[256];
     eng_context *engine;

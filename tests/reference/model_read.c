@@ -662,6 +662,10 @@ static void read_block(reader *r)
     b->token_norm = tensor(r, true, e, il, "nextn.enorm", ".weight");
     b->state_norm = tensor(r, true, e, il, "nextn.hnorm", ".weight");
     b->out_norm = out_norm ? out_norm : m->out_norm;
+    double *embd = tensor(r, false, e * m->n_vocab, il, "nextn.embed_tokens", ".weight");
+    matrix head = read_matrix(r, false, il, "nextn.shared_head_head", e, m->n_vocab, 1);
+    b->embd = embd ? embd : m->embd;
+    b->head = head.w ? head : m->head;
 }
 
 static void read_model(reader *r)

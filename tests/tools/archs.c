@@ -70,14 +70,14 @@ static const model_arch archs[] = {
      .flags = ARCH_KDA | ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS,
      .keys = "expert_gating_func=2 expert_weights_scale=2.446"},
     {"deepseek32", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
-     .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS | ARCH_INDEXER,
+     .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS | ARCH_INDEXER | ARCH_DRAFTS,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},
     {"glm-dsa", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
-     .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS | ARCH_INDEXER,
+     .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS | ARCH_INDEXER | ARCH_DRAFTS,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},
     {"qwen2vl", LLAMA_LIKE, .flags = ARCH_QKV_BIAS | ARCH_SECTIONS},
     {"deepseek2", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
-     .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS_MAYBE,
+     .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS_MAYBE | ARCH_DRAFTS,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},
 };
 

@@ -35,7 +35,7 @@ static const char usage_text[] =
     "  --interval N     every Nth layer is attention   --conv N (taps)\n"
     "  --small-conv     taps that leave q, k and v of recurrent layers tiny\n"
     "  --state N        size of recurrent heads        --k-heads N  --v-heads N  --scan-head N (channels)\n"
-    "  --mtp N          blocks for drafting            --tied (no output.weight)\n"
+    "  --mtp N          blocks for drafting            --own-ends (they have embeddings and a head)  --tied (no output.weight)\n"
     "  --experts N      --used N  --expert-ffn N  --shared-ffn N\n"
     "  --linear N       --yarn N (factors of rope scaling)  --freqs (rope_freqs.weight)\n"
     "  --fused-qkv      --fused-experts (gate and up)  --biases  --scales (of matrices)\n"
@@ -95,6 +95,7 @@ static const struct {
     size_t place;
 } flags[] = {
     {"tied", offsetof(model, tied)},
+    {"own-ends", offsetof(model, own_ends)},
     {"fused-qkv", offsetof(model, fused_qkv)},
     {"fused-experts", offsetof(model, fused_experts)},
     {"freqs", offsetof(model, freqs)},

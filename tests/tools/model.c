@@ -519,6 +519,10 @@ static void add_layer(model *m, int64_t layer)
         add_norm(m, layer, "nextn.enorm.weight", m->embd);
         add_norm(m, layer, "nextn.hnorm.weight", m->embd);
         add_norm(m, layer, "nextn.shared_head_norm.weight", m->embd);
+        if (m->own_ends) {
+            add_matrix(m, layer, "nextn.embed_tokens.weight", CLASS_EMBEDDING, 1, m->embd, m->vocab);
+            add_matrix(m, layer, "nextn.shared_head_head.weight", CLASS_OUTPUT, 4, m->embd, m->vocab);
+        }
     }
 }
 

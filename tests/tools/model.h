@@ -99,6 +99,7 @@ typedef struct model {
     int choice_bias, head_norms, own_norms, scan_norms, parallel;          /* what some models of an architecture have */
     int wide_shared, keys_are_values, layer_scales;  /* layers without caches are twice as wide; no attn_v where
                                                         there is no window */
+    int own_ends;                                    /* of blocks for drafting: embeddings and head */
     int tied;                                        /* no output.weight */
     int fused_qkv, fused_experts;                    /* Q, K, V in one tensor; gate and up of experts */
     int freqs, biases, scales;                       /* rope_freqs; all biases; a .scale for each matrix */
