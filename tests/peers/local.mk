@@ -44,8 +44,13 @@ PEER_DEVICES = cpu
 check_PROGRAMS += tests/peers/logits
 tests_peers_logits_SOURCES = tests/peers/logits.c $(lm_subject)
 tests_peers_logits_LDADD = libengine-lm.la libengine.la $(LIBM)
-check-peers: tests/peers/logits $(plugin_LTLIBRARIES)
-	$(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/archs.py tests/peers/logits $(PEER_DEVICES) $(PEER_CASES); \
+check_PROGRAMS += tests/peers/drafts
+tests_peers_drafts_SOURCES = tests/peers/drafts.c
+tests_peers_drafts_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_peers_drafts_LDADD = libengine-lm-core.la libengine-core.la
+check-peers: tests/peers/logits tests/peers/drafts $(plugin_LTLIBRARIES)
+	$(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/archs.py tests/peers/logits $(PEER_DEVICES) $(PEER_CASES) && \
+	$(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/drafts.py tests/peers/drafts $(PEER_DEVICES); \
 	status=$$?; test $$status = 0 -o $$status = 77
 .PHONY: check-peers
-EXTRA_DIST += tests/peers/archs.py
+EXTRA_DIST += tests/peers/archs.py tests/peers/drafts.py
