@@ -269,8 +269,9 @@ int lm_numbers_read(lm_loader *l);
 /* Heads of latent attention, and what their products are multiplied by once rope is known (latent.c). */
 int lm_numbers_latent(lm_loader *l);
 int lm_latent_scale(lm_loader *l);
-/* The same, and an indexer's heads, and which layers have one (indexer.c). */
+/* An indexer's heads, and which layers have one (indexer.c); with the former. */
 int lm_numbers_indexer(lm_loader *l);
+int lm_latent_indexed(lm_loader *l);
 /* Taps, the size of a state, and heads that share and that do not: what all layers with states have (recurrent.c). */
 int lm_numbers_states(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */

@@ -20,5 +20,5 @@ const lm_arch lm_arch_deepseek32 = {
     .sigmoid = true,
     .unnormed = LM_IF_KEY_DENIES,
     .index_rope = ENG_ROPE_NEOX,
-    .more = lm_numbers_indexer,
+    .more = lm_latent_indexed,
 };

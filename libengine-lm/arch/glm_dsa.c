@@ -21,5 +21,5 @@ const lm_arch lm_arch_glm_dsa = {
     .unnormed = LM_IF_KEY_DENIES,
     .index_rope = ENG_ROPE_NORMAL,
     .index_shared = true,
-    .more = lm_numbers_indexer,
+    .more = lm_latent_indexed,
 };

@@ -55,7 +55,7 @@ int lm_numbers_indexer(lm_loader *l)
         status = choosers(l);
     lm_letter_add(m, 'i', NULL, n->index_heads);
     lm_letter_add(m, 'j', NULL, n->d_index);
-    return status ? status : lm_latent_scale(l);
+    return status;
 }
 
 /* -- the graph ------------------------------------------------------------------------------ */

@@ -67,6 +67,12 @@ int lm_latent_scale(lm_loader *l)
     return status;
 }
 
+int lm_latent_indexed(lm_loader *l)
+{
+    int status = lm_numbers_indexer(l);
+    return status ? status : lm_latent_scale(l);
+}
+
 /* -- the graph ----------------------------------------------------------------------- */
 
 /* x[a, T, heads] of the product of each head's own matrix with x[k, heads, T], as [a, heads, T]. */
