@@ -1,6 +1,6 @@
 /* kernels/dot4.cl - one dot product of bytes in each of 16 lanes, for plugins/opencl/device/dot4.c: sums, then what is
  * multiplied, then by what. */
-#include "types.clh"
+#include "launch.clh"
 #include "dot4.clh"
 
 __kernel GROUP_OF(1) void dot4(__global int *words)

@@ -32,14 +32,15 @@
 
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
- * expert has if they are dealt out evenly.  Kernels: processors - columns.clh and wide.clh; cards - lanes.clh, tile.clh
+ * expert has if they are dealt out evenly.  Kernels: processors - columns.clh and strips.clh; cards - lanes.clh, tile.clh
  * and, with a matrix unit, matrix_tile.clh.
  */
 static const cl_variant variants[] = {
-    {"one", MUL_MAT, VEC, COLUMNS(1, 1), ROWS_KERNELS, .options = " -DONE"},
-    {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(9, ALL), STRIPS(52, " -DDOT4=1")},
-    {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(9, ALL),
+    {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
+    {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL),
      STRIPS(52, " -DDOT4=2")},
+    {"strips", MUL_MAT, VEC, .types = CL_BLOCKS, COLUMNS(9, ALL), STRIPS(128, "")},
+    {"one", MUL_MAT, VEC, COLUMNS(1, 1), ROWS_KERNELS, .options = " -DONE"},
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
