@@ -3,8 +3,8 @@
  *
  * A pass of 1 + n tokens gives 1 + r1 + r1 r2 + ... of them, r being the share of guesses at each place that
  * were accepted of late; divided by what it takes that is what n guesses promise, and the best n is taken.
- * A size of pass that never ran is taken to cost what the next smaller known one does, so it is tried, but not before
- * one half as large: trials begin where they are cheap.
+ * A size of pass that never ran is taken to cost less for each token more than known ones did, so it is tried where it
+ * may pay, but not before one half as large: trials begin where they are cheap.
  *
  * The watchdog is an account: what steps with guesses took, against what their tokens would have taken
  * one by one.  Its loss is limited to a small part of all time spent, trials included; at the limit nothing is
@@ -27,6 +27,7 @@
 #define TRY_EVERY 16       /* guesses left alone as they promise nothing, until one is tried */
 #define WARM 1             /* passes of a size that do not count: memory is touched first then */
 #define KNOWN (WARM + 1)   /* passes from which on its time is known,              */
+#define UNKNOWN 0.5        /* what a token more of a size that never ran costs, of one in those that did */
 #define PLAIN (WARM + 4)   /* and so many of one token, which all is compared with  */
 
 void lm_pace_init(lm_pace *p)
@@ -37,11 +38,17 @@ void lm_pace_init(lm_pace *p)
 double lm_pace_pass(const lm_pace *p, uint32_t n)
 {
     double least = 0;
+    uint32_t known = 1;
     if (p->warm[n] >= KNOWN)
         return p->pass[n];
-    for (uint32_t i = 1; i < n; i++)
-        least = p->warm[i] >= KNOWN && p->pass[i] > least ? p->pass[i] : least;
-    return least;
+    for (uint32_t i = 1; i < n; i++) {
+        if (p->warm[i] < KNOWN)
+            continue;
+        least = p->pass[i] > least ? p->pass[i] : least;
+        known = i;
+    }
+    double more = known > 1 ? (least - p->pass[1]) / (known - 1) : 0; /* of each token beside the first */
+    return least + UNKNOWN * more * (n - known);
 }
 
 double lm_pace_promise(const lm_pace *p, uint32_t sureness, uint32_t n)

@@ -145,7 +145,9 @@ check-kv: tests/lm/kv-types tests/lm/test-retrieval tests/tools/make-model $(plu
 # What drafts bring where 0.7 of the guesses are accepted: the table of docs/performance.md.
 check_PROGRAMS += tests/lm/draft-speed
 tests_lm_draft_speed_SOURCES = tests/lm/draft-speed.c $(lm_subject)
-tests_lm_draft_speed_LDADD = libengine-lm.la libengine.la libengine-util.la $(LIBM)
+# (its own lm_ask_choose takes the place of the library's)
+tests_lm_draft_speed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_lm_draft_speed_LDADD = libengine-lm-core.la libengine-core.la $(LIBM)
 check-draft-speed: tests/lm/draft-speed $(plugin_LTLIBRARIES)
 	$(AM_TESTS_ENVIRONMENT) tests/lm/draft-speed $(DRAFT_MODEL) $(DRAFT_TOKENS) $(DRAFT_DEVICES)
 .PHONY: check-draft-speed

@@ -13,6 +13,12 @@
 int subject_open(subject *s, eng_context *engine, const char *device, const char *model,
                  const eng_lm_placement *placement, const eng_lm_context_params *params)
 {
+    return subject_open_flags(s, engine, device, model, 0, placement, params);
+}
+
+int subject_open_flags(subject *s, eng_context *engine, const char *device, const char *model, uint32_t flags,
+                       const eng_lm_placement *placement, const eng_lm_context_params *params)
+{
     eng_lm_model_params m;
     eng_lm_context_params c;
     eng_lm_model_info info = {.size = sizeof info};
@@ -20,6 +26,7 @@ int subject_open(subject *s, eng_context *engine, const char *device, const char
     memset(s, 0, sizeof *s);
     eng_lm_model_defaults(&m);
     eng_lm_context_defaults(&c);
+    m.flags |= flags;
     if (params)
         c = *params;
     if (placement)

@@ -18,6 +18,9 @@ typedef struct subject {
  * open, and eng_last_error() says why. */
 int subject_open(subject *s, eng_context *engine, const char *device, const char *model,
                  const eng_lm_placement *placement, const eng_lm_context_params *params);
+/* The same with the model's flags (ENG_LM_DRAFTS). */
+int subject_open_flags(subject *s, eng_context *engine, const char *device, const char *model, uint32_t flags,
+                       const eng_lm_placement *placement, const eng_lm_context_params *params);
 void subject_close(subject *s);
 /* Runs tokens of sequence 0 as one batch; the last one's logits, NULL: it failed. */
 const float *subject_run(subject *s, const int32_t *ids, uint32_t n);
