@@ -35,19 +35,26 @@ typedef struct cpu_tensor {
     bool contiguous;
 } cpu_tensor;
 
-/* Up to this many rows or columns in one call of cpu_format.dot. */
-#define CPU_DOT_ROWS 4
-#define CPU_DOT_COLS 2
+#define CPU_DOT_ROWS 4 /* at most in one call of cpu_format.dot                */
 #define CPU_GEMM_KC 2048 /* elements of k whose sum is formed at once: a whole number of blocks of every type */
+#define CPU_GEMM_PART 1024 /* of these, so many of a few columns stay in the nearest cache */
+
+/* Which part of a panel it is: a sum of both if it is the whole. */
+typedef enum cpu_part { CPU_PART_INNER, CPU_PART_FIRST, CPU_PART_LAST } cpu_part;
 
 /* How rows of a type are read. */
 typedef struct cpu_format {
     /* Elements begin .. begin + n - 1 of a row as f32; both multiples of the
      * type's block. */
     void (*decode)(const uint8_t *row, int64_t begin, int64_t n, float *out);
-    /* To out[c * CPU_DOT_ROWS + r] adds row r times b[c], panel by panel (gemm.h): rows 1 .. 4 with one column, or one
-     * row with two; k elements.  Columns are in the order of cpu_dot_order. */
-    void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols, float *out);
+    /* To out[r] adds row r times a column, panel by panel (gemm.h); 1 .. CPU_DOT_ROWS rows, k elements.  Columns are in
+     * the order of cpu_dot_order. */
+    void (*dot)(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *b, float *out);
+    /* The same for a row and 2 .. CPU_DOT_COLS columns, of a part of a panel that begins at a multiple of CPU_GEMM_PART.
+     * Chains, vectors sums[column][chain], begin from zero with the first part and are added to out[column] after the
+     * last one.  The row behind the next one is `ahead` bytes from this one. */
+    void (*dots)(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, float *sums,
+                 float *out);
     /* As `decode`, but in the order in which `dot` takes columns, at most CPU_GEMM_KC, vectors v, v + 4 .. side by side
      * from out + v * chain on, filled up with zeros to four times as many whole vectors. */
     void (*lines)(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain);

@@ -14,6 +14,7 @@ enum { SINKS = 8, TABLE = 9 }; /* operands */
 
 #define CELLS 64          /* cells of a block                                */
 #define CUT 512           /* cells of a part                                 */
+#define UNPACKED 2        /* columns that no product takes from where they are packed */
 #define FEW 8             /* parts are shared out for at most this many tokens */
 #define CHUNK_COLUMNS 96  /* columns of a chunk at most, if the group is smaller */
 #define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
@@ -342,7 +343,7 @@ static void start(attn_work *w)
         w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
     }
     cpu_gemm g = {.block = k->block, .type = k->type, .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
-    if (w->columns > CPU_DOT_COLS) /* so few are not taken from there */
+    if (w->columns > UNPACKED)
         w->product->pack(&g, 0, w->columns, w->packed);
 }
 

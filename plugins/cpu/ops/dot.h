@@ -67,30 +67,42 @@ CPU_INLINE void dot_part(const uint8_t *block, const int part, const float *scal
     }
 }
 
-/* One row with columns in their order.  Rows follow one another in memory: to take several at a time would be no
- * faster, and each would be a stream of its own that the machine must find. */
-CPU_INLINE void dot_ints(int64_t k, const uint8_t *b, int64_t stride, const float *const *x, const int cols, float *out,
-                         const int_format f)
+/* Elements k0 .. k1 - 1 of a row, whose block k0 is at b. */
+CPU_INLINE const uint8_t *dot_blocks(int64_t k0, int64_t k1, const uint8_t *b, int64_t ahead, const float *const *x,
+                                     const int cols, vf (*acc)[4], const int_format f)
 {
-    const int64_t ahead = cols == 1 ? AHEAD : 2 * stride;
-    for (int64_t k0 = 0; k0 < k; k0 += CPU_GEMM_KC) {
-        const int64_t k1 = k - k0 < CPU_GEMM_KC ? k : k0 + CPU_GEMM_KC;
-        vf acc[CPU_DOT_COLS][4] = {{{0}}};
-        for (int64_t i = k0; i < k1; i += f.part * f.parts, b += f.bytes) {
-            float scales[SCALES];
-            CPU_UNROLL
-            for (int at = 0; at < f.bytes; at += 64)
-                __builtin_prefetch(b + ahead + at, 0, 3);
-            if (f.prep)
-                f.prep(b, scales);
-            CPU_UNROLL
-            for (int part = 0; part < f.parts; part++)
-                dot_part(b, part, scales, x, i + part * f.part, cols, acc, f);
-        }
+    for (int64_t i = k0; i < k1; i += f.part * f.parts, b += f.bytes) {
+        float scales[SCALES];
         CPU_UNROLL
-        for (int c = 0; c < cols; c++)
-            add_chains(acc[c], &out[c * CPU_DOT_ROWS]);
+        for (int at = 0; at < f.bytes; at += 64)
+            __builtin_prefetch(b + ahead + at, 0, 3);
+        if (f.prep)
+            f.prep(b, scales);
+        CPU_UNROLL
+        for (int part = 0; part < f.parts; part++)
+            dot_part(b, part, scales, x, i + part * f.part, cols, acc, f);
     }
+    return b;
+}
+
+/* A row with a column in its order.  Rows follow one another in memory: to take several at a time would be no faster, and
+ * each would be a stream of its own that the machine must find. */
+CPU_INLINE void dot_ints(int64_t k, const uint8_t *b, const float *x, float *out, const int_format f)
+{
+    for (int64_t k0 = 0; k0 < k; k0 += CPU_GEMM_KC) {
+        vf acc[1][4] = {{{0}}};
+        b = dot_blocks(k0, k - k0 < CPU_GEMM_KC ? k : k0 + CPU_GEMM_KC, b, AHEAD, &x, 1, acc, f);
+        add_chains(acc[0], out);
+    }
+}
+
+CPU_INLINE void dots_ints(const int cols, int64_t k, const uint8_t *b, int64_t ahead, const float *const *x, cpu_part part,
+                          float *sums, float *out, const int_format f)
+{
+    vf acc[CPU_DOT_COLS][4];
+    begin_chains(part, sums, cols, acc);
+    dot_blocks(0, k, b, ahead, x, cols, acc, f);
+    end_chains(part, acc, cols, sums, out);
 }
 
 /* Two vectors of every second element as the elements: of lanes 0 .. 3 and of 4 .. 7. */

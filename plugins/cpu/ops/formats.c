@@ -13,13 +13,39 @@
 #include "grid.h"
 #include "rows.h"
 
-/* The four chains of a panel, in their order. */
-CPU_INLINE void add_chains(const vf *acc, float *out)
+/* The chains of columns as a part of a panel finds them, and what becomes of them behind it. */
+CPU_INLINE void begin_chains(cpu_part part, const float *sums, const int cols, vf (*acc)[4])
 {
-    float t[4];
-    v_sum4(acc, t);
-    *out = (((*out + t[0]) + t[1]) + t[2]) + t[3];
+    if (part & CPU_PART_FIRST) {
+        CPU_UNROLL
+        for (int i = 0; i < 4 * cols; i++)
+            acc[i / 4][i % 4] = (vf){0};
+    } else {
+        CPU_UNROLL
+        for (int i = 0; i < 4 * cols; i++)
+            acc[i / 4][i % 4] = v_load(sums + i * CPU_VL);
+    }
 }
+
+CPU_INLINE void end_chains(cpu_part part, vf (*acc)[4], const int cols, float *sums, float *out)
+{
+    if (part & CPU_PART_LAST) {
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            add_chains(acc[c], &out[c]);
+    } else {
+        CPU_UNROLL
+        for (int i = 0; i < 4 * cols; i++)
+            v_store(sums + i * CPU_VL, acc[i / 4][i % 4]);
+    }
+}
+
+/* The number of columns is known when this is compiled. */
+#if CPU_DOT_COLS == 4
+#define FOR_COLS(cols, f, ...) (cols == 2 ? f(2, __VA_ARGS__) : cols == 3 ? f(3, __VA_ARGS__) : f(4, __VA_ARGS__))
+#else
+#define FOR_COLS(cols, f, ...) f(2, __VA_ARGS__)
+#endif
 
 #if CPU_VL == 8
 #include "dot.h"
@@ -104,7 +130,7 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
         CPU_UNROLL
         for (int r = 0; r < rows; r++) { /* what the next call will read is asked for */
             for (int i = 0; i < (f.tail ? f.unit : 1) * f.bytes * (round / f.per_block); i += 64)
-                __builtin_prefetch(a + (rows == 1 ? r * stride + AHEAD : (r + rows) * stride) + at + i, 0, 3);
+                __builtin_prefetch(a + r * stride + (rows == 1 && cols == 1 ? AHEAD : rows * stride) + at + i, 0, 3);
             if (f.prep) {
                 f.prep(a + r * stride + at, scales[r]);
                 keep(scales[r]);
@@ -130,35 +156,42 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
         }
 }
 
-/* One row with `cols` columns, or `rows` rows with one. */
-CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int rows, const float *const *b,
-                          const int cols, float *out, const row_format f)
+/* `rows` rows with one column. */
+CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int rows, const float *b, float *out,
+                          const row_format f)
 {
     for (int64_t k0 = 0; k0 < k; k0 += KC) {
         vf acc[CPU_DOT_ROWS][4];
         CPU_UNROLL
-        for (int i = 0; i < rows * cols; i++)
+        for (int r = 0; r < rows; r++)
             CPU_UNROLL
             for (int j = 0; j < 4; j++)
-                acc[i][j] = (vf){0};
-        dot_panel(a, stride, rows, b, cols, k0, k - k0 < KC ? k - k0 : KC, acc, f);
+                acc[r][j] = (vf){0};
+        dot_panel(a, stride, rows, &b, 1, k0, k - k0 < KC ? k - k0 : KC, acc, f);
         CPU_UNROLL
-        for (int i = 0; i < rows * cols; i++)
-            add_chains(acc[i], &out[rows > 1 ? i : i * CPU_DOT_ROWS]);
+        for (int r = 0; r < rows; r++)
+            add_chains(acc[r], &out[r]);
     }
 }
 
-/* With one column four rows at once where there are registers for them. */
-CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,
-                        float *out, const row_format f)
+/* Four rows at once where there are registers for them. */
+CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *b, float *out,
+                        const row_format f)
 {
-    if (cols == 2)
-        dot_block(k, a, stride, 1, b, 2, out, f);
-    else if (rows == 4 && CPU_VL == 16 && f.per_block == 1)
-        dot_block(k, a, stride, 4, b, 1, out, f);
+    if (rows == 4 && CPU_VL == 16 && f.per_block == 1)
+        dot_block(k, a, stride, 4, b, out, f);
     else
         for (int r = 0; r < rows; r++)
-            dot_block(k, a + r * stride, stride, 1, b, 1, out + r, f);
+            dot_block(k, a + r * stride, stride, 1, b, out + r, f);
+}
+
+CPU_INLINE void dots_any(const int cols, int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, cpu_part part,
+                         float *sums, float *out, const row_format f)
+{
+    vf acc[CPU_DOT_COLS][4];
+    begin_chains(part, sums, cols, acc);
+    dot_panel(a, ahead, 1, b, cols, 0, k, acc, f);
+    end_chains(part, acc, cols, sums, out);
 }
 
 /* Vector v of a panel as `lines` has it. */
@@ -224,13 +257,16 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
     {                                                                                                                  \
         decode_ints(row, begin, n, out, chain, (int_format){ints_##type, __VA_ARGS__});                                \
     }                                                                                                                  \
-    static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,     \
-                           float *out)                                                                                 \
+    static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *b, float *out)          \
     {                                                                                                                  \
-        if (cols == 2)                                                                                                 \
-            dot_ints(k, a, stride, b, 2, out, (int_format){ints_##type, __VA_ARGS__});                                 \
-        for (int r = 0; r < rows && cols == 1; r++)                                                                    \
-            dot_ints(k, a + r * stride, stride, b, 1, out + r, (int_format){ints_##type, __VA_ARGS__});                \
+        for (int r = 0; r < rows; r++)                                                                                 \
+            dot_ints(k, a + r * stride, b, out + r, (int_format){ints_##type, __VA_ARGS__});                           \
+    }                                                                                                                  \
+    static void dots_##type(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, \
+                            float *sums, float *out)                                                                   \
+    {                                                                                                                  \
+        (void)cols;                                                                                                    \
+        FOR_COLS(cols, dots_ints, k, a, ahead, b, part, sums, out, (int_format){ints_##type, __VA_ARGS__});            \
     }
 #endif
 
@@ -243,10 +279,15 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
     {                                                                                                                  \
         lines_any(row, begin, n, out, chain, (row_format){dec_##type, __VA_ARGS__});                                   \
     }                                                                                                                  \
-    static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *const *b, int cols,     \
-                           float *out)                                                                                 \
+    static void dot_##type(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *b, float *out)          \
     {                                                                                                                  \
-        dot_any(k, a, stride, rows, b, cols, out, (row_format){dec_##type, __VA_ARGS__});                              \
+        dot_any(k, a, stride, rows, b, out, (row_format){dec_##type, __VA_ARGS__});                                    \
+    }                                                                                                                  \
+    static void dots_##type(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, \
+                            float *sums, float *out)                                                                   \
+    {                                                                                                                  \
+        (void)cols;                                                                                                    \
+        FOR_COLS(cols, dots_any, k, a, ahead, b, part, sums, out, (row_format){dec_##type, __VA_ARGS__});              \
     }
 
 FORMAT(f32, NULL, 32, 1, 4, tail_f32)
@@ -296,7 +337,7 @@ GRID_TYPE(tq2_0, 8, 66, 32)
 GRID_TYPE(q1_0, 4, 18, 32)
 GRID_TYPE(q2_0, 2, 18, 32)
 
-#define ROW(type) {decode_##type, dot_##type, lines_##type}
+#define ROW(type) {decode_##type, dot_##type, dots_##type, lines_##type}
 
 const cpu_format cpu_formats[CPU_TYPES] = {
     [ENG_TYPE_F32] = ROW(f32),

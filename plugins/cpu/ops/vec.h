@@ -13,10 +13,13 @@
 
 #if defined(__AVX512F__)
 #define CPU_VL 16
+#define CPU_DOT_COLS 4 /* columns that a row meets while it is decoded in registers */
 #elif defined(__AVX2__)
 #define CPU_VL 8
+#define CPU_DOT_COLS 2
 #else
 #define CPU_VL 4
+#define CPU_DOT_COLS 2
 #endif
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
@@ -169,6 +172,14 @@ CPU_INLINE void v_sum4(const vf *v, float *out)
     for (int i = 0; i < 4; i++)
         out[i] = v_sum(v[i]);
 #endif
+}
+
+/* To *out adds the sums of a panel's four chains, in their order. */
+CPU_INLINE void add_chains(const vf *acc, float *out)
+{
+    float t[4];
+    v_sum4(acc, t);
+    *out = (((*out + t[0]) + t[1]) + t[2]) + t[3];
 }
 
 CPU_INLINE float v_hmax(vf v)

@@ -18,7 +18,7 @@
 #define TILE 12    /* columns: 12 sums, 12 of a group, and what they need, in 32 registers         */
 #define PANEL 1024 /* elements of k: a strip and a tile of them stay in the nearest cache           */
 #define GROUP 32   /* elements of a column that have a scale                                      */
-#define FEW CPU_DOT_COLS /* columns for which strips do not pay                                   */
+#define FEW 2      /* columns for which strips do not pay                                   */
 
 /* What a type's rows become: bytes with scales for 32 or 16 of them, which are raised numbers or have minima. */
 typedef enum units_form {
