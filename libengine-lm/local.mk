@@ -9,7 +9,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \
 	%D%/arch/arch.h %D%/arch/block.c %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/latent.c %D%/arch/layers.c %D%/arch/moe.c %D%/arch/numbers.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
-	%D%/arch/qwen35moe.c %D%/arch/indexer.c %D%/arch/inputs.c %D%/arch/gemma4.c %D%/arch/altup.c %D%/arch/gemma3n.c %D%/arch/short_conv.c %D%/arch/lfm2.c %D%/arch/lfm2moe.c %D%/arch/seed_oss.c \
+	%D%/arch/qwen35moe.c %D%/arch/indexer.c %D%/arch/inputs.c %D%/arch/gemma4.c %D%/arch/gemma4_assistant.c %D%/arch/altup.c %D%/arch/gemma3n.c %D%/arch/short_conv.c %D%/arch/lfm2.c %D%/arch/lfm2moe.c %D%/arch/seed_oss.c \
 	%D%/arch/ernie4_5.c %D%/arch/exaone4.c %D%/arch/scan.c %D%/arch/mamba2.c %D%/arch/nemotron_h.c %D%/arch/granitehybrid.c \
 	%D%/arch/falcon_h1.c %D%/arch/kimi_linear.c %D%/arch/qwen3vl.c %D%/arch/qwen3vlmoe.c %D%/arch/hunyuan_dense.c \
 	%D%/arch/hunyuan_moe.c %D%/arch/starcoder2.c %D%/arch/stablelm.c %D%/arch/channel_scan.c %D%/arch/mamba.c \
@@ -18,7 +18,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/smollm3.c %D%/arch/phi3.c %D%/arch/olmo2.c %D%/arch/granite.c %D%/arch/command_r.c %D%/arch/cohere2.c \
 	%D%/arch/mistral3.c %D%/arch/llama4.c %D%/arch/minimax_m2.c %D%/arch/qwen3next.c %D%/arch/deepseek2.c \
 	%D%/arch/gemma.c %D%/arch/olmoe.c %D%/arch/granitemoe.c \
-	%D%/run/cells.c %D%/run/collect.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
+	%D%/run/borrow.c %D%/run/cells.c %D%/run/collect.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
 	%D%/run/reuse.c 	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c %D%/run/state.h %D%/run/state_context.c %D%/run/state_file.c \
 	%D%/constrained.c %D%/grammar/recursion.c %D%/grammar/constraint.c %D%/grammar/constraint.h %D%/grammar/gbnf.c %D%/grammar/matcher.c \
 	%D%/grammar/matcher.h %D%/grammar/byte_rules.c %D%/grammar/byte_rules.h %D%/grammar/schema.c %D%/grammar/schema.h %D%/grammar/schema_decimals.c %D%/grammar/schema_flat.c %D%/grammar/schema_leaves.c %D%/grammar/schema_maker.c \
@@ -27,7 +27,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/sampling/candidates.c %D%/sampling/candidates.h %D%/sampling/chain.c %D%/sampling/chain.h %D%/sampling/filters.c \
 	%D%/sampling/filters.h %D%/sampling/history.c %D%/sampling/history.h %D%/sampling/mirostat.c %D%/sampling/mirostat.h %D%/sampling/random.c %D%/sampling/random.h \
 	%D%/sampling/sampler.c %D%/sampling/sampler.h \
-	%D%/draft/ask.c %D%/draft/ask.h %D%/draft/block.c %D%/draft/block.h %D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
+	%D%/draft/assistant.c %D%/draft/assistant.h %D%/draft/ask.c %D%/draft/ask.h %D%/draft/block.c %D%/draft/block.h %D%/draft/draft.c %D%/draft/draft.h %D%/draft/ngram.c %D%/draft/ngram.h %D%/draft/pace.c %D%/draft/pace.h \
 	%D%/draft/second.c %D%/draft/second.h %D%/draft/verify.c %D%/draft/verify.h %D%/draft/vocabulary.c %D%/draft/vocabulary.h \
 	%D%/chat/access.c %D%/chat/args.c %D%/chat/args.h %D%/chat/atoms.c %D%/chat/case.c %D%/chat/case_table.h %D%/chat/compare.c \
 	%D%/chat/escape.c %D%/chat/escape.h %D%/chat/evaluate.c %D%/chat/evaluate.h %D%/chat/execute.c %D%/chat/execute.h \

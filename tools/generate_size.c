@@ -28,7 +28,7 @@ eng_lm_context_params run_context_params(const run *r, const eng_lm_model *model
     params.n_snapshots = r->o.draft + 1; /* as many as may have to be taken back */
     if (params.n_snapshots == 1 && (r->o.load_state || r->o.save_state))
         params.n_snapshots = 2; /* a text that is loaded may go on without another one */
-    params.outputs = options_block(&r->o) ? ENG_LM_HIDDEN_ALL : 0;
+    params.outputs = options_block(&r->o) ? ENG_LM_HIDDEN_ALL : r->guesser ? ENG_LM_HIDDEN : 0; /* for an assistant */
     params.rotate_k = params.rotate_v = r->o.rotate_kv;
     eng_lm_model_info info = {.size = sizeof info};
     eng_lm_model_get_info(model, &info);

@@ -457,7 +457,8 @@ typedef struct eng_lm_draft eng_lm_draft;
 enum {
     ENG_LM_DRAFT_NGRAM = 0, /* what followed the last tokens where they stood before       */
     ENG_LM_DRAFT_HOST = 1,  /* a function of the host                                      */
-    ENG_LM_DRAFT_MODEL = 2, /* a second model, smaller than the context's                  */
+    ENG_LM_DRAFT_MODEL = 2, /* a second model, smaller than the context's; or its assistant, for which the
+                               context must give hidden states (ENG_LM_HIDDEN)             */
     ENG_LM_DRAFT_BLOCK = 3  /* the model's own block for drafting (MTP, nextn): the model must be opened with
                                ENG_LM_DRAFTS, and the context gives hidden states (ENG_LM_HIDDEN, or ENG_LM_HIDDEN_ALL,
                                with which the block sees also what the decode before eng_lm_draft_begin ran)  */

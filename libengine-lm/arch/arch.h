@@ -31,6 +31,7 @@ struct lm_build {
     eng_value altup[LM_MOST_ALTUP]; /* of some models: the hidden states of each token (altup.c) */
     bool picked;      /* only tokens whose logits are wanted are left                   */
     eng_value states; /* of the block for drafting: the hidden states that come with the tokens */
+    const eng_lm_model *target; /* of an assistant: whose embeddings tokens have    */
     bool all_hidden;  /* the hidden states of all tokens are wanted                 */
     eng_value hidden; /* given: what the head is given                             */
 };
@@ -48,7 +49,7 @@ static inline int64_t lm_cache_row(uint32_t type, int64_t head)
 /* Of what a layer keeps: K and V first, behind them an indexer's keys. */
 enum { LM_INDEX_KEYS = 2 };
 
-enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOTS };
+enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOT_TARGET, LM_SLOTS };
 enum { LM_PARAM_CELLS = 0, LM_PARAMS };
 
 #endif

@@ -56,6 +56,8 @@ int lm_block_model(eng_lm_model *m)
 
 eng_value lm_draft_input(lm_build *b, eng_value tokens)
 {
+    if (b->target)
+        return lm_product(b, LM_LAYER_TOP, LM_DRAFT_IN, eng_concat(b->g, tokens, b->states, 0));
     eng_value pair = eng_concat(b->g, lm_norm(b, tokens, 0, LM_DRAFT_TOKEN_NORM),
                                 lm_norm(b, b->states, 0, LM_DRAFT_STATE_NORM), 0);
     return lm_product(b, 0, LM_DRAFT_IN, pair);

@@ -146,6 +146,8 @@ static eng_value head(lm_build *b, eng_value x)
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
     b->hidden = x = lm_norm(b, x, LM_LAYER_TOP, LM_OUT_NORM);
+    if (b->target) /* as the other model's are */
+        b->hidden = lm_product(b, LM_LAYER_TOP, LM_DRAFT_STATE, x);
     x = b->all_hidden ? lm_pick(b, x) : x;
     x = has(b, LM_LAYER_TOP, LM_OUT) ? lm_product(b, LM_LAYER_TOP, LM_OUT, x) :
                                        eng_mul_mat(g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), x);
@@ -155,11 +157,17 @@ static eng_value head(lm_build *b, eng_value x)
     return eng_scale(g, x, n->logit_softcap, 0);
 }
 
+/* The model's own, or those of the model that it guesses for. */
+static eng_value embeddings(lm_build *b)
+{
+    return b->target ? eng_graph_tensor(b->g, LM_SLOT_TARGET, b->target->store, (uint32_t)b->target->weights[0][LM_EMBD]) :
+                       lm_weight(b, LM_LAYER_TOP, LM_EMBD);
+}
+
 eng_value lm_layers(lm_build *b)
 {
     const lm_numbers *n = &b->model->n;
-    eng_value x = eng_get_rows(b->g, lm_weight(b, LM_LAYER_TOP, LM_EMBD), b->tokens);
-    x = scaled(b, x, n->embd_scale);
+    eng_value x = scaled(b, eng_get_rows(b->g, embeddings(b), b->tokens), n->embd_scale);
     lm_positions(b);
     lm_indexer_begin(b);
     b->picked = false;

@@ -119,7 +119,8 @@ static int layers(lm_loader *l)
     int64_t blocks, nextn = 0, interval = 1;
     int status = lm_key_integer(l, "block_count", 1, LM_MAX_LAYERS, &blocks);
     if (!status && lm_arch_reads(l, LM_READS_DRAFTING))
-        status = lm_key_integer_or(l, "nextn_predict_layers", 0, blocks - 1, 0, &nextn);
+        status = lm_key_integer_or(l, "nextn_predict_layers", 0, a->assistant ? blocks : blocks - 1, 0, &nextn);
+    nextn = a->assistant ? 0 : nextn; /* all of it drafts */
     if (!status && a->hybrid)
         status = lm_key_integer_or(l, "full_attention_interval", 1, LM_MAX_LAYERS, 4, &interval);
     if (status)
@@ -190,6 +191,7 @@ static int common(lm_loader *l)
         return eng_fail(ENG_ERR_FORMAT, "the file has no matrix token_embd.weight, which a %s model needs",
                         l->arch_name);
     n->n_vocab = embd->ne[1];
+    n->d_hidden = n->n_embd;
     lm_letter_add(m, 'E', NULL, n->n_embd);
     lm_letter_add(m, 'V', "vocab", n->n_vocab);
     lm_letter_add(m, 'H', "kv_head", n->n_head_kv);
@@ -298,7 +300,13 @@ static int owners(lm_loader *l)
     int64_t shared = 0;
     int status = ENG_OK;
     if (lm_arch_reads(l, LM_READS_SHARED_CACHES))
-        status = lm_key_integer_or(l, "attention.shared_kv_layers", 0, n->n_layers - 1, 0, &shared);
+        status = lm_key_integer_or(l, "attention.shared_kv_layers", 0, n->n_layers - !l->model->arch->assistant, 0, &shared);
+    if (l->model->arch->assistant) { /* none keeps anything */
+        for (int i = 0; i < n->n_layers; i++)
+            n->layer[i].owner = -1;
+        n->last_kept = -1;
+        return status;
+    }
     n->last_kept = n->n_layers - 1 - (int)shared;
     for (int i = n->last_kept + 1; i < n->n_layers && !status; i++) {
         lm_layer *a = &n->layer[i];

@@ -42,6 +42,12 @@ static bool dear(const eng_lm_draft *d)
     return d->p.from == ENG_LM_DRAFT_MODEL || d->p.from == ENG_LM_DRAFT_BLOCK;
 }
 
+/* Does the model that guesses read the caches of the first? */
+static bool assisted(const eng_lm_draft *d)
+{
+    return d->p.from == ENG_LM_DRAFT_MODEL && d->p.model->arch->assistant;
+}
+
 static int begin_guesses(eng_lm_draft *d)
 {
     size_t n = (size_t)d->context->model->n.n_vocab;
@@ -52,6 +58,7 @@ static int begin_guesses(eng_lm_draft *d)
     if (!d->q || !d->p_room)
         return ENG_ERR_NOMEM;
     return d->p.from == ENG_LM_DRAFT_BLOCK ? lm_block_begin(&d->block, d->context) :
+           assisted(d) ? lm_assistant_begin(&d->assistant, d->context, d->p.model, d->p.sequence) :
                                              lm_second_begin(&d->second, d->context, d->p.model, d->p.max);
 }
 
@@ -94,6 +101,7 @@ void eng_lm_draft_destroy(eng_lm_draft *d)
     lm_ngram_free(&d->ngram);
     lm_second_end(&d->second);
     lm_block_end(&d->block);
+    lm_assistant_end(&d->assistant);
     free(d->q);
     free(d->p_room);
     free(d->guess.tokens);
@@ -144,6 +152,8 @@ int eng_lm_draft_begin(eng_lm_draft *d, const int32_t *tokens, size_t n)
         status = lm_block_forget(&d->block);
     if (!status && d->p.from == ENG_LM_DRAFT_BLOCK)
         status = lm_block_follow(&d->block, d->p.sequence, tokens, n);
+    if (!status && assisted(d))
+        lm_assistant_follow(&d->assistant);
     return status;
 }
 
@@ -174,6 +184,7 @@ static int ask(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t most)
         const lm_ask ask = {.tokens = d->text, .n_tokens = d->n_text, .most = most, .p_min = d->p.p_min,
                                    .sampler = sampler->sampler, .q = d->q};
         return d->p.from == ENG_LM_DRAFT_BLOCK ? lm_block_guess(&d->block, &ask, g->tokens, &g->n, &g->drawn) :
+               assisted(d) ? lm_assistant_guess(&d->assistant, &ask, g->tokens, &g->n, &g->drawn) :
                                                  lm_second_guess(&d->second, &ask, g->tokens, &g->n, &g->drawn);
     }
     if (d->p.from == ENG_LM_DRAFT_NGRAM) {
@@ -278,7 +289,8 @@ static uint64_t compiled(const eng_lm_draft *d)
 
 static uint64_t guess_plan_ns(const eng_lm_draft *d)
 {
-    const eng_lm_context *c = d->p.from == ENG_LM_DRAFT_BLOCK ? d->block.context : d->second.context;
+    const eng_lm_context *c = d->p.from == ENG_LM_DRAFT_BLOCK ? d->block.context :
+                              assisted(d) ? d->assistant.context : d->second.context;
     return c ? c->plan_ns : 0;
 }
 
@@ -348,6 +360,8 @@ int eng_lm_draft_step(eng_lm_draft *d, eng_lm_sampler *sampler, uint32_t room, i
         return status;
     if (d->p.from == ENG_LM_DRAFT_BLOCK)
         status = lm_block_note(&d->block, tokens, given);
+    else if (assisted(d))
+        lm_assistant_note(&d->assistant, given);
     if (status)
         return status;
     t.chosen = eu_now();

@@ -5,6 +5,7 @@
 #define ENGINE_LM_DRAFT_H
 
 #include "../run/run.h"
+#include "assistant.h"
 #include "block.h"
 #include "ngram.h"
 #include "pace.h"
@@ -25,6 +26,7 @@ struct eng_lm_draft {
     lm_ngram ngram;
     lm_second second;
     lm_block block;
+    lm_assistant assistant;
     float *q, *p_room; /* [max][vocabulary], [vocabulary]; of models that guess    */
     lm_guess guess;
     lm_pace pace;

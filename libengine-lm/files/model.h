@@ -14,7 +14,7 @@
 #include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
-#define LM_MAX_ROLES 208         /* of an architecture's table                 */
+#define LM_MAX_ROLES 216         /* of an architecture's table                 */
 #define LM_MAX_LETTERS 24        /* of its words                               */
 #define LM_MOST_TEMPLATES 16     /* of conversations, in one file              */
 #define LM_MOST_ALTUP 8          /* hidden states of a token                   */
@@ -128,6 +128,7 @@ typedef struct lm_numbers {
     int64_t n_head, n_head_kv, d_k, d_v;   /* of layers that say nothing else; d: of the caches */
     int64_t altup, altup_active;           /* hidden states of a token, and the one that goes through layers; 0: one */
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
+    int64_t d_hidden;                      /* of the hidden states that are given, or taken with tokens */
     int64_t d_head;                        /* of latent attention: of a head        */
     int64_t top_cells;                     /* that an indexer chooses for attention to see; 0: there is none */
     int64_t index_heads, d_index;          /* and its heads                         */
@@ -215,7 +216,7 @@ enum {
     LM_PRODUCT_ROLES(LM_KDA_GATE_B), LM_KDA_Q_CONV, LM_KDA_K_CONV, LM_KDA_V_CONV,
     LM_GDN_CONV, LM_GDN_DT, LM_GDN_A, LM_GDN_NORM, LM_SCAN_CONV_BIAS, LM_SCAN_SKIP,
     LM_PRODUCT_ROLES(LM_CONV_IN), LM_CONV, LM_PRODUCT_ROLES(LM_CONV_OUT),
-    LM_PRODUCT_ROLES(LM_DRAFT_IN), LM_DRAFT_TOKEN_NORM, LM_DRAFT_STATE_NORM, LM_DRAFT_EMBD, LM_DRAFT_OUT_NORM, LM_DRAFT_OUT,
+    LM_PRODUCT_ROLES(LM_DRAFT_IN), LM_PRODUCT_ROLES(LM_DRAFT_STATE), LM_DRAFT_TOKEN_NORM, LM_DRAFT_STATE_NORM, LM_DRAFT_EMBD, LM_DRAFT_OUT_NORM, LM_DRAFT_OUT,
     LM_ROLES
 };
 _Static_assert(LM_ROLES <= LM_MAX_ROLES, "LM_MAX_ROLES is too small");
@@ -239,6 +240,7 @@ enum {
     LM_W_MOE = 32,       /* only in layers with experts                           */
     LM_W_CACHE = 128,    /* needed by layers with a cache of their own alone      */
     LM_W_INPUTS = 256,   /* only where layers are given something of the token itself */
+    LM_W_LEFT_OUT = 1024, /* known, and not needed                                */
     LM_W_CHOOSES = 512,  /* only in layers with an indexer of their own; others may have it, and do without */
     LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
                             with a home of their own become tensors of their own,
@@ -361,6 +363,7 @@ struct lm_arch {
     bool kda;                /* recurrent layers forget by channels, not by heads          */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
+    bool assistant;          /* it guesses for another model, whose caches it reads     */
     bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */
     bool latent;             /* keys and values are made of one short vector           */
     int index_rope;          /* ENG_ROPE_*, of an indexer's queries and keys           */

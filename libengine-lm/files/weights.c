@@ -121,6 +121,8 @@ static int declare_experts(weights *w, const lm_weight_row *row, const eng_store
 static bool applies(const eng_lm_model *model, const lm_weight_row *row, int layer, const int32_t *roles)
 {
     uint32_t kind = layer >= 0 && model->n.layer[layer].moe ? LM_W_MOE : LM_W_DENSE;
+    if (row->flags & LM_W_LEFT_OUT)
+        return false;
     if (row->flags & LM_W_CHOOSES && !model->n.layer[layer].chooses)
         return false;
     if ((row->flags & (LM_W_MOE | LM_W_DENSE)) && !(row->flags & kind))
@@ -218,7 +220,7 @@ static int weigh(weights *w, const lm_weight_row *rows, uint32_t n_rows)
         int layer = -1, stem = 0;
         bool in_layer = sscanf(t->name, "blk.%d.%n", &layer, &stem) == 1 && stem > 0;
         const lm_weight_row *row = find_row(rows, n_rows, t->name + (in_layer ? stem : 0), in_layer);
-        if (!row || (in_layer && (layer < 0 || layer >= m->n.n_layers + m->n.n_drafting)))
+        if (!row || row->flags & LM_W_LEFT_OUT || (in_layer && (layer < 0 || layer >= m->n.n_layers + m->n.n_drafting)))
             continue;
         int unit = in_layer ? layer + 1 : row->flags & LM_W_END ? m->n.n_layers + 1 : 0;
         int64_t experts = row->flags & LM_W_EXPERTS && t->rank == 3 && t->ne[2] == m->n.n_experts ? t->ne[2] : 0;
@@ -273,12 +275,14 @@ static int check_drafting(const weights *w)
     return ENG_OK;
 }
 
-/* Is it one of an indexer in a layer that sees what an earlier one chose? */
+/* Is it one that the architecture can do without, or of an indexer in a layer that sees what an earlier one chose? */
 static bool is_left_out(const eng_lm_model *m, const char *name)
 {
     int layer = 0, stem = 0;
     bool in_layer = sscanf(name, "blk.%d.%n", &layer, &stem) == 1 && stem > 0;
     const lm_weight_row *row = find_row(m->arch->rows, m->arch->n_rows, name + (in_layer ? stem : 0), in_layer);
+    if (row && row->flags & LM_W_LEFT_OUT)
+        return true;
     return row && row->flags & LM_W_CHOOSES && layer >= 0 && layer < m->n.n_layers && !m->n.layer[layer].chooses;
 }
 

@@ -334,6 +334,9 @@ int eng_lm_context_create(eng_lm_model *model, const eng_lm_context_params *para
     if (!model || !context)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_context_create" ENG_CAUSE
                         "a model and a place for the context are needed");
+    if (model->arch->assistant)
+        return eng_fail(ENG_ERR_UNSUPPORTED, "%s models run within the context of another model" ENG_ADVICE
+                        "let them guess for it (-md, ENG_LM_DRAFT_MODEL)", model->arch->name);
     eng_lm_context_params own;
     eng_lm_context_defaults(&own);
     int status = params ? lm_take("eng_lm_context_create", &own, sizeof own, params, 2 * sizeof(uint32_t)) : ENG_OK;
@@ -374,8 +377,10 @@ void eng_lm_context_destroy(eng_lm_context *c)
         next = p->next;
         lm_pass_destroy(p);
     }
-    eng_store_destroy(c->memory);
-    eng_store_destroy(c->cells);
+    if (!c->lender) {
+        eng_store_destroy(c->memory);
+        eng_store_destroy(c->cells);
+    }
     for (uint32_t s = 0; c->sequences && s < c->p.n_sequences; s++) {
         free(c->sequences[s].cells);
         free(c->sequences[s].tokens);

@@ -220,7 +220,7 @@ static void fill_streams(int32_t *streams, const int32_t *pos, uint32_t n, uint3
 static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32_t n, lm_pass *p)
 {
     const lm_inputs *at = &p->at;
-    const size_t width = (size_t)c->model->n.n_embd;
+    const size_t width = (size_t)c->model->n.d_hidden;
     uint32_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots, wanted = 0;
     memset(p->in, 0xff, at->total * sizeof *p->in);
     memset(c->counts, 0, n_seq * sizeof *c->counts);
@@ -262,23 +262,31 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
     return ENG_OK;
 }
 
-static int run(eng_lm_context *c, lm_pass *p, const lm_part *all, const lm_part *wanted)
+/* What the device has not been told of cells yet. */
+static int write_cells(eng_lm_context *c, eng_queue *queue, eng_fence *fence)
+{
+    uint64_t begin = c->dirty_begin * sizeof(int32_t), bytes = (c->dirty_end - c->dirty_begin) * sizeof(int32_t);
+    const eng_region of[3] = {eng_range(c->cell_pos + c->dirty_begin, begin, bytes),
+                              eng_range(c->cell_first + c->dirty_begin, begin, bytes),
+                              eng_range(c->cell_last + c->dirty_begin, begin, bytes)};
+    int status = ENG_OK;
+    for (uint32_t i = 0; i < eng_store_count(c->cells) && !status && bytes; i++)
+        status = eng_queue_write(queue, NULL, 0, c->cells, i, &of[i], 1, fence);
+    return status;
+}
+
+int lm_pass_run(eng_lm_context *c, lm_pass *p, const lm_part *all, const lm_part *wanted)
 {
     eng_fence fence = {0};
-    uint64_t begin = c->dirty_begin * sizeof(int32_t), bytes = (c->dirty_end - c->dirty_begin) * sizeof(int32_t);
+    eng_lm_context *owner = c->lender ? c->lender : c;
     const eng_region in = eng_range(p->in, 0, p->at.total * sizeof *p->in);
-    const eng_region positions = eng_range(c->cell_pos + c->dirty_begin, begin, bytes);
-    const eng_region owners[2] = {eng_range(c->cell_first + c->dirty_begin, begin, bytes),
-                                  eng_range(c->cell_last + c->dirty_begin, begin, bytes)};
+    const eng_region states = eng_range(p->states, 0, all->n * (uint64_t)c->model->n.d_hidden * sizeof *p->states);
+    int64_t params[LM_PARAMS] = {[LM_PARAM_CELLS] = owner->cells_end};
     int status = eng_queue_write(c->queue, NULL, 0, p->io, 0, &in, 1, &fence);
-    const eng_region states = eng_range(p->states, 0, all->n * (uint64_t)c->model->n.n_embd * sizeof *p->states);
     if (!status && p->states)
         status = eng_queue_write(c->queue, NULL, 0, p->io, eng_store_count(p->io) - 1, &states, 1, &fence);
-    if (!status && bytes)
-        status = eng_queue_write(c->queue, NULL, 0, c->cells, 0, &positions, 1, &fence);
-    for (uint32_t i = 1; i < eng_store_count(c->cells) && !status && bytes; i++)
-        status = eng_queue_write(c->queue, NULL, 0, c->cells, i, &owners[i - 1], 1, &fence);
-    int64_t params[LM_PARAMS] = {[LM_PARAM_CELLS] = c->cells_end};
+    if (!status)
+        status = write_cells(owner, c->queue, &fence);
     if (!status)
         status = eng_queue_submit(c->queue, NULL, 0, p->instance, params, LM_PARAMS, &fence);
     if (!status)
@@ -287,7 +295,7 @@ static int run(eng_lm_context *c, lm_pass *p, const lm_part *all, const lm_part 
         return lm_after_failure(status, fence);
     status = eng_fence_wait(fence, UINT64_MAX);
     if (!status)
-        c->dirty_begin = c->dirty_end = 0;
+        owner->dirty_begin = owner->dirty_end = 0;
     return status;
 }
 
@@ -327,7 +335,7 @@ static int pass(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         status = fill(c, b, first, n, p);
     }
     if (!status)
-        status = run(c, p, &(lm_part){first, n}, &(lm_part){row, wanted});
+        status = lm_pass_run(c, p, &(lm_part){first, n}, &(lm_part){row, wanted});
     if (!status && c->collect)
         status = lm_collect(c, p, n, wanted);
     finish_rows(c, b, &c->rows, first, first + n, status == ENG_OK);

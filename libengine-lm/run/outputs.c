@@ -14,7 +14,7 @@ void lm_outputs_choose(eng_lm_context *c)
     rows[LM_GIVEN_LOGITS] = sizeof(float) * (top ? top : (uint64_t)n->n_vocab);
     rows[LM_GIVEN_TOP] = sizeof(int32_t) * top;
     rows[LM_GIVEN_BEST] = top ? sizeof(float) : 0;
-    rows[LM_GIVEN_HIDDEN] = c->p.outputs ? sizeof(float) * (uint64_t)n->n_embd : 0;
+    rows[LM_GIVEN_HIDDEN] = c->p.outputs ? sizeof(float) * (uint64_t)n->d_hidden : 0;
     for (int i = 0; i < LM_GIVENS; i++)
         if (rows[i])
             c->given[i] = (lm_output){.tensor = tensor++, .row = rows[i]};

@@ -83,7 +83,7 @@ static int io_store(const eng_lm_context *c, const lm_inputs *at, uint32_t n_tok
     int status = lm_outputs_declare(c, n_tokens, n_out, &memory, t + 1, &n);
     if (m->drafts)
         t[1 + n++] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .use = ENG_USE_INPUT,
-                                        .ne = {m->n.n_embd, n_tokens, 1, 1, 1, 1, 1, 1}, .name = "states", .layer = -1};
+                                        .ne = {m->n.d_hidden, n_tokens, 1, 1, 1, 1, 1, 1}, .name = "states", .layer = -1};
     if (!status)
         status = eng_store_create(m->device, t, 1 + n, store);
     eu_arena_end(&memory);
@@ -114,6 +114,7 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
     eng_graph_precision(g, (eng_precision)c->p.precision);
     lm_build b = {.model = c->model, .context = &c->p, .memory = c->memory, .layer_memory = c->layer_memory, .g = g,
                   .n_tokens = n_tokens, .n_out = n_out, .all_hidden = c->p.outputs & ENG_LM_HIDDEN_ALL};
+    b.target = c->lender ? c->lender->model : NULL;
     if (c->model->drafts)
         b.states = eng_graph_tensor(g, LM_SLOT_IO, io, eng_store_count(io) - 1);
     int64_t n_seq = c->p.n_sequences, slots = c->p.n_snapshots;
@@ -197,7 +198,7 @@ static int build(eng_lm_context *c, lm_pass *p)
     p->at = place_inputs(c, p->n_tokens, p->n_out);
     p->in = lm_calloc(p->at.total, sizeof *p->in);
     if (c->model->drafts)
-        p->states = lm_calloc((size_t)p->n_tokens * (size_t)c->model->n.n_embd, sizeof *p->states);
+        p->states = lm_calloc((size_t)p->n_tokens * (size_t)c->model->n.d_hidden, sizeof *p->states);
     if (!p->in || (c->model->drafts && !p->states))
         return ENG_ERR_NOMEM;
     eng_graph *graph = NULL;
@@ -209,8 +210,9 @@ static int build(eng_lm_context *c, lm_pass *p)
     if (!status)
         status = eng_plan_create(c->model->device, graph, &p->plan);
     if (!status) {
-        eng_store *stores[LM_SLOTS] = {c->model->store, c->memory, c->cells, p->io};
-        status = eng_instance_create(p->plan, stores, LM_SLOTS, &p->instance);
+        eng_store *stores[LM_SLOTS] = {c->model->store, c->memory, c->cells, p->io,
+                                       c->lender ? c->lender->model->store : NULL};
+        status = eng_instance_create(p->plan, stores, c->lender ? LM_SLOTS : LM_SLOT_TARGET, &p->instance);
     }
     eng_graph_destroy(graph);
     return status;

@@ -59,7 +59,7 @@ typedef struct lm_pass {
     uint32_t n_tokens, n_out;
     lm_inputs at;
     int32_t *in; /* at.total                                                      */
-    float *states; /* of the block for drafting: [n_tokens][n_embd]                 */
+    float *states; /* of the block for drafting: [n_tokens][d_hidden]               */
     eng_plan *plan;
     eng_store *io;
     eng_instance *instance;
@@ -121,6 +121,7 @@ struct eng_lm_context {
     eng_store *memory;   /* caches and pools                                      */
     eng_store *cells;    /* position and sequence of each cell                     */
     eng_queue *queue;
+    struct eng_lm_context *lender; /* of an assistant: whose memory and cells it reads; NULL: they are its own */
     int32_t layer_memory[LM_MAX_LAYERS]; /* first tensor of the layer in `memory`: K, V, state,
                                             window, of these what it has          */
     lm_pass *passes;
@@ -169,6 +170,13 @@ int lm_collect_look(eng_lm_context *c, lm_pass *p, const eng_graph *graph);
 void lm_collect_keep(const lm_pass *p, eng_graph *g);
 int lm_collect(eng_lm_context *c, lm_pass *p, uint32_t n, uint32_t wanted);
 void lm_collect_free(lm_pass *p);
+
+/* Of an assistant, that reads what `first` holds (borrow.c), and its pass: a token, where it is and of which rank's
+ * sequence, and the state that comes with it.  Logits and hidden state are those of index 0. */
+int lm_context_borrow(eng_lm_model *model, eng_lm_context *first, eng_lm_context **context);
+int lm_context_ask(eng_lm_context *c, int32_t token, int32_t pos, int32_t rank, const float *state);
+/* Runs a pass whose inputs are filled, and reads what it gives. */
+int lm_pass_run(eng_lm_context *c, lm_pass *p, const lm_part *all, const lm_part *wanted);
 
 /* eng_lm_decode for the block for drafting: states[n_tokens][n_embd]. */
 int lm_decode_states(eng_lm_context *c, const eng_lm_batch *batch, const float *states);

@@ -1,8 +1,8 @@
 /*
- * drafts MODEL DEVICE COUNT TOKEN...
+ * drafts MODEL[:ASSISTANT] DEVICE COUNT TOKEN...
  *
- * Runs the tokens, takes the most likely one and prints it and what the model's block for drafting guesses after it: what
- * another program's are compared with.
+ * Runs the tokens, takes the most likely one and prints it and what the model's block for drafting, or its assistant,
+ * guesses after it: what another program's are compared with.
  */
 #include "config.h"
 
@@ -17,20 +17,23 @@
 typedef struct host {
     eng_context *engine;
     eng_device *device;
-    eng_lm_model *model;
+    eng_lm_model *model, *assistant;
     eng_lm_context *context;
     eng_lm_sampler *sampler;
     eng_lm_draft *draft;
 } host;
 
-static int open_all(host *h, const char *device, const char *path, uint32_t count)
+static int open_all(host *h, const char *device, char *path, uint32_t count)
 {
+    char *second = strchr(path, ':');
     eng_lm_model_params m;
     eng_lm_context_params c;
     eng_lm_sampler_params s;
     eng_lm_draft_params d;
     eng_lm_model_defaults(&m);
-    m.flags = ENG_LM_DRAFTS;
+    m.flags = second ? 0 : ENG_LM_DRAFTS;
+    if (second)
+        *second++ = 0;
     eng_lm_context_defaults(&c);
     c.type_k = c.type_v = ENG_TYPE_F32;
     c.n_snapshots = count + 1;
@@ -38,7 +41,7 @@ static int open_all(host *h, const char *device, const char *path, uint32_t coun
     eng_lm_sampler_defaults(&s);
     s.temperature = 0;
     eng_lm_draft_defaults(&d);
-    d.from = ENG_LM_DRAFT_BLOCK;
+    d.from = second ? ENG_LM_DRAFT_MODEL : ENG_LM_DRAFT_BLOCK;
     d.max = count;
     d.flags = ENG_LM_DRAFT_ALWAYS | ENG_LM_DRAFT_PAST_END;
     int status = eng_context_create(NULL, &h->engine);
@@ -46,6 +49,9 @@ static int open_all(host *h, const char *device, const char *path, uint32_t coun
         status = eng_device_open(h->engine, device, &h->device);
     if (!status)
         status = eng_lm_model_open(h->engine, h->device, path, &m, &h->model);
+    if (!status && second)
+        status = eng_lm_model_open(h->engine, h->device, second, &m, &h->assistant);
+    d.model = h->assistant;
     if (!status)
         status = eng_lm_context_create(h->model, &c, &h->context);
     if (!status)
@@ -71,7 +77,7 @@ int main(int argc, char **argv)
     static int32_t text[MOST + 1];
     host h = {0};
     if (argc < 5 || argc - 4 > MOST) {
-        fprintf(stderr, "usage: drafts MODEL DEVICE COUNT TOKEN...\n");
+        fprintf(stderr, "usage: drafts MODEL[:ASSISTANT] DEVICE COUNT TOKEN...\n");
         return 64;
     }
     for (int i = 4; i < argc; i++)
@@ -88,6 +94,7 @@ int main(int argc, char **argv)
     eng_lm_draft_destroy(h.draft);
     eng_lm_sampler_destroy(h.sampler);
     eng_lm_context_destroy(h.context);
+    eng_lm_model_close(h.assistant);
     eng_lm_model_close(h.model);
     eng_device_close(h.device);
     eng_context_destroy(h.engine);

@@ -208,7 +208,7 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
     if (m->f.both)
         both_mixers(s, i, u, out, t);
     else if (l->full)
-        ref_attention_layer(m, l, &s->layers[l->owner], s->length, u, out, t);
+        ref_attention_layer(m, l, &s->layers[l->owner < 0 ? i : l->owner], s->length, u, out, t);
     else if (l->plain)
         ref_ffn(m, l, x, u, out, t, &s->margin);
     else if (m->f.scans)
@@ -313,6 +313,45 @@ bool ref_block_step(ref_sequence *s, int32_t token, const double *state, double 
     ref_product(&m->draft_in, 0, pair, x);
     finish(s, x, logits);
     return true;
+}
+
+/* The state of the last layer that keeps what one of this kind reads. */
+static layer_state lent(const ref_sequence *text, const layer *l)
+{
+    int64_t k = text->m->n_layers - 1;
+    while (k > 0 && (text->m->layers[k].owner != k || text->m->layers[k].local != l->local))
+        k--;
+    return text->layers[k];
+}
+
+bool ref_assistant_step(ref_sequence *s, const ref_sequence *text, int32_t token, const double *state, double *logits,
+                        double *next)
+{
+    const ref_model *m = s->m, *other = text->m;
+    int64_t e = other->n_embd;
+    double *pair = malloc((size_t)(2 * e) * sizeof *pair);
+    layer_state *own = malloc((size_t)m->n_layers * sizeof *own);
+    bool good = pair && own;
+    for (s->length = text->length; good && s->capacity <= s->length;)
+        good = reserve(s);
+    for (int64_t i = 0; good && i < m->n_layers; i++) {
+        own[i] = s->layers[i];
+        s->layers[i] = lent(text, &m->layers[i]);
+    }
+    for (int64_t i = 0; good && i < e; i++) {
+        pair[i] = other->embd_scale * other->embd[(int64_t)token * e + i];
+        pair[e + i] = state[i];
+    }
+    if (good) {
+        ref_product(&m->draft_in, 0, pair, s->scratch);
+        finish(s, s->scratch, logits);
+        ref_product(&m->draft_out, 0, s->state, next);
+        memcpy(s->layers, own, (size_t)m->n_layers * sizeof *own);
+    }
+    s->length = 0;
+    free(pair);
+    free(own);
+    return good;
 }
 
 const double *ref_sequence_state(const ref_sequence *s)

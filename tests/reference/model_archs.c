@@ -50,6 +50,8 @@ static const facts known[] = {
     {"gemma4", FFN, .post_norms = true, .act = GELU, .embd_root = true, .qk = HEAD_NORM, .window_period = 6,
      .local_plain = true, .local_base = 10000, .own_width = true, .beside = true, .layered = true, .value_norm = true,
      .unscaled = true},
+    {"gemma4-assistant", FFN, .post_norms = true, .act = GELU, .qk = HEAD_NORM, .window_period = 6, .local_plain = true,
+     .local_base = 10000, .layered = true, .unscaled = true},
     {"mamba2", .scans = true, .alone = true, NO_WINDOWS},
     {"mamba", .scans = true, .alone = true, .each = true, NO_WINDOWS},
     {"nemotron_h", .scans = true, .alone = true, .either = true, .layered = true, .rope_rest = 1, NO_WINDOWS},

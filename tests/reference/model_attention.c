@@ -59,9 +59,9 @@ static bool sees(const ref_model *m, const layer *l, const layer_state *s, int64
     return (!m->top_cells || s->seen[j]) && (!l->window || pos - j < l->window) && (!l->chunk || pos / l->chunk == j / l->chunk);
 }
 
-/* Head h, whose keys and values are number kv, at the last of `length` tokens. */
+/* Head h, whose keys and values are number kv, at position pos: it sees the first `length` tokens. */
 static void attend(const ref_model *m, const layer *l, const double *q, const layer_state *s, int64_t h, int64_t kv,
-                   int64_t length, double *p, double *o)
+                   int64_t pos, int64_t length, double *p, double *o)
 {
     int64_t d = l->d, step = l->kv_heads * d, dv = l->dv;
     double max = l->sinks ? l->sinks[h] : -INFINITY, sum, cap = m->attn_softcap;
@@ -72,7 +72,7 @@ static void attend(const ref_model *m, const layer *l, const double *q, const la
             p[j] += q[i] * k[i];
         p[j] *= m->attn_scale;
         p[j] = cap > 0 ? cap * tanh(p[j] / cap) : p[j];
-        p[j] = sees(m, l, s, length - 1, j) ? p[j] : -INFINITY;
+        p[j] = sees(m, l, s, pos, j) ? p[j] : -INFINITY;
         max = fmax(max, p[j]);
     }
     sum = l->sinks ? exp(l->sinks[h] - max) : 0;
@@ -156,7 +156,7 @@ static void project(const ref_model *m, const layer *l, const double *u, double 
     ref_product(&l->q, 0, u, q);
     if (m->f.qk == WIDE_NORM)
         ref_rms(q, l->q_norm, q, m->heads * d, m->eps);
-    if (&m->layers[l->owner] == l)
+    if (l->owner >= 0 && &m->layers[l->owner] == l)
         keys_and_values(m, l, u, k, v, pos);
     for (int64_t h = 0; h < m->heads; h++)
         turned(m, l, q + h * step, l->q_norm, h, pos);
@@ -177,7 +177,7 @@ void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int
         double *q = all + h * step, *gate = q + d;
         for (int64_t i = 0; i < d && m->temper > 0 && !(m->f.rope_rest && l->rotated); i++)
             q[i] *= grown;
-        attend(m, l, q, s, h, h / group, pos + 1, p, o + h * l->dv);
+        attend(m, l, q, s, h, h / group, pos, l->owner < 0 ? pos : pos + 1, p, o + h * l->dv);
         for (int64_t i = 0; i < d && m->gated; i++)
             o[h * d + i] *= ref_logistic(gate[i]);
     }

@@ -118,7 +118,9 @@ struct ref_model {
     matrix head;
     layer *layers;
     ref_model *block;    /* NULL: none */
-    matrix draft_in;     /* of the block */
+    matrix draft_in;     /* of the block, or an assistant */
+    matrix draft_out;    /* of an assistant: its state as the other model's are */
+    int64_t n_given;     /* and their width; 0: it is none */
     double *token_norm, *state_norm;
     double **owned;
     size_t n_owned, owned_capacity;

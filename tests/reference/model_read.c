@@ -194,7 +194,10 @@ static void read_numbers(reader *r)
     if (!read_arch(r))
         return;
     m->hybrid = m->gated = strncmp(m->arch, "qwen35", 6) == 0 || m->f.grouped;
-    m->n_layers = key(r, "block_count", 0, -1) - key(r, "nextn_predict_layers", 0, 0);
+    m->n_layers = key(r, "block_count", 0, -1);
+    m->n_given = key(r, "embedding_length_out", 0, 0);
+    if (!m->n_given) /* an assistant does nothing else */
+        m->n_layers -= key(r, "nextn_predict_layers", 0, 0);
     m->n_embd = key(r, "embedding_length", 0, -1);
     m->n_ff = key(r, "feed_forward_length", 0, 0);
     m->heads = key(r, "attention.head_count", 0, -1);
@@ -515,7 +518,7 @@ static void read_cache(reader *r, layer *l, int64_t il)
     l->dv = l->d == m->d ? m->dv : l->d;
     l->kv_heads = m->f.layered ? layer_key(r, "attention.head_count_kv", il, m->heads) : m->kv_heads;
     l->kv_heads = l->kv_heads ? l->kv_heads : 1;
-    l->owner = il < m->n_layers ? il : 0;
+    l->owner = m->n_given ? -1 : il < m->n_layers ? il : 0;
     for (int64_t k = 0; il < m->n_layers && il >= m->n_layers - shared && k < m->n_layers - shared; k++)
         l->owner = m->layers[k].local == l->local ? k : l->owner;
     m->d_most = l->d > m->d_most ? l->d : m->d_most;
@@ -547,7 +550,7 @@ static void read_extras(reader *r, layer *l, int64_t il)
     ref_model *m = r->m;
     int64_t e = m->n_embd;
     l->sparsity = -INFINITY;
-    l->out_scale = m->f.beside ? tensor(r, false, 1, il, "layer_output_scale", ".weight") : NULL;
+    l->out_scale = m->f.beside || m->n_given ? tensor(r, false, 1, il, "layer_output_scale", ".weight") : NULL;
     if (m->d_input) {
         l->in_gate = read_matrix(r, true, il, "inp_gate", e, m->d_input, 1);
         l->in_out = read_matrix(r, true, il, "proj", m->d_input, e, 1);
@@ -697,7 +700,10 @@ static void read_model(reader *r)
     m->rope_freqs = tensor(r, false, m->n_rot / 2, -1, "rope_freqs", ".weight");
     for (int64_t i = 0; i < m->n_layers && !r->failed; i++)
         read_layer(r, i);
-    if (!r->failed && key(r, "nextn_predict_layers", 0, 0) > 0)
+    if (m->n_given) {
+        m->draft_in = read_matrix(r, true, -1, "nextn.pre_projection", 2 * m->n_given, m->n_embd, 1);
+        m->draft_out = read_matrix(r, true, -1, "nextn.post_projection", m->n_embd, m->n_given, 1);
+    } else if (!r->failed && key(r, "nextn_predict_layers", 0, 0) > 0)
         read_block(r);
 }
 

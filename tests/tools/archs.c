@@ -54,6 +54,8 @@ static const model_arch archs[] = {
      .flags = ARCH_POST_NORMS | ARCH_HEAD_NORMS | ARCH_WINDOW | ARCH_LAYER_SIZES | ARCH_ALTUP},
     {"gemma4", LLAMA_LIKE, .experts = EXPERTS_BESIDE,
      .flags = ARCH_POST_NORMS | ARCH_HEAD_NORMS | ARCH_WINDOW | ARCH_FREQS | ARCH_LAYER_SIZES},
+    {"gemma4-assistant", LLAMA_LIKE,
+     .flags = ARCH_POST_NORMS | ARCH_HEAD_NORMS | ARCH_WINDOW | ARCH_FREQS | ARCH_LAYER_SIZES | ARCH_ASSISTANT | ARCH_TIED},
     {"mamba2", .flags = ARCH_SCANS | ARCH_ALONE},
     {"mamba", .flags = ARCH_SCANS | ARCH_ALONE | ARCH_EACH},
     {"nemotron_h", .flags = ARCH_SCANS | ARCH_ALONE | ARCH_EITHER},

@@ -42,6 +42,7 @@ static const char usage_text[] =
     "  --window N       --period N (layers of which the last has none)\n"
     "  --dense-lead N   --moe-step N (layers without experts)  --shared-count N  --groups N  --groups-used N\n"
     "  --q-lora N       --kv-lora N  --value N (latent attention)  --long-factors (of rope)\n"
+    "  --backbone N     of an assistant: the width of the model that it is for\n"
     "  --index-heads N  --index-head N  --index-top N (cells chosen)  --index-period N (layers, of which one chooses)\n"
     "  --choice-bias    --head-norms  --own-norms  --scan-norms  --parallel (what some models of an architecture have)\n"
     "  --local-head N   --full-kv-heads N (heads of layers with a window, without)  --keys-are-values  --layer-scales\n"
@@ -83,6 +84,7 @@ static const struct {
     NUMBER("full-kv-heads", full_kv_heads, 1, 1024), NUMBER("shared-caches", shared_caches, 0, 511),
     NUMBER("input", input, 0, 65536),          NUMBER("scan-head", scan_head, 1, 1024),
     NUMBER("altup", altup, 2, 8),              NUMBER("laurel", laurel, 1, 65536),
+    NUMBER("backbone", backbone, 1, 65536),
     NUMBER("sparse", sparse, 0, 512),          NUMBER("index-heads", index_heads, 1, 1024),
     NUMBER("index-head", index_head, 1, 1024), NUMBER("index-top", index_top, 1, 1 << 24),
     NUMBER("index-period", index_period, 1, 512),
@@ -123,7 +125,7 @@ static void defaults(model *m)
                  .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .scan_head = 16, .k_heads = 2,
                  .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96, .window = 5, .moe_step = 1,
                  .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24, .altup = 4, .laurel = 16, .sparse = 2,
-                 .index_heads = 2, .index_top = 128, .index_period = 1};
+                 .backbone = 128, .index_heads = 2, .index_top = 128, .index_period = 1};
     m->a = model_arch_find(m->arch);
 }
 
@@ -229,6 +231,8 @@ static int complete(model *m)
         m->q_lora = 40;
     if (m->index_head == 0)
         m->index_head = m->rope + 8;
+    if (m->a->flags & ARCH_ASSISTANT)
+        m->shared_caches = m->layers;
     m->tied |= m->a->flags & ARCH_TIED ? 1 : 0;
     m->fused_qkv |= m->a->flags & ARCH_FUSED_QKV ? 1 : 0;
     if (m->mtp > 0 && !(m->a->flags & ARCH_DRAFTS))

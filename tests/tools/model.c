@@ -550,6 +550,10 @@ int model_list(model *m)
         add_matrix(m, -1, "per_layer_model_proj.weight", CLASS_FFN, 1, m->embd, m->layers * m->input);
         add_norm(m, -1, "per_layer_proj_norm.weight", m->input);
     }
+    if (is(m, ARCH_ASSISTANT)) {
+        add_matrix(m, -1, "nextn.pre_projection.weight", CLASS_ATTENTION, 1, 2 * m->backbone, m->embd);
+        add_matrix(m, -1, "nextn.post_projection.weight", CLASS_ATTENTION, 1, m->embd, m->backbone);
+    }
     for (int64_t layer = 0; layer < m->layers + m->mtp; layer++)
         add_layer(m, layer);
     return m->tensors ? ENG_OK : eng_fail(ENG_ERR_NOMEM, "out of memory for the list of tensors");
@@ -784,6 +788,10 @@ int model_keys(const model *m, eng_gguf_writer *w)
         status = sections_key(m, w, status);
     if (hybrid(m))
         status = hybrid_keys(m, w, status);
+    if (is(m, ARCH_ASSISTANT)) {
+        status = number_key(m, w, status, "nextn_predict_layers", m->layers);
+        status = number_key(m, w, status, "embedding_length_out", m->backbone);
+    }
     if (m->mtp > 0)
         status = number_key(m, w, status, "nextn_predict_layers", m->mtp);
     if (m->experts > 0)

@@ -72,6 +72,7 @@ enum {
 #define ARCH_NORM_BIASES (UINT64_C(1) << 32)
 #define ARCH_EACH (UINT64_C(1) << 34) /* channels scan by themselves; k_heads: what their steps are made of */
 #define ARCH_INDEXER (UINT64_C(1) << 35)
+#define ARCH_ASSISTANT (UINT64_C(1) << 36) /* no layer has a cache; it is given states of `backbone` */
 #define ARCH_UNGATED (UINT64_C(1) << 33) /* a feed-forward of two matrices, with biases */
 const model_arch *model_arch_find(const char *name);
 
@@ -89,6 +90,7 @@ typedef struct model {
     int64_t window, period;                          /* attention; 0: none, not said */
     int64_t local_head, full_kv_heads;               /* of layers with a window, without; 0: as the others */
     int64_t altup, laurel, sparse;                   /* hidden states of a token; sizes; layers whose gates are sparse */
+    int64_t backbone;                                /* of an assistant: the other model's embedding */
     int64_t shared_caches, input;                    /* layers without caches; width of what each is given of a token */
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
     int64_t groups, groups_used;                     /* of experts */
