@@ -22,7 +22,9 @@
 #define FORGET 0.97        /* what an older step weighs beside the next one       */
 #define PRIOR 2.0          /* steps that an opinion weighs: the rate of the place before, */
 #define PRIOR_RATE 0.7     /* of the first place this                             */
-#define SMOOTH 0.1         /* weight of a new time, once there were ten           */
+#define SMOOTH 0.1         /* weight of a new guess's time,                       */
+#define SLOWER 0.05        /* of a pass's that is longer than what is known, once there were some, */
+#define FASTER 0.2         /* and of a shorter one: what else the machine does only ever adds      */
 #define PLAIN_EVERY 128    /* steps with guesses, until one without tells its time again */
 #define TRY_EVERY 16       /* guesses left alone as they promise nothing, until one is tried */
 #define WARM 1             /* passes of a size that do not count: memory is touched first then */
@@ -105,7 +107,8 @@ static void note_time(lm_pace *p, uint32_t n, double seconds)
     weight = 1 / (double)(p->warm[n] - WARM);
     if (*t > 0 && seconds > 3 * *t) /* something else had the machine */
         seconds = 3 * *t;
-    *t += (weight > SMOOTH ? weight : SMOOTH) * (seconds - *t);
+    double least = seconds > *t ? SLOWER : FASTER;
+    *t += (weight > least ? weight : least) * (seconds - *t);
 }
 
 /* What steps with guesses have lost against the same tokens one by one, as these are known now: a first opinion of them

@@ -17,7 +17,7 @@
 #include "subject.h"
 
 #define ACCEPTED 0.7
-#define ROUNDS 9
+#define ROUNDS 5
 #define LENGTHS 6     /* 0 .. 5 guesses, always;                                    */
 #define PACED LENGTHS /* and at most 5, as many as pay                              */
 #define SEED 20261123
@@ -66,7 +66,6 @@ int lm_ask_choose(const lm_ask *ask, const float *logits, int64_t n, float *q, i
 typedef struct round_of {
     double rate, guess, verify, back, host; /* tokens a second; shares of the time          */
     double back_us, accepted, run;          /* a rollback; tokens accepted and run           */
-    uint64_t off;
 } round_of;
 
 typedef struct speed {
@@ -98,38 +97,49 @@ static bool plain(speed *t)
     return eng_lm_sequence_remove(t->s.context, 0) == 0;
 }
 
-static bool one(speed *t, uint32_t length, uint64_t seed, round_of *r)
+/* A draft of each length, which all rounds use, so that plans and what is known of costs are there. */
+static eng_lm_draft *make_draft(speed *t, uint32_t length, prophet *p)
 {
-    prophet p = {t->text, t->n, seed};
     eng_lm_draft_params params;
     eng_lm_draft *draft = NULL;
-    int32_t tokens[ENG_LM_DRAFT_MOST + 1];
-    eng_lm_draft_stats d = {.size = sizeof d};
     eng_lm_draft_defaults(&params);
     params.from = !length ? ENG_LM_DRAFT_NGRAM : t->block ? ENG_LM_DRAFT_BLOCK : ENG_LM_DRAFT_HOST;
     params.max = length == PACED ? 5 : length ? length : 1;
     params.min = 1;
     params.flags = ENG_LM_DRAFT_PAST_END | (length && length < PACED ? ENG_LM_DRAFT_ALWAYS : 0u);
     params.guess = prophesy;
-    params.guess_user = &p;
-    of_block = &p;
-    bool good = subject_run(&t->s, prompt, N_PROMPT) && eng_lm_draft_create(t->s.context, &params, &draft) == 0 &&
+    params.guess_user = p;
+    return eng_lm_draft_create(t->s.context, &params, &draft) == 0 ? draft : NULL;
+}
+
+/* What was counted since `before`. */
+static round_of since(const eng_lm_draft_stats *before, const eng_lm_draft_stats *d, double seconds)
+{
+    const double guess = (double)(d->guess_ns - before->guess_ns), verify = (double)(d->verify_ns - before->verify_ns);
+    const double back = (double)(d->rollback_ns - before->rollback_ns), host = (double)(d->host_ns - before->host_ns);
+    const double all = guess + verify + back + host, rollbacks = (double)(d->rollbacks - before->rollbacks);
+    return (round_of){.rate = (double)(d->tokens - before->tokens) / seconds, .guess = guess / all,
+                      .verify = verify / all, .back = back / all, .host = host / all,
+                      .accepted = (double)(d->accepted - before->accepted), .run = (double)(d->drafted - before->drafted),
+                      .back_us = rollbacks > 0 ? 1e-3 * back / rollbacks : 0};
+}
+
+static bool one(speed *t, eng_lm_draft *draft, prophet *p, bool guesses, round_of *r)
+{
+    int32_t tokens[ENG_LM_DRAFT_MOST + 1];
+    eng_lm_draft_stats before = {.size = sizeof before}, after = {.size = sizeof after};
+    of_block = p;
+    bool good = draft && subject_run(&t->s, prompt, N_PROMPT) && eng_lm_draft_get_stats(draft, &before) == 0 &&
                 eng_lm_draft_begin(draft, t->text, N_PROMPT + 1) == 0;
     double begin = eu_seconds();
     for (size_t n = N_PROMPT + 1; n < t->n && good;) {
         uint32_t more = 1, room = t->n - n < 8 ? (uint32_t)(t->n - n) : 8;
-        good = eng_lm_draft_step(draft, t->sampler, length ? room : 1, tokens, &more) == 0;
+        good = eng_lm_draft_step(draft, t->sampler, guesses ? room : 1, tokens, &more) == 0;
         n += more;
     }
     double seconds = eu_seconds() - begin;
-    good = good && eng_lm_draft_get_stats(draft, &d) == 0 && eng_lm_sequence_remove(t->s.context, 0) == 0;
-    double all = 1e-9 * (double)(d.guess_ns + d.verify_ns + d.rollback_ns + d.host_ns);
-    *r = (round_of){.rate = (double)d.tokens / seconds, .guess = 1e-9 * (double)d.guess_ns / all,
-                    .verify = 1e-9 * (double)d.verify_ns / all, .back = 1e-9 * (double)d.rollback_ns / all,
-                    .host = 1e-9 * (double)d.host_ns / all, .accepted = (double)d.accepted, .run = (double)d.drafted,
-                    .back_us = d.rollbacks ? 1e-3 * (double)d.rollback_ns / (double)d.rollbacks : 0, .off =
-                            d.turned_off};
-    eng_lm_draft_destroy(draft);
+    good = good && eng_lm_draft_get_stats(draft, &after) == 0 && eng_lm_sequence_remove(t->s.context, 0) == 0;
+    *r = since(&before, &after, seconds);
     return good;
 }
 
@@ -167,9 +177,15 @@ static bool device(eng_context *engine, const char *name, const char *model, siz
     t.text = malloc(t.n * sizeof *t.text);
     bool good = t.text && open_model(&t, engine, name, model) &&
                 eng_lm_sampler_create(t.s.model, &sampler, &t.sampler) == 0 && plain(&t);
+    prophet p[LENGTHS + 1];
+    eng_lm_draft *drafts[LENGTHS + 1] = {NULL};
+    for (uint32_t length = 0; length <= PACED && good; length++) {
+        p[length] = (prophet){t.text, t.n, SEED + length};
+        good = (drafts[length] = make_draft(&t, length, &p[length])) != NULL;
+    }
     for (int k = -1; k < ROUNDS; k++) /* the first of them warms up */
         for (uint32_t length = 0; length <= PACED && good; length++)
-            good = one(&t, length, SEED + 1000 * (uint64_t)(k + 1) + length, &rounds[length][k < 0 ? 0 : k]);
+            good = one(&t, drafts[length], &p[length], length > 0, &rounds[length][k < 0 ? 0 : k]);
     for (uint32_t length = 0; length <= PACED && good; length++) {
         qsort(rounds[length], ROUNDS, sizeof **rounds, by_rate);
         const round_of *r = &rounds[length][ROUNDS - 1], *without = &rounds[0][ROUNDS - 1];
@@ -182,6 +198,8 @@ static bool device(eng_context *engine, const char *name, const char *model, siz
     }
     if (!good)
         fprintf(stderr, "draft-speed: %s: %s\n", name, eng_last_error());
+    for (uint32_t length = 0; length <= PACED; length++)
+        eng_lm_draft_destroy(drafts[length]);
     eng_lm_sampler_destroy(t.sampler);
     subject_close(&t.s);
     free(t.text);
