@@ -3,7 +3,9 @@ noinst_LTLIBRARIES += libengine-lm-core.la
 libengine_lm_core_la_SOURCES = \
 	%D%/model.c %D%/text.c \
 	%D%/files/axes.c %D%/files/keys.c %D%/files/memory.c %D%/files/model.h %D%/files/place.c %D%/files/plain.c %D%/files/rope.c %D%/files/templates.c %D%/files/unread.c %D%/files/weights.c \
-	%D%/tokenizer/bpe.c %D%/tokenizer/decode.c %D%/tokenizer/encode.c %D%/tokenizer/encoder.c %D%/tokenizer/inner.h \
+	%D%/tokenizer/bpe.c %D%/tokenizer/charsmap.c %D%/tokenizer/charsmap.h %D%/tokenizer/greedy.c \
+	%D%/tokenizer/trie.c %D%/tokenizer/trie.h %D%/tokenizer/unicode_forms.c %D%/tokenizer/unicode_forms_table.h \
+	%D%/tokenizer/unigram.c %D%/tokenizer/wordpiece.c %D%/tokenizer/decode.c %D%/tokenizer/encode.c %D%/tokenizer/encoder.c %D%/tokenizer/inner.h \
 	%D%/tokenizer/names.c %D%/tokenizer/rules.c %D%/tokenizer/rules.h %D%/tokenizer/special.c %D%/tokenizer/split.c %D%/tokenizer/spm.c \
 	%D%/tokenizer/table.c %D%/tokenizer/tokenizer.c %D%/tokenizer/tokenizer.h \
 	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \

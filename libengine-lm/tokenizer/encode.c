@@ -1,4 +1,4 @@
-/* Text to tokens: special tokens are cut out first, the rest goes to BPE or SPM. */
+/* Text to tokens: special tokens are cut out first, the rest goes to the tokenizer's kind. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -32,10 +32,11 @@ static int add_fragment(fragment_list *list, fragment item)
     return eu_array_add(list, item) ? ENG_OK : no_memory();
 }
 
-/* Cuts special tokens out.  What SPM's makers have defined is cut out of each stretch when that is spaced (spm.c). */
+/* Cuts special tokens out.  What SPM's makers have defined is cut out of each stretch when that is spaced (spm.c), and
+ * unigram has it among its pieces. */
 static int cut_special(const eng_tokenizer *t, const text_source *s, bool control, fragment_list *list)
 {
-    special_search search = {.which = (t->kind == TOKENIZER_BPE ? SPECIAL_USER : 0) | (control ? SPECIAL_CONTROL : 0),
+    special_search search = {.which = (t->kind == TOKENIZER_SPM || t->kind == TOKENIZER_UNIGRAM ? 0 : SPECIAL_USER) | (control ? SPECIAL_CONTROL : 0),
                              .plain = s->plain, .n_plain = s->n_plain};
     int status = ENG_OK;
 
@@ -52,18 +53,25 @@ static int cut_special(const eng_tokenizer *t, const text_source *s, bool contro
     return status;
 }
 
+static int encode_text(encoder *e, const char *text, size_t length)
+{
+    switch (e->t->kind) {
+    case TOKENIZER_BPE:
+        return e->t->plain ? eng_bpe_encode_plain(e, text, length) : eng_bpe_encode(e, text, length);
+    case TOKENIZER_SPM: return eng_spm_encode(e, text, length, e->t->add_space);
+    case TOKENIZER_UNIGRAM: return eng_unigram_encode(e, text, length);
+    case TOKENIZER_WORDPIECE: return eng_wordpiece_encode(e, text, length);
+    default: return eng_greedy_encode(e, text, length);
+    }
+}
+
 static int encode_fragments(encoder *e, const fragment_list *list)
 {
     int status = ENG_OK;
 
     for (size_t i = 0; i < list->n && !status; i++) {
         const fragment *f = &list->at[i];
-        if (f->token >= 0)
-            status = eng_ids_add(e->out, f->token);
-        else if (e->t->kind == TOKENIZER_BPE)
-            status = e->t->plain ? eng_bpe_encode_plain(e, f->text, f->length) : eng_bpe_encode(e, f->text, f->length);
-        else
-            status = eng_spm_encode(e, f->text, f->length, e->t->add_space);
+        status = f->token >= 0 ? eng_ids_add(e->out, f->token) : encode_text(e, f->text, f->length);
     }
     return status;
 }

@@ -3,10 +3,12 @@
 #define ENGINE_LM_TOKENIZER_INNER_H
 
 #include "libengine/util/util.h"
+#include "charsmap.h"
 #include "rules.h"
 #include "tokenizer.h"
+#include "trie.h"
 
-enum { TOKENIZER_BPE = 1, TOKENIZER_SPM = 2 };
+enum { TOKENIZER_BPE = 1, TOKENIZER_SPM, TOKENIZER_UNIGRAM, TOKENIZER_WORDPIECE, TOKENIZER_GREEDY };
 /* Pre-tokenizers: how BPE cuts text into pieces. */
 enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4, SPLIT_SMOLLM = 5, SPLIT_RULE = 6 };
 /* tokenizer.ggml.token_type */
@@ -53,6 +55,12 @@ struct eng_tokenizer {
     uint32_t *special;   /* tokens looked for before all else, by what they stand for (special.c) */
     uint32_t n_special;
     uint32_t special_first[257]; /* of each first byte */
+    trie words;                  /* unigram, WordPiece, greedy: pieces that text is made of */
+    /* unigram */
+    trie user; /* what the model's maker has defined: never normalised */
+    charsmap charsmap;
+    bool fewer_spaces;
+    float least_score; /* of normal pieces */
 };
 
 /* -- table.c ------------------------------------------------------------- */
@@ -118,6 +126,15 @@ typedef struct encoder {
 int eng_bpe_encode(encoder *e, const char *text, size_t length);
 int eng_bpe_encode_plain(encoder *e, const char *text, size_t length);
 int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before);
+/* -- unigram.c, wordpiece.c, greedy.c: prepare when the vocabulary and what its tokens stand for are there ---------- */
+int eng_unigram_prepare(eng_tokenizer *t);
+int eng_unigram_encode(encoder *e, const char *text, size_t length);
+int eng_wordpiece_prepare(eng_tokenizer *t);
+int eng_wordpiece_encode(encoder *e, const char *text, size_t length);
+int eng_greedy_prepare(eng_tokenizer *t);
+int eng_greedy_encode(encoder *e, const char *text, size_t length);
+/* The bytes that a spelling stands for, at most as many; how many. */
+size_t eng_greedy_bytes(const char *text, size_t length, char *out);
 
 /* Of a character, for the pre-tokenizers: its class, whether it is white space, its category (unicode.h). */
 enum { CLASS_OF = 3, CLASS_SPACE = 4, CLASS_CATEGORY = 3 /* shifted by so many bits */ };

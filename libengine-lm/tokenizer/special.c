@@ -12,15 +12,9 @@
 
 #include "inner.h"
 
-typedef struct entry {
-    const char *text;
-    size_t length;
-    uint32_t id;
-} entry;
-
-static int in_order(const void *a, const void *b)
+int eng_texts_in_order(const void *a, const void *b)
 {
-    const entry *x = a, *y = b;
+    const trie_text *x = a, *y = b;
     const size_t n = x->length < y->length ? x->length : y->length;
     const int order = memcmp(x->text, y->text, n);
     if (order != 0)
@@ -38,7 +32,7 @@ static bool is_special(const eng_tokenizer *t, uint32_t id)
 
 int eng_special_collect(eng_tokenizer *t)
 {
-    entry *order = malloc(t->n * sizeof *order);
+    trie_text *order = malloc(t->n * sizeof *order);
 
     t->special = malloc(t->n * sizeof *t->special);
     if (!order || !t->special) {
@@ -47,8 +41,8 @@ int eng_special_collect(eng_tokenizer *t)
     }
     for (uint32_t i = 0; i < t->n; i++)
         if (is_special(t, i))
-            order[t->n_special++] = (entry){string_text(&t->pieces, i), string_length(&t->pieces, i), i};
-    qsort(order, t->n_special, sizeof *order, in_order);
+            order[t->n_special++] = (trie_text){string_text(&t->pieces, i), string_length(&t->pieces, i), i};
+    qsort(order, t->n_special, sizeof *order, eng_texts_in_order);
     for (uint32_t i = 0, byte = 0; i <= t->n_special; i++) {
         const uint32_t first = i < t->n_special ? (uint8_t)order[i].text[0] : 256;
         for (; byte <= first; byte++)

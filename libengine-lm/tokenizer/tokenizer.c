@@ -214,26 +214,58 @@ static int read_ends(eng_tokenizer *t, const eng_gguf *g)
     return status;
 }
 
+/* What files leave out because each kind has it so. */
+static void assume_ids(eng_tokenizer *t)
+{
+    static const struct {
+        uint32_t kind;
+        int32_t bos, eos, unknown;
+        bool add_bos, add_eos, add_space;
+    } usual[] = {
+        {TOKENIZER_SPM, 1, 2, 0, true, false, true},
+        {TOKENIZER_UNIGRAM, -1, 1, 2, false, true, true},
+        {TOKENIZER_WORDPIECE, 101, 102, 100, true, true, true},
+    };
+
+    t->bos = t->eos = t->unknown = -1;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (usual[i].kind == t->kind) {
+            t->bos = usual[i].bos < (int32_t)t->n ? usual[i].bos : -1;
+            t->eos = usual[i].eos < (int32_t)t->n ? usual[i].eos : -1;
+            t->unknown = usual[i].unknown < (int32_t)t->n ? usual[i].unknown : -1;
+            t->add_bos = usual[i].add_bos;
+            t->add_eos = usual[i].add_eos;
+            t->add_space = usual[i].add_space;
+        }
+}
+
+/* WordPiece's texts begin with CLS and end with SEP, whatever a file calls beginning and end. */
+static int read_edges(eng_tokenizer *t, const eng_gguf *g)
+{
+    const bool words = t->kind == TOKENIZER_WORDPIECE;
+    int status = read_id(t, g, KEY("bos_token_id"), &t->bos);
+
+    if (!status && words)
+        status = read_id(t, g, KEY("cls_token_id"), &t->bos);
+    if (!status)
+        status = read_id(t, g, words ? KEY("seperator_token_id") : KEY("eos_token_id"), &t->eos); /* files spell it so */
+    if (!status && words)
+        status = read_flag(g, KEY("add_sep_token"), &t->add_eos);
+    return status;
+}
+
 static int read_special_ids(eng_tokenizer *t, const eng_gguf *g)
 {
-    bool spm = t->kind == TOKENIZER_SPM;
-
-    t->bos = spm && t->n > 1 ? 1 : -1;
-    t->eos = spm && t->n > 2 ? 2 : -1;
-    t->unknown = spm ? 0 : -1;
-    t->add_bos = spm || t->add_bos;
-    t->add_space = spm;
-    int status = read_id(t, g, KEY("bos_token_id"), &t->bos);
-    if (!status)
-        status = read_id(t, g, KEY("eos_token_id"), &t->eos);
+    assume_ids(t);
+    int status = read_edges(t, g);
     if (!status)
         status = read_id(t, g, KEY("unknown_token_id"), &t->unknown);
     if (!status)
         status = read_flag(g, KEY("add_bos_token"), &t->add_bos);
     t->add_bos |= t->plain; /* files say otherwise that want it */
-    if (!status)
+    if (!status && t->kind != TOKENIZER_WORDPIECE)
         status = read_flag(g, KEY("add_eos_token"), &t->add_eos);
-    if (!status && spm)
+    if (!status && (t->kind == TOKENIZER_SPM || t->kind == TOKENIZER_UNIGRAM))
         status = read_flag(g, KEY("add_space_prefix"), &t->add_space);
     return status ? status : read_ends(t, g);
 }
@@ -253,6 +285,8 @@ static size_t token_bytes(const eng_tokenizer *t, uint32_t id, char *out)
         out[0] = (char)byte;
         return 1;
     }
+    if (t->kind == TOKENIZER_GREEDY && type == TOKEN_NORMAL)
+        return eng_greedy_bytes(text, length, out);
     const bool bytes = t->kind == TOKENIZER_BPE && !t->plain;
     if (type != TOKEN_NORMAL && type != TOKEN_BYTE && (bytes || type != TOKEN_USER)) {
         memcpy(out, text, length);
@@ -329,28 +363,23 @@ static int choose_split(eng_tokenizer *t, const eng_gguf *g)
     return ENG_OK;
 }
 
-/* Kinds that files name and that are not here: those of encoders, and of architectures that are not either. */
 static int refuse(eng_gguf_string model)
 {
-    static const struct {
-        const char *name, *kind;
-    } others[] = {
-        {"t5", " (unigram)"},
-        {"bert", " (WordPiece)"},
-        {"rwkv", " (the longest piece first)"},
-        {"plamo2", " (unigram)"},
-    };
-    const char *kind = "";
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (text_is(model, others[i].name))
-            kind = others[i].kind;
-    return eng_fail(ENG_ERR_UNSUPPORTED, "the tokenizer \"%.*s\"%s is not known" ENG_CAUSE
-                    "gpt2 (BPE), llama (SPM) and gemma4 are" ENG_ADVICE "make tokens with the model's own tokenizer and give those",
-                    (int)(model.length < 64 ? model.length : 64), model.data, kind);
+    return eng_fail(ENG_ERR_UNSUPPORTED, "the tokenizer \"%.*s\" is not known" ENG_CAUSE
+                    "gpt2 (BPE), llama (SPM), gemma4, t5 (unigram), bert (WordPiece) and rwkv are" ENG_ADVICE
+                    "make tokens with the model's own tokenizer and give those",
+                    (int)(model.length < 64 ? model.length : 64), model.data);
 }
 
 static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
 {
+    static const struct {
+        const char *name;
+        uint32_t kind;
+        bool plain;
+    } kinds[] = {{"gpt2", TOKENIZER_BPE, false},     {"gemma4", TOKENIZER_BPE, true}, {"llama", TOKENIZER_SPM, false},
+                 {"t5", TOKENIZER_UNIGRAM, false},   {"bert", TOKENIZER_WORDPIECE, false},
+                 {"rwkv", TOKENIZER_GREEDY, false}};
     eng_gguf_string model;
 
     if (!eng_gguf_key_find(g, KEY("model")))
@@ -359,22 +388,44 @@ static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
     int status = eng_gguf_text(g, KEY("model"), 0, &model);
     if (status)
         return status;
-    if (text_is(model, "gpt2")) {
-        t->kind = TOKENIZER_BPE;
-        return choose_split(t, g);
-    }
-    if (text_is(model, "gemma4")) {
-        t->kind = TOKENIZER_BPE;
-        t->plain = t->add_bos = true;
-        return ENG_OK;
-    }
-    if (text_is(model, "llama")) {
-        t->kind = TOKENIZER_SPM;
-        return ENG_OK;
-    }
     if (text_is(model, "none"))
         return eng_fail(ENG_ERR_NOTFOUND, "the model says that it has no tokenizer (key \"" KEY("model") "\")");
-    return refuse(model);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !t->kind; i++)
+        if (text_is(model, kinds[i].name)) {
+            t->kind = kinds[i].kind;
+            t->plain = t->add_bos = kinds[i].plain;
+        }
+    if (!t->kind)
+        return refuse(model);
+    return t->kind == TOKENIZER_BPE && !t->plain ? choose_split(t, g) : ENG_OK;
+}
+
+static int read_charsmap(eng_tokenizer *t, const eng_gguf *g)
+{
+    const char *name = KEY("precompiled_charsmap");
+    const eng_gguf_key *key = eng_gguf_key_find(g, name);
+    int status = read_flag(g, KEY("remove_extra_whitespaces"), &t->fewer_spaces);
+
+    if (status || !key || key->count == 0)
+        return status;
+    if (key->type != ENG_GGUF_ARRAY || (key->element != ENG_GGUF_U8 && key->element != ENG_GGUF_I8))
+        return eng_fail(ENG_ERR_FORMAT, "key \"%s\" must be an array of bytes", name);
+    return eng_charsmap_create(&t->charsmap, key->data, key->count);
+}
+
+/* What a kind makes of its vocabulary, once. */
+static int prepare(eng_tokenizer *t, const eng_gguf *g)
+{
+    int status = ENG_OK;
+
+    switch (t->kind) {
+    case TOKENIZER_UNIGRAM:
+        status = read_charsmap(t, g);
+        return status ? status : eng_unigram_prepare(t);
+    case TOKENIZER_WORDPIECE: return eng_wordpiece_prepare(t);
+    case TOKENIZER_GREEDY: return eng_greedy_prepare(t);
+    default: return ENG_OK;
+    }
 }
 
 int eng_tokenizer_create(const eng_gguf *gguf, eng_tokenizer **tokenizer)
@@ -390,7 +441,7 @@ int eng_tokenizer_create(const eng_gguf *gguf, eng_tokenizer **tokenizer)
         status = read_types(t, gguf);
     if (!status && t->kind == TOKENIZER_BPE)
         status = read_merges(t, gguf);
-    if (!status && (t->kind == TOKENIZER_SPM || t->plain))
+    if (!status && (t->kind == TOKENIZER_SPM || t->kind == TOKENIZER_UNIGRAM || t->plain))
         find_bytes(t);
     if (!status)
         status = read_special_ids(t, gguf);
@@ -398,6 +449,8 @@ int eng_tokenizer_create(const eng_gguf *gguf, eng_tokenizer **tokenizer)
         status = spell_pieces(t);
     if (!status)
         status = eng_special_collect(t);
+    if (!status)
+        status = prepare(t, gguf);
     if (status) {
         eng_tokenizer_destroy(t);
         return status;
@@ -416,6 +469,9 @@ void eng_tokenizer_destroy(eng_tokenizer *tokenizer)
     free(tokenizer->types);
     free(tokenizer->ends);
     free(tokenizer->special);
+    eng_trie_free(&tokenizer->words);
+    eng_trie_free(&tokenizer->user);
+    eng_charsmap_free(&tokenizer->charsmap);
     eng_rule_free(tokenizer->rule);
     free(tokenizer);
 }

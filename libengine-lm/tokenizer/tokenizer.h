@@ -1,6 +1,7 @@
 /*
  * Text to tokens and back, from the tokenizer.ggml.* keys of a GGUF file:
- * byte-level BPE ("gpt2") and SentencePiece-like ("llama").
+ * byte-level BPE ("gpt2"), SentencePiece's BPE ("llama") and unigram ("t5"), BPE over characters ("gemma4"), WordPiece
+ * ("bert"), and the longest piece first ("rwkv").
  *
  * A tokenizer is immutable once created: any thread may use it.  It copies what
  * it needs: the file may be closed.

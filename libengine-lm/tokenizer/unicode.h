@@ -23,6 +23,11 @@ extern const uint32_t eng_unicode_han[][2];
 extern const size_t eng_unicode_n_han;
 /* What \s matches. */
 bool eng_unicode_space(uint32_t c);
+/* Is it a control character, a format, or for private use? */
+bool eng_unicode_control(uint32_t c);
+/* A character without accents and case; how many characters are left of it, 0 of an accent. */
+enum { ENG_UNICODE_PARTS = 3 };
+size_t eng_unicode_plain(uint32_t c, uint32_t parts[ENG_UNICODE_PARTS]);
 
 #define ENG_UNICODE_REPLACEMENT 0xfffdu
 /*

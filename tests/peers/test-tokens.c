@@ -60,7 +60,7 @@ static void check(const char *name)
 
 int main(void)
 {
-    static const char *const names[] = {"llama-bpe", "gemma4", "llama", "gemma", "kimi-k2"};
+    static const char *const names[] = {"llama-bpe", "gemma4", "llama", "gemma", "kimi-k2", "t5-rules", "t5-bytes", "bert", "rwkv"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         check(names[i]);
     return tap_end(NULL);
