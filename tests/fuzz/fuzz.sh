@@ -16,11 +16,12 @@ small="--layers 1 --embd 32 --ffn 32 --vocab 300 --heads 1 --kv-heads 1"
 # shellcheck disable=SC2086 # words
 "$make" --arch llama $small "$tmp/llama.gguf" > "$tmp/log" 2>&1 && "$make" --arch qwen3 $small "$tmp/qwen3.gguf" > "$tmp/log" 2>&1
 result $? "seeds for files of models: $(cd "$tmp" && wc -c *.gguf | tail -n 1)"
-for target in ${*:-fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates fuzz-grammar}; do
+for target in ${*:-fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates fuzz-grammar fuzz-vocabulary}; do
     case $target in
         fuzz-gguf) files=$tmp/llama.gguf runs=1500 ;;
         fuzz-templates) files= runs=3000 ;;
         fuzz-model) files="$tmp/llama.gguf $tmp/qwen3.gguf" runs=300 ;;
+        fuzz-vocabulary) files="$(ls "$src"/tests/data/tokenizers/*.gguf)" runs=1500 ;;
         *) files= runs=5000 ;;
     esac
     # shellcheck disable=SC2086 # words

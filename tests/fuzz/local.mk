@@ -5,7 +5,7 @@ FUZZ_SECONDS = 60
 FUZZ_SEED = 1
 fuzz_driver = %D%/drive.c %D%/fuzz.h %D%/input.c
 fuzz_programs = tests/fuzz/fuzz-gguf tests/fuzz/fuzz-model tests/fuzz/fuzz-text tests/fuzz/fuzz-names tests/fuzz/fuzz-patterns \
-	tests/fuzz/fuzz-templates tests/fuzz/fuzz-grammar
+	tests/fuzz/fuzz-templates tests/fuzz/fuzz-grammar tests/fuzz/fuzz-vocabulary
 check_PROGRAMS += $(fuzz_programs)
 dist_check_SCRIPTS += %D%/fuzz.sh
 TESTS += %D%/fuzz.sh
@@ -27,11 +27,14 @@ tests_fuzz_fuzz_patterns_LDADD = libengine-pattern.la libengine-util.la
 tests_fuzz_fuzz_grammar_SOURCES = %D%/grammar.c $(fuzz_driver)
 tests_fuzz_fuzz_grammar_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_fuzz_fuzz_grammar_LDADD = libengine-lm-core.la libengine-core.la
+tests_fuzz_fuzz_vocabulary_SOURCES = %D%/vocabulary.c $(fuzz_driver)
+tests_fuzz_fuzz_vocabulary_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_fuzz_fuzz_vocabulary_LDADD = libengine-lm-core.la libengine-core.la
 
 fuzz_run = $(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/fuzz/fuzz.sh --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 fuzz_needs = all $(fuzz_programs) tests/tools/make-model
-.PHONY: check-fuzz fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates fuzz-grammar
+.PHONY: check-fuzz fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates fuzz-grammar fuzz-vocabulary
 check-fuzz: $(fuzz_needs)
 	$(fuzz_run)
-fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates fuzz-grammar: $(fuzz_needs)
+fuzz-gguf fuzz-model fuzz-text fuzz-names fuzz-patterns fuzz-templates fuzz-grammar fuzz-vocabulary: $(fuzz_needs)
 	$(fuzz_run) $@
