@@ -151,14 +151,20 @@ static void go_on(const eng_tokenizer *t, struct node *nodes, const char *text, 
         arrive(&nodes[at + character], t->least_score - UNKNOWN_PENALTY + here, at, -1);
 }
 
-static int add_unknown(encoder *e, const char *text, size_t length, bool after_unknown)
+/* The bytes of a character that is no piece, where they have tokens; what has none is unknown, once side by side. */
+static int add_unknown(encoder *e, const char *text, size_t length, bool *unknown)
 {
+    const eng_tokenizer *t = e->t;
     int status = ENG_OK;
 
-    if (e->t->byte_symbol[(uint8_t)text[0]] >= e->t->n)
-        return after_unknown || e->t->unknown < 0 ? ENG_OK : eng_ids_add(e->out, e->t->unknown);
-    for (size_t i = 0; i < length && !status; i++)
-        status = eng_ids_add(e->out, (int32_t)e->t->byte_symbol[(uint8_t)text[i]]);
+    for (size_t i = 0; i < length && !status; i++) {
+        const uint32_t byte = t->byte_symbol[(uint8_t)text[i]];
+        if (byte < t->n)
+            status = eng_ids_add(e->out, (int32_t)byte);
+        else if (!*unknown && t->unknown >= 0)
+            status = eng_ids_add(e->out, t->unknown);
+        *unknown = byte >= t->n;
+    }
     return status;
 }
 
@@ -179,8 +185,8 @@ static int add_pieces(encoder *e, struct node *nodes, uint32_t end)
     for (uint32_t at = 0, to; at < end && !status; at = to) {
         to = e->characters.at[at];
         token = nodes[at].token;
-        status = token >= 0 ? eng_ids_add(e->out, token) : add_unknown(e, e->spelling.at + at, to - at, unknown);
-        unknown = token < 0;
+        status = token >= 0 ? eng_ids_add(e->out, token) : add_unknown(e, e->spelling.at + at, to - at, &unknown);
+        unknown &= token < 0;
     }
     return status;
 }
