@@ -17,7 +17,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/hunyuan_moe.c %D%/arch/starcoder2.c %D%/arch/stablelm.c %D%/arch/channel_scan.c %D%/arch/mamba.c \
 	%D%/arch/qwen2vl.c %D%/arch/deepseek32.c %D%/arch/glm_dsa.c %D%/arch/absent.def \
 	%D%/arch/gemma2.c %D%/arch/gemma3.c %D%/arch/glm4.c %D%/arch/glm4moe.c %D%/arch/gpt_oss.c %D%/arch/qwen2moe.c \
-	%D%/arch/smollm3.c %D%/arch/phi3.c %D%/arch/olmo2.c %D%/arch/granite.c %D%/arch/command_r.c %D%/arch/cohere2.c \
+	%D%/arch/smollm3.c %D%/arch/phi3.c %D%/arch/phimoe.c %D%/arch/olmo2.c %D%/arch/granite.c %D%/arch/command_r.c %D%/arch/cohere2.c \
 	%D%/arch/mistral3.c %D%/arch/llama4.c %D%/arch/minimax_m2.c %D%/arch/qwen3next.c %D%/arch/deepseek2.c \
 	%D%/arch/gemma.c %D%/arch/olmoe.c %D%/arch/granitemoe.c \
 	%D%/run/borrow.c %D%/run/cells.c %D%/run/collect.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \

@@ -86,6 +86,29 @@ static eng_value probabilities(lm_build *b, eng_value logits, int layer, eng_val
 }
 
 /*
+ * Weights of SparseMixer (Liu et al., arXiv:2409.12136, section 2.2): of each expert chosen its probability among those
+ * that come after the ones chosen before it, and are not worse than it by more than a part of the larger of the two
+ * logits' sizes.  Of what is better than it nothing is left but 1 each, which is taken off.
+ */
+static eng_value mixer_weights(lm_build *b, eng_value logits, eng_value ids, const choice *c)
+{
+    eng_graph *g = b->g;
+    eng_value chosen = at_ids(b, logits, ids, c), size = eng_unary(g, logits, ENG_UNARY_ABS), all = ENG_NO_VALUE;
+    for (int64_t i = 0; i < b->model->n.n_used; i++) {
+        eng_value best = eng_cont(g, eng_slice(g, chosen, 0, i, 1));
+        eng_value worse = eng_unary(g, eng_scale(g, eng_sub(g, logits, best), -1, 0), ENG_UNARY_RELU);
+        eng_value larger = eng_add(g, eng_unary(g, eng_sub(g, size, best), ENG_UNARY_RELU), best);
+        eng_value out = eng_sub(g, worse, eng_scale(g, larger, b->model->arch->router_gap, 0));
+        out = eng_scale(g, eng_unary(g, out, ENG_UNARY_STEP), -1, 1);
+        eng_value part = eng_mul(g, out, eng_unary(g, eng_scale(g, worse, -1, 0), ENG_UNARY_EXP));
+        eng_value w = eng_scale(g, eng_sum_rows(g, part), 1, -(double)i);
+        w = eng_div(g, eng_scale(g, w, 0, 1), w);
+        all = i ? eng_concat(g, all, w, 0) : w;
+    }
+    return all;
+}
+
+/*
  * Normed weights of a softmax are the probabilities divided by the sum of those of the
  * chosen experts, which is the softmax over their logits alone.
  */
@@ -99,9 +122,12 @@ static choice route(lm_build *b, eng_value x, eng_value u, int layer)
         u = eng_scale(g, lm_norm(b, x, layer, LM_ROUTER_NORM), 1 / sqrt((double)n->n_embd), 0);
     eng_value logits = lm_product(b, layer, LM_ROUTER, u), worth, w;
     eng_value p = probabilities(b, logits, layer, &worth);
-    c.ids = of_live_tokens(b, eng_top_k(g, of_best_groups(b, worth, &c), n->n_used));
+    eng_value ids = eng_top_k(g, of_best_groups(b, worth, &c), n->n_used);
+    c.ids = of_live_tokens(b, ids);
     eng_graph_name(g, c.ids, "experts.%d", layer);
-    if (r->normed && !r->sigmoid)
+    if (b->model->arch->router_gap > 0)
+        w = mixer_weights(b, logits, ids, &c);
+    else if (r->normed && !r->sigmoid)
         w = eng_soft_max(g, at_ids(b, logits, c.ids, &c), ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
     else
         w = at_ids(b, p, c.ids, &c);

@@ -180,7 +180,7 @@ static int common(lm_loader *l)
     if (!status)
         status = lm_key_integer_or(l, "context_length", 1, INT32_MAX, 4096, &n->n_ctx_train);
     if (!status)
-        status = lm_key_number_or(l, m->arch->layer_norm ? "attention.layer_norm_epsilon" :
+        status = lm_key_number_or(l, m->arch->layer_norm && !m->arch->rms_epsilon ? "attention.layer_norm_epsilon" :
                                   "attention.layer_norm_rms_epsilon", m->arch->layer_norm ? 1e-5 : 1e-6, &n->eps);
     if (!status)
         status = m->arch->latent ? lm_numbers_latent(l) : !n->n_head ? heads(l) : ENG_OK;

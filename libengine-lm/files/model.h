@@ -353,6 +353,7 @@ struct lm_arch {
     bool parallel;           /* the feed-forward gets what the mixer gets, unless it has a norm of its own */
     bool divided;            /* logit_scale divides                                    */
     bool layer_norm;         /* norms take the mean off                                */
+    bool rms_epsilon;        /* their epsilon has the key of the others'               */
     bool norms_turned;       /* those of queries and keys are for what is rotated already */
     bool wide_norms;         /* those of queries and keys are over all heads           */
     bool value_norms;        /* values are normed, each head, without weights          */
@@ -373,6 +374,7 @@ struct lm_arch {
     lm_shared shared;
     bool sigmoid;            /* the router's logits, unless a key says otherwise       */
     lm_by_key unnormed;      /* the chosen experts' weights are not divided by their sum */
+    double router_gap;       /* weights of experts are among those not worse by this part of a logit; 0: among all */
     double weights_least;    /* their sum is so much more; 0: all but nothing          */
     bool weigh_first;        /* they are for what an expert is given                   */
     int (*more)(lm_loader *l); /* what is known in no other way; may be NULL             */

@@ -143,6 +143,10 @@ static const struct {
     {"--arch deepseek2 --seed 140 --experts 4 --used 2 --shared-count 2 --heads 3 --kv-heads 1 --head 20 --kv-lora 40 --value 12 --tied "
      "--without expert_gating_func", false},
     {"--arch gemma --seed 141 --tied --heads 3 --kv-heads 1 --head 40", false},
+    {"--arch phimoe --seed 204 --experts 12 --used 2 --heads 6 --kv-heads 2 --head 24 --ffn 64 --biases --window 6 --key rope.scaling.attn_factor=1.1",
+     true},
+    {"--arch phimoe --seed 205 --experts 5 --used 2 --long-factors --context 4096 "
+     "--int rope.scaling.original_context_length=64 --key rope.scaling.attn_factor=1.19 --type q8_0", false},
     {"--arch olmoe --seed 142 --experts 7 --used 3", false},
     {"--arch granitemoe --seed 143 --experts 6 --used 2 --type q8_0", false},
     /* gemma4: heads, K/V heads and widths by layer, caches that later layers read, per-layer embeddings, experts beside */

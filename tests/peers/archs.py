@@ -154,7 +154,7 @@ def tensors(case, model):
                "backbone.embeddings.weight": "token_embd.weight", "backbone.norm_f.weight": "output_norm.weight",
                "model.final_layernorm.weight": "output_norm.weight", "model.embeddings.weight": "token_embd.weight",
                "model.norm_f.weight": "output_norm.weight", "model.norm.bias": "output_norm.bias",
-               "lm_head.weight": "output.weight", "model.embedding_norm.weight": "token_embd_norm.weight",
+               "lm_head.weight": "output.weight", "lm_head.bias": "output.bias", "model.embedding_norm.weight": "token_embd_norm.weight",
                "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
                "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
                "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight"}.get(full)
@@ -317,6 +317,8 @@ CASES = {
                       keys={"rope.dimension_count": 8, "ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.group_count": 2,
                             "ssm.time_step_rank": 6, "ssm.inner_size": 96, "full_attention_interval": 4}),
 }
+CASES["phimoe"] = dict(arch="phimoe", config="PhimoeConfig", num_local_experts=12, num_experts_per_tok=2, attention_bias=True,
+                       lm_head_bias=True, columns=None, rope_parameters=ROPE, keys={"attention.layer_norm_rms_epsilon": 1e-5})
 LATENT = dict(config="DeepseekV3Config", num_key_value_heads=4, n_routed_experts=8, n_shared_experts=1,
               first_k_dense_replace=1, kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12,
               routed_scaling_factor=2.5, n_group=2, topk_group=1, norm_topk_prob=True, **MOE)

@@ -38,6 +38,7 @@ static const facts known[] = {
     {"minimax-m2", FFN, .qk = WIDE_NORM, .sigmoid = true, .own_width = true, NO_WINDOWS},
     {"qwen3next", POST, .qk = HEAD_NORM, .grouped = true, .own_width = true, .shared = 1, NO_WINDOWS},
     {"gemma", FFN, .act = GELU, .embd_root = true, NO_WINDOWS},
+    {"phimoe", FFN, .layer_norm = true, .norm_biases = true, .mixer = true, .rms_epsilon = true, .window_period = 0},
     {"olmoe", FFN, .qk = WIDE_NORM, .plain_weights = true, NO_WINDOWS},
     {"granitemoe", FFN, .neighbours = true, .divides = true, .shared = 4, NO_WINDOWS},
     {"seed_oss", POST, NO_WINDOWS},

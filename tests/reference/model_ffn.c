@@ -125,6 +125,20 @@ static void rate(const ref_model *m, const layer *l, const double *logits, doubl
     }
 }
 
+/*
+ * SparseMixer (Liu et al., arXiv:2409.12136), as its models' code has it when they are not trained: the best expert has its
+ * probability among those whose distance from it, over the larger of their size and it, is 0.02 at most; then the best of
+ * those that are left, likewise.
+ */
+static double mixed(const double *logits, const double *taken, int64_t n, int64_t chosen)
+{
+    double top = logits[chosen], sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!taken[i] && !((top - logits[i]) / fmax(fabs(logits[i]), top) > 0.02))
+            sum += exp(logits[i] - top);
+    return 1 / sum;
+}
+
 /* v: what the router is given. */
 static void experts(const ref_model *m, const layer *l, const double *v, const double *u, double *out, double *t,
                     double *margin)
@@ -141,6 +155,8 @@ static void experts(const ref_model *m, const layer *l, const double *v, const d
         left += !taken[i];
     for (int64_t i = 0; i < m->used; i++) {
         last = best(worth, taken, n);
+        if (m->f.mixer)
+            p[last] = mixed(worth, taken, n, last);
         taken[last] = 2;
         sum += p[last];
     }
@@ -150,7 +166,7 @@ static void experts(const ref_model *m, const layer *l, const double *v, const d
     for (int64_t i = 0; i < n; i++) {
         if (taken[i] != 2)
             continue;
-        double weight = m->normed_weights ? p[i] / fmax(sum + m->f.weights_least, 1e-20) : p[i];
+        double weight = m->normed_weights && !m->f.mixer ? p[i] / fmax(sum + m->f.weights_least, 1e-20) : p[i];
         if (m->expert_scale != 0)
             weight *= m->expert_scale;
         for (int64_t j = 0; j < e; j++)

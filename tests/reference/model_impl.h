@@ -67,6 +67,7 @@ typedef struct facts {
     bool kda;      /* or Kimi Delta Attention */
     double weights_least; /* the sum of experts' weights is so much more */
     bool embd_root, divides, sigmoid, plain_weights, norm_key, weigh_first, own_width;
+    bool mixer, rms_epsilon; /* experts are weighed by SparseMixer; the epsilon's key */
     int64_t window_period; /* -1: no windows; 0: all layers have one */
     bool local_plain, local_alone, unrounded; /* unrounded: YaRN's two pairs */
     double local_base;

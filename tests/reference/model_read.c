@@ -215,7 +215,7 @@ static void read_numbers(reader *r)
     for (int64_t i = 0; m->f.scans && m->f.layered && i < m->n_layers && !r->failed; i++)
         m->kv_heads = m->kv_heads ? m->kv_heads : layer_key(r, "attention.head_count_kv", i, -1);
     m->kv_heads = m->kv_heads || !m->f.scans ? m->kv_heads : 1; /* none attends */
-    m->eps = number(r, m->f.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
+    m->eps = number(r, m->f.layer_norm && !m->f.rms_epsilon ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
     if (m->f.latent)
         read_latent(r);
     if (m->f.kda) {
@@ -696,6 +696,8 @@ static void read_model(reader *r)
         m->input_norm = tensor(r, true, m->d_input, -1, "per_layer_proj_norm", ".weight");
     }
     m->rope_long = tensor(r, false, m->n_rot / 2, -1, "rope_factors_long", ".weight");
+    if (strcmp(m->arch, "phimoe") == 0 && m->rope_long) /* as its models' configurations have it */
+        m->rope_size = 1.243163121016122;
     m->rope_short = tensor(r, false, m->n_rot / 2, -1, "rope_factors_short", ".weight");
     m->rope_freqs = tensor(r, false, m->n_rot / 2, -1, "rope_freqs", ".weight");
     for (int64_t i = 0; i < m->n_layers && !r->failed; i++)

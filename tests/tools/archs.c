@@ -67,6 +67,8 @@ static const model_arch archs[] = {
     {"hunyuan-dense", LLAMA_LIKE, .flags = ARCH_HEAD_NORMS},
     {"hunyuan-moe", LLAMA_LIKE, .experts = EXPERTS_OWN, .shared = SHARED_LENGTH, .flags = ARCH_HEAD_NORMS},
     {"starcoder2", LLAMA_LIKE, .flags = ARCH_LAYER_NORM | ARCH_NORM_BIASES | ARCH_QKV_BIAS | ARCH_OUT_BIAS | ARCH_UNGATED},
+    {"phimoe", LLAMA_LIKE, .experts = EXPERTS_MAYBE,
+     .flags = ARCH_LAYER_NORM | ARCH_NORM_BIASES | ARCH_RMS_EPSILON | ARCH_QKV_BIAS | ARCH_OUT_BIAS | ARCH_WINDOW},
     {"stablelm", LLAMA_LIKE, .flags = ARCH_LAYER_NORM | ARCH_NORM_BIASES, .rope_part = 2},
     {"kimi-linear", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
      .flags = ARCH_KDA | ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS,

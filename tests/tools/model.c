@@ -765,7 +765,7 @@ int model_keys(const model *m, eng_gguf_writer *w)
     status = number_key(m, w, status, "attention.value_length", is(m, ARCH_LATENT) ? m->kv_lora : m->head);
     if (is(m, ARCH_LATENT))
         status = latent_keys(m, w, status);
-    status = real_key(m, w, status, is(m, ARCH_LAYER_NORM) ? "attention.layer_norm_epsilon" :
+    status = real_key(m, w, status, is(m, ARCH_LAYER_NORM) && !is(m, ARCH_RMS_EPSILON) ? "attention.layer_norm_epsilon" :
                       "attention.layer_norm_rms_epsilon", 1e-6);
     if (is(m, ARCH_WINDOW))
         status = number_key(m, w, status, "attention.sliding_window", m->window);

@@ -72,6 +72,7 @@ enum {
 #define ARCH_NORM_BIASES (UINT64_C(1) << 32)
 #define ARCH_EACH (UINT64_C(1) << 34) /* channels scan by themselves; k_heads: what their steps are made of */
 #define ARCH_INDEXER (UINT64_C(1) << 35)
+#define ARCH_RMS_EPSILON (UINT64_C(1) << 37) /* its norms' epsilon has the key of the others' */
 #define ARCH_ASSISTANT (UINT64_C(1) << 36) /* no layer has a cache; it is given states of `backbone` */
 #define ARCH_UNGATED (UINT64_C(1) << 33) /* a feed-forward of two matrices, with biases */
 const model_arch *model_arch_find(const char *name);
