@@ -145,18 +145,14 @@ static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value ke
     return eng_reshape(g, eng_cont(g, x), (int64_t[]){cells, t}, 2);
 }
 
-/* Of every cell for every token, tokens by tokens: what there is at a time stays within bounds. */
-static eng_value scores(lm_build *b, eng_value q, eng_value w, eng_value cache, int64_t t)
+/* The same, some tokens after the others: what there is at a time stays within bounds. */
+static eng_value scores(lm_build *b, eng_value q, eng_value w, eng_value keys, int64_t first, int64_t t)
 {
-    int64_t heads = b->model->n.index_heads, cells = n_cells(b), most = MOST_SCORES / (cells * heads);
-    int64_t row = lm_cache_row(b->context->type_k, b->model->n.d_index);
-    eng_value keys = eng_reshape(b->g, cache, (int64_t[]){row, cells}, 2), all = ENG_NO_VALUE;
-    most = most > 1 ? most : 1;
-    for (int64_t first = 0; first < t; first += most) {
-        eng_value part = part_scores(b, q, w, keys, first, t - first < most ? t - first : most);
-        all = first ? eng_concat(b->g, all, part, 1) : part;
-    }
-    return all;
+    int64_t half = t / 2;
+    if (t == 1 || n_cells(b) * b->model->n.index_heads * t <= MOST_SCORES)
+        return part_scores(b, q, w, keys, first, t);
+    eng_value before = scores(b, q, w, keys, first, half);
+    return eng_concat(b->g, before, scores(b, q, w, keys, first + half, t - half), 1);
 }
 
 /* 0 for the best cells, else -inf. */
@@ -188,7 +184,8 @@ void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool want
         return;
     eng_value q = ready(b, lm_product(b, layer, LM_INDEX_Q, queries), n->index_heads, t, wanted);
     eng_value w = lm_product(b, layer, LM_INDEX_WEIGHTS, wanted ? lm_pick(b, u) : u);
-    eng_value x = eng_add(g, scores(b, q, w, cache, t), wanted ? b->out_unseen : b->unseen);
+    eng_value keys = eng_reshape(g, cache, (int64_t[]){lm_cache_row(b->context->type_k, n->d_index), n_cells(b)}, 2);
+    eng_value x = eng_add(g, scores(b, q, w, keys, 0, t), wanted ? b->out_unseen : b->unseen);
     b->chosen = best(b, x, t);
     eng_graph_name(g, b->chosen, "chosen.%d", layer);
 }
