@@ -3,6 +3,7 @@
 #include "launch.clh"
 #include "dot4.clh"
 
+#if VEC
 __kernel GROUP_OF(1) void dot4(__global int *words)
 {
     dot4_sums s = vload16(0, words);
@@ -10,3 +11,10 @@ __kernel GROUP_OF(1) void dot4(__global int *words)
     ADD_DOT4(s, a, words + 32);
     vstore16(s, 0, words);
 }
+#else
+__kernel GROUP_OF(16) void dot4(__global int *words)
+{
+    const uint i = get_local_id(0);
+    words[i] = add_dot4(words[i], words[16 + i], words[32]);
+}
+#endif

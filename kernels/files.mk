@@ -62,4 +62,5 @@ opencl_kernels = \
 	kernels/top_k.cl \
 	kernels/types.clh \
 	kernels/units.clh \
+	kernels/units_bytes.clh \
 	kernels/wide.clh

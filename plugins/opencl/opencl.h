@@ -67,8 +67,8 @@ enum {
     CL_CAP_INT_DOT = 8,   /* cl_khr_integer_dot_product: for variants of kernels */
     CL_CAP_MMA = 16,      /* mma.sync of bf16, which no query tells: tried (matrix.c)      */
     CL_CAP_MMA_IN_C = 32, /* the same in C: any device, by option `matrix`, for tests      */
-    CL_CAP_DOT4 = 64,     /* dot products of bytes of x86 processors: tried (dot4.c)       */
-    CL_CAP_DOT4_IN_C = 128 /* the same in C: any processor, by option `dot4`, for tests    */
+    CL_CAP_DOT4 = 64,     /* dot products of bytes, which no query tells: tried (dot4.c)    */
+    CL_CAP_DOT4_IN_C = 128 /* the same in C: any device, by option `dot4`, for tests        */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */

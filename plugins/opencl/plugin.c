@@ -67,8 +67,8 @@ static const eng_plugin_option options[] = {
      "matrix unit for products in precision fast: auto (tried when the device is opened), no, yes (not tried), in-c (its "
      "instruction in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "dot4", "auto",
-     "a processor's dot products of bytes for products in precision fast: auto (tried when the device is opened), no, in-c "
-     "(the instruction in C, for tests)"},
+     "dot products of bytes for products in precision fast: auto (tried when the device is opened), no, yes (a card's, not "
+     "tried), in-c (the instruction in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "profile", "no",
      "time every launch by its event, for the plan's explanation (queues then wait for their work): yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},

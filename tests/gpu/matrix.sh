@@ -1,16 +1,16 @@
 #!/bin/sh
-# The products that matrix units do (kernels/matrix_tile.clh), with the instruction in C: they run without a card, and are
+# The products that matrix units do (kernels/matrix_tile.clh), or dot products of bytes (kernels/units_bytes.clh), with the instruction in C: they run without a card, and are
 # those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
 # them, and the products of precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-right() { # OPS FILTER
+right() { # OPS FILTER [UNIT]
     n=$((n + 1))
-    if "$build/tests/conformance/conformance" --ops "$1" --filter "$2" --option opencl.family=simt --option opencl.matrix=in-c \
-        opencl:0 > "$tmp/log" 2>&1; then
-        echo "ok $n - $1, cases with '$2'"
+    if "$build/tests/conformance/conformance" --ops "$1" --filter "$2" --option opencl.family=simt \
+        --option "opencl.${3:-matrix}=in-c" opencl:0 > "$tmp/log" 2>&1; then
+        echo "ok $n - $1, ${3:-matrix}, cases with '$2'"
     elif grep -q "there are 0 OpenCL devices\|there is no plugin" "$tmp/log"; then
         echo "ok $n - $1 # SKIP no OpenCL device"
     else
@@ -23,12 +23,19 @@ right() { # OPS FILTER
 if test "${1:-}" = all; then
     right mul_mat "n=40"
     right mul_mat_id "fast"
+    right mul_mat "n=40" dot4
+    right mul_mat_id "fast" dot4
 else
     for type in f16 q8_0 q5_1; do
         right mul_mat "a=$type *n=40*fast"
     done
     right mul_mat "a=q4_0 *n=40"
     right mul_mat_id "a=q4_K *fast"
+    for type in q8_0 q5_1; do
+        right mul_mat "a=$type *n=40*fast" dot4
+    done
+    right mul_mat "a=q4_K *n=33*fast" dot4
+    right mul_mat_id "a=q4_K *fast" dot4
 fi
 echo "1..$n"
 exit "$failed"

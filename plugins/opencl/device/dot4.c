@@ -1,13 +1,12 @@
 /*
- * Has the processor dot products of bytes, and does its driver's compiler take them (kernels/dot4.clh)?  The first is asked
- * of the processor, which is the one that this runs on: an instruction that it lacks would end the process.  The second is
- * tried.
+ * Has the device dot products of bytes, and does its driver's compiler take them (kernels/dot4.clh)?  The first is asked of a
+ * processor, which is the one that this runs on: an instruction that it lacks would end the process.  All else is tried.
  */
 #include "../host.h"
 
 enum { LANES = 16 };
 
-/* Words of four bytes: numbers without sign, numbers with one. */
+/* Words of four bytes: of processors the first have no sign. */
 static uint32_t a_of(int lane)
 {
     return 0xff0180feu - (uint32_t)lane * 0x01030507u;
@@ -17,7 +16,7 @@ static const uint32_t b = 0x8001ff7fu; /* -128 1 -1 127 */
 
 static cl_int run(cl_device *device, cl_kernel kernel, int32_t *words)
 {
-    const size_t one = 1, bytes = (2 * LANES + 1) * sizeof *words;
+    const size_t items = device->vec ? 1 : LANES, bytes = (2 * LANES + 1) * sizeof *words;
     cl_event done = NULL;
     cl_int error;
     cl_mem mem = clCreateBuffer(device->context, CL_MEM_COPY_HOST_PTR, bytes, words, &error);
@@ -25,7 +24,7 @@ static cl_int run(cl_device *device, cl_kernel kernel, int32_t *words)
         return error;
     error = clSetKernelArg(kernel, 0, sizeof mem, &mem);
     if (error == CL_SUCCESS)
-        error = clEnqueueNDRangeKernel(device->transfer, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+        error = clEnqueueNDRangeKernel(device->transfer, kernel, 1, NULL, &items, &items, 0, NULL, NULL);
     if (error == CL_SUCCESS)
         error = clEnqueueReadBuffer(device->transfer, mem, CL_FALSE, 0, bytes, words, 0, NULL, &done);
     error = cl_event_settle(&done, error);
@@ -36,6 +35,7 @@ static cl_int run(cl_device *device, cl_kernel kernel, int32_t *words)
 /* Sums of 16 lanes, then what is multiplied, then by what. */
 static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
 {
+    const int32_t sign = device->vec ? 0 : 128;
     int32_t words[2 * LANES + 1];
     for (int i = 0; i < LANES; i++) {
         words[i] = 1000 * i;
@@ -47,18 +47,20 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
     for (int i = 0; i < LANES; i++) {
         int32_t want = 1000 * i;
         for (int j = 0; j < 32; j += 8)
-            want += (int32_t)(a_of(i) >> j & 255) * (int8_t)(b >> j & 255);
+            want += (((int32_t)(a_of(i) >> j & 255) ^ sign) - sign) * (int8_t)(b >> j & 255);
         *right = *right && words[i] == want;
     }
     return error;
 }
 
-static bool processor_has_it(const cl_device *device)
+static bool may_have_it(const cl_device *device)
 {
+    if (!device->vec)
+        return device->info.kind == ENG_DEVICE_GPU && device->max_group >= 256;
 #if defined(__x86_64__)
-    return device->info.kind == ENG_DEVICE_CPU && __builtin_cpu_supports("avx512vnni");
+    return device->info.kind == ENG_DEVICE_CPU && strstr(device->options, "-DWIDTH=16") &&
+           __builtin_cpu_supports("avx512vnni");
 #else
-    (void)device;
     return false;
 #endif
 }
@@ -67,13 +69,14 @@ int cl_dot4_find(cl_device *device)
 {
     const char *word = device->sv->option(device->sv->host, "dot4");
     if (!word || !*word || !strcmp(word, "auto")) {
-        if (device->vec && strstr(device->options, "-DWIDTH=16") && processor_has_it(device) &&
-            cl_caps_allowed(device, CL_CAP_DOT4) &&
+        if (may_have_it(device) && cl_caps_allowed(device, CL_CAP_DOT4) &&
             cl_trial(device, "dot products of bytes", "dot4", "-DDOT4=1", multiplies))
             device->caps |= CL_CAP_DOT4;
     } else if (!strcmp(word, "in-c"))
-        device->caps |= device->vec ? CL_CAP_DOT4_IN_C : 0;
+        device->caps |= device->vec || device->max_group >= 256 ? CL_CAP_DOT4_IN_C : 0;
+    else if (!strcmp(word, "yes"))
+        device->caps |= device->vec || device->max_group < 256 ? 0 : CL_CAP_DOT4;
     else if (strcmp(word, "no") != 0)
-        return cl_fail(device, ENG_ERR_INVALID, "opencl.dot4 is '%s'; it takes auto, no or in-c", word);
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.dot4 is '%s'; it takes auto, no, yes or in-c", word);
     return ENG_OK;
 }

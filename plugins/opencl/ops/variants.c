@@ -19,6 +19,11 @@
 #define MATRIX_EXPERTS(n, how)                                                                                         \
     .fast = 1, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
+#define DOT4_TILES(n, how)                                                                                             \
+    .fast = 1, .types = CL_BLOCKS, .parts = 1, .kernel = "mul_mat_tile",                                               \
+    .options = " -DTILES -DTILE_N=" #n " -DDOT4=" #how, .rows = 128, .columns = (n)
+#define DOT4_EXPERTS(n, how)                                                                                           \
+    .fast = 1, .types = CL_BLOCKS, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DDOT4=" #how, .rows = 128
 #define ATTENTION .op = ENG_OP_ATTENTION, .file = "attention", .kernel = "attention", .parts = 1
 #define DELTA_NET .op = ENG_OP_GATED_DELTA_NET, .file = "gated_delta_net", .kernel = "gated_delta_net"
 #define DELTA_CHUNKS .op = ENG_OP_GATED_DELTA_NET, .file = "delta_chunks", .kernel = "delta_chunks"
@@ -53,6 +58,12 @@ static const cl_variant variants[] = {
     {"mma-c32", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_TILES(32, 2)},
     {"mma-c64", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_TILES(64, 2)},
     {"mma-c128", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
+    {"dot4-32", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(9, 32), DOT4_TILES(32, 1)},
+    {"dot4-64", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(33, 64), DOT4_TILES(64, 1)},
+    {"dot4-128", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(65, ALL), DOT4_TILES(128, 1)},
+    {"dot4-c32", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(9, 32), DOT4_TILES(32, 2)},
+    {"dot4-c64", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(33, 64), DOT4_TILES(64, 2)},
+    {"dot4-c128", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(65, ALL), DOT4_TILES(128, 2)},
     {"tile32", MUL_MAT, SIMT(256), COLUMNS(9, 32), TILES(32)},
     {"tile64", MUL_MAT, SIMT(256), COLUMNS(33, 64), TILES(64)},
     {"tile128", MUL_MAT, SIMT(256), COLUMNS(65, ALL), TILES(128)},
@@ -67,6 +78,12 @@ static const cl_variant variants[] = {
     {"mma-c32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_EXPERTS(32, 2)},
     {"mma-c64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_EXPERTS(64, 2)},
     {"mma-c128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_EXPERTS(128, 2)},
+    {"dot4-32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(9, 32), DOT4_EXPERTS(32, 1)},
+    {"dot4-64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(33, 64), DOT4_EXPERTS(64, 1)},
+    {"dot4-128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(65, ALL), DOT4_EXPERTS(128, 1)},
+    {"dot4-c32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(9, 32), DOT4_EXPERTS(32, 2)},
+    {"dot4-c64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(33, 64), DOT4_EXPERTS(64, 2)},
+    {"dot4-c128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(65, ALL), DOT4_EXPERTS(128, 2)},
     {"tile32", MUL_MAT_ID, SIMT(256), COLUMNS(9, 32), EXPERTS(32)},
     {"tile64", MUL_MAT_ID, SIMT(256), COLUMNS(33, 64), EXPERTS(64)},
     {"tile128", MUL_MAT_ID, SIMT(256), COLUMNS(65, ALL), EXPERTS(128)},
