@@ -58,13 +58,17 @@ wrong "too small a number" '{"a": -1}'
 wrong "a member too many" '{"a": null, "c": 1}'
 wrong "a word that is not listed" '{"a": 1, "b": ["y"]}'
 
-# one device, one list of capabilities, whoever is asked and however
+# one device, one list of capabilities, whoever is asked and however; but what only trying tells is known of open devices alone
+asked()
+{
+    printf '%s\n' "$1" | tr ' ' '\n' | grep -vx -e mma -e dot4 | tr '\n' ' ' | sed 's/ $//'
+}
 same=
 for device in $("$probe" --format=tsv 2> "$tmp/err" | sed -n 's/^\([a-z]*[:0-9]*\)	.*/\1/p' | grep -v '^id$'); do
     listed=$("$probe" --json 2> "$tmp/err" | sed -n "s/.*\"name\": \"$device\", \"kind\".*\"capabilities\": \"\([^\"]*\)\".*/\1/p")
     json=$("$probe" --json "$device" 2> "$tmp/err" | sed -n 's/.*"capabilities": "\([^"]*\)".*/\1/p')
     text=$("$probe" "$device" 2> "$tmp/err" | sed -n 's/^ *capabilities  *//p')
-    test -n "$listed" && test "$listed" = "$json" && test "$listed" = "$text" || same="$same [$device: '$listed', '$json', '$text']"
+    test -n "$listed" && test "$listed" = "$(asked "$json")" && test "$json" = "$text" || same="$same [$device: '$listed', '$json', '$text']"
 done
 echo "$same" > "$tmp/log"
 test -z "$same"
