@@ -97,6 +97,10 @@ static int read_types(eng_tokenizer *t, const eng_gguf *g)
 
     if (!status)
         status = check_length(t, g, KEY("scores"), &scores);
+    if (!status && !scores && t->kind == TOKENIZER_UNIGRAM)
+        status = eng_fail(ENG_ERR_NOTFOUND, "the model has no key \"" KEY("scores") "\"" ENG_CAUSE
+                          "its tokenizer, unigram, takes the pieces whose scores are best" ENG_ADVICE
+                          "convert the model again");
     for (uint32_t i = 0; i < t->n && !status; i++) {
         int64_t type = TOKEN_NORMAL;
         double score = 0;

@@ -251,9 +251,9 @@ START_TEST(refusals)
     r.model = "none";
     refused(&r, ENG_ERR_NOTFOUND, "no tokenizer");
     r.model = "t5";
-    refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"t5\" (unigram) is not known");
-    r.model = "bert";
-    refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"bert\" (WordPiece) is not known");
+    refused(&r, ENG_ERR_NOTFOUND, "tokenizer.ggml.scores");
+    r.model = "plamo2";
+    refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"plamo2\" is not known");
     r.model = "sphinx";
     refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"sphinx\" is not known");
     r = bpe;
