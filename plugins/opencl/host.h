@@ -155,6 +155,9 @@ void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict)
  * once for each version of the driver. */
 bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
               cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right));
+/* For `runs`: one group of `items` does the kernel, whose first argument is a buffer of these bytes; what it has after that
+ * takes their place. */
+cl_int cl_trial_run(cl_device *device, cl_kernel kernel, size_t items, void *words, size_t bytes);
 /* keeper.c.  add: a program that was built from source and lives as long as the device, with programs_lock held.  end: keeps
  * one of them on disk, before the programs go. */
 void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash);

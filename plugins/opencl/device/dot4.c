@@ -14,24 +14,6 @@ static uint32_t a_of(int lane)
 
 static const uint32_t b = 0x8001ff7fu; /* -128 1 -1 127 */
 
-static cl_int run(cl_device *device, cl_kernel kernel, int32_t *words)
-{
-    const size_t items = device->vec ? 1 : LANES, bytes = (2 * LANES + 1) * sizeof *words;
-    cl_event done = NULL;
-    cl_int error;
-    cl_mem mem = clCreateBuffer(device->context, CL_MEM_COPY_HOST_PTR, bytes, words, &error);
-    if (!mem)
-        return error;
-    error = clSetKernelArg(kernel, 0, sizeof mem, &mem);
-    if (error == CL_SUCCESS)
-        error = clEnqueueNDRangeKernel(device->transfer, kernel, 1, NULL, &items, &items, 0, NULL, NULL);
-    if (error == CL_SUCCESS)
-        error = clEnqueueReadBuffer(device->transfer, mem, CL_FALSE, 0, bytes, words, 0, NULL, &done);
-    error = cl_event_settle(&done, error);
-    clReleaseMemObject(mem);
-    return error;
-}
-
 /* Sums of 16 lanes, then what is multiplied, then by what. */
 static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
 {
@@ -42,7 +24,7 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
         words[LANES + i] = (int32_t)a_of(i);
     }
     words[2 * LANES] = (int32_t)b;
-    const cl_int error = run(device, kernel, words);
+    const cl_int error = cl_trial_run(device, kernel, device->vec ? 1 : LANES, words, sizeof words);
     *right = error == CL_SUCCESS;
     for (int i = 0; i < LANES; i++) {
         int32_t want = 1000 * i;

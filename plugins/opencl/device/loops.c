@@ -7,21 +7,9 @@
 
 static int run(cl_device *device, cl_kernel kernel, cl_uint rounds, cl_uint *number)
 {
-    const size_t one = 1;
-    cl_event done = NULL;
-    cl_int error;
-    cl_mem mem = clCreateBuffer(device->context, CL_MEM_COPY_HOST_PTR, sizeof *number, number, &error);
-    if (!mem)
-        return cl_failed(device, error, "clCreateBuffer");
-    error = clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    cl_int error = clSetKernelArg(kernel, 1, sizeof rounds, &rounds);
     if (error == CL_SUCCESS)
-        error = clSetKernelArg(kernel, 1, sizeof rounds, &rounds);
-    if (error == CL_SUCCESS)
-        error = clEnqueueNDRangeKernel(device->transfer, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
-    if (error == CL_SUCCESS)
-        error = clEnqueueReadBuffer(device->transfer, mem, CL_FALSE, 0, sizeof *number, number, 0, NULL, &done);
-    error = cl_event_settle(&done, error);
-    clReleaseMemObject(mem);
+        error = cl_trial_run(device, kernel, 1, number, sizeof *number);
     return error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, "trying how long loops are");
 }
 

@@ -16,31 +16,13 @@ static float b_of(int k, int column)
     return (float)((k * 5 + column) % 11 - 5);
 }
 
-static cl_int run(cl_device *device, cl_kernel kernel, float *sums)
-{
-    const size_t group = GROUP, bytes = M * N * sizeof *sums;
-    cl_event done = NULL;
-    cl_int error;
-    cl_mem mem = clCreateBuffer(device->context, CL_MEM_COPY_HOST_PTR, bytes, sums, &error);
-    if (!mem)
-        return error;
-    error = clSetKernelArg(kernel, 0, sizeof mem, &mem);
-    if (error == CL_SUCCESS)
-        error = clEnqueueNDRangeKernel(device->transfer, kernel, 1, NULL, &group, &group, 0, NULL, NULL);
-    if (error == CL_SUCCESS)
-        error = clEnqueueReadBuffer(device->transfer, mem, CL_FALSE, 0, bytes, sums, 0, NULL, &done);
-    error = cl_event_settle(&done, error);
-    clReleaseMemObject(mem);
-    return error;
-}
-
 /* Sums of small whole numbers are exact whatever the order. */
 static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
 {
     float sums[M * N];
     for (int i = 0; i < M * N; i++)
         sums[i] = (float)i;
-    const cl_int error = run(device, kernel, sums);
+    const cl_int error = cl_trial_run(device, kernel, GROUP, sums, sizeof sums);
     *right = error == CL_SUCCESS;
     for (int i = 0; i < M * N; i++) {
         float want = (float)i;

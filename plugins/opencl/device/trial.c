@@ -8,6 +8,23 @@
  */
 #include "../host.h"
 
+cl_int cl_trial_run(cl_device *device, cl_kernel kernel, size_t items, void *words, size_t bytes)
+{
+    cl_event done = NULL;
+    cl_int error;
+    cl_mem mem = clCreateBuffer(device->context, CL_MEM_COPY_HOST_PTR, bytes, words, &error);
+    if (!mem)
+        return error;
+    error = clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    if (error == CL_SUCCESS)
+        error = clEnqueueNDRangeKernel(device->transfer, kernel, 1, NULL, &items, &items, 0, NULL, NULL);
+    if (error == CL_SUCCESS)
+        error = clEnqueueReadBuffer(device->transfer, mem, CL_FALSE, 0, bytes, words, 0, NULL, &done);
+    error = cl_event_settle(&done, error);
+    clReleaseMemObject(mem);
+    return error;
+}
+
 static cl_verdict try_now(cl_device *device, const char *file, const char *options,
                           cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right))
 {
