@@ -35,6 +35,12 @@
 #define SET_ROWS(kind) .op = ENG_OP_SET_ROWS, .file = "set_rows", COLUMNS(CL_STORE_##kind, CL_STORE_##kind)
 #define EXPERTS(n) .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n, .rows = 128
 
+/* Tiles by a unit of cards, of three widths. */
+#define WIDTHS(name, op, cap, tiles, how)                                                                              \
+    {name "32", op, SIMT(256), .needs = (cap), COLUMNS(9, 32), tiles(32, how)},                                        \
+    {name "64", op, SIMT(256), .needs = (cap), COLUMNS(33, 64), tiles(64, how)},                                       \
+    {name "128", op, SIMT(256), .needs = (cap), COLUMNS(65, ALL), tiles(128, how)}
+
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
  * expert has if they are dealt out evenly.  Kernels: processors - columns.clh and strips.clh; cards - lanes.clh, tile.clh
@@ -52,18 +58,10 @@ static const cl_variant variants[] = {
     {"lanes1", MUL_MAT, SIMT(64), COLUMNS(1, 1), LANES(1, 4)},
     {"lanes2", MUL_MAT, SIMT(64), COLUMNS(2, 2), LANES(2, 4)},
     {"lanes4", MUL_MAT, SIMT(64), COLUMNS(3, 8), LANES(4, 2)},
-    {"mma32", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_TILES(32, 1)},
-    {"mma64", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_TILES(64, 1)},
-    {"mma128", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_TILES(128, 1)},
-    {"mma-c32", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_TILES(32, 2)},
-    {"mma-c64", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_TILES(64, 2)},
-    {"mma-c128", MUL_MAT, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
-    {"dot4-32", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(9, 32), DOT4_TILES(32, 1)},
-    {"dot4-64", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(33, 64), DOT4_TILES(64, 1)},
-    {"dot4-128", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(65, ALL), DOT4_TILES(128, 1)},
-    {"dot4-c32", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(9, 32), DOT4_TILES(32, 2)},
-    {"dot4-c64", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(33, 64), DOT4_TILES(64, 2)},
-    {"dot4-c128", MUL_MAT, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(65, ALL), DOT4_TILES(128, 2)},
+    WIDTHS("mma", MUL_MAT, CL_CAP_MMA, MATRIX_TILES, 1),
+    WIDTHS("mma-c", MUL_MAT, CL_CAP_MMA_IN_C, MATRIX_TILES, 2),
+    WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
+    WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
     {"tile32", MUL_MAT, SIMT(256), COLUMNS(9, 32), TILES(32)},
     {"tile64", MUL_MAT, SIMT(256), COLUMNS(33, 64), TILES(64)},
     {"tile128", MUL_MAT, SIMT(256), COLUMNS(65, ALL), TILES(128)},
@@ -72,18 +70,10 @@ static const cl_variant variants[] = {
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
-    {"mma32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_EXPERTS(32, 1)},
-    {"mma64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_EXPERTS(64, 1)},
-    {"mma128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_EXPERTS(128, 1)},
-    {"mma-c32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_EXPERTS(32, 2)},
-    {"mma-c64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_EXPERTS(64, 2)},
-    {"mma-c128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_EXPERTS(128, 2)},
-    {"dot4-32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(9, 32), DOT4_EXPERTS(32, 1)},
-    {"dot4-64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(33, 64), DOT4_EXPERTS(64, 1)},
-    {"dot4-128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4, COLUMNS(65, ALL), DOT4_EXPERTS(128, 1)},
-    {"dot4-c32", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(9, 32), DOT4_EXPERTS(32, 2)},
-    {"dot4-c64", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(33, 64), DOT4_EXPERTS(64, 2)},
-    {"dot4-c128", MUL_MAT_ID, SIMT(256), .needs = CL_CAP_DOT4_IN_C, COLUMNS(65, ALL), DOT4_EXPERTS(128, 2)},
+    WIDTHS("mma", MUL_MAT_ID, CL_CAP_MMA, MATRIX_EXPERTS, 1),
+    WIDTHS("mma-c", MUL_MAT_ID, CL_CAP_MMA_IN_C, MATRIX_EXPERTS, 2),
+    WIDTHS("dot4-", MUL_MAT_ID, CL_CAP_DOT4, DOT4_EXPERTS, 1),
+    WIDTHS("dot4-c", MUL_MAT_ID, CL_CAP_DOT4_IN_C, DOT4_EXPERTS, 2),
     {"tile32", MUL_MAT_ID, SIMT(256), COLUMNS(9, 32), EXPERTS(32)},
     {"tile64", MUL_MAT_ID, SIMT(256), COLUMNS(33, 64), EXPERTS(64)},
     {"tile128", MUL_MAT_ID, SIMT(256), COLUMNS(65, ALL), EXPERTS(128)},
