@@ -46,6 +46,14 @@ static inline int64_t lm_cache_row(uint32_t type, int64_t head)
     return (head + block - 1) / block * block;
 }
 
+/* The largest groups in which such rows can be rotated, or all rows whose lengths have the bits of this one. */
+#define LM_MOST_ROTATION 4096
+static inline int32_t lm_cache_rotation(int64_t row)
+{
+    int64_t group = row & -row;
+    return (int32_t)(group < LM_MOST_ROTATION ? group : LM_MOST_ROTATION);
+}
+
 /* Of what a layer keeps: K and V first, behind them an indexer's keys. */
 enum { LM_INDEX_KEYS = 2 };
 

@@ -117,8 +117,7 @@ static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, bool 
     x = eng_reshape(b->g, x, (int64_t[]){n->d_index, heads, t}, 3);
     x = eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos, ENG_NO_VALUE, &r);
     x = lm_cache_widen(b, x, n->d_index, type);
-    int64_t row = lm_cache_row(type, n->d_index), group = row & -row;
-    return b->context->rotate_k > 1 ? eng_hadamard(b->g, x, (int32_t)(group < 4096 ? group : 4096)) : x;
+    return b->context->rotate_k > 1 ? eng_hadamard(b->g, x, lm_cache_rotation(lm_cache_row(type, n->d_index))) : x;
 }
 
 /* x[cells, heads, t] -> the sums over heads: [cells, 1, t] */

@@ -54,12 +54,9 @@ static int check_cache(const char *what, uint32_t type, int64_t head, int32_t *r
         return eng_fail(ENG_ERR_INVALID, "type %s is not possible for %s" ENG_CAUSE
                         "f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, "
                         "q5_1 and iq4_nl are", info ? info->name : "(unknown)", what);
-    if (*rotate == ENG_LM_ROTATE_AUTO || *rotate == ENG_LM_ROTATE_ON) {
-        *rotate = info->block > 1 || *rotate == ENG_LM_ROTATE_ON ? (int32_t)(head & -head) : 0;
-        if (*rotate > 4096)
-            *rotate = 4096;
-    }
-    if (*rotate < 0 || *rotate > 4096 || (*rotate & (*rotate - 1)) || (*rotate && head % *rotate))
+    if (*rotate == ENG_LM_ROTATE_AUTO || *rotate == ENG_LM_ROTATE_ON)
+        *rotate = info->block > 1 || *rotate == ENG_LM_ROTATE_ON ? lm_cache_rotation(head) : 0;
+    if (*rotate < 0 || *rotate > LM_MOST_ROTATION || (*rotate & (*rotate - 1)) || (*rotate && head % *rotate))
         return eng_fail(ENG_ERR_INVALID, "a rotation of %s in groups of %d is not possible" ENG_CAUSE
                         "a power of two up to 4096 "
                         "that divides a row of %lld is needed", what, *rotate, (long long)head);
