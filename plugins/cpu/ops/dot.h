@@ -52,7 +52,7 @@ CPU_INLINE void group_weights(const uint8_t *block, const vf *w, const float *sc
 
 /* A part of a block with `cols` columns. */
 CPU_INLINE void dot_part(const uint8_t *block, const int part, const float *scales, const float *const *x, int64_t at,
-                         const int cols, vf (*acc)[4], const int_format f)
+                         const int cols, vf (*acc)[4], const chain_range chains, const int_format f)
 {
     vf q[4 * GROUPS], w[4];
     f.ints(block, part, q);
@@ -62,14 +62,14 @@ CPU_INLINE void dot_part(const uint8_t *block, const int part, const float *scal
         CPU_UNROLL
         for (int c = 0; c < cols; c++)
             CPU_UNROLL
-            for (int j = 0; j < 4; j++)
+            for (int j = chains.from; j < chains.to; j++)
                 acc[c][j] = v_fma(w[j], v_load(x[c] + at + g * GROUP + 8 * j), acc[c][j]);
     }
 }
 
 /* Elements k0 .. k1 - 1 of a row, whose block k0 is at b. */
 CPU_INLINE const uint8_t *dot_blocks(int64_t k0, int64_t k1, const uint8_t *b, int64_t ahead, const float *const *x,
-                                     const int cols, vf (*acc)[4], const int_format f)
+                                     const int cols, vf (*acc)[4], const chain_range chains, const int_format f)
 {
     for (int64_t i = k0; i < k1; i += f.part * f.parts, b += f.bytes) {
         float scales[SCALES];
@@ -80,7 +80,7 @@ CPU_INLINE const uint8_t *dot_blocks(int64_t k0, int64_t k1, const uint8_t *b, i
             f.prep(b, scales);
         CPU_UNROLL
         for (int part = 0; part < f.parts; part++)
-            dot_part(b, part, scales, x, i + part * f.part, cols, acc, f);
+            dot_part(b, part, scales, x, i + part * f.part, cols, acc, chains, f);
     }
     return b;
 }
@@ -91,7 +91,7 @@ CPU_INLINE void dot_ints(int64_t k, const uint8_t *b, const float *x, float *out
 {
     for (int64_t k0 = 0; k0 < k; k0 += CPU_GEMM_KC) {
         vf acc[1][4] = {{{0}}};
-        b = dot_blocks(k0, k - k0 < CPU_GEMM_KC ? k : k0 + CPU_GEMM_KC, b, AHEAD, &x, 1, acc, f);
+        b = dot_blocks(k0, k - k0 < CPU_GEMM_KC ? k : k0 + CPU_GEMM_KC, b, AHEAD, &x, 1, acc, ALL_CHAINS, f);
         add_chains(acc[0], out);
     }
 }
@@ -99,10 +99,14 @@ CPU_INLINE void dot_ints(int64_t k, const uint8_t *b, const float *x, float *out
 CPU_INLINE void dots_ints(const int cols, int64_t k, const uint8_t *b, int64_t ahead, const float *const *x, cpu_part part,
                           float *sums, float *out, const int_format f)
 {
-    vf acc[CPU_DOT_COLS][4];
-    begin_chains(part, sums, cols, acc);
-    dot_blocks(0, k, b, ahead, x, cols, acc, f);
-    end_chains(part, acc, cols, sums, out);
+    CPU_UNROLL
+    for (int from = 0; from < 4; from += CHAINS_AT_ONCE(cols)) {
+        const chain_range round = {from, from + CHAINS_AT_ONCE(cols)};
+        vf acc[CPU_DOT_COLS][4];
+        begin_chains(part, sums, cols, acc, round);
+        dot_blocks(0, k, b, ahead, x, cols, acc, round, f);
+        end_chains(part, acc, cols, sums, out, round);
+    }
 }
 
 /* Two vectors of every second element as the elements: of lanes 0 .. 3 and of 4 .. 7. */

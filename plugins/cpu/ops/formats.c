@@ -13,39 +13,63 @@
 #include "grid.h"
 #include "rows.h"
 
-/* The chains of columns as a part of a panel finds them, and what becomes of them behind it. */
-CPU_INLINE void begin_chains(cpu_part part, const float *sums, const int cols, vf (*acc)[4])
+/* Chains `from` .. `to` - 1, of four; constants once inlined. */
+typedef struct chain_range {
+    int from, to;
+} chain_range;
+
+#define ALL_CHAINS ((chain_range){0, 4})
+
+CPU_INLINE bool in_range(const int chain, const chain_range r)
 {
-    if (part & CPU_PART_FIRST) {
+    return chain >= r.from && chain < r.to;
+}
+
+/* The chains of columns as a part of a panel finds them, and as it leaves them. */
+CPU_INLINE void begin_chains(cpu_part part, const float *sums, const int cols, vf (*acc)[4], const chain_range r)
+{
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
         CPU_UNROLL
-        for (int i = 0; i < 4 * cols; i++)
-            acc[i / 4][i % 4] = (vf){0};
-    } else {
+        for (int j = r.from; j < r.to; j++)
+            acc[c][j] = part & CPU_PART_FIRST ? (vf){0} : v_load(sums + (4 * c + j) * CPU_VL);
+}
+
+CPU_INLINE void keep_chains(vf (*acc)[4], const int cols, float *sums, const chain_range r)
+{
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
         CPU_UNROLL
-        for (int i = 0; i < 4 * cols; i++)
-            acc[i / 4][i % 4] = v_load(sums + i * CPU_VL);
+        for (int j = r.from; j < r.to; j++)
+            v_store(sums + (4 * c + j) * CPU_VL, acc[c][j]);
+}
+
+/* What becomes of them behind the part: the last chains are in registers, those before them perhaps in sums alone. */
+CPU_INLINE void end_chains(cpu_part part, vf (*acc)[4], const int cols, float *sums, float *out, const chain_range r)
+{
+    if (r.to < 4 || !(part & CPU_PART_LAST)) {
+        keep_chains(acc, cols, sums, r);
+        return;
+    }
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++) {
+        CPU_UNROLL
+        for (int j = 0; j < r.from; j++)
+            acc[c][j] = v_load(sums + (4 * c + j) * CPU_VL);
+        add_chains(acc[c], &out[c]);
     }
 }
 
-CPU_INLINE void end_chains(cpu_part part, vf (*acc)[4], const int cols, float *sums, float *out)
-{
-    if (part & CPU_PART_LAST) {
-        CPU_UNROLL
-        for (int c = 0; c < cols; c++)
-            add_chains(acc[c], &out[c]);
-    } else {
-        CPU_UNROLL
-        for (int i = 0; i < 4 * cols; i++)
-            v_store(sums + i * CPU_VL, acc[i / 4][i % 4]);
-    }
-}
+/* Chains of so many columns that registers have room for: the weights of the others are decoded in a second round, from
+ * the nearest cache. */
+#define CHAINS_AT_ONCE(cols) (4 * (cols) > CPU_DOT_SUMS ? 2 : 4)
+
+/* Scales that are unpacked first are too much for two rounds. */
+#define COLS_PREPARED (CPU_DOT_SUMS / 4)
 
 /* The number of columns is known when this is compiled. */
-#if CPU_DOT_COLS == 4
-#define FOR_COLS(cols, f, ...) (cols == 2 ? f(2, __VA_ARGS__) : cols == 3 ? f(3, __VA_ARGS__) : f(4, __VA_ARGS__))
-#else
-#define FOR_COLS(cols, f, ...) f(2, __VA_ARGS__)
-#endif
+#define FOR_COLS(cols, most, f, ...)                                                                                   \
+    (most == 2 || cols == 2 ? f(2, __VA_ARGS__) : cols == 3 ? f(3, __VA_ARGS__) : f(4, __VA_ARGS__))
 
 #if CPU_VL == 8
 #include "dot.h"
@@ -86,7 +110,8 @@ CPU_INLINE void keep(float *scales)
 #endif
 
 /* What a row of fewer than `unit` elements has left, in whole vectors; the first belongs to chain `chain`. */
-CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const int chain, const row_format f)
+CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const int chain, const chain_range chains,
+                         const row_format f)
 {
     float w[32] = {0}, v[32] = {0};
     for (int64_t i = 0; i < n; i++) {
@@ -95,14 +120,15 @@ CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, c
     }
     CPU_UNROLL
     for (int i = 0; i < 32 / CPU_VL; i++)
-        if (i * CPU_VL < n)
+        if (i * CPU_VL < n && in_range((chain + i) % 4, chains))
             acc[(chain + i) % 4] = v_fma(v_load(w + i * CPU_VL), v_load(v + i * CPU_VL), acc[(chain + i) % 4]);
 }
 
 /* Unit u, the s-th of a round: so many units that their vectors go through the four chains a whole number of times, for
  * the chain of a vector must be known when this is compiled. */
 CPU_INLINE void dot_unit(const uint8_t *a, int64_t stride, const int rows, const float *const *b, const int cols,
-                         int64_t u, const int s, float (*scales)[SCALES], vf (*acc)[4], const row_format f)
+                         int64_t u, const int s, float (*scales)[SCALES], vf (*acc)[4], const chain_range chains,
+                         const row_format f)
 {
     CPU_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -113,14 +139,15 @@ CPU_INLINE void dot_unit(const uint8_t *a, int64_t stride, const int rows, const
             CPU_UNROLL
             for (int i = 0; i < f.unit / CPU_VL; i++) {
                 const int v = (s * (f.unit / CPU_VL) + i) % 4;
-                acc[r + c][v] = v_fma(w[i], v_load(b[c] + u * f.unit + i * CPU_VL), acc[r + c][v]);
+                if (in_range(v, chains))
+                    acc[r + c][v] = v_fma(w[i], v_load(b[c] + u * f.unit + i * CPU_VL), acc[r + c][v]);
             }
     }
 }
 
 /* Elements k0 .. k0 + kc - 1 of `rows` rows with one column, or of one with `cols`, added to acc[row + column][..]. */
 CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, const float *const *b, const int cols,
-                          int64_t k0, int64_t kc, vf (*acc)[4], const row_format f)
+                          int64_t k0, int64_t kc, vf (*acc)[4], const chain_range chains, const row_format f)
 {
     const int64_t first = k0 / f.unit, last = first + kc / f.unit;
     const int round = f.per_block * f.unit < 4 * CPU_VL ? 4 * CPU_VL / f.unit : f.per_block;
@@ -139,7 +166,7 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
         UNROLL_UNITS
         for (int s = 0; s < round; s++)
             if (round == f.per_block || u0 + s < last)
-                dot_unit(a, stride, rows, b, cols, u0 + s, s, scales, acc, f);
+                dot_unit(a, stride, rows, b, cols, u0 + s, s, scales, acc, chains, f);
     }
     if (!f.tail || kc % f.unit == 0)
         return;
@@ -150,9 +177,9 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
         for (int c = 0; c < cols; c++) {
             const uint8_t *rest = a + r * stride + last * f.unit * f.bytes;
             if (half)
-                add_rest(rest, b[c] + last * f.unit, kc % f.unit, acc[r + c], 2, f);
+                add_rest(rest, b[c] + last * f.unit, kc % f.unit, acc[r + c], 2, chains, f);
             else
-                add_rest(rest, b[c] + last * f.unit, kc % f.unit, acc[r + c], 0, f);
+                add_rest(rest, b[c] + last * f.unit, kc % f.unit, acc[r + c], 0, chains, f);
         }
 }
 
@@ -167,7 +194,7 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
             CPU_UNROLL
             for (int j = 0; j < 4; j++)
                 acc[r][j] = (vf){0};
-        dot_panel(a, stride, rows, &b, 1, k0, k - k0 < KC ? k - k0 : KC, acc, f);
+        dot_panel(a, stride, rows, &b, 1, k0, k - k0 < KC ? k - k0 : KC, acc, ALL_CHAINS, f);
         CPU_UNROLL
         for (int r = 0; r < rows; r++)
             add_chains(acc[r], &out[r]);
@@ -188,10 +215,14 @@ CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, c
 CPU_INLINE void dots_any(const int cols, int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, cpu_part part,
                          float *sums, float *out, const row_format f)
 {
-    vf acc[CPU_DOT_COLS][4];
-    begin_chains(part, sums, cols, acc);
-    dot_panel(a, ahead, 1, b, cols, 0, k, acc, f);
-    end_chains(part, acc, cols, sums, out);
+    CPU_UNROLL
+    for (int from = 0; from < 4; from += CHAINS_AT_ONCE(cols)) {
+        const chain_range round = {from, from + CHAINS_AT_ONCE(cols)};
+        vf acc[CPU_DOT_COLS][4];
+        begin_chains(part, sums, cols, acc, round);
+        dot_panel(a, ahead, 1, b, cols, 0, k, acc, round, f);
+        end_chains(part, acc, cols, sums, out, round);
+    }
 }
 
 /* Vector v of a panel as `lines` has it. */
@@ -265,8 +296,8 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
     static void dots_##type(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, \
                             float *sums, float *out)                                                                   \
     {                                                                                                                  \
-        (void)cols;                                                                                                    \
-        FOR_COLS(cols, dots_ints, k, a, ahead, b, part, sums, out, (int_format){ints_##type, __VA_ARGS__});            \
+        const int_format f = {ints_##type, __VA_ARGS__};                                                               \
+        FOR_COLS(cols, (f.prep ? COLS_PREPARED : CPU_DOT_COLS), dots_ints, k, a, ahead, b, part, sums, out, f);        \
     }
 #endif
 
@@ -286,8 +317,8 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
     static void dots_##type(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, \
                             float *sums, float *out)                                                                   \
     {                                                                                                                  \
-        (void)cols;                                                                                                    \
-        FOR_COLS(cols, dots_any, k, a, ahead, b, part, sums, out, (row_format){dec_##type, __VA_ARGS__});              \
+        const row_format f = {dec_##type, __VA_ARGS__};                                                                \
+        FOR_COLS(cols, (f.prep ? COLS_PREPARED : CPU_DOT_COLS), dots_any, k, a, ahead, b, part, sums, out, f);         \
     }
 
 FORMAT(f32, NULL, 32, 1, 4, tail_f32)
@@ -337,7 +368,8 @@ GRID_TYPE(tq2_0, 8, 66, 32)
 GRID_TYPE(q1_0, 4, 18, 32)
 GRID_TYPE(q2_0, 2, 18, 32)
 
-#define ROW(type) {decode_##type, dot_##type, dots_##type, lines_##type}
+#define ROW(type) {decode_##type, dot_##type, dots_##type, CPU_DOT_COLS, lines_##type}
+#define PREPARED(type) {decode_##type, dot_##type, dots_##type, COLS_PREPARED, lines_##type}
 
 const cpu_format cpu_formats[CPU_TYPES] = {
     [ENG_TYPE_F32] = ROW(f32),
@@ -348,26 +380,26 @@ const cpu_format cpu_formats[CPU_TYPES] = {
     [ENG_TYPE_Q5_0] = ROW(q5_0),
     [ENG_TYPE_Q5_1] = ROW(q5_1),
     [ENG_TYPE_Q8_0] = ROW(q8_0),
-    [ENG_TYPE_Q2_K] = ROW(q2_K),
-    [ENG_TYPE_Q3_K] = ROW(q3_K),
-    [ENG_TYPE_Q4_K] = ROW(q4_K),
-    [ENG_TYPE_Q5_K] = ROW(q5_K),
-    [ENG_TYPE_Q6_K] = ROW(q6_K),
+    [ENG_TYPE_Q2_K] = PREPARED(q2_K),
+    [ENG_TYPE_Q3_K] = PREPARED(q3_K),
+    [ENG_TYPE_Q4_K] = PREPARED(q4_K),
+    [ENG_TYPE_Q5_K] = PREPARED(q5_K),
+    [ENG_TYPE_Q6_K] = PREPARED(q6_K),
     [ENG_TYPE_IQ4_NL] = ROW(iq4_nl),
-    [ENG_TYPE_IQ4_XS] = ROW(iq4_xs),
+    [ENG_TYPE_IQ4_XS] = PREPARED(iq4_xs),
     [ENG_TYPE_MXFP4] = ROW(mxfp4),
-    [ENG_TYPE_NVFP4] = ROW(nvfp4),
-    [ENG_TYPE_IQ2_XXS] = ROW(iq2_xxs),
-    [ENG_TYPE_IQ2_XS] = ROW(iq2_xs),
-    [ENG_TYPE_IQ2_S] = ROW(iq2_s),
-    [ENG_TYPE_IQ3_XXS] = ROW(iq3_xxs),
-    [ENG_TYPE_IQ3_S] = ROW(iq3_s),
-    [ENG_TYPE_IQ1_S] = ROW(iq1_s),
-    [ENG_TYPE_IQ1_M] = ROW(iq1_m),
-    [ENG_TYPE_TQ1_0] = ROW(tq1_0),
-    [ENG_TYPE_TQ2_0] = ROW(tq2_0),
-    [ENG_TYPE_Q1_0] = ROW(q1_0),
-    [ENG_TYPE_Q2_0] = ROW(q2_0),
+    [ENG_TYPE_NVFP4] = PREPARED(nvfp4),
+    [ENG_TYPE_IQ2_XXS] = PREPARED(iq2_xxs),
+    [ENG_TYPE_IQ2_XS] = PREPARED(iq2_xs),
+    [ENG_TYPE_IQ2_S] = PREPARED(iq2_s),
+    [ENG_TYPE_IQ3_XXS] = PREPARED(iq3_xxs),
+    [ENG_TYPE_IQ3_S] = PREPARED(iq3_s),
+    [ENG_TYPE_IQ1_S] = PREPARED(iq1_s),
+    [ENG_TYPE_IQ1_M] = PREPARED(iq1_m),
+    [ENG_TYPE_TQ1_0] = PREPARED(tq1_0),
+    [ENG_TYPE_TQ2_0] = PREPARED(tq2_0),
+    [ENG_TYPE_Q1_0] = PREPARED(q1_0),
+    [ENG_TYPE_Q2_0] = PREPARED(q2_0),
 };
 
 void CPU_V(cpu_dot_order)(const float *x, float *out, int64_t n)

@@ -1,7 +1,7 @@
 /*
  * Rows of weights (of any type) times columns of activations, in f32.
  *
- * Up to CPU_DOT_COLS columns: gemm_few.c.
+ * Up to `columns` of the type (cpu_format): gemm_few.c.
  *
  * More: some rows are decoded, a panel of k at a time, into lines, and a register tile of 4 rows x CPU_TILE columns
  * with k along the lanes runs over them and over the columns, which were packed: chain by chain (gemm.h), so that what
@@ -358,7 +358,7 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
     bool fast = g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k, g->n);
     if (g->blocked)
         many_columns(g, m0, m1, (float *)scratch);
-    else if (g->n > CPU_DOT_COLS && !fast)
+    else if (g->n > cpu_formats[g->type].columns && !fast)
         some_columns(g, m0, m1, (float *)scratch);
     else if (g->group > 1)
         packed_rows(g, m0, m1, scratch);

@@ -79,7 +79,7 @@ bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k, int64_t n);
 void CPU_V(cpu_gemm_rows_fast)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k);
 
-/* Up to CPU_DOT_COLS columns (gemm_few.c). */
+/* Up to `columns` of the type, cpu_format, at most CPU_DOT_COLS (gemm_few.c). */
 void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 

@@ -13,13 +13,16 @@
 
 #if defined(__AVX512F__)
 #define CPU_VL 16
-#define CPU_DOT_COLS 4 /* columns that a row meets while it is decoded in registers */
+#define CPU_DOT_COLS 4 /* columns, at most, that a row meets while it is decoded in registers */
+#define CPU_DOT_SUMS 16 /* vectors of their sums that stay in registers: of the chains of all, or of two of each at a time */
 #elif defined(__AVX2__)
 #define CPU_VL 8
-#define CPU_DOT_COLS 2
+#define CPU_DOT_COLS 4
+#define CPU_DOT_SUMS 8
 #else
 #define CPU_VL 4
 #define CPU_DOT_COLS 2
+#define CPU_DOT_SUMS 8
 #endif
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
