@@ -29,6 +29,8 @@ struct lm_build {
     eng_value unrounded;
     eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
     eng_value altup[LM_MOST_ALTUP]; /* of some models: the hidden states of each token (altup.c) */
+    eng_value streams, given, mixing; /* of some models: a token's, [E, n, T]; and of a block that has taken of them how much of
+                                       * its result each gets, [1, n, T], and of the others, [to, from, T] (hyper.c) */
     bool picked;      /* only tokens whose logits are wanted are left                   */
     eng_value states; /* of the block for drafting: the hidden states that come with the tokens */
     const eng_lm_model *target; /* of an assistant: whose embeddings tokens have    */

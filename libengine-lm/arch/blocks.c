@@ -23,6 +23,17 @@ eng_value lm_product(lm_build *b, int layer, int role, eng_value x)
     return bias != ENG_NO_VALUE ? eng_add(b->g, y, bias) : y;
 }
 
+eng_value lm_sum_second(lm_build *b, eng_value x, int64_t n)
+{
+    eng_graph *g = b->g;
+    for (int64_t half; n > 1; n = n - half) {
+        half = n / 2;
+        eng_value sum = eng_add(g, eng_slice(g, x, 1, 0, half), eng_slice(g, x, 1, half, half));
+        x = n % 2 ? eng_concat(g, sum, eng_slice(g, x, 1, n - 1, 1), 1) : sum;
+    }
+    return x;
+}
+
 /* What is added behind a norm, if the model has it. */
 static eng_value norm_bias(lm_build *b, int layer, int role)
 {
@@ -50,17 +61,27 @@ eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
     return own ? eng_mul(b->g, y, w) : y;
 }
 
-eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up)
+eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up, double limit)
 {
     static const int kinds[] = {[LM_GLU_SILU] = ENG_GLU_SWIGLU, [LM_GLU_GELU] = ENG_GLU_GEGLU,
                                 [LM_GLU_OAI] = ENG_GLU_SWIGLU_OAI};
+    const eng_tensor *both = eng_graph_get(b->g, gate);
+    int64_t half = both ? both->ne[0] / 2 : 1;
+    if (limit > 0 && up == ENG_NO_VALUE) {
+        up = eng_slice(b->g, gate, 0, half, half);
+        gate = eng_slice(b->g, gate, 0, 0, half);
+    }
+    if (limit > 0) {
+        gate = eng_clamp(b->g, gate, -INFINITY, limit);
+        up = eng_clamp(b->g, up, -limit, limit);
+    }
     return eng_glu(b->g, gate, up, kinds[b->model->arch->glu], NULL);
 }
 
 eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down)
 {
     eng_value h = lm_product(b, layer, gate, x);
-    h = lm_glu_of(b, h, up < 0 ? ENG_NO_VALUE : lm_product(b, layer, up, x));
+    h = lm_glu_of(b, h, up < 0 ? ENG_NO_VALUE : lm_product(b, layer, up, x), b->model->n.layer[layer].clamp_shared);
     return lm_product(b, layer, down, h);
 }
 

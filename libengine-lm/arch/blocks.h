@@ -10,7 +10,7 @@
  * side), S their size, C taps of the convolution; of latent attention Q and L
  * sizes of the short vectors that queries, and keys and values, are made of, T a
  * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
- * of a token itself, Y layers; J hidden states of a token, U those but one, O size of the short vector beside a mixer,
+ * of a token itself, Y layers; J hidden states or streams of a token, U those but one, O size of the short vector beside a mixer,
  * or of the one that steps of scans are made of;
  * h channels of a short convolution; i heads of an indexer, j their size.
  */
@@ -108,6 +108,20 @@
     LM_MATRIX(LM_ALTUP_PREDICT, "altup_predict_coef", "J", "J J", 0, LM_ALL, 0), \
     LM_MATRIX(LM_ALTUP_CORRECT, "altup_correct_coef", "J", "J", 0, LM_ALL, 0), \
     LM_ROW_NORM(LM_ALTUP_SCALE, "altup_correct_scale")
+/* Several streams of a token: before and behind mixer and feed-forward; `LM_ROWS_HYPER_HEAD`: what makes one of them, without
+ * which it is their mean. */
+#define LM_HYPER_SAYS "J | J | J J"
+#define LM_ROWS_HYPER \
+    LM_MATRIX(LM_HYPER_MIXER, "hc_attn_fn", "J E", LM_HYPER_SAYS, 0, LM_ALL, 0), \
+    {LM_HYPER_MIXER_BASES, "hc_attn_base.weight", LM_HYPER_SAYS, LM_W_F32, LM_ALL, 0, 0}, \
+    {LM_HYPER_MIXER_FACTORS, "hc_attn_scale.weight", "3", LM_W_F32, LM_ALL, 0, 0}, \
+    LM_MATRIX(LM_HYPER_FFN, "hc_ffn_fn", "J E", LM_HYPER_SAYS, 0, LM_ALL, 0), \
+    {LM_HYPER_FFN_BASES, "hc_ffn_base.weight", LM_HYPER_SAYS, LM_W_F32, LM_ALL, 0, 0}, \
+    {LM_HYPER_FFN_FACTORS, "hc_ffn_scale.weight", "3", LM_W_F32, LM_ALL, 0, 0}
+#define LM_ROWS_HYPER_HEAD \
+    LM_MATRIX(LM_HYPER_OUT, "output_hc_fn", "J E", "J", LM_W_END, 0, 0), \
+    {LM_HYPER_OUT_BASES, "output_hc_base.weight", "J", LM_W_F32 | LM_W_END, 0, 0, 0}, \
+    {LM_HYPER_OUT_FACTORS, "output_hc_scale.weight", "1", LM_W_F32 | LM_W_END, 0, 0, 0}
 /* A learned way around the mixer. */
 #define LM_ROWS_LAUREL \
     LM_MATRIX(LM_LAUREL_IN, "laurel_l", "E", "O", 0, LM_ALL, 0), \
@@ -282,6 +296,8 @@ int lm_scan_layers(lm_loader *l);
 int lm_numbers_scan(lm_loader *l);
 /* Those of scans of single channels (channel_scan.c). */
 int lm_numbers_channel_scan(lm_loader *l);
+/* Streams of a token, and how they are mixed (hyper.c). */
+int lm_numbers_hyper(lm_loader *l);
 bool lm_arch_reads(const lm_loader *l, uint32_t what);
 
 /* -- blocks ---------------------------------------------------------------------------- */
@@ -290,8 +306,11 @@ eng_value lm_weight(lm_build *b, int layer, int role); /* ENG_NO_VALUE if absent
 /* The role's matrix times x, scaled and with its bias added if it has them. */
 eng_value lm_product(lm_build *b, int layer, int role, eng_value x);
 eng_value lm_norm(lm_build *b, eng_value x, int layer, int role);
-/* The architecture's function of gate and up; up ENG_NO_VALUE: both are in `gate`, one behind the other. */
-eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up);
+/* x[a, n, t] -> the sums over the n: [a, 1, t] */
+eng_value lm_sum_second(lm_build *b, eng_value x, int64_t n);
+/* The architecture's function of gate and up; up ENG_NO_VALUE: both are in `gate`, one behind the other.  limit: see
+ * lm_layer's clamp. */
+eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up, double limit);
 /* act(gate x) * (up x), then down */
 eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down);
 /* Turns heads by their positions as the layer does; `wanted`: those of the tokens whose logits are wanted. */
@@ -334,6 +353,16 @@ void lm_altup_begin(lm_build *b, eng_value x);
 eng_value lm_altup_predict(lm_build *b, int layer);
 void lm_altup_correct(lm_build *b, eng_value x, int layer);
 eng_value lm_altup_end(lm_build *b);
+/* Several streams of each token, b->streams: made of the embeddings; what a block is given of them, by the weights of these
+ * roles; only those of the tokens wanted, after that and before what follows; the block's result taken in; one of all (hyper.c). */
+typedef struct lm_hyper_roles {
+    int matrix, base, scale;
+} lm_hyper_roles;
+void lm_hyper_begin(lm_build *b, eng_value x);
+eng_value lm_hyper_take(lm_build *b, int layer, const lm_hyper_roles *roles);
+void lm_hyper_pick(lm_build *b);
+void lm_hyper_give(lm_build *b, eng_value x);
+eng_value lm_hyper_end(lm_build *b);
 /* Of the block for drafting: what its layer is given, of the tokens' embeddings and b->states (block.c). */
 eng_value lm_draft_input(lm_build *b, eng_value tokens);
 /* The layer's caches (K 0, V 1) or pools (state, if it has one, then the convolution's window). */

@@ -120,18 +120,6 @@ static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, bool 
     return b->context->rotate_k > 1 ? eng_hadamard(b->g, x, lm_cache_rotation(lm_cache_row(type, n->d_index))) : x;
 }
 
-/* x[cells, heads, t] -> the sums over heads: [cells, 1, t] */
-static eng_value over_heads(lm_build *b, eng_value x, int64_t heads)
-{
-    eng_graph *g = b->g;
-    for (int64_t half; heads > 1; heads = heads - half) {
-        half = heads / 2;
-        eng_value sum = eng_add(g, eng_slice(g, x, 1, 0, half), eng_slice(g, x, 1, half, half));
-        x = heads % 2 ? eng_concat(g, sum, eng_slice(g, x, 1, heads - 1, 1), 1) : sum;
-    }
-    return x;
-}
-
 /* Of tokens first .. first + t - 1: q[row, heads, tokens], w[heads, tokens]. */
 static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value keys, int64_t first, int64_t t)
 {
@@ -140,7 +128,7 @@ static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value ke
     q = eng_reshape(g, eng_cont(g, eng_slice(g, q, 2, first, t)), (int64_t[]){row, heads * t}, 2);
     w = eng_reshape(g, eng_cont(g, eng_slice(g, w, 1, first, t)), (int64_t[]){1, heads, t}, 3);
     eng_value x = eng_reshape(g, eng_mul_mat(g, keys, q), (int64_t[]){cells, heads, t}, 3);
-    x = over_heads(b, eng_mul(g, eng_unary(g, x, ENG_UNARY_RELU), w), heads);
+    x = lm_sum_second(b, eng_mul(g, eng_unary(g, x, ENG_UNARY_RELU), w), heads);
     return eng_reshape(g, eng_cont(g, x), (int64_t[]){cells, t}, 2);
 }
 

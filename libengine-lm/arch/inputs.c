@@ -23,6 +23,6 @@ eng_value lm_inputs_make(lm_build *b, eng_value x)
 eng_value lm_inputs_take(lm_build *b, eng_value x, int layer)
 {
     int64_t d = b->model->n.d_input;
-    eng_value u = lm_glu_of(b, lm_product(b, layer, LM_INPUT_GATE, x), eng_slice(b->g, b->inputs, 0, layer * d, d));
+    eng_value u = lm_glu_of(b, lm_product(b, layer, LM_INPUT_GATE, x), eng_slice(b->g, b->inputs, 0, layer * d, d), 0);
     return lm_norm(b, lm_product(b, layer, LM_INPUT_OUT, u), layer, LM_INPUT_POST_NORM);
 }

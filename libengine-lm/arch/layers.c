@@ -49,7 +49,7 @@ static eng_value largest(lm_build *b, eng_value x, int layer)
 static eng_value sparse(lm_build *b, eng_value u, int layer)
 {
     eng_value h = largest(b, lm_product(b, layer, LM_GATE, u), layer);
-    return lm_product(b, layer, LM_DOWN, lm_glu_of(b, h, lm_product(b, layer, LM_UP, u)));
+    return lm_product(b, layer, LM_DOWN, lm_glu_of(b, h, lm_product(b, layer, LM_UP, u), 0));
 }
 
 /* Without a gate: GELU of up's product, or the square of what of it is positive. */
@@ -141,6 +141,26 @@ static eng_value layer(lm_build *b, eng_value x, int il)
     return x;
 }
 
+/* The same where a token has several streams: mixer and feed-forward each take of them and give to them. */
+static void streamed(lm_build *b, int il)
+{
+    static const lm_hyper_roles first = {LM_HYPER_MIXER, LM_HYPER_MIXER_BASES, LM_HYPER_MIXER_FACTORS};
+    static const lm_hyper_roles second = {LM_HYPER_FFN, LM_HYPER_FFN_BASES, LM_HYPER_FFN_FACTORS};
+    const lm_numbers *n = &b->model->n;
+    bool wanted = il >= n->last_kept && !b->all_hidden, attends = n->kind[il] & LM_LAYER_ATTENTION;
+    eng_value x = lm_hyper_take(b, il, &first), o = mixer(b, normed(b, x, il, LM_NORM), il, wanted);
+    if (wanted && !b->picked) {
+        o = attends ? o : lm_pick(b, o);
+        lm_hyper_pick(b);
+        picked(b, x);
+    }
+    lm_hyper_give(b, o);
+    eng_graph_name(b->g, b->streams, "mixed.%d", il);
+    x = lm_hyper_take(b, il, &second);
+    lm_hyper_give(b, feed_forward(b, x, normed(b, x, il, LM_FFN_NORM), il));
+    eng_graph_name(b->g, b->streams, "layer.%d", il);
+}
+
 static eng_value head(lm_build *b, eng_value x)
 {
     const lm_numbers *n = &b->model->n;
@@ -175,10 +195,14 @@ eng_value lm_layers(lm_build *b)
     x = b->model->drafts ? lm_draft_input(b, x) : x;
     if (n->altup)
         lm_altup_begin(b, x);
-    for (int il = 0; il < n->n_layers; il++) {
+    if (n->streams)
+        lm_hyper_begin(b, x);
+    for (int il = 0; il < n->n_layers && n->streams; il++)
+        streamed(b, il);
+    for (int il = 0; il < n->n_layers && !n->streams; il++) {
         x = layer(b, n->altup ? lm_altup_predict(b, il) : x, il);
         if (n->altup)
             lm_altup_correct(b, x, il);
     }
-    return head(b, n->altup ? lm_altup_end(b) : x);
+    return head(b, n->altup ? lm_altup_end(b) : n->streams ? lm_hyper_end(b) : x);
 }

@@ -238,7 +238,7 @@ static eng_value mixture(lm_build *b, eng_value one, int layer, choice *c, const
         h = product(b, layer, LM_GATE_EXPERTS, one, c, only);
         up = product(b, layer, LM_UP_EXPERTS, one, c, only);
     }
-    eng_value all = product(b, layer, LM_DOWN_EXPERTS, lm_glu_of(b, h, up), c, only);
+    eng_value all = product(b, layer, LM_DOWN_EXPERTS, lm_glu_of(b, h, up, n->layer[layer].clamp), c, only);
     if (!n->routing.first)
         all = eng_mul(g, all, c->weights);
     eng_value y = eng_slice(g, all, 1, 0, 1);

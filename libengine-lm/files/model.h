@@ -14,10 +14,12 @@
 #include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
-#define LM_MAX_ROLES 216         /* of an architecture's table                 */
-#define LM_MAX_LETTERS 24        /* of its words                               */
+#define LM_MAX_ROLES 240         /* of an architecture's table                 */
+#define LM_MAX_LETTERS 28        /* of its words                               */
 #define LM_MOST_TEMPLATES 16     /* of conversations, in one file              */
 #define LM_MOST_ALTUP 8          /* hidden states of a token                   */
+#define LM_MOST_STREAMS 16       /* of a token, in hyper-connections           */
+#define LM_MOST_SINKHORN 64      /* rounds in which their mixing is balanced   */
 #define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
 #define LM_LAYER_TOP (-1)        /* tensors before the first layer: embeddings  */
 #define LM_LAYER_END (-2)        /* and after the last: norm, head              */
@@ -103,6 +105,7 @@ typedef struct lm_layer {
     bool normed;    /* queries and keys are normed once more, without weights, after they are rotated */
     int64_t n_head_kv, d_k, d_v; /* of its cache                                           */
     int64_t n_ff;   /* width of its dense feed-forward                                     */
+    double clamp, clamp_shared; /* of experts, of the others: gates are at most, ups at most and least so much; 0: any */
     double sparsity; /* of gates only what is above their mean by so many of their deviations; below -1e30: all */
     int owner;      /* the layer whose cache it reads: itself, or an earlier one           */
     bool chooses;   /* by an indexer of its own which cells it sees, else as the last layer before that does */
@@ -127,11 +130,16 @@ typedef struct lm_numbers {
     int64_t n_embd, n_ff, n_vocab, n_ctx_train;
     int64_t n_head, n_head_kv, d_k, d_v;   /* of layers that say nothing else; d: of the caches */
     int64_t altup, altup_active;           /* hidden states of a token, and the one that goes through layers; 0: one */
+    int64_t streams;                       /* of a token, in hyper-connections; 0: none */
+    int sinkhorn;                          /* rounds in which their mixing is balanced */
+    double hyper_eps;
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_hidden;                      /* of the hidden states that are given, or taken with tokens */
     int64_t d_head;                        /* of latent attention: of a head        */
     int64_t top_cells;                     /* that an indexer chooses for attention to see; 0: there is none */
     int64_t index_heads, d_index;          /* and its heads                         */
+    int64_t pool;                          /* cells that are chosen together, by one key made of theirs; 0: each by itself */
+    double forget_least;                   /* of Kimi Delta Attention: the logarithm of the least that is kept; 0: no bound */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t d_scan;                        /* channels of a head that scans         */
     int64_t d_step;                        /* of each channel by itself: what the sizes of their steps are made of */
@@ -194,6 +202,8 @@ enum {
     LM_NORM, LM_POST_NORM, LM_FFN_NORM, LM_FFN_POST_NORM, LM_Q_NORM, LM_K_NORM, LM_SINKS,
     LM_PRODUCT_ROLES(LM_ALTUP_BEGIN), LM_PRODUCT_ROLES(LM_ALTUP_END), LM_PRODUCT_ROLES(LM_ALTUP_ROUTER), LM_ALTUP_NORM,
     LM_PRODUCT_ROLES(LM_ALTUP_PREDICT), LM_PRODUCT_ROLES(LM_ALTUP_CORRECT), LM_ALTUP_SCALE,
+    LM_PRODUCT_ROLES(LM_HYPER_MIXER), LM_HYPER_MIXER_BASES, LM_HYPER_MIXER_FACTORS, LM_PRODUCT_ROLES(LM_HYPER_FFN),
+    LM_HYPER_FFN_BASES, LM_HYPER_FFN_FACTORS, LM_PRODUCT_ROLES(LM_HYPER_OUT), LM_HYPER_OUT_BASES, LM_HYPER_OUT_FACTORS,
     LM_PRODUCT_ROLES(LM_LAUREL_IN), LM_PRODUCT_ROLES(LM_LAUREL_OUT), LM_LAUREL_NORM,
     LM_INPUT_EMBD, LM_INPUT_NORM, LM_PRODUCT_ROLES(LM_INPUT), LM_PRODUCT_ROLES(LM_INPUT_GATE),
     LM_PRODUCT_ROLES(LM_INPUT_OUT), LM_INPUT_POST_NORM, LM_LAYER_SCALE,
@@ -203,7 +213,7 @@ enum {
     LM_PRODUCT_ROLES(LM_Q_A), LM_Q_A_NORM, LM_PRODUCT_ROLES(LM_Q_B), LM_PRODUCT_ROLES(LM_KV_A), LM_KV_A_NORM,
     LM_K_B, LM_V_B,
     LM_PRODUCT_ROLES(LM_INDEX_Q), LM_PRODUCT_ROLES(LM_INDEX_K), LM_INDEX_K_NORM, LM_INDEX_K_NORM_BIAS,
-    LM_PRODUCT_ROLES(LM_INDEX_WEIGHTS),
+    LM_PRODUCT_ROLES(LM_INDEX_WEIGHTS), LM_PRODUCT_ROLES(LM_POOL_GATE), LM_POOL_PLACES,
     LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
     LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS, LM_ROUTER_NORM, LM_EXPERTS_NORM, LM_EXPERTS_POST_NORM, LM_DENSE_POST_NORM,
     LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
@@ -330,6 +340,8 @@ enum {
     LM_READS_MOE_STEP = 4096, LM_READS_CHUNK = 8192, LM_READS_LATENT = 1 << 15,
     LM_READS_LAYER_SIZES = 1 << 16, LM_READS_LOCAL_HEADS = 1 << 17, LM_READS_SHARED_CACHES = 1 << 18,
     LM_READS_INPUTS = 1 << 19, LM_READS_SPARSITY = 1 << 20, LM_READS_ALTUP = 1 << 21, LM_READS_PARALLEL = 1 << 22,
+    LM_READS_HYPER = 1 << 23, LM_READS_CLAMPS = 1 << 24, LM_READS_POOLS = 1 << 25,
+    LM_READS_KEPT_LEAST = 1 << 26,
     LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
@@ -367,6 +379,7 @@ struct lm_arch {
     bool assistant;          /* it guesses for another model, whose caches it reads     */
     bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */
     bool latent;             /* keys and values are made of one short vector           */
+    bool same_epsilon;       /* norms of short vectors have the others' epsilon        */
     int index_rope;          /* ENG_ROPE_*, of an indexer's queries and keys           */
     bool index_shared;       /* layers without one see what an earlier layer's has chosen */
     lm_glu glu;

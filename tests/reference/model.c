@@ -72,7 +72,7 @@ static size_t scratch_size(const ref_model *m, int64_t capacity)
     int64_t most = att > rec ? att : rec;
     most = most > ffn ? most : ffn;
     most = most > ref_states_scratch(m) ? most : ref_states_scratch(m);
-    return (size_t)(most + (4 + m->n_states) * m->n_embd + 2 * m->d_input * m->n_layers);
+    return (size_t)(most + (4 + m->n_states + m->n_streams) * m->n_embd + 2 * m->d_input * m->n_layers + ref_streams_scratch(m));
 }
 
 ref_sequence *ref_sequence_create(const ref_model *m)
@@ -241,6 +241,26 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
         x[j] *= l->out_scale[0];
 }
 
+/* Mixer and feed-forward each take of the streams and give to them. */
+static void run_streams(ref_sequence *s, int64_t i, double *x, double *u, double *out, double *t)
+{
+    const ref_model *m = s->m;
+    const layer *l = &m->layers[i];
+    int64_t e = m->n_embd;
+    double *says = s->states + m->n_streams * e;
+    ref_streams_take(m, l, 0, s->states, x, says);
+    ref_norm(m, x, l->norm, u, e);
+    if (l->full)
+        ref_attention_layer(m, l, &s->layers[i], s->length, u, out, t);
+    else
+        ref_recurrent_layer(m, l, &s->layers[i], u, out, t);
+    ref_streams_give(m, s->states, out, says);
+    ref_streams_take(m, l, 1, s->states, x, says);
+    ref_norm(m, x, l->ffn_norm, u, e);
+    ref_ffn(m, l, x, u, out, t, &s->margin);
+    ref_streams_give(m, s->states, out, says);
+}
+
 /* One state goes through the layer; what the layer is given of the token itself, all but the first take. */
 static void run_states(ref_sequence *s, int64_t i, double *x, double *u, double *out, double *t)
 {
@@ -268,10 +288,14 @@ static void finish(ref_sequence *s, double *x, double *logits)
     for (int64_t i = 0; i < m->n_layers; i++)
         if (m->n_states)
             run_states(s, i, x, u, out, t);
+        else if (m->n_streams)
+            run_streams(s, i, x, u, out, t);
         else
             run_layer(s, i, x, u, out, t);
     if (m->n_states)
         ref_states_end(m, s->states, x, t);
+    if (m->n_streams)
+        ref_streams_end(m, s->states, x, s->states + m->n_streams * e);
     s->length++;
     ref_norm(m, x, m->out_norm, s->state, e);
     ref_add(s->state, m->out_norm_bias, e);
@@ -292,7 +316,9 @@ bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
     for (int64_t i = 0; i < m->n_embd; i++)
         s->scratch[i] = m->embd_scale * m->embd[(int64_t)token * m->n_embd + i];
     s->inputs = s->scratch + scratch_size(m, s->capacity) - m->d_input * m->n_layers;
-    s->states = s->inputs - m->d_input * m->n_layers - m->n_states * m->n_embd;
+    s->states = s->inputs - m->d_input * m->n_layers - m->n_states * m->n_embd - m->n_streams * m->n_embd - ref_streams_scratch(m);
+    if (m->n_streams)
+        ref_streams_begin(m, s->scratch, s->states);
     if (m->n_states)
         ref_states_begin(m, s->scratch, s->states);
     if (m->d_input)

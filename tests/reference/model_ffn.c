@@ -14,7 +14,7 @@ int64_t ref_ffn_scratch(const ref_model *m)
 }
 
 /* gpt-oss's constants are those of its code. */
-static double activated(const ref_model *m, double gate, double up)
+static double activated(const ref_model *m, double gate, double up, double limit)
 {
     if (m->f.act == SWIGLU_OAI) {
         gate = fmin(gate, 7);
@@ -22,6 +22,10 @@ static double activated(const ref_model *m, double gate, double up)
     }
     if (m->f.act == GELU)
         return ref_gelu(gate) * up;
+    if (limit > 0) {
+        gate = fmin(gate, limit);
+        up = fmax(-limit, fmin(up, limit));
+    }
     return gate * ref_logistic(gate) * up;
 }
 
@@ -39,7 +43,7 @@ static void largest(double *t, int64_t n, double deviations)
 }
 
 static void glu_of(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
-                   double *out, double *t, double sparsity)
+                   double *out, double *t, double sparsity, double limit)
 {
     int64_t f = gate->m;
     ref_product(gate, e, u, t);
@@ -47,14 +51,14 @@ static void glu_of(const ref_model *m, const matrix *gate, const matrix *up, con
         largest(t, f, sparsity);
     ref_product(up, e, u, t + f);
     for (int64_t j = 0; j < f; j++)
-        t[j] = activated(m, t[j], t[f + j]);
+        t[j] = activated(m, t[j], t[f + j], limit);
     ref_product(down, e, t, out);
 }
 
 static void glu(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
-                double *out, double *t)
+                double *out, double *t, double limit)
 {
-    glu_of(m, gate, up, down, e, u, out, t, -INFINITY);
+    glu_of(m, gate, up, down, e, u, out, t, -INFINITY, limit);
 }
 
 /* out = down(relu(up u)^2), or of GELU */
@@ -171,7 +175,7 @@ static void experts(const ref_model *m, const layer *l, const double *v, const d
             weight *= m->expert_scale;
         for (int64_t j = 0; j < e; j++)
             in[j] = m->f.weigh_first ? weight * u[j] : u[j];
-        glu(m, &l->gate, &l->up, &l->down, i, in, one, more);
+        glu(m, &l->gate, &l->up, &l->down, i, in, one, more, m->clamp);
         for (int64_t j = 0; j < e; j++)
             out[j] += (m->f.weigh_first ? 1 : weight) * one[j];
     }
@@ -180,7 +184,7 @@ static void experts(const ref_model *m, const layer *l, const double *v, const d
     double gate = INFINITY;
     if (l->s_router.w)
         ref_product(&l->s_router, 0, u, &gate);
-    glu(m, &l->s_gate, &l->s_up, &l->s_down, 0, u, one, more);
+    glu(m, &l->s_gate, &l->s_up, &l->s_down, 0, u, one, more, m->clamp_shared);
     for (int64_t j = 0; j < e; j++)
         out[j] += ref_logistic(gate) * one[j];
 }
@@ -192,7 +196,7 @@ static void both(const ref_model *m, const layer *l, const double *x, const doub
 {
     int64_t e = m->n_embd;
     double *one = t, *in = one + e, *routed = in + e, *more = routed + e;
-    glu(m, &l->d_gate, &l->d_up, &l->d_down, 0, u, one, more);
+    glu(m, &l->d_gate, &l->d_up, &l->d_down, 0, u, one, more, m->clamp_shared);
     ref_rms(one, l->dense_post_norm, one, e, m->eps);
     ref_rms(x, l->experts_norm, in, e, m->eps);
     ref_rms(x, l->router_norm, routed, e, m->eps);
@@ -213,5 +217,5 @@ void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *
     else if (l->moe)
         experts(m, l, u, u, out, t, margin);
     else
-        glu_of(m, &l->gate, &l->up, &l->down, 0, u, out, t, l->sparsity);
+        glu_of(m, &l->gate, &l->up, &l->down, 0, u, out, t, l->sparsity, m->clamp_shared);
 }

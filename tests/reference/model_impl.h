@@ -30,6 +30,9 @@ typedef struct layer {
     bool chooses;       /* which tokens it sees; else what the last layer before it did that does */
     matrix index_q, index_k, index_weights;
     double *index_norm, *index_norm_bias;
+    matrix pool_gate;        /* of the keys of pools: how much of it a token's is */
+    double *pool_places;     /* [pool][d_index] */
+    struct { matrix says; double *base, *scale; } streams[2]; /* of hyper-connections: the mixer's, the feed-forward's */
     matrix ba;               /* beta and alpha of recurrent layers in one; ba.w may be NULL */
     double *choice_bias;     /* may be NULL */
     matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be NULL */
@@ -64,6 +67,7 @@ typedef struct facts {
     bool each;      /* channels scan by themselves */
     bool norm_last; /* queries and keys are normed when they are rotated */
     bool headless; /* layers without heads of K and V are short convolutions */
+    bool pools, own_eps; /* an indexer chooses pools; norms of short vectors have the model's epsilon */
     bool kda;      /* or Kimi Delta Attention */
     double weights_least; /* the sum of experts' weights is so much more */
     bool embd_root, divides, sigmoid, plain_weights, norm_key, weigh_first, own_width;
@@ -111,6 +115,11 @@ struct ref_model {
     int64_t n_ff_expert, n_ff_shared;
     double eps, expert_scale;
     double *embd, *out_norm, *out_norm_bias;
+    int64_t pool;        /* tokens that are chosen together */
+    int64_t n_streams, sinkhorn; /* of a token, in hyper-connections; 0: none */
+    double streams_eps, forget_least, clamp, clamp_shared; /* forget_least, clamps: 0: none */
+    matrix streams_out;  /* one of all; w NULL: their mean */
+    double *streams_out_base, *streams_out_scale;
     int64_t n_states, active; /* hidden states of a token, and the one that goes through layers; 0: one */
     matrix states_begin, states_end;
     int64_t d_input;     /* of what each layer is given of a token; 0: nothing */
@@ -132,6 +141,7 @@ typedef struct layer_state {
     double *m;       /* [v_head][key][value]; of scans [v_head][channel][state] */
     double *window;  /* [taps - 1][channel], oldest first */
     double *index_k; /* [position][d_index] */
+    double *index_gate; /* the same, of models with pools */
     bool *seen;      /* [position], all layers': what the last one that chooses has chosen for the token */
 } layer_state;
 
@@ -172,6 +182,14 @@ void ref_states_predict(const ref_model *m, const layer *l, double *states, doub
 /* With the layer's result x. */
 void ref_states_correct(const ref_model *m, const layer *l, double *states, const double *x, double *t);
 int64_t ref_states_scratch(const ref_model *m);
+
+/* Hyper-connections (model_hyper.c): n_streams times the embedding; what mixer (which = 0) or feed-forward (1) is given of
+ * them, x; its result taken in; one of all, x.  t: scratch, which must stay as it is between the second and the third. */
+void ref_streams_begin(const ref_model *m, const double *x, double *streams);
+void ref_streams_take(const ref_model *m, const layer *l, int which, const double *streams, double *x, double *t);
+void ref_streams_give(const ref_model *m, double *streams, const double *out, double *t);
+void ref_streams_end(const ref_model *m, const double *streams, double *x, double *t);
+int64_t ref_streams_scratch(const ref_model *m);
 
 /* Expert e's part of a matrix (0 of a plain one) times x. */
 void ref_product(const matrix *a, int64_t e, const double *x, double *y);

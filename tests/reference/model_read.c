@@ -218,6 +218,12 @@ static void read_numbers(reader *r)
     m->eps = number(r, m->f.layer_norm && !m->f.rms_epsilon ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-6);
     if (m->f.latent)
         read_latent(r);
+    m->n_streams = key(r, "hyper_connection.count", 0, 0);
+    m->sinkhorn = key(r, "hyper_connection.sinkhorn_iterations", 0, 0);
+    m->streams_eps = number(r, "hyper_connection.epsilon", 0);
+    m->clamp = number(r, "swiglu_clamp_exp", 0);
+    m->clamp_shared = number(r, "swiglu_clamp_shexp", 0);
+    m->forget_least = number(r, "kda.gate_lower_bound", 0);
     if (m->f.kda) {
         m->taps = key(r, "ssm.conv_kernel", 0, -1);
         m->size = key(r, "kda.head_dim", 0, -1);
@@ -607,6 +613,14 @@ static void read_layer(reader *r, int64_t il)
         l->norm_bias = tensor(r, true, m->n_embd, il, "attn_norm", ".bias");
     if (m->f.norm_biases && l->ffn_norm)
         l->ffn_norm_bias = tensor(r, true, m->n_embd, il, "ffn_norm", ".bias");
+    for (int i = 0; i < 2 && m->n_streams && il < m->n_layers; i++) {
+        static const char *const names[2][3] = {{"hc_attn_fn", "hc_attn_base", "hc_attn_scale"},
+                                                {"hc_ffn_fn", "hc_ffn_base", "hc_ffn_scale"}};
+        int64_t says = m->n_streams * (m->n_streams + 2);
+        l->streams[i].says = read_matrix(r, true, il, names[i][0], m->n_streams * m->n_embd, says, 1);
+        l->streams[i].base = tensor(r, true, says, il, names[i][1], ".weight");
+        l->streams[i].scale = tensor(r, true, 3, il, names[i][2], ".weight");
+    }
     read_sight(r, l, il);
     read_cache(r, l, il);
     if (l->full && m->f.latent)
@@ -689,6 +703,11 @@ static void read_model(reader *r)
     if (m->n_states) {
         m->states_begin = read_matrix(r, true, -1, "altup_proj", m->n_embd, m->n_embd, m->n_states - 1);
         m->states_end = read_matrix(r, true, -1, "altup_unembd_proj", m->n_embd, m->n_embd, m->n_states - 1);
+    }
+    if (m->n_streams) {
+        m->streams_out = read_matrix(r, false, -1, "output_hc_fn", m->n_streams * m->n_embd, m->n_streams, 1);
+        m->streams_out_base = tensor(r, m->streams_out.w, m->n_streams, -1, "output_hc_base", ".weight");
+        m->streams_out_scale = tensor(r, m->streams_out.w, 1, -1, "output_hc_scale", ".weight");
     }
     if (m->d_input) {
         m->input_embd = tensor(r, true, m->d_input * m->n_layers * m->n_vocab, -1, "per_layer_token_embd", ".weight");

@@ -47,6 +47,7 @@ static const char usage_text[] =
     "  --choice-bias    --head-norms  --own-norms  --scan-norms  --parallel (what some models of an architecture have)\n"
     "  --local-head N   --full-kv-heads N (heads of layers with a window, without)  --keys-are-values  --layer-scales\n"
     "  --shared-caches N (layers that read earlier ones' caches)  --wide-shared  --input N (per-layer embeddings)\n"
+    "  --streams N      of a token, in hyper-connections  --sinkhorn N (rounds)  --pool N (cells chosen together)\n"
     "  --altup N        hidden states of a token        --laurel N  --sparse N (layers whose gates are)\n"
     "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out, --int K=N writes an integer\n"
     "                   (\"<architecture>.\" is put before K)\n"
@@ -87,7 +88,8 @@ static const struct {
     NUMBER("backbone", backbone, 1, 65536),
     NUMBER("sparse", sparse, 0, 512),          NUMBER("index-heads", index_heads, 1, 1024),
     NUMBER("index-head", index_head, 1, 1024), NUMBER("index-top", index_top, 1, 1 << 24),
-    NUMBER("index-period", index_period, 1, 512),
+    NUMBER("index-period", index_period, 1, 512), NUMBER("streams", streams, 1, 16),
+    NUMBER("sinkhorn", sinkhorn, 1, 64),       NUMBER("pool", pool, 2, 1024),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -125,7 +127,7 @@ static void defaults(model *m)
                  .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .scan_head = 16, .k_heads = 2,
                  .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96, .window = 5, .moe_step = 1,
                  .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24, .altup = 4, .laurel = 16, .sparse = 2,
-                 .backbone = 128, .index_heads = 2, .index_top = 128, .index_period = 1};
+                 .backbone = 128, .index_heads = 2, .index_top = 128, .index_period = 1, .streams = 4, .sinkhorn = 6, .pool = 4};
     m->a = model_arch_find(m->arch);
 }
 
@@ -227,6 +229,8 @@ static int complete(model *m)
         m->used = 0;
     if (m->rope == 0)
         m->rope = m->a->rope_part && m->head >= 4 ? m->head / (2 * m->a->rope_part) * 2 : m->head;
+    if (m->a->flags & ARCH_NO_ROPE)
+        m->rope = 0;
     if (m->a->flags & ARCH_INDEXER && m->q_lora == 0)
         m->q_lora = 40;
     if (m->index_head == 0)

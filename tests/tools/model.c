@@ -409,6 +409,20 @@ static void add_input(model *m, int64_t layer)
         add_norm(m, layer, "layer_output_scale.weight", 1);
 }
 
+/* What is said of a token's streams, before and behind mixer and feed-forward. */
+static void add_hyper(model *m, int64_t layer, const char *block)
+{
+    int64_t n = m->streams, says = n * (n + 2);
+    char name[64];
+
+    snprintf(name, sizeof name, "hc_%s_fn.weight", block);
+    add_matrix(m, layer, name, CLASS_F32, 1, n * m->embd, says);
+    snprintf(name, sizeof name, "hc_%s_base.weight", block);
+    add_bias(m, layer, name, says);
+    snprintf(name, sizeof name, "hc_%s_scale.weight", block);
+    add_norm(m, layer, name, 3);
+}
+
 static void add_channel_scan(model *m, int64_t layer)
 {
     int64_t inner = m->v_heads * m->scan_head;
@@ -514,6 +528,10 @@ static void add_layer(model *m, int64_t layer)
         add_attention(m, layer);
     add_ffn(m, layer);
     add_input(m, layer);
+    if (is(m, ARCH_HYPER) && !draft) {
+        add_hyper(m, layer, "attn");
+        add_hyper(m, layer, "ffn");
+    }
     if (draft) {
         add_matrix(m, layer, "nextn.eh_proj.weight", CLASS_ATTENTION, 1, 2 * m->embd, m->embd);
         add_norm(m, layer, "nextn.enorm.weight", m->embd);
@@ -778,6 +796,13 @@ int model_keys(const model *m, eng_gguf_writer *w)
     if (is(m, ARCH_KDA)) {
         status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
         status = number_key(m, w, status, "kda.head_dim", m->state);
+    }
+    if (is(m, ARCH_POOLS))
+        status = number_key(m, w, status, "attention.indexer.kpool", m->pool);
+    if (is(m, ARCH_HYPER)) {
+        status = number_key(m, w, status, "hyper_connection.count", m->streams);
+        status = number_key(m, w, status, "hyper_connection.sinkhorn_iterations", m->sinkhorn);
+        status = real_key(m, w, status, "hyper_connection.epsilon", 1e-6);
     }
     if (m->period)
         status = number_key(m, w, status, "attention.sliding_window_pattern", m->period);

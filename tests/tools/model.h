@@ -72,6 +72,9 @@ enum {
 #define ARCH_NORM_BIASES (UINT64_C(1) << 32)
 #define ARCH_EACH (UINT64_C(1) << 34) /* channels scan by themselves; k_heads: what their steps are made of */
 #define ARCH_INDEXER (UINT64_C(1) << 35)
+#define ARCH_HYPER (UINT64_C(1) << 38) /* `streams` of a token */
+#define ARCH_POOLS (UINT64_C(1) << 39) /* an indexer chooses pools of `pool` cells */
+#define ARCH_NO_ROPE (UINT64_C(1) << 40) /* no channel is rotated */
 #define ARCH_RMS_EPSILON (UINT64_C(1) << 37) /* its norms' epsilon has the key of the others' */
 #define ARCH_ASSISTANT (UINT64_C(1) << 36) /* no layer has a cache; it is given states of `backbone` */
 #define ARCH_UNGATED (UINT64_C(1) << 33) /* a feed-forward of two matrices, with biases */
@@ -91,6 +94,7 @@ typedef struct model {
     int64_t window, period;                          /* attention; 0: none, not said */
     int64_t local_head, full_kv_heads;               /* of layers with a window, without; 0: as the others */
     int64_t altup, laurel, sparse;                   /* hidden states of a token; sizes; layers whose gates are sparse */
+    int64_t streams, sinkhorn, pool;                 /* of hyper-connections, rounds; tokens of a pool */
     int64_t backbone;                                /* of an assistant: the other model's embedding */
     int64_t shared_caches, input;                    /* layers without caches; width of what each is given of a token */
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
