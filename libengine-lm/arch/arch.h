@@ -4,6 +4,13 @@
 
 #include "../files/model.h"
 
+/* Of tokens that choose pools of cells (pools.c). */
+typedef struct lm_pools {
+    eng_value last;   /* [pools, t]: the cell of the last token of each, as the token sees them */
+    eng_value ahead;  /* [pools, t]: what is added to scores, by whether a pool is full   */
+    eng_value number; /* [cells, t]: of each cell's                                       */
+} lm_pools;
+
 struct lm_build {
     const eng_lm_model *model;
     const eng_lm_context_params *context;
@@ -25,6 +32,7 @@ struct lm_build {
     /* of those with an indexer what no token may see (indexer.c), and what the last layer that chooses has left: of
      * both ENG_NO_VALUE where all are seen */
     eng_value unseen, out_unseen, chosen;
+    lm_pools pools, out_pools;
     /* and factors of single pairs of rope */
     eng_value unrounded;
     eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
@@ -56,8 +64,8 @@ static inline int32_t lm_cache_rotation(int64_t row)
     return (int32_t)(group < LM_MOST_ROTATION ? group : LM_MOST_ROTATION);
 }
 
-/* Of what a layer keeps: K and V first, behind them an indexer's keys. */
-enum { LM_INDEX_KEYS = 2 };
+/* Of what a layer keeps: K and V first, behind them an indexer's keys and the window that pools' are made of. */
+enum { LM_INDEX_KEYS = 2, LM_POOL_WINDOW };
 
 enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOT_TARGET, LM_SLOTS };
 enum { LM_PARAM_CELLS = 0, LM_PARAMS };

@@ -43,10 +43,11 @@ static eng_value norm_bias(lm_build *b, int layer, int role)
                                  ENG_NO_VALUE;
 }
 
-/* The models' own code gives norms of short vectors no other than its default. */
+/* Most models' own code gives norms of short vectors no other than its default. */
 static double epsilon(const lm_build *b, int role)
 {
-    return role == LM_Q_A_NORM || role == LM_KV_A_NORM ? 1e-6 : b->model->n.eps;
+    bool is_short = role == LM_Q_A_NORM || role == LM_KV_A_NORM;
+    return is_short && !b->model->arch->same_epsilon ? 1e-6 : b->model->n.eps;
 }
 
 /* One that the file does not have is all ones.  One of two dimensions is each head's own. */
@@ -117,8 +118,7 @@ static eng_value unrounded(lm_build *b)
     double lo = fmax(0, turning(r, r->beta_fast)), hi = fmin((double)r->n_dims - 1, turning(r, r->beta_slow));
     double width = fmax(hi - lo, 0.001), shrink = r->freq_scale;
     eng_graph *g = b->g;
-    eng_value one = eng_slice(g, lm_weight(b, LM_LAYER_TOP, LM_OUT_NORM), 0, 0, 1);
-    one = eng_repeat(g, eng_scale(g, one, 0, 1), (int64_t[]){r->n_dims / 2}, 1);
+    eng_value one = lm_ones(b, r->n_dims / 2);
     eng_value ramp = eng_scale(g, eng_cumsum(g, one), 1 / width, -(1 + lo) / width);
     ramp = eng_scale(g, eng_clamp(g, ramp, 0, 1), -r->ext_factor, r->ext_factor);
     return eng_div(g, one, eng_scale(g, ramp, 1 - shrink, shrink));
@@ -139,8 +139,14 @@ eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted)
                     b->unrounded != ENG_NO_VALUE ? b->unrounded : rope_factors(b, layer), &r);
 }
 
+eng_value lm_ones(lm_build *b, int64_t n)
+{
+    eng_value one = eng_slice(b->g, lm_weight(b, LM_LAYER_TOP, LM_OUT_NORM), 0, 0, 1);
+    return eng_repeat(b->g, eng_scale(b->g, one, 0, 1), (int64_t[]){n}, 1);
+}
+
 /* The whole number of times that `in` goes into each position; positions are exact in f32. */
-static eng_value times(lm_build *b, eng_value pos, double offset, int64_t in)
+eng_value lm_times(lm_build *b, eng_value pos, double offset, int64_t in)
 {
     eng_value x = eng_scale(b->g, eng_cpy(b->g, pos, ENG_TYPE_F32), 1 / (double)in, (offset + 0.5) / (double)in);
     return eng_cpy(b->g, eng_cpy(b->g, x, ENG_TYPE_I32), ENG_TYPE_F32); /* truncates */
@@ -149,7 +155,7 @@ static eng_value times(lm_build *b, eng_value pos, double offset, int64_t in)
 static eng_value tempers(lm_build *b, eng_value pos, int64_t t)
 {
     const lm_numbers *n = &b->model->n;
-    eng_value x = eng_scale(b->g, times(b, pos, n->temper_offset, n->temper_floor), 1, 1);
+    eng_value x = eng_scale(b->g, lm_times(b, pos, n->temper_offset, n->temper_floor), 1, 1);
     x = eng_scale(b->g, eng_unary(b->g, x, ENG_UNARY_LOG), n->temper_scale, 1);
     return eng_reshape(b->g, x, (int64_t[]){1, 1, t}, 3);
 }
@@ -158,12 +164,12 @@ static eng_value tempers(lm_build *b, eng_value pos, int64_t t)
 static eng_value chunks(lm_build *b, eng_value pos, int64_t t, int64_t chunk)
 {
     eng_graph *g = b->g;
-    eng_value cells = times(b, b->cpos, 0, chunk);
+    eng_value cells = lm_times(b, b->cpos, 0, chunk);
     int64_t n = eng_graph_get(g, cells)->ne[0];
     for (int i = 1; i < ENG_MAX_RANK; i++)
         n *= eng_graph_get(g, cells)->ne[i];
     eng_value own = eng_repeat(g, cells, (int64_t[]){n, t}, 2);
-    own = eng_sub(g, own, eng_reshape(g, times(b, pos, 0, chunk), (int64_t[]){1, t}, 2));
+    own = eng_sub(g, own, eng_reshape(g, lm_times(b, pos, 0, chunk), (int64_t[]){1, t}, 2));
     own = eng_scale(g, eng_unary(g, own, ENG_UNARY_ABS), -1, 0.5);
     return eng_unary(g, eng_unary(g, own, ENG_UNARY_STEP), ENG_UNARY_LOG);
 }

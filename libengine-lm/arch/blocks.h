@@ -12,7 +12,7 @@
  * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
  * of a token itself, Y layers; J hidden states or streams of a token, U those but one, O size of the short vector beside a mixer,
  * or of the one that steps of scans are made of;
- * h channels of a short convolution; i heads of an indexer, j their size.
+ * h channels of a short convolution; i heads of an indexer, j their size, k tokens of a pool.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -128,13 +128,15 @@
     LM_MATRIX(LM_LAUREL_OUT, "laurel_r", "O", "E", 0, LM_ALL, 0), LM_ROW_NORM(LM_LAUREL_NORM, "laurel_post_norm")
 /* Queries from a short vector of their own or not; keys and values from one with the rotated part of all keys behind
  * it, and each head's matrices that make them. */
-#define LM_ROWS_LATENT_ATTENTION \
+#define LM_ROWS_LATENT_ATTENTION LM_ROWS_LATENT_ATTENTION_OF("L | A")
+/* `words`: "L" where nothing is rotated. */
+#define LM_ROWS_LATENT_ATTENTION_OF(words) \
     LM_MATRIX(LM_Q_A, "attn_q_a", "E", "Q", LM_W_OPTIONAL, LM_ATT, 0), \
     {LM_Q_A_NORM, "attn_q_a_norm.weight", "Q", LM_W_F32, LM_ATT, LM_Q_A + 1, 0}, \
     {LM_Q_B, "attn_q_b.weight", "Q, H G T", LM_W_MATRIX, LM_ATT, LM_Q_A + 1, 0}, \
     {LM_Q_B_SCALE, "attn_q_b.scale", "1", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, LM_Q_B + 1, 0}, \
     LM_MATRIX(LM_Q, "attn_q", "E", "H G T", 0, LM_ATT, LM_Q_A + 1), \
-    LM_MATRIX(LM_KV_A, "attn_kv_a_mqa", "E", "L | A", 0, LM_ATT, 0), \
+    LM_MATRIX(LM_KV_A, "attn_kv_a_mqa", "E", words, 0, LM_ATT, 0), \
     {LM_KV_A_NORM, "attn_kv_a_norm.weight", "L", LM_W_F32, LM_ATT, 0, 0}, \
     {LM_K_B, "attn_k_b.weight", "B, L, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
     {LM_V_B, "attn_v_b.weight", "L, W, H G", LM_W_MATRIX, LM_ATT, 0, 0}, \
@@ -146,6 +148,10 @@
     {LM_INDEX_K_NORM, "indexer.k_norm.weight", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}, \
     {LM_INDEX_K_NORM_BIAS, "indexer.k_norm.bias", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}, \
     LM_MATRIX(LM_INDEX_WEIGHTS, "indexer.proj", "E", "i", LM_W_CHOOSES, LM_ATT, 0)
+/* Where those are chosen in pools: how much of its pool's key a token's is, by itself and by its place. */
+#define LM_ROWS_POOLS \
+    LM_MATRIX(LM_POOL_GATE, "indexer_compressor_gate", "E", "j", LM_W_CHOOSES, LM_ATT, 0), \
+    {LM_POOL_PLACES, "indexer_compressor_ape.weight", "j, k", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}
 #define LM_ROW_SINKS {LM_SINKS, "attn_sinks.weight", "H G", LM_W_F32, LM_ATT, 0, 0}
 #define LM_ROWS_LONG_ROPE \
     {LM_ROPE_LONG, "rope_factors_long.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}, \
@@ -286,6 +292,8 @@ int lm_latent_scale(lm_loader *l);
 /* An indexer's heads, and which layers have one (indexer.c); with the former. */
 int lm_numbers_indexer(lm_loader *l);
 int lm_latent_indexed(lm_loader *l);
+/* Tokens of a pool (pools.c); with them. */
+int lm_numbers_pools(lm_loader *l);
 /* Taps, the size of a state, and heads that share and that do not: what all layers with states have (recurrent.c). */
 int lm_numbers_states(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */
@@ -320,6 +328,9 @@ eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int laye
 /* Heads x[d, heads, T] as rows of a cache of a type: zeros change no product; and the tokens' rows put there. */
 eng_value lm_cache_widen(lm_build *b, eng_value x, int64_t d, uint32_t type);
 void lm_cache_keep(lm_build *b, eng_value cache, eng_value x);
+/* How many whole times `in` goes into positions plus `offset`, in f32; and n ones. */
+eng_value lm_times(lm_build *b, eng_value pos, double offset, int64_t in);
+eng_value lm_ones(lm_build *b, int64_t n);
 /* What positions mean beyond the order of tokens; before the first layer. */
 void lm_positions(lm_build *b);
 /* The rows of the tokens whose logits are wanted. */
@@ -332,6 +343,15 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
  * queries: with an indexer of its own, whose keys are kept, or what the last one chose (indexer.c). */
 void lm_indexer_begin(lm_build *b);
 void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted);
+#define LM_UNSEEN (-1e30) /* the score of a cell that is not the token's to see */
+int64_t lm_seen_cells(const lm_build *b); /* all of the caches */
+/* Of scores x[cells, t]: 0 for the best of them, else -inf. */
+eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int64_t t);
+/* Cells that are chosen in pools: the key of each token's, of its tokens' keys k up to it; what tokens' pools are; and the
+ * best pools, of the scores of all cells: 0 for their cells, else -inf (pools.c). */
+eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer);
+lm_pools lm_pools_begin(lm_build *b, eng_value unseen, eng_value pos, int64_t t);
+eng_value lm_pools_best(lm_build *b, eng_value x, const lm_pools *p, int64_t t);
 /* The experts that the router chooses for each token, and the shared one: u[E, T] -> [E, T].  x: what u was normed from,
  * for routers that norm it by themselves. */
 eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);

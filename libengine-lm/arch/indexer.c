@@ -13,7 +13,6 @@
 
 #include "blocks.h"
 
-#define UNSEEN (-1e30)      /* the score of a cell that is not the token's to see     */
 #define MOST_SCORES (1 << 26) /* products of queries and keys at a time                 */
 
 /* -- numbers ------------------------------------------------------------------------------ */
@@ -23,7 +22,7 @@ static int choosers(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;
     bool listed = l->model->arch->index_shared && lm_key_is(l, "attention.indexer.types");
-    int status = ENG_OK;
+    int status = ENG_OK, first = -1;
     for (int i = 0; i <= n->n_layers && !status; i++) { /* the one behind them all is for drafting */
         int64_t chooses = 1;
         char name[64];
@@ -32,10 +31,11 @@ static int choosers(lm_loader *l)
             status = lm_key_layer_integer(l, "attention.indexer.types", i, 0, 1, &chooses);
         else if (i < n->n_layers && l->model->arch->index_shared)
             chooses = eng_gguf_tensor_find(l->gguf, name) != NULL;
-        n->layer[i].chooses = chooses;
+        n->layer[i].chooses = chooses && (i == n->n_layers || n->kind[i] & LM_LAYER_ATTENTION);
+        first = first < 0 && i < n->n_layers && n->kind[i] & LM_LAYER_ATTENTION ? i : first;
     }
-    if (!status && !n->layer[0].chooses)
-        return eng_fail(ENG_ERR_FORMAT, "layer 0 has no indexer" ENG_CAUSE "no layer before it chooses what it would see");
+    if (!status && first >= 0 && !n->layer[first].chooses)
+        return eng_fail(ENG_ERR_FORMAT, "layer %d has no indexer" ENG_CAUSE "no layer before it chooses what it would see", first);
     return status;
 }
 
@@ -53,6 +53,8 @@ int lm_numbers_indexer(lm_loader *l)
         status = lm_key_integer(l, "attention.indexer.key_length", n->rope.n_dims, LM_MAX_EXTENT, &n->d_index);
     if (!status)
         status = choosers(l);
+    if (!status && lm_arch_reads(l, LM_READS_POOLS))
+        status = lm_numbers_pools(l);
     lm_letter_add(m, 'i', NULL, n->index_heads);
     lm_letter_add(m, 'j', NULL, n->d_index);
     return status;
@@ -60,7 +62,7 @@ int lm_numbers_indexer(lm_loader *l)
 
 /* -- the graph ------------------------------------------------------------------------------ */
 
-static int64_t n_cells(const lm_build *b)
+int64_t lm_seen_cells(const lm_build *b)
 {
     const eng_tensor *cells = eng_graph_get(b->g, b->cpos);
     int64_t n = 1;
@@ -70,15 +72,15 @@ static int64_t n_cells(const lm_build *b)
 }
 
 /* 1 where a is more than b: cells before tokens, or tokens before cells. */
-static eng_value more(lm_build *b, eng_value a, eng_value other)
+static eng_value more_than(lm_build *b, eng_value a, eng_value other)
 {
     return eng_unary(b->g, eng_sub(b->g, a, other), ENG_UNARY_STEP);
 }
 
 static eng_value cells_of(lm_build *b, eng_value x, int64_t t)
 {
-    eng_value row = eng_reshape(b->g, eng_cpy(b->g, x, ENG_TYPE_F32), (int64_t[]){n_cells(b), 1}, 2);
-    return eng_repeat(b->g, row, (int64_t[]){n_cells(b), t}, 2);
+    eng_value row = eng_reshape(b->g, eng_cpy(b->g, x, ENG_TYPE_F32), (int64_t[]){lm_seen_cells(b), 1}, 2);
+    return eng_repeat(b->g, row, (int64_t[]){lm_seen_cells(b), t}, 2);
 }
 
 static eng_value tokens_of(lm_build *b, eng_value x, int64_t t)
@@ -91,31 +93,36 @@ static eng_value unseen(lm_build *b, eng_value pos, eng_value seq, int64_t t)
 {
     eng_graph *g = b->g;
     eng_value own = tokens_of(b, seq, t), last = b->clast != ENG_NO_VALUE ? b->clast : b->cseq;
-    eng_value x = more(b, cells_of(b, b->cpos, t), tokens_of(b, pos, t));
-    x = eng_add(g, x, more(b, cells_of(b, b->cseq, t), own));
+    eng_value x = more_than(b, cells_of(b, b->cpos, t), tokens_of(b, pos, t));
+    x = eng_add(g, x, more_than(b, cells_of(b, b->cseq, t), own));
     eng_value before = eng_sub(g, cells_of(b, last, t), own);
     x = eng_add(g, x, eng_unary(g, eng_scale(g, before, -1, 0), ENG_UNARY_STEP));
-    return eng_scale(g, x, UNSEEN, 0);
+    return eng_scale(g, x, LM_UNSEEN, 0);
 }
 
 void lm_indexer_begin(lm_build *b)
 {
     b->chosen = b->unseen = b->out_unseen = ENG_NO_VALUE;
-    if (b->model->n.top_cells == 0 || n_cells(b) <= b->model->n.top_cells)
+    if (b->model->n.top_cells == 0 || lm_seen_cells(b) <= b->model->n.top_cells)
         return; /* all are seen */
     b->unseen = unseen(b, b->pos, b->seq, b->n_tokens);
     b->out_unseen = unseen(b, b->out_pos, b->out_seq, b->n_out);
+    if (b->model->n.pool) {
+        b->pools = lm_pools_begin(b, b->unseen, b->pos, b->n_tokens);
+        b->out_pools = lm_pools_begin(b, b->out_unseen, b->out_pos, b->n_out);
+    }
 }
 
 /* Heads as their cache has them: turned, and rotated as K is. */
-static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, bool wanted)
+static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
     uint32_t type = b->context->type_k;
     eng_rope_params r = n->rope;
     r.mode = b->model->arch->index_rope;
     x = eng_reshape(b->g, x, (int64_t[]){n->d_index, heads, t}, 3);
-    x = eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos, ENG_NO_VALUE, &r);
+    if (n->layer[layer].rotated)
+        x = eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos, ENG_NO_VALUE, &r);
     x = lm_cache_widen(b, x, n->d_index, type);
     return b->context->rotate_k > 1 ? eng_hadamard(b->g, x, lm_cache_rotation(lm_cache_row(type, n->d_index))) : x;
 }
@@ -124,7 +131,7 @@ static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, bool 
 static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value keys, int64_t first, int64_t t)
 {
     eng_graph *g = b->g;
-    int64_t heads = b->model->n.index_heads, cells = n_cells(b), row = lm_cache_row(b->context->type_k, b->model->n.d_index);
+    int64_t heads = b->model->n.index_heads, cells = lm_seen_cells(b), row = lm_cache_row(b->context->type_k, b->model->n.d_index);
     q = eng_reshape(g, eng_cont(g, eng_slice(g, q, 2, first, t)), (int64_t[]){row, heads * t}, 2);
     w = eng_reshape(g, eng_cont(g, eng_slice(g, w, 1, first, t)), (int64_t[]){1, heads, t}, 3);
     eng_value x = eng_reshape(g, eng_mul_mat(g, keys, q), (int64_t[]){cells, heads, t}, 3);
@@ -136,17 +143,15 @@ static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value ke
 static eng_value scores(lm_build *b, eng_value q, eng_value w, eng_value keys, int64_t first, int64_t t)
 {
     int64_t half = t / 2;
-    if (t == 1 || n_cells(b) * b->model->n.index_heads * t <= MOST_SCORES)
+    if (t == 1 || lm_seen_cells(b) * b->model->n.index_heads * t <= MOST_SCORES)
         return part_scores(b, q, w, keys, first, t);
     eng_value before = scores(b, q, w, keys, first, half);
     return eng_concat(b->g, before, scores(b, q, w, keys, first + half, t - half), 1);
 }
 
-/* 0 for the best cells, else -inf. */
-static eng_value best(lm_build *b, eng_value x, int64_t t)
+eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int64_t t)
 {
     eng_graph *g = b->g;
-    int64_t cells = n_cells(b), top = b->model->n.top_cells;
     eng_value last = eng_slice(g, eng_top_k(g, x, (int32_t)top), 0, top - 1, 1);
     last = eng_reshape(g, eng_cont(g, last), (int64_t[]){1, t}, 2);
     last = eng_get_rows(g, eng_reshape(g, x, (int64_t[]){1, cells, t}, 3), last);
@@ -166,13 +171,15 @@ void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool want
     }
     eng_value cache = lm_layer_memory(b, layer, LM_INDEX_KEYS), k = lm_product(b, layer, LM_INDEX_K, u);
     k = eng_norm(g, k, lm_weight(b, layer, LM_INDEX_K_NORM), lm_weight(b, layer, LM_INDEX_K_NORM_BIAS), 1e-6);
-    lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, false));
+    k = n->pool ? lm_pool_keys(b, k, u, layer) : k;
+    lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, layer, false));
     if (b->unseen == ENG_NO_VALUE)
         return;
-    eng_value q = ready(b, lm_product(b, layer, LM_INDEX_Q, queries), n->index_heads, t, wanted);
+    eng_value q = ready(b, lm_product(b, layer, LM_INDEX_Q, queries), n->index_heads, t, layer, wanted);
     eng_value w = lm_product(b, layer, LM_INDEX_WEIGHTS, wanted ? lm_pick(b, u) : u);
-    eng_value keys = eng_reshape(g, cache, (int64_t[]){lm_cache_row(b->context->type_k, n->d_index), n_cells(b)}, 2);
-    eng_value x = eng_add(g, scores(b, q, w, keys, 0, t), wanted ? b->out_unseen : b->unseen);
-    b->chosen = best(b, x, t);
+    eng_value keys = eng_reshape(g, cache, (int64_t[]){lm_cache_row(b->context->type_k, n->d_index), lm_seen_cells(b)}, 2);
+    eng_value x = scores(b, q, w, keys, 0, t);
+    b->chosen = n->pool ? lm_pools_best(b, x, wanted ? &b->out_pools : &b->pools, t) :
+                          lm_best_seen(b, eng_add(g, x, wanted ? b->out_unseen : b->unseen), n->top_cells, lm_seen_cells(b), t);
     eng_graph_name(g, b->chosen, "chosen.%d", layer);
 }

@@ -30,7 +30,7 @@ int lm_numbers_latent(lm_loader *l)
     if (!status)
         status = lm_key_integer(l, "attention.value_length_mla", 1, LM_MAX_EXTENT, &value);
     if (!status)
-        status = lm_key_integer(l, "rope.dimension_count", 2, whole - 1, &turned);
+        status = lm_key_integer(l, "rope.dimension_count", m->arch->rope_rest == 1 ? 0 : 2, whole - 1, &turned);
     if (!status)
         status = lm_key_integer_or(l, "attention.key_length", latent + turned, latent + turned, latent + turned, &n->d_k);
     if (!status)
@@ -88,20 +88,20 @@ static eng_value each_head(lm_build *b, int layer, int role, eng_value x)
 static eng_value queries(lm_build *b, eng_value u, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
-    int64_t t = wanted ? b->n_out : b->n_tokens, turned = n->rope.n_dims, rest = n->d_head - turned;
+    int64_t t = wanted ? b->n_out : b->n_tokens, turned = n->d_k - n->d_v, rest = n->d_head - turned;
     eng_graph *g = b->g;
     bool is_short = lm_weight(b, layer, LM_Q_A) != ENG_NO_VALUE;
     eng_value q = lm_product(b, layer, is_short ? LM_Q_B : LM_Q, u);
     q = eng_reshape(g, q, (int64_t[]){n->d_head, n->n_head, t}, 3);
-    eng_value plain = each_head(b, layer, LM_K_B, eng_slice(g, q, 0, 0, rest));
-    return eng_concat(g, plain, lm_rope(b, eng_slice(g, q, 0, rest, turned), layer, wanted), 0);
+    eng_value plain = each_head(b, layer, LM_K_B, turned ? eng_slice(g, q, 0, 0, rest) : q);
+    return !turned ? plain : eng_concat(g, plain, lm_rope(b, eng_slice(g, q, 0, rest, turned), layer, wanted), 0);
 }
 
 eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    int64_t t = wanted ? b->n_out : b->n_tokens, turned = n->rope.n_dims;
+    int64_t t = wanted ? b->n_out : b->n_tokens, turned = n->d_k - n->d_v;
     eng_value asking = wanted ? lm_pick(b, u) : u;
     if (lm_weight(b, layer, LM_Q_A) != ENG_NO_VALUE)
         asking = lm_norm(b, lm_product(b, layer, LM_Q_A, asking), layer, LM_Q_A_NORM);
@@ -109,8 +109,8 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted)
         lm_choose(b, u, asking, layer, wanted);
     eng_value q = queries(b, asking, layer, wanted);
     eng_value kv = eng_reshape(g, lm_product(b, layer, LM_KV_A, u), (int64_t[]){n->d_v + turned, 1, b->n_tokens}, 3);
-    eng_value v = lm_norm(b, eng_slice(g, kv, 0, 0, n->d_v), layer, LM_KV_A_NORM);
-    eng_value k = eng_concat(g, v, lm_rope(b, eng_slice(g, kv, 0, n->d_v, turned), layer, false), 0);
+    eng_value v = lm_norm(b, turned ? eng_slice(g, kv, 0, 0, n->d_v) : kv, layer, LM_KV_A_NORM);
+    eng_value k = turned ? eng_concat(g, v, lm_rope(b, eng_slice(g, kv, 0, n->d_v, turned), layer, false), 0) : v;
     eng_value o = each_head(b, layer, LM_V_B, lm_attend(b, q, k, v, layer, wanted));
     int64_t value = eng_graph_get(g, o) ? eng_graph_get(g, o)->ne[0] : 1;
     return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){value * n->n_head, t}, 2));

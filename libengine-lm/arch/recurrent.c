@@ -51,6 +51,11 @@ int lm_numbers_kda(lm_loader *l)
     int status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
     if (!status)
         status = lm_key_integer(l, "kda.head_dim", 1, 4096, &n->state);
+    if (!status && lm_arch_reads(l, LM_READS_KEPT_LEAST))
+        status = lm_key_number_or(l, "kda.gate_lower_bound", 0, &n->forget_least);
+    if (!status && n->forget_least > 0)
+        status = eng_fail(ENG_ERR_FORMAT, "key %s.kda.gate_lower_bound must not be positive, got %g", l->arch_name,
+                          n->forget_least);
     n->k_heads = n->v_heads = n->n_head;
     lm_letter_add(m, 'K', "k_head", n->k_heads);
     lm_letter_add(m, 'S', NULL, n->state);
@@ -145,6 +150,17 @@ static eng_value joined(lm_build *b, eng_value q, eng_value k, eng_value v, int 
     return eng_concat(b->g, eng_concat(b->g, q, k, dim), v, dim);
 }
 
+/* The logarithms of what channels keep, [S, heads, T], of x[S heads, T]: without a bound, or between it and 0. */
+static eng_value forgetting(lm_build *b, eng_value x, int il)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_graph *g = b->g;
+    bool bound = n->forget_least < 0;
+    x = bound ? x : eng_unary(g, x, ENG_UNARY_SOFTPLUS);
+    x = eng_mul(g, eng_reshape(g, x, (int64_t[]){n->state, n->v_heads, b->n_tokens}, 3), lm_weight(b, il, LM_GDN_A));
+    return bound ? eng_scale(g, eng_unary(g, eng_scale(g, x, -1, 0), ENG_UNARY_SIGMOID), n->forget_least, 0) : x;
+}
+
 eng_value lm_kimi_delta_attention(lm_build *b, eng_value u, int il)
 {
     const lm_numbers *n = &b->model->n;
@@ -162,8 +178,7 @@ eng_value lm_kimi_delta_attention(lm_build *b, eng_value u, int il)
 
     convolved c = convolve(b, qkv, w, il);
     beta = eng_unary(g, beta, ENG_UNARY_SIGMOID);
-    a = eng_unary(g, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), ENG_UNARY_SOFTPLUS);
-    a = eng_mul(g, eng_reshape(g, a, (int64_t[]){s, h, t}, 3), lm_weight(b, il, LM_GDN_A));
+    a = forgetting(b, eng_add(g, a, lm_weight(b, il, LM_GDN_DT)), il);
     eng_value o = delta_rule(b, &c, a, beta, il);
 
     z = eng_unary(g, eng_reshape(g, z, (int64_t[]){s, h, t}, 3), ENG_UNARY_SIGMOID);

@@ -135,7 +135,7 @@ typedef struct declaration {
     eng_lm_context *c;
     lm_placer placer;
     eu_arena memory;
-    lm_letter letters[LM_MAX_LETTERS + 8];
+    lm_letter letters[LM_MAX_LETTERS + 9];
     uint32_t n_letters;
     eng_store_tensor *tensors;
     uint32_t n;
@@ -190,6 +190,8 @@ static int declare_layer(declaration *d, int layer)
         status = status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
         if (!status && a->chooses) /* whoever chooses among cells needs all of them */
             status = declare(d, layer, "cache_i", c->p.type_k, ENG_USE_CACHE, "z, n, 1");
+        if (!status && a->chooses && c->model->n.pool)
+            status = declare(d, layer, "pool", ENG_TYPE_F32, ENG_USE_STATE, "v, 2 j, r");
     }
     if (status || !(c->model->n.kind[layer] & LM_LAYER_RECURRENT))
         return status;
@@ -249,6 +251,7 @@ static int declare_all(declaration *d)
     lm_letter *rows = &d->letters[d->n_letters++];
     *rows = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
+    d->letters[d->n_letters++] = (lm_letter){'v', NULL, n->pool - 1};
     d->tensors = lm_alloc(&d->memory, 5 * (size_t)n->n_layers, sizeof *d->tensors);
     if (!d->tensors)
         return ENG_ERR_NOMEM;

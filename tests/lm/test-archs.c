@@ -142,6 +142,15 @@ static const struct {
      "--key rope.scaling.yarn_log_multiplier=0.0707", false},
     {"--arch deepseek2 --seed 140 --experts 4 --used 2 --shared-count 2 --heads 3 --kv-heads 1 --head 20 --kv-lora 40 --value 12 --tied "
      "--without expert_gating_func", false},
+    /* glm5next: streams of a token; pools of cells, fewer than there are or all; bounded forgetting, clamped gates */
+    {"--arch glm5next --seed 208 --layers 4 --interval 2 --heads 6 --head 24 --kv-lora 40 --value 20 --index-top 4 --pool 2 "
+     "--experts 6 --used 2 --dense-lead 1 --state 20", true},
+    {"--arch glm5next --seed 209 --layers 4 --interval 3 --streams 3 --sinkhorn 20 --index-top 8 --pool 4 --experts 5 --used 2 "
+     "--type q8_0 --heads 4 --state 32 --kv-lora 64 --index-head 32 --index-heads 3", false},
+    {"--arch glm5next --seed 210 --layers 2 --interval 1 --streams 1 --sinkhorn 1 --index-top 3 --pool 3 --experts 4 --used 1 "
+     "--tied --key attention.layer_norm_rms_epsilon=1e-3", false}, /* all layers attend */
+    {"--arch glm5next --seed 211 --layers 3 --interval 2 --index-top 128 --pool 16 --fused-experts --experts 4 --groups 2 "
+     "--groups-used 1 --shared-count 2 --int expert_weights_norm=0 --type f16", false},
     {"--arch gemma --seed 141 --tied --heads 3 --kv-heads 1 --head 40", false},
     {"--arch phimoe --seed 204 --experts 12 --used 2 --heads 6 --kv-heads 2 --head 24 --ffn 64 --biases --window 6 --key rope.scaling.attn_factor=1.1",
      true},

@@ -111,6 +111,7 @@ void ref_sequence_destroy(ref_sequence *s)
         free(s->layers[i].m);
         free(s->layers[i].window);
         free(s->layers[i].index_k);
+        free(s->layers[i].index_gate);
     }
     free(s->seen);
     free(s->layers);
@@ -139,8 +140,10 @@ static bool reserve(ref_sequence *s)
         l->v = v ? v : l->v;
         double *index_k = realloc(l->index_k, (size_t)(more * m->d_index + 1) * sizeof *index_k);
         l->index_k = index_k ? index_k : l->index_k;
+        double *index_gate = realloc(l->index_gate, (size_t)(more * m->d_index + 1) * sizeof *index_gate);
+        l->index_gate = index_gate ? index_gate : l->index_gate;
         l->seen = seen;
-        if (!k || !v || !index_k || !seen)
+        if (!k || !v || !index_k || !index_gate || !seen)
             return false;
     }
     double *scratch = realloc(s->scratch, scratch_size(m, more) * sizeof *scratch);

@@ -65,6 +65,8 @@ static const facts known[] = {
     {"starcoder2", FFN, .layer_norm = true, .norm_biases = true, .ungated = true, .act = GELU, .window_period = 0},
     {"stablelm", FFN, .layer_norm = true, .norm_biases = true, .parallel = true, .qk = OWN_NORM, NO_WINDOWS},
     {"kimi-linear", FFN, .latent = true, .kda = true, .rope_rest = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
+    {"glm5next", FFN, .latent = true, .kda = true, .index = 1, .pools = true, .own_eps = true, .rope_rest = 1, .sigmoid = true,
+     .own_width = true, .shared = 2, NO_WINDOWS},
     {"deepseek32", FFN, .neighbours = true, .latent = true, .index = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"glm-dsa", FFN, .neighbours = true, .latent = true, .index = 2, .index_neighbours = true, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"qwen2vl", FFN, NO_WINDOWS},

@@ -113,13 +113,13 @@ static void latent(const ref_model *m, const layer *l, layer_state *s, const dou
     double *short_q = t, *short_kv = t + m->q_rank;
     if (l->q_a.w) {
         ref_product(&l->q_a, 0, u, short_q);
-        ref_rms(short_q, l->q_a_norm, short_q, m->q_rank, 1e-6);
+        ref_rms(short_q, l->q_a_norm, short_q, m->q_rank, m->f.own_eps ? m->eps : 1e-6);
     }
     ref_product(&l->q, 0, l->q_a.w ? short_q : u, q);
     if (l->chooses)
         ref_choose(m, l, s, pos, u, short_q, short_kv + m->kv_rank + m->n_rot);
     ref_product(&l->kv_a, 0, u, short_kv);
-    ref_rms(short_kv, l->kv_a_norm, short_kv, m->kv_rank, 1e-6);
+    ref_rms(short_kv, l->kv_a_norm, short_kv, m->kv_rank, m->f.own_eps ? m->eps : 1e-6);
     ref_rope(m, l, short_kv + m->kv_rank, pos, m->neighbours);
     for (int64_t h = 0; h < m->heads; h++) {
         double *kh = k + h * m->d;

@@ -147,6 +147,7 @@ static void read_latent(reader *r)
     m->top_cells = key(r, "attention.indexer.top_k", 0, -1);
     m->index_heads = key(r, "attention.indexer.head_count", 0, -1);
     m->d_index = key(r, "attention.indexer.key_length", 0, -1);
+    m->pool = m->f.pools ? key(r, "attention.indexer.kpool", 0, -1) : 0;
 }
 
 /* V2's code multiplies the products by mscale^2 instead of what is rotated, both with mscale_all_dim: the file has a
@@ -339,6 +340,10 @@ static void read_latent_layer(reader *r, layer *l, int64_t il)
         l->index_weights = read_matrix(r, true, il, "indexer.proj", e, m->index_heads, 1);
         l->index_norm = tensor(r, true, m->d_index, il, "indexer.k_norm", ".weight");
         l->index_norm_bias = tensor(r, true, m->d_index, il, "indexer.k_norm", ".bias");
+        if (m->f.pools) {
+            l->pool_gate = read_matrix(r, true, il, "indexer_compressor_gate", e, m->d_index, 1);
+            l->pool_places = tensor(r, true, m->d_index * m->pool, il, "indexer_compressor_ape", ".weight");
+        }
     }
     l->kv_a = read_matrix(r, true, il, "attn_kv_a_mqa", e, m->kv_rank + m->n_rot, 1);
     l->kv_a_norm = tensor(r, true, m->kv_rank, il, "attn_kv_a_norm", ".weight");

@@ -93,7 +93,8 @@ static void kimi_delta_attention(const ref_model *m, const layer *l, layer_state
     ref_product(&l->forget_a, 0, u, low);
     ref_product(&l->forget_b, 0, low, g);
     for (int64_t i = 0; i < all; i++)
-        g[i] = l->a[i / n] * softplus(g[i] + l->dt[i]);
+        g[i] = m->forget_least < 0 ? m->forget_least * ref_logistic(-l->a[i / n] * (g[i] + l->dt[i])) :
+                                     l->a[i / n] * softplus(g[i] + l->dt[i]);
     ref_product(&l->beta, 0, u, beta);
     ref_product(&l->gate_a, 0, u, low);
     ref_product(&l->gate_b, 0, low, z);

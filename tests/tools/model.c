@@ -170,6 +170,11 @@ static void add_latent(model *m, int64_t layer)
         add_norm(m, layer, "indexer.k_norm.weight", m->index_head);
         add_bias(m, layer, "indexer.k_norm.bias", m->index_head);
         add_matrix(m, layer, "indexer.proj.weight", CLASS_F32, 1, m->embd, m->index_heads);
+        if (is(m, ARCH_POOLS)) {
+            add_matrix(m, layer, "indexer_compressor_gate.weight", CLASS_ATTENTION, 1, m->embd, m->index_head);
+            add(m, layer, "indexer_compressor_ape.weight", CLASS_F32, FILL_NORMAL, sqrt((double)m->index_head), m->index_head,
+                m->pool, 0);
+        }
     }
 }
 

@@ -1,0 +1,109 @@
+/*
+ * Pools of an indexer: so many tokens that follow one another are chosen together, by one key, and behind the last full
+ * pool all are seen.  The key is the mean of theirs, each channel weighed by the softmax over the tokens of what they say
+ * and of their places.
+ *
+ * Numerator and denominator of that mean are sums over the tokens up to one of them, which a convolution with as many taps
+ * gives: every token's row of the cache has the key of the tokens before it, and that of a pool's last token is the pool's.
+ * Sequences have no gaps, since the convolution's window is a state; so the last tokens of a sequence's pools, sorted by their
+ * positions, are its pools in order.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "blocks.h"
+
+#define MOST_EXPONENT 60 /* of the softmax: sums of their exponentials fit into f32 */
+
+/* -- numbers ------------------------------------------------------------------------------ */
+
+int lm_numbers_pools(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    int status = lm_key_integer(l, "attention.indexer.kpool", 2, 1 << 10, &n->pool);
+    if (!status && n->top_cells % n->pool)
+        status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.indexer.top_k is %lld" ENG_CAUSE "it must be a multiple of "
+                          "%s.attention.indexer.kpool, which is %lld", l->arch_name, (long long)n->top_cells, l->arch_name,
+                          (long long)n->pool);
+    n->recurrent = true; /* it has states, whatever its layers are */
+    lm_letter_add(l->model, 'k', NULL, n->pool);
+    return status;
+}
+
+/* -- the graph ------------------------------------------------------------------------------ */
+
+/* The last may be one of which there is nothing yet. */
+static int64_t n_pools(const lm_build *b)
+{
+    return lm_seen_cells(b) / b->model->n.pool + 1;
+}
+
+/* The exponentials of what tokens' places say, as taps: [pool, 2 d]. */
+static eng_value taps(lm_build *b, int layer)
+{
+    static const int swapped[] = {1, 0};
+    eng_value w = eng_cont(b->g, eng_permute(b->g, lm_weight(b, layer, LM_POOL_PLACES), swapped, 2));
+    w = eng_unary(b->g, w, ENG_UNARY_EXP);
+    return eng_concat(b->g, w, w, 1);
+}
+
+eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer)
+{
+    eng_graph *g = b->g;
+    int64_t d = b->model->n.d_index;
+    eng_value w = eng_clamp(g, lm_product(b, layer, LM_POOL_GATE, u), -MOST_EXPONENT, MOST_EXPONENT);
+    w = eng_unary(g, w, ENG_UNARY_EXP);
+    eng_value x = eng_concat(g, eng_mul(g, k, w), w, 0);
+    x = eng_ssm_conv(g, x, taps(b, layer), lm_layer_memory(b, layer, LM_POOL_WINDOW), b->src, b->dst, b->cu,
+                     b->context->n_snapshots);
+    return eng_div(g, eng_slice(g, x, 0, 0, d), eng_slice(g, x, 0, d, d));
+}
+
+/* Each cell's pool, and 1 where it is the pool's last token. */
+static void numbered(lm_build *b, eng_value *number, eng_value *last)
+{
+    eng_graph *g = b->g;
+    int64_t pool = b->model->n.pool, cells = lm_seen_cells(b);
+    eng_value place;
+    *number = eng_reshape(g, lm_times(b, b->cpos, 0, pool), (int64_t[]){cells}, 1);
+    place = eng_reshape(g, eng_cpy(g, b->cpos, ENG_TYPE_F32), (int64_t[]){cells}, 1);
+    place = eng_sub(g, place, eng_scale(g, *number, (double)pool, (double)pool - 1.5));
+    *last = eng_unary(g, place, ENG_UNARY_STEP);
+}
+
+/* For each pool and token: 0 where it is full, more than all scores for the one that is being filled, less for those behind. */
+static eng_value ahead(lm_build *b, eng_value pos, int64_t t)
+{
+    eng_graph *g = b->g;
+    int64_t n = n_pools(b);
+    eng_value full = eng_reshape(g, lm_times(b, pos, 1, b->model->n.pool), (int64_t[]){1, t}, 2);
+    eng_value x = eng_repeat(g, eng_reshape(g, eng_cumsum(g, lm_ones(b, n)), (int64_t[]){n, 1}, 2), (int64_t[]){n, t}, 2);
+    x = eng_sub(g, x, full); /* 1 for the one that is being filled */
+    eng_value from = eng_unary(g, eng_scale(g, x, 1, -0.5), ENG_UNARY_STEP);
+    eng_value behind = eng_unary(g, eng_scale(g, x, 1, -1.5), ENG_UNARY_STEP);
+    return eng_scale(g, eng_sub(g, eng_scale(g, behind, 2, 0), from), LM_UNSEEN, 0);
+}
+
+lm_pools lm_pools_begin(lm_build *b, eng_value unseen, eng_value pos, int64_t t)
+{
+    eng_graph *g = b->g;
+    int64_t cells = lm_seen_cells(b), n = n_pools(b);
+    eng_value number, last;
+    numbered(b, &number, &last);
+    eng_value order = eng_add(g, eng_scale(g, last, -LM_UNSEEN, LM_UNSEEN), eng_scale(g, number, -1, 0));
+    order = eng_add(g, unseen, order);
+    number = eng_repeat(g, eng_reshape(g, eng_clamp(g, number, 0, (double)(n - 1)), (int64_t[]){cells, 1}, 2),
+                        (int64_t[]){cells, t}, 2);
+    return (lm_pools){eng_top_k(g, order, n), ahead(b, pos, t), eng_cpy(g, number, ENG_TYPE_I32)};
+}
+
+eng_value lm_pools_best(lm_build *b, eng_value x, const lm_pools *p, int64_t t)
+{
+    eng_graph *g = b->g;
+    int64_t cells = lm_seen_cells(b), n = n_pools(b), top = b->model->n.top_cells / b->model->n.pool;
+    x = eng_get_rows(g, eng_reshape(g, x, (int64_t[]){1, cells, t}, 3), p->last);
+    x = lm_best_seen(b, eng_add(g, eng_reshape(g, x, (int64_t[]){n, t}, 2), p->ahead), top + 1, n, t);
+    x = eng_get_rows(g, eng_reshape(g, x, (int64_t[]){1, n, t}, 3), p->number);
+    return eng_reshape(g, x, (int64_t[]){cells, t}, 2);
+}
