@@ -82,7 +82,8 @@ eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up, double limit)
 eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down)
 {
     eng_value h = lm_product(b, layer, gate, x);
-    h = lm_glu_of(b, h, up < 0 ? ENG_NO_VALUE : lm_product(b, layer, up, x), b->model->n.layer[layer].clamp_shared);
+    h = lm_glu_of(b, h, up < 0 ? ENG_NO_VALUE : lm_product(b, layer, up, x),
+                  b->model->n.layer[layer].clamp_shared);
     return lm_product(b, layer, down, h);
 }
 

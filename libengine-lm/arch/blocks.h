@@ -306,6 +306,8 @@ int lm_numbers_scan(lm_loader *l);
 int lm_numbers_channel_scan(lm_loader *l);
 /* Streams of a token, and how they are mixed (hyper.c). */
 int lm_numbers_hyper(lm_loader *l);
+/* Between what gates and ups of feed-forwards stay (moe.c). */
+int lm_numbers_clamps(lm_loader *l);
 bool lm_arch_reads(const lm_loader *l, uint32_t what);
 
 /* -- blocks ---------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /*
- * Hyper-connections (Zhu et al., arXiv:2409.19606) held to a manifold (Xie et al., arXiv:2512.24880): a token has several
- * streams instead of one hidden state.  Before a block one input is made of them; behind it the block's result goes into
- * each, and the streams are mixed by a matrix whose rows and columns are all but of sum 1.  By how much, the token says.
+ * Hyper-connections (Zhu et al., arXiv:2409.19606) held to a manifold (Xie et al., arXiv:2512.24880): a token has
+ * several streams instead of one hidden state.  Before a block one input is made of them; behind it the block's result
+ * goes into each, and the streams are mixed by a matrix whose rows and columns are all but of sum 1.  By how much, the
+ * token says.
  */
 #include "config.h"
 
@@ -111,7 +112,8 @@ void lm_hyper_pick(lm_build *b)
 {
     int64_t n = b->model->n.streams, e = b->model->n.n_embd, t = b->n_out;
     eng_graph *g = b->g;
-    const struct { eng_value *x; int64_t first, second; } all[] = {{&b->streams, e, n}, {&b->given, 1, n}, {&b->mixing, n, n}};
+    const struct { eng_value *x; int64_t first, second; } all[] = {
+        {&b->streams, e, n}, {&b->given, 1, n}, {&b->mixing, n, n}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         eng_value rows = eng_reshape(g, *all[i].x, (int64_t[]){all[i].first * all[i].second, b->n_tokens}, 2);
         *all[i].x = eng_reshape(g, lm_pick(b, rows), (int64_t[]){all[i].first, all[i].second, t}, 3);

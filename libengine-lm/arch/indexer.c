@@ -35,7 +35,8 @@ static int choosers(lm_loader *l)
         first = first < 0 && i < n->n_layers && n->kind[i] & LM_LAYER_ATTENTION ? i : first;
     }
     if (!status && first >= 0 && !n->layer[first].chooses)
-        return eng_fail(ENG_ERR_FORMAT, "layer %d has no indexer" ENG_CAUSE "no layer before it chooses what it would see", first);
+        return eng_fail(ENG_ERR_FORMAT, "layer %d has no indexer" ENG_CAUSE "no layer before it chooses what it would see",
+                        first);
     return status;
 }
 
@@ -180,6 +181,7 @@ void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool want
     eng_value keys = eng_reshape(g, cache, (int64_t[]){lm_cache_row(b->context->type_k, n->d_index), lm_seen_cells(b)}, 2);
     eng_value x = scores(b, q, w, keys, 0, t);
     b->chosen = n->pool ? lm_pools_best(b, x, wanted ? &b->out_pools : &b->pools, t) :
-                          lm_best_seen(b, eng_add(g, x, wanted ? b->out_unseen : b->unseen), n->top_cells, lm_seen_cells(b), t);
+                          lm_best_seen(b, eng_add(g, x, wanted ? b->out_unseen : b->unseen), n->top_cells,
+                                       lm_seen_cells(b), t);
     eng_graph_name(g, b->chosen, "chosen.%d", layer);
 }

@@ -11,12 +11,36 @@
 
 #include "blocks.h"
 
+/* -- numbers ------------------------------------------------------------------------------ */
+
+/* One for all layers, or one for each; 0 or absent: none. */
+static int layer_clamp(lm_loader *l, const char *name, int layer, double *value)
+{
+    *value = 0;
+    return lm_key_is(l, name) ? lm_key_layer_number(l, name, layer, value) : ENG_OK;
+}
+
+int lm_numbers_clamps(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    int status = ENG_OK;
+    for (int i = 0; i < n->n_layers && !status; i++) {
+        status = layer_clamp(l, "swiglu_clamp_exp", i, &n->layer[i].clamp);
+        if (!status)
+            status = layer_clamp(l, "swiglu_clamp_shexp", i, &n->layer[i].clamp_shared);
+        if (!status && (n->layer[i].clamp < 0 || n->layer[i].clamp_shared < 0))
+            status = eng_fail(ENG_ERR_FORMAT, "keys %s.swiglu_clamp_exp and swiglu_clamp_shexp must not be negative, "
+                              "got %g and %g for layer %d", l->arch_name, n->layer[i].clamp, n->layer[i].clamp_shared, i);
+    }
+    return status;
+}
+
+/* -- the choice --------------------------------------------------------------------------- */
+
 static bool has(const lm_build *b, int layer, int role)
 {
     return b->model->weights[layer + 1][role] >= 0;
 }
-
-/* -- the choice --------------------------------------------------------------------------- */
 
 /* What the router chose: ids[used, T] and weights[1, used, T]. */
 typedef struct choice {

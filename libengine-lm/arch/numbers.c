@@ -361,33 +361,6 @@ static int altup(lm_loader *l)
     return status;
 }
 
-static int hyper(lm_loader *l)
-{
-    return lm_arch_reads(l, LM_READS_HYPER) ? lm_numbers_hyper(l) : ENG_OK;
-}
-
-/* One for all layers, or one for each; 0 or absent: none. */
-static int layer_clamp(lm_loader *l, const char *name, int layer, double *value)
-{
-    *value = 0;
-    return lm_key_is(l, name) ? lm_key_layer_number(l, name, layer, value) : ENG_OK;
-}
-
-static int clamps(lm_loader *l)
-{
-    lm_numbers *n = &l->model->n;
-    int status = ENG_OK;
-    for (int i = 0; i < n->n_layers && !status && lm_arch_reads(l, LM_READS_CLAMPS); i++) {
-        status = layer_clamp(l, "swiglu_clamp_exp", i, &n->layer[i].clamp);
-        if (!status)
-            status = layer_clamp(l, "swiglu_clamp_shexp", i, &n->layer[i].clamp_shared);
-        if (!status && (n->layer[i].clamp < 0 || n->layer[i].clamp_shared < 0))
-            status = eng_fail(ENG_ERR_FORMAT, "keys %s.swiglu_clamp_exp and swiglu_clamp_shexp must not be negative, got %g and"
-                              " %g for layer %d", l->arch_name, n->layer[i].clamp, n->layer[i].clamp_shared, i);
-    }
-    return status;
-}
-
 static int sparsity(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;
@@ -597,10 +570,10 @@ int lm_numbers_read(lm_loader *l)
         status = inputs(l);
     if (!status)
         status = altup(l);
-    if (!status)
-        status = hyper(l);
-    if (!status)
-        status = clamps(l);
+    if (!status && lm_arch_reads(l, LM_READS_HYPER))
+        status = lm_numbers_hyper(l);
+    if (!status && lm_arch_reads(l, LM_READS_CLAMPS))
+        status = lm_numbers_clamps(l);
     if (!status)
         status = sparsity(l);
     if (!status)

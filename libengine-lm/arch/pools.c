@@ -1,12 +1,12 @@
 /*
- * Pools of an indexer: so many tokens that follow one another are chosen together, by one key, and behind the last full
- * pool all are seen.  The key is the mean of theirs, each channel weighed by the softmax over the tokens of what they say
- * and of their places.
+ * Pools of an indexer: so many tokens that follow one another are chosen together, by one key, and behind the last
+ * full pool all are seen.  The key is the mean of theirs, each channel weighed by the softmax over the tokens of what
+ * they and their places say.
  *
- * Numerator and denominator of that mean are sums over the tokens up to one of them, which a convolution with as many taps
- * gives: every token's row of the cache has the key of the tokens before it, and that of a pool's last token is the pool's.
- * Sequences have no gaps, since the convolution's window is a state; so the last tokens of a sequence's pools, sorted by their
- * positions, are its pools in order.
+ * Numerator and denominator of that mean are sums over as many tokens up to one of them, which a convolution with as many
+ * taps gives: every token's row of the cache has such a mean, and that of a pool's last token is the pool's key.
+ * Sequences have no gaps, since the convolution's window is a state; so the last tokens of a sequence's pools, sorted by
+ * their positions, are its pools in order.
  */
 #include "config.h"
 
@@ -23,8 +23,8 @@ int lm_numbers_pools(lm_loader *l)
     lm_numbers *n = &l->model->n;
     int status = lm_key_integer(l, "attention.indexer.kpool", 2, 1 << 10, &n->pool);
     if (!status && n->top_cells % n->pool)
-        status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.indexer.top_k is %lld" ENG_CAUSE "it must be a multiple of "
-                          "%s.attention.indexer.kpool, which is %lld", l->arch_name, (long long)n->top_cells, l->arch_name,
+        status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.indexer.top_k is %lld" ENG_CAUSE "it must be a multiple of"
+                          " %s.attention.indexer.kpool, which is %lld", l->arch_name, (long long)n->top_cells, l->arch_name,
                           (long long)n->pool);
     n->recurrent = true; /* it has states, whatever its layers are */
     lm_letter_add(l->model, 'k', NULL, n->pool);
@@ -72,14 +72,15 @@ static void numbered(lm_build *b, eng_value *number, eng_value *last)
     *last = eng_unary(g, place, ENG_UNARY_STEP);
 }
 
-/* For each pool and token: 0 where it is full, more than all scores for the one that is being filled, less for those behind. */
+/* For each pool and token: 0 where it is full, more than all scores for the one that is being filled, and less for those
+ * behind it. */
 static eng_value ahead(lm_build *b, eng_value pos, int64_t t)
 {
     eng_graph *g = b->g;
     int64_t n = n_pools(b);
     eng_value full = eng_reshape(g, lm_times(b, pos, 1, b->model->n.pool), (int64_t[]){1, t}, 2);
-    eng_value x = eng_repeat(g, eng_reshape(g, eng_cumsum(g, lm_ones(b, n)), (int64_t[]){n, 1}, 2), (int64_t[]){n, t}, 2);
-    x = eng_sub(g, x, full); /* 1 for the one that is being filled */
+    eng_value x = eng_reshape(g, eng_cumsum(g, lm_ones(b, n)), (int64_t[]){n, 1}, 2);
+    x = eng_sub(g, eng_repeat(g, x, (int64_t[]){n, t}, 2), full); /* 1 for the one that is being filled */
     eng_value from = eng_unary(g, eng_scale(g, x, 1, -0.5), ENG_UNARY_STEP);
     eng_value behind = eng_unary(g, eng_scale(g, x, 1, -1.5), ENG_UNARY_STEP);
     return eng_scale(g, eng_sub(g, eng_scale(g, behind, 2, 0), from), LM_UNSEEN, 0);

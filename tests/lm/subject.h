@@ -50,6 +50,7 @@ double relative(const float *a, const float *b, uint32_t n);
     "--arch granitehybrid --interval 2 --k-heads 1 --experts 4 --used 2",                                              \
     "--arch falcon-h1 --k-heads 2 --layers 2",                                                                         \
     "--arch kimi-linear --kv-heads 1 --interval 2 --experts 4 --used 2",                                               \
+    "--arch glm5next --kv-heads 1 --interval 2 --experts 4 --used 2 --index-top 8",                                    \
     "--arch lfm2 --interval 2"
 
 #endif

@@ -555,7 +555,7 @@ static const struct subject_arch {
     {"qwen3vl", .fused = true, .scales = true}, {"qwen3vlmoe", .experts = true, .fused = true, .scales = true},
     {"hunyuan-dense", .fused = true, .scales = true}, {"hunyuan-moe", .experts = true, .fused = true, .scales = true},
     {"starcoder2", .fused = true}, {"stablelm", .fused = true, .scales = true},
-    {"kimi-linear", .experts = true, .hybrid = true, .latent = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
+    {"kimi-linear", .experts = true, .hybrid = true, .latent = true}, {"glm5next", .experts = true, .hybrid = true, .latent = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 
@@ -576,6 +576,17 @@ static void add_indexer(char options[512], uint64_t *r, bool shared)
     add_number(options, r, "index-head", 32, 80);
     if (shared)
         add_number(options, r, "index-period", 1, 3);
+}
+
+/* Whole pools of cells; and streams of a token. */
+static void add_pools(char options[512], uint64_t *r)
+{
+    int pool = among(r, 2, 9);
+    add(options, " --pool %d --index-top %d", pool, pool * among(r, 1, among(r, 0, 1) ? 3 : N_CELLS / pool));
+    add_number(options, r, "index-heads", 1, 9);
+    add_number(options, r, "index-head", 8, 80);
+    add_number(options, r, "streams", 1, 6);
+    add_number(options, r, "sinkhorn", 1, 20);
 }
 
 /* Of heads with and without a window, widths, caches that later layers read; kv 0: gemma3n's, of one size. */
@@ -630,6 +641,8 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
     }
     if (latent)
         add_latent(options, r);
+    if (strcmp(a->name, "glm5next") == 0)
+        add_pools(options, r);
     if (strcmp(a->name, "deepseek32") == 0 || strcmp(a->name, "glm-dsa") == 0)
         add_indexer(options, r, *a->name == 'g');
     if (llama)

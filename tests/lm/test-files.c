@@ -31,6 +31,7 @@ typedef struct change {
 #define MOE "--arch qwen3moe --layers 1"
 #define HYBRID_MOE "--arch qwen35moe --layers 2"
 #define GEMMA4 "--arch gemma4 --layers 4 --period 2"
+#define GLM5 "--arch glm5next --layers 2 --interval 2 --kv-heads 1"
 #define FORMAT ENG_ERR_FORMAT
 #define UNSUPPORTED ENG_ERR_UNSUPPORTED
 
@@ -48,6 +49,17 @@ static const change changes[] = {
      .status = FORMAT, .says = {"attention.indexer.key_length"}},
     {"--arch deepseek32 --layers 1 --kv-heads 1", .add = "blk.0.indexer.wk.weight", .ne = {16}, .status = UNSUPPORTED,
      .says = {"indexer.wk.weight"}},
+    {GLM5, .drop = "nothing"},
+    {GLM5 " --index-top 6", .drop = "nothing", .status = FORMAT, .says = {"indexer.top_k is 6", "kpool, which is 4"}},
+    {GLM5 " --without attention.indexer.kpool", .drop = "nothing", .status = FORMAT, .says = {"indexer.kpool"}},
+    {GLM5 " --without kda.gate_lower_bound", .drop = "nothing", .status = FORMAT, .says = {"kda.gate_lower_bound"}},
+    {GLM5 " --key kda.gate_lower_bound=2", .drop = "nothing", .status = FORMAT, .says = {"must not be positive"}},
+    {GLM5 " --key swiglu_clamp_exp=-1", .drop = "nothing", .status = FORMAT, .says = {"must not be negative", "-1"}},
+    {GLM5 " --without hyper_connection.count", .drop = "nothing", .status = FORMAT, .says = {"hyper_connection.count"}},
+    {GLM5 " --int hyper_connection.sinkhorn_iterations=0", .drop = "nothing", .status = FORMAT, .says = {"sinkhorn"}},
+    {GLM5, .drop = "blk.1.hc_ffn_base.weight", .status = FORMAT, .says = {"no tensor blk.1.hc_ffn_base.weight"}},
+    {GLM5, .drop = "blk.1.indexer_compressor_ape.weight", .status = FORMAT, .says = {"indexer_compressor_ape"}},
+    {LLAMA " --int hyper_connection.count=4", .drop = "nothing", .status = UNSUPPORTED, .says = {"hyper_connection.count"}},
     {LLAMA, .drop = "blk.0.attn_k.weight", .status = FORMAT, .says = {"no tensor blk.0.attn_k.weight", "llama"}},
     {LLAMA " --fused-qkv", .drop = "blk.0.attn_qkv.weight", .status = FORMAT, .says = {"blk.0.attn_q.weight"}},
     {LLAMA " --fused-qkv", .add = "blk.0.attn_q.weight", .ne = {128, 128}, .status = UNSUPPORTED,

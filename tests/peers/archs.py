@@ -365,6 +365,24 @@ CASES["kimi-linear"] = dict(**KIMI, keys=KIMI_KEYS)
 CASES["kimi-linear-q"] = dict(**KIMI, q_lora_rank=24, norm_topk_prob=False, rms_norm_eps=1e-2,
                               keys={**KIMI_KEYS, "attention.q_lora_rank": 24, "expert_weights_norm": False})
 
+POOLED = {**KDA, **INDEXED["names"], "self_attn.indexer.index_kpool_compress_gate": "indexer_compressor_gate",
+          "self_attn.indexer.index_kpool_compress_ape": "indexer_compressor_ape",
+          **{"%s_hc.%s" % (b, x): "hc_%s_%s" % (b, x) for b in ("attn", "ffn") for x in ("fn", "base", "scale")}}
+GLM5 = dict(arch="glm5next", config="Glm5NextTextConfig", body="Glm5NextTextModel", names=POOLED, num_key_value_heads=4,
+            n_routed_experts=8, n_shared_experts=1, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=24, v_head_dim=12,
+            routed_scaling_factor=2.5, n_group=2, topk_group=1, linear_num_heads=4, linear_head_dim=20, linear_conv_kernel_dim=3,
+            num_hidden_layers=5, index_head_dim=20, index_n_heads=12, index_topk=8, index_kpool=4, swiglu_limit=0.5,
+            mlp_layer_types=["dense"] + 4 * ["sparse"], hc_mult=3, hc_sinkhorn_iters=5,
+            layer_types=["linear_attention" if i in (0, 2, 3) else "indexed_attention" for i in range(5)], **MOE)
+GLM5_KEYS = {**KIMI_KEYS, "attention.head_count_kv": [0, 1, 0, 0, 1], "attention.q_lora_rank": 24, "attention.key_length": 32,
+             "rope.dimension_count": 0, "kda.gate_lower_bound": -5.0, "attention.indexer.top_k": 8,
+             "attention.indexer.key_length": 20, "attention.indexer.head_count": 12, "attention.indexer.kpool": 4,
+             "hyper_connection.count": 3, "hyper_connection.sinkhorn_iterations": 5, "hyper_connection.epsilon": 1e-6,
+             "swiglu_clamp_exp": [0.5] * 5, "swiglu_clamp_shexp": [0.5] * 5}
+CASES["glm5next"] = dict(**GLM5, keys=GLM5_KEYS)
+CASES["glm5next-all"] = {**GLM5, "index_topk": 2048, "rms_norm_eps": 1e-2, "hc_eps": 1e-2, "hc_mult": 4, "keys": {
+    **GLM5_KEYS, "attention.indexer.top_k": 2048, "hyper_connection.epsilon": 1e-2, "hyper_connection.count": 4}}
+
 HYBRID = dict(head_dim=32, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=16,
               linear_value_head_dim=16, plus1=True, tiled=True, names=SECOND,
               keys={"rope.dimension_count": 8, "rope.dimension_sections": [2, 1, 1, 0], "ssm.conv_kernel": 4,
@@ -518,7 +536,7 @@ def randomise(model, seed):
             v = 0.1 * r + (0 if zero else 1)
             if getattr(model, "attn_plain", 0) and "q_norm" in name:
                 v = v / math.sqrt(p.shape[0])  # their products are multiplied by nothing
-        elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale")):
+        elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale", "_hc.scale")):
             v = 0.1 * r + 1
         elif name.endswith(".D"):
             v = r
