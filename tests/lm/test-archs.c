@@ -145,7 +145,7 @@ static const struct {
     /* glm5next: streams of a token; pools of cells, fewer than there are or all; bounded forgetting, clamped gates */
     {"--arch glm5next --seed 208 --layers 4 --interval 2 --heads 6 --head 24 --kv-lora 40 --value 20 --index-top 4 --pool 2 "
      "--experts 6 --used 2 --dense-lead 1 --state 20", true},
-    {"--arch glm5next --seed 209 --layers 4 --interval 3 --streams 3 --sinkhorn 20 --index-top 8 --pool 4 --experts 5 --used 2 "
+    {"--arch glm5next --seed 209 --key hyper_connection.epsilon=0.02 --layers 4 --interval 3 --streams 3 --sinkhorn 20 --index-top 8 --pool 4 --experts 5 --used 2 "
      "--type q8_0 --heads 4 --state 32 --kv-lora 64 --index-head 32 --index-heads 3", false},
     {"--arch glm5next --seed 210 --layers 2 --interval 1 --streams 1 --sinkhorn 1 --index-top 3 --pool 3 --experts 4 --used 1 "
      "--tied --key attention.layer_norm_rms_epsilon=1e-3", false}, /* all layers attend */
