@@ -247,6 +247,26 @@ static eng_value see(lm_build *b, eng_value q, eng_value cache_k, eng_value cach
     return eng_attention(b->g, q, cache_k, cache_v, &a);
 }
 
+int64_t lm_seen_cells(const lm_build *b)
+{
+    const eng_tensor *cells = eng_graph_get(b->g, b->cpos);
+    int64_t n = 1;
+    for (int i = 0; cells && i < ENG_MAX_RANK; i++)
+        n *= cells->ne[i];
+    return n;
+}
+
+eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int64_t t)
+{
+    eng_graph *g = b->g;
+    eng_value last = eng_slice(g, eng_top_k(g, x, (int32_t)top), 0, top - 1, 1);
+    last = eng_reshape(g, eng_cont(g, last), (int64_t[]){1, t}, 2);
+    last = eng_get_rows(g, eng_reshape(g, x, (int64_t[]){1, cells, t}, 3), last);
+    x = eng_sub(g, x, eng_reshape(g, last, (int64_t[]){1, t}, 2));
+    x = eng_unary(g, eng_scale(g, x, -1, 0), ENG_UNARY_STEP);
+    return eng_unary(g, eng_scale(g, x, -1, 1), ENG_UNARY_LOG);
+}
+
 /* Rotates as the context asks.  Without K and V the cache is an earlier layer's, which has them already. */
 eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
 {

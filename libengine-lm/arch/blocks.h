@@ -341,14 +341,14 @@ eng_value lm_pick(lm_build *b, eng_value x);
  * the others are there for their K and V alone. */
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
-/* Which cells tokens may see at all, before the first layer; and b->chosen of a layer, of u and the short vectors of its
- * queries: with an indexer of its own, whose keys are kept, or what the last one chose (indexer.c). */
-void lm_indexer_begin(lm_build *b);
-void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted);
 #define LM_UNSEEN (-1e30) /* the score of a cell that is not the token's to see */
 int64_t lm_seen_cells(const lm_build *b); /* all of the caches */
 /* Of scores x[cells, t]: 0 for the best of them, else -inf. */
 eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int64_t t);
+/* Which cells tokens may see at all, before the first layer; and b->chosen of a layer, of u and the short vectors of its
+ * queries: with an indexer of its own, whose keys are kept, or what the last one chose (indexer.c). */
+void lm_indexer_begin(lm_build *b);
+void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted);
 /* Cells that are chosen in pools: the key of each token's, of its tokens' keys k up to it; what tokens' pools are; and the
  * best pools, of the scores of all cells: 0 for their cells, else -inf (pools.c). */
 eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer);

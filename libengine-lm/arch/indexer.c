@@ -54,7 +54,7 @@ int lm_numbers_indexer(lm_loader *l)
         status = lm_key_integer(l, "attention.indexer.key_length", n->rope.n_dims, LM_MAX_EXTENT, &n->d_index);
     if (!status)
         status = choosers(l);
-    if (!status && lm_arch_reads(l, LM_READS_POOLS))
+    if (!status && l->model->arch->reads & LM_READS_POOLS)
         status = lm_numbers_pools(l);
     lm_letter_add(m, 'i', NULL, n->index_heads);
     lm_letter_add(m, 'j', NULL, n->d_index);
@@ -62,15 +62,6 @@ int lm_numbers_indexer(lm_loader *l)
 }
 
 /* -- the graph ------------------------------------------------------------------------------ */
-
-int64_t lm_seen_cells(const lm_build *b)
-{
-    const eng_tensor *cells = eng_graph_get(b->g, b->cpos);
-    int64_t n = 1;
-    for (int i = 0; cells && i < ENG_MAX_RANK; i++)
-        n *= cells->ne[i];
-    return n;
-}
 
 /* 1 where a is more than b: cells before tokens, or tokens before cells. */
 static eng_value more_than(lm_build *b, eng_value a, eng_value other)
@@ -148,17 +139,6 @@ static eng_value scores(lm_build *b, eng_value q, eng_value w, eng_value keys, i
         return part_scores(b, q, w, keys, first, t);
     eng_value before = scores(b, q, w, keys, first, half);
     return eng_concat(b->g, before, scores(b, q, w, keys, first + half, t - half), 1);
-}
-
-eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int64_t t)
-{
-    eng_graph *g = b->g;
-    eng_value last = eng_slice(g, eng_top_k(g, x, (int32_t)top), 0, top - 1, 1);
-    last = eng_reshape(g, eng_cont(g, last), (int64_t[]){1, t}, 2);
-    last = eng_get_rows(g, eng_reshape(g, x, (int64_t[]){1, cells, t}, 3), last);
-    x = eng_sub(g, x, eng_reshape(g, last, (int64_t[]){1, t}, 2));
-    x = eng_unary(g, eng_scale(g, x, -1, 0), ENG_UNARY_STEP);
-    return eng_unary(g, eng_scale(g, x, -1, 1), ENG_UNARY_LOG);
 }
 
 void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted)

@@ -51,7 +51,7 @@ int lm_numbers_kda(lm_loader *l)
     int status = lm_key_integer(l, "ssm.conv_kernel", 2, 64, &n->conv);
     if (!status)
         status = lm_key_integer(l, "kda.head_dim", 1, 4096, &n->state);
-    if (!status && lm_arch_reads(l, LM_READS_KEPT_LEAST))
+    if (!status && l->model->arch->reads & LM_READS_KEPT_LEAST)
         status = lm_key_number_or(l, "kda.gate_lower_bound", 0, &n->forget_least);
     if (!status && n->forget_least > 0)
         status = eng_fail(ENG_ERR_FORMAT, "key %s.kda.gate_lower_bound must not be positive, got %g", l->arch_name,
