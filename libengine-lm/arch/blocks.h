@@ -108,8 +108,7 @@
     LM_MATRIX(LM_ALTUP_PREDICT, "altup_predict_coef", "J", "J J", 0, LM_ALL, 0), \
     LM_MATRIX(LM_ALTUP_CORRECT, "altup_correct_coef", "J", "J", 0, LM_ALL, 0), \
     LM_ROW_NORM(LM_ALTUP_SCALE, "altup_correct_scale")
-/* Several streams of a token: before and behind mixer and feed-forward; `LM_ROWS_HYPER_HEAD`: what makes one of them, without
- * which it is their mean. */
+/* Several streams of a token: before and behind mixer and feed-forward. */
 #define LM_HYPER_SAYS "J | J | J J"
 #define LM_ROWS_HYPER \
     LM_MATRIX(LM_HYPER_MIXER, "hc_attn_fn", "J E", LM_HYPER_SAYS, 0, LM_ALL, 0), \
@@ -118,10 +117,6 @@
     LM_MATRIX(LM_HYPER_FFN, "hc_ffn_fn", "J E", LM_HYPER_SAYS, 0, LM_ALL, 0), \
     {LM_HYPER_FFN_BASES, "hc_ffn_base.weight", LM_HYPER_SAYS, LM_W_F32, LM_ALL, 0, 0}, \
     {LM_HYPER_FFN_FACTORS, "hc_ffn_scale.weight", "3", LM_W_F32, LM_ALL, 0, 0}
-#define LM_ROWS_HYPER_HEAD \
-    LM_MATRIX(LM_HYPER_OUT, "output_hc_fn", "J E", "J", LM_W_END, 0, 0), \
-    {LM_HYPER_OUT_BASES, "output_hc_base.weight", "J", LM_W_F32 | LM_W_END, 0, 0, 0}, \
-    {LM_HYPER_OUT_FACTORS, "output_hc_scale.weight", "1", LM_W_F32 | LM_W_END, 0, 0, 0}
 /* A learned way around the mixer. */
 #define LM_ROWS_LAUREL \
     LM_MATRIX(LM_LAUREL_IN, "laurel_l", "E", "O", 0, LM_ALL, 0), \

@@ -298,7 +298,7 @@ static void finish(ref_sequence *s, double *x, double *logits)
     if (m->n_states)
         ref_states_end(m, s->states, x, t);
     if (m->n_streams)
-        ref_streams_end(m, s->states, x, s->states + m->n_streams * e);
+        ref_streams_end(m, s->states, x);
     s->length++;
     ref_norm(m, x, m->out_norm, s->state, e);
     ref_add(s->state, m->out_norm_bias, e);

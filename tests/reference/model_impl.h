@@ -118,8 +118,6 @@ struct ref_model {
     int64_t pool;        /* tokens that are chosen together */
     int64_t n_streams, sinkhorn; /* of a token, in hyper-connections; 0: none */
     double streams_eps, forget_least, clamp, clamp_shared; /* forget_least, clamps: 0: none */
-    matrix streams_out;  /* one of all; w NULL: their mean */
-    double *streams_out_base, *streams_out_scale;
     int64_t n_states, active; /* hidden states of a token, and the one that goes through layers; 0: one */
     matrix states_begin, states_end;
     int64_t d_input;     /* of what each layer is given of a token; 0: nothing */
@@ -184,11 +182,11 @@ void ref_states_correct(const ref_model *m, const layer *l, double *states, cons
 int64_t ref_states_scratch(const ref_model *m);
 
 /* Hyper-connections (model_hyper.c): n_streams times the embedding; what mixer (which = 0) or feed-forward (1) is given of
- * them, x; its result taken in; one of all, x.  t: scratch, which must stay as it is between the second and the third. */
+ * them, x; its result taken in; their mean, x.  t: scratch, which must stay as it is between the second and the third. */
 void ref_streams_begin(const ref_model *m, const double *x, double *streams);
 void ref_streams_take(const ref_model *m, const layer *l, int which, const double *streams, double *x, double *t);
 void ref_streams_give(const ref_model *m, double *streams, const double *out, double *t);
-void ref_streams_end(const ref_model *m, const double *streams, double *x, double *t);
+void ref_streams_end(const ref_model *m, const double *streams, double *x);
 int64_t ref_streams_scratch(const ref_model *m);
 
 /* Expert e's part of a matrix (0 of a plain one) times x. */

@@ -709,11 +709,6 @@ static void read_model(reader *r)
         m->states_begin = read_matrix(r, true, -1, "altup_proj", m->n_embd, m->n_embd, m->n_states - 1);
         m->states_end = read_matrix(r, true, -1, "altup_unembd_proj", m->n_embd, m->n_embd, m->n_states - 1);
     }
-    if (m->n_streams) {
-        m->streams_out = read_matrix(r, false, -1, "output_hc_fn", m->n_streams * m->n_embd, m->n_streams, 1);
-        m->streams_out_base = tensor(r, m->streams_out.w, m->n_streams, -1, "output_hc_base", ".weight");
-        m->streams_out_scale = tensor(r, m->streams_out.w, 1, -1, "output_hc_scale", ".weight");
-    }
     if (m->d_input) {
         m->input_embd = tensor(r, true, m->d_input * m->n_layers * m->n_vocab, -1, "per_layer_token_embd", ".weight");
         m->input = read_matrix(r, true, -1, "per_layer_model_proj", m->n_embd, m->d_input * m->n_layers, 1);
