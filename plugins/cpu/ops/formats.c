@@ -64,12 +64,13 @@ CPU_INLINE void end_chains(cpu_part part, vf (*acc)[4], const int cols, float *s
  * the nearest cache. */
 #define CHAINS_AT_ONCE(cols) (4 * (cols) > CPU_DOT_SUMS ? 2 : 4)
 
-/* Scales that are unpacked first are too much for two rounds. */
-#define COLS_PREPARED (CPU_DOT_SUMS / 4)
+/* Columns that rows of a type meet in registers: of those whose scales are unpacked first, what one round has room for. */
+#define COLS_ALL CPU_DOT_COLS
+#define COLS_ONE_ROUND (CPU_DOT_SUMS / 4)
 
 /* The number of columns is known when this is compiled. */
 #define FOR_COLS(cols, most, f, ...)                                                                                   \
-    (most == 2 || cols == 2 ? f(2, __VA_ARGS__) : cols == 3 ? f(3, __VA_ARGS__) : f(4, __VA_ARGS__))
+    ((most) == 2 || (cols) == 2 ? f(2, __VA_ARGS__) : (cols) == 3 ? f(3, __VA_ARGS__) : f(4, __VA_ARGS__))
 
 #if CPU_VL == 8
 #include "dot.h"
@@ -279,7 +280,7 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
 }
 
 #if CPU_VL == 8
-#define INTS(type, ...)                                                                                                \
+#define INTS(type, most, ...)                                                                                          \
     static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
     {                                                                                                                  \
         decode_ints(row, begin, n, out, 0, (int_format){ints_##type, __VA_ARGS__});                                \
@@ -293,15 +294,15 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
         for (int r = 0; r < rows; r++)                                                                                 \
             dot_ints(k, a + r * stride, b, out + r, (int_format){ints_##type, __VA_ARGS__});                           \
     }                                                                                                                  \
+    enum { columns_##type = most };                                                                                    \
     static void dots_##type(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, \
                             float *sums, float *out)                                                                   \
     {                                                                                                                  \
-        const int_format f = {ints_##type, __VA_ARGS__};                                                               \
-        FOR_COLS(cols, (f.prep ? COLS_PREPARED : CPU_DOT_COLS), dots_ints, k, a, ahead, b, part, sums, out, f);        \
+        FOR_COLS(cols, most, dots_ints, k, a, ahead, b, part, sums, out, (int_format){ints_##type, __VA_ARGS__});      \
     }
 #endif
 
-#define FORMAT(type, ...)                                                                                              \
+#define FORMAT(type, most, ...)                                                                                        \
     static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
     {                                                                                                                  \
         decode_any(row, begin, n, out, (row_format){dec_##type, __VA_ARGS__});                                         \
@@ -314,46 +315,46 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
     {                                                                                                                  \
         dot_any(k, a, stride, rows, b, out, (row_format){dec_##type, __VA_ARGS__});                                    \
     }                                                                                                                  \
+    enum { columns_##type = most };                                                                                    \
     static void dots_##type(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, \
                             float *sums, float *out)                                                                   \
     {                                                                                                                  \
-        const row_format f = {dec_##type, __VA_ARGS__};                                                                \
-        FOR_COLS(cols, (f.prep ? COLS_PREPARED : CPU_DOT_COLS), dots_any, k, a, ahead, b, part, sums, out, f);         \
+        FOR_COLS(cols, most, dots_any, k, a, ahead, b, part, sums, out, (row_format){dec_##type, __VA_ARGS__});        \
     }
 
-FORMAT(f32, NULL, 32, 1, 4, tail_f32)
-FORMAT(f16, NULL, 32, 1, 2, tail_f16)
-FORMAT(bf16, NULL, 32, 1, 2, tail_bf16)
+FORMAT(f32, COLS_ALL, NULL, 32, 1, 4, tail_f32)
+FORMAT(f16, COLS_ALL, NULL, 32, 1, 2, tail_f16)
+FORMAT(bf16, COLS_ALL, NULL, 32, 1, 2, tail_bf16)
 #if CPU_VL == 8
-INTS(q4_0, NULL, NULL, 32, 1, 18, 32, 0)
-INTS(q4_1, NULL, NULL, 32, 1, 20, 32, 2)
-INTS(q5_0, NULL, NULL, 32, 1, 22, 32, 0)
-INTS(q5_1, NULL, NULL, 32, 1, 24, 32, 2)
-INTS(q8_0, NULL, NULL, 32, 1, 34, 32, 0)
-INTS(iq4_nl, NULL, NULL, 32, 1, 18, 32, 0)
-INTS(mxfp4, NULL, powers_e8m0, 32, 1, 17, 32, 0)
-INTS(nvfp4, prep_nvfp4, NULL, 64, 1, 36, 16, 0)
-INTS(iq4_xs, prep_iq4_xs, NULL, 32, 8, 136, 32, 0)
-INTS(q4_K, prep_q4_K, NULL, 64, 4, 144, 32, 8)
-INTS(q5_K, prep_q5_K, NULL, 64, 4, 176, 32, 8)
-INTS(q2_K, prep_q2_K, NULL, 128, 2, 84, 16, 16)
-INTS(q3_K, prep_q3_K, NULL, 128, 2, 110, 16, 0)
-INTS(q6_K, prep_q6_K, NULL, 128, 2, 210, 16, 0)
+INTS(q4_0, COLS_ALL, NULL, NULL, 32, 1, 18, 32, 0)
+INTS(q4_1, COLS_ALL, NULL, NULL, 32, 1, 20, 32, 2)
+INTS(q5_0, COLS_ALL, NULL, NULL, 32, 1, 22, 32, 0)
+INTS(q5_1, COLS_ALL, NULL, NULL, 32, 1, 24, 32, 2)
+INTS(q8_0, COLS_ALL, NULL, NULL, 32, 1, 34, 32, 0)
+INTS(iq4_nl, COLS_ALL, NULL, NULL, 32, 1, 18, 32, 0)
+INTS(mxfp4, COLS_ALL, NULL, powers_e8m0, 32, 1, 17, 32, 0)
+INTS(nvfp4, COLS_ONE_ROUND, prep_nvfp4, NULL, 64, 1, 36, 16, 0)
+INTS(iq4_xs, COLS_ONE_ROUND, prep_iq4_xs, NULL, 32, 8, 136, 32, 0)
+INTS(q4_K, COLS_ONE_ROUND, prep_q4_K, NULL, 64, 4, 144, 32, 8)
+INTS(q5_K, COLS_ONE_ROUND, prep_q5_K, NULL, 64, 4, 176, 32, 8)
+INTS(q2_K, COLS_ONE_ROUND, prep_q2_K, NULL, 128, 2, 84, 16, 16)
+INTS(q3_K, COLS_ONE_ROUND, prep_q3_K, NULL, 128, 2, 110, 16, 0)
+INTS(q6_K, COLS_ONE_ROUND, prep_q6_K, NULL, 128, 2, 210, 16, 0)
 #else
-FORMAT(q4_0, NULL, 32, 1, 18, NULL)
-FORMAT(q4_1, NULL, 32, 1, 20, NULL)
-FORMAT(q5_0, NULL, 32, 1, 22, NULL)
-FORMAT(q5_1, NULL, 32, 1, 24, NULL)
-FORMAT(q8_0, NULL, 32, 1, 34, NULL)
-FORMAT(iq4_nl, NULL, 32, 1, 18, NULL)
-FORMAT(mxfp4, NULL, 32, 1, 17, NULL)
-FORMAT(nvfp4, NULL, 64, 1, 36, NULL)
-FORMAT(iq4_xs, prep_iq4_xs, 32, 8, 136, NULL)
-FORMAT(q4_K, prep_q4_K, 64, 4, 144, NULL)
-FORMAT(q5_K, prep_q5_K, 64, 4, 176, NULL)
-FORMAT(q2_K, prep_q2_K, 128, 2, 84, NULL)
-FORMAT(q3_K, prep_q3_K, 128, 2, 110, NULL)
-FORMAT(q6_K, prep_q6_K, 128, 2, 210, NULL)
+FORMAT(q4_0, COLS_ALL, NULL, 32, 1, 18, NULL)
+FORMAT(q4_1, COLS_ALL, NULL, 32, 1, 20, NULL)
+FORMAT(q5_0, COLS_ALL, NULL, 32, 1, 22, NULL)
+FORMAT(q5_1, COLS_ALL, NULL, 32, 1, 24, NULL)
+FORMAT(q8_0, COLS_ALL, NULL, 32, 1, 34, NULL)
+FORMAT(iq4_nl, COLS_ALL, NULL, 32, 1, 18, NULL)
+FORMAT(mxfp4, COLS_ALL, NULL, 32, 1, 17, NULL)
+FORMAT(nvfp4, COLS_ALL, NULL, 64, 1, 36, NULL)
+FORMAT(iq4_xs, COLS_ONE_ROUND, prep_iq4_xs, 32, 8, 136, NULL)
+FORMAT(q4_K, COLS_ONE_ROUND, prep_q4_K, 64, 4, 144, NULL)
+FORMAT(q5_K, COLS_ONE_ROUND, prep_q5_K, 64, 4, 176, NULL)
+FORMAT(q2_K, COLS_ONE_ROUND, prep_q2_K, 128, 2, 84, NULL)
+FORMAT(q3_K, COLS_ONE_ROUND, prep_q3_K, 128, 2, 110, NULL)
+FORMAT(q6_K, COLS_ONE_ROUND, prep_q6_K, 128, 2, 210, NULL)
 #endif
 
 GRID_TYPE(iq2_xxs, 8, 66, 32)
@@ -368,8 +369,7 @@ GRID_TYPE(tq2_0, 8, 66, 32)
 GRID_TYPE(q1_0, 4, 18, 32)
 GRID_TYPE(q2_0, 2, 18, 32)
 
-#define ROW(type) {decode_##type, dot_##type, dots_##type, CPU_DOT_COLS, lines_##type}
-#define PREPARED(type) {decode_##type, dot_##type, dots_##type, COLS_PREPARED, lines_##type}
+#define ROW(type) {decode_##type, dot_##type, dots_##type, columns_##type, lines_##type}
 
 const cpu_format cpu_formats[CPU_TYPES] = {
     [ENG_TYPE_F32] = ROW(f32),
@@ -380,26 +380,26 @@ const cpu_format cpu_formats[CPU_TYPES] = {
     [ENG_TYPE_Q5_0] = ROW(q5_0),
     [ENG_TYPE_Q5_1] = ROW(q5_1),
     [ENG_TYPE_Q8_0] = ROW(q8_0),
-    [ENG_TYPE_Q2_K] = PREPARED(q2_K),
-    [ENG_TYPE_Q3_K] = PREPARED(q3_K),
-    [ENG_TYPE_Q4_K] = PREPARED(q4_K),
-    [ENG_TYPE_Q5_K] = PREPARED(q5_K),
-    [ENG_TYPE_Q6_K] = PREPARED(q6_K),
+    [ENG_TYPE_Q2_K] = ROW(q2_K),
+    [ENG_TYPE_Q3_K] = ROW(q3_K),
+    [ENG_TYPE_Q4_K] = ROW(q4_K),
+    [ENG_TYPE_Q5_K] = ROW(q5_K),
+    [ENG_TYPE_Q6_K] = ROW(q6_K),
     [ENG_TYPE_IQ4_NL] = ROW(iq4_nl),
-    [ENG_TYPE_IQ4_XS] = PREPARED(iq4_xs),
+    [ENG_TYPE_IQ4_XS] = ROW(iq4_xs),
     [ENG_TYPE_MXFP4] = ROW(mxfp4),
-    [ENG_TYPE_NVFP4] = PREPARED(nvfp4),
-    [ENG_TYPE_IQ2_XXS] = PREPARED(iq2_xxs),
-    [ENG_TYPE_IQ2_XS] = PREPARED(iq2_xs),
-    [ENG_TYPE_IQ2_S] = PREPARED(iq2_s),
-    [ENG_TYPE_IQ3_XXS] = PREPARED(iq3_xxs),
-    [ENG_TYPE_IQ3_S] = PREPARED(iq3_s),
-    [ENG_TYPE_IQ1_S] = PREPARED(iq1_s),
-    [ENG_TYPE_IQ1_M] = PREPARED(iq1_m),
-    [ENG_TYPE_TQ1_0] = PREPARED(tq1_0),
-    [ENG_TYPE_TQ2_0] = PREPARED(tq2_0),
-    [ENG_TYPE_Q1_0] = PREPARED(q1_0),
-    [ENG_TYPE_Q2_0] = PREPARED(q2_0),
+    [ENG_TYPE_NVFP4] = ROW(nvfp4),
+    [ENG_TYPE_IQ2_XXS] = ROW(iq2_xxs),
+    [ENG_TYPE_IQ2_XS] = ROW(iq2_xs),
+    [ENG_TYPE_IQ2_S] = ROW(iq2_s),
+    [ENG_TYPE_IQ3_XXS] = ROW(iq3_xxs),
+    [ENG_TYPE_IQ3_S] = ROW(iq3_s),
+    [ENG_TYPE_IQ1_S] = ROW(iq1_s),
+    [ENG_TYPE_IQ1_M] = ROW(iq1_m),
+    [ENG_TYPE_TQ1_0] = ROW(tq1_0),
+    [ENG_TYPE_TQ2_0] = ROW(tq2_0),
+    [ENG_TYPE_Q1_0] = ROW(q1_0),
+    [ENG_TYPE_Q2_0] = ROW(q2_0),
 };
 
 void CPU_V(cpu_dot_order)(const float *x, float *out, int64_t n)

@@ -338,7 +338,7 @@ CPU_INLINE void part_q1_0(const uint8_t *b, int part, int8_t *w)
         part_##type(b, part, t);                                                                                       \
         b_numbers(_mm256_xor_si256(b_load((const uint8_t *)t), b_all(BIAS)), BIAS, w);                      \
     }                                                                                                                  \
-    INTS(type, prep_##type, NULL, 32, parts, bytes, per, 0)
+    INTS(type, COLS_ONE_ROUND, prep_##type, NULL, 32, parts, bytes, per, 0)
 #else
 #define GRID_TYPE(type, parts, bytes, per)                                                                             \
     CPU_INLINE void dec_##type(const uint8_t *row, int64_t u, const float *scales, vf *w)                              \
@@ -350,7 +350,7 @@ CPU_INLINE void part_q1_0(const uint8_t *b, int part, int8_t *w)
         for (int i = 0; i < 32 / CPU_VL; i++)                                                                          \
             w[i] = v_cvt(v_i8((const uint8_t *)t + i * CPU_VL)) * v_set1(scales[(part * 32 + i * CPU_VL) / (per)]);    \
     }                                                                                                                  \
-    FORMAT(type, prep_##type, 32, parts, bytes, NULL)
+    FORMAT(type, COLS_ONE_ROUND, prep_##type, 32, parts, bytes, NULL)
 #endif
 
 #endif
