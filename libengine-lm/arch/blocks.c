@@ -62,20 +62,25 @@ eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
     return own ? eng_mul(b->g, y, w) : y;
 }
 
+/* Gates from above, what they are multiplied with on both sides; where up is absent, gate has both, one behind the other. */
+static void clamped(lm_build *b, eng_value *gate, eng_value *up, double limit)
+{
+    if (*up == ENG_NO_VALUE) {
+        const eng_tensor *both = eng_graph_get(b->g, *gate);
+        int64_t half = both ? both->ne[0] / 2 : 1;
+        *up = eng_slice(b->g, *gate, 0, half, half);
+        *gate = eng_slice(b->g, *gate, 0, 0, half);
+    }
+    *gate = eng_clamp(b->g, *gate, -INFINITY, limit);
+    *up = eng_clamp(b->g, *up, -limit, limit);
+}
+
 eng_value lm_glu_of(lm_build *b, eng_value gate, eng_value up, double limit)
 {
     static const int kinds[] = {[LM_GLU_SILU] = ENG_GLU_SWIGLU, [LM_GLU_GELU] = ENG_GLU_GEGLU,
                                 [LM_GLU_OAI] = ENG_GLU_SWIGLU_OAI};
-    const eng_tensor *both = eng_graph_get(b->g, gate);
-    int64_t half = both ? both->ne[0] / 2 : 1;
-    if (limit > 0 && up == ENG_NO_VALUE) {
-        up = eng_slice(b->g, gate, 0, half, half);
-        gate = eng_slice(b->g, gate, 0, 0, half);
-    }
-    if (limit > 0) {
-        gate = eng_clamp(b->g, gate, -INFINITY, limit);
-        up = eng_clamp(b->g, up, -limit, limit);
-    }
+    if (limit > 0)
+        clamped(b, &gate, &up, limit);
     return eng_glu(b->g, gate, up, kinds[b->model->arch->glu], NULL);
 }
 
@@ -166,10 +171,7 @@ static eng_value chunks(lm_build *b, eng_value pos, int64_t t, int64_t chunk)
 {
     eng_graph *g = b->g;
     eng_value cells = lm_times(b, b->cpos, 0, chunk);
-    int64_t n = eng_graph_get(g, cells)->ne[0];
-    for (int i = 1; i < ENG_MAX_RANK; i++)
-        n *= eng_graph_get(g, cells)->ne[i];
-    eng_value own = eng_repeat(g, cells, (int64_t[]){n, t}, 2);
+    eng_value own = eng_repeat(g, cells, (int64_t[]){lm_seen_cells(b), t}, 2);
     own = eng_sub(g, own, eng_reshape(g, lm_times(b, pos, 0, chunk), (int64_t[]){1, t}, 2));
     own = eng_scale(g, eng_unary(g, own, ENG_UNARY_ABS), -1, 0.5);
     return eng_unary(g, eng_unary(g, own, ENG_UNARY_STEP), ENG_UNARY_LOG);

@@ -233,6 +233,12 @@
     {LM_GDN_NORM, "ssm_norm.weight", "S", LM_W_F32, LM_REC, 0, 0}, \
     LM_MATRIX(LM_GDN_OUT, "attn_output", "K S", "E", 0, LM_REC, 0)
 
+/* Layers of that, and between them latent attention of which nothing is rotated; experts chosen by sigmoids. */
+#define LM_KDA_BESIDE_LATENT                                                                                          \
+    .rope_part = 1, .rope_rest = 1, .latent = true, .headless = true, .kda = true, .experts = LM_EXPERTS_OWN,         \
+    .shared = LM_SHARED_COUNT, .sigmoid = true, .unnormed = LM_IF_KEY_DENIES, .conv_words = LM_KDA_CHANNELS,          \
+    .head_words = LM_KDA_HEADS
+
 /* A short convolution between two gates, made of the token with them. */
 #define LM_SHORT_CONV_CHANNELS "h"
 #define LM_ROWS_SHORT_CONV \
@@ -347,7 +353,7 @@ void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool want
 /* Cells that are chosen in pools: the key of each token's, of its tokens' keys k up to it; what tokens' pools are; and the
  * best pools, of the scores of all cells: 0 for their cells, else -inf (pools.c). */
 eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer);
-lm_pools lm_pools_begin(lm_build *b, eng_value unseen, eng_value pos, int64_t t);
+void lm_pools_begin(lm_build *b);
 eng_value lm_pools_best(lm_build *b, eng_value x, const lm_pools *p, int64_t t);
 /* The experts that the router chooses for each token, and the shared one: u[E, T] -> [E, T].  x: what u was normed from,
  * for routers that norm it by themselves. */

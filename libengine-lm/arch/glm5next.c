@@ -28,17 +28,7 @@ const lm_arch lm_arch_glm5next = {
     .reads = LM_READS_DENSE_LEAD | LM_READS_DRAFTING | LM_READS_GATING | LM_READS_GROUPS | LM_READS_LATENT |
              LM_READS_HYPER | LM_READS_CLAMPS | LM_READS_POOLS | LM_READS_KEPT_LEAST,
     .needs = LM_READS_POOLS | LM_READS_KEPT_LEAST,
-    .rope_part = 1,
-    .rope_rest = 1,
-    .latent = true,
+    LM_KDA_BESIDE_LATENT,
     .same_epsilon = true,
-    .headless = true,
-    .kda = true,
-    .experts = LM_EXPERTS_OWN,
-    .shared = LM_SHARED_COUNT,
-    .sigmoid = true,
-    .unnormed = LM_IF_KEY_DENIES,
     .more = more,
-    .conv_words = LM_KDA_CHANNELS,
-    .head_words = LM_KDA_HEADS,
 };

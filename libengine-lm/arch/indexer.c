@@ -99,10 +99,8 @@ void lm_indexer_begin(lm_build *b)
         return; /* all are seen */
     b->unseen = unseen(b, b->pos, b->seq, b->n_tokens);
     b->out_unseen = unseen(b, b->out_pos, b->out_seq, b->n_out);
-    if (b->model->n.pool) {
-        b->pools = lm_pools_begin(b, b->unseen, b->pos, b->n_tokens);
-        b->out_pools = lm_pools_begin(b, b->out_unseen, b->out_pos, b->n_out);
-    }
+    if (b->model->n.pool)
+        lm_pools_begin(b);
 }
 
 /* Heads as their cache has them: turned, and rotated as K is. */

@@ -30,7 +30,7 @@ int lm_numbers_latent(lm_loader *l)
     if (!status)
         status = lm_key_integer(l, "attention.value_length_mla", 1, LM_MAX_EXTENT, &value);
     if (!status)
-        status = lm_key_integer(l, "rope.dimension_count", m->arch->rope_rest == 1 ? 0 : 2, whole - 1, &turned);
+        status = lm_key_integer(l, "rope.dimension_count", lm_least_turned(m->arch), whole - 1, &turned);
     if (!status)
         status = lm_key_integer_or(l, "attention.key_length", latent + turned, latent + turned, latent + turned, &n->d_k);
     if (!status)

@@ -92,15 +92,21 @@ static eng_value around(lm_build *b, eng_value x, eng_value u, int layer)
 }
 
 /* From here on only the tokens that are asked for matter; to a state all do. */
-static eng_value picked(lm_build *b, eng_value x)
+static void drop_others(lm_build *b)
 {
-    x = lm_pick(b, x);
+    if (b->model->n.streams)
+        lm_hyper_pick(b);
     for (int64_t i = 0; i < b->model->n.altup; i++)
         b->altup[i] = lm_pick(b, b->altup[i]);
     b->inputs = b->inputs != ENG_NO_VALUE ? lm_pick(b, b->inputs) : ENG_NO_VALUE;
     b->live = b->live_out;
     b->picked = true;
-    return x;
+}
+
+static eng_value picked(lm_build *b, eng_value x)
+{
+    drop_others(b);
+    return lm_pick(b, x);
 }
 
 /* x plus what its feed-forward gives, there being no mixer. */
@@ -151,8 +157,7 @@ static void streamed(lm_build *b, int il)
     eng_value x = lm_hyper_take(b, il, &first), o = mixer(b, normed(b, x, il, LM_NORM), il, wanted);
     if (wanted && !b->picked) {
         o = attends ? o : lm_pick(b, o);
-        lm_hyper_pick(b);
-        picked(b, x);
+        drop_others(b);
     }
     lm_hyper_give(b, o);
     eng_graph_name(b->g, b->streams, "mixed.%d", il);
@@ -197,9 +202,11 @@ eng_value lm_layers(lm_build *b)
         lm_altup_begin(b, x);
     if (n->streams)
         lm_hyper_begin(b, x);
-    for (int il = 0; il < n->n_layers && n->streams; il++)
-        streamed(b, il);
-    for (int il = 0; il < n->n_layers && !n->streams; il++) {
+    for (int il = 0; il < n->n_layers; il++) {
+        if (n->streams) {
+            streamed(b, il);
+            continue;
+        }
         x = layer(b, n->altup ? lm_altup_predict(b, il) : x, il);
         if (n->altup)
             lm_altup_correct(b, x, il);

@@ -65,9 +65,8 @@ static void numbered(lm_build *b, eng_value *number, eng_value *last)
 {
     eng_graph *g = b->g;
     int64_t pool = b->model->n.pool, cells = lm_seen_cells(b);
-    eng_value place;
     *number = eng_reshape(g, lm_times(b, b->cpos, 0, pool), (int64_t[]){cells}, 1);
-    place = eng_reshape(g, eng_cpy(g, b->cpos, ENG_TYPE_F32), (int64_t[]){cells}, 1);
+    eng_value place = eng_reshape(g, eng_cpy(g, b->cpos, ENG_TYPE_F32), (int64_t[]){cells}, 1);
     place = eng_sub(g, place, eng_scale(g, *number, (double)pool, (double)pool - 1.5));
     *last = eng_unary(g, place, ENG_UNARY_STEP);
 }
@@ -86,17 +85,25 @@ static eng_value ahead(lm_build *b, eng_value pos, int64_t t)
     return eng_scale(g, eng_sub(g, eng_scale(g, behind, 2, 0), from), LM_UNSEEN, 0);
 }
 
-lm_pools lm_pools_begin(lm_build *b, eng_value unseen, eng_value pos, int64_t t)
+/* As tokens see them that see not the cells that unseen names: of cells the pool's last token's the pool's number, and
+ * what makes it come before those behind it. */
+static lm_pools seen(lm_build *b, eng_value number, eng_value order, eng_value unseen, eng_value pos, int64_t t)
 {
     eng_graph *g = b->g;
-    int64_t cells = lm_seen_cells(b), n = n_pools(b);
+    int64_t n = n_pools(b);
+    number = eng_clamp(g, number, 0, (double)(n - 1));
+    number = eng_repeat(g, eng_reshape(g, number, (int64_t[]){lm_seen_cells(b), 1}, 2), (int64_t[]){lm_seen_cells(b), t}, 2);
+    return (lm_pools){eng_top_k(g, eng_add(g, unseen, order), n), ahead(b, pos, t), eng_cpy(g, number, ENG_TYPE_I32)};
+}
+
+void lm_pools_begin(lm_build *b)
+{
+    eng_graph *g = b->g;
     eng_value number, last;
     numbered(b, &number, &last);
     eng_value order = eng_add(g, eng_scale(g, last, -LM_UNSEEN, LM_UNSEEN), eng_scale(g, number, -1, 0));
-    order = eng_add(g, unseen, order);
-    number = eng_repeat(g, eng_reshape(g, eng_clamp(g, number, 0, (double)(n - 1)), (int64_t[]){cells, 1}, 2),
-                        (int64_t[]){cells, t}, 2);
-    return (lm_pools){eng_top_k(g, order, n), ahead(b, pos, t), eng_cpy(g, number, ENG_TYPE_I32)};
+    b->pools = seen(b, number, order, b->unseen, b->pos, b->n_tokens);
+    b->out_pools = seen(b, number, order, b->out_unseen, b->out_pos, b->n_out);
 }
 
 eng_value lm_pools_best(lm_build *b, eng_value x, const lm_pools *p, int64_t t)

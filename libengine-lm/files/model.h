@@ -395,4 +395,10 @@ struct lm_arch {
     const char *head_words;  /* of the recurrent heads: "R K"; NULL: only the convolution has a past */
 };
 
+/* Channels of a head that must be rotated at least. */
+static inline int lm_least_turned(const lm_arch *a)
+{
+    return a->rope_rest == 1 ? 0 : 2;
+}
+
 #endif

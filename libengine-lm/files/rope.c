@@ -224,7 +224,7 @@ int lm_key_rope(const lm_loader *l, int mode, int64_t n_rot)
     rope_kind kind = {.sections = mode == ENG_ROPE_IMROPE || one, .local = l->model->arch->reads & LM_READS_WINDOW};
     eng_rope_defaults(r);
     r->mode = mode;
-    int status = lm_key_integer_or(l, "rope.dimension_count", l->model->arch->rope_rest == 1 ? 0 : 2, n->d_k, n_rot,
+    int status = lm_key_integer_or(l, "rope.dimension_count", lm_least_turned(l->model->arch), n->d_k, n_rot,
                                    &r->n_dims);
     if (!status)
         status = factor_or(l, "rope.freq_base", 10000, &r->base);

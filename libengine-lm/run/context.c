@@ -131,11 +131,14 @@ static void cell_letters(const eng_lm_context *c, lm_letter letters[2])
 
 /* -- memory on the device -------------------------------------------------------- */
 
+#define MOST_OF_LAYER 6 /* K, V, an indexer's keys and its pools' window; a state and its window */
+#define OWN_LETTERS 9   /* x y z n p c r w v: what a context has beside its model's              */
+
 typedef struct declaration {
     eng_lm_context *c;
     lm_placer placer;
     eu_arena memory;
-    lm_letter letters[LM_MAX_LETTERS + 9];
+    lm_letter letters[LM_MAX_LETTERS + OWN_LETTERS];
     uint32_t n_letters;
     eng_store_tensor *tensors;
     uint32_t n;
@@ -252,7 +255,7 @@ static int declare_all(declaration *d)
     *rows = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
     d->letters[d->n_letters++] = (lm_letter){'v', NULL, n->pool - 1};
-    d->tensors = lm_alloc(&d->memory, 5 * (size_t)n->n_layers, sizeof *d->tensors);
+    d->tensors = lm_alloc(&d->memory, MOST_OF_LAYER * (size_t)n->n_layers, sizeof *d->tensors);
     if (!d->tensors)
         return ENG_ERR_NOMEM;
     int status = declare_layers(d);
