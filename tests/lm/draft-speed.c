@@ -1,9 +1,9 @@
 /*
- * draft-speed [MODEL [TOKENS [DEVICE...]]] - what drafts bring where 0.7 of the guesses are accepted, and where the
- * time of a step goes: the table of docs/performance.md.  Guesses are the text that is known to come, each replaced with
- * probability 0.3; a model that has a block for drafting runs it for each guess, and only its choice is put in the
- * place of what it found.  The fastest of ROUNDS rounds, each of all lengths in turn: what else the machine does only
- * ever adds.
+ * draft-speed [--fast] [MODEL [TOKENS [DEVICE...]]] - what drafts bring where 0.7 of the guesses are accepted, and
+ * where the time of a step goes: the table of docs/performance.md.  Guesses are the text that is known to come, each
+ * replaced with probability 0.3; a model that has a block for drafting runs it for each guess, and only its choice is
+ * put in the place of what it found.  The fastest of ROUNDS rounds, each of all lengths in turn: what else the machine
+ * does only ever adds.
  */
 #include "config.h"
 
@@ -74,6 +74,7 @@ typedef struct speed {
     size_t n;
     eng_lm_sampler *sampler;
     bool block; /* which the model has: it guesses                                           */
+    bool fast;  /* products of rounded activations                                           */
 } speed;
 
 static const int32_t prompt[] = {65, 84, 70, 25, 290, 13};
@@ -157,6 +158,7 @@ static bool open_model(speed *t, eng_context *engine, const char *device, const 
     eng_lm_context_defaults(&c);
     c.n_cells = (uint32_t)t->n + 16;
     c.n_snapshots = 6;
+    c.precision = t->fast ? ENG_PRECISION_FAST : ENG_PRECISION_EXACT;
     if (subject_open(&t->s, engine, device, model, NULL, &c) || eng_lm_model_get_info(t->s.model, &info))
         return false;
     t->block = info.n_layers_file > info.n_layers;
@@ -167,10 +169,10 @@ static bool open_model(speed *t, eng_context *engine, const char *device, const 
     return subject_open_flags(&t->s, engine, device, model, ENG_LM_DRAFTS, NULL, &c) == 0;
 }
 
-static bool device(eng_context *engine, const char *name, const char *model, size_t n)
+static bool device(eng_context *engine, const char *name, const char *model, size_t n, bool fast)
 {
     static round_of rounds[LENGTHS + 1][ROUNDS];
-    speed t = {.n = N_PROMPT + n};
+    speed t = {.n = N_PROMPT + n, .fast = fast};
     eng_lm_sampler_params sampler;
     eng_lm_sampler_defaults(&sampler);
     sampler.temperature = 0;
@@ -210,6 +212,9 @@ int main(int argc, char **argv)
 {
     static const char *const usual[] = {"cpu", "cpu/2", "opencl:0"};
     eng_context *engine = NULL;
+    bool fast = argc > 1 && strcmp(argv[1], "--fast") == 0;
+    argc -= fast;
+    argv += fast;
     bool good = eng_context_create(NULL, &engine) == 0;
     const char *model = argc > 1 ? argv[1] : data_path("tiny-hybrid-f16.gguf");
     size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 200;
@@ -217,7 +222,7 @@ int main(int argc, char **argv)
     printf("| device | guesses | tokens/s | of plain | accepted | guessing %% | passes %% | taking back %% | host %% | "
            "a rollback, us |\n|---|---|---|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < n_devices && good; i++)
-        good = device(engine, argc > 3 ? argv[3 + i] : usual[i], model, n);
+        good = device(engine, argc > 3 ? argv[3 + i] : usual[i], model, n, fast);
     if (engine)
         eng_context_destroy(engine);
     return !good;
