@@ -202,11 +202,14 @@ CPU_INLINE void dot_block(int64_t k, const uint8_t *a, int64_t stride, const int
     }
 }
 
-/* Four rows at once where there are registers for them. */
+#define PAGE 4096
+
+/* Four rows at once where there are registers for them.  Not where several are in one page of memory: prefetchers of
+ * processors see no stream in that. */
 CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, const float *b, float *out,
                         const row_format f)
 {
-    if (rows == 4 && CPU_VL == 16 && f.per_block == 1)
+    if (rows == 4 && CPU_VL == 16 && f.per_block == 1 && stride >= PAGE)
         dot_block(k, a, stride, 4, b, out, f);
     else
         for (int r = 0; r < rows; r++)
