@@ -21,7 +21,7 @@ static int ends_with(const char *text, const char *end)
 /* A matrix that is multiplied with, or looked up in, as a whole. */
 static int is_matrix(const eng_gguf_tensor *t)
 {
-    static const char *const kept[] = {"_norm.weight", "ssm_conv1d.weight", "ffn_gate_inp.weight",
+    static const char *const kept[] = {"_norm.weight", "ssm_conv1d.weight", "_ape.weight", "ffn_gate_inp.weight",
                                        "ffn_gate_inp_shexp.weight"};
     int64_t elements = t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
 

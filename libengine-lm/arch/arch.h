@@ -11,6 +11,15 @@ typedef struct lm_pools {
     eng_value number; /* [cells, t]: of each cell's                                       */
 } lm_pools;
 
+/* Of layers that see one entry for so many tokens (compressed.c). */
+#define LM_MOST_RATIOS 4
+typedef struct lm_entries {
+    int64_t ratio;
+    eng_value cseq;                /* of cells that hold no entry a sequence that nobody is of */
+    eng_value pos;                 /* [t]: the positions of entries                            */
+    eng_value unseen, out_unseen;  /* as the build's                                           */
+} lm_entries;
+
 struct lm_build {
     const eng_lm_model *model;
     const eng_lm_context_params *context;
@@ -33,6 +42,8 @@ struct lm_build {
      * both ENG_NO_VALUE where all are seen */
     eng_value unseen, out_unseen, chosen;
     lm_pools pools, out_pools;
+    lm_entries entries[LM_MOST_RATIOS];
+    int n_ratios;
     /* and factors of single pairs of rope */
     eng_value unrounded;
     eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
@@ -66,6 +77,8 @@ static inline int32_t lm_cache_rotation(int64_t row)
 
 /* Of what a layer keeps: K and V first, behind them an indexer's keys and the window that pools' are made of. */
 enum { LM_INDEX_KEYS = 2, LM_POOL_WINDOW };
+/* Or entries' K, V and the window that they are made of, and behind them the same of an indexer's keys. */
+enum { LM_ENTRY_K = 2, LM_ENTRY_V, LM_ENTRY_WINDOW, LM_ENTRY_INDEX_KEYS, LM_ENTRY_INDEX_WINDOW };
 
 enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOT_TARGET, LM_SLOTS };
 enum { LM_PARAM_CELLS = 0, LM_PARAMS };

@@ -225,8 +225,7 @@ static eng_value rotated(lm_build *b, eng_value x, int32_t group)
     return group > 1 ? eng_hadamard(b->g, x, group) : x;
 }
 
-/* How a layer's queries see the cells. */
-static eng_value see(lm_build *b, eng_value q, eng_value cache_k, eng_value cache_v, int layer, bool wanted)
+eng_attention_params lm_sight(lm_build *b, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
     eng_attention_params a;
@@ -246,7 +245,7 @@ static eng_value see(lm_build *b, eng_value q, eng_value cache_k, eng_value cach
     a.cpos = b->cpos;
     a.cseq = b->cseq;
     a.clast = b->clast;
-    return eng_attention(b->g, q, cache_k, cache_v, &a);
+    return a;
 }
 
 int64_t lm_seen_cells(const lm_build *b)
@@ -270,19 +269,26 @@ eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int
 }
 
 /* Rotates as the context asks.  Without K and V the cache is an earlier layer's, which has them already. */
-eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
+eng_value lm_attend_as(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, uint32_t first,
+                       const eng_attention_params *a)
 {
     const eng_lm_context_params *p = b->context;
     eng_graph *g = b->g;
-    eng_value cache_k = lm_layer_memory(b, layer, 0), cache_v = lm_layer_memory(b, layer, 1);
+    eng_value cache_k = lm_layer_memory(b, layer, first), cache_v = lm_layer_memory(b, layer, first + 1);
     int64_t d_k = b->model->n.layer[layer].d_k, d_v = b->model->n.layer[layer].d_v;
     q = rotated(b, lm_cache_widen(b, q, d_k, p->type_k), p->rotate_k);
     if (k != ENG_NO_VALUE) {
         lm_cache_keep(b, cache_k, rotated(b, lm_cache_widen(b, k, d_k, p->type_k), p->rotate_k));
         lm_cache_keep(b, cache_v, rotated(b, lm_cache_widen(b, v, d_v, p->type_v), p->rotate_v));
     }
-    eng_value o = rotated(b, see(b, q, cache_k, cache_v, layer, wanted), p->rotate_v);
+    eng_value o = rotated(b, eng_attention(g, q, cache_k, cache_v, a), p->rotate_v);
     return lm_cache_row(p->type_v, d_v) == d_v ? o : eng_cont(g, eng_slice(g, o, 0, 0, d_v));
+}
+
+eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted)
+{
+    eng_attention_params a = lm_sight(b, layer, wanted);
+    return lm_attend_as(b, q, k, v, layer, 0, &a);
 }
 
 /* Channels of one matrix as heads. */

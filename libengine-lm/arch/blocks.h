@@ -12,7 +12,9 @@
  * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
  * of a token itself, Y layers; J hidden states or streams of a token, U those but one, O size of the short vector beside a mixer,
  * or of the one that steps of scans are made of;
- * h channels of a short convolution; i heads of an indexer, j their size, k tokens of a pool.
+ * h channels of a short convolution; i heads of an indexer, j their size, k tokens of a pool;
+ * of compressed tokens s tokens of one, u 2 where it has parts of those before it, too, else 1; g groups of query heads whose
+ * results become short vectors, e heads of a group, o size of such a vector; a experts a token uses, b vocabulary (uncut).
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -108,7 +110,8 @@
     LM_MATRIX(LM_ALTUP_PREDICT, "altup_predict_coef", "J", "J J", 0, LM_ALL, 0), \
     LM_MATRIX(LM_ALTUP_CORRECT, "altup_correct_coef", "J", "J", 0, LM_ALL, 0), \
     LM_ROW_NORM(LM_ALTUP_SCALE, "altup_correct_scale")
-/* Several streams of a token: before and behind mixer and feed-forward. */
+/* Several streams of a token: before and behind mixer and feed-forward; `LM_ROWS_HYPER_HEAD`: what makes one of them, without
+ * which it is their mean. */
 #define LM_HYPER_SAYS "J | J | J J"
 #define LM_ROWS_HYPER \
     LM_MATRIX(LM_HYPER_MIXER, "hc_attn_fn", "J E", LM_HYPER_SAYS, 0, LM_ALL, 0), \
@@ -117,6 +120,10 @@
     LM_MATRIX(LM_HYPER_FFN, "hc_ffn_fn", "J E", LM_HYPER_SAYS, 0, LM_ALL, 0), \
     {LM_HYPER_FFN_BASES, "hc_ffn_base.weight", LM_HYPER_SAYS, LM_W_F32, LM_ALL, 0, 0}, \
     {LM_HYPER_FFN_FACTORS, "hc_ffn_scale.weight", "3", LM_W_F32, LM_ALL, 0, 0}
+#define LM_ROWS_HYPER_HEAD \
+    LM_MATRIX(LM_HYPER_OUT, "output_hc_fn", "J E", "J", LM_W_END, 0, 0), \
+    {LM_HYPER_OUT_BASES, "output_hc_base.weight", "J", LM_W_F32 | LM_W_END, 0, 0, 0}, \
+    {LM_HYPER_OUT_FACTORS, "output_hc_scale.weight", "1", LM_W_F32 | LM_W_END, 0, 0, 0}
 /* A learned way around the mixer. */
 #define LM_ROWS_LAUREL \
     LM_MATRIX(LM_LAUREL_IN, "laurel_l", "E", "O", 0, LM_ALL, 0), \
@@ -147,6 +154,29 @@
 #define LM_ROWS_POOLS \
     LM_MATRIX(LM_POOL_GATE, "indexer_compressor_gate", "E", "j", LM_W_CHOOSES, LM_ATT, 0), \
     {LM_POOL_PLACES, "indexer_compressor_ape.weight", "j, k", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}
+/* One head of K, which is V, too; queries of a short vector; the results of groups of heads become short vectors. */
+#define LM_ROWS_ONE_KEY \
+    LM_MATRIX(LM_Q_A, "attn_q_a", "E", "Q", 0, LM_ATT, 0), \
+    {LM_Q_A_NORM, "attn_q_a_norm.weight", "Q", LM_W_F32, LM_ATT, 0, 0}, \
+    LM_MATRIX(LM_Q_B, "attn_q_b", "Q", "g e D", 0, LM_ATT, 0), \
+    LM_MATRIX(LM_KV_A, "attn_kv", "E", "D", 0, LM_ATT, 0), \
+    {LM_KV_A_NORM, "attn_kv_a_norm.weight", "D", LM_W_F32, LM_ATT, 0, 0}, \
+    {LM_SINKS, "attn_sinks.weight", "g e", LM_W_F32, LM_ATT, 0, 0}, \
+    LM_MATRIX(LM_ATTN_OUT_A, "attn_output_a", "e D", "o, g", LM_W_STACK, LM_ATT, 0), \
+    LM_MATRIX(LM_ATTN_OUT, "attn_output_b", "g o", "E", 0, LM_ATT, 0)
+/* Entries of several tokens each, and those of an indexer that chooses among them: made of what tokens say, weighed by what
+ * they and their places say. */
+#define LM_ROWS_ENTRIES \
+    LM_MATRIX(LM_ENTRY_KV, "attn_compressor_kv", "E", "u D", LM_W_ENTRIES, LM_ATT, 0), \
+    LM_MATRIX(LM_ENTRY_GATE, "attn_compressor_gate", "E", "u D", LM_W_ENTRIES, LM_ATT, 0), \
+    {LM_ENTRY_PLACES, "attn_compressor_ape.weight", "u D, s", LM_W_ENTRIES, LM_ATT, 0, 0}, \
+    {LM_ENTRY_NORM, "attn_compressor_norm.weight", "D", LM_W_F32 | LM_W_ENTRIES, LM_ATT, 0, 0}, \
+    LM_MATRIX(LM_INDEX_Q, "indexer.attn_q_b", "Q", "i j", LM_W_CHOOSES, LM_ATT, 0), \
+    LM_MATRIX(LM_INDEX_WEIGHTS, "indexer.proj", "E", "i", LM_W_CHOOSES, LM_ATT, 0), \
+    LM_MATRIX(LM_INDEX_K, "indexer_compressor_kv", "E", "2 j", LM_W_CHOOSES, LM_ATT, 0), \
+    LM_MATRIX(LM_POOL_GATE, "indexer_compressor_gate", "E", "2 j", LM_W_CHOOSES, LM_ATT, 0), \
+    {LM_POOL_PLACES, "indexer_compressor_ape.weight", "2 j, s", LM_W_CHOOSES, LM_ATT, 0, 0}, \
+    {LM_INDEX_K_NORM, "indexer_compressor_norm.weight", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}
 #define LM_ROW_SINKS {LM_SINKS, "attn_sinks.weight", "H G", LM_W_F32, LM_ATT, 0, 0}
 #define LM_ROWS_LONG_ROPE \
     {LM_ROPE_LONG, "rope_factors_long.weight", "P", LM_W_F32 | LM_W_OPTIONAL, 0, 0, 0}, \
@@ -182,6 +212,8 @@
     {LM_DENSE_POST_NORM, "post_ffw_norm_1.weight", "E", LM_W_F32 | LM_W_MOE, LM_ALL, 0, 0}, \
     {LM_EXPERTS_NORM, "pre_ffw_norm_2.weight", "E", LM_W_F32 | LM_W_MOE, LM_ALL, 0, 0}, \
     {LM_EXPERTS_POST_NORM, "post_ffw_norm_2.weight", "E", LM_W_F32 | LM_W_MOE, LM_ALL, 0, 0}
+/* Of layers whose experts a table names: each token's. */
+#define LM_ROW_TOKEN_EXPERTS {LM_TOKEN_EXPERTS, "ffn_gate_tid2eid.weight", "a, b", LM_W_IDS | LM_W_HASHED, LM_ALL, 0, 0}
 /* What is added to the router's probabilities when experts are chosen, and then alone. */
 #define LM_ROW_CHOICE_BIAS(flags) {LM_CHOICE_BIAS, "exp_probs_b.bias", "Z", LM_W_F32 | LM_W_MOE | (flags), LM_ALL, 0, 0}
 /* The expert that every token uses; `flags`: LM_W_OPTIONAL, if there may be none. */
@@ -307,6 +339,8 @@ int lm_numbers_scan(lm_loader *l);
 int lm_numbers_channel_scan(lm_loader *l);
 /* Streams of a token, and how they are mixed (hyper.c). */
 int lm_numbers_hyper(lm_loader *l);
+/* Which layers see compressed tokens, and how; the groups of their heads (compressed.c). */
+int lm_numbers_compressed(lm_loader *l);
 /* Between what gates and ups of feed-forwards stay (moe.c). */
 int lm_numbers_clamps(lm_loader *l);
 bool lm_arch_reads(const lm_loader *l, uint32_t what);
@@ -328,6 +362,10 @@ eng_value lm_ffn(lm_build *b, eng_value x, int layer, int gate, int up, int down
 eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted);
 /* q[d, heads, T], k[d, kv, T], v[e, kv, T] -> [e, heads, T]: K and V go into the layer's cache, and queries attend. */
 eng_value lm_attend(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, bool wanted);
+/* The same with the caches of the layer's memory from `first` on, and how they are seen; that which lm_attend has. */
+eng_value lm_attend_as(lm_build *b, eng_value q, eng_value k, eng_value v, int layer, uint32_t first,
+                       const eng_attention_params *a);
+eng_attention_params lm_sight(lm_build *b, int layer, bool wanted);
 /* Heads x[d, heads, T] as rows of a cache of a type: zeros change no product; and the tokens' rows put there. */
 eng_value lm_cache_widen(lm_build *b, eng_value x, int64_t d, uint32_t type);
 void lm_cache_keep(lm_build *b, eng_value cache, eng_value x);
@@ -342,6 +380,9 @@ eng_value lm_pick(lm_build *b, eng_value x);
  * the others are there for their K and V alone. */
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
+/* The same to a window of tokens and to entries of several each, of all before it (compressed.c); before the first layer. */
+eng_value lm_compressed_attention(lm_build *b, eng_value u, int layer, bool wanted);
+void lm_compressed_begin(lm_build *b);
 #define LM_UNSEEN (-1e30) /* the score of a cell that is not the token's to see */
 int64_t lm_seen_cells(const lm_build *b); /* all of the caches */
 /* Of scores x[cells, t]: 0 for the best of them, else -inf. */
@@ -350,6 +391,10 @@ eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int
  * queries: with an indexer of its own, whose keys are kept, or what the last one chose (indexer.c). */
 void lm_indexer_begin(lm_build *b);
 void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted);
+/* 0 for the cells that tokens may see, of sequences cseq, else LM_UNSEEN. */
+eng_value lm_unseen(lm_build *b, eng_value cseq, bool wanted);
+/* The same choice among entries, of keys k[d, T]: 0 for those chosen, else -inf; ENG_NO_VALUE: all are. */
+eng_value lm_choose_entries(lm_build *b, const lm_entries *e, eng_value k, eng_value u, eng_value queries, int layer, bool wanted);
 /* Cells that are chosen in pools: the key of each token's, of its tokens' keys k up to it; what tokens' pools are; and the
  * best pools, of the scores of all cells: 0 for their cells, else -inf (pools.c). */
 eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer);

@@ -140,7 +140,10 @@ void lm_hyper_give(lm_build *b, eng_value x)
 
 eng_value lm_hyper_end(lm_build *b)
 {
+    static const lm_hyper_roles head = {LM_HYPER_OUT, LM_HYPER_OUT_BASES, LM_HYPER_OUT_FACTORS};
     const lm_numbers *n = &b->model->n;
+    if (lm_weight(b, LM_LAYER_TOP, LM_HYPER_OUT) != ENG_NO_VALUE)
+        return collapsed(b, taken(b, said(b, LM_LAYER_TOP, LM_HYPER_OUT), LM_LAYER_TOP, &head));
     eng_value x = eng_scale(b->g, lm_sum_second(b, b->streams, n->streams), 1 / (double)n->streams, 0);
     return eng_reshape(b->g, eng_cont(b->g, x), (int64_t[]){n->n_embd, n_tokens(b)}, 2);
 }

@@ -81,12 +81,14 @@ static eng_value tokens_of(lm_build *b, eng_value x, int64_t t)
 }
 
 /* [cells, t]: 0 for what a token may see, else far below all scores. */
-static eng_value unseen(lm_build *b, eng_value pos, eng_value seq, int64_t t)
+eng_value lm_unseen(lm_build *b, eng_value cseq, bool wanted)
 {
     eng_graph *g = b->g;
-    eng_value own = tokens_of(b, seq, t), last = b->clast != ENG_NO_VALUE ? b->clast : b->cseq;
+    eng_value pos = wanted ? b->out_pos : b->pos, seq = wanted ? b->out_seq : b->seq;
+    int64_t t = wanted ? b->n_out : b->n_tokens;
+    eng_value own = tokens_of(b, seq, t), last = b->clast != ENG_NO_VALUE ? b->clast : cseq;
     eng_value x = more_than(b, cells_of(b, b->cpos, t), tokens_of(b, pos, t));
-    x = eng_add(g, x, more_than(b, cells_of(b, b->cseq, t), own));
+    x = eng_add(g, x, more_than(b, cells_of(b, cseq, t), own));
     eng_value before = eng_sub(g, cells_of(b, last, t), own);
     x = eng_add(g, x, eng_unary(g, eng_scale(g, before, -1, 0), ENG_UNARY_STEP));
     return eng_scale(g, x, LM_UNSEEN, 0);
@@ -97,22 +99,23 @@ void lm_indexer_begin(lm_build *b)
     b->chosen = b->unseen = b->out_unseen = ENG_NO_VALUE;
     if (b->model->n.top_cells == 0 || lm_seen_cells(b) <= b->model->n.top_cells)
         return; /* all are seen */
-    b->unseen = unseen(b, b->pos, b->seq, b->n_tokens);
-    b->out_unseen = unseen(b, b->out_pos, b->out_seq, b->n_out);
+    b->unseen = lm_unseen(b, b->cseq, false);
+    b->out_unseen = lm_unseen(b, b->cseq, true);
     if (b->model->n.pool)
         lm_pools_begin(b);
 }
 
-/* Heads as their cache has them: turned, and rotated as K is. */
-static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, int layer, bool wanted)
+/* Heads as their cache has them: turned by positions, and rotated as K is. */
+static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, int layer, eng_value pos)
 {
     const lm_numbers *n = &b->model->n;
     uint32_t type = b->context->type_k;
     eng_rope_params r = n->rope;
     r.mode = b->model->arch->index_rope;
+    r.offset = r.offset ? n->d_index - r.n_dims : 0;
     x = eng_reshape(b->g, x, (int64_t[]){n->d_index, heads, t}, 3);
     if (n->layer[layer].rotated)
-        x = eng_rope(b->g, x, wanted ? b->out_rope_pos : b->rope_pos, ENG_NO_VALUE, &r);
+        x = eng_rope(b->g, x, pos, ENG_NO_VALUE, &r);
     x = lm_cache_widen(b, x, n->d_index, type);
     return b->context->rotate_k > 1 ? eng_hadamard(b->g, x, lm_cache_rotation(lm_cache_row(type, n->d_index))) : x;
 }
@@ -139,6 +142,17 @@ static eng_value scores(lm_build *b, eng_value q, eng_value w, eng_value keys, i
     return eng_concat(b->g, before, scores(b, q, w, keys, first + half, t - half), 1);
 }
 
+/* Of all cells, whoever may see them. */
+static eng_value all_scores(lm_build *b, eng_value cache, eng_value u, eng_value queries, int layer, bool wanted)
+{
+    const lm_numbers *n = &b->model->n;
+    int64_t t = wanted ? b->n_out : b->n_tokens, row = lm_cache_row(b->context->type_k, n->d_index);
+    eng_value q = ready(b, lm_product(b, layer, LM_INDEX_Q, queries), n->index_heads, t, layer,
+                        wanted ? b->out_rope_pos : b->rope_pos);
+    eng_value w = lm_product(b, layer, LM_INDEX_WEIGHTS, wanted ? lm_pick(b, u) : u);
+    return scores(b, q, w, eng_reshape(b->g, cache, (int64_t[]){row, lm_seen_cells(b)}, 2), 0, t);
+}
+
 void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
@@ -151,15 +165,25 @@ void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool want
     eng_value cache = lm_layer_memory(b, layer, LM_INDEX_KEYS), k = lm_product(b, layer, LM_INDEX_K, u);
     k = eng_norm(g, k, lm_weight(b, layer, LM_INDEX_K_NORM), lm_weight(b, layer, LM_INDEX_K_NORM_BIAS), 1e-6);
     k = n->pool ? lm_pool_keys(b, k, u, layer) : k;
-    lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, layer, false));
+    lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, layer, b->rope_pos));
     if (b->unseen == ENG_NO_VALUE)
         return;
-    eng_value q = ready(b, lm_product(b, layer, LM_INDEX_Q, queries), n->index_heads, t, layer, wanted);
-    eng_value w = lm_product(b, layer, LM_INDEX_WEIGHTS, wanted ? lm_pick(b, u) : u);
-    eng_value keys = eng_reshape(g, cache, (int64_t[]){lm_cache_row(b->context->type_k, n->d_index), lm_seen_cells(b)}, 2);
-    eng_value x = scores(b, q, w, keys, 0, t);
+    eng_value x = all_scores(b, cache, u, queries, layer, wanted);
     b->chosen = n->pool ? lm_pools_best(b, x, wanted ? &b->out_pools : &b->pools, t) :
                           lm_best_seen(b, eng_add(g, x, wanted ? b->out_unseen : b->unseen), n->top_cells,
                                        lm_seen_cells(b), t);
     eng_graph_name(g, b->chosen, "chosen.%d", layer);
+}
+
+eng_value lm_choose_entries(lm_build *b, const lm_entries *e, eng_value k, eng_value u, eng_value queries, int layer, bool wanted)
+{
+    eng_value cache = lm_layer_memory(b, layer, LM_ENTRY_INDEX_KEYS);
+    lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, layer, e->pos));
+    if (e->unseen == ENG_NO_VALUE)
+        return ENG_NO_VALUE;
+    eng_value x = all_scores(b, cache, u, queries, layer, wanted);
+    x = lm_best_seen(b, eng_add(b->g, x, wanted ? e->out_unseen : e->unseen), b->model->n.top_entries, lm_seen_cells(b),
+                     wanted ? b->n_out : b->n_tokens);
+    eng_graph_name(b->g, x, "chosen.%d", layer);
+    return x;
 }

@@ -32,7 +32,9 @@ static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
                has(b, layer, LM_CONV_IN) ? lm_short_conv(b, u, layer) :
                b->model->arch->kda       ? lm_kimi_delta_attention(b, u, layer) :
                                            lm_gated_delta_net(b, u, layer);
-    return b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) : lm_attention_block(b, u, layer, wanted);
+    return has(b, layer, LM_ATTN_OUT_A)    ? lm_compressed_attention(b, u, layer, wanted) :
+           b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) :
+                                    lm_attention_block(b, u, layer, wanted);
 }
 
 /* Of gates those that are above their mean by so many of their deviations, and by how much (Gemma 3n). */
@@ -195,6 +197,7 @@ eng_value lm_layers(lm_build *b)
     eng_value x = scaled(b, eng_get_rows(b->g, embeddings(b), b->tokens), n->embd_scale);
     lm_positions(b);
     lm_indexer_begin(b);
+    lm_compressed_begin(b);
     b->picked = false;
     b->inputs = n->d_input ? lm_inputs_make(b, x) : ENG_NO_VALUE;
     x = b->model->drafts ? lm_draft_input(b, x) : x;

@@ -28,6 +28,8 @@ int lm_numbers_clamps(lm_loader *l)
         status = layer_clamp(l, "swiglu_clamp_exp", i, &n->layer[i].clamp);
         if (!status)
             status = layer_clamp(l, "swiglu_clamp_shexp", i, &n->layer[i].clamp_shared);
+        if (!status && l->model->arch->one_clamp && !lm_key_is(l, "swiglu_clamp_shexp"))
+            n->layer[i].clamp_shared = n->layer[i].clamp;
         if (!status && (n->layer[i].clamp < 0 || n->layer[i].clamp_shared < 0))
             status = eng_fail(ENG_ERR_FORMAT, "keys %s.swiglu_clamp_exp and swiglu_clamp_shexp must not be negative, "
                               "got %g and %g for layer %d", l->arch_name, n->layer[i].clamp, n->layer[i].clamp_shared, i);
@@ -101,8 +103,10 @@ static eng_value probabilities(lm_build *b, eng_value logits, int layer, eng_val
 {
     const lm_routing *r = &b->model->n.routing;
     eng_value bias = lm_weight(b, layer, LM_CHOICE_BIAS), p = logits;
-    if (r->sigmoid)
+    if (r->gate == LM_GATE_SIGMOID)
         p = eng_unary(b->g, logits, ENG_UNARY_SIGMOID);
+    else if (r->gate == LM_GATE_ROOT)
+        p = eng_unary(b->g, eng_unary(b->g, logits, ENG_UNARY_SOFTPLUS), ENG_UNARY_SQRT);
     else if (!r->normed || bias != ENG_NO_VALUE || r->groups > 1)
         p = eng_soft_max(b->g, logits, ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
     *worth = bias == ENG_NO_VALUE ? p : eng_add(b->g, p, bias);
@@ -132,6 +136,18 @@ static eng_value mixer_weights(lm_build *b, eng_value logits, eng_value ids, con
     return all;
 }
 
+/* What a table has for the tokens themselves. */
+static eng_value of_tokens(lm_build *b, int layer, int64_t t)
+{
+    eng_graph *g = b->g;
+    eng_value tokens = b->tokens;
+    if (b->picked) {
+        tokens = lm_pick(b, eng_reshape(g, tokens, (int64_t[]){1, b->n_tokens}, 2));
+        tokens = eng_reshape(g, tokens, (int64_t[]){t}, 1);
+    }
+    return eng_get_rows(g, lm_weight(b, layer, LM_TOKEN_EXPERTS), tokens);
+}
+
 /*
  * Normed weights of a softmax are the probabilities divided by the sum of those of the
  * chosen experts, which is the softmax over their logits alone.
@@ -146,16 +162,17 @@ static choice route(lm_build *b, eng_value x, eng_value u, int layer)
         u = eng_scale(g, lm_norm(b, x, layer, LM_ROUTER_NORM), 1 / sqrt((double)n->n_embd), 0);
     eng_value logits = lm_product(b, layer, LM_ROUTER, u), worth, w;
     eng_value p = probabilities(b, logits, layer, &worth);
-    eng_value ids = eng_top_k(g, of_best_groups(b, worth, &c), n->n_used);
+    eng_value ids = has(b, layer, LM_TOKEN_EXPERTS) ? of_tokens(b, layer, c.n_tokens) :
+                                                      eng_top_k(g, of_best_groups(b, worth, &c), n->n_used);
     c.ids = of_live_tokens(b, ids);
     eng_graph_name(g, c.ids, "experts.%d", layer);
     if (b->model->arch->router_gap > 0)
         w = mixer_weights(b, logits, ids, &c);
-    else if (r->normed && !r->sigmoid)
+    else if (r->normed && r->gate == LM_GATE_SOFTMAX)
         w = eng_soft_max(g, at_ids(b, logits, c.ids, &c), ENG_NO_VALUE, ENG_NO_VALUE, 1, 0);
     else
         w = at_ids(b, p, c.ids, &c);
-    if (r->normed && r->sigmoid) /* the models' own code adds so much; padding has no weight at all */
+    if (r->normed && r->gate) /* the models' own code adds so much; padding has no weight at all */
         w = eng_div(g, w, eng_scale(g, eng_sum_rows(g, w), 1, r->least));
     if (r->scale != 1)
         w = eng_scale(g, w, r->scale, 0);

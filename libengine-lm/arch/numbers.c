@@ -42,6 +42,9 @@ static const struct {
     {"swiglu_clamp_shexp", LM_READS_CLAMPS, 0},
     {"attention.indexer.kpool", LM_READS_POOLS, 1},
     {"kda.gate_lower_bound", LM_READS_KEPT_LEAST, 0},
+    {"attention.compress_rope_freq_base", LM_READS_COMPRESSED, 0},
+    {"attention.output_group_count", LM_READS_COMPRESSED, 1},
+    {"hash_layer_count", LM_READS_COMPRESSED, 0},
 };
 
 bool lm_arch_reads(const lm_loader *l, uint32_t what)
@@ -385,25 +388,26 @@ static int inputs(lm_loader *l)
 /* -- feed-forward ------------------------------------------------------------------------- */
 
 #define MOST_EXPERTS (1 << 14) /* see route in moe.c */
-enum { SOFTMAX = 1, SIGMOID, SOFTMAX_OF_CHOSEN }; /* expert_gating_func; absent or 0: the architecture's own */
+enum { SOFTMAX = 1, SIGMOID, SOFTMAX_OF_CHOSEN, ROOT_SOFTPLUS }; /* expert_gating_func; absent or 0: the architecture's own */
 
 static int gating(lm_loader *l)
 {
     const lm_arch *a = l->model->arch;
     lm_routing *r = &l->model->n.routing;
-    int64_t kind, norm = a->unnormed == LM_IF_KEY_DENIES, own = a->sigmoid ? SIGMOID : SOFTMAX;
+    int64_t kind, norm = a->unnormed == LM_IF_KEY_DENIES;
+    int64_t own = a->root_softplus ? ROOT_SOFTPLUS : a->sigmoid ? SIGMOID : SOFTMAX;
     int status = lm_key_integer_or(l, "expert_gating_func", 0, 1 << 16, own, &kind);
     if (!status && a->unnormed >= LM_BY_KEY)
         status = lm_key_integer_or(l, "expert_weights_norm", 0, 1, norm, &norm);
     if (status)
         return status;
     kind = kind ? kind : own;
-    if (kind != own && (!lm_arch_reads(l, LM_READS_GATING) || kind > SOFTMAX_OF_CHOSEN))
+    if (kind != own && (!lm_arch_reads(l, LM_READS_GATING) || kind > ROOT_SOFTPLUS))
         return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_gating_func is %lld" ENG_CAUSE
                         "of routers only %s (%d) is known "
-                        "for %s", l->arch_name, (long long)kind, a->sigmoid ? "sigmoid" : "softmax", (int)own,
+                        "for %s", l->arch_name, (long long)kind, own == SIGMOID ? "sigmoid" : own == SOFTMAX ? "softmax" : "the root of softplus", (int)own,
                         l->arch_name);
-    r->sigmoid = kind == SIGMOID;
+    r->gate = kind == SIGMOID ? LM_GATE_SIGMOID : kind == ROOT_SOFTPLUS ? LM_GATE_ROOT : LM_GATE_SOFTMAX;
     r->normed = kind == SOFTMAX_OF_CHOSEN || (a->unnormed >= LM_BY_KEY ? norm : a->unnormed == LM_NEVER);
     r->first = a->weigh_first;
     r->least = a->weights_least > 0 ? a->weights_least : 1e-20;
@@ -417,7 +421,7 @@ static int groups(lm_loader *l)
     int64_t count, used;
     int status = lm_key_integer_or(l, "expert_group_count", 0, LM_MAX_EXTENT, 1, &count);
     r->groups = r->groups_used = 1;
-    r->group_best = r->sigmoid ? 2 : 1;
+    r->group_best = r->gate ? 2 : 1;
     if (status || count <= 1)
         return status;
     if (!lm_arch_reads(l, LM_READS_GROUPS))

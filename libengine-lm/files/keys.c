@@ -144,6 +144,8 @@ void lm_layer_letters(const eng_lm_model *model, int layer, lm_letter letters[LM
         case 'G': letters[i].extent = model->n.n_head / a->n_head_kv; break;
         case 'D': letters[i].extent = a->d_k; break;
         case 'F': letters[i].extent = a->n_ff; break;
+        case 's': letters[i].extent = a->ratio; break;
+        case 'u': letters[i].extent = a->chooses ? 2 : 1; break;
         default: break;
         }
 }

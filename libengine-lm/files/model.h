@@ -109,11 +109,15 @@ typedef struct lm_layer {
     double sparsity; /* of gates only what is above their mean by so many of their deviations; below -1e30: all */
     int owner;      /* the layer whose cache it reads: itself, or an earlier one           */
     bool chooses;   /* by an indexer of its own which cells it sees, else as the last layer before that does */
+    int64_t ratio;  /* it sees one entry for so many tokens, too (compressed.c); 0: only tokens */
+    bool hashed;    /* its experts are those that a table has for the token               */
 } lm_layer;
+
+typedef enum lm_gate { LM_GATE_SOFTMAX, LM_GATE_SIGMOID, LM_GATE_ROOT /* of the softplus: of each by itself, as sigmoids */ } lm_gate;
 
 /* How a router's logits become experts and their weights. */
 typedef struct lm_routing {
-    bool sigmoid;      /* of each logit; else the softmax of all                  */
+    lm_gate gate;      /* what probabilities are of logits                        */
     bool normed;       /* weights of the chosen are divided by their sum          */
     double least;      /* their sum is so much more                               */
     bool first;        /* weights are for what the experts get, not what they give */
@@ -137,6 +141,7 @@ typedef struct lm_numbers {
     int64_t d_hidden;                      /* of the hidden states that are given, or taken with tokens */
     int64_t d_head;                        /* of latent attention: of a head        */
     int64_t top_cells;                     /* that an indexer chooses for attention to see; 0: there is none */
+    int64_t top_entries;                   /* the same, of compressed tokens        */
     int64_t index_heads, d_index;          /* and its heads                         */
     int64_t pool;                          /* cells that are chosen together, by one key made of theirs; 0: each by itself */
     double forget_least;                   /* of Kimi Delta Attention: the logarithm of the least that is kept; 0: no bound */
@@ -203,7 +208,7 @@ enum {
     LM_PRODUCT_ROLES(LM_ALTUP_BEGIN), LM_PRODUCT_ROLES(LM_ALTUP_END), LM_PRODUCT_ROLES(LM_ALTUP_ROUTER), LM_ALTUP_NORM,
     LM_PRODUCT_ROLES(LM_ALTUP_PREDICT), LM_PRODUCT_ROLES(LM_ALTUP_CORRECT), LM_ALTUP_SCALE,
     LM_PRODUCT_ROLES(LM_HYPER_MIXER), LM_HYPER_MIXER_BASES, LM_HYPER_MIXER_FACTORS, LM_PRODUCT_ROLES(LM_HYPER_FFN),
-    LM_HYPER_FFN_BASES, LM_HYPER_FFN_FACTORS,
+    LM_HYPER_FFN_BASES, LM_HYPER_FFN_FACTORS, LM_PRODUCT_ROLES(LM_HYPER_OUT), LM_HYPER_OUT_BASES, LM_HYPER_OUT_FACTORS,
     LM_PRODUCT_ROLES(LM_LAUREL_IN), LM_PRODUCT_ROLES(LM_LAUREL_OUT), LM_LAUREL_NORM,
     LM_INPUT_EMBD, LM_INPUT_NORM, LM_PRODUCT_ROLES(LM_INPUT), LM_PRODUCT_ROLES(LM_INPUT_GATE),
     LM_PRODUCT_ROLES(LM_INPUT_OUT), LM_INPUT_POST_NORM, LM_LAYER_SCALE,
@@ -211,11 +216,12 @@ enum {
     LM_PRODUCT_ROLES(LM_QKV), LM_PRODUCT_ROLES(LM_Q), LM_PRODUCT_ROLES(LM_K), LM_PRODUCT_ROLES(LM_V),
     LM_PRODUCT_ROLES(LM_ATTN_OUT),
     LM_PRODUCT_ROLES(LM_Q_A), LM_Q_A_NORM, LM_PRODUCT_ROLES(LM_Q_B), LM_PRODUCT_ROLES(LM_KV_A), LM_KV_A_NORM,
-    LM_K_B, LM_V_B,
+    LM_K_B, LM_V_B, LM_PRODUCT_ROLES(LM_ATTN_OUT_A),
+    LM_PRODUCT_ROLES(LM_ENTRY_KV), LM_PRODUCT_ROLES(LM_ENTRY_GATE), LM_ENTRY_PLACES, LM_ENTRY_NORM,
     LM_PRODUCT_ROLES(LM_INDEX_Q), LM_PRODUCT_ROLES(LM_INDEX_K), LM_INDEX_K_NORM, LM_INDEX_K_NORM_BIAS,
     LM_PRODUCT_ROLES(LM_INDEX_WEIGHTS), LM_PRODUCT_ROLES(LM_POOL_GATE), LM_POOL_PLACES,
     LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
-    LM_PRODUCT_ROLES(LM_ROUTER), LM_CHOICE_BIAS, LM_ROUTER_NORM, LM_EXPERTS_NORM, LM_EXPERTS_POST_NORM, LM_DENSE_POST_NORM,
+    LM_PRODUCT_ROLES(LM_ROUTER), LM_TOKEN_EXPERTS, LM_CHOICE_BIAS, LM_ROUTER_NORM, LM_EXPERTS_NORM, LM_EXPERTS_POST_NORM, LM_DENSE_POST_NORM,
     LM_PRODUCT_ROLES(LM_GATE_UP_EXPERTS), LM_PRODUCT_ROLES(LM_GATE_EXPERTS), LM_PRODUCT_ROLES(LM_UP_EXPERTS),
     LM_PRODUCT_ROLES(LM_DOWN_EXPERTS),
     LM_PRODUCT_ROLES(LM_SHARED_ROUTER),
@@ -252,6 +258,10 @@ enum {
     LM_W_INPUTS = 256,   /* only where layers are given something of the token itself */
     LM_W_LEFT_OUT = 1024, /* known, and not needed                                */
     LM_W_CHOOSES = 512,  /* only in layers with an indexer of their own; others may have it, and do without */
+    LM_W_IDS = 2048,     /* i32: numbers of experts                                */
+    LM_W_HASHED = 4096,  /* only in layers whose experts such a table has          */
+    LM_W_ENTRIES = 8192, /* only in layers that see compressed tokens              */
+    LM_W_STACK = 16384,  /* matrices, one behind the other in the file's one matrix */
     LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
                             with a home of their own become tensors of their own,
                             one after another in the store                       */
@@ -341,7 +351,7 @@ enum {
     LM_READS_LAYER_SIZES = 1 << 16, LM_READS_LOCAL_HEADS = 1 << 17, LM_READS_SHARED_CACHES = 1 << 18,
     LM_READS_INPUTS = 1 << 19, LM_READS_SPARSITY = 1 << 20, LM_READS_ALTUP = 1 << 21, LM_READS_PARALLEL = 1 << 22,
     LM_READS_HYPER = 1 << 23, LM_READS_CLAMPS = 1 << 24, LM_READS_POOLS = 1 << 25,
-    LM_READS_KEPT_LEAST = 1 << 26,
+    LM_READS_KEPT_LEAST = 1 << 26, LM_READS_COMPRESSED = 1 << 27,
     LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
@@ -386,6 +396,8 @@ struct lm_arch {
     lm_experts experts;
     lm_shared shared;
     bool sigmoid;            /* the router's logits, unless a key says otherwise       */
+    bool root_softplus;      /* the same: of them the root of the softplus             */
+    bool one_clamp;          /* shared experts are clamped as the others, unless a key says otherwise */
     lm_by_key unnormed;      /* the chosen experts' weights are not divided by their sum */
     double router_gap;       /* weights of experts are among those not worse by this part of a logit; 0: among all */
     double weights_least;    /* their sum is so much more; 0: all but nothing          */

@@ -181,7 +181,9 @@ static void use_memory(const usage *u, const eng_lm_model *m)
         bool recurrent = m->n.kind[layer] & LM_LAYER_RECURRENT, states = m->n.recurrent && m->arch->head_words;
         const struct { const char *name; bool has; } memory[] = {
             {"cache_k", (attention && owner) || !m->n.attention}, {"cache_v", (attention && owner) || !m->n.attention},
-            {"cache_i", m->n.top_cells && m->n.layer[layer].chooses}, {"pool", m->n.pool && m->n.layer[layer].chooses},
+            {"cache_i", m->n.layer[layer].chooses}, {"pool", m->n.pool && m->n.layer[layer].chooses},
+            {"cache_entry_k", m->n.layer[layer].ratio > 0}, {"cache_entry_v", m->n.layer[layer].ratio > 0},
+            {"entry", m->n.layer[layer].ratio > 0}, {"entry_i", m->n.layer[layer].ratio > 0 && m->n.layer[layer].chooses},
             {"conv", recurrent || !m->n.recurrent}, {"state", recurrent || !states}};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
             char name[NAME_BYTES];

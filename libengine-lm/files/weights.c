@@ -35,9 +35,15 @@ static int shape_matches(const eng_gguf_tensor *t, const int64_t *ne, uint32_t r
     return t->ne[0] == ne[0] && i >= t->rank && k >= rank;
 }
 
+/* Matrices of ne[0] columns, all rows one behind the other. */
+static bool is_stack(const eng_gguf_tensor *t, const int64_t *ne, uint32_t rank)
+{
+    return t->rank == 2 && rank == 3 && t->ne[0] == ne[0] && t->ne[1] == ne[1] * ne[2];
+}
+
 static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64_t *ne, uint32_t rank)
 {
-    if (!shape_matches(t, ne, rank)) {
+    if (!shape_matches(t, ne, rank) && !(row->flags & LM_W_STACK && is_stack(t, ne, rank))) {
         char have[96] = "", want[96] = "";
         for (uint32_t i = 0, at = 0; i < t->rank && i < 4; i++)
             at += (uint32_t)snprintf(have + at, sizeof have - at, "%s%lld", i ? " x " : "", (long long)t->ne[i]);
@@ -46,6 +52,10 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
         return eng_fail(ENG_ERR_FORMAT, "tensor %s is %s, but the file's keys make it %s", t->name, have, want);
     }
     const eng_type_info *type = eng_type_get(t->type);
+    if (row->flags & LM_W_IDS)
+        return t->type == ENG_TYPE_I32 ? ENG_OK :
+                   eng_fail(ENG_ERR_FORMAT, "tensor %s has type %s" ENG_CAUSE "numbers of experts are i32", t->name,
+                            eng_type_name(t->type));
     if (!type || t->type == ENG_TYPE_I32 || t->type == ENG_TYPE_I64)
         return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s" ENG_CAUSE "its type is %u (%s), which a weight cannot have" ENG_ADVICE
                         "make the file again of the model's own weights, as f16 or with engine-quantize", t->name, t->type,
@@ -128,6 +138,10 @@ static bool applies(const eng_lm_model *model, const lm_weight_row *row, int lay
     if ((row->flags & (LM_W_MOE | LM_W_DENSE)) && !(row->flags & kind))
         return false;
     if (row->flags & LM_W_INPUTS && !model->n.d_input)
+        return false;
+    if (row->flags & LM_W_HASHED && !model->n.layer[layer].hashed)
+        return false;
+    if (row->flags & LM_W_ENTRIES && !model->n.layer[layer].ratio)
         return false;
     return (!row->with || roles[row->with - 1] >= 0) && (!row->unless || roles[row->unless - 1] < 0);
 }

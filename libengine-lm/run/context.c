@@ -131,8 +131,8 @@ static void cell_letters(const eng_lm_context *c, lm_letter letters[2])
 
 /* -- memory on the device -------------------------------------------------------- */
 
-#define MOST_OF_LAYER 6 /* K, V, an indexer's keys and its pools' window; a state and its window */
-#define OWN_LETTERS 9   /* x y z n p c r w v: what a context has beside its model's              */
+#define MOST_OF_LAYER 7 /* K, V, an indexer's keys and its pools' window, or entries' K, V and window, and an indexer's */
+#define OWN_LETTERS 11  /* x y z n p c r w v t f: what a context has beside its model's          */
 
 typedef struct declaration {
     eng_lm_context *c;
@@ -175,8 +175,26 @@ static void set_letters(declaration *d, const lm_layer *a)
         case 'H': d->letters[i].extent = a->n_head_kv; break;
         case 'x': d->letters[i].extent = lm_cache_row(p->type_k, a->d_k); break;
         case 'y': d->letters[i].extent = lm_cache_row(p->type_v, a->d_v); break;
+        case 't': d->letters[i].extent = a->chooses ? 4 : 2; break;
+        case 'f': d->letters[i].extent = (a->chooses ? 2 : 1) * a->ratio - 1; break;
+        case 'D': d->letters[i].extent = a->d_k; break;
         default: break;
         }
+}
+
+/* An entry lies in the cell of its last token; what all its channels are made of is of the tokens before that. */
+static int declare_entries(declaration *d, int layer)
+{
+    const eng_lm_context_params *p = &d->c->p;
+    bool chooses = d->c->model->n.layer[layer].chooses;
+    int status = declare(d, layer, "cache_entry_k", p->type_k, ENG_USE_CACHE, "x, p c, H");
+    if (!status)
+        status = declare(d, layer, "cache_entry_v", p->type_v, ENG_USE_CACHE, "y, p c, H");
+    if (!status)
+        status = declare(d, layer, "entry", ENG_TYPE_F32, ENG_USE_STATE, "f, t D, r");
+    if (!status && chooses)
+        status = declare(d, layer, "cache_i", p->type_k, ENG_USE_CACHE, "z, n, 1");
+    return status || !chooses ? status : declare(d, layer, "entry_i", ENG_TYPE_F32, ENG_USE_STATE, "f, t j, r");
 }
 
 static int declare_layer(declaration *d, int layer)
@@ -191,6 +209,8 @@ static int declare_layer(declaration *d, int layer)
         set_letters(d, a);
         status = declare(d, layer, "cache_k", c->p.type_k, ENG_USE_CACHE, "x, p c, H");
         status = status ? status : declare(d, layer, "cache_v", c->p.type_v, ENG_USE_CACHE, "y, p c, H");
+        if (!status && a->ratio)
+            return declare_entries(d, layer);
         if (!status && a->chooses) /* whoever chooses among cells needs all of them */
             status = declare(d, layer, "cache_i", c->p.type_k, ENG_USE_CACHE, "z, n, 1");
         if (!status && a->chooses && c->model->n.pool)
@@ -255,6 +275,8 @@ static int declare_all(declaration *d)
     *rows = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
     d->letters[d->n_letters++] = (lm_letter){'v', NULL, n->pool - 1};
+    d->letters[d->n_letters++] = (lm_letter){'t', NULL, 0};
+    d->letters[d->n_letters++] = (lm_letter){'f', NULL, 0};
     d->tensors = lm_alloc(&d->memory, MOST_OF_LAYER * (size_t)n->n_layers, sizeof *d->tensors);
     if (!d->tensors)
         return ENG_ERR_NOMEM;
