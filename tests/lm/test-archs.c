@@ -232,6 +232,15 @@ static const struct {
     {"--arch stablelm --seed 190 --own-norms --parallel --head 32 --rope 8 --type q8_0", true},
     {"--arch qwen3next --seed 136 --experts 6 --used 2 --k-heads 3 --v-heads 6", true},
     {"--arch qwen3next --seed 137 --experts 5 --used 2 --k-heads 2 --v-heads 8 --type q8_0 --interval 2", false},
+    /* deepseek4: layers without entries, with those an indexer chooses of, with all; experts by a table, by routers */
+    {"--arch deepseek4 --seed 212 --layers 6 --heads 6 --head 24 --out-groups 3 --ratio 2 --long-ratio 3 --window 4 --index-top 2 "
+     "--hashed 2", true},
+    {"--arch deepseek4 --seed 213 --layers 4 --heads 4 --ratio 4 --long-ratio 5 --window 3 --index-top 1 --hashed 0 --streams 3 "
+     "--sinkhorn 20 --experts 5 --used 3 --shared-count 2 --yarn 4 --context 64 --scales --fused-experts", true},
+    {"--arch deepseek4 --seed 214 --layers 3 --heads 2 --head 40 --rope 6 --out-groups 1 --out-rank 10 --ratio 3 --long-ratio 7 "
+     "--window 2 --index-top 128 --hashed 3 --experts 4 --used 1 --key hyper_connection.epsilon=0.02", false},
+    {"--arch deepseek4 --seed 215 --layers 3 --embd 64 --heads 8 --head 32 --out-groups 4 --out-rank 32 --ratio 4 --long-ratio 64 "
+     "--window 8 --index-top 2 --hashed 1 --type q8_0 --key swiglu_clamp_shexp=0.5", false},
 };
 #define N_MODELS (sizeof models / sizeof *models)
 
@@ -546,7 +555,7 @@ static const struct subject_arch {
     {"granitemoe", .experts = true, .fused = true, .scales = true},
     {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true, .latent = true},
     {"deepseek32", .experts = true, .latent = true}, {"glm-dsa", .experts = true, .latent = true},
-    {"qwen2vl", .fused = true, .scales = true},
+    {"deepseek4", .experts = true, .scales = true}, {"qwen2vl", .fused = true, .scales = true},
     {"gemma4", .some_experts = true, .scales = true}, {"gemma3n", .scales = true},
     {"seed_oss", .fused = true, .scales = true}, {"ernie4_5", .fused = true, .scales = true},
     {"exaone4", .fused = true, .scales = true}, {"lfm2", .fused = true, .scales = true}, {"lfm2moe", .experts = true, .fused = true, .scales = true},
@@ -585,6 +594,24 @@ static void add_pools(char options[512], uint64_t *r)
     add(options, " --pool %d --index-top %d", pool, pool * among(r, 1, among(r, 0, 1) ? 3 : N_CELLS / pool));
     add_number(options, r, "index-heads", 1, 9);
     add_number(options, r, "index-head", 8, 80);
+    add_number(options, r, "streams", 1, 6);
+    add_number(options, r, "sinkhorn", 1, 20);
+}
+
+/* Entries of few tokens, of which few are seen, or of most; groups of heads. */
+static void add_compressed(char options[512], uint64_t *r, int kv, int layers)
+{
+    add(options, " --out-groups %d --kv-heads 1", kv);
+    add_number(options, r, "out-rank", 4, 48);
+    add_number(options, r, "ratio", 2, 9);
+    add_number(options, r, "long-ratio", 2, 40);
+    add_number(options, r, "index-top", 1, among(r, 0, 1) ? 4 : N_CELLS);
+    add_number(options, r, "index-heads", 1, 9);
+    add(options, " --index-head %d", 2 * among(r, 16, 40));
+    add_number(options, r, "q-lora", 8, 64);
+    add_number(options, r, "hashed", 0, layers);
+    if (among(r, 0, 2) == 0)
+        add(options, " --yarn %d --context %d", among(r, 2, 32), among(r, 64, 4096));
     add_number(options, r, "streams", 1, 6);
     add_number(options, r, "sinkhorn", 1, 20);
 }
@@ -631,7 +658,7 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
     add_flag(options, r, "tied", 3);
     if (a->scales)
         add_flag(options, r, "scales", 3);
-    if (!latent && among(r, 0, 2) == 0)
+    if (!latent && strcmp(a->name, "deepseek4") != 0 && among(r, 0, 2) == 0)
         add_scaling(options, r);
     if (a->hybrid)
         add_hybrid(options, r);
@@ -643,6 +670,8 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
         add_latent(options, r);
     if (strcmp(a->name, "glm5next") == 0)
         add_pools(options, r);
+    if (strcmp(a->name, "deepseek4") == 0)
+        add_compressed(options, r, kv, layers);
     if (strcmp(a->name, "deepseek32") == 0 || strcmp(a->name, "glm-dsa") == 0)
         add_indexer(options, r, *a->name == 'g');
     if (llama)

@@ -32,6 +32,7 @@ typedef struct change {
 #define HYBRID_MOE "--arch qwen35moe --layers 2"
 #define GEMMA4 "--arch gemma4 --layers 4 --period 2"
 #define GLM5 "--arch glm5next --layers 2 --interval 2 --kv-heads 1"
+#define DEEPSEEK4 "--arch deepseek4 --layers 3 --experts 4 --used 2"
 #define FORMAT ENG_ERR_FORMAT
 #define UNSUPPORTED ENG_ERR_UNSUPPORTED
 
@@ -59,6 +60,25 @@ static const change changes[] = {
     {GLM5 " --int hyper_connection.sinkhorn_iterations=0", .drop = "nothing", .status = FORMAT, .says = {"sinkhorn"}},
     {GLM5, .drop = "blk.1.hc_ffn_base.weight", .status = FORMAT, .says = {"no tensor blk.1.hc_ffn_base.weight"}},
     {GLM5, .drop = "blk.1.indexer_compressor_ape.weight", .status = FORMAT, .says = {"indexer_compressor_ape"}},
+    {DEEPSEEK4, .drop = "nothing"},
+    {DEEPSEEK4 " --without attention.compress_ratios", .drop = "nothing", .status = FORMAT, .says = {"attention.compress_ratios"}},
+    {DEEPSEEK4 " --without hash_layer_count", .drop = "nothing", .status = FORMAT, .says = {"hash_layer_count"}},
+    {DEEPSEEK4 " --without attention.compress_rope_freq_base", .drop = "nothing", .status = FORMAT,
+     .says = {"compress_rope_freq_base"}},
+    {DEEPSEEK4 " --without attention.sliding_window", .drop = "nothing", .status = FORMAT, .says = {"attention.sliding_window"}},
+    {DEEPSEEK4 " --without attention.indexer.top_k", .drop = "nothing", .status = FORMAT, .says = {"indexer.top_k"}},
+    {DEEPSEEK4 " --int attention.output_group_count=3", .drop = "nothing", .status = FORMAT, .says = {"output_group_count is 3", "4 heads"}},
+    {DEEPSEEK4 " --int attention.compress_ratios=1", .drop = "nothing", .status = UNSUPPORTED, .says = {"compress_ratios has 1"}},
+    {DEEPSEEK4 " --key rope.scaling.attn_factor=1.2", .drop = "nothing", .status = UNSUPPORTED, .says = {"attn_factor is 1.2"}},
+    {DEEPSEEK4 " --index-head 25", .drop = "nothing", .status = FORMAT, .says = {"indexer.key_length must be even"}},
+    {DEEPSEEK4 " --int attention.head_count_kv=2", .drop = "nothing", .status = FORMAT, .says = {"head_count_kv is 2"}},
+    {DEEPSEEK4, .drop = "blk.0.ffn_gate_tid2eid.weight", .status = FORMAT, .says = {"no tensor blk.0.ffn_gate_tid2eid.weight"}},
+    {DEEPSEEK4, .drop = "blk.1.exp_probs_b.bias", .status = FORMAT, .says = {"no tensor blk.1.exp_probs_b.bias"}},
+    {DEEPSEEK4, .drop = "blk.1.indexer.proj.weight", .status = FORMAT, .says = {"blk.1.attn_compressor_kv.weight is"}},
+    {DEEPSEEK4, .drop = "blk.2.attn_compressor_ape.weight", .status = FORMAT, .says = {"no tensor blk.2.attn_compressor_ape"}},
+    {DEEPSEEK4, .drop = "output_hc_base.weight", .status = FORMAT, .says = {"no tensor output_hc_base.weight"}},
+    {DEEPSEEK4, .drop = "blk.0.attn_sinks.weight", .status = FORMAT, .says = {"no tensor blk.0.attn_sinks.weight"}},
+    {LLAMA " --int hash_layer_count=3", .drop = "nothing", .status = UNSUPPORTED, .says = {"hash_layer_count"}},
     {LLAMA " --int hyper_connection.count=4", .drop = "nothing", .status = UNSUPPORTED, .says = {"hyper_connection.count"}},
     {LLAMA, .drop = "blk.0.attn_k.weight", .status = FORMAT, .says = {"no tensor blk.0.attn_k.weight", "llama"}},
     {LLAMA " --fused-qkv", .drop = "blk.0.attn_qkv.weight", .status = FORMAT, .says = {"blk.0.attn_q.weight"}},
@@ -144,8 +164,8 @@ static const change changes[] = {
     {"--arch glm4 --layers 1 --without rope.dimension_count", .drop = "nothing", .status = FORMAT,
      .says = {"no key glm4.rope.dimension_count"}},
     {"--arch glm4moe --layers 2 --mtp 1 --experts 4", .drop = "blk.2.nextn.enorm.weight"}, /* of the block that drafts */
-    {"--arch glm4moe --layers 2 --experts 4", .key = "expert_gating_func", .number = 4, .status = UNSUPPORTED,
-     .says = {"glm4moe.expert_gating_func is 4"}},
+    {"--arch glm4moe --layers 2 --experts 4", .key = "expert_gating_func", .number = 5, .status = UNSUPPORTED,
+     .says = {"glm4moe.expert_gating_func is 5"}},
     {"--arch glm4moe --layers 2 --experts 6 --groups 4 --groups-used 2", .drop = "nothing", .status = FORMAT,
      .says = {"glm4moe.expert_group_count is 4", "6 experts"}},
     {"--arch mistral3 --layers 1", .key = "attention.temperature_scale", .number = 0.1, .status = FORMAT,
@@ -279,12 +299,12 @@ static void check_absent(eng_context *engine, const char *path)
     eng_gguf_writer *w = NULL;
     subject s;
     int status = eng_gguf_writer_create(&w);
-    status = status ? status : eng_gguf_writer_text(w, "general.architecture", "deepseek4");
+    status = status ? status : eng_gguf_writer_text(w, "general.architecture", "kimi-k3");
     status = status ? status : eng_gguf_writer_save(w, path);
     eng_gguf_writer_destroy(w);
     int opened = status ? ENG_OK : subject_open(&s, engine, "cpu", path, NULL, NULL);
-    tap_check(!status && opened == UNSUPPORTED && strstr(eng_last_error(), "deepseek4") &&
-              strstr(eng_last_error(), "compressed tokens"), "deepseek4: %s", eng_last_error());
+    tap_check(!status && opened == UNSUPPORTED && strstr(eng_last_error(), "kimi-k3") &&
+              strstr(eng_last_error(), "over the layers before"), "kimi-k3: %s", eng_last_error());
 }
 
 int main(void)

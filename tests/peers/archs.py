@@ -51,9 +51,9 @@ def write(path, keys, tensors):
         head += text(k) + value(v)
     data = b""
     for name, a in tensors.items():
-        a = np.ascontiguousarray(a, dtype=np.float32)
+        a = np.ascontiguousarray(a, dtype=np.int32 if a.dtype.kind == "i" else np.float32)
         head += text(name) + struct.pack("<I", a.ndim) + b"".join(struct.pack("<Q", n) for n in a.shape[::-1])
-        head += struct.pack("<IQ", 0, len(data))
+        head += struct.pack("<IQ", 26 if a.dtype == np.int32 else 0, len(data))
         data += a.tobytes() + bytes(-a.nbytes % 32)
     with open(path, "wb") as f:
         f.write(head + bytes(-len(head) % 32) + data)
@@ -145,7 +145,7 @@ def tensors(case, model):
     names = {**NAMES, **case.get("names", {})}
     out = {}
     for full, p in model.state_dict().items():
-        w = p.detach().double().numpy()
+        w = (p.detach().double() if p.dtype.is_floating_point else p.detach()).numpy()
         if "rotary" in full or "inv_freq" in full:
             continue
         if full.endswith("norm.weight") and case.get("plus1") and "linear_attn" not in full:
@@ -157,7 +157,9 @@ def tensors(case, model):
                "lm_head.weight": "output.weight", "lm_head.bias": "output.bias", "model.embedding_norm.weight": "token_embd_norm.weight",
                "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
                "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
-               "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight"}.get(full)
+               "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight",
+               "model.hc_head.hc_fn": "output_hc_fn.weight", "model.hc_head.hc_base": "output_hc_base.weight",
+               "model.hc_head.hc_scale": "output_hc_scale.weight"}.get(full)
         if full.startswith("model.altup_"):  # a matrix for each state but the first: one tensor
             name = "altup_unembd_proj.weight" if "unembed" in full else "altup_proj.weight"
             out[name] = np.concatenate([out[name], w[None]]) if name in out else w[None]
@@ -383,6 +385,35 @@ CASES["glm5next"] = dict(**GLM5, keys=GLM5_KEYS)
 CASES["glm5next-all"] = {**GLM5, "index_topk": 2048, "rms_norm_eps": 1e-2, "hc_eps": 1e-2, "hc_mult": 4, "keys": {
     **GLM5_KEYS, "attention.indexer.top_k": 2048, "hyper_connection.epsilon": 1e-2, "hyper_connection.count": 4}}
 
+ENTRIES = {"self_attn.q_a_norm": "attn_q_a_norm", "self_attn.kv_proj": "attn_kv", "self_attn.kv_norm": "attn_kv_a_norm",
+           "self_attn.o_a_proj": "attn_output_a", "self_attn.o_b_proj": "attn_output_b", "mlp.gate.tid2eid": "ffn_gate_tid2eid",
+           "self_attn.compressor.indexer.q_b_proj": "indexer.attn_q_b",
+           "self_attn.compressor.indexer.scorer.weights_proj": "indexer.proj",
+           **{"%s_hc.%s" % (b, x): "hc_%s_%s" % (b, x) for b in ("attn", "ffn") for x in ("fn", "base", "scale")},
+           **{"self_attn.compressor.%s%s" % (b, x): "%s_compressor_%s" % (a, y) for b, a in (("", "attn"), ("indexer.", "indexer"))
+              for x, y in (("kv_proj", "kv"), ("gate_proj", "gate"), ("position_bias", "ape"), ("kv_norm", "norm"))}}
+SIGHTS = {0: "sliding_attention", 2: "compressed_sparse_attention", 5: "heavily_compressed_attention"}
+
+
+def deepseek4(ratios, hashed, top=3, rope=None, keys=None, **more):
+    return dict(arch="deepseek4", config="DeepseekV4Config", names=ENTRIES, head_dim=24, intermediate_size=32, qk_rope_head_dim=8, q_lora_rank=20,
+                num_key_value_heads=1, n_routed_experts=6, n_shared_experts=1, o_groups=2, o_lora_rank=12, index_n_heads=12,
+                index_head_dim=16, index_topk=top, sliding_window=4, swiglu_limit=0.5, hc_mult=3, hc_sinkhorn_iters=5,
+                num_hidden_layers=len(ratios), layer_types=[SIGHTS[r] for r in ratios], num_hash_layers=hashed,
+                compress_rates={SIGHTS[2]: 2, SIGHTS[5]: 5}, rope_parameters=rope, **MOE, **more,
+                keys={"attention.compress_ratios": ratios + [0], "attention.compress_rope_freq_base": 160000.0,
+                      "attention.q_lora_rank": 20, "attention.output_group_count": 2, "attention.output_lora_rank": 12,
+                      "hash_layer_count": hashed, "attention.indexer.head_count": 12, "attention.indexer.key_length": 16,
+                      "attention.indexer.top_k": top, "rope.dimension_count": 8, "expert_gating_func": 4,
+                      "expert_weights_norm": True, "expert_weights_scale": 1.5, "hyper_connection.count": 3,
+                      "hyper_connection.sinkhorn_iterations": 5, "hyper_connection.epsilon": 1e-6,
+                      "swiglu_clamp_exp": [0.5] * len(ratios), **(keys or {})})
+
+
+CASES["deepseek4"] = deepseek4([0, 2, 5, 2], 1)
+CASES["deepseek4-yarn"] = deepseek4([5, 2, 0], 2, 64, {**yarn(), "type": "yarn"}, YARN_KEYS)
+CASES["deepseek4-eps"] = deepseek4([2, 5, 2], 0, 1, None, {"hyper_connection.epsilon": 1e-2}, hc_eps=1e-2, rms_norm_eps=1e-2)
+
 HYBRID = dict(head_dim=32, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=16,
               linear_value_head_dim=16, plus1=True, tiled=True, names=SECOND,
               keys={"rope.dimension_count": 8, "rope.dimension_sections": [2, 1, 1, 0], "ssm.conv_kernel": 4,
@@ -527,6 +558,9 @@ class Headed(torch.nn.Module):
 def randomise(model, seed):
     g = torch.Generator().manual_seed(seed)
     for name, p in list(model.named_parameters()) + list(model.named_buffers()):
+        if name.endswith("tid2eid"):  # different experts in each row
+            first = torch.randint(0, 1000, (p.shape[0], 1), generator=g)
+            p.copy_((first + torch.arange(p.shape[1])) % model.config.n_routed_experts)
         skipped = "inv_freq" in name or "embed_scale" in name or "mup_vector" in name
         if skipped or p.dim() == 0 or not p.dtype.is_floating_point:
             continue
@@ -536,9 +570,9 @@ def randomise(model, seed):
             v = 0.1 * r + (0 if zero else 1)
             if getattr(model, "attn_plain", 0) and "q_norm" in name:
                 v = v / math.sqrt(p.shape[0])  # their products are multiplied by nothing
-        elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale", "_hc.scale")):
+        elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale", "_hc.scale", "hc_scale")):
             v = 0.1 * r + 1
-        elif name.endswith(".D"):
+        elif name.endswith((".D", "position_bias")):
             v = r
         elif "A_log" in name:
             v = torch.rand(p.shape, generator=g) * math.log(16)

@@ -71,6 +71,7 @@ static size_t scratch_size(const ref_model *m, int64_t capacity)
     int64_t rec = m->f.scans ? ref_scan_scratch(m) : ref_recurrent_scratch(m);
     int64_t most = att > rec ? att : rec;
     most = most > ffn ? most : ffn;
+    most = most > ref_compressed_scratch(m, capacity) ? most : ref_compressed_scratch(m, capacity);
     most = most > ref_states_scratch(m) ? most : ref_states_scratch(m);
     return (size_t)(most + (4 + m->n_states + m->n_streams) * m->n_embd + 2 * m->d_input * m->n_layers + ref_streams_scratch(m));
 }
@@ -112,6 +113,8 @@ void ref_sequence_destroy(ref_sequence *s)
         free(s->layers[i].window);
         free(s->layers[i].index_k);
         free(s->layers[i].index_gate);
+        free(s->layers[i].raw);
+        free(s->layers[i].index_raw);
     }
     free(s->seen);
     free(s->layers);
@@ -142,8 +145,12 @@ static bool reserve(ref_sequence *s)
         l->index_k = index_k ? index_k : l->index_k;
         double *index_gate = realloc(l->index_gate, (size_t)(more * m->d_index + 1) * sizeof *index_gate);
         l->index_gate = index_gate ? index_gate : l->index_gate;
+        double *raw = realloc(l->raw, (size_t)(m->f.compressed ? more * 4 * m->d : 1) * sizeof *raw);
+        l->raw = raw ? raw : l->raw;
+        double *index_raw = realloc(l->index_raw, (size_t)(more * 4 * m->d_index + 1) * sizeof *index_raw);
+        l->index_raw = index_raw ? index_raw : l->index_raw;
         l->seen = seen;
-        if (!k || !v || !index_k || !index_gate || !seen)
+        if (!raw || !index_raw || !k || !v || !index_k || !index_gate || !seen)
             return false;
     }
     double *scratch = realloc(s->scratch, scratch_size(m, more) * sizeof *scratch);
@@ -213,7 +220,7 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
     else if (l->full)
         ref_attention_layer(m, l, &s->layers[l->owner < 0 ? i : l->owner], s->length, u, out, t);
     else if (l->plain)
-        ref_ffn(m, l, x, u, out, t, &s->margin);
+        ref_ffn(m, l, x, u, NULL, out, t, &s->margin);
     else if (m->f.scans)
         ref_scan_layer(m, l, &s->layers[i], u, out, t);
     else
@@ -231,7 +238,7 @@ static void run_layer(ref_sequence *s, int64_t i, double *x, double *u, double *
         ref_add(u, l->ffn_norm_bias, e);
     } else if (!m->f.parallel)
         memcpy(u, x, (size_t)e * sizeof *u);
-    ref_ffn(m, l, x, u, out, t, &s->margin);
+    ref_ffn(m, l, x, u, NULL, out, t, &s->margin);
     if (l->ffn_post_norm)
         ref_norm(m, out, l->ffn_post_norm, out, e);
     for (int64_t j = 0; j < e; j++)
@@ -253,14 +260,16 @@ static void run_streams(ref_sequence *s, int64_t i, double *x, double *u, double
     double *says = s->states + m->n_streams * e;
     ref_streams_take(m, l, 0, s->states, x, says);
     ref_norm(m, x, l->norm, u, e);
-    if (l->full)
+    if (m->f.compressed)
+        ref_compressed_layer(m, l, &s->layers[i], s->length, u, out, t);
+    else if (l->full)
         ref_attention_layer(m, l, &s->layers[i], s->length, u, out, t);
     else
         ref_recurrent_layer(m, l, &s->layers[i], u, out, t);
     ref_streams_give(m, s->states, out, says);
     ref_streams_take(m, l, 1, s->states, x, says);
     ref_norm(m, x, l->ffn_norm, u, e);
-    ref_ffn(m, l, x, u, out, t, &s->margin);
+    ref_ffn(m, l, x, u, l->token_experts ? l->token_experts + s->token * m->used : NULL, out, t, &s->margin);
     ref_streams_give(m, s->states, out, says);
 }
 
@@ -298,7 +307,7 @@ static void finish(ref_sequence *s, double *x, double *logits)
     if (m->n_states)
         ref_states_end(m, s->states, x, t);
     if (m->n_streams)
-        ref_streams_end(m, s->states, x);
+        ref_streams_end(m, s->states, x, s->states + m->n_streams * e);
     s->length++;
     ref_norm(m, x, m->out_norm, s->state, e);
     ref_add(s->state, m->out_norm_bias, e);
@@ -316,6 +325,7 @@ bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
     const ref_model *m = s->m;
     if (!reserve(s))
         return false;
+    s->token = token;
     for (int64_t i = 0; i < m->n_embd; i++)
         s->scratch[i] = m->embd_scale * m->embd[(int64_t)token * m->n_embd + i];
     s->inputs = s->scratch + scratch_size(m, s->capacity) - m->d_input * m->n_layers;

@@ -67,6 +67,8 @@ static const facts known[] = {
     {"kimi-linear", FFN, .latent = true, .kda = true, .rope_rest = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"glm5next", FFN, .latent = true, .kda = true, .index = 1, .pools = true, .own_eps = true, .rope_rest = 1, .sigmoid = true,
      .own_width = true, .shared = 2, NO_WINDOWS},
+    {"deepseek4", FFN, .neighbours = true, .compressed = true, .root = true, .local_plain = true, .own_width = true, .shared = 2,
+     .window_period = 0},
     {"deepseek32", FFN, .neighbours = true, .latent = true, .index = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"glm-dsa", FFN, .neighbours = true, .latent = true, .index = 2, .index_neighbours = true, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"qwen2vl", FFN, NO_WINDOWS},

@@ -122,9 +122,9 @@ static void rate(const ref_model *m, const layer *l, const double *logits, doubl
     for (int64_t i = 0; i < n; i++)
         all += exp(logits[i] - top);
     for (int64_t i = 0; i < n; i++) {
-        p[i] = m->f.sigmoid ? ref_logistic(logits[i]) : exp(logits[i] - top) / all;
+        p[i] = m->f.root ? sqrt(log1p(exp(logits[i]))) : m->f.sigmoid ? ref_logistic(logits[i]) : exp(logits[i] - top) / all;
         worth[i] = p[i] + (l->choice_bias ? l->choice_bias[i] : 0);
-        if (!m->f.sigmoid && !l->choice_bias && m->groups < 2)
+        if (!m->f.sigmoid && !m->f.root && !l->choice_bias && m->groups < 2)
             worth[i] = logits[i]; /* the same order, and the margin is in logits */
     }
 }
@@ -144,8 +144,8 @@ static double mixed(const double *logits, const double *taken, int64_t n, int64_
 }
 
 /* v: what the router is given. */
-static void experts(const ref_model *m, const layer *l, const double *v, const double *u, double *out, double *t,
-                    double *margin)
+static void experts(const ref_model *m, const layer *l, const double *v, const double *u, const int32_t *ids, double *out,
+                    double *t, double *margin)
 {
     int64_t n = m->experts, e = m->n_embd, last = -1;
     double *p = t, *worth = p + n, *taken = worth + n, *one = taken + n, *in = one + e, *more = in + e, sum = 0;
@@ -158,13 +158,13 @@ static void experts(const ref_model *m, const layer *l, const double *v, const d
     for (int64_t i = 0; i < n; i++)
         left += !taken[i];
     for (int64_t i = 0; i < m->used; i++) {
-        last = best(worth, taken, n);
+        last = ids ? ids[i] : best(worth, taken, n);
         if (m->f.mixer)
             p[last] = mixed(worth, taken, n, last);
         taken[last] = 2;
         sum += p[last];
     }
-    if (m->used < left)
+    if (m->used < left && !ids)
         *margin = fmin(*margin, worth[last] - worth[best(worth, taken, n)]);
     memset(out, 0, (size_t)e * sizeof *out);
     for (int64_t i = 0; i < n; i++) {
@@ -202,20 +202,21 @@ static void both(const ref_model *m, const layer *l, const double *x, const doub
     ref_rms(x, l->router_norm, routed, e, m->eps);
     for (int64_t j = 0; j < e; j++)
         routed[j] /= sqrt((double)e);
-    experts(m, l, routed, in, out, more, margin);
+    experts(m, l, routed, in, NULL, out, more, margin);
     ref_rms(out, l->experts_post_norm, out, e, m->eps);
     for (int64_t j = 0; j < e; j++)
         out[j] += one[j];
 }
 
-void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t, double *margin)
+void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, const int32_t *ids, double *out, double *t,
+             double *margin)
 {
     if (l->plain || m->f.ungated)
         ungated(m, l, u, out, t);
     else if (l->moe && m->f.beside)
         both(m, l, x, u, out, t, margin);
     else if (l->moe)
-        experts(m, l, u, u, out, t, margin);
+        experts(m, l, u, u, ids, out, t, margin);
     else
         glu_of(m, &l->gate, &l->up, &l->down, 0, u, out, t, l->sparsity, m->clamp_shared);
 }

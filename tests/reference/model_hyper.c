@@ -96,9 +96,14 @@ void ref_streams_give(const ref_model *m, double *streams, const double *out, do
     }
 }
 
-void ref_streams_end(const ref_model *m, const double *streams, double *x)
+void ref_streams_end(const ref_model *m, const double *streams, double *x, double *t)
 {
     int64_t n = m->n_streams, e = m->n_embd;
+    if (m->streams_out.w) {
+        say(m, &m->streams_out, streams, t, t + n);
+        collapse(m, t, m->streams_out_scale[0], m->streams_out_base, streams, x);
+        return;
+    }
     memset(x, 0, (size_t)e * sizeof *x);
     for (int64_t i = 0; i < n * e; i++)
         x[i % e] += streams[i] / (double)n;

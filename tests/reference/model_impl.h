@@ -35,6 +35,10 @@ typedef struct layer {
     struct { matrix says; double *base, *scale; } streams[2]; /* of hyper-connections: the mixer's, the feed-forward's */
     matrix ba;               /* beta and alpha of recurrent layers in one; ba.w may be NULL */
     double *choice_bias;     /* may be NULL */
+    int32_t *token_experts;  /* [token][used]; NULL: the router chooses */
+    int64_t ratio;           /* tokens of an entry that attention sees, too; 0: there are none */
+    matrix out_a;            /* of each group of heads, one behind the other */
+    struct { matrix kv, gate; double *places, *norm; int64_t d; } entry, index_entry; /* places: [ratio][parts d] */
     matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be NULL */
     matrix qkv, z, beta, alpha, gdn_out; /* recurrent */
     double *conv, *dt, *a, *gdn_norm;
@@ -69,6 +73,7 @@ typedef struct facts {
     bool headless; /* layers without heads of K and V are short convolutions */
     bool pools, own_eps; /* an indexer chooses pools; norms of short vectors have the model's epsilon */
     bool kda;      /* or Kimi Delta Attention */
+    bool compressed, root; /* attention sees entries of several tokens, too; experts by the root of the softplus */
     double weights_least; /* the sum of experts' weights is so much more */
     bool embd_root, divides, sigmoid, plain_weights, norm_key, weigh_first, own_width;
     bool mixer, rms_epsilon; /* experts are weighed by SparseMixer; the epsilon's key */
@@ -88,6 +93,7 @@ struct ref_model {
     facts f;
     int64_t dv, q_rank, kv_rank;
     int64_t top_cells, index_heads, d_index; /* 0: all are seen */
+    int64_t top_entries, out_groups, out_rank;
     double embd_scale, residual_scale, attn_scale, attn_softcap, logit_scale, logit_softcap, local_base;
     double temper; /* queries of layers without a chunk grow: 0: not */
     double temper_floor, temper_offset;
@@ -118,6 +124,8 @@ struct ref_model {
     int64_t pool;        /* tokens that are chosen together */
     int64_t n_streams, sinkhorn; /* of a token, in hyper-connections; 0: none */
     double streams_eps, forget_least, clamp, clamp_shared; /* forget_least, clamps: 0: none */
+    matrix streams_out;  /* one of all; w NULL: their mean */
+    double *streams_out_base, *streams_out_scale;
     int64_t n_states, active; /* hidden states of a token, and the one that goes through layers; 0: one */
     matrix states_begin, states_end;
     int64_t d_input;     /* of what each layer is given of a token; 0: nothing */
@@ -140,12 +148,14 @@ typedef struct layer_state {
     double *window;  /* [taps - 1][channel], oldest first */
     double *index_k; /* [position][d_index] */
     double *index_gate; /* the same, of models with pools */
+    double *raw, *index_raw; /* [position][kv, gate][parts d]: what entries are made of */
     bool *seen;      /* [position], all layers': what the last one that chooses has chosen for the token */
 } layer_state;
 
 struct ref_sequence {
     const ref_model *m;
     int64_t length, capacity;
+    int32_t token;
     layer_state *layers;
     double *scratch, *state;
     bool *seen;
@@ -163,14 +173,19 @@ void ref_choose(const ref_model *m, const layer *l, layer_state *s, int64_t pos,
 int64_t ref_indexer_scratch(const ref_model *m, int64_t length);
 /* A head, as the layer rotates them, over neighbouring channels or halves. */
 void ref_rope(const ref_model *m, const layer *l, double *x, int64_t pos, bool neighbours);
+/* Attention to a window and to entries (model_compressed.c). */
+void ref_compressed_layer(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *u, double *out,
+                          double *t);
+int64_t ref_compressed_scratch(const ref_model *m, int64_t length);
 void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
 int64_t ref_recurrent_scratch(const ref_model *m);
 int64_t ref_channels(const ref_model *m); /* of the convolution */
 void ref_scan_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
 int64_t ref_scan_scratch(const ref_model *m);
 int64_t ref_state_size(const ref_model *m); /* elements */
-/* x: what u was normed from.  *margin: lowered to how far the last expert chosen was ahead of the first that was not, in logits. */
-void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, double *out, double *t, double *margin);
+/* x: what u was normed from; ids: of the token's experts, NULL: the router chooses.  *margin: lowered to how far the last expert chosen was ahead of the first that was not, in logits. */
+void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, const int32_t *ids, double *out, double *t,
+             double *margin);
 int64_t ref_ffn_scratch(const ref_model *m);
 
 /* Several hidden states of a token (model_altup.c): n_states times the embedding; out of x, and back to one; t: scratch. */
@@ -182,11 +197,11 @@ void ref_states_correct(const ref_model *m, const layer *l, double *states, cons
 int64_t ref_states_scratch(const ref_model *m);
 
 /* Hyper-connections (model_hyper.c): n_streams times the embedding; what mixer (which = 0) or feed-forward (1) is given of
- * them, x; its result taken in; their mean, x.  t: scratch, which must stay as it is between the second and the third. */
+ * them, x; its result taken in; one of all, x.  t: scratch, which must stay as it is between the second and the third. */
 void ref_streams_begin(const ref_model *m, const double *x, double *streams);
 void ref_streams_take(const ref_model *m, const layer *l, int which, const double *streams, double *x, double *t);
 void ref_streams_give(const ref_model *m, double *streams, const double *out, double *t);
-void ref_streams_end(const ref_model *m, const double *streams, double *x);
+void ref_streams_end(const ref_model *m, const double *streams, double *x, double *t);
 int64_t ref_streams_scratch(const ref_model *m);
 
 /* Expert e's part of a matrix (0 of a plain one) times x. */

@@ -246,6 +246,17 @@ static void read_numbers(reader *r)
     read_scales(r);
     if (m->f.latent)
         stretch_latent(r);
+    if (m->f.compressed) { /* those without entries have the usual base; stretching changes no sizes */
+        m->rope_base = number(r, "attention.compress_rope_freq_base", 0);
+        m->rope_size = 1;
+        m->q_rank = key(r, "attention.q_lora_rank", 0, -1);
+        m->out_groups = key(r, "attention.output_group_count", 0, -1);
+        m->out_rank = key(r, "attention.output_lora_rank", 0, -1);
+        m->top_entries = key(r, "attention.indexer.top_k", 0, 0);
+        m->index_heads = key(r, "attention.indexer.head_count", 0, 0);
+        m->d_index = key(r, "attention.indexer.key_length", 0, 0);
+        m->clamp_shared = number(r, "swiglu_clamp_shexp", m->clamp);
+    }
     const eng_gguf_tensor *embd = eng_gguf_tensor_find(r->gguf, "token_embd.weight");
     if (!embd)
         fail(r, "no token_embd.weight");
@@ -350,6 +361,63 @@ static void read_latent_layer(reader *r, layer *l, int64_t il)
     l->k_b = read_matrix(r, true, il, "attn_k_b", m->d - m->n_rot, m->kv_rank, m->heads);
     l->v_b = read_matrix(r, true, il, "attn_v_b", m->kv_rank, m->dv, m->heads);
     l->out = read_matrix(r, true, il, "attn_output", m->heads * m->dv, e, 1);
+}
+
+/* Of a layer that sees entries of `ratio` tokens: where there is an indexer, channels for the entry's own tokens are behind
+ * those for the entry that follows. */
+static void read_entries(reader *r, layer *l, int64_t il)
+{
+    const ref_model *m = r->m;
+    char name[64];
+    snprintf(name, sizeof name, "blk.%d.indexer.proj.weight", (int)il);
+    l->chooses = eng_gguf_tensor_find(r->gguf, name) != NULL;
+    int64_t parts = l->chooses ? 2 : 1, e = m->n_embd;
+    l->entry.d = m->d;
+    l->entry.kv = read_matrix(r, true, il, "attn_compressor_kv", e, parts * m->d, 1);
+    l->entry.gate = read_matrix(r, true, il, "attn_compressor_gate", e, parts * m->d, 1);
+    l->entry.places = tensor(r, true, parts * m->d * l->ratio, il, "attn_compressor_ape", ".weight");
+    l->entry.norm = tensor(r, true, m->d, il, "attn_compressor_norm", ".weight");
+    if (!l->chooses)
+        return;
+    l->index_q = read_matrix(r, true, il, "indexer.attn_q_b", m->q_rank, m->index_heads * m->d_index, 1);
+    l->index_weights = read_matrix(r, true, il, "indexer.proj", e, m->index_heads, 1);
+    l->index_entry.d = m->d_index;
+    l->index_entry.kv = read_matrix(r, true, il, "indexer_compressor_kv", e, 2 * m->d_index, 1);
+    l->index_entry.gate = read_matrix(r, true, il, "indexer_compressor_gate", e, 2 * m->d_index, 1);
+    l->index_entry.places = tensor(r, true, 2 * m->d_index * l->ratio, il, "indexer_compressor_ape", ".weight");
+    l->index_entry.norm = tensor(r, true, m->d_index, il, "indexer_compressor_norm", ".weight");
+}
+
+static void read_compressed_layer(reader *r, layer *l, int64_t il)
+{
+    const ref_model *m = r->m;
+    int64_t e = m->n_embd, all = m->heads * m->d, out = m->out_groups * m->out_rank;
+    l->q_a = read_matrix(r, true, il, "attn_q_a", e, m->q_rank, 1);
+    l->q_a_norm = tensor(r, true, m->q_rank, il, "attn_q_a_norm", ".weight");
+    l->q = read_matrix(r, true, il, "attn_q_b", m->q_rank, all, 1);
+    l->k = read_matrix(r, true, il, "attn_kv", e, m->d, 1);
+    l->k_norm = tensor(r, true, m->d, il, "attn_kv_a_norm", ".weight");
+    l->sinks = tensor(r, true, m->heads, il, "attn_sinks", ".weight");
+    l->out_a = read_matrix(r, true, il, "attn_output_a", all / m->out_groups, out, 1);
+    l->out = read_matrix(r, true, il, "attn_output_b", out, e, 1);
+    if (l->ratio)
+        read_entries(r, l, il);
+}
+
+/* i32, of each token of the vocabulary. */
+static void read_token_experts(reader *r, layer *l, int64_t il)
+{
+    char name[64];
+    int64_t n = r->m->used * r->m->n_vocab;
+    snprintf(name, sizeof name, "blk.%d.ffn_gate_tid2eid.weight", (int)il);
+    const eng_gguf_tensor *t = eng_gguf_tensor_find(r->gguf, name);
+    if (!t || t->type != ENG_TYPE_I32 || t->ne[0] * t->ne[1] != n) {
+        fail(r, "no table %s of %lld", name, (long long)n);
+        return;
+    }
+    l->token_experts = (int32_t *)own(r, malloc((size_t)n * sizeof(double)));
+    if (l->token_experts)
+        memcpy(l->token_experts, t->data, (size_t)n * sizeof(int32_t));
 }
 
 static void read_attention(reader *r, layer *l, int64_t il)
@@ -628,7 +696,13 @@ static void read_layer(reader *r, int64_t il)
     }
     read_sight(r, l, il);
     read_cache(r, l, il);
-    if (l->full && m->f.latent)
+    if (m->f.compressed) {
+        l->ratio = key(r, "attention.compress_ratios", (uint64_t)il, -1);
+        l->local = l->ratio == 0;
+        read_compressed_layer(r, l, il);
+        if (il < key(r, "hash_layer_count", 0, -1))
+            read_token_experts(r, l, il);
+    } else if (l->full && m->f.latent)
         read_latent_layer(r, l, il);
     else if (l->full)
         read_attention(r, l, il);
@@ -708,6 +782,11 @@ static void read_model(reader *r)
     if (m->n_states) {
         m->states_begin = read_matrix(r, true, -1, "altup_proj", m->n_embd, m->n_embd, m->n_states - 1);
         m->states_end = read_matrix(r, true, -1, "altup_unembd_proj", m->n_embd, m->n_embd, m->n_states - 1);
+    }
+    if (m->n_streams) {
+        m->streams_out = read_matrix(r, false, -1, "output_hc_fn", m->n_streams * m->n_embd, m->n_streams, 1);
+        m->streams_out_base = tensor(r, m->streams_out.w, m->n_streams, -1, "output_hc_base", ".weight");
+        m->streams_out_scale = tensor(r, m->streams_out.w, 1, -1, "output_hc_scale", ".weight");
     }
     if (m->d_input) {
         m->input_embd = tensor(r, true, m->d_input * m->n_layers * m->n_vocab, -1, "per_layer_token_embd", ".weight");

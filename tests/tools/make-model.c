@@ -48,6 +48,8 @@ static const char usage_text[] =
     "  --local-head N   --full-kv-heads N (heads of layers with a window, without)  --keys-are-values  --layer-scales\n"
     "  --shared-caches N (layers that read earlier ones' caches)  --wide-shared  --input N (per-layer embeddings)\n"
     "  --streams N      of a token, in hyper-connections  --sinkhorn N (rounds)  --pool N (cells chosen together)\n"
+    "  --ratio N --long-ratio N   tokens of an entry, with an indexer and without  --out-groups N --out-rank N (of heads)\n"
+    "  --hashed N       layers whose experts a table has\n"
     "  --altup N        hidden states of a token        --laurel N  --sparse N (layers whose gates are)\n"
     "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out, --int K=N writes an integer\n"
     "                   (\"<architecture>.\" is put before K)\n"
@@ -90,6 +92,9 @@ static const struct {
     NUMBER("index-head", index_head, 1, 1024), NUMBER("index-top", index_top, 1, 1 << 24),
     NUMBER("index-period", index_period, 1, 512), NUMBER("streams", streams, 1, 16),
     NUMBER("sinkhorn", sinkhorn, 1, 64),       NUMBER("pool", pool, 2, 1024),
+        NUMBER("ratio", ratio, 2, 512),           NUMBER("long-ratio", long_ratio, 2, 512),
+        NUMBER("out-groups", out_groups, 1, 512), NUMBER("out-rank", out_rank, 1, 4096),
+        NUMBER("hashed", hashed, 0, 512),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -127,7 +132,8 @@ static void defaults(model *m)
                  .kv_heads = 2, .head = 32, .context = 4096, .interval = 4, .conv = 4, .state = 32, .scan_head = 16, .k_heads = 2,
                  .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96, .window = 5, .moe_step = 1,
                  .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24, .altup = 4, .laurel = 16, .sparse = 2,
-                 .backbone = 128, .index_heads = 2, .index_top = 128, .index_period = 1, .streams = 4, .sinkhorn = 6, .pool = 4};
+                 .backbone = 128, .index_heads = 2, .index_top = 128, .index_period = 1, .streams = 4, .sinkhorn = 6, .pool = 4,
+                 .ratio = 4, .long_ratio = 6, .out_groups = 2, .out_rank = 24, .hashed = 1};
     m->a = model_arch_find(m->arch);
 }
 
@@ -231,7 +237,7 @@ static int complete(model *m)
         m->rope = m->a->rope_part && m->head >= 4 ? m->head / (2 * m->a->rope_part) * 2 : m->head;
     if (m->a->flags & ARCH_NO_ROPE)
         m->rope = 0;
-    if (m->a->flags & ARCH_INDEXER && m->q_lora == 0)
+    if (m->a->flags & (ARCH_INDEXER | ARCH_COMPRESSED) && m->q_lora == 0)
         m->q_lora = 40;
     if (m->index_head == 0)
         m->index_head = m->rope + 8;
@@ -251,6 +257,10 @@ static int complete(model *m)
         return bad("impossible", "--heads must be a multiple of --full-kv-heads");
     if (m->a->flags & ARCH_ALTUP && m->input == 0)
         m->input = 16;
+    if (m->a->flags & ARCH_COMPRESSED)
+        m->kv_heads = 1;
+    if (m->a->flags & ARCH_COMPRESSED && m->heads % m->out_groups != 0)
+        return bad("impossible", "--heads must be a multiple of --out-groups");
     if (m->heads % m->kv_heads != 0)
         return bad("impossible", "--heads must be a multiple of --kv-heads");
     if (m->v_heads % m->k_heads != 0)
@@ -304,6 +314,8 @@ static uint32_t type_of(const model *m, const model_tensor *t)
 {
     uint32_t type = m->types[t->kind];
 
+    if (t->fill == FILL_IDS)
+        return ENG_TYPE_I32;
     if (t->kind == CLASS_F32)
         return ENG_TYPE_F32;
     if (t->ne[0] % eng_type_get(type)->block == 0)
@@ -334,9 +346,11 @@ static int produce(void *user, uint32_t index, const void **data)
         int64_t n = step < rows - at ? step : rows - at;
         void *to = (char *)k->data + row * (uint64_t)at;
         model_fill(&k->m, t, at * columns, n * columns, chunk);
+        for (int64_t i = 0; i < n * columns && t->fill == FILL_IDS; i++)
+            ((int32_t *)to)[i] = (int32_t)chunk[i];
         if (k->types[index] == ENG_TYPE_F32)
             memcpy(to, chunk, row * (uint64_t)n);
-        else
+        else if (t->fill != FILL_IDS)
             status = converter_run(k->convert, ENG_TYPE_F32, chunk, k->types[index], to, columns, n);
     }
     *data = k->data;
@@ -352,7 +366,7 @@ static int choose_types(maker *k)
         return eng_fail(ENG_ERR_NOMEM, "out of memory for the list of tensors");
     for (uint32_t i = 0; i < k->m.n_tensors; i++) {
         k->types[i] = type_of(&k->m, &k->m.tensors[i]);
-        converts |= k->types[i] != ENG_TYPE_F32;
+        converts |= k->types[i] != ENG_TYPE_F32 && k->types[i] != ENG_TYPE_I32;
     }
     if (converts)
         status = eng_context_create(NULL, &k->context);

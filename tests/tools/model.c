@@ -55,6 +55,7 @@ void model_fill(const model *m, const model_tensor *t, int64_t first, int64_t n,
         case FILL_NORM: to[i] = 1 + 0.1f * normal(stream, at); break;
         case FILL_BIAS: to[i] = 0.1f * normal(stream, at); break;
         case FILL_DECAY: to[i] = (float)-exp(uniform(stream, at) * log(16)); break;
+        case FILL_IDS: to[i] = (float)((model_random(stream, at / (uint64_t)t->ne[0]) % 1000 + at % (uint64_t)t->ne[0]) % (uint64_t)m->experts); break;
         case FILL_STEP: {
             double step = 0.001 * pow(100, uniform(stream, at));
             to[i] = (float)log(expm1(step));
@@ -178,6 +179,48 @@ static void add_latent(model *m, int64_t layer)
     }
 }
 
+/* Without entries, with those that an indexer chooses of, with those that all are seen, by turns. */
+static int64_t ratio_of(const model *m, int64_t layer)
+{
+    return layer % 3 == 0 ? 0 : layer % 3 == 1 ? m->ratio : m->long_ratio;
+}
+
+static void add_entries(model *m, int64_t layer, const char *base, int64_t d, int64_t parts)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s_kv.weight", base);
+    add_matrix(m, layer, name, CLASS_ATTENTION, 1, m->embd, parts * d);
+    snprintf(name, sizeof name, "%s_gate.weight", base);
+    add_matrix(m, layer, name, CLASS_ATTENTION, 1, m->embd, parts * d);
+    snprintf(name, sizeof name, "%s_ape.weight", base);
+    append(m, layer, name, CLASS_ATTENTION, FILL_NORMAL, sqrt((double)(parts * d)), parts * d, ratio_of(m, layer), 0);
+    snprintf(name, sizeof name, "%s_norm.weight", base);
+    add_norm(m, layer, name, d);
+}
+
+static void add_compressed(model *m, int64_t layer)
+{
+    int64_t all = m->heads * m->head, out = m->out_groups * m->out_rank, ratio = ratio_of(m, layer);
+
+    add_matrix(m, layer, "attn_q_a.weight", CLASS_ATTENTION, 1, m->embd, m->q_lora);
+    add_norm(m, layer, "attn_q_a_norm.weight", m->q_lora);
+    add_matrix(m, layer, "attn_q_b.weight", CLASS_ATTENTION, 1, m->q_lora, all);
+    add_matrix(m, layer, "attn_kv.weight", CLASS_ATTENTION, 1, m->embd, m->head);
+    add_norm(m, layer, "attn_kv_a_norm.weight", m->head);
+    add(m, layer, "attn_sinks.weight", CLASS_F32, FILL_NORM, 1, m->heads, 0, 0);
+    add_matrix(m, layer, "attn_output_a.weight", CLASS_ATTENTION, 1, all / m->out_groups, out);
+    add_matrix(m, layer, "attn_output_b.weight", CLASS_ATTENTION, 2 * residual_gain(m), out, m->embd);
+    if (!ratio)
+        return;
+    add_entries(m, layer, "attn_compressor", m->head, layer % 3 == 1 ? 2 : 1);
+    if (layer % 3 == 2)
+        return;
+    add_matrix(m, layer, "indexer.attn_q_b.weight", CLASS_ATTENTION, 1, m->q_lora, m->index_heads * m->index_head);
+    add_matrix(m, layer, "indexer.proj.weight", CLASS_F32, 1, m->embd, m->index_heads);
+    add_entries(m, layer, "indexer_compressor", m->index_head, 2);
+}
+
 /* Layers of different kinds, as the keys say. */
 static int is_local(const model *m, int64_t layer)
 {
@@ -232,6 +275,10 @@ static void add_attention(model *m, int64_t layer)
 
     if (is(m, ARCH_LATENT)) {
         add_latent(m, layer);
+        return;
+    }
+    if (is(m, ARCH_COMPRESSED)) {
+        add_compressed(m, layer);
         return;
     }
 
@@ -351,7 +398,9 @@ static void add_experts(model *m, int64_t layer)
         add(m, layer, "ffn_up_exps.weight", CLASS_FFN, FILL_NORMAL, 1, m->embd, width, m->experts);
     }
     add(m, layer, "ffn_down_exps.weight", CLASS_FFN, FILL_NORMAL, 4 * residual_gain(m), width, m->embd, m->experts);
-    if (is(m, ARCH_CHOICE_BIAS) || m->choice_bias)
+    if (is(m, ARCH_COMPRESSED) && layer < m->hashed)
+        append(m, layer, "ffn_gate_tid2eid.weight", CLASS_F32, FILL_IDS, 1, m->used, m->vocab, 0);
+    else if (is(m, ARCH_CHOICE_BIAS) || m->choice_bias)
         add_bias(m, layer, "exp_probs_b.bias", m->experts);
     if (is(m, ARCH_EXPERT_BIAS))
         add_expert_biases(m, layer);
@@ -573,6 +622,11 @@ int model_list(model *m)
         add_matrix(m, -1, "per_layer_model_proj.weight", CLASS_FFN, 1, m->embd, m->layers * m->input);
         add_norm(m, -1, "per_layer_proj_norm.weight", m->input);
     }
+    if (is(m, ARCH_COMPRESSED)) {
+        add_matrix(m, -1, "output_hc_fn.weight", CLASS_F32, 1, m->streams * m->embd, m->streams);
+        add_bias(m, -1, "output_hc_base.weight", m->streams);
+        add_norm(m, -1, "output_hc_scale.weight", 1);
+    }
     if (is(m, ARCH_ASSISTANT)) {
         add_matrix(m, -1, "nextn.pre_projection.weight", CLASS_ATTENTION, 1, 2 * m->backbone, m->embd);
         add_matrix(m, -1, "nextn.post_projection.weight", CLASS_ATTENTION, 1, m->embd, m->backbone);
@@ -719,6 +773,19 @@ static int latent_keys(const model *m, eng_gguf_writer *w, int status)
     return number_key(m, w, status, "attention.value_length_mla", m->value);
 }
 
+static int compressed_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    status = number_key(m, w, status, "attention.q_lora_rank", m->q_lora);
+    status = number_key(m, w, status, "attention.output_group_count", m->out_groups);
+    status = number_key(m, w, status, "attention.output_lora_rank", m->out_rank);
+    status = number_key(m, w, status, "hash_layer_count", m->hashed);
+    status = number_key(m, w, status, "attention.indexer.top_k", m->index_top);
+    status = number_key(m, w, status, "attention.indexer.head_count", m->index_heads);
+    status = number_key(m, w, status, "attention.indexer.key_length", m->index_head);
+    status = real_key(m, w, status, "attention.compress_rope_freq_base", 160000);
+    return list_key(m, w, status, "attention.compress_ratios", ratio_of);
+}
+
 /* Those of the architecture that no option is for: "NAME=NUMBER ...". */
 static int own_keys(const model *m, eng_gguf_writer *w, int status)
 {
@@ -802,6 +869,8 @@ int model_keys(const model *m, eng_gguf_writer *w)
         status = number_key(m, w, status, "ssm.conv_kernel", m->conv);
         status = number_key(m, w, status, "kda.head_dim", m->state);
     }
+    if (is(m, ARCH_COMPRESSED))
+        status = compressed_keys(m, w, status);
     if (is(m, ARCH_POOLS))
         status = number_key(m, w, status, "attention.indexer.kpool", m->pool);
     if (is(m, ARCH_HYPER)) {

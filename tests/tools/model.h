@@ -12,6 +12,7 @@ typedef enum fill {
     FILL_NORM,   /* weights of norms: 1 + 0.1 normal                   */
     FILL_BIAS,   /* 0.1 normal                                         */
     FILL_DECAY,  /* -exp(uniform in log 1 .. log 16): ssm_a            */
+    FILL_IDS,    /* i32: each row different experts                    */
     FILL_STEP    /* so that softplus gives 0.001 .. 0.1: ssm_dt        */
 } fill;
 
@@ -74,6 +75,7 @@ enum {
 #define ARCH_INDEXER (UINT64_C(1) << 35)
 #define ARCH_HYPER (UINT64_C(1) << 38) /* `streams` of a token */
 #define ARCH_POOLS (UINT64_C(1) << 39) /* an indexer chooses pools of `pool` cells */
+#define ARCH_COMPRESSED (UINT64_C(1) << 41) /* one key a token, which is its value; entries of several tokens */
 #define ARCH_NO_ROPE (UINT64_C(1) << 40) /* no channel is rotated */
 #define ARCH_RMS_EPSILON (UINT64_C(1) << 37) /* its norms' epsilon has the key of the others' */
 #define ARCH_ASSISTANT (UINT64_C(1) << 36) /* no layer has a cache; it is given states of `backbone` */
@@ -95,6 +97,8 @@ typedef struct model {
     int64_t local_head, full_kv_heads;               /* of layers with a window, without; 0: as the others */
     int64_t altup, laurel, sparse;                   /* hidden states of a token; sizes; layers whose gates are sparse */
     int64_t streams, sinkhorn, pool;                 /* of hyper-connections, rounds; tokens of a pool */
+    int64_t ratio, long_ratio, out_groups, out_rank, hashed; /* tokens of an entry with an indexer and without; groups of
+                                                        heads, size of what each gives; layers whose experts a table has */
     int64_t backbone;                                /* of an assistant: the other model's embedding */
     int64_t shared_caches, input;                    /* layers without caches; width of what each is given of a token */
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
