@@ -11,7 +11,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/tokenizer/unicode.c %D%/tokenizer/unicode.h %D%/tokenizer/unicode_table.h \
 	%D%/arch/arch.h %D%/arch/block.c %D%/arch/blocks.c %D%/arch/blocks.h %D%/arch/latent.c %D%/arch/layers.c %D%/arch/moe.c %D%/arch/numbers.c %D%/arch/recurrent.c \
 	%D%/arch/list.def %D%/arch/llama.c %D%/arch/qwen2.c %D%/arch/qwen3.c %D%/arch/qwen3moe.c %D%/arch/qwen35.c \
-	%D%/arch/qwen35moe.c %D%/arch/indexer.c %D%/arch/pools.c %D%/arch/compressed.c %D%/arch/hyper.c %D%/arch/glm5next.c %D%/arch/deepseek4.c %D%/arch/inputs.c %D%/arch/gemma4.c %D%/arch/gemma4_assistant.c %D%/arch/altup.c %D%/arch/gemma3n.c %D%/arch/short_conv.c %D%/arch/lfm2.c %D%/arch/lfm2moe.c %D%/arch/seed_oss.c \
+	%D%/arch/qwen35moe.c %D%/arch/indexer.c %D%/arch/pools.c %D%/arch/compressed.c %D%/arch/hyper.c %D%/arch/mix.c %D%/arch/ngrams.c %D%/arch/glm5next.c %D%/arch/deepseek4.c %D%/arch/qwen4exp.c %D%/arch/inputs.c %D%/arch/gemma4.c %D%/arch/gemma4_assistant.c %D%/arch/altup.c %D%/arch/gemma3n.c %D%/arch/short_conv.c %D%/arch/lfm2.c %D%/arch/lfm2moe.c %D%/arch/seed_oss.c \
 	%D%/arch/ernie4_5.c %D%/arch/exaone4.c %D%/arch/scan.c %D%/arch/mamba2.c %D%/arch/nemotron_h.c %D%/arch/granitehybrid.c \
 	%D%/arch/falcon_h1.c %D%/arch/kimi_linear.c %D%/arch/qwen3vl.c %D%/arch/qwen3vlmoe.c %D%/arch/hunyuan_dense.c \
 	%D%/arch/hunyuan_moe.c %D%/arch/starcoder2.c %D%/arch/stablelm.c %D%/arch/channel_scan.c %D%/arch/mamba.c \

@@ -46,10 +46,12 @@ struct lm_build {
     int n_ratios;
     /* and factors of single pairs of rope */
     eng_value unrounded;
+    eng_value ngrams; /* of some models: the rows of a table that tokens take, one token's behind the other's; ENG_NO_VALUE */
     eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
     eng_value altup[LM_MOST_ALTUP]; /* of some models: the hidden states of each token (altup.c) */
     eng_value streams, given, mixing; /* of some models: a token's, [E, n, T]; and of a block that has taken of them how much of
-                                       * its result each gets, [1, n, T], and of the others, [to, from, T] (hyper.c) */
+                                       * its result each gets, [1, n, T], and of the others, [to, from, T] (hyper.c), or
+                                       * ENG_NO_VALUE: each stays (mix.c) */
     bool picked;      /* only tokens whose logits are wanted are left                   */
     eng_value states; /* of the block for drafting: the hidden states that come with the tokens */
     const eng_lm_model *target; /* of an assistant: whose embeddings tokens have    */
@@ -77,8 +79,13 @@ static inline int32_t lm_cache_rotation(int64_t row)
 
 /* Of what a layer keeps: K and V first, behind them an indexer's keys and the window that pools' are made of. */
 enum { LM_INDEX_KEYS = 2, LM_POOL_WINDOW };
+/* Of the layer with rows of a table of n-grams: behind its state and its convolution's window that of theirs. */
+enum { LM_NGRAM_WINDOW = 2 };
 /* Or entries' K, V and the window that they are made of, and behind them the same of an indexer's keys. */
 enum { LM_ENTRY_K = 2, LM_ENTRY_V, LM_ENTRY_WINDOW, LM_ENTRY_INDEX_KEYS, LM_ENTRY_INDEX_WINDOW };
+
+/* The rows that the token tokens[at] takes of the table (ngrams.c). */
+void lm_ngram_rows(const lm_ngrams *n, const int32_t *tokens, int64_t at, int32_t *rows);
 
 enum { LM_SLOT_WEIGHTS = 0, LM_SLOT_MEMORY, LM_SLOT_CELLS, LM_SLOT_IO, LM_SLOT_TARGET, LM_SLOTS };
 enum { LM_PARAM_CELLS = 0, LM_PARAMS };

@@ -147,7 +147,8 @@ eng_value lm_rope(lm_build *b, eng_value x, int layer, bool wanted)
 
 eng_value lm_ones(lm_build *b, int64_t n)
 {
-    eng_value one = eng_slice(b->g, lm_weight(b, LM_LAYER_TOP, LM_OUT_NORM), 0, 0, 1);
+    eng_value any = lm_weight(b, LM_LAYER_TOP, b->model->n.mix_rank ? LM_MIX_OUT_NORM : LM_OUT_NORM);
+    eng_value one = eng_slice(b->g, any, 0, 0, 1);
     return eng_repeat(b->g, eng_scale(b->g, one, 0, 1), (int64_t[]){n}, 1);
 }
 

@@ -14,7 +14,8 @@
  * or of the one that steps of scans are made of;
  * h channels of a short convolution; i heads of an indexer, j their size, k tokens of a pool;
  * of compressed tokens s tokens of one, u 2 where it has parts of those before it, too, else 1; g groups of query heads whose
- * results become short vectors, e heads of a group, o size of such a vector; a experts a token uses, b vocabulary (uncut).
+ * results become short vectors, e heads of a group, o size of such a vector; a experts a token uses, b vocabulary (uncut);
+ * of a table of n-grams m rows, l those that a token takes, q taps of the convolution behind them.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -43,9 +44,9 @@
 
 /* Embeddings and head. */
 #define LM_ROWS_ENDS LM_ROWS_ENDS_OF("output_norm")
-#define LM_ROWS_ENDS_OF(norm) \
+#define LM_ROWS_ENDS_OF(norm) {LM_OUT_NORM, norm ".weight", "E", LM_W_F32 | LM_W_END, 0, 0, 0}, LM_ROWS_PLAIN_ENDS
+#define LM_ROWS_PLAIN_ENDS \
     {LM_EMBD, "token_embd.weight", "E, V", LM_W_MATRIX, 0, 0, 0}, \
-    {LM_OUT_NORM, norm ".weight", "E", LM_W_F32 | LM_W_END, 0, 0, 0}, \
     LM_LINEAR(LM_OUT, "output", "E", "V", LM_W_OPTIONAL | LM_W_END, LM_W_OPTIONAL, 0, 0)
 /* A norm of a whole token, in all layers. */
 #define LM_ROW_NORM(role, base) {role, base ".weight", "E", LM_W_F32, LM_ALL, 0, 0}
@@ -124,6 +125,24 @@
     LM_MATRIX(LM_HYPER_OUT, "output_hc_fn", "J E", "J", LM_W_END, 0, 0), \
     {LM_HYPER_OUT_BASES, "output_hc_base.weight", "J", LM_W_F32 | LM_W_END, 0, 0, 0}, \
     {LM_HYPER_OUT_FACTORS, "output_hc_scale.weight", "1", LM_W_F32 | LM_W_END, 0, 0, 0}
+/* Streams that are mixed channel by channel, by what a short vector says; what each gets of a block's result. */
+#define LM_ROWS_MIX_OF(role, base, flags, layers) \
+    {role##_NORM, base "_norm.weight", "J E", LM_W_F32 | (flags), layers, 0, 0}, \
+    LM_MATRIX(role##_DOWN, base "_down", "J E", "O", flags, layers, 0), \
+    LM_MATRIX(role##_UP, base "_up", "O", "J E", flags, layers, 0)
+#define LM_ROWS_MIX \
+    LM_ROWS_MIX_OF(LM_MIX, "hc_attn", 0, LM_ALL), LM_MATRIX(LM_MIX_GIVE, "hc_attn_inject", "J E", "J", 0, LM_ALL, 0), \
+    LM_ROWS_MIX_OF(LM_MIX_FFN, "hc_ffn", 0, LM_ALL), LM_MATRIX(LM_MIX_FFN_GIVE, "hc_ffn_inject", "J E", "J", 0, LM_ALL, 0), \
+    LM_ROWS_MIX_OF(LM_MIX_OUT, "output_hc", LM_W_END, 0)
+/* A table of n-grams, and how one layer takes its rows. */
+#define LM_ROWS_NGRAMS \
+    {LM_INPUT_EMBD, "per_layer_token_embd.weight", "I, m", LM_W_MATRIX | LM_W_NGRAMS, 0, 0, 0}, \
+    LM_MATRIX(LM_NGRAM_KEY, "ple_key", "l I", "J E", LM_W_NGRAMS, LM_REC, 0), \
+    LM_MATRIX(LM_NGRAM_VALUE, "ple_value", "l I", "E", LM_W_NGRAMS, LM_REC, 0), \
+    {LM_NGRAM_KEY_NORM, "ple_norm_key.weight", "J E", LM_W_F32 | LM_W_NGRAMS, LM_REC, 0, 0}, \
+    {LM_NGRAM_QUERY_NORM, "ple_norm_query.weight", "J E", LM_W_F32 | LM_W_NGRAMS, LM_REC, 0, 0}, \
+    {LM_NGRAM_NORM, "ple_norm_conv.weight", "J E", LM_W_F32 | LM_W_NGRAMS, LM_REC, 0, 0}, \
+    {LM_NGRAM_CONV, "ple_conv1d.weight", "q, J E", LM_W_F32 | LM_W_NGRAMS, LM_REC, 0, 0}
 /* A learned way around the mixer. */
 #define LM_ROWS_LAUREL \
     LM_MATRIX(LM_LAUREL_IN, "laurel_l", "E", "O", 0, LM_ALL, 0), \
@@ -150,6 +169,12 @@
     {LM_INDEX_K_NORM, "indexer.k_norm.weight", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}, \
     {LM_INDEX_K_NORM_BIAS, "indexer.k_norm.bias", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}, \
     LM_MATRIX(LM_INDEX_WEIGHTS, "indexer.proj", "E", "i", LM_W_CHOOSES, LM_ATT, 0)
+/* The same, where keys of pools are means of tokens', and normed then, as queries are. */
+#define LM_ROWS_MEAN_INDEXER \
+    LM_MATRIX(LM_INDEX_Q, "indexer.q_proj", "E", "i j", LM_W_CHOOSES, LM_ATT, 0), \
+    LM_MATRIX(LM_INDEX_K, "indexer.k_proj", "E", "j", LM_W_CHOOSES, LM_ATT, 0), \
+    {LM_INDEX_Q_NORM, "indexer.q_norm.weight", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}, \
+    {LM_INDEX_K_NORM, "indexer.k_norm.weight", "j", LM_W_F32 | LM_W_CHOOSES, LM_ATT, 0, 0}
 /* Where those are chosen in pools: how much of its pool's key a token's is, by itself and by its place. */
 #define LM_ROWS_POOLS \
     LM_MATRIX(LM_POOL_GATE, "indexer_compressor_gate", "E", "j", LM_W_CHOOSES, LM_ATT, 0), \
@@ -327,6 +352,7 @@ int lm_numbers_indexer(lm_loader *l);
 int lm_latent_indexed(lm_loader *l);
 /* Tokens of a pool (pools.c); with them. */
 int lm_numbers_pools(lm_loader *l);
+int lm_numbers_pool_means(lm_loader *l);
 /* Taps, the size of a state, and heads that share and that do not: what all layers with states have (recurrent.c). */
 int lm_numbers_states(lm_loader *l);
 /* Heads of recurrent layers (recurrent.c). */
@@ -339,6 +365,9 @@ int lm_numbers_scan(lm_loader *l);
 int lm_numbers_channel_scan(lm_loader *l);
 /* Streams of a token, and how they are mixed (hyper.c). */
 int lm_numbers_hyper(lm_loader *l);
+int lm_numbers_mix(lm_loader *l); /* mix.c */
+/* A table of n-grams, if there is one (ngrams.c). */
+int lm_numbers_ngrams(lm_loader *l);
 /* Which layers see compressed tokens, and how; the groups of their heads (compressed.c). */
 int lm_numbers_compressed(lm_loader *l);
 /* Between what gates and ups of feed-forwards stay (moe.c). */
@@ -398,6 +427,9 @@ eng_value lm_choose_entries(lm_build *b, const lm_entries *e, eng_value k, eng_v
 /* Cells that are chosen in pools: the key of each token's, of its tokens' keys k up to it; what tokens' pools are; and the
  * best pools, of the scores of all cells: 0 for their cells, else -inf (pools.c). */
 eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer);
+/* The means of the tokens' k, and the positions of pools' first tokens. */
+eng_value lm_pool_means(lm_build *b, eng_value k, int layer);
+eng_value lm_first_positions(lm_build *b, int64_t pool);
 void lm_pools_begin(lm_build *b);
 eng_value lm_pools_best(lm_build *b, eng_value x, const lm_pools *p, int64_t t);
 /* The experts that the router chooses for each token, and the shared one: u[E, T] -> [E, T].  x: what u was normed from,
@@ -427,6 +459,13 @@ typedef struct lm_hyper_roles {
     int matrix, base, scale;
 } lm_hyper_roles;
 void lm_hyper_begin(lm_build *b, eng_value x);
+/* Streams x[E, n, T], each normed by itself, with the weights of the role. */
+eng_value lm_streams_norm(lm_build *b, eng_value x, int layer, int role);
+/* The same where they are mixed channel by channel, before mixer or feed-forward; one of all (mix.c). */
+eng_value lm_mix_take(lm_build *b, int layer, bool ffn);
+eng_value lm_mix_end(lm_build *b);
+/* What a layer adds to the streams of the rows that tokens take of a table (ngrams.c). */
+void lm_ngrams_add(lm_build *b, int layer);
 eng_value lm_hyper_take(lm_build *b, int layer, const lm_hyper_roles *roles);
 void lm_hyper_pick(lm_build *b);
 void lm_hyper_give(lm_build *b, eng_value x);

@@ -163,18 +163,10 @@ static eng_value sequences(lm_build *b, int64_t ratio)
     return eng_cpy(g, other, ENG_TYPE_I32);
 }
 
-/* Of entries that end with the tokens, the positions of their first ones. */
-static eng_value positions(lm_build *b, int64_t ratio)
-{
-    eng_graph *g = b->g;
-    eng_value x = eng_scale(g, eng_cpy(g, b->pos, ENG_TYPE_F32), 1, 1 - (double)ratio);
-    return eng_cpy(g, eng_clamp(g, x, 0, INFINITY), ENG_TYPE_I32);
-}
-
 static void begin(lm_build *b, lm_entries *e, bool chosen)
 {
     e->cseq = sequences(b, e->ratio);
-    e->pos = positions(b, e->ratio);
+    e->pos = lm_first_positions(b, e->ratio);
     e->unseen = e->out_unseen = ENG_NO_VALUE;
     if (!chosen || lm_seen_cells(b) / e->ratio <= b->model->n.top_entries)
         return; /* all are seen */

@@ -115,6 +115,8 @@ void lm_hyper_pick(lm_build *b)
     const struct { eng_value *x; int64_t first, second; } all[] = {
         {&b->streams, e, n}, {&b->given, 1, n}, {&b->mixing, n, n}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (*all[i].x == ENG_NO_VALUE)
+            continue;
         eng_value rows = eng_reshape(g, *all[i].x, (int64_t[]){all[i].first * all[i].second, b->n_tokens}, 2);
         *all[i].x = eng_reshape(g, lm_pick(b, rows), (int64_t[]){all[i].first, all[i].second, t}, 3);
     }
@@ -127,9 +129,13 @@ void lm_hyper_give(lm_build *b, eng_value x)
     const lm_numbers *m = &b->model->n;
     eng_graph *g = b->g;
     int64_t n = m->streams, e = m->n_embd, t = n_tokens(b);
-    eng_value to = eng_cont(g, eng_permute(g, b->mixing, swapped, 3)), mixed = ENG_NO_VALUE;
     x = eng_repeat(g, eng_reshape(g, x, (int64_t[]){e, 1, t}, 3), (int64_t[]){e, n, t}, 3);
     x = eng_mul(g, x, b->given);
+    if (b->mixing == ENG_NO_VALUE) {
+        b->streams = eng_add(g, b->streams, x);
+        return;
+    }
+    eng_value to = eng_cont(g, eng_permute(g, b->mixing, swapped, 3)), mixed = ENG_NO_VALUE;
     for (int64_t k = 0; k < n; k++) {
         eng_value w = eng_reshape(g, eng_cont(g, eng_slice(g, to, 1, k, 1)), (int64_t[]){1, n, t}, 3);
         eng_value y = lm_sum_second(b, eng_mul(g, b->streams, w), n);

@@ -45,7 +45,8 @@ int lm_numbers_indexer(lm_loader *l)
     eng_lm_model *m = l->model;
     lm_numbers *n = &m->n;
     int64_t queries;
-    int status = lm_key_integer(l, "attention.q_lora_rank", 1, LM_MAX_EXTENT, &queries);
+    bool latent = m->arch->latent;
+    int status = latent ? lm_key_integer(l, "attention.q_lora_rank", 1, LM_MAX_EXTENT, &queries) : ENG_OK;
     if (!status)
         status = lm_key_integer(l, "attention.indexer.top_k", 1, INT32_MAX, &n->top_cells);
     if (!status)
@@ -53,7 +54,7 @@ int lm_numbers_indexer(lm_loader *l)
     if (!status)
         status = lm_key_integer(l, "attention.indexer.key_length", n->rope.n_dims, LM_MAX_EXTENT, &n->d_index);
     if (!status)
-        status = choosers(l);
+        status = latent ? choosers(l) : lm_numbers_pool_means(l);
     if (!status && l->model->arch->reads & LM_READS_POOLS)
         status = lm_numbers_pools(l);
     lm_letter_add(m, 'i', NULL, n->index_heads);
@@ -111,7 +112,7 @@ static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, int l
     const lm_numbers *n = &b->model->n;
     uint32_t type = b->context->type_k;
     eng_rope_params r = n->rope;
-    r.mode = b->model->arch->index_rope;
+    r.mode = n->rope_streams ? r.mode : b->model->arch->index_rope;
     r.offset = r.offset ? n->d_index - r.n_dims : 0;
     x = eng_reshape(b->g, x, (int64_t[]){n->d_index, heads, t}, 3);
     if (n->layer[layer].rotated)
@@ -120,15 +121,17 @@ static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, int l
     return b->context->rotate_k > 1 ? eng_hadamard(b->g, x, lm_cache_rotation(lm_cache_row(type, n->d_index))) : x;
 }
 
-/* Of tokens first .. first + t - 1: q[row, heads, tokens], w[heads, tokens]. */
+/* Of tokens first .. first + t - 1: q[row, heads, tokens], w[heads, tokens], or all heads count as much. */
 static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value keys, int64_t first, int64_t t)
 {
     eng_graph *g = b->g;
     int64_t heads = b->model->n.index_heads, cells = lm_seen_cells(b), row = lm_cache_row(b->context->type_k, b->model->n.d_index);
     q = eng_reshape(g, eng_cont(g, eng_slice(g, q, 2, first, t)), (int64_t[]){row, heads * t}, 2);
-    w = eng_reshape(g, eng_cont(g, eng_slice(g, w, 1, first, t)), (int64_t[]){1, heads, t}, 3);
     eng_value x = eng_reshape(g, eng_mul_mat(g, keys, q), (int64_t[]){cells, heads, t}, 3);
-    x = lm_sum_second(b, eng_mul(g, eng_unary(g, x, ENG_UNARY_RELU), w), heads);
+    x = eng_unary(g, x, ENG_UNARY_RELU);
+    if (w != ENG_NO_VALUE)
+        x = eng_mul(g, x, eng_reshape(g, eng_cont(g, eng_slice(g, w, 1, first, t)), (int64_t[]){1, heads, t}, 3));
+    x = lm_sum_second(b, x, heads);
     return eng_reshape(g, eng_cont(g, x), (int64_t[]){cells, t}, 2);
 }
 
@@ -147,10 +150,27 @@ static eng_value all_scores(lm_build *b, eng_value cache, eng_value u, eng_value
 {
     const lm_numbers *n = &b->model->n;
     int64_t t = wanted ? b->n_out : b->n_tokens, row = lm_cache_row(b->context->type_k, n->d_index);
-    eng_value q = ready(b, lm_product(b, layer, LM_INDEX_Q, queries), n->index_heads, t, layer,
-                        wanted ? b->out_rope_pos : b->rope_pos);
-    eng_value w = lm_product(b, layer, LM_INDEX_WEIGHTS, wanted ? lm_pick(b, u) : u);
+    eng_value q = lm_product(b, layer, LM_INDEX_Q, queries), w = ENG_NO_VALUE;
+    if (lm_weight(b, layer, LM_INDEX_Q_NORM) != ENG_NO_VALUE)
+        q = lm_norm(b, eng_reshape(b->g, q, (int64_t[]){n->d_index, n->index_heads, t}, 3), layer, LM_INDEX_Q_NORM);
+    q = ready(b, q, n->index_heads, t, layer, wanted ? b->out_rope_pos : b->rope_pos);
+    if (lm_weight(b, layer, LM_INDEX_WEIGHTS) != ENG_NO_VALUE)
+        w = lm_product(b, layer, LM_INDEX_WEIGHTS, wanted ? lm_pick(b, u) : u);
     return scores(b, q, w, eng_reshape(b->g, cache, (int64_t[]){row, lm_seen_cells(b)}, 2), 0, t);
+}
+
+/* Of tokens, or of pools that end with them. */
+static eng_value keys(lm_build *b, eng_value u, int layer)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_value k = lm_product(b, layer, LM_INDEX_K, u);
+    if (n->pool_means) {
+        k = lm_norm(b, lm_pool_means(b, k, layer), layer, LM_INDEX_K_NORM);
+        return ready(b, k, 1, b->n_tokens, layer, lm_first_positions(b, n->pool));
+    }
+    k = eng_norm(b->g, k, lm_weight(b, layer, LM_INDEX_K_NORM), lm_weight(b, layer, LM_INDEX_K_NORM_BIAS), 1e-6);
+    k = n->pool ? lm_pool_keys(b, k, u, layer) : k;
+    return ready(b, k, 1, b->n_tokens, layer, b->rope_pos);
 }
 
 void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted)
@@ -162,10 +182,8 @@ void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool want
         b->chosen = wanted && b->chosen != ENG_NO_VALUE ? lm_pick(b, b->chosen) : b->chosen;
         return;
     }
-    eng_value cache = lm_layer_memory(b, layer, LM_INDEX_KEYS), k = lm_product(b, layer, LM_INDEX_K, u);
-    k = eng_norm(g, k, lm_weight(b, layer, LM_INDEX_K_NORM), lm_weight(b, layer, LM_INDEX_K_NORM_BIAS), 1e-6);
-    k = n->pool ? lm_pool_keys(b, k, u, layer) : k;
-    lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, layer, b->rope_pos));
+    eng_value cache = lm_layer_memory(b, layer, LM_INDEX_KEYS);
+    lm_cache_keep(b, cache, keys(b, u, layer));
     if (b->unseen == ENG_NO_VALUE)
         return;
     eng_value x = all_scores(b, cache, u, queries, layer, wanted);

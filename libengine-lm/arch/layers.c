@@ -32,6 +32,8 @@ static eng_value mixer(lm_build *b, eng_value u, int layer, bool wanted)
                has(b, layer, LM_CONV_IN) ? lm_short_conv(b, u, layer) :
                b->model->arch->kda       ? lm_kimi_delta_attention(b, u, layer) :
                                            lm_gated_delta_net(b, u, layer);
+    if (b->model->n.top_cells && !b->model->arch->latent)
+        lm_choose(b, u, wanted ? lm_pick(b, u) : u, layer, wanted);
     return has(b, layer, LM_ATTN_OUT_A)    ? lm_compressed_attention(b, u, layer, wanted) :
            b->model->arch->latent ? lm_latent_attention(b, u, layer, wanted) :
                                     lm_attention_block(b, u, layer, wanted);
@@ -156,14 +158,16 @@ static void streamed(lm_build *b, int il)
     static const lm_hyper_roles second = {LM_HYPER_FFN, LM_HYPER_FFN_BASES, LM_HYPER_FFN_FACTORS};
     const lm_numbers *n = &b->model->n;
     bool wanted = il >= n->last_kept && !b->all_hidden, attends = n->kind[il] & LM_LAYER_ATTENTION;
-    eng_value x = lm_hyper_take(b, il, &first), o = mixer(b, normed(b, x, il, LM_NORM), il, wanted);
+    if (n->ngrams.rows && il == n->ngrams.layer)
+        lm_ngrams_add(b, il);
+    eng_value x = n->mix_rank ? lm_mix_take(b, il, false) : lm_hyper_take(b, il, &first), o = mixer(b, normed(b, x, il, LM_NORM), il, wanted);
     if (wanted && !b->picked) {
         o = attends ? o : lm_pick(b, o);
         drop_others(b);
     }
     lm_hyper_give(b, o);
     eng_graph_name(b->g, b->streams, "mixed.%d", il);
-    x = lm_hyper_take(b, il, &second);
+    x = n->mix_rank ? lm_mix_take(b, il, true) : lm_hyper_take(b, il, &second);
     lm_hyper_give(b, feed_forward(b, x, normed(b, x, il, LM_FFN_NORM), il));
     eng_graph_name(b->g, b->streams, "layer.%d", il);
 }
@@ -172,7 +176,7 @@ static eng_value head(lm_build *b, eng_value x)
 {
     const lm_numbers *n = &b->model->n;
     eng_graph *g = b->g;
-    b->hidden = x = lm_norm(b, x, LM_LAYER_TOP, LM_OUT_NORM);
+    b->hidden = x = n->mix_rank ? x : lm_norm(b, x, LM_LAYER_TOP, LM_OUT_NORM);
     if (b->target) /* as the other model's are */
         b->hidden = lm_product(b, LM_LAYER_TOP, LM_DRAFT_STATE, x);
     x = b->all_hidden ? lm_pick(b, x) : x;
@@ -214,5 +218,6 @@ eng_value lm_layers(lm_build *b)
         if (n->altup)
             lm_altup_correct(b, x, il);
     }
-    return head(b, n->altup ? lm_altup_end(b) : n->streams ? lm_hyper_end(b) : x);
+    return head(b, n->altup ? lm_altup_end(b) : n->mix_rank ? lm_mix_end(b) :
+                   n->streams ? lm_hyper_end(b) : x);
 }

@@ -35,8 +35,10 @@ static const struct {
     {"attention.key_length_swa", LM_READS_LOCAL_HEADS, 0},
     {"attention.value_length_swa", LM_READS_LOCAL_HEADS, 0},
     {"attention.output_scale", 0, 0},
-    {"embedding_length_per_layer_input", LM_READS_INPUTS, 0},
-    {"hyper_connection.count", LM_READS_HYPER, 1},
+    {"embedding_length_per_layer_input", LM_READS_INPUTS | LM_READS_NGRAMS, 0},
+    {"hyper_connection.count", LM_READS_HYPER | LM_READS_MIX, 1},
+    {"hyper_connection.low_rank", LM_READS_MIX, 0},
+    {"ple.ngram_size", LM_READS_NGRAMS, 0},
     {"use_parallel_residual", LM_READS_PARALLEL, 0},
     {"swiglu_clamp_exp", LM_READS_CLAMPS, 0},
     {"swiglu_clamp_shexp", LM_READS_CLAMPS, 0},
@@ -576,6 +578,8 @@ int lm_numbers_read(lm_loader *l)
         status = altup(l);
     if (!status && lm_arch_reads(l, LM_READS_HYPER))
         status = lm_numbers_hyper(l);
+    if (!status && lm_arch_reads(l, LM_READS_MIX))
+        status = lm_numbers_mix(l);
     if (!status && lm_arch_reads(l, LM_READS_CLAMPS))
         status = lm_numbers_clamps(l);
     if (!status)

@@ -1,7 +1,7 @@
 /*
  * Pools of an indexer: so many tokens that follow one another are chosen together, by one key, and behind the last
  * full pool all are seen.  The key is the mean of theirs, each channel weighed by the softmax over the tokens of what
- * they and their places say.
+ * they and their places say; or their plain mean (Qwen4-Exp).
  *
  * Numerator and denominator of that mean are sums over as many tokens up to one of them, which a convolution with as many
  * taps gives: every token's row of the cache has such a mean, and that of a pool's last token is the pool's key.
@@ -18,17 +18,43 @@
 
 /* -- numbers ------------------------------------------------------------------------------ */
 
+/* What is chosen must be whole pools; and there are states, whatever the layers are. */
+static int whole_pools(lm_loader *l, const char *key)
+{
+    lm_numbers *n = &l->model->n;
+    n->recurrent = true;
+    return n->top_cells % n->pool == 0 ? ENG_OK :
+               eng_fail(ENG_ERR_FORMAT, "key %s.attention.indexer.top_k is %lld" ENG_CAUSE "it must be a multiple of"
+                        " %s.attention.%s, which is %lld", l->arch_name, (long long)n->top_cells, l->arch_name, key,
+                        (long long)n->pool);
+}
+
 int lm_numbers_pools(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;
     int status = lm_key_integer(l, "attention.indexer.kpool", 2, 1 << 10, &n->pool);
-    if (!status && n->top_cells % n->pool)
-        status = eng_fail(ENG_ERR_FORMAT, "key %s.attention.indexer.top_k is %lld" ENG_CAUSE "it must be a multiple of"
-                          " %s.attention.indexer.kpool, which is %lld", l->arch_name, (long long)n->top_cells, l->arch_name,
-                          (long long)n->pool);
-    n->recurrent = true; /* it has states, whatever its layers are */
     lm_letter_add(l->model, 'k', NULL, n->pool);
-    return status;
+    return status ? status : whole_pools(l, "indexer.kpool");
+}
+
+/* As many tokens as a list says for each layer, 0 for those that do not choose; in one model one number is known. */
+int lm_numbers_pool_means(lm_loader *l)
+{
+    lm_numbers *n = &l->model->n;
+    for (int i = 0; i < n->n_layers; i++) {
+        int64_t pool;
+        int status = lm_key_layer_integer(l, "attention.compress_ratios", i, 0, 1 << 10, &pool);
+        if (status)
+            return status;
+        n->layer[i].chooses = n->kind[i] & LM_LAYER_ATTENTION;
+        if (n->layer[i].chooses ? pool < 2 || (n->pool && pool != n->pool) : pool != 0)
+            return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.attention.compress_ratios has %lld for layer %d" ENG_CAUSE
+                            "of %s models one number above 1 is known for all layers that attend, and 0 for the others",
+                            l->arch_name, (long long)pool, i, l->arch_name);
+        n->pool = n->layer[i].chooses ? pool : n->pool;
+    }
+    n->pool_means = true;
+    return n->pool ? whole_pools(l, "compress_ratios") : ENG_OK;
 }
 
 /* -- the graph ------------------------------------------------------------------------------ */
@@ -58,6 +84,23 @@ eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer)
     x = eng_ssm_conv(g, x, taps(b, layer), lm_layer_memory(b, layer, LM_POOL_WINDOW), b->src, b->dst, b->cu,
                      b->context->n_snapshots);
     return eng_div(g, eng_slice(g, x, 0, 0, d), eng_slice(g, x, 0, d, d));
+}
+
+eng_value lm_pool_means(lm_build *b, eng_value k, int layer)
+{
+    eng_graph *g = b->g;
+    int64_t pool = b->model->n.pool, d = b->model->n.d_index;
+    eng_value one = eng_scale(g, lm_ones(b, pool), 1 / (double)pool, 0);
+    eng_value taps = eng_repeat(g, eng_reshape(g, one, (int64_t[]){pool, 1}, 2), (int64_t[]){pool, d}, 2);
+    return eng_ssm_conv(g, k, taps, lm_layer_memory(b, layer, LM_POOL_WINDOW), b->src, b->dst, b->cu,
+                        b->context->n_snapshots);
+}
+
+eng_value lm_first_positions(lm_build *b, int64_t pool)
+{
+    eng_graph *g = b->g;
+    eng_value x = eng_scale(g, eng_cpy(g, b->rope_pos, ENG_TYPE_F32), 1, 1 - (double)pool); /* 0 in all streams that are 0 */
+    return eng_cpy(g, eng_clamp(g, x, 0, INFINITY), ENG_TYPE_I32);
 }
 
 /* Each cell's pool, and 1 where it is the pool's last token. */

@@ -139,7 +139,9 @@ eng_value lm_gated_delta_net(lm_build *b, eng_value u, int il)
     eng_value o = delta_rule(b, &h, a, beta, il);
 
     z = eng_reshape(g, z, (int64_t[]){s, vh, t}, 3);
-    o = eng_glu(g, z, lm_norm(b, o, il, LM_GDN_NORM), ENG_GLU_SWIGLU, NULL);
+    o = lm_norm(b, o, il, LM_GDN_NORM);
+    o = b->model->arch->sigmoid_gate ? eng_mul(g, o, eng_unary(g, z, ENG_UNARY_SIGMOID)) :
+                                       eng_glu(g, z, o, ENG_GLU_SWIGLU, NULL);
     o = eng_reshape(g, o, (int64_t[]){s * vh, t}, 2);
     return lm_product(b, il, LM_GDN_OUT, o);
 }

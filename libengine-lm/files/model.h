@@ -14,11 +14,13 @@
 #include "../tokenizer/tokenizer.h"
 
 #define LM_MAX_LAYERS 1024
-#define LM_MAX_ROLES 240         /* of an architecture's table                 */
+#define LM_MAX_ROLES 280         /* of an architecture's table                 */
 #define LM_MAX_LETTERS 28        /* of its words                               */
 #define LM_MOST_TEMPLATES 16     /* of conversations, in one file              */
 #define LM_MOST_ALTUP 8          /* hidden states of a token                   */
 #define LM_MOST_STREAMS 16       /* of a token, in hyper-connections           */
+#define LM_MOST_NGRAM 8          /* tokens of an n-gram                        */
+#define LM_MOST_NGRAM_ROWS 128   /* that a token takes of a table of n-grams    */
 #define LM_MOST_SINKHORN 64      /* rounds in which their mixing is balanced   */
 #define LM_MAX_EXTENT (1 << 24)  /* of anything a file gives as a size          */
 #define LM_LAYER_TOP (-1)        /* tensors before the first layer: embeddings  */
@@ -126,6 +128,17 @@ typedef struct lm_routing {
     double scale;      /* of the weights                                          */
 } lm_routing;
 
+/* Rows of a table that a token takes by its n-grams (arch/ngrams.c). */
+typedef struct lm_ngrams {
+    int layer;                             /* that is given them                  */
+    int64_t rows;                          /* of a token; 0: there is no table    */
+    int64_t longest, each;                 /* tokens of an n-gram; rows of each length from 2 on */
+    int64_t width, taps;                   /* of a row; of the convolution, `longest` tokens from one to the next */
+    int32_t end;                           /* the token behind which none before it counts */
+    uint64_t factors[LM_MOST_NGRAM];       /* of the last token, the one before it and so on */
+    uint64_t sizes[LM_MOST_NGRAM_ROWS], offsets[LM_MOST_NGRAM_ROWS]; /* parts of the table that rows are taken of */
+} lm_ngrams;
+
 typedef struct lm_numbers {
     int n_layers, n_layers_file;
     int n_drafting;                        /* blocks behind the layers that are loaded: 0 or 1 */
@@ -137,6 +150,8 @@ typedef struct lm_numbers {
     int64_t streams;                       /* of a token, in hyper-connections; 0: none */
     int sinkhorn;                          /* rounds in which their mixing is balanced */
     double hyper_eps;
+    int64_t mix_rank;                      /* size of the short vector by which they are mixed channel by channel; 0: by matrices */
+    lm_ngrams ngrams;
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_hidden;                      /* of the hidden states that are given, or taken with tokens */
     int64_t d_head;                        /* of latent attention: of a head        */
@@ -144,6 +159,7 @@ typedef struct lm_numbers {
     int64_t top_entries;                   /* the same, of compressed tokens        */
     int64_t index_heads, d_index;          /* and its heads                         */
     int64_t pool;                          /* cells that are chosen together, by one key made of theirs; 0: each by itself */
+    bool pool_means;                       /* that key is their mean, and all else comes behind that */
     double forget_least;                   /* of Kimi Delta Attention: the logarithm of the least that is kept; 0: no bound */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t d_scan;                        /* channels of a head that scans         */
@@ -209,6 +225,11 @@ enum {
     LM_PRODUCT_ROLES(LM_ALTUP_PREDICT), LM_PRODUCT_ROLES(LM_ALTUP_CORRECT), LM_ALTUP_SCALE,
     LM_PRODUCT_ROLES(LM_HYPER_MIXER), LM_HYPER_MIXER_BASES, LM_HYPER_MIXER_FACTORS, LM_PRODUCT_ROLES(LM_HYPER_FFN),
     LM_HYPER_FFN_BASES, LM_HYPER_FFN_FACTORS, LM_PRODUCT_ROLES(LM_HYPER_OUT), LM_HYPER_OUT_BASES, LM_HYPER_OUT_FACTORS,
+    LM_MIX_NORM, LM_PRODUCT_ROLES(LM_MIX_DOWN), LM_PRODUCT_ROLES(LM_MIX_UP), LM_PRODUCT_ROLES(LM_MIX_GIVE),
+    LM_MIX_FFN_NORM, LM_PRODUCT_ROLES(LM_MIX_FFN_DOWN), LM_PRODUCT_ROLES(LM_MIX_FFN_UP), LM_PRODUCT_ROLES(LM_MIX_FFN_GIVE),
+    LM_MIX_OUT_NORM, LM_PRODUCT_ROLES(LM_MIX_OUT_DOWN), LM_PRODUCT_ROLES(LM_MIX_OUT_UP),
+    LM_PRODUCT_ROLES(LM_NGRAM_KEY), LM_PRODUCT_ROLES(LM_NGRAM_VALUE), LM_NGRAM_KEY_NORM, LM_NGRAM_QUERY_NORM, LM_NGRAM_NORM,
+    LM_NGRAM_CONV,
     LM_PRODUCT_ROLES(LM_LAUREL_IN), LM_PRODUCT_ROLES(LM_LAUREL_OUT), LM_LAUREL_NORM,
     LM_INPUT_EMBD, LM_INPUT_NORM, LM_PRODUCT_ROLES(LM_INPUT), LM_PRODUCT_ROLES(LM_INPUT_GATE),
     LM_PRODUCT_ROLES(LM_INPUT_OUT), LM_INPUT_POST_NORM, LM_LAYER_SCALE,
@@ -218,7 +239,7 @@ enum {
     LM_PRODUCT_ROLES(LM_Q_A), LM_Q_A_NORM, LM_PRODUCT_ROLES(LM_Q_B), LM_PRODUCT_ROLES(LM_KV_A), LM_KV_A_NORM,
     LM_K_B, LM_V_B, LM_PRODUCT_ROLES(LM_ATTN_OUT_A),
     LM_PRODUCT_ROLES(LM_ENTRY_KV), LM_PRODUCT_ROLES(LM_ENTRY_GATE), LM_ENTRY_PLACES, LM_ENTRY_NORM,
-    LM_PRODUCT_ROLES(LM_INDEX_Q), LM_PRODUCT_ROLES(LM_INDEX_K), LM_INDEX_K_NORM, LM_INDEX_K_NORM_BIAS,
+    LM_PRODUCT_ROLES(LM_INDEX_Q), LM_PRODUCT_ROLES(LM_INDEX_K), LM_INDEX_Q_NORM, LM_INDEX_K_NORM, LM_INDEX_K_NORM_BIAS,
     LM_PRODUCT_ROLES(LM_INDEX_WEIGHTS), LM_PRODUCT_ROLES(LM_POOL_GATE), LM_POOL_PLACES,
     LM_PRODUCT_ROLES(LM_GATE_UP), LM_PRODUCT_ROLES(LM_GATE), LM_PRODUCT_ROLES(LM_UP), LM_PRODUCT_ROLES(LM_DOWN),
     LM_PRODUCT_ROLES(LM_ROUTER), LM_TOKEN_EXPERTS, LM_CHOICE_BIAS, LM_ROUTER_NORM, LM_EXPERTS_NORM, LM_EXPERTS_POST_NORM, LM_DENSE_POST_NORM,
@@ -261,6 +282,7 @@ enum {
     LM_W_IDS = 2048,     /* i32: numbers of experts                                */
     LM_W_HASHED = 4096,  /* only in layers whose experts such a table has          */
     LM_W_ENTRIES = 8192, /* only in layers that see compressed tokens              */
+    LM_W_NGRAMS = 32768, /* only in the layer that is given rows of a table of n-grams, or where there is one */
     LM_W_STACK = 16384,  /* matrices, one behind the other in the file's one matrix */
     LM_W_EXPERTS = 64    /* a stack of experts, X its last dimension: runs of experts
                             with a home of their own become tensors of their own,
@@ -351,7 +373,7 @@ enum {
     LM_READS_LAYER_SIZES = 1 << 16, LM_READS_LOCAL_HEADS = 1 << 17, LM_READS_SHARED_CACHES = 1 << 18,
     LM_READS_INPUTS = 1 << 19, LM_READS_SPARSITY = 1 << 20, LM_READS_ALTUP = 1 << 21, LM_READS_PARALLEL = 1 << 22,
     LM_READS_HYPER = 1 << 23, LM_READS_CLAMPS = 1 << 24, LM_READS_POOLS = 1 << 25,
-    LM_READS_KEPT_LEAST = 1 << 26, LM_READS_COMPRESSED = 1 << 27,
+    LM_READS_KEPT_LEAST = 1 << 26, LM_READS_COMPRESSED = 1 << 27, LM_READS_NGRAMS = 1 << 28, LM_READS_MIX = 1 << 29,
     LM_NEEDS_ROPE_PART = 1 << 14 /* how many channels of a head are rotated */
 };
 struct lm_arch {
@@ -386,6 +408,7 @@ struct lm_arch {
     bool kda;                /* recurrent layers forget by channels, not by heads          */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
+    bool sigmoid_gate;       /* that of recurrent layers is a sigmoid, not SiLU         */
     bool assistant;          /* it guesses for another model, whose caches it reads     */
     bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */
     bool latent;             /* keys and values are made of one short vector           */

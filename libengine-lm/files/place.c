@@ -184,6 +184,7 @@ static void use_memory(const usage *u, const eng_lm_model *m)
             {"cache_i", m->n.layer[layer].chooses}, {"pool", m->n.pool && m->n.layer[layer].chooses},
             {"cache_entry_k", m->n.layer[layer].ratio > 0}, {"cache_entry_v", m->n.layer[layer].ratio > 0},
             {"entry", m->n.layer[layer].ratio > 0}, {"entry_i", m->n.layer[layer].ratio > 0 && m->n.layer[layer].chooses},
+            {"ngrams", m->n.ngrams.rows && layer == m->n.ngrams.layer},
             {"conv", recurrent || !m->n.recurrent}, {"state", recurrent || !states}};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
             char name[NAME_BYTES];

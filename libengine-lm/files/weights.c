@@ -141,6 +141,8 @@ static bool applies(const eng_lm_model *model, const lm_weight_row *row, int lay
         return false;
     if (row->flags & LM_W_HASHED && !model->n.layer[layer].hashed)
         return false;
+    if (row->flags & LM_W_NGRAMS && (!model->n.ngrams.rows || (layer >= 0 && layer != model->n.ngrams.layer)))
+        return false;
     if (row->flags & LM_W_ENTRIES && !model->n.layer[layer].ratio)
         return false;
     return (!row->with || roles[row->with - 1] >= 0) && (!row->unless || roles[row->unless - 1] < 0);

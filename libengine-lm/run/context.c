@@ -132,7 +132,7 @@ static void cell_letters(const eng_lm_context *c, lm_letter letters[2])
 /* -- memory on the device -------------------------------------------------------- */
 
 #define MOST_OF_LAYER 7 /* K, V, an indexer's keys and its pools' window, or entries' K, V and window, and an indexer's */
-#define OWN_LETTERS 11  /* x y z n p c r w v t f: what a context has beside its model's          */
+#define OWN_LETTERS 12  /* x y z n p c r w v t f d: what a context has beside its model's          */
 
 typedef struct declaration {
     eng_lm_context *c;
@@ -214,7 +214,8 @@ static int declare_layer(declaration *d, int layer)
         if (!status && a->chooses) /* whoever chooses among cells needs all of them */
             status = declare(d, layer, "cache_i", c->p.type_k, ENG_USE_CACHE, "z, n, 1");
         if (!status && a->chooses && c->model->n.pool)
-            status = declare(d, layer, "pool", ENG_TYPE_F32, ENG_USE_STATE, "v, 2 j, r");
+            status = declare(d, layer, "pool", ENG_TYPE_F32, ENG_USE_STATE,
+                             c->model->n.pool_means ? "v, j, r" : "v, 2 j, r");
     }
     if (status || !(c->model->n.kind[layer] & LM_LAYER_RECURRENT))
         return status;
@@ -224,7 +225,9 @@ static int declare_layer(declaration *d, int layer)
     if (!state || !window)
         return ENG_ERR_NOMEM;
     status = words ? declare(d, layer, "state", ENG_TYPE_F32, ENG_USE_STATE, state) : ENG_OK;
-    return status ? status : declare(d, layer, "conv", ENG_TYPE_F32, ENG_USE_STATE, window);
+    status = status ? status : declare(d, layer, "conv", ENG_TYPE_F32, ENG_USE_STATE, window);
+    bool ngrams = c->model->n.ngrams.rows && layer == c->model->n.ngrams.layer;
+    return status || !ngrams ? status : declare(d, layer, "ngrams", ENG_TYPE_F32, ENG_USE_STATE, "d, J E, r");
 }
 
 static int declare_layers(declaration *d)
@@ -275,6 +278,7 @@ static int declare_all(declaration *d)
     *rows = (lm_letter){'r', NULL, (int64_t)c->p.n_sequences * c->p.n_snapshots};
     d->letters[d->n_letters++] = (lm_letter){'w', NULL, n->conv - 1};
     d->letters[d->n_letters++] = (lm_letter){'v', NULL, n->pool - 1};
+    d->letters[d->n_letters++] = (lm_letter){'d', NULL, (n->ngrams.taps - 1) * n->ngrams.longest};
     d->letters[d->n_letters++] = (lm_letter){'t', NULL, 0};
     d->letters[d->n_letters++] = (lm_letter){'f', NULL, 0};
     d->tensors = lm_alloc(&d->memory, MOST_OF_LAYER * (size_t)n->n_layers, sizeof *d->tensors);

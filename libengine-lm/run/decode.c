@@ -233,6 +233,9 @@ static int fill(eng_lm_context *c, const eng_lm_batch *b, uint32_t first, uint32
         if (p->states)
             memcpy(p->states + (size_t)i * width, c->states + (size_t)token * width, width * sizeof *p->states);
         c->sequences[s].tokens[c->sequences[s].length + c->counts[s]++] = b->tokens[token];
+        if (at->ngrams)
+            lm_ngram_rows(&c->model->n.ngrams, c->sequences[s].tokens, c->sequences[s].length + c->counts[s] - 1,
+                          p->in + at->ngrams + (size_t)i * (size_t)c->model->n.ngrams.rows);
         p->in[at->pos + i] = pos;
         p->in[at->seq + i] = c->sequences[s].rank;
         if (!wants_logits(b, token))

@@ -67,6 +67,8 @@ static lm_inputs place_inputs(const eng_lm_context *c, uint32_t n_tokens, uint32
         at.live_out = place(&at, n_out);
         at.no_experts = place(&at, (uint64_t)c->model->n.n_used);
     }
+    if (c->model->n.ngrams.rows)
+        at.ngrams = place(&at, (uint64_t)n_tokens * (uint64_t)c->model->n.ngrams.rows);
     return at;
 }
 
@@ -146,6 +148,9 @@ int lm_pass_graph(eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eng_stor
         b.live_out = input(&b, all, at->live_out, n_out, "live_wanted");
         b.no_experts = eng_reshape(g, input(&b, all, at->no_experts, used, "no_experts"), (int64_t[]){used, 1}, 2);
     }
+    b.ngrams = ENG_NO_VALUE;
+    if (at->ngrams)
+        b.ngrams = input(&b, all, at->ngrams, n_tokens * c->model->n.ngrams.rows, "rows_of_ngrams");
     if (c->cells) {
         b.cpos = eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 0);
         b.cseq = eng_graph_tensor(g, LM_SLOT_CELLS, c->cells, 1);

@@ -44,6 +44,7 @@ typedef struct lm_inputs {
     uint32_t tokens, pos, streams, seq, cells, out, src, dst, cu; /* in elements    */
     uint32_t out_pos, out_streams, out_seq; /* of the tokens wanted; of one token the same places */
     uint32_t live, live_out, no_experts; /* 0: the pass has none                    */
+    uint32_t ngrams; /* the rows that tokens take of a table; 0: there is none      */
     uint32_t total;
 } lm_inputs;
 
