@@ -52,6 +52,7 @@ double relative(const float *a, const float *b, uint32_t n);
     "--arch kimi-linear --kv-heads 1 --interval 2 --experts 4 --used 2",                                               \
     "--arch glm5next --kv-heads 1 --interval 2 --experts 4 --used 2 --index-top 8",                                    \
     "--arch deepseek4 --layers 3 --ratio 2 --long-ratio 5 --index-top 3 --experts 4 --used 2",                           \
+    "--arch qwen4exp --interval 2 --experts 4 --used 2 --index-top 8 --index-heads 5",                                    \
     "--arch lfm2 --interval 2"
 
 #endif

@@ -241,6 +241,16 @@ static const struct {
      "--window 2 --index-top 128 --hashed 3 --experts 4 --used 1 --key hyper_connection.epsilon=0.02", false},
     {"--arch deepseek4 --seed 215 --layers 3 --embd 64 --heads 8 --head 32 --out-groups 4 --out-rank 32 --ratio 4 --long-ratio 64 "
      "--window 8 --index-top 2 --hashed 1 --type q8_0 --key swiglu_clamp_shexp=0.5", false},
+    /* qwen4exp: streams mixed channel by channel, pools by means, rows of a table of n-grams; a text's end in the prompt */
+    {"--arch qwen4exp --seed 216 --layers 4 --interval 2 --experts 6 --used 2 --index-top 4 --pool 2 --index-heads 5 --index-head 20 "
+     "--heads 6 --kv-heads 2 --head 24 --k-heads 2 --v-heads 6 --int ple.eos_token_id=206", true},
+    {"--arch qwen4exp --seed 217 --layers 6 --interval 3 --experts 5 --used 3 --index-top 8 --pool 4 --streams 3 --mix-rank 20 "
+     "--ngrams 4 --ngram-each 3 --ngram-width 5 --ngram-taps 3 --scales --fused-experts --key attention.layer_norm_rms_epsilon=0.02 "
+     "--int ple.eos_token_id=156", true},
+    {"--arch qwen4exp --seed 218 --layers 3 --interval 3 --experts 4 --used 1 --index-top 3 --pool 3 --ngrams 2 --type q8_0 --embd 64 "
+     "--mix-rank 32 --ngram-width 32 --streams 2", false},
+    {"--arch qwen4exp --seed 219 --layers 2 --interval 2 --experts 4 --used 2 --index-top 128 --pool 8 --ngrams 0 --tied --streams 1",
+     false},
 };
 #define N_MODELS (sizeof models / sizeof *models)
 
@@ -465,35 +475,35 @@ static int among(uint64_t *state, int least, int most)
     return least + (int)(next(state) % (uint64_t)(most - least + 1));
 }
 
-__attribute__((format(printf, 2, 3))) static void add(char options[512], const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(char options[768], const char *format, ...)
 {
     size_t n = strlen(options);
     va_list args;
     va_start(args, format);
-    vsnprintf(options + n, 512 - n, format, args);
+    vsnprintf(options + n, 768 - n, format, args);
     va_end(args);
 }
 
 /* " --name N" */
-static void add_number(char options[512], uint64_t *r, const char *name, int least, int most)
+static void add_number(char options[768], uint64_t *r, const char *name, int least, int most)
 {
     add(options, " --%s %d", name, among(r, least, most));
 }
 
-static void add_flag(char options[512], uint64_t *r, const char *name, int one_in)
+static void add_flag(char options[768], uint64_t *r, const char *name, int one_in)
 {
     if (among(r, 1, one_in) == 1)
         add(options, " --%s", name);
 }
 
 /* Sometimes a multiple of 32, for block types; sometimes anything. */
-static void add_width(char options[512], uint64_t *r, const char *name, int most)
+static void add_width(char options[768], uint64_t *r, const char *name, int most)
 {
     int whole = among(r, 0, 1), blocks = among(r, 1, most / 32), any = among(r, 16, most);
     add(options, " --%s %d", name, whole ? 32 * blocks : any);
 }
 
-static void add_hybrid(char options[512], uint64_t *r)
+static void add_hybrid(char options[768], uint64_t *r)
 {
     int k_heads = among(r, 1, 5), group = among(r, 1, 4);
     add(options, " --k-heads %d --v-heads %d", k_heads, k_heads * group);
@@ -503,7 +513,7 @@ static void add_hybrid(char options[512], uint64_t *r)
     add_number(options, r, "scan-head", 1, 40);
 }
 
-static void add_experts(char options[512], uint64_t *r)
+static void add_experts(char options[768], uint64_t *r)
 {
     int experts = among(r, 2, 16);
     add(options, " --experts %d", experts);
@@ -514,14 +524,14 @@ static void add_experts(char options[512], uint64_t *r)
 }
 
 /* " --key rope.scaling.NAME=N", in one of two models; N in hundredths */
-static void add_rope_key(char options[512], uint64_t *r, const char *name, int least, int most)
+static void add_rope_key(char options[768], uint64_t *r, const char *name, int least, int most)
 {
     int value = among(r, least, most);
     if (among(r, 0, 1))
         add(options, " --key rope.scaling.%s=%d.%02d", name, value / 100, value % 100);
 }
 
-static void add_scaling(char options[512], uint64_t *r)
+static void add_scaling(char options[768], uint64_t *r)
 {
     bool yarn = among(r, 0, 1);
     add_number(options, r, yarn ? "yarn" : "linear", 2, 16);
@@ -565,11 +575,12 @@ static const struct subject_arch {
     {"hunyuan-dense", .fused = true, .scales = true}, {"hunyuan-moe", .experts = true, .fused = true, .scales = true},
     {"starcoder2", .fused = true}, {"stablelm", .fused = true, .scales = true},
     {"kimi-linear", .experts = true, .hybrid = true, .latent = true}, {"glm5next", .experts = true, .hybrid = true, .latent = true}, {"granitehybrid", .hybrid = true, .some_experts = true, .scales = true},
+    {"qwen4exp", .hybrid = true, .experts = true, .scales = true},
 };
 #define N_RANDOM (int)(sizeof archs / sizeof *archs)
 
 /* Sizes of latent attention; factors of YaRN would need one key more. */
-static void add_latent(char options[512], uint64_t *r)
+static void add_latent(char options[768], uint64_t *r)
 {
     if (among(r, 0, 1))
         add_number(options, r, "q-lora", 8, 64);
@@ -578,7 +589,7 @@ static void add_latent(char options[512], uint64_t *r)
 }
 
 /* Of few cells, of about as many as there are tokens, or of all. */
-static void add_indexer(char options[512], uint64_t *r, bool shared)
+static void add_indexer(char options[768], uint64_t *r, bool shared)
 {
     add_number(options, r, "index-top", 1, among(r, 0, 1) ? 12 : N_CELLS);
     add_number(options, r, "index-heads", 1, 9);
@@ -588,7 +599,7 @@ static void add_indexer(char options[512], uint64_t *r, bool shared)
 }
 
 /* Whole pools of cells; and streams of a token. */
-static void add_pools(char options[512], uint64_t *r)
+static void add_pools(char options[768], uint64_t *r)
 {
     int pool = among(r, 2, 9);
     add(options, " --pool %d --index-top %d", pool, pool * among(r, 1, among(r, 0, 1) ? 3 : N_CELLS / pool));
@@ -598,8 +609,23 @@ static void add_pools(char options[512], uint64_t *r)
     add_number(options, r, "sinkhorn", 1, 20);
 }
 
+/* Means of pools; streams mixed channel by channel; n-grams or none. */
+static void add_mix(char options[768], uint64_t *r)
+{
+    int pool = among(r, 2, 9);
+    add(options, " --pool %d --index-top %d", pool, pool * among(r, 1, among(r, 0, 1) ? 3 : N_CELLS / pool));
+    add_number(options, r, "index-heads", 1, 9);
+    add_number(options, r, "index-head", 64, 90);
+    add_number(options, r, "streams", 1, 6);
+    add_number(options, r, "mix-rank", 1, 40);
+    add(options, " --ngrams %d", among(r, 0, 3) ? among(r, 2, 6) : 0);
+    add_number(options, r, "ngram-each", 1, 5);
+    add_number(options, r, "ngram-width", 1, 40);
+    add_number(options, r, "ngram-taps", 2, 5);
+}
+
 /* Entries of few tokens, of which few are seen, or of most; groups of heads. */
-static void add_compressed(char options[512], uint64_t *r, int kv, int layers)
+static void add_compressed(char options[768], uint64_t *r, int kv, int layers)
 {
     add(options, " --out-groups %d --kv-heads 1", kv);
     add_number(options, r, "out-rank", 4, 48);
@@ -617,7 +643,7 @@ static void add_compressed(char options[512], uint64_t *r, int kv, int layers)
 }
 
 /* Of heads with and without a window, widths, caches that later layers read; kv 0: gemma3n's, of one size. */
-static void add_sizes(char options[512], uint64_t *r, int layers, int kv)
+static void add_sizes(char options[768], uint64_t *r, int layers, int kv)
 {
     int period = among(r, 1, 3);
     add(options, " --period %d", period);
@@ -640,7 +666,7 @@ static void add_sizes(char options[512], uint64_t *r, int layers, int kv)
     add_flag(options, r, "wide-shared", 2);
 }
 
-static void random_model(uint64_t *r, unsigned seed, char options[512])
+static void random_model(uint64_t *r, unsigned seed, char options[768])
 {
     static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_K"};
     const struct subject_arch *a = &archs[among(r, 0, N_RANDOM - 1)];
@@ -670,6 +696,8 @@ static void random_model(uint64_t *r, unsigned seed, char options[512])
         add_latent(options, r);
     if (strcmp(a->name, "glm5next") == 0)
         add_pools(options, r);
+    if (strcmp(a->name, "qwen4exp") == 0)
+        add_mix(options, r);
     if (strcmp(a->name, "deepseek4") == 0)
         add_compressed(options, r, kv, layers);
     if (strcmp(a->name, "deepseek32") == 0 || strcmp(a->name, "glm-dsa") == 0)
@@ -712,7 +740,7 @@ static void run_splits(eng_context *engine, uint64_t *r, const char *options, co
 static void run_random(eng_context *engine, const char *path, const char *only, unsigned seed)
 {
     uint64_t r = seed;
-    char options[512];
+    char options[768];
     answer a = {0};
     random_model(&r, seed, options);
     if (only && !strstr(options, only))

@@ -33,6 +33,7 @@ typedef struct change {
 #define GEMMA4 "--arch gemma4 --layers 4 --period 2"
 #define GLM5 "--arch glm5next --layers 2 --interval 2 --kv-heads 1"
 #define DEEPSEEK4 "--arch deepseek4 --layers 3 --experts 4 --used 2"
+#define QWEN4 "--arch qwen4exp --layers 4 --interval 2 --experts 4 --used 2"
 #define FORMAT ENG_ERR_FORMAT
 #define UNSUPPORTED ENG_ERR_UNSUPPORTED
 
@@ -78,6 +79,31 @@ static const change changes[] = {
     {DEEPSEEK4, .drop = "blk.2.attn_compressor_ape.weight", .status = FORMAT, .says = {"no tensor blk.2.attn_compressor_ape"}},
     {DEEPSEEK4, .drop = "output_hc_base.weight", .status = FORMAT, .says = {"no tensor output_hc_base.weight"}},
     {DEEPSEEK4, .drop = "blk.0.attn_sinks.weight", .status = FORMAT, .says = {"no tensor blk.0.attn_sinks.weight"}},
+    {QWEN4, .drop = "nothing"},
+    {QWEN4 " --without ple.layers", .drop = "nothing"}, /* the tensors say it */
+    {QWEN4 " --ngrams 0", .drop = "nothing"},
+    {QWEN4 " --without hyper_connection.low_rank", .drop = "nothing", .status = FORMAT, .says = {"hyper_connection.low_rank"}},
+    {QWEN4 " --without attention.compress_ratios", .drop = "nothing", .status = FORMAT, .says = {"attention.compress_ratios"}},
+    {QWEN4 " --int attention.compress_ratios=4", .drop = "nothing", .status = UNSUPPORTED,
+     .says = {"compress_ratios has 4 for layer 0"}},
+    {QWEN4 " --index-top 6", .drop = "nothing", .status = FORMAT, .says = {"indexer.top_k is 6", "compress_ratios, which is 4"}},
+    {QWEN4 " --int ple.ngram_size=9", .drop = "nothing", .status = FORMAT, .says = {"ple.ngram_size is 9"}},
+    {QWEN4 " --int ple.ngram_size=4", .drop = "nothing", .status = FORMAT, .says = {"ple.layer_multipliers must be a list of 4"}},
+    {QWEN4 " --int ple.eos_token_id=512", .drop = "nothing", .status = FORMAT, .says = {"ple.eos_token_id is 512"}},
+    {QWEN4 " --without ple.head_offsets", .drop = "nothing", .status = FORMAT, .says = {"ple.head_offsets"}},
+    {QWEN4 " --without ple.conv_kernel", .drop = "nothing", .status = FORMAT, .says = {"ple.conv_kernel"}},
+    {QWEN4 " --int embedding_length_per_layer_input=9", .drop = "nothing", .status = FORMAT,
+     .says = {"per_layer_token_embd.weight is 8 x", "make it 9"}},
+    {QWEN4, .drop = "per_layer_token_embd.weight", .status = UNSUPPORTED, .says = {"per_layer_token_embd.weight, has 0 rows"}},
+    {QWEN4, .drop = "blk.2.ple_key.weight", .status = FORMAT, .says = {"no layer has a tensor ple_key.weight"}},
+    {QWEN4, .add = "blk.1.ple_key.weight", .ne = {32, 512}, .status = UNSUPPORTED, .says = {"blk.1.ple_key.weight", "one that attends"}},
+    {QWEN4, .add = "blk.0.ple_key.weight", .ne = {32, 512}, .status = UNSUPPORTED, .says = {"ple_key.weight", "several layers"}},
+    {QWEN4, .drop = "blk.2.ple_norm_conv.weight", .status = FORMAT, .says = {"no tensor blk.2.ple_norm_conv.weight"}},
+    {QWEN4, .drop = "blk.3.indexer.k_norm.weight", .status = FORMAT, .says = {"no tensor blk.3.indexer.k_norm.weight"}},
+    {QWEN4, .drop = "blk.0.hc_ffn_inject.weight", .status = FORMAT, .says = {"no tensor blk.0.hc_ffn_inject.weight"}},
+    {QWEN4, .drop = "output_hc_up.weight", .status = FORMAT, .says = {"no tensor output_hc_up.weight"}},
+    {QWEN4, .add = "output_norm.weight", .ne = {128}, .status = UNSUPPORTED, .says = {"a tensor output_norm.weight"}},
+    {LLAMA " --int ple.ngram_size=3", .drop = "nothing", .status = UNSUPPORTED, .says = {"ple.ngram_size is 3"}},
     {LLAMA " --int hash_layer_count=3", .drop = "nothing", .status = UNSUPPORTED, .says = {"hash_layer_count"}},
     {LLAMA " --int hyper_connection.count=4", .drop = "nothing", .status = UNSUPPORTED, .says = {"hyper_connection.count"}},
     {LLAMA, .drop = "blk.0.attn_k.weight", .status = FORMAT, .says = {"no tensor blk.0.attn_k.weight", "llama"}},

@@ -169,6 +169,7 @@ int main(void)
     check("--arch glm-dsa --index-period 2", path, false);
     check("--arch glm5next --pool 3 --interval 2", path, true);
     check("--arch deepseek4 --layers 3 --ratio 2 --long-ratio 3", path, true);
+    check("--arch qwen4exp --pool 3 --interval 2 --index-heads 9 --experts 4 --used 2", path, true);
     remove(path);
     return tap_end(engine);
 }

@@ -25,7 +25,7 @@ MOST = 1e-4  # largest error, of the logits' root mean square
 
 # -- GGUF --------------------------------------------------------------------------------------
 
-U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
+U32, I32, F32, BOOL, STRING, ARRAY, U64 = 4, 5, 6, 7, 8, 9, 10
 
 
 def text(s):
@@ -36,7 +36,7 @@ def value(v):
     if isinstance(v, bool):
         return struct.pack("<I?", BOOL, v)
     if isinstance(v, int):
-        return struct.pack("<II", U32, v)
+        return struct.pack("<IQ", U64, v) if v >= 1 << 32 else struct.pack("<II", U32, v)
     if isinstance(v, float):
         return struct.pack("<If", F32, v)
     if isinstance(v, str):
@@ -95,6 +95,8 @@ GEMMA4 = {**POST, "per_layer_input_gate": "inp_gate", "per_layer_projection": "p
 SCANS = {"norm": "attn_norm", "dt_bias": "ssm_dt.bias", "in_proj": "ssm_in", "out_proj": "ssm_out", "A_log": "ssm_a", "D": "ssm_d", "x_proj": "ssm_x", "dt_proj": "ssm_dt",
          "up_proj": "ffn_up", "down_proj": "ffn_down", "q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v",
          "o_proj": "attn_output", "conv1d": "ssm_conv1d"}
+MIXED = {"hc_norm.weight": "norm", "input_mix_weight_down.weight": "down", "input_mix_weight_up.weight": "up",
+         "block_inject_weight.weight": "inject"}
 GLM4 = {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
 SECOND = {"post_attention_layernorm": "post_attention_norm"}
 
@@ -148,7 +150,7 @@ def tensors(case, model):
         w = (p.detach().double() if p.dtype.is_floating_point else p.detach()).numpy()
         if "rotary" in full or "inv_freq" in full:
             continue
-        if full.endswith("norm.weight") and case.get("plus1") and "linear_attn" not in full:
+        if full.endswith(("norm.weight", *case.get("norms", ()))) and case.get("plus1") and "linear_attn" not in full:
             w = w + 1
         top = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
                "backbone.embeddings.weight": "token_embd.weight", "backbone.norm_f.weight": "output_norm.weight",
@@ -159,7 +161,10 @@ def tensors(case, model):
                "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
                "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight",
                "model.hc_head.hc_fn": "output_hc_fn.weight", "model.hc_head.hc_base": "output_hc_base.weight",
-               "model.hc_head.hc_scale": "output_hc_scale.weight"}.get(full)
+               "model.hc_head.hc_scale": "output_hc_scale.weight",
+               **{"model.hyper_connection_mixer." + a: "output_hc_%s.weight" % b for a, b in MIXED.items()}}.get(full)
+        if full.startswith("model.layers") and full.rsplit(".", 1)[-1] in ("layer_multipliers", "ngram_heads_vocab_sizes", "ngram_heads_offsets"):
+            continue  # keys
         if full.startswith("model.altup_"):  # a matrix for each state but the first: one tensor
             name = "altup_unembd_proj.weight" if "unembed" in full else "altup_proj.weight"
             out[name] = np.concatenate([out[name], w[None]]) if name in out else w[None]
@@ -214,6 +219,13 @@ def tensors(case, model):
                 out[at + "ssm_conv1d_%s.weight" % part] = x[None]
         elif base == "self_attn.forget_gate.A_log":
             out[at + "ssm_a"] = -np.exp(w).reshape(-1, 1)
+        elif base == "self_attn.indexer.index_qk_proj":
+            at_k = c.indexer_n_heads * c.indexer_head_dim
+            out[at + "indexer.q_proj.weight"], out[at + "indexer.k_proj.weight"] = w[:at_k], w[at_k:]
+        elif base == "ple.ple_embedding.ngram_embedding":
+            out["per_layer_token_embd.weight"] = w
+        elif base == "ple.conv1d":
+            out[at + "ple_conv1d.weight"] = w.squeeze(1)
         elif base == "linear_attn.conv1d":
             out[at + "ssm_conv1d.weight"] = w.squeeze(1)
         elif base == "conv.conv":
@@ -423,6 +435,48 @@ CASES["qwen35"] = dict(arch="qwen35", config="Qwen3_5TextConfig", **HYBRID)
 CASES["qwen35moe"] = dict(arch="qwen35moe", config="Qwen3_5MoeTextConfig", num_experts=6,
                           shared_expert_intermediate_size=48, **MOE, **HYBRID)
 
+NGRAMS = {"self_attn.indexer.q_layernorm": "indexer.q_norm", "self_attn.indexer.k_layernorm": "indexer.k_norm",
+          **{"ple." + a: "ple_" + b for a, b in (("key_proj", "key"), ("value_proj", "value"), ("norm_key", "norm_key"),
+                                                 ("norm_query", "norm_query"), ("norm_conv", "norm_conv"))},
+          **{"%s_hyper_connection.%s" % (m, a[:-7]): "hc_%s_%s" % (n, b) for m, n in (("attn", "attn"), ("mlp", "ffn"))
+             for a, b in MIXED.items()}}
+
+
+def primes(least, n):
+    found = []
+    while len(found) < n:
+        found += [least] if all(least % d for d in range(2, int(least ** 0.5) + 1)) else []
+        least += 1
+    return found
+
+
+def qwen4exp(layer, longest, each, end, budget, ratio, width=6, **more):
+    """Factors of the hash are what the model's own code makes of its seed, and are taken from there."""
+    n = (longest - 1) * each
+    sizes = primes(50, n)
+    return dict(arch="qwen4exp", config="Qwen4ExpTextConfig", head_dim=32, linear_num_key_heads=2, linear_num_value_heads=6,
+                linear_key_head_dim=16, linear_value_head_dim=16, plus1=True, tiled=True, names=NGRAMS,
+                norms=("norm_key.weight", "norm_query.weight", "norm_conv.weight", "layernorm.weight"), output_gate_type="sigmoid",
+                hc_count=3, hc_lowrank=20, indexer_n_heads=12, indexer_kv_heads=1, indexer_head_dim=20, indexer_budget=budget,
+                indexer_compress_ratio=ratio, ple_layer_ids=[layer + 1], ple_embed_dim=n * width, ngram_size=longest,
+                heads_per_ngram=each, ngram_vocab_size_base=50, make_ngram_vocab_size_divisible_by=8, num_experts=6,
+                shared_expert_intermediate_size=48, num_hidden_layers=6, full_attention_interval=3, eos_token_id=end,
+                rope_parameters={**ROPE, "partial_rotary_factor": 0.25, "mrope_section": [2, 1, 1], "mrope_interleaved": True},
+                factors="layer_multipliers", **{**MOE, **more},
+                keys={**HYBRID["keys"], "full_attention_interval": 3, "hyper_connection.count": 3, "hyper_connection.low_rank": 20,
+                      "attention.indexer.head_count": 12, "attention.indexer.key_length": 20, "attention.indexer.top_k": budget,
+                      "attention.compress_ratios": 2 * [0, 0, ratio], "embedding_length_per_layer_input": width,
+                      "ple.layers": [layer], "ple.ngram_size": longest, "ple.heads_per_ngram": each, "ple.conv_kernel": 4,
+                      "ple.eos_token_id": end, "ple.head_vocab_sizes": sizes,
+                      "ple.head_offsets": [sum(sizes[:i]) for i in range(n)]})
+
+
+# tokens of the text are (37 i + 11) % 300: 159 ends one in the middle of it
+CASES["qwen4exp"] = qwen4exp(1, 3, 2, 159, 8, 4)
+CASES["qwen4exp-4"] = qwen4exp(0, 4, 3, 85, 6, 2, 5)
+CASES["qwen4exp-all"] = qwen4exp(3, 2, 1, 299, 512, 8, 16, rms_norm_eps=1e-2, ple_conv_kernel_size=2)
+CASES["qwen4exp-all"]["keys"]["ple.conv_kernel"] = 2
+
 SCAN_KEYS = {"ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.group_count": 2, "ssm.time_step_rank": 8,
              "ssm.inner_size": 128, "attention.layer_norm_rms_epsilon": 1e-5}
 CASES["mamba2"] = dict(arch="mamba2", config="Mamba2Config", state_size=16, head_dim=16, num_heads=8, n_groups=2,
@@ -539,7 +593,7 @@ CASES["gemma4-e"] = gemma4("llglglg", shared=3, wide=True)
 CASES["gemma4-moe"] = gemma4("llgllg", kv=1, width=0, enable_moe_block=True, num_experts=6, top_k_experts=2,
                              moe_intermediate_size=32)
 
-OWN = {"arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled", "proportional", "body"}
+OWN = {"norms", "factors", "arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled", "proportional", "body"}
 
 
 class Headed(torch.nn.Module):
@@ -627,6 +681,9 @@ def make(name, case, folder):
     with torch.no_grad():
         logits = model(torch.tensor([ids]), use_cache=False).logits[0].double().numpy()
     keys = {"general.architecture": case["arch"], **{case["arch"] + "." + k: v for k, v in usual_keys(case, c).items()}}
+    if "factors" in case:
+        keys[case["arch"] + ".ple.layer_multipliers"] = [
+            int(x) for n, b in model.named_buffers() if n.endswith(case["factors"]) for x in b]
     path = os.path.join(folder, name + ".gguf")
     write(path, keys, tensors(case, model))
     return path, ids, logits[-1]

@@ -73,7 +73,8 @@ static size_t scratch_size(const ref_model *m, int64_t capacity)
     most = most > ffn ? most : ffn;
     most = most > ref_compressed_scratch(m, capacity) ? most : ref_compressed_scratch(m, capacity);
     most = most > ref_states_scratch(m) ? most : ref_states_scratch(m);
-    return (size_t)(most + (4 + m->n_states + m->n_streams) * m->n_embd + 2 * m->d_input * m->n_layers + ref_streams_scratch(m));
+    most = most > ref_ngrams_scratch(m) ? most : ref_ngrams_scratch(m);
+    return (size_t)(most + (4 + m->n_states + m->n_streams) * m->n_embd + 2 * m->d_input * m->n_layers + ref_streams_scratch(m) + ref_mix_scratch(m));
 }
 
 ref_sequence *ref_sequence_create(const ref_model *m)
@@ -117,6 +118,8 @@ void ref_sequence_destroy(ref_sequence *s)
         free(s->layers[i].index_raw);
     }
     free(s->seen);
+    free(s->history);
+    free(s->ngram_past);
     free(s->layers);
     free(s->scratch);
     free(s->state);
@@ -131,6 +134,12 @@ static bool reserve(ref_sequence *s)
     int64_t more = s->capacity ? 2 * s->capacity : 64;
     bool *seen = realloc(s->seen, (size_t)more * sizeof *seen);
     s->seen = seen ? seen : s->seen;
+    int32_t *history = realloc(s->history, (size_t)more * sizeof *history);
+    s->history = history ? history : s->history;
+    double *past = realloc(s->ngram_past, (size_t)(m->longest ? more * m->n_streams * m->n_embd : 1) * sizeof *past);
+    s->ngram_past = past ? past : s->ngram_past;
+    if (!history || !past)
+        return false;
     for (int64_t i = 0; i < m->n_layers; i++) {
         layer_state *l = &s->layers[i];
         size_t k_bytes = (size_t)(more * m->layers[i].kv_heads * m->layers[i].d) * sizeof(double);
@@ -258,14 +267,27 @@ static void run_streams(ref_sequence *s, int64_t i, double *x, double *u, double
     const layer *l = &m->layers[i];
     int64_t e = m->n_embd;
     double *says = s->states + m->n_streams * e;
-    ref_streams_take(m, l, 0, s->states, x, says);
-    ref_norm(m, x, l->norm, u, e);
+    if (l->ngrams.key.w)
+        ref_ngrams(s, l, s->states, t);
+    if (m->f.mix)
+        ref_mix_take(m, &l->mixes[0], s->states, u, says);
+    else
+        ref_streams_take(m, l, 0, s->states, x, says);
+    if (!m->f.mix)
+        ref_norm(m, x, l->norm, u, e);
     if (m->f.compressed)
         ref_compressed_layer(m, l, &s->layers[i], s->length, u, out, t);
     else if (l->full)
         ref_attention_layer(m, l, &s->layers[i], s->length, u, out, t);
     else
         ref_recurrent_layer(m, l, &s->layers[i], u, out, t);
+    if (m->f.mix) {
+        ref_mix_give(m, s->states, out, says);
+        ref_mix_take(m, &l->mixes[1], s->states, u, says);
+        ref_ffn(m, l, u, u, NULL, out, t, &s->margin);
+        ref_mix_give(m, s->states, out, says);
+        return;
+    }
     ref_streams_give(m, s->states, out, says);
     ref_streams_take(m, l, 1, s->states, x, says);
     ref_norm(m, x, l->ffn_norm, u, e);
@@ -306,10 +328,13 @@ static void finish(ref_sequence *s, double *x, double *logits)
             run_layer(s, i, x, u, out, t);
     if (m->n_states)
         ref_states_end(m, s->states, x, t);
-    if (m->n_streams)
+    if (m->f.mix)
+        ref_mix_take(m, &m->mix_out, s->states, s->state, s->states + m->n_streams * e);
+    else if (m->n_streams)
         ref_streams_end(m, s->states, x, s->states + m->n_streams * e);
     s->length++;
-    ref_norm(m, x, m->out_norm, s->state, e);
+    if (!m->f.mix)
+        ref_norm(m, x, m->out_norm, s->state, e);
     ref_add(s->state, m->out_norm_bias, e);
     if (!logits)
         return;
@@ -326,10 +351,11 @@ bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
     if (!reserve(s))
         return false;
     s->token = token;
+    s->history[s->length] = token;
     for (int64_t i = 0; i < m->n_embd; i++)
         s->scratch[i] = m->embd_scale * m->embd[(int64_t)token * m->n_embd + i];
     s->inputs = s->scratch + scratch_size(m, s->capacity) - m->d_input * m->n_layers;
-    s->states = s->inputs - m->d_input * m->n_layers - m->n_states * m->n_embd - m->n_streams * m->n_embd - ref_streams_scratch(m);
+    s->states = s->inputs - m->d_input * m->n_layers - m->n_states * m->n_embd - m->n_streams * m->n_embd - ref_streams_scratch(m) - ref_mix_scratch(m);
     if (m->n_streams)
         ref_streams_begin(m, s->scratch, s->states);
     if (m->n_states)

@@ -69,6 +69,7 @@ static const facts known[] = {
      .own_width = true, .shared = 2, NO_WINDOWS},
     {"deepseek4", FFN, .neighbours = true, .compressed = true, .root = true, .local_plain = true, .own_width = true, .shared = 2,
      .window_period = 0},
+    {"qwen4exp", .norm2 = NULL, .no_norm1 = true, .qk = HEAD_NORM, .own_width = true, .shared = 1, .mix = true, NO_WINDOWS},
     {"deepseek32", FFN, .neighbours = true, .latent = true, .index = 1, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"glm-dsa", FFN, .neighbours = true, .latent = true, .index = 2, .index_neighbours = true, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"qwen2vl", FFN, NO_WINDOWS},

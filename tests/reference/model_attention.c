@@ -169,6 +169,8 @@ void ref_attention_layer(const ref_model *m, const layer *l, layer_state *s, int
     double *all = t, *o = all + m->heads * step, *p = o + m->heads * l->dv;
     double *k = s->k + pos * l->kv_heads * d, *v = s->v + pos * l->kv_heads * l->dv;
     double grown = 1 + m->temper * log(1 + floor(((double)pos + m->temper_offset) / m->temper_floor));
+    if (m->f.mix)
+        ref_choose(m, l, s, pos, u, u, o);
     if (m->f.latent)
         latent(m, l, s, u, all, k, v, o, pos);
     else

@@ -14,6 +14,12 @@ typedef struct matrix {
     int64_t k, m;
 } matrix;
 
+/* Of streams mixed channel by channel; give.w NULL: nothing is given back. */
+typedef struct mix_weights {
+    double *norm;
+    matrix down, up, give;
+} mix_weights;
+
 typedef struct layer {
     bool full; /* full attention, else recurrent */
     bool moe, plain;    /* plain: no mixer */
@@ -33,6 +39,9 @@ typedef struct layer {
     matrix pool_gate;        /* of the keys of pools: how much of it a token's is */
     double *pool_places;     /* [pool][d_index] */
     struct { matrix says; double *base, *scale; } streams[2]; /* of hyper-connections: the mixer's, the feed-forward's */
+    mix_weights mixes[2];            /* the same of those that are mixed channel by channel */
+    struct { matrix key, value; double *key_norm, *query_norm, *norm, *conv; } ngrams; /* key.w NULL: it takes no rows */
+    double *index_q_norm;
     matrix ba;               /* beta and alpha of recurrent layers in one; ba.w may be NULL */
     double *choice_bias;     /* may be NULL */
     int32_t *token_experts;  /* [token][used]; NULL: the router chooses */
@@ -72,6 +81,7 @@ typedef struct facts {
     bool norm_last; /* queries and keys are normed when they are rotated */
     bool headless; /* layers without heads of K and V are short convolutions */
     bool pools, own_eps; /* an indexer chooses pools; norms of short vectors have the model's epsilon */
+    bool mix;      /* streams mixed channel by channel; pools' keys are means; gates of recurrent layers are logistic */
     bool kda;      /* or Kimi Delta Attention */
     bool compressed, root; /* attention sees entries of several tokens, too; experts by the root of the softplus */
     double weights_least; /* the sum of experts' weights is so much more */
@@ -124,6 +134,10 @@ struct ref_model {
     int64_t pool;        /* tokens that are chosen together */
     int64_t n_streams, sinkhorn; /* of a token, in hyper-connections; 0: none */
     double streams_eps, forget_least, clamp, clamp_shared; /* forget_least, clamps: 0: none */
+    mix_weights mix_out;
+    int64_t longest, each, ngram_width, ngram_taps, ngram_end, ngram_rows; /* of a table of n-grams; longest 0: there is none */
+    int64_t factors[8], sizes[128], offsets[128];
+    double *ngram_table;
     matrix streams_out;  /* one of all; w NULL: their mean */
     double *streams_out_base, *streams_out_scale;
     int64_t n_states, active; /* hidden states of a token, and the one that goes through layers; 0: one */
@@ -159,6 +173,8 @@ struct ref_sequence {
     layer_state *layers;
     double *scratch, *state;
     bool *seen;
+    int32_t *history;    /* its tokens */
+    double *ngram_past;  /* [position][stream][channel]: what the n-grams' convolution sees */
     double *inputs, *states; /* of the token: parts of scratch */
     double margin; /* see ref_sequence_margin */
 };
@@ -203,6 +219,17 @@ void ref_streams_take(const ref_model *m, const layer *l, int which, const doubl
 void ref_streams_give(const ref_model *m, double *streams, const double *out, double *t);
 void ref_streams_end(const ref_model *m, const double *streams, double *x, double *t);
 int64_t ref_streams_scratch(const ref_model *m);
+
+/* The same where they are mixed channel by channel (model_mix.c): x of the streams, and how much of a result each gets, t[n_streams],
+ * which the second takes. */
+void ref_mix_take(const ref_model *m, const mix_weights *w, const double *streams, double *x, double *t);
+void ref_mix_give(const ref_model *m, double *streams, const double *out, const double *t);
+int64_t ref_mix_scratch(const ref_model *m);
+/* Streams x, each normed by itself. */
+void ref_mix_norm(const ref_model *m, const double *x, const double *w, double *y);
+/* What the layer adds to the streams by the n-grams that end with the last token of s (model_ngrams.c). */
+void ref_ngrams(ref_sequence *s, const layer *l, double *streams, double *t);
+int64_t ref_ngrams_scratch(const ref_model *m);
 
 /* Expert e's part of a matrix (0 of a plain one) times x. */
 void ref_product(const matrix *a, int64_t e, const double *x, double *y);

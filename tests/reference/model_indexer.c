@@ -57,6 +57,19 @@ static void pool_key(const ref_model *m, const layer *l, const layer_state *s, i
     }
 }
 
+/* Or the mean of its tokens', normed, and turned by its first one's place. */
+static void mean_key(const ref_model *m, const layer *l, const layer_state *s, int64_t p, double *key)
+{
+    int64_t d = m->d_index;
+    for (int64_t i = 0; i < d; i++) {
+        key[i] = 0;
+        for (int64_t j = 0; j < m->pool; j++)
+            key[i] += s->index_k[(p * m->pool + j) * d + i] / (double)m->pool;
+    }
+    ref_rms(key, l->index_norm, key, d, m->eps);
+    ref_rope(m, l, key, p * m->pool, false);
+}
+
 /* Of full pools the best, and what is behind them. */
 static void choose_pools(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *q, const double *weights,
                          double *scores)
@@ -64,7 +77,10 @@ static void choose_pools(const ref_model *m, const layer *l, layer_state *s, int
     int64_t full = (pos + 1) / m->pool, top = m->top_cells / m->pool;
     double *key = scores + pos + 1;
     for (int64_t p = 0; p < full; p++) {
-        pool_key(m, l, s, p, key);
+        if (m->f.mix)
+            mean_key(m, l, s, p, key);
+        else
+            pool_key(m, l, s, p, key);
         scores[p] = score(m, q, weights, key);
     }
     for (int64_t j = 0; j <= pos; j++) {
@@ -79,6 +95,17 @@ void ref_choose(const ref_model *m, const layer *l, layer_state *s, int64_t pos,
                 double *t)
 {
     double *q = t, *weights = q + m->index_heads * m->d_index, *scores = weights + m->index_heads;
+    if (m->f.mix) { /* all heads count as much */
+        ref_product(&l->index_k, 0, u, s->index_k + pos * m->d_index);
+        ref_product(&l->index_q, 0, u, q);
+        for (int64_t h = 0; h < m->index_heads; h++) {
+            ref_rms(q + h * m->d_index, l->index_q_norm, q + h * m->d_index, m->d_index, m->eps);
+            ref_rope(m, l, q + h * m->d_index, pos, false);
+            weights[h] = 1;
+        }
+        choose_pools(m, l, s, pos, q, weights, scores);
+        return;
+    }
     make_key(m, l, u, s->index_k + pos * m->d_index, pos);
     ref_product(&l->index_q, 0, short_q, q);
     ref_product(&l->index_weights, 0, u, weights);

@@ -189,12 +189,38 @@ static int64_t layer_key(reader *r, const char *name, int64_t il, int64_t otherw
     return r->m->f.layered ? key(r, name, (uint64_t)il, first) : first;
 }
 
+static void read_mix_numbers(reader *r)
+{
+    ref_model *m = r->m;
+    m->top_cells = key(r, "attention.indexer.top_k", 0, -1);
+    m->index_heads = key(r, "attention.indexer.head_count", 0, -1);
+    m->d_index = key(r, "attention.indexer.key_length", 0, -1);
+    for (int64_t i = 0; i < m->n_layers; i++) {
+        int64_t pool = key(r, "attention.compress_ratios", (uint64_t)i, -1);
+        m->pool = pool ? pool : m->pool;
+    }
+    m->longest = key(r, "ple.ngram_size", 0, 0);
+    if (!m->longest)
+        return;
+    m->each = key(r, "ple.heads_per_ngram", 0, -1);
+    m->ngram_width = key(r, "embedding_length_per_layer_input", 0, -1);
+    m->ngram_taps = key(r, "ple.conv_kernel", 0, -1);
+    m->ngram_end = key(r, "ple.eos_token_id", 0, -1);
+    for (int64_t i = 0; i < m->longest; i++)
+        m->factors[i] = key(r, "ple.layer_multipliers", (uint64_t)i, -1);
+    for (int64_t i = 0; i < (m->longest - 1) * m->each; i++) {
+        m->sizes[i] = key(r, "ple.head_vocab_sizes", (uint64_t)i, -1);
+        m->offsets[i] = key(r, "ple.head_offsets", (uint64_t)i, -1);
+        m->ngram_rows = m->offsets[i] + m->sizes[i];
+    }
+}
+
 static void read_numbers(reader *r)
 {
     ref_model *m = r->m;
     if (!read_arch(r))
         return;
-    m->hybrid = m->gated = strncmp(m->arch, "qwen35", 6) == 0 || m->f.grouped;
+    m->hybrid = m->gated = strncmp(m->arch, "qwen35", 6) == 0 || m->f.grouped || m->f.mix;
     m->n_layers = key(r, "block_count", 0, -1);
     m->n_given = key(r, "embedding_length_out", 0, 0);
     if (!m->n_given) /* an assistant does nothing else */
@@ -206,7 +232,7 @@ static void read_numbers(reader *r)
     m->taps = m->f.headless ? key(r, "shortconv.l_cache", 0, -1) : 0;
     m->d = key(r, "attention.key_length", 0, m->heads > 0 ? m->n_embd / m->heads : 0);
     m->dv = m->d;
-    m->d_input = key(r, "embedding_length_per_layer_input", 0, 0);
+    m->d_input = m->f.mix ? 0 : key(r, "embedding_length_per_layer_input", 0, 0);
     m->n_states = key(r, "altup.num_inputs", 0, 0);
     m->active = key(r, "altup.active_idx", 0, 0);
     if (m->f.scans && !m->f.layered && !m->f.both) { /* nothing attends */
@@ -220,6 +246,8 @@ static void read_numbers(reader *r)
     if (m->f.latent)
         read_latent(r);
     m->n_streams = key(r, "hyper_connection.count", 0, 0);
+    if (m->f.mix)
+        read_mix_numbers(r);
     m->sinkhorn = key(r, "hyper_connection.sinkhorn_iterations", 0, 0);
     m->streams_eps = number(r, "hyper_connection.epsilon", 0);
     m->clamp = number(r, "swiglu_clamp_exp", 0);
@@ -660,6 +688,47 @@ static void read_extras(reader *r, layer *l, int64_t il)
     }
 }
 
+/* il < 0: outside of layers. */
+static mix_weights read_mix(reader *r, int64_t il, const char *base)
+{
+    const ref_model *m = r->m;
+    int64_t all = m->n_streams * m->n_embd, low = key(r, "hyper_connection.low_rank", 0, -1);
+    char name[64];
+    mix_weights w;
+    snprintf(name, sizeof name, "%s_norm", base);
+    w.norm = tensor(r, true, all, il, name, ".weight");
+    snprintf(name, sizeof name, "%s_down", base);
+    w.down = read_matrix(r, true, il, name, all, low, 1);
+    snprintf(name, sizeof name, "%s_up", base);
+    w.up = read_matrix(r, true, il, name, low, all, 1);
+    snprintf(name, sizeof name, "%s_inject", base);
+    w.give = read_matrix(r, il >= 0, il, name, all, m->n_streams, 1);
+    return w;
+}
+
+static void read_mix_layer(reader *r, layer *l, int64_t il)
+{
+    const ref_model *m = r->m;
+    int64_t all = m->n_streams * m->n_embd, taken = (m->longest - 1) * m->each * m->ngram_width;
+    l->mixes[0] = read_mix(r, il, "hc_attn");
+    l->mixes[1] = read_mix(r, il, "hc_ffn");
+    if (l->full) {
+        l->chooses = true;
+        l->index_q = read_matrix(r, true, il, "indexer.q_proj", m->n_embd, m->index_heads * m->d_index, 1);
+        l->index_k = read_matrix(r, true, il, "indexer.k_proj", m->n_embd, m->d_index, 1);
+        l->index_q_norm = tensor(r, true, m->d_index, il, "indexer.q_norm", ".weight");
+        l->index_norm = tensor(r, true, m->d_index, il, "indexer.k_norm", ".weight");
+    }
+    if (!m->longest || rows(r, il, "ple_key") == 0)
+        return;
+    l->ngrams.key = read_matrix(r, true, il, "ple_key", taken, all, 1);
+    l->ngrams.value = read_matrix(r, true, il, "ple_value", taken, m->n_embd, 1);
+    l->ngrams.key_norm = tensor(r, true, all, il, "ple_norm_key", ".weight");
+    l->ngrams.query_norm = tensor(r, true, all, il, "ple_norm_query", ".weight");
+    l->ngrams.norm = tensor(r, true, all, il, "ple_norm_conv", ".weight");
+    l->ngrams.conv = tensor(r, true, m->ngram_taps * all, il, "ple_conv1d", ".weight");
+}
+
 static void read_layer(reader *r, int64_t il)
 {
     ref_model *m = r->m;
@@ -686,7 +755,9 @@ static void read_layer(reader *r, int64_t il)
         l->norm_bias = tensor(r, true, m->n_embd, il, "attn_norm", ".bias");
     if (m->f.norm_biases && l->ffn_norm)
         l->ffn_norm_bias = tensor(r, true, m->n_embd, il, "ffn_norm", ".bias");
-    for (int i = 0; i < 2 && m->n_streams && il < m->n_layers; i++) {
+    if (m->f.mix)
+        read_mix_layer(r, l, il);
+    for (int i = 0; i < 2 && m->n_streams && !m->f.mix && il < m->n_layers; i++) {
         static const char *const names[2][3] = {{"hc_attn_fn", "hc_attn_base", "hc_attn_scale"},
                                                 {"hc_ffn_fn", "hc_ffn_base", "hc_ffn_scale"}};
         int64_t says = m->n_streams * (m->n_streams + 2);
@@ -773,7 +844,8 @@ static void read_model(reader *r)
     if (r->failed)
         return;
     m->embd = tensor(r, true, m->n_embd * m->n_vocab, -1, "token_embd", ".weight");
-    m->out_norm = tensor(r, true, m->n_embd, -1, m->f.headless ? "token_embd_norm" : "output_norm", ".weight");
+    if (!m->f.mix)
+        m->out_norm = tensor(r, true, m->n_embd, -1, m->f.headless ? "token_embd_norm" : "output_norm", ".weight");
     if (m->f.norm_biases)
         m->out_norm_bias = tensor(r, true, m->n_embd, -1, "output_norm", ".bias");
     m->head = read_matrix(r, false, -1, "output", m->n_embd, m->n_vocab, 1);
@@ -783,7 +855,13 @@ static void read_model(reader *r)
         m->states_begin = read_matrix(r, true, -1, "altup_proj", m->n_embd, m->n_embd, m->n_states - 1);
         m->states_end = read_matrix(r, true, -1, "altup_unembd_proj", m->n_embd, m->n_embd, m->n_states - 1);
     }
-    if (m->n_streams) {
+    if (m->f.mix)
+        m->mix_out = read_mix(r, -1, "output_hc");
+    if (m->longest) {
+        const eng_gguf_tensor *t = eng_gguf_tensor_find(r->gguf, "per_layer_token_embd.weight");
+        m->ngram_table = tensor(r, true, t && t->ne[1] >= m->ngram_rows ? t->ne[1] * m->ngram_width : 0, -1, "per_layer_token_embd", ".weight");
+    }
+    if (m->n_streams && !m->f.mix) {
         m->streams_out = read_matrix(r, false, -1, "output_hc_fn", m->n_streams * m->n_embd, m->n_streams, 1);
         m->streams_out_base = tensor(r, m->streams_out.w, m->n_streams, -1, "output_hc_base", ".weight");
         m->streams_out_scale = tensor(r, m->streams_out.w, 1, -1, "output_hc_scale", ".weight");

@@ -152,7 +152,7 @@ void ref_recurrent_layer(const ref_model *m, const layer *l, layer_state *s, con
                    ref_logistic(beta[h]), o + h * n);
         ref_rms(o + h * n, l->gdn_norm, o + h * n, n, m->eps);
         for (int64_t i = 0; i < n; i++)
-            o[h * n + i] *= z[h * n + i] * ref_logistic(z[h * n + i]);
+            o[h * n + i] *= (m->f.mix ? 1 : z[h * n + i]) * ref_logistic(z[h * n + i]);
     }
     ref_product(&l->gdn_out, 0, o, out);
 }

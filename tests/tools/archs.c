@@ -79,6 +79,8 @@ static const model_arch archs[] = {
     {"deepseek4", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
      .flags = ARCH_COMPRESSED | ARCH_CHOICE_BIAS | ARCH_HYPER | ARCH_WINDOW,
      .keys = "expert_gating_func=4 expert_weights_norm=1 expert_weights_scale=1.5 swiglu_clamp_exp=1.5"},
+    {"qwen4exp", .norm2 = NULL, .flags = HYBRID | ARCH_SECTIONS | ARCH_SHARED_GATE | ARCH_NO_FIRST_NORM | ARCH_MIX,
+     .experts = EXPERTS_OWN, .shared = SHARED_LENGTH, .rope_part = 2},
     {"deepseek32", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
      .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS | ARCH_INDEXER | ARCH_DRAFTS,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},

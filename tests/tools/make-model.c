@@ -50,6 +50,8 @@ static const char usage_text[] =
     "  --streams N      of a token, in hyper-connections  --sinkhorn N (rounds)  --pool N (cells chosen together)\n"
     "  --ratio N --long-ratio N   tokens of an entry, with an indexer and without  --out-groups N --out-rank N (of heads)\n"
     "  --hashed N       layers whose experts a table has\n"
+    "  --mix-rank N     of streams that are mixed channel by channel  --ngrams N (tokens of the longest; 0: none)\n"
+    "  --ngram-each N   rows of each length  --ngram-width N  --ngram-taps N\n"
     "  --altup N        hidden states of a token        --laurel N  --sparse N (layers whose gates are)\n"
     "  --key K=NUMBER   another value of a key, or one more; --without K leaves it out, --int K=N writes an integer\n"
     "                   (\"<architecture>.\" is put before K)\n"
@@ -95,6 +97,9 @@ static const struct {
         NUMBER("ratio", ratio, 2, 512),           NUMBER("long-ratio", long_ratio, 2, 512),
         NUMBER("out-groups", out_groups, 1, 512), NUMBER("out-rank", out_rank, 1, 4096),
         NUMBER("hashed", hashed, 0, 512),
+    NUMBER("mix-rank", mix_rank, 1, 4096),     NUMBER("ngrams", ngrams, 0, 8),
+    NUMBER("ngram-each", ngram_each, 1, 16),   NUMBER("ngram-width", ngram_width, 1, 4096),
+    NUMBER("ngram-taps", ngram_taps, 2, 16),
 #undef NUMBER
 };
 #define N_NUMBERS (sizeof numbers / sizeof *numbers)
@@ -133,7 +138,8 @@ static void defaults(model *m)
                  .v_heads = 4, .used = 2, .expert_ffn = 96, .shared_ffn = 96, .window = 5, .moe_step = 1,
                  .shared_count = 1, .groups = 1, .groups_used = 1, .kv_lora = 64, .value = 24, .altup = 4, .laurel = 16, .sparse = 2,
                  .backbone = 128, .index_heads = 2, .index_top = 128, .index_period = 1, .streams = 4, .sinkhorn = 6, .pool = 4,
-                 .ratio = 4, .long_ratio = 6, .out_groups = 2, .out_rank = 24, .hashed = 1};
+                 .ratio = 4, .long_ratio = 6, .out_groups = 2, .out_rank = 24, .hashed = 1,
+                 .mix_rank = 12, .ngrams = 3, .ngram_each = 2, .ngram_width = 8, .ngram_taps = 4};
     m->a = model_arch_find(m->arch);
 }
 

@@ -304,6 +304,12 @@ static void add_attention(model *m, int64_t layer)
     if (is(m, ARCH_SINKS))
         add(m, layer, "attn_sinks.weight", CLASS_F32, FILL_NORM, 1, m->heads, 0, 0);
     add_head_norms(m, layer);
+    if (is(m, ARCH_MIX)) {
+        add_matrix(m, layer, "indexer.q_proj.weight", CLASS_ATTENTION, 1, m->embd, m->index_heads * m->index_head);
+        add_matrix(m, layer, "indexer.k_proj.weight", CLASS_ATTENTION, 1, m->embd, m->index_head);
+        add_norm(m, layer, "indexer.q_norm.weight", m->index_head);
+        add_norm(m, layer, "indexer.k_norm.weight", m->index_head);
+    }
 }
 
 static void add_short_conv(model *m, int64_t layer)
@@ -463,6 +469,59 @@ static void add_input(model *m, int64_t layer)
         add_norm(m, layer, "layer_output_scale.weight", 1);
 }
 
+/* Of streams that are mixed channel by channel; of one of all nothing is given back. */
+static void add_mix(model *m, int64_t layer, const char *base, int gives)
+{
+    int64_t all = m->streams * m->embd;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s_norm.weight", base);
+    add_norm(m, layer, name, all);
+    snprintf(name, sizeof name, "%s_down.weight", base);
+    add_matrix(m, layer, name, CLASS_ATTENTION, 4, all, m->mix_rank);
+    snprintf(name, sizeof name, "%s_up.weight", base);
+    add_matrix(m, layer, name, CLASS_ATTENTION, 2, m->mix_rank, all);
+    snprintf(name, sizeof name, "%s_inject.weight", base);
+    if (gives)
+        add_matrix(m, layer, name, CLASS_ATTENTION, 4, all, m->streams);
+}
+
+/* The first recurrent layer, but not the first of all, that takes rows of the table of n-grams. */
+static int64_t ngram_layer(const model *m)
+{
+    for (int64_t i = m->layers > 2; i < m->layers && m->ngrams; i++)
+        if ((i + 1) % m->interval)
+            return i;
+    return -1;
+}
+
+/* Of head i of the table. */
+static int64_t ngram_size(int64_t i)
+{
+    return 41 + 6 * i;
+}
+
+static int64_t ngram_offset(int64_t i)
+{
+    int64_t at = 0;
+
+    for (int64_t k = 0; k < i; k++)
+        at += ngram_size(k);
+    return at;
+}
+
+static void add_ngrams(model *m, int64_t layer)
+{
+    int64_t all = m->streams * m->embd, rows = (m->ngrams - 1) * m->ngram_each * m->ngram_width;
+
+    add_matrix(m, layer, "ple_key.weight", CLASS_FFN, 1, rows, all);
+    add_matrix(m, layer, "ple_value.weight", CLASS_FFN, 1, rows, m->embd);
+    add_norm(m, layer, "ple_norm_key.weight", all);
+    add_norm(m, layer, "ple_norm_query.weight", all);
+    add_norm(m, layer, "ple_norm_conv.weight", all);
+    append(m, layer, "ple_conv1d.weight", CLASS_F32, FILL_NORMAL, 1, m->ngram_taps, all, 0);
+}
+
 /* What is said of a token's streams, before and behind mixer and feed-forward. */
 static void add_hyper(model *m, int64_t layer, const char *block)
 {
@@ -586,6 +645,12 @@ static void add_layer(model *m, int64_t layer)
         add_hyper(m, layer, "attn");
         add_hyper(m, layer, "ffn");
     }
+    if (is(m, ARCH_MIX) && !draft) {
+        add_mix(m, layer, "hc_attn", 1);
+        add_mix(m, layer, "hc_ffn", 1);
+        if (layer == ngram_layer(m))
+            add_ngrams(m, layer);
+    }
     if (draft) {
         add_matrix(m, layer, "nextn.eh_proj.weight", CLASS_ATTENTION, 1, 2 * m->embd, m->embd);
         add_norm(m, layer, "nextn.enorm.weight", m->embd);
@@ -602,7 +667,10 @@ int model_list(model *m)
 {
     /* Embeddings of unit variance; logits wide enough for one token to stand out. */
     add_matrix(m, -1, "token_embd.weight", CLASS_EMBEDDING, sqrt((double)m->embd), m->embd, m->vocab);
-    add_norm(m, -1, is(m, ARCH_CONV) ? "token_embd_norm.weight" : "output_norm.weight", m->embd);
+    if (is(m, ARCH_MIX))
+        add_mix(m, -1, "output_hc", 0);
+    else
+        add_norm(m, -1, is(m, ARCH_CONV) ? "token_embd_norm.weight" : "output_norm.weight", m->embd);
     if (is(m, ARCH_NORM_BIASES))
         add_bias(m, -1, "output_norm.bias", m->embd);
     if (m->freqs)
@@ -622,6 +690,9 @@ int model_list(model *m)
         add_matrix(m, -1, "per_layer_model_proj.weight", CLASS_FFN, 1, m->embd, m->layers * m->input);
         add_norm(m, -1, "per_layer_proj_norm.weight", m->input);
     }
+    if (ngram_layer(m) >= 0 && is(m, ARCH_MIX))
+        add_matrix(m, -1, "per_layer_token_embd.weight", CLASS_EMBEDDING, sqrt((double)m->ngram_width), m->ngram_width,
+                   ngram_offset((m->ngrams - 1) * m->ngram_each) + 3);
     if (is(m, ARCH_COMPRESSED)) {
         add_matrix(m, -1, "output_hc_fn.weight", CLASS_F32, 1, m->streams * m->embd, m->streams);
         add_bias(m, -1, "output_hc_base.weight", m->streams);
@@ -786,6 +857,56 @@ static int compressed_keys(const model *m, eng_gguf_writer *w, int status)
     return list_key(m, w, status, "attention.compress_ratios", ratio_of);
 }
 
+static int64_t mean_pool(const model *m, int64_t layer)
+{
+    return (layer + 1) % m->interval ? 0 : m->pool;
+}
+
+static int wide_list(const model *m, eng_gguf_writer *w, int status, const char *name, uint64_t n, const uint64_t *values)
+{
+    char text[128];
+    int length = snprintf(text, sizeof text, "%s.%s", m->arch, name);
+    eng_gguf_key key = {{text, (uint64_t)length}, ENG_GGUF_ARRAY, ENG_GGUF_U64, n, values};
+
+    return status || changed(m, name) ? status : eng_gguf_writer_key(w, &key);
+}
+
+/* Factors as large as they may be, so that 32 bits do not do. */
+static int ngram_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    int64_t rows = (m->ngrams - 1) * m->ngram_each, layer = ngram_layer(m);
+    uint64_t factors[8], sizes[128], offsets[128], at = (uint64_t)layer;
+
+    if (layer < 0)
+        return status;
+    for (int64_t i = 0; i < m->ngrams; i++)
+        factors[i] = model_random(m->seed, (uint64_t)(1000 + i)) % (uint64_t)(INT64_MAX / m->vocab) | 1;
+    for (int64_t i = 0; i < rows; i++) {
+        sizes[i] = (uint64_t)ngram_size(i);
+        offsets[i] = (uint64_t)ngram_offset(i);
+    }
+    status = number_key(m, w, status, "embedding_length_per_layer_input", m->ngram_width);
+    status = number_key(m, w, status, "ple.ngram_size", m->ngrams);
+    status = number_key(m, w, status, "ple.heads_per_ngram", m->ngram_each);
+    status = number_key(m, w, status, "ple.conv_kernel", m->ngram_taps);
+    status = number_key(m, w, status, "ple.eos_token_id", 2);
+    status = wide_list(m, w, status, "ple.layers", 1, &at);
+    status = wide_list(m, w, status, "ple.layer_multipliers", (uint64_t)m->ngrams, factors);
+    status = wide_list(m, w, status, "ple.head_vocab_sizes", (uint64_t)rows, sizes);
+    return wide_list(m, w, status, "ple.head_offsets", (uint64_t)rows, offsets);
+}
+
+static int mix_keys(const model *m, eng_gguf_writer *w, int status)
+{
+    status = number_key(m, w, status, "hyper_connection.count", m->streams);
+    status = number_key(m, w, status, "hyper_connection.low_rank", m->mix_rank);
+    status = number_key(m, w, status, "attention.indexer.top_k", m->index_top);
+    status = number_key(m, w, status, "attention.indexer.head_count", m->index_heads);
+    status = number_key(m, w, status, "attention.indexer.key_length", m->index_head);
+    status = list_key(m, w, status, "attention.compress_ratios", mean_pool);
+    return ngram_keys(m, w, status);
+}
+
 /* Those of the architecture that no option is for: "NAME=NUMBER ...". */
 static int own_keys(const model *m, eng_gguf_writer *w, int status)
 {
@@ -878,6 +999,8 @@ int model_keys(const model *m, eng_gguf_writer *w)
         status = number_key(m, w, status, "hyper_connection.sinkhorn_iterations", m->sinkhorn);
         status = real_key(m, w, status, "hyper_connection.epsilon", 1e-6);
     }
+    if (is(m, ARCH_MIX))
+        status = mix_keys(m, w, status);
     if (m->period)
         status = number_key(m, w, status, "attention.sliding_window_pattern", m->period);
     status = real_key(m, w, status, "rope.freq_base", 10000);

@@ -76,6 +76,7 @@ enum {
 #define ARCH_HYPER (UINT64_C(1) << 38) /* `streams` of a token */
 #define ARCH_POOLS (UINT64_C(1) << 39) /* an indexer chooses pools of `pool` cells */
 #define ARCH_COMPRESSED (UINT64_C(1) << 41) /* one key a token, which is its value; entries of several tokens */
+#define ARCH_MIX (UINT64_C(1) << 42) /* `streams` that are mixed channel by channel; means of pools; maybe n-grams */
 #define ARCH_NO_ROPE (UINT64_C(1) << 40) /* no channel is rotated */
 #define ARCH_RMS_EPSILON (UINT64_C(1) << 37) /* its norms' epsilon has the key of the others' */
 #define ARCH_ASSISTANT (UINT64_C(1) << 36) /* no layer has a cache; it is given states of `backbone` */
@@ -99,6 +100,8 @@ typedef struct model {
     int64_t streams, sinkhorn, pool;                 /* of hyper-connections, rounds; tokens of a pool */
     int64_t ratio, long_ratio, out_groups, out_rank, hashed; /* tokens of an entry with an indexer and without; groups of
                                                         heads, size of what each gives; layers whose experts a table has */
+    int64_t mix_rank, ngrams, ngram_each, ngram_width, ngram_taps; /* of streams; of n-grams: the longest (0: none),
+                                                        rows of each length, their width, taps */
     int64_t backbone;                                /* of an assistant: the other model's embedding */
     int64_t shared_caches, input;                    /* layers without caches; width of what each is given of a token */
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
