@@ -10,7 +10,7 @@
 
 enum { TOKENIZER_BPE = 1, TOKENIZER_SPM, TOKENIZER_UNIGRAM, TOKENIZER_WORDPIECE, TOKENIZER_GREEDY };
 /* Pre-tokenizers: how BPE cuts text into pieces. */
-enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4, SPLIT_SMOLLM = 5, SPLIT_RULE = 6 };
+enum { SPLIT_GPT2 = 1, SPLIT_LLAMA = 2, SPLIT_QWEN2 = 3, SPLIT_QWEN35 = 4, SPLIT_SMOLLM = 5, SPLIT_RULE = 6, SPLIT_LINES = 7 };
 /* tokenizer.ggml.token_type */
 enum { TOKEN_UNDEFINED, TOKEN_NORMAL, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
 
@@ -38,8 +38,8 @@ typedef struct merge {
 struct eng_tokenizer {
     uint32_t kind, split;
     split_rule *rule; /* of SPLIT_RULE */
-    bool whole_words; /* BPE: a piece that is a token is not merged */
-    bool plain;       /* BPE over characters, spaces as U+2581, instead of bytes */
+    bool whole_words; /* BPE: a piece that is a token is not merged; if plain, a run of line ends */
+    bool plain;       /* BPE over characters of lines, spaces as U+2581, instead of bytes */
     bool add_bos, add_eos, add_space;
     uint32_t n; /* vocabulary */
     int32_t bos, eos, unknown;

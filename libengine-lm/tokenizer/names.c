@@ -36,6 +36,12 @@ RULE(deepseek_v3,
      "[一-龥\u3040-\u309f゠-\u30ff]+",
      "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}"
      "\\p{S}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+");
+RULE(spark2_5,
+     "\\p{N}{1,3}",
+     "[一-龥\u3040-\u309f゠-\u30ff]+",
+     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}"
+     "\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+",
+     "\\p{N}");
 RULE(youtu,
      "[가-힣\u3131-\u318e]+|[\uff01\u2026“”‘’—\uff1a\uff1b\uff0c、-〿\ufe30-\ufe4f]+|[ㄅ-ㄯ]+|[一-龥\u3040-\u309f゠-\u30ff"
      "]+",
@@ -98,6 +104,16 @@ RULE(afmoe,
 RULE(exaone_moe,
      "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}"
      "\\p{M}*)*)+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+");
+RULE(minicpm5,
+     "\\p{N}{1,3}",
+     "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}"
+     "\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+");
+RULE(laguna,
+     "[^\\n]+|[\\n]+",
+     "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}"
+     "\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+");
+RULE(ufakzeka,
+     "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+");
 RULE(default_rule,
      "[\\p{P}\\$\\+<=>\\^~\\|]+",
      "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)",
@@ -121,6 +137,9 @@ static const split_name names[] = {
     {"jais", SPLIT_GPT2, NULL, false, false},
     {"trillion", SPLIT_GPT2, NULL, false, false},
     {"granite-docling", SPLIT_GPT2, NULL, false, false},
+    {"jina-v1-en", SPLIT_GPT2, NULL, false, false},
+    {"jina-v2-code", SPLIT_GPT2, NULL, false, false},
+    {"roberta-bpe", SPLIT_GPT2, NULL, false, false},
     {"llama-bpe", SPLIT_LLAMA, NULL, true, true},
     {"llama3", SPLIT_LLAMA, NULL, true, true},
     {"llama-v3", SPLIT_LLAMA, NULL, true, true},
@@ -151,12 +170,15 @@ static const split_name names[] = {
     {"codeshell", SPLIT_SMOLLM, NULL, false, false},
     {"exaone", SPLIT_SMOLLM, NULL, false, false},
     {"minerva-7b", SPLIT_SMOLLM, NULL, false, false},
+    {"mellum2", SPLIT_SMOLLM, NULL, false, false},
     {"jais-2", SPLIT_RULE, jais2, false, false},
     {"deepseek-llm", SPLIT_RULE, deepseek_llm, false, false},
     {"deepseek-coder", SPLIT_RULE, deepseek_coder, false, false},
     {"deepseek-v3", SPLIT_RULE, deepseek_v3, false, false},
     {"hunyuan-dense", SPLIT_RULE, deepseek_v3, false, false},
     {"joyai-llm", SPLIT_RULE, deepseek_v3, false, false},
+    {"hy_v4", SPLIT_RULE, deepseek_v3, false, false},
+    {"spark2_5", SPLIT_RULE, spark2_5, false, false},
     {"youtu", SPLIT_RULE, youtu, true, false},
     {"falcon", SPLIT_RULE, falcon, false, false},
     {"poro-chat", SPLIT_RULE, bloom, false, false},
@@ -169,7 +191,10 @@ static const split_name names[] = {
     {"llama4", SPLIT_RULE, gpt4o, false, false},
     {"kanana2", SPLIT_RULE, gpt4o, false, false},
     {"minimax-m2", SPLIT_RULE, gpt4o, false, false},
+    {"talkie", SPLIT_RULE, gpt4o, false, false},
+    {"granite-embed-multi-97m", SPLIT_RULE, gpt4o, true, false},
     {"tiny_aya", SPLIT_RULE, tiny_aya, false, false},
+    {"cohere2moe", SPLIT_RULE, tiny_aya, false, false},
     {"kimi-k2", SPLIT_RULE, kimi_k2, false, false},
     {"superbpe", SPLIT_RULE, superbpe, false, false},
     {"bailingmoe", SPLIT_RULE, bailingmoe, false, false},
@@ -178,7 +203,13 @@ static const split_name names[] = {
     {"seed-coder", SPLIT_RULE, seed_coder, false, false},
     {"afmoe", SPLIT_RULE, afmoe, false, false},
     {"exaone-moe", SPLIT_RULE, exaone_moe, false, false},
+    {"minicpm5", SPLIT_RULE, minicpm5, true, false},
+    {"laguna", SPLIT_RULE, laguna, false, false},
+    {"ufakzeka", SPLIT_RULE, ufakzeka, false, false},
     {"default", SPLIT_RULE, default_rule, false, false},
+    {"gemma4", SPLIT_LINES, NULL, true, true},
+    {"granite-embed-multi-311m", SPLIT_LINES, NULL, true, true},
+    {"sarvam-moe", SPLIT_LINES, NULL, false, false},
 };
 #define N_NAMES (sizeof names / sizeof *names)
 

@@ -8,6 +8,7 @@
  *   llama   contraction|[^rnLN]?L+|N{1,3}| ?[^sLN]+[rn]*|s*[rn]+|s+(?!S)|s+
  *   qwen2   the same with N for N{1,3}
  *   qwen35  the same with [LM] for L, but for the optional character before words
+ *   lines   [^n]+|n+
  *
  * (L, N, M letters, numbers, marks; s white space; r and n the line ends; a
  * contraction is one of gpt-2's in either case.)
@@ -152,6 +153,16 @@ static size_t next_modern(const view *v, size_t at, size_t digits, bool marks)
     return blank_end(v, at);
 }
 
+/* Line ends, or what is between them. */
+static size_t next_line(const view *v, size_t at)
+{
+    size_t end = at + 1;
+
+    while (end < v->n && (v->c[end] == '\n') == (v->c[at] == '\n'))
+        end++;
+    return end;
+}
+
 uint8_t eng_split_class(uint32_t c)
 {
     return (uint8_t)(eng_unicode_class(c) | (eng_unicode_space(c) ? CLASS_SPACE : 0) |
@@ -167,6 +178,7 @@ size_t eng_split_next(uint32_t split, const uint32_t *c, const uint8_t *classes,
     case SPLIT_SMOLLM: return next_gpt2(&v, at, true);
     case SPLIT_QWEN2: return next_modern(&v, at, 1, false);
     case SPLIT_QWEN35: return next_modern(&v, at, 1, true);
+    case SPLIT_LINES: return next_line(&v, at);
     default: return next_modern(&v, at, 3, false);
     }
 }

@@ -266,7 +266,7 @@ static int read_special_ids(eng_tokenizer *t, const eng_gguf *g)
         status = read_id(t, g, KEY("unknown_token_id"), &t->unknown);
     if (!status)
         status = read_flag(g, KEY("add_bos_token"), &t->add_bos);
-    t->add_bos |= t->plain; /* files say otherwise that want it */
+    t->add_bos |= t->plain && t->whole_words; /* Gemma's files say otherwise that want it */
     if (!status && t->kind != TOKENIZER_WORDPIECE)
         status = read_flag(g, KEY("add_eos_token"), &t->add_eos);
     if (!status && (t->kind == TOKENIZER_SPM || t->kind == TOKENIZER_UNIGRAM))
@@ -345,21 +345,24 @@ static int unknown_split(eng_gguf_string pre)
                     (int)(pre.length < 64 ? pre.length : 64), pre.data, n - 3);
 }
 
-static int choose_split(eng_tokenizer *t, const eng_gguf *g)
+/* `model` is its own pre-tokenizer, if it is one. */
+static int choose_split(eng_tokenizer *t, const eng_gguf *g, eng_gguf_string model)
 {
-    eng_gguf_string pre;
+    eng_gguf_string pre = model;
+    const bool named_so = text_is(model, "gemma4");
 
-    if (!eng_gguf_key_find(g, KEY("pre")))
+    if (!named_so && !eng_gguf_key_find(g, KEY("pre")))
         return eng_fail(ENG_ERR_FORMAT,
                         "the model has no key \"" KEY("pre") "\", so how its tokenizer cuts words is not "
                                                              "known: convert it again with a present-day converter");
-    int status = eng_gguf_text(g, KEY("pre"), 0, &pre);
+    int status = named_so ? ENG_OK : eng_gguf_text(g, KEY("pre"), 0, &pre);
     if (status)
         return status;
     const split_name *named = eng_split_named(pre.data, pre.length);
     if (!named)
         return unknown_split(pre);
     t->split = named->split;
+    t->plain = named->split == SPLIT_LINES;
     t->whole_words = named->whole_words;
     t->add_bos = named->add_bos;
     if (named->rule && !(t->rule = eng_rule_create(named->rule)))
@@ -380,10 +383,8 @@ static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
     static const struct {
         const char *name;
         uint32_t kind;
-        bool plain;
-    } kinds[] = {{"gpt2", TOKENIZER_BPE, false},     {"gemma4", TOKENIZER_BPE, true}, {"llama", TOKENIZER_SPM, false},
-                 {"t5", TOKENIZER_UNIGRAM, false},   {"bert", TOKENIZER_WORDPIECE, false},
-                 {"rwkv", TOKENIZER_GREEDY, false}};
+    } kinds[] = {{"gpt2", TOKENIZER_BPE},   {"gemma4", TOKENIZER_BPE},    {"llama", TOKENIZER_SPM},
+                 {"t5", TOKENIZER_UNIGRAM}, {"bert", TOKENIZER_WORDPIECE}, {"rwkv", TOKENIZER_GREEDY}};
     eng_gguf_string model;
 
     if (!eng_gguf_key_find(g, KEY("model")))
@@ -395,13 +396,11 @@ static int choose_kind(eng_tokenizer *t, const eng_gguf *g)
     if (text_is(model, "none"))
         return eng_fail(ENG_ERR_NOTFOUND, "the model says that it has no tokenizer (key \"" KEY("model") "\")");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !t->kind; i++)
-        if (text_is(model, kinds[i].name)) {
+        if (text_is(model, kinds[i].name))
             t->kind = kinds[i].kind;
-            t->plain = t->add_bos = kinds[i].plain;
-        }
     if (!t->kind)
         return refuse(model);
-    return t->kind == TOKENIZER_BPE && !t->plain ? choose_split(t, g) : ENG_OK;
+    return t->kind == TOKENIZER_BPE ? choose_split(t, g, model) : ENG_OK;
 }
 
 static int read_charsmap(eng_tokenizer *t, const eng_gguf *g)

@@ -239,8 +239,8 @@ START_TEST(splits)
         cases += check_splits("splits.txt", named, rule) + check_splits("rules.txt", named, rule);
         eng_rule_free(rule);
     }
-    ck_assert_int_ge(names, 74);
-    ck_assert_int_ge(cases, 150 + 19 * 40);
+    ck_assert_int_ge(names, 89);
+    ck_assert_int_ge(cases, 150 + 24 * 40);
 }
 END_TEST
 

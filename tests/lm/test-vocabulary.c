@@ -232,6 +232,33 @@ START_TEST(control_letters)
 }
 END_TEST
 
+/* BPE over characters by the name of a pre-tokenizer.  Three line ends are a token that no merge makes: Gemma's tokenizers take it. */
+START_TEST(lines)
+{
+    static const char *const tokens[] = {"\n", "\n\n\n", "\xe2\x96\x81", "a", "\xe2\x96\x81" "a", "<0xC3>", "<0xA9>", "<bos>"};
+    static const int32_t types[] = {1, 1, 1, 1, 1, 6, 6, 3};
+    static const char *const merges[] = {"\xe2\x96\x81 a"};
+    static const char *const names[] = {"gemma4", "granite-embed-multi-311m", "sarvam-moe"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const bool gemma = i < 2;
+        recipe r = {.model = "gpt2", .pre = names[i], .tokens = tokens, .n = 8, .types = types, .merges = merges, .n_merges = 1,
+                    .add_bos = 0, .bos = 7, .eos = -1, .add_space = -1};
+        eng_tokenizer *t = NULL;
+        ck_assert_msg(make(&r, &t) == ENG_OK, "%s", eng_last_error());
+        expect(t, "a a", 3, 0, "3 4");
+        expect(t, "\xc3\xa9", 2, 0, "5 6");
+        expect(t, "a\n\n\n a", 6, 0, gemma ? "3 1 4" : "3 0 0 0 4");
+        expect(t, "a", 1, ENG_TOKENIZE_ADD_SPECIAL, gemma ? "7 3" : "3"); /* what Gemma's files say of it is wrong */
+        stream(t, "a a\n\n\n\xc3\xa9", 8);
+        eng_tokenizer_destroy(t);
+        r.add_bos = 1;
+        ck_assert_int_eq(make(&r, &t), ENG_OK);
+        expect(t, "a", 1, ENG_TOKENIZE_ADD_SPECIAL, "7 3");
+        eng_tokenizer_destroy(t);
+    }
+}
+END_TEST
+
 static void refused(const recipe *r, int status, const char *text)
 {
     eng_tokenizer *t = NULL;
@@ -254,11 +281,15 @@ START_TEST(refusals)
     refused(&r, ENG_ERR_NOTFOUND, "tokenizer.ggml.scores");
     r.model = "plamo2";
     refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"plamo2\" is not known");
+    r.model = "hybriddna";
+    refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"hybriddna\" is not known");
     r.model = "sphinx";
     refused(&r, ENG_ERR_UNSUPPORTED, "the tokenizer \"sphinx\" is not known");
     r = bpe;
     r.pre = "unheard-of";
     refused(&r, ENG_ERR_UNSUPPORTED, "unheard-of");
+    r.pre = "whitespace"; /* of a text encoder, with a normaliser of its own */
+    refused(&r, ENG_ERR_UNSUPPORTED, "the pre-tokenizer \"whitespace\" is not known");
     r.pre = NULL;
     refused(&r, ENG_ERR_FORMAT, "tokenizer.ggml.pre");
     r = bpe;
@@ -352,6 +383,7 @@ int main(void)
     tcase_add_test(all, bpe_rules);
     tcase_add_test(all, spm_rules);
     tcase_add_test(all, control_letters);
+    tcase_add_test(all, lines);
     tcase_add_test(all, refusals);
     tcase_add_test(all, damaged);
     tcase_set_timeout(all, 120);
