@@ -143,6 +143,50 @@ static int check_announced(const eng_gguf *g, uint64_t n)
     return ENG_OK;
 }
 
+static bool begins(const eng_gguf_string *name, const char *text)
+{
+    return name->length >= strlen(text) && memcmp(name->data, text, strlen(text)) == 0;
+}
+
+/* Does the key say something of the weights?  A file has a place and an alignment of its own, and a tokenizer or a template that
+ * its maker has mended is in the first file alone. */
+static bool of_weights(const eng_gguf_string *name)
+{
+    return !begins(name, "split.") && !begins(name, "tokenizer.") && !begins(name, "general.alignment");
+}
+
+static uint64_t value_bytes(const gguf_key *k)
+{
+    return k->places ? k->places[k->key.count] : k->key.count * eng_gguf_scalar_bytes(k->key.element);
+}
+
+static bool same_value(const gguf_key *a, const gguf_key *b)
+{
+    return a->key.type == b->key.type && a->key.element == b->key.element && a->key.count == b->key.count &&
+           value_bytes(a) == value_bytes(b) && memcmp(a->key.data, b->key.data, value_bytes(a)) == 0;
+}
+
+/*
+ * Most writers give keys to the first file alone; what another file says, too, it says of the same model.  Types of tensors tell
+ * nothing: those of one model may differ from layer to layer.
+ */
+static int check_keys(const eng_gguf *g)
+{
+    for (uint32_t i = 0; i < g->n_parts; i++) {
+        const eng_gguf *part = g->parts[i];
+        for (uint64_t k = 0; k < part->n_keys; k++) {
+            const gguf_key *its = &part->keys[k];
+            const eng_gguf_string *name = &its->key.name;
+            const uint32_t found = eu_map_find(&g->key_names, g, name->data, (size_t)name->length);
+            if (found != EU_NONE && of_weights(name) && !same_value(&g->keys[found], its))
+                return eng_fail(ENG_ERR_FORMAT, "%s and %s differ in key \"%s\"" ENG_CAUSE "they are of different models, or of one in "
+                                "different types" ENG_ADVICE "fetch the parts of one again", part->path, g->path,
+                                eng_gguf_show(name->data, name->length).text);
+        }
+    }
+    return ENG_OK;
+}
+
 static int join(eng_gguf *g, int64_t count)
 {
     uint64_t n = g->n_tensors;
@@ -159,6 +203,8 @@ static int join(eng_gguf *g, int64_t count)
         status = check_total(g, n);
     if (!status)
         status = check_announced(g, n);
+    if (!status)
+        status = check_keys(g);
     return status ? status : join_tensors(g, n);
 }
 

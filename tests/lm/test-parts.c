@@ -30,6 +30,9 @@ typedef struct fault {
     int part;            /* 1-based; 0: none */
     int no, count, total; /* instead of what is right; -1: no such key, 0: right */
     const char *tensor;  /* name of its first tensor */
+    const char *name;    /* what it says in general.name, which another than the first need not say; and in other keys */
+    int file_type, length;
+    const char *template;
 } fault;
 
 static int value(int wrong, int right)
@@ -53,8 +56,14 @@ static void write_part(int part, const fault *f, const char *path)
     char name[16];
     eng_gguf_writer *w;
     OK(eng_gguf_writer_create(&w));
-    if (part == 1)
-        OK(eng_gguf_writer_text(w, "general.name", "several"));
+    if (part == 1 || (faulty && f->name))
+        OK(eng_gguf_writer_text(w, "general.name", faulty && f->name ? f->name : "several"));
+    if (part == 1 || (faulty && f->template))
+        OK(eng_gguf_writer_text(w, "tokenizer.chat_template", faulty && f->template ? f->template : "hello"));
+    if (part == 1 || (faulty && f->file_type))
+        OK(eng_gguf_writer_integer(w, "general.file_type", ENG_GGUF_U32, value(faulty ? f->file_type : 0, 7)));
+    if (part == 1 || (faulty && f->length))
+        OK(eng_gguf_writer_integer(w, "llama.context_length", ENG_GGUF_U32, value(faulty ? f->length : 0, 64)));
     key(w, "split.no", faulty && f->no ? f->no == -1 ? -1 : f->no - 1 : part - 1);
     key(w, "split.count", value(faulty ? f->count : 0, N_PARTS));
     key(w, "split.tensors.count", value(faulty ? f->total : 0, 2 * N_PARTS - 1));
@@ -195,15 +204,24 @@ START_TEST(faults)
         {{.part = 3, .total = 9}, "of a model of 9 tensors by its keys"},
         {{.part = 3, .tensor = "t.2"}, "\"t.2\" is in another"},
         {{.part = 3, .tensor = "only"}, "\"only\" is in another"},
+        {{.part = 2, .name = "Several"}, "differ in key \"general.name\""},
+        {{.part = 2, .name = "several, too"}, "differ in key \"general.name\""},
+        {{.part = 3, .file_type = 2}, "differ in key \"general.file_type\""},
+        {{.part = 3, .name = "several", .length = 65}, "differ in key \"llama.context_length\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_all(&cases[i].f);
         refused(file(1, N_PARTS), ENG_ERR_FORMAT, cases[i].text);
     }
-    write_all(&(fault){.part = 1, .total = -1}); /* nobody says how many there are */
-    eng_gguf *g;
-    OK(eng_gguf_open(file(1, N_PARTS), &g));
-    eng_gguf_close(g);
+    static const fault fine[] = {{.part = 1, .total = -1}, /* nobody says how many there are */
+                                 {.part = 2, .name = "several", .file_type = 7, .length = 64},
+                                 {.part = 3, .template = "mended"}}; /* the first file's is the model's */
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        eng_gguf *g;
+        write_all(&fine[i]);
+        OK(eng_gguf_open(file(1, N_PARTS), &g));
+        eng_gguf_close(g);
+    }
 }
 END_TEST
 
