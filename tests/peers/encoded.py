@@ -2,7 +2,8 @@
 
     encoded.py ENGINE-QUANTIZE [SEED]
 
-Compared are the types that `gguf` quantises, and what it and engine-quantize decode of them.
+Compared are the types that `gguf` quantises, and what it and engine-quantize decode of them; and of all types that it decodes
+what both make of blocks of random bytes.
 """
 import os
 import subprocess
@@ -29,10 +30,10 @@ def matrices(seed):
             "ties": ties, "uniform": r.random((64, 512)).astype(numpy.float32) - 0.5}
 
 
-def write(path, tensors):
+def write(path, tensors, kind=None):
     w = gguf.GGUFWriter(path, "none")
     for name, x in tensors.items():
-        w.add_tensor("blk.0.%s.weight" % name, x)
+        w.add_tensor("blk.0.%s.weight" % name, x, raw_dtype=kind)
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
@@ -46,6 +47,18 @@ def read(path):
 def quantize(program, source, out, kind):
     subprocess.run([program, "--quiet", "--force", source, out, kind], check=True)
     return read(out)
+
+
+def decoded_alike(program, folder, kind, r):
+    """Of blocks of random bytes: how many numbers are not the same bits.  What NaN says beside being none is nobody's concern."""
+    elements, size = gguf.GGML_QUANT_SIZES[kind]
+    blocks = r.integers(0, 256, (64, 1024 // elements * size), dtype=numpy.uint8)
+    source, back = (os.path.join(folder, x + ".gguf") for x in ("blocks", "values"))
+    write(source, {"random": blocks}, kind)
+    ours = quantize(program, source, back, "f32")["random"]
+    with numpy.errstate(all="ignore"):
+        theirs = quants.dequantize(blocks, kind)
+    return int(((ours.view(numpy.uint32) != theirs.view(numpy.uint32)) & ~(numpy.isnan(ours) & numpy.isnan(theirs))).sum()), ours.size
 
 
 def main():
@@ -73,6 +86,11 @@ def main():
             print("%sok %d - %s: bytes of %d matrices as theirs%s%s" % (
                 "" if fine else "not ", n, name, len(given), "" if not any(wrong.values()) else ", but of " + ", ".join(
                     "%s (%d of %d)" % (k, w, theirs[k].nbytes) for k, w in wrong.items() if w), ", decoded otherwise: %s" % far if far else ""))
+        for kind in sorted(quants._type_traits):
+            n += 1
+            wrong, of = decoded_alike(program, folder, kind, numpy.random.default_rng(n))
+            all_fine &= wrong == 0
+            print("%sok %d - %s: of %d numbers of random blocks %d are not theirs" % ("not " if wrong else "", n, kind.name, of, wrong))
     print("1..%d" % n)
     sys.exit(not all_fine)
 

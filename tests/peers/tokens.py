@@ -15,6 +15,7 @@ import tempfile
 
 import splits_text as source
 import tokens_kinds as kinds
+import tokens_real as real_ones
 
 KEY = "tokenizer.ggml."
 NORMAL, UNKNOWN, CONTROL, USER, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
@@ -109,7 +110,7 @@ def rebuilt(folder, t, pre):
     return path, ["--special"], lambda x: t.encode(x, add_special_tokens=False).ids
 
 
-def characters(folder, corpus, size):
+def characters(folder, corpus, size, model, pre=None):
     """As Gemma 4's: BPE over characters, spaces as U+2581, bytes for what is unknown."""
     import json
     from tokenizers import AddedToken, Tokenizer, models, normalizers, trainers
@@ -132,8 +133,8 @@ def characters(folder, corpus, size):
     tokens = sorted(vocabulary, key=vocabulary.get)
     types = [CONTROL if x in special[:3] else UNKNOWN if x == "<unk>" else BYTE if x in special else
              USER if x == "<|tool>" else NORMAL for x in tokens]
-    path = os.path.join(folder, "gemma4.gguf")
-    write(path, "gemma4", tokens, types, merges=[" ".join(m) for m in merges], unknown_token_id=3, bos_token_id=2)
+    path = os.path.join(folder, (pre or model) + ".gguf")
+    write(path, model, tokens, types, merges=[" ".join(m) for m in merges], pre=pre, unknown_token_id=3, bos_token_id=2)
     return path, ["--special"], lambda x: t.encode(x, add_special_tokens=False).ids
 
 
@@ -156,36 +157,14 @@ def pieces(folder, corpus, size, name, user, prefix, fallback):
 
 
 def kimi(folder, corpus, size, expression):
-    """tiktoken's vocabularies have no merges: those of a token are the last two parts that its bytes merge to before it."""
+    """Kimi's: ranks of bytes, single ones first."""
     import tiktoken
-    from tokenizers import pre_tokenizers
     path, _, _ = byte_bpe(folder, corpus, size, "gpt-2", [r"\p{L}+|\p{N}+|\s+|[^\s\p{L}\p{N}]+"])
     keys = read(path)
-    alphabet = list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))
-    byte_of = {chr(c): c for c in alphabet}
-    byte_of.update({chr(256 + i): c for i, c in enumerate(c for c in range(256) if c not in alphabet)})
-    tokens = [x for x, k in zip(keys["tokens"], keys["token_type"]) if k == NORMAL]
-    in_bytes = [bytes(byte_of[c] for c in x) for x in tokens]
-    order = sorted(range(len(tokens)), key=lambda i: len(in_bytes[i]) > 1)  # single bytes first
-    tokens, in_bytes = [tokens[i] for i in order], [in_bytes[i] for i in order]
+    in_bytes = [bytes(real_ones.BYTE_OF[c] for c in x) for x, k in zip(keys["tokens"], keys["token_type"]) if k == NORMAL]
+    in_bytes.sort(key=lambda b: len(b) > 1)
     ranks = {b: i for i, b in enumerate(in_bytes)}
-    character = {c: x for x, c in byte_of.items()}
-
-    def parts_of(token, most):
-        parts = [bytes([c]) for c in token]
-        while True:
-            pairs = [(ranks.get(parts[i] + parts[i + 1], most), i) for i in range(len(parts) - 1)]
-            rank, i = min(pairs, default=(most, 0))
-            if rank >= most:
-                return parts
-            parts[i:i + 2] = [parts[i] + parts[i + 1]]
-
-    merges = []
-    for b in in_bytes:
-        if len(b) > 1:
-            two = parts_of(b, ranks[b])
-            assert len(two) == 2
-            merges.append(" ".join("".join(character[c] for c in x) for x in two))
+    tokens, merges = [real_ones.spelled(b) for b in in_bytes], real_ones.merges_of(ranks)
     t = tiktoken.Encoding("kimi", pat_str=expression, mergeable_ranks=ranks, special_tokens={})
     path = os.path.join(folder, "kimi-k2.gguf")
     write(path, "gpt2", tokens, [NORMAL] * len(tokens), merges=merges, pre="kimi-k2")
@@ -206,10 +185,16 @@ def real(path):
 
 def subjects(folder, corpus, size, cut):
     rules = dict(source.rules(cut))
+    yield from trained(folder, corpus, size, rules)
+    yield from real_ones.subjects(write, rebuilt, folder, rules)
+
+
+def trained(folder, corpus, size, rules):
     for name, whole in (("gpt-2", False), ("llama-bpe", True), ("qwen2", False), ("smollm", False), ("gpt-4o", False), ("deepseek-v3", False),
-                        ("tekken", True)):
+                        ("tekken", True), ("minicpm5", True), ("spark2_5", False), ("laguna", False)):
         yield name, lambda: byte_bpe(folder, corpus, size, name, rules[name], whole)
-    yield "gemma4", lambda: characters(folder, corpus, size)
+    yield "gemma4", lambda: characters(folder, corpus, size, "gemma4")
+    yield "sarvam-moe", lambda: characters(folder, corpus, size, "gpt2", "sarvam-moe")
     spaces = ["\u2581" * n for n in range(2, 8)]
     yield "llama", lambda: pieces(folder, corpus, size, "llama", ["<tool>", "<tool>x", "\u4e2d\u6587"], True, True)
     yield "gemma", lambda: pieces(folder, corpus, size, "gemma", spaces + ["\n", "\n\n", "\t", "<b>"], False, True)
