@@ -17,6 +17,30 @@
 
 typedef uint8_t b32 __attribute__((vector_size(32)));
 typedef uint64_t q4 __attribute__((vector_size(32)));
+typedef int32_t i8l __attribute__((vector_size(32)));
+typedef uint32_t u8l __attribute__((vector_size(32)));
+typedef float f8l __attribute__((vector_size(32)));
+
+/* Eight scales lie in memory: a compiler that keeps them in a register takes each out of it by two operations. */
+#define LIES(scales) __asm__("" : "+m"(*(float (*)[8])(scales)))
+
+/* Eight bytes as words. */
+CPU_INLINE u8l words_of(const uint8_t *p)
+{
+#if defined(__AVX2__)
+    return (u8l)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+#else
+    vu8 bytes[8 / CPU_VL];
+    vu words[8 / CPU_VL];
+    u8l all;
+    memcpy(bytes, p, sizeof bytes);
+    CPU_UNROLL
+    for (int j = 0; j < 8 / CPU_VL; j++)
+        words[j] = __builtin_convertvector(bytes[j], vu);
+    memcpy(&all, words, sizeof all);
+    return all;
+#endif
+}
 
 /* -- patterns as bytes, the first element lowest ---------------------------------- */
 
@@ -33,34 +57,35 @@ typedef uint64_t q4 __attribute__((vector_size(32)));
 #define IQ1(c) FIELDS8(OF_IQ1, c),
 #define IQ3_XXS(c) (uint32_t)(FIELDS4(OF_IQ3_XXS, c, 3)),
 #define IQ3_S(c) (uint32_t)(FIELDS4(OF_IQ3_S, c, 3)),
-#define AS_IS(c) c,
+/* Bits as bytes of -1. */
+#define BIT(c, i) (uint64_t)((c) >> (i) & 1) * 255 << 8 * (i)
+#define SPREAD(c) BIT(c, 0) | BIT(c, 1) | BIT(c, 2) | BIT(c, 3) | BIT(c, 4) | BIT(c, 5) | BIT(c, 6) | BIT(c, 7),
 static const uint64_t grid_iq2_xxs[256] = {EU_GRID_iq2_xxs(IQ2)}, grid_iq2_xs[512] = {EU_GRID_iq2_xs(IQ2)};
 static const uint64_t grid_iq2_s[1024] = {EU_GRID_iq2_s(IQ2)}, grid_iq1[2048] = {EU_GRID_iq1(IQ1)};
-static const uint32_t grid_iq3_xxs[256] = {EU_GRID_iq3_xxs(IQ3_XXS)}, grid_iq3_s[512] = {EU_GRID_iq3_s(IQ3_S)};
-static const uint8_t grid_signs[128] = {EU_GRID_SIGNS(AS_IS)};
+static const uint32_t grid_iq3_xxs[256 + 3] = {EU_GRID_iq3_xxs(IQ3_XXS)}, grid_iq3_s[512 + 3] = {EU_GRID_iq3_s(IQ3_S)};
+static const uint64_t grid_signs[128] = {EU_GRID_SIGNS(SPREAD)};
 #undef IQ2
 #undef IQ1
 #undef IQ3_XXS
 #undef IQ3_S
-#undef AS_IS
+#undef SPREAD
+#undef BIT
 
-/* Magnitudes, negative where bit i of byte j of the signs is set. */
-CPU_INLINE void put_signed(q4 magnitudes, const uint8_t *signs, int8_t *w)
+/* A compiler that is told elements one by one begins with what was in the register. */
+#define FOUR(table, at) ((q4){(table)[(at)[0]], (table)[(at)[1]], (table)[(at)[2]], (table)[(at)[3]]})
+
+/* Magnitudes, negative where a byte of the other is -1. */
+CPU_INLINE void put_signed(q4 magnitudes, q4 negative, int8_t *w)
 {
-    q4 bit = UINT64_C(0x8040201008040201) - (q4){0}, s;
-    CPU_UNROLL
-    for (int j = 0; j < 4; j++)
-        s[j] = signs[j] * UINT64_C(0x0101010101010101);
-    b32 negative = (b32)((b32)(s & bit) == (b32)bit), v = (((b32)magnitudes) ^ negative) - negative;
+    b32 v = (b32)(magnitudes ^ negative) - (b32)negative;
     memcpy(w, &v, sizeof v);
 }
 
 /* Four runs of eight signs from fields of seven bits. */
-CPU_INLINE void signs_of_7(uint32_t fields, uint8_t *signs)
+CPU_INLINE q4 signs_of_7(uint32_t fields)
 {
-    CPU_UNROLL
-    for (int j = 0; j < 4; j++)
-        signs[j] = grid_signs[fields >> 7 * j & 127];
+    return (q4){grid_signs[fields & 127], grid_signs[fields >> 7 & 127], grid_signs[fields >> 14 & 127],
+                grid_signs[fields >> 21 & 127]};
 }
 
 CPU_INLINE uint32_t word_at(const uint8_t *p)
@@ -77,33 +102,64 @@ CPU_INLINE uint32_t pair_at(const uint8_t *p)
     return w;
 }
 
+/* Bytes of -1 where bits of four bytes are set. */
+CPU_INLINE q4 signs_of_8(const uint8_t *p)
+{
+    q4 bit = UINT64_C(0x8040201008040201) - (q4){0}, s;
+#if defined(__AVX2__)
+    s = (q4)_mm256_shuffle_epi8(_mm256_set1_epi32((int32_t)word_at(p)),
+                                _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
+#else
+    CPU_UNROLL
+    for (int j = 0; j < 4; j++)
+        s[j] = p[j] * UINT64_C(0x0101010101010101);
+#endif
+    return (q4)((b32)(s & bit) == (b32)bit);
+}
+
+/* -- scales: a block's, times odd numbers ---------------------------------------------- */
+
+CPU_INLINE void put_odd(float d, u8l n, float *scales)
+{
+    f8l v = __builtin_convertvector((i8l)(n + n + 1), f8l) * d;
+    memcpy(scales, &v, sizeof v);
+    LIES(scales);
+}
+
+CPU_INLINE void odd_nibbles(float d, uint32_t nibbles, float *scales)
+{
+    put_odd(d, (nibbles - (u8l){0}) >> (u8l){0, 4, 8, 12, 16, 20, 24, 28} & 15, scales);
+}
+
 /* -- iq2 ---------------------------------------------------------------------------- */
 
 CPU_INLINE void prep_iq2_xxs(const uint8_t *b, float *scales)
 {
-    const float d = f16_load(b) * 0.125f;
+    u8l words;
+#if defined(__AVX2__)
+    const __m256 first = _mm256_loadu_ps((const float *)(const void *)(b + 2));
+    const __m256 last = _mm256_loadu_ps((const float *)(const void *)(b + 34));
+    words = (u8l)_mm256_permute4x64_epi64((__m256i)_mm256_shuffle_ps(first, last, 0xdd), 0xd8); /* every second one */
+#else
     CPU_UNROLL
     for (int s = 0; s < 8; s++)
-        scales[s] = d * (float)(2 * (b[2 + 8 * s + 7] >> 4) + 1);
+        words[s] = word_at(b + 6 + 8 * s);
+#endif
+    put_odd(f16_load(b) * 0.125f, words >> 28, scales);
 }
 
 CPU_INLINE void part_iq2_xxs(const uint8_t *b, int part, int8_t *w)
 {
     const uint8_t *q = b + 2 + 8 * part;
-    uint8_t signs[4];
-    signs_of_7(word_at(q + 4), signs);
-    put_signed((q4){grid_iq2_xxs[q[0]], grid_iq2_xxs[q[1]], grid_iq2_xxs[q[2]], grid_iq2_xxs[q[3]]}, signs, w);
+    put_signed(FOUR(grid_iq2_xxs, q), signs_of_7(word_at(q + 4)), w);
 }
 
 /* A nibble for each 16 weights. */
 CPU_INLINE void iq2_scales(const uint8_t *b, const uint8_t *nibbles, float *scales)
 {
     const float d = f16_load(b) * 0.125f;
-    CPU_UNROLL
-    for (int s = 0; s < 8; s++) {
-        scales[2 * s] = d * (float)(2 * (nibbles[s] & 15) + 1);
-        scales[2 * s + 1] = d * (float)(2 * (nibbles[s] >> 4) + 1);
-    }
+    odd_nibbles(d, word_at(nibbles), scales);
+    odd_nibbles(d, word_at(nibbles + 4), scales + 8);
 }
 
 CPU_INLINE void prep_iq2_xs(const uint8_t *b, float *scales)
@@ -113,15 +169,14 @@ CPU_INLINE void prep_iq2_xs(const uint8_t *b, float *scales)
 
 CPU_INLINE void part_iq2_xs(const uint8_t *b, int part, int8_t *w)
 {
-    q4 t;
-    uint8_t signs[4];
+    uint32_t at[4], signs[4];
     CPU_UNROLL
     for (int j = 0; j < 4; j++) {
         const uint32_t q = pair_at(b + 2 + 8 * part + 2 * j);
-        t[j] = grid_iq2_xs[q & 511];
-        signs[j] = grid_signs[q >> 9];
+        at[j] = q & 511;
+        signs[j] = q >> 9;
     }
-    put_signed(t, signs, w);
+    put_signed(FOUR(grid_iq2_xs, at), FOUR(grid_signs, signs), w);
 }
 
 CPU_INLINE void prep_iq2_s(const uint8_t *b, float *scales)
@@ -132,87 +187,88 @@ CPU_INLINE void prep_iq2_s(const uint8_t *b, float *scales)
 CPU_INLINE void part_iq2_s(const uint8_t *b, int part, int8_t *w)
 {
     const uint8_t *q = b + 2 + 4 * part;
-    const unsigned high = b[66 + part];
-    q4 t;
+    const uint32_t high = b[66 + part];
+    uint32_t at[4];
     CPU_UNROLL
     for (int j = 0; j < 4; j++)
-        t[j] = grid_iq2_s[q[j] | (high << (8 - 2 * j) & 0x300)];
-    put_signed(t, q + 32, w);
+        at[j] = q[j] | (high << (8 - 2 * j) & 0x300);
+    put_signed(FOUR(grid_iq2_s, at), signs_of_8(q + 32), w);
 }
 
 /* -- iq3 ---------------------------------------------------------------------------- */
 
+/* Two patterns of four side by side; a table may be read to the third word behind it. */
+#if defined(__AVX2__)
+#define PAIR(table, a, b)                                                                                              \
+    _mm_unpacklo_epi32(_mm_cvtsi32_si128((int)(table)[a]), _mm_loadu_si128((const __m128i *)((table) + (b))))
+#define FOUR_PAIRS(t, p0, p1, p2, p3)                                                                                  \
+    t = (q4)_mm256_set_m128i(_mm_unpacklo_epi64(p2, p3), _mm_unpacklo_epi64(p0, p1))
+#else
+#define PAIR(table, a, b) ((table)[a] | (uint64_t)(table)[b] << 32)
+#define FOUR_PAIRS(t, p0, p1, p2, p3) t = (q4){p0, p1, p2, p3}
+#endif
+
 CPU_INLINE void prep_iq3_xxs(const uint8_t *b, float *scales)
 {
-    const float d = f16_load(b) * 0.25f;
-    CPU_UNROLL
-    for (int s = 0; s < 8; s++)
-        scales[s] = d * (float)(2 * (b[66 + 4 * s + 3] >> 4) + 1);
+    u8l words;
+    memcpy(&words, b + 66, sizeof words);
+    put_odd(f16_load(b) * 0.25f, words >> 28, scales);
 }
 
 CPU_INLINE void part_iq3_xxs(const uint8_t *b, int part, int8_t *w)
 {
     const uint8_t *q = b + 2 + 8 * part;
-    uint8_t signs[4];
     q4 t;
-    signs_of_7(word_at(b + 66 + 4 * part), signs);
-    CPU_UNROLL
-    for (int j = 0; j < 4; j++)
-        t[j] = grid_iq3_xxs[q[2 * j]] | (uint64_t)grid_iq3_xxs[q[2 * j + 1]] << 32;
-    put_signed(t, signs, w);
+    FOUR_PAIRS(t, PAIR(grid_iq3_xxs, q[0], q[1]), PAIR(grid_iq3_xxs, q[2], q[3]), PAIR(grid_iq3_xxs, q[4], q[5]),
+               PAIR(grid_iq3_xxs, q[6], q[7]));
+    put_signed(t, signs_of_7(word_at(b + 66 + 4 * part)), w);
 }
 
 CPU_INLINE void prep_iq3_s(const uint8_t *b, float *scales)
 {
-    const float d = f16_load(b);
-    CPU_UNROLL
-    for (int s = 0; s < 8; s++)
-        scales[s] = d * (float)(2 * (b[106 + s / 2] >> 4 * (s & 1) & 15) + 1);
+    odd_nibbles(f16_load(b), word_at(b + 106), scales);
 }
 
 CPU_INLINE void part_iq3_s(const uint8_t *b, int part, int8_t *w)
 {
     const uint8_t *q = b + 2 + 8 * part;
-    const unsigned high = b[66 + part];
+    const uint32_t high = b[66 + part];
+    uint32_t at[8];
     q4 t;
     CPU_UNROLL
-    for (int j = 0; j < 4; j++)
-        t[j] = grid_iq3_s[q[2 * j] | (high << (8 - 2 * j) & 256)] |
-               (uint64_t)grid_iq3_s[q[2 * j + 1] | (high << (7 - 2 * j) & 256)] << 32;
-    put_signed(t, b + 74 + 4 * part, w);
+    for (int j = 0; j < 8; j++)
+        at[j] = q[j] | (high << (8 - j) & 0x100);
+    FOUR_PAIRS(t, PAIR(grid_iq3_s, at[0], at[1]), PAIR(grid_iq3_s, at[2], at[3]), PAIR(grid_iq3_s, at[4], at[5]),
+               PAIR(grid_iq3_s, at[6], at[7]));
+    put_signed(t, signs_of_8(b + 74 + 4 * part), w);
 }
 
 /* -- iq1: patterns of -1, 0, 1, all of them an eighth more or less -------------------- */
 
-CPU_INLINE void put_shifted(q4 pattern, const bool *less, int8_t *w)
+static const uint64_t eighths[2] = {UINT64_C(0x0101010101010101), UINT64_MAX}; /* more, less */
+
+CPU_INLINE void put_shifted(q4 pattern, q4 shift, int8_t *w)
 {
-    q4 shift;
-    CPU_UNROLL
-    for (int j = 0; j < 4; j++)
-        shift[j] = less[j] ? UINT64_MAX : UINT64_C(0x0101010101010101);
     b32 v = (b32)pattern + (b32)shift;
     memcpy(w, &v, sizeof v);
 }
 
 CPU_INLINE void prep_iq1_s(const uint8_t *b, float *scales)
 {
-    const float d = f16_load(b) * 0.125f;
-    CPU_UNROLL
-    for (int s = 0; s < 8; s++)
-        scales[s] = d * (float)(2 * (b[34 + 2 * s + 1] >> 4 & 7) + 1);
+    typedef uint16_t u8s __attribute__((vector_size(16)));
+    u8s words;
+    memcpy(&words, b + 34, sizeof words);
+    put_odd(f16_load(b) * 0.125f, __builtin_convertvector(words >> 12 & 7, u8l), scales);
 }
 
 CPU_INLINE void part_iq1_s(const uint8_t *b, int part, int8_t *w)
 {
     const uint32_t high = pair_at(b + 34 + 2 * part);
-    bool less[4];
-    q4 t;
+    uint32_t at[4];
     CPU_UNROLL
-    for (int j = 0; j < 4; j++) {
-        t[j] = grid_iq1[b[2 + 4 * part + j] | (high >> 3 * j & 7) << 8];
-        less[j] = high >> 15;
-    }
-    put_shifted(t, less, w);
+    for (int j = 0; j < 4; j++)
+        at[j] = b[2 + 4 * part + j] | (high << 8 >> 3 * j & 0x700);
+    put_shifted(FOUR(grid_iq1, at), eighths[high >> 15] - (q4){0}, w);
 }
 
 /* The block's scale is in the upper four bits of four words, whose other bits are the scales of 16. */
@@ -223,21 +279,20 @@ CPU_INLINE void prep_iq1_m(const uint8_t *b, float *scales)
     bits = (uint16_t)(word[0] >> 12 | (word[1] >> 8 & 0xf0) | (word[2] >> 4 & 0xf00) | (word[3] & 0xf000));
     const float d = f16_load(&bits) * 0.125f;
     CPU_UNROLL
-    for (int s = 0; s < 16; s++)
-        scales[s] = d * (float)(2 * (word[s / 4] >> 3 * (s & 3) & 7) + 1);
+    for (int half = 0; half < 2; half++)
+        put_odd(d, (word_at(b + 48 + 4 * half) - (u8l){0}) >> (u8l){0, 3, 6, 9, 16, 19, 22, 25} & 7, scales + 8 * half);
 }
 
 CPU_INLINE void part_iq1_m(const uint8_t *b, int part, int8_t *w)
 {
     const uint32_t high = pair_at(b + 32 + 2 * part);
-    bool less[4];
-    q4 t;
+    typedef int64_t s4 __attribute__((vector_size(32)));
+    uint32_t at[4];
     CPU_UNROLL
-    for (int j = 0; j < 4; j++) {
-        t[j] = grid_iq1[b[4 * part + j] | (high >> 4 * j & 7) << 8];
-        less[j] = high >> (4 * j + 3) & 1;
-    }
-    put_shifted(t, less, w);
+    for (int j = 0; j < 4; j++)
+        at[j] = b[4 * part + j] | (high << 8 >> 4 * j & 0x700);
+    const q4 less = ((uint64_t)high - (q4){0}) << (q4){60, 56, 52, 48}; /* a word's highest bit */
+    put_shifted(FOUR(grid_iq1, at), (q4)((s4)less < 0) | eighths[0], w);
 }
 
 /* -- three values, and two bits ------------------------------------------------------- */
@@ -262,21 +317,24 @@ CPU_INLINE void put_digits(b32 fractions, int8_t *w)
     memcpy(w, &v, sizeof v);
 }
 
+#define EIGHT(n) ((n) * UINT64_C(0x0101010101010101))
+#define EACH(a, b, c, d) ((q4){EIGHT(a), EIGHT(b), EIGHT(c), EIGHT(d)})
+#define LAST_DIGITS ((q4){EIGHT(81), EIGHT(81), UINT64_C(0x0303030301010101), UINT64_C(0x1b1b1b1b09090909)})
 /* 160 weights in 32 bytes of five digits, 80 in 16, 16 in four bytes of four. */
 CPU_INLINE void part_tq1_0(const uint8_t *b, int part, int8_t *w)
 {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
     b32 q;
     if (part < 5) {
         memcpy(&q, b, 32);
-        q *= power[part];
+        CPU_UNROLL
+        for (int j = 0; j < part; j++)
+            q += q + q;
     } else {
-        uint8_t t[32];
-        for (int j = 0; j < 32; j++) {
-            const int digit = part == 5 ? j / 16 : part == 6 ? 2 + j / 16 : j < 16 ? 4 : j / 4 % 4;
-            t[j] = (uint8_t)(b[part == 7 && j >= 16 ? 48 + j % 4 : 32 + j % 16] * power[digit]);
-        }
-        memcpy(&q, t, 32);
+        uint64_t t[2];
+        memcpy(t, b + 32, 16);
+        const uint64_t last = word_at(b + 48) * UINT64_C(0x100000001);
+        q = (b32)(part == 7 ? (q4){t[0], t[1], last, last} : (q4){t[0], t[1], t[0], t[1]}) *
+            (part == 5 ? (b32)EACH(1, 1, 3, 3) : part == 6 ? (b32)EACH(9, 9, 27, 27) : (b32)LAST_DIGITS);
     }
     put_digits(q, w);
 }
@@ -302,15 +360,10 @@ CPU_INLINE void prep_q2_0(const uint8_t *b, float *scales)
 /* Four of a byte, one after another. */
 CPU_INLINE void part_q2_0(const uint8_t *b, int part, int8_t *w)
 {
-    q4 t;
-    CPU_UNROLL
-    for (int j = 0; j < 4; j++) {
-        const uint64_t pair = pair_at(b + 2 + 8 * part + 2 * j);
-        t[j] = (pair | pair << 24) & UINT64_C(0x000000ff000000ff);
-        t[j] = (t[j] | t[j] << 12) & UINT64_C(0x000f000f000f000f);
-        t[j] = (t[j] | t[j] << 6) & UINT64_C(0x0303030303030303);
-    }
-    b32 v = (b32)t - 1;
+    u8l t = words_of(b + 2 + 8 * part);
+    t |= t << 12;
+    t |= t << 6;
+    b32 v = (b32)(t & 0x03030303) - 1;
     memcpy(w, &v, sizeof v);
 }
 
@@ -321,11 +374,8 @@ CPU_INLINE void prep_q1_0(const uint8_t *b, float *scales)
 
 CPU_INLINE void part_q1_0(const uint8_t *b, int part, int8_t *w)
 {
-    uint8_t negative[4];
-    CPU_UNROLL
-    for (int j = 0; j < 4; j++)
-        negative[j] = (uint8_t)~b[2 + 4 * part + j];
-    put_signed(UINT64_C(0x0101010101010101) - (q4){0}, negative, w);
+    q4 v = ~signs_of_8(b + 2 + 4 * part) | UINT64_C(0x0101010101010101);
+    memcpy(w, &v, sizeof v);
 }
 
 /* -- as the other formats are (decode.h, ints.h) --------------------------------------- */
