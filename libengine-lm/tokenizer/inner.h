@@ -56,6 +56,7 @@ struct eng_tokenizer {
     uint32_t n_special;
     uint32_t special_first[257]; /* of each first byte */
     trie words;                  /* unigram, WordPiece, greedy: pieces that text is made of */
+    uint64_t *joined; /* SPM: which characters some piece has side by side (spm.c) */
     /* unigram */
     trie user; /* what the model's maker has defined: never normalised */
     charsmap charsmap;
@@ -125,6 +126,7 @@ typedef struct encoder {
 
 int eng_bpe_encode(encoder *e, const char *text, size_t length);
 int eng_bpe_encode_plain(encoder *e, const char *text, size_t length);
+int eng_spm_prepare(eng_tokenizer *t);
 int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before);
 /* -- unigram.c, wordpiece.c, greedy.c: prepare when the vocabulary and what its tokens stand for are there ---------- */
 int eng_unigram_prepare(eng_tokenizer *t);

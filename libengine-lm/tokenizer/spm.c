@@ -3,6 +3,9 @@
  * the pair of neighbours whose joined spelling is the token of the highest score
  * merges, leftmost among equals, until no pair is a token.  Characters that are no
  * token become the tokens of their bytes.
+ *
+ * Two characters that no piece has side by side never merge, nor does what they
+ * became: the text is cut between them, so that most heaps are as small as words.
  */
 #include "config.h"
 
@@ -115,6 +118,59 @@ static int no_memory(void)
     return eng_fail_code(EU_NO_MEMORY("turning text into tokens"));
 }
 
+/* -- where text can be cut ---------------------------------------------------------------- */
+
+#define JOINED_BITS 18
+
+/* Bytes of the character at `at` < length. */
+static size_t character(const char *text, size_t length, size_t at)
+{
+    const size_t bytes = eng_utf8_length(text[at]);
+    return bytes < length - at ? bytes : length - at;
+}
+
+/* A bit for two characters side by side; others may have it, too, and then there is one cut less. */
+static uint32_t bit_of(const char *text, size_t first, size_t second)
+{
+    uint32_t a = 0, b = 0;
+    memcpy(&a, text, first < 4 ? first : 4);
+    memcpy(&b, text + first, second < 4 ? second : 4);
+    return (a * 0x9e3779b1u + b * 0x85ebca77u) >> (32 - JOINED_BITS);
+}
+
+int eng_spm_prepare(eng_tokenizer *t)
+{
+    t->joined = calloc((1u << JOINED_BITS) / 64, sizeof *t->joined);
+    if (!t->joined)
+        return no_memory();
+    for (uint32_t i = 0; i < t->n; i++) {
+        const char *text = string_text(&t->symbols, i);
+        const size_t length = is_word(t, i) ? string_length(&t->symbols, i) : 0;
+        for (size_t at = 0, n; at < length; at += n) {
+            n = character(text, length, at);
+            if (at + n == length)
+                break;
+            const uint32_t bit = bit_of(text + at, n, character(text, length, at + n));
+            t->joined[bit / 64] |= UINT64_C(1) << bit % 64;
+        }
+    }
+    return ENG_OK;
+}
+
+/* The first place behind `from` where text can be cut. */
+static size_t cut_behind(const eng_tokenizer *t, const char *text, size_t length, size_t from)
+{
+    for (size_t at = from, n = character(text, length, at), next; at + n < length; at += n, n = next) {
+        next = character(text, length, at + n);
+        const uint32_t bit = bit_of(text + at, n, next);
+        if (!(t->joined[bit / 64] >> bit % 64 & 1))
+            return at + n;
+    }
+    return length;
+}
+
+/* -- tokens -------------------------------------------------------------------------------- */
+
 static const char space[] = "\xe2\x96\x81";
 
 /* The text with U+2581 as spaces, which mean the same, and one more before it. */
@@ -150,7 +206,7 @@ static char *spaced(const char *text, size_t length, size_t *n)
     return result;
 }
 
-static int encode_spaced(encoder *e, const char *text, size_t length)
+static int encode_uncut(encoder *e, const char *text, size_t length, bool *unknown)
 {
     const eng_tokenizer *t = e->t;
     heap h = {0};
@@ -162,8 +218,7 @@ static int encode_spaced(encoder *e, const char *text, size_t length)
     struct node *nodes = e->nodes;
     uint32_t n = 0;
     for (size_t at = 0; at < length; n++) {
-        size_t bytes = eng_utf8_length(text[at]);
-        bytes = bytes < length - at ? bytes : length - at;
+        const size_t bytes = character(text, length, at);
         nodes[n] = (struct node){(uint32_t)at, (uint32_t)bytes, n ? n - 1 : NONE, n + 1};
         at += bytes;
     }
@@ -172,9 +227,19 @@ static int encode_spaced(encoder *e, const char *text, size_t length)
         look(t, nodes, text, i, &h);
     merge_nodes(t, nodes, text, &h);
     int status = ENG_OK;
-    bool unknown = false;
     for (uint32_t i = 0; i != NONE && !status; i = nodes[i].next)
-        status = emit(e, text + nodes[i].start, nodes[i].length, &unknown);
+        status = emit(e, text + nodes[i].start, nodes[i].length, unknown);
+    return status;
+}
+
+static int encode_spaced(encoder *e, const char *text, size_t length)
+{
+    bool unknown = false;
+    int status = ENG_OK;
+    for (size_t at = 0, end; at < length && !status; at = end) {
+        end = cut_behind(e->t, text, length, at);
+        status = encode_uncut(e, text + at, end - at, &unknown);
+    }
     return status;
 }
 

@@ -425,6 +425,7 @@ static int prepare(eng_tokenizer *t, const eng_gguf *g)
     case TOKENIZER_UNIGRAM:
         status = read_charsmap(t, g);
         return status ? status : eng_unigram_prepare(t);
+    case TOKENIZER_SPM: return eng_spm_prepare(t);
     case TOKENIZER_WORDPIECE: return eng_wordpiece_prepare(t);
     case TOKENIZER_GREEDY: return eng_greedy_prepare(t);
     default: return ENG_OK;
@@ -475,6 +476,7 @@ void eng_tokenizer_destroy(eng_tokenizer *tokenizer)
     eng_trie_free(&tokenizer->words);
     eng_trie_free(&tokenizer->user);
     eng_charsmap_free(&tokenizer->charsmap);
+    free(tokenizer->joined);
     eng_rule_free(tokenizer->rule);
     free(tokenizer);
 }
