@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/engine.h"
 #include "libengine-lm/tokenizer/inner.h"
@@ -269,10 +270,11 @@ START_TEST(hostile)
             if (!named->rule || (i > 0 && eng_split_nth(i - 1)->rule == named->rule))
                 continue;
             split_rule *rule = eng_rule_create(named->rule);
-            uint64_t begin = eu_now();
+            const clock_t begin = clock(); /* of the processor: whoever is stopped meanwhile is not slow */
             ck_assert(eng_rule_split(rule, characters, kinds, n, &ends, &other));
-            ck_assert_msg(eu_now() - begin < 2 * EU_SECOND, "%s takes %.1f s of 2^18 times \"%s\"", named->name,
-                          (double)(eu_now() - begin) / EU_SECOND, patterns[k]);
+            const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+            ck_assert_msg(seconds < 2, "%s takes %.1f s of 2^18 times \"%s\"", named->name,
+                          seconds, patterns[k]);
             ck_assert_uint_eq(ends.at[ends.n - 1], n);
             eng_rule_free(rule);
         }
