@@ -18,7 +18,7 @@ libengine_lm_core_la_SOURCES = \
 	%D%/arch/qwen2vl.c %D%/arch/deepseek32.c %D%/arch/glm_dsa.c %D%/arch/absent.def \
 	%D%/arch/gemma2.c %D%/arch/gemma3.c %D%/arch/glm4.c %D%/arch/glm4moe.c %D%/arch/gpt_oss.c %D%/arch/qwen2moe.c \
 	%D%/arch/smollm3.c %D%/arch/phi3.c %D%/arch/phimoe.c %D%/arch/olmo2.c %D%/arch/granite.c %D%/arch/command_r.c %D%/arch/cohere2.c \
-	%D%/arch/mistral3.c %D%/arch/llama4.c %D%/arch/minimax_m2.c %D%/arch/qwen3next.c %D%/arch/deepseek2.c \
+	%D%/arch/mistral3.c %D%/arch/mistral4.c %D%/arch/tempered.c %D%/arch/llama4.c %D%/arch/minimax_m2.c %D%/arch/qwen3next.c %D%/arch/deepseek2.c \
 	%D%/arch/gemma.c %D%/arch/olmoe.c %D%/arch/granitemoe.c \
 	%D%/run/borrow.c %D%/run/cells.c %D%/run/collect.c %D%/run/context.c %D%/run/decode.c %D%/run/kept.c %D%/run/measure.c %D%/run/outputs.c %D%/run/pass.c \
 	%D%/run/reuse.c 	%D%/run/rows.c %D%/run/run.h %D%/run/sequence.c %D%/run/state.c %D%/run/state.h %D%/run/state_context.c %D%/run/state_file.c \

@@ -159,14 +159,6 @@ eng_value lm_times(lm_build *b, eng_value pos, double offset, int64_t in)
     return eng_cpy(b->g, eng_cpy(b->g, x, ENG_TYPE_I32), ENG_TYPE_F32); /* truncates */
 }
 
-static eng_value tempers(lm_build *b, eng_value pos, int64_t t)
-{
-    const lm_numbers *n = &b->model->n;
-    eng_value x = eng_scale(b->g, lm_times(b, pos, n->temper_offset, n->temper_floor), 1, 1);
-    x = eng_scale(b->g, eng_unary(b->g, x, ENG_UNARY_LOG), n->temper_scale, 1);
-    return eng_reshape(b->g, x, (int64_t[]){1, 1, t}, 3);
-}
-
 /* 0 where a token's and a cell's chunks are the same, else -inf. */
 static eng_value chunks(lm_build *b, eng_value pos, int64_t t, int64_t chunk)
 {
@@ -188,8 +180,8 @@ void lm_positions(lm_build *b)
     for (int i = 0; i < n->n_layers; i++)
         chunk = n->layer[i].chunk ? n->layer[i].chunk : chunk;
     if (n->temper_scale != 0) {
-        b->tempers = tempers(b, b->pos, b->n_tokens);
-        b->out_tempers = tempers(b, b->out_pos, b->n_out);
+        b->tempers = lm_tempers(b, b->pos, b->n_tokens);
+        b->out_tempers = lm_tempers(b, b->out_pos, b->n_out);
     }
     if (chunk && b->context->n_cells > chunk) {
         b->chunks = chunks(b, b->pos, b->n_tokens, chunk);
@@ -308,9 +300,7 @@ static eng_value turned(lm_build *b, eng_value x, int layer, int norm, bool want
     x = normed && a->norms_turned ? lm_norm(b, x, layer, norm) : x;
     if (b->model->n.layer[layer].normed)
         x = eng_rms_norm(b->g, x, ENG_NO_VALUE, b->model->n.eps);
-    if (norm == LM_Q_NORM && b->model->n.layer[layer].tempered)
-        x = eng_mul(b->g, x, wanted ? b->out_tempers : b->tempers);
-    return x;
+    return norm == LM_Q_NORM ? lm_tempered(b, x, layer, wanted) : x;
 }
 
 typedef struct projected {

@@ -370,6 +370,8 @@ int lm_numbers_mix(lm_loader *l); /* mix.c */
 int lm_numbers_ngrams(lm_loader *l);
 /* Which layers see compressed tokens, and how; the groups of their heads (compressed.c). */
 int lm_numbers_compressed(lm_loader *l);
+/* How queries grow with their position (tempered.c). */
+int lm_numbers_tempered(lm_loader *l);
 /* Between what gates and ups of feed-forwards stay (moe.c). */
 int lm_numbers_clamps(lm_loader *l);
 bool lm_arch_reads(const lm_loader *l, uint32_t what);
@@ -401,6 +403,9 @@ void lm_cache_keep(lm_build *b, eng_value cache, eng_value x);
 /* How many whole times `in` goes into positions plus `offset`, in f32; and n ones. */
 eng_value lm_times(lm_build *b, eng_value pos, double offset, int64_t in);
 eng_value lm_ones(lm_build *b, int64_t n);
+/* What queries at these positions grow by, [1, 1, t]; queries of a layer, grown if its are (tempered.c). */
+eng_value lm_tempers(lm_build *b, eng_value pos, int64_t t);
+eng_value lm_tempered(lm_build *b, eng_value q, int layer, bool wanted);
 /* What positions mean beyond the order of tokens; before the first layer. */
 void lm_positions(lm_build *b);
 /* The rows of the tokens whose logits are wanted. */

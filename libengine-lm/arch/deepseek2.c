@@ -1,4 +1,4 @@
-/* deepseek2 (DeepSeek V2, V3, R1, Kimi K2, GLM-4.7-Flash): latent attention, the first layers dense, experts in groups, of
+/* deepseek2 (DeepSeek V2, V3, R1, Kimi K2, GLM-4.7-Flash, Mistral Large 3): latent attention, the first layers dense, experts in groups, of
  * which the best are chosen, and shared ones. */
 #include "config.h"
 
@@ -29,13 +29,16 @@ static int check_router(const lm_loader *l)
 static int more(lm_loader *l)
 {
     int status = check_router(l);
+    if (!status)
+        status = lm_numbers_tempered(l);
     return status ? status : lm_latent_scale(l);
 }
 
 const lm_arch lm_arch_deepseek2 = {
     .name = "deepseek2",
     LM_ROWS(rows),
-    .reads = LM_READS_DENSE_LEAD | LM_READS_DRAFTING | LM_READS_GATING | LM_READS_GROUPS | LM_READS_LATENT,
+    .reads = LM_READS_DENSE_LEAD | LM_READS_DRAFTING | LM_READS_GATING | LM_READS_GROUPS | LM_READS_LATENT |
+             LM_READS_TEMPERATURE,
     .rope_part = 1,
     .latent = true,
     .drafts = true,

@@ -111,6 +111,7 @@ eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted)
     eng_value kv = eng_reshape(g, lm_product(b, layer, LM_KV_A, u), (int64_t[]){n->d_v + turned, 1, b->n_tokens}, 3);
     eng_value v = lm_norm(b, turned ? eng_slice(g, kv, 0, 0, n->d_v) : kv, layer, LM_KV_A_NORM);
     eng_value k = turned ? eng_concat(g, v, lm_rope(b, eng_slice(g, kv, 0, n->d_v, turned), layer, false), 0) : v;
+    q = lm_tempered(b, q, layer, wanted);
     eng_value o = each_head(b, layer, LM_V_B, lm_attend(b, q, k, v, layer, wanted));
     int64_t value = eng_graph_get(g, o) ? eng_graph_get(g, o)->ne[0] : 1;
     return lm_product(b, layer, LM_ATTN_OUT, eng_reshape(g, o, (int64_t[]){value * n->n_head, t}, 2));

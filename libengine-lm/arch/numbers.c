@@ -423,7 +423,7 @@ static int groups(lm_loader *l)
     int64_t count, used;
     int status = lm_key_integer_or(l, "expert_group_count", 0, LM_MAX_EXTENT, 1, &count);
     r->groups = r->groups_used = 1;
-    r->group_best = r->gate ? 2 : 1;
+    r->group_best = r->gate || l->model->arch->paired_groups ? 2 : 1;
     if (status || count <= 1)
         return status;
     if (!lm_arch_reads(l, LM_READS_GROUPS))

@@ -406,6 +406,7 @@ struct lm_arch {
     bool hybrid;             /* recurrent layers, with attention every few             */
     bool headless;           /* layers of which the file says that they have no heads of K and V are recurrent */
     bool kda;                /* recurrent layers forget by channels, not by heads          */
+    bool paired_groups;      /* a group of experts is worth its two best with a softmax, too */
     bool grouped;            /* their value heads of one key head stand side by side   */
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
     bool sigmoid_gate;       /* that of recurrent layers is a sigmoid, not SiLU         */

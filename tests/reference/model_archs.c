@@ -74,6 +74,7 @@ static const facts known[] = {
     {"glm-dsa", FFN, .neighbours = true, .latent = true, .index = 2, .index_neighbours = true, .sigmoid = true, .own_width = true, .shared = 2, NO_WINDOWS},
     {"qwen2vl", FFN, NO_WINDOWS},
     {"deepseek2", FFN, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
+    {"mistral4", FFN, .pairs = true, .neighbours = true, .latent = true, .norm_key = true, .own_width = true, .shared = 2, NO_WINDOWS},
 };
 
 bool ref_facts(const char *name, facts *f)

@@ -97,7 +97,7 @@ static void leave_groups(const ref_model *m, const double *worth, double *taken,
     int64_t n = m->groups, size = m->experts / n;
     double groups[512], left[512] = {0}, last = INFINITY, next = -INFINITY;
     for (int64_t g = 0; g < n; g++)
-        groups[g] = group_worth(worth + g * size, size, m->f.sigmoid ? 2 : 1);
+        groups[g] = group_worth(worth + g * size, size, m->f.sigmoid || m->f.pairs ? 2 : 1);
     for (int64_t i = 0; i < m->groups_used; i++) {
         int64_t g = best(groups, left, n);
         last = fmin(last, groups[g]);

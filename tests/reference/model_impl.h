@@ -73,6 +73,7 @@ typedef enum { SILU, GELU, SWIGLU_OAI } activation;
 typedef enum { NO_NORM, HEAD_NORM, WIDE_NORM, OWN_NORM } norm_of; /* each head's, over all, each head's own weights */
 typedef struct facts {
     const char *name, *norm2;
+    bool pairs; /* of a softmax's groups the two best experts count */
     bool neighbours, no_norm1, post_norms, layer_norm, parallel, grouped, latent;
     norm_of qk;
     activation act;

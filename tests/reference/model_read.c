@@ -122,7 +122,7 @@ static void read_scales(reader *r)
     m->attn_softcap = number(r, "attn_logit_softcapping", 0);
     m->logit_softcap = number(r, "final_logit_softcapping", 0);
     m->temper = number(r, "attention.temperature_scale", 0);
-    m->temper_floor = m->n_ctx_orig > 0 ? m->n_ctx_orig : 1;
+    m->temper_floor = number(r, "attention.temperature_length", m->n_ctx_orig > 0 ? m->n_ctx_orig : 1);
     if ((strcmp(m->arch, "gemma2") == 0 && m->n_layers == 46) || (strcmp(m->arch, "gemma3") == 0 && m->n_layers == 62))
         m->attn_scale = 1 / sqrt((double)m->n_embd / (double)m->heads); /* query_pre_attn_scalar of the 27B models */
     if (strcmp(m->arch, "llama4") == 0) {

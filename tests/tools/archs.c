@@ -88,6 +88,8 @@ static const model_arch archs[] = {
      .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS | ARCH_INDEXER | ARCH_DRAFTS,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},
     {"qwen2vl", LLAMA_LIKE, .flags = ARCH_QKV_BIAS | ARCH_SECTIONS},
+    {"mistral4", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT, .flags = ARCH_LATENT | ARCH_DENSE_LEAD,
+     .keys = "expert_gating_func=1 expert_weights_norm=1 expert_weights_scale=1.5"},
     {"deepseek2", LLAMA_LIKE, .rope_part = 2, .experts = EXPERTS_OWN, .shared = SHARED_COUNT,
      .flags = ARCH_LATENT | ARCH_DENSE_LEAD | ARCH_CHOICE_BIAS_MAYBE | ARCH_DRAFTS,
      .keys = "expert_gating_func=2 expert_weights_norm=1 expert_weights_scale=2.5"},

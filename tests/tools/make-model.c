@@ -70,7 +70,7 @@ static const struct {
 } numbers[] = {
 #define NUMBER(name, member, least, most) {name, offsetof(model, member), least, most}
     NUMBER("seed", seed, 0, INT64_MAX),        NUMBER("embd", embd, 1, 65536),
-    NUMBER("layers", layers, 1, 512),          NUMBER("vocab", vocab, 258, 1000000),
+    NUMBER("layers", layers, 1, 1025),          NUMBER("vocab", vocab, 258, 1000000),
     NUMBER("ffn", ffn, 1, 1 << 20),            NUMBER("context", context, 1, 1 << 24),
     NUMBER("heads", heads, 1, 1024),           NUMBER("kv-heads", kv_heads, 1, 1024),
     NUMBER("head", head, 2, 1024),             NUMBER("rope", rope, 2, 1024),

@@ -780,7 +780,7 @@ static int expert_keys(const model *m, eng_gguf_writer *w, int status)
 static int list_key(const model *m, eng_gguf_writer *w, int status, const char *name, int64_t (*of)(const model *, int64_t))
 {
     char text[128];
-    int32_t values[512];
+    int32_t values[1025];
     int n = snprintf(text, sizeof text, "%s.%s", m->arch, name);
     eng_gguf_key key = {{text, (uint64_t)n}, ENG_GGUF_ARRAY, ENG_GGUF_I32, (uint64_t)m->layers, values};
 
@@ -806,7 +806,7 @@ static int size_keys(const model *m, eng_gguf_writer *w, int status)
 static int altup_keys(const model *m, eng_gguf_writer *w, int status)
 {
     char text[128];
-    float values[512];
+    float values[1025];
     int n = snprintf(text, sizeof text, "%s.activation_sparsity_scale", m->arch);
     eng_gguf_key key = {{text, (uint64_t)n}, ENG_GGUF_ARRAY, ENG_GGUF_F32, (uint64_t)m->layers, values};
 
