@@ -141,8 +141,31 @@ static int run_text(run *r)
     return profile(r);
 }
 
+/* What --perplexity counts.  llama.cpp's way: the text has the model's special tokens, every chunk begins with that which the text
+ * begins with, and of n tokens the last n - n / 2 - 1 are counted. */
+static int protocol(run *r, uint32_t chunk, eng_lm_perplexity_params *p)
+{
+    int32_t *plain = NULL, *special = NULL;
+    size_t n = 0, m = 0;
+    eng_lm_perplexity_defaults(p);
+    p->chunk = chunk;
+    p->max_chunks = r->o.chunks;
+    if (r->o.protocol != COUNT_LLAMA)
+        return ENG_OK;
+    p->first = chunk / 2 + 1;
+    int status = eng_lm_tokenize(r->model, "a", 1, 0, &plain, &n);
+    if (!status)
+        status = eng_lm_tokenize(r->model, "a", 1, ENG_LM_ADD_SPECIAL, &special, &m);
+    if (!status && n && m && special[0] != plain[0])
+        p->begin = special[0];
+    eng_lm_free(plain);
+    eng_lm_free(special);
+    return status;
+}
+
 static int run_perplexity(run *r)
 {
+    eng_lm_perplexity_params counted;
     report out = {.measured = true, .stopped = "end of text", .perplexity = {.size = sizeof out.perplexity}};
     exchanged before;
     uint64_t chunk, most;
@@ -160,7 +183,9 @@ static int run_perplexity(run *r)
     progress p = {.what = "measuring", .begin = eu_seconds()};
     double plans = run_plan_seconds(r);
     if (!status)
-        status = eng_lm_perplexity(r->context, r->ids, r->n_prompt, (uint32_t)chunk, r->o.chunks, show_progress, &p, &out.perplexity);
+        status = protocol(r, (uint32_t)chunk, &counted);
+    if (!status)
+        status = eng_lm_perplexity_counted(r->context, r->ids, r->n_prompt, &counted, show_progress, &p, &out.perplexity);
     if (!status && collected)
         status = imatrix_write(collected, r->o.imatrix_out, r->o.perplexity, out.perplexity.chunks, (uint32_t)chunk);
     imatrix_end(collected);

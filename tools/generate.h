@@ -43,6 +43,8 @@ typedef struct options {
     bool expert_parallel;
     const char *shares;  /* "3,1"                                               */
     uint32_t chunks;
+    enum { COUNT_ALL, COUNT_LLAMA } protocol; /* which tokens of --perplexity are counted */
+    bool protocol_given;
     const char *grammar, *grammar_file, *schema, *schema_file; /* what the text must follow, or NULL */
     const char *reverse[MAX_REVERSE]; /* texts at which it stops                     */
     uint32_t n_reverse;

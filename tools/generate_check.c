@@ -55,6 +55,10 @@ static const char *text_fault(const options *o)
         return "--perplexity generates nothing: leave out -n and the options that choose tokens";
     if (o->chunks && !o->perplexity)
         return "--chunks goes with --perplexity";
+    if (o->protocol_given && !o->perplexity)
+        return "--perplexity-protocol goes with --perplexity";
+    if (o->protocol == COUNT_LLAMA && o->n_ctx && o->n_ctx < 4)
+        return "--perplexity-protocol llama needs chunks of at least 4 tokens (-c)";
     if (o->imatrix_out && !o->perplexity)
         return "--imatrix-out collects while a text is measured: give --perplexity";
     if (o->perplexity && o->n_ctx == 1)

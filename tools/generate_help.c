@@ -124,6 +124,8 @@ static const struct topic {
     "      --rotate-kv MODE         rotate K and V in the caches: auto (if not given): of block types, on, off\n"},
     {"measure", "Measuring, explaining, reports",
     "      --perplexity FILE        measure the cross entropy of a text instead of generating\n"
+    "      --perplexity-protocol P  what of a chunk is counted: all (if not given) but its first token; llama: the\n"
+    "                               second half, as llama.cpp's llama-perplexity does\n"
     "      --chunks N               only of its first N chunks\n"
     "      --imatrix-out FILE       write what the text makes of each column of the weights meanwhile, for\n"
     "                               engine-quantize --imatrix\n"

@@ -17,7 +17,7 @@
 enum id {
     MODEL, DEVICE, PROMPT, PROMPT_FILE, LOAD_STATE, SAVE_STATE, PROMPT_CACHE, N_PREDICT, IGNORE_EOS, TEMP, TOP_K, TOP_P, MIN_P,
     SAMPLING, GRAMMAR, GRAMMAR_FILE, SCHEMA, SCHEMA_FILE, REVERSE, VERBOSE_PROMPT, N_PROBS, REPEAT_PENALTY, FREQUENCY_PENALTY, PRESENCE_PENALTY, REPEAT_LAST, SEED, CTX, SHIFT, KEEP, CACHE_RAM, BATCH, THREADS,
-    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, CHUNKS, IMATRIX_OUT, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
+    TYPE_K, TYPE_V, PRECISION, LAYOUT, NO_MMAP, NKVO, OVERRIDE, SPLIT, EXPERT_PARALLEL, SHARES, FIT, PERPLEXITY, PROTOCOL, CHUNKS, IMATRIX_OUT, EXPLAIN, PROFILE, PASS, VERBOSE, JSON,
     DRAFT, DRAFT_FROM, DRAFT_MODEL, DRAFT_MIN, DRAFT_P_MIN,
     CNV, NO_CNV, LINES, SYSTEM, SYSTEM_FILE, TEMPLATE, TEMPLATE_FILE, JINJA, SINGLE_TURN, SIMPLE_IO, COLOR, TIMINGS, NO_SHIFT,
     SHOW_HELP, SHOW_VERSION
@@ -86,6 +86,7 @@ static const struct flag {
     {"-ts", "--tensor-split", SHARES, NEEDED},
     {NULL, "--fit", FIT, OPTIONAL},
     {NULL, "--perplexity", PERPLEXITY, NEEDED},
+    {NULL, "--perplexity-protocol", PROTOCOL, NEEDED},
     {NULL, "--chunks", CHUNKS, NEEDED},
     {NULL, "--imatrix-out", IMATRIX_OUT, NEEDED},
     {NULL, "--explain", EXPLAIN, OPTIONAL},
@@ -276,6 +277,16 @@ static int split(options *o, const char *flag, const char *text)
     return wrong("tensor, layer or none is needed", flag, text);
 }
 
+static int protocol(options *o, const char *flag, const char *text)
+{
+    bool llama = strcmp(text, "llama") == 0;
+    if (!llama && strcmp(text, "all") != 0)
+        return wrong("all or llama is needed", flag, text);
+    o->protocol = llama ? COUNT_LLAMA : COUNT_ALL;
+    o->protocol_given = true;
+    return -1;
+}
+
 static int explain(options *o, const char *flag, const char *text)
 {
     static const struct {
@@ -449,6 +460,7 @@ static int apply(options *o, enum id id, const char *flag, const char *value)
         o->fit_reserve = -1;
         return value ? integer(flag, value, 0, 1 << 30, &o->fit_reserve) : -1;
     case PERPLEXITY: o->perplexity = value; break;
+    case PROTOCOL: return protocol(o, flag, value);
     case IMATRIX_OUT: o->imatrix_out = value; break;
     case CHUNKS: return unsigned_integer(flag, value, 1, INT32_MAX, &o->chunks);
     case EXPLAIN:

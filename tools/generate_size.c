@@ -55,7 +55,7 @@ static int tokenize(run *r, const eng_lm_model *model)
         length--; /* that an editor has put at the end */
     int32_t *ids = NULL, *before = NULL;
     size_t n = 0, n_before = 0;
-    uint32_t flags = r->o.perplexity ? 0 : (r->o.load_state ? 0 : ENG_LM_ADD_SPECIAL) | ENG_LM_PARSE_SPECIAL;
+    uint32_t flags = r->o.perplexity ? (r->o.protocol == COUNT_LLAMA ? ENG_LM_ADD_SPECIAL : 0) : (r->o.load_state ? 0 : ENG_LM_ADD_SPECIAL) | ENG_LM_PARSE_SPECIAL;
     if (!status)
         status = eng_lm_tokenize(model, path ? text : given, length, flags, &ids, &n);
     free(text);

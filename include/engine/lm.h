@@ -543,6 +543,20 @@ ENG_API int eng_lm_perplexity(eng_lm_context *context, const int32_t *tokens, si
                               uint32_t max_chunks, eng_lm_progress progress, void *progress_user,
                               eng_lm_perplexity_result *result);
 
+/* Other ways to count, as figures of other programs are made. */
+typedef struct eng_lm_perplexity_params {
+    uint32_t size;
+    uint32_t chunk;
+    uint32_t max_chunks;
+    uint32_t first;       /* of a chunk's targets: those before it are only context; 1 .. chunk-1 */
+    int32_t begin;        /* takes the place of each chunk's first token; -1: that stays          */
+    uint32_t reserved;
+} eng_lm_perplexity_params;
+ENG_API void eng_lm_perplexity_defaults(eng_lm_perplexity_params *params); /* as above, chunks of 512 */
+ENG_API int eng_lm_perplexity_counted(eng_lm_context *context, const int32_t *tokens, size_t n,
+                                      const eng_lm_perplexity_params *params, eng_lm_progress progress,
+                                      void *progress_user, eng_lm_perplexity_result *result);
+
 typedef struct eng_lm_stats {
     uint32_t size;
     uint32_t n_cells_used;

@@ -198,6 +198,15 @@ tests_lm_test_reuse_SOURCES = tests/lm/test-reuse.c tests/tap.c tests/tap.h $(lm
 tests_lm_test_reuse_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_reuse_LDADD = libengine-lm.la libengine.la $(LIBM)
 
+# What a cross entropy counts.
+if ENABLE_CPU
+check_PROGRAMS += tests/lm/test-measure
+TESTS += tests/lm/test-measure
+endif
+tests_lm_test_measure_SOURCES = tests/lm/test-measure.c tests/tap.c tests/tap.h $(lm_subject)
+tests_lm_test_measure_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
+tests_lm_test_measure_LDADD = libengine-lm.la libengine.la $(LIBM)
+
 # The largest logits, and hidden states.
 if ENABLE_CPU
 check_PROGRAMS += tests/lm/test-outputs

@@ -94,6 +94,15 @@ static int perplexity(uint32_t size)
     return eng_lm_perplexity(s.context, tokens, 4, 4, 1, NULL, NULL, sized(size));
 }
 
+static int perplexity_params(uint32_t size)
+{
+    eng_lm_perplexity_result result = {.size = sizeof result};
+    eng_lm_perplexity_params *p = sized(size);
+    if (size >= 8)
+        p->chunk = 4;
+    return eng_lm_perplexity_counted(s.context, tokens, 4, p, NULL, NULL, &result);
+}
+
 static int model_info(uint32_t size) { return eng_lm_model_get_info(s.model, sized(size)); }
 static int context_params(uint32_t size) { return eng_lm_context_get_params(s.context, sized(size)); }
 static int context_stats(uint32_t size) { return eng_lm_context_get_stats(s.context, sized(size)); }
@@ -117,6 +126,7 @@ static const struct {
     {"eng_lm_fit_create", fit_context, 8, LESS},
     {"eng_lm_decode", decode, offsetof(eng_lm_batch, sequences), LESS},
     {"eng_lm_perplexity", perplexity, 8, "a result with its size set"},
+    {"eng_lm_perplexity_counted", perplexity_params, 8, LESS},
     {"eng_lm_model_get_info", model_info, 8, LESS},
     {"eng_lm_context_get_params", context_params, 8, LESS},
     {"eng_lm_context_get_stats", context_stats, 8, LESS},
