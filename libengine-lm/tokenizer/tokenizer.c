@@ -276,17 +276,30 @@ static int read_special_ids(eng_tokenizer *t, const eng_gguf *g)
 
 /* -- what tokens stand for ----------------------------------------------------------- */
 
+static int hexadecimal(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The byte that <0x..> spells, two digits and no sign, else -1. */
+static int spelled_byte(const char *text, size_t length)
+{
+    int high = length == 6 ? hexadecimal(text[3]) : -1, low = length == 6 ? hexadecimal(text[4]) : -1;
+    bool framed = length == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>';
+    return framed && high >= 0 && low >= 0 ? high * 16 + low : -1;
+}
+
 /* Writes the bytes of token `id` to `out`, which has room for its spelling. */
 static size_t token_bytes(const eng_tokenizer *t, uint32_t id, char *out)
 {
     const char *text = string_text(&t->symbols, id);
     size_t length = string_length(&t->symbols, id), n = 0, used;
-    uint32_t type = t->types[id], byte;
+    uint32_t type = t->types[id];
 
     if (type == TOKEN_UNUSED || type == TOKEN_UNDEFINED)
         return 0;
-    if (type == TOKEN_BYTE && length == 6 && sscanf(text, "<0x%2x>", &byte) == 1) {
-        out[0] = (char)byte;
+    if (type == TOKEN_BYTE && spelled_byte(text, length) >= 0) {
+        out[0] = (char)spelled_byte(text, length);
         return 1;
     }
     if (t->kind == TOKENIZER_GREEDY && type == TOKEN_NORMAL)

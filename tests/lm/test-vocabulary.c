@@ -196,6 +196,34 @@ START_TEST(spm_rules)
 }
 END_TEST
 
+/* Tokens that are called bytes and spell none, with signs and spaces that readers of numbers take: they stand for their
+ * letters, and no byte is written with them. */
+START_TEST(bytes_that_are_none)
+{
+    static const char *const own[] = {"<unk>", "</s>", "<0x-1>", "<0x+1>", "<0x 1>", "<0x1g>", "<0x1>", "<0xfe>", "<0x0x>", "<0xFF"};
+    static const int32_t kinds[] = {2, 3, 6, 6, 6, 6, 6, 6, 6, 6};
+    static const float scores[10] = {0};
+    eng_tokenizer *t = NULL;
+    recipe r = spm;
+
+    r.tokens = own, r.types = kinds, r.scores = scores, r.n = 10, r.add_space = 0;
+    ck_assert_int_eq(make(&r, &t), ENG_OK);
+    for (int32_t id = 2; id < 10; id++) {
+        char *text;
+        size_t length;
+        ck_assert_int_eq(eng_tokenizer_decode(t, &id, 1, ENG_DETOKENIZE_KEEP_SPACE, &text, &length), ENG_OK);
+        if (id == 7)
+            ck_assert_msg(length == 1 && (uint8_t)text[0] == 0xfe, "%s is %zu bytes", own[id], length);
+        else
+            ck_assert_msg(length == strlen(own[id]) && memcmp(text, own[id], length) == 0, "%s is %.*s", own[id], (int)length, text);
+        free(text);
+    }
+    expect(t, "\xff", 1, 0, "0");
+    expect(t, "\x01", 1, 0, "0");
+    eng_tokenizer_destroy(t);
+}
+END_TEST
+
 /* Control tokens whose letters merge, or are a word. */
 START_TEST(control_letters)
 {
@@ -382,6 +410,7 @@ int main(void)
 
     tcase_add_test(all, bpe_rules);
     tcase_add_test(all, spm_rules);
+    tcase_add_test(all, bytes_that_are_none);
     tcase_add_test(all, control_letters);
     tcase_add_test(all, lines);
     tcase_add_test(all, refusals);
