@@ -136,7 +136,7 @@ int keep_layers(options *o)
         return eng_fail(ENG_ERR_UNSUPPORTED, "--gpu-layers" ENG_CAUSE "%lld layers are more than it can keep",
                         (long long)kept);
     for (int64_t i = 0; i < kept; i++)
-        eu_text_format(&pattern, "%s%lld", i ? "|" : "^(?:blk|cache_[kvi]|state|conv)\\.(?:", (long long)i);
+        eu_text_format(&pattern, "%s%lld", i ? "|" : "^(?:blk|cache_[a-z_]+|state|conv|pool|entry|entry_i|ngrams)\\.(?:", (long long)i);
     eu_text_add(&pattern, ")(?:\\.|$)");
     char *text = eu_text_take(&pattern);
     if (!text)

@@ -8,7 +8,7 @@
 #include "hints.h"
 #include "loading.h"
 
-#define CACHES "^cache_[kvi]\\." /* the pattern that -nkvo stands for */
+#define CACHES "^cache_" /* the pattern that -nkvo stands for */
 
 int run_open_engine(run *r)
 {
