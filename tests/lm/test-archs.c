@@ -28,7 +28,8 @@
 #define N_CELLS 128
 #define N_ROWS (1 + N_STEPS) /* of logits */
 #define MOST 1e-4            /* largest error, of the logits' root mean square */
-#define MOST_CACHE 0.2       /* of caches in blocks of 8 bits, */
+#define MOST_HALF 0.02       /* of caches in half precision, */
+#define MOST_CACHE 0.2       /* in blocks of 8 bits, */
 #define MOST_CACHE_EXPERTS 1.5 /* whose error may be that another expert was chosen */
 #define N_STRAY 3            /* tokens that are taken back */
 
@@ -142,6 +143,14 @@ static const struct {
      "--key rope.scaling.yarn_log_multiplier=0.0707", false},
     {"--arch deepseek2 --seed 140 --experts 4 --used 2 --shared-count 2 --heads 3 --kv-heads 1 --head 20 --kv-lora 40 --value 12 --tied "
      "--without expert_gating_func", false},
+    /* the same with queries that grow: Mistral Large 3 and Mistral Small 4 */
+    {"--arch deepseek2 --seed 301 --experts 6 --used 2 --q-lora 40 --kv-lora 24 --dense-lead 1 --heads 3 --kv-heads 1 --head 20 --yarn 4 "
+     "--context 20 --key rope.scaling.yarn_log_multiplier=0.1 --key attention.temperature_scale=0.4", false},
+    {"--arch mistral4 --seed 302 --experts 8 --used 4 --fused-experts --q-lora 48 --kv-lora 32 --heads 6 --kv-heads 1 --head 24 --yarn 8 "
+     "--context 40 --key rope.scaling.yarn_log_multiplier=0.1 --key attention.temperature_scale=0.4", true},
+    {"--arch mistral4 --seed 303 --experts 12 --used 2 --groups 3 --groups-used 1 --dense-lead 1 --type q8_0 --tied --yarn 4 --context 12 "
+     "--key rope.scaling.yarn_log_multiplier=0 --key attention.temperature_scale=1.5 --int attention.temperature_length=5", false},
+    {"--arch mistral4 --seed 304 --experts 4 --used 1 --shared-count 2 --heads 2 --kv-heads 1 --kv-lora 40 --value 12", false},
     /* glm5next: streams of a token; pools of cells, fewer than there are or all; bounded forgetting, clamped gates */
     {"--arch glm5next --seed 208 --layers 4 --interval 2 --heads 6 --head 24 --kv-lora 40 --value 20 --index-top 4 --pool 2 "
      "--experts 6 --used 2 --dense-lead 1 --state 20", true},
@@ -151,13 +160,13 @@ static const struct {
      "--tied --key attention.layer_norm_rms_epsilon=1e-3", false}, /* all layers attend */
     {"--arch glm5next --seed 211 --layers 3 --interval 2 --index-top 128 --pool 16 --fused-experts --experts 4 --groups 2 "
      "--groups-used 1 --shared-count 2 --int expert_weights_norm=0 --type f16", false},
-    {"--arch gemma --seed 141 --tied --heads 3 --kv-heads 1 --head 40", false},
+    {"--arch gemma --seed 141 --tied --heads 3 --kv-heads 1 --head 40", true},
     {"--arch phimoe --seed 204 --experts 12 --used 2 --heads 6 --kv-heads 2 --head 24 --ffn 64 --biases --window 6 --key rope.scaling.attn_factor=1.1",
      true},
     {"--arch phimoe --seed 205 --experts 5 --used 2 --long-factors --context 4096 "
      "--int rope.scaling.original_context_length=64 --key rope.scaling.attn_factor=1.19 --type q8_0", false},
-    {"--arch olmoe --seed 142 --experts 7 --used 3", false},
-    {"--arch granitemoe --seed 143 --experts 6 --used 2 --type q8_0", false},
+    {"--arch olmoe --seed 142 --experts 7 --used 3", true},
+    {"--arch granitemoe --seed 143 --experts 6 --used 2 --type q8_0", true},
     /* gemma4: heads, K/V heads and widths by layer, caches that later layers read, per-layer embeddings, experts beside */
     {"--arch gemma4 --seed 144 --layers 6 --period 3 --heads 6 --kv-heads 3 --full-kv-heads 1 --head 48 --local-head 24 "
      "--keys-are-values --layer-scales --freqs --tied --key final_logit_softcapping=5", false},
@@ -182,9 +191,9 @@ static const struct {
      true},
     {"--arch lfm2moe --seed 156 --layers 3 --interval 1 --experts 5 --used 3 --fused-experts --tied "
      "--key expert_weights_scale=1.5", false},
-    {"--arch seed_oss --seed 157 --heads 6 --kv-heads 2 --head 24 --type q8_0", false},
-    {"--arch ernie4_5 --seed 158 --heads 6 --kv-heads 2 --head 24 --tied", false},
-    {"--arch exaone4 --seed 159 --layers 5 --int attention.sliding_window=4 --freqs", false},
+    {"--arch seed_oss --seed 157 --heads 6 --kv-heads 2 --head 24 --type q8_0", true},
+    {"--arch ernie4_5 --seed 158 --heads 6 --kv-heads 2 --head 24 --tied", true},
+    {"--arch exaone4 --seed 159 --layers 5 --int attention.sliding_window=4 --freqs", true},
     {"--arch exaone4 --seed 160 --layers 3 --tied --linear 2", false}, /* no windows: all layers are rotated */
     /* layers that scan: of one group and several, heads of few channels, between layers that attend or feed forward */
     {"--arch mamba2 --seed 169 --k-heads 1 --v-heads 6 --scan-head 20 --state 24", true},
@@ -212,19 +221,19 @@ static const struct {
      "--layers 4 --tied", false},
     {"--arch deepseek32 --seed 199 --experts 4 --used 2 --heads 2 --kv-heads 1 --head 40 --index-top 8 --index-heads 4 "
      "--index-head 64 --type f16", false},
-    {"--arch qwen2vl --seed 195 --heads 6 --kv-heads 2 --head 22", false},
+    {"--arch qwen2vl --seed 195 --heads 6 --kv-heads 2 --head 22", true},
     /* kimi-linear: channels that forget by themselves, between layers of latent attention without rope */
     {"--arch kimi-linear --seed 178 --experts 6 --used 2 --heads 6 --head 24 --kv-lora 32 --state 20 --dense-lead 1", true},
     {"--arch kimi-linear --seed 179 --experts 8 --used 3 --groups 4 --groups-used 2 --heads 3 --kv-heads 1 --head 20 --value 12 --q-lora 40 "
      "--layers 5 --interval 2 --conv 3 --type q8_0 --small-conv --key attention.layer_norm_rms_epsilon=1e-2 --shared-count 2 --tied --without expert_gating_func", false},
     {"--arch kimi-linear --seed 180 --experts 4 --used 2 --heads 5 --kv-heads 1 --head 32 --state 33 --layers 3 --interval 3 "
      "--int expert_weights_norm=0 --shared-count 0 --embd 96", false},
-    {"--arch qwen3vl --seed 181 --heads 6 --kv-heads 2 --head 22 --tied", false},
+    {"--arch qwen3vl --seed 181 --heads 6 --kv-heads 2 --head 22 --tied", true},
     {"--arch qwen3vl --seed 182 --head 40 --type q8_0 --yarn 4 --context 256", false},
-    {"--arch qwen3vlmoe --seed 183 --experts 6 --used 2 --head 26", false},
+    {"--arch qwen3vlmoe --seed 183 --experts 6 --used 2 --head 26", true},
     {"--arch hunyuan-dense --seed 184 --heads 6 --kv-heads 2 --head 24 --tied", true},
     {"--arch hunyuan-dense --seed 185 --type q8_0 --fused-qkv --linear 2 --biases", false},
-    {"--arch hunyuan-moe --seed 186 --experts 6 --used 3 --shared-ffn 56", false},
+    {"--arch hunyuan-moe --seed 186 --experts 6 --used 3 --shared-ffn 56", true},
     /* norms with biases, feed-forwards without gates */
     {"--arch starcoder2 --seed 187 --heads 6 --kv-heads 2 --head 24 --tied --int attention.sliding_window=4", true},
     {"--arch starcoder2 --seed 188 --type q8_0 --ffn 160", false},
@@ -385,27 +394,40 @@ static bool stray(subject *s, const answer *a)
 }
 
 /* How a model is spread over a composed device. */
-typedef enum manner { CUT, DEALT, LAYERS, GUEST } manner;
-static const char *const manners[] = {"", ", experts dealt out", ", whole layers", ", caches on a guest"};
+typedef enum manner { CUT, DEALT, LAYERS, GUEST, WEIGHTS } manner;
+static const char *const manners[] = {"", ", experts dealt out", ", whole layers", ", caches on a guest", ", every second layer's weights on a guest"};
 
-/* Caches of `type`; a block type's error is that of the cache. */
-static void run_type(eng_context *engine, const char *options, const char *device, manner how, const char *path,
-                     const answer *a, uint32_t type)
+/* What is on the guest: with GUEST as -nkvo has it, and as -ot may. */
+static const eng_lm_override guests[] = {[GUEST] = {"^cache_", "cpu"}, [WEIGHTS] = {"^blk\\.[0-9]*[02468]\\.", "cpu"}};
+
+/* What is right but for the types of K and V. */
+static double most_of(const char *options, uint32_t k, uint32_t v)
 {
-    static const eng_lm_override caches = {"^cache_[kv]\\.", "cpu"};
-    double limit = type == ENG_TYPE_F32 ? MOST : has_experts(options) ? MOST_CACHE_EXPERTS : MOST_CACHE;
+    if (k == ENG_TYPE_F32 && v == ENG_TYPE_F32)
+        return MOST;
+    return has_experts(options) ? MOST_CACHE_EXPERTS : k == ENG_TYPE_Q8_0 || v == ENG_TYPE_Q8_0 ? MOST_CACHE : MOST_HALF;
+}
+
+static void run_type(eng_context *engine, const char *options, const char *device, manner how, const char *path,
+                     const answer *a, uint32_t k, uint32_t v)
+{
+    double limit = most_of(options, k, v);
     eng_lm_placement placement = {.size = sizeof placement,
                                   .experts = how == DEALT ? ENG_LM_EXPERTS_PARALLEL : ENG_LM_EXPERTS_FFN,
                                   .split = how == LAYERS ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR,
-                                  .n_overrides = how == GUEST, .overrides = &caches};
+                                  .n_overrides = how >= GUEST, .overrides = &guests[how]};
     eng_lm_context_params p;
     errors e = {0};
     subject s;
-    const char *dealt = type == ENG_TYPE_F32 ? manners[how] : ", caches of blocks";
+    char dealt[80];
+    snprintf(dealt, sizeof dealt, "%s", manners[how]);
+    if (k != ENG_TYPE_F32 || v != ENG_TYPE_F32)
+        snprintf(dealt, sizeof dealt, ", caches of %s and %s", eng_type_name(k), eng_type_name(v));
     eng_lm_context_defaults(&p);
     p.n_cells = N_CELLS;
     p.n_snapshots = N_STRAY + 1;
-    p.type_k = p.type_v = type;
+    p.type_k = k;
+    p.type_v = v;
     if (subject_open(&s, engine, device, path, &placement, &p)) {
         tap_check(false, "%s on %s%s: %s", options, device, dealt, eng_last_error());
         return;
@@ -431,8 +453,12 @@ static void run_type(eng_context *engine, const char *options, const char *devic
 static void run(eng_context *engine, const char *options, const char *device, manner how, const char *path,
                 const answer *a)
 {
-    run_type(engine, options, device, how, path, a, ENG_TYPE_F32);
+    run_type(engine, options, device, how, path, a, ENG_TYPE_F32, ENG_TYPE_F32);
 }
+
+/* Of K and V. */
+static const uint32_t kinds[][2] = {{ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}, {ENG_TYPE_F16, ENG_TYPE_F16}, {ENG_TYPE_Q8_0, ENG_TYPE_F16}};
+#define N_KINDS (sizeof kinds / sizeof *kinds)
 
 static void run_table(eng_context *engine, const char *path, const char *only, bool slow)
 {
@@ -449,12 +475,12 @@ static void run_table(eng_context *engine, const char *path, const char *only, b
                     (slow || !splits[k].opencl || (models[i].everywhere && is_compiled(options))))
                     run(engine, options, splits[k].device, splits[k].parallel ? DEALT : CUT, path, &a);
 #ifdef HAVE_META
-        for (manner how = LAYERS; how <= GUEST && a.logits && models[i].everywhere; how++)
+        for (manner how = LAYERS; how <= WEIGHTS && a.logits && models[i].everywhere; how++)
             run(engine, options, "cpu/2", how, path, &a);
 #endif
         for (size_t k = 0; k < N_SPLITS && a.logits && models[i].everywhere; k++)
-            if (splits[k].caches && (slow || !splits[k].slow))
-                run_type(engine, options, splits[k].device, CUT, path, &a, ENG_TYPE_Q8_0);
+            for (size_t t = 0; t < N_KINDS && splits[k].caches && (slow || !splits[k].slow); t++)
+                run_type(engine, options, splits[k].device, CUT, path, &a, kinds[t][0], kinds[t][1]);
         free(a.logits);
     }
 }
@@ -564,6 +590,7 @@ static const struct subject_arch {
     {"gemma", .fused = true, .scales = true}, {"olmoe", .experts = true, .fused = true, .scales = true},
     {"granitemoe", .experts = true, .fused = true, .scales = true},
     {"qwen3next", .hybrid = true, .experts = true, .scales = true}, {"deepseek2", .experts = true, .latent = true},
+    {"mistral4", .experts = true, .latent = true}, {"phimoe", .scales = true},
     {"deepseek32", .experts = true, .latent = true}, {"glm-dsa", .experts = true, .latent = true},
     {"deepseek4", .experts = true, .scales = true}, {"qwen2vl", .fused = true, .scales = true},
     {"gemma4", .some_experts = true, .scales = true}, {"gemma3n", .scales = true},
@@ -694,6 +721,9 @@ static void random_model(uint64_t *r, unsigned seed, char options[768])
     }
     if (latent)
         add_latent(options, r);
+    if (strcmp(a->name, "mistral4") == 0 && among(r, 0, 2))
+        add(options, " --yarn %d --context %d --key rope.scaling.yarn_log_multiplier=0.%d --key attention.temperature_scale=0.%d",
+            among(r, 2, 4), among(r, 8, 200), among(r, 0, 2), among(r, 1, 9));
     if (strcmp(a->name, "glm5next") == 0)
         add_pools(options, r);
     if (strcmp(a->name, "qwen4exp") == 0)
@@ -714,6 +744,8 @@ static void random_model(uint64_t *r, unsigned seed, char options[768])
     }
     if (a->experts || (a->some_experts && among(r, 0, 1)))
         add_experts(options, r);
+    if (strcmp(a->name, "phimoe") == 0)
+        add(options, " --experts %d --used 2", among(r, 2, 16));
 }
 
 #ifdef HAVE_META
@@ -734,6 +766,7 @@ static void run_splits(eng_context *engine, uint64_t *r, const char *options, co
         run(engine, options, device, i == 1 && has_experts(options) ? DEALT : i == 2 ? LAYERS : CUT, path, a);
     }
     run(engine, options, "cpu/2", GUEST, path, a);
+    run(engine, options, "cpu/2", WEIGHTS, path, a);
 }
 #endif
 

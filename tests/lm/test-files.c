@@ -204,8 +204,18 @@ static const change changes[] = {
      .says = {"no key deepseek2.rope.scaling.yarn_log_multiplier"}},
     {"--arch deepseek2 --layers 1 --experts 4", .key = "attention.value_length", .number = 32, .status = FORMAT,
      .says = {"deepseek2.attention.value_length is 32"}},
-    {"--arch deepseek2 --layers 1 --experts 4", .key = "attention.temperature_scale", .number = 0.1, .status = UNSUPPORTED,
-     .says = {"deepseek2.attention.temperature_scale"}},
+    {"--arch deepseek2 --layers 1 --experts 4", .key = "attention.temperature_scale", .number = 0.1, .status = FORMAT,
+     .says = {"no key deepseek2.rope.scaling.original_context_length"}},
+    {"--arch mistral4 --layers 1 --experts 4", .key = "attention.temperature_scale", .number = -0.1, .status = FORMAT,
+     .says = {"mistral4.attention.temperature_scale must not be negative"}},
+    {"--arch mistral4 --layers 1 --experts 4 --key attention.temperature_scale=0.1", .key = "attention.temperature_length", .number = 0,
+     .status = FORMAT, .says = {"mistral4.attention.temperature_length is 0"}},
+    {"--arch mistral4 --layers 1 --experts 4 --without attention.kv_lora_rank", .drop = "nothing", .status = FORMAT,
+     .says = {"no key mistral4.attention.kv_lora_rank"}},
+    {"--arch mistral4 --layers 1 --experts 4", .key = "nextn_predict_layers", .number = 1, .status = UNSUPPORTED,
+     .says = {"mistral4.nextn_predict_layers is 1"}},
+    {"--arch llama --layers 1", .key = "attention.temperature_scale", .number = 0.1, .status = UNSUPPORTED,
+     .says = {"llama.attention.temperature_scale"}},
     {LLAMA, .key = "attention.head_count", .number = 3, .status = FORMAT, .says = {"3 heads over 2", "llama"}},
     {LLAMA, .key = "attention.head_count", .number = 0, .status = FORMAT, .says = {"attention.head_count is 0"}},
     {LLAMA, .key = "feed_forward_length", .number = 400, .status = FORMAT, .says = {"ffn_gate.weight is 128 x 384",
@@ -319,18 +329,70 @@ static void check_experts(eng_context *engine, const char *path)
         subject_close(&s);
 }
 
-/* An architecture that is known by name alone. */
-static void check_absent(eng_context *engine, const char *path)
+/* What opening a file says that has no key but its architecture. */
+static int open_named(eng_context *engine, const char *path, const char *name)
 {
     eng_gguf_writer *w = NULL;
     subject s;
     int status = eng_gguf_writer_create(&w);
-    status = status ? status : eng_gguf_writer_text(w, "general.architecture", "kimi-k3");
+    status = status ? status : eng_gguf_writer_text(w, "general.architecture", name);
     status = status ? status : eng_gguf_writer_save(w, path);
     eng_gguf_writer_destroy(w);
-    int opened = status ? ENG_OK : subject_open(&s, engine, "cpu", path, NULL, NULL);
-    tap_check(!status && opened == UNSUPPORTED && strstr(eng_last_error(), "kimi-k3") &&
-              strstr(eng_last_error(), "over the layers before"), "kimi-k3: %s", eng_last_error());
+    return status ? status : subject_open(&s, engine, "cpu", path, NULL, NULL);
+}
+
+/* An architecture that is known by name alone, and one that is not: then all known ones are told, the last one, too. */
+static void check_absent(eng_context *engine, const char *path)
+{
+    static const char *const known[] = {
+#define LM_ARCH(name) #name,
+#include "../../libengine-lm/arch/list.def"
+#undef LM_ARCH
+    };
+    int opened = open_named(engine, path, "kimi-k3"), missing = 0;
+    tap_check(opened == UNSUPPORTED && strstr(eng_last_error(), "kimi-k3") && strstr(eng_last_error(), "over the layers before"),
+              "kimi-k3: %s", eng_last_error());
+    opened = open_named(engine, path, "clip");
+    tap_check(opened == UNSUPPORTED && strstr(eng_last_error(), "part of a model that sees"), "clip: %s", eng_last_error());
+    opened = open_named(engine, path, "no-such-thing");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char name[64], *at;
+        snprintf(name, sizeof name, "%s", known[i]);
+        const char *said = strstr(eng_last_error(), name);
+        while (!said && (at = strchr(name, '_'))) { /* of some a C name is not quite theirs */
+            *at = '-';
+            said = strstr(eng_last_error(), name);
+        }
+        missing += !said;
+    }
+    tap_check(opened == UNSUPPORTED && strstr(eng_last_error(), "no-such-thing") && missing == 0, "all of %zu architectures are told but %d: %s",
+              sizeof known / sizeof *known, missing, eng_last_error());
+}
+
+/* As many layers as others have places for, one more, and more than anybody has. */
+static void check_layers(eng_context *engine, const char *path)
+{
+    static const struct {
+        const char *options;
+        int layers, status;
+        const char *says;
+    } cases[] = {{"--arch llama --layers 513", 513, ENG_OK, ""},
+                 {"--arch qwen35 --layers 513 --interval 100", 513, ENG_OK, ""},
+                 {"--arch llama --layers 1024", 1024, ENG_OK, ""},
+                 {"--arch llama --layers 1025", 1025, FORMAT, "llama.block_count is 1025"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char options[256];
+        subject s;
+        int32_t token = 5;
+        snprintf(options, sizeof options, "%s --embd 16 --ffn 16 --heads 1 --kv-heads 1 --head 16 --vocab 300", cases[i].options);
+        int made = subject_make(options, path), status = made ? ENG_OK : subject_open(&s, engine, "cpu", path, NULL, NULL);
+        const char *text = status ? eng_last_error() : "it was accepted";
+        const float *logits = made || status ? NULL : subject_run(&s, &token, 1);
+        tap_check(!made && status == cases[i].status && (status ? strstr(text, cases[i].says) != NULL : logits != NULL),
+                  "%s: %s%s", cases[i].options, text, logits ? ", and runs" : "");
+        if (!made && !status)
+            subject_close(&s);
+    }
 }
 
 int main(void)
@@ -356,6 +418,7 @@ int main(void)
     }
     check_experts(engine, from);
     check_absent(engine, from);
+    check_layers(engine, from);
     remove(from);
     remove(to);
     return tap_end(engine);

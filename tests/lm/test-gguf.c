@@ -318,6 +318,11 @@ START_TEST(alignments)
     put_header(&file, 0, 1);
     put_u32_key(&file, "general.alignment", 1u << 31);
     accepted();
+    put_header(&file, 1, 1); /* what is behind a header that is filled up to 2 GiB */
+    put_u32_key(&file, "general.alignment", 1u << 31);
+    put_tensor(&file, "far", 0, 0, (const uint64_t[]){4}, 1);
+    put(&file, file.data, 64);
+    refused(ENG_ERR_FORMAT, "truncated");
     put_header(&file, 0, 1);
     put_u32_key(&file, "split.count", 3);
     refused(ENG_ERR_FORMAT, "split.no");
@@ -348,6 +353,8 @@ START_TEST(shapes)
     one_tensor("wraps", 0, 0, 2, UINT64_C(1) << 32, UINT64_C(1) << 32);
     refused(ENG_ERR_FORMAT, "larger than any file");
     one_tensor("hidden", 0, 0, 3, UINT64_C(1) << 62, 4); /* the product alone is 2^64 */
+    refused(ENG_ERR_FORMAT, "larger than any file");
+    one_tensor("past", 0, 0, 2, UINT64_C(1) << 20, (UINT64_C(1) << 42) + 1); /* its bytes are 2^64 and few more */
     refused(ENG_ERR_FORMAT, "larger than any file");
     one_tensor("removed", 4, 0, 2, 32, 1);
     refused(ENG_ERR_UNSUPPORTED, "type 4");

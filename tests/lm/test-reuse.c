@@ -248,6 +248,10 @@ static void check_drop(const char *device)
     tap_check(good, "%s: what is shared: %s", device, eng_last_error());
     tap_check(eng_lm_sequence_drop(s.context, 0, 30, 10) == ENG_ERR_INVALID, "%s: the last one: %s", device,
               eng_last_error());
+    static const int64_t none[][2] = {{-1, 5}, {5, -1}, {INT64_MIN, 1}, {INT64_MIN, INT64_MIN}, {1, INT64_MAX}, {INT64_MAX, INT64_MAX}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        tap_check(eng_lm_sequence_drop(s.context, 0, none[i][0], none[i][1]) == ENG_ERR_INVALID, "%s: what no text has: %s", device,
+                  eng_last_error());
     free(one);
     subject_close(&s);
 }
