@@ -349,6 +349,19 @@ CASES["deepseek2"] = dict(arch="deepseek2", q_lora_rank=24, **{
     **LATENT, "config": "DeepseekV2Config", "topk_method": "group_limited_greedy", "norm_topk_prob": False},
     keys={**LATENT_KEYS, "attention.q_lora_rank": 24, "expert_gating_func": 1, "expert_weights_norm": False})
 
+GROWN = {**LATENT_KEYS, **YARN_KEYS, "rope.scaling.original_context_length": 16, "attention.q_lora_rank": 24,
+         "expert_gating_func": 1, "rope.scaling.yarn_log_multiplier": 0.1, "attention.temperature_scale": 0.3,
+         "attention.temperature_length": 16}
+CASES["mistral4"] = dict(arch="mistral4", q_lora_rank=24, **{**LATENT, "config": "Mistral4Config", "body": "Mistral4Model", "first_k_dense_replace": 0},
+                         rope_parameters=yarn(original_max_position_embeddings=16, mscale=1.0, mscale_all_dim=1.0,
+                                              llama_4_scaling_beta=0.3), keys={**GROWN, "leading_dense_block_count": 0})
+CASES["mistral4-dense"] = dict(arch="mistral4", q_lora_rank=24, **{
+    **LATENT, "config": "Mistral4Config", "body": "Mistral4Model", "n_group": 4, "topk_group": 2, "n_shared_experts": 2, "rms_norm_eps": 1e-2},
+    rope_parameters=yarn(original_max_position_embeddings=8, mscale=0.7, mscale_all_dim=0.7, llama_4_scaling_beta=1.2),
+    keys={**GROWN, "rope.scaling.original_context_length": 8, "rope.scaling.yarn_log_multiplier": 0.07,
+          "attention.temperature_length": 8,
+          "attention.temperature_scale": 1.2, "expert_group_count": 4, "expert_group_used_count": 2})
+
 INDEXED = dict(num_key_value_heads=4, n_routed_experts=8, n_shared_experts=1, first_k_dense_replace=1, q_lora_rank=24,
                kv_lora_rank=32, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12, routed_scaling_factor=2.5, n_group=2,
                topk_group=1, norm_topk_prob=True, index_topk=5, index_head_dim=20, index_n_heads=12, **MOE,
@@ -668,7 +681,8 @@ def usual_keys(case, c):
     return {**keys, **case.get("keys", {})}
 
 
-def make(name, case, folder):
+def make(name, case, folder, more=None):
+    """A file of the case's model, the tokens that it is run with, and the last one's logits."""
     options = {**BASE, "tie_word_embeddings": False, **{k: v for k, v in case.items() if k not in OWN}}
     c = getattr(T, case["config"])(**options)
     c._attn_implementation = "eager"
@@ -680,7 +694,7 @@ def make(name, case, folder):
     ids = [(i * 37 + 11) % 300 for i in range(40)]
     with torch.no_grad():
         logits = model(torch.tensor([ids]), use_cache=False).logits[0].double().numpy()
-    keys = {"general.architecture": case["arch"], **{case["arch"] + "." + k: v for k, v in usual_keys(case, c).items()}}
+    keys = {"general.architecture": case["arch"], **(more or {}), **{case["arch"] + "." + k: v for k, v in usual_keys(case, c).items()}}
     if "factors" in case:
         keys[case["arch"] + ".ple.layer_multipliers"] = [
             int(x) for n, b in model.named_buffers() if n.endswith(case["factors"]) for x in b]
@@ -689,18 +703,25 @@ def make(name, case, folder):
     return path, ids, logits[-1]
 
 
+def run(program, device, path, ids):
+    """The engine's logits of the last token, or why there are none."""
+    r = subprocess.run([program, path, device] + [str(i) for i in ids], capture_output=True, text=True)
+    return r.stderr.strip() if r.returncode else np.array([float(x) for x in r.stdout.split()])
+
+
 def compare(program, device, path, ids, want):
     """The largest error, or why there is none."""
-    r = subprocess.run([program, path, device] + [str(i) for i in ids], capture_output=True, text=True)
-    if r.returncode:
-        return r.stderr.strip()
-    got = np.array([float(x) for x in r.stdout.split()])
-    return float(abs(got - want).max() / np.sqrt((want ** 2).mean()))
+    got = run(program, device, path, ids)
+    return got if isinstance(got, str) else float(abs(got - want).max() / np.sqrt((want ** 2).mean()))
+
+
+def quiet():
+    torch.set_num_threads(1)
+    T.logging.set_verbosity_error()
 
 
 def main():
-    torch.set_num_threads(1)
-    T.logging.set_verbosity_error()
+    quiet()
     program, devices, chosen, failures = sys.argv[1], sys.argv[2].split(","), sys.argv[3:] or list(CASES), 0
     print("%-16s %-12s %s" % ("case", "device", "error"))
     with tempfile.TemporaryDirectory(dir=".") as folder:

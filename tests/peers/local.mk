@@ -55,5 +55,11 @@ check-peers: tests/peers/logits tests/peers/drafts $(plugin_LTLIBRARIES)
 	$(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/archs.py tests/peers/logits $(PEER_DEVICES) $(PEER_CASES) && \
 	$(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/drafts.py tests/peers/drafts $(PEER_DEVICES); \
 	status=$$?; test $$status = 0 -o $$status = 77
-.PHONY: check-peers
-EXTRA_DIST += tests/peers/archs.py tests/peers/drafts.py
+# The same models and llama.cpp's library (PyPI's llama-cpp-py-sync, LLAMA=libllama.so); with MODEL=FILE the perplexity of a real one.
+check-llama: tests/peers/logits engine-generate $(plugin_LTLIBRARIES)
+	$(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/llama.py tests/peers/logits $(PEER_DEVICES) $(PEER_CASES); \
+	status=$$?; test $$status = 0 -o $$status = 77
+	test -z "$(MODEL)" || { $(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/perplexity.py ./engine-generate $(PEER_DEVICES) \
+		"$(MODEL)" $(top_srcdir)/tests/data/valid.txt; status=$$?; test $$status = 0 -o $$status = 77; }
+.PHONY: check-peers check-llama
+EXTRA_DIST += tests/peers/archs.py tests/peers/drafts.py tests/peers/llama.py tests/peers/perplexity.py
