@@ -266,7 +266,7 @@ typedef struct lm_weight_row {
     uint32_t flags;      /* LM_W_*                                                */
     uint32_t layers;     /* kinds of layers that have it; 0: outside of layers    */
     int with;            /* role + 1 of a row before: only where that one is; 0   */
-    int unless;          /* the same: only where that one is not                  */
+    int unless;          /* the same: only where that one is not; that of its own role: under another name */
 } lm_weight_row;
 enum {
     LM_W_MATRIX = 1,     /* used in products and lookups alone: may be packed      */

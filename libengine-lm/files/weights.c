@@ -166,6 +166,8 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
 {
     eng_lm_model *model = w->l->model;
     int32_t *roles = model->weights[layer < 0 ? 0 : layer + 1];
+    if (row->unless == row->role + 1 && roles[row->role] >= 0)
+        return ENG_OK; /* another name of what is there */
     roles[row->role] = -1;
     if (!applies(model, row, layer, roles))
         return ENG_OK;

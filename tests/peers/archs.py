@@ -198,6 +198,9 @@ def tensors(case, model):
             out[at + "ffn_gate_exps.bias"], out[at + "ffn_up_exps.bias"] = w[:, ::2], w[:, 1::2]
         elif base == "mlp.experts.down_proj_bias":
             out[at + "ffn_down_exps.bias"] = w
+        elif base.endswith("experts.gate_up_proj") and case.get("apart") and not case.get("columns"):
+            half = w.shape[1] // 2
+            out[at + "ffn_gate_exps.weight"], out[at + "ffn_up_exps.weight"] = w[:, :half], w[:, half:]
         elif base.startswith("mlp.experts") and case.get("columns"):
             w = w.swapaxes(1, 2)
             if "down" in base:
@@ -238,7 +241,7 @@ def tensors(case, model):
             out[at + "ffn_gate_inp_shexp.weight"] = w.squeeze(0)
         else:
             name = names[base]
-            out[at + (name if name.endswith((".bias", ".weight", ".scale")) else name + "." + kind)] = w
+            out[at + (name.rstrip(".") if name.endswith((".bias", ".weight", ".scale", ".")) else name + "." + kind)] = w
     if case.get("proportional"):
         half = case["global_head_dim"] // 2
         turned = int(half * case["proportional"])
@@ -417,7 +420,8 @@ ENTRIES = {"self_attn.q_a_norm": "attn_q_a_norm", "self_attn.kv_proj": "attn_kv"
            **{"%s_hc.%s" % (b, x): "hc_%s_%s" % (b, x) for b in ("attn", "ffn") for x in ("fn", "base", "scale")},
            **{"self_attn.compressor.%s%s" % (b, x): "%s_compressor_%s" % (a, y) for b, a in (("", "attn"), ("indexer.", "indexer"))
               for x, y in (("kv_proj", "kv"), ("gate_proj", "gate"), ("position_bias", "ape"), ("kv_norm", "norm"))}}
-SIGHTS = {0: "sliding_attention", 2: "compressed_sparse_attention", 5: "heavily_compressed_attention"}
+SIGHTS = {0: "sliding_attention", 2: "compressed_sparse_attention", 4: "compressed_sparse_attention", 5: "heavily_compressed_attention",
+          128: "heavily_compressed_attention"}
 
 
 def deepseek4(ratios, hashed, top=3, rope=None, keys=None, **more):
@@ -425,7 +429,7 @@ def deepseek4(ratios, hashed, top=3, rope=None, keys=None, **more):
                 num_key_value_heads=1, n_routed_experts=6, n_shared_experts=1, o_groups=2, o_lora_rank=12, index_n_heads=12,
                 index_head_dim=16, index_topk=top, sliding_window=4, swiglu_limit=0.5, hc_mult=3, hc_sinkhorn_iters=5,
                 num_hidden_layers=len(ratios), layer_types=[SIGHTS[r] for r in ratios], num_hash_layers=hashed,
-                compress_rates={SIGHTS[2]: 2, SIGHTS[5]: 5}, rope_parameters=rope, **MOE, **more,
+                compress_rates={SIGHTS[2]: 2, SIGHTS[5]: 5, **{SIGHTS[r]: r for r in ratios if r}}, rope_parameters=rope, **MOE, **more,
                 keys={"attention.compress_ratios": ratios + [0], "attention.compress_rope_freq_base": 160000.0,
                       "attention.q_lora_rank": 20, "attention.output_group_count": 2, "attention.output_lora_rank": 12,
                       "hash_layer_count": hashed, "attention.indexer.head_count": 12, "attention.indexer.key_length": 16,
@@ -436,6 +440,8 @@ def deepseek4(ratios, hashed, top=3, rope=None, keys=None, **more):
 
 
 CASES["deepseek4"] = deepseek4([0, 2, 5, 2], 1)
+CASES["deepseek4-four"] = deepseek4([0, 4, 128, 4], 1, 64)  # sizes as published models have them
+CASES["deepseek4-four"].update(hc_mult=4, keys={**CASES["deepseek4-four"]["keys"], "hyper_connection.count": 4})
 CASES["deepseek4-yarn"] = deepseek4([5, 2, 0], 2, 64, {**yarn(), "type": "yarn"}, YARN_KEYS)
 CASES["deepseek4-eps"] = deepseek4([2, 5, 2], 0, 1, None, {"hyper_connection.epsilon": 1e-2}, hc_eps=1e-2, rms_norm_eps=1e-2)
 
@@ -521,7 +527,8 @@ CASES["granitehybrid-moe"] = {**GRANITE, "num_local_experts": 6, "num_experts_pe
 CASES["falcon-h1"] = dict(arch="falcon-h1", config="FalconH1Config", mamba_n_heads=8, mamba_d_state=16, mamba_d_head=16,
                           mamba_d_ssm=128, mamba_n_groups=2, head_dim=24, names={"pre_ff_layernorm": "ffn_norm"},
                           keys={**SCAN_KEYS})
-CASES["falcon-h1-norm"] = {**CASES["falcon-h1"], "mamba_rms_norm": True, "mamba_norm_before_gate": False}
+# the tensor's name as converters write it
+CASES["falcon-h1-norm"] = {**CASES["falcon-h1"], "names": {"pre_ff_layernorm": "ffn_norm."}, "mamba_rms_norm": True, "mamba_norm_before_gate": False}
 
 STARCODER = {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 CASES["starcoder2"] = dict(arch="starcoder2", config="Starcoder2Config", sliding_window=5, names=STARCODER,
@@ -606,7 +613,7 @@ CASES["gemma4-e"] = gemma4("llglglg", shared=3, wide=True)
 CASES["gemma4-moe"] = gemma4("llgllg", kv=1, width=0, enable_moe_block=True, num_experts=6, top_k_experts=2,
                              moe_intermediate_size=32)
 
-OWN = {"norms", "factors", "arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled", "proportional", "body"}
+OWN = {"apart", "norms", "factors", "arch", "config", "keys", "names", "paired", "plus1", "columns", "original", "tiled", "proportional", "body"}
 
 
 class Headed(torch.nn.Module):

@@ -107,13 +107,24 @@ def theirs(path, ids):
     if r.returncode == 0:
         return np.array([float(x) for x in r.stdout.split()])
     words = [line for line in r.stderr.splitlines() if "ValueError" in line or "ASSERT" in line] or r.stderr.splitlines()
-    return words[-1].split("ValueError: ")[-1].split("/")[-1][:100] if words else "ended by %d" % r.returncode
+    return words[-1].split("ValueError: ")[-1].split(": ", 2)[-1].split("/")[-1][:120] if words else "ended by %d" % r.returncode
+
+
+# What llama.cpp's loader wants to be otherwise: no head of its own, sizes that it takes for granted, keys that it needs and does not use.
+TIED = dict(tie_word_embeddings=True)
+INDEX = dict(index_head_dim=64, keys={"attention.indexer.key_length": 64})
+WANTED = {"gemma": TIED, "gemma2": TIED, "gemma3": TIED, "cohere2": TIED, "command-r": dict(TIED, use_qk_norm=False),
+          "olmoe": dict(num_key_value_heads=4), "nemotron_h": dict(keys={"attention.layer_norm_epsilon": 1e-5}),
+          **{name: dict(intermediate_size=128, keys={"ssm.inner_size": 128}) for name in ("mamba", "falcon-mamba")},
+          **{name: INDEX for name in ("deepseek32", "deepseek32-yarn", "deepseek32-all", "glm-dsa", "glm-dsa-shared")},
+          "gemma3n": dict(hidden_size_per_layer_input=256, laurel_rank=64, keys={"embedding_length_per_layer_input": 256}),
+          "falcon-h1": dict(names={"pre_ff_layernorm": "ffn_norm."})}
 
 
 def compare(archs, name, program, device, folder):
     """engine to transformers, engine to llama.cpp, llama.cpp to transformers; a text where one of them has no logits."""
-    case = dict(archs.CASES[name])
-    case["keys"] = {"vocab_size": 300, **case.get("keys", {})}
+    first, more = archs.CASES[name], WANTED.get(name, {})
+    case = {**first, **more, "apart": True, "keys": {"vocab_size": 300, **first.get("keys", {}), **more.get("keys", {})}}
     path, ids, want = archs.make(name, case, folder, {"tokenizer.ggml.model": "no_vocab"})
     ours, other = archs.run(program, device, path, ids), theirs(path, ids)
     os.remove(path)
