@@ -32,6 +32,10 @@ def text(s):
     return struct.pack("<Q", len(s.encode())) + s.encode()
 
 
+class Longs(list):
+    """Whole numbers that are written as 64 bits."""
+
+
 def value(v):
     if isinstance(v, bool):
         return struct.pack("<I?", BOOL, v)
@@ -41,6 +45,8 @@ def value(v):
         return struct.pack("<If", F32, v)
     if isinstance(v, str):
         return struct.pack("<I", STRING) + text(v)
+    if isinstance(v, Longs):
+        return struct.pack("<IIQ", ARRAY, U64, len(v)) + struct.pack("<%dQ" % len(v), *v)
     kind = value(v[0])[:4]
     return struct.pack("<I", ARRAY) + kind + struct.pack("<Q", len(v)) + b"".join(value(x)[4:] for x in v)
 
@@ -486,12 +492,12 @@ def qwen4exp(layer, longest, each, end, budget, ratio, width=6, **more):
                       "attention.indexer.head_count": 12, "attention.indexer.key_length": 20, "attention.indexer.top_k": budget,
                       "attention.compress_ratios": 2 * [0, 0, ratio], "embedding_length_per_layer_input": width,
                       "ple.layers": [layer], "ple.ngram_size": longest, "ple.heads_per_ngram": each, "ple.conv_kernel": 4,
-                      "ple.eos_token_id": end, "ple.head_vocab_sizes": sizes,
-                      "ple.head_offsets": [sum(sizes[:i]) for i in range(n)]})
+                      "ple.eos_token_id": end, "ple.head_vocab_sizes": Longs(sizes),
+                      "ple.head_offsets": Longs(sum(sizes[:i]) for i in range(n))})
 
 
 # tokens of the text are (37 i + 11) % 300: 159 ends one in the middle of it
-CASES["qwen4exp"] = qwen4exp(1, 3, 2, 159, 8, 4)
+CASES["qwen4exp"] = qwen4exp(1, 3, 2, 159, 8, 4, 16)
 CASES["qwen4exp-4"] = qwen4exp(0, 4, 3, 85, 6, 2, 5)
 CASES["qwen4exp-all"] = qwen4exp(3, 2, 1, 299, 512, 8, 16, rms_norm_eps=1e-2, ple_conv_kernel_size=2)
 CASES["qwen4exp-all"]["keys"]["ple.conv_kernel"] = 2

@@ -3,16 +3,19 @@
     perplexity.py ENGINE-GENERATE DEVICE MODEL TEXT [CHUNKS [TOKENS]]
 
 CHUNKS of TOKENS (4 of 512) from the beginning of the text: of each the second half is counted, known from the first.  K and V are kept in
-f32.  Where the library comes from, llama.py says; exit status 77: there is none.
+f32.  First with the weights made f32 by engine-quantize, which stands beside the other program, then as they are: llama.cpp multiplies
+quantised weights with quantised numbers, so its figures are others then.  Where the library comes from, llama.py says; exit status 77: there is none.
 """
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
 import llama
 import numpy as np
 
-MOST = 2e-3  # nats a token, for llama.cpp takes products of quantised weights with quantised tokens
+MOST, MOST_QUANTISED = 2e-5, 1e-2  # nats a token
 
 
 def theirs(path, text, chunks, size):
@@ -40,15 +43,23 @@ def ours(program, device, path, text, chunks, size):
     return said["cross_entropy"], said["tokens"]
 
 
-def main():
-    program, device, path, text = sys.argv[1:5]
-    chunks, size = (int(x) for x in (sys.argv[5:7] + ["4", "512"][len(sys.argv[5:7]):]))
+def compare(program, device, path, text, chunks, size, what, most):
     with open(text, encoding="utf-8") as f:
         other, m = theirs(path, f.read(), chunks, size)
     own, n = ours(program, device, path, text, chunks, size)
     for name, nats, tokens in (("engine", own, n), ("llama.cpp", other, m)):
-        print("%-10s %8d tokens  %.6f nats a token  perplexity %.4f" % (name, tokens, nats, np.exp(nats)))
-    return 0 if n == m and abs(own - other) < MOST else 1
+        print("%-14s %-10s %8d tokens  %.6f nats a token  perplexity %.4f" % (what, name, tokens, nats, np.exp(nats)), flush=True)
+    return n == m and abs(own - other) < most
+
+
+def main():
+    program, device, path, text = sys.argv[1:5]
+    chunks, size = (int(x) for x in (sys.argv[5:7] + ["4", "512"][len(sys.argv[5:7]):]))
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        plain = os.path.join(folder, "f32.gguf")
+        subprocess.run([os.path.join(os.path.dirname(program), "engine-quantize"), "-q", path, plain, "f32"], check=True)
+        good = compare(program, device, plain, text, chunks, size, "made f32", MOST)
+    return 0 if compare(program, device, path, text, chunks, size, "as it is", MOST_QUANTISED) and good else 1
 
 
 if __name__ == "__main__":
