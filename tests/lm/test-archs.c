@@ -143,14 +143,6 @@ static const struct {
      "--key rope.scaling.yarn_log_multiplier=0.0707", false},
     {"--arch deepseek2 --seed 140 --experts 4 --used 2 --shared-count 2 --heads 3 --kv-heads 1 --head 20 --kv-lora 40 --value 12 --tied "
      "--without expert_gating_func", false},
-    /* the same with queries that grow: Mistral Large 3 and Mistral Small 4 */
-    {"--arch deepseek2 --seed 301 --experts 6 --used 2 --q-lora 40 --kv-lora 24 --dense-lead 1 --heads 3 --kv-heads 1 --head 20 --yarn 4 "
-     "--context 20 --key rope.scaling.yarn_log_multiplier=0.1 --key attention.temperature_scale=0.4", false},
-    {"--arch mistral4 --seed 302 --experts 8 --used 4 --fused-experts --q-lora 48 --kv-lora 32 --heads 6 --kv-heads 1 --head 24 --yarn 8 "
-     "--context 40 --key rope.scaling.yarn_log_multiplier=0.1 --key attention.temperature_scale=0.4", true},
-    {"--arch mistral4 --seed 303 --experts 12 --used 2 --groups 3 --groups-used 1 --dense-lead 1 --type q8_0 --tied --yarn 4 --context 12 "
-     "--key rope.scaling.yarn_log_multiplier=0 --key attention.temperature_scale=1.5 --int attention.temperature_length=5", false},
-    {"--arch mistral4 --seed 304 --experts 4 --used 1 --shared-count 2 --heads 2 --kv-heads 1 --kv-lora 40 --value 12", false},
     /* glm5next: streams of a token; pools of cells, fewer than there are or all; bounded forgetting, clamped gates */
     {"--arch glm5next --seed 208 --layers 4 --interval 2 --heads 6 --head 24 --kv-lora 40 --value 20 --index-top 4 --pool 2 "
      "--experts 6 --used 2 --dense-lead 1 --state 20", true},
@@ -260,6 +252,14 @@ static const struct {
      "--mix-rank 32 --ngram-width 32 --streams 2", false},
     {"--arch qwen4exp --seed 219 --layers 2 --interval 2 --experts 4 --used 2 --index-top 128 --pool 8 --ngrams 0 --tied --streams 1",
      false},
+    /* latent attention with queries that grow: Mistral Large 3 and Mistral Small 4 */
+    {"--arch deepseek2 --seed 301 --experts 6 --used 2 --q-lora 40 --kv-lora 24 --dense-lead 1 --heads 3 --kv-heads 1 --head 20 --yarn 4 "
+     "--context 20 --key rope.scaling.yarn_log_multiplier=0.1 --key attention.temperature_scale=0.4", false},
+    {"--arch mistral4 --seed 302 --experts 8 --used 4 --fused-experts --q-lora 48 --kv-lora 32 --heads 6 --kv-heads 1 --head 24 --yarn 8 "
+     "--context 40 --key rope.scaling.yarn_log_multiplier=0.1 --key attention.temperature_scale=0.4", true},
+    {"--arch mistral4 --seed 303 --experts 12 --used 2 --groups 3 --groups-used 1 --dense-lead 1 --type q8_0 --tied --yarn 4 --context 12 "
+     "--key rope.scaling.yarn_log_multiplier=0 --key attention.temperature_scale=1.5 --int attention.temperature_length=5", false},
+    {"--arch mistral4 --seed 304 --experts 4 --used 1 --shared-count 2 --heads 2 --kv-heads 1 --kv-lora 40 --value 12", false},
 };
 #define N_MODELS (sizeof models / sizeof *models)
 
@@ -457,7 +457,7 @@ static void run(eng_context *engine, const char *options, const char *device, ma
 }
 
 /* Of K and V. */
-static const uint32_t kinds[][2] = {{ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}, {ENG_TYPE_F16, ENG_TYPE_F16}, {ENG_TYPE_Q8_0, ENG_TYPE_F16}};
+static const uint32_t kinds[][2] = {{ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}, {ENG_TYPE_F16, ENG_TYPE_F16}, {ENG_TYPE_F16, ENG_TYPE_Q8_0}};
 #define N_KINDS (sizeof kinds / sizeof *kinds)
 
 static void run_table(eng_context *engine, const char *path, const char *only, bool slow)

@@ -34,6 +34,7 @@ typedef struct change {
 #define GLM5 "--arch glm5next --layers 2 --interval 2 --kv-heads 1"
 #define DEEPSEEK4 "--arch deepseek4 --layers 3 --experts 4 --used 2"
 #define QWEN4 "--arch qwen4exp --layers 4 --interval 2 --experts 4 --used 2"
+#define FALCON "--arch falcon-h1 --layers 1"
 #define FORMAT ENG_ERR_FORMAT
 #define UNSUPPORTED ENG_ERR_UNSUPPORTED
 
@@ -51,6 +52,9 @@ static const change changes[] = {
      .status = FORMAT, .says = {"attention.indexer.key_length"}},
     {"--arch deepseek32 --layers 1 --kv-heads 1", .add = "blk.0.indexer.wk.weight", .ne = {16}, .status = UNSUPPORTED,
      .says = {"indexer.wk.weight"}},
+    {FALCON, .drop = "blk.0.ffn_norm.weight", .add = "blk.0.ffn_norm", .ne = {128}}, /* as converters call it */
+    {FALCON, .drop = "blk.0.ffn_norm.weight", .status = FORMAT, .says = {"no tensor blk.0.ffn_norm"}},
+    {FALCON, .drop = "blk.0.ffn_norm.weight", .add = "blk.0.ffn_norm", .ne = {96}, .status = FORMAT, .says = {"blk.0.ffn_norm is 96"}},
     {GLM5, .drop = "nothing"},
     {GLM5 " --index-top 6", .drop = "nothing", .status = FORMAT, .says = {"indexer.top_k is 6", "kpool, which is 4"}},
     {GLM5 " --without attention.indexer.kpool", .drop = "nothing", .status = FORMAT, .says = {"indexer.kpool"}},
