@@ -44,7 +44,7 @@ fi
 told man/engine-generate.1 '(^|[ ,])@([ ,]|$)'
 told docs/language-models.md '^\|.*`@`.*\|'
 # what only guesses for another model is compared by its guesses
-told 'tests/peers/archs.py tests/peers/drafts.py' 'arch"?[=:] *"@"'
+told 'tests/peers/archs_cases.py tests/peers/drafts.py' 'arch"?[=:] *"@"'
 told tests/reference/model_archs.c '"@"'
 told 'tests/lm/test-archs.c tests/lm/test-block.c' '"--arch @ '
 echo "1..$n"

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import archs
+import archs_cases
 import torch
 import transformers as T
 
@@ -29,8 +30,8 @@ CASES = {
     "deepseek32": dict(archs.CASES["deepseek32"], **TYPES),
 }
 # Gemma 4 and its assistant.  Windows are longer than the text: transformers counts an assistant's otherwise than the model's.
-GEMMA4 = dict(archs.gemma4("llglg", kv=1, width=0), sliding_window=64)
-ASSISTANT = dict(archs.gemma4("lglg", kv=1, width=0, keys={"nextn_predict_layers": 4, "attention.shared_kv_layers": 4,
+GEMMA4 = dict(archs_cases.gemma4("llglg", kv=1, width=0), sliding_window=64)
+ASSISTANT = dict(archs_cases.gemma4("lglg", kv=1, width=0, keys={"nextn_predict_layers": 4, "attention.shared_kv_layers": 4,
                                                            "embedding_length_out": 64}), sliding_window=64, hidden_size=48)
 NAMES = {"enorm": "nextn.enorm", "hnorm": "nextn.hnorm", "eh_proj": "nextn.eh_proj", "post_norm": "nextn.shared_head_norm"}
 

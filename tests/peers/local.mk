@@ -62,4 +62,4 @@ check-llama: tests/peers/logits engine-generate $(plugin_LTLIBRARIES)
 	test -z "$(MODEL)" || { $(AM_TESTS_ENVIRONMENT) $(PYTHON) $(top_srcdir)/tests/peers/perplexity.py ./engine-generate $(PEER_DEVICES) \
 		"$(MODEL)" $(top_srcdir)/tests/data/valid.txt; status=$$?; test $$status = 0 -o $$status = 77; }
 .PHONY: check-peers check-llama
-EXTRA_DIST += tests/peers/archs.py tests/peers/drafts.py tests/peers/llama.py tests/peers/perplexity.py
+EXTRA_DIST += tests/peers/archs.py tests/peers/archs_cases.py tests/peers/drafts.py tests/peers/llama.py tests/peers/perplexity.py
