@@ -382,5 +382,6 @@ CASES["gemma3n"] = dict(
           "activation_sparsity_scale": [torch.distributions.Normal(0, 1).icdf(torch.tensor(x)).item() for x in SPARSE]})
 CASES["gemma4"] = gemma4("llllg", kv=1, width=0)
 CASES["gemma4-e"] = gemma4("llglglg", shared=3, wide=True)
+CASES["gemma4-e2"] = gemma4("lllglg", shared=2, wide=True)  # the last own caches: one with a window, one without
 CASES["gemma4-moe"] = gemma4("llgllg", kv=1, width=0, enable_moe_block=True, num_experts=6, top_k_experts=2,
                              moe_intermediate_size=32)
