@@ -159,6 +159,15 @@ eng_value lm_times(lm_build *b, eng_value pos, double offset, int64_t in)
     return eng_cpy(b->g, eng_cpy(b->g, x, ENG_TYPE_I32), ENG_TYPE_F32); /* truncates */
 }
 
+/* What queries at these positions grow by, [1, 1, t]. */
+static eng_value tempers(lm_build *b, eng_value pos, int64_t t)
+{
+    const lm_numbers *n = &b->model->n;
+    eng_value x = eng_scale(b->g, lm_times(b, pos, n->temper_offset, n->temper_floor), 1, 1);
+    x = eng_scale(b->g, eng_unary(b->g, x, ENG_UNARY_LOG), n->temper_scale, 1);
+    return eng_reshape(b->g, x, (int64_t[]){1, 1, t}, 3);
+}
+
 /* 0 where a token's and a cell's chunks are the same, else -inf. */
 static eng_value chunks(lm_build *b, eng_value pos, int64_t t, int64_t chunk)
 {
@@ -180,8 +189,8 @@ void lm_positions(lm_build *b)
     for (int i = 0; i < n->n_layers; i++)
         chunk = n->layer[i].chunk ? n->layer[i].chunk : chunk;
     if (n->temper_scale != 0) {
-        b->tempers = lm_tempers(b, b->pos, b->n_tokens);
-        b->out_tempers = lm_tempers(b, b->out_pos, b->n_out);
+        b->tempers = tempers(b, b->pos, b->n_tokens);
+        b->out_tempers = tempers(b, b->out_pos, b->n_out);
     }
     if (chunk && b->context->n_cells > chunk) {
         b->chunks = chunks(b, b->pos, b->n_tokens, chunk);

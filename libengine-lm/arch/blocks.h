@@ -403,8 +403,7 @@ void lm_cache_keep(lm_build *b, eng_value cache, eng_value x);
 /* How many whole times `in` goes into positions plus `offset`, in f32; and n ones. */
 eng_value lm_times(lm_build *b, eng_value pos, double offset, int64_t in);
 eng_value lm_ones(lm_build *b, int64_t n);
-/* What queries at these positions grow by, [1, 1, t]; queries of a layer, grown if its are (tempered.c). */
-eng_value lm_tempers(lm_build *b, eng_value pos, int64_t t);
+/* Queries of a layer, grown if its are (tempered.c). */
 eng_value lm_tempered(lm_build *b, eng_value q, int layer, bool wanted);
 /* What positions mean beyond the order of tokens; before the first layer. */
 void lm_positions(lm_build *b);

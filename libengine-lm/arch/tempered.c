@@ -24,14 +24,6 @@ int lm_numbers_tempered(lm_loader *l)
     return status;
 }
 
-eng_value lm_tempers(lm_build *b, eng_value pos, int64_t t)
-{
-    const lm_numbers *n = &b->model->n;
-    eng_value x = eng_scale(b->g, lm_times(b, pos, n->temper_offset, n->temper_floor), 1, 1);
-    x = eng_scale(b->g, eng_unary(b->g, x, ENG_UNARY_LOG), n->temper_scale, 1);
-    return eng_reshape(b->g, x, (int64_t[]){1, 1, t}, 3);
-}
-
 eng_value lm_tempered(lm_build *b, eng_value q, int layer, bool wanted)
 {
     return b->model->n.layer[layer].tempered ? eng_mul(b->g, q, wanted ? b->out_tempers : b->tempers) : q;
