@@ -8,10 +8,38 @@
 #include "pack.h"
 
 #define WINDOW (UINT64_C(2) << 20)
+#define INLINE static inline __attribute__((always_inline)) /* so that copies have sizes that are known */
 
 bool eu_reads_packed(uint32_t op, uint32_t operand)
 {
     return operand == 0 && (op == ENG_OP_MUL_MAT || op == ENG_OP_MUL_MAT_ID || op == ENG_OP_GET_ROWS);
+}
+
+/* Words and what lies before and behind them, by the layouts of the GGUF format. */
+eu_lanes eu_lanes_of(uint32_t type)
+{
+    switch (type) {
+    case ENG_TYPE_Q4_0:
+    case ENG_TYPE_Q5_0: return (eu_lanes){.run = 2, .lead = 1};
+    case ENG_TYPE_Q4_1:
+    case ENG_TYPE_Q5_1:
+    case ENG_TYPE_Q4_K:
+    case ENG_TYPE_Q5_K: return (eu_lanes){.run = 2, .lead = 2};
+    case ENG_TYPE_MXFP4: return (eu_lanes){.run = 1, .lead = 1};
+    case ENG_TYPE_NVFP4: return (eu_lanes){.run = 2};
+    case ENG_TYPE_Q2_K: return (eu_lanes){.run = 2, .tail = 2};
+    case ENG_TYPE_Q3_K:
+    case ENG_TYPE_Q6_K: return (eu_lanes){.run = 2, .tail = 1};
+    default: return (eu_lanes){0};
+    }
+}
+
+eu_packing eu_packing_of(uint32_t type, uint32_t block_bytes, uint64_t row_bytes, uint32_t rows)
+{
+    eu_packing p = {.row_bytes = row_bytes, .block_bytes = block_bytes, .rows = rows};
+    if (rows == EU_LANES)
+        p.lanes = eu_lanes_of(type);
+    return p;
 }
 
 bool eu_packable(const eng_store_tensor *tensor, const eng_type_info *type)
@@ -32,6 +60,17 @@ void eu_layout_choose(const eng_store_tensor *tensor, const eng_type_info *type,
     snprintf(info->name, sizeof info->name, packed ? "rows%d" : "file", EU_PACKED_ROWS);
 }
 
+bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, eng_layout_info *info)
+{
+    if (tensor->layout == ENG_LAYOUT_FILE || !eu_packable(tensor, type) || tensor->ne[1] % EU_LANES ||
+        !eu_lanes_of(type->type).run)
+        return false;
+    info->layout = info->rows = EU_LANES;
+    info->in_place = ENG_IN_PLACE_NONE;
+    snprintf(info->name, sizeof info->name, "lanes%d", EU_LANES);
+    return true;
+}
+
 bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -42,23 +81,54 @@ bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n
     return true;
 }
 
-void eu_packed_row(const eu_packing *p, const void *packed, uint64_t row, uint64_t first, uint64_t n, void *out)
+/* `n` runs of `run` bytes of a lane's block, each beside those of the other lanes. */
+INLINE void move_runs(char **lanes, char **block, uint32_t lane, uint32_t n, uint32_t run, bool up)
 {
-    const uint64_t step = (uint64_t)p->rows * p->block_bytes;
-    const char *from = (const char *)packed + row / p->rows * p->rows * p->row_bytes + row % p->rows * p->block_bytes;
-    for (uint64_t b = 0; b < n; b++)
-        memcpy((char *)out + b * p->block_bytes, from + (first + b) * step, p->block_bytes);
+    char *side = *lanes + lane * run;
+    for (uint32_t i = 0; i < n; i++, side += EU_LANES * run, *block += run)
+        memcpy(up ? side : *block, up ? *block : side, run);
+    *lanes += n * EU_LANES * run;
 }
 
-/* Whole groups: rows one after the other to blocks side by side. */
-static void pack(const eu_packing *p, const char *rows, char *packed, uint64_t bytes)
+/* A row's block, at `block` in its order, to or from its lane of the blocks at `lanes`. */
+INLINE void move_lane(const eu_packing *p, char *lanes, char *block, uint32_t lane, bool up)
 {
-    const uint64_t group = p->rows * p->row_bytes, blocks = p->row_bytes / p->block_bytes;
+    const eu_lanes form = p->lanes;
+    if (form.run == 1)
+        move_runs(&lanes, &block, lane, form.lead, 1, up);
+    else
+        move_runs(&lanes, &block, lane, form.lead, 2, up);
+    move_runs(&lanes, &block, lane, (p->block_bytes - (uint32_t)form.run * form.lead - 2u * form.tail) / 4, 4, up);
+    move_runs(&lanes, &block, lane, form.tail, 2, up);
+}
+
+void eu_packed_row(const eu_packing *p, const void *packed, uint64_t row, uint64_t first, uint64_t n, void *out)
+{
+    const uint64_t step = (uint64_t)p->rows * p->block_bytes, group = row / p->rows * p->rows * p->row_bytes;
+    const uint32_t lane = (uint32_t)(row % p->rows);
+    const char *from = (const char *)packed + group + first * step;
+    for (uint64_t b = 0; b < n; b++, from += step) {
+        char *block = (char *)out + b * p->block_bytes;
+        if (p->lanes.run)
+            move_lane(p, (char *)(uintptr_t)from, block, lane, false);
+        else
+            memcpy(block, from + lane * p->block_bytes, p->block_bytes);
+    }
+}
+
+void eu_pack_groups(const eu_packing *p, const void *rows, void *packed, uint64_t bytes)
+{
+    const uint64_t group = p->rows * p->row_bytes, beside = p->rows * p->block_bytes;
     for (uint64_t at = 0; at < bytes; at += group)
-        for (uint64_t b = 0; b < blocks; b++)
-            for (uint32_t r = 0; r < p->rows; r++)
-                memcpy(packed + at + (b * p->rows + r) * p->block_bytes, rows + at + r * p->row_bytes + b * p->block_bytes,
-                       p->block_bytes);
+        for (uint64_t b = 0; b * p->block_bytes < p->row_bytes; b++)
+            for (uint32_t r = 0; r < p->rows; r++) {
+                char *block = (char *)(uintptr_t)rows + at + r * p->row_bytes + b * p->block_bytes;
+                char *to = (char *)packed + at + b * beside;
+                if (p->lanes.run)
+                    move_lane(p, to, block, r, true);
+                else
+                    memcpy(to + r * p->block_bytes, block, p->block_bytes);
+            }
 }
 
 static void unpack(const eu_packing *p, const char *packed, char *rows, uint64_t bytes)
@@ -106,7 +176,7 @@ static int move_window(const eu_packing *p, const eng_region *r, bool up, const 
     }
     if (copy_runs(r, at, bytes, rows, up) == 0 || !up)
         return 0;
-    pack(p, rows, packed, bytes);
+    eu_pack_groups(p, rows, packed, bytes);
     return memory->write(memory->ctx, at, bytes, packed);
 }
 

@@ -13,13 +13,22 @@
 
 #include "engine/plugin.h"
 
-enum { EU_PACKED_ROWS = 4 }; /* of a group; eng_layout_info.layout of this form */
+enum { EU_PACKED_ROWS = 4, EU_LANES = 8 }; /* rows of a group; eng_layout_info.layout of these forms */
+
+/* The parts of a block in lanes: `lead` runs of `run` bytes, words, and runs of two bytes behind them. */
+typedef struct eu_lanes {
+    uint8_t run, lead, tail; /* run 0: the type has no such form */
+} eu_lanes;
+eu_lanes eu_lanes_of(uint32_t type);
 
 typedef struct eu_packing {
     uint64_t row_bytes;
     uint32_t block_bytes;
     uint32_t rows;        /* of a group; 1: as in the file                   */
+    eu_lanes lanes;       /* of EU_LANES rows; run 0: blocks stay whole      */
 } eu_packing;
+/* How rows of a type are packed in such groups. */
+eu_packing eu_packing_of(uint32_t type, uint32_t block_bytes, uint64_t row_bytes, uint32_t rows);
 
 /* Can a tensor be packed, by its type, its shape and those who read it?  They must be products and row
  * lookups. */
@@ -28,6 +37,8 @@ bool eu_packable(const eng_store_tensor *tensor, const eng_type_info *type);
 bool eu_reads_packed(uint32_t op, uint32_t operand);
 /* How such a tensor is kept, for eng_layout_info: packed if that is asked for and can be. */
 void eu_layout_choose(const eng_store_tensor *tensor, const eng_type_info *type, eng_layout_info *info);
+/* The same in lanes, unless the tensor is to be as in the file.  False: it cannot be. */
+bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, eng_layout_info *info);
 
 /* The answer of store_layout, to a caller whose struct may be shorter. */
 static inline void eu_layout_give(eng_layout_info *to, const eng_layout_info *from)
@@ -42,6 +53,9 @@ bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n
 
 /* Blocks first .. first + n - 1 of row `row` of the packed rows at `packed`, to `out`. */
 void eu_packed_row(const eu_packing *p, const void *packed, uint64_t row, uint64_t first, uint64_t n, void *out);
+
+/* Whole groups: `bytes` of rows one after the other to blocks side by side. */
+void eu_pack_groups(const eu_packing *p, const void *rows, void *packed, uint64_t bytes);
 
 /* Memory that holds a packed tensor.  0: done. */
 typedef struct eu_packed_memory {
