@@ -78,6 +78,12 @@ typedef struct cpu_units {
     double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes */
 } cpu_units;
 
+/* Products of weights in lanes (planes/), which a variant may have: in both precisions. */
+typedef struct cpu_planes {
+    bool (*takes)(uint32_t type);
+    cpu_products exact, fast;
+} cpu_planes;
+
 struct cpu_variant {
     const char *name;
     const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
@@ -89,6 +95,7 @@ struct cpu_variant {
     void (*copy)(const float *x, float *y, int64_t n);
     double (*fma)(int64_t rounds, float *sum);
     const cpu_units *units; /* NULL: none                                    */
+    const cpu_planes *planes; /* NULL: none                                  */
 };
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512, cpu_variant_avx512vnni;

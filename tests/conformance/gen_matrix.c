@@ -63,7 +63,7 @@ static void odd(cf_suite *s)
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int64_t b = 1; b <= 9; b += 2)
             for (size_t j = 0; j < COUNT(n); j++)
-                product(s, blocks[t], ENG_TYPE_F32, 19 + b, n[j], 32 * b, (int)j & 1);
+                product(s, blocks[t], ENG_TYPE_F32, j & 1 ? 24 : 19 + b, n[j], 32 * b, (int)j & 1);
     cf_thin(s, 2);
     product(s, ENG_TYPE_F32, ENG_TYPE_F32, 512, 512, 256, 1);
     product(s, ENG_TYPE_Q4_0, ENG_TYPE_F32, 509, 129, 2048, 1);
@@ -186,25 +186,25 @@ static void encode_with_zero(cf_case *c, cf_operand *a, int64_t k, int64_t m)
  * the small ones; and an outlier that meets weights of zero, whole blocks of them or one among others, so that nothing
  * of it may be left in the sums.
  */
-static void hostile(cf_suite *s)
+static void hostile(cf_suite *s, bool matrix)
 {
     enum { NEIGHBOURS, BLOCKS, ONE, KINDS };
     static const char *const kinds[] = {"neighbours 2^40 apart", "outlier over zeros", "outlier over one zero"};
     static const int64_t n[] = {1, 3, 8, 17, 40};
-    const int64_t k = 512, m = 35;
+    const int64_t k = 512, m = matrix ? 40 : 35;
 
     for (size_t t = 0; t < N_TYPES; t++)
         for (size_t i = 0; i < COUNT(n); i++)
             for (int kind = 0; kind < KINDS; kind++) {
                 if (kind == ONE && !has_zero(matrix_types[t]))
                     continue;
-                cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s m=%lld n=%lld k=%lld %s", ref_type_name(matrix_types[t]),
-                                      (long long)m, (long long)n[i], (long long)k,
-                                      kinds[kind]);
+                cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s m=%lld n=%lld k=%lld %s%s", ref_type_name(matrix_types[t]),
+                                      (long long)m, (long long)n[i], (long long)k, kinds[kind], matrix ? " matrix" : "");
                 if (!c)
                     continue;
                 c->terms = (double)k;
-                cf_operand *a = cf_in(c, 0, "a", matrix_types[t], ENG_USE_WEIGHT, CF_PLAIN, CF_SHAPE(k, m));
+                cf_operand *a = cf_in(c, 0, "a", matrix_types[t], ENG_USE_WEIGHT | (matrix ? TEST_MATRIX : 0), CF_PLAIN,
+                                      CF_SHAPE(k, m));
                 cf_operand *b = cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, n[i]));
                 if (kind == ONE)
                     encode_with_zero(c, a, k, m);
@@ -269,8 +269,8 @@ void cf_cases_mul_mat(cf_suite *s)
     odd(s);
     batches(s);
     cf_thin(s, 4);
-    if (s->precision == ENG_PRECISION_EXACT)
-        hostile(s);
+    for (int matrix = 0; matrix < 2 && s->precision == ENG_PRECISION_EXACT; matrix++)
+        hostile(s, matrix);
     cf_thin(s, 1);
     aliases(s);
     split(s);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../matrix.h"
 #include "../tap.h"
 
 float number(uint64_t *s)
@@ -45,6 +46,10 @@ void *compute(const device *d, const operand *in, uint32_t n, operand result, bu
         t[i] = (eng_store_tensor){.size = sizeof *t, .type = o->type, .rank = rank_of(o->ne),
                                   .name = i < n ? "in" : "out", .use = i < n ? ENG_USE_INPUT : ENG_USE_OUTPUT, .layer = -1};
         memcpy(t[i].ne, o->ne, sizeof o->ne);
+        if (o->weight) {
+            t[i].use = ENG_USE_WEIGHT | TEST_MATRIX;
+            test_declare_matrix(&t[i]);
+        }
     }
     bool good = eng_store_create(d->device, t, n + 1, &store) == ENG_OK &&
                 eng_graph_create(d->context, 1, &g) == ENG_OK;

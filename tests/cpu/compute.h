@@ -17,6 +17,7 @@ typedef struct operand {
     uint32_t type;
     int64_t ne[4];
     const void *data;
+    bool weight; /* declared as models do, so that a device may keep it in a layout of its own */
 } operand;
 
 typedef eng_value (*builder)(eng_graph *g, const eng_value *in, const void *what);

@@ -14,7 +14,7 @@
 #include "../tap.h"
 #include "compute.h"
 
-#define ROWS 37 /* of weights: not whole strips */
+#define ROWS 40 /* of weights: not whole strips */
 #define MOST 40 /* columns                      */
 
 
@@ -67,11 +67,12 @@ static bool good_column(const float *fast, const float *exact, bool spoilt)
     return true;
 }
 
-static bool good_products(const device *d, uint32_t type, int64_t k, const void *a, int64_t n)
+/* The weights as an input, or as a model's. */
+static bool good_products(const device *d, uint32_t type, int64_t k, const void *a, bool weight, int64_t n)
 {
     static const uint32_t exact = ENG_PRECISION_EXACT, fast = ENG_PRECISION_FAST;
     float *x = columns(k, n, type);
-    operand in[2] = {{type, {k, ROWS}, a}, {ENG_TYPE_F32, {k, n}, x}}, o = {ENG_TYPE_F32, {ROWS, n}, NULL};
+    operand in[2] = {{type, {k, ROWS}, a, weight}, {ENG_TYPE_F32, {k, n}, x, false}}, o = {ENG_TYPE_F32, {ROWS, n}, NULL, false};
     float *want = x ? compute(d, in, 2, o, build_product, &exact, 0) : NULL;
     float *got = want ? compute(d, in, 2, o, build_product, &fast, 0) : NULL;
     bool good = got != NULL;
@@ -100,13 +101,13 @@ static void check_type(const device *d, uint32_t type)
     bool good = true;
     for (int j = 0; good && j < 2; j++) {
         const int64_t k = type == ENG_TYPE_BF16 ? 1031 : lengths[j];
-        operand in = {ENG_TYPE_F32, {k, ROWS}, NULL}, out = {type, {k, ROWS}, NULL};
+        operand in = {ENG_TYPE_F32, {k, ROWS}, NULL, false}, out = {type, {k, ROWS}, NULL, false};
         float *values = numbers(k * ROWS, type);
         in.data = values;
         void *a = values ? compute(d, &in, 1, out, build_encode, &type, 0) : NULL;
         good = a != NULL;
         for (size_t i = 0; good && i < sizeof some / sizeof *some; i++)
-            good = good_products(d, type, k, a, some[i]);
+            good = good_products(d, type, k, a, false, some[i]) && good_products(d, type, k, a, true, some[i]);
         free(values);
         free(a);
     }

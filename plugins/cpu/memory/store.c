@@ -56,7 +56,9 @@ int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_lay
     if (!type)
         return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE "type of '%s' must be one that is "
                                       "known here, got %u", tensor->name, (unsigned)tensor->type);
-    eu_layout_choose(tensor, type, info);
+    const cpu_planes *planes = device->variant->planes;
+    if (!planes || !planes->takes(tensor->type) || !eu_layout_lanes(tensor, type, info))
+        eu_layout_choose(tensor, type, info);
     if (tensor->data && info->layout == 0 && (uintptr_t)tensor->data % LEAST_ALIGNED == 0)
         info->in_place = ENG_IN_PLACE_ALL;
     return ENG_OK;
@@ -80,8 +82,8 @@ static int describe(eng_device_state *device, const eng_store_tensor *t, uint64_
     if (stored->layout.in_place)
         stored->data = (uint8_t *)(uintptr_t)t->data; /* only ever read: ENG_USE_FIXED */
     const eng_type_info *type = cpu_type(t->type);
-    stored->packing = (eu_packing){.block_bytes = type->block_bytes, .rows = stored->layout.rows,
-                                   .row_bytes = (uint64_t)(t->rank ? t->ne[0] : 1) / type->block * type->block_bytes};
+    const uint64_t row_bytes = (uint64_t)(t->rank ? t->ne[0] : 1) / type->block * type->block_bytes;
+    stored->packing = eu_packing_of(t->type, type->block_bytes, row_bytes, stored->layout.rows);
     return ENG_OK;
 }
 
@@ -199,14 +201,74 @@ static int write_packed(void *ctx, uint64_t at, uint64_t bytes, const void *from
     return 0;
 }
 
-static int move_packed(const eng_device_state *device, const struct cpu_stored *t, const eng_region *regions, uint32_t n,
+/* Rows of whole groups, in the host's memory, that all threads pack. */
+typedef struct pack_job {
+    const eu_packing *packing;
+    const uint8_t *rows;
+    uint8_t *packed;
+    uint64_t group_bytes;
+    int64_t groups;
+    int threads;
+} pack_job;
+
+static void pack_share(void *ctx, uint32_t thread)
+{
+    const pack_job *job = ctx;
+    const cpu_run run = {.thread = (int)thread, .threads = job->threads};
+    int64_t begin, end;
+    cpu_share(&run, job->groups, 1, &begin, &end);
+    const uint64_t at = (uint64_t)begin * job->group_bytes;
+    eu_pack_groups(job->packing, job->rows + at, job->packed + at, (uint64_t)(end - begin) * job->group_bytes);
+}
+
+#define SHARED_BYTES (UINT64_C(1) << 20) /* what pays to be packed by all threads */
+
+/* What a region brings of whole groups, without gaps, packed by all threads: from *begin to *end of the tensor. */
+static void pack_together(eng_device_state *device, const struct cpu_stored *t, const eng_region *r, uint64_t *begin,
+                          uint64_t *end)
+{
+    const uint64_t group = t->packing.rows * t->packing.row_bytes, stop = r->tensor_offset + r->bytes;
+    *begin = (r->tensor_offset + group - 1) / group * group;
+    *end = stop / group * group;
+    if (r->count != 1 || *end < *begin || *end - *begin < SHARED_BYTES) {
+        *end = *begin = stop;
+        return;
+    }
+    pack_job job = {.packing = &t->packing, .rows = (const uint8_t *)r->data + (*begin - r->tensor_offset),
+                    .packed = t->data + *begin, .group_bytes = group, .groups = (int64_t)((*end - *begin) / group),
+                    .threads = device->threads};
+    cpu_turn turn;
+    cpu_turns_take(&device->turns, &turn, NULL);
+    eu_team_run(device->team, (uint32_t)device->threads, pack_share, &job);
+    cpu_turns_give(&device->turns, &turn);
+}
+
+/* Bytes from..to of the tensor, of a region of one run. */
+static eng_region part_of(const eng_region *r, uint64_t from, uint64_t to)
+{
+    eng_region part = *r;
+    part.tensor_offset = from;
+    part.data = (uint8_t *)r->data + (from - r->tensor_offset);
+    part.bytes = to - from;
+    return part;
+}
+
+static int move_packed(eng_device_state *device, const struct cpu_stored *t, const eng_region *regions, uint32_t n,
                        bool upload)
 {
     const eu_packed_memory memory = {read_packed, write_packed, (void *)(uintptr_t)t};
     int status = check_regions(device, t->bytes, regions, n);
-    for (uint32_t i = 0; i < n && status == ENG_OK; i++)
-        if (eu_packed_move(&t->packing, &regions[i], upload, &memory) != 0)
-            status = device->services->fail_code(device->host, EU_NO_MEMORY_IN("cpu", "packing a tensor"));
+    for (uint32_t i = 0; i < n && status == ENG_OK; i++) {
+        const eng_region *r = &regions[i];
+        uint64_t begin = r->tensor_offset + r->bytes, end = begin;
+        if (upload)
+            pack_together(device, t, r, &begin, &end);
+        const eng_region rest[] = {begin == end ? *r : part_of(r, r->tensor_offset, begin),
+                                   part_of(r, end, r->tensor_offset + r->bytes)};
+        for (int k = 0; k < (begin == end ? 1 : 2) && status == ENG_OK; k++)
+            if (eu_packed_move(&t->packing, &rest[k], upload, &memory) != 0)
+                status = device->services->fail_code(device->host, EU_NO_MEMORY_IN("cpu", "packing a tensor"));
+    }
     return status;
 }
 
@@ -221,7 +283,7 @@ static int pass_over(const eng_device_state *device, const struct cpu_stored *t,
 
 static int move(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n, bool upload)
 {
-    const eng_device_state *device = store->device;
+    eng_device_state *device = store->device;
     if (tensor >= store->n)
         return device->services->fail(device->host, ENG_ERR_INVALID, "cpu" ENG_CAUSE "the store has %u tensors, not %u",
                                       (unsigned)store->n, (unsigned)tensor + 1);

@@ -94,7 +94,7 @@ void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, void *packe
 
 CPU_INLINE eu_packing packing(const cpu_gemm *g)
 {
-    return (eu_packing){.row_bytes = (uint64_t)g->stride, .block_bytes = (uint32_t)g->block_bytes, .rows = g->group};
+    return eu_packing_of(g->type, (uint32_t)g->block_bytes, (uint64_t)g->stride, g->group);
 }
 
 /* kc elements of a row as floats; what comes `ahead` rows later is asked for, for the machine does not guess that

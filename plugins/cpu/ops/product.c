@@ -1,6 +1,8 @@
 /* Which way a product is computed (product.h).  Compiled once per variant. */
 #include "product.h"
 
+#include "libengine/util/util.h"
+
 static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
 {
     (void)type;
@@ -22,6 +24,10 @@ static const cpu_products exact = {scratch_bytes, packed_bytes, CPU_V(cpu_gemm_p
 
 const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *rows)
 {
-    const cpu_units *units = task->node->precision == ENG_PRECISION_FAST ? task->variant->units : NULL;
+    const bool fast = task->node->precision == ENG_PRECISION_FAST;
+    const cpu_planes *planes = task->variant->planes;
+    if (planes && rows->group == EU_LANES)
+        return fast ? &planes->fast : &planes->exact;
+    const cpu_units *units = fast ? task->variant->units : NULL;
     return units && rows->ne[0] > 0 && units->takes(rows->type) ? &units->products : &exact;
 }

@@ -14,6 +14,10 @@ const cpu_op *const CPU_V(cpu_ops)[ENG_OP_LIMIT] = {
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
 
+#ifdef CPU_PLANES
+extern const cpu_planes CPU_PLANES;
+#endif
+
 const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .name = STRING(CPU_SUFFIX),
     .ops = CPU_V(cpu_ops),
@@ -22,4 +26,7 @@ const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .read = CPU_V(cpu_read),
     .copy = CPU_V(cpu_copy),
     .fma = CPU_V(cpu_fma),
+#ifdef CPU_PLANES
+    .planes = &CPU_PLANES,
+#endif
 };

@@ -1,0 +1,188 @@
+/*
+ * A strip's group of 32 elements times a tile's (planes.h): what all products in planes are made of.  All that is known
+ * of the type is a constant here, and what is written as loops and arrays becomes registers.
+ */
+#ifndef CPU_PLANES_MEET_H
+#define CPU_PLANES_MEET_H
+
+#include "lanes.h"
+
+#define VECTORS (STRIP / ROWS)
+#define LINE (32 * VECTORS) /* bytes */
+
+/* A register of its own: the compiler would add up in another order, and run out of registers. */
+#define FIXED(v) __asm__("" : "+x"(v))
+
+CPU_INLINE vb word_of(const uint8_t *p)
+{
+    int32_t v;
+    memcpy(&v, p, 4);
+    return _mm256_set1_epi32(v);
+}
+
+/* A tile's columns: packed, and as they are. */
+typedef struct tile_columns {
+    const uint8_t *packed; /* a group (planes.h)                             */
+    const cpu_gemm *g;
+    int64_t first, k;      /* its first column; the group's first element     */
+} tile_columns;
+
+/* -- elements that are set apart ---------------------------------------------------------- */
+
+static float element(const cpu_gemm *g, int64_t c, int64_t k)
+{
+    float x[GROUP];
+    if (g->b_type == ENG_TYPE_F32)
+        return ((const float *)g->b[c])[k];
+    cpu_formats[g->b_type].decode(g->b[c], k, 1, x);
+    return x[0];
+}
+
+/* Adds those of a part, times eight rows' numbers, to a column's sums.  Lines are those of a group, of both vectors by
+ * turns. */
+static __attribute__((noinline)) vf meet_apart(uint32_t apart, int begin, int end, const uint8_t *lines, vf d, vf m,
+                                                const tile_columns *x, int c, vf sum)
+{
+    for (int i = begin; i < end; i++) {
+        if (!(apart >> i & 1))
+            continue;
+        const vb four = _mm256_loadu_si256((const vb *)(lines + i / 4 * LINE));
+        const vb down = _mm256_srl_epi32(four, _mm_cvtsi32_si128(8 * (i % 4)));
+        const vb number = _mm256_and_si256(down, _mm256_set1_epi32(255));
+        const vf value = _mm256_set1_ps(element(x->g, x->first + c, x->k + i));
+        sum = _mm256_fmadd_ps(_mm256_fmadd_ps(_mm256_cvtepi32_ps(number), d, m), value, sum);
+    }
+    return sum;
+}
+
+/* -- a group --------------------------------------------------------------------------------- */
+
+/* Where a strip's numbers are: in words of weights, of which a line is made, or in lines. */
+typedef struct strip_rows {
+    const uint8_t *at[VECTORS];
+} strip_rows;
+typedef vb (*line_of)(const uint8_t *block, const int group, const int line);
+typedef void (*lines_of)(const strip_rows *block, int group, uint8_t *lines);
+
+CPU_INLINE vb line_written(const uint8_t *lines, const int group, const int line)
+{
+    (void)group;
+    return b_load(lines + line * LINE);
+}
+
+/* Products of a part's lines, from `line` on, in sums of 16 bits, which begin with `begin`. */
+CPU_INLINE void multiply(const line_of of, const strip_rows *w, const int group, const int line, const int lines,
+                         const uint8_t *x, const uint8_t *begin, const int planes, const int cols,
+                         vb s[VECTORS][TILE][EXACT])
+{
+    CPU_UNROLL
+    for (int l = 0; l < lines; l++) {
+        vb a[VECTORS];
+        CPU_UNROLL
+        for (int r = 0; r < VECTORS; r++)
+            a[r] = of(w->at[r], group, line + l);
+        CPU_UNROLL
+        for (int p = 0; p < planes; p++)
+            CPU_UNROLL
+            for (int c = 0; c < cols; c++) {
+                const vb b = word_of(x + 4 * (((line + l) * planes + p) * cols + c));
+                CPU_UNROLL
+                for (int r = 0; r < VECTORS; r++) {
+                    const vb product = _mm256_maddubs_epi16(a[r], b);
+                    if (l)
+                        s[r][c][p] = _mm256_add_epi16(s[r][c][p], product);
+                    else
+                        s[r][c][p] = begin ? _mm256_add_epi16(word_of(begin + 4 * (p * cols + c)), product) : product;
+                    FIXED(s[r][c][p]);
+                }
+            }
+    }
+}
+
+/* The planes' sums of 16 bits together in f32. */
+CPU_INLINE vf whole(const vb *s, const int planes)
+{
+    const vb one = _mm256_set1_epi16(1);
+    vb low = _mm256_madd_epi16(s[0], one);
+    if (planes == 1)
+        return _mm256_cvtepi32_ps(low);
+    low = _mm256_add_epi32(low, _mm256_madd_epi16(s[1], _mm256_set1_epi16(255)));
+    const vf high = _mm256_cvtepi32_ps(_mm256_madd_epi16(s[2], one));
+    return _mm256_fmadd_ps(high, _mm256_set1_ps(255 * 255), _mm256_cvtepi32_ps(low));
+}
+
+/* Where the parts of a packed group of `cols` columns are (planes.h). */
+typedef struct group_parts {
+    const uint8_t *factor, *begin, *elements, *apart;
+} group_parts;
+
+CPU_INLINE group_parts parts_of(const uint8_t *packed, const planes_form form, const int planes, const int cols)
+{
+    group_parts g = {.factor = packed + GROUP * planes * cols};
+    g.begin = g.factor + 4 * cols;
+    g.elements = g.begin + (form.bias ? 4 * form.parts * planes * cols : 0);
+    g.apart = g.elements + (form.minima ? 4 * form.parts * cols : 0);
+    return g;
+}
+
+/* A column's sums of part p, with scales and minima. */
+CPU_INLINE void add_sums(const vb s[VECTORS][TILE][EXACT], const group_parts *x, const int p, const int c,
+                         const float *d, const float *m, const planes_form form, int bias, const int planes,
+                         const int cols, vf sum[VECTORS])
+{
+    const vf scale = _mm256_castsi256_ps(word_of(x->factor + 4 * c));
+    CPU_UNROLL
+    for (int r = 0; r < VECTORS; r++) {
+        const vf by = _mm256_loadu_ps(d + r * ROWS);
+        sum[r] = _mm256_fmadd_ps(whole(s[r][c], planes), _mm256_mul_ps(by, scale), sum[r]);
+        if (!form.minima)
+            continue;
+        const vf elements = _mm256_castsi256_ps(word_of(x->elements + 4 * (p * cols + c)));
+        vf least = _mm256_loadu_ps(m + r * ROWS);
+        if (form.bias)
+            least = _mm256_fmadd_ps(by, _mm256_set1_ps((float)bias), least);
+        sum[r] = _mm256_fmadd_ps(least, elements, sum[r]);
+    }
+}
+
+/* And its elements that are set apart, if there are any, with lines from `begin` to `end`. */
+CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const strip_rows *w, const int group,
+                          const int begin, const int end, const tile_columns *x, const int c, const float *d,
+                          const float *m, const planes_form form, int bias, vf sum[VECTORS])
+{
+    uint32_t bits;
+    memcpy(&bits, apart + 4 * c, 4);
+    if (__builtin_expect(bits == 0, 1))
+        return;
+    uint8_t written[GROUP * STRIP];
+    if (write)
+        write(w, group, written);
+    for (int r = 0; r < VECTORS; r++) {
+        const vf by = _mm256_loadu_ps(d + r * ROWS), raised = _mm256_mul_ps(by, _mm256_set1_ps(-(float)bias));
+        sum[r] = meet_apart(bits, 4 * begin, 4 * end, write ? written + 32 * r : w->at[r], by,
+                            form.minima ? (vf)_mm256_loadu_ps(m + r * ROWS) : raised, x, c, sum[r]);
+    }
+}
+
+/* A group of a strip times those of a tile, added to `sum`.  `write` makes its lines, if `line` does not read such. */
+CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows *w, const int group, const float *d,
+                     const float *m, const tile_columns *x, const planes_form form, int bias, const int planes,
+                     const int cols, vf sum[TILE][VECTORS])
+{
+    const int lines = LINES_EACH / form.parts;
+    const group_parts g = parts_of(x->packed, form, planes, cols);
+    CPU_UNROLL
+    for (int p = 0; p < form.parts; p++, d += NEXT, m += NEXT) {
+        vb s[VECTORS][TILE][EXACT];
+        const uint8_t *begin = form.bias ? g.begin + 4 * p * planes * cols : NULL;
+        multiply(line, w, group, p * lines, lines, x->packed, begin, planes, cols, s);
+        CPU_UNROLL
+        for (int c = 0; c < cols; c++)
+            add_sums(s, &g, p, c, d, m, form, bias, planes, cols, sum[c]);
+        CPU_UNROLL
+        for (int c = 0; c < cols && planes > 1; c++)
+            add_apart(g.apart, write, w, group, p * lines, (p + 1) * lines, x, c, d, m, form, bias, sum[c]);
+    }
+}
+
+#endif

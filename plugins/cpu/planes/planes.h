@@ -1,0 +1,56 @@
+/*
+ * Products of weights in lanes (lanes.h) with columns cut into planes.  32 elements of a column under one scale are
+ * integers of 24 bits, which are three digits from -127 to 127 (in base 255); a digit's products with the numbers of a
+ * block are summed exactly, four rows' bytes at a time (vpmaddubsw).  So a sum over 32 elements is exact but for the
+ * rounding of each element to 2^-22 of the group's largest at most, which is the order of error that f32 has; the
+ * groups are added in f32, in their order.  One digit instead of three is precision fast.
+ *
+ * What would be lost beside an element much larger than all others is kept: such elements are set apart, and meet the
+ * weights one by one in f32 (columns.c).  Every result is formed in one order whatever the number of columns and rows:
+ * group by group, first the sum, then minima, then elements set apart.
+ *
+ * Sums have 16 bits, for there are no units that have more at this speed: 16 products of digits and numbers of up to
+ * 15, or of -16 to 16, fit, as do eight of -32 to 32.  Numbers that are larger, or have a sign, are raised by a bias,
+ * and sums begin with what takes that back.
+ *
+ * Compiled once, for AVX2.
+ */
+#ifndef CPU_PLANES_H
+#define CPU_PLANES_H
+
+#include "../ops/gemm.h"
+
+#define LANES_ROWS 8 /* as eu_packing's lanes           */
+#define STRIP 16     /* rows: two vectors of eight         */
+#define TILE 2       /* columns: 12 sums in 16 registers       */
+#define GROUP 32     /* elements of a column that have a scale  */
+#define LINES_EACH 8 /* words of four elements in a group         */
+#define EXACT 3      /* planes                               */
+
+/* What products have to know of a type. */
+typedef struct planes_form {
+    int parts;   /* scales in a group: 1, 2; 0: the type is none of ours */
+    int bias;    /* by what numbers are raised                           */
+    bool minima; /* weights are a number times a scale, plus a minimum   */
+} planes_form;
+
+static inline int64_t planes_groups(int64_t k)
+{
+    return (k + GROUP - 1) / GROUP;
+}
+
+/*
+ * A packed group of a tile of `cols` columns, in words of four bytes, of each the columns' one after another: for each
+ * line and plane the digits of four elements; the scale; for each part and plane what sums begin with, if there is a
+ * bias: two numbers of 16 bits; for each part the sum of the elements, if there are minima; a bit for each element that
+ * is set apart.
+ */
+static inline int64_t planes_group_bytes(planes_form form, int planes)
+{
+    return GROUP * planes + 8 + 4 * form.parts * ((form.bias ? planes : 0) + form.minima);
+}
+
+/* Columns c0 .. c1 - 1 of g->n, in tiles of TILE; the last may be narrower. */
+void cpu_planes_pack(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out);
+
+#endif

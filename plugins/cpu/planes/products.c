@@ -1,0 +1,213 @@
+/*
+ * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of two columns, panel by panel.
+ * With one or two columns a strip's numbers go from the weights' words into products; with more they are written out
+ * as lines first, once for all columns.
+ */
+#include "config.h"
+
+#include "../cpu.h"
+#include "planes.h"
+#include "strips.h"
+
+#define PANEL 1024 /* elements of k: a strip's lines and a tile of them stay in the nearest cache */
+
+static const planes_form forms[CPU_TYPES] = {
+#define FORM(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
+    [ENG_TYPE_##NAME] = {GROUP / group, bias, minima},
+    LANES_TYPES(FORM)
+#undef FORM
+};
+
+static planes_form form_of(uint32_t type)
+{
+    return type < CPU_TYPES ? forms[type] : (planes_form){0};
+}
+
+/* -- each type --------------------------------------------------------------------------------- */
+
+/* The call for the planes and columns that there are, as constants P and C. */
+#define EACH_WAY(call)                                                                                                 \
+    do {                                                                                                               \
+        if (planes == 1 && cols == 1) {                                                                                \
+            enum { P = 1, C = 1 };                                                                                     \
+            call;                                                                                                      \
+        } else if (planes == 1) {                                                                                      \
+            enum { P = 1, C = TILE };                                                                                  \
+            call;                                                                                                      \
+        } else if (cols == 1) {                                                                                        \
+            enum { P = EXACT, C = 1 };                                                                                 \
+            call;                                                                                                      \
+        } else {                                                                                                       \
+            enum { P = EXACT, C = TILE };                                                                              \
+            call;                                                                                                      \
+        }                                                                                                              \
+    } while (0)
+
+#define FORM_OF(group, bias, minima) ((planes_form){GROUP / (group), bias, minima})
+
+#define TYPE(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
+    static __attribute__((noinline)) void lines_##name(const strip_rows *block, int j, uint8_t *lines)                 \
+    {                                                                                                                  \
+        for (int l = 0; l < LINES_EACH; l++)                                                                           \
+            for (int r = 0; r < VECTORS; r++)                                                                          \
+                _mm256_storeu_si256((vb *)(lines + l * LINE + 32 * r), line_##name(block->at[r], j, l));               \
+    }                                                                                                                  \
+    static void now_##name(int planes, int cols, strip_rows w, tile_columns x, vf sum[TILE][VECTORS])                  \
+    {                                                                                                                  \
+        EACH_WAY(strip_now(line_##name, lines_##name, scales_##name, elements, bytes, same,                            \
+                           FORM_OF(group, bias, minima),                                                               \
+                           bias, P, C, w, x, sum));                                                                    \
+    }                                                                                                                  \
+    static void panel_##name(strip_rows w, int64_t kc, const strip_panel *to)                                          \
+    {                                                                                                                  \
+        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), w, kc, to);                \
+    }
+LANES_TYPES(TYPE)
+
+/* Tiles of lines: types that agree in what matters share them.  `raised`: is there a bias? */
+#define TILES(name, group, raised, minima)                                                                             \
+    static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns x,      \
+                            vf sum[TILE][VECTORS])                                                                     \
+    {                                                                                                                  \
+        EACH_WAY(panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, sum));                           \
+    }
+TILES(raised_32, 32, 1, 0)
+TILES(minima_32, 32, 0, 1)
+TILES(both_32, 32, 1, 1)
+TILES(raised_16, 16, 1, 0)
+TILES(minima_16, 16, 0, 1)
+
+typedef void (*tile_call)(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns x,
+                          vf sum[TILE][VECTORS]);
+#define TILE_OF(group, bias, minima)                                                                                   \
+    ((group) == 16 ? ((minima) ? tile_minima_16 : tile_raised_16)                                                      \
+     : !(minima)   ? tile_raised_32                                                                                    \
+     : (bias)      ? tile_both_32                                                                                      \
+                   : tile_minima_32)
+
+static const struct type_calls {
+    void (*now)(int planes, int cols, strip_rows w, tile_columns x, vf sum[TILE][VECTORS]);
+    void (*panel)(strip_rows w, int64_t kc, const strip_panel *to);
+    tile_call tile;
+} calls[CPU_TYPES] = {
+#define CALLS(NAME, name, elements, bytes, group, bias, minima, same)                                                  \
+    [ENG_TYPE_##NAME] = {now_##name, panel_##name, TILE_OF(group, bias, minima)},
+    LANES_TYPES(CALLS)
+#undef CALLS
+};
+
+/* -- all ------------------------------------------------------------------------------------------ */
+
+#define LINES_BYTES (PANEL * STRIP)
+#define FACTORS_BYTES (PANEL / 16 * STRIP * (int64_t)sizeof(float))
+#define PANEL_BYTES (LINES_BYTES + 2 * FACTORS_BYTES)
+
+/* Where a strip of rows begins at element k0.  Where only eight are left the second vector is the first again. */
+static strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0)
+{
+    const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * ROWS;
+    return (strip_rows){{at, rows > ROWS ? at + ROWS * g->stride : at}};
+}
+
+static void load_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
+{
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r * ROWS < rows; r++)
+            sum[c][r] = _mm256_loadu_ps(g->o[c0 + c] + m + r * ROWS);
+}
+
+static void store_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
+{
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r * ROWS < rows; r++)
+            _mm256_storeu_ps(g->o[c0 + c] + m + r * ROWS, sum[c][r]);
+}
+
+/* A panel of a strip times all columns. */
+static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows, int64_t k0,
+                      const strip_panel *panel)
+{
+    const planes_form form = form_of(g->type);
+    const int64_t each = planes_group_bytes(form, planes), kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
+    calls[g->type].panel(rows_at(g, m, rows, k0), kc, panel);
+    for (int64_t c = 0; c < g->n; c += TILE) {
+        const int cols = g->n - c < TILE ? (int)(g->n - c) : TILE;
+        const uint8_t *x = packed + (c * planes_groups(g->k) + k0 / GROUP * cols) * each;
+        vf sum[TILE][VECTORS];
+        zero(sum);
+        if (k0)
+            load_sums(g, c, cols, m, rows, sum);
+        calls[g->type].tile(panel, kc / GROUP, form.bias, planes, cols, (tile_columns){x, g, c, k0}, sum);
+        store_sums(g, c, cols, m, rows, sum);
+    }
+}
+
+/* Rows m .. m + rows - 1 with all columns, at most TILE. */
+static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows)
+{
+    vf sum[TILE][VECTORS];
+    calls[g->type].now(planes, (int)g->n, rows_at(g, m, rows, 0), (tile_columns){packed, g, 0, 0}, sum);
+    store_sums(g, 0, (int)g->n, m, rows, sum);
+}
+
+static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    if (m0 >= m1 || g->n == 0)
+        return;
+    float *factors = (float *)(scratch + LINES_BYTES);
+    const strip_panel panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors};
+    const uint8_t *packed = g->packed;
+    if (!packed) {
+        cpu_planes_pack(g, form_of(g->type), planes, 0, g->n, scratch + PANEL_BYTES);
+        packed = scratch + PANEL_BYTES;
+    }
+    for (int64_t m = m0; m < m1; m += STRIP) {
+        const int64_t rows = m1 - m < STRIP ? m1 - m : STRIP;
+        for (int64_t k0 = 0; k0 < g->k && g->n > TILE; k0 += PANEL)
+            run_panel(g, planes, packed, m, rows, k0, &panel);
+        if (g->n <= TILE)
+            run_now(g, planes, packed, m, rows);
+    }
+}
+
+static size_t aligned(int64_t bytes)
+{
+    return ((size_t)bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
+#define PRODUCTS(name, planes)                                                                                         \
+    static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
+    {                                                                                                                  \
+        return aligned(n * planes_groups(k) * planes_group_bytes(form_of(type), planes));                              \
+    }                                                                                                                  \
+    static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
+    {                                                                                                                  \
+        return PANEL_BYTES + packed_bytes_##name(type, k, n);                                                          \
+    }                                                                                                                  \
+    static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
+    {                                                                                                                  \
+        cpu_planes_pack(g, form_of(g->type), planes, c0, c1, out);                                                     \
+    }                                                                                                                  \
+    static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
+    {                                                                                                                  \
+        run_rows(g, planes, m0, m1, scratch);                                                                          \
+    }
+PRODUCTS(exact, EXACT)
+PRODUCTS(fast, 1)
+
+static int64_t grain(int64_t n)
+{
+    (void)n;
+    return STRIP;
+}
+
+static bool takes(uint32_t type)
+{
+    return form_of(type).parts != 0;
+}
+
+const cpu_planes cpu_planes_avx2 = {
+    .takes = takes,
+    .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain},
+    .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain},
+};

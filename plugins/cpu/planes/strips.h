@@ -1,0 +1,99 @@
+/* Strips of rows in lanes: met by a tile as they are, or written out as lines for many tiles. */
+#ifndef CPU_PLANES_STRIPS_H
+#define CPU_PLANES_STRIPS_H
+
+#include "meet.h"
+
+#define CHUNK 256 /* elements whose factors are formed at once: a block or some */
+#define FACTORS (CHUNK / 16 * STRIP)
+
+/* -- one or two columns: numbers are made as they are met ------------------------------------- */
+
+typedef void (*scales_of)(const uint8_t *block, float *d, float *m);
+
+CPU_INLINE void zero(vf sum[TILE][VECTORS])
+{
+    for (int c = 0; c < TILE; c++)
+        for (int r = 0; r < VECTORS; r++)
+            sum[c][r] = _mm256_setzero_ps();
+}
+
+#define AHEAD 2048 /* bytes */
+
+/* Factors of the blocks of a chunk. */
+CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const int blocks, const int bytes,
+                             const int factors, float *d, float *m)
+{
+    for (int r = 0; r < VECTORS; r++) {
+        for (int i = 0; i < blocks * bytes * ROWS; i += 64)
+            __builtin_prefetch(w->at[r] + AHEAD + i, 0, 3);
+        for (int b = 0; b < blocks; b++)
+            scales(w->at[r] + b * bytes * ROWS, d + b * factors * STRIP + r * ROWS, m + b * factors * STRIP + r * ROWS);
+    }
+}
+
+CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
+                          const int bytes, const int same, const planes_form form, int bias, const int planes,
+                          const int cols, strip_rows w, tile_columns x, vf sum[TILE][VECTORS])
+{
+    const int groups = elements / GROUP, factors = groups * form.parts;
+    const int64_t each = planes_group_bytes(form, planes) * cols;
+    zero(sum);
+    for (int64_t blocks = x.g->k / elements; blocks > 0; blocks -= CHUNK / elements) {
+        const int n = blocks < CHUNK / elements ? (int)blocks : CHUNK / elements;
+        float d[FACTORS], m[FACTORS];
+        chunk_scales(&w, scales, n, bytes, factors, d, m);
+        for (int b = 0; b < n; b++) {
+            for (int j = 0; j < groups; j += same)
+                CPU_UNROLL
+                for (int i = 0; i < same; i++, x.packed += each, x.k += GROUP) {
+                    const int first = (b * groups + j + i) * form.parts * STRIP;
+                    meet(line, write, &w, j + i, d + first, m + first, &x, form, bias, planes, cols, sum);
+                }
+            for (int r = 0; r < VECTORS; r++)
+                w.at[r] += bytes * ROWS;
+        }
+    }
+}
+
+/* -- more: lines ------------------------------------------------------------------------------ */
+
+/* A panel of a strip. */
+typedef struct strip_panel {
+    uint8_t *lines;
+    float *d, *m;
+} strip_panel;
+
+CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int elements, const int bytes,
+                         const planes_form form, strip_rows w, int64_t kc, const strip_panel *to)
+{
+    const int groups = elements / GROUP, factors = groups * form.parts;
+    uint8_t *lines = to->lines;
+    float *d = to->d, *m = to->m;
+    for (int64_t b = 0; b < kc / elements; b++, d += factors * STRIP, m += factors * STRIP) {
+        chunk_scales(&w, scales, 1, bytes, factors, d, m);
+        CPU_UNROLL
+        for (int j = 0; j < groups; j++, lines += GROUP * STRIP)
+            CPU_UNROLL
+            for (int l = 0; l < LINES_EACH; l++)
+                CPU_UNROLL
+                for (int r = 0; r < VECTORS; r++)
+                    _mm256_storeu_si256((vb *)(lines + l * LINE + 32 * r), line(w.at[r], j, l));
+        for (int r = 0; r < VECTORS; r++)
+            w.at[r] += bytes * ROWS;
+    }
+}
+
+/* The panel times a tile. */
+CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
+                           const int cols, tile_columns x, vf sum[TILE][VECTORS])
+{
+    const int64_t each = planes_group_bytes(form, planes) * cols;
+    for (int64_t i = 0; i < groups; i++, x.packed += each, x.k += GROUP) {
+        const strip_rows rows = {{w->lines + i * GROUP * STRIP, w->lines + i * GROUP * STRIP + 32}};
+        const int64_t first = i * form.parts * STRIP;
+        meet(line_written, NULL, &rows, 0, w->d + first, w->m + first, &x, form, bias, planes, cols, sum);
+    }
+}
+
+#endif
