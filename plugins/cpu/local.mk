@@ -31,7 +31,7 @@ plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode-sca
 if X86_64
 noinst_LTLIBRARIES += libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
 libcpu_avx2_la_SOURCES = $(cpu_variant_sources)
-libcpu_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx2 -DCPU_PLANES=cpu_planes_avx2
+libcpu_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx2 -DCPU_VARIANT_ABOVE
 libcpu_avx2_la_CFLAGS = $(cpu_variant_flags) -mavx2 -mfma -mf16c
 libcpu_avx512_la_SOURCES = $(cpu_variant_sources)
 libcpu_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx512
@@ -53,7 +53,7 @@ libcpu_units_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni -mavx512bf16
 # Products of weights in lanes, beside the ops of avx2.
 noinst_LTLIBRARIES += libcpu-planes.la
 libcpu_planes_la_SOURCES = %D%/planes/planes.h %D%/planes/lanes.h %D%/planes/meet.h %D%/planes/strips.h \
-	%D%/planes/columns.c %D%/planes/products.c
+	%D%/planes/columns.c %D%/planes/products.c %D%/planes/variant.c
 libcpu_planes_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
 libcpu_planes_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86

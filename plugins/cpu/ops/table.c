@@ -11,12 +11,9 @@ const cpu_op *const CPU_V(cpu_ops)[ENG_OP_LIMIT] = {
 #include <engine/ops.def>
 };
 
+#ifndef CPU_VARIANT_ABOVE /* else a higher folder has it, with more than ops */
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
-
-#ifdef CPU_PLANES
-extern const cpu_planes CPU_PLANES;
-#endif
 
 const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .name = STRING(CPU_SUFFIX),
@@ -26,7 +23,5 @@ const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .read = CPU_V(cpu_read),
     .copy = CPU_V(cpu_copy),
     .fma = CPU_V(cpu_fma),
-#ifdef CPU_PLANES
-    .planes = &CPU_PLANES,
-#endif
 };
+#endif
