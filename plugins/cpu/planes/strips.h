@@ -18,18 +18,26 @@ CPU_INLINE void zero(vf sum[TILE][VECTORS])
             sum[c][r] = _mm256_setzero_ps();
 }
 
-#define AHEAD 2048 /* bytes */
+#define AHEAD 1024 /* bytes beyond the next block, of which factors are needed first */
 
 /* Factors of the blocks of a chunk. */
 CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const int blocks, const int bytes,
                              const int factors, float *d, float *m)
 {
-    for (int r = 0; r < VECTORS; r++) {
-        for (int i = 0; i < blocks * bytes * ROWS; i += 64)
-            __builtin_prefetch(w->at[r] + AHEAD + i, 0, 3);
+    for (int r = 0; r < VECTORS; r++)
         for (int b = 0; b < blocks; b++)
             scales(w->at[r] + b * bytes * ROWS, d + b * factors * STRIP + r * ROWS, m + b * factors * STRIP + r * ROWS);
-    }
+}
+
+/* Asks for what comes AHEAD of `bytes` from `begin` on, a group's share at a time: more at once are more misses than a
+ * core can have. */
+CPU_INLINE void ask_ahead(const strip_rows *w, int begin, const int bytes)
+{
+    CPU_UNROLL
+    for (int r = 0; r < VECTORS; r++)
+        CPU_UNROLL
+        for (int i = 0; i < bytes; i += 64)
+            __builtin_prefetch(w->at[r] + AHEAD + begin + i, 0, 3);
 }
 
 CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
@@ -48,6 +56,7 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
                 CPU_UNROLL
                 for (int i = 0; i < same; i++, x.packed += each, x.k += GROUP) {
                     const int first = (b * groups + j + i) * form.parts * STRIP;
+                    ask_ahead(&w, bytes * ROWS + (j + i) * (bytes * ROWS / groups), bytes * ROWS / groups);
                     meet(line, write, &w, j + i, d + first, m + first, &x, form, bias, planes, cols, sum);
                 }
             for (int r = 0; r < VECTORS; r++)
@@ -73,12 +82,14 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
     for (int64_t b = 0; b < kc / elements; b++, d += factors * STRIP, m += factors * STRIP) {
         chunk_scales(&w, scales, 1, bytes, factors, d, m);
         CPU_UNROLL
-        for (int j = 0; j < groups; j++, lines += GROUP * STRIP)
+        for (int j = 0; j < groups; j++, lines += GROUP * STRIP) {
+            ask_ahead(&w, bytes * ROWS + j * (bytes * ROWS / groups), bytes * ROWS / groups);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)
                 CPU_UNROLL
                 for (int r = 0; r < VECTORS; r++)
                     _mm256_storeu_si256((vb *)(lines + l * LINE + 32 * r), line(w.at[r], j, l));
+        }
         for (int r = 0; r < VECTORS; r++)
             w.at[r] += bytes * ROWS;
     }
