@@ -71,6 +71,21 @@ CPU_INLINE void cpu_gemm_column(const cpu_gemm *g, int64_t c, int64_t k0, int64_
     if (cpu_gemm_ordered(g))
         CPU_V(cpu_dot_order)(out, out, kc);
 }
+/* The same of n elements in their own order, where they lie or in `buffer`; zeros behind the last. */
+CPU_INLINE const float *cpu_gemm_elements(const cpu_gemm *g, int64_t c, int64_t k0, int64_t n, float *buffer)
+{
+    const int64_t there = g->k - k0 < n ? g->k - k0 : n;
+    if (g->b_type != ENG_TYPE_F32) {
+        cpu_formats[g->b_type].decode(g->b[c], k0, there, buffer);
+    } else {
+        const float *x = (const float *)g->b[c] + k0;
+        if (there == n)
+            return x;
+        memcpy(buffer, x, (size_t)there * sizeof *x);
+    }
+    memset(buffer + there, 0, (size_t)(n - there) * sizeof *buffer);
+    return buffer;
+}
 /* Scratch that both need for k elements and at most n columns. */
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
 

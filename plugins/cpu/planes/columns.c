@@ -5,22 +5,6 @@
 
 #include "planes.h"
 
-/* Elements of a column, zeros behind the last. */
-static const float *group_of(const cpu_gemm *g, int64_t c, int64_t k0, float *buffer)
-{
-    const int64_t n = g->k - k0 < GROUP ? g->k - k0 : GROUP;
-    if (g->b_type == ENG_TYPE_F32) {
-        const float *x = (const float *)g->b[c] + k0;
-        if (n == GROUP)
-            return x;
-        memcpy(buffer, x, (size_t)n * sizeof *x);
-    } else {
-        cpu_formats[g->b_type].decode(g->b[c], k0, n, buffer);
-    }
-    memset(buffer + n, 0, (size_t)(GROUP - n) * sizeof *buffer);
-    return buffer;
-}
-
 /* Sizes as integers, which are in the order of what they are sizes of. */
 CPU_INLINE void sizes_of(const float *x, vb *size)
 {
@@ -203,7 +187,7 @@ void cpu_planes_pack(const cpu_gemm *g, planes_form form, int planes, int64_t c0
         uint8_t *to = out + first * groups * each;
         for (int64_t i = 0; i < groups; i++, to += each * cols) {
             float buffer[GROUP];
-            const float *x = group_of(g, c, i * GROUP, buffer);
+            const float *x = cpu_gemm_elements(g, c, i * GROUP, GROUP, buffer);
             if (planes == 1)
                 pack_group(x, form, 1, c - first, cols, to);
             else

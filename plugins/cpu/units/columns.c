@@ -8,22 +8,6 @@
 
 #include "units.h"
 
-/* Elements of a column, zeros behind the last. */
-static const float *group_of(const cpu_gemm *g, int64_t c, int64_t k0, float *buffer)
-{
-    const int64_t n = g->k - k0 < GROUP ? g->k - k0 : GROUP;
-    if (g->b_type == ENG_TYPE_F32) {
-        const float *x = (const float *)g->b[c] + k0;
-        if (n == GROUP)
-            return x;
-        memcpy(buffer, x, (size_t)n * sizeof *x);
-    } else {
-        cpu_formats[g->b_type].decode(g->b[c], k0, n, buffer);
-    }
-    memset(buffer + n, 0, (size_t)(GROUP - n) * sizeof *buffer);
-    return buffer;
-}
-
 /* To int8 under one scale, which a value that is no number makes none too: every four numbers `stride` bytes apart.
  * `sum`: of the first 16 numbers and of the others. */
 static float round_group(const float *x, uint8_t *q, int64_t stride, int32_t *sum)
@@ -65,7 +49,7 @@ static void pack_column(const cpu_gemm *g, int64_t c, uint8_t *tile, int64_t at,
     const int64_t each = cpu_units_group_bytes(form) * cols;
     for (int64_t i = 0; i < cpu_units_groups(g->k); i++, tile += each) {
         float buffer[GROUP], *scale = (float *)(tile + cols * GROUP) + at;
-        const float *x = group_of(g, c, i * GROUP, buffer);
+        const float *x = cpu_gemm_elements(g, c, i * GROUP, GROUP, buffer);
         if (form == UNITS_BF16) {
             bf16_group(x, tile + 4 * at, 4 * cols);
             continue;
@@ -87,7 +71,7 @@ void cpu_units_round(const cpu_gemm *g, int64_t c, const units_column *to)
     for (int64_t i = 0; i < cpu_units_groups(g->k); i++) {
         float buffer[GROUP];
         int32_t sum[2];
-        to->scale[i] = round_group(group_of(g, c, i * GROUP, buffer), to->q + i * GROUP, 4, sum);
+        to->scale[i] = round_group(cpu_gemm_elements(g, c, i * GROUP, GROUP, buffer), to->q + i * GROUP, 4, sum);
         sum[0] += parts == 1 ? sum[1] : 0;
         for (int p = 0; p < parts; p++)
             to->sum[i * parts + p] = to->scale[i] * (float)sum[p];
