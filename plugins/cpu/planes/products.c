@@ -9,6 +9,7 @@
 #include "planes.h"
 #include "strips.h"
 
+#define NEAR_BYTES (384 * 1024) /* of columns that stay in the second-level cache */
 #define PANEL 1024 /* elements of k: a strip's lines and a tile of them stay in the nearest cache */
 
 static const planes_form forms[CPU_TYPES] = {
@@ -123,23 +124,48 @@ static void store_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64
             _mm256_storeu_ps(g->o[c0 + c] + m + r * ROWS, sum[c][r]);
 }
 
-/* A panel of a strip times all columns. */
+/* Results that the next tile is added to: columns' are often so far apart that no cache keeps them. */
+static void ask_results(const cpu_gemm *g, int64_t c, int64_t m)
+{
+    for (int64_t i = c; i < c + TILE && i < g->n; i++)
+        __builtin_prefetch(g->o[i] + m, 1, 3);
+}
+
+/* A panel of a strip times columns c0 .. c1 - 1. */
 static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows, int64_t k0,
-                      const strip_panel *panel)
+                      int64_t c0, int64_t c1, const strip_panel *panel)
 {
     const planes_form form = form_of(g->type);
     const int64_t each = planes_group_bytes(form, planes), kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
     calls[g->type].panel(rows_at(g, m, rows, k0), kc, panel);
-    for (int64_t c = 0; c < g->n; c += TILE) {
+    for (int64_t c = c0; c < c1; c += TILE) {
         const int cols = g->n - c < TILE ? (int)(g->n - c) : TILE;
         const uint8_t *x = packed + (c * planes_groups(g->k) + k0 / GROUP * cols) * each;
         vf sum[TILE][VECTORS];
+        ask_results(g, c + TILE, m);
         zero(sum);
         if (k0)
             load_sums(g, c, cols, m, rows, sum);
         calls[g->type].tile(panel, kc / GROUP, form.bias, planes, cols, (tile_columns){x, g, c, k0}, sum);
         store_sums(g, c, cols, m, rows, sum);
     }
+}
+
+/* All columns row after row, or where their planes do not fit the second-level cache, some of a panel of all rows: what
+ * lies in the third one is there for all cores, and other programs'. */
+static void run_panels(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m0, int64_t m1,
+                       const strip_panel *panel)
+{
+    const int64_t each = planes_group_bytes(form_of(g->type), planes);
+    const bool fit = g->n * planes_groups(g->k) * each <= NEAR_BYTES;
+    const int64_t some = fit ? g->n : NEAR_BYTES / (each * PANEL / GROUP) / TILE * TILE;
+    const int64_t most = fit ? g->k : PANEL;
+    for (int64_t c = 0; c < g->n; c += some)
+        for (int64_t first = 0; first < g->k; first += most)
+            for (int64_t m = m0; m < m1; m += STRIP)
+                for (int64_t k0 = first; k0 < first + most && k0 < g->k; k0 += PANEL)
+                    run_panel(g, planes, packed, m, m1 - m < STRIP ? m1 - m : STRIP, k0, c,
+                              c + some < g->n ? c + some : g->n, panel);
 }
 
 /* Rows m .. m + rows - 1 with all columns, at most TILE. */
@@ -161,13 +187,10 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
         cpu_planes_pack(g, form_of(g->type), planes, 0, g->n, scratch + PANEL_BYTES);
         packed = scratch + PANEL_BYTES;
     }
-    for (int64_t m = m0; m < m1; m += STRIP) {
-        const int64_t rows = m1 - m < STRIP ? m1 - m : STRIP;
-        for (int64_t k0 = 0; k0 < g->k && g->n > TILE; k0 += PANEL)
-            run_panel(g, planes, packed, m, rows, k0, &panel);
-        if (g->n <= TILE)
-            run_now(g, planes, packed, m, rows);
-    }
+    if (g->n > TILE)
+        run_panels(g, planes, packed, m0, m1, &panel);
+    for (int64_t m = m0; m < m1 && g->n <= TILE; m += STRIP)
+        run_now(g, planes, packed, m, m1 - m < STRIP ? m1 - m : STRIP);
 }
 
 static size_t aligned(int64_t bytes)
