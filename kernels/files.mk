@@ -11,6 +11,8 @@ opencl_kernels = \
 	kernels/cumsum.cl \
 	kernels/delta.clh \
 	kernels/delta_chunks.cl \
+	kernels/dot2.cl \
+	kernels/dot2.clh \
 	kernels/dot4.cl \
 	kernels/dot4.clh \
 	kernels/dots.clh \
@@ -20,6 +22,7 @@ opencl_kernels = \
 	kernels/encode_256.clh \
 	kernels/encode_range.clh \
 	kernels/encode_signed.clh \
+	kernels/experts.clh \
 	kernels/fold.clh \
 	kernels/gated_delta_net.cl \
 	kernels/get_rows.cl \
@@ -39,11 +42,17 @@ opencl_kernels = \
 	kernels/mul_mat.cl \
 	kernels/mul_mat.clh \
 	kernels/mul_mat_id.cl \
+	kernels/mul_mat_id_planes.cl \
+	kernels/mul_mat_planes.cl \
 	kernels/norm.cl \
 	kernels/packed.clh \
 	kernels/parts.clh \
 	kernels/parts_grid.clh \
 	kernels/pieces.clh \
+	kernels/planes.clh \
+	kernels/planes_columns.clh \
+	kernels/planes_rows.clh \
+	kernels/products.clh \
 	kernels/rebase.cl \
 	kernels/roof.cl \
 	kernels/rope.cl \

@@ -11,63 +11,12 @@
 #define LEAST_COLUMNS 2
 #define MOST_COLUMNS 16 /* as plugins/opencl/ops/variants.c: more are worth a tile */
 #endif
-#include "index.clh"
 #include "mul_mat.clh"
+#include "products.clh"
 
-#define BUFFERS(B) B(cbytes, a) B(cbytes, b) B(gbytes, o)
-#define MUL_MAT_NUMBERS(N)                                                                                             \
-    N(ulong, a_at) N(ulong, b_at) N(ulong, o_at) N(long, k) N(long, m) N(long, n) N(long, a_row) N(long, b_col)        \
-    N(long, o_col) N(long4, ext) N(long4, a_nb) N(long4, b_nb) N(long4, o_nb)
-NUMBERS(mul_mat, MUL_MAT_NUMBERS);
-#define ROWS_NUMBERS(N) MUL_MAT_NUMBERS(N) N(long, each)
-NUMBERS(rows, ROWS_NUMBERS);
 /* On cards: so many launches along the third dimension share k, in units of 16, each for results that many bytes apart. */
 #define TILE_NUMBERS(N) MUL_MAT_NUMBERS(N) N(long, parts) N(long, units) N(long, part_bytes)
 NUMBERS(tile, TILE_NUMBERS);
-
-#define BEGIN                                                                                                          \
-    ROW_INDEX(ITEM(2), ext);                                                                                           \
-    a += a_at + along(i, a_nb);                                                                                        \
-    b += b_at + along(i, b_nb);                                                                                        \
-    o += o_at + along(i, o_nb)
-
-/* A work-item's first row begins a group of packed rows; that of lanes, of two rows, may lie in the middle of one. */
-#if VEC
-#define FROM_ROW(a, first) ((a) + (first) * a_row)
-#else
-#define FROM_ROW(a, first) ROW_A(a, first, a_row)
-#endif
-
-/* Several matrices with the same columns, `each` rows a unit of work: this unit's matrix and first row. */
-#define SEVERAL_BUFFERS(B)                                                                                             \
-    B(cbytes, a0) B(gbytes, o0) B(cbytes, a1) B(gbytes, o1) B(cbytes, a2) B(gbytes, o2) B(cbytes, a3) B(gbytes, o3)    \
-    B(cbytes, b)
-#define SEVERAL_NUMBERS(N)                                                                                             \
-    N(ulong, a0_at) N(ulong, o0_at) N(ulong, a1_at) N(ulong, o1_at) N(ulong, a2_at) N(ulong, o2_at) N(ulong, a3_at)    \
-    N(ulong, o3_at) N(ulong, b_at) N(long, k) N(long, n) N(long, a_row) N(long, b_col) N(long4, ms) N(long4, o_cols)   \
-    N(long, each)
-NUMBERS(several, SEVERAL_NUMBERS);
-#define PASS(j, to)                                                                                                    \
-    if (unit >= units) {                                                                                               \
-        unit -= units;                                                                                                 \
-        a = a##j + a##j##_at;                                                                                          \
-        o = o##j + o##j##_at;                                                                                          \
-        m = ms.to;                                                                                                     \
-        o_col = o_cols.to;                                                                                             \
-        units = (m + each - 1) / each;                                                                                 \
-    }
-#define CHOOSE(id)                                                                                                     \
-    long unit = id, m = ms.x, o_col = o_cols.x, units = (m + each - 1) / each;                                         \
-    cbytes a = a0 + a0_at;                                                                                             \
-    gbytes o = o0 + o0_at;                                                                                             \
-    PASS(1, y)                                                                                                         \
-    PASS(2, z)                                                                                                         \
-    PASS(3, w)                                                                                                         \
-    const long first = unit * each;                                                                                    \
-    if (first >= m)                                                                                                    \
-        return;                                                                                                        \
-    a = FROM_ROW(a, first);                                                                                            \
-    b += b_at
 
 #if VEC
 
@@ -75,11 +24,6 @@ NUMBERS(several, SEVERAL_NUMBERS);
 #ifdef STRIPS
 
 /* Columns packed for strips.clh, o_col bytes each: a work-item does PACK_COLS of them and PACK_GROUPS groups of k. */
-#define PACK_BUFFERS(B) B(cbytes, b) B(gbytes, o)
-#define PACK_NUMBERS(N)                                                                                                \
-    N(ulong, b_at) N(ulong, o_at) N(long, k) N(long, n) N(long, b_col) N(long, o_col) N(long4, ext) N(long4, b_nb)     \
-    N(long4, o_nb)
-NUMBERS(pack, PACK_NUMBERS);
 KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
 {
     UNPACK(PACK_NUMBERS)

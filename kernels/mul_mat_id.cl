@@ -12,23 +12,11 @@
 #define LEAST_COLUMNS 1
 #define MOST_COLUMNS 16 /* as plugins/opencl/ops/variants.c: more are worth a tile */
 #include "mul_mat.clh"
-
-#define BUFFERS(B) B(cbytes, a) B(cbytes, b) B(cbytes, ids) B(gbytes, o)
-#define MUL_MAT_ID_NUMBERS(N)                                                                                          \
-    N(ulong, a_at) N(ulong, b_at) N(ulong, ids_at) N(ulong, o_at) N(long, k) N(long, m) N(long, u) N(long, t)          \
-    N(long, first) N(long, count) N(long, n_expert) N(long4, a_nb) N(long4, b_nb) N(long4, ids_nb) N(long4, o_nb)
-NUMBERS(mul_mat_id, MUL_MAT_ID_NUMBERS);
-
-static inline int id_of(cbytes ids, long4 nb, long u, long pair)
-{
-    return *(__global const int *)(ids + pair % u * nb.x + pair / u * nb.y);
-}
-
-#define OFFSET(pair, nb) ((ulong)((pair) % u * (nb).x + (pair) / u * (nb).y))
+#include "experts.clh"
 
 #if VEC
 
-KERNEL(GROUP_OF(1), mul_mat_id, BUFFERS, mul_mat_id)
+KERNEL(GROUP_OF(1), mul_mat_id, EXPERTS_BUFFERS, mul_mat_id)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
     const long row = (long)ITEM(0) * TILE_ROWS, e = ITEM(1), pairs = u * t;
@@ -40,12 +28,7 @@ KERNEL(GROUP_OF(1), mul_mat_id, BUFFERS, mul_mat_id)
     o += o_at + row * 4;
     if (e == count) { /* the extra one: skipped ids */
         if (first == 0)
-            for (long p = 0; p < pairs; p++) {
-                const int id = id_of(ids, ids_nb, u, p);
-                if (id < 0 || id >= n_expert)
-                    for (uint r = 0; r < rows; r++)
-                        ((__global float *)(o + OFFSET(p, o_nb)))[r] = 0.0f;
-            }
+            skipped(ids, ids_nb, o, o_nb, u, pairs, n_expert, rows);
         return;
     }
     a += a_at + e * a_nb.y + row * a_nb.x;
@@ -68,7 +51,7 @@ KERNEL(GROUP_OF(1), mul_mat_id, BUFFERS, mul_mat_id)
 
 #elif !defined(TILES)
 
-KERNEL(GROUP_OF(DOT_GROUP), mul_mat_id_rows, BUFFERS, mul_mat_id)
+KERNEL(GROUP_OF(DOT_GROUP), mul_mat_id_rows, EXPERTS_BUFFERS, mul_mat_id)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
     __local float red[DOT_LOCAL];
@@ -92,7 +75,7 @@ KERNEL(GROUP_OF(DOT_GROUP), mul_mat_id_rows, BUFFERS, mul_mat_id)
 
 #define LIST 512 /* tokens gathered */
 
-KERNEL(GROUP_OF(GROUP), mul_mat_id, BUFFERS, mul_mat_id)
+KERNEL(GROUP_OF(GROUP), mul_mat_id, EXPERTS_BUFFERS, mul_mat_id)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
     __local float4 both[TILE_LOCAL / 4];

@@ -43,6 +43,8 @@ int cl_loops_check(cl_device *device);
 int cl_matrix_find(cl_device *device);
 /* CL_CAP_DOT4 or CL_CAP_DOT4_IN_C, by option `dot4`. */
 int cl_dot4_find(cl_device *device);
+/* What option `dot2` says of it. */
+int cl_dot2_options(cl_device *device);
 /* roof.c */
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 /* search.c */

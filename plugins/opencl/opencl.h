@@ -68,7 +68,8 @@ enum {
     CL_CAP_MMA = 16,      /* mma.sync of bf16, which no query tells: tried (matrix.c)      */
     CL_CAP_MMA_IN_C = 32, /* the same in C: any device, by option `matrix`, for tests      */
     CL_CAP_DOT4 = 64,     /* dot products of bytes, which no query tells: tried (dot4.c)    */
-    CL_CAP_DOT4_IN_C = 128 /* the same in C: any device, by option `dot4`, for tests        */
+    CL_CAP_DOT4_IN_C = 128, /* the same in C: any device, by option `dot4`, for tests       */
+    CL_CAP_DOT2 = 256     /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */
@@ -118,9 +119,16 @@ struct eng_device_state {
     uint32_t parts;          /* that it was cut into                            */
     struct cl_found *found;
     atomic_bool lost;        /* found by any thread                             */
+    pthread_mutex_t dot2_lock;
+    int dot2;                /* CL_DOT2_*, by cl_dot2()                          */
     atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */
 };
 typedef struct eng_device_state cl_device;
+
+/* Sums of two products of bytes (kernels/dot2.clh), as -DDOT2= has it. */
+enum { CL_DOT2_NONE, CL_DOT2_NATIVE, CL_DOT2_IN_C, CL_DOT2_UNTRIED };
+/* Which ones the device has: tried the first time. */
+int cl_dot2(cl_device *device);
 
 /* Text of an OpenCL error code, and the engine's status for it. */
 const char *cl_error_name(cl_int error);
@@ -152,7 +160,7 @@ int cl_split_shape(const cl_device *device, uint32_t type, const int64_t *ne, ui
 int cl_split_of(const cl_device *device, const eng_subgraph *graph, const eng_tensor *t, cl_split *split);
 /* What kernels that read matrix t as their operand a are built with (packed.clh): "-DAT=q4_0", and how it is packed. */
 #define CL_OPTIONS 128
-void cl_matrix_options(const eng_tensor *t, char options[CL_OPTIONS]);
+void cl_matrix_options(cl_device *device, const eng_tensor *t, char options[CL_OPTIONS]);
 
 /* -- recording launches -------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "family", "auto",
      "family of kernels: vec (one work-item does a tile, for CPUs), simt (groups of work-items, for GPUs), auto"},
     {sizeof(eng_plugin_option), 0, "capabilities", "all",
-     "capabilities to use: all, none, names to keep, or -name to do without (unified divide subgroups int-dot mma dot4)"},
+     "capabilities to use: all, none, names to keep, or -name to do without (unified divide subgroups int-dot mma dot4 dot2)"},
     {sizeof(eng_plugin_option), 0, "max_alloc", "0",
      "size of single allocations to keep to, in bytes (suffixes K, M, G); 0: what the device allows"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
@@ -69,6 +69,9 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "dot4", "auto",
      "dot products of bytes for products in precision fast: auto (tried when the device is opened), no, yes (a card's, not "
      "tried), in-c (the instruction in C, for tests)"},
+    {sizeof(eng_plugin_option), 0, "dot2", "auto",
+     "weights in lanes, multiplied by sums of two products of bytes, on processors: auto (AVX2 without AVX-512, tried when the "
+     "device is opened), no, yes (wherever there is AVX2, tried), in-c (the instructions in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "profile", "no",
      "time every launch by its event, for the plan's explanation (queues then wait for their work): yes or no"},
     {sizeof(eng_plugin_option), 0, "cache", "yes", "keep compiled kernels on disk: yes or no"},

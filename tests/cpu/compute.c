@@ -83,7 +83,7 @@ bool open_device(device *d, const char *simd, int threads)
     char text[8];
     snprintf(text, sizeof text, "%d", threads);
     snprintf(d->name, sizeof d->name, "%s, %d threads", simd, threads);
-    d->rounds_from = INT64_MAX;
+    d->rounds_from = d->weights_from = INT64_MAX;
     if (eng_context_create(NULL, &d->context) != ENG_OK)
         return tap_check(false, "a context: %s", eng_last_error());
     bool good = eng_context_set_option(d->context, "cpu.simd", simd) == ENG_OK &&

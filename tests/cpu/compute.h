@@ -10,7 +10,7 @@ typedef struct device {
     eng_context *context;
     eng_device *device;
     char name[32];
-    int64_t rounds_from; /* so many columns are never exact in precision fast */
+    int64_t rounds_from, weights_from; /* so many columns are never exact in precision fast; of weights in a layout of their own */
 } device;
 
 typedef struct operand {

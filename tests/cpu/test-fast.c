@@ -1,6 +1,6 @@
 /*
  * Products in precision fast, in each variant of the plugin that the machine has, and by dot products of bytes on
- * opencl:0, the processor's and in C: as near to exact ones as rounded columns are, whatever the number of columns; and a
+ * opencl:0, the processor's and in C, of four and of two: as near to exact ones as rounded columns are, whatever the number of columns; and a
  * column with a value that is no number gives no numbers, the others do. How near they may be at worst is for the
  * conformance suite.
  */
@@ -76,7 +76,7 @@ static bool good_products(const device *d, uint32_t type, int64_t k, const void 
     float *want = x ? compute(d, in, 2, o, build_product, &exact, 0) : NULL;
     float *got = want ? compute(d, in, 2, o, build_product, &fast, 0) : NULL;
     bool good = got != NULL;
-    if (good && n >= d->rounds_from && !memcmp(got, want, (size_t)(n * ROWS) * sizeof *got)) {
+    if (good && n >= (weight ? d->weights_from : d->rounds_from) && !memcmp(got, want, (size_t)(n * ROWS) * sizeof *got)) {
         printf("# %s, %s, %d columns: fast is exact\n", d->name, eng_type_name(type), (int)n);
         good = false;
     }
@@ -130,11 +130,13 @@ int main(void)
             check_type(&d, types[i]);
         close_device(&d);
     }
-    for (size_t v = 0; context && v < 2; v++) {
+    for (size_t v = 0; context && v < 3; v++) {
+        static const char *const units[][2] = {{"opencl.dot4", "auto"}, {"opencl.dot4", "in-c"}, {"opencl.dot2", "in-c"}};
         device d;
-        if (!open_other(&d, "opencl:0", "opencl.dot4", v ? "in-c" : "auto"))
+        if (!open_other(&d, "opencl:0", units[v][0], units[v][1]))
             continue;
-        d.rounds_from = v ? 4 : INT64_MAX; /* the processor's are not everywhere */
+        d.rounds_from = v == 1 ? 4 : INT64_MAX; /* the processor's are not everywhere */
+        d.weights_from = v == 2 ? 1 : INT64_MAX;
         for (size_t i = 0; i < sizeof of_bytes / sizeof *of_bytes; i++)
             check_type(&d, of_bytes[i]);
         close_device(&d);

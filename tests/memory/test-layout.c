@@ -319,7 +319,7 @@ int main(void)
         return 1;
     check_device(c, "cpu", all, sizeof all / sizeof *all);
     check_device(c, "cpu/2", some, 3);
-    check_device(c, "opencl:0", some, 3);
+    check_device(c, "opencl:0", all, sizeof all / sizeof *all);
     check_cuts(c, "cpu/2");
     check_cuts(c, "cpu+opencl:0@1:1");
     return tap_end(c);

@@ -544,6 +544,7 @@ START_TEST(wrong_options_are_told)
         {"opencl.apart", "maybe", "yes or no"},
         {"opencl.matrix", "perhaps", "auto, no, yes or in-c"},
         {"opencl.dot4", "perhaps", "auto, no, yes or in-c"},
+        {"opencl.dot2", "perhaps", "auto, no, yes or in-c"},
         {"opencl.fuse", "off", "yes or no"},
         {"opencl.cache", "never", "yes or no"},
         {"opencl.capabilities", "fp16", "unified divide subgroups int-dot"},

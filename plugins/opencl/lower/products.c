@@ -75,7 +75,10 @@ static void launch(cl_recorder *r, const products *p)
     int64_t m[MOST] = {0}, o_col[MOST] = {0}, total = 0, items = 0;
     char options[CL_OPTIONS + 64];
 
-    cl_variant_options(v, a, b->type, options);
+    cl_variant_options(r->device, v, a, b->type, options);
+    const cl_columns columns = {.tensor = first->in[1], .k = cl_ne(a, 0), .n = cl_ne(b, 1), .col = cl_nb(b, 1),
+                                .ext = {1, 1, 1, 1}};
+    const cl_packed packed = v->packed ? cl_pack_columns(r, v, options, &columns) : (cl_packed){0};
     cl_launch_variant(r, v, v->several, options);
     for (unsigned i = 0; i < MOST; i++) {
         if (i >= p->n) {
@@ -99,9 +102,12 @@ static void launch(cl_recorder *r, const products *p)
     cl_arg_long4(r, o_col);
     const int64_t each = cl_variant_rows(r->device, v, total, cl_row_bytes(a));
     cl_arg_long(r, each);
+    if (v->packed)
+        cl_arg_temporary(r, packed.at);
     for (unsigned i = 0; i < p->n; i++)
         items += cl_ceil(m[i], each);
-    cl_size2(r, (uint64_t)items * v->group, v->group, v->columns ? (uint64_t)cl_ceil(cl_ne(b, 1), v->columns) : 1, 1);
+    const int64_t columns_each = v->packed ? 0 : v->columns; /* 0: a work-item has all of them */
+    cl_size2(r, (uint64_t)items * v->group, v->group, columns_each ? (uint64_t)cl_ceil(cl_ne(b, 1), columns_each) : 1, 1);
 }
 
 uint32_t cl_fuse_products(cl_recorder *r, uint32_t index)

@@ -66,10 +66,12 @@ bool cl_contiguous(const eng_tensor *t)
     return true;
 }
 
-void cl_matrix_options(const eng_tensor *t, char options[CL_OPTIONS])
+void cl_matrix_options(cl_device *device, const eng_tensor *t, char options[CL_OPTIONS])
 {
     const int n = snprintf(options, CL_OPTIONS, "-DAT=%s", cl_type_name(t->type));
-    if (t->layout)
+    if (t->layout == EU_LANES)
+        snprintf(options + n, CL_OPTIONS - (size_t)n, " -DPACK=%u -DDOT2=%d", t->layout, cl_dot2(device));
+    else if (t->layout)
         snprintf(options + n, CL_OPTIONS - (size_t)n, " -DPACK=%u -DPACK_BYTES=%u", t->layout, cl_type_bytes(t->type));
 }
 

@@ -119,15 +119,51 @@ static int write_packed(void *ctx, uint64_t at, uint64_t bytes, const void *from
     return move_packed_bytes(ctx, at, bytes, (char *)(uintptr_t)from, true);
 }
 
+/* Where the host may use the tensor's memory: packs what a region of one run has of whole groups, from *begin to *end of the
+ * tensor, without a copy in between. */
+static void pack_in_place(const eu_packing *packing, const cl_range *range, const eng_region *r, uint64_t *begin,
+                          uint64_t *end)
+{
+    const uint64_t group = packing->rows * packing->row_bytes;
+    cl_place place;
+    *begin = (r->tensor_offset + group - 1) / group * group;
+    *end = *begin;
+    while (r->count == 1 && range->place(range, *end, &place) && place.host) {
+        const uint64_t past = r->tensor_offset + r->bytes, left = past > *end ? past - *end : 0;
+        const uint64_t bytes = (left < place.bytes ? left : place.bytes) / group * group;
+        if (bytes == 0)
+            return;
+        eu_pack_groups(packing, (const char *)r->data + (*end - r->tensor_offset), place.host, bytes);
+        *end += bytes;
+    }
+}
+
+/* Bytes from..to of the tensor, of a region of one run. */
+static eng_region part_of(const eng_region *r, uint64_t from, uint64_t to)
+{
+    eng_region part = *r;
+    part.tensor_offset = from;
+    part.data = (char *)r->data + (from - r->tensor_offset);
+    part.bytes = to - from;
+    return part;
+}
+
 /* Done when it returns. */
 static cl_int move_packed(cl_device *device, const cl_range *range, const eng_region *r, bool up)
 {
     const cl_stored *t = &range->store->tensors[range->tensor];
     packed_bytes x = {device, range, CL_SUCCESS};
     const eu_packed_memory memory = {read_packed, write_packed, &x};
-    const eu_packing packing = {.row_bytes = t->split.row_bytes,
-                                .block_bytes = cl_type_bytes(t->type), .rows = t->split.group};
-    const int failed = eu_packed_move(&packing, r, up, &memory);
+    const eu_packing packing = eu_packing_of(t->type, cl_type_bytes(t->type), t->split.row_bytes, t->split.group);
+    uint64_t begin = 0, end = 0;
+    if (up)
+        pack_in_place(&packing, range, r, &begin, &end);
+    const bool some = begin < end;
+    const eng_region rest[] = {some ? part_of(r, r->tensor_offset, begin) : *r,
+                               some ? part_of(r, end, r->tensor_offset + r->bytes) : *r};
+    int failed = 0;
+    for (int i = 0; i < (some ? 2 : 1) && !failed; i++)
+        failed = eu_packed_move(&packing, &rest[i], up, &memory);
     return failed < 0 ? CL_OUT_OF_HOST_MEMORY : x.error;
 }
 

@@ -4,6 +4,7 @@ opencl_ops_files = \
 	plugins/opencl/ops/argmax.c \
 	plugins/opencl/ops/argsort.c \
 	plugins/opencl/ops/attention.c \
+	plugins/opencl/ops/columns.c \
 	plugins/opencl/ops/concat.c \
 	plugins/opencl/ops/convert.c \
 	plugins/opencl/ops/cpy.c \

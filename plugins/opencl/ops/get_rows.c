@@ -8,7 +8,7 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     (void)ctx;
 
     if (a->type != ENG_TYPE_I32)
-        cl_matrix_options(a, matrix);
+        cl_matrix_options(r->device, a, matrix);
     snprintf(options, sizeof options, "%s -DLOCAL=%zu%s", matrix, cl_group(r->device),
              ids->type == ENG_TYPE_I64 ? " -DWIDE" : "");
     cl_indexed_launch(r, part, options);

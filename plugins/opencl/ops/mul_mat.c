@@ -96,9 +96,19 @@ static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *
     cl_size1(r, (uint64_t)(m * n * batch), v->group);
 }
 
-/* Strips on a processor (strips.clh): columns are packed by a launch of their own, and every strip of rows meets as many of
- * them as leaves each compute unit something to do. */
-enum { PACK_COLS = 12, PACK_GROUPS = 32, LEAST_COLS = 96, MOST_COLS = 384 };
+/* Columns are packed by a launch of their own. */
+static cl_packed pack(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+{
+    cl_columns b = {.tensor = part->tensor[1], .offset = part->offset[1], .n = part->ne[DIM_N], .col = part->nb[1][DIM_N]};
+    b.k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0);
+    memcpy(b.ext, &part->ne[DIM_R], sizeof b.ext);
+    memcpy(b.nb, &part->nb[1][DIM_R], sizeof b.nb);
+    return cl_pack_columns(r, v, options, &b);
+}
+
+/* Strips on a processor (strips.clh): every strip of rows meets as many columns as leaves each compute unit something to
+ * do. */
+enum { PACK_COLS = 12, LEAST_COLS = 96, MOST_COLS = 384 };
 static int64_t columns_of_strip(const cl_device *device, int64_t n, int64_t strips)
 {
     const int64_t most = cl_ceil(n, LEAST_COLS), wanted = cl_ceil(4 * (int64_t)device->compute_units, cl_max(1, strips));
@@ -108,30 +118,15 @@ static int64_t columns_of_strip(const cl_device *device, int64_t n, int64_t stri
 
 static void launch_strips(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
 {
-    const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part), strips = cl_ceil(m, v->rows);
-    const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), groups = cl_ceil(k, 32);
-    const int64_t b_col = groups * v->packed, each = columns_of_strip(r->device, n, strips * batch);
-    int64_t b_nb[4];
-
-    dense(part, cl_ceil(n, PACK_COLS) * PACK_COLS * b_col, b_nb);
-    const uint64_t packed = cl_temporary(r, (uint64_t)(cl_ceil(n, PACK_COLS) * PACK_COLS * b_col * batch));
-    cl_launch_variant(r, v, "mul_mat_pack", options);
-    cl_arg_walk(r, part, 1);
-    cl_arg_temporary(r, packed);
-    cl_arg_long(r, k);
-    cl_arg_long(r, n);
-    cl_arg_long(r, part->nb[1][DIM_N]);
-    cl_arg_long(r, b_col);
-    cl_arg_long4(r, &part->ne[DIM_R]);
-    cl_arg_long4(r, &part->nb[1][DIM_R]);
-    cl_arg_long4(r, b_nb);
-    cl_size3(r, cl_ceil(n, PACK_COLS), 1, cl_ceil(groups, PACK_GROUPS), 1, batch, 1);
+    const int64_t n = part->ne[DIM_N], batch = batch_of(part), strips = cl_ceil(part->ne[DIM_M], v->rows);
+    const int64_t each = columns_of_strip(r->device, n, strips * batch);
+    const cl_packed packed = pack(r, part, v, options);
 
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_walk(r, part, 0);
-    cl_arg_temporary(r, packed);
+    cl_arg_temporary(r, packed.at);
     cl_arg_walk(r, part, 2);
-    numbers(r, part, b_col, b_nb, part->nb[2][DIM_N], &part->nb[2][DIM_R]);
+    numbers(r, part, packed.col, packed.nb, part->nb[2][DIM_N], &part->nb[2][DIM_R]);
     cl_arg_long(r, each);
     cl_size3(r, strips, 1, cl_ceil(n, each), 1, batch, 1);
 }
@@ -146,17 +141,22 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     char options[CL_OPTIONS + 64];
     (void)ctx;
 
-    cl_variant_options(v, a, b->type, options);
-    if (v->parts || v->packed) {
+    cl_variant_options(r->device, v, a, b->type, options);
+    if (v->parts || (v->packed && !v->several)) {
         (v->packed ? launch_strips : launch_tiles)(r, part, v, options);
         return;
     }
+    const cl_packed packed = v->packed ? pack(r, part, v, options) : (cl_packed){0};
     cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);
     numbers(r, part, part->nb[1][DIM_N], &part->nb[1][DIM_R], part->nb[2][DIM_N], &part->nb[2][DIM_R]);
     if (v->several)
         cl_arg_long(r, rows);
+    if (v->packed) {
+        cl_arg_temporary(r, packed.at);
+        cl_arg_long4(r, packed.nb);
+    }
     cl_size3(r, cl_ceil(m, rows) * (int64_t)v->group, v->group, v->columns ? cl_ceil(n, v->columns) : 1, 1, batch, 1);
 }
 

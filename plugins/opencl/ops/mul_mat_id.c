@@ -41,7 +41,11 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     const cl_variant *v = variant(r->device, r->graph, r->node);
     char options[CL_OPTIONS + 64];
 
-    cl_variant_options(v, x->a, ENG_TYPE_F32, options);
+    cl_variant_options(r->device, v, x->a, ENG_TYPE_F32, options);
+    const int64_t places = cl_ne(x->b, 1); /* that a token's experts have columns of their own for: 1, or all */
+    const cl_columns columns = {.tensor = r->node->in[1], .k = cl_ne(x->a, 0), .n = cl_ne(x->o, 2), .col = cl_nb(x->b, 2),
+                                .ext = {places, 1, 1, 1}, .nb = {cl_nb(x->b, 1)}};
+    const cl_packed packed = v->packed ? cl_pack_columns(r, v, options, &columns) : (cl_packed){0};
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_walk(r, part, 0);
     cl_arg_operand(r, 1);
@@ -55,9 +59,13 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_arg_long(r, e);
     cl_arg_long(r, cl_ne(x->a, 2));
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->a, 1), cl_nb(x->a, 2)});
-    cl_arg_long4(r, (int64_t[4]){cl_ne(x->b, 1) == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
+    cl_arg_long4(r, (int64_t[4]){places == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
+    if (v->packed) {
+        cl_arg_temporary(r, packed.at);
+        cl_arg_long(r, places);
+    }
     /* An item of the second dimension is a pair of token and expert, or an expert; the extra one is for what skipped ids
      * leave. */
     cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, v->columns ? u * cl_ne(x->o, 2) : e + 1, 1);

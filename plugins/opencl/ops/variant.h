@@ -20,6 +20,7 @@ typedef struct cl_variant {
     uint32_t slow : 1;     /* right, but there is nothing better on this device: supports() says so         */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
+    uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
     uint64_t types;        /* of the matrix, CL_TYPE_BIT(...) or CL_BLOCKS; 0: all                        */
     const char *file;      /* of kernels/, without .cl                                                      */
     const char *kernel;
@@ -43,10 +44,25 @@ const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node,
 /* The same for an op that has a row for every n and device. */
 const cl_variant *cl_variant_of(const cl_device *device, uint32_t op, int64_t n);
 /* Build options of the variant with a matrix and columns of type b. */
-void cl_variant_options(const cl_variant *v, const eng_tensor *matrix, uint32_t b, char options[CL_OPTIONS + 64]);
+void cl_variant_options(cl_device *device, const cl_variant *v, const eng_tensor *matrix, uint32_t b,
+                        char options[CL_OPTIONS + 64]);
 /* cl_launch of a kernel of the variant, which is named after it. */
 void cl_launch_variant(cl_recorder *r, const cl_variant *v, const char *kernel, const char *options);
 void cl_launch_variant_with(cl_recorder *r, const cl_variant *v, const char *options, const char *prelude);
+/* Columns of a product, `col` bytes apart, and along its other extents. */
+typedef struct cl_columns {
+    int32_t tensor;
+    uint64_t offset;       /* of the first, from the tensor's begin                                         */
+    int64_t k, n, col;
+    int64_t ext[4], nb[4];
+} cl_columns;
+/* The same packed, in temporary memory at `at`. */
+typedef struct cl_packed {
+    uint64_t at;
+    int64_t col, nb[4];
+} cl_packed;
+/* A launch that packs columns for a variant that wants them so (`packed`). */
+cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 

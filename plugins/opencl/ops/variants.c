@@ -12,6 +12,16 @@
 #define ROWS_KERNELS .kernel = "mul_mat_rows", .several = "mul_mat_several"
 #define LANES(n, m) ROWS_KERNELS, .options = " -DCOLS=" #n, .rows = (m), .columns = (n)
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
+/* Of weights in lanes: of one column or more, in so many planes, a group of which takes so many bytes. */
+#define PLANES(n, of, bytes)                                                                                           \
+    .op = ENG_OP_MUL_MAT, .file = "mul_mat_planes", .layout = EU_LANES, ROWS_KERNELS, .packed = (bytes),               \
+    .options = " -DPLANES=" #n of
+#define EXPERTS_PLANES(n, of, bytes)                                                                                   \
+    .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_planes", .layout = EU_LANES, .kernel = "mul_mat_id", .rows = 32,      \
+    .packed = (bytes), .options = " -DPLANES=" #n of
+#define ONE_COLUMN COLUMNS(1, 1), .rows = 32
+#define FEW_COLUMNS COLUMNS(2, 8), .rows = 64, .columns = 96
+#define MORE_COLUMNS COLUMNS(2, ALL), .rows = 64, .columns = 96
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
 #define MATRIX_TILES(n, how)                                                                                           \
     .fast = 1, .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128, \
@@ -43,10 +53,15 @@
 
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
- * expert has if they are dealt out evenly.  Kernels: processors - columns.clh and strips.clh; cards - lanes.clh, tile.clh
+ * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes.clh, tile.clh
  * and, with a matrix unit, matrix_tile.clh.
  */
 static const cl_variant variants[] = {
+    {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DONE", 48)},
+    {"plane", VEC, .fast = 1, MORE_COLUMNS, PLANES(1, "", 48)},
+    {"planes", VEC, ONE_COLUMN, PLANES(3, " -DONE", 128)},
+    {"planes", VEC, FEW_COLUMNS, PLANES(3, "", 128)},
+    {"strips", MUL_MAT, VEC, .layout = EU_LANES, COLUMNS(9, ALL), STRIPS(128, "")},
     {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
     {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL),
      STRIPS(52, " -DDOT4=2")},
@@ -67,6 +82,10 @@ static const cl_variant variants[] = {
     {"tile128", MUL_MAT, SIMT(256), COLUMNS(65, ALL), TILES(128)},
     {"lanes4", MUL_MAT, SIMT(64), COLUMNS(9, ALL), .slow = 1, LANES(4, 2)},
 
+    {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DONE", 48)},
+    {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
+    {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DONE", 128)},
+    {"planes", VEC, COLUMNS(9, ALL), EXPERTS_PLANES(3, "", 128)},
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
@@ -139,7 +158,7 @@ const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node,
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
     for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
         if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
-            (!v->types || v->types & CL_TYPE_BIT(matrix->type)))
+            (!v->types || v->types & CL_TYPE_BIT(matrix->type)) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES))
             return v;
     return NULL;
 }
@@ -152,10 +171,11 @@ const cl_variant *cl_variant_of(const cl_device *device, uint32_t op, int64_t n)
     return v;
 }
 
-void cl_variant_options(const cl_variant *v, const eng_tensor *matrix, uint32_t b, char options[CL_OPTIONS + 64])
+void cl_variant_options(cl_device *device, const cl_variant *v, const eng_tensor *matrix, uint32_t b,
+                        char options[CL_OPTIONS + 64])
 {
     char own[CL_OPTIONS];
-    cl_matrix_options(matrix, own);
+    cl_matrix_options(device, matrix, own);
     snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", own, cl_type_name(b), v->options);
 }
 

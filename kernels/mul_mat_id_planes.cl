@@ -1,0 +1,64 @@
+/*
+ * kernels/mul_mat_id_planes.cl - mul_mat_id (see mul_mat_id.cl) of weights in lanes, on processors (planes.clh).  Columns are
+ * packed by a launch of their own, to x: those of all tokens at the first place, then those at the second.
+ */
+#include "planes.clh"
+#include "products.clh"
+#include "experts.clh"
+
+#define PACK_COLS 12 /* of a work-item, as plugins/opencl/ops/columns.c has it */
+#define PACK_GROUPS 32
+#define EXPERT_ROWS 32 /* of a work-item, as plugins/opencl/ops/variants.c has it */
+
+KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
+{
+    UNPACK(PACK_NUMBERS)
+    ROW_INDEX(ITEM(2), ext);
+    const packed_columns x = {o + o_at, n * ext.x, k / GROUP};
+    const ulong first = ITEM(1) * PACK_GROUPS, last = min(first + PACK_GROUPS, x.groups);
+    const long end = min((long)(ITEM(0) + 1) * PACK_COLS, n);
+    b += b_at + along(i, b_nb);
+    for (long col = ITEM(0) * PACK_COLS; col < end; col++)
+        for (ulong g = first; g < last; g++)
+            pack_group(b + col * b_col, g, k, packed_at(&x, i.x * n + col, g));
+}
+
+#define PLANES_BUFFERS(B) EXPERTS_BUFFERS(B) B(cbytes, x)
+#define PLANES_NUMBERS(N) MUL_MAT_ID_NUMBERS(N) N(ulong, x_at) N(long, places)
+NUMBERS(planes, PLANES_NUMBERS);
+KERNEL(GROUP_OF(1), mul_mat_id, PLANES_BUFFERS, planes)
+{
+    UNPACK(PLANES_NUMBERS)
+    const long row = (long)ITEM(0) * EXPERT_ROWS, e = ITEM(1), pairs = u * t;
+    if (row >= m || e > count)
+        return;
+    const uint rows = min((long)EXPERT_ROWS, m - row);
+    const packed_columns all = {x + x_at, places * t, k / GROUP};
+    ids += ids_at;
+    b += b_at;
+    o += o_at + row * 4;
+    if (e == count) {
+        if (first == 0)
+            skipped(ids, ids_nb, o, o_nb, u, pairs, n_expert, rows);
+        return;
+    }
+    a += a_at + e * a_nb.y + row * a_nb.x;
+    uint at[MOST_COLS], cols = 0;
+    ulong bo[MOST_COLS], oo[MOST_COLS];
+    for (long p = 0; p < pairs; p++) {
+        if (id_of(ids, ids_nb, u, p) == first + e) {
+            at[cols] = (places == 1 ? 0 : p % u * t) + p / u;
+            bo[cols] = OFFSET(p, b_nb);
+            oo[cols++] = OFFSET(p, o_nb);
+        }
+        if (cols == MOST_COLS || (p == pairs - 1 && cols)) {
+#ifdef ONE
+            for (uint c = 0; c < cols; c++)
+                rows_times(a, a_nb.x, rows, packed_at(&all, at[c], 0), b + bo[c], o + oo[c], k);
+#else
+            rows_times(a, a_nb.x, rows, &all, at, b, bo, o, oo, cols, k);
+#endif
+            cols = 0;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/*
+ * kernels/mul_mat_planes.cl - mul_mat of weights in lanes, on processors (planes.clh).  Columns are packed by a launch of
+ * their own, to x; b has them as they are.
+ */
+#include "planes.clh"
+#include "products.clh"
+
+#define PACK_COLS 12 /* of a work-item, as plugins/opencl/ops/columns.c has it */
+#define PACK_GROUPS 32
+
+KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
+{
+    UNPACK(PACK_NUMBERS)
+    ROW_INDEX(ITEM(2), ext);
+    const packed_columns x = {o + o_at + along(i, o_nb), n, k / GROUP};
+    const ulong first = ITEM(1) * PACK_GROUPS, last = min(first + PACK_GROUPS, x.groups);
+    const long end = min((long)(ITEM(0) + 1) * PACK_COLS, n);
+    b += b_at + along(i, b_nb);
+    for (long col = ITEM(0) * PACK_COLS; col < end; col++)
+        for (ulong g = first; g < last; g++)
+            pack_group(b + col * b_col, g, k, packed_at(&x, col, g));
+}
+
+/* `rows` rows of a times columns first .. last - 1. */
+static void times(cbytes a, ulong a_row, uint rows, cbytes packed, cbytes b, ulong b_col, gbytes o, ulong o_col, long first,
+                  long last, long n, ulong k)
+{
+    const packed_columns x = {packed, n, k / GROUP};
+#ifdef ONE
+    rows_times(a, a_row, rows, packed_at(&x, 0, 0), b, o, k);
+#else
+    uint at[MOST_COLS];
+    ulong bo[MOST_COLS], oo[MOST_COLS];
+    for (; first < last; first += MOST_COLS) {
+        const uint cols = min((long)MOST_COLS, last - first);
+        FEW for (uint c = 0; c < cols; c++)
+        {
+            at[c] = first + c;
+            bo[c] = (first + c) * b_col;
+            oo[c] = (first + c) * o_col;
+        }
+        rows_times(a, a_row, rows, &x, at, b, bo, o, oo, cols, k);
+    }
+#endif
+}
+
+/* The launch's second dimension runs over MOST_COLS columns at a time. */
+#define PLANES_BUFFERS(B) BUFFERS(B) B(cbytes, x)
+#define PLANES_NUMBERS(N) ROWS_NUMBERS(N) N(ulong, x_at) N(long4, x_nb)
+NUMBERS(planes, PLANES_NUMBERS);
+KERNEL(GROUP_OF(1), mul_mat_rows, PLANES_BUFFERS, planes)
+{
+    UNPACK(PLANES_NUMBERS)
+    BEGIN;
+    const long first = (long)ITEM(0) * each, col = (long)ITEM(1) * MOST_COLS;
+    if (first < m && col < n)
+        times(a + first * a_row, a_row, min(each, m - first), x + x_at + along(i, x_nb), b, b_col, o + 4 * first, o_col, col,
+              min(col + MOST_COLS, n), n, k);
+}
+
+#define SEVERAL_PLANES_BUFFERS(B) SEVERAL_BUFFERS(B) B(cbytes, x)
+#define SEVERAL_PLANES_NUMBERS(N) SEVERAL_NUMBERS(N) N(ulong, x_at)
+NUMBERS(several_planes, SEVERAL_PLANES_NUMBERS);
+KERNEL(GROUP_OF(1), mul_mat_several, SEVERAL_PLANES_BUFFERS, several_planes)
+{
+    UNPACK(SEVERAL_PLANES_NUMBERS)
+    CHOOSE(ITEM(0));
+    times(a, a_row, min(each, m - first), x + x_at, b, b_col, o + 4 * first, o_col, 0, n, n, k);
+}

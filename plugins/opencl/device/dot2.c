@@ -1,0 +1,90 @@
+/*
+ * Has the device sums of two products of bytes, and does its driver's compiler take them (kernels/dot2.clh)?  The first is
+ * asked of the processor that this runs on: an instruction that it lacks would end the process.  The other is tried.
+ */
+#include "../host.h"
+
+/* Registers of eight words: two that are multiplied, a table, places in it; then what became of them. */
+enum { WORDS = 8, GIVEN = 4, MADE = 4 };
+
+static uint32_t given(int i)
+{
+    return i < 3 * WORDS ? 0x9e3779b9u * (uint32_t)(i + 1) & 0x7fffffffu : 0x0f010e00u + 0x101u * (uint32_t)(i % WORDS / 4);
+}
+
+static int byte_of(const uint32_t *words, int i, bool sign)
+{
+    const int v = (int)(words[i / 4] >> i % 4 * 8 & 255);
+    return sign ? (int8_t)v : v;
+}
+
+/* Without sign no byte is above 127, so that no sum is beyond 16 bits. */
+static bool right_words(const uint32_t *w, const uint32_t *made)
+{
+    uint32_t want[MADE * WORDS] = {0};
+    for (int i = 0; i < WORDS; i++) {
+        int pair[2];
+        for (int j = 0; j < 2; j++)
+            pair[j] = byte_of(w, 4 * i + 2 * j, false) * byte_of(w + WORDS, 4 * i + 2 * j, true) +
+                      byte_of(w, 4 * i + 2 * j + 1, false) * byte_of(w + WORDS, 4 * i + 2 * j + 1, true);
+        want[i] = (uint32_t)(pair[0] & 0xffff) | (uint32_t)pair[1] << 16;
+        want[WORDS + i] = (uint32_t)((pair[0] + pair[1]) * 255);
+        for (int j = 0; j < 4; j++) {
+            const int at = byte_of(w + 3 * WORDS, 4 * i + j, false), half = i / 4 * 16; /* of a register */
+            want[2 * WORDS + i] |= (uint32_t)byte_of(w + 2 * WORDS, half + at, false) << 8 * j;
+            want[3 * WORDS + i] |= byte_of(w, 4 * i + j, false) == byte_of(w + WORDS, 4 * i + j, false) ? 255u << 8 * j : 0;
+        }
+    }
+    return memcmp(want, made, sizeof want) == 0;
+}
+
+static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
+{
+    uint32_t words[(GIVEN + MADE) * WORDS];
+    for (int i = 0; i < GIVEN * WORDS; i++)
+        words[i] = i < WORDS ? given(i) & 0x7f7f7f7fu : given(i);
+    words[WORDS] = words[0]; /* bytes that are equal */
+    const cl_int error = cl_trial_run(device, kernel, 1, words, sizeof words);
+    *right = error == CL_SUCCESS && right_words(words, words + GIVEN * WORDS);
+    return error;
+}
+
+/* Where registers have 16 floats, products of floats are as fast, and those by dot4 twice as fast. */
+static bool may_have_it(const cl_device *device, bool wide)
+{
+#if defined(__x86_64__)
+    return device->vec && device->info.kind == ENG_DEVICE_CPU && (wide || !strstr(device->options, "-DWIDTH=16")) &&
+           __builtin_cpu_supports("avx2");
+#else
+    (void)device;
+    (void)wide;
+    return false;
+#endif
+}
+
+int cl_dot2_options(cl_device *device)
+{
+    const char *word = device->sv->option(device->sv->host, "dot2");
+    const bool wanted = word && !strcmp(word, "yes");
+    device->dot2 = CL_DOT2_NONE;
+    if (!word || !*word || !strcmp(word, "auto") || wanted) {
+        if (may_have_it(device, wanted) && cl_caps_allowed(device, CL_CAP_DOT2))
+            device->dot2 = CL_DOT2_UNTRIED;
+    } else if (!strcmp(word, "in-c"))
+        device->dot2 = device->vec ? CL_DOT2_IN_C : CL_DOT2_NONE;
+    else if (strcmp(word, "no") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.dot2 is '%s'; it takes auto, no, yes or in-c", word);
+    return ENG_OK;
+}
+
+/* Only when weights are there that want it: a kernel takes some time to compile. */
+int cl_dot2(cl_device *device)
+{
+    pthread_mutex_lock(&device->dot2_lock);
+    if (device->dot2 == CL_DOT2_UNTRIED)
+        device->dot2 = cl_trial(device, "sums of two products of bytes", "dot2", "-DDOT2=1", multiplies) ? CL_DOT2_NATIVE
+                                                                                                         : CL_DOT2_NONE;
+    const int has = device->dot2;
+    pthread_mutex_unlock(&device->dot2_lock);
+    return has;
+}
