@@ -67,6 +67,8 @@ static void odd(cf_suite *s)
     cf_thin(s, 2);
     product(s, ENG_TYPE_F32, ENG_TYPE_F32, 512, 512, 256, 1);
     product(s, ENG_TYPE_Q4_0, ENG_TYPE_F32, 509, 129, 2048, 1);
+    product(s, ENG_TYPE_Q4_0, ENG_TYPE_F32, 72, 7, 2144, 1);
+    product(s, ENG_TYPE_Q6_K, ENG_TYPE_F32, 136, 5, 2816, 1);
     product(s, ENG_TYPE_Q4_K, ENG_TYPE_F32, 2050, 1, 2048, 1);
     product(s, ENG_TYPE_F16, ENG_TYPE_F32, 4099, 1, 1024, 1);
     product(s, ENG_TYPE_Q8_0, ENG_TYPE_F32, 1031, 3, 2880, 1);
@@ -299,8 +301,8 @@ void cf_cases_mul_mat_id(cf_suite *s)
         for (size_t i = 0; i < COUNT(tokens); i++, x++) {
             cf_thin(s, t == 0 || t == 3 || t == 13 ? 3 : CF_NOT_QUICK);
             int64_t e = x % 3 == 0 ? 8 : x % 3 == 1 ? 4 : 1, u = x % 4 + 1 > e ? 1 : x % 4 + 1, k = x & 1 ? 256 : 512;
-            int64_t m = x % 5 ? 33 : 64, bu = x % 3 ? 1 : u;
             uint32_t matrix = x % 2 ? TEST_MATRIX : 0;
+            int64_t m = x % 5 == 0 ? 64 : matrix ? 40 : 33, bu = x % 3 ? 1 : u;
             cf_layout ids_layout = x % 4 == 3 ? CF_INNER : CF_PLAIN;
             cf_case *c =
                 cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld b1=%lld t=%lld ids/%s%s",
