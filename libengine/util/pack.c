@@ -15,21 +15,13 @@ bool eu_reads_packed(uint32_t op, uint32_t operand)
     return operand == 0 && (op == ENG_OP_MUL_MAT || op == ENG_OP_MUL_MAT_ID || op == ENG_OP_GET_ROWS);
 }
 
-/* Words and what lies before and behind them, by the layouts of the GGUF format. */
 eu_lanes eu_lanes_of(uint32_t type)
 {
     switch (type) {
-    case ENG_TYPE_Q4_0:
-    case ENG_TYPE_Q5_0: return (eu_lanes){.run = 2, .lead = 1};
-    case ENG_TYPE_Q4_1:
-    case ENG_TYPE_Q5_1:
-    case ENG_TYPE_Q4_K:
-    case ENG_TYPE_Q5_K: return (eu_lanes){.run = 2, .lead = 2};
-    case ENG_TYPE_MXFP4: return (eu_lanes){.run = 1, .lead = 1};
-    case ENG_TYPE_NVFP4: return (eu_lanes){.run = 2};
-    case ENG_TYPE_Q2_K: return (eu_lanes){.run = 2, .tail = 2};
-    case ENG_TYPE_Q3_K:
-    case ENG_TYPE_Q6_K: return (eu_lanes){.run = 2, .tail = 1};
+#define FORM(NAME, run, lead, tail)                                                                                    \
+    case ENG_TYPE_##NAME: return (eu_lanes){run, lead, tail};
+        EU_LANES_TYPES(FORM)
+#undef FORM
     default: return (eu_lanes){0};
     }
 }

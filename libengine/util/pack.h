@@ -19,6 +19,10 @@ enum { EU_PACKED_ROWS = 4, EU_LANES = 8 }; /* rows of a group; eng_layout_info.l
 typedef struct eu_lanes {
     uint8_t run, lead, tail; /* run 0: the type has no such form */
 } eu_lanes;
+/* All types that have one, by the layouts of the GGUF format.  The cpu plugin multiplies them all (planes/lanes.h). */
+#define EU_LANES_TYPES(X)                                                                                              \
+    X(Q4_0, 2, 1, 0) X(Q4_1, 2, 2, 0) X(Q5_0, 2, 1, 0) X(Q5_1, 2, 2, 0) X(MXFP4, 1, 1, 0) X(NVFP4, 2, 0, 0)            \
+    X(Q2_K, 2, 0, 2) X(Q3_K, 2, 0, 1) X(Q4_K, 2, 2, 0) X(Q5_K, 2, 2, 0) X(Q6_K, 2, 0, 1)
 eu_lanes eu_lanes_of(uint32_t type);
 
 typedef struct eu_packing {

@@ -80,7 +80,6 @@ typedef struct cpu_units {
 
 /* Products of weights in lanes (planes/), which a variant may have: in both precisions. */
 typedef struct cpu_planes {
-    bool (*takes)(uint32_t type);
     cpu_products exact, fast;
 } cpu_planes;
 

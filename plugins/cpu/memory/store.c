@@ -56,8 +56,7 @@ int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_lay
     if (!type)
         return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE "type of '%s' must be one that is "
                                       "known here, got %u", tensor->name, (unsigned)tensor->type);
-    const cpu_planes *planes = device->variant->planes;
-    if (!planes || !planes->takes(tensor->type) || !eu_layout_lanes(tensor, type, info))
+    if (!device->variant->planes || !eu_layout_lanes(tensor, type, info))
         eu_layout_choose(tensor, type, info);
     if (tensor->data && info->layout == 0 && (uintptr_t)tensor->data % LEAST_ALIGNED == 0)
         info->in_place = ENG_IN_PLACE_ALL;

@@ -17,7 +17,7 @@
 
 #include "planes.h"
 
-#define ROWS LANES_ROWS
+#define ROWS EU_LANES
 #define NEXT (2 * ROWS) /* floats from the factors of a group to those of the next */
 
 /* Word i of a block that begins with `lead` bytes which are no words. */

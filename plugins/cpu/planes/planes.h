@@ -20,7 +20,6 @@
 
 #include "../ops/gemm.h"
 
-#define LANES_ROWS 8 /* as eu_packing's lanes           */
 #define STRIP 16     /* rows: two vectors of eight         */
 #define TILE 2       /* columns: 12 sums in 16 registers       */
 #define GROUP 32     /* elements of a column that have a scale  */
@@ -29,9 +28,9 @@
 
 /* What products have to know of a type. */
 typedef struct planes_form {
-    int parts;   /* scales in a group: 1, 2; 0: the type is none of ours */
-    int bias;    /* by what numbers are raised                           */
-    bool minima; /* weights are a number times a scale, plus a minimum   */
+    int parts;   /* scales in a group: 1, 2                            */
+    int bias;    /* by what numbers are raised                         */
+    bool minima; /* weights are a number times a scale, plus a minimum */
 } planes_form;
 
 static inline int64_t planes_groups(int64_t k)

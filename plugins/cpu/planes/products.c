@@ -19,10 +19,10 @@ static const planes_form forms[CPU_TYPES] = {
 #undef FORM
 };
 
-static planes_form form_of(uint32_t type)
-{
-    return type < CPU_TYPES ? forms[type] : (planes_form){0};
-}
+/* A store keeps what EU_LANES_TYPES has in lanes: it asks nobody whether there are products. */
+#define BIT(NAME, ...) | UINT64_C(1) << ENG_TYPE_##NAME
+_Static_assert((0 EU_LANES_TYPES(BIT)) == (0 LANES_TYPES(BIT)), "types in lanes are those that products here know");
+#undef BIT
 
 /* -- each type --------------------------------------------------------------------------------- */
 
@@ -135,7 +135,7 @@ static void ask_results(const cpu_gemm *g, int64_t c, int64_t m)
 static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows, int64_t k0,
                       int64_t c0, int64_t c1, const strip_panel *panel)
 {
-    const planes_form form = form_of(g->type);
+    const planes_form form = forms[g->type];
     const int64_t each = planes_group_bytes(form, planes), kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
     calls[g->type].panel(rows_at(g, m, rows, k0), kc, panel);
     for (int64_t c = c0; c < c1; c += TILE) {
@@ -156,7 +156,7 @@ static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int6
 static void run_panels(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m0, int64_t m1,
                        const strip_panel *panel)
 {
-    const int64_t each = planes_group_bytes(form_of(g->type), planes);
+    const int64_t each = planes_group_bytes(forms[g->type], planes);
     const bool fit = g->n * planes_groups(g->k) * each <= NEAR_BYTES;
     const int64_t some = fit ? g->n : NEAR_BYTES / (each * PANEL / GROUP) / TILE * TILE;
     const int64_t most = fit ? g->k : PANEL;
@@ -184,7 +184,7 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
     const strip_panel panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors};
     const uint8_t *packed = g->packed;
     if (!packed) {
-        cpu_planes_pack(g, form_of(g->type), planes, 0, g->n, scratch + PANEL_BYTES);
+        cpu_planes_pack(g, forms[g->type], planes, 0, g->n, scratch + PANEL_BYTES);
         packed = scratch + PANEL_BYTES;
     }
     if (g->n > TILE)
@@ -201,7 +201,7 @@ static size_t aligned(int64_t bytes)
 #define PRODUCTS(name, planes)                                                                                         \
     static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
     {                                                                                                                  \
-        return aligned(n * planes_groups(k) * planes_group_bytes(form_of(type), planes));                              \
+        return aligned(n * planes_groups(k) * planes_group_bytes(forms[type], planes));                                \
     }                                                                                                                  \
     static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
     {                                                                                                                  \
@@ -209,7 +209,7 @@ static size_t aligned(int64_t bytes)
     }                                                                                                                  \
     static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
     {                                                                                                                  \
-        cpu_planes_pack(g, form_of(g->type), planes, c0, c1, out);                                                     \
+        cpu_planes_pack(g, forms[g->type], planes, c0, c1, out);                                                       \
     }                                                                                                                  \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
     {                                                                                                                  \
@@ -224,13 +224,7 @@ static int64_t grain(int64_t n)
     return STRIP;
 }
 
-static bool takes(uint32_t type)
-{
-    return form_of(type).parts != 0;
-}
-
 const cpu_planes cpu_planes_avx2 = {
-    .takes = takes,
     .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain},
     .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain},
 };
