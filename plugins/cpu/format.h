@@ -19,6 +19,12 @@
 
 #define CPU_INLINE static inline __attribute__((always_inline, unused))
 
+/* Bytes to the next address that is aligned. */
+CPU_INLINE uint64_t cpu_aligned(uint64_t bytes)
+{
+    return (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
 /* -- tensors as the ops see them ------------------------------------------- */
 
 /* An operand of one instance: its address is known. */

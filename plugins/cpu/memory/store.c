@@ -110,8 +110,7 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
             return status;
         }
         if (fits && !st->tensors[i].data)
-            fits = !__builtin_add_overflow(total, (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN, &total) &&
-                   total < SIZE_MAX / 2;
+            fits = !__builtin_add_overflow(total, cpu_aligned(bytes), &total) && total < SIZE_MAX / 2;
         if (!fits) {
             free(st->tensors);
             free(st);
@@ -132,7 +131,7 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
         if (st->tensors[i].data)
             continue;
         st->tensors[i].data = p;
-        p += (st->tensors[i].bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+        p += cpu_aligned(st->tensors[i].bytes);
     }
     account(device, st, true);
     *store = st;

@@ -43,12 +43,12 @@ static int64_t columns_at_once(int64_t n)
 /* Room for packed rows as in the file: no type of blocks takes more than f16. */
 static size_t group_bytes(int64_t k)
 {
-    return ((size_t)EU_PACKED_ROWS * (size_t)k * 2 + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    return cpu_aligned((size_t)EU_PACKED_ROWS * (size_t)k * 2);
 }
 
 CPU_INLINE size_t room(int64_t n)
 {
-    return ((size_t)n * sizeof(float) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    return cpu_aligned((size_t)n * sizeof(float));
 }
 
 CPU_INLINE size_t larger(size_t a, size_t b)

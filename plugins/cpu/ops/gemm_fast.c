@@ -20,7 +20,7 @@ typedef struct rounded {
 
 static size_t column_bytes(int64_t k)
 {
-    return ((size_t)k / BLOCK * sizeof(float) + (size_t)k + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    return cpu_aligned((size_t)k / BLOCK * sizeof(float) + (size_t)k);
 }
 
 CPU_INLINE float largest(const float *x)
@@ -193,7 +193,7 @@ bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k, int64_t n)
 
 CPU_INLINE size_t line_bytes(int64_t k)
 {
-    return ((size_t)k * sizeof(float) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    return cpu_aligned((size_t)k * sizeof(float));
 }
 
 size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k)

@@ -21,7 +21,7 @@
 /* Room for `n` floats, rounded up so that what follows is aligned. */
 CPU_INLINE size_t floats(int64_t n)
 {
-    return ((size_t)n * sizeof(float) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    return cpu_aligned((size_t)n * sizeof(float));
 }
 
 /* Cuts a piece off a scratch memory. */

@@ -193,15 +193,10 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
         run_now(g, planes, packed, m, m1 - m < STRIP ? m1 - m : STRIP);
 }
 
-static size_t aligned(int64_t bytes)
-{
-    return ((size_t)bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
-}
-
 #define PRODUCTS(name, planes)                                                                                         \
     static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
     {                                                                                                                  \
-        return aligned(n * planes_groups(k) * planes_group_bytes(forms[type], planes));                                \
+        return cpu_aligned((size_t)(n * planes_groups(k) * planes_group_bytes(forms[type], planes)));                  \
     }                                                                                                                  \
     static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
     {                                                                                                                  \

@@ -135,7 +135,7 @@ static void (*const rows_of[CPU_TYPES])(const cpu_gemm *g, int64_t m0, int64_t m
 
 static size_t column_bytes(int64_t k)
 {
-    return ((size_t)k + (size_t)cpu_units_groups(k) * 3 * sizeof(float) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    return cpu_aligned((size_t)k + (size_t)cpu_units_groups(k) * 3 * sizeof(float));
 }
 
 size_t cpu_units_few_scratch(int64_t k)

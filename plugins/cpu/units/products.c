@@ -94,11 +94,6 @@ static void (*const tiles[])(const units_strip *, const uint8_t *, int64_t, int6
     [UNITS_RAISED_32] = tile_UNITS_RAISED_32, [UNITS_RAISED_16] = tile_UNITS_RAISED_16, [UNITS_BF16] = tile_UNITS_BF16,
     [UNITS_MINIMA_32] = tile_UNITS_MINIMA_32, [UNITS_MINIMA_16] = tile_UNITS_MINIMA_16};
 
-static size_t aligned(int64_t bytes)
-{
-    return ((size_t)bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
-}
-
 /* Processors with dot products of bytes may lack those of bf16. */
 static bool takes(uint32_t type)
 {
@@ -108,7 +103,7 @@ static bool takes(uint32_t type)
 
 static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
 {
-    return aligned(n * cpu_units_groups(k) * cpu_units_group_bytes(cpu_units_form(type)));
+    return cpu_aligned((size_t)(n * cpu_units_groups(k) * cpu_units_group_bytes(cpu_units_form(type))));
 }
 
 #define LINES_BYTES (PANEL * 2 * STRIP)
