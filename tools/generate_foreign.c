@@ -136,7 +136,8 @@ int keep_layers(options *o)
         return eng_fail(ENG_ERR_UNSUPPORTED, "--gpu-layers" ENG_CAUSE "%lld layers are more than it can keep",
                         (long long)kept);
     for (int64_t i = 0; i < kept; i++)
-        eu_text_format(&pattern, "%s%lld", i ? "|" : "^(?:blk|cache_[a-z_]+|state|conv|pool|entry|entry_i|ngrams)\\.(?:", (long long)i);
+        eu_text_format(&pattern, "%s%lld",
+                       i ? "|" : "^(?:blk|cache_[a-z_]+|state|conv|pool|entry|entry_i|ngrams)\\.(?:", (long long)i);
     eu_text_add(&pattern, ")(?:\\.|$)");
     char *text = eu_text_take(&pattern);
     if (!text)
@@ -255,7 +256,8 @@ int options_foreign(options *o, int argc, char **argv, int *i)
         if ((!f->name || strcmp(flag, f->name) != 0) &&
             (strlen(f->long_name) != length || strncmp(flag, f->long_name, length) != 0))
             continue;
-        bool more = *i + 1 < argc, taken = !equals && more && (f->argument == NEEDED || (f->argument == SWITCH && is_switch(argv[*i + 1])));
+        bool more = *i + 1 < argc, taken = !equals && more && (f->argument == NEEDED ||
+                                                               (f->argument == SWITCH && is_switch(argv[*i + 1])));
         if (f->argument == NEEDED && !equals && !more)
             return refuse(flag, "a value is needed");
         if (taken)

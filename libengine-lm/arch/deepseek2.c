@@ -1,5 +1,5 @@
-/* deepseek2 (DeepSeek V2, V3, R1, Kimi K2, GLM-4.7-Flash, Mistral Large 3): latent attention, the first layers dense, experts in groups, of
- * which the best are chosen, and shared ones. */
+/* deepseek2 (DeepSeek V2, V3, R1, Kimi K2, GLM-4.7-Flash, Mistral Large 3): latent attention, the first
+ * layers dense, experts in groups, of which the best are chosen, and shared ones. */
 #include "config.h"
 
 #include <stdio.h>

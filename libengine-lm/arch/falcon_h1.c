@@ -6,8 +6,8 @@
 static const lm_weight_row rows[] = {
     LM_ROWS_ENDS, LM_ROW_NORM(LM_NORM, "attn_norm"),
     {LM_FFN_NORM, "ffn_norm", "E", LM_W_F32 | LM_W_OPTIONAL, LM_ALL, 0, 0}, /* as converters call it */
-    {LM_FFN_NORM, "ffn_norm.weight", "E", LM_W_F32, LM_ALL, 0, LM_FFN_NORM + 1}, LM_ROWS_ROPE_FREQS, LM_ROWS_SCAN_OF(LM_W_OPTIONAL), LM_ROWS_ATTENTION(LM_W_OPTIONAL),
-    LM_ROWS_FFN,
+    {LM_FFN_NORM, "ffn_norm.weight", "E", LM_W_F32, LM_ALL, 0, LM_FFN_NORM + 1},
+    LM_ROWS_ROPE_FREQS, LM_ROWS_SCAN_OF(LM_W_OPTIONAL), LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_FFN,
 };
 
 const lm_arch lm_arch_falcon_h1 = {
