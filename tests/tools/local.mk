@@ -1,6 +1,8 @@
 # Makes random GGUF models for tests.
 check_PROGRAMS += %D%/make-model
-%C%_make_model_SOURCES = %D%/make-model.c %D%/archs.c %D%/model.c %D%/model.h %D%/vocabulary.c tools/convert.c tools/convert.h
+%C%_make_model_SOURCES = %D%/make-model.c %D%/archs.c %D%/model.h %D%/model_impl.h %D%/model_fill.c %D%/model_layers.c \
+	%D%/model_add.c %D%/model_attention.c %D%/model_recurrent.c %D%/model_ffn.c %D%/model_list.c %D%/model_keys.c \
+	%D%/vocabulary.c tools/convert.c tools/convert.h
 %C%_make_model_LDADD = libengine.la $(LIBM)
 
 if ENABLE_CPU
