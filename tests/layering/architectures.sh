@@ -46,5 +46,5 @@ told docs/language-models.md '^\|.*`@`.*\|'
 # what only guesses for another model is compared by its guesses
 told 'tests/peers/archs_cases.py tests/peers/drafts.py' 'arch"?[=:] *"@"'
 told tests/reference/model_archs.c '"@"'
-told 'tests/lm/test-archs.c tests/lm/test-block.c' '"--arch @ '
+told 'tests/lm/archs_table.c tests/lm/test-block.c' '"--arch @ '
 echo "1..$n"

@@ -61,7 +61,8 @@ tests_lm_test_indexer_LDADD = libengine-lm.la libengine.la $(LIBM)
 tests_lm_test_files_SOURCES = tests/lm/test-files.c tests/tap.c tests/tap.h $(lm_subject)
 tests_lm_test_files_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 tests_lm_test_files_LDADD = libengine-lm.la libengine.la $(LIBM)
-tests_lm_test_archs_SOURCES = tests/lm/test-archs.c tests/tap.c tests/tap.h $(lm_subject) $(reference_model)
+tests_lm_test_archs_SOURCES = tests/lm/test-archs.c tests/lm/archs.h tests/lm/archs_table.c tests/lm/archs_answer.c \
+	tests/lm/archs_run.c tests/lm/archs_random.c tests/tap.c tests/tap.h $(lm_subject) $(reference_model)
 tests_lm_test_archs_CPPFLAGS = $(AM_CPPFLAGS) $(lm_model_cppflags)
 # Memory that ends at any point.
 if ENABLE_CPU
