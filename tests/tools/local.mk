@@ -18,7 +18,8 @@ check_PROGRAMS += %D%/test-quantize
 TESTS += %D%/test-quantize
 endif
 endif
-%C%_test_quantize_SOURCES = %D%/test-quantize.c %D%/sha256.c %D%/sha256.h
+%C%_test_quantize_SOURCES = %D%/test-quantize.c %D%/quantize.h %D%/quantize.c %D%/quantize_types.c %D%/quantize_writing.c \
+	%D%/quantize_importance.c %D%/sha256.c %D%/sha256.h
 %C%_test_quantize_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 %C%_test_quantize_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
 
