@@ -8,7 +8,8 @@ check_PROGRAMS += $(lm_unit_tests)
 TESTS += $(lm_unit_tests)
 valgrind_tests += $(lm_unit_tests)
 endif
-tests_lm_test_gguf_SOURCES = %D%/test-gguf.c %D%/crafted.c %D%/crafted.h
+tests_lm_test_gguf_SOURCES = %D%/test-gguf.c %D%/gguf_file.h %D%/gguf_file.c %D%/gguf_good.c %D%/gguf_writing.c %D%/gguf_refused.c \
+	%D%/gguf_damaged.c %D%/crafted.c %D%/crafted.h
 tests_lm_test_gguf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lm_test_gguf_LDADD = libengine-core.la $(CHECK_LIBS)
 tests_lm_test_parts_SOURCES = %D%/test-parts.c

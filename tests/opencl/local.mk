@@ -45,7 +45,8 @@ tests_opencl_test_trials_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_waits_SOURCES = %D%/test-waits.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_waits_LDFLAGS = -export-dynamic
 tests_opencl_test_waits_LDADD = libengine.la $(OPENCL_LIBS)
-tests_opencl_test_opencl_SOURCES = %D%/test-opencl.c
+tests_opencl_test_opencl_SOURCES = %D%/test-opencl.c %D%/fixture.h %D%/fixture.c %D%/opencl_memory.c %D%/opencl_chains.c \
+	%D%/opencl_told.c
 tests_opencl_test_opencl_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_opencl_test_opencl_LDADD = libengine.la $(CHECK_LIBS)
 
