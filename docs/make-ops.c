@@ -9,12 +9,13 @@
 
 static void type_rows(void)
 {
-    puts("## Types\n\nNumbers are those of the GGUF format.\n\n| type | number | block | bytes | bits per element |\n|---|---|---|---|---|");
+    puts("## Types\n\nNumbers are those of the GGUF format.\n\n| type | number | block | bytes | bits per element "
+         "|\n|---|---|---|---|---|");
     for (uint32_t t = 0; t < ENG_TYPE_LIMIT; t++) {
         const eng_type_info *info = eng_type_get(t);
         if (info != NULL)
-            printf("| %s | %" PRIu32 " | %" PRIu32 " | %" PRIu32 " | %.4g |\n", info->name, t, info->block, info->block_bytes,
-                   8.0 * info->block_bytes / info->block);
+            printf("| %s | %" PRIu32 " | %" PRIu32 " | %" PRIu32 " | %.4g |\n", info->name, t, info->block,
+                   info->block_bytes, 8.0 * info->block_bytes / info->block);
     }
 }
 

@@ -118,7 +118,8 @@ static void run(answer *answers, uint32_t n_answers, eng_lm_context *context, co
             continue;
         const int32_t *best;
         const float *of_them;
-        uint32_t n = eng_lm_top(context, a->at, &best, &of_them, NULL); /* found on the device: not all of them travel */
+        /* found on the device: not all of them travel */
+        uint32_t n = eng_lm_top(context, a->at, &best, &of_them, NULL);
         check(eng_lm_sampler_choose_top(a->sampler, best, of_them, n, &token));
         eng_lm_sampler_accept(a->sampler, token);
         if (!eng_lm_is_end(model, token))
@@ -192,7 +193,8 @@ int main(int argc, char **argv)
     }
     eng_lm_stats told = {.size = sizeof told};
     check(eng_lm_context_get_stats(context, &told));
-    fprintf(stderr, "serve: %.0f tokens run, %.0f known from before\n", (double)told.tokens, (double)told.tokens_reused);
+    fprintf(stderr, "serve: %.0f tokens run, %.0f known from before\n", (double)told.tokens,
+            (double)told.tokens_reused);
     free(line);
     eng_lm_context_destroy(context);
     eng_lm_model_close(model);

@@ -59,7 +59,8 @@ static eng_plan *compile(eng_context *context, eng_device *device, const eng_sto
     check(eng_graph_create(context, 0, &graph));
     eng_value h = eng_mul_mat(graph, eng_graph_tensor(graph, 0, store, UP), eng_graph_tensor(graph, 0, store, X));
     h = eng_unary(graph, h, ENG_UNARY_SILU);
-    eng_store_value(graph, eng_graph_tensor(graph, 0, store, Y), eng_mul_mat(graph, eng_graph_tensor(graph, 0, store, DOWN), h));
+    eng_store_value(graph, eng_graph_tensor(graph, 0, store, Y),
+                    eng_mul_mat(graph, eng_graph_tensor(graph, 0, store, DOWN), h));
     check(eng_graph_seal(graph));
     check(eng_plan_create(device, graph, &plan));
     eng_graph_destroy(graph);

@@ -29,7 +29,8 @@ static bool ends(const void *owner, int32_t token)
 int eng_lm_grammar_create(const eng_lm_model *m, const char *gbnf, const char *root, eng_lm_grammar **grammar)
 {
     if (!m || !gbnf || !grammar)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_grammar_create" ENG_CAUSE "a model, a grammar and a place for it are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_grammar_create" ENG_CAUSE "a model, a grammar and a place for it are needed");
     if (!m->tokenizer)
         return eng_fail(m->tokenizer_status, "eng_lm_grammar_create" ENG_CAUSE "%s", m->tokenizer_error);
     eng_lm_grammar *g = lm_calloc(1, sizeof *g);
@@ -57,7 +58,8 @@ void eng_lm_grammar_destroy(eng_lm_grammar *g)
 int eng_lm_grammar_from_schema(const char *json, size_t length, char **gbnf)
 {
     if (!json || !gbnf)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_grammar_from_schema" ENG_CAUSE "a schema and a place for the grammar are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_grammar_from_schema" ENG_CAUSE "a schema and a place for the grammar are needed");
     return lm_schema_to_gbnf(json, length, gbnf);
 }
 
@@ -65,7 +67,8 @@ int eng_lm_grammar_test(const eng_lm_grammar *g, const char *text, size_t length
 {
     lm_matcher m;
     if (!g || (!text && length) || !state)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_grammar_test" ENG_CAUSE "a grammar, a text and a place for its state are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_grammar_test" ENG_CAUSE "a grammar, a text and a place for its state are needed");
     int status = lm_matcher_init(&m, &g->rules);
     if (status)
         return status;
@@ -92,8 +95,10 @@ int eng_lm_sampler_set_grammar(eng_lm_sampler *s, const eng_lm_grammar *g)
     if (!s)
         return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_set_grammar" ENG_CAUSE "a sampler is needed");
     if (g && g->spellings.n_vocab != eng_sampler_vocabulary(s->sampler))
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_sampler_set_grammar" ENG_CAUSE "the grammar is for %u tokens, the sampler for %u: they "
-                        "must be of one model", g->spellings.n_vocab, eng_sampler_vocabulary(s->sampler));
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_sampler_set_grammar" ENG_CAUSE "the grammar is for %u tokens, the sampler for %u: they "
+                        "must be of one model",
+                        g->spellings.n_vocab, eng_sampler_vocabulary(s->sampler));
     int status = g ? lm_constraint_create(&g->rules, &g->spellings, &c) : ENG_OK;
     if (!status)
         eng_sampler_constrain(s->sampler, c);

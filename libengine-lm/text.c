@@ -47,18 +47,20 @@ static bool in_order(const eng_lm_range *r, size_t n, size_t length)
 
 _Static_assert(sizeof(eng_lm_range) == sizeof(eng_tokenizer_range), "they are the same");
 
-int eng_lm_tokenize_given(const eng_lm_model *m, const char *text, size_t length, uint32_t flags, const eng_lm_range *given,
-                          size_t n_given, int32_t **ids, size_t *n)
+int eng_lm_tokenize_given(const eng_lm_model *m, const char *text, size_t length, uint32_t flags,
+                          const eng_lm_range *given, size_t n_given, int32_t **ids, size_t *n)
 {
     int status = need_tokenizer(m, "eng_lm_tokenize_given");
     if (status)
         return status;
     if ((!text && length) || (!given && n_given) || !ids || !n)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize_given" ENG_CAUSE "a text, its ranges and places for the tokens are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_tokenize_given" ENG_CAUSE "a text, its ranges and places for the tokens are needed");
     if (!in_order(given, n_given, length))
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_tokenize_given" ENG_CAUSE "ranges overlap, or are not in order, or not of the text");
-    return eng_tokenizer_encode_around(m->tokenizer, text, length, tokenize_flags(flags), (const eng_tokenizer_range *)(const void *)given,
-                                       n_given, ids, n);
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_tokenize_given" ENG_CAUSE "ranges overlap, or are not in order, or not of the text");
+    return eng_tokenizer_encode_around(m->tokenizer, text, length, tokenize_flags(flags),
+                                       (const eng_tokenizer_range *)(const void *)given, n_given, ids, n);
 }
 
 int eng_lm_text(const eng_lm_model *m, const int32_t *ids, size_t n, int special, char **text, size_t *length)
@@ -144,7 +146,8 @@ int eng_lm_sampler_create(const eng_lm_model *m, const eng_lm_sampler_params *pa
                         "a model and a place for the sampler are needed");
     eng_sampler_settings settings;
     eng_sampler_defaults(&settings);
-    int status = params ? lm_take("eng_lm_sampler_create", &settings, sizeof settings, params, 2 * sizeof(uint32_t)) : ENG_OK;
+    int status = params ? lm_take("eng_lm_sampler_create", &settings, sizeof settings, params, 2 * sizeof(uint32_t)) :
+                          ENG_OK;
     if (status)
         return status;
     eng_lm_sampler *s = lm_calloc(1, sizeof *s);

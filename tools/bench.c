@@ -124,7 +124,9 @@ static int read_number(const char *option, const char *text, double least, doubl
 {
     char *end;
     *value = strtod(text, &end);
-    return *text && !*end && *value >= least && *value <= 1e6 ? 0 : usage("%s must be a number of at least %g, got \"%s\"", option, least, text);
+    return *text && !*end && *value >= least && *value <= 1e6 ?
+               0 :
+               usage("%s must be a number of at least %g, got \"%s\"", option, least, text);
 }
 
 static int set_filter(arguments *a, const char *text)
@@ -200,7 +202,8 @@ static bool open_named(eng_context *context, bench_device *devices, uint32_t *n,
             return true;
     *d = (bench_device){.info = {.size = sizeof d->info}};
     eu_copy(d->name, sizeof d->name, name);
-    bool good = eng_device_open(context, name, &d->device) == ENG_OK && eng_device_get_info(d->device, &d->info) == ENG_OK;
+    bool good = eng_device_open(context, name, &d->device) == ENG_OK &&
+                eng_device_get_info(d->device, &d->info) == ENG_OK;
     if (!good) {
         fprintf(stderr, BENCH_PROGRAM ": %s\n", eng_last_error());
         eng_device_close(d->device);
@@ -253,7 +256,8 @@ static bool is_wanted(const arguments *a, const bench_case *c, const bench_devic
     return a->n_names == 0;
 }
 
-static bool run_cases(eng_context *context, const arguments *a, bench_device *devices, uint32_t n, bench_results *results)
+static bool run_cases(eng_context *context, const arguments *a, bench_device *devices, uint32_t n,
+                      bench_results *results)
 {
     uint32_t failed = 0;
     converter *convert = NULL;

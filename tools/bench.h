@@ -1,7 +1,7 @@
 /*
  * engine-bench: how long ops take on a device, beside what the device could do.  bench.c the command line; bench_case.c
- * lines that describe a case; bench_run.c running one; bench_report.c, bench_json.c, bench_compare.c and bench_plot.c what
- * is told of it; bench_model.c whole models.
+ * lines that describe a case; bench_run.c running one; bench_report.c, bench_json.c, bench_compare.c and bench_plot.c
+ * what is told of it; bench_model.c whole models.
  */
 #ifndef TOOLS_BENCH_H
 #define TOOLS_BENCH_H

@@ -109,7 +109,8 @@ static bool read_param(reader *r, const eng_param_info *p, const char *at)
 
 static bool read_layout(reader *r, const char *value)
 {
-    static const char *const names[] = {[ENG_LAYOUT_AUTO] = "auto", [ENG_LAYOUT_FILE] = "file", [ENG_LAYOUT_PACKED] = "packed"};
+    static const char *const names[] =
+        {[ENG_LAYOUT_AUTO] = "auto", [ENG_LAYOUT_FILE] = "file", [ENG_LAYOUT_PACKED] = "packed"};
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i] && strcmp(names[i], value) == 0) {
             r->c->layout = i;
@@ -160,7 +161,8 @@ static bool read_op(reader *r, const char *name)
         if (eng_op_get(i) && eu_nearer(name, eng_op_get(i)->name, &best))
             near = eng_op_get(i)->name;
     if (!r->c->op)
-        return wrong(r, "there is no op %.60s%s%s%s", name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+        return wrong(r, "there is no op %.60s%s%s%s", name, near ? " (did you mean " : "", near ? near : "",
+                     near ? "?)" : "");
     if (r->c->op->flags & (ENG_OPF_VIEW | ENG_OPF_BARRIER))
         return wrong(r, "%s computes nothing", name);
     eu_row_sample_params(r->c->op, ENG_TYPE_F32, r->c->ip, r->c->fp); /* what is not said */

@@ -13,7 +13,8 @@ static double find(const json_t *cases, const bench_result *r)
     size_t i;
     json_t *c;
     json_array_foreach(cases, i, c) {
-        const char *text = json_string_value(json_object_get(c, "case")), *device = json_string_value(json_object_get(c, "device"));
+        const char *text = json_string_value(json_object_get(c, "case")),
+                   *device = json_string_value(json_object_get(c, "device"));
         if (text && device && strcmp(text, r->what->text) == 0 && strcmp(device, r->where->name) == 0)
             return json_number_value(json_object_get(c, "us"));
     }
@@ -35,7 +36,8 @@ static void print(const json_t *cases, const bench_results *results)
         n++;
     }
     if (n)
-        printf("%-12s %10s %10s %6.2fx  geometric mean of %u cases\n", "", "", "", bench_geometric(logs, n), (unsigned)n);
+        printf("%-12s %10s %10s %6.2fx  geometric mean of %u cases\n", "", "", "", bench_geometric(logs, n),
+               (unsigned)n);
     else
         printf("# the earlier report has none of these cases on these devices\n");
 }
@@ -49,8 +51,8 @@ bool bench_compare(const char *file, const bench_results *results)
     if (!report)
         fprintf(stderr, BENCH_PROGRAM ": %s, line %d: %s\n", file, error.line, error.text);
     else if (!schema || strcmp(schema, BENCH_SCHEMA) != 0 || !json_is_array(cases))
-        fprintf(stderr, BENCH_PROGRAM ": %s must be a report of engine-bench --json, schema %s, got schema %s\n", file, BENCH_SCHEMA,
-                schema ? schema : "none");
+        fprintf(stderr, BENCH_PROGRAM ": %s must be a report of engine-bench --json, schema %s, got schema %s\n", file,
+                BENCH_SCHEMA, schema ? schema : "none");
     else
         print(cases, results);
     bool good = report && schema && strcmp(schema, BENCH_SCHEMA) == 0 && json_is_array(cases);

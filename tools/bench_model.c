@@ -128,15 +128,16 @@ static void print(const bench_device *device, const figures *f)
         printf("%-12s %s\n", device->name, f->why);
         return;
     }
-    printf("%-12s opened in %.2f s, first passes of %d and 1 tokens in %.2f s\n", device->name, f->open, BATCH, f->first);
+    printf("%-12s opened in %.2f s, first passes of %d and 1 tokens in %.2f s\n", device->name, f->open, BATCH,
+           f->first);
     for (int i = 0; i < PREFILLS; i++)
         if (f->prefill[i] > 0)
             printf("%-12s prefill %5lld %10.1f tokens/s\n", device->name, (long long)prefills[i],
                    (double)prefills[i] / f->prefill[i]);
     for (int i = 0; i < DEPTHS; i++)
         if (f->decode[i] > 0)
-            printf("%-12s decode behind %5lld %10.1f tokens/s, %.1f GB/s of all weights\n", device->name, (long long)depths[i],
-                   1 / f->decode[i], (double)f->info.weight_bytes / f->decode[i] * 1e-9);
+            printf("%-12s decode behind %5lld %10.1f tokens/s, %.1f GB/s of all weights\n", device->name,
+                   (long long)depths[i], 1 / f->decode[i], (double)f->info.weight_bytes / f->decode[i] * 1e-9);
 }
 
 static void write(eu_json *j, const bench_device *device, const figures *f)

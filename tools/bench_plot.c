@@ -41,8 +41,8 @@ static void draw_bar(FILE *f, const bench_results *results, const bench_result *
     put_text(f, r->what->text);
     fprintf(f, " · ");
     put_text(f, r->where->name);
-    fprintf(f, "</text>\n<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", LEFT, y + 1, share * WIDE, BAR - 3,
-            colour(results, r));
+    fprintf(f, "</text>\n<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", LEFT, y + 1,
+            share * WIDE, BAR - 3, colour(results, r));
     fprintf(f, "<text x=\"%.1f\" y=\"%d\">%.2f of %s</text>\n", LEFT + share * WIDE + 4, y + BAR - 4, r->share,
             bench_roof_name(r->roof));
 }
@@ -82,12 +82,17 @@ static void draw(FILE *f, const bench_results *results)
     for (uint32_t i = 0; i < results->n; i++)
         n += results->at[i].status == ENG_OK && results->at[i].roof;
     const int top = 20 + BAR * devices_of(results), height = (int)n * BAR + top + 20, width = LEFT + WIDE * 5 / 4 + 80;
-    fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" font-size=\"10\">\n"
-               "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", width, height, width, height);
+    fprintf(f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
+            "font-size=\"10\">\n"
+            "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
+            width, height, width, height);
     for (int tenth = 0; tenth <= 10; tenth += 2)
-        fprintf(f, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\"/><text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%.1f</text>\n",
-                LEFT + WIDE * tenth / 10, top, LEFT + WIDE * tenth / 10, height - 20, tenth == 10 ? "#000000" : "#cccccc",
-                LEFT + WIDE * tenth / 10, top - 6, tenth / 10.0);
+        fprintf(f,
+                "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\"/><text x=\"%d\" y=\"%d\" "
+                "text-anchor=\"middle\">%.1f</text>\n",
+                LEFT + WIDE * tenth / 10, top, LEFT + WIDE * tenth / 10, height - 20,
+                tenth == 10 ? "#000000" : "#cccccc", LEFT + WIDE * tenth / 10, top - 6, tenth / 10.0);
     put_roofs(f, results);
     for (uint32_t i = 0, y = 0; i < results->n; i++)
         if (results->at[i].status == ENG_OK && results->at[i].roof)
@@ -107,7 +112,8 @@ bool bench_plot(const char *file, const bench_results *results)
         good = fclose(f) == 0 && good && rename(part.at, file) == 0;
     }
     if (!good) {
-        fprintf(stderr, BENCH_PROGRAM ": %s cannot be written: %s\n", file, part.failed ? "out of memory" : strerror(errno));
+        fprintf(stderr, BENCH_PROGRAM ": %s cannot be written: %s\n", file,
+                part.failed ? "out of memory" : strerror(errno));
         if (f)
             remove(part.at);
     }

@@ -47,8 +47,8 @@ void bench_print_device(FILE *out, const bench_device *d)
 
 void bench_print_head(FILE *out)
 {
-    fprintf(out, "%-12s %10s %7s %8s %9s %6s %6s %4s  %s\n", "device", "us", "spread", "GB/s", "GFLOP/s", "roof", "share", "runs",
-            "case");
+    fprintf(out, "%-12s %10s %7s %8s %9s %6s %6s %4s  %s\n", "device", "us", "spread", "GB/s", "GFLOP/s", "roof",
+            "share", "runs", "case");
 }
 
 void bench_print(FILE *out, const bench_result *r)

@@ -93,7 +93,8 @@ static int do_system(chat *c, const char *rest, char **ask)
     if (!status)
         status = chat_restart(c);
     if (!status)
-        chat_note(c, *rest ? "(the system prompt is another one; what was said stays)" : "(there is no system prompt any more)");
+        chat_note(c, *rest ? "(the system prompt is another one; what was said stays)" :
+                             "(there is no system prompt any more)");
     return status;
 }
 

@@ -196,7 +196,8 @@ int chat_edit_line(chat_edit *e, const char *color, const char *prompt, const ch
     int n = 0;
     HistEvent event;
     /* libedit forgets what moves no cursor at the very end of a prompt */
-    snprintf(e->prompt, sizeof e->prompt, *color ? "\1%s\1%.*s\1%s\1 " : "%s%.*s%s ", color, (int)strcspn(prompt, " "), prompt, plain);
+    snprintf(e->prompt, sizeof e->prompt, *color ? "\1%s\1%.*s\1%s\1 " : "%s%.*s%s ", color, (int)strcspn(prompt, " "),
+             prompt, plain);
     e->interrupted = e->pasting = false;
     fputs("\033[?2004h", stderr); /* pasted text is marked */
     fflush(stderr);

@@ -1,7 +1,7 @@
 /*
- * engine-generate: conversations in files.  FILE is JSON, to be read, edited and taken to other models: "messages"; and with
- * "text" what FILE.state holds, that is what eng_lm_sequence_save writes, so that nothing is run again.  A state that does not
- * fit - another model, other types of caches - is left alone, and the messages are run.
+ * engine-generate: conversations in files.  FILE is JSON, to be read, edited and taken to other models: "messages"; and
+ * with "text" what FILE.state holds, that is what eng_lm_sequence_save writes, so that nothing is run again.  A state
+ * that does not fit - another model, other types of caches - is left alone, and the messages are run.
  */
 #include "config.h"
 
@@ -78,8 +78,10 @@ static int read_messages(const char *path, json_t **all)
         return ENG_OK;
     json_decref(*all);
     *all = NULL;
-    return eng_fail(ENG_ERR_FORMAT, "%s is no conversation" ENG_CAUSE "\"messages\", a list of objects with \"role\" and \"content\", "
-                    "is expected", path);
+    return eng_fail(ENG_ERR_FORMAT,
+                    "%s is no conversation" ENG_CAUSE "\"messages\", a list of objects with \"role\" and \"content\", "
+                    "is expected",
+                    path);
 }
 
 /* false: the messages will be run. */

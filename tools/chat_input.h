@@ -7,7 +7,8 @@
 
 enum { INPUT_TEXT, INPUT_INTERRUPTED, INPUT_INTERRUPTED_EMPTY, INPUT_END, INPUT_NO_MEMORY };
 
-/* Reads standard input: with history and keys that edit where editing is asked for and was built in, else as it comes. */
+/* Reads standard input: with history and keys that edit where editing is asked for and was built in, else as it
+ * comes. */
 typedef struct chat_input chat_input;
 chat_input *chat_input_open(bool edit);
 void chat_input_close(chat_input *in);

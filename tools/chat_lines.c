@@ -46,7 +46,8 @@ static int take_number(const struct number *n, const json_t *value, request *q)
     char expected[96];
     double v = json_number_value(value);
     if (!json_is_number(value) || (n->whole && !json_is_integer(value)) || !(v >= n->least) || !(v <= n->most)) {
-        snprintf(expected, sizeof expected, "a %snumber from %.10g to %.10g", n->whole ? "whole " : "", n->least, n->most);
+        snprintf(expected, sizeof expected, "a %snumber from %.10g to %.10g", n->whole ? "whole " : "", n->least,
+                 n->most);
         return wrong(n->key, expected);
     }
     char *at = (char *)&q->how + n->at;
@@ -196,7 +197,8 @@ static int one(chat *c, const char *line, size_t n)
     chat_answer a = {0};
     json_t *read = json_loadb(line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     int status = read ? take_all(c, read, &q) :
-                        eng_fail(ENG_ERR_FORMAT, "the request is no JSON" ENG_CAUSE "%s, at byte %d", why.text, why.position);
+                        eng_fail(ENG_ERR_FORMAT, "the request is no JSON" ENG_CAUSE "%s, at byte %d", why.text,
+                                 why.position);
     if (!status)
         status = answer(c, &q, &a);
     const json_t *id = json_object_get(read, "id");

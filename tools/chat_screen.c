@@ -10,7 +10,8 @@
 
 const char *chat_color(const chat *c, int what)
 {
-    static const char *const codes[] = {[CHAT_PLAIN] = "\033[0m", [CHAT_PROMPT] = "\033[1;32m", [CHAT_NOTE] = "\033[2m"};
+    static const char *const codes[] =
+        {[CHAT_PLAIN] = "\033[0m", [CHAT_PROMPT] = "\033[1;32m", [CHAT_NOTE] = "\033[2m"};
     return c->color ? codes[what] : "";
 }
 
@@ -49,7 +50,9 @@ static int show_safely(const char *text, size_t n)
 int chat_show(run *r, const char *text, size_t n)
 {
     (void)r;
-    int status = isatty(STDOUT_FILENO) ? show_safely(text, n) : fwrite(text, 1, n, stdout) < n ? run_output_failed() : ENG_OK;
+    int status = isatty(STDOUT_FILENO)          ? show_safely(text, n) :
+                 fwrite(text, 1, n, stdout) < n ? run_output_failed() :
+                                                  ENG_OK;
     return status ? status : fflush(stdout) ? run_output_failed() : ENG_OK;
 }
 
@@ -86,6 +89,7 @@ void chat_tell_devices(const chat *c)
     }
     eng_lm_stats s = {.size = sizeof s};
     eng_lm_context_get_stats(c->r->context, &s);
-    chat_note(c, "the context holds %lld tokens of at most %u; %llu were dropped", (long long)eng_lm_sequence_length(c->r->context, 0),
-              c->p.n_cells, (unsigned long long)(s.tokens_dropped - c->dropped));
+    chat_note(c, "the context holds %lld tokens of at most %u; %llu were dropped",
+              (long long)eng_lm_sequence_length(c->r->context, 0), c->p.n_cells,
+              (unsigned long long)(s.tokens_dropped - c->dropped));
 }

@@ -1,8 +1,8 @@
 /*
  * engine-generate: what of a conversation the model holds, so that only what is new is run.
  *
- * The tokens that an answer came as are its tokens: a text that begins with all that was said is their continuation, of which
- * the rest alone is made tokens.  Any other text is made tokens as a whole, and runs from where they differ.
+ * The tokens that an answer came as are its tokens: a text that begins with all that was said is their continuation, of
+ * which the rest alone is made tokens.  Any other text is made tokens as a whole, and runs from where they differ.
  */
 #include "config.h"
 
@@ -94,7 +94,8 @@ static int tokens_from(const chat *c, const chat_text *t, size_t from, int32_t *
         const eng_lm_range r = t->given[first + i];
         given[i] = (eng_lm_range){r.from > from ? r.from - from : 0, r.to - from};
     }
-    int status = eng_lm_tokenize_given(c->r->model, t->at + from, t->n - from, ENG_LM_PARSE_SPECIAL, given, n, ids, n_ids);
+    int status = eng_lm_tokenize_given(c->r->model, t->at + from, t->n - from, ENG_LM_PARSE_SPECIAL, given, n, ids,
+                                       n_ids);
     free(given);
     return status;
 }
@@ -188,7 +189,8 @@ int chat_settle(chat *c, const char *prompt, size_t n, const char *answer, size_
 {
     run *r = c->r;
     size_t all = held(c);
-    int status = all > r->n_ids ? eng_lm_sequence_rollback(r->context, 0, (int64_t)(all - r->n_ids)) : ENG_OK; /* of drafts */
+    /* of drafts */
+    int status = all > r->n_ids ? eng_lm_sequence_rollback(r->context, 0, (int64_t)(all - r->n_ids)) : ENG_OK;
     c->text.n = 0;
     eu_text_add_bytes(&c->text, prompt, n);
     eu_text_add_bytes(&c->text, answer, n_answer);
@@ -204,7 +206,8 @@ void chat_mark_back(chat *c)
         return;
     }
     chat_mark m = c->marks.at[--c->marks.n];
-    int64_t length = (int64_t)m.held - (int64_t)(dropped(c) - c->dropped), now = eng_lm_sequence_length(c->r->context, 0);
+    int64_t length = (int64_t)m.held - (int64_t)(dropped(c) - c->dropped),
+            now = eng_lm_sequence_length(c->r->context, 0);
     bool back = length >= 0 && length <= now && eng_lm_sequence_truncate(c->r->context, 0, length) == ENG_OK;
     if (!back) { /* run again when it is needed */
         eng_lm_sequence_remove(c->r->context, 0);

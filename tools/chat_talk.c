@@ -49,7 +49,8 @@ static int ask(chat *c, const char *text, size_t n)
     if (eng_lm_context_get_stats(c->r->context, &s) == ENG_OK)
         after = s.tokens_dropped;
     if (!none && after > before)
-        chat_note(c, "(the context was full: the oldest %llu tokens are forgotten)", (unsigned long long)(after - before));
+        chat_note(c, "(the context was full: the oldest %llu tokens are forgotten)",
+                  (unsigned long long)(after - before));
     if (!none && c->speed)
         chat_tell_speed(c, &a);
     return ENG_OK;

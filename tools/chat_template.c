@@ -12,15 +12,17 @@ int chat_template_open(chat *c)
     char *read = NULL;
     size_t n = 0;
     const char *source = o->chat_template;
-    const char *from = o->chat_template_file ? o->chat_template_file : source ? "--chat-template" : "the model's template";
+    const char *from = o->chat_template_file ? o->chat_template_file :
+                       source                ? "--chat-template" :
+                                               "the model's template";
     int status = o->chat_template_file ? read_text(o->chat_template_file, &read, &n) : ENG_OK;
     if (status)
         return status;
     if (source && chat_template_named(source))
         source = chat_template_named(source);
     else if (source && !strstr(source, "{{") && !strstr(source, "{%")) /* a name that nobody knows, surely */
-        return eng_fail(ENG_ERR_INVALID, "--chat-template %s" ENG_CAUSE "it is neither Jinja nor one of the names %s", source,
-                        chat_template_names());
+        return eng_fail(ENG_ERR_INVALID, "--chat-template %s" ENG_CAUSE "it is neither Jinja nor one of the names %s",
+                        source, chat_template_names());
     source = read ? read : source ? source : eng_lm_model_template(c->r->model, NULL);
     if (source)
         status = eng_lm_template_create(source, read ? n : strlen(source), &c->jinja);
@@ -31,14 +33,17 @@ int chat_template_open(chat *c)
 int chat_render(const chat *c, const json_t *messages, const json_t *more, bool generation, chat_text *text)
 {
     if (!c->jinja)
-        return eng_fail(ENG_ERR_STATE, "the model's file has no chat template" ENG_ADVICE "give one with --chat-template NAME or "
-                        "TEXT; names are %s", chat_template_names());
+        return eng_fail(ENG_ERR_STATE,
+                        "the model's file has no chat template" ENG_ADVICE "give one with --chat-template NAME or "
+                        "TEXT; names are %s",
+                        chat_template_names());
     json_t *all = more ? json_copy((json_t *)more) : json_object();
     json_object_set(all, "messages", (json_t *)messages);
     json_object_set_new(all, "add_generation_prompt", json_boolean(generation));
     char *json = json_dumps(all, JSON_COMPACT);
     json_decref(all);
-    int status = json ? eng_lm_template_render_given(c->jinja, c->r->model, json, &text->at, &text->n, &text->given, &text->n_given) :
+    int status = json ? eng_lm_template_render_given(c->jinja, c->r->model, json, &text->at, &text->n, &text->given,
+                                                     &text->n_given) :
                         eng_fail_code(EU_NO_MEMORY("the messages"));
     free(json);
     return status;

@@ -9,7 +9,8 @@
 
 typedef struct converter converter;
 
-/* device: "cpu".  stopped: asked now and then; if it says not 0, converter_run fails with ENG_ERR_STATE; NULL: goes on. */
+/* device: "cpu".  stopped: asked now and then; if it says not 0, converter_run fails with ENG_ERR_STATE; NULL: goes
+ * on. */
 int converter_create(eng_context *context, const char *device, int (*stopped)(void), converter **result);
 void converter_destroy(converter *c);
 

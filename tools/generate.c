@@ -15,7 +15,8 @@ static int complain(const options *o)
 {
     eng_error e = {.size = sizeof e};
     eng_last_error_info(&e);
-    bool pattern = e.code == ENG_CODE_PATTERN_UNUSED || e.code == ENG_CODE_PATTERN_HIDDEN || e.code == ENG_CODE_PATTERN_SYNTAX;
+    bool pattern = e.code == ENG_CODE_PATTERN_UNUSED || e.code == ENG_CODE_PATTERN_HIDDEN ||
+                   e.code == ENG_CODE_PATTERN_SYNTAX;
     fprintf(stderr, "engine-generate: %s%s\n",
             !pattern ? "" : (uint32_t)e.index == o->nkvo_override ? "-nkvo: " : "-ot: ", eng_last_error());
     return e.code == ENG_CODE_DEVICE_NAME ? EXIT_USAGE : 1;
@@ -24,7 +25,8 @@ static int complain(const options *o)
 static int to_output(run *r, const char *text, size_t n)
 {
     (void)r;
-    return fwrite(text, 1, n, stdout) < n || fflush(stdout) ? run_output_failed() : ENG_OK; /* nobody would read the rest */
+    /* nobody would read the rest */
+    return fwrite(text, 1, n, stdout) < n || fflush(stdout) ? run_output_failed() : ENG_OK;
 }
 
 /* *before: what the prompt had sent. */
@@ -59,8 +61,9 @@ static int explain(run *r, FILE *to)
 /* The plan of the passes that ran, with what its launches took. */
 static int profile(run *r)
 {
-    return r->o.profile ? eng_lm_context_explain_pass(r->context, r->o.pass ? r->o.pass : 1, ENG_EXPLAIN_TEXT, to_stream, stderr)
-                        : ENG_OK;
+    return r->o.profile ?
+               eng_lm_context_explain_pass(r->context, r->o.pass ? r->o.pass : 1, ENG_EXPLAIN_TEXT, to_stream, stderr) :
+               ENG_OK;
 }
 
 static void count_weights(const run *r, report *out)
@@ -141,8 +144,8 @@ static int run_text(run *r)
     return profile(r);
 }
 
-/* What --perplexity counts.  llama.cpp's way: the text has the model's special tokens, every chunk begins with that which the text
- * begins with, and of n tokens the last n - n / 2 - 1 are counted. */
+/* What --perplexity counts.  llama.cpp's way: the text has the model's special tokens, every chunk begins with that
+ * which the text begins with, and of n tokens the last n - n / 2 - 1 are counted. */
 static int protocol(run *r, uint32_t chunk, eng_lm_perplexity_params *p)
 {
     int32_t *plain = NULL, *special = NULL;
@@ -185,7 +188,8 @@ static int run_perplexity(run *r)
     if (!status)
         status = protocol(r, (uint32_t)chunk, &counted);
     if (!status)
-        status = eng_lm_perplexity_counted(r->context, r->ids, r->n_prompt, &counted, show_progress, &p, &out.perplexity);
+        status = eng_lm_perplexity_counted(r->context, r->ids, r->n_prompt, &counted, show_progress, &p,
+                                           &out.perplexity);
     if (!status && collected)
         status = imatrix_write(collected, r->o.imatrix_out, r->o.perplexity, out.perplexity.chunks, (uint32_t)chunk);
     imatrix_end(collected);

@@ -164,8 +164,10 @@ typedef struct exchanged {
 void exchanged_note(exchanged *e, eng_device *device);
 
 /* The table, on stderr; or all of it as one JSON object on stdout. */
-void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
-void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context, const exchanged *before);
+void report_table(const report *r, const options *o, eng_device *device, eng_lm_context *context,
+                  const exchanged *before);
+void report_json(const report *r, const options *o, eng_device *device, eng_lm_context *context,
+                 const exchanged *before);
 
 /* How far a long piece of work is: an eng_lm_progress whose user is one of these. */
 typedef struct progress {

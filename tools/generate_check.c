@@ -11,7 +11,8 @@ static bool are_shares(const char *text, char separator)
 {
     bool some = false;
     for (;; text++) {
-        size_t whole = strspn(text, "0123456789"), part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+        size_t whole = strspn(text, "0123456789"),
+               part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
         size_t length = whole + (text[whole] == '.') + part;
         if (whole + part == 0 || whole + part > 15)
             return false;

@@ -51,7 +51,8 @@ bool choose_default(const eng_device_info *list, uint32_t n, uint64_t bytes, boo
         best = is_accelerator(&list[i]) ? &list[i] : best;
     if (!best)
         return false;
-    bool fits = !best->memory_free || bytes + bytes / 8 <= best->memory_free; /* with some room for caches and scratch */
+    bool fits = !best->memory_free || bytes + bytes / 8 <= best->memory_free; /* with some room for caches and
+                                                                               * scratch */
     if (is_accelerator(best) && !fits && count_accelerators(list, n) > 1)
         join(list, n, with_shares, &text);
     else

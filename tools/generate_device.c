@@ -39,7 +39,9 @@ static int default_device(eng_context *engine, const options *o, char name[NAME_
     if (!status)
         choose_default(list, n, bytes, !o->shares, name, NAME_BYTES);
     if (!status && strchr(name, '+'))
-        fprintf(stderr, "engine-generate: note: the model is too large for one device: all accelerators are used, %s (-d)\n", name);
+        fprintf(stderr,
+                "engine-generate: note: the model is too large for one device: all accelerators are used, %s (-d)\n",
+                name);
     free(list);
     return status;
 }
@@ -149,8 +151,10 @@ int device_open(eng_context *engine, const options *o, eng_device **result)
         status = eng_device_open(engine, composed, &device);
     }
     if (!status && o->profile && strncmp(info.name, "opencl:", 7) != 0)
-        status = eng_fail(ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "only devices of the opencl plugin time their kernels (--profile)"
-                          ENG_ADVICE "choose one of them with -d, such as opencl:0", info.name);
+        status = eng_fail(ENG_ERR_UNSUPPORTED,
+                          "%s" ENG_CAUSE "only devices of the opencl plugin time their kernels (--profile)" ENG_ADVICE
+                          "choose one of them with -d, such as opencl:0",
+                          info.name);
     if (status)
         eng_device_close(device);
     else

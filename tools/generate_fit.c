@@ -54,8 +54,8 @@ static void say_moves(const eng_lm_fit *fit, const eng_lm_fit_info *info, bool o
         eng_lm_fit_move m = {.size = sizeof m};
         eng_lm_fit_get_move(fit, kind, &m);
         if (m.n_layers)
-            say("-ot '%s=%s': the %s of %s %u of %u layers%s, for without that %s is missing", m.pattern, m.device, what[kind],
-                m.n_layers < info->n_layers ? "the last" : "all", m.n_layers, info->n_layers,
+            say("-ot '%s=%s': the %s of %s %u of %u layers%s, for without that %s is missing", m.pattern, m.device,
+                what[kind], m.n_layers < info->n_layers ? "the last" : "all", m.n_layers, info->n_layers,
                 others ? ", but what another -ot places" : "", size_text(info->lacked, lacked));
     }
 }

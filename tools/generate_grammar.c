@@ -8,7 +8,8 @@
 
 int run_open_grammar(run *r)
 {
-    const char *path = r->o.grammar_file ? r->o.grammar_file : r->o.schema_file, *given = r->o.grammar ? r->o.grammar : r->o.schema;
+    const char *path = r->o.grammar_file ? r->o.grammar_file : r->o.schema_file,
+               *given = r->o.grammar ? r->o.grammar : r->o.schema;
     char *text = NULL, *gbnf = NULL;
     size_t length = 0;
     if (!path && !given)

@@ -45,7 +45,8 @@ static sums *find(imatrix *m, const char *name, int64_t columns, int64_t sets)
     return add(m, name, columns, sets);
 }
 
-static void collect(void *user, const char *weight, int64_t set, int64_t of, const float *rows, int64_t columns, int64_t n)
+static void collect(void *user, const char *weight, int64_t set, int64_t of, const float *rows, int64_t columns,
+                    int64_t n)
 {
     imatrix *m = user;
     sums *s = m->no_memory ? NULL : find(m, weight, columns, of);

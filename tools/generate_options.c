@@ -26,7 +26,8 @@ enum id {
 static const struct flag {
     const char *name, *long_name;
     enum id id;
-    enum { NONE, NEEDED, OPTIONAL, SWITCH } argument; /* optional: only behind =; switch: on, off or auto, if it follows */
+    enum { NONE, NEEDED, OPTIONAL, SWITCH } argument; /* optional: only behind =; switch: on, off or auto, if it
+                                                       * follows */
 } flags[] = {
     {"-m", "--model", MODEL, NEEDED},
     {"-d", "--device", DEVICE, NEEDED},
@@ -152,7 +153,8 @@ static int precision(const char *flag, const char *text, uint32_t *value)
 
 static int layout(const char *flag, const char *text, uint32_t *value)
 {
-    static const char *const names[] = {[ENG_LAYOUT_AUTO] = "auto", [ENG_LAYOUT_FILE] = "file", [ENG_LAYOUT_PACKED] = "packed"};
+    static const char *const names[] =
+        {[ENG_LAYOUT_AUTO] = "auto", [ENG_LAYOUT_FILE] = "file", [ENG_LAYOUT_PACKED] = "packed"};
     for (uint32_t l = 0; l < sizeof names / sizeof *names; l++)
         if (strcmp(text, names[l]) == 0) {
             *value = l;
@@ -216,12 +218,14 @@ static int override(options *o, const char *flag, const char *text)
     return home && options_keep(o, home) ? -1 : wrong("out of memory for the option", flag, text);
 }
 
-/* The comma behind a device of a list: what is between it and the last = is a device's name, and another item follows. */
+/* The comma behind a device of a list: what is between it and the last = is a device's name, and another item
+ * follows. */
 static const char *list_comma(const char *text)
 {
     const char *equals = NULL;
     for (const char *c = text; *c; c++) {
-        if (*c == ',' && equals && c > equals + 1 && c == equals + 1 + strspn(equals + 1, DEVICE_LETTERS) && strchr(c, '='))
+        if (*c == ',' && equals && c > equals + 1 && c == equals + 1 + strspn(equals + 1, DEVICE_LETTERS) &&
+            strchr(c, '='))
             return c;
         equals = *c == '=' ? c : equals;
     }
@@ -511,7 +515,8 @@ static int unknown(const char *argument, const char *before)
         for (size_t k = 0; k < sizeof flags / sizeof *flags && strlen(argument) > 2; k++)
             if (eu_nearer(argument, flags[k].long_name, &best))
                 near = flags[k].long_name;
-        snprintf(what, sizeof what, near ? "there is no such option (did you mean %s?)" : "there is no such option", near ? near : "");
+        snprintf(what, sizeof what, near ? "there is no such option (did you mean %s?)" : "there is no such option",
+                 near ? near : "");
         return wrong(what, "option", argument);
     }
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)

@@ -149,7 +149,8 @@ void report_table(const report *r, const options *o, eng_device *device, eng_lm_
     fputc('\n', stderr);
     if (r->drawn)
         fprintf(stderr, "seed           %u\n", r->seed);
-    fprintf(stderr, "plans built    %llu, in %.3f s\n", (unsigned long long)eng_device_plans_built(device), r->plan_seconds);
+    fprintf(stderr, "plans built    %llu, in %.3f s\n", (unsigned long long)eng_device_plans_built(device),
+            r->plan_seconds);
 }
 
 /* -- JSON ------------------------------------------------------------------------ */
@@ -271,8 +272,8 @@ void report_json(const report *r, const options *o, eng_device *device, eng_lm_c
     json_ids(j, "token_ids", r->token_ids, r->n_tokens);
     json_chances(j, r);
     eu_json_text(j, "stopped", r->stopped);
-    json_speed(j, "prompt_tokens_per_second", r->measured ? (size_t)r->perplexity.tokens : r->n_prompt - r->n_held, r->prompt_cold,
-               r->prompt_seconds);
+    json_speed(j, "prompt_tokens_per_second", r->measured ? (size_t)r->perplexity.tokens : r->n_prompt - r->n_held,
+               r->prompt_cold, r->prompt_seconds);
     json_speed(j, "decode_tokens_per_second", r->n_decoded, r->decode_cold, r->decode_seconds);
     if (r->drawn)
         eu_json_uint(j, "seed", r->seed);

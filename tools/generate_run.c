@@ -155,7 +155,8 @@ static int take_back(run *r, uint32_t n)
     return status || n < 2 ? status : eng_lm_sequence_rollback(r->context, 0, n - 1);
 }
 
-/* Tokens that were chosen, from the logits of place `first` of the last batch on: they are kept up to one that ends the text, or to a text that does. */
+/* Tokens that were chosen, from the logits of place `first` of the last batch on: they are kept up to one that ends the
+ * text, or to a text that does. */
 static int keep_tokens(run *r, uint32_t first, const int32_t *tokens, uint32_t n, const char **stopped)
 {
     int status = ENG_OK;

@@ -43,7 +43,8 @@ static int number(options *o, const struct row *r, const char *value)
     char *end, what[96];
     double v = strtod(value, &end);
     if (!*value || *end || !isfinite(v) || v < r->least || v > r->most || (r->whole && v != floor(v))) {
-        snprintf(what, sizeof what, "a %snumber from %.10g to %.10g is needed", r->whole ? "whole " : "", r->least, r->most);
+        snprintf(what, sizeof what, "a %snumber from %.10g to %.10g is needed", r->whole ? "whole " : "", r->least,
+                 r->most);
         return refuse(r->name, value, what);
     }
     char *to = (char *)&o->sampler + r->at;
@@ -60,8 +61,8 @@ static int bias(options *o, const char *name, const char *value)
     char *sign, *end;
     long token = strtol(value, &sign, 10);
     double by = *sign == '+' || *sign == '-' ? strtod(sign, &end) : 0;
-    if (sign == value || *value < '0' || *value > '9' || (*sign != '+' && *sign != '-') || end == sign || *end || isnan(by) ||
-        by == INFINITY || token > INT32_MAX)
+    if (sign == value || *value < '0' || *value > '9' || (*sign != '+' && *sign != '-') || end == sign || *end ||
+        isnan(by) || by == INFINITY || token > INT32_MAX)
         return refuse(name, value, "TOKEN+BIAS or TOKEN-BIAS is needed, such as 15043+1 or 15043-inf");
     if (o->sampler.n_logit_bias == MAX_BIASES)
         return refuse(name, value, "too many of these");

@@ -55,7 +55,8 @@ static int tokenize(run *r, const eng_lm_model *model)
         length--; /* that an editor has put at the end */
     int32_t *ids = NULL, *before = NULL;
     size_t n = 0, n_before = 0;
-    uint32_t flags = r->o.perplexity ? (r->o.protocol == COUNT_LLAMA ? ENG_LM_ADD_SPECIAL : 0) : (r->o.load_state ? 0 : ENG_LM_ADD_SPECIAL) | ENG_LM_PARSE_SPECIAL;
+    uint32_t flags = r->o.perplexity ? (r->o.protocol == COUNT_LLAMA ? ENG_LM_ADD_SPECIAL : 0) :
+                                       (r->o.load_state ? 0 : ENG_LM_ADD_SPECIAL) | ENG_LM_PARSE_SPECIAL;
     if (!status)
         status = eng_lm_tokenize(model, path ? text : given, length, flags, &ids, &n);
     free(text);
@@ -87,7 +88,8 @@ int run_count_cells(run *r, const eng_lm_model *model, uint64_t *cells, uint64_t
     if (*cells == 0 && r->o.perplexity)
         *cells = 512;
     if (*cells == 0) {
-        *cells = (r->n_prompt + (uint64_t)(r->o.chat || r->o.n_predict < 0 ? UNTIL_END : r->o.n_predict) + 255) / 256 * 256;
+        *cells = (r->n_prompt + (uint64_t)(r->o.chat || r->o.n_predict < 0 ? UNTIL_END : r->o.n_predict) + 255) / 256 *
+                 256;
         *cells = *cells > *most ? *most : *cells;
     }
     return ENG_OK;

@@ -49,7 +49,8 @@ int state_save(eng_lm_context *context, const char *path, const int32_t *ids, si
     int64_t length = eng_lm_sequence_tokens(context, 0, &held);
     while ((int64_t)same < length && same + dropped < n && held[same] == ids[same < keep ? same : same + dropped])
         same++;
-    int status = (int64_t)same < length ? eng_lm_sequence_rollback(context, 0, length - (int64_t)same) : ENG_OK; /* drafts behind the end */
+    /* drafts behind the end */
+    int status = (int64_t)same < length ? eng_lm_sequence_rollback(context, 0, length - (int64_t)same) : ENG_OK;
     static const uint8_t none[ENG_LM_DRAFT_MOST + 1];
     if (!status && same + dropped < n) { /* the last one chosen has not run */
         eng_lm_batch b = {.size = sizeof b, .n_tokens = (uint32_t)(n - same - dropped), .tokens = ids + same + dropped};

@@ -36,7 +36,8 @@ static bool is_of(const char *variable, const char *plugin)
     return *variable == '_';
 }
 
-void tell_unread(const char *program, const char *const *known, size_t n_known, const char *const *loaded, size_t n_loaded)
+void tell_unread(const char *program, const char *const *known, size_t n_known, const char *const *loaded,
+                 size_t n_loaded)
 {
     for (char **e = environ; e && *e; e++) {
         char name[64];
@@ -54,8 +55,8 @@ void tell_unread(const char *program, const char *const *known, size_t n_known, 
         for (size_t i = 0; i < n_loaded && !read; i++)
             owned |= is_of(name, loaded[i]);
         if (!read && (near || owned))
-            fprintf(stderr, "%s: note: nothing reads the variable %s%s%s%s\n", program, name, near ? ": did you mean " : "",
-                    near ? near : "", near ? "?" : "");
+            fprintf(stderr, "%s: note: nothing reads the variable %s%s%s%s\n", program, name,
+                    near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
     }
 }
 
@@ -68,7 +69,8 @@ void tell_unread_of(const char *program, eng_context *context)
     uint32_t n = 0, m = 0;
     for (; eng_context_option(context, n, &option) == ENG_OK && eu_reserve(known, known_room, (size_t)n + 1); n++)
         known[n] = option.environment;
-    for (uint32_t i = 0; eng_context_plugin(context, i, &plugin) == ENG_OK && eu_reserve(loaded, loaded_room, (size_t)m + 1); i++)
+    for (uint32_t i = 0;
+         eng_context_plugin(context, i, &plugin) == ENG_OK && eu_reserve(loaded, loaded_room, (size_t)m + 1); i++)
         if (plugin.status == ENG_PLUGIN_LOADED)
             loaded[m++] = plugin.name;
     tell_unread(program, known, n, loaded, m);

@@ -58,8 +58,10 @@ static int read_tensor(importance *m, const eng_gguf *g, const eng_gguf_tensor *
     const int64_t sets = t->ne[1] * t->ne[2] * t->ne[3];
     if (t->type != ENG_TYPE_F32 || !counts || counts->type != ENG_TYPE_F32 ||
         counts->ne[0] * counts->ne[1] * counts->ne[2] * counts->ne[3] != sets)
-        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "tensor \"%s\" and its counts are not of f32 and one count for each of "
-                        "%" PRId64 " sets", m->path, t->name, sets);
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s" ENG_CAUSE "tensor \"%s\" and its counts are not of f32 and one count for each of "
+                        "%" PRId64 " sets",
+                        m->path, t->name, sets);
     entry *e;
     int status = add(m, t->name, length, t->ne[0] * sets, sets, &e);
     for (int64_t i = 0; i < t->ne[0] * sets && !status; i++) {
@@ -91,8 +93,10 @@ static int read_gguf(importance *m)
 
 static int damaged(const importance *m)
 {
-    return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "it is neither a GGUF file nor an importance matrix of the older form, or it was "
-                    "cut short" ENG_ADVICE "give the file of engine-generate --imatrix-out", m->path);
+    return eng_fail(ENG_ERR_FORMAT,
+                    "%s" ENG_CAUSE "it is neither a GGUF file nor an importance matrix of the older form, or it was "
+                    "cut short" ENG_ADVICE "give the file of engine-generate --imatrix-out",
+                    m->path);
 }
 
 /* A length or a number that is not negative. */
@@ -142,7 +146,8 @@ static int read_file(importance *m)
     int status = gguf ? read_gguf(m) : read_older(m, f);
     fclose(f);
     if (!status && m->n == 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "it is a GGUF file without importance (tensors NAME.in_sum2)", m->path);
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "it is a GGUF file without importance (tensors NAME.in_sum2)",
+                        m->path);
     return status;
 }
 
@@ -179,7 +184,8 @@ uint32_t importance_count(const importance *m)
     return m->n;
 }
 
-int importance_find(const importance *m, const char *name, int64_t columns, int64_t experts, const float **values, int64_t *sets)
+int importance_find(const importance *m, const char *name, int64_t columns, int64_t experts, const float **values,
+                    int64_t *sets)
 {
     *values = NULL;
     for (uint32_t i = 0; i < m->n; i++) {
@@ -187,8 +193,10 @@ int importance_find(const importance *m, const char *name, int64_t columns, int6
         if (strcmp(e->name, name) != 0)
             continue;
         if (e->n != columns && e->n != columns * experts)
-            return eng_fail(ENG_ERR_INVALID, "%s" ENG_CAUSE "it has %" PRId64 " numbers for tensor \"%s\", expected %" PRId64
-                            ENG_ADVICE "give the importance matrix of this model", m->path, e->n, name, columns * experts);
+            return eng_fail(ENG_ERR_INVALID,
+                            "%s" ENG_CAUSE "it has %" PRId64 " numbers for tensor \"%s\", expected %" PRId64 ENG_ADVICE
+                            "give the importance matrix of this model",
+                            m->path, e->n, name, columns * experts);
         *values = e->values;
         *sets = e->n / columns;
     }

@@ -45,8 +45,10 @@ static void tell(void)
     if (!loader)
         return;
     const char *program = loader;
-    fprintf(stderr, "%s: a plugin has ended this process, by calling exit(); the engine's last word: %s; switch the plugin off "
-            "with ENGINE_PLUGINS\n", program, *last_said ? last_said : "none");
+    fprintf(stderr,
+            "%s: a plugin has ended this process, by calling exit(); the engine's last word: %s; switch the plugin off "
+            "with ENGINE_PLUGINS\n",
+            program, *last_said ? last_said : "none");
     fflush(NULL);
     _exit(exit_code);
 }

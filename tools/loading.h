@@ -10,8 +10,8 @@
  * names it.  (From abort, _exit and signals nothing can be saved.) */
 int create_context(const char *program, int code, const eng_context_params *params, eng_context **context);
 
-/* On a terminal: what the engine says that it is doing, and what may take long, is shown on standard error, in a line that
- * goes when it is over; from now on, until it is switched off. */
+/* On a terminal: what the engine says that it is doing, and what may take long, is shown on standard error, in a line
+ * that goes when it is over; from now on, until it is switched off. */
 void show_work(bool on);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Which types the known mixes give the matrices of a model.  What a mix is called and what it gives to which matrix are
- * facts of the files that are about: llama.cpp's src/llama-quant.cpp has them, and the names tools/quantize.  Left out is
- * what it does for single models (falcon, 70 B).
+ * facts of the files that are about: llama.cpp's src/llama-quant.cpp has them, and the names tools/quantize.  Left out
+ * is what it does for single models (falcon, 70 B).
  */
 #include "config.h"
 

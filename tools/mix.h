@@ -11,8 +11,8 @@
 
 typedef struct mix mix;
 
-/* In either case of letters; NULL: there is none of that name.  Some mixes have names of types (IQ2_XXS), or one that others
- * call by a type's name (Q4_K_M: Q4_K): usual finds them, too. */
+/* In either case of letters; NULL: there is none of that name.  Some mixes have names of types (IQ2_XXS), or one that
+ * others call by a type's name (Q4_K_M: Q4_K): usual finds them, too. */
 const mix *mix_find(const char *name, bool usual);
 /* Is it only as others call a mix, in which not all is of one type? */
 bool mix_is_usual(const char *name);

@@ -169,7 +169,8 @@ static int parse(arguments *a, int argc, char **argv)
     a->devices = argv + optind;
     a->n_devices = argc - optind;
     if (code == 0 && a->n_devices && a->mode != LIST)
-        code = usage("devices are given to --ops, --self-test and --bench with =, and to no other mode: ", a->devices[0]);
+        code = usage("devices are given to --ops, --self-test and --bench with =, and to no other mode: ",
+                     a->devices[0]);
     if (code == 0 && a->ops.n && a->mode != SELF_TEST)
         code = usage("--op goes with --self-test", "");
     if (code == 0 && a->format != PROBE_HUMAN && a->mode == SELF_TEST)

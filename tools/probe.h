@@ -115,7 +115,8 @@ bool probe_ops(const probe_settings *settings, const char *device, probe_report 
 bool probe_bench(const probe_settings *settings, const char *device, probe_report *report);
 
 /* -- probe_test.c */
-/* Runs the conformance suite on a device - all of it, or these ops ("add,cpy") - TAP on stdout as it goes, numbering from
+/* Runs the conformance suite on a device - all of it, or these ops ("add,cpy") - TAP on stdout as it goes, numbering
+ * from
  * *test on.  Failed tests; -1: it could not begin, as the device is not usable; -2: as
  * its name cannot be read. */
 int probe_test(const probe_settings *settings, const char *device, const char *ops, int *test);

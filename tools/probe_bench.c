@@ -54,7 +54,8 @@ static void run_cases(FILE *out, eng_context *context, bench_device *d)
 {
     static const bench_settings settings = {.seconds = 0.3, .working_set = 128000000};
     converter *convert = NULL;
-    if (converter_create(context, "cpu", NULL, &convert) != ENG_OK && converter_create(context, d->name, NULL, &convert) != ENG_OK) {
+    if (converter_create(context, "cpu", NULL, &convert) != ENG_OK &&
+        converter_create(context, d->name, NULL, &convert) != ENG_OK) {
         probe_write_error(out);
         return;
     }

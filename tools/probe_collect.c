@@ -115,15 +115,16 @@ static void note_crash(probe_report *report, const eng_plugin_info *found, const
     else
         snprintf(reason, sizeof reason, "it ends the process that loads it: %s", end->what);
     eu_text advice = {0};
-    eu_text_add(&advice, end->timed_out ? "give more time with --timeout, or switch it off with ENGINE_PLUGINS='"
-                                        : "update the plugin or the driver it loads, or switch it off with ENGINE_PLUGINS='");
+    eu_text_add(&advice, end->timed_out ?
+                             "give more time with --timeout, or switch it off with ENGINE_PLUGINS='" :
+                             "update the plugin or the driver it loads, or switch it off with ENGINE_PLUGINS='");
     eu_text pattern = {0};
     add_pattern(&pattern, found->path);
     eu_text_add(&advice, eu_text_get(&pattern));
     eu_text_add(&advice, "'");
     p = p ? p : add_plugin(report, found);
-    explain(p, end->timed_out ? ENG_PLUGIN_REJECTED : PROBE_PLUGIN_CRASHED, end->timed_out ? "timeout" : "crashed", reason,
-            eu_text_get(&advice));
+    explain(p, end->timed_out ? ENG_PLUGIN_REJECTED : PROBE_PLUGIN_CRASHED, end->timed_out ? "timeout" : "crashed",
+            reason, eu_text_get(&advice));
     p->deadly = !loaded;
     eu_text_free(&pattern);
     eu_text_free(&advice);
@@ -175,7 +176,8 @@ static char *only_this(eng_context *context, const eng_plugin_info *wanted)
 }
 
 /* Loads one file in a child.  Is it the plugin of its name, then? */
-static bool try_file(const probe_settings *settings, eng_context *context, const eng_plugin_info *found, probe_report *report)
+static bool try_file(const probe_settings *settings, eng_context *context, const eng_plugin_info *found,
+                     probe_report *report)
 {
     char doing[128], *filter = only_this(context, found);
     scan s = {.settings = settings, .path = found->path, .filter = filter ? filter : found->name};
@@ -191,7 +193,8 @@ static bool try_file(const probe_settings *settings, eng_context *context, const
 }
 
 /* The files of a name from `first` on: the first that can be used is, and shadows the others. */
-static void try_name(const probe_settings *settings, eng_context *context, uint32_t first, const char *name, probe_report *report)
+static void try_name(const probe_settings *settings, eng_context *context, uint32_t first, const char *name,
+                     probe_report *report)
 {
     eng_plugin_info found = {.size = sizeof found};
     char *used = NULL;
@@ -303,7 +306,8 @@ bool probe_one(const probe_settings *settings, const char *name, probe_report *r
     probe_end end;
     uint32_t before = report->n_devices;
     probe_run(settings, "opening the device", open_one, &s, report, &end);
-    if ((end.crashed || end.timed_out) && !report->error && report->n_devices == before && avoid_deadly(settings, report))
+    if ((end.crashed || end.timed_out) && !report->error && report->n_devices == before &&
+        avoid_deadly(settings, report))
         probe_run(settings, "opening the device", open_one, &s, report, &end);
     probe_explain(settings, name, &end, report);
     return !report->error && report->n_devices > before;
@@ -327,6 +331,7 @@ int probe_exit_code(const probe_report *report)
 {
     bool rejected = false;
     for (uint32_t i = 0; i < report->n_plugins; i++)
-        rejected |= report->plugins[i].status == ENG_PLUGIN_REJECTED || report->plugins[i].status == PROBE_PLUGIN_CRASHED;
+        rejected |= report->plugins[i].status == ENG_PLUGIN_REJECTED ||
+                    report->plugins[i].status == PROBE_PLUGIN_CRASHED;
     return report->n_devices == 0 ? EXIT_NO_DEVICE : rejected ? EXIT_REJECTED : 0;
 }

@@ -83,7 +83,8 @@ static void ask_all(FILE *out, void *arg)
     } else {
         for (uint32_t i = 1; i < ENG_OP_LIMIT; i++) {
             const eng_op_info *op = eng_op_get(i);
-            for (uint32_t type = 0; type < ENG_TYPE_LIMIT && op && !(op->flags & (ENG_OPF_VIEW | ENG_OPF_BARRIER)); type++)
+            for (uint32_t type = 0; type < ENG_TYPE_LIMIT && op && !(op->flags & (ENG_OPF_VIEW | ENG_OPF_BARRIER));
+                 type++)
                 if (eng_type_get(type))
                     ask(out, context, device, q->device, op, type);
         }

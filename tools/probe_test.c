@@ -42,14 +42,15 @@ static void on_result(void *ctx, const eng_conformance_result *r)
     if (r->outcome == ENG_CONFORMANCE_UNSUPPORTED && n->unsupported++ == 0)
         snprintf(n->denied, sizeof n->denied, "%s", r->detail);
     if (r->outcome == ENG_CONFORMANCE_FAIL && n->failed++ == 0)
-        snprintf(n->first, sizeof n->first, "%s (seed %" PRIu64 "; engine-bench '%s'): %s", r->name, r->seed, r->line ? r->line : "",
-                 r->detail);
+        snprintf(n->first, sizeof n->first, "%s (seed %" PRIu64 "; engine-bench '%s'): %s", r->name, r->seed,
+                 r->line ? r->line : "", r->detail);
     double now = eu_seconds();
     if (now - t->told < TOLD_EVERY)
         return;
     char text[160];
     t->told = now;
-    snprintf(text, sizeof text, "%s on %s: %" PRIu64 " cases", r->op, t->device, n->passed + n->failed + n->unsupported);
+    snprintf(text, sizeof text, "%s on %s: %" PRIu64 " cases", r->op, t->device,
+             n->passed + n->failed + n->unsupported);
     probe_write_progress(t->out, text);
     fflush(t->out);
 }
@@ -63,8 +64,8 @@ static void tell_op(const tester *t, const char *op)
     if (answer == -1)
         snprintf(text, sizeof text, "%s", *n->denied ? n->denied : "the device does not support it");
     else
-        snprintf(text, sizeof text, "%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " not supported%s%s", n->passed, n->failed,
-                 n->unsupported, n->failed ? "; first failure: " : "", n->first);
+        snprintf(text, sizeof text, "%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " not supported%s%s", n->passed,
+                 n->failed, n->unsupported, n->failed ? "; first failure: " : "", n->first);
     probe_write_cell(t->out, t->device, op, "", answer, text);
     fflush(t->out);
 }
@@ -152,7 +153,8 @@ int probe_test(const probe_settings *settings, const char *device, const char *o
     if (t.report.error || t.report.n_cells == 0) {
         t.failed++;
         printf("not ok %d - the suite runs on %s: %s%s%s\n", ++*test, device,
-               t.report.error ? t.report.error : "it ran no case", t.report.error && t.report.progress ? "; it was at " : "",
+               t.report.error ? t.report.error : "it ran no case",
+               t.report.error && t.report.progress ? "; it was at " : "",
                t.report.error && t.report.progress ? t.report.progress : "");
     }
     fflush(stdout);

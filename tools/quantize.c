@@ -287,8 +287,8 @@ static int copy_keys(job *j)
 
     for (uint64_t i = 0; i < eng_gguf_key_count(j->gguf) && !status; i++) {
         const eng_gguf_key *key = eng_gguf_key_get(j->gguf, i);
-        if (!key_begins(key, "split.") && !key_is(key, "general.file_type") && !key_is(key, "general.quantization_version") &&
-            !key_is(key, "general.alignment"))
+        if (!key_begins(key, "split.") && !key_is(key, "general.file_type") &&
+            !key_is(key, "general.quantization_version") && !key_is(key, "general.alignment"))
             status = eng_gguf_writer_key(j->writer, key);
     }
     if (!status && number >= 0)

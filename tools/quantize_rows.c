@@ -20,7 +20,8 @@ void quantize_show_progress(job *j, const char *name)
     j->last = now;
     const int full = (int)(j->total ? j->done * 20 / j->total : 20);
     if (name)
-        fprintf(stderr, "\r\033[K[%-20s] %3d%%  %s", bar + 20 - full, (int)(j->total ? j->done * 100 / j->total : 100), name);
+        fprintf(stderr, "\r\033[K[%-20s] %3d%%  %s", bar + 20 - full, (int)(j->total ? j->done * 100 / j->total : 100),
+                name);
     else
         fputs("\r\033[K", stderr);
     fflush(stderr);
@@ -92,7 +93,8 @@ static int convert_rows(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t
     return status;
 }
 
-/* Piece by piece: that the bar moves, that a signal is heard, and that pages of the model which were read are given back. */
+/* Piece by piece: that the bar moves, that a signal is heard, and that pages of the model which were read are given
+ * back. */
 #define PIECE (INT64_C(1) << 24)
 static int convert_tensor(job *j, const eng_gguf_tensor *t, uint32_t type, int64_t rows)
 {

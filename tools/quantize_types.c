@@ -68,7 +68,8 @@ static uint32_t wanted_type(job *j, const eng_gguf_tensor *t)
     return type;
 }
 
-/* What a tensor that needs importance becomes where the matrix has none of it (embeddings are looked up, not multiplied). */
+/* What a tensor that needs importance becomes where the matrix has none of it (embeddings are looked up, not
+ * multiplied). */
 static int without_importance(job *j, const eng_gguf_tensor *t, uint32_t *type)
 {
     const float *values = NULL;
@@ -77,9 +78,11 @@ static int without_importance(job *j, const eng_gguf_tensor *t, uint32_t *type)
         return ENG_OK;
     const char *name = eng_type_get(*type)->name;
     if (!j->importance)
-        return eng_fail(ENG_ERR_INVALID, "tensor \"%s\"" ENG_CAUSE "with so few bits as %s has, a model is worth something only if "
+        return eng_fail(ENG_ERR_INVALID,
+                        "tensor \"%s\"" ENG_CAUSE "with so few bits as %s has, a model is worth something only if "
                         "the weights that count most are known" ENG_ADVICE
-                        "collect an importance matrix (engine-generate --imatrix-out) and give it (--imatrix)", t->name, name);
+                        "collect an importance matrix (engine-generate --imatrix-out) and give it (--imatrix)",
+                        t->name, name);
     int status = importance_find(j->importance, t->name, t->ne[0], t->ne[2], &values, &sets);
     if (!status && !values) {
         *type = ENG_TYPE_Q4_K;

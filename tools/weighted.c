@@ -90,7 +90,8 @@ void fit_load(const float *x, const float *importance, int n, float most, float 
         w[i] = importance && importance[i] > 0 && importance[i] < INFINITY ? importance[i] : 0;
         sum += w[i];
     }
-    /* Their size does not matter; sums of squares of the largest must be numbers.  A little for all: none is given up. */
+    /* Their size does not matter; sums of squares of the largest must be numbers.  A little for all: none is given
+     * up. */
     const float unit = sum > 0 ? (float)n / sum : 0;
     for (int i = 0; i < n; i++)
         w[i] = unit > 0 && unit < INFINITY ? w[i] * unit + 1e-6f : 1;

@@ -1,4 +1,5 @@
-/* Types of one, two and three values: the scale is the one rule of their makers, whose weights have few values already. */
+/* Types of one, two and three values: the scale is the one rule of their makers, whose weights have few values
+ * already. */
 #include "config.h"
 
 #include "weighted_fit.h"

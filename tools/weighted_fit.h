@@ -54,7 +54,8 @@ static inline int fit_nearest(float x, int lo, int hi)
     return (int)lrintf(x < (float)hi ? x : (float)hi);
 }
 
-/* Elements of a block that it can hold at best, none as zero, and their weights: equal where all of them are none or 0. */
+/* Elements of a block that it can hold at best, none as zero, and their weights: equal where all of them are none or
+ * 0. */
 void fit_load(const float *x, const float *importance, int n, float most, float *v, float *w);
 
 void fit_q2_K(const float *x, const float *w, uint8_t *out);

@@ -34,7 +34,8 @@ static float line_codes(const float *x, const float *w, int n, int levels, fit_l
     fit_four error = {0}, sl = {0}, sll = {0}, sxl = {0};
     for (int i = 0; i < n; i += 4) {
         const fit_four v = fit_at(x + i), k = fit_at(w + i);
-        const fit_four l = fit_round((v + f.min) * inverse, 0, (float)levels), e = v - (f.scale * l - f.min), kl = k * l;
+        const fit_four l = fit_round((v + f.min) * inverse, 0, (float)levels), e = v - (f.scale * l - f.min),
+                       kl = k * l;
         error += k * e * e;
         sl += kl;
         sll += kl * l;
@@ -80,7 +81,8 @@ static fit_line fit_scale_min(const float *x, const float *w, int n, int levels,
     }
     if (!(hi - lo > FIT_TINY))
         return (fit_line){0, -lo};
-    /* Ranges that end before the extremes, above and below; then what fits the codes, whose codes may fit better still. */
+    /* Ranges that end before the extremes, above and below; then what fits the codes, whose codes may fit better
+     * still. */
     for (int t = -2; t <= 9; t++)
         for (int u = 0; u < 3; u++) {
             const float range = hi - lo, fine = levels > 15 ? 0.5f : 1, cut = 0.06f * fine * (float)u * range;
@@ -314,7 +316,8 @@ static fit_four values_for(const fit_values *f, fit_four y)
         return fit_round(y, (float)f->lo, (float)f->hi);
     fit_four v = f->v[0] - (fit_four){0};
     for (int i = 0; i < f->hi - f->lo; i++) { /* above each middle by one more step */
-        const fit_four middle = 0.5f * (float)(f->v[i] + f->v[i + 1]) - (fit_four){0}, step = (float)(f->v[i + 1] - f->v[i]) - (fit_four){0};
+        const fit_four middle = 0.5f * (float)(f->v[i] + f->v[i + 1]) - (fit_four){0},
+                       step = (float)(f->v[i + 1] - f->v[i]) - (fit_four){0};
         v += (fit_four)((fit_mask)step & (y >= middle));
     }
     return v;

@@ -1,6 +1,6 @@
 /*
- * A run of weights divided by a scale is next to some point of the lattice of all patterns that could be; the file's type has
- * only some of them.  Of those near the point the best is taken by the weighted error itself.
+ * A run of weights divided by a scale is next to some point of the lattice of all patterns that could be; the file's
+ * type has only some of them.  Of those near the point the best is taken by the weighted error itself.
  */
 #include "config.h"
 

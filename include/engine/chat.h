@@ -15,8 +15,8 @@
  * lstrip_blocks and the tags of loopcontrols and generation.  What is understood is listed in docs/chat.md; what is not
  * is refused with its line, never passed over.
  *
- * Errors, ownership and threads as in lm.h.  A template does not change once it is made: any thread may render it, several
- * at once.
+ * Errors, ownership and threads as in lm.h.  A template does not change once it is made: any thread may render it,
+ * several at once.
  */
 #ifndef ENGINE_CHAT_H
 #define ENGINE_CHAT_H
@@ -50,9 +50,9 @@ ENG_API const char *eng_lm_model_template(const eng_lm_model *model, const char 
 /* Runs it.  json: an object, whose members are the template's variables: messages, tools, documents,
  * add_generation_prompt, enable_thinking, ...  Where it has no bos_token, eos_token or unk_token, they are the model's
  * (model may be NULL: then they are not defined).  *text is terminated and belongs to the caller, who ends it with
- * eng_lm_free; length may be NULL.  ENG_ERR_FORMAT: the JSON is none, or no object; ENG_ERR_INVALID: the template went wrong
- * (the error names the line), or called raise_exception, whose text is the error's cause; ENG_ERR_UNSUPPORTED: it came upon
- * what is not understood; ENG_ERR_STATE: it went beyond a limit above. */
+ * eng_lm_free; length may be NULL.  ENG_ERR_FORMAT: the JSON is none, or no object; ENG_ERR_INVALID: the template went
+ * wrong (the error names the line), or called raise_exception, whose text is the error's cause; ENG_ERR_UNSUPPORTED: it
+ * came upon what is not understood; ENG_ERR_STATE: it went beyond a limit above. */
 ENG_API int eng_lm_template_render(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text,
                                    size_t *length);
 
@@ -61,14 +61,16 @@ typedef struct eng_lm_range {
     size_t from, to;
 } eng_lm_range;
 
-/* As eng_lm_template_render; *given are the ranges of the text, in their order, that are or were made of texts of `json` (of members
- * of messages, tools, documents and whatever else is there but bos_token and others whose names end in _token or _tokens): what
- * others wrote, as opposed to the template's own words.  The caller ends them with eng_lm_free, too; NULL with 0: there are none. */
-ENG_API int eng_lm_template_render_given(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text,
-                                         size_t *length, eng_lm_range **given, size_t *n_given);
+/* As eng_lm_template_render; *given are the ranges of the text, in their order, that are or were made of texts of
+ * `json` (of members of messages, tools, documents and whatever else is there but bos_token and others whose names end
+ * in _token or _tokens): what others wrote, as opposed to the template's own words.  The caller ends them with
+ * eng_lm_free, too; NULL with 0: there are none. */
+ENG_API int eng_lm_template_render_given(const eng_lm_template *t, const eng_lm_model *model, const char *json,
+                                         char **text, size_t *length, eng_lm_range **given, size_t *n_given);
 
 /* eng_lm_tokenize, but with ENG_LM_PARSE_SPECIAL a control token is one only where no byte of it is in these ranges: a
- * question that spells "<|im_end|>" has the tokens of these letters.  The ranges are in their order and do not overlap. */
+ * question that spells "<|im_end|>" has the tokens of these letters.  The ranges are in their order and do not
+ * overlap. */
 ENG_API int eng_lm_tokenize_given(const eng_lm_model *model, const char *text, size_t length, uint32_t flags,
                                   const eng_lm_range *given, size_t n_given, int32_t **ids, size_t *n);
 

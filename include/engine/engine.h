@@ -73,8 +73,8 @@ ENG_API const char *eng_last_error(void);
 /* The same in parts, for programs; the texts are valid as long. */
 ENG_API int eng_last_error_info(eng_error *error);
 /* For libraries on top: make it the calling thread's last failure, printf-like (ENG_CAUSE,
- * ENG_ADVICE: types.h), and return `status`.  index: eng_error.index.  eng_fail_in leaves the last failure as it is and puts
- * what only the caller knows ("override pattern ...") before its subject. */
+ * ENG_ADVICE: types.h), and return `status`.  index: eng_error.index.  eng_fail_in leaves the last failure as it is and
+ * puts what only the caller knows ("override pattern ...") before its subject. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -386,9 +386,9 @@ ENG_API eng_value eng_dequantize(eng_graph *g, eng_value x, uint32_t type);
 ENG_API eng_value eng_cpy(eng_graph *g, eng_value x, uint32_t type);
 ENG_API eng_value eng_cont(eng_graph *g, eng_value x);
 ENG_API int eng_store_value(eng_graph *g, eng_value dst, eng_value x);
-ENG_API eng_value eng_gated_delta_net(eng_graph *g, eng_value q, eng_value k, eng_value v, eng_value gate, eng_value beta,
-                                      eng_value state, eng_value src, eng_value dst, eng_value cu, int grouped,
-                                      int64_t slots);
+ENG_API eng_value eng_gated_delta_net(eng_graph *g, eng_value q, eng_value k, eng_value v, eng_value gate,
+                                      eng_value beta, eng_value state, eng_value src, eng_value dst, eng_value cu,
+                                      int grouped, int64_t slots);
 ENG_API eng_value eng_ssm_conv(eng_graph *g, eng_value x, eng_value w, eng_value state, eng_value src, eng_value dst,
                                eng_value cu, int64_t slots);
 ENG_API eng_value eng_ssm_scan(eng_graph *g, eng_value x, eng_value dt, eng_value a, eng_value b, eng_value c,
@@ -427,7 +427,8 @@ typedef struct eng_rope_params {
 /* neox, base 10000, scale 1, no YaRN. */
 ENG_API void eng_rope_defaults(eng_rope_params *p);
 ENG_API eng_value eng_rope(eng_graph *g, eng_value x, eng_value pos, eng_value ff, const eng_rope_params *p);
-ENG_API eng_value eng_soft_max(eng_graph *g, eng_value x, eng_value mask, eng_value sinks, double scale, double max_bias);
+ENG_API eng_value eng_soft_max(eng_graph *g, eng_value x, eng_value mask, eng_value sinks, double scale,
+                               double max_bias);
 ENG_API eng_value eng_add(eng_graph *g, eng_value a, eng_value b);
 ENG_API eng_value eng_sub(eng_graph *g, eng_value a, eng_value b);
 ENG_API eng_value eng_mul(eng_graph *g, eng_value a, eng_value b);
@@ -453,7 +454,8 @@ ENG_API eng_value eng_permute(eng_graph *g, eng_value x, const int *dims, uint32
 ENG_API eng_value eng_slice(eng_graph *g, eng_value x, int dim, int64_t begin, int64_t length);
 /* Any layout of x's memory, x contiguous: extents ne[], strides nb[] in bytes and an offset
  * in bytes, all of rank entries.  Nothing may be written through it if elements overlap. */
-ENG_API eng_value eng_view(eng_graph *g, eng_value x, const int64_t *ne, const int64_t *nb, uint32_t rank, int64_t offset);
+ENG_API eng_value eng_view(eng_graph *g, eng_value x, const int64_t *ne, const int64_t *nb, uint32_t rank,
+                           int64_t offset);
 ENG_API eng_value eng_argmax(eng_graph *g, eng_value x);
 /* Indices that sort each row, from the smallest or from the largest. */
 ENG_API eng_value eng_argsort(eng_graph *g, eng_value x, int descending);
@@ -529,7 +531,8 @@ ENG_API int eng_queue_write(eng_queue *queue, const eng_fence *waits, uint32_t n
 ENG_API int eng_queue_read(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_store *store,
                            uint32_t tensor, const eng_region *regions, uint32_t n_regions, eng_fence *fence);
 /* What the instance's last run has left of a value that was kept (eng_graph_keep) or is a bound tensor: as
- * eng_queue_read.  The value's number is the graph's that the plan was made from.  ENG_ERR_NOTFOUND if it was not kept. */
+ * eng_queue_read.  The value's number is the graph's that the plan was made from.  ENG_ERR_NOTFOUND if it was not
+ * kept. */
 ENG_API int eng_instance_read(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_instance *instance,
                               eng_value value, const eng_region *regions, uint32_t n_regions, eng_fence *fence);
 /* The address of such a value in the host's memory, if the device has it there in the contiguous layout

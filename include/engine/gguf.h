@@ -2,8 +2,8 @@
  * engine/gguf.h - models' files: read where they are mapped, and written.
  *
  * Errors, ownership and threads as in engine.h.  While a file is open - and for what was declared as
- * a store's data, as long as the store uses it - nobody may truncate it or write to it: pages that vanish end the process
- * (SIGBUS), as for every mapped file.  A file that another one replaces by renaming stays what it was.
+ * a store's data, as long as the store uses it - nobody may truncate it or write to it: pages that vanish end the
+ * process (SIGBUS), as for every mapped file.  A file that another one replaces by renaming stays what it was.
  */
 #ifndef ENGINE_GGUF_H
 #define ENGINE_GGUF_H

@@ -100,8 +100,9 @@ ENG_API void eng_lm_model_defaults(eng_lm_model_params *params);
 /* Opens a GGUF file on a device of `engine` and loads its weights.  params may be
  * NULL.  ENG_ERR_UNSUPPORTED for an architecture that is not known,
  * ENG_ERR_FORMAT for a file whose tensors or keys are not what they should be.
- * Tensors of f64, i8 and i16, which no op reads, are made f32 in the host's memory (of a double the nearest number; the others
- * are exact), where they stay as long as the file would; types that hold no weights are refused with the tensor's name. */
+ * Tensors of f64, i8 and i16, which no op reads, are made f32 in the host's memory (of a double the nearest number; the
+ * others are exact), where they stay as long as the file would; types that hold no weights are refused with the
+ * tensor's name. */
 ENG_API int eng_lm_model_open(eng_context *engine, eng_device *device, const char *path,
                               const eng_lm_model_params *params, eng_lm_model **model);
 ENG_API void eng_lm_model_close(eng_lm_model *model);
@@ -236,15 +237,16 @@ ENG_API void eng_lm_context_set_stop(eng_lm_context *context, eng_lm_stop_func s
 /*
  * Tells the host what products with weights are given: which weights count most is known from it (importance matrices).
  * After each pass the function is called for each matrix of weights, by the name that the file gives it, with n rows of
- * `columns` numbers; the rows of padding are left out.  Of a stack of experts, or of matrices for single heads, `set` is the
- * number of the one of `sets` that is given them.  Logits stay what they are; passes take more memory and time.  NULL: no
- * more.
+ * `columns` numbers; the rows of padding are left out.  Of a stack of experts, or of matrices for single heads, `set`
+ * is the number of the one of `sets` that is given them.  Logits stay what they are; passes take more memory and time.
+ * NULL: no more.
  *
- * It is called in the thread that decodes, before eng_lm_decode returns, and must not use the context; `weight` and `rows` are
- * the library's and valid during the call alone.  Not to be called while another thread decodes.  The graphs of passes that
- * were made before are dropped and made again by the next decodes, which is where a device refuses values that it cannot keep
- * (ENG_ERR_UNSUPPORTED) and where memory may be wanting (ENG_ERR_NOMEM): eng_lm_decode fails then as it does of itself, and
- * decodes go on when collecting is ended.  Here only ENG_ERR_INVALID: there is no context.
+ * It is called in the thread that decodes, before eng_lm_decode returns, and must not use the context; `weight` and
+ * `rows` are the library's and valid during the call alone.  Not to be called while another thread decodes.  The graphs
+ * of passes that were made before are dropped and made again by the next decodes, which is where a device refuses
+ * values that it cannot keep (ENG_ERR_UNSUPPORTED) and where memory may be wanting (ENG_ERR_NOMEM): eng_lm_decode fails
+ * then as it does of itself, and decodes go on when collecting is ended.  Here only ENG_ERR_INVALID: there is no
+ * context.
  */
 typedef void (*eng_lm_collect_func)(void *user, const char *weight, int64_t set, int64_t sets, const float *rows,
                                     int64_t columns, int64_t n);
@@ -253,13 +255,13 @@ ENG_API int eng_lm_context_collect(eng_lm_context *context, eng_lm_collect_func 
  * wanted.  Valid until the next decode. */
 ENG_API const float *eng_lm_logits(const eng_lm_context *context, uint32_t index);
 /* In contexts with n_top: the tokens with the largest logits, the largest first and among equals the lower token, and
- * their logits; how many, 0 if they were not wanted.  *log_total (may be NULL): the logarithm of the sum of exp(logit) over
- * the whole vocabulary, so that logit - *log_total is the logarithm of a token's probability.  Valid until the next
- * decode. */
+ * their logits; how many, 0 if they were not wanted.  *log_total (may be NULL): the logarithm of the sum of exp(logit)
+ * over the whole vocabulary, so that logit - *log_total is the logarithm of a token's probability.  Valid until the
+ * next decode. */
 ENG_API uint32_t eng_lm_top(const eng_lm_context *context, uint32_t index, const int32_t **tokens, const float **logits,
                             double *log_total);
-/* In contexts with ENG_LM_HIDDEN: what the head is given for a token (n_embd floats: the state behind the last layer and
- * norm); NULL if its logits were not wanted, unless it is ENG_LM_HIDDEN_ALL.  Valid until the next decode. */
+/* In contexts with ENG_LM_HIDDEN: what the head is given for a token (n_embd floats: the state behind the last layer
+ * and norm); NULL if its logits were not wanted, unless it is ENG_LM_HIDDEN_ALL.  Valid until the next decode. */
 ENG_API const float *eng_lm_hidden(const eng_lm_context *context, uint32_t index);
 
 /* -- fitting the memory ----------------------------------------------------------------- */
@@ -285,7 +287,8 @@ typedef struct eng_lm_fit eng_lm_fit;
 enum {
     ENG_LM_FIT_KEEP_SHARES = 1, /* those of the device are wanted, whatever they are */
     ENG_LM_FIT_ALL_LOGITS = 2,  /* logits of every token are wanted, as for a perplexity, not of the last */
-    ENG_LM_FIT_DRAFTS = 4       /* the model's own block is to draft (ENG_LM_DRAFT_BLOCK): its weights and cache count */
+    /* the model's own block is to draft (ENG_LM_DRAFT_BLOCK): its weights and cache count */
+    ENG_LM_FIT_DRAFTS = 4
 };
 
 /* Fills the parameters of the context that will be made (the defaults are in them; the
@@ -311,8 +314,8 @@ ENG_API void eng_lm_fit_defaults(eng_lm_fit_params *params);
 /* params may be NULL.  The device is only looked at, and may be closed afterwards.
  * ENG_ERR_NOMEM if the model does not fit, with what each device lacks;
  * ENG_ERR_NOTFOUND without the null plugin. */
-ENG_API int eng_lm_fit_create(eng_context *engine, eng_device *device, const char *path, const eng_lm_fit_params *params,
-                              eng_lm_fit **fit);
+ENG_API int eng_lm_fit_create(eng_context *engine, eng_device *device, const char *path,
+                              const eng_lm_fit_params *params, eng_lm_fit **fit);
 ENG_API void eng_lm_fit_destroy(eng_lm_fit *fit);
 
 typedef struct eng_lm_fit_info {
@@ -366,13 +369,13 @@ ENG_API int64_t eng_lm_sequence_rollback_limit(const eng_lm_context *context, ui
 ENG_API int eng_lm_sequence_rollback(eng_lm_context *context, uint32_t sequence, int64_t n);
 /* Empties a sequence.  With kept_bytes what it held is kept. */
 ENG_API int eng_lm_sequence_remove(eng_lm_context *context, uint32_t sequence);
-/* Leaves the first `length` tokens: a rollback, or, of a recurrent model where that does not reach so far, a state that is
- * kept behind just so many tokens.  ENG_ERR_STATE if there is none: nothing changes then. */
+/* Leaves the first `length` tokens: a rollback, or, of a recurrent model where that does not reach so far, a state that
+ * is kept behind just so many tokens.  ENG_ERR_STATE if there is none: nothing changes then. */
 ENG_API int eng_lm_sequence_truncate(eng_lm_context *context, uint32_t sequence, int64_t length);
-/* Gives up n tokens from number `first` on, but not the last one: attention no longer sees them.  The others stay as they
- * are, at their positions, and so do recurrent states: nothing is run again.  What was run behind them has seen them, so
- * this is not what the text without them gives.  Rollback then reaches back to where they were, of recurrent models
- * not further.  ENG_ERR_STATE for tokens that are shared with another sequence, or have such behind them. */
+/* Gives up n tokens from number `first` on, but not the last one: attention no longer sees them.  The others stay as
+ * they are, at their positions, and so do recurrent states: nothing is run again.  What was run behind them has seen
+ * them, so this is not what the text without them gives.  Rollback then reaches back to where they were, of recurrent
+ * models not further.  ENG_ERR_STATE for tokens that are shared with another sequence, or have such behind them. */
 ENG_API int eng_lm_sequence_drop(eng_lm_context *context, uint32_t sequence, int64_t first, int64_t n);
 /* Makes `to` hold what `from` holds (a fork).  They share cells and states, and what each
  * adds is its own: nothing is copied, neither now nor when they part, and no cell is taken.
@@ -495,8 +498,8 @@ ENG_API void eng_lm_draft_defaults(eng_lm_draft_params *params);
 /* params may be NULL. */
 ENG_API int eng_lm_draft_create(eng_lm_context *context, const eng_lm_draft_params *params, eng_lm_draft **draft);
 ENG_API void eng_lm_draft_destroy(eng_lm_draft *draft);
-/* The text so far: all tokens that the sequence holds (and held, where it dropped some), and the one chosen after them.  ENG_ERR_STATE
- * if the sequence holds another number.  Call it again after the sequence was changed by others. */
+/* The text so far: all tokens that the sequence holds (and held, where it dropped some), and the one chosen after them.
+ * ENG_ERR_STATE if the sequence holds another number.  Call it again after the sequence was changed by others. */
 ENG_API int eng_lm_draft_begin(eng_lm_draft *draft, const int32_t *tokens, size_t n);
 /* Runs the token chosen last and a guess, and gives the tokens that follow: 1 .. room, each already
  * noted by the sampler.  The last of them is the one that the next step runs; the sequence

@@ -528,7 +528,8 @@ typedef struct eng_plugin_calls {
     /* Describes device `index`; ENG_ERR_NOTFOUND past the last.  When index 0
      * is not found, services->fail has told why.  Mandatory. */
     int (*enumerate)(eng_plugin_state *plugin, uint32_t index, eng_device_info *info);
-    int (*device_open)(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device); /* mandatory */
+    /* Mandatory. */
+    int (*device_open)(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device);
 } eng_plugin_calls;
 
 typedef struct eng_plugin_descriptor {

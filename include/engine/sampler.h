@@ -17,9 +17,9 @@ typedef struct eng_lm_logit_bias {
 } eng_lm_logit_bias;
 
 /*
- * The logits go through, in this order: biases; penalties, dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc, temperature
- * (or those that `samplers` names); the draw.  p is a token's probability among those that the steps before have left, as
- * their logits then say.  With temperature 0 only biases, penalties and dry count.
+ * The logits go through, in this order: biases; penalties, dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc,
+ * temperature (or those that `samplers` names); the draw.  p is a token's probability among those that the steps before
+ * have left, as their logits then say.  With temperature 0 only biases, penalties and dry count.
  */
 typedef struct eng_lm_sampler_params {
     uint32_t size;
@@ -51,9 +51,9 @@ typedef struct eng_lm_sampler_params {
     uint32_t n_logit_bias;
     const eng_lm_logit_bias *logit_bias;
     const char *samplers;    /* the steps and their order, such as "top_k;top_p;temperature"; NULL: all, as above */
-    uint32_t mirostat;       /* 0: off; 1, 2: in the place of all steps but penalties, dry and temperature, mirostat 1.0 or */
-    float mirostat_tau;      /* 2.0 (arXiv:2007.14966): it aims at this surprise, -log2 p, of the tokens noted, and */
-    float mirostat_eta;      /* learns at this rate; 5 and 0.1                  */
+    uint32_t mirostat;       /* 0: off; 1, 2: in the place of all steps but penalties, dry and temperature, mirostat */
+    float mirostat_tau;      /* 1.0 or 2.0 (arXiv:2007.14966): it aims at this surprise, -log2 p, of tokens noted, */
+    float mirostat_eta;      /* and learns at this rate; 5 and 0.1              */
 } eng_lm_sampler_params;
 /* temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, random seed, all else off.  What pointers lead to is copied when a
  * sampler is made. */

@@ -46,7 +46,8 @@ struct lm_build {
     int n_ratios;
     /* and factors of single pairs of rope */
     eng_value unrounded;
-    eng_value ngrams; /* of some models: the rows of a table that tokens take, one token's behind the other's; ENG_NO_VALUE */
+    eng_value ngrams; /* of some models: the rows of a table that tokens take, one token's behind the other's;
+                       * ENG_NO_VALUE */
     eng_value inputs; /* of some models: what each layer is given of the tokens themselves, one behind the other */
     eng_value altup[LM_MOST_ALTUP]; /* of some models: the hidden states of each token (altup.c) */
     eng_value streams, given, mixing; /* of some models: a token's, [E, n, T]; and of a block that has taken of them how much of

@@ -1,7 +1,8 @@
 /*
- * The block for drafting (MTP): a layer that is given a token and the state that the head was given for the token before
- * it, and from both makes the state of the next (Gloeckle et al. 2024, arXiv:2404.19737; DeepSeek-V3, arXiv:2412.19437,
- * 2.2).  It has a cache of its own, so it is run as a model of its own, of one layer, that shares the store.
+ * The block for drafting (MTP): a layer that is given a token and the state that the head was given for the token
+ * before it, and from both makes the state of the next (Gloeckle et al. 2024, arXiv:2404.19737; DeepSeek-V3,
+ * arXiv:2412.19437, 2.2).  It has a cache of its own, so it is run as a model of its own, of one layer, that shares the
+ * store.
  */
 #include "config.h"
 

@@ -62,7 +62,8 @@ eng_value lm_norm(lm_build *b, eng_value x, int layer, int role)
     return own ? eng_mul(b->g, y, w) : y;
 }
 
-/* Gates from above, what they are multiplied with on both sides; where up is absent, gate has both, one behind the other. */
+/* Gates from above, what they are multiplied with on both sides; where up is absent, gate has both, one behind the
+ * other. */
 static void clamped(lm_build *b, eng_value *gate, eng_value *up, double limit)
 {
     if (*up == ENG_NO_VALUE) {
@@ -322,7 +323,8 @@ static projected project(lm_build *b, eng_value u, int layer, bool wanted)
     const lm_layer *l = &b->model->n.layer[layer];
     int64_t kv = l->d_k * l->n_head_kv, q = l->d_k * b->model->n.n_head;
     if (lm_weight(b, layer, LM_QKV) == ENG_NO_VALUE) {
-        projected p = {lm_product(b, layer, LM_Q, wanted && !b->picked ? lm_pick(b, u) : u), ENG_NO_VALUE, ENG_NO_VALUE};
+        projected p = {lm_product(b, layer, LM_Q, wanted && !b->picked ? lm_pick(b, u) : u), ENG_NO_VALUE,
+                       ENG_NO_VALUE};
         if (l->owner == layer) {
             p.k = lm_product(b, layer, LM_K, u);
             p.v = lm_weight(b, layer, LM_V) == ENG_NO_VALUE ? p.k : lm_product(b, layer, LM_V, u);

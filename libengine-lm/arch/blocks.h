@@ -10,12 +10,12 @@
  * side), S their size, C taps of the convolution; of latent attention Q and L
  * sizes of the short vectors that queries, and keys and values, are made of, T a
  * head's channels, A those of them that are rotated, B the others, W those of its value; I what a layer is given
- * of a token itself, Y layers; J hidden states or streams of a token, U those but one, O size of the short vector beside a mixer,
- * or of the one that steps of scans are made of;
+ * of a token itself, Y layers; J hidden states or streams of a token, U those but one, O size of the short vector
+ * beside a mixer, or of the one that steps of scans are made of;
  * h channels of a short convolution; i heads of an indexer, j their size, k tokens of a pool;
- * of compressed tokens s tokens of one, u 2 where it has parts of those before it, too, else 1; g groups of query heads whose
- * results become short vectors, e heads of a group, o size of such a vector; a experts a token uses, b vocabulary (uncut);
- * of a table of n-grams m rows, l those that a token takes, q taps of the convolution behind them.
+ * of compressed tokens s tokens of one, u 2 where it has parts of those before it, too, else 1; g groups of query heads
+ * whose results become short vectors, e heads of a group, o size of such a vector; a experts a token uses, b vocabulary
+ * (uncut); of a table of n-grams m rows, l those that a token takes, q taps of the convolution behind them.
  */
 #ifndef ENGINE_LM_BLOCKS_H
 #define ENGINE_LM_BLOCKS_H
@@ -84,8 +84,8 @@
 #define LM_ROWS_OWN_NORMS \
     {LM_Q_NORM, "attn_q_norm.weight", "D, H G", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}, \
     {LM_K_NORM, "attn_k_norm.weight", "D, H", LM_W_F32 | LM_W_OPTIONAL, LM_ATT, 0, 0}
-/* Where some layers read the cache of an earlier one: those need queries alone.  `v`: LM_W_OPTIONAL, if values may be the
- * keys. */
+/* Where some layers read the cache of an earlier one: those need queries alone.  `v`: LM_W_OPTIONAL, if values may be
+ * the keys. */
 #define LM_ROWS_SHARED_ATTENTION(v) \
     LM_LINEAR(LM_Q, "attn_q", "E", "H G D", 0, LM_W_OPTIONAL, LM_ATT, 0), \
     LM_LINEAR(LM_K, "attn_k", "E", "H D", LM_W_CACHE, LM_W_OPTIONAL, LM_ATT, 0), \
@@ -93,8 +93,8 @@
     LM_LINEAR(LM_ATTN_OUT, "attn_output", "H G D", "E", 0, LM_W_OPTIONAL, LM_ATT, 0), \
     {LM_Q_NORM, "attn_q_norm.weight", "D", LM_W_F32, LM_ATT, 0, 0}, \
     {LM_K_NORM, "attn_k_norm.weight", "D", LM_W_F32 | LM_W_CACHE, LM_ATT, 0, 0}
-/* What each layer is given of a token itself: a table for all layers, what is added of the model's own embedding, and how
- * a layer takes it. */
+/* What each layer is given of a token itself: a table for all layers, what is added of the model's own embedding, and
+ * how a layer takes it. */
 #define LM_ROWS_INPUTS \
     {LM_INPUT_EMBD, "per_layer_token_embd.weight", "Y I, V", LM_W_MATRIX | LM_W_INPUTS, 0, 0, 0}, \
     LM_MATRIX(LM_INPUT, "per_layer_model_proj", "E", "Y I", LM_W_INPUTS, 0, 0), \
@@ -111,8 +111,8 @@
     LM_MATRIX(LM_ALTUP_PREDICT, "altup_predict_coef", "J", "J J", 0, LM_ALL, 0), \
     LM_MATRIX(LM_ALTUP_CORRECT, "altup_correct_coef", "J", "J", 0, LM_ALL, 0), \
     LM_ROW_NORM(LM_ALTUP_SCALE, "altup_correct_scale")
-/* Several streams of a token: before and behind mixer and feed-forward; `LM_ROWS_HYPER_HEAD`: what makes one of them, without
- * which it is their mean. */
+/* Several streams of a token: before and behind mixer and feed-forward; `LM_ROWS_HYPER_HEAD`: what makes one of them,
+ * without which it is their mean. */
 #define LM_HYPER_SAYS "J | J | J J"
 #define LM_ROWS_HYPER \
     LM_MATRIX(LM_HYPER_MIXER, "hc_attn_fn", "J E", LM_HYPER_SAYS, 0, LM_ALL, 0), \
@@ -189,8 +189,8 @@
     {LM_SINKS, "attn_sinks.weight", "g e", LM_W_F32, LM_ATT, 0, 0}, \
     LM_MATRIX(LM_ATTN_OUT_A, "attn_output_a", "e D", "o, g", LM_W_STACK, LM_ATT, 0), \
     LM_MATRIX(LM_ATTN_OUT, "attn_output_b", "g o", "E", 0, LM_ATT, 0)
-/* Entries of several tokens each, and those of an indexer that chooses among them: made of what tokens say, weighed by what
- * they and their places say. */
+/* Entries of several tokens each, and those of an indexer that chooses among them: made of what tokens say, weighed by
+ * what they and their places say. */
 #define LM_ROWS_ENTRIES \
     LM_MATRIX(LM_ENTRY_KV, "attn_compressor_kv", "E", "u D", LM_W_ENTRIES, LM_ATT, 0), \
     LM_MATRIX(LM_ENTRY_GATE, "attn_compressor_gate", "E", "u D", LM_W_ENTRIES, LM_ATT, 0), \
@@ -303,7 +303,8 @@
     {LM_CONV, "shortconv.conv.weight", "C, h", LM_W_F32, LM_REC, 0, 0}, \
     LM_MATRIX(LM_CONV_OUT, "shortconv.out_proj", "h", "E", 0, LM_REC, 0)
 
-/* The selective scan: z, x, b, c and dt in one matrix; heads of a group side by side, S a head's channels, U their states. */
+/* The selective scan: z, x, b, c and dt in one matrix; heads of a group side by side, S a head's channels, U their
+ * states. */
 #define LM_SCAN_HEADS "K R"
 #define LM_SCAN_CHANNELS "K R S | K U | K U"
 #define LM_ROWS_SCAN LM_ROWS_SCAN_OF(0)
@@ -413,31 +414,33 @@ eng_value lm_pick(lm_build *b, eng_value x);
  * the others are there for their K and V alone. */
 eng_value lm_attention_block(lm_build *b, eng_value u, int layer, bool wanted);
 eng_value lm_latent_attention(lm_build *b, eng_value u, int layer, bool wanted);
-/* The same to a window of tokens and to entries of several each, of all before it (compressed.c); before the first layer. */
+/* The same to a window of tokens and to entries of several each, of all before it (compressed.c); before the first
+ * layer. */
 eng_value lm_compressed_attention(lm_build *b, eng_value u, int layer, bool wanted);
 void lm_compressed_begin(lm_build *b);
 #define LM_UNSEEN (-1e30) /* the score of a cell that is not the token's to see */
 int64_t lm_seen_cells(const lm_build *b); /* all of the caches */
 /* Of scores x[cells, t]: 0 for the best of them, else -inf. */
 eng_value lm_best_seen(lm_build *b, eng_value x, int64_t top, int64_t cells, int64_t t);
-/* Which cells tokens may see at all, before the first layer; and b->chosen of a layer, of u and the short vectors of its
- * queries: with an indexer of its own, whose keys are kept, or what the last one chose (indexer.c). */
+/* Which cells tokens may see at all, before the first layer; and b->chosen of a layer, of u and the short vectors of
+ * its queries: with an indexer of its own, whose keys are kept, or what the last one chose (indexer.c). */
 void lm_indexer_begin(lm_build *b);
 void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool wanted);
 /* 0 for the cells that tokens may see, of sequences cseq, else LM_UNSEEN. */
 eng_value lm_unseen(lm_build *b, eng_value cseq, bool wanted);
 /* The same choice among entries, of keys k[d, T]: 0 for those chosen, else -inf; ENG_NO_VALUE: all are. */
-eng_value lm_choose_entries(lm_build *b, const lm_entries *e, eng_value k, eng_value u, eng_value queries, int layer, bool wanted);
-/* Cells that are chosen in pools: the key of each token's, of its tokens' keys k up to it; what tokens' pools are; and the
- * best pools, of the scores of all cells: 0 for their cells, else -inf (pools.c). */
+eng_value lm_choose_entries(lm_build *b, const lm_entries *e, eng_value k, eng_value u, eng_value queries, int layer,
+                            bool wanted);
+/* Cells that are chosen in pools: the key of each token's, of its tokens' keys k up to it; what tokens' pools are; and
+ * the best pools, of the scores of all cells: 0 for their cells, else -inf (pools.c). */
 eng_value lm_pool_keys(lm_build *b, eng_value k, eng_value u, int layer);
 /* The means of the tokens' k, and the positions of pools' first tokens. */
 eng_value lm_pool_means(lm_build *b, eng_value k, int layer);
 eng_value lm_first_positions(lm_build *b, int64_t pool);
 void lm_pools_begin(lm_build *b);
 eng_value lm_pools_best(lm_build *b, eng_value x, const lm_pools *p, int64_t t);
-/* The experts that the router chooses for each token, and the shared one: u[E, T] -> [E, T].  x: what u was normed from,
- * for routers that norm it by themselves. */
+/* The experts that the router chooses for each token, and the shared one: u[E, T] -> [E, T].  x: what u was normed
+ * from, for routers that norm it by themselves. */
 eng_value lm_moe(lm_build *b, eng_value x, eng_value u, int layer);
 /* A recurrent layer's mixer: u[E, T] -> [E, T]. */
 eng_value lm_gated_delta_net(lm_build *b, eng_value u, int layer);
@@ -447,18 +450,19 @@ eng_value lm_channel_scan(lm_build *b, eng_value u, int layer);
 eng_value lm_short_conv(lm_build *b, eng_value u, int layer);
 /* Taps and channels of short convolutions, and their letters (short_conv.c). */
 int lm_numbers_short_conv(lm_loader *l);
-/* What each layer is given of the tokens themselves, of their embeddings x; and what a layer with the result x adds for its
- * part of it (inputs.c). */
+/* What each layer is given of the tokens themselves, of their embeddings x; and what a layer with the result x adds for
+ * its part of it (inputs.c). */
 eng_value lm_inputs_make(lm_build *b, eng_value x);
 eng_value lm_inputs_take(lm_build *b, eng_value x, int layer);
-/* Several hidden states of each token, b->altup: made of the embeddings; what goes through a layer; what becomes of them
- * with its result; one of all (altup.c). */
+/* Several hidden states of each token, b->altup: made of the embeddings; what goes through a layer; what becomes of
+ * them with its result; one of all (altup.c). */
 void lm_altup_begin(lm_build *b, eng_value x);
 eng_value lm_altup_predict(lm_build *b, int layer);
 void lm_altup_correct(lm_build *b, eng_value x, int layer);
 eng_value lm_altup_end(lm_build *b);
-/* Several streams of each token, b->streams: made of the embeddings; what a block is given of them, by the weights of these
- * roles; only those of the tokens wanted, after that and before what follows; the block's result taken in; one of all (hyper.c). */
+/* Several streams of each token, b->streams: made of the embeddings; what a block is given of them, by the weights of
+ * these roles; only those of the tokens wanted, after that and before what follows; the block's result taken in; one of
+ * all (hyper.c). */
 typedef struct lm_hyper_roles {
     int matrix, base, scale;
 } lm_hyper_roles;

@@ -1,6 +1,6 @@
 /*
- * Layers of the selective scan of Mamba (Gu, Dao, arXiv:2312.00752): each channel forgets by itself, each of its states at a
- * rate of its own.
+ * Layers of the selective scan of Mamba (Gu, Dao, arXiv:2312.00752): each channel forgets by itself, each of its states
+ * at a rate of its own.
  */
 #include "config.h"
 

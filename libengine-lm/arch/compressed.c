@@ -35,8 +35,10 @@ static int ratios(lm_loader *l)
         if (status || !a->ratio || k < count)
             continue;
         if (a->ratio == 1 || count == LM_MOST_RATIOS)
-            return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.attention.compress_ratios has %lld for layer %d" ENG_CAUSE
-                            "0 and up to %d others above 1 are known", l->arch_name, (long long)a->ratio, i, LM_MOST_RATIOS);
+            return eng_fail(ENG_ERR_UNSUPPORTED,
+                            "key %s.attention.compress_ratios has %lld for layer %d" ENG_CAUSE
+                            "0 and up to %d others above 1 are known",
+                            l->arch_name, (long long)a->ratio, i, LM_MOST_RATIOS);
         found[count++] = a->ratio;
     }
     return status;
@@ -76,8 +78,8 @@ static int sizes(lm_loader *l)
         double size;
         int status = lm_key_number_or(l, names[i], 1, &size);
         if (!status && size != 1)
-            status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.%s is %g" ENG_CAUSE "only 1 is known for %s", l->arch_name, names[i],
-                              size, l->arch_name);
+            status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.%s is %g" ENG_CAUSE "only 1 is known for %s", l->arch_name,
+                              names[i], size, l->arch_name);
         if (status)
             return status;
     }
@@ -92,10 +94,11 @@ static int ropes(lm_loader *l)
     if (!status)
         status = lm_key_number_or(l, "attention.compress_rope_freq_base", 0, &n->rope.base);
     if (!status && n->rope.base <= 0)
-        return eng_fail(ENG_ERR_FORMAT, "key %s.attention.compress_rope_freq_base must be positive, got %g", l->arch_name,
-                        n->rope.base);
+        return eng_fail(ENG_ERR_FORMAT, "key %s.attention.compress_rope_freq_base must be positive, got %g",
+                        l->arch_name, n->rope.base);
     if (!status && n->d_k % 2)
-        return eng_fail(ENG_ERR_FORMAT, "key %s.attention.key_length must be even, got %lld", l->arch_name, (long long)n->d_k);
+        return eng_fail(ENG_ERR_FORMAT, "key %s.attention.key_length must be even, got %lld", l->arch_name,
+                        (long long)n->d_k);
     if (n->rope.ext_factor != 0)
         n->rope.attn_factor = 1 / (1 - 0.1 * log(n->rope.freq_scale));
     n->rope.offset = n->local_rope.offset = n->d_k - n->rope.n_dims;
@@ -108,8 +111,9 @@ int lm_numbers_compressed(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;
     int64_t queries, groups, out, hashed;
-    int status = n->n_head_kv == 1 ? ENG_OK : eng_fail(ENG_ERR_FORMAT, "key %s.attention.head_count_kv is %lld, expected 1",
-                                                        l->arch_name, (long long)n->n_head_kv);
+    int status = n->n_head_kv == 1 ? ENG_OK :
+                                     eng_fail(ENG_ERR_FORMAT, "key %s.attention.head_count_kv is %lld, expected 1",
+                                              l->arch_name, (long long)n->n_head_kv);
     if (!status)
         status = lm_key_integer(l, "attention.q_lora_rank", 1, LM_MAX_EXTENT, &queries);
     if (!status)
@@ -157,7 +161,8 @@ static const lm_entries *of_layer(const lm_build *b, int layer)
 static eng_value sequences(lm_build *b, int64_t ratio)
 {
     eng_graph *g = b->g;
-    eng_value place = eng_sub(g, eng_cpy(g, b->cpos, ENG_TYPE_F32), eng_scale(g, lm_times(b, b->cpos, 0, ratio), (double)ratio, 0));
+    eng_value place = eng_sub(g, eng_cpy(g, b->cpos, ENG_TYPE_F32),
+                              eng_scale(g, lm_times(b, b->cpos, 0, ratio), (double)ratio, 0));
     eng_value other = eng_unary(g, eng_scale(g, place, -1, (double)ratio - 1.5), ENG_UNARY_STEP);
     other = eng_add(g, eng_cpy(g, b->cseq, ENG_TYPE_F32), eng_scale(g, other, NOBODY, 0));
     return eng_cpy(g, other, ENG_TYPE_I32);
@@ -257,13 +262,14 @@ static eng_value merged(lm_build *b, eng_value o, eng_value lse, eng_value other
 }
 
 /* Of the entries before each token, with what its window gives. */
-static eng_value with_entries(lm_build *b, eng_value o, eng_value lse, eng_value q, eng_value u, eng_value queries, int layer,
-                              bool wanted)
+static eng_value with_entries(lm_build *b, eng_value o, eng_value lse, eng_value q, eng_value u, eng_value queries,
+                              int layer, bool wanted)
 {
     const lm_numbers *n = &b->model->n;
     const lm_entries *e = of_layer(b, layer);
     const entry_roles own = {LM_ENTRY_KV, LM_ENTRY_GATE, LM_ENTRY_PLACES, LM_ENTRY_NORM, LM_ENTRY_WINDOW, n->d_k};
-    const entry_roles index = {LM_INDEX_K, LM_POOL_GATE, LM_POOL_PLACES, LM_INDEX_K_NORM, LM_ENTRY_INDEX_WINDOW, n->d_index};
+    const entry_roles index = {LM_INDEX_K,      LM_POOL_GATE,          LM_POOL_PLACES,
+                               LM_INDEX_K_NORM, LM_ENTRY_INDEX_WINDOW, n->d_index};
     eng_value k = eng_reshape(b->g, entries(b, u, layer, &own), (int64_t[]){n->d_k, 1, b->n_tokens}, 3), lse_entries;
     k = turned(b, k, layer, e->pos, false);
     eng_attention_params a = lm_sight(b, layer, wanted);

@@ -14,8 +14,8 @@ static const lm_weight_row rows[] = {
 const lm_arch lm_arch_deepseek4 = {
     .name = "deepseek4",
     LM_ROWS(rows),
-    .reads = LM_READS_WINDOW | LM_READS_DRAFTING | LM_READS_GATING | LM_READS_LATENT | LM_READS_HYPER | LM_READS_CLAMPS |
-             LM_READS_COMPRESSED,
+    .reads = LM_READS_WINDOW | LM_READS_DRAFTING | LM_READS_GATING | LM_READS_LATENT | LM_READS_HYPER |
+             LM_READS_CLAMPS | LM_READS_COMPRESSED,
     .needs = LM_READS_WINDOW | LM_READS_COMPRESSED | LM_READS_HYPER | LM_NEEDS_ROPE_PART,
     .rope_part = 8,
     .local_plain = true,

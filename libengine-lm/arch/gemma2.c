@@ -10,8 +10,8 @@ static const lm_weight_row rows[] = {
     LM_ROWS_COMMON("ffn_norm"), LM_ROWS_POST_NORMS, LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_FFN,
 };
 
-/* The 27B models, known by their 46 layers, divide by the root of a number that files do not have: query_pre_attn_scalar,
- * which is n_embd / n_head and not the size of a head. */
+/* The 27B models, known by their 46 layers, divide by the root of a number that files do not have:
+ * query_pre_attn_scalar, which is n_embd / n_head and not the size of a head. */
 static int more(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;

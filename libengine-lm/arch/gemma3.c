@@ -1,5 +1,5 @@
-/* gemma3, its text: gemma2 with norms of heads instead of the softcaps, five layers of six with a window, and those rotated
- * by a base of their own. */
+/* gemma3, its text: gemma2 with norms of heads instead of the softcaps, five layers of six with a window, and those
+ * rotated by a base of their own. */
 #include "config.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ static const lm_weight_row rows[] = {
     LM_ROWS_FFN,
 };
 
-/* The 27B models, known by their 62 layers, divide by the root of a number that files do not have: query_pre_attn_scalar,
- * which is n_embd / n_head and not the size of a head. */
+/* The 27B models, known by their 62 layers, divide by the root of a number that files do not have:
+ * query_pre_attn_scalar, which is n_embd / n_head and not the size of a head. */
 static int more(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;

@@ -14,7 +14,8 @@ static int more(lm_loader *l)
 {
     const eng_gguf_tensor *t = eng_gguf_tensor_find(l->gguf, "blk.0.laurel_l.weight");
     if (!t || t->rank != 2 || t->ne[1] < 1)
-        return eng_fail(ENG_ERR_FORMAT, "the file has no matrix blk.0.laurel_l.weight, which a %s model needs", l->arch_name);
+        return eng_fail(ENG_ERR_FORMAT, "the file has no matrix blk.0.laurel_l.weight, which a %s model needs",
+                        l->arch_name);
     lm_letter_add(l->model, 'O', NULL, t->ne[1]);
     return ENG_OK;
 }
@@ -22,8 +23,8 @@ static int more(lm_loader *l)
 const lm_arch lm_arch_gemma3n = {
     .name = "gemma3n",
     LM_ROWS(rows),
-    .reads = LM_READS_WINDOW | LM_READS_LOGIT_SOFTCAP | LM_READS_LAYER_SIZES | LM_READS_SHARED_CACHES | LM_READS_INPUTS |
-             LM_READS_SPARSITY | LM_READS_ALTUP,
+    .reads = LM_READS_WINDOW | LM_READS_LOGIT_SOFTCAP | LM_READS_LAYER_SIZES | LM_READS_SHARED_CACHES |
+             LM_READS_INPUTS | LM_READS_SPARSITY | LM_READS_ALTUP,
     .needs = LM_READS_WINDOW | LM_READS_SHARED_CACHES | LM_READS_INPUTS,
     .rope = ENG_ROPE_NEOX,
     .window_period = 5,

@@ -1,6 +1,6 @@
-/* gemma4, its text: gemma3 with heads of another size in the layers without a window, values that are normed (and are the
- * keys in some), later layers that read the caches of earlier ones, embeddings for each layer, experts beside a dense
- * feed-forward. */
+/* gemma4, its text: gemma3 with heads of another size in the layers without a window, values that are normed (and are
+ * the keys in some), later layers that read the caches of earlier ones, embeddings for each layer, experts beside a
+ * dense feed-forward. */
 #include "config.h"
 
 #include "blocks.h"

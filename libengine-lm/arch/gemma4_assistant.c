@@ -1,5 +1,5 @@
-/* gemma4-assistant: small layers of gemma4's kind that guess what a Gemma 4 model says next.  They have queries alone and
- * read the caches of the model, whose embedding of the last token and hidden state before it they are given. */
+/* gemma4-assistant: small layers of gemma4's kind that guess what a Gemma 4 model says next.  They have queries alone
+ * and read the caches of the model, whose embedding of the last token and hidden state before it they are given. */
 #include "config.h"
 
 #include <math.h>
@@ -29,8 +29,8 @@ static int more(lm_loader *l)
 const lm_arch lm_arch_gemma4_assistant = {
     .name = "gemma4-assistant",
     LM_ROWS(rows),
-    .reads = LM_READS_WINDOW | LM_READS_LOGIT_SOFTCAP | LM_READS_LAYER_SIZES | LM_READS_LOCAL_HEADS | LM_READS_SHARED_CACHES |
-             LM_READS_DRAFTING,
+    .reads = LM_READS_WINDOW | LM_READS_LOGIT_SOFTCAP | LM_READS_LAYER_SIZES | LM_READS_LOCAL_HEADS |
+             LM_READS_SHARED_CACHES | LM_READS_DRAFTING,
     .needs = LM_READS_WINDOW,
     .rope = ENG_ROPE_NEOX,
     .window_period = 6,

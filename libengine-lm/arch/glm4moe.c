@@ -1,4 +1,5 @@
-/* glm4moe (GLM-4.5): half of a head rotated, experts chosen by biased sigmoids, a shared one, the first layers dense. */
+/* glm4moe (GLM-4.5): half of a head rotated, experts chosen by biased sigmoids, a shared one, the first layers
+ * dense. */
 #include "config.h"
 
 #include "blocks.h"

@@ -1,4 +1,5 @@
-/* granite: llama with a factor of embeddings, of what each block adds, of the products of queries and keys, and of logits. */
+/* granite: llama with a factor of embeddings, of what each block adds, of the products of queries and keys, and of
+ * logits. */
 #include "config.h"
 
 #include "blocks.h"

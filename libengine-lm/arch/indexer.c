@@ -35,8 +35,8 @@ static int choosers(lm_loader *l)
         first = first < 0 && i < n->n_layers && n->kind[i] & LM_LAYER_ATTENTION ? i : first;
     }
     if (!status && first >= 0 && !n->layer[first].chooses)
-        return eng_fail(ENG_ERR_FORMAT, "layer %d has no indexer" ENG_CAUSE "no layer before it chooses what it would see",
-                        first);
+        return eng_fail(ENG_ERR_FORMAT,
+                        "layer %d has no indexer" ENG_CAUSE "no layer before it chooses what it would see", first);
     return status;
 }
 
@@ -125,7 +125,8 @@ static eng_value ready(lm_build *b, eng_value x, int64_t heads, int64_t t, int l
 static eng_value part_scores(lm_build *b, eng_value q, eng_value w, eng_value keys, int64_t first, int64_t t)
 {
     eng_graph *g = b->g;
-    int64_t heads = b->model->n.index_heads, cells = lm_seen_cells(b), row = lm_cache_row(b->context->type_k, b->model->n.d_index);
+    int64_t heads = b->model->n.index_heads, cells = lm_seen_cells(b),
+            row = lm_cache_row(b->context->type_k, b->model->n.d_index);
     q = eng_reshape(g, eng_cont(g, eng_slice(g, q, 2, first, t)), (int64_t[]){row, heads * t}, 2);
     eng_value x = eng_reshape(g, eng_mul_mat(g, keys, q), (int64_t[]){cells, heads, t}, 3);
     x = eng_unary(g, x, ENG_UNARY_RELU);
@@ -193,7 +194,8 @@ void lm_choose(lm_build *b, eng_value u, eng_value queries, int layer, bool want
     eng_graph_name(g, b->chosen, "chosen.%d", layer);
 }
 
-eng_value lm_choose_entries(lm_build *b, const lm_entries *e, eng_value k, eng_value u, eng_value queries, int layer, bool wanted)
+eng_value lm_choose_entries(lm_build *b, const lm_entries *e, eng_value k, eng_value u, eng_value queries, int layer,
+                            bool wanted)
 {
     eng_value cache = lm_layer_memory(b, layer, LM_ENTRY_INDEX_KEYS);
     lm_cache_keep(b, cache, ready(b, k, 1, b->n_tokens, layer, e->pos));

@@ -1,6 +1,6 @@
 /*
- * What layers are given of a token itself, beside what the layers before them made of it (the per-layer embeddings of Gemma
- * 3n and 4): a vector for each layer, from a table and from the model's own embedding of the token.
+ * What layers are given of a token itself, beside what the layers before them made of it (the per-layer embeddings of
+ * Gemma 3n and 4): a vector for each layer, from a table and from the model's own embedding of the token.
  */
 #include "config.h"
 

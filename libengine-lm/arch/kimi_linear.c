@@ -1,5 +1,5 @@
-/* kimi-linear: Kimi Delta Attention, and in layers with heads of K and V latent attention without rope; a dense layer or
- * more first, then experts by biased sigmoids and shared ones. */
+/* kimi-linear: Kimi Delta Attention, and in layers with heads of K and V latent attention without rope; a dense layer
+ * or more first, then experts by biased sigmoids and shared ones. */
 #include "config.h"
 
 #include <math.h>
@@ -17,8 +17,10 @@ static int more(lm_loader *l)
     lm_numbers *n = &l->model->n;
     n->attn_scale = 1 / sqrt((double)n->d_head);
     if (n->rope.freq_scale != 1 || n->rope.ext_factor != 0 || n->rope.attn_factor != 1)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.rope.scaling.type" ENG_CAUSE "attention of a %s model has no rope that "
-                        "could be scaled", l->arch_name, l->arch_name);
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "key %s.rope.scaling.type" ENG_CAUSE "attention of a %s model has no rope that "
+                        "could be scaled",
+                        l->arch_name, l->arch_name);
     return ENG_OK;
 }
 

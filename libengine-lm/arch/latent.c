@@ -32,7 +32,8 @@ int lm_numbers_latent(lm_loader *l)
     if (!status)
         status = lm_key_integer(l, "rope.dimension_count", lm_least_turned(m->arch), whole - 1, &turned);
     if (!status)
-        status = lm_key_integer_or(l, "attention.key_length", latent + turned, latent + turned, latent + turned, &n->d_k);
+        status = lm_key_integer_or(l, "attention.key_length", latent + turned, latent + turned, latent + turned,
+                                   &n->d_k);
     if (!status)
         status = lm_key_integer_or(l, "attention.value_length", latent, latent, latent, &n->d_v);
     if (status)

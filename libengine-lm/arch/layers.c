@@ -87,7 +87,8 @@ static eng_value feed_forward(lm_build *b, eng_value x, eng_value u, int layer)
     return eng_add(b->g, one, lm_norm(b, other, layer, LM_EXPERTS_POST_NORM));
 }
 
-/* x, and what the mixer was given with a little of itself: the mixer's result on two ways (LAuReL, arXiv:2411.07501). */
+/* x, and what the mixer was given with a little of itself: the mixer's result on two ways (LAuReL,
+ * arXiv:2411.07501). */
 static eng_value around(lm_build *b, eng_value x, eng_value u, int layer)
 {
     eng_value y = lm_product(b, layer, LM_LAUREL_OUT, lm_product(b, layer, LM_LAUREL_IN, u));
@@ -160,7 +161,8 @@ static void streamed(lm_build *b, int il)
     bool wanted = il >= n->last_kept && !b->all_hidden, attends = n->kind[il] & LM_LAYER_ATTENTION;
     if (n->ngrams.rows && il == n->ngrams.layer)
         lm_ngrams_add(b, il);
-    eng_value x = n->mix_rank ? lm_mix_take(b, il, false) : lm_hyper_take(b, il, &first), o = mixer(b, normed(b, x, il, LM_NORM), il, wanted);
+    eng_value x = n->mix_rank ? lm_mix_take(b, il, false) : lm_hyper_take(b, il, &first),
+              o = mixer(b, normed(b, x, il, LM_NORM), il, wanted);
     if (wanted && !b->picked) {
         o = attends ? o : lm_pick(b, o);
         drop_others(b);
@@ -191,8 +193,9 @@ static eng_value head(lm_build *b, eng_value x)
 /* The model's own, or those of the model that it guesses for. */
 static eng_value embeddings(lm_build *b)
 {
-    return b->target ? eng_graph_tensor(b->g, LM_SLOT_TARGET, b->target->store, (uint32_t)b->target->weights[0][LM_EMBD]) :
-                       lm_weight(b, LM_LAYER_TOP, LM_EMBD);
+    return b->target ?
+               eng_graph_tensor(b->g, LM_SLOT_TARGET, b->target->store, (uint32_t)b->target->weights[0][LM_EMBD]) :
+               lm_weight(b, LM_LAYER_TOP, LM_EMBD);
 }
 
 eng_value lm_layers(lm_build *b)

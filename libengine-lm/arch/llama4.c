@@ -1,5 +1,5 @@
-/* llama4, its text: three layers of four see only their chunk of positions; the fourth is not rotated, and its queries grow
- * with their position.  Each token goes to one expert, weighed before it, and to a shared one. */
+/* llama4, its text: three layers of four see only their chunk of positions; the fourth is not rotated, and its queries
+ * grow with their position.  Each token goes to one expert, weighed before it, and to a shared one. */
 #include "config.h"
 
 #include "blocks.h"
@@ -19,8 +19,10 @@ static int more(lm_loader *l)
     int64_t chunk;
     int status = lm_key_integer_or(l, "attention.sliding_window", 0, INT32_MAX, CHUNK, &chunk);
     if (!status && chunk == 0)
-        status = eng_fail(ENG_ERR_UNSUPPORTED, "key %s.attention.sliding_window is 0" ENG_CAUSE "which layers are rotated "
-                          "in a model without chunks is not known", l->arch_name);
+        status = eng_fail(ENG_ERR_UNSUPPORTED,
+                          "key %s.attention.sliding_window is 0" ENG_CAUSE "which layers are rotated "
+                          "in a model without chunks is not known",
+                          l->arch_name);
     n->temper_scale = GROWTH;
     n->temper_floor = CHUNK;
     n->temper_offset = 1;

@@ -1,7 +1,7 @@
 /*
- * Streams of a token that are mixed channel by channel (the gated residual of Qwen4-Exp, as its models' code has it): what
- * a block is given is their mean, each normed by itself and each channel weighed by a sigmoid of what a short vector of
- * all says; behind the block each stream grows by its result, by how much the token says.
+ * Streams of a token that are mixed channel by channel (the gated residual of Qwen4-Exp, as its models' code has it):
+ * what a block is given is their mean, each normed by itself and each channel weighed by a sigmoid of what a short
+ * vector of all says; behind the block each stream grows by its result, by how much the token says.
  */
 #include "config.h"
 

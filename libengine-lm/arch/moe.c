@@ -31,8 +31,10 @@ int lm_numbers_clamps(lm_loader *l)
         if (!status && l->model->arch->one_clamp && !lm_key_is(l, "swiglu_clamp_shexp"))
             n->layer[i].clamp_shared = n->layer[i].clamp;
         if (!status && (n->layer[i].clamp < 0 || n->layer[i].clamp_shared < 0))
-            status = eng_fail(ENG_ERR_FORMAT, "keys %s.swiglu_clamp_exp and swiglu_clamp_shexp must not be negative, "
-                              "got %g and %g for layer %d", l->arch_name, n->layer[i].clamp, n->layer[i].clamp_shared, i);
+            status = eng_fail(ENG_ERR_FORMAT,
+                              "keys %s.swiglu_clamp_exp and swiglu_clamp_shexp must not be negative, "
+                              "got %g and %g for layer %d",
+                              l->arch_name, n->layer[i].clamp, n->layer[i].clamp_shared, i);
     }
     return status;
 }

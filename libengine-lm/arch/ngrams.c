@@ -1,8 +1,8 @@
 /*
- * A table of n-grams (Qwen4-Exp's per-layer embedding, as its models' code has it): by the last tokens, two of them, three
- * and so on, each token takes rows of it, whose numbers the host counts, for they need integers of 64 bits.  One layer
- * turns them into a value for all streams and a key for each; how well the key fits the stream says how much of the value
- * it gets, and a convolution over the tokens, so many apart as the longest n-gram has, adds what was before.
+ * A table of n-grams (Qwen4-Exp's per-layer embedding, as its models' code has it): by the last tokens, two of them,
+ * three and so on, each token takes rows of it, whose numbers the host counts, for they need integers of 64 bits.  One
+ * layer turns them into a value for all streams and a key for each; how well the key fits the stream says how much of
+ * the value it gets, and a convolution over the tokens, so many apart as the longest n-gram has, adds what was before.
  */
 #include "config.h"
 
@@ -24,13 +24,16 @@ static int find_layer(lm_loader *l)
         if (!eng_gguf_tensor_find(l->gguf, name))
             continue;
         if (any || !(n->kind[i] & LM_LAYER_RECURRENT))
-            return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s" ENG_CAUSE "a table of n-grams for one recurrent layer is known, "
-                            "not for %s", name, any ? "several layers" : "one that attends");
+            return eng_fail(ENG_ERR_UNSUPPORTED,
+                            "tensor %s" ENG_CAUSE "a table of n-grams for one recurrent layer is known, "
+                            "not for %s",
+                            name, any ? "several layers" : "one that attends");
         n->ngrams.layer = i;
         any = true;
     }
-    return any ? ENG_OK : eng_fail(ENG_ERR_FORMAT, "key %s.ple.ngram_size is there, but no layer has a tensor ple_key.weight",
-                                   l->arch_name);
+    return any ? ENG_OK :
+                 eng_fail(ENG_ERR_FORMAT, "key %s.ple.ngram_size is there, but no layer has a tensor ple_key.weight",
+                          l->arch_name);
 }
 
 /* A list of so many numbers, each from least to most. */
@@ -60,8 +63,10 @@ static int check_table(const lm_loader *l, const lm_ngrams *t, int64_t *rows)
     const eng_gguf_tensor *table = eng_gguf_tensor_find(l->gguf, "per_layer_token_embd.weight");
     *rows = table && table->rank == 2 ? table->ne[1] : 0;
     if (*rows < 1 || *rows > INT32_MAX)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "the table of n-grams, per_layer_token_embd.weight, has %lld rows" ENG_CAUSE
-                        "1 to %d are possible", (long long)*rows, INT32_MAX);
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "the table of n-grams, per_layer_token_embd.weight, has %lld rows" ENG_CAUSE
+                        "1 to %d are possible",
+                        (long long)*rows, INT32_MAX);
     for (int64_t i = 0; i < t->rows; i++)
         if (t->offsets[i] + t->sizes[i] > (uint64_t)*rows)
             return eng_fail(ENG_ERR_FORMAT, "keys %s.ple.head_offsets and head_vocab_sizes reach to row %llu of "

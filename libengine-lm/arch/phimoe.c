@@ -1,5 +1,5 @@
-/* phimoe (Phi-3.5-MoE): norms with mean and bias, biases everywhere, factors of rope as phi3's, two experts that a router
- * with a threshold chooses and weighs (SparseMixer). */
+/* phimoe (Phi-3.5-MoE): norms with mean and bias, biases everywhere, factors of rope as phi3's, two experts that a
+ * router with a threshold chooses and weighs (SparseMixer). */
 #include "config.h"
 
 #include "blocks.h"
@@ -7,15 +7,16 @@
 #define ROPE_SIZE 1.243163121016122 /* of all its models: their files have another, which a converter has worked out */
 
 static const lm_weight_row rows[] = {
-    LM_ROWS_COMMON("ffn_norm"), LM_ROWS_NORM_BIASES(0), LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_EXPERTS, LM_ROWS_LONG_ROPE,
+    LM_ROWS_COMMON("ffn_norm"), LM_ROWS_NORM_BIASES(0), LM_ROWS_ATTENTION(LM_W_OPTIONAL), LM_ROWS_EXPERTS,
+    LM_ROWS_LONG_ROPE,
 };
 
 static int more(lm_loader *l)
 {
     lm_numbers *n = &l->model->n;
     if (n->n_used != 2)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_used_count is %lld" ENG_CAUSE "its router chooses 2", l->arch_name,
-                        (long long)n->n_used);
+        return eng_fail(ENG_ERR_UNSUPPORTED, "key %s.expert_used_count is %lld" ENG_CAUSE "its router chooses 2",
+                        l->arch_name, (long long)n->n_used);
     if (eng_gguf_tensor_find(l->gguf, "rope_factors_long.weight"))
         n->rope.attn_factor = n->local_rope.attn_factor = ROPE_SIZE;
     return ENG_OK;

@@ -3,10 +3,10 @@
  * full pool all are seen.  The key is the mean of theirs, each channel weighed by the softmax over the tokens of what
  * they and their places say; or their plain mean (Qwen4-Exp).
  *
- * Numerator and denominator of that mean are sums over as many tokens up to one of them, which a convolution with as many
- * taps gives: every token's row of the cache has such a mean, and that of a pool's last token is the pool's key.
- * Sequences have no gaps, since the convolution's window is a state; so the last tokens of a sequence's pools, sorted by
- * their positions, are its pools in order.
+ * Numerator and denominator of that mean are sums over as many tokens up to one of them, which a convolution with as
+ * many taps gives: every token's row of the cache has such a mean, and that of a pool's last token is the pool's key.
+ * Sequences have no gaps, since the convolution's window is a state; so the last tokens of a sequence's pools, sorted
+ * by their positions, are its pools in order.
  */
 #include "config.h"
 
@@ -99,7 +99,8 @@ eng_value lm_pool_means(lm_build *b, eng_value k, int layer)
 eng_value lm_first_positions(lm_build *b, int64_t pool)
 {
     eng_graph *g = b->g;
-    eng_value x = eng_scale(g, eng_cpy(g, b->rope_pos, ENG_TYPE_F32), 1, 1 - (double)pool); /* 0 in all streams that are 0 */
+    /* 0 in all streams that are 0 */
+    eng_value x = eng_scale(g, eng_cpy(g, b->rope_pos, ENG_TYPE_F32), 1, 1 - (double)pool);
     return eng_cpy(g, eng_clamp(g, x, 0, INFINITY), ENG_TYPE_I32);
 }
 
@@ -114,8 +115,8 @@ static void numbered(lm_build *b, eng_value *number, eng_value *last)
     *last = eng_unary(g, place, ENG_UNARY_STEP);
 }
 
-/* For each pool and token: 0 where it is full, more than all scores for the one that is being filled, and less for those
- * behind it. */
+/* For each pool and token: 0 where it is full, more than all scores for the one that is being filled, and less for
+ * those behind it. */
 static eng_value ahead(lm_build *b, eng_value pos, int64_t t)
 {
     eng_graph *g = b->g;
@@ -135,7 +136,8 @@ static lm_pools seen(lm_build *b, eng_value number, eng_value order, eng_value u
     eng_graph *g = b->g;
     int64_t n = n_pools(b);
     number = eng_clamp(g, number, 0, (double)(n - 1));
-    number = eng_repeat(g, eng_reshape(g, number, (int64_t[]){lm_seen_cells(b), 1}, 2), (int64_t[]){lm_seen_cells(b), t}, 2);
+    number = eng_repeat(g, eng_reshape(g, number, (int64_t[]){lm_seen_cells(b), 1}, 2),
+                        (int64_t[]){lm_seen_cells(b), t}, 2);
     return (lm_pools){eng_top_k(g, eng_add(g, unseen, order), n), ahead(b, pos, t), eng_cpy(g, number, ENG_TYPE_I32)};
 }
 

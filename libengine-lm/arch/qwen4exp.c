@@ -1,12 +1,12 @@
-/* qwen4exp (Qwen4-Exp; text): qwen35moe with streams of a token instead of one hidden state, pools of cells that an indexer
- * chooses, and rows of a table of n-grams. */
+/* qwen4exp (Qwen4-Exp; text): qwen35moe with streams of a token instead of one hidden state, pools of cells that an
+ * indexer chooses, and rows of a table of n-grams. */
 #include "config.h"
 
 #include "blocks.h"
 
 static const lm_weight_row rows[] = {
-    LM_ROWS_PLAIN_ENDS, LM_ROWS_MIX, LM_ROWS_NGRAMS, LM_ROWS_GATED_ATTENTION, LM_ROWS_HEAD_NORMS(0), LM_ROWS_MEAN_INDEXER,
-    LM_ROWS_GDN, LM_ROWS_EXPERTS, LM_ROWS_SHARED_EXPERT(0), LM_ROWS_SHARED_GATE,
+    LM_ROWS_PLAIN_ENDS,   LM_ROWS_MIX, LM_ROWS_NGRAMS,  LM_ROWS_GATED_ATTENTION,  LM_ROWS_HEAD_NORMS(0),
+    LM_ROWS_MEAN_INDEXER, LM_ROWS_GDN, LM_ROWS_EXPERTS, LM_ROWS_SHARED_EXPERT(0), LM_ROWS_SHARED_GATE,
 };
 
 static int more(lm_loader *l)

@@ -1,6 +1,6 @@
 /*
- * Short convolutions with gates (Liquid AI, LFM2): the token makes a value and two gates; the gated values of the last few
- * tokens are added up, each channel by itself, and the other gate lets the sum out.
+ * Short convolutions with gates (Liquid AI, LFM2): the token makes a value and two gates; the gated values of the last
+ * few tokens are added up, each channel by itself, and the other gate lets the sum out.
  */
 #include "config.h"
 

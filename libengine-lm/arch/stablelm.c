@@ -1,5 +1,5 @@
-/* stablelm: norms that take the mean off, a part of each head is rotated; the larger have norms of heads, and attention and
- * feed-forward side by side. */
+/* stablelm: norms that take the mean off, a part of each head is rotated; the larger have norms of heads, and attention
+ * and feed-forward side by side. */
 #include "config.h"
 
 #include "blocks.h"

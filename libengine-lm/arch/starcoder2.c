@@ -1,4 +1,5 @@
-/* starcoder2: norms that take the mean off and biases everywhere, a feed-forward without a gate, a window in all layers. */
+/* starcoder2: norms that take the mean off and biases everywhere, a feed-forward without a gate, a window in all
+ * layers. */
 #include "config.h"
 
 #include "blocks.h"

@@ -43,7 +43,8 @@ static bool hidden(tpl_run *r, const tpl_value *of, const char *name, size_t n)
 {
     if (n < 2 || memcmp(name, "__", 2) != 0)
         return true;
-    return tpl_fail(r, "access to attribute '%.*s' of '%s' object is unsafe", (int)(n < 80 ? n : 80), name, tpl_type(of));
+    return tpl_fail(r, "access to attribute '%.*s' of '%s' object is unsafe", (int)(n < 80 ? n : 80), name,
+                    tpl_type(of));
 }
 
 bool tpl_attribute(tpl_run *r, const tpl_value *of, const char *name, size_t n, tpl_value *result)
@@ -159,7 +160,8 @@ static bool bounds(tpl_run *r, const tpl_value part[3], size_t length, int64_t s
     if (step == 0)
         return tpl_fail(r, "slice step cannot be zero");
     const bool back = step < 0;
-    if (!slice_number(r, &part[0], back ? INT64_MAX : 0, &from) || !slice_number(r, &part[1], back ? INT64_MIN : INT64_MAX, &to))
+    if (!slice_number(r, &part[0], back ? INT64_MAX : 0, &from) ||
+        !slice_number(r, &part[1], back ? INT64_MIN : INT64_MAX, &to))
         return false;
     from = clamp(from, n, back ? -1 : 0, back ? n - 1 : n);
     to = part[1].kind == TPL_NONE ? (back ? -1 : n) : clamp(to, n, back ? -1 : 0, back ? n - 1 : n);

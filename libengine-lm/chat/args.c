@@ -37,7 +37,8 @@ static bool bind(tpl_run *r, const tpl_builtin *b, const tpl_call *call, tpl_val
         const tpl_string *name = &call->named[i].key.s;
         int place = place_of(b->parameters, name);
         if (place < 0)
-            return tpl_fail(r, "%s() got an unexpected keyword argument '%.*s'", b->name, (int)(name->n < 80 ? name->n : 80), name->at);
+            return tpl_fail(r, "%s() got an unexpected keyword argument '%.*s'", b->name,
+                            (int)(name->n < 80 ? name->n : 80), name->at);
         if (v[place].kind != TPL_MISSING)
             return tpl_fail(r, "%s() got multiple values for argument '%.*s'", b->name, (int)name->n, name->at);
         v[place] = call->named[i].value;

@@ -6,8 +6,8 @@
 
 #define TPL_MOST_PARAMETERS 6
 
-/* A filter, test, method or function: its parameters' names with spaces between (of filters, tests and methods, "self" is
- * the first), how many must be there.  parameters NULL: it looks at the call itself. */
+/* A filter, test, method or function: its parameters' names with spaces between (of filters, tests and methods, "self"
+ * is the first), how many must be there.  parameters NULL: it looks at the call itself. */
 typedef struct tpl_builtin {
     const char *name;
     const char *parameters;

@@ -54,8 +54,9 @@ tpl_node *tpl_parse_word(tpl_parser *p, unsigned flags)
     static const struct {
         const char *word;
         tpl_value value;
-    } words[] = {{"true", {.kind = TPL_BOOL, .i = 1}},  {"True", {.kind = TPL_BOOL, .i = 1}}, {"false", {.kind = TPL_BOOL}},
-                 {"False", {.kind = TPL_BOOL}},         {"none", {.kind = TPL_NONE}},         {"None", {.kind = TPL_NONE}}};
+    } words[] = {{"true", {.kind = TPL_BOOL, .i = 1}}, {"True", {.kind = TPL_BOOL, .i = 1}},
+                 {"false", {.kind = TPL_BOOL}},        {"False", {.kind = TPL_BOOL}},
+                 {"none", {.kind = TPL_NONE}},         {"None", {.kind = TPL_NONE}}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (tpl_skip_name(p, words[i].word))
             return tpl_parse_constant(p, t->line, words[i].value);

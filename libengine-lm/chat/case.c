@@ -43,9 +43,9 @@ static uint32_t lower(uint32_t c)
 /* Letters whose other case is several, or depends on where they stand. */
 static bool difficult(uint32_t c)
 {
-    return c == 0xdf || c == 0x130 || c == 0x149 || c == 0x1f0 || c == 0x390 || c == 0x3a3 || c == 0x3b0 || c == 0x587 ||
-           (c >= 0x1c4 && c <= 0x1cc) || (c >= 0x1f1 && c <= 0x1f3) || (c >= 0x10d0 && c <= 0x10ff) || (c >= 0x1e96 && c <= 0x1e9e) ||
-           (c >= 0x1f50 && c <= 0x1ffc) || (c >= 0xfb00 && c <= 0xfb17);
+    return c == 0xdf || c == 0x130 || c == 0x149 || c == 0x1f0 || c == 0x390 || c == 0x3a3 || c == 0x3b0 ||
+           c == 0x587 || (c >= 0x1c4 && c <= 0x1cc) || (c >= 0x1f1 && c <= 0x1f3) || (c >= 0x10d0 && c <= 0x10ff) ||
+           (c >= 0x1e96 && c <= 0x1e9e) || (c >= 0x1f50 && c <= 0x1ffc) || (c >= 0xfb00 && c <= 0xfb17);
 }
 
 static bool is_cased(uint32_t c)

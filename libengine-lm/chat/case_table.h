@@ -1,4 +1,5 @@
-/* Letters of the other case (Unicode 14.0.0), but for those that become several; from Python's str.upper and str.lower. */
+/* Letters of the other case (Unicode 14.0.0), but for those that become several; from Python's str.upper and
+ * str.lower. */
 #ifndef ENGINE_LM_CHAT_CASE_TABLE_H
 #define ENGINE_LM_CHAT_CASE_TABLE_H
 

@@ -144,7 +144,8 @@ bool tpl_hashable(const tpl_value *v)
 tpl_value *tpl_dict_name(const tpl_dict *d, const char *name, size_t n)
 {
     for (size_t i = 0; i < d->n; i++)
-        if (d->at[i].key.kind == TPL_STRING && d->at[i].key.s.n == n && (n == 0 || memcmp(d->at[i].key.s.at, name, n) == 0))
+        if (d->at[i].key.kind == TPL_STRING && d->at[i].key.s.n == n &&
+            (n == 0 || memcmp(d->at[i].key.s.at, name, n) == 0))
             return &d->at[i].value;
     return NULL;
 }

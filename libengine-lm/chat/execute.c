@@ -19,8 +19,8 @@ static bool unpack(tpl_run *r, tpl_scope *scope, const tpl_nodes *targets, const
     if (!tpl_entries(r, value, &entries))
         return false;
     if (entries.n != targets->n)
-        return tpl_fail(r, "%s values to unpack (expected %zu, got %zu)", entries.n < targets->n ? "not enough" : "too many", targets->n,
-                        entries.n);
+        return tpl_fail(r, "%s values to unpack (expected %zu, got %zu)",
+                        entries.n < targets->n ? "not enough" : "too many", targets->n, entries.n);
     for (size_t i = 0; i < entries.n; i++)
         if (!assign(r, scope, targets->at[i], &entries.at[i]))
             return false;
@@ -82,8 +82,8 @@ static bool chosen(tpl_run *r, const tpl_node *n, tpl_list *entries)
         return false;
     bool good = true;
     for (size_t i = 0; i < entries->n && good; i++) {
-        good = tpl_scope_new(r, outer, &r->scope) && assign(r, r->scope, n->a, &entries->at[i]) && tpl_evaluate(r, n->c, &is) &&
-               (!tpl_truth(&is) || tpl_list_add(r, &kept, entries->at[i]));
+        good = tpl_scope_new(r, outer, &r->scope) && assign(r, r->scope, n->a, &entries->at[i]) &&
+               tpl_evaluate(r, n->c, &is) && (!tpl_truth(&is) || tpl_list_add(r, &kept, entries->at[i]));
         r->scope = outer;
     }
     *entries = *kept.list;
@@ -181,8 +181,8 @@ static bool set_kwargs(tpl_run *r, const tpl_node *n, const tpl_call *call)
 {
     tpl_value rest;
     if (!(n->op & TPL_USES_KWARGS))
-        return call->n_named == 0 || tpl_fail(r, "macro '%.*s' takes no keyword argument '%.*s'", (int)n->name_n, n->name,
-                                              (int)call->named[0].key.s.n, call->named[0].key.s.at);
+        return call->n_named == 0 || tpl_fail(r, "macro '%.*s' takes no keyword argument '%.*s'", (int)n->name_n,
+                                              n->name, (int)call->named[0].key.s.n, call->named[0].key.s.at);
     if (!tpl_dict_new(r, TPL_DICT, &rest))
         return false;
     for (size_t i = 0; i < call->n_named; i++)

@@ -117,7 +117,8 @@ static bool distinct(tpl_parser *p, const tpl_node *n)
         for (size_t j = 0; j < i; j += 2) {
             const tpl_string *a = &n->named.at[i]->value.s, *b = &n->named.at[j]->value.s;
             if (a->n == b->n && memcmp(a->at, b->at, a->n) == 0)
-                return tpl_refuse(p, ENG_ERR_FORMAT, n->line, "argument '%.*s' is given twice", (int)(a->n < 80 ? a->n : 80), a->at);
+                return tpl_refuse(p, ENG_ERR_FORMAT, n->line, "argument '%.*s' is given twice",
+                                  (int)(a->n < 80 ? a->n : 80), a->at);
         }
     return true;
 }
@@ -225,8 +226,8 @@ static tpl_node *named(tpl_parser *p, tpl_node_kind kind, tpl_node *of)
     if (!tpl_expect_kind(p, TPL_T_NAME, what))
         return NULL;
     if (!(kind == TPL_FILTER ? p->has_filter : p->has_test)(t->at, t->n)) {
-        tpl_refuse(p, ENG_ERR_UNSUPPORTED, t->line, "%s '%.*s' is not understood", kind == TPL_FILTER ? "filter" : "test",
-                   (int)(t->n < 80 ? t->n : 80), t->at);
+        tpl_refuse(p, ENG_ERR_UNSUPPORTED, t->line, "%s '%.*s' is not understood",
+                   kind == TPL_FILTER ? "filter" : "test", (int)(t->n < 80 ? t->n : 80), t->at);
         return NULL;
     }
     if (tpl_is_op(p, ".")) {
@@ -278,7 +279,8 @@ static bool plain_argument(const tpl_parser *p)
     const tpl_token *t = tpl_now(p);
     if (t->kind == TPL_T_NAME)
         return !tpl_is_name(p, "else") && !tpl_is_name(p, "or") && !tpl_is_name(p, "and");
-    return t->kind == TPL_T_STRING || t->kind == TPL_T_INT || t->kind == TPL_T_FLOAT || tpl_is_op(p, "[") || tpl_is_op(p, "{");
+    return t->kind == TPL_T_STRING || t->kind == TPL_T_INT || t->kind == TPL_T_FLOAT || tpl_is_op(p, "[") ||
+           tpl_is_op(p, "{");
 }
 
 static tpl_node *parse_test(tpl_parser *p, tpl_node *of)
@@ -416,7 +418,8 @@ static tpl_node *parse_sum(tpl_parser *p)
 
 static bool take_comparison(tpl_parser *p, int *op)
 {
-    static const sign signs[] = {{"==", TPL_EQ}, {"!=", TPL_NE}, {"<", TPL_LT}, {"<=", TPL_LE}, {">", TPL_GT}, {">=", TPL_GE}};
+    static const sign signs[] = {{"==", TPL_EQ}, {"!=", TPL_NE}, {"<", TPL_LT},
+                                 {"<=", TPL_LE}, {">", TPL_GT},  {">=", TPL_GE}};
     const tpl_token *ahead = tpl_ahead(p);
     if (take_sign(p, signs, 6, op))
         return true;
@@ -511,7 +514,8 @@ static bool tuple_ends(const tpl_parser *p, unsigned flags)
 {
     const tpl_token *t = tpl_now(p);
     return t->kind == TPL_T_VARIABLE_END || t->kind == TPL_T_BLOCK_END || tpl_is_op(p, ")") ||
-           ((flags & TPL_UNTIL_IN) && tpl_is_name(p, "in")) || ((flags & TPL_UNTIL_RECURSIVE) && tpl_is_name(p, "recursive"));
+           ((flags & TPL_UNTIL_IN) && tpl_is_name(p, "in")) ||
+           ((flags & TPL_UNTIL_RECURSIVE) && tpl_is_name(p, "recursive"));
 }
 
 static tpl_node *tuple_entry(tpl_parser *p, unsigned flags)

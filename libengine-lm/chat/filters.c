@@ -81,7 +81,8 @@ static bool center(tpl_run *r, tpl_value *v, tpl_value *result)
     tpl_value s;
     int64_t width;
     const tpl_string space = {" ", 1, NULL};
-    return tpl_as_string(r, &v[0], &s) && tpl_arg_int(r, &v[1], 80, &width) && tpl_center(r, &s, width, &space, 3, result);
+    return tpl_as_string(r, &v[0], &s) && tpl_arg_int(r, &v[1], 80, &width) &&
+           tpl_center(r, &s, width, &space, 3, result);
 }
 
 static bool format(tpl_run *r, const tpl_call *c, tpl_value *result)
@@ -98,9 +99,11 @@ static bool format(tpl_run *r, const tpl_call *c, tpl_value *result)
 }
 
 /* A line, with the indent before it or not. */
-static bool add_line(tpl_run *r, tpl_text *t, const tpl_string *line, bool first, bool indented, const tpl_string *indent)
+static bool add_line(tpl_run *r, tpl_text *t, const tpl_string *line, bool first, bool indented,
+                     const tpl_string *indent)
 {
-    return (first || tpl_add_word(r, t, "\n")) && (!indented || tpl_add(r, t, indent->at, indent->n)) && tpl_add(r, t, line->at, line->n);
+    return (first || tpl_add_word(r, t, "\n")) && (!indented || tpl_add(r, t, indent->at, indent->n)) &&
+           tpl_add(r, t, line->at, line->n);
 }
 
 static bool indent(tpl_run *r, tpl_value *v, tpl_value *result)
@@ -114,7 +117,8 @@ static bool indent(tpl_run *r, tpl_value *v, tpl_value *result)
         return tpl_fail(r, "indent() needs a str, got %s", tpl_type(&s));
     if (v[1].kind == TPL_STRING)
         space = v[1];
-    else if (!tpl_arg_int(r, &v[1], 4, &width) || !tpl_binary(r, TPL_TIMES, &one, &(tpl_value){.kind = TPL_INT, .i = width}, &space))
+    else if (!tpl_arg_int(r, &v[1], 4, &width) ||
+             !tpl_binary(r, TPL_TIMES, &one, &(tpl_value){.kind = TPL_INT, .i = width}, &space))
         return false;
     /* as in jinja2, so that an empty line at the end counts */
     if (!tpl_add(r, &whole, s.s.at, s.s.n) || !tpl_add_word(r, &whole, "\n"))

@@ -24,7 +24,10 @@ bool tpl_filter_json(tpl_run *r, tpl_value *v, tpl_value *result)
 {
     tpl_value indent = tpl_word("");
     tpl_text t = {0};
-    tpl_json how = {.ascii = tpl_arg_bool(&v[1], false), .sorted = tpl_arg_bool(&v[4], false), .item = {", ", 2, NULL}, .key = {": ", 2, NULL}};
+    tpl_json how = {.ascii = tpl_arg_bool(&v[1], false),
+                    .sorted = tpl_arg_bool(&v[4], false),
+                    .item = {", ", 2, NULL},
+                    .key = {": ", 2, NULL}};
     if (v[2].kind != TPL_MISSING && v[2].kind != TPL_NONE) {
         const tpl_value space = tpl_word(" ");
         if (v[2].kind == TPL_STRING)

@@ -90,7 +90,8 @@ static bool join(tpl_run *r, tpl_value *v, tpl_value *result)
         return false;
     for (size_t i = 0; i < entries.n; i++) {
         tpl_value value;
-        if (!of_entry(r, &entries.at[i], &v[2], &value) || (i && !tpl_add(r, &t, between.s.at, between.s.n)) || !tpl_str(r, &t, &value))
+        if (!of_entry(r, &entries.at[i], &v[2], &value) || (i && !tpl_add(r, &t, between.s.at, between.s.n)) ||
+            !tpl_str(r, &t, &value))
             return false;
     }
     *result = tpl_text_value(&t);
@@ -116,7 +117,8 @@ static bool items(tpl_run *r, tpl_value *v, tpl_value *result)
 /* -- sorted ----------------------------------------------------------------------------------- */
 
 /* "a,b": by several attributes. */
-static bool several_keys(tpl_run *r, const tpl_value *entry, const tpl_value *attributes, bool with_case, tpl_value *key)
+static bool several_keys(tpl_run *r, const tpl_value *entry, const tpl_value *attributes, bool with_case,
+                         tpl_value *key)
 {
     const tpl_string *s = &attributes->s;
     if (!tpl_list_new(r, TPL_LIST, 2, key))
@@ -156,7 +158,8 @@ static bool in_list(tpl_run *r, tpl_value *key)
 }
 
 /* The entries with their keys. */
-static bool keyed(tpl_run *r, const tpl_value *of, const tpl_value *attribute, bool with_case, tpl_pair **pairs, size_t *n)
+static bool keyed(tpl_run *r, const tpl_value *of, const tpl_value *attribute, bool with_case, tpl_pair **pairs,
+                  size_t *n)
 {
     tpl_list entries;
     if (!tpl_entries(r, of, &entries))
@@ -279,7 +282,8 @@ static bool batch(tpl_run *r, tpl_value *v, tpl_value *result)
     tpl_list entries;
     int64_t size;
     tpl_value row = {.kind = TPL_MISSING};
-    if (!tpl_arg_int(r, &v[1], 0, &size) || !tpl_entries(r, &v[0], &entries) || !tpl_list_new(r, TPL_ITERATOR, 0, result))
+    if (!tpl_arg_int(r, &v[1], 0, &size) || !tpl_entries(r, &v[0], &entries) ||
+        !tpl_list_new(r, TPL_ITERATOR, 0, result))
         return false;
     if (size < 1)
         return tpl_fail(r, "batch() needs a number of entries of 1 or more");

@@ -93,8 +93,8 @@ static bool choose(tpl_run *r, const tpl_call *c, bool attribute, bool wanted, t
     for (size_t i = 0; i < entries.n; i++) {
         tpl_value value = entries.at[i];
         bool is;
-        if ((attribute && !tpl_path(r, &entries.at[i], &c->at[1], &value)) || !passes(r, c, attribute ? 2 : 1, &value, &is) ||
-            (is == wanted && !tpl_list_add(r, result, entries.at[i])))
+        if ((attribute && !tpl_path(r, &entries.at[i], &c->at[1], &value)) ||
+            !passes(r, c, attribute ? 2 : 1, &value, &is) || (is == wanted && !tpl_list_add(r, result, entries.at[i])))
             return false;
     }
     r->depth--;

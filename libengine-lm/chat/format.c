@@ -111,7 +111,8 @@ static bool add_whole(tpl_run *r, tpl_text *t, const tpl_value *v, const spec *s
     char digits[64], text[80];
     const bool decimal = memchr("diu", s->kind, 3) != NULL;
     if (!tpl_is_whole(v) && !(decimal && v->kind == TPL_FLOAT))
-        return tpl_fail(r, "%%%c format: a%s is required, not %s", s->kind, decimal ? " real number" : "n integer", tpl_type(v));
+        return tpl_fail(r, "%%%c format: a%s is required, not %s", s->kind, decimal ? " real number" : "n integer",
+                        tpl_type(v));
     if (s->alternate || s->precision > 40 || (v->kind == TPL_FLOAT && !(v->f > -9e18 && v->f < 9e18)))
         return tpl_fail_as(r, ENG_ERR_UNSUPPORTED, "this format of a whole number is not understood");
     int64_t i = v->kind == TPL_FLOAT ? (int64_t)v->f : v->i;
@@ -190,7 +191,8 @@ bool tpl_percent(tpl_run *r, const tpl_value *format, const tpl_value *given, tp
         if (sign && !add_one(r, &t, f, &i, &v))
             return false;
     }
-    const bool indexed = given->kind == TPL_DICT || given->kind == TPL_LIST || given->kind == TPL_RANGE || given->kind == TPL_UNDEFINED;
+    const bool indexed = given->kind == TPL_DICT || given->kind == TPL_LIST || given->kind == TPL_RANGE ||
+                         given->kind == TPL_UNDEFINED;
     if (v.next < v.n && !indexed) /* as Python, for which these may be mappings */
         return tpl_fail(r, "not all arguments converted during string formatting");
     *result = tpl_text_value(&t);

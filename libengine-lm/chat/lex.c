@@ -1,6 +1,6 @@
 /*
- * Words of a template: what stands outside of tags, and what stands in them, with the white space that tags take along as
- * trim_blocks and lstrip_blocks have it.
+ * Words of a template: what stands outside of tags, and what stands in them, with the white space that tags take along
+ * as trim_blocks and lstrip_blocks have it.
  */
 #include "config.h"
 
@@ -170,7 +170,8 @@ static bool word_char(char c)
 /* Digits with single _ between them; where they end. */
 static size_t digits(const lexer *l, size_t i)
 {
-    while (i < l->n && (digit(l->at[i]) || (l->at[i] == '_' && i && digit(l->at[i - 1]) && i + 1 < l->n && digit(l->at[i + 1]))))
+    while (i < l->n &&
+           (digit(l->at[i]) || (l->at[i] == '_' && i && digit(l->at[i - 1]) && i + 1 < l->n && digit(l->at[i + 1]))))
         i++;
     return i;
 }
@@ -199,7 +200,8 @@ static int take_number(lexer *l)
     if (status)
         return status;
     if (n + 1 == sizeof text || (!real && !tpl_read_int(text, n, &whole)))
-        return eng_fail(ENG_ERR_UNSUPPORTED, "the template, line %u" ENG_CAUSE "a number of so many digits is not understood", l->line);
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "the template, line %u" ENG_CAUSE "a number of so many digits is not understood", l->line);
     if (!real && n > 1 && text[0] == '0' && strspn(text, "0") != n)
         return fail(l, "a number begins with 0");
     if (!real && end < l->n && word_char(l->at[end]))
@@ -242,20 +244,21 @@ static int balance(lexer *l, char c)
         return ENG_OK;
     if (strchr("{([", c)) {
         if (l->n_open == sizeof l->open)
-            return eng_fail(ENG_ERR_STATE, "the template, line %u" ENG_CAUSE "brackets are nested more than %u deep", l->line,
-                            ENG_LM_TEMPLATE_NESTING);
+            return eng_fail(ENG_ERR_STATE, "the template, line %u" ENG_CAUSE "brackets are nested more than %u deep",
+                            l->line, ENG_LM_TEMPLATE_NESTING);
         l->open[l->n_open++] = pair[1];
         return ENG_OK;
     }
     if (l->n_open == 0 || l->open[--l->n_open] != c)
-        return eng_fail(ENG_ERR_FORMAT, "the template, line %u" ENG_CAUSE "'%c' closes nothing that is open", l->line, c);
+        return eng_fail(ENG_ERR_FORMAT, "the template, line %u" ENG_CAUSE "'%c' closes nothing that is open", l->line,
+                        c);
     return ENG_OK;
 }
 
 static int take_operator(lexer *l)
 {
-    static const char *const known[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{",
-                                        "}", ">", "<", "=", ".", ":", "|", ",", ";"};
+    static const char *const known[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
+                                        "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (is(l, l->i, known[k])) {
             size_t n = strlen(known[k]);
@@ -267,9 +270,11 @@ static int take_operator(lexer *l)
         }
     line_of(l, l->i);
     if ((unsigned char)l->at[l->i] >= 128)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "the template, line %u" ENG_CAUSE "a name with other than ASCII letters is not understood",
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "the template, line %u" ENG_CAUSE "a name with other than ASCII letters is not understood",
                         l->line);
-    return eng_fail(ENG_ERR_FORMAT, "the template, line %u" ENG_CAUSE "unexpected character '%c'", l->line, l->at[l->i]);
+    return eng_fail(ENG_ERR_FORMAT, "the template, line %u" ENG_CAUSE "unexpected character '%c'", l->line,
+                    l->at[l->i]);
 }
 
 static int take_word(lexer *l)

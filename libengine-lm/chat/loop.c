@@ -12,8 +12,8 @@ static tpl_value neighbour(const tpl_loop *l, size_t index, const char *name, si
 
 bool tpl_loop_field(const tpl_loop *l, const char *name, size_t n, tpl_value *result)
 {
-    static const char *const names[FIELDS] = {"index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0",
-                                              "previtem", "nextitem"};
+    static const char *const names[FIELDS] = {"index",  "index0", "revindex", "revindex0", "first",   "last",
+                                              "length", "depth",  "depth0",   "previtem",  "nextitem"};
     const int64_t index = (int64_t)l->index, length = (int64_t)l->items.n;
     int field = 0;
     while (field < FIELDS && !tpl_same(name, n, names[field]))

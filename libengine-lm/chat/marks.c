@@ -1,9 +1,11 @@
 /*
- * Where the bytes of texts come from: what was given, by messages and the like, is marked, and the template's own is not.
+ * Where the bytes of texts come from: what was given, by messages and the like, is marked, and the template's own is
+ * not.
  *
- * A byte's mark lies beside it: texts of a run are in pieces of memory with as many marks behind them, which are found by a byte's
- * address.  So parts of texts have their marks without a word, what is copied takes them along (tpl_add), and only who
- * makes other characters of a text says of which (tpl_mark_as).  Texts outside of the pieces are the template's.
+ * A byte's mark lies beside it: texts of a run are in pieces of memory with as many marks behind them, which are found
+ * by a byte's address.  So parts of texts have their marks without a word, what is copied takes them along (tpl_add),
+ * and only who makes other characters of a text says of which (tpl_mark_as).  Texts outside of the pieces are the
+ * template's.
  */
 #include "config.h"
 

@@ -185,6 +185,7 @@ bool tpl_method_run(tpl_run *r, const tpl_method *m, const tpl_call *call, tpl_v
     const tpl_builtin *b = &m->builtin;
     if (b->run || b->run_call)
         return tpl_run_builtin(r, b, call, result);
-    return tpl_fail_as(r, ENG_ERR_UNSUPPORTED, "method '%s' of '%s' is not understood, or would change what templates may not", b->name,
+    return tpl_fail_as(r, ENG_ERR_UNSUPPORTED,
+                       "method '%s' of '%s' is not understood, or would change what templates may not", b->name,
                        tpl_type(&call->at[0]));
 }

@@ -12,8 +12,10 @@ bool tpl_method_run(tpl_run *r, const tpl_method *m, const tpl_call *call, tpl_v
 /* Of texts (strings.c); also what filters do. */
 extern const tpl_builtin tpl_text_methods[];
 extern const size_t tpl_n_text_methods;
-bool tpl_strip(tpl_run *r, const tpl_value *of, const tpl_value *chars, int sides, tpl_value *result); /* 1: left, 2: right */
-bool tpl_replace(tpl_run *r, const tpl_value *of, const tpl_string *old, const tpl_string *with, int64_t count, tpl_value *result);
+/* 1: left, 2: right */
+bool tpl_strip(tpl_run *r, const tpl_value *of, const tpl_value *chars, int sides, tpl_value *result);
+bool tpl_replace(tpl_run *r, const tpl_value *of, const tpl_string *old, const tpl_string *with, int64_t count,
+                 tpl_value *result);
 bool tpl_split_lines(tpl_run *r, const tpl_value *of, bool keep, tpl_value *result);
 bool tpl_center(tpl_run *r, const tpl_value *of, int64_t width, const tpl_string *fill, int where, tpl_value *result);
 

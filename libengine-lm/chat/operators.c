@@ -11,7 +11,8 @@
 
 static const char *sign_of(int op)
 {
-    static const char *const signs[] = {"+", "-", "*", "/", "//", "%", "** or pow()", "==", "!=", "<", "<=", ">", ">=", "in", "not in"};
+    static const char *const signs[] = {"+",  "-", "*",  "/", "//", "%",  "** or pow()", "==",
+                                        "!=", "<", "<=", ">", ">=", "in", "not in"};
     return signs[op];
 }
 
@@ -66,7 +67,8 @@ static bool whole(tpl_run *r, int op, int64_t a, int64_t b, tpl_value *result)
             over = op == TPL_FLOOR && __builtin_sub_overflow(0, a, &value);
             break;
         }
-        value = op == TPL_FLOOR ? a / b - ((a % b != 0) && ((a < 0) != (b < 0))) : a % b + ((a % b != 0 && (a < 0) != (b < 0)) ? b : 0);
+        value = op == TPL_FLOOR ? a / b - ((a % b != 0) && ((a < 0) != (b < 0))) :
+                                  a % b + ((a % b != 0 && (a < 0) != (b < 0)) ? b : 0);
     }
     *result = tpl_int(value);
     return !over || too_large(r);
@@ -136,7 +138,8 @@ static bool append(tpl_run *r, tpl_value *to, const tpl_list *from)
 
 static bool join_lists(tpl_run *r, const tpl_value *a, const tpl_value *b, tpl_value *result)
 {
-    return tpl_list_new(r, a->kind, a->list->n + b->list->n, result) && append(r, result, a->list) && append(r, result, b->list);
+    return tpl_list_new(r, a->kind, a->list->n + b->list->n, result) && append(r, result, a->list) &&
+           append(r, result, b->list);
 }
 
 static bool repeat(tpl_run *r, const tpl_value *v, int64_t times, tpl_value *result)
@@ -212,6 +215,9 @@ bool tpl_compare(tpl_run *r, int op, const tpl_value *a, const tpl_value *b, boo
     }
     if (!tpl_order(r, a, b, sign_of(op), &order))
         return false;
-    *result = order != TPL_UNORDERED && (op == TPL_LT ? order < 0 : op == TPL_LE ? order <= 0 : op == TPL_GT ? order > 0 : order >= 0);
+    *result = order != TPL_UNORDERED && (op == TPL_LT ? order < 0 :
+                                         op == TPL_LE ? order <= 0 :
+                                         op == TPL_GT ? order > 0 :
+                                                        order >= 0);
     return true;
 }

@@ -168,7 +168,8 @@ static bool uses(const tpl_nodes *nodes, const char *name)
 
 static uint8_t used_by(const tpl_node *n)
 {
-    return (uint8_t)((uses(&n->body, "caller") ? TPL_USES_CALLER : 0) | (uses(&n->body, "varargs") ? TPL_USES_VARARGS : 0) |
+    return (uint8_t)((uses(&n->body, "caller") ? TPL_USES_CALLER : 0) |
+                     (uses(&n->body, "varargs") ? TPL_USES_VARARGS : 0) |
                      (uses(&n->body, "kwargs") ? TPL_USES_KWARGS : 0));
 }
 
@@ -261,8 +262,10 @@ static bool parse_statement(tpl_parser *p, tpl_nodes *into)
         return n && statements[i].parse(p, n) && tpl_nodes_add(p, into, n);
     }
     if (t->n > 3 && memcmp(t->at, "end", 3) == 0)
-        return tpl_refuse(p, ENG_ERR_FORMAT, t->line, "tag '%.*s' ends nothing that is open here", (int)(t->n < 80 ? t->n : 80), t->at);
-    return tpl_refuse(p, ENG_ERR_UNSUPPORTED, t->line, "tag '%.*s' is not understood", (int)(t->n < 80 ? t->n : 80), t->at);
+        return tpl_refuse(p, ENG_ERR_FORMAT, t->line, "tag '%.*s' ends nothing that is open here",
+                          (int)(t->n < 80 ? t->n : 80), t->at);
+    return tpl_refuse(p, ENG_ERR_UNSUPPORTED, t->line, "tag '%.*s' is not understood", (int)(t->n < 80 ? t->n : 80),
+                      t->at);
 }
 
 int tpl_parse(tpl_parser *p, tpl_nodes *body)

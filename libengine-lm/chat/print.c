@@ -45,7 +45,8 @@ bool tpl_print_float(tpl_run *r, tpl_text *t, double f)
         return tpl_add_word(r, t, "0.0");
     n = digits_of(fabs(f), digits, &point);
     if (point < -3 || point > 16)
-        return tpl_format(r, t, "%c%s%se%c%02d", digits[0], n > 1 ? "." : "", digits + 1, point <= 0 ? '-' : '+', abs(point - 1));
+        return tpl_format(r, t, "%c%s%se%c%02d", digits[0], n > 1 ? "." : "", digits + 1, point <= 0 ? '-' : '+',
+                          abs(point - 1));
     if (point <= 0)
         return tpl_format(r, t, "0.%.*s%s", -point, "0000", digits);
     if (n <= point)
@@ -59,10 +60,13 @@ bool tpl_print_float(tpl_run *r, tpl_text *t, double f)
  * not a character yet. */
 static bool printable(uint32_t c)
 {
-    static const uint32_t not[][2] = {{0x7f, 0xa0}, {0xad, 0xad}, {0x600, 0x605}, {0x61c, 0x61c}, {0x6dd, 0x6dd}, {0x70f, 0x70f},
-        {0x890, 0x891}, {0x8e2, 0x8e2}, {0x1680, 0x1680}, {0x180e, 0x180e}, {0x2000, 0x200f}, {0x2028, 0x202f}, {0x205f, 0x206f},
-        {0x3000, 0x3000}, {0xd800, 0xf8ff}, {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0x110bd, 0x110bd},
-        {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe00ff}, {0xe01f0, 0x10ffff}};
+    static const uint32_t not [][2] = {{0x7f, 0xa0},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},
+                                       {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},
+                                       {0x1680, 0x1680},   {0x180e, 0x180e},   {0x2000, 0x200f},   {0x2028, 0x202f},
+                                       {0x205f, 0x206f},   {0x3000, 0x3000},   {0xd800, 0xf8ff},   {0xfeff, 0xfeff},
+                                       {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
+                                       {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe00ff},
+                                       {0xe01f0, 0x10ffff}};
     for (size_t i = 0; i < sizeof not / sizeof *not; i++)
         if (c >= not[i][0] && c <= not[i][1])
             return false;
@@ -79,7 +83,9 @@ static bool repr_character(tpl_run *r, tpl_text *t, const char *at, size_t n, ch
         return tpl_add_word(r, t, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
     if (printable(c))
         return tpl_add(r, t, at, n);
-    return c < 0x100 ? tpl_format(r, t, "\\x%02x", c) : c < 0x10000 ? tpl_format(r, t, "\\u%04x", c) : tpl_format(r, t, "\\U%08x", c);
+    return c < 0x100   ? tpl_format(r, t, "\\x%02x", c) :
+           c < 0x10000 ? tpl_format(r, t, "\\u%04x", c) :
+                         tpl_format(r, t, "\\U%08x", c);
 }
 
 static bool repr_string(tpl_run *r, tpl_text *t, const tpl_value *v)
@@ -122,7 +128,8 @@ static bool repr_dict(tpl_run *r, tpl_text *t, const tpl_dict *d)
 static bool repr_range(tpl_run *r, tpl_text *t, const int64_t range[3])
 {
     return range[2] == 1 ? tpl_format(r, t, "range(%lld, %lld)", (long long)range[0], (long long)range[1]) :
-                           tpl_format(r, t, "range(%lld, %lld, %lld)", (long long)range[0], (long long)range[1], (long long)range[2]);
+                           tpl_format(r, t, "range(%lld, %lld, %lld)", (long long)range[0], (long long)range[1],
+                                      (long long)range[2]);
 }
 
 static bool repr_view(tpl_run *r, tpl_text *t, const tpl_list *l)

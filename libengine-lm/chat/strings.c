@@ -315,7 +315,8 @@ static bool count(tpl_run *r, tpl_value *v, tpl_value *result)
 
 /* -- replace, join --------------------------------------------------------------------------------------- */
 
-bool tpl_replace(tpl_run *r, const tpl_value *of, const tpl_string *old, const tpl_string *with, int64_t most, tpl_value *result)
+bool tpl_replace(tpl_run *r, const tpl_value *of, const tpl_string *old, const tpl_string *with, int64_t most,
+                 tpl_value *result)
 {
     const tpl_string *s = &of->s;
     tpl_text t = {0};

@@ -49,8 +49,8 @@ typedef struct tpl_nodes {
  *     UNARY op a; BINARY a op b; COMPARE a, then list, each a BINARY without its left; AND, OR a, b; NOT a;
  *     CHOICE b if a else c; CONCAT list; NS_REF name.attribute (value);
  *     DATA value; OUTPUT a; IF list of conditions, bodies (other), more; FOR a in b if c: body, more; SET a = b;
- *     SET_BLOCK a, filter b, body; MACRO_DEF name, list of parameters, other: their defaults from the last one back, body;
- *     CALL_BLOCK the same, call a; FILTER_BLOCK filter b, body; WITH list = other, body; LEAVE op;
+ *     SET_BLOCK a, filter b, body; MACRO_DEF name, list of parameters, other: their defaults from the last one back,
+ *     body; CALL_BLOCK the same, call a; FILTER_BLOCK filter b, body; WITH list = other, body; LEAVE op;
  *     GENERATION body
  */
 struct tpl_node {
@@ -120,7 +120,8 @@ bool tpl_expect_op(tpl_parser *p, const char *op);
 bool tpl_expect_name(tpl_parser *p, const char *name);
 bool tpl_expect_kind(tpl_parser *p, tpl_token_kind kind, const char *what);
 /* false */
-bool tpl_refuse(tpl_parser *p, int status, uint32_t line, const char *format, ...) __attribute__((format(printf, 4, 5)));
+bool tpl_refuse(tpl_parser *p, int status, uint32_t line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 bool tpl_unexpected(tpl_parser *p, const char *expected);
 bool tpl_enter(tpl_parser *p); /* leave with p->depth-- */
 bool tpl_deep_enough(tpl_parser *p, tpl_node *n); /* notes how deep it is; false: too deep */

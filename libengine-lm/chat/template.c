@@ -31,7 +31,8 @@ static int check_source(const char *source, size_t length)
 {
     uint32_t line = 1;
     if (length > ENG_LM_TEMPLATE_BYTES)
-        return eng_fail(ENG_ERR_STATE, "the template" ENG_CAUSE "it has %zu bytes, expected %u at most", length, ENG_LM_TEMPLATE_BYTES);
+        return eng_fail(ENG_ERR_STATE, "the template" ENG_CAUSE "it has %zu bytes, expected %u at most", length,
+                        ENG_LM_TEMPLATE_BYTES);
     for (size_t i = 0, n; i < length; i += n) {
         n = eu_utf8_length(source + i, length - i);
         if (n == 0)
@@ -44,7 +45,8 @@ static int check_source(const char *source, size_t length)
 int eng_lm_template_create(const char *source, size_t length, eng_lm_template **template)
 {
     if ((!source && length) || !template)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_template_create" ENG_CAUSE "a text and a place for the template are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_template_create" ENG_CAUSE "a text and a place for the template are needed");
     int status = check_source(source, length);
     if (status)
         return status;
@@ -129,8 +131,8 @@ static int render(const eng_lm_template *t, const eng_lm_model *model, const cha
     tpl_run r = {.hooks = &hooks, .line = 1};
     tpl_text out = {0};
     tpl_scope *given, *own;
-    bool good = (!x->marked || tpl_marks_begin(&r)) && tpl_scope_new(&r, NULL, &given) && tpl_variables(&r, json, given) && set_tokens(&r, given, model) &&
-                tpl_scope_new(&r, given, &own);
+    bool good = (!x->marked || tpl_marks_begin(&r)) && tpl_scope_new(&r, NULL, &given) &&
+                tpl_variables(&r, json, given) && set_tokens(&r, given, model) && tpl_scope_new(&r, given, &own);
     if (good) {
         r.scope = own;
         r.out = &out;
@@ -143,7 +145,8 @@ static int render(const eng_lm_template *t, const eng_lm_model *model, const cha
     return good ? ENG_OK : r.status;
 }
 
-int eng_lm_template_render(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text, size_t *length)
+int eng_lm_template_render(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text,
+                           size_t *length)
 {
     rendering x = {0};
     if (!t || !json || !text)
@@ -158,8 +161,8 @@ int eng_lm_template_render(const eng_lm_template *t, const eng_lm_model *model, 
     return ENG_OK;
 }
 
-int eng_lm_template_render_given(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text, size_t *length,
-                                 eng_lm_range **given, size_t *n_given)
+int eng_lm_template_render_given(const eng_lm_template *t, const eng_lm_model *model, const char *json, char **text,
+                                 size_t *length, eng_lm_range **given, size_t *n_given)
 {
     rendering x = {.marked = true};
     if (!t || !json || !text || !length || !given || !n_given)

@@ -25,8 +25,10 @@ TEST(is_number, tpl_is_number(&v[0]))
 TEST(is_string, v[0].kind == TPL_STRING)
 TEST(is_mapping, v[0].kind == TPL_DICT)
 TEST(is_iterable, tpl_iterable(&v[0]))
-TEST(is_sequence, tpl_is_sequence(&v[0]) || v[0].kind == TPL_STRING || v[0].kind == TPL_DICT || v[0].kind == TPL_UNDEFINED)
-TEST(is_callable, v[0].kind == TPL_MACRO || v[0].kind == TPL_METHOD || v[0].kind == TPL_FUNCTION || v[0].kind == TPL_UNDEFINED)
+TEST(is_sequence,
+     tpl_is_sequence(&v[0]) || v[0].kind == TPL_STRING || v[0].kind == TPL_DICT || v[0].kind == TPL_UNDEFINED)
+TEST(is_callable,
+     v[0].kind == TPL_MACRO || v[0].kind == TPL_METHOD || v[0].kind == TPL_FUNCTION || v[0].kind == TPL_UNDEFINED)
 TEST(is_escaped, v[0].kind == TPL_STRING && v[0].safe)
 TEST(is_filter, v[0].kind == TPL_STRING && tpl_filter_known(v[0].s.at, v[0].s.n))
 TEST(is_test, v[0].kind == TPL_STRING && tpl_test_known(v[0].s.at, v[0].s.n))
@@ -95,7 +97,8 @@ static bool same_as(tpl_run *r, tpl_value *v, tpl_value *result)
     const tpl_kind kind = v[0].kind;
     bool is = kind == v[1].kind;
     if (is && (kind == TPL_STRING || kind == TPL_FLOAT || kind == TPL_UNDEFINED || kind == TPL_METHOD))
-        return tpl_fail_as(r, ENG_ERR_UNSUPPORTED, "sameas of two values of type %s is not understood", tpl_type(&v[0]));
+        return tpl_fail_as(r, ENG_ERR_UNSUPPORTED, "sameas of two values of type %s is not understood",
+                           tpl_type(&v[0]));
     is = is && (kind == TPL_NONE || (tpl_is_whole(&v[0]) ? v[0].i == v[1].i : v[0].list == v[1].list));
     *result = tpl_bool(is);
     return true;

@@ -113,7 +113,8 @@ bool tpl_unexpected(tpl_parser *p, const char *expected)
     const char *kind = kind_name(t->kind);
     if (kind)
         return tpl_refuse(p, ENG_ERR_FORMAT, t->line, "expected %s, got %s", expected, kind);
-    return tpl_refuse(p, ENG_ERR_FORMAT, t->line, "expected %s, got '%.*s'", expected, (int)(t->n < 80 ? t->n : 80), t->at);
+    return tpl_refuse(p, ENG_ERR_FORMAT, t->line, "expected %s, got '%.*s'", expected, (int)(t->n < 80 ? t->n : 80),
+                      t->at);
 }
 
 bool tpl_expect_op(tpl_parser *p, const char *op)

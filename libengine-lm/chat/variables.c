@@ -25,7 +25,8 @@ static bool text_value(tpl_run *r, const char *at, size_t n, tpl_value *v)
 static bool is_token(const tpl_string *name)
 {
     const size_t n = name->n;
-    return (n > 6 && memcmp(name->at + n - 6, "_token", 6) == 0) || (n > 7 && memcmp(name->at + n - 7, "_tokens", 7) == 0);
+    return (n > 6 && memcmp(name->at + n - 6, "_token", 6) == 0) ||
+           (n > 7 && memcmp(name->at + n - 7, "_tokens", 7) == 0);
 }
 
 static void unmark(const tpl_run *r, const tpl_value *v)
@@ -92,8 +93,8 @@ static bool convert(tpl_run *r, const json_t *json, tpl_value *v)
     }
 }
 
-/* Jansson tells of memory that it does not get as of a text that it cannot read: it is asked twice, and whether there is
- * memory at all. */
+/* Jansson tells of memory that it does not get as of a text that it cannot read: it is asked twice, and whether there
+ * is memory at all. */
 static json_t *load(tpl_run *r, const char *json)
 {
     json_error_t error = {.line = 0};
@@ -105,7 +106,8 @@ static json_t *load(tpl_run *r, const char *json)
         return whole;
     probe = malloc(1 << 12);
     if (probe)
-        tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object: line %d, column %d: %s", error.line, error.column, error.text);
+        tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object: line %d, column %d: %s", error.line,
+                    error.column, error.text);
     else
         r->status = eng_fail_code(EU_NO_MEMORY("the variables of a template"));
     free(probe);
@@ -117,8 +119,9 @@ bool tpl_variables(tpl_run *r, const char *json, tpl_scope *scope)
     json_t *whole = load(r, json);
     if (!whole)
         return false;
-    bool good = json_is_object(whole) ? convert(r, whole, &scope->names) :
-                                        tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object but another value");
+    bool good = json_is_object(whole) ?
+                    convert(r, whole, &scope->names) :
+                    tpl_fail_as(r, ENG_ERR_FORMAT, "its variables are no JSON object but another value");
     json_decref(whole);
     if (good)
         unmark_tokens(r, scope->names.dict);

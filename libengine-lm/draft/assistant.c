@@ -24,8 +24,8 @@ int lm_assistant_begin(lm_assistant *a, eng_lm_context *first, eng_lm_model *mod
     a->first = first;
     a->sequence = sequence;
     if (model->device != first->model->device)
-        return eng_fail(ENG_ERR_INVALID, "an assistant reads the caches of its model" ENG_CAUSE "it is on another device"
-                        ENG_ADVICE "open both on one");
+        return eng_fail(ENG_ERR_INVALID, "an assistant reads the caches of its model" ENG_CAUSE
+                                         "it is on another device" ENG_ADVICE "open both on one");
     if (!first->p.outputs)
         return eng_fail(ENG_ERR_STATE, "an assistant needs hidden states, and the context gives none" ENG_ADVICE
                         "make the context with outputs ENG_LM_HIDDEN");
@@ -77,7 +77,8 @@ int lm_assistant_guess(lm_assistant *a, const lm_ask *ask, int32_t *guess, uint3
     while (a->known && *n < ask->most) {
         int status = lm_context_ask(a->context, token, pos, s->rank, state);
         if (!status)
-            status = lm_ask_choose(ask, eng_lm_logits(a->context, 0), n_vocab, *drawn ? ask->q + *n * n_vocab : NULL, &token);
+            status = lm_ask_choose(ask, eng_lm_logits(a->context, 0), n_vocab, *drawn ? ask->q + *n * n_vocab : NULL,
+                                   &token);
         if (status || token < 0)
             return status;
         guess[(*n)++] = token;

@@ -15,7 +15,8 @@ int lm_block_begin(lm_block *b, const eng_lm_context *first)
         return eng_fail(ENG_ERR_STATE, "the model was opened without its block for drafting" ENG_ADVICE
                         "open it with the flag ENG_LM_DRAFTS");
     if (!first->p.outputs)
-        return eng_fail(ENG_ERR_STATE, "the block for drafting needs hidden states, and the context gives none" ENG_ADVICE
+        return eng_fail(ENG_ERR_STATE,
+                        "the block for drafting needs hidden states, and the context gives none" ENG_ADVICE
                         "make the context with outputs ENG_LM_HIDDEN_ALL");
     eng_lm_context_defaults(&p);
     p.n_cells = first->p.n_cells;
@@ -110,7 +111,8 @@ int lm_block_guess(lm_block *b, const lm_ask *ask, int32_t *guess, uint32_t *n, 
     int status = run(b);
     while (!status) {
         int32_t token;
-        status = lm_ask_choose(ask, eng_lm_logits(b->context, last), n_vocab, *drawn ? ask->q + *n * n_vocab : NULL, &token);
+        status = lm_ask_choose(ask, eng_lm_logits(b->context, last), n_vocab, *drawn ? ask->q + *n * n_vocab : NULL,
+                               &token);
         if (status || token < 0)
             break;
         guess[(*n)++] = token;

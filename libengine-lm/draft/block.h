@@ -21,7 +21,8 @@ int lm_block_begin(lm_block *b, const eng_lm_context *first);
 void lm_block_end(lm_block *b);
 /* The text is another one. */
 int lm_block_forget(lm_block *b);
-/* What the model's context ran last of a sequence that holds all of tokens[n] but the last: as far as its states are there. */
+/* What the model's context ran last of a sequence that holds all of tokens[n] but the last: as far as its states are
+ * there. */
 int lm_block_follow(lm_block *b, uint32_t sequence, const int32_t *tokens, size_t n);
 /* Of a step's batch the first n tokens, each with the token that was chosen after it. */
 int lm_block_note(lm_block *b, const int32_t *chosen, uint32_t n);

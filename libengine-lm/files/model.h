@@ -107,7 +107,8 @@ typedef struct lm_layer {
     bool normed;    /* queries and keys are normed once more, without weights, after they are rotated */
     int64_t n_head_kv, d_k, d_v; /* of its cache                                           */
     int64_t n_ff;   /* width of its dense feed-forward                                     */
-    double clamp, clamp_shared; /* of experts, of the others: gates are at most, ups at most and least so much; 0: any */
+    double clamp, clamp_shared; /* of experts, of the others: gates are at most, ups at most and least so much; 0:
+                                 * any */
     double sparsity; /* of gates only what is above their mean by so many of their deviations; below -1e30: all */
     int owner;      /* the layer whose cache it reads: itself, or an earlier one           */
     bool chooses;   /* by an indexer of its own which cells it sees, else as the last layer before that does */
@@ -150,7 +151,8 @@ typedef struct lm_numbers {
     int64_t streams;                       /* of a token, in hyper-connections; 0: none */
     int sinkhorn;                          /* rounds in which their mixing is balanced */
     double hyper_eps;
-    int64_t mix_rank;                      /* size of the short vector by which they are mixed channel by channel; 0: by matrices */
+    int64_t mix_rank;                      /* size of the short vector by which they are mixed channel by channel; 0: by
+                                            * matrices */
     lm_ngrams ngrams;
     int64_t d_input;                       /* of what each layer is given of the token itself; 0: nothing */
     int64_t d_hidden;                      /* of the hidden states that are given, or taken with tokens */
@@ -158,9 +160,11 @@ typedef struct lm_numbers {
     int64_t top_cells;                     /* that an indexer chooses for attention to see; 0: there is none */
     int64_t top_entries;                   /* the same, of compressed tokens        */
     int64_t index_heads, d_index;          /* and its heads                         */
-    int64_t pool;                          /* cells that are chosen together, by one key made of theirs; 0: each by itself */
+    int64_t pool;                          /* cells that are chosen together, by one key made of theirs; 0: each by
+                                            * itself */
     bool pool_means;                       /* that key is their mean, and all else comes behind that */
-    double forget_least;                   /* of Kimi Delta Attention: the logarithm of the least that is kept; 0: no bound */
+    double forget_least;                   /* of Kimi Delta Attention: the logarithm of the least that is kept; 0: no
+                                            * bound */
     int64_t conv, state, k_heads, v_heads; /* recurrent layers                      */
     int64_t d_scan;                        /* channels of a head that scans         */
     int64_t d_step;                        /* of each channel by itself: what the sizes of their steps are made of */
@@ -383,10 +387,12 @@ struct lm_arch {
     uint32_t reads;          /* LM_READS_*                                             */
     uint32_t needs;          /* of them those without which nothing can be computed    */
     int rope;                /* ENG_ROPE_*                                             */
-    bool one_stream;         /* of several position streams, which are one for text, whatever rope.dimension_sections says */
+    bool one_stream;         /* of several position streams, which are one for text, whatever rope.dimension_sections
+                              * says */
     int rope_part;           /* how many times more than that the channels of a head are, unless a key says how many
                                 are rotated; 0: all are                                */
-    bool rope_unrounded;     /* YaRN's two pairs, between which pairs are stretched more and more, are no whole numbers */
+    bool rope_unrounded;     /* YaRN's two pairs, between which pairs are stretched more and more, are no whole
+                              * numbers */
     int rope_rest;           /* every so-manieth layer is not rotated; 0: all are      */
     int window_period;       /* the last of so many layers has no window, unless a key says otherwise; 0: all have
                                 one; 1: none                                           */
@@ -411,7 +417,8 @@ struct lm_arch {
     bool gated;              /* attention's output has a gate, whose rows follow each head's query */
     bool sigmoid_gate;       /* that of recurrent layers is a sigmoid, not SiLU         */
     bool assistant;          /* it guesses for another model, whose caches it reads     */
-    bool drafts;             /* its block for drafting is a layer of attention, given what the head is given (block.c) */
+    bool drafts;             /* its block for drafting is a layer of attention, given what the head is given
+                              * (block.c) */
     bool latent;             /* keys and values are made of one short vector           */
     bool same_epsilon;       /* norms of short vectors have the others' epsilon        */
     int index_rope;          /* ENG_ROPE_*, of an indexer's queries and keys           */

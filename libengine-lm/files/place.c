@@ -262,9 +262,11 @@ int lm_placer_check(const lm_placer *p, const eng_lm_placement *placement, const
         if (by[i] == p->n_patterns)
             status = found_nowhere(model, i, o[i].pattern);
         else if (by[i] != i)
-            status = eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_HIDDEN, (int32_t)i,
-                                   "override pattern \"%s\" is hidden by \"%s\", which comes first and decides: put \"%s\" "
-                                   "before it, or leave it out", o[i].pattern, o[by[i]].pattern, o[i].pattern);
+            status =
+                eng_fail_code(ENG_ERR_INVALID, ENG_CODE_PATTERN_HIDDEN, (int32_t)i,
+                              "override pattern \"%s\" is hidden by \"%s\", which comes first and decides: put \"%s\" "
+                              "before it, or leave it out",
+                              o[i].pattern, o[by[i]].pattern, o[i].pattern);
     }
     free(by);
     return status;

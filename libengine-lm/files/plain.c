@@ -1,6 +1,6 @@
 /*
- * Tensors of doubles and of small integers, which files may have and no op reads: a model that is opened has them as f32,
- * made once on the host.  f32 has every number of i8 and i16; of a double it is the nearest.
+ * Tensors of doubles and of small integers, which files may have and no op reads: a model that is opened has them as
+ * f32, made once on the host.  f32 has every number of i8 and i16; of a double it is the nearest.
  */
 #include "config.h"
 

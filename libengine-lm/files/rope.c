@@ -113,8 +113,8 @@ static int yarn(const lm_loader *l, double factor, eng_rope_params *r)
     double times = 0, growth = 1 + 0.1 * log(factor), size = 0;
     int status = lm_key_number_or(l, "rope.scaling.yarn_log_multiplier", 0, &times);
     if (!status && factor < 1)
-        status = eng_fail(ENG_ERR_FORMAT, "key %s.rope.scaling.factor must be at least 1 for YaRN, got %g", l->arch_name,
-                          factor);
+        status = eng_fail(ENG_ERR_FORMAT, "key %s.rope.scaling.factor must be at least 1 for YaRN, got %g",
+                          l->arch_name, factor);
     if (!status && times < 0)
         status = eng_fail(ENG_ERR_FORMAT, "key %s.rope.scaling.yarn_log_multiplier must not be negative, got %g",
                           l->arch_name, times);
@@ -129,11 +129,12 @@ static int yarn(const lm_loader *l, double factor, eng_rope_params *r)
     if (status)
         return status;
     if (r->beta_fast < r->beta_slow)
-        return eng_fail(ENG_ERR_FORMAT, "key %s.rope.scaling.yarn_beta_fast must be at least yarn_beta_slow, got %g and %g",
+        return eng_fail(ENG_ERR_FORMAT,
+                        "key %s.rope.scaling.yarn_beta_fast must be at least yarn_beta_slow, got %g and %g",
                         l->arch_name, r->beta_fast, r->beta_slow);
     if (r->ext_factor < 0)
-        return eng_fail(ENG_ERR_FORMAT, "key %s.rope.scaling.yarn_ext_factor must not be negative, got %g", l->arch_name,
-                        r->ext_factor);
+        return eng_fail(ENG_ERR_FORMAT, "key %s.rope.scaling.yarn_ext_factor must not be negative, got %g",
+                        l->arch_name, r->ext_factor);
     r->attn_factor *= r->ext_factor != 0 ? size / growth : size; /* the op multiplies by the growth if it mixes */
     return ENG_OK;
 }

@@ -58,7 +58,8 @@ int lm_unread_list(const lm_loader *l)
     for (uint64_t i = 0; i < eng_gguf_key_count(l->gguf) && !status; i++) {
         const eng_gguf_string *name = &eng_gguf_key_get(l->gguf, i)->name;
         if (!l->read[i] && concerns(l, name))
-            status = add(m, lm_format(&m->memory, "key %.*s", (int)(name->length < 128 ? name->length : 128), name->data));
+            status = add(m,
+                         lm_format(&m->memory, "key %.*s", (int)(name->length < 128 ? name->length : 128), name->data));
     }
     for (int layer = m->n.n_layers + m->n.n_drafting; layer < m->n.n_layers_file && !status; layer++)
         status = add(m, lm_format(&m->memory, "%d tensors blk.%d.*, which draft tokens", tensors_of(l, layer), layer));

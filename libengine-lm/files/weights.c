@@ -57,9 +57,10 @@ static int check(const lm_weight_row *row, const eng_gguf_tensor *t, const int64
                    eng_fail(ENG_ERR_FORMAT, "tensor %s has type %s" ENG_CAUSE "numbers of experts are i32", t->name,
                             eng_type_name(t->type));
     if (!type || t->type == ENG_TYPE_I32 || t->type == ENG_TYPE_I64)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s" ENG_CAUSE "its type is %u (%s), which a weight cannot have" ENG_ADVICE
-                        "make the file again of the model's own weights, as f16 or with engine-quantize", t->name, t->type,
-                        eng_type_name(t->type));
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "tensor %s" ENG_CAUSE "its type is %u (%s), which a weight cannot have" ENG_ADVICE
+                        "make the file again of the model's own weights, as f16 or with engine-quantize",
+                        t->name, t->type, eng_type_name(t->type));
     if ((row->flags & LM_W_F32) && t->type != ENG_TYPE_F32)
         return eng_fail(ENG_ERR_UNSUPPORTED, "tensor %s has type %s" ENG_CAUSE "only f32 is possible here" ENG_ADVICE
                         "convert the file "
@@ -208,7 +209,8 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
         return declare_experts(w, row, &s, t);
     int place = layer >= 0 ? layer : row->flags & LM_W_END ? LM_LAYER_END : LM_LAYER_TOP;
     s.device = lm_placer_device(&w->placer, name, place);
-    if (row->role == LM_OUT || row->role == LM_EMBD) { /* embeddings come first, and are the head if there is no other */
+    /* embeddings come first, and are the head if there is no other */
+    if (row->role == LM_OUT || row->role == LM_EMBD) {
         model->head_device = s.device ? lm_format(&model->memory, "%s", s.device) : NULL;
         if (s.device && !model->head_device)
             return ENG_ERR_NOMEM;
@@ -381,7 +383,8 @@ int lm_weights_load(lm_loader *l, const lm_weight_row *rows, uint32_t n_rows, co
     if (!model->weights)
         return ENG_ERR_NOMEM;
     if (params->layout > ENG_LAYOUT_PACKED)
-        return eng_fail(ENG_ERR_INVALID, "the model's parameters" ENG_CAUSE "layout must be one of ENG_LAYOUT_*, got %u",
+        return eng_fail(ENG_ERR_INVALID,
+                        "the model's parameters" ENG_CAUSE "layout must be one of ENG_LAYOUT_*, got %u",
                         params->layout);
     if (params->placement.experts > ENG_LM_EXPERTS_PARALLEL)
         return eng_fail(ENG_ERR_INVALID, "experts %u is none of ENG_LM_EXPERTS_*", params->placement.experts);

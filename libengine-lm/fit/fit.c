@@ -257,9 +257,11 @@ static int take_params(eng_lm_fit *f, const eng_lm_fit_params *params)
 static int keep(eng_lm_fit *f, const char *path)
 {
     eng_lm_placement *p = &f->given;
-    int status = p->n_overrides && !p->overrides
-                     ? eng_fail(ENG_ERR_INVALID, "eng_lm_fit_create" ENG_CAUSE "%u overrides are announced, none are given",
-                                p->n_overrides) : ENG_OK;
+    int status = p->n_overrides && !p->overrides ?
+                     eng_fail(ENG_ERR_INVALID,
+                              "eng_lm_fit_create" ENG_CAUSE "%u overrides are announced, none are given",
+                              p->n_overrides) :
+                     ENG_OK;
     if (status)
         return status;
     f->path = lm_format(&f->memory, "%s", path);
@@ -272,8 +274,10 @@ static int keep(eng_lm_fit *f, const char *path)
     for (uint32_t i = 0; i < p->n_overrides; i++) {
         const eng_lm_override *o = &p->overrides[i];
         if (!o->pattern || !o->device)
-            return eng_fail(ENG_ERR_INVALID, "eng_lm_fit_create" ENG_CAUSE "override %u needs a pattern and a device", i);
-        f->overrides[i] = (eng_lm_override){lm_format(&f->memory, "%s", o->pattern), lm_format(&f->memory, "%s", o->device)};
+            return eng_fail(ENG_ERR_INVALID, "eng_lm_fit_create" ENG_CAUSE "override %u needs a pattern and a device",
+                            i);
+        f->overrides[i] = (eng_lm_override){lm_format(&f->memory, "%s", o->pattern),
+                                            lm_format(&f->memory, "%s", o->device)};
         if (!f->overrides[i].pattern || !f->overrides[i].device)
             return ENG_ERR_NOMEM;
     }
@@ -320,7 +324,8 @@ int eng_lm_fit_create(eng_context *engine, eng_device *device, const char *path,
                       eng_lm_fit **fit)
 {
     if (!engine || !device || !path || !fit)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_fit_create" ENG_CAUSE "a context, a device, a path and a place for the result are "
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_fit_create" ENG_CAUSE "a context, a device, a path and a place for the result are "
                         "needed");
     eng_lm_fit *f = lm_calloc(1, sizeof *f);
     if (!f)
@@ -359,7 +364,8 @@ void eng_lm_fit_destroy(eng_lm_fit *f)
 int eng_lm_fit_get_info(const eng_lm_fit *f, eng_lm_fit_info *info)
 {
     if (!f || !info)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_fit_get_info" ENG_CAUSE "a fit and an info with its size set are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_fit_get_info" ENG_CAUSE "a fit and an info with its size set are needed");
     eng_lm_fit_info own = {.size = sizeof own, .n_leaves = f->n_leaves, .lacked = f->lacked, .device = f->device,
                            .placement = &f->placement, .n_layers = f->n_layers,
                            .new_shares = memcmp(f->best.shares, f->shares, f->n_leaves * sizeof *f->shares) != 0};
@@ -369,7 +375,8 @@ int eng_lm_fit_get_info(const eng_lm_fit *f, eng_lm_fit_info *info)
 int eng_lm_fit_get_member(const eng_lm_fit *f, uint32_t index, eng_lm_fit_member *member)
 {
     if (!f || !member)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_fit_get_member" ENG_CAUSE "a fit and a member with its size set are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_fit_get_member" ENG_CAUSE "a fit and a member with its size set are needed");
     if (index >= f->n_members)
         return eng_fail(ENG_ERR_NOTFOUND, "the fit has %u members; there is no number %u", f->n_members, index);
     uint64_t room = fit_pool_free(f, index);
@@ -383,7 +390,8 @@ int eng_lm_fit_get_member(const eng_lm_fit *f, uint32_t index, eng_lm_fit_member
 int eng_lm_fit_get_move(const eng_lm_fit *f, uint32_t kind, eng_lm_fit_move *move)
 {
     if (!f || !move)
-        return eng_fail(ENG_ERR_INVALID, "eng_lm_fit_get_move" ENG_CAUSE "a fit and a move with its size set are needed");
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_lm_fit_get_move" ENG_CAUSE "a fit and a move with its size set are needed");
     if (kind >= FIT_STAGES)
         return eng_fail(ENG_ERR_NOTFOUND, "%u is none of ENG_LM_MOVED_*", kind);
     eng_lm_fit_move own = {.size = sizeof own, .n_layers = f->layers[kind], .pattern = f->patterns[kind],

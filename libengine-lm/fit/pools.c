@@ -92,8 +92,8 @@ static void need_text(const eng_lm_fit *f, const fit_attempt *a, uint32_t member
     if (reserve)
         snprintf(kept, sizeof kept, " (what is free, less %s left alone)", size_text(reserve, t[0]));
     snprintf(text, size, "%.*s needs %s of %s%s; missing: %s", (int)strcspn(f->member[member].name, "/"),
-             f->member[member].name, size_text(fit_pool_need(f, a, member), t[0]), size_text(fit_capacity(f, member), t[1]),
-             kept, size_text(fit_missing_in(f, a, member), t[2]));
+             f->member[member].name, size_text(fit_pool_need(f, a, member), t[0]),
+             size_text(fit_capacity(f, member), t[1]), kept, size_text(fit_missing_in(f, a, member), t[2]));
 }
 
 int fit_refuse(const eng_lm_fit *f, const fit_attempt *a)
@@ -110,8 +110,11 @@ int fit_refuse(const eng_lm_fit *f, const fit_attempt *a)
     }
     for (unsigned s = 0; s < FIT_STAGES; s++)
         moved |= f->patterns[s] != NULL;
-    return eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_DEVICE_MEMORY, -1, "the model does not fit" ENG_CAUSE "%s%s%s%s" ENG_ADVICE
-                         "leave less memory alone, or take a smaller context, smaller types of K and V, smaller batches, or "
-                         "more or other devices", needs, moved ? ", though all that may be is moved to the " : "",
-                         moved ? f->p.spill : "", moved ? " device" : "");
+    return eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_DEVICE_MEMORY, -1,
+                         "the model does not fit" ENG_CAUSE "%s%s%s%s" ENG_ADVICE
+                         "leave less memory alone, or take a smaller context, smaller types of K and V, smaller "
+                         "batches, or "
+                         "more or other devices",
+                         needs, moved ? ", though all that may be is moved to the " : "", moved ? f->p.spill : "",
+                         moved ? " device" : "");
 }

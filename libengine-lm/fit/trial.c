@@ -17,7 +17,8 @@ static bool add_folder(eng_context *engine, const char *plugin, char *path, size
         if (info.status == ENG_PLUGIN_LOADED && strcmp(info.name, plugin) == 0) {
             const char *end = strrchr(info.path, '/');
             size_t n = strlen(path);
-            snprintf(path + n, size - n, "%s%.*s", n ? ":" : "", end ? (int)(end - info.path) : 1, end ? info.path : ".");
+            snprintf(path + n, size - n, "%s%.*s", n ? ":" : "", end ? (int)(end - info.path) : 1,
+                     end ? info.path : ".");
             return true;
         }
         info.size = sizeof info;
@@ -29,7 +30,8 @@ int fit_trial_begin(eng_lm_fit *f)
 {
     char path[8192] = "";
     if (!add_folder(f->engine, "null", path, sizeof path))
-        return eng_fail(ENG_ERR_NOTFOUND, "fitting tries the model on devices of the null plugin, which is not there" ENG_ADVICE
+        return eng_fail(ENG_ERR_NOTFOUND,
+                        "fitting tries the model on devices of the null plugin, which is not there" ENG_ADVICE
                         "install it, or do not leave it out of ENGINE_PLUGINS");
     add_folder(f->engine, "meta", path, sizeof path);
     eng_context_params params = {.size = sizeof params, .plugin_path = path};
@@ -170,11 +172,15 @@ static int ask(eng_lm_fit *f, eng_lm_model *model)
 }
 
 /* A batch of n tokens, of which the last one's logits are wanted, or all, or none. */
-static int pass(const eng_lm_fit *f, eng_lm_context *context, const int32_t *tokens, uint8_t *wanted, uint32_t n, bool last)
+static int pass(const eng_lm_fit *f, eng_lm_context *context, const int32_t *tokens, uint8_t *wanted, uint32_t n,
+                bool last)
 {
     bool all = f->p.flags & ENG_LM_FIT_ALL_LOGITS;
     memset(wanted, all, n);
-    eng_lm_batch batch = {.size = sizeof batch, .n_tokens = n, .tokens = tokens, .logits = all || !last ? wanted : NULL};
+    eng_lm_batch batch = {.size = sizeof batch,
+                          .n_tokens = n,
+                          .tokens = tokens,
+                          .logits = all || !last ? wanted : NULL};
     int status = eng_lm_decode(context, &batch);
     return status ? status : eng_lm_sequence_remove(context, 0);
 }

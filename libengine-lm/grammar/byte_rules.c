@@ -241,7 +241,8 @@ static bool optional(lm_rules *r, uint32_t x, const uint32_t *then, uint32_t nam
     return lm_rules_add(r, name, line, rule) && small_rule(r, *rule, elements, then ? 2 : 1, elements, 0);
 }
 
-bool lm_rules_repeat(lm_rules *r, lm_sequence_of *sequence, size_t begin, uint32_t least, uint32_t most, uint32_t name, uint32_t line)
+bool lm_rules_repeat(lm_rules *r, lm_sequence_of *sequence, size_t begin, uint32_t least, uint32_t most, uint32_t name,
+                     uint32_t line)
 {
     uint32_t x, rule = 0, before = 0;
     if (sequence->n == begin) /* nothing, however often */

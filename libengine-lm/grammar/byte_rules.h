@@ -69,7 +69,8 @@ bool lm_rules_define(lm_rules *r, uint32_t rule, const uint32_t *starts, size_t 
 bool lm_rules_byte(lm_rules *r, uint8_t byte, uint32_t *element);
 bool lm_rules_class(lm_rules *r, lm_ranges *ranges, bool negated, uint32_t name, uint32_t line, uint32_t *element);
 /* What is behind `begin` in the sequence, `least` to `most` times (UINT32_MAX: any number). */
-bool lm_rules_repeat(lm_rules *r, lm_sequence_of *sequence, size_t begin, uint32_t least, uint32_t most, uint32_t name, uint32_t line);
+bool lm_rules_repeat(lm_rules *r, lm_sequence_of *sequence, size_t begin, uint32_t least, uint32_t most, uint32_t name,
+                     uint32_t line);
 /* After the last rule: classes of bytes. */
 void lm_rules_classes(lm_rules *r);
 /* A rule that begins with itself, so that no byte is ever read; UINT32_MAX: none; false: no memory. */

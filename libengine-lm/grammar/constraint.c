@@ -142,9 +142,10 @@ static bool find_allowed(lm_constraint *c, uint32_t state, uint64_t *bits)
 static int none_left(const lm_constraint *c, uint32_t state)
 {
     if (lm_matcher_must_end(&c->matcher, state))
-        return eng_fail(ENG_ERR_STATE, "the text of the grammar is complete" ENG_CAUSE "the model has no token that ends a text"
-                        ENG_ADVICE "stop here");
-    return eng_fail(ENG_ERR_STATE, "the text cannot go on as the grammar says" ENG_CAUSE "no token of the vocabulary begins with what "
+        return eng_fail(ENG_ERR_STATE, "the text of the grammar is complete" ENG_CAUSE
+                                       "the model has no token that ends a text" ENG_ADVICE "stop here");
+    return eng_fail(ENG_ERR_STATE,
+                    "the text cannot go on as the grammar says" ENG_CAUSE "no token of the vocabulary begins with what "
                     "may follow");
 }
 
@@ -152,13 +153,14 @@ int lm_constraint_allowed(lm_constraint *c, const uint64_t **bits)
 {
     const size_t words = LM_BIT_WORDS(c->spellings->n_vocab);
     if (c->lost)
-        return c->lost_status == ENG_ERR_NOMEM ? eng_fail_code(EU_NO_MEMORY("the state of a grammar")) :
-                                                 eng_fail(c->lost_status, "the grammar can be read in too many ways at once");
+        return c->lost_status == ENG_ERR_NOMEM ?
+                   eng_fail_code(EU_NO_MEMORY("the state of a grammar")) :
+                   eng_fail(c->lost_status, "the grammar can be read in too many ways at once");
     const uint32_t state = c->states.at[c->states.n - 1];
     mask *m = &c->masks[state % MASKS];
     if (state == LM_STATE_DEAD)
-        return eng_fail(ENG_ERR_STATE, "the text does not follow the grammar" ENG_CAUSE "a token was noted that it does not allow"
-                        ENG_ADVICE "take it back");
+        return eng_fail(ENG_ERR_STATE, "the text does not follow the grammar" ENG_CAUSE
+                                       "a token was noted that it does not allow" ENG_ADVICE "take it back");
     if (!m->bits && !(m->bits = malloc(words * sizeof *m->bits)))
         return eng_fail_code(EU_NO_MEMORY("the state of a grammar"));
     if (m->state != state) {

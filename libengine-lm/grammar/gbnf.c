@@ -25,8 +25,10 @@ static bool limit(reader *r)
     if (!r->status)
         r->status = r->rules->elements.n + 1000 > LM_GRAMMAR_ELEMENTS || r->rules->sets.n >= LM_GRAMMAR_SETS ||
                             r->rules->rules.n >= LM_GRAMMAR_ELEMENTS ?
-                        eng_fail(ENG_ERR_UNSUPPORTED, "grammar, line %u" ENG_CAUSE "the grammar is too large: at most %u elements and "
-                                 "%u sets of bytes are possible", r->line, LM_GRAMMAR_ELEMENTS, LM_GRAMMAR_SETS) :
+                        eng_fail(ENG_ERR_UNSUPPORTED,
+                                 "grammar, line %u" ENG_CAUSE "the grammar is too large: at most %u elements and "
+                                 "%u sets of bytes are possible",
+                                 r->line, LM_GRAMMAR_ELEMENTS, LM_GRAMMAR_SETS) :
                         eng_fail_code(EU_NO_MEMORY("a grammar"));
     return false;
 }
@@ -365,7 +367,8 @@ static bool read_rule(reader *r)
 static int fault(const reader *r, uint32_t rule, const char *what)
 {
     const lm_rule *found = &r->rules->rules.at[rule];
-    return eng_fail(ENG_ERR_FORMAT, "grammar, line %u" ENG_CAUSE "the rule %s %s", found->line, r->rules->names.at[found->name], what);
+    return eng_fail(ENG_ERR_FORMAT, "grammar, line %u" ENG_CAUSE "the rule %s %s", found->line,
+                    r->rules->names.at[found->name], what);
 }
 
 /* What only the whole grammar tells. */
@@ -388,7 +391,8 @@ int lm_rules_read(const char *text, size_t length, const char *root, lm_rules *r
     reader r = {.text = text, .at = text, .end = text + length, .line = 1, .rules = rules, .names = {.key_of = key_of}};
     *rules = (lm_rules){0};
     if (length > LM_GRAMMAR_BYTES)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "a grammar of %zu bytes" ENG_CAUSE "at most %u are possible", length, LM_GRAMMAR_BYTES);
+        return eng_fail(ENG_ERR_UNSUPPORTED, "a grammar of %zu bytes" ENG_CAUSE "at most %u are possible", length,
+                        LM_GRAMMAR_BYTES);
     skip(&r, true);
     while (!r.status && r.at < r.end && read_rule(&r))
         ;

@@ -35,8 +35,10 @@ void lm_matcher_free(lm_matcher *m)
 static uint32_t fail(lm_matcher *m, bool limit)
 {
     if (!m->status)
-        m->status = limit ? eng_fail(ENG_ERR_UNSUPPORTED, "the grammar can be read in too many ways at once" ENG_CAUSE
-                                     "more than %u stacks are in use" ENG_ADVICE "make its rules less ambiguous", STACKS * MOST) :
+        m->status = limit ? eng_fail(ENG_ERR_UNSUPPORTED,
+                                     "the grammar can be read in too many ways at once" ENG_CAUSE
+                                     "more than %u stacks are in use" ENG_ADVICE "make its rules less ambiguous",
+                                     STACKS * MOST) :
                             eng_fail_code(EU_NO_MEMORY("the states of a grammar"));
     return LM_STATE_FAILED;
 }
@@ -274,7 +276,9 @@ static bool move(lm_matcher *to, const lm_matcher *from, uint32_t *states, size_
             map[from->stacks.at[k].below] = 1;
     for (size_t k = 1; k < from->stacks.n && good; k++)
         if (map[k])
-            good = (map[k] = stack_of(to, (lm_stack){from->stacks.at[k].at, from->stacks.at[k].below ? map[from->stacks.at[k].below] : 0})) != 0;
+            good = (map[k] = stack_of(to, (lm_stack){from->stacks.at[k].at,
+                                                     from->stacks.at[k].below ? map[from->stacks.at[k].below] : 0})) !=
+                   0;
     for (size_t i = 0; i < n && good; i++) {
         const lm_state *s = &from->states.at[states[i]];
         if (!moved[states[i]]) {
@@ -282,7 +286,8 @@ static bool move(lm_matcher *to, const lm_matcher *from, uint32_t *states, size_
             good = eu_array_reserve(&to->found, s->n);
             for (uint32_t k = 0; k < s->n && good; k++)
                 to->found.at[to->found.n++] = map[from->items.at[s->first + k]];
-            moved[states[i]] = good ? state_of(to, to->found.at, to->found.n, s->whole) : 0; /* the order is as it was */
+            /* the order is as it was */
+            moved[states[i]] = good ? state_of(to, to->found.at, to->found.n, s->whole) : 0;
             good = moved[states[i]] != 0;
         }
     }

@@ -1,7 +1,7 @@
 /*
- * Which bytes may come next.  A grammar is read as by an automaton with a stack, by all its choices at once: a state is a set of
- * stacks.  Stacks and states are kept once each, as numbers, and so is what a state becomes with a byte: where a text comes to a
- * state again, nothing is computed.
+ * Which bytes may come next.  A grammar is read as by an automaton with a stack, by all its choices at once: a state is
+ * a set of stacks.  Stacks and states are kept once each, as numbers, and so is what a state becomes with a byte: where
+ * a text comes to a state again, nothing is computed.
  */
 #ifndef ENGINE_LM_MATCHER_H
 #define ENGINE_LM_MATCHER_H

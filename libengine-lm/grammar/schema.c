@@ -1,7 +1,7 @@
 /*
- * JSON schemas as grammars.  Each schema becomes a rule; one that is referred to, one alone.  What a grammar lets through is always
- * valid; not all that is valid is let through: properties come in the order of the schema, what it does not name is not
- * there unless additionalProperties says so, and values of const and enum are spelled in one way.
+ * JSON schemas as grammars.  Each schema becomes a rule; one that is referred to, one alone.  What a grammar lets
+ * through is always valid; not all that is valid is let through: properties come in the order of the schema, what it
+ * does not name is not there unless additionalProperties says so, and values of const and enum are spelled in one way.
  */
 #include "config.h"
 
@@ -36,7 +36,9 @@ static bool refer(lm_maker *m, json_t *schema, const lm_place *p, bool direct, e
     const uint32_t before = m->read;
     m->read = direct ? before : n;
     eu_text body = {0};
-    bool good = ++m->depth < LM_SCHEMA_DEPTH ? convert(m, schema, p, &body) : lm_schema_refuse(m, p, "schemas are too deep within one another: %u are possible", LM_SCHEMA_DEPTH);
+    bool good = ++m->depth < LM_SCHEMA_DEPTH ?
+                    convert(m, schema, p, &body) :
+                    lm_schema_refuse(m, p, "schemas are too deep within one another: %u are possible", LM_SCHEMA_DEPTH);
     m->depth--;
     m->read = before;
     m->known.at[n].open = false;
@@ -85,7 +87,8 @@ static bool arrays(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 {
     int64_t limits[2] = {0, -1};
     json_t *prefix = json_object_get(schema, "prefixItems");
-    if (!lm_schema_number(m, schema, "minItems", p, 0, LM_SCHEMA_TIMES, &limits[0]) || !lm_schema_number(m, schema, "maxItems", p, 0, LM_SCHEMA_TIMES, &limits[1]))
+    if (!lm_schema_number(m, schema, "minItems", p, 0, LM_SCHEMA_TIMES, &limits[0]) ||
+        !lm_schema_number(m, schema, "maxItems", p, 0, LM_SCHEMA_TIMES, &limits[1]))
         return false;
     if ((prefix && !json_is_array(prefix)) || json_array_size(prefix) > 100)
         return lm_schema_refuse(m, p, "prefixItems must be a list of at most 100 schemas");
@@ -122,8 +125,8 @@ typedef struct members {
     eu_text more; /* a member beside them; empty: there is none */
 } members;
 
-/* The rest of a key that begins with the `length` bytes of `prefix` and is none of the names, without escapes, of which it
- * could not be told what they spell. */
+/* The rest of a key that begins with the `length` bytes of `prefix` and is none of the names, without escapes, of which
+ * it could not be told what they spell. */
 static void other_key(const members *o, char *prefix, size_t length, eu_text *to)
 {
     bool next[256] = {false}, whole = false, wide = false;
@@ -191,7 +194,8 @@ static bool list_members(lm_maker *m, json_t *schema, const lm_place *p, members
         if (!json_is_string(value))
             return lm_schema_refuse(m, p, "required must be a list of texts");
         if (!json_object_get(properties, json_string_value(value)) && json_is_false(more))
-            return lm_schema_refuse(m, p, "'%.60s' is required, and additionalProperties forbids it", json_string_value(value));
+            return lm_schema_refuse(m, p, "'%.60s' is required, and additionalProperties forbids it",
+                                    json_string_value(value));
         add_member(o, json_string_value(value), more && json_is_object(more) ? more : m->any, true);
     }
     return true;
@@ -249,7 +253,8 @@ static bool member_list(lm_maker *m, const lm_place *p, const members *o, size_t
 static bool objects(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 {
     members o = {0};
-    if (!json_object_get(schema, "properties") && !json_object_get(schema, "required") && !json_object_get(schema, "additionalProperties")) {
+    if (!json_object_get(schema, "properties") && !json_object_get(schema, "required") &&
+        !json_object_get(schema, "additionalProperties")) {
         eu_text_add(to, "object");
         return true;
     }
@@ -301,8 +306,10 @@ static bool is_word(const char *word, const char *words)
 /* The type that keywords are about, if there is no other; NULL: they are about none. */
 static const char *implied(json_t *schema)
 {
-    static const char *const about[][2] = {{"object", "properties required additionalProperties"}, {"array", "items prefixItems minItems maxItems uniqueItems"},
-                                           {"string", "pattern format minLength maxLength"}, {"number", "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"}};
+    static const char *const about[][2] = {{"object", "properties required additionalProperties"},
+                                           {"array", "items prefixItems minItems maxItems uniqueItems"},
+                                           {"string", "pattern format minLength maxLength"},
+                                           {"number", "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"}};
     const char *key;
     json_t *value;
     for (size_t i = 0; i < 4; i++)
@@ -329,7 +336,8 @@ static bool check_keywords(lm_maker *m, json_t *schema, const lm_place *p)
 /* const and enum: the values that the type allows. */
 static bool values(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 {
-    json_t *one = json_object_get(schema, "const"), *list = json_object_get(schema, "enum"), *types = json_object_get(schema, "type"), *value, *type;
+    json_t *one = json_object_get(schema, "const"), *list = json_object_get(schema, "enum"),
+           *types = json_object_get(schema, "type"), *value, *type;
     const char *key, *before = "";
     size_t i, k, n = one ? 1 : json_array_size(list);
     json_object_foreach(schema, key, value)
@@ -363,7 +371,8 @@ static bool values(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 static bool choices(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 {
     const char *key = json_object_get(schema, "anyOf") ? "anyOf" : "oneOf";
-    json_t *list = json_object_get(schema, key), *rest = lm_schema_keep(m, lm_schema_copy(schema)), *alternatives = lm_schema_keep(m, json_array());
+    json_t *list = json_object_get(schema, key), *rest = lm_schema_keep(m, lm_schema_copy(schema)),
+           *alternatives = lm_schema_keep(m, json_array());
     lm_place q = lm_place_inside(p, key);
     bool failed = false;
     if (!rest || !alternatives)
@@ -422,7 +431,9 @@ static bool convert(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
     if (json_is_string(types))
         return of_type(m, json_string_value(types), schema, p, to);
     if (types && (!json_is_array(types) || json_array_size(types) == 0))
-        return lm_schema_refuse(m, p, json_is_array(types) ? "no type is possible" : "type must be a text or a list of texts");
+        return lm_schema_refuse(m, p,
+                                json_is_array(types) ? "no type is possible" :
+                                                       "type must be a text or a list of texts");
     json_array_foreach(types, i, one) {
         if (!json_is_string(one))
             return lm_schema_refuse(m, p, "type must be a text or a list of texts");
@@ -461,8 +472,8 @@ static int make(lm_maker *m, char **gbnf)
     return m->status;
 }
 
-/* Jansson tells of memory that it does not get as of a text that it cannot read, or loses a letter: it is asked twice, and whether
- * there is memory at all. */
+/* Jansson tells of memory that it does not get as of a text that it cannot read, or loses a letter: it is asked twice,
+ * and whether there is memory at all. */
 static int load(const char *json, size_t length, json_t **root)
 {
     json_error_t error = {.line = 0};

@@ -1,7 +1,7 @@
 /*
- * Decimals within bounds, as a grammar: whole parts between those of the bounds with any fraction, and those of the bounds with
- * fractions on the right side.  No text has an exponent, and none more than 15 digits, so that what it says and the number that is
- * made of it are on the same side of a bound.
+ * Decimals within bounds, as a grammar: whole parts between those of the bounds with any fraction, and those of the
+ * bounds with fractions on the right side.  No text has an exponent, and none more than 15 digits, so that what it says
+ * and the number that is made of it are on the same side of a bound.
  */
 #include "config.h"
 

@@ -84,5 +84,7 @@ json_t *lm_schema_flatten(lm_maker *m, json_t *schema, const lm_place *p, uint32
         part = rest ? lm_schema_flatten(m, part, &r, depth + 1) : NULL;
         rest = part ? lm_schema_both(m, rest, part, &r) : NULL;
     }
-    return rest && (json_object_get(rest, "$ref") || json_object_get(rest, "allOf")) ? lm_schema_flatten(m, rest, p, depth + 1) : rest;
+    return rest && (json_object_get(rest, "$ref") || json_object_get(rest, "allOf")) ?
+               lm_schema_flatten(m, rest, p, depth + 1) :
+               rest;
 }

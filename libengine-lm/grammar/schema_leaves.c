@@ -11,7 +11,8 @@
 
 /* -- numbers in keywords ---------------------------------------------------------------------- */
 
-bool lm_schema_number(lm_maker *m, json_t *schema, const char *key, const lm_place *p, int64_t least, int64_t most, int64_t *value)
+bool lm_schema_number(lm_maker *m, json_t *schema, const char *key, const lm_place *p, int64_t least, int64_t most,
+                      int64_t *value)
 {
     json_t *v = json_object_get(schema, key);
     if (!v)
@@ -26,7 +27,8 @@ bool lm_schema_number(lm_maker *m, json_t *schema, const char *key, const lm_pla
 }
 
 /* Bounds of a whole number may have fractions. */
-static bool bound(lm_maker *m, json_t *schema, const char *key, const char *open, bool least, const lm_place *p, int64_t *value)
+static bool bound(lm_maker *m, json_t *schema, const char *key, const char *open, bool least, const lm_place *p,
+                  int64_t *value)
 {
     for (int exclusive = 0; exclusive < 2; exclusive++) {
         json_t *v = json_object_get(schema, exclusive ? open : key);
@@ -86,12 +88,14 @@ static bool multiples(lm_maker *m, const lm_place *p, int64_t divisor, int64_t l
         return true;
     }
     if (most < LARGEST || (least > divisor || (least < -divisor && least > -LARGEST)))
-        return lm_schema_refuse(m, &q, "within bounds other than 0 it is understood of at most %d numbers", MOST_LISTED);
+        return lm_schema_refuse(m, &q, "within bounds other than 0 it is understood of at most %d numbers",
+                                MOST_LISTED);
     add_remainders(m, divisor);
     eu_text_add(to, least > 0 ? "(" : "(\"0\" | ");
     eu_text_add(to, least == -LARGEST ? "\"-\"? (" : "(");
     for (int digit = 1; digit < 10; digit++)
-        eu_text_format(to, "%s\"%d\" m%lldx%lld", digit > 1 ? " | " : "", digit, (long long)divisor, (long long)(digit % divisor));
+        eu_text_format(to, "%s\"%d\" m%lldx%lld", digit > 1 ? " | " : "", digit, (long long)divisor,
+                       (long long)(digit % divisor));
     eu_text_add(to, "))");
     return true;
 }
@@ -99,7 +103,8 @@ static bool multiples(lm_maker *m, const lm_place *p, int64_t divisor, int64_t l
 bool lm_schema_integer_type(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to)
 {
     int64_t least = -LARGEST, most = LARGEST;
-    if (!bound(m, schema, "minimum", "exclusiveMinimum", true, p, &least) || !bound(m, schema, "maximum", "exclusiveMaximum", false, p, &most))
+    if (!bound(m, schema, "minimum", "exclusiveMinimum", true, p, &least) ||
+        !bound(m, schema, "maximum", "exclusiveMaximum", false, p, &most))
         return false;
     if (least > most)
         return lm_schema_refuse(m, p, "no whole number of at most 16 digits is within the bounds");
@@ -149,7 +154,8 @@ bool lm_schema_number_type(lm_maker *m, json_t *schema, const lm_place *p, eu_te
         eu_text_add(to, "number");
         return true;
     }
-    const char *wrong = least > most ? "no number is within the bounds" : lm_schema_decimals(to, least, open_least, most, open_most);
+    const char *wrong = least > most ? "no number is within the bounds" :
+                                       lm_schema_decimals(to, least, open_least, most, open_most);
     return !wrong || lm_schema_refuse(m, p, "%s", wrong);
 }
 
@@ -159,7 +165,8 @@ bool lm_schema_string_type(lm_maker *m, json_t *schema, const lm_place *p, eu_te
 {
     json_t *pattern = json_object_get(schema, "pattern"), *format = json_object_get(schema, "format");
     int64_t least = 0, most = -1;
-    if (!lm_schema_number(m, schema, "minLength", p, 0, LM_SCHEMA_TIMES, &least) || !lm_schema_number(m, schema, "maxLength", p, 0, LM_SCHEMA_TIMES, &most))
+    if (!lm_schema_number(m, schema, "minLength", p, 0, LM_SCHEMA_TIMES, &least) ||
+        !lm_schema_number(m, schema, "maxLength", p, 0, LM_SCHEMA_TIMES, &most))
         return false;
     const bool length = least > 0 || most >= 0;
     lm_place q = lm_place_inside(p, pattern ? "pattern" : "format");
@@ -176,7 +183,10 @@ bool lm_schema_string_type(lm_maker *m, json_t *schema, const lm_place *p, eu_te
         return !wrong || lm_schema_refuse(m, &q, "the expression has what is not understood: %s", wrong);
     }
     if (format && !lm_schema_format(json_string_value(format)))
-        return lm_schema_refuse(m, &q, "'%.60s' is not understood; date, time, date-time, duration, uuid, email, hostname, ipv4, ipv6 and uri are", json_string_value(format));
+        return lm_schema_refuse(m, &q,
+                                "'%.60s' is not understood; date, time, date-time, duration, uuid, email, hostname, "
+                                "ipv4, ipv6 and uri are",
+                                json_string_value(format));
     if (format)
         eu_text_add(to, lm_schema_format(json_string_value(format)));
     else if (most >= 0)

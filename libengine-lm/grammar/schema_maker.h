@@ -51,7 +51,8 @@ json_t *lm_schema_flatten(lm_maker *m, json_t *schema, const lm_place *p, uint32
 /* -- schema_leaves.c ---------------------------------------------------------------------------- */
 
 /* A keyword's whole number, if it is there. */
-bool lm_schema_number(lm_maker *m, json_t *schema, const char *key, const lm_place *p, int64_t least, int64_t most, int64_t *value);
+bool lm_schema_number(lm_maker *m, json_t *schema, const char *key, const lm_place *p, int64_t least, int64_t most,
+                      int64_t *value);
 bool lm_schema_integer_type(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to);
 bool lm_schema_number_type(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to);
 bool lm_schema_string_type(lm_maker *m, json_t *schema, const lm_place *p, eu_text *to);

@@ -16,8 +16,9 @@ static bool is_one_of(const char *word, const char *const *words)
 
 bool lm_schema_describes(const char *keyword)
 {
-    static const char *const words[] = {"title", "description", "default", "examples", "$schema", "$id", "$comment", "$defs", "$anchor",
-                                        "definitions", "deprecated", "readOnly", "writeOnly", "discriminator", NULL};
+    static const char *const words[] = {"title",      "description", "default",   "examples",      "$schema",
+                                        "$id",        "$comment",    "$defs",     "$anchor",       "definitions",
+                                        "deprecated", "readOnly",    "writeOnly", "discriminator", NULL};
     return is_one_of(keyword, words);
 }
 
@@ -32,8 +33,9 @@ json_t *lm_schema_copy(json_t *value)
 
 bool lm_schema_has_type(json_t *value, const char *type)
 {
-    static const char *const names[] = {[JSON_OBJECT] = "object", [JSON_ARRAY] = "array", [JSON_STRING] = "string", [JSON_INTEGER] = "integer",
-                                        [JSON_REAL] = "number", [JSON_TRUE] = "boolean", [JSON_FALSE] = "boolean", [JSON_NULL] = "null"};
+    static const char *const names[] =
+        {[JSON_OBJECT] = "object", [JSON_ARRAY] = "array",  [JSON_STRING] = "string", [JSON_INTEGER] = "integer",
+         [JSON_REAL] = "number",   [JSON_TRUE] = "boolean", [JSON_FALSE] = "boolean", [JSON_NULL] = "null"};
     if (json_is_integer(value) && strcmp(type, "number") == 0)
         return true;
     if (json_is_real(value) && strcmp(type, "integer") == 0)
@@ -45,7 +47,8 @@ bool lm_schema_same(json_t *a, json_t *b)
 {
     if (json_is_number(a) && json_is_number(b))
         return json_number_value(a) == json_number_value(b);
-    if (json_typeof(a) != json_typeof(b) || json_array_size(a) != json_array_size(b) || json_object_size(a) != json_object_size(b))
+    if (json_typeof(a) != json_typeof(b) || json_array_size(a) != json_array_size(b) ||
+        json_object_size(a) != json_object_size(b))
         return false;
     for (size_t i = 0; i < json_array_size(a); i++)
         if (!lm_schema_same(json_array_get(a, i), json_array_get(b, i)))
@@ -80,7 +83,8 @@ static json_t *common_types(json_t *a, json_t *b)
     json_t *list = json_array();
     for (const char *const *t = all_types; *t && list; t++) {
         bool whole = strcmp(*t, "integer") == 0;
-        bool in_a = names_type(a, *t) || (whole && names_type(a, "number")), in_b = names_type(b, *t) || (whole && names_type(b, "number"));
+        bool in_a = names_type(a, *t) || (whole && names_type(a, "number")),
+             in_b = names_type(b, *t) || (whole && names_type(b, "number"));
         bool twice = whole && names_type(a, "number") && names_type(b, "number");
         if (in_a && in_b && !twice && json_array_append_new(list, json_string(*t))) {
             json_decref(list);
@@ -95,7 +99,8 @@ static json_t *common_types(json_t *a, json_t *b)
 static json_t *together(json_t *a, json_t *b)
 {
     json_t *list = json_array(), *out = json_object();
-    if (list && out && json_array_append(list, a) == 0 && json_array_append(list, b) == 0 && json_object_set(out, "allOf", list) == 0) {
+    if (list && out && json_array_append(list, a) == 0 && json_array_append(list, b) == 0 &&
+        json_object_set(out, "allOf", list) == 0) {
         json_decref(list);
         return out;
     }
@@ -112,7 +117,9 @@ static json_t *merge_properties(json_t *a, json_t *b)
         return NULL;
     json_object_foreach(b, key, value) {
         json_t *other = json_object_get(a, key);
-        json_t *both = !other ? json_incref(value) : json_equal(other, value) ? json_incref(value) : together(other, value);
+        json_t *both = !other                   ? json_incref(value) :
+                       json_equal(other, value) ? json_incref(value) :
+                                                  together(other, value);
         if (!both || json_object_set_new(out, key, both)) {
             json_decref(out);
             return NULL;
@@ -199,7 +206,8 @@ json_t *lm_schema_merge(json_t *a, json_t *b, const char **wrong)
 
 /* -- what excludes itself ------------------------------------------------------------------------ */
 
-/* The values that there are alone, as a list to be given back; NULL: there may be any, or *failed for want of memory. */
+/* The values that there are alone, as a list to be given back; NULL: there may be any, or *failed for want of
+ * memory. */
 static json_t *values_of(json_t *schema, bool *failed)
 {
     json_t *one = json_object_get(schema, "const"), *list = json_object_get(schema, "enum");
@@ -254,7 +262,8 @@ static bool told_by_property(json_t *a, json_t *b, bool *failed)
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(a, "properties"), key, value) {
-        json_t *x = values_of(value, failed), *y = values_of(json_object_get(json_object_get(b, "properties"), key), failed);
+        json_t *x = values_of(value, failed),
+               *y = values_of(json_object_get(json_object_get(b, "properties"), key), failed);
         bool apart = x && y && requires(a, key) && requires(b, key) && !share_value(x, y);
         json_decref(x);
         json_decref(y);

@@ -1,6 +1,6 @@
 /*
- * Regular expressions of schemas as grammars: what ECMA 262 and others read alike.  A grammar lets less through than the expression
- * where these differ (\w, . and what is not in a class are of plain characters), and never more.
+ * Regular expressions of schemas as grammars: what ECMA 262 and others read alike.  A grammar lets less through than
+ * the expression where these differ (\w, . and what is not in a class are of plain characters), and never more.
  */
 #include "config.h"
 
@@ -112,7 +112,8 @@ static bool read_escape(reader *r, uint32_t *c, ranges *list, bool *is_class)
     if (*is_class && e == 'S')
         return add(r, list, '!', '~');
     if (*is_class)
-        return add(r, list, ' ', '/') && add(r, list, ':', '@') && add(r, list, '[', '^') && add(r, list, '`', '`') && add(r, list, '{', '~');
+        return add(r, list, ' ', '/') && add(r, list, ':', '@') && add(r, list, '[', '^') && add(r, list, '`', '`') &&
+               add(r, list, '{', '~');
     if (known && e != '0') {
         *c = (uint8_t)values[known - controls];
         return true;

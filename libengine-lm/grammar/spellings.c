@@ -40,7 +40,8 @@ bool lm_spellings_init(lm_spellings *s, uint32_t n_vocab, lm_spell_func spell, l
     for (uint32_t i = 1; i < s->n; i++) {
         const lm_spelling *before = &s->list[i - 1];
         lm_spelling *own = &s->list[i];
-        while (own->alike < own->length && own->alike < before->length && own->bytes[own->alike] == before->bytes[own->alike])
+        while (own->alike < own->length && own->alike < before->length &&
+               own->bytes[own->alike] == before->bytes[own->alike])
             own->alike++;
     }
     return true;

@@ -1,6 +1,6 @@
 /*
- * The tokens of a vocabulary in the order of their bytes: those that begin alike are side by side, so that what they have
- * in common is read once.
+ * The tokens of a vocabulary in the order of their bytes: those that begin alike are side by side, so that what they
+ * have in common is read once.
  */
 #ifndef ENGINE_LM_SPELLINGS_H
 #define ENGINE_LM_SPELLINGS_H

@@ -18,8 +18,10 @@ static int find_lenders(eng_lm_context *c)
 {
     const lm_numbers *n = &c->model->n, *other = &c->lender->model->n;
     if (n->d_hidden != other->n_embd)
-        return eng_fail(ENG_ERR_INVALID, "an assistant for hidden states of %lld" ENG_CAUSE "the model's have %lld" ENG_ADVICE
-                        "take the assistant that was made for this model", (long long)n->d_hidden, (long long)other->n_embd);
+        return eng_fail(ENG_ERR_INVALID,
+                        "an assistant for hidden states of %lld" ENG_CAUSE "the model's have %lld" ENG_ADVICE
+                        "take the assistant that was made for this model",
+                        (long long)n->d_hidden, (long long)other->n_embd);
     for (int i = 0; i < n->n_layers; i++) {
         int k = lender(other, &n->layer[i]);
         if (k < 0)

@@ -77,7 +77,9 @@ static int check_params(eng_lm_context *c)
     if (!status)
         status = check_range("n_snapshots", p->n_snapshots, LM_MAX_SNAPSHOTS);
     if (!status && (p->n_top > n->n_vocab || p->outputs > (ENG_LM_HIDDEN | ENG_LM_HIDDEN_ALL)))
-        status = eng_fail(ENG_ERR_INVALID, "n_top must be %lld at most, got %u; outputs are ENG_LM_HIDDEN (1) and ENG_LM_HIDDEN_ALL (2), got %u",
+        status = eng_fail(ENG_ERR_INVALID,
+                          "n_top must be %lld at most, got %u; outputs are ENG_LM_HIDDEN (1) and ENG_LM_HIDDEN_ALL "
+                          "(2), got %u",
                           (long long)n->n_vocab, p->n_top, p->outputs);
     if (!status && p->on_full > ENG_LM_FULL_DROP)
         status = eng_fail(ENG_ERR_INVALID, "on_full must be refuse (0) or drop (1), got %u", p->on_full);
@@ -131,7 +133,8 @@ static void cell_letters(const eng_lm_context *c, lm_letter letters[2])
 
 /* -- memory on the device -------------------------------------------------------- */
 
-#define MOST_OF_LAYER 7 /* K, V, an indexer's keys and its pools' window, or entries' K, V and window, and an indexer's */
+/* K, V, an indexer's keys and its pools' window, or entries' K, V and window, and an indexer's */
+#define MOST_OF_LAYER 7
 #define OWN_LETTERS 12  /* x y z n p c r w v t f d: what a context has beside its model's          */
 
 typedef struct declaration {

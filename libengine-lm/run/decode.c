@@ -60,8 +60,8 @@ static int check(const eng_lm_context *c, const eng_lm_batch *b)
     return ENG_OK;
 }
 
-/* As many cells as the batch takes: first those that are only kept, then, if the host wants so, the oldest tokens of the
- * batch's sequences, of the longest first. */
+/* As many cells as the batch takes: first those that are only kept, then, if the host wants so, the oldest tokens of
+ * the batch's sequences, of the longest first. */
 static void make_room(eng_lm_context *c, const eng_lm_batch *b)
 {
     lm_kept_make_room(c, b->n_tokens < lm_cells_free(c) ? b->n_tokens : lm_cells_free(c));

@@ -171,7 +171,8 @@ static bool leads_to(const lm_kept_node *node, const lm_sequence *s)
     return node->end <= s->n_cells && node->cells[node->n - 1] == s->cells[node->end - 1];
 }
 
-/* Of the ends of texts the one found longest ago.  s: it is not on this sequence's way; NULL: nobody else has its cells. */
+/* Of the ends of texts the one found longest ago.  s: it is not on this sequence's way; NULL: nobody else has its
+ * cells. */
 static lm_kept_node *oldest_end(const eng_lm_context *c, lm_kept_node *list, const lm_sequence *s)
 {
     lm_kept_node *oldest = NULL;

@@ -67,14 +67,17 @@ static int check(const eng_lm_context *c, const eng_lm_perplexity_params *p, siz
                         "2 to %u are possible in a context of %u", p->chunk,
                         c->p.n_cells + 1, c->p.n_cells);
     if (p->first < 1 || p->first >= p->chunk)
-        return eng_fail(ENG_ERR_INVALID, "targets from token %u of a chunk on" ENG_CAUSE "1 to %u are possible in chunks of %u",
+        return eng_fail(ENG_ERR_INVALID,
+                        "targets from token %u of a chunk on" ENG_CAUSE "1 to %u are possible in chunks of %u",
                         p->first, p->chunk - 1, p->chunk);
     if (p->begin >= c->model->n.n_vocab)
         return eng_fail(ENG_ERR_INVALID, "chunks that begin with token %d" ENG_CAUSE "the model has %" PRId64, p->begin,
                         c->model->n.n_vocab);
     if (n < p->chunk)
-        return eng_fail(ENG_ERR_INVALID, "the text has %zu tokens, which is less than one chunk of %u: take a longer text, or "
-                        "smaller chunks (-c)", n, p->chunk);
+        return eng_fail(ENG_ERR_INVALID,
+                        "the text has %zu tokens, which is less than one chunk of %u: take a longer text, or "
+                        "smaller chunks (-c)",
+                        n, p->chunk);
     return ENG_OK;
 }
 
@@ -97,8 +100,9 @@ static int measure(measured *m, const int32_t *tokens, size_t chunks, eng_lm_pro
     return status;
 }
 
-int eng_lm_perplexity_counted(eng_lm_context *c, const int32_t *tokens, size_t n, const eng_lm_perplexity_params *params,
-                              eng_lm_progress progress, void *progress_user, eng_lm_perplexity_result *result)
+int eng_lm_perplexity_counted(eng_lm_context *c, const int32_t *tokens, size_t n,
+                              const eng_lm_perplexity_params *params, eng_lm_progress progress, void *progress_user,
+                              eng_lm_perplexity_result *result)
 {
     measured m = {.c = c};
     if (!c || !tokens || !params || !result || result->size < 2 * sizeof(uint32_t))

@@ -26,7 +26,8 @@ static bool of_all(const eng_lm_context *c, int i)
     return i == LM_GIVEN_HIDDEN && c->p.outputs & ENG_LM_HIDDEN_ALL;
 }
 
-int lm_outputs_declare(const eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eu_arena *memory, eng_store_tensor *t, uint32_t *n)
+int lm_outputs_declare(const eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eu_arena *memory,
+                       eng_store_tensor *t, uint32_t *n)
 {
     static const char *const names[LM_GIVENS] = {"logits", "top", "best", "hidden"};
     lm_letter letters[] = {{'V', "vocab", c->model->n.n_vocab}, {'K', NULL, 0}, {'N', NULL, n_out}};
@@ -78,9 +79,11 @@ void lm_outputs_build(const eng_lm_context *c, lm_build *b, eng_store *io, eng_v
 
 int lm_outputs_all_logits(const eng_lm_context *c, const char *who)
 {
-    return c->p.n_top ? eng_fail(ENG_ERR_STATE, "%s needs all logits" ENG_CAUSE "the context gives the %u largest" ENG_ADVICE
-                                 "make it with n_top 0", who, c->p.n_top)
-                      : ENG_OK;
+    return c->p.n_top ? eng_fail(ENG_ERR_STATE,
+                                 "%s needs all logits" ENG_CAUSE "the context gives the %u largest" ENG_ADVICE
+                                 "make it with n_top 0",
+                                 who, c->p.n_top) :
+                        ENG_OK;
 }
 
 bool lm_outputs_reserve(eng_lm_context *c, uint64_t all, uint64_t wanted)

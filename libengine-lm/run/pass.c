@@ -11,8 +11,8 @@
 
 #include "run.h"
 
-/* On devices that are the host's own threads a plan costs little, so that few tokens need no padding; a driver may compile
- * for each size. */
+/* On devices that are the host's own threads a plan costs little, so that few tokens need no padding; a driver may
+ * compile for each size. */
 #define FEW 8
 uint32_t lm_pass_few(const eng_lm_model *m)
 {

@@ -25,7 +25,8 @@ typedef struct lm_output {
 } lm_output;
 void lm_outputs_choose(eng_lm_context *c);
 /* The declarations of a pass's store behind its inputs; how many. */
-int lm_outputs_declare(const eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eu_arena *memory, eng_store_tensor *t, uint32_t *n);
+int lm_outputs_declare(const eng_lm_context *c, uint32_t n_tokens, uint32_t n_out, eu_arena *memory,
+                       eng_store_tensor *t, uint32_t *n);
 /* Stores what the graph gives. */
 void lm_outputs_build(const eng_lm_context *c, lm_build *b, eng_store *io, eng_value logits);
 /* Refuses a context that gives only the largest. */
@@ -190,7 +191,8 @@ int lm_after_failure(int status, eng_fence fence);
 void lm_sequence_empty(eng_lm_context *c, uint32_t sequence);
 /* Without tokens first .. first + n - 1, which are before its last and from lm_sequence_first_alone on. */
 void lm_sequence_cut(eng_lm_context *c, uint32_t sequence, int64_t first, int64_t n);
-/* Where a full context cuts, if the host wants it to: behind what is to stay, and what is shared; and how much at most. */
+/* Where a full context cuts, if the host wants it to: behind what is to stay, and what is shared; and how much at
+ * most. */
 int64_t lm_sequence_first_dropped(const eng_lm_context *c, uint32_t sequence);
 int64_t lm_sequence_droppable(const eng_lm_context *c, uint32_t sequence);
 /* Its tokens from there on are nobody else's. */

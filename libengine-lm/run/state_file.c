@@ -277,8 +277,9 @@ static int check_keys(lm_state *m, const eng_gguf *f, const char *path)
     if (status)
         return status;
     if (saved.length != 16 || memcmp(saved.data, model, 16) != 0)
-        return eng_fail(ENG_ERR_STATE, "%s was saved of another model" ENG_CAUSE
-                        "its identity is %.*s, this model's %s", path, (int)(saved.length < 64 ? saved.length : 64), saved.data, model);
+        return eng_fail(ENG_ERR_STATE,
+                        "%s was saved of another model" ENG_CAUSE "its identity is %.*s, this model's %s", path,
+                        (int)(saved.length < 64 ? saved.length : 64), saved.data, model);
     m->hash = begin(m->c, model);
     return ENG_OK;
 }

@@ -25,8 +25,10 @@ static int add(lm_chain *chain, const char *name, size_t length)
         chain->steps[chain->n++] = (uint8_t)names[i].step;
         return ENG_OK;
     }
-    return eng_fail(ENG_ERR_INVALID, "samplers" ENG_CAUSE "there is no '%.*s'; there are penalties, dry, top_n_sigma, top_k, typ_p, "
-                    "top_p, min_p, xtc and temperature", (int)(length < 64 ? length : 64), name);
+    return eng_fail(ENG_ERR_INVALID,
+                    "samplers" ENG_CAUSE "there is no '%.*s'; there are penalties, dry, top_n_sigma, top_k, typ_p, "
+                    "top_p, min_p, xtc and temperature",
+                    (int)(length < 64 ? length : 64), name);
 }
 
 int lm_chain_parse(const char *text, lm_chain *chain)

@@ -91,8 +91,9 @@ static bool breaks(const lm_history *h, int32_t token)
 
 void lm_history_accept(lm_history *h, int32_t token)
 {
-    if (h->kept && (!eu_reserve(h->tokens, h->tokens_room, h->n + 1) || !eu_reserve(h->breaks, h->breaks_room, h->n + 1) ||
-                    (h->repeats && !eu_reserve(h->alike, h->alike_room, h->n + 1)))) {
+    if (h->kept &&
+        (!eu_reserve(h->tokens, h->tokens_room, h->n + 1) || !eu_reserve(h->breaks, h->breaks_room, h->n + 1) ||
+         (h->repeats && !eu_reserve(h->alike, h->alike_room, h->n + 1)))) {
         h->failed = true;
         return;
     }
@@ -138,8 +139,8 @@ void lm_penalise(const lm_history *h, lm_candidates *c)
     }
 }
 
-/* alike[k]: how many tokens before and with the one k before the last (k > 0) are those at the end (the Z function of the
- * tokens read backwards: D. Gusfield, Algorithms on Strings, Trees, and Sequences, 1997). */
+/* alike[k]: how many tokens before and with the one k before the last (k > 0) are those at the end (the Z function of
+ * the tokens read backwards: D. Gusfield, Algorithms on Strings, Trees, and Sequences, 1997). */
 static void find_alike(lm_history *h, size_t n)
 {
     const int32_t *last = h->tokens + h->n - 1;

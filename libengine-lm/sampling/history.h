@@ -1,6 +1,6 @@
 /*
- * The tokens that a sampler has noted, for what looks back on them: the penalties count the last ones, "DRY" (P. E. Weidmann,
- * "Don't Repeat Yourself", 2024) looks for what they repeat.  The last ones can be taken back.
+ * The tokens that a sampler has noted, for what looks back on them: the penalties count the last ones, "DRY" (P. E.
+ * Weidmann, "Don't Repeat Yourself", 2024) looks for what they repeat.  The last ones can be taken back.
  */
 #ifndef ENGINE_LM_HISTORY_H
 #define ENGINE_LM_HISTORY_H
@@ -49,7 +49,8 @@ void lm_history_rollback(lm_history *h, size_t n);
 /* A logit above 0 is divided by the repeat penalty, another multiplied; then the presence penalty goes off, and the
  * frequency penalty for each occurrence (N. S. Keskar et al., arXiv:1909.05858; OpenAI's API). */
 void lm_penalise(const lm_history *h, lm_candidates *c);
-/* multiplier * base^(n - allowed length) goes off a token's logit that would be one more of a repetition of n tokens. */
+/* multiplier * base^(n - allowed length) goes off a token's logit that would be one more of a repetition of n
+ * tokens. */
 void lm_penalise_repetitions(lm_history *h, lm_candidates *c);
 
 #endif

@@ -27,7 +27,8 @@ static double total(const lm_candidates *c, float most)
     return sum;
 }
 
-/* The exponent with which p falls with the rank, by least squares of logarithms between neighbours; 0: there is none. */
+/* The exponent with which p falls with the rank, by least squares of logarithms between neighbours; 0: there is
+ * none. */
 static double exponent(const lm_candidates *c)
 {
     double products = 0, squares = 0;

@@ -1,6 +1,6 @@
 /*
- * Sampling: candidates start in the order of the vocabulary, the steps of the chain go over them, and the draw walks them
- * in the order they then have.
+ * Sampling: candidates start in the order of the vocabulary, the steps of the chain go over them, and the draw walks
+ * them in the order they then have.
  */
 #include "config.h"
 
@@ -67,27 +67,34 @@ static int check_settings(const eng_sampler_settings *s)
                         "none), the other penalties numbers");
     if (!(s->xtc_probability >= 0 && s->xtc_probability <= 1) || !(s->xtc_threshold >= 0 && s->xtc_threshold <= 1))
         return eng_fail(ENG_ERR_INVALID, "the probability and the threshold of XTC must be numbers from 0 to 1");
-    if (!isfinite(s->dynatemp_range) || s->dynatemp_range < 0 || !isfinite(s->dynatemp_exponent) || s->dynatemp_exponent < 0)
-        return eng_fail(ENG_ERR_INVALID, "the range and the exponent of a dynamic temperature must be numbers, not below 0");
+    if (!isfinite(s->dynatemp_range) || s->dynatemp_range < 0 || !isfinite(s->dynatemp_exponent) ||
+        s->dynatemp_exponent < 0)
+        return eng_fail(ENG_ERR_INVALID,
+                        "the range and the exponent of a dynamic temperature must be numbers, not below 0");
     if (!isfinite(s->dry_multiplier) || s->dry_multiplier < 0 || !isfinite(s->dry_base) ||
         (s->dry_multiplier > 0 && s->dry_base < 1))
-        return eng_fail(ENG_ERR_INVALID, "the multiplier of DRY must be a number, not below 0, and its base one of 1 or more");
-    if (s->mirostat > 2 || (s->mirostat && (!isfinite(s->mirostat_tau) || s->mirostat_tau < 0 || !isfinite(s->mirostat_eta))))
-        return eng_fail(ENG_ERR_INVALID, "mirostat must be 0, 1 or 2, its tau a number that is not below 0 and its eta a number");
+        return eng_fail(ENG_ERR_INVALID,
+                        "the multiplier of DRY must be a number, not below 0, and its base one of 1 or more");
+    if (s->mirostat > 2 ||
+        (s->mirostat && (!isfinite(s->mirostat_tau) || s->mirostat_tau < 0 || !isfinite(s->mirostat_eta))))
+        return eng_fail(ENG_ERR_INVALID,
+                        "mirostat must be 0, 1 or 2, its tau a number that is not below 0 and its eta a number");
     return ENG_OK;
 }
 
 static int check_bias(const eng_sampler_settings *s, uint32_t n_vocab)
 {
     if (s->n_logit_bias && !s->logit_bias)
-        return eng_fail(ENG_ERR_INVALID, "%u logit biases are announced" ENG_CAUSE "their list is NULL", s->n_logit_bias);
+        return eng_fail(ENG_ERR_INVALID, "%u logit biases are announced" ENG_CAUSE "their list is NULL",
+                        s->n_logit_bias);
     for (uint32_t i = 0; i < s->n_logit_bias; i++) {
         const eng_lm_logit_bias *b = &s->logit_bias[i];
         if (b->token < 0 || (uint32_t)b->token >= n_vocab)
-            return eng_fail(ENG_ERR_INVALID, "a logit bias is for token %d" ENG_CAUSE "the vocabulary has %u", b->token, n_vocab);
+            return eng_fail(ENG_ERR_INVALID, "a logit bias is for token %d" ENG_CAUSE "the vocabulary has %u", b->token,
+                            n_vocab);
         if (isnan(b->bias) || b->bias == INFINITY)
-            return eng_fail(ENG_ERR_INVALID, "the logit bias of token %d" ENG_CAUSE "it must be a number, or minus infinity",
-                            b->token);
+            return eng_fail(ENG_ERR_INVALID,
+                            "the logit bias of token %d" ENG_CAUSE "it must be a number, or minus infinity", b->token);
     }
     return ENG_OK;
 }
@@ -137,7 +144,8 @@ static bool allocate(eng_sampler *s)
 int eng_sampler_create(const eng_sampler_settings *settings, const lm_words *words, eng_sampler **sampler)
 {
     lm_chain chain;
-    int status = words->n_vocab > 0 ? check_settings(settings) : eng_fail(ENG_ERR_INVALID, "a sampler needs a vocabulary");
+    int status = words->n_vocab > 0 ? check_settings(settings) :
+                                      eng_fail(ENG_ERR_INVALID, "a sampler needs a vocabulary");
 
     if (!status)
         status = check_bias(settings, words->n_vocab);
@@ -249,9 +257,11 @@ static int leave_out(eng_sampler *s)
             s->c.list[kept++] = s->c.list[i];
     }
     s->c.n = kept;
-    return kept ? ENG_OK : eng_fail(ENG_ERR_STATE, "no token is left to choose" ENG_CAUSE "%s that the model gives" ENG_ADVICE
-                                    "forbid fewer", by_grammar ? "the grammar and minus infinity as a logit forbid all" :
-                                    "the logit biases forbid all");
+    return kept ? ENG_OK :
+                  eng_fail(ENG_ERR_STATE,
+                           "no token is left to choose" ENG_CAUSE "%s that the model gives" ENG_ADVICE "forbid fewer",
+                           by_grammar ? "the grammar and minus infinity as a logit forbid all" :
+                                        "the logit biases forbid all");
 }
 
 /* Tokens with the logit -inf (or NaN) are never chosen.  tokens: what the n logits are of, the largest first; NULL: of
@@ -305,7 +315,9 @@ static void run_step(eng_sampler *s, lm_step step, bool xtc)
         if (xtc)
             lm_filter_xtc(&s->c, p->xtc_threshold);
         break;
-    case LM_STEP_TEMPERATURE: lm_filter_temperature(&s->c, p->temperature, p->dynatemp_range, p->dynatemp_exponent); break;
+    case LM_STEP_TEMPERATURE:
+        lm_filter_temperature(&s->c, p->temperature, p->dynatemp_range, p->dynatemp_exponent);
+        break;
     case LM_STEPS: break;
     }
 }
@@ -360,8 +372,8 @@ static int32_t draw(eng_sampler *s)
 
 static bool has_xtc(const eng_sampler *s)
 {
-    return s->settings.temperature > 0 && !s->mirostat.version && s->settings.xtc_probability > 0 && s->settings.xtc_threshold <= 0.5f &&
-           uses(&s->chain, LM_STEP_XTC);
+    return s->settings.temperature > 0 && !s->mirostat.version && s->settings.xtc_probability > 0 &&
+           s->settings.xtc_threshold <= 0.5f && uses(&s->chain, LM_STEP_XTC);
 }
 
 int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n, int32_t *token)
@@ -369,10 +381,12 @@ int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const flo
     if (n > sampler->words.n_vocab)
         return eng_fail(ENG_ERR_INVALID, "%u tokens are more than the vocabulary has: %u", n, sampler->words.n_vocab);
     if (tokens && sampler->constraint)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "the largest logits alone are no choice under a grammar" ENG_CAUSE "it may forbid all of "
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "the largest logits alone are no choice under a grammar" ENG_CAUSE "it may forbid all of "
                         "them" ENG_ADVICE "choose from all logits");
     if (tokens && sampler->mirostat.version && sampler->settings.temperature > 0)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "the largest logits alone are no choice for mirostat" ENG_CAUSE "it may look at all of "
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "the largest logits alone are no choice for mirostat" ENG_CAUSE "it may look at all of "
                         "them" ENG_ADVICE "choose from all logits");
     bool xtc = has_xtc(sampler) && lm_twister_unit(&sampler->random) < (double)sampler->settings.xtc_probability;
     int status = filter(sampler, tokens, logits, n, xtc);

@@ -1,7 +1,7 @@
 /*
- * Choosing the next token from the logits.  Order: the grammar, logit biases, then the steps of the chain (penalties, repetitions, top-n-sigma,
- * top-k, typical, top-p, min-p, XTC, temperature if no other is asked for), then the draw.  The draws depend on the seed and the
- * logits alone.
+ * Choosing the next token from the logits.  Order: the grammar, logit biases, then the steps of the chain (penalties,
+ * repetitions, top-n-sigma, top-k, typical, top-p, min-p, XTC, temperature if no other is asked for), then the draw.
+ * The draws depend on the seed and the logits alone.
  *
  * A sampler belongs to one thread at a time.
  */
@@ -58,7 +58,8 @@ int eng_sampler_proposal(eng_sampler *sampler, const float *logits, float *p);
 /* The next random number, 0 <= x < 1; and a token drawn in proportion to p, of which one is above 0. */
 double eng_sampler_unit(eng_sampler *sampler);
 int32_t eng_sampler_pick(eng_sampler *sampler, const float *p);
-/* Chooses among n tokens, the one with the largest logit first and among equals the lower token.  Does not accept it. */
+/* Chooses among n tokens, the one with the largest logit first and among equals the lower token.  Does not accept
+ * it. */
 int eng_sampler_sample_of(eng_sampler *sampler, const int32_t *tokens, const float *logits, uint32_t n, int32_t *token);
 /* Chooses a token; logits are n_vocab floats, read only.  Does not accept it. */
 int eng_sampler_sample(eng_sampler *sampler, const float *logits, int32_t *token);

@@ -231,7 +231,8 @@ static size_t character_symbols(const eng_tokenizer *t, const char *text, size_t
     return n;
 }
 
-/* Line ends do not merge with other characters; of lines of nothing some numbers are tokens, which Gemma's merges do not make. */
+/* Line ends do not merge with other characters; of lines of nothing some numbers are tokens, which Gemma's merges do
+ * not make. */
 static int encode_line(encoder *e, const char *text, size_t length)
 {
     const uint32_t whole = *text == '\n' && e->t->whole_words ? eng_tokenizer_symbol(e->t, text, length) : NO_SYMBOL;

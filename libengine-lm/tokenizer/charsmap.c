@@ -38,7 +38,8 @@ void eng_charsmap_free(charsmap *map)
     *map = (charsmap){0};
 }
 
-/* Of a unit: how far from it, xor, its children are; the byte that leads to it, and no byte for one that has a value. */
+/* Of a unit: how far from it, xor, its children are; the byte that leads to it, and no byte for one that has a
+ * value. */
 static uint32_t offset(uint32_t unit)
 {
     return unit >> 10 << ((unit & 0x200) >> 6);

@@ -1,6 +1,6 @@
 /*
- * SentencePiece's normalisation as its models carry it (tokenizer.ggml.precompiled_charsmap): which texts are replaced, and
- * by what, as a double-array trie (Aoe 1989; the packed form of Yata's darts-clone) and strings.
+ * SentencePiece's normalisation as its models carry it (tokenizer.ggml.precompiled_charsmap): which texts are replaced,
+ * and by what, as a double-array trie (Aoe 1989; the packed form of Yata's darts-clone) and strings.
  */
 #ifndef ENGINE_LM_CHARSMAP_H
 #define ENGINE_LM_CHARSMAP_H

@@ -36,8 +36,10 @@ static int add_fragment(fragment_list *list, fragment item)
  * unigram has it among its pieces. */
 static int cut_special(const eng_tokenizer *t, const text_source *s, bool control, fragment_list *list)
 {
-    special_search search = {.which = (t->kind == TOKENIZER_SPM || t->kind == TOKENIZER_UNIGRAM ? 0 : SPECIAL_USER) | (control ? SPECIAL_CONTROL : 0),
-                             .plain = s->plain, .n_plain = s->n_plain};
+    special_search search = {.which = (t->kind == TOKENIZER_SPM || t->kind == TOKENIZER_UNIGRAM ? 0 : SPECIAL_USER) |
+                                      (control ? SPECIAL_CONTROL : 0),
+                             .plain = s->plain,
+                             .n_plain = s->n_plain};
     int status = ENG_OK;
 
     for (size_t from = 0; from < s->length && !status;) {

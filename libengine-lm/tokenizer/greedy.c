@@ -28,9 +28,10 @@ int eng_greedy_encode(encoder *e, const char *text, size_t length)
             id = (uint32_t)e->t->unknown;
             used = 1;
         }
-        status = id < e->t->n ? eng_ids_add(e->out, (int32_t)id)
-                              : eng_fail(ENG_ERR_INVALID, "no token is for byte 0x%02x of the text, and none for what is unknown",
-                                         (unsigned)(uint8_t)text[at]);
+        status = id < e->t->n ?
+                     eng_ids_add(e->out, (int32_t)id) :
+                     eng_fail(ENG_ERR_INVALID, "no token is for byte 0x%02x of the text, and none for what is unknown",
+                              (unsigned)(uint8_t)text[at]);
     }
     return status;
 }

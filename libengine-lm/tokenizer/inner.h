@@ -128,7 +128,7 @@ int eng_bpe_encode(encoder *e, const char *text, size_t length);
 int eng_bpe_encode_plain(encoder *e, const char *text, size_t length);
 int eng_spm_prepare(eng_tokenizer *t);
 int eng_spm_encode(encoder *e, const char *text, size_t length, bool space_before);
-/* -- unigram.c, wordpiece.c, greedy.c: prepare when the vocabulary and what its tokens stand for are there ---------- */
+/* -- unigram.c, wordpiece.c, greedy.c: prepare when the vocabulary and what its tokens stand for are there ------ */
 int eng_unigram_prepare(eng_tokenizer *t);
 int eng_unigram_encode(encoder *e, const char *text, size_t length);
 int eng_wordpiece_prepare(eng_tokenizer *t);

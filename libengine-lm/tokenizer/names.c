@@ -1,6 +1,7 @@
 /*
  * Pre-tokenizers by the names that files give them (tokenizer.ggml.pre): a rule, which many names share, and what
- * else hangs on the name.  Names and expressions are facts of the models' tokenizers; llama.cpp's llama-vocab.cpp lists them.
+ * else hangs on the name.  Names and expressions are facts of the models' tokenizers; llama.cpp's llama-vocab.cpp lists
+ * them.
  */
 #include "config.h"
 

@@ -17,11 +17,12 @@
 typedef struct split_rule split_rule;
 typedef EU_ARRAY(uint32_t) end_list;
 
-/* Expressions one after another, up to NULL: each cuts what the one before left in one piece; what it matches and what is
- * between matches are pieces.  NULL: out of memory, or an expression is wrong. */
+/* Expressions one after another, up to NULL: each cuts what the one before left in one piece; what it matches and what
+ * is between matches are pieces.  NULL: out of memory, or an expression is wrong. */
 split_rule *eng_rule_create(const char *const *expressions);
 void eng_rule_free(split_rule *rule); /* takes NULL */
-/* The ends of the pieces of n characters; `other` is room of the caller's, used from call to call.  false: no memory. */
+/* The ends of the pieces of n characters; `other` is room of the caller's, used from call to call.  false: no
+ * memory. */
 bool eng_rule_split(const split_rule *rule, const uint32_t *c, const uint8_t *classes, size_t n, end_list *ends,
                     end_list *other);
 

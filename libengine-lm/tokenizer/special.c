@@ -1,6 +1,6 @@
 /*
- * Tokens that are looked for in the text before all else: control tokens and those that a model's maker has defined.  The
- * longest one that begins at a place counts, the first place first.
+ * Tokens that are looked for in the text before all else: control tokens and those that a model's maker has defined.
+ * The longest one that begins at a place counts, the first place first.
  *
  * They lie sorted by what they stand for, so that those that go on as the text does are a range, which each further
  * character makes smaller: a text of whatever characters costs its length times that of the longest of them at worst.
@@ -102,7 +102,8 @@ static int32_t longest_at(const eng_tokenizer *t, const char *text, size_t lengt
     return found;
 }
 
-int32_t eng_special_next(const eng_tokenizer *t, const char *text, size_t length, size_t from, special_search *search, size_t *at)
+int32_t eng_special_next(const eng_tokenizer *t, const char *text, size_t length, size_t from, special_search *search,
+                         size_t *at)
 {
     for (*at = from; *at < length; ++*at) {
         if (t->special_first[(uint8_t)text[*at]] == t->special_first[(uint8_t)text[*at] + 1])

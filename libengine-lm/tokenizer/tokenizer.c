@@ -202,8 +202,9 @@ static int read_ends(eng_tokenizer *t, const eng_gguf *g)
 {
     static const char *const keys[] = {KEY("eot_token_id"), KEY("eom_token_id"), KEY("fim_pad_token_id"),
                                        KEY("fim_rep_token_id"), KEY("fim_sep_token_id")};
-    static const char *const texts[] = {"<|im_end|>",      "<|eot_id|>", "<|end|>", "<end_of_turn>", "<turn|>", "<|endoftext|>",
-                                        "<|end_of_text|>", "<|eom_id|>", "</s>",    "<EOT>",         "<eos>"};
+    static const char *const texts[] = {"<|im_end|>",    "<|eot_id|>",      "<|end|>",    "<end_of_turn>", "<turn|>",
+                                        "<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "</s>",          "<EOT>",
+                                        "<eos>"};
     int status = ENG_OK;
 
     mark_end(t, t->eos);
@@ -278,7 +279,10 @@ static int read_special_ids(eng_tokenizer *t, const eng_gguf *g)
 
 static int hexadecimal(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return c >= '0' && c <= '9' ? c - '0' :
+           c >= 'A' && c <= 'F' ? c - 'A' + 10 :
+           c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+                                  -1;
 }
 
 /* The byte that <0x..> spells, two digits and no sign, else -1. */

@@ -1,6 +1,6 @@
 /*
- * Characters without accents and case, of Unicode 14.0: what canonical decomposition (NFD) leaves when marks that take no
- * space (Mn) are dropped, lower case, marks, and control characters.  Included by unicode_forms.c.
+ * Characters without accents and case, of Unicode 14.0: what canonical decomposition (NFD) leaves when marks that take
+ * no space (Mn) are dropped, lower case, marks, and control characters.  Included by unicode_forms.c.
  *
  * Made from the Unicode Character Database.
  */

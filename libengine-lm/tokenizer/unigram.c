@@ -1,7 +1,8 @@
 /*
- * Unigram (Kudo 2018): of all ways to make the text of pieces the one whose scores sum up to most, found from left to right
- * (Viterbi 1967); before that the text is normalised as SentencePiece does it.  Sums are rounded as there, so that what is
- * equally good there is so here; pieces that the model's maker has defined count 0, which is more than others.
+ * Unigram (Kudo 2018): of all ways to make the text of pieces the one whose scores sum up to most, found from left to
+ * right (Viterbi 1967); before that the text is normalised as SentencePiece does it.  Sums are rounded as there, so
+ * that what is equally good there is so here; pieces that the model's maker has defined count 0, which is more than
+ * others.
  */
 #include "config.h"
 

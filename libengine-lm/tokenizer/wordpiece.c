@@ -1,6 +1,6 @@
 /*
- * WordPiece (Devlin et al. 2018): words of the text without case and accents, each the longest piece that it begins with, and
- * the longest that the rest begins with, and so on; a word that is not made of pieces is unknown.
+ * WordPiece (Devlin et al. 2018): words of the text without case and accents, each the longest piece that it begins
+ * with, and the longest that the rest begins with, and so on; a word that is not made of pieces is unknown.
  *
  * Files have pieces that begin a word with U+2581 before them, others as they are.
  */

@@ -67,9 +67,9 @@ int eng_failure_restore(const eng_failure *failure); /* makes it the calling thr
 void eng_failure_clear(void);                /* forgets it: before a call that may fail without a word */
 
 /*
- * What a plugin's call answered, made fit for hosts: `words` is eng_failure_words() from before the call.  A positive status, which
- * no call has, is the plugin's fault, and a failure without a word gets one, so that nobody reads an older failure's text.
- * who: the device's or the plugin's name.
+ * What a plugin's call answered, made fit for hosts: `words` is eng_failure_words() from before the call.  A positive
+ * status, which no call has, is the plugin's fault, and a failure without a word gets one, so that nobody reads an
+ * older failure's text. who: the device's or the plugin's name.
  */
 unsigned eng_failure_words(void); /* how often this thread was told of a failure */
 int eng_answer(int status, unsigned words, const char *who, const char *call);

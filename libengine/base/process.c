@@ -30,7 +30,9 @@ int eng_process_watch(void)
 
 int eng_refuse_inherited(const char *what, const char *name)
 {
-    return eng_fail_code(ENG_ERR_STATE, ENG_CODE_FORKED, -1, "%s%s" ENG_CAUSE "this process was forked after it was opened, "
+    return eng_fail_code(ENG_ERR_STATE, ENG_CODE_FORKED, -1,
+                         "%s%s" ENG_CAUSE "this process was forked after it was opened, "
                          "and its threads and connections stayed with the parent" ENG_ADVICE
-                         "create a context and open the device in the child", what, name);
+                         "create a context and open the device in the child",
+                         what, name);
 }

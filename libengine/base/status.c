@@ -80,8 +80,8 @@ static void take_apart(eng_failure *failure, const char *text)
 static void render(void)
 {
     words++;
-    snprintf(rendered, sizeof rendered, "%s%s%s%s%s", last.subject, *last.subject && *last.cause ? ": " : "", last.cause,
-             *last.advice ? "; " : "", last.advice);
+    snprintf(rendered, sizeof rendered, "%s%s%s%s%s", last.subject, *last.subject && *last.cause ? ": " : "",
+             last.cause, *last.advice ? "; " : "", last.advice);
 }
 
 const char *eng_last_error(void)
@@ -175,10 +175,13 @@ unsigned eng_failure_words(void)
 int eng_answer(int status, unsigned before, const char *who, const char *call)
 {
     if (status > 0)
-        return eng_fail(ENG_ERR_INTERNAL, "%s" ENG_CAUSE "its plugin's %s gave the status %d, expected 0 or a negative one"
-                        ENG_ADVICE "report this to the plugin's author", who, call, status);
+        return eng_fail(ENG_ERR_INTERNAL,
+                        "%s" ENG_CAUSE "its plugin's %s gave the status %d, expected 0 or a negative one" ENG_ADVICE
+                        "report this to the plugin's author",
+                        who, call, status);
     if (status < 0 && words == before)
-        return eng_fail(status, "%s" ENG_CAUSE "its plugin's %s failed without a word: %s", who, call, eng_status_name(status));
+        return eng_fail(status, "%s" ENG_CAUSE "its plugin's %s failed without a word: %s", who, call,
+                        eng_status_name(status));
     return status;
 }
 

@@ -27,7 +27,10 @@ static int no_store_create(eng_device_state *d, const eng_store_tensor *t, uint3
     return missing("store_create");
 }
 static void no_store_destroy(eng_store_state *s) {}
-static int no_upload(eng_store_state *s, uint32_t t, const eng_region *r, uint32_t n) { return missing("store_upload"); }
+static int no_upload(eng_store_state *s, uint32_t t, const eng_region *r, uint32_t n)
+{
+    return missing("store_upload");
+}
 static int no_download(eng_store_state *s, uint32_t t, const eng_region *r, uint32_t n)
 {
     return missing("store_download");
@@ -60,7 +63,10 @@ static int no_read(eng_queue_state *q, eng_store_state *s, uint32_t i, const eng
 {
     return missing("read");
 }
-static int no_wait(eng_queue_state *q, uint64_t a, uint64_t t, uint64_t timeout, uint64_t *f) { return missing("wait"); }
+static int no_wait(eng_queue_state *q, uint64_t a, uint64_t t, uint64_t timeout, uint64_t *f)
+{
+    return missing("wait");
+}
 static int no_queue_after(eng_queue_state *q, eng_queue_state *o, uint64_t t) { return missing("queue_after"); }
 static int no_value_read(eng_queue_state *q, eng_instance_state *i, int32_t v, const eng_region *r, uint32_t n,
                          uint64_t *t)

@@ -117,7 +117,8 @@ int eng_device_roof(eng_device *device, eng_roof what, double *per_second)
     if (!device || !per_second)
         return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "device or per_second is NULL");
     if (what < ENG_ROOF_READ || what > ENG_ROOF_MATRIX)
-        return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "what must be an eng_roof, 1 to 6, got %d", (int)what);
+        return eng_fail(ENG_ERR_INVALID, "eng_device_roof" ENG_CAUSE "what must be an eng_roof, 1 to 6, got %d",
+                        (int)what);
     int status = eng_device_check(device);
     if (status < 0)
         return status;
@@ -139,8 +140,8 @@ int eng_device_leaf(eng_device *device, uint32_t leaf, eng_device_info *info, en
         return status;
     if (device->info.kind == ENG_DEVICE_META) {
         unsigned words = eng_failure_words();
-        status = eng_answer(device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats), words, device->info.name,
-                            "leaf_stats");
+        status = eng_answer(device->calls->leaf_stats(device->state, leaf, &leaf_info, &leaf_stats), words,
+                            device->info.name, "leaf_stats");
     } else if (leaf == 0) {
         leaf_info = device->info;
         status = own_stats(device, &leaf_stats);

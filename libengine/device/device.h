@@ -31,7 +31,8 @@ static inline int eng_device_check(const eng_device *device)
     return eng_inherited(device->context) ? eng_refuse_inherited("device ", device->info.name) : ENG_OK;
 }
 void eng_device_retain(eng_device *device);
-void eng_device_release(eng_device *device); /* the last one closes it; nothing, in a fork of the process that opened it */
+void eng_device_release(eng_device *device); /* the last one closes it; nothing, in a fork of the process that opened
+                                              * it */
 /* For messages about two devices that ought to be one: "" if their names tell them apart. */
 const char *eng_device_other(const eng_device *a, const eng_device *b);
 

@@ -30,8 +30,10 @@ void eng_store_let_go(eng_store *store)
 int eng_store_check_written(const eng_store *store, uint32_t tensor)
 {
     if (store->tensors[tensor].use & ENG_USE_FIXED)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "it was declared with data, which stay as they are" ENG_ADVICE
-                        "declare it without data and write them", store->tensors[tensor].name);
+        return eng_fail(ENG_ERR_INVALID,
+                        "tensor '%s'" ENG_CAUSE "it was declared with data, which stay as they are" ENG_ADVICE
+                        "declare it without data and write them",
+                        store->tensors[tensor].name);
     return ENG_OK;
 }
 
@@ -46,8 +48,8 @@ static int tell(const eng_store *store, uint64_t done, uint64_t total)
 int eng_store_upload(eng_store *store, uint32_t tensor, const eng_region *region)
 {
     const unsigned words = eng_failure_words();
-    return eng_answer(store->device->calls->store_upload(store->state, tensor, region, 1), words, store->device->info.name,
-                      "store_upload");
+    return eng_answer(store->device->calls->store_upload(store->state, tensor, region, 1), words,
+                      store->device->info.name, "store_upload");
 }
 
 static int copy_tensor_data(eng_store *store, uint32_t i, uint64_t *done, uint64_t total)

@@ -200,7 +200,8 @@ int eng_device_name_parse(const char *text, eng_device_name *name)
     if (*p.at == '@' && (status = parse_shares(&p, &result)) < 0)
         return status;
     if (*p.at)
-        return wrong(&p, "not understood here; a device is plugin[:index][/parts[.part]], '+' composes, '@' gives shares");
+        return wrong(&p,
+                     "not understood here; a device is plugin[:index][/parts[.part]], '+' composes, '@' gives shares");
     *name = result;
     return ENG_OK;
 }

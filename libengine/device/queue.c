@@ -108,9 +108,12 @@ static int check(const eng_queue *queue, const eng_store *store, uint32_t tensor
     if (status < 0)
         return status;
     if (store->device != queue->device)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE
-                        "it is in a store of device '%s', but the queue is of device '%s'%s" ENG_ADVICE "use a queue of the store's device", store->tensors[tensor].name, store->device->info.name,
-                        queue->device->info.name, eng_device_other(store->device, queue->device));
+        return eng_fail(ENG_ERR_INVALID,
+                        "tensor '%s'" ENG_CAUSE
+                        "it is in a store of device '%s', but the queue is of device '%s'%s" ENG_ADVICE
+                        "use a queue of the store's device",
+                        store->tensors[tensor].name, store->device->info.name, queue->device->info.name,
+                        eng_device_other(store->device, queue->device));
     return ENG_OK;
 }
 

@@ -96,9 +96,10 @@ static int check_reader(const eng_store_tensor *t, uint32_t i)
 {
     const eng_reader *r = &t->readers[i];
     if (r->op == 0 || r->op >= ENG_OP_LIMIT || r->operand >= ENG_MAX_INPUTS)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s', reader %u" ENG_CAUSE "op and operand must be an op's number (1 .. %d) and "
-                        "an operand of it (0 .. %d), got %u and %u", t->name, i, ENG_OP_LIMIT - 1, ENG_MAX_INPUTS - 1,
-                        r->op, r->operand);
+        return eng_fail(ENG_ERR_INVALID,
+                        "tensor '%s', reader %u" ENG_CAUSE "op and operand must be an op's number (1 .. %d) and "
+                        "an operand of it (0 .. %d), got %u and %u",
+                        t->name, i, ENG_OP_LIMIT - 1, ENG_MAX_INPUTS - 1, r->op, r->operand);
     if (r->precisions == 0 || r->precisions >> ENG_PRECISIONS)
         return eng_fail(ENG_ERR_INVALID, "tensor '%s', reader %u" ENG_CAUSE
                         "precisions must be a sum of bits 1 << eng_precision, got %u", t->name, i, r->precisions);
@@ -214,11 +215,13 @@ static int store_fill(eng_store *store, const eng_store_tensor *tensors, uint32_
             store->tensors[i].data = NULL;
     }
     const unsigned words = eng_failure_words();
-    int status = eng_answer(store->device->calls->store_create(store->device->state, store->tensors, n, &store->state), words,
-                            store->device->info.name, "store_create");
+    int status = eng_answer(store->device->calls->store_create(store->device->state, store->tensors, n, &store->state),
+                            words, store->device->info.name, "store_create");
     if (status >= 0 && !store->state)
-        return eng_fail(ENG_ERR_INTERNAL, "%s" ENG_CAUSE "the plugin's store_create answered %d and gave no store" ENG_ADVICE
-                        "report it to the plugin's author", store->device->info.name, status);
+        return eng_fail(ENG_ERR_INTERNAL,
+                        "%s" ENG_CAUSE "the plugin's store_create answered %d and gave no store" ENG_ADVICE
+                        "report it to the plugin's author",
+                        store->device->info.name, status);
     return status;
 }
 
@@ -288,7 +291,8 @@ void eng_store_retain(eng_store *store)
 
 void eng_store_destroy(eng_store *store)
 {
-    if (!store || eng_inherited(store->device->context) || __atomic_sub_fetch(&store->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!store || eng_inherited(store->device->context) ||
+        __atomic_sub_fetch(&store->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     eng_device *device = store->device;
     destroy(store);
@@ -313,8 +317,10 @@ uint64_t eng_store_bytes(const eng_store *store, uint32_t tensor)
 int eng_store_layout(const eng_store *store, uint32_t tensor, eng_layout_info *info)
 {
     if (!store || tensor >= store->n || !info)
-        return eng_fail(ENG_ERR_INVALID, "eng_store_layout" ENG_CAUSE "store or info is NULL, or the store has no tensor "
-                        "number %u", tensor);
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_store_layout" ENG_CAUSE "store or info is NULL, or the store has no tensor "
+                        "number %u",
+                        tensor);
     return eng_give(info, &store->layouts[tensor], sizeof store->layouts[tensor], "eng_layout_info");
 }
 
@@ -346,7 +352,8 @@ int eng_store_check_regions(const eng_store *store, uint32_t tensor, const eng_r
         if (r->bytes == 0 || r->count == 0)
             continue;
         if (!r->data)
-            return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "data of region %u is NULL", store->tensors[tensor].name, i);
+            return eng_fail(ENG_ERR_INVALID, "tensor '%s'" ENG_CAUSE "data of region %u is NULL",
+                            store->tensors[tensor].name, i);
         if (__builtin_mul_overflow(r->count - 1, r->tensor_stride, &end) ||
             __builtin_add_overflow(end, r->tensor_offset, &end) || __builtin_add_overflow(end, r->bytes, &end) ||
             end > store->bytes[tensor])
@@ -377,6 +384,6 @@ int eng_store_read(eng_store *store, uint32_t tensor, uint64_t offset, uint64_t 
         return status;
     eng_region region = {.data = data, .tensor_offset = offset, .bytes = bytes, .count = 1};
     const unsigned words = eng_failure_words();
-    return eng_answer(store->device->calls->store_download(store->state, tensor, &region, 1), words, store->device->info.name,
-                      "store_download");
+    return eng_answer(store->device->calls->store_download(store->state, tensor, &region, 1), words,
+                      store->device->info.name, "store_download");
 }

@@ -105,9 +105,10 @@ int eng_context_destroy(eng_context *context)
         return ENG_OK; /* it is the parent's to end */
     int open = atomic_load(&context->base.open_devices);
     if (open > 0)
-        return eng_fail(ENG_ERR_BUSY, "the context still has %d open device%s, parts of composed ones counted too" ENG_ADVICE "close "
-                        "the devices and destroy the stores, plans, instances and queues on them first", open,
-                        open == 1 ? "" : "s");
+        return eng_fail(ENG_ERR_BUSY,
+                        "the context still has %d open device%s, parts of composed ones counted too" ENG_ADVICE "close "
+                        "the devices and destroy the stores, plans, instances and queues on them first",
+                        open, open == 1 ? "" : "s");
     context_free(context);
     return ENG_OK;
 }

@@ -58,7 +58,9 @@ int eng_no_device(const eng_context *context, uint32_t index)
 /* The device that may have been meant: of the kind that was named, or of a name that is near; NULL: none. */
 static const char *nearest(const eng_context *context, const char *asked)
 {
-    uint32_t kind = eu_same_name(asked, "gpu") ? ENG_DEVICE_GPU : eu_same_name(asked, "accelerator") ? ENG_DEVICE_ACCELERATOR : 0;
+    uint32_t kind = eu_same_name(asked, "gpu")         ? ENG_DEVICE_GPU :
+                    eu_same_name(asked, "accelerator") ? ENG_DEVICE_ACCELERATOR :
+                                                         0;
     const char *near = NULL;
     unsigned best = UINT_MAX;
     for (uint32_t i = 0; i < context->n_hosts; i++) {

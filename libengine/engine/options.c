@@ -83,9 +83,11 @@ int eng_options_declare_engine(eng_options *options)
     static const struct {
         const char *name, *help;
     } own[] = {
-        {"engine.plugins", "plugins to use (\"cpu,meta\") or not to use (\"^opencl\"); patterns with * and ? are allowed, one with a / means a path"},
+        {"engine.plugins", "plugins to use (\"cpu,meta\") or not to use (\"^opencl\"); patterns with * and ? are "
+                           "allowed, one with a / means a path"},
         {"engine.plugin_path", "folders searched for plugins, ':' between them, before the standard ones"},
-        {"engine.cache_dir", "folder for compiled kernels and the like (default: libengine in the user's cache folder)"},
+        {"engine.cache_dir",
+         "folder for compiled kernels and the like (default: libengine in the user's cache folder)"},
         {"engine.data_dir", "folder of installed data files (for plugins that have some; none of ours does)"},
     };
     int status = ENG_OK;

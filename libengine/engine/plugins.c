@@ -55,10 +55,13 @@ static void refuse(eng_context *context, eng_plugin_record *record, const char *
     eng_failure_save(&own);
     char reason[sizeof own.subject + sizeof own.cause + 2];
     snprintf(reason, sizeof reason, "%s%s%s", own.subject, *own.subject ? ": " : "", own.cause);
-    const char *otherwise = no_device ? "it found no device and gave no reason" : "it could not be opened and gave no reason";
-    const char *cure = no_device ? "install or repair the driver of the device, or switch the plugin off with ENGINE_PLUGINS"
-                                 : "see the reason; ENGINE_PLUGINS switches a plugin off";
-    eng_registry_reject(&context->registry, record, stage, *reason ? reason : otherwise, *own.advice ? own.advice : cure);
+    const char *otherwise = no_device ? "it found no device and gave no reason" :
+                                        "it could not be opened and gave no reason";
+    const char *cure = no_device ?
+                           "install or repair the driver of the device, or switch the plugin off with ENGINE_PLUGINS" :
+                           "see the reason; ENGINE_PLUGINS switches a plugin off";
+    eng_registry_reject(&context->registry, record, stage, *reason ? reason : otherwise,
+                        *own.advice ? own.advice : cure);
 }
 
 /* open and enumerate; *stage: where it failed */
@@ -70,7 +73,8 @@ static int start(eng_host *host, const char **stage)
     if (status > 0)
         status = eng_answer(status, 0, host->name, "open");
     if (status >= 0 && !host->state)
-        status = eng_fail(ENG_ERR_INTERNAL, "its open succeeds, but gives no state" ENG_ADVICE "report this to the plugin's author");
+        status = eng_fail(ENG_ERR_INTERNAL,
+                          "its open succeeds, but gives no state" ENG_ADVICE "report this to the plugin's author");
     if (status < 0)
         return status;
     *stage = "devices";

@@ -80,11 +80,11 @@ static int perform(const eng_timeline *t, uint64_t ticket, eng_item *item, const
     if (w->kind != ENG_WORK_RUN && w->n_regions == 0)
         return ENG_OK; /* nothing: the point after what came before */
     if (w->kind == ENG_WORK_WRITE)
-        return eng_answer(t->calls->write(t->queue, w->store, w->tensor, w->regions, w->n_regions, native), words, "the work",
-                          "write");
+        return eng_answer(t->calls->write(t->queue, w->store, w->tensor, w->regions, w->n_regions, native), words,
+                          "the work", "write");
     if (w->kind == ENG_WORK_READ)
-        return eng_answer(t->calls->read(t->queue, w->store, w->tensor, w->regions, w->n_regions, native), words, "the work",
-                          "read");
+        return eng_answer(t->calls->read(t->queue, w->store, w->tensor, w->regions, w->n_regions, native), words,
+                          "the work", "read");
     control c = {.run = {.size = sizeof c.run, .poll = poll, .position = item->position}, .timeline = t,
                  .ticket = ticket, .patience = patience};
     int status = t->calls->run(t->queue, w->instance, 0, w->n_sections, w->params, w->n_params, &c.run, native);

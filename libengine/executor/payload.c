@@ -26,8 +26,10 @@ int eng_timeline_payload(const eng_timeline *t, uint64_t ticket)
         return f->status;
     }
     if (ticket <= t->forgotten)
-        return eng_fail(ENG_ERR_STATE, "the fence" ENG_CAUSE "what became of its work is no longer known, the queue has "
-                        "failed %d times since" ENG_ADVICE "wait for a fence sooner", KEPT);
+        return eng_fail(ENG_ERR_STATE,
+                        "the fence" ENG_CAUSE "what became of its work is no longer known, the queue has "
+                        "failed %d times since" ENG_ADVICE "wait for a fence sooner",
+                        KEPT);
     return ENG_OK;
 }
 

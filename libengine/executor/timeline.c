@@ -15,7 +15,8 @@ static bool init_locks(eng_timeline *t)
     if (pthread_mutex_init(&t->lock, NULL) != 0)
         return false;
     if (pthread_condattr_init(&monotonic) == 0) {
-        good = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&t->moved, &monotonic) == 0;
+        good = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
+               pthread_cond_init(&t->moved, &monotonic) == 0;
         pthread_condattr_destroy(&monotonic);
     }
     if (good && pthread_cond_init(&t->work, NULL) != 0) {

@@ -10,8 +10,8 @@
 
 typedef struct gguf_key {
     eng_gguf_key key;
-    /* Of text: where each begins, from key.data on, and behind the last.  Kept as they were checked: whoever writes to the
-     * file meanwhile changes letters, but leads nobody out of it. */
+    /* Of text: where each begins, from key.data on, and behind the last.  Kept as they were checked: whoever writes to
+     * the file meanwhile changes letters, but leads nobody out of it. */
     uint64_t *places;
 } gguf_key;
 

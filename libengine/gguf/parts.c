@@ -31,8 +31,10 @@ static int read_place(const eng_gguf *g, int64_t *no, int64_t *count)
                         "key \"split.count\" is %" PRId64 ": at most %d files are possible", g->path,
                         *count, MAX_PARTS);
     if (!eng_gguf_key_find(g, "split.no"))
-        return eng_fail(ENG_ERR_FORMAT, "%s is one of %" PRId64 " files of a model, but has no key \"split.no\" that says "
-                        "which: split the model again", g->path, *count);
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s is one of %" PRId64 " files of a model, but has no key \"split.no\" that says "
+                        "which: split the model again",
+                        g->path, *count);
     status = eng_gguf_integer(g, "split.no", 0, no);
     if (!status && (*no < 0 || *no >= *count))
         status = eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE
@@ -54,8 +56,10 @@ static int part_name(const char *first, int64_t no, int64_t count, char **name)
 
     name_ending(ending, 0, count);
     if (n < ENDING || strcmp(first + n - ENDING, ending) != 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s is the first of %" PRId64 " files of a model, but its name does not end in %s, "
-                        "so that the others cannot be found: rename it", first, count, ending);
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s is the first of %" PRId64 " files of a model, but its name does not end in %s, "
+                        "so that the others cannot be found: rename it",
+                        first, count, ending);
     *name = strdup(first);
     if (!*name)
         return eng_fail_code(EU_NO_MEMORY("the name of a file"));
@@ -102,8 +106,10 @@ static int join_tensors(eng_gguf *g, uint64_t n)
         for (uint32_t i = 0; i < part->n_tensors && !status; i++) {
             all[g->n_tensors] = part->tensors[i];
             if (!eng_gguf_index_tensor(g, g->n_tensors))
-                return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "tensor \"%s\" is in another of the model's files too: the files do "
-                                "not belong together", part->path, part->tensors[i].name);
+                return eng_fail(ENG_ERR_FORMAT,
+                                "%s" ENG_CAUSE "tensor \"%s\" is in another of the model's files too: the files do "
+                                "not belong together",
+                                part->path, part->tensors[i].name);
             g->n_tensors++;
         }
     }
@@ -148,8 +154,8 @@ static bool begins(const eng_gguf_string *name, const char *text)
     return name->length >= strlen(text) && memcmp(name->data, text, strlen(text)) == 0;
 }
 
-/* Does the key say something of the weights?  A file has a place and an alignment of its own, and a tokenizer or a template that
- * its maker has mended is in the first file alone. */
+/* Does the key say something of the weights?  A file has a place and an alignment of its own, and a tokenizer or a
+ * template that its maker has mended is in the first file alone. */
 static bool of_weights(const eng_gguf_string *name)
 {
     return !begins(name, "split.") && !begins(name, "tokenizer.") && !begins(name, "general.alignment");
@@ -167,8 +173,8 @@ static bool same_value(const gguf_key *a, const gguf_key *b)
 }
 
 /*
- * Most writers give keys to the first file alone; what another file says, too, it says of the same model.  Types of tensors tell
- * nothing: those of one model may differ from layer to layer.
+ * Most writers give keys to the first file alone; what another file says, too, it says of the same model.  Types of
+ * tensors tell nothing: those of one model may differ from layer to layer.
  */
 static int check_keys(const eng_gguf *g)
 {
@@ -179,9 +185,10 @@ static int check_keys(const eng_gguf *g)
             const eng_gguf_string *name = &its->key.name;
             const uint32_t found = eu_map_find(&g->key_names, g, name->data, (size_t)name->length);
             if (found != EU_NONE && of_weights(name) && !same_value(&g->keys[found], its))
-                return eng_fail(ENG_ERR_FORMAT, "%s and %s differ in key \"%s\"" ENG_CAUSE "they are of different models, or of one in "
-                                "different types" ENG_ADVICE "fetch the parts of one again", part->path, g->path,
-                                eng_gguf_show(name->data, name->length).text);
+                return eng_fail(ENG_ERR_FORMAT,
+                                "%s and %s differ in key \"%s\"" ENG_CAUSE "they are of different models, or of one in "
+                                "different types" ENG_ADVICE "fetch the parts of one again",
+                                part->path, g->path, eng_gguf_show(name->data, name->length).text);
         }
     }
     return ENG_OK;
@@ -219,8 +226,10 @@ static int open_first(eng_gguf **g, int64_t no, int64_t count)
 
     name_ending(ending, no, count);
     if (n < ENDING || strcmp(path + n - ENDING, ending) != 0)
-        return eng_fail(ENG_ERR_FORMAT, "%s is file %" PRId64 " of %" PRId64 " of a model, but its name does not end in "
-                        "%s, so that the others cannot be found" ENG_ADVICE "rename it", path, no + 1, count, ending);
+        return eng_fail(ENG_ERR_FORMAT,
+                        "%s is file %" PRId64 " of %" PRId64 " of a model, but its name does not end in "
+                        "%s, so that the others cannot be found" ENG_ADVICE "rename it",
+                        path, no + 1, count, ending);
     name = strdup(path);
     if (!name)
         return eng_fail_code(EU_NO_MEMORY("the name of a file"));

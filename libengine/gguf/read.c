@@ -297,7 +297,8 @@ static int read_tensor(cursor *c, uint32_t index, uint64_t *offset)
     if (status)
         return status;
     if (!eng_gguf_index_tensor(g, index))
-        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "tensor \"%s\" is there twice: the file is damaged", g->path, t->name);
+        return eng_fail(ENG_ERR_FORMAT, "%s" ENG_CAUSE "tensor \"%s\" is there twice: the file is damaged", g->path,
+                        t->name);
     if (*offset % g->alignment != 0)
         return eng_fail(ENG_ERR_FORMAT,
                         "%s" ENG_CAUSE "tensor \"%s\" lies at offset %" PRIu64

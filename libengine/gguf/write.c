@@ -291,8 +291,9 @@ static int bad_tensor(const char *name, uint32_t type, const int64_t *ne, uint32
         if (ne[d] < 0)
             return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": extent %" PRId64 " is negative", name, ne[d]);
     if ((rank > 0 ? ne[0] : 1) % info->block != 0)
-        return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": rows of %" PRId64 " elements are no whole blocks of type %s",
-                        name, rank > 0 ? ne[0] : 1, info->name);
+        return eng_fail(ENG_ERR_INVALID,
+                        "GGUF tensor \"%s\": rows of %" PRId64 " elements are no whole blocks of type %s", name,
+                        rank > 0 ? ne[0] : 1, info->name);
     return eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" makes the file larger than a file can be", name);
 }
 
@@ -366,7 +367,8 @@ static int write_all(eng_gguf_writer *w, FILE *file, const char *path, eng_gguf_
             status = produce ? produce(user, i, &data)
                              : eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\" was given no data", w->list.at[i].name);
         if (!status && !data && w->list.at[i].size > 0)
-            status = eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": its data were asked for and none came", w->list.at[i].name);
+            status = eng_fail(ENG_ERR_INVALID, "GGUF tensor \"%s\": its data were asked for and none came",
+                              w->list.at[i].name);
         if (!status)
             status = write_padded(file, data, w->list.at[i].size, &at, path);
     }

@@ -193,7 +193,8 @@ static void slice_dim(work *w)
         return;
     for (uint32_t s = 0; s < in->n; s++) {
         eng_dim_work one = {.n = 1, .s[0] = in->s[s]};
-        int64_t extent = eng_dim_extent(&one), from = at > begin ? at : begin, to = at + extent < end ? at + extent : end;
+        int64_t extent = eng_dim_extent(&one), from = at > begin ? at : begin,
+                to = at + extent < end ? at + extent : end;
         at += extent;
         if (from >= to)
             continue;

@@ -101,8 +101,8 @@ eng_value eng_gated_delta_net(eng_graph *g, eng_value q, eng_value k, eng_value 
     return eng_graph_op(g, ENG_OP_GATED_DELTA_NET, in, COUNT(in), ip, COUNT(ip), NULL, 0, NULL);
 }
 
-eng_value eng_ssm_conv(eng_graph *g, eng_value x, eng_value w, eng_value state, eng_value src, eng_value dst, eng_value cu,
-                       int64_t slots)
+eng_value eng_ssm_conv(eng_graph *g, eng_value x, eng_value w, eng_value state, eng_value src, eng_value dst,
+                       eng_value cu, int64_t slots)
 {
     eng_value in[] = {x, w, state, src, dst, cu};
     return eng_graph_op(g, ENG_OP_SSM_CONV, in, COUNT(in), &slots, 1, NULL, 0, NULL);

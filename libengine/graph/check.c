@@ -112,8 +112,10 @@ static int check_reader(eng_inference *f, int operand)
             return ENG_OK;
     if (t->n_readers == 0)
         return ENG_OK;
-    return eng_graph_fail(f, "%s must be read by one of its readers, got %s of an op (or in a precision) that is not among them"
-                          ENG_ADVICE "name it in eng_store_tensor.readers", root->name, f->info->in[operand].name);
+    return eng_graph_fail(f,
+                          "%s must be read by one of its readers, got %s of an op (or in a precision) that is not "
+                          "among them" ENG_ADVICE "name it in eng_store_tensor.readers",
+                          root->name, f->info->in[operand].name);
 }
 
 static int check_operand(eng_inference *f, int operand)

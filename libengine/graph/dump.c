@@ -199,7 +199,8 @@ int eng_graph_dump(const eng_graph *graph, eng_explain_format format, eng_emit_f
     if (graph == NULL || emit == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_graph_dump" ENG_CAUSE "graph or emit is NULL");
     if (format != ENG_EXPLAIN_TEXT && format != ENG_EXPLAIN_GRAPHVIZ)
-        return eng_fail(ENG_ERR_UNSUPPORTED, "eng_graph_dump" ENG_CAUSE "a graph is written as text or graphviz, not in format %d",
+        return eng_fail(ENG_ERR_UNSUPPORTED,
+                        "eng_graph_dump" ENG_CAUSE "a graph is written as text or graphviz, not in format %d",
                         (int)format);
     writer w = {graph, emit, ctx, format == ENG_EXPLAIN_GRAPHVIZ};
     if (format == ENG_EXPLAIN_GRAPHVIZ)

@@ -183,9 +183,11 @@ int eng_graph_keep(eng_graph *g, eng_value value)
 {
     const eng_tensor *from = eng_graph_get(g, value);
     if (g != NULL && g->sealed)
-        return eng_fail(ENG_ERR_STATE, "eng_graph_keep" ENG_CAUSE "the graph is sealed" ENG_ADVICE "keep values before");
+        return eng_fail(ENG_ERR_STATE,
+                        "eng_graph_keep" ENG_CAUSE "the graph is sealed" ENG_ADVICE "keep values before");
     if (from == NULL)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_keep" ENG_CAUSE "graph must not be NULL and value one of it, got %d", (int)value);
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_graph_keep" ENG_CAUSE "graph must not be NULL and value one of it, got %d", (int)value);
     if (kept_in(g, value) != NULL)
         return ENG_OK;
     eng_tensor t = {.size = sizeof t, .type = from->type, .rank = from->rank, .use = ENG_USE_OUTPUT, .root = -1,
@@ -460,9 +462,10 @@ int eng_graph_undo(eng_graph *g, eng_mark mark)
     if (g->sealed)
         return eng_fail(ENG_ERR_STATE, "eng_graph_undo" ENG_CAUSE "the graph is sealed: nothing can be taken back");
     if (mark.n_tensors > g->n_tensors || mark.n_nodes > g->n_nodes || mark.n_bindings > g->n_bindings)
-        return eng_fail(ENG_ERR_INVALID, "eng_graph_undo" ENG_CAUSE "the graph has %" PRIu32 " tensors and %" PRIu32 " nodes, the mark "
-                        "%" PRIu32 " and %" PRIu32 ": it is of another graph, or was undone before", g->n_tensors,
-                        g->n_nodes, mark.n_tensors, mark.n_nodes);
+        return eng_fail(ENG_ERR_INVALID,
+                        "eng_graph_undo" ENG_CAUSE "the graph has %" PRIu32 " tensors and %" PRIu32 " nodes, the mark "
+                        "%" PRIu32 " and %" PRIu32 ": it is of another graph, or was undone before",
+                        g->n_tensors, g->n_nodes, mark.n_tensors, mark.n_nodes);
     g->n_tensors = mark.n_tensors;
     g->n_nodes = mark.n_nodes;
     g->n_bindings = mark.n_bindings;

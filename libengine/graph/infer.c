@@ -37,8 +37,8 @@ int eng_graph_fail(eng_inference *f, const char *format, ...)
         const char *advice = strstr(cause, ENG_ADVICE);
         int length = advice ? (int)(advice - cause) : (int)strlen(cause);
         g->status = ENG_ERR_INVALID;
-        snprintf(g->error, sizeof g->error, "%s" ENG_CAUSE "%.*s; operands: %s%s", f->info->name, length, cause, operands,
-                 advice ? advice : "");
+        snprintf(g->error, sizeof g->error, "%s" ENG_CAUSE "%.*s; operands: %s%s", f->info->name, length, cause,
+                 operands, advice ? advice : "");
     }
     return eng_fail(ENG_ERR_INVALID, "%s", g->error);
 }

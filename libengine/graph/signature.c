@@ -60,17 +60,17 @@ static bool same_place(const eng_placement *a, const eng_placement *b)
 
 static bool same_tensor(const eng_tensor *a, const eng_tensor *b)
 {
-    return a->type == b->type && a->rank == b->rank && a->use == b->use && a->layout == b->layout && a->root == b->root &&
-           a->binding == b->binding && a->offset == b->offset && memcmp(a->ne, b->ne, sizeof a->ne) == 0 &&
-           memcmp(a->nb, b->nb, sizeof a->nb) == 0 && same_dims(a->dims, b->dims, a->rank) &&
-           same_place(a->place, b->place);
+    return a->type == b->type && a->rank == b->rank && a->use == b->use && a->layout == b->layout &&
+           a->root == b->root && a->binding == b->binding && a->offset == b->offset &&
+           memcmp(a->ne, b->ne, sizeof a->ne) == 0 && memcmp(a->nb, b->nb, sizeof a->nb) == 0 &&
+           same_dims(a->dims, b->dims, a->rank) && same_place(a->place, b->place);
 }
 
 static bool same_node(const eng_node *a, const eng_node *b)
 {
-    return a->op == b->op && a->section == b->section && a->precision == b->precision && memcmp(a->in, b->in, sizeof a->in) == 0 &&
-           memcmp(a->out, b->out, sizeof a->out) == 0 && memcmp(a->ip, b->ip, sizeof a->ip) == 0 &&
-           memcmp(a->fp, b->fp, sizeof a->fp) == 0;
+    return a->op == b->op && a->section == b->section && a->precision == b->precision &&
+           memcmp(a->in, b->in, sizeof a->in) == 0 && memcmp(a->out, b->out, sizeof a->out) == 0 &&
+           memcmp(a->ip, b->ip, sizeof a->ip) == 0 && memcmp(a->fp, b->fp, sizeof a->fp) == 0;
 }
 
 bool eng_graph_same(const eng_subgraph *a, const eng_subgraph *b)

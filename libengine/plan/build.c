@@ -109,7 +109,8 @@ void eng_plan_unbuild(const eng_child *child, const eng_subgraph *placed, eng_pl
     }
 }
 
-int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_subgraph **placed, eng_plan_state **plan)
+int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_subgraph **placed,
+                   eng_plan_state **plan)
 {
     eng_tensor *tensors;
     eng_plan_state *state = NULL;
@@ -127,7 +128,8 @@ int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_
         status = ask_support(child, &p->view);
     unsigned words = eng_failure_words();
     if (status == ENG_OK)
-        status = eng_answer(child->calls->plan_create(child->state, &p->view, &state), words, child->info->name, "plan_create");
+        status = eng_answer(child->calls->plan_create(child->state, &p->view, &state), words, child->info->name,
+                            "plan_create");
     if (status != ENG_OK) {
         eng_plan_unbuild(child, &p->view, NULL);
         return status;

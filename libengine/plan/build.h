@@ -5,7 +5,8 @@
 #include "../base/base.h"
 
 /* See plan_build and plan_release of the services in plugin.h. */
-int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_subgraph **placed, eng_plan_state **plan);
+int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_subgraph **placed,
+                   eng_plan_state **plan);
 void eng_plan_unbuild(const eng_child *child, const eng_subgraph *placed, eng_plan_state *plan);
 
 /*

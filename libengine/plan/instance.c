@@ -17,12 +17,14 @@ static int check_binding(const eng_plan *plan, uint32_t i, const eng_store *stor
                         store->device->info.name, plan->device->info.name,
                         eng_device_other(store->device, plan->device));
     if (have == NULL || have->type != want->type || memcmp(have->ne, want->ne, sizeof have->ne) != 0)
-        return eng_fail(ENG_ERR_INVALID, "tensor %" PRIu32 " of the store has another shape or type than %s in the plan",
+        return eng_fail(ENG_ERR_INVALID,
+                        "tensor %" PRIu32 " of the store has another shape or type than %s in the plan",
                         plan->bindings[i].tensor, want->name);
     if (store->layouts[plan->bindings[i].tensor].layout != want->layout)
-        return eng_fail(ENG_ERR_INVALID, "tensor '%s' of the store" ENG_CAUSE "its layout is %s, and the plan was compiled for "
-                        "another" ENG_ADVICE "make a plan from a graph over this store", want->name,
-                        store->layouts[plan->bindings[i].tensor].name);
+        return eng_fail(ENG_ERR_INVALID,
+                        "tensor '%s' of the store" ENG_CAUSE "its layout is %s, and the plan was compiled for "
+                        "another" ENG_ADVICE "make a plan from a graph over this store",
+                        want->name, store->layouts[plan->bindings[i].tensor].name);
     return ENG_OK;
 }
 
@@ -46,7 +48,8 @@ int eng_instance_create(eng_plan *plan, eng_store *const *stores, uint32_t n_sto
     if (plan == NULL || instance == NULL || (n_stores > 0 && stores == NULL))
         return eng_fail(ENG_ERR_INVALID, "eng_instance_create" ENG_CAUSE "an argument is NULL");
     if (n_stores < plan->n_slots)
-        return eng_fail(ENG_ERR_INVALID, "the plan binds stores in slots up to %" PRIu32 ", but %" PRIu32 " stores are given",
+        return eng_fail(ENG_ERR_INVALID,
+                        "the plan binds stores in slots up to %" PRIu32 ", but %" PRIu32 " stores are given",
                         plan->n_slots - 1, n_stores);
     int status = eng_device_check(plan->device);
     if (status < 0)

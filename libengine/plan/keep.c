@@ -36,14 +36,18 @@ static const eng_graph_binding *find(const eng_instance *instance, eng_value val
         if (b->slot == ENG_SLOT_KEPT ? b->keeps == value : b->value == value)
             return b;
     }
-    const eng_tensor *t = value >= 0 && (uint32_t)value < plan->placed->n_tensors ? eng_subgraph_tensor(plan->placed, value) : NULL;
-    eng_fail(ENG_ERR_NOTFOUND, "value %s" ENG_CAUSE "it is neither kept nor a bound tensor, and its memory is used for others" ENG_ADVICE
-             "call eng_graph_keep for it before the graph is sealed", t != NULL ? t->name : "(not of this plan)");
+    const eng_tensor *t = value >= 0 && (uint32_t)value < plan->placed->n_tensors ?
+                              eng_subgraph_tensor(plan->placed, value) :
+                              NULL;
+    eng_fail(ENG_ERR_NOTFOUND,
+             "value %s" ENG_CAUSE "it is neither kept nor a bound tensor, and its memory is used for others" ENG_ADVICE
+             "call eng_graph_keep for it before the graph is sealed",
+             t != NULL ? t->name : "(not of this plan)");
     return NULL;
 }
 
-int eng_instance_read(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_instance *instance, eng_value value,
-                      const eng_region *regions, uint32_t n_regions, eng_fence *fence)
+int eng_instance_read(eng_queue *queue, const eng_fence *waits, uint32_t n_waits, eng_instance *instance,
+                      eng_value value, const eng_region *regions, uint32_t n_regions, eng_fence *fence)
 {
     if (instance == NULL)
         return eng_fail(ENG_ERR_INVALID, "eng_instance_read" ENG_CAUSE "instance must not be NULL");

@@ -208,8 +208,8 @@ int eng_plan_get_info(const eng_plan *plan, eng_plan_info *info)
     eng_plan_info own = {.size = sizeof own, .n_nodes = plan->placed->n_nodes,
                          .scratch_bytes = plan->placed->arena_bytes, .unshared_bytes = plan->unshared_bytes};
     unsigned words = eng_failure_words();
-    int status = eng_answer(plan->device->calls->plan_launches(plan->state, &own.n_launches), words, plan->device->info.name,
-                            "plan_launches");
+    int status = eng_answer(plan->device->calls->plan_launches(plan->state, &own.n_launches), words,
+                            plan->device->info.name, "plan_launches");
     return status < 0 ? status : eng_give(info, &own, sizeof own, "eng_plan_info");
 }
 
@@ -257,8 +257,8 @@ int eng_plan_explain(const eng_plan *plan, eng_explain_format format, eng_emit_f
     if (plain)
         explain_head(plan, emit, ctx);
     unsigned words = eng_failure_words();
-    status = eng_answer(plan->device->calls->plan_explain(plan->state, format, emit, ctx), words, plan->device->info.name,
-                        "plan_explain");
+    status = eng_answer(plan->device->calls->plan_explain(plan->state, format, emit, ctx), words,
+                        plan->device->info.name, "plan_explain");
     if (status != ENG_ERR_UNSUPPORTED)
         return status;
     emit(ctx, nothing[format]); /* a plugin need not have more to say */

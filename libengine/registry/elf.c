@@ -87,7 +87,7 @@ bool eng_elf_check(int file, uint64_t size, char *reason, size_t bytes)
     /* else of another machine: the loader says so, and maps nothing */
     if (r.end <= size)
         return true;
-    snprintf(reason, bytes, "the file was cut short: it has %" PRIu64 " bytes, but %s reaches to byte %" PRIu64, size, r.what,
-             r.end);
+    snprintf(reason, bytes, "the file was cut short: it has %" PRIu64 " bytes, but %s reaches to byte %" PRIu64, size,
+             r.what, r.end);
     return false;
 }

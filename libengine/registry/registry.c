@@ -71,7 +71,8 @@ static bool listed(const char *filter, const eng_plugin_record *record, bool den
         memcpy(pattern, from, length);
         pattern[length] = 0;
         *any = true;
-        match |= strcmp(pattern, "all") == 0 || fnmatch(pattern, strchr(pattern, '/') ? record->path : record->name, 0) == 0;
+        match |= strcmp(pattern, "all") == 0 ||
+                 fnmatch(pattern, strchr(pattern, '/') ? record->path : record->name, 0) == 0;
     }
     return match;
 }
@@ -139,7 +140,8 @@ int eng_registry_select(eng_registry *registry, const char *filter)
     if (filter && registry->n && misspelt(registry, filter, pattern, &near)) {
         eng_log(registry->base, ENG_LOG_WARN, "registry", "ENGINE_PLUGINS: no plugin is called '%s'%s%s%s", pattern,
                 near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
-        if (near && !(advice = eu_arena_format(&registry->memory, "no plugin is called '%s': did you mean '%s'?", pattern, near)))
+        if (near && !(advice = eu_arena_format(&registry->memory, "no plugin is called '%s': did you mean '%s'?",
+                                               pattern, near)))
             return eng_fail_memory();
     }
     for (uint32_t i = 0; filter && *filter && i < registry->n; i++) {

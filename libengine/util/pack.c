@@ -67,7 +67,8 @@ bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n
 {
     for (uint32_t i = 0; i < n; i++) {
         const eng_region *r = &regions[i];
-        if ((const char *)r->data != (const char *)data + r->tensor_offset || (r->count > 1 && r->data_stride != r->tensor_stride))
+        if ((const char *)r->data != (const char *)data + r->tensor_offset ||
+            (r->count > 1 && r->data_stride != r->tensor_stride))
             return false;
     }
     return true;

@@ -76,8 +76,10 @@ bool eu_row_accepts(const eng_op_info *info, const eng_subgraph *graph, const en
             return false;
         }
         if (t != NULL && t->layout != 0 && !(eu_reads_packed(node->op, i) && t->root == node->in[i])) {
-            snprintf(why, room, "operand %s ('%s') is packed, and %s reads rows as in a file; name it among the tensor's "
-                     "readers, or keep that in layout file", info->in[i].name, t->name, info->name);
+            snprintf(why, room,
+                     "operand %s ('%s') is packed, and %s reads rows as in a file; name it among the tensor's "
+                     "readers, or keep that in layout file",
+                     info->in[i].name, t->name, info->name);
             return false;
         }
         if (t != NULL && !strides_fit(&info->in[i], t)) {

@@ -65,7 +65,8 @@ static void find_steps(const eng_type_info *type, const int64_t *ne, const int64
     }
 }
 
-bool eu_shape_regroup(const eng_type_info *type, const int64_t *ne, const int64_t *nb, const int64_t *to, int64_t *to_nb)
+bool eu_shape_regroup(const eng_type_info *type, const int64_t *ne, const int64_t *nb, const int64_t *to,
+                      int64_t *to_nb)
 {
     steps old;
     uint64_t bytes;

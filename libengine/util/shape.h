@@ -22,7 +22,8 @@ bool eu_shape_contiguous(const eng_type_info *type, const int64_t *ne, const int
  * Strides of a tensor seen with other extents `to` of the same product, over the same memory: runs of its
  * dimensions that follow one another without gaps may be divided anew.  false: it would have to be copied.
  */
-bool eu_shape_regroup(const eng_type_info *type, const int64_t *ne, const int64_t *nb, const int64_t *to, int64_t *to_nb);
+bool eu_shape_regroup(const eng_type_info *type, const int64_t *ne, const int64_t *nb, const int64_t *to,
+                      int64_t *to_nb);
 
 /* -- letters ---------------------------------------------------------------------- */
 

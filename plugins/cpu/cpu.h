@@ -88,8 +88,8 @@ struct cpu_variant {
     const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
     const cpu_format *formats; /* by type number, CPU_TYPES entries           */
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);
-    /* For roofs: a sum of n floats; a copy of n floats between aligned addresses, past the caches; operations done in so
-     * many rounds of nothing but fused multiply and add. */
+    /* For roofs: a sum of n floats; a copy of n floats between aligned addresses, past the caches; operations done in
+     * so many rounds of nothing but fused multiply and add. */
     float (*read)(const float *x, int64_t n);
     void (*copy)(const float *x, float *y, int64_t n);
     double (*fma)(int64_t rounds, float *sum);

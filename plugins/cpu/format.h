@@ -59,8 +59,8 @@ typedef struct cpu_format {
     /* The same for a row and 2 .. `columns` columns, of a part of a panel that begins at a multiple of CPU_GEMM_PART.
      * Chains, vectors sums[column][chain], begin from zero with the first part and are added to out[column] after the
      * last one.  The row behind the next one is `ahead` bytes from this one. */
-    void (*dots)(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part, float *sums,
-                 float *out);
+    void (*dots)(int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, int cols, cpu_part part,
+                 float *sums, float *out);
     int columns; /* at most CPU_DOT_COLS; beyond them lines are faster */
     /* As `decode`, but in the order in which `dot` takes columns, at most CPU_GEMM_KC, vectors v, v + 4 .. side by side
      * from out + v * chain on, filled up with zeros to four times as many whole vectors. */

@@ -72,8 +72,8 @@ void *null_alloc(eng_device_state *device, uint64_t bytes, uint32_t use)
         if (fits)
             null_no_memory(s, "a tensor");
         else
-            s->fail(s->host, ENG_ERR_NOMEM, "null" ENG_CAUSE "no room for %llu bytes (limit null.memory: %llu)" ENG_ADVICE
-                    "raise the limit",
+            s->fail(s->host, ENG_ERR_NOMEM,
+                    "null" ENG_CAUSE "no room for %llu bytes (limit null.memory: %llu)" ENG_ADVICE "raise the limit",
                     (unsigned long long)bytes, (unsigned long long)device->memory);
         return NULL;
     }

@@ -15,8 +15,8 @@ static bool copied(const eng_subgraph *graph, const eng_node *node, const eng_te
     return true;
 }
 
-int null_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t index, eng_support *answer, char *reason,
-                  size_t reason_bytes)
+int null_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t index, eng_support *answer,
+                  char *reason, size_t reason_bytes)
 {
     const eng_services *s = device->services;
     const eng_node *node = eng_subgraph_node(graph, index);

@@ -81,8 +81,9 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     const char *threads = s->option(s->host, "threads");
     long wanted = wanted_threads(threads ? threads : "0");
     if (wanted < 0)
-        return s->fail(s->host, ENG_ERR_INVALID, "option cpu.threads must be a number from 0 (automatic) to %d, got '%s'",
-                       CPU_MAX_CORES, threads);
+        return s->fail(s->host, ENG_ERR_INVALID,
+                       "option cpu.threads must be a number from 0 (automatic) to %d, got '%s'", CPU_MAX_CORES,
+                       threads);
     eng_device_info info;
     int status = cpu_machine_describe(s, &info);
     if (status != ENG_OK)

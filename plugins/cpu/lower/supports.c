@@ -35,8 +35,8 @@ static bool encodes(const eng_subgraph *graph, const eng_node *node, char *why, 
     return false;
 }
 
-int cpu_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t number, eng_support *answer, char *reason,
-                 size_t reason_bytes)
+int cpu_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t number, eng_support *answer,
+                 char *reason, size_t reason_bytes)
 {
     const eng_node *node = eng_subgraph_node(graph, number);
     const eng_op_info *info = device->services->op_info(device->host, node->op);

@@ -54,8 +54,10 @@ int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_lay
 {
     const eng_type_info *type = cpu_type(tensor->type);
     if (!type)
-        return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "cpu" ENG_CAUSE "type of '%s' must be one that is "
-                                      "known here, got %u", tensor->name, (unsigned)tensor->type);
+        return device->services->fail(device->host, ENG_ERR_UNSUPPORTED,
+                                      "cpu" ENG_CAUSE "type of '%s' must be one that is "
+                                      "known here, got %u",
+                                      tensor->name, (unsigned)tensor->type);
     if (!device->variant->planes || !eu_layout_lanes(tensor, type, info))
         eu_layout_choose(tensor, type, info);
     if (tensor->data && info->layout == 0 && (uintptr_t)tensor->data % LEAST_ALIGNED == 0)
@@ -165,8 +167,8 @@ static int check_regions(const eng_device_state *device, uint64_t bytes, const e
     for (uint32_t i = 0; i < n; i++)
         if (!inside(bytes, &regions[i]))
             return device->services->fail(device->host, ENG_ERR_INVALID,
-                                          "cpu" ENG_CAUSE "region %u reaches outside a tensor of %llu bytes", (unsigned)i,
-                                          (unsigned long long)bytes);
+                                          "cpu" ENG_CAUSE "region %u reaches outside a tensor of %llu bytes",
+                                          (unsigned)i, (unsigned long long)bytes);
     return ENG_OK;
 }
 

@@ -158,12 +158,14 @@ static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token
     int32_t numbers[CELLS];                  /* positions without cpos, in runs */
     const uint8_t *at_row = cpos ? cpos->data + j0 * 4 : ip[ENG_ATTN_PERIOD] ? (const uint8_t *)numbers : NULL;
     const cpu_tensor *clast = w->task->in[ENG_ATTN_IN_CLAST];
-    const uint8_t *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL, *last_row = clast ? clast->data + j0 * 4 : seq_row;
+    const uint8_t *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL,
+                  *last_row = clast ? clast->data + j0 * 4 : seq_row;
     const uint8_t *mask_row = mask ? mask->data + j0 * mask->nb[0] + token * mask->nb[1] : NULL;
     for (int64_t j = 0; at_row == (const uint8_t *)numbers && j < n; j++)
         numbers[j] = (int32_t)cell_number(ip, j0 + j);
     for (int64_t j = 0; j < n; j += CPU_VL) {
-        vi at = at_row ? v_loadi(at_row + 4 * j) : v_ramp() + (int32_t)(begin + j), visible = (at <= last) & (first < at);
+        vi at = at_row ? v_loadi(at_row + 4 * j) : v_ramp() + (int32_t)(begin + j),
+           visible = (at <= last) & (first < at);
         if (!window)
             visible = at <= last;
         if (seq_row)
@@ -187,7 +189,8 @@ static block_sight look(const attn_work *w, int64_t j0, int64_t n)
 {
     const cpu_tensor *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
     bool vectors = n % CPU_VL == 0 && cell_number(w->task->node->ip, j0 + n) < INT32_MAX && plain_ints(cpos) &&
-                   plain_ints(cseq) && plain_ints(w->task->in[ENG_ATTN_IN_CLAST]) && (!mask || mask->nb[0] == mask->block_bytes);
+                   plain_ints(cseq) && plain_ints(w->task->in[ENG_ATTN_IN_CLAST]) &&
+                   (!mask || mask->nb[0] == mask->block_bytes);
     int64_t seen = 0, all = (w->t1 - w->t0) * n;
     for (int64_t t = w->t0; t < w->t1; t++) {
         int32_t position = int_at(w->task->in[3], t);
@@ -210,7 +213,8 @@ static block_sight look(const attn_work *w, int64_t j0, int64_t n)
 static float scores(const attn_work *w, int64_t c, float *s, float max)
 {
     const float *bias = w->bias + c / w->s.group * CELLS;
-    vf scale = v_set1(w->softcap != 0 ? w->scale / w->softcap : w->scale), slope = v_set1(w->slope[c]), top = v_set1(max);
+    vf scale = v_set1(w->softcap != 0 ? w->scale / w->softcap : w->scale), slope = v_set1(w->slope[c]),
+       top = v_set1(max);
     for (int64_t j = 0; j < CELLS; j += CPU_VL) {
         vf x = v_load(s + j) * scale, b = v_load(bias + j);
         if (w->softcap != 0)
@@ -357,8 +361,8 @@ static void clear(const attn_work *w, float *max, float *total, float *sum)
     memset(sum, 0, (size_t)(w->columns * w->s.e) * sizeof *sum);
 }
 
-/* A part of which a column sees something added to those before; e sums.  Not inlined: a compiler could round the sum of
- * two products in two ways. */
+/* A part of which a column sees something added to those before; e sums.  Not inlined: a compiler could round the sum
+ * of two products in two ways. */
 static __attribute__((noinline)) void add_part(float *max, float *total, float *sum, float part_max, float part_total,
                                                const float *part, int64_t e)
 {

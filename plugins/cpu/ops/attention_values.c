@@ -26,7 +26,8 @@ CPU_INLINE void tile(const float *p, int64_t stride, const float *v, int64_t e, 
             v_store(sum + c * e + i * CPU_VL, s[c][i]);
 }
 
-CPU_INLINE void columns_of(const float *p, int64_t stride, const float *v, int64_t e, int64_t n, float *sum, const int cols)
+CPU_INLINE void columns_of(const float *p, int64_t stride, const float *v, int64_t e, int64_t n, float *sum,
+                           const int cols)
 {
     int64_t i = 0;
     for (; i + 2 * CPU_VL <= e; i += 2 * CPU_VL)

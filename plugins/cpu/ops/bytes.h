@@ -3,8 +3,8 @@
  *
  *     numbers_TYPE(chunk, group)      the numbers of a group of 32 elements, without sign, in their order
  *
- * where a chunk is 256 elements: one block or more.  Numbers with a sign are raised: q3_K's by 4, q4_0's by 8, q5_0's by
- * 16, q6_K's by 32, those of q8_0 and of tables by BIAS.  The layouts are those of the GGUF format.
+ * where a chunk is 256 elements: one block or more.  Numbers with a sign are raised: q3_K's by 4, q4_0's by 8, q5_0's
+ * by 16, q6_K's by 32, those of q8_0 and of tables by BIAS.  The layouts are those of the GGUF format.
  *
  * For variants with registers of 32 bytes.  Included by decode.h.
  */

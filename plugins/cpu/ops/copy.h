@@ -61,8 +61,8 @@ static inline void convert_integers(const cpu_tensor *src, const uint8_t *from, 
 }
 
 /* One row; buffer: room for two rows of f32. */
-static inline void copy_row(const cpu_tensor *src, const uint8_t *from, const cpu_tensor *dst, uint8_t *to, float *buffer,
-                            bool search)
+static inline void copy_row(const cpu_tensor *src, const uint8_t *from, const cpu_tensor *dst, uint8_t *to,
+                            float *buffer, bool search)
 {
     int64_t n = dst->ne[0];
     bool packed = dst->nb[0] == dst->block_bytes;

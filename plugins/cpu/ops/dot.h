@@ -85,8 +85,8 @@ CPU_INLINE const uint8_t *dot_blocks(int64_t k0, int64_t k1, const uint8_t *b, i
     return b;
 }
 
-/* A row with a column in its order.  Rows follow one another in memory: to take several at a time would be no faster, and
- * each would be a stream of its own that the machine must find. */
+/* A row with a column in its order.  Rows follow one another in memory: to take several at a time would be no faster,
+ * and each would be a stream of its own that the machine must find. */
 CPU_INLINE void dot_ints(int64_t k, const uint8_t *b, const float *x, float *out, const int_format f)
 {
     for (int64_t k0 = 0; k0 < k; k0 += CPU_GEMM_KC) {
@@ -96,8 +96,8 @@ CPU_INLINE void dot_ints(int64_t k, const uint8_t *b, const float *x, float *out
     }
 }
 
-CPU_INLINE void dots_ints(const int cols, int64_t k, const uint8_t *b, int64_t ahead, const float *const *x, cpu_part part,
-                          float *sums, float *out, const int_format f)
+CPU_INLINE void dots_ints(const int cols, int64_t k, const uint8_t *b, int64_t ahead, const float *const *x,
+                          cpu_part part, float *sums, float *out, const int_format f)
 {
     CPU_UNROLL
     for (int from = 0; from < 4; from += CHAINS_AT_ONCE(cols)) {

@@ -64,7 +64,8 @@ CPU_INLINE void end_chains(cpu_part part, vf (*acc)[4], const int cols, float *s
  * the nearest cache. */
 #define CHAINS_AT_ONCE(cols) (4 * (cols) > CPU_DOT_SUMS ? 2 : 4)
 
-/* Columns that rows of a type meet in registers: of those whose scales are unpacked first, what one round has room for. */
+/* Columns that rows of a type meet in registers: of those whose scales are unpacked first, what one round has room
+ * for. */
 #define COLS_ALL CPU_DOT_COLS
 #define COLS_ONE_ROUND (CPU_DOT_SUMS / 4)
 
@@ -111,8 +112,8 @@ CPU_INLINE void keep(float *scales)
 #endif
 
 /* What a row of fewer than `unit` elements has left, in whole vectors; the first belongs to chain `chain`. */
-CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const int chain, const chain_range chains,
-                         const row_format f)
+CPU_INLINE void add_rest(const uint8_t *a, const float *x, int64_t n, vf *acc, const int chain,
+                         const chain_range chains, const row_format f)
 {
     float w[32] = {0}, v[32] = {0};
     for (int64_t i = 0; i < n; i++) {
@@ -216,8 +217,8 @@ CPU_INLINE void dot_any(int64_t k, const uint8_t *a, int64_t stride, int rows, c
             dot_block(k, a + r * stride, stride, 1, b, out + r, f);
 }
 
-CPU_INLINE void dots_any(const int cols, int64_t k, const uint8_t *a, int64_t ahead, const float *const *b, cpu_part part,
-                         float *sums, float *out, const row_format f)
+CPU_INLINE void dots_any(const int cols, int64_t k, const uint8_t *a, int64_t ahead, const float *const *b,
+                         cpu_part part, float *sums, float *out, const row_format f)
 {
     CPU_UNROLL
     for (int from = 0; from < 4; from += CHAINS_AT_ONCE(cols)) {

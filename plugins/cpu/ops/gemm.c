@@ -128,7 +128,8 @@ static void decode_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t mos
             memset(lines + (v * most + r) * CHAIN, 0, (size_t)cpu_whole_chains(kc) / 4 * sizeof *lines);
 }
 
-/* Where a tile's weights come from: lines; or rows as they are, which need no lines where decoding is one instruction. */
+/* Where a tile's weights come from: lines; or rows as they are, which need no lines where decoding is one
+ * instruction. */
 typedef enum source { LINES, ROWS_F32, ROWS_F16, ROWS_BF16 } source;
 
 /* A chain of weights: lines, or vectors of rows, of which every fourth is the chain's. */
@@ -163,8 +164,8 @@ CPU_INLINE vf weight(const uint8_t *const *row, int r, int64_t l, const source f
 
 /* A chain of `lines4` times four rows with one of `cols` columns, of `length` elements, added to what is there or, if
  * it is the first, to zero. */
-CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int lines4, const int cols, float *const *o,
-                     int64_t row, int64_t rows, bool first, const source from)
+CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int lines4, const int cols,
+                     float *const *o, int64_t row, int64_t rows, bool first, const source from)
 {
     vf acc[CPU_TILE][8];
     const uint8_t *at[8];
@@ -206,8 +207,8 @@ CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int
     }
 }
 
-/* A chain of up to NEAR rows with columns: as many columns as a tile has.  Where one column is left, there are eight rows
- * or two times two columns, for four sums would wait for one another. */
+/* A chain of up to NEAR rows with columns: as many columns as a tile has.  Where one column is left, there are eight
+ * rows or two times two columns, for four sums would wait for one another. */
 CPU_INLINE void tiles_from(weights a, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,
                            int64_t rows, bool first, const source from)
 {
@@ -255,7 +256,8 @@ TILES_OF(F16)
 TILES_OF(BF16)
 
 /* A panel of up to ROWS_AT_ONCE rows as they are, with columns that are packed at x. */
-static void panel_of_rows(const cpu_gemm *g, source from, int64_t m, int64_t rows, int64_t k0, int64_t kc, const float *x)
+static void panel_of_rows(const cpu_gemm *g, source from, int64_t m, int64_t rows, int64_t k0, int64_t kc,
+                          const float *x)
 {
     const int64_t length = kc / 4, begin = k0 * g->block_bytes;
     const uint8_t *row = cpu_gemm_row(g, m) + begin;

@@ -54,8 +54,8 @@ CPU_INLINE int64_t cpu_whole_chains(int64_t n)
 bool CPU_V(cpu_gemm_blocked)(int64_t n);
 /* Rows m0 .. m1 - 1. */
 void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
-/* Packs columns c0 .. c1 - 1 of g->n for g->packed, at `out`, which has room for cpu_gemm_packed floats: panel by panel,
- * in each chain by chain, in those the columns one after another. */
+/* Packs columns c0 .. c1 - 1 of g->n for g->packed, at `out`, which has room for cpu_gemm_packed floats: panel by
+ * panel, in each chain by chain, in those the columns one after another. */
 void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, void *out);
 CPU_INLINE int64_t cpu_gemm_packed(int64_t k, int64_t n)
 {
@@ -89,7 +89,8 @@ CPU_INLINE const float *cpu_gemm_elements(const cpu_gemm *g, int64_t c, int64_t 
 /* Scratch that both need for k elements and at most n columns. */
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n);
 
-/* Are products of that type with n columns faster when these are rounded to int8 (gemm_fast.c)?  k: elements of a row. */
+/* Are products of that type with n columns faster when these are rounded to int8 (gemm_fast.c)?  k: elements of a
+ * row. */
 bool CPU_V(cpu_gemm_fast)(uint32_t type, int64_t k, int64_t n);
 void CPU_V(cpu_gemm_rows_fast)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k);

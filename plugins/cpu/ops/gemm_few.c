@@ -1,7 +1,7 @@
 /*
  * Rows of weights times few columns: rows are decoded in registers and multiplied at once
- * (cpu_format), one with several columns, or one or some with one.  Several columns are taken a part of a panel at a time,
- * and some rows' sums wait for the next part, so that the part stays in the nearest cache.
+ * (cpu_format), one with several columns, or one or some with one.  Several columns are taken a part of a panel at a
+ * time, and some rows' sums wait for the next part, so that the part stays in the nearest cache.
  *
  * Compiled once per variant.
  */
@@ -30,7 +30,8 @@ static void one_column(const cpu_gemm *g, int64_t m0, int64_t m1, float *buffer)
 }
 
 /* A part of a panel of a row with all columns, at x. */
-static void row_part(const cpu_gemm *g, int64_t m, int64_t k0, int64_t n, const float *const *x, cpu_part part, float *sums)
+static void row_part(const cpu_gemm *g, int64_t m, int64_t k0, int64_t n, const float *const *x, cpu_part part,
+                     float *sums)
 {
     const uint8_t *row = cpu_gemm_row(g, m) + k0 / g->block * g->block_bytes;
     float out[CPU_DOT_COLS];

@@ -35,7 +35,8 @@ static void run_get_rows(const cpu_task *task, cpu_run *run)
         }
         uint8_t *scratch = run->scratch;
         uint8_t *buffer = (uint8_t *)take_floats(&scratch, a->ne[0]);
-        copy_row(a, row_of(a, a->data + index[2] * a->nb[2] + index[3] * a->nb[3], id, buffer), o, to, (float *)scratch, false);
+        copy_row(a, row_of(a, a->data + index[2] * a->nb[2] + index[3] * a->nb[3], id, buffer), o, to, (float *)scratch,
+                 false);
     }
 }
 

@@ -14,7 +14,8 @@
 #if defined(__AVX512F__)
 #define CPU_VL 16
 #define CPU_DOT_COLS 4 /* columns, at most, that a row meets while it is decoded in registers */
-#define CPU_DOT_SUMS 16 /* vectors of their sums that stay in registers: of the chains of all, or of two of each at a time */
+/* vectors of their sums that stay in registers: of the chains of all, or of two of each at a time */
+#define CPU_DOT_SUMS 16
 #elif defined(__AVX2__)
 #define CPU_VL 8
 #define CPU_DOT_COLS 4
@@ -159,15 +160,19 @@ CPU_INLINE float v_sum(vf v)
 CPU_INLINE void v_sum4(const vf *v, float *out)
 {
 #if CPU_VL == 16
-    __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps((__m512)v[0], (__m512)v[1]), _mm512_unpackhi_ps((__m512)v[0], (__m512)v[1]));
-    __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps((__m512)v[2], (__m512)v[3]), _mm512_unpackhi_ps((__m512)v[2], (__m512)v[3]));
+    __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps((__m512)v[0], (__m512)v[1]),
+                              _mm512_unpackhi_ps((__m512)v[0], (__m512)v[1]));
+    __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps((__m512)v[2], (__m512)v[3]),
+                              _mm512_unpackhi_ps((__m512)v[2], (__m512)v[3]));
     __m512 x = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd)));
     x = _mm512_add_ps(x, _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd))));
     __m256 y = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
     _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)));
 #elif CPU_VL == 8
-    __m256 ab = _mm256_add_ps(_mm256_unpacklo_ps((__m256)v[0], (__m256)v[1]), _mm256_unpackhi_ps((__m256)v[0], (__m256)v[1]));
-    __m256 cd = _mm256_add_ps(_mm256_unpacklo_ps((__m256)v[2], (__m256)v[3]), _mm256_unpackhi_ps((__m256)v[2], (__m256)v[3]));
+    __m256 ab = _mm256_add_ps(_mm256_unpacklo_ps((__m256)v[0], (__m256)v[1]),
+                              _mm256_unpackhi_ps((__m256)v[0], (__m256)v[1]));
+    __m256 cd = _mm256_add_ps(_mm256_unpacklo_ps((__m256)v[2], (__m256)v[3]),
+                              _mm256_unpackhi_ps((__m256)v[2], (__m256)v[3]));
     __m256 x = _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd)));
     x = _mm256_add_ps(x, _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd))));
     _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)));

@@ -1,4 +1,5 @@
-/* What the device can do at most: the team reads, copies or computes, each thread its share, and the best pass counts. */
+/* What the device can do at most: the team reads, copies or computes, each thread its share, and the best pass
+ * counts. */
 #include "config.h"
 
 #include "../cpu.h"

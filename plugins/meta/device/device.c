@@ -154,9 +154,9 @@ int meta_blame(const eng_device_state *device, uint32_t rank, int status)
 {
     const eng_services *sv = device->plugin->services;
 
-    return status == ENG_OK ? ENG_OK
-                            : sv->fail_in(sv->host, status, "%s, rank %u of %s", device->ranks[rank].name, (unsigned)rank,
-                                          device->name);
+    return status == ENG_OK ? ENG_OK :
+                              sv->fail_in(sv->host, status, "%s, rank %u of %s", device->ranks[rank].name,
+                                          (unsigned)rank, device->name);
 }
 
 int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
@@ -252,7 +252,8 @@ int meta_device_stats(eng_device_state *device, eng_device_stats *all)
     return ENG_OK;
 }
 
-int meta_device_leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *info, eng_device_stats *leaf_stats_)
+int meta_device_leaf_stats(eng_device_state *device, uint32_t leaf, eng_device_info *info,
+                           eng_device_stats *leaf_stats_)
 {
     int status = ENG_OK;
 

@@ -24,8 +24,10 @@ static int collect(const eng_device_state *device, const measured *all, uint32_t
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (all[i].status < 0)
-            return services->fail(services->host, all[i].status, "%s" ENG_CAUSE "the roof of its rank %s cannot be measured"
-                                  ENG_ADVICE "ask %s alone, which says why", device->name, all[i].rank->name, all[i].rank->name);
+            return services->fail(services->host, all[i].status,
+                                  "%s" ENG_CAUSE "the roof of its rank %s cannot be measured" ENG_ADVICE
+                                  "ask %s alone, which says why",
+                                  device->name, all[i].rank->name, all[i].rank->name);
         sum += all[i].per_second;
     }
     *per_second = sum;
@@ -48,9 +50,11 @@ int meta_device_roof(eng_device_state *device, uint32_t what, double *per_second
         refused = pthread_create(&threads[started], NULL, measure, &all[started]) != 0;
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    int status = refused ? services->fail(services->host, ENG_ERR_NOMEM, "%s" ENG_CAUSE "the system gives no thread for each of "
-                                          "its %u ranks", device->name, (unsigned)n)
-                         : collect(device, all, n, per_second);
+    int status = refused ? services->fail(services->host, ENG_ERR_NOMEM,
+                                          "%s" ENG_CAUSE "the system gives no thread for each of "
+                                          "its %u ranks",
+                                          device->name, (unsigned)n) :
+                           collect(device, all, n, per_second);
     free(all);
     return status;
 }

@@ -288,7 +288,8 @@ static void forced(const meta_report *report)
             continue;
         meta_say_text(report, "placed by the graph: ");
         meta_say_name(report, t->name);
-        meta_say(report, " %s%s", kinds[p->kind], p->kind == ENG_PLACE_SHARDED || p->kind == ENG_PLACE_SINGLE ? " " : "");
+        meta_say(report, " %s%s", kinds[p->kind],
+                 p->kind == ENG_PLACE_SHARDED || p->kind == ENG_PLACE_SINGLE ? " " : "");
         meta_say_name(report, p->kind == ENG_PLACE_SHARDED  ? meta_say_axis(report, p->axis)
                               : p->kind == ENG_PLACE_SINGLE ? p->device
                                                             : "");
@@ -306,8 +307,8 @@ static void moved(const meta_report *report)
             char size[32], pair[200];
             if (!report->moved[s][t])
                 continue;
-            size_t n = (size_t)snprintf(pair, sizeof pair, "%s > %s %s", meta_say_rank(report, s), meta_say_rank(report, t),
-                                        size_text(report->moved[s][t], size, sizeof size));
+            size_t n = (size_t)snprintf(pair, sizeof pair, "%s > %s %s", meta_say_rank(report, s),
+                                        meta_say_rank(report, t), size_text(report->moved[s][t], size, sizeof size));
             if (column == 0)
                 meta_say_text(report, "\nmoved in a run because a tensor or a node is on one device:\n  ");
             else

@@ -66,7 +66,8 @@ int meta_plan_variant(eng_plan_state *plan, const meta_bound *bound, meta_varian
 
 static bool same_tensor(const meta_tensor *m, const eng_tensor *t)
 {
-    return m->type == t->type && m->layout.layout == t->layout && strcmp(m->name, t->name) == 0 && memcmp(m->ne, t->ne, sizeof m->ne) == 0;
+    return m->type == t->type && m->layout.layout == t->layout && strcmp(m->name, t->name) == 0 &&
+           memcmp(m->ne, t->ne, sizeof m->ne) == 0;
 }
 
 /* A bound tensor by its name; NULL if none or if several live in different places. */

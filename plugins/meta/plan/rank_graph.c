@@ -11,7 +11,8 @@ uint64_t meta_tensor_layout(const meta_planner *p, uint32_t type, const int64_t 
 {
     uint64_t bytes;
 
-    eu_shape_layout(meta_type_info(p->device, type), ne, ENG_MAX_RANK, nb, &bytes); /* what is planned has been checked */
+    /* what is planned has been checked */
+    eu_shape_layout(meta_type_info(p->device, type), ne, ENG_MAX_RANK, nb, &bytes);
     return bytes;
 }
 

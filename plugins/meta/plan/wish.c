@@ -48,8 +48,9 @@ static int sharded(eng_device_state *device, const eng_tensor *t, uint32_t axis,
         cut.part = &like;
         int64_t unit = meta_cut_unit(&cut, type->block);
         if (!unit)
-            return refuse(device, t, axis, "the repetitions of the axis are not whole blocks of the value's type; use a "
-                                           "type of smaller blocks or another axis");
+            return refuse(device, t, axis,
+                          "the repetitions of the axis are not whole blocks of the value's type; use a "
+                          "type of smaller blocks or another axis");
         cut.part = meta_partition_make(device, axis, like.extent, unit);
         if (!cut.part)
             return meta_no_memory(device, "the partition of an axis");

@@ -72,7 +72,8 @@ void meta_queue_destroy(eng_queue_state *queue)
 
 /* Straight through the ranks' own queues where they hold the tensor whole.  They are idle,
  * so only the transfer itself is waited for: without limit, as the memory is the host's. */
-static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n)
+static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions,
+                       uint32_t n)
 {
     const meta_tensor *t = &store->tensors[tensor];
     uint64_t tickets[META_MAX_RANKS] = {0};

@@ -111,7 +111,9 @@ static bool await_asleep(eng_queue_state *q, meta_progress *own, uint32_t rank, 
     atomic_store(&own->waits_for, META_NOBODY);
     if (eu_gate_reached(&p->gate, stage)) {
         if (own->asleep == 0 && eu_now() - from > LONG_SLEEP) {
-            own->penalty = own->penalty == 0 ? LEAST_PENALTY : own->penalty < MOST_PENALTY ? own->penalty * 2 : own->penalty;
+            own->penalty = own->penalty == 0           ? LEAST_PENALTY :
+                           own->penalty < MOST_PENALTY ? own->penalty * 2 :
+                                                         own->penalty;
             own->asleep = own->penalty;
             own->awake = 0;
         }

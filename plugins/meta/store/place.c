@@ -18,8 +18,8 @@
  *   anything else         replicated, and listed with the reason
  *
  * A partition is fixed by the store that first names its axis: its unit is what
- * the blocks of all tensors of that store need, and the groups of rows that ranks pack together.  If that leaves fewer units than
- * ranks, the tensors with the largest need are given up (replicated) first.
+ * the blocks of all tensors of that store need, and the groups of rows that ranks pack together.  If that leaves fewer
+ * units than ranks, the tensors with the largest need are given up (replicated) first.
  *
  * Shares are shares of bytes.  Axes of few units (two heads over three ranks)
  * cannot follow them; so the axes of a store are solved from the coarsest to the
@@ -201,7 +201,8 @@ static int by_units(const void *a, const void *b)
 }
 
 /* All axes that the store names first. */
-static int solve_axes(eng_device_state *device, const eng_store_tensor *declared, uint32_t n, const meta_tensor *tensors)
+static int solve_axes(eng_device_state *device, const eng_store_tensor *declared, uint32_t n,
+                      const meta_tensor *tensors)
 {
     axis_job *jobs = NULL;
     uint32_t n_jobs = 0;
