@@ -287,8 +287,8 @@ int main(int argc, char **argv)
         return fail("a context");
     if (eng_context_set_option(c, "null.accept", "all") < 0)
         return fail("an option of the kept plugin");
-    int wrong = look_around(c) || look_at_errors(c) || compute(c, argv[1], 0) || compute(c, "cpu", 1) || compute(c, "cpu/2", 1) ||
-                write_and_read() || speak(c, argv[2]);
+    int wrong = look_around(c) || look_at_errors(c) || compute(c, argv[1], 0) || compute(c, "cpu", 1) ||
+                compute(c, "cpu/2", 1) || write_and_read() || speak(c, argv[2]);
     if (!wrong && eng_context_destroy(c) < 0)
         wrong = fail("the end");
     if (!wrong)

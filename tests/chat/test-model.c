@@ -25,7 +25,9 @@ static int write_model(void)
     status = status ? status : eng_gguf_writer_create(&out);
     for (uint64_t i = 0; !status && i < eng_gguf_key_count(in); i++)
         status = eng_gguf_writer_key(out, eng_gguf_key_get(in, i));
-    status = status ? status : eng_gguf_writer_text(out, "tokenizer.chat_template", "{{ eos_token }}|{{ bos_token is defined }}");
+    status = status ?
+                 status :
+                 eng_gguf_writer_text(out, "tokenizer.chat_template", "{{ eos_token }}|{{ bos_token is defined }}");
     status = status ? status : eng_gguf_writer_text(out, "tokenizer.chat_template.tool_use", "tools");
     status = status ? status : eng_gguf_writer_text(out, "tokenizer.chat_templates", "another key");
     for (uint32_t i = 0; !status && i < eng_gguf_tensor_count(in); i++) {
@@ -52,8 +54,8 @@ static void check_tokens(const eng_lm_model *m)
     int status = eng_lm_template_create(source, strlen(source), &t);
     status = status ? status : eng_lm_template_render(t, m, "{}", &text, NULL);
     status = status ? status : eng_lm_template_render(t, m, "{\"eos_token\": \"E\", \"bos_token\": null}", &own, NULL);
-    tap_check(!status && text[0] != '|' && is(own, "E|True"), "tokens are the model's (%s) unless given (%s)%s", text ? text : "",
-              own ? own : "", status ? eng_last_error() : "");
+    tap_check(!status && text[0] != '|' && is(own, "E|True"), "tokens are the model's (%s) unless given (%s)%s",
+              text ? text : "", own ? own : "", status ? eng_last_error() : "");
     eng_lm_free(text);
     eng_lm_free(own);
     eng_lm_template_destroy(t);
@@ -69,8 +71,10 @@ int main(void)
     status = status ? status : eng_device_open(engine, "null", &device);
     status = status ? status : eng_lm_model_open(engine, device, path, NULL, &m);
     unlink(path);
-    if (tap_check(!status, "a model with templates is opened%s%s", status ? ": " : "", status ? eng_last_error() : "")) {
-        tap_check(is(eng_lm_model_template(m, "tool_use"), "tools") && !eng_lm_model_template(m, "rag") && !eng_lm_model_template(NULL, NULL),
+    if (tap_check(!status, "a model with templates is opened%s%s", status ? ": " : "",
+                  status ? eng_last_error() : "")) {
+        tap_check(is(eng_lm_model_template(m, "tool_use"), "tools") && !eng_lm_model_template(m, "rag") &&
+                      !eng_lm_model_template(NULL, NULL),
                   "templates are found by name");
         check_tokens(m);
     }

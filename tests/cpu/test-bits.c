@@ -238,7 +238,8 @@ static float *attend(const device *d, const operand *kv, const float *q, const s
         pos[i] = (int32_t)(BEFORE + first + i);
     operand in[4] = {{ENG_TYPE_F32, {DIM, HEADS, n}, q + first * DIM * HEADS, false}, kv[0], kv[1],
                      {ENG_TYPE_I32, {n}, pos, false}};
-    return compute(d, in, 4, (operand){ENG_TYPE_F32, {DIM, HEADS, n}, NULL, false}, build_attention, s, BEFORE + first + n);
+    return compute(d, in, 4, (operand){ENG_TYPE_F32, {DIM, HEADS, n}, NULL, false}, build_attention, s,
+                   BEFORE + first + n);
 }
 
 static void check_attention(const device *devices, int n_devices, uint32_t type_k, uint32_t type_v, const seeing *s)

@@ -132,8 +132,8 @@ static void check_alone(subject *s)
             memcpy(from, to, sizeof from);
         }
         for (int r = 0; r < K; r++)
-            ck_assert_msg(fabs(s->first[c * K + r] - to[r]) <= 1e-5 * magnitude[r], "row %d of column %d is %g, should be %g",
-                          r, (int)c, s->first[c * K + r], to[r]);
+            ck_assert_msg(fabs(s->first[c * K + r] - to[r]) <= 1e-5 * magnitude[r],
+                          "row %d of column %d is %g, should be %g", r, (int)c, s->first[c * K + r], to[r]);
     }
 }
 

@@ -224,7 +224,8 @@ START_TEST(fences_refused)
     ck_assert_int_eq(eng_context_create(NULL, &another), ENG_OK);
     ck_assert_int_eq(eng_device_open(another, "null", &elsewhere), ENG_OK);
     ck_assert_int_eq(eng_queue_create(elsewhere, &queue), ENG_OK);
-    eng_store_tensor t = {.size = sizeof t, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_INPUT, .ne = {4}, .name = "t"};
+    eng_store_tensor t =
+        {.size = sizeof t, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_INPUT, .ne = {4}, .name = "t"};
     eng_store *store;
     float data[4] = {0};
     const eng_region all = eng_range(data, 0, sizeof data);
@@ -267,7 +268,8 @@ START_TEST(cancel)
         ck_assert_int_eq(eng_fence_wait(copies_submit(&c, NULL, 0), UINT64_MAX), ENG_OK);
         ck_assert(copies_right(&c, attempt + 7));
     }
-    ck_assert_msg(best < takes / 2 || strcmp(c.name, "opencl:0") == 0, "%s: %g of %g ms", c.name, best * 1e3, takes * 1e3);
+    ck_assert_msg(best < takes / 2 || strcmp(c.name, "opencl:0") == 0, "%s: %g of %g ms", c.name, best * 1e3,
+                  takes * 1e3);
     copies_submit(&c, NULL, 0); /* what is left is cancelled too, and ends with the queue */
     copies_submit(&c, NULL, 0);
     ck_assert_int_eq(eng_queue_cancel(c.queue), ENG_OK);
@@ -309,10 +311,11 @@ START_TEST(regions)
         {.data = NULL, .bytes = 0, .count = 7},
         {.data = data + 600, .data_stride = 20, .tensor_offset = 3600, .tensor_stride = 20, .bytes = 20, .count = 5},
     };
-    const eng_region out[] = {{.data = back, .data_stride = 12, .tensor_offset = 4, .tensor_stride = 100, .bytes = 12, .count = 30},
-                              {.data = back + 500, .data_stride = 8, .tensor_offset = 3200, .tensor_stride = 8, .bytes = 4, .count = 10},
-                              {.data = back + 600, .tensor_offset = 3600, .bytes = 100, .count = 1},
-                              {.data = back + 700, .tensor_offset = 16, .bytes = 88, .count = 1}};
+    const eng_region out[] =
+        {{.data = back, .data_stride = 12, .tensor_offset = 4, .tensor_stride = 100, .bytes = 12, .count = 30},
+         {.data = back + 500, .data_stride = 8, .tensor_offset = 3200, .tensor_stride = 8, .bytes = 4, .count = 10},
+         {.data = back + 600, .tensor_offset = 3600, .bytes = 100, .count = 1},
+         {.data = back + 700, .tensor_offset = 16, .bytes = 88, .count = 1}};
     eng_fence fence;
     ck_assert_int_eq(eng_queue_write(c.queue, NULL, 0, c.store, 0, &zero, 1, NULL), ENG_OK);
     ck_assert_int_eq(eng_queue_write(c.queue, NULL, 0, c.store, 0, in, 4, NULL), ENG_OK);
@@ -338,7 +341,7 @@ START_TEST(regions)
 }
 END_TEST
 
-/* -- at once ---------------------------------------------------------------------------------------------------------- */
+/* -- at once ------------------------------------------------------------------------------------------------ */
 
 /* The host does other things, and the run is done meanwhile by another thread. */
 START_TEST(beside_the_host)

@@ -63,11 +63,13 @@ END_TEST
 START_TEST(bad_answers)
 {
     for (int late = 0; late <= (kinds[_i] == ENG_DEVICE_ASYNCHRONOUS); late++) {
-        fake_job positive = {.status = 7, .late = late}, silent = {.status = ENG_ERR_TIMEOUT, .mute = true, .late = late};
+        fake_job positive = {.status = 7, .late = late},
+                 silent = {.status = ENG_ERR_TIMEOUT, .mute = true, .late = late};
         eng_timeline *t = fake_timeline(executor, &device, kinds[_i]);
         eng_fail(ENG_ERR_IO, "of long ago");
         ck_assert_int_eq(wait_for(t, fake_push(t, &positive, NULL, 0), FOREVER), ENG_ERR_INTERNAL);
-        ck_assert_msg(strstr(eng_last_error(), "gave the status 7, expected 0 or a negative one"), "%s", eng_last_error());
+        ck_assert_msg(strstr(eng_last_error(), "gave the status 7, expected 0 or a negative one"), "%s",
+                      eng_last_error());
         eng_timeline_end(t);
         t = fake_timeline(executor, &device, kinds[_i]);
         eng_fail(ENG_ERR_IO, "of long ago");
@@ -82,7 +84,8 @@ END_TEST
 START_TEST(across)
 {
     for (int b_kind = 0; b_kind < KINDS; b_kind++) {
-        eng_timeline *a = fake_timeline(executor, &device, kinds[_i]), *b = fake_timeline(executor, &device, kinds[b_kind]);
+        eng_timeline *a = fake_timeline(executor, &device, kinds[_i]),
+                     *b = fake_timeline(executor, &device, kinds[b_kind]);
         fake_gate gate = FAKE_GATE;
         fake_job first = {.needs = &gate}, second = {.after = {&first}}, third = {.after = {&first, &second}};
         bool chained = kinds[_i] == ENG_DEVICE_ASYNCHRONOUS && kinds[b_kind] == ENG_DEVICE_ASYNCHRONOUS;

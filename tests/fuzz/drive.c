@@ -1,7 +1,8 @@
 /*
  * Draws inputs for a fuzz target: seeds, changed in a few places.  TAP.
  *     fuzz-TARGET [--runs N] [--seconds S] [--seed S] [--only RUN [--keep FILE]] [FILE...]
- * The same seed and run are the same input everywhere; who crashes or computes for longer than 20 seconds says how to repeat it.
+ * The same seed and run are the same input everywhere; who crashes or computes for longer than 20 seconds says how to
+ * repeat it.
  */
 #include "config.h"
 
@@ -104,7 +105,9 @@ static void change(input *in)
         }
         break;
     case 7: /* a character of any length */
-        insert(in, at, (const uint8_t[]){(uint8_t)(0xc0 | draw() % 64), (uint8_t)(0x80 | draw() % 64), (uint8_t)(0x80 | draw() % 64)},
+        insert(in, at,
+               (const uint8_t[]){(uint8_t)(0xc0 | draw() % 64), (uint8_t)(0x80 | draw() % 64),
+                                 (uint8_t)(0x80 | draw() % 64)},
                1 + draw() % 3);
         break;
     default:
@@ -206,9 +209,12 @@ static int keep(const char *path)
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"runs", required_argument, NULL, 'r'},    {"seconds", required_argument, NULL, 't'},
-                                          {"seed", required_argument, NULL, 's'},    {"only", required_argument, NULL, 'o'},
-                                          {"keep", required_argument, NULL, 'k'},    {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"runs", required_argument, NULL, 'r'},
+                                          {"seconds", required_argument, NULL, 't'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"only", required_argument, NULL, 'o'},
+                                          {"keep", required_argument, NULL, 'k'},
+                                          {NULL, 0, NULL, 0}};
     static const int bad[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF};
     uint64_t runs = 500, seconds = 0, only = 0, done = 0;
     const char *kept = NULL;

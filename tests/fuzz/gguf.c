@@ -47,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     eng_gguf *g = NULL;
     int status = eng_gguf_open(fuzz_file(data, n), &g);
-    MUST(status == ENG_OK ? g != NULL : g == NULL && eng_last_error()[0], "status %d, and a file %p, '%s'", status, (void *)g,
-         eng_last_error());
+    MUST(status == ENG_OK ? g != NULL : g == NULL && eng_last_error()[0], "status %d, and a file %p, '%s'", status,
+         (void *)g, eng_last_error());
     if (status)
         return 0;
     for (uint64_t i = 0; i < eng_gguf_key_count(g); i++)

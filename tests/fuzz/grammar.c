@@ -1,6 +1,6 @@
 /*
- * Grammars and JSON schemas from anywhere, and texts that are read by them.  The first byte says which: a grammar in GBNF, or 'J' and a schema.
- * Behind a line of its own with % alone is a text.
+ * Grammars and JSON schemas from anywhere, and texts that are read by them.  The first byte says which: a grammar in
+ * GBNF, or 'J' and a schema. Behind a line of its own with % alone is a text.
  */
 #include "config.h"
 
@@ -62,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         const char *grammar = schema ? gbnf : input;
         status = lm_rules_read(grammar, strlen(grammar), NULL, &rules);
         MUST(!status || eng_last_error()[0], "status %d without a word", status);
-        MUST(!status || !schema || status == ENG_ERR_UNSUPPORTED, "a schema became no grammar: %s\n%s", eng_last_error(), grammar);
+        MUST(!status || !schema || status == ENG_ERR_UNSUPPORTED, "a schema became no grammar: %s\n%s",
+             eng_last_error(), grammar);
         if (!status) {
             read_text(&rules, text, (size_t)(input + n - text));
             lm_rules_free(&rules);

@@ -31,7 +31,8 @@ static void use(eng_lm_model *model)
     char *text = NULL;
     const int32_t token = 0;
     const eng_lm_batch batch = {.size = sizeof batch, .n_tokens = 1, .tokens = &token};
-    if (eng_lm_tokenize(model, "A king, 12 kings.", 17, ENG_LM_ADD_SPECIAL | ENG_LM_PARSE_SPECIAL, &ids, &n) == ENG_OK &&
+    if (eng_lm_tokenize(model, "A king, 12 kings.", 17, ENG_LM_ADD_SPECIAL | ENG_LM_PARSE_SPECIAL, &ids, &n) ==
+            ENG_OK &&
         eng_lm_text(model, ids, n, 1, &text, &length) == ENG_OK)
         eng_lm_free(text);
     eng_lm_free(ids);
@@ -57,8 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (!engine)
         begin();
     int status = eng_lm_model_open(engine, device, fuzz_file(data, n), NULL, &model);
-    MUST(status == ENG_OK ? model != NULL : model == NULL && eng_last_error()[0], "status %d, a model %p, '%s'", status, (void *)model,
-         eng_last_error());
+    MUST(status == ENG_OK ? model != NULL : model == NULL && eng_last_error()[0], "status %d, a model %p, '%s'", status,
+         (void *)model, eng_last_error());
     if (model)
         use(model);
     eng_lm_model_close(model);

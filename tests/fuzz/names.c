@@ -8,7 +8,8 @@
 
 #include "fuzz.h"
 
-const char *const fuzz_seeds[] = {"null", "null/3@3:0:1", "null+null/2@1:0.5:2.25", "null/2.1", "null:0+null:1@7:25", "nul", "null/64", NULL};
+const char *const fuzz_seeds[] =
+    {"null", "null/3@3:0:1", "null+null/2@1:0.5:2.25", "null/2.1", "null:0+null:1@7:25", "nul", "null/64", NULL};
 
 static eng_context *context;
 
@@ -37,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         begin();
     char *name = fuzz_text(data, n);
     int status = eng_device_open(context, name, &device);
-    MUST(status == ENG_OK ? device != NULL : device == NULL && eng_last_error()[0], "status %d and a device %p, '%s'", status,
-         (void *)device, eng_last_error());
+    MUST(status == ENG_OK ? device != NULL : device == NULL && eng_last_error()[0], "status %d and a device %p, '%s'",
+         status, (void *)device, eng_last_error());
     for (const char *c = eng_last_error(); status && *c; c++)
         MUST((unsigned char)*c >= ' ' && *c != 127, "a control character %d in '%s'", *c, eng_last_error());
     for (uint32_t i = 0; device && eng_device_leaf(device, i, &info, &stats) == ENG_OK; i++) {

@@ -8,8 +8,10 @@
 
 #include "fuzz.h"
 
-const char *const fuzz_seeds[] = {"^blk\\.(1|2)\\.ffn_(up|down|gate)_exps\nblk.2.ffn_up_exps.7.weight", "\\d+(?:a|b)*?\\b[^x-z]{2,5}\nblk.12.ab",
-                                  "((a{1,20}){1,20})+$\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "(?<n>.)\\k<n>(?!x)(?i:q)\nccq", NULL};
+const char *const fuzz_seeds[] = {"^blk\\.(1|2)\\.ffn_(up|down|gate)_exps\nblk.2.ffn_up_exps.7.weight",
+                                  "\\d+(?:a|b)*?\\b[^x-z]{2,5}\nblk.12.ab",
+                                  "((a{1,20}){1,20})+$\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+                                  "(?<n>.)\\k<n>(?!x)(?i:q)\nccq", NULL};
 
 const void *fuzz_sample(size_t *n)
 {

@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     MUST(status == ENG_OK ? t != NULL : t == NULL && eng_last_error()[0], "status %d without a word", status);
     if (t) {
         status = eng_lm_template_render(t, NULL, json, &text, &bytes);
-        MUST(status == ENG_OK ? text && text[bytes] == 0 : !text && eng_last_error()[0], "status %d without a word", status);
+        MUST(status == ENG_OK ? text && text[bytes] == 0 : !text && eng_last_error()[0], "status %d without a word",
+             status);
     }
     if (text) { /* the same again, with what was given */
         eng_lm_range *given = NULL;
@@ -44,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         status = eng_lm_template_render_given(t, NULL, json, &again, &again_bytes, &given, &ranges);
         MUST(status == ENG_OK && again_bytes == bytes, "status %d, %zu bytes and %zu", status, again_bytes, bytes);
         for (size_t i = 0; i < ranges; i++)
-            MUST(given[i].from < given[i].to && given[i].to <= bytes && (i == 0 || given[i - 1].to < given[i].from), "range %zu", i);
+            MUST(given[i].from < given[i].to && given[i].to <= bytes && (i == 0 || given[i - 1].to < given[i].from),
+                 "range %zu", i);
         eng_lm_free(given);
         eng_lm_free(again);
     }

@@ -24,7 +24,8 @@ static void use(const eng_tokenizer *t, const char *text, uint32_t flags)
     if (status != ENG_OK)
         return;
     for (size_t i = 0; i < n; i++)
-        MUST(ids[i] >= 0 && (uint32_t)ids[i] < eng_tokenizer_count(t), "token %d of %u", ids[i], eng_tokenizer_count(t));
+        MUST(ids[i] >= 0 && (uint32_t)ids[i] < eng_tokenizer_count(t), "token %d of %u", ids[i],
+             eng_tokenizer_count(t));
     MUST(eng_tokenizer_decode(t, ids, n, ENG_DETOKENIZE_SPECIAL, &back, &length) == ENG_OK, "%s", eng_last_error());
     free(back);
     free(ids);
@@ -43,7 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (eng_gguf_open(fuzz_file(data, n), &g) != ENG_OK)
         return 0;
     const int status = eng_tokenizer_create(g, &t);
-    MUST(status == ENG_OK ? t != NULL : t == NULL && eng_last_error()[0], "status %d, a tokenizer %p, '%s'", status, (void *)t, eng_last_error());
+    MUST(status == ENG_OK ? t != NULL : t == NULL && eng_last_error()[0], "status %d, a tokenizer %p, '%s'", status,
+         (void *)t, eng_last_error());
     eng_gguf_close(g);
     for (size_t i = 0; t && i < 2 * sizeof texts / sizeof *texts; i++)
         use(t, texts[i / 2], i % 2 ? ENG_TOKENIZE_ADD_SPECIAL | ENG_TOKENIZE_PARSE_SPECIAL : 0);

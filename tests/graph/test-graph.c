@@ -245,7 +245,9 @@ START_TEST(axes_through_fused_segments)
     fixture f;
     fixture_begin(&f, 0);
     eng_factor q[] = {FACTOR(KH, 2), FACTOR(0, 8)}, v[] = {FACTOR(0, 3), FACTOR(KH, 2), FACTOR(0, 8)};
-    eng_segment segments[] = {{.n_factors = 2, .factors = q}, {.n_factors = 2, .factors = q}, {.n_factors = 3, .factors = v}};
+    eng_segment segments[] = {{.n_factors = 2, .factors = q},
+                              {.n_factors = 2, .factors = q},
+                              {.n_factors = 3, .factors = v}};
     eng_dim dims[2] = {{0}, {.n_segments = 3, .segments = segments}};
     eng_value w = fixture_tensor(&f, ENG_TYPE_F32, "attn_qkv", dims, 32, 80, 0);
     eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 32, 5, 0);
@@ -325,7 +327,8 @@ START_TEST(equal_graphs)
         eng_scale(f[i].graph, x, i == 2 ? 3 : 2, 0);
         ck_assert_int_eq(eng_graph_seal(f[i].graph), ENG_OK);
     }
-    const eng_subgraph *a = eng_graph_view(f[0].graph), *b = eng_graph_view(f[1].graph), *c = eng_graph_view(f[2].graph);
+    const eng_subgraph *a = eng_graph_view(f[0].graph), *b = eng_graph_view(f[1].graph),
+                       *c = eng_graph_view(f[2].graph);
     ck_assert_uint_eq(eng_graph_hash(a), eng_graph_hash(b));
     ck_assert(eng_graph_same(a, b));
     ck_assert(!eng_graph_same(a, c));
@@ -339,14 +342,16 @@ START_TEST(precisions)
 {
     fixture f;
     fixture_begin(&f, 0);
-    eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "a", NULL, 8, 8, 0), x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 2, 0);
+    eng_value a = fixture_tensor(&f, ENG_TYPE_F32, "a", NULL, 8, 8, 0),
+              x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 8, 2, 0);
     eng_value y = eng_mul_mat(f.graph, a, x);
     ck_assert_int_eq(eng_graph_precision(f.graph, ENG_PRECISION_FAST), ENG_OK);
     y = eng_add(f.graph, y, eng_mul_mat(f.graph, a, y));
     ck_assert_int_eq(eng_graph_precision(f.graph, ENG_PRECISION_EXACT), ENG_OK);
     eng_mul_mat(f.graph, a, y);
     ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);
-    static const uint32_t expected[] = {ENG_PRECISION_EXACT, ENG_PRECISION_FAST, ENG_PRECISION_EXACT, ENG_PRECISION_EXACT};
+    static const uint32_t expected[] = {ENG_PRECISION_EXACT, ENG_PRECISION_FAST, ENG_PRECISION_EXACT,
+                                        ENG_PRECISION_EXACT};
     for (uint32_t i = 0; i < 4; i++) /* mul_mat, mul_mat, add (which has none), mul_mat */
         ck_assert_uint_eq(eng_subgraph_node(eng_graph_view(f.graph), i)->precision, expected[i]);
     ck_assert_int_eq(eng_graph_precision(f.graph, ENG_PRECISION_FAST), ENG_ERR_STATE);

@@ -23,7 +23,9 @@ static const eng_dim by_q[] = {{0}, DIM(FACTOR(Q, 4))};
 static const eng_dim by_pq[] = {{0}, DIM(FACTOR(P, 2), FACTOR(Q, 2))};
 static const eng_dim by_qp[] = {{0}, DIM(FACTOR(Q, 2), FACTOR(P, 2))};
 static const eng_dim by_none[] = {{0}, DIM(FACTOR(0, 2), FACTOR(P, 2))};
-static const eng_dim in_parts[] = {{0}, {.n_segments = 2, .segments = (const eng_segment[]){SEGMENT(FACTOR(P, 2)), SEGMENT(FACTOR(P, 2))}}};
+static const eng_dim in_parts[] = {{0},
+                                   {.n_segments = 2,
+                                    .segments = (const eng_segment[]){SEGMENT(FACTOR(P, 2)), SEGMENT(FACTOR(P, 2))}}};
 
 /* A graph y = op(part of x0, part of x1), z = glu(y * factor), in what a host may choose of it; no field: the usual. */
 typedef struct variant {

@@ -82,7 +82,8 @@ START_TEST(no_overlap)
             bool meet = x.first <= y.last && y.first <= x.last;
             bool overlap = t[a].arena_offset < t[b].arena_offset + t[b].bytes &&
                            t[b].arena_offset < t[a].arena_offset + t[a].bytes;
-            bool in_place = (handed_over(g, (int32_t)a, (int32_t)b, x, y) || handed_over(g, (int32_t)b, (int32_t)a, y, x)) &&
+            bool in_place = (handed_over(g, (int32_t)a, (int32_t)b, x, y) ||
+                             handed_over(g, (int32_t)b, (int32_t)a, y, x)) &&
                             t[a].arena_offset == t[b].arena_offset;
             in_places += overlap && meet && in_place;
             ck_assert_msg(!(meet && overlap && !in_place), "tensors %u and %u share memory while both live", a, b);
@@ -101,7 +102,10 @@ START_TEST(in_place)
     static const struct {
         const char *name;
         bool shared;
-    } cases[] = {{"dies", true}, {"is read again", false}, {"is seen through a view, too", false}, {"is smaller", false}};
+    } cases[] = {{"dies", true},
+                 {"is read again", false},
+                 {"is seen through a view, too", false},
+                 {"is smaller", false}};
     for (int i = 0; i < 4; i++) {
         fixture f;
         uint64_t sum;

@@ -1,4 +1,5 @@
-/* A program that is built against the installed library through pkg-config; its argument: a device that must be there. */
+/* A program that is built against the installed library through pkg-config; its argument: a device that must be
+ * there. */
 #include <stdio.h>
 #include <string.h>
 

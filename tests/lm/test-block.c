@@ -1,6 +1,7 @@
 /*
- * The model's own block for drafting: its guesses against the reference's of the trained model and against the oracle's on
- * random models, several tokens deep; so an assistant's that reads the model's caches; after guesses that were right and wrong; the text is the same with and without.
+ * The model's own block for drafting: its guesses against the reference's of the trained model and against the oracle's
+ * on random models, several tokens deep; so an assistant's that reads the model's caches; after guesses that were right
+ * and wrong; the text is the same with and without.
  */
 #include "config.h"
 
@@ -204,8 +205,8 @@ static void oracle_chain(const ref_model *m, const int32_t *tokens, size_t n, co
 }
 
 /* The same of an assistant: all guesses are made from the place of tokens[n - 1]. */
-static void assistant_chain(const ref_model *m, const ref_model *a, const int32_t *tokens, size_t n, const int32_t *guess,
-                            uint32_t depth, double *logits)
+static void assistant_chain(const ref_model *m, const ref_model *a, const int32_t *tokens, size_t n,
+                            const int32_t *guess, uint32_t depth, double *logits)
 {
     double state[256];
     ref_sequence *text = ref_sequence_create(m), *own = ref_sequence_create(a);
@@ -214,13 +215,15 @@ static void assistant_chain(const ref_model *m, const ref_model *a, const int32_
         ck_assert(ref_sequence_step(text, tokens[i], NULL));
     memcpy(state, ref_sequence_state(text), 128 * sizeof *state);
     for (uint32_t i = 0; i < depth; i++)
-        ck_assert(ref_assistant_step(own, text, i ? guess[i - 1] : tokens[n - 1], state, logits + i * ref_model_vocab(m), state));
+        ck_assert(ref_assistant_step(own, text, i ? guess[i - 1] : tokens[n - 1], state,
+                                     logits + i * ref_model_vocab(m), state));
     ref_sequence_destroy(text);
     ref_sequence_destroy(own);
 }
 
 /* a: the assistant, or NULL */
-static void check_guess(const host *h, const ref_model *m, const ref_model *a, const int32_t *text, size_t n, const char *what)
+static void check_guess(const host *h, const ref_model *m, const ref_model *a, const int32_t *text, size_t n,
+                        const char *what)
 {
     enum { DEPTH = 3 };
     const lm_guess *g = &h->draft->guess;
@@ -234,10 +237,11 @@ static void check_guess(const host *h, const ref_model *m, const ref_model *a, c
     for (int i = 0; i < DEPTH; i++) {
         const double *row = logits + i * width;
         int32_t right = best(row, width);
-        ck_assert_msg(g->tokens[i] == right || row[right] - row[g->tokens[i]] < 1e-4, "%s, %zu tokens: guess %d is %d, expected %d",
-                      what, n, i, g->tokens[i], right);
+        ck_assert_msg(g->tokens[i] == right || row[right] - row[g->tokens[i]] < 1e-4,
+                      "%s, %zu tokens: guess %d is %d, expected %d", what, n, i, g->tokens[i], right);
     }
-    const float *got = eng_lm_logits(a ? h->draft->assistant.context : h->draft->block.context, 0); /* of the last guess */
+    /* of the last guess */
+    const float *got = eng_lm_logits(a ? h->draft->assistant.context : h->draft->block.context, 0);
     for (int64_t i = 0; i < width; i++) {
         double d = fabs(got[i] - logits[(DEPTH - 1) * width + i]);
         most = isnan(d) ? INFINITY : fmax(most, d);
@@ -264,7 +268,8 @@ START_TEST(random_models)
         ck_assert_int_eq(subject_make(assistant, scratch_path("assistant.gguf", small)), 0);
     ref_model *a = assistant ? ref_model_open(small, error, sizeof error) : NULL;
     ck_assert_msg(a || !assistant, "%s", error);
-    host_open(&h, device, path, assistant ? small : NULL, _i % 2 && strchr(device, '+') ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR);
+    host_open(&h, device, path, assistant ? small : NULL,
+              _i % 2 && strchr(device, '+') ? ENG_LM_SPLIT_LAYER : ENG_LM_SPLIT_TENSOR);
     remove(path);
     if (assistant)
         remove(small);
@@ -389,7 +394,8 @@ START_TEST(assistants)
     eng_lm_draft_params p;
     eng_lm_draft *draft = NULL;
     ck_assert_int_eq(subject_make(cases[_i].options, scratch_path("first.gguf", path)), 0);
-    ck_assert_int_eq(subject_make("--arch gemma4-assistant --seed 5 --layers 2", scratch_path("second.gguf", small)), 0);
+    ck_assert_int_eq(subject_make("--arch gemma4-assistant --seed 5 --layers 2", scratch_path("second.gguf", small)),
+                     0);
     OK(eng_context_create(NULL, &engine));
     OK(eng_device_open(engine, "cpu", &device));
     OK(eng_lm_model_open(engine, device, path, NULL, &model));

@@ -32,7 +32,8 @@ typedef struct rig {
     int32_t cell_pos[CELLS], cell_first[CELLS], cell_last[CELLS], cell_token[CELLS];
     uint32_t cell_holders[CELLS];
     int32_t token[SEQUENCES][CELLS], pos[SEQUENCES][CELLS]; /* values, and positions          */
-    int32_t state[SEQUENCES][CELLS + 1]; /* of its first k tokens: what the last of them and those cut out behind it gave */
+    int32_t state[SEQUENCES][CELLS + 1]; /* of its first k tokens: what the last of them and those cut out behind it
+                                          * gave */
     int32_t row_token[SEQUENCES * SLOTS + STATES];
     int32_t passes, parted_passes, reused, dropped;
     uint32_t random;
@@ -177,7 +178,10 @@ static void pass(rig *r, const uint32_t n[SEQUENCES])
             CHECK(lm_cells_take(&r->c, i, &cell));
             r->s[i].tokens[at] = (int32_t)below(r, 3);
             r->pos[i][at] = at ? r->pos[i][at - 1] + 1 : 0;
-            r->token[i][at] = value(r->m.n.recurrent ? r->state[i][at] : at ? r->token[i][at - 1] : 0, r->s[i].tokens[at]);
+            r->token[i][at] = value(r->m.n.recurrent ? r->state[i][at] :
+                                    at               ? r->token[i][at - 1] :
+                                                       0,
+                                    r->s[i].tokens[at]);
             r->cell_token[cell] = r->state[i][at + 1] = r->token[i][at];
         }
         for (uint32_t j = 0; r->m.n.recurrent && j < n[i] && j < SLOTS; j++)

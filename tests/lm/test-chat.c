@@ -16,8 +16,9 @@ static char program[4096], model[4096], saved[64], *other; /* other: attention a
 /* A conversation of greedy answers of 20 tokens, and more options. */
 static bool begin(screen *s, const char *file, const char *a, const char *b, const char *c)
 {
-    char *argv[24] = {program, "-m", (char *)file, "-d", "cpu", "-t", "1", "--temp", "0", "-n", "20", "--chat-template", "chatml",
-                      "--show-timings", "-sys", "Short."};
+    char *argv[24] =
+        {program,           "-m",     (char *)file,     "-d",   "cpu",   "-t", "1", "--temp", "0", "-n", "20",
+         "--chat-template", "chatml", "--show-timings", "-sys", "Short."};
     int n = 16;
     const char *more[] = {a, b, c};
     for (int i = 0; i < 3 && more[i]; i++)
@@ -71,7 +72,8 @@ static void test_turns(void)
               "a terminal and no prompt: a conversation");
     bool good = turn(&s, "bug: n.", &first, &known);
     tap_check(good && known == 0, "a question is answered");
-    tap_check(shows(&s, "[from the movie Star Wars] A person who has been rep"), "with the text that greedy choices give");
+    tap_check(shows(&s, "[from the movie Star Wars] A person who has been rep"),
+              "with the text that greedy choices give");
     good = turn(&s, "hack: v.", &second, &known);
     tap_check(good && known == first + 19,
               "the second is run behind what is held: %d of %d tokens known", known, second);
@@ -96,7 +98,8 @@ static void test_turns(void)
     screen_keys(&s, "/devices\r");
     tap_check(screen_wait(&s, "did you mean /device?") && screen_wait(&s, "> "), "a command that there is not");
     screen_keys(&s, "/device\r");
-    tap_check(screen_wait(&s, "cpu, ") && screen_wait(&s, "weights ") && screen_wait(&s, "context holds") && screen_wait(&s, "> "),
+    tap_check(screen_wait(&s, "cpu, ") && screen_wait(&s, "weights ") && screen_wait(&s, "context holds") &&
+                  screen_wait(&s, "> "),
               "/device");
     screen_keys(&s, "/quit\r");
     tap_check(ended(&s, 0), "/quit ends it");
@@ -105,14 +108,16 @@ static void test_turns(void)
     screen_wait(&s, "> ");
     snprintf(command, sizeof command, "/load %s\r", saved);
     screen_keys(&s, command);
-    tap_check(screen_wait(&s, "(5 messages, of which the model holds ") && atoi(s.raw + s.seen) > second && screen_wait(&s, "> "),
+    tap_check(screen_wait(&s, "(5 messages, of which the model holds ") && atoi(s.raw + s.seen) > second &&
+                  screen_wait(&s, "> "),
               "/load in another process");
     good = turn(&s, "worm: n.", &prompt, &known);
     tap_check(good && prompt == third && known >= third_known,
               "goes on where it was: %d of %d known", known, prompt);
     screen_keys(&s, "/system Long.\r");
-    tap_check(screen_wait(&s, "what was said stays") && screen_wait(&s, "> ") && turn(&s, "/regen", &prompt, &known) && known == 0 &&
-              prompt >= third - 4, "/system: all is run with another system prompt");
+    tap_check(screen_wait(&s, "what was said stays") && screen_wait(&s, "> ") && turn(&s, "/regen", &prompt, &known) &&
+                  known == 0 && prompt >= third - 4,
+              "/system: all is run with another system prompt");
     screen_keys(&s, "\004");
     tap_check(ended(&s, 0), "the end of the input ends it");
 }
@@ -131,7 +136,8 @@ static void test_interrupts(void)
     screen_keys(&s, "\003");
     tap_check(screen_wait(&s, "(interrupted)") && screen_wait(&s, "> "), "is answered, and stopped");
     screen_keys(&s, "\003");
-    tap_check(screen_wait(&s, "again, or /quit, ends") && screen_wait(&s, "> "), "Ctrl-C where a line is asked for says how to end");
+    tap_check(screen_wait(&s, "again, or /quit, ends") && screen_wait(&s, "> "),
+              "Ctrl-C where a line is asked for says how to end");
     screen_keys(&s, "\003");
     int status = screen_close(&s);
     tap_check(status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT, "and a second one does");
@@ -157,7 +163,8 @@ static void test_keys(void)
     screen_resize(&s, 30, 60);
     screen_keys(&s, "!");
     screen_wait(&s, "!");
-    tap_check(strstr(screen_here(&s), "Xgrö!") != NULL, "another size of the terminal loses nothing: %s", screen_here(&s));
+    tap_check(strstr(screen_here(&s), "Xgrö!") != NULL, "another size of the terminal loses nothing: %s",
+              screen_here(&s));
     screen_keys(&s, "\003");
     screen_wait(&s, "> ");
     screen_keys(&s, "\033[A");
@@ -170,7 +177,8 @@ static void test_keys(void)
     tap_check(strcmp(screen_here(&s), "> one⏎two") == 0, "pasted lines stay together: %s", screen_here(&s));
     turn(&s, "", &prompt, &known);
 #endif
-    tap_check(turn(&s, "cut \303", &prompt, &known), "a character that is cut off is none, and the conversation goes on");
+    tap_check(turn(&s, "cut \303", &prompt, &known),
+              "a character that is cut off is none, and the conversation goes on");
     screen_keys(&s, "/quit\r");
     tap_check(ended(&s, 0), "it ends");
 }
@@ -180,7 +188,10 @@ static void test_colors(void)
     static const struct {
         const char *option, *no_color;
         bool colors;
-    } cases[] = {{"--color=auto", NULL, true}, {"--color=off", NULL, false}, {"--color=auto", "1", false}, {"--color=on", "1", true}};
+    } cases[] = {{"--color=auto", NULL, true},
+                 {"--color=off", NULL, false},
+                 {"--color=auto", "1", false},
+                 {"--color=on", "1", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         screen s;
         if (cases[i].no_color)
@@ -226,12 +237,13 @@ static void test_refusals(void)
               "a model without a template is refused, and how to give one is said");
     char *wrong[] = {program, "-m", model, "-d", "cpu", "--chat-template", "chatlm", NULL};
     screen_open(&s, wrong);
-    tap_check(screen_wait(&s, "neither Jinja nor one of the names") && ended(&s, 1), "so is a template that nobody knows");
+    tap_check(screen_wait(&s, "neither Jinja nor one of the names") && ended(&s, 1),
+              "so is a template that nobody knows");
     char *never[] = {program, "-m", model, "-no-cnv", NULL};
     screen_open(&s, never);
     tap_check(screen_wait(&s, "a text is needed") && ended(&s, 64), "-no-cnv: no conversation");
-    char *once[] = {program, "-m", model, "-d", "cpu", "--temp", "0", "-n", "5", "--chat-template", "chatml", "-cnv", "-st", "-p",
-                    "bug: n.", NULL};
+    char *once[] = {program,           "-m",     model,  "-d",  "cpu", "--temp",  "0", "-n", "5",
+                    "--chat-template", "chatml", "-cnv", "-st", "-p",  "bug: n.", NULL};
     screen_open(&s, once);
     tap_check(screen_wait(&s, "[from the") && ended(&s, 0), "-p is the first question, -st ends after its answer");
 }
@@ -242,7 +254,8 @@ static void test_drafts(void)
     screen s;
     int prompt, known, first, second;
     bool good = begin(&s, model, "--draft", "4", NULL) && screen_wait(&s, "> ") && turn(&s, "bug: n.", &first, &known);
-    tap_check(good && shows(&s, "[from the movie Star Wars] A person who has been rep"), "drafts: the answer is that without");
+    tap_check(good && shows(&s, "[from the movie Star Wars] A person who has been rep"),
+              "drafts: the answer is that without");
     good = turn(&s, "hack: v.", &second, &known) && shows(&s, "[from the older → publication of 'con");
     tap_check(good && known > 0, "and the second one: %d of %d known", known, second);
     screen_keys(&s, "/undo\r");
@@ -259,8 +272,10 @@ static void test_grammar(const char *draft)
     int prompt, known;
     bool good = begin(&s, model, "--grammar", "root ::= \"[fr\" [a-z ]{4,9} \".\"", draft) && screen_wait(&s, "> ");
     for (int i = 0; i < 3 && good; i++) {
-        good = turn(&s, i == 1 ? "/regen" : "bug: n.", &prompt, &known) && last_line(&s, "[fr") && strchr(last_line(&s, "[fr"), '.');
-        tap_check(good, "under a grammar%s%s: '%s'", draft ? " and with drafts" : "", i == 1 ? ", /regen" : "", good ? last_line(&s, "[fr") : "");
+        good = turn(&s, i == 1 ? "/regen" : "bug: n.", &prompt, &known) && last_line(&s, "[fr") &&
+               strchr(last_line(&s, "[fr"), '.');
+        tap_check(good, "under a grammar%s%s: '%s'", draft ? " and with drafts" : "", i == 1 ? ", /regen" : "",
+                  good ? last_line(&s, "[fr") : "");
         if (i == 1)
             screen_keys(&s, "/undo\r"), good = good && screen_wait(&s, "is taken back") && screen_wait(&s, "> ");
     }
@@ -273,9 +288,12 @@ static void test_default_device(void)
 {
     screen s;
     int prompt, known;
-    char *argv[] = {program, "-m", model, "-t", "1", "--temp", "0", "-n", "20", "--chat-template", "chatml", "--show-timings", "-sys", "Short.", NULL};
+    char *argv[] =
+        {program,          "-m",   model,    "-t", "1", "--temp", "0", "-n", "20", "--chat-template", "chatml",
+         "--show-timings", "-sys", "Short.", NULL};
     bool good = screen_open(&s, argv) && screen_wait(&s, "> ") && turn(&s, "bug: n.", &prompt, &known);
-    tap_check(good && shows(&s, "[from the movie Star Wars] A person who has been rep"), "no -d: an answer on the device that there is");
+    tap_check(good && shows(&s, "[from the movie Star Wars] A person who has been rep"),
+              "no -d: an answer on the device that there is");
     screen_keys(&s, "/device\r");
     tap_check(screen_wait(&s, "cpu, ") && screen_wait(&s, "> "), "/device names it");
     screen_keys(&s, "/quit\r");
@@ -296,11 +314,12 @@ static void test_real(void)
     screen s;
     int prompt = 0, known = 0, first = 0;
     char *argv[] = {program, "-m", file, "-d", "cpu", "--temp", "0", "-n", "12", "--show-timings", NULL};
-    bool good = screen_open(&s, argv) && screen_wait(&s, "> ") && turn(&s, "What is the capital of France?", &first, &known);
+    bool good = screen_open(&s, argv) && screen_wait(&s, "> ") &&
+                turn(&s, "What is the capital of France?", &first, &known);
     tap_check(good && shows(&s, "The capital of France is Paris."), "SmolLM2 answers");
     good = turn(&s, "And of Spain?", &prompt, &known);
-    tap_check(good && shows(&s, "The capital of Spain is Madrid.") && known >= first, "what was said is not run again: %d of %d known",
-              known, prompt);
+    tap_check(good && shows(&s, "The capital of Spain is Madrid.") && known >= first,
+              "what was said is not run again: %d of %d known", known, prompt);
     screen_keys(&s, "\004");
     tap_check(ended(&s, 0), "it ends");
 }
@@ -313,8 +332,9 @@ int main(void)
     snprintf(model, sizeof model, "%s/tests/data/tiny-hybrid-f16.gguf", source ? source : ".");
     snprintf(saved, sizeof saved, "/tmp/test-chat-%ld.json", (long)getpid());
     snprintf(made, sizeof made, "/tmp/test-chat-%ld.gguf", (long)getpid());
-    snprintf(command, sizeof command, "'%s/tests/tools/make-model' --arch llama --seed 3 --context 4096 '%s' > /dev/null",
-             build ? build : ".", made);
+    snprintf(command, sizeof command,
+             "'%s/tests/tools/make-model' --arch llama --seed 3 --context 4096 '%s' > /dev/null", build ? build : ".",
+             made);
     if (system(command)) {
         printf("Bail out! %s\n", command);
         return 99;

@@ -1,7 +1,7 @@
 /*
- * Whole contexts in files: sequences that share beginnings, one that lacks tokens, an empty one come back on the same and on
- * other devices, sharing as before, and go on as the saved ones do; damaged files, and files whose tables contradict one
- * another under a checksum that is right, are refused, and nothing is lost.
+ * Whole contexts in files: sequences that share beginnings, one that lacks tokens, an empty one come back on the same
+ * and on other devices, sharing as before, and go on as the saved ones do; damaged files, and files whose tables
+ * contradict one another under a checksum that is right, are refused, and nothing is lost.
  */
 #include "config.h"
 
@@ -62,7 +62,8 @@ static bool arrange(subject *s)
         good = feed(s, 1, 100 + i, 1) != NULL;
     return good && eng_lm_sequence_copy(c, 1, 2) == ENG_OK && eng_lm_sequence_rollback(c, 2, 2) == ENG_OK &&
            feed(s, 2, 200, 3) && feed(s, 3, 300, 20) && eng_lm_sequence_copy(c, 0, 5) == ENG_OK &&
-           eng_lm_sequence_rollback(c, 5, 1) == ENG_OK && feed(s, 5, 500, 10) && eng_lm_sequence_drop(c, 5, 44, 3) == ENG_OK;
+           eng_lm_sequence_rollback(c, 5, 1) == ENG_OK && feed(s, 5, 500, 10) &&
+           eng_lm_sequence_drop(c, 5, 44, 3) == ENG_OK;
 }
 
 /* Each sequence some tokens further. */
@@ -123,7 +124,8 @@ static double worst(const subject *s, const float *got, const float *want)
 }
 
 /* Loaded into a context with other texts in it. */
-static void check_device(const char *device, uint32_t cells, uint32_t sequences, uint32_t snapshots, const saved *w, double most)
+static void check_device(const char *device, uint32_t cells, uint32_t sequences, uint32_t snapshots, const saved *w,
+                         double most)
 {
     subject s;
     eng_lm_context_params p = params(cells, sequences, snapshots);
@@ -134,10 +136,12 @@ static void check_device(const char *device, uint32_t cells, uint32_t sequences,
     float *logits = calloc(SEQUENCES * (size_t)s.n_vocab, sizeof *logits);
     bool good = feed(&s, 4, 900, 11) && eng_lm_sequence_copy(s.context, 4, 0) == ENG_OK &&
                 eng_lm_context_load(s.context, file) == ENG_OK;
-    tap_check(good && same_tokens(&s, w) && cells_used(&s) == w->cells, "%s, %u sequences, %u snapshots: loaded, %u cells%s%s",
-              device, sequences, snapshots, cells_used(&s), good ? "" : ": ", good ? "" : eng_last_error());
+    tap_check(good && same_tokens(&s, w) && cells_used(&s) == w->cells,
+              "%s, %u sequences, %u snapshots: loaded, %u cells%s%s", device, sequences, snapshots, cells_used(&s),
+              good ? "" : ": ", good ? "" : eng_last_error());
     for (uint32_t q = 0; q < SEQUENCES; q++) {
-        int64_t want = w->back[q] < snapshots - 1 ? w->back[q] : snapshots - 1, got = eng_lm_sequence_rollback_limit(s.context, q);
+        int64_t want = w->back[q] < snapshots - 1 ? w->back[q] : snapshots - 1,
+                got = eng_lm_sequence_rollback_limit(s.context, q);
         good = good && (got == want || (snapshots < SNAPSHOTS && got <= want));
     }
     tap_check(good, "%s: as much can be taken back", device);
@@ -228,8 +232,8 @@ static void check_contradictions(subject *s, const saved *w, const char *path)
             wrong += !feed(s, q, 700, 2) || eng_lm_sequence_remove(s->context, q) != ENG_OK;
         wrong += cells_used(s) != 0 || eng_lm_context_load(s->context, file) != ENG_OK;
     }
-    tap_check(!wrong && refused > 100, "of 600 files that contradict themselves %u were refused, %u could be: %s", refused, loaded,
-              wrong ? eng_last_error() : "nothing is lost");
+    tap_check(!wrong && refused > 100, "of 600 files that contradict themselves %u were refused, %u could be: %s",
+              refused, loaded, wrong ? eng_last_error() : "nothing is lost");
 }
 
 static void check_damage(subject *s, const saved *w, const char *path)
@@ -263,7 +267,10 @@ static void check_refusals(subject *s, const saved *w)
     refused(ENG_ERR_STATE, "eng_lm_context_load", eng_lm_sequence_load(s->context, 0, file));
     if (eng_lm_sequence_save(s->context, 0, path) == ENG_OK)
         refused(ENG_ERR_STATE, "eng_lm_sequence_load", eng_lm_context_load(s->context, path));
-    static const struct { uint32_t cells, sequences; const char *says; } small[] = {{64, 6, "-c"}, {200, 5, "more sequences"}};
+    static const struct {
+        uint32_t cells, sequences;
+        const char *says;
+    } small[] = {{64, 6, "-c"}, {200, 5, "more sequences"}};
     for (int i = 0; i < 2; i++) {
         eng_lm_context_params p = params(small[i].cells, small[i].sequences, SNAPSHOTS);
         if (subject_open(&t, engine, "cpu", model, NULL, &p) != ENG_OK || !feed(&t, 1, 3, 2))

@@ -337,7 +337,8 @@ START_TEST(under_a_grammar)
         grammar = g;
         size_t n = plain(&b, &prompts[0], drawn ? 0.8f : 0, want);
         follows(&b, g, want, n);
-        for (int k = 0; k < 4; k++) { /* guesses of the text that there is without the grammar; of the right one; n-grams; a model's */
+        /* guesses of the text that there is without the grammar; of the right one; n-grams; a model's */
+        for (int k = 0; k < 4; k++) {
             prophet p = {k == 0 ? free_text : want, n, k == 1 ? 0.7 : 1, 0, 5, 0};
             setting s = {.from = k < 2 ? ENG_LM_DRAFT_HOST : k == 2 ? ENG_LM_DRAFT_NGRAM : ENG_LM_DRAFT_MODEL, .max = 4, .flags = ENG_LM_DRAFT_ALWAYS,
                          .temperature = drawn ? 0.8f : 0, .prophet = &p, .model = second};

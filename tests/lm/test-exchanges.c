@@ -195,8 +195,8 @@ int main(void)
         const eng_lm_override *o = meeting[i].override.pattern ? &meeting[i].override : NULL;
         int others, meetings = -1;
         bool made = subject_make(meeting[i].model, path) == 0;
-        bool good = made && exchanges(engine, meeting[i].device, path, 0, 0, o, &others, &meetings) >= 0 && meetings > 0 &&
-                    meetings <= meeting[i].most;
+        bool good = made && exchanges(engine, meeting[i].device, path, 0, 0, o, &others, &meetings) >= 0 &&
+                    meetings > 0 && meetings <= meeting[i].most;
         n_failed += !good;
         printf("%s %d - %s on %s, %s on %s: %d meetings, at most %d are expected\n", good ? "ok" : "not ok", ++n_tests,
                meeting[i].model, meeting[i].device, o ? o->pattern : "nothing", o ? o->device : "one device", meetings,
@@ -207,8 +207,8 @@ int main(void)
         bool made = subject_make(apart[i].model, path) == 0;
         int others, n = made ? exchanges(engine, apart[i].device, path, apart[i].split, 0, o, &others, NULL) : -1;
         n_failed += n != apart[i].expected;
-        printf("%s %d - %s on %s, %s: %d exchanges, %d are expected\n", n == apart[i].expected ? "ok" : "not ok", ++n_tests,
-               apart[i].model, apart[i].device, o ? o->device : "whole layers", n, apart[i].expected);
+        printf("%s %d - %s on %s, %s: %d exchanges, %d are expected\n", n == apart[i].expected ? "ok" : "not ok",
+               ++n_tests, apart[i].model, apart[i].device, o ? o->device : "whole layers", n, apart[i].expected);
     }
     remove(path);
     eng_context_destroy(engine);

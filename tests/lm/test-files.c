@@ -129,7 +129,8 @@ static const change changes[] = {
      .says = {"key llama.rope.scaling.beta_fast is not known"}},
     /* layers of different sizes, and those that read earlier ones' caches */
     {GEMMA4 " --shared-caches 2 --local-head 16", .drop = "nothing"},
-    {GEMMA4 " --shared-caches 2", .add = "blk.3.attn_k.weight", .ne = {128, 64}}, /* some files have what nobody needs */
+    /* some files have what nobody needs */
+    {GEMMA4 " --shared-caches 2", .add = "blk.3.attn_k.weight", .ne = {128, 64}},
     {GEMMA4 " --shared-caches 1", .drop = "blk.2.attn_k.weight", .status = FORMAT, .says = {"no tensor blk.2.attn_k.weight"}},
     {GEMMA4 " --shared-caches 3", .status = FORMAT, .drop = "nothing",
      .says = {"gemma4.attention.shared_kv_layers is 3", "layer 1 could read, with no window"}},
@@ -193,7 +194,8 @@ static const change changes[] = {
      .says = {"no key granite.logit_scale"}},
     {"--arch glm4 --layers 1 --without rope.dimension_count", .drop = "nothing", .status = FORMAT,
      .says = {"no key glm4.rope.dimension_count"}},
-    {"--arch glm4moe --layers 2 --mtp 1 --experts 4", .drop = "blk.2.nextn.enorm.weight"}, /* of the block that drafts */
+    /* of the block that drafts */
+    {"--arch glm4moe --layers 2 --mtp 1 --experts 4", .drop = "blk.2.nextn.enorm.weight"},
     {"--arch glm4moe --layers 2 --experts 4", .key = "expert_gating_func", .number = 5, .status = UNSUPPORTED,
      .says = {"glm4moe.expert_gating_func is 5"}},
     {"--arch glm4moe --layers 2 --experts 6 --groups 4 --groups-used 2", .drop = "nothing", .status = FORMAT,
@@ -361,8 +363,9 @@ static void check_absent(eng_context *engine, const char *path)
     int missing = 0;
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
         int status = open_named(engine, path, absent[i][0]);
-        tap_check(status == UNSUPPORTED && strstr(eng_last_error(), absent[i][0]) && strstr(eng_last_error(), absent[i][1]), "%s",
-                  eng_last_error());
+        tap_check(status == UNSUPPORTED && strstr(eng_last_error(), absent[i][0]) &&
+                      strstr(eng_last_error(), absent[i][1]),
+                  "%s", eng_last_error());
     }
     int opened = open_named(engine, path, "no-such-thing");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -375,8 +378,8 @@ static void check_absent(eng_context *engine, const char *path)
         }
         missing += !said;
     }
-    tap_check(opened == UNSUPPORTED && strstr(eng_last_error(), "no-such-thing") && missing == 0, "all of %zu architectures are told but %d: %s",
-              sizeof known / sizeof *known, missing, eng_last_error());
+    tap_check(opened == UNSUPPORTED && strstr(eng_last_error(), "no-such-thing") && missing == 0,
+              "all of %zu architectures are told but %d: %s", sizeof known / sizeof *known, missing, eng_last_error());
 }
 
 /* As many layers as others have places for, one more, and more than anybody has. */
@@ -394,8 +397,10 @@ static void check_layers(eng_context *engine, const char *path)
         char options[256];
         subject s;
         int32_t token = 5;
-        snprintf(options, sizeof options, "%s --embd 16 --ffn 16 --heads 1 --kv-heads 1 --head 16 --vocab 300", cases[i].options);
-        int made = subject_make(options, path), status = made ? ENG_OK : subject_open(&s, engine, "cpu", path, NULL, NULL);
+        snprintf(options, sizeof options, "%s --embd 16 --ffn 16 --heads 1 --kv-heads 1 --head 16 --vocab 300",
+                 cases[i].options);
+        int made = subject_make(options, path),
+            status = made ? ENG_OK : subject_open(&s, engine, "cpu", path, NULL, NULL);
         const char *text = status ? eng_last_error() : "it was accepted";
         const float *logits = made || status ? NULL : subject_run(&s, &token, 1);
         tap_check(!made && status == cases[i].status && (status ? strstr(text, cases[i].says) != NULL : logits != NULL),

@@ -21,7 +21,8 @@ static eng_context *engine_with(const char *cpu, const char *null)
 {
     eng_context *engine = NULL;
     if (eng_context_create(NULL, &engine) || eng_context_set_option(engine, "cpu.memory", cpu) ||
-        eng_context_set_option(engine, "null.memory", null) || eng_context_set_option(engine, "null.accept", "measure")) {
+        eng_context_set_option(engine, "null.memory", null) ||
+        eng_context_set_option(engine, "null.accept", "measure")) {
         printf("Bail out! %s\n", eng_last_error());
         exit(1);
     }
@@ -108,8 +109,9 @@ static void test_figures(const char *name)
             uint64_t held = h.bytes_weights + h.bytes_cache + h.bytes_state + h.bytes_io + h.bytes_compute;
             /* the memory of a composition is counted by one planner; a plain device rounds tensors up as it likes */
             uint64_t rounding = info.n_leaves == 1 ? 64 * leaf.alignment : 0;
-            tap_check(good && strcmp(m.name, leaf.name) == 0 && m.bytes <= held && held - m.bytes <= rounding, "%s: foreseen %llu bytes on %s, held %llu", name,
-                      (unsigned long long)m.bytes, m.name, (unsigned long long)held);
+            tap_check(good && strcmp(m.name, leaf.name) == 0 && m.bytes <= held && held - m.bytes <= rounding,
+                      "%s: foreseen %llu bytes on %s, held %llu", name, (unsigned long long)m.bytes, m.name,
+                      (unsigned long long)held);
         }
         subject_close(&s);
     }
@@ -175,10 +177,11 @@ static void test_moves(void)
         p.placement = &placement;
         bool good = fit_on(engine, "null", &p, &fit) == ENG_OK && !eng_lm_fit_get_info(fit, &info);
         unsigned what = good ? moved(fit, layers) : 0;
-        tap_check(good && what == kinds[i] && info.lacked > 0 && all_fit(fit) && strncmp(info.device, "null@", 5) == 0 &&
-                  info.placement->n_overrides == 2u + (unsigned)i && strcmp(info.placement->overrides[0].pattern, wanted.pattern) == 0,
-                  "with %s bytes free the device keeps all but kinds %x of %u, %u, %u layers of %u%s%s", sizes[i], what, layers[0],
-                  layers[1], layers[2], info.n_layers, good ? "" : ": ", good ? "" : eng_last_error());
+        tap_check(good && what == kinds[i] && info.lacked > 0 && all_fit(fit) &&
+                      strncmp(info.device, "null@", 5) == 0 && info.placement->n_overrides == 2u + (unsigned)i &&
+                      strcmp(info.placement->overrides[0].pattern, wanted.pattern) == 0,
+                  "with %s bytes free the device keeps all but kinds %x of %u, %u, %u layers of %u%s%s", sizes[i], what,
+                  layers[0], layers[1], layers[2], info.n_layers, good ? "" : ": ", good ? "" : eng_last_error());
         eng_lm_fit_destroy(fit);
         eng_context_destroy(engine);
     }
@@ -215,10 +218,12 @@ static void test_asked(void)
     int times = a.times;
     a.n_cells = 4096;
     status = status ? status : fit_on(engine, "cpu", &p, &many);
-    tap_check(!status && times == 1 && total(many) > total(few), "a host that is asked, once, decides the context: %.3f and %.3f MiB",
-              few ? total(few) / MIB : 0, many ? total(many) / MIB : 0);
+    tap_check(!status && times == 1 && total(many) > total(few),
+              "a host that is asked, once, decides the context: %.3f and %.3f MiB", few ? total(few) / MIB : 0,
+              many ? total(many) / MIB : 0);
     a.status = ENG_ERR_IO;
-    tap_check(fit_on(engine, "cpu", &p, &none) == ENG_ERR_IO && !none && strcmp(eng_last_error(), "the host has no text") == 0,
+    tap_check(fit_on(engine, "cpu", &p, &none) == ENG_ERR_IO && !none &&
+                  strcmp(eng_last_error(), "the host has no text") == 0,
               "what the host says no to is not searched");
     eng_lm_fit_destroy(few);
     eng_lm_fit_destroy(many);

@@ -1,4 +1,5 @@
-/* Grammars and schemas whose requests for memory are refused, one after the other: a failure with words, and nothing is kept. */
+/* Grammars and schemas whose requests for memory are refused, one after the other: a failure with words, and nothing is
+ * kept. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -91,8 +92,9 @@ static void check(const char *what, int (*run)(void))
         count_stop();
         bad += more && !run_without(run, tried + 1, tried % 2);
     }
-    tap_check(good && !bad && (tried > 5 || !count_possible()), "%s: %" PRIu64 " requests for memory refused, %" PRIu64 " runs go wrong%s%s", what, tried,
-              bad, good ? "" : ": ", good ? "" : eng_last_error());
+    tap_check(good && !bad && (tried > 5 || !count_possible()),
+              "%s: %" PRIu64 " requests for memory refused, %" PRIu64 " runs go wrong%s%s", what, tried, bad,
+              good ? "" : ": ", good ? "" : eng_last_error());
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Grammars: what they let through, against an oracle that finds where parts of drawn grammars end; masks of tokens against each
- * token read by itself; taking back, giving up memory, refusals.
+ * Grammars: what they let through, against an oracle that finds where parts of drawn grammars end; masks of tokens
+ * against each token read by itself; taking back, giving up memory, refusals.
  */
 #include "config.h"
 
@@ -45,8 +45,8 @@ static void judge(const char *grammar, const char *const *yes, const char *const
     } lists[] = {{yes, 'y'}, {begun, 'm'}, {no, 'n'}};
     for (int k = 0; k < 3; k++)
         for (const char *const *t = lists[k].list; *t; t++)
-            ck_assert_msg(verdict(&rules, *t, strlen(*t)) == lists[k].answer, "%s: '%s' is %c, expected %c", grammar, *t,
-                          verdict(&rules, *t, strlen(*t)), lists[k].answer);
+            ck_assert_msg(verdict(&rules, *t, strlen(*t)) == lists[k].answer, "%s: '%s' is %c, expected %c", grammar,
+                          *t, verdict(&rules, *t, strlen(*t)), lists[k].answer);
     lm_rules_free(&rules);
 }
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -54,11 +54,12 @@ static void judge(const char *grammar, const char *const *yes, const char *const
 START_TEST(language)
 {
     judge("root ::= \"yes\" | \"no\"", LIST("yes", "no"), LIST("", "y", "ye", "n"), LIST("yesno", "x", "yn"));
-    judge("root ::= [a-c-]+ \"\\x21\"? # a comment\n\n# another", LIST("a", "abc", "a-c!"), LIST(""), LIST("d", "!", "a!!"));
-    judge("root ::= ( \"a\" |\n  # within\n \"b\" )* \"\\u00e9\"", LIST("\xc3\xa9", "aba\xc3\xa9"), LIST("", "ab", "\xc3"),
-          LIST("\xc3\xaa", "\xe2", "c"));
-    judge("root ::= x{2} y{1,} z{0,2}\nx ::= \"x\"\ny ::= \"y\"\nz ::= \"z\"", LIST("xxy", "xxyyyy", "xxyzz"), LIST("", "x", "xx"),
-          LIST("xxx", "xxz", "xxyzzz", "xxyzy"));
+    judge("root ::= [a-c-]+ \"\\x21\"? # a comment\n\n# another", LIST("a", "abc", "a-c!"), LIST(""),
+          LIST("d", "!", "a!!"));
+    judge("root ::= ( \"a\" |\n  # within\n \"b\" )* \"\\u00e9\"", LIST("\xc3\xa9", "aba\xc3\xa9"),
+          LIST("", "ab", "\xc3"), LIST("\xc3\xaa", "\xe2", "c"));
+    judge("root ::= x{2} y{1,} z{0,2}\nx ::= \"x\"\ny ::= \"y\"\nz ::= \"z\"", LIST("xxy", "xxyyyy", "xxyzz"),
+          LIST("", "x", "xx"), LIST("xxx", "xxz", "xxyzzz", "xxyzy"));
     judge("root ::= \"\" | \"a\" root \"b\"", LIST("", "ab", "aaabbb"), LIST("a", "aab"), LIST("b", "aba", "abb"));
     judge("root ::= \"a\" |\n \"b\"\r\n", LIST("a", "b"), LIST(""), LIST("ab"));
     judge("root ::= (\"\")* \"a\" ((\"b\"?)*)+", LIST("a", "abbb"), LIST(""), LIST("b"));
@@ -68,9 +69,12 @@ END_TEST
 
 START_TEST(characters)
 {
-    judge("root ::= .", LIST("a", "\n", "\xc3\xa9", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf", "\xee\x80\x80"),
-          LIST("", "\xf0\x9f", "\xe2\x82", "\xed"), LIST("\x80", "\xc0\x80", "\xc1", "\xed\xa0", "\xf4\x90", "\xf5", "\xe0\x80", "ab"));
-    judge("root ::= [\\u00e9-\\u20AC\\U0001F600]", LIST("\xc3\xa9", "\xc3\xbf", "\xdf\xbf", "\xe0\xa0\x80", "\xe2\x82\xac", "\xf0\x9f\x98\x80"),
+    judge("root ::= .",
+          LIST("a", "\n", "\xc3\xa9", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf", "\xee\x80\x80"),
+          LIST("", "\xf0\x9f", "\xe2\x82", "\xed"),
+          LIST("\x80", "\xc0\x80", "\xc1", "\xed\xa0", "\xf4\x90", "\xf5", "\xe0\x80", "ab"));
+    judge("root ::= [\\u00e9-\\u20AC\\U0001F600]",
+          LIST("\xc3\xa9", "\xc3\xbf", "\xdf\xbf", "\xe0\xa0\x80", "\xe2\x82\xac", "\xf0\x9f\x98\x80"),
           LIST("\xc3", "\xe2\x82", "\xf0\x9f\x98"), LIST("\xc3\xa8", "\xe2\x82\xad", "\xf0\x9f\x98\x81", "a"));
     judge("root ::= [^\\]\"\\\\\xc3\xa9]", LIST("a", "[", "\xc3\xa8"), LIST("\xc3"), LIST("]", "\"", "\\", "\xc3\xa9"));
 }
@@ -91,13 +95,15 @@ START_TEST(classes)
                 uint32_t plane = planes[below(5)];
                 ranges[2 * i] = below(plane);
                 ranges[2 * i + 1] = ranges[2 * i] + below(plane - ranges[2 * i]);
-            } while ((ranges[2 * i] >= 0xd800 && ranges[2 * i] < 0xe000) || (ranges[2 * i + 1] >= 0xd800 && ranges[2 * i + 1] < 0xe000));
+            } while ((ranges[2 * i] >= 0xd800 && ranges[2 * i] < 0xe000) ||
+                     (ranges[2 * i + 1] >= 0xd800 && ranges[2 * i + 1] < 0xe000));
             sprintf(grammar + strlen(grammar), "\\U%08X-\\U%08x", ranges[2 * i], ranges[2 * i + 1]);
         }
         strcat(grammar, "]");
         lm_rules rules;
         lm_matcher m;
-        ck_assert_msg(lm_rules_read(grammar, strlen(grammar), NULL, &rules) == ENG_OK, "%s: %s", grammar, eng_last_error());
+        ck_assert_msg(lm_rules_read(grammar, strlen(grammar), NULL, &rules) == ENG_OK, "%s: %s", grammar,
+                      eng_last_error());
         ck_assert_int_eq(lm_matcher_init(&m, &rules), ENG_OK);
         const uint32_t begin = lm_matcher_begin(&m);
         for (uint32_t c = 0; c < 0x110000; c += c > 0x3100 ? 1 + below(60) : 1) {
@@ -147,7 +153,9 @@ static uint32_t draw(uint32_t rule, uint32_t depth)
         p.letter = below(LETTERS);
     else if (p.kind == REF)
         p.letter = rule + 1 < RULES && below(4) ? rule + 1 + below(RULES - rule - 1) : below(RULES);
-    p.n = p.kind == TIMES ? 1 : p.kind == ROW || p.kind == CHOICE ? below(p.kind == ROW ? 4 : 3) + (p.kind == CHOICE) : 0;
+    p.n = p.kind == TIMES                   ? 1 :
+          p.kind == ROW || p.kind == CHOICE ? below(p.kind == ROW ? 4 : 3) + (p.kind == CHOICE) :
+                                              0;
     p.least = below(3);
     p.most = below(2) ? UINT32_MAX : p.least + below(3);
     for (uint32_t i = 0; i < p.n; i++)
@@ -191,7 +199,8 @@ static uint32_t ends_of(uint32_t k, uint32_t from, const uint8_t *text, uint32_t
     const part *p = &parts[k];
     uint32_t to = 0;
     for (uint32_t i = 0; i < n && p->kind <= ANY; i++)
-        if ((from >> i & 1) && (p->kind == ANY || (p->kind == LETTER ? text[i] == p->letter : (p->letter >> text[i] & 1) != 0)))
+        if ((from >> i & 1) &&
+            (p->kind == ANY || (p->kind == LETTER ? text[i] == p->letter : (p->letter >> text[i] & 1) != 0)))
             to |= 1u << (i + 1);
     if (p->kind == REF)
         for (uint32_t i = 0; i <= n; i++)
@@ -255,7 +264,8 @@ START_TEST(drawn)
             }
             bool expected = oracle(text, n);
             char got = verdict(&rules, bytes, strlen(bytes));
-            ck_assert_msg((got == 'y') == expected, "%s'%s' is %c, but %s", grammar, bytes, got, expected ? "it is one" : "it is none");
+            ck_assert_msg((got == 'y') == expected, "%s'%s' is %c, but %s", grammar, bytes, got,
+                          expected ? "it is one" : "it is none");
             for (size_t i = 0; expected && i < strlen(bytes); i++)
                 ck_assert_msg(verdict(&rules, bytes, i) != 'n', "%s'%s' is refused after %zu bytes", grammar, bytes, i);
             whole += expected;
@@ -270,8 +280,10 @@ END_TEST
 
 /* -- tokens ------------------------------------------------------------------------------------------ */
 
-static const char *const words[] = {"", "a", "b", "ab", "aab", "abb", "bb", "{", "}", "\"", "\":", ": ", ",", "\xc3", "\xa9", "\xc3\xa9", "a\xc3", "\xe2\x82",
-                                    "\xac", "12", "3", "[", "]", "[]", "{}", "true", "tr", "ue", " ", "  ", "\n", "{\"", "a\":1", "ab", "</s>"};
+static const char *const words[] = {"",     "a",   "b",  "ab", "aab",  "abb",   "bb",       "{",     "}",
+                                    "\"",   "\":", ": ", ",",  "\xc3", "\xa9",  "\xc3\xa9", "a\xc3", "\xe2\x82",
+                                    "\xac", "12",  "3",  "[",  "]",    "[]",    "{}",       "true",  "tr",
+                                    "ue",   " ",   "  ", "\n", "{\"",  "a\":1", "ab",       "</s>"};
 #define N_WORDS (sizeof words / sizeof *words)
 #define END ((int32_t)N_WORDS - 1)
 
@@ -287,11 +299,14 @@ static bool ends(const void *owner, int32_t token)
     return !owner && token == END;
 }
 
-static const char json[] = "root ::= object\nvalue ::= object | array | string | number | \"true\"\n"
-                           "object ::= \"{\" ws (member (\",\" ws member)*)? \"}\" ws\nmember ::= string \":\" ws value\n"
-                           "array ::= \"[\" ws (value (\",\" ws value)*)? \"]\" ws\nstring ::= \"\\\"\" [^\"\\\\]{0,9} \"\\\"\" ws\n"
-                           "number ::= [0-9]+ ws\nws ::= [ \\n]*\n";
-static const char *const grammars[] = {json, "root ::= \"a\"* \"b\"", "root ::= (\"a\" | \"\xc3\xa9\" | \"\xe2\x82\xac\")+", "root ::= \"ab\" root | \"\"", "root ::= \"a\""};
+static const char
+    json[] = "root ::= object\nvalue ::= object | array | string | number | \"true\"\n"
+             "object ::= \"{\" ws (member (\",\" ws member)*)? \"}\" ws\nmember ::= string \":\" ws value\n"
+             "array ::= \"[\" ws (value (\",\" ws value)*)? \"]\" ws\nstring ::= \"\\\"\" [^\"\\\\]{0,9} \"\\\"\" ws\n"
+             "number ::= [0-9]+ ws\nws ::= [ \\n]*\n";
+static const char *const grammars[] = {json, "root ::= \"a\"* \"b\"",
+                                       "root ::= (\"a\" | \"\xc3\xa9\" | \"\xe2\x82\xac\")+",
+                                       "root ::= \"ab\" root | \"\"", "root ::= \"a\""};
 #define N_GRAMMARS (sizeof grammars / sizeof *grammars)
 
 /* The mask against each token by itself. */
@@ -303,7 +318,8 @@ static void check_mask(const lm_rules *rules, lm_constraint *c, const char *text
     for (uint32_t i = 0; i < N_WORDS; i++) {
         char longer[600];
         snprintf(longer, sizeof longer, "%s%s", text, words[i]);
-        bool expected = (int32_t)i == END ? verdict(rules, text, strlen(text)) == 'y' : words[i][0] && verdict(rules, longer, strlen(longer)) != 'n';
+        bool expected = (int32_t)i == END ? verdict(rules, text, strlen(text)) == 'y' :
+                                            words[i][0] && verdict(rules, longer, strlen(longer)) != 'n';
         any |= expected;
         ck_assert_msg(status || lm_bit(bits, i) == expected, "'%s' and token '%s': %d", text, words[i], expected);
     }
@@ -340,7 +356,8 @@ START_TEST(tokens)
                 token = below(N_WORDS);
             if (tries > 500 || n == 90) { /* only its end is left */
                 lm_constraint_accept(c, END);
-                ck_assert_uint_eq(lm_constraint_state(c), lm_bit(bits, END) ? ENG_LM_GRAMMAR_MUST_END : ENG_LM_GRAMMAR_LEFT);
+                ck_assert_uint_eq(lm_constraint_state(c),
+                                  lm_bit(bits, END) ? ENG_LM_GRAMMAR_MUST_END : ENG_LM_GRAMMAR_LEFT);
                 lm_constraint_rollback(c, 1);
                 break;
             }
@@ -481,7 +498,8 @@ START_TEST(refusals)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lm_rules rules;
-        ck_assert_msg(lm_rules_read(cases[i].grammar, strlen(cases[i].grammar), NULL, &rules) == ENG_ERR_FORMAT, "%s", cases[i].grammar);
+        ck_assert_msg(lm_rules_read(cases[i].grammar, strlen(cases[i].grammar), NULL, &rules) == ENG_ERR_FORMAT, "%s",
+                      cases[i].grammar);
         ck_assert_msg(strstr(eng_last_error(), cases[i].about) != NULL, "%s: %s", cases[i].grammar, eng_last_error());
     }
 }
@@ -496,8 +514,10 @@ START_TEST(limits)
     ck_assert_int_eq(lm_rules_read(many, strlen(many), NULL, &rules), ENG_ERR_FORMAT);
     ck_assert_msg(strstr(eng_last_error(), "fewer than 200") != NULL, "%s", eng_last_error());
     free(many);
-    const char *large = "root ::= ((\"a\"{0,99999}){0,99999}){0,99999} ([ab]{99999,99999}){9} [^a]{90000} [^b]{90000,90000} \"c\"{100000}\n"
-                        "a ::= \"d\"{90000,} \"e\"{90000} \"f\"{90000} \"g\"{0,90000} \"h\"{0,90000} \"i\"{0,90000} \"j\"{0,90000}";
+    const char *large =
+        "root ::= ((\"a\"{0,99999}){0,99999}){0,99999} ([ab]{99999,99999}){9} [^a]{90000} [^b]{90000,90000} "
+        "\"c\"{100000}\n"
+        "a ::= \"d\"{90000,} \"e\"{90000} \"f\"{90000} \"g\"{0,90000} \"h\"{0,90000} \"i\"{0,90000} \"j\"{0,90000}";
     ck_assert_int_eq(lm_rules_read(large, strlen(large), NULL, &rules), ENG_ERR_UNSUPPORTED);
     ck_assert_msg(strstr(eng_last_error(), "too large") != NULL, "%s", eng_last_error());
     ck_assert_int_eq(lm_rules_read("root ::= \"a\"{0,5000}", 20, NULL, &rules), ENG_OK);

@@ -66,7 +66,8 @@ static float *alone(const char *device, const char *path, uint32_t text, uint32_
     return all;
 }
 
-static void same(const char *name, const char *device, const char *what, const float *got, const float *want, double most)
+static void same(const char *name, const char *device, const char *what, const float *got, const float *want,
+                 double most)
 {
     double off = got && want ? relative(got, want, 400) : INFINITY;
     tap_check(off <= most, "%s on %s, %s: off by %.1e", name, device, what, off);

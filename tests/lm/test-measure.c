@@ -46,9 +46,10 @@ static void check(subject *s, uint32_t chunk, uint32_t first, int32_t begin, uin
     p.max_chunks = most;
     int status = eng_lm_perplexity_counted(s->context, text, TEXT, &p, NULL, NULL, &r);
     double want = counted(s, &p, chunks);
-    tap_check(!status && r.chunks == chunks && r.tokens == (uint64_t)chunks * (chunk - first) && fabs(r.cross_entropy - want) < 1e-4 &&
-                  fabs(r.perplexity - exp(want)) < 1e-3 * exp(want),
-              "chunks of %u, counted from %u on, begun with %d: %.6f nats, not %.6f", chunk, first, begin, r.cross_entropy, want);
+    tap_check(!status && r.chunks == chunks && r.tokens == (uint64_t)chunks * (chunk - first) &&
+                  fabs(r.cross_entropy - want) < 1e-4 && fabs(r.perplexity - exp(want)) < 1e-3 * exp(want),
+              "chunks of %u, counted from %u on, begun with %d: %.6f nats, not %.6f", chunk, first, begin,
+              r.cross_entropy, want);
 }
 
 /* The older call is the newer with what is known by default. */
@@ -60,7 +61,8 @@ static void check_default(subject *s)
     p.chunk = 16;
     int status = eng_lm_perplexity(s->context, text, TEXT, 16, 0, NULL, NULL, &a);
     status = status ? status : eng_lm_perplexity_counted(s->context, text, TEXT, &p, NULL, NULL, &b);
-    tap_check(!status && a.cross_entropy == b.cross_entropy && a.tokens == 4 * 15 && b.tokens == a.tokens, "what is counted by default");
+    tap_check(!status && a.cross_entropy == b.cross_entropy && a.tokens == 4 * 15 && b.tokens == a.tokens,
+              "what is counted by default");
 }
 
 static void check_refused(subject *s, uint32_t chunk, uint32_t first, int32_t begin, const char *says)
@@ -68,7 +70,8 @@ static void check_refused(subject *s, uint32_t chunk, uint32_t first, int32_t be
     eng_lm_perplexity_params p = {.size = sizeof p, .chunk = chunk, .first = first, .begin = begin};
     eng_lm_perplexity_result r = {.size = sizeof r};
     int status = eng_lm_perplexity_counted(s->context, text, TEXT, &p, NULL, NULL, &r);
-    tap_check(status == ENG_ERR_INVALID && strstr(eng_last_error(), says), "refused: %s", status ? eng_last_error() : "it is not");
+    tap_check(status == ENG_ERR_INVALID && strstr(eng_last_error(), says), "refused: %s",
+              status ? eng_last_error() : "it is not");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Mirostat 1 and 2: what they leave, step after step, against their formulas in double precision; draws by counts; tokens taken back. */
+/* Mirostat 1 and 2: what they leave, step after step, against their formulas in double precision; draws by counts;
+ * tokens taken back. */
 #include "config.h"
 
 #include <math.h>
@@ -99,7 +100,8 @@ static void check_steps(uint32_t version, float tau, float eta, float temperatur
     for (int i = 0; i < steps && good; i++) {
         draw_logits(l);
         oracle(version, l, (double)temperature, mu, p);
-        good = eng_sampler_probabilities(s, l, q) == ENG_OK && eng_sampler_sample(s, l, &token) == ENG_OK && p[token] > 0;
+        good = eng_sampler_probabilities(s, l, q) == ENG_OK && eng_sampler_sample(s, l, &token) == ENG_OK &&
+               p[token] > 0;
         worst = far(p, q) > worst ? far(p, q) : worst;
         if (i == 500)
             memcpy(before, q, sizeof q);
@@ -107,8 +109,8 @@ static void check_steps(uint32_t version, float tau, float eta, float temperatur
         mu -= (double)eta * (-log2(p[token]) - (double)tau);
         surprise += -log2(p[token]) / steps;
     }
-    tap_check(good && worst < 2e-3, "mirostat %u, tau %g, eta %g, temperature %g: %d tokens, p off by %.1e at most", version, (double)tau,
-              (double)eta, (double)temperature, steps, worst);
+    tap_check(good && worst < 2e-3, "mirostat %u, tau %g, eta %g, temperature %g: %d tokens, p off by %.1e at most",
+              version, (double)tau, (double)eta, (double)temperature, steps, worst);
     printf("# mean surprise %.3f bits\n", surprise);
     tap_check(fabs(surprise - (double)tau) < 0.25 * (double)tau, "its surprise is near tau: %.2f", surprise);
     eng_sampler_destroy(s);
@@ -139,7 +141,8 @@ static void check_counts(uint32_t version)
         cells += want > 0;
         chi += want > 0 ? ((double)counts[i] - want) * ((double)counts[i] - want) / want : counts[i] ? 1e9 : 0;
     }
-    tap_check(cells > 2 && chi < cells + 5 * sqrt(2.0 * cells), "mirostat %u: %d draws of %d tokens, chi-square %.1f", version, draws, cells, chi);
+    tap_check(cells > 2 && chi < cells + 5 * sqrt(2.0 * cells), "mirostat %u: %d draws of %d tokens, chi-square %.1f",
+              version, draws, cells, chi);
     eng_sampler_destroy(s);
 }
 
@@ -158,9 +161,12 @@ static void check_taken_back(uint32_t version)
     }
     eng_sampler_probabilities(s, l, again);
     const bool moved = memcmp(q, again, sizeof q) != 0;
-    bool good = eng_sampler_rollback(s, 5) == ENG_OK && eng_sampler_probabilities(s, l, again) == ENG_OK && memcmp(q, again, sizeof q) == 0;
-    good = good && eng_sampler_rollback(s, 5) == ENG_OK && eng_sampler_probabilities(s, l, again) == ENG_OK && memcmp(fresh, again, sizeof q) == 0;
-    tap_check(good && moved && eng_sampler_rollback(s, 1) == ENG_ERR_STATE, "mirostat %u: tokens taken back take mu back", version);
+    bool good = eng_sampler_rollback(s, 5) == ENG_OK && eng_sampler_probabilities(s, l, again) == ENG_OK &&
+                memcmp(q, again, sizeof q) == 0;
+    good = good && eng_sampler_rollback(s, 5) == ENG_OK && eng_sampler_probabilities(s, l, again) == ENG_OK &&
+           memcmp(fresh, again, sizeof q) == 0;
+    tap_check(good && moved && eng_sampler_rollback(s, 1) == ENG_ERR_STATE,
+              "mirostat %u: tokens taken back take mu back", version);
     eng_sampler_destroy(s);
 }
 
@@ -168,10 +174,13 @@ static void check_refusals(void)
 {
     float l[2] = {2, 1};
     int32_t ids[2] = {0, 1}, token;
-    tap_check(!make(3, 5, 0.1f, 1) && !make(2, -1, 0.1f, 1) && !make(2, NAN, 0.1f, 1), "wrong settings: %s", eng_last_error());
+    tap_check(!make(3, 5, 0.1f, 1) && !make(2, -1, 0.1f, 1) && !make(2, NAN, 0.1f, 1), "wrong settings: %s",
+              eng_last_error());
     eng_sampler *s = make(2, 5, 0.1f, 1), *greedy = make(2, 5, 0.1f, 0);
-    tap_check(eng_sampler_sample_of(s, ids, l, 2, &token) == ENG_ERR_UNSUPPORTED, "the largest logits alone: %s", eng_last_error());
-    tap_check(eng_sampler_sample_of(greedy, ids, l, 2, &token) == ENG_OK && token == 0, "temperature 0 takes the most likely");
+    tap_check(eng_sampler_sample_of(s, ids, l, 2, &token) == ENG_ERR_UNSUPPORTED, "the largest logits alone: %s",
+              eng_last_error());
+    tap_check(eng_sampler_sample_of(greedy, ids, l, 2, &token) == ENG_OK && token == 0,
+              "temperature 0 takes the most likely");
     eng_sampler_destroy(s);
     eng_sampler_destroy(greedy);
 }

@@ -1,7 +1,8 @@
 /*
- * The host's memory ends while a language model runs: from opening a device to the text of a token, a template's text and what
- * is collected of products among it, each request for memory is refused, in runs of their own, alone or with all that follow.
- * What comes of it is an error that says so, or the right token; nothing stays allocated, and the engine goes on.
+ * The host's memory ends while a language model runs: from opening a device to the text of a token, a template's text
+ * and what is collected of products among it, each request for memory is refused, in runs of their own, alone or with
+ * all that follow. What comes of it is an error that says so, or the right token; nothing stays allocated, and the
+ * engine goes on.
  */
 #include "config.h"
 
@@ -22,7 +23,8 @@ static char model[512];
 /* The tokens of a template's text, with a look at what was given. */
 static int tokens_of(const eng_lm_model *m, int32_t **ids, size_t *n)
 {
-    static const char source[] = "{{ m[0] | upper }} {{ eos_token }}{% for x in m %}{{ x.replace('q', 'e') }} {% endfor %}";
+    static const char
+        source[] = "{{ m[0] | upper }} {{ eos_token }}{% for x in m %}{{ x.replace('q', 'e') }} {% endfor %}";
     static const char json[] = "{\"m\": [\"The\", \"<|qndoftext|>\", \"king\"], \"eos_token\": \"<|endoftext|>\"}";
     eng_lm_template *t = NULL;
     eng_lm_range *given = NULL;
@@ -37,7 +39,8 @@ static int tokens_of(const eng_lm_model *m, int32_t **ids, size_t *n)
     return status;
 }
 
-static void take_rows(void *user, const char *weight, int64_t set, int64_t sets, const float *rows, int64_t columns, int64_t n)
+static void take_rows(void *user, const char *weight, int64_t set, int64_t sets, const float *rows, int64_t columns,
+                      int64_t n)
 {
     uint64_t *taken = user;
     *taken += weight && set < sets && rows && columns > 0 ? (uint64_t)n : 0;
@@ -78,11 +81,13 @@ static int run(eng_context *engine, const char *device, char *text, size_t bytes
     for (size_t i = 0; i < n && !status; i++)
         eng_lm_sampler_accept(sampler, ids[i]);
     if (!status)
-        status = eng_lm_grammar_create(s.model, "root ::= (word [ .,]*){1,9}\nword ::= [^ \\u00e9]+ | \"x\" root?", NULL, &grammar);
+        status = eng_lm_grammar_create(s.model, "root ::= (word [ .,]*){1,9}\nword ::= [^ \\u00e9]+ | \"x\" root?",
+                                       NULL, &grammar);
     if (!status)
         status = eng_lm_sampler_set_grammar(sampler, grammar);
     if (!status)
-        status = eng_lm_decode(s.context, &(eng_lm_batch){.size = sizeof(eng_lm_batch), .n_tokens = (uint32_t)n, .tokens = ids});
+        status = eng_lm_decode(s.context,
+                               &(eng_lm_batch){.size = sizeof(eng_lm_batch), .n_tokens = (uint32_t)n, .tokens = ids});
     if (!status)
         status = eng_lm_sampler_choose(sampler, eng_lm_logits(s.context, (uint32_t)n - 1), &token);
     if (!status)
@@ -115,12 +120,13 @@ static bool run_once(eng_context *engine, const char *device, uint64_t nth, bool
     *kept = count_kept();
     bool good = status ? status == ENG_ERR_NOMEM && nth && said[0] : strcmp(text, right) == 0;
     if (!good || *kept > 0)
-        printf("# request %" PRIu64 "%s refused on %s: %s, '%s'; %" PRId64 " pieces kept\n", nth, all ? " and what follows" : "",
-               device, eng_status_name(status), status ? said : text, *kept);
+        printf("# request %" PRIu64 "%s refused on %s: %s, '%s'; %" PRId64 " pieces kept\n", nth,
+               all ? " and what follows" : "", device, eng_status_name(status), status ? said : text, *kept);
     return good;
 }
 
-/* On a busy machine the engine may make a thread, of which the C library keeps something: what is lost is lost each time. */
+/* On a busy machine the engine may make a thread, of which the C library keeps something: what is lost is lost each
+ * time. */
 static bool run_without(eng_context *engine, const char *device, uint64_t nth, bool all, const char *right)
 {
     int64_t kept;
@@ -145,8 +151,8 @@ static void check_device(const char *device)
         more = count_refused();
     }
     good = good && run_without(engine, device, 0, false, right);
-    tap_check(good && tried > 100 && !bad, "%s: %" PRIu64 " requests for memory refused, %" PRIu64 " runs go wrong%s%s", device, tried, bad,
-              status ? ": " : "", status ? eng_last_error() : "");
+    tap_check(good && tried > 100 && !bad, "%s: %" PRIu64 " requests for memory refused, %" PRIu64 " runs go wrong%s%s",
+              device, tried, bad, status ? ": " : "", status ? eng_last_error() : "");
     eng_context_destroy(engine);
 }
 

@@ -149,8 +149,8 @@ START_TEST(test_double_forward)
 }
 END_TEST
 
-/* Heads that are no whole blocks: the logits are those of f32 caches but for the rounding of q8_0, and for far less where
- * rows are only longer. */
+/* Heads that are no whole blocks: the logits are those of f32 caches but for the rounding of q8_0, and for far less
+ * where rows are only longer. */
 static const char *const ragged[] = {
     "--seed 3 --heads 6 --kv-heads 3 --head 80 --state 80 --rope 20",
     "--seed 11 --arch llama --heads 4 --kv-heads 2 --head 112 --embd 96 --layers 2",
@@ -160,7 +160,9 @@ static const char *const ragged[] = {
 
 START_TEST(test_ragged_heads)
 {
-    static const uint32_t pairs[][2] = {{ENG_TYPE_Q8_0, ENG_TYPE_F32}, {ENG_TYPE_F32, ENG_TYPE_Q8_0}, {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}};
+    static const uint32_t pairs[][2] = {{ENG_TYPE_Q8_0, ENG_TYPE_F32},
+                                        {ENG_TYPE_F32, ENG_TYPE_Q8_0},
+                                        {ENG_TYPE_Q8_0, ENG_TYPE_Q8_0}};
     float *want = NULL;
     make(ragged[_i]);
     for (size_t k = 0; k < sizeof splits / sizeof *splits; k++) {
@@ -191,7 +193,8 @@ START_TEST(test_ragged_heads)
             for (uint32_t i = 0; i < info.n_vocab; i++)
                 as_double[i] = want[i];
             double d = worst(got, as_double, info.n_vocab);
-            ck_assert_msg(d < 0.1, "model \"%s\" on %s, pair %d: off by %g of the logits' size", ragged[_i], splits[k], pair, d);
+            ck_assert_msg(d < 0.1, "model \"%s\" on %s, pair %d: off by %g of the logits' size", ragged[_i], splits[k],
+                          pair, d);
             free(as_double);
             bench_close(&b);
         }
@@ -252,8 +255,9 @@ START_TEST(test_foreign_type)
     free(bytes);
     eng_lm_model_defaults(&p);
     ck_assert_int_eq(eng_lm_model_open(b.engine, b.device, path, &p, &m), ENG_ERR_UNSUPPORTED);
-    ck_assert_msg(strstr(eng_last_error(), "tensor blk.0.ffn_up.weight: its type is 15 (q8_K), which a weight cannot have"), "%s",
-                  eng_last_error());
+    ck_assert_msg(strstr(eng_last_error(),
+                         "tensor blk.0.ffn_up.weight: its type is 15 (q8_K), which a weight cannot have"),
+                  "%s", eng_last_error());
     bench_close(&b);
     remove(path);
 }
@@ -276,7 +280,8 @@ START_TEST(test_too_many_cells)
     ck_assert_int_eq(eng_lm_context_create(b.model, &p, &c), ENG_ERR_NOMEM);
     getrusage(RUSAGE_SELF, &after);
     ck_assert_msg(strstr(eng_last_error(), "ask for fewer cells"), "%s", eng_last_error());
-    ck_assert_msg(after.ru_maxrss - before.ru_maxrss < 65536, "%ld KiB were filled", after.ru_maxrss - before.ru_maxrss);
+    ck_assert_msg(after.ru_maxrss - before.ru_maxrss < 65536, "%ld KiB were filled",
+                  after.ru_maxrss - before.ru_maxrss);
     bench_close(&b);
     remove(path);
 }

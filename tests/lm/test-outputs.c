@@ -1,6 +1,6 @@
 /*
- * What a host reads of a token: the largest logits, found on the device, with the logarithm of the sum over all; and hidden
- * states, of which the head's matrix gives the logits.
+ * What a host reads of a token: the largest logits, found on the device, with the logarithm of the sum over all; and
+ * hidden states, of which the head's matrix gives the logits.
  */
 #include "config.h"
 
@@ -30,7 +30,8 @@ static int larger_first(const void *a, const void *b)
 }
 
 /* The largest difference of the top's logits, and of the sum's logarithm; infinite: another order. */
-static double off_top(const subject *s, const float *all, uint32_t n, const int32_t *ids, const float *logits, double total)
+static double off_top(const subject *s, const float *all, uint32_t n, const int32_t *ids, const float *logits,
+                      double total)
 {
     int32_t *order = malloc(s->n_vocab * sizeof *order);
     double square = 0, sum = 0, off = n == TOP ? 0 : INFINITY;
@@ -100,7 +101,8 @@ static void check(const char *device)
     eng_lm_sampler_defaults(&sp);
     sp.seed = 7;
     bool good = eng_lm_context_create(s.model, &p, &top) == ENG_OK &&
-                eng_lm_sampler_create(s.model, &sp, &one) == ENG_OK && eng_lm_sampler_create(s.model, &sp, &other) == ENG_OK;
+                eng_lm_sampler_create(s.model, &sp, &one) == ENG_OK &&
+                eng_lm_sampler_create(s.model, &sp, &other) == ENG_OK;
     for (uint32_t i = 0; i < TEXT; i++) {
         text[i] = (int32_t)((i * 131u + 7) % s.n_vocab);
         wanted[i] = i % 3 != 1;
@@ -149,7 +151,8 @@ static void check_refusals(void)
         tap_check(false, "%s", eng_last_error());
         return;
     }
-    tap_check(eng_lm_perplexity(s.context, text, TEXT, 8, 0, NULL, NULL, &result) == ENG_ERR_STATE, "%s", eng_last_error());
+    tap_check(eng_lm_perplexity(s.context, text, TEXT, 8, 0, NULL, NULL, &result) == ENG_ERR_STATE, "%s",
+              eng_last_error());
     tap_check(eng_lm_draft_create(s.context, NULL, &draft) == ENG_ERR_STATE, "%s", eng_last_error());
     subject_close(&s);
 }

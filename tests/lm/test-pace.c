@@ -291,7 +291,8 @@ static void verify(uint32_t seed, const eng_sampler_settings *settings, bool cer
 START_TEST(distribution)
 {
     for (uint32_t seed = 20261123; seed < 20261127; seed++) {
-        eng_sampler_settings plain = {.temperature = 1, .top_p = 1, .typical_p = 1, .repeat_penalty = 1, .seed = seed}, cut = plain;
+        eng_sampler_settings plain = {.temperature = 1, .top_p = 1, .typical_p = 1, .repeat_penalty = 1, .seed = seed},
+                             cut = plain;
         cut.temperature = 0.7f;
         cut.top_k = 6;
         cut.top_p = 0.95f;

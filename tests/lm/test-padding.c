@@ -139,8 +139,8 @@ static void check_queries(subject *s)
         all += whole && one == 0;
         one += !whole;
     }
-    tap_check(good && all == LAYERS - 1 && one == 1, "queries of all tokens in %d layers, of the wanted one in the last %d",
-              all, one);
+    tap_check(good && all == LAYERS - 1 && one == 1,
+              "queries of all tokens in %d layers, of the wanted one in the last %d", all, one);
 }
 
 /* Q, K and V in one matrix. */

@@ -30,7 +30,8 @@ typedef struct fault {
     int part;            /* 1-based; 0: none */
     int no, count, total; /* instead of what is right; -1: no such key, 0: right */
     const char *tensor;  /* name of its first tensor */
-    const char *name;    /* what it says in general.name, which another than the first need not say; and in other keys */
+    const char *name;    /* what it says in general.name, which another than the first need not say; and in other
+                          * keys */
     int file_type, length;
     const char *template;
 } fault;

@@ -343,8 +343,8 @@ static void try_endless(eng_context *engine, const whole *w)
     int status = subject_open(&s, engine, "cpu/2", w->path, &placement, NULL);
     double seconds = (double)(eu_now() - begin) / EU_SECOND;
     eng_error error = {.size = sizeof error};
-    bool told = status && eng_last_error_info(&error) == ENG_OK && error.code == ENG_CODE_PATTERN_SYNTAX && error.index == 1 &&
-                strstr(eng_last_error(), "takes too long") != NULL;
+    bool told = status && eng_last_error_info(&error) == ENG_OK && error.code == ENG_CODE_PATTERN_SYNTAX &&
+                error.index == 1 && strstr(eng_last_error(), "takes too long") != NULL;
     printf("# %.3f s: %s\n", seconds, status ? eng_last_error() : "opened");
     tell(status == ENG_ERR_INVALID && told && seconds < 2, "a pattern that takes too long is refused");
     if (!status)

@@ -1,6 +1,6 @@
 /*
- * Models with tensors of f64, i8 and i16, which no op reads: they open as what they are in f32, with the same logits, whole,
- * split and where weights are copied.
+ * Models with tensors of f64, i8 and i16, which no op reads: they open as what they are in f32, with the same logits,
+ * whole, split and where weights are copied.
  */
 #include "config.h"
 
@@ -114,7 +114,8 @@ int main(void)
     scratch_path("plain-f32", wide);
     int failed = subject_make("--arch qwen35moe --seed 3 --type f32 --experts 4 --used 2", from);
     int status = failed ? ENG_ERR_IO : write_both(from, plain, wide);
-    if (tap_check(!failed && !status, "models are made%s%s", failed || status ? ": " : "", failed || status ? eng_last_error() : "")) {
+    if (tap_check(!failed && !status, "models are made%s%s", failed || status ? ": " : "",
+                  failed || status ? eng_last_error() : "")) {
         check("cpu", plain, wide);
 #ifdef HAVE_META
         check("cpu/2", plain, wide);

@@ -84,8 +84,8 @@ static void hit(subject *s, const char *device, const char *what, const int32_t 
     double off = logits && cold ? relative(warm, cold, s->n_vocab) : INFINITY;
     eng_lm_sequence_remove(s->context, 2);
     tap_check(off <= most && reused == expected && (size_t)promised == expected,
-              "%s, %s: %zu of %u tokens reused (should be %zu), off by %.2g%s%s", device, what, reused, n, expected, off,
-              status ? ": " : "", status ? eng_last_error() : "");
+              "%s, %s: %zu of %u tokens reused (should be %zu), off by %.2g%s%s", device, what, reused, n, expected,
+              off, status ? ": " : "", status ? eng_last_error() : "");
     free(warm);
 }
 
@@ -236,22 +236,26 @@ static void check_drop(const char *device)
     char file[256];
     scratch_path("cut.state", file);
     bool saved = eng_lm_sequence_rollback(s.context, 0, 1) == ENG_OK &&
-                 eng_lm_sequence_save(s.context, 0, file) == ENG_OK && eng_lm_sequence_load(s.context, 2, file) == ENG_OK;
+                 eng_lm_sequence_save(s.context, 0, file) == ENG_OK &&
+                 eng_lm_sequence_load(s.context, 2, file) == ENG_OK;
     logits = saved ? run(&s, 2, tokens, 0, 1) : NULL;
     off = logits ? relative(one, logits, s.n_vocab) : INFINITY;
     tap_check(off < 0.002, "%s: saved and loaded: off by %.2g", device, off);
     remove(file);
     compose(&s, tokens, 1, 60, 1, 60);
-    tap_check(eng_lm_reusable(s.context, tokens, 60) == 10, "%s: of a text with a gap what is before it is known", device);
+    tap_check(eng_lm_reusable(s.context, tokens, 60) == 10, "%s: of a text with a gap what is before it is known",
+              device);
     good = eng_lm_sequence_copy(s.context, 0, 1) == ENG_OK &&
            eng_lm_sequence_drop(s.context, 1, 3, 2) == ENG_ERR_STATE && strstr(eng_last_error(), "shares");
     tap_check(good, "%s: what is shared: %s", device, eng_last_error());
     tap_check(eng_lm_sequence_drop(s.context, 0, 30, 10) == ENG_ERR_INVALID, "%s: the last one: %s", device,
               eng_last_error());
-    static const int64_t none[][2] = {{-1, 5}, {5, -1}, {INT64_MIN, 1}, {INT64_MIN, INT64_MIN}, {1, INT64_MAX}, {INT64_MAX, INT64_MAX}};
+    static const int64_t none[][2] = {{-1, 5},        {5, -1},
+                                      {INT64_MIN, 1}, {INT64_MIN, INT64_MIN},
+                                      {1, INT64_MAX}, {INT64_MAX, INT64_MAX}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        tap_check(eng_lm_sequence_drop(s.context, 0, none[i][0], none[i][1]) == ENG_ERR_INVALID, "%s: what no text has: %s", device,
-                  eng_last_error());
+        tap_check(eng_lm_sequence_drop(s.context, 0, none[i][0], none[i][1]) == ENG_ERR_INVALID,
+                  "%s: what no text has: %s", device, eng_last_error());
     free(one);
     subject_close(&s);
 }
@@ -350,8 +354,9 @@ int main(void)
     };
     engine = tap_begin();
     scratch_path("one-layer.gguf", llama);
-    if (engine && !tap_check(subject_make("--seed 5 --arch llama --layers 1 --heads 4 --kv-heads 2 --head 32", llama) == 0,
-                             "make-model"))
+    if (engine &&
+        !tap_check(subject_make("--seed 5 --arch llama --layers 1 --heads 4 --kv-heads 2 --head 32", llama) == 0,
+                   "make-model"))
         return tap_end(engine);
     for (size_t d = 0; engine && d < sizeof devices / sizeof *devices; d++) {
         check_beginnings(devices[d], data_path(HYBRID), true, 1);

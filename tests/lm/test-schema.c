@@ -1,6 +1,6 @@
 /*
- * JSON schemas as grammars: documents that PyPI's jsonschema has judged (tests/peers/schemas.py --write), bounds of whole
- * numbers one by one, refusals by JSON pointer.
+ * JSON schemas as grammars: documents that PyPI's jsonschema has judged (tests/peers/schemas.py --write), bounds of
+ * whole numbers one by one, refusals by JSON pointer.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "config.h"
@@ -19,7 +19,8 @@ static void take(const char *schema, lm_rules *rules)
 {
     char *gbnf = NULL;
     ck_assert_msg(lm_schema_to_gbnf(schema, strlen(schema), &gbnf) == ENG_OK, "%s: %s", schema, eng_last_error());
-    ck_assert_msg(lm_rules_read(gbnf, strlen(gbnf), NULL, rules) == ENG_OK, "%s: %s\n%s", schema, eng_last_error(), gbnf);
+    ck_assert_msg(lm_rules_read(gbnf, strlen(gbnf), NULL, rules) == ENG_OK, "%s: %s\n%s", schema, eng_last_error(),
+                  gbnf);
     free(gbnf);
 }
 
@@ -67,7 +68,8 @@ static void check_bounds(int64_t least, int64_t most, int64_t from, int64_t to)
 {
     char schema[120], text[32];
     lm_rules rules;
-    snprintf(schema, sizeof schema, "{\"type\":\"integer\",\"minimum\":%lld,\"maximum\":%lld}", (long long)least, (long long)most);
+    snprintf(schema, sizeof schema, "{\"type\":\"integer\",\"minimum\":%lld,\"maximum\":%lld}", (long long)least,
+             (long long)most);
     take(schema, &rules);
     for (int64_t i = from; i <= to; i++) {
         snprintf(text, sizeof text, "%lld", (long long)i);
@@ -79,7 +81,8 @@ static void check_bounds(int64_t least, int64_t most, int64_t from, int64_t to)
 
 START_TEST(bounds)
 {
-    static const int64_t ends[] = {-1200, -1000, -999, -101, -100, -99, -11, -10, -9, -2, -1, 0, 1, 5, 9, 10, 11, 19, 20, 99, 100, 101, 340, 999, 1000, 1234};
+    static const int64_t ends[] = {-1200, -1000, -999, -101, -100, -99, -11, -10, -9,  -2,  -1,  0,    1,
+                                   5,     9,     10,   11,   19,   20,  99,  100, 101, 340, 999, 1000, 1234};
     const size_t n = sizeof ends / sizeof *ends;
     for (size_t i = 0; i < n; i++)
         for (size_t k = i; k < n; k += 1 + (i + k) % 3)
@@ -90,7 +93,8 @@ START_TEST(bounds)
 END_TEST
 
 /* Texts of x, with so many digits behind the point: those within are let through, others are not. */
-static void check_decimal(const lm_rules *rules, const char *schema, const double limits[2], const bool open[2], double x, int places)
+static void check_decimal(const lm_rules *rules, const char *schema, const double limits[2], const bool open[2],
+                          double x, int places)
 {
     char text[64];
     snprintf(text, sizeof text, "%.*f", places, x);
@@ -98,7 +102,8 @@ static void check_decimal(const lm_rules *rules, const char *schema, const doubl
     if (strtod(text, NULL) == 0 && text[0] == '-')
         return;
     const bool within = (open[0] ? x > limits[0] : x >= limits[0]) && (open[1] ? x < limits[1] : x <= limits[1]);
-    const bool plain = places == 0 || (text[strlen(text) - 1] != '0' && fabs(x) < 1e7); /* of 1.50 one spelling is enough */
+    /* of 1.50 one spelling is enough */
+    const bool plain = places == 0 || (text[strlen(text) - 1] != '0' && fabs(x) < 1e7);
     const bool one = is_one(rules, text);
     ck_assert_msg(within ? one || !plain : !one, "%s: %s", schema, text);
 }
@@ -110,8 +115,8 @@ static void check_decimals(double least, double most, int open)
     const bool opens[2] = {open & 1, open & 2};
     static const double steps[] = {0, 1e-8, 1e-3, 0.01, 0.1, 0.5, 0.09, 1, 9, 10, 123.25};
     lm_rules rules;
-    snprintf(schema, sizeof schema, "{\"type\":\"number\",\"%s\":%.12g,\"%s\":%.12g}", opens[0] ? "exclusiveMinimum" : "minimum", least,
-             opens[1] ? "exclusiveMaximum" : "maximum", most);
+    snprintf(schema, sizeof schema, "{\"type\":\"number\",\"%s\":%.12g,\"%s\":%.12g}",
+             opens[0] ? "exclusiveMinimum" : "minimum", least, opens[1] ? "exclusiveMaximum" : "maximum", most);
     take(schema, &rules);
     for (int end = 0; end < 2; end++)
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
@@ -120,14 +125,16 @@ static void check_decimals(double least, double most, int open)
                     check_decimal(&rules, schema, limits, opens, limits[end] + sign * steps[i], places);
     for (int i = 0; i < 40; i++)
         check_decimal(&rules, schema, limits, opens, least + (most - least) * i / 39, i % 9);
-    ck_assert(!is_one(&rules, "") && !is_one(&rules, ".5") && !is_one(&rules, "1.") && !is_one(&rules, "01") && !is_one(&rules, "--1"));
+    ck_assert(!is_one(&rules, "") && !is_one(&rules, ".5") && !is_one(&rules, "1.") && !is_one(&rules, "01") &&
+              !is_one(&rules, "--1"));
     lm_rules_free(&rules);
 }
 
 START_TEST(decimals)
 {
-    static const double ends[] = {-123456789, -10.5, -1, -0.99, -0.25, -0.009, 0, 0.00000001, 0.05, 0.07, 0.5, 0.55, 0.99999999, 1, 1.5, 9.99, 10, 99.01,
-                                  9999999.5, 10000000, 123456789012.0};
+    static const double ends[] = {-123456789, -10.5, -1,   -0.99, -0.25,     -0.009,     0,
+                                  0.00000001, 0.05,  0.07, 0.5,   0.55,      0.99999999, 1,
+                                  1.5,        9.99,  10,   99.01, 9999999.5, 10000000,   123456789012.0};
     const size_t n = sizeof ends / sizeof *ends;
     for (size_t i = 0; i < n; i++)
         for (size_t k = i; k < n; k++)

@@ -111,8 +111,8 @@ static void check_elsewhere(const char *device, const float *more, const float *
     const int32_t *tokens;
     bool begun = p.n_sequences == 1 || (feed(&s, 0, 300, 20) && eng_lm_sequence_copy(s.context, 0, 1) == ENG_OK);
     double off = go_on(&s, p.n_sequences - 1, more, back);
-    tap_check(begun && off >= 0 && off <= most, "%s, %u sequences, %u snapshots: off by %.2g of the logits' size%s%s", device,
-              p.n_sequences, p.n_snapshots, off, off < 0 ? ": " : "", off < 0 ? eng_last_error() : "");
+    tap_check(begun && off >= 0 && off <= most, "%s, %u sequences, %u snapshots: off by %.2g of the logits' size%s%s",
+              device, p.n_sequences, p.n_snapshots, off, off < 0 ? ": " : "", off < 0 ? eng_last_error() : "");
     if (p.n_sequences > 1) /* it shared cells with the one that was loaded over */
         tap_check(eng_lm_sequence_tokens(s.context, 0, &tokens) == 20 && tokens[19] == token(&s, 319) &&
                   feed(&s, 0, 320, 1) != NULL, "%s: another sequence stays", device);

@@ -150,8 +150,8 @@ static void check(size_t i)
     bool untouched = true;
     for (size_t at = calls[i].least; at < sizeof memory; at++)
         untouched = untouched && (memory[at] == 0xa5 || calls[i].call == decode);
-    tap_check(refused && status == ENG_OK && untouched, "%s: a struct of %u bytes, and none of %u (case %zu)", calls[i].who,
-              calls[i].least, calls[i].least - 1, i);
+    tap_check(refused && status == ENG_OK && untouched, "%s: a struct of %u bytes, and none of %u (case %zu)",
+              calls[i].who, calls[i].least, calls[i].least - 1, i);
 }
 
 int main(void)

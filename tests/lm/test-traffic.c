@@ -325,8 +325,8 @@ static bool ends_well(traffic *t)
     eng_lm_kept_clear(t->context);
     eng_lm_context_get_stats(t->context, &stats);
     return (stats.n_cells_free == CELLS && stats.n_states_kept == 0) ||
-           wrong(t, "%.0f cells are free when nothing is held, should be %.0f; %.0f states are kept", stats.n_cells_free,
-                 CELLS, stats.n_states_kept);
+           wrong(t, "%.0f cells are free when nothing is held, should be %.0f; %.0f states are kept",
+                 stats.n_cells_free, CELLS, stats.n_states_kept);
 }
 
 /* On a device and in a context of its own; the step that failed, or n. */

@@ -73,7 +73,8 @@ static void check_pair(eng_lm_model *model, const eng_type_info *k, const eng_ty
     bool dumped = eng_lm_context_dump(context, 1, 0, append, &graph) == ENG_OK;
     uint32_t of_k = bound(&graph, "cache_k", k->name, &n_k), of_v = bound(&graph, "cache_v", v->name, &n_v);
     tap_check(dumped && of_k == LAYERS && n_k == LAYERS && of_v == LAYERS && n_v == LAYERS,
-              "K %s, V %s: %u of %u caches of K and %u of %u of V have their type", k->name, v->name, of_k, n_k, of_v, n_v);
+              "K %s, V %s: %u of %u caches of K and %u of %u of V have their type", k->name, v->name, of_k, n_k, of_v,
+              n_v);
     uint64_t cells = (uint64_t)LAYERS * CELLS * KV_HEADS;
     uint64_t bytes = cells * (eng_row_bytes(k->type, HEAD) + eng_row_bytes(v->type, HEAD));
     tap_check(eng_lm_context_get_stats(context, &stats) == ENG_OK && stats.cache_bytes == bytes,
@@ -95,7 +96,8 @@ int main(void)
     char options[200];
     snprintf(options, sizeof options, "--seed 3 --arch llama --embd 128 --ffn 128 --heads 4 --kv-heads %d --head %d "
              "--layers %d --vocab 300 --context 256", KV_HEADS, HEAD, LAYERS);
-    bool opened = tap_check(subject_make(options, path) == 0 && subject_open(&s, engine, "cpu", path, NULL, NULL) == ENG_OK,
+    bool opened = tap_check(subject_make(options, path) == 0 &&
+                                subject_open(&s, engine, "cpu", path, NULL, NULL) == ENG_OK,
                             "a model");
     for (size_t i = 0; opened && i < N_TYPES; i++)
         for (size_t j = 0; j < N_TYPES; j++)

@@ -200,7 +200,8 @@ END_TEST
  * letters, and no byte is written with them. */
 START_TEST(bytes_that_are_none)
 {
-    static const char *const own[] = {"<unk>", "</s>", "<0x-1>", "<0x+1>", "<0x 1>", "<0x1g>", "<0x1>", "<0xfe>", "<0x0x>", "<0xFF"};
+    static const char *const own[] = {"<unk>",  "</s>",  "<0x-1>", "<0x+1>", "<0x 1>",
+                                      "<0x1g>", "<0x1>", "<0xfe>", "<0x0x>", "<0xFF"};
     static const int32_t kinds[] = {2, 3, 6, 6, 6, 6, 6, 6, 6, 6};
     static const float scores[10] = {0};
     eng_tokenizer *t = NULL;
@@ -215,7 +216,8 @@ START_TEST(bytes_that_are_none)
         if (id == 7)
             ck_assert_msg(length == 1 && (uint8_t)text[0] == 0xfe, "%s is %zu bytes", own[id], length);
         else
-            ck_assert_msg(length == strlen(own[id]) && memcmp(text, own[id], length) == 0, "%s is %.*s", own[id], (int)length, text);
+            ck_assert_msg(length == strlen(own[id]) && memcmp(text, own[id], length) == 0, "%s is %.*s", own[id],
+                          (int)length, text);
         free(text);
     }
     expect(t, "\xff", 1, 0, "0");
@@ -241,16 +243,19 @@ START_TEST(control_letters)
     ck_assert_int_eq(make(&r, &t), ENG_OK);
     expect(t, "</s>", 4, 0, "6 7");
     expect(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, "4 1");
-    ck_assert_int_eq(eng_tokenizer_encode_around(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, &inside, 1, &ids, &n), ENG_OK);
+    ck_assert_int_eq(eng_tokenizer_encode_around(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, &inside, 1, &ids, &n),
+                     ENG_OK);
     ck_assert(n == 3 && ids[0] == 4 && ids[1] == 6 && ids[2] == 7);
     free(ids);
-    ck_assert_int_eq(eng_tokenizer_encode_around(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, &before, 1, &ids, &n), ENG_OK);
+    ck_assert_int_eq(eng_tokenizer_encode_around(t, "s</s>", 5, ENG_TOKENIZE_PARSE_SPECIAL, &before, 1, &ids, &n),
+                     ENG_OK);
     ck_assert(n == 2 && ids[1] == 1);
     free(ids);
     eng_tokenizer_destroy(t);
     for (int whole = 0; whole < 2; whole++) {
         r = bpe;
-        r.tokens = bpe_own, r.types = bpe_kinds, r.n = 5, r.merges = merges, r.n_merges = 2, r.pre = whole ? "llama-bpe" : "qwen2";
+        r.tokens = bpe_own, r.types = bpe_kinds, r.n = 5, r.merges = merges, r.n_merges = 2,
+        r.pre = whole ? "llama-bpe" : "qwen2";
         r.add_bos = 0;
         ck_assert_int_eq(make(&r, &t), ENG_OK);
         expect(t, "<|>", 3, 0, "0 1 2");
@@ -260,7 +265,8 @@ START_TEST(control_letters)
 }
 END_TEST
 
-/* BPE over characters by the name of a pre-tokenizer.  Three line ends are a token that no merge makes: Gemma's tokenizers take it. */
+/* BPE over characters by the name of a pre-tokenizer.  Three line ends are a token that no merge makes: Gemma's
+ * tokenizers take it. */
 START_TEST(lines)
 {
     static const char *const tokens[] = {"\n", "\n\n\n", "\xe2\x96\x81", "a", "\xe2\x96\x81" "a", "<0xC3>", "<0xA9>", "<bos>"};

@@ -115,9 +115,10 @@ static void build(eng_graph *g, eng_store *small, eng_store *store)
 
 int rig_use(eng_context *context, eng_device *device, eng_store *store, const matrix *w, float *results)
 {
-    const eng_store_tensor t[] = {
-        io("x", ENG_TYPE_F32, ENG_USE_INPUT, w->k, RIG_COLUMNS), io("y", ENG_TYPE_F32, ENG_USE_OUTPUT, w->m, RIG_COLUMNS),
-        io("ids", ENG_TYPE_I32, ENG_USE_INPUT, RIG_LOOKUPS, 1), io("rows", ENG_TYPE_F32, ENG_USE_OUTPUT, w->k, RIG_LOOKUPS)};
+    const eng_store_tensor t[] = {io("x", ENG_TYPE_F32, ENG_USE_INPUT, w->k, RIG_COLUMNS),
+                                  io("y", ENG_TYPE_F32, ENG_USE_OUTPUT, w->m, RIG_COLUMNS),
+                                  io("ids", ENG_TYPE_I32, ENG_USE_INPUT, RIG_LOOKUPS, 1),
+                                  io("rows", ENG_TYPE_F32, ENG_USE_OUTPUT, w->k, RIG_LOOKUPS)};
     eng_store *stores[] = {NULL, store};
     eng_graph *graph = NULL;
     int32_t ids[RIG_LOOKUPS];

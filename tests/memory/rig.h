@@ -23,8 +23,8 @@ eng_store_tensor rig_declare(const matrix *w, const void *data, uint32_t layout)
 
 #define RIG_COLUMNS 3
 #define RIG_LOOKUPS 5
-/* Products with RIG_COLUMNS columns, then RIG_LOOKUPS rows looked up, of tensor 0 of the store: the same columns and rows
- * whatever the device.  results: m * RIG_COLUMNS + k * RIG_LOOKUPS floats. */
+/* Products with RIG_COLUMNS columns, then RIG_LOOKUPS rows looked up, of tensor 0 of the store: the same columns and
+ * rows whatever the device.  results: m * RIG_COLUMNS + k * RIG_LOOKUPS floats. */
 int rig_use(eng_context *context, eng_device *device, eng_store *store, const matrix *w, float *results);
 
 #endif

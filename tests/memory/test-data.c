@@ -1,4 +1,5 @@
-/* Stores over the host's memory: in place where that can be, never written, never read past its end, given back once. */
+/* Stores over the host's memory: in place where that can be, never written, never read past its end, given back
+ * once. */
 #include "config.h"
 
 #include <stdio.h>
@@ -109,10 +110,10 @@ static uint32_t in_place(const eng_store *store)
     return eng_store_layout(store, 0, &info) >= 0 ? info.in_place : UINT32_MAX;
 }
 
-/* One way to have the data: the same results and the same bytes; the host is told what it must be.  before: bytes between
- * the end of the data and of the memory. */
-static bool check_one(eng_context *c, eng_device *device, const matrix *w, const float *want, size_t before, uint32_t layout,
-                      uint32_t flags, uint32_t *where)
+/* One way to have the data: the same results and the same bytes; the host is told what it must be.  before: bytes
+ * between the end of the data and of the memory. */
+static bool check_one(eng_context *c, eng_device *device, const matrix *w, const float *want, size_t before,
+                      uint32_t layout, uint32_t flags, uint32_t *where)
 {
     fenced f;
     host h = {0};
@@ -135,7 +136,8 @@ static bool check_one(eng_context *c, eng_device *device, const matrix *w, const
     float *r = good ? results_of(c, device, store, w) : NULL;
     good = good && same_results(r, want, w) && back && eng_store_read(store, 0, 0, w->bytes, back) >= 0 &&
            memcmp(back, w->data, w->bytes) == 0;
-    good = good && eng_store_write(store, 0, 0, 1, w->data) == ENG_ERR_INVALID && strstr(eng_last_error(), "declared with data");
+    good = good && eng_store_write(store, 0, 0, 1, w->data) == ENG_ERR_INVALID &&
+           strstr(eng_last_error(), "declared with data");
     eng_store_destroy(store);
     good = good && h.released == 1;
     if (!gone)

@@ -70,9 +70,9 @@ static bool run_with(rig *r, float begin)
     memset(doubled, 0xff, sizeof doubled);
     memset(part, 0xff, sizeof part);
     bool good = eng_store_write(r->store, 0, 0, sizeof x, x) >= 0 &&
-                eng_queue_submit(r->queue, NULL, 0, r->instance, NULL, 0, &fence) >= 0 && eng_fence_wait(fence, UINT64_MAX) >= 0 &&
-                get(r, r->doubled, doubled, sizeof doubled) >= 0 && get(r, r->part, part, sizeof part) >= 0 &&
-                get(r, r->x, back, sizeof back) >= 0;
+                eng_queue_submit(r->queue, NULL, 0, r->instance, NULL, 0, &fence) >= 0 &&
+                eng_fence_wait(fence, UINT64_MAX) >= 0 && get(r, r->doubled, doubled, sizeof doubled) >= 0 &&
+                get(r, r->part, part, sizeof part) >= 0 && get(r, r->x, back, sizeof back) >= 0;
     for (int i = 0; good && i < N * ROWS; i++)
         good = doubled[i] == 2 * x[i] + 1 && back[i] == x[i];
     for (int i = 0; good && i < 3 * N; i++)
@@ -89,7 +89,8 @@ static void check_map(rig *r, const char *name)
         tap_check(strcmp(name, "cpu") != 0, "%s: not in the host's memory: %s", name, eng_last_error());
         return;
     }
-    tap_check(status >= 0 && get(r, r->doubled, doubled, sizeof doubled) >= 0 && memcmp(at, doubled, sizeof doubled) == 0,
+    tap_check(status >= 0 && get(r, r->doubled, doubled, sizeof doubled) >= 0 &&
+                  memcmp(at, doubled, sizeof doubled) == 0,
               "%s: the address of a kept value", name);
 }
 
@@ -130,8 +131,8 @@ static void check_device(eng_context *c, const char *name)
         tap_check(run_with(&r, -3) && run_with(&r, 7), "%s: they are those of the last run", name);
         tap_check(eng_graph_find(r.graph, "doubled") == r.doubled && eng_graph_find(r.graph, "nobody") == ENG_NO_VALUE,
                   "%s: found by name", name);
-        tap_check(get(&r, r.summed, &one, sizeof one) == ENG_ERR_NOTFOUND && strstr(eng_last_error(), "eng_graph_keep"), "%s: %s",
-                  name, eng_last_error());
+        tap_check(get(&r, r.summed, &one, sizeof one) == ENG_ERR_NOTFOUND && strstr(eng_last_error(), "eng_graph_keep"),
+                  "%s: %s", name, eng_last_error());
         tap_check(get(&r, 1000, &one, sizeof one) == ENG_ERR_NOTFOUND, "%s: %s", name, eng_last_error());
         tap_check(eng_graph_keep(r.graph, r.summed) == ENG_ERR_STATE, "%s: %s", name, eng_last_error());
         check_map(&r, name);

@@ -52,7 +52,8 @@ static void apply(const eng_region *r, uint8_t *shadow)
 static bool matches(const eng_region *r, const uint8_t *shadow)
 {
     for (uint64_t i = 0; i < r->count; i++)
-        if (memcmp(shadow + r->tensor_offset + i * r->tensor_stride, (uint8_t *)r->data + i * r->data_stride, r->bytes) != 0)
+        if (memcmp(shadow + r->tensor_offset + i * r->tensor_stride, (uint8_t *)r->data + i * r->data_stride,
+                   r->bytes) != 0)
             return false;
     return true;
 }
@@ -121,9 +122,11 @@ static void check_type(eng_context *c, eng_device *device, const char *name, uin
     const eng_layout_info info = layout_of(store);
     const bool blocks = eng_type_get(type)->block > 1;
     const bool lanes = strcmp(info.name, "lanes8") == 0;
-    tap_check((lanes || strcmp(info.name, blocks ? "rows4" : "file") == 0) && (info.layout != 0) == blocks && info.in_place == 0,
+    tap_check((lanes || strcmp(info.name, blocks ? "rows4" : "file") == 0) && (info.layout != 0) == blocks &&
+                  info.in_place == 0,
               "%s, %s: kept as %s", name, what, info.name);
-    tap_check(store && like_an_array(device, store, w.bytes, 200), "%s, %s: reads and writes like an array of bytes", name, what);
+    tap_check(store && like_an_array(device, store, w.bytes, 200), "%s, %s: reads and writes like an array of bytes",
+              name, what);
     eng_store_destroy(store);
     float *packed = results_of(c, device, &w, ENG_LAYOUT_PACKED), *file = results_of(c, device, &w, ENG_LAYOUT_FILE);
     tap_check(same_results(&w, packed, file, lanes), "%s, %s: the same products and rows", name, what);
@@ -216,7 +219,8 @@ static void check_binding(eng_context *c, eng_device *device, const char *name)
     const eng_store_tensor io[] = {
         {.size = sizeof *io, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_INPUT, .ne = {64}, .name = "x", .layer = -1},
         {.size = sizeof *io, .type = ENG_TYPE_F32, .rank = 1, .use = ENG_USE_OUTPUT, .ne = {8}, .name = "y", .layer = -1}};
-    eng_store *packed = store_of(device, &w, ENG_LAYOUT_PACKED), *file = store_of(device, &w, ENG_LAYOUT_FILE), *input = NULL;
+    eng_store *packed = store_of(device, &w, ENG_LAYOUT_PACKED), *file = store_of(device, &w, ENG_LAYOUT_FILE),
+              *input = NULL;
     eng_instance *instance = NULL;
     if (!packed || !file || eng_store_create(device, io, 2, &input) < 0)
         return;
@@ -234,7 +238,7 @@ static void check_binding(eng_context *c, eng_device *device, const char *name)
     eng_store_destroy(input);
 }
 
-/* -- cutting --------------------------------------------------------------------------------------------------------- */
+/* -- cutting ------------------------------------------------------------------------------------------------ */
 
 static uint64_t leaf_bytes(eng_device *device, uint32_t leaf)
 {
@@ -243,7 +247,8 @@ static uint64_t leaf_bytes(eng_device *device, uint32_t leaf)
     return eng_device_leaf(device, leaf, &info, &stats) >= 0 ? stats.bytes_weights : 0;
 }
 
-/* 20 rows over two ranks: 10 and 10 as in a file, 12 and 8 where four stay together.  along: 0: their elements, 1: rows. */
+/* 20 rows over two ranks: 10 and 10 as in a file, 12 and 8 where four stay together.  along: 0: their elements, 1:
+ * rows. */
 static void check_cut(eng_context *c, eng_device *device, const char *name, uint32_t layout, int along, int64_t first)
 {
     matrix w;
@@ -260,18 +265,21 @@ static void check_cut(eng_context *c, eng_device *device, const char *name, uint
     t.dims = along ? by_rows : by_elements;
     bool good = eng_store_create(device, &t, 1, &store) >= 0;
     const uint64_t row = eng_row_bytes(w.type, w.k), bytes = along ? (uint64_t)first * row : w.bytes / 2;
-    tap_check(good && leaf_bytes(device, 0) == bytes && strcmp(layout_of(store).name, layout == ENG_LAYOUT_FILE ? "file" : "rows4") == 0,
+    tap_check(good && leaf_bytes(device, 0) == bytes &&
+                  strcmp(layout_of(store).name, layout == ENG_LAYOUT_FILE ? "file" : "rows4") == 0,
               "%s, cut along its %s: the first has %llu of %llu bytes, as %s", name, along ? "rows" : "elements",
               (unsigned long long)leaf_bytes(device, 0), (unsigned long long)w.bytes, layout_of(store).name);
     float *want = results_of(c, device, &w, ENG_LAYOUT_FILE);
     float *r = malloc((size_t)(w.m * RIG_COLUMNS + w.k * RIG_LOOKUPS) * sizeof *r);
-    good = good && like_an_array(device, store, w.bytes, 200) && eng_store_write(store, 0, 0, w.bytes, w.data) >= 0 && r &&
-           rig_use(c, device, store, &w, r) >= 0;
+    good = good && like_an_array(device, store, w.bytes, 200) && eng_store_write(store, 0, 0, w.bytes, w.data) >= 0 &&
+           r && rig_use(c, device, store, &w, r) >= 0;
     if (!good)
         printf("# %s\n", eng_last_error());
     float worst = 0; /* sums over parts are rounded otherwise */
     for (int64_t i = 0; good && want && i < w.m * RIG_COLUMNS + w.k * RIG_LOOKUPS; i++)
-        worst = worst > r[i] - want[i] && worst > want[i] - r[i] ? worst : r[i] > want[i] ? r[i] - want[i] : want[i] - r[i];
+        worst = worst > r[i] - want[i] && worst > want[i] - r[i] ? worst :
+                r[i] > want[i]                                   ? r[i] - want[i] :
+                                                                   want[i] - r[i];
     tap_check(good && want && worst < 1e-4f, "%s, cut along its %s: like an array, and the same products (%g)", name,
               along ? "rows" : "elements", (double)worst);
     eng_store_destroy(store);

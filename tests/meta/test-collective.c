@@ -242,8 +242,8 @@ static bool fill_moves(sample *s, uint32_t target)
         end->n_moves = 0;
         for (uint32_t left = s->exchange.sources; left; left &= left - 1) {
             uint32_t r = meta_first(left);
-            if (!meta_cut_moves(s->ne, &f32, &s->from.cut, r, &s->to.cut, target, fill ? end->moves + end->n_moves : NULL,
-                                fill ? room - end->n_moves : 0, &n))
+            if (!meta_cut_moves(s->ne, &f32, &s->from.cut, r, &s->to.cut, target,
+                                fill ? end->moves + end->n_moves : NULL, fill ? room - end->n_moves : 0, &n))
                 return false;
             end->n_moves += n;
         }
@@ -293,7 +293,8 @@ static bool make_sample(world *w, uint32_t i)
         if (e->sources >> r & 1u)
             good = fill_end(w, s, i, r, true);
         if (good && (e->targets >> r & 1u))
-            good = fill_end(w, s, i, r, false) && (e->from != META_SHARDED || e->to != META_SHARDED || fill_moves(s, r));
+            good = fill_end(w, s, i, r, false) &&
+                   (e->from != META_SHARDED || e->to != META_SHARDED || fill_moves(s, r));
     }
     w->exchanges[i] = e;
     return good;
@@ -341,7 +342,8 @@ static uint64_t expected(const world *w, uint32_t i, uint32_t rank, bool before,
                 float sum = 0;
                 uint32_t left = s->exchange.sources;
                 for (bool first = true; left; left &= left - 1, first = false)
-                    sum = first ? value(w->seed, i, meta_first(left), at) : sum + value(w->seed, i, meta_first(left), at);
+                    sum = first ? value(w->seed, i, meta_first(left), at) :
+                                  sum + value(w->seed, i, meta_first(left), at);
                 list[n++] = sum;
             }
         }
@@ -357,7 +359,8 @@ static bool received(const world *w, uint32_t i, uint32_t rank)
 
     if (good) {
         uint64_t n = expected(w, i, rank, false, want);
-        good = n * sizeof *want == end->bytes && memcmp(want, w->fakes[rank].memory[end->tensor] + end->offset, end->bytes) == 0;
+        good = n * sizeof *want == end->bytes &&
+               memcmp(want, w->fakes[rank].memory[end->tensor] + end->offset, end->bytes) == 0;
     }
     free(want);
     return good;

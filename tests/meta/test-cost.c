@@ -93,7 +93,8 @@ static bool make_graph(const bench *b, int blocks, int chain, bool extra, eng_gr
 
 static bool make_program(const bench *b, int blocks, int chain, bool extra, program *p)
 {
-    bool good = make_graph(b, blocks, chain, extra, &p->graph) && eng_plan_create(b->device, p->graph, &p->plan) == ENG_OK &&
+    bool good = make_graph(b, blocks, chain, extra, &p->graph) &&
+                eng_plan_create(b->device, p->graph, &p->plan) == ENG_OK &&
                 eng_instance_create(p->plan, (eng_store *const *)&b->store, 1, &p->instance) == ENG_OK;
     if (!good)
         printf("# %s: %s\n", b->name, eng_last_error());
@@ -129,7 +130,8 @@ static void end(bench *b)
 static bool run(const bench *b, const program *p)
 {
     eng_fence fence;
-    if (eng_queue_submit(b->queue, NULL, 0, p->instance, NULL, 0, &fence) == ENG_OK && eng_fence_wait(fence, UINT64_MAX) == ENG_OK)
+    if (eng_queue_submit(b->queue, NULL, 0, p->instance, NULL, 0, &fence) == ENG_OK &&
+        eng_fence_wait(fence, UINT64_MAX) == ENG_OK)
         return true;
     printf("# %s: %s\n", b->name, eng_last_error());
     return false;

@@ -65,7 +65,9 @@ static bool place(rig *g, eng_value v, int kind, const shape *s, const char *con
     static const uint32_t kinds[KINDS] = {ENG_PLACE_REPLICATED, ENG_PLACE_SHARDED, ENG_PLACE_SHARDED, ENG_PLACE_PARTIAL,
                                           ENG_PLACE_SINGLE,     ENG_PLACE_SINGLE,  ENG_PLACE_SINGLE};
     rig_dim m, c;
-    eng_placement p = {.size = sizeof p, .kind = kinds[kind], .axis = eng_context_axis(context, kind == BY_C ? "c" : "m")};
+    eng_placement p = {.size = sizeof p,
+                       .kind = kinds[kind],
+                       .axis = eng_context_axis(context, kind == BY_C ? "c" : "m")};
     eng_dim dims[] = {rig_axis(&m, eng_context_axis(context, "m"), M, s->m),
                       rig_axis(&c, eng_context_axis(context, "c"), C, s->c)};
 
@@ -165,8 +167,8 @@ static void check_device(const char *device, const char *const *leaves, const sh
     for (int y = 0; y < KINDS; y++)
         for (int z = 0; z < KINDS; z++)
             bad += !run_pair(device, leaves, s, y, z);
-    tap_check(bad == 0, "%d x %d, %s%s: %d of %d pairs wrong", M * s->m, C * s->c, device, staged ? ", staged" : "", bad,
-              KINDS * KINDS);
+    tap_check(bad == 0, "%d x %d, %s%s: %d of %d pairs wrong", M * s->m, C * s->c, device, staged ? ", staged" : "",
+              bad, KINDS * KINDS);
 }
 
 int main(void)

@@ -75,7 +75,8 @@ static bool after(const fault_case *c, subject *s)
         return no(c, "the run after took too long");
     subject_close(s, (c->at + c->index) & 1);
     right = true;
-    if (!subject_number(s, "meta.timeout", 0) || subject_open(s, "cpu/2") != ENG_OK || subject_run(s, want, &right) != ENG_OK || !right)
+    if (!subject_number(s, "meta.timeout", 0) || subject_open(s, "cpu/2") != ENG_OK ||
+        subject_run(s, want, &right) != ENG_OK || !right)
         return no(c, "the context is of no use afterwards");
     subject_close(s, c->at & 1);
     return true;
@@ -176,7 +177,8 @@ static bool freed_by_two(const fault_case *c, subject *s)
 static bool two_queues(const void *which, int limit_ms)
 {
     bool by_two = *(const bool *)which;
-    fault_case c = {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = PASSES_AFTER, .limit = limit_ms};
+    fault_case c =
+        {.device = "fault:0+fault:1", .kind = "hang", .index = 1, .at = 1, .hold = PASSES_AFTER, .limit = limit_ms};
     eng_queue *other = NULL;
     subject s;
     bool good = begin(&s, &c) && subject_number(&s, "fault.times", 2) &&
@@ -255,6 +257,7 @@ int main(void)
         tap_check(subject_in_time(two_queues, &(bool){by_two}, LIMIT_MS), "two queues, one instance, freed %s",
                   by_two ? "by two threads" : "first");
     /* last: with another graph */
-    tap_check(subject_in_time(slow_run, NULL, 2 * LIMIT_MS), "a guest waits longer than the timeout while the others get on");
+    tap_check(subject_in_time(slow_run, NULL, 2 * LIMIT_MS),
+              "a guest waits longer than the timeout while the others get on");
     return tap_end(NULL);
 }

@@ -79,12 +79,14 @@ static void check_name(const char *what, const char *name)
     for (uint32_t f = ENG_EXPLAIN_TEXT; f <= ENG_EXPLAIN_GRAPHVIZ && good; f++)
         good = rig_explain(&g, f, &t[f]);
     for (int dot = 0; dot < 2 && good; dot++)
-        good = eng_graph_dump(g.graph, dot ? ENG_EXPLAIN_GRAPHVIZ : ENG_EXPLAIN_TEXT, rig_append, &t[3 + dot]) == ENG_OK;
+        good = eng_graph_dump(g.graph, dot ? ENG_EXPLAIN_GRAPHVIZ : ENG_EXPLAIN_TEXT, rig_append, &t[3 + dot]) ==
+               ENG_OK;
     if (!good)
         printf("# %s\n", eng_last_error());
     rig_close(&g);
     tap_check(good && rig_is_json(&t[ENG_EXPLAIN_JSON]), "JSON is JSON, %s", what);
-    tap_check(good && rig_is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && rig_is_drawing(&t[4]), "drawings are whole, %s", what);
+    tap_check(good && rig_is_drawing(&t[ENG_EXPLAIN_GRAPHVIZ]) && rig_is_drawing(&t[4]), "drawings are whole, %s",
+              what);
     for (int i = 0; i < 5; i++)
         good = good && is_shown(&t[i]);
     tap_check(good && t[0].length && t[4].length, "all is text, %s", what);

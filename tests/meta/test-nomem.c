@@ -67,7 +67,8 @@ static bool run_without(const char *device, uint64_t nth, bool all)
 static void check_program(const char *device, uint64_t seed, uint32_t nodes)
 {
     uint64_t n = 1;
-    bool good = pg_make(context, seed, nodes, program) && run_without(device, 0, false) && run_without(device, 0, false);
+    bool good = pg_make(context, seed, nodes, program) && run_without(device, 0, false) &&
+                run_without(device, 0, false);
 
     for (bool more = good; more && good; n++) {
         good = run_without(device, n, n % 2);

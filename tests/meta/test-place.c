@@ -21,7 +21,8 @@ enum { V_W, V_X, V_Y, V_Z, V_S, V_V, V_STATE, V_U, V_SQUARE, VALUES }; /* that m
 enum { REPLICATED, SHARDED, PARTIAL, FIRST, LAST, GUEST, KINDS };
 
 static const char *const value_names[] = {"w", "x", "y", "z", "s", "v", "state", "u", "v*v"};
-static const char *const kind_names[] = {"replicated", "sharded", "partial", "on the first", "on the last", "on a guest"};
+static const char *const kind_names[] = {"replicated",   "sharded",     "partial",
+                                         "on the first", "on the last", "on a guest"};
 static eng_context *context;
 static uint32_t axis_k, axis_m;
 

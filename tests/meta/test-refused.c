@@ -29,8 +29,8 @@ static bool fill(rig *g)
         w[i] = (float)(i * 53 % 97) / 48 - 1;
     for (int i = 0; i < STATE; i++)
         windows[i] = (float)(i * 29 % 89) / 44 - 1;
-    return rig_write(g, X, x) && rig_write(g, WEIGHTS, w) && rig_write(g, WINDOWS, windows) && rig_write(g, SRC, &src) &&
-           rig_write(g, DST, &dst) && rig_write(g, CU, cu);
+    return rig_write(g, X, x) && rig_write(g, WEIGHTS, w) && rig_write(g, WINDOWS, windows) &&
+           rig_write(g, SRC, &src) && rig_write(g, DST, &dst) && rig_write(g, CU, cu);
 }
 
 static bool make_store(rig *g, int place)
@@ -89,7 +89,8 @@ static int asked(const char *name, char *reason, size_t bytes, bool *planned)
     *planned = false;
     if (good) {
         build(&g);
-        good = eng_graph_seal(g.graph) == ENG_OK && eng_device_supports(g.device, g.graph, 0, &answer, reason, bytes) == ENG_OK;
+        good = eng_graph_seal(g.graph) == ENG_OK &&
+               eng_device_supports(g.device, g.graph, 0, &answer, reason, bytes) == ENG_OK;
         *planned = good && eng_plan_create(g.device, g.graph, &g.plan) == ENG_OK;
     }
     if (!good)

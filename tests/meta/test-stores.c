@@ -141,7 +141,8 @@ static void check_ranges(const char *name)
     static float host[FLOATS], data[FLOATS];
     eng_device *device = NULL;
     eng_store *store = NULL;
-    bool good = eng_device_open(context, name, &device) == ENG_OK && (store = periods_of_five(device, PERIODS)) != NULL &&
+    bool good = eng_device_open(context, name, &device) == ENG_OK &&
+                (store = periods_of_five(device, PERIODS)) != NULL &&
                 eng_store_write(store, 0, 0, sizeof host, host) == ENG_OK;
     uint32_t seed = 1;
     int n = 0;
@@ -171,7 +172,8 @@ static void check_single_cells(void)
     eng_device *device = NULL;
     eng_store *store = NULL;
     float row[3] = {1, 2, 3};
-    bool good = eng_device_open(context, "cpu/2", &device) == ENG_OK && (store = periods_of_five(device, PERIODS)) != NULL;
+    bool good = eng_device_open(context, "cpu/2", &device) == ENG_OK &&
+                (store = periods_of_five(device, PERIODS)) != NULL;
     clock_t begin = clock();
     int n = 0;
 
@@ -198,8 +200,9 @@ static uint64_t about_cells(eng_type type)
     eng_store *caches = NULL, *store = NULL;
     uint64_t bytes = 0;
 
-    if (eng_device_open(context, "cpu/2@3:1", &device) == ENG_OK && (caches = rig_make_store(device, &cache, 1)) != NULL &&
-        (store = rig_make_store(device, &about, 1)) != NULL && eng_device_leaf(device, 1, &info, &stats) == ENG_OK)
+    if (eng_device_open(context, "cpu/2@3:1", &device) == ENG_OK &&
+        (caches = rig_make_store(device, &cache, 1)) != NULL && (store = rig_make_store(device, &about, 1)) != NULL &&
+        eng_device_leaf(device, 1, &info, &stats) == ENG_OK)
         bytes = stats.bytes_io;
     else
         printf("# %s\n", eng_last_error());
@@ -267,7 +270,8 @@ static void check_failed_store(void)
                 (store = rig_make_store(device, &t, 1)) != NULL;
     if (good)
         weights_of(device, bytes);
-    tap_check(good && bytes[0] + bytes[1] + bytes[2] == 3 * 34 * 30, "blocks after a store of elements that failed: %lu bytes",
+    tap_check(good && bytes[0] + bytes[1] + bytes[2] == 3 * 34 * 30,
+              "blocks after a store of elements that failed: %lu bytes",
               (unsigned long)(bytes[0] + bytes[1] + bytes[2]));
     eng_store_destroy(failed);
     eng_store_destroy(store);
@@ -450,8 +454,8 @@ static void check_older(const struct composition *c, bool of_older)
         eng_instance_destroy(r.instance);
         r.instance = NULL;
     }
-    tap_check(good, "a plan of the %s of two stores, an input on a guest in one, %s: %s", of_older ? "older" : "younger",
-              c->name, good ? "right" : eng_last_error());
+    tap_check(good, "a plan of the %s of two stores, an input on a guest in one, %s: %s",
+              of_older ? "older" : "younger", c->name, good ? "right" : eng_last_error());
     r.store = NULL;
     for (int i = 0; i < 3; i++)
         eng_store_destroy(stores[i]);
@@ -471,7 +475,8 @@ static void check_no_room(void)
     eng_store *too_large = fits ? one_weight(device, "n", 200, 1000, NULL) : NULL;
 
     good = fits && !too_large && eng_last_error_info(&e) == ENG_OK && e.status == ENG_ERR_NOMEM &&
-           strstr(eng_last_error(), "null/2.1, rank 1 of null/2@1:3") && strstr(eng_last_error(), "null.memory: 100000");
+           strstr(eng_last_error(), "null/2.1, rank 1 of null/2@1:3") &&
+           strstr(eng_last_error(), "null.memory: 100000");
     if (!good)
         printf("# %s\n", eng_last_error());
     eng_store_destroy(too_large);
@@ -480,7 +485,8 @@ static void check_no_room(void)
     eng_context_set_option(context, "null.memory", "0");
     tap_check(good, "a rank without room for its part is named, and says why");
     device = NULL;
-    good = eng_device_open(context, "null+nosuch", &device) == ENG_ERR_NOTFOUND && !device && strstr(eng_last_error(), "'nosuch'");
+    good = eng_device_open(context, "null+nosuch", &device) == ENG_ERR_NOTFOUND && !device &&
+           strstr(eng_last_error(), "'nosuch'");
     tap_check(good, "nor is there a device with a rank that is not there");
 }
 

@@ -58,8 +58,8 @@ static bool begin(subject *s, const fault_case *c)
 
 static bool no(const fault_case *c, const char *what)
 {
-    printf("# %s%s%s, %s at %d: %s; last error: %s\n", c->device, c->wrapped ? " of " : "", c->wrapped ? c->wrapped : "",
-           c->kind, c->at, what, eng_last_error());
+    printf("# %s%s%s, %s at %d: %s; last error: %s\n", c->device, c->wrapped ? " of " : "",
+           c->wrapped ? c->wrapped : "", c->kind, c->at, what, eng_last_error());
     return false;
 }
 
@@ -75,7 +75,8 @@ static bool names_rank(const fault_case *c, const char *text)
 static bool works(subject *s, const char *device)
 {
     bool right = true;
-    return subject_number(s, "meta.timeout", 0) && subject_open(s, device) == ENG_OK && subject_run(s, want, &right) == ENG_OK && right;
+    return subject_number(s, "meta.timeout", 0) && subject_open(s, device) == ENG_OK &&
+           subject_run(s, want, &right) == ENG_OK && right;
 }
 
 /* Runs until one is hit. */
@@ -317,7 +318,8 @@ static bool attempt_two_plans(const void *which, int limit_ms)
 
 static void test_two_plans(const fault_case *c)
 {
-    tap_check(in_time(attempt_two_plans, c), "two plans, %s of fault:%d at %d of %s", c->kind, c->index, c->at, c->device);
+    tap_check(in_time(attempt_two_plans, c), "two plans, %s of fault:%d at %d of %s", c->kind, c->index, c->at,
+              c->device);
 }
 
 static void test_turns(void)

@@ -198,7 +198,8 @@ static void statement(finder *f, size_t i)
 {
     static const char *const no_call[] = {"if", "for", "while", "switch", "return", "sizeof", "va_start", "va_end",
                                           "free", "pthread_mutex_lock", "pthread_mutex_unlock", NULL};
-    static const char *const assigns[] = {"=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "<<=", ">>=", "++", "--", NULL};
+    static const char *const assigns[] = {"=",  "+=",  "-=",  "*=", "/=", "|=", "&=",
+                                          "^=", "<<=", ">>=", "++", "--", NULL};
     if (f->s->tokens[i].kind != TOKEN_WORD || !starts_statement(f, i) || one_of(f, i, no_call))
         return;
     size_t end = i + 1;

@@ -63,7 +63,8 @@ static void show(const tree *t, const point *p)
     for (char *c = line; *c; c++)
         *c = *c == '\t' ? ' ' : *c;
     const token *at = &s->tokens[f->first];
-    printf("%s\t%u\t%u\t%s\t%s\t", t->files[p->file], p->number, source_line(s, f->first), name, operator_names[f->kind]);
+    printf("%s\t%u\t%u\t%s\t%s\t", t->files[p->file], p->number, source_line(s, f->first), name,
+           operator_names[f->kind]);
     if (f->kind == NEGATE || f->kind >= CALL)
         printf("%s", f->kind == NEGATE ? "negated" : "dropped");
     else

@@ -10,7 +10,8 @@
 
 bool source_is(const source *s, size_t i, const char *text)
 {
-    return i < s->n && strlen(text) == s->tokens[i].length && memcmp(s->data + s->tokens[i].at, text, strlen(text)) == 0;
+    return i < s->n && strlen(text) == s->tokens[i].length &&
+           memcmp(s->data + s->tokens[i].at, text, strlen(text)) == 0;
 }
 
 unsigned source_line(const source *s, size_t i)

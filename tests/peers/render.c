@@ -1,6 +1,7 @@
 /*
- * Templates rendered for templates.py: from the standard input pairs of texts, each ended by a zero byte: a template and its
- * variables as JSON.  Of each it writes a line "ok BYTES" or "STATUS BYTES", and so many bytes: the text, or the error.
+ * Templates rendered for templates.py: from the standard input pairs of texts, each ended by a zero byte: a template
+ * and its variables as JSON.  Of each it writes a line "ok BYTES" or "STATUS BYTES", and so many bytes: the text, or
+ * the error.
  */
 #include <stdio.h>
 #include <stdlib.h>

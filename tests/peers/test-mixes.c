@@ -1,6 +1,6 @@
 /*
- * Mixes: which type each matrix gets is what llama.cpp's quantiser gives it, for models of several kinds, with an importance
- * matrix and without (tests/data/mixes.txt, tests/data/README.md).  Nothing is encoded.
+ * Mixes: which type each matrix gets is what llama.cpp's quantiser gives it, for models of several kinds, with an
+ * importance matrix and without (tests/data/mixes.txt, tests/data/README.md).  Nothing is encoded.
  */
 #include "config.h"
 
@@ -100,8 +100,8 @@ static void check(const char *name, const char *options)
             unknown += !compare_line(g, line);
         }
     tap_check(!status && lines >= 20 && compared > 1000 && !wrong && !unknown,
-              "%s: %u lines of mixes, %u types of tensors, %u of them other ones, %u unknown mixes", name, lines, compared, wrong,
-              unknown);
+              "%s: %u lines of mixes, %u types of tensors, %u of them other ones, %u unknown mixes", name, lines,
+              compared, wrong, unknown);
     if (f)
         fclose(f);
     eng_gguf_close(g);

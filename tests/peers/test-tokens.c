@@ -1,4 +1,5 @@
-/* Small vocabularies of each kind give the tokens that `tokenizers`, `sentencepiece` and `tiktoken` give (tokens.py --write). */
+/* Small vocabularies of each kind give the tokens that `tokenizers`, `sentencepiece` and `tiktoken` give (tokens.py
+ * --write). */
 #include "config.h"
 
 #include <stdio.h>
@@ -53,14 +54,16 @@ static void check(const char *name)
     }
     if (f)
         fclose(f);
-    tap_check(texts >= 64 && wrong == 0, "%s: %d texts, %d of them give other tokens than recorded", name, texts, wrong);
+    tap_check(texts >= 64 && wrong == 0, "%s: %d texts, %d of them give other tokens than recorded", name, texts,
+              wrong);
     eng_tokenizer_destroy(t);
     eng_gguf_close(g);
 }
 
 int main(void)
 {
-    static const char *const names[] = {"llama-bpe", "gemma4", "llama", "gemma", "kimi-k2", "t5-rules", "t5-bytes", "bert", "rwkv"};
+    static const char *const names[] = {"llama-bpe", "gemma4",   "llama", "gemma", "kimi-k2",
+                                        "t5-rules",  "t5-bytes", "bert",  "rwkv"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         check(names[i]);
     return tap_end(NULL);

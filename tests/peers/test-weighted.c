@@ -1,6 +1,7 @@
 /*
- * Encoders on the host, with importance: they lose no more than another maker's do for the same rows (tests/data/weighted.txt),
- * and less than without importance; types that need none give that maker's bytes.  Any numbers give numbers.
+ * Encoders on the host, with importance: they lose no more than another maker's do for the same rows
+ * (tests/data/weighted.txt), and less than without importance; types that need none give that maker's bytes.  Any
+ * numbers give numbers.
  */
 #include "config.h"
 
@@ -43,15 +44,16 @@ static void encode(uint32_t type, const float *weights)
 static double lost(converter *c, uint32_t type, const float *weights)
 {
     encode(type, weights);
-    return converter_run(c, type, blocks, ENG_TYPE_F32, y, PEERS_COLUMNS, PEERS_ROWS) ? INFINITY : peers_lost(x, y, importance);
+    return converter_run(c, type, blocks, ENG_TYPE_F32, y, PEERS_COLUMNS, PEERS_ROWS) ? INFINITY :
+                                                                                        peers_lost(x, y, importance);
 }
 
 static void check(converter *c, uint32_t type)
 {
     const char *name = eng_type_get(type)->name;
     const double theirs = strtod(recorded(name), NULL), ours = lost(c, type, importance), plain = lost(c, type, NULL);
-    tap_check(theirs > 0 && ours <= 1.02 * theirs && ours < 0.985 * plain, "%s loses %.5f, without importance %.5f, the peer %.5f", name, ours,
-        plain, theirs);
+    tap_check(theirs > 0 && ours <= 1.02 * theirs && ours < 0.985 * plain,
+              "%s loses %.5f, without importance %.5f, the peer %.5f", name, ours, plain, theirs);
 }
 
 static void check_bytes(uint32_t type)

@@ -1,7 +1,7 @@
 /*
- * Tokens of texts, for tokens.py: FILE.gguf; for each line of hexadecimal bytes of its input a line of ids, "=" if they are that
- * text again, or "!" and the text that they are, in hexadecimal.  --special: control tokens are recognised.  --time TEXT: seconds
- * that the text of a file takes.
+ * Tokens of texts, for tokens.py: FILE.gguf; for each line of hexadecimal bytes of its input a line of ids, "=" if they
+ * are that text again, or "!" and the text that they are, in hexadecimal.  --special: control tokens are recognised.
+ * --time TEXT: seconds that the text of a file takes.
  */
 #include "config.h"
 

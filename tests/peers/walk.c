@@ -1,6 +1,7 @@
 /*
- * Grammars of JSON schemas, for schemas.py.  A line of standard input each: "S SCHEMA" takes a schema ("ok" or "refused: WHY"), "W SEED"
- * walks through its grammar ("LENGTH", and a document of so many bytes), "T DOCUMENT" tests one (y, m or n).
+ * Grammars of JSON schemas, for schemas.py.  A line of standard input each: "S SCHEMA" takes a schema ("ok" or
+ * "refused: WHY"), "W SEED" walks through its grammar ("LENGTH", and a document of so many bytes), "T DOCUMENT" tests
+ * one (y, m or n).
  */
 #define _POSIX_C_SOURCE 200809L
 #include "config.h"
@@ -47,7 +48,8 @@ static void find_costs(const lm_rules *r)
             const uint32_t e = r->elements.at[i];
             if (e == LM_ELEMENT_END)
                 continue;
-            uint64_t own = costs[i + 1] + (LM_ELEMENT_KIND(e) == LM_ELEMENT_SET ? 1 : rule_cost(r, LM_ELEMENT_INDEX(e)));
+            uint64_t own = costs[i + 1] +
+                           (LM_ELEMENT_KIND(e) == LM_ELEMENT_SET ? 1 : rule_cost(r, LM_ELEMENT_INDEX(e)));
             more |= own < costs[i];
             costs[i] = own < costs[i] ? own : costs[i];
         }
@@ -100,7 +102,9 @@ static void walk(const lm_rules *rules, uint32_t seed)
         exit(1);
     uint32_t s = lm_matcher_begin(&m), enough = 1 + below(150);
     for (size_t i = 0; i < 20000; i++) {
-        int b = lm_matcher_may_end(&m, s) && (i > enough || below(4) == 0) ? -1 : i > enough ? nearest(&m, s) : any(&m, s);
+        int b = lm_matcher_may_end(&m, s) && (i > enough || below(4) == 0) ? -1 :
+                i > enough                                                 ? nearest(&m, s) :
+                                                                             any(&m, s);
         if (b < 0)
             break;
         eu_text_add_bytes(&text, &(char){(char)b}, 1);

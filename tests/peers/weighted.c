@@ -1,4 +1,5 @@
-/* Prints for each type of weighted.h what ggml's encoder loses with importance, or the hash of its blocks: tests/data/weighted.txt. */
+/* Prints for each type of weighted.h what ggml's encoder loses with importance, or the hash of its blocks:
+ * tests/data/weighted.txt. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * Does the JSON on standard input follow the schema in the file that is named?  The words of JSON Schema that our schemas
- * use: type, properties, required, additionalProperties (false), items, enum, minimum, $ref to $defs; another is an error.
+ * Does the JSON on standard input follow the schema in the file that is named?  The words of JSON Schema that our
+ * schemas use: type, properties, required, additionalProperties (false), items, enum, minimum, $ref to $defs; another
+ * is an error.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -126,7 +127,9 @@ static const json *defined(const char *reference)
 {
     static const char begin[] = "#/$defs/";
     const json *defs = member(root, "$defs");
-    const json *found = defs && strncmp(reference, begin, sizeof begin - 1) == 0 ? member(defs, reference + sizeof begin - 1) : NULL;
+    const json *found = defs && strncmp(reference, begin, sizeof begin - 1) == 0 ?
+                            member(defs, reference + sizeof begin - 1) :
+                            NULL;
     if (!found)
         die("the schema has no %s", reference);
     return found;

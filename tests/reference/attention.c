@@ -53,7 +53,8 @@ static bool visible(const ref_call *c, int64_t j, int64_t t, double *cell_pos)
     if (param >= 0 && c->params && number >= (double)c->params[param])
         return false;
     if (c->in[SEQ] && c->in[CSEQ]) {
-        double seq = at1(c->in[SEQ], t), first = at1(c->in[CSEQ], j), last = c->in[CLAST] ? at1(c->in[CLAST], j) : first;
+        double seq = at1(c->in[SEQ], t), first = at1(c->in[CSEQ], j),
+               last = c->in[CLAST] ? at1(c->in[CLAST], j) : first;
         if (seq < first || seq > last)
             return false;
     }

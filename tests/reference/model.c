@@ -74,7 +74,8 @@ static size_t scratch_size(const ref_model *m, int64_t capacity)
     most = most > ref_compressed_scratch(m, capacity) ? most : ref_compressed_scratch(m, capacity);
     most = most > ref_states_scratch(m) ? most : ref_states_scratch(m);
     most = most > ref_ngrams_scratch(m) ? most : ref_ngrams_scratch(m);
-    return (size_t)(most + (4 + m->n_states + m->n_streams) * m->n_embd + 2 * m->d_input * m->n_layers + ref_streams_scratch(m) + ref_mix_scratch(m));
+    return (size_t)(most + (4 + m->n_states + m->n_streams) * m->n_embd + 2 * m->d_input * m->n_layers +
+                    ref_streams_scratch(m) + ref_mix_scratch(m));
 }
 
 ref_sequence *ref_sequence_create(const ref_model *m)
@@ -355,7 +356,8 @@ bool ref_sequence_step(ref_sequence *s, int32_t token, double *logits)
     for (int64_t i = 0; i < m->n_embd; i++)
         s->scratch[i] = m->embd_scale * m->embd[(int64_t)token * m->n_embd + i];
     s->inputs = s->scratch + scratch_size(m, s->capacity) - m->d_input * m->n_layers;
-    s->states = s->inputs - m->d_input * m->n_layers - m->n_states * m->n_embd - m->n_streams * m->n_embd - ref_streams_scratch(m) - ref_mix_scratch(m);
+    s->states = s->inputs - m->d_input * m->n_layers - m->n_states * m->n_embd - m->n_streams * m->n_embd -
+                ref_streams_scratch(m) - ref_mix_scratch(m);
     if (m->n_streams)
         ref_streams_begin(m, s->scratch, s->states);
     if (m->n_states)

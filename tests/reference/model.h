@@ -32,8 +32,8 @@ const double *ref_sequence_state(const ref_sequence *s);
  * takes a token and the state behind the token before it, of the model or, further on, its own. */
 const ref_model *ref_model_block(const ref_model *m);
 bool ref_block_step(ref_sequence *s, int32_t token, const double *state, double *logits);
-/* A step of an assistant's sequence, which stays empty: it sees what `text` holds, and takes the token behind that and a state
- * of the text's model, or of its own, for the token before: `next`, its own for the token, is as wide. */
+/* A step of an assistant's sequence, which stays empty: it sees what `text` holds, and takes the token behind that and
+ * a state of the text's model, or of its own, for the token before: `next`, its own for the token, is as wide. */
 bool ref_assistant_step(ref_sequence *s, const ref_sequence *text, int32_t token, const double *state, double *logits,
                         double *next);
 /* The least by which an expert that was chosen was ahead of one that was not, in the router's logits; infinite if no

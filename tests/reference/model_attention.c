@@ -56,7 +56,8 @@ void ref_rope(const ref_model *m, const layer *l, double *x, int64_t pos, bool n
 
 static bool sees(const ref_model *m, const layer *l, const layer_state *s, int64_t pos, int64_t j)
 {
-    return (!m->top_cells || s->seen[j]) && (!l->window || pos - j < l->window) && (!l->chunk || pos / l->chunk == j / l->chunk);
+    return (!m->top_cells || s->seen[j]) && (!l->window || pos - j < l->window) &&
+           (!l->chunk || pos / l->chunk == j / l->chunk);
 }
 
 /* Head h, whose keys and values are number kv, at position pos: it sees the first `length` tokens. */
@@ -104,8 +105,8 @@ static void turned(const ref_model *m, const layer *l, double *x, const double *
 }
 
 /* Queries, keys and values of every head as the paper has them (DeepSeek-AI, arXiv:2405.04434, section 2.1): nothing is
- * absorbed.  The short vectors are normed with the epsilon that the models' code has for norms to which it gives none.  A
- * head's rotated channels are its last, and one key's are all heads'. */
+ * absorbed.  The short vectors are normed with the epsilon that the models' code has for norms to which it gives none.
+ * A head's rotated channels are its last, and one key's are all heads'. */
 static void latent(const ref_model *m, const layer *l, layer_state *s, const double *u, double *q, double *k, double *v,
                    double *t, int64_t pos)
 {

@@ -15,8 +15,8 @@ int64_t ref_compressed_scratch(const ref_model *m, int64_t length)
 {
     if (!m->f.compressed)
         return 0;
-    return 2 * m->heads * m->d + m->q_rank + m->out_groups * m->out_rank + m->d_index * (m->index_heads + 1) + m->index_heads +
-           length * (m->d + 3) + 16;
+    return 2 * m->heads * m->d + m->q_rank + m->out_groups * m->out_rank + m->d_index * (m->index_heads + 1) +
+           m->index_heads + length * (m->d + 3) + 16;
 }
 
 /* The last channels are turned. */
@@ -35,8 +35,8 @@ static double part(const layer *l, const double *raw, int64_t d, const double *p
     return raw[j * 2 * parts * d + parts * d + at] + places[j % l->ratio * parts * d + at];
 }
 
-static void entry(const ref_model *m, const layer *l, const double *raw, int64_t d, const double *places, const double *norm,
-                  int64_t w, double *y)
+static void entry(const ref_model *m, const layer *l, const double *raw, int64_t d, const double *places,
+                  const double *norm, int64_t w, double *y)
 {
     int64_t first = (l->chooses && w > 0 ? w - 1 : w) * l->ratio, end = (w + 1) * l->ratio;
     for (int64_t c = 0; c < d; c++) {

@@ -42,8 +42,8 @@ static void largest(double *t, int64_t n, double deviations)
         t[j] = fmax(0, t[j] - mean - deviations * sqrt(squares));
 }
 
-static void glu_of(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
-                   double *out, double *t, double sparsity, double limit)
+static void glu_of(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e,
+                   const double *u, double *out, double *t, double sparsity, double limit)
 {
     int64_t f = gate->m;
     ref_product(gate, e, u, t);
@@ -55,8 +55,8 @@ static void glu_of(const ref_model *m, const matrix *gate, const matrix *up, con
     ref_product(down, e, t, out);
 }
 
-static void glu(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e, const double *u,
-                double *out, double *t, double limit)
+static void glu(const ref_model *m, const matrix *gate, const matrix *up, const matrix *down, int64_t e,
+                const double *u, double *out, double *t, double limit)
 {
     glu_of(m, gate, up, down, e, u, out, t, -INFINITY, limit);
 }
@@ -122,7 +122,9 @@ static void rate(const ref_model *m, const layer *l, const double *logits, doubl
     for (int64_t i = 0; i < n; i++)
         all += exp(logits[i] - top);
     for (int64_t i = 0; i < n; i++) {
-        p[i] = m->f.root ? sqrt(log1p(exp(logits[i]))) : m->f.sigmoid ? ref_logistic(logits[i]) : exp(logits[i] - top) / all;
+        p[i] = m->f.root    ? sqrt(log1p(exp(logits[i]))) :
+               m->f.sigmoid ? ref_logistic(logits[i]) :
+                              exp(logits[i] - top) / all;
         worth[i] = p[i] + (l->choice_bias ? l->choice_bias[i] : 0);
         if (!m->f.sigmoid && !m->f.root && !l->choice_bias && m->groups < 2)
             worth[i] = logits[i]; /* the same order, and the margin is in logits */
@@ -130,9 +132,9 @@ static void rate(const ref_model *m, const layer *l, const double *logits, doubl
 }
 
 /*
- * SparseMixer (Liu et al., arXiv:2409.12136), as its models' code has it when they are not trained: the best expert has its
- * probability among those whose distance from it, over the larger of their size and it, is 0.02 at most; then the best of
- * those that are left, likewise.
+ * SparseMixer (Liu et al., arXiv:2409.12136), as its models' code has it when they are not trained: the best expert has
+ * its probability among those whose distance from it, over the larger of their size and it, is 0.02 at most; then the
+ * best of those that are left, likewise.
  */
 static double mixed(const double *logits, const double *taken, int64_t n, int64_t chosen)
 {
@@ -144,8 +146,8 @@ static double mixed(const double *logits, const double *taken, int64_t n, int64_
 }
 
 /* v: what the router is given. */
-static void experts(const ref_model *m, const layer *l, const double *v, const double *u, const int32_t *ids, double *out,
-                    double *t, double *margin)
+static void experts(const ref_model *m, const layer *l, const double *v, const double *u, const int32_t *ids,
+                    double *out, double *t, double *margin)
 {
     int64_t n = m->experts, e = m->n_embd, last = -1;
     double *p = t, *worth = p + n, *taken = worth + n, *one = taken + n, *in = one + e, *more = in + e, sum = 0;
@@ -208,8 +210,8 @@ static void both(const ref_model *m, const layer *l, const double *x, const doub
         out[j] += one[j];
 }
 
-void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, const int32_t *ids, double *out, double *t,
-             double *margin)
+void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, const int32_t *ids, double *out,
+             double *t, double *margin)
 {
     if (l->plain || m->f.ungated)
         ungated(m, l, u, out, t);

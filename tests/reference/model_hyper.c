@@ -1,6 +1,6 @@
 /*
- * The whole-model oracle: several streams of a token (hyper-connections, arXiv:2409.19606; their mixing balanced, arXiv:2512.24880,
- * equations 7 to 9, with the epsilons of the models' code).
+ * The whole-model oracle: several streams of a token (hyper-connections, arXiv:2409.19606; their mixing balanced,
+ * arXiv:2512.24880, equations 7 to 9, with the epsilons of the models' code).
  */
 #include "config.h"
 
@@ -28,7 +28,8 @@ static void say(const ref_model *m, const matrix *says, const double *streams, d
     ref_product(says, 0, normed, said);
 }
 
-static void collapse(const ref_model *m, const double *said, double scale, const double *base, const double *streams, double *x)
+static void collapse(const ref_model *m, const double *said, double scale, const double *base, const double *streams,
+                     double *x)
 {
     memset(x, 0, (size_t)m->n_embd * sizeof *x);
     for (int64_t i = 0; i < m->n_streams; i++)

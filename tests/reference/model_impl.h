@@ -38,9 +38,11 @@ typedef struct layer {
     double *index_norm, *index_norm_bias;
     matrix pool_gate;        /* of the keys of pools: how much of it a token's is */
     double *pool_places;     /* [pool][d_index] */
-    struct { matrix says; double *base, *scale; } streams[2]; /* of hyper-connections: the mixer's, the feed-forward's */
+    struct { matrix says; double *base, *scale; } streams[2]; /* of hyper-connections: the mixer's, the
+                                                               * feed-forward's */
     mix_weights mixes[2];            /* the same of those that are mixed channel by channel */
-    struct { matrix key, value; double *key_norm, *query_norm, *norm, *conv; } ngrams; /* key.w NULL: it takes no rows */
+    /* key.w NULL: it takes no rows */
+    struct { matrix key, value; double *key_norm, *query_norm, *norm, *conv; } ngrams;
     double *index_q_norm;
     matrix ba;               /* beta and alpha of recurrent layers in one; ba.w may be NULL */
     double *choice_bias;     /* may be NULL */
@@ -48,7 +50,8 @@ typedef struct layer {
     int64_t ratio;           /* tokens of an entry that attention sees, too; 0: there are none */
     matrix out_a;            /* of each group of heads, one behind the other */
     struct { matrix kv, gate; double *places, *norm; int64_t d; } entry, index_entry; /* places: [ratio][parts d] */
-    matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be NULL */
+    matrix conv_in, conv_out; /* a short convolution between gates: its channels are the embedding's; conv_in.w may be
+                               * NULL */
     matrix qkv, z, beta, alpha, gdn_out; /* recurrent */
     double *conv, *dt, *a, *gdn_norm;
     matrix forget_a, forget_b, gate_a, gate_b; /* of KDA: its channels' forgetting, its output's gate */
@@ -65,7 +68,8 @@ typedef struct layer {
     matrix around_in, around_out; /* a way around the mixer; around_in.w may be NULL */
     double *around_norm, sparsity; /* sparsity: of gates only the largest; below -1e30: all */
     double *in_norm, *out_scale; /* out_scale: may be NULL */
-    matrix s_router, s_gate, s_up, s_down; /* the shared expert; s_gate.w NULL: none; s_router.w NULL: it is not weighed */
+    matrix s_router, s_gate, s_up, s_down; /* the shared expert; s_gate.w NULL: none; s_router.w NULL: it is not
+                                            * weighed */
 } layer;
 
 /* What is written nowhere in a file: see model_archs.c. */
@@ -95,7 +99,8 @@ typedef struct facts {
     bool index_neighbours; /* how it is rotated */
     int64_t rope_rest;     /* every so-manieth layer is not rotated; 0: all are */
     bool beside, layered, value_norm, unscaled; /* experts beside a dense part; sizes by layer; of attention */
-    bool scans, both, alone, either; /* both: all layers attend, too; alone: nothing follows a mixer; either: some layers have no mixer */
+    bool scans, both, alone, either; /* both: all layers attend, too; alone: nothing follows a mixer; either: some
+                                      * layers have no mixer */
     int shared;            /* 0: none; 1: by length; 2: by count; 3: as an expert; 4: by length, and not weighed */
 } facts;
 
@@ -136,7 +141,8 @@ struct ref_model {
     int64_t n_streams, sinkhorn; /* of a token, in hyper-connections; 0: none */
     double streams_eps, forget_least, clamp, clamp_shared; /* forget_least, clamps: 0: none */
     mix_weights mix_out;
-    int64_t longest, each, ngram_width, ngram_taps, ngram_end, ngram_rows; /* of a table of n-grams; longest 0: there is none */
+    int64_t longest, each, ngram_width, ngram_taps, ngram_end, ngram_rows; /* of a table of n-grams; longest 0: there is
+                                                                            * none */
     int64_t factors[8], sizes[128], offsets[128];
     double *ngram_table;
     matrix streams_out;  /* one of all; w NULL: their mean */
@@ -200,12 +206,14 @@ int64_t ref_channels(const ref_model *m); /* of the convolution */
 void ref_scan_layer(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t);
 int64_t ref_scan_scratch(const ref_model *m);
 int64_t ref_state_size(const ref_model *m); /* elements */
-/* x: what u was normed from; ids: of the token's experts, NULL: the router chooses.  *margin: lowered to how far the last expert chosen was ahead of the first that was not, in logits. */
-void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, const int32_t *ids, double *out, double *t,
-             double *margin);
+/* x: what u was normed from; ids: of the token's experts, NULL: the router chooses.  *margin: lowered to how far the
+ * last expert chosen was ahead of the first that was not, in logits. */
+void ref_ffn(const ref_model *m, const layer *l, const double *x, const double *u, const int32_t *ids, double *out,
+             double *t, double *margin);
 int64_t ref_ffn_scratch(const ref_model *m);
 
-/* Several hidden states of a token (model_altup.c): n_states times the embedding; out of x, and back to one; t: scratch. */
+/* Several hidden states of a token (model_altup.c): n_states times the embedding; out of x, and back to one; t:
+ * scratch. */
 void ref_states_begin(const ref_model *m, const double *x, double *states);
 void ref_states_end(const ref_model *m, double *states, double *x, double *t);
 void ref_states_predict(const ref_model *m, const layer *l, double *states, double *t);
@@ -213,16 +221,17 @@ void ref_states_predict(const ref_model *m, const layer *l, double *states, doub
 void ref_states_correct(const ref_model *m, const layer *l, double *states, const double *x, double *t);
 int64_t ref_states_scratch(const ref_model *m);
 
-/* Hyper-connections (model_hyper.c): n_streams times the embedding; what mixer (which = 0) or feed-forward (1) is given of
- * them, x; its result taken in; one of all, x.  t: scratch, which must stay as it is between the second and the third. */
+/* Hyper-connections (model_hyper.c): n_streams times the embedding; what mixer (which = 0) or feed-forward (1) is given
+ * of them, x; its result taken in; one of all, x.  t: scratch, which must stay as it is between the second and the
+ * third. */
 void ref_streams_begin(const ref_model *m, const double *x, double *streams);
 void ref_streams_take(const ref_model *m, const layer *l, int which, const double *streams, double *x, double *t);
 void ref_streams_give(const ref_model *m, double *streams, const double *out, double *t);
 void ref_streams_end(const ref_model *m, const double *streams, double *x, double *t);
 int64_t ref_streams_scratch(const ref_model *m);
 
-/* The same where they are mixed channel by channel (model_mix.c): x of the streams, and how much of a result each gets, t[n_streams],
- * which the second takes. */
+/* The same where they are mixed channel by channel (model_mix.c): x of the streams, and how much of a result each gets,
+ * t[n_streams], which the second takes. */
 void ref_mix_take(const ref_model *m, const mix_weights *w, const double *streams, double *x, double *t);
 void ref_mix_give(const ref_model *m, double *streams, const double *out, const double *t);
 int64_t ref_mix_scratch(const ref_model *m);

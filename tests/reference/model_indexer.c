@@ -71,8 +71,8 @@ static void mean_key(const ref_model *m, const layer *l, const layer_state *s, i
 }
 
 /* Of full pools the best, and what is behind them. */
-static void choose_pools(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *q, const double *weights,
-                         double *scores)
+static void choose_pools(const ref_model *m, const layer *l, layer_state *s, int64_t pos, const double *q,
+                         const double *weights, double *scores)
 {
     int64_t full = (pos + 1) / m->pool, top = m->top_cells / m->pool;
     double *key = scores + pos + 1;

@@ -6,7 +6,8 @@
 
 #include "model_impl.h"
 
-/* The token `back` before the last one; what ends a text stands for all before it and for what is before the beginning. */
+/* The token `back` before the last one; what ends a text stands for all before it and for what is before the
+ * beginning. */
 static int64_t token_at(const ref_sequence *s, int64_t back)
 {
     int64_t begin = 0;

@@ -78,7 +78,8 @@ static double softplus(double x)
 
 /* Kimi Delta Attention (arXiv:2510.26692, section 4): each channel of a key forgets by itself, as a projection of low
  * rank says, and another, through a logistic function, lets the normed results out. */
-static void kimi_delta_attention(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out, double *t)
+static void kimi_delta_attention(const ref_model *m, const layer *l, layer_state *s, const double *u, double *out,
+                                 double *t)
 {
     int64_t n = m->size, heads = m->heads, all = heads * n;
     double *qkv = t, *g = qkv + 3 * all, *z = g + all, *o = z + all, *beta = o + all, *low = beta + heads;

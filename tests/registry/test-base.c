@@ -31,8 +31,9 @@ static void *other_thread(void *unused)
 START_TEST(error_parts)
 {
     eng_error e = {.size = sizeof e};
-    ck_assert_int_eq(eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_DEVICE_MEMORY, 3, "tensor '%s'" ENG_CAUSE "expected %d, got %d"
-                                   ENG_ADVICE "ask for %d", "a", 1, 2, 1), ENG_ERR_NOMEM);
+    ck_assert_int_eq(eng_fail_code(ENG_ERR_NOMEM, ENG_CODE_DEVICE_MEMORY, 3,
+                                   "tensor '%s'" ENG_CAUSE "expected %d, got %d" ENG_ADVICE "ask for %d", "a", 1, 2, 1),
+                     ENG_ERR_NOMEM);
     ck_assert_str_eq(eng_last_error(), "tensor 'a': expected 1, got 2; ask for 1");
     ck_assert_int_eq(eng_last_error_info(&e), ENG_OK);
     ck_assert_int_eq(e.status, ENG_ERR_NOMEM);

@@ -116,7 +116,8 @@ START_TEST(out_of_memory)
     eng_store *s = NULL;
     ck_assert_int_eq(eng_context_set_option(context, "null.memory", "1000"), ENG_OK);
     ck_assert_int_eq(eng_device_open(context, "null:0", &small), ENG_OK);
-    eng_store_tensor t[] = {tensor("a", ENG_TYPE_F32, ENG_USE_WEIGHT, 100, 2), tensor("b", ENG_TYPE_F32, ENG_USE_WEIGHT, 100, 1)};
+    eng_store_tensor t[] = {tensor("a", ENG_TYPE_F32, ENG_USE_WEIGHT, 100, 2),
+                            tensor("b", ENG_TYPE_F32, ENG_USE_WEIGHT, 100, 1)};
     ck_assert_int_eq(eng_store_create(small, t, 2, &s), ENG_ERR_NOMEM);
     ck_assert_ptr_null(s);
     ck_assert_ptr_nonnull(strstr(eng_last_error(), "null.memory"));
@@ -151,16 +152,20 @@ START_TEST(queue)
     ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
     ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, 0), ENG_OK);
-    ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, (const eng_region[]){eng_range(in, 0, sizeof in)}, 1, NULL), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, (const eng_region[]){eng_range(in, 0, sizeof in)}, 1, NULL),
+                     ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f),
+                     ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
     ck_assert_mem_eq(in, out, sizeof in);
-    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 4, sizeof out)}, 1, &f), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 4, sizeof out)}, 1, &f),
+                     ENG_ERR_INVALID);
     eng_device *other;
     eng_queue *other_queue;
     ck_assert_int_eq(eng_device_open(context, "null", &other), ENG_OK);
     ck_assert_int_eq(eng_queue_create(other, &other_queue), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(other_queue, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 0, 4)}, 1, &f), ENG_ERR_INVALID);
+    ck_assert_int_eq(eng_queue_read(other_queue, NULL, 0, s, 0, (const eng_region[]){eng_range(out, 0, 4)}, 1, &f),
+                     ENG_ERR_INVALID);
     /* any order of destruction */
     eng_device_close(other);
     eng_queue_destroy(other_queue);
@@ -171,7 +176,8 @@ END_TEST
 
 START_TEST(copy_graph)
 {
-    eng_store_tensor t[] = {tensor("in", ENG_TYPE_F32, ENG_USE_INPUT, 3, 2), tensor("out", ENG_TYPE_F32, ENG_USE_OUTPUT, 2, 3)};
+    eng_store_tensor t[] = {tensor("in", ENG_TYPE_F32, ENG_USE_INPUT, 3, 2),
+                            tensor("out", ENG_TYPE_F32, ENG_USE_OUTPUT, 2, 3)};
     eng_store *s;
     eng_graph *g;
     eng_plan *p;
@@ -188,9 +194,11 @@ START_TEST(copy_graph)
     ck_assert_int_eq(eng_plan_create(device, g, &p), ENG_OK);
     ck_assert_int_eq(eng_instance_create(p, &s, 1, &i), ENG_OK);
     ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
-    ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, (const eng_region[]){eng_range(in, 0, sizeof in)}, 1, NULL), ENG_OK);
+    ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, (const eng_region[]){eng_range(in, 0, sizeof in)}, 1, NULL),
+                     ENG_OK);
     ck_assert_int_eq(eng_queue_submit(q, NULL, 0, i, NULL, 0, NULL), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 1, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 1, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f),
+                     ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
     const float expected[] = {1, 4, 2, 5, 3, 6};
     ck_assert_mem_eq(out, expected, sizeof out);
@@ -243,7 +251,8 @@ static void append(void *ctx, const char *text)
 START_TEST(plan_cache)
 {
     enum { MANY = 70 };
-    eng_store_tensor t[] = {tensor("a", ENG_TYPE_F32, ENG_USE_INPUT, 100, 1), tensor("b", ENG_TYPE_F32, ENG_USE_INPUT, 100, 1)};
+    eng_store_tensor t[] = {tensor("a", ENG_TYPE_F32, ENG_USE_INPUT, 100, 1),
+                            tensor("b", ENG_TYPE_F32, ENG_USE_INPUT, 100, 1)};
     eng_store *s;
     eng_plan *plans[MANY + 1];
     char text[200] = "";
@@ -268,7 +277,8 @@ START_TEST(plan_cache)
     ck_assert_uint_eq(info.n_nodes, 2);
     ck_assert_uint_ge(info.scratch_bytes, 4);
     ck_assert_int_eq(eng_plan_get_info(plans[1], &(eng_plan_info){0}), ENG_ERR_INVALID);
-    ck_assert_int_eq(eng_plan_explain(plans[1], ENG_EXPLAIN_TEXT, append, text), ENG_OK); /* though the plugin has nothing to tell */
+    /* though the plugin has nothing to tell */
+    ck_assert_int_eq(eng_plan_explain(plans[1], ENG_EXPLAIN_TEXT, append, text), ENG_OK);
     ck_assert_ptr_nonnull(strstr(text, "scratch memory"));
     eng_plan_release(again);
     for (int i = 1; i <= MANY; i++)
@@ -369,7 +379,8 @@ START_TEST(statistics)
     for (int k = 0; k < 3; k++)
         ck_assert_int_eq(eng_queue_submit(q, NULL, 0, i, NULL, 0, &f), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
-    ck_assert_int_eq(eng_instance_read(q, NULL, 0, i, kept, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
+    ck_assert_int_eq(eng_instance_read(q, NULL, 0, i, kept, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f),
+                     ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
     ck_assert_mem_eq(out, in, sizeof out);
     ck_assert_int_eq(eng_instance_map(i, kept, (void **)&there), ENG_OK);
@@ -401,10 +412,11 @@ START_TEST(regions)
     eng_queue *q;
     eng_fence f;
     float in[] = {1, 2, 3, 4, 5, 6}, out[12], expected[12] = {0, 1, 0, 0, 4, 0, 0, 0, 0, 0, 2, 3};
-    eng_region two[] = {{.data = in, .data_stride = 12, .tensor_offset = 4, .tensor_stride = 12, .bytes = 4, .count = 2},
-                        eng_range(in + 1, 40, 8),
-                        {.data = in, .bytes = 4, .count = 0},
-                        {.data = in, .bytes = 0, .count = 7}};
+    eng_region two[] =
+        {{.data = in, .data_stride = 12, .tensor_offset = 4, .tensor_stride = 12, .bytes = 4, .count = 2},
+         eng_range(in + 1, 40, 8),
+         {.data = in, .bytes = 4, .count = 0},
+         {.data = in, .bytes = 0, .count = 7}};
     ck_assert_int_eq(eng_store_create(device, &t, 1, &s), ENG_OK);
     ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
     ck_assert_int_eq(eng_queue_write(q, NULL, 0, s, 0, two, 4, &f), ENG_OK);
@@ -426,7 +438,8 @@ END_TEST
 START_TEST(accepts)
 {
     static const char *const how[] = {"all", "measure"};
-    eng_store_tensor t[] = {tensor("in", ENG_TYPE_F32, ENG_USE_INPUT, 3, 1), tensor("out", ENG_TYPE_F32, ENG_USE_OUTPUT, 3, 1)};
+    eng_store_tensor t[] = {tensor("in", ENG_TYPE_F32, ENG_USE_INPUT, 3, 1),
+                            tensor("out", ENG_TYPE_F32, ENG_USE_OUTPUT, 3, 1)};
     for (int k = 0; k < 2; k++) {
         eng_device *d;
         eng_store *s;
@@ -452,7 +465,8 @@ START_TEST(accepts)
         ck_assert_int_eq(eng_store_write(s, 0, 0, sizeof ones, ones), ENG_OK);
         ck_assert_int_eq(eng_store_write(s, 1, 0, sizeof ones, ones), ENG_OK);
         ck_assert_int_eq(eng_queue_submit(q, NULL, 0, i, NULL, 0, NULL), ENG_OK);
-        ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 1, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f), ENG_OK);
+        ck_assert_int_eq(eng_queue_read(q, NULL, 0, s, 1, (const eng_region[]){eng_range(out, 0, sizeof out)}, 1, &f),
+                         ENG_OK);
         ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
         ck_assert_mem_eq(out, ((float[]){0, 0, 0}), sizeof out);
         ck_assert_int_eq(eng_store_read(s, 0, 0, sizeof out, out), ENG_OK);
@@ -486,7 +500,8 @@ START_TEST(null_options)
         ck_assert_ptr_null(d);
         ck_assert_ptr_nonnull(strstr(eng_last_error(), wrong[k][0]));
         ck_assert_ptr_nonnull(strstr(eng_last_error(), wrong[k][1]));
-        ck_assert_int_eq(eng_context_set_option(context, wrong[k][0], strstr(wrong[k][0], "memory") ? "0" : "copies"), ENG_OK);
+        ck_assert_int_eq(eng_context_set_option(context, wrong[k][0], strstr(wrong[k][0], "memory") ? "0" : "copies"),
+                         ENG_OK);
     }
     setenv("ENGINE_NULL_DEVICES", "3", 1);
     eng_context *three;

@@ -136,7 +136,8 @@ static const char *works_anew(const char *name)
         return "no context of its own";
     int status = start(own, name, &w);
     if (strncmp(name, "opencl", 6) == 0) /* the drivers do not */
-        return status != ENG_OK && strstr(eng_last_error(), "forked after OpenCL was used") ? NULL : "OpenCL is not refused";
+        return status != ENG_OK && strstr(eng_last_error(), "forked after OpenCL was used") ? NULL :
+                                                                                              "OpenCL is not refused";
     if (status != ENG_OK || !runs(&w, 3))
         return "its own device does not work";
     pid_t grandchild = fork();
@@ -187,7 +188,8 @@ static void test_device(eng_context *context, const char *name)
     close(ends[0]);
     bool good = waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     tap_check(good, "%s: a child is told that it was forked, and ends what it inherited%s%s%s", name,
-              WIFSIGNALED(status) ? ": ended by signal " : "", WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "", text);
+              WIFSIGNALED(status) ? ": ended by signal " : "", WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "",
+              text);
     tap_check(runs(&w, 2), "%s: the parent's work goes on", name);
     end(&w);
 }

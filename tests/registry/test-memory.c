@@ -88,7 +88,8 @@ int main(void)
 
     if (!context)
         return 1;
-    if (eng_device_open(context, "cpu/2.0", &devices[0]) != ENG_OK || eng_device_open(context, "cpu/2.1", &devices[1]) != ENG_OK ||
+    if (eng_device_open(context, "cpu/2.0", &devices[0]) != ENG_OK ||
+        eng_device_open(context, "cpu/2.1", &devices[1]) != ENG_OK ||
         eng_device_get_info(devices[0], &info) != ENG_OK) {
         tap_check(true, "memory of the machine # SKIP no cpu plugin");
     } else {

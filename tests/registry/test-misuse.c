@@ -115,7 +115,10 @@ END_TEST
 
 START_TEST(set_axes)
 {
-    const int64_t wrong[][2] = {{-1, -4}, {INT64_C(1) << 62, 8}, {INT64_C(1) << 33, (INT64_C(1) << 33) + 4}, {INT64_MAX, 0}};
+    const int64_t wrong[][2] = {{-1, -4},
+                                {INT64_C(1) << 62, 8},
+                                {INT64_C(1) << 33, (INT64_C(1) << 33) + 4},
+                                {INT64_MAX, 0}};
     for (int i = 0; i < 5; i++) {
         eng_factor factors[] = {{.axis = 1, .extent = wrong[i % 4][0]}, {.extent = wrong[i % 4][1]}};
         eng_segment segment = {.n_factors = 2, .factors = i < 4 ? factors : NULL};
@@ -225,7 +228,8 @@ END_TEST
 
 START_TEST(kv_param)
 {
-    eng_store_tensor t = {.size = sizeof t, .type = ENG_TYPE_F32, .rank = 3, .use = ENG_USE_CACHE, .ne = {4, 2, 1}, .layer = -1};
+    eng_store_tensor t =
+        {.size = sizeof t, .type = ENG_TYPE_F32, .rank = 3, .use = ENG_USE_CACHE, .ne = {4, 2, 1}, .layer = -1};
     eng_store_tensor all[] = {t, t, t, t};
     eng_store *s;
     all[3] = (eng_store_tensor){.size = sizeof t, .type = ENG_TYPE_I32, .rank = 1, .use = ENG_USE_INPUT, .ne = {1}};
@@ -274,7 +278,8 @@ START_TEST(strangers)
     says(eng_instance_create(p, &s, 1, &i), ENG_ERR_INVALID, "opened another time");
     ck_assert_int_eq(eng_instance_create(p, &store, 1, &i), ENG_OK);
     says(eng_queue_submit(q, NULL, 0, i, NULL, 0, NULL), ENG_ERR_INVALID, "opened another time");
-    says(eng_queue_read(q, NULL, 0, store, 0, (const eng_region[]){eng_range(&(float){0}, 0, 4)}, 1, NULL), ENG_ERR_INVALID, "opened another time");
+    says(eng_queue_read(q, NULL, 0, store, 0, (const eng_region[]){eng_range(&(float){0}, 0, 4)}, 1, NULL),
+         ENG_ERR_INVALID, "opened another time");
     eng_queue_destroy(q);
     eng_instance_destroy(i);
     eng_plan_release(p);
@@ -290,7 +295,8 @@ START_TEST(fences)
     eng_fence f;
     float x[8];
     ck_assert_int_eq(eng_queue_create(device, &q), ENG_OK);
-    ck_assert_int_eq(eng_queue_read(q, NULL, 0, store, 0, (const eng_region[]){eng_range(x, 0, sizeof x)}, 1, &f), ENG_OK);
+    ck_assert_int_eq(eng_queue_read(q, NULL, 0, store, 0, (const eng_region[]){eng_range(x, 0, sizeof x)}, 1, &f),
+                     ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, UINT64_MAX), ENG_OK);
     ck_assert_int_eq(eng_fence_wait(f, 0), ENG_OK);
     f.ticket += 1000;
@@ -327,7 +333,9 @@ START_TEST(rows_without_number)
         ck_assert_int_eq(eng_graph_create(c, 0, &g), ENG_OK);
         eng_value x = eng_graph_tensor(g, 0, s, 0);
         eng_value y = eng_add(g, eng_unary(g, x, ENG_UNARY_SILU), eng_rms_norm(g, x, ENG_NO_VALUE, 1e-6));
-        eng_store_value(g, x, eng_cont(g, eng_permute(g, eng_cont(g, eng_permute(g, y, (int[]){1, 0}, 2)), (int[]){1, 0}, 2)));
+        eng_store_value(g, x,
+                        eng_cont(g,
+                                 eng_permute(g, eng_cont(g, eng_permute(g, y, (int[]){1, 0}, 2)), (int[]){1, 0}, 2)));
         ck_assert_msg(eng_graph_seal(g) == ENG_OK, "%s", eng_last_error());
         ck_assert_msg(eng_plan_create(d, g, &p) == ENG_OK, "%s", eng_last_error());
         ck_assert_msg(eng_instance_create(p, &s, 1, &instance) == ENG_OK, "%s", eng_last_error());

@@ -70,7 +70,8 @@ int main(void)
     int status = eng_context_set_option(context, "null.accept", "measure");
     if (!status)
         status = ask(context, &q);
-    tap_check(status == ENG_OK, "a graph over stores of a null device%s%s", status ? ": " : "", status ? eng_last_error() : "");
+    tap_check(status == ENG_OK, "a graph over stores of a null device%s%s", status ? ": " : "",
+              status ? eng_last_error() : "");
     if (!status) {
         about(context, "null", &q);
         about(context, "cpu", &q);

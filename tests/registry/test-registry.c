@@ -100,7 +100,8 @@ START_TEST(another_abi)
         eng_plugin_info info = record(context, fixtures, others[i].name);
         ck_assert_int_eq(info.status, ENG_PLUGIN_REJECTED);
         ck_assert_msg(strstr(info.reason, reason) != NULL, "%s: %s", info.name, info.reason);
-        ck_assert_msg(strncmp(info.advice, others[i].advice, strlen(others[i].advice)) == 0, "%s: %s", info.name, info.advice);
+        ck_assert_msg(strncmp(info.advice, others[i].advice, strlen(others[i].advice)) == 0, "%s: %s", info.name,
+                      info.advice);
     }
     ck_assert_int_eq(eng_context_destroy(context), ENG_OK);
 }

@@ -29,12 +29,13 @@ static void measure(eng_context *context, const char *name)
         double per_second = -1;
         int status = eng_device_roof(device, (eng_roof)i, &per_second);
         const bool none = status == ENG_ERR_UNSUPPORTED && per_second == -1 && may_lack(name, i);
-        tap_check(none || (status == ENG_OK && plausible(per_second)), "%s: %.3g %s in a second%s%s", name, per_second, what[i],
-                  status ? ": " : "", status ? eng_last_error() : "");
+        tap_check(none || (status == ENG_OK && plausible(per_second)), "%s: %.3g %s in a second%s%s", name, per_second,
+                  what[i], status ? ": " : "", status ? eng_last_error() : "");
     }
     double before = 5, after = before;
     int status = eng_device_roof(device, (eng_roof)7, &after);
-    tap_check(status == ENG_ERR_INVALID && after == before && strstr(eng_last_error(), "got 7"), "%s: number 7 is refused", name);
+    tap_check(status == ENG_ERR_INVALID && after == before && strstr(eng_last_error(), "got 7"),
+              "%s: number 7 is refused", name);
     eng_device_close(device);
 }
 
@@ -43,7 +44,8 @@ static void matrix_unit(eng_context *context)
 {
     eng_device *device;
     double per_second = -1;
-    if (eng_context_set_option(context, "opencl.family", "simt") || eng_context_set_option(context, "opencl.matrix", "in-c") ||
+    if (eng_context_set_option(context, "opencl.family", "simt") ||
+        eng_context_set_option(context, "opencl.matrix", "in-c") ||
         eng_device_open(context, "opencl:0", &device) != ENG_OK) {
         tap_check(true, "a matrix unit # SKIP %s", eng_last_error());
         return;
@@ -62,7 +64,8 @@ static void without(eng_context *context)
     if (!tap_check(eng_device_open(context, "null", &device) == ENG_OK, "the null device opens"))
         return;
     int status = eng_device_roof(device, ENG_ROOF_READ, &per_second);
-    tap_check(status == ENG_ERR_UNSUPPORTED && per_second == 5, "a device that measures none says so: %s", eng_last_error());
+    tap_check(status == ENG_ERR_UNSUPPORTED && per_second == 5, "a device that measures none says so: %s",
+              eng_last_error());
     status = eng_device_roof(NULL, ENG_ROOF_READ, &per_second);
     tap_check(status == ENG_ERR_INVALID, "no device: %s", eng_last_error());
     eng_device_close(device);

@@ -1,6 +1,6 @@
 /*
- * Loaded before a program (LD_PRELOAD), it gives a part of it no memory once: ENG_TEST_FAIL_AT is the number, from 1, of the call
- * that fails, among those of files whose path has ENG_TEST_FAIL_IN.
+ * Loaded before a program (LD_PRELOAD), it gives a part of it no memory once: ENG_TEST_FAIL_AT is the number, from 1,
+ * of the call that fails, among those of files whose path has ENG_TEST_FAIL_IN.
  * ENG_TEST_COUNT names a file that gets the number of these calls at the end.
  */
 #define _GNU_SOURCE /* dladdr, RTLD_NEXT */

@@ -29,7 +29,8 @@ static void print_shares(eng_device *device)
 {
     eng_device_info info = {.size = sizeof info};
     eng_device_stats stats = {.size = sizeof stats};
-    for (uint32_t i = 0; eng_device_leaf(device, i, &info, &stats) == ENG_OK; i++, info.size = sizeof info, stats.size = sizeof stats)
+    for (uint32_t i = 0; eng_device_leaf(device, i, &info, &stats) == ENG_OK;
+         i++, info.size = sizeof info, stats.size = sizeof stats)
         printf("%s has %.0f ppm\n", info.name, 1e6 * stats.share);
 }
 
@@ -59,14 +60,16 @@ static int run(eng_context *c, const char *name, const char *path)
     const int32_t tokens[] = {1, 2, 3};
     eng_lm_batch batch = {.size = sizeof batch, .n_tokens = 3, .tokens = tokens};
     if (eng_device_open(c, name, &device) || eng_lm_model_open(c, device, path, NULL, &model) ||
-        eng_lm_context_create(model, NULL, &context) || eng_lm_decode(context, &batch) || eng_lm_model_get_info(model, &info))
+        eng_lm_context_create(model, NULL, &context) || eng_lm_decode(context, &batch) ||
+        eng_lm_model_get_info(model, &info))
         return whole(name);
     const float *logits = eng_lm_logits(context, 2);
     double sum = 0;
     for (uint32_t i = 0; logits && i < info.n_vocab; i++)
         sum += logits[i];
     printf("%s: the sum of the logits is %.0f millionths\n", name, 1e6 * sum);
-    if (eng_lm_context_dump(context, 1, ENG_EXPLAIN_TEXT, print, NULL) || eng_lm_context_dump(context, 1, ENG_EXPLAIN_GRAPHVIZ, print, NULL) ||
+    if (eng_lm_context_dump(context, 1, ENG_EXPLAIN_TEXT, print, NULL) ||
+        eng_lm_context_dump(context, 1, ENG_EXPLAIN_GRAPHVIZ, print, NULL) ||
         eng_lm_context_explain(context, ENG_EXPLAIN_JSON, print, NULL))
         return whole("explain");
     eng_lm_context_destroy(context);

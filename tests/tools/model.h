@@ -96,10 +96,12 @@ typedef struct model {
     int64_t split;                                   /* files */
     int64_t window, period;                          /* attention; 0: none, not said */
     int64_t local_head, full_kv_heads;               /* of layers with a window, without; 0: as the others */
-    int64_t altup, laurel, sparse;                   /* hidden states of a token; sizes; layers whose gates are sparse */
+    int64_t altup, laurel, sparse;                   /* hidden states of a token; sizes; layers whose gates are
+                                                      * sparse */
     int64_t streams, sinkhorn, pool;                 /* of hyper-connections, rounds; tokens of a pool */
-    int64_t ratio, long_ratio, out_groups, out_rank, hashed; /* tokens of an entry with an indexer and without; groups of
-                                                        heads, size of what each gives; layers whose experts a table has */
+    int64_t ratio, long_ratio, out_groups, out_rank,
+        hashed; /* tokens of an entry with an indexer and without; groups of
+           heads, size of what each gives; layers whose experts a table has */
     int64_t mix_rank, ngrams, ngram_each, ngram_width, ngram_taps; /* of streams; of n-grams: the longest (0: none),
                                                         rows of each length, their width, taps */
     int64_t backbone;                                /* of an assistant: the other model's embedding */
@@ -107,10 +109,12 @@ typedef struct model {
     int64_t dense_lead, moe_step, shared_count;      /* layers without experts */
     int64_t groups, groups_used;                     /* of experts */
     int64_t q_lora, kv_lora, value;                  /* latent attention: sizes; q_lora 0: none */
-    int64_t index_heads, index_head, index_top, index_period; /* an indexer's heads, how many cells it chooses, and
-                                                        every which layer has one; index_head 0: 8 more than are rotated */
+    int64_t index_heads, index_head, index_top,
+        index_period;                                /* an indexer's heads, how many cells it chooses, and
+                                               every which layer has one; index_head 0: 8 more than are rotated */
     int long_factors;                                /* two lists of factors of rope */
-    int choice_bias, head_norms, own_norms, scan_norms, parallel;          /* what some models of an architecture have */
+    int choice_bias, head_norms, own_norms, scan_norms, parallel;          /* what some models of an architecture
+                                                                            * have */
     int wide_shared, keys_are_values, layer_scales;  /* layers without caches are twice as wide; no attn_v where
                                                         there is no window */
     int own_ends;                                    /* of blocks for drafting: embeddings and head */

@@ -17,7 +17,8 @@ static eng_device_info device(const char *name, uint32_t kind, const char *ident
     return d;
 }
 
-static void expect(const char *what, const eng_device_info *list, uint32_t n, uint64_t bytes, bool shares, const char *want)
+static void expect(const char *what, const eng_device_info *list, uint32_t n, uint64_t bytes, bool shares,
+                   const char *want)
 {
     char name[256] = "";
     bool any = choose_default(list, n, bytes, shares, name, sizeof name);
@@ -31,7 +32,8 @@ int main(void)
         device("opencl:1", ENG_DEVICE_CPU, "", 64 * GIB), device("opencl:2", ENG_DEVICE_ACCELERATOR, "pci 2", 4 * GIB),
         device("opencl:3", ENG_DEVICE_GPU, "pci 1", 8 * GIB), /* the first once more, by another driver */
     };
-    const eng_device_info unknown[] = {device("a:0", ENG_DEVICE_GPU, "", 0), device("a:1", ENG_DEVICE_GPU, "", 4 * GIB)};
+    const eng_device_info unknown[] = {device("a:0", ENG_DEVICE_GPU, "", 0),
+                                       device("a:1", ENG_DEVICE_GPU, "", 4 * GIB)};
     const eng_device_info half[] = {device("a:0", ENG_DEVICE_GPU, "", 4 * GIB), device("a:1", ENG_DEVICE_GPU, "", 0)};
     expect("none", list, 0, 1, true, NULL);
     expect("the processor", list, 1, 100 * GIB, true, "cpu");

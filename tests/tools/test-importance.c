@@ -1,7 +1,7 @@
 /*
- * Importance matrices and the encoders that need them, without memory at one point: what a model is asked for, the file that
- * is written of it, both forms of file that are read, and blocks of each type.  Each request is refused once, alone or with
- * all that follow: a failure with words, or the result; nothing is kept.
+ * Importance matrices and the encoders that need them, without memory at one point: what a model is asked for, the file
+ * that is written of it, both forms of file that are read, and blocks of each type.  Each request is refused once,
+ * alone or with all that follow: a failure with words, or the result; nothing is kept.
  */
 #include "config.h"
 
@@ -38,7 +38,8 @@ static int collect(void)
     int status = imatrix_begin(model.context, &m);
     eng_lm_sequence_remove(model.context, 0);
     if (!status)
-        status = eng_lm_decode(model.context, &(eng_lm_batch){.size = sizeof(eng_lm_batch), .n_tokens = 3, .tokens = ids});
+        status = eng_lm_decode(model.context,
+                               &(eng_lm_batch){.size = sizeof(eng_lm_batch), .n_tokens = 3, .tokens = ids});
     if (!status)
         status = imatrix_write(m, path, "text", 1, 3);
     eng_lm_context_collect(model.context, NULL, NULL);
@@ -108,7 +109,8 @@ static void check(const char *what, int (*run)(void))
         }
     }
     tap_check(!status && !bad && (tried > 2 || !count_possible()),
-              "%s: %" PRIu64 " requests for memory refused, %" PRIu64 " runs go wrong%s%s", what, tried, bad, status ? ": " : "", status ? eng_last_error() : "");
+              "%s: %" PRIu64 " requests for memory refused, %" PRIu64 " runs go wrong%s%s", what, tried, bad,
+              status ? ": " : "", status ? eng_last_error() : "");
 }
 
 /* The older form: one entry of two numbers. */

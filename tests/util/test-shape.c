@@ -97,7 +97,8 @@ START_TEST(regroups)
     static const int64_t products[] = {1, 2, 12, 36, 60, 64, 97, 120};
     unsigned seen = 0, refused = 0;
     for (int round = 0; round < 20000; round++) {
-        int64_t n = products[random_below(8)], ne[ENG_MAX_RANK], to[ENG_MAX_RANK], nb[ENG_MAX_RANK], to_nb[ENG_MAX_RANK];
+        int64_t n = products[random_below(8)], ne[ENG_MAX_RANK], to[ENG_MAX_RANK], nb[ENG_MAX_RANK],
+                to_nb[ENG_MAX_RANK];
         split(n, 1 + random_below(5), ne);
         split(n, 1 + random_below(ENG_MAX_RANK), to);
         int64_t step = 4;
@@ -126,7 +127,8 @@ END_TEST
 
 START_TEST(regroups_blocks)
 {
-    const int64_t ne[ENG_MAX_RANK] = {64, 6, 1, 1, 1, 1, 1, 1}, nb[ENG_MAX_RANK] = {18, 72, 432, 432, 432, 432, 432, 432};
+    const int64_t ne[ENG_MAX_RANK] = {64, 6, 1, 1, 1, 1, 1, 1},
+                  nb[ENG_MAX_RANK] = {18, 72, 432, 432, 432, 432, 432, 432};
     int64_t to_nb[ENG_MAX_RANK];
     ck_assert(eu_shape_regroup(&q4, ne, nb, (int64_t[]){32, 2, 3, 2, 1, 1, 1, 1}, to_nb));
     ck_assert_int_eq(to_nb[1], 18);
@@ -134,7 +136,8 @@ START_TEST(regroups_blocks)
     ck_assert_int_eq(to_nb[3], 216);
     ck_assert(!eu_shape_regroup(&q4, ne, nb, (int64_t[]){128, 3, 1, 1, 1, 1, 1, 1}, to_nb)); /* over a gap */
     ck_assert(!eu_shape_regroup(&q4, ne, nb, (int64_t[]){16, 24, 1, 1, 1, 1, 1, 1}, to_nb)); /* half blocks */
-    ck_assert(eu_shape_regroup(&f32, (int64_t[]){4, 0, 1, 1, 1, 1, 1, 1}, nb, (int64_t[]){0, 9, 1, 1, 1, 1, 1, 1}, to_nb));
+    ck_assert(eu_shape_regroup(&f32, (int64_t[]){4, 0, 1, 1, 1, 1, 1, 1}, nb, (int64_t[]){0, 9, 1, 1, 1, 1, 1, 1},
+                               to_nb));
 }
 END_TEST
 

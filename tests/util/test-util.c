@@ -138,7 +138,8 @@ START_TEST(characters)
         size_t length;
     } cases[] = {
         {"a", 1}, {"\xc3\xa9", 2}, {"\xe2\x82\xac", 3}, {"\xf0\x9f\x98\x80", 4}, {"\xf4\x8f\xbf\xbf", 4},
-        {"\x80", 0}, {"\xc0\x80", 0}, {"\xc1\xbf", 0}, {"\xc3", 0}, {"\xc3(", 0}, {"\xe0\x80\x80", 0}, /* too long a form */
+        /* too long a form */
+        {"\x80", 0}, {"\xc0\x80", 0}, {"\xc1\xbf", 0}, {"\xc3", 0}, {"\xc3(", 0}, {"\xe0\x80\x80", 0},
         {"\xed\xa0\x80", 0}, /* a surrogate */ {"\xf0\x80\x80\x80", 0}, {"\xf4\x90\x80\x80", 0}, {"\xf5\x80\x80\x80", 0},
         {"\xff", 0}, {"\xe2\x82", 0}, {"", 0},
     };
@@ -151,12 +152,15 @@ END_TEST
 /* In other locales: tests/tools/locale.sh. */
 START_TEST(reals)
 {
-    static const struct { char style; int digits; double value; const char *text; } cases[] = {
-        {'f', 9, 0.25, "0.250000000"}, {'f', 0, 3, "3"}, {'g', 6, 1e-6, "1e-06"}, {'g', 3, -1234.5, "-1.23e+03"}, {'g', 6, -0.5, "-0.5"},
-        {'g', 17, 1e300, "1.0000000000000001e+300"}, {'g', 6, INFINITY, "inf"}, {'g', 6, -INFINITY, "-inf"}};
+    static const struct { char style; int digits; double value; const char *text;
+    } cases[] = {{'f', 9, 0.25, "0.250000000"}, {'f', 0, 3, "3"},
+                 {'g', 6, 1e-6, "1e-06"},       {'g', 3, -1234.5, "-1.23e+03"},
+                 {'g', 6, -0.5, "-0.5"},        {'g', 17, 1e300, "1.0000000000000001e+300"},
+                 {'g', 6, INFINITY, "inf"},     {'g', 6, -INFINITY, "-inf"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[40];
-        ck_assert_uint_eq(eu_real(text, sizeof text, cases[i].style, cases[i].digits, cases[i].value), strlen(cases[i].text));
+        ck_assert_uint_eq(eu_real(text, sizeof text, cases[i].style, cases[i].digits, cases[i].value),
+                          strlen(cases[i].text));
         ck_assert_str_eq(text, cases[i].text);
     }
     ck_assert(eu_same_name("IQ4_NL", "iq4_nl") && eu_same_name("", ""));

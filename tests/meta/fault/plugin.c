@@ -108,7 +108,8 @@ static int open_device(eng_plugin_state *plugin, const eng_device_request *reque
 }
 
 static const eng_plugin_option options[] = {
-    {sizeof(eng_plugin_option), 0, "device", "cpu/2.0,cpu/2.1", "what fault:0, fault:1, ... are; the last for the rest"},
+    {sizeof(eng_plugin_option), 0, "device", "cpu/2.0,cpu/2.1",
+     "what fault:0, fault:1, ... are; the last for the rest"},
     {sizeof(eng_plugin_option), 0, "kind", "none",
      "what happens at a submission: none, error, wait, lost, hang, stall or block; at a wait: blocked-wait; at a "
      "transfer between sections: blocked-value; at one of the host's: transfer; when something is made: refuse"},
@@ -177,7 +178,8 @@ int fault_transfer(eng_device_state *device)
     if (atomic_load(&device->lost))
         return fault_lost(device);
     if (fault_hits(device, FAULT_AT_TRANSFER))
-        return device->services->fail(device->host, ENG_ERR_DEVICE, "%s: planted: the transfer has failed", device->name);
+        return device->services->fail(device->host, ENG_ERR_DEVICE, "%s: planted: the transfer has failed",
+                                      device->name);
     return ENG_OK;
 }
 

@@ -64,7 +64,8 @@ static int end_held(eng_queue_state *q, uint64_t timeout)
         sleep_for(1000000000u); /* for ever is what was asked for */
     sleep_for(left < timeout ? left : timeout);
     if (left > timeout)
-        return q->device->services->fail(q->device->host, ENG_ERR_TIMEOUT, "%s: planted: the work hangs", q->device->name);
+        return q->device->services->fail(q->device->host, ENG_ERR_TIMEOUT, "%s: planted: the work hangs",
+                                         q->device->name);
     h->there = false;
     return pass_on(q, h->instance, h->first, h->count, h->params, h->n_params, NULL);
 }
