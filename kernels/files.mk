@@ -43,6 +43,7 @@ opencl_kernels = \
 	kernels/mul_mat.clh \
 	kernels/mul_mat_id.cl \
 	kernels/mul_mat_id_planes.cl \
+	kernels/mul_mat_id_strips.cl \
 	kernels/mul_mat_planes.cl \
 	kernels/norm.cl \
 	kernels/packed.clh \

@@ -46,11 +46,14 @@ KERNEL(GROUP_OF(1), mul_mat_strips, BUFFERS, rows)
 {
     UNPACK(ROWS_NUMBERS)
     BEGIN;
+    lanes sums[MOST_COLS * VECTORS];
     const long col = (long)ITEM(1) * each, end = min((long)(ITEM(0) + 1) * ITEM_ROWS, m);
-    if (col < n)
-        for (long row = (long)ITEM(0) * ITEM_ROWS; row < end; row += STRIP)
-            strip_times(ROW_A(a, row, a_row), a_row, min((long)STRIP, end - row), b + col * b_col, b_col,
-                        min(each, n - col), o + row * 4 + col * o_col, o_col, k);
+    for (long row = (long)ITEM(0) * ITEM_ROWS; row < end && col < n; row += STRIP) {
+        const uint rows = min((long)STRIP, end - row), cols = min(each, n - col);
+        strip_times(ROW_A(a, row, a_row), a_row, rows, b + col * b_col, b_col, cols, sums, k);
+        for (uint c = 0; c < cols; c++)
+            put_sums(sums, c, rows, o + row * 4 + (col + c) * o_col);
+    }
 }
 
 #else

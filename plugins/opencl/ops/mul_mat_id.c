@@ -34,41 +34,96 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
+/* Tokens that a launch is for: all, or as many as leave their packed columns a size that can be had. */
+typedef struct tokens {
+    int64_t first, n;
+} tokens;
+
+/* Operands, then numbers, of what multiplies experts of `part`. */
+static void operands(cl_recorder *r, const cl_walk *part, const whole *x, tokens t)
+{
+    const int32_t *in = r->node->in;
+    cl_arg_walk(r, part, 0);
+    cl_arg_tensor(r, in[1], (uint64_t)(t.first * cl_nb(x->b, 2)));
+    cl_arg_tensor(r, in[2], (uint64_t)(t.first * cl_nb(x->ids, 1)));
+    cl_arg_tensor(r, r->node->out[0], (uint64_t)(part->first[DIM_M] * 4 + t.first * cl_nb(x->o, 2)));
+    cl_arg_long(r, cl_ne(x->a, 0));
+    cl_arg_long(r, part->ne[DIM_M]);
+    cl_arg_long(r, cl_ne(x->o, 1));
+    cl_arg_long(r, t.n);
+    cl_arg_long(r, part->first[DIM_E]);
+    cl_arg_long(r, part->ne[DIM_E]);
+    cl_arg_long(r, cl_ne(x->a, 2));
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->a, 1), cl_nb(x->a, 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_ne(x->b, 1) == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
+}
+
+/* Strips on a processor (mul_mat_id_strips.cl): pairs of token and place sorted by expert, columns packed in that order. */
+enum { NARROW = 4, PACK_GROUPS = 32, MOST_PACKED = 64 << 20 };
+static void launch_sorted(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
+{
+    const int64_t k = cl_ne(x->a, 0), u = cl_ne(x->o, 1), count = part->ne[DIM_E], groups = cl_ceil(k, 32);
+    const int64_t x_col = groups * v->packed, most = cl_max(1, MOST_PACKED / cl_max(1, x_col * u));
+    const int64_t each = cl_min(cl_ne(x->o, 2), most), columns = u * each + NARROW * count;
+    const uint64_t list = cl_temporary(r, (uint64_t)(4 * (2 * count + 1 + columns)));
+    const uint64_t packed = cl_temporary(r, (uint64_t)(columns * x_col));
+    for (tokens t = {.n = each}; t.first < cl_ne(x->o, 2); t.first += each) {
+        t.n = cl_min(each, cl_ne(x->o, 2) - t.first);
+        cl_launch_variant(r, v, "experts_list", options);
+        cl_arg_tensor(r, r->node->in[2], (uint64_t)(t.first * cl_nb(x->ids, 1)));
+        cl_arg_temporary(r, list);
+        cl_arg_long(r, u);
+        cl_arg_long(r, t.n);
+        cl_arg_long(r, part->first[DIM_E]);
+        cl_arg_long(r, count);
+        cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
+        cl_size1(r, 1, 1);
+        cl_launch_variant(r, v, "experts_pack", options);
+        cl_arg_tensor(r, r->node->in[1], (uint64_t)(t.first * cl_nb(x->b, 2)));
+        cl_arg_temporary(r, list);
+        cl_arg_temporary(r, packed);
+        cl_arg_long(r, k);
+        cl_arg_long(r, u);
+        cl_arg_long(r, count);
+        cl_arg_long4(r, (int64_t[4]){cl_ne(x->b, 1) == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
+        cl_arg_long(r, x_col);
+        cl_size2(r, (uint64_t)count, 1, (uint64_t)cl_ceil(groups, PACK_GROUPS), 1);
+        cl_launch_variant(r, v, v->kernel, options);
+        operands(r, part, x, t);
+        cl_arg_temporary(r, list);
+        cl_arg_temporary(r, packed);
+        cl_arg_long(r, x_col);
+        cl_size2(r, (uint64_t)cl_ceil(part->ne[DIM_M], v->rows), 1, (uint64_t)count + 1, 1);
+    }
+}
+
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const whole *x = ctx;
-    const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], first = part->first[DIM_E], u = cl_ne(x->o, 1);
+    const int64_t m = part->ne[DIM_M], e = part->ne[DIM_E], u = cl_ne(x->o, 1), n = cl_ne(x->o, 2);
     const cl_variant *v = variant(r->device, r->graph, r->node);
     char options[CL_OPTIONS + 64];
 
     cl_variant_options(r->device, v, x->a, ENG_TYPE_F32, options);
+    if (v->sorted) {
+        launch_sorted(r, part, x, v, options);
+        return;
+    }
     const int64_t places = cl_ne(x->b, 1); /* that a token's experts have columns of their own for: 1, or all */
-    const cl_columns columns = {.tensor = r->node->in[1], .k = cl_ne(x->a, 0), .n = cl_ne(x->o, 2), .col = cl_nb(x->b, 2),
+    const cl_columns columns = {.tensor = r->node->in[1], .k = cl_ne(x->a, 0), .n = n, .col = cl_nb(x->b, 2),
                                 .ext = {places, 1, 1, 1}, .nb = {cl_nb(x->b, 1)}};
     const cl_packed packed = v->packed ? cl_pack_columns(r, v, options, &columns) : (cl_packed){0};
     cl_launch_variant(r, v, v->kernel, options);
-    cl_arg_walk(r, part, 0);
-    cl_arg_operand(r, 1);
-    cl_arg_operand(r, 2);
-    cl_arg_tensor(r, r->node->out[0], (uint64_t)part->first[DIM_M] * 4);
-    cl_arg_long(r, cl_ne(x->a, 0));
-    cl_arg_long(r, m);
-    cl_arg_long(r, u);
-    cl_arg_long(r, cl_ne(x->o, 2));
-    cl_arg_long(r, first);
-    cl_arg_long(r, e);
-    cl_arg_long(r, cl_ne(x->a, 2));
-    cl_arg_long4(r, (int64_t[4]){cl_nb(x->a, 1), cl_nb(x->a, 2)});
-    cl_arg_long4(r, (int64_t[4]){places == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
-    cl_arg_long4(r, (int64_t[4]){cl_nb(x->ids, 0), cl_nb(x->ids, 1)});
-    cl_arg_long4(r, (int64_t[4]){cl_nb(x->o, 1), cl_nb(x->o, 2)});
+    operands(r, part, x, (tokens){.n = n});
     if (v->packed) {
         cl_arg_temporary(r, packed.at);
         cl_arg_long(r, places);
     }
     /* An item of the second dimension is a pair of token and expert, or an expert; the extra one is for what skipped ids
      * leave. */
-    cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, v->columns ? u * cl_ne(x->o, 2) : e + 1, 1);
+    cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, v->columns ? u * n : e + 1, 1);
 }
 
 static int record(cl_recorder *r, const eng_node *node)

@@ -18,6 +18,7 @@ typedef struct cl_variant {
     int64_t least, most;   /* n: columns that meet the matrix, or what the op's rows in the table say       */
     uint32_t fast : 1;     /* only where a node asks for it                                                 */
     uint32_t slow : 1;     /* right, but there is nothing better on this device: supports() says so         */
+    uint32_t sorted : 1;   /* pairs of mul_mat_id are sorted by expert before                               */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */

@@ -19,6 +19,10 @@
 #define EXPERTS_PLANES(n, of, bytes)                                                                                   \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_planes", .layout = EU_LANES, .kernel = "mul_mat_id", .rows = 32,      \
     .packed = (bytes), .options = " -DPLANES=" #n of
+/* Of many tokens: pairs sorted by expert, of which so many are worth strips. */
+#define EXPERTS_STRIPS(from, bytes, how)                                                                               \
+    .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_strips", .kernel = "mul_mat_id", .rows = 32, .sorted = 1,             \
+    COLUMNS(from, ALL), .packed = (bytes), .options = " -DSTRIPS" how
 #define ONE_COLUMN COLUMNS(1, 1), .rows = 32
 #define FEW_COLUMNS COLUMNS(2, 8), .rows = 64, .columns = 96
 #define MORE_COLUMNS COLUMNS(2, ALL), .rows = 64, .columns = 96
@@ -85,7 +89,10 @@ static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DONE", 48)},
     {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
     {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DONE", 128)},
-    {"planes", VEC, COLUMNS(9, ALL), EXPERTS_PLANES(3, "", 128)},
+    {"strips", VEC, .layout = EU_LANES, EXPERTS_STRIPS(9, 128, "")},
+    {"dot4", VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=1")},
+    {"dot4-c", VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=2")},
+    {"strips", VEC, EXPERTS_STRIPS(9, 128, "")},
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
