@@ -291,6 +291,28 @@ static void choose(cf_case *c, cf_operand *ids, int64_t experts)
     }
 }
 
+/* Experts with more columns each than a device may take at once, and few for many experts. */
+static void crowds(cf_suite *s)
+{
+    static const struct { uint32_t type; int64_t m, k, e, u, t; } shape[] = {
+        {ENG_TYPE_F32, 21, 70, 2, 1, 1000}, {ENG_TYPE_Q4_0, 24, 64, 2, 1, 1000}, {ENG_TYPE_Q8_0, 40, 96, 32, 6, 80},
+    };
+    cf_thin(s, 1);
+    for (size_t i = 0; i < COUNT(shape) && cf_wanted(s, ENG_OP_MUL_MAT_ID); i++) {
+        const int64_t m = shape[i].m, k = shape[i].k, e = shape[i].e, u = shape[i].u, t = shape[i].t;
+        cf_case *c = cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld t=%lld crowd",
+                              ref_type_name(shape[i].type), (long long)m, (long long)k, (long long)e, (long long)u,
+                              (long long)t);
+        if (!c)
+            continue;
+        c->terms = (double)k;
+        cf_in(c, 0, "a", shape[i].type, ENG_USE_WEIGHT | TEST_MATRIX, CF_PLAIN, CF_SHAPE(k, m, e));
+        cf_in(c, 1, "b", ENG_TYPE_F32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(k, 1, t));
+        choose(c, cf_in(c, 2, "ids", ENG_TYPE_I32, ENG_USE_INPUT, CF_PLAIN, CF_SHAPE(u, t)), e);
+        cf_run(c);
+    }
+}
+
 void cf_cases_mul_mat_id(cf_suite *s)
 {
     static const int64_t tokens[] = {1, 4, 5, 17, 32, 129};
@@ -317,6 +339,7 @@ void cf_cases_mul_mat_id(cf_suite *s)
             choose(c, cf_in(c, 2, "ids", ENG_TYPE_I32, ENG_USE_INPUT, ids_layout, CF_SHAPE(u, tokens[i])), e);
             cf_run(c);
         }
+    crowds(s);
     cf_thin(s, s->composed ? 1 : 3);
     for (int k = 0; k < 3; k++)
         for (size_t x2 = 0; x2 < COUNT(axes) && cf_wanted(s, ENG_OP_MUL_MAT_ID); x2++) {
