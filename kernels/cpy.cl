@@ -195,7 +195,7 @@ KERNEL(GROUP_OF(LOCAL), cpy_same, BUFFERS, cpy)
     ulong u = first;
     if (x_step == sizeof(UNIT) && y_step == sizeof(UNIT))
         for (; u + 16 <= first + PER && u + 16 <= n; u += 16)
-            vstore16(vload16(0, (__global const UNIT *)x + u), 0, (__global UNIT *)y + u);
+            STORE16(vload16(0, (__global const UNIT *)x + u), (__global UNIT *)y + u);
     for (; u < first + PER && u < n; u++)
         *(__global UNIT *)(y + u * y_step) = *(__global const UNIT *)(x + u * x_step);
 }

@@ -3,6 +3,7 @@
  * of extent 1 (stride 0).  The function f is put before this text (plugins/opencl/ops/each.c).
  */
 #include "row.clh"
+#include "stream.clh"
 
 #define EACH_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, z_at) N(ulong, y_at) N(long4, ne) N(long4, xs) N(long4, zs) N(long4, ys) N(float, p)       \
@@ -28,7 +29,7 @@ KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
     UNPACK(EACH_NUMBERS)
     EACH(fin a = (fin)(x + x_at + row_at(r, ne, xs)); const float b = *(fin)(z + z_at + row_at(r, ne, zs));
          fout o = (fout)(y + y_at + row_at(r, ne, ys)),
-         vstore16(f_float16(vload16(0, a + c), (float16)b, p, q), 0, o + c), o[c] = f_float(a[c], b, p, q))
+         STORE16(f_float16(vload16(0, a + c), (float16)b, p, q), o + c), o[c] = f_float(a[c], b, p, q))
 }
 #else
 KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
@@ -36,6 +37,6 @@ KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
     UNPACK(EACH_NUMBERS)
     EACH(fin a = (fin)(x + x_at + row_at(r, ne, xs)); fin b = (fin)(z + z_at + row_at(r, ne, zs));
          fout o = (fout)(y + y_at + row_at(r, ne, ys)),
-         vstore16(f_float16(vload16(0, a + c), vload16(0, b + c), p, q), 0, o + c), o[c] = f_float(a[c], b[c], p, q))
+         STORE16(f_float16(vload16(0, a + c), vload16(0, b + c), p, q), o + c), o[c] = f_float(a[c], b[c], p, q))
 }
 #endif

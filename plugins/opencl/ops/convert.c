@@ -4,6 +4,7 @@
  * integers through their own kernel.
  */
 #include "hot.h"
+#include "stream.h"
 #include "variant.h"
 
 eng_support cl_convert_supports(cl_device *device, const eng_tensor *x, const eng_tensor *y, char *reason, size_t bytes)
@@ -71,8 +72,9 @@ static void launch_same(cl_recorder *r, const cl_walk *part, const eng_tensor *x
     const int64_t n = cl_ceil(part->ne[0], block) * bytes / unit;
     const cl_variant *v = variant(r, CL_CONVERT_SAME);
     char options[96];
-    snprintf(options, sizeof options, "-DUNIT=%s -DPER=%d -DLOCAL=%zu",
-             unit == 1 ? "uchar" : unit == 2 ? "ushort" : unit == 4 ? "uint" : "ulong", (int)v->columns, v->group);
+    snprintf(options, sizeof options, "-DUNIT=%s -DPER=%d -DLOCAL=%zu%s",
+             unit == 1 ? "uchar" : unit == 2 ? "ushort" : unit == 4 ? "uint" : "ulong", (int)v->columns, v->group,
+             cl_stream_option(r, part, 1));
     cl_launch_variant(r, v, v->kernel, options);
     launch_args(r, part, v, n, (int64_t[2]){block > 1 ? unit : cl_nb(x, 0), block > 1 ? unit : cl_nb(y, 0)}, n);
 }
@@ -103,7 +105,7 @@ static void launch_floats(cl_recorder *r, const cl_walk *part, const eng_tensor 
                  cl_is_float(x->type) ? "" : " -DX_BLOCKS");
     else
         snprintf(options + at, sizeof options - (size_t)at, "%s%s", cl_rows_contiguous(x) ? "" : " -DSTRIDED_X",
-                 cl_rows_contiguous(y) ? "" : " -DSTRIDED_Y");
+                 !cl_rows_contiguous(y) ? " -DSTRIDED_Y" : cl_is_float(y->type) ? cl_stream_option(r, part, 1) : "");
     cl_launch_variant(r, v, v->kernel, options);
     if (!v->parts) {
         launch_args(r, part, v, n, (int64_t[2]){cl_nb(x, 0), cl_nb(y, 0)}, blocks);

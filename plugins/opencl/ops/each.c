@@ -4,6 +4,7 @@
  */
 #include "each.h"
 #include "rows.h"
+#include "stream.h"
 
 const char *cl_each_expression(const eng_node *node)
 {
@@ -51,7 +52,10 @@ void cl_epilogue_text(const eng_node *epilogue, char text[CL_EPILOGUE_TEXT])
 static void part(cl_recorder *r, const cl_walk *w, void *ctx)
 {
     bool dense = w->ne[0] == 1 || w->nb[0][0] == 4, same = w->ne[0] == 1 || w->nb[1][0] == 4, one = w->nb[1][0] == 0;
-    cl_launch_with(r, "each", "each", dense && same ? NULL : dense && one ? "-DONE=1" : "-DANY=1", ctx);
+    char options[32] = "-DANY=1";
+    if (dense && (same || one))
+        snprintf(options, sizeof options, "%s%s", same ? "" : "-DONE=1", cl_stream_option(r, w, 2));
+    cl_launch_with(r, "each", "each", options, ctx);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, w, i);
     cl_arg_extents(r, w);

@@ -44,6 +44,8 @@ opencl_ops_files = \
 	plugins/opencl/ops/ssm_conv.c \
 	plugins/opencl/ops/ssm_scan.c \
 	plugins/opencl/ops/store.c \
+	plugins/opencl/ops/stream.c \
+	plugins/opencl/ops/stream.h \
 	plugins/opencl/ops/sum_rows.c \
 	plugins/opencl/ops/top_k.c \
 	plugins/opencl/ops/variant.h \

@@ -1,5 +1,6 @@
 /* hadamard: rows along the launch's second dimension, chunks of a row along the first. */
 #include "hot.h"
+#include "stream.h"
 #include "variant.h"
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
@@ -22,8 +23,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     char options[96];
     (void)ctx;
 
-    snprintf(options, sizeof options, "-DXT=%s -DG=%lld -DCHUNK=%lld -DLOCAL=%zu", cl_type_name(x->type),
-             (long long)group, (long long)chunk, local);
+    snprintf(options, sizeof options, "-DXT=%s -DG=%lld -DCHUNK=%lld -DLOCAL=%zu%s", cl_type_name(x->type),
+             (long long)group, (long long)chunk, local, cl_stream_option(r, part, 1));
     cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i < 2; i++)
         cl_arg_walk(r, part, i);
