@@ -21,6 +21,14 @@ NUMBERS(hadamard, HADAMARD_NUMBERS);
 
 #if VEC
 
+#if G < 16 /* a register may be more than there is */
+#define LOAD(g) LD16(XT)(x, g, n)
+#define STORE(g, v) st16_f32((__global float *)y, g, n, v)
+#else
+#define LOAD(g) DEC16(XT)(x, g)
+#define STORE(g, v) STORE16(v, (__global float *)y + 16 * (g))
+#endif
+
 KERNEL(GROUP_OF(1), hadamard, HADAMARD_BUFFERS, hadamard)
 {
     UNPACK(HADAMARD_NUMBERS)
@@ -29,10 +37,10 @@ KERNEL(GROUP_OF(1), hadamard, HADAMARD_BUFFERS, hadamard)
     float16 v[LANES];
     for (ulong g = first; g < first + step && 16 * g < n; g += LANES) {
         for (uint j = 0; j < LANES; j++)
-            v[j] = within(LD16(XT)(x, g + j, n) * scale);
+            v[j] = within(LOAD(g + j) * scale);
         across(v);
         for (uint j = 0; j < LANES; j++)
-            st16_f32((__global float *)y, g + j, n, v[j]);
+            STORE(g + j, v[j]);
     }
 }
 

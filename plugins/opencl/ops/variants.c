@@ -138,7 +138,7 @@ static const cl_variant variants[] = {
     {"groups", CONVERT(GROUPED), SIMT(64), .kernel = "cpy_grouped", .columns = 1}, /* see set_rows */
 
     /* n: elements of a transform.  columns: elements of a row that a group does at least; parts: 16 a work-item, of all rows */
-    {"row", HADAMARD, VEC, COLUMNS(1, ALL), .columns = 1024},
+    {"row", HADAMARD, VEC, COLUMNS(1, ALL), .columns = 4096},
     {"registers", HADAMARD, SIMT(64), COLUMNS(16, 1024), .parts = 1, .columns = 256},
     {"stages", HADAMARD, SIMT(64), COLUMNS(1, ALL), .columns = 256},
 
