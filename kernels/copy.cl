@@ -3,6 +3,7 @@
  * repeat, pad.  Extents and strides of dimension 0 count units.
  */
 #include "row.clh"
+#include "stream.clh"
 
 typedef __global const UNIT *uin;
 typedef __global UNIT *uout;
@@ -16,7 +17,7 @@ KERNEL(EACH_ATTRIBUTES, copy, COPY_BUFFERS, copy)
 {
     UNPACK(COPY_NUMBERS)
     EACH(uin a = (uin)(x + x_at + row_at(r, ne, xs)); uout o = (uout)(y + y_at + row_at(r, ne, ys)),
-         vstore16(vload16(0, a + c), 0, o + c), o[c] = a[c])
+         STORE16(vload16(0, a + c), o + c), o[c] = a[c])
 }
 
 #define ZERO_NUMBERS(N) N(ulong, y_at) N(long4, ne) N(long4, ys) N(int, chunk) N(int, rows_per)

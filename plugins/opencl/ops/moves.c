@@ -1,5 +1,6 @@
 /* What concat, repeat and pad share: values are moved, never changed. */
 #include "rows.h"
+#include "stream.h"
 
 /* The widest unit of which everything is a multiple. */
 static unsigned unit_of(const cl_recorder *r, const cl_walk *w, uint64_t row_bytes)
@@ -30,7 +31,9 @@ static void copy_part(cl_recorder *r, const cl_walk *w, void *ctx)
     unsigned unit = unit_of(r, w, bytes);
     cl_walk u = *w;
     u.ne[0] = (int64_t)(bytes / unit);
-    cl_launch(r, "copy", "copy", cl_unit_option(unit));
+    char options[64];
+    snprintf(options, sizeof options, "%s%s", cl_unit_option(unit), cl_stream_option(r, w, 0));
+    cl_launch(r, "copy", "copy", options);
     cl_arg_walk(r, w, 1);
     cl_arg_walk(r, w, 0);
     cl_arg_extents(r, &u);
