@@ -12,6 +12,8 @@
 #if defined(CONVERT) && !VEC && YB
 #define ENCODE_LOCAL
 #endif
+#define DECODED XT
+#include "blocks.clh"
 #ifdef GROUPED
 #include "encode_256.clh"
 #else
@@ -19,6 +21,7 @@
 #endif
 #include "index.clh"
 
+#define PLAIN_f32 1
 #define BUFFERS(B) B(cbytes, x) B(gbytes, y)
 #define CPY_NUMBERS(N)                                                                                                 \
     N(ulong, x_at) N(ulong, y_at) N(long, n) N(long, x_step) N(long, y_step) N(long4, ne) N(long4, x_nb)               \
@@ -138,6 +141,16 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
     }
 #endif
     barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
+}
+
+#elif defined(CONVERT) && WHOLE_BLOCKS(XT) && PASTE(PLAIN_, YT) && !defined(STRIDED_Y)
+
+KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
+{
+    UNPACK(CPY_NUMBERS)
+    BEGIN;
+    for (ulong b = first / 8; b < (first + PER) / 8 && 256 * b < n; b++)
+        decode_256(x + b * BLOCK_BYTES(XT), (__global float *)y + 256 * b);
 }
 
 #elif defined(CONVERT)

@@ -3,6 +3,7 @@ opencl_kernels = \
 	kernels/add_id.cl \
 	kernels/attention.cl \
 	kernels/attention.clh \
+	kernels/blocks.clh \
 	kernels/builtins.clh \
 	kernels/chain.cl \
 	kernels/columns.clh \

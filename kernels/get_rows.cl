@@ -5,6 +5,9 @@
  * indices may name.  Others leave the result alone, save that first = 0 writes
  * the zeros of skipped indices.  -DAT= type of a, -DWIDE: ids are i64; a may be packed.
  */
+#define DECODED AT
+#define SMALL
+#include "blocks.clh"
 #include "indexed.clh"
 #include "packed.clh"
 
@@ -21,6 +24,13 @@ KERNEL(GROUP_OF(LOCAL), get_rows, GET_ROWS_BUFFERS, get_rows)
         return;
     __global float *y = (__global float *)(o + o_at + along(i, o_nb));
     a = ROW_A(a + a_at + along(i, a_nb), skip ? 0 : id - first, a_row);
+#if WHOLE_BLOCKS(AT)
+    for (ulong j = unit / 16; !skip && j < (unit + per) / 16 && 256 * j < n; j++)
+        decode_256(BLOCK_A(a, j), y + 256 * j);
+    for (ulong g = unit; skip && g < unit + per && 16 * g < n; g++)
+        st16_f32(y, g, n, (float16)0.0f);
+#else
     for (ulong g = unit; g < unit + per && 16 * g < n; g++)
         st16_f32(y, g, n, skip ? (float16)0.0f : LD_A(a, g, n));
+#endif
 }
