@@ -36,8 +36,10 @@ KERNEL(GROUP_OF(1), hadamard, HADAMARD_BUFFERS, hadamard)
     const ulong step = max(CHUNK, 16 * LANES) / 16, first = ITEM(0) * step;
     float16 v[LANES];
     for (ulong g = first; g < first + step && 16 * g < n; g += LANES) {
-        for (uint j = 0; j < LANES; j++)
+        for (uint j = 0; j < LANES; j++) {
+            AHEAD(x + (g + j) * (BLOCK_BYTES(XT) / 2) + 2048); /* where it was best */
             v[j] = within(LOAD(g + j) * scale);
+        }
         across(v);
         for (uint j = 0; j < LANES; j++)
             STORE(g + j, v[j]);
