@@ -3,6 +3,7 @@
  * else pairs (i, i + distance).  -DHALF: x is f16.
  */
 #include "rope.clh"
+#include "stream.clh"
 
 #if HALF
 #define X1(p, i) vload_half(i, (__global const half *)(p))
@@ -11,6 +12,8 @@
 #define X1(p, i) ((fin)(p))[i]
 #define X16(p, i) vload16(0, (fin)(p) + (i))
 #endif
+
+#define SET 4 /* times 16 pairs, whose angles are kept while all heads pass: what a head has of memory comes in order */
 
 #define ROPE_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, pos_at) N(ulong, ff_at) N(ulong, table_at) N(ulong, y_at) N(long4, ne) N(long4, xs)        \
@@ -54,31 +57,32 @@ KERNEL(EACH_ATTRIBUTES, rope, ROPE_BUFFERS, rope)
         for (int c = end; c < d; c++)
             out[c] = X1(in, c);
     }
-    for (int i = 0; i < pairs; i += 16) {
-        float turns[16];
-        for (int j = 0; j < 16; j++)
-            turns[j] = i + j < pairs ? turn_of(pair, div, p, pos_stream, i + j) : 0.0f;
-        float16 co, si;
-        cosines(vload16(0, turns), &co, &si);
-        co *= scale;
-        si *= sign * scale;
+    float16 co[SET], si[SET];
+    for (int from = 0; from < pairs; from += 16 * SET) {
+        const int to = min(pairs, from + 16 * SET);
+        for (int i = from; i < to; i += 16) {
+            float turns[16];
+            FEW for (int j = 0; j < 16; j++)
+                turns[j] = i + j < pairs ? turn_of(pair, div, p, pos_stream, i + j) : 0.0f;
+            cosines(vload16(0, turns), &co[(i - from) / 16], &si[(i - from) / 16]);
+            co[(i - from) / 16] *= scale;
+            si[(i - from) / 16] *= sign * scale;
+        }
         for (long h = 0; h < ne.s1; h++) {
             cbytes in = xb + h * xs.s1;
             fout out = (fout)(yb + h * ys.s1);
-            if (i + 16 <= pairs) {
+            int i = from;
+            for (; i + 16 <= to; i += 16) {
                 float16 u = X16(in, FIRST(i)), v = X16(in, SECOND16(i));
-                rotate16(&u, &v, co, si);
-                vstore16(u, 0, out + FIRST(i));
-                vstore16(v, 0, out + SECOND16(i));
-            } else {
-                float cs[16], sn[16];
-                vstore16(co, 0, cs);
-                vstore16(si, 0, sn);
-                for (int j = 0; i + j < pairs; j++) {
-                    const float u = X1(in, FIRST(i + j)), v = X1(in, SECOND(i + j));
-                    out[FIRST(i + j)] = u * cs[j] - v * sn[j];
-                    out[SECOND(i + j)] = u * sn[j] + v * cs[j];
-                }
+                rotate16(&u, &v, co[(i - from) / 16], si[(i - from) / 16]);
+                STORE16(u, out + FIRST(i));
+                STORE16(v, out + SECOND16(i));
+            }
+            FEW for (int j = 0; i + j < to; j++) {
+                const float u = X1(in, FIRST(i + j)), v = X1(in, SECOND(i + j));
+                const float c = ((const float *)co)[i - from + j], s = ((const float *)si)[i - from + j];
+                out[FIRST(i + j)] = u * c - v * s;
+                out[SECOND(i + j)] = u * s + v * c;
             }
         }
     }

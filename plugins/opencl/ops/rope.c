@@ -1,6 +1,7 @@
 /* rope: rotary position embedding; frequencies are computed here, in double. */
 #include "rope.h"
 #include "rows.h"
+#include "stream.h"
 
 #include <math.h>
 
@@ -91,9 +92,11 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
 {
     const cl_rope *p = ctx;
     const eng_node *node = r->node;
-    char options[CL_ROPE_OPTIONS + 16], common[CL_ROPE_OPTIONS];
+    char options[CL_ROPE_OPTIONS + 32], common[CL_ROPE_OPTIONS];
+    const bool lines = node->ip[ENG_ROPE_OFFSET] % 16 == 0 && p->distance % 16 == 0; /* does all that is rotated begin at one? */
     cl_rope_options(node, p, common);
-    snprintf(options, sizeof options, "%s%s", common, cl_in(r->graph, node, 0)->type == ENG_TYPE_F16 ? "-DHALF=1" : "");
+    snprintf(options, sizeof options, "%s%s%s", common, cl_in(r->graph, node, 0)->type == ENG_TYPE_F16 ? "-DHALF=1" : "",
+             lines ? cl_stream_option(r, w, 1) : "");
     cl_launch(r, "rope", "rope", options);
     cl_arg_walk(r, w, 0);
     cl_arg_tensor(r, node->in[1], (uint64_t)(w->first[2] * p->step));
