@@ -106,6 +106,7 @@ struct eng_device_state {
     uint64_t local_bytes;    /* local memory of a group                         */
     uint64_t max_alloc;      /* bytes of one buffer, as option max_alloc wants   */
     uint64_t hard_limit;     /* bytes of one buffer, as the device allows        */
+    uint64_t stream_least;   /* results of so many bytes are stored past the caches, by option stream */
 
     eng_device_info info;
     char options[256];       /* given to every build                            */

@@ -233,6 +233,14 @@ static int yes_or_no(cl_device *device, const char *option, bool otherwise, bool
     return ENG_OK;
 }
 
+/* Half of the cache that the device names; what is read on the way takes the other half. */
+static uint64_t half_cache(const cl_device *device)
+{
+    cl_ulong cache = 0;
+    clGetDeviceInfo(device->id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache, &cache, NULL);
+    return cache ? cache / 2 : UINT64_MAX;
+}
+
 static int read_options(cl_device *device)
 {
     const eng_services *sv = device->sv;
@@ -271,6 +279,10 @@ static int read_options(cl_device *device)
     if (svm && strcmp(svm, "auto") != 0 && strcmp(svm, "off") != 0)
         return cl_fail(device, ENG_ERR_INVALID, "opencl.svm is '%s'; it takes auto or off", svm);
     device->svm = (device->caps & CL_CAP_UNIFIED) && !device->apart && wants_svm(sv) && cl_svm_found(device->id);
+    const char *stream = sv->option(sv->host, "stream");
+    if (stream && *stream && strcmp(stream, "auto") != 0 && strcmp(stream, "yes") != 0 && strcmp(stream, "no") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.stream is '%s'; it takes auto, yes or no", stream);
+    device->stream_least = stream && !strcmp(stream, "yes") ? 0 : stream && !strcmp(stream, "no") ? UINT64_MAX : half_cache(device);
     if (largest && *largest && strcmp(largest, "0") != 0) {
         status = parse_bytes(sv, "max_alloc", largest, &limit);
         if (status != ENG_OK)

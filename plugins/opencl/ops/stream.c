@@ -34,15 +34,6 @@ static bool in_lines(const cl_recorder *r, const cl_walk *part, unsigned i)
 
 const char *cl_stream_option(cl_recorder *r, const cl_walk *part, unsigned i)
 {
-    const char *text = r->device->sv->option(r->device->sv->host, "stream");
-    const bool all = text && !strcmp(text, "yes"), none = text && !strcmp(text, "no");
-    cl_ulong cache = 0;
-    if (text && *text && !all && !none && strcmp(text, "auto") != 0)
-        cl_refuse(r, ENG_ERR_INVALID, "opencl.stream is '%s'; it takes auto, yes or no", text);
-    if (none || !r->device->vec || !in_lines(r, part, i))
-        return "";
-    if (!all && (clGetDeviceInfo(r->device->id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache, &cache, NULL) != CL_SUCCESS ||
-                 cache == 0 || bytes_of(r, part, i) < cache / 2))
-        return "";
-    return " -DSTREAM";
+    const uint64_t least = r->device->stream_least;
+    return r->device->vec && bytes_of(r, part, i) >= least && in_lines(r, part, i) ? " -DSTREAM" : "";
 }
