@@ -2,7 +2,7 @@
  * What the files of the cpu plugin share.
  *
  * Most of the plugin is compiled once.  ops/ is compiled once per
- * instruction set (scalar, avx2, avx512) with other flags and another
+ * instruction set (scalar, avx2, avx512, neon) with other flags and another
  * suffix; each copy ends in one table, struct cpu_variant, and a device uses
  * the table that suits the machine.  avx512vnni is avx512 with units (units/)
  * for products in precision fast.
@@ -97,7 +97,8 @@ struct cpu_variant {
     const cpu_planes *planes; /* NULL: none                                  */
 };
 
-extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512, cpu_variant_avx512vnni;
+extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512, cpu_variant_avx512vnni,
+    cpu_variant_neon;
 /* The best variant for this machine, or the one asked for by name; NULL if it
  * does not exist or cannot run here. */
 const cpu_variant *cpu_variant_find(const char *name);
@@ -203,7 +204,7 @@ struct eng_instance_state {
 
 #define CPU_MAX_CORES 1024
 
-/* Does the processor have them: scalar, avx2, avx512 or avx512vnni? */
+/* Does the processor have them: scalar, avx2, avx512, avx512vnni or neon? */
 bool cpu_machine_runs(const char *instructions);
 /* The whole machine as a device: what enumerate says. */
 int cpu_machine_describe(const eng_services *services, eng_device_info *info);

@@ -60,6 +60,19 @@ plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
 plugins_cpu_cpu_la_LIBADD += libcpu-units.la libcpu-planes.la libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
 endif
 
+# NEON is what every aarch64 has: scalar is compiled for it, too, but is what the compiler makes of plain C.
+if AARCH64
+noinst_LTLIBRARIES += libcpu-neon.la libcpu-encode-neon.la
+libcpu_neon_la_SOURCES = $(cpu_variant_sources)
+libcpu_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=neon -DCPU_NEON
+libcpu_neon_la_CFLAGS = $(cpu_variant_flags)
+libcpu_encode_neon_la_SOURCES = $(cpu_encode_sources)
+libcpu_encode_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=neon -DCPU_NEON
+libcpu_encode_neon_la_CFLAGS = $(cpu_encode_flags)
+plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_NEON
+plugins_cpu_cpu_la_LIBADD += libcpu-neon.la libcpu-encode-neon.la
+endif
+
 dist_check_SCRIPTS += %D%/check-variants.sh %D%/check-loops.sh
 TESTS += %D%/check-variants.sh %D%/check-loops.sh
 endif

@@ -1,9 +1,9 @@
 /*
  * In `exact` a row of a result is the same bits whatever the other rows of the pass, their number and the number of
  * threads: products with weights of every type, those with experts, attention over caches of several types, and rows
- * on their own.  For each variant of the plugin that the machine has.
+ * on their own.  For each variant of the plugin that the machine has, or those that are named.
  *
- * With --all every number of columns from 1 to 600, not some.
+ *     test-bits [--all] [VARIANT...]     --all: every number of columns from 1 to 600, not some
  */
 #include "config.h"
 
@@ -335,12 +335,13 @@ static void check_variant(const char *simd)
 
 int main(int argc, char **argv)
 {
+    static const char *const variants[] = {"scalar", "avx2", "avx512", "neon"};
     all = argc > 1 && strcmp(argv[1], "--all") == 0;
+    const int first = all ? 2 : 1; /* name */
     eng_context *context = tap_begin();
-    if (context) {
-        check_variant("scalar");
-        check_variant("avx2");
-        check_variant("avx512");
-    }
+    for (int i = first; context && i < argc; i++)
+        check_variant(argv[i]);
+    for (size_t v = 0; context && first >= argc && v < sizeof variants / sizeof *variants; v++)
+        check_variant(variants[v]);
     return tap_end(context);
 }

@@ -112,7 +112,7 @@ static void fill_hostile(float *x, uint64_t seed)
 
 START_TEST(variants)
 {
-    static const char *const others[] = {"avx2", "avx512"};
+    static const char *const others[] = {"avx2", "avx512", "neon"};
     static float x[N * ROWS];
     static unsigned char got[4 * N * ROWS], want[4 * N * ROWS];
     uint32_t type = all_types[_i], block = ref_block(type), block_bytes = ref_block_bytes(type);

@@ -132,6 +132,7 @@ int main(void)
     check_device("cpu", "cpu.simd", "scalar");
     check_device("cpu", "cpu.simd", "avx2");
     check_device("cpu", "cpu.simd", "avx512");
+    check_device("cpu", "cpu.simd", "neon");
     check_device("opencl:0", NULL, NULL);
     return tap_end(context);
 }

@@ -44,6 +44,10 @@ bool cpu_machine_runs(const char *instructions)
     if (!strcmp(instructions, "avx512vnni"))
         return runs_avx512vnni();
 #endif
+#if defined(CPU_HAVE_NEON)
+    if (!strcmp(instructions, "neon")) /* no aarch64 is without */
+        return true;
+#endif
     return !strcmp(instructions, "scalar");
 }
 

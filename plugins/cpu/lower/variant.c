@@ -9,6 +9,9 @@ const cpu_variant *cpu_variant_find(const char *name)
 #ifdef CPU_HAVE_X86
         &cpu_variant_avx512vnni, &cpu_variant_avx512, &cpu_variant_avx2,
 #endif
+#ifdef CPU_HAVE_NEON
+        &cpu_variant_neon,
+#endif
         &cpu_variant_scalar,
     };
     const bool best = !name[0] || !strcmp(name, "auto");

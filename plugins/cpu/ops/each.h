@@ -42,6 +42,8 @@ CPU_INLINE vf each_sqrt(vf x)
     return (vf)_mm512_sqrt_ps((__m512)x);
 #elif CPU_VL == 8
     return (vf)_mm256_sqrt_ps((__m256)x);
+#elif defined(CPU_NEON)
+    return (vf)vsqrtq_f32((float32x4_t)x);
 #elif defined(__SSE2__)
     return (vf)_mm_sqrt_ps((__m128)x);
 #else

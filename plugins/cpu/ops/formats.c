@@ -438,6 +438,11 @@ void CPU_V(cpu_to_f16)(const float *x, uint16_t *out, int64_t n)
 #elif CPU_VL == 8
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128((__m128i *)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(CPU_NEON)
+    for (; i + 4 <= n; i += 4) {
+        const float16x4_t h = vcvt_f16_f32(vld1q_f32(x + i));
+        memcpy(out + i, &h, sizeof h);
+    }
 #endif
     cpu_encode_row(ENG_TYPE_F16, x + i, (uint8_t *)(out + i), n - i, false);
 }

@@ -8,7 +8,7 @@
 
 #define FEW 16
 #define BLOCK DELTA_BLOCK
-#if CPU_VL == 16
+#if CPU_REGISTERS == 32
 #define AT_ONCE 8 /* columns in one pass over the keys: what the registers hold */
 #else
 #define AT_ONCE 4

@@ -146,7 +146,7 @@ CPU_INLINE source source_of(const cpu_gemm *g)
         return LINES;
     if (g->type == ENG_TYPE_F32)
         return g->n <= FEW_F32 ? ROWS_F32 : LINES;
-    if (CPU_VL < 8 || g->n > FEW_HALF) /* without instructions for them, or too often */
+    if (!CPU_HALVES || g->n > FEW_HALF) /* without instructions for them, or too often */
         return LINES;
     return g->type == ENG_TYPE_F16 ? ROWS_F16 : g->type == ENG_TYPE_BF16 ? ROWS_BF16 : LINES;
 }

@@ -100,7 +100,7 @@ void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scr
 size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 
 #define CPU_PANEL 8 /* rows: what threads share out                         */
-#if CPU_VL == 16
+#if CPU_REGISTERS == 32
 #define CPU_TILE 6  /* columns of a register tile: 24 sums in 32 registers   */
 #else
 #define CPU_TILE 3  /* 12 sums in 16 registers                               */

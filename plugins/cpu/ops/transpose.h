@@ -73,6 +73,15 @@ CPU_INLINE void transpose_vl(const float *x, int64_t from, float *y, int64_t to)
         _mm256_storeu_ps(y + c * to, _mm256_permute2f128_ps(a[c], a[4 + c], 0x20));
         _mm256_storeu_ps(y + (4 + c) * to, _mm256_permute2f128_ps(a[c], a[4 + c], 0x31));
     }
+#elif defined(CPU_NEON)
+    const float32x4x2_t a = vtrnq_f32(vld1q_f32(x), vld1q_f32(x + from));
+    const float32x4x2_t b = vtrnq_f32(vld1q_f32(x + 2 * from), vld1q_f32(x + 3 * from));
+    CPU_UNROLL
+    for (int i = 0; i < 2; i++) {
+        const float64x2_t upper = (float64x2_t)a.val[i], lower = (float64x2_t)b.val[i];
+        vst1q_f32(y + i * to, (float32x4_t)vtrn1q_f64(upper, lower));
+        vst1q_f32(y + (i + 2) * to, (float32x4_t)vtrn2q_f64(upper, lower));
+    }
 #else
     for (int i = 0; i < CPU_VL; i++)
         for (int j = 0; j < CPU_VL; j++)

@@ -1,7 +1,7 @@
 /*
  * Vectors of the variant being compiled, by the compiler's vector extension;
  * intrinsics only where it has no words for an instruction.  CPU_VL floats a
- * vector: 16 (avx512), 8 (avx2), 4 (anything).
+ * vector: 16 (avx512), 8 (avx2), 4 (neon, anything).
  *
  * Included by the files that are compiled once per variant.  CPU_V(name)
  * gives a name of the variant's own.
@@ -25,8 +25,16 @@
 #define CPU_DOT_COLS 2
 #define CPU_DOT_SUMS 8
 #endif
+#if defined(__AVX512F__) || defined(CPU_NEON)
+#define CPU_REGISTERS 32 /* for vectors */
+#else
+#define CPU_REGISTERS 16
+#endif
+#define CPU_HALVES (CPU_VL >= 8 || CPU_REGISTERS == 32) /* instructions read vectors of f16 and bf16 */
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(CPU_NEON) /* the variant's own word: the compiler's is said of scalar on Arm, too */
+#include <arm_neon.h>
 #elif defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -144,6 +152,8 @@ CPU_INLINE float v_sum(vf v)
     x = _mm512_add_ps(x, _mm512_permute_ps(x, 0xb1));
     __m256 y = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
     return _mm_cvtss_f32(_mm_add_ss(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)));
+#elif defined(CPU_NEON)
+    return vpadds_f32(vadd_f32(vget_low_f32((float32x4_t)v), vget_high_f32((float32x4_t)v)));
 #else
     float t[CPU_VL];
     v_store(t, v);
@@ -155,6 +165,14 @@ CPU_INLINE float v_sum(vf v)
 #endif
 #endif
 }
+
+#if defined(CPU_NEON)
+/* Of two vectors x0 + x2 and, behind both, x1 + x3. */
+CPU_INLINE vf halves_sums(vf a, vf b)
+{
+    return (vf)vzip1q_f32((float32x4_t)a, (float32x4_t)b) + (vf)vzip2q_f32((float32x4_t)a, (float32x4_t)b);
+}
+#endif
 
 /* Four of them: the same sums, with fewer operations. */
 CPU_INLINE void v_sum4(const vf *v, float *out)
@@ -176,6 +194,9 @@ CPU_INLINE void v_sum4(const vf *v, float *out)
     __m256 x = _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd)));
     x = _mm256_add_ps(x, _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(ab), _mm256_castps_pd(cd))));
     _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)));
+#elif defined(CPU_NEON)
+    const float64x2_t ab = (float64x2_t)halves_sums(v[0], v[1]), cd = (float64x2_t)halves_sums(v[2], v[3]);
+    v_store(out, (vf)vzip1q_f64(ab, cd) + (vf)vzip2q_f64(ab, cd));
 #else
     for (int i = 0; i < 4; i++)
         out[i] = v_sum(v[i]);
@@ -200,6 +221,15 @@ CPU_INLINE float v_hmax(vf v)
     return t[0];
 }
 
+#if defined(CPU_NEON)
+CPU_INLINE uint32_t four_bytes(const uint8_t *p)
+{
+    uint32_t b;
+    memcpy(&b, p, sizeof b);
+    return b;
+}
+#endif
+
 /* CPU_VL bytes as integers. */
 CPU_INLINE vi v_u8(const uint8_t *p)
 {
@@ -207,6 +237,8 @@ CPU_INLINE vi v_u8(const uint8_t *p)
     return (vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
 #elif CPU_VL == 8
     return (vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+#elif defined(CPU_NEON)
+    return (vi)vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four_bytes(p)))));
 #else
     vu8 b;
     memcpy(&b, p, sizeof b);
@@ -220,6 +252,8 @@ CPU_INLINE vi v_i8(const uint8_t *p)
     return (vi)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p));
 #elif CPU_VL == 8
     return (vi)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p));
+#elif defined(CPU_NEON)
+    return (vi)vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(four_bytes(p)))));
 #else
     vi8 b;
     memcpy(&b, p, sizeof b);
@@ -251,6 +285,8 @@ typedef struct v_table {
     __m512 t;
 #elif CPU_VL == 8
     __m256 lo, hi;
+#elif defined(CPU_NEON)
+    uint8x16x4_t t;
 #else
     float t[16];
 #endif
@@ -264,6 +300,10 @@ CPU_INLINE v_table v_table_of(const float *values)
 #elif CPU_VL == 8
     t.lo = _mm256_loadu_ps(values);
     t.hi = _mm256_loadu_ps(values + 8);
+#elif defined(CPU_NEON)
+    CPU_UNROLL
+    for (int i = 0; i < 4; i++)
+        t.t.val[i] = (uint8x16_t)v_load(values + 4 * i);
 #else
     memcpy(t.t, values, sizeof t.t);
 #endif
@@ -277,6 +317,9 @@ CPU_INLINE vf v_lookup(v_table t, vi index)
 #elif CPU_VL == 8
     __m256 lo = _mm256_permutevar8x32_ps(t.lo, (__m256i)index), hi = _mm256_permutevar8x32_ps(t.hi, (__m256i)index);
     return (vf)_mm256_blendv_ps(lo, hi, _mm256_castsi256_ps(_mm256_slli_epi32((__m256i)index, 28)));
+#elif defined(CPU_NEON)
+    const vi bytes = (index & 15) * 0x04040404 + 0x03020100; /* where the four bytes of a float are */
+    return (vf)vqtbl4q_u8(t.t, (uint8x16_t)bytes);
 #else
     vf v;
     for (int i = 0; i < CPU_VL; i++)
@@ -311,6 +354,10 @@ CPU_INLINE float f16_load(const void *p)
     memcpy(&h, p, 2);
 #if defined(__F16C__)
     return _cvtsh_ss(h);
+#elif defined(CPU_NEON)
+    __fp16 x;
+    memcpy(&x, &h, 2);
+    return (float)x;
 #else
     return f16_soft(h);
 #endif
@@ -322,6 +369,10 @@ CPU_INLINE vf v_f16(const void *p)
     return (vf)_mm512_cvtph_ps(_mm256_loadu_si256(p));
 #elif CPU_VL == 8
     return (vf)_mm256_cvtph_ps(_mm_loadu_si128(p));
+#elif defined(CPU_NEON)
+    float16x4_t h;
+    memcpy(&h, p, sizeof h);
+    return (vf)vcvt_f32_f16(h);
 #else
     vf v = {0};
     for (int i = 0; i < CPU_VL; i++)
@@ -346,6 +397,10 @@ CPU_INLINE vf v_bf16(const void *p)
     return (vf)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(p)), 16);
 #elif CPU_VL == 8
     return (vf)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
+#elif defined(CPU_NEON)
+    uint16x4_t h;
+    memcpy(&h, p, sizeof h);
+    return (vf)vshll_n_u16(h, 16);
 #else
     vu16 h;
     memcpy(&h, p, sizeof h);
