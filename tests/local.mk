@@ -51,6 +51,7 @@ include %D%/meta/local.mk
 include %D%/cpu/local.mk
 include %D%/opencl/local.mk
 include %D%/gpu/local.mk
+include %D%/arm/local.mk
 include %D%/lm/local.mk
 include %D%/chat/local.mk
 include %D%/fuzz/local.mk
@@ -62,4 +63,4 @@ include %D%/mutants/local.mk
 include %D%/install/local.mk
 
 clean-local:
-	rm -rf tests/cache tests/mutants/tree tests/mutants/work tests/install/configurations tests/abi/kept tests/abi/kept-host tests/abi/plugin
+	rm -rf tests/cache tests/arm/tree tests/mutants/tree tests/mutants/work tests/install/configurations tests/abi/kept tests/abi/kept-host tests/abi/plugin

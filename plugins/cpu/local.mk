@@ -65,7 +65,7 @@ if AARCH64
 noinst_LTLIBRARIES += libcpu-neon.la libcpu-encode-neon.la
 libcpu_neon_la_SOURCES = $(cpu_variant_sources)
 libcpu_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=neon -DCPU_NEON
-libcpu_neon_la_CFLAGS = $(cpu_variant_flags)
+libcpu_neon_la_CFLAGS = $(cpu_variant_flags) $(CPU_NEON_CFLAGS)
 libcpu_encode_neon_la_SOURCES = $(cpu_encode_sources)
 libcpu_encode_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=neon -DCPU_NEON
 libcpu_encode_neon_la_CFLAGS = $(cpu_encode_flags)
