@@ -32,9 +32,12 @@ KERNEL(GROUP_OF(LOCAL), get_rows, GET_ROWS_BUFFERS, get_rows)
     for (ulong j = unit / 16; !skip && j < (unit + per) / 16 && 256 * j < n; j++)
         decode_256(BLOCK_A(a, j), y + 256 * j);
 #else
-    for (ulong g = unit; !skip && g < unit + per && 16 * g < n; g++)
-        st16_f32(y, g, n, LD_A(a, g, n));
+#define BY_GROUPS
+    for (ulong g = unit; g < unit + per && 16 * g < n; g++)
+        st16_f32(y, g, n, skip ? (float16)0.0f : LD_A(a, g, n));
 #endif
+#ifndef BY_GROUPS
     for (ulong g = unit; skip && g < unit + per && 16 * g < n; g++)
         st16_f32(y, g, n, (float16)0.0f);
+#endif
 }
