@@ -24,20 +24,19 @@ KERNEL(GROUP_OF(LOCAL), get_rows, GET_ROWS_BUFFERS, get_rows)
         return;
     __global float *y = (__global float *)(o + o_at + along(i, o_nb));
     a = ROW_A(a + a_at + along(i, a_nb), skip ? 0 : id - first, a_row);
+#if PACK == 8 || WHOLE_BLOCKS(AT)
+    for (ulong g = unit; skip && g < unit + per && 16 * g < n; g++)
+        st16_f32(y, g, n, (float16)0.0f);
 #if PACK == 8
     const ulong past = min((unit + per) * 16, (ulong)n) / ELEMENTS;
     for (ulong j = unit * 16 / ELEMENTS; !skip && j < past; j++)
         lane_block(a, j, y + j * ELEMENTS);
-#elif WHOLE_BLOCKS(AT)
+#else
     for (ulong j = unit / 16; !skip && j < (unit + per) / 16 && 256 * j < n; j++)
         decode_256(BLOCK_A(a, j), y + 256 * j);
+#endif
 #else
-#define BY_GROUPS
     for (ulong g = unit; g < unit + per && 16 * g < n; g++)
         st16_f32(y, g, n, skip ? (float16)0.0f : LD_A(a, g, n));
-#endif
-#ifndef BY_GROUPS
-    for (ulong g = unit; skip && g < unit + per && 16 * g < n; g++)
-        st16_f32(y, g, n, (float16)0.0f);
 #endif
 }

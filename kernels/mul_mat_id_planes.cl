@@ -6,8 +6,6 @@
 #include "products.clh"
 #include "experts.clh"
 
-#define PACK_COLS 12 /* of a work-item, as plugins/opencl/ops/columns.c has it */
-#define PACK_GROUPS 32
 #define EXPERT_ROWS 32 /* of a work-item, as plugins/opencl/ops/variants.c has it */
 
 KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)

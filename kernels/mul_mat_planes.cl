@@ -5,9 +5,6 @@
 #include "planes.clh"
 #include "products.clh"
 
-#define PACK_COLS 12 /* of a work-item, as plugins/opencl/ops/columns.c has it */
-#define PACK_GROUPS 32
-
 KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
 {
     UNPACK(PACK_NUMBERS)

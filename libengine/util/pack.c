@@ -63,6 +63,15 @@ bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, 
     return true;
 }
 
+eng_region eu_region_part(const eng_region *r, uint64_t from, uint64_t to)
+{
+    eng_region part = *r;
+    part.tensor_offset = from;
+    part.data = (char *)r->data + (from - r->tensor_offset);
+    part.bytes = to - from;
+    return part;
+}
+
 bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {

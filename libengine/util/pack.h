@@ -52,6 +52,8 @@ static inline void eu_layout_give(eng_layout_info *to, const eng_layout_info *fr
     to->size = size;
 }
 
+/* Bytes from..to of the tensor, of a region of one run. */
+eng_region eu_region_part(const eng_region *r, uint64_t from, uint64_t to);
 /* Is all that the regions bring what the tensor has in place already, its contents being at `data`? */
 bool eu_regions_in_place(const void *data, const eng_region *regions, uint32_t n);
 

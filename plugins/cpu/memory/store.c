@@ -243,16 +243,6 @@ static void pack_together(eng_device_state *device, const struct cpu_stored *t, 
     cpu_turns_give(&device->turns, &turn);
 }
 
-/* Bytes from..to of the tensor, of a region of one run. */
-static eng_region part_of(const eng_region *r, uint64_t from, uint64_t to)
-{
-    eng_region part = *r;
-    part.tensor_offset = from;
-    part.data = (uint8_t *)r->data + (from - r->tensor_offset);
-    part.bytes = to - from;
-    return part;
-}
-
 static int move_packed(eng_device_state *device, const struct cpu_stored *t, const eng_region *regions, uint32_t n,
                        bool upload)
 {
@@ -263,8 +253,8 @@ static int move_packed(eng_device_state *device, const struct cpu_stored *t, con
         uint64_t begin = r->tensor_offset + r->bytes, end = begin;
         if (upload)
             pack_together(device, t, r, &begin, &end);
-        const eng_region rest[] = {begin == end ? *r : part_of(r, r->tensor_offset, begin),
-                                   part_of(r, end, r->tensor_offset + r->bytes)};
+        const eng_region rest[] = {begin == end ? *r : eu_region_part(r, r->tensor_offset, begin),
+                                   eu_region_part(r, end, r->tensor_offset + r->bytes)};
         for (int k = 0; k < (begin == end ? 1 : 2) && status == ENG_OK; k++)
             if (eu_packed_move(&t->packing, &rest[k], upload, &memory) != 0)
                 status = device->services->fail_code(device->host, EU_NO_MEMORY_IN("cpu", "packing a tensor"));

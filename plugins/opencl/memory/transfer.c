@@ -138,16 +138,6 @@ static void pack_in_place(const eu_packing *packing, const cl_range *range, cons
     }
 }
 
-/* Bytes from..to of the tensor, of a region of one run. */
-static eng_region part_of(const eng_region *r, uint64_t from, uint64_t to)
-{
-    eng_region part = *r;
-    part.tensor_offset = from;
-    part.data = (char *)r->data + (from - r->tensor_offset);
-    part.bytes = to - from;
-    return part;
-}
-
 /* Done when it returns. */
 static cl_int move_packed(cl_device *device, const cl_range *range, const eng_region *r, bool up)
 {
@@ -159,8 +149,8 @@ static cl_int move_packed(cl_device *device, const cl_range *range, const eng_re
     if (up)
         pack_in_place(&packing, range, r, &begin, &end);
     const bool some = begin < end;
-    const eng_region rest[] = {some ? part_of(r, r->tensor_offset, begin) : *r,
-                               some ? part_of(r, end, r->tensor_offset + r->bytes) : *r};
+    const eng_region rest[] = {some ? eu_region_part(r, r->tensor_offset, begin) : *r,
+                               some ? eu_region_part(r, end, r->tensor_offset + r->bytes) : *r};
     int failed = 0;
     for (int i = 0; i < (some ? 2 : 1) && !failed; i++)
         failed = eu_packed_move(&packing, &rest[i], up, &memory);
