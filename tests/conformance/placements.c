@@ -316,7 +316,7 @@ static void walk_pairs(walk *w)
             for (uint32_t a = 0; a < w->at[i].n; a++)
                 for (uint32_t b = 0; b < w->at[j].n; b++) {
                     cf_cell cell = {.naming = (uint8_t)w->naming, .n = 2, .force = {w->at[i].f[a], w->at[j].f[b]}};
-                    char text[24];
+                    char text[48];
                     snprintf(text, sizeof text, "%u %u %u %u", cell.force[0].kind + 8u * cell.force[0].where,
                              cell.force[1].kind + 8u * cell.force[1].where, i, j);
                     uint64_t h = hash_text(text, w->c->op) ^ hash_text(cell.force[0].axis, 1) ^
