@@ -12,9 +12,10 @@
 
 enum { SINKS = 8, TABLE = 9 }; /* operands */
 
-#define CELLS 64          /* cells of a block                                */
+#define CELLS CPU_ATTN_CELLS
+#define PIECE 2048        /* bytes of K or V that are asked for at once while others are used, if columns are few */
+#define FEW_COLUMNS 8
 #define CUT 512           /* cells of a part                                 */
-#define UNPACKED 2        /* columns that no product takes from where they are packed */
 #define FEW 8             /* parts are shared out for at most this many tokens */
 #define CHUNK_COLUMNS 96  /* columns of a chunk at most, if the group is smaller */
 #define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
@@ -261,29 +262,92 @@ static void weigh(const attn_work *w, int64_t n)
 
 /* Cells that a column does not see have weight zero, but zero times infinity is
  * not zero: where V holds such numbers, those cells are left out one by one. */
-static bool finite_values(const float *v, int64_t n)
+static bool finite_values(const cpu_rows *v)
 {
     vf bad = {0};
-    int64_t i = 0;
-    for (; i + CPU_VL <= n; i += CPU_VL) {
-        vf x = v_load(v + i);
-        bad += x - x;
+    float b = 0;
+    for (int64_t j = 0; j < v->n; j++) {
+        const float *row = (const float *)(v->at + j * v->stride);
+        int64_t i = 0;
+        for (; i + CPU_VL <= v->e; i += CPU_VL) {
+            vf x = v_load(row + i);
+            bad += x - x;
+        }
+        for (; i < v->e; i++)
+            b += row[i] - row[i];
     }
-    float b = v_sum(bad);
-    for (; i < n; i++)
-        b += v[i] - v[i];
-    return b == 0;
+    return b + v_sum(bad) == 0;
 }
 
-static void add_values_carefully(const attn_work *w, const float *value, int64_t n)
+/* From the j-th cell of the block on. */
+static void add_values_carefully(const attn_work *w, const cpu_rows *v, int64_t j)
 {
     for (int64_t c = 0; c < w->columns; c++) {
-        const float *bias = w->bias + c / w->s.group * CELLS;
-        for (int64_t j = 0; j < n; j++)
-            if (bias[j] != -INFINITY)
+        const float *bias = w->bias + c / w->s.group * CELLS + j, *p = w->score + c * CELLS + j;
+        for (int64_t r = 0; r < v->n; r++) {
+            const float *row = (const float *)(v->at + r * v->stride);
+            if (bias[r] != -INFINITY)
                 for (int64_t i = 0; i < w->s.e; i++)
-                    w->sum[c * w->s.e + i] += w->score[c * CELLS + j] * value[j * w->s.e + i];
+                    w->sum[c * w->s.e + i] += p[r] * row[i];
+        }
     }
+}
+
+/* The rows of V, decoded; at once where they are one behind the other. */
+static cpu_rows decoded(const cpu_rows *v, float *value)
+{
+    const cpu_format *f = &cpu_formats[v->type];
+    if (v->together)
+        f->decode(v->at, 0, v->n * v->e, value);
+    else
+        for (int64_t j = 0; j < v->n; j++)
+            f->decode(v->at + j * v->stride, 0, v->e, value + j * v->e);
+    return (cpu_rows){(const uint8_t *)value, v->e * 4, v->n, v->e, ENG_TYPE_F32, true};
+}
+
+/* Cells of V from the j-th of the block on. */
+static void add_values(const attn_work *w, cpu_rows v, int64_t j, bool partly)
+{
+    if (!CPU_V(cpu_attn_takes)(v.type, w->columns) || (partly && v.type != ENG_TYPE_F32))
+        v = decoded(&v, w->value);
+    if (partly && !finite_values(&v))
+        add_values_carefully(w, &v, j);
+    else
+        CPU_V(cpu_attn_values)(w->score + j, &v, w->sum, w->columns);
+}
+
+CPU_INLINE int64_t row_size(const cpu_tensor *t)
+{
+    return t->ne[0] / t->block * t->block_bytes;
+}
+
+CPU_INLINE void ask_for_bytes(const uint8_t *p, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 256 <= n; i += 256)
+        CPU_UNROLL
+        for (int line = 0; line < 4; line++)
+            __builtin_prefetch(p + i + 64 * line, 0, 2);
+    for (; i < n; i += 64)
+        __builtin_prefetch(p + i, 0, 2);
+}
+
+/* n rows of a head that are wanted soon, but not in the nearest cache. */
+CPU_INLINE void ask_for(const cpu_tensor *t, const uint8_t *row, int64_t n)
+{
+    const int64_t bytes = row_size(t);
+    if (t->nb[1] == bytes)
+        ask_for_bytes(row, n * bytes);
+    else
+        for (int64_t r = 0; r < n; r++)
+            ask_for_bytes(row + r * t->nb[1], bytes);
+}
+
+/* Cells of a block that go through a step before the next ones do; a multiple of those that a product takes. */
+static int64_t cells_at_once(const attn_work *w)
+{
+    const int64_t k = row_size(w->task->in[1]), v = row_size(w->task->in[2]), most = PIECE / (k > v ? k : v) / 8 * 8;
+    return w->columns > FEW_COLUMNS || most > CELLS ? CELLS : most > 8 ? most : 8;
 }
 
 static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
@@ -292,23 +356,24 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
     block_sight sight = look(w, j0, n);
     if (sight == UNSEEN)
         return;
-    cpu_gemm g = {.a = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1], .stride = k->nb[1],
-                  .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
+    const uint8_t *key = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1],
+                  *value = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
+    const int64_t each = cells_at_once(w);
+    cpu_gemm g = {.a = key, .stride = k->nb[1], .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
                   .blocked = CPU_V(cpu_gemm_blocked)(w->columns), .packed = w->packed};
-    w->product->rows(&g, 0, n, w->gemm);
-    weigh(w, n);
-    const uint8_t *from = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
-    const float *value = (const float *)from;
-    if (v->type != ENG_TYPE_F32 || v->nb[1] != w->s.e * 4) {
-        for (int64_t j = 0; j < n; j++)
-            cpu_formats[v->type].decode(from + j * v->nb[1], 0, w->s.e, w->value + j * w->s.e);
-        value = w->value;
+    for (int64_t j = 0; j < n; j += each) {
+        const int64_t here = n - j < each ? n - j : each;
+        ask_for(v, value + j * v->nb[1], here);
+        w->product->rows(&g, j, j + here, w->gemm);
     }
-    if (sight == PARTLY && !finite_values(value, n * w->s.e))
-        add_values_carefully(w, value, n);
-    else
-        CPU_V(cpu_attn_values)(w->score, CELLS, value, w->s.e, n, w->sum, w->columns);
+    weigh(w, n);
+    for (int64_t j = 0; j < n; j += each) {
+        const int64_t here = n - j < each ? n - j : each;
+        ask_for(k, key + (n + j) * k->nb[1], here);
+        add_values(w, (cpu_rows){value + j * v->nb[1], v->nb[1], here, w->s.e, v->type, v->nb[1] == row_size(v)}, j,
+                   sight == PARTLY);
+    }
 }
 
 /* Cells j0 .. j1 - 1 for the chunk, whose tokens are of one sequence if there is
@@ -347,8 +412,7 @@ static void start(attn_work *w)
         w->slope[c] = alibi_slope(w->max_bias, w->s.heads, h);
     }
     cpu_gemm g = {.block = k->block, .type = k->type, .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q};
-    if (w->columns > UNPACKED)
-        w->product->pack(&g, 0, w->columns, w->packed);
+    w->product->pack(&g, 0, w->columns, w->packed);
 }
 
 /* Sums of columns from nothing. */

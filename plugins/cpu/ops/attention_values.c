@@ -1,52 +1,104 @@
-/* Weighted sums of rows of V: a register tile of columns and vectors. */
+/*
+ * Weighted sums of rows of V: a register tile of columns and vectors.  Rows whose decoding is one instruction are taken
+ * as they lie if columns are few.
+ */
 #include "attention.h"
 
-/* `cols` columns, `vectors` vectors of a row. */
-CPU_INLINE void tile(const float *p, int64_t stride, const float *v, int64_t e, int64_t n, float *sum, const int cols,
-                     const int vectors)
+#define CELLS CPU_ATTN_CELLS
+#define FEW 8 /* columns for which a row is decoded again and again rather than once */
+
+typedef struct rows {
+    const uint8_t *at;
+    int64_t stride; /* bytes */
+    int64_t n;
+} rows;
+
+CPU_INLINE void add_row(const float *p, const uint8_t *row, int64_t i, vf (*s)[8], const int cols, const int vectors,
+                        const uint32_t type)
 {
-    vf s[4][4];
     CPU_UNROLL
-    for (int c = 0; c < cols; c++)
+    for (int l = 0; l < vectors; l++) {
+        vf x = v_plain(row, i + l * CPU_VL, type);
         CPU_UNROLL
-        for (int i = 0; i < vectors; i++)
-            s[c][i] = v_load(sum + c * e + i * CPU_VL);
-    for (int64_t j = 0; j < n; j++)
-        CPU_UNROLL
-        for (int i = 0; i < vectors; i++) {
-            vf x = v_load(v + j * e + i * CPU_VL);
-            CPU_UNROLL
-            for (int c = 0; c < cols; c++)
-                s[c][i] = v_fma(x, v_set1(p[c * stride + j]), s[c][i]);
-        }
-    CPU_UNROLL
-    for (int c = 0; c < cols; c++)
-        CPU_UNROLL
-        for (int i = 0; i < vectors; i++)
-            v_store(sum + c * e + i * CPU_VL, s[c][i]);
+        for (int c = 0; c < cols; c++)
+            s[c][l] = v_fma(x, v_set1(p[c * CELLS]), s[c][l]);
+    }
 }
 
-CPU_INLINE void columns_of(const float *p, int64_t stride, const float *v, int64_t e, int64_t n, float *sum,
-                           const int cols)
+/* Elements i .. of `vectors` vectors, `cols` columns. */
+CPU_INLINE void tile(const float *p, const rows v, int64_t i, float *sum, int64_t e, const int cols,
+                     const int vectors, const uint32_t type)
+{
+    vf s[4][8];
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        CPU_UNROLL
+        for (int l = 0; l < vectors; l++)
+            s[c][l] = v_load(sum + c * e + i + l * CPU_VL);
+    int64_t j = 0;
+    for (; j + 4 <= v.n; j += 4)
+        CPU_UNROLL
+        for (int r = 0; r < 4; r++)
+            add_row(p + j + r, v.at + (j + r) * v.stride, i, s, cols, vectors, type);
+    for (; j < v.n; j++)
+        add_row(p + j, v.at + j * v.stride, i, s, cols, vectors, type);
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        CPU_UNROLL
+        for (int l = 0; l < vectors; l++)
+            v_store(sum + c * e + i + l * CPU_VL, s[c][l]);
+}
+
+/* `wide`: vectors of a tile, so that the sums of all columns keep the machine busy. */
+CPU_INLINE void columns_of(const float *p, const rows v, float *sum, int64_t e, const int cols,
+                           const int wide, const uint32_t type)
 {
     int64_t i = 0;
-    for (; i + 2 * CPU_VL <= e; i += 2 * CPU_VL)
-        tile(p, stride, v + i, e, n, sum + i, cols, 2);
+    for (; i + wide * CPU_VL <= e; i += wide * CPU_VL)
+        tile(p, v, i, sum, e, cols, wide, type);
     for (; i + CPU_VL <= e; i += CPU_VL)
-        tile(p, stride, v + i, e, n, sum + i, cols, 1);
+        tile(p, v, i, sum, e, cols, 1, type);
     for (; i < e; i++)
         CPU_UNROLL
         for (int c = 0; c < cols; c++)
-            for (int64_t j = 0; j < n; j++)
-                sum[c * e + i] += p[c * stride + j] * v[j * e + i];
+            for (int64_t j = 0; j < v.n; j++)
+                sum[c * e + i] += p[c * CELLS + j] * tail_plain(v.at + j * v.stride, i, type);
 }
 
-void CPU_V(cpu_attn_values)(const float *p, int64_t stride, const float *v, int64_t e, int64_t n, float *sum,
-                            int64_t columns)
+CPU_INLINE void all_columns(const float *p, const rows v, float *sum, int64_t e, int64_t columns,
+                            const uint32_t type)
 {
     int64_t c = 0;
     for (; c + 4 <= columns; c += 4)
-        columns_of(p + c * stride, stride, v, e, n, sum + c * e, 4);
-    for (; c < columns; c++)
-        columns_of(p + c * stride, stride, v, e, n, sum + c * e, 1);
+        columns_of(p + c * CELLS, v, sum + c * e, e, 4, 2, type);
+    switch (columns - c) {
+    case 3: columns_of(p + c * CELLS, v, sum + c * e, e, 3, 2, type); break;
+    case 2: columns_of(p + c * CELLS, v, sum + c * e, e, 2, 4, type); break;
+    case 1: columns_of(p + c * CELLS, v, sum + c * e, e, 1, 8, type); break;
+    default: break;
+    }
+}
+
+#define COLUMNS_OF(type)                                                                                               \
+    static void columns_##type(const float *p, const rows v, float *sum, int64_t e, int64_t columns)  \
+    {                                                                                                                  \
+        all_columns(p, v, sum, e, columns, ENG_TYPE_##type);                                                       \
+    }
+COLUMNS_OF(F32)
+COLUMNS_OF(F16)
+COLUMNS_OF(BF16)
+
+bool CPU_V(cpu_attn_takes)(uint32_t type, int64_t columns)
+{
+    return type == ENG_TYPE_F32 || (CPU_HALVES && columns <= FEW && (type == ENG_TYPE_F16 || type == ENG_TYPE_BF16));
+}
+
+void CPU_V(cpu_attn_values)(const float *p, const cpu_rows *v, float *sum, int64_t columns)
+{
+    const rows all = {v->at, v->stride, v->n};
+    switch (v->type) {
+    case ENG_TYPE_F16: columns_F16(p, all, sum, v->e, columns); break;
+    case ENG_TYPE_BF16: columns_BF16(p, all, sum, v->e, columns); break;
+    default: columns_F32(p, all, sum, v->e, columns); break;
+    }
 }

@@ -24,6 +24,8 @@ cpu_ops_files = \
 	plugins/cpu/ops/gemm.h \
 	plugins/cpu/ops/gemm_fast.c \
 	plugins/cpu/ops/gemm_few.c \
+	plugins/cpu/ops/gemm_lines.h \
+	plugins/cpu/ops/gemm_short.c \
 	plugins/cpu/ops/get_rows.c \
 	plugins/cpu/ops/glu.c \
 	plugins/cpu/ops/grid.h \

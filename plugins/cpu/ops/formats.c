@@ -287,8 +287,10 @@ CPU_INLINE void lines_any(const uint8_t *row, int64_t begin, int64_t n, float *o
 #define INTS(type, most, ...)                                                                                          \
     static void decode_##type(const uint8_t *row, int64_t begin, int64_t n, float *out)                                \
     {                                                                                                                  \
-        decode_ints(row, begin, n, out, 0, (int_format){ints_##type, __VA_ARGS__});                                \
+        decode_ints(row, begin, n, out, 0, (int_format){ints_##type, __VA_ARGS__});                                    \
     }                                                                                                                  \
+    INTS_BUT_DECODE(type, most, __VA_ARGS__)
+#define INTS_BUT_DECODE(type, most, ...)                                                                               \
     static void lines_##type(const uint8_t *row, int64_t begin, int64_t n, float *out, int64_t chain)                  \
     {                                                                                                                  \
         decode_ints(row, begin, n, out, chain, (int_format){ints_##type, __VA_ARGS__});                                \
@@ -334,7 +336,11 @@ INTS(q4_0, COLS_ALL, NULL, NULL, 32, 1, 18, 32, 0)
 INTS(q4_1, COLS_ALL, NULL, NULL, 32, 1, 20, 32, 2)
 INTS(q5_0, COLS_ALL, NULL, NULL, 32, 1, 22, 32, 0)
 INTS(q5_1, COLS_ALL, NULL, NULL, 32, 1, 24, 32, 2)
-INTS(q8_0, COLS_ALL, NULL, NULL, 32, 1, 34, 32, 0)
+static void decode_q8_0(const uint8_t *row, int64_t begin, int64_t n, float *out)
+{ /* bytes are spread in their order by one instruction */
+    decode_any(row, begin, n, out, (row_format){dec_q8_0, NULL, 32, 1, 34, NULL});
+}
+INTS_BUT_DECODE(q8_0, COLS_ALL, NULL, NULL, 32, 1, 34, 32, 0)
 INTS(iq4_nl, COLS_ALL, NULL, NULL, 32, 1, 18, 32, 0)
 INTS(mxfp4, COLS_ALL, NULL, powers_e8m0, 32, 1, 17, 32, 0)
 INTS(nvfp4, COLS_ONE_ROUND, prep_nvfp4, NULL, 64, 1, 36, 16, 0)

@@ -1,7 +1,7 @@
 /*
  * Rows of weights (of any type) times columns of activations, in f32.
  *
- * Up to `columns` of the type (cpu_format): gemm_few.c.
+ * Up to `columns` of the type (cpu_format): gemm_few.c; rows as short as a head of attention: gemm_short.c.
  *
  * More: some rows are decoded, a panel of k at a time, into lines, and a register tile of 4 rows x CPU_TILE columns
  * with k along the lanes runs over them and over the columns, which were packed: chain by chain (gemm.h), so that what
@@ -14,9 +14,7 @@
  */
 #include "config.h"
 
-#include "gemm.h"
-
-#include "libengine/util/util.h"
+#include "gemm_lines.h"
 
 #define KC CPU_GEMM_KC
 #define NC 96   /* columns at once: a chain of them stays in the second-level cache, beside ... */
@@ -24,8 +22,6 @@
 #define ROWS 32 /* ... so many lines, with many columns                             */
 #define NEAR 8  /* lines of a chain that stay in the nearest cache; so many with some columns */
 #define CHAIN (KC / 4)
-#define FEW_F32 6   /* columns with which rows of f32 need no lines: four of them fill the nearest cache */
-#define FEW_HALF 12 /* and those of f16 and bf16 */
 #define ROWS_AT_ONCE 4 /* of those that need none: a panel of them stays in the nearest cache for all four chains */
 
 bool CPU_V(cpu_gemm_blocked)(int64_t n)
@@ -92,31 +88,6 @@ void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, void *packe
 
 /* -- lines ---------------------------------------------------------------------------- */
 
-CPU_INLINE eu_packing packing(const cpu_gemm *g)
-{
-    return eu_packing_of(g->type, (uint32_t)g->block_bytes, (uint64_t)g->stride, g->group);
-}
-
-/* kc elements of a row as floats; what comes `ahead` rows later is asked for, for the machine does not guess that
- * each row goes on. */
-CPU_INLINE void decode_line(const cpu_gemm *g, int64_t row, int64_t ahead, int64_t k0, int64_t kc, float *line,
-                            int64_t chain)
-{
-    uint8_t blocks[2 * KC];
-    if (g->group > 1) {
-        const eu_packing p = packing(g);
-        eu_packed_row(&p, g->a, (uint64_t)(row - g->row0), (uint64_t)(k0 / g->block), (uint64_t)(kc / g->block),
-                      blocks);
-        cpu_formats[g->type].lines(blocks, 0, kc, line, chain);
-        return;
-    }
-    const int64_t begin = k0 / g->block * g->block_bytes, bytes = kc / g->block * g->block_bytes;
-    const uint8_t *from = cpu_gemm_row(g, row), *next = from + ahead * g->stride + begin;
-    for (int64_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(next + i, 0, 2); /* not into the first level: such rows often collide there */
-    cpu_formats[g->type].lines(from, k0, kc, line, chain);
-}
-
 /* kc elements of `rows` rows, each chain's lines one after another, `most` of them; lines of the last tile that have no
  * row are zero. */
 static void decode_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t most, int64_t k0, int64_t kc, float *lines)
@@ -128,10 +99,6 @@ static void decode_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t mos
             memset(lines + (v * most + r) * CHAIN, 0, (size_t)cpu_whole_chains(kc) / 4 * sizeof *lines);
 }
 
-/* Where a tile's weights come from: lines; or rows as they are, which need no lines where decoding is one
- * instruction. */
-typedef enum source { LINES, ROWS_F32, ROWS_F16, ROWS_BF16 } source;
-
 /* A chain of weights: lines, or vectors of rows, of which every fourth is the chain's. */
 typedef struct weights {
     const uint8_t *at;
@@ -139,27 +106,10 @@ typedef struct weights {
     int64_t last;   /* row that stands for those that are not there */
 } weights;
 
-/* Is there a source that needs no lines? */
-CPU_INLINE source source_of(const cpu_gemm *g)
-{
-    if (g->group > 1 || g->k % (4 * CPU_VL))
-        return LINES;
-    if (g->type == ENG_TYPE_F32)
-        return g->n <= FEW_F32 ? ROWS_F32 : LINES;
-    if (!CPU_HALVES || g->n > FEW_HALF) /* without instructions for them, or too often */
-        return LINES;
-    return g->type == ENG_TYPE_F16 ? ROWS_F16 : g->type == ENG_TYPE_BF16 ? ROWS_BF16 : LINES;
-}
-
 /* Vector l / CPU_VL of row r of a chain. */
 CPU_INLINE vf weight(const uint8_t *const *row, int r, int64_t l, const source from)
 {
-    switch (from) {
-    case ROWS_F32: return v_load((const float *)row[r] + 4 * l);
-    case ROWS_F16: return v_f16(row[r] + 8 * l);
-    case ROWS_BF16: return v_bf16(row[r] + 8 * l);
-    default: return v_load((const float *)row[0] + r * CHAIN + l);
-    }
+    return from == LINES ? v_load((const float *)row[0] + r * CHAIN + l) : v_plain(row[r], 4 * l, from);
 }
 
 /* A chain of `lines4` times four rows with one of `cols` columns, of `length` elements, added to what is there or, if
@@ -348,6 +298,17 @@ static void packed_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scra
     }
 }
 
+static void short_rows(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines)
+{
+    cpu_gemm packed = *g;
+    float *own = lines + CPU_GEMM_SHORT_ROWS * CPU_GEMM_SHORT;
+    if (!g->packed) {
+        CPU_V(cpu_gemm_pack)(g, 0, g->n, own);
+        packed.packed = own;
+    }
+    CPU_V(cpu_gemm_short)(&packed, m0, m1, lines);
+}
+
 void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     if (m0 >= m1)
@@ -360,6 +321,8 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
     bool fast = g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k, g->n);
     if (g->blocked)
         many_columns(g, m0, m1, (float *)scratch);
+    else if (CPU_V(cpu_gemm_is_short)(g) && !fast)
+        short_rows(g, m0, m1, (float *)scratch);
     else if (g->n > cpu_formats[g->type].columns && !fast)
         some_columns(g, m0, m1, (float *)scratch);
     else if (g->group > 1)

@@ -99,6 +99,13 @@ size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k);
 void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 
+/* Rows of few elements with not many columns, which are packed (gemm_short.c); one column of weights that need lines
+ * has no use for it.  Scratch: so many rows. */
+#define CPU_GEMM_SHORT 512
+#define CPU_GEMM_SHORT_ROWS 8
+bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g);
+void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines);
+
 #define CPU_PANEL 8 /* rows: what threads share out                         */
 #if CPU_REGISTERS == 32
 #define CPU_TILE 6  /* columns of a register tile: 24 sums in 32 registers   */

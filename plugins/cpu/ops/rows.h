@@ -41,6 +41,25 @@ static inline float tail_bf16(const uint8_t *p)
     return bf16_load(p);
 }
 
+/* Elements i .. of a row of a type whose decoding is at most one instruction; a constant once inlined. */
+CPU_INLINE vf v_plain(const uint8_t *row, int64_t i, const uint32_t type)
+{
+    switch (type) {
+    case ENG_TYPE_F16: return v_f16(row + 2 * i);
+    case ENG_TYPE_BF16: return v_bf16(row + 2 * i);
+    default: return v_load((const float *)row + i);
+    }
+}
+
+CPU_INLINE float tail_plain(const uint8_t *row, int64_t i, const uint32_t type)
+{
+    switch (type) {
+    case ENG_TYPE_F16: return tail_f16(row + 2 * i);
+    case ENG_TYPE_BF16: return tail_bf16(row + 2 * i);
+    default: return tail_f32(row + 4 * i);
+    }
+}
+
 /* Position `row` (counted over dimensions 1 and up of `shape`) split into
  * indices. */
 CPU_INLINE void row_index(const int64_t *shape, int64_t row, int64_t *index)

@@ -1,0 +1,171 @@
+/*
+ * Short rows of weights (a head of K) times not many columns.  Sums of so few products are worth as much as these: a
+ * register tile takes all four chains of its rows and columns, one after the other, and adds up the lanes of four
+ * results at a time, which stay in registers.
+ *
+ * Compiled once per variant.
+ */
+#include "config.h"
+
+#include "gemm_lines.h"
+
+#define COMMON (128 / 4) /* elements of a chain of the most common head: all at once */
+#define NEAR CPU_GEMM_SHORT_ROWS /* at once: of those that are decoded, lines stay in the nearest cache */
+
+typedef float four __attribute__((vector_size(16)));
+
+/* Up to NEAR rows and where they go. */
+typedef struct short_rows {
+    const uint8_t *at[NEAR]; /* lines of the first chain, or rows; the last one again for those that are not there */
+    int64_t n, first;
+} short_rows;
+
+/* The sums of four vectors. */
+CPU_INLINE four sums_of(vf a, vf b, vf c, vf d)
+{
+    const vf v[4] = {a, b, c, d};
+    four sum;
+    v_sum4(v, (float *)&sum);
+    return sum;
+}
+
+/* Vectors l of rows and columns of chain v, whose columns begin at x. */
+CPU_INLINE void add_vectors(const uint8_t *const *row, const float *x, int64_t length, int64_t v, int64_t l,
+                            const int rows, const int cols, vf (*acc)[4], const source from)
+{
+    vf b[4];
+    CPU_UNROLL
+    for (int j = 0; j < cols; j++)
+        b[j] = v_load(x + j * length + l);
+    CPU_UNROLL
+    for (int i = 0; i < rows; i++) {
+        const vf w = from == LINES ? v_load((const float *)row[i] + v * NEAR * length + l)
+                                   : v_plain(row[i], 4 * l + v * CPU_VL, from);
+        CPU_UNROLL
+        for (int j = 0; j < cols; j++)
+            acc[i][j] = v_fma(w, b[j], acc[i][j]);
+    }
+}
+
+/* A chain's sums added to the totals. */
+CPU_INLINE void add_chain(const uint8_t *const *row, const float *x, int64_t length, int64_t v, const int rows,
+                          const int cols, four *total, const source from, const int step)
+{
+    vf acc[8][4];
+    CPU_UNROLL
+    for (int i = 0; i < rows; i++)
+        CPU_UNROLL
+        for (int j = 0; j < cols; j++)
+            acc[i][j] = (vf){0};
+    for (int64_t l = 0; l < length; l += step * CPU_VL)
+        CPU_UNROLL
+        for (int s = 0; s < step; s++)
+            add_vectors(row, x, length, v, l + s * CPU_VL, rows, cols, acc, from);
+    if (cols == 4) {
+        CPU_UNROLL
+        for (int i = 0; i < rows; i++)
+            total[i] += sums_of(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
+        return;
+    }
+    CPU_UNROLL
+    for (int j = 0; j < cols; j++)
+        CPU_UNROLL
+        for (int i = 0; i < rows; i += 4)
+            total[j * (rows / 4) + i / 4] += sums_of(acc[i][j], acc[i + 1][j], acc[i + 2][j], acc[i + 3][j]);
+}
+
+/* Rows r .. r + rows - 1 with columns c .. c + cols - 1 of `n`, which are packed at x: of four columns all results of
+ * a row are a vector, of fewer those of four rows.  `step`: vectors that are taken without looking for the end. */
+CPU_INLINE void tile(const short_rows *a, int r, const float *x, int64_t length, int64_t n, int64_t c, const int rows,
+                     const int cols, float *const *o, const source from, const int step)
+{
+    four total[8] = {{0}};
+    const uint8_t *row[8];
+    CPU_UNROLL
+    for (int i = 0; i < rows; i++)
+        row[i] = a->at[r + i];
+    x += c * length;
+    for (int v = 0; v < 4; v++)
+        add_chain(row, x + v * n * length, length, v, rows, cols, total, from, step);
+    for (int i = 0; i < rows && r + i < a->n; i++)
+        CPU_UNROLL
+        for (int j = 0; j < cols; j++)
+            o[c + j][a->first + r + i] = cols == 4 ? total[i][j] : total[j * (rows / 4) + i / 4][i % 4];
+}
+
+/* All columns with up to NEAR rows. */
+CPU_INLINE void tiles(const short_rows *a, const float *x, int64_t length, int64_t n, float *const *o,
+                      const source from, const int step)
+{
+    int now;
+    for (int64_t c = 0; c < n; c += now) {
+        now = n - c < 4 ? (int)(n - c) : n - c == 5 || n - c == 6 ? 3 : 4;
+        switch (now) {
+        case 1: tile(a, 0, x, length, n, c, 8, 1, o, from, step); break;
+        case 2:
+            for (int r = 0; r < a->n; r += 4)
+                tile(a, r, x, length, n, c, 4, 2, o, from, step);
+            break;
+        case 3:
+            for (int r = 0; r < a->n; r += 4)
+                tile(a, r, x, length, n, c, 4, 3, o, from, step);
+            break;
+        default:
+            for (int r = 0; r < a->n; r += 2)
+                tile(a, r, x, length, n, c, 2, 4, o, from, step);
+            break;
+        }
+    }
+}
+
+#define TILES_OF(source)                                                                                               \
+    static void tiles_##source(const short_rows *a, const float *x, int64_t length, int64_t n, float *const *o)        \
+    {                                                                                                                  \
+        if (length == COMMON)                                                                                          \
+            tiles(a, x, COMMON, n, o, source, COMMON / CPU_VL);                                                        \
+        else if (length % (2 * CPU_VL))                                                                                \
+            tiles(a, x, length, n, o, source, 1);                                                                      \
+        else                                                                                                           \
+            tiles(a, x, length, n, o, source, 2);                                                                      \
+    }
+TILES_OF(LINES)
+TILES_OF(ROWS_F32)
+TILES_OF(ROWS_F16)
+TILES_OF(ROWS_BF16)
+
+/* Rows m .. m + rows - 1 as lines, NEAR of each chain; at once where they are one behind the other. */
+CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t length, float *lines)
+{
+    const bool together = g->group <= 1 && g->stride == g->k / g->block * g->block_bytes && 4 * length == g->k;
+    if (together)
+        cpu_formats[g->type].lines(cpu_gemm_row(g, m), 0, rows * g->k, lines, NEAR * length);
+    else
+        for (int64_t r = 0; r < rows; r++)
+            decode_line(g, m + r, NEAR, 0, g->k, lines + r * length, NEAR * length);
+}
+
+bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g)
+{
+    return g->k <= CPU_GEMM_SHORT && (g->n > 1 || source_of(g) != LINES);
+}
+
+void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines)
+{
+    const int64_t length = cpu_whole_chains(g->k) / 4;
+    const source from = source_of(g);
+    for (int64_t m = m0; m < m1; m += NEAR) {
+        short_rows a = {.n = m1 - m < NEAR ? m1 - m : NEAR, .first = m};
+        if (from == LINES)
+            decode_rows(g, m, a.n, length, lines);
+        for (int64_t r = 0; r < NEAR; r++) {
+            const int64_t row = r < a.n ? r : a.n - 1;
+            a.at[r] = from == LINES ? (const uint8_t *)(lines + row * length) : cpu_gemm_row(g, m + row);
+        }
+        switch (from) {
+        case ROWS_F32: tiles_ROWS_F32(&a, g->packed, length, g->n, g->o); break;
+        case ROWS_F16: tiles_ROWS_F16(&a, g->packed, length, g->n, g->o); break;
+        case ROWS_BF16: tiles_ROWS_BF16(&a, g->packed, length, g->n, g->o); break;
+        default: tiles_LINES(&a, g->packed, length, g->n, g->o); break;
+        }
+    }
+}
