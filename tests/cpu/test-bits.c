@@ -19,9 +19,10 @@
 #define ROWS_KEPT 40 /* of those that a device may keep side by side: not whole strips    */
 #define EXPERTS 6
 #define USED 2
-#define TOKENS 40   /* of products with experts, and of attention                     */
+#define TOKENS 40   /* of products with experts                                       */
+#define PROMPT 530  /* tokens of attention: products of K have many columns, not few  */
 #define CELLS 1400
-#define BEFORE 1290 /* cells before the first token                                   */
+#define BEFORE 870  /* cells before the first token                                   */
 #define HEADS 6
 #define KV_HEADS 2
 #define DIM 96
@@ -233,7 +234,7 @@ static eng_value build_attention(eng_graph *g, const eng_value *in, const void *
 /* Tokens first .. first + n - 1, whose last cell is the last that is valid. */
 static float *attend(const device *d, const operand *kv, const float *q, const seeing *s, int64_t first, int64_t n)
 {
-    int32_t pos[TOKENS];
+    int32_t pos[PROMPT];
     for (int64_t i = 0; i < n; i++)
         pos[i] = (int32_t)(BEFORE + first + i);
     operand in[4] = {{ENG_TYPE_F32, {DIM, HEADS, n}, q + first * DIM * HEADS, false}, kv[0], kv[1],
@@ -244,16 +245,16 @@ static float *attend(const device *d, const operand *kv, const float *q, const s
 
 static void check_attention(const device *devices, int n_devices, uint32_t type_k, uint32_t type_v, const seeing *s)
 {
-    static const int some[] = {1, 2, 3, 5, 7, 8, 9, 17, 32, TOKENS};
+    static const int some[] = {1, 2, 3, 5, 7, 8, 9, 17, 32, PROMPT};
     const int64_t ne[4] = {DIM, CELLS, KV_HEADS, 0};
     void *k = encoded(&devices[0], type_k, ne, 5), *v = encoded(&devices[0], type_v, ne, 6);
-    float *q = numbers(DIM * HEADS * TOKENS, 4);
+    float *q = numbers(DIM * HEADS * PROMPT, 4);
     operand kv[2] = {{type_k, {DIM, CELLS, KV_HEADS}, k, false}, {type_v, {DIM, CELLS, KV_HEADS}, v, false}};
-    float *whole = k && v && q ? attend(&devices[0], kv, q, s, 0, TOKENS) : NULL;
+    float *whole = k && v && q ? attend(&devices[0], kv, q, s, 0, PROMPT) : NULL;
     bool good = whole != NULL;
     for (int i = 0; good && i < (int)(sizeof some / sizeof *some); i++)
         for (int t = 0; good && t < n_devices; t++) {
-            int64_t first = (i * 13 + 5) % (TOKENS - some[i] + 1);
+            int64_t first = (i * 13 + 5) % (PROMPT - some[i] + 1);
             float *part = attend(&devices[t], kv, q, s, first, some[i]);
             for (int64_t c = 0; good && c < some[i]; c++)
                 good = same_row(part, c, whole, first + c, DIM * HEADS);
