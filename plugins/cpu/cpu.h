@@ -29,6 +29,11 @@ struct cpu_gemm;
  * another at once, and where they must be woken. */
 enum { CPU_EAGER, CPU_SPARING, CPU_WAYS };
 
+/* Portions of a thread's share that have been begun, by whomever; in a line of its own. */
+typedef struct cpu_taken {
+    _Alignas(64) atomic_int portions;
+} cpu_taken;
+
 /* One node of an instance, ready to run. */
 struct cpu_task {
     void (*run)(const cpu_task *task, cpu_run *run);
@@ -40,6 +45,7 @@ struct cpu_task {
     uint8_t *shared;  /* scratch that all threads of the task share          */
     bool barrier[CPU_WAYS]; /* wait for all threads before it                */
     bool serial[CPU_WAYS];  /* too small to share: thread 0 does it alone    */
+    cpu_taken *taken; /* of each thread's share; NULL: every thread does its own (cpu_take) */
 };
 
 /* One thread's part in the work of a submit. */
@@ -58,6 +64,7 @@ typedef struct cpu_op {
     /* Bytes of scratch for each thread, and shared by them; NULL: none. */
     size_t (*thread_bytes)(const cpu_task *task, int threads);
     size_t (*shared_bytes)(const cpu_task *task, int threads);
+    bool takes; /* by cpu_take, once in a run                                */
 } cpu_op;
 
 /* A way to multiply rows of a type with columns of k elements: scratch that it needs for n of them, columns packed
@@ -119,6 +126,53 @@ static inline void cpu_share(const cpu_run *run, int64_t total, int64_t grain, i
     int64_t b = groups * run->thread / run->threads * grain, e = groups * (run->thread + 1) / run->threads * grain;
     *begin = b < total ? b : total;
     *end = e < total ? e : total;
+}
+
+/*
+ * Work that is taken in portions: a thread's own share first, then what others have not begun of theirs, so that one
+ * that is held up (a busy neighbour on its core, a slower core) keeps the others waiting for a portion and not for its
+ * share.  Who does what is not known before: results must not depend on it.
+ */
+typedef struct cpu_portions {
+    const cpu_task *task;
+    cpu_run share; /* whose share is being taken from                        */
+    int64_t total, grain, each; /* units                                     */
+    int left;      /* shares that have not been looked at                    */
+} cpu_portions;
+
+#define CPU_PORTIONS 8 /* of a share */
+
+/* `least`: units of a portion, unless a share is smaller. */
+static inline cpu_portions cpu_portions_of(const cpu_task *task, const cpu_run *run, int64_t total, int64_t grain,
+                                           int64_t least)
+{
+    int64_t share = total / run->threads, each = share / CPU_PORTIONS;
+    each = each > least ? each : least > 0 ? least : 1;
+    each = (each + grain - 1) / grain * grain;
+    return (cpu_portions){task, *run, total, grain, each, run->threads > 1 && task->taken ? run->threads : 1};
+}
+
+/* The next portion; false: there is none. */
+static inline bool cpu_take(cpu_portions *p, int64_t *begin, int64_t *end)
+{
+    cpu_taken *taken = p->share.threads > 1 ? p->task->taken : NULL;
+    for (; p->left > 0; p->left--, p->share.thread = (p->share.thread + 1) % p->share.threads) {
+        cpu_share(&p->share, p->total, p->grain, begin, end);
+        if (!taken) {
+            p->left--;
+            return *begin < *end;
+        }
+        atomic_int *portions = &taken[p->share.thread].portions;
+        int64_t first = *begin + atomic_load_explicit(portions, memory_order_relaxed) * p->each;
+        if (first < *end)
+            first = *begin + atomic_fetch_add_explicit(portions, 1, memory_order_relaxed) * p->each;
+        if (first < *end) {
+            *begin = first;
+            *end = *end - first > p->each ? first + p->each : *end;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* -- turns of runs with the team (turns.c) --------------------------------------- */
@@ -200,6 +254,8 @@ struct eng_instance_state {
     size_t arena_bytes;
     uint8_t *shared;
     size_t shared_bytes;
+    cpu_taken *taken;         /* of the tasks that are taken in portions, one after another */
+    size_t n_taken;
 };
 
 #define CPU_MAX_CORES 1024

@@ -17,6 +17,7 @@
 #define MOST 600    /* columns                                                        */
 #define ROWS 21     /* of weights: more than a panel, not whole tiles                 */
 #define ROWS_KEPT 40 /* of those that a device may keep side by side: not whole strips    */
+#define ROWS_TAKEN 700 /* of which each of four threads takes portions                   */
 #define EXPERTS 6
 #define USED 2
 #define TOKENS 40   /* of products with experts                                       */
@@ -94,23 +95,25 @@ static int64_t length_for(const eng_type_info *type)
     return 2048 + (type->block == 1 ? 43 : type->block);
 }
 
-static int64_t rows_of(bool weight)
-{
-    return weight ? ROWS_KEPT : ROWS;
-}
+/* Rows of weights, given as an input or as a model's weights. */
+typedef struct matrix {
+    uint32_t type;
+    int64_t k, rows;
+    bool weight;
+} matrix;
 
-static bool same_columns(const device *d, uint32_t type, int64_t k, const void *a, bool weight, const float *x,
-                         const float *whole, int64_t first, int64_t n)
+static bool same_columns(const device *d, const matrix *m, const void *a, const float *x, const float *whole,
+                         int64_t first, int64_t n)
 {
-    const int64_t rows = rows_of(weight);
-    operand in[2] = {{type, {k, rows}, a, weight}, {ENG_TYPE_F32, {k, n}, x + first * k, false}};
+    const int64_t k = m->k, rows = m->rows;
+    operand in[2] = {{m->type, {k, rows}, a, m->weight}, {ENG_TYPE_F32, {k, n}, x + first * k, false}};
     operand o = {ENG_TYPE_F32, {rows, n}, NULL, false};
     float *part = compute(d, in, 2, o, build_product, NULL, 0);
     int64_t c = 0;
     while (part && c < n && same_row(part, c, whole, first + c, rows))
         c++;
     if (c < n)
-        printf("# %s, %s, %d columns from %d on: column %d has other bits\n", d->name, eng_type_name(type), (int)n,
+        printf("# %s, %s, %d columns from %d on: column %d has other bits\n", d->name, eng_type_name(m->type), (int)n,
                (int)first, (int)c);
     free(part);
     return part && c == n;
@@ -125,14 +128,14 @@ static float *columns_with_outliers(int64_t k, uint64_t seed)
     return x;
 }
 
-/* Rows of k elements, given as an input or as a model's weights. */
-static bool same_products(const device *devices, int n_devices, uint32_t type, int64_t k, bool weight)
+static bool same_products(const device *devices, int n_devices, const matrix m)
 {
-    const int64_t rows = rows_of(weight);
+    const uint32_t type = m.type;
+    const int64_t k = m.k, rows = m.rows;
     static const int some[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 24, 25, 26, 48, 100, 193, 385, 599, 600};
     void *a = encoded(&devices[0], type, (int64_t[4]){k, rows}, type + 1);
     float *x = columns_with_outliers(k, 7 + type);
-    operand in[2] = {{type, {k, rows}, a, weight}, {ENG_TYPE_F32, {k, MOST}, x, false}};
+    operand in[2] = {{type, {k, rows}, a, m.weight}, {ENG_TYPE_F32, {k, MOST}, x, false}};
     operand o = {ENG_TYPE_F32, {rows, MOST}, NULL, false};
     float *whole = a && x ? compute(&devices[0], in, 2, o, build_product, NULL, 0) : NULL;
     bool good = whole != NULL;
@@ -143,7 +146,7 @@ static bool same_products(const device *devices, int n_devices, uint32_t type, i
             if (!all && t != i % n_devices && n != MOST)
                 continue; /* a number of threads for each number of columns */
             int64_t first = (int64_t)((double)(number(&seed) + 1) / 2 * (double)(MOST - n));
-            good = good && same_columns(&devices[t], type, k, a, weight, x, whole, first, n);
+            good = good && same_columns(&devices[t], &m, a, x, whole, first, n);
         }
     }
     free(a);
@@ -155,11 +158,14 @@ static bool same_products(const device *devices, int n_devices, uint32_t type, i
 static void check_products(const device *devices, int n_devices, uint32_t type)
 {
     const eng_type_info *info = eng_type_get(type);
-    bool good = same_products(devices, n_devices, type, length_for(info), false);
+    bool good = same_products(devices, n_devices, (matrix){type, length_for(info), ROWS, false});
     if (info->block == 1) /* there is another way for whole chains */
-        good = same_products(devices, n_devices, type, 2048 + 128, false) && good;
+        good = same_products(devices, n_devices, (matrix){type, 2048 + 128, ROWS, false}) && good;
     else
-        good = same_products(devices, n_devices, type, length_for(info), true) && good;
+        good = same_products(devices, n_devices, (matrix){type, length_for(info), ROWS_KEPT, true}) && good;
+    /* rows as short as a head, and so many that threads take them in portions */
+    good = same_products(devices, n_devices, (matrix){type, info->block == 1 ? 96 : info->block, ROWS, false}) && good;
+    good = same_products(devices, n_devices, (matrix){type, 256, ROWS_TAKEN, false}) && good;
     tap_check(good, "%s: mul_mat, %s", devices[0].name, info->name);
 }
 

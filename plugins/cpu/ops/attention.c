@@ -21,15 +21,6 @@ enum { SINKS = 8, TABLE = 9 }; /* operands */
 #define LEAST_COLUMNS 24  /* chunks are not made smaller than that ...       */
 #define ENOUGH_UNITS 64   /* ... to give many threads something to do        */
 
-typedef struct attn_shape {
-    int64_t d, e, heads, kv_heads, group, tokens, cells;
-    int64_t chunk;   /* tokens of a chunk                                    */
-    int64_t chunks;
-    int64_t columns; /* chunk * group                                        */
-    bool cut;        /* parts are shared out                                 */
-    int64_t parts;   /* at most, for the whole cache                         */
-} attn_shape;
-
 static attn_shape shape_of(const cpu_task *task)
 {
     const cpu_tensor *q = task->in[0], *k = task->in[1], *v = task->in[2], *table = task->in[TABLE];
@@ -74,138 +65,6 @@ static size_t shared_bytes(const cpu_task *task, int threads)
     (void)threads;
     attn_shape s = shape_of(task);
     return s.cut && s.parts > 1 ? floats(s.kv_heads * s.chunks * s.parts * s.columns * (s.e + 2)) : 0;
-}
-
-/* -- which cells a token sees ------------------------------------------------------- */
-
-typedef struct attn_work {
-    const cpu_task *task;
-    attn_shape s;
-    int64_t kv_head, t0, t1;  /* tokens of the chunk                         */
-    int64_t columns;          /* (t1 - t0) * group                           */
-    float scale, softcap;
-    double max_bias;
-    const cpu_products *product; /* of K and queries                         */
-    uint8_t *gemm;
-    uint8_t *packed;          /* the chunk's queries                         */
-    float *score;             /* [column][CELLS]                             */
-    float *value;             /* [CELLS][e]: V decoded                       */
-    float *bias;              /* [token][CELLS]: added to scores; -inf: unseen */
-    float *sum;               /* [column][e]                                 */
-    float *max, *total, *slope;
-    float *all_sum, *all_max, *all_total; /* of the parts before             */
-    const uint8_t **q;
-    float **score_at;
-} attn_work;
-
-static int32_t int_at(const cpu_tensor *t, int64_t i)
-{
-    int32_t v;
-    memcpy(&v, t->data + i * t->nb[0], 4);
-    return v;
-}
-
-static float mask_at(const cpu_tensor *mask, int64_t cell, int64_t token)
-{
-    const uint8_t *p = mask->data + cell * mask->nb[0] + token * mask->nb[1];
-    return mask->type == ENG_TYPE_F16 ? f16_load(p) : tail_f32(p);
-}
-
-/* The number in the whole cache of cell j of those here. */
-CPU_INLINE int64_t cell_number(const int64_t *ip, int64_t j)
-{
-    int64_t run = ip[ENG_ATTN_RUN];
-    return ip[ENG_ATTN_FIRST] + (ip[ENG_ATTN_PERIOD] ? j / run * ip[ENG_ATTN_PERIOD] + j % run : j);
-}
-
-/* Cell j of those here, seen from one token: what is added to its score (before
- * the head's slope), or -inf. */
-CPU_INLINE float cell_bias(const attn_work *w, int64_t j, int64_t token, int64_t position)
-{
-    const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
-    const cpu_tensor *clast = w->task->in[ENG_ATTN_IN_CLAST];
-    const int64_t *ip = w->task->node->ip;
-    int64_t at = cpos ? int_at(cpos, j) : cell_number(ip, j);
-    if (seq && cseq && (int_at(cseq, j) > int_at(seq, token) || int_at(clast ? clast : cseq, j) < int_at(seq, token)))
-        return -INFINITY;
-    if (ip[ENG_ATTN_CAUSAL] && at > position)
-        return -INFINITY;
-    if (ip[ENG_ATTN_WINDOW] > 0 && position - at >= ip[ENG_ATTN_WINDOW])
-        return -INFINITY;
-    if (mask)
-        return mask_at(mask, j, token);
-    return w->max_bias > 0 ? (float)(at - position) : 0;
-}
-
-/* What a block of cells is to the chunk's tokens. */
-typedef enum block_sight { UNSEEN, PARTLY, FULLY } block_sight;
-
-static bool plain_ints(const cpu_tensor *t)
-{
-    return !t || t->nb[0] == 4;
-}
-
-/* The same as cell_bias for whole vectors of cells: counts the cells seen. */
-static int64_t row_bias(const attn_work *w, int64_t j0, int64_t n, int64_t token, int32_t position, float *bias)
-{
-    const cpu_tensor *seq = w->task->in[4], *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
-    const int64_t *ip = w->task->node->ip;
-    int64_t window = ip[ENG_ATTN_WINDOW] > 0 && ip[ENG_ATTN_WINDOW] < INT32_MAX ? ip[ENG_ATTN_WINDOW] : 0;
-    /* at <= last and at > first, without overflow where positions are sane */
-    vi last = v_seti(ip[ENG_ATTN_CAUSAL] ? position : INT32_MAX);
-    vi first = v_seti(window ? (int32_t)(position - window) : INT32_MIN), seen = {0};
-    vi mine = v_seti(seq && cseq ? int_at(seq, token) : 0);
-    int64_t begin = ip[ENG_ATTN_FIRST] + j0; /* position of the first cell, without cpos */
-    int32_t numbers[CELLS];                  /* positions without cpos, in runs */
-    const uint8_t *at_row = cpos ? cpos->data + j0 * 4 : ip[ENG_ATTN_PERIOD] ? (const uint8_t *)numbers : NULL;
-    const cpu_tensor *clast = w->task->in[ENG_ATTN_IN_CLAST];
-    const uint8_t *seq_row = seq && cseq ? cseq->data + j0 * 4 : NULL,
-                  *last_row = clast ? clast->data + j0 * 4 : seq_row;
-    const uint8_t *mask_row = mask ? mask->data + j0 * mask->nb[0] + token * mask->nb[1] : NULL;
-    for (int64_t j = 0; at_row == (const uint8_t *)numbers && j < n; j++)
-        numbers[j] = (int32_t)cell_number(ip, j0 + j);
-    for (int64_t j = 0; j < n; j += CPU_VL) {
-        vi at = at_row ? v_loadi(at_row + 4 * j) : v_ramp() + (int32_t)(begin + j),
-           visible = (at <= last) & (first < at);
-        if (!window)
-            visible = at <= last;
-        if (seq_row)
-            visible &= (v_loadi(seq_row + 4 * j) <= mine) & (mine <= v_loadi(last_row + 4 * j));
-        vf add = {0};
-        if (mask_row)
-            add = mask->type == ENG_TYPE_F16 ? v_f16(mask_row + 2 * j) : v_load((const float *)mask_row + j);
-        else if (w->max_bias > 0)
-            add = v_cvt(at - position);
-        visible &= add != v_set1(-INFINITY);
-        v_store(bias + j, v_select(visible, add, v_set1(-INFINITY)));
-        seen -= visible;
-    }
-    int64_t total = 0;
-    for (int i = 0; i < CPU_VL; i++)
-        total += seen[i];
-    return total;
-}
-
-static block_sight look(const attn_work *w, int64_t j0, int64_t n)
-{
-    const cpu_tensor *cpos = w->task->in[5], *cseq = w->task->in[6], *mask = w->task->in[7];
-    bool vectors = n % CPU_VL == 0 && cell_number(w->task->node->ip, j0 + n) < INT32_MAX && plain_ints(cpos) &&
-                   plain_ints(cseq) && plain_ints(w->task->in[ENG_ATTN_IN_CLAST]) &&
-                   (!mask || mask->nb[0] == mask->block_bytes);
-    int64_t seen = 0, all = (w->t1 - w->t0) * n;
-    for (int64_t t = w->t0; t < w->t1; t++) {
-        int32_t position = int_at(w->task->in[3], t);
-        float *bias = w->bias + (t - w->t0) * CELLS;
-        if (position >= 0 && vectors) {
-            seen += row_bias(w, j0, n, t, position, bias);
-            continue;
-        }
-        for (int64_t j = 0; j < n; j++) {
-            bias[j] = position < 0 ? -INFINITY : cell_bias(w, j0 + j, t, position);
-            seen += bias[j] != -INFINITY;
-        }
-    }
-    return seen == 0 ? UNSEEN : seen == all ? FULLY : PARTLY;
 }
 
 /* -- one block of cells ----------------------------------------------------------------- */
@@ -353,7 +212,7 @@ static int64_t cells_at_once(const attn_work *w)
 static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
 {
     const cpu_tensor *k = w->task->in[1], *v = w->task->in[2];
-    block_sight sight = look(w, j0, n);
+    block_sight sight = CPU_V(cpu_attn_look)(w, j0, n);
     if (sight == UNSEEN)
         return;
     const uint8_t *key = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1],
@@ -521,7 +380,7 @@ static void merge_parts(attn_work *w, int64_t unit, int64_t c, int64_t parts)
 
 static attn_work work_of(const cpu_task *task, const cpu_run *run)
 {
-    attn_work w = {.task = task, .s = shape_of(task)};
+    attn_work w = {.task = task, .run = run, .s = shape_of(task)};
     uint8_t *scratch = run->scratch;
     w.scale = (float)task->node->fp[ENG_ATTN_SCALE];
     w.softcap = (float)task->node->fp[ENG_ATTN_SOFTCAP];
@@ -560,39 +419,54 @@ static int64_t valid_cells(const cpu_task *task, const cpu_run *run, int64_t cel
     return n < 0 ? 0 : n < cells ? n : cells;
 }
 
+/* A KV head and a chunk of tokens. */
+static void choose_unit(attn_work *w, int64_t unit)
+{
+    w->kv_head = unit / w->s.chunks;
+    w->t0 = unit % w->s.chunks * w->s.chunk;
+    w->t1 = w->t0 + w->s.chunk < w->s.tokens ? w->t0 + w->s.chunk : w->s.tokens;
+}
+
+static void whole_units(attn_work *w, int64_t units, int64_t cells)
+{
+    cpu_portions p = cpu_portions_of(w->task, w->run, units, 1, 1);
+    int64_t begin, end;
+    while (cpu_take(&p, &begin, &end))
+        for (int64_t u = begin; u < end; u++) {
+            choose_unit(w, u);
+            whole_unit(w, w->t0, w->t1, cells);
+        }
+}
+
+static void units_in_parts(attn_work *w, int64_t units, int64_t parts, int64_t cells)
+{
+    cpu_portions p = cpu_portions_of(w->task, w->run, units * parts, 1, 1);
+    int64_t begin, end;
+    while (cpu_take(&p, &begin, &end))
+        for (int64_t u = begin; u < end; u++) {
+            choose_unit(w, u / parts);
+            do_part(w, u / parts, u % parts, cells);
+        }
+    cpu_barrier(w->run);
+    cpu_share(w->run, units * w->s.columns, 1, &begin, &end);
+    for (int64_t u = begin; u < end; u++) {
+        int64_t unit = u / w->s.columns, c = u % w->s.columns;
+        choose_unit(w, unit);
+        if (c < (w->t1 - w->t0) * w->s.group)
+            merge_parts(w, unit, c, parts);
+    }
+}
+
 static void run_attention(const cpu_task *task, cpu_run *run)
 {
     attn_work w = work_of(task, run);
     const cpu_tensor *table = task->in[TABLE], *seq = task->in[4];
-    int64_t cells = valid_cells(task, run, w.s.cells), begin, end, units = w.s.kv_heads * w.s.chunks;
+    int64_t cells = valid_cells(task, run, w.s.cells), units = w.s.kv_heads * w.s.chunks;
     int64_t parts = w.s.cut ? (cells + CUT - 1) / CUT : 1;
-    if (parts <= 1 || !task->shared || (table && seq && w.s.chunk > 1)) {
-        cpu_share(run, units, 1, &begin, &end);
-        for (int64_t u = begin; u < end; u++) {
-            int64_t first = u % w.s.chunks * w.s.chunk, last = first + w.s.chunk;
-            w.kv_head = u / w.s.chunks;
-            whole_unit(&w, first, last < w.s.tokens ? last : w.s.tokens, cells);
-        }
-        return;
-    }
-    cpu_share(run, units * parts, 1, &begin, &end);
-    for (int64_t u = begin; u < end; u++) {
-        int64_t unit = u / parts;
-        w.kv_head = unit / w.s.chunks;
-        w.t0 = unit % w.s.chunks * w.s.chunk;
-        w.t1 = w.t0 + w.s.chunk < w.s.tokens ? w.t0 + w.s.chunk : w.s.tokens;
-        do_part(&w, unit, u % parts, cells);
-    }
-    cpu_barrier(run);
-    cpu_share(run, units * w.s.columns, 1, &begin, &end);
-    for (int64_t u = begin; u < end; u++) {
-        int64_t unit = u / w.s.columns, c = u % w.s.columns;
-        w.kv_head = unit / w.s.chunks;
-        w.t0 = unit % w.s.chunks * w.s.chunk;
-        w.t1 = w.t0 + w.s.chunk < w.s.tokens ? w.t0 + w.s.chunk : w.s.tokens;
-        if (c < (w.t1 - w.t0) * w.s.group)
-            merge_parts(&w, unit, c, parts);
-    }
+    if (parts <= 1 || !task->shared || (table && seq && w.s.chunk > 1))
+        whole_units(&w, units, cells);
+    else
+        units_in_parts(&w, units, parts, cells);
 }
 
-CPU_DEFINE_WITH(attention, run_attention, thread_bytes, shared_bytes)
+CPU_DEFINE_TAKING(attention, run_attention, thread_bytes, shared_bytes)

@@ -1,10 +1,53 @@
-/* What attention.c and attention_values.c share. */
+/* What attention.c, attention_sight.c and attention_values.c share. */
 #ifndef CPU_ATTENTION_H
 #define CPU_ATTENTION_H
 
 #include "product.h"
 
 #define CPU_ATTN_CELLS 64 /* cells of a block: weights of a column lie beside one another */
+
+typedef struct attn_shape {
+    int64_t d, e, heads, kv_heads, group, tokens, cells;
+    int64_t chunk;   /* tokens of a chunk                                    */
+    int64_t chunks;
+    int64_t columns; /* chunk * group                                        */
+    bool cut;        /* parts are shared out                                 */
+    int64_t parts;   /* at most, for the whole cache                         */
+} attn_shape;
+
+typedef struct attn_work {
+    const cpu_task *task;
+    const cpu_run *run;
+    attn_shape s;
+    int64_t kv_head, t0, t1;  /* tokens of the chunk                         */
+    int64_t columns;          /* (t1 - t0) * group                           */
+    float scale, softcap;
+    double max_bias;
+    const cpu_products *product; /* of K and queries                         */
+    uint8_t *gemm;
+    uint8_t *packed;          /* the chunk's queries                         */
+    float *score;             /* [column][CPU_ATTN_CELLS]                    */
+    float *value;             /* [CPU_ATTN_CELLS][e]: V decoded              */
+    float *bias;              /* [token][CPU_ATTN_CELLS]: added to scores; -inf: unseen */
+    float *sum;               /* [column][e]                                 */
+    float *max, *total, *slope;
+    float *all_sum, *all_max, *all_total; /* of the parts before             */
+    const uint8_t **q;
+    float **score_at;
+} attn_work;
+
+/* What a block of cells is to the chunk's tokens. */
+typedef enum block_sight { UNSEEN, PARTLY, FULLY } block_sight;
+
+/* Cells j0 .. j0 + n - 1 of those here: fills w->bias. */
+block_sight CPU_V(cpu_attn_look)(const attn_work *w, int64_t j0, int64_t n);
+
+CPU_INLINE int32_t int_at(const cpu_tensor *t, int64_t i)
+{
+    int32_t v;
+    memcpy(&v, t->data + i * t->nb[0], 4);
+    return v;
+}
 
 /* n rows of V, e elements of a type each, `stride` bytes apart. */
 typedef struct cpu_rows {

@@ -5,6 +5,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/argsort.c \
 	plugins/cpu/ops/attention.c \
 	plugins/cpu/ops/attention.h \
+	plugins/cpu/ops/attention_sight.c \
 	plugins/cpu/ops/attention_values.c \
 	plugins/cpu/ops/bytes.h \
 	plugins/cpu/ops/concat.c \

@@ -18,6 +18,9 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     return 2 * floats(2 * n) + cpu_products_for(task, a)->scratch_bytes(a->type, a->ne[0], n);
 }
 
+/* Rows of a portion at least: each begins with what must be done once for all rows. */
+#define LEAST_ROWS 64
+
 /* Columns packed once for all threads, if they share one matrix. */
 #define PACK_LIMIT ((int64_t)64 << 20)
 
@@ -54,6 +57,20 @@ static cpu_gemm narrowed(const cpu_gemm *g, int64_t first, int64_t last)
     return part;
 }
 
+/* Panels begin .. end - 1 of those of all matrices. */
+static void panels(const cpu_task *task, const cpu_products *product, cpu_gemm *g, int64_t begin, int64_t end,
+                   uint8_t *scratch)
+{
+    const cpu_tensor *a = task->in[0];
+    const int64_t m = a->ne[1], grain = product->grain(columns(task)), per_matrix = (m + grain - 1) / grain;
+    for (int64_t x = begin / per_matrix; x * per_matrix < end; x++) {
+        const int64_t first = begin > x * per_matrix ? begin - x * per_matrix : 0;
+        const int64_t last = end < (x + 1) * per_matrix ? end - x * per_matrix : per_matrix;
+        find_columns(task, g, x % a->ne[2], x / a->ne[2]);
+        product->rows(g, first * grain, last * grain < m ? last * grain : m, scratch);
+    }
+}
+
 static void run_mul_mat(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *a = task->in[0], *b = task->in[1];
@@ -71,10 +88,6 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     int64_t grain = product->grain(n), per_matrix = (m + grain - 1) / grain;
     /* too few panels for the threads: share out the columns instead */
     bool by_columns = g.blocked && matrices * per_matrix < 2 * run->threads && n >= 4 * CPU_TILE;
-    if (by_columns)
-        cpu_share(run, n, CPU_TILE, &begin, &end);
-    else
-        cpu_share(run, matrices * per_matrix, 1, &begin, &end);
     if (task->shared && !by_columns) {
         int64_t c0, c1;
         find_columns(task, &g, 0, 0);
@@ -83,19 +96,16 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
         cpu_barrier(run);
         g.packed = task->shared;
     }
-    for (int64_t x = 0; x < matrices; x++) {
-        if (!by_columns && ((x + 1) * per_matrix <= begin || x * per_matrix >= end))
-            continue;
+    if (by_columns)
+        cpu_share(run, n, CPU_TILE, &begin, &end);
+    for (int64_t x = 0; by_columns && x < matrices; x++) {
         find_columns(task, &g, x % a->ne[2], x / a->ne[2]);
-        if (by_columns) {
-            cpu_gemm part = narrowed(&g, begin, end);
-            product->rows(&part, 0, m, scratch);
-            continue;
-        }
-        int64_t first = begin > x * per_matrix ? begin - x * per_matrix : 0;
-        int64_t last = end < (x + 1) * per_matrix ? end - x * per_matrix : per_matrix;
-        product->rows(&g, first * grain, last * grain < m ? last * grain : m, scratch);
+        cpu_gemm part = narrowed(&g, begin, end);
+        product->rows(&part, 0, m, scratch);
     }
+    cpu_portions p = cpu_portions_of(task, run, by_columns ? 0 : matrices * per_matrix, 1, LEAST_ROWS / grain);
+    while (cpu_take(&p, &begin, &end))
+        panels(task, product, &g, begin, end, scratch);
 }
 
-CPU_DEFINE_WITH(mul_mat, run_mul_mat, thread_bytes, shared_bytes)
+CPU_DEFINE_TAKING(mul_mat, run_mul_mat, thread_bytes, shared_bytes)

@@ -213,6 +213,35 @@ static void make_tasks(eng_instance_state *inst)
     }
 }
 
+/* Work of fewer nanoseconds for a thread is shared out once and for all. */
+#define PORTIONS_FROM 50000.0
+
+static bool in_portions(const eng_plan_state *plan, const cpu_task *task)
+{
+    int threads = plan->device->threads;
+    return threads > 1 && task_op(task)->takes && cost(plan->graph, task) >= PORTIONS_FROM * threads;
+}
+
+static int make_portions(eng_instance_state *inst)
+{
+    const eng_plan_state *plan = inst->plan;
+    const size_t threads = (size_t)plan->device->threads;
+    for (uint32_t i = 0; i < plan->n_nodes; i++)
+        inst->n_taken += in_portions(plan, &inst->tasks[i]) ? threads : 0;
+    if (inst->n_taken == 0)
+        return ENG_OK;
+    inst->taken = cpu_memory_get(inst->n_taken * sizeof *inst->taken);
+    if (!inst->taken)
+        return ENG_ERR_NOMEM;
+    cpu_taken *next = inst->taken;
+    for (uint32_t i = 0; i < plan->n_nodes; i++)
+        if (in_portions(plan, &inst->tasks[i])) {
+            inst->tasks[i].taken = next;
+            next += threads;
+        }
+    return ENG_OK;
+}
+
 /* Scratch memory of the ops themselves, and the order of the threads. */
 static int prepare(eng_instance_state *inst)
 {
@@ -274,6 +303,8 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
     if (status == ENG_OK) {
         make_tasks(inst);
         status = prepare(inst);
+        if (status == ENG_OK)
+            status = make_portions(inst);
         if (status != ENG_OK)
             cpu_no_memory(s, "the working memory of an instance");
     }
@@ -297,6 +328,8 @@ void cpu_instance_destroy(eng_instance_state *instance)
     }
     cpu_memory_free(instance->arena, instance->arena_bytes);
     cpu_memory_free(instance->shared, instance->shared_bytes);
+    if (instance->taken)
+        cpu_memory_free(instance->taken, instance->n_taken * sizeof *instance->taken);
     free(instance->tensors);
     free(instance->tasks);
     free(instance->bound);

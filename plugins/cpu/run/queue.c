@@ -95,6 +95,14 @@ static bool all_serial(const cpu_submission *sub)
     return true;
 }
 
+/* No portion of any task from `from` on is taken. */
+static void put_back(const cpu_submission *sub)
+{
+    for (uint32_t i = sub->from; i < sub->n; i++)
+        for (int t = 0; sub->tasks[i].taken && t < sub->device->threads; t++)
+            atomic_store_explicit(&sub->tasks[i].taken[t].portions, 0, memory_order_relaxed);
+}
+
 /* From one end of its turn to the next; what the caller has answered, if it did not come to the end. */
 static uint32_t run_tasks(cpu_submission *sub)
 {
@@ -112,6 +120,7 @@ static uint32_t run_tasks(cpu_submission *sub)
             walk(sub, 0);
         } else {
             sub->threads = device->threads;
+            put_back(sub);
             eu_team_run(device->team, (uint32_t)device->threads, walk, sub);
         }
         cpu_turns_give(&device->turns, &turn);
