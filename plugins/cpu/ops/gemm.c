@@ -52,12 +52,20 @@ CPU_INLINE size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+static size_t short_bytes(int64_t k, int64_t n)
+{
+    if (k > CPU_GEMM_SHORT)
+        return 0;
+    return room(CPU_GEMM_SHORT_ROWS * CPU_GEMM_SHORT) +
+           room(cpu_gemm_packed(k, n < CPU_GEMM_SHORT_COLUMNS ? n : CPU_GEMM_SHORT_COLUMNS));
+}
+
 size_t CPU_V(cpu_gemm_scratch)(int64_t k, int64_t n)
 {
     size_t few = CPU_V(cpu_gemm_few_scratch)(k), fast = CPU_V(cpu_gemm_fast_scratch)(k);
     size_t some = room(NEAR * KC) + room(cpu_gemm_packed(k, n < SOME ? n : SOME));
     size_t many = n > SOME ? room(ROWS * KC) + room((n < NC ? n : NC) * KC) : 0; /* fewer of them may be more at once */
-    return larger(group_bytes(k) + larger(few, fast), larger(some, many));
+    return larger(larger(group_bytes(k) + larger(few, fast), short_bytes(k, n)), larger(some, many));
 }
 
 /* -- columns ------------------------------------------------------------------------ */
@@ -319,10 +327,10 @@ void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *sc
         return;
     }
     bool fast = g->fast && CPU_V(cpu_gemm_fast)(g->type, g->k, g->n);
-    if (g->blocked)
-        many_columns(g, m0, m1, (float *)scratch);
-    else if (CPU_V(cpu_gemm_is_short)(g) && !fast)
+    if (CPU_V(cpu_gemm_is_short)(g) && !fast)
         short_rows(g, m0, m1, (float *)scratch);
+    else if (g->blocked)
+        many_columns(g, m0, m1, (float *)scratch);
     else if (g->n > cpu_formats[g->type].columns && !fast)
         some_columns(g, m0, m1, (float *)scratch);
     else if (g->group > 1)

@@ -99,10 +99,11 @@ size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k);
 void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 
-/* Rows of few elements with not many columns, which are packed (gemm_short.c); one column of weights that need lines
- * has no use for it.  Scratch: so many rows. */
+/* Rows of few elements with not too many columns, which are packed (gemm_short.c); one column of weights that need
+ * lines has no use for it.  Scratch: so many rows. */
 #define CPU_GEMM_SHORT 512
 #define CPU_GEMM_SHORT_ROWS 8
+#define CPU_GEMM_SHORT_COLUMNS 96 /* at most: they stay in the second-level cache */
 bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g);
 void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines);
 

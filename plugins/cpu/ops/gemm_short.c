@@ -1,6 +1,6 @@
 /*
- * Short rows of weights (a head of K) times not many columns.  Sums of so few products are worth as much as these: a
- * register tile takes all four chains of its rows and columns, one after the other, and adds up the lanes of four
+ * Short rows of weights (a head of K) times not too many columns.  Sums of so few products are worth as much as these:
+ * a register tile takes all four chains of its rows and columns, one after the other, and adds up the lanes of four
  * results at a time, which stay in registers.
  *
  * Compiled once per variant.
@@ -11,6 +11,8 @@
 
 #define COMMON (128 / 4) /* elements of a chain of the most common head: all at once */
 #define NEAR CPU_GEMM_SHORT_ROWS /* at once: of those that are decoded, lines stay in the nearest cache */
+
+#define FEW 8 /* columns */
 
 typedef float four __attribute__((vector_size(16)));
 
@@ -87,10 +89,24 @@ CPU_INLINE void tile(const short_rows *a, int r, const float *x, int64_t length,
     x += c * length;
     for (int v = 0; v < 4; v++)
         add_chain(row, x + v * n * length, length, v, rows, cols, total, from, step);
+    if (cols < 4 && r + rows <= a->n) { /* four rows of a column beside one another */
+        CPU_UNROLL
+        for (int j = 0; j < cols; j++)
+            memcpy(o[c + j] + a->first + r, total + j * (rows / 4), (size_t)rows * sizeof(float));
+        return;
+    }
     for (int i = 0; i < rows && r + i < a->n; i++)
         CPU_UNROLL
         for (int j = 0; j < cols; j++)
             o[c + j][a->first + r + i] = cols == 4 ? total[i][j] : total[j * (rows / 4) + i / 4][i % 4];
+}
+
+/* Columns of the next tile: of many three with four rows, which read less, of few so that none is left alone. */
+CPU_INLINE int columns_now(int64_t n, int64_t left)
+{
+    if (left < 4)
+        return (int)left;
+    return n > FEW || left == 5 || left == 6 ? 3 : 4;
 }
 
 /* All columns with up to NEAR rows. */
@@ -99,7 +115,7 @@ CPU_INLINE void tiles(const short_rows *a, const float *x, int64_t length, int64
 {
     int now;
     for (int64_t c = 0; c < n; c += now) {
-        now = n - c < 4 ? (int)(n - c) : n - c == 5 || n - c == 6 ? 3 : 4;
+        now = columns_now(n, n - c);
         switch (now) {
         case 1: tile(a, 0, x, length, n, c, 8, 1, o, from, step); break;
         case 2:
@@ -146,7 +162,7 @@ CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t 
 
 bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g)
 {
-    return g->k <= CPU_GEMM_SHORT && (g->n > 1 || source_of(g) != LINES);
+    return g->k <= CPU_GEMM_SHORT && g->n <= CPU_GEMM_SHORT_COLUMNS && (g->n > 1 || source_of(g) != LINES);
 }
 
 void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines)
