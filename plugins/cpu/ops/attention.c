@@ -13,7 +13,7 @@
 enum { SINKS = 8, TABLE = 9 }; /* operands */
 
 #define CELLS CPU_ATTN_CELLS
-#define PIECE 2048        /* bytes of K or V that are asked for at once while others are used, if columns are few */
+#define PIECE 2048        /* bytes of V that are asked for while those before are used, if columns are few */
 #define FEW_COLUMNS 8
 #define CUT 512           /* cells of a part                                 */
 #define FEW 8             /* parts are shared out for at most this many tokens */
@@ -180,32 +180,10 @@ CPU_INLINE int64_t row_size(const cpu_tensor *t)
     return t->ne[0] / t->block * t->block_bytes;
 }
 
-CPU_INLINE void ask_for_bytes(const uint8_t *p, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + 256 <= n; i += 256)
-        CPU_UNROLL
-        for (int line = 0; line < 4; line++)
-            __builtin_prefetch(p + i + 64 * line, 0, 2);
-    for (; i < n; i += 64)
-        __builtin_prefetch(p + i, 0, 2);
-}
-
-/* n rows of a head that are wanted soon, but not in the nearest cache. */
-CPU_INLINE void ask_for(const cpu_tensor *t, const uint8_t *row, int64_t n)
-{
-    const int64_t bytes = row_size(t);
-    if (t->nb[1] == bytes)
-        ask_for_bytes(row, n * bytes);
-    else
-        for (int64_t r = 0; r < n; r++)
-            ask_for_bytes(row + r * t->nb[1], bytes);
-}
-
 /* Cells of a block that go through a step before the next ones do; a multiple of those that a product takes. */
 static int64_t cells_at_once(const attn_work *w)
 {
-    const int64_t k = row_size(w->task->in[1]), v = row_size(w->task->in[2]), most = PIECE / (k > v ? k : v) / 8 * 8;
+    const int64_t v = row_size(w->task->in[2]), most = PIECE / v / 8 * 8;
     return w->columns > FEW_COLUMNS || most > CELLS ? CELLS : most > 8 ? most : 8;
 }
 
@@ -221,15 +199,11 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
     cpu_gemm g = {.a = key, .stride = k->nb[1], .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
                   .blocked = CPU_V(cpu_gemm_blocked)(w->columns), .packed = w->packed};
-    for (int64_t j = 0; j < n; j += each) {
-        const int64_t here = n - j < each ? n - j : each;
-        ask_for(v, value + j * v->nb[1], here);
-        w->product->rows(&g, j, j + here, w->gemm);
-    }
+    w->product->rows(&g, 0, n, w->gemm);
     weigh(w, n);
     for (int64_t j = 0; j < n; j += each) {
         const int64_t here = n - j < each ? n - j : each;
-        ask_for(k, key + (n + j) * k->nb[1], here);
+        ask_for(value + (j + here) * v->nb[1], here, v->nb[1], row_size(v));
         add_values(w, (cpu_rows){value + j * v->nb[1], v->nb[1], here, w->s.e, v->type, v->nb[1] == row_size(v)}, j,
                    sight == PARTLY);
     }

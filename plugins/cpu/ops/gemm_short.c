@@ -149,15 +149,18 @@ TILES_OF(ROWS_F32)
 TILES_OF(ROWS_F16)
 TILES_OF(ROWS_BF16)
 
-/* Rows m .. m + rows - 1 as lines, NEAR of each chain; at once where they are one behind the other. */
+/* Rows m .. m + rows - 1 as lines, NEAR of each chain; at once where they are one behind the other.  The next ones are
+ * asked for. */
 CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t length, float *lines)
 {
-    const bool together = g->group <= 1 && g->stride == g->k / g->block * g->block_bytes && 4 * length == g->k;
-    if (together)
+    const int64_t bytes = g->k / g->block * g->block_bytes;
+    if (g->group <= 1 && g->stride == bytes && 4 * length == g->k) {
+        ask_for(cpu_gemm_row(g, m + NEAR), rows, bytes, bytes);
         cpu_formats[g->type].lines(cpu_gemm_row(g, m), 0, rows * g->k, lines, NEAR * length);
-    else
-        for (int64_t r = 0; r < rows; r++)
-            decode_line(g, m + r, NEAR, 0, g->k, lines + r * length, NEAR * length);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++)
+        decode_line(g, m + r, NEAR, 0, g->k, lines + r * length, NEAR * length);
 }
 
 bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g)
@@ -173,6 +176,8 @@ void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lin
         short_rows a = {.n = m1 - m < NEAR ? m1 - m : NEAR, .first = m};
         if (from == LINES)
             decode_rows(g, m, a.n, length, lines);
+        else
+            ask_for(cpu_gemm_row(g, m + NEAR), a.n, g->stride, g->k * g->block_bytes);
         for (int64_t r = 0; r < NEAR; r++) {
             const int64_t row = r < a.n ? r : a.n - 1;
             a.at[r] = from == LINES ? (const uint8_t *)(lines + row * length) : cpu_gemm_row(g, m + row);
