@@ -18,9 +18,6 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     return 2 * floats(2 * n) + cpu_products_for(task, a)->scratch_bytes(a->type, a->ne[0], n);
 }
 
-/* Rows of a portion at least: each begins with what must be done once for all rows. */
-#define LEAST_ROWS 64
-
 /* Columns packed once for all threads, if they share one matrix. */
 #define PACK_LIMIT ((int64_t)64 << 20)
 
@@ -103,7 +100,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
         cpu_gemm part = narrowed(&g, begin, end);
         product->rows(&part, 0, m, scratch);
     }
-    cpu_portions p = cpu_portions_of(task, run, by_columns ? 0 : matrices * per_matrix, 1, LEAST_ROWS / grain);
+    cpu_portions p = cpu_portions_of(task, run, by_columns ? 0 : matrices * per_matrix, 1, CPU_LEAST_ROWS / grain);
     while (cpu_take(&p, &begin, &end))
         panels(task, product, &g, begin, end, scratch);
 }

@@ -9,4 +9,7 @@
 const cpu_products *CPU_V(cpu_products_for)(const cpu_task *task, const cpu_tensor *rows);
 #define cpu_products_for CPU_V(cpu_products_for)
 
+/* Rows of a portion at least: each begins with what must be done once for all rows. */
+#define CPU_LEAST_ROWS 64
+
 #endif
