@@ -134,35 +134,32 @@ static inline void cpu_share(const cpu_run *run, int64_t total, int64_t grain, i
  * share.  Who does what is not known before: results must not depend on it.
  */
 typedef struct cpu_portions {
-    const cpu_task *task;
-    cpu_run share; /* whose share is being taken from                        */
-    int64_t total, grain, each; /* units                                     */
-    int left;      /* shares that have not been looked at                    */
+    cpu_taken *taken; /* NULL: every thread does its own share               */
+    cpu_run share;    /* whose share is being taken from                     */
+    int64_t total, each; /* units, and those of a portion                    */
+    int left;         /* shares that have not been looked at                 */
 } cpu_portions;
 
 #define CPU_PORTIONS 8 /* of a share */
 
 /* `least`: units of a portion, unless a share is smaller. */
-static inline cpu_portions cpu_portions_of(const cpu_task *task, const cpu_run *run, int64_t total, int64_t grain,
-                                           int64_t least)
+static inline cpu_portions cpu_portions_of(const cpu_task *task, const cpu_run *run, int64_t total, int64_t least)
 {
-    int64_t share = total / run->threads, each = share / CPU_PORTIONS;
-    each = each > least ? each : least > 0 ? least : 1;
-    each = (each + grain - 1) / grain * grain;
-    return (cpu_portions){task, *run, total, grain, each, run->threads > 1 && task->taken ? run->threads : 1};
+    const int64_t each = total / run->threads / CPU_PORTIONS, most = each > least ? each : least;
+    cpu_taken *taken = run->threads > 1 ? task->taken : NULL;
+    return (cpu_portions){taken, *run, total, most > 0 ? most : 1, taken ? run->threads : 1};
 }
 
 /* The next portion; false: there is none. */
 static inline bool cpu_take(cpu_portions *p, int64_t *begin, int64_t *end)
 {
-    cpu_taken *taken = p->share.threads > 1 ? p->task->taken : NULL;
     for (; p->left > 0; p->left--, p->share.thread = (p->share.thread + 1) % p->share.threads) {
-        cpu_share(&p->share, p->total, p->grain, begin, end);
-        if (!taken) {
+        cpu_share(&p->share, p->total, 1, begin, end);
+        if (!p->taken) {
             p->left--;
             return *begin < *end;
         }
-        atomic_int *portions = &taken[p->share.thread].portions;
+        atomic_int *portions = &p->taken[p->share.thread].portions;
         int64_t first = *begin + atomic_load_explicit(portions, memory_order_relaxed) * p->each;
         if (first < *end)
             first = *begin + atomic_fetch_add_explicit(portions, 1, memory_order_relaxed) * p->each;

@@ -14,7 +14,6 @@ enum { SINKS = 8, TABLE = 9 }; /* operands */
 
 #define CELLS CPU_ATTN_CELLS
 #define PIECE 2048        /* bytes of V that are asked for while those before are used, if columns are few */
-#define FEW_COLUMNS 8
 #define CUT 512           /* cells of a part                                 */
 #define FEW 8             /* parts are shared out for at most this many tokens */
 #define CHUNK_COLUMNS 96  /* columns of a chunk at most, if the group is smaller */
@@ -180,11 +179,11 @@ CPU_INLINE int64_t row_size(const cpu_tensor *t)
     return t->ne[0] / t->block * t->block_bytes;
 }
 
-/* Cells of a block that go through a step before the next ones do; a multiple of those that a product takes. */
+/* Cells whose values are added while the next ones are asked for. */
 static int64_t cells_at_once(const attn_work *w)
 {
     const int64_t v = row_size(w->task->in[2]), most = PIECE / v / 8 * 8;
-    return w->columns > FEW_COLUMNS || most > CELLS ? CELLS : most > 8 ? most : 8;
+    return w->columns > CPU_ATTN_FEW || most > CELLS ? CELLS : most > 8 ? most : 8;
 }
 
 static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
@@ -203,7 +202,7 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
     weigh(w, n);
     for (int64_t j = 0; j < n; j += each) {
         const int64_t here = n - j < each ? n - j : each;
-        ask_for(value + (j + here) * v->nb[1], here, v->nb[1], row_size(v));
+        ask_for(value + (j + here) * v->nb[1], here, v->nb[1], row_size(v), true);
         add_values(w, (cpu_rows){value + j * v->nb[1], v->nb[1], here, w->s.e, v->type, v->nb[1] == row_size(v)}, j,
                    sight == PARTLY);
     }
@@ -403,7 +402,7 @@ static void choose_unit(attn_work *w, int64_t unit)
 
 static void whole_units(attn_work *w, int64_t units, int64_t cells)
 {
-    cpu_portions p = cpu_portions_of(w->task, w->run, units, 1, 1);
+    cpu_portions p = cpu_portions_of(w->task, w->run, units, 1);
     int64_t begin, end;
     while (cpu_take(&p, &begin, &end))
         for (int64_t u = begin; u < end; u++) {
@@ -414,7 +413,7 @@ static void whole_units(attn_work *w, int64_t units, int64_t cells)
 
 static void units_in_parts(attn_work *w, int64_t units, int64_t parts, int64_t cells)
 {
-    cpu_portions p = cpu_portions_of(w->task, w->run, units * parts, 1, 1);
+    cpu_portions p = cpu_portions_of(w->task, w->run, units * parts, 1);
     int64_t begin, end;
     while (cpu_take(&p, &begin, &end))
         for (int64_t u = begin; u < end; u++) {

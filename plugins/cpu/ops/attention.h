@@ -5,6 +5,7 @@
 #include "product.h"
 
 #define CPU_ATTN_CELLS 64 /* cells of a block: weights of a column lie beside one another */
+#define CPU_ATTN_FEW 8    /* columns for which a row of V is better decoded again and again than once */
 
 typedef struct attn_shape {
     int64_t d, e, heads, kv_heads, group, tokens, cells;

@@ -5,14 +5,6 @@
 #include "attention.h"
 
 #define CELLS CPU_ATTN_CELLS
-#define FEW 8 /* columns for which a row is decoded again and again rather than once */
-
-typedef struct rows {
-    const uint8_t *at;
-    int64_t stride; /* bytes */
-    int64_t n;
-} rows;
-
 CPU_INLINE void add_row(const float *p, const uint8_t *row, int64_t i, vf (*s)[8], const int cols, const int vectors,
                         const uint32_t type)
 {
@@ -26,9 +18,10 @@ CPU_INLINE void add_row(const float *p, const uint8_t *row, int64_t i, vf (*s)[8
 }
 
 /* Elements i .. of `vectors` vectors, `cols` columns. */
-CPU_INLINE void tile(const float *p, const rows v, int64_t i, float *sum, int64_t e, const int cols,
-                     const int vectors, const uint32_t type)
+CPU_INLINE void tile(const float *p, const cpu_rows v, int64_t i, float *sum, const int cols, const int vectors,
+                     const uint32_t type)
 {
+    const int64_t e = v.e;
     vf s[4][8];
     CPU_UNROLL
     for (int c = 0; c < cols; c++)
@@ -50,14 +43,15 @@ CPU_INLINE void tile(const float *p, const rows v, int64_t i, float *sum, int64_
 }
 
 /* `wide`: vectors of a tile, so that the sums of all columns keep the machine busy. */
-CPU_INLINE void columns_of(const float *p, const rows v, float *sum, int64_t e, const int cols,
+CPU_INLINE void columns_of(const float *p, const cpu_rows v, float *sum, const int cols,
                            const int wide, const uint32_t type)
 {
+    const int64_t e = v.e;
     int64_t i = 0;
     for (; i + wide * CPU_VL <= e; i += wide * CPU_VL)
-        tile(p, v, i, sum, e, cols, wide, type);
+        tile(p, v, i, sum, cols, wide, type);
     for (; i + CPU_VL <= e; i += CPU_VL)
-        tile(p, v, i, sum, e, cols, 1, type);
+        tile(p, v, i, sum, cols, 1, type);
     for (; i < e; i++)
         CPU_UNROLL
         for (int c = 0; c < cols; c++)
@@ -65,26 +59,26 @@ CPU_INLINE void columns_of(const float *p, const rows v, float *sum, int64_t e, 
                 sum[c * e + i] += p[c * CELLS + j] * tail_plain(v.at + j * v.stride, i, type);
 }
 
-CPU_INLINE void all_columns(const float *p, const rows v, float *sum, int64_t e, int64_t columns,
-                            const uint32_t type)
+CPU_INLINE void all_columns(const float *p, const cpu_rows v, float *sum, int64_t columns, const uint32_t type)
 {
+    const int64_t e = v.e;
     int64_t c = 0;
-    for (; columns > FEW && c + 3 <= columns; c += 3) /* reads less */
-        columns_of(p + c * CELLS, v, sum + c * e, e, 3, 4, type);
+    for (; columns > CPU_ATTN_FEW && c + 3 <= columns; c += 3) /* reads less */
+        columns_of(p + c * CELLS, v, sum + c * e, 3, 4, type);
     for (; c + 4 <= columns; c += 4)
-        columns_of(p + c * CELLS, v, sum + c * e, e, 4, 2, type);
+        columns_of(p + c * CELLS, v, sum + c * e, 4, 2, type);
     switch (columns - c) {
-    case 3: columns_of(p + c * CELLS, v, sum + c * e, e, 3, 2, type); break;
-    case 2: columns_of(p + c * CELLS, v, sum + c * e, e, 2, 4, type); break;
-    case 1: columns_of(p + c * CELLS, v, sum + c * e, e, 1, 8, type); break;
+    case 3: columns_of(p + c * CELLS, v, sum + c * e, 3, 2, type); break;
+    case 2: columns_of(p + c * CELLS, v, sum + c * e, 2, 4, type); break;
+    case 1: columns_of(p + c * CELLS, v, sum + c * e, 1, 8, type); break;
     default: break;
     }
 }
 
 #define COLUMNS_OF(type)                                                                                               \
-    static void columns_##type(const float *p, const rows v, float *sum, int64_t e, int64_t columns)  \
+    static void columns_##type(const float *p, const cpu_rows v, float *sum, int64_t columns)                         \
     {                                                                                                                  \
-        all_columns(p, v, sum, e, columns, ENG_TYPE_##type);                                                       \
+        all_columns(p, v, sum, columns, ENG_TYPE_##type);                                                       \
     }
 COLUMNS_OF(F32)
 COLUMNS_OF(F16)
@@ -92,15 +86,15 @@ COLUMNS_OF(BF16)
 
 bool CPU_V(cpu_attn_takes)(uint32_t type, int64_t columns)
 {
-    return type == ENG_TYPE_F32 || (CPU_HALVES && columns <= FEW && (type == ENG_TYPE_F16 || type == ENG_TYPE_BF16));
+    const bool half = type == ENG_TYPE_F16 || type == ENG_TYPE_BF16;
+    return type == ENG_TYPE_F32 || (CPU_HALVES && half && columns <= CPU_ATTN_FEW);
 }
 
 void CPU_V(cpu_attn_values)(const float *p, const cpu_rows *v, float *sum, int64_t columns)
 {
-    const rows all = {v->at, v->stride, v->n};
     switch (v->type) {
-    case ENG_TYPE_F16: columns_F16(p, all, sum, v->e, columns); break;
-    case ENG_TYPE_BF16: columns_BF16(p, all, sum, v->e, columns); break;
-    default: columns_F32(p, all, sum, v->e, columns); break;
+    case ENG_TYPE_F16: columns_F16(p, *v, sum, columns); break;
+    case ENG_TYPE_BF16: columns_BF16(p, *v, sum, columns); break;
+    default: columns_F32(p, *v, sum, columns); break;
     }
 }

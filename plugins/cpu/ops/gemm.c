@@ -219,9 +219,7 @@ static void panel_of_rows(const cpu_gemm *g, source from, int64_t m, int64_t row
 {
     const int64_t length = kc / 4, begin = k0 * g->block_bytes;
     const uint8_t *row = cpu_gemm_row(g, m) + begin;
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t i = 0; i < kc * g->block_bytes; i += 64)
-            __builtin_prefetch(row + (r + ROWS_AT_ONCE) * g->stride + i, 0, 2);
+    ask_for(row + ROWS_AT_ONCE * g->stride, rows, g->stride, kc * g->block_bytes, false);
     for (int v = 0; v < 4; v++) {
         const weights a = {.at = row + v * CPU_VL * g->block_bytes, .stride = g->stride};
         const bool first = k0 == 0 && v == 0;

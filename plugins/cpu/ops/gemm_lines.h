@@ -31,9 +31,8 @@ CPU_INLINE void decode_line(const cpu_gemm *g, int64_t row, int64_t ahead, int64
         return;
     }
     const int64_t begin = k0 / g->block * g->block_bytes, bytes = kc / g->block * g->block_bytes;
-    const uint8_t *from = cpu_gemm_row(g, row), *next = from + ahead * g->stride + begin;
-    for (int64_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(next + i, 0, 2); /* not into the first level: such rows often collide there */
+    const uint8_t *from = cpu_gemm_row(g, row);
+    ask_for(from + ahead * g->stride + begin, 1, 0, bytes, false); /* such rows often collide in the nearest cache */
     cpu_formats[g->type].lines(from, k0, kc, line, chain);
 }
 

@@ -9,9 +9,8 @@
 
 #include "gemm_lines.h"
 
-#define COMMON (128 / 4) /* elements of a chain of the most common head: all at once */
-#define NEAR CPU_GEMM_SHORT_ROWS /* at once: of those that are decoded, lines stay in the nearest cache */
-
+#define COMMON (128 / 4) /* elements of a chain of the most common head: no loop over them */
+#define NEAR CPU_GEMM_SHORT_ROWS /* rows at once: of those that are decoded, lines stay in the nearest cache */
 #define FEW 8 /* columns */
 
 typedef float four __attribute__((vector_size(16)));
@@ -155,7 +154,7 @@ CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t 
 {
     const int64_t bytes = g->k / g->block * g->block_bytes;
     if (g->group <= 1 && g->stride == bytes && 4 * length == g->k) {
-        ask_for(cpu_gemm_row(g, m + NEAR), rows, bytes, bytes);
+        ask_for(cpu_gemm_row(g, m + NEAR), rows, bytes, bytes, true);
         cpu_formats[g->type].lines(cpu_gemm_row(g, m), 0, rows * g->k, lines, NEAR * length);
         return;
     }
@@ -177,7 +176,7 @@ void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lin
         if (from == LINES)
             decode_rows(g, m, a.n, length, lines);
         else
-            ask_for(cpu_gemm_row(g, m + NEAR), a.n, g->stride, g->k * g->block_bytes);
+            ask_for(cpu_gemm_row(g, m + NEAR), a.n, g->stride, g->k * g->block_bytes, true);
         for (int64_t r = 0; r < NEAR; r++) {
             const int64_t row = r < a.n ? r : a.n - 1;
             a.at[r] = from == LINES ? (const uint8_t *)(lines + row * length) : cpu_gemm_row(g, m + row);

@@ -54,17 +54,17 @@ static cpu_gemm narrowed(const cpu_gemm *g, int64_t first, int64_t last)
     return part;
 }
 
-/* Panels begin .. end - 1 of those of all matrices. */
-static void panels(const cpu_task *task, const cpu_products *product, cpu_gemm *g, int64_t begin, int64_t end,
-                   uint8_t *scratch)
+/* Each thread takes some columns. */
+static void share_columns(const cpu_task *task, const cpu_run *run, const cpu_products *product, cpu_gemm *g,
+                          uint8_t *scratch)
 {
     const cpu_tensor *a = task->in[0];
-    const int64_t m = a->ne[1], grain = product->grain(columns(task)), per_matrix = (m + grain - 1) / grain;
-    for (int64_t x = begin / per_matrix; x * per_matrix < end; x++) {
-        const int64_t first = begin > x * per_matrix ? begin - x * per_matrix : 0;
-        const int64_t last = end < (x + 1) * per_matrix ? end - x * per_matrix : per_matrix;
+    int64_t begin, end;
+    cpu_share(run, columns(task), CPU_TILE, &begin, &end);
+    for (int64_t x = 0; x < a->ne[2] * a->ne[3]; x++) {
         find_columns(task, g, x % a->ne[2], x / a->ne[2]);
-        product->rows(g, first * grain, last * grain < m ? last * grain : m, scratch);
+        cpu_gemm part = narrowed(g, begin, end);
+        product->rows(&part, 0, a->ne[1], scratch);
     }
 }
 
@@ -84,25 +84,23 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     g.o = (float **)take_floats(&scratch, 2 * n);
     int64_t grain = product->grain(n), per_matrix = (m + grain - 1) / grain;
     /* too few panels for the threads: share out the columns instead */
-    bool by_columns = g.blocked && matrices * per_matrix < 2 * run->threads && n >= 4 * CPU_TILE;
-    if (task->shared && !by_columns) {
-        int64_t c0, c1;
+    if (g.blocked && matrices * per_matrix < 2 * run->threads && n >= 4 * CPU_TILE) {
+        share_columns(task, run, product, &g, scratch);
+        return;
+    }
+    if (task->shared) {
         find_columns(task, &g, 0, 0);
-        cpu_share(run, n, CPU_TILE, &c0, &c1);
-        product->pack(&g, c0, c1, task->shared);
+        cpu_share(run, n, CPU_TILE, &begin, &end);
+        product->pack(&g, begin, end, task->shared);
         cpu_barrier(run);
         g.packed = task->shared;
     }
-    if (by_columns)
-        cpu_share(run, n, CPU_TILE, &begin, &end);
-    for (int64_t x = 0; by_columns && x < matrices; x++) {
-        find_columns(task, &g, x % a->ne[2], x / a->ne[2]);
-        cpu_gemm part = narrowed(&g, begin, end);
-        product->rows(&part, 0, m, scratch);
-    }
-    cpu_portions p = cpu_portions_of(task, run, by_columns ? 0 : matrices * per_matrix, 1, CPU_LEAST_ROWS / grain);
+    cpu_portions p = cpu_portions_of(task, run, matrices * per_matrix, CPU_LEAST_ROWS / grain);
     while (cpu_take(&p, &begin, &end))
-        panels(task, product, &g, begin, end, scratch);
+        for (int64_t x = begin / per_matrix; x * per_matrix < end; x++) {
+            find_columns(task, &g, x % a->ne[2], x / a->ne[2]);
+            rows_of_units(product, &g, m, grain, x, begin, end, scratch);
+        }
 }
 
 CPU_DEFINE_TAKING(mul_mat, run_mul_mat, thread_bytes, shared_bytes)

@@ -12,4 +12,14 @@ const cpu_products *CPU_V(cpu_products_for)(const cpu_task *task, const cpu_tens
 /* Rows of a portion at least: each begins with what must be done once for all rows. */
 #define CPU_LEAST_ROWS 64
 
+/* Units are `grain` rows, matrix after matrix of m rows: of units begin .. end - 1 those of matrix x. */
+CPU_INLINE void rows_of_units(const cpu_products *product, const cpu_gemm *g, int64_t m, int64_t grain, int64_t x,
+                              int64_t begin, int64_t end, uint8_t *scratch)
+{
+    const int64_t per_matrix = (m + grain - 1) / grain, before = x * per_matrix;
+    const int64_t first = begin > before ? begin - before : 0;
+    const int64_t last = end < before + per_matrix ? end - before : per_matrix;
+    product->rows(g, first * grain, last * grain < m ? last * grain : m, scratch);
+}
+
 #endif
