@@ -3,6 +3,10 @@ opencl_kernels = \
 	kernels/add_id.cl \
 	kernels/attention.cl \
 	kernels/attention.clh \
+	kernels/attention_groups.clh \
+	kernels/attention_heads.clh \
+	kernels/attention_queries.clh \
+	kernels/attention_vec.clh \
 	kernels/blocks.clh \
 	kernels/builtins.clh \
 	kernels/chain.cl \

@@ -73,7 +73,7 @@ typedef struct bench_result {
     const bench_case *what;
     const bench_device *where;
     int status;         /* of what failed, and why: then nothing else holds     */
-    char why[256];
+    char why[1024];
     double first;       /* seconds of the first run, compilers included         */
     double median, low, high; /* seconds of one op                              */
     uint32_t samples, copies; /* ops side by side in a sample                   */

@@ -17,7 +17,7 @@ static const int64_t depths[DEPTHS] = {0, 4096, 16384}, prefills[PREFILLS] = {51
 
 typedef struct figures {
     int status;
-    char why[256];
+    char why[1024];
     eng_lm_model_info info;
     double open;              /* seconds                                         */
     double first;             /* of the first pass of each kind: compilers       */

@@ -200,11 +200,11 @@ static int record(cl_recorder *r, const eng_node *node)
                          node->ip[ENG_ATTN_PERIOD], x.cells};
     if (x.in[TABLE])
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
-    x.variant = cl_variant_of(r->device, node->op, x.tokens);
+    x.variant = cl_variant_of(r->device, node->op, x.tokens == 1 ? x.group : INT64_MAX);
     choose_tiles(&x, r->device);
-    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu",
+    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu%s",
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
-                     (long long)cl_ne(x.in[V], 0), cl_group(r->device));
+                     (long long)cl_ne(x.in[V], 0), cl_group(r->device), x.variant->options ? x.variant->options : "");
     if (x.in[MASK])
         n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
     if (x.valid.period && !x.in[CPOS])
