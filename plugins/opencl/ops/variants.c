@@ -107,9 +107,10 @@ static const cl_variant variants[] = {
 
     /* n: heads of a group if there is one token, else ALL.  rows: queries that share what is decoded of a cell; columns: cells
      * that are worth a group of their own */
-    {"heads1", ATTENTION, VEC, COLUMNS(1, 1), .options = " -DHEADS=1", .rows = 1, .columns = 64},
-    {"heads2", ATTENTION, VEC, COLUMNS(2, 2), .options = " -DHEADS=2", .rows = 2, .columns = 64},
-    {"heads4", ATTENTION, VEC, COLUMNS(3, 4), .options = " -DHEADS=4", .rows = 4, .columns = 64},
+    {"heads1", ATTENTION, VEC, COLUMNS(1, 1), .options = " -DHEADS=1 -DTURNS=1", .rows = 1, .columns = 64},
+    {"heads2", ATTENTION, VEC, COLUMNS(2, 2), .options = " -DHEADS=2 -DTURNS=1", .rows = 2, .columns = 64},
+    {"heads4", ATTENTION, VEC, COLUMNS(3, 4), .options = " -DHEADS=4 -DTURNS=1", .rows = 4, .columns = 64},
+    {"heads8", ATTENTION, VEC, COLUMNS(5, 8), .options = " -DHEADS=4 -DTURNS=2", .rows = 8, .columns = 64},
     {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
 
