@@ -28,7 +28,9 @@ typedef struct arguments {
     bench_cases cases;
     bench_settings settings;
     eu_pattern *filter;
-    const char *compare, *plot, *model;
+    const char *compare, *plot;
+    bench_model_settings model;
+    bool of_model; /* an option that goes with --model alone */
     bool json, list;
 } arguments;
 
@@ -48,8 +50,14 @@ static const char help[] =
     "  -s, --seconds S          what a case may take, once it is prepared (0.3)\n"
     "  -w, --working-set MB     operands are as many as make so much, so that no cache\n"
     "                           holds them (256); 0: one of each, which caches may hold\n"
-    "  -m, --model FILE         instead of cases, a model: prefill of 512 and 2048 tokens, decode\n"
-    "                           behind 0, 4096 and 16384 cells, as far as its context goes\n"
+    "  -m, --model FILE         instead of cases, a model: prefill, decode of a token, decode of\n"
+    "                           several sequences at once, as far as its context goes\n"
+    "      --prefill N,...      tokens of a prompt (512,2048); none: no prefill\n"
+    "      --behind N,...       cells that are full when a token is decoded (0,4096,16384)\n"
+    "      --sequences N,...    sequences that a pass has a token of (4,16)\n"
+    "      --cache-type-k TYPE  of the caches (f16)\n"
+    "      --cache-type-v TYPE\n"
+    "      --precision P        exact (if not given) or fast\n"
     "      --json               one JSON object, schema engine-bench/1\n"
     "      --compare OLD.json   beside each case what that report has of it\n"
     "      --plot FILE.svg      draws the shares of the roofs\n"
@@ -138,16 +146,66 @@ static int set_filter(arguments *a, const char *text)
     return a->filter ? 0 : usage("--filter %s: %s", text, *why ? why : "out of memory");
 }
 
+/* "none" or up to BENCH_LENGTHS numbers, separated by commas. */
+static int read_lengths(const char *option, const char *text, int64_t least, int64_t most, bench_lengths *lengths)
+{
+    const char *at = text;
+    lengths->n = 0;
+    if (strcmp(text, "none") == 0)
+        return 0;
+    do {
+        char *end;
+        const long long value = strtoll(at, &end, 10);
+        if (end == at || value < least || value > most || (*end && *end != ',') || lengths->n == BENCH_LENGTHS)
+            return usage("%s must be none or up to %d numbers from %lld to %lld, separated by commas, got \"%s\"", option,
+                         BENCH_LENGTHS, (long long)least, (long long)most, text);
+        lengths->at[lengths->n++] = value;
+        at = *end ? end + 1 : NULL;
+    } while (at);
+    return 0;
+}
+
+static int read_type(const char *option, const char *text, uint32_t *type)
+{
+    const eng_type_info *info = eng_type_find(text);
+    *type = info ? info->type : 0;
+    return info ? 0 : usage("%s must be a type, as f16 or q8_0, got \"%s\"", option, text);
+}
+
+static int read_precision(const char *text, uint32_t *precision)
+{
+    const bool fast = strcmp(text, "fast") == 0;
+    *precision = fast ? ENG_PRECISION_FAST : ENG_PRECISION_EXACT;
+    return fast || strcmp(text, "exact") == 0 ? 0 : usage("--precision must be exact or fast, got \"%s\"", text);
+}
+
+enum { O_JSON = 1000, O_COMPARE, O_PLOT, O_PREFILL, O_BEHIND, O_SEQUENCES, O_TYPE_K, O_TYPE_V, O_PRECISION };
+
+/* Options that say how a model is timed. */
+static int set_model(bench_model_settings *m, int option, const char *text)
+{
+    switch (option) {
+    case O_PREFILL: return read_lengths("--prefill", text, 1, 1 << 24, &m->prefill);
+    case O_BEHIND: return read_lengths("--behind", text, 0, 1 << 24, &m->behind);
+    case O_SEQUENCES: return read_lengths("--sequences", text, 1, 256, &m->sequences);
+    case O_TYPE_K: return read_type("--cache-type-k", text, &m->type_k);
+    case O_TYPE_V: return read_type("--cache-type-v", text, &m->type_v);
+    default: return read_precision(text, &m->precision);
+    }
+}
+
 /* 0: go on; else the exit code + 1000. */
 static int parse(arguments *a, int argc, char **argv)
 {
-    enum { O_JSON = 1000, O_COMPARE, O_PLOT };
     static const struct option options[] = {
         {"device", required_argument, NULL, 'd'},   {"filter", required_argument, NULL, 'f'},
         {"cases", required_argument, NULL, 'c'},    {"list", no_argument, NULL, 'l'},
         {"seconds", required_argument, NULL, 's'},  {"working-set", required_argument, NULL, 'w'},
         {"model", required_argument, NULL, 'm'},    {"json", no_argument, NULL, O_JSON},
         {"compare", required_argument, NULL, O_COMPARE}, {"plot", required_argument, NULL, O_PLOT},
+        {"prefill", required_argument, NULL, O_PREFILL}, {"behind", required_argument, NULL, O_BEHIND},
+        {"sequences", required_argument, NULL, O_SEQUENCES}, {"precision", required_argument, NULL, O_PRECISION},
+        {"cache-type-k", required_argument, NULL, O_TYPE_K}, {"cache-type-v", required_argument, NULL, O_TYPE_V},
         {"help", no_argument, NULL, 'h'},           {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
@@ -156,6 +214,9 @@ static int parse(arguments *a, int argc, char **argv)
     int code = 0, option;
     opterr = 0;
     a->settings.seconds = 0.3;
+    a->model = (bench_model_settings){
+        .prefill = {{512, 2048}, 2}, .behind = {{0, 4096, 16384}, 3}, .sequences = {{4, 16}, 2}, .type_k = ENG_TYPE_F16,
+        .type_v = ENG_TYPE_F16, .precision = ENG_PRECISION_EXACT};
     while (code == 0 && (option = getopt_long(argc, argv, ":d:f:c:ls:w:m:hV", options, NULL)) != -1) {
         switch (option) {
         case 'd':
@@ -168,10 +229,19 @@ static int parse(arguments *a, int argc, char **argv)
         case 'l': a->list = true; break;
         case 's': code = read_number("--seconds", optarg, 0, &a->settings.seconds); break;
         case 'w': code = read_number("--working-set", optarg, 0, &megabytes); break;
-        case 'm': a->model = optarg; break;
+        case 'm': a->model.file = optarg; break;
         case O_JSON: a->json = true; break;
         case O_COMPARE: a->compare = optarg; break;
         case O_PLOT: a->plot = optarg; break;
+        case O_PREFILL:
+        case O_BEHIND:
+        case O_SEQUENCES:
+        case O_TYPE_K:
+        case O_TYPE_V:
+        case O_PRECISION:
+            code = set_model(&a->model, option, optarg);
+            a->of_model = true;
+            break;
         case 'h': fputs(help, stdout); return 1000;
         case 'V': printf("engine-bench %s\n", eng_version()); return 1000;
         case ':': code = usage("%s needs a value", argv[optind - 1]); break;
@@ -179,15 +249,18 @@ static int parse(arguments *a, int argc, char **argv)
         }
     }
     a->settings.working_set = (uint64_t)(megabytes * 1e6);
-    if (code == 0 && a->model && (optind < argc || file || a->filter || a->compare || a->plot || a->list))
-        code = usage("--model goes with --device and --json alone");
+    if (code == 0 && a->of_model && !a->model.file)
+        code = usage("--prefill, --behind, --sequences, --cache-type-k, --cache-type-v and --precision go with --model; a case "
+                     "has precision=fast");
+    if (code == 0 && a->model.file && (optind < argc || file || a->filter || a->compare || a->plot || a->list))
+        code = usage("--model goes with --device, --json and its own options alone");
     if (code == 0 && a->json && a->compare)
         code = usage("--json and --compare both write to standard output");
-    if (code == 0 && !a->model)
+    if (code == 0 && !a->model.file)
         code = file ? add_file(a, file) : optind == argc ? add_standard(a) : 0;
     for (int i = optind; i < argc && code == 0; i++)
         code = add_line(a, argv[i], NULL, 0);
-    if (code == 0 && !a->model)
+    if (code == 0 && !a->model.file)
         code = filter(a);
     return code ? code + 1000 : 0;
 }
@@ -295,8 +368,8 @@ static int run_all(eng_context *context, const arguments *a)
     if (!devices || n == 0) {
         if (a->n_names == 0)
             fprintf(stderr, BENCH_PROGRAM ": no usable device; engine-probe --plugins says why\n");
-    } else if (a->model) {
-        code = bench_model(context, devices, n, a->model, a->json);
+    } else if (a->model.file) {
+        code = bench_model(context, devices, n, &a->model, a->json);
     } else {
         for (uint32_t i = 0; i < n; i++) {
             bench_measure(context, &devices[i]);

@@ -117,7 +117,23 @@ bool bench_compare(const char *file, const bench_results *results);
 /* A picture of the shares, as SVG, written aside and renamed; false: it said why. */
 bool bench_plot(const char *file, const bench_results *results);
 
+enum { BENCH_LENGTHS = 8 };
+
+/* Numbers of tokens, cells or sequences that a model is timed with. */
+typedef struct bench_lengths {
+    int64_t at[BENCH_LENGTHS];
+    uint32_t n;
+} bench_lengths;
+
+typedef struct bench_model_settings {
+    const char *file;
+    bench_lengths prefill, behind, sequences;
+    uint32_t type_k, type_v; /* of the caches */
+    uint32_t precision;      /* eng_precision */
+} bench_model_settings;
+
 /* Prefill and decode of a model on every device; the exit code. */
-int bench_model(eng_context *context, const bench_device *devices, uint32_t n, const char *file, bool json);
+int bench_model(eng_context *context, const bench_device *devices, uint32_t n, const bench_model_settings *settings,
+                bool json);
 
 #endif

@@ -83,4 +83,13 @@ fi
     "$out/tests/probe/schema-check" "$src/docs/schema/engine-bench-1.json" < "$tmp/model.json" >> "$tmp/log" 2>&1 &&
     grep -q '"behind": 0' "$tmp/model.json" && ! grep -q failed "$tmp/model.json"
 result $? "a model: prefill and decode, as the schema has them"
+"$bench" -d cpu --model "$src/tests/data/tiny-hybrid-f16.gguf" --prefill 16 --behind none --sequences 1,3 --cache-type-k q8_0 \
+    --cache-type-v q4_0 --precision fast --json > "$tmp/model.json" 2> "$tmp/log" &&
+    grep -q '"prefill": \[{"tokens": 16,' "$tmp/model.json" && grep -q '"decode": \[\]' "$tmp/model.json" &&
+    grep -q '"together": \[{"sequences": 1,.*{"sequences": 3,' "$tmp/model.json" && grep -q '"peak_bytes": [1-9]' "$tmp/model.json"
+result $? "of it what is asked for: lengths, sequences at once, types of caches, precision"
+says 1 "type q4_K is not possible for K" "$bench" -d cpu --model "$src/tests/data/tiny-hybrid-f16.gguf" --cache-type-k q4_K
+says 64 '--sequences must be none or up to 8 numbers from 1 to 256, separated by commas, got "4,0"' "$bench" --model x --sequences 4,0
+says 64 '--cache-type-v must be a type, as f16 or q8_0, got "q9"' "$bench" --model x --cache-type-v q9
+says 64 'go with --model; a case has precision=fast' "$bench" --precision fast "scale x=f32[8]"
 finish
