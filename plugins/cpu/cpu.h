@@ -76,6 +76,7 @@ typedef struct cpu_products {
     void (*pack)(const struct cpu_gemm *g, int64_t c0, int64_t c1, void *out);
     void (*rows)(const struct cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
     int64_t (*grain)(int64_t n);
+    bool once; /* packing takes so long that of several calls of rows() each should be given packed columns */
 } cpu_products;
 
 /* Units for small numbers, which a variant may have for products in precision fast (units/). */

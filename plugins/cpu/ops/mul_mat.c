@@ -10,14 +10,6 @@ static int64_t columns(const cpu_task *task)
     return matrices > 0 ? b->ne[1] * (b->ne[2] * b->ne[3] / matrices) : 0;
 }
 
-static size_t thread_bytes(const cpu_task *task, int threads)
-{
-    (void)threads;
-    const cpu_tensor *a = task->in[0];
-    int64_t n = columns(task);
-    return 2 * floats(2 * n) + cpu_products_for(task, a)->scratch_bytes(a->type, a->ne[0], n);
-}
-
 /* Columns packed once for all threads, if they share one matrix. */
 #define PACK_LIMIT ((int64_t)64 << 20)
 
@@ -27,6 +19,22 @@ static size_t shared_bytes(const cpu_task *task, int threads)
     int64_t n = columns(task), k = a->ne[0];
     bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && CPU_V(cpu_gemm_blocked)(n) && n * k <= PACK_LIMIT / 4;
     return pays ? cpu_products_for(task, a)->packed_bytes(a->type, k, n) : 0;
+}
+
+/* Does each thread pack columns for all its portions, which are not packed for all threads? */
+static bool packs_own(const cpu_products *product, bool shared, int threads)
+{
+    return product->once && !shared && threads > 1;
+}
+
+static size_t thread_bytes(const cpu_task *task, int threads)
+{
+    const cpu_tensor *a = task->in[0];
+    const cpu_products *product = cpu_products_for(task, a);
+    const int64_t n = columns(task);
+    const bool own = packs_own(product, shared_bytes(task, threads) > 0, threads);
+    return 2 * floats(2 * n) + product->scratch_bytes(a->type, a->ne[0], n) +
+           (own ? cpu_aligned(product->packed_bytes(a->type, a->ne[0], n)) : 0);
 }
 
 /* Where the columns for matrix (p, q) of a lie, and where their results go. */
@@ -95,10 +103,19 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
         cpu_barrier(run);
         g.packed = task->shared;
     }
+    uint8_t *own = packs_own(product, task->shared, run->threads) ? scratch : NULL;
+    if (own)
+        scratch += cpu_aligned(product->packed_bytes(a->type, g.k, n));
     cpu_portions p = cpu_portions_of(task, run, matrices * per_matrix, CPU_LEAST_ROWS / grain);
+    int64_t packed = -1; /* the matrix whose columns are there */
     while (cpu_take(&p, &begin, &end))
         for (int64_t x = begin / per_matrix; x * per_matrix < end; x++) {
             find_columns(task, &g, x % a->ne[2], x / a->ne[2]);
+            if (own && packed != x) {
+                product->pack(&g, 0, g.n, own);
+                g.packed = own;
+                packed = x;
+            }
             rows_of_units(product, &g, m, grain, x, begin, end, scratch);
         }
 }

@@ -220,6 +220,6 @@ static int64_t grain(int64_t n)
 }
 
 const cpu_planes cpu_planes_avx2 = {
-    .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain},
-    .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain},
+    .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, true},
+    .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, true},
 };
