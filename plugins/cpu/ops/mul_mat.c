@@ -12,12 +12,14 @@ static int64_t columns(const cpu_task *task)
 
 /* Columns packed once for all threads, if they share one matrix. */
 #define PACK_LIMIT ((int64_t)64 << 20)
+#define WORTH_MEETING 12 /* columns that take long to pack */
 
 static size_t shared_bytes(const cpu_task *task, int threads)
 {
     const cpu_tensor *a = task->in[0];
     int64_t n = columns(task), k = a->ne[0];
-    bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && CPU_V(cpu_gemm_blocked)(n) && n * k <= PACK_LIMIT / 4;
+    const bool many = CPU_V(cpu_gemm_blocked)(n) || (cpu_products_for(task, a)->once && n >= WORTH_MEETING);
+    bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && many && n * k <= PACK_LIMIT / 4;
     return pays ? cpu_products_for(task, a)->packed_bytes(a->type, k, n) : 0;
 }
 
@@ -98,7 +100,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     }
     if (task->shared) {
         find_columns(task, &g, 0, 0);
-        cpu_share(run, n, CPU_TILE, &begin, &end);
+        cpu_share(run, n, g.blocked ? CPU_TILE : 1, &begin, &end);
         product->pack(&g, begin, end, task->shared);
         cpu_barrier(run);
         g.packed = task->shared;
