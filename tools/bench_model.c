@@ -78,15 +78,14 @@ static int time_prefill(runner *r, int64_t n, double *seconds)
     return status;
 }
 
-static int time_decode(runner *r, int64_t depth, double *seconds)
+/* The median of passes of n tokens, as pass_of has them. */
+static int time_passes(runner *r, int64_t n, bool together, double *seconds)
 {
     double took[DECODED];
-    int status = eng_lm_sequence_remove(r->context, 0);
-    if (status == ENG_OK)
-        status = feed(r, depth);
+    int status = ENG_OK;
     for (int i = 0; i < DECODED && status == ENG_OK; i++) {
         const double begin = eu_seconds();
-        status = pass(r, 1);
+        status = pass_of(r, n, together);
         took[i] = eu_seconds() - begin;
     }
     if (status == ENG_OK)
@@ -94,22 +93,20 @@ static int time_decode(runner *r, int64_t depth, double *seconds)
     return status;
 }
 
-/* n sequences from their beginnings on. */
+static int time_decode(runner *r, int64_t depth, double *seconds)
+{
+    int status = eng_lm_sequence_remove(r->context, 0);
+    if (status == ENG_OK)
+        status = feed(r, depth);
+    return status == ENG_OK ? time_passes(r, 1, false, seconds) : status;
+}
+
+/* n sequences from their beginnings on, of a context that holds none, then or before. */
 static int time_together(runner *r, int64_t n, double *seconds)
 {
-    double took[DECODED];
-    int status = ENG_OK;
+    int status = time_passes(r, n, true, seconds);
     for (int64_t i = 0; i < n && status == ENG_OK; i++)
         status = eng_lm_sequence_remove(r->context, (int32_t)i);
-    for (int i = 0; i < DECODED && status == ENG_OK; i++) {
-        const double begin = eu_seconds();
-        status = pass_of(r, n, true);
-        took[i] = eu_seconds() - begin;
-    }
-    for (int64_t i = 0; i < n && status == ENG_OK; i++)
-        status = eng_lm_sequence_remove(r->context, (int32_t)i);
-    if (status == ENG_OK)
-        *seconds = bench_median(took + 1, DECODED - 1);
     return status;
 }
 

@@ -346,7 +346,7 @@ void bench_run(eng_context *context, converter *convert, bench_device *device, c
 void bench_measure(eng_context *context, bench_device *device)
 {
     static const bench_settings settings = {.seconds = 0.05, .working_set = 0};
-    char why[1024];
+    char why[256];
     bench_cases nothing = {0};
     bench_result result;
     for (int i = ENG_ROOF_READ; i < BENCH_ROOFS; i++)

@@ -63,7 +63,7 @@ static void run_cases(FILE *out, eng_context *context, bench_device *d)
     tell(out, d->name, d, NULL);
     tell(out, d->name, NULL, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char why[1024];
+        char why[256];
         bench_cases one = {0};
         bench_result result;
         probe_write_progress(out, cases[i]);
