@@ -15,7 +15,7 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 build=$here/build
 log=$build/bootstrap.log
 
-packages="build-essential autoconf automake libtool libltdl-dev libpcre2-dev libjansson-dev libedit-dev pkg-config ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
+packages="build-essential autoconf automake libtool libltdl-dev libpcre2-dev libjansson-dev libedit-dev libhwloc-dev pkg-config ocl-icd-opencl-dev opencl-headers pocl-opencl-icd"
 test_packages="check clinfo valgrind abigail-tools libc6-dbg"
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }

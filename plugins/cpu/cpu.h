@@ -18,7 +18,6 @@
 #include "libengine/util/util.h"
 
 #include "format.h"
-#include "libengine/util/util.h"
 
 typedef struct cpu_task cpu_task;
 typedef struct cpu_run cpu_run;
@@ -194,6 +193,8 @@ void cpu_turns_give(cpu_turns *turns, cpu_turn *turn);
 
 struct eng_plugin_state {
     const eng_services *services;
+    pthread_mutex_t lock;             /* of what follows                         */
+    struct hwloc_topology *topology;  /* see topology.h                          */
 };
 
 struct eng_device_state {
@@ -202,6 +203,9 @@ struct eng_device_state {
     const cpu_variant *variant;
     eu_team *team;
     int threads;
+    struct hwloc_topology *topology; /* NULL: not known, or a whole machine's   */
+    int *cores;               /* on which a part's threads are kept          */
+    uint32_t n_cores;         /* 0: anywhere                                 */
     cpu_turns turns;          /* with the team and scratch                   */
     pthread_mutex_t lock;     /* of the statistics                           */
     uint8_t **scratch;        /* each thread's, grown as instances need it   */
@@ -267,6 +271,7 @@ void cpu_memory_find(uint64_t *total, uint64_t *available);
 uint64_t cpu_memory_swap(void); /* what the system may put elsewhere, in bytes */
 /* Zeroed memory aligned to CPU_ALIGN, in large pages where it is large; NULL: there is no more. */
 void *cpu_memory_get(size_t bytes);
+void *cpu_memory_near(const eng_device_state *device, size_t bytes); /* the same, for a store: near the device's cores */
 void cpu_memory_free(void *memory, size_t bytes);
 /* Small things of the host, for `what`: says so, and returns ENG_ERR_NOMEM. */
 static inline int cpu_no_memory(const eng_services *services, const char *what)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cpu.h"
+#include "device/topology.h"
 
 static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
 {
@@ -12,12 +13,17 @@ static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
     if (!p)
         return cpu_no_memory(services, "the plugin");
     p->services = services;
+    pthread_mutex_init(&p->lock, NULL);
     *plugin = p;
     return ENG_OK;
 }
 
 static void plugin_close(eng_plugin_state *plugin)
 {
+    if (!plugin)
+        return;
+    cpu_topology_end(plugin->topology);
+    pthread_mutex_destroy(&plugin->lock);
     free(plugin);
 }
 

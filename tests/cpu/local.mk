@@ -1,8 +1,8 @@
 # The cpu plugin: used by several threads at once, the bytes that it encodes, the bits of rows in passes of all sizes, products in
-# precision fast, what a control group leaves it.
+# precision fast, what a control group leaves it, which cores its parts get.
 if HAVE_CHECK
 if ENABLE_CPU
-cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group
+cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group tests/cpu/test-topology
 check_PROGRAMS += $(cpu_tests)
 TESTS += $(cpu_tests)
 endif
@@ -29,3 +29,7 @@ tests_cpu_test_encoded_LDADD = tests/reference/libreference.la libengine.la $(CH
 tests_cpu_test_group_SOURCES = %D%/test-group.c
 tests_cpu_test_group_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_cpu_test_group_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
+tests_cpu_test_topology_SOURCES = %D%/test-topology.c plugins/cpu/device/topology.c
+tests_cpu_test_topology_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
+tests_cpu_test_topology_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_cpu_test_topology_LDADD = $(HWLOC_LIBS) $(CHECK_LIBS)

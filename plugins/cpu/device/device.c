@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../cpu.h"
+#include "topology.h"
 
 /* Where a part's equal, consecutive share of `n` begins; that of the next: where it ends. */
 static uint32_t share_of(const eng_device_request *request, uint32_t n, uint32_t part)
@@ -13,18 +14,24 @@ static uint32_t share_of(const eng_device_request *request, uint32_t n, uint32_t
     return (uint32_t)((uint64_t)n * part / request->parts);
 }
 
-/* The cores that a part's threads are kept on: its share, or none (anywhere) for the whole device and where there are
- * more parts than cores. */
-static uint32_t part_cores(const eng_device_request *request, int *cores)
+/* The cores that a part's threads are kept on: its share, of neighbours, or none (anywhere) for the whole device and
+ * where there are more parts than cores. */
+static bool part_cores(eng_plugin_state *plugin, eng_device_state *d, const eng_device_request *request)
 {
     int all[CPU_MAX_CORES];
     uint32_t n = eu_cores(all, CPU_MAX_CORES);
     n = n < CPU_MAX_CORES ? n : CPU_MAX_CORES;
     if (request->parts <= 1 || request->parts > n)
-        return 0;
+        return true;
+    d->topology = cpu_topology_of(plugin);
+    cpu_topology_order(d->topology, all, n);
     uint32_t first = share_of(request, n, request->part), end = share_of(request, n, request->part + 1);
-    memcpy(cores, all + first, (end - first) * sizeof *cores);
-    return end - first;
+    d->cores = malloc((end - first) * sizeof *d->cores);
+    if (!d->cores)
+        return false;
+    memcpy(d->cores, all + first, (end - first) * sizeof *d->cores);
+    d->n_cores = end - first;
+    return true;
 }
 
 /* Threads of the device or of a part of it, the caller's own included. */
@@ -46,11 +53,9 @@ static long wanted_threads(const char *text)
 }
 
 /* The team, as large as the system lets it be, and the threads' working memory. */
-static bool make_team(eng_device_state *d, const eng_device_request *request, uint32_t threads)
+static bool make_team(eng_device_state *d, uint32_t threads)
 {
-    int cores[CPU_MAX_CORES];
-    uint32_t n = part_cores(request, cores);
-    d->team = eu_team_create(cores, n);
+    d->team = eu_team_create(d->cores, d->n_cores);
     if (!d->team)
         return false;
     d->threads = 1 + (int)eu_team_grow(d->team, threads - 1);
@@ -96,14 +101,13 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     d->host = s->host;
     d->variant = variant;
     pthread_mutex_init(&d->lock, NULL);
-    if (!cpu_turns_init(&d->turns)) {
+    bool turns = cpu_turns_init(&d->turns);
+    if (!turns || !part_cores(plugin, d, request) ||
+        !make_team(d, part_threads(request, wanted ? (uint32_t)wanted : info.compute_units))) {
+        if (turns)
+            cpu_turns_end(&d->turns);
         pthread_mutex_destroy(&d->lock);
-        free(d);
-        return cpu_no_memory(s, "the threads of a device");
-    }
-    if (!make_team(d, request, part_threads(request, wanted ? (uint32_t)wanted : info.compute_units))) {
-        cpu_turns_end(&d->turns);
-        pthread_mutex_destroy(&d->lock);
+        free(d->cores);
         free(d);
         return cpu_no_memory(s, "the threads of a device");
     }
@@ -120,6 +124,7 @@ void cpu_device_close(eng_device_state *device)
         return;
     free(device->scratch);
     eu_team_end(device->team);
+    free(device->cores);
     cpu_turns_end(&device->turns);
     pthread_mutex_destroy(&device->lock);
     free(device);

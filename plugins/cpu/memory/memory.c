@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../cpu.h"
+#include "../device/topology.h"
 
 #define HUGE ((size_t)2 << 20)
 
@@ -76,6 +77,15 @@ void *cpu_memory_get(size_t bytes)
     if (posix_memalign(&p, CPU_ALIGN, bytes))
         return NULL;
     memset(p, 0, bytes);
+    return p;
+}
+
+/* Who fills a store is any thread of the host's, and its first touch would decide. */
+void *cpu_memory_near(const eng_device_state *device, size_t bytes)
+{
+    void *p = cpu_memory_get(bytes);
+    if (p && bytes >= HUGE)
+        cpu_topology_place(device->topology, device->cores, device->n_cores, p, bytes);
     return p;
 }
 

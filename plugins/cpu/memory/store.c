@@ -122,7 +122,7 @@ int cpu_store_create(eng_device_state *device, const eng_store_tensor *tensors, 
         }
     }
     st->bytes = (size_t)total;
-    st->memory = cpu_memory_get(st->bytes);
+    st->memory = cpu_memory_near(device, st->bytes);
     if (!st->memory) {
         free(st->tensors);
         free(st);
