@@ -75,7 +75,9 @@ typedef struct cpu_products {
     void (*pack)(const struct cpu_gemm *g, int64_t c0, int64_t c1, void *out);
     void (*rows)(const struct cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
     int64_t (*grain)(int64_t n);
-    bool once; /* packing takes so long that of several calls of rows() each should be given packed columns */
+    /* Of a packed column, if columns lie one after another and packing takes so long that of several calls of rows()
+     * each should be given packed ones, which takes the scratch of none; else NULL. */
+    size_t (*column_bytes)(uint32_t type, int64_t k);
 } cpu_products;
 
 /* Units for small numbers, which a variant may have for products in precision fast (units/). */
@@ -271,7 +273,8 @@ void cpu_memory_find(uint64_t *total, uint64_t *available);
 uint64_t cpu_memory_swap(void); /* what the system may put elsewhere, in bytes */
 /* Zeroed memory aligned to CPU_ALIGN, in large pages where it is large; NULL: there is no more. */
 void *cpu_memory_get(size_t bytes);
-void *cpu_memory_near(const eng_device_state *device, size_t bytes); /* the same, for a store: near the device's cores */
+/* The same, for a store: near the device's cores. */
+void *cpu_memory_near(const eng_device_state *device, size_t bytes);
 void cpu_memory_free(void *memory, size_t bytes);
 /* Small things of the host, for `what`: says so, and returns ENG_ERR_NOMEM. */
 static inline int cpu_no_memory(const eng_services *services, const char *what)

@@ -1,4 +1,4 @@
-/* Cores of machines that are not here (hwloc's synthetic ones) in the order in which parts of the processor get them. */
+/* Cores of machines that are not here (hwloc's synthetic ones), in the order in which parts of a processor get them. */
 #include "config.h"
 
 #include <check.h>

@@ -9,7 +9,8 @@
 
 typedef struct hwloc_topology cpu_topology;
 
-/* Found when first asked for, some milliseconds, and kept as long as the plugin is open; NULL: not known.  Any thread. */
+/* Found when first asked for, some milliseconds, and kept as long as the plugin is open; NULL: not known.  Any
+ * thread. */
 cpu_topology *cpu_topology_of(eng_plugin_state *plugin);
 void cpu_topology_end(cpu_topology *topology);
 /* The numbers of cores, so that those near one another (threads of a core, a cache, a socket) follow one another. */

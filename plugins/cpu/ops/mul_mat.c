@@ -11,22 +11,19 @@ static int64_t columns(const cpu_task *task)
 }
 
 /* Columns packed once for all threads, if they share one matrix. */
-#define PACK_LIMIT ((int64_t)64 << 20)
-#define WORTH_MEETING 12 /* columns that take long to pack */
-
 static size_t shared_bytes(const cpu_task *task, int threads)
 {
     const cpu_tensor *a = task->in[0];
     int64_t n = columns(task), k = a->ne[0];
-    const bool many = CPU_V(cpu_gemm_blocked)(n) || (cpu_products_for(task, a)->once && n >= WORTH_MEETING);
-    bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && many && n * k <= PACK_LIMIT / 4;
+    const bool many = CPU_V(cpu_gemm_blocked)(n) || (cpu_products_for(task, a)->column_bytes && n >= CPU_WORTH_MEETING);
+    bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && many && cpu_packs(k, n);
     return pays ? cpu_products_for(task, a)->packed_bytes(a->type, k, n) : 0;
 }
 
 /* Does each thread pack columns for all its portions, which are not packed for all threads? */
 static bool packs_own(const cpu_products *product, bool shared, int threads)
 {
-    return product->once && !shared && threads > 1;
+    return product->column_bytes && !shared && threads > 1;
 }
 
 static size_t thread_bytes(const cpu_task *task, int threads)
@@ -80,16 +77,14 @@ static void share_columns(const cpu_task *task, const cpu_run *run, const cpu_pr
 
 static void run_mul_mat(const cpu_task *task, cpu_run *run)
 {
-    const cpu_tensor *a = task->in[0], *b = task->in[1];
+    const cpu_tensor *a = task->in[0];
     int64_t n = columns(task), m = a->ne[1], matrices = a->ne[2] * a->ne[3], begin, end;
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
     const cpu_products *product = cpu_products_for(task, a);
-    cpu_gemm g = {.stride = a->nb[1], .group = a->group, .block = a->block, .block_bytes = a->block_bytes,
-                  .type = a->type, .b_type = b->type, .k = a->ne[0],
-                  .fast = task->node->precision == ENG_PRECISION_FAST,
-                  .blocked = CPU_V(cpu_gemm_blocked)(n)};
+    cpu_gemm g = cpu_gemm_of(task);
+    g.blocked = CPU_V(cpu_gemm_blocked)(n);
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
     g.o = (float **)take_floats(&scratch, 2 * n);
     int64_t grain = product->grain(n), per_matrix = (m + grain - 1) / grain;

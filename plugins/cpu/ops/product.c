@@ -20,7 +20,7 @@ static int64_t grain(int64_t n)
     return CPU_V(cpu_gemm_blocked)(n) ? CPU_PANEL : CPU_DOT_ROWS;
 }
 
-static const cpu_products exact = {scratch_bytes, packed_bytes, CPU_V(cpu_gemm_pack), CPU_V(cpu_gemm_rows), grain, false};
+static const cpu_products exact = {scratch_bytes, packed_bytes, CPU_V(cpu_gemm_pack), CPU_V(cpu_gemm_rows), grain, NULL};
 
 const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *rows)
 {

@@ -142,23 +142,20 @@ static inline int32_t sum_of(__m128i pair)
     return _mm_cvtsi128_si32(_mm_madd_epi16(pair, _mm_set1_epi16(1)));
 }
 
-/* Group of column `at` of a tile of `cols`, at `out`. */
-CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, int64_t at, int64_t cols, uint8_t *out)
+/* A group of 32 elements, at `out`. */
+CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, uint8_t *out)
 {
     vb digits[EXACT];
     uint32_t apart;
     const float scale = cut(x, planes, digits, &apart);
-    uint8_t *to = out + 4 * at;
-    for (int p = 0; p < planes; p++) {
-        int32_t words[LINES_EACH];
-        _mm256_storeu_si256((vb *)words, digits[p]);
-        for (int l = 0; l < LINES_EACH; l++)
-            memcpy(to + 4 * (l * planes + p) * cols, &words[l], 4);
-    }
-    to += GROUP * planes * cols;
-    memcpy(to, &scale, 4);
+    CPU_UNROLL
+    for (int p = 0; p < planes; p++)
+        _mm256_storeu_si256((vb *)(out + GROUP * p), digits[p]);
+    out += GROUP * planes;
+    memcpy(out, &scale, 4);
     float sum[2] = {0};
     for (int h = 0; h < form.parts; h++)
+        CPU_UNROLL
         for (int p = 0; p < planes; p++) {
             const __m128i first = _mm256_castsi256_si128(digits[p]), second = _mm256_extracti128_si256(digits[p], 1);
             __m128i pairs = sum_pairs(h ? second : first);
@@ -168,30 +165,29 @@ CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, i
             if (!form.bias)
                 continue;
             const int32_t begin = _mm_cvtsi128_si32(_mm_mullo_epi16(pairs, _mm_set1_epi16((short)-form.bias)));
-            to += 4 * cols;
-            memcpy(to, &begin, 4);
+            out += 4;
+            memcpy(out, &begin, 4);
         }
     for (int h = 0; h < form.parts && form.minima; h++) {
         const float all = scale * sum[h];
-        to += 4 * cols;
-        memcpy(to, &all, 4);
+        out += 4;
+        memcpy(out, &all, 4);
     }
-    memcpy(to + 4 * cols, &apart, 4);
+    memcpy(out + 4, &apart, 4);
 }
 
 void cpu_planes_pack(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out)
 {
     const int64_t each = planes_group_bytes(form, planes), groups = planes_groups(g->k);
     for (int64_t c = c0; c < c1; c++) {
-        const int64_t first = c / TILE * TILE, cols = g->n - first < TILE ? g->n - first : TILE;
-        uint8_t *to = out + first * groups * each;
-        for (int64_t i = 0; i < groups; i++, to += each * cols) {
+        uint8_t *to = out + c * groups * each;
+        for (int64_t i = 0; i < groups; i++, to += each) {
             float buffer[GROUP];
             const float *x = cpu_gemm_elements(g, c, i * GROUP, GROUP, buffer);
             if (planes == 1)
-                pack_group(x, form, 1, c - first, cols, to);
+                pack_group(x, form, 1, to);
             else
-                pack_group(x, form, EXACT, c - first, cols, to);
+                pack_group(x, form, EXACT, to);
         }
     }
 }

@@ -22,10 +22,18 @@ CPU_INLINE vb word_of(const uint8_t *p)
 
 /* A tile's columns: packed, and as they are. */
 typedef struct tile_columns {
-    const uint8_t *packed; /* a group (planes.h)                             */
+    const uint8_t *packed[TILE]; /* a group (planes.h)                        */
     const cpu_gemm *g;
-    int64_t first, k;      /* its first column; the group's first element     */
+    int64_t first, k;            /* its first column; the group's first element */
 } tile_columns;
+
+CPU_INLINE void next_group(tile_columns *x, int64_t each, const int cols)
+{
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        x->packed[c] += each;
+    x->k += GROUP;
+}
 
 /* -- elements that are set apart ---------------------------------------------------------- */
 
@@ -70,9 +78,9 @@ CPU_INLINE vb line_written(const uint8_t *lines, const int group, const int line
     return b_load(lines + line * LINE);
 }
 
-/* Products of a part's lines, from `line` on, in sums of 16 bits, which begin with `begin`. */
+/* Products of a part's lines, from `line` on, in sums of 16 bits, which begin with those at `begin`; 0: with none. */
 CPU_INLINE void multiply(const line_of of, const strip_rows *w, const int group, const int line, const int lines,
-                         const uint8_t *x, const uint8_t *begin, const int planes, const int cols,
+                         const tile_columns *x, const int begin, const int planes, const int cols,
                          vb s[VECTORS][TILE][EXACT])
 {
     CPU_UNROLL
@@ -85,14 +93,14 @@ CPU_INLINE void multiply(const line_of of, const strip_rows *w, const int group,
         for (int p = 0; p < planes; p++)
             CPU_UNROLL
             for (int c = 0; c < cols; c++) {
-                const vb b = word_of(x + 4 * (((line + l) * planes + p) * cols + c));
+                const vb b = word_of(x->packed[c] + GROUP * p + 4 * (line + l));
                 CPU_UNROLL
                 for (int r = 0; r < VECTORS; r++) {
                     const vb product = _mm256_maddubs_epi16(a[r], b);
                     if (l)
                         s[r][c][p] = _mm256_add_epi16(s[r][c][p], product);
                     else
-                        s[r][c][p] = begin ? _mm256_add_epi16(word_of(begin + 4 * (p * cols + c)), product) : product;
+                        s[r][c][p] = begin ? _mm256_add_epi16(word_of(x->packed[c] + begin + 4 * p), product) : product;
                     FIXED(s[r][c][p]);
                 }
             }
@@ -111,33 +119,34 @@ CPU_INLINE vf whole(const vb *s, const int planes)
     return _mm256_fmadd_ps(high, _mm256_set1_ps(255 * 255), _mm256_cvtepi32_ps(low));
 }
 
-/* Where the parts of a packed group of `cols` columns are (planes.h). */
+/* Where the parts of a packed group are (planes.h), in bytes. */
 typedef struct group_parts {
-    const uint8_t *factor, *begin, *elements, *apart;
+    int factor, begin, elements, apart;
 } group_parts;
 
-CPU_INLINE group_parts parts_of(const uint8_t *packed, const planes_form form, const int planes, const int cols)
+CPU_INLINE group_parts parts_of(const planes_form form, const int planes)
 {
-    group_parts g = {.factor = packed + GROUP * planes * cols};
-    g.begin = g.factor + 4 * cols;
-    g.elements = g.begin + (form.bias ? 4 * form.parts * planes * cols : 0);
-    g.apart = g.elements + (form.minima ? 4 * form.parts * cols : 0);
+    group_parts g = {.factor = GROUP * planes};
+    g.begin = g.factor + 4;
+    g.elements = g.begin + (form.bias ? 4 * form.parts * planes : 0);
+    g.apart = g.elements + (form.minima ? 4 * form.parts : 0);
     return g;
 }
 
 /* A column's sums of part p, with scales and minima. */
-CPU_INLINE void add_sums(const vb s[VECTORS][TILE][EXACT], const group_parts *x, const int p, const int c,
+CPU_INLINE void add_sums(const vb s[VECTORS][TILE][EXACT], const uint8_t *packed, const int p, const int c,
                          const float *d, const float *m, const planes_form form, int bias, const int planes,
-                         const int cols, vf sum[VECTORS])
+                         vf sum[VECTORS])
 {
-    const vf scale = _mm256_castsi256_ps(word_of(x->factor + 4 * c));
+    const group_parts x = parts_of(form, planes);
+    const vf scale = _mm256_castsi256_ps(word_of(packed + x.factor));
     CPU_UNROLL
     for (int r = 0; r < VECTORS; r++) {
         const vf by = _mm256_loadu_ps(d + r * ROWS);
         sum[r] = _mm256_fmadd_ps(whole(s[r][c], planes), _mm256_mul_ps(by, scale), sum[r]);
         if (!form.minima)
             continue;
-        const vf elements = _mm256_castsi256_ps(word_of(x->elements + 4 * (p * cols + c)));
+        const vf elements = _mm256_castsi256_ps(word_of(packed + x.elements + 4 * p));
         vf least = _mm256_loadu_ps(m + r * ROWS);
         if (form.bias)
             least = _mm256_fmadd_ps(by, _mm256_set1_ps((float)bias), least);
@@ -151,7 +160,7 @@ CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const stri
                           const float *m, const planes_form form, int bias, vf sum[VECTORS])
 {
     uint32_t bits;
-    memcpy(&bits, apart + 4 * c, 4);
+    memcpy(&bits, apart, 4);
     if (__builtin_expect(bits == 0, 1))
         return;
     uint8_t written[GROUP * STRIP];
@@ -170,18 +179,18 @@ CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows 
                      const int cols, vf sum[TILE][VECTORS])
 {
     const int lines = LINES_EACH / form.parts;
-    const group_parts g = parts_of(x->packed, form, planes, cols);
+    const group_parts g = parts_of(form, planes);
     CPU_UNROLL
     for (int p = 0; p < form.parts; p++, d += NEXT, m += NEXT) {
         vb s[VECTORS][TILE][EXACT];
-        const uint8_t *begin = form.bias ? g.begin + 4 * p * planes * cols : NULL;
-        multiply(line, w, group, p * lines, lines, x->packed, begin, planes, cols, s);
+        multiply(line, w, group, p * lines, lines, x, form.bias ? g.begin + 4 * p * planes : 0, planes, cols, s);
         CPU_UNROLL
         for (int c = 0; c < cols; c++)
-            add_sums(s, &g, p, c, d, m, form, bias, planes, cols, sum[c]);
+            add_sums(s, x->packed[c], p, c, d, m, form, bias, planes, sum[c]);
         CPU_UNROLL
         for (int c = 0; c < cols && planes > 1; c++)
-            add_apart(g.apart, write, w, group, p * lines, (p + 1) * lines, x, c, d, m, form, bias, sum[c]);
+            add_apart(x->packed[c] + g.apart, write, w, group, p * lines, (p + 1) * lines, x, c, d, m, form, bias,
+                      sum[c]);
     }
 }
 

@@ -39,17 +39,21 @@ static inline int64_t planes_groups(int64_t k)
 }
 
 /*
- * A packed group of a tile of `cols` columns, in words of four bytes, of each the columns' one after another: for each
- * line and plane the digits of four elements; the scale; for each part and plane what sums begin with, if there is a
- * bias: two numbers of 16 bits; for each part the sum of the elements, if there are minima; a bit for each element that
- * is set apart.
+ * A packed column is its groups one after another.  A group: of each plane, the lowest first, 32 digits; then, in words
+ * of four bytes, the scale; for each part and plane what sums begin with, if there is a bias: two numbers of 16 bits;
+ * for each part the sum of the elements, if there are minima; a bit for each element that is set apart.
  */
 static inline int64_t planes_group_bytes(planes_form form, int planes)
 {
     return GROUP * planes + 8 + 4 * form.parts * ((form.bias ? planes : 0) + form.minima);
 }
 
-/* Columns c0 .. c1 - 1 of g->n, in tiles of TILE; the last may be narrower. */
+static inline int64_t planes_column_bytes(planes_form form, int planes, int64_t k)
+{
+    return planes_groups(k) * planes_group_bytes(form, planes);
+}
+
+/* Columns c0 .. c1 - 1, each at its place from `out` on. */
 void cpu_planes_pack(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out);
 
 #endif

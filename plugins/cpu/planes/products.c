@@ -131,22 +131,32 @@ static void ask_results(const cpu_gemm *g, int64_t c, int64_t m)
         __builtin_prefetch(g->o[i] + m, 1, 3);
 }
 
+/* Columns c .. c + cols - 1 from element k0 on. */
+static tile_columns columns_at(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t c, int cols, int64_t k0)
+{
+    const planes_form form = forms[g->type];
+    const int64_t column = planes_column_bytes(form, planes, g->k);
+    tile_columns x = {{NULL}, g, c, k0};
+    for (int i = 0; i < cols; i++)
+        x.packed[i] = packed + (c + i) * column + k0 / GROUP * planes_group_bytes(form, planes);
+    return x;
+}
+
 /* A panel of a strip times columns c0 .. c1 - 1. */
 static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows, int64_t k0,
                       int64_t c0, int64_t c1, const strip_panel *panel)
 {
-    const planes_form form = forms[g->type];
-    const int64_t each = planes_group_bytes(form, planes), kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
+    const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
     calls[g->type].panel(rows_at(g, m, rows, k0), kc, panel);
     for (int64_t c = c0; c < c1; c += TILE) {
         const int cols = g->n - c < TILE ? (int)(g->n - c) : TILE;
-        const uint8_t *x = packed + (c * planes_groups(g->k) + k0 / GROUP * cols) * each;
         vf sum[TILE][VECTORS];
         ask_results(g, c + TILE, m);
         zero(sum);
         if (k0)
             load_sums(g, c, cols, m, rows, sum);
-        calls[g->type].tile(panel, kc / GROUP, form.bias, planes, cols, (tile_columns){x, g, c, k0}, sum);
+        calls[g->type].tile(panel, kc / GROUP, forms[g->type].bias, planes, cols,
+                            columns_at(g, planes, packed, c, cols, k0), sum);
         store_sums(g, c, cols, m, rows, sum);
     }
 }
@@ -171,9 +181,10 @@ static void run_panels(const cpu_gemm *g, int planes, const uint8_t *packed, int
 /* Rows m .. m + rows - 1 with all columns, at most TILE. */
 static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows)
 {
+    const int cols = (int)g->n;
     vf sum[TILE][VECTORS];
-    calls[g->type].now(planes, (int)g->n, rows_at(g, m, rows, 0), (tile_columns){packed, g, 0, 0}, sum);
-    store_sums(g, 0, (int)g->n, m, rows, sum);
+    calls[g->type].now(planes, cols, rows_at(g, m, rows, 0), columns_at(g, planes, packed, 0, cols, 0), sum);
+    store_sums(g, 0, cols, m, rows, sum);
 }
 
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
@@ -194,9 +205,13 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
 }
 
 #define PRODUCTS(name, planes)                                                                                         \
+    static size_t column_bytes_##name(uint32_t type, int64_t k)                                                        \
+    {                                                                                                                  \
+        return (size_t)planes_column_bytes(forms[type], planes, k);                                                    \
+    }                                                                                                                  \
     static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
     {                                                                                                                  \
-        return cpu_aligned((size_t)(n * planes_groups(k) * planes_group_bytes(forms[type], planes)));                  \
+        return cpu_aligned((size_t)n * column_bytes_##name(type, k));                                                  \
     }                                                                                                                  \
     static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
     {                                                                                                                  \
@@ -220,6 +235,6 @@ static int64_t grain(int64_t n)
 }
 
 const cpu_planes cpu_planes_avx2 = {
-    .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, true},
-    .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, true},
+    .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
+    .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
 };

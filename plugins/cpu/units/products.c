@@ -185,4 +185,4 @@ static int64_t grain(int64_t n)
     return STRIP;
 }
 
-const cpu_units cpu_units_avx512vnni = {{scratch_bytes, packed_bytes, pack, run_rows, grain, false}, takes, dot};
+const cpu_units cpu_units_avx512vnni = {{scratch_bytes, packed_bytes, pack, run_rows, grain, NULL}, takes, dot};
