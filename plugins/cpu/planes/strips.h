@@ -18,7 +18,7 @@ CPU_INLINE void zero(vf sum[TILE][VECTORS])
             sum[c][r] = _mm256_setzero_ps();
 }
 
-#define AHEAD 1024 /* bytes beyond the next block, of which factors are needed first */
+#define AHEAD 1280 /* bytes: far enough for the memory, and not more than a core can wait for */
 
 /* Factors of the blocks of a chunk. */
 CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const int blocks, const int bytes,
@@ -29,15 +29,24 @@ CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const 
             scales(w->at[r] + b * bytes * ROWS, d + b * factors * STRIP + r * ROWS, m + b * factors * STRIP + r * ROWS);
 }
 
-/* Asks for what comes AHEAD of `bytes` from `begin` on, a group's share at a time: more at once are more misses than a
- * core can have. */
-CPU_INLINE void ask_ahead(const strip_rows *w, int begin, const int bytes)
+/* How far ahead is asked: to the next block at least, of which factors are needed first. */
+#define AHEAD_OF(bytes) ((bytes) * ROWS > AHEAD ? (bytes) * ROWS : AHEAD)
+
+/* From where on a block asks, `left` bytes before its rows end and the next strip's begin: behind those of the other
+ * vector. */
+CPU_INLINE int64_t asks_from(const cpu_gemm *g, int64_t left, const int bytes)
+{
+    return AHEAD_OF(bytes) + (AHEAD_OF(bytes) < left ? 0 : (VECTORS - 1) * ROWS * g->stride);
+}
+
+/* Asks for `bytes` from `begin` on, a group's share: more at once are more misses than a core can have. */
+CPU_INLINE void ask_ahead(const strip_rows *w, int64_t begin, const int bytes)
 {
     CPU_UNROLL
     for (int r = 0; r < VECTORS; r++)
         CPU_UNROLL
         for (int i = 0; i < bytes; i += 64)
-            __builtin_prefetch(w->at[r] + AHEAD + begin + i, 0, 3);
+            __builtin_prefetch(w->at[r] + begin + i, 0, 3);
 }
 
 CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
@@ -52,11 +61,12 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
         float d[FACTORS], m[FACTORS];
         chunk_scales(&w, scales, n, bytes, factors, d, m);
         for (int b = 0; b < n; b++) {
+            const int64_t ask = asks_from(x.g, (blocks - b) * bytes * ROWS, bytes);
             for (int j = 0; j < groups; j += same)
                 CPU_UNROLL
                 for (int i = 0; i < same; i++, next_group(&x, each, cols)) {
                     const int first = (b * groups + j + i) * form.parts * STRIP;
-                    ask_ahead(&w, bytes * ROWS + (j + i) * (bytes * ROWS / groups), bytes * ROWS / groups);
+                    ask_ahead(&w, ask + (j + i) * (bytes * ROWS / groups), bytes * ROWS / groups);
                     meet(line, write, &w, j + i, d + first, m + first, &x, form, bias, planes, cols, sum);
                 }
             for (int r = 0; r < VECTORS; r++)
@@ -83,7 +93,7 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
         chunk_scales(&w, scales, 1, bytes, factors, d, m);
         CPU_UNROLL
         for (int j = 0; j < groups; j++, lines += GROUP * STRIP) {
-            ask_ahead(&w, bytes * ROWS + j * (bytes * ROWS / groups), bytes * ROWS / groups);
+            ask_ahead(&w, AHEAD_OF(bytes) + j * (bytes * ROWS / groups), bytes * ROWS / groups);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)
                 CPU_UNROLL
