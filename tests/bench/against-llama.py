@@ -10,6 +10,7 @@ run is left out.  For speed alone: no test calls this.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -49,10 +50,15 @@ def run(command, **env):
     return text, used.ru_maxrss * 1024
 
 
+def plugins(device):
+    """Those that drive the device: other plugins' libraries (an OpenCL's compiler) are not in the peer's process."""
+    return ",".join(sorted({re.match("[a-z]*", part)[0] for part in re.split("[+,]", device)} | {"meta"}))
+
+
 def ours(a, file, k, v, precision):
     text, memory = run([a.bench, "-m", file, "-d", a.device, "--json", "--prefill", a.prefill, "--behind", a.behind,
                         "--sequences", a.sequences, "--cache-type-k", k, "--cache-type-v", v, "--precision", precision],
-                       ENGINE_CPU_THREADS=str(a.threads))
+                       ENGINE_CPU_THREADS=str(a.threads), ENGINE_PLUGINS=plugins(a.device))
     if text is None:
         return {}
     p = json.loads(text)["passes"][0]
