@@ -59,9 +59,9 @@ _Static_assert((0 EU_LANES_TYPES(BIT)) == (0 LANES_TYPES(BIT)), "types in lanes 
                            FORM_OF(group, bias, minima),                                                               \
                            bias, P, C, w, x, sum));                                                                    \
     }                                                                                                                  \
-    static void panel_##name(strip_rows w, int64_t kc, const strip_panel *to)                                          \
+    static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
     {                                                                                                                  \
-        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), w, kc, to);                \
+        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), g, k0, kc, w, to);         \
     }
 LANES_TYPES(TYPE)
 
@@ -88,7 +88,7 @@ typedef void (*tile_call)(const strip_panel *w, int64_t groups, int bias, int pl
 
 static const struct type_calls {
     void (*now)(int planes, int cols, strip_rows w, tile_columns x, vf sum[TILE][VECTORS]);
-    void (*panel)(strip_rows w, int64_t kc, const strip_panel *to);
+    void (*panel)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
     tile_call tile;
 } calls[CPU_TYPES] = {
 #define CALLS(NAME, name, elements, bytes, group, bias, minima, same)                                                  \
@@ -147,7 +147,7 @@ static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int6
                       int64_t c0, int64_t c1, const strip_panel *panel)
 {
     const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
-    calls[g->type].panel(rows_at(g, m, rows, k0), kc, panel);
+    calls[g->type].panel(g, k0, kc, rows_at(g, m, rows, k0), panel);
     for (int64_t c = c0; c < c1; c += TILE) {
         const int cols = g->n - c < TILE ? (int)(g->n - c) : TILE;
         vf sum[TILE][VECTORS];

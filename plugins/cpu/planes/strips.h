@@ -84,16 +84,18 @@ typedef struct strip_panel {
 } strip_panel;
 
 CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int elements, const int bytes,
-                         const planes_form form, strip_rows w, int64_t kc, const strip_panel *to)
+                         const planes_form form, const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w,
+                         const strip_panel *to)
 {
     const int groups = elements / GROUP, factors = groups * form.parts;
     uint8_t *lines = to->lines;
     float *d = to->d, *m = to->m;
     for (int64_t b = 0; b < kc / elements; b++, d += factors * STRIP, m += factors * STRIP) {
+        const int64_t ask = asks_from(g, ((g->k - k0) / elements - b) * bytes * ROWS, bytes);
         chunk_scales(&w, scales, 1, bytes, factors, d, m);
         CPU_UNROLL
         for (int j = 0; j < groups; j++, lines += GROUP * STRIP) {
-            ask_ahead(&w, AHEAD_OF(bytes) + j * (bytes * ROWS / groups), bytes * ROWS / groups);
+            ask_ahead(&w, ask + j * (bytes * ROWS / groups), bytes * ROWS / groups);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)
                 CPU_UNROLL
