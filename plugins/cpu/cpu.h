@@ -83,8 +83,8 @@ typedef struct cpu_products {
 /* Units for small numbers, which a variant may have for products in precision fast (units/). */
 typedef struct cpu_units {
     cpu_products products;
-    bool (*takes)(uint32_t type);
-    double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes */
+    bool (*takes)(uint32_t type, int64_t n); /* with n columns */
+    double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes; NULL: none */
 } cpu_units;
 
 /* Products of weights in lanes (planes/), which a variant may have: in both precisions. */

@@ -46,10 +46,16 @@ libcpu_encode_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx512
 libcpu_encode_avx512_la_CFLAGS = $(cpu_encode_flags) -mavx2 -mf16c
 # Units beside the ops of avx512, whose formats they use.
 noinst_LTLIBRARIES += libcpu-units.la
-libcpu_units_la_SOURCES = %D%/units/units.h %D%/units/scales.h %D%/units/columns.c %D%/units/few.c %D%/units/products.c %D%/units/strips.c \
-	%D%/units/variant.c
+libcpu_units_la_SOURCES = %D%/units/units.h %D%/units/lines.h %D%/units/scales.h %D%/units/columns.c %D%/units/few.c \
+	%D%/units/lines.c %D%/units/products.c %D%/units/strips.c %D%/units/variant.c
 libcpu_units_la_CPPFLAGS = $(libcpu_avx512_la_CPPFLAGS)
 libcpu_units_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni -mavx512bf16
+# Products of words beside the ops of avx2, whose rows are made to lines as those for units are.
+noinst_LTLIBRARIES += libcpu-words.la
+libcpu_words_la_SOURCES = %D%/words/words.h %D%/units/lines.h %D%/units/scales.h %D%/words/columns.c %D%/words/products.c \
+	%D%/words/strips.c %D%/units/lines.c
+libcpu_words_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
+libcpu_words_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 # Products of weights in lanes, beside the ops of avx2.
 noinst_LTLIBRARIES += libcpu-planes.la
 libcpu_planes_la_SOURCES = %D%/planes/planes.h %D%/planes/lanes.h %D%/planes/meet.h %D%/planes/strips.h \
@@ -57,7 +63,7 @@ libcpu_planes_la_SOURCES = %D%/planes/planes.h %D%/planes/lanes.h %D%/planes/mee
 libcpu_planes_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
 libcpu_planes_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
-plugins_cpu_cpu_la_LIBADD += libcpu-units.la libcpu-planes.la libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
+plugins_cpu_cpu_la_LIBADD += libcpu-units.la libcpu-words.la libcpu-planes.la libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
 endif
 
 # NEON is what every aarch64 has: scalar is compiled for it, too, but is what the compiler makes of plain C.

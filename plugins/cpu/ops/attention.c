@@ -44,7 +44,7 @@ static attn_shape shape_of(const cpu_task *task)
 /* Bytes of the chunk's queries, packed. */
 static size_t packed_bytes(const cpu_task *task, const attn_shape *s)
 {
-    return cpu_products_for(task, task->in[1])->packed_bytes(task->in[1]->type, s->d, s->columns);
+    return cpu_products_for(task, task->in[1], s->columns)->packed_bytes(task->in[1]->type, s->d, s->columns);
 }
 
 static size_t thread_bytes(const cpu_task *task, int threads)
@@ -52,7 +52,7 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     (void)threads;
     const cpu_tensor *k = task->in[1];
     attn_shape s = shape_of(task);
-    return cpu_products_for(task, k)->scratch_bytes(k->type, s.d, s.columns) + packed_bytes(task, &s) +
+    return cpu_products_for(task, k, s.columns)->scratch_bytes(k->type, s.d, s.columns) + packed_bytes(task, &s) +
            floats(CELLS * s.columns) + floats(CELLS * s.e) + floats(s.chunk * CELLS) +
            2 * floats(s.columns * s.e) +
            8 * floats(2 * s.columns) + floats(CELLS) + 4096;
@@ -365,7 +365,7 @@ static attn_work work_of(const cpu_task *task, const cpu_run *run)
     w.all_sum = take_floats(&scratch, w.s.columns * w.s.e);
     w.all_max = take_floats(&scratch, w.s.columns);
     w.all_total = take_floats(&scratch, w.s.columns);
-    w.product = cpu_products_for(task, task->in[1]);
+    w.product = cpu_products_for(task, task->in[1], w.s.columns);
     w.packed = scratch;
     scratch += packed_bytes(task, &w.s);
     w.max = take_floats(&scratch, w.s.columns);

@@ -41,6 +41,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/norms.h \
 	plugins/cpu/ops/op.h \
 	plugins/cpu/ops/pad.c \
+	plugins/cpu/ops/panels.h \
 	plugins/cpu/ops/pool.h \
 	plugins/cpu/ops/product.c \
 	plugins/cpu/ops/product.h \
@@ -52,6 +53,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/rope.c \
 	plugins/cpu/ops/rows.h \
 	plugins/cpu/ops/set_rows.c \
+	plugins/cpu/ops/sizes.h \
 	plugins/cpu/ops/soft_max.c \
 	plugins/cpu/ops/ssm_conv.c \
 	plugins/cpu/ops/ssm_scan.c \

@@ -14,10 +14,11 @@ static int64_t columns(const cpu_task *task)
 static size_t shared_bytes(const cpu_task *task, int threads)
 {
     const cpu_tensor *a = task->in[0];
-    int64_t n = columns(task), k = a->ne[0];
-    const bool many = CPU_V(cpu_gemm_blocked)(n) || (cpu_products_for(task, a)->column_bytes && n >= CPU_WORTH_MEETING);
+    const int64_t n = columns(task), k = a->ne[0];
+    const cpu_products *product = cpu_products_for(task, a, n);
+    const bool many = CPU_V(cpu_gemm_blocked)(n) || (product->column_bytes && n >= CPU_WORTH_MEETING);
     bool pays = threads > 1 && a->ne[2] * a->ne[3] == 1 && many && cpu_packs(k, n);
-    return pays ? cpu_products_for(task, a)->packed_bytes(a->type, k, n) : 0;
+    return pays ? product->packed_bytes(a->type, k, n) : 0;
 }
 
 /* Does each thread pack columns for all its portions, which are not packed for all threads? */
@@ -29,8 +30,8 @@ static bool packs_own(const cpu_products *product, bool shared, int threads)
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     const cpu_tensor *a = task->in[0];
-    const cpu_products *product = cpu_products_for(task, a);
     const int64_t n = columns(task);
+    const cpu_products *product = cpu_products_for(task, a, n);
     const bool own = packs_own(product, shared_bytes(task, threads) > 0, threads);
     return 2 * floats(2 * n) + product->scratch_bytes(a->type, a->ne[0], n) +
            (own ? cpu_aligned(product->packed_bytes(a->type, a->ne[0], n)) : 0);
@@ -82,7 +83,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
-    const cpu_products *product = cpu_products_for(task, a);
+    const cpu_products *product = cpu_products_for(task, a, n);
     cpu_gemm g = cpu_gemm_of(task);
     g.blocked = CPU_V(cpu_gemm_blocked)(n);
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);

@@ -14,11 +14,19 @@ static int64_t all_columns(const cpu_task *task)
     return b->ne[1] * b->ne[2];
 }
 
+/* Columns of an expert, if all are chosen as often. */
+static int64_t columns_each(const cpu_task *task)
+{
+    const cpu_tensor *ids = task->in[2];
+    const int64_t experts = task->in[0]->ne[2], choices = ids->ne[0] * ids->ne[1];
+    return experts > 0 && choices > experts ? choices / experts : 1;
+}
+
 /* 0: they are not packed here. */
 static size_t packed_bytes(const cpu_task *task)
 {
     const cpu_tensor *a = task->in[0];
-    const cpu_products *product = cpu_products_for(task, a);
+    const cpu_products *product = cpu_products_for(task, a, columns_each(task));
     const int64_t n = all_columns(task);
     const bool packs = product->column_bytes && cpu_packs(a->ne[0], n);
     return packs ? cpu_aligned(product->packed_bytes(a->type, a->ne[0], n)) : 0;
@@ -33,7 +41,7 @@ static size_t thread_bytes(const cpu_task *task, int threads)
 {
     const cpu_tensor *a = task->in[0], *ids = task->in[2];
     const int64_t n = ids->ne[0] * ids->ne[1], all = all_columns(task), experts = a->ne[2];
-    const cpu_products *product = cpu_products_for(task, a);
+    const cpu_products *product = cpu_products_for(task, a, columns_each(task));
     const size_t packed = packed_bytes(task);
     const size_t columns = packed ? product->scratch_bytes(a->type, a->ne[0], 0) +
                                         cpu_aligned(product->packed_bytes(a->type, a->ne[0], n))
@@ -161,7 +169,7 @@ static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
     const int64_t n = ids->ne[0] * ids->ne[1], m = a->ne[1];
     int64_t begin, end;
     uint8_t *scratch = run->scratch;
-    const cpu_products *product = cpu_products_for(task, a);
+    const cpu_products *product = cpu_products_for(task, a, columns_each(task));
     experts x = {.all = cpu_gemm_of(task)};
     begin_run(task, run, product, &x, &scratch);
     cpu_gemm g = x.all;

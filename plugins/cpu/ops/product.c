@@ -22,12 +22,12 @@ static int64_t grain(int64_t n)
 
 static const cpu_products exact = {scratch_bytes, packed_bytes, CPU_V(cpu_gemm_pack), CPU_V(cpu_gemm_rows), grain, NULL};
 
-const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *rows)
+const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *rows, int64_t n)
 {
     const bool fast = task->node->precision == ENG_PRECISION_FAST;
     const cpu_planes *planes = task->variant->planes;
     if (planes && rows->group == EU_LANES)
         return fast ? &planes->fast : &planes->exact;
     const cpu_units *units = fast ? task->variant->units : NULL;
-    return units && rows->ne[0] > 0 && units->takes(rows->type) ? &units->products : &exact;
+    return units && rows->ne[0] > 0 && units->takes(rows->type, n) ? &units->products : &exact;
 }

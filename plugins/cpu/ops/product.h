@@ -5,8 +5,8 @@
 #include "gemm.h"
 #include "op.h"
 
-/* For products with the rows of an operand. */
-const cpu_products *CPU_V(cpu_products_for)(const cpu_task *task, const cpu_tensor *rows);
+/* For products of an operand's rows with about n columns. */
+const cpu_products *CPU_V(cpu_products_for)(const cpu_task *task, const cpu_tensor *rows, int64_t n);
 #define cpu_products_for CPU_V(cpu_products_for)
 
 /* Rows of a portion at least: each begins with what must be done once for all rows. */

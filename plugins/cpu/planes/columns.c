@@ -1,25 +1,9 @@
 /* Columns cut into planes (planes.h). */
 #include "config.h"
 
-#include "../ops/bytes.h"
+#include "../ops/sizes.h"
 
 #include "planes.h"
-
-/* Sizes as integers, which are in the order of what they are sizes of. */
-CPU_INLINE void sizes_of(const float *x, vb *size)
-{
-    CPU_UNROLL
-    for (int i = 0; i < 4; i++)
-        size[i] = _mm256_and_si256(b_load((const uint8_t *)(x + 8 * i)), _mm256_set1_epi32(0x7fffffff));
-}
-
-CPU_INLINE int32_t largest(const vb *size)
-{
-    const vb a = _mm256_max_epi32(_mm256_max_epi32(size[0], size[1]), _mm256_max_epi32(size[2], size[3]));
-    __m128i b = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    b = _mm_max_epi32(b, _mm_shuffle_epi32(b, 0x4e));
-    return _mm_cvtsi128_si32(_mm_max_epi32(b, _mm_shuffle_epi32(b, 0xb1)));
-}
 
 /* A bit for each of the 32 that is larger than `than`. */
 CPU_INLINE uint32_t larger(const vb *size, int32_t than)
@@ -40,7 +24,6 @@ CPU_INLINE vb without(uint32_t bits, const int i)
     return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)(bits >> 8 * i)), bit), _mm256_setzero_si256());
 }
 
-#define INFINITE 0x7f800000
 #define OUTLIER (6 << 23) /* of bits: 64 times as large */
 
 /*
@@ -56,7 +39,7 @@ static uint32_t set_apart(const vb *given, int32_t *most)
         CPU_UNROLL
         for (int i = 0; i < 4 && apart; i++)
             size[i] = _mm256_and_si256(size[i], without(apart, i));
-        *most = largest(size);
+        *most = largest_of(size);
         const uint32_t few = *most > OUTLIER ? larger(size, *most - OUTLIER) : 0;
         if (few == 0 || 4 * __builtin_popcount(few) >= __builtin_popcount(larger(size, 0)))
             return apart;
@@ -110,7 +93,7 @@ CPU_INLINE float cut(const float *x, const int planes, vb *digits, uint32_t *apa
     sizes_of(x, size);
     *apart = planes == 1 ? 0 : set_apart(size, &most);
     if (planes == 1)
-        most = largest(size);
+        most = largest_of(size);
     const float scale = scale_of(most, planes), by = scale > 0 ? 1 / scale : 0;
     CPU_UNROLL
     for (int i = 0; i < 4; i++) {

@@ -6,10 +6,10 @@
 #include "config.h"
 
 #include "../cpu.h"
+#include "../ops/panels.h"
 #include "planes.h"
 #include "strips.h"
 
-#define NEAR_BYTES (384 * 1024) /* of columns that stay in the second-level cache */
 #define PANEL 1024 /* elements of k: a strip's lines and a tile of them stay in the nearest cache */
 
 static const planes_form forms[CPU_TYPES] = {
@@ -142,12 +142,20 @@ static tile_columns columns_at(const cpu_gemm *g, int planes, const uint8_t *pac
     return x;
 }
 
-/* A panel of a strip times columns c0 .. c1 - 1. */
-static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows, int64_t k0,
-                      int64_t c0, int64_t c1, const strip_panel *panel)
+/* What a run by panels knows. */
+typedef struct planes_run {
+    const cpu_gemm *g;
+    int planes;
+    const uint8_t *packed;
+    strip_panel panel;
+} planes_run;
+
+static void run_panel(const void *what, int64_t m, int64_t rows, int64_t k0, int64_t c0, int64_t c1)
 {
+    const planes_run *w = what;
+    const cpu_gemm *g = w->g;
     const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
-    calls[g->type].panel(g, k0, kc, rows_at(g, m, rows, k0), panel);
+    calls[g->type].panel(g, k0, kc, rows_at(g, m, rows, k0), &w->panel);
     for (int64_t c = c0; c < c1; c += TILE) {
         const int cols = g->n - c < TILE ? (int)(g->n - c) : TILE;
         vf sum[TILE][VECTORS];
@@ -155,27 +163,10 @@ static void run_panel(const cpu_gemm *g, int planes, const uint8_t *packed, int6
         zero(sum);
         if (k0)
             load_sums(g, c, cols, m, rows, sum);
-        calls[g->type].tile(panel, kc / GROUP, forms[g->type].bias, planes, cols,
-                            columns_at(g, planes, packed, c, cols, k0), sum);
+        calls[g->type].tile(&w->panel, kc / GROUP, forms[g->type].bias, w->planes, cols,
+                            columns_at(g, w->planes, w->packed, c, cols, k0), sum);
         store_sums(g, c, cols, m, rows, sum);
     }
-}
-
-/* All columns row after row, or where their planes do not fit the second-level cache, some of a panel of all rows: what
- * lies in the third one is there for all cores, and other programs'. */
-static void run_panels(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m0, int64_t m1,
-                       const strip_panel *panel)
-{
-    const int64_t each = planes_group_bytes(forms[g->type], planes);
-    const bool fit = g->n * planes_groups(g->k) * each <= NEAR_BYTES;
-    const int64_t some = fit ? g->n : NEAR_BYTES / (each * PANEL / GROUP) / TILE * TILE;
-    const int64_t most = fit ? g->k : PANEL;
-    for (int64_t c = 0; c < g->n; c += some)
-        for (int64_t first = 0; first < g->k; first += most)
-            for (int64_t m = m0; m < m1; m += STRIP)
-                for (int64_t k0 = first; k0 < first + most && k0 < g->k; k0 += PANEL)
-                    run_panel(g, planes, packed, m, m1 - m < STRIP ? m1 - m : STRIP, k0, c,
-                              c + some < g->n ? c + some : g->n, panel);
 }
 
 /* Rows m .. m + rows - 1 with all columns, at most TILE. */
@@ -192,16 +183,16 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
     if (m0 >= m1 || g->n == 0)
         return;
     float *factors = (float *)(scratch + LINES_BYTES);
-    const strip_panel panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors};
-    const uint8_t *packed = g->packed;
-    if (!packed) {
+    planes_run w = {g, planes, g->packed, {scratch, factors, factors + FACTORS_BYTES / sizeof *factors}};
+    if (!w.packed) {
         cpu_planes_pack(g, forms[g->type], planes, 0, g->n, scratch + PANEL_BYTES);
-        packed = scratch + PANEL_BYTES;
+        w.packed = scratch + PANEL_BYTES;
     }
+    const int64_t bytes = PANEL / GROUP * planes_group_bytes(forms[g->type], planes);
     if (g->n > TILE)
-        run_panels(g, planes, packed, m0, m1, &panel);
+        cpu_each_panel(g, m0, m1, STRIP, PANEL, bytes, TILE, run_panel, &w);
     for (int64_t m = m0; m < m1 && g->n <= TILE; m += STRIP)
-        run_now(g, planes, packed, m, m1 - m < STRIP ? m1 - m : STRIP);
+        run_now(g, planes, w.packed, m, m1 - m < STRIP ? m1 - m : STRIP);
 }
 
 #define PRODUCTS(name, planes)                                                                                         \

@@ -58,7 +58,7 @@ static double measure(trial *t)
 int cpu_device_roof(eng_device_state *device, uint32_t what, double *per_second)
 {
     const bool computes = what == ENG_ROOF_FMA || what == ENG_ROOF_DOT;
-    if (what == ENG_ROOF_DOT && !device->variant->units)
+    if (what == ENG_ROOF_DOT && !(device->variant->units && device->variant->units->dot))
         return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "%s has no integer dot product",
                                       device->info.name, device->variant->name);
     if (what < ENG_ROOF_READ || (what > ENG_ROOF_FMA && !computes))

@@ -95,8 +95,9 @@ static void (*const tiles[])(const units_strip *, const uint8_t *, int64_t, int6
     [UNITS_MINIMA_32] = tile_UNITS_MINIMA_32, [UNITS_MINIMA_16] = tile_UNITS_MINIMA_16};
 
 /* Processors with dot products of bytes may lack those of bf16. */
-static bool takes(uint32_t type)
+static bool takes(uint32_t type, int64_t n)
 {
+    (void)n;
     const units_form form = cpu_units_form(type);
     return form == UNITS_BF16 ? __builtin_cpu_supports("avx512bf16") != 0 : form != UNITS_NONE;
 }

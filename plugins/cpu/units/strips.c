@@ -1,73 +1,20 @@
 /* Rows of weights laid out for the units (units.h). */
 #include "config.h"
 
-#include "scales.h"
 #include "units.h"
-
-#include "libengine/util/util.h"
-
-/* A row's elements as bytes; d and m of its groups go to every STRIP-th float. */
-typedef void (*line_maker)(const uint8_t *blocks, int64_t n, uint8_t *q, float *d, float *m);
-
-/* Scales and minima of n groups to every STRIP-th float. */
-CPU_INLINE void spread(const float *scale, const float *minimum, int n, float *d, float *m)
-{
-    for (int j = 0; j < n; j++) {
-        d[j * STRIP] = scale[j];
-        m[j * STRIP] = minimum[j];
-    }
-}
-
-CPU_INLINE void line_of(const uint8_t *b, int64_t n, uint8_t *q, float *d, float *m, const int chunk_bytes,
-                        const int parts, const bool tail, numbers_of numbers, scales_of scales)
-{
-    const int each = CHUNK / GROUP * parts;
-    float scale[CHUNK / 16], minimum[CHUNK / 16];
-    int64_t i = 0;
-    for (; i + CHUNK <= n; i += CHUNK, b += chunk_bytes, q += CHUNK, d += each * STRIP, m += each * STRIP) {
-        scales(b, each, scale, minimum);
-        CPU_UNROLL
-        for (int j = 0; j < CHUNK / GROUP; j++)
-            _mm256_storeu_si256((vb *)(q + j * GROUP), numbers(b, j));
-        spread(scale, minimum, each, d, m);
-    }
-    const int groups = (int)(n - i) / GROUP;
-    if (!tail || groups == 0)
-        return;
-    scales(b, groups * parts, scale, minimum);
-    for (int j = 0; j < groups; j++)
-        _mm256_storeu_si256((vb *)(q + j * GROUP), numbers(b, j));
-    spread(scale, minimum, groups * parts, d, m);
-}
-
-#define LINE_OF(NAME, name, elements, bytes, group, bias)                                                              \
-    static void line_##name(const uint8_t *b, int64_t n, uint8_t *q, float *d, float *m)                               \
-    {                                                                                                                  \
-        line_of(b, n, q, d, m, CHUNK / elements * bytes, GROUP / group, elements < CHUNK, numbers_##name,              \
-                scales_##name);                                                                                        \
-    }
-UNITS_TYPES(LINE_OF)
-
-static const struct {
-    line_maker make;
-    units_form form;
-    int bias;
-} lines_of[CPU_TYPES] = {
-#define ROW(NAME, name, elements, bytes, group, bias)                                                                  \
-    [ENG_TYPE_##NAME] = {line_##name, bias ? (group == 16 ? UNITS_RAISED_16 : UNITS_RAISED_32)                         \
-                                           : (group == 16 ? UNITS_MINIMA_16 : UNITS_MINIMA_32), bias},
-    UNITS_TYPES(ROW)[ENG_TYPE_BF16] = {NULL, UNITS_BF16, 0},
-#undef ROW
-};
 
 units_form cpu_units_form(uint32_t type)
 {
-    return type < CPU_TYPES ? lines_of[type].form : UNITS_NONE;
+    static const units_form forms[2][2] = {{UNITS_RAISED_32, UNITS_MINIMA_32}, {UNITS_RAISED_16, UNITS_MINIMA_16}};
+    const units_lines *lines = cpu_units_lines(type);
+    if (!lines)
+        return type == ENG_TYPE_BF16 ? UNITS_BF16 : UNITS_NONE;
+    return forms[lines->parts == 2][lines->minima];
 }
 
 int cpu_units_bias(uint32_t type)
 {
-    return type < CPU_TYPES ? lines_of[type].bias : 0;
+    return cpu_units_lines(type) ? cpu_units_lines(type)->bias : 0;
 }
 
 /* Sixteen times sixteen words of four bytes with lines and columns exchanged: word r of what goes to out + 64 * j is
@@ -102,19 +49,11 @@ static void exchange(const uint8_t *in, int64_t stride, uint8_t *out)
     }
 }
 
-const uint8_t *cpu_units_blocks(const cpu_gemm *g, int64_t row, int64_t k0, int64_t kc, uint8_t *buffer)
-{
-    if (g->group <= 1)
-        return cpu_gemm_row(g, row) + k0 / g->block * g->block_bytes;
-    const eu_packing p = {.row_bytes = (uint64_t)g->stride, .block_bytes = (uint32_t)g->block_bytes, .rows = g->group};
-    eu_packed_row(&p, g->a, (uint64_t)(row - g->row0), (uint64_t)(k0 / g->block), (uint64_t)(kc / g->block), buffer);
-    return buffer;
-}
-
 void cpu_units_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int64_t kc, uint8_t *room,
                      const units_strip *to)
 {
     const units_form form = cpu_units_form(g->type);
+    const units_lines *lines = cpu_units_lines(g->type);
     const int64_t bytes = (form == UNITS_BF16 ? 2 * kc : kc), stride = (form == UNITS_BF16 ? 2 * PANEL : PANEL) + 64;
     const int64_t ahead = g->group > 1 ? 0 : STRIP * g->stride, length = kc / g->block * g->block_bytes;
     for (int64_t r = 0; r < STRIP; r++) {
@@ -126,7 +65,7 @@ void cpu_units_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int
             if (form == UNITS_BF16)
                 memcpy(line, blocks, (size_t)bytes);
             else
-                lines_of[g->type].make(blocks, kc, line, to->scale + r, to->minimum + r);
+                lines->make(blocks, kc, line, to->scale + r, to->minimum + r);
         } else {
             memset(line, 0, (size_t)bytes);
             const int64_t groups = form == UNITS_BF16 ? 0 : kc / GROUP * cpu_units_parts(form);

@@ -13,11 +13,10 @@
 #define CPU_UNITS_H
 
 #include "../ops/gemm.h"
+#include "lines.h"
 
-#define STRIP 16   /* rows                                                                        */
 #define TILE 12    /* columns: 12 sums, 12 of a group, and what they need, in 32 registers         */
 #define PANEL 1024 /* elements of k: a strip and a tile of them stay in the nearest cache           */
-#define GROUP 32   /* elements of a column that have a scale                                      */
 #define FEW 2      /* columns for which strips do not pay                                   */
 
 /* What a type's rows become: bytes with scales for 32 or 16 of them, which are raised numbers or have minima. */
@@ -37,8 +36,6 @@ static inline bool cpu_units_minima(units_form form)
 {
     return form == UNITS_MINIMA_32 || form == UNITS_MINIMA_16;
 }
-/* Where the blocks of a row are from k0 on; taken out of packed rows first, to `buffer` of 2 * PANEL bytes. */
-const uint8_t *cpu_units_blocks(const cpu_gemm *g, int64_t row, int64_t k0, int64_t kc, uint8_t *buffer);
 
 /* A panel of a strip. */
 typedef struct units_strip {
