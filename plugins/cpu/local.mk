@@ -53,13 +53,13 @@ libcpu_units_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni -mavx512bf16
 # Products of words beside the ops of avx2, whose rows are made to lines as those for units are.
 noinst_LTLIBRARIES += libcpu-words.la
 libcpu_words_la_SOURCES = %D%/words/words.h %D%/units/lines.h %D%/units/scales.h %D%/words/columns.c %D%/words/products.c \
-	%D%/words/strips.c %D%/units/lines.c
+	%D%/words/strips.c %D%/words/variant.c %D%/units/lines.c
 libcpu_words_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
 libcpu_words_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 # Products of weights in lanes, beside the ops of avx2.
 noinst_LTLIBRARIES += libcpu-planes.la
 libcpu_planes_la_SOURCES = %D%/planes/planes.h %D%/planes/lanes.h %D%/planes/meet.h %D%/planes/strips.h \
-	%D%/planes/columns.c %D%/planes/products.c %D%/planes/variant.c
+	%D%/planes/columns.c %D%/planes/products.c
 libcpu_planes_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
 libcpu_planes_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "../cpu.h"
-#include "planes.h"
+#include "words.h"
 
 extern const cpu_op *const cpu_ops_avx2[ENG_OP_LIMIT];
 extern const cpu_planes cpu_planes_avx2;
