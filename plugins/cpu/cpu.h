@@ -67,8 +67,8 @@ typedef struct cpu_op {
 } cpu_op;
 
 /* A way to multiply rows of a type with columns of k elements: scratch that it needs for n of them, columns packed
- * before (as cpu_gemm_pack) and their bytes, rows m0 .. m1 - 1 of the product, and how many rows threads share out at
- * a time. */
+ * before (as cpu_gemm_pack) and their bytes, aligned, rows m0 .. m1 - 1 of the product, and how many rows threads share
+ * out at a time. */
 typedef struct cpu_products {
     size_t (*scratch_bytes)(uint32_t type, int64_t k, int64_t n);
     size_t (*packed_bytes)(uint32_t type, int64_t k, int64_t n);

@@ -34,7 +34,7 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     const cpu_products *product = cpu_products_for(task, a, n);
     const bool own = packs_own(product, shared_bytes(task, threads) > 0, threads);
     return 2 * floats(2 * n) + product->scratch_bytes(a->type, a->ne[0], n) +
-           (own ? cpu_aligned(product->packed_bytes(a->type, a->ne[0], n)) : 0);
+           (own ? product->packed_bytes(a->type, a->ne[0], n) : 0);
 }
 
 /* Where the columns for matrix (p, q) of a lie, and where their results go. */
@@ -103,7 +103,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     }
     uint8_t *own = packs_own(product, task->shared, run->threads) ? scratch : NULL;
     if (own)
-        scratch += cpu_aligned(product->packed_bytes(a->type, g.k, n));
+        scratch += product->packed_bytes(a->type, g.k, n);
     cpu_portions p = cpu_portions_of(task, run, matrices * per_matrix, CPU_LEAST_ROWS / grain);
     int64_t packed = -1; /* the matrix whose columns are there */
     while (cpu_take(&p, &begin, &end))

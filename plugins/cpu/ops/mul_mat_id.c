@@ -29,7 +29,7 @@ static size_t packed_bytes(const cpu_task *task)
     const cpu_products *product = cpu_products_for(task, a, columns_each(task));
     const int64_t n = all_columns(task);
     const bool packs = product->column_bytes && cpu_packs(a->ne[0], n);
-    return packs ? cpu_aligned(product->packed_bytes(a->type, a->ne[0], n)) : 0;
+    return packs ? product->packed_bytes(a->type, a->ne[0], n) : 0;
 }
 
 static size_t shared_bytes(const cpu_task *task, int threads)
@@ -43,9 +43,9 @@ static size_t thread_bytes(const cpu_task *task, int threads)
     const int64_t n = ids->ne[0] * ids->ne[1], all = all_columns(task), experts = a->ne[2];
     const cpu_products *product = cpu_products_for(task, a, columns_each(task));
     const size_t packed = packed_bytes(task);
-    const size_t columns = packed ? product->scratch_bytes(a->type, a->ne[0], 0) +
-                                        cpu_aligned(product->packed_bytes(a->type, a->ne[0], n))
-                                  : product->scratch_bytes(a->type, a->ne[0], n);
+    const size_t columns =
+        packed ? product->scratch_bytes(a->type, a->ne[0], 0) + product->packed_bytes(a->type, a->ne[0], n)
+               : product->scratch_bytes(a->type, a->ne[0], n);
     return columns + 3 * floats(2 * n) + floats(experts + 1) + floats(experts) + floats(2 * all) + floats(all) +
            (shared_bytes(task, threads) ? 0 : packed);
 }
@@ -159,7 +159,7 @@ static void begin_run(const cpu_task *task, cpu_run *run, const cpu_products *pr
     }
     if (x->all.packed) {
         x->near = *scratch;
-        *scratch += cpu_aligned(product->packed_bytes(x->all.type, x->all.k, n));
+        *scratch += product->packed_bytes(x->all.type, x->all.k, n);
     }
 }
 
