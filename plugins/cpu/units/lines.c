@@ -6,17 +6,19 @@
 
 #include "libengine/util/util.h"
 
-/* Scales and minima of n groups to every STRIP-th float. */
-CPU_INLINE void spread(const float *scale, const float *minimum, int n, float *d, float *m)
+/* Scales, and minima if there are any, of n groups to every STRIP-th float. */
+CPU_INLINE void spread(const float *scale, const float *minimum, int n, const bool minima, float *d, float *m)
 {
+    CPU_UNROLL
     for (int j = 0; j < n; j++) {
         d[j * STRIP] = scale[j];
-        m[j * STRIP] = minimum[j];
+        if (minima)
+            m[j * STRIP] = minimum[j];
     }
 }
 
 CPU_INLINE void line_of(const uint8_t *b, int64_t n, uint8_t *q, float *d, float *m, const int chunk_bytes,
-                        const int parts, const bool tail, numbers_of numbers, scales_of scales)
+                        const int parts, const bool minima, const bool tail, numbers_of numbers, scales_of scales)
 {
     const int each = CHUNK / GROUP * parts;
     float scale[CHUNK / 16], minimum[CHUNK / 16];
@@ -26,7 +28,7 @@ CPU_INLINE void line_of(const uint8_t *b, int64_t n, uint8_t *q, float *d, float
         CPU_UNROLL
         for (int j = 0; j < CHUNK / GROUP; j++)
             _mm256_storeu_si256((vb *)(q + j * GROUP), numbers(b, j));
-        spread(scale, minimum, each, d, m);
+        spread(scale, minimum, each, minima, d, m);
     }
     const int groups = (int)(n - i) / GROUP;
     if (!tail || groups == 0)
@@ -34,13 +36,13 @@ CPU_INLINE void line_of(const uint8_t *b, int64_t n, uint8_t *q, float *d, float
     scales(b, groups * parts, scale, minimum);
     for (int j = 0; j < groups; j++)
         _mm256_storeu_si256((vb *)(q + j * GROUP), numbers(b, j));
-    spread(scale, minimum, groups * parts, d, m);
+    spread(scale, minimum, groups * parts, minima, d, m);
 }
 
 #define LINE_OF(NAME, name, elements, bytes, group, bias)                                                              \
     static void line_##name(const uint8_t *b, int64_t n, uint8_t *q, float *d, float *m)                               \
     {                                                                                                                  \
-        line_of(b, n, q, d, m, CHUNK / elements * bytes, GROUP / group, elements < CHUNK, numbers_##name,              \
+        line_of(b, n, q, d, m, CHUNK / elements * bytes, GROUP / group, !(bias), elements < CHUNK, numbers_##name,     \
                 scales_##name);                                                                                        \
     }
 UNITS_TYPES(LINE_OF)

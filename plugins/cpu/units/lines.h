@@ -11,8 +11,8 @@
 #define GROUP 32 /* elements of a column under a scale */
 
 typedef struct units_lines {
-    /* n elements from a block's first on, whole groups: their bytes, and d and m of each group of 32 or 16 at every
-     * STRIP-th float. */
+    /* n elements from a block's first on, whole groups: their bytes, and d (and m, if there are minima) of each
+     * group of 32 or 16 at every STRIP-th float. */
     void (*make)(const uint8_t *blocks, int64_t n, uint8_t *bytes, float *d, float *m);
     int parts;   /* factors for 32 elements: 1, 2                     */
     int bias;    /* by what bytes are raised; m only takes that back */
