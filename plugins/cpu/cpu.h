@@ -76,7 +76,8 @@ typedef struct cpu_products {
     void (*rows)(const struct cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
     int64_t (*grain)(int64_t n);
     /* Of a packed column, if columns lie one after another and packing takes so long that of several calls of rows()
-     * each should be given packed ones, which takes the scratch of none; else NULL. */
+     * each should be given packed ones, which takes the scratch of none (and with packed_bytes() that of as many); else
+     * NULL. */
     size_t (*column_bytes)(uint32_t type, int64_t k);
 } cpu_products;
 

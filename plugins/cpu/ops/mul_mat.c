@@ -21,20 +21,13 @@ static size_t shared_bytes(const cpu_task *task, int threads)
     return pays ? product->packed_bytes(a->type, k, n) : 0;
 }
 
-/* Does each thread pack columns for all its portions, which are not packed for all threads? */
-static bool packs_own(const cpu_products *product, bool shared, int threads)
-{
-    return product->column_bytes && !shared && threads > 1;
-}
-
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     const cpu_tensor *a = task->in[0];
     const int64_t n = columns(task);
     const cpu_products *product = cpu_products_for(task, a, n);
-    const bool own = packs_own(product, shared_bytes(task, threads) > 0, threads);
-    return 2 * floats(2 * n) + product->scratch_bytes(a->type, a->ne[0], n) +
-           (own ? product->packed_bytes(a->type, a->ne[0], n) : 0);
+    const bool packed = product->column_bytes && shared_bytes(task, threads) > 0;
+    return 2 * floats(2 * n) + product->scratch_bytes(a->type, a->ne[0], packed ? 0 : n);
 }
 
 /* Where the columns for matrix (p, q) of a lie, and where their results go. */
@@ -72,8 +65,18 @@ static void share_columns(const cpu_task *task, const cpu_run *run, const cpu_pr
     for (int64_t x = 0; x < a->ne[2] * a->ne[3]; x++) {
         find_columns(task, g, x % a->ne[2], x / a->ne[2]);
         cpu_gemm part = narrowed(g, begin, end);
+        if (task->shared && product->column_bytes) {
+            product->pack(g, begin, end, task->shared);
+            part.packed = (const uint8_t *)task->shared + (size_t)begin * product->column_bytes(a->type, g->k);
+        }
         product->rows(&part, 0, a->ne[1], scratch);
     }
+}
+
+/* Does each thread pack columns for all its portions, which are not packed for all threads?  Where rows() would. */
+static bool packs_own(const cpu_products *product, bool shared, int threads)
+{
+    return product->column_bytes && !shared && threads > 1;
 }
 
 static void run_mul_mat(const cpu_task *task, cpu_run *run)
