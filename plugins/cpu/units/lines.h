@@ -10,6 +10,11 @@
 #define STRIP 16 /* rows side by side                 */
 #define GROUP 32 /* elements of a column under a scale */
 
+static inline int64_t cpu_units_groups(int64_t k)
+{
+    return (k + GROUP - 1) / GROUP;
+}
+
 typedef struct units_lines {
     /* n elements from a block's first on, whole groups: their bytes, and d (and m, if there are minima) of each
      * group of 32 or 16 at every STRIP-th float. */

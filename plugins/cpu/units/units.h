@@ -62,11 +62,6 @@ static inline int64_t cpu_units_group_bytes(units_form form)
     return form == UNITS_BF16 ? 64 : 36 + 4 * cpu_units_parts(form);
 }
 
-static inline int64_t cpu_units_groups(int64_t k)
-{
-    return (k + GROUP - 1) / GROUP;
-}
-
 /* Columns c0 .. c1 - 1 of g->n in tiles. */
 void cpu_units_pack(const cpu_gemm *g, int64_t c0, int64_t c1, uint8_t *out);
 /* A column as it is: its numbers, the groups' scales, and the sums of their numbers, times the scale, one for each

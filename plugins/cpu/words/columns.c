@@ -33,11 +33,8 @@ CPU_INLINE void pack_group(const float *x, const units_lines *type, uint8_t *out
     const int32_t bits = largest_of(size);
     float most;
     memcpy(&most, &bits, 4);
-    const bool finite = bits < INFINITE, any = finite && most >= 0x1p-110f;
-    const float scale = !finite ? NAN : any ? most / MOST : 0, by = any ? 1 / scale : 0;
-    vb words[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-    for (int i = 0; i < 2 && any; i++)
-        words[i] = words_of(x + 16 * i, by);
+    const float scale = bits >= INFINITE ? NAN : most >= 0x1p-110f ? most / MOST : 0, by = scale > 0 ? 1 / scale : 0;
+    const vb words[2] = {words_of(x, by), words_of(x + 16, by)};
     _mm256_storeu_si256((vb *)out, words[0]);
     _mm256_storeu_si256((vb *)(out + GROUP), words[1]);
     memcpy(out + 2 * GROUP, &scale, 4);
@@ -55,7 +52,7 @@ CPU_INLINE void pack_group(const float *x, const units_lines *type, uint8_t *out
 void cpu_words_pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
 {
     const units_lines *type = cpu_units_lines(g->type);
-    const int64_t each = words_group_bytes(type), groups = words_groups(g->k);
+    const int64_t each = words_group_bytes(type->parts, type->minima), groups = cpu_units_groups(g->k);
     for (int64_t c = c0; c < c1; c++) {
         uint8_t *to = (uint8_t *)out + c * groups * each;
         for (int64_t i = 0; i < groups; i++, to += each) {

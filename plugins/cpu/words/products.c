@@ -43,7 +43,8 @@ CPU_INLINE void multiply(const uint8_t *line, const int lines, const uint8_t *co
 CPU_INLINE void groups_of(const words_strip *w, const uint8_t *const *columns, int64_t groups, const int cols,
                           const int parts, const bool minima, __m256 sum[TILE][VECTORS])
 {
-    const int each = 2 * GROUP + 4 + (minima ? 4 * parts : 0), lines = GROUP / 2 / parts;
+    const int64_t each = words_group_bytes(parts, minima);
+    const int lines = GROUP / 2 / parts;
     const uint8_t *line = w->lines, *x[TILE];
     const float *d = w->d, *m = w->m;
     CPU_UNROLL
@@ -114,7 +115,6 @@ CPU_INLINE void store_sums(const __m256 *sum, int64_t rows, float *o)
 /* What a run knows. */
 typedef struct words_run {
     const cpu_gemm *g;
-    const units_lines *type;
     tile_call tile;
     const uint8_t *packed;
     int64_t each; /* bytes of a packed group */
@@ -126,7 +126,7 @@ static void run_panel(const void *what, int64_t m, int64_t rows, int64_t k0, int
 {
     const words_run *w = what;
     const cpu_gemm *g = w->g;
-    const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL, column = words_groups(g->k) * w->each;
+    const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL, column = cpu_units_groups(g->k) * w->each;
     cpu_words_strip(g, m, rows, k0, kc, w->room, &w->strip);
     for (int64_t c = c0; c < c1; c += TILE) {
         const int cols = c1 - c < TILE ? (int)(c1 - c) : TILE;
@@ -156,8 +156,9 @@ static void run_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch
     static const tile_call tiles[2][2] = {{tile_raised_32, tile_minima_32}, {tile_raised_16, tile_minima_16}};
     const units_lines *type = cpu_units_lines(g->type);
     float *factors = (float *)(scratch + LINES_BYTES);
-    words_run w = {.g = g, .type = type, .tile = tiles[type->parts == 2][type->minima], .packed = g->packed,
-                   .each = words_group_bytes(type), .room = scratch + LINES_BYTES + 2 * FACTORS_BYTES,
+    words_run w = {.g = g, .tile = tiles[type->parts == 2][type->minima], .packed = g->packed,
+                   .each = words_group_bytes(type->parts, type->minima),
+                   .room = scratch + LINES_BYTES + 2 * FACTORS_BYTES,
                    .strip = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors}};
     if (m0 >= m1 || g->n == 0)
         return;
@@ -170,7 +171,8 @@ static void run_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch
 
 static size_t column_bytes(uint32_t type, int64_t k)
 {
-    return (size_t)(words_groups(k) * words_group_bytes(cpu_units_lines(type)));
+    const units_lines *lines = cpu_units_lines(type);
+    return (size_t)(cpu_units_groups(k) * words_group_bytes(lines->parts, lines->minima));
 }
 
 static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
@@ -189,6 +191,7 @@ static int64_t grain(int64_t n)
     return STRIP;
 }
 
+/* Bytes in the file's order are faster for as many columns as gemm_fast.c takes. */
 static bool takes(uint32_t type, int64_t n)
 {
     return n >= LEAST && !CPU_V(cpu_gemm_fast)(type, 0, n) && cpu_units_lines(type);

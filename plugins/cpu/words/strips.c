@@ -41,32 +41,21 @@ CPU_INLINE void exchange(const uint8_t *in, int64_t stride, vb bias, uint8_t *ou
     }
 }
 
-static void no_row(int64_t kc, int parts, uint8_t *line, uint8_t bias, float *d, float *m)
-{
-    memset(line, bias, (size_t)kc);
-    for (int64_t i = 0; i < kc / GROUP * parts; i++)
-        d[i * STRIP] = m[i * STRIP] = 0;
-}
-
 void cpu_words_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int64_t kc, uint8_t *room,
                      const words_strip *to)
 {
     const units_lines *type = cpu_units_lines(g->type);
-    const int64_t stride = PANEL + 64, length = kc / g->block * g->block_bytes;
-    for (int64_t r = 0; r < STRIP; r++) {
-        uint8_t *line = room + r * stride, buffer[2 * PANEL];
-        if (r >= rows) {
-            no_row(kc, type->parts, line, (uint8_t)type->bias, to->d + r, to->m + r);
-            continue;
-        }
+    const int64_t length = kc / g->block * g->block_bytes;
+    for (int64_t r = 0; r < rows; r++) {
+        uint8_t buffer[2 * PANEL];
         const uint8_t *blocks = cpu_units_blocks(g, m + r, k0, kc, buffer);
         for (int64_t i = 0; i < length && g->group <= 1; i += 64) /* of the next strip */
             __builtin_prefetch(blocks + STRIP * g->stride + i, 0, 2);
-        type->make(blocks, kc, line, to->d + r, to->m + r);
+        type->make(blocks, kc, room + r * ROOM_ROW, to->d + r, to->m + r);
     }
     const vb bias = b_all(type->bias);
     for (int64_t i = 0; i < kc; i += GROUP)
         CPU_UNROLL
         for (int h = 0; h < 2; h++)
-            exchange(room + 8 * h * stride + i, stride, bias, to->lines + i / 2 * 64 + 32 * h);
+            exchange(room + 8 * h * ROOM_ROW + i, ROOM_ROW, bias, to->lines + i / 2 * 64 + 32 * h);
 }

@@ -23,14 +23,9 @@
  * A packed column is its groups one after another.  A group: 32 numbers, the scale, and where there are minima the sum
  * of the elements that meet one, of 32 or twice of 16.
  */
-static inline int64_t words_group_bytes(const units_lines *type)
+static inline int64_t words_group_bytes(int parts, bool minima)
 {
-    return 2 * GROUP + 4 + (type->minima ? 4 * type->parts : 0);
-}
-
-static inline int64_t words_groups(int64_t k)
-{
-    return (k + GROUP - 1) / GROUP;
+    return 2 * GROUP + 4 + (minima ? 4 * parts : 0);
 }
 
 /* Columns c0 .. c1 - 1, each at its place from `out` on. */
@@ -41,10 +36,11 @@ typedef struct words_strip {
     uint8_t *lines; /* 64 bytes for each two elements of k */
     float *d, *m;   /* STRIP of each for each group           */
 } words_strip;
-#define WORDS_ROOM ((PANEL + 64) * STRIP) /* bytes of `room` */
+#define ROOM_ROW (PANEL + 64)
+#define WORDS_ROOM (ROOM_ROW * STRIP) /* bytes of `room` */
 
-/* Rows m .. m + rows - 1 (at most STRIP; the rest are zeros), elements k0 .. k0 + kc - 1; `room` is for their bytes
- * before they are exchanged. */
+/* Rows m .. m + rows - 1 (at most STRIP; the rest are whatever was there), elements k0 .. k0 + kc - 1; `room` is for
+ * their bytes before they are exchanged. */
 void cpu_words_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int64_t kc, uint8_t *room,
                      const words_strip *to);
 
