@@ -203,6 +203,13 @@ static int run(eng_context *engine, const bench_device *device, const bench_mode
     return f->status = status;
 }
 
+/* A length that was not timed, which only the model's context can be the reason of. */
+static void print_too_long(const bench_device *device, const char *what, int64_t length, int64_t context)
+{
+    printf("%-12s %s %5lld not timed: the model's context has %lld tokens\n", device->name, what, (long long)length,
+           (long long)context);
+}
+
 static void print(const bench_device *device, const bench_model_settings *s, const figures *f)
 {
     if (f->status != ENG_OK) {
@@ -215,10 +222,14 @@ static void print(const bench_device *device, const bench_model_settings *s, con
         if (f->prefill[i] > 0)
             printf("%-12s prefill %5lld %10.1f tokens/s\n", device->name, (long long)s->prefill.at[i],
                    (double)s->prefill.at[i] / f->prefill[i]);
+        else
+            print_too_long(device, "prefill", s->prefill.at[i], f->info.context_length);
     for (uint32_t i = 0; i < s->behind.n; i++)
         if (f->decode[i] > 0)
             printf("%-12s decode behind %5lld %10.1f tokens/s, %.1f GB/s of all weights\n", device->name,
                    (long long)s->behind.at[i], 1 / f->decode[i], (double)f->info.weight_bytes / f->decode[i] * 1e-9);
+        else
+            print_too_long(device, "decode behind", s->behind.at[i], f->info.context_length);
     for (uint32_t i = 0; i < s->sequences.n; i++)
         if (f->together[i] > 0)
             printf("%-12s decode of %5lld %10.1f tokens/s, of all sequences\n", device->name,
@@ -252,6 +263,7 @@ static void write(eu_json *j, const bench_device *device, const bench_model_sett
         eu_json_real(j, "open_s", f->open, 4);
         eu_json_real(j, "first_s", f->first, 4);
         eu_json_uint(j, "weight_bytes", f->info.weight_bytes);
+        eu_json_uint(j, "context_length", f->info.context_length);
         eu_json_uint(j, "peak_bytes", f->peak);
         write_list(j, "prefill", "tokens", &s->prefill, f->prefill, true);
         write_list(j, "decode", "behind", &s->behind, f->decode, false);
