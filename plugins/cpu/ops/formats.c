@@ -236,6 +236,15 @@ CPU_INLINE void store_line(float *out, int64_t chain, int64_t v, vf x)
     v_store(out + v % 4 * chain + v / 4 * CPU_VL, x);
 }
 
+/* Vector i of the `vectors` of unit u: where chains begin with each unit there is nothing to divide. */
+CPU_INLINE void store_unit_line(float *out, int64_t chain, int64_t u, const int vectors, const int i, vf x)
+{
+    if (vectors % 4)
+        store_line(out, chain, u * vectors + i, x);
+    else
+        v_store(out + i % 4 * chain + (u * (vectors / 4) + i / 4) * CPU_VL, x);
+}
+
 /* Units of a row, one after another or as `lines` has them. */
 CPU_INLINE void decode_units(const uint8_t *row, int64_t first, int64_t units, float *out, const bool lines,
                              int64_t chain, const row_format f)
@@ -254,7 +263,7 @@ CPU_INLINE void decode_units(const uint8_t *row, int64_t first, int64_t units, f
             CPU_UNROLL
             for (int i = 0; i < vectors; i++)
                 if (lines)
-                    store_line(out, chain, (u0 + s) * vectors + i, w[i]);
+                    store_unit_line(out, chain, u0 + s, vectors, i, w[i]);
                 else
                     v_store(out + (u0 + s) * f.unit + i * CPU_VL, w[i]);
         }

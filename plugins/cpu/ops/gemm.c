@@ -22,6 +22,14 @@
 #define ROWS 32 /* ... so many lines, with many columns                             */
 #define NEAR 8  /* lines of a chain that stay in the nearest cache; so many with some columns */
 #define CHAIN (KC / 4)
+/* Twelve products a step leave time for little else: steps side by side, 1.1 times as fast. */
+#if CPU_VL == 8 && defined(__clang__)
+#define STEPS _Pragma("clang loop unroll_count(4)")
+#elif CPU_VL == 8
+#define STEPS _Pragma("GCC unroll 4")
+#else
+#define STEPS
+#endif
 #define ROWS_AT_ONCE 4 /* of those that need none: a panel of them stays in the nearest cache for all four chains */
 
 bool CPU_V(cpu_gemm_blocked)(int64_t n)
@@ -135,6 +143,7 @@ CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int
         CPU_UNROLL
         for (int r = 0; r < 4 * lines4; r++)
             acc[c][r] = (vf){0};
+    STEPS
     for (int64_t l = 0; l < length; l += CPU_VL) {
         vf b[CPU_TILE];
         CPU_UNROLL
@@ -229,16 +238,25 @@ static void panel_of_rows(const cpu_gemm *g, source from, int64_t m, int64_t row
 }
 
 /* A panel of `rows` rows with `cols` columns, which are packed at x, chains `chain` floats apart; there is room for
- * `most` lines. */
+ * `most` lines.  Results lie far apart, where each chain would wait for them: sums are formed beside one another. */
 static void panel(const cpu_gemm *g, int64_t m, int64_t rows, int64_t most, int64_t k0, int64_t kc, const float *x,
                   int64_t chain, int64_t cols, float *const *o, float *lines)
 {
     const int64_t length = cpu_whole_chains(kc) / 4;
+    const size_t bytes = (size_t)rows * sizeof(float);
+    float sums[NC][ROWS], *near[NC];
     decode_lines(g, m, rows, most, k0, kc, lines);
+    for (int64_t c = 0; c < cols; c++) {
+        near[c] = sums[c];
+        if (k0)
+            memcpy(sums[c], o[c] + m, bytes);
+    }
     for (int v = 0; v < 4; v++)
         for (int64_t r = 0; r < rows; r += NEAR)
-            tiles(lines + (v * most + r) * CHAIN, x + v * chain, length, cols, o, m + r,
+            tiles(lines + (v * most + r) * CHAIN, x + v * chain, length, cols, near, r,
                   rows - r < NEAR ? rows - r : NEAR, k0 == 0 && v == 0);
+    for (int64_t c = 0; c < cols; c++)
+        memcpy(o[c] + m, sums[c], bytes);
 }
 
 static void some_columns(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines)
