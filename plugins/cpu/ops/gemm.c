@@ -109,10 +109,51 @@ void CPU_V(cpu_gemm_pack)(const cpu_gemm *g, int64_t c0, int64_t c1, void *packe
 static void decode_lines(const cpu_gemm *g, int64_t m, int64_t rows, int64_t most, int64_t k0, int64_t kc, float *lines)
 {
     for (int64_t r = 0; r < rows; r++)
-        decode_line(g, m + r, most, k0, kc, lines + r * CHAIN, most * CHAIN);
+        decode_line(g, m + r, k0, kc, lines + r * CHAIN, most * CHAIN);
     for (int64_t r = rows; r % 4; r++)
         for (int v = 0; v < 4; v++)
             memset(lines + (v * most + r) * CHAIN, 0, (size_t)cpu_whole_chains(kc) / 4 * sizeof *lines);
+}
+
+/*
+ * Rows of weights that the next panel is made of, asked for a few lines of the cache with each tile: the machine does
+ * not guess that each row goes on, and asked for all at once they are waited for, since some two dozen are on the way
+ * at most.  Into the second-level cache, for such rows often collide in the nearest one.
+ */
+typedef struct asking {
+    const uint8_t *row;
+    int64_t rows, stride, bytes;
+    int64_t at;   /* how much of the first row was asked for */
+    int64_t each; /* lines with a tile */
+} asking;
+
+CPU_INLINE void ask_some(asking *a)
+{
+    for (int64_t i = 0; i < a->each && a->rows > 0; i++) {
+        __builtin_prefetch(a->row + a->at, 0, 2);
+        a->at += 64;
+        if (a->at >= a->bytes) {
+            a->at = 0;
+            a->row += a->stride;
+            a->rows--;
+        }
+    }
+}
+
+CPU_INLINE int64_t column_tiles(int64_t cols)
+{
+    return (cols + CPU_TILE - 1) / CPU_TILE;
+}
+
+/* Of `rows` rows from m on, kc elements, while `tiles` tiles are computed. */
+static asking asking_for(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int64_t kc, int64_t tiles)
+{
+    const int64_t bytes = kc / g->block * g->block_bytes, lines = rows * ((bytes + 63) / 64);
+    return (asking){.row = cpu_gemm_row(g, m) + k0 / g->block * g->block_bytes,
+                    .rows = g->group > 1 ? 0 : rows,
+                    .stride = g->stride,
+                    .bytes = bytes,
+                    .each = (lines + tiles - 1) / tiles};
 }
 
 /* A chain of weights: lines, or vectors of rows, of which every fourth is the chain's. */
@@ -177,7 +218,7 @@ CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int
 /* A chain of up to NEAR rows with columns: as many columns as a tile has.  Where one column is left, there are eight
  * rows or two times two columns, for four sums would wait for one another. */
 CPU_INLINE void tiles_from(weights a, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,
-                           int64_t rows, bool first, const source from)
+                           int64_t rows, bool first, asking *next, const source from)
 {
     const int64_t four = 4 * (from == LINES ? CHAIN * (int64_t)sizeof(float) : a.stride);
     const uint8_t *const begin = a.at;
@@ -187,6 +228,7 @@ CPU_INLINE void tiles_from(weights a, const float *x, int64_t length, int64_t co
         now = from != LINES && CPU_TILE == 3 && cols - c == 4 ? 2 : cols - c < CPU_TILE ? (int)(cols - c) : CPU_TILE;
         a.at = begin;
         a.last = rows - 1;
+        ask_some(next);
         if (now == 1 && rows > 4) {
             tile(&a, at, length, 2, 1, o + c, row, rows, first, from);
             continue;
@@ -207,16 +249,16 @@ CPU_INLINE void tiles_from(weights a, const float *x, int64_t length, int64_t co
 }
 
 static void tiles(const float *lines, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,
-                  int64_t rows, bool first)
+                  int64_t rows, bool first, asking *next)
 {
-    tiles_from((weights){.at = (const uint8_t *)lines}, x, length, cols, o, row, rows, first, LINES);
+    tiles_from((weights){.at = (const uint8_t *)lines}, x, length, cols, o, row, rows, first, next, LINES);
 }
 
 #define TILES_OF(type)                                                                                                 \
     static void tiles_##type(weights a, const float *x, int64_t length, int64_t cols, float *const *o, int64_t row,    \
-                             int64_t rows, bool first)                                                                 \
+                             int64_t rows, bool first, asking *next)                                                   \
     {                                                                                                                  \
-        tiles_from(a, x, length, cols, o, row, rows, first, ROWS_##type);                                              \
+        tiles_from(a, x, length, cols, o, row, rows, first, next, ROWS_##type);                                        \
     }
 TILES_OF(F32)
 TILES_OF(F16)
@@ -228,12 +270,12 @@ static void panel_of_rows(const cpu_gemm *g, source from, int64_t m, int64_t row
 {
     const int64_t length = kc / 4, begin = k0 * g->block_bytes;
     const uint8_t *row = cpu_gemm_row(g, m) + begin;
-    ask_for(row + ROWS_AT_ONCE * g->stride, rows, g->stride, kc * g->block_bytes, false);
+    asking next = asking_for(g, m + ROWS_AT_ONCE, rows, k0, kc, 4 * column_tiles(g->n));
     for (int v = 0; v < 4; v++) {
         const weights a = {.at = row + v * CPU_VL * g->block_bytes, .stride = g->stride};
         const bool first = k0 == 0 && v == 0;
         (from == ROWS_F32 ? tiles_F32 : from == ROWS_F16 ? tiles_F16 : tiles_BF16)(a, x + v * g->n * length, length,
-                                                                                   g->n, g->o, m, rows, first);
+                                                                                   g->n, g->o, m, rows, first, &next);
     }
 }
 
@@ -245,6 +287,7 @@ static void panel(const cpu_gemm *g, int64_t m, int64_t rows, int64_t most, int6
     const int64_t length = cpu_whole_chains(kc) / 4;
     const size_t bytes = (size_t)rows * sizeof(float);
     float sums[NC][ROWS], *near[NC];
+    asking next = asking_for(g, m + most, rows, k0, kc, 4 * ((rows + NEAR - 1) / NEAR) * column_tiles(cols));
     decode_lines(g, m, rows, most, k0, kc, lines);
     for (int64_t c = 0; c < cols; c++) {
         near[c] = sums[c];
@@ -254,7 +297,7 @@ static void panel(const cpu_gemm *g, int64_t m, int64_t rows, int64_t most, int6
     for (int v = 0; v < 4; v++)
         for (int64_t r = 0; r < rows; r += NEAR)
             tiles(lines + (v * most + r) * CHAIN, x + v * chain, length, cols, near, r,
-                  rows - r < NEAR ? rows - r : NEAR, k0 == 0 && v == 0);
+                  rows - r < NEAR ? rows - r : NEAR, k0 == 0 && v == 0, &next);
     for (int64_t c = 0; c < cols; c++)
         memcpy(o[c] + m, sums[c], bytes);
 }

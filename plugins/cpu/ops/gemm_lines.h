@@ -17,10 +17,8 @@ CPU_INLINE eu_packing packing(const cpu_gemm *g)
     return eu_packing_of(g->type, (uint32_t)g->block_bytes, (uint64_t)g->stride, g->group);
 }
 
-/* kc elements of a row as floats; what comes `ahead` rows later is asked for, for the machine does not guess that
- * each row goes on. */
-CPU_INLINE void decode_line(const cpu_gemm *g, int64_t row, int64_t ahead, int64_t k0, int64_t kc, float *line,
-                            int64_t chain)
+/* kc elements of a row as floats. */
+CPU_INLINE void decode_line(const cpu_gemm *g, int64_t row, int64_t k0, int64_t kc, float *line, int64_t chain)
 {
     uint8_t blocks[2 * CPU_GEMM_KC];
     if (g->group > 1) {
@@ -30,10 +28,7 @@ CPU_INLINE void decode_line(const cpu_gemm *g, int64_t row, int64_t ahead, int64
         cpu_formats[g->type].lines(blocks, 0, kc, line, chain);
         return;
     }
-    const int64_t begin = k0 / g->block * g->block_bytes, bytes = kc / g->block * g->block_bytes;
-    const uint8_t *from = cpu_gemm_row(g, row);
-    ask_for(from + ahead * g->stride + begin, 1, 0, bytes, false); /* such rows often collide in the nearest cache */
-    cpu_formats[g->type].lines(from, k0, kc, line, chain);
+    cpu_formats[g->type].lines(cpu_gemm_row(g, row), k0, kc, line, chain);
 }
 
 /* Where a tile's weights come from: lines; or rows as they are, which need no lines where decoding is one

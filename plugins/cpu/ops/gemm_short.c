@@ -158,8 +158,10 @@ CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t 
         cpu_formats[g->type].lines(cpu_gemm_row(g, m), 0, rows * g->k, lines, NEAR * length);
         return;
     }
+    if (g->group <= 1)
+        ask_for(cpu_gemm_row(g, m + NEAR), rows, g->stride, bytes, false);
     for (int64_t r = 0; r < rows; r++)
-        decode_line(g, m + r, NEAR, 0, g->k, lines + r * length, NEAR * length);
+        decode_line(g, m + r, 0, g->k, lines + r * length, NEAR * length);
 }
 
 bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g)
