@@ -33,8 +33,10 @@ CPU_INLINE void multiply(const uint8_t *line, const int lines, const uint8_t *co
             CPU_UNROLL
             for (int r = 0; r < VECTORS; r++) {
                 const vb product = _mm256_madd_epi16(a[r], b);
-                s[c][r] = l ? _mm256_add_epi32(s[c][r], product) : product;
-                __asm__("" : "+x"(s[c][r])); /* the compiler would add up in another order, and run out of registers */
+                if (l) /* in words: the compiler adds up in another order and runs out of registers, or copies sums */
+                    __asm__("vpaddd %1, %0, %0" : "+x"(s[c][r]) : "x"(product));
+                else
+                    s[c][r] = product;
             }
         }
     }
