@@ -51,23 +51,23 @@ CPU_INLINE void ask_ahead(const strip_rows *w, int64_t begin, const int bytes)
 
 CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
                           const int bytes, const int same, const planes_form form, int bias, const int planes,
-                          const int cols, strip_rows w, tile_columns x, vf sum[TILE][VECTORS])
+                          const int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS])
 {
     const int groups = elements / GROUP, factors = groups * form.parts;
     const int64_t each = planes_group_bytes(form, planes);
     zero(sum);
-    for (int64_t blocks = x.g->k / elements; blocks > 0; blocks -= CHUNK / elements) {
+    for (int64_t blocks = x->g->k / elements; blocks > 0; blocks -= CHUNK / elements) {
         const int n = blocks < CHUNK / elements ? (int)blocks : CHUNK / elements;
         float d[FACTORS], m[FACTORS];
         chunk_scales(&w, scales, n, bytes, factors, d, m);
         for (int b = 0; b < n; b++) {
-            const int64_t ask = asks_from(x.g, (blocks - b) * bytes * ROWS, bytes);
+            const int64_t ask = asks_from(x->g, (blocks - b) * bytes * ROWS, bytes);
             for (int j = 0; j < groups; j += same)
                 CPU_UNROLL
-                for (int i = 0; i < same; i++, next_group(&x, each, cols)) {
+                for (int i = 0; i < same; i++, next_group(x, each, cols)) {
                     const int first = (b * groups + j + i) * form.parts * STRIP;
                     ask_ahead(&w, ask + (j + i) * (bytes * ROWS / groups), bytes * ROWS / groups);
-                    meet(line, write, &w, j + i, d + first, m + first, &x, form, bias, planes, cols, sum);
+                    meet(line, write, &w, j + i, d + first, m + first, x, form, bias, planes, cols, sum);
                 }
             for (int r = 0; r < VECTORS; r++)
                 w.at[r] += bytes * ROWS;
@@ -109,18 +109,18 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
 
 /* The panel times a tile. */
 CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
-                           const int cols, tile_columns x, vf sum[TILE][VECTORS])
+                           const int cols, tile_columns *x, vf sum[TILE][VECTORS])
 {
     const int64_t each = planes_group_bytes(form, planes);
-    for (int64_t i = 0; i < groups; i++, next_group(&x, each, cols)) {
+    for (int64_t i = 0; i < groups; i++, next_group(x, each, cols)) {
         const strip_rows rows = {{w->lines + i * GROUP * STRIP, w->lines + i * GROUP * STRIP + 32}};
         const int64_t first = i * form.parts * STRIP;
         CPU_UNROLL
         for (int c = 0; c < cols; c++) /* columns come from the second-level cache or beyond: some 3 % */
             CPU_UNROLL
             for (int b = 0; b < 128; b += 64)
-                __builtin_prefetch(x.packed[c] + 3 * each + b, 0, 3);
-        meet(line_written, NULL, &rows, 0, w->d + first, w->m + first, &x, form, bias, planes, cols, sum);
+                __builtin_prefetch(x->packed[c] + 3 * each + b, 0, 3);
+        meet(line_written, NULL, &rows, 0, w->d + first, w->m + first, x, form, bias, planes, cols, sum);
     }
 }
 
