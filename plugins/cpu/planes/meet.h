@@ -10,8 +10,8 @@
 #define VECTORS (STRIP / ROWS)
 #define LINE (32 * VECTORS) /* bytes */
 
-/* A register of its own: the compiler would add up in another order, and run out of registers. */
-#define FIXED(v) __asm__("" : "+x"(v))
+/* In words: the compiler adds up in another order and runs out of registers, or copies sums. */
+#define ADD_TO(sum, product) __asm__("vpaddw %1, %0, %0" : "+x"(sum) : "x"(product))
 
 CPU_INLINE vb word_of(const uint8_t *p)
 {
@@ -98,10 +98,9 @@ CPU_INLINE void multiply(const line_of of, const strip_rows *w, const int group,
                 for (int r = 0; r < VECTORS; r++) {
                     const vb product = _mm256_maddubs_epi16(a[r], b);
                     if (l)
-                        s[r][c][p] = _mm256_add_epi16(s[r][c][p], product);
+                        ADD_TO(s[r][c][p], product);
                     else
                         s[r][c][p] = begin ? _mm256_add_epi16(word_of(x->packed[c] + begin + 4 * p), product) : product;
-                    FIXED(s[r][c][p]);
                 }
             }
     }

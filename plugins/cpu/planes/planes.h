@@ -21,7 +21,8 @@
 #include "../ops/gemm.h"
 
 #define STRIP 16     /* rows: two vectors of eight         */
-#define TILE 2       /* columns: 12 sums in 16 registers       */
+#define TILE 4       /* columns with one plane, half as many with three: 8 or 12 sums in 16 registers */
+#define NOW 2        /* columns for which numbers are not written out as lines first */
 #define GROUP 32     /* elements of a column that have a scale  */
 #define LINES_EACH 8 /* words of four elements in a group         */
 #define EXACT 3      /* planes                               */

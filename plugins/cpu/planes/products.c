@@ -1,5 +1,5 @@
 /*
- * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of two columns, panel by panel.
+ * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of two columns, or four in fast, panel by panel.
  * With one or two columns a strip's numbers go from the weights' words into products; with more they are written out
  * as lines first, once for all columns.
  */
@@ -26,20 +26,20 @@ _Static_assert((0 EU_LANES_TYPES(BIT)) == (0 LANES_TYPES(BIT)), "types in lanes 
 
 /* -- each type --------------------------------------------------------------------------------- */
 
-/* The call for the planes and columns that there are, as constants P and C. */
+/* The call for the planes and columns that there are, as constants P and C; more are not asked for. */
 #define EACH_WAY(call)                                                                                                 \
     do {                                                                                                               \
         if (planes == 1 && cols == 1) {                                                                                \
             enum { P = 1, C = 1 };                                                                                     \
             call;                                                                                                      \
         } else if (planes == 1) {                                                                                      \
-            enum { P = 1, C = TILE };                                                                                  \
+            enum { P = 1, C = 2 };                                                                                     \
             call;                                                                                                      \
         } else if (cols == 1) {                                                                                        \
             enum { P = EXACT, C = 1 };                                                                                 \
             call;                                                                                                      \
         } else {                                                                                                       \
-            enum { P = EXACT, C = TILE };                                                                              \
+            enum { P = EXACT, C = 2 };                                                                                 \
             call;                                                                                                      \
         }                                                                                                              \
     } while (0)
@@ -70,7 +70,10 @@ LANES_TYPES(TYPE)
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
                             vf sum[TILE][VECTORS])                                                                     \
     {                                                                                                                  \
-        EACH_WAY(panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, sum));                           \
+        if (cols == TILE)                                                                                              \
+            panel_tile(w, groups, FORM_OF(group, raised, minima), bias, 1, TILE, x, sum);                              \
+        else                                                                                                           \
+            EACH_WAY(panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, sum));                       \
     }
 TILES(raised_32, 32, 1, 0)
 TILES(minima_32, 32, 0, 1)
@@ -125,9 +128,9 @@ static void store_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64
 }
 
 /* Results that the tile after the next is added to: columns' are often so far apart that no cache keeps them. */
-static void ask_results(const cpu_gemm *g, int64_t c, int64_t m)
+static void ask_results(const cpu_gemm *g, int64_t c, int cols, int64_t m)
 {
-    for (int64_t i = c; i < c + TILE && i < g->n; i++)
+    for (int64_t i = c; i < c + cols && i < g->n; i++)
         __builtin_prefetch(g->o[i] + m, 1, 3);
 }
 
@@ -153,17 +156,24 @@ typedef struct planes_run {
     strip_panel panel;
 } planes_run;
 
+/* Columns of the next tile. */
+static int columns_now(int planes, int64_t left)
+{
+    return planes == 1 && left >= TILE ? TILE : left > 1 ? 2 : 1;
+}
+
 static void run_panel(const void *what, int64_t m, int64_t rows, int64_t k0, int64_t c0, int64_t c1)
 {
     const planes_run *w = what;
     const cpu_gemm *g = w->g;
     const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
     calls[g->type].panel(g, k0, kc, rows_at(g, m, rows, k0), &w->panel);
-    for (int64_t c = c0; c < c1; c += TILE) {
-        const int cols = g->n - c < TILE ? (int)(g->n - c) : TILE;
+    int cols;
+    for (int64_t c = c0; c < c1; c += cols) {
         vf sum[TILE][VECTORS];
         tile_columns x;
-        ask_results(g, c + 2 * TILE, m);
+        cols = columns_now(w->planes, c1 - c);
+        ask_results(g, c + 2 * cols, cols, m);
         zero(sum);
         if (k0)
             load_sums(g, c, cols, m, rows, sum);
@@ -173,7 +183,7 @@ static void run_panel(const void *what, int64_t m, int64_t rows, int64_t k0, int
     }
 }
 
-/* Rows m .. m + rows - 1 with all columns, at most TILE. */
+/* Rows m .. m + rows - 1 with all columns, at most NOW. */
 static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows)
 {
     const int cols = (int)g->n;
@@ -195,9 +205,9 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
         w.packed = scratch + PANEL_BYTES;
     }
     const int64_t bytes = PANEL / GROUP * planes_group_bytes(forms[g->type], planes);
-    if (g->n > TILE)
+    if (g->n > NOW)
         cpu_each_panel(g, m0, m1, STRIP, PANEL, bytes, TILE, run_panel, &w);
-    for (int64_t m = m0; m < m1 && g->n <= TILE; m += STRIP)
+    for (int64_t m = m0; m < m1 && g->n <= NOW; m += STRIP)
         run_now(g, planes, w.packed, m, m1 - m < STRIP ? m1 - m : STRIP);
 }
 

@@ -111,14 +111,14 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
 CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
                            const int cols, tile_columns *x, vf sum[TILE][VECTORS])
 {
-    const int64_t each = planes_group_bytes(form, planes);
+    const int each = (int)planes_group_bytes(form, planes);
     for (int64_t i = 0; i < groups; i++, next_group(x, each, cols)) {
         const strip_rows rows = {{w->lines + i * GROUP * STRIP, w->lines + i * GROUP * STRIP + 32}};
         const int64_t first = i * form.parts * STRIP;
         CPU_UNROLL
         for (int c = 0; c < cols; c++) /* columns come from the second-level cache or beyond: some 3 % */
             CPU_UNROLL
-            for (int b = 0; b < 128; b += 64)
+            for (int b = 0; b < each; b += 64)
                 __builtin_prefetch(x->packed[c] + 3 * each + b, 0, 3);
         meet(line_written, NULL, &rows, 0, w->d + first, w->m + first, x, form, bias, planes, cols, sum);
     }
