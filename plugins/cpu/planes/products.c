@@ -1,7 +1,7 @@
 /*
- * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of two columns, or four in fast, panel by panel.
- * With one or two columns a strip's numbers go from the weights' words into products; with more they are written out
- * as lines first, once for all columns.
+ * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of two columns, or of four with one
+ * plane, panel by panel.  With one or two columns a strip's numbers go from the weights' words into products; with more
+ * they are written out as lines first, once for all columns.
  */
 #include "config.h"
 
