@@ -13,12 +13,7 @@ KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
     UNPACK(PACK_NUMBERS)
     ROW_INDEX(ITEM(2), ext);
     const packed_columns x = {o + o_at, n * ext.x, k / GROUP};
-    const ulong first = ITEM(1) * PACK_GROUPS, last = min(first + PACK_GROUPS, x.groups);
-    const long end = min((long)(ITEM(0) + 1) * PACK_COLS, n);
-    b += b_at + along(i, b_nb);
-    for (long col = ITEM(0) * PACK_COLS; col < end; col++)
-        for (ulong g = first; g < last; g++)
-            pack_group(b + col * b_col, g, k, packed_at(&x, i.x * n + col, g));
+    pack_columns(b + b_at + along(i, b_nb), b_col, n, k, (ulong2)(ITEM(0), ITEM(1)), &x, i.x * n);
 }
 
 #define PLANES_BUFFERS(B) EXPERTS_BUFFERS(B) B(cbytes, x)

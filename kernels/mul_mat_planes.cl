@@ -10,12 +10,7 @@ KERNEL(GROUP_OF(1), mul_mat_pack, PACK_BUFFERS, pack)
     UNPACK(PACK_NUMBERS)
     ROW_INDEX(ITEM(2), ext);
     const packed_columns x = {o + o_at + along(i, o_nb), n, k / GROUP};
-    const ulong first = ITEM(1) * PACK_GROUPS, last = min(first + PACK_GROUPS, x.groups);
-    const long end = min((long)(ITEM(0) + 1) * PACK_COLS, n);
-    b += b_at + along(i, b_nb);
-    for (long col = ITEM(0) * PACK_COLS; col < end; col++)
-        for (ulong g = first; g < last; g++)
-            pack_group(b + col * b_col, g, k, packed_at(&x, col, g));
+    pack_columns(b + b_at + along(i, b_nb), b_col, n, k, (ulong2)(ITEM(0), ITEM(1)), &x, 0);
 }
 
 /* `rows` rows of a times columns first .. last - 1. */

@@ -2,13 +2,11 @@
 #include "hot.h"
 #include "variant.h"
 
-enum { PACK_COLS = 12, PACK_GROUPS = 32 }; /* of a work-item, as kernels/mul_mat.cl and mul_mat_planes.cl have it */
-
 cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b)
 {
-    const int64_t groups = cl_ceil(b->k, 32), tiles = cl_ceil(b->n, PACK_COLS);
+    const int64_t groups = cl_ceil(b->k, 32), tiles = cl_ceil(b->n, CL_PACK_COLS);
     cl_packed p = {.col = groups * v->packed};
-    int64_t bytes = tiles * PACK_COLS * p.col;
+    int64_t bytes = tiles * CL_PACK_COLS * p.col;
     for (int i = 0; i < 4; i++) {
         p.nb[i] = bytes;
         bytes *= b->ext[i];
@@ -24,7 +22,7 @@ cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *optio
     cl_arg_long4(r, b->ext);
     cl_arg_long4(r, b->nb);
     cl_arg_long4(r, p.nb);
-    cl_size3(r, (uint64_t)tiles, 1, (uint64_t)cl_ceil(groups, PACK_GROUPS), 1,
+    cl_size3(r, (uint64_t)tiles, 1, (uint64_t)cl_ceil(groups, CL_PACK_GROUPS), 1,
              (uint64_t)(b->ext[0] * b->ext[1] * b->ext[2] * b->ext[3]), 1);
     return p;
 }

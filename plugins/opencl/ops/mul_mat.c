@@ -108,12 +108,12 @@ static cl_packed pack(cl_recorder *r, const cl_walk *part, const cl_variant *v, 
 
 /* Strips on a processor (strips.clh): every strip of rows meets as many columns as leaves each compute unit something to
  * do. */
-enum { PACK_COLS = 12, LEAST_COLS = 96, MOST_COLS = 384 };
+enum { LEAST_COLS = 96, MOST_COLS = 384 };
 static int64_t columns_of_strip(const cl_device *device, int64_t n, int64_t strips)
 {
     const int64_t most = cl_ceil(n, LEAST_COLS), wanted = cl_ceil(4 * (int64_t)device->compute_units, cl_max(1, strips));
     const int64_t parts = cl_max(cl_ceil(n, MOST_COLS), cl_min(most, wanted));
-    return cl_ceil(cl_ceil(n, parts), PACK_COLS) * PACK_COLS;
+    return cl_ceil(cl_ceil(n, parts), CL_PACK_COLS) * CL_PACK_COLS;
 }
 
 static void launch_strips(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)

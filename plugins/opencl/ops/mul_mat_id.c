@@ -61,7 +61,7 @@ static void operands(cl_recorder *r, const cl_walk *part, const whole *x, tokens
 }
 
 /* Strips on a processor (mul_mat_id_strips.cl): pairs of token and place sorted by expert, columns packed in that order. */
-enum { NARROW = 4, PACK_GROUPS = 32, MOST_PACKED = 64 << 20 };
+enum { NARROW = 4, MOST_PACKED = 64 << 20 };
 static void launch_sorted(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
 {
     const int64_t k = cl_ne(x->a, 0), u = cl_ne(x->o, 1), count = part->ne[DIM_E], groups = cl_ceil(k, 32);
@@ -89,7 +89,7 @@ static void launch_sorted(cl_recorder *r, const cl_walk *part, const whole *x, c
         cl_arg_long(r, count);
         cl_arg_long4(r, (int64_t[4]){cl_ne(x->b, 1) == 1 ? 0 : cl_nb(x->b, 1), cl_nb(x->b, 2)});
         cl_arg_long(r, x_col);
-        cl_size2(r, (uint64_t)count, 1, (uint64_t)cl_ceil(groups, PACK_GROUPS), 1);
+        cl_size2(r, (uint64_t)count, 1, (uint64_t)cl_ceil(groups, CL_PACK_GROUPS), 1);
         cl_launch_variant(r, v, v->kernel, options);
         operands(r, part, x, t);
         cl_arg_temporary(r, list);
