@@ -20,7 +20,8 @@ typedef struct json {
 } json;
 
 static char *at;
-static const json *root; /* of the schema */
+static const json *root;     /* of the schema  */
+static const json *document; /* kept as long as the process: nothing is given back */
 
 static void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 static void die(const char *format, ...)
@@ -201,6 +202,7 @@ int main(int argc, char **argv)
     if (argc != 2)
         die("usage: schema-check SCHEMA < JSON");
     root = read_json(fopen(argv[1], "r"), argv[1]);
-    check(root, read_json(stdin, "standard input"), "$");
+    document = read_json(stdin, "standard input");
+    check(root, document, "$");
     return 0;
 }
