@@ -88,6 +88,10 @@ result $? "a model: prefill and decode, as the schema has them"
     grep -q '"prefill": \[{"tokens": 16,' "$tmp/model.json" && grep -q '"decode": \[\]' "$tmp/model.json" &&
     grep -q '"together": \[{"sequences": 1,.*{"sequences": 3,' "$tmp/model.json" && grep -q '"peak_bytes": [1-9]' "$tmp/model.json"
 result $? "of it what is asked for: lengths, sequences at once, types of caches, precision"
+says 0 "prefill  5000 not timed: the model's context has 2048 tokens" "$bench" -d cpu \
+    --model "$src/tests/data/tiny-hybrid-f16.gguf" --prefill 16,5000 --behind none --sequences none
+says 0 "decode behind  5000 not timed: the model's context has 2048 tokens" "$bench" -d cpu \
+    --model "$src/tests/data/tiny-hybrid-f16.gguf" --prefill none --behind 0,5000 --sequences none
 says 1 "type q4_K is not possible for K" "$bench" -d cpu --model "$src/tests/data/tiny-hybrid-f16.gguf" --cache-type-k q4_K
 says 64 '--sequences must be none or up to 8 numbers from 1 to 256, separated by commas, got "4,0"' "$bench" --model x --sequences 4,0
 says 64 '--cache-type-v must be a type, as f16 or q8_0, got "q9"' "$bench" --model x --cache-type-v q9

@@ -22,26 +22,29 @@
 #define ROWS 32 /* ... so many lines, with many columns                             */
 #define NEAR 8  /* lines of a chain that stay in the nearest cache; so many with some columns */
 #define CHAIN (KC / 4)
+#define ROWS_AT_ONCE 4 /* of those that need none: a panel of them stays in the nearest cache for all four chains */
 /* Twelve products a step leave time for little else: steps side by side, 1.1 times as fast. */
-#if CPU_VL == 8 && defined(__clang__)
-#define STEPS _Pragma("clang loop unroll_count(4)")
-#elif CPU_VL == 8
-#define STEPS _Pragma("GCC unroll 4")
+#if CPU_VL == 8
+#define STEPS CPU_UNROLL_BY_4
 #else
 #define STEPS
 #endif
-#define ROWS_AT_ONCE 4 /* of those that need none: a panel of them stays in the nearest cache for all four chains */
 
 bool CPU_V(cpu_gemm_blocked)(int64_t n)
 {
     return n > SOME;
 }
 
+CPU_INLINE int64_t column_tiles(int64_t cols)
+{
+    return (cols + CPU_TILE - 1) / CPU_TILE;
+}
+
 static int64_t columns_at_once(int64_t n)
 {
     int64_t parts = (n + NC - 1) / NC;
     int64_t each = parts ? (n + parts - 1) / parts : 0;
-    return (each + CPU_TILE - 1) / CPU_TILE * CPU_TILE;
+    return column_tiles(each) * CPU_TILE;
 }
 
 /* Room for packed rows as in the file: no type of blocks takes more than f16. */
@@ -138,11 +141,6 @@ CPU_INLINE void ask_some(asking *a)
             a->rows--;
         }
     }
-}
-
-CPU_INLINE int64_t column_tiles(int64_t cols)
-{
-    return (cols + CPU_TILE - 1) / CPU_TILE;
 }
 
 /* Of `rows` rows from m on, kc elements, while `tiles` tiles are computed. */

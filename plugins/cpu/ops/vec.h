@@ -50,8 +50,10 @@
  * elements of small arrays where it is unrolled. */
 #if defined(__clang__)
 #define CPU_UNROLL _Pragma("clang loop unroll(full)")
+#define CPU_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
 #else
 #define CPU_UNROLL _Pragma("GCC unroll 16")
+#define CPU_UNROLL_BY_4 _Pragma("GCC unroll 4")
 #endif
 
 typedef float vf __attribute__((vector_size(4 * CPU_VL)));

@@ -62,9 +62,9 @@ typedef struct cl_packed {
     uint64_t at;
     int64_t col, nb[4];
 } cl_packed;
-/* A launch that packs columns for a variant that wants them so (`packed`). */
 /* Columns and groups of 32 of k that a work-item packs, as kernels/strips.clh and planes_columns.clh have it. */
 enum { CL_PACK_COLS = 12, CL_PACK_GROUPS = 32 };
+/* A launch that packs columns for a variant that wants them so (`packed`). */
 cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
