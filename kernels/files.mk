@@ -1,5 +1,6 @@
 # Made by tests/layering/file-lists.sh --write from what the folder has.
 opencl_kernels = \
+	kernels/across.clh \
 	kernels/add_id.cl \
 	kernels/attention.cl \
 	kernels/attention.clh \
@@ -65,6 +66,7 @@ opencl_kernels = \
 	kernels/rope.clh \
 	kernels/row.clh \
 	kernels/set_rows.cl \
+	kernels/shuffle.cl \
 	kernels/soft_max.cl \
 	kernels/sort.cl \
 	kernels/ssm_conv.cl \

@@ -69,7 +69,8 @@ enum {
     CL_CAP_MMA_IN_C = 32, /* the same in C: any device, by option `matrix`, for tests      */
     CL_CAP_DOT4 = 64,     /* dot products of bytes, which no query tells: tried (dot4.c)    */
     CL_CAP_DOT4_IN_C = 128, /* the same in C: any device, by option `dot4`, for tests       */
-    CL_CAP_DOT2 = 256     /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
+    CL_CAP_DOT2 = 256,    /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
+    CL_CAP_SHUFFLE = 512  /* 32 neighbours exchange registers, which no query tells: tried (shuffle.c) */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */

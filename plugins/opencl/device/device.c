@@ -380,8 +380,11 @@ static int set_up(cl_device *device, const cl_found *found, const eng_device_req
     status = open_context(device, found);
     if (status == ENG_OK)
         status = cl_loops_check(device);
-    if (status == ENG_OK)
+    if (status == ENG_OK) { /* kernels are told of it: before any other program */
+        cl_shuffle_find(device);
+        cl_caps_defines(device, device->options, sizeof device->options);
         status = cl_matrix_find(device);
+    }
     if (status == ENG_OK)
         status = cl_dot4_find(device);
     if (status == ENG_OK)

@@ -1,0 +1,35 @@
+/* Do 32 neighbouring work-items exchange registers as kernels/across.clh says?  No query tells: it is tried, where the kernels
+ * of cards run. */
+#include "../host.h"
+
+enum { GROUP = 64, NEIGHBOURS = 32 };
+
+static float held(int item)
+{
+    return (float)(item * 5 % 23 - 7);
+}
+
+/* Sums of small whole numbers are exact whatever the order. */
+static cl_int exchanges(cl_device *device, cl_kernel kernel, bool *right)
+{
+    float x[GROUP];
+    for (int i = 0; i < GROUP; i++)
+        x[i] = held(i);
+    const cl_int error = cl_trial_run(device, kernel, GROUP, x, sizeof x);
+    *right = error == CL_SUCCESS;
+    for (int i = 0; i < GROUP; i++) {
+        float want = 0;
+        for (int mask = 1; mask < NEIGHBOURS; mask <<= 1)
+            want += held(i ^ mask) * (float)mask;
+        *right = *right && x[i] == want;
+    }
+    return error;
+}
+
+void cl_shuffle_find(cl_device *device)
+{
+    if (!device->vec && device->max_group >= GROUP && device->info.kind == ENG_DEVICE_GPU &&
+        cl_caps_allowed(device, CL_CAP_SHUFFLE) &&
+        cl_trial(device, "exchange of registers", "shuffle", "-DHAVE_SHUFFLE=1", exchanges))
+        device->caps |= CL_CAP_SHUFFLE;
+}
