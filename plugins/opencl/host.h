@@ -10,7 +10,9 @@ typedef struct cl_found {
     cl_platform_id platform;
     cl_device_id id;
     char refused[192]; /* why it cannot be used; "": it can                     */
-    uint64_t held;     /* bytes, by all that have it open (budget_lock)         */
+    uint64_t held;     /* bytes, by all that have it open (found_lock)          */
+    cl_context context; /* of all that have the whole of it open (found_lock) */
+    uint32_t openings; /* of that context                                       */
 } cl_found;
 
 struct eng_plugin_state {
@@ -19,7 +21,7 @@ struct eng_plugin_state {
     size_t found_room;
     uint32_t n;
     bool searched;
-    pthread_mutex_t budget_lock; /* of held                                     */
+    pthread_mutex_t found_lock; /* of what all that have a device open share   */
 };
 
 /* device.c */

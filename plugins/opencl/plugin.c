@@ -22,7 +22,7 @@ static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
     if (status != ENG_OK)
         return status;
     eng_plugin_state *p = calloc(1, sizeof *p);
-    if (!p || pthread_mutex_init(&p->budget_lock, NULL) != 0) {
+    if (!p || pthread_mutex_init(&p->found_lock, NULL) != 0) {
         free(p);
         return services->fail_code(services->host, EU_NO_MEMORY("opencl"));
     }
@@ -33,7 +33,7 @@ static int plugin_open(const eng_services *services, eng_plugin_state **plugin)
 
 static void plugin_close(eng_plugin_state *plugin)
 {
-    pthread_mutex_destroy(&plugin->budget_lock);
+    pthread_mutex_destroy(&plugin->found_lock);
     free(plugin->found);
     free(plugin);
 }

@@ -2,10 +2,11 @@
 """What PyTorch (cuBLAS, its attention) and, where installed, flash-linear-attention do in cases of engine-bench, on the first
 NVIDIA card.  A line a case: microseconds (median), GB/s of what must be moved at least, TFLOP/s.  Needs PyTorch; tests only.
 
-    python3 tests/bench/card-peers.py
+    python3 tests/bench/card-peers.py [PATTERN]
 
-Operands are as many as make 512 MB, so that no cache holds them.
+PATTERN: only cases whose names match it (a regular expression).  Operands are as many as make 512 MB, so that no cache holds them.
 """
+import re
 import statistics
 import sys
 
@@ -22,6 +23,7 @@ if not torch.cuda.is_available():
 
 torch.backends.cuda.matmul.allow_tf32 = False
 WORKING_SET = 512 << 20
+PATTERN = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
 
 
 def microseconds(run, sets, rounds=30):
@@ -42,6 +44,8 @@ def microseconds(run, sets, rounds=30):
 
 def report(name, make, run, moved, operations):
     """make() gives a set of operands, run(operands) is timed; moved: bytes, at least."""
+    if not PATTERN.search(name):
+        return
     try:
         count = max(1, min(64, WORKING_SET // max(1, moved)))
         sets = [make() for _ in range(count)]
@@ -76,6 +80,8 @@ def attention(tokens, cells):
 
 
 def delta_net(tokens, key_heads, heads, d=128):
+    if not PATTERN.search("gated_delta_net"):
+        return
     try:
         from fla.ops.gated_delta_rule import chunk_gated_delta_rule
     except Exception as e:

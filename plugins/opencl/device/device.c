@@ -331,11 +331,47 @@ static void make_key(cl_device *device, const cl_found *found)
     snprintf(device->key, sizeof device->key, "%s|%s|%s|%s|%u", platform, version, name, driver, device->compute_units);
 }
 
-static int open_context(cl_device *device, const cl_found *found)
+static cl_context new_context(const cl_device *device, const cl_found *found, cl_int *error)
 {
-    cl_int error;
-    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)found->platform, 0};
-    device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &error);
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)found->platform, 0};
+    return clCreateContext(properties, 1, &device->id, NULL, NULL, error);
+}
+
+/* Drivers let a card's contexts take turns, so that parts of a card in contexts of their own would wait for one another.
+ * Whoever has the whole device, or a part of it that OpenCL knows nothing of, shares one. */
+static cl_int find_context(cl_device *device, cl_found *found)
+{
+    cl_int error = CL_SUCCESS;
+    if (device->id != found->id) {
+        device->context = new_context(device, found, &error);
+        return error;
+    }
+    pthread_mutex_lock(&device->plugin->found_lock);
+    if (found->openings == 0)
+        found->context = new_context(device, found, &error);
+    if (found->context && (found->openings == 0 || (error = clRetainContext(found->context)) == CL_SUCCESS)) {
+        device->context = found->context;
+        found->openings++;
+    }
+    pthread_mutex_unlock(&device->plugin->found_lock);
+    return error;
+}
+
+static void leave_context(cl_device *device)
+{
+    cl_found *found = device->found;
+    if (!device->context)
+        return;
+    pthread_mutex_lock(&device->plugin->found_lock);
+    if (device->context == found->context && --found->openings == 0)
+        found->context = NULL;
+    pthread_mutex_unlock(&device->plugin->found_lock);
+    clReleaseContext(device->context);
+}
+
+static int open_context(cl_device *device, cl_found *found)
+{
+    cl_int error = find_context(device, found);
     if (!device->context)
         return cl_failed(device, error, "clCreateContext");
     device->transfer = clCreateCommandQueue(device->context, device->id, 0, &error);
@@ -344,7 +380,7 @@ static int open_context(cl_device *device, const cl_found *found)
     return ENG_OK;
 }
 
-static int set_up(cl_device *device, const cl_found *found, const eng_device_request *request)
+static int set_up(cl_device *device, cl_found *found, const eng_device_request *request)
 {
     describe(found, device->id, &device->info);
     snprintf(device->info.name, sizeof device->info.name, "%s",
@@ -431,8 +467,7 @@ void cl_device_close(eng_device_state *device)
     cl_programs_release(device);
     if (device->transfer)
         clReleaseCommandQueue(device->transfer);
-    if (device->context)
-        clReleaseContext(device->context);
+    leave_context(device);
     pthread_mutex_destroy(&device->programs_lock);
     pthread_mutex_destroy(&device->dot2_lock);
     free(device);

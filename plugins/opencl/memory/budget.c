@@ -28,12 +28,12 @@ int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char 
 {
     const double mib = 1048576;
     const uint64_t wanted = sum(bytes), total = device->whole_memory;
-    pthread_mutex_lock(&device->plugin->budget_lock);
+    pthread_mutex_lock(&device->plugin->found_lock);
     const uint64_t held = device->found->held;
     const bool fits = total == 0 || (held <= total && wanted <= total - held);
     if (fits)
         device->found->held += wanted;
-    pthread_mutex_unlock(&device->plugin->budget_lock);
+    pthread_mutex_unlock(&device->plugin->found_lock);
     if (!fits)
         return cl_fail(device, ENG_ERR_NOMEM,
                        "%s" ENG_CAUSE
@@ -47,9 +47,9 @@ int cl_budget_take(cl_device *device, const uint64_t bytes[CL_USES], const char 
 void cl_budget_give(cl_device *device, const uint64_t bytes[CL_USES])
 {
     account(device, bytes, false);
-    pthread_mutex_lock(&device->plugin->budget_lock);
+    pthread_mutex_lock(&device->plugin->found_lock);
     device->found->held -= sum(bytes);
-    pthread_mutex_unlock(&device->plugin->budget_lock);
+    pthread_mutex_unlock(&device->plugin->found_lock);
 }
 
 void cl_budget_note(cl_device *device, const uint64_t bytes[CL_USES], bool add)
@@ -59,8 +59,8 @@ void cl_budget_note(cl_device *device, const uint64_t bytes[CL_USES], bool add)
 
 uint64_t cl_budget_left(cl_device *device)
 {
-    pthread_mutex_lock(&device->plugin->budget_lock);
+    pthread_mutex_lock(&device->plugin->found_lock);
     const uint64_t held = device->found->held;
-    pthread_mutex_unlock(&device->plugin->budget_lock);
+    pthread_mutex_unlock(&device->plugin->found_lock);
     return held < device->whole_memory ? device->whole_memory - held : 0;
 }

@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-enum { CHUNK = 4096 }; /* columns that a work-item of family vec does at once */
+enum { CHUNK = 4096, MOST_EACH = 8 }; /* columns that a work-item does: of family vec at once, of simt at most */
 
 void cl_arg_extents(cl_recorder *r, const cl_walk *part)
 {
@@ -44,9 +44,11 @@ void cl_each(cl_recorder *r, const cl_walk *part)
     }
     size_t group = cl_group_of(r->device), width = columns >= 64 ? 64 : columns >= 8 ? 8 : 1;
     width = width < group ? width : group;
+    /* Several columns a work-item where there are plenty: what leads to a row's first is worked out once for them. */
+    const uint64_t items = 4096u * r->device->compute_units / (rows ? rows : 1) + 1, each = columns / items + 1;
     cl_arg_int(r, 1);
     cl_arg_int(r, 1);
-    cl_size2(r, columns, width, rows, group / width);
+    cl_size2(r, columns / (each < MOST_EACH ? each : MOST_EACH) + 1, width, rows, group / width);
 }
 
 size_t cl_group_of(const cl_device *device)
