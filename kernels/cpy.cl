@@ -7,7 +7,9 @@
  * -DXT= -DYT=  types by name         -DPER=  blocks of 32 or 256 (or units) an item
  *
  * On cards CONVERT has one dimension, of all rows' units of 32 elements.  A group brings LOCAL of them to local memory
- * and back from there, so that lanes side by side load and store side by side; -DYB= bytes of a block of y, 0: none.
+ * and back from there, so that lanes side by side load and store side by side, 16 bytes at a time where floats that lie
+ * aligned become blocks; -DYB= bytes of a block of y, 0: none.  FLAT, from rows of f32 to rows of two bytes' floats, needs
+ * no local memory: a work-item does FOURS times 4 elements.
  */
 #if defined(CONVERT) && !VEC && YB
 #define ENCODE_LOCAL
@@ -67,9 +69,41 @@ GROUPED_KERNEL
     K_BLOCKS(y, first, PER, n, SIXTEEN);
 }
 
+#elif defined(FLAT)
+
+#define put_f16(v) half_bits(v)
+#define put_bf16(v) bfloat_bits(v)
+#define PUT(v) PASTE(put_, YT)(v)
+#ifndef FOURS
+#define FOURS 8
+#endif
+
+KERNEL(GROUP_OF(LOCAL), cpy_flat, BUFFERS, cpy)
+{
+    UNPACK(CPY_NUMBERS)
+    ROW_INDEX(ITEM(1), ne);
+    __global const float *from = (__global const float *)(x + x_at + along(i, x_nb));
+    __global ushort *to = (__global ushort *)(y + y_at + along(i, y_nb));
+    const ulong first = 4 * ((ulong)GROUP_ITEM(0) * LOCAL * FOURS + get_local_id(0));
+    if ((((ulong)from | (ulong)to << 1) & 15) == 0 && first + 4 * LOCAL * (FOURS - 1) + 4 <= n) {
+        float4 v[FOURS];
+        UNROLL for (uint j = 0; j < FOURS; j++) v[j] = *(__global const float4 *)(from + first + 4 * LOCAL * j);
+        UNROLL for (uint j = 0; j < FOURS; j++) *(__global ushort4 *)(to + first + 4 * LOCAL * j) =
+            (ushort4)(PUT(v[j].x), PUT(v[j].y), PUT(v[j].z), PUT(v[j].w));
+        return;
+    }
+    for (uint j = 0; j < FOURS; j++)
+        for (ulong c = first + 4 * LOCAL * j, e = c; e < n && e < c + 4; e++)
+            to[e] = PUT(from[e]);
+}
+
 #elif defined(CONVERT) && !VEC
 
+#if YB
+#define UNIT_PITCH 36 /* eight lanes that read 16 bytes each of their units meet in no bank */
+#else
 #define UNIT_PITCH 33
+#endif
 static inline void put1_f32(gbytes p, float v)
 {
     *(__global float *)p = v;
@@ -82,15 +116,21 @@ static inline void put1_f16(gbytes p, float v)
 
 static inline void put1_bf16(gbytes p, float v)
 {
-    const uint u = as_uint(v);
-    *(__global ushort *)p =
-        (ushort)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 64u : (u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+    *(__global ushort *)p = bfloat_bits(v);
 }
+
+/* Can a group's units be whole ones, side by side, whose bytes are a multiple of 16? */
+#define WHOLE_GROUPS (YB && PASTE(PLAIN_, XT) && LOCAL * YB % 16 == 0)
 
 KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 {
     UNPACK(CPY_NUMBERS)
+#if YB
+    __local float4 v4[LOCAL * UNIT_PITCH / 4];
+    __local float *v = (__local float *)v4;
+#else
     __local float v[LOCAL * UNIT_PITCH];
+#endif
     __local ulong from[LOCAL], to[LOCAL];
     __local uint count[LOCAL];
     const uint id = get_local_id(0);
@@ -101,6 +141,11 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
     from[id] = x_at + along(i, x_nb) + 32 * b * x_step;
     to[id] = y_at + along(i, y_nb) + (YB ? b * YB : 32 * b * y_step);
     barrier(CLK_LOCAL_MEM_FENCE);
+#if WHOLE_GROUPS
+    const ulong ahead = (ulong)GROUP_ITEM(0) * LOCAL % per_row; /* units of the row before this group's */
+    const bool whole = ahead + LOCAL <= n / 32 && x_step == 4 && (((ulong)x + from[0]) & 15) == 0 &&
+                       (((ulong)y + to[0]) & 15) == 0;
+#endif
 #ifdef X_BLOCKS
     if (mine) {
         float t[32];
@@ -109,6 +154,15 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
         UNROLL for (uint j = 0; j < 32; j++) v[id * UNIT_PITCH + j] = t[j];
     }
 #else
+#if WHOLE_GROUPS
+    if (whole)
+        UNROLL for (uint j = 0; j < 8; j++)
+        {
+            const uint at = j * LOCAL + id;
+            v4[at / 8 * (UNIT_PITCH / 4) + at % 8] = ((__global const float4 *)(x + from[0]))[at];
+        }
+    else
+#endif
     for (uint j = id; j < 32 * LOCAL; j += LOCAL) {
         const uint u = j / 32, e = j % 32;
         v[u * UNIT_PITCH + e] = e < count[u] ? PASTE(dec1_, XT)(x + from[u] + e * x_step, 0) : 0.0f;
@@ -116,13 +170,19 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
 #if YB
-    __local uchar block[LOCAL * YB];
+    __local uint4 block4[(LOCAL * YB + 15) / 16];
+    __local uchar *block = (__local uchar *)block4;
     if (mine) {
-        float t[32];
-        UNROLL for (uint j = 0; j < 32; j++) t[j] = v[id * UNIT_PITCH + j];
-        ENC32(YT)(block, id, 32, vload16(0, t), vload16(1, t));
+        __local const float4 *t = v4 + id * (UNIT_PITCH / 4);
+        ENC32(YT)(block, id, 32, (float16)(t[0], t[1], t[2], t[3]), (float16)(t[4], t[5], t[6], t[7]));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#if WHOLE_GROUPS
+    if (whole)
+        for (uint j = id; j < LOCAL * YB / 16; j += LOCAL)
+            ((__global uint4 *)(y + to[0]))[j] = block4[j];
+    else
+#endif
 #if YB % 2
     for (uint j = id; j < LOCAL * YB; j += LOCAL)
         if (count[j / YB])

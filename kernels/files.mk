@@ -76,6 +76,7 @@ opencl_kernels = \
 	kernels/strips.clh \
 	kernels/sum_rows.cl \
 	kernels/tile.clh \
+	kernels/tokens.clh \
 	kernels/top_k.cl \
 	kernels/types.clh \
 	kernels/units.clh \

@@ -7,7 +7,7 @@
  * so that a work-item (vec) or a few (simt) keep some columns in registers over
  * all tokens of a sequence, and the state is read once and written once a slot.
  *
- * -DS= head size
+ * -DS= head size  -DPER_KEY=1: a gate for each key channel, 0: one a head (simt)
  */
 #include "delta.clh"
 #include "fold.clh"
@@ -75,64 +75,117 @@ KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
 
 #else
 
-/* Sum over the PER work-items of a column; every one gets it. */
-static inline float column_sum(__local float *red, uint id, float x)
-{
-    float s = 0.0f;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    red[id] = x;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    UNROLL for (uint i = 0; i < PER; i++)
-        s += red[(id & ~(uint)(PER - 1)) + i];
-    return s;
-}
+/*
+ * What columns give with a token's queries is summed across lanes together with what they give with the next token's keys:
+ * so a token waits for one sum, not for two.
+ */
+#define FETCH(first)                                                                                                   \
+    do {                                                                                                               \
+        fetch_rows(k_next, k, k_nb.y, first, to, whole);                                                               \
+        fetch_rows(q_next, q, q_nb.y, first, to, whole);                                                               \
+        fetch_lines(v_next, v, v_nb.y, first, to, j0, S);                                                              \
+        if (PER_KEY)                                                                                                   \
+            fetch_rows(g_next, g, g_nb.y, first, to, whole);                                                           \
+        if (id < TILE && (first) + (int)id < to) {                                                                     \
+            a_next = PER_KEY ? 1.0f : exp(FLOAT(g, ((first) + (int)id) * g_nb.y));                                     \
+            beta_next = FLOAT(beta, ((first) + (int)id) * g_nb.w);                                                     \
+        }                                                                                                              \
+    } while (0)
+#define KEEP(tile)                                                                                                     \
+    do {                                                                                                               \
+        keep_rows(ks + (tile) * UNITS, k_next);                                                                        \
+        keep_rows(qs + (tile) * UNITS, q_next);                                                                        \
+        keep_lines(vs + (tile) * TILE * NC, v_next);                                                                   \
+        if (PER_KEY) {                                                                                                 \
+            UNROLL for (uint i = 0; i < FETCHES; i++) g_next[i] = exp(g_next[i]);                                      \
+            keep_rows(gs + (tile) * UNITS, g_next);                                                                    \
+        }                                                                                                              \
+        if (id < TILE) {                                                                                               \
+            as[(tile) * TILE + id] = a_next;                                                                           \
+            betas[(tile) * TILE + id] = beta_next;                                                                     \
+        }                                                                                                              \
+    } while (0)
+/* Keys and gates of the token at `at` in local memory. */
+#define KEYS_OF(at)                                                                                                    \
+    do {                                                                                                               \
+        UNROLL for (uint i = 0; i < MINE; i++)                                                                         \
+        {                                                                                                              \
+            kt[i] = ks[MINE_AT(at, i)];                                                                                \
+            if (PER_KEY)                                                                                               \
+                gt[i] = gs[MINE_AT(at, i)];                                                                            \
+        }                                                                                                              \
+    } while (0)
 
 KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
 {
     UNPACK(GDN_NUMBERS)
-    __local float red[GROUP], ks[S + PER], qs[S + PER], gate[S + PER];
+    __local float4 ks[2 * UNITS], qs[2 * UNITS], gs[PER_KEY ? 2 * UNITS : 1];
+    __local float vs[2 * TILE * NC], as[2 * TILE], betas[2 * TILE], red[SUMS_LOCAL(2 * WIDE)];
     const long h = ITEM(1), b = ITEM(2);
-    const uint id = get_local_id(0), lane = id % PER, j = get_group_id(0) * NC + id / PER;
-    if (get_group_id(0) * NC >= S || h >= head.x || b >= shape.y)
+    const uint id = get_local_id(0), lane = id % PER, j0 = get_group_id(0) * NC;
+    if (j0 >= S || h >= head.x || b >= shape.y)
         return;
     BEGIN;
-    if (b == 0 && j < S)
-        ORPHANS(j, j + 1);
+    if (b == 0 && id < NC && j0 + id < S)
+        ORPHANS(j0 + id, j0 + id + 1);
     if (from == to)
         return;
+    k += qk * k_nb.x;
+    q += qk * q_nb.x;
+    v += h * v_nb.x;
+    g += h * g_nb.x;
+    beta += h * g_nb.z;
+    const bool whole = EVEN((ulong)k | (ulong)q | k_nb.y | q_nb.y | (PER_KEY ? (ulong)g | g_nb.y : 0));
 
-    float m[MINE];
-    LOAD_STATE(m, j < S);
-    for (int t = from; t < to; t++) {
-        cbytes kt = k + qk * k_nb.x + t * k_nb.y, qt = q + qk * q_nb.x + t * q_nb.y, gt = g + h * g_nb.x + t * g_nb.y;
+    float4 m[WIDE][MINE], k_next[FETCHES], q_next[FETCHES], g_next[FETCHES], kt[MINE], gt[MINE], qt[MINE];
+    float v_next[LINES], a_next = 0.0f, beta_next = 0.0f, sums[2 * WIDE];
+    FETCH(from);
+    LOAD_STATE(m, S);
+    UNROLL for (uint w = 0; w < WIDE; w++) sums[2 * w + 1] = 0.0f;
+    for (int first = from; first < to; first += TILE) {
+        const uint tile = (uint)(first - from) / TILE % 2;
+        const int end = min(first + TILE, to);
+        KEEP(tile);
+        FETCH(first + TILE); /* behind the barrier PoCL 3.1 gives work-items those of others */
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = id; i < MINE * PER; i += GROUP) {
-            ks[i] = i < S ? dec1_f32(kt, i) : 0.0f;
-            qs[i] = i < S ? dec1_f32(qt, i) : 0.0f;
-            gate[i] = exp(head.w ? (i < S ? dec1_f32(gt, i) : 0.0f) : FLOAT(gt, 0));
+        KEYS_OF(tile * TILE);
+        for (int t = first; t < end; t++) {
+            const uint at = tile * TILE + (uint)(t - first), next = at + 1 == 2 * TILE ? 0 : at + 1;
+            const float a = as[at], rate = betas[at];
+            float d[WIDE];
+            UNROLL for (uint i = 0; i < MINE; i++) qt[i] = qs[MINE_AT(at, i)];
+            UNROLL for (uint w = 0; w < WIDE; w++)
+            {
+                float4 s = 0.0f;
+                UNROLL for (uint i = 0; i < MINE; i++) s = fma(m[w][i], PER_KEY ? gt[i] * kt[i] : kt[i], s);
+                sums[2 * w] = sum4(s);
+                d[w] = vs[at * NC + w * SIDE + id / PER];
+            }
+            lanes_sums(sums, 2 * WIDE, red);
+            UNROLL for (uint w = 0; w < WIDE; w++)
+            {
+                if (t > from && lane == 0 && COLUMN(w) < S)
+                    RESULT(t - 1)[COLUMN(w)] = sums[2 * w + 1] * scale;
+                d[w] = rate * (d[w] - a * sums[2 * w]);
+                float4 s = 0.0f;
+                UNROLL for (uint i = 0; i < MINE; i++)
+                {
+                    m[w][i] = fma(PER_KEY ? gt[i] : (float4)a, m[w][i], d[w] * kt[i]);
+                    s = fma(m[w][i], qt[i], s);
+                }
+                sums[2 * w + 1] = sum4(s);
+            }
+            KEYS_OF(next); /* of a tile's last token: of no use */
+            const int out = ROW_AFTER(to - 1 - t);
+            if (IN_POOL(out))
+                SAVE_STATE(m, S, out);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        float s = 0.0f;
-        UNROLL for (uint i = 0; i < MINE; i++) {
-            m[i] *= gate[i * PER + lane];
-            s = fma(m[i], ks[i * PER + lane], s);
-        }
-        s = column_sum(red, id, s);
-        const float value = j < S ? dec1_f32(v + h * v_nb.x + t * v_nb.y, j) : 0.0f;
-        const float d = FLOAT(beta, h * g_nb.z + t * g_nb.w) * (value - s);
-        s = 0.0f;
-        UNROLL for (uint i = 0; i < MINE; i++) {
-            m[i] = fma(d, ks[i * PER + lane], m[i]);
-            s = fma(m[i], qs[i * PER + lane], s);
-        }
-        s = column_sum(red, id, s);
-        if (lane == 0 && j < S)
-            RESULT(t)[j] = s * scale;
-
-        const int out = ROW_AFTER(to - 1 - t);
-        if (IN_POOL(out) && j < S)
-            SAVE_STATE(m, out);
     }
+    lanes_sums(sums, 2 * WIDE, red);
+    UNROLL for (uint w = 0; w < WIDE; w++)
+        if (lane == 0 && COLUMN(w) < S)
+            RESULT(to - 1)[COLUMN(w)] = sums[2 * w + 1] * scale;
+    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }
 
 #endif

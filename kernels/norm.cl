@@ -18,14 +18,22 @@ static inline float factor_of(float square, float n, float eps)
 #if WEIGHT
 #define W16(v) ((v)*vload16(0, (fin)(w + w_at) + c))
 #define W1(v) ((v) * ((fin)(w + w_at))[c])
+#define W4(v, i) ((v) * ((fin4)(w + w_at))[FOUR(i)])
+#define W_ADDRESS ((ulong)w + w_at)
 #else
+#define W4(v, i) (v)
+#define W_ADDRESS 0
 #define W16(v) (v)
 #define W1(v) (v)
 #endif
 #if BIAS
 #define B16(v) ((v) + vload16(0, (fin)(b + b_at) + c))
 #define B1(v) ((v) + ((fin)(b + b_at))[c])
+#define B4(v, i) ((v) + ((fin4)(b + b_at))[FOUR(i)])
+#define B_ADDRESS ((ulong)b + b_at)
 #else
+#define B4(v, i) (v)
+#define B_ADDRESS 0
 #define B16(v) (v)
 #define B1(v) (v)
 #endif
@@ -82,17 +90,30 @@ KERNEL(ROW_ATTRIBUTES, norm, NORM_BUFFERS, norm)
     fin in = (fin)(x + x_at + row_at(r, ne, xs));
     fout out = (fout)(y + y_at + row_at(r, ne, ys));
     float mean = 0.0f, q = 0.0f;
+    const bool held = HOLDS(n, (ulong)in | (ulong)out | W_ADDRESS | B_ADDRESS);
+    float4 v[HELD];
+    if (held)
+        EACH_HELD(i, n) v[i] = ((fin4)in)[FOUR(i)];
 #if MEAN
     float s = 0.0f;
-    for (long c = get_local_id(0); c < n; c += GROUP)
-        s += in[c];
+    if (held) {
+        EACH_HELD(i, n) s += sum_of4(v[i]);
+    } else
+        for (long c = get_local_id(0); c < n; c += GROUP)
+            s += in[c];
     mean = group_sum(s, t) / (float)n;
 #endif
-    for (long c = get_local_id(0); c < n; c += GROUP)
-        q += (in[c] - mean) * (in[c] - mean);
+    if (held) {
+        EACH_HELD(i, n) q += sum_of4((v[i] - mean) * (v[i] - mean));
+    } else
+        for (long c = get_local_id(0); c < n; c += GROUP)
+            q += (in[c] - mean) * (in[c] - mean);
     const float f = factor_of(group_sum(q, t), (float)n, eps);
-    for (long c = get_local_id(0); c < n; c += GROUP)
-        out[c] = B1(W1((in[c] - mean) * f));
+    if (held) {
+        EACH_HELD(i, n) ((fout4)out)[FOUR(i)] = B4(W4((v[i] - mean) * f, i), i);
+    } else
+        for (long c = get_local_id(0); c < n; c += GROUP)
+            out[c] = B1(W1((in[c] - mean) * f));
 #endif
 }
 

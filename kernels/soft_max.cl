@@ -8,12 +8,19 @@
 #ifdef MASK_HALF
 #define M1(c) (slope * vload_half(c, (__global const half *)m))
 #define M16(c) (slope * vload_half16(0, (__global const half *)m + (c)))
+#define M4(c) (slope * (float4)(vload_half(c, (__global const half *)m), vload_half((c) + 1, (__global const half *)m),       \
+                                vload_half((c) + 2, (__global const half *)m), vload_half((c) + 3, (__global const half *)m)))
+#define M_ADDRESS 0
 #elif MASK
 #define M1(c) (slope * ((fin)m)[c])
 #define M16(c) (slope * vload16(0, (fin)m + (c)))
+#define M4(c) (slope * *(fin4)((fin)m + (c)))
+#define M_ADDRESS ((ulong)m)
 #else
 #define M1(c) 0.0f
 #define M16(c) 0.0f
+#define M4(c) 0.0f
+#define M_ADDRESS 0
 #endif
 
 /* ALiBi slope of head h */
@@ -92,24 +99,43 @@ KERNEL(ROW_ATTRIBUTES, soft_max, SOFT_MAX_BUFFERS, soft_max)
         for (; c < n; c++)
             out[c] *= f;
 #else
-        for (long c = get_local_id(0); c < n; c += GROUP) {
-            const float v = in[c] * scale + M1(c);
-            out[c] = v;
-            top = fmax(top, v);
-        }
+        const bool held = HOLDS(n, (ulong)in | (ulong)out | M_ADDRESS);
+        float4 v[HELD];
+        if (held) {
+            EACH_HELD(i, n)
+            {
+                v[i] = ((fin4)in)[FOUR(i)] * scale + M4(4 * FOUR(i));
+                top = fmax(top, fmax(fmax(v[i].x, v[i].y), fmax(v[i].z, v[i].w)));
+            }
+        } else
+            for (long c = get_local_id(0); c < n; c += GROUP) {
+                const float x1 = in[c] * scale + M1(c);
+                out[c] = x1;
+                top = fmax(top, x1);
+            }
         top = group_max(top, t);
         const float base = top == -INFINITY ? 0.0f : top;
-        for (long c = get_local_id(0); c < n; c += GROUP) {
-            out[c] = exp(out[c] - base);
-            sum += out[c];
-        }
+        if (held) {
+            EACH_HELD(i, n)
+            {
+                v[i] = exp(v[i] - base);
+                sum += sum_of4(v[i]);
+            }
+        } else
+            for (long c = get_local_id(0); c < n; c += GROUP) {
+                out[c] = exp(out[c] - base);
+                sum += out[c];
+            }
         sum = group_sum(sum, t);
 #if SINKS
         sink = EXP1(at, base);
 #endif
         const float f = sum + sink == 0.0f ? 0.0f : 1.0f / (sum + sink);
-        for (long c = get_local_id(0); c < n; c += GROUP)
-            out[c] *= f;
+        if (held) {
+            EACH_HELD(i, n) ((fout4)out)[FOUR(i)] = v[i] * f;
+        } else
+            for (long c = get_local_id(0); c < n; c += GROUP)
+                out[c] *= f;
 #endif
     }
 }

@@ -90,60 +90,98 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
 
 #else
 
+/* The sum across lanes of a token's result is taken while the next token's columns are worked at. */
+#define FETCH(first)                                                                                                   \
+    do {                                                                                                               \
+        fetch_rows(in_next, ins, b_nb.y, first, to, whole);                                                            \
+        fetch_rows(read_next, reads, b_nb.w, first, to, whole);                                                        \
+        fetch_lines(x_next, x, x_nb.y, first, to, j0, head.z);                                                         \
+        if (id < TILE && (first) + (int)id < to)                                                                       \
+            dt_next = FLOAT(dts, ((first) + (int)id) * x_nb.w);                                                        \
+    } while (0)
+/* Gates of a state each are made when the steps of all tokens are there. */
+#define KEEP(tile, after)                                                                                              \
+    do {                                                                                                               \
+        keep_rows(add + (tile) * UNITS, in_next);                                                                      \
+        keep_rows(y + (tile) * UNITS, read_next);                                                                      \
+        keep_lines(xs + (tile) * TILE * NC, x_next);                                                                   \
+        if (id < TILE) {                                                                                               \
+            steps[(tile) * TILE + id] = dt_next;                                                                       \
+            if (!EACH)                                                                                                 \
+                gates[(tile) * TILE + id] = exp(dt_next * FLOAT(rates, 0));                                            \
+        }                                                                                                              \
+        FETCH(after); /* behind the barrier PoCL 3.1 gives work-items those of others */                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        if (EACH) {                                                                                                    \
+            UNROLL for (uint i = 0; i < FETCHES; i++)                                                                  \
+            {                                                                                                          \
+                const uint e = id + i * GROUP, c = 4 * (e % KEYS);                                                     \
+                if (e < UNITS)                                                                                         \
+                    gate[(tile) * UNITS + e] =                                                                         \
+                        c < S ? exp(steps[(tile) * TILE + e / KEYS] * load4((__global const float *)rates, c, false))  \
+                              : (float4)0.0f;                                                                          \
+            }                                                                                                          \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+        }                                                                                                              \
+    } while (0)
+
 KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
 {
     UNPACK(SCAN_NUMBERS)
-    __local float red[GROUP], add[MINE * PER], y[MINE * PER], gate[MINE * PER];
-    const long h = ITEM(1), b = ITEM(2);
+    __local float4 add[2 * UNITS], y[2 * UNITS], gate[EACH ? 2 * UNITS : 1];
+    __local float xs[2 * TILE * NC], steps[2 * TILE], gates[2 * TILE], red[SUMS_LOCAL(WIDE)];
+    const long h = ITEM(1), b = ITEM(2), j0 = (long)get_group_id(0) * NC;
     const uint id = get_local_id(0), lane = id % PER;
-    const long j = (long)get_group_id(0) * NC + id / PER;
-    if ((long)get_group_id(0) * NC >= head.z || h >= head.x || b >= shape.y)
+    if (j0 >= head.z || h >= head.x || b >= shape.y)
         return;
     BEGIN;
-    if (b == 0 && lane == 0 && j < head.z)
-        ORPHANS(j, j + 1);
+    if (b == 0 && id < NC && j0 + id < head.z)
+        ORPHANS(j0 + id, j0 + id + 1);
     if (from == to)
         return;
+    x += h * x_nb.x;
+    const bool whole = EVEN((ulong)ins | (ulong)reads | b_nb.y | b_nb.w);
 
-    float m[MINE];
-    LOAD_STATE(m, j < head.z);
-    for (int t = from; t < to; t++) {
-        cbytes in = ins + t * b_nb.y, read = reads + t * b_nb.w;
-        const float dt = FLOAT(dts, t * x_nb.w);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = id; i < MINE * PER; i += GROUP) {
-            add[i] = i < S ? dec1_f32(in, i) : 0.0f;
-            y[i] = i < S ? dec1_f32(read, i) : 0.0f;
-#if EACH
-            gate[i] = i < S ? exp(dt * dec1_f32(rates, i)) : 0.0f;
-#endif
+    float4 m[WIDE][MINE], in_next[FETCHES], read_next[FETCHES];
+    float x_next[LINES], dt_next = 0.0f, sums[WIDE];
+    FETCH(from);
+    LOAD_STATE(m, head.z);
+    UNROLL for (uint w = 0; w < WIDE; w++) sums[w] = 0.0f;
+    for (int first = from; first < to; first += TILE) {
+        const uint tile = (uint)(first - from) / TILE % 2;
+        const int end = min(first + TILE, to);
+        KEEP(tile, first + TILE);
+        for (int t = first; t < end; t++) {
+            const uint at = tile * TILE + (uint)(t - first);
+            float4 s[WIDE];
+            lanes_sums(sums, WIDE, red);
+            UNROLL for (uint w = 0; w < WIDE; w++)
+            {
+                const float d = steps[at] * xs[at * NC + w * SIDE + id / PER];
+                s[w] = 0.0f;
+                UNROLL for (uint i = 0; i < MINE; i++)
+                {
+                    const float4 a = EACH ? gate[MINE_AT(at, i)] : (float4)gates[at];
+                    m[w][i] = fma(a, m[w][i], d * add[MINE_AT(at, i)]);
+                    s[w] = fma(m[w][i], y[MINE_AT(at, i)], s[w]);
+                }
+            }
+            UNROLL for (uint w = 0; w < WIDE; w++)
+            {
+                if (t > from && lane == 0 && COLUMN(w) < head.z)
+                    RESULT(t - 1)[COLUMN(w)] = sums[w];
+                sums[w] = sum4(s[w]);
+            }
+            const int out = ROW_AFTER(to - 1 - t);
+            if (IN_POOL(out))
+                SAVE_STATE(m, head.z, out);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-#if !EACH
-        const float a = exp(dt * FLOAT(rates, 0));
-#endif
-        const float d = j < head.z ? dt * dec1_f32(x + h * x_nb.x + t * x_nb.y, j) : 0.0f;
-        float s = 0.0f;
-        UNROLL for (uint i = 0; i < MINE; i++) {
-#if EACH
-            const float a = gate[i * PER + lane];
-#endif
-            m[i] = fma(d, add[i * PER + lane], a * m[i]);
-            s = fma(m[i], y[i * PER + lane], s);
-        }
-        red[id] = s;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane == 0 && j < head.z) {
-            s = 0.0f;
-            UNROLL for (uint i = 0; i < PER; i++)
-                s += red[id + i];
-            RESULT(t)[j] = s;
-        }
-
-        const int out = ROW_AFTER(to - 1 - t);
-        if (IN_POOL(out) && j < head.z)
-            SAVE_STATE(m, out);
     }
+    lanes_sums(sums, WIDE, red);
+    UNROLL for (uint w = 0; w < WIDE; w++)
+        if (lane == 0 && COLUMN(w) < head.z)
+            RESULT(to - 1)[COLUMN(w)] = sums[w];
+    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }
 
 #endif

@@ -171,6 +171,8 @@ static void cases_cpy(cf_suite *s)
     for (size_t i = 0; i < COUNT(pairs); i++)
         for (int l = 0; l < 5; l++, x++)
             copy(s, pairs[i][0], pairs[i][1], (cf_layout)l, x % 3 ? 29 + x % 7 : 1, x % 5 ? x % 11 + 1 : 1);
+    copy(s, ENG_TYPE_F32, ENG_TYPE_F16, CF_PLAIN, 2304, 2); /* long rows */
+    copy(s, ENG_TYPE_F32, ENG_TYPE_BF16, CF_SWAP12, 2305, 2);
     cf_thin(s, 4);
     for (size_t i = 0; i < COUNT(blocks); i++) {
         for (int l = 0; l < 4; l++)

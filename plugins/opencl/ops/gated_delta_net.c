@@ -35,9 +35,12 @@ static int record(cl_recorder *r, const eng_node *node)
     const int64_t gates = cl_ne(in[GATE], 0) == size && size > 1;
     const int64_t tokens = size > 256 ? 1 : cl_ne(o, 2) / cl_max(1, sequences);
     const cl_variant *v = cl_variant_of(r->device, node->op, tokens);
-    const int64_t columns = v->parts ? columns_of(r->device, v, size, heads * sequences) : v->rows;
+    const cl_deal deal = cl_pool_deal(r->device, v->group, size, size * heads * sequences);
+    const int64_t columns = v->family == CL_SIMT ? deal.columns
+                            : v->parts           ? columns_of(r->device, v, size, heads * sequences)
+                                                 : v->rows;
     cl_split split;
-    char options[96];
+    char options[128];
 
     if (sequences == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
@@ -45,6 +48,9 @@ static int record(cl_recorder *r, const eng_node *node)
     if (v->parts)
         snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld -DPER_KEY=%d", (long long)columns,
                  gates != 0);
+    if (v->family == CL_SIMT)
+        snprintf(options + at, sizeof options - (size_t)at, " -DPER_KEY=%d -DGROUP=%zu -DPER=%d -DWIDE=%d", gates != 0,
+                 v->group, deal.per, deal.wide);
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_pool(r, STATE, &split);
     cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),

@@ -17,4 +17,12 @@ void cl_arg_pool(cl_recorder *r, unsigned pool, const cl_split *split);
 /* The numbers index_nb, state_offset and piece_bytes: strides of src, dst and cu, and where the pool begins. */
 void cl_arg_pool_strides(cl_recorder *r, unsigned pool, const cl_split *split);
 
+/* How a card's variant shares columns of states, of `size` elements each and `columns` in all: work-items of a column,
+ * columns of a work-item, and of a group. */
+typedef struct cl_deal {
+    int per, wide;
+    int64_t columns;
+} cl_deal;
+cl_deal cl_pool_deal(const cl_device *device, size_t group, int64_t size, int64_t columns);
+
 #endif

@@ -25,13 +25,18 @@ static int record(cl_recorder *r, const eng_node *node)
         in[i] = cl_in(graph, node, i);
     const int64_t channels = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     const cl_variant *v = cl_variant_of(r->device, node->op, 1);
+    const cl_deal deal = cl_pool_deal(r->device, v->group, cl_ne(in[STATE], 0), channels * heads * sequences);
+    const int64_t rows = v->family == CL_SIMT ? deal.columns : v->rows;
     cl_split split;
-    char options[96];
+    char options[128];
 
     if (sequences == 0 || cl_ne(in[STATE], 0) == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
-    snprintf(options, sizeof options, "-DS=%lld -DEACH=%d -DPIECES=%u", (long long)cl_ne(in[STATE], 0),
-             cl_ne(in[A], 0) > 1, split.n);
+    int at = snprintf(options, sizeof options, "-DS=%lld -DEACH=%d -DPIECES=%u", (long long)cl_ne(in[STATE], 0),
+                      cl_ne(in[A], 0) > 1, split.n);
+    if (v->family == CL_SIMT)
+        snprintf(options + at, sizeof options - (size_t)at, " -DGROUP=%zu -DPER=%d -DWIDE=%d", v->group, deal.per,
+                 deal.wide);
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_pool(r, STATE, &split);
     cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),
@@ -42,7 +47,7 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3), cl_nb(o, 1)});
     cl_arg_pool_strides(r, STATE, &split);
     cl_arg_long(r, cl_nb(in[A], 1));
-    cl_size3(r, cl_ceil(channels, v->rows) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
+    cl_size3(r, cl_ceil(channels, rows) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
     return r->status;
 }
 

@@ -115,14 +115,16 @@ static const cl_variant variants[] = {
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
 
     /* n: tokens that a sequence has on average; 1 where a head has more than 256 keys.  rows: columns of a head's state;
-     * parts: at most, and the kernel is told how many */
+     * parts: at most, and the kernel is told how many; of cards pool.c says */
     {"columns16", DELTA_NET, VEC, COLUMNS(1, 16), .rows = 16},
     {"chunks", DELTA_CHUNKS, VEC, COLUMNS(17, ALL), .parts = 1, .rows = 128},
-    {"columns8", DELTA_NET, SIMT(64), COLUMNS(1, ALL), .rows = 8},
+    {"lanes128", DELTA_NET, SIMT(128), COLUMNS(1, ALL)},
+    {"lanes64", DELTA_NET, SIMT(64), COLUMNS(1, ALL)},
 
-    /* rows: channels of a head */
+    /* rows: channels of a head; of cards pool.c says */
     {"channels16", SCAN, VEC, COLUMNS(1, ALL), .rows = 16},
-    {"channels8", SCAN, SIMT(64), COLUMNS(1, ALL), .rows = 8},
+    {"lanes128", SCAN, SIMT(128), COLUMNS(1, ALL)},
+    {"lanes64", SCAN, SIMT(64), COLUMNS(1, ALL)},
 
     /* n: tokens.  parts: results and windows in a launch each; rows: channels, columns: tokens of a work-item */
     {"once", CONV, VEC, COLUMNS(1, 32), .rows = 16, .columns = 32},
