@@ -40,6 +40,7 @@ opencl_kernels = \
 	kernels/index.clh \
 	kernels/indexed.clh \
 	kernels/lanes.clh \
+	kernels/lanes_dot.clh \
 	kernels/launch.clh \
 	kernels/loops.cl \
 	kernels/matrix.cl \

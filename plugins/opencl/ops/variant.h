@@ -33,6 +33,11 @@ typedef struct cl_variant {
 #define CL_TYPE_BIT(type) ((uint64_t)1 << (type))
 #define CL_BLOCKS ~(CL_TYPE_BIT(ENG_TYPE_F32) | CL_TYPE_BIT(ENG_TYPE_F16) | CL_TYPE_BIT(ENG_TYPE_BF16))
 
+/* Those with long pieces in kernels/lanes.clh. */
+#define CL_LONG                                                                                                        \
+    (CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q5_K) | \
+     CL_TYPE_BIT(ENG_TYPE_Q6_K) | CL_TYPE_BIT(ENG_TYPE_IQ4_XS))
+
 /* n of a conversion (convert.c). */
 enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };
 

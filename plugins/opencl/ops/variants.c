@@ -10,7 +10,9 @@
 #define SIMT(items) .family = CL_SIMT, .group = (items)
 #define COLUMNS(from, to) .least = (from), .most = (to)
 #define ROWS_KERNELS .kernel = "mul_mat_rows", .several = "mul_mat_several"
-#define LANES(n, m) ROWS_KERNELS, .options = " -DCOLS=" #n, .rows = (m), .columns = (n)
+/* On cards: rows and columns of a group.  Pieces of CL_LONG take registers for half as many rows of several columns. */
+#define LANES(m, n)                                                                                                    \
+    MUL_MAT, SIMT(64), ROWS_KERNELS, .options = " -DDOT_ROWS=" #m " -DCOLS=" #n, .rows = (m), .columns = (n)
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
 /* Of weights in lanes: of one column or more, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
@@ -57,7 +59,7 @@
 
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
- * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes.clh, tile.clh
+ * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes_dot.clh, tile.clh
  * and, with a matrix unit, matrix_tile.clh.
  */
 static const cl_variant variants[] = {
@@ -74,17 +76,22 @@ static const cl_variant variants[] = {
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
-    {"lanes1", MUL_MAT, SIMT(64), COLUMNS(1, 1), LANES(1, 4)},
-    {"lanes2", MUL_MAT, SIMT(64), COLUMNS(2, 2), LANES(2, 4)},
-    {"lanes4", MUL_MAT, SIMT(64), COLUMNS(3, 8), LANES(4, 2)},
+    {"lanes1", LANES(4, 1), COLUMNS(1, 1)},
+    {"lanes2", LANES(4, 2), COLUMNS(2, 2)},
+    {"lanes4", LANES(2, 4), COLUMNS(3, 4), .types = CL_LONG},
+    {"lanes4", LANES(4, 4), COLUMNS(3, 4)},
+    {"lanes8", LANES(2, 8), COLUMNS(5, 8), .types = CL_LONG},
+    {"lanes8", LANES(4, 8), COLUMNS(5, 8)},
     WIDTHS("mma", MUL_MAT, CL_CAP_MMA, MATRIX_TILES, 1),
     WIDTHS("mma-c", MUL_MAT, CL_CAP_MMA_IN_C, MATRIX_TILES, 2),
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
-    {"tile32", MUL_MAT, SIMT(256), COLUMNS(9, 32), TILES(32)},
+    {"lanes8", LANES(2, 8), COLUMNS(9, 32), .types = CL_LONG},
+    {"lanes8", LANES(4, 8), COLUMNS(9, 32)},
     {"tile64", MUL_MAT, SIMT(256), COLUMNS(33, 64), TILES(64)},
     {"tile128", MUL_MAT, SIMT(256), COLUMNS(65, ALL), TILES(128)},
-    {"lanes4", MUL_MAT, SIMT(64), COLUMNS(9, ALL), .slow = 1, LANES(4, 2)},
+    {"lanes8", LANES(2, 8), COLUMNS(33, ALL), .slow = 1, .types = CL_LONG},
+    {"lanes8", LANES(4, 8), COLUMNS(33, ALL), .slow = 1},
 
     {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DONE", 48)},
     {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
