@@ -142,6 +142,12 @@ static void queries(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_walk_run(r, &w, ENG_MAX_RANK, launch, x);
 }
 
+/* Work-items that put the splits of one query together. */
+static size_t merge_group(const cl_device *device)
+{
+    return device->vec ? 1 : device->max_group >= 256 ? 256 : cl_group(device);
+}
+
 static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const attn *x = ctx;
@@ -156,7 +162,7 @@ static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
                                  part->nb[1][1], part->nb[1][2]});
     cl_arg_long4(r, (int64_t[4]){part->ne[2], part->first[2], x->tokens, heads});
     cl_arg_long4(r, (int64_t[4]){part->ne[1], part->first[1], cl_nb(x->o, 1), cl_nb(x->o, 2)});
-    cl_size1(r, part->ne[1] * part->ne[2], cl_group(r->device));
+    cl_size1(r, part->ne[1] * part->ne[2] * (int64_t)merge_group(r->device), merge_group(r->device));
 }
 
 /* -- the plan ---------------------------------------------------------------------- */
@@ -175,6 +181,14 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
         return;
     }
     x->cut[x->n_cuts++] = part->first[DIM_S];
+}
+
+/* What rows of the table ask for: processors for heads of a group, if there is one token. */
+static int64_t kind_of(const attn *x, const cl_device *device)
+{
+    if (device->vec)
+        return x->tokens == 1 ? x->group : INT64_MAX;
+    return cl_max(cl_ne(x->in[K], 0), cl_ne(x->in[V], 0)) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;
 }
 
 static void choose_tiles(attn *x, const cl_device *device)
@@ -200,11 +214,12 @@ static int record(cl_recorder *r, const eng_node *node)
                          node->ip[ENG_ATTN_PERIOD], x.cells};
     if (x.in[TABLE])
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
-    x.variant = cl_variant_of(r->device, node->op, x.tokens == 1 ? x.group : INT64_MAX);
+    x.variant = cl_variant_of(r->device, node->op, kind_of(&x, r->device));
     choose_tiles(&x, r->device);
-    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu%s",
+    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu -DMERGE=%zu%s",
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
-                     (long long)cl_ne(x.in[V], 0), cl_group(r->device), x.variant->options ? x.variant->options : "");
+                     (long long)cl_ne(x.in[V], 0), cl_group(r->device), merge_group(r->device),
+                     x.variant->options ? x.variant->options : "");
     if (x.in[MASK])
         n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
     if (x.valid.period && !x.in[CPOS])
