@@ -5,6 +5,8 @@
  */
 #if !VEC && defined(LANES)
 #include "attention_lanes.clh"
+#elif !VEC && defined(TILES)
+#include "attention_tiles.clh"
 #elif !VEC
 #include "attention_groups.clh"
 #elif defined(HEADS)

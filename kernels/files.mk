@@ -9,6 +9,7 @@ opencl_kernels = \
 	kernels/attention_lanes.clh \
 	kernels/attention_merge.clh \
 	kernels/attention_queries.clh \
+	kernels/attention_tiles.clh \
 	kernels/attention_vec.clh \
 	kernels/blocks.clh \
 	kernels/builtins.clh \

@@ -186,9 +186,12 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
 /* What rows of the table ask for: processors for heads of a group, if there is one token. */
 static int64_t kind_of(const attn *x, const cl_device *device)
 {
+    const int64_t d = cl_ne(x->in[K], 0), e = cl_ne(x->in[V], 0);
     if (device->vec)
         return x->tokens == 1 ? x->group : INT64_MAX;
-    return cl_max(cl_ne(x->in[K], 0), cl_ne(x->in[V], 0)) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;
+    if (e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32)
+        return CL_ATTENTION_MANY;
+    return cl_max(d, e) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;
 }
 
 static void choose_tiles(attn *x, const cl_device *device)
@@ -197,7 +200,7 @@ static void choose_tiles(attn *x, const cl_device *device)
     x->tile_heads = cl_min(x->group, queries);
     x->tile_tokens = x->in[TABLE] ? 1 : cl_min(x->tokens, cl_max(1, queries / x->group));
     const int64_t items = cl_ceil(x->tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads) * x->kv_heads;
-    const int64_t wanted = (device->vec ? 2 : 4) * (int64_t)device->compute_units;
+    const int64_t wanted = (device->vec ? 2 : queries > 4 ? 1 : 4) * (int64_t)device->compute_units;
     x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, least)));
 }
 

@@ -114,6 +114,8 @@ static const cl_variant variants[] = {
     {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
     {"lanes4", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES", .rows = 4,
      .columns = 128},
+    {"tiles64", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_MANY, CL_ATTENTION_MANY), .options = " -DTILES", .rows = 64,
+     .columns = 128},
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
 
     /* n: tokens that a sequence has on average; 1 where a head has more than 256 keys.  rows: columns of a head's state;
