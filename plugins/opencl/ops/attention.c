@@ -200,10 +200,11 @@ static void choose_tiles(attn *x, const cl_device *device)
     x->tile_heads = cl_min(x->group, queries);
     x->tile_tokens = x->in[TABLE] ? 1 : cl_min(x->tokens, cl_max(1, queries / x->group));
     const int64_t items = cl_ceil(x->tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads) * x->kv_heads;
-    /* of cards as many groups as a unit has at a time, each with many registers; tiles of many queries are enough by themselves */
-    const int64_t each = device->vec ? 2 : queries > 4 ? 1 : 256 / (int64_t)x->variant->group;
-    const int64_t wanted = each * (int64_t)device->compute_units;
-    x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, least)));
+    const int64_t most = cl_max(1, cl_ceil(x->cells, least)), units = (int64_t)device->compute_units;
+    if (device->vec)
+        x->splits = cl_min(cl_ceil(2 * units, items), most);
+    else /* as many groups as are at work at a time, each with many registers, and none that waits for them */
+        x->splits = cl_min(cl_max(1, 256 / (int64_t)x->variant->group * units / items), most);
 }
 
 static int record(cl_recorder *r, const eng_node *node)
