@@ -3,7 +3,11 @@
  * arXiv:1805.02867), cells in chunks, every K and V decoded once for a tile of
  * queries.
  */
-#if !VEC
+#if !VEC && defined(LANES)
+#include "attention_lanes.clh"
+#elif !VEC && defined(TILES)
+#include "attention_tiles.clh"
+#elif !VEC
 #include "attention_groups.clh"
 #elif defined(HEADS)
 #include "attention_heads.clh"
@@ -39,6 +43,7 @@ NUMBERS(attention_merge, ATTENTION_MERGE_NUMBERS);
  * shape  tokens here, first token, all tokens, all heads
  * head   heads here, first head, strides of o along head and token
  */
+#if VEC
 KERNEL(GROUP_OF(LOCAL), attention_merge, ATTENTION_MERGE_BUFFERS, attention_merge)
 {
     UNPACK(ATTENTION_MERGE_NUMBERS)
@@ -69,3 +74,6 @@ KERNEL(GROUP_OF(LOCAL), attention_merge, ATTENTION_MERGE_BUFFERS, attention_merg
         st16_f32(y, g, E, a);
     }
 }
+#else
+#include "attention_merge.clh"
+#endif

@@ -6,7 +6,10 @@ opencl_kernels = \
 	kernels/attention.clh \
 	kernels/attention_groups.clh \
 	kernels/attention_heads.clh \
+	kernels/attention_lanes.clh \
+	kernels/attention_merge.clh \
 	kernels/attention_queries.clh \
+	kernels/attention_tiles.clh \
 	kernels/attention_vec.clh \
 	kernels/blocks.clh \
 	kernels/builtins.clh \

@@ -142,6 +142,12 @@ static void queries(cl_recorder *r, const cl_walk *part, void *ctx)
     cl_walk_run(r, &w, ENG_MAX_RANK, launch, x);
 }
 
+/* Work-items that put the splits of one query together. */
+static size_t merge_group(const cl_device *device)
+{
+    return device->vec ? 1 : device->max_group >= 256 ? 256 : cl_group(device);
+}
+
 static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const attn *x = ctx;
@@ -156,7 +162,7 @@ static void merge(cl_recorder *r, const cl_walk *part, void *ctx)
                                  part->nb[1][1], part->nb[1][2]});
     cl_arg_long4(r, (int64_t[4]){part->ne[2], part->first[2], x->tokens, heads});
     cl_arg_long4(r, (int64_t[4]){part->ne[1], part->first[1], cl_nb(x->o, 1), cl_nb(x->o, 2)});
-    cl_size1(r, part->ne[1] * part->ne[2], cl_group(r->device));
+    cl_size1(r, part->ne[1] * part->ne[2] * (int64_t)merge_group(r->device), merge_group(r->device));
 }
 
 /* -- the plan ---------------------------------------------------------------------- */
@@ -177,14 +183,28 @@ static void note_cut(cl_recorder *r, const cl_walk *part, void *ctx)
     x->cut[x->n_cuts++] = part->first[DIM_S];
 }
 
+/* What rows of the table ask for: processors for heads of a group, if there is one token. */
+static int64_t kind_of(const attn *x, const cl_device *device)
+{
+    const int64_t d = cl_ne(x->in[K], 0), e = cl_ne(x->in[V], 0);
+    if (device->vec)
+        return x->tokens == 1 ? x->group : INT64_MAX;
+    if (e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32)
+        return CL_ATTENTION_MANY;
+    return cl_max(d, e) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;
+}
+
 static void choose_tiles(attn *x, const cl_device *device)
 {
     const int64_t queries = x->variant->rows, least = x->variant->columns; /* as in kernels/attention.clh */
     x->tile_heads = cl_min(x->group, queries);
     x->tile_tokens = x->in[TABLE] ? 1 : cl_min(x->tokens, cl_max(1, queries / x->group));
     const int64_t items = cl_ceil(x->tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads) * x->kv_heads;
-    const int64_t wanted = (device->vec ? 2 : 4) * (int64_t)device->compute_units;
-    x->splits = cl_max(1, cl_min(cl_ceil(wanted, items), cl_ceil(x->cells, least)));
+    const int64_t most = cl_max(1, cl_ceil(x->cells, least)), units = (int64_t)device->compute_units;
+    if (device->vec)
+        x->splits = cl_min(cl_ceil(2 * units, items), most);
+    else /* as many groups as are at work at a time, each with many registers, and none that waits for them */
+        x->splits = cl_min(cl_max(1, 256 / (int64_t)x->variant->group * units / items), most);
 }
 
 static int record(cl_recorder *r, const eng_node *node)
@@ -200,11 +220,12 @@ static int record(cl_recorder *r, const eng_node *node)
                          node->ip[ENG_ATTN_PERIOD], x.cells};
     if (x.in[TABLE])
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
-    x.variant = cl_variant_of(r->device, node->op, x.tokens == 1 ? x.group : INT64_MAX);
+    x.variant = cl_variant_of(r->device, node->op, kind_of(&x, r->device));
     choose_tiles(&x, r->device);
-    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu%s",
+    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu -DMERGE=%zu%s",
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
-                     (long long)cl_ne(x.in[V], 0), cl_group(r->device), x.variant->options ? x.variant->options : "");
+                     (long long)cl_ne(x.in[V], 0), cl_group(r->device), merge_group(r->device),
+                     x.variant->options ? x.variant->options : "");
     if (x.in[MASK])
         n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
     if (x.valid.period && !x.in[CPOS])

@@ -41,6 +41,9 @@ typedef struct cl_variant {
 /* n of a conversion (convert.c). */
 enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };
 
+/* n of attention on cards: what takes the time is reading K and V, or multiplying; or heads have many channels. */
+enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
+
 /* n of set_rows: elements of a block are stored 32 at a time, or it has 256. */
 enum { CL_STORE_32 = 1, CL_STORE_256 };
 
