@@ -32,8 +32,8 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, halves)
     b += b_at;
     const long at = along(i, b_nb) + col * b_col;
     o += o_at + along(i, o_nb) + part * part_bytes + first * 4;
-    tile(a, a_row, rows, b + at, b_col, 0, cols, part * units, min((part + 1) * units, (k + TILE_K - 1) / TILE_K),
-         stages, s);
+    const long from = part * units, to = min(from + units, (k + TILE_K - 1) / TILE_K);
+    tile(a + from * (2 * TILE_K), a_row, rows, b + at + from * (2 * TILE_K), b_col, 0, cols, max(to - from, 0L), stages, s);
 #if F16
 #define SCALE(c) ((__global const float *)(b + scales))[(at + (c) * b_col) / PACKED_BYTES(k)]
 #else

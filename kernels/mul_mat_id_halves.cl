@@ -99,7 +99,7 @@ KERNEL(GROUP_OF(GROUP), mul_mat_id, HALVES_BUFFERS, halves)
     for (uint col = 0; col < n; col += TILE_N) {
         float4 s[FRAGMENTS_N][FRAGMENTS_M];
         const uint cols = min((uint)TILE_N, n - col);
-        tile(w, w_row, rows, x, PACKED_BYTES(k), columns + col, cols, 0, (k + TILE_K - 1) / TILE_K, stages, s);
+        tile(w, w_row, rows, x, PACKED_BYTES(k), columns + col, cols, (k + TILE_K - 1) / TILE_K, stages, s);
 #if F16
 #define SCALE(c) ((__global const float *)(x + scales))[columns[col + (c)]]
 #else
