@@ -35,7 +35,8 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, halves)
     const long from = part * units, to = min(from + units, (k + TILE_K - 1) / TILE_K);
     tile(a + from * (2 * TILE_K), a_row, rows, b + at + from * (2 * TILE_K), b_col, 0, cols, max(to - from, 0L), stages, s);
 #if F16
-#define SCALE(c) ((__global const float *)(b + scales))[(at + (c) * b_col) / PACKED_BYTES(k)]
+    __global const float *scale = (__global const float *)(b + scales) + (ulong)at / PACKED_BYTES(k);
+#define SCALE(c) scale[c]
 #else
 #define SCALE(c) 1.0f
 #endif

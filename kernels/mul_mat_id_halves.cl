@@ -105,9 +105,10 @@ KERNEL(GROUP_OF(GROUP), mul_mat_id, HALVES_BUFFERS, halves)
 #else
 #define SCALE(c) 1.0f
 #endif
+#define RESULT(pair) ((pair) % (uint)u * (ulong)o_nb.x + (pair) / (uint)u * (ulong)o_nb.y)
 #define PUT_SUM(r, c, low, high)                                                                                       \
     if ((c) < cols) {                                                                                                  \
-        __global float *y = (__global float *)(o + OFFSET((long)pairs[col + (c)], o_nb));                              \
+        __global float *y = (__global float *)(o + RESULT((uint)pairs[col + (c)]));                                     \
         if ((r) < rows)                                                                                                \
             y[r] = (low)*SCALE(c);                                                                                     \
         if ((r) + 8 < rows)                                                                                            \

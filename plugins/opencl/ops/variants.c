@@ -55,12 +55,6 @@
     {name "32", op, SIMT(256), .needs = (cap), COLUMNS(9, 32), tiles(32, how)},                                        \
     {name "64", op, SIMT(256), .needs = (cap), COLUMNS(33, 64), tiles(64, how)},                                       \
     {name "128", op, SIMT(256), .needs = (cap), COLUMNS(65, ALL), tiles(128, how)}
-/* Those of 16-bit numbers, which name their op. */
-#define HALVES(name, cap, tiles, how)                                                                                  \
-    {name "32", SIMT(128), .needs = (cap), COLUMNS(9, 32), tiles(32, how)},                                            \
-    {name "64", SIMT(128), .needs = (cap), COLUMNS(33, 64), tiles(64, how)},                                           \
-    {name "128", SIMT(128), .needs = (cap), COLUMNS(65, ALL), tiles(128, how)}
-
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
  * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes.clh, tile.clh
@@ -83,8 +77,12 @@ static const cl_variant variants[] = {
     {"lanes1", MUL_MAT, SIMT(64), COLUMNS(1, 1), LANES(1, 4)},
     {"lanes2", MUL_MAT, SIMT(64), COLUMNS(2, 2), LANES(2, 4)},
     {"lanes4", MUL_MAT, SIMT(64), COLUMNS(3, 8), LANES(4, 2)},
-    HALVES("mma", CL_CAP_MMA, MATRIX_TILES, 1),
-    HALVES("mma-c", CL_CAP_MMA_IN_C, MATRIX_TILES, 2),
+    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_TILES(32, 1)},
+    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_TILES(64, 1)},
+    {"mma128", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_TILES(128, 1)},
+    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_TILES(32, 2)},
+    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_TILES(64, 2)},
+    {"mma-c128", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
     {"tile32", MUL_MAT, SIMT(256), COLUMNS(9, 32), TILES(32)},
@@ -102,8 +100,10 @@ static const cl_variant variants[] = {
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
-    HALVES("mma", CL_CAP_MMA, MATRIX_EXPERTS, 1),
-    HALVES("mma-c", CL_CAP_MMA_IN_C, MATRIX_EXPERTS, 2),
+    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_EXPERTS(32, 1)},
+    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 1)},
+    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_EXPERTS(32, 2)},
+    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 2)},
     WIDTHS("dot4-", MUL_MAT_ID, CL_CAP_DOT4, DOT4_EXPERTS, 1),
     WIDTHS("dot4-c", MUL_MAT_ID, CL_CAP_DOT4_IN_C, DOT4_EXPERTS, 2),
     {"tile32", MUL_MAT_ID, SIMT(256), COLUMNS(9, 32), EXPERTS(32)},
