@@ -38,10 +38,12 @@ opencl_kernels = \
 	kernels/grid.clh \
 	kernels/hadamard.cl \
 	kernels/hadamard.clh \
+	kernels/halves.clh \
 	kernels/heads.cl \
 	kernels/heads_line.clh \
 	kernels/index.clh \
 	kernels/indexed.clh \
+	kernels/join.clh \
 	kernels/lanes.clh \
 	kernels/lanes_dot.clh \
 	kernels/launch.clh \
@@ -51,7 +53,9 @@ opencl_kernels = \
 	kernels/matrix_tile.clh \
 	kernels/mul_mat.cl \
 	kernels/mul_mat.clh \
+	kernels/mul_mat_halves.cl \
 	kernels/mul_mat_id.cl \
+	kernels/mul_mat_id_halves.cl \
 	kernels/mul_mat_id_planes.cl \
 	kernels/mul_mat_id_strips.cl \
 	kernels/mul_mat_planes.cl \

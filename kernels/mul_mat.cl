@@ -14,10 +14,6 @@
 #include "mul_mat.clh"
 #include "products.clh"
 
-/* On cards: so many launches along the third dimension share k, in units of 16, each for results that many bytes apart. */
-#define TILE_NUMBERS(N) MUL_MAT_NUMBERS(N) N(long, parts) N(long, units) N(long, part_bytes)
-NUMBERS(tile, TILE_NUMBERS);
-
 #if VEC
 
 /* -DSTRIPS: many columns, which are packed for strips of rows; else few, or -DONE: a single one, which needs the least code. */
@@ -141,22 +137,6 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, tile)
     barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }
 
-/* Adds up what the parts of k have given: element i of n columns of m floats each, and of all products. */
-#define JOIN_NUMBERS(N)                                                                                                \
-    N(ulong, x_at) N(ulong, o_at) N(long, m) N(long, n) N(long, parts) N(long, part_bytes) N(long, o_col)              \
-    N(long4, ext) N(long4, o_nb)
-#define JOIN_BUFFERS(B) B(cbytes, x) B(gbytes, o)
-NUMBERS(join, JOIN_NUMBERS);
-KERNEL(GROUP_OF(GROUP), mul_mat_join, JOIN_BUFFERS, join)
-{
-    UNPACK(JOIN_NUMBERS)
-    const long at = ITEM(0);
-    ROW_INDEX(at / (m * n), ext);
-    x += x_at + 4 * at;
-    float sum = 0.0f;
-    for (long part = 0; part < parts; part++)
-        sum += *(__global const float *)(x + part * part_bytes);
-    ((__global float *)(o + o_at + along(i, o_nb) + at / m % n * o_col))[at % m] = sum;
-}
+#include "join.clh"
 
 #endif

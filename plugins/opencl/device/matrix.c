@@ -5,6 +5,8 @@
 #include "../host.h"
 
 enum { M = 16, N = 8, K = 16, GROUP = 32 };
+/* What the tiles of matrix_tile.clh take; in C a little more. */
+enum { LEAST_LOCAL = 48 << 10 };
 
 static float a_of(int row, int k)
 {
@@ -36,7 +38,7 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
 int cl_matrix_find(cl_device *device)
 {
     const char *word = device->sv->option(device->sv->host, "matrix");
-    const bool possible = !device->vec && device->max_group >= 256;
+    const bool possible = !device->vec && device->max_group >= 256 && device->local_bytes >= LEAST_LOCAL;
     if (!word || !*word || !strcmp(word, "auto")) {
         if (possible && device->info.kind == ENG_DEVICE_GPU && cl_caps_allowed(device, CL_CAP_MMA) &&
             cl_trial(device, "matrix unit", "matrix", "-DMATRIX=1", multiplies))

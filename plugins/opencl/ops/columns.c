@@ -26,3 +26,40 @@ cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *optio
              (uint64_t)(b->ext[0] * b->ext[1] * b->ext[2] * b->ext[3]), 1);
     return p;
 }
+
+/* A stride of 0 repeats columns: they are packed once. */
+cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool together,
+                         int64_t *scales)
+{
+    const int64_t row = cl_halves_bytes(b->k);
+    cl_packed p = {.col = row * (together ? b->ext[0] : 1)};
+    int64_t ext[4], columns = b->n;
+    for (int i = 0; i < 4; i++) {
+        ext[i] = b->nb[i] ? b->ext[i] : 1;
+        p.nb[i] = !b->nb[i] ? 0 : together && i == 0 ? row : row * columns;
+        columns *= ext[i];
+    }
+    *scales = row * columns;
+    p.at = cl_temporary(r, (uint64_t)((row + 4) * columns));
+    cl_launch_variant(r, v, "halves_columns", options);
+    cl_arg_tensor(r, b->tensor, b->offset);
+    cl_arg_temporary(r, p.at);
+    cl_arg_long(r, b->k);
+    cl_arg_long(r, b->n);
+    cl_arg_long(r, b->col);
+    cl_arg_long(r, p.col);
+    cl_arg_long4(r, ext);
+    cl_arg_long4(r, b->nb);
+    cl_arg_long4(r, p.nb);
+    cl_arg_long(r, *scales);
+    cl_size3(r, v->group, v->group, (uint64_t)b->n, 1, (uint64_t)(ext[0] * ext[1] * ext[2] * ext[3]), 1);
+    return p;
+}
+
+bool cl_has_halves(const eng_tensor *a)
+{
+    bool whole = (a->type == ENG_TYPE_F16 || a->type == ENG_TYPE_BF16) && !a->layout && cl_ne(a, 0) % CL_HALVES_K == 0;
+    for (unsigned d = 1; d < a->rank; d++)
+        whole = whole && a->nb[d] % 16 == 0;
+    return whole;
+}

@@ -20,20 +20,41 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
-/* The numbers of all kernels, where columns and the result lie among them. */
-static void numbers(cl_recorder *r, const cl_walk *part, int64_t b_col, const int64_t *b_nb, int64_t o_col,
-                    const int64_t *o_nb)
+/* An operand of a launch: where it lies, or where it lies packed, and its strides. */
+typedef struct operand {
+    bool packed;
+    uint64_t at;
+    int64_t row, nb[4];
+} operand;
+
+static operand in_place(const cl_walk *part, unsigned i, unsigned dim)
+{
+    operand x = {.row = part->nb[i][dim]};
+    memcpy(x.nb, &part->nb[i][DIM_R], sizeof x.nb);
+    return x;
+}
+
+static void arg(cl_recorder *r, const cl_walk *part, unsigned i, const operand *x)
+{
+    if (x->packed)
+        cl_arg_temporary(r, x->at);
+    else
+        cl_arg_walk(r, part, i);
+}
+
+/* The numbers of all kernels. */
+static void numbers(cl_recorder *r, const cl_walk *part, const operand *a, const operand *b, const operand *o)
 {
     cl_arg_long(r, cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0));
     cl_arg_long(r, part->ne[DIM_M]);
     cl_arg_long(r, part->ne[DIM_N]);
-    cl_arg_long(r, part->nb[0][DIM_M]);
-    cl_arg_long(r, b_col);
-    cl_arg_long(r, o_col);
+    cl_arg_long(r, a->row);
+    cl_arg_long(r, b->row);
+    cl_arg_long(r, o->row);
     cl_arg_long4(r, &part->ne[DIM_R]);
-    cl_arg_long4(r, &part->nb[0][DIM_R]);
-    cl_arg_long4(r, b_nb);
-    cl_arg_long4(r, o_nb);
+    cl_arg_long4(r, a->nb);
+    cl_arg_long4(r, b->nb);
+    cl_arg_long4(r, o->nb);
 }
 
 /* Strides of what lies densely along (r, p, s, q), `bytes` each. */
@@ -57,53 +78,123 @@ static int64_t parts_of(const cl_device *device, int64_t tiles, int64_t k)
     return !tiles ? 1 : cl_max(1, cl_min(cl_min(MOST_PARTS, 2 * (int64_t)device->compute_units / tiles), k / LEAST_K));
 }
 
-/* Tiles on a card, and what adds up the parts of k. */
-static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+/* Tiles on a card, and what adds up the parts of k, of which a unit is so many elements.  scales: see halves.clh. */
+static void launch_parts(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options, const operand *a,
+                         const operand *b, int64_t unit, int64_t scales)
 {
     const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part), columns = v->columns;
-    const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(k, 16);
+    const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(k, unit);
     const int64_t parts = parts_of(r->device, cl_ceil(m, v->rows) * cl_ceil(n, columns) * batch, k);
-    const int64_t *ne = &part->ne[DIM_R], *o_nb = &part->nb[2][DIM_R];
-    const uint64_t sums = parts > 1 ? cl_temporary(r, (uint64_t)(4 * m * n * batch * parts)) : 0;
-    int64_t sums_nb[4];
+    const operand o = in_place(part, 2, DIM_N);
+    operand sums = o;
 
-    dense(part, 4 * m * n, sums_nb);
+    if (parts > 1) {
+        sums = (operand){.packed = true, .at = cl_temporary(r, (uint64_t)(4 * m * n * batch * parts)), .row = 4 * m};
+        dense(part, 4 * m * n, sums.nb);
+    }
     cl_launch_variant(r, v, v->kernel, options);
-    cl_arg_walk(r, part, 0);
-    cl_arg_walk(r, part, 1);
-    if (parts > 1)
-        cl_arg_temporary(r, sums);
-    else
-        cl_arg_walk(r, part, 2);
-    numbers(r, part, part->nb[1][DIM_N], &part->nb[1][DIM_R], parts > 1 ? 4 * m : part->nb[2][DIM_N],
-            parts > 1 ? sums_nb : o_nb);
+    arg(r, part, 0, a);
+    arg(r, part, 1, b);
+    arg(r, part, 2, &sums);
+    numbers(r, part, a, b, &sums);
     cl_arg_long(r, parts);
     cl_arg_long(r, cl_ceil(units, parts));
     cl_arg_long(r, 4 * m * n * batch);
+    if (v->halves)
+        cl_arg_long(r, scales);
     cl_size3(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, cl_ceil(n, columns), 1, batch * parts, 1);
     if (parts == 1)
         return;
     cl_launch_variant(r, v, "mul_mat_join", options);
-    cl_arg_temporary(r, sums);
+    cl_arg_temporary(r, sums.at);
     cl_arg_walk(r, part, 2);
     cl_arg_long(r, m);
     cl_arg_long(r, n);
     cl_arg_long(r, parts);
     cl_arg_long(r, 4 * m * n * batch);
-    cl_arg_long(r, part->nb[2][DIM_N]);
-    cl_arg_long4(r, ne);
-    cl_arg_long4(r, o_nb);
+    cl_arg_long(r, o.row);
+    cl_arg_long4(r, &part->ne[DIM_R]);
+    cl_arg_long4(r, o.nb);
     cl_size1(r, (uint64_t)(m * n * batch), v->group);
 }
 
+static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+{
+    const operand a = in_place(part, 0, DIM_M), b = in_place(part, 1, DIM_N);
+    launch_parts(r, part, v, options, &a, &b, 16, 0);
+}
+
 /* Columns are packed by a launch of their own. */
-static cl_packed pack(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+static cl_columns columns_of(const cl_recorder *r, const cl_walk *part)
 {
     cl_columns b = {.tensor = part->tensor[1], .offset = part->offset[1], .n = part->ne[DIM_N], .col = part->nb[1][DIM_N]};
     b.k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0);
     memcpy(b.ext, &part->ne[DIM_R], sizeof b.ext);
     memcpy(b.nb, &part->nb[1][DIM_R], sizeof b.nb);
+    return b;
+}
+
+static cl_packed pack(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+{
+    const cl_columns b = columns_of(r, part);
     return cl_pack_columns(r, v, options, &b);
+}
+
+static operand packed_operand(const cl_packed *p)
+{
+    operand x = {.packed = true, .at = p->at, .row = p->col};
+    memcpy(x.nb, p->nb, sizeof x.nb);
+    return x;
+}
+
+/* Rows of the matrix packed as 16-bit numbers (halves.clh) at `at`. */
+static operand pack_weights(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options, uint64_t at)
+{
+    const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), m = part->ne[DIM_M];
+    const operand from = in_place(part, 0, DIM_M);
+    const int64_t ext[4] = {1, part->ne[DIM_P], 1, part->ne[DIM_Q]};
+    operand to = {.packed = true, .at = at, .row = cl_halves_bytes(k)};
+
+    to.nb[1] = m * to.row;
+    to.nb[3] = to.nb[1] * part->ne[DIM_P];
+    cl_launch_variant(r, v, "halves_weights", options);
+    cl_arg_walk(r, part, 0);
+    cl_arg_temporary(r, at);
+    cl_arg_long(r, k);
+    cl_arg_long(r, m);
+    cl_arg_long(r, from.row);
+    cl_arg_long(r, to.row);
+    cl_arg_long4(r, ext);
+    cl_arg_long4(r, from.nb);
+    cl_arg_long4(r, to.nb);
+    cl_size3(r, v->group, v->group, (uint64_t)m, 1, (uint64_t)(ext[1] * ext[3]), 1);
+    return to;
+}
+
+/* Of the matrix so many rows at a time as take CL_MOST_HALVES packed: a cache may still have them when they are read. */
+static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+{
+    const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
+    const cl_columns columns = columns_of(r, part);
+    const int64_t m = part->ne[DIM_M];
+    int64_t scales;
+    const cl_packed packed = cl_pack_halves(r, v, options, &columns, false, &scales);
+    const operand b = packed_operand(&packed), rows = in_place(part, 0, DIM_M);
+    if (cl_has_halves(a)) {
+        launch_parts(r, part, v, options, &rows, &b, CL_HALVES_K, scales);
+        return;
+    }
+    const int64_t row = cl_max(1, cl_halves_bytes(cl_ne(a, 0)) * part->ne[DIM_P] * part->ne[DIM_Q]);
+    const int64_t each = cl_min(m, cl_max(1, CL_MOST_HALVES / row / v->rows) * v->rows);
+    const uint64_t at = cl_temporary(r, (uint64_t)(each * row));
+    for (int64_t first = 0; first < m; first += each) {
+        cl_walk some = *part;
+        some.ne[DIM_M] = cl_min(each, m - first);
+        for (unsigned i = 0; i < some.n; i++)
+            some.offset[i] += (uint64_t)(first * some.nb[i][DIM_M]);
+        const operand weights = pack_weights(r, &some, v, options, at);
+        launch_parts(r, &some, v, options, &weights, &b, CL_HALVES_K, scales);
+    }
 }
 
 /* Strips on a processor (strips.clh): every strip of rows meets as many columns as leaves each compute unit something to
@@ -123,10 +214,12 @@ static void launch_strips(cl_recorder *r, const cl_walk *part, const cl_variant 
     const cl_packed packed = pack(r, part, v, options);
 
     cl_launch_variant(r, v, v->kernel, options);
-    cl_arg_walk(r, part, 0);
-    cl_arg_temporary(r, packed.at);
-    cl_arg_walk(r, part, 2);
-    numbers(r, part, packed.col, packed.nb, part->nb[2][DIM_N], &part->nb[2][DIM_R]);
+    const operand a = in_place(part, 0, DIM_M), o = in_place(part, 2, DIM_N);
+    const operand b = packed_operand(&packed);
+    arg(r, part, 0, &a);
+    arg(r, part, 1, &b);
+    arg(r, part, 2, &o);
+    numbers(r, part, &a, &b, &o);
     cl_arg_long(r, each);
     cl_size3(r, strips, 1, cl_ceil(n, each), 1, batch, 1);
 }
@@ -142,15 +235,16 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     (void)ctx;
 
     cl_variant_options(r->device, v, a, b->type, options);
-    if (v->parts || (v->packed && !v->several)) {
-        (v->packed ? launch_strips : launch_tiles)(r, part, v, options);
+    if (v->halves || v->parts || (v->packed && !v->several)) {
+        (v->halves ? launch_halves : v->packed ? launch_strips : launch_tiles)(r, part, v, options);
         return;
     }
     const cl_packed packed = v->packed ? pack(r, part, v, options) : (cl_packed){0};
     cl_launch_variant(r, v, v->kernel, options);
     for (unsigned i = 0; i < 3; i++)
         cl_arg_walk(r, part, i);
-    numbers(r, part, part->nb[1][DIM_N], &part->nb[1][DIM_R], part->nb[2][DIM_N], &part->nb[2][DIM_R]);
+    const operand rows_of_a = in_place(part, 0, DIM_M), columns = in_place(part, 1, DIM_N), o = in_place(part, 2, DIM_N);
+    numbers(r, part, &rows_of_a, &columns, &o);
     if (v->several)
         cl_arg_long(r, rows);
     if (v->packed) {

@@ -99,6 +99,65 @@ static void launch_sorted(cl_recorder *r, const cl_walk *part, const whole *x, c
     }
 }
 
+/* By a matrix unit (mul_mat_id_halves.cl): pairs are listed by expert, columns packed once, and of the weights those of so
+ * many experts at a time as take CL_MOST_HALVES. */
+static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, const cl_variant *v, const char *options)
+{
+    const int64_t k = cl_ne(x->a, 0), m = part->ne[DIM_M], u = cl_ne(x->o, 1), n = cl_ne(x->o, 2), all = part->ne[DIM_E];
+    const int64_t places = cl_ne(x->b, 1), row = cl_halves_bytes(k), ids_nb[4] = {cl_nb(x->ids, 0), cl_nb(x->ids, 1)};
+    const cl_columns columns = {.tensor = r->node->in[1], .k = k, .n = n, .col = cl_nb(x->b, 2), .ext = {places, 1, 1, 1},
+                                .nb = {cl_nb(x->b, 1)}};
+    const bool in_place = cl_has_halves(x->a);
+    const int64_t each = in_place ? all : cl_min(all, cl_max(1, CL_MOST_HALVES / cl_max(1, row * m)));
+    const uint64_t list = cl_temporary(r, (uint64_t)(4 * (2 * all + 2 * u * n)));
+    const uint64_t weights = in_place ? 0 : cl_temporary(r, (uint64_t)(each * m * row));
+    int64_t scales;
+    const cl_packed packed = cl_pack_halves(r, v, options, &columns, true, &scales);
+
+    cl_launch_variant(r, v, "experts_list", options);
+    cl_arg_tensor(r, r->node->in[2], 0);
+    cl_arg_temporary(r, list);
+    cl_arg_long(r, u);
+    cl_arg_long(r, n);
+    cl_arg_long(r, part->first[DIM_E]);
+    cl_arg_long(r, all);
+    cl_arg_long(r, places);
+    cl_arg_long4(r, ids_nb);
+    cl_size2(r, v->group, v->group, (uint64_t)all, 1);
+    for (int64_t from = 0; from < all; from += each) {
+        cl_walk some = *part;
+        some.ne[DIM_E] = cl_min(each, all - from);
+        some.first[DIM_E] += from;
+        some.offset[0] += (uint64_t)(from * some.nb[0][DIM_E]);
+        if (!in_place) {
+            cl_launch_variant(r, v, "experts_weights", options);
+            cl_arg_walk(r, &some, 0);
+            cl_arg_temporary(r, list);
+            cl_arg_temporary(r, weights);
+            cl_arg_long(r, k);
+            cl_arg_long(r, m);
+            cl_arg_long(r, some.ne[DIM_E]);
+            cl_arg_long(r, from);
+            cl_arg_long4(r, (int64_t[4]){cl_nb(x->a, 1), cl_nb(x->a, 2)});
+            cl_size3(r, v->group, v->group, (uint64_t)m, 1, (uint64_t)some.ne[DIM_E], 1);
+        }
+        cl_launch_variant(r, v, v->kernel, options);
+        operands(r, &some, x, (tokens){.n = n});
+        cl_arg_temporary(r, list);
+        if (in_place)
+            cl_arg_walk(r, &some, 0);
+        else
+            cl_arg_temporary(r, weights);
+        cl_arg_temporary(r, packed.at);
+        cl_arg_long(r, all);
+        cl_arg_long(r, from);
+        cl_arg_long(r, in_place ? cl_nb(x->a, 1) : row);
+        cl_arg_long(r, in_place ? cl_nb(x->a, 2) : row * m);
+        cl_arg_long(r, scales);
+        cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, (uint64_t)some.ne[DIM_E] + 1, 1);
+    }
+}
+
 static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
 {
     const whole *x = ctx;
@@ -107,8 +166,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     char options[CL_OPTIONS + 64];
 
     cl_variant_options(r->device, v, x->a, ENG_TYPE_F32, options);
-    if (v->sorted) {
-        launch_sorted(r, part, x, v, options);
+    if (v->sorted || v->halves) {
+        (v->halves ? launch_halves : launch_sorted)(r, part, x, v, options);
         return;
     }
     const int64_t places = cl_ne(x->b, 1); /* that a token's experts have columns of their own for: 1, or all */

@@ -20,6 +20,7 @@ typedef struct cl_variant {
     uint32_t slow : 1;     /* right, but there is nothing better on this device: supports() says so         */
     uint32_t sorted : 1;   /* pairs of mul_mat_id are sorted by expert before                               */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
+    uint32_t halves : 1;   /* columns, and weights unless they are such, are packed as 16-bit numbers before  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
     uint64_t types;        /* of the matrix, CL_TYPE_BIT(...) or CL_BLOCKS; 0: all                        */
@@ -74,6 +75,17 @@ typedef struct cl_packed {
 enum { CL_PACK_COLS = 12, CL_PACK_GROUPS = 32 };
 /* A launch that packs columns for a variant that wants them so (`packed`). */
 cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b);
+/* The same as 16-bit numbers, for variants with `halves`, rows of so many elements: b->ext[0] that b->nb[0] is the stride of lie
+ * next to each other if `together`.  *scales: bytes from the first to what sums are multiplied by. */
+enum { CL_HALVES_K = 32, CL_MOST_HALVES = 64 << 20 };
+cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool together,
+                         int64_t *scales);
+static inline int64_t cl_halves_bytes(int64_t k)
+{
+    return (k > CL_HALVES_K ? (k + CL_HALVES_K - 1) / CL_HALVES_K : 1) * CL_HALVES_K * 2;
+}
+/* Rows of 16-bit numbers that are taken from where they are. */
+bool cl_has_halves(const eng_tensor *a);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 

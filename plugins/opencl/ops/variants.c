@@ -30,10 +30,11 @@
 #define MORE_COLUMNS COLUMNS(2, ALL), .rows = 64, .columns = 96
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
 #define MATRIX_TILES(n, how)                                                                                           \
-    .fast = 1, .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128, \
-    .columns = (n)
+    .op = ENG_OP_MUL_MAT, .file = "mul_mat_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32),       \
+    .kernel = "mul_mat_tile", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128, .columns = (n)
 #define MATRIX_EXPERTS(n, how)                                                                                         \
-    .fast = 1, .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
+    .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32), \
+    .kernel = "mul_mat_id", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
 #define DOT4_TILES(n, how)                                                                                             \
     .fast = 1, .types = CL_BLOCKS, .parts = 1, .kernel = "mul_mat_tile",                                               \
@@ -56,7 +57,6 @@
     {name "32", op, SIMT(256), .needs = (cap), COLUMNS(9, 32), tiles(32, how)},                                        \
     {name "64", op, SIMT(256), .needs = (cap), COLUMNS(33, 64), tiles(64, how)},                                       \
     {name "128", op, SIMT(256), .needs = (cap), COLUMNS(65, ALL), tiles(128, how)}
-
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
  * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes_dot.clh, tile.clh
@@ -82,8 +82,12 @@ static const cl_variant variants[] = {
     {"lanes4", LANES(4, 4), COLUMNS(3, 4)},
     {"lanes8", LANES(2, 8), COLUMNS(5, 8), .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(5, 8)},
-    WIDTHS("mma", MUL_MAT, CL_CAP_MMA, MATRIX_TILES, 1),
-    WIDTHS("mma-c", MUL_MAT, CL_CAP_MMA_IN_C, MATRIX_TILES, 2),
+    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_TILES(32, 1)},
+    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_TILES(64, 1)},
+    {"mma128", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_TILES(128, 1)},
+    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_TILES(32, 2)},
+    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_TILES(64, 2)},
+    {"mma-c128", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
     {"lanes8", LANES(2, 8), COLUMNS(9, 32), .types = CL_LONG},
@@ -103,8 +107,10 @@ static const cl_variant variants[] = {
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
-    WIDTHS("mma", MUL_MAT_ID, CL_CAP_MMA, MATRIX_EXPERTS, 1),
-    WIDTHS("mma-c", MUL_MAT_ID, CL_CAP_MMA_IN_C, MATRIX_EXPERTS, 2),
+    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_EXPERTS(32, 1)},
+    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 1)},
+    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_EXPERTS(32, 2)},
+    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 2)},
     WIDTHS("dot4-", MUL_MAT_ID, CL_CAP_DOT4, DOT4_EXPERTS, 1),
     WIDTHS("dot4-c", MUL_MAT_ID, CL_CAP_DOT4_IN_C, DOT4_EXPERTS, 2),
     {"tile32", MUL_MAT_ID, SIMT(256), COLUMNS(9, 32), EXPERTS(32)},

@@ -1,0 +1,53 @@
+/*
+ * kernels/mul_mat_halves.cl - mul_mat (see mul_mat.cl) of many columns by a matrix unit: columns, and weights that are no
+ * 16-bit numbers in whole chunks, are packed as such first, once for all tiles.
+ */
+#include "halves.clh"
+#include "join.clh"
+
+/* Rows of the matrix: b, o_col bytes each. */
+KERNEL(GROUP_OF(GROUP), halves_weights, PACK_BUFFERS, pack)
+{
+    UNPACK(PACK_NUMBERS)
+    ROW_INDEX(ITEM(2), ext);
+    const long row = ITEM(1);
+    if (row < n)
+        pack_weights(ROW_A(b + b_at + along(i, b_nb), row, b_col), o + o_at + along(i, o_nb) + row * o_col, k);
+}
+
+#define HALVES_NUMBERS(N) TILE_NUMBERS(N) N(long, scales)
+NUMBERS(halves, HALVES_NUMBERS);
+KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, halves)
+{
+    UNPACK(HALVES_NUMBERS)
+    __local uint4 stages[TILE_LOCAL];
+    float4 s[FRAGMENTS_N][FRAGMENTS_M];
+    const long part = ITEM(2) % parts;
+    ROW_INDEX(ITEM(2) / parts, ext);
+    const long first = get_group_id(0) * TILE_M, col = ITEM(1) * TILE_N;
+    if (first >= m || col >= n)
+        return;
+    const uint rows = min((long)TILE_M, m - first), cols = min((long)TILE_N, n - col);
+    a += a_at + along(i, a_nb) + first * a_row;
+    b += b_at;
+    const long at = along(i, b_nb) + col * b_col;
+    o += o_at + along(i, o_nb) + part * part_bytes + first * 4;
+    const long from = part * units, to = min(from + units, (k + TILE_K - 1) / TILE_K);
+    tile(a + from * (2 * TILE_K), a_row, rows, b + at + from * (2 * TILE_K), b_col, 0, cols, max(to - from, 0L), stages, s);
+#if F16
+    __global const float *scale = (__global const float *)(b + scales) + (ulong)at / PACKED_BYTES(k);
+#define SCALE(c) scale[c]
+#else
+#define SCALE(c) 1.0f
+#endif
+#define PUT_SUM(r, c, low, high)                                                                                       \
+    if ((c) < cols) {                                                                                                  \
+        __global float *y = (__global float *)(o + (col + (c)) * o_col);                                               \
+        if ((r) < rows)                                                                                                \
+            y[r] = (low)*SCALE(c);                                                                                     \
+        if ((r) + 8 < rows)                                                                                            \
+            y[(r) + 8] = (high)*SCALE(c);                                                                              \
+    }
+    EACH_SUM(PUT_SUM)
+    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
+}
