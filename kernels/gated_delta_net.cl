@@ -76,8 +76,8 @@ KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
 #else
 
 /*
- * What columns give with a token's queries is summed across lanes together with what they give with the next token's keys:
- * so a token waits for one sum, not for two.
+ * What columns give with a token's queries is summed across lanes together with what they give with the next token's
+ * keys: so a token waits for one sum, not for two.
  */
 #define FETCH(first)                                                                                                   \
     do {                                                                                                               \
