@@ -59,8 +59,8 @@
     {name "128", op, SIMT(256), .needs = (cap), COLUMNS(65, ALL), tiles(128, how)}
 /*
  * Of the same op and family the first that suits is taken.  Columns of mul_mat_id are tokens up to 8, then how many an
- * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes_dot.clh, tile.clh
- * and, with a matrix unit, matrix_tile.clh.
+ * expert has if they are dealt out evenly.  Kernels: processors - columns.clh, strips.clh and planes.clh; cards - lanes_dot.clh,
+ * tile.clh and, with a matrix unit, matrix_tile.clh.
  */
 static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DONE", 48)},
