@@ -189,7 +189,7 @@ static int64_t kind_of(const attn *x, const cl_device *device)
     const int64_t d = cl_ne(x->in[K], 0), e = cl_ne(x->in[V], 0);
     if (device->vec)
         return x->tokens == 1 ? x->group : INT64_MAX;
-    if (e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32)
+    if (d > 16 && e <= 128 && !x->in[TABLE] && x->tokens * x->group > 32)
         return CL_ATTENTION_MANY;
     return cl_max(d, e) > 256 ? CL_ATTENTION_WIDE : CL_ATTENTION_FEW;
 }
