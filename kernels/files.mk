@@ -46,6 +46,7 @@ opencl_kernels = \
 	kernels/join.clh \
 	kernels/lanes.clh \
 	kernels/lanes_dot.clh \
+	kernels/lanes_grid.clh \
 	kernels/launch.clh \
 	kernels/loops.cl \
 	kernels/matrix.cl \

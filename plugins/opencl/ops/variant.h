@@ -39,6 +39,12 @@ typedef struct cl_variant {
     (CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q5_K) | \
      CL_TYPE_BIT(ENG_TYPE_Q6_K) | CL_TYPE_BIT(ENG_TYPE_IQ4_XS))
 
+/* Patterns that are looked up (kernels/lanes_grid.clh). */
+#define CL_TABLES                                                                                                      \
+    (CL_TYPE_BIT(ENG_TYPE_IQ2_XXS) | CL_TYPE_BIT(ENG_TYPE_IQ2_XS) | CL_TYPE_BIT(ENG_TYPE_IQ2_S) |                      \
+     CL_TYPE_BIT(ENG_TYPE_IQ3_XXS) | CL_TYPE_BIT(ENG_TYPE_IQ3_S) | CL_TYPE_BIT(ENG_TYPE_IQ1_S) |                       \
+     CL_TYPE_BIT(ENG_TYPE_IQ1_M))
+
 /* n of a conversion (convert.c). */
 enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };
 

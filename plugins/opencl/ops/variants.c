@@ -13,6 +13,10 @@
 /* On cards: rows and columns of a group.  Pieces of CL_LONG take registers for half as many rows of several columns. */
 #define LANES(m, n)                                                                                                    \
     MUL_MAT, SIMT(64), ROWS_KERNELS, .options = " -DDOT_ROWS=" #m " -DCOLS=" #n, .rows = (m), .columns = (n)
+/* Four times 64 work-items for one copy of a table. */
+#define TEAMS(n)                                                                                                       \
+    MUL_MAT, SIMT(256), ROWS_KERNELS, .types = CL_TABLES, .options = " -DTEAMS=4 -DDOT_ROWS=4 -DCOLS=" #n, .rows = 16, \
+    .columns = (n)
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
 /* Of weights in lanes: of one column or more, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
@@ -36,6 +40,8 @@
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32), \
     .kernel = "mul_mat_id", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
+#define TEAM_PAIRS                                                                                                     \
+    .kernel = "mul_mat_id_rows", .types = CL_TABLES, .options = " -DTEAMS=4 -DDOT_ROWS=4 -DCOLS=1", .rows = 16, .columns = 1
 #define DOT4_TILES(n, how)                                                                                             \
     .fast = 1, .types = CL_BLOCKS, .parts = 1, .kernel = "mul_mat_tile",                                               \
     .options = " -DTILES -DTILE_N=" #n " -DDOT4=" #how, .rows = 128, .columns = (n)
@@ -76,7 +82,12 @@ static const cl_variant variants[] = {
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
+    {"teams1", TEAMS(1), COLUMNS(1, 1)},
+    {"teams2", TEAMS(2), COLUMNS(2, 2)},
+    {"teams4", TEAMS(4), COLUMNS(3, 4)},
+    {"teams8", TEAMS(8), COLUMNS(5, 8)},
     {"lanes1", LANES(4, 1), COLUMNS(1, 1)},
+    {"lanes2", LANES(2, 2), COLUMNS(2, 2), .types = CL_LONG},
     {"lanes2", LANES(4, 2), COLUMNS(2, 2)},
     {"lanes4", LANES(2, 4), COLUMNS(3, 4), .types = CL_LONG},
     {"lanes4", LANES(4, 4), COLUMNS(3, 4)},
@@ -90,6 +101,7 @@ static const cl_variant variants[] = {
     {"mma-c128", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
+    {"teams8", TEAMS(8), COLUMNS(9, 32)},
     {"lanes8", LANES(2, 8), COLUMNS(9, 32), .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(9, 32)},
     {"tile64", MUL_MAT, SIMT(256), COLUMNS(33, 64), TILES(64)},
@@ -106,6 +118,7 @@ static const cl_variant variants[] = {
     {"strips", VEC, EXPERTS_STRIPS(9, 128, "")},
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
+    {"teams1", MUL_MAT_ID, SIMT(256), COLUMNS(1, 8), TEAM_PAIRS},
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
     {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_EXPERTS(32, 1)},
     {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 1)},
