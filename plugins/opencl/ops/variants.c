@@ -13,10 +13,10 @@
 /* On cards: rows and columns of a group.  Pieces of CL_LONG take registers for half as many rows of several columns. */
 #define LANES(m, n)                                                                                                    \
     MUL_MAT, SIMT(64), ROWS_KERNELS, .options = " -DDOT_ROWS=" #m " -DCOLS=" #n, .rows = (m), .columns = (n)
-/* Four times 64 work-items for one copy of a table. */
-#define TEAMS(n)                                                                                                       \
-    MUL_MAT, SIMT(256), ROWS_KERNELS, .types = CL_TABLES, .options = " -DTEAMS=4 -DDOT_ROWS=4 -DCOLS=" #n, .rows = 16, \
-    .columns = (n)
+/* So many times 64 work-items for one copy of a table; of eight columns fewer, as sums take local memory, too. */
+#define TEAMS(t, n)                                                                                                    \
+    MUL_MAT, SIMT(64 * t), ROWS_KERNELS, .types = CL_TABLES,                                                           \
+    .options = " -DTEAMS=" #t " -DDOT_ROWS=4 -DCOLS=" #n, .rows = 4 * t, .columns = (n)
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
 /* Of weights in lanes: of one column or more, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
@@ -82,10 +82,10 @@ static const cl_variant variants[] = {
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
-    {"teams1", TEAMS(1), COLUMNS(1, 1)},
-    {"teams2", TEAMS(2), COLUMNS(2, 2)},
-    {"teams4", TEAMS(4), COLUMNS(3, 4)},
-    {"teams8", TEAMS(8), COLUMNS(5, 8)},
+    {"teams1", TEAMS(4, 1), COLUMNS(1, 1)},
+    {"teams2", TEAMS(4, 2), COLUMNS(2, 2)},
+    {"teams4", TEAMS(4, 4), COLUMNS(3, 4)},
+    {"teams8", TEAMS(2, 8), COLUMNS(5, 8)},
     {"lanes1", LANES(4, 1), COLUMNS(1, 1)},
     {"lanes2", LANES(2, 2), COLUMNS(2, 2), .types = CL_LONG},
     {"lanes2", LANES(4, 2), COLUMNS(2, 2)},
@@ -101,7 +101,7 @@ static const cl_variant variants[] = {
     {"mma-c128", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
-    {"teams8", TEAMS(8), COLUMNS(9, 32)},
+    {"teams8", TEAMS(2, 8), COLUMNS(9, 32)},
     {"lanes8", LANES(2, 8), COLUMNS(9, 32), .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(9, 32)},
     {"tile64", MUL_MAT, SIMT(256), COLUMNS(33, 64), TILES(64)},
