@@ -94,7 +94,10 @@ KERNEL(EACH_ATTRIBUTES, rope, ROPE_BUFFERS, rope)
     cbytes in = xb + h * xs.s1;
     fout out = (fout)(yb + h * ys.s1);
     if (i < pairs) {
-        const float a = angle_of(pair, div, p, pos_stream, i), co = scale * cos(a), si = sign * scale * sin(a);
+        float co, si;
+        turned_by(turn_of(pair, div, p, pos_stream, i), &co, &si);
+        co *= scale;
+        si *= sign * scale;
         const float u = X1(in, FIRST(i)), v = X1(in, SECOND(i));
         out[FIRST(i)] = u * co - v * si;
         out[SECOND(i)] = u * si + v * co;

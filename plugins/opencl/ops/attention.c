@@ -204,7 +204,7 @@ static void choose_tiles(attn *x, const cl_device *device)
     if (device->vec)
         x->splits = cl_min(cl_ceil(2 * units, items), most);
     else /* as many groups as are at work at a time, each with many registers, and none that waits for them */
-        x->splits = cl_min(cl_max(1, 256 / (int64_t)x->variant->group * units / items), most);
+        x->splits = cl_min(cl_max(1, cl_max(2, 256 / (int64_t)x->variant->group) * units / items), most);
 }
 
 static int record(cl_recorder *r, const eng_node *node)

@@ -125,7 +125,7 @@ static const cl_variant variants[] = {
     {"heads4", ATTENTION, VEC, COLUMNS(3, 4), .options = " -DHEADS=4 -DTURNS=1", .rows = 4, .columns = 64},
     {"heads8", ATTENTION, VEC, COLUMNS(5, 8), .options = " -DHEADS=4 -DTURNS=2", .rows = 8, .columns = 64},
     {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
-    {"lanes4", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES", .rows = 4,
+    {"lanes4", ATTENTION, SIMT(256), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES", .rows = 4,
      .columns = 128},
     {"tiles64", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_MANY, CL_ATTENTION_MANY), .options = " -DTILES", .rows = 64,
      .columns = 128},
