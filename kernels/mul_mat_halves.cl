@@ -40,14 +40,7 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, halves)
 #else
 #define SCALE(c) 1.0f
 #endif
-#define PUT_SUM(r, c, low, high)                                                                                       \
-    if ((c) < cols) {                                                                                                  \
-        __global float *y = (__global float *)(o + (col + (c)) * o_col);                                               \
-        if ((r) < rows)                                                                                                \
-            y[r] = (low)*SCALE(c);                                                                                     \
-        if ((r) + 8 < rows)                                                                                            \
-            y[(r) + 8] = (high)*SCALE(c);                                                                              \
-    }
-    EACH_SUM(PUT_SUM)
+#define COLUMN(c) (__global float *)(o + (col + (c)) * o_col)
+    PUT_SUMS(COLUMN, SCALE)
     barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }

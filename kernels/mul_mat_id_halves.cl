@@ -106,15 +106,8 @@ KERNEL(GROUP_OF(GROUP), mul_mat_id, HALVES_BUFFERS, halves)
 #define SCALE(c) 1.0f
 #endif
 #define RESULT(pair) ((pair) % (uint)u * (ulong)o_nb.x + (pair) / (uint)u * (ulong)o_nb.y)
-#define PUT_SUM(r, c, low, high)                                                                                       \
-    if ((c) < cols) {                                                                                                  \
-        __global float *y = (__global float *)(o + RESULT((uint)pairs[col + (c)]));                                     \
-        if ((r) < rows)                                                                                                \
-            y[r] = (low)*SCALE(c);                                                                                     \
-        if ((r) + 8 < rows)                                                                                            \
-            y[(r) + 8] = (high)*SCALE(c);                                                                              \
-    }
-        EACH_SUM(PUT_SUM)
+#define COLUMN(c) (__global float *)(o + RESULT((uint)pairs[col + (c)]))
+        PUT_SUMS(COLUMN, SCALE)
         barrier(CLK_LOCAL_MEM_FENCE); /* stages are free again */
     }
 }
