@@ -35,7 +35,7 @@
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
 #define MATRIX_TILES(n, how)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32),       \
-    .kernel = "mul_mat_tile", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128, .columns = (n)
+    .kernel = "mul_mat_tile", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .columns = (n)
 #define MATRIX_EXPERTS(n, how)                                                                                         \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32), \
     .kernel = "mul_mat_id", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
@@ -93,12 +93,12 @@ static const cl_variant variants[] = {
     {"lanes4", LANES(4, 4), COLUMNS(3, 4)},
     {"lanes8", LANES(2, 8), COLUMNS(5, 8), .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(5, 8)},
-    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_TILES(32, 1)},
-    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_TILES(64, 1)},
-    {"mma128", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_TILES(128, 1)},
-    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_TILES(32, 2)},
-    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_TILES(64, 2)},
-    {"mma-c128", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
+    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), .rows = 128, MATRIX_TILES(32, 1)},
+    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64, 1)},
+    {"mma128", SIMT(256), .needs = CL_CAP_MMA, COLUMNS(65, ALL), .rows = 256, MATRIX_TILES(128, 1)},
+    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), .rows = 128, MATRIX_TILES(32, 2)},
+    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64, 2)},
+    {"mma-c128", SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), .rows = 256, MATRIX_TILES(128, 2)},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
     {"teams8", TEAMS(2, 8), COLUMNS(9, 32)},
