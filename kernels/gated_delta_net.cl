@@ -8,7 +8,7 @@
  * all tokens of a sequence, and the state is read once and written once a slot.
  *
  * -DS= head size  -DPER_KEY=1: a gate for each key channel, 0: one a head (simt)
- * -DTOGETHER=1: tokens are many, and SPAN of them are worked at together while no state between them is asked for (simt)
+ * -DTOGETHER=1: SPAN tokens are worked at together where no state between them is asked for (simt)
  */
 #include "delta.clh"
 #include "fold.clh"
@@ -121,47 +121,47 @@ KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
     } while (0)
 
 /* SPAN tokens from t on, the first of which is at `at` in local memory and `u` of its tile. */
-#define SPAN_OF_TOKENS(t, at, u)                                                                                           \
+#define SPAN_OF_TOKENS(t, at, u)                                                                                       \
     do {                                                                                                               \
-        float4 keys[SPAN][MINE], own[SPAN], before[SPAN];                                                                 \
-        float by_keys[SPAN * WIDE], by_queries[SPAN * WIDE], asked[WIDE];                                                \
-        UNROLL for (uint j = 0; j < SPAN * WIDE; j++) by_keys[j] = by_queries[j] = 0.0f;                                \
+        float4 keys[SPAN][MINE], own[SPAN], before[SPAN];                                                              \
+        float by_keys[SPAN * WIDE], by_queries[SPAN * WIDE], asked[WIDE];                                              \
+        UNROLL for (uint j = 0; j < SPAN * WIDE; j++) by_keys[j] = by_queries[j] = 0.0f;                               \
         UNROLL for (uint i = 0; i < MINE; i++)                                                                         \
-            UNROLL for (uint j = 0; j < SPAN; j++)                                                                      \
+            UNROLL for (uint j = 0; j < SPAN; j++)                                                                     \
             {                                                                                                          \
                 const float4 query = qs[MINE_AT((at) + j, i)];                                                         \
                 keys[j][i] = ks[MINE_AT((at) + j, i)];                                                                 \
                 UNROLL for (uint w = 0; w < WIDE; w++)                                                                 \
                 {                                                                                                      \
-                    by_keys[SPAN * w + j] = dot4(m[w][i], keys[j][i], by_keys[SPAN * w + j]);                            \
-                    by_queries[SPAN * w + j] = dot4(m[w][i], query, by_queries[SPAN * w + j]);                           \
+                    by_keys[SPAN * w + j] = dot4(m[w][i], keys[j][i], by_keys[SPAN * w + j]);                          \
+                    by_queries[SPAN * w + j] = dot4(m[w][i], query, by_queries[SPAN * w + j]);                         \
                 }                                                                                                      \
             }                                                                                                          \
-        lanes_sums(by_keys, SPAN * WIDE, red);                                                                          \
-        lanes_span(asked, by_queries, WIDE, lane, red);                                                                 \
-        UNROLL for (uint j = 0; j < SPAN; j++)                                                                          \
+        lanes_sums(by_keys, SPAN * WIDE, red);                                                                         \
+        lanes_span(asked, by_queries, WIDE, lane, red);                                                                \
+        UNROLL for (uint j = 0; j < SPAN; j++)                                                                         \
         {                                                                                                              \
             own[j] = related.own[(u) + j];                                                                             \
-            before[j] = vload4((u) + j, related.keys);                                                                 \
+            before[j] = related.keys[(u) + j];                                                                         \
         }                                                                                                              \
-        const float4 ask = vload4((u) + lane % SPAN, related.queries);                                                  \
-        const float since = related.own[(u) + lane % SPAN].w;                                                           \
+        const float4 ask = related.queries[(u) + lane % SPAN];                                                         \
+        const float since = related.own[(u) + lane % SPAN].w;                                                          \
         UNROLL for (uint w = 0; w < WIDE; w++)                                                                         \
         {                                                                                                              \
-            float d[SPAN];                                                                                              \
-            UNROLL for (uint j = 0; j < SPAN; j++)                                                                      \
-                d[j] = own[j].x * vs[((at) + j) * NC + w * SIDE + id / PER] - own[j].y * by_keys[SPAN * w + j];         \
+            float d[SPAN];                                                                                             \
+            UNROLL for (uint j = 0; j < SPAN; j++)                                                                     \
+                d[j] = own[j].x * vs[((at) + j) * NC + w * SIDE + id / PER] - own[j].y * by_keys[SPAN * w + j];        \
             d[1] = fma(-before[1].x, d[0], d[1]);                                                                      \
             d[2] = fma(-before[2].y, d[1], fma(-before[2].x, d[0], d[2]));                                             \
             d[3] = fma(-before[3].z, d[2], fma(-before[3].y, d[1], fma(-before[3].x, d[0], d[3])));                    \
-            if (lane < SPAN && COLUMN(w) < S)                                                                           \
+            if (lane < SPAN && COLUMN(w) < S)                                                                          \
                 RESULT((t) + lane)[COLUMN(w)] =                                                                        \
                     scale * fma(since, asked[w], dot4(ask, (float4)(d[0], d[1], d[2], d[3]), 0.0f));                   \
-            UNROLL for (uint j = 0; j < SPAN; j++) d[j] *= own[j].z;                                                    \
+            UNROLL for (uint j = 0; j < SPAN; j++) d[j] *= own[j].z;                                                   \
             UNROLL for (uint i = 0; i < MINE; i++)                                                                     \
             {                                                                                                          \
-                m[w][i] *= own[SPAN - 1].w;                                                                             \
-                UNROLL for (uint j = 0; j < SPAN; j++) m[w][i] = fma((float4)d[j], keys[j][i], m[w][i]);                \
+                m[w][i] *= own[SPAN - 1].w;                                                                            \
+                UNROLL for (uint j = 0; j < SPAN; j++) m[w][i] = fma((float4)d[j], keys[j][i], m[w][i]);               \
             }                                                                                                          \
         }                                                                                                              \
     } while (0)

@@ -85,7 +85,8 @@ KERNEL(GROUP_OF(LOCAL), hadamard, HADAMARD_BUFFERS, hadamard)
     x += x_at + (mine ? along(r, x_nb) : 0);
     y += y_at + (mine ? along(r, y_nb) : 0);
     if (IS_F32 && ((ulong)x & 15) == 0)
-        UNROLL for (uint i = 0; i < 4; i++) v[i] = mine ? *(__global const float4 *)(x + 4 * FOUR_AT(i)) : (float4)0.0f;
+        UNROLL for (uint i = 0; i < 4; i++) v[i] =
+            mine ? *(__global const float4 *)(x + 4 * FOUR_AT(i)) : (float4)0.0f;
     else
         UNROLL for (uint i = 0; i < 4; i++) v[i] =
             mine ? (float4)(PASTE(dec1_, XT)(x, FOUR_AT(i)), PASTE(dec1_, XT)(x, FOUR_AT(i) + 1),

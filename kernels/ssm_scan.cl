@@ -7,7 +7,8 @@
  * state is read once and written once a slot.
  *
  * -DS= states of a channel  -DEACH=1: a rate for each state, 0: one a head
- * simt: -DDIRECT=1: tokens or a head's channels are few; a group's columns are of several heads, and come from global memory
+ * simt: -DDIRECT=1: tokens, or a head's channels, are few; a group's columns are of several heads, tokens come from
+ * global memory  -DTOGETHER=1: SPAN tokens are worked at together where no state between them is asked for
  */
 #include "states.clh"
 #include "fold.clh"
@@ -168,10 +169,10 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
     } while (0)
 
 /* SPAN tokens from t on, the first of which is at `at` in local memory. */
-#define SPAN_OF_TOKENS(t, at)                                                                                           \
+#define SPAN_OF_TOKENS(t, at)                                                                                          \
     do {                                                                                                               \
-        float got[SPAN * WIDE], own[WIDE];                                                                              \
-        UNROLL for (uint j = 0; j < SPAN; j++)                                                                          \
+        float got[SPAN * WIDE], own[WIDE];                                                                             \
+        UNROLL for (uint j = 0; j < SPAN; j++)                                                                         \
             UNROLL for (uint w = 0; w < WIDE; w++)                                                                     \
             {                                                                                                          \
                 const uint u = (at) + j;                                                                               \
@@ -183,11 +184,11 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
                     m[w][i] = fma(a, m[w][i], d * add[MINE_AT(u, i)]);                                                 \
                     s = dot4(m[w][i], y[MINE_AT(u, i)], s);                                                            \
                 }                                                                                                      \
-                got[SPAN * w + j] = s;                                                                                  \
+                got[SPAN * w + j] = s;                                                                                 \
             }                                                                                                          \
-        lanes_span(own, got, WIDE, lane, red);                                                                          \
+        lanes_span(own, got, WIDE, lane, red);                                                                         \
         UNROLL for (uint w = 0; w < WIDE; w++)                                                                         \
-            if (lane < SPAN && COLUMN(w) < head.z)                                                                      \
+            if (lane < SPAN && COLUMN(w) < head.z)                                                                     \
                 RESULT((t) + lane)[COLUMN(w)] = own[w];                                                                \
     } while (0)
 

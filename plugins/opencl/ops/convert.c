@@ -94,7 +94,8 @@ static void launch_blocks(cl_recorder *r, const cl_walk *part, const eng_tensor 
 /* On cards: rows of floats, long enough for a group, to rows of other floats. */
 enum { FLAT_FOURS = 8, FLAT_LEAST = 512 };
 
-static void launch_flat(cl_recorder *r, const cl_walk *part, const cl_variant *v, const eng_tensor *x, const eng_tensor *y)
+static void launch_flat(cl_recorder *r, const cl_walk *part, const cl_variant *v, const eng_tensor *x,
+                        const eng_tensor *y)
 {
     const int64_t n = part->ne[0];
     char options[96];
