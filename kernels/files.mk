@@ -20,6 +20,7 @@ opencl_kernels = \
 	kernels/cumsum.cl \
 	kernels/delta.clh \
 	kernels/delta_chunks.cl \
+	kernels/delta_span.clh \
 	kernels/dot2.cl \
 	kernels/dot2.clh \
 	kernels/dot4.cl \

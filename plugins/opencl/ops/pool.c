@@ -47,7 +47,7 @@ void cl_arg_pool_strides(cl_recorder *r, unsigned pool, const cl_split *split)
  * a compute unit has enough to do without (by count: nothing has been measured). */
 cl_deal cl_pool_deal(const cl_device *device, size_t group, int64_t size, int64_t columns)
 {
-    cl_deal deal = {.per = size <= 128 ? 8 : size <= 256 ? 16 : 32};
+    cl_deal deal = {.per = size <= 16 ? 4 : size <= 128 ? 8 : size <= 256 ? 16 : 32};
     deal.wide = columns * deal.per / 2 >= 192 * (int64_t)device->compute_units ? 2 : 1;
     deal.columns = (int64_t)group / deal.per * deal.wide;
     return deal;
