@@ -7,7 +7,7 @@
  *   HEAD16(u), HEAD1(u)     the value at column c before the norm
  *   KEEP16(u), KEEP1(u)     what is stored of it
  *   AGAIN16(u), AGAIN1(u)   the same value once more, after KEEP
- *   TAIL16(v), TAIL1(v)     from the norm's result to the store of the end
+ *   TAIL16(v), TAIL1(v, w)  from the norm's result to the store of the end; w: the norm's weight there, which WEIGHT1 loads
  *
  * Without a norm: HEAD alone, which ends with the store.
  */
@@ -23,6 +23,11 @@ KERNEL(EACH_ATTRIBUTES, chain, BUFFERS, chain)
     EACH(SETUP, HEAD16, HEAD1)
 }
 #else
+
+#ifndef AHEAD
+#define AHEAD 8
+#endif
+#define UNROLL_AHEAD _Pragma("unroll") for (uint i = 0; i < AHEAD; i++)
 
 static inline float factor_of(float square, float n, float eps)
 {
@@ -80,33 +85,69 @@ KERNEL(ROW_ATTRIBUTES, chain, BUFFERS, chain)
         FEW for (; c < n; c++) {
             AGAIN1(u);
             float v = (u - mean) * f;
-            TAIL1(v);
+            TAIL1(v, WEIGHT1);
         }
     }
 #else
     __local float t[GROUP];
     const long r = get_group_id(0);
     SETUP;
-    float q = 0.0f;
+    /* What a work-item has of a row of up to AHEAD times GROUP elements stays in registers: all loads are on their way before
+     * the first store, which, for all that the compiler knows, may change what is loaded after it. */
+    float q = 0.0f, ahead[AHEAD], weight[AHEAD];
+    const bool held = n <= AHEAD * GROUP;
+    if (held) {
+        UNROLL_AHEAD
+        {
+            const uint c = min((uint)get_local_id(0) + i * GROUP, (uint)n - 1);
+            HEAD1(u);
+            ahead[i] = u;
+            weight[i] = WEIGHT1;
+        }
+    }
 #if MEAN
     float s = 0.0f;
-    for (long c = get_local_id(0); c < n; c += GROUP) {
-        HEAD1(u);
-        s += u;
-    }
+    if (held) {
+        UNROLL_AHEAD s += get_local_id(0) + i * GROUP < n ? ahead[i] : 0.0f;
+    } else
+        for (long c = get_local_id(0); c < n; c += GROUP) {
+            HEAD1(u);
+            s += u;
+        }
     mean = group_sum(s, t) / (float)n;
 #endif
-    for (long c = get_local_id(0); c < n; c += GROUP) {
-        HEAD1(u);
-        KEEP1(u);
-        q += (u - mean) * (u - mean);
-    }
+    if (held) {
+        UNROLL_AHEAD
+        {
+            const uint c = get_local_id(0) + i * GROUP;
+            const float u = ahead[i];
+            if (c < n) {
+                KEEP1(u);
+                q += (u - mean) * (u - mean);
+            }
+        }
+    } else
+        for (long c = get_local_id(0); c < n; c += GROUP) {
+            HEAD1(u);
+            KEEP1(u);
+            q += (u - mean) * (u - mean);
+        }
     const float f = factor_of(group_sum(q, t), (float)n, eps);
-    for (long c = get_local_id(0); c < n; c += GROUP) {
-        AGAIN1(u);
-        float v = (u - mean) * f;
-        TAIL1(v);
-    }
+    if (held) {
+        UNROLL_AHEAD
+        {
+            const uint c = get_local_id(0) + i * GROUP;
+            float v = (ahead[i] - mean) * f;
+            if (c < n) {
+                TAIL1(v, weight[i]);
+            }
+        }
+    } else
+        for (long c = get_local_id(0); c < n; c += GROUP) {
+            AGAIN1(u);
+            float v = (u - mean) * f;
+            TAIL1(v, WEIGHT1);
+        }
 #endif
 }
 #endif

@@ -8,7 +8,7 @@
  *
  * On cards CONVERT has one dimension, of all rows' units of 32 elements.  A group brings LOCAL of them to local memory
  * and back from there, so that lanes side by side load and store side by side, 16 bytes at a time where floats that lie
- * aligned become blocks; -DYB= bytes of a block of y, 0: none.  FLAT, from rows of f32 to rows of two bytes' floats, needs
+ * aligned become blocks; -DYB= bytes of a block of y, 0: none.  FLAT, from rows of floats to rows of other floats, needs
  * no local memory: a work-item does FOURS times 4 elements.
  */
 #if defined(CONVERT) && !VEC && YB
@@ -71,9 +71,21 @@ GROUPED_KERNEL
 
 #elif defined(FLAT)
 
+#define ONE_f32 float
+#define ONE_f16 ushort
+#define ONE_bf16 ushort
+#define FOUR_f32 float4
+#define FOUR_f16 ushort4
+#define FOUR_bf16 ushort4
+#define get_f32(v) (v)
+#define get_f16(v) half_of(v)
+#define get_bf16(v) as_float((uint)(v) << 16)
+#define put_f32(v) (v)
 #define put_f16(v) half_bits(v)
 #define put_bf16(v) bfloat_bits(v)
-#define PUT(v) PASTE(put_, YT)(v)
+#define ONE(t) PASTE(ONE_, t)
+#define FOUR(t) PASTE(FOUR_, t)
+#define AS_Y(v) PASTE(put_, YT)(PASTE(get_, XT)(v))
 #ifndef FOURS
 #define FOURS 8
 #endif
@@ -82,28 +94,25 @@ KERNEL(GROUP_OF(LOCAL), cpy_flat, BUFFERS, cpy)
 {
     UNPACK(CPY_NUMBERS)
     ROW_INDEX(ITEM(1), ne);
-    __global const float *from = (__global const float *)(x + x_at + along(i, x_nb));
-    __global ushort *to = (__global ushort *)(y + y_at + along(i, y_nb));
+    __global const ONE(XT) *from = (__global const ONE(XT) *)(x + x_at + along(i, x_nb));
+    __global ONE(YT) *to = (__global ONE(YT) *)(y + y_at + along(i, y_nb));
     const ulong first = 4 * ((ulong)GROUP_ITEM(0) * LOCAL * FOURS + get_local_id(0));
-    if ((((ulong)from | (ulong)to << 1) & 15) == 0 && first + 4 * LOCAL * (FOURS - 1) + 4 <= n) {
-        float4 v[FOURS];
-        UNROLL for (uint j = 0; j < FOURS; j++) v[j] = *(__global const float4 *)(from + first + 4 * LOCAL * j);
-        UNROLL for (uint j = 0; j < FOURS; j++) *(__global ushort4 *)(to + first + 4 * LOCAL * j) =
-            (ushort4)(PUT(v[j].x), PUT(v[j].y), PUT(v[j].z), PUT(v[j].w));
+    if ((ulong)from % sizeof(FOUR(XT)) == 0 && (ulong)to % sizeof(FOUR(YT)) == 0 &&
+        first + 4 * LOCAL * (FOURS - 1) + 4 <= n) {
+        FOUR(XT) v[FOURS];
+        UNROLL for (uint j = 0; j < FOURS; j++) v[j] = *(__global const FOUR(XT) *)(from + first + 4 * LOCAL * j);
+        UNROLL for (uint j = 0; j < FOURS; j++) *(__global FOUR(YT) *)(to + first + 4 * LOCAL * j) =
+            (FOUR(YT))(AS_Y(v[j].x), AS_Y(v[j].y), AS_Y(v[j].z), AS_Y(v[j].w));
         return;
     }
     for (uint j = 0; j < FOURS; j++)
         for (ulong c = first + 4 * LOCAL * j, e = c; e < n && e < c + 4; e++)
-            to[e] = PUT(from[e]);
+            to[e] = AS_Y(from[e]);
 }
 
 #elif defined(CONVERT) && !VEC
 
-#if YB
 #define UNIT_PITCH 36 /* eight lanes that read 16 bytes each of their units meet in no bank */
-#else
-#define UNIT_PITCH 33
-#endif
 static inline void put1_f32(gbytes p, float v)
 {
     *(__global float *)p = v;
@@ -125,12 +134,8 @@ static inline void put1_bf16(gbytes p, float v)
 KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 {
     UNPACK(CPY_NUMBERS)
-#if YB
     __local float4 v4[LOCAL * UNIT_PITCH / 4];
     __local float *v = (__local float *)v4;
-#else
-    __local float v[LOCAL * UNIT_PITCH];
-#endif
     __local ulong from[LOCAL], to[LOCAL];
     __local uint count[LOCAL];
     const uint id = get_local_id(0);
@@ -147,12 +152,16 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
                        (((ulong)y + to[0]) & 15) == 0;
 #endif
 #ifdef X_BLOCKS
-    if (mine) {
-        float t[32];
-        vstore16(DEC16(XT)(x + x_at + along(i, x_nb), 2 * b), 0, t);
-        vstore16(DEC16(XT)(x + x_at + along(i, x_nb), 2 * b + 1), 1, t);
-        UNROLL for (uint j = 0; j < 32; j++) v[id * UNIT_PITCH + j] = t[j];
-    }
+    if (mine)
+        UNROLL for (uint j = 0; j < 2; j++)
+        {
+            const float16 t = DEC16(XT)(x + x_at + along(i, x_nb), 2 * b + j);
+            __local float4 *own = v4 + id * (UNIT_PITCH / 4) + 4 * j;
+            own[0] = t.s0123;
+            own[1] = t.s4567;
+            own[2] = t.s89ab;
+            own[3] = t.scdef;
+        }
 #else
 #if WHOLE_GROUPS
     if (whole)
@@ -194,6 +203,16 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
                 (ushort)(block[2 * j] | block[2 * j + 1] << 8);
 #endif
 #else
+#if PASTE(PLAIN_, YT)
+    const ulong before = (ulong)GROUP_ITEM(0) * LOCAL % per_row; /* units of the row before this group's */
+    if (before + LOCAL <= n / 32 && y_step == 4 && (((ulong)y + to[0]) & 15) == 0)
+        UNROLL for (uint j = 0; j < 8; j++)
+        {
+            const uint at = j * LOCAL + id;
+            ((__global float4 *)(y + to[0]))[at] = v4[at / 8 * (UNIT_PITCH / 4) + at % 8];
+        }
+    else
+#endif
     for (uint j = id; j < 32 * LOCAL; j += LOCAL) {
         const uint u = j / 32, e = j % 32;
         if (e < count[u])

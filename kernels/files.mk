@@ -20,6 +20,7 @@ opencl_kernels = \
 	kernels/cumsum.cl \
 	kernels/delta.clh \
 	kernels/delta_chunks.cl \
+	kernels/delta_span.clh \
 	kernels/dot2.cl \
 	kernels/dot2.clh \
 	kernels/dot4.cl \
@@ -46,6 +47,7 @@ opencl_kernels = \
 	kernels/join.clh \
 	kernels/lanes.clh \
 	kernels/lanes_dot.clh \
+	kernels/lanes_grid.clh \
 	kernels/launch.clh \
 	kernels/loops.cl \
 	kernels/matrix.cl \

@@ -8,9 +8,13 @@
  * all tokens of a sequence, and the state is read once and written once a slot.
  *
  * -DS= head size  -DPER_KEY=1: a gate for each key channel, 0: one a head (simt)
+ * -DTOGETHER=1: SPAN tokens are worked at together where no state between them is asked for (simt)
  */
 #include "delta.clh"
 #include "fold.clh"
+#if !VEC
+#include "delta_span.clh"
+#endif
 
 #if VEC
 
@@ -116,11 +120,61 @@ KERNEL(GROUP_OF(1), gated_delta_net, BUFFERS, gated_delta_net)
         }                                                                                                              \
     } while (0)
 
+/* SPAN tokens from t on, the first of which is at `at` in local memory and `u` of its tile. */
+#define SPAN_OF_TOKENS(t, at, u)                                                                                       \
+    do {                                                                                                               \
+        float4 keys[SPAN][MINE], own[SPAN], before[SPAN];                                                              \
+        float by_keys[SPAN * WIDE], by_queries[SPAN * WIDE], asked[WIDE];                                              \
+        UNROLL for (uint j = 0; j < SPAN * WIDE; j++) by_keys[j] = by_queries[j] = 0.0f;                               \
+        UNROLL for (uint i = 0; i < MINE; i++)                                                                         \
+            UNROLL for (uint j = 0; j < SPAN; j++)                                                                     \
+            {                                                                                                          \
+                const float4 query = qs[MINE_AT((at) + j, i)];                                                         \
+                keys[j][i] = ks[MINE_AT((at) + j, i)];                                                                 \
+                UNROLL for (uint w = 0; w < WIDE; w++)                                                                 \
+                {                                                                                                      \
+                    by_keys[SPAN * w + j] = dot4(m[w][i], keys[j][i], by_keys[SPAN * w + j]);                          \
+                    by_queries[SPAN * w + j] = dot4(m[w][i], query, by_queries[SPAN * w + j]);                         \
+                }                                                                                                      \
+            }                                                                                                          \
+        lanes_sums(by_keys, SPAN * WIDE, red);                                                                         \
+        lanes_span(asked, by_queries, WIDE, lane, red);                                                                \
+        UNROLL for (uint j = 0; j < SPAN; j++)                                                                         \
+        {                                                                                                              \
+            own[j] = related.own[(u) + j];                                                                             \
+            before[j] = related.keys[(u) + j];                                                                         \
+        }                                                                                                              \
+        const float4 ask = related.queries[(u) + lane % SPAN];                                                         \
+        const float since = related.own[(u) + lane % SPAN].w;                                                          \
+        UNROLL for (uint w = 0; w < WIDE; w++)                                                                         \
+        {                                                                                                              \
+            float d[SPAN];                                                                                             \
+            UNROLL for (uint j = 0; j < SPAN; j++)                                                                     \
+                d[j] = own[j].x * vs[((at) + j) * NC + w * SIDE + id / PER] - own[j].y * by_keys[SPAN * w + j];        \
+            d[1] = fma(-before[1].x, d[0], d[1]);                                                                      \
+            d[2] = fma(-before[2].y, d[1], fma(-before[2].x, d[0], d[2]));                                             \
+            d[3] = fma(-before[3].z, d[2], fma(-before[3].y, d[1], fma(-before[3].x, d[0], d[3])));                    \
+            if (lane < SPAN && COLUMN(w) < S)                                                                          \
+                RESULT((t) + lane)[COLUMN(w)] =                                                                        \
+                    scale * fma(since, asked[w], dot4(ask, (float4)(d[0], d[1], d[2], d[3]), 0.0f));                   \
+            UNROLL for (uint j = 0; j < SPAN; j++) d[j] *= own[j].z;                                                   \
+            UNROLL for (uint i = 0; i < MINE; i++)                                                                     \
+            {                                                                                                          \
+                m[w][i] *= own[SPAN - 1].w;                                                                            \
+                UNROLL for (uint j = 0; j < SPAN; j++) m[w][i] = fma((float4)d[j], keys[j][i], m[w][i]);               \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+#define SUMS (TOGETHER ? SPAN * WIDE : 2 * WIDE)
+
 KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
 {
     UNPACK(GDN_NUMBERS)
     __local float4 ks[2 * UNITS], qs[2 * UNITS], gs[PER_KEY ? 2 * UNITS : 1];
-    __local float vs[2 * TILE * NC], as[2 * TILE], betas[2 * TILE], red[SUMS_LOCAL(2 * WIDE)];
+    __local float vs[2 * TILE * NC], as[2 * TILE], betas[2 * TILE], red[SUMS_LOCAL(SUMS)];
+#if TOGETHER
+    __local relations related;
+#endif
     const long h = ITEM(1), b = ITEM(2);
     const uint id = get_local_id(0), lane = id % PER, j0 = get_group_id(0) * NC;
     if (j0 >= S || h >= head.x || b >= shape.y)
@@ -139,6 +193,7 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
 
     float4 m[WIDE][MINE], k_next[FETCHES], q_next[FETCHES], g_next[FETCHES], kt[MINE], gt[MINE], qt[MINE];
     float v_next[LINES], a_next = 0.0f, beta_next = 0.0f, sums[2 * WIDE];
+    const int alone = ALONE;
     FETCH(from);
     LOAD_STATE(m, S);
     UNROLL for (uint w = 0; w < WIDE; w++) sums[2 * w + 1] = 0.0f;
@@ -148,8 +203,23 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
         KEEP(tile);
         FETCH(first + TILE); /* behind the barrier PoCL 3.1 gives work-items those of others */
         barrier(CLK_LOCAL_MEM_FENCE);
-        KEYS_OF(tile * TILE);
-        for (int t = first; t < end; t++) {
+        int t = first;
+#if TOGETHER
+        if (first < alone) {
+            RELATE(&related, ks + tile * UNITS, qs + tile * UNITS, as + tile * TILE, betas + tile * TILE, red);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        for (; t < min(alone, end); t += SPAN) {
+            SPAN_OF_TOKENS(t, tile * TILE + (uint)(t - first), (uint)(t - first));
+            const int out = ROW_AFTER(to - SPAN - t);
+            if (IN_POOL(out))
+                SAVE_STATE(m, S, out);
+        }
+        if (t == end)
+            continue;
+#endif
+        KEYS_OF(tile * TILE + (uint)(t - first));
+        for (; t < end; t++) {
             const uint at = tile * TILE + (uint)(t - first), next = at + 1 == 2 * TILE ? 0 : at + 1;
             const float a = as[at], rate = betas[at];
             float d[WIDE];
@@ -164,7 +234,7 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
             lanes_sums(sums, 2 * WIDE, red);
             UNROLL for (uint w = 0; w < WIDE; w++)
             {
-                if (t > from && lane == 0 && COLUMN(w) < S)
+                if (t > alone && lane == 0 && COLUMN(w) < S)
                     RESULT(t - 1)[COLUMN(w)] = sums[2 * w + 1] * scale;
                 d[w] = rate * (d[w] - a * sums[2 * w]);
                 float4 s = 0.0f;
@@ -183,7 +253,7 @@ KERNEL(GROUP_OF(GROUP), gated_delta_net, BUFFERS, gated_delta_net)
     }
     lanes_sums(sums, 2 * WIDE, red);
     UNROLL for (uint w = 0; w < WIDE; w++)
-        if (lane == 0 && COLUMN(w) < S)
+        if (alone < to && lane == 0 && COLUMN(w) < S)
             RESULT(to - 1)[COLUMN(w)] = sums[2 * w + 1] * scale;
     barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }

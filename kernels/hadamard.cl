@@ -14,6 +14,13 @@
 #define HADAMARD_BUFFERS(B) B(cbytes, x) B(gbytes, y)
 NUMBERS(hadamard, HADAMARD_NUMBERS);
 
+#define F32_f32 1
+#if PASTE(F32_, XT)
+#define IS_F32 1
+#else
+#define IS_F32 0
+#endif
+
 #define BEGIN                                                                                                          \
     ROW_INDEX(ITEM(1), ne);                                                                                            \
     x += x_at + along(i, x_nb);                                                                                        \
@@ -44,6 +51,66 @@ KERNEL(GROUP_OF(1), hadamard, HADAMARD_BUFFERS, hadamard)
         for (uint j = 0; j < LANES; j++)
             STORE(g + j, v[j]);
     }
+}
+
+#elif G >= 16 && G <= 512 && HAVE_SHUFFLE
+
+/*
+ * A lane has four times 4 elements side by side in registers, so that lanes load and store 16 bytes beside one another;
+ * LANES of them are a group, and change places from register to register.  The launch's first dimension runs over the
+ * groups of all rows.
+ */
+#include "across.clh"
+
+#define LANES (G / 16)
+#define FOUR_AT(i) (at + 4 * (lane + LANES * (i)))
+
+static inline float4 across_xor4(float4 v, uint mask, __local float *t)
+{
+    return (float4)(across_xor(v.x, mask, t), across_xor(v.y, mask, t), across_xor(v.z, mask, t),
+                    across_xor(v.w, mask, t));
+}
+
+KERNEL(GROUP_OF(LOCAL), hadamard, HADAMARD_BUFFERS, hadamard)
+{
+    UNPACK(HADAMARD_NUMBERS)
+    __local float t[ACROSS_LOCAL(LOCAL)];
+    const uint lane = get_local_id(0) % LANES;
+    const ulong per_row = n / G, group = ITEM(0) / LANES;
+    const long4 r = row_index(group / per_row, ne);
+    const bool mine = r.w < ne.w;
+    const ulong at = group % per_row * G;
+    float4 v[4];
+
+    x += x_at + (mine ? along(r, x_nb) : 0);
+    y += y_at + (mine ? along(r, y_nb) : 0);
+    if (IS_F32 && ((ulong)x & 15) == 0)
+        UNROLL for (uint i = 0; i < 4; i++) v[i] =
+            mine ? *(__global const float4 *)(x + 4 * FOUR_AT(i)) : (float4)0.0f;
+    else
+        UNROLL for (uint i = 0; i < 4; i++) v[i] =
+            mine ? (float4)(PASTE(dec1_, XT)(x, FOUR_AT(i)), PASTE(dec1_, XT)(x, FOUR_AT(i) + 1),
+                            PASTE(dec1_, XT)(x, FOUR_AT(i) + 2), PASTE(dec1_, XT)(x, FOUR_AT(i) + 3))
+                 : (float4)0.0f;
+    UNROLL for (uint i = 0; i < 4; i++)
+    {
+        const float4 a = v[i] * scale, b = (float4)(a.x + a.y, a.x - a.y, a.z + a.w, a.z - a.w);
+        v[i] = (float4)(b.xy + b.zw, b.xy - b.zw);
+    }
+    UNROLL for (uint mask = 1; mask < LANES; mask <<= 1)
+    {
+        const float sign = lane & mask ? -1.0f : 1.0f;
+        UNROLL for (uint i = 0; i < 4; i++) v[i] = fma((float4)sign, v[i], across_xor4(v[i], mask, t));
+    }
+    const float4 a = v[0] + v[1], b = v[0] - v[1], c = v[2] + v[3], d = v[2] - v[3];
+    v[0] = a + c;
+    v[1] = b + d;
+    v[2] = a - c;
+    v[3] = b - d;
+    if (mine && ((ulong)y & 15) == 0)
+        UNROLL for (uint i = 0; i < 4; i++) *(__global float4 *)(y + 4 * FOUR_AT(i)) = v[i];
+    else if (mine)
+        UNROLL for (uint i = 0; i < 4; i++) vstore4(v[i], 0, (__global float *)y + FOUR_AT(i));
 }
 
 #elif G >= 16 && G <= 1024

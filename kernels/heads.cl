@@ -9,6 +9,9 @@
  *   -DINTO<i>=1  stored in the row of a cache that ids name, as type -DTO<i>=; else as f32 where the line ends
  * -DLINES= lines, -DD<i>= elements of a row, -DMOST= the most of them.
  */
+#if !VEC
+#define GROUP LOCAL
+#endif
 #include "encode.clh"
 #include "hadamard.clh"
 #include "indexed.clh"
@@ -143,6 +146,7 @@ KERNEL(GROUP_OF(1), heads, HEADS_BUFFERS, heads)
         w = (fin)(w##i + w##i##_at);                                                                                   \
         y = stored ? ROW_Y(i) : y##i;                                                                                  \
         elements = D##i;                                                                                               \
+        halves = INTO_HALF##i;                                                                                         \
         norm = NORM##i;                                                                                                \
         rotated = ROPE##i;                                                                                             \
         turned = TURN##i;                                                                                              \
@@ -152,9 +156,31 @@ KERNEL(GROUP_OF(1), heads, HEADS_BUFFERS, heads)
     } else if (line < 0) {                                                                                             \
         h -= heads##i;                                                                                                 \
     }
+/* Halves are stored by all work-items, one element each; blocks, by one of 32. */
+#define HALF_f16 1
+#if PASTE(HALF_, TO0)
+#define INTO_HALF0 1
+#else
+#define INTO_HALF0 0
+#endif
+#if PASTE(HALF_, TO1)
+#define INTO_HALF1 1
+#else
+#define INTO_HALF1 0
+#endif
+#if PASTE(HALF_, TO2)
+#define INTO_HALF2 1
+#else
+#define INTO_HALF2 0
+#endif
 #define ENCODE(i)                                                                                                      \
-    if (line == i)                                                                                                     \
+    if (line == i && !INTO_HALF##i)                                                                                    \
         ENC32(TO##i)(y, b, elements, vload16(0, part), vload16(1, part));
+
+/* Elements, and pairs, of a work-item. */
+#define OWN ((MOST + LOCAL - 1) / LOCAL)
+#define PAIRS_OWN ((PAIRS + LOCAL - 1) / LOCAL)
+#define EACH_OWN _Pragma("unroll") for (uint i = 0; i < OWN; i++)
 
 /* A group: one row of a token, a work-item some columns.  All groups meet all barriers, whatever their line. */
 KERNEL(GROUP_OF(LOCAL), heads, HEADS_BUFFERS, heads)
@@ -163,7 +189,7 @@ KERNEL(GROUP_OF(LOCAL), heads, HEADS_BUFFERS, heads)
     __local float v[MOST], red[LOCAL];
     const uint item = get_local_id(0);
     long h = (long)get_group_id(0) % parts;
-    int line = -1, norm = 0, rotated = 0, turned = 0, into = 0;
+    int line = -1, halves = 0, norm = 0, rotated = 0, turned = 0, into = 0;
     uint elements = 0;
     bool stored = false;
     fin x = 0, w = 0;
@@ -171,29 +197,45 @@ KERNEL(GROUP_OF(LOCAL), heads, HEADS_BUFFERS, heads)
     float eps = 0.0f, factor = 1.0f, q = 0.0f;
     TOKEN((long)get_group_id(0), parts);
     EACH_LINE(FIND)
-    for (uint c = item; c < elements; c += LOCAL) {
-        v[c] = x[c];
-        q += x[c] * x[c];
+    /* All of a row, and of its weight, is on its way before anything is stored. */
+    float own[OWN], weight[OWN];
+    EACH_OWN
+    {
+        const uint c = min(item + i * LOCAL, elements - 1);
+        own[i] = x[c];
+        weight[i] = norm == 2 ? w[c] : 1.0f;
     }
-    red[item] = q;
-    for (uint n = LOCAL / 2; n; n >>= 1) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < n)
-            red[item] += red[item + n];
+#if ANGLES
+    float co[PAIRS_OWN], si[PAIRS_OWN];
+    _Pragma("unroll") for (uint i = 0; i < PAIRS_OWN; i++)
+    {
+        const int pair = min((int)(item + i * LOCAL), pairs - 1);
+        float cosine, sine;
+        turned_by(turn_of((__global const rope_pair *)(table + table_at), (fin)(ff + ff_at), position, pos_stream, pair), &cosine,
+                  &sine);
+        co[i] = scale * cosine;
+        si[i] = sign * scale * sine;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (norm) {
-        const float f = 1.0f / sqrt(red[0] / (float)elements + eps);
-        for (uint c = item; c < elements; c += LOCAL)
-            v[c] = v[c] * f * (norm == 2 ? w[c] : 1.0f) * factor;
+#endif
+    EACH_OWN q += item + i * LOCAL < elements ? own[i] * own[i] : 0.0f;
+    q = group_sum(q, red);
+    const float f = norm ? 1.0f / sqrt(q / (float)elements + eps) : 1.0f;
+    EACH_OWN
+    {
+        const uint c = item + i * LOCAL;
+        if (c < elements)
+            v[c] = norm ? own[i] * f * weight[i] * factor : own[i];
     }
 #if ANGLES
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = item; i < pairs && rotated; i += LOCAL) {
-        const float a = angle_of((__global const rope_pair *)(table + table_at), (fin)(ff + ff_at), position, pos_stream, i);
-        const float co = scale * cos(a), si = sign * scale * sin(a), u1 = v[FIRST(i)], u2 = v[SECOND(i)];
-        v[FIRST(i)] = u1 * co - u2 * si;
-        v[SECOND(i)] = u1 * si + u2 * co;
+    _Pragma("unroll") for (uint j = 0; j < PAIRS_OWN; j++)
+    {
+        const int i = item + j * LOCAL;
+        if (i < pairs && rotated) {
+            const float u1 = v[FIRST(i)], u2 = v[SECOND(i)];
+            v[FIRST(i)] = u1 * co[j] - u2 * si[j];
+            v[SECOND(i)] = u1 * si[j] + u2 * co[j];
+        }
     }
 #endif
     for (uint n = 1; n < G; n *= 2) {
@@ -208,7 +250,9 @@ KERNEL(GROUP_OF(LOCAL), heads, HEADS_BUFFERS, heads)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint c = item; c < elements && stored && !into; c += LOCAL)
         ((fout)y)[c] = v[c];
-    for (uint b = item; 32 * b < elements && stored && into; b += LOCAL) {
+    for (uint c = item; c < elements && stored && into && halves; c += LOCAL)
+        ((__global ushort *)y)[c] = half_bits(v[c]);
+    for (uint b = item; 32 * b < elements && stored && into && !halves; b += LOCAL) {
         float part[32];
         UNROLL for (uint j = 0; j < 32; j++)
             part[j] = 32 * b + j < elements ? v[32 * b + j] : 0.0f;

@@ -26,7 +26,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void matrix(__global
     pairs[8 * g + 64 + t] = A_PAIR(g + 8, t);
     pairs[8 * g + t + 4] = A_PAIR(g, t + 4);
     pairs[8 * g + 64 + t + 4] = A_PAIR(g + 8, t + 4);
-    COPY16(sums + lane, (__global const uchar *)o + 16 * lane);
+    COPY16_IF(true, sums + lane, (__global const uchar *)o + 16 * lane);
     COPIES_END;
     COPIES_WAIT(0);
     barrier(CLK_LOCAL_MEM_FENCE);

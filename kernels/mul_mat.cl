@@ -89,7 +89,7 @@ KERNEL(GROUP_OF(1), mul_mat_rows, BUFFERS, rows)
 #elif !defined(TILES)
 
 /* -DCOLS= columns of a group; the launch's second dimension runs over so many at a time. */
-KERNEL(GROUP_OF(DOT_GROUP), mul_mat_several, SEVERAL_BUFFERS, several)
+KERNEL(GROUP_OF(DOT_ITEMS), mul_mat_several, SEVERAL_BUFFERS, several)
 {
     UNPACK(SEVERAL_NUMBERS)
     __local float red[DOT_LOCAL];
@@ -97,19 +97,19 @@ KERNEL(GROUP_OF(DOT_GROUP), mul_mat_several, SEVERAL_BUFFERS, several)
     const long j = ITEM(1) * COLS;
     if (j >= n)
         return;
-    dot_rows(a, a_row, min((long)DOT_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
+    dot_rows(a, a_row, min((long)GROUP_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
              o + j * o_col + first * 4, o_col, k, red);
 }
 
-KERNEL(GROUP_OF(DOT_GROUP), mul_mat_rows, BUFFERS, rows)
+KERNEL(GROUP_OF(DOT_ITEMS), mul_mat_rows, BUFFERS, rows)
 {
     UNPACK(ROWS_NUMBERS)
     __local float red[DOT_LOCAL];
     BEGIN;
-    const long first = get_group_id(0) * DOT_ROWS, j = ITEM(1) * COLS;
+    const long first = get_group_id(0) * GROUP_ROWS, j = ITEM(1) * COLS;
     if (first >= m || j >= n)
         return;
-    dot_rows(FROM_ROW(a, first), a_row, min((long)DOT_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
+    dot_rows(FROM_ROW(a, first), a_row, min((long)GROUP_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
              o + j * o_col + first * 4, o_col, k, red);
 }
 

@@ -15,6 +15,9 @@
 
 #define SET 4 /* times 16 pairs, whose angles are kept while all heads pass: what a head has of memory comes in order */
 
+#define AT_ONCE 4 /* heads that a card's work-item loads at a time */
+#define EACH_HEAD _Pragma("unroll") for (int j = 0; j < AT_ONCE; j++)
+
 #define ROPE_NUMBERS(N)                                                                                                \
     N(ulong, x_at) N(ulong, pos_at) N(ulong, ff_at) N(ulong, table_at) N(ulong, y_at) N(long4, ne) N(long4, xs)        \
     N(long4, ys) N(long, pos_step) N(long, pos_stream) N(int, offset) N(int, pairs) N(int, distance) N(float, scale)   \
@@ -24,7 +27,8 @@ NUMBERS(rope, ROPE_NUMBERS);
 
 /*
  * Space [d, heads, tokens, batch].  VEC: a work-item does all heads of a token, 16
- * pairs at a time; SIMT: work-item (i, head, token) one pair or two copied channels.
+ * pairs at a time; SIMT: work-item (i, head, token) one pair or two copied channels of that head, and of those that are
+ * multiples of the launch's work-items further.
  */
 KERNEL(EACH_ATTRIBUTES, rope, ROPE_BUFFERS, rope)
 {
@@ -87,20 +91,34 @@ KERNEL(EACH_ATTRIBUTES, rope, ROPE_BUFFERS, rope)
         }
     }
 #else
-    const int i = ITEM(0);
-    const long h = ITEM(1);
-    if (h >= ne.s1)
-        return;
-    cbytes in = xb + h * xs.s1;
-    fout out = (fout)(yb + h * ys.s1);
+    /* The angle is worked out once for all heads of a work-item, which loads of several before it stores. */
+    const int i = ITEM(0), step = (int)get_global_size(1);
+    float co = 1.0f, si = 0.0f;
     if (i < pairs) {
-        const float a = angle_of(pair, div, p, pos_stream, i), co = scale * cos(a), si = sign * scale * sin(a);
-        const float u = X1(in, FIRST(i)), v = X1(in, SECOND(i));
-        out[FIRST(i)] = u * co - v * si;
-        out[SECOND(i)] = u * si + v * co;
+        turned_by(turn_of(pair, div, p, pos_stream, i), &co, &si);
+        co *= scale;
+        si *= sign * scale;
     }
-    for (int c = 2 * i; c < 2 * i + 2 && c < d; c++)
-        if (c < begin || c >= end || BETWEEN(c))
-            out[c] = X1(in, c);
+    for (int h0 = (int)ITEM(1); h0 < ne.s1; h0 += AT_ONCE * step) {
+        float u[AT_ONCE], v[AT_ONCE];
+        if (i < pairs) {
+            EACH_HEAD
+            {
+                cbytes in = xb + min(h0 + j * step, (int)ne.s1 - 1) * xs.s1;
+                u[j] = X1(in, FIRST(i));
+                v[j] = X1(in, SECOND(i));
+            }
+            EACH_HEAD if (h0 + j * step < ne.s1)
+            {
+                fout out = (fout)(yb + (h0 + j * step) * ys.s1);
+                out[FIRST(i)] = u[j] * co - v[j] * si;
+                out[SECOND(i)] = u[j] * si + v[j] * co;
+            }
+        }
+        for (int j = 0; j < AT_ONCE && h0 + j * step < ne.s1; j++)
+            for (int c = 2 * i; c < 2 * i + 2 && c < d; c++)
+                if (c < begin || c >= end || BETWEEN(c))
+                    ((fout)(yb + (h0 + j * step) * ys.s1))[c] = X1(xb + (h0 + j * step) * xs.s1, c);
+    }
 #endif
 }

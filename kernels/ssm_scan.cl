@@ -7,6 +7,8 @@
  * state is read once and written once a slot.
  *
  * -DS= states of a channel  -DEACH=1: a rate for each state, 0: one a head
+ * simt: -DDIRECT=1: tokens, or a head's channels, are few; a group's columns are of several heads, tokens come from
+ * global memory  -DTOGETHER=1: SPAN tokens are worked at together where no state between them is asked for
  */
 #include "states.clh"
 #include "fold.clh"
@@ -88,6 +90,47 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
     }
 }
 
+#elif DIRECT
+
+KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
+{
+    UNPACK(SCAN_NUMBERS)
+    __local float red[SUMS_LOCAL(1)];
+    const uint id = get_local_id(0), lane = id % PER;
+    const ulong at = (ulong)get_group_id(0) * SIDE + id / PER;
+    const bool mine = at < (ulong)(head.x * head.z);
+    const long b = ITEM(2), h = mine ? at / (ulong)head.z : 0, j = mine ? at % (ulong)head.z : 0, j0 = j - id / PER;
+    BEGIN;
+    if (b == 0 && lane == 0 && mine)
+        ORPHANS(j, j + 1);
+    x += h * x_nb.x;
+    float4 m[WIDE][MINE];
+    LOAD_STATE(m, mine ? head.z : 0);
+    for (int t = from; t < to; t++) {
+        const float dt = FLOAT(dts, t * x_nb.w), d = dt * FLOAT(x, t * x_nb.y + 4 * j);
+        const float4 all = EACH ? 0.0f : exp(dt * FLOAT(rates, 0));
+        float sum = 0.0f;
+        UNROLL for (uint i = 0; i < MINE; i++)
+        {
+            const uint c = ELEMENT(i);
+            if (c >= S)
+                continue;
+            const float4 a = EACH ? exp(dt * load4((__global const float *)rates, c, EVEN(rates))) : all;
+            const float4 add = load4((__global const float *)(ins + t * b_nb.y), c, EVEN(ins + t * b_nb.y));
+            const float4 y = load4((__global const float *)(reads + t * b_nb.w), c, EVEN(reads + t * b_nb.w));
+            m[0][i] = fma(a, m[0][i], d * add);
+            sum = dot4(m[0][i], y, sum);
+        }
+        lanes_sums(&sum, 1, red);
+        if (lane == 0 && mine)
+            RESULT(t)[j] = sum;
+        const int out = ROW_AFTER(to - 1 - t);
+        if (IN_POOL(out))
+            SAVE_STATE(m, mine ? head.z : 0, out);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
+}
+
 #else
 
 /* The sum across lanes of a token's result is taken while the next token's columns are worked at. */
@@ -125,11 +168,35 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
         }                                                                                                              \
     } while (0)
 
+/* SPAN tokens from t on, the first of which is at `at` in local memory. */
+#define SPAN_OF_TOKENS(t, at)                                                                                          \
+    do {                                                                                                               \
+        float got[SPAN * WIDE], own[WIDE];                                                                             \
+        UNROLL for (uint j = 0; j < SPAN; j++)                                                                         \
+            UNROLL for (uint w = 0; w < WIDE; w++)                                                                     \
+            {                                                                                                          \
+                const uint u = (at) + j;                                                                               \
+                const float d = steps[u] * xs[u * NC + w * SIDE + id / PER];                                           \
+                float s = 0.0f;                                                                                        \
+                UNROLL for (uint i = 0; i < MINE; i++)                                                                 \
+                {                                                                                                      \
+                    const float4 a = EACH ? gate[MINE_AT(u, i)] : (float4)gates[u];                                    \
+                    m[w][i] = fma(a, m[w][i], d * add[MINE_AT(u, i)]);                                                 \
+                    s = dot4(m[w][i], y[MINE_AT(u, i)], s);                                                            \
+                }                                                                                                      \
+                got[SPAN * w + j] = s;                                                                                 \
+            }                                                                                                          \
+        lanes_span(own, got, WIDE, lane, red);                                                                         \
+        UNROLL for (uint w = 0; w < WIDE; w++)                                                                         \
+            if (lane < SPAN && COLUMN(w) < head.z)                                                                     \
+                RESULT((t) + lane)[COLUMN(w)] = own[w];                                                                \
+    } while (0)
+
 KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
 {
     UNPACK(SCAN_NUMBERS)
     __local float4 add[2 * UNITS], y[2 * UNITS], gate[EACH ? 2 * UNITS : 1];
-    __local float xs[2 * TILE * NC], steps[2 * TILE], gates[2 * TILE], red[SUMS_LOCAL(WIDE)];
+    __local float xs[2 * TILE * NC], steps[2 * TILE], gates[2 * TILE], red[SUMS_LOCAL(TOGETHER ? SPAN * WIDE : WIDE)];
     const long h = ITEM(1), b = ITEM(2), j0 = (long)get_group_id(0) * NC;
     const uint id = get_local_id(0), lane = id % PER;
     if (j0 >= head.z || h >= head.x || b >= shape.y)
@@ -142,6 +209,7 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
     x += h * x_nb.x;
     const bool whole = EVEN((ulong)ins | (ulong)reads | b_nb.y | b_nb.w);
 
+    const int alone = ALONE;
     float4 m[WIDE][MINE], in_next[FETCHES], read_next[FETCHES];
     float x_next[LINES], dt_next = 0.0f, sums[WIDE];
     FETCH(from);
@@ -151,7 +219,16 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
         const uint tile = (uint)(first - from) / TILE % 2;
         const int end = min(first + TILE, to);
         KEEP(tile, first + TILE);
-        for (int t = first; t < end; t++) {
+        int t = first;
+#if TOGETHER
+        for (; t < min(alone, end); t += SPAN) {
+            SPAN_OF_TOKENS(t, tile * TILE + (uint)(t - first));
+            const int out = ROW_AFTER(to - SPAN - t);
+            if (IN_POOL(out))
+                SAVE_STATE(m, head.z, out);
+        }
+#endif
+        for (; t < end; t++) {
             const uint at = tile * TILE + (uint)(t - first);
             float4 s[WIDE];
             lanes_sums(sums, WIDE, red);
@@ -168,7 +245,7 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
             }
             UNROLL for (uint w = 0; w < WIDE; w++)
             {
-                if (t > from && lane == 0 && COLUMN(w) < head.z)
+                if (t > alone && lane == 0 && COLUMN(w) < head.z)
                     RESULT(t - 1)[COLUMN(w)] = sums[w];
                 sums[w] = sum4(s[w]);
             }
@@ -179,7 +256,7 @@ KERNEL(GROUP_OF(GROUP), ssm_scan, BUFFERS, ssm_scan)
     }
     lanes_sums(sums, WIDE, red);
     UNROLL for (uint w = 0; w < WIDE; w++)
-        if (lane == 0 && COLUMN(w) < head.z)
+        if (alone < to && lane == 0 && COLUMN(w) < head.z)
             RESULT(to - 1)[COLUMN(w)] = sums[w];
     barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }

@@ -118,6 +118,8 @@ static void cases_dequantize(cf_suite *s)
 {
     int x = 0;
 
+    decode(s, ENG_OP_DEQUANTIZE, ENG_TYPE_Q4_0, ENG_TYPE_F32, CF_PLAIN, 4128, 3); /* long rows */
+    decode(s, ENG_OP_DEQUANTIZE, ENG_TYPE_Q4_K, ENG_TYPE_F32, CF_PLAIN, 4352, 2);
     for (size_t t = 0; t < COUNT(blocks); t++)
         for (int k = 0; k < 3; k++, x++) {
             cf_thin(s, k ? 12 : 1);
@@ -172,6 +174,8 @@ static void cases_cpy(cf_suite *s)
         for (int l = 0; l < 5; l++, x++)
             copy(s, pairs[i][0], pairs[i][1], (cf_layout)l, x % 3 ? 29 + x % 7 : 1, x % 5 ? x % 11 + 1 : 1);
     copy(s, ENG_TYPE_F32, ENG_TYPE_F16, CF_PLAIN, 2304, 2); /* long rows */
+    copy(s, ENG_TYPE_F16, ENG_TYPE_F32, CF_PLAIN, 2304, 2);
+    copy(s, ENG_TYPE_BF16, ENG_TYPE_F32, CF_PLAIN, 2306, 2);
     copy(s, ENG_TYPE_F32, ENG_TYPE_BF16, CF_SWAP12, 2305, 2);
     cf_thin(s, 4);
     for (size_t i = 0; i < COUNT(blocks); i++) {

@@ -273,11 +273,20 @@ static void put_norm(chain *c, unsigned width)
         put_load(c, kept, width);
         put(c, ";");
     }
-    put(c, "\n#define TAIL%u(v)", width);
-    if (s->operand[1] >= 0) {
-        put(c, " v = v * ");
-        put_load(c, s->operand[1], width);
-        put(c, ";");
+    if (width == 1) { /* the weight apart, so that it can be loaded long before */
+        put(c, "\n#define WEIGHT1 ");
+        if (s->operand[1] >= 0)
+            put_load(c, s->operand[1], width);
+        else
+            put(c, "1.0f");
+        put(c, "\n#define TAIL1(v, w)%s", s->operand[1] >= 0 ? " v = v * (w);" : "");
+    } else {
+        put(c, "\n#define TAIL%u(v)", width);
+        if (s->operand[1] >= 0) {
+            put(c, " v = v * ");
+            put_load(c, s->operand[1], width);
+            put(c, ";");
+        }
     }
     put_store(c, s, "v", width);
     put_stages(c, norm + 1, c->n, "v", width, true);
@@ -366,13 +375,27 @@ static bool worth_it(const chain *c)
     return false;
 }
 
+/* Work-items of a card for a row with a norm: of up to eight elements each, which they have in registers (kernels/chain.cl). */
+static size_t row_group(const cl_device *device, int64_t columns)
+{
+    size_t group = cl_group_of(device);
+    while (group < 512 && 2 * group <= device->max_group && columns > 8 * (int64_t)group)
+        group *= 2;
+    return group;
+}
+
 static void launch(chain *c, const cl_walk *w)
 {
     cl_recorder *r = c->r;
     char options[96];
     const eng_node *norm = c->norm >= 0 ? c->stages[c->norm].node : NULL;
-    cl_row_options(r->device, options, sizeof options, "%s%s", norm ? "-DNORM=1 " : "",
-                   !norm ? "" : norm->op == ENG_OP_NORM ? "-DMEAN=1" : norm->op == ENG_OP_L2_NORM ? "-DL2=1" : "");
+    const size_t group = row_group(r->device, w->ne[0]);
+    if (norm && !r->device->vec)
+        snprintf(options, sizeof options, "-DNORM=1 %s -DGROUP=%zu",
+                 norm->op == ENG_OP_NORM ? "-DMEAN=1" : norm->op == ENG_OP_L2_NORM ? "-DL2=1" : "", group);
+    else
+        cl_row_options(r->device, options, sizeof options, "%s%s", norm ? "-DNORM=1 " : "",
+                       !norm ? "" : norm->op == ENG_OP_NORM ? "-DMEAN=1" : norm->op == ENG_OP_L2_NORM ? "-DL2=1" : "");
     cl_launch_with(r, "chain", "chain", options, c->text);
     for (unsigned i = 0; i < c->n_operands; i++)
         cl_arg_walk(r, w, i);
@@ -383,10 +406,14 @@ static void launch(chain *c, const cl_walk *w)
     if (norm)
         cl_arg_float(r, (float)norm->fp[ENG_NORM_EPS]);
     cl_arg_extents(r, w);
-    if (norm)
+    if (norm && !r->device->vec) {
+        cl_arg_int(r, 1);
+        cl_size1(r, (uint64_t)(w->ne[1] * w->ne[2] * w->ne[3]) * group, group);
+    } else if (norm) {
         cl_each_row(r, w);
-    else
+    } else {
         cl_each(r, w);
+    }
 }
 
 /* Constants and stores, once the stages are known. */

@@ -201,10 +201,12 @@ static void choose_tiles(attn *x, const cl_device *device)
     x->tile_tokens = x->in[TABLE] ? 1 : cl_min(x->tokens, cl_max(1, queries / x->group));
     const int64_t items = cl_ceil(x->tokens, x->tile_tokens) * cl_ceil(x->group, x->tile_heads) * x->kv_heads;
     const int64_t most = cl_max(1, cl_ceil(x->cells, least)), units = (int64_t)device->compute_units;
-    if (device->vec)
+    if (device->vec) {
         x->splits = cl_min(cl_ceil(2 * units, items), most);
-    else /* as many groups as are at work at a time, each with many registers, and none that waits for them */
-        x->splits = cl_min(cl_max(1, 256 / (int64_t)x->variant->group * units / items), most);
+    } else { /* as many groups as are at work at a time, each with many registers, and none that waits for them */
+        const int64_t group = (int64_t)x->variant->group, abreast = (group > 128 ? 512 : 256) / group;
+        x->splits = cl_min(cl_max(1, abreast * units / items), most);
+    }
 }
 
 static int record(cl_recorder *r, const eng_node *node)

@@ -91,15 +91,16 @@ static void launch_blocks(cl_recorder *r, const cl_walk *part, const eng_tensor 
     cl_arg_int(r, search && y->type == ENG_TYPE_IQ4_NL ? 120 : (int32_t)y->type);
 }
 
-/* On cards: rows of f32, long enough for a group, to rows of two bytes' floats. */
+/* On cards: rows of floats, long enough for a group, to rows of other floats. */
 enum { FLAT_FOURS = 8, FLAT_LEAST = 512 };
 
-static void launch_flat(cl_recorder *r, const cl_walk *part, const cl_variant *v, const eng_tensor *x, const eng_tensor *y)
+static void launch_flat(cl_recorder *r, const cl_walk *part, const cl_variant *v, const eng_tensor *x,
+                        const eng_tensor *y)
 {
     const int64_t n = part->ne[0];
     char options[96];
-    snprintf(options, sizeof options, "-DCONVERT -DFLAT -DXT=f32 -DYT=%s -DFOURS=%d -DLOCAL=%zu", cl_type_name(y->type),
-             FLAT_FOURS, v->group);
+    snprintf(options, sizeof options, "-DCONVERT -DFLAT -DXT=%s -DYT=%s -DFOURS=%d -DLOCAL=%zu", cl_type_name(x->type),
+             cl_type_name(y->type), FLAT_FOURS, v->group);
     cl_launch_variant(r, v, "cpy_flat", options);
     shared_args(r, part, n, cl_nb(x, 0), cl_nb(y, 0));
     cl_size2(r, cl_ceil(n, 4 * FLAT_FOURS), v->group, rows_of(part), 1);
@@ -111,7 +112,7 @@ static void launch_floats(cl_recorder *r, const cl_walk *part, const eng_tensor 
     const cl_variant *v = variant(r, CL_CONVERT_FLOATS);
     const int64_t n = part->ne[0], blocks = cl_ceil(n, 32);
     char options[160];
-    if (v->parts && n >= FLAT_LEAST && x->type == ENG_TYPE_F32 && cl_is_float(y->type) && cl_rows_contiguous(x) &&
+    if (v->parts && n >= FLAT_LEAST && cl_is_float(x->type) && cl_is_float(y->type) && cl_rows_contiguous(x) &&
         cl_rows_contiguous(y)) {
         launch_flat(r, part, v, x, y);
         return;

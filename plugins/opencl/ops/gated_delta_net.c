@@ -49,8 +49,9 @@ static int record(cl_recorder *r, const eng_node *node)
         snprintf(options + at, sizeof options - (size_t)at, " -DCOLUMNS=%lld -DPER_KEY=%d", (long long)columns,
                  gates != 0);
     if (v->family == CL_SIMT)
-        snprintf(options + at, sizeof options - (size_t)at, " -DPER_KEY=%d -DGROUP=%zu -DPER=%d -DWIDE=%d", gates != 0,
-                 v->group, deal.per, deal.wide);
+        snprintf(options + at, sizeof options - (size_t)at,
+                 " -DPER_KEY=%d -DTOGETHER=%d -DGROUP=%zu -DPER=%d -DWIDE=%d", gates != 0,
+                 !gates && tokens >= CL_TOGETHER && size <= CL_TOGETHER_SIZE, v->group, deal.per, deal.wide);
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_pool(r, STATE, &split);
     cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),

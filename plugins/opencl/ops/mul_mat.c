@@ -71,11 +71,13 @@ static int64_t batch_of(const cl_walk *part)
     return part->ne[DIM_R] * part->ne[DIM_P] * part->ne[DIM_S] * part->ne[DIM_Q];
 }
 
-/* Fewer tiles than two for each compute unit: so many share k, each at least LEAST_K of it. */
-enum { LEAST_K = 256, MOST_PARTS = 8 };
-static int64_t parts_of(const cl_device *device, int64_t tiles, int64_t k)
+/* Fewer tiles than compute units have place for at once, two each, or one of the largest: so many share k, each at least LEAST_K
+ * of it. */
+enum { LEAST_K = 256, MOST_PARTS = 8, LARGEST = 256 * 128 };
+static int64_t parts_of(const cl_device *device, const cl_variant *v, int64_t tiles, int64_t k)
 {
-    return !tiles ? 1 : cl_max(1, cl_min(cl_min(MOST_PARTS, 2 * (int64_t)device->compute_units / tiles), k / LEAST_K));
+    const int64_t place = (v->rows * v->columns < LARGEST ? 2 : 1) * (int64_t)device->compute_units;
+    return !tiles ? 1 : cl_max(1, cl_min(cl_min(MOST_PARTS, place / tiles), k / LEAST_K));
 }
 
 /* Tiles on a card, and what adds up the parts of k, of which a unit is so many elements.  scales: see halves.clh. */
@@ -84,7 +86,7 @@ static void launch_parts(cl_recorder *r, const cl_walk *part, const cl_variant *
 {
     const int64_t m = part->ne[DIM_M], n = part->ne[DIM_N], batch = batch_of(part), columns = v->columns;
     const int64_t k = cl_ne(eng_subgraph_tensor(r->graph, part->tensor[0]), 0), units = cl_ceil(k, unit);
-    const int64_t parts = parts_of(r->device, cl_ceil(m, v->rows) * cl_ceil(n, columns) * batch, k);
+    const int64_t parts = parts_of(r->device, v, cl_ceil(m, v->rows) * cl_ceil(n, columns) * batch, k);
     const operand o = in_place(part, 2, DIM_N);
     operand sums = o;
 
@@ -115,7 +117,7 @@ static void launch_parts(cl_recorder *r, const cl_walk *part, const cl_variant *
     cl_arg_long(r, o.row);
     cl_arg_long4(r, &part->ne[DIM_R]);
     cl_arg_long4(r, o.nb);
-    cl_size1(r, (uint64_t)(m * n * batch), v->group);
+    cl_size3(r, (uint64_t)cl_ceil(cl_ceil(m, 4), (int64_t)v->group) * v->group, v->group, (uint64_t)n, 1, (uint64_t)batch, 1);
 }
 
 static void launch_tiles(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
@@ -180,7 +182,7 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant 
     int64_t scales;
     const cl_packed packed = cl_pack_halves(r, v, options, &columns, false, &scales);
     const operand b = packed_operand(&packed), rows = in_place(part, 0, DIM_M);
-    if (cl_has_halves(a)) {
+    if (cl_has_halves(v, a)) {
         launch_parts(r, part, v, options, &rows, &b, CL_HALVES_K, scales);
         return;
     }

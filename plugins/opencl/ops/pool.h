@@ -17,6 +17,11 @@ void cl_arg_pool(cl_recorder *r, unsigned pool, const cl_split *split);
 /* The numbers index_nb, state_offset and piece_bytes: strides of src, dst and cu, and where the pool begins. */
 void cl_arg_pool_strides(cl_recorder *r, unsigned pool, const cl_split *split);
 
+/* Tokens of a sequence from which a card works at a few together (kernels/tokens.clh): as many as two tiles may be. */
+#define CL_TOGETHER 8
+/* May it, for states of so many elements?  A tile has fewer tokens where they are more. */
+#define CL_TOGETHER_SIZE 256
+
 /* How a card's variant shares columns of states, of `size` elements each and `columns` in all: work-items of a column,
  * columns of a work-item, and of a group. */
 typedef struct cl_deal {

@@ -1,4 +1,5 @@
 /* rope: rotary position embedding; frequencies are computed here, in double. */
+#include "hot.h"
 #include "rope.h"
 #include "rows.h"
 #include "stream.h"
@@ -114,10 +115,13 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     cl_arg_float(r, p->scale);
     cl_arg_float(r, node->ip[ENG_ROPE_INVERSE] ? -1.0f : 1.0f);
     uint64_t tokens = (uint64_t)(w->ne[2] * w->ne[3]);
-    if (r->device->vec)
+    if (r->device->vec) {
         cl_size1(r, tokens, 1);
-    else
-        cl_size3(r, (uint64_t)(w->ne[0] + 1) / 2, 32, (uint64_t)w->ne[1], 1, tokens, 1);
+    } else { /* several heads a work-item where there are plenty */
+        const uint64_t heads = (uint64_t)w->ne[1], pairs = (uint64_t)(w->ne[0] + 1) / 2;
+        const uint64_t each = pairs * heads * tokens / (512u * r->device->compute_units) + 1;
+        cl_size3(r, pairs, pairs >= 64 && r->device->max_group >= 64 ? 64 : 32, cl_ceil(heads, each < 8 ? each : 8), 1, tokens, 1);
+    }
 }
 
 static int record(cl_recorder *r, const eng_node *node)

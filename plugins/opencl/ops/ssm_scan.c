@@ -4,6 +4,7 @@
 #include "variant.h"
 
 enum { X, DT, A, B, C, STATE, SRC, DST, CU };
+#define DIRECT_BELOW 4  /* tokens of a sequence, on cards: nothing is gained by bringing them to local memory */
 #define MAX_STATES 1024 /* what a work-item's registers, and a group's memory, hold */
 
 static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_node *node, char *reason, size_t bytes)
@@ -25,7 +26,13 @@ static int record(cl_recorder *r, const eng_node *node)
         in[i] = cl_in(graph, node, i);
     const int64_t channels = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     const cl_variant *v = cl_variant_of(r->device, node->op, 1);
-    const cl_deal deal = cl_pool_deal(r->device, v->group, cl_ne(in[STATE], 0), channels * heads * sequences);
+    cl_deal deal = cl_pool_deal(r->device, v->group, cl_ne(in[STATE], 0), channels * heads * sequences);
+    const int64_t tokens = cl_ne(o, 2) / cl_max(1, sequences);
+    const int direct = tokens < DIRECT_BELOW || 2 * channels <= (int64_t)v->group / deal.per;
+    if (direct && v->family == CL_SIMT) {
+        deal.wide = 1;
+        deal.columns = (int64_t)v->group / deal.per;
+    }
     const int64_t rows = v->family == CL_SIMT ? deal.columns : v->rows;
     cl_split split;
     char options[128];
@@ -35,7 +42,8 @@ static int record(cl_recorder *r, const eng_node *node)
     int at = snprintf(options, sizeof options, "-DS=%lld -DEACH=%d -DPIECES=%u", (long long)cl_ne(in[STATE], 0),
                       cl_ne(in[A], 0) > 1, split.n);
     if (v->family == CL_SIMT)
-        snprintf(options + at, sizeof options - (size_t)at, " -DGROUP=%zu -DPER=%d -DWIDE=%d", v->group, deal.per,
+        snprintf(options + at, sizeof options - (size_t)at, " -DDIRECT=%d -DTOGETHER=%d -DGROUP=%zu -DPER=%d -DWIDE=%d",
+                 direct, tokens >= CL_TOGETHER && cl_ne(in[STATE], 0) <= CL_TOGETHER_SIZE, v->group, deal.per,
                  deal.wide);
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_pool(r, STATE, &split);
@@ -47,7 +55,10 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3), cl_nb(o, 1)});
     cl_arg_pool_strides(r, STATE, &split);
     cl_arg_long(r, cl_nb(in[A], 1));
-    cl_size3(r, cl_ceil(channels, rows) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
+    if (direct && v->family == CL_SIMT)
+        cl_size3(r, cl_ceil(channels * heads, rows) * (int64_t)v->group, v->group, 1, 1, sequences, 1);
+    else
+        cl_size3(r, cl_ceil(channels, rows) * (int64_t)v->group, v->group, heads, 1, sequences, 1);
     return r->status;
 }
 

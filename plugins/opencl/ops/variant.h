@@ -39,6 +39,12 @@ typedef struct cl_variant {
     (CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q5_K) | \
      CL_TYPE_BIT(ENG_TYPE_Q6_K) | CL_TYPE_BIT(ENG_TYPE_IQ4_XS))
 
+/* Patterns that are looked up (kernels/lanes_grid.clh). */
+#define CL_TABLES                                                                                                      \
+    (CL_TYPE_BIT(ENG_TYPE_IQ2_XXS) | CL_TYPE_BIT(ENG_TYPE_IQ2_XS) | CL_TYPE_BIT(ENG_TYPE_IQ2_S) |                      \
+     CL_TYPE_BIT(ENG_TYPE_IQ3_XXS) | CL_TYPE_BIT(ENG_TYPE_IQ3_S) | CL_TYPE_BIT(ENG_TYPE_IQ1_S) |                       \
+     CL_TYPE_BIT(ENG_TYPE_IQ1_M))
+
 /* n of a conversion (convert.c). */
 enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FLOATS, CL_CONVERT_GROUPED };
 
@@ -84,8 +90,9 @@ static inline int64_t cl_halves_bytes(int64_t k)
 {
     return (k > CL_HALVES_K ? (k + CL_HALVES_K - 1) / CL_HALVES_K : 1) * CL_HALVES_K * 2;
 }
-/* Rows of 16-bit numbers that are taken from where they are. */
-bool cl_has_halves(const eng_tensor *a);
+/* Rows that are taken from where they are: 16-bit numbers, and blocks by tiles of fewer rows, which decode them. */
+enum { CL_DECODED_ROWS = 256 };
+bool cl_has_halves(const cl_variant *v, const eng_tensor *a);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 

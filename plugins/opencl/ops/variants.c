@@ -13,6 +13,10 @@
 /* On cards: rows and columns of a group.  Pieces of CL_LONG take registers for half as many rows of several columns. */
 #define LANES(m, n)                                                                                                    \
     MUL_MAT, SIMT(64), ROWS_KERNELS, .options = " -DDOT_ROWS=" #m " -DCOLS=" #n, .rows = (m), .columns = (n)
+/* So many times 64 work-items for one copy of a table; of eight columns fewer, as sums take local memory, too. */
+#define TEAMS(t, n)                                                                                                    \
+    MUL_MAT, SIMT(64 * t), ROWS_KERNELS, .types = CL_TABLES,                                                           \
+    .options = " -DTEAMS=" #t " -DDOT_ROWS=4 -DCOLS=" #n, .rows = 4 * t, .columns = (n)
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
 /* Of weights in lanes: of one column or more, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
@@ -31,11 +35,13 @@
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
 #define MATRIX_TILES(n, how)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32),       \
-    .kernel = "mul_mat_tile", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128, .columns = (n)
+    .kernel = "mul_mat_tile", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .columns = (n)
 #define MATRIX_EXPERTS(n, how)                                                                                         \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32), \
     .kernel = "mul_mat_id", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
+#define TEAM_PAIRS                                                                                                     \
+    .kernel = "mul_mat_id_rows", .types = CL_TABLES, .options = " -DTEAMS=4 -DDOT_ROWS=4 -DCOLS=1", .rows = 16, .columns = 1
 #define DOT4_TILES(n, how)                                                                                             \
     .fast = 1, .types = CL_BLOCKS, .parts = 1, .kernel = "mul_mat_tile",                                               \
     .options = " -DTILES -DTILE_N=" #n " -DDOT4=" #how, .rows = 128, .columns = (n)
@@ -76,20 +82,26 @@ static const cl_variant variants[] = {
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
+    {"teams1", TEAMS(4, 1), COLUMNS(1, 1)},
+    {"teams2", TEAMS(4, 2), COLUMNS(2, 2)},
+    {"teams4", TEAMS(4, 4), COLUMNS(3, 4)},
+    {"teams8", TEAMS(2, 8), COLUMNS(5, 8)},
     {"lanes1", LANES(4, 1), COLUMNS(1, 1)},
+    {"lanes2", LANES(2, 2), COLUMNS(2, 2), .types = CL_LONG},
     {"lanes2", LANES(4, 2), COLUMNS(2, 2)},
     {"lanes4", LANES(2, 4), COLUMNS(3, 4), .types = CL_LONG},
     {"lanes4", LANES(4, 4), COLUMNS(3, 4)},
     {"lanes8", LANES(2, 8), COLUMNS(5, 8), .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(5, 8)},
-    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_TILES(32, 1)},
-    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, 64), MATRIX_TILES(64, 1)},
-    {"mma128", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(65, ALL), MATRIX_TILES(128, 1)},
-    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_TILES(32, 2)},
-    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), MATRIX_TILES(64, 2)},
-    {"mma-c128", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), MATRIX_TILES(128, 2)},
+    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), .rows = 128, MATRIX_TILES(32, 1)},
+    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64, 1)},
+    {"mma128", SIMT(256), .needs = CL_CAP_MMA, COLUMNS(65, ALL), .rows = 256, MATRIX_TILES(128, 1)},
+    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), .rows = 128, MATRIX_TILES(32, 2)},
+    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64, 2)},
+    {"mma-c128", SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), .rows = 256, MATRIX_TILES(128, 2)},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
+    {"teams8", TEAMS(2, 8), COLUMNS(9, 32)},
     {"lanes8", LANES(2, 8), COLUMNS(9, 32), .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(9, 32)},
     {"tile64", MUL_MAT, SIMT(256), COLUMNS(33, 64), TILES(64)},
@@ -106,6 +118,7 @@ static const cl_variant variants[] = {
     {"strips", VEC, EXPERTS_STRIPS(9, 128, "")},
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
+    {"teams1", MUL_MAT_ID, SIMT(256), COLUMNS(1, 8), TEAM_PAIRS},
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
     {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_EXPERTS(32, 1)},
     {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 1)},
@@ -125,8 +138,10 @@ static const cl_variant variants[] = {
     {"heads4", ATTENTION, VEC, COLUMNS(3, 4), .options = " -DHEADS=4 -DTURNS=1", .rows = 4, .columns = 64},
     {"heads8", ATTENTION, VEC, COLUMNS(5, 8), .options = " -DHEADS=4 -DTURNS=2", .rows = 8, .columns = 64},
     {"queries16", ATTENTION, VEC, COLUMNS(1, ALL), .rows = 16, .columns = 64},
-    {"lanes4", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES", .rows = 4,
-     .columns = 128},
+    {"lanes4", ATTENTION, SIMT(512), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES -DGROUP=512",
+     .rows = 4, .columns = 128},
+    {"lanes4", ATTENTION, SIMT(256), COLUMNS(CL_ATTENTION_FEW, CL_ATTENTION_FEW), .options = " -DLANES -DGROUP=256",
+     .rows = 4, .columns = 128},
     {"tiles64", ATTENTION, SIMT(128), COLUMNS(CL_ATTENTION_MANY, CL_ATTENTION_MANY), .options = " -DTILES", .rows = 64,
      .columns = 128},
     {"queries4", ATTENTION, SIMT(64), COLUMNS(1, ALL), .rows = 4, .columns = 128},
