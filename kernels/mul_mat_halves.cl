@@ -1,6 +1,6 @@
 /*
  * kernels/mul_mat_halves.cl - mul_mat (see mul_mat.cl) of many columns by a matrix unit: columns, and weights that are no
- * 16-bit numbers in whole chunks, are packed as such first, once for all tiles.  (Blocks for few columns: see matrix_tile.clh.)
+ * 16-bit numbers in whole chunks, are packed as such first, once for all tiles.
  */
 #include "halves.clh"
 #include "join.clh"
@@ -33,7 +33,7 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, halves)
     const long at = along(i, b_nb) + col * b_col;
     o += o_at + along(i, o_nb) + part * part_bytes + first * 4;
     const long from = part * units, to = min(from + units, (k + TILE_K - 1) / TILE_K);
-    tile(a, a_row, rows, b + at, b_col, 0, cols, from, max(to - from, 0L), k, stages, s);
+    tile(a + from * (2 * TILE_K), a_row, rows, b + at + from * (2 * TILE_K), b_col, 0, cols, max(to - from, 0L), stages, s);
 #if F16
     __global const float *scale = (__global const float *)(b + scales) + (ulong)at / PACKED_BYTES(k);
 #define SCALE(c) scale[c]

@@ -1,7 +1,6 @@
 /*
  * kernels/mul_mat_id_halves.cl - mul_mat_id (see mul_mat_id.cl) of many tokens by a matrix unit: columns, and weights of those
- * experts that any token chose if they are numbers that cannot be copied from where they are, are packed as 16-bit numbers
- * first (halves.clh).
+ * experts that any token chose, are packed as 16-bit numbers first (halves.clh).
  *
  * Words of a list, for `all` experts: two for each, where its pairs begin and how many it has; pairs of a token and a place,
  * sorted by expert; in the same order, the numbers of their packed columns.
@@ -100,7 +99,7 @@ KERNEL(GROUP_OF(GROUP), mul_mat_id, HALVES_BUFFERS, halves)
     for (uint col = 0; col < n; col += TILE_N) {
         float4 s[FRAGMENTS_N][FRAGMENTS_M];
         const uint cols = min((uint)TILE_N, n - col);
-        tile(w, w_row, rows, x, PACKED_BYTES(k), columns + col, cols, 0, (k + TILE_K - 1) / TILE_K, k, stages, s);
+        tile(w, w_row, rows, x, PACKED_BYTES(k), columns + col, cols, (k + TILE_K - 1) / TILE_K, stages, s);
 #if F16
 #define SCALE(c) ((__global const float *)(x + scales))[columns[col + (c)]]
 #else

@@ -56,11 +56,9 @@ cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *option
     return p;
 }
 
-bool cl_has_halves(const cl_variant *v, const eng_tensor *a)
+bool cl_has_halves(const eng_tensor *a)
 {
-    if (a->type != ENG_TYPE_F16 && a->type != ENG_TYPE_BF16)
-        return v->rows < CL_DECODED_ROWS;
-    bool whole = !a->layout && cl_ne(a, 0) % CL_HALVES_K == 0;
+    bool whole = (a->type == ENG_TYPE_F16 || a->type == ENG_TYPE_BF16) && !a->layout && cl_ne(a, 0) % CL_HALVES_K == 0;
     for (unsigned d = 1; d < a->rank; d++)
         whole = whole && a->nb[d] % 16 == 0;
     return whole;

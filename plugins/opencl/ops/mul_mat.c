@@ -182,7 +182,7 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant 
     int64_t scales;
     const cl_packed packed = cl_pack_halves(r, v, options, &columns, false, &scales);
     const operand b = packed_operand(&packed), rows = in_place(part, 0, DIM_M);
-    if (cl_has_halves(v, a)) {
+    if (cl_has_halves(a)) {
         launch_parts(r, part, v, options, &rows, &b, CL_HALVES_K, scales);
         return;
     }

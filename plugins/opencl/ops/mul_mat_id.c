@@ -107,7 +107,7 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const whole *x, c
     const int64_t places = cl_ne(x->b, 1), row = cl_halves_bytes(k), ids_nb[4] = {cl_nb(x->ids, 0), cl_nb(x->ids, 1)};
     const cl_columns columns = {.tensor = r->node->in[1], .k = k, .n = n, .col = cl_nb(x->b, 2), .ext = {places, 1, 1, 1},
                                 .nb = {cl_nb(x->b, 1)}};
-    const bool in_place = cl_has_halves(v, x->a);
+    const bool in_place = cl_has_halves(x->a);
     const int64_t each = in_place ? all : cl_min(all, cl_max(1, CL_MOST_HALVES / cl_max(1, row * m)));
     const uint64_t list = cl_temporary(r, (uint64_t)(4 * (2 * all + 2 * u * n)));
     const uint64_t weights = in_place ? 0 : cl_temporary(r, (uint64_t)(each * m * row));

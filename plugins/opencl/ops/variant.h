@@ -90,9 +90,8 @@ static inline int64_t cl_halves_bytes(int64_t k)
 {
     return (k > CL_HALVES_K ? (k + CL_HALVES_K - 1) / CL_HALVES_K : 1) * CL_HALVES_K * 2;
 }
-/* Rows that are taken from where they are: 16-bit numbers, and blocks by tiles of fewer rows, which decode them. */
-enum { CL_DECODED_ROWS = 256 };
-bool cl_has_halves(const cl_variant *v, const eng_tensor *a);
+/* Rows of 16-bit numbers that are taken from where they are. */
+bool cl_has_halves(const eng_tensor *a);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 
