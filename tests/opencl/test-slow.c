@@ -17,7 +17,7 @@
 #include "../tap.h"
 #include "interposer.h"
 
-enum { N = 8000, K = 100, DEPTH = 70, ROWS = 80, COLUMNS = 9, EXPERTS = 4 };
+enum { N = 8000, K = 100, DEPTH = 70, ROWS = 80, COLUMNS = 33, EXPERTS = 4 };
 
 static const char *device_name(void)
 {
