@@ -26,6 +26,15 @@ NUMBERS(hadamard, HADAMARD_NUMBERS);
     x += x_at + along(i, x_nb);                                                                                        \
     y += y_at + along(i, y_nb)
 
+/* Of LANES work-items that share a group: its row, its first element, and whether there is one. */
+#define BEGIN_GROUP                                                                                                    \
+    const ulong per_row = n / G, group = ITEM(0) / LANES;                                                              \
+    const long4 of_row = row_index(group / per_row, ne);                                                               \
+    const bool mine = of_row.w < ne.w;                                                                                 \
+    const ulong at = group % per_row * G;                                                                              \
+    x += x_at + (mine ? along(of_row, x_nb) : 0);                                                                      \
+    y += y_at + (mine ? along(of_row, y_nb) : 0)
+
 #if VEC
 
 #if G < 16 /* a register may be more than there is */
@@ -76,14 +85,9 @@ KERNEL(GROUP_OF(LOCAL), hadamard, HADAMARD_BUFFERS, hadamard)
     UNPACK(HADAMARD_NUMBERS)
     __local float t[ACROSS_LOCAL(LOCAL)];
     const uint lane = get_local_id(0) % LANES;
-    const ulong per_row = n / G, group = ITEM(0) / LANES;
-    const long4 r = row_index(group / per_row, ne);
-    const bool mine = r.w < ne.w;
-    const ulong at = group % per_row * G;
     float4 v[4];
 
-    x += x_at + (mine ? along(r, x_nb) : 0);
-    y += y_at + (mine ? along(r, y_nb) : 0);
+    BEGIN_GROUP;
     if (IS_F32 && ((ulong)x & 15) == 0)
         UNROLL for (uint i = 0; i < 4; i++) v[i] =
             mine ? *(__global const float4 *)(x + 4 * FOUR_AT(i)) : (float4)0.0f;
@@ -145,14 +149,9 @@ KERNEL(GROUP_OF(LOCAL), hadamard, HADAMARD_BUFFERS, hadamard)
     UNPACK(HADAMARD_NUMBERS)
     __local float t[PLACE(SIZE)];
     const uint id = get_local_id(0), lane = id % LANES, first = id / LANES * G; /* of the group's elements in t */
-    const ulong per_row = n / G, group = ITEM(0) / LANES;
-    const long4 i = row_index(group / per_row, ne);
-    const bool mine = i.w < ne.w;
-    const ulong at = group % per_row * G;
     float v[16];
 
-    x += x_at + (mine ? along(i, x_nb) : 0);
-    y += y_at + (mine ? along(i, y_nb) : 0);
+    BEGIN_GROUP;
     UNROLL for (uint j = 0; j < 16; j++)
         v[j] = mine ? PASTE(dec1_, XT)(x, at + lane + LANES * j) * scale : 0.0f;
     stages(v, 1, 16);

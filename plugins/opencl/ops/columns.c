@@ -2,6 +2,22 @@
 #include "hot.h"
 #include "variant.h"
 
+/* What all launches that pack columns begin with; ext: of what is packed. */
+static void launch_pack(cl_recorder *r, const cl_variant *v, const char *kernel, const char *options,
+                        const cl_columns *b, const int64_t ext[4], const cl_packed *p)
+{
+    cl_launch_variant(r, v, kernel, options);
+    cl_arg_tensor(r, b->tensor, b->offset);
+    cl_arg_temporary(r, p->at);
+    cl_arg_long(r, b->k);
+    cl_arg_long(r, b->n);
+    cl_arg_long(r, b->col);
+    cl_arg_long(r, p->col);
+    cl_arg_long4(r, ext);
+    cl_arg_long4(r, b->nb);
+    cl_arg_long4(r, p->nb);
+}
+
 cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b)
 {
     const int64_t groups = cl_ceil(b->k, 32), tiles = cl_ceil(b->n, CL_PACK_COLS);
@@ -12,16 +28,7 @@ cl_packed cl_pack_columns(cl_recorder *r, const cl_variant *v, const char *optio
         bytes *= b->ext[i];
     }
     p.at = cl_temporary(r, (uint64_t)bytes);
-    cl_launch_variant(r, v, "mul_mat_pack", options);
-    cl_arg_tensor(r, b->tensor, b->offset);
-    cl_arg_temporary(r, p.at);
-    cl_arg_long(r, b->k);
-    cl_arg_long(r, b->n);
-    cl_arg_long(r, b->col);
-    cl_arg_long(r, p.col);
-    cl_arg_long4(r, b->ext);
-    cl_arg_long4(r, b->nb);
-    cl_arg_long4(r, p.nb);
+    launch_pack(r, v, "mul_mat_pack", options, b, b->ext, &p);
     cl_size3(r, (uint64_t)tiles, 1, (uint64_t)cl_ceil(groups, CL_PACK_GROUPS), 1,
              (uint64_t)(b->ext[0] * b->ext[1] * b->ext[2] * b->ext[3]), 1);
     return p;
@@ -41,16 +48,7 @@ cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *option
     }
     *scales = row * columns;
     p.at = cl_temporary(r, (uint64_t)((row + 4) * columns));
-    cl_launch_variant(r, v, "halves_columns", options);
-    cl_arg_tensor(r, b->tensor, b->offset);
-    cl_arg_temporary(r, p.at);
-    cl_arg_long(r, b->k);
-    cl_arg_long(r, b->n);
-    cl_arg_long(r, b->col);
-    cl_arg_long(r, p.col);
-    cl_arg_long4(r, ext);
-    cl_arg_long4(r, b->nb);
-    cl_arg_long4(r, p.nb);
+    launch_pack(r, v, "halves_columns", options, b, ext, &p);
     cl_arg_long(r, *scales);
     cl_size3(r, v->group, v->group, (uint64_t)b->n, 1, (uint64_t)(ext[0] * ext[1] * ext[2] * ext[3]), 1);
     return p;
