@@ -107,8 +107,8 @@ struct cpu_variant {
     const cpu_planes *planes; /* NULL: none                                  */
 };
 
-extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx512, cpu_variant_avx512vnni,
-    cpu_variant_neon;
+extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx2vnni, cpu_variant_avx512,
+    cpu_variant_avx512vnni, cpu_variant_neon;
 /* The best variant for this machine, or the one asked for by name; NULL if it
  * does not exist or cannot run here. */
 const cpu_variant *cpu_variant_find(const char *name);
@@ -265,7 +265,7 @@ struct eng_instance_state {
 
 #define CPU_MAX_CORES 1024
 
-/* Does the processor have them: scalar, avx2, avx512, avx512vnni or neon? */
+/* Does the processor have them: scalar, avx2, avx2vnni, avx512, avx512vnni or neon? */
 bool cpu_machine_runs(const char *instructions);
 /* The whole machine as a device: what enumerate says. */
 int cpu_machine_describe(const eng_services *services, eng_device_info *info);

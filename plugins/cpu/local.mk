@@ -56,14 +56,23 @@ libcpu_words_la_SOURCES = %D%/words/words.h %D%/units/lines.h %D%/units/scales.h
 	%D%/words/strips.c %D%/words/variant.c %D%/units/lines.c
 libcpu_words_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
 libcpu_words_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
-# Products of weights in lanes, beside the ops of avx2.
-noinst_LTLIBRARIES += libcpu-planes.la
-libcpu_planes_la_SOURCES = %D%/planes/planes.h %D%/planes/lanes.h %D%/planes/meet.h %D%/planes/strips.h \
-	%D%/planes/columns.c %D%/planes/products.c
-libcpu_planes_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
-libcpu_planes_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
+# Products of weights in lanes, beside the ops of avx2, of avx2 with dot products of bytes, and of avx512 with such.
+noinst_LTLIBRARIES += libcpu-planes-avx2.la libcpu-planes-avx2vnni.la libcpu-planes-avx512vnni.la
+cpu_planes_sources = %D%/planes/planes.h %D%/planes/registers.h %D%/planes/lanes.h %D%/planes/meet.h \
+	%D%/planes/strips.h %D%/planes/columns.c %D%/planes/products.c
+libcpu_planes_avx2_la_SOURCES = $(cpu_planes_sources)
+libcpu_planes_avx2_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS) -DPLANES=avx2 -DPLANES_DOT=0
+libcpu_planes_avx2_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
+libcpu_planes_avx2vnni_la_SOURCES = $(cpu_planes_sources)
+libcpu_planes_avx2vnni_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS) -DPLANES=avx2vnni -DPLANES_DOT=1
+libcpu_planes_avx2vnni_la_CFLAGS = $(libcpu_avx2_la_CFLAGS) -mavxvnni
+libcpu_planes_avx512vnni_la_SOURCES = $(cpu_planes_sources)
+libcpu_planes_avx512vnni_la_CPPFLAGS = $(libcpu_avx512_la_CPPFLAGS) -DPLANES=avx512vnni -DPLANES_DOT=1
+libcpu_planes_avx512vnni_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
-plugins_cpu_cpu_la_LIBADD += libcpu-units.la libcpu-words.la libcpu-planes.la libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
+plugins_cpu_cpu_la_LIBADD += libcpu-units.la libcpu-words.la libcpu-planes-avx2.la libcpu-planes-avx2vnni.la \
+	libcpu-planes-avx512vnni.la libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la \
+	libcpu-encode-avx512.la
 endif
 
 # NEON is what every aarch64 has: scalar is compiled for it, too, but is what the compiler makes of plain C.

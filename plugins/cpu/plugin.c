@@ -48,7 +48,7 @@ static int device_open(eng_plugin_state *plugin, const eng_device_request *reque
     if (!variant)
         return s->fail(s->host, ENG_ERR_UNSUPPORTED,
                        "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it" ENG_ADVICE
-                       "use auto, scalar, avx2, avx512, avx512vnni or neon", simd);
+                       "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni or neon", simd);
     return cpu_device_open(plugin, request, variant, device);
 }
 
@@ -63,7 +63,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "threads", "0",
      "threads of the whole device; 0: one for each core the process may use"},
     {sizeof(eng_plugin_option), 0, "simd", "auto",
-     "instruction set: auto, scalar, avx2, avx512, avx512vnni or neon; one the machine lacks is refused"},
+     "instruction set: auto, scalar, avx2, avx2vnni, avx512, avx512vnni or neon; one the machine lacks is refused"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
      "bytes that the device is said to have, all of them free (suffixes K, M, G); 0: what the machine has"},
 };

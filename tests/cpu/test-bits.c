@@ -3,6 +3,8 @@
  * threads: products with weights of every type, those with experts, attention over caches of several types, and rows
  * on their own.  For each variant of the plugin that the machine has, or those that are named.
  *
+ * And weights in lanes give the same bits by all variants that have those.
+ *
  *     test-bits [--all] [VARIANT...]     --all: every number of columns from 1 to 600, not some
  */
 #include "config.h"
@@ -340,6 +342,32 @@ static void check_variant(const char *simd)
         close_device(&d[i]);
 }
 
+/* Weights in lanes are multiplied by other instructions in each of these, and to the same bits. */
+static void check_lanes(void)
+{
+    static const char *const variants[] = {"avx2", "avx2vnni", "avx512vnni"};
+    static const uint32_t types[] = {ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1,
+                                     ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K,
+                                     ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K};
+    device d[3];
+    int n = 0;
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+        n += open_device(&d[n], variants[v], 1 + n);
+    for (size_t i = 0; n > 0 && i < sizeof types / sizeof *types; i++) {
+        const eng_type_info *info = eng_type_get(types[i]);
+        bool good = true;
+        for (int first = 0; first < n; first++) { /* which of them has which numbers of columns */
+            good = good && same_products(d, n, (matrix){types[i], length_for(info), ROWS_KEPT, true});
+            const device next = d[0];
+            memmove(d, d + 1, (size_t)(n - 1) * sizeof *d);
+            d[n - 1] = next;
+        }
+        tap_check(good, "%s in lanes on %d variants", info->name, n);
+    }
+    for (int i = 0; i < n; i++)
+        close_device(&d[i]);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const variants[] = {"scalar", "avx2", "avx512", "neon"};
@@ -350,5 +378,7 @@ int main(int argc, char **argv)
         check_variant(argv[i]);
     for (size_t v = 0; context && first >= argc && v < sizeof variants / sizeof *variants; v++)
         check_variant(variants[v]);
+    if (context && first >= argc)
+        check_lanes();
     return tap_end(context);
 }

@@ -22,6 +22,13 @@ static bool runs_avx2(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 
+/* Nor all of them this one: bit 4 of EAX of the second leaf 7. */
+static bool runs_avx2vnni(void)
+{
+    unsigned a, b, c, d;
+    return runs_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4);
+}
+
 static bool runs_avx512(void)
 {
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -39,6 +46,8 @@ bool cpu_machine_runs(const char *instructions)
 #if defined(CPU_HAVE_X86) && defined(__GNUC__)
     if (!strcmp(instructions, "avx2"))
         return runs_avx2();
+    if (!strcmp(instructions, "avx2vnni"))
+        return runs_avx2vnni();
     if (!strcmp(instructions, "avx512"))
         return runs_avx512();
     if (!strcmp(instructions, "avx512vnni"))

@@ -7,7 +7,7 @@ const cpu_variant *cpu_variant_find(const char *name)
 {
     static const cpu_variant *const variants[] = { /* best first */
 #ifdef CPU_HAVE_X86
-        &cpu_variant_avx512vnni, &cpu_variant_avx512, &cpu_variant_avx2,
+        &cpu_variant_avx512vnni, &cpu_variant_avx512, &cpu_variant_avx2vnni, &cpu_variant_avx2,
 #endif
 #ifdef CPU_HAVE_NEON
         &cpu_variant_neon,

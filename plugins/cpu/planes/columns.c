@@ -47,7 +47,6 @@ static uint32_t set_apart(const vb *given, int32_t *most)
     }
 }
 
-#define BASE 255
 #define DIGIT 127 /* the largest */
 
 /* The scale: the power of two with which the largest element has three digits, or that with which it is the largest
@@ -147,7 +146,11 @@ CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, u
             sum[h] += (float)sum_of(pairs) * (p == 0 ? 1 : p == 1 ? BASE : BASE * BASE);
             if (!form.bias)
                 continue;
+#if PLANES_DOT
+            const int32_t begin = -form.bias * sum_of(pairs);
+#else
             const int32_t begin = _mm_cvtsi128_si32(_mm_mullo_epi16(pairs, _mm_set1_epi16((short)-form.bias)));
+#endif
             out += 4;
             memcpy(out, &begin, 4);
         }
@@ -159,7 +162,7 @@ CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, u
     memcpy(out + 4, &apart, 4);
 }
 
-void cpu_planes_pack(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out)
+void PLANES_V(cpu_planes_pack)(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out)
 {
     const int64_t each = planes_group_bytes(form, planes), groups = planes_groups(g->k);
     for (int64_t c = c0; c < c1; c++) {

@@ -7,18 +7,7 @@
 
 #include "lanes.h"
 
-#define VECTORS (STRIP / ROWS)
-#define LINE (32 * VECTORS) /* bytes */
-
-/* In words: the compiler adds up in another order and runs out of registers, or copies sums. */
-#define ADD_TO(sum, product) __asm__("vpaddw %1, %0, %0" : "+x"(sum) : "x"(product))
-
-CPU_INLINE vb word_of(const uint8_t *p)
-{
-    int32_t v;
-    memcpy(&v, p, 4);
-    return _mm256_set1_epi32(v);
-}
+#define LINE 64 /* bytes: of all rows of a strip */
 
 /* A tile's columns: packed, and as they are. */
 typedef struct tile_columns {
@@ -46,19 +35,17 @@ static float element(const cpu_gemm *g, int64_t c, int64_t k)
     return x[0];
 }
 
-/* Adds those of a part, times eight rows' numbers, to a column's sums.  Lines are those of a group, of both vectors by
- * turns. */
+/* Adds those of a part, times a vector's numbers, to a column's sums.  Lines are those of a group, of all the strip's
+ * rows. */
 static __attribute__((noinline)) vf meet_apart(uint32_t apart, int begin, int end, const uint8_t *lines, vf d, vf m,
                                                 const tile_columns *x, int c, vf sum)
 {
     for (int i = begin; i < end; i++) {
         if (!(apart >> i & 1))
             continue;
-        const vb four = _mm256_loadu_si256((const vb *)(lines + i / 4 * LINE));
-        const vb down = _mm256_srl_epi32(four, _mm_cvtsi32_si128(8 * (i % 4)));
-        const vb number = _mm256_and_si256(down, _mm256_set1_epi32(255));
-        const vf value = _mm256_set1_ps(element(x->g, x->first + c, x->k + i));
-        sum = _mm256_fmadd_ps(_mm256_fmadd_ps(_mm256_cvtepi32_ps(number), d, m), value, sum);
+        const vi number = (vi)((vu)v_loadi(lines + i / 4 * LINE) >> 8 * (i % 4) & 255);
+        const vf value = v_set1(element(x->g, x->first + c, x->k + i));
+        sum = v_fma(v_fma(v_cvt(number), d, m), value, sum);
     }
     return sum;
 }
@@ -67,25 +54,26 @@ static __attribute__((noinline)) vf meet_apart(uint32_t apart, int begin, int en
 
 /* Where a strip's numbers are: in words of weights, of which a line is made, or in lines. */
 typedef struct strip_rows {
-    const uint8_t *at[VECTORS];
+    lanes_at at[VECTORS];
 } strip_rows;
-typedef vb (*line_of)(const uint8_t *block, const int group, const int line);
+typedef vu (*line_of)(lanes_at block, const int group, const int line);
 typedef void (*lines_of)(const strip_rows *block, int group, uint8_t *lines);
 
-CPU_INLINE vb line_written(const uint8_t *lines, const int group, const int line)
+/* Lines have no gaps between groups of rows. */
+CPU_INLINE vu line_written(lanes_at lines, const int group, const int line)
 {
     (void)group;
-    return b_load(lines + line * LINE);
+    return (vu)v_loadi(lines.of[0] + line * LINE);
 }
 
-/* Products of a part's lines, from `line` on, in sums of 16 bits, which begin with those at `begin`; 0: with none. */
+/* Products of a part's lines, from `line` on, in sums that begin with those at `begin`; 0: with none. */
 CPU_INLINE void multiply(const line_of of, const strip_rows *w, const int group, const int line, const int lines,
                          const tile_columns *x, const int begin, const int planes, const int cols,
-                         vb s[VECTORS][TILE][EXACT])
+                         vi s[VECTORS][TILE][EXACT])
 {
     CPU_UNROLL
     for (int l = 0; l < lines; l++) {
-        vb a[VECTORS];
+        vu a[VECTORS];
         CPU_UNROLL
         for (int r = 0; r < VECTORS; r++)
             a[r] = of(w->at[r], group, line + l);
@@ -93,29 +81,15 @@ CPU_INLINE void multiply(const line_of of, const strip_rows *w, const int group,
         for (int p = 0; p < planes; p++)
             CPU_UNROLL
             for (int c = 0; c < cols; c++) {
-                const vb b = word_of(x->packed[c] + GROUP * p + 4 * (line + l));
+                const vi b = w_four(x->packed[c] + GROUP * p + 4 * (line + l));
                 CPU_UNROLL
-                for (int r = 0; r < VECTORS; r++) {
-                    const vb product = _mm256_maddubs_epi16(a[r], b);
+                for (int r = 0; r < VECTORS; r++)
                     if (l)
-                        ADD_TO(s[r][c][p], product);
+                        s[r][c][p] = p_add(s[r][c][p], a[r], b);
                     else
-                        s[r][c][p] = begin ? _mm256_add_epi16(word_of(x->packed[c] + begin + 4 * p), product) : product;
-                }
+                        s[r][c][p] = p_begin(begin ? w_four(x->packed[c] + begin + 4 * p) : (vi){0}, a[r], b, begin);
             }
     }
-}
-
-/* The planes' sums of 16 bits together in f32. */
-CPU_INLINE vf whole(const vb *s, const int planes)
-{
-    const vb one = _mm256_set1_epi16(1);
-    vb low = _mm256_madd_epi16(s[0], one);
-    if (planes == 1)
-        return _mm256_cvtepi32_ps(low);
-    low = _mm256_add_epi32(low, _mm256_madd_epi16(s[1], _mm256_set1_epi16(255)));
-    const vf high = _mm256_cvtepi32_ps(_mm256_madd_epi16(s[2], one));
-    return _mm256_fmadd_ps(high, _mm256_set1_ps(255 * 255), _mm256_cvtepi32_ps(low));
 }
 
 /* Where the parts of a packed group are (planes.h), in bytes. */
@@ -133,23 +107,22 @@ CPU_INLINE group_parts parts_of(const planes_form form, const int planes)
 }
 
 /* A column's sums of part p, with scales and minima. */
-CPU_INLINE void add_sums(const vb s[VECTORS][TILE][EXACT], const uint8_t *packed, const int p, const int c,
+CPU_INLINE void add_sums(const vi s[VECTORS][TILE][EXACT], const uint8_t *packed, const int p, const int c,
                          const float *d, const float *m, const planes_form form, int bias, const int planes,
                          vf sum[VECTORS])
 {
     const group_parts x = parts_of(form, planes);
-    const vf scale = _mm256_castsi256_ps(word_of(packed + x.factor));
+    const vf scale = (vf)w_four(packed + x.factor);
     CPU_UNROLL
     for (int r = 0; r < VECTORS; r++) {
-        const vf by = _mm256_loadu_ps(d + r * ROWS);
-        sum[r] = _mm256_fmadd_ps(whole(s[r][c], planes), _mm256_mul_ps(by, scale), sum[r]);
+        const vf by = v_load(d + r * ROWS);
+        sum[r] = v_fma(p_whole(s[r][c], planes), by * scale, sum[r]);
         if (!form.minima)
             continue;
-        const vf elements = _mm256_castsi256_ps(word_of(packed + x.elements + 4 * p));
-        vf least = _mm256_loadu_ps(m + r * ROWS);
+        vf least = v_load(m + r * ROWS);
         if (form.bias)
-            least = _mm256_fmadd_ps(by, _mm256_set1_ps((float)bias), least);
-        sum[r] = _mm256_fmadd_ps(least, elements, sum[r]);
+            least = v_fma(by, v_set1((float)bias), least);
+        sum[r] = v_fma(least, (vf)w_four(packed + x.elements + 4 * p), sum[r]);
     }
 }
 
@@ -166,9 +139,9 @@ CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const stri
     if (write)
         write(w, group, written);
     for (int r = 0; r < VECTORS; r++) {
-        const vf by = _mm256_loadu_ps(d + r * ROWS), raised = _mm256_mul_ps(by, _mm256_set1_ps(-(float)bias));
-        sum[r] = meet_apart(bits, 4 * begin, 4 * end, write ? written + 32 * r : w->at[r], by,
-                            form.minima ? (vf)_mm256_loadu_ps(m + r * ROWS) : raised, x, c, sum[r]);
+        const vf by = v_load(d + r * ROWS);
+        sum[r] = meet_apart(bits, 4 * begin, 4 * end, write ? written + 4 * ROWS * r : w->at[r].of[0], by,
+                            form.minima ? v_load(m + r * ROWS) : by * -(float)bias, x, c, sum[r]);
     }
 }
 
@@ -181,7 +154,7 @@ CPU_INLINE void meet(const line_of line, const lines_of write, const strip_rows 
     const group_parts g = parts_of(form, planes);
     CPU_UNROLL
     for (int p = 0; p < form.parts; p++, d += NEXT, m += NEXT) {
-        vb s[VECTORS][TILE][EXACT];
+        vi s[VECTORS][TILE][EXACT];
         multiply(line, w, group, p * lines, lines, x, form.bias ? g.begin + 4 * p * planes : 0, planes, cols, s);
         CPU_UNROLL
         for (int c = 0; c < cols; c++)

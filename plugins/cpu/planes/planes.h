@@ -1,7 +1,7 @@
 /*
  * Products of weights in lanes (lanes.h) with columns cut into planes.  32 elements of a column under one scale are
  * integers of 24 bits, which are three digits from -127 to 127 (in base 255); a digit's products with the numbers of a
- * block are summed exactly, four rows' bytes at a time (vpmaddubsw).  So a sum over 32 elements is exact but for the
+ * block are summed exactly, four bytes of each row at a time (registers.h).  So a sum over 32 elements is exact but for the
  * rounding of each element to 2^-22 of the group's largest at most, which is the order of error that f32 has; the
  * groups are added in f32, in their order.  One digit instead of three is precision fast.
  *
@@ -9,23 +9,42 @@
  * weights one by one in f32 (columns.c).  Every result is formed in one order whatever the number of columns and rows:
  * group by group, first the sum, then minima, then elements set apart.
  *
- * Sums have 16 bits, for there are no units that have more at this speed: 16 products of digits and numbers of up to
- * 15, or of -16 to 16, fit, as do eight of -32 to 32.  Numbers that are larger, or have a sign, are raised by a bias,
- * and sums begin with what takes that back.
+ * Numbers that have a sign are raised by a bias, and sums begin with what takes that back.  With units for dot products
+ * (PLANES_DOT: vpdpbusd) sums have 32 bits.  Without, they have 16, for there is no other product of bytes at this speed:
+ * 16 products of digits and numbers of up to 15, or of -16 to 16, fit, as do eight of -32 to 32; numbers that are larger
+ * are raised, too.  The results are the same bits.
  *
- * Compiled once, for AVX2.
+ * Compiled for AVX2 and for both kinds of units, of 32 and 64 bytes: PLANES names which.
  */
 #ifndef CPU_PLANES_H
 #define CPU_PLANES_H
 
 #include "../ops/gemm.h"
 
-#define STRIP 16     /* rows: two vectors of eight         */
-#define TILE 4       /* columns with one plane, half as many with three: 8 or 12 sums in 16 registers */
-#define NOW 2        /* columns for which numbers are not written out as lines first */
+#define STRIP 16     /* rows: one vector, or two of eight  */
 #define GROUP 32     /* elements of a column that have a scale  */
 #define LINES_EACH 8 /* words of four elements in a group         */
 #define EXACT 3      /* planes                               */
+#define BASE 255     /* of digits                            */
+
+/* Columns of a tile, with three planes and with one: 12 sums of products, or 8, in 16 registers, more in 32.  And those
+ * for which numbers are not written out as lines first (NOW at most). */
+#define UP_TO_2(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
+#define UP_TO_4(X, ...) UP_TO_2(X, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+#if CPU_REGISTERS == 32
+#define UP_TO_8(X, ...) UP_TO_4(X, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__) X(8, __VA_ARGS__)
+#define EXACT_COLS UP_TO_4
+#define FAST_COLS UP_TO_8
+#define NOW_COLS UP_TO_4
+enum { TILE_EXACT = 4, TILE = 8, NOW = 4 };
+#else
+#define EXACT_COLS UP_TO_2
+#define FAST_COLS UP_TO_4
+#define NOW_COLS UP_TO_2
+enum { TILE_EXACT = 2, TILE = 4, NOW = 2 };
+#endif
+
+#define PLANES_V(name) CPU_PASTE(name, PLANES)
 
 /* What products have to know of a type. */
 typedef struct planes_form {
@@ -41,8 +60,8 @@ static inline int64_t planes_groups(int64_t k)
 
 /*
  * A packed column is its groups one after another.  A group: of each plane, the lowest first, 32 digits; then, in words
- * of four bytes, the scale; for each part and plane what sums begin with, if there is a bias: two numbers of 16 bits;
- * for each part the sum of the elements, if there are minima; a bit for each element that is set apart.
+ * of four bytes, the scale; for each part and plane what sums begin with, if there is a bias (without units: two numbers
+ * of 16 bits); for each part the sum of the elements, if there are minima; a bit for each element that is set apart.
  */
 static inline int64_t planes_group_bytes(planes_form form, int planes)
 {
@@ -55,6 +74,6 @@ static inline int64_t planes_column_bytes(planes_form form, int planes, int64_t 
 }
 
 /* Columns c0 .. c1 - 1, each at its place from `out` on. */
-void cpu_planes_pack(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out);
+void PLANES_V(cpu_planes_pack)(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of two columns, or of four with one
- * plane, panel by panel.  With one or two columns a strip's numbers go from the weights' words into products; with more
- * they are written out as lines first, once for all columns.
+ * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of some columns, panel by panel.  With
+ * few columns a strip's numbers go from the weights' words into products; with more they are written out as lines first,
+ * once for all columns.
  */
 #include "config.h"
 
@@ -26,21 +26,27 @@ _Static_assert((0 EU_LANES_TYPES(BIT)) == (0 LANES_TYPES(BIT)), "types in lanes 
 
 /* -- each type --------------------------------------------------------------------------------- */
 
-/* The call for the planes and columns that there are, as constants P and C; more are not asked for. */
-#define EACH_WAY(call)                                                                                                 \
+/* The call for the planes and columns that there are, as constants P and C; more than the lists have are not asked for. */
+#define COLS(n, ...)                                                                                                   \
+    case n: {                                                                                                          \
+        enum { C = n };                                                                                                \
+        __VA_ARGS__;                                                                                                   \
+        break;                                                                                                         \
+    }
+#define EACH_WAY(exact_cols, fast_cols, ...)                                                                           \
     do {                                                                                                               \
-        if (planes == 1 && cols == 1) {                                                                                \
-            enum { P = 1, C = 1 };                                                                                     \
-            call;                                                                                                      \
-        } else if (planes == 1) {                                                                                      \
-            enum { P = 1, C = 2 };                                                                                     \
-            call;                                                                                                      \
-        } else if (cols == 1) {                                                                                        \
-            enum { P = EXACT, C = 1 };                                                                                 \
-            call;                                                                                                      \
+        if (planes == 1) {                                                                                             \
+            enum { P = 1 };                                                                                            \
+            switch (cols) {                                                                                            \
+                fast_cols(COLS, __VA_ARGS__)                                                                           \
+            default: break;                                                                                            \
+            }                                                                                                          \
         } else {                                                                                                       \
-            enum { P = EXACT, C = 2 };                                                                                 \
-            call;                                                                                                      \
+            enum { P = EXACT };                                                                                        \
+            switch (cols) {                                                                                            \
+                exact_cols(COLS, __VA_ARGS__)                                                                          \
+            default: break;                                                                                            \
+            }                                                                                                          \
         }                                                                                                              \
     } while (0)
 
@@ -51,13 +57,13 @@ _Static_assert((0 EU_LANES_TYPES(BIT)) == (0 LANES_TYPES(BIT)), "types in lanes 
     {                                                                                                                  \
         for (int l = 0; l < LINES_EACH; l++)                                                                           \
             for (int r = 0; r < VECTORS; r++)                                                                          \
-                _mm256_storeu_si256((vb *)(lines + l * LINE + 32 * r), line_##name(block->at[r], j, l));               \
+                line_store(lines + l * LINE + 4 * ROWS * r, line_##name(block->at[r], j, l));                        \
     }                                                                                                                  \
     static void now_##name(int planes, int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS])                 \
     {                                                                                                                  \
-        EACH_WAY(strip_now(line_##name, lines_##name, scales_##name, elements, bytes, same,                            \
-                           FORM_OF(group, bias, minima),                                                               \
-                           bias, P, C, w, x, sum));                                                                    \
+        EACH_WAY(NOW_COLS, NOW_COLS,                                                                                   \
+                 strip_now(line_##name, lines_##name, scales_##name, elements, bytes, same,                            \
+                           FORM_OF(group, bias, minima), bias, P, C, w, x, sum));                                      \
     }                                                                                                                  \
     static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
     {                                                                                                                  \
@@ -70,10 +76,8 @@ LANES_TYPES(TYPE)
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
                             vf sum[TILE][VECTORS])                                                                     \
     {                                                                                                                  \
-        if (cols == TILE)                                                                                              \
-            panel_tile(w, groups, FORM_OF(group, raised, minima), bias, 1, TILE, x, sum);                              \
-        else                                                                                                           \
-            EACH_WAY(panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, sum));                       \
+        EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
+                 panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, sum));                           \
     }
 TILES(raised_32, 32, 1, 0)
 TILES(minima_32, 32, 0, 1)
@@ -106,25 +110,28 @@ static const struct type_calls {
 #define FACTORS_BYTES (PANEL / 16 * STRIP * (int64_t)sizeof(float))
 #define PANEL_BYTES (LINES_BYTES + 2 * FACTORS_BYTES)
 
-/* Where a strip of rows begins at element k0.  Where only eight are left the second vector is the first again. */
+/* Where a strip of rows begins at element k0.  Where only eight are left the second eight are the first again. */
 static strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0)
 {
-    const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * ROWS;
-    return (strip_rows){{at, rows > ROWS ? at + ROWS * g->stride : at}};
+    const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES;
+    strip_rows w;
+    for (int r = 0; r < STRIP / EU_LANES; r++)
+        w.at[r / EACH].of[r % EACH] = rows > EU_LANES ? at + r * EU_LANES * g->stride : at;
+    return w;
 }
 
 static void load_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
 {
     for (int c = 0; c < cols; c++)
         for (int r = 0; r * ROWS < rows; r++)
-            sum[c][r] = _mm256_loadu_ps(g->o[c0 + c] + m + r * ROWS);
+            sum[c][r] = v_load_rows(g->o[c0 + c] + m + r * ROWS, rows);
 }
 
 static void store_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
 {
     for (int c = 0; c < cols; c++)
         for (int r = 0; r * ROWS < rows; r++)
-            _mm256_storeu_ps(g->o[c0 + c] + m + r * ROWS, sum[c][r]);
+            v_store_rows(g->o[c0 + c] + m + r * ROWS, sum[c][r], rows);
 }
 
 /* Results that the tile after the next is added to: columns' are often so far apart that no cache keeps them. */
@@ -156,10 +163,11 @@ typedef struct planes_run {
     strip_panel panel;
 } planes_run;
 
-/* Columns of the next tile. */
+/* Columns of the next tile: as many in each, as far as that goes. */
 static int columns_now(int planes, int64_t left)
 {
-    return planes == 1 && left >= TILE ? TILE : left > 1 ? 2 : 1;
+    const int64_t most = planes == 1 ? TILE : TILE_EXACT, tiles = (left + most - 1) / most;
+    return (int)((left + tiles - 1) / tiles);
 }
 
 static void run_panel(const void *what, int64_t m, int64_t rows, int64_t k0, int64_t c0, int64_t c1)
@@ -201,7 +209,7 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
     float *factors = (float *)(scratch + LINES_BYTES);
     planes_run w = {g, planes, g->packed, {scratch, factors, factors + FACTORS_BYTES / sizeof *factors}};
     if (!w.packed) {
-        cpu_planes_pack(g, forms[g->type], planes, 0, g->n, scratch + PANEL_BYTES);
+        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, 0, g->n, scratch + PANEL_BYTES);
         w.packed = scratch + PANEL_BYTES;
     }
     const int64_t bytes = PANEL / GROUP * planes_group_bytes(forms[g->type], planes);
@@ -226,7 +234,7 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
     }                                                                                                                  \
     static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
     {                                                                                                                  \
-        cpu_planes_pack(g, forms[g->type], planes, c0, c1, out);                                                       \
+        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, c0, c1, out);                                                       \
     }                                                                                                                  \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
     {                                                                                                                  \
@@ -241,7 +249,7 @@ static int64_t grain(int64_t n)
     return STRIP;
 }
 
-const cpu_planes cpu_planes_avx2 = {
+const cpu_planes PLANES_V(cpu_planes) = {
     .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
     .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
 };

@@ -9,13 +9,13 @@
 
 /* -- one or two columns: numbers are made as they are met ------------------------------------- */
 
-typedef void (*scales_of)(const uint8_t *block, float *d, float *m);
+typedef void (*scales_of)(lanes_at block, float *d, float *m);
 
 CPU_INLINE void zero(vf sum[TILE][VECTORS])
 {
     for (int c = 0; c < TILE; c++)
         for (int r = 0; r < VECTORS; r++)
-            sum[c][r] = _mm256_setzero_ps();
+            sum[c][r] = (vf){0};
 }
 
 #define AHEAD 1280 /* bytes: far enough for the memory, and not more than a core can wait for */
@@ -26,27 +26,35 @@ CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const 
 {
     for (int r = 0; r < VECTORS; r++)
         for (int b = 0; b < blocks; b++)
-            scales(w->at[r] + b * bytes * ROWS, d + b * factors * STRIP + r * ROWS, m + b * factors * STRIP + r * ROWS);
+            scales(lanes_behind(w->at[r], b * bytes * EU_LANES), d + b * factors * STRIP + r * ROWS,
+                   m + b * factors * STRIP + r * ROWS);
+}
+
+/* To the next block. */
+CPU_INLINE void next_block(strip_rows *w, const int bytes)
+{
+    for (int r = 0; r < VECTORS; r++)
+        w->at[r] = lanes_behind(w->at[r], bytes * EU_LANES);
 }
 
 /* How far ahead is asked: to the next block at least, of which factors are needed first. */
-#define AHEAD_OF(bytes) ((bytes) * ROWS > AHEAD ? (bytes) * ROWS : AHEAD)
+#define AHEAD_OF(bytes) ((bytes) * EU_LANES > AHEAD ? (bytes) * EU_LANES : AHEAD)
 
 /* From where on a block asks, `left` bytes before its rows end and the next strip's begin: behind those of the other
- * vector. */
+ * eight rows. */
 CPU_INLINE int64_t asks_from(const cpu_gemm *g, int64_t left, const int bytes)
 {
-    return AHEAD_OF(bytes) + (AHEAD_OF(bytes) < left ? 0 : (VECTORS - 1) * ROWS * g->stride);
+    return AHEAD_OF(bytes) + (AHEAD_OF(bytes) < left ? 0 : EU_LANES * g->stride);
 }
 
 /* Asks for `bytes` from `begin` on, a group's share: more at once are more misses than a core can have. */
 CPU_INLINE void ask_ahead(const strip_rows *w, int64_t begin, const int bytes)
 {
     CPU_UNROLL
-    for (int r = 0; r < VECTORS; r++)
+    for (int r = 0; r < STRIP / EU_LANES; r++)
         CPU_UNROLL
         for (int i = 0; i < bytes; i += 64)
-            __builtin_prefetch(w->at[r] + begin + i, 0, 3);
+            __builtin_prefetch(w->at[r / EACH].of[r % EACH] + begin + i, 0, 3);
 }
 
 CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
@@ -61,21 +69,25 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
         float d[FACTORS], m[FACTORS];
         chunk_scales(&w, scales, n, bytes, factors, d, m);
         for (int b = 0; b < n; b++) {
-            const int64_t ask = asks_from(x->g, (blocks - b) * bytes * ROWS, bytes);
+            const int64_t ask = asks_from(x->g, (blocks - b) * bytes * EU_LANES, bytes);
             for (int j = 0; j < groups; j += same)
                 CPU_UNROLL
                 for (int i = 0; i < same; i++, next_group(x, each, cols)) {
                     const int first = (b * groups + j + i) * form.parts * STRIP;
-                    ask_ahead(&w, ask + (j + i) * (bytes * ROWS / groups), bytes * ROWS / groups);
+                    ask_ahead(&w, ask + (j + i) * (bytes * EU_LANES / groups), bytes * EU_LANES / groups);
                     meet(line, write, &w, j + i, d + first, m + first, x, form, bias, planes, cols, sum);
                 }
-            for (int r = 0; r < VECTORS; r++)
-                w.at[r] += bytes * ROWS;
+            next_block(&w, bytes);
         }
     }
 }
 
 /* -- more: lines ------------------------------------------------------------------------------ */
+
+CPU_INLINE void line_store(uint8_t *p, vu line)
+{
+    memcpy(p, &line, sizeof line);
+}
 
 /* A panel of a strip. */
 typedef struct strip_panel {
@@ -91,19 +103,18 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
     uint8_t *lines = to->lines;
     float *d = to->d, *m = to->m;
     for (int64_t b = 0; b < kc / elements; b++, d += factors * STRIP, m += factors * STRIP) {
-        const int64_t ask = asks_from(g, ((g->k - k0) / elements - b) * bytes * ROWS, bytes);
+        const int64_t ask = asks_from(g, ((g->k - k0) / elements - b) * bytes * EU_LANES, bytes);
         chunk_scales(&w, scales, 1, bytes, factors, d, m);
         CPU_UNROLL
         for (int j = 0; j < groups; j++, lines += GROUP * STRIP) {
-            ask_ahead(&w, ask + j * (bytes * ROWS / groups), bytes * ROWS / groups);
+            ask_ahead(&w, ask + j * (bytes * EU_LANES / groups), bytes * EU_LANES / groups);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)
                 CPU_UNROLL
                 for (int r = 0; r < VECTORS; r++)
-                    _mm256_storeu_si256((vb *)(lines + l * LINE + 32 * r), line(w.at[r], j, l));
+                    line_store(lines + l * LINE + 4 * ROWS * r, line(w.at[r], j, l));
         }
-        for (int r = 0; r < VECTORS; r++)
-            w.at[r] += bytes * ROWS;
+        next_block(&w, bytes);
     }
 }
 
@@ -113,7 +124,9 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
 {
     const int each = (int)planes_group_bytes(form, planes);
     for (int64_t i = 0; i < groups; i++, next_group(x, each, cols)) {
-        const strip_rows rows = {{w->lines + i * GROUP * STRIP, w->lines + i * GROUP * STRIP + 32}};
+        strip_rows rows;
+        for (int r = 0; r < VECTORS; r++)
+            rows.at[r].of[0] = w->lines + i * GROUP * STRIP + 4 * ROWS * r;
         const int64_t first = i * form.parts * STRIP;
         CPU_UNROLL
         for (int c = 0; c < cols; c++) /* columns come from the second-level cache or beyond: some 3 % */

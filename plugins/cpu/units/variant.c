@@ -1,10 +1,11 @@
-/* The variant avx512vnni: the ops of avx512, with units. */
+/* The variant avx512vnni: the ops of avx512, with units, by which weights in lanes are multiplied, too. */
 #include "config.h"
 
 #include "../cpu.h"
 #include "units.h"
 
 extern const cpu_op *const cpu_ops_avx512[ENG_OP_LIMIT];
+extern const cpu_planes cpu_planes_avx512vnni;
 extern const cpu_units cpu_units_avx512vnni;
 
 const cpu_variant cpu_variant_avx512vnni = {
@@ -15,5 +16,6 @@ const cpu_variant cpu_variant_avx512vnni = {
     .read = CPU_V(cpu_read),
     .copy = CPU_V(cpu_copy),
     .fma = CPU_V(cpu_fma),
+    .planes = &cpu_planes_avx512vnni,
     .units = &cpu_units_avx512vnni,
 };

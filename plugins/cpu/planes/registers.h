@@ -1,0 +1,212 @@
+/*
+ * Registers as products in planes have them: CPU_VL rows side by side, of each a float, a word, or four bytes.  Weights in
+ * lanes are groups of EU_LANES rows (libengine/util/pack.h), so that a register of AVX-512 has rows of two.
+ */
+#ifndef CPU_PLANES_REGISTERS_H
+#define CPU_PLANES_REGISTERS_H
+
+#include "planes.h"
+
+#define ROWS CPU_VL
+#define VECTORS (STRIP / ROWS)
+#define EACH (ROWS / EU_LANES) /* groups of rows in a register */
+
+typedef uint16_t vpairs __attribute__((vector_size(4 * CPU_VL)));
+typedef uint8_t vbytes __attribute__((vector_size(4 * CPU_VL)));
+
+/* Where a register's rows are. */
+typedef struct lanes_at {
+    const uint8_t *of[EACH];
+} lanes_at;
+
+CPU_INLINE lanes_at lanes_behind(lanes_at b, int64_t bytes)
+{
+    for (int i = 0; i < EACH; i++)
+        b.of[i] += bytes;
+    return b;
+}
+
+/* A word of each row, which lie beside one another `at` bytes behind the begin of each group. */
+CPU_INLINE vu w_load(lanes_at b, const int at)
+{
+    const __m256i first = _mm256_loadu_si256((const __m256i *)(b.of[0] + at));
+#if CPU_VL == 16
+    const __m256i other = _mm256_loadu_si256((const __m256i *)(b.of[1] + at));
+    return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(first), other, 1);
+#else
+    return (vu)first;
+#endif
+}
+
+/* A number of 16 bits, or of eight, of each row in the same way: halves as floats, bytes as words. */
+CPU_INLINE vf w_halves(lanes_at b, const int at)
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)(b.of[0] + at));
+#if CPU_VL == 16
+    return (vf)_mm512_cvtph_ps(_mm256_set_m128i(_mm_loadu_si128((const __m128i *)(b.of[1] + at)), first));
+#else
+    return (vf)_mm256_cvtph_ps(first);
+#endif
+}
+
+CPU_INLINE vi w_bytes(lanes_at b, const int at)
+{
+    const __m128i first = _mm_loadl_epi64((const __m128i *)(b.of[0] + at));
+#if CPU_VL == 16
+    const __m128i other = _mm_loadl_epi64((const __m128i *)(b.of[1] + at));
+    return (vi)_mm512_cvtepu8_epi32(_mm_unpacklo_epi64(first, other));
+#else
+    return (vi)_mm256_cvtepu8_epi32(first);
+#endif
+}
+
+/* Four bytes for all rows, and a float. */
+CPU_INLINE vi w_four(const uint8_t *p)
+{
+    int32_t v;
+    memcpy(&v, p, 4);
+#if CPU_VL == 16
+    return (vi)_mm512_set1_epi32(v);
+#else
+    return (vi)_mm256_set1_epi32(v);
+#endif
+}
+
+CPU_INLINE vu w_all(const int byte)
+{
+    return (vu)v_seti(byte * 0x01010101);
+}
+
+/* The bits of `mask` of each byte, moved down (negative: up) by n. */
+CPU_INLINE vu w_field(vu v, const int n, const int mask)
+{
+    return (vu)(n >= 0 ? (vpairs)v >> n : (vpairs)v << -n) & w_all(mask);
+}
+
+CPU_INLINE vu w_lookup(const uint8_t *table, vu nibbles)
+{
+    const __m128i t = _mm_loadu_si128((const __m128i *)table);
+#if CPU_VL == 16
+    return (vu)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), (__m512i)nibbles);
+#else
+    return (vu)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(t), (__m256i)nibbles);
+#endif
+}
+
+/* Byte from[i] of a lane's word as its byte i, in all lanes alike. */
+CPU_INLINE vu w_spread(vu v, const int from)
+{
+    const __m128i lane = _mm_set1_epi32(from), first = _mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c);
+    const __m128i of = _mm_add_epi8(lane, first);
+#if CPU_VL == 16
+    return (vu)_mm512_shuffle_epi8((__m512i)v, _mm512_broadcast_i32x4(of));
+#else
+    return (vu)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(of));
+#endif
+}
+
+/* `number` in each byte of which a bit is set that is set in `bits`, too; zeros elsewhere. */
+CPU_INLINE vu w_where(vu v, vu bits, const int number)
+{
+#if CPU_VL == 16
+    return (vu)_mm512_maskz_mov_epi8(_mm512_test_epi8_mask((__m512i)v, (__m512i)bits), (__m512i)w_all(number));
+#else
+    return (vu)((vbytes)(v & bits) == (vbytes)bits) & w_all(number);
+#endif
+}
+
+/* Lanes of `yes` where a is greater than b, else of `no`. */
+CPU_INLINE vi w_greater(vi a, vi b, vi yes, vi no)
+{
+#if CPU_VL == 16
+    return (vi)_mm512_mask_blend_epi32(_mm512_cmpgt_epi32_mask((__m512i)a, (__m512i)b), (__m512i)no, (__m512i)yes);
+#else
+    return (vi)_mm256_blendv_epi8((__m256i)no, (__m256i)yes, _mm256_cmpgt_epi32((__m256i)a, (__m256i)b));
+#endif
+}
+
+/* Results of `rows` rows, a multiple of EU_LANES. */
+CPU_INLINE vf v_load_rows(const float *p, int64_t rows)
+{
+#if CPU_VL == 16
+    return (vf)_mm512_maskz_loadu_ps((__mmask16)(rows >= 16 ? 0xffff : 0xff), p);
+#else
+    (void)rows;
+    return v_load(p);
+#endif
+}
+
+CPU_INLINE void v_store_rows(float *p, vf v, int64_t rows)
+{
+#if CPU_VL == 16
+    _mm512_mask_storeu_ps(p, (__mmask16)(rows >= 16 ? 0xffff : 0xff), (__m512)v);
+#else
+    (void)rows;
+    v_store(p, v);
+#endif
+}
+
+/* -- sums of products ---------------------------------------------------------------------- */
+
+#if PLANES_DOT
+
+/* Of four bytes without a sign and four with one, in words of 32 bits. */
+CPU_INLINE vi p_add(vi sum, vu a, vi b)
+{
+#if CPU_VL == 16
+    return (vi)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+#else
+    return (vi)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)a, (__m256i)b);
+#endif
+}
+
+CPU_INLINE vi p_begin(vi sum, vu a, vi b, const int given)
+{
+    return p_add(given ? sum : (vi){0}, a, b);
+}
+
+/* The planes' sums together in f32. */
+CPU_INLINE vf p_whole(const vi *s, const int planes)
+{
+    if (planes == 1)
+        return v_cvt(s[0]);
+    return v_fma(v_cvt(s[2]), v_set1(BASE * BASE), v_cvt(s[0] + (s[1] << 8) - s[1]));
+}
+
+#else
+
+/* In words of 16 bits, two of which are a lane's.  In assembler: the compiler adds up in another order and runs out of
+ * registers, or copies sums. */
+CPU_INLINE vi p_product(vu a, vi b)
+{
+    return (vi)_mm256_maddubs_epi16((__m256i)a, (__m256i)b);
+}
+
+CPU_INLINE vi p_add(vi sum, vu a, vi b)
+{
+    __asm__("vpaddw %1, %0, %0" : "+x"(sum) : "x"(p_product(a, b)));
+    return sum;
+}
+
+CPU_INLINE vi p_begin(vi sum, vu a, vi b, const int given)
+{
+    const __m256i product = (__m256i)p_product(a, b);
+    return (vi)(given ? _mm256_add_epi16((__m256i)sum, product) : product);
+}
+
+CPU_INLINE vi p_pairs(vi s, const int by)
+{
+    return (vi)_mm256_madd_epi16((__m256i)s, _mm256_set1_epi16((short)by));
+}
+
+CPU_INLINE vf p_whole(const vi *s, const int planes)
+{
+    const vi low = p_pairs(s[0], 1);
+    if (planes == 1)
+        return v_cvt(low);
+    return v_fma(v_cvt(p_pairs(s[2], 1)), v_set1(BASE * BASE), v_cvt(low + p_pairs(s[1], BASE)));
+}
+
+#endif
+
+#endif
