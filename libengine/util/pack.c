@@ -52,10 +52,10 @@ void eu_layout_choose(const eng_store_tensor *tensor, const eng_type_info *type,
     snprintf(info->name, sizeof info->name, packed ? "rows%d" : "file", EU_PACKED_ROWS);
 }
 
-bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, eng_layout_info *info)
+bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, uint64_t types, eng_layout_info *info)
 {
-    if (tensor->layout == ENG_LAYOUT_FILE || !eu_packable(tensor, type) || tensor->ne[1] % EU_LANES ||
-        !eu_lanes_of(type->type).run)
+    if (tensor->layout == ENG_LAYOUT_FILE || type->type >= 64 || !(types >> type->type & 1) ||
+        !eu_packable(tensor, type) || tensor->ne[1] % EU_LANES || !eu_lanes_of(type->type).run)
         return false;
     info->layout = info->rows = EU_LANES;
     info->in_place = ENG_IN_PLACE_NONE;

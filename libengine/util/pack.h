@@ -19,10 +19,14 @@ enum { EU_PACKED_ROWS = 4, EU_LANES = 8 }; /* rows of a group; eng_layout_info.l
 typedef struct eu_lanes {
     uint8_t run, lead, tail; /* run 0: the type has no such form */
 } eu_lanes;
-/* All types that have one, by the layouts of the GGUF format.  The cpu plugin multiplies them all (planes/lanes.h). */
-#define EU_LANES_TYPES(X)                                                                                              \
+/* All types that have one, by the layouts of the GGUF format: those whose numbers, without sign, are so small that 16
+ * products with bytes can be summed in 16 bits, or eight (up to 32, or 64), and others. */
+#define EU_LANES_SMALL(X)                                                                                              \
     X(Q4_0, 2, 1, 0) X(Q4_1, 2, 2, 0) X(Q5_0, 2, 1, 0) X(Q5_1, 2, 2, 0) X(MXFP4, 1, 1, 0) X(NVFP4, 2, 0, 0)            \
     X(Q2_K, 2, 0, 2) X(Q3_K, 2, 0, 1) X(Q4_K, 2, 2, 0) X(Q5_K, 2, 2, 0) X(Q6_K, 2, 0, 1)
+#define EU_LANES_LARGE(X) X(Q8_0, 2, 1, 0) X(IQ4_NL, 2, 1, 0) X(IQ4_XS, 2, 2, 0)
+#define EU_LANES_TYPES(X) EU_LANES_SMALL(X) EU_LANES_LARGE(X)
+#define EU_LANES_BIT(NAME, ...) | UINT64_C(1) << ENG_TYPE_##NAME /* 0 EU_LANES_SMALL(EU_LANES_BIT): a set of types */
 eu_lanes eu_lanes_of(uint32_t type);
 
 typedef struct eu_packing {
@@ -41,8 +45,9 @@ bool eu_packable(const eng_store_tensor *tensor, const eng_type_info *type);
 bool eu_reads_packed(uint32_t op, uint32_t operand);
 /* How such a tensor is kept, for eng_layout_info: packed if that is asked for and can be. */
 void eu_layout_choose(const eng_store_tensor *tensor, const eng_type_info *type, eng_layout_info *info);
-/* The same in lanes, unless the tensor is to be as in the file.  False: it cannot be. */
-bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, eng_layout_info *info);
+/* The same in lanes if the device multiplies such rows of the type, which is in `types`, and unless the tensor is to be
+ * as in the file.  False: it cannot be. */
+bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, uint64_t types, eng_layout_info *info);
 
 /* The answer of store_layout, to a caller whose struct may be shorter. */
 static inline void eu_layout_give(eng_layout_info *to, const eng_layout_info *from)

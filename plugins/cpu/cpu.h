@@ -91,6 +91,7 @@ typedef struct cpu_units {
 /* Products of weights in lanes (planes/), which a variant may have: in both precisions. */
 typedef struct cpu_planes {
     cpu_products exact, fast;
+    uint64_t types; /* that are kept in lanes: a bit each */
 } cpu_planes;
 
 struct cpu_variant {

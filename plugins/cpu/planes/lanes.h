@@ -85,6 +85,16 @@ LINES(q5_K, w_field(word(b, 4, 11 + group / 2 * 8 + line), group % 2 * 4, 15) | 
 LINES(q6_K, w_field(word(b, 0, group / 4 * 16 + group % 2 * 8 + line), group % 4 / 2 * 4, 15) |
                 w_field(word(b, 0, 32 + group / 4 * 8 + line), group % 4 * 2 - 4, 48))
 
+#if PLANES_DOT
+/* Numbers of eight bits and of a table, raised by 128. */
+#define BYTE_BIAS 128
+static const uint8_t raised_128[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
+
+LINES(q8_0, word(b, 2, line) ^ w_all(BYTE_BIAS))
+LINES(iq4_nl, w_lookup(raised_128, nibble(b, 2, 0, line)))
+LINES(iq4_xs, w_lookup(raised_128, nibble(b, 4, 1 + 4 * group, line)))
+#endif
+
 /* -- factors ------------------------------------------------------------------------------- */
 
 #define HALF_FIRST(type)                                                                                               \
@@ -177,13 +187,39 @@ CPU_INLINE void scales_q6_K(lanes_at b, float *d, float *m)
         v_store(d + NEXT * i, by * signed_byte_of(word(b, 0, 48 + i / 4), i % 4));
 }
 
+#if PLANES_DOT
+HALF_FIRST(q8_0)
+HALF_FIRST(iq4_nl)
+
+/* 6 bits each, raised by 32: four in nibbles, two in a number of 16 bits. */
+CPU_INLINE void scales_iq4_xs(lanes_at b, float *d, float *m)
+{
+    (void)m;
+    const vf by = half_of(b, 0);
+    const vi above = w_shorts(b, EU_LANES * 2);
+    const vu low = word(b, 4, 0);
+    CPU_UNROLL
+    for (int i = 0; i < 8; i++) {
+        const vi number = (vi)(low >> 4 * i & 15) | (above >> 2 * i & 3) << 4;
+        v_store(d + NEXT * i, by * v_cvt(number - 32));
+    }
+}
+#endif
+
 /* All of them: elements and bytes of a block, elements that share a scale, by what numbers are raised, are there
  * minima, groups after which fields are the same. */
-#define LANES_TYPES(X)                                                                                                 \
+#define SMALL_TYPES(X)                                                                                                 \
     X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1)          \
     X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1)                                   \
     X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2) X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4)                                   \
     X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2) X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2)    \
     X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4)
+#if PLANES_DOT /* sums have 32 bits */
+#define LANES_TYPES(X)                                                                                                 \
+    SMALL_TYPES(X) X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)           \
+    X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1)
+#else
+#define LANES_TYPES SMALL_TYPES
+#endif
 
 #endif

@@ -19,11 +19,6 @@ static const planes_form forms[CPU_TYPES] = {
 #undef FORM
 };
 
-/* A store keeps what EU_LANES_TYPES has in lanes: it asks nobody whether there are products. */
-#define BIT(NAME, ...) | UINT64_C(1) << ENG_TYPE_##NAME
-_Static_assert((0 EU_LANES_TYPES(BIT)) == (0 LANES_TYPES(BIT)), "types in lanes are those that products here know");
-#undef BIT
-
 /* -- each type --------------------------------------------------------------------------------- */
 
 /* The call for the planes and columns that there are, as constants P and C; more than the lists have are not asked for. */
@@ -252,4 +247,5 @@ static int64_t grain(int64_t n)
 const cpu_planes PLANES_V(cpu_planes) = {
     .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
     .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
+    .types = 0 LANES_TYPES(EU_LANES_BIT),
 };

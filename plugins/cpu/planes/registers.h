@@ -38,7 +38,7 @@ CPU_INLINE vu w_load(lanes_at b, const int at)
 #endif
 }
 
-/* A number of 16 bits, or of eight, of each row in the same way: halves as floats, bytes as words. */
+/* A number of 16 bits, or of eight, of each row in the same way: halves as floats, bytes and those of 16 bits as words. */
 CPU_INLINE vf w_halves(lanes_at b, const int at)
 {
     const __m128i first = _mm_loadu_si128((const __m128i *)(b.of[0] + at));
@@ -57,6 +57,16 @@ CPU_INLINE vi w_bytes(lanes_at b, const int at)
     return (vi)_mm512_cvtepu8_epi32(_mm_unpacklo_epi64(first, other));
 #else
     return (vi)_mm256_cvtepu8_epi32(first);
+#endif
+}
+
+CPU_INLINE vi w_shorts(lanes_at b, const int at)
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)(b.of[0] + at));
+#if CPU_VL == 16
+    return (vi)_mm512_cvtepu16_epi32(_mm256_set_m128i(_mm_loadu_si128((const __m128i *)(b.of[1] + at)), first));
+#else
+    return (vi)_mm256_cvtepu16_epi32(first);
 #endif
 }
 
@@ -165,12 +175,12 @@ CPU_INLINE vi p_begin(vi sum, vu a, vi b, const int given)
     return p_add(given ? sum : (vi){0}, a, b);
 }
 
-/* The planes' sums together in f32. */
+/* The planes' sums together in f32.  Those of the two low ones are rounded once: each of them is exact as a float. */
 CPU_INLINE vf p_whole(const vi *s, const int planes)
 {
     if (planes == 1)
         return v_cvt(s[0]);
-    return v_fma(v_cvt(s[2]), v_set1(BASE * BASE), v_cvt(s[0] + (s[1] << 8) - s[1]));
+    return v_fma(v_cvt(s[2]), v_set1(BASE * BASE), v_fma(v_cvt(s[1]), v_set1(BASE), v_cvt(s[0])));
 }
 
 #else
