@@ -7,7 +7,7 @@
 
 #include "lanes.h"
 
-#define LINE 64 /* bytes: of all rows of a strip */
+#define LINE (4 * STRIP) /* bytes: of all rows of a strip */
 
 /* A tile's columns: packed, and as they are. */
 typedef struct tile_columns {
@@ -38,13 +38,13 @@ static float element(const cpu_gemm *g, int64_t c, int64_t k)
 /* Adds those of a part, times a vector's numbers, to a column's sums.  Lines are those of a group, of all the strip's
  * rows. */
 static __attribute__((noinline)) vf meet_apart(uint32_t apart, int begin, int end, const uint8_t *lines, vf d, vf m,
-                                                const tile_columns *x, int c, vf sum)
+                                                const cpu_gemm *g, int64_t c, int64_t k, vf sum)
 {
     for (int i = begin; i < end; i++) {
         if (!(apart >> i & 1))
             continue;
         const vi number = (vi)((vu)v_loadi(lines + i / 4 * LINE) >> 8 * (i % 4) & 255);
-        const vf value = v_set1(element(x->g, x->first + c, x->k + i));
+        const vf value = v_set1(element(g, c, k + i));
         sum = v_fma(v_fma(v_cvt(number), d, m), value, sum);
     }
     return sum;
@@ -141,7 +141,7 @@ CPU_INLINE void add_apart(const uint8_t *apart, const lines_of write, const stri
     for (int r = 0; r < VECTORS; r++) {
         const vf by = v_load(d + r * ROWS);
         sum[r] = meet_apart(bits, 4 * begin, 4 * end, write ? written + 4 * ROWS * r : w->at[r].of[0], by,
-                            form.minima ? v_load(m + r * ROWS) : by * -(float)bias, x, c, sum[r]);
+                            form.minima ? v_load(m + r * ROWS) : by * -(float)bias, x->g, x->first + c, x->k, sum[r]);
     }
 }
 

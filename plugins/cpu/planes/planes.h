@@ -21,7 +21,7 @@
 
 #include "../ops/gemm.h"
 
-#define STRIP 16     /* rows: one vector, or two of eight  */
+#define STRIP (2 * CPU_VL) /* rows: two vectors                  */
 #define GROUP 32     /* elements of a column that have a scale  */
 #define LINES_EACH 8 /* words of four elements in a group         */
 #define EXACT 3      /* planes                               */
@@ -32,11 +32,11 @@
 #define UP_TO_2(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
 #define UP_TO_4(X, ...) UP_TO_2(X, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
 #if CPU_REGISTERS == 32
-#define UP_TO_8(X, ...) UP_TO_4(X, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__) X(8, __VA_ARGS__)
+#define UP_TO_6(X, ...) UP_TO_4(X, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__)
 #define EXACT_COLS UP_TO_4
-#define FAST_COLS UP_TO_8
+#define FAST_COLS UP_TO_6
 #define NOW_COLS UP_TO_4
-enum { TILE_EXACT = 4, TILE = 8, NOW = 4 };
+enum { TILE_EXACT = 4, TILE = 6, NOW = 4 };
 #else
 #define EXACT_COLS UP_TO_2
 #define FAST_COLS UP_TO_4

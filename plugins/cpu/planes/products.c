@@ -10,7 +10,7 @@
 #include "planes.h"
 #include "strips.h"
 
-#define PANEL 1024 /* elements of k: a strip's lines and a tile of them stay in the nearest cache */
+#define PANEL (24576 / STRIP) /* elements of k: a strip's lines and a tile of them stay in the nearest cache */
 
 static const planes_form forms[CPU_TYPES] = {
 #define FORM(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
@@ -111,7 +111,7 @@ static strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0
     const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES;
     strip_rows w;
     for (int r = 0; r < STRIP / EU_LANES; r++)
-        w.at[r / EACH].of[r % EACH] = rows > EU_LANES ? at + r * EU_LANES * g->stride : at;
+        w.at[r / EACH].of[r % EACH] = rows > r * EU_LANES ? at + r * EU_LANES * g->stride : at;
     return w;
 }
 
@@ -119,14 +119,14 @@ static void load_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_
 {
     for (int c = 0; c < cols; c++)
         for (int r = 0; r * ROWS < rows; r++)
-            sum[c][r] = v_load_rows(g->o[c0 + c] + m + r * ROWS, rows);
+            sum[c][r] = v_load_rows(g->o[c0 + c] + m + r * ROWS, rows - r * ROWS);
 }
 
 static void store_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
 {
     for (int c = 0; c < cols; c++)
         for (int r = 0; r * ROWS < rows; r++)
-            v_store_rows(g->o[c0 + c] + m + r * ROWS, sum[c][r], rows);
+            v_store_rows(g->o[c0 + c] + m + r * ROWS, sum[c][r], rows - r * ROWS);
 }
 
 /* Results that the tile after the next is added to: columns' are often so far apart that no cache keeps them. */

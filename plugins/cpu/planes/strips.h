@@ -118,11 +118,19 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
     }
 }
 
-/* The panel times a tile. */
+/* The panel times a tile.  Sums and where columns are is copied, to registers. */
 CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
-                           const int cols, tile_columns *x, vf sum[TILE][VECTORS])
+                           const int cols, const tile_columns *given, vf total[TILE][VECTORS])
 {
     const int each = (int)planes_group_bytes(form, planes);
+    tile_columns own = {.g = given->g, .first = given->first, .k = given->k}, *const x = &own;
+    vf sum[TILE][VECTORS];
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++) {
+        x->packed[c] = given->packed[c];
+        for (int r = 0; r < VECTORS; r++)
+            sum[c][r] = total[c][r];
+    }
     for (int64_t i = 0; i < groups; i++, next_group(x, each, cols)) {
         strip_rows rows;
         for (int r = 0; r < VECTORS; r++)
@@ -135,6 +143,10 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
                 __builtin_prefetch(x->packed[c] + 3 * each + b, 0, 3);
         meet(line_written, NULL, &rows, 0, w->d + first, w->m + first, x, form, bias, planes, cols, sum);
     }
+    CPU_UNROLL
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r < VECTORS; r++)
+            total[c][r] = sum[c][r];
 }
 
 #endif
