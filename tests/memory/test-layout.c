@@ -247,12 +247,12 @@ static uint64_t leaf_bytes(eng_device *device, uint32_t leaf)
     return eng_device_leaf(device, leaf, &info, &stats) >= 0 ? stats.bytes_weights : 0;
 }
 
-/* 20 rows over two ranks: 10 and 10 as in a file, 12 and 8 where four stay together.  along: 0: their elements, 1:
- * rows. */
+/* 20 rows over two ranks, of a type that no device keeps in lanes: 10 and 10 as in a file, 12 and 8 where four stay
+ * together.  along: 0: their elements, 1: rows. */
 static void check_cut(eng_context *c, eng_device *device, const char *name, uint32_t layout, int along, int64_t first)
 {
     matrix w;
-    if (!rig_matrix(c, ENG_TYPE_Q8_0, 128, 20, &w))
+    if (!rig_matrix(c, ENG_TYPE_TQ2_0, 512, 20, &w))
         return;
     eng_store_tensor t = rig_declare(&w, NULL, layout);
     const eng_factor factor = {.axis = eng_context_axis(c, along ? "rows of w" : "elements of w"), .extent = w.m};
