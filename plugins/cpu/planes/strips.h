@@ -40,11 +40,11 @@ CPU_INLINE void next_block(strip_rows *w, const int bytes)
 /* How far ahead is asked: to the next block at least, of which factors are needed first. */
 #define AHEAD_OF(bytes) ((bytes) * EU_LANES > AHEAD ? (bytes) * EU_LANES : AHEAD)
 
-/* From where on a block asks, `left` bytes before its rows end and the next strip's begin: behind those of the other
- * eight rows. */
+/* From where on a block asks, `left` bytes before its rows end and the next strip's begin: behind those of the
+ * strip's other rows. */
 CPU_INLINE int64_t asks_from(const cpu_gemm *g, int64_t left, const int bytes)
 {
-    return AHEAD_OF(bytes) + (AHEAD_OF(bytes) < left ? 0 : EU_LANES * g->stride);
+    return AHEAD_OF(bytes) + (AHEAD_OF(bytes) < left ? 0 : (STRIP - EU_LANES) * g->stride);
 }
 
 /* Asks for `bytes` from `begin` on, a group's share: more at once are more misses than a core can have. */
