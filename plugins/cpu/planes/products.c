@@ -69,10 +69,10 @@ LANES_TYPES(TYPE)
 /* Tiles of lines: types that agree in what matters share them.  `raised`: is there a bias? */
 #define TILES(name, group, raised, minima)                                                                             \
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
-                            vf sum[TILE][VECTORS])                                                                     \
+                            const strip_ask *ask, vf sum[TILE][VECTORS])                                                                     \
     {                                                                                                                  \
         EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
-                 panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, sum));                           \
+                 panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, ask, sum));                           \
     }
 TILES(raised_32, 32, 1, 0)
 TILES(minima_32, 32, 0, 1)
@@ -81,7 +81,7 @@ TILES(raised_16, 16, 1, 0)
 TILES(minima_16, 16, 0, 1)
 
 typedef void (*tile_call)(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,
-                          vf sum[TILE][VECTORS]);
+                          const strip_ask *ask, vf sum[TILE][VECTORS]);
 #define TILE_OF(group, bias, minima)                                                                                   \
     ((group) == 16 ? ((minima) ? tile_minima_16 : tile_raised_16)                                                      \
      : !(minima)   ? tile_raised_32                                                                                    \
@@ -158,31 +158,55 @@ typedef struct planes_run {
     strip_panel panel;
 } planes_run;
 
+static int64_t tiles_of(int planes, int64_t columns)
+{
+    const int64_t most = planes == 1 ? TILE : TILE_EXACT;
+    return (columns + most - 1) / most;
+}
+
 /* Columns of the next tile: as many in each, as far as that goes. */
 static int columns_now(int planes, int64_t left)
 {
-    const int64_t most = planes == 1 ? TILE : TILE_EXACT, tiles = (left + most - 1) / most;
+    const int64_t tiles = tiles_of(planes, left);
     return (int)((left + tiles - 1) / tiles);
 }
 
-static void run_panel(const void *what, int64_t m, int64_t rows, int64_t k0, int64_t c0, int64_t c1)
+/* A tile's share of the next panel, the first tile's first. */
+static strip_ask first_ask(const cpu_gemm *g, const cpu_panel *p, int64_t kc, int64_t tiles)
+{
+    const strip_rows next = rows_at(g, p->next_m, STRIP, p->next_k0);
+    const int64_t bytes = kc / g->block * g->block_bytes * EU_LANES, steps = kc / GROUP * EU_LANES / STRIP;
+    strip_ask ask = {.bytes = bytes / (tiles * (steps ? steps : 1)) + 1};
+    for (int r = 0; r < STRIP / EU_LANES; r++)
+        ask.at[r] = next.at[r / EACH].of[r % EACH];
+    return ask;
+}
+
+static void next_ask(strip_ask *ask, int64_t kc)
+{
+    for (int r = 0; r < STRIP / EU_LANES; r++)
+        ask->at[r] += kc / GROUP * EU_LANES / STRIP * ask->bytes;
+}
+
+static void run_panel(const void *what, const cpu_panel *p)
 {
     const planes_run *w = what;
     const cpu_gemm *g = w->g;
-    const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
-    calls[g->type].panel(g, k0, kc, rows_at(g, m, rows, k0), &w->panel);
+    const int64_t kc = g->k - p->k0 < PANEL ? g->k - p->k0 : PANEL;
+    strip_ask ask = first_ask(g, p, kc, tiles_of(w->planes, p->c1 - p->c0));
+    calls[g->type].panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
     int cols;
-    for (int64_t c = c0; c < c1; c += cols) {
+    for (int64_t c = p->c0; c < p->c1; c += cols, next_ask(&ask, kc)) {
         vf sum[TILE][VECTORS];
         tile_columns x;
-        cols = columns_now(w->planes, c1 - c);
-        ask_results(g, c + 2 * cols, cols, m);
+        cols = columns_now(w->planes, p->c1 - c);
+        ask_results(g, c + 2 * cols, cols, p->m);
         zero(sum);
-        if (k0)
-            load_sums(g, c, cols, m, rows, sum);
-        set_columns(&x, g, w->planes, w->packed, c, cols, k0);
-        calls[g->type].tile(&w->panel, kc / GROUP, forms[g->type].bias, w->planes, cols, &x, sum);
-        store_sums(g, c, cols, m, rows, sum);
+        if (p->k0)
+            load_sums(g, c, cols, p->m, p->rows, sum);
+        set_columns(&x, g, w->planes, w->packed, c, cols, p->k0);
+        calls[g->type].tile(&w->panel, kc / GROUP, forms[g->type].bias, w->planes, cols, &x, &ask, sum);
+        store_sums(g, c, cols, p->m, p->rows, sum);
     }
 }
 

@@ -118,9 +118,24 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
     }
 }
 
+/* What of the next panel a tile asks for, into the second-level cache: of each eight rows from `at` on, some bytes with
+ * each of its groups. */
+typedef struct strip_ask {
+    const uint8_t *at[STRIP / EU_LANES];
+    int64_t bytes;
+} strip_ask;
+
+CPU_INLINE void ask_next(const strip_ask *ask, int64_t group)
+{
+    const uint8_t *p = ask->at[group % (STRIP / EU_LANES)] + group / (STRIP / EU_LANES) * ask->bytes;
+    for (int64_t b = 0; b < ask->bytes; b += 64)
+        __builtin_prefetch(p + b, 0, 2);
+}
+
 /* The panel times a tile.  Sums and where columns are is copied, to registers. */
 CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
-                           const int cols, const tile_columns *given, vf total[TILE][VECTORS])
+                           const int cols, const tile_columns *given, const strip_ask *ask,
+                           vf total[TILE][VECTORS])
 {
     const int each = (int)planes_group_bytes(form, planes);
     tile_columns own = {.g = given->g, .first = given->first, .k = given->k}, *const x = &own;
@@ -136,6 +151,7 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
         for (int r = 0; r < VECTORS; r++)
             rows.at[r].of[0] = w->lines + i * GROUP * STRIP + 4 * ROWS * r;
         const int64_t first = i * form.parts * STRIP;
+        ask_next(ask, i);
         CPU_UNROLL
         for (int c = 0; c < cols; c++) /* columns come from the second-level cache or beyond: some 3 % */
             CPU_UNROLL
