@@ -100,8 +100,16 @@ const char *cl_lanes_options(cl_device *device)
     if (has != CL_DOT2_NONE)
         return options[has];
     if (!device->vec || !strstr(device->options, "-DWIDTH=16"))
-        return NULL;
+        return "";
     return device->caps & CL_CAP_DOT4        ? " -DLANES_DOT4=1"
            : device->caps & CL_CAP_DOT4_IN_C ? " -DLANES_DOT4=2"
-                                             : NULL;
+                                             : "";
+}
+
+uint64_t cl_lanes_types(cl_device *device)
+{
+    const char *options = cl_lanes_options(device);
+    return strstr(options, "DOT2")   ? 0 EU_LANES_SMALL(EU_LANES_BIT)
+           : strstr(options, "DOT4") ? 0 EU_LANES_TYPES(EU_LANES_BIT)
+                                     : 0;
 }
