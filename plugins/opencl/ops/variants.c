@@ -73,7 +73,6 @@ static const cl_variant variants[] = {
     {"plane", VEC, .needs = CL_CAP_DOT4, .fast = 1, SOME(2, ALL, 192), PLANES(1, AT_A_TIME(192), 48)},
     {"plane", VEC, .fast = 1, SOME(2, ALL, 96), PLANES(1, AT_A_TIME(96), 48)},
     {"planes", VEC, ONE_COLUMN, PLANES(3, " -DONE", 128)},
-    {"planes", VEC, .needs = CL_CAP_DOT4, SOME(2, ALL, 96), PLANES(3, AT_A_TIME(96), 128)},
     {"planes", VEC, SOME(2, 8, 96), PLANES(3, AT_A_TIME(96), 128)},
     {"strips", MUL_MAT, VEC, .layout = EU_LANES, COLUMNS(9, ALL), STRIPS(128, "")},
     {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
