@@ -2,8 +2,8 @@
  * kernels/dot4.cl - dot products of bytes in each of 16 lanes, for plugins/opencl/device/dot4.c: sums, then what is
  * multiplied, then (of processors) a table and places in it, then by what is multiplied.
  *
- * On processors both forms of the instruction are added, and the table's place has what was looked up there, its places where
- * bits of the first operand are set (registers.clh).
+ * On processors both forms of the instruction are added; in place of the table comes what was looked up there, in place of
+ * the places 255 for each byte of the first operand that has a certain bit (registers.clh).
  */
 #include "launch.clh"
 

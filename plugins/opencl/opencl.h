@@ -129,8 +129,8 @@ typedef struct eng_device_state cl_device;
 
 /* Sums of two products of bytes (kernels/dot2.clh). */
 enum { CL_DOT2_NONE, CL_DOT2_NATIVE, CL_DOT2_IN_C, CL_DOT2_UNTRIED };
-/* How programs multiply weights in lanes (kernels/registers.clh), and a set of the types that the device keeps so: found out
- * the first time. */
+/* How programs multiply weights in lanes (kernels/registers.clh), and a set of the types that the device keeps so.
+ * It is found out the first time. */
 const char *cl_lanes_options(cl_device *device);
 uint64_t cl_lanes_types(cl_device *device);
 

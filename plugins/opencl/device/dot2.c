@@ -1,6 +1,7 @@
 /*
- * Has the device sums of two products of bytes, and does its driver's compiler take them (kernels/dot2.clh)?  The first is
- * asked of the processor that this runs on: an instruction that it lacks would end the process.  The other is tried.
+ * How a processor multiplies weights in lanes.  Has it sums of two products of bytes, and does its driver's compiler take
+ * them (kernels/dot2.clh)?  The first is asked of the processor that this runs on: an instruction that it lacks would end
+ * the process.  The other is tried.
  */
 #include "../host.h"
 
@@ -52,7 +53,7 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
     return error;
 }
 
-/* Where registers have 16 floats, products of floats are as fast. */
+/* Where registers have 16 floats, products of floats are as fast; there it is sums of four products (dot4.c) or none. */
 static bool may_have_it(const cl_device *device, bool wide)
 {
 #if defined(__x86_64__)
