@@ -1,17 +1,29 @@
-/* kernels/dot4.cl - one dot product of bytes in each of 16 lanes, for plugins/opencl/device/dot4.c: sums, then what is
- * multiplied, then by what. */
+/*
+ * kernels/dot4.cl - dot products of bytes in each of 16 lanes, for plugins/opencl/device/dot4.c: sums, then what is
+ * multiplied, then (of processors) a table and places in it, then by what is multiplied.
+ *
+ * On processors both forms of the instruction are added; in place of the table comes what was looked up there, in place of
+ * the places 255 for each byte of the first operand that has a certain bit (registers.clh).
+ */
 #include "launch.clh"
-#include "dot4.clh"
 
 #if VEC
-__kernel GROUP_OF(1) void dot4(__global int *words)
+#include "registers.clh"
+
+__kernel GROUP_OF(1) void dot4(__global int *data)
 {
-    dot4_sums s = vload16(0, words);
-    const dot4_sums a = vload16(1, words);
-    ADD_DOT4(s, a, words + 32);
-    vstore16(s, 0, words);
+    sums s = vload16(0, data);
+    const sums a = vload16(1, data);
+    const words table = AS_WORDS(vload16(2, data)), at = AS_WORDS(vload16(3, data));
+    ADD_DOT4(s, a, data + 64);
+    ADD_PRODUCTS(s, a, (words)(uint)data[64]);
+    vstore16(s, 0, data);
+    vstore16(AS_INTS(lookup(table, at)), 2, data);
+    vstore16(AS_INTS(where(AS_WORDS(a), (words)0x80402010u, 255)), 3, data);
 }
 #else
+#include "dot4.clh"
+
 __kernel GROUP_OF(16) void dot4(__global int *words)
 {
     const uint i = get_local_id(0);

@@ -68,9 +68,11 @@ opencl_kernels = \
 	kernels/pieces.clh \
 	kernels/planes.clh \
 	kernels/planes_columns.clh \
+	kernels/planes_meet.clh \
 	kernels/planes_rows.clh \
 	kernels/products.clh \
 	kernels/rebase.cl \
+	kernels/registers.clh \
 	kernels/roof.cl \
 	kernels/rope.cl \
 	kernels/rope.clh \

@@ -122,15 +122,17 @@ struct eng_device_state {
     struct cl_found *found;
     atomic_bool lost;        /* found by any thread                             */
     pthread_mutex_t dot2_lock;
-    int dot2;                /* CL_DOT2_*, by cl_dot2()                          */
+    int dot2;                /* CL_DOT2_*, as dot2.c has it                      */
     atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */
 };
 typedef struct eng_device_state cl_device;
 
-/* Sums of two products of bytes (kernels/dot2.clh), as -DDOT2= has it. */
+/* Sums of two products of bytes (kernels/dot2.clh). */
 enum { CL_DOT2_NONE, CL_DOT2_NATIVE, CL_DOT2_IN_C, CL_DOT2_UNTRIED };
-/* Which ones the device has: tried the first time. */
-int cl_dot2(cl_device *device);
+/* How programs multiply weights in lanes (kernels/registers.clh), and a set of the types that the device keeps so.
+ * It is found out the first time. */
+const char *cl_lanes_options(cl_device *device);
+uint64_t cl_lanes_types(cl_device *device);
 
 /* Text of an OpenCL error code, and the engine's status for it. */
 const char *cl_error_name(cl_int error);

@@ -1,6 +1,7 @@
 /*
- * Has the device sums of two products of bytes, and does its driver's compiler take them (kernels/dot2.clh)?  The first is
- * asked of the processor that this runs on: an instruction that it lacks would end the process.  The other is tried.
+ * How a processor multiplies weights in lanes.  Has it sums of two products of bytes, and does its driver's compiler take
+ * them (kernels/dot2.clh)?  The first is asked of the processor that this runs on: an instruction that it lacks would end
+ * the process.  The other is tried.
  */
 #include "../host.h"
 
@@ -32,7 +33,10 @@ static bool right_words(const uint32_t *w, const uint32_t *made)
         for (int j = 0; j < 4; j++) {
             const int at = byte_of(w + 3 * WORDS, 4 * i + j, false), half = i / 4 * 16; /* of a register */
             want[2 * WORDS + i] |= (uint32_t)byte_of(w + 2 * WORDS, half + at, false) << 8 * j;
-            want[3 * WORDS + i] |= byte_of(w, 4 * i + j, false) == byte_of(w + WORDS, 4 * i + j, false) ? 255u << 8 * j : 0;
+            want[3 * WORDS + i] |= (byte_of(w, 4 * i + j, false) & byte_of(w + WORDS, 4 * i + j, false)) ==
+                                             byte_of(w + WORDS, 4 * i + j, false)
+                                         ? 255u << 8 * j
+                                         : 0;
         }
     }
     return memcmp(want, made, sizeof want) == 0;
@@ -49,7 +53,7 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
     return error;
 }
 
-/* Where registers have 16 floats, products of floats are as fast, and those by dot4 twice as fast. */
+/* Where registers have 16 floats, products of floats are as fast; there it is sums of four products (dot4.c) or none. */
 static bool may_have_it(const cl_device *device, bool wide)
 {
 #if defined(__x86_64__)
@@ -78,7 +82,7 @@ int cl_dot2_options(cl_device *device)
 }
 
 /* Only when weights are there that want it: a kernel takes some time to compile. */
-int cl_dot2(cl_device *device)
+static int dot2(cl_device *device)
 {
     pthread_mutex_lock(&device->dot2_lock);
     if (device->dot2 == CL_DOT2_UNTRIED)
@@ -87,4 +91,26 @@ int cl_dot2(cl_device *device)
     const int has = device->dot2;
     pthread_mutex_unlock(&device->dot2_lock);
     return has;
+}
+
+/* Sums of two products where they are wanted or where a register has eight floats, else of four where it has 16. */
+const char *cl_lanes_options(cl_device *device)
+{
+    static const char *const options[] = {[CL_DOT2_NATIVE] = " -DDOT2=1", [CL_DOT2_IN_C] = " -DDOT2=2"};
+    const int has = dot2(device);
+    if (has != CL_DOT2_NONE)
+        return options[has];
+    if (!device->vec || !strstr(device->options, "-DWIDTH=16"))
+        return "";
+    return device->caps & CL_CAP_DOT4        ? " -DLANES_DOT4=1"
+           : device->caps & CL_CAP_DOT4_IN_C ? " -DLANES_DOT4=2"
+                                             : "";
+}
+
+uint64_t cl_lanes_types(cl_device *device)
+{
+    const char *options = cl_lanes_options(device);
+    return strstr(options, "DOT2")   ? 0 EU_LANES_SMALL(EU_LANES_BIT)
+           : strstr(options, "DOT4") ? 0 EU_LANES_TYPES(EU_LANES_BIT)
+                                     : 0;
 }

@@ -39,7 +39,7 @@ static int add_text(cl_device *device, const char *p, const char *end, eu_text *
         if (n > sizeof word && !memcmp(p, word, sizeof word - 1)) {
             char name[64];
             const char *begin = p + sizeof word - 1, *quote = memchr(begin, '"', (size_t)(line_end - begin));
-            if (!quote || (size_t)(quote - begin) >= sizeof name || depth > 8)
+            if (!quote || (size_t)(quote - begin) >= sizeof name || depth > 12)
                 return cl_fail(device, ENG_ERR_INTERNAL, "a kernel file has a bad #include line");
             memcpy(name, begin, (size_t)(quote - begin));
             name[quote - begin] = '\0';

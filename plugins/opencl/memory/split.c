@@ -70,7 +70,7 @@ void cl_matrix_options(cl_device *device, const eng_tensor *t, char options[CL_O
 {
     const int n = snprintf(options, CL_OPTIONS, "-DAT=%s", cl_type_name(t->type));
     if (t->layout == EU_LANES)
-        snprintf(options + n, CL_OPTIONS - (size_t)n, " -DPACK=%u -DDOT2=%d", t->layout, cl_dot2(device));
+        snprintf(options + n, CL_OPTIONS - (size_t)n, " -DPACK=%u%s", t->layout, cl_lanes_options(device));
     else if (t->layout)
         snprintf(options + n, CL_OPTIONS - (size_t)n, " -DPACK=%u -DPACK_BYTES=%u", t->layout, cl_type_bytes(t->type));
 }

@@ -13,7 +13,9 @@ int cl_layout(cl_device *device, const eng_store_tensor *tensor, eng_layout_info
         return cl_fail(device, ENG_ERR_UNSUPPORTED,
                        "%s" ENG_CAUSE "tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
                        tensor->name, tensor->type);
-    if (!eu_layout_lanes(tensor, type, 0 EU_LANES_SMALL(EU_LANES_BIT), info) || cl_dot2(device) == CL_DOT2_NONE)
+    /* what the device multiplies is asked only of types that may be in lanes: it may have to be tried */
+    if (!eu_layout_lanes(tensor, type, 0 EU_LANES_TYPES(EU_LANES_BIT), info) ||
+        !eu_layout_lanes(tensor, type, cl_lanes_types(device), info))
         eu_layout_choose(tensor, type, info);
     if ((device->caps & CL_CAP_UNIFIED) && tensor->data && info->layout == 0 &&
         (uintptr_t)tensor->data % LEAST_ALIGNED == 0)

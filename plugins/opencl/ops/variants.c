@@ -18,20 +18,20 @@
     MUL_MAT, SIMT(64 * t), ROWS_KERNELS, .types = CL_TABLES,                                                           \
     .options = " -DTEAMS=" #t " -DDOT_ROWS=4 -DCOLS=" #n, .rows = 4 * t, .columns = (n)
 #define STRIPS(bytes, how) .kernel = "mul_mat_strips", .options = " -DSTRIPS" how, .rows = 32, .packed = (bytes)
-/* Of weights in lanes: of one column or more, in so many planes, a group of which takes so many bytes. */
+/* Of weights in lanes: of one column or more, so many at a time, in so many planes, a group of which takes so many bytes. */
 #define PLANES(n, of, bytes)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_planes", .layout = EU_LANES, ROWS_KERNELS, .packed = (bytes),               \
     .options = " -DPLANES=" #n of
 #define EXPERTS_PLANES(n, of, bytes)                                                                                   \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_planes", .layout = EU_LANES, .kernel = "mul_mat_id", .rows = 32,      \
-    .packed = (bytes), .options = " -DPLANES=" #n of
+    .packed = (bytes), .options = " -DMOST_COLS=96 -DPLANES=" #n of
 /* Of many tokens: pairs sorted by expert, of which so many are worth strips. */
 #define EXPERTS_STRIPS(from, bytes, how)                                                                               \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_strips", .kernel = "mul_mat_id", .rows = 32, .sorted = 1,             \
     COLUMNS(from, ALL), .packed = (bytes), .options = " -DSTRIPS" how
 #define ONE_COLUMN COLUMNS(1, 1), .rows = 32
-#define FEW_COLUMNS COLUMNS(2, 8), .rows = 64, .columns = 96
-#define MORE_COLUMNS COLUMNS(2, ALL), .rows = 64, .columns = 96
+#define AT_A_TIME(n) " -DMOST_COLS=" #n
+#define SOME(from, to, most) COLUMNS(from, to), .rows = 64, .columns = (most)
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
 #define MATRIX_TILES(n, how)                                                                                           \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32),       \
@@ -70,9 +70,10 @@
  */
 static const cl_variant variants[] = {
     {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DONE", 48)},
-    {"plane", VEC, .fast = 1, MORE_COLUMNS, PLANES(1, "", 48)},
+    {"plane", VEC, .needs = CL_CAP_DOT4, .fast = 1, SOME(2, ALL, 192), PLANES(1, AT_A_TIME(192), 48)},
+    {"plane", VEC, .fast = 1, SOME(2, ALL, 96), PLANES(1, AT_A_TIME(96), 48)},
     {"planes", VEC, ONE_COLUMN, PLANES(3, " -DONE", 128)},
-    {"planes", VEC, FEW_COLUMNS, PLANES(3, "", 128)},
+    {"planes", VEC, SOME(2, 8, 96), PLANES(3, AT_A_TIME(96), 128)},
     {"strips", MUL_MAT, VEC, .layout = EU_LANES, COLUMNS(9, ALL), STRIPS(128, "")},
     {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
     {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL),
