@@ -64,18 +64,71 @@ bool eu_gate_sleep(eu_gate *gate, uint64_t least, uint64_t deadline, const atomi
     return reached;
 }
 
+/* How often is looked between two looks at the clock. */
+#define LOOKS 16
+
+#define LEAST_ROUND 256 /* waits between two trials; twice as many after each that was in vain, up to ... */
+#define MOST_ROUND 8192
+#define TRIAL 32        /* waits */
+#define LONG 1000000    /* nanoseconds: what is longer is not for what others do, or as bad */
+
+void eu_spin_init(eu_spin *spin)
+{
+    *spin = (eu_spin){.limit = EU_MOST_SPIN, .round = LEAST_ROUND};
+    atomic_flag_clear(&spin->counting);
+}
+
+/* All waits of a round, or of a trial, are counted: to the next. */
+static void judge(eu_spin *spin)
+{
+    const uint64_t mean = spin->waited / spin->waits;
+    const uint32_t limit = atomic_load_explicit(&spin->limit, memory_order_relaxed);
+    bool change = true; /* to the trial, and back */
+    if (!spin->trial) {
+        spin->usual = mean;
+    } else {
+        change = mean >= spin->usual - spin->usual / 4;
+        spin->round = !change ? LEAST_ROUND : spin->round < MOST_ROUND ? 2 * spin->round : MOST_ROUND;
+    }
+    if (change)
+        atomic_store_explicit(&spin->limit, limit == EU_MOST_SPIN ? EU_LEAST_SPIN : EU_MOST_SPIN, memory_order_relaxed);
+    spin->trial = !spin->trial;
+    spin->waits = 0;
+    spin->waited = 0;
+}
+
+/* A wait took so long.  One that ends while another is counted is not. */
+static void count(eu_spin *spin, uint64_t waited)
+{
+    if (atomic_flag_test_and_set_explicit(&spin->counting, memory_order_acquire))
+        return;
+    spin->waited += waited < LONG ? waited : LONG;
+    if (++spin->waits >= (spin->trial ? TRIAL : spin->round))
+        judge(spin);
+    atomic_flag_clear_explicit(&spin->counting, memory_order_release);
+}
+
+/* Looks until the gate has reached `least`, or for so long. */
+static bool look(const eu_gate *gate, uint64_t least, uint64_t begin, uint32_t limit)
+{
+    while (eu_now() - begin < limit)
+        for (int i = 0; i < LOOKS; i++) {
+            if (eu_gate_reached(gate, least))
+                return true;
+            eu_pause();
+        }
+    return false;
+}
+
 bool eu_gate_wait(eu_gate *gate, uint64_t least, uint64_t deadline, eu_spin *spin, bool may_spin)
 {
-    int spins = may_spin ? atomic_load_explicit(&spin->spins, memory_order_relaxed) : 0;
-    for (int i = 0; i < spins; i++) {
-        if (eu_gate_reached(gate, least)) {
-            if (spins < EU_MOST_SPINS && i > EU_LEAST_SPINS / 2)
-                atomic_store_explicit(&spin->spins, 2 * spins, memory_order_relaxed);
-            return true;
-        }
-        eu_pause();
-    }
-    if (spins > EU_LEAST_SPINS)
-        atomic_store_explicit(&spin->spins, spins / 2, memory_order_relaxed);
-    return eu_gate_sleep(gate, least, deadline, NULL);
+    if (eu_gate_reached(gate, least))
+        return true;
+    if (!may_spin)
+        return eu_gate_sleep(gate, least, deadline, NULL);
+    const uint64_t begin = eu_now();
+    const bool reached = look(gate, least, begin, atomic_load_explicit(&spin->limit, memory_order_relaxed)) ||
+                         eu_gate_sleep(gate, least, deadline, NULL);
+    count(spin, eu_now() - begin);
+    return reached;
 }

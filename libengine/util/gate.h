@@ -46,26 +46,29 @@ static inline void eu_pause(void)
 }
 
 /*
- * How often to look before sleeping.  A wait that ends in sleep halves the number for the next, one
- * that was long but does not doubles it: on a machine that others use too, looking again only
- * keeps away the thread that is waited for.
+ * How long to look before sleeping, in nanoseconds: long, which is best where a core is free for each thread, for to
+ * wake one takes longer than what it is waited for; or hardly, which is best on a machine that others use too, where
+ * looking keeps away the thread that is waited for.  Which it is shows in how long waits take, so from time to time some
+ * are done in the other way, which is kept if they were shorter by a quarter.
  */
 typedef struct eu_spin {
-    atomic_int spins;
+    _Atomic uint32_t limit;
+    atomic_flag counting;  /* a thread uses what follows                             */
+    bool trial;            /* the waits are in the other way                         */
+    uint32_t waits, round; /* counted; so many between two trials                    */
+    uint64_t waited;       /* nanoseconds, by them                                   */
+    uint64_t usual;        /* mean of those before the trial                         */
 } eu_spin;
 
-#define EU_MOST_SPINS 2000
-#define EU_LEAST_SPINS 200
+#define EU_MOST_SPIN 100000
+#define EU_LEAST_SPIN 5000
 
-static inline void eu_spin_init(eu_spin *spin)
-{
-    atomic_init(&spin->spins, EU_MOST_SPINS);
-}
+void eu_spin_init(eu_spin *spin);
 
 /* Do waits of this kind end soon? */
 static inline bool eu_spin_calm(eu_spin *spin)
 {
-    return atomic_load_explicit(&spin->spins, memory_order_relaxed) > EU_MOST_SPINS / 8;
+    return atomic_load_explicit(&spin->limit, memory_order_relaxed) == EU_MOST_SPIN;
 }
 
 /* Waits as eu_gate_sleep does; looks before it sleeps, if it may. */

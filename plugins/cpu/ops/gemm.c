@@ -363,15 +363,24 @@ static void packed_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scra
     }
 }
 
+/* Columns that were packed, or some at a time that are packed here. */
 static void short_rows(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines)
 {
-    cpu_gemm packed = *g;
     float *own = lines + CPU_GEMM_SHORT_ROWS * CPU_GEMM_SHORT;
-    if (!g->packed) {
-        CPU_V(cpu_gemm_pack)(g, 0, g->n, own);
-        packed.packed = own;
+    for (int64_t c0 = 0; c0 < g->n; c0 += CPU_GEMM_SHORT_COLUMNS) {
+        const int64_t cols = g->n - c0 < CPU_GEMM_SHORT_COLUMNS ? g->n - c0 : CPU_GEMM_SHORT_COLUMNS;
+        if (g->packed) {
+            CPU_V(cpu_gemm_short)(g, m0, m1, c0, c0 + cols, lines);
+            continue;
+        }
+        cpu_gemm some = *g;
+        some.n = cols;
+        some.b += c0;
+        some.o += c0;
+        CPU_V(cpu_gemm_pack)(&some, 0, cols, own);
+        some.packed = own;
+        CPU_V(cpu_gemm_short)(&some, m0, m1, 0, cols, lines);
     }
-    CPU_V(cpu_gemm_short)(&packed, m0, m1, lines);
 }
 
 void CPU_V(cpu_gemm_rows)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)

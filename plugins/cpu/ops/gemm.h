@@ -8,7 +8,9 @@
  *     of blocks in the order of cpu_dot_order);
  *   - in a panel the products of vectors v, v + 4, v + 8 .. are added one after another to zero, for v = 0 .. 3: four
  *     chains, as one column needs to keep the machine busy; in all other forms each is computed for itself;
- *   - the lanes of a chain are added as v_sum does, and these sums to zero in the order of panels and chains.
+ *   - the lanes of a chain are added as v_sum does, and these sums to zero in the order of panels and chains;
+ *   - rows of up to CPU_GEMM_SHORT elements are one chain: vectors 0, 4, 8 .., then 1, 5, 9 .., and so on, for to add up
+ *     the lanes of four takes longer than the products.
  */
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H
@@ -99,13 +101,13 @@ size_t CPU_V(cpu_gemm_fast_scratch)(int64_t k);
 void CPU_V(cpu_gemm_few)(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t CPU_V(cpu_gemm_few_scratch)(int64_t k);
 
-/* Rows of few elements with not too many columns, which are packed (gemm_short.c); one column of weights that need
- * lines has no use for it.  Scratch: so many rows. */
+/* Rows of few elements with columns c0 .. c1 - 1, which are packed (gemm_short.c); so many at once.  Scratch: so many
+ * rows. */
 #define CPU_GEMM_SHORT 512
 #define CPU_GEMM_SHORT_ROWS 8
-#define CPU_GEMM_SHORT_COLUMNS 96 /* at most: they stay in the second-level cache */
+#define CPU_GEMM_SHORT_COLUMNS 96 /* they stay in the second-level cache */
 bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g);
-void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines);
+void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0, int64_t c1, float *lines);
 
 #define CPU_PANEL 8 /* rows: what threads share out                         */
 #if CPU_REGISTERS == 32

@@ -1,7 +1,6 @@
 /*
- * Short rows of weights (a head of K) times not too many columns.  Sums of so few products are worth as much as these:
- * a register tile takes all four chains of its rows and columns, one after the other, and adds up the lanes of four
- * results at a time, which stay in registers.
+ * Short rows of weights (a head of K) times columns.  Sums of so few products are worth as much as these: a register
+ * tile goes through all chains of its rows and columns before it adds up lanes, those of four results at a time.
  *
  * Compiled once per variant.
  */
@@ -12,6 +11,7 @@
 #define COMMON (128 / 4) /* elements of a chain of the most common head: no loop over them */
 #define NEAR CPU_GEMM_SHORT_ROWS /* rows at once: of those that are decoded, lines stay in the nearest cache */
 #define FEW 8 /* columns */
+#define MOST (CPU_REGISTERS == 32 ? 6 : 4) /* of a tile */
 
 typedef float four __attribute__((vector_size(16)));
 
@@ -32,9 +32,9 @@ CPU_INLINE four sums_of(vf a, vf b, vf c, vf d)
 
 /* Vectors l of rows and columns of chain v, whose columns begin at x. */
 CPU_INLINE void add_vectors(const uint8_t *const *row, const float *x, int64_t length, int64_t v, int64_t l,
-                            const int rows, const int cols, vf (*acc)[4], const source from)
+                            const int rows, const int cols, vf (*acc)[MOST], const source from)
 {
-    vf b[4];
+    vf b[MOST];
     CPU_UNROLL
     for (int j = 0; j < cols; j++)
         b[j] = v_load(x + j * length + l);
@@ -48,100 +48,105 @@ CPU_INLINE void add_vectors(const uint8_t *const *row, const float *x, int64_t l
     }
 }
 
-/* A chain's sums added to the totals. */
-CPU_INLINE void add_chain(const uint8_t *const *row, const float *x, int64_t length, int64_t v, const int rows,
-                          const int cols, four *total, const source from, const int step)
+/* All products of `rows` rows with `cols` columns: chain after chain in the same sums. */
+CPU_INLINE void add_products(const uint8_t *const *row, const float *x, int64_t length, int64_t n, const int rows,
+                             const int cols, vf (*acc)[MOST], const source from, const int step)
 {
-    vf acc[8][4];
     CPU_UNROLL
     for (int i = 0; i < rows; i++)
         CPU_UNROLL
         for (int j = 0; j < cols; j++)
             acc[i][j] = (vf){0};
-    for (int64_t l = 0; l < length; l += step * CPU_VL)
-        CPU_UNROLL
-        for (int s = 0; s < step; s++)
-            add_vectors(row, x, length, v, l + s * CPU_VL, rows, cols, acc, from);
-    if (cols == 4) {
-        CPU_UNROLL
-        for (int i = 0; i < rows; i++)
-            total[i] += sums_of(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
+    for (int64_t v = 0; v < 4; v++)
+        for (int64_t l = 0; l < length; l += step * CPU_VL)
+            CPU_UNROLL
+            for (int s = 0; s < step; s++)
+                add_vectors(row, x + v * n * length, length, v, l + s * CPU_VL, rows, cols, acc, from);
+}
+
+/* Rows r .. r + rows - 1 with columns c .. c + cols - 1 of `n`, which are packed at x; a column's results of four rows
+ * are a vector, or, of fewer rows, a row's of four columns.  `step`: vectors that are taken without looking for the
+ * end. */
+CPU_INLINE void tile(const short_rows *a, int r, const float *x, int64_t length, int64_t n, int64_t c, const int rows,
+                     const int cols, float *const *o, const source from, const int step)
+{
+    vf acc[8][MOST];
+    const uint8_t *row[8];
+    CPU_UNROLL
+    for (int i = 0; i < rows; i++)
+        row[i] = a->at[r + i];
+    add_products(row, x + c * length, length, n, rows, cols, acc, from, step);
+    if (rows < 4) {
+        for (int i = 0; i < rows && r + i < a->n; i++) {
+            const four total = sums_of(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
+            CPU_UNROLL
+            for (int j = 0; j < 4; j++)
+                o[c + j][a->first + r + i] = total[j];
+        }
         return;
     }
     CPU_UNROLL
     for (int j = 0; j < cols; j++)
         CPU_UNROLL
-        for (int i = 0; i < rows; i += 4)
-            total[j * (rows / 4) + i / 4] += sums_of(acc[i][j], acc[i + 1][j], acc[i + 2][j], acc[i + 3][j]);
+        for (int i = 0; i < rows; i += 4) {
+            const four total = sums_of(acc[i][j], acc[i + 1][j], acc[i + 2][j], acc[i + 3][j]);
+            const int64_t left = a->n - r - i;
+            float *to = o[c + j] + a->first + r + i;
+            if (left >= 4)
+                memcpy(to, &total, sizeof total);
+            else if (left > 0)
+                memcpy(to, &total, (size_t)left * sizeof *to);
+        }
 }
 
-/* Rows r .. r + rows - 1 with columns c .. c + cols - 1 of `n`, which are packed at x: of four columns all results of
- * a row are a vector, of fewer those of four rows.  `step`: vectors that are taken without looking for the end. */
-CPU_INLINE void tile(const short_rows *a, int r, const float *x, int64_t length, int64_t n, int64_t c, const int rows,
-                     const int cols, float *const *o, const source from, const int step)
-{
-    four total[8] = {{0}};
-    const uint8_t *row[8];
-    CPU_UNROLL
-    for (int i = 0; i < rows; i++)
-        row[i] = a->at[r + i];
-    x += c * length;
-    for (int v = 0; v < 4; v++)
-        add_chain(row, x + v * n * length, length, v, rows, cols, total, from, step);
-    if (cols < 4 && r + rows <= a->n) { /* four rows of a column beside one another */
-        CPU_UNROLL
-        for (int j = 0; j < cols; j++)
-            memcpy(o[c + j] + a->first + r, total + j * (rows / 4), (size_t)rows * sizeof(float));
-        return;
-    }
-    for (int i = 0; i < rows && r + i < a->n; i++)
-        CPU_UNROLL
-        for (int j = 0; j < cols; j++)
-            o[c + j][a->first + r + i] = cols == 4 ? total[i][j] : total[j * (rows / 4) + i / 4][i % 4];
-}
-
-/* Columns of the next tile: of many three with four rows, which read less, of few so that none is left alone. */
+/* Columns of the next tile. */
 CPU_INLINE int columns_now(int64_t n, int64_t left)
 {
+#if CPU_REGISTERS == 32 /* with four rows up to 24 sums, in each tile about as many */
+    (void)n;
+    const int64_t tiles = (left + MOST - 1) / MOST;
+    return (int)((left + tiles - 1) / tiles);
+#else /* of many three with four rows, which read less, of few so that none is left alone */
     if (left < 4)
         return (int)left;
     return n > FEW || left == 5 || left == 6 ? 3 : 4;
+#endif
 }
 
-/* All columns with up to NEAR rows. */
-CPU_INLINE void tiles(const short_rows *a, const float *x, int64_t length, int64_t n, float *const *o,
+/* `cols` columns, which are packed at x as those of `n` are, with up to NEAR rows. */
+CPU_INLINE void tiles(const short_rows *a, const float *x, int64_t length, int64_t n, int64_t cols, float *const *o,
                       const source from, const int step)
 {
     int now;
-    for (int64_t c = 0; c < n; c += now) {
-        now = columns_now(n, n - c);
-        switch (now) {
-        case 1: tile(a, 0, x, length, n, c, 8, 1, o, from, step); break;
-        case 2:
-            for (int r = 0; r < a->n; r += 4)
-                tile(a, r, x, length, n, c, 4, 2, o, from, step);
-            break;
-        case 3:
-            for (int r = 0; r < a->n; r += 4)
-                tile(a, r, x, length, n, c, 4, 3, o, from, step);
-            break;
-        default:
-            for (int r = 0; r < a->n; r += 2)
-                tile(a, r, x, length, n, c, 2, 4, o, from, step);
-            break;
-        }
+    for (int64_t c = 0; c < cols; c += now) {
+        now = columns_now(cols, cols - c);
+        const int rows = now == 1 ? 8 : now == 4 && CPU_REGISTERS < 32 ? 2 : 4;
+        for (int r = 0; r < a->n; r += rows)
+            switch (now) {
+            case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step); break;
+            case 2: tile(a, r, x, length, n, c, 4, 2, o, from, step); break;
+            case 3: tile(a, r, x, length, n, c, 4, 3, o, from, step); break;
+#if CPU_REGISTERS == 32
+            case 4: tile(a, r, x, length, n, c, 4, 4, o, from, step); break;
+            case 5: tile(a, r, x, length, n, c, 4, 5, o, from, step); break;
+            default: tile(a, r, x, length, n, c, 4, 6, o, from, step); break;
+#else
+            default: tile(a, r, x, length, n, c, 2, 4, o, from, step); break;
+#endif
+            }
     }
 }
 
 #define TILES_OF(source)                                                                                               \
-    static void tiles_##source(const short_rows *a, const float *x, int64_t length, int64_t n, float *const *o)        \
+    static void tiles_##source(const short_rows *a, const float *x, int64_t length, int64_t n, int64_t cols,           \
+                               float *const *o)                                                                        \
     {                                                                                                                  \
         if (length == COMMON)                                                                                          \
-            tiles(a, x, COMMON, n, o, source, COMMON / CPU_VL);                                                        \
+            tiles(a, x, COMMON, n, cols, o, source, COMMON / CPU_VL);                                                  \
         else if (length % (2 * CPU_VL))                                                                                \
-            tiles(a, x, length, n, o, source, 1);                                                                      \
+            tiles(a, x, length, n, cols, o, source, 1);                                                                \
         else                                                                                                           \
-            tiles(a, x, length, n, o, source, 2);                                                                      \
+            tiles(a, x, length, n, cols, o, source, 2);                                                                \
     }
 TILES_OF(LINES)
 TILES_OF(ROWS_F32)
@@ -166,10 +171,24 @@ CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t 
 
 bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g)
 {
-    return g->k <= CPU_GEMM_SHORT && g->n <= CPU_GEMM_SHORT_COLUMNS && (g->n > 1 || source_of(g) != LINES);
+    return g->k <= CPU_GEMM_SHORT;
 }
 
-void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lines)
+/* The rows with some of the columns, which are packed at x. */
+static void some_columns(const cpu_gemm *g, const short_rows *a, const source from, int64_t length, int64_t c0,
+                         int64_t cols)
+{
+    const float *x = (const float *)g->packed + c0 * length;
+    float *const *o = g->o + c0;
+    switch (from) {
+    case ROWS_F32: tiles_ROWS_F32(a, x, length, g->n, cols, o); break;
+    case ROWS_F16: tiles_ROWS_F16(a, x, length, g->n, cols, o); break;
+    case ROWS_BF16: tiles_ROWS_BF16(a, x, length, g->n, cols, o); break;
+    default: tiles_LINES(a, x, length, g->n, cols, o); break;
+    }
+}
+
+void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0, int64_t c1, float *lines)
 {
     const int64_t length = cpu_whole_chains(g->k) / 4;
     const source from = source_of(g);
@@ -183,11 +202,6 @@ void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, float *lin
             const int64_t row = r < a.n ? r : a.n - 1;
             a.at[r] = from == LINES ? (const uint8_t *)(lines + row * length) : cpu_gemm_row(g, m + row);
         }
-        switch (from) {
-        case ROWS_F32: tiles_ROWS_F32(&a, g->packed, length, g->n, g->o); break;
-        case ROWS_F16: tiles_ROWS_F16(&a, g->packed, length, g->n, g->o); break;
-        case ROWS_BF16: tiles_ROWS_BF16(&a, g->packed, length, g->n, g->o); break;
-        default: tiles_LINES(&a, g->packed, length, g->n, g->o); break;
-        }
+        some_columns(g, &a, from, length, c0, c1 - c0);
     }
 }

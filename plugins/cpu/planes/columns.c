@@ -1,28 +1,7 @@
 /* Columns cut into planes (planes.h). */
 #include "config.h"
 
-#include "../ops/sizes.h"
-
-#include "planes.h"
-
-/* A bit for each of the 32 that is larger than `than`. */
-CPU_INLINE uint32_t larger(const vb *size, int32_t than)
-{
-    uint32_t bits = 0;
-    CPU_UNROLL
-    for (int i = 0; i < 4; i++) {
-        const vb more = _mm256_cmpgt_epi32(size[i], _mm256_set1_epi32(than));
-        bits |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(more)) << 8 * i;
-    }
-    return bits;
-}
-
-/* Of eight from the 8 i-th on, those whose bits are not set. */
-CPU_INLINE vb without(uint32_t bits, const int i)
-{
-    const vb bit = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)(bits >> 8 * i)), bit), _mm256_setzero_si256());
-}
+#include "group.h"
 
 #define OUTLIER (6 << 23) /* of bits: 64 times as large */
 
@@ -31,23 +10,24 @@ CPU_INLINE vb without(uint32_t bits, const int i)
  * fewer than a quarter of what is not zero and 64 times as large as all but them: the error of a group is in proportion
  * to its largest element, whatever weights that one meets.
  */
-static uint32_t set_apart(const vb *given, int32_t *most)
+static uint32_t set_apart(const vi *given, int32_t *most)
 {
-    vb size[4] = {given[0], given[1], given[2], given[3]};
-    uint32_t apart = larger(size, INFINITE - 1);
+    vi size[PIECES];
+    uint32_t apart = group_larger(given, INFINITE - 1);
+    CPU_UNROLL
+    for (int i = 0; i < PIECES; i++)
+        size[i] = given[i];
     for (;;) {
         CPU_UNROLL
-        for (int i = 0; i < 4 && apart; i++)
-            size[i] = _mm256_and_si256(size[i], without(apart, i));
-        *most = largest_of(size);
-        const uint32_t few = *most > OUTLIER ? larger(size, *most - OUTLIER) : 0;
-        if (few == 0 || 4 * __builtin_popcount(few) >= __builtin_popcount(larger(size, 0)))
+        for (int i = 0; i < PIECES && apart; i++)
+            size[i] = group_without(size[i], apart, i);
+        *most = group_largest(size);
+        const uint32_t few = *most > OUTLIER ? group_larger(size, *most - OUTLIER) : 0;
+        if (few == 0 || 4 * __builtin_popcount(few) >= __builtin_popcount(group_larger(size, 0)))
             return apart;
         apart |= few;
     }
 }
-
-#define DIGIT 127 /* the largest */
 
 /* The scale: the power of two with which the largest element has three digits, or that with which it is the largest
  * digit. */
@@ -67,38 +47,21 @@ CPU_INLINE float scale_of(int32_t most, const int planes)
     return scale;
 }
 
-/* 32 integers that are bytes, in their order. */
-CPU_INLINE vb bytes_of(const vb *v)
-{
-    const vb a = _mm256_packs_epi32(v[0], v[1]), b = _mm256_packs_epi32(v[2], v[3]);
-    return _mm256_permutevar8x32_epi32(_mm256_packs_epi16(a, b), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-}
-
-/* Eight elements, in units of `unit`, to digits; what they lack goes back to `x`, without an error. */
-CPU_INLINE vb take_digit(__m256 *x, const float unit)
-{
-    const __m256 most = _mm256_set1_ps(DIGIT), units = _mm256_mul_ps(*x, _mm256_set1_ps(1 / unit));
-    const __m256 near = _mm256_round_ps(units, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    const __m256 digit = _mm256_max_ps(_mm256_min_ps(near, most), _mm256_sub_ps(_mm256_setzero_ps(), most));
-    *x = _mm256_fnmadd_ps(digit, _mm256_set1_ps(unit), *x);
-    return _mm256_cvtps_epi32(digit);
-}
-
 /* A group's digits, lowest first, with the scale; elements that are set apart are zeros. */
 CPU_INLINE float cut(const float *x, const int planes, vb *digits, uint32_t *apart)
 {
-    vb size[4], digit[EXACT][4];
+    vi size[PIECES], digit[EXACT][PIECES];
     int32_t most;
-    sizes_of(x, size);
+    group_sizes(x, size);
     *apart = planes == 1 ? 0 : set_apart(size, &most);
     if (planes == 1)
-        most = largest_of(size);
+        most = group_largest(size);
     const float scale = scale_of(most, planes), by = scale > 0 ? 1 / scale : 0;
     CPU_UNROLL
-    for (int i = 0; i < 4; i++) {
-        __m256 v = _mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), _mm256_set1_ps(by));
+    for (int i = 0; i < PIECES; i++) {
+        vf v = v_load(x + CPU_VL * i) * by;
         if (*apart)
-            v = _mm256_and_ps(v, _mm256_castsi256_ps(without(*apart, i)));
+            v = (vf)group_without((vi)v, *apart, i);
         if (planes > 1) {
             digit[2][i] = take_digit(&v, BASE * BASE);
             digit[1][i] = take_digit(&v, BASE);
@@ -107,9 +70,45 @@ CPU_INLINE float cut(const float *x, const int planes, vb *digits, uint32_t *apa
     }
     CPU_UNROLL
     for (int p = 0; p < planes; p++)
-        digits[p] = bytes_of(digit[p]);
+        digits[p] = group_bytes(digit[p]);
     return planes == 1 && most >= INFINITE ? NAN : scale;
 }
+
+/* The sums of digits of each half of the group: of plane i in word i of the vector's half. */
+CPU_INLINE __m256i sums_of(const vb *digits, const int planes)
+{
+    __m256i four[EXACT] = {0};
+    CPU_UNROLL
+    for (int p = 0; p < planes; p++)
+        four[p] = _mm256_madd_epi16(_mm256_maddubs_epi16(b_all(1), digits[p]), _mm256_set1_epi16(1));
+    return _mm256_hadd_epi32(_mm256_hadd_epi32(four[0], four[1]), _mm256_hadd_epi32(four[2], four[2]));
+}
+
+/* The sum of elements, in units of the scale. */
+CPU_INLINE float whole_sum(__m128i sums, const int planes)
+{
+    int32_t sum = _mm_cvtsi128_si32(sums);
+    if (planes > 1)
+        sum += _mm_extract_epi32(sums, 1) * BASE + _mm_extract_epi32(sums, 2) * (BASE * BASE);
+    return (float)sum;
+}
+
+#if PLANES_DOT
+
+/* What takes the bias back, of each plane.  Four words are written, whatever there is of planes: others come behind. */
+CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes, uint8_t *out)
+{
+    (void)digits;
+    (void)half;
+    (void)parts;
+    const __m128i begins = _mm_mullo_epi32(sums, _mm_set1_epi32(-bias));
+    if (planes == 1)
+        _mm_storeu_si32(out, begins);
+    else
+        _mm_storeu_si128((__m128i *)out, begins);
+}
+
+#else
 
 /* Sums of the even and odd pairs of 16 bytes' words. */
 CPU_INLINE __m128i sum_pairs(__m128i bytes)
@@ -119,10 +118,21 @@ CPU_INLINE __m128i sum_pairs(__m128i bytes)
     return _mm_add_epi16(two, _mm_shuffle_epi32(two, 0xb1));
 }
 
-static inline int32_t sum_of(__m128i pair)
+/* What takes the bias back, of each plane: in both words of 16 bits, for neither has room for all of it. */
+CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes, uint8_t *out)
 {
-    return _mm_cvtsi128_si32(_mm_madd_epi16(pair, _mm_set1_epi16(1)));
+    (void)sums;
+    CPU_UNROLL
+    for (int p = 0; p < planes; p++) {
+        const __m128i first = _mm256_castsi256_si128(digits[p]), second = _mm256_extracti128_si256(digits[p], 1);
+        __m128i pairs = sum_pairs(half ? second : first);
+        if (parts == 1)
+            pairs = _mm_add_epi16(pairs, sum_pairs(second));
+        _mm_storeu_si32(out + 4 * p, _mm_mullo_epi16(pairs, _mm_set1_epi16((short)-bias)));
+    }
 }
+
+#endif
 
 /* A group of 32 elements, at `out`. */
 CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, uint8_t *out)
@@ -135,31 +145,18 @@ CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, u
         _mm256_storeu_si256((vb *)(out + GROUP * p), digits[p]);
     out += GROUP * planes;
     memcpy(out, &scale, 4);
-    float sum[2] = {0};
-    for (int h = 0; h < form.parts; h++)
-        CPU_UNROLL
-        for (int p = 0; p < planes; p++) {
-            const __m128i first = _mm256_castsi256_si128(digits[p]), second = _mm256_extracti128_si256(digits[p], 1);
-            __m128i pairs = sum_pairs(h ? second : first);
-            if (form.parts == 1)
-                pairs = _mm_add_epi16(pairs, sum_pairs(second));
-            sum[h] += (float)sum_of(pairs) * (p == 0 ? 1 : p == 1 ? BASE : BASE * BASE);
-            if (!form.bias)
-                continue;
-#if PLANES_DOT
-            const int32_t begin = -form.bias * sum_of(pairs);
-#else
-            const int32_t begin = _mm_cvtsi128_si32(_mm_mullo_epi16(pairs, _mm_set1_epi16((short)-form.bias)));
-#endif
-            out += 4;
-            memcpy(out, &begin, 4);
-        }
-    for (int h = 0; h < form.parts && form.minima; h++) {
-        const float all = scale * sum[h];
-        out += 4;
+    out += 4;
+    const __m256i sums = sums_of(digits, planes);
+    __m128i part[2] = {_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)};
+    if (form.parts == 1)
+        part[0] = _mm_add_epi32(part[0], part[1]);
+    for (int h = 0; h < form.parts && form.bias; h++, out += 4 * planes)
+        put_begins(digits, h, form.parts, part[h], form.bias, planes, out);
+    for (int h = 0; h < form.parts && form.minima; h++, out += 4) {
+        const float all = scale * whole_sum(part[h], planes);
         memcpy(out, &all, 4);
     }
-    memcpy(out + 4, &apart, 4);
+    memcpy(out, &apart, 4);
 }
 
 void PLANES_V(cpu_planes_pack)(const cpu_gemm *g, planes_form form, int planes, int64_t c0, int64_t c1, uint8_t *out)

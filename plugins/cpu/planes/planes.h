@@ -28,7 +28,7 @@
 #define BASE 255     /* of digits                            */
 
 /* Columns of a tile, with three planes and with one: 12 sums of products, or 8, in 16 registers, more in 32.  And those
- * for which numbers are not written out as lines first (NOW at most). */
+ * for which numbers are not written out as lines first: NOW at once, NOW_AGAIN in all, for which numbers are made again. */
 #define UP_TO_2(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
 #define UP_TO_4(X, ...) UP_TO_2(X, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
 #if CPU_REGISTERS == 32
@@ -36,12 +36,12 @@
 #define EXACT_COLS UP_TO_4
 #define FAST_COLS UP_TO_6
 #define NOW_COLS UP_TO_4
-enum { TILE_EXACT = 4, TILE = 6, NOW = 4 };
+enum { TILE_EXACT = 4, TILE = 6, NOW = 4, NOW_AGAIN = 8 };
 #else
 #define EXACT_COLS UP_TO_2
 #define FAST_COLS UP_TO_4
 #define NOW_COLS UP_TO_2
-enum { TILE_EXACT = 2, TILE = 4, NOW = 2 };
+enum { TILE_EXACT = 2, TILE = 4, NOW = 2, NOW_AGAIN = NOW };
 #endif
 
 #define PLANES_V(name) CPU_PASTE(name, PLANES)

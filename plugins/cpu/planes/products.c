@@ -10,7 +10,10 @@
 #include "planes.h"
 #include "strips.h"
 
-#define PANEL (24576 / STRIP) /* elements of k: a strip's lines and a tile of them stay in the nearest cache */
+/* Elements of k: a strip's lines and a tile of them stay in the nearest cache, with some columns the lines themselves. */
+#define PANEL (24576 / STRIP)
+#define PANEL_OF_SOME (16384 / STRIP)
+#define SOME 32
 
 static const planes_form forms[CPU_TYPES] = {
 #define FORM(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
@@ -156,19 +159,19 @@ typedef struct planes_run {
     int planes;
     const uint8_t *packed;
     strip_panel panel;
+    int64_t elements; /* of a panel */
 } planes_run;
 
-static int64_t tiles_of(int planes, int64_t columns)
+static int64_t most_of(int planes)
 {
-    const int64_t most = planes == 1 ? TILE : TILE_EXACT;
-    return (columns + most - 1) / most;
+    return planes == 1 ? TILE : TILE_EXACT;
 }
 
-/* Columns of the next tile: as many in each, as far as that goes. */
-static int columns_now(int planes, int64_t left)
+/* How many of the columns that are left come next, if at most `most` do and each time as many, as far as that goes. */
+static int even(int64_t left, int64_t most)
 {
-    const int64_t tiles = tiles_of(planes, left);
-    return (int)((left + tiles - 1) / tiles);
+    const int64_t times = (left + most - 1) / most;
+    return (int)((left + times - 1) / times);
 }
 
 /* A tile's share of the next panel, the first tile's first. */
@@ -192,14 +195,14 @@ static void run_panel(const void *what, const cpu_panel *p)
 {
     const planes_run *w = what;
     const cpu_gemm *g = w->g;
-    const int64_t kc = g->k - p->k0 < PANEL ? g->k - p->k0 : PANEL;
-    strip_ask ask = first_ask(g, p, kc, tiles_of(w->planes, p->c1 - p->c0));
+    const int64_t kc = g->k - p->k0 < w->elements ? g->k - p->k0 : w->elements, most = most_of(w->planes);
+    strip_ask ask = first_ask(g, p, kc, (p->c1 - p->c0 + most - 1) / most);
     calls[g->type].panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
     int cols;
     for (int64_t c = p->c0; c < p->c1; c += cols, next_ask(&ask, kc)) {
         vf sum[TILE][VECTORS];
         tile_columns x;
-        cols = columns_now(w->planes, p->c1 - c);
+        cols = even(p->c1 - c, most);
         ask_results(g, c + 2 * cols, cols, p->m);
         zero(sum);
         if (p->k0)
@@ -210,15 +213,18 @@ static void run_panel(const void *what, const cpu_panel *p)
     }
 }
 
-/* Rows m .. m + rows - 1 with all columns, at most NOW. */
+/* Rows m .. m + rows - 1 with all columns, NOW at a time. */
 static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows)
 {
-    const int cols = (int)g->n;
-    vf sum[TILE][VECTORS];
-    tile_columns x;
-    set_columns(&x, g, planes, packed, 0, cols, 0);
-    calls[g->type].now(planes, cols, rows_at(g, m, rows, 0), &x, sum);
-    store_sums(g, 0, cols, m, rows, sum);
+    int cols;
+    for (int64_t c = 0; c < g->n; c += cols) {
+        vf sum[TILE][VECTORS];
+        tile_columns x;
+        cols = even(g->n - c, NOW);
+        set_columns(&x, g, planes, packed, c, cols, 0);
+        calls[g->type].now(planes, cols, rows_at(g, m, rows, 0), &x, sum);
+        store_sums(g, c, cols, m, rows, sum);
+    }
 }
 
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
@@ -226,15 +232,17 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
     if (m0 >= m1 || g->n == 0)
         return;
     float *factors = (float *)(scratch + LINES_BYTES);
-    planes_run w = {g, planes, g->packed, {scratch, factors, factors + FACTORS_BYTES / sizeof *factors}};
+    planes_run w = {.g = g, .planes = planes, .packed = g->packed,
+                    .panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors},
+                    .elements = g->n > SOME ? PANEL : PANEL_OF_SOME};
     if (!w.packed) {
         PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, 0, g->n, scratch + PANEL_BYTES);
         w.packed = scratch + PANEL_BYTES;
     }
-    const int64_t bytes = PANEL / GROUP * planes_group_bytes(forms[g->type], planes);
-    if (g->n > NOW)
-        cpu_each_panel(g, m0, m1, STRIP, PANEL, bytes, TILE, run_panel, &w);
-    for (int64_t m = m0; m < m1 && g->n <= NOW; m += STRIP)
+    const int64_t bytes = w.elements / GROUP * planes_group_bytes(forms[g->type], planes);
+    if (g->n > NOW_AGAIN)
+        cpu_each_panel(g, m0, m1, STRIP, w.elements, bytes, TILE, run_panel, &w);
+    for (int64_t m = m0; m < m1 && g->n <= NOW_AGAIN; m += STRIP)
         run_now(g, planes, w.packed, m, m1 - m < STRIP ? m1 - m : STRIP);
 }
 

@@ -132,6 +132,9 @@ CPU_INLINE void ask_next(const strip_ask *ask, int64_t group)
         __builtin_prefetch(p + b, 0, 2);
 }
 
+/* Columns come from the second-level cache or beyond: it is some 3 % to ask for them, or not to. */
+#define ASK_COLUMNS (CPU_REGISTERS == 16)
+
 /* The panel times a tile.  Sums and where columns are is copied, to registers. */
 CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
                            const int cols, const tile_columns *given, const strip_ask *ask,
@@ -153,7 +156,7 @@ CPU_INLINE void panel_tile(const strip_panel *w, int64_t groups, const planes_fo
         const int64_t first = i * form.parts * STRIP;
         ask_next(ask, i);
         CPU_UNROLL
-        for (int c = 0; c < cols; c++) /* columns come from the second-level cache or beyond: some 3 % */
+        for (int c = 0; c < cols && ASK_COLUMNS; c++)
             CPU_UNROLL
             for (int b = 0; b < each; b += 64)
                 __builtin_prefetch(x->packed[c] + 3 * each + b, 0, 3);
