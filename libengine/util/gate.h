@@ -48,8 +48,8 @@ static inline void eu_pause(void)
 /*
  * How long to look before sleeping, in nanoseconds: long, which is best where a core is free for each thread, for to
  * wake one takes longer than what it is waited for; or hardly, which is best on a machine that others use too, where
- * looking keeps away the thread that is waited for.  Which it is shows in how long waits take, so from time to time some
- * are done in the other way, which is kept if they were shorter by a quarter.
+ * looking keeps away the thread that is waited for.  Which it is shows in how long waits take, so from time to time
+ * some are done in the other way, which is kept if they were shorter by a quarter.
  */
 typedef struct eu_spin {
     _Atomic uint32_t limit;

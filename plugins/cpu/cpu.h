@@ -4,8 +4,8 @@
  * Most of the plugin is compiled once.  ops/ is compiled once per
  * instruction set (scalar, avx2, avx512, neon) with other flags and another
  * suffix; each copy ends in one table, struct cpu_variant, and a device uses
- * the table that suits the machine.  avx512vnni is avx512 with units (units/)
- * for products in precision fast.
+ * the table that suits the machine.  avx2vnni and avx512vnni are avx2 and
+ * avx512 with dot products of bytes (planes/, units/).
  */
 #ifndef CPU_H
 #define CPU_H

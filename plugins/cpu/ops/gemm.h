@@ -9,8 +9,8 @@
  *   - in a panel the products of vectors v, v + 4, v + 8 .. are added one after another to zero, for v = 0 .. 3: four
  *     chains, as one column needs to keep the machine busy; in all other forms each is computed for itself;
  *   - the lanes of a chain are added as v_sum does, and these sums to zero in the order of panels and chains;
- *   - rows of up to CPU_GEMM_SHORT elements are one chain: vectors 0, 4, 8 .., then 1, 5, 9 .., and so on, for to add up
- *     the lanes of four takes longer than the products.
+ *   - rows of up to CPU_GEMM_SHORT elements are one chain: vectors 0, 4, 8 .., then 1, 5, 9 .., and so on, for to add
+ *     up the lanes of four takes longer than the products.
  */
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H

@@ -96,7 +96,8 @@ CPU_INLINE float whole_sum(__m128i sums, const int planes)
 #if PLANES_DOT
 
 /* What takes the bias back, of each plane.  Four words are written, whatever there is of planes: others come behind. */
-CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes, uint8_t *out)
+CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes,
+                           uint8_t *out)
 {
     (void)digits;
     (void)half;
@@ -119,7 +120,8 @@ CPU_INLINE __m128i sum_pairs(__m128i bytes)
 }
 
 /* What takes the bias back, of each plane: in both words of 16 bits, for neither has room for all of it. */
-CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes, uint8_t *out)
+CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes,
+                           uint8_t *out)
 {
     (void)sums;
     CPU_UNROLL

@@ -4,8 +4,8 @@
  *
  *     line_TYPE(block, group, line)    numbers 4 * line .. 4 * line + 3 of a group of 32 elements, without sign, of a
  *                                      register's rows: a row's four in its lane
- *     scales_TYPE(block, d, m)         factors of a block's groups of 32 or 16 elements, a vector of rows for every STRIP
- *                                      floats of d and m
+ *     scales_TYPE(block, d, m)         factors of a block's groups of 32 or 16 elements, a vector of rows for every
+ *                                      STRIP floats of d and m
  *
  * An element is its number times d, plus m; where there are no minima (LANES_TYPES), m is not set and an element is its
  * number, less the bias, times d.  The layouts of blocks are those of the GGUF format.

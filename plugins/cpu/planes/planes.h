@@ -1,8 +1,8 @@
 /*
  * Products of weights in lanes (lanes.h) with columns cut into planes.  32 elements of a column under one scale are
  * integers of 24 bits, which are three digits from -127 to 127 (in base 255); a digit's products with the numbers of a
- * block are summed exactly, four bytes of each row at a time (registers.h).  So a sum over 32 elements is exact but for the
- * rounding of each element to 2^-22 of the group's largest at most, which is the order of error that f32 has; the
+ * block are summed exactly, four bytes of each row at a time (registers.h).  So a sum over 32 elements is exact but for
+ * the rounding of each element to 2^-22 of the group's largest at most, which is the order of error that f32 has; the
  * groups are added in f32, in their order.  One digit instead of three is precision fast.
  *
  * What would be lost beside an element much larger than all others is kept: such elements are set apart, and meet the
@@ -10,9 +10,9 @@
  * group by group, first the sum, then minima, then elements set apart.
  *
  * Numbers that have a sign are raised by a bias, and sums begin with what takes that back.  With units for dot products
- * (PLANES_DOT: vpdpbusd) sums have 32 bits.  Without, they have 16, for there is no other product of bytes at this speed:
- * 16 products of digits and numbers of up to 15, or of -16 to 16, fit, as do eight of -32 to 32; numbers that are larger
- * are raised, too.  The results are the same bits.
+ * (PLANES_DOT: vpdpbusd) sums have 32 bits.  Without, they have 16, for there is no other product of bytes at this
+ * speed: 16 products of digits and numbers of up to 15, or of -16 to 16, fit, as do eight of -32 to 32; numbers that
+ * are larger are raised, too.  The results are the same bits.
  *
  * Compiled for AVX2 and for both kinds of units, of 32 and 64 bytes: PLANES names which.
  */
@@ -28,7 +28,8 @@
 #define BASE 255     /* of digits                            */
 
 /* Columns of a tile, with three planes and with one: 12 sums of products, or 8, in 16 registers, more in 32.  And those
- * for which numbers are not written out as lines first: NOW at once, NOW_AGAIN in all, for which numbers are made again. */
+ * for which numbers are not written out as lines first: NOW at once, NOW_AGAIN in all, for which they are made
+ * again. */
 #define UP_TO_2(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
 #define UP_TO_4(X, ...) UP_TO_2(X, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
 #if CPU_REGISTERS == 32
@@ -60,7 +61,7 @@ static inline int64_t planes_groups(int64_t k)
 
 /*
  * A packed column is its groups one after another.  A group: of each plane, the lowest first, 32 digits; then, in words
- * of four bytes, the scale; for each part and plane what sums begin with, if there is a bias (without units: two numbers
+ * of four bytes, the scale; for each part and plane what sums begin with, if there is a bias (without units two numbers
  * of 16 bits); for each part the sum of the elements, if there are minima; a bit for each element that is set apart.
  */
 static inline int64_t planes_group_bytes(planes_form form, int planes)

@@ -1,7 +1,7 @@
 /*
- * Rows in lanes times columns in planes (planes.h): strips of 16 rows times tiles of some columns, panel by panel.  With
- * few columns a strip's numbers go from the weights' words into products; with more they are written out as lines first,
- * once for all columns.
+ * Rows in lanes times columns in planes (planes.h): strips of rows times tiles of some columns, panel by panel.  With
+ * few columns a strip's numbers go from the weights' words into products; with more they are written out as lines
+ * first, once for all columns.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include "planes.h"
 #include "strips.h"
 
-/* Elements of k: a strip's lines and a tile of them stay in the nearest cache, with some columns the lines themselves. */
+/* Elements of k: a strip's lines and a tile's columns stay in the nearest cache; with SOME columns fewer gain. */
 #define PANEL (24576 / STRIP)
 #define PANEL_OF_SOME (16384 / STRIP)
 #define SOME 32
@@ -24,7 +24,8 @@ static const planes_form forms[CPU_TYPES] = {
 
 /* -- each type --------------------------------------------------------------------------------- */
 
-/* The call for the planes and columns that there are, as constants P and C; more than the lists have are not asked for. */
+/* The call for the planes and columns that there are, as constants P and C; no more than the lists have are asked
+ * for. */
 #define COLS(n, ...)                                                                                                   \
     case n: {                                                                                                          \
         enum { C = n };                                                                                                \
@@ -72,10 +73,10 @@ LANES_TYPES(TYPE)
 /* Tiles of lines: types that agree in what matters share them.  `raised`: is there a bias? */
 #define TILES(name, group, raised, minima)                                                                             \
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
-                            const strip_ask *ask, vf sum[TILE][VECTORS])                                                                     \
+                            const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
     {                                                                                                                  \
         EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
-                 panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, ask, sum));                           \
+                 panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, ask, sum));                      \
     }
 TILES(raised_32, 32, 1, 0)
 TILES(minima_32, 32, 0, 1)
@@ -261,7 +262,7 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
     }                                                                                                                  \
     static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
     {                                                                                                                  \
-        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, c0, c1, out);                                                       \
+        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, c0, c1, out);                                             \
     }                                                                                                                  \
     static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
     {                                                                                                                  \

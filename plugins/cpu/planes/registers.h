@@ -1,6 +1,6 @@
 /*
- * Registers as products in planes have them: CPU_VL rows side by side, of each a float, a word, or four bytes.  Weights in
- * lanes are groups of EU_LANES rows (libengine/util/pack.h), so that a register of AVX-512 has rows of two.
+ * Registers as products in planes have them: CPU_VL rows side by side, of each a float, a word, or four bytes.  Weights
+ * in lanes are groups of EU_LANES rows (libengine/util/pack.h), so that a register of AVX-512 has rows of two.
  */
 #ifndef CPU_PLANES_REGISTERS_H
 #define CPU_PLANES_REGISTERS_H
@@ -38,7 +38,7 @@ CPU_INLINE vu w_load(lanes_at b, const int at)
 #endif
 }
 
-/* A number of 16 bits, or of eight, of each row in the same way: halves as floats, bytes and those of 16 bits as words. */
+/* A number of 16 bits, or of eight, of each row in the same way: halves as floats, the others as words. */
 CPU_INLINE vf w_halves(lanes_at b, const int at)
 {
     const __m128i first = _mm_loadu_si128((const __m128i *)(b.of[0] + at));
