@@ -1,7 +1,7 @@
 /* Strips of rows times tiles of columns, panel by panel (units.h). */
 #include "config.h"
 
-#include "libengine/util/clock.h"
+#include "libengine/util/util.h"
 
 #include "../cpu.h"
 #include "units.h"
