@@ -38,17 +38,35 @@ CPU_INLINE vu w_load(lanes_at b, const int at)
 #endif
 }
 
-/* A number of 16 bits, or of eight, of each row in the same way: halves as floats, the others as words. */
+/* 16 bits of each row in the same way, which are a half or a number. */
+#if CPU_VL == 16
+CPU_INLINE __m256i w_pairs(lanes_at b, const int at)
+{
+    return _mm256_set_m128i(_mm_loadu_si128((const __m128i *)(b.of[1] + at)),
+                            _mm_loadu_si128((const __m128i *)(b.of[0] + at)));
+}
+#define W_FLOATS _mm512_cvtph_ps
+#define W_WORDS _mm512_cvtepu16_epi32
+#else
+CPU_INLINE __m128i w_pairs(lanes_at b, const int at)
+{
+    return _mm_loadu_si128((const __m128i *)(b.of[0] + at));
+}
+#define W_FLOATS _mm256_cvtph_ps
+#define W_WORDS _mm256_cvtepu16_epi32
+#endif
+
 CPU_INLINE vf w_halves(lanes_at b, const int at)
 {
-    const __m128i first = _mm_loadu_si128((const __m128i *)(b.of[0] + at));
-#if CPU_VL == 16
-    return (vf)_mm512_cvtph_ps(_mm256_set_m128i(_mm_loadu_si128((const __m128i *)(b.of[1] + at)), first));
-#else
-    return (vf)_mm256_cvtph_ps(first);
-#endif
+    return (vf)W_FLOATS(w_pairs(b, at));
 }
 
+CPU_INLINE vi w_shorts(lanes_at b, const int at)
+{
+    return (vi)W_WORDS(w_pairs(b, at));
+}
+
+/* A byte of each row. */
 CPU_INLINE vi w_bytes(lanes_at b, const int at)
 {
     const __m128i first = _mm_loadl_epi64((const __m128i *)(b.of[0] + at));
@@ -57,16 +75,6 @@ CPU_INLINE vi w_bytes(lanes_at b, const int at)
     return (vi)_mm512_cvtepu8_epi32(_mm_unpacklo_epi64(first, other));
 #else
     return (vi)_mm256_cvtepu8_epi32(first);
-#endif
-}
-
-CPU_INLINE vi w_shorts(lanes_at b, const int at)
-{
-    const __m128i first = _mm_loadu_si128((const __m128i *)(b.of[0] + at));
-#if CPU_VL == 16
-    return (vi)_mm512_cvtepu16_epi32(_mm256_set_m128i(_mm_loadu_si128((const __m128i *)(b.of[1] + at)), first));
-#else
-    return (vi)_mm256_cvtepu16_epi32(first);
 #endif
 }
 
