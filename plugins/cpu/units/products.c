@@ -123,8 +123,8 @@ static uint64_t duration(bool bf16, float *x)
     return end - begin;
 }
 
-/* Are products of bf16 faster by half at least?  Their units differ: some have twice the rate of floats, some that of
- * these, and then columns are rounded in vain.  Tried once. */
+/* Are products of bf16 faster by half at least?  Their units differ: some have twice the rate of floats, some half of
+ * it, and then columns are rounded in vain.  Tried once. */
 static bool bf16_pays(void)
 {
     static atomic_int known; /* 0: not yet; 1: no; 2: yes */

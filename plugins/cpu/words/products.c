@@ -128,7 +128,8 @@ static void run_panel(const void *what, const cpu_panel *p)
 {
     const words_run *w = what;
     const cpu_gemm *g = w->g;
-    const int64_t m = p->m, rows = p->rows, k0 = p->k0, c1 = p->c1, kc = g->k - k0 < PANEL ? g->k - k0 : PANEL, column = cpu_units_groups(g->k) * w->each;
+    const int64_t m = p->m, rows = p->rows, k0 = p->k0, c1 = p->c1;
+    const int64_t kc = g->k - k0 < PANEL ? g->k - k0 : PANEL, column = cpu_units_groups(g->k) * w->each;
     cpu_words_strip(g, m, rows, k0, kc, w->room, &w->strip);
     for (int64_t c = p->c0; c < c1; c += TILE) {
         const int cols = c1 - c < TILE ? (int)(c1 - c) : TILE;
