@@ -342,18 +342,14 @@ static void check_variant(const char *simd)
         close_device(&d[i]);
 }
 
-/* Weights in lanes are multiplied by other instructions in each of these, and to the same bits. */
-static void check_lanes(void)
+/* Weights in lanes are multiplied by other instructions in each of the variants, and to the same bits. */
+static void check_lanes(const char *const *variants, int n_variants, const uint32_t *types, int n_types)
 {
-    static const char *const variants[] = {"avx2", "avx2vnni", "avx512vnni"};
-    static const uint32_t types[] = {ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1,
-                                     ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K,
-                                     ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K};
     device d[3];
     int n = 0;
-    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+    for (int v = 0; v < n_variants; v++)
         n += open_device(&d[n], variants[v], 1 + n);
-    for (size_t i = 0; n > 0 && i < sizeof types / sizeof *types; i++) {
+    for (int i = 0; n > 0 && i < n_types; i++) {
         const eng_type_info *info = eng_type_get(types[i]);
         bool good = true;
         for (int first = 0; first < n; first++) { /* which of them has which numbers of columns */
@@ -368,6 +364,17 @@ static void check_lanes(void)
         close_device(&d[i]);
 }
 
+static void check_all_lanes(void)
+{
+    static const char *const variants[] = {"avx2", "avx2vnni", "avx512vnni"};
+    static const uint32_t types[] = {ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1,
+                                     ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K,
+                                     ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K};
+    static const uint32_t large[] = {ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_IQ4_XS}; /* not of avx2 */
+    check_lanes(variants, 3, types, sizeof types / sizeof *types);
+    check_lanes(variants + 1, 2, large, sizeof large / sizeof *large);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const variants[] = {"scalar", "avx2", "avx512", "neon"};
@@ -379,6 +386,6 @@ int main(int argc, char **argv)
     for (size_t v = 0; context && first >= argc && v < sizeof variants / sizeof *variants; v++)
         check_variant(variants[v]);
     if (context && first >= argc)
-        check_lanes();
+        check_all_lanes();
     return tap_end(context);
 }
