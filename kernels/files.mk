@@ -11,6 +11,7 @@ opencl_kernels = \
 	kernels/attention_queries.clh \
 	kernels/attention_tiles.clh \
 	kernels/attention_vec.clh \
+	kernels/bfloats.clh \
 	kernels/blocks.clh \
 	kernels/builtins.clh \
 	kernels/chain.cl \
@@ -45,6 +46,7 @@ opencl_kernels = \
 	kernels/index.clh \
 	kernels/indexed.clh \
 	kernels/join.clh \
+	kernels/lane.clh \
 	kernels/lanes.clh \
 	kernels/lanes_dot.clh \
 	kernels/lanes_grid.clh \
@@ -52,6 +54,8 @@ opencl_kernels = \
 	kernels/loops.cl \
 	kernels/matrix.cl \
 	kernels/matrix.clh \
+	kernels/matrix_lanes.clh \
+	kernels/matrix_rows.clh \
 	kernels/matrix_tile.clh \
 	kernels/mul_mat.cl \
 	kernels/mul_mat.clh \
@@ -60,6 +64,8 @@ opencl_kernels = \
 	kernels/mul_mat_id_halves.cl \
 	kernels/mul_mat_id_planes.cl \
 	kernels/mul_mat_id_strips.cl \
+	kernels/mul_mat_lanes.cl \
+	kernels/mul_mat_matrix.cl \
 	kernels/mul_mat_planes.cl \
 	kernels/norm.cl \
 	kernels/packed.clh \

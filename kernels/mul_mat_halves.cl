@@ -10,9 +10,10 @@ KERNEL(GROUP_OF(GROUP), halves_weights, PACK_BUFFERS, pack)
 {
     UNPACK(PACK_NUMBERS)
     ROW_INDEX(ITEM(2), ext);
-    const long row = ITEM(1);
+    const long row = ITEM(1) * PACKED_ROWS;
     if (row < n)
-        pack_weights(ROW_A(b + b_at + along(i, b_nb), row, b_col), o + o_at + along(i, o_nb) + row * o_col, k);
+        pack_weights(ROW_A(b + b_at + along(i, b_nb), row, b_col), min((long)PACKED_ROWS, n - row),
+                     o + o_at + along(i, o_nb) + row * o_col, o_col, k);
 }
 
 #define HALVES_NUMBERS(N) TILE_NUMBERS(N) N(long, scales)

@@ -64,7 +64,7 @@ KERNEL(GROUP_OF(GROUP), experts_weights, EXPERTS_PACK_BUFFERS, experts_pack)
     const long row = ITEM(1), e = ITEM(2);
     if (row >= m || e >= count || COUNT_OF((__global const int *)(list + list_at), from + e) == 0)
         return;
-    pack_weights(ROW_A(a + a_at + e * a_nb.y, row, a_nb.x), w + w_at + (e * m + row) * PACKED_BYTES(k), k);
+    pack_weights(ROW_A(a + a_at + e * a_nb.y, row, a_nb.x), 1, w + w_at + (e * m + row) * PACKED_BYTES(k), 0, k);
 }
 
 #define HALVES_BUFFERS(B) EXPERTS_BUFFERS(B) B(gbytes, list) B(cbytes, w) B(cbytes, x)

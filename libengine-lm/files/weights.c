@@ -156,11 +156,11 @@ static uint32_t axis_of(const weights *w, const lm_weight_row *row)
     return parallel ? eng_context_axis(w->l->model->engine, "expert") : ENG_AXIS_NONE;
 }
 
-/* Who reads the weights of products: one layout serves all of them. */
+/* Who reads the weights of products: one layout serves all of them.  Experts alone, which have three extents, are read by the last. */
 static const eng_reader readers[] = {
     {.op = ENG_OP_MUL_MAT, .precisions = ENG_ANY_PRECISION},
-    {.op = ENG_OP_MUL_MAT_ID, .precisions = ENG_ANY_PRECISION},
     {.op = ENG_OP_GET_ROWS, .precisions = 1u << ENG_PRECISION_EXACT},
+    {.op = ENG_OP_MUL_MAT_ID, .precisions = ENG_ANY_PRECISION},
 };
 
 static int declare(weights *w, const lm_weight_row *row, int layer)
@@ -196,7 +196,7 @@ static int declare(weights *w, const lm_weight_row *row, int layer)
     s.type = t->type;
     if (row->flags & LM_W_MATRIX) {
         s.readers = readers;
-        s.n_readers = sizeof readers / sizeof *readers;
+        s.n_readers = s.rank < 3 ? 2 : 3;
         s.layout = w->params->layout;
     }
     roles[row->role] = (int32_t)w->n;

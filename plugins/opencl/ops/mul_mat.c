@@ -169,7 +169,7 @@ static operand pack_weights(cl_recorder *r, const cl_walk *part, const cl_varian
     cl_arg_long4(r, ext);
     cl_arg_long4(r, from.nb);
     cl_arg_long4(r, to.nb);
-    cl_size3(r, v->group, v->group, (uint64_t)m, 1, (uint64_t)(ext[1] * ext[3]), 1);
+    cl_size3(r, v->group, v->group, (uint64_t)(v->layout == EU_LANES ? m / EU_LANES : m), 1, (uint64_t)(ext[1] * ext[3]), 1);
     return to;
 }
 
@@ -197,6 +197,17 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant 
         const operand weights = pack_weights(r, &some, v, options, at);
         launch_parts(r, &some, v, options, &weights, &b, CL_HALVES_K, scales);
     }
+}
+
+/* Weights in lanes: columns are packed in planes. */
+enum { PLANES_K = 256 };
+static void launch_planes(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
+{
+    const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
+    const cl_columns columns = columns_of(r, part);
+    const cl_packed packed = cl_pack_planes(r, v, options, &columns, CL_MINIMA & CL_TYPE_BIT(a->type));
+    const operand b = packed_operand(&packed), rows = in_place(part, 0, DIM_M);
+    launch_parts(r, part, v, options, &rows, &b, PLANES_K, 0);
 }
 
 /* Strips on a processor (strips.clh): every strip of rows meets as many columns as leaves each compute unit something to
@@ -237,6 +248,10 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     (void)ctx;
 
     cl_variant_options(r->device, v, a, b->type, options);
+    if (v->planes) {
+        launch_planes(r, part, v, options);
+        return;
+    }
     if (v->halves || v->parts || (v->packed && !v->several)) {
         (v->halves ? launch_halves : v->packed ? launch_strips : launch_tiles)(r, part, v, options);
         return;

@@ -21,6 +21,7 @@ typedef struct cl_variant {
     uint32_t sorted : 1;   /* pairs of mul_mat_id are sorted by expert before                               */
     uint32_t parts : 1;    /* k may be cut among groups, whose sums mul_mat_join adds                       */
     uint32_t halves : 1;   /* columns, and weights unless they are such, are packed as 16-bit numbers before  */
+    uint32_t planes;       /* columns are packed in so many planes for a matrix unit before, a group's columns together; 0: not  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
     uint64_t types;        /* of the matrix, CL_TYPE_BIT(...) or CL_BLOCKS; 0: all                        */
@@ -33,6 +34,11 @@ typedef struct cl_variant {
 
 #define CL_TYPE_BIT(type) ((uint64_t)1 << (type))
 #define CL_BLOCKS ~(CL_TYPE_BIT(ENG_TYPE_F32) | CL_TYPE_BIT(ENG_TYPE_F16) | CL_TYPE_BIT(ENG_TYPE_BF16))
+
+/* Those whose weights are raised by minima (MINIMA of kernels/planes_rows.clh). */
+#define CL_MINIMA                                                                                                      \
+    (CL_TYPE_BIT(ENG_TYPE_Q4_1) | CL_TYPE_BIT(ENG_TYPE_Q5_1) | CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) |  \
+     CL_TYPE_BIT(ENG_TYPE_Q5_K))
 
 /* Those with long pieces in kernels/lanes.clh. */
 #define CL_LONG                                                                                                        \
@@ -92,6 +98,8 @@ static inline int64_t cl_halves_bytes(int64_t k)
 }
 /* Rows of 16-bit numbers that are taken from where they are. */
 bool cl_has_halves(const eng_tensor *a);
+/* The same in planes for kernels/matrix_lanes.clh, v->columns at a time, `col` bytes each; `minima`: with their sums. */
+cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 

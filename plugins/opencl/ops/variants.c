@@ -29,6 +29,13 @@
 #define EXPERTS_STRIPS(from, bytes, how)                                                                               \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_strips", .kernel = "mul_mat_id", .rows = 32, .sorted = 1,             \
     COLUMNS(from, ALL), .packed = (bytes), .options = " -DSTRIPS" how
+/* By a matrix unit, exactly, so many columns at a time. */
+#define MATRIX_ROWS(n, how)                                                                                            \
+    .op = ENG_OP_MUL_MAT, .file = "mul_mat_matrix", .layout = EU_LANES, ROWS_KERNELS, .rows = 16, .columns = (n),      \
+    .options = " -DCOLS=" #n " -DMATRIX=" #how
+#define MATRIX_LANES(how)                                                                                              \
+    .op = ENG_OP_MUL_MAT, .file = "mul_mat_lanes", .layout = EU_LANES, .kernel = "mul_mat_tile", .rows = 128,          \
+    .columns = 64, .planes = 3, .options = " -DMATRIX=" #how
 #define ONE_COLUMN COLUMNS(1, 1), .rows = 32
 #define AT_A_TIME(n) " -DMOST_COLS=" #n
 #define SOME(from, to, most) COLUMNS(from, to), .rows = 64, .columns = (most)
@@ -58,6 +65,13 @@
 #define SET_ROWS(kind) .op = ENG_OP_SET_ROWS, .file = "set_rows", COLUMNS(CL_STORE_##kind, CL_STORE_##kind)
 #define EXPERTS(n) .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n, .rows = 128
 
+/* Weights in lanes by a matrix unit. */
+#define MATRIX_OF_LANES(name, cap, how)                                                                                \
+    {name "rows1", SIMT(256), .needs = (cap), COLUMNS(1, 1), MATRIX_ROWS(1, how)},                                     \
+    {name "rows2", SIMT(256), .needs = (cap), COLUMNS(2, 2), MATRIX_ROWS(2, how)},                                     \
+    {name "rows8", SIMT(256), .needs = (cap), COLUMNS(3, 32), MATRIX_ROWS(8, how)},                                    \
+    {name "128", SIMT(256), .needs = (cap), COLUMNS(65, ALL), .layout = EU_LANES, .rows = 256, MATRIX_TILES(128, how)}, \
+    {name "planes64", SIMT(128), .needs = (cap), COLUMNS(33, ALL), MATRIX_LANES(how)}
 /* Tiles by a unit of cards, of three widths. */
 #define WIDTHS(name, op, cap, tiles, how)                                                                              \
     {name "32", op, SIMT(256), .needs = (cap), COLUMNS(9, 32), tiles(32, how)},                                        \
@@ -83,6 +97,8 @@ static const cl_variant variants[] = {
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
+    MATRIX_OF_LANES("mma-", CL_CAP_MMA, 1),
+    MATRIX_OF_LANES("mma-c-", CL_CAP_MMA_IN_C, 2),
     {"teams1", TEAMS(4, 1), COLUMNS(1, 1)},
     {"teams2", TEAMS(4, 2), COLUMNS(2, 2)},
     {"teams4", TEAMS(4, 4), COLUMNS(3, 4)},
