@@ -70,6 +70,8 @@ static void odd(cf_suite *s)
     product(s, ENG_TYPE_Q4_0, ENG_TYPE_F32, 72, 7, 2144, 1);
     product(s, ENG_TYPE_Q6_K, ENG_TYPE_F32, 136, 5, 2816, 1);
     product(s, ENG_TYPE_Q4_K, ENG_TYPE_F32, 2050, 1, 2048, 1);
+    for (int64_t columns = 1; columns <= 5; columns += columns) /* so many rows that groups of work-items do more of them */
+        product(s, columns == 2 ? ENG_TYPE_Q6_K : ENG_TYPE_Q4_1, ENG_TYPE_F32, 8200, columns, 256, 1);
     product(s, ENG_TYPE_F16, ENG_TYPE_F32, 4099, 1, 1024, 1);
     product(s, ENG_TYPE_Q8_0, ENG_TYPE_F32, 1031, 3, 2880, 1);
     product(s, ENG_TYPE_F16, ENG_TYPE_F32, 7, 1, 4103, 1); /* more than a device may take of k at once */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The products that matrix units do (kernels/matrix_tile.clh), or dot products of bytes (kernels/units_bytes.clh), with the instruction in C: they run without a card, and are
+# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh), or dot products of bytes (kernels/units_bytes.clh), with the instruction in C: they run without a card, and are
 # those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
 # them, and the products of precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
@@ -22,6 +22,8 @@ right() { # OPS FILTER [UNIT]
 
 if test "${1:-}" = all; then
     right mul_mat "n=40"
+    right mul_mat "matrix" # weights in lanes: exactly, too
+    right get_rows "matrix"
     right mul_mat_id "fast"
     right mul_mat "n=40" dot4
     right mul_mat_id "fast" dot4
@@ -30,6 +32,10 @@ else
         right mul_mat "a=$type *n=40*fast"
     done
     right mul_mat "a=q4_0 *n=40"
+    for type in q4_K q8_0 mxfp4; do # weights in lanes, exactly
+        right mul_mat "a=$type *matrix"
+    done
+    right get_rows "q6_K *matrix"
     right mul_mat_id "a=q4_K *fast"
     for type in q8_0 q5_1; do
         right mul_mat "a=$type *n=40*fast" dot4

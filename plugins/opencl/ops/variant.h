@@ -24,6 +24,7 @@ typedef struct cl_variant {
     uint32_t planes;       /* columns are packed in so many planes for a matrix unit before, a group's columns together; 0: not  */
     uint16_t packed;       /* bytes that 32 elements of a column take, packed by mul_mat_pack before; 0: none is   */
     uint32_t layout;       /* EU_LANES: of matrices in lanes alone; 0: of all others                        */
+    int64_t tall;          /* rows that a matrix has at least                                               */
     uint64_t types;        /* of the matrix, CL_TYPE_BIT(...) or CL_BLOCKS; 0: all                        */
     const char *file;      /* of kernels/, without .cl                                                      */
     const char *kernel;

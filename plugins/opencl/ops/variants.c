@@ -30,9 +30,9 @@
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_strips", .kernel = "mul_mat_id", .rows = 32, .sorted = 1,             \
     COLUMNS(from, ALL), .packed = (bytes), .options = " -DSTRIPS" how
 /* By a matrix unit, exactly, so many columns at a time. */
-#define MATRIX_ROWS(n, how)                                                                                            \
-    .op = ENG_OP_MUL_MAT, .file = "mul_mat_matrix", .layout = EU_LANES, ROWS_KERNELS, .rows = 16, .columns = (n),      \
-    .options = " -DCOLS=" #n " -DMATRIX=" #how
+#define MATRIX_ROWS(n, group, tiles, more)                                                                             \
+    SIMT(group), .op = ENG_OP_MUL_MAT, .file = "mul_mat_matrix", .layout = EU_LANES, ROWS_KERNELS, .rows = 16 * (tiles), \
+    .columns = (n), .options = " -DCOLS=" #n " -DGROUP=" #group " -DROW_TILES=" #tiles more
 #define MATRIX_LANES(how)                                                                                              \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_lanes", .layout = EU_LANES, .kernel = "mul_mat_tile", .rows = 128,          \
     .columns = 64, .planes = 3, .options = " -DMATRIX=" #how
@@ -65,11 +65,21 @@
 #define SET_ROWS(kind) .op = ENG_OP_SET_ROWS, .file = "set_rows", COLUMNS(CL_STORE_##kind, CL_STORE_##kind)
 #define EXPERTS(n) .kernel = "mul_mat_id", .options = " -DTILES -DTILE_N=" #n, .rows = 128
 
-/* Weights in lanes by a matrix unit. */
+/* Weights in lanes by a matrix unit: a group shares k among fewer where there are rows for all compute units without. */
+enum { MANY_ROWS = 8192 };
 #define MATRIX_OF_LANES(name, cap, how)                                                                                \
-    {name "rows1", SIMT(256), .needs = (cap), COLUMNS(1, 1), MATRIX_ROWS(1, how)},                                     \
-    {name "rows2", SIMT(256), .needs = (cap), COLUMNS(2, 2), MATRIX_ROWS(2, how)},                                     \
-    {name "rows8", SIMT(256), .needs = (cap), COLUMNS(3, 32), MATRIX_ROWS(8, how)},                                    \
+    {name "rows1-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(1, 1),                                              \
+     MATRIX_ROWS(1, 128, 1, " -DMOST_LOCAL=32768" " -DMATRIX=" #how)},                                                 \
+    {name "rows1", .needs = (cap), COLUMNS(1, 1),                                                                      \
+     MATRIX_ROWS(1, 256, 1, " -DMATRIX=" #how)},                                                                       \
+    {name "rows2-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(2, 2),                                              \
+     MATRIX_ROWS(2, 128, 2, " -DMATRIX=" #how)},                                                                       \
+    {name "rows2", .needs = (cap), COLUMNS(2, 2),                                                                      \
+     MATRIX_ROWS(2, 256, 1, " -DMATRIX=" #how)},                                                                       \
+    {name "rows8-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(3, 32),                                             \
+     MATRIX_ROWS(8, 128, 2, " -DMATRIX=" #how)},                                                                       \
+    {name "rows8", .needs = (cap), COLUMNS(3, 32),                                                                     \
+     MATRIX_ROWS(8, 256, 1, " -DMATRIX=" #how)},                                                                       \
     {name "128", SIMT(256), .needs = (cap), COLUMNS(65, ALL), .layout = EU_LANES, .rows = 256, MATRIX_TILES(128, how)}, \
     {name "planes64", SIMT(128), .needs = (cap), COLUMNS(33, ALL), MATRIX_LANES(how)}
 /* Tiles by a unit of cards, of three widths. */
@@ -221,7 +231,7 @@ const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node,
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
     for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
         if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
-            (!v->types || v->types & CL_TYPE_BIT(matrix->type)) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES))
+            (!v->types || v->types & CL_TYPE_BIT(matrix->type)) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall)
             return v;
     return NULL;
 }
