@@ -35,7 +35,7 @@ else
     for type in q4_K q8_0 mxfp4; do # weights in lanes, exactly
         right mul_mat "a=$type *matrix"
     done
-    right get_rows "q6_K *matrix"
+    right get_rows "matrix"
     right mul_mat_id "a=q4_K *fast"
     for type in q8_0 q5_1; do
         right mul_mat "a=$type *n=40*fast" dot4
