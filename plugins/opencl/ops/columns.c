@@ -55,16 +55,25 @@ cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *option
 }
 
 enum { STEP = 16, PACK_STEPS = 4 }; /* elements that a matrix unit takes; as many of them as kernels/matrix_lanes.clh has */
-cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima)
+static int64_t step_bytes(const cl_variant *v, bool minima)
+{
+    return v->planes * 2 * STEP + (minima ? 4 : 0);
+}
+
+int64_t cl_planes_bytes(const cl_variant *v, int64_t k, bool minima)
+{
+    return k / STEP * step_bytes(v, minima);
+}
+
+cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at)
 {
     const int64_t steps = b->k / STEP, tiles = cl_ceil(b->n, v->columns);
-    cl_packed p = {.col = steps * v->columns * (v->planes * 2 * STEP + (minima ? 4 : 0))};
+    cl_packed p = {.at = at, .col = v->columns * cl_planes_bytes(v, b->k, minima)};
     int64_t bytes = tiles * p.col;
     for (int i = 0; i < 4; i++) {
         p.nb[i] = bytes;
         bytes *= b->ext[i];
     }
-    p.at = cl_temporary(r, (uint64_t)bytes);
     launch_pack(r, v, "mul_mat_pack", options, b, b->ext, &p);
     cl_size3(r, (uint64_t)cl_ceil(steps, PACK_STEPS) * v->group, v->group, (uint64_t)tiles, 1,
              (uint64_t)(b->ext[0] * b->ext[1] * b->ext[2] * b->ext[3]), 1);

@@ -199,15 +199,27 @@ static void launch_halves(cl_recorder *r, const cl_walk *part, const cl_variant 
     }
 }
 
-/* Weights in lanes: columns are packed in planes. */
+/* Weights in lanes: columns are packed in planes, so many at a time as take CL_MOST_HALVES. */
 enum { PLANES_K = 256 };
 static void launch_planes(cl_recorder *r, const cl_walk *part, const cl_variant *v, const char *options)
 {
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
-    const cl_columns columns = columns_of(r, part);
-    const cl_packed packed = cl_pack_planes(r, v, options, &columns, CL_MINIMA & CL_TYPE_BIT(a->type));
-    const operand b = packed_operand(&packed), rows = in_place(part, 0, DIM_M);
-    launch_parts(r, part, v, options, &rows, &b, PLANES_K, 0);
+    const bool minima = CL_MINIMA & CL_TYPE_BIT(a->type);
+    const int64_t n = part->ne[DIM_N], tile = v->columns * cl_planes_bytes(v, cl_ne(a, 0), minima) * batch_of(part);
+    const int64_t each = cl_min(cl_ceil(n, v->columns), cl_max(1, CL_MOST_HALVES / tile)) * v->columns;
+    const uint64_t at = cl_temporary(r, (uint64_t)(each / v->columns * tile));
+    const operand rows = in_place(part, 0, DIM_M);
+
+    for (int64_t first = 0; first < n; first += each) {
+        cl_walk some = *part;
+        some.ne[DIM_N] = cl_min(each, n - first);
+        for (unsigned i = 1; i < some.n; i++)
+            some.offset[i] += (uint64_t)(first * some.nb[i][DIM_N]);
+        const cl_columns columns = columns_of(r, &some);
+        const cl_packed packed = cl_pack_planes(r, v, options, &columns, minima, at);
+        const operand b = packed_operand(&packed);
+        launch_parts(r, &some, v, options, &rows, &b, PLANES_K, 0);
+    }
 }
 
 /* Strips on a processor (strips.clh): every strip of rows meets as many columns as leaves each compute unit something to

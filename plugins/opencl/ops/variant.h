@@ -99,8 +99,10 @@ static inline int64_t cl_halves_bytes(int64_t k)
 }
 /* Rows of 16-bit numbers that are taken from where they are. */
 bool cl_has_halves(const eng_tensor *a);
-/* The same in planes for kernels/matrix_lanes.clh, v->columns at a time, `col` bytes each; `minima`: with their sums. */
-cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima);
+/* The same in planes for kernels/matrix_lanes.clh, v->columns at a time, `col` bytes each, in temporary memory `at`; `minima`: with
+ * their sums.  Bytes that a column of them takes. */
+cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at);
+int64_t cl_planes_bytes(const cl_variant *v, int64_t k, bool minima);
 /* Rows of a group, of `rows` in all. */
 int64_t cl_variant_rows(const cl_device *device, const cl_variant *v, int64_t rows, uint64_t row_bytes);
 
