@@ -1,11 +1,11 @@
 # The opencl plugin beyond single ops: memory in pieces, fusion, the cache of binaries, errors.
 opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
-check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-encoded tests/opencl/test-failures \
+check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads \
 	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
-TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-encoded tests/opencl/test-failures \
+TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads \
 	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
@@ -17,6 +17,8 @@ endif
 endif
 tests_opencl_test_beyond_SOURCES = %D%/test-beyond.c tests/tap.c tests/tap.h
 tests_opencl_test_beyond_LDADD = libengine.la
+tests_opencl_test_columns_SOURCES = %D%/test-columns.c $(cpu_compute)
+tests_opencl_test_columns_LDADD = libengine.la
 tests_opencl_test_encoded_SOURCES = %D%/test-encoded.c tests/tap.c tests/tap.h
 tests_opencl_test_encoded_LDADD = libengine.la $(LIBM)
 # The plugin finds the calls of the interposer, in the program itself, before those of the loader.
