@@ -155,7 +155,7 @@ cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *opt
 void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program);
 /* What became of a program that was tried, beside it.  BEGUN: the process has ended meanwhile, or is at it. */
 typedef enum cl_verdict { CL_UNTRIED, CL_BEGUN, CL_WRONG, CL_RIGHT } cl_verdict;
-cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash);
+cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash, int32_t *by); /* by: the process that has begun */
 void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict);
 /* trial.c: is kernel `file` of file.cl right on the device?  `runs` tells of a kernel: an error if it could not be run.  Tried
  * once for each version of the driver. */

@@ -40,7 +40,7 @@ static void on_log(void *user, int level, const char *source, const char *text)
         snprintf(became, sizeof became, "%s", what);
 }
 
-/* how: "", or what is different: "driver", "killed" (while the compiler works), "unkept". */
+/* how: "", or what is different: "driver", "killed" (while the compiler works), "slow" (it works for a second), "unkept". */
 static int open_once(const char *how)
 {
     const eng_context_params params = {.size = sizeof params, .log = on_log, .log_level = ENG_LOG_DEBUG};
@@ -55,7 +55,8 @@ static int open_once(const char *how)
     } else if (!strcmp(how, "killed")) {
         interposer_delay("clBuildProgram", 10000);
         ualarm(300000, 0);
-    }
+    } else if (!strcmp(how, "slow"))
+        interposer_delay("clBuildProgram", 1000);
     int status = eng_context_set_option(context, "engine.cache_dir", folder);
     status = status ? status : eng_context_set_option(context, "opencl.cache", strcmp(how, "unkept") ? "yes" : "no");
     status = status ? status : eng_context_set_option(context, "opencl.family", "simt");
@@ -79,6 +80,22 @@ static bool run(const char *self, const char *how, char said[300])
     while (out && fgets(said, 300, out))
         said[strcspn(said, "\n")] = '\0';
     return out && pclose(out) == 0;
+}
+
+/* Runs a slow one, and what is in the middle of it. */
+static bool says_beside(const char *self, const char *words)
+{
+    char said[300], command[6000];
+    snprintf(command, sizeof command, "'%s' '%s' slow > '%s/slow.log' 2>&1 & sleep 0.4; '%s' '%s' '' 2>&1; wait", self, folder,
+             folder, self, folder);
+    FILE *out = popen(command, "r");
+    *said = '\0';
+    while (out && fgets(said, sizeof said, out))
+        said[strcspn(said, "\n")] = '\0';
+    const bool good = out && pclose(out) == 0 && strstr(said, words);
+    snprintf(command, sizeof command, "%s/slow.log", folder);
+    remove(command);
+    return tap_check(good, "a process that another one is before waits for it: %s", good ? words : said);
 }
 
 static bool says(const char *self, const char *how, unsigned tried, const char *words, const char *when)
@@ -153,6 +170,9 @@ static void check(const char *self)
     forget(".bin");
     tap_check(!run(self, "killed", said), "a process ends while it tries (%s)", said);
     says(self, "", 0, "was being tried when a process ended", "the next one does without");
+    forget(".tried");
+    forget(".bin");
+    says_beside(self, "is right (known from before)");
     forget(".tried");
     if (tap_check(write_wrong_kernel(), "a kernel that is wrong")) {
         says(self, "", 1, "is not there, or wrong", "is found out");

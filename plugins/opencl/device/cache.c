@@ -111,24 +111,33 @@ void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program)
     free(binary);
 }
 
-cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash)
+/* A verdict, and the process that has begun to try. */
+typedef struct tried {
+    unsigned char verdict, unused[3];
+    int32_t by;
+} tried;
+
+cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash, int32_t *by)
 {
     char path[1024];
     size_t bytes = 0;
+    tried known = {.verdict = CL_UNTRIED};
     unsigned char *data = path_of(device, hash, "tried", path, sizeof path) ? read_entry(path, hash, &bytes) : NULL;
-    const unsigned verdict = data && bytes == 1 ? data[0] : CL_UNTRIED;
+    if (data && bytes == sizeof known)
+        memcpy(&known, data, sizeof known);
     free(data);
-    return verdict <= CL_RIGHT ? (cl_verdict)verdict : CL_UNTRIED;
+    *by = known.by;
+    return known.verdict <= CL_RIGHT ? (cl_verdict)known.verdict : CL_UNTRIED;
 }
 
 void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict)
 {
     char path[1024];
-    const unsigned char data = (unsigned char)verdict;
+    const tried now = {.verdict = (unsigned char)verdict, .by = (int32_t)getpid()};
     if (!path_of(device, hash, "tried", path, sizeof path))
         return;
     if (verdict == CL_UNTRIED)
         remove(path);
-    else if (!write_entry(path, hash, &data, 1))
+    else if (!write_entry(path, hash, (const unsigned char *)&now, sizeof now))
         device->sv->log(device->sv->host, ENG_LOG_DEBUG, "what was tried cannot be kept in %s", path);
 }

@@ -3,10 +3,14 @@
  * kept beside the compiled kernels, by all that the program is made of and the version of the driver.
  *
  * A driver may end the process instead of refusing an instruction, and a library cannot try that in a child.  So it is
- * written down that a trial has begun: who finds that does without, and at most one process ends so (engine-probe's own
- * child, where that comes first).
+ * written down that a trial has begun, and by whom: who finds that waits while that process lives, or else does without, and at
+ * most one process ends so (engine-probe's own child, where that comes first).
  */
 #include "../host.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
 
 cl_int cl_trial_run(cl_device *device, cl_kernel kernel, size_t items, void *words, size_t bytes)
 {
@@ -41,6 +45,20 @@ static cl_verdict try_now(cl_device *device, const char *file, const char *optio
     return error == CL_OUT_OF_HOST_MEMORY ? CL_UNTRIED : error == CL_SUCCESS && right ? CL_RIGHT : CL_WRONG;
 }
 
+/* What is known; of a trial that another process is at, once that is over. */
+enum { MOST_WAIT_MS = 10000, STEP_MS = 20 };
+static cl_verdict known_verdict(cl_device *device, const cl_hash *hash)
+{
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+    int32_t by;
+    cl_verdict verdict = cl_verdict_load(device, hash, &by);
+    for (int ms = 0; verdict == CL_BEGUN && by > 0 && ms < MOST_WAIT_MS && (kill(by, 0) == 0 || errno == EPERM); ms += STEP_MS) {
+        nanosleep(&step, NULL);
+        verdict = cl_verdict_load(device, hash, &by);
+    }
+    return verdict;
+}
+
 bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
               cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right))
 {
@@ -49,7 +67,7 @@ bool cl_trial(cl_device *device, const char *what, const char *file, const char 
     cl_hash hash;
     if (cl_program_hash(device, file, options, &hash) != ENG_OK)
         return false;
-    cl_verdict verdict = device->cached ? cl_verdict_load(device, &hash) : CL_UNTRIED;
+    cl_verdict verdict = device->cached ? known_verdict(device, &hash) : CL_UNTRIED;
     const bool known = verdict != CL_UNTRIED;
     if (!known) {
         device->sv->log(device->sv->host, ENG_LOG_INFO, "%s: trying: %s", device->info.name, what);
