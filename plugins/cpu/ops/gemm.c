@@ -167,6 +167,18 @@ CPU_INLINE vf weight(const uint8_t *const *row, int r, int64_t l, const source f
     return from == LINES ? v_load((const float *)row[0] + r * CHAIN + l) : v_plain(row[r], 4 * l, from);
 }
 
+/* Four sums to four results, or to zeros. */
+CPU_INLINE void add_four(float *y, const float *sum, bool first)
+{
+    typedef float four __attribute__((vector_size(16)));
+    four a = {0}, b;
+    if (!first)
+        memcpy(&a, y, sizeof a);
+    memcpy(&b, sum, sizeof b);
+    a += b;
+    memcpy(y, &a, sizeof a);
+}
+
 /* A chain of `lines4` times four rows with one of `cols` columns, of `length` elements, added to what is there or, if
  * it is the first, to zero. */
 CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int lines4, const int cols,
@@ -204,8 +216,8 @@ CPU_INLINE void tile(const weights *a, const float *x, int64_t length, const int
             v_sum4(acc[c] + r, sum + r);
         if (rows == 4 * lines4) {
             CPU_UNROLL
-            for (int r = 0; r < 4 * lines4; r++)
-                y[r] = (first ? 0 : y[r]) + sum[r];
+            for (int r = 0; r < 4 * lines4; r += 4)
+                add_four(y + r, sum + r, first);
         } else {
             for (int64_t r = 0; r < rows; r++)
                 y[r] = (first ? 0 : y[r]) + sum[r];
