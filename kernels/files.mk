@@ -34,6 +34,7 @@ opencl_kernels = \
 	kernels/encode_range.clh \
 	kernels/encode_signed.clh \
 	kernels/experts.clh \
+	kernels/few.clh \
 	kernels/fold.clh \
 	kernels/gated_delta_net.cl \
 	kernels/get_rows.cl \
@@ -83,6 +84,7 @@ opencl_kernels = \
 	kernels/rope.cl \
 	kernels/rope.clh \
 	kernels/row.clh \
+	kernels/runs.clh \
 	kernels/set_rows.cl \
 	kernels/shuffle.cl \
 	kernels/soft_max.cl \

@@ -88,30 +88,7 @@ KERNEL(GROUP_OF(1), mul_mat_rows, BUFFERS, rows)
 
 #elif !defined(TILES)
 
-/* -DCOLS= columns of a group; the launch's second dimension runs over so many at a time. */
-KERNEL(GROUP_OF(DOT_ITEMS), mul_mat_several, SEVERAL_BUFFERS, several)
-{
-    UNPACK(SEVERAL_NUMBERS)
-    __local float red[DOT_LOCAL];
-    CHOOSE(get_group_id(0));
-    const long j = ITEM(1) * COLS;
-    if (j >= n)
-        return;
-    dot_rows(a, a_row, min((long)GROUP_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
-             o + j * o_col + first * 4, o_col, k, red);
-}
-
-KERNEL(GROUP_OF(DOT_ITEMS), mul_mat_rows, BUFFERS, rows)
-{
-    UNPACK(ROWS_NUMBERS)
-    __local float red[DOT_LOCAL];
-    BEGIN;
-    const long first = get_group_id(0) * GROUP_ROWS, j = ITEM(1) * COLS;
-    if (first >= m || j >= n)
-        return;
-    dot_rows(FROM_ROW(a, first), a_row, min((long)GROUP_ROWS, m - first), b + j * b_col, b_col, min((long)COLS, n - j),
-             o + j * o_col + first * 4, o_col, k, red);
-}
+#include "few.clh"
 
 #elif MAX_GROUP >= GROUP
 
@@ -120,19 +97,14 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, tile)
     UNPACK(TILE_NUMBERS)
     __local float4 both[TILE_LOCAL / 4];
     __local ulong bo[TILE_N], oo[TILE_N];
-    const long part = ITEM(2) % parts;
-    ROW_INDEX(ITEM(2) / parts, ext);
-    const long first = get_group_id(0) * TILE_M, col = ITEM(1) * TILE_N;
-    if (first >= m || col >= n)
-        return;
-    const uint cols = min((long)TILE_N, n - col), id = get_local_id(0);
+    TILE_BEGIN;
+    const uint id = get_local_id(0);
     if (id < cols) {
         bo[id] = (col + id) * b_col;
         oo[id] = (col + id) * o_col + first * 4;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    tile(ROW_A(a + a_at + along(i, a_nb), first, a_row), a_row, min((long)TILE_M, m - first), b + b_at + along(i, b_nb),
-         bo, o + o_at + along(i, o_nb) + part * part_bytes, oo, cols, part * units,
+    tile(ROW_A(a + a_at + along(i, a_nb), first, a_row), a_row, rows, b + b_at + along(i, b_nb), bo, o + o_at + along(i, o_nb) + part * part_bytes, oo, cols, part * units,
          min((part + 1) * units, (k + 15) / 16), k, both);
     barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }

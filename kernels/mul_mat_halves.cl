@@ -23,12 +23,7 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, halves)
     UNPACK(HALVES_NUMBERS)
     __local uint4 stages[TILE_LOCAL];
     float4 s[FRAGMENTS_N][FRAGMENTS_M];
-    const long part = ITEM(2) % parts;
-    ROW_INDEX(ITEM(2) / parts, ext);
-    const long first = get_group_id(0) * TILE_M, col = ITEM(1) * TILE_N;
-    if (first >= m || col >= n)
-        return;
-    const uint rows = min((long)TILE_M, m - first), cols = min((long)TILE_N, n - col);
+    TILE_BEGIN;
     a += a_at + along(i, a_nb) + first * a_row;
     b += b_at;
     const long at = along(i, b_nb) + col * b_col;

@@ -10,12 +10,8 @@ KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, tile)
     UNPACK(TILE_NUMBERS)
     __local uint4 all[TILE_LOCAL];
     float4 sum[ROW_TILES][COLUMN_TILES];
-    const long part = ITEM(2) % parts;
-    ROW_INDEX(ITEM(2) / parts, ext);
-    const long first = get_group_id(0) * TILE_M, col = ITEM(1) * TILE_N;
-    if (first >= m || col >= n)
-        return;
-    const uint rows = min((long)TILE_M, m - first), cols = min((long)TILE_N, n - col), groups = k / 32;
+    TILE_BEGIN;
+    const uint groups = k / 32;
     tile(ROW_A(a + a_at + along(i, a_nb), first, a_row), a_row, rows, b + b_at + along(i, b_nb) + (long)ITEM(1) * b_col,
          min((uint)(part * units) * 8, groups), min((uint)((part + 1) * units) * 8, groups), all, sum);
     o += o_at + along(i, o_nb) + part * part_bytes + first * 4 + col * o_col;
