@@ -55,14 +55,9 @@ cl_packed cl_pack_halves(cl_recorder *r, const cl_variant *v, const char *option
 }
 
 enum { STEP = 16, PACK_STEPS = 4 }; /* elements that a matrix unit takes; as many of them as kernels/matrix_lanes.clh has */
-static int64_t step_bytes(const cl_variant *v, bool minima)
-{
-    return v->planes * 2 * STEP + (minima ? 4 : 0);
-}
-
 int64_t cl_planes_bytes(const cl_variant *v, int64_t k, bool minima)
 {
-    return k / STEP * step_bytes(v, minima);
+    return k / STEP * (v->planes * 2 * STEP + (minima ? 4 : 0));
 }
 
 cl_packed cl_pack_planes(cl_recorder *r, const cl_variant *v, const char *options, const cl_columns *b, bool minima, uint64_t at)

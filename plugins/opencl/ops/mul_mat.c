@@ -206,8 +206,8 @@ static void launch_planes(cl_recorder *r, const cl_walk *part, const cl_variant 
     const eng_tensor *a = eng_subgraph_tensor(r->graph, part->tensor[0]);
     const bool minima = CL_MINIMA & CL_TYPE_BIT(a->type);
     const int64_t n = part->ne[DIM_N], tile = v->columns * cl_planes_bytes(v, cl_ne(a, 0), minima) * batch_of(part);
-    const int64_t each = cl_min(cl_ceil(n, v->columns), cl_max(1, CL_MOST_HALVES / tile)) * v->columns;
-    const uint64_t at = cl_temporary(r, (uint64_t)(each / v->columns * tile));
+    const int64_t tiles = cl_min(cl_ceil(n, v->columns), cl_max(1, CL_MOST_HALVES / tile)), each = tiles * v->columns;
+    const uint64_t at = cl_temporary(r, (uint64_t)(tiles * tile));
     const operand rows = in_place(part, 0, DIM_M);
 
     for (int64_t first = 0; first < n; first += each) {
@@ -260,12 +260,8 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
     (void)ctx;
 
     cl_variant_options(r->device, v, a, b->type, options);
-    if (v->planes) {
-        launch_planes(r, part, v, options);
-        return;
-    }
-    if (v->halves || v->parts || (v->packed && !v->several)) {
-        (v->halves ? launch_halves : v->packed ? launch_strips : launch_tiles)(r, part, v, options);
+    if (v->planes || v->halves || v->parts || (v->packed && !v->several)) {
+        (v->planes ? launch_planes : v->halves ? launch_halves : v->packed ? launch_strips : launch_tiles)(r, part, v, options);
         return;
     }
     const cl_packed packed = v->packed ? pack(r, part, v, options) : (cl_packed){0};
