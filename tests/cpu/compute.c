@@ -10,6 +10,20 @@
 #include "../matrix.h"
 #include "../tap.h"
 
+eng_value build_encode(eng_graph *g, const eng_value *in, const void *what)
+{
+    const uint32_t *type = what;
+    return eng_type_get(*type)->block == 1 ? eng_cpy(g, in[0], *type) : eng_quantize(g, in[0], *type, 0);
+}
+
+eng_value build_product(eng_graph *g, const eng_value *in, const void *what)
+{
+    const uint32_t *precision = what;
+    if (precision)
+        eng_graph_precision(g, *precision);
+    return eng_mul_mat(g, in[0], in[1]);
+}
+
 float number(uint64_t *s)
 {
     *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -22,6 +22,11 @@ typedef struct operand {
 
 typedef eng_value (*builder)(eng_graph *g, const eng_value *in, const void *what);
 
+/* The operand as type `what` (const uint32_t *). */
+eng_value build_encode(eng_graph *g, const eng_value *in, const void *what);
+/* The second operand's columns times the first one's rows; in precision `what` (const uint32_t *), or the graph's own if NULL. */
+eng_value build_product(eng_graph *g, const eng_value *in, const void *what);
+
 /* From -1 to 1, of a seed that goes on. */
 float number(uint64_t *s);
 /* n of them, some 40 times as large, to be freed. */

@@ -40,18 +40,6 @@ static bool same_row(const float *a, int64_t i, const float *b, int64_t j, int64
 
 /* -- products -------------------------------------------------------------------------- */
 
-static eng_value build_encode(eng_graph *g, const eng_value *in, const void *what)
-{
-    const uint32_t *type = what;
-    return *type == ENG_TYPE_F32 ? eng_cpy(g, in[0], *type) : eng_quantize(g, in[0], *type, 0);
-}
-
-static eng_value build_product(eng_graph *g, const eng_value *in, const void *what)
-{
-    (void)what;
-    return eng_mul_mat(g, in[0], in[1]);
-}
-
 static eng_value build_experts(eng_graph *g, const eng_value *in, const void *what)
 {
     (void)what;

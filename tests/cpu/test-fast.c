@@ -17,20 +17,6 @@
 #define ROWS 40 /* of weights: not whole strips */
 #define MOST 40 /* columns                      */
 
-
-static eng_value build_encode(eng_graph *g, const eng_value *in, const void *what)
-{
-    const uint32_t *type = what;
-    return *type == ENG_TYPE_BF16 ? eng_cpy(g, in[0], *type) : eng_quantize(g, in[0], *type, 0);
-}
-
-static eng_value build_product(eng_graph *g, const eng_value *in, const void *what)
-{
-    const uint32_t *precision = what;
-    eng_graph_precision(g, *precision);
-    return eng_mul_mat(g, in[0], in[1]);
-}
-
 /* Columns that are not finite: the first of several has an infinity, the middle one a NaN behind all else. */
 static bool is_spoilt(int64_t c, int64_t n)
 {

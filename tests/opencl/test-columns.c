@@ -13,17 +13,6 @@
 
 enum { K = 2048 + 768, ROWS = 40, MOST = 32 }; /* K: chunks that the work-items of a group have not all as many of */
 
-static eng_value build_encode(eng_graph *g, const eng_value *in, const void *what)
-{
-    return eng_quantize(g, in[0], *(const uint32_t *)what, 0);
-}
-
-static eng_value build_product(eng_graph *g, const eng_value *in, const void *what)
-{
-    (void)what;
-    return eng_mul_mat(g, in[0], in[1]);
-}
-
 static float *product(const device *d, uint32_t type, const void *a, const float *x, int64_t n)
 {
     const operand in[2] = {{type, {K, ROWS}, a, true}, {ENG_TYPE_F32, {K, n}, x, false}};

@@ -70,11 +70,9 @@ static int open_once(const char *how)
 
 /* -- the test ------------------------------------------------------------------------------ */
 
-/* Runs such a process; false: it ended otherwise than by returning 0. */
-static bool run(const char *self, const char *how, char said[300])
+/* The last line that a command says; false: it ended otherwise than by returning 0. */
+static bool last_line(const char *command, char said[300])
 {
-    char command[2200];
-    snprintf(command, sizeof command, "'%s' '%s' '%s' 2>&1", self, folder, how);
     FILE *out = popen(command, "r");
     *said = '\0';
     while (out && fgets(said, 300, out))
@@ -82,19 +80,21 @@ static bool run(const char *self, const char *how, char said[300])
     return out && pclose(out) == 0;
 }
 
-/* Runs a slow one, and what is in the middle of it. */
+/* Runs such a process. */
+static bool run(const char *self, const char *how, char said[300])
+{
+    char command[2200];
+    snprintf(command, sizeof command, "'%s' '%s' '%s' 2>&1", self, folder, how);
+    return last_line(command, said);
+}
+
+/* Runs a slow one, of which nothing is heard, and one in the middle of it. */
 static bool says_beside(const char *self, const char *words)
 {
-    char said[300], command[6000];
-    snprintf(command, sizeof command, "'%s' '%s' slow > '%s/slow.log' 2>&1 & sleep 0.4; '%s' '%s' '' 2>&1; wait", self, folder,
-             folder, self, folder);
-    FILE *out = popen(command, "r");
-    *said = '\0';
-    while (out && fgets(said, sizeof said, out))
-        said[strcspn(said, "\n")] = '\0';
-    const bool good = out && pclose(out) == 0 && strstr(said, words);
-    snprintf(command, sizeof command, "%s/slow.log", folder);
-    remove(command);
+    char said[300], command[4200];
+    snprintf(command, sizeof command, "'%s' '%s' slow > /dev/null 2>&1 & sleep 0.4; '%s' '%s' '' 2>&1; wait", self, folder, self,
+             folder);
+    const bool good = last_line(command, said) && strstr(said, words);
     return tap_check(good, "a process that another one is before waits for it: %s", good ? words : said);
 }
 
