@@ -7,6 +7,10 @@
 
 #include "fit.h"
 
+#define TYPES 64
+#define ELEMENTS 256 /* of a matrix that shows how a device keeps such: whole blocks of every type */
+#define ROWS 64
+
 /* -- the devices that hold nothing ---------------------------------------------------- */
 
 /* Adds the folder of a plugin that is in use to a path; false: there is no such plugin. */
@@ -26,6 +30,45 @@ static bool add_folder(eng_context *engine, const char *plugin, char *path, size
     return false;
 }
 
+/* Rows of matrices of a type that the device keeps together. */
+static uint32_t rows_together(eng_device *device, uint32_t type)
+{
+    static const eng_reader reader = {.op = ENG_OP_MUL_MAT, .precisions = ENG_ANY_PRECISION};
+    const eng_store_tensor matrix = {.size = sizeof matrix, .type = type, .rank = 2, .use = ENG_USE_WEIGHT,
+                                     .ne = {ELEMENTS, ROWS}, .name = "rows", .layer = -1, .readers = &reader,
+                                     .n_readers = 1};
+    eng_layout_info info = {.size = sizeof info, .rows = 1};
+    eng_store *store = NULL;
+    if (!eng_store_create(device, &matrix, 1, &store) && eng_store_layout(store, 0, &info))
+        info.rows = 1;
+    eng_store_destroy(store);
+    return info.rows;
+}
+
+/* What the null devices have to know of how the real ones keep matrices: where compositions cut them. */
+static int tell_rows(eng_lm_fit *f)
+{
+    uint32_t rows[TYPES] = {0};
+    char text[TYPES * 24] = "";
+    for (uint32_t i = 0; i < f->n_leaves && f->composed; i++) {
+        eng_device *device;
+        int status = eng_device_open(f->engine, f->member[i].name, &device);
+        if (status)
+            return status;
+        for (uint32_t type = 0; type < TYPES; type++) {
+            const eng_type_info *known = eng_type_get(type);
+            const uint32_t now = known && ELEMENTS % known->block == 0 ? rows_together(device, type) : 1;
+            rows[type] = now > rows[type] ? now : rows[type]; /* each is a multiple of those below it */
+        }
+        eng_device_close(device);
+    }
+    for (uint32_t type = 0; type < TYPES; type++)
+        if (rows[type] > 1)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s:%u", *text ? " " : "", eng_type_name(type),
+                     (unsigned)rows[type]);
+    return eng_context_set_option(f->dry, "null.rows", text);
+}
+
 int fit_trial_begin(eng_lm_fit *f)
 {
     char path[8192] = "";
@@ -36,7 +79,9 @@ int fit_trial_begin(eng_lm_fit *f)
     add_folder(f->engine, "meta", path, sizeof path);
     eng_context_params params = {.size = sizeof params, .plugin_path = path};
     int status = eng_context_create(&params, &f->dry);
-    return status ? status : eng_context_set_option(f->dry, "null.accept", "measure");
+    if (!status)
+        status = eng_context_set_option(f->dry, "null.accept", "measure");
+    return status ? status : tell_rows(f);
 }
 
 void fit_trial_end(eng_lm_fit *f)

@@ -8,6 +8,7 @@
 #include "pack.h"
 
 #define WINDOW (UINT64_C(2) << 20)
+#define STRIP_BYTES(type, element) ((type) == ENG_TYPE_BF16 ? 2 * (element) : (element))
 #define INLINE static inline __attribute__((always_inline)) /* so that copies have sizes that are known */
 
 bool eu_reads_packed(uint32_t op, uint32_t operand)
@@ -31,16 +32,27 @@ eu_packing eu_packing_of(uint32_t type, uint32_t block_bytes, uint64_t row_bytes
     eu_packing p = {.row_bytes = row_bytes, .block_bytes = block_bytes, .rows = rows};
     if (rows == EU_LANES)
         p.lanes = eu_lanes_of(type);
+    else if (rows == EU_STRIP)
+        p.block_bytes = STRIP_BYTES(type, block_bytes);
     return p;
+}
+
+/* A matrix of whole groups of rows, read by products, and by nothing but what reads such?  What is only looked up is
+ * better as it is. */
+static bool groups_serve(const eng_store_tensor *tensor, uint32_t rows)
+{
+    bool products = false;
+    for (uint32_t i = 0; i < tensor->n_readers; i++) {
+        if (!eu_reads_packed(tensor->readers[i].op, tensor->readers[i].operand))
+            return false;
+        products |= tensor->readers[i].op != ENG_OP_GET_ROWS;
+    }
+    return products && tensor->rank >= 2 && tensor->ne[0] > 0 && tensor->ne[1] > 0 && tensor->ne[1] % rows == 0;
 }
 
 bool eu_packable(const eng_store_tensor *tensor, const eng_type_info *type)
 {
-    for (uint32_t i = 0; i < tensor->n_readers; i++)
-        if (!eu_reads_packed(tensor->readers[i].op, tensor->readers[i].operand))
-            return false;
-    return tensor->n_readers > 0 && type->block > 1 && tensor->rank >= 2 && tensor->ne[0] > 0 && tensor->ne[1] > 0 &&
-           tensor->ne[1] % EU_PACKED_ROWS == 0;
+    return type->block > 1 && groups_serve(tensor, EU_PACKED_ROWS);
 }
 
 void eu_layout_choose(const eng_store_tensor *tensor, const eng_type_info *type, eng_layout_info *info)
@@ -60,6 +72,18 @@ bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, 
     info->layout = info->rows = EU_LANES;
     info->in_place = ENG_IN_PLACE_NONE;
     snprintf(info->name, sizeof info->name, "lanes%d", EU_LANES);
+    return true;
+}
+
+bool eu_layout_strips(const eng_store_tensor *tensor, const eng_type_info *type, uint64_t types, eng_layout_info *info)
+{
+    if (tensor->layout == ENG_LAYOUT_FILE || type->type >= 64 || !(types >> type->type & 1) || type->block > 1 ||
+        !groups_serve(tensor, EU_STRIP) ||
+        tensor->ne[0] * type->block_bytes % STRIP_BYTES(type->type, type->block_bytes))
+        return false;
+    info->layout = info->rows = EU_STRIP;
+    info->in_place = ENG_IN_PLACE_NONE;
+    snprintf(info->name, sizeof info->name, "rows%d", EU_STRIP);
     return true;
 }
 
@@ -104,23 +128,57 @@ INLINE void move_lane(const eu_packing *p, char *lanes, char *block, uint32_t la
     move_runs(&lanes, &block, lane, form.tail, 2, up);
 }
 
+/* n pieces of a row, each beside those of the other rows. */
+INLINE void gather(const char *from, uint64_t step, uint64_t n, const uint32_t bytes, char *out)
+{
+    for (uint64_t b = 0; b < n; b++)
+        memcpy(out + b * bytes, from + b * step, bytes);
+}
+
 void eu_packed_row(const eu_packing *p, const void *packed, uint64_t row, uint64_t first, uint64_t n, void *out)
 {
     const uint64_t step = (uint64_t)p->rows * p->block_bytes, group = row / p->rows * p->rows * p->row_bytes;
     const uint32_t lane = (uint32_t)(row % p->rows);
-    const char *from = (const char *)packed + group + first * step;
-    for (uint64_t b = 0; b < n; b++, from += step) {
-        char *block = (char *)out + b * p->block_bytes;
-        if (p->lanes.run)
-            move_lane(p, (char *)(uintptr_t)from, block, lane, false);
+    const char *from = (const char *)packed + group + first * step, *own = from + lane * p->block_bytes;
+    if (p->lanes.run)
+        for (uint64_t b = 0; b < n; b++, from += step)
+            move_lane(p, (char *)(uintptr_t)from, (char *)out + b * p->block_bytes, lane, false);
+    else if (p->block_bytes == 2)
+        gather(own, step, n, 2, out);
+    else if (p->block_bytes == 4)
+        gather(own, step, n, 4, out);
+    else
+        gather(own, step, n, p->block_bytes, out);
+}
+
+/* A group of EU_STRIP rows, some elements of each row at a time: all rows' lines at once are often in one set of the
+ * cache. */
+INLINE void pack_strip(const char *rows, char *packed, uint64_t row_bytes, const uint32_t bytes)
+{
+    const uint64_t some = 64;
+    for (uint64_t at = 0; at < row_bytes; at += some)
+        for (uint32_t r = 0; r < EU_STRIP; r++)
+            for (uint64_t b = at; b < at + some && b < row_bytes; b += bytes)
+                memcpy(packed + b * EU_STRIP + r * bytes, rows + r * row_bytes + b, bytes);
+}
+
+static void pack_strips(const eu_packing *p, const char *rows, char *packed, uint64_t bytes)
+{
+    const uint64_t group = p->rows * p->row_bytes;
+    for (uint64_t at = 0; at < bytes; at += group)
+        if (p->block_bytes == 2)
+            pack_strip(rows + at, packed + at, p->row_bytes, 2);
         else
-            memcpy(block, from + lane * p->block_bytes, p->block_bytes);
-    }
+            pack_strip(rows + at, packed + at, p->row_bytes, 4);
 }
 
 void eu_pack_groups(const eu_packing *p, const void *rows, void *packed, uint64_t bytes)
 {
     const uint64_t group = p->rows * p->row_bytes, beside = p->rows * p->block_bytes;
+    if (p->rows == EU_STRIP) {
+        pack_strips(p, rows, packed, bytes);
+        return;
+    }
     for (uint64_t at = 0; at < bytes; at += group)
         for (uint64_t b = 0; b * p->block_bytes < p->row_bytes; b++)
             for (uint32_t r = 0; r < p->rows; r++) {

@@ -13,7 +13,9 @@
 
 #include "engine/plugin.h"
 
-enum { EU_PACKED_ROWS = 4, EU_LANES = 8 }; /* rows of a group; eng_layout_info.layout of these forms */
+/* Rows of a group; eng_layout_info.layout of these forms.  EU_STRIP: of types without blocks, whose elements are what
+ * lies side by side (bf16: two of a row, a word). */
+enum { EU_PACKED_ROWS = 4, EU_LANES = 8, EU_STRIP = 32 };
 
 /* The parts of a block in lanes: `lead` runs of `run` bytes, words, and runs of two bytes behind them. */
 typedef struct eu_lanes {
@@ -31,7 +33,7 @@ eu_lanes eu_lanes_of(uint32_t type);
 
 typedef struct eu_packing {
     uint64_t row_bytes;
-    uint32_t block_bytes;
+    uint32_t block_bytes; /* of what lies side by side                       */
     uint32_t rows;        /* of a group; 1: as in the file                   */
     eu_lanes lanes;       /* of EU_LANES rows; run 0: blocks stay whole      */
 } eu_packing;
@@ -48,6 +50,8 @@ void eu_layout_choose(const eng_store_tensor *tensor, const eng_type_info *type,
 /* The same in lanes if the device multiplies such rows of the type, which is in `types`, and unless the tensor is to be
  * as in the file.  False: it cannot be. */
 bool eu_layout_lanes(const eng_store_tensor *tensor, const eng_type_info *type, uint64_t types, eng_layout_info *info);
+/* The same in groups of EU_STRIP rows, of types without blocks. */
+bool eu_layout_strips(const eng_store_tensor *tensor, const eng_type_info *type, uint64_t types, eng_layout_info *info);
 
 /* The answer of store_layout, to a caller whose struct may be shorter. */
 static inline void eu_layout_give(eng_layout_info *to, const eng_layout_info *from)

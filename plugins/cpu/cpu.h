@@ -88,11 +88,11 @@ typedef struct cpu_units {
     double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes; NULL: none */
 } cpu_units;
 
-/* Products of weights in lanes (planes/), which a variant may have: in both precisions. */
-typedef struct cpu_planes {
+/* Products of weights with rows side by side, which a variant may have.  Those of strips are always exact. */
+typedef struct cpu_interleaved {
     cpu_products exact, fast;
-    uint64_t types; /* that are kept in lanes: a bit each */
-} cpu_planes;
+    uint64_t types; /* that are kept so: a bit each */
+} cpu_interleaved;
 
 struct cpu_variant {
     const char *name;
@@ -105,7 +105,7 @@ struct cpu_variant {
     void (*copy)(const float *x, float *y, int64_t n);
     double (*fma)(int64_t rounds, float *sum);
     const cpu_units *units; /* NULL: none                                    */
-    const cpu_planes *planes; /* NULL: none                                  */
+    const cpu_interleaved *planes, *strips; /* of EU_LANES (planes/) and EU_STRIP rows (ops/gemm_strips.c); NULL: none */
 };
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx2vnni, cpu_variant_avx512,

@@ -37,6 +37,7 @@ struct eng_device_state {
     uint64_t used;   /* atomically */
     bool accepts_all; /* ops that it does not compute too */
     bool measures;    /* counts what it would hold, and holds nothing */
+    uint8_t rows[64]; /* that it keeps together, of matrices of each type; 0: as they come */
     eng_device_stats stats; /* atomically, field by field */
 };
 
@@ -99,6 +100,7 @@ static inline void null_give(const eng_device_state *device, void *to, const uns
 /* store.c */
 int null_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store);
 void null_store_destroy(eng_store_state *store);
+int null_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_layout_info *info);
 int null_store_upload(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 int null_store_download(eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n);
 

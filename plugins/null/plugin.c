@@ -45,6 +45,27 @@ static int accept_option(const eng_services *s, eng_device_state *device)
     return ENG_OK;
 }
 
+/* "q4_K:8 f16:32": of which types how many rows are kept together. */
+static int rows_option(const eng_services *s, eng_device_state *device)
+{
+    const char *text = s->option(s->host, "rows");
+    for (const char *p = text; *p; p += strspn(p, " ")) {
+        char name[32];
+        unsigned rows;
+        int length = 0;
+        uint32_t type = 0;
+        const bool read = sscanf(p, "%31[^: ]:%3u%n", name, &rows, &length) == 2 && length && rows < 256;
+        while (type < sizeof device->rows && !(s->type_info(s->host, type) && !strcmp(s->type_info(s->host, type)->name, name)))
+            type++;
+        if (!read || type == sizeof device->rows || (p[length] && p[length] != ' '))
+            return s->fail(s->host, ENG_ERR_INVALID, "null" ENG_CAUSE "option null.rows is '%s'" ENG_ADVICE
+                           "give types and numbers of rows below 256, such as 'q4_K:8 f16:32'", text);
+        device->rows[type] = (uint8_t)rows;
+        p += length;
+    }
+    return ENG_OK;
+}
+
 static void null_close(eng_plugin_state *plugin)
 {
     free(plugin);
@@ -72,6 +93,8 @@ static int null_open_device(eng_plugin_state *plugin, const eng_device_request *
     status = number_option(plugin->services, "memory", &memory);
     if (status == ENG_OK)
         status = accept_option(plugin->services, *device);
+    if (status == ENG_OK)
+        status = rows_option(plugin->services, *device);
     if (status < 0)
         null_device_close(*device);
     else
@@ -85,6 +108,8 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "accept", "copies",
      "ops to take: copies; all (others give zeros: to measure what is around a device); or "
      "measure (all, on a device that holds nothing and counts what it would)"},
+    {sizeof(eng_plugin_option), 0, "rows", "",
+     "rows of matrices that a device keeps together, by type: 'q4_K:8 f16:32'; a composition cuts them so"},
 };
 
 static const eng_plugin_calls calls = {
@@ -104,6 +129,7 @@ static const eng_device_calls device_calls = {
     .supports = null_supports,
     .store_create = null_store_create,
     .store_destroy = null_store_destroy,
+    .layout = null_layout,
     .store_upload = null_store_upload,
     .store_download = null_store_download,
     .plan_create = null_plan_create,

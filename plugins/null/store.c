@@ -39,6 +39,30 @@ int null_store_create(eng_device_state *device, const eng_store_tensor *tensors,
     return ENG_OK;
 }
 
+/* Is it read by products, and by nothing else but lookups? */
+static bool is_matrix(const eng_store_tensor *t)
+{
+    bool products = false;
+    for (uint32_t i = 0; i < t->n_readers; i++) {
+        const uint32_t op = t->readers[i].op;
+        if (t->readers[i].operand || (op != ENG_OP_MUL_MAT && op != ENG_OP_MUL_MAT_ID && op != ENG_OP_GET_ROWS))
+            return false;
+        products |= op != ENG_OP_GET_ROWS;
+    }
+    return products && t->rank >= 2;
+}
+
+int null_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_layout_info *info)
+{
+    const int64_t rows = tensor->type < sizeof device->rows ? device->rows[tensor->type] : 0;
+    const bool together = rows > 0 && tensor->layout != ENG_LAYOUT_FILE && is_matrix(tensor) && tensor->ne[1] % rows == 0;
+    info->layout = 0;
+    info->rows = together ? (uint32_t)rows : 1;
+    info->in_place = ENG_IN_PLACE_NONE;
+    memcpy(info->name, "file", sizeof "file");
+    return ENG_OK;
+}
+
 void null_store_destroy(eng_store_state *store)
 {
     for (uint32_t i = 0; i < store->n; i++)

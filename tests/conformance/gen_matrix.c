@@ -85,6 +85,26 @@ static void odd(cf_suite *s)
     product(s, ENG_TYPE_F32, ENG_TYPE_F32, 1, 1, 1, 0);
 }
 
+/* Types without blocks in groups of 32 rows, which a device may keep side by side: k around its panels, columns around
+ * its tiles. */
+static void strips(cf_suite *s)
+{
+    static const int64_t k[] = {1, 2, 7, 254, 256, 257, 500, 512, 515, 768, 1026, 2050};
+    static const int64_t n[] = {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 19, 24, 25, 36, 48, 49, 61, 130, 400};
+    size_t x = 0;
+
+    cf_thin(s, 8);
+    for (size_t t = 0; t < 3; t++)
+        for (size_t i = 0; i < COUNT(n); i++)
+            for (size_t j = 0; j < COUNT(k); j++, x++)
+                if ((i + j) % 3 == t || n[i] < 4)
+                    product(s, matrix_types[t], s->o.quick || x % 4 ? ENG_TYPE_F32 : matrix_types[x / 4 % 3],
+                            32 * (1 + (int64_t)x % 5), n[i], k[j], 1);
+    cf_thin(s, 1);
+    product(s, ENG_TYPE_BF16, ENG_TYPE_F32, 192, 48, 4096, 1);
+    product(s, ENG_TYPE_F16, ENG_TYPE_F32, 64, 700, 1536, 1);
+}
+
 static void batches(cf_suite *s)
 {
     static const struct {
@@ -195,11 +215,12 @@ static void hostile(cf_suite *s, bool matrix)
     enum { NEIGHBOURS, BLOCKS, ONE, KINDS };
     static const char *const kinds[] = {"neighbours 2^40 apart", "outlier over zeros", "outlier over one zero"};
     static const int64_t n[] = {1, 3, 8, 17, 40};
-    const int64_t k = 512, m = matrix ? 40 : 35;
+    const int64_t k = 512;
 
     for (size_t t = 0; t < N_TYPES; t++)
         for (size_t i = 0; i < COUNT(n); i++)
             for (int kind = 0; kind < KINDS; kind++) {
+                const int64_t m = !matrix ? 35 : ref_block(matrix_types[t]) > 1 ? 40 : 64;
                 if (kind == ONE && !has_zero(matrix_types[t]))
                     continue;
                 cf_case *c = cf_begin(s, ENG_OP_MUL_MAT, "a=%s m=%lld n=%lld k=%lld %s%s", ref_type_name(matrix_types[t]),
@@ -271,6 +292,7 @@ void cf_cases_mul_mat(cf_suite *s)
         return;
     widths(s);
     odd(s);
+    strips(s);
     batches(s);
     cf_thin(s, 4);
     for (int matrix = 0; matrix < 2 && s->precision == ENG_PRECISION_EXACT; matrix++)
@@ -326,7 +348,7 @@ void cf_cases_mul_mat_id(cf_suite *s)
             cf_thin(s, t == 0 || t == 3 || t == 13 ? 3 : CF_NOT_QUICK);
             int64_t e = x % 3 == 0 ? 8 : x % 3 == 1 ? 4 : 1, u = x % 4 + 1 > e ? 1 : x % 4 + 1, k = x & 1 ? 256 : 512;
             uint32_t matrix = x % 2 ? TEST_MATRIX : 0;
-            int64_t m = x % 5 == 0 ? 64 : matrix ? 40 : 33, bu = x % 3 ? 1 : u;
+            int64_t m = x % 5 == 0 ? 64 : !matrix ? 33 : t < 3 ? 96 : 40, bu = x % 3 ? 1 : u;
             cf_layout ids_layout = x % 4 == 3 ? CF_INNER : CF_PLAIN;
             cf_case *c =
                 cf_begin(s, ENG_OP_MUL_MAT_ID, "a=%s m=%lld k=%lld e=%lld u=%lld b1=%lld t=%lld ids/%s%s",

@@ -32,7 +32,8 @@ static void get(cf_suite *s, uint32_t type, uint32_t itype, cf_layout layout, in
                 int64_t p, int64_t q, const char *split)
 {
     bool matrix = layout == CF_PLAIN && (ref_block(type) > 1 || i & 1) && p * q == 1;
-    v = matrix && v % 2 == 0 ? (v + 7) / 8 * 8 : v; /* what a device may keep in lanes, or not */
+    const int64_t group = ref_block(type) > 1 ? 8 : 32;
+    v = matrix && v % 2 == 0 ? (v + group - 1) / group * group : v; /* what a device may keep side by side, or not */
     cf_case *c =
         cf_begin(s, ENG_OP_GET_ROWS, "a=%s/%s ids=%s n=%lld v=%lld i=%lld p=%lld q=%lld%s%s%s", ref_type_name(type),
                  cf_layout_name(layout), ref_type_name(itype), (long long)n, (long long)v, (long long)i, (long long)p,

@@ -3,7 +3,7 @@
  * threads: products with weights of every type, those with experts, attention over caches of several types, and rows
  * on their own.  For each variant of the plugin that the machine has, or those that are named.
  *
- * And weights in lanes give the same bits by all variants that have those.
+ * And weights in lanes or strips give the same bits by all variants that have those.
  *
  *     test-bits [--all] [VARIANT...]     --all: every number of columns from 1 to 600, not some
  */
@@ -19,6 +19,7 @@
 #define MOST 600    /* columns                                                        */
 #define ROWS 21     /* of weights: more than a panel, not whole tiles                 */
 #define ROWS_KEPT 40 /* of those that a device may keep side by side: not whole strips    */
+#define ROWS_PLAIN 96 /* the same of types without blocks                                */
 #define ROWS_TAKEN 700 /* of which each of four threads takes portions                   */
 #define EXPERTS 6
 #define USED 2
@@ -150,7 +151,8 @@ static void check_products(const device *devices, int n_devices, uint32_t type)
     const eng_type_info *info = eng_type_get(type);
     bool good = same_products(devices, n_devices, (matrix){type, length_for(info), ROWS, false});
     if (info->block == 1) /* there is another way for whole chains */
-        good = same_products(devices, n_devices, (matrix){type, 2048 + 128, ROWS, false}) && good;
+        good = same_products(devices, n_devices, (matrix){type, 2048 + 128, ROWS, false}) &&
+               same_products(devices, n_devices, (matrix){type, 2048 + 130, ROWS_PLAIN, true}) && good;
     else
         good = same_products(devices, n_devices, (matrix){type, length_for(info), ROWS_KEPT, true}) && good;
     /* rows as short as a head, and so many that threads take them in portions */
@@ -160,46 +162,48 @@ static void check_products(const device *devices, int n_devices, uint32_t type)
 }
 
 /* Tokens first .. first + n - 1; those that are not `mine` (-1: all) choose other experts than in `whole`. */
-static bool same_tokens(const device *d, uint32_t type, int64_t k, const void *a, const float *x, const int32_t *ids,
+static bool same_tokens(const device *d, const matrix *m, const void *a, const float *x, const int32_t *ids,
                         const float *whole, int64_t first, int64_t n, int64_t mine)
 {
+    const int64_t k = m->k, rows = m->rows;
     int32_t chosen[TOKENS * USED];
     for (int64_t i = 0; i < n * USED; i++)
         chosen[i] = mine < 0 || i / USED == mine ? ids[first * USED + i] : (int32_t)(i % USED + (i % 3 == 0));
-    operand in[3] = {{type, {k, ROWS, EXPERTS}, a, false}, {ENG_TYPE_F32, {k, 1, n}, x + first * k, false},
+    operand in[3] = {{m->type, {k, rows, EXPERTS}, a, m->weight}, {ENG_TYPE_F32, {k, 1, n}, x + first * k, false},
                      {ENG_TYPE_I32, {USED, n}, chosen, false}};
-    operand o = {ENG_TYPE_F32, {ROWS, USED, n}, NULL, false};
+    operand o = {ENG_TYPE_F32, {rows, USED, n}, NULL, false};
     float *part = compute(d, in, 3, o, build_experts, NULL, 0);
     bool good = part != NULL;
     for (int64_t t = 0; good && t < n; t++)
         if (mine < 0 || t == mine)
-            good = same_row(part, t, whole, first + t, ROWS * USED);
+            good = same_row(part, t, whole, first + t, rows * USED);
     if (!good)
-        printf("# %s, %s, %d tokens from %d on: other bits\n", d->name, eng_type_name(type), (int)n, (int)first);
+        printf("# %s, %s, %d tokens from %d on: other bits\n", d->name, eng_type_name(m->type), (int)n, (int)first);
     free(part);
     return good;
 }
 
-static void check_experts(const device *devices, int n_devices, uint32_t type)
+static void check_experts(const device *devices, int n_devices, const matrix m)
 {
     static const int some[] = {1, 2, 3, 5, 8, 9, 31, TOKENS};
-    int64_t k = length_for(eng_type_get(type));
+    const uint32_t type = m.type;
+    const int64_t k = m.k;
     int32_t ids[TOKENS * USED];
     for (int i = 0; i < TOKENS; i++)
         for (int u = 0; u < USED; u++)
             ids[i * USED + u] = i % 4 ? (i * 5 + u * 2) % EXPERTS : 2 + u; /* two experts have many */
-    void *a = encoded(&devices[0], type, (int64_t[4]){k, ROWS, EXPERTS}, 90 + type);
+    void *a = encoded(&devices[0], type, (int64_t[4]){k, m.rows, EXPERTS}, 90 + type);
     float *x = numbers(k * TOKENS, 3 + type);
-    operand in[3] = {{type, {k, ROWS, EXPERTS}, a, false}, {ENG_TYPE_F32, {k, 1, TOKENS}, x, false},
+    operand in[3] = {{type, {k, m.rows, EXPERTS}, a, m.weight}, {ENG_TYPE_F32, {k, 1, TOKENS}, x, false},
                      {ENG_TYPE_I32, {USED, TOKENS}, ids, false}};
-    operand o = {ENG_TYPE_F32, {ROWS, USED, TOKENS}, NULL, false};
+    operand o = {ENG_TYPE_F32, {m.rows, USED, TOKENS}, NULL, false};
     float *whole = a && x ? compute(&devices[0], in, 3, o, build_experts, NULL, 0) : NULL;
     bool good = whole != NULL;
     for (int i = 0; good && i < (int)(sizeof some / sizeof *some); i++)
         for (int t = 0; good && t < n_devices; t++)
-            good = same_tokens(&devices[t], type, k, a, x, ids, whole, (TOKENS - some[i]) / 2, some[i], -1) &&
-                   same_tokens(&devices[t], type, k, a, x, ids, whole, 0, TOKENS, (i * 11 + 1) % TOKENS);
-    tap_check(good, "%s: mul_mat_id, %s", devices[0].name, eng_type_name(type));
+            good = same_tokens(&devices[t], &m, a, x, ids, whole, (TOKENS - some[i]) / 2, some[i], -1) &&
+                   same_tokens(&devices[t], &m, a, x, ids, whole, 0, TOKENS, (i * 11 + 1) % TOKENS);
+    tap_check(good, "%s: mul_mat_id, %s%s", devices[0].name, eng_type_name(type), m.weight ? " of a model" : "");
     free(a);
     free(x);
     free(whole);
@@ -319,8 +323,11 @@ static void check_variant(const char *simd)
     for (uint32_t type = 0; type < 64; type++)
         if (eng_type_get(type) && type != ENG_TYPE_I32 && type != ENG_TYPE_I64)
             check_products(d, n, type);
-    for (size_t i = 0; i < sizeof experts / sizeof *experts; i++)
-        check_experts(d, n, experts[i]);
+    for (size_t i = 0; i < sizeof experts / sizeof *experts; i++) {
+        const eng_type_info *info = eng_type_get(experts[i]);
+        check_experts(d, n, (matrix){info->type, length_for(info), ROWS, false});
+        check_experts(d, n, (matrix){info->type, length_for(info), info->block > 1 ? ROWS_KEPT : ROWS_PLAIN, true});
+    }
     check_attention(d, n, ENG_TYPE_F16, ENG_TYPE_F16, &plain);
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, &plain);
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, &bounded);
@@ -330,37 +337,40 @@ static void check_variant(const char *simd)
         close_device(&d[i]);
 }
 
-/* Weights in lanes are multiplied by other instructions in each of the variants, and to the same bits. */
-static void check_lanes(const char *const *variants, int n_variants, const uint32_t *types, int n_types)
+/* Rows side by side are multiplied by other instructions in each of the variants, and to the same bits. */
+static void check_side_by_side(const char *const *variants, int n_variants, const uint32_t *types, int n_types)
 {
-    device d[3];
+    device d[4];
     int n = 0;
     for (int v = 0; v < n_variants; v++)
         n += open_device(&d[n], variants[v], 1 + n);
     for (int i = 0; n > 0 && i < n_types; i++) {
         const eng_type_info *info = eng_type_get(types[i]);
+        const int64_t rows = info->block > 1 ? ROWS_KEPT : ROWS_PLAIN;
         bool good = true;
         for (int first = 0; first < n; first++) { /* which of them has which numbers of columns */
-            good = good && same_products(d, n, (matrix){types[i], length_for(info), ROWS_KEPT, true});
+            good = good && same_products(d, n, (matrix){types[i], length_for(info) + (info->block == 1), rows, true});
             const device next = d[0];
             memmove(d, d + 1, (size_t)(n - 1) * sizeof *d);
             d[n - 1] = next;
         }
-        tap_check(good, "%s in lanes on %d variants", info->name, n);
+        tap_check(good, "%s side by side on %d variants", info->name, n);
     }
     for (int i = 0; i < n; i++)
         close_device(&d[i]);
 }
 
-static void check_all_lanes(void)
+static void check_all_side_by_side(void)
 {
-    static const char *const variants[] = {"avx2", "avx2vnni", "avx512vnni"};
+    static const char *const variants[] = {"avx512", "avx2", "avx2vnni", "avx512vnni"};
     static const uint32_t types[] = {ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1,
                                      ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K,
                                      ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K};
     static const uint32_t large[] = {ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_IQ4_XS}; /* not of avx2 */
-    check_lanes(variants, 3, types, sizeof types / sizeof *types);
-    check_lanes(variants + 1, 2, large, sizeof large / sizeof *large);
+    static const uint32_t plain[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16};
+    check_side_by_side(variants, 4, plain, sizeof plain / sizeof *plain);
+    check_side_by_side(variants + 1, 3, types, sizeof types / sizeof *types);
+    check_side_by_side(variants + 2, 2, large, sizeof large / sizeof *large);
 }
 
 int main(int argc, char **argv)
@@ -374,6 +384,6 @@ int main(int argc, char **argv)
     for (size_t v = 0; context && first >= argc && v < sizeof variants / sizeof *variants; v++)
         check_variant(variants[v]);
     if (context && first >= argc)
-        check_all_lanes();
+        check_all_side_by_side();
     return tap_end(context);
 }

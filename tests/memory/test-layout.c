@@ -99,16 +99,16 @@ static float *results_of(eng_context *c, eng_device *device, const matrix *w, ui
     return r;
 }
 
-/* Lookups as they are; products, too, unless the rows are in lanes, whose sums are formed in another order. */
-static bool same_results(const matrix *w, const float *packed, const float *file, bool lanes)
+/* Lookups as they are; products, too, unless the rows lie side by side, whose sums are formed in another order. */
+static bool same_results(const matrix *w, const float *packed, const float *file, bool side_by_side)
 {
     const int64_t products = w->m * RIG_COLUMNS, all = products + w->k * RIG_LOOKUPS;
     if (!packed || !file)
         return false;
-    for (int64_t i = 0; lanes && i < products; i++)
+    for (int64_t i = 0; side_by_side && i < products; i++)
         if (!(fabsf(packed[i] - file[i]) < 1e-4f))
             return false;
-    const int64_t first = lanes ? products : 0;
+    const int64_t first = side_by_side ? products : 0;
     return memcmp(packed + first, file + first, (size_t)(all - first) * sizeof *packed) == 0;
 }
 
@@ -116,20 +116,20 @@ static void check_type(eng_context *c, eng_device *device, const char *name, uin
 {
     const char *what = eng_type_get(type)->name;
     matrix w;
-    if (!tap_check(rig_matrix(c, type, 512, 40, &w), "%s, %s: a matrix", name, what))
+    const bool blocks = eng_type_get(type)->block > 1;
+    if (!tap_check(rig_matrix(c, type, 512, blocks ? 40 : 64, &w), "%s, %s: a matrix", name, what))
         return;
     eng_store *store = store_of(device, &w, ENG_LAYOUT_PACKED);
     const eng_layout_info info = layout_of(store);
-    const bool blocks = eng_type_get(type)->block > 1;
-    const bool lanes = strcmp(info.name, "lanes8") == 0;
-    tap_check((lanes || strcmp(info.name, blocks ? "rows4" : "file") == 0) && (info.layout != 0) == blocks &&
-                  info.in_place == 0,
+    const bool side_by_side = strcmp(info.name, blocks ? "lanes8" : "rows32") == 0;
+    tap_check((side_by_side || strcmp(info.name, blocks ? "rows4" : "file") == 0) &&
+                  (info.layout != 0) == (blocks || side_by_side) && info.in_place == 0,
               "%s, %s: kept as %s", name, what, info.name);
     tap_check(store && like_an_array(device, store, w.bytes, 200), "%s, %s: reads and writes like an array of bytes",
               name, what);
     eng_store_destroy(store);
     float *packed = results_of(c, device, &w, ENG_LAYOUT_PACKED), *file = results_of(c, device, &w, ENG_LAYOUT_FILE);
-    tap_check(same_results(&w, packed, file, lanes), "%s, %s: the same products and rows", name, what);
+    tap_check(same_results(&w, packed, file, side_by_side), "%s, %s: the same products and rows", name, what);
     free(packed);
     free(file);
     free(w.data);
@@ -318,15 +318,16 @@ static void check_cuts(eng_context *c, const char *name)
 
 int main(void)
 {
-    static const uint32_t all[] = {ENG_TYPE_F32,  ENG_TYPE_Q4_0,  ENG_TYPE_Q4_1, ENG_TYPE_Q5_0,  ENG_TYPE_Q5_1,
+    static const uint32_t all[] = {ENG_TYPE_F32,  ENG_TYPE_F16,   ENG_TYPE_BF16,
+                                   ENG_TYPE_Q4_0,  ENG_TYPE_Q4_1, ENG_TYPE_Q5_0,  ENG_TYPE_Q5_1,
                                    ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_IQ4_XS, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4,
                                    ENG_TYPE_Q2_K, ENG_TYPE_Q3_K,  ENG_TYPE_Q4_K, ENG_TYPE_Q5_K,  ENG_TYPE_Q6_K};
-    static const uint32_t some[] = {ENG_TYPE_F32, ENG_TYPE_Q4_0, ENG_TYPE_Q4_K};
+    static const uint32_t some[] = {ENG_TYPE_F32, ENG_TYPE_BF16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_K};
     eng_context *c = tap_begin();
     if (!c)
         return 1;
     check_device(c, "cpu", all, sizeof all / sizeof *all);
-    check_device(c, "cpu/2", some, 3);
+    check_device(c, "cpu/2", some, 4);
     check_device(c, "opencl:0", all, sizeof all / sizeof *all);
     check_cuts(c, "cpu/2");
     check_cuts(c, "cpu+opencl:0@1:1");

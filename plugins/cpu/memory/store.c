@@ -58,8 +58,9 @@ int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_lay
                                       "cpu" ENG_CAUSE "type of '%s' must be one that is "
                                       "known here, got %u",
                                       tensor->name, (unsigned)tensor->type);
-    const cpu_planes *planes = device->variant->planes;
-    if (!planes || !eu_layout_lanes(tensor, type, planes->types, info))
+    const cpu_interleaved *planes = device->variant->planes, *strips = device->variant->strips;
+    if (!(planes && eu_layout_lanes(tensor, type, planes->types, info)) &&
+        !(strips && eu_layout_strips(tensor, type, strips->types, info)))
         eu_layout_choose(tensor, type, info);
     if (tensor->data && info->layout == 0 && (uintptr_t)tensor->data % LEAST_ALIGNED == 0)
         info->in_place = ENG_IN_PLACE_ALL;

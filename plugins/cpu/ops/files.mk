@@ -27,6 +27,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/gemm_few.c \
 	plugins/cpu/ops/gemm_lines.h \
 	plugins/cpu/ops/gemm_short.c \
+	plugins/cpu/ops/gemm_strips.c \
 	plugins/cpu/ops/get_rows.c \
 	plugins/cpu/ops/glu.c \
 	plugins/cpu/ops/grid.h \

@@ -9,7 +9,7 @@ static const uint8_t *row_of(const cpu_tensor *a, const uint8_t *matrix, int64_t
     if (a->group == 1)
         return matrix + id * a->nb[1];
     const eu_packing p = eu_packing_of(a->type, a->block_bytes, (uint64_t)a->nb[1], a->group);
-    eu_packed_row(&p, matrix, (uint64_t)id, 0, (uint64_t)(a->ne[0] / a->block), buffer);
+    eu_packed_row(&p, matrix, (uint64_t)id, 0, p.row_bytes / p.block_bytes, buffer);
     return buffer;
 }
 

@@ -15,6 +15,10 @@ const cpu_op *const CPU_V(cpu_ops)[ENG_OP_LIMIT] = {
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
 
+#if CPU_HALVES
+extern const cpu_interleaved CPU_V(cpu_strips);
+#endif
+
 const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .name = STRING(CPU_SUFFIX),
     .ops = CPU_V(cpu_ops),
@@ -23,5 +27,8 @@ const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .read = CPU_V(cpu_read),
     .copy = CPU_V(cpu_copy),
     .fma = CPU_V(cpu_fma),
+#if CPU_HALVES
+    .strips = &CPU_V(cpu_strips),
+#endif
 };
 #endif

@@ -277,7 +277,7 @@ static int64_t grain(int64_t n)
     return STRIP;
 }
 
-const cpu_planes PLANES_V(cpu_planes) = {
+const cpu_interleaved PLANES_V(cpu_planes) = {
     .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
     .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
     .types = 0 LANES_TYPES(EU_LANES_BIT),

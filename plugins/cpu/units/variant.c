@@ -5,7 +5,7 @@
 #include "units.h"
 
 extern const cpu_op *const cpu_ops_avx512[ENG_OP_LIMIT];
-extern const cpu_planes cpu_planes_avx512vnni;
+extern const cpu_interleaved cpu_planes_avx512vnni, cpu_strips_avx512;
 extern const cpu_units cpu_units_avx512vnni;
 
 const cpu_variant cpu_variant_avx512vnni = {
@@ -17,5 +17,6 @@ const cpu_variant cpu_variant_avx512vnni = {
     .copy = CPU_V(cpu_copy),
     .fma = CPU_V(cpu_fma),
     .planes = &cpu_planes_avx512vnni,
+    .strips = &cpu_strips_avx512,
     .units = &cpu_units_avx512vnni,
 };

@@ -6,7 +6,7 @@
 #include "words.h"
 
 extern const cpu_op *const cpu_ops_avx2[ENG_OP_LIMIT];
-extern const cpu_planes cpu_planes_avx2, cpu_planes_avx2vnni;
+extern const cpu_interleaved cpu_planes_avx2, cpu_planes_avx2vnni, cpu_strips_avx2;
 extern const cpu_units cpu_units_avx2;
 
 #define VARIANT(called)                                                                                                \
@@ -19,6 +19,7 @@ extern const cpu_units cpu_units_avx2;
         .copy = CPU_V(cpu_copy),                                                                                       \
         .fma = CPU_V(cpu_fma),                                                                                         \
         .planes = &cpu_planes_##called,                                                                                \
+        .strips = &cpu_strips_avx2,                                                                                    \
         .units = &cpu_units_avx2,                                                                                      \
     }
 VARIANT(avx2);
