@@ -21,13 +21,15 @@ enum { EU_PACKED_ROWS = 4, EU_LANES = 8, EU_STRIP = 32 };
 typedef struct eu_lanes {
     uint8_t run, lead, tail; /* run 0: the type has no such form */
 } eu_lanes;
-/* All types that have one, by the layouts of the GGUF format: those whose numbers, without sign, are so small that 16
+/* The types that have one, by the layouts of the GGUF format: those whose numbers, without sign, are so small that 16
  * products with bytes can be summed in 16 bits, or eight (up to 32, or 64), and others. */
 #define EU_LANES_SMALL(X)                                                                                              \
     X(Q4_0, 2, 1, 0) X(Q4_1, 2, 2, 0) X(Q5_0, 2, 1, 0) X(Q5_1, 2, 2, 0) X(MXFP4, 1, 1, 0) X(NVFP4, 2, 0, 0)            \
     X(Q2_K, 2, 0, 2) X(Q3_K, 2, 0, 1) X(Q4_K, 2, 2, 0) X(Q5_K, 2, 2, 0) X(Q6_K, 2, 0, 1)
 #define EU_LANES_LARGE(X) X(Q8_0, 2, 1, 0) X(IQ4_NL, 2, 1, 0) X(IQ4_XS, 2, 2, 0)
 #define EU_LANES_TYPES(X) EU_LANES_SMALL(X) EU_LANES_LARGE(X)
+/* And those of two bits and fewer, whose numbers are as small as numbers get. */
+#define EU_LANES_LEAST(X) X(TQ1_0, 2, 0, 1) X(TQ2_0, 2, 0, 1) X(Q1_0, 2, 1, 0) X(Q2_0, 2, 1, 0)
 #define EU_LANES_BIT(NAME, ...) | UINT64_C(1) << ENG_TYPE_##NAME /* 0 EU_LANES_SMALL(EU_LANES_BIT): a set of types */
 eu_lanes eu_lanes_of(uint32_t type);
 

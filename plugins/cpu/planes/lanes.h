@@ -60,11 +60,44 @@ CPU_INLINE vu nibble(lanes_at b, const int lead, const int from, const int line)
     return w_field(word(b, lead, from + line % 4), line / 4 * 4, 15);
 }
 
-/* 16 in byte i of a lane if bit 4 * line + i of its word is set. */
-CPU_INLINE vu fifth(vu bits, const int line)
+/* A number in byte i of a lane if bit 4 * line + i of its word is set. */
+CPU_INLINE vu where_set(vu bits, const int line, const int number)
 {
     const vu bit = (vu)v_seti(line % 2 ? (int)0x80402010 : 0x08040201);
-    return w_where(w_spread(bits, line / 2 * 0x01010101), bit, 16);
+    return w_where(w_spread(bits, line / 2 * 0x01010101), bit, number);
+}
+CPU_INLINE vu fifth(vu bits, const int line)
+{
+    return where_set(bits, line, 16);
+}
+
+/* The four pairs of bits of byte i of each lane, one after another. */
+CPU_INLINE vu four_pairs(vu v, const int i)
+{
+    vu t = v >> 8 * i & 255;
+    t |= t << 12;
+    t |= t << 6;
+    return t & 0x03030303;
+}
+
+/* Of bytes that are fractions of 256 digit `n` to base 3: what thrice the fraction has before the point, after n times
+ * that. */
+CPU_INLINE vu base_3(vu v, const int n)
+{
+    vbytes q = (vbytes)v;
+    CPU_UNROLL
+    for (int i = 0; i < n; i++)
+        q += q + q;
+    return (vu)((vbytes)(q < 171) + (vbytes)(q < 86) + (vbytes)w_all(2));
+}
+
+/* 32 bytes of five digits, 16 of five, and four of four. */
+CPU_INLINE vu digits_of(lanes_at b, const int group, const int line)
+{
+    const int fives = 2 * (group - 5) + line / 4;
+    if (group < 5)
+        return base_3(word(b, 0, line), group);
+    return fives < 5 ? base_3(word(b, 0, 8 + line % 4), fives) : base_3(word(b, 0, 12), line % 4);
 }
 
 /* E2M1 numbers twice, raised by 12. */
@@ -84,6 +117,11 @@ LINES(q4_K, w_field(word(b, 4, 3 + group / 2 * 8 + line), group % 2 * 4, 15))
 LINES(q5_K, w_field(word(b, 4, 11 + group / 2 * 8 + line), group % 2 * 4, 15) | bit_to(word(b, 4, 3 + line), group, 4))
 LINES(q6_K, w_field(word(b, 0, group / 4 * 16 + group % 2 * 8 + line), group % 4 / 2 * 4, 15) |
                 w_field(word(b, 0, 32 + group / 4 * 8 + line), group % 4 * 2 - 4, 48))
+
+LINES(tq1_0, digits_of(b, group, line))
+LINES(tq2_0, w_field(word(b, 0, group / 4 * 8 + line), group % 4 * 2, 3))
+LINES(q1_0, where_set(word(b, 2, group), line, 2))
+LINES(q2_0, four_pairs(word(b, 2, 2 * group + line / 4), line % 4))
 
 #if PLANES_DOT
 /* Numbers of eight bits and of a table, raised by 128. */
@@ -113,6 +151,21 @@ HALF_FIRST(q4_0)
 HALF_FIRST(q5_0)
 TWO_HALVES_FIRST(q4_1)
 TWO_HALVES_FIRST(q5_1)
+
+/* One half for all of a block's groups. */
+#define ONE_HALF(type, before, groups)                                                                                 \
+    CPU_INLINE void scales_##type(lanes_at b, float *d, float *m)                                                      \
+    {                                                                                                                  \
+        (void)m;                                                                                                       \
+        const vf by = half_of(b, before);                                                                              \
+        CPU_UNROLL                                                                                                     \
+        for (int i = 0; i < groups; i++)                                                                               \
+            v_store(d + NEXT * i, by);                                                                                 \
+    }
+ONE_HALF(tq1_0, 52, 8)
+ONE_HALF(tq2_0, 64, 8)
+ONE_HALF(q1_0, 0, 4)
+ONE_HALF(q2_0, 0, 2)
 
 /* 2^(e - 128): half of what the exponent says, for numbers are twice theirs. */
 CPU_INLINE void scales_mxfp4(lanes_at b, float *d, float *m)
@@ -213,7 +266,8 @@ CPU_INLINE void scales_iq4_xs(lanes_at b, float *d, float *m)
     X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1)                                   \
     X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2) X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4)                                   \
     X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2) X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2)    \
-    X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4)
+    X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4) X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4)  \
+    X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1) X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1)
 #if PLANES_DOT /* sums have 32 bits */
 #define LANES_TYPES(X)                                                                                                 \
     SMALL_TYPES(X) X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)           \
