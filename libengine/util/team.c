@@ -80,9 +80,10 @@ static void *member_main(void *arg)
     eu_stay_on_cores(team->cores, team->n_cores);
     for (;;) {
         eu_gate_wait(&team->start, seen + 1, EU_FOREVER, &team->between, cores_suffice());
+        /* in this order: who sees the number that the end moves the gate to sees that it is the end */
+        seen = atomic_load_explicit(&team->start.at, memory_order_acquire);
         if (atomic_load(&team->stop))
             return NULL;
-        seen = atomic_load_explicit(&team->start.at, memory_order_acquire);
         if (m->index >= (seen & ((1u << COUNT_BITS) - 1)))
             continue;
         uint64_t call = team->call;

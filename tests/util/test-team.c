@@ -156,6 +156,35 @@ START_TEST(oversubscribed)
 }
 END_TEST
 
+static void nothing(void *ctx, uint32_t i)
+{
+    (void)ctx;
+    (void)i;
+}
+
+/* Teams that end while members still find out that the last call is not theirs, two at a time: it takes some thousand
+ * until one is in between as its team ends. */
+static void *many_ends(void *unused)
+{
+    for (int round = 0; round < 12000; round++) {
+        eu_team *team = eu_team_create(NULL, 0);
+        eu_team_grow(team, 3);
+        eu_team_run(team, 4, nothing, NULL);
+        eu_team_run(team, 2, nothing, NULL);
+        eu_team_end(team);
+    }
+    return unused;
+}
+
+START_TEST(ends)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, many_ends, NULL), 0);
+    many_ends(NULL);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
 typedef struct signalled {
     eu_gate gate;
     atomic_int stop;
@@ -205,6 +234,7 @@ int main(void)
     tcase_add_test(t, barriers);
     tcase_add_test(t, starts);
     tcase_add_test(t, oversubscribed);
+    tcase_add_test(t, ends);
     tcase_add_test(t, gates);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
