@@ -21,7 +21,7 @@ eu_lanes eu_lanes_of(uint32_t type)
     switch (type) {
 #define FORM(NAME, run, lead, tail)                                                                                    \
     case ENG_TYPE_##NAME: return (eu_lanes){run, lead, tail};
-        EU_LANES_TYPES(FORM) EU_LANES_LEAST(FORM)
+        EU_LANES_TYPES(FORM) EU_LANES_LEAST(FORM) EU_LANES_GRID(FORM)
 #undef FORM
     default: return (eu_lanes){0};
     }

@@ -30,6 +30,10 @@ typedef struct eu_lanes {
 #define EU_LANES_TYPES(X) EU_LANES_SMALL(X) EU_LANES_LARGE(X)
 /* And those of two bits and fewer, whose numbers are as small as numbers get. */
 #define EU_LANES_LEAST(X) X(TQ1_0, 2, 0, 1) X(TQ2_0, 2, 0, 1) X(Q1_0, 2, 1, 0) X(Q2_0, 2, 1, 0)
+/* And those whose numbers come from tables of patterns. */
+#define EU_LANES_GRID(X)                                                                                               \
+    X(IQ2_XXS, 2, 1, 0) X(IQ2_XS, 2, 1, 0) X(IQ2_S, 2, 1, 0) X(IQ3_XXS, 2, 1, 0) X(IQ3_S, 2, 1, 0) X(IQ1_S, 2, 1, 0)   \
+    X(IQ1_M, 2, 0, 0)
 #define EU_LANES_BIT(NAME, ...) | UINT64_C(1) << ENG_TYPE_##NAME /* 0 EU_LANES_SMALL(EU_LANES_BIT): a set of types */
 eu_lanes eu_lanes_of(uint32_t type);
 

@@ -367,7 +367,9 @@ static void check_all_side_by_side(void)
                                      ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_Q2_K, ENG_TYPE_Q3_K,
                                      ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K, ENG_TYPE_TQ1_0,
                                      ENG_TYPE_TQ2_0, ENG_TYPE_Q1_0, ENG_TYPE_Q2_0};
-    static const uint32_t large[] = {ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_IQ4_XS}; /* not of avx2 */
+    static const uint32_t large[] = {ENG_TYPE_Q8_0,    ENG_TYPE_IQ4_NL, ENG_TYPE_IQ4_XS, /* not of avx2 */
+                                     ENG_TYPE_IQ2_XXS, ENG_TYPE_IQ2_XS, ENG_TYPE_IQ2_S,  ENG_TYPE_IQ3_XXS,
+                                     ENG_TYPE_IQ3_S,   ENG_TYPE_IQ1_S,  ENG_TYPE_IQ1_M};
     static const uint32_t plain[] = {ENG_TYPE_F32, ENG_TYPE_F16, ENG_TYPE_BF16};
     check_side_by_side(variants, 4, plain, sizeof plain / sizeof *plain);
     check_side_by_side(variants + 1, 3, types, sizeof types / sizeof *types);

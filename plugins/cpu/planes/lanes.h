@@ -269,8 +269,9 @@ CPU_INLINE void scales_iq4_xs(lanes_at b, float *d, float *m)
     X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4) X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4)  \
     X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1) X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1)
 #if PLANES_DOT /* sums have 32 bits */
+#include "grid_lanes.h"
 #define LANES_TYPES(X)                                                                                                 \
-    SMALL_TYPES(X) X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)           \
+    SMALL_TYPES(X) GRID_TYPES(X) X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)           \
     X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1)
 #else
 #define LANES_TYPES SMALL_TYPES

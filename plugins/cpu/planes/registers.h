@@ -133,6 +133,41 @@ CPU_INLINE vu w_where(vu v, vu bits, const int number)
 #endif
 }
 
+/* `twice` - v in each byte of which a bit is set that is set in `bits`, too; v elsewhere. */
+CPU_INLINE vu w_less_where(vu of, vu bits, vu v, const int twice)
+{
+#if CPU_VL == 16
+    const __mmask64 less = _mm512_test_epi8_mask((__m512i)of, (__m512i)bits);
+    return (vu)_mm512_mask_sub_epi8((__m512i)v, less, (__m512i)w_all(twice), (__m512i)v);
+#else
+    const vu less = (vu)((vbytes)(of & bits) == (vbytes)bits); /* of two's complement: ~v is -v - 1 */
+    return (vu)((vbytes)(v ^ less) + (vbytes)(less & w_all(twice + 1)));
+#endif
+}
+
+/* Of each lane that element of a table.  Into a register of zeros: the instruction keeps lanes that a mask leaves out, and so
+ * waits for whoever wrote its register last. */
+CPU_INLINE vu w_gather(const uint32_t *table, vu index)
+{
+#if CPU_VL == 16
+    return (vu)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), 0xffff, (__m512i)index, table, 4);
+#else
+    return (vu)_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const int *)table, (__m256i)index,
+                                           _mm256_set1_epi32(-1), 4);
+#endif
+}
+
+/* The half-precision number that a lane's 16 bits are. */
+CPU_INLINE vf w_half(vu bits)
+{
+#if CPU_VL == 16
+    return (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)bits));
+#else
+    const __m256i v = (__m256i)bits;
+    return (vf)_mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)));
+#endif
+}
+
 /* Lanes of `yes` where a is greater than b, else of `no`. */
 CPU_INLINE vi w_greater(vi a, vi b, vi yes, vi no)
 {
