@@ -160,23 +160,25 @@ static cpu_rows decoded(const cpu_rows *v, float *value)
     else
         for (int64_t j = 0; j < v->n; j++)
             f->decode(v->at + j * v->stride, 0, v->e, value + j * v->e);
-    return (cpu_rows){(const uint8_t *)value, v->e * 4, v->n, v->e, ENG_TYPE_F32, true};
-}
-
-/* Cells of V from the j-th of the block on. */
-static void add_values(const attn_work *w, cpu_rows v, int64_t j, bool partly)
-{
-    if (!CPU_V(cpu_attn_takes)(v.type, w->columns) || (partly && v.type != ENG_TYPE_F32))
-        v = decoded(&v, w->value);
-    if (partly && !finite_values(&v))
-        add_values_carefully(w, &v, j);
-    else
-        CPU_V(cpu_attn_values)(w->score + j, &v, w->sum, w->columns);
+    return (cpu_rows){(const uint8_t *)value, v->e * 4, v->n, v->e, ENG_TYPE_F32, true, NULL};
 }
 
 CPU_INLINE int64_t row_size(const cpu_tensor *t)
 {
     return t->ne[0] / t->block * t->block_bytes;
+}
+
+/* Cells of V from the j-th of the block on. */
+static void add_values(const attn_work *w, cpu_rows v, int64_t j, bool partly)
+{
+    if (!CPU_V(cpu_attn_takes)(v.type, w->columns) || (partly && v.type != ENG_TYPE_F32)) {
+        ask_for(v.next, v.n, v.stride, row_size(w->task->in[2]), true);
+        v = decoded(&v, w->value);
+    }
+    if (partly && !finite_values(&v))
+        add_values_carefully(w, &v, j);
+    else
+        CPU_V(cpu_attn_values)(w->score + j, &v, w->sum, w->columns);
 }
 
 /* Cells whose values are added while the next ones are asked for. */
@@ -202,9 +204,8 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
     weigh(w, n);
     for (int64_t j = 0; j < n; j += each) {
         const int64_t here = n - j < each ? n - j : each;
-        ask_for(value + (j + here) * v->nb[1], here, v->nb[1], row_size(v), true);
-        add_values(w, (cpu_rows){value + j * v->nb[1], v->nb[1], here, w->s.e, v->type, v->nb[1] == row_size(v)}, j,
-                   sight == PARTLY);
+        add_values(w, (cpu_rows){value + j * v->nb[1], v->nb[1], here, w->s.e, v->type, v->nb[1] == row_size(v),
+                                 value + (j + here) * v->nb[1]}, j, sight == PARTLY);
     }
 }
 

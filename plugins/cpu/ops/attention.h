@@ -56,6 +56,7 @@ typedef struct cpu_rows {
     int64_t stride, n, e;
     uint32_t type;
     bool together; /* without gaps */
+    const uint8_t *next; /* the rows to ask for, or NULL */
 } cpu_rows;
 
 /* Are rows of that type taken as they are for so many columns, or decoded before? */

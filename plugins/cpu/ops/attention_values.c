@@ -42,14 +42,28 @@ CPU_INLINE void tile(const float *p, const cpu_rows v, int64_t i, float *sum, co
             v_store(sum + c * e + i + l * CPU_VL, s[c][l]);
 }
 
+/* Elements i .. of the rows that come next are asked for: with each tile those of its vectors, for all at once would be
+ * more misses than a core can have. */
+CPU_INLINE void ask_next(const cpu_rows v, int64_t i, const int vectors, const uint32_t type)
+{
+    const int bytes = type == ENG_TYPE_F32 ? 4 : 2;
+    for (int64_t j = 0; v.next && j < v.n; j++)
+        CPU_UNROLL
+        for (int b = 0; b < vectors * CPU_VL * bytes; b += 64)
+            __builtin_prefetch(v.next + j * v.stride + i * bytes + b, 0, 3);
+}
+
 /* `wide`: vectors of a tile, so that the sums of all columns keep the machine busy. */
 CPU_INLINE void columns_of(const float *p, const cpu_rows v, float *sum, const int cols,
-                           const int wide, const uint32_t type)
+                           const int wide, const uint32_t type, const bool first)
 {
     const int64_t e = v.e;
     int64_t i = 0;
-    for (; i + wide * CPU_VL <= e; i += wide * CPU_VL)
+    for (; i + wide * CPU_VL <= e; i += wide * CPU_VL) {
+        if (first)
+            ask_next(v, i, wide, type);
         tile(p, v, i, sum, cols, wide, type);
+    }
     for (; i + CPU_VL <= e; i += CPU_VL)
         tile(p, v, i, sum, cols, 1, type);
     for (; i < e; i++)
@@ -64,13 +78,13 @@ CPU_INLINE void all_columns(const float *p, const cpu_rows v, float *sum, int64_
     const int64_t e = v.e;
     int64_t c = 0;
     for (; columns > CPU_ATTN_FEW && c + 3 <= columns; c += 3) /* reads less */
-        columns_of(p + c * CELLS, v, sum + c * e, 3, 4, type);
+        columns_of(p + c * CELLS, v, sum + c * e, 3, 4, type, c == 0);
     for (; c + 4 <= columns; c += 4)
-        columns_of(p + c * CELLS, v, sum + c * e, 4, 2, type);
+        columns_of(p + c * CELLS, v, sum + c * e, 4, 2, type, c == 0);
     switch (columns - c) {
-    case 3: columns_of(p + c * CELLS, v, sum + c * e, 3, 2, type); break;
-    case 2: columns_of(p + c * CELLS, v, sum + c * e, 2, 4, type); break;
-    case 1: columns_of(p + c * CELLS, v, sum + c * e, 1, 8, type); break;
+    case 3: columns_of(p + c * CELLS, v, sum + c * e, 3, 2, type, c == 0); break;
+    case 2: columns_of(p + c * CELLS, v, sum + c * e, 2, 4, type, c == 0); break;
+    case 1: columns_of(p + c * CELLS, v, sum + c * e, 1, 8, type, c == 0); break;
     default: break;
     }
 }

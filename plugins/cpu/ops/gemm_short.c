@@ -10,6 +10,7 @@
 
 #define COMMON (128 / 4) /* elements of a chain of the most common head: no loop over them */
 #define NEAR CPU_GEMM_SHORT_ROWS /* rows at once: of those that are decoded, lines stay in the nearest cache */
+#define LATER (4 * NEAR) /* rows: what is asked for */
 #define FEW 8 /* columns */
 #define MOST (CPU_REGISTERS == 32 ? 6 : 4) /* of a tile */
 
@@ -20,6 +21,24 @@ typedef struct short_rows {
     const uint8_t *at[NEAR]; /* lines of the first chain, or rows; the last one again for those that are not there */
     int64_t n, first;
 } short_rows;
+
+/* Rows that come later, of which the rows of a tile ask for as many, a line of each with each chain: all at once would be
+ * more misses than a core can have, and nothing would be multiplied meanwhile. */
+typedef struct short_ask {
+    const uint8_t *at; /* NULL: nothing */
+    int64_t stride, bytes;
+} short_ask;
+
+/* A quarter of the lines of as many rows from the r-th on. */
+CPU_INLINE void ask_quarter(const short_ask *ask, int r, const int rows, int64_t quarter)
+{
+    if (!ask->at)
+        return;
+    CPU_UNROLL
+    for (int i = 0; i < rows; i++)
+        for (int64_t b = 64 * quarter; b < ask->bytes; b += 4 * 64)
+            __builtin_prefetch(ask->at + (r + i) * ask->stride + b, 0, 2);
+}
 
 /* The sums of four vectors. */
 CPU_INLINE four sums_of(vf a, vf b, vf c, vf d)
@@ -50,32 +69,36 @@ CPU_INLINE void add_vectors(const uint8_t *const *row, const float *x, int64_t l
 
 /* All products of `rows` rows with `cols` columns: chain after chain in the same sums. */
 CPU_INLINE void add_products(const uint8_t *const *row, const float *x, int64_t length, int64_t n, const int rows,
-                             const int cols, vf (*acc)[MOST], const source from, const int step)
+                             const int cols, vf (*acc)[MOST], const source from, const int step,
+                             const short_ask *ask, int r)
 {
     CPU_UNROLL
     for (int i = 0; i < rows; i++)
         CPU_UNROLL
         for (int j = 0; j < cols; j++)
             acc[i][j] = (vf){0};
-    for (int64_t v = 0; v < 4; v++)
+    for (int64_t v = 0; v < 4; v++) {
+        if (length >= COMMON)
+            ask_quarter(ask, r, rows, v);
         for (int64_t l = 0; l < length; l += step * CPU_VL)
             CPU_UNROLL
             for (int s = 0; s < step; s++)
                 add_vectors(row, x + v * n * length, length, v, l + s * CPU_VL, rows, cols, acc, from);
+    }
 }
 
 /* Rows r .. r + rows - 1 with columns c .. c + cols - 1 of `n`, which are packed at x; a column's results of four rows
  * are a vector, or, of fewer rows, a row's of four columns.  `step`: vectors that are taken without looking for the
  * end. */
 CPU_INLINE void tile(const short_rows *a, int r, const float *x, int64_t length, int64_t n, int64_t c, const int rows,
-                     const int cols, float *const *o, const source from, const int step)
+                     const int cols, float *const *o, const source from, const int step, const short_ask *ask)
 {
     vf acc[8][MOST];
     const uint8_t *row[8];
     CPU_UNROLL
     for (int i = 0; i < rows; i++)
         row[i] = a->at[r + i];
-    add_products(row, x + c * length, length, n, rows, cols, acc, from, step);
+    add_products(row, x + c * length, length, n, rows, cols, acc, from, step, ask, r);
     if (rows < 4) {
         for (int i = 0; i < rows && r + i < a->n; i++) {
             const four total = sums_of(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
@@ -114,57 +137,57 @@ CPU_INLINE int columns_now(int64_t n, int64_t left)
 }
 
 /* `cols` columns, which are packed at x as those of `n` are, with up to NEAR rows. */
-CPU_INLINE void tiles(const short_rows *a, const float *x, int64_t length, int64_t n, int64_t cols, float *const *o,
-                      const source from, const int step)
+CPU_INLINE void tiles(const short_rows *a, const short_ask *ask, const float *x, int64_t length, int64_t n,
+                      int64_t cols, float *const *o, const source from, const int step)
 {
+    static const short_ask none;
     int now;
     for (int64_t c = 0; c < cols; c += now) {
         now = columns_now(cols, cols - c);
         const int rows = now == 1 ? 8 : now == 4 && CPU_REGISTERS < 32 ? 2 : 4;
-        for (int r = 0; r < a->n; r += rows)
+        for (int r = 0; r < a->n; r += rows) {
+            if (length < COMMON && ask->at && c == 0) /* so short that to ask little by little is half the work */
+                ask_for(ask->at + r * ask->stride, rows, ask->stride, ask->bytes, true);
             switch (now) {
-            case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step); break;
-            case 2: tile(a, r, x, length, n, c, 4, 2, o, from, step); break;
-            case 3: tile(a, r, x, length, n, c, 4, 3, o, from, step); break;
+            case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step, c ? &none : ask); break;
+            case 2: tile(a, r, x, length, n, c, 4, 2, o, from, step, c ? &none : ask); break;
+            case 3: tile(a, r, x, length, n, c, 4, 3, o, from, step, c ? &none : ask); break;
 #if CPU_REGISTERS == 32
-            case 4: tile(a, r, x, length, n, c, 4, 4, o, from, step); break;
-            case 5: tile(a, r, x, length, n, c, 4, 5, o, from, step); break;
-            default: tile(a, r, x, length, n, c, 4, 6, o, from, step); break;
+            case 4: tile(a, r, x, length, n, c, 4, 4, o, from, step, c ? &none : ask); break;
+            case 5: tile(a, r, x, length, n, c, 4, 5, o, from, step, c ? &none : ask); break;
+            default: tile(a, r, x, length, n, c, 4, 6, o, from, step, c ? &none : ask); break;
 #else
-            default: tile(a, r, x, length, n, c, 2, 4, o, from, step); break;
+            default: tile(a, r, x, length, n, c, 2, 4, o, from, step, c ? &none : ask); break;
 #endif
             }
+        }
     }
 }
 
 #define TILES_OF(source)                                                                                               \
-    static void tiles_##source(const short_rows *a, const float *x, int64_t length, int64_t n, int64_t cols,           \
-                               float *const *o)                                                                        \
+    static void tiles_##source(const short_rows *a, const short_ask *ask, const float *x, int64_t length, int64_t n,   \
+                               int64_t cols, float *const *o)                                                          \
     {                                                                                                                  \
         if (length == COMMON)                                                                                          \
-            tiles(a, x, COMMON, n, cols, o, source, COMMON / CPU_VL);                                                  \
+            tiles(a, ask, x, COMMON, n, cols, o, source, COMMON / CPU_VL);                                                  \
         else if (length % (2 * CPU_VL))                                                                                \
-            tiles(a, x, length, n, cols, o, source, 1);                                                                \
+            tiles(a, ask, x, length, n, cols, o, source, 1);                                                                \
         else                                                                                                           \
-            tiles(a, x, length, n, cols, o, source, 2);                                                                \
+            tiles(a, ask, x, length, n, cols, o, source, 2);                                                                \
     }
 TILES_OF(LINES)
 TILES_OF(ROWS_F32)
 TILES_OF(ROWS_F16)
 TILES_OF(ROWS_BF16)
 
-/* Rows m .. m + rows - 1 as lines, NEAR of each chain; at once where they are one behind the other.  The next ones are
- * asked for. */
+/* Rows m .. m + rows - 1 as lines, NEAR of each chain; at once where they are one behind the other. */
 CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t length, float *lines)
 {
     const int64_t bytes = g->k / g->block * g->block_bytes;
     if (g->group <= 1 && g->stride == bytes && 4 * length == g->k) {
-        ask_for(cpu_gemm_row(g, m + NEAR), rows, bytes, bytes, true);
         cpu_formats[g->type].lines(cpu_gemm_row(g, m), 0, rows * g->k, lines, NEAR * length);
         return;
     }
-    if (g->group <= 1)
-        ask_for(cpu_gemm_row(g, m + NEAR), rows, g->stride, bytes, false);
     for (int64_t r = 0; r < rows; r++)
         decode_line(g, m + r, 0, g->k, lines + r * length, NEAR * length);
 }
@@ -175,16 +198,16 @@ bool CPU_V(cpu_gemm_is_short)(const cpu_gemm *g)
 }
 
 /* The rows with some of the columns, which are packed at x. */
-static void some_columns(const cpu_gemm *g, const short_rows *a, const source from, int64_t length, int64_t c0,
-                         int64_t cols)
+static void some_columns(const cpu_gemm *g, const short_rows *a, const short_ask *ask, const source from,
+                         int64_t length, int64_t c0, int64_t cols)
 {
     const float *x = (const float *)g->packed + c0 * length;
     float *const *o = g->o + c0;
     switch (from) {
-    case ROWS_F32: tiles_ROWS_F32(a, x, length, g->n, cols, o); break;
-    case ROWS_F16: tiles_ROWS_F16(a, x, length, g->n, cols, o); break;
-    case ROWS_BF16: tiles_ROWS_BF16(a, x, length, g->n, cols, o); break;
-    default: tiles_LINES(a, x, length, g->n, cols, o); break;
+    case ROWS_F32: tiles_ROWS_F32(a, ask, x, length, g->n, cols, o); break;
+    case ROWS_F16: tiles_ROWS_F16(a, ask, x, length, g->n, cols, o); break;
+    case ROWS_BF16: tiles_ROWS_BF16(a, ask, x, length, g->n, cols, o); break;
+    default: tiles_LINES(a, ask, x, length, g->n, cols, o); break;
     }
 }
 
@@ -194,14 +217,14 @@ void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0
     const source from = source_of(g);
     for (int64_t m = m0; m < m1; m += NEAR) {
         short_rows a = {.n = m1 - m < NEAR ? m1 - m : NEAR, .first = m};
+        const short_ask ask = {g->group <= 1 ? cpu_gemm_row(g, m + LATER) : NULL, g->stride,
+                               g->k / g->block * g->block_bytes};
         if (from == LINES)
             decode_rows(g, m, a.n, length, lines);
-        else
-            ask_for(cpu_gemm_row(g, m + NEAR), a.n, g->stride, g->k * g->block_bytes, true);
         for (int64_t r = 0; r < NEAR; r++) {
             const int64_t row = r < a.n ? r : a.n - 1;
             a.at[r] = from == LINES ? (const uint8_t *)(lines + row * length) : cpu_gemm_row(g, m + row);
         }
-        some_columns(g, &a, from, length, c0, c1 - c0);
+        some_columns(g, &a, &ask, from, length, c0, c1 - c0);
     }
 }
