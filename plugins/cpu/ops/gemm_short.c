@@ -29,6 +29,9 @@ typedef struct short_ask {
     int64_t stride, bytes;
 } short_ask;
 
+/* Lines that lie in the cache, and rows so short that to ask for quarters is half the work, leave no time for it. */
+#define BY_QUARTERS(length, from) ((from) != LINES && (length) >= COMMON)
+
 /* A quarter of the lines of as many rows from the r-th on. */
 CPU_INLINE void ask_quarter(const short_ask *ask, int r, const int rows, int64_t quarter)
 {
@@ -78,7 +81,7 @@ CPU_INLINE void add_products(const uint8_t *const *row, const float *x, int64_t 
         for (int j = 0; j < cols; j++)
             acc[i][j] = (vf){0};
     for (int64_t v = 0; v < 4; v++) {
-        if (length >= COMMON)
+        if (BY_QUARTERS(length, from))
             ask_quarter(ask, r, rows, v);
         for (int64_t l = 0; l < length; l += step * CPU_VL)
             CPU_UNROLL
@@ -146,7 +149,7 @@ CPU_INLINE void tiles(const short_rows *a, const short_ask *ask, const float *x,
         now = columns_now(cols, cols - c);
         const int rows = now == 1 ? 8 : now == 4 && CPU_REGISTERS < 32 ? 2 : 4;
         for (int r = 0; r < a->n; r += rows) {
-            if (length < COMMON && ask->at && c == 0) /* so short that to ask little by little is half the work */
+            if (!BY_QUARTERS(length, from) && ask->at && c == 0)
                 ask_for(ask->at + r * ask->stride, rows, ask->stride, ask->bytes, true);
             switch (now) {
             case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step, c ? &none : ask); break;
