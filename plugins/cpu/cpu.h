@@ -91,7 +91,9 @@ typedef struct cpu_units {
 /* Products of weights with rows side by side, which a variant may have.  Those of strips are always exact. */
 typedef struct cpu_interleaved {
     cpu_products exact, fast;
-    uint64_t types; /* that are kept so: a bit each */
+    uint64_t types;     /* that are kept so: a bit each */
+    uint64_t tried;     /* those of them that are only if that pays on this machine */
+    bool (*pays)(void); /* NULL: there are none */
 } cpu_interleaved;
 
 struct cpu_variant {

@@ -50,6 +50,12 @@ static void account(eng_device_state *device, const eng_store_state *store, bool
 
 #define LEAST_ALIGNED 16 /* addresses at which data are used in place */
 
+static uint64_t types_beside(const cpu_interleaved *kept, uint32_t type)
+{
+    const bool tried = type < 64 && kept->tried >> type & 1;
+    return tried && !kept->pays() ? 0 : kept->types;
+}
+
 int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_layout_info *info)
 {
     const eng_type_info *type = cpu_type(tensor->type);
@@ -59,8 +65,8 @@ int cpu_layout(eng_device_state *device, const eng_store_tensor *tensor, eng_lay
                                       "known here, got %u",
                                       tensor->name, (unsigned)tensor->type);
     const cpu_interleaved *planes = device->variant->planes, *strips = device->variant->strips;
-    if (!(planes && eu_layout_lanes(tensor, type, planes->types, info)) &&
-        !(strips && eu_layout_strips(tensor, type, strips->types, info)))
+    if (!(planes && eu_layout_lanes(tensor, type, types_beside(planes, tensor->type), info)) &&
+        !(strips && eu_layout_strips(tensor, type, types_beside(strips, tensor->type), info)))
         eu_layout_choose(tensor, type, info);
     if (tensor->data && info->layout == 0 && (uintptr_t)tensor->data % LEAST_ALIGNED == 0)
         info->in_place = ENG_IN_PLACE_ALL;

@@ -7,6 +7,7 @@
 
 #include "../cpu.h"
 #include "../ops/panels.h"
+#include "gathers.h"
 #include "planes.h"
 #include "strips.h"
 
@@ -281,4 +282,8 @@ const cpu_interleaved PLANES_V(cpu_planes) = {
     .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
     .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
     .types = 0 LANES_TYPES(EU_LANES_BIT),
+#if PLANES_DOT
+    .tried = 0 GRID_TYPES(EU_LANES_BIT),
+    .pays = PLANES_V(cpu_gathers_pay),
+#endif
 };
