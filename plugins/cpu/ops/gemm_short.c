@@ -25,8 +25,8 @@ typedef struct short_rows {
 /* Rows that come later, of which the rows of a tile ask for as many, a line of each with each chain: all at once would be
  * more misses than a core can have, and nothing would be multiplied meanwhile. */
 typedef struct short_ask {
-    const uint8_t *at; /* NULL: nothing */
-    int64_t stride, bytes;
+    const uint8_t *at;
+    int64_t stride, bytes; /* 0: nothing */
 } short_ask;
 
 /* Lines that lie in the cache, and rows so short that to ask for quarters is half the work, leave no time for it. */
@@ -35,12 +35,11 @@ typedef struct short_ask {
 /* A quarter of the lines of as many rows from the r-th on. */
 CPU_INLINE void ask_quarter(const short_ask *ask, int r, const int rows, int64_t quarter)
 {
-    if (!ask->at)
-        return;
-    CPU_UNROLL
-    for (int i = 0; i < rows; i++)
-        for (int64_t b = 64 * quarter; b < ask->bytes; b += 4 * 64)
-            __builtin_prefetch(ask->at + (r + i) * ask->stride + b, 0, 2);
+    const uint8_t *p = ask->at + r * ask->stride;
+    for (int64_t b = 64 * quarter; b < ask->bytes; b += 4 * 64)
+        CPU_UNROLL
+        for (int i = 0; i < rows; i++)
+            __builtin_prefetch(p + i * ask->stride + b, 0, 2);
 }
 
 /* The sums of four vectors. */
@@ -149,7 +148,7 @@ CPU_INLINE void tiles(const short_rows *a, const short_ask *ask, const float *x,
         now = columns_now(cols, cols - c);
         const int rows = now == 1 ? 8 : now == 4 && CPU_REGISTERS < 32 ? 2 : 4;
         for (int r = 0; r < a->n; r += rows) {
-            if (!BY_QUARTERS(length, from) && ask->at && c == 0)
+            if (!BY_QUARTERS(length, from) && c == 0)
                 ask_for(ask->at + r * ask->stride, rows, ask->stride, ask->bytes, true);
             switch (now) {
             case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step, c ? &none : ask); break;
@@ -220,8 +219,8 @@ void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0
     const source from = source_of(g);
     for (int64_t m = m0; m < m1; m += NEAR) {
         short_rows a = {.n = m1 - m < NEAR ? m1 - m : NEAR, .first = m};
-        const short_ask ask = {g->group <= 1 ? cpu_gemm_row(g, m + LATER) : NULL, g->stride,
-                               g->k / g->block * g->block_bytes};
+        const short_ask ask = {cpu_gemm_row(g, m + LATER), g->stride,
+                               g->group <= 1 ? g->k / g->block * g->block_bytes : 0};
         if (from == LINES)
             decode_rows(g, m, a.n, length, lines);
         for (int64_t r = 0; r < NEAR; r++) {
