@@ -92,7 +92,7 @@ CPU_INLINE vi w_four(const uint8_t *p)
 
 CPU_INLINE vu w_all(const int byte)
 {
-    return (vu)v_seti(byte * 0x01010101);
+    return (vu)v_seti((int)((unsigned)byte * 0x01010101u));
 }
 
 /* The bits of `mask` of each byte, moved down (negative: up) by n. */
