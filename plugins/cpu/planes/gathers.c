@@ -5,10 +5,9 @@
  */
 #include "config.h"
 
-#include <stdatomic.h>
-
 #include "libengine/util/util.h"
 
+#include "../ops/trial.h"
 #include "gathers.h"
 #include "registers.h"
 
@@ -20,8 +19,11 @@
 #define CHAINS 4
 
 /* Nanoseconds of rounds of gathers, or of loads of as many words. */
-static uint64_t duration(bool gather, const uint32_t *table)
+static uint64_t duration(bool gather)
 {
+    static const uint32_t words[WORDS];
+    const uint32_t *table = words;
+    __asm__("" : "+r"(table)); /* the compiler knows what is in `words` and would load nothing */
     vu sum[CHAINS] = {{0}};
     uint32_t at[CPU_VL * CHAINS], alone = 0;
     for (int i = 0; i < CPU_VL * CHAINS; i++)
@@ -50,19 +52,8 @@ static uint64_t duration(bool gather, const uint32_t *table)
  * long as in the form of the file, and more columns less.  Tried once. */
 bool PLANES_V(cpu_gathers_pay)(void)
 {
-    static atomic_int known; /* 0: not yet; 1: no; 2: yes */
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
-    if (answer == 0) {
-        uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
-        const uint32_t table[WORDS] = {0};
-        for (int t = 0; t < 2 * TRIES; t++) {
-            const uint64_t now = duration(t % 2, table);
-            least[t % 2] = now < least[t % 2] ? now : least[t % 2];
-        }
-        answer = 2 * least[1] <= 3 * least[0] ? 2 : 1;
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
-    }
-    return answer == 2;
+    static atomic_int known;
+    return cpu_trial(&known, duration, TRIES, 9);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "libengine/util/util.h"
 
 #include "../cpu.h"
+#include "../ops/trial.h"
 #include "units.h"
 
 CPU_INLINE __m512i four(const uint8_t *x)
@@ -101,11 +102,12 @@ static void (*const tiles[])(const units_strip *, const uint8_t *, int64_t, int6
 #define TRIES 5
 #define ROUNDS 256
 
-/* Nanoseconds of rounds of products of bf16, or of multiplications and additions of as many floats.  What becomes of
- * them goes to *x, which is not zero, so that they are computed. */
-static uint64_t duration(bool bf16, float *x)
+/* Nanoseconds of rounds of multiplications and additions of floats, or of products of as many bf16. */
+static uint64_t duration(bool bf16)
 {
-    __m512 sum[TILE], one = _mm512_set1_ps(*x);
+    float x = 1;
+    __asm__("" : "+r"(x)); /* a number that the compiler does not know ... */
+    __m512 sum[TILE], one = _mm512_set1_ps(x);
     CPU_UNROLL
     for (int i = 0; i < TILE; i++)
         sum[i] = _mm512_set1_ps((float)i);
@@ -119,7 +121,7 @@ static uint64_t duration(bool bf16, float *x)
     CPU_UNROLL
     for (int i = 1; i < TILE; i++)
         sum[0] = _mm512_add_ps(sum[0], sum[i]);
-    *x = _mm512_reduce_add_ps(sum[0]) > 0 ? 1 : 2;
+    __asm__ volatile("" : : "v"(sum[0])); /* ... and that somebody wants */
     return end - begin;
 }
 
@@ -127,19 +129,8 @@ static uint64_t duration(bool bf16, float *x)
  * it, and then columns are rounded in vain.  Tried once. */
 static bool bf16_pays(void)
 {
-    static atomic_int known; /* 0: not yet; 1: no; 2: yes */
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
-    if (answer == 0) {
-        uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
-        float x = 1;
-        for (int t = 0; t < 2 * TRIES; t++) {
-            const uint64_t now = duration(t % 2, &x);
-            least[t % 2] = now < least[t % 2] ? now : least[t % 2];
-        }
-        answer = 2 * least[0] >= 3 * least[1] ? 2 : 1;
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
-    }
-    return answer == 2;
+    static atomic_int known;
+    return cpu_trial(&known, duration, TRIES, 4);
 }
 
 /* Processors with dot products of bytes may lack those of bf16. */
