@@ -146,20 +146,21 @@ CPU_INLINE void tiles(const short_rows *a, const short_ask *ask, const float *x,
     int now;
     for (int64_t c = 0; c < cols; c += now) {
         now = columns_now(cols, cols - c);
+        const short_ask *asks = c ? &none : ask; /* once for all columns */
         const int rows = now == 1 ? 8 : now == 4 && CPU_REGISTERS < 32 ? 2 : 4;
         for (int r = 0; r < a->n; r += rows) {
             if (!BY_QUARTERS(length, from) && c == 0)
                 ask_for(ask->at + r * ask->stride, rows, ask->stride, ask->bytes, true);
             switch (now) {
-            case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step, c ? &none : ask); break;
-            case 2: tile(a, r, x, length, n, c, 4, 2, o, from, step, c ? &none : ask); break;
-            case 3: tile(a, r, x, length, n, c, 4, 3, o, from, step, c ? &none : ask); break;
+            case 1: tile(a, r, x, length, n, c, 8, 1, o, from, step, asks); break;
+            case 2: tile(a, r, x, length, n, c, 4, 2, o, from, step, asks); break;
+            case 3: tile(a, r, x, length, n, c, 4, 3, o, from, step, asks); break;
 #if CPU_REGISTERS == 32
-            case 4: tile(a, r, x, length, n, c, 4, 4, o, from, step, c ? &none : ask); break;
-            case 5: tile(a, r, x, length, n, c, 4, 5, o, from, step, c ? &none : ask); break;
-            default: tile(a, r, x, length, n, c, 4, 6, o, from, step, c ? &none : ask); break;
+            case 4: tile(a, r, x, length, n, c, 4, 4, o, from, step, asks); break;
+            case 5: tile(a, r, x, length, n, c, 4, 5, o, from, step, asks); break;
+            default: tile(a, r, x, length, n, c, 4, 6, o, from, step, asks); break;
 #else
-            default: tile(a, r, x, length, n, c, 2, 4, o, from, step, c ? &none : ask); break;
+            default: tile(a, r, x, length, n, c, 2, 4, o, from, step, asks); break;
 #endif
             }
         }

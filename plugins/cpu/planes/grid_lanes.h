@@ -67,8 +67,7 @@ CPU_INLINE vu sevens(vu v)
 /* Numbers that are raised by `bias`, negative where the line's bits of a group's 32 signs are set. */
 CPU_INLINE vu with_signs(vu raised, vu signs, const int line, const int bias)
 {
-    const vu bit = (vu)v_seti(line % 2 ? (int)0x80402010 : 0x08040201);
-    return w_less_where(w_spread(signs, line / 2 * 0x01010101), bit, raised, 2 * bias);
+    return w_less_where(bits_spread(signs, line), bits_of_line(line), raised, 2 * bias);
 }
 
 /* -- iq2: 8, 25 or 43 -------------------------------------------------------------------------- */

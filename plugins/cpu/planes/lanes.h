@@ -60,11 +60,20 @@ CPU_INLINE vu nibble(lanes_at b, const int lead, const int from, const int line)
     return w_field(word(b, lead, from + line % 4), line / 4 * 4, 15);
 }
 
+/* Of a group's 32 bits those of a line: the byte that has them, as each byte, and which of it is whose. */
+CPU_INLINE vu bits_spread(vu bits, const int line)
+{
+    return w_spread(bits, line / 2 * 0x01010101);
+}
+CPU_INLINE vu bits_of_line(const int line)
+{
+    return (vu)v_seti(line % 2 ? (int)0x80402010 : 0x08040201);
+}
+
 /* A number in byte i of a lane if bit 4 * line + i of its word is set. */
 CPU_INLINE vu where_set(vu bits, const int line, const int number)
 {
-    const vu bit = (vu)v_seti(line % 2 ? (int)0x80402010 : 0x08040201);
-    return w_where(w_spread(bits, line / 2 * 0x01010101), bit, number);
+    return w_where(bits_spread(bits, line), bits_of_line(line), number);
 }
 CPU_INLINE vu fifth(vu bits, const int line)
 {
@@ -271,7 +280,8 @@ CPU_INLINE void scales_iq4_xs(lanes_at b, float *d, float *m)
 #if PLANES_DOT /* sums have 32 bits */
 #include "grid_lanes.h"
 #define LANES_TYPES(X)                                                                                                 \
-    SMALL_TYPES(X) GRID_TYPES(X) X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)           \
+    SMALL_TYPES(X) GRID_TYPES(X)                                                                                       \
+    X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)                          \
     X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1)
 #else
 #define LANES_TYPES SMALL_TYPES
