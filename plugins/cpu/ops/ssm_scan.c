@@ -5,6 +5,7 @@
 #include "pool.h"
 
 #define BLOCK 32 /* channels of a unit, at most */
+#define AHEAD 8 /* tokens */
 #define AT_ONCE 4 /* in one pass over the states: their sums are added across lanes together */
 
 typedef struct scan_unit {
@@ -80,6 +81,17 @@ static float load_token(const cpu_task *task, const scan_unit *u, int64_t t, flo
     return 0;
 }
 
+/* A later token's channels, which lie far behind this one's: what takes so long to come must not stop the work. */
+CPU_INLINE void ask_token(const cpu_task *task, const scan_unit *u, int64_t t)
+{
+    const float *x = head_vector(task->in[0], u->head, t) + u->channel,
+                *out = head_vector(task->out[0], u->head, t) + u->channel;
+    for (int64_t c = 0; c < u->channels; c += 64 / (int64_t)sizeof *x) {
+        __builtin_prefetch(x + c, 0, 3);
+        __builtin_prefetch(out + c, 1, 3);
+    }
+}
+
 /* One sequence's tokens begin .. end - 1. */
 static void scan(const cpu_task *task, const scan_unit *u, int64_t begin, int64_t end)
 {
@@ -89,6 +101,8 @@ static void scan(const cpu_task *task, const scan_unit *u, int64_t begin, int64_
     load_state(u, state, pool_index(task->in[6], u->seq, 0));
     memcpy(u->rate, a->data + u->head * a->nb[1], (size_t)a->ne[0] * sizeof(float));
     for (int64_t t = begin; t < end; t++) {
+        if (t + AHEAD < end)
+            ask_token(task, u, t + AHEAD);
         const float dt = tail_f32(dts->data + u->head * dts->nb[0] + t * dts->nb[1]);
         const float decay = load_token(task, u, t, dt), *x = head_vector(task->in[0], u->head, t) + u->channel;
         float *out = head_vector(task->out[0], u->head, t) + u->channel;
