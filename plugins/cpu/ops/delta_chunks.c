@@ -29,6 +29,7 @@ typedef struct chunk_work {
     int64_t stride;   /* of rows: keys rounded up to whole strips                    */
     int64_t strips;   /* of the unit                                                 */
     int64_t first, n; /* tokens of the chunk                                         */
+    int64_t end;      /* of the sequence                                             */
     bool per_key;
     float scale;
     float *state;     /* [strip][key][WIDE]                                          */
@@ -333,12 +334,41 @@ static void update_strip(const chunk_work *w, float *m)
         update_tile(w, i, m + i * WIDE, 1);
 }
 
+/* A vector of numbers that will be read, or written. */
+CPU_INLINE void ask_floats(const float *at, int64_t n, const int write)
+{
+    for (int64_t i = 0; i < n; i += 64 / (int64_t)sizeof *at)
+        if (write)
+            __builtin_prefetch(at + i, 1, 2);
+        else
+            __builtin_prefetch(at + i, 0, 2);
+}
+
+/* With each strip, where some of the chunk's results go, and some of what the next chunk takes, are asked for: a head's
+ * tokens lie far from each other. */
+static void ask_tokens(const chunk_work *w, int64_t strip)
+{
+    const cpu_tensor *const *in = w->task->in;
+    const delta_unit *u = w->u;
+    for (int64_t t = strip; t < CHUNK; t += w->strips) {
+        const int64_t next = w->first + w->n + t;
+        if (t < w->n)
+            ask_floats(head_vector(w->task->out[0], u->head, w->first + t) + u->column, u->columns, 1);
+        if (next >= w->end)
+            continue;
+        ask_floats(head_vector(in[0], u->qk_head, next), u->s, 0);
+        ask_floats(head_vector(in[1], u->qk_head, next), u->s, 0);
+        ask_floats(head_vector(in[2], u->head, next) + u->column, u->columns, 0);
+    }
+}
+
 static void run_chunk(chunk_work *w)
 {
     const cpu_tensor *o = w->task->out[0];
     prepare_chunk(w);
     for (int64_t p = 0; p < w->strips; p++) {
         float *m = strip_at(w, p);
+        ask_tokens(w, p);
         rows_times_strip(w, w->k, m, w->sums);
         rows_times_strip(w, w->q, m, w->sums + ROWS * WIDE);
         solve(w, p * WIDE);
@@ -352,7 +382,7 @@ static void run_chunk(chunk_work *w)
 void CPU_V(cpu_delta_chunks)(const cpu_task *task, const delta_unit *u, int64_t begin, int64_t end, uint8_t *scratch)
 {
     chunk_work w = {.task = task, .u = u, .stride = stride_of(u->s), .strips = (u->columns + WIDE - 1) / WIDE,
-                    .per_key = task->in[3]->ne[0] > 1, .scale = (float)(1 / sqrt((double)u->s))};
+                    .end = end, .per_key = task->in[3]->ne[0] > 1, .scale = (float)(1 / sqrt((double)u->s))};
     const int64_t snapshots = delta_snapshots(task);
     take_work(&w, scratch);
     load_state(&w, pool_index(task->in[6], u->seq, 0));
