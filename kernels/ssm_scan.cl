@@ -12,6 +12,7 @@
  */
 #include "states.clh"
 #include "fold.clh"
+#include "stream.clh"
 
 #define BUFFERS(B)                                                                                                     \
     B(cbytes, x) B(cbytes, dts) B(cbytes, rates) B(cbytes, ins) B(cbytes, reads) B(cbytes, src) B(cbytes, dst)         \
@@ -42,6 +43,8 @@ NUMBERS(ssm_scan, SCAN_NUMBERS);
 
 #if VEC
 
+#define LATER 8 /* tokens: a head's channels of one token lie a row of heads before those of the next */
+
 KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
 {
     UNPACK(SCAN_NUMBERS)
@@ -60,6 +63,8 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
 
     for (int t = from; t < to; t++) {
         cbytes in = ins + t * b_nb.y, read = reads + t * b_nb.w;
+        AHEAD(x + h * x_nb.x + (t + LATER) * x_nb.y + 4 * j0);
+        AHEAD((cbytes)RESULT(t + LATER) + 4 * j0);
         const float dt = FLOAT(dts, t * x_nb.w);
         const float16 d = dt * ld16_f32(x + h * x_nb.x + t * x_nb.y, j0 / NC, head.z);
 #define CHANNEL(c) const float d##c = d.s##c;
