@@ -38,12 +38,15 @@ struct eu_team {
     void *ctx;
     uint32_t first; /* the number of members[0]: 1 if the caller takes part, else 0 */
     uint32_t count; /* members that take part, with the caller */
+    atomic_int counted; /* among threads_in_use: those of the call in progress */
+    atomic_uint kept;   /* members */
 };
 
-/* Of all teams of this module, callers included. */
-static atomic_uint threads_in_use;
+/* Of all calls of this module's teams that are in progress, callers included. */
+static atomic_int threads_in_use;
 
-static bool cores_suffice(void)
+/* Is there a core for each thread of the team beside those of other teams' calls? */
+static bool cores_suffice(const eu_team *team)
 {
     static atomic_uint known;
     uint32_t cores = atomic_load_explicit(&known, memory_order_relaxed);
@@ -51,12 +54,26 @@ static bool cores_suffice(void)
         cores = eu_core_count();
         atomic_store_explicit(&known, cores, memory_order_relaxed);
     }
-    return atomic_load_explicit(&threads_in_use, memory_order_relaxed) <= cores;
+    const int own = atomic_load(&team->counted), others = atomic_load(&threads_in_use) - own;
+    return others + (int)atomic_load_explicit(&team->kept, memory_order_relaxed) + 1 <= (int)cores;
+}
+
+/* Members look while the caller counts: a call that ends is then left out twice rather than taken for another team's. */
+static void count_in(eu_team *team, uint32_t threads)
+{
+    atomic_store(&team->counted, (int)threads);
+    atomic_fetch_add(&threads_in_use, (int)threads);
+}
+
+static void count_out(eu_team *team)
+{
+    atomic_fetch_sub(&threads_in_use, atomic_load(&team->counted));
+    atomic_store(&team->counted, 0);
 }
 
 bool eu_team_calm(eu_team *team)
 {
-    return cores_suffice() && eu_spin_calm(&team->within);
+    return cores_suffice(team) && eu_spin_calm(&team->within);
 }
 
 void eu_team_barrier(eu_team *team)
@@ -66,7 +83,7 @@ void eu_team_barrier(eu_team *team)
         atomic_store(&team->arrived, 0);
         eu_gate_move(&team->turn, next);
     } else {
-        eu_gate_wait(&team->turn, next, EU_FOREVER, &team->within, cores_suffice());
+        eu_gate_wait(&team->turn, next, EU_FOREVER, &team->within, cores_suffice(team));
     }
 }
 
@@ -79,7 +96,7 @@ static void *member_main(void *arg)
     uint64_t seen = m->seen;
     eu_stay_on_cores(team->cores, team->n_cores);
     for (;;) {
-        eu_gate_wait(&team->start, seen + 1, EU_FOREVER, &team->between, cores_suffice());
+        eu_gate_wait(&team->start, seen + 1, EU_FOREVER, &team->between, cores_suffice(team));
         /* in this order: who sees the number that the end moves the gate to sees that it is the end */
         seen = atomic_load_explicit(&team->start.at, memory_order_acquire);
         if (atomic_load(&team->stop))
@@ -114,7 +131,7 @@ static bool member_add(eu_team *team)
         return false;
     }
     team->members.at[team->members.n++] = m;
-    atomic_fetch_add(&threads_in_use, 1);
+    atomic_store(&team->kept, (unsigned)team->members.n);
     return true;
 }
 
@@ -135,6 +152,7 @@ static void begin(eu_team *team, uint32_t kept, uint32_t first, void (*fn)(void 
     team->first = first;
     team->count = kept + first;
     team->call++;
+    count_in(team, team->count);
     atomic_store_explicit(&team->left, kept, memory_order_relaxed);
     eu_gate_move(&team->start, team->call << COUNT_BITS | kept);
 }
@@ -143,7 +161,9 @@ void eu_team_run(eu_team *team, uint32_t count, void (*fn)(void *ctx, uint32_t i
 {
     if (count == 1) {
         team->count = 1;
+        count_in(team, 1);
         fn(ctx, 0);
+        count_out(team);
     } else if (count > 1) {
         begin(team, count - 1, 1, fn, ctx);
         fn(ctx, 0);
@@ -159,10 +179,14 @@ void eu_team_start(eu_team *team, uint32_t count, void (*fn)(void *ctx, uint32_t
 
 bool eu_team_wait(eu_team *team, uint64_t timeout)
 {
-    if (eu_gate_reached(&team->done, team->call) || timeout == 0)
-        return eu_gate_reached(&team->done, team->call);
-    uint64_t deadline = timeout == EU_FOREVER ? EU_FOREVER : eu_deadline(timeout);
-    return eu_gate_wait(&team->done, team->call, deadline, &team->within, cores_suffice());
+    bool done = eu_gate_reached(&team->done, team->call);
+    if (!done && timeout > 0) {
+        uint64_t deadline = timeout == EU_FOREVER ? EU_FOREVER : eu_deadline(timeout);
+        done = eu_gate_wait(&team->done, team->call, deadline, &team->within, cores_suffice(team));
+    }
+    if (done)
+        count_out(team);
+    return done;
 }
 
 /* -- the team ------------------------------------------------------------------------------ */
@@ -196,7 +220,6 @@ eu_team *eu_team_create(const int *cores, uint32_t n_cores)
     team->n_cores = n_cores;
     eu_spin_init(&team->between);
     eu_spin_init(&team->within);
-    atomic_fetch_add(&threads_in_use, 1);
     return team;
 }
 
@@ -205,7 +228,6 @@ void eu_team_end(eu_team *team)
     if (!team)
         return;
     eu_team_wait(team, EU_FOREVER);
-    atomic_fetch_sub(&threads_in_use, (unsigned)team->members.n + 1);
     atomic_store(&team->stop, true);
     eu_gate_move(&team->start, (team->call + 1) << COUNT_BITS);
     for (size_t i = 0; i < team->members.n; i++) {

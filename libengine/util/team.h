@@ -2,8 +2,8 @@
  * A team of threads that run the same function side by side.
  *
  * The team keeps its threads: member i is the same one every time.  Between calls they wait at
- * a gate, which spins only while all teams of this module together have no more threads than
- * there are cores.  Signals are blocked in them: they are for the host's own threads.
+ * a gate, which spins only while there is a core for each of them beside the calls of this module's
+ * other teams.  Signals are blocked in them: they are for the host's own threads.
  *
  * A team is used by one thread at a time and not from within its own function.  A caller that must
  * not be held up by a member for ever starts the team without itself and waits for a limited time.

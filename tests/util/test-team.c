@@ -156,6 +156,34 @@ START_TEST(oversubscribed)
 }
 END_TEST
 
+/* A team that is kept, and does nothing, takes no core from another; one at work does. */
+START_TEST(idle)
+{
+    const uint32_t cores = eu_core_count();
+    if (cores < 2)
+        return;
+    eu_team *team = eu_team_create(NULL, 0), *other = eu_team_create(NULL, 0);
+    held h;
+    atomic_init(&h.open, false);
+    atomic_init(&h.through, 0);
+    eu_team_grow(team, cores - 1);
+    eu_team_grow(other, 2);
+    for (int round = 0; round < 3; round++) {
+        ck_assert(eu_team_calm(team));
+        atomic_store(&h.open, false);
+        eu_team_start(other, 2, held_run, &h);
+        ck_assert(!eu_team_calm(team));
+        atomic_store(&h.open, true);
+        ck_assert(eu_team_wait(other, EU_FOREVER));
+    }
+    ck_assert(eu_team_calm(team));
+    eu_team_end(other);
+    eu_team_grow(team, cores);
+    ck_assert(!eu_team_calm(team));
+    eu_team_end(team);
+}
+END_TEST
+
 static void nothing(void *ctx, uint32_t i)
 {
     (void)ctx;
@@ -234,6 +262,7 @@ int main(void)
     tcase_add_test(t, barriers);
     tcase_add_test(t, starts);
     tcase_add_test(t, oversubscribed);
+    tcase_add_test(t, idle);
     tcase_add_test(t, ends);
     tcase_add_test(t, gates);
     suite_add_tcase(suite, t);
