@@ -45,9 +45,9 @@ KERNEL(GROUP_OF(1), mul_mat_id, PLANES_BUFFERS, planes)
             oo[cols++] = OFFSET(p, o_nb);
         }
         if (cols == MOST_COLS || (p == pairs - 1 && cols)) {
-#ifdef ONE
+#ifdef DIRECT
             for (uint c = 0; c < cols; c++)
-                rows_times(a, a_nb.x, rows, packed_at(&all, at[c], 0), b + bo[c], o + oo[c], k);
+                rows_times(a, a_nb.x, rows, &all, at[c], b + bo[c], 0, o + oo[c], 0, 1, k);
 #else
             rows_times(a, a_nb.x, rows, &all, at, b, bo, o, oo, cols, k);
 #endif

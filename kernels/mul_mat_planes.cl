@@ -18,8 +18,9 @@ static void times(cbytes a, ulong a_row, uint rows, cbytes packed, cbytes b, ulo
                   long last, long n, ulong k)
 {
     const packed_columns x = {packed, n, k / GROUP};
-#ifdef ONE
-    rows_times(a, a_row, rows, packed_at(&x, 0, 0), b, o, k);
+#ifdef DIRECT
+    for (; first < last; first += COLS)
+        rows_times(a, a_row, rows, &x, first, b + first * b_col, b_col, o + first * o_col, o_col, last - first, k);
 #else
     uint at[MOST_COLS];
     ulong bo[MOST_COLS], oo[MOST_COLS];

@@ -37,6 +37,8 @@
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_lanes", .layout = EU_LANES, .kernel = "mul_mat_tile", .rows = 128,          \
     .columns = 64, .planes = 3, .options = " -DMATRIX=" #how
 #define ONE_COLUMN COLUMNS(1, 1), .rows = 32
+/* Columns that meet weights as these are made, where registers hold the sums of so many. */
+#define DIRECT(from, to) COLUMNS(from, to), .rows = 32, .columns = (to)
 #define AT_A_TIME(n) " -DMOST_COLS=" #n
 #define SOME(from, to, most) COLUMNS(from, to), .rows = 64, .columns = (most)
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
@@ -93,10 +95,15 @@ enum { MANY_ROWS = 8192 };
  * tile.clh and, with a matrix unit, matrix_tile.clh.
  */
 static const cl_variant variants[] = {
-    {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DONE", 48)},
+    {"plane", VEC, .fast = 1, ONE_COLUMN, PLANES(1, " -DDIRECT=1", 48)},
+    {"plane2", VEC, .needs = CL_CAP_DOT4, .fast = 1, DIRECT(2, 2), PLANES(1, " -DDIRECT=2", 48)},
+    {"plane4", VEC, .needs = CL_CAP_DOT4, .fast = 1, DIRECT(3, 4), PLANES(1, " -DDIRECT=4", 48)},
+    {"plane8", VEC, .needs = CL_CAP_DOT4, .fast = 1, DIRECT(5, 8), PLANES(1, " -DDIRECT=8", 48)},
     {"plane", VEC, .needs = CL_CAP_DOT4, .fast = 1, SOME(2, ALL, 192), PLANES(1, AT_A_TIME(192), 48)},
     {"plane", VEC, .fast = 1, SOME(2, ALL, 96), PLANES(1, AT_A_TIME(96), 48)},
-    {"planes", VEC, ONE_COLUMN, PLANES(3, " -DONE", 128)},
+    {"planes", VEC, ONE_COLUMN, PLANES(3, " -DDIRECT=1", 128)},
+    {"planes2", VEC, .needs = CL_CAP_DOT4, DIRECT(2, 2), PLANES(3, " -DDIRECT=2", 128)},
+    {"planes4", VEC, .needs = CL_CAP_DOT4, DIRECT(3, 4), PLANES(3, " -DDIRECT=4", 128)},
     {"planes", VEC, SOME(2, 8, 96), PLANES(3, AT_A_TIME(96), 128)},
     {"strips", MUL_MAT, VEC, .layout = EU_LANES, COLUMNS(9, ALL), STRIPS(128, "")},
     {"dot4", MUL_MAT, VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL), STRIPS(52, " -DDOT4=1")},
@@ -136,9 +143,9 @@ static const cl_variant variants[] = {
     {"lanes8", LANES(2, 8), COLUMNS(33, ALL), .slow = 1, .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(33, ALL), .slow = 1},
 
-    {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DONE", 48)},
+    {"plane", VEC, .fast = 1, COLUMNS(1, 8), EXPERTS_PLANES(1, " -DDIRECT=1", 48)},
     {"plane", VEC, .fast = 1, COLUMNS(9, ALL), EXPERTS_PLANES(1, "", 48)},
-    {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DONE", 128)},
+    {"planes", VEC, COLUMNS(1, 8), EXPERTS_PLANES(3, " -DDIRECT=1", 128)},
     {"strips", VEC, .layout = EU_LANES, EXPERTS_STRIPS(9, 128, "")},
     {"dot4", VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=1")},
     {"dot4-c", VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=2")},
