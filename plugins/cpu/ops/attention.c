@@ -13,7 +13,7 @@
 enum { SINKS = 8, TABLE = 9 }; /* operands */
 
 #define CELLS CPU_ATTN_CELLS
-#define PIECE 2048        /* bytes of V that are asked for while those before are used, if columns are few */
+#define PIECE 8           /* cells whose values are decoded for few columns, which lie in the nearest cache then */
 #define CUT 512           /* cells of a part                                 */
 #define FEW 8             /* parts are shared out for at most this many tokens */
 #define CHUNK_COLUMNS 96  /* columns of a chunk at most, if the group is smaller */
@@ -151,41 +151,44 @@ static void add_values_carefully(const attn_work *w, const cpu_rows *v, int64_t 
     }
 }
 
-/* The rows of V, decoded; at once where they are one behind the other. */
-static cpu_rows decoded(const cpu_rows *v, float *value)
-{
-    const cpu_format *f = &cpu_formats[v->type];
-    if (v->together)
-        f->decode(v->at, 0, v->n * v->e, value);
-    else
-        for (int64_t j = 0; j < v->n; j++)
-            f->decode(v->at + j * v->stride, 0, v->e, value + j * v->e);
-    return (cpu_rows){(const uint8_t *)value, v->e * 4, v->n, v->e, ENG_TYPE_F32, true, NULL};
-}
-
 CPU_INLINE int64_t row_size(const cpu_tensor *t)
 {
     return t->ne[0] / t->block * t->block_bytes;
 }
 
-/* Cells of V from the j-th of the block on. */
-static void add_values(const attn_work *w, cpu_rows v, int64_t j, bool partly)
+/* The rows of V, of so many bytes, decoded, some at a time; as many of the next ones are asked for with them. */
+static cpu_rows decoded(const cpu_rows *v, int64_t bytes, float *value)
 {
-    if (!CPU_V(cpu_attn_takes)(v.type, w->columns) || (partly && v.type != ENG_TYPE_F32)) {
-        ask_for(v.next, v.n, v.stride, row_size(w->task->in[2]), true);
-        v = decoded(&v, w->value);
+    enum { AT_ONCE = 4 };
+    const cpu_format *f = &cpu_formats[v->type];
+    for (int64_t j = 0; j < v->n; j += AT_ONCE) {
+        const int64_t n = v->n - j < AT_ONCE ? v->n - j : AT_ONCE;
+        ask_for(v->next + j * v->stride, n, v->stride, bytes, false);
+        if (v->together)
+            f->decode(v->at + j * v->stride, 0, n * v->e, value + j * v->e);
+        else
+            for (int64_t i = j; i < j + n; i++)
+                f->decode(v->at + i * v->stride, 0, v->e, value + i * v->e);
     }
-    if (partly && !finite_values(&v))
-        add_values_carefully(w, &v, j);
-    else
-        CPU_V(cpu_attn_values)(w->score + j, &v, w->sum, w->columns);
+    return (cpu_rows){(const uint8_t *)value, v->e * 4, v->n, v->e, ENG_TYPE_F32, true, NULL};
 }
 
-/* Cells whose values are added while the next ones are asked for. */
-static int64_t cells_at_once(const attn_work *w)
+static void add_values(const attn_work *w, cpu_rows v, bool partly)
 {
-    const int64_t v = row_size(w->task->in[2]), most = PIECE / v / 8 * 8;
-    return w->columns > CPU_ATTN_FEW || most > CELLS ? CELLS : most > 8 ? most : 8;
+    const bool decode = !CPU_V(cpu_attn_takes)(v.type, w->columns) || (partly && v.type != ENG_TYPE_F32);
+    const int64_t piece = decode && w->columns <= CPU_ATTN_FEW ? PIECE : CELLS;
+    for (int64_t j = 0; j < v.n; j += piece) {
+        cpu_rows some = v;
+        some.at += j * v.stride;
+        some.next += j * v.stride;
+        some.n = v.n - j < piece ? v.n - j : piece;
+        if (decode)
+            some = decoded(&some, row_size(w->task->in[2]), w->value);
+        if (partly && !finite_values(&some))
+            add_values_carefully(w, &some, j);
+        else
+            CPU_V(cpu_attn_values)(w->score + j, &some, w->sum, w->columns);
+    }
 }
 
 static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
@@ -196,17 +199,13 @@ static void do_block(attn_work *w, int64_t j0, int64_t cell0, int64_t n)
         return;
     const uint8_t *key = k->data + w->kv_head * k->nb[2] + cell0 * k->nb[1],
                   *value = v->data + w->kv_head * v->nb[2] + cell0 * v->nb[1];
-    const int64_t each = cells_at_once(w);
     cpu_gemm g = {.a = key, .stride = k->nb[1], .block = k->block, .block_bytes = k->block_bytes, .type = k->type,
                   .b_type = ENG_TYPE_F32, .k = w->s.d, .n = w->columns, .b = w->q, .o = w->score_at,
                   .blocked = CPU_V(cpu_gemm_blocked)(w->columns), .packed = w->packed};
     w->product->rows(&g, 0, n, w->gemm);
     weigh(w, n);
-    for (int64_t j = 0; j < n; j += each) {
-        const int64_t here = n - j < each ? n - j : each;
-        add_values(w, (cpu_rows){value + j * v->nb[1], v->nb[1], here, w->s.e, v->type, v->nb[1] == row_size(v),
-                                 value + (j + here) * v->nb[1]}, j, sight == PARTLY);
-    }
+    add_values(w, (cpu_rows){value, v->nb[1], n, w->s.e, v->type, v->nb[1] == row_size(v), value + n * v->nb[1]},
+               sight == PARTLY);
 }
 
 /* Cells j0 .. j1 - 1 for the chunk, whose tokens are of one sequence if there is

@@ -17,9 +17,28 @@ CPU_INLINE void add_row(const float *p, const uint8_t *row, int64_t i, vf (*s)[8
     }
 }
 
-/* Elements i .. of `vectors` vectors, `cols` columns. */
+/* Rows that come next, line by line in the order of memory: what looks ahead in the hardware goes on from there. */
+typedef struct ask {
+    const uint8_t *row; /* NULL: none */
+    int64_t stride, bytes, at;
+} ask;
+
+CPU_INLINE void ask_lines(ask *a, const int n)
+{
+    CPU_UNROLL
+    for (int i = 0; i < n; i++) {
+        __builtin_prefetch(a->row + a->at, 0, 2);
+        a->at += 64;
+        if (a->at >= a->bytes) {
+            a->at = 0;
+            a->row += a->stride;
+        }
+    }
+}
+
+/* Elements i .. of `vectors` vectors, `cols` columns.  As many lines are asked for as are used. */
 CPU_INLINE void tile(const float *p, const cpu_rows v, int64_t i, float *sum, const int cols, const int vectors,
-                     const uint32_t type)
+                     const uint32_t type, ask *next)
 {
     const int64_t e = v.e;
     vf s[4][8];
@@ -29,10 +48,13 @@ CPU_INLINE void tile(const float *p, const cpu_rows v, int64_t i, float *sum, co
         for (int l = 0; l < vectors; l++)
             s[c][l] = v_load(sum + c * e + i + l * CPU_VL);
     int64_t j = 0;
-    for (; j + 4 <= v.n; j += 4)
+    for (; j + 4 <= v.n; j += 4) {
         CPU_UNROLL
         for (int r = 0; r < 4; r++)
             add_row(p + j + r, v.at + (j + r) * v.stride, i, s, cols, vectors, type);
+        if (next->row)
+            ask_lines(next, vectors * CPU_VL * (type == ENG_TYPE_F32 ? 4 : 2) * 4 / 64);
+    }
     for (; j < v.n; j++)
         add_row(p + j, v.at + j * v.stride, i, s, cols, vectors, type);
     CPU_UNROLL
@@ -42,30 +64,17 @@ CPU_INLINE void tile(const float *p, const cpu_rows v, int64_t i, float *sum, co
             v_store(sum + c * e + i + l * CPU_VL, s[c][l]);
 }
 
-/* Elements i .. of the rows that come next are asked for: with each tile those of its vectors, for all at once would be
- * more misses than a core can have. */
-CPU_INLINE void ask_next(const cpu_rows v, int64_t i, const int vectors, const uint32_t type)
-{
-    const int bytes = type == ENG_TYPE_F32 ? 4 : 2;
-    for (int64_t j = 0; v.next && j < v.n; j++)
-        CPU_UNROLL
-        for (int b = 0; b < vectors * CPU_VL * bytes; b += 64)
-            __builtin_prefetch(v.next + j * v.stride + i * bytes + b, 0, 3);
-}
-
 /* `wide`: vectors of a tile, so that the sums of all columns keep the machine busy. */
 CPU_INLINE void columns_of(const float *p, const cpu_rows v, float *sum, const int cols,
                            const int wide, const uint32_t type, const bool first)
 {
     const int64_t e = v.e;
+    ask next = {first ? v.next : NULL, v.stride, e * (type == ENG_TYPE_F32 ? 4 : 2), 0};
     int64_t i = 0;
-    for (; i + wide * CPU_VL <= e; i += wide * CPU_VL) {
-        if (first)
-            ask_next(v, i, wide, type);
-        tile(p, v, i, sum, cols, wide, type);
-    }
+    for (; i + wide * CPU_VL <= e; i += wide * CPU_VL)
+        tile(p, v, i, sum, cols, wide, type, &next);
     for (; i + CPU_VL <= e; i += CPU_VL)
-        tile(p, v, i, sum, cols, 1, type);
+        tile(p, v, i, sum, cols, 1, type, &next);
     for (; i < e; i++)
         CPU_UNROLL
         for (int c = 0; c < cols; c++)

@@ -32,13 +32,15 @@ typedef struct short_ask {
 /* Lines that lie in the cache, and rows so short that to ask for quarters is half the work, leave no time for it. */
 #define BY_QUARTERS(length, from) ((from) != LINES && (length) >= COMMON)
 
-/* A quarter of the lines of as many rows from the r-th on. */
+/* A quarter of the lines of as many rows from the r-th on, in the order of memory: what looks ahead in the hardware goes
+ * on from there. */
 CPU_INLINE void ask_quarter(const short_ask *ask, int r, const int rows, int64_t quarter)
 {
-    const uint8_t *p = ask->at + r * ask->stride;
-    for (int64_t b = 64 * quarter; b < ask->bytes; b += 4 * 64)
-        CPU_UNROLL
-        for (int i = 0; i < rows; i++)
+    const int whole = rows >= 4 ? rows / 4 : 1, parts = rows >= 4 ? 1 : 4 / rows; /* rows of a quarter, quarters of a row */
+    const uint8_t *p = ask->at + (r + quarter / parts * whole) * ask->stride;
+    const int64_t part = (ask->bytes / parts + 63) / 64 * 64, from = quarter % parts * part;
+    for (int i = 0; i < whole; i++)
+        for (int64_t b = from; b < from + part && b < ask->bytes; b += 64)
             __builtin_prefetch(p + i * ask->stride + b, 0, 2);
 }
 
