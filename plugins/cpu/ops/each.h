@@ -58,9 +58,9 @@ CPU_INLINE vf each_sqrt(vf x)
 /* y_step: 1, or 0 if y is one number for the whole row; constants: p and q. */
 typedef void (*each_row)(const float *x, const float *y, int y_step, float *out, int64_t n, const float *constants);
 
-/* Defines name_row: the expression of whole vectors, then of the rest of the row in
- * a padded one. */
-#define EACH_ROW(name, expression)                                                                                     \
+/* Defines name_row: the expression of whole vectors, then of the rest of the row in a padded one.  `long_work`: takes so
+ * long that the hardware does not look far enough ahead. */
+#define EACH_ROW(name, expression, long_work)                                                                          \
     CPU_INLINE vf name##_of(vf x, vf y, vf p, vf q)                                                                    \
     {                                                                                                                  \
         (void)y;                                                                                                       \
@@ -73,11 +73,17 @@ typedef void (*each_row)(const float *x, const float *y, int y_step, float *out,
         const vf p = v_set1(constants[0]), q = v_set1(constants[1]), one = v_set1(y_step || n == 0 ? 0 : *y);          \
         int64_t i = 0;                                                                                                 \
         if (y_step)                                                                                                    \
-            for (; i + CPU_VL <= n; i += CPU_VL)                                                                       \
+            for (; i + CPU_VL <= n; i += CPU_VL) {                                                                     \
+                if (long_work)                                                                                         \
+                    ask_stream(x + i, CPU_VL), ask_stream(y + i, CPU_VL);                                              \
                 v_store(out + i, name##_of(v_load(x + i), v_load(y + i), p, q));                                       \
+            }                                                                                                          \
         else                                                                                                           \
-            for (; i + CPU_VL <= n; i += CPU_VL)                                                                       \
+            for (; i + CPU_VL <= n; i += CPU_VL) {                                                                     \
+                if (long_work)                                                                                         \
+                    ask_stream(x + i, CPU_VL);                                                                         \
                 v_store(out + i, name##_of(v_load(x + i), one, p, q));                                                 \
+            }                                                                                                          \
         if (i < n) {                                                                                                   \
             float a[CPU_VL] = {0}, b[CPU_VL] = {0};                                                                    \
             memcpy(a, x + i, (size_t)(n - i) * 4);                                                                     \

@@ -72,7 +72,7 @@ void cpu_encode_q4_0(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 18) {
         for (; n >= 32 * B_BLOCKS && b_q4_0(x, out); n -= 32 * B_BLOCKS)
-            x += 32 * B_BLOCKS, out += 18 * B_BLOCKS;
+            x += 32 * B_BLOCKS, out += 18 * B_BLOCKS, ask_stream(x, 32 * B_BLOCKS);
         if (n == 0)
             break;
         float v[32];
@@ -87,7 +87,7 @@ void cpu_encode_q5_0(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 22) {
         for (; n >= 32 * B_BLOCKS && b_q5_0(x, out); n -= 32 * B_BLOCKS)
-            x += 32 * B_BLOCKS, out += 22 * B_BLOCKS;
+            x += 32 * B_BLOCKS, out += 22 * B_BLOCKS, ask_stream(x, 32 * B_BLOCKS);
         if (n == 0)
             break;
         float v[32];
@@ -122,7 +122,7 @@ void cpu_encode_q4_1(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 20) {
         for (; n >= 32 * B_BLOCKS && b_q4_1(x, out); n -= 32 * B_BLOCKS)
-            x += 32 * B_BLOCKS, out += 20 * B_BLOCKS;
+            x += 32 * B_BLOCKS, out += 20 * B_BLOCKS, ask_stream(x, 32 * B_BLOCKS);
         if (n == 0)
             break;
         uint8_t code[32];
@@ -135,7 +135,7 @@ void cpu_encode_q5_1(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 24) {
         for (; n >= 32 * B_BLOCKS && b_q5_1(x, out); n -= 32 * B_BLOCKS)
-            x += 32 * B_BLOCKS, out += 24 * B_BLOCKS;
+            x += 32 * B_BLOCKS, out += 24 * B_BLOCKS, ask_stream(x, 32 * B_BLOCKS);
         if (n == 0)
             break;
         uint8_t code[32];
@@ -157,7 +157,7 @@ void cpu_encode_q8_0(const float *x, uint8_t *out, int64_t n)
 {
     for (; n > 0; n -= 32, x += 32, out += 34) {
         for (; n >= 32 * B_BLOCKS && b_q8_0(x, out); n -= 32 * B_BLOCKS)
-            x += 32 * B_BLOCKS, out += 34 * B_BLOCKS;
+            x += 32 * B_BLOCKS, out += 34 * B_BLOCKS, ask_stream(x, 32 * B_BLOCKS);
         if (n == 0)
             break;
         float v[32];

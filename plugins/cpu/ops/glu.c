@@ -1,7 +1,7 @@
 /* Gated linear units of two operands, or of the two halves of each row of one. */
 #include "each.h"
 
-#define ENG_GLU(id, number, name, expression, doc) EACH_ROW(glu_##name, expression)
+#define ENG_GLU(id, number, name, expression, doc) EACH_ROW(glu_##name, expression, true)
 #include <engine/ops.def>
 
 static void run_halves(const cpu_task *task, cpu_run *run, each_row f)

@@ -59,6 +59,7 @@ CPU_INLINE void first_stages(const float *x, float *y, int64_t n, float scale, c
 {
     for (int64_t i = 0; i < n; i += some * CPU_VL) {
         vf v[4];
+        ask_stream(x + i, some * CPU_VL);
         CPU_UNROLL
         for (int j = 0; j < some; j++)
             v[j] = within(v_load(x + i + j * CPU_VL) * scale);

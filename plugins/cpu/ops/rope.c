@@ -142,7 +142,10 @@ static void run_rope(const cpu_task *task, cpu_run *run)
         for (int64_t b = 0; b < batches; b++)
             for (int64_t h = 0; h < heads; h++) {
                 int64_t row = (b * tokens + t) * heads + h;
-                rotate(&p, cpu_row_f32(x, row_number(x, row), buffer), out_row(y, row), d, c, s);
+                const float *a = cpu_row_f32(x, row_number(x, row), buffer);
+                for (int64_t i = 0; i < d; i += 16)
+                    ask_stream(a + i, 16);
+                rotate(&p, a, out_row(y, row), d, c, s);
             }
     }
 }

@@ -72,6 +72,16 @@ CPU_INLINE void ask_for(const uint8_t *row, int64_t rows, int64_t stride, int64_
                 __builtin_prefetch(row + r * stride + i, 0, 2);
 }
 
+#define STREAM_AHEAD 2048 /* bytes */
+
+/* Asks for what comes later of numbers that are read in their order: streams of the hardware end with a page. */
+CPU_INLINE void ask_stream(const float *x, const int numbers)
+{
+    CPU_UNROLL
+    for (int i = 0; i < numbers * 4; i += 64)
+        __builtin_prefetch((const uint8_t *)x + STREAM_AHEAD + i, 0, 3);
+}
+
 /* Position `row` (counted over dimensions 1 and up of `shape`) split into
  * indices. */
 CPU_INLINE void row_index(const int64_t *shape, int64_t row, int64_t *index)

@@ -3,7 +3,8 @@
 
 #include "norms.h"
 
-static void soft_max_row(float *y, int64_t n, const float *sink)
+/* `next`: the row that comes next is asked for meanwhile. */
+static void soft_max_row(float *y, int64_t n, const float *sink, const float *next)
 {
     float max = sink ? *sink : -INFINITY;
     vf most[4] = {v_set1(max), v_set1(max), v_set1(max), v_set1(max)};
@@ -26,6 +27,7 @@ static void soft_max_row(float *y, int64_t n, const float *sink)
     vf sums = {0};
     float sum = sink ? expf(*sink - max) : 0;
     for (i = 0; i + CPU_VL <= n; i += CPU_VL) {
+        __builtin_prefetch(next + i, 0, 3);
         vf e = v_exp(v_load(y + i) - max);
         v_store(y + i, e);
         sums += e;
@@ -63,7 +65,7 @@ static void run_soft_max(const cpu_task *task, cpu_run *run)
                 o[i] += slope * m[i];
         }
         float sink = sinks ? tail_f32(sinks->data + index[2] * sinks->nb[0]) : 0;
-        soft_max_row(o, n, sinks ? &sink : NULL);
+        soft_max_row(o, n, sinks ? &sink : NULL, a + n);
     }
 }
 

@@ -1,7 +1,7 @@
 /* A function of each element. */
 #include "each.h"
 
-#define ENG_UNARY(id, number, name, flags, expression, doc) EACH_ROW(unary_##name, expression)
+#define ENG_UNARY(id, number, name, flags, expression, doc) EACH_ROW(unary_##name, expression, true)
 #include <engine/ops.def>
 
 static void run_unary(const cpu_task *task, cpu_run *run)
