@@ -132,13 +132,33 @@ static double bytes_of(const eng_tensor *t)
                : 0;
 }
 
-/* How much of an operand indices can name: all, if it has no letter of that class. */
+static const eng_tensor *operand_named(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node, const char *name)
+{
+    for (uint32_t i = 0; i < info->n_in; i++)
+        if (strcmp(info->in[i].name, name) == 0)
+            return eng_subgraph_tensor(graph, node->in[i]);
+    return NULL;
+}
+
+/* A pool of states, whose rows are its last dimension of no other name: one is read for each of src, one written for each of
+ * dst. */
+static double part_of_pool(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node, uint32_t operand)
+{
+    const eng_tensor *pool = eng_subgraph_tensor(graph, node->in[operand]);
+    const eng_tensor *src = operand_named(info, graph, node, "src"), *dst = operand_named(info, graph, node, "dst");
+    double rows = 0;
+    for (uint32_t d = 0; d < ENG_MAX_RANK; d++)
+        if (info->in[operand].dims[d].n_letters == 1 && info->in[operand].dims[d].letters[0] == ENG_LETTER_PRIVATE)
+            rows = (double)extent(pool, d);
+    return src != NULL && dst != NULL && rows > 0 ? (elements(src) + elements(dst)) / rows : 1;
+}
+
+/* How much of an operand is read or written: what indices can name, all if it has no letter of that class. */
 static double part_named(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node, uint32_t operand)
 {
-    const eng_tensor *ids = NULL;
-    for (uint32_t i = 0; i < info->n_in; i++)
-        if (strcmp(info->in[i].name, "ids") == 0)
-            ids = eng_subgraph_tensor(graph, node->in[i]);
+    const eng_tensor *ids = operand_named(info, graph, node, "ids");
+    if (strcmp(info->in[operand].name, "state") == 0)
+        return part_of_pool(info, graph, node, operand);
     for (uint32_t d = 0; ids != NULL && d < ENG_MAX_RANK; d++) {
         const eng_rule_dim *rule = &info->in[operand].dims[d];
         double n = rule->n_letters == 1 ? (double)extent(eng_subgraph_tensor(graph, node->in[operand]), d) : 0;

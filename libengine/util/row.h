@@ -13,7 +13,7 @@
 bool eu_row_accepts(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node, char *why, size_t room);
 
 /* Operations, and bytes read and written: of operands that are cut by an index, only the
- * rows that the indices can name. */
+ * rows that the indices can name; of pools of states those that are read and those that are written. */
 typedef struct eu_work {
     double operations, bytes;
 } eu_work;

@@ -120,7 +120,8 @@ START_TEST(samples)
 }
 END_TEST
 
-/* Operations and bytes of a product, and of one with indices, which reads only the experts named. */
+/* Operations and bytes of a product, of one with indices, which reads only the experts named, and of an op on a pool of states,
+ * of which one is read and two are written. */
 START_TEST(work)
 {
     fixture f;
@@ -130,12 +131,19 @@ START_TEST(work)
     eng_mul_mat(f.graph, one, b);
     eng_value ids = fixture_tensor(&f, ENG_TYPE_I32, "ids", NULL, 2, 1, 0);
     eng_mul_mat_id(f.graph, a, eng_slice(f.graph, b, 1, 0, 1), ids);
+    eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 32, 5, 0), w0 = fixture_tensor(&f, ENG_TYPE_F32, "w", NULL, 4, 32, 0);
+    eng_value state = fixture_tensor(&f, ENG_TYPE_F32, "state", NULL, 3, 32, 7, 0);
+    eng_value src = fixture_tensor(&f, ENG_TYPE_I32, "src", NULL, 1, 0), dst = fixture_tensor(&f, ENG_TYPE_I32, "dst", NULL, 2, 1, 0);
+    eng_value cu = fixture_tensor(&f, ENG_TYPE_I32, "cu", NULL, 2, 0);
+    eng_ssm_conv(f.graph, x, w0, state, src, dst, cu, 2);
     ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);
     const eng_subgraph *g = eng_graph_view(f.graph);
     eu_work w = eu_row_work(eng_op_get(ENG_OP_MUL_MAT), g, eng_subgraph_node(g, 1));
     ck_assert(w.operations == 2.0 * 64 * 10 * 3 && w.bytes == 64 * 10 * 2 + 64 * 3 * 4 + 10 * 3 * 4);
     w = eu_row_work(eng_op_get(ENG_OP_MUL_MAT_ID), g, eng_subgraph_node(g, 3));
     ck_assert(w.operations == 2.0 * 64 * 20 && w.bytes == 2 * 64 * 10 * 2 + 64 * 4 + 2 * 4 + 20 * 4);
+    w = eu_row_work(eng_op_get(ENG_OP_SSM_CONV), g, eng_subgraph_node(g, 4));
+    ck_assert(w.bytes == 4 * (2 * 32 * 5 + 4 * 32 + 3 * 3 * 32 + 1 + 2 + 2));
     fixture_end(&f);
 }
 END_TEST
