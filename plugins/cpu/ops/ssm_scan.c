@@ -30,7 +30,9 @@ static size_t thread_bytes(const cpu_task *task, int threads)
 static void load_state(const scan_unit *u, const cpu_tensor *state, int64_t row)
 {
     const bool there = pool_has(state, row);
-    memset(u->m, 0, (size_t)(BLOCK * u->padded) * sizeof *u->m);
+    const int64_t worked = (u->channels + AT_ONCE - 1) / AT_ONCE * AT_ONCE; /* channels, with some that are not there */
+    if (!there || u->padded != u->n || worked != u->channels)
+        memset(u->m, 0, (size_t)(worked * u->padded) * sizeof *u->m);
     for (int64_t c = 0; there && c < u->channels; c++)
         memcpy(u->m + c * u->padded, pool_column(state, u->channel + c, u->head, row), (size_t)u->n * sizeof *u->m);
 }
