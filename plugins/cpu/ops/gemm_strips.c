@@ -45,7 +45,7 @@ CPU_INLINE int64_t bytes_of(const int type)
 
 /* A panel of a strip and columns from there on. */
 typedef struct strip_tile {
-    const uint8_t *w, *ask; /* what is asked for meanwhile, line after line      */
+    const uint8_t *w, *ask; /* what is asked for meanwhile, line after line ...  */
     const float *x;
     int64_t stride;         /* floats from one column to the next                */
     int64_t kc;
@@ -84,20 +84,31 @@ CPU_INLINE void meet(const int type, const int cols, const int vectors, const ui
     }
 }
 
-/* `lines` lines from `p` on. */
-CPU_INLINE void ask(const uint8_t *p, const int lines)
+/* Lines that are asked for in a round: all that a round reads, or, where several tiles share what is asked for, about the half
+ * of them. */
+CPU_INLINE int64_t lines_of(const int type, const bool shared)
+{
+    const int64_t all = type == LINES ? 1 : STEP * EU_STRIP * bytes_of(type) / 64;
+    return shared ? all / 2 : all;
+}
+
+/* Into the nearest cache, or, where it is for later, into the next one. */
+CPU_INLINE void ask(const uint8_t *p, const int64_t lines, const bool shared)
 {
     CPU_UNROLL
-    for (int i = 0; i < lines; i++)
-        __builtin_prefetch(p + 64 * i, 0, 3);
+    for (int64_t i = 0; i < lines; i++)
+        if (shared)
+            __builtin_prefetch(p + 64 * i, 0, 2);
+        else
+            __builtin_prefetch(p + 64 * i, 0, 3);
 }
 
 /* Some vectors of the rows, from vector `begin` on. */
 CPU_INLINE void tile_vectors(const int type, const int cols, const int vectors, const int panels, const int begin,
-                             const strip_tile *t)
+                             const bool shared, const strip_tile *t)
 {
     const int64_t step = STEP * EU_STRIP * bytes_of(type), panel = PANEL * EU_STRIP * bytes_of(type);
-    const int lines = type == LINES ? 1 : (int)(step / 64);
+    const int64_t lines = lines_of(type, shared);
     const uint8_t *w = t->w + begin * CPU_VL * (type == BF16 ? 4 : bytes_of(type)), *next = t->ask;
     const float *x[TILE / 3 + 1];
     vf sum[2][TILE][VECTORS];
@@ -116,7 +127,7 @@ CPU_INLINE void tile_vectors(const int type, const int cols, const int vectors, 
             CPU_UNROLL
             for (int e = 0; e < STEP; e++)
                 meet(type, cols, vectors, w + p * panel, x, t->stride, p * PANEL, e, sum[p]);
-            ask(next + p * panel, lines);
+            ask(next + p * panel, lines, shared);
         }
         CPU_UNROLL
         for (int i = 0; 3 * i < cols; i++)
@@ -136,39 +147,55 @@ CPU_INLINE void tile_vectors(const int type, const int cols, const int vectors, 
         }
 }
 
-CPU_INLINE void tile(const int type, const int cols, const strip_tile *t)
+CPU_INLINE void tile(const int type, const int cols, const bool shared, const strip_tile *t)
 {
     for (int begin = 0; begin < VECTORS; begin += AT_ONCE(cols))
         if (PAIRS(cols) && t->panels == 2)
-            tile_vectors(type, cols, AT_ONCE(cols), 2, begin, t);
+            tile_vectors(type, cols, AT_ONCE(cols), 2, begin, shared, t);
         else
-            tile_vectors(type, cols, AT_ONCE(cols), 1, begin, t);
+            tile_vectors(type, cols, AT_ONCE(cols), 1, begin, shared, t);
 }
 
-#define TILES(X, type) X(1, type) X(2, type) X(3, type) X(4, type) X(5, type) X(6, type)
+#define FEW_TILES(X, type) X(1, type) X(2, type) X(3, type) X(4, type) X(5, type)
 #if CPU_VL == 16
-#define MORE_TILES(X, type) X(7, type) X(8, type) X(9, type) X(10, type) X(11, type) X(12, type)
+#define MORE_TILES(X, type) X(6, type) X(7, type) X(8, type) X(9, type) X(10, type) X(11, type) X(12, type)
 #else
-#define MORE_TILES(X, type)
+#define MORE_TILES(X, type) X(6, type)
 #endif
-#define CASE(cols, type) case cols: tile(type, cols, t); break;
-#define TILES_OF(type)                                                                                                 \
-    static void tiles_##type(int cols, const strip_tile *t)                                                            \
+#define ALONE(cols, type) case cols: tile(type, cols, false, t); break;
+#define SHARED(cols, type) case cols: tile(type, cols, true, t); break;
+#define TILES_OF(name, tiles)                                                                                          \
+    static void tiles_##name(int cols, const strip_tile *t)                                                            \
     {                                                                                                                  \
         switch (cols) {                                                                                                \
-            TILES(CASE, type) MORE_TILES(CASE, type)                                                                   \
+            tiles                                                                                                      \
         default: break;                                                                                                \
         }                                                                                                              \
     }
-TILES_OF(LINES)
-TILES_OF(F32)
-TILES_OF(F16)
-TILES_OF(BF16)
+#define TILES_ALONE(type) TILES_OF(type, FEW_TILES(ALONE, type) MORE_TILES(ALONE, type))
+#define TILES_SHARED(type)                                                                                             \
+    TILES_OF(type##_shared, EVEN_TILES(SHARED, type) MORE_TILES(SHARED, type))
+#if CPU_VL == 16 /* what even() gives of more columns than a tile has */
+#define EVEN_TILES(X, type)
+#else
+#define EVEN_TILES(X, type) X(3, type) X(4, type) X(5, type)
+#endif
+TILES_ALONE(LINES)
+TILES_ALONE(F32)
+TILES_ALONE(F16)
+TILES_ALONE(BF16)
+TILES_SHARED(F32)
+TILES_SHARED(F16)
+TILES_SHARED(BF16)
 
 typedef void (*tiles_of)(int cols, const strip_tile *t);
-static tiles_of tiles_for(uint32_t type)
+static tiles_of tiles_for(uint32_t type, bool shared)
 {
-    return type == ENG_TYPE_F32 ? tiles_F32 : type == ENG_TYPE_F16 ? tiles_F16 : tiles_BF16;
+    switch (type) {
+    case ENG_TYPE_F32: return shared ? tiles_F32_shared : tiles_F32;
+    case ENG_TYPE_F16: return shared ? tiles_F16_shared : tiles_F16;
+    default: return shared ? tiles_BF16_shared : tiles_BF16;
+    }
 }
 
 /* -- columns ----------------------------------------------------------------------------------- */
@@ -223,23 +250,24 @@ static int even(int64_t left)
     return (int)((left + times - 1) / times);
 }
 
-/* Rows m .. m + EU_STRIP - 1 with all columns; what comes later is asked for by the first tile. */
+/* Rows m .. m + EU_STRIP - 1 with all columns.  A single tile asks for what is little later, several share the next panel
+ * among them: all asked for by the first of them, the others would wait for nothing, and it for the memory. */
 static void run_now(const strips_run *w, int64_t m)
 {
     const cpu_gemm *g = w->g;
-    const int64_t stride = column_floats(g->k);
-    const tiles_of tiles = tiles_for(g->type);
-    const bool pairs = PAIRS(g->n);
+    const bool pairs = PAIRS(g->n), shared = g->n > TILE;
+    const int64_t stride = column_floats(g->k), panel = PANEL * EU_STRIP * bytes_of((int)g->type);
+    const tiles_of tiles = tiles_for(g->type, shared);
     for (int64_t k0 = 0, some; k0 < g->k; k0 += some) {
         strip_tile t = {.w = strip_at(g, m, k0), .stride = stride, .m = m, .first = k0 == 0, .panels = 1};
         t.kc = g->k - k0 < PANEL ? g->k - k0 : PANEL;
         if (pairs && g->k - k0 >= 2 * PANEL)
             t.panels = 2;
         some = t.panels * PANEL;
+        t.ask = t.w + (shared ? panel : AHEAD);
         int cols;
-        for (int64_t c = 0; c < g->n; c += cols) {
+        for (int64_t c = 0; c < g->n; c += cols, t.ask += panel / 2) {
             cols = even(g->n - c);
-            t.ask = c ? t.w : t.w + AHEAD;
             t.x = w->x + c * stride + k0;
             t.o = g->o + c;
             tiles(cols, &t);
