@@ -10,6 +10,7 @@
     N(float, q) N(int, chunk) N(int, rows_per)
 #define EACH_BUFFERS(B) B(cbytes, x) B(cbytes, z) B(gbytes, y)
 NUMBERS(each, EACH_NUMBERS);
+#define ASK(p) AHEAD((p) + 512) /* streams of the hardware end with a page */
 
 #if ANY
 /* any strides along dimension 0, too */
@@ -29,7 +30,7 @@ KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
     UNPACK(EACH_NUMBERS)
     EACH(fin a = (fin)(x + x_at + row_at(r, ne, xs)); const float b = *(fin)(z + z_at + row_at(r, ne, zs));
          fout o = (fout)(y + y_at + row_at(r, ne, ys)),
-         STORE16(f_float16(vload16(0, a + c), (float16)b, p, q), o + c), o[c] = f_float(a[c], b, p, q))
+         ASK(a + c); STORE16(f_float16(vload16(0, a + c), (float16)b, p, q), o + c), o[c] = f_float(a[c], b, p, q))
 }
 #else
 KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
@@ -37,6 +38,6 @@ KERNEL(EACH_ATTRIBUTES, each, EACH_BUFFERS, each)
     UNPACK(EACH_NUMBERS)
     EACH(fin a = (fin)(x + x_at + row_at(r, ne, xs)); fin b = (fin)(z + z_at + row_at(r, ne, zs));
          fout o = (fout)(y + y_at + row_at(r, ne, ys)),
-         STORE16(f_float16(vload16(0, a + c), vload16(0, b + c), p, q), o + c), o[c] = f_float(a[c], b[c], p, q))
+         ASK(a + c); ASK(b + c); STORE16(f_float16(vload16(0, a + c), vload16(0, b + c), p, q), o + c), o[c] = f_float(a[c], b[c], p, q))
 }
 #endif

@@ -4,6 +4,7 @@
  * first_head: number of the space's first head, of `heads` in all.
  */
 #include "row.clh"
+#include "stream.clh"
 
 #ifdef MASK_HALF
 #define M1(c) (slope * vload_half(c, (__global const half *)m))
@@ -81,6 +82,7 @@ KERNEL(ROW_ATTRIBUTES, soft_max, SOFT_MAX_BUFFERS, soft_max)
         top = fmax(top, max_of(top16));
         const float base = top == -INFINITY ? 0.0f : top; /* a row of -inf: all exponentials are 0 */
         for (c = 0; c + 16 <= n; c += 16) {
+            AHEAD(in + n + c); /* most often the next row */
             float16 e = exp(vload16(0, out + c) - base);
             vstore16(e, 0, out + c);
             sum16 += e;
