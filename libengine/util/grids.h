@@ -14,6 +14,11 @@
 #ifndef LIBENGINE_UTIL_GRIDS_H
 #define LIBENGINE_UTIL_GRIDS_H
 
+/* What a field means. */
+#define EU_IQ2_OF(c) (8 + 17 * (c) + (c) / 2)
+#define EU_IQ3_XXS_OF(c) (8 * (c) + 4 + (c) / 7 * 2)
+#define EU_IQ3_S_OF(c) (2 * (c) + 1)
+
 #define EU_GRID_SIGNS(G) \
     G(0) G(129) G(130) G(3) G(132) G(5) G(6) G(135) G(136) G(9) G(10) G(139) G(12) G(141) G(142) G(15) G(144) G(17) \
     G(18) G(147) G(20) G(149) G(150) G(23) G(24) G(153) G(154) G(27) G(156) G(29) G(30) G(159) G(160) G(33) G(34) \

@@ -49,14 +49,11 @@ CPU_INLINE u8l words_of(const uint8_t *p)
         (uint64_t)at((c) >> 2 * (bits) & ((1 << (bits)) - 1)) << 16 |                                                  \
         (uint64_t)at((c) >> 3 * (bits) & ((1 << (bits)) - 1)) << 24
 #define FIELDS8(at, c) FIELDS4(at, c, 2) | (FIELDS4(at, (c) >> 8, 2)) << 32
-#define OF_IQ2(f) (8 + 17 * (f) + (f) / 2)
-#define OF_IQ3_XXS(f) (8 * (f) + 4 + (f) / 7 * 2)
-#define OF_IQ3_S(f) (2 * (f) + 1)
 #define OF_IQ1(f) ((8 * (f) - 8) & 255) /* in eighths, as the shift beside it is */
-#define IQ2(c) FIELDS8(OF_IQ2, c),
+#define IQ2(c) FIELDS8(EU_IQ2_OF, c),
 #define IQ1(c) FIELDS8(OF_IQ1, c),
-#define IQ3_XXS(c) (uint32_t)(FIELDS4(OF_IQ3_XXS, c, 3)),
-#define IQ3_S(c) (uint32_t)(FIELDS4(OF_IQ3_S, c, 3)),
+#define IQ3_XXS(c) (uint32_t)(FIELDS4(EU_IQ3_XXS_OF, c, 3)),
+#define IQ3_S(c) (uint32_t)(FIELDS4(EU_IQ3_S_OF, c, 3)),
 /* Bits as bytes of -1. */
 #define BIT(c, i) (uint64_t)((c) >> (i) & 1) * 255 << 8 * (i)
 #define SPREAD(c) BIT(c, 0) | BIT(c, 1) | BIT(c, 2) | BIT(c, 3) | BIT(c, 4) | BIT(c, 5) | BIT(c, 6) | BIT(c, 7),

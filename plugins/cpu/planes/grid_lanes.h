@@ -26,15 +26,11 @@ static const uint32_t codes_iq1[2048] = {EU_GRID_iq1(EIGHT_NIBBLES)};
 #define IQ3_BIAS 64
 #define FIELD(of, c, i) ((uint32_t)(IQ3_BIAS + of((c) >> 3 * (i) & 7)) << 8 * (i))
 #define FOUR_FIELDS(of, c) (FIELD(of, c, 0) | FIELD(of, c, 1) | FIELD(of, c, 2) | FIELD(of, c, 3))
-#define OF_XXS(f) (8 * (f) + 4 + (f) / 7 * 2)
-#define OF_S(f) (2 * (f) + 1)
-#define PATTERN_XXS(c) FOUR_FIELDS(OF_XXS, c),
-#define PATTERN_S(c) FOUR_FIELDS(OF_S, c),
+#define PATTERN_XXS(c) FOUR_FIELDS(EU_IQ3_XXS_OF, c),
+#define PATTERN_S(c) FOUR_FIELDS(EU_IQ3_S_OF, c),
 static const uint32_t fours_iq3_xxs[256] = {EU_GRID_iq3_xxs(PATTERN_XXS)}, fours_iq3_s[512] = {EU_GRID_iq3_s(PATTERN_S)};
 #undef FIELD
 #undef FOUR_FIELDS
-#undef OF_XXS
-#undef OF_S
 #undef PATTERN_XXS
 #undef PATTERN_S
 
@@ -73,7 +69,7 @@ CPU_INLINE vu with_signs(vu raised, vu signs, const int line, const int bias)
 /* -- iq2: 8, 25 or 43 -------------------------------------------------------------------------- */
 
 #define IQ2_BIAS 64
-static const uint8_t raised_iq2[16] = {IQ2_BIAS + 8, IQ2_BIAS + 25, IQ2_BIAS + 43};
+static const uint8_t raised_iq2[16] = {IQ2_BIAS + EU_IQ2_OF(0), IQ2_BIAS + EU_IQ2_OF(1), IQ2_BIAS + EU_IQ2_OF(2)};
 
 CPU_INLINE vu iq2(const uint32_t *table, vu index, vu signs, const int line)
 {
