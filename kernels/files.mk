@@ -73,6 +73,7 @@ opencl_kernels = \
 	kernels/parts.clh \
 	kernels/parts_grid.clh \
 	kernels/pieces.clh \
+	kernels/plain.clh \
 	kernels/planes.clh \
 	kernels/planes_columns.clh \
 	kernels/planes_meet.clh \

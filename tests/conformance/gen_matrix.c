@@ -101,6 +101,8 @@ static void strips(cf_suite *s)
                     product(s, matrix_types[t], s->o.quick || x % 4 ? ENG_TYPE_F32 : matrix_types[x / 4 % 3],
                             32 * (1 + (int64_t)x % 5), n[i], k[j], 1);
     cf_thin(s, 1);
+    for (size_t t = 0; t < 3; t++) /* few columns, which may come in pieces along k */
+        product(s, matrix_types[t], ENG_TYPE_F32, 37 + 32 * (int64_t)t, 2 + 3 * (int64_t)t, 3001 + (int64_t)t, 1);
     product(s, ENG_TYPE_BF16, ENG_TYPE_F32, 192, 48, 4096, 1);
     product(s, ENG_TYPE_F16, ENG_TYPE_F32, 64, 700, 1536, 1);
 }
