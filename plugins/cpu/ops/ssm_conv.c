@@ -3,6 +3,8 @@
  * shared out; of a group of them the weights and the window are spread to buffers in which channels are side by side, as
  * they are in rows of x.
  */
+#include "loops.h"
+
 #include "pool.h"
 
 #define GROUP 512   /* channels at a time: with four taps a row of each, and its weights, fit the nearest cache */
@@ -65,17 +67,26 @@ CPU_INLINE const float *input_at(const conv_group *g, const cpu_tensor *x, int64
                          : g->window + (t - g->begin + g->taps - 1) * GROUP;
 }
 
-/* Writes the last taps - 1 inputs up to token t. */
-static void save_window(const conv_group *g, const cpu_tensor *x, const cpu_tensor *state, int64_t row, int64_t t)
+/* A number of each of the rows `in` for n channels, which are `stride` floats apart. */
+CPU_INLINE void gather_by(const float *const *in, int64_t n, const int64_t each, int64_t stride, float *to)
+{
+    for (int64_t c = 0; c < n; c++)
+        for (int64_t j = 0; j < each; j++)
+            to[c * stride + j] = in[j][c];
+}
+
+/* Writes the last taps - 1 inputs, of which `in` has one more. */
+static void save_window(const conv_group *g, const float *const *in, const cpu_tensor *state, int64_t row)
 {
     if (row < 0 || row >= state->ne[2])
         return;
     const int64_t stride = state->nb[1] / 4;
-    for (int64_t j = 0; j < g->taps - 1; j++) {
-        const float *in = input_at(g, x, t + 2 - g->taps + j);
-        float *to = window_at(state, g->c0, row) + j;
-        for (int64_t c = 0; c < g->n; c++)
-            to[c * stride] = in[c];
+    float *to = window_at(state, g->c0, row);
+    if (g->taps == USUAL && stride == USUAL - 1) {
+        const float *const three[USUAL - 1] = {in[1], in[2], in[3]};
+        gather_by(three, g->n, USUAL - 1, USUAL - 1, to);
+    } else {
+        gather_by(in + 1, g->n, g->taps - 1, stride, to);
     }
 }
 
@@ -119,7 +130,7 @@ static void convolve(const cpu_task *task, conv_group *g, int64_t seq, int64_t b
             convolve_row(g, g->in, g->taps, next, out);
         const int64_t back = end - 1 - t;
         if (back < snapshots)
-            save_window(g, x, state, pool_index(dst, back, seq), t);
+            save_window(g, in, state, pool_index(dst, back, seq));
     }
 }
 
