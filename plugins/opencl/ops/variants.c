@@ -193,8 +193,8 @@ static const cl_variant variants[] = {
     {"lanes64", SCAN, SIMT(64), COLUMNS(1, ALL)},
 
     /* n: tokens.  parts: results and windows in a launch each; rows: channels, columns: tokens of a work-item */
-    {"once", CONV, VEC, COLUMNS(1, 32), .rows = 16, .columns = 32},
-    {"twice", CONV, VEC, COLUMNS(33, ALL), .parts = 1, .rows = 16, .columns = 32},
+    {"once", CONV, VEC, COLUMNS(1, 32), .rows = 256, .columns = 32},
+    {"twice", CONV, VEC, COLUMNS(33, ALL), .parts = 1, .rows = 256, .columns = 32},
     {"once", CONV, SIMT(64), COLUMNS(1, 4), .rows = 1, .columns = 4},
     {"twice", CONV, SIMT(64), COLUMNS(5, ALL), .parts = 1, .rows = 1, .columns = 1},
 
