@@ -18,6 +18,7 @@
 #include "libengine/util/util.h"
 
 #include "format.h"
+#include "run/pace.h"
 
 typedef struct cpu_task cpu_task;
 typedef struct cpu_run cpu_run;
@@ -264,6 +265,7 @@ struct eng_instance_state {
     size_t shared_bytes;
     cpu_taken *taken;         /* of the tasks that are taken in portions, one after another */
     size_t n_taken;
+    cpu_pace pace;
 };
 
 #define CPU_MAX_CORES 1024

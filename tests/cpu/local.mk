@@ -2,7 +2,7 @@
 # precision fast, what a control group leaves it, which cores its parts get.
 if HAVE_CHECK
 if ENABLE_CPU
-cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group tests/cpu/test-topology
+cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group tests/cpu/test-topology tests/cpu/test-pace
 check_PROGRAMS += $(cpu_tests)
 TESTS += $(cpu_tests)
 endif
@@ -29,6 +29,9 @@ tests_cpu_test_encoded_LDADD = tests/reference/libreference.la libengine.la $(CH
 tests_cpu_test_group_SOURCES = %D%/test-group.c
 tests_cpu_test_group_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_cpu_test_group_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
+tests_cpu_test_pace_SOURCES = %D%/test-pace.c plugins/cpu/run/pace.c
+tests_cpu_test_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_cpu_test_pace_LDADD = $(CHECK_LIBS)
 tests_cpu_test_topology_SOURCES = %D%/test-topology.c plugins/cpu/device/topology.c
 tests_cpu_test_topology_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_cpu_test_topology_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

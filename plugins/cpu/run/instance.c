@@ -208,6 +208,7 @@ static void make_tasks(eng_instance_state *inst)
             task->out[j] = node->out[j] >= 0 ? &inst->tensors[node->out[j]] : NULL;
         int threads = plan->device->threads;
         double nanoseconds = cost(plan->graph, task);
+        inst->pace.guess += nanoseconds;
         for (int way = 0; way < CPU_WAYS; way++)
             task->serial[way] = threads == 1 || nanoseconds < serial_below(way, threads);
     }

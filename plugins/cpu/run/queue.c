@@ -37,6 +37,7 @@ typedef struct cpu_submission {
     const int64_t *params;
     uint32_t n_params;
     eng_device_state *device;
+    cpu_pace *pace;     /* of the instance; NULL: only a part of it runs     */
     int threads;
     int way;
     eng_run *control;   /* may be NULL                                       */
@@ -103,6 +104,19 @@ static void put_back(const cpu_submission *sub)
             atomic_store_explicit(&sub->tasks[i].taken[t].portions, 0, memory_order_relaxed);
 }
 
+/* By all threads, or as many as are worth it. */
+static void run_together(cpu_submission *sub)
+{
+    eng_device_state *device = sub->device;
+    const bool whole = sub->pace && sub->from == 0;
+    sub->threads = whole ? cpu_pace_threads(sub->pace, device->threads) : device->threads;
+    put_back(sub);
+    const uint64_t begin = eu_now();
+    eu_team_run(device->team, (uint32_t)sub->threads, walk, sub);
+    if (whole && atomic_load_explicit(&sub->stop, memory_order_relaxed) >= sub->n)
+        cpu_pace_took(sub->pace, sub->threads, (double)(eu_now() - begin));
+}
+
 /* From one end of its turn to the next; what the caller has answered, if it did not come to the end. */
 static uint32_t run_tasks(cpu_submission *sub)
 {
@@ -119,9 +133,7 @@ static uint32_t run_tasks(cpu_submission *sub)
             sub->threads = 1;
             walk(sub, 0);
         } else {
-            sub->threads = device->threads;
-            put_back(sub);
-            eu_team_run(device->team, (uint32_t)device->threads, walk, sub);
+            run_together(sub);
         }
         cpu_turns_give(&device->turns, &turn);
         sub->from = atomic_load_explicit(&sub->stop, memory_order_relaxed);
@@ -146,7 +158,7 @@ int cpu_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t
                                       (unsigned)plan->graph->n_params, (unsigned)n_params);
     uint32_t begin = plan->section_first[first], end = plan->section_first[first + count];
     cpu_submission sub = {.tasks = instance->tasks + begin, .n = end - begin, .params = params, .n_params = n_params,
-                          .device = device, .control = control, .from = control ? (uint32_t)control->position : 0};
+                          .device = device, .pace = count == sections ? &instance->pace : NULL, .control = control, .from = control ? (uint32_t)control->position : 0};
     if (sub.from < sub.n && run_tasks(&sub) == ENG_RUN_CANCEL)
         return ENG_ERR_CANCELLED;
     if (sub.from < sub.n) {
