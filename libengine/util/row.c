@@ -132,7 +132,8 @@ static double bytes_of(const eng_tensor *t)
                : 0;
 }
 
-static const eng_tensor *operand_named(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node, const char *name)
+static const eng_tensor *operand_named(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node,
+                                       const char *name)
 {
     for (uint32_t i = 0; i < info->n_in; i++)
         if (strcmp(info->in[i].name, name) == 0)

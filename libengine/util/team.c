@@ -39,7 +39,7 @@ struct eu_team {
     uint32_t first; /* the number of members[0]: 1 if the caller takes part, else 0 */
     uint32_t count; /* members that take part, with the caller */
     atomic_int counted; /* among threads_in_use: those of the call in progress */
-    atomic_uint kept;   /* members */
+    atomic_uint kept;   /* members.n, which they may not read */
 };
 
 /* Of all calls of this module's teams that are in progress, callers included. */

@@ -334,14 +334,9 @@ static void update_strip(const chunk_work *w, float *m)
         update_tile(w, i, m + i * WIDE, 1);
 }
 
-/* A vector of numbers that will be read, or written. */
-CPU_INLINE void ask_floats(const float *at, int64_t n, const int write)
+static void ask_vector(const float *x, int64_t n)
 {
-    for (int64_t i = 0; i < n; i += 64 / (int64_t)sizeof *at)
-        if (write)
-            __builtin_prefetch(at + i, 1, 2);
-        else
-            __builtin_prefetch(at + i, 0, 2);
+    ask_for((const uint8_t *)x, 1, 0, n * (int64_t)sizeof *x, false);
 }
 
 /* With each strip, where some of the chunk's results go, and some of what the next chunk takes, are asked for: a head's
@@ -352,13 +347,14 @@ static void ask_tokens(const chunk_work *w, int64_t strip)
     const delta_unit *u = w->u;
     for (int64_t t = strip; t < CHUNK; t += w->strips) {
         const int64_t next = w->first + w->n + t;
-        if (t < w->n)
-            ask_floats(head_vector(w->task->out[0], u->head, w->first + t) + u->column, u->columns, 1);
+        const float *out = head_vector(w->task->out[0], u->head, w->first + t) + u->column;
+        for (int64_t i = 0; t < w->n && i < u->columns; i += 64 / (int64_t)sizeof *out)
+            __builtin_prefetch(out + i, 1, 2);
         if (next >= w->end)
             continue;
-        ask_floats(head_vector(in[0], u->qk_head, next), u->s, 0);
-        ask_floats(head_vector(in[1], u->qk_head, next), u->s, 0);
-        ask_floats(head_vector(in[2], u->head, next) + u->column, u->columns, 0);
+        ask_vector(head_vector(in[0], u->qk_head, next), u->s);
+        ask_vector(head_vector(in[1], u->qk_head, next), u->s);
+        ask_vector(head_vector(in[2], u->head, next) + u->column, u->columns);
     }
 }
 

@@ -75,26 +75,25 @@ CPU_INLINE void gather_by(const float *const *in, int64_t n, const int64_t each,
             to[c * stride + j] = in[j][c];
 }
 
-/* Writes the last taps - 1 inputs, of which `in` has one more. */
-static void save_window(const conv_group *g, const float *const *in, const cpu_tensor *state, int64_t row)
+/* Writes the last taps - 1 inputs, of which g->in has one more. */
+static void save_window(const conv_group *g, const cpu_tensor *state, int64_t row)
 {
     if (row < 0 || row >= state->ne[2])
         return;
     const int64_t stride = state->nb[1] / 4;
     float *to = window_at(state, g->c0, row);
-    if (g->taps == USUAL && stride == USUAL - 1) {
-        const float *const three[USUAL - 1] = {in[1], in[2], in[3]};
-        gather_by(three, g->n, USUAL - 1, USUAL - 1, to);
-    } else {
-        gather_by(in + 1, g->n, g->taps - 1, stride, to);
-    }
+    if (g->taps == USUAL && stride == USUAL - 1)
+        gather_by(g->in + 1, g->n, USUAL - 1, USUAL - 1, to);
+    else
+        gather_by(g->in + 1, g->n, g->taps - 1, stride, to);
 }
 
 /* -- tokens ------------------------------------------------------------------------------- */
 
 /* A token's channels.  What `next` has is asked for. */
-CPU_INLINE void convolve_row(const conv_group *g, const float *const *in, const int64_t taps, const float *next, float *out)
+CPU_INLINE void convolve_row(const conv_group *g, const int64_t taps, const float *next, float *out)
 {
+    const float *const *in = g->in;
     int64_t c = 0;
     for (; c + CPU_VL <= g->n; c += CPU_VL) {
         vf sum = {0};
@@ -120,17 +119,16 @@ static void convolve(const cpu_task *task, conv_group *g, int64_t seq, int64_t b
     load_window(g, state, pool_index(task->in[3], seq, 0));
     for (int64_t t = begin; t < end; t++) {
         float *out = out_row(o, t) + g->c0;
-        const float *usual[USUAL], *next = input_at(g, x, t + LATER < end ? t + LATER : t);
-        const float **in = g->taps == USUAL ? usual : g->in;
+        const float *next = input_at(g, x, t + LATER < end ? t + LATER : t);
         for (int64_t j = 0; j < g->taps; j++)
-            in[j] = input_at(g, x, t + 1 - g->taps + j);
+            g->in[j] = input_at(g, x, t + 1 - g->taps + j);
         if (g->taps == USUAL)
-            convolve_row(g, usual, USUAL, next, out);
+            convolve_row(g, USUAL, next, out);
         else
-            convolve_row(g, g->in, g->taps, next, out);
+            convolve_row(g, g->taps, next, out);
         const int64_t back = end - 1 - t;
         if (back < snapshots)
-            save_window(g, in, state, pool_index(dst, back, seq));
+            save_window(g, state, pool_index(dst, back, seq));
     }
 }
 

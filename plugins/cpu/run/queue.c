@@ -158,7 +158,8 @@ int cpu_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t
                                       (unsigned)plan->graph->n_params, (unsigned)n_params);
     uint32_t begin = plan->section_first[first], end = plan->section_first[first + count];
     cpu_submission sub = {.tasks = instance->tasks + begin, .n = end - begin, .params = params, .n_params = n_params,
-                          .device = device, .pace = count == sections ? &instance->pace : NULL, .control = control, .from = control ? (uint32_t)control->position : 0};
+                          .device = device, .pace = count == sections ? &instance->pace : NULL,
+                          .control = control, .from = control ? (uint32_t)control->position : 0};
     if (sub.from < sub.n && run_tasks(&sub) == ENG_RUN_CANCEL)
         return ENG_ERR_CANCELLED;
     if (sub.from < sub.n) {
