@@ -270,21 +270,28 @@ CPU_INLINE void scales_iq4_xs(lanes_at b, float *d, float *m)
 
 /* All of them: elements and bytes of a block, elements that share a scale, by what numbers are raised, are there
  * minima, groups after which fields are the same. */
-#define SMALL_TYPES(X)                                                                                                 \
+#define SMALL_BLOCK_TYPES(X)                                                                                           \
     X(Q4_0, q4_0, 32, 18, 32, 8, 0, 1) X(Q4_1, q4_1, 32, 20, 32, 0, 1, 1) X(Q5_0, q5_0, 32, 22, 32, 16, 0, 1)          \
     X(Q5_1, q5_1, 32, 24, 32, 16, 1, 1) X(MXFP4, mxfp4, 32, 17, 32, E2M1_BIAS, 0, 1)                                   \
-    X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2) X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4)                                   \
-    X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2) X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2)    \
-    X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4) X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4)  \
-    X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1) X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1)
+    X(NVFP4, nvfp4, 64, 36, 16, E2M1_BIAS, 0, 2)
+#define SMALL_K_TYPES(X)                                                                                               \
+    X(Q2_K, q2_K, 256, 84, 16, 0, 1, 4) X(Q3_K, q3_K, 256, 110, 16, 4, 0, 4) X(Q4_K, q4_K, 256, 144, 32, 0, 1, 2)      \
+    X(Q5_K, q5_K, 256, 176, 32, 16, 1, 2) X(Q6_K, q6_K, 256, 210, 16, 32, 0, 4)
+#define SMALL_LEAST_TYPES(X)                                                                                           \
+    X(TQ1_0, tq1_0, 256, 54, 32, 1, 0, 8) X(TQ2_0, tq2_0, 256, 66, 32, 1, 0, 4) X(Q1_0, q1_0, 128, 18, 32, 1, 0, 1)    \
+    X(Q2_0, q2_0, 64, 18, 32, 1, 0, 1)
 #if PLANES_DOT /* sums have 32 bits */
 #include "grid_lanes.h"
-#define LANES_TYPES(X)                                                                                                 \
-    SMALL_TYPES(X) GRID_TYPES(X)                                                                                       \
-    X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)                          \
-    X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1)
+#define BLOCK_TYPES(X)                                                                                                 \
+    SMALL_BLOCK_TYPES(X)                                                                                               \
+    X(Q8_0, q8_0, 32, 34, 32, BYTE_BIAS, 0, 1) X(IQ4_NL, iq4_nl, 32, 18, 32, BYTE_BIAS, 0, 1)
+#define K_TYPES(X) SMALL_K_TYPES(X) X(IQ4_XS, iq4_xs, 256, 136, 32, BYTE_BIAS, 0, 1)
+#define LEAST_TYPES(X) SMALL_LEAST_TYPES(X) GRID_TYPES(X)
 #else
-#define LANES_TYPES SMALL_TYPES
+#define BLOCK_TYPES SMALL_BLOCK_TYPES
+#define K_TYPES SMALL_K_TYPES
+#define LEAST_TYPES SMALL_LEAST_TYPES
 #endif
+#define LANES_TYPES(X) BLOCK_TYPES(X) K_TYPES(X) LEAST_TYPES(X)
 
 #endif

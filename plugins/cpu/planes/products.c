@@ -9,7 +9,7 @@
 #include "../ops/panels.h"
 #include "gathers.h"
 #include "planes.h"
-#include "strips.h"
+#include "types.h"
 
 /* Elements of k: a strip's lines and a tile's columns stay in the nearest cache; with SOME columns fewer gain. */
 #define PANEL (24576 / STRIP)
@@ -23,53 +23,7 @@ static const planes_form forms[CPU_TYPES] = {
 #undef FORM
 };
 
-/* -- each type --------------------------------------------------------------------------------- */
-
-/* The call for the planes and columns that there are, as constants P and C; no more than the lists have are asked
- * for. */
-#define COLS(n, ...)                                                                                                   \
-    case n: {                                                                                                          \
-        enum { C = n };                                                                                                \
-        __VA_ARGS__;                                                                                                   \
-        break;                                                                                                         \
-    }
-#define EACH_WAY(exact_cols, fast_cols, ...)                                                                           \
-    do {                                                                                                               \
-        if (planes == 1) {                                                                                             \
-            enum { P = 1 };                                                                                            \
-            switch (cols) {                                                                                            \
-                fast_cols(COLS, __VA_ARGS__)                                                                           \
-            default: break;                                                                                            \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            enum { P = EXACT };                                                                                        \
-            switch (cols) {                                                                                            \
-                exact_cols(COLS, __VA_ARGS__)                                                                          \
-            default: break;                                                                                            \
-            }                                                                                                          \
-        }                                                                                                              \
-    } while (0)
-
-#define FORM_OF(group, bias, minima) ((planes_form){GROUP / (group), bias, minima})
-
-#define TYPE(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
-    static __attribute__((noinline)) void lines_##name(const strip_rows *block, int j, uint8_t *lines)                 \
-    {                                                                                                                  \
-        for (int l = 0; l < LINES_EACH; l++)                                                                           \
-            for (int r = 0; r < VECTORS; r++)                                                                          \
-                line_store(lines + l * LINE + 4 * ROWS * r, line_##name(block->at[r], j, l));                        \
-    }                                                                                                                  \
-    static void now_##name(int planes, int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS])                 \
-    {                                                                                                                  \
-        EACH_WAY(NOW_COLS, NOW_COLS,                                                                                   \
-                 strip_now(line_##name, lines_##name, scales_##name, elements, bytes, same,                            \
-                           FORM_OF(group, bias, minima), bias, P, C, w, x, sum));                                      \
-    }                                                                                                                  \
-    static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
-    {                                                                                                                  \
-        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), g, k0, kc, w, to);         \
-    }
-LANES_TYPES(TYPE)
+/* -- tiles ------------------------------------------------------------------------------------- */
 
 /* Tiles of lines: types that agree in what matters share them.  `raised`: is there a bias? */
 #define TILES(name, group, raised, minima)                                                                             \
@@ -94,12 +48,11 @@ typedef void (*tile_call)(const strip_panel *w, int64_t groups, int bias, int pl
                    : tile_minima_32)
 
 static const struct type_calls {
-    void (*now)(int planes, int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS]);
-    void (*panel)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
+    const planes_type *type;
     tile_call tile;
 } calls[CPU_TYPES] = {
 #define CALLS(NAME, name, elements, bytes, group, bias, minima, same)                                                  \
-    [ENG_TYPE_##NAME] = {now_##name, panel_##name, TILE_OF(group, bias, minima)},
+    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), TILE_OF(group, bias, minima)},
     LANES_TYPES(CALLS)
 #undef CALLS
 };
@@ -199,7 +152,7 @@ static void run_panel(const void *what, const cpu_panel *p)
     const cpu_gemm *g = w->g;
     const int64_t kc = g->k - p->k0 < w->elements ? g->k - p->k0 : w->elements, most = most_of(w->planes);
     strip_ask ask = first_ask(g, p, kc, (p->c1 - p->c0 + most - 1) / most);
-    calls[g->type].panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
+    calls[g->type].type->panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
     int cols;
     for (int64_t c = p->c0; c < p->c1; c += cols, next_ask(&ask, kc)) {
         vf sum[TILE][VECTORS];
@@ -224,7 +177,7 @@ static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_
         tile_columns x;
         cols = even(g->n - c, NOW);
         set_columns(&x, g, planes, packed, c, cols, 0);
-        calls[g->type].now(planes, cols, rows_at(g, m, rows, 0), &x, sum);
+        calls[g->type].type->now(planes, cols, rows_at(g, m, rows, 0), &x, sum);
         store_sums(g, c, cols, m, rows, sum);
     }
 }

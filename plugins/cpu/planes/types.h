@@ -1,0 +1,67 @@
+/*
+ * Strips of rows of one type (planes.h), with all that is known of the type as constants.  A file makes those of some
+ * types, of a list of lanes.h: LIST(TYPE).
+ */
+#ifndef CPU_PLANES_TYPES_H
+#define CPU_PLANES_TYPES_H
+
+#include "strips.h"
+
+typedef struct planes_type {
+    /* rows w times columns x, of which numbers are made as they are met */
+    void (*now)(int planes, int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS]);
+    /* lines and factors of elements k0 .. k0 + kc - 1 of rows w */
+    void (*panel)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
+} planes_type;
+
+#define DECLARE(NAME, name, ...) extern const planes_type PLANES_V(cpu_planes_##name);
+LANES_TYPES(DECLARE)
+#undef DECLARE
+
+/* The call for the planes and columns that there are, as constants P and C; no more than the lists have are asked
+ * for. */
+#define COLS(n, ...)                                                                                                   \
+    case n: {                                                                                                          \
+        enum { C = n };                                                                                                \
+        __VA_ARGS__;                                                                                                   \
+        break;                                                                                                         \
+    }
+#define EACH_WAY(exact_cols, fast_cols, ...)                                                                           \
+    do {                                                                                                               \
+        if (planes == 1) {                                                                                             \
+            enum { P = 1 };                                                                                            \
+            switch (cols) {                                                                                            \
+                fast_cols(COLS, __VA_ARGS__)                                                                           \
+            default: break;                                                                                            \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            enum { P = EXACT };                                                                                        \
+            switch (cols) {                                                                                            \
+                exact_cols(COLS, __VA_ARGS__)                                                                          \
+            default: break;                                                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+#define FORM_OF(group, bias, minima) ((planes_form){GROUP / (group), bias, minima})
+
+#define TYPE(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
+    static __attribute__((noinline)) void lines_##name(const strip_rows *block, int j, uint8_t *lines)                 \
+    {                                                                                                                  \
+        for (int l = 0; l < LINES_EACH; l++)                                                                           \
+            for (int r = 0; r < VECTORS; r++)                                                                          \
+                line_store(lines + l * LINE + 4 * ROWS * r, line_##name(block->at[r], j, l));                        \
+    }                                                                                                                  \
+    static void now_##name(int planes, int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS])                 \
+    {                                                                                                                  \
+        EACH_WAY(NOW_COLS, NOW_COLS,                                                                                   \
+                 strip_now(line_##name, lines_##name, scales_##name, elements, bytes, same,                            \
+                           FORM_OF(group, bias, minima), bias, P, C, w, x, sum));                                      \
+    }                                                                                                                  \
+    static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
+    {                                                                                                                  \
+        panel_of(line_##name, scales_##name, elements, bytes, FORM_OF(group, bias, minima), g, k0, kc, w, to);         \
+    }                                                                                                                  \
+    const planes_type PLANES_V(cpu_planes_##name) = {now_##name, panel_##name};
+
+#endif
