@@ -45,6 +45,30 @@ void eu_stay_on_cores(const int *cores, uint32_t n)
 #endif
 }
 
+int eu_core(void)
+{
+#ifdef HAVE_SCHED_GETCPU
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+void eu_leave_core(int core)
+{
+#ifdef HAVE_SCHED_SETAFFINITY
+    cpu_set_t usual, others;
+    if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof usual, &usual) != 0)
+        return;
+    others = usual;
+    CPU_CLR(core, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        (void)sched_setaffinity(0, sizeof usual, &usual);
+#else
+    (void)core;
+#endif
+}
+
 uint32_t eu_core_count(void)
 {
     uint32_t cores = eu_cores(NULL, 0), allowed = eu_group_cores("");

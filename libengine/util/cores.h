@@ -13,6 +13,10 @@ uint32_t eu_cores(int *cores, uint32_t limit);
 uint32_t eu_core_count(void);
 /* Lets the calling thread run on these cores alone.  A wish: failing costs only speed. */
 void eu_stay_on_cores(const int *cores, uint32_t n);
+/* The core that the calling thread is on, or was a moment ago; -1: the system does not say. */
+int eu_core(void);
+/* Moves the calling thread to another core, if there is one that it may use; it may come back.  Some microseconds. */
+void eu_leave_core(int core);
 
 /*
  * Linux's control groups, version 2 and 1.  Calls visit(user, version, folder) for the folder of the group that

@@ -18,9 +18,12 @@
 
 typedef struct member {
     eu_team *team;
+    const struct member *before; /* made before it; NULL: it is the first */
     pthread_t thread;
     uint32_t index;
-    uint64_t seen; /* of the start gate, when the member was made */
+    uint64_t seen;   /* of the start gate, when the member was made */
+    atomic_int core; /* that it began its last call on              */
+    uint64_t left;   /* when it last left a core to another         */
 } member;
 
 struct eu_team {
@@ -38,6 +41,7 @@ struct eu_team {
     void *ctx;
     uint32_t first; /* the number of members[0]: 1 if the caller takes part, else 0 */
     uint32_t count; /* members that take part, with the caller */
+    int core;       /* that the caller is on; -1: it takes no part */
     atomic_int counted; /* among threads_in_use: those of the call in progress */
     atomic_uint kept;   /* members.n, which they may not read */
 };
@@ -89,9 +93,33 @@ void eu_team_barrier(eu_team *team)
 
 /* -- members --------------------------------------------------------------------------- */
 
+#define LEAVE_AGAIN 10000000 /* nanoseconds: until then it is for the system to say who is where */
+
+/*
+ * Who wakes is often put on the core of the thread that woke it, though others are free, and stays there until the system
+ * balances its load, after some milliseconds: meanwhile each of the two waits for the other at every barrier.
+ */
+static void leave_shared_core(member *m)
+{
+    const int core = eu_core(), last = atomic_load_explicit(&m->core, memory_order_relaxed);
+    bool shared = core == m->team->core;
+    if (core != last)
+        for (const member *o = m->before; o && !shared; o = o->before)
+            shared = atomic_load_explicit(&o->core, memory_order_relaxed) == core;
+    if (core >= 0 && shared && cores_suffice(m->team)) {
+        const uint64_t now = eu_now();
+        if (now - m->left >= LEAVE_AGAIN) {
+            m->left = now;
+            eu_leave_core(core);
+        }
+    }
+    if (core != last || shared)
+        atomic_store_explicit(&m->core, eu_core(), memory_order_relaxed);
+}
+
 static void *member_main(void *arg)
 {
-    const member *m = arg;
+    member *m = arg;
     eu_team *team = m->team;
     uint64_t seen = m->seen;
     eu_stay_on_cores(team->cores, team->n_cores);
@@ -104,6 +132,7 @@ static void *member_main(void *arg)
         if (m->index >= (seen & ((1u << COUNT_BITS) - 1)))
             continue;
         uint64_t call = team->call;
+        leave_shared_core(m);
         team->fn(team->ctx, m->index + team->first);
         if (atomic_fetch_sub(&team->left, 1) == 1)
             eu_gate_move(&team->done, call);
@@ -125,7 +154,9 @@ static bool member_add(eu_team *team)
     member *m = team->members.n < MOST_THREADS ? malloc(sizeof *m) : NULL;
     if (!m)
         return false;
-    *m = (member){.team = team, .index = (uint32_t)team->members.n, .seen = atomic_load(&team->start.at)};
+    const size_t n = team->members.n;
+    *m = (member){.team = team, .before = n ? team->members.at[n - 1] : NULL, .index = (uint32_t)n,
+                  .seen = atomic_load(&team->start.at), .core = -1};
     if (!eu_array_reserve(&team->members, team->members.n + 1) || !member_start(m)) {
         free(m);
         return false;
@@ -151,6 +182,7 @@ static void begin(eu_team *team, uint32_t kept, uint32_t first, void (*fn)(void 
     team->ctx = ctx;
     team->first = first;
     team->count = kept + first;
+    team->core = first ? eu_core() : -1;
     team->call++;
     count_in(team, team->count);
     atomic_store_explicit(&team->left, kept, memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "libengine/util/util.h"
 
@@ -184,6 +185,44 @@ START_TEST(idle)
 }
 END_TEST
 
+/* Member 1 comes to the core of the caller, and says where it is. */
+static void come(void *ctx, uint32_t i)
+{
+    const int *cores = ctx;
+    if (i == 1) {
+        eu_stay_on_cores(cores, 1);
+        eu_stay_on_cores(cores, 2);
+    }
+}
+
+static void say_where(void *ctx, uint32_t i)
+{
+    if (i == 1)
+        *(int *)ctx = eu_core();
+}
+
+/* A member that finds itself on the caller's core leaves it to the caller. */
+START_TEST(apart)
+{
+    int cores[2], where = -1;
+    if (eu_core() < 0 || eu_core_count() < 2 || eu_cores(cores, 2) < 2)
+        return;
+    eu_team *team = eu_team_create(cores, 2);
+    ck_assert(eu_team_calm(team)); /* cores are counted while this thread has all of them */
+    eu_stay_on_cores(cores, 1);
+    ck_assert_uint_eq(eu_team_grow(team, 1), 1);
+    int left = 0;
+    for (int round = 0; round < 10; round++) {
+        eu_team_run(team, 2, come, cores);
+        usleep(20000); /* who has just left stays */
+        eu_team_run(team, 2, say_where, &where);
+        left += where == cores[1];
+    }
+    ck_assert_int_ge(left, 8); /* the system may move it, too */
+    eu_team_end(team);
+}
+END_TEST
+
 static void nothing(void *ctx, uint32_t i)
 {
     (void)ctx;
@@ -263,6 +302,7 @@ int main(void)
     tcase_add_test(t, starts);
     tcase_add_test(t, oversubscribed);
     tcase_add_test(t, idle);
+    tcase_add_test(t, apart);
     tcase_add_test(t, ends);
     tcase_add_test(t, gates);
     suite_add_tcase(suite, t);
