@@ -78,16 +78,21 @@ void eu_spin_init(eu_spin *spin)
     atomic_flag_clear(&spin->counting);
 }
 
+/* Have the waits of a trial taken so long that it cannot be better any more?  Often the first few of them have. */
+static bool in_vain(const eu_spin *spin)
+{
+    return spin->waited >= TRIAL * (spin->usual - spin->usual / 4);
+}
+
 /* All waits of a round, or of a trial, are counted: to the next. */
 static void judge(eu_spin *spin)
 {
-    const uint64_t mean = spin->waited / spin->waits;
     const uint32_t limit = atomic_load_explicit(&spin->limit, memory_order_relaxed);
     bool change = true; /* to the trial, and back */
     if (!spin->trial) {
-        spin->usual = mean;
+        spin->usual = spin->waited / spin->waits;
     } else {
-        change = mean >= spin->usual - spin->usual / 4;
+        change = in_vain(spin);
         spin->round = !change ? LEAST_ROUND : spin->round < MOST_ROUND ? 2 * spin->round : MOST_ROUND;
     }
     if (change)
@@ -103,7 +108,7 @@ static void count(eu_spin *spin, uint64_t waited)
     if (atomic_flag_test_and_set_explicit(&spin->counting, memory_order_acquire))
         return;
     spin->waited += waited < LONG ? waited : LONG;
-    if (++spin->waits >= (spin->trial ? TRIAL : spin->round))
+    if (++spin->waits >= (spin->trial ? TRIAL : spin->round) || (spin->trial && in_vain(spin)))
         judge(spin);
     atomic_flag_clear_explicit(&spin->counting, memory_order_release);
 }
