@@ -23,7 +23,8 @@ typedef struct member {
     uint32_t index;
     uint64_t seen;   /* of the start gate, when the member was made */
     atomic_int core; /* that it began its last call on              */
-    uint64_t left;   /* when it last left a core to another         */
+    uint64_t left;   /* when it last left a core to another, and    */
+    uint64_t pause;  /* for how long it does not do so again        */
 } member;
 
 struct eu_team {
@@ -93,12 +94,29 @@ void eu_team_barrier(eu_team *team)
 
 /* -- members --------------------------------------------------------------------------- */
 
-#define LEAVE_AGAIN 10000000 /* nanoseconds: until then it is for the system to say who is where */
+/* Nanoseconds between two leaves: longer each time that it is needed again soon, as beside other programs, which have the
+ * other cores and are not known here. */
+#define LEAST_PAUSE 10000000
+#define MOST_PAUSE 1280000000
 
 /*
  * Who wakes is often put on the core of the thread that woke it, though others are free, and stays there until the system
  * balances its load, after some milliseconds: meanwhile each of the two waits for the other at every barrier.
  */
+static void leave(member *m, int core)
+{
+    const uint64_t now = eu_now(), since = now - m->left;
+    if (since < m->pause)
+        return;
+    if (since >= 4 * m->pause)
+        m->pause = LEAST_PAUSE;
+    else if (m->pause < MOST_PAUSE)
+        m->pause *= 2;
+    m->left = now;
+    eu_leave_core(core);
+}
+
+/* Goes elsewhere if the caller is on the member's core, or one made before it to whose core it has come. */
 static void leave_shared_core(member *m)
 {
     const int core = eu_core(), last = atomic_load_explicit(&m->core, memory_order_relaxed);
@@ -106,13 +124,8 @@ static void leave_shared_core(member *m)
     if (core != last)
         for (const member *o = m->before; o && !shared; o = o->before)
             shared = atomic_load_explicit(&o->core, memory_order_relaxed) == core;
-    if (core >= 0 && shared && cores_suffice(m->team)) {
-        const uint64_t now = eu_now();
-        if (now - m->left >= LEAVE_AGAIN) {
-            m->left = now;
-            eu_leave_core(core);
-        }
-    }
+    if (core >= 0 && shared && cores_suffice(m->team))
+        leave(m, core);
     if (core != last || shared)
         atomic_store_explicit(&m->core, eu_core(), memory_order_relaxed);
 }

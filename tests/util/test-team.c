@@ -212,13 +212,13 @@ START_TEST(apart)
     eu_stay_on_cores(cores, 1);
     ck_assert_uint_eq(eu_team_grow(team, 1), 1);
     int left = 0;
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 6; round++) {
         eu_team_run(team, 2, come, cores);
-        usleep(20000); /* who has just left stays */
+        usleep(60000); /* who has just left stays */
         eu_team_run(team, 2, say_where, &where);
         left += where == cores[1];
     }
-    ck_assert_int_ge(left, 8); /* the system may move it, too */
+    ck_assert_int_ge(left, 5); /* the system may move it, too */
     eu_team_end(team);
 }
 END_TEST
