@@ -5,7 +5,7 @@
 #ifndef CPU_PLANES_REGISTERS_H
 #define CPU_PLANES_REGISTERS_H
 
-#include "libengine/util/pack.h"
+#include "libengine/util/util.h"
 #include "planes.h"
 
 #define ROWS CPU_VL
