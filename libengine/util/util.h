@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "cores.h"
 #include "gate.h"
+#include "gathers.h"
 #include "json.h"
 #include "map.h"
 #include "pack.h"
@@ -21,6 +22,7 @@
 #include "size.h"
 #include "team.h"
 #include "text.h"
+#include "trial.h"
 #include "type.h"
 
 #endif

@@ -63,7 +63,6 @@ cpu_ops_files = \
 	plugins/cpu/ops/table.c \
 	plugins/cpu/ops/top_k.c \
 	plugins/cpu/ops/transpose.h \
-	plugins/cpu/ops/trial.h \
 	plugins/cpu/ops/unary.c \
 	plugins/cpu/ops/vec.h
 cpu_encode_files = \

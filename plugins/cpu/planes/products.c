@@ -7,7 +7,6 @@
 
 #include "../cpu.h"
 #include "../ops/panels.h"
-#include "gathers.h"
 #include "planes.h"
 #include "types.h"
 
@@ -237,6 +236,6 @@ const cpu_interleaved PLANES_V(cpu_planes) = {
     .types = 0 LANES_TYPES(EU_LANES_BIT),
 #if PLANES_DOT
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
-    .pays = PLANES_V(cpu_gathers_pay),
+    .pays = eu_gathers_pay,
 #endif
 };

@@ -4,7 +4,6 @@
 #include "libengine/util/util.h"
 
 #include "../cpu.h"
-#include "../ops/trial.h"
 #include "units.h"
 
 CPU_INLINE __m512i four(const uint8_t *x)
@@ -130,7 +129,7 @@ static uint64_t duration(bool bf16)
 static bool bf16_pays(void)
 {
     static atomic_int known;
-    return cpu_trial(&known, duration, TRIES, 4);
+    return eu_trial(&known, duration, TRIES, 4);
 }
 
 /* Processors with dot products of bytes may lack those of bf16. */

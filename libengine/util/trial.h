@@ -1,6 +1,6 @@
 /* Which of two ways is faster on this machine: tried, once, where no flag of the processor tells. */
-#ifndef CPU_TRIAL_H
-#define CPU_TRIAL_H
+#ifndef LIBENGINE_UTIL_TRIAL_H
+#define LIBENGINE_UTIL_TRIAL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 /* duration(false) and duration(true) take nanoseconds in the one way and in the other.  Does the other take at most
  * `sixths` sixths of the time?  The least of `tries` each, by turns; *known, at first 0, keeps the answer. */
-static inline bool cpu_trial(atomic_int *known, uint64_t (*duration)(bool other), int tries, uint64_t sixths)
+static inline bool eu_trial(atomic_int *known, uint64_t (*duration)(bool other), int tries, uint64_t sixths)
 {
     int answer = atomic_load_explicit(known, memory_order_relaxed); /* 0: not yet; 1: no; 2: yes */
     if (answer == 0) {
