@@ -76,6 +76,7 @@ opencl_kernels = \
 	kernels/plain.clh \
 	kernels/planes.clh \
 	kernels/planes_columns.clh \
+	kernels/planes_grid.clh \
 	kernels/planes_meet.clh \
 	kernels/planes_rows.clh \
 	kernels/products.clh \

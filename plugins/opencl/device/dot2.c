@@ -112,7 +112,10 @@ uint64_t cl_lanes_types(cl_device *device)
     if (!device->vec)
         return device->caps & (CL_CAP_MMA | CL_CAP_MMA_IN_C) ? 0 EU_LANES_TYPES(EU_LANES_BIT) : 0;
     const char *options = cl_lanes_options(device);
-    return strstr(options, "DOT2")   ? 0 EU_LANES_SMALL(EU_LANES_BIT) EU_LANES_LEAST(EU_LANES_BIT)
-           : strstr(options, "DOT4") ? 0 EU_LANES_TYPES(EU_LANES_BIT) EU_LANES_LEAST(EU_LANES_BIT)
-                                     : 0;
+    if (strstr(options, "DOT2"))
+        return 0 EU_LANES_SMALL(EU_LANES_BIT) EU_LANES_LEAST(EU_LANES_BIT);
+    if (!strstr(options, "DOT4"))
+        return 0;
+    const uint64_t types = 0 EU_LANES_TYPES(EU_LANES_BIT) EU_LANES_LEAST(EU_LANES_BIT);
+    return types | (device->caps & CL_CAP_DOT4_IN_C || eu_gathers_pay() ? 0 EU_LANES_GRID(EU_LANES_BIT) : 0);
 }
