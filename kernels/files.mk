@@ -87,6 +87,7 @@ opencl_kernels = \
 	kernels/rope.clh \
 	kernels/row.clh \
 	kernels/runs.clh \
+	kernels/series.cl \
 	kernels/set_rows.cl \
 	kernels/shuffle.cl \
 	kernels/soft_max.cl \

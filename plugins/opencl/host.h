@@ -138,6 +138,12 @@ cl_int cl_event_settle(cl_event *last, cl_int error);
  * count: which of how many it is (" 12/31"), for people; NULL: none. */
 int cl_program_get(cl_device *device, const char *file, const char *options, const char *prelude, const char *count,
                    cl_program_entry **entry);
+/* The same of kernels/series.cl behind `prelude`, which names the parts, linked with these: programs without options of
+ * their own but -DSERIES=i.  compile false: only what is known or kept on disk; *entry is NULL where there is none. */
+int cl_program_link(cl_device *device, const char *prelude, cl_program_entry *const *parts, uint32_t n, bool compile,
+                    cl_program_entry **entry);
+/* What tells a program from others, as a line of text. */
+void cl_program_name(const cl_program_entry *entry, char *text, size_t bytes);
 /* Has it been built? */
 bool cl_program_there(cl_device *device, const char *file, const char *options, const char *prelude);
 /* Of a program without a prelude, without building it. */
@@ -147,16 +153,24 @@ int cl_source_text(cl_device *device, const char *text, size_t bytes, eu_text *o
 int cl_source_add(cl_device *device, const char *name, eu_text *out);
 /* compile.c: from source alone */
 int cl_compile(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program);
+/* The same, to be linked (link.c). */
+int cl_compile_part(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program);
+int cl_link(cl_device *device, const cl_program *parts, uint32_t n, cl_program *program);
 int cl_program_kernel(cl_device *device, cl_program_entry *entry, const char *name, cl_kernel *kernel);
 void cl_programs_release(cl_device *device);
 /* cache.c: binaries on disk.  load: NULL if there is none that works. */
 void cl_hash_add(cl_hash *hash, const void *data, size_t bytes);
+bool cl_cache_there(cl_device *device, const cl_hash *hash); /* a file is, which may be damaged */
 cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *options);
 void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program);
 /* What became of a program that was tried, beside it.  BEGUN: the process has ended meanwhile, or is at it. */
 typedef enum cl_verdict { CL_UNTRIED, CL_BEGUN, CL_WRONG, CL_RIGHT } cl_verdict;
 cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash, int32_t *by); /* by: the process that has begun */
+uint32_t cl_verdict_times(cl_device *device, const cl_hash *hash); /* how many have begun */
 void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict);
+/* program.c: what became of a program that was linked when it ran first.  Until that is told a process may have ended by it, and
+ * after two that have there is none. */
+void cl_program_proved(cl_device *device, const cl_program_entry *entry, cl_verdict verdict);
 /* trial.c: is kernel `file` of file.cl right on the device?  `runs` tells of a kernel: an error if it could not be run.  Tried
  * once for each version of the driver. */
 bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
@@ -166,7 +180,7 @@ bool cl_trial(cl_device *device, const char *what, const char *file, const char 
 cl_int cl_trial_run(cl_device *device, cl_kernel kernel, size_t items, void *words, size_t bytes);
 /* keeper.c.  add: a program that was built from source and lives as long as the device, with programs_lock held.  end: keeps
  * one of them on disk, before the programs go. */
-void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash);
+void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash, bool first);
 void cl_keeper_end(cl_device *device);
 /* embedded.c, made by the build */
 typedef struct cl_source { const char *name; const unsigned char *text; size_t bytes; } cl_source;
@@ -180,6 +194,7 @@ typedef struct cl_recorded_arg {
     uint8_t kind;
     uint8_t bytes;   /* of a value                                             */
     uint16_t field;  /* where in the launch's numbers its own is               */
+    uint16_t index;  /* in a series: its buffer, or what a parameter makes of it */
     int32_t tensor;
     uint64_t at;     /* offset or local bytes                                  */
     union {
@@ -191,6 +206,7 @@ typedef struct cl_recorded_arg {
 typedef struct cl_recorded_size {
     cl_param number; /* without a parameter: fixed                             */
     int64_t per, times;
+    uint16_t index;  /* as of an argument                                      */
 } cl_recorded_size;
 
 typedef struct cl_recorded {
@@ -205,6 +221,7 @@ typedef struct cl_recorded {
     bool dynamic;    /* an argument or a size depends on a plan parameter      */
     size_t global[3], local[3];
     cl_recorded_size size[3];
+    uint32_t series, function; /* the series that it belongs to, + 1, and its kernel's number there; 0: to none */
 } cl_recorded;
 
 /* Bytes of a launch's numbers, and where in the plan's those of the next launch begin. */
@@ -227,6 +244,22 @@ typedef struct cl_needed {
     bool missing;
     cl_program_entry *program;
 } cl_needed;
+
+/*
+ * Launches that can be one (lower/series.c, run/series.c; kernels/series.cl has the same limits).  The program is asked
+ * for when the plan has run some times: until it is there launches are what they are.
+ */
+enum { CL_SERIES_BUFFERS = 16, CL_SERIES_NUMBERS = 1024, CL_SERIES_VALUES = 32, CL_NO_BUFFER = 255 };
+typedef struct cl_series {
+    uint32_t first, n;         /* launches                                     */
+    uint32_t n_buffers, n_values;
+    int64_t *spaces;           /* of each buffer, as cl_covered has them       */
+    char *prelude;             /* of the program                               */
+    cl_program_entry **parts;
+    uint32_t n_parts;
+    cl_program_entry *program; /* valid when it is ready                       */
+    atomic_bool ready;
+} cl_series;
 
 /* How often a chain of small ops comes in a graph (fuse.c). */
 typedef struct cl_chain_count { cl_hash text; uint32_t times; } cl_chain_count;
@@ -264,7 +297,16 @@ struct eng_plan_state {
     uint64_t *arena;           /* bytes of each scratch buffer                 */
     size_t arena_room;
     uint32_t n_arena;
+    cl_series *series;
+    uint32_t n_series;
+    atomic_bool begun;         /* instances ask for what there is of programs of series */
+    atomic_uint runs;          /* until these are compiled                      */
+    pthread_t builder;         /* of these                                     */
+    bool building;             /* it has begun, and nobody has waited for it yet */
 };
+/* lower/series.c.  find: of a plan whose programs are built.  end: before the plan goes. */
+int cl_series_find(eng_plan_state *plan);
+void cl_series_end(eng_plan_state *plan);
 int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan_state **plan);
 void cl_plan_destroy(eng_plan_state *plan);
 int cl_plan_explain(eng_plan_state *plan, uint32_t format, void (*emit)(void *ctx, const char *text), void *ctx);
@@ -304,6 +346,15 @@ int cl_arena_place(eng_plan_state *plan);
 
 typedef struct cl_bound { eng_store_state *store; uint32_t tensor; } cl_bound;
 
+/* A series of an instance: its kernel, and the table of its stages; made when the program is there. */
+typedef struct cl_staged {
+    cl_kernel kernel;
+    cl_block table;
+    uint32_t counters;         /* where in the table                           */
+    uint32_t run;              /* of the last launch                           */
+    bool failed;
+} cl_staged;
+
 struct eng_instance_state {
     eng_plan_state *plan;
     cl_bound *bound;
@@ -312,14 +363,28 @@ struct eng_instance_state {
     cl_kernel *kernels;        /* one a launch                                 */
     uint8_t *numbers;          /* of all launches                              */
     cl_event *events;          /* one a launch, while they are timed; or NULL  */
+    cl_staged *staged;         /* one a series                                 */
     uint64_t bytes;
 };
 int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, const uint32_t *tensors,
                        eng_instance_state **instance);
 void cl_instance_destroy(eng_instance_state *instance);
-/* Byte `offset` of tensor's contiguous layout. */
+/* place.c.  Byte `offset` of tensor's contiguous layout. */
 bool cl_instance_place(const eng_instance_state *instance, int32_t tensor, uint64_t offset, cl_place *place);
+/* The buffer of an argument of a launch, or NULL; *at: where in it. */
+cl_mem cl_instance_buffer(const eng_instance_state *instance, const cl_recorded_arg *arg, cl_ulong *at);
+/* What a plan's parameters make of a number, and of a launch's size in a dimension. */
+int64_t cl_number_of(const int64_t *params, uint32_t n, const cl_param *p);
+size_t cl_size_of(const int64_t *params, uint32_t n, const cl_recorded *launch, unsigned dim);
 int cl_value_map(eng_instance_state *instance, int32_t tensor, void **data);
+/* run/series.c.  begin: an instance of the plan is made.  want: a run of the plan begins.  launch: those of the launches
+ * from .. to - 1 that belong to the series of the first, as one; how many these are, 0: it is not ready.  release: what an
+ * instance has of series. */
+void cl_series_begin(eng_plan_state *plan);
+void cl_series_want(eng_plan_state *plan);
+uint32_t cl_series_launch(cl_command_queue queue, eng_instance_state *instance, uint32_t from, uint32_t to,
+                          const int64_t *params, uint32_t n_params, cl_event *event, cl_int *error);
+void cl_series_release(eng_instance_state *instance);
 
 /* -- queues ---------------------------------------------------------------------- */
 

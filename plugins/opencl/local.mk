@@ -16,8 +16,8 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/device/source.c %D%/device/svm.c %D%/device/trial.c %D%/device/wait.c \
 	%D%/memory/arena.c %D%/memory/budget.c %D%/memory/memory.c %D%/memory/split.c \
 	%D%/memory/store.c %D%/memory/transfer.c \
-	%D%/lower/epilogue.c %D%/lower/explain.c %D%/lower/fuse.c %D%/lower/heads.c %D%/lower/plan.c %D%/lower/products.c %D%/lower/readers.c \
-	%D%/run/instance.c %D%/run/queue.c %D%/run/roof.c %D%/run/tickets.c \
+	%D%/lower/epilogue.c %D%/lower/explain.c %D%/lower/fuse.c %D%/lower/heads.c %D%/lower/plan.c %D%/lower/products.c %D%/lower/readers.c %D%/lower/series.c \
+	%D%/run/instance.c %D%/run/place.c %D%/run/queue.c %D%/run/roof.c %D%/run/series.c %D%/run/tickets.c \
 	$(opencl_ops_files)
 nodist_plugins_opencl_opencl_la_SOURCES = plugins/opencl/embedded.c
 plugins_opencl_opencl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCL_TARGET_OPENCL_VERSION=120 -I$(top_srcdir)

@@ -99,6 +99,7 @@ struct eng_device_state {
     bool profile;            /* launches are timed by events             */
     bool cached;             /* compiled programs are kept on disk              */
     bool apart;              /* every tensor in a buffer of its own size        */
+    int series;              /* CL_SERIES_*: launches that follow one another become one (lower/series.c) */
     bool svm;                /* scratch memory is the host's, too (svm.c)       */
     bool side_by_side;       /* a processor whose driver says that it has no vectors */
     bool vec;                /* kernel family: vec (CPUs) or simt (GPUs)        */
@@ -127,6 +128,8 @@ struct eng_device_state {
 };
 typedef struct eng_device_state cl_device;
 
+/* Option series: never; when a plan has run often; when it is made. */
+enum { CL_SERIES_NO, CL_SERIES_AUTO, CL_SERIES_YES };
 /* Sums of two products of bytes (kernels/dot2.clh). */
 enum { CL_DOT2_NONE, CL_DOT2_NATIVE, CL_DOT2_IN_C, CL_DOT2_UNTRIED };
 /* How programs multiply weights in lanes (kernels/registers.clh), and a set of the types that the device keeps so.

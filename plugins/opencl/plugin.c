@@ -59,6 +59,9 @@ static const eng_plugin_option options[] = {
      "bytes that every device is said to have, and no more is given (suffixes K, M, G); 0: what the device says"},
     {sizeof(eng_plugin_option), 0, "kernels", "", "folder whose .cl and .clh files replace the kernels built in"},
     {sizeof(eng_plugin_option), 0, "fuse", "yes", "run neighbouring small ops in one launch: yes or no"},
+    {sizeof(eng_plugin_option), 0, "series", "auto",
+     "on processors launches that follow one another become one: auto (when a plan has run often, or what that needs is "
+     "compiled), yes (at once), no"},
     {sizeof(eng_plugin_option), 0, "stream", "auto",
      "processors store results past their caches: auto (those that are larger), yes (all, for tests), no"},
     {sizeof(eng_plugin_option), 0, "apart", "no",

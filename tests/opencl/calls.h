@@ -53,6 +53,14 @@ STATUS(clBuildProgram,
        P(cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
          void(CL_CALLBACK *notify)(cl_program, void *), void *data),
        P(program, n, devices, options, notify, data))
+STATUS(clCompileProgram,
+       P(cl_program program, cl_uint n, const cl_device_id *devices, const char *options, cl_uint n_headers,
+         const cl_program *headers, const char **names, void(CL_CALLBACK *notify)(cl_program, void *), void *data),
+       P(program, n, devices, options, n_headers, headers, names, notify, data))
+OBJECT(cl_program, clLinkProgram,
+       P(cl_context context, cl_uint n, const cl_device_id *devices, const char *options, cl_uint n_programs,
+         const cl_program *programs, void(CL_CALLBACK *notify)(cl_program, void *), void *data, cl_int *error),
+       P(context, n, devices, options, n_programs, programs, notify, data, error))
 STATUS(clGetProgramInfo, P(cl_program program, cl_program_info what, size_t bytes, void *value, size_t *all),
        P(program, what, bytes, value, all))
 STATUS(clGetProgramBuildInfo,

@@ -4,11 +4,11 @@ if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads \
-	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
 TESTS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
 	tests/opencl/test-first \
 	tests/opencl/test-heads \
-	tests/opencl/test-leaks tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
+	tests/opencl/test-leaks tests/opencl/test-series tests/opencl/test-slow tests/opencl/test-trials tests/opencl/test-waits
 leak_tests += tests/opencl/test-leaks
 if HAVE_CHECK
 check_PROGRAMS += tests/opencl/test-opencl
@@ -38,6 +38,10 @@ tests_opencl_test_leaks_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h te
 tests_opencl_test_leaks_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins) -DLEAKS $(LEAK_CPPFLAGS)
 tests_opencl_test_leaks_LDFLAGS = $(AM_LDFLAGS) -export-dynamic $(LEAK_LDFLAGS)
 tests_opencl_test_leaks_LDADD = libengine.la $(OPENCL_LIBS)
+tests_opencl_test_series_SOURCES = %D%/test-series.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_series_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
+tests_opencl_test_series_LDFLAGS = -export-dynamic
+tests_opencl_test_series_LDADD = libengine-lm.la libengine.la $(OPENCL_LIBS)
 tests_opencl_test_slow_SOURCES = %D%/test-slow.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_slow_LDFLAGS = -export-dynamic
 tests_opencl_test_slow_LDADD = libengine.la $(OPENCL_LIBS) $(LIBM)

@@ -24,15 +24,16 @@
 #define leaks_begin() true
 #define leaks_found() false
 #endif
+static bool series; /* all launches of the plan are one (lower/series.c), compiled anew in each run */
 static bool each; /* look for leaks after each call that failed, until there is one */
 
 /* The first calls of each name, and of all one in so many: each way out of each function.  Looking for leaks costs as much as
  * a run. */
 enum { FIRST = 2, MOST_CALLS = 1000 };
 #ifdef LEAKS
-enum { ONE_IN = 8, ONE_IN_HALVES = MOST_CALLS };
+enum { ONE_IN = 8, ONE_IN_HALVES = MOST_CALLS, ONE_IN_SERIES = MOST_CALLS };
 #else
-enum { ONE_IN = 1, ONE_IN_HALVES = 5 };
+enum { ONE_IN = 1, ONE_IN_HALVES = 5, ONE_IN_SERIES = 3 };
 #endif
 enum { N = 64, ROWS = 32, COLUMNS = 3 };
 enum { X, W, POSITIONS, Y, TENSORS };
@@ -65,6 +66,10 @@ static int prepare(run *r, const char *device)
     for (int i = 0; i < N * ROWS; i++)
         x[i] = (float)(i % 17 - 8) / 8;
     int status = eng_context_create(NULL, &r->context);
+    if (status == ENG_OK && series)
+        status = eng_context_set_option(r->context, "opencl.series", "yes");
+    if (status == ENG_OK && series)
+        status = eng_context_set_option(r->context, "opencl.cache", "no");
     if (status == ENG_OK)
         status = eng_device_open(r->context, device, &r->device);
     if (status == ENG_OK)
@@ -210,6 +215,9 @@ int main(int argc, char **argv)
     sweep(name, CL_OUT_OF_RESOURCES, full ? 1 : ONE_IN);
     if (full)
         sweep(name, CL_INVALID_OPERATION, 1);
+    series = true;
+    sweep(name, CL_OUT_OF_RESOURCES, full ? 1 : ONE_IN_SERIES);
+    series = false;
 #ifdef HAVE_META
     char half[80];
     snprintf(half, sizeof half, "%s/2", name);

@@ -60,6 +60,12 @@ static unsigned char *read_entry(const char *path, const cl_hash *hash, size_t *
     return binary;
 }
 
+bool cl_cache_there(cl_device *device, const cl_hash *hash)
+{
+    char path[1024];
+    return path_of(device, hash, "bin", path, sizeof path) && access(path, R_OK) == 0;
+}
+
 cl_program cl_cache_load(cl_device *device, const cl_hash *hash, const char *options)
 {
     char path[1024];
@@ -111,13 +117,13 @@ void cl_cache_save(cl_device *device, const cl_hash *hash, cl_program program)
     free(binary);
 }
 
-/* A verdict, and the process that has begun to try. */
+/* A verdict, the process that has begun to try, and how many have. */
 typedef struct tried {
-    unsigned char verdict, unused[3];
+    unsigned char verdict, times, unused[2];
     int32_t by;
 } tried;
 
-cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash, int32_t *by)
+static tried load_tried(cl_device *device, const cl_hash *hash)
 {
     char path[1024];
     size_t bytes = 0;
@@ -126,14 +132,27 @@ cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash, int32_t *by)
     if (data && bytes == sizeof known)
         memcpy(&known, data, sizeof known);
     free(data);
+    return known;
+}
+
+cl_verdict cl_verdict_load(cl_device *device, const cl_hash *hash, int32_t *by)
+{
+    const tried known = load_tried(device, hash);
     *by = known.by;
     return known.verdict <= CL_RIGHT ? (cl_verdict)known.verdict : CL_UNTRIED;
+}
+
+uint32_t cl_verdict_times(cl_device *device, const cl_hash *hash)
+{
+    return load_tried(device, hash).times;
 }
 
 void cl_verdict_save(cl_device *device, const cl_hash *hash, cl_verdict verdict)
 {
     char path[1024];
-    const tried now = {.verdict = (unsigned char)verdict, .by = (int32_t)getpid()};
+    const uint32_t times = cl_verdict_times(device, hash) + (verdict == CL_BEGUN);
+    const tried now = {.verdict = (unsigned char)verdict, .times = (unsigned char)(times < 255 ? times : 255),
+                       .by = (int32_t)getpid()};
     if (!path_of(device, hash, "tried", path, sizeof path))
         return;
     if (verdict == CL_UNTRIED)

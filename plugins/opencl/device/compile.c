@@ -32,16 +32,25 @@ static int build_failed(cl_device *device, const char *file, const char *options
                    options, cl_error_name(error), (int)error, log);
 }
 
+/* part: to be linked. */
 static cl_int compile(cl_device *device, const char *const texts[2], const size_t lengths[2], cl_uint n,
-                      const char *options, cl_program *program)
+                      const char *options, bool part, cl_program *program)
 {
     cl_int error;
     *program = clCreateProgramWithSource(device->context, n, (const char **)texts, lengths, &error);
-    return *program ? clBuildProgram(*program, 1, &device->id, options, NULL, NULL) : error;
+    if (!*program)
+        return error;
+    return part ? clCompileProgram(*program, 1, &device->id, options, 0, NULL, NULL, NULL, NULL)
+                : clBuildProgram(*program, 1, &device->id, options, NULL, NULL);
+}
+
+static bool refused(cl_int error)
+{
+    return error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
 }
 
 /* Without the compiler's own header; NULL in *program: it is to be had in the usual way alone, as the log says. */
-static cl_int compile_bare(cl_device *device, const char *options, const eu_text *source, cl_program *program,
+static cl_int compile_bare(cl_device *device, const char *options, const eu_text *source, bool part, cl_program *program,
                            char *log, size_t room)
 {
     char bare[1024 + sizeof WITHOUT_HEADER];
@@ -53,9 +62,9 @@ static cl_int compile_bare(cl_device *device, const char *options, const eu_text
     }
     snprintf(bare, sizeof bare, "%s" WITHOUT_HEADER, options);
     const char *const texts[2] = {declared.at, source->at};
-    cl_int error = compile(device, texts, (size_t[2]){declared.n, source->n}, 2, bare, program);
+    cl_int error = compile(device, texts, (size_t[2]){declared.n, source->n}, 2, bare, part, program);
     eu_text_free(&declared);
-    if (error == CL_BUILD_PROGRAM_FAILURE) {
+    if (refused(error)) {
         read_log(device, *program, log, room);
         clReleaseProgram(*program);
         *program = NULL;
@@ -63,13 +72,14 @@ static cl_int compile_bare(cl_device *device, const char *options, const eu_text
     return error;
 }
 
-int cl_compile(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program)
+static int compile_all(cl_device *device, const char *file, const char *options, const eu_text *source, bool part,
+                       cl_program *program)
 {
     cl_program p;
     char log[300] = "";
-    cl_int error = compile_bare(device, options, source, &p, log, sizeof log);
-    if (!p && error == CL_BUILD_PROGRAM_FAILURE) {
-        error = compile(device, (const char *const[2]){source->at}, (size_t[2]){source->n}, 1, options, &p);
+    cl_int error = compile_bare(device, options, source, part, &p, log, sizeof log);
+    if (!p && refused(error)) {
+        error = compile(device, (const char *const[2]){source->at}, (size_t[2]){source->n}, 1, options, part, &p);
         if (error == CL_SUCCESS && atomic_exchange(&device->bare, false))
             device->sv->log(device->sv->host, ENG_LOG_DEBUG,
                             "%s: programs are compiled with the compiler's header, from %s on: %s", device->info.name,
@@ -84,4 +94,32 @@ int cl_compile(cl_device *device, const char *file, const char *options, const e
     }
     *program = p;
     return ENG_OK;
+}
+
+int cl_compile(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program)
+{
+    return compile_all(device, file, options, source, false, program);
+}
+
+int cl_compile_part(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program)
+{
+    return compile_all(device, file, options, source, true, program);
+}
+
+int cl_link(cl_device *device, const cl_program *parts, uint32_t n, cl_program *program)
+{
+    cl_int error;
+    cl_program p = clLinkProgram(device->context, 1, &device->id, "", n, parts, NULL, NULL, &error);
+    if (p && error == CL_SUCCESS) {
+        *program = p;
+        return ENG_OK;
+    }
+    char log[1600] = "";
+    if (p) {
+        read_log(device, p, log, sizeof log);
+        clReleaseProgram(p);
+    }
+    return cl_fail(device, error == CL_OUT_OF_HOST_MEMORY ? ENG_ERR_NOMEM : ENG_ERR_DEVICE,
+                   "%s" ENG_CAUSE "the device's linker refuses a series of launches: %s (%d)\n%s", device->info.name,
+                   cl_error_name(error), (int)error, log);
 }

@@ -241,6 +241,15 @@ static uint64_t half_cache(const cl_device *device)
     return cache ? cache / 2 : UINT64_MAX;
 }
 
+static int read_series(cl_device *device)
+{
+    const char *text = device->sv->option(device->sv->host, "series");
+    device->series = text && !strcmp(text, "yes") ? CL_SERIES_YES : text && !strcmp(text, "no") ? CL_SERIES_NO : CL_SERIES_AUTO;
+    if (text && *text && strcmp(text, "auto") != 0 && device->series == CL_SERIES_AUTO)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.series is '%s'; it takes auto, yes or no", text);
+    return ENG_OK;
+}
+
 static int read_options(cl_device *device)
 {
     const eng_services *sv = device->sv;
@@ -254,6 +263,8 @@ static int read_options(cl_device *device)
         status = yes_or_no(device, "profile", false, &device->profile);
     if (status == ENG_OK)
         status = yes_or_no(device, "cache", true, &device->cached);
+    if (status == ENG_OK)
+        status = read_series(device);
     if (status != ENG_OK)
         return status;
     if (family && !strcmp(family, "vec"))

@@ -6,9 +6,9 @@
  */
 #include "../host.h"
 
-void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash)
+void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash, bool first)
 {
-    if (!device->unkept.program)
+    if (!device->unkept.program || first)
         device->unkept = (cl_unkept){program, *hash};
 }
 

@@ -192,6 +192,8 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
         status = cl_programs_build(p);
     if (status == ENG_OK)
         status = keep_constants(p);
+    if (status == ENG_OK)
+        status = cl_series_find(p);
     if (status == ENG_OK && device->profile && !(p->spent = calloc(p->n_launches + 1, sizeof *p->spent)))
         status = cl_no_memory(device, "a plan");
     if (status != ENG_OK) {
@@ -207,6 +209,7 @@ void cl_plan_destroy(eng_plan_state *plan)
 {
     if (!plan)
         return;
+    cl_series_end(plan);
     cl_block_destroy(&plan->constant_block);
     free(plan->constants);
     cl_programs_forget(plan);
@@ -224,5 +227,8 @@ void cl_plan_destroy(eng_plan_state *plan)
 int cl_plan_launches(eng_plan_state *plan, uint64_t *launches)
 {
     *launches = plan->n_launches;
+    for (uint32_t i = 0; i < plan->n_series; i++)
+        if (atomic_load(&plan->series[i].ready))
+            *launches -= plan->series[i].n - 1;
     return ENG_OK;
 }

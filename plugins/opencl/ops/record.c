@@ -212,7 +212,7 @@ void cl_size_param(cl_recorder *r, unsigned dim, const cl_param *number, int64_t
     cl_recorded *l = current(r);
     if (!l || !depends(r, number))
         return;
-    l->size[dim] = (cl_recorded_size){*number, per, times};
+    l->size[dim] = (cl_recorded_size){.number = *number, .per = per, .times = times};
     l->dynamic = true;
 }
 

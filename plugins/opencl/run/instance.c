@@ -1,47 +1,6 @@
 /* Instances: a plan's scratch memory and its kernels with their arguments set. */
 #include "../host.h"
 
-bool cl_instance_place(const eng_instance_state *instance, int32_t tensor, uint64_t offset, cl_place *place)
-{
-    const eng_subgraph *g = instance->plan->graph;
-    const eng_tensor *t = eng_subgraph_tensor(g, tensor);
-    if (!t)
-        return false;
-    const eng_tensor *root = eng_subgraph_tensor(g, t->root);
-    offset += t->offset;
-    if (root->binding >= 0) {
-        const cl_bound *b = &instance->bound[root->binding];
-        return cl_store_place(b->store, b->tensor, offset, place);
-    }
-    const cl_slot *slot = &instance->plan->slots[t->root];
-    if (instance->plan->n_arena == 0 || offset > root->bytes)
-        return false;
-    const cl_block *block = &instance->arena[slot->block];
-    *place = (cl_place){.mem = block->mem, .at = slot->at + offset, .bytes = root->bytes - offset,
-                        .host = block->host ? (char *)block->host + slot->at + offset : NULL};
-    return true;
-}
-
-/* The buffer of an argument, or NULL; *at: where in it. */
-static cl_mem buffer_of(const eng_instance_state *x, const cl_recorded_arg *arg, cl_ulong *at)
-{
-    cl_place place;
-    *at = arg->at;
-    switch (arg->kind) {
-    case CL_ARG_TENSOR:
-        if (!cl_instance_place(x, arg->tensor, arg->at, &place))
-            place = (cl_place){0}; /* nothing lies there (no elements): kernels never touch it */
-        *at = place.at;
-        return place.mem;
-    case CL_ARG_TEMPORARY:
-        return x->temporary.mem;
-    case CL_ARG_CONSTANT:
-        return x->plan->constant_block.mem;
-    default:
-        return NULL;
-    }
-}
-
 /* Sets argument `arg` of a kernel, or writes it to the launch's numbers, or both. */
 static cl_int set_arg(eng_instance_state *x, cl_kernel kernel, cl_uint *index, const cl_recorded_arg *arg,
                       uint8_t *numbers)
@@ -56,7 +15,7 @@ static cl_int set_arg(eng_instance_state *x, cl_kernel kernel, cl_uint *index, c
         memcpy(numbers + arg->field, arg->value, arg->bytes);
         return CL_SUCCESS;
     default: {
-        cl_mem mem = buffer_of(x, arg, &at);
+        cl_mem mem = cl_instance_buffer(x, arg, &at);
         memcpy(numbers + arg->field, &at, sizeof at);
         return clSetKernelArg(kernel, (*index)++, sizeof mem, mem ? &mem : NULL);
     }
@@ -128,6 +87,8 @@ static int build(eng_instance_state *x, eng_store_state *const *stores, const ui
         status = cl_block_create(plan->device, plan->temporary, false, "the plan's temporary memory", &x->temporary);
     for (uint32_t i = 0; i < plan->n_launches && status == ENG_OK; i++)
         status = make_kernel(x, i);
+    if (status == ENG_OK)
+        cl_series_begin(plan);
     return status;
 }
 
@@ -141,11 +102,12 @@ int cl_instance_create(eng_plan_state *plan, eng_store_state *const *stores, con
         x->bound = calloc(plan->graph->n_bindings + 1, sizeof *x->bound);
         x->arena = calloc(plan->n_arena + 1, sizeof *x->arena);
         x->kernels = calloc(plan->n_launches + 1, sizeof(cl_kernel));
+        x->staged = calloc(plan->n_series + 1, sizeof *x->staged);
         x->numbers = calloc(1, plan->n_launches ? cl_numbers_end(&plan->launches[plan->n_launches - 1]) : 1);
     }
     if (x && plan->spent)
         x->events = calloc(plan->n_launches + 1, sizeof(cl_event));
-    if (!x || !x->bound || !x->arena || !x->kernels || !x->numbers || (plan->spent && !x->events)) {
+    if (!x || !x->bound || !x->arena || !x->kernels || !x->staged || !x->numbers || (plan->spent && !x->events)) {
         cl_instance_destroy(x);
         return cl_no_memory(device, "an instance");
     }
@@ -165,6 +127,7 @@ void cl_instance_destroy(eng_instance_state *x)
     for (uint32_t i = 0; x->kernels && i < x->plan->n_launches; i++)
         if (x->kernels[i])
             clReleaseKernel(x->kernels[i]);
+    cl_series_release(x);
     for (uint32_t i = 0; x->arena && i < x->plan->n_arena; i++)
         cl_block_destroy(&x->arena[i]);
     cl_block_destroy(&x->temporary);

@@ -41,18 +41,6 @@ void cl_queue_destroy(eng_queue_state *q)
 
 /* -- runs ------------------------------------------------------------------------- */
 
-static int64_t number_of(const int64_t *params, uint32_t n, const cl_param *p)
-{
-    if (p->param >= (int64_t)n)
-        return p->limit;
-    int64_t v = params[p->param] - p->less;
-    if (v > 0 && p->period > 0) {
-        int64_t rest = v % p->period;
-        v = v / p->period * p->run + (rest < p->run ? rest : p->run);
-    }
-    return v < 0 ? 0 : v > p->limit ? p->limit : v;
-}
-
 /* Sets what a launch takes from the plan's parameters. */
 static cl_int set_params(const eng_instance_state *x, uint32_t i, const int64_t *params, uint32_t n, size_t *global)
 {
@@ -62,7 +50,7 @@ static cl_int set_params(const eng_instance_state *x, uint32_t i, const int64_t 
     for (uint32_t a = 0; a < l->n_args; a++) {
         const cl_recorded_arg *arg = &x->plan->args[l->first_arg + a];
         if (arg->kind == CL_ARG_PARAM) {
-            const cl_int value = (cl_int)number_of(params, n, &arg->number);
+            const cl_int value = (cl_int)cl_number_of(params, n, &arg->number);
             memcpy(numbers + arg->field, &value, sizeof value);
         } else if (arg->kind != CL_ARG_VALUE) {
             index++;
@@ -71,31 +59,28 @@ static cl_int set_params(const eng_instance_state *x, uint32_t i, const int64_t 
     const cl_int error = clSetKernelArg(x->kernels[i], index, cl_numbers_size(l), numbers);
     if (error != CL_SUCCESS)
         return error;
-    for (unsigned d = 0; d < l->dims; d++) {
-        const cl_recorded_size *s = &l->size[d];
-        if (s->number.param < 0)
-            continue;
-        uint64_t v = (uint64_t)number_of(params, n, &s->number),
-                 parts = (v + (uint64_t)s->per - 1) / (uint64_t)s->per;
-        uint64_t size = (parts ? parts : 1) * (uint64_t)s->times;
-        size = (size + l->local[d] - 1) / l->local[d] * l->local[d];
-        if (size < global[d])
-            global[d] = (size_t)size;
-    }
+    for (unsigned d = 0; d < l->dims; d++)
+        global[d] = cl_size_of(params, n, l, d);
     return CL_SUCCESS;
 }
 
-static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, const int64_t *params, uint32_t n_params,
-                  cl_event *event)
+/* Launches i and those up to `to` that go with it as one (series.c); *n: how many these are. */
+static int launch(eng_queue_state *q, eng_instance_state *x, uint32_t i, uint32_t to, const int64_t *params,
+                  uint32_t n_params, cl_event *last, uint32_t *n)
 {
     const eng_plan_state *plan = x->plan;
     const cl_recorded *l = &plan->launches[i];
     size_t global[3] = {l->global[0], l->global[1], l->global[2]};
     cl_int error = CL_SUCCESS;
-    if (l->dynamic)
-        error = set_params(x, i, params, n_params, global);
-    if (error == CL_SUCCESS)
-        error = clEnqueueNDRangeKernel(q->queue, x->kernels[i], l->dims, NULL, global, l->local, 0, NULL, event);
+    *n = l->series ? cl_series_launch(q->queue, x, i, to, params, n_params, last, &error) : 0;
+    if (*n == 0) {
+        cl_event *event = x->events ? &x->events[i] : i + 1 == to ? last : NULL;
+        *n = 1;
+        if (l->dynamic)
+            error = set_params(x, i, params, n_params, global);
+        if (error == CL_SUCCESS)
+            error = clEnqueueNDRangeKernel(q->queue, x->kernels[i], l->dims, NULL, global, l->local, 0, NULL, event);
+    }
     if (error == CL_SUCCESS)
         return ENG_OK;
     if (cl_error_status(error) == ENG_ERR_LOST)
@@ -142,9 +127,10 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
                        "open it again", q->device->info.name);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
-    for (uint32_t i = from; i < to; i++) {
-        int status = launch(q, x, i, params, n_params, x->events ? &x->events[i] : i + 1 == to ? &event : NULL);
-        if (status == ENG_OK && i + 1 < to && control && control->poll(control) == ENG_RUN_CANCEL)
+    cl_series_want(x->plan);
+    for (uint32_t i = from, n; i < to; i += n) {
+        int status = launch(q, x, i, to, params, n_params, &event, &n);
+        if (status == ENG_OK && i + n < to && control && control->poll(control) == ENG_RUN_CANCEL)
             status = ENG_ERR_CANCELLED;
         if (status != ENG_OK) {
             clFinish(q->queue); /* nothing half-enqueued runs behind the caller's back */
