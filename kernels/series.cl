@@ -13,13 +13,12 @@
  *   SERIES_FUNCTIONS(F)   F(number, kernel, program) ...
  *   SERIES_BUFFERS(B)     B(0) B(1) ...: of all launches
  *   SERIES_VALUES         how many numbers depend on parameters of the plan, at least 1
+ *   MOST_BUFFERS          buffers of a launch, at most; a stage's are NO_BUFFER where there are fewer
  *   MOST_NUMBERS          bytes of a launch's numbers, at most
+ *   FIXED                 which of the values a size is that does not depend on any
  */
 #include "launch.clh"
 
-#define MOST_BUFFERS 16 /* of a launch, as plugins/opencl/host.h has it, and the struct */
-#define NO_BUFFER 255
-#define FIXED 0xffff
 #define SPACING 16 /* words between counters of stages: they are not in one line of a cache */
 
 typedef struct stage {

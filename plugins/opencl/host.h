@@ -178,6 +178,10 @@ bool cl_trial(cl_device *device, const char *what, const char *file, const char 
 /* For `runs`: one group of `items` does the kernel, whose first argument is a buffer of these bytes; what it has after that
  * takes their place. */
 cl_int cl_trial_run(cl_device *device, cl_kernel kernel, size_t items, void *words, size_t bytes);
+static inline uint32_t cl_trial_byte(const uint32_t *words, uint32_t at)
+{
+    return words[at / 4] >> at % 4 * 8 & 255;
+}
 /* keeper.c.  add: a program that was built from source and lives as long as the device, with programs_lock held.  end: keeps
  * one of them on disk, before the programs go. */
 void cl_keeper_add(cl_device *device, cl_program program, const cl_hash *hash, bool first);
@@ -202,6 +206,13 @@ typedef struct cl_recorded_arg {
         cl_param number;
     };
 } cl_recorded_arg;
+
+/* Is it one of the kernel's own parameters, and not of its numbers? */
+static inline bool cl_is_buffer(const cl_recorded_arg *arg)
+{
+    return arg->kind == CL_ARG_TENSOR || arg->kind == CL_ARG_NONE || arg->kind == CL_ARG_TEMPORARY ||
+           arg->kind == CL_ARG_CONSTANT;
+}
 
 typedef struct cl_recorded_size {
     cl_param number; /* without a parameter: fixed                             */
@@ -246,10 +257,11 @@ typedef struct cl_needed {
 } cl_needed;
 
 /*
- * Launches that can be one (lower/series.c, run/series.c; kernels/series.cl has the same limits).  The program is asked
+ * Launches that can be one (lower/series.c, run/series.c; kernels/series.cl is told these numbers).  The program is asked
  * for when the plan has run some times: until it is there launches are what they are.
  */
-enum { CL_SERIES_BUFFERS = 16, CL_SERIES_NUMBERS = 1024, CL_SERIES_VALUES = 32, CL_NO_BUFFER = 255 };
+enum { CL_SERIES_BUFFERS = 16, CL_SERIES_NUMBERS = 1024, CL_SERIES_VALUES = 32, CL_NO_BUFFER = 255,
+       CL_SERIES_FIXED = 0xffff };
 typedef struct cl_series {
     uint32_t first, n;         /* launches                                     */
     uint32_t n_buffers, n_values;
@@ -299,6 +311,7 @@ struct eng_plan_state {
     uint32_t n_arena;
     cl_series *series;
     uint32_t n_series;
+    pthread_mutex_t series_lock; /* of their programs while they are built     */
     atomic_bool begun;         /* instances ask for what there is of programs of series */
     atomic_uint runs;          /* until these are compiled                      */
     pthread_t builder;         /* of these                                     */
@@ -322,6 +335,8 @@ int cl_supports(eng_device_state *device, const eng_subgraph *graph, uint32_t no
 uint32_t cl_fuse(cl_recorder *r, uint32_t index);
 /* The bytes that a tensor covers; space tells buffers apart. */
 typedef struct cl_covered { int64_t space; uint64_t first, last; } cl_covered;
+#define CL_SPACE_TEMPORARY INT64_MIN /* of buffers that no tensor lies in */
+#define CL_SPACE_CONSTANT (INT64_MIN + 1)
 cl_covered cl_covered_by(const eng_plan_state *plan, int32_t tensor);
 static inline bool cl_overlap(const cl_covered *a, const cl_covered *b)
 {

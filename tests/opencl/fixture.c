@@ -1,7 +1,6 @@
 /* The device that test-opencl tests, and folders. */
 #include "config.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,20 +37,4 @@ eng_store_tensor declare(const char *name, uint32_t type, uint32_t use, int64_t 
 {
     return (eng_store_tensor){.size = sizeof(eng_store_tensor), .type = type, .rank = 3, .use = use, .ne = {n0, n1, n2},
                               .name = name, .layer = -1};
-}
-
-void remove_all(const char *folder)
-{
-    char path[1024];
-    DIR *dir = opendir(folder);
-    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (remove(path) != 0)
-            remove_all(path);
-    }
-    if (dir)
-        closedir(dir);
-    remove(folder);
 }

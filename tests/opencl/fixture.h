@@ -7,6 +7,8 @@
 
 #include "engine/engine.h"
 
+#include "folder.h"
+
 /* The device tested, or with "/2.1" a part of it. */
 const char *named(const char *part);
 
@@ -18,8 +20,6 @@ typedef struct fixture {
 fixture open_with(const char *name, const char *const *options);
 void close_all(fixture f);
 eng_store_tensor declare(const char *name, uint32_t type, uint32_t use, int64_t n0, int64_t n1, int64_t n2);
-/* A folder and what is in it. */
-void remove_all(const char *folder);
 
 /* Tests, added. */
 void opencl_memory(TCase *tests); /* tensors in pieces, and what of the memory is left */

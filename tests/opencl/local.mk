@@ -1,4 +1,5 @@
 # The opencl plugin beyond single ops: memory in pieces, fusion, the cache of binaries, errors.
+opencl_folder = %D%/folder.c %D%/folder.h
 opencl_interposer = %D%/interposer.c %D%/interposer.h %D%/calls.h
 if ENABLE_OPENCL
 check_PROGRAMS += tests/opencl/test-beyond tests/opencl/test-builds tests/opencl/test-columns tests/opencl/test-encoded tests/opencl/test-failures \
@@ -22,7 +23,7 @@ tests_opencl_test_columns_LDADD = libengine.la
 tests_opencl_test_encoded_SOURCES = %D%/test-encoded.c tests/tap.c tests/tap.h
 tests_opencl_test_encoded_LDADD = libengine.la $(LIBM)
 # The plugin finds the calls of the interposer, in the program itself, before those of the loader.
-tests_opencl_test_builds_SOURCES = %D%/test-builds.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_builds_SOURCES = %D%/test-builds.c tests/tap.c tests/tap.h $(opencl_folder) $(opencl_interposer)
 tests_opencl_test_builds_LDFLAGS = -export-dynamic
 tests_opencl_test_builds_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_failures_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h $(opencl_interposer)
@@ -38,7 +39,7 @@ tests_opencl_test_leaks_SOURCES = %D%/test-failures.c tests/tap.c tests/tap.h te
 tests_opencl_test_leaks_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins) -DLEAKS $(LEAK_CPPFLAGS)
 tests_opencl_test_leaks_LDFLAGS = $(AM_LDFLAGS) -export-dynamic $(LEAK_LDFLAGS)
 tests_opencl_test_leaks_LDADD = libengine.la $(OPENCL_LIBS)
-tests_opencl_test_series_SOURCES = %D%/test-series.c tests/tap.c tests/tap.h $(opencl_interposer)
+tests_opencl_test_series_SOURCES = %D%/test-series.c tests/tap.c tests/tap.h $(opencl_folder) $(opencl_interposer)
 tests_opencl_test_series_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_opencl_test_series_LDFLAGS = -export-dynamic
 tests_opencl_test_series_LDADD = libengine-lm.la libengine.la $(OPENCL_LIBS)
@@ -51,7 +52,7 @@ tests_opencl_test_trials_LDADD = libengine.la $(OPENCL_LIBS)
 tests_opencl_test_waits_SOURCES = %D%/test-waits.c tests/tap.c tests/tap.h $(opencl_interposer)
 tests_opencl_test_waits_LDFLAGS = -export-dynamic
 tests_opencl_test_waits_LDADD = libengine.la $(OPENCL_LIBS)
-tests_opencl_test_opencl_SOURCES = %D%/test-opencl.c %D%/fixture.h %D%/fixture.c %D%/opencl_memory.c %D%/opencl_chains.c \
+tests_opencl_test_opencl_SOURCES = %D%/test-opencl.c $(opencl_folder) %D%/fixture.h %D%/fixture.c %D%/opencl_memory.c %D%/opencl_chains.c \
 	%D%/opencl_told.c
 tests_opencl_test_opencl_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_opencl_test_opencl_LDADD = libengine.la $(CHECK_LIBS)

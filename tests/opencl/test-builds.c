@@ -4,13 +4,9 @@
  * it takes.  On opencl:0, or on the device that ENG_TEST_OPENCL names; skipped where there is none.
  */
 #include "config.h"
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* nftw */
-#endif
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +18,7 @@
 #include "engine/engine.h"
 
 #include "../tap.h"
+#include "folder.h"
 #include "interposer.h"
 
 enum { N = 64, SUBMITS = 50 };
@@ -239,25 +236,6 @@ static void a_failure_is_told_and_forgotten(void)
     tap_check(a.status == ENG_OK, "the next one tries again (%s)", a.text);
 }
 
-static unsigned removed;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-    (void)st, (void)where;
-    removed += type == FTW_F && remove(path) == 0;
-    if (type != FTW_F)
-        rmdir(path);
-    return 0;
-}
-
-/* Files in a folder and in those inside it, which are removed with it. */
-static unsigned remove_files(const char *folder)
-{
-    removed = 0;
-    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    return removed;
-}
-
 /* Drivers may compile every kernel again to give a program's binary. */
 static void nobody_waits_for_what_is_kept(void)
 {
@@ -286,7 +264,7 @@ static void nobody_waits_for_what_is_kept(void)
     eng_store_destroy(store);
     eng_device_close(device);
     unsigned long asked = interposer_count("clGetProgramInfo") - before;
-    unsigned files = remove_files(folder);
+    unsigned files = remove_all(folder);
     tap_check(asked >= 2 && files >= 1, "one at least is kept when the device is closed: asked %lu times, %u files", asked, files);
 }
 

@@ -5,11 +5,7 @@
  * where there is none, or it is no processor.
  */
 #include "config.h"
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* nftw */
-#endif
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +14,7 @@
 #include "engine/lm.h"
 
 #include "../tap.h"
+#include "folder.h"
 #include "interposer.h"
 
 enum { TOKENS = 300, CELLS = 512, FEW = 6 /* launches of a pass */, SECONDS = 60 };
@@ -138,12 +135,6 @@ static void check(const char *device, const char *series, bool at_once, const sa
     leave(&p);
 }
 
-static int forget(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-
 int main(void)
 {
     char folder[] = "/tmp/engine-series-XXXXXX", half[80];
@@ -163,7 +154,7 @@ int main(void)
         return 0;
     }
     check(device_name(), "yes", true, &right);
-    nftw(folder, forget, 8, FTW_DEPTH);
+    remove_all(folder);
     check(device_name(), "auto", false, &right);
     check(device_name(), "auto", true, &right); /* what was compiled was kept */
 #ifdef HAVE_META
@@ -175,6 +166,6 @@ int main(void)
     if (tap_check(status == ENG_OK, "%s decodes", half))
         check(half, "yes", true, &right);
 #endif
-    nftw(folder, forget, 8, FTW_DEPTH);
+    remove_all(folder);
     return tap_end(NULL);
 }

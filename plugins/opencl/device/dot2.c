@@ -15,8 +15,8 @@ static uint32_t given(int i)
 
 static int byte_of(const uint32_t *words, int i, bool sign)
 {
-    const int v = (int)(words[i / 4] >> i % 4 * 8 & 255);
-    return sign ? (int8_t)v : v;
+    const uint32_t v = cl_trial_byte(words, (uint32_t)i);
+    return sign ? (int8_t)v : (int)v;
 }
 
 /* Without sign no byte is above 127, so that no sum is beyond 16 bits. */

@@ -41,19 +41,14 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
 /* The same of processors, by both forms, and what else registers do (kernels/registers.clh). */
 enum { TABLE = 2 * LANES, AT = 3 * LANES, PLACES = 4 * LANES, BYTES = 5 * LANES, BY = 6 * LANES, WORDS };
 
-static uint32_t byte_of(const uint32_t *words, uint32_t at)
-{
-    return words[at / 4] >> at % 4 * 8 & 255;
-}
-
 /* What becomes of lane i of the operands that are no sums. */
 static bool right_lane(const uint32_t *given, const uint32_t *made, int i)
 {
     uint32_t looked_up = 0, set = 0, less = 0;
     for (int j = 0; j < 4; j++) {
-        const uint32_t at = 4 * (uint32_t)i + (uint32_t)j, byte = byte_of(given + BYTES, at);
-        const bool has = byte_of(given + LANES, at) & 0x10u << j;
-        looked_up |= byte_of(given + TABLE + i / 4 * 4, byte_of(given + AT, at) & 15) << 8 * j;
+        const uint32_t at = 4 * (uint32_t)i + (uint32_t)j, byte = cl_trial_byte(given + BYTES, at);
+        const bool has = cl_trial_byte(given + LANES, at) & 0x10u << j;
+        looked_up |= cl_trial_byte(given + TABLE + i / 4 * 4, cl_trial_byte(given + AT, at) & 15) << 8 * j;
         set |= has ? 255u << 8 * j : 0;
         less |= (has ? 200 - byte : byte) << 8 * j;
     }

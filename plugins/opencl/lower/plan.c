@@ -185,6 +185,7 @@ int cl_plan_create(eng_device_state *device, const eng_subgraph *graph, eng_plan
         return cl_no_memory(device, "a plan");
     p->device = device;
     p->graph = graph;
+    pthread_mutex_init(&p->series_lock, NULL);
     int status = cl_arena_place(p);
     if (status == ENG_OK)
         status = record_all(p);

@@ -25,14 +25,9 @@ static bool few_columns(const eng_subgraph *g)
     return true;
 }
 
-static bool is_buffer(const cl_recorded_arg *arg)
+static bool may_be_stage(eng_plan_state *plan, const cl_recorded *l)
 {
-    return arg->kind == CL_ARG_TENSOR || arg->kind == CL_ARG_NONE || arg->kind == CL_ARG_TEMPORARY ||
-           arg->kind == CL_ARG_CONSTANT;
-}
-
-static bool may_be_stage(const eng_plan_state *plan, const cl_recorded *l)
-{
+    const cl_recorder r = {.device = plan->device, .plan = plan, .graph = plan->graph};
     uint32_t buffers = 0;
     uint64_t items = 1;
     for (uint32_t d = 0; d < l->dims; d++) {
@@ -42,12 +37,10 @@ static bool may_be_stage(const eng_plan_state *plan, const cl_recorded *l)
     }
     for (uint32_t a = 0; a < l->n_args; a++) {
         const cl_recorded_arg *arg = &plan->args[l->first_arg + a];
-        const eng_tensor *t = eng_subgraph_tensor(plan->graph, arg->tensor);
-        cl_split split;
         if (arg->kind == CL_ARG_LOCAL ||
-            (arg->kind == CL_ARG_TENSOR && (cl_split_of(plan->device, plan->graph, t, &split) != ENG_OK || split.n > 1)))
+            (arg->kind == CL_ARG_TENSOR && !cl_in_one_piece(&r, eng_subgraph_tensor(plan->graph, arg->tensor))))
             return false;
-        buffers += is_buffer(arg);
+        buffers += cl_is_buffer(arg);
     }
     return buffers <= CL_SERIES_BUFFERS && cl_numbers_size(l) <= CL_SERIES_NUMBERS;
 }
@@ -56,10 +49,9 @@ static bool may_be_stage(const eng_plan_state *plan, const cl_recorded *l)
 
 static int64_t space_of(const eng_plan_state *plan, const cl_recorded_arg *arg)
 {
-    const eng_tensor *t = arg->kind == CL_ARG_TENSOR ? eng_subgraph_tensor(plan->graph, arg->tensor) : NULL;
-    if (!t)
-        return arg->kind == CL_ARG_TEMPORARY ? -1 : -2;
-    return eng_subgraph_tensor(plan->graph, t->root)->binding >= 0 ? t->root : -3 - (int64_t)plan->slots[t->root].block;
+    return arg->kind == CL_ARG_TENSOR      ? cl_covered_by(plan, arg->tensor).space
+           : arg->kind == CL_ARG_TEMPORARY ? CL_SPACE_TEMPORARY
+                                           : CL_SPACE_CONSTANT;
 }
 
 /* Which of the series' buffers an argument's is; it is added.  More than `most`: false. */
@@ -85,7 +77,7 @@ static bool add_stage(eng_plan_state *plan, cl_series *s, cl_recorded *l, uint32
     bool fits = may_be_stage(plan, l);
     for (uint32_t a = 0; a < l->n_args && fits; a++) {
         cl_recorded_arg *arg = &plan->args[l->first_arg + a];
-        if (is_buffer(arg))
+        if (cl_is_buffer(arg))
             fits = find_buffer(plan, s, arg, most);
         else if (arg->kind == CL_ARG_PARAM)
             arg->index = (uint16_t)s->n_values++;
@@ -135,8 +127,9 @@ static int write_prelude(eng_plan_state *plan, cl_series *s)
         cl_program_name(s->parts[i], name, sizeof name);
         eu_text_format(&text, "// %u: %s\n", i, name);
     }
-    eu_text_format(&text, "#define MOST_NUMBERS %u\n#define SERIES_VALUES %u\n#define SERIES_FUNCTIONS(F)%s\n#define SERIES_BUFFERS(B)",
-                   CL_SERIES_NUMBERS, s->n_values ? s->n_values : 1, eu_text_get(&functions));
+    eu_text_format(&text, "#define MOST_BUFFERS %u\n#define NO_BUFFER %u\n#define MOST_NUMBERS %u\n#define FIXED %u\n"
+                          "#define SERIES_VALUES %u\n#define SERIES_FUNCTIONS(F)%s\n#define SERIES_BUFFERS(B)",
+                   CL_SERIES_BUFFERS, CL_NO_BUFFER, CL_SERIES_NUMBERS, CL_SERIES_FIXED, s->n_values ? s->n_values : 1, eu_text_get(&functions));
     for (uint32_t i = 0; i < s->n_buffers; i++)
         eu_text_format(&text, " B(%u)", i);
     eu_text_add(&text, "\n");
@@ -196,7 +189,6 @@ static int find_all(eng_plan_state *plan, uint32_t most)
             continue;
         }
         status = end_series(plan);
-        free(plan->series[plan->n_series].spaces);
         if (status == ENG_OK)
             status = begin_series(plan, i--, most);
     }
@@ -226,4 +218,5 @@ void cl_series_end(eng_plan_state *plan)
         free(plan->series[i].parts);
     }
     free(plan->series);
+    pthread_mutex_destroy(&plan->series_lock);
 }

@@ -23,8 +23,7 @@ int cl_layout(cl_device *device, const eng_store_tensor *tensor, eng_layout_info
                        "%s" ENG_CAUSE "tensor '%s' has type %u, which the opencl plugin does not know", device->info.name,
                        tensor->name, tensor->type);
     /* what the device multiplies is asked only of types that may be in lanes: it may have to be tried */
-    const uint64_t lanes = 0 EU_LANES_TYPES(EU_LANES_BIT) EU_LANES_LEAST(EU_LANES_BIT) EU_LANES_GRID(EU_LANES_BIT);
-    if (!may_be_in_lanes(device, tensor) || !eu_layout_lanes(tensor, type, lanes, info) ||
+    if (!may_be_in_lanes(device, tensor) || !eu_layout_lanes(tensor, type, UINT64_MAX, info) ||
         !eu_layout_lanes(tensor, type, cl_lanes_types(device), info))
         eu_layout_choose(tensor, type, info);
     if ((device->caps & CL_CAP_UNIFIED) && tensor->data && info->layout == 0 &&

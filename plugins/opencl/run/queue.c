@@ -127,7 +127,8 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
                        "open it again", q->device->info.name);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
-    cl_series_want(x->plan);
+    if (first == 0)
+        cl_series_want(x->plan);
     for (uint32_t i = from, n; i < to; i += n) {
         int status = launch(q, x, i, to, params, n_params, &event, &n);
         if (status == ENG_OK && i + n < to && control && control->poll(control) == ENG_RUN_CANCEL)

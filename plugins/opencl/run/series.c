@@ -8,8 +8,11 @@ typedef struct stage {
     cl_uchar buffer[CL_SERIES_BUFFERS];
 } stage;
 typedef struct patch { cl_ushort field, value; } patch;
-typedef struct values { cl_uint run, first, last, counters; } values; /* then the numbers that parameters make */
-#define FIXED 0xffff
+typedef struct values {
+    cl_uint run, first, last, counters;
+    cl_int value[CL_SERIES_VALUES]; /* that parameters make: as many as the series has */
+} values;
+#define FIXED CL_SERIES_FIXED
 #define COUNTERS 128 /* bytes of a stage */
 #define TAKES 8      /* how often a group takes items of a stage, where there are many */
 #define MOST_TAKEN 64
@@ -17,7 +20,15 @@ typedef struct values { cl_uint run, first, last, counters; } values; /* then th
 
 static size_t bytes_of_values(const cl_series *s)
 {
-    return sizeof(values) + (s->n_values ? s->n_values : 1) * sizeof(cl_int);
+    return offsetof(values, value) + (s->n_values ? s->n_values : 1) * sizeof(cl_int);
+}
+
+static cl_int set_no_buffers(cl_kernel kernel, uint32_t n)
+{
+    cl_int error = CL_SUCCESS;
+    for (uint32_t i = 0; i < n && error == CL_SUCCESS; i++)
+        error = clSetKernelArg(kernel, i, sizeof(cl_mem), NULL);
+    return error;
 }
 
 /* -- programs ------------------------------------------------------------------------------ */
@@ -26,17 +37,17 @@ static size_t bytes_of_values(const cl_series *s)
 static bool warm(cl_device *device, const cl_series *s)
 {
     const size_t one = 1;
-    const struct { values v; cl_int value[CL_SERIES_VALUES]; } numbers = {.v = {.run = 0}};
+    const values none = {0};
     cl_kernel kernel = NULL;
     cl_event done = NULL;
     cl_int error = CL_SUCCESS;
     if (cl_program_kernel(device, s->program, "series", &kernel) != ENG_OK)
         return false;
     cl_command_queue queue = clCreateCommandQueue(device->context, device->id, 0, &error);
-    for (uint32_t i = 0; i <= s->n_buffers && error == CL_SUCCESS; i++)
-        error = clSetKernelArg(kernel, i, sizeof(cl_mem), NULL);
     if (error == CL_SUCCESS)
-        error = clSetKernelArg(kernel, s->n_buffers + 1, bytes_of_values(s), &numbers);
+        error = set_no_buffers(kernel, s->n_buffers + 1);
+    if (error == CL_SUCCESS)
+        error = clSetKernelArg(kernel, s->n_buffers + 1, bytes_of_values(s), &none);
     if (error == CL_SUCCESS)
         error = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, &done);
     error = cl_event_settle(&done, error);
@@ -48,6 +59,7 @@ static bool warm(cl_device *device, const cl_series *s)
 
 static void build_all(eng_plan_state *plan, bool compile)
 {
+    pthread_mutex_lock(&plan->series_lock);
     for (uint32_t i = 0; i < plan->n_series; i++) {
         cl_series *s = &plan->series[i];
         if (atomic_load(&s->ready))
@@ -58,6 +70,7 @@ static void build_all(eng_plan_state *plan, bool compile)
         cl_program_proved(plan->device, s->program, runs ? CL_RIGHT : CL_UNTRIED);
         atomic_store(&s->ready, runs);
     }
+    pthread_mutex_unlock(&plan->series_lock);
 }
 
 void cl_series_begin(eng_plan_state *plan)
@@ -82,13 +95,23 @@ void cl_series_want(eng_plan_state *plan)
 
 /* -- the table --------------------------------------------------------------------------- */
 
-static void describe(const eng_instance_state *x, const cl_recorded *l, eu_text *numbers, eu_text *patches, stage *s)
+/* What of the table is there before its patches; numbers: where those of the instance from `from` on are in it. */
+typedef struct shape { uint64_t numbers, from, patches; } shape;
+
+static shape shape_of(const eng_plan_state *plan, const cl_series *s)
 {
-    const eng_plan_state *plan = x->plan;
+    const cl_recorded *first = &plan->launches[s->first], *last = first + s->n - 1;
+    shape at = {.numbers = (s->n * sizeof(stage) + 63) / 64 * 64, .from = first->numbers};
+    at.patches = at.numbers + cl_numbers_end(last) - at.from;
+    return at;
+}
+
+static void describe(const eng_plan_state *plan, const cl_recorded *l, const shape *at, eu_text *patches, stage *s)
+{
     uint32_t buffers = 0;
     uint64_t items = 1;
-    *s = (stage){.function = l->function, .numbers = (cl_uint)numbers->n, .patches = (cl_uint)patches->n,
-                 .items = {1, 1, 1}, .value = {FIXED, FIXED, FIXED, FIXED}, .words = (cl_numbers_size(l) + 7) / 8};
+    *s = (stage){.function = l->function, .numbers = (cl_uint)(at->numbers + l->numbers - at->from),
+                 .patches = (cl_uint)(at->patches + patches->n), .items = {1, 1, 1}, .value = {FIXED, FIXED, FIXED, FIXED}, .words = (cl_numbers_size(l) + 7) / 8};
     memset(s->buffer, CL_NO_BUFFER, sizeof s->buffer);
     for (uint32_t d = 0; d < l->dims; d++) {
         s->items[d] = (cl_uint)l->global[d];
@@ -104,36 +127,28 @@ static void describe(const eng_instance_state *x, const cl_recorded *l, eu_text 
             const patch p = {arg->field / 4, arg->index};
             eu_text_add_bytes(patches, &p, sizeof p);
             s->n_patches++;
-        } else if (arg->kind != CL_ARG_VALUE) {
+        } else if (cl_is_buffer(arg)) {
             s->buffer[buffers++] = (cl_uchar)arg->index;
         }
     }
-    /* in words of eight bytes, and aligned to them */
-    static const char zeros[8];
-    eu_text_add_bytes(numbers, x->numbers + l->numbers, cl_numbers_size(l));
-    eu_text_add_bytes(numbers, zeros, (8 - numbers->n % 8) % 8);
 }
 
 /* Stages, numbers, patches, then counters, which are zeros. */
 static int make_table(eng_instance_state *x, const cl_series *s, cl_staged *to)
 {
     cl_device *device = x->plan->device;
-    eu_text numbers = {0}, patches = {0}, all = {0};
-    stage *stages = calloc(s->n, sizeof *stages);
-    for (uint32_t i = 0; i < s->n && stages; i++)
-        describe(x, &x->plan->launches[s->first + i], &numbers, &patches, &stages[i]);
-    const uint64_t first = (s->n * sizeof *stages + 63) / 64 * 64;
-    for (uint32_t i = 0; i < s->n && stages; i++) {
-        stages[i].numbers += (cl_uint)first;
-        stages[i].patches += (cl_uint)(first + numbers.n);
-    }
+    const shape at = shape_of(x->plan, s);
+    eu_text patches = {0}, all = {0};
     static const char zeros[64];
-    if (stages)
-        eu_text_add_bytes(&all, stages, s->n * sizeof *stages);
-    eu_text_add_bytes(&all, zeros, first - s->n * sizeof *stages);
-    eu_text_add_bytes(&all, numbers.at ? numbers.at : "", numbers.n);
-    eu_text_add_bytes(&all, patches.at ? patches.at : "", patches.n);
-    int status = stages && !all.failed && !numbers.failed && !patches.failed ? ENG_OK : cl_no_memory(device, "an instance");
+    for (uint32_t i = 0; i < s->n; i++) {
+        stage one;
+        describe(x->plan, &x->plan->launches[s->first + i], &at, &patches, &one);
+        eu_text_add_bytes(&all, &one, sizeof one);
+    }
+    eu_text_add_bytes(&all, zeros, at.numbers - s->n * sizeof(stage));
+    eu_text_add_bytes(&all, x->numbers + at.from, at.patches - at.numbers);
+    eu_text_add_bytes(&all, eu_text_get(&patches), patches.n);
+    int status = !all.failed && !patches.failed ? ENG_OK : cl_no_memory(device, "an instance");
     to->counters = (uint32_t)((all.n + COUNTERS - 1) / COUNTERS * COUNTERS);
     if (status == ENG_OK)
         status = cl_block_create(device, to->counters + (uint64_t)s->n * COUNTERS, true, "a series of launches", &to->table);
@@ -143,10 +158,8 @@ static int make_table(eng_instance_state *x, const cl_series *s, cl_staged *to)
         error = cl_event_settle(&done, error);
         status = error == CL_SUCCESS ? ENG_OK : cl_failed(device, error, "writing a series of launches");
     }
-    eu_text_free(&numbers);
     eu_text_free(&patches);
     eu_text_free(&all);
-    free(stages);
     return status;
 }
 
@@ -159,8 +172,8 @@ static cl_int set_buffers(const eng_instance_state *x, const cl_series *s, cl_st
         for (uint32_t a = 0; a < l->n_args && error == CL_SUCCESS; a++) {
             const cl_recorded_arg *arg = &x->plan->args[l->first_arg + a];
             cl_ulong at;
-            cl_mem mem = cl_instance_buffer(x, arg, &at);
-            if (arg->kind != CL_ARG_VALUE && arg->kind != CL_ARG_PARAM && arg->index != CL_NO_BUFFER && mem)
+            cl_mem mem = cl_is_buffer(arg) ? cl_instance_buffer(x, arg, &at) : NULL;
+            if (mem)
                 error = clSetKernelArg(to->kernel, arg->index, sizeof mem, &mem);
         }
     }
@@ -172,8 +185,8 @@ static bool make(eng_instance_state *x, const cl_series *s, cl_staged *to)
     cl_device *device = x->plan->device;
     cl_int error = CL_SUCCESS;
     int status = cl_program_kernel(device, s->program, "series", &to->kernel);
-    for (uint32_t i = 0; i < s->n_buffers && status == ENG_OK && error == CL_SUCCESS; i++)
-        error = clSetKernelArg(to->kernel, i, sizeof(cl_mem), NULL);
+    if (status == ENG_OK)
+        error = set_no_buffers(to->kernel, s->n_buffers);
     if (status == ENG_OK && error == CL_SUCCESS)
         status = make_table(x, s, to);
     if (status == ENG_OK && error == CL_SUCCESS)
@@ -222,11 +235,14 @@ uint32_t cl_series_launch(cl_command_queue queue, eng_instance_state *x, uint32_
         (!staged->table.mem && !make(x, s, staged)))
         return 0;
     const uint32_t end = to < s->first + s->n ? to : s->first + s->n;
-    struct { values v; cl_int value[CL_SERIES_VALUES]; } numbers;
-    numbers.v = (values){++staged->run, from - s->first, end - s->first, staged->counters};
-    fill_values(x, from, end, params, n_params, numbers.value);
+    values v;
+    v.run = ++staged->run;
+    v.first = from - s->first;
+    v.last = end - s->first;
+    v.counters = staged->counters;
+    fill_values(x, from, end, params, n_params, v.value);
     const size_t one = 1, groups = x->plan->device->compute_units;
-    *error = clSetKernelArg(staged->kernel, s->n_buffers + 1, bytes_of_values(s), &numbers);
+    *error = clSetKernelArg(staged->kernel, s->n_buffers + 1, bytes_of_values(s), &v);
     if (*error == CL_SUCCESS)
         *error = clEnqueueNDRangeKernel(queue, staged->kernel, 1, NULL, &groups, &one, 0, NULL, end == to ? event : NULL);
     return end - from;
