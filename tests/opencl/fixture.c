@@ -1,9 +1,8 @@
-/* The device that test-opencl tests, and folders. */
+/* The device that test-opencl tests. */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fixture.h"
 

@@ -1,9 +1,11 @@
-#include "folder.h"
+#include "config.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "folder.h"
 
 unsigned remove_all(const char *folder)
 {

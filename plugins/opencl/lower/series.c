@@ -129,7 +129,8 @@ static int write_prelude(eng_plan_state *plan, cl_series *s)
     }
     eu_text_format(&text, "#define MOST_BUFFERS %u\n#define NO_BUFFER %u\n#define MOST_NUMBERS %u\n#define FIXED %u\n"
                           "#define SERIES_VALUES %u\n#define SERIES_FUNCTIONS(F)%s\n#define SERIES_BUFFERS(B)",
-                   CL_SERIES_BUFFERS, CL_NO_BUFFER, CL_SERIES_NUMBERS, CL_SERIES_FIXED, s->n_values ? s->n_values : 1, eu_text_get(&functions));
+                   CL_SERIES_BUFFERS, CL_NO_BUFFER, CL_SERIES_NUMBERS, CL_SERIES_FIXED, s->n_values ? s->n_values : 1,
+                   eu_text_get(&functions));
     for (uint32_t i = 0; i < s->n_buffers; i++)
         eu_text_format(&text, " B(%u)", i);
     eu_text_add(&text, "\n");

@@ -12,7 +12,6 @@ typedef struct values {
     cl_uint run, first, last, counters;
     cl_int value[CL_SERIES_VALUES]; /* that parameters make: as many as the series has */
 } values;
-#define FIXED CL_SERIES_FIXED
 #define COUNTERS 128 /* bytes of a stage */
 #define TAKES 8      /* how often a group takes items of a stage, where there are many */
 #define MOST_TAKEN 64
@@ -95,7 +94,7 @@ void cl_series_want(eng_plan_state *plan)
 
 /* -- the table --------------------------------------------------------------------------- */
 
-/* What of the table is there before its patches; numbers: where those of the instance from `from` on are in it. */
+/* Where in the table numbers and patches begin; from: the first of its numbers among those of the instance. */
 typedef struct shape { uint64_t numbers, from, patches; } shape;
 
 static shape shape_of(const eng_plan_state *plan, const cl_series *s)
@@ -111,8 +110,10 @@ static void describe(const eng_plan_state *plan, const cl_recorded *l, const sha
     uint32_t buffers = 0;
     uint64_t items = 1;
     *s = (stage){.function = l->function, .numbers = (cl_uint)(at->numbers + l->numbers - at->from),
-                 .patches = (cl_uint)(at->patches + patches->n), .items = {1, 1, 1}, .value = {FIXED, FIXED, FIXED, FIXED}, .words = (cl_numbers_size(l) + 7) / 8};
+                 .patches = (cl_uint)(at->patches + patches->n), .items = {1, 1, 1}, .words = (cl_numbers_size(l) + 7) / 8};
     memset(s->buffer, CL_NO_BUFFER, sizeof s->buffer);
+    for (uint32_t i = 0; i < sizeof s->value / sizeof s->value[0]; i++)
+        s->value[i] = CL_SERIES_FIXED;
     for (uint32_t d = 0; d < l->dims; d++) {
         s->items[d] = (cl_uint)l->global[d];
         items *= l->global[d];
