@@ -46,7 +46,7 @@ libcpu_encode_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=avx512
 libcpu_encode_avx512_la_CFLAGS = $(cpu_encode_flags) -mavx2 -mf16c
 # Units beside the ops of avx512, whose formats they use.
 noinst_LTLIBRARIES += libcpu-units.la
-libcpu_units_la_SOURCES = %D%/units/units.h %D%/units/lines.h %D%/units/scales.h %D%/units/columns.c %D%/units/few.c \
+libcpu_units_la_SOURCES = %D%/units/units.h %D%/units/lines.h %D%/units/scales.h %D%/units/bf16.c %D%/units/columns.c %D%/units/few.c \
 	%D%/units/lines.c %D%/units/products.c %D%/units/strips.c %D%/units/variant.c
 libcpu_units_la_CPPFLAGS = $(libcpu_avx512_la_CPPFLAGS)
 libcpu_units_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni -mavx512bf16

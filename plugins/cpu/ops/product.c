@@ -22,8 +22,6 @@ static int64_t grain(int64_t n)
 
 static const cpu_products exact = {scratch_bytes, packed_bytes, CPU_V(cpu_gemm_pack), CPU_V(cpu_gemm_rows), grain, NULL};
 
-#define FEW 2 /* columns for which strips are read no faster by units */
-
 const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *rows, int64_t n)
 {
     const bool fast = task->node->precision == ENG_PRECISION_FAST;
@@ -31,7 +29,7 @@ const cpu_products *cpu_products_for(const cpu_task *task, const cpu_tensor *row
     const cpu_units *units = fast && v->units && rows->ne[0] > 0 && v->units->takes(rows->type, n) ? v->units : NULL;
     if (rows->group == EU_LANES && v->planes)
         return fast ? &v->planes->fast : &v->planes->exact;
-    if (rows->group == EU_STRIP && v->strips && !(units && n > FEW))
+    if (rows->group == EU_STRIP && v->strips && !units)
         return &v->strips->exact;
     return units ? &units->products : &exact;
 }

@@ -4,7 +4,7 @@
 #include "scales.h"
 #include "units.h"
 
-#define AHEAD 2048 /* bytes: lines of weights that are asked for so much earlier */
+#define AHEAD 4096 /* bytes: lines of weights that are asked for so much earlier */
 #define CHAINS 4   /* sums that are added to in turn, for each waits for the one before */
 
 /* What a row's panel has with each column so far, in eight lanes. */
@@ -103,7 +103,7 @@ CPU_INLINE void row(const cpu_gemm *g, int64_t m, const units_column *x, const i
         for (; i + CHUNK <= kc; i += CHUNK, b += chunk_bytes) {
             CPU_UNROLL
             for (int at = 0; at < chunk_bytes; at += 64)
-                __builtin_prefetch(b + AHEAD + at, 0, 3);
+                ask_far(b + AHEAD + at);
             chunk(b, x, (k0 + i) / GROUP, CHUNK / GROUP, cols, parts, numbers, scales, &s);
         }
         if (tail && i < kc)

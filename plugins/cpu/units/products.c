@@ -155,17 +155,21 @@ static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
     return strips > rows ? strips : rows;
 }
 
+static const uint8_t *packed_columns(const cpu_gemm *g, uint8_t *room)
+{
+    if (g->packed)
+        return g->packed;
+    cpu_units_pack(g, 0, g->n, room);
+    return room;
+}
+
 static void run_strips(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     const units_form form = cpu_units_form(g->type);
     const int64_t group_bytes = cpu_units_group_bytes(form), column = cpu_units_groups(g->k) * group_bytes;
     const units_strip w = {scratch, (float *)(scratch + LINES_BYTES), (float *)(scratch + LINES_BYTES + FACTORS_BYTES)};
-    uint8_t *room = scratch + LINES_BYTES + 2 * FACTORS_BYTES, *own = room + UNITS_ROOM;
-    const uint8_t *packed = (const uint8_t *)g->packed;
-    if (!packed) {
-        cpu_units_pack(g, 0, g->n, own);
-        packed = own;
-    }
+    uint8_t *room = scratch + LINES_BYTES + 2 * FACTORS_BYTES;
+    const uint8_t *packed = packed_columns(g, room + UNITS_ROOM);
     for (int64_t m = m0; m < m1; m += STRIP) {
         const int64_t rows = m1 - m < STRIP ? m1 - m : STRIP;
         for (int64_t k0 = 0; k0 < g->k; k0 += PANEL) {
@@ -180,15 +184,17 @@ static void run_strips(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scrat
     }
 }
 
-/* One or two columns of bf16 take no longer than the weights take to be read, rounded or not. */
+/* One or two columns of bf16 in rows take no longer than these take to be read, rounded or not. */
 static void run_rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
     const bool bf16 = cpu_units_form(g->type) == UNITS_BF16;
     if (m0 >= m1 || g->n == 0)
         return;
-    if (!bf16 && g->n <= FEW)
+    if (bf16 && g->group == EU_STRIP)
+        cpu_units_bf16(g, packed_columns(g, scratch), m0, m1);
+    else if (!bf16 && g->n <= FEW)
         cpu_units_few(g, m0, m1, scratch);
-    else if (bf16 && g->n <= FEW && g->group <= 1)
+    else if (bf16 && g->n <= FEW)
         CPU_V(cpu_gemm_few)(g, m0, m1, scratch);
     else
         run_strips(g, m0, m1, scratch);
@@ -221,7 +227,7 @@ static double dot(int64_t rounds, float *sum)
 static int64_t grain(int64_t n)
 {
     (void)n;
-    return STRIP;
+    return EU_STRIP;
 }
 
 const cpu_units cpu_units_avx512vnni = {{scratch_bytes, packed_bytes, pack, run_rows, grain, NULL}, takes, dot};

@@ -51,27 +51,11 @@ static void exchange(const uint8_t *in, int64_t stride, uint8_t *out)
     }
 }
 
-/* Of bf16 with rows side by side, two elements of each in a word: as they are, and zeros up to whole groups. */
-static void copy_strip(const cpu_gemm *g, int64_t m, int64_t k0, int64_t kc, uint8_t *lines)
-{
-    const int64_t group = (m - g->row0) / EU_STRIP * EU_STRIP, each = 4 * EU_STRIP, words = kc / 2;
-    const uint8_t *from = g->a + group * g->stride + k0 / 2 * each + 4 * (m - g->row0 - group);
-    for (int64_t i = 0; i < words; i++, from += each) {
-        __builtin_prefetch(from + PANEL * each / 2, 0, 2);
-        _mm512_store_si512(lines + 64 * i, _mm512_loadu_si512(from));
-    }
-    memset(lines + 64 * words, 0, (size_t)(cpu_units_groups(kc) * GROUP / 2 - words) * 64);
-}
-
 void cpu_units_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int64_t kc, uint8_t *room,
                      const units_strip *to)
 {
     const units_form form = cpu_units_form(g->type);
     const units_lines *lines = cpu_units_lines(g->type);
-    if (g->group == EU_STRIP) {
-        copy_strip(g, m, k0, kc, to->lines);
-        return;
-    }
     const int64_t bytes = (form == UNITS_BF16 ? 2 * kc : kc), stride = (form == UNITS_BF16 ? 2 * PANEL : PANEL) + 64;
     const int64_t ahead = g->group > 1 ? 0 : STRIP * g->stride, length = kc / g->block * g->block_bytes;
     for (int64_t r = 0; r < STRIP; r++) {

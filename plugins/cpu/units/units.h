@@ -72,6 +72,9 @@ typedef struct units_column {
 } units_column;
 void cpu_units_round(const cpu_gemm *g, int64_t c, const units_column *to);
 
+/* Weights of bf16 with EU_STRIP rows side by side, columns packed (bf16.c). */
+void cpu_units_bf16(const cpu_gemm *g, const uint8_t *packed, int64_t m0, int64_t m1);
+
 /* Up to FEW columns and weights of bytes (few.c). */
 void cpu_units_few(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch);
 size_t cpu_units_few_scratch(int64_t k);
