@@ -24,7 +24,7 @@ typedef struct int_format {
 #define GROUP 32
 #define GROUPS 4 /* of a part, at most */
 #define SCALES 32
-#define AHEAD 2048 /* bytes: lines that are asked for so much earlier */
+#define AHEAD 4096 /* bytes: lines that are asked for so much earlier */
 
 /* Scales or minima of a group: of elements 0 .. 15 in the first four lanes, of the others in the last four. */
 CPU_INLINE vf factors(const uint8_t *block, const float *scales, int g, int from, const int_format f)
@@ -75,7 +75,7 @@ CPU_INLINE const uint8_t *dot_blocks(int64_t k0, int64_t k1, const uint8_t *b, i
         float scales[SCALES];
         CPU_UNROLL
         for (int at = 0; at < f.bytes; at += 64)
-            __builtin_prefetch(b + ahead + at, 0, 3);
+            ask_far(b + ahead + at);
         if (f.prep)
             f.prep(b, scales);
         CPU_UNROLL

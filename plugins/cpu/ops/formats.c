@@ -92,7 +92,7 @@ typedef struct row_format {
 
 #define KC CPU_GEMM_KC
 #define SCALES 32
-#define AHEAD 2048 /* bytes: lines that are asked for so much earlier */
+#define AHEAD 4096 /* bytes: lines that are asked for so much earlier */
 
 /* Has scales in memory, from where they can be spread: GCC would take each out of a register, in two operations. */
 CPU_INLINE void keep(float *scales)
@@ -159,7 +159,7 @@ CPU_INLINE void dot_panel(const uint8_t *a, int64_t stride, const int rows, cons
         CPU_UNROLL
         for (int r = 0; r < rows; r++) { /* what the next call will read is asked for */
             for (int i = 0; i < (f.tail ? f.unit : 1) * f.bytes * (round / f.per_block); i += 64)
-                __builtin_prefetch(a + r * stride + (rows == 1 && cols == 1 ? AHEAD : rows * stride) + at + i, 0, 3);
+                ask_far(a + r * stride + (rows == 1 && cols == 1 ? AHEAD : rows * stride) + at + i);
             if (f.prep) {
                 f.prep(a + r * stride + at, scales[r]);
                 keep(scales[r]);

@@ -92,15 +92,13 @@ CPU_INLINE int64_t lines_of(const int type, const bool shared)
     return shared ? all / 2 : all;
 }
 
-/* Into the nearest cache, or, where it is for later, into the next one. */
-CPU_INLINE void ask(const uint8_t *p, const int64_t lines, const bool shared)
+/* A tile of lines has less to wait for. */
+CPU_INLINE void ask(const int type, const uint8_t *p)
 {
-    CPU_UNROLL
-    for (int64_t i = 0; i < lines; i++)
-        if (shared)
-            __builtin_prefetch(p + 64 * i, 0, 2);
-        else
-            __builtin_prefetch(p + 64 * i, 0, 3);
+    if (type == LINES)
+        __builtin_prefetch(p, 0, 3);
+    else
+        ask_far(p);
 }
 
 /* Some vectors of the rows, from vector `begin` on. */
@@ -127,7 +125,9 @@ CPU_INLINE void tile_vectors(const int type, const int cols, const int vectors, 
             CPU_UNROLL
             for (int e = 0; e < STEP; e++)
                 meet(type, cols, vectors, w + p * panel, x, t->stride, p * PANEL, e, sum[p]);
-            ask(next + p * panel, lines, shared);
+            CPU_UNROLL
+            for (int64_t i = 0; i < lines; i++)
+                ask(type, next + p * panel + 64 * i);
         }
         CPU_UNROLL
         for (int i = 0; 3 * i < cols; i++)

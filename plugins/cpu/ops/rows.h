@@ -72,6 +72,13 @@ CPU_INLINE void ask_for(const uint8_t *row, int64_t rows, int64_t stride, int64_
                 __builtin_prefetch(row + r * stride + i, 0, 2);
 }
 
+/* Asks for the line at p, which is read once, and some KiB later: into the second-level cache, for the nearest has few places
+ * for lines that are on their way. */
+CPU_INLINE void ask_far(const uint8_t *p)
+{
+    __builtin_prefetch(p, 0, 2);
+}
+
 #define STREAM_AHEAD 2048 /* bytes */
 
 /* Asks for what comes later of numbers that are read in their order: streams of the hardware end with a page. */

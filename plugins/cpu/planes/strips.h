@@ -18,7 +18,8 @@ CPU_INLINE void zero(vf sum[TILE][VECTORS])
             sum[c][r] = (vf){0};
 }
 
-#define AHEAD 1280 /* bytes: far enough for the memory, and not more than a core can wait for */
+#define AHEAD 2560 /* bytes: far enough for the memory, and not more than a core can wait for */
+#define NEAR 512   /* bytes: and for the second-level cache */
 
 /* Factors of the blocks of a chunk. */
 CPU_INLINE void chunk_scales(const strip_rows *w, const scales_of scales, const int blocks, const int bytes,
@@ -47,14 +48,17 @@ CPU_INLINE int64_t asks_from(const cpu_gemm *g, int64_t left, const int bytes)
     return AHEAD_OF(bytes) + (AHEAD_OF(bytes) < left ? 0 : (STRIP - EU_LANES) * g->stride);
 }
 
-/* Asks for `bytes` from `begin` on, a group's share: more at once are more misses than a core can have. */
-CPU_INLINE void ask_ahead(const strip_rows *w, int64_t begin, const int bytes)
+/* Asks for a group's share, `bytes` from `far` on, since more at once are more misses than a core can have; and for `bytes` from
+ * `near` on once more, which were asked for before. */
+CPU_INLINE void ask_ahead(const strip_rows *w, int64_t far, int64_t near, const int bytes)
 {
     CPU_UNROLL
     for (int r = 0; r < STRIP / EU_LANES; r++)
         CPU_UNROLL
-        for (int i = 0; i < bytes; i += 64)
-            __builtin_prefetch(w->at[r / EACH].of[r % EACH] + begin + i, 0, 3);
+        for (int i = 0; i < bytes; i += 64) {
+            ask_far(w->at[r / EACH].of[r % EACH] + far + i);
+            __builtin_prefetch(w->at[r / EACH].of[r % EACH] + near + i, 0, 3);
+        }
 }
 
 CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
@@ -74,7 +78,8 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
                 CPU_UNROLL
                 for (int i = 0; i < same; i++, next_group(x, each, cols)) {
                     const int first = (b * groups + j + i) * form.parts * STRIP;
-                    ask_ahead(&w, ask + (j + i) * (bytes * EU_LANES / groups), bytes * EU_LANES / groups);
+                    const int share = bytes * EU_LANES / groups, begin = (j + i) * share;
+                    ask_ahead(&w, ask + begin, NEAR + begin, share);
                     meet(line, write, &w, j + i, d + first, m + first, x, form, bias, planes, cols, sum);
                 }
             next_block(&w, bytes);
@@ -107,7 +112,8 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
         chunk_scales(&w, scales, 1, bytes, factors, d, m);
         CPU_UNROLL
         for (int j = 0; j < groups; j++, lines += GROUP * STRIP) {
-            ask_ahead(&w, ask + j * (bytes * EU_LANES / groups), bytes * EU_LANES / groups);
+            const int share = bytes * EU_LANES / groups, begin = j * share;
+            ask_ahead(&w, ask + begin, NEAR + begin, share);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)
                 CPU_UNROLL
