@@ -11,6 +11,8 @@ opencl_kernels = \
 	kernels/attention_queries.clh \
 	kernels/attention_tiles.clh \
 	kernels/attention_vec.clh \
+	kernels/bf16.cl \
+	kernels/bf16.clh \
 	kernels/bfloats.clh \
 	kernels/blocks.clh \
 	kernels/builtins.clh \

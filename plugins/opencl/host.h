@@ -47,8 +47,9 @@ int cl_matrix_find(cl_device *device);
 void cl_shuffle_find(cl_device *device);
 /* CL_CAP_DOT4 or CL_CAP_DOT4_IN_C, by option `dot4`. */
 int cl_dot4_find(cl_device *device);
-/* What option `dot2` says of it. */
+/* What options `dot2` and `bf16` say of these. */
 int cl_dot2_options(cl_device *device);
+int cl_bf16_options(cl_device *device);
 /* roof.c */
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second);
 /* search.c */

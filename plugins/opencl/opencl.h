@@ -70,7 +70,9 @@ enum {
     CL_CAP_DOT4 = 64,     /* dot products of bytes, which no query tells: tried (dot4.c)    */
     CL_CAP_DOT4_IN_C = 128, /* the same in C: any device, by option `dot4`, for tests       */
     CL_CAP_DOT2 = 256,    /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
-    CL_CAP_SHUFFLE = 512  /* 32 neighbours exchange registers, which no query tells: tried (shuffle.c) */
+    CL_CAP_SHUFFLE = 512, /* 32 neighbours exchange registers, which no query tells: tried (shuffle.c) */
+    CL_CAP_BF16 = 1024,   /* products of bf16, of processors: tried when weights want them (bf16.c)   */
+    CL_CAP_BF16_IN_C = 2048 /* the same in C: processors, by option `bf16`, for tests       */
 };
 
 /* Bytes are counted by what they are held for: ENG_USE_*, and scratch memory. */
@@ -122,16 +124,18 @@ struct eng_device_state {
     uint32_t parts;          /* that it was cut into                            */
     struct cl_found *found;
     atomic_bool lost;        /* found by any thread                             */
-    pthread_mutex_t dot2_lock;
-    int dot2;                /* CL_DOT2_*, as dot2.c has it                      */
+    pthread_mutex_t trials_lock; /* of what is tried when weights want it: CL_NOT_THERE .. */
+    int dot2, bf16;          /* as dot2.c and bf16.c have it                     */
     atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */
 };
 typedef struct eng_device_state cl_device;
 
 /* Option series: never; when a plan has run often; when it is made. */
 enum { CL_SERIES_NO, CL_SERIES_AUTO, CL_SERIES_YES };
-/* Sums of two products of bytes (kernels/dot2.clh). */
-enum { CL_DOT2_NONE, CL_DOT2_NATIVE, CL_DOT2_IN_C, CL_DOT2_UNTRIED };
+/* Instructions that are tried when weights want them. */
+enum { CL_NOT_THERE, CL_NATIVE, CL_IN_C, CL_UNTRIED_YET };
+/* CL_CAP_BF16, CL_CAP_BF16_IN_C or none.  It is found out the first time. */
+uint32_t cl_bf16_caps(cl_device *device);
 /* How programs multiply weights in lanes (kernels/registers.clh), and a set of the types that the device keeps so.
  * It is found out the first time. */
 const char *cl_lanes_options(cl_device *device);

@@ -1,6 +1,6 @@
 /*
  * Products in precision fast, in each variant of the plugin that the machine has, and by dot products of bytes on
- * opencl:0, the processor's and in C, of four and of two: as near to exact ones as rounded columns are, whatever the number of columns; and a
+ * opencl:0, the processor's and in C, of four and of two, and of bf16: as near to exact ones as rounded columns are, whatever the number of columns; and a
  * column with a value that is no number gives no numbers, the others do. How near they may be at worst is for the
  * conformance suite.
  */
@@ -116,14 +116,19 @@ int main(void)
             check_type(&d, types[i]);
         close_device(&d);
     }
-    for (size_t v = 0; context && v < 3; v++) {
-        static const char *const units[][2] = {{"opencl.dot4", "auto"}, {"opencl.dot4", "in-c"}, {"opencl.dot2", "in-c"}};
+    for (size_t v = 0; context && v < 5; v++) {
+        static const char *const units[][2] = {{"opencl.dot4", "auto"}, {"opencl.dot4", "in-c"}, {"opencl.dot2", "in-c"},
+                                               {"opencl.bf16", "auto"}, {"opencl.bf16", "in-c"}};
         device d;
         if (!open_other(&d, "opencl:0", units[v][0], units[v][1]))
             continue;
         d.rounds_from = v == 1 ? 4 : INT64_MAX; /* the processor's are not everywhere */
         d.weights_from = v == 2 ? 1 : INT64_MAX;
-        for (size_t i = 0; i < sizeof of_bytes / sizeof *of_bytes; i++)
+        if (v >= 3) {
+            d.rounds_from = d.weights_from = v == 4 ? 17 : INT64_MAX;
+            check_type(&d, ENG_TYPE_BF16);
+        }
+        for (size_t i = 0; v < 3 && i < sizeof of_bytes / sizeof *of_bytes; i++)
             check_type(&d, of_bytes[i]);
         close_device(&d);
     }

@@ -10,6 +10,7 @@ static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_DOT4, "dot4", NULL},
     {CL_CAP_DOT2, "dot2", NULL},
     {CL_CAP_SHUFFLE, "shuffle", "HAVE_SHUFFLE"},
+    {CL_CAP_BF16, "bf16", NULL},
 };
 enum { N_NAMES = sizeof names / sizeof names[0] };
 

@@ -437,6 +437,8 @@ static int set_up(cl_device *device, cl_found *found, const eng_device_request *
     if (status == ENG_OK)
         status = cl_dot2_options(device);
     if (status == ENG_OK)
+        status = cl_bf16_options(device);
+    if (status == ENG_OK)
         say_capabilities(device, &device->info); /* with what only trying tells */
     return status;
 }
@@ -460,7 +462,7 @@ int cl_device_opened(eng_plugin_state *plugin, const eng_device_request *request
     d->found = &plugin->found[request->index]; /* found once: it stays where it is */
     d->id = d->found->id;
     pthread_mutex_init(&d->programs_lock, NULL);
-    pthread_mutex_init(&d->dot2_lock, NULL);
+    pthread_mutex_init(&d->trials_lock, NULL);
     status = set_up(d, d->found, request);
     if (status != ENG_OK) {
         cl_device_close(d);
@@ -480,7 +482,7 @@ void cl_device_close(eng_device_state *device)
         clReleaseCommandQueue(device->transfer);
     leave_context(device);
     pthread_mutex_destroy(&device->programs_lock);
-    pthread_mutex_destroy(&device->dot2_lock);
+    pthread_mutex_destroy(&device->trials_lock);
     free(device);
 }
 

@@ -9,7 +9,7 @@ typedef struct whole {
 } whole;
 
 /* See variants.c. */
-static const cl_variant *variant(const cl_device *device, const eng_subgraph *g, const eng_node *node)
+static const cl_variant *variant(cl_device *device, const eng_subgraph *g, const eng_node *node)
 {
     const eng_tensor *a = cl_in(g, node, 0), *o = cl_out(g, node, 0);
     const int64_t tokens = cl_ne(o, 2), even = cl_ne(o, 1) * tokens / cl_max(1, cl_ne(a, 2));

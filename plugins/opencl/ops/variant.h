@@ -62,8 +62,7 @@ enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
 enum { CL_STORE_32 = 1, CL_STORE_256 };
 
 /* NULL: no row suits. */
-const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node, const eng_tensor *matrix,
-                                  int64_t columns);
+const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const eng_tensor *matrix, int64_t columns);
 /* The same for an op that has a row for every n and device. */
 const cl_variant *cl_variant_of(const cl_device *device, uint32_t op, int64_t n);
 /* Build options of the variant with a matrix and columns of type b. */

@@ -36,6 +36,7 @@
 #define MATRIX_LANES(how)                                                                                              \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_lanes", .layout = EU_LANES, .kernel = "mul_mat_tile", .rows = 128,          \
     .columns = 64, .planes = 3, .options = " -DMATRIX=" #how
+#define BFLOATS .fast = 1, .types = CL_TYPE_BIT(ENG_TYPE_BF16)
 #define ONE_COLUMN COLUMNS(1, 1), .rows = 32
 /* Columns that meet weights as these are made, where registers hold the sums of so many. */
 #define DIRECT(from, to) COLUMNS(from, to), .rows = 32, .columns = (to)
@@ -110,6 +111,8 @@ static const cl_variant variants[] = {
     {"dot4-c", MUL_MAT, VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, COLUMNS(4, ALL),
      STRIPS(52, " -DDOT4=2")},
     {"strips", MUL_MAT, VEC, .types = CL_BLOCKS, COLUMNS(9, ALL), STRIPS(128, "")},
+    {"bf16", MUL_MAT, VEC, .needs = CL_CAP_BF16, BFLOATS, COLUMNS(9, ALL), STRIPS(64, " -DBF16=1")},
+    {"bf16-c", MUL_MAT, VEC, .needs = CL_CAP_BF16_IN_C, BFLOATS, COLUMNS(9, ALL), STRIPS(64, " -DBF16=2")},
     {"one", MUL_MAT, VEC, COLUMNS(1, 1), ROWS_KERNELS, .options = " -DONE"},
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
@@ -149,6 +152,8 @@ static const cl_variant variants[] = {
     {"strips", VEC, .layout = EU_LANES, EXPERTS_STRIPS(9, 128, "")},
     {"dot4", VEC, .needs = CL_CAP_DOT4, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=1")},
     {"dot4-c", VEC, .needs = CL_CAP_DOT4_IN_C, .fast = 1, .types = CL_BLOCKS, EXPERTS_STRIPS(9, 52, " -DDOT4=2")},
+    {"bf16", VEC, .needs = CL_CAP_BF16, BFLOATS, EXPERTS_STRIPS(9, 64, " -DBF16=1")},
+    {"bf16-c", VEC, .needs = CL_CAP_BF16_IN_C, BFLOATS, EXPERTS_STRIPS(9, 64, " -DBF16=2")},
     {"strips", VEC, EXPERTS_STRIPS(9, 128, "")},
     {"experts", MUL_MAT_ID, VEC, COLUMNS(1, ALL), .kernel = "mul_mat_id", .options = "", .rows = 32},
 
@@ -226,18 +231,19 @@ static const cl_variant variants[] = {
 
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
-static bool suits(const cl_variant *v, const cl_device *device, uint32_t op, int64_t n)
+static bool suits(const cl_variant *v, const cl_device *device, uint32_t caps, uint32_t op, int64_t n)
 {
-    return v->op == op && (v->family == CL_VEC) == device->vec && !(v->needs & ~device->caps) &&
-           v->group <= device->max_group && n >= v->least && n <= v->most;
+    return v->op == op && (v->family == CL_VEC) == device->vec && !(v->needs & ~caps) && v->group <= device->max_group &&
+           n >= v->least && n <= v->most;
 }
 
-const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node, const eng_tensor *matrix,
-                                  int64_t columns)
+const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const eng_tensor *matrix, int64_t columns)
 {
+    const bool bfloats = matrix->type == ENG_TYPE_BF16 && node->precision != ENG_PRECISION_EXACT;
+    const uint32_t caps = device->caps | (bfloats ? cl_bf16_caps(device) : 0);
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
     for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
-        if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
+        if (suits(v, device, caps, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
             (!v->types || v->types & CL_TYPE_BIT(matrix->type)) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall)
             return v;
     return NULL;
@@ -246,7 +252,7 @@ const cl_variant *cl_variant_find(const cl_device *device, const eng_node *node,
 const cl_variant *cl_variant_of(const cl_device *device, uint32_t op, int64_t n)
 {
     const cl_variant *v = variants;
-    while (v < variants + N_VARIANTS - 1 && !suits(v, device, op, cl_max(1, n)))
+    while (v < variants + N_VARIANTS - 1 && !suits(v, device, device->caps, op, cl_max(1, n)))
         v++;
     return v;
 }
