@@ -7,6 +7,8 @@
  * state is read once and written once a slot.
  *
  * -DS= states of a channel  -DEACH=1: a rate for each state, 0: one a head
+ * vec: -DBESIDE=1: heads have one channel each and lie beside one another: they are what a work-item has 16 of, where it
+ * says channels (strides along a head are the host's business)
  * simt: -DDIRECT=1: tokens, or a head's channels, are few; a group's columns are of several heads, tokens come from
  * global memory  -DTOGETHER=1: SPAN tokens are worked at together where no state between them is asked for
  */
@@ -65,6 +67,24 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
         cbytes in = ins + t * b_nb.y, read = reads + t * b_nb.w;
         AHEAD(x + h * x_nb.x + (t + LATER) * x_nb.y + 4 * j0);
         AHEAD((cbytes)RESULT(t + LATER) + 4 * j0);
+#if BESIDE
+        float dt[NC], d[NC], sums[NC];
+        const float16 steps = ld16_f32(dts + t * x_nb.w, j0 / NC, head.z);
+        vstore16(steps, 0, dt);
+        vstore16(steps * ld16_f32(x + t * x_nb.y, j0 / NC, head.z), 0, d);
+        for (uint c = 0; c < channels; c++) {
+            float16 s = 0.0f;
+            for (uint i = 0; i < SG; i++) {
+                cbytes rate = rates + (j0 + c) * a_nb;
+                const float16 a = exp(dt[c] * (EACH ? ld16_f32(rate, i, S) : (float16)FLOAT(rate, 0)));
+                const float16 n = fma((float16)d[c], ld16_f32(in, i, S), a * m[i * NC + c]);
+                m[i * NC + c] = n;
+                s = fma(n, ld16_f32(read, i, S), s);
+            }
+            sums[c] = sum16(s);
+        }
+        st16_f32(RESULT(t), j0 / NC, head.z, vload16(0, sums));
+#else
         const float dt = FLOAT(dts, t * x_nb.w);
         const float16 d = dt * ld16_f32(x + h * x_nb.x + t * x_nb.y, j0 / NC, head.z);
 #define CHANNEL(c) const float d##c = d.s##c;
@@ -88,6 +108,7 @@ KERNEL(GROUP_OF(1), ssm_scan, BUFFERS, ssm_scan)
             ALL(UPDATE)
         }
         st16_f32(RESULT(t), j0 / NC, head.z, FOLD(s));
+#endif
 
         const int out = ROW_AFTER(to - 1 - t);
         if (IN_POOL(out))

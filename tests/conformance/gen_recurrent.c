@@ -330,6 +330,8 @@ static void cases_scan(cf_suite *s)
     cf_thin(s, 1);
     scan(s, (struct scan){24, 3, 2, 2, 6, 3, {0, 5, 1, 0, 2, 9}, true, 1, CF_OFFSET, NULL});
     scan(s, (struct scan){16, 1, 1, 40, 2, 2, {4, 3}, true, 1, CF_PLAIN, NULL}); /* as Mamba has it */
+    scan(s, (struct scan){21, 1, 1, 35, 3, 3, {0, 6, 1}, true, 1, CF_OFFSET, NULL});
+    scan(s, (struct scan){7, 1, 1, 16, 2, 2, {1, 1}, false, 0.5, CF_PLAIN, NULL});
     scan(s, (struct scan){32, 1, 2, 37, 2, 3, {20, 1}, true, 1, CF_INNER, NULL});
     scan(s, (struct scan){20, 1, 2, 9, 1, 2, {5}, true, 1, CF_OFFSET, NULL});
     scan(s, (struct scan){16, 2, 2, 2, 2, 2, {0, 0}, false, 1, CF_PLAIN, NULL});

@@ -18,14 +18,21 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
     return ENG_SUPPORT_YES;
 }
 
+/* Heads of one channel, whose x, steps and results are floats beside one another, and which share what they read? */
+static bool beside(const eng_tensor *const in[], const eng_tensor *o)
+{
+    return cl_ne(o, 0) == 1 && cl_nb(in[X], 1) == 4 && cl_nb(o, 1) == 4 && cl_nb(in[DT], 0) == 4 && cl_ne(in[B], 1) == 1;
+}
+
 static int record(cl_recorder *r, const eng_node *node)
 {
     const eng_subgraph *graph = r->graph;
     const eng_tensor *in[CU + 1], *o = cl_out(graph, node, 0);
     for (unsigned i = 0; i <= CU; i++)
         in[i] = cl_in(graph, node, i);
-    const int64_t channels = cl_ne(o, 0), heads = cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
-    const cl_variant *v = cl_variant_of(r->device, node->op, 1);
+    const cl_variant *v = cl_variant_of(r->device, node->op, beside(in, o) ? CL_SCAN_BESIDE : CL_SCAN_HEADS);
+    const bool turned = v->least == CL_SCAN_BESIDE; /* heads are what channels are else */
+    const int64_t channels = cl_ne(o, turned), heads = turned ? 1 : cl_ne(o, 1), sequences = cl_ne(in[SRC], 0);
     cl_deal deal = cl_pool_deal(r->device, v->group, cl_ne(in[STATE], 0), channels * heads * sequences);
     const int64_t tokens = cl_ne(o, 2) / cl_max(1, sequences);
     const int direct = tokens < DIRECT_BELOW || 2 * channels <= (int64_t)v->group / deal.per;
@@ -45,6 +52,8 @@ static int record(cl_recorder *r, const eng_node *node)
         snprintf(options + at, sizeof options - (size_t)at, " -DDIRECT=%d -DTOGETHER=%d -DGROUP=%zu -DPER=%d -DWIDE=%d",
                  direct, tokens >= CL_TOGETHER && cl_ne(in[STATE], 0) <= CL_TOGETHER_SIZE, v->group, deal.per,
                  deal.wide);
+    else if (v->options)
+        snprintf(options + at, sizeof options - (size_t)at, "%s", v->options);
     cl_launch_variant(r, v, v->kernel, options);
     cl_arg_pool(r, STATE, &split);
     cl_arg_long4(r, (int64_t[4]){cl_ne(o, 2), sequences, cl_ne(in[STATE], 3),
@@ -52,7 +61,7 @@ static int record(cl_recorder *r, const eng_node *node)
     cl_arg_long4(r, (int64_t[4]){heads, heads / cl_max(1, cl_ne(in[B], 1)), channels, cl_nb(o, 2)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[X], 1), cl_nb(in[X], 2), cl_nb(in[DT], 0), cl_nb(in[DT], 1)});
     cl_arg_long4(r, (int64_t[4]){cl_nb(in[B], 1), cl_nb(in[B], 2), cl_nb(in[C], 1), cl_nb(in[C], 2)});
-    cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3), cl_nb(o, 1)});
+    cl_arg_long4(r, (int64_t[4]){cl_nb(in[STATE], 1 + turned), cl_nb(in[STATE], 2), cl_nb(in[STATE], 3), cl_nb(o, 1)});
     cl_arg_pool_strides(r, STATE, &split);
     cl_arg_long(r, cl_nb(in[A], 1));
     if (direct && v->family == CL_SIMT)

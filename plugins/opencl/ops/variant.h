@@ -58,6 +58,9 @@ enum { CL_CONVERT_SAME = 1, CL_CONVERT_NUMBERS, CL_CONVERT_BLOCKS, CL_CONVERT_FL
 /* n of attention on cards: what takes the time is reading K and V, or multiplying; or heads have many channels. */
 enum { CL_ATTENTION_FEW = 1, CL_ATTENTION_MANY, CL_ATTENTION_WIDE };
 
+/* n of a scan: heads for themselves, or of one channel each, beside one another. */
+enum { CL_SCAN_HEADS = 1, CL_SCAN_BESIDE };
+
 /* n of set_rows: elements of a block are stored 32 at a time, or it has 256. */
 enum { CL_STORE_32 = 1, CL_STORE_256 };
 

@@ -192,8 +192,9 @@ static const cl_variant variants[] = {
     {"lanes128", DELTA_NET, SIMT(128), COLUMNS(1, ALL)},
     {"lanes64", DELTA_NET, SIMT(64), COLUMNS(1, ALL)},
 
-    /* rows: channels of a head; of cards pool.c says */
-    {"channels16", SCAN, VEC, COLUMNS(1, ALL), .rows = 16},
+    /* n: how channels lie.  rows: channels of a head, or heads; of cards pool.c says */
+    {"channels16", SCAN, VEC, COLUMNS(CL_SCAN_HEADS, CL_SCAN_HEADS), .rows = 16},
+    {"heads16", SCAN, VEC, COLUMNS(CL_SCAN_BESIDE, CL_SCAN_BESIDE), .options = " -DBESIDE=1", .rows = 16},
     {"lanes128", SCAN, SIMT(128), COLUMNS(1, ALL)},
     {"lanes64", SCAN, SIMT(64), COLUMNS(1, ALL)},
 
