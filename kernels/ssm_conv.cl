@@ -54,17 +54,57 @@ typedef float lanes;
 #define PUT(v, to) ((to)[0] = (v))
 #define ASK(p)
 #endif
+/* Four taps, and windows of three, of sixteen channels that lie one behind another: vectors, and not one by one. */
+#if VEC && TAPS == 4 && PIECES == 1
+#define WHOLE
+static inline void take4(cbytes p, lanes *to)
+{
+    const __global float *v = (const __global float *)p;
+    const float16 a = vload16(0, v), b = vload16(1, v), c = vload16(2, v), d = vload16(3, v);
+    to[0] = (float16)(a.s048c, b.s048c, c.s048c, d.s048c);
+    to[1] = (float16)(a.s159d, b.s159d, c.s159d, d.s159d);
+    to[2] = (float16)(a.s26ae, b.s26ae, c.s26ae, d.s26ae);
+    to[3] = (float16)(a.s37bf, b.s37bf, c.s37bf, d.s37bf);
+}
+static inline void take3(const __global float *v, lanes *to)
+{
+    const float16 a = vload16(0, v), b = vload16(1, v), c = vload16(2, v);
+    to[0] = (float16)(a.s0, a.s3, a.s6, a.s9, a.sc, a.sf, b.s2, b.s5, b.s8, b.sb, b.se, c.s1, c.s4, c.s7, c.sa, c.sd);
+    to[1] = (float16)(a.s1, a.s4, a.s7, a.sa, a.sd, b.s0, b.s3, b.s6, b.s9, b.sc, b.sf, c.s2, c.s5, c.s8, c.sb, c.se);
+    to[2] = (float16)(a.s2, a.s5, a.s8, a.sb, a.se, b.s1, b.s4, b.s7, b.sa, b.sd, c.s0, c.s3, c.s6, c.s9, c.sc, c.sf);
+}
+static inline void put3(const lanes *from, __global float *v)
+{
+    const float16 x = from[0], y = from[1], z = from[2];
+    vstore16((float16)(x.s0, y.s0, z.s0, x.s1, y.s1, z.s1, x.s2, y.s2, z.s2, x.s3, y.s3, z.s3, x.s4, y.s4, z.s4, x.s5), 0, v);
+    vstore16((float16)(y.s5, z.s5, x.s6, y.s6, z.s6, x.s7, y.s7, z.s7, x.s8, y.s8, z.s8, x.s9, y.s9, z.s9, x.sa, y.sa), 1, v);
+    vstore16((float16)(z.sa, x.sb, y.sb, z.sb, x.sc, y.sc, z.sc, x.sd, y.sd, z.sd, x.se, y.se, z.se, x.sf, y.sf, z.sf), 2, v);
+}
+#define TAPS_WHOLE(s) (CHANNEL(s) + NC <= shape.x && x_nb.y == 16)
+#define WINDOW_WHOLE(s) (CHANNEL(s) + NC <= shape.x && state_nb.x == 12)
+#else
+#define take4(p, to)
+#define take3(v, to)
+#define put3(from, v)
+#define TAPS_WHOLE(s) 0
+#define WINDOW_WHOLE(s) 0
+#endif
+
 #define CHANNEL(s) (c0 + (s) * NC)
 #define EACH_SIDE(s) for (uint s = 0; s < SIDES && CHANNEL(s) < shape.x; s++)
 
-/* Element j of the windows in a row of the pool. */
-#define WINDOW(to, s, row, j)                                                                                          \
-    do {                                                                                                               \
-        float t_[NC];                                                                                                  \
-        for (uint c = 0; c < NC; c++)                                                                                  \
-            t_[c] = CHANNEL(s) + c < shape.x && (row) >= 0 && (row) < shape.w ? STATE(CHANNEL(s) + c, row)[j] : 0.0f;  \
-        to = GET(t_);                                                                                                  \
-    } while (0)
+/* The windows in a row of the pool, element by element. */
+#define WINDOW(to, s, row)                                                                                             \
+    if (WINDOW_WHOLE(s) && (row) >= 0 && (row) < shape.w)                                                              \
+        take3(STATE(CHANNEL(s), row), to);                                                                             \
+    else                                                                                                               \
+        FEW for (int j = 0; j < TAPS - 1; j++) {                                                                       \
+            float t_[NC];                                                                                              \
+            FEW for (uint c = 0; c < NC; c++)                                                                              \
+                t_[c] = CHANNEL(s) + c < shape.x && (row) >= 0 && (row) < shape.w ? STATE(CHANNEL(s) + c, row)[j]      \
+                                                                                  : 0.0f;                              \
+            (to)[j] = GET(t_);                                                                                         \
+        }
 
 KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
 {
@@ -82,12 +122,19 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
     if (passes & RESULTS) {
         lanes taps[SIDES * TAPS];
         EACH_SIDE(s)
-            for (uint j = 0; j < TAPS; j++) {
+        {
+            if (TAPS_WHOLE(s)) {
+                take4(w + CHANNEL(s) * x_nb.y, taps + s * TAPS);
+                continue;
+            }
+            FEW for (uint j = 0; j < TAPS; j++)
+            {
                 float v[NC];
-                for (uint c = 0; c < NC; c++)
+                FEW for (uint c = 0; c < NC; c++)
                     v[c] = CHANNEL(s) + c < shape.x ? ((__global const float *)(w + (CHANNEL(s) + c) * x_nb.y))[j] : 0.0f;
                 taps[s * TAPS + j] = GET(v);
             }
+        }
         const long t0 = (long)ITEM(1) * each, t1 = min(t0 + each, shape.y);
         long b = 0;
         for (long t = t0; t < t1; t++) {
@@ -110,15 +157,12 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
             }
             EACH_SIDE(s)
             {
-                lanes sum = 0.0f;
-                for (int j = 0; j < TAPS && owned; j++) {
-                    lanes in;
-                    if (j >= before)
-                        in = LOAD(x + (t - (TAPS - 1) + j) * x_nb.x, s);
-                    else
-                        WINDOW(in, s, row, t - from + j);
-                    sum = fma(taps[s * TAPS + j], in, sum);
-                }
+                lanes sum = 0.0f, old[TAPS];
+                if (owned)
+                    WINDOW(old, s, row)
+                for (int j = 0; j < TAPS && owned; j++)
+                    sum = fma(taps[s * TAPS + j],
+                              j >= before ? LOAD(x + (t - (TAPS - 1) + j) * x_nb.x, s) : old[t - from + j], sum);
                 SAVE((__global float *)(o + t * x_nb.z), s, RESULT(sum));
             }
         }
@@ -135,20 +179,25 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
         EACH_SIDE(s)
         {
             lanes old[TAPS]; /* the window before, since its row may be overwritten */
-            for (int j = 0; j < TAPS - 1; j++)
-                WINDOW(old[j], s, row, j);
+            WINDOW(old, s, row)
             for (long slot = 0; slot < slots && slot < tokens; slot++) {
                 const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
                 if (out < 0 || out >= shape.w)
                     continue;
+                lanes made[TAPS];
                 for (int j = 0; j < TAPS - 1; j++) {
                     const long at = tokens - slot - (TAPS - 1) + j;
+                    made[j] = at >= 0 ? LOAD(x + (from + at) * x_nb.x, s) : old[at + TAPS - 1];
+                }
+                if (WINDOW_WHOLE(s)) {
+                    put3(made, STATE(CHANNEL(s), out));
+                    continue;
+                }
+                FEW for (int j = 0; j < TAPS - 1; j++)
+                {
                     float v[NC];
-                    if (at >= 0)
-                        PUT(LOAD(x + (from + at) * x_nb.x, s), v);
-                    else
-                        PUT(old[at + TAPS - 1], v);
-                    for (uint c = 0; c < NC && CHANNEL(s) + c < shape.x; c++)
+                    PUT(made[j], v);
+                    FEW for (uint c = 0; c < NC && CHANNEL(s) + c < shape.x; c++)
                         STATE(CHANNEL(s) + c, out)[j] = v[c];
                 }
             }
