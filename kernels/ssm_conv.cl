@@ -43,6 +43,13 @@ typedef float16 lanes;
 #define GET(v) vload16(0, v)
 #define PUT(v, to) vstore16(v, 0, to)
 #define ASK(p) AHEAD(p)
+#define SHORT FEW
+/* The window that a token follows: as a whole, or (cards have no registers that are chosen by number) element by element. */
+#define OLD_WINDOW(s)                                                                                                  \
+    lanes old[TAPS];                                                                                                   \
+    if (owned)                                                                                                         \
+        WINDOW(old, s, row);
+#define OLD(to, s, j) to = old[j]
 #else
 #define NC 1
 #define SIDES 1
@@ -53,10 +60,13 @@ typedef float lanes;
 #define GET(v) ((v)[0])
 #define PUT(v, to) ((to)[0] = (v))
 #define ASK(p)
+#define SHORT
+#define OLD_WINDOW(s)
+#define OLD(to, s, j) ELEMENT_OF(to, s, row, j)
 #endif
+
 /* Four taps, and windows of three, of sixteen channels that lie one behind another: vectors, and not one by one. */
 #if VEC && TAPS == 4 && PIECES == 1
-#define WHOLE
 static inline void take4(cbytes p, lanes *to)
 {
     const __global float *v = (const __global float *)p;
@@ -93,18 +103,22 @@ static inline void put3(const lanes *from, __global float *v)
 #define CHANNEL(s) (c0 + (s) * NC)
 #define EACH_SIDE(s) for (uint s = 0; s < SIDES && CHANNEL(s) < shape.x; s++)
 
-/* The windows in a row of the pool, element by element. */
+/* Element j of the windows in a row of the pool; and all of them. */
+#define ELEMENT_OF(to, s, row, j)                                                                                      \
+    do {                                                                                                               \
+        float t_[NC];                                                                                                  \
+        SHORT for (uint c = 0; c < NC; c++)                                                                            \
+            t_[c] = CHANNEL(s) + c < shape.x && (row) >= 0 && (row) < shape.w ? STATE(CHANNEL(s) + c, row)[j] : 0.0f;  \
+        to = GET(t_);                                                                                                  \
+    } while (0)
 #define WINDOW(to, s, row)                                                                                             \
-    if (WINDOW_WHOLE(s) && (row) >= 0 && (row) < shape.w)                                                              \
-        take3(STATE(CHANNEL(s), row), to);                                                                             \
-    else                                                                                                               \
-        FEW for (int j = 0; j < TAPS - 1; j++) {                                                                       \
-            float t_[NC];                                                                                              \
-            FEW for (uint c = 0; c < NC; c++)                                                                              \
-                t_[c] = CHANNEL(s) + c < shape.x && (row) >= 0 && (row) < shape.w ? STATE(CHANNEL(s) + c, row)[j]      \
-                                                                                  : 0.0f;                              \
-            (to)[j] = GET(t_);                                                                                         \
-        }
+    do {                                                                                                               \
+        if (WINDOW_WHOLE(s) && (row) >= 0 && (row) < shape.w)                                                          \
+            take3(STATE(CHANNEL(s), row), to);                                                                         \
+        else                                                                                                           \
+            SHORT for (int j = 0; j < TAPS - 1; j++)                                                                   \
+                ELEMENT_OF((to)[j], s, row, j);                                                                        \
+    } while (0)
 
 KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
 {
@@ -127,10 +141,10 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
                 take4(w + CHANNEL(s) * x_nb.y, taps + s * TAPS);
                 continue;
             }
-            FEW for (uint j = 0; j < TAPS; j++)
+            SHORT for (uint j = 0; j < TAPS; j++)
             {
                 float v[NC];
-                FEW for (uint c = 0; c < NC; c++)
+                SHORT for (uint c = 0; c < NC; c++)
                     v[c] = CHANNEL(s) + c < shape.x ? ((__global const float *)(w + (CHANNEL(s) + c) * x_nb.y))[j] : 0.0f;
                 taps[s * TAPS + j] = GET(v);
             }
@@ -157,12 +171,16 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
             }
             EACH_SIDE(s)
             {
-                lanes sum = 0.0f, old[TAPS];
-                if (owned)
-                    WINDOW(old, s, row)
-                for (int j = 0; j < TAPS && owned; j++)
-                    sum = fma(taps[s * TAPS + j],
-                              j >= before ? LOAD(x + (t - (TAPS - 1) + j) * x_nb.x, s) : old[t - from + j], sum);
+                lanes sum = 0.0f;
+                OLD_WINDOW(s)
+                for (int j = 0; j < TAPS && owned; j++) {
+                    lanes in;
+                    if (j >= before)
+                        in = LOAD(x + (t - (TAPS - 1) + j) * x_nb.x, s);
+                    else
+                        OLD(in, s, t - from + j);
+                    sum = fma(taps[s * TAPS + j], in, sum);
+                }
                 SAVE((__global float *)(o + t * x_nb.z), s, RESULT(sum));
             }
         }
@@ -179,7 +197,7 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
         EACH_SIDE(s)
         {
             lanes old[TAPS]; /* the window before, since its row may be overwritten */
-            WINDOW(old, s, row)
+            WINDOW(old, s, row);
             for (long slot = 0; slot < slots && slot < tokens; slot++) {
                 const int out = INDEX(dst, slot * index_nb.y + b * index_nb.z);
                 if (out < 0 || out >= shape.w)
@@ -193,11 +211,11 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
                     put3(made, STATE(CHANNEL(s), out));
                     continue;
                 }
-                FEW for (int j = 0; j < TAPS - 1; j++)
+                SHORT for (int j = 0; j < TAPS - 1; j++)
                 {
                     float v[NC];
                     PUT(made[j], v);
-                    FEW for (uint c = 0; c < NC && CHANNEL(s) + c < shape.x; c++)
+                    SHORT for (uint c = 0; c < NC && CHANNEL(s) + c < shape.x; c++)
                         STATE(CHANNEL(s) + c, out)[j] = v[c];
                 }
             }
