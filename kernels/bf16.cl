@@ -16,7 +16,7 @@ __kernel GROUP_OF(1) void bf16(__global uint *words)
     const uint rounds = words[33], floats = words[34];
     const float16 b = as_float(*by);
     float16 s[SUMS];
-    EACH(i) s[i] = first;
+    EACH(i) s[i] = first + (float)i; /* or a compiler might have one chain for all */
     if (floats)
         for (uint r = 0; r < rounds; r++)
             EACH(i) s[i] = fma(a, b, fma(a, b, s[i]));
@@ -24,6 +24,6 @@ __kernel GROUP_OF(1) void bf16(__global uint *words)
         for (uint r = 0; r < rounds; r++)
             EACH(i) ADD_BFLOATS(s[i], a, by);
     float16 same = s[0];
-    EACH(i) same = s[i] == s[0] ? same : NAN;
+    EACH(i) same = s[i] - (float)i == s[0] ? same : NAN;
     vstore16(as_uint16(same), 0, words);
 }

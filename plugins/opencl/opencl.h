@@ -124,7 +124,7 @@ struct eng_device_state {
     uint32_t parts;          /* that it was cut into                            */
     struct cl_found *found;
     atomic_bool lost;        /* found by any thread                             */
-    pthread_mutex_t trials_lock; /* of what is tried when weights want it: CL_NOT_THERE .. */
+    pthread_mutex_t trials_lock; /* of what is tried when weights want it: CL_UNIT_NONE .. */
     int dot2, bf16;          /* as dot2.c and bf16.c have it                     */
     atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */
 };
@@ -133,7 +133,7 @@ typedef struct eng_device_state cl_device;
 /* Option series: never; when a plan has run often; when it is made. */
 enum { CL_SERIES_NO, CL_SERIES_AUTO, CL_SERIES_YES };
 /* Instructions that are tried when weights want them. */
-enum { CL_NOT_THERE, CL_NATIVE, CL_IN_C, CL_UNTRIED_YET };
+enum { CL_UNIT_NONE, CL_UNIT_NATIVE, CL_UNIT_IN_C, CL_UNIT_UNTRIED };
 /* CL_CAP_BF16, CL_CAP_BF16_IN_C or none.  It is found out the first time. */
 uint32_t cl_bf16_caps(cl_device *device);
 /* How programs multiply weights in lanes (kernels/registers.clh), and a set of the types that the device keeps so.

@@ -125,7 +125,7 @@ int main(void)
         d.rounds_from = v == 1 ? 4 : INT64_MAX; /* the processor's are not everywhere */
         d.weights_from = v == 2 ? 1 : INT64_MAX;
         if (v >= 3) {
-            d.rounds_from = d.weights_from = v == 4 ? 17 : INT64_MAX;
+            d.rounds_from = d.weights_from = v == 4 ? 9 : INT64_MAX;
             check_type(&d, ENG_TYPE_BF16);
         }
         for (size_t i = 0; v < 3 && i < sizeof of_bytes / sizeof *of_bytes; i++)

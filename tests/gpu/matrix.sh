@@ -1,14 +1,15 @@
 #!/bin/sh
-# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh), or dot products of bytes (kernels/units_bytes.clh), with the instruction in C: they run without a card, and are
+# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh), or dot products of bytes (kernels/units_bytes.clh), and
+# products of bf16 on processors (kernels/bf16.clh), with the instruction in C: they run without a card, and are
 # those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
 # them, and the products of precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-right() { # OPS FILTER [UNIT]
+right() { # OPS FILTER [UNIT [FAMILY]]
     n=$((n + 1))
-    if "$build/tests/conformance/conformance" --ops "$1" --filter "$2" --option opencl.family=simt \
+    if "$build/tests/conformance/conformance" --ops "$1" --filter "$2" --option "opencl.family=${4:-simt}" \
         --option "opencl.${3:-matrix}=in-c" opencl:0 > "$tmp/log" 2>&1; then
         echo "ok $n - $1, ${3:-matrix}, cases with '$2'"
     elif grep -q "there are 0 OpenCL devices\|there is no plugin" "$tmp/log"; then
@@ -42,6 +43,8 @@ else
     done
     right mul_mat "a=q4_K *n=33*fast" dot4
     right mul_mat_id "a=q4_K *fast" dot4
+    right mul_mat "a=bf16 *n=40*fast" bf16 vec
+    right mul_mat_id "a=bf16 *fast" bf16 vec
 fi
 echo "1..$n"
 exit "$failed"

@@ -22,13 +22,6 @@ typedef struct bf16_tile {
     bool first, shared;     /* added to nothing; other tiles ask for the rest */
 } bf16_tile;
 
-CPU_INLINE __m512bh pair(const uint8_t *x)
-{
-    int32_t v;
-    memcpy(&v, x, 4);
-    return (__m512bh)_mm512_set1_epi32(v);
-}
-
 CPU_INLINE void tile(const int vectors, const int cols, const bf16_tile *t)
 {
     const uint8_t *w = t->w, *x = t->x, *next = t->ask;
@@ -46,7 +39,7 @@ CPU_INLINE void tile(const int vectors, const int cols, const bf16_tile *t)
             a[r] = (__m512bh)_mm512_loadu_si512(w + 64 * r);
         CPU_UNROLL
         for (int c = 0; c < cols; c++) {
-            const __m512bh b = pair(x + 4 * c);
+            const __m512bh b = (__m512bh)units_four(x + 4 * c);
             CPU_UNROLL
             for (int r = 0; r < vectors; r++)
                 sum[c][r] = _mm512_dpbf16_ps(sum[c][r], a[r], b);
@@ -73,8 +66,8 @@ static void tiles(int vectors, int64_t cols, const bf16_tile *t)
     }
 }
 
-/* Some words of a strip with all columns.  A single tile asks for what it needs soon; of several the first two ask for the
- * next words, a half each, for else the others would wait for nothing and these for the memory. */
+/* Some words of a strip with all columns.  A single tile asks for what it needs soon; of several the first two ask for what
+ * comes behind these words, a half each, for one alone would be waited for. */
 static void strip(const cpu_gemm *g, const uint8_t *packed, int64_t m, int vectors, int64_t word, int64_t words)
 {
     const int64_t column = cpu_units_groups(g->k) * cpu_units_group_bytes(UNITS_BF16), first = (m - g->row0) % EU_STRIP;
@@ -83,7 +76,7 @@ static void strip(const cpu_gemm *g, const uint8_t *packed, int64_t m, int vecto
     for (int64_t i = 0, c = 0, end; c < g->n; i++, c = end) {
         end = cpu_units_tile(g->n, i + 1);
         t.x = packed + c * column + word * 4 * (end - c);
-        t.ask = t.w + (t.shared ? WORDS * LINE + i % 2 * (WORDS * LINE / 2) : AHEAD);
+        t.ask = t.w + (!t.shared ? AHEAD : i < 2 ? words * LINE + i * (words * LINE / 2) : 0);
         t.o = g->o + c;
         tiles(vectors, end - c, &t);
     }

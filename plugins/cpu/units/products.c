@@ -6,13 +6,6 @@
 #include "../cpu.h"
 #include "units.h"
 
-CPU_INLINE __m512i four(const uint8_t *x)
-{
-    int32_t v;
-    memcpy(&v, x, 4);
-    return _mm512_set1_epi32(v);
-}
-
 /* `groups` groups of bytes, with `parts` scales each, and minima or numbers that are raised. */
 CPU_INLINE void bytes_groups(const units_strip *w, const uint8_t *x, int64_t groups, const int cols, const int parts,
                              const bool minima, __m512 *sum)
@@ -26,21 +19,21 @@ CPU_INLINE void bytes_groups(const units_strip *w, const uint8_t *x, int64_t gro
             __m512i s[TILE];
             CPU_UNROLL
             for (int c = 0; c < cols; c++)
-                s[c] = minima ? _mm512_setzero_si512() : four(other + 4 * c);
+                s[c] = minima ? _mm512_setzero_si512() : units_four(other + 4 * c);
             CPU_UNROLL
             for (int i = 0; i < 8 / parts; i++, line += 64) {
                 const __m512i a = _mm512_load_si512(line);
                 CPU_UNROLL
                 for (int c = 0; c < cols; c++)
-                    s[c] = _mm512_dpbusd_epi32(s[c], a, four(x + 4 * (cols * (p * 8 / parts + i) + c)));
+                    s[c] = _mm512_dpbusd_epi32(s[c], a, units_four(x + 4 * (cols * (p * 8 / parts + i) + c)));
             }
             const __m512 d = _mm512_load_ps(scale), m = minima ? _mm512_load_ps(minimum) : d;
             CPU_UNROLL
             for (int c = 0; c < cols; c++) {
-                const __m512 by = _mm512_mul_ps(d, _mm512_castsi512_ps(four(factor + 4 * c)));
+                const __m512 by = _mm512_mul_ps(d, _mm512_castsi512_ps(units_four(factor + 4 * c)));
                 sum[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(s[c]), by, sum[c]);
                 if (minima)
-                    sum[c] = _mm512_fmadd_ps(m, _mm512_castsi512_ps(four(other + 4 * c)), sum[c]);
+                    sum[c] = _mm512_fmadd_ps(m, _mm512_castsi512_ps(units_four(other + 4 * c)), sum[c]);
             }
         }
     }
@@ -53,7 +46,7 @@ CPU_INLINE void bf16_groups(const units_strip *w, const uint8_t *x, int64_t grou
         const __m512bh a = (__m512bh)_mm512_load_si512(line);
         CPU_UNROLL
         for (int c = 0; c < cols; c++)
-            sum[c] = _mm512_dpbf16_ps(sum[c], a, (__m512bh)four(x + 4 * c));
+            sum[c] = _mm512_dpbf16_ps(sum[c], a, (__m512bh)units_four(x + 4 * c));
     }
 }
 
@@ -227,7 +220,7 @@ static double dot(int64_t rounds, float *sum)
 static int64_t grain(int64_t n)
 {
     (void)n;
-    return EU_STRIP;
+    return STRIP;
 }
 
 const cpu_units cpu_units_avx512vnni = {{scratch_bytes, packed_bytes, pack, run_rows, grain, NULL}, takes, dot};

@@ -5,7 +5,8 @@
  *
  * 16 rows of weights are a strip: a panel of them is laid out so that a vector has what all 16 rows have at the same
  * four elements of k (bf16: two), and meets those of a column in every lane.  So a lane's sum is a row's, no sum has to
- * be taken over lanes, and 12 columns share what is loaded of a strip.  scales.h has what blocks mean.
+ * be taken over lanes, and 12 columns share what is loaded of a strip.  scales.h has what blocks mean.  Weights of bf16 whose
+ * rows lie so already (EU_STRIP) are read where they are (bf16.c).
  *
  * Compiled once, with flags for these units, with the suffix of the variant whose formats it uses.
  */
@@ -48,6 +49,14 @@ typedef struct units_strip {
 void cpu_units_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int64_t kc, uint8_t *room,
                      const units_strip *to);
 #define UNITS_ROOM ((PANEL * 2 + 64) * STRIP) /* bytes of `room` */
+
+/* Four bytes of a packed column, or two elements of bf16, in all lanes. */
+CPU_INLINE __m512i units_four(const uint8_t *x)
+{
+    int32_t v;
+    memcpy(&v, x, 4);
+    return _mm512_set1_epi32(v);
+}
 
 /* Columns in tiles, as many in each as can be: where tile t begins. */
 static inline int64_t cpu_units_tile(int64_t n, int64_t t)

@@ -232,20 +232,22 @@ static const cl_variant variants[] = {
 
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
-static bool suits(const cl_variant *v, const cl_device *device, uint32_t caps, uint32_t op, int64_t n)
+/* What the device is not known to have until it is tried. */
+enum { LATE = CL_CAP_BF16 | CL_CAP_BF16_IN_C };
+
+static bool suits(const cl_variant *v, const cl_device *device, uint32_t op, int64_t n)
 {
-    return v->op == op && (v->family == CL_VEC) == device->vec && !(v->needs & ~caps) && v->group <= device->max_group &&
-           n >= v->least && n <= v->most;
+    return v->op == op && (v->family == CL_VEC) == device->vec && !(v->needs & ~(device->caps | LATE)) &&
+           v->group <= device->max_group && n >= v->least && n <= v->most;
 }
 
 const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const eng_tensor *matrix, int64_t columns)
 {
-    const bool bfloats = matrix->type == ENG_TYPE_BF16 && node->precision != ENG_PRECISION_EXACT;
-    const uint32_t caps = device->caps | (bfloats ? cl_bf16_caps(device) : 0);
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
     for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
-        if (suits(v, device, caps, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
-            (!v->types || v->types & CL_TYPE_BIT(matrix->type)) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall)
+        if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
+            (!v->types || v->types & CL_TYPE_BIT(matrix->type)) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall &&
+            (!(v->needs & LATE) || cl_bf16_caps(device) & v->needs))
             return v;
     return NULL;
 }
@@ -253,7 +255,7 @@ const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const
 const cl_variant *cl_variant_of(const cl_device *device, uint32_t op, int64_t n)
 {
     const cl_variant *v = variants;
-    while (v < variants + N_VARIANTS - 1 && !suits(v, device, device->caps, op, cl_max(1, n)))
+    while (v < variants + N_VARIANTS - 1 && !suits(v, device, op, cl_max(1, n)))
         v++;
     return v;
 }
