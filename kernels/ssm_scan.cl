@@ -12,6 +12,9 @@
  * simt: -DDIRECT=1: tokens, or a head's channels, are few; a group's columns are of several heads, tokens come from
  * global memory  -DTOGETHER=1: SPAN tokens are worked at together where no state between them is asked for
  */
+#if EACH && !HAVE_SHUFFLE
+#define TILE_UNITS (S > 64 ? 256 : 192) /* gates of a state each, and sums: 32 KiB in all */
+#endif
 #include "states.clh"
 #include "fold.clh"
 #include "stream.clh"
