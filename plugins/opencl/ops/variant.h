@@ -41,6 +41,11 @@ typedef struct cl_variant {
     (CL_TYPE_BIT(ENG_TYPE_Q4_1) | CL_TYPE_BIT(ENG_TYPE_Q5_1) | CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) |  \
      CL_TYPE_BIT(ENG_TYPE_Q5_K))
 
+/* Those of which a chunk of 16 rows, its factors and two columns, eight times, take more than 48 KiB of local memory
+ * (kernels/matrix_rows.clh). */
+#define CL_LARGE                                                                                                       \
+    (CL_MINIMA | CL_TYPE_BIT(ENG_TYPE_NVFP4) | CL_TYPE_BIT(ENG_TYPE_Q6_K))
+
 /* Those with long pieces in kernels/lanes.clh. */
 #define CL_LONG                                                                                                        \
     (CL_TYPE_BIT(ENG_TYPE_Q2_K) | CL_TYPE_BIT(ENG_TYPE_Q3_K) | CL_TYPE_BIT(ENG_TYPE_Q4_K) | CL_TYPE_BIT(ENG_TYPE_Q5_K) | \

@@ -77,11 +77,11 @@ enum { MANY_ROWS = 8192 };
      MATRIX_ROWS(1, 256, 1, " -DMATRIX=" #how)},                                                                       \
     {name "rows2-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(2, 2),                                              \
      MATRIX_ROWS(2, 128, 2, " -DMATRIX=" #how)},                                                                       \
-    {name "rows2", .needs = (cap), COLUMNS(2, 2),                                                                      \
+    {name "rows2", .needs = (cap), .types = ~CL_LARGE, COLUMNS(2, 2),                                                  \
      MATRIX_ROWS(2, 256, 1, " -DMATRIX=" #how)},                                                                       \
     {name "rows8-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(3, 32),                                             \
      MATRIX_ROWS(8, 128, 2, " -DMATRIX=" #how)},                                                                       \
-    {name "rows8", .needs = (cap), COLUMNS(3, 32),                                                                     \
+    {name "rows8", .needs = (cap), COLUMNS(2, 32),                                                                     \
      MATRIX_ROWS(8, 256, 1, " -DMATRIX=" #how)},                                                                       \
     {name "128", SIMT(256), .needs = (cap), COLUMNS(65, ALL), .layout = EU_LANES, .rows = 256, MATRIX_TILES(128, how)}, \
     {name "planes64", SIMT(128), .needs = (cap), COLUMNS(33, ALL), MATRIX_LANES(how)}
