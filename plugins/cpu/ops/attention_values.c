@@ -27,7 +27,7 @@ CPU_INLINE void ask_lines(ask *a, const int n)
 {
     CPU_UNROLL
     for (int i = 0; i < n; i++) {
-        __builtin_prefetch(a->row + a->at, 0, 2);
+        ask_far(a->row + a->at);
         a->at += 64;
         if (a->at >= a->bytes) {
             a->at = 0;

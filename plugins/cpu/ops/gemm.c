@@ -133,7 +133,7 @@ typedef struct asking {
 CPU_INLINE void ask_some(asking *a)
 {
     for (int64_t i = 0; i < a->each && a->rows > 0; i++) {
-        __builtin_prefetch(a->row + a->at, 0, 2);
+        ask_far(a->row + a->at);
         a->at += 64;
         if (a->at >= a->bytes) {
             a->at = 0;

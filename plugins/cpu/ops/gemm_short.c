@@ -41,7 +41,7 @@ CPU_INLINE void ask_quarter(const short_ask *ask, int r, const int rows, int64_t
     const int64_t part = (ask->bytes / parts + 63) / 64 * 64, from = quarter % parts * part;
     for (int i = 0; i < whole; i++)
         for (int64_t b = from; b < from + part && b < ask->bytes; b += 64)
-            __builtin_prefetch(p + i * ask->stride + b, 0, 2);
+            ask_far(p + i * ask->stride + b);
 }
 
 /* The sums of four vectors. */

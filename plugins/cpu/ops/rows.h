@@ -60,6 +60,13 @@ CPU_INLINE float tail_plain(const uint8_t *row, int64_t i, const uint32_t type)
     }
 }
 
+/* Asks for the line at p, which is read once, and some KiB later: into the second-level cache, for the nearest has few places
+ * for lines that are on their way. */
+CPU_INLINE void ask_far(const uint8_t *p)
+{
+    __builtin_prefetch(p, 0, 2);
+}
+
 /* Rows that are wanted soon, in the nearest cache or one behind it.  Line by line: four in one pass of the loop were up
  * to 1.5 times as slow (Zen 3). */
 CPU_INLINE void ask_for(const uint8_t *row, int64_t rows, int64_t stride, int64_t bytes, const bool nearest)
@@ -69,14 +76,7 @@ CPU_INLINE void ask_for(const uint8_t *row, int64_t rows, int64_t stride, int64_
             if (nearest)
                 __builtin_prefetch(row + r * stride + i, 0, 3);
             else
-                __builtin_prefetch(row + r * stride + i, 0, 2);
-}
-
-/* Asks for the line at p, which is read once, and some KiB later: into the second-level cache, for the nearest has few places
- * for lines that are on their way. */
-CPU_INLINE void ask_far(const uint8_t *p)
-{
-    __builtin_prefetch(p, 0, 2);
+                ask_far(row + r * stride + i);
 }
 
 #define STREAM_AHEAD 2048 /* bytes */

@@ -135,7 +135,7 @@ CPU_INLINE void ask_next(const strip_ask *ask, int64_t group)
 {
     const uint8_t *p = ask->at[group % (STRIP / EU_LANES)] + group / (STRIP / EU_LANES) * ask->bytes;
     for (int64_t b = 0; b < ask->bytes; b += 64)
-        __builtin_prefetch(p + b, 0, 2);
+        ask_far(p + b);
 }
 
 /* Columns come from the second-level cache or beyond: it is some 3 % to ask for them, or not to. */

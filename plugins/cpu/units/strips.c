@@ -63,7 +63,7 @@ void cpu_units_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int
         if (r < rows) {
             const uint8_t *blocks = cpu_units_blocks(g, m + r, k0, kc, buffer);
             for (int64_t i = 0; i < length && ahead; i += 64)
-                __builtin_prefetch(blocks + ahead + i, 0, 2);
+                ask_far(blocks + ahead + i);
             if (form == UNITS_BF16)
                 memcpy(line, blocks, (size_t)bytes);
             else

@@ -50,7 +50,7 @@ void cpu_words_strip(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0, int
         uint8_t buffer[2 * PANEL];
         const uint8_t *blocks = cpu_units_blocks(g, m + r, k0, kc, buffer);
         for (int64_t i = 0; i < length && g->group <= 1; i += 64) /* of the next strip */
-            __builtin_prefetch(blocks + STRIP * g->stride + i, 0, 2);
+            ask_far(blocks + STRIP * g->stride + i);
         type->make(blocks, kc, room + r * ROOM_ROW, to->d + r, to->m + r);
     }
     const vb bias = b_all(type->bias);
