@@ -23,7 +23,7 @@
 #endif
 #include "index.clh"
 
-#define PLAIN_f32 1
+#define FLOATS_f32 1 /* and no other type */
 #define BUFFERS(B) B(cbytes, x) B(gbytes, y)
 #define CPY_NUMBERS(N)                                                                                                 \
     N(ulong, x_at) N(ulong, y_at) N(long, n) N(long, x_step) N(long, y_step) N(long4, ne) N(long4, x_nb)               \
@@ -129,7 +129,7 @@ static inline void put1_bf16(gbytes p, float v)
 }
 
 /* Can a group's units be whole ones, side by side, whose bytes are a multiple of 16? */
-#define WHOLE_GROUPS (YB && PASTE(PLAIN_, XT) && LOCAL * YB % 16 == 0)
+#define WHOLE_GROUPS (YB && PASTE(FLOATS_, XT) && LOCAL * YB % 16 == 0)
 
 KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 {
@@ -203,7 +203,7 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
                 (ushort)(block[2 * j] | block[2 * j + 1] << 8);
 #endif
 #else
-#if PASTE(PLAIN_, YT)
+#if PASTE(FLOATS_, YT)
     const ulong before = (ulong)GROUP_ITEM(0) * LOCAL % per_row; /* units of the row before this group's */
     if (before + LOCAL <= n / 32 && y_step == 4 && (((ulong)y + to[0]) & 15) == 0)
         UNROLL for (uint j = 0; j < 8; j++)
@@ -222,7 +222,7 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
     barrier(CLK_LOCAL_MEM_FENCE); /* PoCL 3.1: see lanes.clh */
 }
 
-#elif defined(CONVERT) && WHOLE_BLOCKS(XT) && PASTE(PLAIN_, YT) && !defined(STRIDED_Y)
+#elif defined(CONVERT) && WHOLE_BLOCKS(XT) && PASTE(FLOATS_, YT) && !defined(STRIDED_Y)
 
 KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 {
@@ -235,7 +235,7 @@ KERNEL(GROUP_OF(LOCAL), cpy_convert, BUFFERS, cpy)
 #elif defined(CONVERT)
 
 /* Two lines of f32, 2 KiB on, where it was best; what is decoded gains nothing by it. */
-#if PASTE(PLAIN_, XT)
+#if PASTE(FLOATS_, XT)
 #define ASK_AHEAD(b) AHEAD(x + 128 * (b) + 2048), AHEAD(x + 128 * (b) + 2048 + 64)
 #else
 #define ASK_AHEAD(b)
