@@ -176,6 +176,12 @@ void cl_program_proved(cl_device *device, const cl_program_entry *entry, cl_verd
  * once for each version of the driver. */
 bool cl_trial(cl_device *device, const char *what, const char *file, const char *options,
               cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right));
+/* What option `name` says of instructions of processors that are tried when weights want them: auto or `too` (NULL: nothing
+ * else), if the device may have them, no or in-c, as CL_UNIT_* to `unit`. */
+int cl_trial_option(cl_device *device, const char *name, const char *too, bool may_have_it, int *unit);
+/* Tries them, once; what has become of `unit`. */
+int cl_trial_once(cl_device *device, int *unit, const char *what, const char *file, const char *options,
+                cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right));
 /* For `runs`: one group of `items` does the kernel, whose first argument is a buffer of these bytes; what it has after that
  * takes their place. */
 cl_int cl_trial_run(cl_device *device, cl_kernel kernel, size_t items, void *words, size_t bytes);

@@ -75,8 +75,8 @@ static const eng_plugin_option options[] = {
      "dot products of bytes for products in precision fast: auto (tried when the device is opened), no, yes (a card's, not "
      "tried), in-c (the instruction in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "dot2", "auto",
-     "weights in lanes, multiplied by sums of two products of bytes, on processors: auto (AVX2 without AVX-512, tried when the "
-     "device is opened), no, yes (wherever there is AVX2, tried), in-c (the instructions in C, for tests)"},
+     "weights in lanes, multiplied by sums of two products of bytes, on processors: auto (AVX2 without AVX-512, tried when such "
+     "weights come), no, yes (wherever there is AVX2, tried), in-c (the instructions in C, for tests)"},
     {sizeof(eng_plugin_option), 0, "bf16", "auto",
      "columns are rounded to bf16 for weights of bf16 in precision fast, on processors: auto (AVX-512 BF16, where it is faster "
      "than floats, tried when such weights come), no, in-c (the instruction in C, for tests)"},

@@ -116,20 +116,26 @@ int main(void)
             check_type(&d, types[i]);
         close_device(&d);
     }
-    for (size_t v = 0; context && v < 5; v++) {
-        static const char *const units[][2] = {{"opencl.dot4", "auto"}, {"opencl.dot4", "in-c"}, {"opencl.dot2", "in-c"},
-                                               {"opencl.bf16", "auto"}, {"opencl.bf16", "in-c"}};
+    static const struct unit {
+        const char *option, *value;
+        int64_t rounds_from, weights_from; /* the processor's instructions are not everywhere */
+        const uint32_t *types;
+        size_t n;
+    } units[] = {
+        {"opencl.dot4", "auto", INT64_MAX, INT64_MAX, of_bytes, sizeof of_bytes / sizeof *of_bytes},
+        {"opencl.dot4", "in-c", 4, INT64_MAX, of_bytes, sizeof of_bytes / sizeof *of_bytes},
+        {"opencl.dot2", "in-c", INT64_MAX, 1, of_bytes, sizeof of_bytes / sizeof *of_bytes},
+        {"opencl.bf16", "auto", INT64_MAX, INT64_MAX, types, 1},
+        {"opencl.bf16", "in-c", 9, 9, types, 1}, /* of `types` bf16 */
+    };
+    for (const struct unit *u = units; context && u < units + sizeof units / sizeof *units; u++) {
         device d;
-        if (!open_other(&d, "opencl:0", units[v][0], units[v][1]))
+        if (!open_other(&d, "opencl:0", u->option, u->value))
             continue;
-        d.rounds_from = v == 1 ? 4 : INT64_MAX; /* the processor's are not everywhere */
-        d.weights_from = v == 2 ? 1 : INT64_MAX;
-        if (v >= 3) {
-            d.rounds_from = d.weights_from = v == 4 ? 9 : INT64_MAX;
-            check_type(&d, ENG_TYPE_BF16);
-        }
-        for (size_t i = 0; v < 3 && i < sizeof of_bytes / sizeof *of_bytes; i++)
-            check_type(&d, of_bytes[i]);
+        d.rounds_from = u->rounds_from;
+        d.weights_from = u->weights_from;
+        for (size_t i = 0; i < u->n; i++)
+            check_type(&d, u->types[i]);
         close_device(&d);
     }
     return tap_end(context);

@@ -75,27 +75,11 @@ static bool may_have_it(const cl_device *device)
 
 int cl_bf16_options(cl_device *device)
 {
-    const char *word = device->sv->option(device->sv->host, "bf16");
-    device->bf16 = CL_UNIT_NONE;
-    if (!word || !*word || !strcmp(word, "auto")) {
-        if (may_have_it(device) && cl_caps_allowed(device, CL_CAP_BF16))
-            device->bf16 = CL_UNIT_UNTRIED;
-    } else if (!strcmp(word, "in-c"))
-        device->bf16 = device->vec ? CL_UNIT_IN_C : CL_UNIT_NONE;
-    else if (strcmp(word, "no") != 0)
-        return cl_fail(device, ENG_ERR_INVALID, "opencl.bf16 is '%s'; it takes auto, no or in-c", word);
-    return ENG_OK;
+    return cl_trial_option(device, "bf16", NULL, may_have_it(device) && cl_caps_allowed(device, CL_CAP_BF16), &device->bf16);
 }
 
 uint32_t cl_bf16_caps(cl_device *device)
 {
     static const uint32_t caps[] = {[CL_UNIT_NATIVE] = CL_CAP_BF16, [CL_UNIT_IN_C] = CL_CAP_BF16_IN_C, [CL_UNIT_NONE] = 0};
-    pthread_mutex_lock(&device->trials_lock);
-    if (device->bf16 == CL_UNIT_UNTRIED)
-        device->bf16 = cl_trial(device, "products of bf16 that are faster than floats", "bf16", "-DBF16=1", multiplies)
-                           ? CL_UNIT_NATIVE
-                           : CL_UNIT_NONE;
-    const uint32_t has = caps[device->bf16];
-    pthread_mutex_unlock(&device->trials_lock);
-    return has;
+    return caps[cl_trial_once(device, &device->bf16, "products of bf16 that are faster than floats", "bf16", "-DBF16=1", multiplies)];
 }

@@ -69,35 +69,15 @@ static bool may_have_it(const cl_device *device, bool wide)
 int cl_dot2_options(cl_device *device)
 {
     const char *word = device->sv->option(device->sv->host, "dot2");
-    const bool wanted = word && !strcmp(word, "yes");
-    device->dot2 = CL_UNIT_NONE;
-    if (!word || !*word || !strcmp(word, "auto") || wanted) {
-        if (may_have_it(device, wanted) && cl_caps_allowed(device, CL_CAP_DOT2))
-            device->dot2 = CL_UNIT_UNTRIED;
-    } else if (!strcmp(word, "in-c"))
-        device->dot2 = device->vec ? CL_UNIT_IN_C : CL_UNIT_NONE;
-    else if (strcmp(word, "no") != 0)
-        return cl_fail(device, ENG_ERR_INVALID, "opencl.dot2 is '%s'; it takes auto, no, yes or in-c", word);
-    return ENG_OK;
-}
-
-/* Only when weights are there that want it: a kernel takes some time to compile. */
-static int dot2(cl_device *device)
-{
-    pthread_mutex_lock(&device->trials_lock);
-    if (device->dot2 == CL_UNIT_UNTRIED)
-        device->dot2 = cl_trial(device, "sums of two products of bytes", "dot2", "-DDOT2=1", multiplies) ? CL_UNIT_NATIVE
-                                                                                                         : CL_UNIT_NONE;
-    const int has = device->dot2;
-    pthread_mutex_unlock(&device->trials_lock);
-    return has;
+    const bool yes = word && !strcmp(word, "yes");
+    return cl_trial_option(device, "dot2", "yes", may_have_it(device, yes) && cl_caps_allowed(device, CL_CAP_DOT2), &device->dot2);
 }
 
 /* Sums of two products where they are wanted or where a register has eight floats, else of four where it has 16. */
 const char *cl_lanes_options(cl_device *device)
 {
     static const char *const options[] = {[CL_UNIT_NATIVE] = " -DDOT2=1", [CL_UNIT_IN_C] = " -DDOT2=2"};
-    const int has = dot2(device);
+    const int has = cl_trial_once(device, &device->dot2, "sums of two products of bytes", "dot2", "-DDOT2=1", multiplies);
     if (has != CL_UNIT_NONE)
         return options[has];
     if (!device->vec || !strstr(device->options, "-DWIDTH=16"))

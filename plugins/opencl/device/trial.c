@@ -81,3 +81,28 @@ bool cl_trial(cl_device *device, const char *what, const char *file, const char 
                     device->info.name, what, words[verdict], known ? " (known from before)" : "");
     return verdict == CL_RIGHT;
 }
+
+int cl_trial_option(cl_device *device, const char *name, const char *too, bool may_have_it, int *unit)
+{
+    const char *word = device->sv->option(device->sv->host, name);
+    *unit = CL_UNIT_NONE;
+    if (!word || !*word || !strcmp(word, "auto") || (too && !strcmp(word, too)))
+        *unit = may_have_it ? CL_UNIT_UNTRIED : CL_UNIT_NONE;
+    else if (!strcmp(word, "in-c"))
+        *unit = device->vec ? CL_UNIT_IN_C : CL_UNIT_NONE;
+    else if (strcmp(word, "no") != 0)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.%s is '%s'; it takes auto, no%s%s or in-c", name, word, too ? ", " : "",
+                       too ? too : "");
+    return ENG_OK;
+}
+
+int cl_trial_once(cl_device *device, int *unit, const char *what, const char *file, const char *options,
+                cl_int (*runs)(cl_device *device, cl_kernel kernel, bool *right))
+{
+    pthread_mutex_lock(&device->trials_lock);
+    if (*unit == CL_UNIT_UNTRIED) /* only now: a kernel takes some time to compile */
+        *unit = cl_trial(device, what, file, options, runs) ? CL_UNIT_NATIVE : CL_UNIT_NONE;
+    const int has = *unit;
+    pthread_mutex_unlock(&device->trials_lock);
+    return has;
+}
