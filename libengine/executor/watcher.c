@@ -1,9 +1,9 @@
 /* The watcher of a context, the workers of its timelines, and the trace. */
 #include "config.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
+#include "../util/thread.h"
 #include "timeline.h"
 
 #define PERIOD 1000000u /* ns between two looks */
@@ -21,19 +21,6 @@ struct eng_executor {
     bool stop;
     pthread_t thread;
 };
-
-/* -- threads ------------------------------------------------------------------------------ */
-
-/* The host's signals are for the host's threads. */
-static bool start_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(thread, NULL, fn, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0;
-}
 
 /* -- workers ------------------------------------------------------------------------------- */
 
@@ -60,7 +47,7 @@ bool eng_timeline_wake_worker(eng_timeline *t)
     if (t->has_worker)
         pthread_cond_signal(&t->work);
     else
-        t->has_worker = start_thread(&t->worker, worker_main, t);
+        t->has_worker = eu_thread_start(&t->worker, worker_main, t);
     return t->has_worker;
 }
 
@@ -138,7 +125,7 @@ void eng_executor_poke(eng_executor *e)
     if (state == ASLEEP) {
         atomic_store(&e->state, AWAKE);
         pthread_cond_signal(&e->wake);
-    } else if (state == NOT_STARTED && start_thread(&e->thread, watcher_main, e)) {
+    } else if (state == NOT_STARTED && eu_thread_start(&e->thread, watcher_main, e)) {
         atomic_store(&e->state, AWAKE); /* without it, work is done when it is waited for */
     }
     pthread_mutex_unlock(&e->lock);

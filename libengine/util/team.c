@@ -1,7 +1,6 @@
 #include "config.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "cores.h"
 #include "gate.h"
 #include "team.h"
+#include "thread.h"
 
 /* The start gate shows which call it is and how many members take part: a member that wakes late knows from
  * the number alone whether the call, whose other facts may be of the next one by then, is its own. */
@@ -152,16 +152,6 @@ static void *member_main(void *arg)
     }
 }
 
-static bool member_start(member *m)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&m->thread, NULL, member_main, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0;
-}
-
 static bool member_add(eu_team *team)
 {
     member *m = team->members.n < MOST_THREADS ? malloc(sizeof *m) : NULL;
@@ -170,7 +160,7 @@ static bool member_add(eu_team *team)
     const size_t n = team->members.n;
     *m = (member){.team = team, .before = n ? team->members.at[n - 1] : NULL, .index = (uint32_t)n,
                   .seen = atomic_load(&team->start.at), .core = -1};
-    if (!eu_array_reserve(&team->members, team->members.n + 1) || !member_start(m)) {
+    if (!eu_array_reserve(&team->members, team->members.n + 1) || !eu_thread_start(&m->thread, member_main, m)) {
         free(m);
         return false;
     }

@@ -22,6 +22,7 @@
 #include "size.h"
 #include "team.h"
 #include "text.h"
+#include "thread.h"
 #include "trial.h"
 #include "type.h"
 

@@ -47,7 +47,7 @@ int meta_device_roof(eng_device_state *device, uint32_t what, double *per_second
         if (device->main_mask >> r & 1)
             all[n++] = (measured){.rank = &device->ranks[r], .what = what};
     for (; started < n && !refused; started += !refused)
-        refused = pthread_create(&threads[started], NULL, measure, &all[started]) != 0;
+        refused = !eu_thread_start(&threads[started], measure, &all[started]);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     int status = refused ? services->fail(services->host, ENG_ERR_NOMEM,

@@ -89,7 +89,7 @@ void cl_series_want(eng_plan_state *plan)
     if (plan->n_series == 0 || atomic_load_explicit(&plan->runs, memory_order_relaxed) >= RUNS)
         return;
     if (atomic_fetch_add_explicit(&plan->runs, 1, memory_order_relaxed) == RUNS - 1)
-        plan->building = pthread_create(&plan->builder, NULL, build_aside, plan) == 0;
+        plan->building = eu_thread_start(&plan->builder, build_aside, plan);
 }
 
 /* -- the table --------------------------------------------------------------------------- */
