@@ -59,7 +59,7 @@ libcpu_words_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 # Products of weights in lanes, beside the ops of avx2, of avx2 with dot products of bytes, and of avx512 with such.
 noinst_LTLIBRARIES += libcpu-planes-avx2.la libcpu-planes-avx2vnni.la libcpu-planes-avx512vnni.la
 cpu_planes_sources = %D%/planes/planes.h %D%/planes/registers.h %D%/planes/group.h %D%/planes/lanes.h \
-	%D%/planes/grid_lanes.h %D%/planes/meet.h %D%/planes/strips.h %D%/planes/types.h \
+	%D%/planes/grid_lanes.h %D%/planes/meet.h %D%/planes/run.h %D%/planes/strips.h %D%/planes/types.h \
 	%D%/planes/columns.c %D%/planes/products.c %D%/planes/types_blocks.c %D%/planes/types_k.c \
 	%D%/planes/types_least.c
 libcpu_planes_avx2_la_SOURCES = $(cpu_planes_sources)

@@ -106,24 +106,27 @@ CPU_INLINE group_parts parts_of(const planes_form form, const int planes)
     return g;
 }
 
-/* A column's sums of part p, with scales and minima. */
+/* A column's sums of a vector's part p, with scales d and minima m. */
+CPU_INLINE vf add_sum(const vi *s, const uint8_t *packed, const int p, const vf d, const vf m, const planes_form form,
+                      int bias, const int planes, vf sum)
+{
+    const group_parts x = parts_of(form, planes);
+    sum = v_fma(p_whole(s, planes), d * (vf)w_four(packed + x.factor), sum);
+    if (!form.minima)
+        return sum;
+    const vf least = form.bias ? v_fma(d, v_set1((float)bias), m) : m;
+    return v_fma(least, (vf)w_four(packed + x.elements + 4 * p), sum);
+}
+
+/* The same of a strip. */
 CPU_INLINE void add_sums(const vi s[VECTORS][TILE][EXACT], const uint8_t *packed, const int p, const int c,
                          const float *d, const float *m, const planes_form form, int bias, const int planes,
                          vf sum[VECTORS])
 {
-    const group_parts x = parts_of(form, planes);
-    const vf scale = (vf)w_four(packed + x.factor);
     CPU_UNROLL
-    for (int r = 0; r < VECTORS; r++) {
-        const vf by = v_load(d + r * ROWS);
-        sum[r] = v_fma(p_whole(s[r][c], planes), by * scale, sum[r]);
-        if (!form.minima)
-            continue;
-        vf least = v_load(m + r * ROWS);
-        if (form.bias)
-            least = v_fma(by, v_set1((float)bias), least);
-        sum[r] = v_fma(least, (vf)w_four(packed + x.elements + 4 * p), sum[r]);
-    }
+    for (int r = 0; r < VECTORS; r++)
+        sum[r] = add_sum(s[r][c], packed, p, v_load(d + r * ROWS), form.minima ? v_load(m + r * ROWS) : (vf){0}, form,
+                         bias, planes, sum[r]);
 }
 
 /* And its elements that are set apart, if there are any, with lines from `begin` to `end`. */

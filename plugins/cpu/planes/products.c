@@ -5,26 +5,8 @@
  */
 #include "config.h"
 
-#include "../cpu.h"
-#include "../ops/panels.h"
-#include "planes.h"
-#include "types.h"
+#include "run.h"
 
-/* Elements of k: a strip's lines and a tile's columns stay in the nearest cache; with SOME columns fewer gain. */
-#define PANEL (24576 / STRIP)
-#define PANEL_OF_SOME (16384 / STRIP)
-#define SOME 32
-
-static const planes_form forms[CPU_TYPES] = {
-#define FORM(NAME, name, elements, bytes, group, bias, minima, same)                                                   \
-    [ENG_TYPE_##NAME] = {GROUP / group, bias, minima},
-    LANES_TYPES(FORM)
-#undef FORM
-};
-
-/* -- tiles ------------------------------------------------------------------------------------- */
-
-/* Tiles of lines: types that agree in what matters share them.  `raised`: is there a bias? */
 #define TILES(name, group, raised, minima)                                                                             \
     static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
                             const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
@@ -32,140 +14,7 @@ static const planes_form forms[CPU_TYPES] = {
         EACH_WAY(EXACT_COLS, FAST_COLS,                                                                                \
                  panel_tile(w, groups, FORM_OF(group, raised, minima), bias, P, C, x, ask, sum));                      \
     }
-TILES(raised_32, 32, 1, 0)
-TILES(minima_32, 32, 0, 1)
-TILES(both_32, 32, 1, 1)
-TILES(raised_16, 16, 1, 0)
-TILES(minima_16, 16, 0, 1)
-
-typedef void (*tile_call)(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,
-                          const strip_ask *ask, vf sum[TILE][VECTORS]);
-#define TILE_OF(group, bias, minima)                                                                                   \
-    ((group) == 16 ? ((minima) ? tile_minima_16 : tile_raised_16)                                                      \
-     : !(minima)   ? tile_raised_32                                                                                    \
-     : (bias)      ? tile_both_32                                                                                      \
-                   : tile_minima_32)
-
-static const struct type_calls {
-    const planes_type *type;
-    tile_call tile;
-} calls[CPU_TYPES] = {
-#define CALLS(NAME, name, elements, bytes, group, bias, minima, same)                                                  \
-    [ENG_TYPE_##NAME] = {&PLANES_V(cpu_planes_##name), TILE_OF(group, bias, minima)},
-    LANES_TYPES(CALLS)
-#undef CALLS
-};
-
-/* -- all ------------------------------------------------------------------------------------------ */
-
-#define LINES_BYTES (PANEL * STRIP)
-#define FACTORS_BYTES (PANEL / 16 * STRIP * (int64_t)sizeof(float))
-#define PANEL_BYTES (LINES_BYTES + 2 * FACTORS_BYTES)
-
-/* Where a strip of rows begins at element k0.  Where only eight are left the second eight are the first again. */
-static strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0)
-{
-    const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES;
-    strip_rows w;
-    for (int r = 0; r < STRIP / EU_LANES; r++)
-        w.at[r / EACH].of[r % EACH] = rows > r * EU_LANES ? at + r * EU_LANES * g->stride : at;
-    return w;
-}
-
-static void load_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
-{
-    for (int c = 0; c < cols; c++)
-        for (int r = 0; r * ROWS < rows; r++)
-            sum[c][r] = v_load_rows(g->o[c0 + c] + m + r * ROWS, rows - r * ROWS);
-}
-
-static void store_sums(const cpu_gemm *g, int64_t c0, int cols, int64_t m, int64_t rows, vf sum[TILE][VECTORS])
-{
-    for (int c = 0; c < cols; c++)
-        for (int r = 0; r * ROWS < rows; r++)
-            v_store_rows(g->o[c0 + c] + m + r * ROWS, sum[c][r], rows - r * ROWS);
-}
-
-/* Results that the tile after the next is added to: columns' are often so far apart that no cache keeps them. */
-static void ask_results(const cpu_gemm *g, int64_t c, int cols, int64_t m)
-{
-    for (int64_t i = c; i < c + cols && i < g->n; i++)
-        __builtin_prefetch(g->o[i] + m, 1, 3);
-}
-
-/* Columns c .. c + cols - 1 from element k0 on.  Filled in where it is read: a copy would be of more bytes at once than
- * were just written, which waits until they and all results written before are in the cache (a tenth of the time). */
-static void set_columns(tile_columns *x, const cpu_gemm *g, int planes, const uint8_t *packed, int64_t c, int cols,
-                        int64_t k0)
-{
-    const planes_form form = forms[g->type];
-    const int64_t column = planes_column_bytes(form, planes, g->k);
-    x->g = g;
-    x->first = c;
-    x->k = k0;
-    for (int i = 0; i < cols; i++)
-        x->packed[i] = packed + (c + i) * column + k0 / GROUP * planes_group_bytes(form, planes);
-}
-
-/* What a run by panels knows. */
-typedef struct planes_run {
-    const cpu_gemm *g;
-    int planes;
-    const uint8_t *packed;
-    strip_panel panel;
-    int64_t elements; /* of a panel */
-} planes_run;
-
-static int64_t most_of(int planes)
-{
-    return planes == 1 ? TILE : TILE_EXACT;
-}
-
-/* How many of the columns that are left come next, if at most `most` do and each time as many, as far as that goes. */
-static int even(int64_t left, int64_t most)
-{
-    const int64_t times = (left + most - 1) / most;
-    return (int)((left + times - 1) / times);
-}
-
-/* A tile's share of the next panel, the first tile's first. */
-static strip_ask first_ask(const cpu_gemm *g, const cpu_panel *p, int64_t kc, int64_t tiles)
-{
-    const strip_rows next = rows_at(g, p->next_m, STRIP, p->next_k0);
-    const int64_t bytes = kc / g->block * g->block_bytes * EU_LANES, steps = kc / GROUP * EU_LANES / STRIP;
-    strip_ask ask = {.bytes = bytes / (tiles * (steps ? steps : 1)) + 1};
-    for (int r = 0; r < STRIP / EU_LANES; r++)
-        ask.at[r] = next.at[r / EACH].of[r % EACH];
-    return ask;
-}
-
-static void next_ask(strip_ask *ask, int64_t kc)
-{
-    for (int r = 0; r < STRIP / EU_LANES; r++)
-        ask->at[r] += kc / GROUP * EU_LANES / STRIP * ask->bytes;
-}
-
-static void run_panel(const void *what, const cpu_panel *p)
-{
-    const planes_run *w = what;
-    const cpu_gemm *g = w->g;
-    const int64_t kc = g->k - p->k0 < w->elements ? g->k - p->k0 : w->elements, most = most_of(w->planes);
-    strip_ask ask = first_ask(g, p, kc, (p->c1 - p->c0 + most - 1) / most);
-    calls[g->type].type->panel(g, p->k0, kc, rows_at(g, p->m, p->rows, p->k0), &w->panel);
-    int cols;
-    for (int64_t c = p->c0; c < p->c1; c += cols, next_ask(&ask, kc)) {
-        vf sum[TILE][VECTORS];
-        tile_columns x;
-        cols = even(p->c1 - c, most);
-        ask_results(g, c + 2 * cols, cols, p->m);
-        zero(sum);
-        if (p->k0)
-            load_sums(g, c, cols, p->m, p->rows, sum);
-        set_columns(&x, g, w->planes, w->packed, c, cols, p->k0);
-        calls[g->type].tile(&w->panel, kc / GROUP, forms[g->type].bias, w->planes, cols, &x, &ask, sum);
-        store_sums(g, c, cols, p->m, p->rows, sum);
-    }
-}
+LINES_FORMS(TILES)
 
 /* Rows m .. m + rows - 1 with all columns, NOW at a time. */
 static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows)
@@ -185,50 +34,15 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
 {
     if (m0 >= m1 || g->n == 0)
         return;
-    float *factors = (float *)(scratch + LINES_BYTES);
-    planes_run w = {.g = g, .planes = planes, .packed = g->packed,
-                    .panel = {scratch, factors, factors + FACTORS_BYTES / sizeof *factors},
-                    .elements = g->n > SOME ? PANEL : PANEL_OF_SOME};
-    if (!w.packed) {
-        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, 0, g->n, scratch + PANEL_BYTES);
-        w.packed = scratch + PANEL_BYTES;
-    }
-    const int64_t bytes = w.elements / GROUP * planes_group_bytes(forms[g->type], planes);
+    const planes_run w = run_of(g, planes, scratch);
     if (g->n > NOW_AGAIN)
-        cpu_each_panel(g, m0, m1, STRIP, w.elements, bytes, TILE, run_panel, &w);
+        run_panels(&w, m0, m1);
     for (int64_t m = m0; m < m1 && g->n <= NOW_AGAIN; m += STRIP)
         run_now(g, planes, w.packed, m, m1 - m < STRIP ? m1 - m : STRIP);
 }
 
-#define PRODUCTS(name, planes)                                                                                         \
-    static size_t column_bytes_##name(uint32_t type, int64_t k)                                                        \
-    {                                                                                                                  \
-        return (size_t)planes_column_bytes(forms[type], planes, k);                                                    \
-    }                                                                                                                  \
-    static size_t packed_bytes_##name(uint32_t type, int64_t k, int64_t n)                                             \
-    {                                                                                                                  \
-        return cpu_aligned((size_t)n * column_bytes_##name(type, k));                                                  \
-    }                                                                                                                  \
-    static size_t scratch_bytes_##name(uint32_t type, int64_t k, int64_t n)                                            \
-    {                                                                                                                  \
-        return PANEL_BYTES + packed_bytes_##name(type, k, n);                                                          \
-    }                                                                                                                  \
-    static void pack_##name(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)                                      \
-    {                                                                                                                  \
-        PLANES_V(cpu_planes_pack)(g, forms[g->type], planes, c0, c1, out);                                             \
-    }                                                                                                                  \
-    static void rows_##name(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)                               \
-    {                                                                                                                  \
-        run_rows(g, planes, m0, m1, scratch);                                                                          \
-    }
 PRODUCTS(exact, EXACT)
 PRODUCTS(fast, 1)
-
-static int64_t grain(int64_t n)
-{
-    (void)n;
-    return STRIP;
-}
 
 const cpu_interleaved PLANES_V(cpu_planes) = {
     .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
