@@ -85,8 +85,10 @@ typedef struct cpu_products {
 /* Units for small numbers, which a variant may have for products in precision fast (units/). */
 typedef struct cpu_units {
     cpu_products products;
-    bool (*takes)(uint32_t type, int64_t n); /* with n columns */
-    double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes; NULL: none */
+    bool (*takes)(uint32_t type, uint32_t group, int64_t n); /* rows in such groups, with n columns */
+    /* For roofs, as fma of a variant: dot products of bytes, and products of a matrix unit; NULL: none. */
+    double (*dot)(int64_t rounds, float *sum);
+    double (*matrix)(int64_t rounds, float *sum);
 } cpu_units;
 
 /* Products of weights with rows side by side, which a variant may have.  Those of strips are always exact. */
@@ -99,6 +101,7 @@ typedef struct cpu_interleaved {
 
 struct cpu_variant {
     const char *name;
+    bool (*works)(void);       /* tried once where the processor has them; NULL: no need */
     const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
     const cpu_format *formats; /* by type number, CPU_TYPES entries           */
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);
@@ -112,10 +115,10 @@ struct cpu_variant {
 };
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx2vnni, cpu_variant_avx512,
-    cpu_variant_avx512vnni, cpu_variant_neon;
+    cpu_variant_avx512vnni, cpu_variant_amx, cpu_variant_neon;
 /* The best variant for this machine, or the one asked for by name; NULL if it
- * does not exist or cannot run here. */
-const cpu_variant *cpu_variant_find(const char *name);
+ * does not exist or cannot run here.  `amx`: the option of that name. */
+const cpu_variant *cpu_variant_find(const char *name, const char *amx);
 
 /* -- the threads of a run ------------------------------------------------------- */
 
@@ -270,8 +273,9 @@ struct eng_instance_state {
 
 #define CPU_MAX_CORES 1024
 
-/* Does the processor have them: scalar, avx2, avx2vnni, avx512, avx512vnni or neon? */
-bool cpu_machine_runs(const char *instructions);
+/* Does the processor have them: scalar, avx2, avx2vnni, avx512, avx512vnni, amx or neon?  `amx`: off, or as the plugin's
+ * option of that name says. */
+bool cpu_machine_runs(const char *instructions, const char *amx);
 /* The whole machine as a device: what enumerate says. */
 int cpu_machine_describe(const eng_services *services, eng_device_info *info);
 /* Memory of the machine that the process may have, and what of it programs can still get, in bytes; 0: not known. */

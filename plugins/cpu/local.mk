@@ -58,9 +58,9 @@ libcpu_words_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
 libcpu_words_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 # Products of weights in lanes, beside the ops of avx2, of avx2 with dot products of bytes, and of avx512 with such.
 noinst_LTLIBRARIES += libcpu-planes-avx2.la libcpu-planes-avx2vnni.la libcpu-planes-avx512vnni.la
-cpu_planes_sources = %D%/planes/planes.h %D%/planes/registers.h %D%/planes/group.h %D%/planes/lanes.h \
-	%D%/planes/grid_lanes.h %D%/planes/meet.h %D%/planes/run.h %D%/planes/strips.h %D%/planes/types.h \
-	%D%/planes/columns.c %D%/planes/products.c %D%/planes/types_blocks.c %D%/planes/types_k.c \
+cpu_planes_headers = %D%/planes/planes.h %D%/planes/registers.h %D%/planes/group.h %D%/planes/lanes.h \
+	%D%/planes/grid_lanes.h %D%/planes/meet.h %D%/planes/run.h %D%/planes/strips.h %D%/planes/types.h
+cpu_planes_sources = $(cpu_planes_headers) %D%/planes/columns.c %D%/planes/products.c %D%/planes/types_blocks.c %D%/planes/types_k.c \
 	%D%/planes/types_least.c
 libcpu_planes_avx2_la_SOURCES = $(cpu_planes_sources)
 libcpu_planes_avx2_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS) -DPLANES=avx2 -DPLANES_DOT=0
@@ -71,8 +71,14 @@ libcpu_planes_avx2vnni_la_CFLAGS = $(libcpu_avx2_la_CFLAGS) -mavxvnni
 libcpu_planes_avx512vnni_la_SOURCES = $(cpu_planes_sources)
 libcpu_planes_avx512vnni_la_CPPFLAGS = $(libcpu_avx512_la_CPPFLAGS) -DPLANES=avx512vnni -DPLANES_DOT=1
 libcpu_planes_avx512vnni_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni
+# Products by tiles beside those of units and planes; what tiles are given is in assembler.
+noinst_LTLIBRARIES += libcpu-tiles.la
+libcpu_tiles_la_SOURCES = $(cpu_planes_headers) %D%/units/units.h %D%/units/lines.h %D%/tiles/tiles.h %D%/tiles/variant.h %D%/tiles/bf16.c \
+	%D%/tiles/planes.c %D%/tiles/units.c %D%/tiles/variant.c
+libcpu_tiles_la_CPPFLAGS = $(libcpu_planes_avx512vnni_la_CPPFLAGS) -DPLANES_TILES
+libcpu_tiles_la_CFLAGS = $(libcpu_units_la_CFLAGS) -mamx-tile -mamx-int8 -mamx-bf16
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
-plugins_cpu_cpu_la_LIBADD += libcpu-units.la libcpu-words.la libcpu-planes-avx2.la libcpu-planes-avx2vnni.la \
+plugins_cpu_cpu_la_LIBADD += libcpu-tiles.la libcpu-units.la libcpu-words.la libcpu-planes-avx2.la libcpu-planes-avx2vnni.la \
 	libcpu-planes-avx512vnni.la libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la \
 	libcpu-encode-avx512.la
 endif

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cpu.h"
 #include "device/topology.h"
@@ -27,12 +28,22 @@ static void plugin_close(eng_plugin_state *plugin)
     free(plugin);
 }
 
+static const char *option_or_auto(const eng_services *s, const char *name)
+{
+    const char *value = s->option(s->host, name);
+    return value && *value ? value : "auto";
+}
+
+static const cpu_variant *find_variant(const eng_services *s)
+{
+    return cpu_variant_find(option_or_auto(s, "simd"), option_or_auto(s, "amx"));
+}
+
 static int plugin_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
 {
     const eng_services *s = plugin->services;
     int status = index > 0 ? ENG_ERR_NOTFOUND : cpu_machine_describe(s, info);
-    const char *simd = s->option(s->host, "simd");
-    const cpu_variant *variant = cpu_variant_find(simd ? simd : "auto");
+    const cpu_variant *variant = find_variant(s);
     if (status == ENG_OK && variant) /* as the device says when it is open */
         snprintf(info->capabilities, sizeof info->capabilities, "%s", variant->name);
     return status;
@@ -43,12 +54,14 @@ static int device_open(eng_plugin_state *plugin, const eng_device_request *reque
     const eng_services *s = plugin->services;
     if (request->index > 0)
         return s->fail(s->host, ENG_ERR_NOTFOUND, "cpu:%u: there is one cpu device, cpu:0", (unsigned)request->index);
-    const char *simd = s->option(s->host, "simd");
-    const cpu_variant *variant = cpu_variant_find(simd ? simd : "auto");
+    const char *amx = option_or_auto(s, "amx");
+    if (strcmp(amx, "auto") && strcmp(amx, "off") && strcmp(amx, "emulated"))
+        return s->fail(s->host, ENG_ERR_INVALID, "cpu.amx is '%s'; it takes auto, off or emulated", amx);
+    const cpu_variant *variant = find_variant(s);
     if (!variant)
         return s->fail(s->host, ENG_ERR_UNSUPPORTED,
                        "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it" ENG_ADVICE
-                       "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni or neon", simd);
+                       "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx or neon", option_or_auto(s, "simd"));
     return cpu_device_open(plugin, request, variant, device);
 }
 
@@ -63,7 +76,9 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "threads", "0",
      "threads of the whole device; 0: one for each core the process may use"},
     {sizeof(eng_plugin_option), 0, "simd", "auto",
-     "instruction set: auto, scalar, avx2, avx2vnni, avx512, avx512vnni or neon; one the machine lacks is refused"},
+     "instruction set: auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx or neon; one the machine lacks is refused"},
+    {sizeof(eng_plugin_option), 0, "amx", "auto",
+     "matrix unit of bytes and bf16: auto, off, or emulated: do not ask the processor, the process itself does what it lacks"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
      "bytes that the device is said to have, all of them free (suffixes K, M, G); 0: what the machine has"},
 };

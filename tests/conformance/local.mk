@@ -21,7 +21,7 @@ tests_conformance_libconformance_la_SOURCES = \
 tests_conformance_libconformance_la_LIBADD = libengine-util.la tests/reference/libreference.la $(LIBM)
 
 check_PROGRAMS += tests/conformance/conformance
-tests_conformance_conformance_SOURCES = tests/conformance/main.c
+tests_conformance_conformance_SOURCES = tests/conformance/main.c tests/tiles.c tests/tiles.h
 tests_conformance_conformance_CPPFLAGS = $(AM_CPPFLAGS) $(have_plugins)
 tests_conformance_conformance_LDADD = tests/conformance/libconformance.la libengine.la
 TESTS += tests/conformance/conformance

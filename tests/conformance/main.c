@@ -6,6 +6,7 @@
  *                 [--largest ELEMENTS] [--seconds N] [--lenient] [--first] [--verbose] [--list] [--tolerances] [DEVICE]...
  *     conformance --placements[=singles|all] [--guest DEVICE] [--cell TEXT] ...
  *
+ * --option cpu.amx=emulated: this process does what the processor lacks of tiles (../tiles.h).
  * --full: every case, and the opencl plugin's variants; --lenient: a refusal is not a failure.
  * --first: the first case that fails is the last that runs.
  * --largest, --seconds: for simulated devices; larger cases are skipped, and those of an op that has had N seconds.
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../tiles.h"
 #include "conformance.h"
 
 #define MAX_DEVICES 32
@@ -328,6 +330,8 @@ static int parse(struct program *p, int argc, char **argv)
         case 'O':
             if (p->n_options < MAX_OPTIONS)
                 p->options[p->n_options++] = optarg;
+            if (strcmp(optarg, "cpu.amx=emulated") == 0)
+                emulate_tiles();
             break;
         case 't':
             for (uint32_t i = 0; (text = eng_conformance_tolerance(i)) != NULL; i++)

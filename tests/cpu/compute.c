@@ -9,6 +9,7 @@
 
 #include "../matrix.h"
 #include "../tap.h"
+#include "../tiles.h"
 
 eng_value build_encode(eng_graph *g, const eng_value *in, const void *what)
 {
@@ -98,12 +99,21 @@ bool open_device(device *d, const char *simd, int threads)
     snprintf(text, sizeof text, "%d", threads);
     snprintf(d->name, sizeof d->name, "%s, %d threads", simd, threads);
     d->rounds_from = d->weights_from = INT64_MAX;
+    d->emulated = false;
     if (eng_context_create(NULL, &d->context) != ENG_OK)
         return tap_check(false, "a context: %s", eng_last_error());
     bool good = eng_context_set_option(d->context, "cpu.simd", simd) == ENG_OK &&
                 eng_context_set_option(d->context, "cpu.threads", text) == ENG_OK;
     if (good && eng_device_open(d->context, "cpu", &d->device) == ENG_OK)
         return true;
+    if (good && strcmp(simd, "amx") == 0) {
+        emulate_tiles();
+        d->emulated = true;
+        snprintf(d->name, sizeof d->name, "amx, emulated, %d threads", threads);
+        if (eng_context_set_option(d->context, "cpu.amx", "emulated") == ENG_OK &&
+            eng_device_open(d->context, "cpu", &d->device) == ENG_OK)
+            return true;
+    }
     tap_check(strstr(eng_last_error(), "lacks it") != NULL, "%s: %s # SKIP", simd, eng_last_error());
     eng_context_destroy(d->context);
     return false;

@@ -11,6 +11,7 @@ typedef struct device {
     eng_device *device;
     char name[32];
     int64_t rounds_from, weights_from; /* so many columns are never exact in precision fast; of weights in a layout of their own */
+    bool emulated; /* slow: instructions that the processor lacks */
 } device;
 
 typedef struct operand {
@@ -34,7 +35,8 @@ float *numbers(int64_t n, uint64_t seed);
 /* What `build` makes of the operands, to be freed; NULL: it failed.  `valid`: the plan's parameter. */
 void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
               int64_t valid);
-/* A variant of the plugin with so many threads; false: the machine has no such variant. */
+/* A variant of the plugin with so many threads, amx on a processor without in the process itself (tiles.h); false: the
+ * machine has no such variant. */
 bool open_device(device *d, const char *simd, int threads);
 /* Another plugin's, with an option; false: there is none. */
 bool open_other(device *d, const char *name, const char *option, const char *value);

@@ -11,7 +11,7 @@ if ENABLE_CPU
 check_PROGRAMS += tests/cpu/test-bits tests/cpu/test-fast
 TESTS += tests/cpu/test-bits tests/cpu/test-fast
 endif
-cpu_compute = %D%/compute.c %D%/compute.h tests/tap.c tests/tap.h
+cpu_compute = %D%/compute.c %D%/compute.h tests/tiles.c tests/tiles.h tests/tap.c tests/tap.h
 tests_cpu_test_fast_SOURCES = %D%/test-fast.c $(cpu_compute)
 tests_cpu_test_fast_LDADD = libengine.la $(LIBM)
 tests_cpu_test_bits_SOURCES = %D%/test-bits.c $(cpu_compute)

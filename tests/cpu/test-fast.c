@@ -13,9 +13,19 @@
 
 #include "../tap.h"
 #include "compute.h"
+#include "../tiles.h"
 
-#define ROWS 40 /* of weights: not whole strips */
-#define MOST 40 /* columns                      */
+#define ROWS 40       /* of weights: not whole strips                   */
+#define ROWS_PLAIN 96 /* of types without blocks: they are kept side by side */
+#define MOST 40       /* columns                                        */
+
+/* Weights, given as an input or as a model's. */
+typedef struct matrix {
+    uint32_t type;
+    int64_t k, rows;
+    const void *data;
+    bool weight;
+} matrix;
 
 /* Columns that are not finite: the first of several has an infinity, the middle one a NaN behind all else. */
 static bool is_spoilt(int64_t c, int64_t n)
@@ -33,43 +43,44 @@ static float *columns(int64_t k, int64_t n, uint32_t type)
 }
 
 /* The error of a column, as a share of the column's length. */
-static double distance(const float *fast, const float *exact)
+static double distance(const float *fast, const float *exact, int64_t rows)
 {
     double difference = 0, length = 0;
-    for (int i = 0; i < ROWS; i++) {
+    for (int64_t i = 0; i < rows; i++) {
         difference += pow((double)fast[i] - (double)exact[i], 2);
         length += pow((double)exact[i], 2);
     }
     return sqrt(difference / length);
 }
 
-static bool good_column(const float *fast, const float *exact, bool spoilt)
+static bool good_column(const float *fast, const float *exact, int64_t rows, bool spoilt)
 {
     if (!spoilt)
-        return distance(fast, exact) < 0x1p-3; /* NaN fails; a value of 40 in a block makes steps of 0.3 */
-    for (int i = 0; i < ROWS; i++)
+        return distance(fast, exact, rows) < 0x1p-3; /* NaN fails; a value of 40 in a block makes steps of 0.3 */
+    for (int64_t i = 0; i < rows; i++)
         if (isfinite(fast[i]))
             return false;
     return true;
 }
 
-/* The weights as an input, or as a model's. */
-static bool good_products(const device *d, uint32_t type, int64_t k, const void *a, bool weight, int64_t n)
+static bool good_products(const device *d, const matrix *m, int64_t n)
 {
     static const uint32_t exact = ENG_PRECISION_EXACT, fast = ENG_PRECISION_FAST;
-    float *x = columns(k, n, type);
-    operand in[2] = {{type, {k, ROWS}, a, weight}, {ENG_TYPE_F32, {k, n}, x, false}}, o = {ENG_TYPE_F32, {ROWS, n}, NULL, false};
+    const int64_t rows = m->rows;
+    float *x = columns(m->k, n, m->type);
+    operand in[2] = {{m->type, {m->k, rows}, m->data, m->weight}, {ENG_TYPE_F32, {m->k, n}, x, false}};
+    operand o = {ENG_TYPE_F32, {rows, n}, NULL, false};
     float *want = x ? compute(d, in, 2, o, build_product, &exact, 0) : NULL;
     float *got = want ? compute(d, in, 2, o, build_product, &fast, 0) : NULL;
     bool good = got != NULL;
-    if (good && n >= (weight ? d->weights_from : d->rounds_from) && !memcmp(got, want, (size_t)(n * ROWS) * sizeof *got)) {
-        printf("# %s, %s, %d columns: fast is exact\n", d->name, eng_type_name(type), (int)n);
+    if (good && n >= (m->weight ? d->weights_from : d->rounds_from) && !memcmp(got, want, (size_t)(n * rows) * sizeof *got)) {
+        printf("# %s, %s, %d columns: fast is exact\n", d->name, eng_type_name(m->type), (int)n);
         good = false;
     }
     for (int64_t c = 0; good && c < n; c++)
-        if (!good_column(got + c * ROWS, want + c * ROWS, is_spoilt(c, n))) {
-            printf("# %s, %s, k = %d, %d columns: column %d is off by %g of its length\n", d->name, eng_type_name(type),
-                   (int)k, (int)n, (int)c, distance(got + c * ROWS, want + c * ROWS));
+        if (!good_column(got + c * rows, want + c * rows, rows, is_spoilt(c, n))) {
+            printf("# %s, %s, k = %d, %d columns: column %d is off by %g of its length\n", d->name, eng_type_name(m->type),
+                   (int)m->k, (int)n, (int)c, distance(got + c * rows, want + c * rows, rows));
             good = false;
         }
     free(x);
@@ -83,17 +94,21 @@ static void check_type(const device *d, uint32_t type)
 {
     static const int some[] = {1, 2, 3, 7, 12, 13, 25, MOST};
     const eng_type_info *info = eng_type_get(type);
-    const int64_t lengths[] = {info->block, info->block < 256 ? 1024 + 7 * info->block : 1280};
+    const int64_t lengths[] = {info->block == 1 ? 1034 : info->block, info->block == 1   ? 1031
+                                                                       : info->block < 256 ? 1024 + 7 * info->block
+                                                                                           : 1280};
+    const int64_t rows = info->block == 1 ? ROWS_PLAIN : ROWS;
     bool good = true;
     for (int j = 0; good && j < 2; j++) {
-        const int64_t k = type == ENG_TYPE_BF16 ? 1031 : lengths[j];
-        operand in = {ENG_TYPE_F32, {k, ROWS}, NULL, false}, out = {type, {k, ROWS}, NULL, false};
-        float *values = numbers(k * ROWS, type);
+        const int64_t k = lengths[j];
+        operand in = {ENG_TYPE_F32, {k, rows}, NULL, false}, out = {type, {k, rows}, NULL, false};
+        float *values = numbers(k * rows, type);
         in.data = values;
         void *a = values ? compute(d, &in, 1, out, build_encode, &type, 0) : NULL;
         good = a != NULL;
         for (size_t i = 0; good && i < sizeof some / sizeof *some; i++)
-            good = good_products(d, type, k, a, false, some[i]) && good_products(d, type, k, a, true, some[i]);
+            good = good_products(d, &(matrix){type, k, rows, a, false}, some[i]) &&
+                   good_products(d, &(matrix){type, k, rows, a, true}, some[i]);
         free(values);
         free(a);
     }
@@ -102,7 +117,7 @@ static void check_type(const device *d, uint32_t type)
 
 int main(void)
 {
-    static const char *const variants[] = {"scalar", "avx2", "avx2vnni", "avx512", "avx512vnni", "neon"};
+    static const char *const variants[] = {"scalar", "avx2", "avx2vnni", "avx512", "avx512vnni", "amx", "neon"};
     static const uint32_t types[] = {ENG_TYPE_BF16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1,
                                      ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_IQ4_XS,
                                      ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K};
@@ -112,8 +127,12 @@ int main(void)
         device d;
         if (!open_device(&d, variants[v], 2))
             continue;
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+            const long before = tiles_emulated();
             check_type(&d, types[i]);
+            if (d.emulated)
+                tap_check(tiles_emulated() > before, "%s: %s by tiles", d.name, eng_type_name(types[i]));
+        }
         close_device(&d);
     }
     static const struct unit {

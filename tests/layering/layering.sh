@@ -34,7 +34,7 @@ floors_of()
     case $1 in
         libengine) echo util base gguf registry executor device graph plan engine ;;
         libengine-lm) echo tokenizer files arch run grammar sampling . draft fit chat ;;
-        plugins/cpu) echo device memory ops planes units words lower run . ;;
+        plugins/cpu) echo device memory ops planes units tiles words lower run . ;;
         plugins/opencl) echo device memory ops lower run . ;;
         plugins/meta) echo cut device store plan run explain . ;;
     esac

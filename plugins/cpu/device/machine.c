@@ -3,11 +3,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../cpu.h"
 
 #if defined(CPU_HAVE_X86) && defined(__GNUC__)
 #include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 /* Some compilers' __builtin_cpu_supports does not know it. */
 static bool has_f16c(void)
@@ -39,10 +44,40 @@ static bool runs_avx512vnni(void)
 {
     return runs_avx512() && __builtin_cpu_supports("avx512vnni");
 }
+
+/* Tiles, of bytes and of bf16, and does the system keep their registers (bits 17 and 18 of what it says that it keeps)? */
+static bool has_amx(void)
+{
+    unsigned a, b, c, d, keeps, above;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return false;
+    __asm__ volatile("xgetbv" : "=a"(keeps), "=d"(above) : "c"(0));
+    return (d & 1u << 22) && (d & 1u << 24) && (d & 1u << 25) && (keeps >> 17 & 3) == 3;
+}
+
+/* Linux gives 8 KiB more for each thread only to a process that asks for it, once and for all its threads.  It refuses
+ * if a thread has set a stack for signals that is too small to keep them. */
+static bool may_use_amx(void)
+{
+#ifdef __linux__
+    enum { REQUEST = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM */
+    return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
+
+static bool runs_amx(const char *amx)
+{
+    if (!runs_avx512vnni() || !__builtin_cpu_supports("avx512bf16") || !strcmp(amx, "off"))
+        return false;
+    return !strcmp(amx, "emulated") || (has_amx() && may_use_amx());
+}
 #endif
 
-bool cpu_machine_runs(const char *instructions)
+bool cpu_machine_runs(const char *instructions, const char *amx)
 {
+    (void)amx;
 #if defined(CPU_HAVE_X86) && defined(__GNUC__)
     if (!strcmp(instructions, "avx2"))
         return runs_avx2();
@@ -52,6 +87,8 @@ bool cpu_machine_runs(const char *instructions)
         return runs_avx512();
     if (!strcmp(instructions, "avx512vnni"))
         return runs_avx512vnni();
+    if (!strcmp(instructions, "amx"))
+        return runs_amx(amx);
 #endif
 #if defined(CPU_HAVE_NEON)
     if (!strcmp(instructions, "neon")) /* no aarch64 is without */

@@ -29,7 +29,9 @@ static void pass(void *ctx, uint32_t thread)
     } else if (t->what == ENG_ROOF_COPY) {
         variant->copy(t->from + begin, t->to + begin, end - begin);
     } else {
-        double operations = t->what == ENG_ROOF_DOT ? variant->units->dot(ROUNDS, &sum) : variant->fma(ROUNDS, &sum);
+        double operations = t->what == ENG_ROOF_DOT      ? variant->units->dot(ROUNDS, &sum)
+                            : t->what == ENG_ROOF_MATRIX ? variant->units->matrix(ROUNDS, &sum)
+                                                         : variant->fma(ROUNDS, &sum);
         if (thread == 0)
             t->operations = operations;
     }
@@ -57,7 +59,10 @@ static double measure(trial *t)
 
 int cpu_device_roof(eng_device_state *device, uint32_t what, double *per_second)
 {
-    const bool computes = what == ENG_ROOF_FMA || what == ENG_ROOF_DOT;
+    const bool computes = what == ENG_ROOF_FMA || what == ENG_ROOF_DOT || what == ENG_ROOF_MATRIX;
+    if (what == ENG_ROOF_MATRIX && !(device->variant->units && device->variant->units->matrix))
+        return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "%s has no matrix unit",
+                                      device->info.name, device->variant->name);
     if (what == ENG_ROOF_DOT && !(device->variant->units && device->variant->units->dot))
         return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "%s has no integer dot product",
                                       device->info.name, device->variant->name);

@@ -1,0 +1,243 @@
+/*
+ * Weights in lanes times columns in planes by tiles (tiles.h, planes/planes.h).  A group's lines are a tile of 8 rows as
+ * they lie, with four elements of 16 rows of weights each, and a plane's digits of 16 columns one whose rows are as far
+ * apart as the columns.  Their product is the group's sums; with these and scales it goes on as in planes/.  Few columns
+ * are left to dot products.
+ *
+ * By count, exact, 16 rows, 16 columns and 32 elements: three products of 16 cycles, three tiles stored, 7 operations
+ * on vectors for each column on two ports: 56 cycles, bound by what puts sums together.
+ */
+#include "config.h"
+
+#include "../planes/run.h"
+#include "tiles.h"
+
+extern const cpu_interleaved PLANES_V(cpu_planes);
+
+#define SOME_GROUPS 8 /* whose columns stay near until the strip's other vector has met them */
+
+/* A group's sums of all planes, columns and rows of a vector. */
+typedef int32_t group_sums[EXACT][TILE_ROWS][ROWS];
+
+/* -- tiles --------------------------------------------------------------------------------------- */
+
+/* Of the thread: 0, or columns and parts. */
+static _Thread_local int shaped;
+
+/* Tiles 0 .. 2 are sums, 3 .. 5 digits, 6 is a group's lines, or half of them. */
+static void shape_tiles(int cols, int parts)
+{
+    if (shaped == cols * 4 + parts)
+        return;
+    shaped = cols * 4 + parts;
+    tile_shapes s = {0};
+    for (int p = 0; p < EXACT; p++) {
+        tile_shape(&s, p, cols, TILE_LINE);
+        tile_shape(&s, EXACT + p, cols, GROUP / parts);
+    }
+    tile_shape(&s, 2 * EXACT, LINES_EACH / parts, TILE_LINE);
+    tiles_configure(&s);
+}
+
+static void give_tiles_back(void)
+{
+    shaped = 0;
+    tiles_release();
+}
+
+/* Lines of a part times digits of all columns, `stride` bytes apart. */
+CPU_INLINE void multiply_tiles(const uint8_t *lines, const uint8_t *digits, int64_t stride, const int planes,
+                               group_sums sums)
+{
+    TILE_LOAD(6, lines, LINE);
+    TILE_ZERO(0);
+    TILE_LOAD(3, digits, stride);
+    TILE_BYTES(0, 3, 6);
+    TILE_STORE(0, sums[0], sizeof sums[0][0]);
+    if (planes == 1)
+        return;
+    TILE_ZERO(1);
+    TILE_LOAD(4, digits + GROUP, stride);
+    TILE_BYTES(1, 4, 6);
+    TILE_STORE(1, sums[1], sizeof sums[0][0]);
+    TILE_ZERO(2);
+    TILE_LOAD(5, digits + 2 * GROUP, stride);
+    TILE_BYTES(2, 5, 6);
+    TILE_STORE(2, sums[2], sizeof sums[0][0]);
+}
+
+/* -- a strip's panel -------------------------------------------------------------------------------- */
+
+static void add_to_bytes(uint8_t *lines, int64_t bytes, int number)
+{
+    const vbytes all = (vbytes)w_all(number & 255);
+    for (int64_t i = 0; i < bytes; i += sizeof(vbytes)) {
+        vbytes v;
+        memcpy(&v, lines + i, sizeof v);
+        v += all;
+        memcpy(lines + i, &v, sizeof v);
+    }
+}
+
+/* Numbers without their bias, as tiles take them: bytes with a sign. */
+static void lower_lines(uint8_t *lines, int64_t bytes, int bias)
+{
+    if (bias)
+        add_to_bytes(lines, bytes, -bias);
+}
+
+/* What a tile of columns meets: some groups of one vector of a strip. */
+typedef struct tile_meeting {
+    const strip_panel *w;
+    const tile_columns *x;
+    int64_t first, stride; /* group of the panel; bytes between columns */
+    int vector, cols;
+} tile_meeting;
+
+/* A group that is met: where it is in a packed column, in lines and in factors. */
+CPU_INLINE const uint8_t *group_of(const tile_meeting *t, int64_t group, int c, const planes_form form, const int planes)
+{
+    return t->x->packed[0] + c * t->stride + group * planes_group_bytes(form, planes);
+}
+
+CPU_INLINE const float *factor_of(const tile_meeting *t, const float *factors, int64_t group, const int p,
+                                  const planes_form form)
+{
+    return factors + (group * form.parts + p) * STRIP + t->vector * ROWS;
+}
+
+/* Elements of columns that are set apart, with the numbers as they were. */
+static __attribute__((noinline)) void add_those_apart(const tile_meeting *t, int64_t group, int p, const planes_form form,
+                                                      int bias, vf sum[TILE])
+{
+    const int each = GROUP / form.parts;
+    const vf d = v_load(factor_of(t, t->w->d, group, p, form));
+    const vf m = form.minima ? v_load(factor_of(t, t->w->m, group, p, form)) : d * -(float)bias;
+    uint8_t lines[GROUP * STRIP];
+    memcpy(lines, t->w->lines + group * GROUP * STRIP, sizeof lines);
+    add_to_bytes(lines, sizeof lines, bias);
+    for (int c = 0; c < t->cols; c++) {
+        uint32_t apart;
+        memcpy(&apart, group_of(t, group, c, form, EXACT) + parts_of(form, EXACT).apart, 4);
+        if (apart)
+            sum[c] = meet_apart(apart, p * each, (p + 1) * each, lines + 4 * ROWS * t->vector, d, m, t->x->g,
+                                t->x->first + c, t->x->k + group * GROUP, sum[c]);
+    }
+}
+
+/* A column's sums of a group's part, with scales and minima.  `apart` gathers what is set apart. */
+CPU_INLINE vf add_column(const tile_meeting *t, int64_t group, const int p, const int c, group_sums sums,
+                         const planes_form form, int bias, const int planes, uint32_t *apart, vf sum)
+{
+    const uint8_t *packed = group_of(t, group, c, form, planes);
+    const vf d = v_load(factor_of(t, t->w->d, group, p, form));
+    const vf m = form.minima ? v_load(factor_of(t, t->w->m, group, p, form)) : d;
+    vi s[EXACT];
+    CPU_UNROLL
+    for (int i = 0; i < planes; i++)
+        s[i] = v_loadi(sums[i][c]);
+    if (planes > 1) {
+        uint32_t bits;
+        memcpy(&bits, packed + parts_of(form, planes).apart, 4);
+        *apart |= bits;
+    }
+    return add_sum(s, packed, p, d, m, form, bias, planes, sum);
+}
+
+/* Groups of a strip's vector, added to its sums.  The next part is multiplied while this one's sums are put together. */
+CPU_INLINE void meet_groups(const tile_meeting *t, int64_t groups, const planes_form form, int bias, const int planes,
+                            const bool whole, vf sum[TILE][VECTORS])
+{
+    _Alignas(64) group_sums sums[2];
+    const int64_t units = groups * form.parts, each = planes_group_bytes(form, planes);
+    vf own[TILE];
+    CPU_UNROLL
+    for (int c = 0; c < TILE; c++)
+        own[c] = sum[c][t->vector];
+    for (int64_t u = 0; u <= units; u++) {
+        const int64_t next = t->first + u / form.parts, group = t->first + (u - 1) / form.parts;
+        if (u < units)
+            multiply_tiles(t->w->lines + (t->first * form.parts + u) * (GROUP / form.parts) * STRIP + 4 * ROWS * t->vector,
+                           t->x->packed[0] + next * each + u % form.parts * (GROUP / form.parts), t->stride, planes,
+                           sums[u % 2]);
+        if (u == 0)
+            continue;
+        const int p = (int)((u - 1) % form.parts);
+        uint32_t apart = 0;
+        if (whole)
+            CPU_UNROLL
+            for (int c = 0; c < TILE; c++)
+                own[c] = add_column(t, group, p, c, sums[(u - 1) % 2], form, bias, planes, &apart, own[c]);
+        else
+            for (int c = 0; c < t->cols; c++)
+                own[c] = add_column(t, group, p, c, sums[(u - 1) % 2], form, bias, planes, &apart, own[c]);
+        if (__builtin_expect(apart != 0, 0)) {
+            vf kept[TILE]; /* a function's argument is in memory, and these are not else */
+            CPU_UNROLL
+            for (int c = 0; c < TILE; c++)
+                kept[c] = own[c];
+            add_those_apart(t, group, p, form, bias, kept);
+            CPU_UNROLL
+            for (int c = 0; c < TILE; c++)
+                own[c] = kept[c];
+        }
+    }
+    CPU_UNROLL
+    for (int c = 0; c < TILE; c++)
+        sum[c][t->vector] = own[c];
+}
+
+CPU_INLINE void meet_tiles(const strip_panel *w, int64_t groups, const planes_form form, int bias, const int planes,
+                           int cols, const tile_columns *x, const strip_ask *ask, vf sum[TILE][VECTORS])
+{
+    tile_meeting t = {.w = w, .x = x, .cols = cols, .stride = cols > 1 ? x->packed[1] - x->packed[0] : 0};
+    shape_tiles(cols, form.parts);
+    for (; t.first < groups; t.first += SOME_GROUPS) {
+        const int64_t some = groups - t.first < SOME_GROUPS ? groups - t.first : SOME_GROUPS;
+        for (int64_t i = 0; i < some; i++)
+            ask_next(ask, t.first + i);
+        for (t.vector = 0; t.vector < VECTORS; t.vector++)
+            if (cols == TILE)
+                meet_groups(&t, some, form, bias, planes, true, sum);
+            else
+                meet_groups(&t, some, form, bias, planes, false, sum);
+    }
+}
+
+#define TILES(name, group, raised, minima)                                                                             \
+    static void tile_##name(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,     \
+                            const strip_ask *ask, vf sum[TILE][VECTORS])                                               \
+    {                                                                                                                  \
+        if (planes == 1)                                                                                               \
+            meet_tiles(w, groups, FORM_OF(group, raised, minima), bias, 1, cols, x, ask, sum);                         \
+        else                                                                                                           \
+            meet_tiles(w, groups, FORM_OF(group, raised, minima), bias, EXACT, cols, x, ask, sum);                     \
+    }
+LINES_FORMS(TILES)
+
+/* -- all ---------------------------------------------------------------------------------------------- */
+
+static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
+{
+    const cpu_interleaved *dot = &PLANES_V(cpu_planes);
+    if (m0 >= m1 || g->n <= NOW_AGAIN) {
+        (planes == 1 ? &dot->fast : &dot->exact)->rows(g, m0, m1, scratch);
+        return;
+    }
+    planes_run w = run_of(g, planes, scratch);
+    w.elements = PANEL_OF_SOME; /* beside sums and 16 columns' digits */
+    w.prepare = lower_lines;
+    run_panels(&w, m0, m1);
+    give_tiles_back();
+}
+
+PRODUCTS(exact, EXACT)
+PRODUCTS(fast, 1)
+
+const cpu_interleaved cpu_tiles_planes = {
+    .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
+    .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
+    .types = 0 LANES_TYPES(EU_LANES_BIT),
+    .tried = 0 GRID_TYPES(EU_LANES_BIT),
+    .pays = eu_gathers_pay,
+};
