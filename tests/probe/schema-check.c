@@ -21,7 +21,7 @@ typedef struct json {
 
 static char *at;
 static const json *root;     /* of the schema  */
-static const json *document; /* kept as long as the process: nothing is given back */
+static const json *document;
 
 static void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 static void die(const char *format, ...)
@@ -91,10 +91,20 @@ static json *value(void)
     return v;
 }
 
-static json *read_json(FILE *f, const char *name)
+static void release(json *v)
+{
+    for (json *m = v->first, *next; m; m = next) {
+        next = m->next;
+        release(m);
+    }
+    free(v);
+}
+
+/* Strings point into *kept. */
+static json *read_json(FILE *f, const char *name, char **kept)
 {
     size_t room = 8 << 20;
-    char *text = f ? malloc(room) : NULL;
+    char *text = *kept = f ? malloc(room) : NULL;
     if (!text)
         die("%s cannot be read", name);
     text[fread(text, 1, room - 1, f)] = 0;
@@ -201,8 +211,16 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         die("usage: schema-check SCHEMA < JSON");
-    root = read_json(fopen(argv[1], "r"), argv[1]);
-    document = read_json(stdin, "standard input");
+    char *texts[2];
+    FILE *schema = fopen(argv[1], "r");
+    json *rules = read_json(schema, argv[1], &texts[0]), *given = read_json(stdin, "standard input", &texts[1]);
+    root = rules;
+    document = given;
     check(root, document, "$");
+    release(rules);
+    release(given);
+    free(texts[0]);
+    free(texts[1]);
+    fclose(schema);
     return 0;
 }
