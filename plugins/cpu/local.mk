@@ -28,6 +28,13 @@ plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
 plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode-scalar.la $(HWLOC_LIBS) $(LIBM)
 
+# Weights in lanes: beside the ops of several instruction sets.
+cpu_planes_headers = %D%/planes/planes.h %D%/planes/registers.h %D%/planes/registers_neon.h %D%/planes/registers_x86.h \
+	%D%/planes/group.h %D%/planes/group_neon.h %D%/planes/group_x86.h %D%/planes/lanes.h \
+	%D%/planes/grid_lanes.h %D%/planes/meet.h %D%/planes/run.h %D%/planes/strips.h %D%/planes/types.h
+cpu_planes_sources = $(cpu_planes_headers) %D%/planes/columns.c %D%/planes/products.c %D%/planes/types_blocks.c %D%/planes/types_k.c \
+	%D%/planes/types_least.c
+
 if X86_64
 noinst_LTLIBRARIES += libcpu-avx2.la libcpu-avx512.la libcpu-encode-avx2.la libcpu-encode-avx512.la
 libcpu_avx2_la_SOURCES = $(cpu_variant_sources)
@@ -58,10 +65,6 @@ libcpu_words_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS)
 libcpu_words_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
 # Products of weights in lanes, beside the ops of avx2, of avx2 with dot products of bytes, and of avx512 with such.
 noinst_LTLIBRARIES += libcpu-planes-avx2.la libcpu-planes-avx2vnni.la libcpu-planes-avx512vnni.la
-cpu_planes_headers = %D%/planes/planes.h %D%/planes/registers.h %D%/planes/group.h %D%/planes/lanes.h \
-	%D%/planes/grid_lanes.h %D%/planes/meet.h %D%/planes/run.h %D%/planes/strips.h %D%/planes/types.h
-cpu_planes_sources = $(cpu_planes_headers) %D%/planes/columns.c %D%/planes/products.c %D%/planes/types_blocks.c %D%/planes/types_k.c \
-	%D%/planes/types_least.c
 libcpu_planes_avx2_la_SOURCES = $(cpu_planes_sources)
 libcpu_planes_avx2_la_CPPFLAGS = $(libcpu_avx2_la_CPPFLAGS) -DPLANES=avx2 -DPLANES_DOT=0
 libcpu_planes_avx2_la_CFLAGS = $(libcpu_avx2_la_CFLAGS)
@@ -92,8 +95,13 @@ libcpu_neon_la_CFLAGS = $(cpu_variant_flags) $(CPU_NEON_CFLAGS)
 libcpu_encode_neon_la_SOURCES = $(cpu_encode_sources)
 libcpu_encode_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=neon -DCPU_NEON
 libcpu_encode_neon_la_CFLAGS = $(cpu_encode_flags)
+# Weights in lanes by dot products of bytes beside the ops of neon.
+noinst_LTLIBRARIES += libcpu-planes-neondot.la
+libcpu_planes_neondot_la_SOURCES = $(cpu_planes_sources) %D%/planes/variant_neondot.c
+libcpu_planes_neondot_la_CPPFLAGS = $(libcpu_neon_la_CPPFLAGS) -DPLANES=neondot -DPLANES_DOT=1 -DPLANES_SIGNED=1
+libcpu_planes_neondot_la_CFLAGS = $(libcpu_neon_la_CFLAGS) -march=armv8.2-a+dotprod
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_NEON
-plugins_cpu_cpu_la_LIBADD += libcpu-neon.la libcpu-encode-neon.la
+plugins_cpu_cpu_la_LIBADD += libcpu-planes-neondot.la libcpu-neon.la libcpu-encode-neon.la
 endif
 
 dist_check_SCRIPTS += %D%/check-variants.sh %D%/check-loops.sh

@@ -75,6 +75,27 @@ static bool runs_amx(const char *amx)
 }
 #endif
 
+#if defined(CPU_HAVE_NEON)
+#ifdef __linux__
+#include <sys/auxv.h>
+
+static bool has_dot_products(void)
+{
+    enum { ASIMDDP = 1 << 20 };
+    return (getauxval(AT_HWCAP) & ASIMDDP) != 0;
+}
+#else
+static bool has_dot_products(void)
+{
+#ifdef __APPLE__
+    return true; /* since the first of them */
+#else
+    return false;
+#endif
+}
+#endif
+#endif
+
 bool cpu_machine_runs(const char *instructions, const char *amx)
 {
     (void)amx;
@@ -93,6 +114,8 @@ bool cpu_machine_runs(const char *instructions, const char *amx)
 #if defined(CPU_HAVE_NEON)
     if (!strcmp(instructions, "neon")) /* no aarch64 is without */
         return true;
+    if (!strcmp(instructions, "neondot"))
+        return has_dot_products();
 #endif
     return !strcmp(instructions, "scalar");
 }

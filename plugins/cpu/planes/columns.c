@@ -48,7 +48,7 @@ CPU_INLINE float scale_of(int32_t most, const int planes)
 }
 
 /* A group's digits, lowest first, with the scale; elements that are set apart are zeros. */
-CPU_INLINE float cut(const float *x, const int planes, vb *digits, uint32_t *apart)
+CPU_INLINE float cut(const float *x, const int planes, group_digits *digits, uint32_t *apart)
 {
     vi size[PIECES], digit[EXACT][PIECES];
     int32_t most;
@@ -74,84 +74,31 @@ CPU_INLINE float cut(const float *x, const int planes, vb *digits, uint32_t *apa
     return planes == 1 && most >= INFINITE ? NAN : scale;
 }
 
-/* The sums of digits of each half of the group: of plane i in word i of the vector's half. */
-CPU_INLINE __m256i sums_of(const vb *digits, const int planes)
-{
-    __m256i four[EXACT] = {0};
-    CPU_UNROLL
-    for (int p = 0; p < planes; p++)
-        four[p] = _mm256_madd_epi16(_mm256_maddubs_epi16(b_all(1), digits[p]), _mm256_set1_epi16(1));
-    return _mm256_hadd_epi32(_mm256_hadd_epi32(four[0], four[1]), _mm256_hadd_epi32(four[2], four[2]));
-}
-
 /* The sum of elements, in units of the scale. */
-CPU_INLINE float whole_sum(__m128i sums, const int planes)
+CPU_INLINE float whole_sum(group_sums sums, const int planes)
 {
-    int32_t sum = _mm_cvtsi128_si32(sums);
+    int32_t sum = sum_of_plane(sums, 0);
     if (planes > 1)
-        sum += _mm_extract_epi32(sums, 1) * BASE + _mm_extract_epi32(sums, 2) * (BASE * BASE);
+        sum += sum_of_plane(sums, 1) * BASE + sum_of_plane(sums, 2) * (BASE * BASE);
     return (float)sum;
 }
-
-#if PLANES_DOT
-
-/* What takes the bias back, of each plane.  Four words are written, whatever there is of planes: others come behind. */
-CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes,
-                           uint8_t *out)
-{
-    (void)digits;
-    (void)half;
-    (void)parts;
-    const __m128i begins = _mm_mullo_epi32(sums, _mm_set1_epi32(-bias));
-    if (planes == 1)
-        _mm_storeu_si32(out, begins);
-    else
-        _mm_storeu_si128((__m128i *)out, begins);
-}
-
-#else
-
-/* Sums of the even and odd pairs of 16 bytes' words. */
-CPU_INLINE __m128i sum_pairs(__m128i bytes)
-{
-    const __m128i pairs = _mm_maddubs_epi16(_mm_set1_epi8(1), bytes);
-    const __m128i two = _mm_add_epi16(pairs, _mm_shuffle_epi32(pairs, 0x4e));
-    return _mm_add_epi16(two, _mm_shuffle_epi32(two, 0xb1));
-}
-
-/* What takes the bias back, of each plane: in both words of 16 bits, for neither has room for all of it. */
-CPU_INLINE void put_begins(const vb *digits, int half, int parts, __m128i sums, int bias, const int planes,
-                           uint8_t *out)
-{
-    (void)sums;
-    CPU_UNROLL
-    for (int p = 0; p < planes; p++) {
-        const __m128i first = _mm256_castsi256_si128(digits[p]), second = _mm256_extracti128_si256(digits[p], 1);
-        __m128i pairs = sum_pairs(half ? second : first);
-        if (parts == 1)
-            pairs = _mm_add_epi16(pairs, sum_pairs(second));
-        _mm_storeu_si32(out + 4 * p, _mm_mullo_epi16(pairs, _mm_set1_epi16((short)-bias)));
-    }
-}
-
-#endif
 
 /* A group of 32 elements, at `out`. */
 CPU_INLINE void pack_group(const float *x, planes_form form, const int planes, uint8_t *out)
 {
-    vb digits[EXACT];
+    group_digits digits[EXACT];
+    group_sums part[2];
     uint32_t apart;
     const float scale = cut(x, planes, digits, &apart);
     CPU_UNROLL
     for (int p = 0; p < planes; p++)
-        _mm256_storeu_si256((vb *)(out + GROUP * p), digits[p]);
+        group_store(out + GROUP * p, digits[p]);
     out += GROUP * planes;
     memcpy(out, &scale, 4);
     out += 4;
-    const __m256i sums = sums_of(digits, planes);
-    __m128i part[2] = {_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)};
+    sums_of(digits, planes, part);
     if (form.parts == 1)
-        part[0] = _mm_add_epi32(part[0], part[1]);
+        part[0] = sums_together(part[0], part[1]);
     for (int h = 0; h < form.parts && form.bias; h++, out += 4 * planes)
         put_begins(digits, h, form.parts, part[h], form.bias, planes, out);
     for (int h = 0; h < form.parts && form.minima; h++, out += 4) {

@@ -2,8 +2,6 @@
 #ifndef CPU_PLANES_GROUP_H
 #define CPU_PLANES_GROUP_H
 
-#include "../ops/sizes.h"
-
 #include "planes.h"
 
 #define PIECES (GROUP / CPU_VL) /* registers */
@@ -17,81 +15,20 @@ CPU_INLINE void group_sizes(const float *x, vi *size)
         size[i] = v_loadi(x + CPU_VL * i) & 0x7fffffff;
 }
 
-#if CPU_VL == 16
-
-CPU_INLINE int32_t group_largest(const vi *size)
-{
-    return _mm512_reduce_max_epi32(_mm512_max_epi32((__m512i)size[0], (__m512i)size[1]));
-}
-
-/* A bit for each of the 32 that is larger than `than`. */
-CPU_INLINE uint32_t group_larger(const vi *size, int32_t than)
-{
-    const __m512i least = _mm512_set1_epi32(than);
-    return _mm512_cmpgt_epi32_mask((__m512i)size[0], least) |
-           (uint32_t)_mm512_cmpgt_epi32_mask((__m512i)size[1], least) << 16;
-}
-
-/* Zeros in place of those of the i-th register whose bits are set. */
-CPU_INLINE vi group_without(vi v, uint32_t bits, const int i)
-{
-    return (vi)_mm512_maskz_mov_epi32((__mmask16)(~bits >> CPU_VL * i), (__m512i)v);
-}
-
-CPU_INLINE vf round_to_integers(vf x)
-{
-    return (vf)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-CPU_INLINE vi integers_of(vf x)
-{
-    return (vi)_mm512_cvtps_epi32((__m512)x);
-}
-
-/* 32 integers that are bytes, in their order. */
-CPU_INLINE vb group_bytes(const vi *v)
-{
-    return _mm256_set_m128i(_mm512_cvtepi32_epi8((__m512i)v[1]), _mm512_cvtepi32_epi8((__m512i)v[0]));
-}
-
+/*
+ * What a processor has instructions for is in a file for each kind:
+ *
+ *     group_largest, group_larger    of sizes the largest; a bit for each of the 32 that is larger than `than`
+ *     group_without                  zeros in place of those of the i-th register whose bits are set
+ *     round_to_integers, integers_of    to the nearest, of two the even one; floats that are integers
+ *     group_digits: group_bytes, group_store    32 integers that are bytes, in their order
+ *     group_sums: sums_of, sums_together, sum_of_plane    of each plane's digits, of each half of the group
+ *     put_begins                     of each plane what takes the bias back
+ */
+#if defined(CPU_NEON)
+#include "group_neon.h"
 #else
-
-CPU_INLINE int32_t group_largest(const vi *size)
-{
-    return largest_of((const vb *)size);
-}
-
-CPU_INLINE uint32_t group_larger(const vi *size, int32_t than)
-{
-    uint32_t bits = 0;
-    CPU_UNROLL
-    for (int i = 0; i < PIECES; i++)
-        bits |= (uint32_t)_mm256_movemask_ps((__m256)(size[i] > than)) << CPU_VL * i;
-    return bits;
-}
-
-CPU_INLINE vi group_without(vi v, uint32_t bits, const int i)
-{
-    const vi bit = v_seti(1) << v_ramp();
-    return v & ((v_seti((int32_t)(bits >> CPU_VL * i)) & bit) == 0);
-}
-
-CPU_INLINE vf round_to_integers(vf x)
-{
-    return (vf)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-CPU_INLINE vi integers_of(vf x)
-{
-    return (vi)_mm256_cvtps_epi32((__m256)x);
-}
-
-CPU_INLINE vb group_bytes(const vi *v)
-{
-    const vb a = _mm256_packs_epi32((vb)v[0], (vb)v[1]), b = _mm256_packs_epi32((vb)v[2], (vb)v[3]);
-    return _mm256_permutevar8x32_epi32(_mm256_packs_epi16(a, b), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-}
-
+#include "group_x86.h"
 #endif
 
 /* A register's elements, in units of `unit`, to digits; what they lack goes back to `x`, without an error. */

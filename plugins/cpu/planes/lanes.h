@@ -133,13 +133,21 @@ LINES(q1_0, where_set(word(b, 2, group), line, 2))
 LINES(q2_0, four_pairs(word(b, 2, 2 * group + line / 4), line % 4))
 
 #if PLANES_DOT
-/* Numbers of eight bits and of a table, raised by 128. */
+/* Numbers of eight bits and of a table, raised by 128 unless they may have a sign. */
+#if PLANES_SIGNED
+#define BYTE_BIAS 0
+#else
 #define BYTE_BIAS 128
-static const uint8_t raised_128[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
+#endif
+#define RAISED(n) (uint8_t)((n) + BYTE_BIAS)
+static const uint8_t raised_nl[16] = {RAISED(-127), RAISED(-104), RAISED(-83), RAISED(-65), RAISED(-49), RAISED(-35),
+                                      RAISED(-22),  RAISED(-10),  RAISED(1),   RAISED(13),  RAISED(25),  RAISED(38),
+                                      RAISED(53),   RAISED(69),   RAISED(89),  RAISED(113)};
+#undef RAISED
 
 LINES(q8_0, word(b, 2, line) ^ w_all(BYTE_BIAS))
-LINES(iq4_nl, w_lookup(raised_128, nibble(b, 2, 0, line)))
-LINES(iq4_xs, w_lookup(raised_128, nibble(b, 4, 1 + 4 * group, line)))
+LINES(iq4_nl, w_lookup(raised_nl, nibble(b, 2, 0, line)))
+LINES(iq4_xs, w_lookup(raised_nl, nibble(b, 4, 1 + 4 * group, line)))
 #endif
 
 /* -- factors ------------------------------------------------------------------------------- */

@@ -35,6 +35,12 @@ static float element(const cpu_gemm *g, int64_t c, int64_t k)
     return x[0];
 }
 
+/* Byte i of each lane, as it is multiplied. */
+CPU_INLINE vi byte_from(vu v, int i)
+{
+    return PLANES_SIGNED ? (vi)(v << (24 - 8 * i)) >> 24 : (vi)(v >> 8 * i & 255);
+}
+
 /* Adds those of a part, times a vector's numbers, to a column's sums.  Lines are those of a group, of all the strip's
  * rows. */
 static __attribute__((noinline)) vf meet_apart(uint32_t apart, int begin, int end, const uint8_t *lines, vf d, vf m,
@@ -43,7 +49,7 @@ static __attribute__((noinline)) vf meet_apart(uint32_t apart, int begin, int en
     for (int i = begin; i < end; i++) {
         if (!(apart >> i & 1))
             continue;
-        const vi number = (vi)((vu)v_loadi(lines + i / 4 * LINE) >> 8 * (i % 4) & 255);
+        const vi number = byte_from((vu)v_loadi(lines + i / 4 * LINE), i % 4);
         const vf value = v_set1(element(g, c, k + i));
         sum = v_fma(v_fma(v_cvt(number), d, m), value, sum);
     }
@@ -81,7 +87,7 @@ CPU_INLINE void multiply(const line_of of, const strip_rows *w, const int group,
         for (int p = 0; p < planes; p++)
             CPU_UNROLL
             for (int c = 0; c < cols; c++) {
-                const vi b = w_four(x->packed[c] + GROUP * p + 4 * (line + l));
+                const p_factor b = p_digits(x->packed[c] + GROUP * p, line + l);
                 CPU_UNROLL
                 for (int r = 0; r < VECTORS; r++)
                     if (l)

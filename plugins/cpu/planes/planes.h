@@ -14,14 +14,19 @@
  * speed: 16 products of digits and numbers of up to 15, or of -16 to 16, fit, as do eight of -32 to 32; numbers that
  * are larger are raised, too.  The results are the same bits.
  *
- * Compiled for AVX2 and for both kinds of units, of 32 and 64 bytes: PLANES names which.
+ * Compiled for AVX2 and for both kinds of units, of 32 and 64 bytes, and for NEON with dot products: PLANES names which.
+ * There (PLANES_SIGNED) both factors have a sign, and only numbers that need it are raised.
  */
 #ifndef CPU_PLANES_H
 #define CPU_PLANES_H
 
 #include "../ops/gemm.h"
 
+#if CPU_VL == 4
+#define STRIP (4 * CPU_VL) /* rows: four vectors                 */
+#else
 #define STRIP (2 * CPU_VL) /* rows: two vectors                  */
+#endif
 #define GROUP 32     /* elements of a column that have a scale  */
 #define LINES_EACH 8 /* words of four elements in a group         */
 #define EXACT 3      /* planes                               */
@@ -32,10 +37,15 @@
  * again. */
 #define UP_TO_2(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
 #define UP_TO_4(X, ...) UP_TO_2(X, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+#define UP_TO_6(X, ...) UP_TO_4(X, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__)
 #if defined(PLANES_TILES) /* by tiles (../tiles): of 16 columns, whatever the planes; no numbers are met at once */
 enum { TILE_EXACT = 16, TILE = 16, NOW_AGAIN = 8 };
+#elif CPU_VL == 4 /* neon: strips of four registers, of which there are 32 */
+#define EXACT_COLS UP_TO_2
+#define FAST_COLS UP_TO_6
+#define NOW_COLS UP_TO_2
+enum { TILE_EXACT = 2, TILE = 6, NOW = 2, NOW_AGAIN = 4 };
 #elif CPU_REGISTERS == 32
-#define UP_TO_6(X, ...) UP_TO_4(X, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__)
 #define EXACT_COLS UP_TO_4
 #define FAST_COLS UP_TO_6
 #define NOW_COLS UP_TO_4
@@ -45,6 +55,10 @@ enum { TILE_EXACT = 4, TILE = 6, NOW = 4, NOW_AGAIN = 8 };
 #define FAST_COLS UP_TO_4
 #define NOW_COLS UP_TO_2
 enum { TILE_EXACT = 2, TILE = 4, NOW = 2, NOW_AGAIN = NOW };
+#endif
+
+#ifndef PLANES_SIGNED
+#define PLANES_SIGNED 0
 #endif
 
 #define PLANES_V(name) CPU_PASTE(name, PLANES)

@@ -48,7 +48,7 @@ const cpu_interleaved PLANES_V(cpu_planes) = {
     .exact = {scratch_bytes_exact, packed_bytes_exact, pack_exact, rows_exact, grain, column_bytes_exact},
     .fast = {scratch_bytes_fast, packed_bytes_fast, pack_fast, rows_fast, grain, column_bytes_fast},
     .types = 0 LANES_TYPES(EU_LANES_BIT),
-#if PLANES_DOT
+#if PLANES_DOT && !defined(CPU_NEON) /* which looks words up one by one in any layout */
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
     .pays = eu_gathers_pay,
 #endif

@@ -25,7 +25,14 @@ static const planes_form forms[CPU_TYPES] = {
 /* Forms of lines, which types that agree in what matters share: elements with a scale, is there a bias, are there
  * minima.  A tile of each: */
 #define LINES_FORMS(X)                                                                                                 \
-    X(raised_32, 32, 1, 0) X(minima_32, 32, 0, 1) X(both_32, 32, 1, 1) X(raised_16, 16, 1, 0) X(minima_16, 16, 0, 1)
+    X(raised_32, 32, 1, 0) X(minima_32, 32, 0, 1) X(both_32, 32, 1, 1) X(raised_16, 16, 1, 0) X(minima_16, 16, 0, 1)   \
+    PLAIN_FORM(X)
+#if PLANES_SIGNED
+#define PLAIN_FORM(X) X(plain_32, 32, 0, 0)
+#else
+#define PLAIN_FORM(X)
+#define tile_plain_32 NULL
+#endif
 typedef void tile_call(const strip_panel *w, int64_t groups, int bias, int planes, int cols, tile_columns *x,
                        const strip_ask *ask, vf sum[TILE][VECTORS]);
 #define DECLARE(name, ...) static tile_call tile_##name;
@@ -33,7 +40,7 @@ LINES_FORMS(DECLARE)
 #undef DECLARE
 #define TILE_OF(group, bias, minima)                                                                                   \
     ((group) == 16 ? ((minima) ? tile_minima_16 : tile_raised_16)                                                      \
-     : !(minima)   ? tile_raised_32                                                                                    \
+     : !(minima)   ? ((bias) || !PLANES_SIGNED ? tile_raised_32 : tile_plain_32)                                       \
      : (bias)      ? tile_both_32                                                                                      \
                    : tile_minima_32)
 
@@ -57,7 +64,7 @@ static strip_rows rows_at(const cpu_gemm *g, int64_t m, int64_t rows, int64_t k0
     const uint8_t *at = g->a + (m - g->row0) * g->stride + k0 / g->block * g->block_bytes * EU_LANES;
     strip_rows w;
     for (int r = 0; r < STRIP / EU_LANES; r++)
-        w.at[r / EACH].of[r % EACH] = rows > r * EU_LANES ? at + r * EU_LANES * g->stride : at;
+        group_put(w.at, r, rows > r * EU_LANES ? at + r * EU_LANES * g->stride : at);
     return w;
 }
 
@@ -125,7 +132,7 @@ static strip_ask first_ask(const cpu_gemm *g, const cpu_panel *p, int64_t kc, in
     const int64_t bytes = kc / g->block * g->block_bytes * EU_LANES, steps = kc / GROUP * EU_LANES / STRIP;
     strip_ask ask = {.bytes = bytes / (tiles * (steps ? steps : 1)) + 1};
     for (int r = 0; r < STRIP / EU_LANES; r++)
-        ask.at[r] = next.at[r / EACH].of[r % EACH];
+        ask.at[r] = group_at(next.at, r);
     return ask;
 }
 

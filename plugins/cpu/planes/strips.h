@@ -56,8 +56,8 @@ CPU_INLINE void ask_ahead(const strip_rows *w, int64_t far, int64_t near, const 
     for (int r = 0; r < STRIP / EU_LANES; r++)
         CPU_UNROLL
         for (int i = 0; i < bytes; i += 64) {
-            ask_far(w->at[r / EACH].of[r % EACH] + far + i);
-            __builtin_prefetch(w->at[r / EACH].of[r % EACH] + near + i, 0, 3);
+            ask_far(group_at(w->at, r) + far + i);
+            __builtin_prefetch(group_at(w->at, r) + near + i, 0, 3);
         }
 }
 

@@ -17,7 +17,7 @@ extern const cpu_interleaved PLANES_V(cpu_planes);
 #define SOME_GROUPS 8 /* whose columns stay near until the strip's other vector has met them */
 
 /* A group's sums of all planes, columns and rows of a vector. */
-typedef int32_t group_sums[EXACT][TILE_ROWS][ROWS];
+typedef int32_t tile_sums[EXACT][TILE_ROWS][ROWS];
 
 /* -- tiles --------------------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static void give_tiles_back(void)
 
 /* Lines of a part times digits of all columns, `stride` bytes apart. */
 CPU_INLINE void multiply_tiles(const uint8_t *lines, const uint8_t *digits, int64_t stride, const int planes,
-                               group_sums sums)
+                               tile_sums sums)
 {
     TILE_LOAD(6, lines, LINE);
     TILE_ZERO(0);
@@ -126,7 +126,7 @@ static __attribute__((noinline)) void add_those_apart(const tile_meeting *t, int
 }
 
 /* A column's sums of a group's part, with scales and minima.  `apart` gathers what is set apart. */
-CPU_INLINE vf add_column(const tile_meeting *t, int64_t group, const int p, const int c, group_sums sums,
+CPU_INLINE vf add_column(const tile_meeting *t, int64_t group, const int p, const int c, tile_sums sums,
                          const planes_form form, int bias, const int planes, uint32_t *apart, vf sum)
 {
     const uint8_t *packed = group_of(t, group, c, form, planes);
@@ -148,7 +148,7 @@ CPU_INLINE vf add_column(const tile_meeting *t, int64_t group, const int p, cons
 CPU_INLINE void meet_groups(const tile_meeting *t, int64_t groups, const planes_form form, int bias, const int planes,
                             const bool whole, vf sum[TILE][VECTORS])
 {
-    _Alignas(64) group_sums sums[2];
+    _Alignas(64) tile_sums sums[2];
     const int64_t units = groups * form.parts, each = planes_group_bytes(form, planes);
     vf own[TILE];
     CPU_UNROLL
