@@ -3,7 +3,7 @@
 # this machine has, and with more threads than it has cores.
 suite=./tests/conformance/conformance
 number=0
-echo 1..9
+echo 1..10
 
 # label, options
 run() {
@@ -28,4 +28,5 @@ run "avx512vnni" --option cpu.simd=avx512vnni --ops mul_mat,mul_mat_id
 run "amx" --option cpu.simd=amx --option cpu.amx=emulated --ops mul_mat,mul_mat_id
 run "neon" --option cpu.simd=neon
 run "neondot" --option cpu.simd=neondot --ops mul_mat,mul_mat_id
+run "neonmm" --option cpu.simd=neonmm --ops mul_mat,mul_mat_id
 run "five threads" --option cpu.threads=5 --ops mul_mat,mul_mat_id,attention,gated_delta_net,ssm_conv,ssm_scan,set_rows

@@ -115,7 +115,8 @@ struct cpu_variant {
 };
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx2vnni, cpu_variant_avx512,
-    cpu_variant_avx512vnni, cpu_variant_amx, cpu_variant_neon, cpu_variant_neondot;
+    cpu_variant_avx512vnni, cpu_variant_amx, cpu_variant_neon, cpu_variant_neondot,
+    cpu_variant_neonmm;
 /* The best variant for this machine, or the one asked for by name; NULL if it
  * does not exist or cannot run here.  `amx`: the option of that name. */
 const cpu_variant *cpu_variant_find(const char *name, const char *amx);
@@ -273,7 +274,7 @@ struct eng_instance_state {
 
 #define CPU_MAX_CORES 1024
 
-/* Does the processor have them: scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon or neondot?  `amx`: off, or as the plugin's
+/* Does the processor have them: scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon, neondot or neonmm?  `amx`: off, or as the plugin's
  * option of that name says. */
 bool cpu_machine_runs(const char *instructions, const char *amx);
 /* The whole machine as a device: what enumerate says. */

@@ -96,12 +96,15 @@ libcpu_encode_neon_la_SOURCES = $(cpu_encode_sources)
 libcpu_encode_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_SUFFIX=neon -DCPU_NEON
 libcpu_encode_neon_la_CFLAGS = $(cpu_encode_flags)
 # Weights in lanes by dot products of bytes beside the ops of neon.
-noinst_LTLIBRARIES += libcpu-planes-neondot.la
-libcpu_planes_neondot_la_SOURCES = $(cpu_planes_sources) %D%/planes/variant_neondot.c
+noinst_LTLIBRARIES += libcpu-planes-neondot.la libcpu-planes-neonmm.la
+libcpu_planes_neondot_la_SOURCES = $(cpu_planes_sources) %D%/planes/variant_neon.c
 libcpu_planes_neondot_la_CPPFLAGS = $(libcpu_neon_la_CPPFLAGS) -DPLANES=neondot -DPLANES_DOT=1 -DPLANES_SIGNED=1
 libcpu_planes_neondot_la_CFLAGS = $(libcpu_neon_la_CFLAGS) -march=armv8.2-a+dotprod
+libcpu_planes_neonmm_la_SOURCES = $(cpu_planes_headers) %D%/planes/pairs.c
+libcpu_planes_neonmm_la_CPPFLAGS = $(libcpu_planes_neondot_la_CPPFLAGS)
+libcpu_planes_neonmm_la_CFLAGS = $(libcpu_neon_la_CFLAGS) -march=armv8.2-a+dotprod+i8mm
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_NEON
-plugins_cpu_cpu_la_LIBADD += libcpu-planes-neondot.la libcpu-neon.la libcpu-encode-neon.la
+plugins_cpu_cpu_la_LIBADD += libcpu-planes-neondot.la libcpu-planes-neonmm.la libcpu-neon.la libcpu-encode-neon.la
 endif
 
 dist_check_SCRIPTS += %D%/check-variants.sh %D%/check-loops.sh

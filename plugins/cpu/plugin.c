@@ -61,7 +61,7 @@ static int device_open(eng_plugin_state *plugin, const eng_device_request *reque
     if (!variant)
         return s->fail(s->host, ENG_ERR_UNSUPPORTED,
                        "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it" ENG_ADVICE
-                       "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon or neondot", option_or_auto(s, "simd"));
+                       "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon, neondot or neonmm", option_or_auto(s, "simd"));
     return cpu_device_open(plugin, request, variant, device);
 }
 
@@ -76,7 +76,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "threads", "0",
      "threads of the whole device; 0: one for each core the process may use"},
     {sizeof(eng_plugin_option), 0, "simd", "auto",
-     "instruction set: auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon or neondot; one the machine lacks is refused"},
+     "instruction set: auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon, neondot or neonmm; one the machine lacks is refused"},
     {sizeof(eng_plugin_option), 0, "amx", "auto",
      "matrix unit of bytes and bf16: auto, off, or emulated: do not ask the processor, the process itself does what it lacks"},
     {sizeof(eng_plugin_option), 0, "memory", "0",

@@ -117,7 +117,7 @@ static void check_type(const device *d, uint32_t type)
 
 int main(void)
 {
-    static const char *const variants[] = {"scalar", "avx2", "avx2vnni", "avx512", "avx512vnni", "amx", "neon", "neondot"};
+    static const char *const variants[] = {"scalar", "avx2", "avx2vnni", "avx512", "avx512vnni", "amx", "neon", "neondot", "neonmm"};
     static const uint32_t types[] = {ENG_TYPE_BF16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_1, ENG_TYPE_Q5_0, ENG_TYPE_Q5_1,
                                      ENG_TYPE_Q8_0, ENG_TYPE_IQ4_NL, ENG_TYPE_MXFP4, ENG_TYPE_NVFP4, ENG_TYPE_IQ4_XS,
                                      ENG_TYPE_Q2_K, ENG_TYPE_Q3_K, ENG_TYPE_Q4_K, ENG_TYPE_Q5_K, ENG_TYPE_Q6_K};

@@ -84,14 +84,40 @@ static bool has_dot_products(void)
     enum { ASIMDDP = 1 << 20 };
     return (getauxval(AT_HWCAP) & ASIMDDP) != 0;
 }
+
+static bool has_matrix_products(void)
+{
+    enum { I8MM = 1 << 13 };
+    return has_dot_products() && (getauxval(AT_HWCAP2) & I8MM) != 0;
+}
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+
+static bool has_feature(const char *name)
+{
+    int there = 0;
+    size_t bytes = sizeof there;
+    return sysctlbyname(name, &there, &bytes, NULL, 0) == 0 && there;
+}
+
+static bool has_dot_products(void)
+{
+    return has_feature("hw.optional.arm.FEAT_DotProd");
+}
+
+static bool has_matrix_products(void)
+{
+    return has_dot_products() && has_feature("hw.optional.arm.FEAT_I8MM");
+}
 #else
 static bool has_dot_products(void)
 {
-#ifdef __APPLE__
-    return true; /* since the first of them */
-#else
     return false;
-#endif
+}
+
+static bool has_matrix_products(void)
+{
+    return false;
 }
 #endif
 #endif
@@ -116,6 +142,8 @@ bool cpu_machine_runs(const char *instructions, const char *amx)
         return true;
     if (!strcmp(instructions, "neondot"))
         return has_dot_products();
+    if (!strcmp(instructions, "neonmm"))
+        return has_matrix_products();
 #endif
     return !strcmp(instructions, "scalar");
 }

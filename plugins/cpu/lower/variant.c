@@ -10,7 +10,7 @@ const cpu_variant *cpu_variant_find(const char *name, const char *amx)
         &cpu_variant_amx, &cpu_variant_avx512vnni, &cpu_variant_avx512, &cpu_variant_avx2vnni, &cpu_variant_avx2,
 #endif
 #ifdef CPU_HAVE_NEON
-        &cpu_variant_neondot, &cpu_variant_neon,
+        &cpu_variant_neonmm, &cpu_variant_neondot, &cpu_variant_neon,
 #endif
         &cpu_variant_scalar,
     };

@@ -1,0 +1,24 @@
+/* The variants neondot and neonmm: the ops of neon, with dot products of bytes for weights in lanes, and for many columns
+ * products of small matrices. */
+#include "config.h"
+
+#include "../cpu.h"
+#include "../ops/gemm.h"
+
+extern const cpu_op *const cpu_ops_neon[ENG_OP_LIMIT];
+extern const cpu_interleaved cpu_planes_neondot, cpu_planes_pairs, cpu_strips_neon;
+
+#define VARIANT(called, by)                                                                                            \
+    const cpu_variant cpu_variant_##called = {                                                                         \
+        .name = #called,                                                                                               \
+        .ops = cpu_ops_neon,                                                                                           \
+        .formats = cpu_formats,                                                                                        \
+        .to_f16 = CPU_V(cpu_to_f16),                                                                                   \
+        .read = CPU_V(cpu_read),                                                                                       \
+        .copy = CPU_V(cpu_copy),                                                                                       \
+        .fma = CPU_V(cpu_fma),                                                                                         \
+        .planes = &cpu_planes_##by,                                                                                    \
+        .strips = &cpu_strips_neon,                                                                                    \
+    }
+VARIANT(neondot, neondot);
+VARIANT(neonmm, pairs);
