@@ -29,7 +29,6 @@
 #define BEFORE 870  /* cells before the first token                                   */
 #define HEADS 6
 #define KV_HEADS 2
-#define DIM 96
 #define SOME 50     /* columns of what is emulated, unless it is alone or all are asked for   */
 
 static bool all;
@@ -218,6 +217,7 @@ typedef struct seeing {
     const char *name;
     int64_t window;
     double softcap, max_bias;
+    int64_t dim; /* of a head */
 } seeing;
 
 static eng_value build_attention(eng_graph *g, const eng_value *in, const void *what)
@@ -240,19 +240,19 @@ static float *attend(const device *d, const operand *kv, const float *q, const s
     int32_t pos[PROMPT];
     for (int64_t i = 0; i < n; i++)
         pos[i] = (int32_t)(BEFORE + first + i);
-    operand in[4] = {{ENG_TYPE_F32, {DIM, HEADS, n}, q + first * DIM * HEADS, false}, kv[0], kv[1],
+    operand in[4] = {{ENG_TYPE_F32, {s->dim, HEADS, n}, q + first * s->dim * HEADS, false}, kv[0], kv[1],
                      {ENG_TYPE_I32, {n}, pos, false}};
-    return compute(d, in, 4, (operand){ENG_TYPE_F32, {DIM, HEADS, n}, NULL, false}, build_attention, s,
+    return compute(d, in, 4, (operand){ENG_TYPE_F32, {s->dim, HEADS, n}, NULL, false}, build_attention, s,
                    BEFORE + first + n);
 }
 
 static void check_attention(const device *devices, int n_devices, uint32_t type_k, uint32_t type_v, const seeing *s)
 {
     static const int some[] = {1, 2, 3, 5, 7, 8, 9, 17, 32, PROMPT};
-    const int64_t ne[4] = {DIM, CELLS, KV_HEADS, 0};
+    const int64_t ne[4] = {s->dim, CELLS, KV_HEADS, 0};
     void *k = encoded(&devices[0], type_k, ne, 5), *v = encoded(&devices[0], type_v, ne, 6);
-    float *q = numbers(DIM * HEADS * PROMPT, 4);
-    operand kv[2] = {{type_k, {DIM, CELLS, KV_HEADS}, k, false}, {type_v, {DIM, CELLS, KV_HEADS}, v, false}};
+    float *q = numbers(s->dim * HEADS * PROMPT, 4);
+    operand kv[2] = {{type_k, {s->dim, CELLS, KV_HEADS}, k, false}, {type_v, {s->dim, CELLS, KV_HEADS}, v, false}};
     float *whole = k && v && q ? attend(&devices[0], kv, q, s, 0, PROMPT) : NULL;
     bool good = whole != NULL;
     for (int i = 0; good && i < (int)(sizeof some / sizeof *some); i++)
@@ -260,7 +260,7 @@ static void check_attention(const device *devices, int n_devices, uint32_t type_
             int64_t first = (i * 13 + 5) % (PROMPT - some[i] + 1);
             float *part = attend(&devices[t], kv, q, s, first, some[i]);
             for (int64_t c = 0; good && c < some[i]; c++)
-                good = same_row(part, c, whole, first + c, DIM * HEADS);
+                good = same_row(part, c, whole, first + c, s->dim * HEADS);
             if (!good)
                 printf("# %s: %d tokens from %d on: other bits\n", devices[t].name, some[i], (int)first);
             free(part);
@@ -315,7 +315,7 @@ static void check_rows(const device *devices, int n_devices)
 
 static void check_variant(const char *simd)
 {
-    static const seeing plain = {"", 0, 0, 0}, bounded = {" of a window with a softcap and ALiBi", 600, 20, 8};
+    static const seeing plain = {"", 0, 0, 0, 96}, bounded = {" of a window with a softcap and ALiBi", 600, 20, 8, 96}, usual = {" of heads of 128", 0, 0, 0, 128};
     static const uint32_t experts[] = {ENG_TYPE_F16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_K, ENG_TYPE_MXFP4};
     device d[4];
     int n = 0;
@@ -333,6 +333,9 @@ static void check_variant(const char *simd)
     }
     check_attention(d, n, ENG_TYPE_F16, ENG_TYPE_F16, &plain);
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, &plain);
+    check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q5_1, &usual);
+    check_attention(d, n, ENG_TYPE_Q4_1, ENG_TYPE_IQ4_NL, &usual);
+    check_attention(d, n, ENG_TYPE_Q5_0, ENG_TYPE_Q4_0, &usual);
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, &bounded);
     check_attention(d, n, ENG_TYPE_F32, ENG_TYPE_F32, &bounded);
     check_rows(d, n);

@@ -110,7 +110,7 @@ static void weigh(const attn_work *w, int64_t n)
         vf total = {0};
         for (int64_t j = 0; j < CELLS; j += CPU_VL) {
             /* weights below the normal numbers would cost time and weigh nothing */
-            vf x = v_load(s + j) - max, p = v_select(x < -87.0f, (vf){0}, v_exp(x));
+            vf x = v_load(s + j) - max, p = v_select(x < -87.0f, (vf){0}, v_exp_down(x));
             v_store(s + j, p);
             total += p;
         }

@@ -213,6 +213,19 @@ CPU_INLINE void dec_iq4_nl(const uint8_t *row, int64_t u, const float *scales, v
     nibbles_scaled(b + 2, table_iq4, v_f16_all(b), w);
 }
 
+/* Types whose rows few columns meet as they are decoded, block by block in registers (attention, short rows): with vectors
+ * of 16, where the columns' sums are in registers, too. */
+#define BLOCK 32
+#define BLOCK_VECTORS (BLOCK / CPU_VL)
+#define BLOCK_COLUMNS 4
+#if CPU_VL == 16
+#define BLOCK_TYPES(X)                                                                                                 \
+    X(Q4_0, q4_0, 18) X(Q4_1, q4_1, 20) X(Q5_0, q5_0, 22) X(Q5_1, q5_1, 24) X(Q8_0, q8_0, 34) X(IQ4_NL, iq4_nl, 18)
+#else
+#define BLOCK_TYPES(X)
+#endif
+typedef void (*block_decoder)(const uint8_t *row, int64_t block, const float *scales, vf *w);
+
 CPU_INLINE void prep_iq4_xs(const uint8_t *b, float *scales)
 {
     uint16_t high;

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "decode.h"
 #include "gemm_lines.h"
 
 #define COMMON (128 / 4) /* elements of a chain of the most common head: no loop over them */
@@ -185,6 +186,93 @@ TILES_OF(ROWS_F32)
 TILES_OF(ROWS_F16)
 TILES_OF(ROWS_BF16)
 
+/* -- rows of blocks that few columns meet as they are decoded ------------------------------------ */
+
+#if CPU_VL == 16
+#define PAIR 2 /* rows at once: their vectors and sums stay in registers */
+#define MOST_VECTORS (4 * COMMON / CPU_VL)
+
+/* Rows of k elements with `cols` columns, which are packed at x as those of `n` are: results of each row. */
+CPU_INLINE void meet_blocks(const uint8_t *const *row, const float *x, int64_t n, const int k, const int cols,
+                            const block_decoder decode, four *result)
+{
+    const int length = k / 4;
+    vf w[PAIR][MOST_VECTORS], acc[PAIR][BLOCK_COLUMNS];
+    CPU_UNROLL
+    for (int i = 0; i < PAIR; i++) {
+        CPU_UNROLL
+        for (int b = 0; b < k / BLOCK; b++)
+            decode(row[i], b, NULL, w[i] + b * BLOCK_VECTORS);
+        CPU_UNROLL
+        for (int j = 0; j < BLOCK_COLUMNS; j++)
+            acc[i][j] = (vf){0};
+    }
+    CPU_UNROLL
+    for (int v = 0; v < 4; v++)
+        CPU_UNROLL
+        for (int l = 0; l < length / CPU_VL; l++)
+            CPU_UNROLL
+            for (int j = 0; j < cols; j++) {
+                const vf b = v_load(x + (v * n + j) * length + l * CPU_VL);
+                CPU_UNROLL
+                for (int i = 0; i < PAIR; i++)
+                    acc[i][j] = v_fma(w[i][4 * l + v], b, acc[i][j]);
+            }
+    CPU_UNROLL
+    for (int i = 0; i < PAIR; i++)
+        result[i] = sums_of(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
+}
+
+/* Rows m0 .. m1 - 1; `bytes` of a row. */
+CPU_INLINE void rows_of_blocks(const cpu_gemm *g, int64_t m0, int64_t m1, const float *x, float *const *o, const int k,
+                               const int cols, const int bytes, const block_decoder decode)
+{
+    for (int64_t m = m0; m < m1; m += PAIR) {
+        const uint8_t *row[PAIR] = {cpu_gemm_row(g, m), cpu_gemm_row(g, m + 1 < m1 ? m + 1 : m)};
+        four result[PAIR];
+        ask_for(cpu_gemm_row(g, m + LATER), PAIR, g->stride, bytes, true);
+        meet_blocks(row, x, g->n, k, cols, decode, result);
+        for (int i = 0; i < PAIR && m + i < m1; i++)
+            CPU_UNROLL
+            for (int j = 0; j < cols; j++)
+                o[j][m + i] = result[i][j];
+    }
+}
+
+#define COLUMNS_OF(k, n, bytes, name) case n: rows_of_blocks(g, m0, m1, x, o, k, n, (bytes) * ((k) / BLOCK), dec_##name); break;
+#define BLOCKS_OF(NAME, name, bytes)                                                                                   \
+    static void blocks_##name(const cpu_gemm *g, int64_t m0, int64_t m1, const float *x, float *const *o, int cols)    \
+    {                                                                                                                  \
+        switch (cols) {                                                    \
+            COLUMNS_OF(4 * COMMON, 1, bytes, name)                                                                     \
+            COLUMNS_OF(4 * COMMON, 2, bytes, name)                                                                     \
+            COLUMNS_OF(4 * COMMON, 3, bytes, name)                                                                     \
+            COLUMNS_OF(4 * COMMON, 4, bytes, name)                                                                     \
+        default: break;                                                                                                \
+        }                                                                                                              \
+    }
+BLOCK_TYPES(BLOCKS_OF)
+
+/* false: they are to be made lines. */
+static bool short_blocks(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0, int64_t c1)
+{
+    const float *x = (const float *)g->packed + c0 * COMMON;
+    if (g->group > 1 || g->k != 4 * COMMON || c1 - c0 > BLOCK_COLUMNS)
+        return false;
+    switch (g->type) {
+#define CASE_BLOCKS(NAME, name, bytes) case ENG_TYPE_##NAME: blocks_##name(g, m0, m1, x, g->o + c0, (int)(c1 - c0)); return true;
+        BLOCK_TYPES(CASE_BLOCKS)
+    default: return false;
+    }
+}
+#else
+static bool short_blocks(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0, int64_t c1)
+{
+    (void)g, (void)m0, (void)m1, (void)c0, (void)c1;
+    return false;
+}
+#endif
+
 /* Rows m .. m + rows - 1 as lines, NEAR of each chain; at once where they are one behind the other. */
 CPU_INLINE void decode_rows(const cpu_gemm *g, int64_t m, int64_t rows, int64_t length, float *lines)
 {
@@ -220,6 +308,8 @@ void CPU_V(cpu_gemm_short)(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0
 {
     const int64_t length = cpu_whole_chains(g->k) / 4;
     const source from = source_of(g);
+    if (from == LINES && short_blocks(g, m0, m1, c0, c1))
+        return;
     for (int64_t m = m0; m < m1; m += NEAR) {
         short_rows a = {.n = m1 - m < NEAR ? m1 - m : NEAR, .first = m};
         const short_ask ask = {cpu_gemm_row(g, m + LATER), g->stride,

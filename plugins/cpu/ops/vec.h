@@ -412,17 +412,11 @@ CPU_INLINE vf v_bf16(const void *p)
 
 /* -- functions -------------------------------------------------------------------- */
 
-/*
- * e^x, relative error about 1e-7: x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its
- * series to the seventh power, times 2^n in two steps so that results near
- * both ends of the range are right.
- */
-CPU_INLINE vf v_exp(vf x)
+/* e^x as a number from 0.7 to 1.42 times two to the power of *n. */
+CPU_INLINE vf v_exp_part(vf x, vf *power)
 {
-    vi nan = x != x;
-    vf c = v_max(v_min(x, v_set1(89.0f)), v_set1(-104.0f));
-    vf n = (c * 1.44269504088896341f + 12582912.0f) - 12582912.0f; /* to the nearest integer */
-    vf r = v_fma(n, v_set1(-0x1.62e4p-1f), c);                     /* ln 2 in two parts */
+    vf n = (x * 1.44269504088896341f + 12582912.0f) - 12582912.0f; /* to the nearest integer */
+    vf r = v_fma(n, v_set1(-0x1.62e4p-1f), x);                     /* ln 2 in two parts */
     r = v_fma(n, v_set1(-0x1.7f7d1cp-20f), r);
     vf p = v_set1(1.0f / 5040);
     p = v_fma(p, r, v_set1(1.0f / 720));
@@ -432,9 +426,30 @@ CPU_INLINE vf v_exp(vf x)
     p = v_fma(p, r, v_set1(0.5f));
     p = v_fma(p, r, v_set1(1.0f));
     p = v_fma(p, r, v_set1(1.0f));
+    *power = n;
+    return p;
+}
+
+/*
+ * e^x, relative error about 1e-7: x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its
+ * series to the seventh power, times 2^n in two steps so that results near
+ * both ends of the range are right.
+ */
+CPU_INLINE vf v_exp(vf x)
+{
+    vi nan = x != x;
+    vf c = v_max(v_min(x, v_set1(89.0f)), v_set1(-104.0f)), n;
+    vf p = v_exp_part(c, &n);
     vi k = __builtin_convertvector(n, vi), half = k >> 1;
     p = p * (vf)((half + 127) << 23) * (vf)((k - half + 127) << 23);
     return v_select(nan, x, p);
+}
+
+/* The same, to the bit, of x from -87 to 0, and of what is no number; of others whatever it is. */
+CPU_INLINE vf v_exp_down(vf x)
+{
+    vf n, p = v_exp_part(x, &n);
+    return p * (vf)((__builtin_convertvector(n, vi) + 127) << 23);
 }
 
 CPU_INLINE vf v_sigmoid(vf x)
