@@ -315,7 +315,7 @@ static void check_rows(const device *devices, int n_devices)
 
 static void check_variant(const char *simd)
 {
-    static const seeing plain = {"", 0, 0, 0, 96}, bounded = {" of a window with a softcap and ALiBi", 600, 20, 8, 96}, usual = {" of heads of 128", 0, 0, 0, 128};
+    static const seeing plain = {"", 0, 0, 0, 96}, bounded = {" of a window with a softcap and ALiBi", 600, 20, 8, 96}, usual = {" of heads of 128", 0, 0, 0, 128}, small = {" of heads of 64", 0, 0, 0, 64};
     static const uint32_t experts[] = {ENG_TYPE_F16, ENG_TYPE_Q4_0, ENG_TYPE_Q4_K, ENG_TYPE_MXFP4};
     device d[4];
     int n = 0;
@@ -335,7 +335,7 @@ static void check_variant(const char *simd)
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q8_0, &plain);
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q5_1, &usual);
     check_attention(d, n, ENG_TYPE_Q4_1, ENG_TYPE_IQ4_NL, &usual);
-    check_attention(d, n, ENG_TYPE_Q5_0, ENG_TYPE_Q4_0, &usual);
+    check_attention(d, n, ENG_TYPE_Q5_0, ENG_TYPE_Q4_0, &small);
     check_attention(d, n, ENG_TYPE_Q8_0, ENG_TYPE_Q4_0, &bounded);
     check_attention(d, n, ENG_TYPE_F32, ENG_TYPE_F32, &bounded);
     check_rows(d, n);

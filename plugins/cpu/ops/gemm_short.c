@@ -190,7 +190,7 @@ TILES_OF(ROWS_BF16)
 
 #if CPU_VL == 16
 #define PAIR 2 /* rows at once: their vectors and sums stay in registers */
-#define MOST_VECTORS (4 * COMMON / CPU_VL)
+#define MOST_VECTORS (128 / CPU_VL)
 
 /* Rows of k elements with `cols` columns, which are packed at x as those of `n` are: results of each row. */
 CPU_INLINE void meet_blocks(const uint8_t *const *row, const float *x, int64_t n, const int k, const int cols,
@@ -240,27 +240,32 @@ CPU_INLINE void rows_of_blocks(const cpu_gemm *g, int64_t m0, int64_t m1, const 
 }
 
 #define COLUMNS_OF(k, n, bytes, name) case n: rows_of_blocks(g, m0, m1, x, o, k, n, (bytes) * ((k) / BLOCK), dec_##name); break;
-#define BLOCKS_OF(NAME, name, bytes)                                                                                   \
-    static void blocks_##name(const cpu_gemm *g, int64_t m0, int64_t m1, const float *x, float *const *o, int cols)    \
+#define BLOCKS_OF(k, name, bytes)                                                                                      \
+    static void blocks_##k##_##name(const cpu_gemm *g, int64_t m0, int64_t m1, const float *x, float *const *o,        \
+                                    int64_t cols)                                                                      \
     {                                                                                                                  \
-        switch (cols) {                                                    \
-            COLUMNS_OF(4 * COMMON, 1, bytes, name)                                                                     \
-            COLUMNS_OF(4 * COMMON, 2, bytes, name)                                                                     \
-            COLUMNS_OF(4 * COMMON, 3, bytes, name)                                                                     \
-            COLUMNS_OF(4 * COMMON, 4, bytes, name)                                                                     \
+        switch (cols) {                                                                                                \
+            COLUMNS_OF(k, 1, bytes, name)                                                                              \
+            COLUMNS_OF(k, 2, bytes, name)                                                                              \
+            COLUMNS_OF(k, 3, bytes, name)                                                                              \
+            COLUMNS_OF(k, 4, bytes, name)                                                                              \
         default: break;                                                                                                \
         }                                                                                                              \
     }
-BLOCK_TYPES(BLOCKS_OF)
+#define BLOCKS_OF_BOTH(NAME, name, bytes) BLOCKS_OF(64, name, bytes) BLOCKS_OF(128, name, bytes)
+BLOCK_TYPES(BLOCKS_OF_BOTH)
 
-/* false: they are to be made lines. */
+/* Heads of 64 and of 128 with few columns; false: they are to be made lines. */
 static bool short_blocks(const cpu_gemm *g, int64_t m0, int64_t m1, int64_t c0, int64_t c1)
 {
-    const float *x = (const float *)g->packed + c0 * COMMON;
-    if (g->group > 1 || g->k != 4 * COMMON || c1 - c0 > BLOCK_COLUMNS)
+    const float *x = (const float *)g->packed + c0 * (g->k / 4);
+    if (g->group > 1 || (g->k != 64 && g->k != 128) || c1 - c0 > BLOCK_COLUMNS)
         return false;
     switch (g->type) {
-#define CASE_BLOCKS(NAME, name, bytes) case ENG_TYPE_##NAME: blocks_##name(g, m0, m1, x, g->o + c0, (int)(c1 - c0)); return true;
+#define CASE_BLOCKS(NAME, name, bytes)                                                                                 \
+    case ENG_TYPE_##NAME:                                                                                              \
+        (g->k == 64 ? blocks_64_##name : blocks_128_##name)(g, m0, m1, x, g->o + c0, c1 - c0);                         \
+        return true;
         BLOCK_TYPES(CASE_BLOCKS)
     default: return false;
     }
