@@ -1,8 +1,6 @@
 /* Precision fast by tiles: weights of bf16 with rows side by side; all else as avx512vnni has it. */
 #include "config.h"
 
-#include "libengine/util/util.h"
-
 #include "../cpu.h"
 #include "../units/units.h"
 #include "tiles.h"
@@ -11,11 +9,6 @@
 extern const cpu_units cpu_units_avx512vnni;
 
 static const cpu_products *const others = &cpu_units_avx512vnni.products;
-
-static bool is_ours(const cpu_gemm *g)
-{
-    return g->type == ENG_TYPE_BF16 && g->group == EU_STRIP;
-}
 
 static size_t larger(size_t a, size_t b)
 {
@@ -26,37 +19,29 @@ static size_t larger(size_t a, size_t b)
 static size_t packed_bytes(uint32_t type, int64_t k, int64_t n)
 {
     const size_t other = others->packed_bytes(type, k, n);
-    return type == ENG_TYPE_BF16 ? larger(other, cpu_tiles_bf16_packed(k, n)) : other;
+    return type == ENG_TYPE_BF16 ? larger(other, cpu_tiles_bf16_packed(k, n, 1)) : other;
 }
 
 static size_t scratch_bytes(uint32_t type, int64_t k, int64_t n)
 {
     const size_t other = others->scratch_bytes(type, k, n);
-    return type == ENG_TYPE_BF16 ? larger(other, cpu_tiles_bf16_packed(k, n)) : other;
+    return type == ENG_TYPE_BF16 ? larger(other, cpu_tiles_bf16_packed(k, n, 1)) : other;
 }
 
 static void pack(const cpu_gemm *g, int64_t c0, int64_t c1, void *out)
 {
-    if (is_ours(g))
-        cpu_tiles_bf16_pack(g, c0, c1, out);
+    if (cpu_tiles_take_bf16(g))
+        cpu_tiles_bf16_pack(g, c0, c1, 1, out);
     else
         others->pack(g, c0, c1, out);
 }
 
 static void rows(const cpu_gemm *g, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    if (!is_ours(g)) {
+    if (cpu_tiles_take_bf16(g))
+        cpu_tiles_bf16_rows(g, 1, m0, m1, scratch);
+    else
         others->rows(g, m0, m1, scratch);
-        return;
-    }
-    if (m0 >= m1 || g->n == 0)
-        return;
-    const uint8_t *packed = g->packed;
-    if (!packed) {
-        cpu_tiles_bf16_pack(g, 0, g->n, scratch);
-        packed = scratch;
-    }
-    cpu_tiles_bf16(g, packed, m0, m1);
 }
 
 static int64_t grain(int64_t n)

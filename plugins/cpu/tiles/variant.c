@@ -8,7 +8,7 @@
 #include "variant.h"
 
 extern const cpu_op *const cpu_ops_avx512[ENG_OP_LIMIT];
-extern const cpu_interleaved cpu_tiles_planes, cpu_strips_avx512;
+extern const cpu_interleaved cpu_tiles_planes, cpu_tiles_strips;
 extern const cpu_units cpu_units_tiles;
 
 /* -- do tiles work? ---------------------------------------------------------------------------- */
@@ -114,6 +114,6 @@ const cpu_variant cpu_variant_amx = {
     .copy = CPU_V(cpu_copy),
     .fma = CPU_V(cpu_fma),
     .planes = &cpu_tiles_planes,
-    .strips = &cpu_strips_avx512,
+    .strips = &cpu_tiles_strips,
     .units = &cpu_units_tiles,
 };
