@@ -33,7 +33,7 @@ static _Thread_local struct state {
     int rows[TILES], bytes[TILES];
     tile data[TILES];
 } state;
-static atomic_long done;
+static atomic_long done, in_use; /* instructions; threads that have tiles */
 
 long tiles_emulated(void)
 {
@@ -122,9 +122,16 @@ static bool decode(const ucontext_t *u, instruction *i)
 
 /* -- what they do ----------------------------------------------------------------------------------- */
 
+static void give_back(void)
+{
+    if (state.configured)
+        atomic_fetch_sub(&in_use, 1);
+    memset(&state, 0, sizeof state);
+}
+
 static void configure(const uint8_t *from)
 {
-    memset(&state, 0, sizeof state);
+    give_back();
     need(from[0] == 1, "ldtilecfg: the palette is 1");
     for (int i = 1; i < 16; i++)
         need(from[i] == 0, "ldtilecfg: reserved bytes are zero");
@@ -138,6 +145,7 @@ static void configure(const uint8_t *from)
         }
     }
     state.configured = true;
+    atomic_fetch_add(&in_use, 1);
 }
 
 static void need_tile(int t)
@@ -233,10 +241,11 @@ static void multiply_bf16(const instruction *i)
 /* false: it is none of these. */
 static bool execute(const instruction *i)
 {
+    need(i->opcode == 0x5e || i->opcode == 0x5c || i->vvvv == 0, "an instruction with an operand too many");
     if (i->opcode == 0x49 && i->prefix == 0 && !i->registers)
         configure(i->address);
     else if (i->opcode == 0x49 && i->prefix == 0)
-        memset(&state, 0, sizeof state);
+        give_back();
     else if (i->opcode == 0x49 && i->prefix == 3 && i->registers)
         zero_tile(i->reg);
     else if (i->opcode == 0x4b && (i->prefix == 3 || i->prefix == 1) && !i->registers)
@@ -265,17 +274,28 @@ static void on_illegal(int signal_number, siginfo_t *info, void *context)
     signal(signal_number, SIG_DFL); /* it comes again, and ends the process as it would have */
 }
 
-void emulate_tiles(void)
+long tiles_in_use(void)
+{
+    return atomic_load(&in_use);
+}
+
+bool emulate_tiles(void)
 {
     struct sigaction action = {.sa_sigaction = on_illegal, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGILL, &action, NULL);
+    return sigaction(SIGILL, &action, NULL) == 0;
 }
 
 #else
 
-void emulate_tiles(void)
+bool emulate_tiles(void)
 {
+    return false;
+}
+
+long tiles_in_use(void)
+{
+    return 0;
 }
 
 long tiles_emulated(void)

@@ -6,7 +6,7 @@
 
 bool eu_thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
-    static const int faults[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    static const int faults[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t all, before;
     sigfillset(&all);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)

@@ -4,8 +4,9 @@
  * Most of the plugin is compiled once.  ops/ is compiled once per
  * instruction set (scalar, avx2, avx512, neon) with other flags and another
  * suffix; each copy ends in one table, struct cpu_variant, and a device uses
- * the table that suits the machine.  avx2vnni and avx512vnni are avx2 and
- * avx512 with dot products of bytes (planes/, units/).
+ * the table that suits the machine.  avx2vnni, avx512vnni and neondot are
+ * avx2, avx512 and neon with dot products of bytes (planes/, units/), amx and
+ * neonmm the last two with products of matrices (tiles/, planes/pairs.c).
  */
 #ifndef CPU_H
 #define CPU_H
@@ -85,16 +86,15 @@ typedef struct cpu_products {
 /* Units for small numbers, which a variant may have for products in precision fast (units/). */
 typedef struct cpu_units {
     cpu_products products;
-    bool (*takes)(uint32_t type, uint32_t group, int64_t n); /* rows in such groups, with n columns */
-    /* For roofs, as fma of a variant: dot products of bytes, and products of a matrix unit; NULL: none. */
-    double (*dot)(int64_t rounds, float *sum);
-    double (*matrix)(int64_t rounds, float *sum);
+    bool (*takes)(uint32_t type, int64_t n); /* with n columns */
+    double (*dot)(int64_t rounds, float *sum); /* for a roof, as fma of a variant: dot products of bytes; NULL: none */
 } cpu_units;
 
-/* Products of weights with rows side by side, which a variant may have.  Those of strips are always exact. */
+/* Products of weights with rows side by side, which a variant may have. */
 typedef struct cpu_interleaved {
     cpu_products exact, fast;
     uint64_t types;     /* that are kept so: a bit each */
+    uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
     uint64_t tried;     /* those of them that are only if that pays on this machine */
     bool (*pays)(void); /* NULL: there are none */
 } cpu_interleaved;
@@ -110,6 +110,7 @@ struct cpu_variant {
     float (*read)(const float *x, int64_t n);
     void (*copy)(const float *x, float *y, int64_t n);
     double (*fma)(int64_t rounds, float *sum);
+    double (*matrix)(int64_t rounds, float *sum); /* of a matrix unit; NULL: none */
     const cpu_units *units; /* NULL: none                                    */
     const cpu_interleaved *planes, *strips; /* of EU_LANES (planes/) and EU_STRIP rows (ops/gemm_strips.c); NULL: none */
 };

@@ -77,7 +77,7 @@ libcpu_planes_avx512vnni_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni
 # Products by tiles beside those of units and planes; what tiles are given is in assembler.
 noinst_LTLIBRARIES += libcpu-tiles.la
 libcpu_tiles_la_SOURCES = $(cpu_planes_headers) %D%/units/units.h %D%/units/lines.h %D%/tiles/tiles.h %D%/tiles/variant.h %D%/tiles/bf16.c \
-	%D%/tiles/planes.c %D%/tiles/strips.c %D%/tiles/units.c %D%/tiles/variant.c
+	%D%/tiles/planes.c %D%/tiles/strips.c %D%/tiles/variant.c
 libcpu_tiles_la_CPPFLAGS = $(libcpu_planes_avx512vnni_la_CPPFLAGS) -DPLANES_TILES
 libcpu_tiles_la_CFLAGS = $(libcpu_units_la_CFLAGS) -mamx-tile -mamx-int8 -mamx-bf16
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_X86
@@ -99,10 +99,10 @@ libcpu_encode_neon_la_CFLAGS = $(cpu_encode_flags)
 noinst_LTLIBRARIES += libcpu-planes-neondot.la libcpu-planes-neonmm.la
 libcpu_planes_neondot_la_SOURCES = $(cpu_planes_sources) %D%/planes/variant_neon.c
 libcpu_planes_neondot_la_CPPFLAGS = $(libcpu_neon_la_CPPFLAGS) -DPLANES=neondot -DPLANES_DOT=1 -DPLANES_SIGNED=1
-libcpu_planes_neondot_la_CFLAGS = $(libcpu_neon_la_CFLAGS) -march=armv8.2-a+dotprod
+libcpu_planes_neondot_la_CFLAGS = $(libcpu_neon_la_CFLAGS) $(CPU_NEONDOT_CFLAGS)
 libcpu_planes_neonmm_la_SOURCES = $(cpu_planes_headers) %D%/planes/pairs.c
-libcpu_planes_neonmm_la_CPPFLAGS = $(libcpu_planes_neondot_la_CPPFLAGS)
-libcpu_planes_neonmm_la_CFLAGS = $(libcpu_neon_la_CFLAGS) -march=armv8.2-a+dotprod+i8mm
+libcpu_planes_neonmm_la_CPPFLAGS = $(libcpu_planes_neondot_la_CPPFLAGS) -DPLANES_PAIRS
+libcpu_planes_neonmm_la_CFLAGS = $(libcpu_neon_la_CFLAGS) $(CPU_NEONMM_CFLAGS)
 plugins_cpu_cpu_la_CPPFLAGS += -DCPU_HAVE_NEON
 plugins_cpu_cpu_la_LIBADD += libcpu-planes-neondot.la libcpu-planes-neonmm.la libcpu-neon.la libcpu-encode-neon.la
 endif

@@ -34,16 +34,13 @@ static const char *option_or_auto(const eng_services *s, const char *name)
     return value && *value ? value : "auto";
 }
 
-static const cpu_variant *find_variant(const eng_services *s)
-{
-    return cpu_variant_find(option_or_auto(s, "simd"), option_or_auto(s, "amx"));
-}
 
 static int plugin_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
 {
     const eng_services *s = plugin->services;
     int status = index > 0 ? ENG_ERR_NOTFOUND : cpu_machine_describe(s, info);
-    const cpu_variant *variant = find_variant(s);
+    const char *amx = option_or_auto(s, "amx"); /* who only lists devices need not do what a processor lacks */
+    const cpu_variant *variant = cpu_variant_find(option_or_auto(s, "simd"), strcmp(amx, "emulated") ? amx : "off");
     if (status == ENG_OK && variant) /* as the device says when it is open */
         snprintf(info->capabilities, sizeof info->capabilities, "%s", variant->name);
     return status;
@@ -57,11 +54,15 @@ static int device_open(eng_plugin_state *plugin, const eng_device_request *reque
     const char *amx = option_or_auto(s, "amx");
     if (strcmp(amx, "auto") && strcmp(amx, "off") && strcmp(amx, "emulated"))
         return s->fail(s->host, ENG_ERR_INVALID, "cpu.amx is '%s'; it takes auto, off or emulated", amx);
-    const cpu_variant *variant = find_variant(s);
+    const char *simd = option_or_auto(s, "simd");
+    const cpu_variant *variant = cpu_variant_find(simd, amx);
+    if (!variant && !strcmp(simd, "amx") && !strcmp(amx, "off"))
+        return s->fail(s->host, ENG_ERR_INVALID, "cpu.simd = amx" ENG_CAUSE "cpu.amx is off" ENG_ADVICE
+                       "leave one of them as auto");
     if (!variant)
         return s->fail(s->host, ENG_ERR_UNSUPPORTED,
                        "cpu.simd = %s" ENG_CAUSE "unknown, or this processor lacks it" ENG_ADVICE
-                       "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon, neondot or neonmm", option_or_auto(s, "simd"));
+                       "use auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon, neondot or neonmm", simd);
     return cpu_device_open(plugin, request, variant, device);
 }
 

@@ -106,8 +106,7 @@ bool open_device(device *d, const char *simd, int threads)
                 eng_context_set_option(d->context, "cpu.threads", text) == ENG_OK;
     if (good && eng_device_open(d->context, "cpu", &d->device) == ENG_OK)
         return true;
-    if (good && strcmp(simd, "amx") == 0) {
-        emulate_tiles();
+    if (good && strcmp(simd, "amx") == 0 && emulate_tiles()) {
         d->emulated = true;
         snprintf(d->name, sizeof d->name, "amx, emulated, %d threads", threads);
         if (eng_context_set_option(d->context, "cpu.amx", "emulated") == ENG_OK &&

@@ -131,7 +131,8 @@ int main(void)
             const long before = tiles_emulated();
             check_type(&d, types[i]);
             if (d.emulated)
-                tap_check(tiles_emulated() > before, "%s: %s by tiles", d.name, eng_type_name(types[i]));
+                tap_check(tiles_emulated() > before && tiles_in_use() == 0, "%s: %s by tiles, which are given back", d.name,
+                          eng_type_name(types[i]));
         }
         close_device(&d);
     }

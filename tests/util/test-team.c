@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,6 +25,38 @@ static void count_run(void *ctx, uint32_t i)
         c->same = false;
     c->threads[i] = pthread_self();
 }
+
+typedef struct masks {
+    pthread_t caller;
+    atomic_uint members, right;
+} masks;
+
+static void look_at_mask(void *ctx, uint32_t i)
+{
+    masks *m = ctx;
+    sigset_t blocked;
+    (void)i;
+    if (pthread_equal(m->caller, pthread_self()) || pthread_sigmask(SIG_BLOCK, NULL, &blocked) != 0)
+        return;
+    const bool hosts = sigismember(&blocked, SIGINT) && sigismember(&blocked, SIGUSR1) && sigismember(&blocked, SIGPROF);
+    const bool faults = sigismember(&blocked, SIGSEGV) || sigismember(&blocked, SIGBUS) || sigismember(&blocked, SIGILL) ||
+                        sigismember(&blocked, SIGFPE) || sigismember(&blocked, SIGTRAP) || sigismember(&blocked, SIGSYS);
+    atomic_fetch_add(&m->members, 1);
+    atomic_fetch_add(&m->right, hosts && !faults);
+}
+
+/* The host's signals are not for the team, but those of a member's own fault are. */
+START_TEST(signals)
+{
+    masks m = {.caller = pthread_self()};
+    eu_team *team = eu_team_create(NULL, 0);
+    ck_assert_uint_ge(eu_team_grow(team, 3), 3);
+    eu_team_run(team, 4, look_at_mask, &m);
+    ck_assert_uint_eq(atomic_load(&m.members), 3);
+    ck_assert_uint_eq(atomic_load(&m.right), 3);
+    eu_team_end(team);
+}
+END_TEST
 
 /* Calls of all sizes, one after the other: each member runs each of its calls once, on its own thread. */
 START_TEST(runs)
@@ -297,6 +330,7 @@ int main(void)
     Suite *suite = suite_create("team");
     TCase *t = tcase_create("team");
     tcase_set_timeout(t, 120);
+    tcase_add_test(t, signals);
     tcase_add_test(t, runs);
     tcase_add_test(t, barriers);
     tcase_add_test(t, starts);

@@ -69,9 +69,10 @@ static bool may_use_amx(void)
 
 static bool runs_amx(const char *amx)
 {
-    if (!runs_avx512vnni() || !__builtin_cpu_supports("avx512bf16") || !strcmp(amx, "off"))
+    const bool emulated = !strcmp(amx, "emulated");
+    if (!runs_avx512vnni() || !__builtin_cpu_supports("avx512bf16") || (!emulated && strcmp(amx, "auto")))
         return false;
-    return !strcmp(amx, "emulated") || (has_amx() && may_use_amx());
+    return has_amx() ? may_use_amx() : emulated;
 }
 #endif
 

@@ -68,10 +68,10 @@ typedef struct group_sums {
 CPU_INLINE void sums_of(const group_digits *digits, const int planes, group_sums half[2])
 {
     CPU_UNROLL
-    for (int p = 0; p < planes; p++)
+    for (int p = 0; p < EXACT; p++)
         CPU_UNROLL
         for (int h = 0; h < 2; h++)
-            half[h].plane[p] = vaddlvq_s8(digits[p].half[h]);
+            half[h].plane[p] = p < planes ? vaddlvq_s8(digits[p].half[h]) : 0;
 }
 
 CPU_INLINE group_sums sums_together(group_sums a, group_sums b)

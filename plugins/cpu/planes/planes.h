@@ -20,6 +20,15 @@
 #ifndef CPU_PLANES_H
 #define CPU_PLANES_H
 
+/* Before anything else is included.  Not for clang, which has options instead (configure.ac). */
+#if defined(CPU_NEON) && !defined(__clang__)
+#if defined(PLANES_PAIRS)
+#pragma GCC target("+dotprod+i8mm")
+#else
+#pragma GCC target("+dotprod")
+#endif
+#endif
+
 #include "../ops/gemm.h"
 
 #if CPU_VL == 4

@@ -5,9 +5,10 @@
 #ifndef CPU_PLANES_RUN_H
 #define CPU_PLANES_RUN_H
 
+#include "planes.h"
+
 #include "../cpu.h"
 #include "../ops/panels.h"
-#include "planes.h"
 #include "types.h"
 
 /* Elements of k: a strip's lines and a tile's columns stay in the nearest cache; with SOME columns fewer gain. */

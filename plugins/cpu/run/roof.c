@@ -30,7 +30,7 @@ static void pass(void *ctx, uint32_t thread)
         variant->copy(t->from + begin, t->to + begin, end - begin);
     } else {
         double operations = t->what == ENG_ROOF_DOT      ? variant->units->dot(ROUNDS, &sum)
-                            : t->what == ENG_ROOF_MATRIX ? variant->units->matrix(ROUNDS, &sum)
+                            : t->what == ENG_ROOF_MATRIX ? variant->matrix(ROUNDS, &sum)
                                                          : variant->fma(ROUNDS, &sum);
         if (thread == 0)
             t->operations = operations;
@@ -60,7 +60,7 @@ static double measure(trial *t)
 int cpu_device_roof(eng_device_state *device, uint32_t what, double *per_second)
 {
     const bool computes = what == ENG_ROOF_FMA || what == ENG_ROOF_DOT || what == ENG_ROOF_MATRIX;
-    if (what == ENG_ROOF_MATRIX && !(device->variant->units && device->variant->units->matrix))
+    if (what == ENG_ROOF_MATRIX && !device->variant->matrix)
         return device->services->fail(device->host, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "%s has no matrix unit",
                                       device->info.name, device->variant->name);
     if (what == ENG_ROOF_DOT && !(device->variant->units && device->variant->units->dot))

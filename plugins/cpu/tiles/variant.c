@@ -9,7 +9,7 @@
 
 extern const cpu_op *const cpu_ops_avx512[ENG_OP_LIMIT];
 extern const cpu_interleaved cpu_tiles_planes, cpu_tiles_strips;
-extern const cpu_units cpu_units_tiles;
+extern const cpu_units cpu_units_avx512vnni;
 
 /* -- do tiles work? ---------------------------------------------------------------------------- */
 
@@ -102,6 +102,36 @@ static bool works(void)
     return atomic_load(&known) == 2;
 }
 
+/* -- a roof -------------------------------------------------------------------------------------- */
+
+/* Operations of so many rounds of nothing but products of tiles of bytes. */
+static double matrix(int64_t rounds, float *sum)
+{
+    enum { SUMS = 4 };
+    _Alignas(64) int32_t line[TILE_ROWS][TILE_ROWS] = {{(int32_t)*sum}};
+    const int64_t times = rounds / TILE_ROWS; /* a product takes as many cycles as a tile has rows */
+    tile_shapes s = {0};
+    for (int i = 0; i < 8; i++)
+        tile_shape(&s, i, TILE_ROWS, TILE_LINE);
+    tiles_configure(&s);
+    TILE_LOAD(0, line, TILE_LINE);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    TILE_LOAD(4, line, TILE_LINE);
+    TILE_LOAD(5, line, TILE_LINE);
+    for (int64_t i = 0; i < times; i++) {
+        TILE_BYTES(0, 4, 5);
+        TILE_BYTES(1, 4, 5);
+        TILE_BYTES(2, 4, 5);
+        TILE_BYTES(3, 4, 5);
+    }
+    TILE_STORE(0, line, TILE_LINE);
+    tiles_release();
+    *sum = (float)line[0][0];
+    return 2.0 * SUMS * TILE_ROWS * TILE_ROWS * TILE_LINE * (double)times;
+}
+
 /* -- the variant ---------------------------------------------------------------------------------- */
 
 const cpu_variant cpu_variant_amx = {
@@ -115,5 +145,6 @@ const cpu_variant cpu_variant_amx = {
     .fma = CPU_V(cpu_fma),
     .planes = &cpu_tiles_planes,
     .strips = &cpu_tiles_strips,
-    .units = &cpu_units_tiles,
+    .matrix = matrix,
+    .units = &cpu_units_avx512vnni,
 };

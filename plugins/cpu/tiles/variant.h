@@ -14,11 +14,6 @@ size_t cpu_tiles_bf16_column(int64_t k, int parts);
 size_t cpu_tiles_bf16_packed(int64_t k, int64_t n, int parts);
 void cpu_tiles_bf16(const cpu_gemm *g, const uint8_t *packed, int parts, int64_t m0, int64_t m1);
 
-CPU_INLINE bool cpu_tiles_take_bf16(const cpu_gemm *g)
-{
-    return g->type == ENG_TYPE_BF16 && g->group == EU_STRIP;
-}
-
 /* Rows m0 .. m1 - 1, with columns packed at first if they are not. */
 CPU_INLINE void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, int64_t m0, int64_t m1, uint8_t *scratch)
 {

@@ -126,9 +126,8 @@ static bool bf16_pays(void)
 }
 
 /* Processors with dot products of bytes may lack those of bf16. */
-static bool takes(uint32_t type, uint32_t group, int64_t n)
+static bool takes(uint32_t type, int64_t n)
 {
-    (void)group;
     (void)n;
     const units_form form = cpu_units_form(type);
     return form == UNITS_BF16 ? __builtin_cpu_supports("avx512bf16") && bf16_pays() : form != UNITS_NONE;
@@ -224,4 +223,4 @@ static int64_t grain(int64_t n)
     return STRIP;
 }
 
-const cpu_units cpu_units_avx512vnni = {{scratch_bytes, packed_bytes, pack, run_rows, grain, NULL}, takes, dot, NULL};
+const cpu_units cpu_units_avx512vnni = {{scratch_bytes, packed_bytes, pack, run_rows, grain, NULL}, takes, dot};
