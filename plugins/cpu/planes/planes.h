@@ -20,12 +20,14 @@
 #ifndef CPU_PLANES_H
 #define CPU_PLANES_H
 
-/* Before anything else is included.  Not for clang, which has options instead (configure.ac). */
+/* What CFLAGS may leave out, before arm_neon.h is included.  Not for clang, which has options instead (configure.ac). */
 #if defined(CPU_NEON) && !defined(__clang__)
-#if defined(PLANES_PAIRS)
-#pragma GCC target("+dotprod+i8mm")
-#else
-#pragma GCC target("+dotprod")
+#if defined(PLANES_PAIRS) && !defined(__ARM_FEATURE_MATMUL_INT8) && __ARM_ARCH >= 9
+#pragma GCC target("arch=armv9-a+i8mm")
+#elif defined(PLANES_PAIRS) && !defined(__ARM_FEATURE_MATMUL_INT8)
+#pragma GCC target("arch=armv8.2-a+dotprod+i8mm")
+#elif !defined(__ARM_FEATURE_DOTPROD)
+#pragma GCC target("arch=armv8.2-a+dotprod")
 #endif
 #endif
 
