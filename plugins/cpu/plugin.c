@@ -79,7 +79,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "simd", "auto",
      "instruction set: auto, scalar, avx2, avx2vnni, avx512, avx512vnni, amx, neon, neondot or neonmm; one the machine lacks is refused"},
     {sizeof(eng_plugin_option), 0, "amx", "auto",
-     "matrix unit of bytes and bf16: auto, off, or emulated: do not ask the processor, the process itself does what it lacks"},
+     "matrix unit of bytes and bf16: auto, off, or emulated: where the processor has none the process itself does what it lacks, as tests do"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
      "bytes that the device is said to have, all of them free (suffixes K, M, G); 0: what the machine has"},
 };
