@@ -102,6 +102,7 @@ typedef struct cpu_interleaved {
 struct cpu_variant {
     const char *name;
     bool (*works)(void);       /* tried once where the processor has them; NULL: no need */
+    bool (*pays)(void);        /* asked where it is not chosen by name; NULL: it does */
     const cpu_op *const *ops;  /* by op number; NULL: nothing to compute      */
     const cpu_format *formats; /* by type number, CPU_TYPES entries           */
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);

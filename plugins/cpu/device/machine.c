@@ -9,7 +9,6 @@
 
 #if defined(CPU_HAVE_X86) && defined(__GNUC__)
 #include <cpuid.h>
-#include <signal.h>
 #ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -68,19 +67,12 @@ static bool may_use_amx(void)
 #endif
 }
 
-/* Does the process do what the processor refuses?  Else to try would end it. */
-static bool handles_illegal(void)
-{
-    struct sigaction action;
-    return sigaction(SIGILL, NULL, &action) == 0 && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-}
-
 static bool runs_amx(const char *amx)
 {
     const bool emulated = !strcmp(amx, "emulated");
     if (!runs_avx512vnni() || !__builtin_cpu_supports("avx512bf16") || (!emulated && strcmp(amx, "auto")))
         return false;
-    return has_amx() ? may_use_amx() : emulated && handles_illegal();
+    return has_amx() ? may_use_amx() : emulated;
 }
 #endif
 

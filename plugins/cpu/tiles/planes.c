@@ -9,10 +9,14 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "../planes/run.h"
 #include "tiles.h"
+#include "variant.h"
 
 extern const cpu_interleaved PLANES_V(cpu_planes);
+static const cpu_interleaved *const dot = &PLANES_V(cpu_planes);
 
 #define SOME_GROUPS 8 /* whose columns stay near until the strip's other vector has met them */
 
@@ -219,7 +223,6 @@ LINES_FORMS(TILES)
 
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    const cpu_interleaved *dot = &PLANES_V(cpu_planes);
     if (m0 >= m1 || g->n <= NOW_AGAIN) {
         (planes == 1 ? &dot->fast : &dot->exact)->rows(g, m0, m1, scratch);
         return;
@@ -241,3 +244,51 @@ const cpu_interleaved cpu_tiles_planes = {
     .tried = 0 GRID_TYPES(EU_LANES_BIT),
     .pays = eu_gathers_pay,
 };
+
+/* -- do they pay? ------------------------------------------------------------------------------------- */
+
+#define TRIED_K 512
+#define TRIED_COLUMNS 16
+#define TRIED_BYTES (STRIP * TRIED_K / 32 * 18) /* of q4_0 */
+#define TRIES 5
+#define ROUNDS 8
+
+typedef struct tried {
+    uint8_t weights[TRIED_BYTES];
+    float columns[TRIED_COLUMNS][TRIED_K], results[TRIED_COLUMNS][STRIP];
+    const uint8_t *b[TRIED_COLUMNS];
+    float *o[TRIED_COLUMNS];
+} tried;
+
+/* Nanoseconds of some products of a strip with 16 columns, in exact. */
+static uint64_t duration(bool tiles)
+{
+    const cpu_products *way = tiles ? &cpu_tiles_planes.exact : &dot->exact;
+    const size_t scratch = way->scratch_bytes(ENG_TYPE_Q4_0, TRIED_K, TRIED_COLUMNS);
+    tried *t = calloc(1, sizeof *t);
+    uint8_t *memory = calloc(1, 2 * (scratch + CPU_ALIGN)), *aligned = memory + (-(uintptr_t)memory & (CPU_ALIGN - 1));
+    uint64_t begin = 0, end = tiles; /* without memory dot products are faster */
+    if (t && memory) {
+        cpu_gemm g = {.a = t->weights, .stride = TRIED_BYTES / STRIP, .group = EU_LANES, .block = 32, .block_bytes = 18,
+                      .type = ENG_TYPE_Q4_0, .b_type = ENG_TYPE_F32, .k = TRIED_K, .n = TRIED_COLUMNS, .b = t->b, .o = t->o};
+        for (int c = 0; c < TRIED_COLUMNS; c++) {
+            t->b[c] = (const uint8_t *)t->columns[c];
+            t->o[c] = t->results[c];
+        }
+        way->pack(&g, 0, TRIED_COLUMNS, aligned + scratch);
+        g.packed = aligned + scratch;
+        begin = eu_now();
+        for (int i = 0; i < ROUNDS; i++)
+            way->rows(&g, 0, STRIP, aligned);
+        end = eu_now();
+    }
+    free(memory);
+    free(t);
+    return end - begin;
+}
+
+bool cpu_tiles_pay(void)
+{
+    static atomic_int known;
+    return eu_trial(&known, duration, TRIES, 5);
+}

@@ -137,6 +137,7 @@ static double matrix(int64_t rounds, float *sum)
 const cpu_variant cpu_variant_amx = {
     .name = "amx",
     .works = works,
+    .pays = cpu_tiles_pay,
     .ops = cpu_ops_avx512,
     .formats = cpu_formats,
     .to_f16 = CPU_V(cpu_to_f16),

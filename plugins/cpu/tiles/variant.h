@@ -14,6 +14,9 @@ size_t cpu_tiles_bf16_column(int64_t k, int parts);
 size_t cpu_tiles_bf16_packed(int64_t k, int64_t n, int parts);
 void cpu_tiles_bf16(const cpu_gemm *g, const uint8_t *packed, int parts, int64_t m0, int64_t m1);
 
+/* Are products of weights in lanes faster by tiles than by dot products?  Tried once (planes.c). */
+bool cpu_tiles_pay(void);
+
 /* Rows m0 .. m1 - 1, with columns packed at first if they are not. */
 CPU_INLINE void cpu_tiles_bf16_rows(const cpu_gemm *g, int parts, int64_t m0, int64_t m1, uint8_t *scratch)
 {
