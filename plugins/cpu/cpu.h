@@ -94,9 +94,9 @@ typedef struct cpu_units {
 typedef struct cpu_interleaved {
     cpu_products exact, fast;
     uint64_t types;     /* that are kept so: a bit each */
-    uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
     uint64_t tried;     /* those of them that are only if that pays on this machine */
     bool (*pays)(void); /* NULL: there are none */
+    uint64_t rounded;   /* of strips: types for which there is `fast`; others are exact, or for units */
 } cpu_interleaved;
 
 struct cpu_variant {
@@ -115,6 +115,11 @@ struct cpu_variant {
     const cpu_units *units; /* NULL: none                                    */
     const cpu_interleaved *planes, *strips; /* of EU_LANES (planes/) and EU_STRIP rows (ops/gemm_strips.c); NULL: none */
 };
+
+/* What a variant has of its own of the ops with whose suffix a file is compiled. */
+#define CPU_VARIANT_OPS                                                                                                \
+    .ops = CPU_V(cpu_ops), .formats = cpu_formats, .to_f16 = CPU_V(cpu_to_f16), .read = CPU_V(cpu_read),               \
+    .copy = CPU_V(cpu_copy), .fma = CPU_V(cpu_fma)
 
 extern const cpu_variant cpu_variant_scalar, cpu_variant_avx2, cpu_variant_avx2vnni, cpu_variant_avx512,
     cpu_variant_avx512vnni, cpu_variant_amx, cpu_variant_neon, cpu_variant_neondot,

@@ -34,7 +34,6 @@ static const char *option_or_auto(const eng_services *s, const char *name)
     return value && *value ? value : "auto";
 }
 
-
 static int plugin_enumerate(eng_plugin_state *plugin, uint32_t index, eng_device_info *info)
 {
     const eng_services *s = plugin->services;

@@ -4,8 +4,6 @@
 
 #include "bytes.h"
 
-#define INFINITE 0x7f800000 /* from here on: no number */
-
 CPU_INLINE void sizes_of(const float *x, vb *size)
 {
     CPU_UNROLL

@@ -21,12 +21,7 @@ extern const cpu_interleaved CPU_V(cpu_strips);
 
 const cpu_variant CPU_PASTE(cpu_variant, CPU_SUFFIX) = {
     .name = STRING(CPU_SUFFIX),
-    .ops = CPU_V(cpu_ops),
-    .formats = cpu_formats,
-    .to_f16 = CPU_V(cpu_to_f16),
-    .read = CPU_V(cpu_read),
-    .copy = CPU_V(cpu_copy),
-    .fma = CPU_V(cpu_fma),
+    CPU_VARIANT_OPS,
 #if CPU_HALVES
     .strips = &CPU_V(cpu_strips),
 #endif

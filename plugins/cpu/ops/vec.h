@@ -110,6 +110,8 @@ CPU_INLINE vf v_select(vi mask, vf a, vf b)
 #endif
 }
 
+#define INFINITE 0x7f800000 /* a float's bits without its sign: from here on no number */
+
 CPU_INLINE vf v_abs(vf a)
 {
     return (vf)((vi)a & 0x7fffffff);

@@ -2,8 +2,6 @@
 #ifndef CPU_PLANES_GROUP_NEON_H
 #define CPU_PLANES_GROUP_NEON_H
 
-#define INFINITE 0x7f800000 /* sizes from here on are of no number */
-
 typedef struct group_digits {
     int8x16_t half[2];
 } group_digits;

@@ -19,7 +19,7 @@ extern const cpu_interleaved cpu_planes_neondot;
 
 /* -- lines ----------------------------------------------------------------------------------------- */
 
-/* Two lines, 2 * STEP_BYTES / 2 bytes, become a step: of each register of rows the first two rows' words of both lines, then
+/* Two lines become a step: of each register of rows the first two rows' words of both lines, then
  * those of the other two.  Numbers lose their bias, or are given it back. */
 CPU_INLINE void pair_lines(uint8_t *step, int bias)
 {
@@ -163,10 +163,8 @@ LINES_FORMS(TILES)
 
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    if (m0 >= m1 || g->n <= NOW_AGAIN) {
-        (planes == 1 ? &cpu_planes_neondot.fast : &cpu_planes_neondot.exact)->rows(g, m0, m1, scratch);
+    if (left_to(&cpu_planes_neondot, g, planes, m0, m1, scratch))
         return;
-    }
     planes_run w = run_of(g, planes, scratch);
     w.prepare = pair_all;
     run_panels(&w, m0, m1);

@@ -11,12 +11,7 @@ extern const cpu_interleaved cpu_planes_neondot, cpu_planes_pairs, cpu_strips_ne
 #define VARIANT(called, by)                                                                                            \
     const cpu_variant cpu_variant_##called = {                                                                         \
         .name = #called,                                                                                               \
-        .ops = cpu_ops_neon,                                                                                           \
-        .formats = cpu_formats,                                                                                        \
-        .to_f16 = CPU_V(cpu_to_f16),                                                                                   \
-        .read = CPU_V(cpu_read),                                                                                       \
-        .copy = CPU_V(cpu_copy),                                                                                       \
-        .fma = CPU_V(cpu_fma),                                                                                         \
+        CPU_VARIANT_OPS,                                                                                               \
         .planes = &cpu_planes_##by,                                                                                    \
         .strips = &cpu_strips_neon,                                                                                    \
     }

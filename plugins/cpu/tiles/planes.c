@@ -223,10 +223,8 @@ LINES_FORMS(TILES)
 
 static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint8_t *scratch)
 {
-    if (m0 >= m1 || g->n <= NOW_AGAIN) {
-        (planes == 1 ? &dot->fast : &dot->exact)->rows(g, m0, m1, scratch);
+    if (left_to(dot, g, planes, m0, m1, scratch))
         return;
-    }
     planes_run w = run_of(g, planes, scratch);
     w.elements = PANEL_OF_SOME; /* beside sums and 16 columns' digits */
     w.prepare = lower_lines;

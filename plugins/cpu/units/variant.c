@@ -10,12 +10,7 @@ extern const cpu_units cpu_units_avx512vnni;
 
 const cpu_variant cpu_variant_avx512vnni = {
     .name = "avx512vnni",
-    .ops = cpu_ops_avx512,
-    .formats = cpu_formats,
-    .to_f16 = CPU_V(cpu_to_f16),
-    .read = CPU_V(cpu_read),
-    .copy = CPU_V(cpu_copy),
-    .fma = CPU_V(cpu_fma),
+    CPU_VARIANT_OPS,
     .planes = &cpu_planes_avx512vnni,
     .strips = &cpu_strips_avx512,
     .units = &cpu_units_avx512vnni,

@@ -12,12 +12,7 @@ extern const cpu_units cpu_units_avx2;
 #define VARIANT(called)                                                                                                \
     const cpu_variant cpu_variant_##called = {                                                                         \
         .name = #called,                                                                                               \
-        .ops = cpu_ops_avx2,                                                                                           \
-        .formats = cpu_formats,                                                                                        \
-        .to_f16 = CPU_V(cpu_to_f16),                                                                                   \
-        .read = CPU_V(cpu_read),                                                                                       \
-        .copy = CPU_V(cpu_copy),                                                                                       \
-        .fma = CPU_V(cpu_fma),                                                                                         \
+        CPU_VARIANT_OPS,                                                                                               \
         .planes = &cpu_planes_##called,                                                                                \
         .strips = &cpu_strips_avx2,                                                                                    \
         .units = &cpu_units_avx2,                                                                                      \
