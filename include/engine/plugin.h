@@ -159,7 +159,8 @@ enum {
                                      arena_offset is not filled in           */
     ENG_DEVICE_HOST_MEMORY = 2,   /* value_map gives directly usable memory  */
     ENG_DEVICE_ASYNCHRONOUS = 4,  /* run, write and read only begin the work */
-    ENG_DEVICE_YIELDS = 8         /* run asks to be told when to leave       */
+    ENG_DEVICE_YIELDS = 8,        /* run asks to be told when to leave       */
+    ENG_DEVICE_HOST_CALLS = 16    /* has host_call: later in 3.1             */
 };
 
 typedef struct eng_device_info {
@@ -346,6 +347,13 @@ struct eng_device_calls {
     int (*roof)(eng_device_state *device, uint32_t what, double *per_second);
     /* Since 3.1.  Launches that a run of all sections gives the device.  Optional. */
     int (*plan_launches)(eng_plan_state *plan, uint64_t *launches);
+
+    /* Later in 3.1.  A thread of the device's calls function(ctx) when the work given to the queue before is done; what
+     * is given after begins when the function has returned.  It may use what value_map gave and wait for other devices'
+     * queues, but gives no queue anything: whether several devices' functions can wait for one another, who would have
+     * them do so tries first.  If the work before fails it may never be called: the ticket says so, as any other.
+     * Devices with ENG_DEVICE_HOST_CALLS. */
+    int (*host_call)(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
 };
 
 /* -- services: what the engine gives a plugin ------------------------------ */

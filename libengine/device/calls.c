@@ -93,6 +93,8 @@ static int no_roof(eng_device_state *d, uint32_t w, double *p) { return missing(
 /* Not known: what the answer holds already. */
 static int no_plan_launches(eng_plan_state *p, uint64_t *l) { return ENG_OK; }
 
+static int no_host_call(eng_queue_state *q, void (*f)(void *c), void *c, uint64_t *t) { return missing("host_call"); }
+
 static const eng_device_calls stubs = {
     .size = sizeof stubs,
     .close = no_close,
@@ -123,6 +125,7 @@ static const eng_device_calls stubs = {
     .plan_explain = no_plan_explain,
     .roof = no_roof,
     .plan_launches = no_plan_launches,
+    .host_call = no_host_call,
 };
 
 /* After the two numbers at its head the table is nothing but function pointers. */

@@ -11,7 +11,7 @@ plugins_meta_meta_la_SOURCES = \
 	%D%/plan/planner.h %D%/plan/price.c \
 	%D%/plan/rank_graph.c %D%/plan/split_norm.c %D%/plan/strategy.c %D%/plan/uses.c %D%/plan/variant.c \
 	%D%/plan/variant.h %D%/plan/version.c %D%/plan/versions.c %D%/plan/view.c %D%/plan/wish.c \
-	%D%/run/child.c %D%/run/collective.c %D%/run/instance.c %D%/run/late.c %D%/run/queue.c %D%/run/run.c %D%/run/run.h \
+	%D%/run/ahead.c %D%/run/child.c %D%/run/collective.c %D%/run/instance.c %D%/run/late.c %D%/run/queue.c %D%/run/run.c %D%/run/run.h \
 	%D%/run/spots.c %D%/run/team.c \
 	%D%/explain/dot.c %D%/explain/explain.c %D%/explain/explain.h %D%/explain/facts.c %D%/explain/json.c %D%/explain/names.c \
 	%D%/explain/text.c %D%/explain/write.c

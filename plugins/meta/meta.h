@@ -48,6 +48,7 @@ struct eng_device_state {
     uint32_t n_ranks;     /* leaves, then guests; see meta_device_mark         */
     uint32_t main_mask;   /* leaves whose share is not 0                       */
     bool mixed;           /* the main ranks are not all the same kind          */
+    bool ahead;           /* option `ahead` (run/ahead.c)                      */
     double shares[META_MAX_RANKS];
     meta_partition *partitions; /* fixed once made                             */
     struct eng_store_state *stores;

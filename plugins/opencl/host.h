@@ -420,6 +420,7 @@ int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tenso
                   uint32_t n, uint64_t *ticket);
 int cl_queue_wait(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed);
 int cl_queue_after(eng_queue_state *queue, eng_queue_state *other, uint64_t ticket);
+int cl_queue_call(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
 int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
                   uint32_t n, uint64_t *ticket);
 int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,

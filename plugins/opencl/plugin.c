@@ -67,7 +67,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "apart", "no",
      "every tensor has a buffer of its own, so that a checking driver sees what reaches past it: yes or no"},
     {sizeof(eng_plugin_option), 0, "svm", "auto",
-     "auto: scratch memory that the host uses, too, where a device has fine-grained shared virtual memory; off: never"},
+     "auto: scratch memory, inputs and outputs that the host uses, too, where a device has fine-grained shared virtual memory; off: never"},
     {sizeof(eng_plugin_option), 0, "matrix", "auto",
      "matrix unit for products, of weights in lanes in precision exact, too: auto (tried when the device is opened), no, yes "
      "(not tried), in-c (its instruction in C, for tests)"},
@@ -129,6 +129,7 @@ static const eng_device_calls device_calls = {
     .plan_explain = cl_plan_explain,
     .roof = cl_device_roof,
     .plan_launches = cl_plan_launches,
+    .host_call = cl_queue_call,
 };
 
 ENG_PLUGIN_EXPORT(opencl) = {

@@ -116,8 +116,8 @@ tests_meta_fault_fault_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath 
 	-export-symbols-regex '_LTX_eng_plugin_descriptor$$'
 if ENABLE_META
 if ENABLE_CPU
-check_PROGRAMS += tests/meta/test-fault tests/meta/test-stuck
-TESTS += tests/meta/test-fault tests/meta/test-stuck
+check_PROGRAMS += tests/meta/test-fault tests/meta/test-stuck tests/meta/test-ahead
+TESTS += tests/meta/test-fault tests/meta/test-stuck tests/meta/test-ahead
 if ENABLE_OPENCL
 check_PROGRAMS += tests/meta/test-stuck-opencl
 TESTS += tests/meta/test-stuck-opencl
@@ -130,6 +130,8 @@ tests_meta_test_fault_SOURCES = %D%/test-fault.c $(fault_subject)
 tests_meta_test_fault_LDADD = libengine.la $(LIBM)
 tests_meta_test_stuck_SOURCES = %D%/test-stuck.c $(fault_subject)
 tests_meta_test_stuck_LDADD = libengine.la $(LIBM)
+tests_meta_test_ahead_SOURCES = %D%/test-ahead.c $(fault_subject)
+tests_meta_test_ahead_LDADD = libengine.la $(LIBM)
 tests_meta_test_stuck_opencl_SOURCES = %D%/test-stuck.c $(fault_subject)
 tests_meta_test_stuck_opencl_CPPFLAGS = $(AM_CPPFLAGS) -DON_OPENCL=1
 tests_meta_test_stuck_opencl_LDADD = libengine.la $(LIBM)

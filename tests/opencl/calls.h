@@ -89,6 +89,10 @@ COMMAND(clEnqueueWriteBufferRect,
 COMMAND(clEnqueueFillBuffer,
         P(cl_command_queue queue, cl_mem mem, const void *pattern, size_t width, size_t at, size_t bytes, WAITS),
         P(queue, mem, pattern, width, at, bytes, n_waits, waits, event))
+COMMAND(clEnqueueNativeKernel,
+        P(cl_command_queue queue, void(CL_CALLBACK *function)(void *), void *what, size_t bytes, cl_uint n_mems, const cl_mem *mems,
+          const void **places, WAITS),
+        P(queue, function, what, bytes, n_mems, mems, places, n_waits, waits, event))
 COMMAND(clEnqueueNDRangeKernel,
         P(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *first, const size_t *global,
           const size_t *local, WAITS),

@@ -159,6 +159,18 @@ int meta_blame(const eng_device_state *device, uint32_t rank, int status)
                                           (unsigned)rank, device->name);
 }
 
+/* Option `ahead`: run/ahead.c. */
+static int read_ahead(eng_device_state *d)
+{
+    const eng_plugin_state *plugin = d->plugin;
+    const char *text = plugin->services->option(plugin->host, "ahead");
+
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        return META_FAIL(d, ENG_ERR_INVALID, "option meta.ahead is '%s'; it takes yes or no", text);
+    d->ahead = strcmp(text, "yes") == 0;
+    return ENG_OK;
+}
+
 int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request, eng_device_state **device)
 {
     eng_device_state *d = calloc(1, sizeof *d);
@@ -177,6 +189,8 @@ int meta_device_open(eng_plugin_state *plugin, const eng_device_request *request
                            "%s" ENG_CAUSE
                            "a composition has 1 to %d devices, as in cpu/2 or opencl:0+opencl:1", d->name,
                            META_MAX_RANKS);
+    if (status == ENG_OK)
+        status = read_ahead(d);
     for (uint32_t i = 0; i < request->n_leaves && status == ENG_OK; i++)
         status = add_rank(d, request->leaves[i], false);
     d->n_leaves = d->n_ranks;

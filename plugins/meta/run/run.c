@@ -1,5 +1,5 @@
 /*
- * One run of an instance: a thread for each rank.
+ * One run of an instance: a thread for each rank, but for those that are given ahead (ahead.c), which share one.
  *
  * Without a limit of time the caller's thread is one of them.  With one (meta.timeout) all
  * ranks are on threads of the queue and the caller watches: a call of a device that does not
@@ -76,27 +76,57 @@ static bool goes_on(const meta_member *m)
     return false;
 }
 
-static void run_rank(void *ctx, uint32_t i)
+/* How far it is; `ahead`: what its device's calls know of it (ahead.c). */
+typedef struct rank_run {
+    meta_member own, ahead;
+    uint32_t stop;
+    int32_t section;
+} rank_run;
+
+/* The exchange at a stop, by this thread or by the device's. */
+static bool exchange_at(meta_member *m, meta_member *ahead, uint32_t s)
+{
+    const meta_part *part = &m->queue->instance->variant->parts[m->rank];
+    const bool last = s + 1 == part->n_stops, section = last || part->stops[s + 1].section > part->stops[s].section;
+    return m->queue->ahead >> m->rank & 1u ? meta_ahead_exchange(m, ahead, s, section)
+                                           : meta_exchange_run(m, part->stops[s].exchange);
+}
+
+/* A rank's next stop and what comes before it; false: it has no more to do. */
+static bool step(rank_run *run)
+{
+    meta_member *m = &run->own;
+    const meta_part *part = &m->queue->instance->variant->parts[m->rank];
+    const int32_t end = run->stop < part->n_stops ? part->stops[run->stop].section + 1 : (int32_t)part->n_sections;
+
+    if (run->section < end) {
+        if (!goes_on(m) || !submit_sections(m, run->section, end - 1))
+            return false;
+        run->section = end;
+    }
+    return run->stop < part->n_stops && exchange_at(m, &run->ahead, run->stop++);
+}
+
+/* One thread's ranks: one, or those that are given ahead, by turns. */
+static void run_ranks(void *ctx, uint32_t i)
 {
     eng_queue_state *q = ctx;
-    meta_member m = {.queue = q, .rank = q->members[i]};
-    const meta_part *part = &q->instance->variant->parts[m.rank];
-    int32_t next = 0;
-    bool good = true;
+    rank_run runs[META_MAX_RANKS];
 
-    for (uint32_t s = 0; s < part->n_stops && good; s++) {
-        const meta_stop *stop = &part->stops[s];
-        if (stop->section >= next) {
-            good = goes_on(&m) && submit_sections(&m, next, stop->section);
-            next = stop->section + 1;
-        }
-        good = good && meta_exchange_run(&m, stop->exchange);
+    for (uint32_t left = q->threads[i]; left; left &= left - 1) {
+        const uint32_t r = meta_first(left);
+        runs[r] = (rank_run){.own = {.queue = q, .rank = r}, .ahead = {.queue = q, .rank = r}};
     }
-    if (good && next < (int32_t)part->n_sections)
-        submit_sections(&m, next, (int32_t)part->n_sections - 1);
-    meta_member_idle(&m);
-    atomic_fetch_add_explicit(&q->device->ranks[m.rank].sent, m.sent, memory_order_relaxed);
-    atomic_store(&q->progress[m.rank].waits_for, META_THROUGH);
+    for (uint32_t at_work = q->threads[i]; at_work;)
+        for (uint32_t left = at_work; left; left &= left - 1)
+            if (!step(&runs[meta_first(left)]))
+                at_work &= ~(left & -left);
+    for (uint32_t left = q->threads[i]; left; left &= left - 1) {
+        rank_run *run = &runs[meta_first(left)];
+        meta_member_idle(&run->own);
+        atomic_fetch_add_explicit(&q->device->ranks[run->own.rank].sent, run->own.sent + run->ahead.sent, memory_order_relaxed);
+        atomic_store(&q->progress[run->own.rank].waits_for, META_THROUGH);
+    }
 }
 
 /* -- all of them ------------------------------------------------------------------------- */
@@ -138,13 +168,23 @@ static void watch(eng_queue_state *q)
     }
 }
 
+/* A thread for each rank, and one for all that are given ahead. */
+static void share_out(eng_queue_state *q)
+{
+    q->n_threads = 0;
+    if (q->ahead)
+        q->threads[q->n_threads++] = q->ahead;
+    for (uint32_t left = q->instance->variant->ranks & ~q->ahead; left; left &= left - 1)
+        q->threads[q->n_threads++] = left & -left;
+}
+
 static int run_all(eng_queue_state *q)
 {
     const eng_services *sv = q->device->plugin->services;
 
     if (q->timeout == UINT64_MAX)
-        return sv->parallel(sv->host, &q->team, q->n_members, run_rank, q);
-    int status = sv->parallel_start(sv->host, &q->team, q->n_members, run_rank, q);
+        return sv->parallel(sv->host, &q->team, q->n_threads, run_ranks, q);
+    int status = sv->parallel_start(sv->host, &q->team, q->n_threads, run_ranks, q);
     if (status == ENG_OK)
         watch(q);
     return status;
@@ -203,7 +243,11 @@ int meta_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_
     (void)count; /* the whole graph is one section */
     (void)ticket; /* all work is done before the call returns */
     int status = begin_run(queue, instance, params, n_params, control);
-    if (status == ENG_OK && queue->n_members)
+    if (status == ENG_OK && queue->n_members) {
+        meta_ahead_begin(queue);
+        share_out(queue);
         status = run_all(queue);
+        meta_ahead_end(queue);
+    }
     return status == ENG_OK ? end_run(queue) : status;
 }

@@ -30,6 +30,13 @@ enum { META_NOBODY = -1, META_THROUGH = -2 }; /* at work; through with the run, 
 /* Three stages an exchange: a rank has given, summed its chunk, finished. */
 enum { META_GIVEN = 1, META_SUMMED = 2, META_FINISHED = 3, META_STAGES = 4 };
 
+/* An exchange that a rank's device calls (ahead.c). */
+typedef struct meta_call {
+    struct meta_member *member; /* the device's side of the rank                   */
+    uint32_t exchange;
+    bool release;               /* the next section may write what was lent        */
+} meta_call;
+
 struct eng_instance_state {
     meta_variant *variant;
     eng_instance_state *child[META_MAX_RANKS];
@@ -37,6 +44,8 @@ struct eng_instance_state {
     char *give[META_MAX_RANKS][2]; /* staging of what a rank gives, in turns      */
     char *take[META_MAX_RANKS];    /* of what it takes, if that is not mapped      */
     char *sum[2];                  /* sums of chunks, for more than two ranks      */
+    uint32_t may_ahead;            /* ranks whose devices may call exchanges       */
+    meta_call *calls[META_MAX_RANKS]; /* by stop                                   */
     uint64_t compute[META_MAX_RANKS];
     _Atomic(eng_queue_state *) late; /* late.c: the queue whose run of it ended before the ranks' work did */
 };
@@ -53,6 +62,7 @@ struct eng_queue_state {
     void *team;
     uint64_t timeout;     /* nanoseconds for any one wait; UINT64_MAX: none           */
     bool may_spin;        /* every rank has a core to itself                          */
+    uint32_t ahead_tried, ahead_able; /* ranks whose devices' threads can wait for one another */
     meta_progress progress[META_MAX_RANKS];
     /* the run in progress */
     eng_instance_state *instance;
@@ -61,7 +71,9 @@ struct eng_queue_state {
     const eng_run *control; /* what the run itself is asked by, as long as it has not returned; or NULL */
     atomic_bool cancelled;  /* asked by the thread that watches it                */
     uint64_t base, next_base; /* progress before the first stage of the run, of the next */
-    uint32_t members[META_MAX_RANKS], n_members; /* thread -> rank                  */
+    uint32_t members[META_MAX_RANKS], n_members; /* its ranks                       */
+    uint32_t ahead;         /* those whose work is given ahead                       */
+    uint32_t threads[META_MAX_RANKS], n_threads; /* the ranks of each               */
     _Alignas(64) _Atomic int failed; /* status of the first rank that failed         */
     _Atomic int blame;
     char text[512];
@@ -108,6 +120,13 @@ bool meta_member_release(meta_member *m);
 bool meta_member_idle(meta_member *m);
 /* Should a rank give in place what it could also give as a copy? */
 bool meta_gives_in_place(const meta_exchange *e, uint32_t rank);
+
+/* ahead.c: an instance's memory for a rank's calls; false: no memory.  Which ranks of a run are given ahead, with its members
+ * known; the end of that.  One exchange of such a rank, whose own side is `m` and whose device's is `ahead`. */
+bool meta_ahead_rank(eng_instance_state *inst, uint32_t rank);
+void meta_ahead_begin(eng_queue_state *q);
+void meta_ahead_end(eng_queue_state *q);
+bool meta_ahead_exchange(meta_member *m, meta_member *ahead, uint32_t stop, bool release);
 
 /* queue.c */
 int meta_child_queue(eng_queue_state *q, uint32_t rank);

@@ -103,6 +103,7 @@ void meta_spots_end(eng_instance_state *inst)
         free(inst->give[r][0]);
         free(inst->give[r][1]);
         free(inst->take[r]);
+        free(inst->calls[r]);
     }
     free(inst->sum[0]);
     free(inst->sum[1]);

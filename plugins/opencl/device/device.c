@@ -99,6 +99,14 @@ static bool wants_svm(const eng_services *sv)
     return !svm || strcmp(svm, "off") != 0;
 }
 
+/* May a kernel of the queue be a function of the host's?  (OpenCL 1.2, 5.12; graphics cards have no such.) */
+static bool calls_host(cl_device_id id)
+{
+    cl_device_exec_capabilities can = 0;
+    return clGetDeviceInfo(id, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof can, &can, NULL) == CL_SUCCESS &&
+           (can & CL_EXEC_NATIVE_KERNEL);
+}
+
 static void say_capabilities(const cl_device *device, eng_device_info *info)
 {
     cl_caps_text(device->caps, info->capabilities, sizeof info->capabilities);
@@ -127,6 +135,8 @@ int cl_device_describe(const eng_services *sv, const cl_found *found, uint32_t i
     i.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if ((device.caps & CL_CAP_UNIFIED) && wants_svm(sv) && cl_svm_found(found->id))
         i.flags |= ENG_DEVICE_HOST_MEMORY;
+    if (calls_host(found->id))
+        i.flags |= ENG_DEVICE_HOST_CALLS;
     *info = i;
     return ENG_OK;
 }
@@ -421,6 +431,8 @@ static int set_up(cl_device *device, cl_found *found, const eng_device_request *
     device->info.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if (device->svm)
         device->info.flags |= ENG_DEVICE_HOST_MEMORY;
+    if (calls_host(device->id))
+        device->info.flags |= ENG_DEVICE_HOST_CALLS;
     cl_caps_defines(device, device->options, sizeof device->options);
     make_key(device, found);
     device->bare = device->info.kind == ENG_DEVICE_CPU; /* what is known to gain by it is processors' */

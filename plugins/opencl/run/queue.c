@@ -149,6 +149,32 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
     return ENG_OK;
 }
 
+/* -- calls of the host ---------------------------------------------------------------- */
+
+typedef struct host_call {
+    void (*function)(void *ctx);
+    void *ctx;
+} host_call;
+
+static void CL_CALLBACK call_host(void *what)
+{
+    const host_call *c = what; /* the driver's copy */
+    c->function(c->ctx);
+}
+
+int cl_queue_call(eng_queue_state *q, void (*function)(void *ctx), void *ctx, uint64_t *ticket)
+{
+    host_call call = {function, ctx};
+    cl_event event = NULL;
+    if (!(q->device->info.flags & ENG_DEVICE_HOST_CALLS))
+        return cl_fail(q->device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "the device does not call the host", q->device->info.name);
+    cl_int error = clEnqueueNativeKernel(q->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0, NULL, &event);
+    if (error != CL_SUCCESS)
+        return cl_failed(q->device, error, "clEnqueueNativeKernel");
+    cl_tickets_publish(&q->tickets, q->queue, event, ticket);
+    return ENG_OK;
+}
+
 /* -- moving data -------------------------------------------------------------------- */
 
 static bool value_place(const cl_range *range, uint64_t offset, cl_place *place)

@@ -21,11 +21,12 @@ typedef enum fault_kind {
     FAULT_BLOCKED_WAIT,  /* nor wait, whatever its timeout                        */
     FAULT_BLOCKED_VALUE, /* nor the transfer of a value between sections          */
     FAULT_TRANSFER,      /* the host's transfers fail                             */
+    FAULT_CALL,  /* host_call fails                                               */
     FAULT_REFUSE /* no memory for a store, a plan, an instance or a queue         */
 } fault_kind;
 
 /* The calls among which a kind's are counted. */
-typedef enum fault_site { FAULT_NOWHERE, FAULT_AT_SUBMIT, FAULT_AT_WAIT, FAULT_AT_VALUE, FAULT_AT_TRANSFER,
+typedef enum fault_site { FAULT_NOWHERE, FAULT_AT_SUBMIT, FAULT_AT_WAIT, FAULT_AT_VALUE, FAULT_AT_CALL, FAULT_AT_TRANSFER,
                           FAULT_AT_MAKING } fault_site;
 
 struct eng_plugin_state {
@@ -46,6 +47,7 @@ struct eng_device_state {
     char refuse[32]; /* an op                                                    */
     uint64_t most_tensors; /* of a graph; 0: any number                              */
     bool staged; /* the host does not reach its memory                             */
+    bool calls_host; /* has host_call, whatever is behind it                           */
 };
 
 struct eng_store_state {
@@ -95,6 +97,7 @@ int fault_queue_create(eng_device_state *device, eng_queue_state **queue);
 void fault_queue_destroy(eng_queue_state *queue);
 int fault_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
               const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
+int fault_host_call(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
 int fault_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
                 uint64_t *ticket);
 int fault_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,

@@ -65,6 +65,7 @@ static const struct {
     [FAULT_BLOCK] = {"block", FAULT_AT_SUBMIT},
     [FAULT_BLOCKED_WAIT] = {"blocked-wait", FAULT_AT_WAIT},
     [FAULT_BLOCKED_VALUE] = {"blocked-value", FAULT_AT_VALUE},
+    [FAULT_CALL] = {"call", FAULT_AT_CALL},
     [FAULT_TRANSFER] = {"transfer", FAULT_AT_TRANSFER},
     [FAULT_REFUSE] = {"refuse", FAULT_AT_MAKING},
 };
@@ -100,6 +101,7 @@ static int open_device(eng_plugin_state *plugin, const eng_device_request *reque
     d->times = number(plugin, "times");
     d->hold = number(plugin, "hold");
     d->staged = number(plugin, "staged") != 0;
+    d->calls_host = number(plugin, "calls") != 0;
     d->most_tensors = number(plugin, "tensors");
     if (request->index - number(plugin, "index") < number(plugin, "refusing"))
         snprintf(d->refuse, sizeof d->refuse, "%s", s->option(plugin->host, "refuse"));
@@ -112,7 +114,7 @@ static const eng_plugin_option options[] = {
      "what fault:0, fault:1, ... are; the last for the rest"},
     {sizeof(eng_plugin_option), 0, "kind", "none",
      "what happens at a submission: none, error, wait, lost, hang, stall or block; at a wait: blocked-wait; at a "
-     "transfer between sections: blocked-value; at one of the host's: transfer; when something is made: refuse"},
+     "transfer between sections: blocked-value; at a call of the host: call; at one of the host's: transfer; when something is made: refuse"},
     {sizeof(eng_plugin_option), 0, "index", "0", "to which device"},
     {sizeof(eng_plugin_option), 0, "at", "1", "at which of these calls, from 1 on"},
     {sizeof(eng_plugin_option), 0, "times", "1", "to how many of them from there on"},
@@ -121,6 +123,7 @@ static const eng_plugin_option options[] = {
     {sizeof(eng_plugin_option), 0, "refuse", "", "an op that it does not support"},
     {sizeof(eng_plugin_option), 0, "refusing", "1", "how many devices from it on do not"},
     {sizeof(eng_plugin_option), 0, "staged", "0", "1: the host does not reach the devices' memory"},
+    {sizeof(eng_plugin_option), 0, "calls", "0", "1: devices that work in the calling thread call the host in it, too"},
     {sizeof(eng_plugin_option), 0, "tensors", "0", "how many a graph may have; 0: any number"},
 };
 
@@ -202,6 +205,8 @@ static int device_info(eng_device_state *device, eng_device_info *info)
     memcpy(info, device->child.info, size < sizeof *info ? size : sizeof *info);
     memcpy(info->name, name, sizeof name);
     info->flags = (info->flags | ENG_DEVICE_ASYNCHRONOUS) & ~(uint32_t)ENG_DEVICE_YIELDS; /* whatever is behind it */
+    if (device->calls_host)
+        info->flags |= ENG_DEVICE_HOST_CALLS;
     if (device->staged)
         info->flags &= ~(uint32_t)ENG_DEVICE_HOST_MEMORY;
     return ENG_OK;
@@ -355,6 +360,7 @@ const eng_device_calls fault_device_calls = {
     .wait = fault_wait,
     .value_read = fault_value_read,
     .value_write = fault_value_write,
+    .host_call = fault_host_call,
     .value_map = value_map,
     .stats = stats,
 };

@@ -111,6 +111,19 @@ int fault_run(eng_queue_state *q, eng_instance_state *instance, uint32_t first, 
     return status;
 }
 
+/* For what the device behind was given; a synchronous one gives no tickets. */
+static int wait_behind(eng_queue_state *q, uint64_t timeout)
+{
+    int status = end_held(q, timeout);
+    if (status != ENG_OK || q->inner_ticket <= q->inner_settled)
+        return status;
+    uint64_t inner = q->inner_ticket;
+    status = q->device->child.calls->wait(q->inner, q->inner_settled, inner, timeout, NULL);
+    if (status != ENG_ERR_TIMEOUT)
+        q->inner_settled = inner;
+    return status;
+}
+
 int fault_wait(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed)
 {
     eng_device_state *d = q->device;
@@ -121,19 +134,31 @@ int fault_wait(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_t tim
         fault_block(d);
     if (failed)
         *failed = q->failed ? q->failed : q->ticket;
+    int status = wait_behind(q, timeout);
     if (atomic_load(&d->lost))
         return fault_lost(d);
     if (q->failed) {
         q->failed = 0;
         return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the work has failed", d->name);
     }
-    int status = end_held(q, timeout);
-    if (status != ENG_OK || q->inner_ticket <= q->inner_settled)
-        return status; /* a synchronous device gives no tickets */
-    uint64_t inner = q->inner_ticket;
-    status = d->child.calls->wait(q->inner, q->inner_settled, inner, timeout, NULL);
-    if (status != ENG_ERR_TIMEOUT)
-        q->inner_settled = inner;
+    return status;
+}
+
+int fault_host_call(eng_queue_state *q, void (*function)(void *ctx), void *ctx, uint64_t *ticket)
+{
+    eng_device_state *d = q->device;
+    int status = ENG_OK;
+
+    if (atomic_load(&d->lost))
+        return fault_lost(d);
+    if (fault_hits(d, FAULT_AT_CALL))
+        return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the call has failed", d->name);
+    if (d->child.info->flags & ENG_DEVICE_HOST_CALLS)
+        status = d->child.calls->host_call(q->inner, function, ctx, &q->inner_ticket);
+    else
+        function(ctx);
+    if (status == ENG_OK)
+        *ticket = ++q->ticket;
     return status;
 }
 
