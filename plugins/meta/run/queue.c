@@ -70,6 +70,12 @@ void meta_queue_destroy(eng_queue_state *queue)
 
 /* -- moving data -------------------------------------------------------------------------- */
 
+/* Nobody is at work: where the host shares a rank's memory, its store takes and gives at once. */
+static bool at_once(const eng_queue_state *q, uint32_t rank)
+{
+    return q->device->ranks[rank].child.info->flags & ENG_DEVICE_HOST_MEMORY;
+}
+
 /* Straight through the ranks' own queues where they hold the tensor whole.  They are idle,
  * so only the transfer itself is waited for: without limit, as the memory is the host's. */
 static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tensor, const eng_region *regions,
@@ -84,6 +90,10 @@ static int write_whole(eng_queue_state *q, eng_store_state *store, uint32_t tens
         if (t->child[r] == META_NONE)
             continue;
         const eng_child *c = &q->device->ranks[r].child;
+        if (at_once(q, r)) {
+            status = meta_blame(q->device, r, c->calls->store_upload(store->child[r], t->child[r], regions, n));
+            continue;
+        }
         status = meta_child_queue(q, r);
         if (status == ENG_OK)
             status = meta_blame(q->device, r, c->calls->write(q->child[r], store->child[r], t->child[r], regions, n,
@@ -124,7 +134,7 @@ int meta_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t ten
         return status;
     while (r < META_MAX_RANKS && t->child[r] == META_NONE)
         r++;
-    if (t->place.kind == META_SHARDED || r == META_MAX_RANKS)
+    if (t->place.kind == META_SHARDED || r == META_MAX_RANKS || at_once(queue, r))
         return meta_store_download(store, tensor, regions, n);
     const eng_child *c = &queue->device->ranks[r].child;
     status = meta_child_queue(queue, r);

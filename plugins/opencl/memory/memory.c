@@ -3,7 +3,7 @@
  * on huge pages where the system has them, and lends it to OpenCL: it begins as
  * zeros and costs no copy.
  *
- * Scratch memory is fine-grained shared virtual memory (device/svm.c) where the device
+ * Scratch memory, as inputs and outputs, is fine-grained shared virtual memory (device/svm.c) where the device
  * has it, so that values which devices exchange need no command to be read and written.
  */
 #include "../host.h"

@@ -133,6 +133,20 @@ static int take(eng_store_state *s)
     return status;
 }
 
+/* Inputs and outputs alone are where the host reaches them, too, if there is such memory. */
+static int create_block(const eng_store_state *s, uint64_t bytes, cl_block *block)
+{
+    uint64_t others = 0;
+    for (uint32_t use = 0; use < CL_USES; use++)
+        others += use == ENG_USE_INPUT || use == ENG_USE_OUTPUT ? 0 : s->by_use[use];
+    if (others || s->device->apart || !s->device->svm)
+        return cl_block_create(s->device, bytes, true, "persistent tensors", block);
+    int status = cl_block_create_scratch(s->device, bytes, "inputs and outputs", block);
+    if (status == ENG_OK)
+        memset(block->host, 0, (size_t)bytes);
+    return status;
+}
+
 int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, uint32_t n, eng_store_state **store)
 {
     cl_wanted *buffers = NULL;
@@ -159,7 +173,7 @@ int cl_store_create(eng_device_state *device, const eng_store_tensor *tensors, u
         if (buffers[i].data)
             status = cl_block_wrap(device, buffers[i].data, buffers[i].bytes, "tensors", &s->blocks[i]);
         else if (buffers[i].bytes)
-            status = cl_block_create(device, buffers[i].bytes, true, "persistent tensors", &s->blocks[i]);
+            status = create_block(s, buffers[i].bytes, &s->blocks[i]);
     free(buffers);
     if (status != ENG_OK) {
         cl_store_destroy(s);
