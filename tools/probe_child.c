@@ -19,7 +19,11 @@ static bool read_some(int file, eu_text *b)
     if (n <= 0)
         return n < 0 && errno == EINTR;
     eu_text_add_bytes(b, piece, (size_t)n);
-    return !b->failed;
+    if (b->failed) { /* not the child's fault, who would end by writing to a pipe that nobody reads */
+        fputs("engine-probe: out of memory for what a child process tells\n", stderr);
+        exit(EXIT_NO_DEVICE);
+    }
+    return true;
 }
 
 /* The whole lines that have come go into the report, and whoever wants to know is told. */
