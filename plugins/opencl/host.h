@@ -280,9 +280,6 @@ typedef struct cl_series {
     atomic_bool ready;
 } cl_series;
 
-/* How often a chain of small ops comes in a graph (fuse.c). */
-typedef struct cl_chain_count { cl_hash text; uint32_t times; } cl_chain_count;
-
 /* What a launch took, of all its runs (option profile). */
 typedef struct cl_spent { _Atomic uint64_t ns, runs; } cl_spent;
 
@@ -303,9 +300,8 @@ struct eng_plan_state {
     uint32_t *section_first;   /* n_sections + 1 launches                      */
     uint64_t temporary;        /* bytes needed by the greediest node           */
     uint64_t node_temporary;   /* of the node being recorded                   */
-    bool counting;             /* fuse.c's first pass: nothing is recorded      */
     cl_readers *readers;       /* by tensor; only owners of memory count       */
-    cl_chain_count *chains;
+    cl_hash *chains;           /* of the texts of chains that there are (fuse.c) */
     uint32_t n_chains;
     size_t chain_room;
     uint8_t *constants;        /* until the plan is complete                   */

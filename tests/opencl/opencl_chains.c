@@ -33,6 +33,16 @@ static eng_value products(eng_graph *g, eng_value h, const eng_value *matrix, in
     return h;
 }
 
+/* Nodes that read one another in any order, or not at all; behind them a line that has a norm. */
+static eng_value strands(eng_graph *g, eng_value h, const eng_value *t)
+{
+    eng_value a = eng_unary(g, t[1], ENG_UNARY_SIGMOID), b = eng_scale(g, t[4], 0.3, 0.1);
+    eng_value c = eng_mul(g, a, b), d = eng_add(g, c, a);        /* reads one that is not the last */
+    eng_value e = eng_unary(g, t[4], ENG_UNARY_TANH);            /* read below, beside others      */
+    eng_value f = eng_mul(g, d, d), sum = eng_add(g, eng_add(g, h, f), eng_mul(g, e, e));
+    return eng_add(g, eng_rms_norm(g, sum, t[2], 1e-5), sum);
+}
+
 /* Layers of small ops of every kind that is fused, results used once and twice. */
 static eng_value layers(eng_graph *g, const eng_value *t)
 {
@@ -49,6 +59,9 @@ static eng_value layers(eng_graph *g, const eng_value *t)
         h = eng_unary(g, eng_add(g, l2, eng_unary(g, sum, ENG_UNARY_TANH)), ENG_UNARY_SOFTPLUS);
         h = products(g, h, t + 6, 4 * i);
         h = eng_add(g, h, eng_scale(g, eng_l2_norm(g, t[4], 1e-6), 3, 0)); /* begins with a norm, all operands whole */
+        h = strands(g, h, t);
+        eng_value both = eng_add(g, h, t[1]), normed = eng_rms_norm(g, both, t[2], 1e-5);
+        h = i + 1 < LAYERS ? eng_sub(g, both, products(g, normed, t + 6, 2 * i)) : normed; /* the last sum is not read again */
     }
     return h;
 }

@@ -3,6 +3,8 @@
  * among them or without, become one launch of kernels/chain.cl.  The text that
  * is special to a chain is written here.
  *
+ * Around a norm each node reads the one before.  Without one they only have one shape, and read of one another what they like.
+ *
  * The engine has placed memory for ops that run one after the other, so a result
  * may lie where an operand of an earlier op of the chain has been.  That is
  * harmless where both are the same elements at the same addresses, for an element
@@ -20,7 +22,8 @@ enum { MOST_STAGES = 8, MOST_OPERANDS = 10, MOST_CONSTANTS = 2 * MOST_STAGES, TE
 typedef struct stage {
     const eng_node *node;
     uint32_t index;
-    int operand[2];   /* of the chain; -1: the value of the stage before        */
+    int operand[2];   /* of the chain, or -1                                    */
+    int from[2];      /* the stage whose value it takes instead, or -1          */
     const char *expression; /* NULL: a norm                                     */
     int constant;     /* first of its two; -1: none                             */
     int keep;         /* operand that its value is stored to, or -1             */
@@ -32,6 +35,7 @@ typedef struct chain {
     stage stages[MOST_STAGES];
     unsigned n;
     int norm;                       /* its stage, or -1                         */
+    unsigned line, line_operands;   /* from here on each stage reads the one before; operands until there */
     int32_t tensor[MOST_OPERANDS];
     bool one[MOST_OPERANDS];        /* one element a row                        */
     bool written[MOST_OPERANDS];
@@ -115,9 +119,7 @@ static bool harmless(const chain *c)
         cl_covered to = cl_covered_by(c->r->plan, c->tensor[w]);
         for (unsigned i = 0; i < c->n_operands && c->written[w]; i++) {
             cl_covered from = cl_covered_by(c->r->plan, c->tensor[i]);
-            if (i == w || !cl_overlap(&from, &to))
-                continue;
-            if (c->written[i] || !same_elements(c, c->tensor[w], c->tensor[i]))
+            if (i != w && cl_overlap(&from, &to) && !same_elements(c, c->tensor[w], c->tensor[i]))
                 return false;
         }
     }
@@ -146,32 +148,56 @@ static int operand(chain *c, int32_t tensor, const eng_tensor *space, bool writt
     return (int)c->n_operands++;
 }
 
-/* Fills a stage from its node; `before`: the value of the stage before, or -1. */
-static bool take(chain *c, const eng_node *node, uint32_t index, int32_t before)
+/* The stage whose value a tensor is, or -1. */
+static int made_by(const chain *c, int32_t tensor)
+{
+    for (unsigned i = 0; i < c->n; i++)
+        if (c->stages[i].node->out[0] == tensor)
+            return (int)i;
+    return -1;
+}
+
+/* What the stage takes: operands, and values of stages that have its shape. */
+static bool take_operands(chain *c, stage *s, const eng_tensor *out)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const int32_t in = s->node->in[i];
+        s->from[i] = in < 0 ? -1 : made_by(c, in);
+        if (s->from[i] >= 0) {
+            if ((i > 0 && s->norm) || !same_shape(eng_subgraph_tensor(c->r->graph, in), out))
+                return false;
+        } else if (in >= 0 && (s->operand[i] = operand(c, in, out, false)) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does it read the stage before and no other? */
+static bool goes_on(const chain *c, const stage *s)
+{
+    const int before = (int)c->n - 1;
+    return (s->from[0] == before || s->from[1] == before) && (s->from[0] < 0 || s->from[0] == before) &&
+           (s->from[1] < 0 || s->from[1] == before);
+}
+
+/* Fills the next stage from its node. */
+static bool take(chain *c, const eng_node *node, uint32_t index)
 {
     const eng_tensor *out = cl_out(c->r->graph, node, 0);
     stage s = {.node = node, .index = index, .operand = {-1, -1}, .constant = -1, .keep = -1, .norm = is_norm(node)};
-    unsigned saved = c->n_operands;
-    bool found = before < 0;
+    const unsigned saved = c->n_operands;
     if (c->n == MOST_STAGES || !fusible(c->r->device, node) || out->type != ENG_TYPE_F32 || (s.norm && c->norm >= 0) ||
         (node->op == ENG_OP_NORM && node->in[2] >= 0))
         return false;
     s.expression = s.norm ? NULL : cl_each_expression(node);
-    for (unsigned i = 0; i < 2; i++) {
-        if (node->in[i] < 0)
-            continue;
-        if (!found && node->in[i] == before && (i == 0 || !s.norm) &&
-            same_shape(eng_subgraph_tensor(c->r->graph, before), out)) {
-            found = true;
-            continue;
-        }
-        s.operand[i] = node->in[i] == before ? -1 : operand(c, node->in[i], out, false);
-        if (s.operand[i] < 0) {
-            c->n_operands = saved;
-            return false;
-        }
+    bool good = take_operands(c, &s, out);
+    if (c->n > 0 && good && !goes_on(c, &s)) {
+        good = !s.norm && c->norm < 0 && same_shape(cl_out(c->r->graph, c->stages[0].node, 0), out);
+        c->line = c->n;
+        c->line_operands = saved;
     }
-    if (!found) {
+    if (!good) {
         c->n_operands = saved;
         return false;
     }
@@ -206,45 +232,61 @@ static void put_load(chain *c, int i, unsigned width)
         put(c, "o%d[c]", i);
 }
 
-/* Operand `which` of a stage: loaded, or the name of the value so far. */
-static void put_operand(chain *c, const stage *s, unsigned which, const char *value, unsigned width)
+/* The name of a stage's value: one each, or what becomes of one along the line that has a norm. */
+static const char *name_of(const chain *c, unsigned i, char name[8])
 {
-    if (s->operand[which] < 0)
-        put(c, "%s", value);
+    if (c->norm >= 0)
+        snprintf(name, 8, "%s", (int)i < c->norm ? "u" : "v");
     else
-        put_load(c, s->operand[which], width);
+        snprintf(name, 8, "v%u", i % MOST_STAGES);
+    return name;
 }
 
-/* One stage: `value` = what its function makes of its operands and `value`. */
-static void put_stage(chain *c, const stage *s, const char *value, unsigned width)
+/* Operand `which` of a stage: loaded, or the name of a value. */
+static void put_operand(chain *c, const stage *s, unsigned which, unsigned width)
 {
-    put(c, " %s = f%u_%s(", value, (unsigned)(s - c->stages), width == 16 ? "float16" : "float");
-    put_operand(c, s, 0, value, width);
+    char name[8];
+    if (s->operand[which] >= 0)
+        put_load(c, s->operand[which], width);
+    else
+        put(c, "%s", name_of(c, (unsigned)s->from[which], name));
+}
+
+/* One stage: a value is what its function makes of its operands. */
+static void put_stage(chain *c, unsigned i, unsigned width)
+{
+    const stage *s = &c->stages[i];
+    const char *vector = width == 16 ? "float16" : "float";
+    char name[8];
+    put(c, " %s%s%s = f%u_%s(", c->norm < 0 ? vector : "", c->norm < 0 ? " " : "", name_of(c, i, name), i, vector);
+    put_operand(c, s, 0, width);
     put(c, ", ");
-    put_operand(c, s, s->node->in[1] >= 0 ? 1 : 0, value, width);
+    put_operand(c, s, s->node->in[1] >= 0 ? 1 : 0, width);
     if (s->constant >= 0)
         put(c, ", k%d, k%d);", s->constant, s->constant + 1);
     else
         put(c, ", 0.0f, 0.0f);");
 }
 
-static void put_store(chain *c, const stage *s, const char *value, unsigned width)
+static void put_store(chain *c, unsigned i, unsigned width)
 {
-    if (s->keep < 0)
+    const int keep = c->stages[i].keep;
+    char name[8];
+    if (keep < 0)
         return;
     if (width == 16)
-        put(c, " vstore16(%s, 0, o%d + c);", value, s->keep);
+        put(c, " vstore16(%s, 0, o%d + c);", name_of(c, i, name), keep);
     else
-        put(c, " o%d[c] = %s;", s->keep, value);
+        put(c, " o%d[c] = %s;", keep, name_of(c, i, name));
 }
 
 /* Stages from .. to - 1, each followed by the store of what is kept. */
-static void put_stages(chain *c, unsigned from, unsigned to, const char *value, unsigned width, bool stores)
+static void put_stages(chain *c, unsigned from, unsigned to, unsigned width, bool stores)
 {
     for (unsigned i = from; i < to; i++) {
-        put_stage(c, &c->stages[i], value, width);
+        put_stage(c, i, width);
         if (stores)
-            put_store(c, &c->stages[i], value, width);
+            put_store(c, i, width);
     }
 }
 
@@ -260,11 +302,11 @@ static void put_norm(chain *c, unsigned width)
         put_load(c, s->operand[0], width);
         put(c, ";");
     }
-    put_stages(c, 0, norm, "u", width, false);
+    put_stages(c, 0, norm, width, false);
     /* what comes before the last stage of the head is never kept (see collect) */
     put(c, "\n#define KEEP%u(u)", width);
     if (norm)
-        put_store(c, &c->stages[norm - 1], "u", width);
+        put_store(c, norm - 1, width);
     put(c, "\n#define AGAIN%u(u) %s", width, kept < 0 ? "" : vector);
     if (kept < 0) {
         put(c, "HEAD%u(u)", width);
@@ -288,8 +330,8 @@ static void put_norm(chain *c, unsigned width)
             put(c, ";");
         }
     }
-    put_store(c, s, "v", width);
-    put_stages(c, norm + 1, c->n, "v", width, true);
+    put_store(c, norm, width);
+    put_stages(c, norm + 1, c->n, width, true);
     put(c, "\n");
 }
 
@@ -329,8 +371,8 @@ static void put_all(chain *c)
             put_norm(c, width);
             continue;
         }
-        put(c, "#define HEAD%u %s v;", width, width == 16 ? "float16" : "float");
-        put_stages(c, 0, c->n, "v", width, true);
+        put(c, "#define HEAD%u", width);
+        put_stages(c, 0, c->n, width, true);
         put(c, "\n");
     }
 }
@@ -355,24 +397,24 @@ static bool prepare(chain *c, cl_walk *w)
     return c->at < TEXT;
 }
 
-/*
- * A program for a chain takes the device's compiler as long as thousands of
- * launches take: it is worth it for chains that come again, layer by layer.  A
- * first pass over the graph counts them by their text.
- */
-static bool worth_it(const chain *c)
+/* Is the chain's text one that the plan has already? */
+static bool is_known(const chain *c, cl_hash *hash)
 {
-    cl_hash hash = {1, 2};
-    eng_plan_state *plan = c->r->plan;
-    cl_hash_add(&hash, c->text, c->at);
+    const eng_plan_state *plan = c->r->plan;
+    *hash = (cl_hash){1, 2};
+    cl_hash_add(hash, c->text, c->at);
     for (uint32_t i = 0; i < plan->n_chains; i++)
-        if (plan->chains[i].text.a == hash.a && plan->chains[i].text.b == hash.b) {
-            plan->chains[i].times += plan->counting;
-            return plan->chains[i].times > 1;
-        }
-    if (plan->counting && eu_reserve(plan->chains, plan->chain_room, (size_t)plan->n_chains + 1))
-        plan->chains[plan->n_chains++] = (cl_chain_count){hash, 1};
+        if (plan->chains[i].a == hash->a && plan->chains[i].b == hash->b)
+            return true;
     return false;
+}
+
+static void note(const chain *c)
+{
+    eng_plan_state *plan = c->r->plan;
+    cl_hash hash;
+    if (!is_known(c, &hash) && eu_reserve(plan->chains, plan->chain_room, (size_t)plan->n_chains + 1))
+        plan->chains[plan->n_chains++] = hash;
 }
 
 /* Work-items of a card for a row with a norm: of up to eight elements each, which they have in registers (kernels/chain.cl). */
@@ -416,19 +458,29 @@ static void launch(chain *c, const cl_walk *w)
     }
 }
 
-/* Constants and stores, once the stages are known. */
-static bool complete(chain *c)
+/* Does anybody but one stage need the value of stage i? */
+static bool is_kept(const chain *c, unsigned i)
+{
+    const int32_t out = c->stages[i].node->out[0];
+    const eng_tensor *t = eng_subgraph_tensor(c->r->graph, out);
+    unsigned reader = i + 1;
+    while (reader < c->n && c->stages[reader].from[0] != (int)i && c->stages[reader].from[1] != (int)i)
+        reader++;
+    return reader == c->n || t->root != out || t->binding >= 0 || cl_used_elsewhere(c->r, out, c->stages[reader].node);
+}
+
+/* Constants and stores, once the stages are known.  all: what goes into a norm is stored whether it is needed or not. */
+static bool complete(chain *c, bool all)
 {
     for (unsigned i = 0; i < c->n; i++) {
         stage *s = &c->stages[i];
-        int32_t out = s->node->out[0];
-        const eng_node *next = i + 1 < c->n ? c->stages[i + 1].node : NULL;
+        const int32_t out = s->node->out[0];
         if (s->expression && op_info(c->r->device, s->node->op)->n_fp > 0) {
             s->constant = (int)c->n_constants;
             c->constant[c->n_constants++] = (float)s->node->fp[0];
             c->constant[c->n_constants++] = (float)s->node->fp[1];
         }
-        if (next && !cl_used_elsewhere(c->r, out, next))
+        if (!is_kept(c, i) && !(all && (int)i + 1 == c->norm))
             continue;
         /* the values before a norm's last operand are computed twice: not kept */
         if (c->norm >= 0 && (int)i + 1 < c->norm)
@@ -440,21 +492,49 @@ static bool complete(chain *c)
     return harmless(c);
 }
 
-/* A chain of the first `most` nodes that can be one, from `index` on. */
+/* A chain of the first `most` nodes that can be one, from `index` on.  What leads to a norm in a line is a chain of its own. */
 static void collect(chain *c, uint32_t index, unsigned most)
 {
     const eng_subgraph *g = c->r->graph;
     const eng_node *first = eng_subgraph_node(g, index);
-    int32_t before = -1;
     c->norm = -1;
     for (uint32_t k = index; k < g->n_nodes && c->n < most; k++) {
         const eng_node *node = eng_subgraph_node(g, k);
         if (k > index && cl_is_view(c->r->device, node))
             continue;
-        if (node->section != first->section || !take(c, node, k, before))
+        if (c->line > 0 && is_norm(node) && node->in[0] == c->stages[c->n - 1].node->out[0]) {
+            c->n = c->line;
+            c->n_operands = c->line_operands;
             break;
-        before = node->out[0];
+        }
+        if (node->section != first->section || !take(c, node, k))
+            break;
     }
+}
+
+/* The chain of the first `most` nodes that can be one; false: there is none, and of shorter ones only if it has two stages. */
+static bool make(chain *c, cl_recorder *r, uint32_t index, unsigned most, bool all, cl_walk *w)
+{
+    memset(c, 0, sizeof *c);
+    c->r = r;
+    collect(c, index, most);
+    return c->n >= 2 && complete(c, all) && prepare(c, w);
+}
+
+/*
+ * A sum that goes into a norm is stored for the next layer's sum, but in the last one: storing it there, too, makes that
+ * chain's program one that there is, and a program takes the device's compiler as long as thousands of launches take.
+ */
+static void take_known(chain *c, uint32_t index, cl_walk *w)
+{
+    cl_hash hash;
+    cl_walk other;
+    chain *all = c->norm > 0 && c->stages[c->norm - 1].keep < 0 && !is_known(c, &hash) ? calloc(1, sizeof *all) : NULL;
+    if (all && make(all, c->r, index, c->n, true, &other) && all->n == c->n && is_known(all, &hash)) {
+        *c = *all;
+        *w = other;
+    }
+    free(all);
 }
 
 uint32_t cl_fuse(cl_recorder *r, uint32_t index)
@@ -463,22 +543,15 @@ uint32_t cl_fuse(cl_recorder *r, uint32_t index)
     chain *c = calloc(1, sizeof *c);
     if (!c)
         return 0; /* slower, not wrong */
-    for (unsigned most = MOST_STAGES; most >= 2 && !done;) {
-        memset(c, 0, sizeof *c);
-        c->r = r;
-        collect(c, index, most);
-        if (c->n < 2)
-            break;
-        most = c->n - 1; /* if this does not do, a shorter one may */
-        cl_walk w;
-        if (!complete(c) || !prepare(c, &w))
-            continue;
-        bool again = worth_it(c);
-        if (r->plan->counting || again)
-            done = c->stages[c->n - 1].index - index + 1;
-        if (again && !r->plan->counting)
-            launch(c, &w);
-        break;
+    cl_walk w;
+    bool made = false;
+    for (unsigned most = MOST_STAGES; most >= 2 && !made; most = c->n > 0 ? c->n - 1 : 0)
+        made = make(c, r, index, most, false, &w);
+    if (made) {
+        take_known(c, index, &w);
+        note(c);
+        launch(c, &w);
+        done = c->stages[c->n - 1].index - index + 1;
     }
     free(c);
     return done;

@@ -309,7 +309,6 @@ uint32_t cl_fuse_heads(cl_recorder *r, uint32_t index)
     collect(&h, index, &last);
     if (h.nodes < 2)
         return 0;
-    if (!r->plan->counting)
-        launch(&h);
+    launch(&h);
     return last - index + 1;
 }

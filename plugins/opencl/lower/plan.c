@@ -118,21 +118,6 @@ static int record_node(eng_plan_state *plan, uint32_t index, uint32_t *more)
     return ENG_OK;
 }
 
-static void count_chains(eng_plan_state *plan)
-{
-    plan->counting = true;
-    for (uint32_t i = 0; i < plan->graph->n_nodes && plan->device->fuse; i++) {
-        cl_recorder r = {.device = plan->device, .graph = plan->graph, .node = eng_subgraph_node(plan->graph, i),
-                         .plan = plan};
-        if (cl_is_view(plan->device, r.node) || is_barrier(plan->device, r.node->op) || empty(plan->graph, r.node))
-            continue;
-        uint32_t fused = cl_fuse_heads(&r, i);
-        fused = fused ? fused : cl_fuse(&r, i);
-        i += fused ? fused - 1 : 0;
-    }
-    plan->counting = false;
-}
-
 static int record_all(eng_plan_state *plan)
 {
     const eng_subgraph *g = plan->graph;
@@ -143,7 +128,6 @@ static int record_all(eng_plan_state *plan)
     int counted = cl_readers_count(plan);
     if (counted != ENG_OK)
         return counted;
-    count_chains(plan);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         int32_t s = eng_subgraph_node(g, i)->section;
         while (section < (uint32_t)s && section + 1 < sections)
