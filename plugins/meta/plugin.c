@@ -42,8 +42,8 @@ static const eng_plugin_option options[] = {
      "milliseconds that a device has for one submission, and twice that for a wait in which none gets further, or the "
      "run fails; 0: no limit"},
     {sizeof(eng_plugin_option), 0, "ahead", "yes",
-     "yes: devices that can call the host between two pieces of their work get all of a run at once and do its exchanges themselves; no: "
-     "step by step"},
+     "yes: devices that can call the host between two pieces of their work get all of a short run at once and do its exchanges "
+     "themselves, unless meta.timeout is set; no: step by step"},
 };
 
 static const eng_plugin_calls plugin_calls = {

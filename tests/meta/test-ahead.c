@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,14 +115,49 @@ static bool opens(const char *device)
     return subject_end(&s) && good;
 }
 
-static bool runs(const char *device)
+/* out: a guest that holds the result, or NULL. */
+static bool runs(const char *device, const char *out, const char *profile)
 {
     subject s;
-    bool right = true, good = subject_begin(&s, "cpu,meta,opencl") && subject_open(&s, device) == ENG_OK;
+    bool right = true, good = subject_begin(&s, "cpu,meta,opencl") && subject_option(&s, "opencl.profile", profile);
+    s.out_device = out;
+    good = good && subject_open(&s, device) == ENG_OK;
     for (int i = 0; i < RUNS && good; i++)
         good = subject_run(&s, want, &right) == ENG_OK && right;
+    if (!good)
+        printf("# %s\n", eng_last_error());
     subject_close(&s, false);
     return subject_end(&s) && good;
+}
+
+/* One graph of the device has a guest and the other has none: what was tried for the one says nothing of the other. */
+static bool guest_in_one(const char *device, const char *out)
+{
+    subject with, without;
+    bool right = true, good = subject_begin(&without, "meta,opencl") && subject_open(&without, device) == ENG_OK;
+    with = (subject){.n_blocks = BLOCKS, .out_device = out};
+    for (int i = 0; i < 2 && good; i++)
+        good = subject_run(&without, want, &right) == ENG_OK && right;
+    with.context = without.context;
+    good = good && subject_open(&with, device) == ENG_OK;
+    for (int i = 0; i < RUNS && good; i++)
+        good = subject_run(i % 2 ? &without : &with, want, &right) == ENG_OK && right;
+    subject_close(&with, false);
+    subject_close(&without, false);
+    return subject_end(&without) && good;
+}
+
+static void test_guests(void)
+{
+    static const char two[] = "opencl:0/4.0+opencl:0/4.1", third[] = "opencl:0/4.2";
+    tap_check(runs("opencl:0/2", "opencl:0", "no"), "a guest that needs the threads of both halves");
+    tap_check(guest_in_one("opencl:0/2", "opencl:0"), "such a guest in every second run");
+    if (!opens("opencl:0/4")) {
+        tap_check(true, "quarters # SKIP they do not open: %s", eng_last_error());
+        return;
+    }
+    tap_check(runs(two, third, "no"), "a guest with a thread of its own");
+    tap_check(runs(two, third, "yes"), "the same, each section waited for");
 }
 
 int main(void)
@@ -134,6 +170,9 @@ int main(void)
         {halves, "call", .at = 2, .status = ENG_ERR_DEVICE, .text = "planted: the call has failed"},
         {halves, "call", .index = 1, .at = 3, .status = ENG_ERR_DEVICE, .text = "planted: the call has failed"},
         {halves, "call", .at = 9, .status = ENG_ERR_DEVICE, .text = "planted: the call has failed"},
+        {halves, "uncalled", .at = 3, .status = ENG_ERR_DEVICE, .text = "planted: the work has failed"},
+        {halves, "uncalled", .index = 1, .at = 2, .status = ENG_ERR_DEVICE, .text = "planted: the work has failed"},
+        {halves, "uncalled", .index = 1, .at = 7, .status = ENG_ERR_DEVICE, .text = "planted: the work has failed"},
         {halves, "error", .index = 1, .at = 1, .status = ENG_ERR_DEVICE, .text = "planted: the submission has failed"},
         {halves, "error", .at = 2, .status = ENG_ERR_DEVICE, .text = "planted: the submission has failed"},
         {halves, "error", .index = 1, .at = 7, .status = ENG_ERR_DEVICE, .text = "planted: the submission has failed"},
@@ -143,6 +182,7 @@ int main(void)
         {mixed, "none", .at = 1},
     };
 
+    setenv("POCL_MAX_PTHREAD_COUNT", "4", 0); /* so that PoCL has quarters */
     alarm(600); /* what hangs here is a defect, and ends */
     if (!subject_want(BLOCKS, want)) {
         printf("Bail out! no result to compare with\n");
@@ -150,10 +190,11 @@ int main(void)
     }
     test(&on_cpu); /* calls before host_call returns: no two could wait for one another */
     if (opens("opencl:0/2")) {
-        tap_check(runs("opencl:0/2"), "halves of a device");
+        tap_check(runs("opencl:0/2", NULL, "no"), "halves of a device");
         for (size_t i = 0; i < sizeof on_opencl / sizeof *on_opencl; i++)
             test(&on_opencl[i]);
-        tap_check(runs("cpu/2.0+opencl:0/2.1"), "a rank that is given ahead beside one that is not");
+        tap_check(runs("cpu/2.0+opencl:0/2.1", NULL, "no"), "a rank that is given ahead beside one that is not");
+        test_guests();
         tap_check(two_at_once(), "two devices of the same halves run at the same time");
     } else {
         tap_check(true, "opencl:0/2 # SKIP it does not open: %s", eng_last_error());

@@ -3,9 +3,12 @@
  * exchanges of a run put in its queue at once: the exchanges are done by the device's own thread, and neither that one nor the
  * rank's sleeps until the other has woken it, which takes longer than a section of a small model.
  *
- * Such a call waits for other ranks and keeps its thread meanwhile.  So it has to be seen that the threads of all ranks can
- * wait for one another: tried once for a queue, with a limit.  And two runs must not do it at the same time, each with a
- * thread that the other needs: the second goes step by step.
+ * Such a call waits for other ranks and keeps its thread meanwhile, and nobody can tell which threads devices share.  So
+ *
+ * - all ranks of a run whose devices call the host are given ahead, or none: one that is not might need the thread;
+ * - whether their threads can wait for one another is tried, with a limit, before the first such run;
+ * - one run of a process does it at a time: two would each keep a thread that the other needs;
+ * - what is given is small: it cannot be cancelled, and for large work it does not matter.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -16,12 +19,10 @@
 
 #include "run.h"
 
-#define TRIAL 100000000u /* ns: of a device that is not at work */
-#define LOOK_AGAIN 20000
-
 /* -- of an instance --------------------------------------------------------------------- */
 
-#define MOST_COLUMNS 16 /* of products: what takes long is better left between two exchanges */
+#define MOST_BYTES 256e6 /* of a rank: a processor reads and multiplies these in some ten milliseconds */
+#define MOST_OPERATIONS 2e9
 
 /* Is all that the rank gives and takes in memory that the host shares? */
 static bool all_mapped(const eng_instance_state *inst, uint32_t rank)
@@ -34,19 +35,50 @@ static bool all_mapped(const eng_instance_state *inst, uint32_t rank)
     return true;
 }
 
-bool meta_ahead_rank(eng_instance_state *inst, uint32_t rank)
+static bool is_small(const eng_instance_state *inst, uint32_t rank)
 {
-    const meta_part *part = &inst->variant->parts[rank];
-    if (part->n_stops == 0 || eu_most_columns(part->placed) > MOST_COLUMNS || !(inst->variant->device->ranks[rank].child.info->flags & ENG_DEVICE_HOST_CALLS) ||
-        !all_mapped(inst, rank))
-        return true;
-    inst->calls[rank] = calloc(part->n_stops, sizeof *inst->calls[rank]);
-    if (inst->calls[rank])
-        inst->may_ahead |= 1u << rank;
-    return inst->calls[rank] != NULL;
+    const eng_subgraph *g = inst->variant->parts[rank].placed;
+    eu_work sum = {0, 0};
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const eng_op_info *op = meta_op_info(inst->variant->device, eng_subgraph_node(g, i)->op);
+        if (!op || (op->flags & (ENG_OPF_VIEW | ENG_OPF_BARRIER)))
+            continue;
+        const eu_work work = eu_row_work(op, g, eng_subgraph_node(g, i));
+        sum.operations += work.operations;
+        sum.bytes += work.bytes;
+    }
+    return sum.bytes <= MOST_BYTES && sum.operations <= MOST_OPERATIONS;
+}
+
+bool meta_ahead_find(eng_instance_state *inst)
+{
+    const meta_variant *v = inst->variant;
+    uint32_t ranks = 0;
+    for (uint32_t left = v->ranks; left; left &= left - 1) {
+        const uint32_t r = meta_first(left);
+        if (!is_small(inst, r))
+            return true;
+        if (v->parts[r].n_stops == 0 || !(v->device->ranks[r].child.info->flags & ENG_DEVICE_HOST_CALLS))
+            continue;
+        if (!all_mapped(inst, r))
+            return true;
+        ranks |= 1u << r;
+    }
+    for (uint32_t left = ranks; left; left &= left - 1) {
+        const uint32_t r = meta_first(left);
+        inst->calls[r] = calloc(v->parts[r].n_stops, sizeof *inst->calls[r]);
+        if (!inst->calls[r])
+            return false;
+    }
+    inst->may_ahead = ranks;
+    return true;
 }
 
 /* -- whether threads can wait for one another ------------------------------------------------ */
+
+#define TRIAL 100000000u /* ns: of a device that is not at work */
+#define LOOK_AGAIN 20000
+#define RUNS_BETWEEN 64 /* after one in vain, and then twice as many: the devices may have been at work */
 
 typedef struct trial {
     uint32_t ranks;
@@ -67,12 +99,11 @@ static void meet_others(void *ctx)
 }
 
 /* By one thread, as runs are: a device that calls before it returns, or only when it is waited for, is of no use. */
-static void try_ranks(eng_queue_state *q, uint32_t ranks)
+static bool can_wait(eng_queue_state *q, uint32_t ranks)
 {
     trial t = {.ranks = ranks, .deadline = eu_deadline(TRIAL)};
     uint64_t ticket[META_MAX_RANKS] = {0};
     uint32_t asked = 0;
-    q->ahead_tried |= ranks;
     for (uint32_t left = ranks; left; left &= left - 1) {
         const uint32_t r = meta_first(left);
         if (q->device->ranks[r].child.calls->host_call(q->child[r], meet_others, &t, &ticket[r]) == ENG_OK)
@@ -81,8 +112,31 @@ static void try_ranks(eng_queue_state *q, uint32_t ranks)
     bool all = asked == ranks;
     for (; asked; asked &= asked - 1)
         all &= meta_child_wait(q, meta_first(asked), ticket[meta_first(asked)], UINT64_MAX) == ENG_OK;
-    if (all && !atomic_load(&t.failed))
-        q->ahead_able |= ranks;
+    return all && !atomic_load(&t.failed);
+}
+
+/* Have the threads of these ranks, and maybe others, been seen to wait for one another?  Tried if not. */
+static bool is_able(eng_queue_state *q, uint32_t ranks)
+{
+    meta_ahead_set *set = NULL;
+    for (uint32_t i = 0; i < META_AHEAD_SETS; i++) {
+        if (q->ahead_sets[i].able && (ranks & ~q->ahead_sets[i].ranks) == 0)
+            return true;
+        if (q->ahead_sets[i].ranks == ranks)
+            set = &q->ahead_sets[i];
+    }
+    if (!set) {
+        set = &q->ahead_sets[q->ahead_next++ % META_AHEAD_SETS];
+        *set = (meta_ahead_set){.ranks = ranks};
+    }
+    if (set->pause > 0) {
+        set->pause--;
+        return false;
+    }
+    set->able = can_wait(q, ranks);
+    set->between = set->between ? set->between * 2 : RUNS_BETWEEN;
+    set->pause = set->able ? 0 : set->between;
+    return set->able;
 }
 
 /* -- of a run -------------------------------------------------------------------------------- */
@@ -95,9 +149,7 @@ void meta_ahead_begin(eng_queue_state *q)
     q->ahead = 0;
     if (!may || !q->device->ahead || q->timeout != UINT64_MAX || atomic_flag_test_and_set(&taken))
         return;
-    if (may & ~q->ahead_tried)
-        try_ranks(q, may);
-    q->ahead = may & q->ahead_able;
+    q->ahead = is_able(q, may) ? may : 0;
     if (!q->ahead)
         atomic_flag_clear(&taken);
 }

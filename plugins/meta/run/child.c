@@ -12,6 +12,16 @@ int meta_child_queue(eng_queue_state *q, uint32_t rank)
     return q->child[rank] ? ENG_OK : meta_blame(q->device, rank, c->calls->queue_create(c->state, &q->child[rank]));
 }
 
+/* Tickets one by one: what comes after work that has failed may never be done. */
+int meta_child_look(eng_queue_state *q, uint32_t rank, uint64_t ticket)
+{
+    const eng_child *c = &q->device->ranks[rank].child;
+    int status = ENG_OK;
+    for (uint64_t t = q->settled[rank] + 1; t <= ticket && status == ENG_OK; t++)
+        status = c->calls->wait(q->child[rank], q->settled[rank], t, 0, NULL);
+    return status == ENG_ERR_TIMEOUT ? ENG_OK : status;
+}
+
 int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout)
 {
     const eng_child *c = &q->device->ranks[rank].child;

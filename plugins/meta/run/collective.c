@@ -29,11 +29,6 @@ bool meta_gives_in_place(const meta_exchange *e, uint32_t rank)
     return mutual || e->src[rank].bytes > COPY_LIMIT;
 }
 
-static uint64_t stage_of(const eng_queue_state *q, uint32_t index, uint32_t stage)
-{
-    return q->base + (uint64_t)index * META_STAGES + stage;
-}
-
 /* -- arithmetic ------------------------------------------------------------------- */
 
 /* Loops of a fixed length become vector instructions without a remainder to look after. */
@@ -142,7 +137,7 @@ static bool give_copy(meta_member *m, const meta_spot *spot, const meta_end *end
     const eng_child *c = &q->device->ranks[m->rank].child;
 
     if (spot->before != META_NEVER &&
-        !await_all(m, inst->variant->exchanges[spot->before]->targets, stage_of(q, spot->before, META_FINISHED)))
+        !await_all(m, inst->variant->exchanges[spot->before]->targets, meta_stage_of(q, spot->before, META_FINISHED)))
         return false;
     if (!spot->mapped) {
         const eng_region all = eng_range(spot->data, end->offset, end->bytes);
@@ -170,12 +165,12 @@ static bool give(meta_member *m, const meta_exchange *e, uint32_t index)
             return false;
         m->lent |= e->targets;
         for (uint32_t left = e->targets; left; left &= left - 1)
-            m->lent_until[meta_first(left)] = stage_of(q, index, META_FINISHED);
+            m->lent_until[meta_first(left)] = meta_stage_of(q, index, META_FINISHED);
     } else if (!give_copy(m, spot, &e->src[m->rank])) {
         return false;
     }
     m->sent += e->sent[m->rank];
-    meta_advance(q, m->rank, stage_of(q, index, META_GIVEN));
+    meta_advance(q, m->rank, meta_stage_of(q, index, META_GIVEN));
     return true;
 }
 
@@ -197,10 +192,10 @@ static bool sum_by_chunks(meta_member *m, const meta_exchange *e, uint32_t index
 
     if (m->last_sum_at[turn] && !await_all(m, e->targets, m->last_sum_at[turn]))
         return false;
-    m->last_sum_at[turn] = stage_of(q, index, META_FINISHED);
+    m->last_sum_at[turn] = meta_stage_of(q, index, META_FINISHED);
     sum_range((float *)(void *)sum + from, sources, n, from * sizeof(float), to - from);
-    meta_advance(q, m->rank, stage_of(q, index, META_SUMMED));
-    if (!await_all(m, e->targets, stage_of(q, index, META_SUMMED)))
+    meta_advance(q, m->rank, meta_stage_of(q, index, META_SUMMED));
+    if (!await_all(m, e->targets, meta_stage_of(q, index, META_SUMMED)))
         return false;
     memcpy(y, sum, e->bytes);
     return true;
@@ -246,7 +241,7 @@ static bool take(meta_member *m, const meta_exchange *e, uint32_t index)
     const eng_child *c = &q->device->ranks[m->rank].child;
     const meta_spot *spot = &inst->dst[m->rank][index];
 
-    if (!await_all(m, e->sources, stage_of(q, index, META_GIVEN)))
+    if (!await_all(m, e->sources, meta_stage_of(q, index, META_GIVEN)))
         return false;
     /* the child may still read the staging memory, or the mapped tensor's place */
     if (!meta_member_idle(m))
@@ -272,6 +267,6 @@ bool meta_exchange_run(meta_member *m, uint32_t index)
         return false;
     if ((e->targets >> m->rank & 1u) && !take(m, e, index))
         return false;
-    meta_advance(q, m->rank, stage_of(q, index, META_FINISHED));
+    meta_advance(q, m->rank, meta_stage_of(q, index, META_FINISHED));
     return true;
 }

@@ -43,13 +43,13 @@ static int prepare(eng_instance_state *inst, eng_store_state *const *stores, con
         if (!(inst->variant->ranks >> r & 1u))
             continue;
         status = child_instance(inst, r, stores, tensors);
-        room = room && (status != ENG_OK || (meta_spots_rank(inst, r) && meta_ahead_rank(inst, r)));
+        room = room && (status != ENG_OK || meta_spots_rank(inst, r));
         if (status == ENG_OK) {
             inst->compute[r] = inst->variant->parts[r].placed->arena_bytes;
             atomic_fetch_add(&d->ranks[r].compute_bytes, inst->compute[r]);
         }
     }
-    if (status == ENG_OK && (!room || !meta_spots_sums(inst)))
+    if (status == ENG_OK && (!room || !meta_spots_sums(inst) || !meta_ahead_find(inst)))
         status = meta_no_memory(d, "the exchange of values between devices");
     return status;
 }

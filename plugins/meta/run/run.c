@@ -107,6 +107,42 @@ static bool step(rank_run *run)
     return run->stop < part->n_stops && exchange_at(m, &run->ahead, run->stop++);
 }
 
+/* Which of them is next: the one whose next exchange comes first, so that a call that waits for work of its own queue waits
+ * for exchanges that all ranks have been given. */
+static uint32_t next_of(const eng_queue_state *q, const rank_run *runs, uint32_t ranks)
+{
+    uint32_t next = meta_first(ranks), least = UINT32_MAX;
+    for (uint32_t left = ranks; left; left &= left - 1) {
+        const uint32_t r = meta_first(left);
+        const meta_part *part = &q->instance->variant->parts[r];
+        const uint32_t exchange = runs[r].stop < part->n_stops ? part->stops[runs[r].stop].exchange : UINT32_MAX;
+        next = exchange < least ? r : next;
+        least = exchange < least ? exchange : least;
+    }
+    return next;
+}
+
+#define LOOK_FOR_FAULTS 50000000u /* ns */
+
+/* Until the last exchanges of ranks given ahead are through.  A device whose work fails may never call the next one, and
+ * the others wait for that. */
+static void see_through(eng_queue_state *q, rank_run *runs, uint32_t ranks)
+{
+    for (uint32_t left = ranks; left; left &= left - 1) {
+        const uint32_t r = meta_first(left);
+        const meta_part *part = &q->instance->variant->parts[r];
+        const uint64_t stage = meta_stage_of(q, part->stops[part->n_stops - 1].exchange, META_FINISHED);
+        while (!atomic_load(&q->failed) &&
+               !eu_gate_sleep(&q->progress[r].gate, stage, eu_deadline(LOOK_FOR_FAULTS), &q->failed))
+            for (uint32_t others = ranks; others; others &= others - 1) {
+                const meta_member *m = &runs[meta_first(others)].own;
+                const int status = m->busy ? meta_child_look(q, m->rank, m->pending) : ENG_OK;
+                if (status != ENG_OK)
+                    meta_run_fail(q, m->rank, status);
+            }
+    }
+}
+
 /* One thread's ranks: one, or those that are given ahead, by turns. */
 static void run_ranks(void *ctx, uint32_t i)
 {
@@ -117,10 +153,13 @@ static void run_ranks(void *ctx, uint32_t i)
         const uint32_t r = meta_first(left);
         runs[r] = (rank_run){.own = {.queue = q, .rank = r}, .ahead = {.queue = q, .rank = r}};
     }
-    for (uint32_t at_work = q->threads[i]; at_work;)
-        for (uint32_t left = at_work; left; left &= left - 1)
-            if (!step(&runs[meta_first(left)]))
-                at_work &= ~(left & -left);
+    for (uint32_t at_work = q->threads[i]; at_work;) {
+        const uint32_t r = next_of(q, runs, at_work);
+        if (!step(&runs[r]))
+            at_work &= ~(1u << r);
+    }
+    if (meta_several(q->threads[i]))
+        see_through(q, runs, q->threads[i]);
     for (uint32_t left = q->threads[i]; left; left &= left - 1) {
         rank_run *run = &runs[meta_first(left)];
         meta_member_idle(&run->own);

@@ -37,6 +37,14 @@ typedef struct meta_call {
     bool release;               /* the next section may write what was lent        */
 } meta_call;
 
+/* Ranks whose devices' threads were tried together: can they wait for one another? */
+typedef struct meta_ahead_set {
+    uint32_t ranks;
+    bool able;
+    uint32_t pause, between; /* runs until it is tried again, and how many the next time */
+} meta_ahead_set;
+#define META_AHEAD_SETS 4
+
 struct eng_instance_state {
     meta_variant *variant;
     eng_instance_state *child[META_MAX_RANKS];
@@ -62,7 +70,8 @@ struct eng_queue_state {
     void *team;
     uint64_t timeout;     /* nanoseconds for any one wait; UINT64_MAX: none           */
     bool may_spin;        /* every rank has a core to itself                          */
-    uint32_t ahead_tried, ahead_able; /* ranks whose devices' threads can wait for one another */
+    meta_ahead_set ahead_sets[META_AHEAD_SETS];
+    uint32_t ahead_next;  /* set to be forgotten                                      */
     meta_progress progress[META_MAX_RANKS];
     /* the run in progress */
     eng_instance_state *instance;
@@ -100,6 +109,12 @@ int meta_no_progress(const eng_queue_state *q);
 int meta_progress_init(eng_queue_state *q);
 void meta_progress_end(eng_queue_state *q);
 
+/* Where a rank's progress is at a stage of an exchange of the run. */
+static inline uint64_t meta_stage_of(const eng_queue_state *q, uint32_t exchange, uint32_t stage)
+{
+    return q->base + (uint64_t)exchange * META_STAGES + stage;
+}
+
 /* One rank in a run. */
 typedef struct meta_member {
     eng_queue_state *queue;
@@ -121,9 +136,9 @@ bool meta_member_idle(meta_member *m);
 /* Should a rank give in place what it could also give as a copy? */
 bool meta_gives_in_place(const meta_exchange *e, uint32_t rank);
 
-/* ahead.c: an instance's memory for a rank's calls; false: no memory.  Which ranks of a run are given ahead, with its members
- * known; the end of that.  One exchange of such a rank, whose own side is `m` and whose device's is `ahead`. */
-bool meta_ahead_rank(eng_instance_state *inst, uint32_t rank);
+/* ahead.c: which ranks of an instance may be given ahead, and memory for their calls; false: no memory.  Which are in a run;
+ * the end of that.  One exchange of such a rank, whose own side is `m` and whose device's is `ahead`. */
+bool meta_ahead_find(eng_instance_state *inst);
 void meta_ahead_begin(eng_queue_state *q);
 void meta_ahead_end(eng_queue_state *q);
 bool meta_ahead_exchange(meta_member *m, meta_member *ahead, uint32_t stop, bool release);
@@ -132,6 +147,8 @@ bool meta_ahead_exchange(meta_member *m, meta_member *ahead, uint32_t stop, bool
 int meta_child_queue(eng_queue_state *q, uint32_t rank);
 /* Waits for a rank's device. */
 int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout);
+/* Looks whether work up to the ticket has failed; ENG_OK: none that is done. */
+int meta_child_look(eng_queue_state *q, uint32_t rank, uint64_t ticket);
 
 /* -- late.c ------------------------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ typedef enum fault_kind {
     FAULT_BLOCKED_VALUE, /* nor the transfer of a value between sections          */
     FAULT_TRANSFER,      /* the host's transfers fail                             */
     FAULT_CALL,  /* host_call fails                                               */
+    FAULT_UNCALLED, /* work before it fails: nothing of the queue is done until wait has told */
     FAULT_REFUSE /* no memory for a store, a plan, an instance or a queue         */
 } fault_kind;
 
@@ -80,6 +81,7 @@ struct eng_queue_state {
     eng_queue_state *inner;
     uint64_t ticket, inner_ticket, inner_settled;
     uint64_t failed; /* the work of this ticket has: to be told by wait; 0: none      */
+    bool dead;       /* nothing more is done until wait has told why               */
     fault_held held;
 };
 

@@ -66,6 +66,7 @@ static const struct {
     [FAULT_BLOCKED_WAIT] = {"blocked-wait", FAULT_AT_WAIT},
     [FAULT_BLOCKED_VALUE] = {"blocked-value", FAULT_AT_VALUE},
     [FAULT_CALL] = {"call", FAULT_AT_CALL},
+    [FAULT_UNCALLED] = {"uncalled", FAULT_AT_CALL},
     [FAULT_TRANSFER] = {"transfer", FAULT_AT_TRANSFER},
     [FAULT_REFUSE] = {"refuse", FAULT_AT_MAKING},
 };
@@ -114,7 +115,7 @@ static const eng_plugin_option options[] = {
      "what fault:0, fault:1, ... are; the last for the rest"},
     {sizeof(eng_plugin_option), 0, "kind", "none",
      "what happens at a submission: none, error, wait, lost, hang, stall or block; at a wait: blocked-wait; at a "
-     "transfer between sections: blocked-value; at a call of the host: call; at one of the host's: transfer; when something is made: refuse"},
+     "transfer between sections: blocked-value; at a call of the host: call or uncalled; at one of the host's: transfer; when something is made: refuse"},
     {sizeof(eng_plugin_option), 0, "index", "0", "to which device"},
     {sizeof(eng_plugin_option), 0, "at", "1", "at which of these calls, from 1 on"},
     {sizeof(eng_plugin_option), 0, "times", "1", "to how many of them from there on"},

@@ -104,7 +104,7 @@ int fault_run(eng_queue_state *q, eng_instance_state *instance, uint32_t first, 
         hold(q, instance, first, count, params, n_params);
     else if (hit && d->kind == FAULT_WAIT)
         q->failed = q->ticket + 1;
-    else
+    else if (!q->dead)
         status = pass_on(q, instance, first, count, params, n_params, control);
     if (status == ENG_OK)
         *ticket = ++q->ticket;
@@ -139,6 +139,7 @@ int fault_wait(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_t tim
         return fault_lost(d);
     if (q->failed) {
         q->failed = 0;
+        q->dead = false;
         return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the work has failed", d->name);
     }
     return status;
@@ -151,9 +152,16 @@ int fault_host_call(eng_queue_state *q, void (*function)(void *ctx), void *ctx, 
 
     if (atomic_load(&d->lost))
         return fault_lost(d);
-    if (fault_hits(d, FAULT_AT_CALL))
+    const bool hit = fault_hits(d, FAULT_AT_CALL);
+    if (hit && d->kind == FAULT_CALL)
         return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the call has failed", d->name);
-    if (d->child.info->flags & ENG_DEVICE_HOST_CALLS)
+    if (hit) {
+        q->dead = true;
+        q->failed = q->ticket + 1;
+    }
+    if (q->dead)
+        ;
+    else if (d->child.info->flags & ENG_DEVICE_HOST_CALLS)
         status = d->child.calls->host_call(q->inner, function, ctx, &q->inner_ticket);
     else
         function(ctx);
