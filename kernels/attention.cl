@@ -3,6 +3,8 @@
  * arXiv:1805.02867), cells in chunks, every K and V decoded once for a tile of
  * queries.
  */
+#include "attention.clh" /* before the branches: once for all of them (plugins/opencl/device/source.c) */
+
 #if !VEC && defined(LANES)
 #include "attention_lanes.clh"
 #elif !VEC && defined(TILES)

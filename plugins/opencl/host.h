@@ -149,9 +149,8 @@ void cl_program_name(const cl_program_entry *entry, char *text, size_t bytes);
 bool cl_program_there(cl_device *device, const char *file, const char *options, const char *prelude);
 /* Of a program without a prelude, without building it. */
 int cl_program_hash(cl_device *device, const char *file, const char *options, cl_hash *hash);
-/* source.c: appends text, or a kernel file, made whole */
-int cl_source_text(cl_device *device, const char *text, size_t bytes, eu_text *out);
-int cl_source_add(cl_device *device, const char *name, eu_text *out);
+/* source.c: appends text and the kernel file behind it, with what they include. */
+int cl_source_whole(cl_device *device, const char *prelude, const char *name, eu_text *out);
 /* compile.c: from source alone */
 int cl_compile(cl_device *device, const char *file, const char *options, const eu_text *source, cl_program *program);
 /* The same, to be linked (link.c). */

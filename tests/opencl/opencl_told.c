@@ -83,16 +83,29 @@ START_TEST(wrong_options_are_told)
 }
 END_TEST
 
-/* A kernel that does not compile: the compiler's own words are in the error. */
+static void write_kernel(const char *folder, const char *name, const char *text)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* A kernel that does not compile: the compiler's own words are in the error.  It gets its word from a file that is put in
+ * once, where it is read: not in a branch that is not. */
 START_TEST(build_errors_are_told)
 {
-    char folder[64], path[96];
+    char folder[64];
     snprintf(folder, sizeof folder, "opencl-kernels-%ld", (long)getpid());
-    snprintf(path, sizeof path, "%s/each.cl", folder);
     mkdir(folder, 0700);
-    FILE *file = fopen(path, "w");
-    fputs("__kernel void each(int a) { a = no_such_thing; }\n", file);
-    fclose(file);
+    write_kernel(folder, "word.clh", "/* a guard behind\n * a comment */\n#ifndef WORD_CLH\n#define WORD_CLH\n"
+                                     "#define WORD no_such_thing\n#endif\n");
+    write_kernel(folder, "around.clh", "#ifndef AROUND_CLH\n#define AROUND_CLH\n#include \"word.clh\"\n#endif\n");
+    write_kernel(folder, "each.cl", "#if 0\n#include \"word.clh\"\n#elif 0\n#include \"around.clh\"\n#else\n#define ELSE 1\n"
+                                    "#include \"around.clh\"\n#endif\n#undef WORD\n#undef WORD_CLH\n#include \"word.clh\"\n"
+                                    "__kernel void each(int a) { a = ELSE + WORD; }\n");
     const char *const options[] = {"opencl.kernels", folder, NULL};
     fixture f = open_with(named(""), options);
     eng_store_tensor t = declare("t", ENG_TYPE_F32, ENG_USE_STATE, 64, 1, 1);

@@ -56,7 +56,7 @@ static cl_int compile_bare(cl_device *device, const char *options, const eu_text
     char bare[1024 + sizeof WITHOUT_HEADER];
     eu_text declared = {0};
     *program = NULL;
-    if (!device->bare || cl_source_add(device, "builtins.clh", &declared) != ENG_OK) {
+    if (!device->bare || cl_source_whole(device, "", "builtins.clh", &declared) != ENG_OK) {
         eu_text_free(&declared);
         return CL_BUILD_PROGRAM_FAILURE;
     }

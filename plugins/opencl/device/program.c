@@ -35,9 +35,7 @@ static int make_whole(cl_device *device, const char *file, const char *extra, co
     snprintf(name, sizeof name, "%s.cl", file);
     if (snprintf(options, ALL_OPTIONS, "%s %s", device->options, extra) >= ALL_OPTIONS)
         return cl_fail(device, ENG_ERR_INTERNAL, "options of %s are too long", name);
-    int status = cl_source_text(device, prelude, strlen(prelude), source);
-    if (status == ENG_OK)
-        status = cl_source_add(device, name, source);
+    int status = cl_source_whole(device, prelude, name, source);
     if (status != ENG_OK)
         return status;
     *hash = (cl_hash){0xcbf29ce484222325u, 0x84222325cbf29ce4u};
