@@ -13,7 +13,7 @@ libengine_core_la_SOURCES = \
 	%D%/graph/graph.c %D%/graph/graph.h %D%/graph/infer.c %D%/graph/optable.c \
 	%D%/graph/signature.c %D%/graph/special.c \
 	%D%/gguf/mapped.h %D%/gguf/keys.c %D%/gguf/parts.c %D%/gguf/read.c %D%/gguf/types.c %D%/gguf/write.c \
-	%D%/plan/build.c %D%/plan/direct.c %D%/plan/build.h %D%/plan/instance.c %D%/plan/keep.c %D%/plan/place.c %D%/plan/plan.c \
+	%D%/plan/build.c %D%/plan/build.h %D%/plan/instance.c %D%/plan/keep.c %D%/plan/place.c %D%/plan/plan.c \
 	%D%/plan/plan.h \
 	%D%/engine/context.c %D%/engine/context.h %D%/engine/folders.c %D%/engine/open.c \
 	%D%/engine/options.c %D%/engine/plugins.c %D%/engine/services.c

@@ -52,7 +52,7 @@ static int copy_nodes(placed_graph *p, const eng_subgraph *g, eng_node *nodes)
     return ENG_OK;
 }
 
-static int copy_graph(placed_graph *p, const eng_subgraph *g, eng_tensor **tensors, eng_node **copied)
+static int copy_graph(placed_graph *p, const eng_subgraph *g, eng_tensor **tensors)
 {
     size_t n_bindings = g->n_bindings ? g->n_bindings : 1;
     eng_node *nodes = eu_arena_alloc(&p->arena, ((size_t)g->n_nodes + 1) * sizeof *nodes);
@@ -69,7 +69,6 @@ static int copy_graph(placed_graph *p, const eng_subgraph *g, eng_tensor **tenso
     p->view.nodes = nodes;
     p->view.node_stride = sizeof *nodes;
     p->view.binding_tensor = bindings;
-    *copied = nodes;
     int status = copy_tensors(p, g, *tensors);
     return status == ENG_OK ? copy_nodes(p, g, nodes) : status;
 }
@@ -114,15 +113,12 @@ int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_
                    eng_plan_state **plan)
 {
     eng_tensor *tensors;
-    eng_node *nodes = NULL;
     eng_plan_state *state = NULL;
     uint64_t unshared;
     placed_graph *p = calloc(1, sizeof *p);
     if (p == NULL)
         return no_memory();
-    int status = copy_graph(p, graph, &tensors, &nodes);
-    if (status == ENG_OK && child->info->kind != ENG_DEVICE_META && !eng_make_direct(&p->view, tensors, nodes))
-        status = no_memory();
+    int status = copy_graph(p, graph, &tensors);
     if (status == ENG_OK && !(child->info->flags & ENG_DEVICE_PLACES_MEMORY)) {
         p->view.arena_bytes = eng_place(&p->view, tensors, child->info->alignment, &unshared);
         if (p->view.arena_bytes == UINT64_MAX)

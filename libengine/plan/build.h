@@ -9,9 +9,6 @@ int eng_plan_build(const eng_child *child, const eng_subgraph *graph, const eng_
                    eng_plan_state **plan);
 void eng_plan_unbuild(const eng_child *child, const eng_subgraph *placed, eng_plan_state *plan);
 
-/* Has results made in the outputs that they would be copied to (direct.c); false: no memory. */
-bool eng_make_direct(eng_subgraph *graph, eng_tensor *tensors, eng_node *nodes);
-
 /*
  * Chooses arena_offset of every scratch owner so that tensors that live at the
  * same time do not overlap; returns the arena's size, or UINT64_MAX if it does not

@@ -1,4 +1,4 @@
-/* Placement of scratch memory: nothing that lives at once overlaps, and reuse pays.  Results that need no place of their own. */
+/* Placement of scratch memory: nothing that lives at once overlaps, and reuse pays. */
 #include "config.h"
 
 #include <check.h>
@@ -126,58 +126,12 @@ START_TEST(in_place)
 }
 END_TEST
 
-/* A result is made where it is stored, if that is an output and nobody can tell. */
-START_TEST(direct)
-{
-    static const struct {
-        const char *what;
-        bool goes;
-    } cases[] = {{"right behind its maker", true},
-                 {"behind a view of another tensor", true},
-                 {"of what another node reads", false},
-                 {"with a node between", false},
-                 {"that lies otherwise", false},
-                 {"to a state", false},
-                 {"whose maker reads an output", false},
-                 {"of a stored tensor", false}};
-    for (int i = 0; i < 8; i++) {
-        fixture f;
-        fixture_begin(&f, 0);
-        eng_value x = fixture_tensor(&f, ENG_TYPE_F32, "x", NULL, 40, 40, 0);
-        eng_value o = fixture_tensor(&f, ENG_TYPE_F32, "o", NULL, 40, 40, 0);
-        eng_value p = fixture_tensor(&f, ENG_TYPE_F32, "p", NULL, 40, 40, 0);
-        eng_value y = eng_scale(f.graph, i == 6 ? p : x, 2, 0);
-        if (i == 1)
-            eng_permute(f.graph, x, (int[]){1, 0}, 2);
-        if (i == 3)
-            eng_scale(f.graph, x, 3, 0);
-        ck_assert_int_eq(eng_store_value(f.graph, i == 4 ? eng_permute(f.graph, o, (int[]){1, 0}, 2) : o, i == 7 ? x : y),
-                         ENG_OK);
-        if (i == 2)
-            eng_scale(f.graph, y, 4, 0);
-        ck_assert_int_eq(eng_graph_seal(f.graph), ENG_OK);
-        eng_subgraph g = *eng_graph_view(f.graph);
-        eng_tensor *t = (eng_tensor *)g.tensors;
-        const uint32_t nodes = g.n_nodes;
-        t[o].use = i == 5 ? ENG_USE_STATE : ENG_USE_OUTPUT;
-        t[p].use = i == 6 ? ENG_USE_OUTPUT : ENG_USE_WEIGHT;
-        ck_assert(eng_make_direct(&g, t, (eng_node *)g.nodes));
-        ck_assert_msg((g.n_nodes < nodes) == cases[i].goes, "a store %s", cases[i].what);
-        ck_assert_int_eq(t[y].root, cases[i].goes ? o : y);
-        for (uint32_t k = 0; k < g.n_nodes && cases[i].goes; k++)
-            ck_assert_uint_ne(eng_subgraph_node(&g, k)->op, ENG_OP_STORE);
-        fixture_end(&f);
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("place");
     TCase *tc = tcase_create("place");
     tcase_add_loop_test(tc, no_overlap, 0, 5);
     tcase_add_test(tc, in_place);
-    tcase_add_test(tc, direct);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
