@@ -415,6 +415,8 @@ int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tenso
                   uint32_t n, uint64_t *ticket);
 int cl_queue_wait(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed);
 int cl_queue_after(eng_queue_state *queue, eng_queue_state *other, uint64_t ticket);
+/* Has no driver of this process been seen to call by a thread of the host's? */
+bool cl_calls_by_itself(void);
 int cl_queue_call(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
 int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
                   uint32_t n, uint64_t *ticket);

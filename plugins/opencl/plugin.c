@@ -97,6 +97,8 @@ static int device_info(eng_device_state *device, eng_device_info *info)
 {
     *info = device->info;
     info->memory_free = cl_budget_left(device) / device->parts;
+    if (!cl_calls_by_itself())
+        info->flags &= ~(uint32_t)ENG_DEVICE_HOST_CALLS;
     return ENG_OK;
 }
 

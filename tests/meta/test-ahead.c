@@ -25,12 +25,15 @@ typedef struct ahead_case {
 } ahead_case;
 
 static float want[SUBJECT_WIDTH];
+static bool pocl; /* whose sub-devices have threads of their own: no other is asked to be able */
 
 static bool no(const ahead_case *c, const char *what)
 {
     printf("# %s at %d of fault:%d: %s; last error: %s\n", c->kind, c->at, c->index, what, eng_last_error());
     return false;
 }
+
+static bool unhit; /* no run was, and all were right */
 
 static bool judge(const ahead_case *c, subject *s)
 {
@@ -42,6 +45,7 @@ static bool judge(const ahead_case *c, subject *s)
         return no(c, "does not open");
     for (int i = 0; i < RUNS && hit == ENG_OK; i++)
         hit = subject_run(s, want, &right);
+    unhit = hit == ENG_OK && right && c->status != ENG_OK;
     if (hit != c->status || !right)
         return no(c, right ? "another status" : "wrong");
     if (hit == ENG_OK)
@@ -67,6 +71,10 @@ static void test(const ahead_case *c)
     good = good ? judge(c, &s) : no(c, "no context");
     subject_close(&s, false);
     good = subject_end(&s) ? good : no(c, "the context does not end");
+    if (!good && unhit && !pocl) {
+        tap_check(true, "%s of fault:%d at %d, of %s # SKIP its threads do not wait for one another", c->kind, c->index, c->at, c->behind);
+        return;
+    }
     if (good && subject_now() - from > 60)
         good = no(c, "it took too long");
     tap_check(good, "%s of fault:%d at %d, of %s", c->kind, c->index, c->at, c->behind);
@@ -110,7 +118,9 @@ static bool two_at_once(void)
 static bool opens(const char *device)
 {
     subject s;
+    eng_device_info leaf = {.size = sizeof leaf};
     bool good = subject_begin(&s, "meta,opencl") && subject_open(&s, device) == ENG_OK;
+    pocl = good && eng_device_leaf(s.device, 0, &leaf, NULL) == ENG_OK && strstr(leaf.driver, "PoCL");
     subject_close(&s, false);
     return subject_end(&s) && good;
 }

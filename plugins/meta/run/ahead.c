@@ -86,19 +86,38 @@ typedef struct trial {
     atomic_uint there, failed;
 } trial;
 
+/* Until all are there. */
+static bool await_others(trial *t)
+{
+    const unsigned all = (unsigned)__builtin_popcount(t->ranks);
+    const struct timespec pause = {.tv_nsec = LOOK_AGAIN};
+    while (atomic_load(&t->there) < all && eu_now() < t->deadline)
+        nanosleep(&pause, NULL);
+    return atomic_load(&t->there) == all;
+}
+
 static void meet_others(void *ctx)
 {
     trial *t = ctx;
-    const unsigned all = (unsigned)__builtin_popcount(t->ranks);
-    const struct timespec pause = {.tv_nsec = LOOK_AGAIN};
     atomic_fetch_add(&t->there, 1);
-    while (atomic_load(&t->there) < all && eu_now() < t->deadline)
-        nanosleep(&pause, NULL);
-    if (atomic_load(&t->there) < all)
+    if (!await_others(t))
         atomic_store(&t->failed, 1);
 }
 
-/* By one thread, as runs are: a device that calls before it returns, or only when it is waited for, is of no use. */
+/* Do the devices still say that they call? */
+static bool all_call(const eng_queue_state *q, uint32_t ranks)
+{
+    for (; ranks; ranks &= ranks - 1) {
+        const eng_child *c = &q->device->ranks[meta_first(ranks)].child;
+        eng_device_info info = {.size = sizeof info};
+        if (c->calls->info(c->state, &info) != ENG_OK || !(info.flags & ENG_DEVICE_HOST_CALLS))
+            return false;
+    }
+    return true;
+}
+
+/* By one thread, which asks the devices for nothing before all are there: one that calls before host_call returns, or only when
+ * it is waited for, by the thread that waits (Intel's runtime), is of no use. */
 static bool can_wait(eng_queue_state *q, uint32_t ranks)
 {
     trial t = {.ranks = ranks, .deadline = eu_deadline(TRIAL)};
@@ -109,10 +128,17 @@ static bool can_wait(eng_queue_state *q, uint32_t ranks)
         if (q->device->ranks[r].child.calls->host_call(q->child[r], meet_others, &t, &ticket[r]) == ENG_OK)
             asked |= 1u << r;
     }
-    bool all = asked == ranks;
+    bool all = asked == ranks && await_others(&t);
     for (; asked; asked &= asked - 1)
         all &= meta_child_wait(q, meta_first(asked), ticket[meta_first(asked)], UINT64_MAX) == ENG_OK;
     return all && !atomic_load(&t.failed);
+}
+
+static void in_vain(meta_ahead_set *set)
+{
+    set->able = false;
+    set->between = set->between ? set->between * 2 : RUNS_BETWEEN;
+    set->pause = set->between;
 }
 
 /* Have the threads of these ranks, and maybe others, been seen to wait for one another?  Tried if not. */
@@ -134,8 +160,8 @@ static bool is_able(eng_queue_state *q, uint32_t ranks)
         return false;
     }
     set->able = can_wait(q, ranks);
-    set->between = set->between ? set->between * 2 : RUNS_BETWEEN;
-    set->pause = set->able ? 0 : set->between;
+    if (!set->able)
+        in_vain(set);
     return set->able;
 }
 
@@ -149,15 +175,20 @@ void meta_ahead_begin(eng_queue_state *q)
     q->ahead = 0;
     if (!may || !q->device->ahead || q->timeout != UINT64_MAX || atomic_flag_test_and_set(&taken))
         return;
-    q->ahead = is_able(q, may) ? may : 0;
+    q->ahead = is_able(q, may) && all_call(q, may) ? may : 0;
     if (!q->ahead)
         atomic_flag_clear(&taken);
 }
 
 void meta_ahead_end(eng_queue_state *q)
 {
-    if (q->ahead)
-        atomic_flag_clear(&taken);
+    if (!q->ahead)
+        return;
+    for (uint32_t i = 0; i < META_AHEAD_SETS && q->ahead_stuck; i++)
+        if (q->ahead_sets[i].able && (q->ahead & ~q->ahead_sets[i].ranks) == 0)
+            in_vain(&q->ahead_sets[i]);
+    q->ahead_stuck = false;
+    atomic_flag_clear(&taken);
 }
 
 /* By a thread of the rank's device. */

@@ -123,23 +123,43 @@ static uint32_t next_of(const eng_queue_state *q, const rank_run *runs, uint32_t
 }
 
 #define LOOK_FOR_FAULTS 50000000u /* ns */
+#define STUCK 200                 /* looks, at work that takes some milliseconds */
 
-/* Until the last exchanges of ranks given ahead are through.  A device whose work fails may never call the next one, and
- * the others wait for that. */
-static void see_through(eng_queue_state *q, rank_run *runs, uint32_t ranks)
+static void look_for_faults(eng_queue_state *q, const rank_run *runs, uint32_t ranks)
 {
+    for (; ranks; ranks &= ranks - 1) {
+        const meta_member *m = &runs[meta_first(ranks)].own;
+        const int status = m->busy ? meta_child_look(q, m->rank, m->pending) : ENG_OK;
+        if (status != ENG_OK)
+            meta_run_fail(q, m->rank, status);
+    }
+}
+
+/*
+ * Until the last exchanges of ranks given ahead are through.  A device whose work fails may never call the next one, and
+ * the others wait for that.  Where nobody gets further, calls wait for one another, whatever was tried: nothing can be done
+ * for this run, but it ends.
+ */
+static void see_through(eng_queue_state *q, const rank_run *runs, uint32_t ranks)
+{
+    uint64_t seen = 0;
+    int still = 0;
     for (uint32_t left = ranks; left; left &= left - 1) {
         const uint32_t r = meta_first(left);
         const meta_part *part = &q->instance->variant->parts[r];
         const uint64_t stage = meta_stage_of(q, part->stops[part->n_stops - 1].exchange, META_FINISHED);
         while (!atomic_load(&q->failed) &&
-               !eu_gate_sleep(&q->progress[r].gate, stage, eu_deadline(LOOK_FOR_FAULTS), &q->failed))
-            for (uint32_t others = ranks; others; others &= others - 1) {
-                const meta_member *m = &runs[meta_first(others)].own;
-                const int status = m->busy ? meta_child_look(q, m->rank, m->pending) : ENG_OK;
-                if (status != ENG_OK)
-                    meta_run_fail(q, m->rank, status);
+               !eu_gate_sleep(&q->progress[r].gate, stage, eu_deadline(LOOK_FOR_FAULTS), &q->failed)) {
+            const uint64_t all = meta_progress_of_all(q);
+            still = all == seen ? still + 1 : 0;
+            seen = all;
+            look_for_faults(q, runs, ranks);
+            if (still == STUCK) {
+                q->ahead_stuck = true;
+                meta_run_fail(q, r, META_FAIL(q->device, ENG_ERR_TIMEOUT, "the devices' threads wait for one another" ENG_ADVICE
+                                              "set meta.ahead=no, which does without their calls"));
             }
+        }
     }
 }
 

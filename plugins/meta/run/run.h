@@ -72,6 +72,7 @@ struct eng_queue_state {
     bool may_spin;        /* every rank has a core to itself                          */
     meta_ahead_set ahead_sets[META_AHEAD_SETS];
     uint32_t ahead_next;  /* set to be forgotten                                      */
+    bool ahead_stuck;     /* in this run nobody got further for a long time           */
     meta_progress progress[META_MAX_RANKS];
     /* the run in progress */
     eng_instance_state *instance;

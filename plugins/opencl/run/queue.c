@@ -39,6 +39,47 @@ void cl_queue_destroy(eng_queue_state *q)
     free(q);
 }
 
+/* -- calls of the host ---------------------------------------------------------------- */
+
+/*
+ * Some drivers (Intel's) have threads that wait for events do work.  Such a thread is none of the device's, and how many of them there
+ * will be, nobody knows.  So a driver that has once called by one of the threads that come here is said not to call.
+ */
+static _Thread_local bool is_hosts;
+static atomic_bool lacks_threads;
+
+bool cl_calls_by_itself(void)
+{
+    return !atomic_load_explicit(&lacks_threads, memory_order_relaxed);
+}
+
+typedef struct host_call {
+    void (*function)(void *ctx);
+    void *ctx;
+} host_call;
+
+static void CL_CALLBACK call_host(void *what)
+{
+    const host_call *c = what; /* the driver's copy */
+    if (is_hosts)
+        atomic_store(&lacks_threads, true);
+    c->function(c->ctx);
+}
+
+int cl_queue_call(eng_queue_state *q, void (*function)(void *ctx), void *ctx, uint64_t *ticket)
+{
+    host_call call = {function, ctx};
+    cl_event event = NULL;
+    is_hosts = true;
+    if (!(q->device->info.flags & ENG_DEVICE_HOST_CALLS))
+        return cl_fail(q->device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "the device does not call the host", q->device->info.name);
+    cl_int error = clEnqueueNativeKernel(q->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0, NULL, &event);
+    if (error != CL_SUCCESS)
+        return cl_failed(q->device, error, "clEnqueueNativeKernel");
+    cl_tickets_publish(&q->tickets, q->queue, event, ticket);
+    return ENG_OK;
+}
+
 /* -- runs ------------------------------------------------------------------------- */
 
 /* Sets what a launch takes from the plan's parameters. */
@@ -117,6 +158,7 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
                  uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
     const eng_plan_state *plan = x->plan;
+    is_hosts = true;
     uint32_t sections = plan->graph->n_sections ? plan->graph->n_sections : 1;
     if (first > sections || count > sections - first)
         return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
@@ -145,32 +187,6 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
         event = note_times(x, from, to);
     }
     atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
-    cl_tickets_publish(&q->tickets, q->queue, event, ticket);
-    return ENG_OK;
-}
-
-/* -- calls of the host ---------------------------------------------------------------- */
-
-typedef struct host_call {
-    void (*function)(void *ctx);
-    void *ctx;
-} host_call;
-
-static void CL_CALLBACK call_host(void *what)
-{
-    const host_call *c = what; /* the driver's copy */
-    c->function(c->ctx);
-}
-
-int cl_queue_call(eng_queue_state *q, void (*function)(void *ctx), void *ctx, uint64_t *ticket)
-{
-    host_call call = {function, ctx};
-    cl_event event = NULL;
-    if (!(q->device->info.flags & ENG_DEVICE_HOST_CALLS))
-        return cl_fail(q->device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "the device does not call the host", q->device->info.name);
-    cl_int error = clEnqueueNativeKernel(q->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0, NULL, &event);
-    if (error != CL_SUCCESS)
-        return cl_failed(q->device, error, "clEnqueueNativeKernel");
     cl_tickets_publish(&q->tickets, q->queue, event, ticket);
     return ENG_OK;
 }
@@ -254,6 +270,7 @@ int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t
 int cl_queue_wait(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed)
 {
     cl_failure failure;
+    is_hosts = true;
     switch (cl_tickets_wait(&q->tickets, after, ticket, timeout, &failure)) {
     case CL_WAITED_FOR_NOTHING:
         return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE "ticket %llu has not been given out", q->device->info.name,
