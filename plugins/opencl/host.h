@@ -131,6 +131,11 @@ bool cl_event_over(cl_event event, cl_int *outcome);
 cl_int cl_event_wait(cl_event event);
 void cl_event_follow(cl_event *last, cl_event next);
 cl_int cl_event_settle(cl_event *last, cl_int error);
+/* The calling thread is one of the host's that waits for commands; it is one that a driver has call the host.  Have these always been
+ * different threads? */
+void cl_thread_waits(void);
+void cl_thread_calls(void);
+bool cl_calls_by_itself(void);
 
 /* -- programs ------------------------------------------------------------------- */
 
@@ -415,8 +420,6 @@ int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tenso
                   uint32_t n, uint64_t *ticket);
 int cl_queue_wait(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed);
 int cl_queue_after(eng_queue_state *queue, eng_queue_state *other, uint64_t ticket);
-/* Has no driver of this process been seen to call by a thread of the host's? */
-bool cl_calls_by_itself(void);
 int cl_queue_call(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
 int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
                   uint32_t n, uint64_t *ticket);

@@ -41,18 +41,6 @@ void cl_queue_destroy(eng_queue_state *q)
 
 /* -- calls of the host ---------------------------------------------------------------- */
 
-/*
- * Some drivers (Intel's) have threads that wait for events do work.  Such a thread is none of the device's, and how many of them there
- * will be, nobody knows.  So a driver that has once called by one of the threads that come here is said not to call.
- */
-static _Thread_local bool is_hosts;
-static atomic_bool lacks_threads;
-
-bool cl_calls_by_itself(void)
-{
-    return !atomic_load_explicit(&lacks_threads, memory_order_relaxed);
-}
-
 typedef struct host_call {
     void (*function)(void *ctx);
     void *ctx;
@@ -61,8 +49,7 @@ typedef struct host_call {
 static void CL_CALLBACK call_host(void *what)
 {
     const host_call *c = what; /* the driver's copy */
-    if (is_hosts)
-        atomic_store(&lacks_threads, true);
+    cl_thread_calls();
     c->function(c->ctx);
 }
 
@@ -70,7 +57,7 @@ int cl_queue_call(eng_queue_state *q, void (*function)(void *ctx), void *ctx, ui
 {
     host_call call = {function, ctx};
     cl_event event = NULL;
-    is_hosts = true;
+    cl_thread_waits();
     if (!(q->device->info.flags & ENG_DEVICE_HOST_CALLS))
         return cl_fail(q->device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "the device does not call the host", q->device->info.name);
     cl_int error = clEnqueueNativeKernel(q->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0, NULL, &event);
@@ -158,7 +145,7 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
                  uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
     const eng_plan_state *plan = x->plan;
-    is_hosts = true;
+    cl_thread_waits();
     uint32_t sections = plan->graph->n_sections ? plan->graph->n_sections : 1;
     if (first > sections || count > sections - first)
         return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE
@@ -270,7 +257,7 @@ int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t
 int cl_queue_wait(eng_queue_state *q, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed)
 {
     cl_failure failure;
-    is_hosts = true;
+    cl_thread_waits();
     switch (cl_tickets_wait(&q->tickets, after, ticket, timeout, &failure)) {
     case CL_WAITED_FOR_NOTHING:
         return cl_fail(q->device, ENG_ERR_INVALID, "%s" ENG_CAUSE "ticket %llu has not been given out", q->device->info.name,
