@@ -43,6 +43,17 @@ static eng_value strands(eng_graph *g, eng_value h, const eng_value *t)
     return eng_add(g, eng_rms_norm(g, sum, t[2], 1e-5), sum);
 }
 
+/* Nodes that read a value and a view of it, of the same elements and of others, and nobody else does. */
+static eng_value views(eng_graph *g, eng_value h, const eng_value *t)
+{
+    eng_value a = eng_unary(g, h, ENG_UNARY_TANH), b = eng_add(g, a, eng_slice(g, a, 1, 1, 1));
+    eng_value c = eng_sub(g, b, eng_slice(g, b, 0, 2, 1)), d = eng_add(g, c, t[1]);
+    eng_value e = eng_mul(g, d, eng_reshape(g, d, (const int64_t[]){COLUMNS, HEADS, TOKENS}, 3));
+    eng_value row = eng_slice(g, eng_reshape(g, eng_scale(g, e, 0.5, 0.1), (const int64_t[]){COLUMNS, HEADS * TOKENS}, 2), 1, 3, 1);
+    eng_value sum = eng_unary(g, row, ENG_UNARY_SOFTPLUS), flat = eng_reshape(g, sum, (const int64_t[]){COLUMNS}, 1);
+    return eng_add(g, h, eng_add(g, e, eng_rms_norm(g, sum, flat, 1e-5)));
+}
+
 /* Layers of small ops of every kind that is fused, results used once and twice. */
 static eng_value layers(eng_graph *g, const eng_value *t)
 {
@@ -59,7 +70,7 @@ static eng_value layers(eng_graph *g, const eng_value *t)
         h = eng_unary(g, eng_add(g, l2, eng_unary(g, sum, ENG_UNARY_TANH)), ENG_UNARY_SOFTPLUS);
         h = products(g, h, t + 6, 4 * i);
         h = eng_add(g, h, eng_scale(g, eng_l2_norm(g, t[4], 1e-6), 3, 0)); /* begins with a norm, all operands whole */
-        h = strands(g, h, t);
+        h = views(g, strands(g, h, t), t);
         eng_value both = eng_add(g, h, t[1]), normed = eng_rms_norm(g, both, t[2], 1e-5);
         h = i + 1 < LAYERS ? eng_sub(g, both, products(g, normed, t + 6, 2 * i)) : normed; /* the last sum is not read again */
     }

@@ -157,6 +157,16 @@ static int made_by(const chain *c, int32_t tensor)
     return -1;
 }
 
+/* Is the tensor in memory that a stage writes, but for the value itself?  It would be read before it is there. */
+static bool is_view_of_one(const chain *c, int32_t tensor)
+{
+    const eng_subgraph *g = c->r->graph;
+    for (unsigned i = 0; i < c->n; i++)
+        if (eng_subgraph_tensor(g, c->stages[i].node->out[0])->root == eng_subgraph_tensor(g, tensor)->root)
+            return true;
+    return false;
+}
+
 /* What the stage takes: operands, and values of stages that have its shape. */
 static bool take_operands(chain *c, stage *s, const eng_tensor *out)
 {
@@ -166,7 +176,7 @@ static bool take_operands(chain *c, stage *s, const eng_tensor *out)
         if (s->from[i] >= 0) {
             if ((i > 0 && s->norm) || !same_shape(eng_subgraph_tensor(c->r->graph, in), out))
                 return false;
-        } else if (in >= 0 && (s->operand[i] = operand(c, in, out, false)) < 0) {
+        } else if (in >= 0 && (is_view_of_one(c, in) || (s->operand[i] = operand(c, in, out, false)) < 0)) {
             return false;
         }
     }
