@@ -13,12 +13,14 @@ int meta_child_queue(eng_queue_state *q, uint32_t rank)
 }
 
 /* Tickets one by one: what comes after work that has failed may never be done. */
-int meta_child_look(eng_queue_state *q, uint32_t rank, uint64_t ticket)
+int meta_child_look(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t *done)
 {
     const eng_child *c = &q->device->ranks[rank].child;
     int status = ENG_OK;
-    for (uint64_t t = q->settled[rank] + 1; t <= ticket && status == ENG_OK; t++)
+    for (uint64_t t = q->settled[rank] + 1; t <= ticket && status == ENG_OK; t++) {
         status = c->calls->wait(q->child[rank], q->settled[rank], t, 0, NULL);
+        *done += status == ENG_OK;
+    }
     return status == ENG_ERR_TIMEOUT ? ENG_OK : status;
 }
 

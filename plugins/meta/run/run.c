@@ -22,7 +22,7 @@
 /* What the ranks' devices ask. */
 typedef struct rank_control {
     eng_run run; /* first */
-    const eng_queue_state *queue;
+    eng_queue_state *queue;
 } rank_control;
 
 /* Where the run's caller watches, a rank may be at work when the run has returned: then it is the
@@ -38,7 +38,13 @@ bool meta_run_is_over(const eng_queue_state *q)
 
 static uint32_t poll(const eng_run *run)
 {
-    return meta_run_is_over(((const rank_control *)run)->queue) ? ENG_RUN_CANCEL : ENG_RUN_GO_ON;
+    const rank_control *control = (const rank_control *)run;
+    eng_queue_state *q = control->queue;
+    if (!meta_run_is_over(q))
+        return ENG_RUN_GO_ON;
+    if (q->ahead) /* calls that wait are let go: the device may wait for them before its run returns */
+        meta_run_fail(q, meta_first(q->ahead), ENG_ERR_CANCELLED);
+    return ENG_RUN_CANCEL;
 }
 
 /* -- one rank --------------------------------------------------------------------------- */
@@ -123,22 +129,25 @@ static uint32_t next_of(const eng_queue_state *q, const rank_run *runs, uint32_t
 }
 
 #define LOOK_FOR_FAULTS 50000000u /* ns */
-#define STUCK 200                 /* looks, at work that takes some milliseconds */
+#define STUCK 2400                /* looks, at work that takes some milliseconds, without any that is done */
 
-static void look_for_faults(eng_queue_state *q, const rank_run *runs, uint32_t ranks)
+/* How much is done, in stages and in tickets. */
+static uint64_t look_for_faults(eng_queue_state *q, const rank_run *runs, uint32_t ranks)
 {
+    uint64_t done = meta_progress_of_all(q);
     for (; ranks; ranks &= ranks - 1) {
         const meta_member *m = &runs[meta_first(ranks)].own;
-        const int status = m->busy ? meta_child_look(q, m->rank, m->pending) : ENG_OK;
+        const int status = m->busy ? meta_child_look(q, m->rank, m->pending, &done) : ENG_OK;
         if (status != ENG_OK)
             meta_run_fail(q, m->rank, status);
     }
+    return done;
 }
 
 /*
  * Until the last exchanges of ranks given ahead are through.  A device whose work fails may never call the next one, and
- * the others wait for that.  Where nobody gets further, calls wait for one another, whatever was tried: nothing can be done
- * for this run, but it ends.
+ * the others wait for that.  Should calls wait for one another, whatever was tried, nothing can be done for this run, but it
+ * ends.
  */
 static void see_through(eng_queue_state *q, const rank_run *runs, uint32_t ranks)
 {
@@ -150,14 +159,13 @@ static void see_through(eng_queue_state *q, const rank_run *runs, uint32_t ranks
         const uint64_t stage = meta_stage_of(q, part->stops[part->n_stops - 1].exchange, META_FINISHED);
         while (!atomic_load(&q->failed) &&
                !eu_gate_sleep(&q->progress[r].gate, stage, eu_deadline(LOOK_FOR_FAULTS), &q->failed)) {
-            const uint64_t all = meta_progress_of_all(q);
-            still = all == seen ? still + 1 : 0;
-            seen = all;
-            look_for_faults(q, runs, ranks);
+            const uint64_t done = look_for_faults(q, runs, ranks);
+            still = done == seen ? still + 1 : 0;
+            seen = done;
             if (still == STUCK) {
                 q->ahead_stuck = true;
-                meta_run_fail(q, r, META_FAIL(q->device, ENG_ERR_TIMEOUT, "the devices' threads wait for one another" ENG_ADVICE
-                                              "set meta.ahead=no, which does without their calls"));
+                meta_run_fail(q, r, META_FAIL(q->device, ENG_ERR_TIMEOUT, "nothing has been done for two minutes: devices that call the host may wait for "
+                                              "one another" ENG_ADVICE "set meta.ahead=no, which does without their calls"));
             }
         }
     }

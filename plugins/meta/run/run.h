@@ -148,8 +148,8 @@ bool meta_ahead_exchange(meta_member *m, meta_member *ahead, uint32_t stop, bool
 int meta_child_queue(eng_queue_state *q, uint32_t rank);
 /* Waits for a rank's device. */
 int meta_child_wait(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t timeout);
-/* Looks whether work up to the ticket has failed; ENG_OK: none that is done. */
-int meta_child_look(eng_queue_state *q, uint32_t rank, uint64_t ticket);
+/* Looks whether work up to the ticket has failed; ENG_OK: none that is done, of which there is *done more. */
+int meta_child_look(eng_queue_state *q, uint32_t rank, uint64_t ticket, uint64_t *done);
 
 /* -- late.c ------------------------------------------------------------------------- */
 

@@ -431,7 +431,7 @@ static int set_up(cl_device *device, cl_found *found, const eng_device_request *
     device->info.flags |= ENG_DEVICE_ASYNCHRONOUS;
     if (device->svm)
         device->info.flags |= ENG_DEVICE_HOST_MEMORY;
-    if (calls_host(device->id))
+    if (calls_host(device->id) && !device->profile) /* times are taken section by section */
         device->info.flags |= ENG_DEVICE_HOST_CALLS;
     cl_caps_defines(device, device->options, sizeof device->options);
     make_key(device, found);
