@@ -188,20 +188,6 @@ eu_work eu_row_work(const eng_op_info *info, const eng_subgraph *graph, const en
     return work;
 }
 
-uint64_t eu_most_columns(const eng_subgraph *graph)
-{
-    double most = 0;
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        const eng_node *node = eng_subgraph_node(graph, i);
-        if ((node->op != ENG_OP_MUL_MAT && node->op != ENG_OP_MUL_MAT_ID) || node->out[0] < 0)
-            continue;
-        const eng_tensor *out = eng_subgraph_tensor(graph, node->out[0]);
-        const double columns = out->ne[0] > 0 ? elements(out) / (double)out->ne[0] : 0;
-        most = columns > most ? columns : most;
-    }
-    return (uint64_t)most;
-}
-
 /* -- precision -------------------------------------------------------------------- */
 
 const char *eu_precision_name(uint32_t precision)

@@ -19,9 +19,6 @@ typedef struct eu_work {
 } eu_work;
 eu_work eu_row_work(const eng_op_info *info, const eng_subgraph *graph, const eng_node *node);
 
-/* Columns of the graph's product of most of them, as many as a pass has tokens; 0: it has none. */
-uint64_t eu_most_columns(const eng_subgraph *graph);
-
 /* "exact" or "fast"; "" if unknown. */
 const char *eu_precision_name(uint32_t precision);
 /* Of a graph, for reports: "exact", or "fast in 3 nodes". */

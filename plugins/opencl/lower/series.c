@@ -13,6 +13,18 @@
 
 /* -- which launches ------------------------------------------------------------------- */
 
+static bool few_columns(const eng_subgraph *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const eng_node *node = eng_subgraph_node(g, i);
+        const eng_tensor *out = cl_out(g, node, 0);
+        if ((node->op == ENG_OP_MUL_MAT || node->op == ENG_OP_MUL_MAT_ID) && out && out->ne[0] > 0 &&
+            cl_elements(out) / (uint64_t)out->ne[0] > MOST_COLUMNS)
+            return false;
+    }
+    return true;
+}
+
 static bool may_be_stage(eng_plan_state *plan, const cl_recorded *l)
 {
     const cl_recorder r = {.device = plan->device, .plan = plan, .graph = plan->graph};
@@ -189,7 +201,7 @@ int cl_series_find(eng_plan_state *plan)
     const cl_device *device = plan->device;
     const uint32_t most = most_buffers(device);
     if (device->series == CL_SERIES_NO || device->profile || !device->vec || most < CL_SERIES_BUFFERS ||
-        (device->series == CL_SERIES_AUTO && eu_most_columns(plan->graph) > MOST_COLUMNS))
+        (device->series == CL_SERIES_AUTO && !few_columns(plan->graph)))
         return ENG_OK;
     plan->series = calloc(plan->n_launches / least_of(device) + 2, sizeof *plan->series);
     if (!plan->series)
