@@ -351,8 +351,8 @@ struct eng_device_calls {
     /* Later in 3.1.  A thread of the device's calls function(ctx) when the work given to the queue before is done; what
      * is given after begins when the function has returned.  It may use what value_map gave and wait for other devices'
      * queues, but gives no queue anything: whether several devices' functions can wait for one another, who would have
-     * them do so tries first, and looks again whether the flag is still there.  If the work before fails it may never be called: the ticket says so, as any other.
-     * Devices with ENG_DEVICE_HOST_CALLS. */
+     * them do so tries first, and looks before each run whether `info` still has ENG_DEVICE_HOST_CALLS.  If the work
+     * before fails it may never be called: the ticket says so, as any other.  Devices with that flag. */
     int (*host_call)(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
 };
 

@@ -187,8 +187,12 @@ static bool take_operands(chain *c, stage *s, const eng_tensor *out)
 static bool goes_on(const chain *c, const stage *s)
 {
     const int before = (int)c->n - 1;
-    return (s->from[0] == before || s->from[1] == before) && (s->from[0] < 0 || s->from[0] == before) &&
-           (s->from[1] < 0 || s->from[1] == before);
+    bool reads = false, others = false;
+    for (unsigned i = 0; i < 2; i++) {
+        reads |= s->from[i] == before;
+        others |= s->from[i] >= 0 && s->from[i] != before;
+    }
+    return reads && !others;
 }
 
 /* Fills the next stage from its node. */
@@ -201,15 +205,14 @@ static bool take(chain *c, const eng_node *node, uint32_t index)
         (node->op == ENG_OP_NORM && node->in[2] >= 0))
         return false;
     s.expression = s.norm ? NULL : cl_each_expression(node);
-    bool good = take_operands(c, &s, out);
-    if (c->n > 0 && good && !goes_on(c, &s)) {
-        good = !s.norm && c->norm < 0 && same_shape(cl_out(c->r->graph, c->stages[0].node, 0), out);
-        c->line = c->n;
-        c->line_operands = saved;
-    }
-    if (!good) {
+    const bool good = take_operands(c, &s, out), line = c->n == 0 || goes_on(c, &s);
+    if (!good || (!line && (s.norm || c->norm >= 0 || !same_shape(cl_out(c->r->graph, c->stages[0].node, 0), out)))) {
         c->n_operands = saved;
         return false;
+    }
+    if (!line) {
+        c->line = c->n;
+        c->line_operands = saved;
     }
     if (s.norm)
         c->norm = (int)c->n;
@@ -243,23 +246,21 @@ static void put_load(chain *c, int i, unsigned width)
 }
 
 /* The name of a stage's value: one each, or what becomes of one along the line that has a norm. */
-static const char *name_of(const chain *c, unsigned i, char name[8])
+static void put_name(chain *c, int i)
 {
     if (c->norm >= 0)
-        snprintf(name, 8, "%s", (int)i < c->norm ? "u" : "v");
+        put(c, i < c->norm ? "u" : "v");
     else
-        snprintf(name, 8, "v%u", i % MOST_STAGES);
-    return name;
+        put(c, "v%d", i);
 }
 
-/* Operand `which` of a stage: loaded, or the name of a value. */
+/* Operand `which` of a stage: loaded, or a stage's value. */
 static void put_operand(chain *c, const stage *s, unsigned which, unsigned width)
 {
-    char name[8];
     if (s->operand[which] >= 0)
         put_load(c, s->operand[which], width);
     else
-        put(c, "%s", name_of(c, (unsigned)s->from[which], name));
+        put_name(c, s->from[which]);
 }
 
 /* One stage: a value is what its function makes of its operands. */
@@ -267,8 +268,11 @@ static void put_stage(chain *c, unsigned i, unsigned width)
 {
     const stage *s = &c->stages[i];
     const char *vector = width == 16 ? "float16" : "float";
-    char name[8];
-    put(c, " %s%s%s = f%u_%s(", c->norm < 0 ? vector : "", c->norm < 0 ? " " : "", name_of(c, i, name), i, vector);
+    put(c, " ");
+    if (c->norm < 0)
+        put(c, "%s ", vector);
+    put_name(c, (int)i);
+    put(c, " = f%u_%s(", i, vector);
     put_operand(c, s, 0, width);
     put(c, ", ");
     put_operand(c, s, s->node->in[1] >= 0 ? 1 : 0, width);
@@ -281,13 +285,17 @@ static void put_stage(chain *c, unsigned i, unsigned width)
 static void put_store(chain *c, unsigned i, unsigned width)
 {
     const int keep = c->stages[i].keep;
-    char name[8];
     if (keep < 0)
         return;
     if (width == 16)
-        put(c, " vstore16(%s, 0, o%d + c);", name_of(c, i, name), keep);
+        put(c, " vstore16(");
     else
-        put(c, " o%d[c] = %s;", keep, name_of(c, i, name));
+        put(c, " o%d[c] = ", keep);
+    put_name(c, (int)i);
+    if (width == 16)
+        put(c, ", 0, o%d + c);", keep);
+    else
+        put(c, ";");
 }
 
 /* Stages from .. to - 1, each followed by the store of what is kept. */
@@ -407,7 +415,7 @@ static bool prepare(chain *c, cl_walk *w)
     return c->at < TEXT;
 }
 
-/* Is the chain's text one that the plan has already? */
+/* Is the chain's text one that the plan has already?  *hash: the text's. */
 static bool is_known(const chain *c, cl_hash *hash)
 {
     const eng_plan_state *plan = c->r->plan;
@@ -419,12 +427,10 @@ static bool is_known(const chain *c, cl_hash *hash)
     return false;
 }
 
-static void note(const chain *c)
+static void note(eng_plan_state *plan, const cl_hash *hash)
 {
-    eng_plan_state *plan = c->r->plan;
-    cl_hash hash;
-    if (!is_known(c, &hash) && eu_reserve(plan->chains, plan->chain_room, (size_t)plan->n_chains + 1))
-        plan->chains[plan->n_chains++] = hash;
+    if (eu_reserve(plan->chains, plan->chain_room, (size_t)plan->n_chains + 1))
+        plan->chains[plan->n_chains++] = *hash;
 }
 
 /* Work-items of a card for a row with a norm: of up to eight elements each, which they have in registers (kernels/chain.cl). */
@@ -535,16 +541,18 @@ static bool make(chain *c, cl_recorder *r, uint32_t index, unsigned most, bool a
  * A sum that goes into a norm is stored for the next layer's sum, but in the last one: storing it there, too, makes that
  * chain's program one that there is, and a program takes the device's compiler as long as thousands of launches take.
  */
-static void take_known(chain *c, uint32_t index, cl_walk *w)
+static bool take_known(chain *c, uint32_t index, cl_walk *w)
 {
     cl_hash hash;
     cl_walk other;
-    chain *all = c->norm > 0 && c->stages[c->norm - 1].keep < 0 && !is_known(c, &hash) ? calloc(1, sizeof *all) : NULL;
-    if (all && make(all, c->r, index, c->n, true, &other) && all->n == c->n && is_known(all, &hash)) {
+    chain *all = c->norm > 0 && c->stages[c->norm - 1].keep < 0 ? calloc(1, sizeof *all) : NULL;
+    const bool known = all && make(all, c->r, index, c->n, true, &other) && all->n == c->n && is_known(all, &hash);
+    if (known) {
         *c = *all;
         *w = other;
     }
     free(all);
+    return known;
 }
 
 uint32_t cl_fuse(cl_recorder *r, uint32_t index)
@@ -558,8 +566,9 @@ uint32_t cl_fuse(cl_recorder *r, uint32_t index)
     for (unsigned most = MOST_STAGES; most >= 2 && !made; most = c->n > 0 ? c->n - 1 : 0)
         made = make(c, r, index, most, false, &w);
     if (made) {
-        take_known(c, index, &w);
-        note(c);
+        cl_hash hash;
+        if (!is_known(c, &hash) && !take_known(c, index, &w))
+            note(r->plan, &hash);
         launch(c, &w);
         done = c->stages[c->n - 1].index - index + 1;
     }
