@@ -3,7 +3,7 @@
 # this machine has, and with more threads than it has cores.
 suite=./tests/conformance/conformance
 number=0
-echo 1..10
+echo 1..13
 
 # label, options
 run() {
@@ -30,3 +30,7 @@ run "neon" --option cpu.simd=neon
 run "neondot" --option cpu.simd=neondot --ops mul_mat,mul_mat_id
 run "neonmm" --option cpu.simd=neonmm --ops mul_mat,mul_mat_id
 run "five threads" --option cpu.threads=5 --ops mul_mat,mul_mat_id,attention,gated_delta_net,ssm_conv,ssm_scan,set_rows
+for simd in scalar avx2 avx512; do
+    run "past the caches, $simd" --option cpu.stream=yes --option cpu.simd=$simd \
+        --ops cpy,hadamard,add,sub,mul,div,scale,clamp,unary,glu
+done

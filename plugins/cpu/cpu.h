@@ -46,6 +46,7 @@ struct cpu_task {
     uint8_t *shared;  /* scratch that all threads of the task share          */
     bool barrier[CPU_WAYS]; /* wait for all threads before it                */
     bool serial[CPU_WAYS];  /* too small to share: thread 0 does it alone    */
+    bool past;        /* the caches: they would not keep the result (ops/past.h) */
     cpu_taken *taken; /* of each thread's share; NULL: every thread does its own (cpu_take) */
 };
 
@@ -224,6 +225,7 @@ struct eng_device_state {
     struct hwloc_topology *topology; /* NULL: not known, or a whole machine's   */
     int *cores;               /* on which a part's threads are kept          */
     uint32_t n_cores;         /* 0: anywhere                                 */
+    uint64_t past_from;       /* bytes of results that are stored past the caches */
     cpu_turns turns;          /* with the team and scratch                   */
     pthread_mutex_t lock;     /* of the statistics                           */
     uint8_t **scratch;        /* each thread's, grown as instances need it   */
@@ -286,6 +288,8 @@ struct eng_instance_state {
 bool cpu_machine_runs(const char *instructions, const char *amx);
 /* The whole machine as a device: what enumerate says. */
 int cpu_machine_describe(const eng_services *services, eng_device_info *info);
+/* Bytes that the last caches of so many cores keep, together. */
+uint64_t cpu_machine_cache(uint32_t cores);
 /* Memory of the machine that the process may have, and what of it programs can still get, in bytes; 0: not known. */
 void cpu_memory_find(uint64_t *total, uint64_t *available);
 uint64_t cpu_memory_swap(void); /* what the system may put elsewhere, in bytes */

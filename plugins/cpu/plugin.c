@@ -81,6 +81,8 @@ static const eng_plugin_option options[] = {
      "matrix unit of bytes and bf16: auto, off, or emulated: where the processor has none the process itself does what it lacks, as tests do"},
     {sizeof(eng_plugin_option), 0, "memory", "0",
      "bytes that the device is said to have, all of them free (suffixes K, M, G); 0: what the machine has"},
+    {sizeof(eng_plugin_option), 0, "stream", "auto",
+     "store results past the caches: auto (those that are larger than half of them), yes (all, for tests), no"},
 };
 
 static const eng_plugin_calls calls = {

@@ -52,6 +52,20 @@ static long wanted_threads(const char *text)
     return errno || *end || end == text || n < 0 || n > CPU_MAX_CORES ? -1 : n;
 }
 
+/* The option "stream".  What caches would keep is better found there: half of them, for what is read on the way takes
+ * its place there, too. */
+static int find_past(const eng_services *s, uint32_t threads, uint64_t *bytes)
+{
+    const char *text = s->option(s->host, "stream");
+    if (!text || !*text || !strcmp(text, "auto"))
+        *bytes = cpu_machine_cache(threads) / 2;
+    else if (!strcmp(text, "yes") || !strcmp(text, "no"))
+        *bytes = *text == 'y' ? 0 : UINT64_MAX;
+    else
+        return s->fail(s->host, ENG_ERR_INVALID, "cpu.stream is '%s'; it takes auto, yes or no", text);
+    return ENG_OK;
+}
+
 /* The team, as large as the system lets it be, and the threads' working memory. */
 static bool make_team(eng_device_state *d, uint32_t threads)
 {
@@ -83,14 +97,19 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
                     eng_device_state **device)
 {
     const eng_services *s = plugin->services;
-    const char *threads = s->option(s->host, "threads");
-    long wanted = wanted_threads(threads ? threads : "0");
+    const char *threads_text = s->option(s->host, "threads");
+    long wanted = wanted_threads(threads_text ? threads_text : "0");
     if (wanted < 0)
         return s->fail(s->host, ENG_ERR_INVALID,
                        "option cpu.threads must be a number from 0 (automatic) to %d, got '%s'", CPU_MAX_CORES,
-                       threads);
+                       threads_text);
     eng_device_info info;
     int status = cpu_machine_describe(s, &info);
+    if (status != ENG_OK)
+        return status;
+    const uint32_t threads = part_threads(request, wanted ? (uint32_t)wanted : info.compute_units);
+    uint64_t past_from = UINT64_MAX;
+    status = find_past(s, threads, &past_from);
     if (status != ENG_OK)
         return status;
     eng_device_state *d = calloc(1, sizeof *d);
@@ -100,10 +119,10 @@ int cpu_device_open(eng_plugin_state *plugin, const eng_device_request *request,
     d->services = s;
     d->host = s->host;
     d->variant = variant;
+    d->past_from = past_from;
     pthread_mutex_init(&d->lock, NULL);
     bool turns = cpu_turns_init(&d->turns);
-    if (!turns || !part_cores(plugin, d, request) ||
-        !make_team(d, part_threads(request, wanted ? (uint32_t)wanted : info.compute_units))) {
+    if (!turns || !part_cores(plugin, d, request) || !make_team(d, threads)) {
         if (turns)
             cpu_turns_end(&d->turns);
         pthread_mutex_destroy(&d->lock);

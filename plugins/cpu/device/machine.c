@@ -187,6 +187,29 @@ static int find_memory(const eng_services *s, eng_device_info *info)
     return ENG_OK;
 }
 
+#define CACHE_USUAL ((uint64_t)32 << 20) /* of the last level */
+#define CACHE_CORES 8                    /* that share one: at least, where there are as many */
+
+/* One of the third level, as Linux says (sysconf has all of a package's with some processors, one's with others); 0: it
+ * does not. */
+static uint64_t third_cache(void)
+{
+    FILE *f = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    unsigned long long kib = 0;
+    char unit = 0;
+    const bool said = f && fscanf(f, "%llu%c", &kib, &unit) == 2 && unit == 'K';
+    if (f)
+        fclose(f);
+    return said ? (uint64_t)kib << 10 : 0;
+}
+
+/* Too much said costs less than too little: what caches would have kept is not sent past them. */
+uint64_t cpu_machine_cache(uint32_t cores)
+{
+    const uint64_t one = third_cache();
+    return (one ? one : CACHE_USUAL) * (1 + (cores - 1) / CACHE_CORES);
+}
+
 int cpu_machine_describe(const eng_services *services, eng_device_info *info)
 {
     uint32_t cores = eu_core_count();

@@ -9,7 +9,7 @@ static void place(cpu_run *run, const cpu_tensor *x, const cpu_tensor *o, int64_
     memcpy(part.ne, x->ne, sizeof part.ne);
     part.rows = x->rows;
     part.contiguous = false;
-    run_copy(run, x, &part, false);
+    run_copy(run, x, &part);
 }
 
 static void run_concat(const cpu_task *task, cpu_run *run)

@@ -3,6 +3,7 @@
 #define CPU_COPY_H
 
 #include "op.h"
+#include "past.h"
 
 CPU_INLINE bool is_integer(uint32_t type)
 {
@@ -94,12 +95,47 @@ static inline void copy_row(const cpu_tensor *src, const uint8_t *from, const cp
         memcpy(to + i * dst->nb[0], line + i * dst->block_bytes, dst->block_bytes);
 }
 
-CPU_INLINE void run_copy(cpu_run *run, const cpu_tensor *src, const cpu_tensor *dst, bool search)
+/* The same, where neither has gaps, past the caches. */
+static inline void copy_row_past(const cpu_tensor *src, const uint8_t *from, const cpu_tensor *dst, uint8_t *to,
+                                 float *buffer, bool search)
+{
+    _Alignas(64) float piece[PAST_PIECE];
+    cpu_tensor in = *src, out = *dst;
+    for (int64_t i = 0; i < dst->ne[0]; i += PAST_PIECE) {
+        const int64_t m = dst->ne[0] - i < PAST_PIECE ? dst->ne[0] - i : PAST_PIECE;
+        in.ne[0] = out.ne[0] = m;
+        copy_row(&in, from + i / src->block * src->nb[0], &out, (uint8_t *)piece, buffer, search);
+        copy_past(to + i / dst->block * dst->nb[0], piece, (size_t)(m / dst->block) * dst->block_bytes);
+    }
+}
+
+static inline void run_copy(const cpu_run *run, const cpu_tensor *src, const cpu_tensor *dst)
 {
     int64_t begin, end;
     cpu_share(run, dst->rows, 1, &begin, &end);
     for (int64_t r = begin; r < end; r++)
-        copy_row(src, row_number(src, r), dst, row_number(dst, r), (float *)run->scratch, search);
+        copy_row(src, row_number(src, r), dst, row_number(dst, r), (float *)run->scratch, false);
+}
+
+/* Where more is written than read it is writing that takes the time, and lines that end in a block gain nothing. */
+static inline bool narrows(const cpu_tensor *src, const cpu_tensor *dst)
+{
+    return CPU_PAST && dst->block == 1 && src->block == 1 && dst->block_bytes <= src->block_bytes &&
+           src->nb[0] == src->block_bytes;
+}
+
+/* An op whose one result is its one operand as another type. */
+CPU_INLINE void run_conversion(const cpu_task *task, const cpu_run *run, bool search)
+{
+    const cpu_tensor *src = task->in[0], *dst = task->out[0];
+    const bool past = task->past && narrows(src, dst);
+    int64_t begin, end;
+    cpu_share(run, dst->rows, 1, &begin, &end);
+    for (int64_t r = begin; r < end; r++)
+        (past ? copy_row_past : copy_row)(src, row_number(src, r), dst, row_number(dst, r), (float *)run->scratch,
+                                          search);
+    if (past)
+        past_end();
 }
 
 #endif

@@ -3,7 +3,7 @@
 
 static void run_cpy(const cpu_task *task, cpu_run *run)
 {
-    run_copy(run, task->in[0], task->out[0], task->node->ip[ENG_CPY_SEARCH] != 0);
+    run_conversion(task, run, task->node->ip[ENG_CPY_SEARCH] != 0);
 }
 
 CPU_DEFINE(cpy, run_cpy)

@@ -3,7 +3,7 @@
 
 static void run_dequantize(const cpu_task *task, cpu_run *run)
 {
-    run_copy(run, task->in[0], task->out[0], false);
+    run_conversion(task, run, false);
 }
 
 CPU_DEFINE(dequantize, run_dequantize)

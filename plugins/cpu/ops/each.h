@@ -7,6 +7,7 @@
 #define CPU_EACH_H
 
 #include "op.h"
+#include "past.h"
 
 /* -- the words of expressions (ops.def) ----------------------------------------------- */
 
@@ -55,8 +56,18 @@ CPU_INLINE vf each_sqrt(vf x)
 
 /* -- rows ------------------------------------------------------------------------------- */
 
-/* y_step: 1, or 0 if y is one number for the whole row; constants: p and q. */
-typedef void (*each_row)(const float *x, const float *y, int y_step, float *out, int64_t n, const float *constants);
+/* y_step: 1, or 0 if y is one number for the whole row; constants: p and q; past: the caches, out being aligned to a
+ * line. */
+typedef void (*each_row)(const float *x, const float *y, int y_step, float *out, int64_t n, const float *constants,
+                         bool past);
+
+CPU_INLINE void each_store(float *p, vf v, bool past)
+{
+    if (CPU_PAST && past)
+        store_past(p, v);
+    else
+        v_store(p, v);
+}
 
 /* Defines name_row: the expression of whole vectors, then of the rest of the row in a padded one.  `long_work`: takes so
  * long that the hardware does not look far enough ahead. */
@@ -68,7 +79,8 @@ typedef void (*each_row)(const float *x, const float *y, int y_step, float *out,
         (void)q;                                                                                                       \
         return expression;                                                                                             \
     }                                                                                                                  \
-    static void name##_row(const float *x, const float *y, int y_step, float *out, int64_t n, const float *constants)  \
+    static void name##_row(const float *x, const float *y, int y_step, float *out, int64_t n, const float *constants,  \
+                           bool past)                                                                                  \
     {                                                                                                                  \
         const vf p = v_set1(constants[0]), q = v_set1(constants[1]), one = v_set1(y_step || n == 0 ? 0 : *y);          \
         int64_t i = 0;                                                                                                 \
@@ -76,13 +88,13 @@ typedef void (*each_row)(const float *x, const float *y, int y_step, float *out,
             for (; i + CPU_VL <= n; i += CPU_VL) {                                                                     \
                 if (long_work)                                                                                         \
                     ask_stream(x + i, CPU_VL), ask_stream(y + i, CPU_VL);                                              \
-                v_store(out + i, name##_of(v_load(x + i), v_load(y + i), p, q));                                       \
+                each_store(out + i, name##_of(v_load(x + i), v_load(y + i), p, q), past);                              \
             }                                                                                                          \
         else                                                                                                           \
             for (; i + CPU_VL <= n; i += CPU_VL) {                                                                     \
                 if (long_work)                                                                                         \
                     ask_stream(x + i, CPU_VL);                                                                         \
-                v_store(out + i, name##_of(v_load(x + i), one, p, q));                                                 \
+                each_store(out + i, name##_of(v_load(x + i), one, p, q), past);                                        \
             }                                                                                                          \
         if (i < n) {                                                                                                   \
             float a[CPU_VL] = {0}, b[CPU_VL] = {0};                                                                    \
@@ -103,8 +115,12 @@ static inline void run_each(const cpu_task *task, cpu_run *run, each_row f)
     bool one = b != a && count(b) == 1;
     if (flat_f32(a) && flat_f32(b) && same_shape(a, o) && (one || same_shape(b, o))) {
         cpu_share(run, count(o), 256, &begin, &end);
-        f((const float *)a->data + begin, (const float *)b->data + (one ? 0 : begin), !one, (float *)o->data + begin,
-          end - begin, constants);
+        const float *x = (const float *)a->data + begin, *y = (const float *)b->data + (one ? 0 : begin);
+        float *out = (float *)o->data + begin;
+        const bool past = goes_past(task, out);
+        f(x, y, !one, out, end - begin, constants, past);
+        if (past)
+            past_end();
         return;
     }
     uint8_t *scratch = run->scratch;
@@ -115,7 +131,7 @@ static inline void run_each(const cpu_task *task, cpu_run *run, each_row f)
         row_index(o->ne, r, index);
         const float *x = cpu_row_f32(a, row_at(a, index), buffer_a);
         const float *y = b == a ? x : cpu_row_f32(b, row_at(b, index), buffer_b);
-        f(x, y, b->ne[0] != 1 || n == 1, out_row(o, r), n, constants);
+        f(x, y, b->ne[0] != 1 || n == 1, out_row(o, r), n, constants, false);
     }
 }
 

@@ -43,6 +43,7 @@ cpu_ops_files = \
 	plugins/cpu/ops/op.h \
 	plugins/cpu/ops/pad.c \
 	plugins/cpu/ops/panels.h \
+	plugins/cpu/ops/past.h \
 	plugins/cpu/ops/pool.h \
 	plugins/cpu/ops/product.c \
 	plugins/cpu/ops/product.h \

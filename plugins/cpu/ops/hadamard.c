@@ -6,6 +6,7 @@
 #include "loops.h"
 
 #include "op.h"
+#include "past.h"
 
 /* One stage at distance s < CPU_VL on every vector of x. */
 static void small_stage(float *x, int64_t n, int s)
@@ -113,18 +114,39 @@ static void transform(const float *x, float *y, int64_t n, float scale)
         two_stages(y, n, s);
 }
 
+#define PAST_GROUP 1024 /* a longer one is not stored past the caches */
+
+/* Groups of a row, by as many as a piece holds, and these past the caches. */
+static void transform_past(const float *x, float *y, int64_t n, int64_t group, float scale)
+{
+    _Alignas(64) float piece[PAST_GROUP];
+    const int64_t most = group < PAST_PIECE ? PAST_PIECE / group * group : group;
+    for (int64_t i = 0, m; i < n; i += m) {
+        m = n - i < most ? n - i : most;
+        for (int64_t j = 0; j < m; j += group)
+            transform(x + i + j, piece + j, group, scale);
+        copy_past(y + i, piece, (size_t)m * sizeof *piece);
+    }
+}
+
 static void run_hadamard(const cpu_task *task, cpu_run *run)
 {
     const cpu_tensor *x = task->in[0], *y = task->out[0];
     int64_t begin, end, group = task->node->ip[ENG_HADAMARD_GROUP], n = y->ne[0];
     float scale = (float)(1 / sqrt((double)group));
+    const bool past = CPU_PAST && task->past && group <= PAST_GROUP;
     cpu_share(run, y->rows, 1, &begin, &end);
     for (int64_t r = begin; r < end; r++) {
         const float *a = cpu_row_f32(x, row_number(x, r), (float *)run->scratch);
         float *o = out_row(y, r);
-        for (int64_t i = 0; i < n; i += group)
-            transform(a + i, o + i, group, scale);
+        if (past)
+            transform_past(a, o, n, group, scale);
+        else
+            for (int64_t i = 0; i < n; i += group)
+                transform(a + i, o + i, group, scale);
     }
+    if (past)
+        past_end();
 }
 
 CPU_DEFINE(hadamard, run_hadamard)

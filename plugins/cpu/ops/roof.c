@@ -1,6 +1,6 @@
 /* Loops that do nothing but read, or nothing but multiply and add: what ops are compared with (run/roof.c). */
 #include "op.h"
-#include "vec.h"
+#include "past.h"
 
 #define STREAMS 4 /* read side by side: more than one is needed to keep the memory busy */
 #define CHAINS 12 /* independent sums: latency times throughput of the instruction, and registers to hold them */
@@ -25,30 +25,14 @@ float CPU_V(cpu_read)(const float *x, int64_t n)
     return sum;
 }
 
-/* Stores that do not read what they replace. */
-CPU_INLINE void stream(float *p, vf v)
-{
-#if defined(__AVX512F__)
-    _mm512_stream_ps(p, (__m512)v);
-#elif defined(__AVX2__)
-    _mm256_stream_ps(p, (__m256)v);
-#elif defined(__SSE2__)
-    _mm_stream_ps(p, (__m128)v);
-#else
-    v_store(p, v);
-#endif
-}
-
 void CPU_V(cpu_copy)(const float *x, float *y, int64_t n)
 {
     int64_t i = 0;
     for (; i + CPU_VL <= n; i += CPU_VL)
-        stream(y + i, v_load(x + i));
+        store_past(y + i, v_load(x + i));
     for (; i < n; i++)
         y[i] = x[i];
-#if defined(__SSE2__)
-    _mm_sfence(); /* other threads may read it after this */
-#endif
+    past_end();
 }
 
 double CPU_V(cpu_fma)(int64_t rounds, float *sum)

@@ -206,9 +206,11 @@ static void make_tasks(eng_instance_state *inst)
             task->in[j] = node->in[j] >= 0 ? &inst->tensors[node->in[j]] : NULL;
         for (int j = 0; j < ENG_MAX_OUTPUTS; j++)
             task->out[j] = node->out[j] >= 0 ? &inst->tensors[node->out[j]] : NULL;
+        const eng_tensor *result = eng_subgraph_tensor(plan->graph, node->out[0]);
         int threads = plan->device->threads;
         double nanoseconds = cost(plan->graph, task);
         inst->pace.guess += nanoseconds;
+        task->past = result && result->bytes >= plan->device->past_from;
         for (int way = 0; way < CPU_WAYS; way++)
             task->serial[way] = threads == 1 || nanoseconds < serial_below(way, threads);
     }
