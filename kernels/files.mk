@@ -38,6 +38,7 @@ opencl_kernels = \
 	kernels/experts.clh \
 	kernels/few.clh \
 	kernels/fold.clh \
+	kernels/fragments.clh \
 	kernels/gated_delta_net.cl \
 	kernels/get_rows.cl \
 	kernels/grid.clh \

@@ -18,11 +18,11 @@ KERNEL(GROUP_OF(GROUP), halves_weights, PACK_BUFFERS, pack)
 
 #define HALVES_NUMBERS(N) TILE_NUMBERS(N) N(long, scales)
 NUMBERS(halves, HALVES_NUMBERS);
-KERNEL(GROUP_OF(GROUP), mul_mat_tile, BUFFERS, halves)
+KERNEL(GROUP_OF(GROUP) WAVE_OF_KERNEL, mul_mat_tile, BUFFERS, halves)
 {
     UNPACK(HALVES_NUMBERS)
     __local uint4 stages[TILE_LOCAL];
-    float4 s[FRAGMENTS_N][FRAGMENTS_M];
+    sums16 s[FRAGMENTS_N][FRAGMENTS_M];
     TILE_BEGIN;
     a += a_at + along(i, a_nb) + first * a_row;
     b += b_at;

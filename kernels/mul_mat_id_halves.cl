@@ -72,7 +72,7 @@ KERNEL(GROUP_OF(GROUP), experts_weights, EXPERTS_PACK_BUFFERS, experts_pack)
     MUL_MAT_ID_NUMBERS(N) N(ulong, list_at) N(ulong, w_at) N(ulong, x_at) N(long, all) N(long, from) N(long, w_row)    \
     N(long, w_expert) N(long, scales)
 NUMBERS(halves, HALVES_NUMBERS);
-KERNEL(GROUP_OF(GROUP), mul_mat_id, HALVES_BUFFERS, halves)
+KERNEL(GROUP_OF(GROUP) WAVE_OF_KERNEL, mul_mat_id, HALVES_BUFFERS, halves)
 {
     UNPACK(HALVES_NUMBERS)
     __local uint4 stages[TILE_LOCAL];
@@ -97,7 +97,7 @@ KERNEL(GROUP_OF(GROUP), mul_mat_id, HALVES_BUFFERS, halves)
     w += w_at + e * w_expert + row * w_row;
     x += x_at;
     for (uint col = 0; col < n; col += TILE_N) {
-        float4 s[FRAGMENTS_N][FRAGMENTS_M];
+        sums16 s[FRAGMENTS_N][FRAGMENTS_M];
         const uint cols = min((uint)TILE_N, n - col);
         tile(w, w_row, rows, x, PACKED_BYTES(k), columns + col, cols, (k + TILE_K - 1) / TILE_K, stages, s);
 #if F16

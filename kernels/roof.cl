@@ -132,21 +132,27 @@ __kernel ATTRIBUTES void int8_all(fout sum, ulong rounds, float half_, float one
 
 #if MATRIX
 #define GROUP 256
-#include "matrix.clh"
+#include "fragments.clh"
 
-/* A matrix unit; -DMATRIX: as in matrix.clh. */
-__kernel ATTRIBUTES void matrix_all(fout sum, ulong rounds, float half_, float one)
+/* A matrix unit; -DMATRIX: as in fragments.clh.  `rounds` are of 128 operations a work-item. */
+__kernel ATTRIBUTES WAVE_OF_KERNEL void matrix_all(fout sum, ulong rounds, float half_, float one)
 {
     __local uint exchange[MATRIX_SCRATCH];
     const uint pair = bfloat_pair(half_, one);
-    float4 s[CHAINS];
+    const rows16 x = pair;
+    columns16 y;
+    sums16 s[CHAINS];
+    float all = 0.0f;
+    UNROLL for (uint j = 0; j < sizeof y / 4; j++)
+        ((uint *)&y)[j] = pair;
     UNROLL for (uint j = 0; j < CHAINS; j++)
-        s[j] = (float4)j;
-    for (ulong i = 0; i < rounds; i++)
+        s[j].part[0] = (float)j;
+    for (ulong i = 0; i < rounds; i += LANE_OPERATIONS / 128)
         UNROLL for (uint j = 0; j < CHAINS; j++)
-            MATRIX_ADD(s[j], (uint4)pair, (uint2)pair);
-    UNROLL for (uint j = 1; j < CHAINS; j++)
-        s[0] += s[j];
-    sum[get_global_id(0)] = (s[0].x + s[0].y) + (s[0].z + s[0].w);
+            MULTIPLY_PART(s[j], x, y, 0);
+    UNROLL for (uint j = 0; j < CHAINS; j++)
+        UNROLL for (uint i = 0; i < SUM_ROWS; i++)
+            all += SUM_OF(s[j], 0, 0, i);
+    sum[get_global_id(0)] = all;
 }
 #endif

@@ -2,7 +2,7 @@
  * for five others; where a compiler has no such instruction, all stays as it is. */
 #include "launch.clh"
 
-#if defined(__NV_CL_C_VERSION) || defined(__NVPTX__)
+#if defined(__NV_CL_C_VERSION) || defined(__NVPTX__) || defined(__AMDGCN__)
 #include "across.clh"
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void shuffle(__global float *o)
 {

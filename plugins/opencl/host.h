@@ -41,7 +41,7 @@ void cl_budget_note(cl_device *device, const uint64_t bytes[CL_USES], bool add);
 uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or not known */
 /* loops.c: ENG_ERR_UNSUPPORTED if the driver ends loops early */
 int cl_loops_check(cl_device *device);
-/* CL_CAP_MMA or CL_CAP_MMA_IN_C, by option `matrix`; auto: what is tried and right. */
+/* CL_CAP_MMA or CL_CAP_WMMA, and device->matrix, by option `matrix`; auto: what is tried and right. */
 int cl_matrix_find(cl_device *device);
 /* CL_CAP_SHUFFLE, where it is tried and right. */
 void cl_shuffle_find(cl_device *device);

@@ -65,8 +65,8 @@ enum {
     CL_CAP_DIVIDE = 2,    /* division and roots are rounded right: programs are built so */
     CL_CAP_SUBGROUPS = 4, /* cl_khr_subgroups or cl_intel_subgroups: for variants of kernels */
     CL_CAP_INT_DOT = 8,   /* cl_khr_integer_dot_product: for variants of kernels */
-    CL_CAP_MMA = 16,      /* mma.sync of bf16, which no query tells: tried (matrix.c)      */
-    CL_CAP_MMA_IN_C = 32, /* the same in C: any device, by option `matrix`, for tests      */
+    CL_CAP_MMA = 16,      /* mma.sync, which no query tells: tried, or in C (matrix.c)       */
+    CL_CAP_WMMA = 32,     /* the same of AMD's wmma or mfma and Intel's dpas: other fragments */
     CL_CAP_DOT4 = 64,     /* dot products of bytes, which no query tells: tried (dot4.c)    */
     CL_CAP_DOT4_IN_C = 128, /* the same in C: any device, by option `dot4`, for tests       */
     CL_CAP_DOT2 = 256,    /* sums of two products of bytes, of processors: tried when weights want them (dot2.c) */
@@ -125,6 +125,7 @@ struct eng_device_state {
     struct cl_found *found;
     atomic_bool lost;        /* found by any thread                             */
     pthread_mutex_t trials_lock; /* of what is tried when weights want it: CL_UNIT_NONE .. */
+    int matrix;              /* the kind of its unit (matrix.c), or 0            */
     int dot2, bf16;          /* as dot2.c and bf16.c have it                     */
     atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */
 };

@@ -225,14 +225,18 @@ static void plan_cases(eng_context *context, const char *matrix, const char *dot
         stop(eng_last_error());
 }
 
-/* Products by a matrix unit, then by dot products of bytes: a device that has both takes the former. */
+/* Products by dot products of bytes and by matrix units of AMD's and Intel's cards, then all by NVIDIA's: a device that has a matrix
+ * unit takes that. */
 static void plan_ops(eng_context *context, eng_conformance_options *o, eng_conformance_summary *sum)
 {
     eng_conformance_options products = *o;
     products.ops = "mul_mat,mul_mat_id";
-    if (!o->ops || strstr(o->ops, "mul_mat"))
+    if (!o->ops || strstr(o->ops, "mul_mat")) {
         plan_cases(context, "no", "yes", &products, sum);
-    plan_cases(context, "yes", "no", o, sum);
+        plan_cases(context, "wmma", "no", &products, sum);
+        plan_cases(context, "dpas", "no", &products, sum);
+    }
+    plan_cases(context, "mma", "no", o, sum);
 }
 
 int main(int argc, char **argv)

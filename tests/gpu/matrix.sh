@@ -7,11 +7,11 @@ build=${top_builddir:-.} n=0 failed=0
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-right() { # OPS FILTER [UNIT [FAMILY]]
+right() { # OPS FILTER [UNIT=KIND [FAMILY]]
     n=$((n + 1))
     if "$build/tests/conformance/conformance" --ops "$1" --filter "$2" --option "opencl.family=${4:-simt}" \
-        --option "opencl.${3:-matrix}=in-c" opencl:0 > "$tmp/log" 2>&1; then
-        echo "ok $n - $1, ${3:-matrix}, cases with '$2'"
+        --option "opencl.${3:-matrix=in-c}" opencl:0 > "$tmp/log" 2>&1; then
+        echo "ok $n - $1, ${3:-matrix=in-c}, cases with '$2'"
     elif grep -q "there are 0 OpenCL devices\|there is no plugin" "$tmp/log"; then
         echo "ok $n - $1 # SKIP no OpenCL device"
     else
@@ -26,8 +26,13 @@ if test "${1:-}" = all; then
     right mul_mat "matrix" # weights in lanes: exactly, too
     right get_rows "matrix"
     right mul_mat_id "fast"
-    right mul_mat "n=40" dot4
-    right mul_mat_id "fast" dot4
+    for kind in wmma wmma12 mfma dpas; do
+        right mul_mat "n=40*fast" "matrix=$kind-in-c"
+        right mul_mat "a=f16 *fast" "matrix=$kind-in-c"
+        right mul_mat_id "fast" "matrix=$kind-in-c"
+    done
+    right mul_mat "n=40" dot4=in-c
+    right mul_mat_id "fast" dot4=in-c
 else
     for type in f16 q8_0 q5_1; do
         right mul_mat "a=$type *n=40*fast"
@@ -38,13 +43,18 @@ else
     done
     right get_rows "matrix"
     right mul_mat_id "a=q4_K *fast"
-    for type in q8_0 q5_1; do
-        right mul_mat "a=$type *n=40*fast" dot4
+    for kind in wmma wmma12 mfma dpas; do
+        right mul_mat "a=f16 b=f32 *k=768*fast" "matrix=$kind-in-c" # tiles of 32 and of 128 columns
+        right mul_mat "a=q8_0 *n=40*fast" "matrix=$kind-in-c"
+        right mul_mat_id "a=q4_K *fast" "matrix=$kind-in-c"
     done
-    right mul_mat "a=q4_K *n=33*fast" dot4
-    right mul_mat_id "a=q4_K *fast" dot4
-    right mul_mat "a=bf16 *n=40*fast" bf16 vec
-    right mul_mat_id "a=bf16 *fast" bf16 vec
+    for type in q8_0 q5_1; do
+        right mul_mat "a=$type *n=40*fast" dot4=in-c
+    done
+    right mul_mat "a=q4_K *n=33*fast" dot4=in-c
+    right mul_mat_id "a=q4_K *fast" dot4=in-c
+    right mul_mat "a=bf16 *n=40*fast" bf16=in-c vec
+    right mul_mat_id "a=bf16 *fast" bf16=in-c vec
 fi
 echo "1..$n"
 exit "$failed"

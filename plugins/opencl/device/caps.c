@@ -7,6 +7,7 @@ static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_SUBGROUPS, "subgroups", "HAVE_SUBGROUPS"},
     {CL_CAP_INT_DOT, "int-dot", "HAVE_INT_DOT"},
     {CL_CAP_MMA, "mma", NULL},
+    {CL_CAP_WMMA, "wmma", NULL},
     {CL_CAP_DOT4, "dot4", NULL},
     {CL_CAP_DOT2, "dot2", NULL},
     {CL_CAP_SHUFFLE, "shuffle", "HAVE_SHUFFLE"},

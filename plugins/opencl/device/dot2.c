@@ -90,7 +90,7 @@ const char *cl_lanes_options(cl_device *device)
 uint64_t cl_lanes_types(cl_device *device)
 {
     if (!device->vec)
-        return device->caps & (CL_CAP_MMA | CL_CAP_MMA_IN_C) ? 0 EU_LANES_TYPES(EU_LANES_BIT) : 0;
+        return device->caps & CL_CAP_MMA ? 0 EU_LANES_TYPES(EU_LANES_BIT) : 0;
     const char *options = cl_lanes_options(device);
     if (strstr(options, "DOT2"))
         return 0 EU_LANES_SMALL(EU_LANES_BIT) EU_LANES_LEAST(EU_LANES_BIT);

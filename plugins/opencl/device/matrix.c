@@ -1,12 +1,25 @@
 /*
- * Has the device a matrix unit that does as kernels/matrix.clh says?  No query tells: it is tried, where the kernels of
+ * Has the device a matrix unit that does as kernels/fragments.clh says?  No query tells: it is tried, where the kernels of
  * cards run.  A compiler that does not know the instruction either says so or leaves the sums as they are.
  */
 #include "../host.h"
 
-enum { M = 16, N = 8, K = 16, GROUP = 32 };
+enum { M = 16, N = 16, K = 16, GROUP = 64 };
 /* What the tiles of matrix_tile.clh take; in C a little more. */
 enum { LEAST_LOCAL = 48 << 10 };
+
+/* Kinds of units, as -DMATRIX= has them, and what option `matrix` calls those that are not tried, or in C. */
+static const struct { const char *word, *what; uint32_t cap; } kinds[] = {
+    [1] = {"mma", "matrix unit (mma)", CL_CAP_MMA},
+    [2] = {"in-c", "matrix unit in C", CL_CAP_MMA},
+    [3] = {"wmma", "matrix unit (wmma or mfma)", CL_CAP_WMMA},
+    [4] = {"wmma-in-c", "matrix unit in C, as of gfx11", CL_CAP_WMMA},
+    [5] = {"wmma12-in-c", "matrix unit in C, as of gfx12", CL_CAP_WMMA},
+    [6] = {"mfma-in-c", "matrix unit in C, as of gfx942", CL_CAP_WMMA},
+    [7] = {"dpas-in-c", "matrix unit in C, as of Intel", CL_CAP_WMMA},
+    [8] = {"dpas", "matrix unit (dpas)", CL_CAP_WMMA},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds, MMA = 1, WMMA = 3, DPAS = 8 };
 
 static float a_of(int row, int k)
 {
@@ -35,20 +48,50 @@ static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
     return error;
 }
 
+static bool try_kind(cl_device *device, int kind)
+{
+    char options[32];
+    snprintf(options, sizeof options, "-DMATRIX=%d", kind);
+    return cl_trial(device, kinds[kind].what, "matrix", options, multiplies);
+}
+
+static void take(cl_device *device, int kind)
+{
+    device->matrix = kind;
+    device->caps |= kinds[kind].cap;
+}
+
+static void find_unit(cl_device *device)
+{
+    const bool dpas = cl_has_extension(device->id, "cl_intel_subgroup_matrix_multiply_accumulate");
+    const int natives[] = {dpas ? DPAS : MMA, WMMA};
+    for (size_t i = 0; i < sizeof natives / sizeof *natives && !device->matrix; i++)
+        if (cl_caps_allowed(device, kinds[natives[i]].cap) && try_kind(device, natives[i]))
+            take(device, natives[i]);
+}
+
 int cl_matrix_find(cl_device *device)
 {
     const char *word = device->sv->option(device->sv->host, "matrix");
     const bool possible = !device->vec && device->max_group >= 256 && device->local_bytes >= LEAST_LOCAL;
+    int kind = 1;
     if (!word || !*word || !strcmp(word, "auto")) {
-        if (possible && device->info.kind == ENG_DEVICE_GPU && cl_caps_allowed(device, CL_CAP_MMA) &&
-            cl_trial(device, "matrix unit", "matrix", "-DMATRIX=1", multiplies))
-            device->caps |= CL_CAP_MMA;
-    } else if (!strcmp(word, "in-c"))
-        device->caps |=
-            possible && cl_trial(device, "matrix unit in C", "matrix", "-DMATRIX=2", multiplies) ? CL_CAP_MMA_IN_C : 0;
-    else if (!strcmp(word, "yes"))
-        device->caps |= possible ? CL_CAP_MMA : 0;
-    else if (strcmp(word, "no") != 0)
-        return cl_fail(device, ENG_ERR_INVALID, "opencl.matrix is '%s'; it takes auto, no, yes or in-c", word);
+        if (possible && device->info.kind == ENG_DEVICE_GPU)
+            find_unit(device);
+        return ENG_OK;
+    }
+    if (!strcmp(word, "no"))
+        return ENG_OK;
+    while (kind < N_KINDS && strcmp(word, kinds[kind].word) != 0)
+        kind++;
+    if (kind == N_KINDS)
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.matrix is '%s'; it takes auto, no, mma, wmma, dpas, in-c, "
+                       "wmma-in-c, wmma12-in-c, mfma-in-c or dpas-in-c", word);
+    if (!possible)
+        return ENG_OK;
+    if (kind != MMA && kind != WMMA && kind != DPAS && !try_kind(device, kind))
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "opencl.matrix = %s" ENG_CAUSE "%s does not multiply right" ENG_ADVICE
+                       "use auto or no", word, kinds[kind].what);
+    take(device, kind);
     return ENG_OK;
 }

@@ -33,9 +33,9 @@
 #define MATRIX_ROWS(n, group, tiles, more)                                                                             \
     SIMT(group), .op = ENG_OP_MUL_MAT, .file = "mul_mat_matrix", .layout = EU_LANES, ROWS_KERNELS, .rows = 16 * (tiles), \
     .columns = (n), .options = " -DCOLS=" #n " -DGROUP=" #group " -DROW_TILES=" #tiles more
-#define MATRIX_LANES(how)                                                                                              \
+#define MATRIX_LANES                                                                                                   \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_lanes", .layout = EU_LANES, .kernel = "mul_mat_tile", .rows = 128,          \
-    .columns = 64, .planes = 3, .options = " -DMATRIX=" #how
+    .columns = 64, .planes = 3, .options = ""
 #define BFLOATS .fast = 1, .types = CL_TYPE_BIT(ENG_TYPE_BF16)
 #define ONE_COLUMN COLUMNS(1, 1), .rows = 32
 /* Columns that meet weights as these are made, where registers hold the sums of so many. */
@@ -43,12 +43,12 @@
 #define AT_A_TIME(n) " -DMOST_COLS=" #n
 #define SOME(from, to, most) COLUMNS(from, to), .rows = 64, .columns = (most)
 #define TILES(n) .parts = 1, .kernel = "mul_mat_tile", .options = " -DTILES -DTILE_N=" #n, .rows = 128, .columns = (n)
-#define MATRIX_TILES(n, how)                                                                                           \
+#define MATRIX_TILES(n)                                                                                                \
     .op = ENG_OP_MUL_MAT, .file = "mul_mat_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32),       \
-    .kernel = "mul_mat_tile", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .columns = (n)
-#define MATRIX_EXPERTS(n, how)                                                                                         \
+    .kernel = "mul_mat_tile", .options = " -DTILE_N=" #n, .columns = (n)
+#define MATRIX_EXPERTS(n)                                                                                              \
     .op = ENG_OP_MUL_MAT_ID, .file = "mul_mat_id_halves", .fast = 1, .halves = 1, .types = ~CL_TYPE_BIT(ENG_TYPE_F32), \
-    .kernel = "mul_mat_id", .options = " -DTILE_N=" #n " -DMATRIX=" #how, .rows = 128
+    .kernel = "mul_mat_id", .options = " -DTILE_N=" #n, .rows = 128
 #define PAIRS .kernel = "mul_mat_id_rows", .options = " -DCOLS=1", .rows = 4, .columns = 1
 #define TEAM_PAIRS                                                                                                     \
     .kernel = "mul_mat_id_rows", .types = CL_TABLES, .options = " -DTEAMS=4 -DDOT_ROWS=4 -DCOLS=1", .rows = 16, .columns = 1
@@ -70,21 +70,8 @@
 
 /* Weights in lanes by a matrix unit: a group shares k among fewer where there are rows for all compute units without. */
 enum { MANY_ROWS = 8192 };
-#define MATRIX_OF_LANES(name, cap, how)                                                                                \
-    {name "rows1-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(1, 1),                                              \
-     MATRIX_ROWS(1, 128, 1, " -DMOST_LOCAL=32768" " -DMATRIX=" #how)},                                                 \
-    {name "rows1", .needs = (cap), COLUMNS(1, 1),                                                                      \
-     MATRIX_ROWS(1, 256, 1, " -DMATRIX=" #how)},                                                                       \
-    {name "rows2-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(2, 2),                                              \
-     MATRIX_ROWS(2, 128, 2, " -DMATRIX=" #how)},                                                                       \
-    {name "rows2", .needs = (cap), .types = ~CL_LARGE, COLUMNS(2, 2),                                                  \
-     MATRIX_ROWS(2, 256, 1, " -DMATRIX=" #how)},                                                                       \
-    {name "rows8-tall", .needs = (cap), .tall = MANY_ROWS, COLUMNS(3, 32),                                             \
-     MATRIX_ROWS(8, 128, 2, " -DMATRIX=" #how)},                                                                       \
-    {name "rows8", .needs = (cap), COLUMNS(2, 32),                                                                     \
-     MATRIX_ROWS(8, 256, 1, " -DMATRIX=" #how)},                                                                       \
-    {name "128", SIMT(256), .needs = (cap), COLUMNS(65, ALL), .layout = EU_LANES, .rows = 256, MATRIX_TILES(128, how)}, \
-    {name "planes64", SIMT(128), .needs = (cap), COLUMNS(33, ALL), MATRIX_LANES(how)}
+#define MMA .needs = CL_CAP_MMA
+#define WMMA .needs = CL_CAP_WMMA
 /* Tiles by a unit of cards, of three widths. */
 #define WIDTHS(name, op, cap, tiles, how)                                                                              \
     {name "32", op, SIMT(256), .needs = (cap), COLUMNS(9, 32), tiles(32, how)},                                        \
@@ -117,8 +104,14 @@ static const cl_variant variants[] = {
     {"columns", MUL_MAT, VEC, COLUMNS(2, 16), ROWS_KERNELS, .options = ""},
     {"strips", MUL_MAT, VEC, COLUMNS(17, ALL), STRIPS(128, "")},
 
-    MATRIX_OF_LANES("mma-", CL_CAP_MMA, 1),
-    MATRIX_OF_LANES("mma-c-", CL_CAP_MMA_IN_C, 2),
+    {"mma-rows1-tall", MMA, .tall = MANY_ROWS, COLUMNS(1, 1), MATRIX_ROWS(1, 128, 1, " -DMOST_LOCAL=32768")},
+    {"mma-rows1", MMA, COLUMNS(1, 1), MATRIX_ROWS(1, 256, 1, "")},
+    {"mma-rows2-tall", MMA, .tall = MANY_ROWS, COLUMNS(2, 2), MATRIX_ROWS(2, 128, 2, "")},
+    {"mma-rows2", MMA, .types = ~CL_LARGE, COLUMNS(2, 2), MATRIX_ROWS(2, 256, 1, "")},
+    {"mma-rows8-tall", MMA, .tall = MANY_ROWS, COLUMNS(3, 32), MATRIX_ROWS(8, 128, 2, "")},
+    {"mma-rows8", MMA, COLUMNS(2, 32), MATRIX_ROWS(8, 256, 1, "")},
+    {"mma-128", MMA, SIMT(256), COLUMNS(65, ALL), .layout = EU_LANES, .rows = 256, MATRIX_TILES(128)},
+    {"mma-planes64", MMA, SIMT(128), COLUMNS(33, ALL), MATRIX_LANES},
     {"teams1", TEAMS(4, 1), COLUMNS(1, 1)},
     {"teams2", TEAMS(4, 2), COLUMNS(2, 2)},
     {"teams4", TEAMS(4, 4), COLUMNS(3, 4)},
@@ -130,12 +123,12 @@ static const cl_variant variants[] = {
     {"lanes4", LANES(4, 4), COLUMNS(3, 4)},
     {"lanes8", LANES(2, 8), COLUMNS(5, 8), .types = CL_LONG},
     {"lanes8", LANES(4, 8), COLUMNS(5, 8)},
-    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(17, 32), .rows = 128, MATRIX_TILES(32, 1)},
-    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64, 1)},
-    {"mma128", SIMT(256), .needs = CL_CAP_MMA, COLUMNS(65, ALL), .rows = 256, MATRIX_TILES(128, 1)},
-    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(17, 32), .rows = 128, MATRIX_TILES(32, 2)},
-    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64, 2)},
-    {"mma-c128", SIMT(256), .needs = CL_CAP_MMA_IN_C, COLUMNS(65, ALL), .rows = 256, MATRIX_TILES(128, 2)},
+    {"mma32", MMA, SIMT(128), COLUMNS(17, 32), .rows = 128, MATRIX_TILES(32)},
+    {"mma64", MMA, SIMT(128), COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64)},
+    {"mma128", MMA, SIMT(256), COLUMNS(65, ALL), .rows = 256, MATRIX_TILES(128)},
+    {"wmma32", WMMA, SIMT(128), COLUMNS(17, 32), .rows = 128, MATRIX_TILES(32)},
+    {"wmma64", WMMA, SIMT(128), COLUMNS(33, 64), .rows = 128, MATRIX_TILES(64)},
+    {"wmma128", WMMA, SIMT(256), COLUMNS(65, ALL), .rows = 128, MATRIX_TILES(128)},
     WIDTHS("dot4-", MUL_MAT, CL_CAP_DOT4, DOT4_TILES, 1),
     WIDTHS("dot4-c", MUL_MAT, CL_CAP_DOT4_IN_C, DOT4_TILES, 2),
     {"teams8", TEAMS(2, 8), COLUMNS(9, 32)},
@@ -159,10 +152,10 @@ static const cl_variant variants[] = {
 
     {"teams1", MUL_MAT_ID, SIMT(256), COLUMNS(1, 8), TEAM_PAIRS},
     {"lanes1", MUL_MAT_ID, SIMT(64), COLUMNS(1, 8), PAIRS},
-    {"mma32", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(9, 32), MATRIX_EXPERTS(32, 1)},
-    {"mma64", SIMT(128), .needs = CL_CAP_MMA, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 1)},
-    {"mma-c32", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(9, 32), MATRIX_EXPERTS(32, 2)},
-    {"mma-c64", SIMT(128), .needs = CL_CAP_MMA_IN_C, COLUMNS(33, ALL), MATRIX_EXPERTS(64, 2)},
+    {"mma32", MMA, SIMT(128), COLUMNS(9, 32), MATRIX_EXPERTS(32)},
+    {"mma64", MMA, SIMT(128), COLUMNS(33, ALL), MATRIX_EXPERTS(64)},
+    {"wmma32", WMMA, SIMT(128), COLUMNS(9, 32), MATRIX_EXPERTS(32)},
+    {"wmma64", WMMA, SIMT(128), COLUMNS(33, ALL), MATRIX_EXPERTS(64)},
     WIDTHS("dot4-", MUL_MAT_ID, CL_CAP_DOT4, DOT4_EXPERTS, 1),
     WIDTHS("dot4-c", MUL_MAT_ID, CL_CAP_DOT4_IN_C, DOT4_EXPERTS, 2),
     {"tile32", MUL_MAT_ID, SIMT(256), COLUMNS(9, 32), EXPERTS(32)},
@@ -265,7 +258,9 @@ void cl_variant_options(cl_device *device, const cl_variant *v, const eng_tensor
 {
     char own[CL_OPTIONS];
     cl_matrix_options(device, matrix, own);
-    snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", own, cl_type_name(b), v->options);
+    const int n = snprintf(options, CL_OPTIONS + 64, "%s -DBT=%s%s", own, cl_type_name(b), v->options);
+    if (v->needs & (CL_CAP_MMA | CL_CAP_WMMA))
+        snprintf(options + n, (size_t)(CL_OPTIONS + 64 - n), " -DMATRIX=%d", device->matrix);
 }
 
 /* On processors: in multiples of 4, several work-items for every compute unit, but none that reads less than 16 KiB if

@@ -75,7 +75,7 @@ static double operations_of(const cl_device *device, uint32_t what)
     switch (what) {
     case ENG_ROOF_INT8: return device->vec ? 64 : 8;
     case ENG_ROOF_DOT: return device->caps & CL_CAP_DOT4 ? 128 : 8;
-    case ENG_ROOF_MATRIX: return 128;
+    case ENG_ROOF_MATRIX: return 128; /* rounds are of so many (roof.cl) */
     default: return device->vec ? 32 : 8;
     }
 }
@@ -125,9 +125,11 @@ static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double 
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "%s" ENG_CAUSE "its roofs are measured by groups of %zu work-items on "
                        "buffers of at least %u bytes; it has groups of %zu, buffers of %llu", device->info.name, t.group,
                        EACH * 64, device->max_group, (unsigned long long)device->max_alloc);
-    snprintf(options, sizeof options, "-DCHAINS=%u%s", chains, what == ENG_ROOF_DOT
-             ? device->caps & CL_CAP_DOT4 ? " -DDOT4=1" : " -DDOT=1"
-             : what != ENG_ROOF_MATRIX ? "" : device->caps & CL_CAP_MMA ? " -DMATRIX=1" : " -DMATRIX=2");
+    const int n = snprintf(options, sizeof options, "-DCHAINS=%u", chains);
+    if (what == ENG_ROOF_DOT)
+        snprintf(options + n, sizeof options - (size_t)n, "%s", device->caps & CL_CAP_DOT4 ? " -DDOT4=1" : " -DDOT=1");
+    else if (what == ENG_ROOF_MATRIX)
+        snprintf(options + n, sizeof options - (size_t)n, " -DMATRIX=%d", device->matrix);
     int status = cl_program_get(device, "roof", options, NULL, NULL, &program);
     if (status == ENG_OK)
         status = cl_program_kernel(device, program, names[what], &t.kernel);
@@ -144,7 +146,7 @@ static int try_kernel(cl_device *device, uint32_t what, unsigned chains, double 
 int cl_device_roof(eng_device_state *device, uint32_t what, double *per_second)
 {
     static const unsigned chains[] = {6, 7, 12}; /* what 16 and 32 registers hold; the best of them */
-    const uint32_t units = what == ENG_ROOF_DOT ? CL_CAP_INT_DOT | CL_CAP_DOT4 : what == ENG_ROOF_MATRIX ? CL_CAP_MMA | CL_CAP_MMA_IN_C : 0;
+    const uint32_t units = what == ENG_ROOF_DOT ? CL_CAP_INT_DOT | CL_CAP_DOT4 : what == ENG_ROOF_MATRIX ? CL_CAP_MMA | CL_CAP_WMMA : 0;
     double best = 0, found = 0;
     int status = ENG_OK;
     if (units && !(device->caps & units))
