@@ -35,6 +35,7 @@ opencl_kernels = \
 	kernels/encode_256.clh \
 	kernels/encode_range.clh \
 	kernels/encode_signed.clh \
+	kernels/exchange.cl \
 	kernels/experts.clh \
 	kernels/few.clh \
 	kernels/fold.clh \
@@ -92,7 +93,6 @@ opencl_kernels = \
 	kernels/runs.clh \
 	kernels/series.cl \
 	kernels/set_rows.cl \
-	kernels/shuffle.cl \
 	kernels/soft_max.cl \
 	kernels/sort.cl \
 	kernels/ssm_conv.cl \

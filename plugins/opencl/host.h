@@ -43,8 +43,8 @@ uint64_t cl_budget_left(cl_device *device); /* of the whole device; 0: none, or 
 int cl_loops_check(cl_device *device);
 /* CL_CAP_MMA or CL_CAP_WMMA, and device->matrix, by option `matrix`; auto: what is tried and right. */
 int cl_matrix_find(cl_device *device);
-/* CL_CAP_SHUFFLE, where it is tried and right. */
-void cl_shuffle_find(cl_device *device);
+/* CL_CAP_SHUFFLE, and device->shuffle, by option `shuffle`; auto: where it is tried and right. */
+int cl_shuffle_find(cl_device *device);
 /* CL_CAP_DOT4 or CL_CAP_DOT4_IN_C, by option `dot4`. */
 int cl_dot4_find(cl_device *device);
 /* What options `dot2` and `bf16` say of these. */

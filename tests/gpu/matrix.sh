@@ -1,7 +1,7 @@
 #!/bin/sh
-# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh), or dot products of bytes (kernels/units_bytes.clh), and
-# products of bf16 on processors (kernels/bf16.clh), with the instruction in C: they run without a card, and are
-# those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
+# The products that matrix units do (kernels/matrix_tile.clh, matrix_rows.clh, matrix_lanes.clh), or dot products of bytes (kernels/units_bytes.clh), sums
+# over lanes that exchange registers (kernels/across.clh), and products of bf16 on processors (kernels/bf16.clh), with the instruction
+# in C: they run without a card, and are those that a card runs but for this.  Skipped where there is no OpenCL device.  Some types; with the argument `all`, each of
 # them, and the products of precision exact by tiles.
 build=${top_builddir:-.} n=0 failed=0
 tmp=$(mktemp -d) || exit 1
@@ -31,6 +31,7 @@ if test "${1:-}" = all; then
         right mul_mat "a=f16 *fast" "matrix=$kind-in-c"
         right mul_mat_id "fast" "matrix=$kind-in-c"
     done
+    right mul_mat,mul_mat_id,rms_norm,soft_max,hadamard,gated_delta_net,ssm_scan,attention "" shuffle=in-c
     right mul_mat "n=40" dot4=in-c
     right mul_mat_id "fast" dot4=in-c
 else
@@ -48,6 +49,13 @@ else
         right mul_mat "a=q8_0 *n=40*fast" "matrix=$kind-in-c"
         right mul_mat_id "a=q4_K *fast" "matrix=$kind-in-c"
     done
+    # sums over lanes that exchange registers
+    right mul_mat "a=q4_K b=f32 *k=256" shuffle=in-c
+    right mul_mat_id "a=q4_0 *ids/plain" shuffle=in-c
+    right rms_norm,soft_max,hadamard "" shuffle=in-c
+    right gated_delta_net "s=64 *tiled gate=-1 plain" shuffle=in-c
+    right ssm_scan "n=16 *plain" shuffle=in-c
+    right attention "d=128 *cells=3000" shuffle=in-c
     for type in q8_0 q5_1; do
         right mul_mat "a=$type *n=40*fast" dot4=in-c
     done

@@ -10,7 +10,7 @@ static const struct { uint32_t bit; const char *name, *define; } names[] = {
     {CL_CAP_WMMA, "wmma", NULL},
     {CL_CAP_DOT4, "dot4", NULL},
     {CL_CAP_DOT2, "dot2", NULL},
-    {CL_CAP_SHUFFLE, "shuffle", "HAVE_SHUFFLE"},
+    {CL_CAP_SHUFFLE, "shuffle", NULL},
     {CL_CAP_BF16, "bf16", NULL},
 };
 enum { N_NAMES = sizeof names / sizeof names[0] };
@@ -93,6 +93,8 @@ void cl_caps_defines(const cl_device *device, char *text, size_t bytes)
     for (unsigned i = 0; i < N_NAMES && at < bytes; i++)
         if ((device->caps & names[i].bit) && names[i].define)
             at += (size_t)snprintf(text + at, bytes - at, " -D%s=1", names[i].define);
+    if (device->shuffle && at < bytes)
+        at += (size_t)snprintf(text + at, bytes - at, " -DHAVE_SHUFFLE=%d", device->shuffle);
     if ((device->caps & CL_CAP_DIVIDE) && at < bytes)
         snprintf(text + at, bytes - at, " -cl-fp32-correctly-rounded-divide-sqrt");
 }

@@ -440,10 +440,11 @@ static int set_up(cl_device *device, cl_found *found, const eng_device_request *
     if (status == ENG_OK)
         status = cl_loops_check(device);
     if (status == ENG_OK) { /* kernels are told of it: before any other program */
-        cl_shuffle_find(device);
+        status = cl_shuffle_find(device);
         cl_caps_defines(device, device->options, sizeof device->options);
-        status = cl_matrix_find(device);
     }
+    if (status == ENG_OK)
+        status = cl_matrix_find(device);
     if (status == ENG_OK)
         status = cl_dot4_find(device);
     if (status == ENG_OK)

@@ -26,10 +26,24 @@ static cl_int exchanges(cl_device *device, cl_kernel kernel, bool *right)
     return error;
 }
 
-void cl_shuffle_find(cl_device *device)
+int cl_shuffle_find(cl_device *device)
 {
-    if (!device->vec && device->max_group >= GROUP && device->info.kind == ENG_DEVICE_GPU &&
-        cl_caps_allowed(device, CL_CAP_SHUFFLE) &&
-        cl_trial(device, "exchange of registers", "shuffle", "-DHAVE_SHUFFLE=1", exchanges))
-        device->caps |= CL_CAP_SHUFFLE;
+    enum { NATIVE = 1, IN_C };
+    const char *word = device->sv->option(device->sv->host, "shuffle");
+    const bool possible = !device->vec && device->max_group >= GROUP;
+    device->shuffle = 0;
+    if (!word || !*word || !strcmp(word, "auto")) {
+        if (possible && device->info.kind == ENG_DEVICE_GPU && cl_caps_allowed(device, CL_CAP_SHUFFLE) &&
+            cl_trial(device, "exchange of registers", "exchange", "-DHAVE_SHUFFLE=1", exchanges))
+            device->shuffle = NATIVE;
+    } else if (!strcmp(word, "in-c")) {
+        if (possible && !cl_trial(device, "exchange of registers in C", "exchange", "-DHAVE_SHUFFLE=2", exchanges))
+            return cl_fail(device, ENG_ERR_UNSUPPORTED, "opencl.shuffle = in-c" ENG_CAUSE "it exchanges what it should not"
+                           ENG_ADVICE "use auto or no");
+        device->shuffle = possible ? IN_C : 0;
+    } else if (strcmp(word, "no") != 0) {
+        return cl_fail(device, ENG_ERR_INVALID, "opencl.shuffle is '%s'; it takes auto, no or in-c", word);
+    }
+    device->caps |= device->shuffle ? CL_CAP_SHUFFLE : 0;
+    return ENG_OK;
 }
