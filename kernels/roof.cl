@@ -151,8 +151,9 @@ __kernel ATTRIBUTES WAVE_OF_KERNEL void matrix_all(fout sum, ulong rounds, float
         UNROLL for (uint j = 0; j < CHAINS; j++)
             MULTIPLY_PART(s[j], x, y, 0);
     UNROLL for (uint j = 0; j < CHAINS; j++)
-        UNROLL for (uint i = 0; i < SUM_ROWS; i++)
-            all += SUM_OF(s[j], 0, 0, i);
+        UNROLL for (uint c = 0; c < PART_COLUMNS; c++)
+            UNROLL for (uint i = 0; i < SUM_ROWS; i++)
+                all += SUM_OF(s[j], 0, c, i);
     sum[get_global_id(0)] = all;
 }
 #endif

@@ -125,6 +125,7 @@ struct eng_device_state {
     struct cl_found *found;
     atomic_bool lost;        /* found by any thread                             */
     pthread_mutex_t trials_lock; /* of what is tried when weights want it: CL_UNIT_NONE .. */
+    bool matrix_halves;      /* its unit multiplies f16 right, too               */
     int matrix, shuffle;     /* the kind of its unit (matrix.c), how lanes exchange registers (shuffle.c), or 0 */
     int dot2, bf16;          /* as dot2.c and bf16.c have it                     */
     atomic_bool bare;        /* programs are compiled without the compiler's own header, as long as none was refused */

@@ -5,8 +5,8 @@
 #include "../host.h"
 
 enum { M = 16, N = 16, K = 16, GROUP = 64 };
-/* What the tiles of matrix_tile.clh take; in C a little more. */
-enum { LEAST_LOCAL = 48 << 10 };
+/* What the tiles of matrix_tile.clh take, and more in C. */
+enum { LEAST_LOCAL = 48 << 10, LEAST_LOCAL_IN_C = 64 << 10 };
 
 /* Kinds of units, as -DMATRIX= has them, and what option `matrix` calls those that are not tried, or in C. */
 static const struct { const char *word, *what; uint32_t cap; } kinds[] = {
@@ -31,33 +31,53 @@ static float b_of(int k, int column)
     return (float)((k * 5 + column) % 11 - 5);
 }
 
-/* Sums of small whole numbers are exact whatever the order. */
-static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
+/* Sums of small whole numbers are exact whatever the order; `unit`: what they are multiples of. */
+static cl_int multiply(cl_device *device, cl_kernel kernel, float unit, bool *right)
 {
     float sums[M * N];
     for (int i = 0; i < M * N; i++)
-        sums[i] = (float)i;
+        sums[i] = (float)i * unit;
     const cl_int error = cl_trial_run(device, kernel, GROUP, sums, sizeof sums);
     *right = error == CL_SUCCESS;
     for (int i = 0; i < M * N; i++) {
         float want = (float)i;
         for (int k = 0; k < K; k++)
             want += a_of(i / N, k) * b_of(k, i % N);
-        *right = *right && sums[i] == want;
+        *right = *right && sums[i] == want * unit;
     }
     return error;
 }
 
+static cl_int multiplies(cl_device *device, cl_kernel kernel, bool *right)
+{
+    return multiply(device, kernel, 1.0f, right);
+}
+
+static cl_int multiplies_halves(cl_device *device, cl_kernel kernel, bool *right)
+{
+    return multiply(device, kernel, 0x1p-24f, right);
+}
+
 static bool try_kind(cl_device *device, int kind)
 {
-    char options[32];
+    char options[48];
     snprintf(options, sizeof options, "-DMATRIX=%d", kind);
     return cl_trial(device, kinds[kind].what, "matrix", options, multiplies);
 }
 
-static void take(cl_device *device, int kind)
+/* f16 with numbers below the normal ones, which weights have. */
+static bool try_halves(cl_device *device, int kind)
+{
+    char options[48], what[64];
+    snprintf(options, sizeof options, "-DMATRIX=%d -DMULTIPLY_F16=1", kind);
+    snprintf(what, sizeof what, "%s, f16", kinds[kind].what);
+    return cl_trial(device, what, "matrix", options, multiplies_halves);
+}
+
+static void take(cl_device *device, int kind, bool halves)
 {
     device->matrix = kind;
+    device->matrix_halves = halves;
     device->caps |= kinds[kind].cap;
 }
 
@@ -67,7 +87,7 @@ static void find_unit(cl_device *device)
     const int natives[] = {dpas ? DPAS : MMA, WMMA};
     for (size_t i = 0; i < sizeof natives / sizeof *natives && !device->matrix; i++)
         if (cl_caps_allowed(device, kinds[natives[i]].cap) && try_kind(device, natives[i]))
-            take(device, natives[i]);
+            take(device, natives[i], try_halves(device, natives[i]));
 }
 
 int cl_matrix_find(cl_device *device)
@@ -87,11 +107,17 @@ int cl_matrix_find(cl_device *device)
     if (kind == N_KINDS)
         return cl_fail(device, ENG_ERR_INVALID, "opencl.matrix is '%s'; it takes auto, no, mma, wmma, dpas, in-c, "
                        "wmma-in-c, wmma12-in-c, mfma-in-c or dpas-in-c", word);
-    if (!possible)
-        return ENG_OK;
-    if (kind != MMA && kind != WMMA && kind != DPAS && !try_kind(device, kind))
+    const bool native = kind == MMA || kind == WMMA || kind == DPAS;
+    if (device->vec)
+        return ENG_OK; /* kernels of processors have no use for it */
+    if (!possible || (!native && device->local_bytes < LEAST_LOCAL_IN_C))
+        return cl_fail(device, ENG_ERR_UNSUPPORTED, "opencl.matrix = %s" ENG_CAUSE "its tiles need groups of 256 and %d KiB of "
+                       "local memory; %s has groups of %zu and %llu KiB" ENG_ADVICE "use auto or no", word,
+                       (native ? LEAST_LOCAL : LEAST_LOCAL_IN_C) >> 10, device->info.name, device->max_group,
+                       (unsigned long long)device->local_bytes >> 10);
+    if (!native && (!try_kind(device, kind) || !try_halves(device, kind)))
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "opencl.matrix = %s" ENG_CAUSE "%s does not multiply right" ENG_ADVICE
                        "use auto or no", word, kinds[kind].what);
-    take(device, kind);
+    take(device, kind, true);
     return ENG_OK;
 }

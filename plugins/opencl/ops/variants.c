@@ -228,6 +228,13 @@ enum { N_VARIANTS = sizeof variants / sizeof *variants };
 /* What the device is not known to have until it is tried. */
 enum { LATE = CL_CAP_BF16 | CL_CAP_BF16_IN_C };
 
+/* f16 weights are multiplied where they are by tiles of halves. */
+static bool suits_type(const cl_variant *v, const cl_device *device, uint32_t type)
+{
+    const bool halves = v->halves && type == ENG_TYPE_F16;
+    return (!v->types || v->types & CL_TYPE_BIT(type)) && (!halves || device->matrix_halves);
+}
+
 static bool suits(const cl_variant *v, const cl_device *device, uint32_t op, int64_t n)
 {
     return v->op == op && (v->family == CL_VEC) == device->vec && !(v->needs & ~(device->caps | LATE)) &&
@@ -239,7 +246,7 @@ const cl_variant *cl_variant_find(cl_device *device, const eng_node *node, const
     columns = cl_max(1, columns); /* of a result that is empty, nothing is launched */
     for (const cl_variant *v = variants; v < variants + N_VARIANTS; v++)
         if (suits(v, device, node->op, columns) && (!v->fast || node->precision != ENG_PRECISION_EXACT) &&
-            (!v->types || v->types & CL_TYPE_BIT(matrix->type)) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall &&
+            suits_type(v, device, matrix->type) && (v->layout == EU_LANES) == (matrix->layout == EU_LANES) && cl_ne(matrix, 1) >= v->tall &&
             (!(v->needs & LATE) || cl_bf16_caps(device) & v->needs))
             return v;
     return NULL;
