@@ -74,7 +74,7 @@ KERNEL(GROUP_OF(1), hadamard, HADAMARD_BUFFERS, hadamard)
 #define LANES (G / 16)
 #define FOUR_AT(i) (at + 4 * (lane + LANES * (i)))
 
-static inline float4 across_xor4(float4 v, uint mask, __local float *t)
+WAITING float4 across_xor4(float4 v, uint mask, __local float *t)
 {
     return (float4)(across_xor(v.x, mask, t), across_xor(v.y, mask, t), across_xor(v.z, mask, t),
                     across_xor(v.w, mask, t));

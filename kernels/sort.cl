@@ -126,7 +126,7 @@ KERNEL(ROW_ATTRIBUTES, sort_move, SORT_MOVE_BUFFERS, sort_move)
 #define COUNTERS (GROUP * DIGITS)
 
 /* Each item's x becomes the sum of those of the items before it; *all: of the whole group. */
-static inline uint sum_before(uint x, __local uint *t, uint *all)
+WAITING uint sum_before(uint x, __local uint *t, uint *all)
 {
     const int l = get_local_id(0);
     uint sum = x;

@@ -138,6 +138,13 @@ result "kernels use no extension, and widen no index before it is compared"
 grep -nE '^__kernel|get_global_id\(' "$src"/kernels/*.cl "$src"/kernels/*.clh |
     grep -vE 'kernels/(launch|builtins)\.clh:|kernels/(roof|loops|matrix|bf16|dot4|dot2|exchange|series)\.cl:' >> "$tmp/bad"
 result "kernels begin with KERNEL and ask for their place by ITEM"
+# Functions in which work-items wait are WAITING, or always in place (launch.clh).
+awk '
+    FNR == 1 { name = "" }
+    /^static inline [^;]*$/ && !/always_inline/ { name = FILENAME ":" FNR ": " $0; waits = 0 }
+    name != "" && /(^|[^a-z_])(barrier|across_[a-z]+|lanes_sums|lanes_span|group_(sum|max)) *\(/ { waits = 1 }
+    /^}/ { if (name != "" && waits) print name; name = "" }' "$src"/kernels/*.cl "$src"/kernels/*.clh >> "$tmp/bad"
+result "functions of kernels that wait are WAITING"
 
 # Whoever builds a graph is told what a value must be, not what it is not.
 awk '
