@@ -95,7 +95,7 @@ static inline void copy_row(const cpu_tensor *src, const uint8_t *from, const cp
         memcpy(to + i * dst->nb[0], line + i * dst->block_bytes, dst->block_bytes);
 }
 
-/* The same, where neither has gaps, past the caches. */
+/* The same of types without blocks, where neither has gaps, past the caches. */
 static inline void copy_row_past(const cpu_tensor *src, const uint8_t *from, const cpu_tensor *dst, uint8_t *to,
                                  float *buffer, bool search)
 {
@@ -104,8 +104,8 @@ static inline void copy_row_past(const cpu_tensor *src, const uint8_t *from, con
     for (int64_t i = 0; i < dst->ne[0]; i += PAST_PIECE) {
         const int64_t m = dst->ne[0] - i < PAST_PIECE ? dst->ne[0] - i : PAST_PIECE;
         in.ne[0] = out.ne[0] = m;
-        copy_row(&in, from + i / src->block * src->nb[0], &out, (uint8_t *)piece, buffer, search);
-        copy_past(to + i / dst->block * dst->nb[0], piece, (size_t)(m / dst->block) * dst->block_bytes);
+        copy_row(&in, from + i * src->nb[0], &out, (uint8_t *)piece, buffer, search);
+        copy_past(to + i * dst->nb[0], piece, (size_t)m * dst->block_bytes);
     }
 }
 

@@ -15,8 +15,7 @@
 #define CPU_PAST 0 /* no instruction for it, or none that helps (Arm's caches see by themselves what is written whole) */
 #endif
 
-/* Floats: so few that the processor reads those of the next piece while one is being stored; a multiple of every type's
- * block. */
+/* Floats: so few that the processor reads those of the next piece while one is being stored. */
 #define PAST_PIECE 256
 
 CPU_INLINE void store_past(float *p, vf v)

@@ -58,20 +58,13 @@ static cl_int multiplies_halves(cl_device *device, cl_kernel kernel, bool *right
     return multiply(device, kernel, 0x1p-24f, right);
 }
 
-static bool try_kind(cl_device *device, int kind)
-{
-    char options[48];
-    snprintf(options, sizeof options, "-DMATRIX=%d", kind);
-    return cl_trial(device, kinds[kind].what, "matrix", options, multiplies);
-}
-
-/* f16 with numbers below the normal ones, which weights have. */
-static bool try_halves(cl_device *device, int kind)
+/* halves: f16, with numbers below the normal ones, which weights have; else bf16. */
+static bool try_kind(cl_device *device, int kind, bool halves)
 {
     char options[48], what[64];
-    snprintf(options, sizeof options, "-DMATRIX=%d -DMULTIPLY_F16=1", kind);
-    snprintf(what, sizeof what, "%s, f16", kinds[kind].what);
-    return cl_trial(device, what, "matrix", options, multiplies_halves);
+    snprintf(options, sizeof options, "-DMATRIX=%d%s", kind, halves ? " -DMULTIPLY_F16=1" : "");
+    snprintf(what, sizeof what, "%s%s", kinds[kind].what, halves ? ", f16" : "");
+    return cl_trial(device, what, "matrix", options, halves ? multiplies_halves : multiplies);
 }
 
 static void take(cl_device *device, int kind, bool halves)
@@ -86,8 +79,8 @@ static void find_unit(cl_device *device)
     const bool dpas = cl_has_extension(device->id, "cl_intel_subgroup_matrix_multiply_accumulate");
     const int natives[] = {dpas ? DPAS : MMA, WMMA};
     for (size_t i = 0; i < sizeof natives / sizeof *natives && !device->matrix; i++)
-        if (cl_caps_allowed(device, kinds[natives[i]].cap) && try_kind(device, natives[i]))
-            take(device, natives[i], try_halves(device, natives[i]));
+        if (cl_caps_allowed(device, kinds[natives[i]].cap) && try_kind(device, natives[i], false))
+            take(device, natives[i], try_kind(device, natives[i], true));
 }
 
 int cl_matrix_find(cl_device *device)
@@ -115,7 +108,7 @@ int cl_matrix_find(cl_device *device)
                        "local memory; %s has groups of %zu and %llu KiB" ENG_ADVICE "use auto or no", word,
                        (native ? LEAST_LOCAL : LEAST_LOCAL_IN_C) >> 10, device->info.name, device->max_group,
                        (unsigned long long)device->local_bytes >> 10);
-    if (!native && (!try_kind(device, kind) || !try_halves(device, kind)))
+    if (!native && (!try_kind(device, kind, false) || !try_kind(device, kind, true)))
         return cl_fail(device, ENG_ERR_UNSUPPORTED, "opencl.matrix = %s" ENG_CAUSE "%s does not multiply right" ENG_ADVICE
                        "use auto or no", word, kinds[kind].what);
     take(device, kind, true);
