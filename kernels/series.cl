@@ -7,6 +7,9 @@
  * group needs another one to run: one alone does all stages, and one that comes late finds them done.  One that waits long,
  * because whoever has the last items is not running, leaves: who has them does the rest, and has the processor for it.
  *
+ * A stage may be a call of the host, where a section of the plan ends: exchanges with other devices, which would else part the
+ * series.  Who waits for that waits for those devices, and sleeps for some time before it leaves.
+ *
  * The program is linked (plugins/opencl/lower/series.c): kernels of other programs are functions here, as launch.clh has
  * it with -DSERIES=.  Text before this one has
  *
@@ -16,13 +19,15 @@
  *   MOST_BUFFERS          buffers of a launch, at most; a stage's are NO_BUFFER where there are fewer
  *   MOST_NUMBERS          bytes of a launch's numbers, at most
  *   FIXED                 which of the values a size is that does not depend on any
+ *   HOST                  the function of a stage that is a call of the host
+ *   A_MOMENT              no section: the host's thread sleeps for a moment
  */
 #include "launch.clh"
 
 #define SPACING 16 /* words between counters of stages: they are not in one line of a cache */
 
 typedef struct stage {
-    uint function, words;    /* words of 8 bytes of its numbers                        */
+    uint function, words;    /* words of 8 bytes of its numbers; of a call the section */
     uint numbers, patches;   /* where they begin, in bytes of the table                */
     uint n_patches, per;     /* per: items that are taken at once                      */
     uint items[3];
@@ -37,6 +42,7 @@ typedef struct patch {
 
 typedef struct series_values {
     uint run, first, last, counters; /* run: no two of an instance have the same one; counters: where in the table */
+    ulong call, context;             /* the host's call(context, section), or 0: it is not called */
     int value[SERIES_VALUES];
 } series_values;
 
@@ -115,7 +121,75 @@ static bool await(__global const ulong *done, uint run, uint total, ulong cycles
     return false;
 }
 
+/* -- calls of the host ----------------------------------------------------------------------- */
+
+/* OpenCL C has no pointers to functions.  A processor that this does not know calls nobody; the host tries it before. */
+static __attribute__((noinline)) void call_host(const series_values *v, uint section)
+{
+#if defined(__x86_64__)
+    ulong call = v->call, context = v->context, which = section;
+    __asm__ volatile("movq %%rsp, %%r12\n\t"
+                     "subq $128, %%rsp\n\t" /* what is below the stack may be in use */
+                     "andq $-16, %%rsp\n\t"
+#if defined(__AVX__)
+                     "vzeroupper\n\t"
+#endif
+                     "callq *%%rax\n\t"
+                     "movq %%r12, %%rsp"
+                     : "+a"(call), "+D"(context), "+S"(which)
+                     :
+                     : "r12", "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4",
+                       "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+#if defined(__AVX512F__)
+                     , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26",
+                       "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+#endif
+    );
+#endif
+}
+
+#define MOMENTS 100 /* of the host's, of which each is a sleep (A_MOMENT) */
+
+static bool await_host(__global const ulong *done, const series_values *v)
+{
+    bool there = await(done, v->run, 1, PATIENCE);
+    for (uint i = 0; i < MOMENTS && !there; i++) {
+        call_host(v, A_MOMENT);
+        there = all_done(done, v->run, 1);
+    }
+    return there;
+}
+
 /* -- stages -------------------------------------------------------------------------------- */
+
+/* Items of a stage until none is left, the first `per` of which begin at `from`; cycles that the last of them took. */
+static ulong do_items(const gbytes *all, __global const uchar *table, __global const stage *t, const series_values *v,
+                      const uint *size, uint from, __global ulong *next, __global ulong *done)
+{
+    const uint total = size[0] * size[1] * size[2];
+    ulong took = 0;
+    gbytes buffers[MOST_BUFFERS];
+    for (uint i = 0; i < MOST_BUFFERS; i++)
+        buffers[i] = t->buffer[i] == NO_BUFFER ? 0 : all[t->buffer[i]];
+    ulong16 numbers[MOST_NUMBERS / 128]; /* aligned to what vectors of them need */
+    __global const ulong *words = (__global const ulong *)(table + t->numbers);
+    for (uint i = 0; i < t->words; i++)
+        ((ulong *)numbers)[i] = words[i];
+    __global const patch *p = (__global const patch *)(table + t->patches);
+    for (uint i = 0; i < t->n_patches; i++)
+        ((int *)numbers)[p[i].field] = v->value[p[i].value];
+    do {
+        const uint to = min(from + t->per, total);
+        const ulong begin = cycles_now();
+        for (uint i = from; i < to; i++)
+            item_of(t->function, buffers, (const ulong *)numbers, i % size[0], i / size[0] % size[1],
+                    i / size[0] / size[1]);
+        took = cycles_now() - begin;
+        tell_done(done, v->run, to - from);
+        from = take(next, v->run, t->per);
+    } while (from < total);
+    return took;
+}
 
 static __attribute__((noinline)) void stages(const gbytes *all, __global uchar *table, const series_values *v)
 {
@@ -124,33 +198,21 @@ static __attribute__((noinline)) void stages(const gbytes *all, __global uchar *
     for (uint s = v->first; s < v->last; s++) {
         __global const stage *t = (__global const stage *)table + s;
         __global ulong *next = counters + s * SPACING, *done = next + SPACING / 2;
+        if (t->function == HOST) {
+            if (v->call && take(next, v->run, 1) == 0) {
+                call_host(v, t->words);
+                tell_done(done, v->run, 1);
+            }
+            if (v->call && !await_host(done, v))
+                return;
+            continue;
+        }
         uint size[3];
         for (uint i = 0; i < 3; i++)
             size[i] = t->value[i] == FIXED ? t->items[i] : (uint)v->value[t->value[i]];
-        const uint total = size[0] * size[1] * size[2];
-        uint from = take(next, v->run, t->per);
-        if (from < total) {
-            gbytes buffers[MOST_BUFFERS];
-            for (uint i = 0; i < MOST_BUFFERS; i++)
-                buffers[i] = t->buffer[i] == NO_BUFFER ? 0 : all[t->buffer[i]];
-            ulong16 numbers[MOST_NUMBERS / 128]; /* aligned to what vectors of them need */
-            __global const ulong *words = (__global const ulong *)(table + t->numbers);
-            for (uint i = 0; i < t->words; i++)
-                ((ulong *)numbers)[i] = words[i];
-            __global const patch *p = (__global const patch *)(table + t->patches);
-            for (uint i = 0; i < t->n_patches; i++)
-                ((int *)numbers)[p[i].field] = v->value[p[i].value];
-            do {
-                const uint to = min(from + t->per, total);
-                const ulong begin = cycles_now();
-                for (uint i = from; i < to; i++)
-                    item_of(t->function, buffers, (const ulong *)numbers, i % size[0], i / size[0] % size[1],
-                            i / size[0] / size[1]);
-                took = cycles_now() - begin;
-                tell_done(done, v->run, to - from);
-                from = take(next, v->run, t->per);
-            } while (from < total);
-        }
+        const uint total = size[0] * size[1] * size[2], from = take(next, v->run, t->per);
+        if (from < total)
+            took = do_items(all, table, t, v, size, from, next, done);
         if (!await(done, v->run, total, 4 * took + PATIENCE))
             return;
     }
@@ -161,5 +223,7 @@ static __attribute__((noinline)) void stages(const gbytes *all, __global uchar *
 __kernel GROUP_OF(1) void series(SERIES_BUFFERS(PARAMETER) __global uchar *table, const series_values values)
 {
     const gbytes all[] = {SERIES_BUFFERS(NAME)};
+    if (values.first == values.last && values.call) /* nothing else is asked of it but whether it can */
+        call_host(&values, 0);
     stages(all, table, &values);
 }

@@ -354,6 +354,14 @@ struct eng_device_calls {
      * them do so tries first, and looks before each run whether `info` still has ENG_DEVICE_HOST_CALLS.  If the work
      * before fails it may never be called: the ticket says so, as any other.  Devices with that flag. */
     int (*host_call)(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
+    /* Later in 3.1.  Runs all sections as one piece of work, in which threads of the device's call after(ctx, s) when section
+     * s is done, for each of them, in their order and one after another; what that may do is as for host_call.  If the work fails,
+     * calls that have not begun may never come.  ctx and the instance are used until the ticket is done.  ENG_ERR_UNSUPPORTED is no
+     * failure: it cannot be done with this instance, or not yet, and nothing has begun; whoever asked gives the sections by `run`
+     * and host_call.  Another failure may come when some of it has begun: then *ticket is set, and that much is waited for.
+     * Nobody asks whether it is still wanted.  Optional, for devices with ENG_DEVICE_HOST_CALLS. */
+    int (*run_through)(eng_queue_state *queue, eng_instance_state *instance, const int64_t *params, uint32_t n_params,
+                       void (*after)(void *ctx, uint32_t section), void *ctx, uint64_t *ticket);
 };
 
 /* -- services: what the engine gives a plugin ------------------------------ */

@@ -94,6 +94,12 @@ static int no_roof(eng_device_state *d, uint32_t w, double *p) { return missing(
 static int no_plan_launches(eng_plan_state *p, uint64_t *l) { return ENG_OK; }
 
 static int no_host_call(eng_queue_state *q, void (*f)(void *c), void *c, uint64_t *t) { return missing("host_call"); }
+/* Asked before each run: no text. */
+static int no_run_through(eng_queue_state *q, eng_instance_state *i, const int64_t *p, uint32_t n,
+                          void (*a)(void *c, uint32_t s), void *c, uint64_t *t)
+{
+    return ENG_ERR_UNSUPPORTED;
+}
 
 static const eng_device_calls stubs = {
     .size = sizeof stubs,
@@ -126,6 +132,7 @@ static const eng_device_calls stubs = {
     .roof = no_roof,
     .plan_launches = no_plan_launches,
     .host_call = no_host_call,
+    .run_through = no_run_through,
 };
 
 /* After the two numbers at its head the table is nothing but function pointers. */

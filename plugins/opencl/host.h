@@ -244,6 +244,7 @@ typedef struct cl_recorded {
     size_t global[3], local[3];
     cl_recorded_size size[3];
     uint32_t series, function; /* the series that it belongs to, + 1, and its kernel's number there; 0: to none */
+    uint32_t stage;            /* which one of that series it is               */
 } cl_recorded;
 
 /* Bytes of a launch's numbers, and where in the plan's those of the next launch begin. */
@@ -272,9 +273,12 @@ typedef struct cl_needed {
  * for when the plan has run some times: until it is there launches are what they are.
  */
 enum { CL_SERIES_BUFFERS = 16, CL_SERIES_NUMBERS = 1024, CL_SERIES_VALUES = 32, CL_NO_BUFFER = 255,
-       CL_SERIES_FIXED = 0xffff };
+       CL_SERIES_FIXED = 0xffff, CL_SERIES_HOST = 0xffff };
+#define CL_SERIES_MOMENT UINT32_MAX
 typedef struct cl_series {
     uint32_t first, n;         /* launches                                     */
+    uint32_t section, n_calls; /* of the host: where sections from this one on end; in plans of several */
+    bool calls;                /* it has been seen to; valid when it is ready  */
     uint32_t n_buffers, n_values;
     int64_t *spaces;           /* of each buffer, as cl_covered has them       */
     char *prelude;             /* of the program                               */
@@ -369,12 +373,15 @@ int cl_arena_place(eng_plan_state *plan);
 typedef struct cl_bound { eng_store_state *store; uint32_t tensor; } cl_bound;
 
 /* A series of an instance: its kernel, and the table of its stages; made when the program is there. */
+typedef void cl_after(void *context, uint32_t section);
 typedef struct cl_staged {
     cl_kernel kernel;
     cl_block table;
     uint32_t counters;         /* where in the table                           */
     uint32_t run;              /* of the last launch                           */
     bool failed;
+    cl_after *after;           /* what the launch calls                        */
+    void *context;
 } cl_staged;
 
 struct eng_instance_state {
@@ -406,6 +413,10 @@ void cl_series_begin(eng_plan_state *plan);
 void cl_series_want(eng_plan_state *plan);
 uint32_t cl_series_launch(cl_command_queue queue, eng_instance_state *instance, uint32_t from, uint32_t to,
                           const int64_t *params, uint32_t n_params, cl_event *event, cl_int *error);
+/* All series of a plan that has its launches in them, and after(context, section) where a section is done; false: they
+ * are not ready, or cannot.  *event: of the last that was given, which may not be the last there is if *error says so. */
+bool cl_series_through(cl_command_queue queue, eng_instance_state *instance, const int64_t *params, uint32_t n_params,
+                       cl_after *after, void *context, cl_event *event, cl_int *error);
 void cl_series_release(eng_instance_state *instance);
 
 /* -- queues ---------------------------------------------------------------------- */
@@ -421,6 +432,8 @@ int cl_queue_read(eng_queue_state *queue, eng_store_state *store, uint32_t tenso
 int cl_queue_wait(eng_queue_state *queue, uint64_t after, uint64_t ticket, uint64_t timeout, uint64_t *failed);
 int cl_queue_after(eng_queue_state *queue, eng_queue_state *other, uint64_t ticket);
 int cl_queue_call(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
+int cl_queue_run_through(eng_queue_state *queue, eng_instance_state *instance, const int64_t *params, uint32_t n_params,
+                         void (*after)(void *ctx, uint32_t section), void *ctx, uint64_t *ticket);
 int cl_value_read(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,
                   uint32_t n, uint64_t *ticket);
 int cl_value_write(eng_queue_state *queue, eng_instance_state *instance, int32_t tensor, const eng_region *regions,

@@ -134,6 +134,7 @@ static const eng_device_calls device_calls = {
     .roof = cl_device_roof,
     .plan_launches = cl_plan_launches,
     .host_call = cl_queue_call,
+    .run_through = cl_queue_run_through,
 };
 
 ENG_PLUGIN_EXPORT(opencl) = {

@@ -67,7 +67,8 @@ static void test(const ahead_case *c)
     bool good = subject_begin(&s, "cpu,meta,fault,opencl") && subject_option(&s, "fault.device", c->behind) &&
                 subject_option(&s, "fault.kind", c->kind) && subject_number(&s, "fault.index", c->index) &&
                 subject_number(&s, "fault.at", c->at) && subject_number(&s, "fault.calls", 1) &&
-                subject_number(&s, "fault.times", strcmp(c->kind, "lost") == 0 ? 1000000 : 1);
+                subject_number(&s, "fault.times", strcmp(c->kind, "lost") == 0 || strcmp(c->kind, "through-refused") == 0 ? 1000000 : 1) &&
+                subject_option(&s, "opencl.series", "yes");
     good = good ? judge(c, &s) : no(c, "no context");
     subject_close(&s, false);
     good = subject_end(&s) ? good : no(c, "the context does not end");
@@ -120,7 +121,8 @@ static bool opens(const char *device)
     subject s;
     eng_device_info leaf = {.size = sizeof leaf};
     bool good = subject_begin(&s, "meta,opencl") && subject_open(&s, device) == ENG_OK;
-    pocl = good && eng_device_leaf(s.device, 0, &leaf, NULL) == ENG_OK && strstr(leaf.driver, "PoCL");
+    pocl = good && eng_device_leaf(s.device, 0, &leaf, NULL) == ENG_OK &&
+           (strstr(leaf.driver, "PoCL") || strstr(leaf.driver, "Portable Computing Language"));
     subject_close(&s, false);
     return subject_end(&s) && good;
 }
@@ -186,6 +188,12 @@ int main(void)
         {halves, "error", .index = 1, .at = 1, .status = ENG_ERR_DEVICE, .text = "planted: the submission has failed"},
         {halves, "error", .at = 2, .status = ENG_ERR_DEVICE, .text = "planted: the submission has failed"},
         {halves, "error", .index = 1, .at = 7, .status = ENG_ERR_DEVICE, .text = "planted: the submission has failed"},
+        {halves, "through", .at = 1, .status = ENG_ERR_DEVICE, .text = "planted: the run has failed"},
+        {halves, "through", .index = 1, .at = 3, .status = ENG_ERR_DEVICE, .text = "planted: the run has failed"},
+        {halves, "through-uncalled", .at = 2, .status = ENG_ERR_DEVICE, .text = "planted: the work has failed"},
+        {halves, "through-uncalled", .index = 1, .at = 3, .status = ENG_ERR_DEVICE, .text = "planted: the work has failed"},
+        {halves, "through-refused", .at = 1}, /* one rank whole, the other by sections */
+        {halves, "through-refused", .index = 1, .at = 2},
         {halves, "wait", .at = 2, .status = ENG_ERR_DEVICE, .text = "planted: the work has failed"},
         {halves, "wait", .index = 1, .at = 7, .status = ENG_ERR_DEVICE, .text = "planted: the work has failed"},
         {halves, "lost", .at = 3, .status = ENG_ERR_LOST, .text = "planted: the device is lost"},

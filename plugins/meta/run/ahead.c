@@ -3,6 +3,8 @@
  * exchanges of a run put in its queue at once: the exchanges are done by the device's own thread, and neither that one nor the
  * rank's sleeps until the other has woken it, which takes longer than a section of a small model.
  *
+ * Where a device can, that is one piece of work (run_through), which saves what each section and call takes by itself.
+ *
  * Such a call waits for other ranks and keeps its thread meanwhile, and nobody can tell which threads devices share.  So
  *
  * - all ranks of a run whose devices call the host are given ahead, or none: one that is not might need the thread;
@@ -173,6 +175,7 @@ void meta_ahead_begin(eng_queue_state *q)
 {
     const uint32_t may = q->instance->may_ahead;
     q->ahead = 0;
+    q->went_through = false;
     if (!may || !q->device->ahead || q->timeout != UINT64_MAX || atomic_flag_test_and_set(&taken))
         return;
     q->ahead = is_able(q, may) && all_call(q, may) ? may : 0;
@@ -187,6 +190,7 @@ void meta_ahead_end(eng_queue_state *q)
     for (uint32_t i = 0; i < META_AHEAD_SETS && q->ahead_stuck; i++)
         if (q->ahead_sets[i].able && (q->ahead & ~q->ahead_sets[i].ranks) == 0)
             in_vain(&q->ahead_sets[i]);
+    q->by_sections |= q->ahead_stuck && q->went_through; /* what was tried are calls between pieces of work */
     q->ahead_stuck = false;
     atomic_flag_clear(&taken);
 }
@@ -211,4 +215,38 @@ bool meta_ahead_exchange(meta_member *m, meta_member *ahead, uint32_t stop, bool
         meta_run_fail(q, m->rank, status);
     m->busy |= status == ENG_OK;
     return status == ENG_OK;
+}
+
+/* By a thread of the rank's device: what comes behind a section. */
+static void after_section(void *ctx, uint32_t section)
+{
+    meta_through *t = ctx;
+    meta_member *m = t->member;
+    const meta_part *part = &m->queue->instance->variant->parts[m->rank];
+    const uint32_t begin = t->stop;
+    for (; t->stop < part->n_stops && part->stops[t->stop].section <= (int32_t)section; t->stop++)
+        if (atomic_load(&m->queue->failed) || !meta_exchange_run(m, part->stops[t->stop].exchange)) {
+            t->stop = part->n_stops;
+            return;
+        }
+    if (t->stop > begin)
+        meta_member_release(m);
+}
+
+bool meta_ahead_through(meta_member *m, meta_member *ahead)
+{
+    eng_queue_state *q = m->queue;
+    meta_through *t = &q->instance->through[m->rank];
+    if (q->by_sections)
+        return false;
+    *t = (meta_through){.member = ahead};
+    const int status = q->device->ranks[m->rank].child.calls->run_through(q->child[m->rank], q->instance->child[m->rank], q->params,
+                                                                          q->n_params, after_section, t, &m->pending);
+    if (status == ENG_ERR_UNSUPPORTED)
+        return false;
+    if (status != ENG_OK)
+        meta_run_fail(q, m->rank, status);
+    m->busy = status == ENG_OK || m->pending > 0; /* what failed may have begun */
+    q->went_through = true;
+    return true;
 }

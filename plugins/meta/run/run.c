@@ -181,7 +181,13 @@ static void run_ranks(void *ctx, uint32_t i)
         const uint32_t r = meta_first(left);
         runs[r] = (rank_run){.own = {.queue = q, .rank = r}, .ahead = {.queue = q, .rank = r}};
     }
-    for (uint32_t at_work = q->threads[i]; at_work;) {
+    uint32_t at_work = q->threads[i];
+    for (uint32_t left = at_work & q->ahead; left; left &= left - 1) {
+        const uint32_t r = meta_first(left);
+        if (goes_on(&runs[r].own) && meta_ahead_through(&runs[r].own, &runs[r].ahead))
+            at_work &= ~(1u << r);
+    }
+    while (at_work) {
         const uint32_t r = next_of(q, runs, at_work);
         if (!step(&runs[r]))
             at_work &= ~(1u << r);

@@ -37,6 +37,12 @@ typedef struct meta_call {
     bool release;               /* the next section may write what was lent        */
 } meta_call;
 
+/* A rank whose device runs all sections and calls their exchanges as one piece of work (ahead.c). */
+typedef struct meta_through {
+    struct meta_member *member; /* the device's side                               */
+    uint32_t stop;              /* the next                                        */
+} meta_through;
+
 /* Ranks whose devices' threads were tried together: can they wait for one another? */
 typedef struct meta_ahead_set {
     uint32_t ranks;
@@ -54,6 +60,7 @@ struct eng_instance_state {
     char *sum[2];                  /* sums of chunks, for more than two ranks      */
     uint32_t may_ahead;            /* ranks whose devices may call exchanges       */
     meta_call *calls[META_MAX_RANKS]; /* by stop                                   */
+    meta_through through[META_MAX_RANKS];
     uint64_t compute[META_MAX_RANKS];
     _Atomic(eng_queue_state *) late; /* late.c: the queue whose run of it ended before the ranks' work did */
 };
@@ -73,6 +80,7 @@ struct eng_queue_state {
     meta_ahead_set ahead_sets[META_AHEAD_SETS];
     uint32_t ahead_next;  /* set to be forgotten                                      */
     bool ahead_stuck;     /* in this run nobody got further for a long time           */
+    bool went_through, by_sections; /* a rank of this run was given whole; none is any more */
     meta_progress progress[META_MAX_RANKS];
     /* the run in progress */
     eng_instance_state *instance;
@@ -143,6 +151,8 @@ bool meta_ahead_find(eng_instance_state *inst);
 void meta_ahead_begin(eng_queue_state *q);
 void meta_ahead_end(eng_queue_state *q);
 bool meta_ahead_exchange(meta_member *m, meta_member *ahead, uint32_t stop, bool release);
+/* The same of all exchanges and all sections; false: they have to be given one by one. */
+bool meta_ahead_through(meta_member *m, meta_member *ahead);
 
 /* queue.c */
 int meta_child_queue(eng_queue_state *q, uint32_t rank);

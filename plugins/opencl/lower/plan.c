@@ -209,11 +209,22 @@ void cl_plan_destroy(eng_plan_state *plan)
     free(plan);
 }
 
+/* How many launches a series is that is ready: where it cannot call the host, one a section. */
+static uint32_t pieces_of(const eng_plan_state *plan, const cl_series *s)
+{
+    uint32_t pieces = 0, from = s->first;
+    for (uint32_t k = s->section; k < s->section + s->n_calls && !s->calls; k++) {
+        pieces += plan->section_first[k + 1] > from;
+        from = plan->section_first[k + 1];
+    }
+    return pieces + (from < s->first + s->n);
+}
+
 int cl_plan_launches(eng_plan_state *plan, uint64_t *launches)
 {
     *launches = plan->n_launches;
     for (uint32_t i = 0; i < plan->n_series; i++)
         if (atomic_load(&plan->series[i].ready))
-            *launches -= plan->series[i].n - 1;
+            *launches -= plan->series[i].n - pieces_of(plan, &plan->series[i]);
     return ENG_OK;
 }

@@ -128,8 +128,8 @@ static int write_prelude(eng_plan_state *plan, cl_series *s)
         eu_text_format(&text, "// %u: %s\n", i, name);
     }
     eu_text_format(&text, "#define MOST_BUFFERS %u\n#define NO_BUFFER %u\n#define MOST_NUMBERS %u\n#define FIXED %u\n"
-                          "#define SERIES_VALUES %u\n#define SERIES_FUNCTIONS(F)%s\n#define SERIES_BUFFERS(B)",
-                   CL_SERIES_BUFFERS, CL_NO_BUFFER, CL_SERIES_NUMBERS, CL_SERIES_FIXED, s->n_values ? s->n_values : 1,
+                          "#define HOST %u\n#define A_MOMENT %u\n#define SERIES_VALUES %u\n#define SERIES_FUNCTIONS(F)%s\n#define SERIES_BUFFERS(B)",
+                   CL_SERIES_BUFFERS, CL_NO_BUFFER, CL_SERIES_NUMBERS, CL_SERIES_FIXED, CL_SERIES_HOST, CL_SERIES_MOMENT, s->n_values ? s->n_values : 1,
                    eu_text_get(&functions));
     for (uint32_t i = 0; i < s->n_buffers; i++)
         eu_text_format(&text, " B(%u)", i);
@@ -139,9 +139,27 @@ static int write_prelude(eng_plan_state *plan, cl_series *s)
     return s->parts && s->prelude ? ENG_OK : cl_no_memory(plan->device, "a plan");
 }
 
-static uint32_t least_of(const cl_device *device)
+/* A plan of several sections is one piece of work only if all its launches are in series. */
+static uint32_t least_of(const eng_plan_state *plan)
 {
-    return device->series == CL_SERIES_YES ? 1 : LEAST;
+    return plan->device->series == CL_SERIES_YES || plan->graph->n_sections > 1 ? 1 : LEAST;
+}
+
+/* Which stages the launches are: there is one more, a call of the host, where a section ends, but not in plans that have but one. */
+static void number_stages(eng_plan_state *plan, cl_series *s)
+{
+    const uint32_t sections = plan->graph->n_sections > 1 ? plan->graph->n_sections : 0;
+    const uint32_t *end = plan->section_first + 1; /* of each section */
+    uint32_t before = 0;
+    for (s->section = 0; s->section < sections && s->first > 0 && end[s->section] <= s->first;)
+        s->section++;
+    while (s->section + s->n_calls < sections && end[s->section + s->n_calls] <= s->first + s->n)
+        s->n_calls++;
+    for (uint32_t i = 0; i < s->n; i++) {
+        while (before < s->n_calls && end[s->section + before] <= s->first + i)
+            before++;
+        plan->launches[s->first + i].stage = i + before;
+    }
 }
 
 /* A series is one if it has launches enough. */
@@ -149,10 +167,11 @@ static int end_series(eng_plan_state *plan)
 {
     cl_series *s = &plan->series[plan->n_series];
     int status = ENG_OK;
-    if (s->n >= least_of(plan->device)) {
+    if (s->n >= least_of(plan)) {
         plan->n_series++;
         for (uint32_t i = 0; i < s->n; i++)
             plan->launches[s->first + i].series = plan->n_series;
+        number_stages(plan, s);
         status = write_prelude(plan, s);
     } else {
         free(s->spaces);
@@ -172,7 +191,7 @@ static int begin_series(eng_plan_state *plan, uint32_t first, uint32_t most)
 static uint32_t most_buffers(const cl_device *device)
 {
     size_t bytes = 0;
-    const size_t others = sizeof(cl_mem) + (4 + CL_SERIES_VALUES) * sizeof(cl_int);
+    const size_t others = sizeof(cl_mem) + 2 * sizeof(cl_ulong) + (4 + CL_SERIES_VALUES) * sizeof(cl_int);
     clGetDeviceInfo(device->id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof bytes, &bytes, NULL);
     const size_t most = bytes > others ? (bytes - others) / sizeof(cl_mem) : 0;
     return most < CL_NO_BUFFER ? (uint32_t)most : CL_NO_BUFFER;
@@ -203,7 +222,7 @@ int cl_series_find(eng_plan_state *plan)
     if (device->series == CL_SERIES_NO || device->profile || !device->vec || most < CL_SERIES_BUFFERS ||
         (device->series == CL_SERIES_AUTO && !few_columns(plan->graph)))
         return ENG_OK;
-    plan->series = calloc(plan->n_launches / least_of(device) + 2, sizeof *plan->series);
+    plan->series = calloc(plan->n_launches / least_of(plan) + 2, sizeof *plan->series);
     if (!plan->series)
         return cl_no_memory(device, "a plan");
     return find_all(plan, most);

@@ -141,6 +141,11 @@ static cl_event note_times(eng_instance_state *x, uint32_t from, uint32_t to)
     return last;
 }
 
+static int is_lost(const eng_queue_state *q)
+{
+    return cl_fail(q->device, ENG_ERR_LOST, "%s" ENG_CAUSE "the device is gone" ENG_ADVICE "open it again", q->device->info.name);
+}
+
 int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint32_t count, const int64_t *params,
                  uint32_t n_params, eng_run *control, uint64_t *ticket)
 {
@@ -152,11 +157,10 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
                        "sections %u..%u of a plan that has %u", q->device->info.name,
                        first, first + count, sections);
     if (q->device->lost)
-        return cl_fail(q->device, ENG_ERR_LOST, "%s" ENG_CAUSE "the device is gone" ENG_ADVICE
-                       "open it again", q->device->info.name);
+        return is_lost(q);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
-    if (first == 0)
+    if (from == 0 && to > 0) /* the first that has work */
         cl_series_want(x->plan);
     for (uint32_t i = from, n; i < to; i += n) {
         int status = launch(q, x, i, to, params, n_params, &event, &n);
@@ -175,6 +179,25 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
     }
     atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
     cl_tickets_publish(&q->tickets, q->queue, event, ticket);
+    return ENG_OK;
+}
+
+int cl_queue_run_through(eng_queue_state *q, eng_instance_state *x, const int64_t *params, uint32_t n_params,
+                         void (*after)(void *ctx, uint32_t section), void *ctx, uint64_t *ticket)
+{
+    cl_event event = NULL;
+    cl_int error = CL_SUCCESS;
+    cl_thread_waits();
+    if (q->device->lost)
+        return is_lost(q);
+    if (!(q->device->info.flags & ENG_DEVICE_HOST_CALLS) || !cl_calls_by_itself() ||
+        !cl_series_through(q->queue, x, params, n_params, after, ctx, &event, &error))
+        return ENG_ERR_UNSUPPORTED;
+    if (event)
+        cl_tickets_publish(&q->tickets, q->queue, event, ticket);
+    if (error != CL_SUCCESS)
+        return cl_failed(q->device, error, "launch of all sections");
+    atomic_fetch_add_explicit(&q->device->figures.submits, 1, memory_order_relaxed);
     return ENG_OK;
 }
 

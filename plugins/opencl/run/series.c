@@ -1,6 +1,8 @@
 /* Series (lower/series.c): when their programs are built, the table of their stages, and their launches. */
 #include "../host.h"
 
+#include <time.h>
+
 /* As kernels/series.cl has them. */
 typedef struct stage {
     cl_uint function, words, numbers, patches, n_patches, per, items[3];
@@ -10,16 +12,19 @@ typedef struct stage {
 typedef struct patch { cl_ushort field, value; } patch;
 typedef struct values {
     cl_uint run, first, last, counters;
+    cl_ulong call, context;
     cl_int value[CL_SERIES_VALUES]; /* that parameters make: as many as the series has */
 } values;
 #define COUNTERS 128 /* bytes of a stage */
 #define TAKES 8      /* how often a group takes items of a stage, where there are many */
 #define MOST_TAKEN 64
 #define RUNS 256 /* of a plan, after which programs are asked for */
+#define MOMENT 50000 /* ns that a thread sleeps which waits for another's call of the host */
 
 static size_t bytes_of_values(const cl_series *s)
 {
-    return offsetof(values, value) + (s->n_values ? s->n_values : 1) * sizeof(cl_int);
+    const size_t bytes = offsetof(values, value) + (s->n_values ? s->n_values : 1) * sizeof(cl_int);
+    return (bytes + _Alignof(values) - 1) / _Alignof(values) * _Alignof(values);
 }
 
 static cl_int set_no_buffers(cl_kernel kernel, uint32_t n)
@@ -32,16 +37,33 @@ static cl_int set_no_buffers(cl_kernel kernel, uint32_t n)
 
 /* -- programs ------------------------------------------------------------------------------ */
 
-/* A launch of nothing, after which the driver has nothing more to compile. */
-static bool warm(cl_device *device, const cl_series *s)
+static cl_ulong number_of(void (*function)(void *context, uint32_t section))
+{
+    return (cl_ulong)(uintptr_t)function;
+}
+
+static void note_call(void *called, uint32_t section)
+{
+    cl_thread_calls();
+    atomic_store((atomic_bool *)called, section == 0);
+}
+
+/* A launch of nothing, after which the driver has nothing more to compile; and does it call the host where it should? */
+static bool warm(cl_device *device, cl_series *s)
 {
     const size_t one = 1;
-    const values none = {0};
+    atomic_bool called = false;
+    values none = {0};
     cl_kernel kernel = NULL;
     cl_event done = NULL;
     cl_int error = CL_SUCCESS;
+    cl_thread_waits();
     if (cl_program_kernel(device, s->program, "series", &kernel) != ENG_OK)
         return false;
+    if (s->n_calls && device->info.flags & ENG_DEVICE_HOST_CALLS) {
+        none.call = number_of(note_call);
+        none.context = (cl_ulong)(uintptr_t)&called;
+    }
     cl_command_queue queue = clCreateCommandQueue(device->context, device->id, 0, &error);
     if (error == CL_SUCCESS)
         error = set_no_buffers(kernel, s->n_buffers + 1);
@@ -53,6 +75,7 @@ static bool warm(cl_device *device, const cl_series *s)
     if (queue)
         clReleaseCommandQueue(queue);
     clReleaseKernel(kernel);
+    s->calls = error == CL_SUCCESS && atomic_load(&called);
     return error == CL_SUCCESS;
 }
 
@@ -97,10 +120,15 @@ void cl_series_want(eng_plan_state *plan)
 /* Where in the table numbers and patches begin; from: the first of its numbers among those of the instance. */
 typedef struct shape { uint64_t numbers, from, patches; } shape;
 
+static size_t stages_of(const cl_series *s)
+{
+    return (size_t)s->n + s->n_calls;
+}
+
 static shape shape_of(const eng_plan_state *plan, const cl_series *s)
 {
     const cl_recorded *first = &plan->launches[s->first], *last = first + s->n - 1;
-    shape at = {.numbers = (s->n * sizeof(stage) + 63) / 64 * 64, .from = first->numbers};
+    shape at = {.numbers = (stages_of(s) * sizeof(stage) + 63) / 64 * 64, .from = first->numbers};
     at.patches = at.numbers + cl_numbers_end(last) - at.from;
     return at;
 }
@@ -134,6 +162,25 @@ static void describe(const eng_plan_state *plan, const cl_recorded *l, const sha
     }
 }
 
+/* Stages from launch `from` on, up to `to`. */
+static void add_launches(const eng_plan_state *plan, const shape *at, uint32_t from, uint32_t to, eu_text *patches,
+                         eu_text *all)
+{
+    for (uint32_t i = from; i < to; i++) {
+        stage one;
+        describe(plan, &plan->launches[i], at, patches, &one);
+        eu_text_add_bytes(all, &one, sizeof one);
+    }
+}
+
+static void add_call(uint32_t section, eu_text *all)
+{
+    stage one = {.function = CL_SERIES_HOST, .words = section, .per = 1, .items = {1, 1, 1}};
+    for (uint32_t i = 0; i < sizeof one.value / sizeof one.value[0]; i++)
+        one.value[i] = CL_SERIES_FIXED;
+    eu_text_add_bytes(all, &one, sizeof one);
+}
+
 /* Stages, numbers, patches, then counters, which are zeros. */
 static int make_table(eng_instance_state *x, const cl_series *s, cl_staged *to)
 {
@@ -141,18 +188,21 @@ static int make_table(eng_instance_state *x, const cl_series *s, cl_staged *to)
     const shape at = shape_of(x->plan, s);
     eu_text patches = {0}, all = {0};
     static const char zeros[64];
-    for (uint32_t i = 0; i < s->n; i++) {
-        stage one;
-        describe(x->plan, &x->plan->launches[s->first + i], &at, &patches, &one);
-        eu_text_add_bytes(&all, &one, sizeof one);
+    uint32_t from = s->first;
+    for (uint32_t k = s->section; k < s->section + s->n_calls; k++) {
+        const uint32_t end = x->plan->section_first[k + 1];
+        add_launches(x->plan, &at, from, end, &patches, &all);
+        add_call(k, &all);
+        from = end;
     }
-    eu_text_add_bytes(&all, zeros, at.numbers - s->n * sizeof(stage));
+    add_launches(x->plan, &at, from, s->first + s->n, &patches, &all);
+    eu_text_add_bytes(&all, zeros, at.numbers - stages_of(s) * sizeof(stage));
     eu_text_add_bytes(&all, x->numbers + at.from, at.patches - at.numbers);
     eu_text_add_bytes(&all, eu_text_get(&patches), patches.n);
     int status = !all.failed && !patches.failed ? ENG_OK : cl_no_memory(device, "an instance");
     to->counters = (uint32_t)((all.n + COUNTERS - 1) / COUNTERS * COUNTERS);
     if (status == ENG_OK)
-        status = cl_block_create(device, to->counters + (uint64_t)s->n * COUNTERS, true, "a series of launches", &to->table);
+        status = cl_block_create(device, to->counters + stages_of(s) * COUNTERS, true, "a series of launches", &to->table);
     if (status == ENG_OK) {
         cl_event done = NULL;
         cl_int error = clEnqueueWriteBuffer(device->transfer, to->table.mem, CL_FALSE, 0, all.n, all.at, 0, NULL, &done);
@@ -226,25 +276,81 @@ static void fill_values(const eng_instance_state *x, uint32_t from, uint32_t to,
     }
 }
 
+static bool is_ready(eng_instance_state *x, const cl_series *s, cl_staged *staged)
+{
+    return atomic_load_explicit(&s->ready, memory_order_acquire) && !staged->failed &&
+           (staged->table.mem || make(x, s, staged));
+}
+
+static cl_int give(cl_command_queue queue, const eng_instance_state *x, const cl_series *s, cl_staged *staged, values *v,
+                   cl_event *event)
+{
+    const size_t one = 1, groups = x->plan->device->compute_units;
+    v->run = ++staged->run;
+    v->counters = staged->counters;
+    const cl_int error = clSetKernelArg(staged->kernel, s->n_buffers + 1, bytes_of_values(s), v);
+    return error == CL_SUCCESS
+               ? clEnqueueNDRangeKernel(queue, staged->kernel, 1, NULL, &groups, &one, 0, NULL, event)
+               : error;
+}
+
 uint32_t cl_series_launch(cl_command_queue queue, eng_instance_state *x, uint32_t from, uint32_t to,
                           const int64_t *params, uint32_t n_params, cl_event *event, cl_int *error)
 {
-    const uint32_t which = x->plan->launches[from].series - 1;
+    const cl_recorded *launches = x->plan->launches;
+    const uint32_t which = launches[from].series - 1;
     const cl_series *s = &x->plan->series[which];
     cl_staged *staged = &x->staged[which];
-    if (!atomic_load_explicit(&s->ready, memory_order_acquire) || staged->failed ||
-        (!staged->table.mem && !make(x, s, staged)))
+    if (!is_ready(x, s, staged))
         return 0;
     const uint32_t end = to < s->first + s->n ? to : s->first + s->n;
-    values v;
-    v.run = ++staged->run;
-    v.first = from - s->first;
-    v.last = end - s->first;
-    v.counters = staged->counters;
+    values v = {.first = launches[from].stage, .last = launches[end - 1].stage + 1};
     fill_values(x, from, end, params, n_params, v.value);
-    const size_t one = 1, groups = x->plan->device->compute_units;
-    *error = clSetKernelArg(staged->kernel, s->n_buffers + 1, bytes_of_values(s), &v);
-    if (*error == CL_SUCCESS)
-        *error = clEnqueueNDRangeKernel(queue, staged->kernel, 1, NULL, &groups, &one, 0, NULL, end == to ? event : NULL);
+    *error = give(queue, x, s, staged, &v, end == to ? event : NULL);
     return end - from;
+}
+
+/* By a thread of the device's. */
+static void call_after(void *what, uint32_t section)
+{
+    const cl_staged *staged = what;
+    const struct timespec moment = {.tv_nsec = MOMENT};
+    cl_thread_calls();
+    if (section == CL_SERIES_MOMENT)
+        nanosleep(&moment, NULL);
+    else
+        staged->after(staged->context, section);
+}
+
+/* Have the series all launches, and can they call? */
+static bool goes_through(eng_instance_state *x)
+{
+    uint32_t launches = 0;
+    for (uint32_t i = 0; i < x->plan->n_series; i++) {
+        const cl_series *s = &x->plan->series[i];
+        if (!is_ready(x, s, &x->staged[i]) || !s->calls)
+            return false;
+        launches += s->n;
+    }
+    return launches > 0 && launches == x->plan->n_launches;
+}
+
+bool cl_series_through(cl_command_queue queue, eng_instance_state *x, const int64_t *params, uint32_t n_params,
+                       cl_after *after, void *context, cl_event *event, cl_int *error)
+{
+    if (!goes_through(x))
+        return false;
+    *error = CL_SUCCESS;
+    for (uint32_t i = 0; i < x->plan->n_series && *error == CL_SUCCESS; i++) {
+        const cl_series *s = &x->plan->series[i];
+        cl_staged *staged = &x->staged[i];
+        cl_event given = NULL;
+        staged->after = after;
+        staged->context = context;
+        values v = {.last = (cl_uint)stages_of(s), .call = number_of(call_after), .context = (cl_ulong)(uintptr_t)staged};
+        fill_values(x, s->first, s->first + s->n, params, n_params, v.value);
+        *error = give(queue, x, s, staged, &v, &given);
+        cl_event_follow(event, given);
+    }
+    return true;
 }

@@ -23,11 +23,14 @@ typedef enum fault_kind {
     FAULT_TRANSFER,      /* the host's transfers fail                             */
     FAULT_CALL,  /* host_call fails                                               */
     FAULT_UNCALLED, /* work before it fails: nothing of the queue is done until wait has told */
+    FAULT_THROUGH,  /* run_through fails                                            */
+    FAULT_THROUGH_UNCALLED, /* it succeeds, its work fails and calls nobody         */
+    FAULT_THROUGH_REFUSED,  /* it cannot be done                                    */
     FAULT_REFUSE /* no memory for a store, a plan, an instance or a queue         */
 } fault_kind;
 
 /* The calls among which a kind's are counted. */
-typedef enum fault_site { FAULT_NOWHERE, FAULT_AT_SUBMIT, FAULT_AT_WAIT, FAULT_AT_VALUE, FAULT_AT_CALL, FAULT_AT_TRANSFER,
+typedef enum fault_site { FAULT_NOWHERE, FAULT_AT_SUBMIT, FAULT_AT_WAIT, FAULT_AT_VALUE, FAULT_AT_CALL, FAULT_AT_THROUGH, FAULT_AT_TRANSFER,
                           FAULT_AT_MAKING } fault_site;
 
 struct eng_plugin_state {
@@ -100,6 +103,8 @@ void fault_queue_destroy(eng_queue_state *queue);
 int fault_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t first, uint32_t count,
               const int64_t *params, uint32_t n_params, eng_run *control, uint64_t *ticket);
 int fault_host_call(eng_queue_state *queue, void (*function)(void *ctx), void *ctx, uint64_t *ticket);
+int fault_run_through(eng_queue_state *queue, eng_instance_state *instance, const int64_t *params, uint32_t n_params,
+                      void (*after)(void *ctx, uint32_t section), void *ctx, uint64_t *ticket);
 int fault_write(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,
                 uint64_t *ticket);
 int fault_read(eng_queue_state *queue, eng_store_state *store, uint32_t tensor, const eng_region *regions, uint32_t n,

@@ -67,6 +67,9 @@ static const struct {
     [FAULT_BLOCKED_VALUE] = {"blocked-value", FAULT_AT_VALUE},
     [FAULT_CALL] = {"call", FAULT_AT_CALL},
     [FAULT_UNCALLED] = {"uncalled", FAULT_AT_CALL},
+    [FAULT_THROUGH] = {"through", FAULT_AT_THROUGH},
+    [FAULT_THROUGH_UNCALLED] = {"through-uncalled", FAULT_AT_THROUGH},
+    [FAULT_THROUGH_REFUSED] = {"through-refused", FAULT_AT_THROUGH},
     [FAULT_TRANSFER] = {"transfer", FAULT_AT_TRANSFER},
     [FAULT_REFUSE] = {"refuse", FAULT_AT_MAKING},
 };
@@ -115,7 +118,8 @@ static const eng_plugin_option options[] = {
      "what fault:0, fault:1, ... are; the last for the rest"},
     {sizeof(eng_plugin_option), 0, "kind", "none",
      "what happens at a submission: none, error, wait, lost, hang, stall or block; at a wait: blocked-wait; at a "
-     "transfer between sections: blocked-value; at a call of the host: call or uncalled; at one of the host's: transfer; when something is made: refuse"},
+     "transfer between sections: blocked-value; at a call of the host: call or uncalled; at a run of all sections with such calls: through, "
+     "through-uncalled or through-refused; at one of the host's: transfer; when something is made: refuse"},
     {sizeof(eng_plugin_option), 0, "index", "0", "to which device"},
     {sizeof(eng_plugin_option), 0, "at", "1", "at which of these calls, from 1 on"},
     {sizeof(eng_plugin_option), 0, "times", "1", "to how many of them from there on"},
@@ -362,6 +366,7 @@ const eng_device_calls fault_device_calls = {
     .value_read = fault_value_read,
     .value_write = fault_value_write,
     .host_call = fault_host_call,
+    .run_through = fault_run_through,
     .value_map = value_map,
     .stats = stats,
 };

@@ -170,6 +170,30 @@ int fault_host_call(eng_queue_state *q, void (*function)(void *ctx), void *ctx, 
     return status;
 }
 
+int fault_run_through(eng_queue_state *q, eng_instance_state *instance, const int64_t *params, uint32_t n_params,
+                      void (*after)(void *ctx, uint32_t section), void *ctx, uint64_t *ticket)
+{
+    eng_device_state *d = q->device;
+    int status = ENG_OK;
+
+    if (atomic_load(&d->lost))
+        return fault_lost(d);
+    if (d->site == FAULT_AT_SUBMIT || d->site == FAULT_AT_CALL || q->dead) /* theirs go one by one */
+        return ENG_ERR_UNSUPPORTED;
+    const bool hit = fault_hits(d, FAULT_AT_THROUGH);
+    if (hit && d->kind == FAULT_THROUGH)
+        return d->services->fail(d->host, ENG_ERR_DEVICE, "%s: planted: the run has failed", d->name);
+    if (hit && d->kind == FAULT_THROUGH_REFUSED)
+        return ENG_ERR_UNSUPPORTED;
+    if (hit)
+        q->failed = q->ticket + 1;
+    else
+        status = d->child.calls->run_through(q->inner, instance->inner, params, n_params, after, ctx, &q->inner_ticket);
+    if (status == ENG_OK)
+        *ticket = ++q->ticket;
+    return status;
+}
+
 /* Transfers come after what was submitted; after what never ends they are never done. */
 static int ready(eng_queue_state *q, bool *never)
 {
