@@ -1,20 +1,19 @@
 /*
- * Rotary position embedding.  Angles are formed in double, so that far
- * positions keep their precision; the sines and cosines of a token serve all
+ * Rotary position embedding.  Angles are counted in 2^-64 of a turn, so that far positions keep their precision: what a
+ * position makes of one is exact but for whole turns, which are of no interest.  The sines and cosines of a token serve all
  * of its heads.
  */
 #include "loops.h"
 
 #include "op.h"
 
-/* What does not depend on the token: for each pair its frequency, the position
- * stream it follows, and the amplitude. */
+/* What does not depend on the token: for each pair how far a position turns it, the position stream it follows, and the
+ * amplitude. */
 typedef struct rope_pairs {
     int64_t n;       /* pairs                                                */
     int64_t offset;  /* first rotated channel                                */
-    int64_t partner; /* distance of the two elements of a pair               */
-    int64_t step;    /* channels from one pair to the next: 2 or 1           */
-    double *frequency;
+    bool neighbours; /* the elements of a pair; else they are n apart        */
+    uint64_t *turn;  /* 2^-64 of a turn                                      */
     int32_t *stream;
     float amplitude;
 } rope_pairs;
@@ -48,7 +47,14 @@ static double yarn_pair(double n_dims, double n_ctx, double beta, double base)
     return n_dims * log(n_ctx / (2 * M_PI * beta)) / (2 * log(base));
 }
 
-static void prepare_pairs(const cpu_task *task, rope_pairs *p)
+static uint64_t turn_of(double frequency)
+{
+    const double turns = frequency * (1 / (2 * M_PI));
+    return 2 * (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63);
+}
+
+/* power: room for a number of each pair. */
+static void prepare_pairs(const cpu_task *task, rope_pairs *p, double *power)
 {
     const eng_node *node = task->node;
     const cpu_tensor *ff = task->in[2];
@@ -57,8 +63,7 @@ static void prepare_pairs(const cpu_task *task, rope_pairs *p)
     bool vision = mode == ENG_ROPE_VISION, streams = (mode & 8) != 0;
     p->n = vision ? task->out[0]->ne[0] / 2 : n_dims / 2;
     p->offset = node->ip[ENG_ROPE_OFFSET];
-    p->step = mode == ENG_ROPE_NORMAL ? 2 : 1;
-    p->partner = mode == ENG_ROPE_NORMAL ? 1 : p->n;
+    p->neighbours = mode == ENG_ROPE_NORMAL;
     double lo = 0, hi = 0, amplitude = node->fp[ENG_ROPE_ATTN_FACTOR];
     if (ext != 0) {
         double n_ctx = (double)node->ip[ENG_ROPE_N_CTX_ORIG];
@@ -67,11 +72,14 @@ static void prepare_pairs(const cpu_task *task, rope_pairs *p)
         amplitude *= 1 + 0.1 * log(1 / scale);
     }
     p->amplitude = (float)amplitude;
+    const double ratio = pow(base, -2.0 / (double)n_dims);
+    power[0] = 1;
+    for (int64_t i = 1; i < p->n; i++)
+        power[i] = power[i - 1] * ratio;
     for (int64_t i = 0; i < p->n; i++) {
         int64_t within = 0;
         p->stream[i] = streams ? stream_of(mode, node->ip + ENG_ROPE_SECTION0, i, &within) : 0;
-        double exponent = -2.0 * (double)(vision ? within : i) / (double)n_dims;
-        double f = pow(base, exponent);
+        double f = power[vision ? within : i];
         if (ff)
             f /= tail_f32(ff->data + i * ff->nb[0]);
         double mixed = scale * f;
@@ -80,43 +88,106 @@ static void prepare_pairs(const cpu_task *task, rope_pairs *p)
             double r = ext * (1 - fmin(1, fmax(0, ramp)));
             mixed = (1 - r) * scale * f + r * f;
         }
-        p->frequency[i] = node->ip[ENG_ROPE_INVERSE] ? -mixed : mixed;
+        p->turn[i] = turn_of(node->ip[ENG_ROPE_INVERSE] ? -mixed : mixed);
     }
 }
 
-/* Sine and cosine of an angle; reduced in double, then f32 is enough. */
-CPU_INLINE void angle(double theta, float *c, float *s)
+/* Of u eighths of a turn, u at most 1 either way; the polynomials that meet sine and cosine at Chebyshev's points. */
+CPU_INLINE vf sine(vf u, vf uu)
 {
-    double turns = theta * (1 / (2 * M_PI));
-    float r = (float)((turns - rint(turns)) * (2 * M_PI));
-    *c = cosf(r);
-    *s = sinf(r);
+    return u * (0.785398161f + uu * (-0.0807454347f + uu * (0.0024900068f + uu * -3.595429e-05f)));
+}
+
+CPU_INLINE vf cosine(vf uu)
+{
+    return 1 + uu * (-0.3084251352f + uu * (0.0158543252f + uu * (-0.0003259386f + uu * 3.5297971e-06f)));
+}
+
+/* Minus x if the half is odd of the circle that the quarter is in. */
+CPU_INLINE vf signed_by(vf x, vu quarter)
+{
+    return (vf)((vu)x ^ (quarter << 30 & 0x80000000u));
+}
+
+/* Sines and cosines of vectors of angles of 2^-32 of a turn. */
+static void sines(const rope_pairs *p, const uint32_t *angle, float *c, float *s)
+{
+    for (int64_t i = 0; i < p->n; i += CPU_VL) {
+        vu a;
+        memcpy(&a, angle + i, sizeof a);
+        const vu quarter = (a + (1u << 29)) >> 30;
+        const vf u = v_cvt((vi)(a - (quarter << 30))) * 0x1p-29f, uu = u * u;
+        const vf x = cosine(uu), y = sine(u, uu);
+        const vi odd = -(vi)(quarter & 1);
+        v_store(c + i, signed_by(v_select(odd, y, x), quarter + 1) * p->amplitude);
+        v_store(s + i, signed_by(v_select(odd, x, y), quarter) * p->amplitude);
+    }
+}
+
+/* For pairs of neighbours: each number once for both. */
+static void spread(const rope_pairs *p, const float *c, const float *s, float *cc, float *ss)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        cc[2 * i] = cc[2 * i + 1] = c[i];
+        ss[2 * i] = -s[i];
+        ss[2 * i + 1] = s[i];
+    }
+}
+
+typedef uint64_t vpair __attribute__((vector_size(4 * CPU_VL)));
+
+/* Pairs of neighbours. */
+static void rotate_neighbours(const float *x, float *y, int64_t n, const float *cc, const float *ss)
+{
+    int64_t i = 0;
+    for (; i + CPU_VL <= n; i += CPU_VL) {
+        const vf a = v_load(x + i), b = (vf)((vpair)a >> 32 | (vpair)a << 32);
+        v_store(y + i, a * v_load(cc + i) + b * v_load(ss + i));
+    }
+    for (; i < n; i += 2) {
+        const float re = x[i], im = x[i + 1];
+        y[i] = re * cc[i] + im * ss[i];
+        y[i + 1] = im * cc[i] + re * ss[i + 1];
+    }
+}
+
+static void rotate_apart(const float *a, const float *b, float *u, float *v, int64_t n, const float *c, const float *s)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const float re = a[i], im = b[i];
+        u[i] = re * c[i] - im * s[i];
+        v[i] = re * s[i] + im * c[i];
+    }
 }
 
 static void rotate(const rope_pairs *p, const float *x, float *y, int64_t d, const float *c, const float *s)
 {
-    if (x != y)
-        memcpy(y, x, (size_t)d * sizeof *y);
-    const float *a = x + p->offset, *b = a + p->partner;
-    float *u = y + p->offset, *v = u + p->partner;
-    if (p->step == 1)
-        for (int64_t i = 0; i < p->n; i++) {
-            float re = a[i], im = b[i];
-            u[i] = re * c[i] - im * s[i];
-            v[i] = re * s[i] + im * c[i];
-        }
+    const int64_t end = p->offset + 2 * p->n;
+    if (x != y) {
+        memcpy(y, x, (size_t)p->offset * sizeof *y);
+        memcpy(y + end, x + end, (size_t)(d - end) * sizeof *y);
+    }
+    x += p->offset;
+    y += p->offset;
+    if (p->neighbours)
+        rotate_neighbours(x, y, 2 * p->n, c, s);
     else
-        for (int64_t i = 0; i < p->n; i++) {
-            float re = a[2 * i], im = b[2 * i];
-            u[2 * i] = re * c[i] - im * s[i];
-            v[2 * i] = re * s[i] + im * c[i];
-        }
+        rotate_apart(x, x + p->n, y, y + p->n, p->n, c, s);
 }
 
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
-    return 6 * floats(2 * task->out[0]->ne[0]);
+    return 9 * floats(2 * task->out[0]->ne[0]);
+}
+
+/* The angles of token t. */
+static void turn(const rope_pairs *p, const cpu_tensor *pos, int64_t t, uint32_t *angle)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        const int32_t at = (int32_t)index_at(pos, pos->data + t * pos->nb[0] + p->stream[i] * pos->nb[1]);
+        angle[i] = (uint32_t)((uint64_t)(int64_t)at * p->turn[i] >> 32);
+    }
 }
 
 static void run_rope(const cpu_task *task, cpu_run *run)
@@ -125,27 +196,30 @@ static void run_rope(const cpu_task *task, cpu_run *run)
     int64_t d = y->ne[0], heads = y->ne[1], tokens = y->ne[2], begin, end;
     uint8_t *scratch = run->scratch;
     rope_pairs p;
-    p.frequency = (double *)take_floats(&scratch, 2 * d);
+    p.turn = (uint64_t *)take_floats(&scratch, 2 * d);
     p.stream = (int32_t *)take_floats(&scratch, d);
+    double *power = (double *)take_floats(&scratch, 2 * d);
+    uint32_t *angle = (uint32_t *)take_floats(&scratch, d);
     float *c = take_floats(&scratch, d), *s = take_floats(&scratch, d), *buffer = take_floats(&scratch, d);
-    prepare_pairs(task, &p);
-    /* all batches of a token share its angles */
+    float *cc = take_floats(&scratch, d), *ss = take_floats(&scratch, d);
     cpu_share(run, tokens, 1, &begin, &end);
+    if (begin == end)
+        return;
+    prepare_pairs(task, &p, power);
     int64_t batches = y->rows / (heads && tokens ? heads * tokens : 1);
     for (int64_t t = begin; t < end; t++) {
-        for (int64_t i = 0; i < p.n; i++) {
-            int32_t at = (int32_t)index_at(pos, pos->data + t * pos->nb[0] + p.stream[i] * pos->nb[1]);
-            angle((double)at * p.frequency[i], &c[i], &s[i]);
-            c[i] *= p.amplitude;
-            s[i] *= p.amplitude;
-        }
+        turn(&p, pos, t, angle);
+        sines(&p, angle, c, s);
+        if (p.neighbours)
+            spread(&p, c, s, cc, ss);
+        /* all batches of a token share its angles */
         for (int64_t b = 0; b < batches; b++)
             for (int64_t h = 0; h < heads; h++) {
                 int64_t row = (b * tokens + t) * heads + h;
                 const float *a = cpu_row_f32(x, row_number(x, row), buffer);
                 for (int64_t i = 0; i < d; i += 16)
                     ask_stream(a + i, 16);
-                rotate(&p, a, out_row(y, row), d, c, s);
+                rotate(&p, a, out_row(y, row), d, p.neighbours ? cc : c, p.neighbours ? ss : s);
             }
     }
 }
