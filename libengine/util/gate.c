@@ -39,11 +39,16 @@ void eu_gate_wake(eu_gate *gate)
  * the number is moved, then sleepers are looked for.  Both in one order for all threads: one of
  * the two sees the other.
  */
+void eu_gate_tell(eu_gate *gate)
+{
+    if (atomic_load(&gate->sleepers))
+        eu_gate_wake(gate);
+}
+
 void eu_gate_move(eu_gate *gate, uint64_t at)
 {
     atomic_store(&gate->at, at);
-    if (atomic_load(&gate->sleepers))
-        eu_gate_wake(gate);
+    eu_gate_tell(gate);
 }
 
 bool eu_gate_sleep(eu_gate *gate, uint64_t least, uint64_t deadline, const atomic_int *stop)
@@ -69,7 +74,8 @@ bool eu_gate_sleep(eu_gate *gate, uint64_t least, uint64_t deadline, const atomi
 
 #define LEAST_ROUND 256 /* waits between two trials; twice as many after each that was in vain, up to ... */
 #define MOST_ROUND 8192
-#define TRIAL 32        /* waits */
+#define TRIAL 64        /* waits */
+#define SHORT 2000      /* nanoseconds, on average: less than to sleep and be woken */
 #define LONG 1000000    /* nanoseconds: what is longer is not for what others do, or as bad */
 
 void eu_spin_init(eu_spin *spin)
@@ -84,31 +90,38 @@ static bool in_vain(const eu_spin *spin)
     return spin->waited >= TRIAL * (spin->usual - spin->usual / 4);
 }
 
-/* All waits of a round, or of a trial, are counted: to the next. */
+static void set_limit(eu_spin *spin, uint32_t limit)
+{
+    atomic_store_explicit(&spin->limit, limit, memory_order_relaxed);
+}
+
+/* All waits of a round, or of a trial, are counted: to the next.  Where they are short nothing could be better. */
 static void judge(eu_spin *spin)
 {
     const uint32_t limit = atomic_load_explicit(&spin->limit, memory_order_relaxed);
-    bool change = true; /* to the trial, and back */
+    const uint32_t other = limit == EU_MOST_SPIN ? EU_LEAST_SPIN : EU_MOST_SPIN;
     if (!spin->trial) {
         spin->usual = spin->waited / spin->waits;
+        spin->trial = spin->usual >= SHORT;
+        set_limit(spin, spin->trial ? other : EU_MOST_SPIN);
     } else {
-        change = in_vain(spin);
+        const bool change = in_vain(spin);
         spin->round = !change ? LEAST_ROUND : spin->round < MOST_ROUND ? 2 * spin->round : MOST_ROUND;
+        spin->trial = false;
+        set_limit(spin, change ? other : limit);
     }
-    if (change)
-        atomic_store_explicit(&spin->limit, limit == EU_MOST_SPIN ? EU_LEAST_SPIN : EU_MOST_SPIN, memory_order_relaxed);
-    spin->trial = !spin->trial;
     spin->waits = 0;
     spin->waited = 0;
 }
 
-/* A wait took so long.  One that ends while another is counted is not. */
-static void count(eu_spin *spin, uint64_t waited)
+/* So many waits took so long.  One that ends while another is counted is not. */
+static void count(eu_spin *spin, uint64_t waited, uint32_t waits)
 {
     if (atomic_flag_test_and_set_explicit(&spin->counting, memory_order_acquire))
         return;
     spin->waited += waited < LONG ? waited : LONG;
-    if (++spin->waits >= (spin->trial ? TRIAL : spin->round) || (spin->trial && in_vain(spin)))
+    spin->waits += waits;
+    if (spin->waits >= (spin->trial ? TRIAL : spin->round) || (spin->trial && in_vain(spin)))
         judge(spin);
     atomic_flag_clear_explicit(&spin->counting, memory_order_release);
 }
@@ -125,15 +138,37 @@ static bool look(const eu_gate *gate, uint64_t least, uint64_t begin, uint32_t l
     return false;
 }
 
+/*
+ * Looks for a moment, some 30 looks, without a clock.  What comes so soon is nearly all there is where a core is free for each
+ * thread, and counting takes as long as the wait: so one in sixteen is counted, for all.
+ */
+#define SOON 32
+#define ONE_IN 16
+
+static bool comes_soon(const eu_gate *gate, uint64_t least, eu_spin *spin)
+{
+    for (int i = 0; i < SOON; i++) {
+        if (eu_gate_reached(gate, least)) {
+            if (least * UINT64_C(0x9e3779b97f4a7c15) < UINT64_MAX / ONE_IN) /* as good as chance */
+                count(spin, 0, ONE_IN);
+            return true;
+        }
+        eu_pause();
+    }
+    return false;
+}
+
 bool eu_gate_wait(eu_gate *gate, uint64_t least, uint64_t deadline, eu_spin *spin, bool may_spin)
 {
     if (eu_gate_reached(gate, least))
         return true;
     if (!may_spin)
         return eu_gate_sleep(gate, least, deadline, NULL);
+    if (comes_soon(gate, least, spin))
+        return true;
     const uint64_t begin = eu_now();
     const bool reached = look(gate, least, begin, atomic_load_explicit(&spin->limit, memory_order_relaxed)) ||
                          eu_gate_sleep(gate, least, deadline, NULL);
-    count(spin, eu_now() - begin);
+    count(spin, eu_now() - begin, 1);
     return reached;
 }

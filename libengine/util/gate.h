@@ -25,6 +25,8 @@ void eu_gate_end(eu_gate *gate);
 void eu_gate_move(eu_gate *gate, uint64_t at);
 /* Lets those that sleep look at `stop` again. */
 void eu_gate_wake(eu_gate *gate);
+/* The same if there are any, after gate->at was moved otherwise (in one order for all threads). */
+void eu_gate_tell(eu_gate *gate);
 
 static inline bool eu_gate_reached(const eu_gate *gate, uint64_t least)
 {
@@ -48,8 +50,8 @@ static inline void eu_pause(void)
 /*
  * How long to look before sleeping, in nanoseconds: long, which is best where a core is free for each thread, for to
  * wake one takes longer than what it is waited for; or hardly, which is best on a machine that others use too, where
- * looking keeps away the thread that is waited for.  Which it is shows in how long waits take, so from time to time
- * some are done in the other way, which is kept if they were shorter by a quarter.
+ * looking keeps away the thread that is waited for.  Which it is shows in how long waits take, so where they are not short
+ * some are done in the other way from time to time, which is kept if they were shorter by a quarter.
  */
 typedef struct eu_spin {
     _Atomic uint32_t limit;

@@ -30,7 +30,6 @@ typedef struct member {
 struct eu_team {
     eu_gate start, turn, done;
     eu_spin between, within; /* calls */
-    _Alignas(64) atomic_uint arrived;
     _Alignas(64) atomic_uint left;
     EU_ARRAY(member *) members;
     int *cores;
@@ -81,15 +80,22 @@ bool eu_team_calm(eu_team *team)
     return cores_suffice(team) && eu_spin_calm(&team->within);
 }
 
+/* The gate counts arrivals, a multiple of the members at each barrier: who looks for the last one looks at what that one
+ * writes, and at nothing else. */
 void eu_team_barrier(eu_team *team)
 {
-    uint64_t next = atomic_load_explicit(&team->turn.at, memory_order_acquire) + 1;
-    if (atomic_fetch_add(&team->arrived, 1) + 1 == team->count) {
-        atomic_store(&team->arrived, 0);
-        eu_gate_move(&team->turn, next);
-    } else {
-        eu_gate_wait(&team->turn, next, EU_FOREVER, &team->within, cores_suffice(team));
-    }
+    const uint64_t before = atomic_fetch_add(&team->turn.at, 1), all = (before / team->count + 1) * team->count;
+    if (before + 1 == all)
+        eu_gate_tell(&team->turn);
+    else
+        eu_gate_wait(&team->turn, all, EU_FOREVER, &team->within, cores_suffice(team));
+}
+
+/* Makes the barriers' gate a multiple of the members of the call that begins. */
+static void align_turn(eu_team *team)
+{
+    const uint64_t at = atomic_load_explicit(&team->turn.at, memory_order_relaxed);
+    atomic_store_explicit(&team->turn.at, (at + team->count - 1) / team->count * team->count, memory_order_relaxed);
 }
 
 /* -- members --------------------------------------------------------------------------- */
@@ -187,6 +193,7 @@ static void begin(eu_team *team, uint32_t kept, uint32_t first, void (*fn)(void 
     team->count = kept + first;
     team->core = first ? eu_core() : -1;
     team->call++;
+    align_turn(team);
     count_in(team, team->count);
     atomic_store_explicit(&team->left, kept, memory_order_relaxed);
     eu_gate_move(&team->start, team->call << COUNT_BITS | kept);
