@@ -1,8 +1,9 @@
 # The cpu plugin: used by several threads at once, the bytes that it encodes, the bits of rows in passes of all sizes, products in
-# precision fast, what a control group leaves it, which cores its parts get.
+# precision fast, what a control group leaves it, which cores its parts get, its options.
 if HAVE_CHECK
 if ENABLE_CPU
-cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group tests/cpu/test-topology tests/cpu/test-pace
+cpu_tests = tests/cpu/test-threads tests/cpu/test-encoded tests/cpu/test-group tests/cpu/test-topology tests/cpu/test-pace \
+	tests/cpu/test-options
 check_PROGRAMS += $(cpu_tests)
 TESTS += $(cpu_tests)
 endif
@@ -32,6 +33,9 @@ tests_cpu_test_group_LDADD = libengine.la $(CHECK_LIBS) $(LIBM)
 tests_cpu_test_pace_SOURCES = %D%/test-pace.c plugins/cpu/run/pace.c
 tests_cpu_test_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_cpu_test_pace_LDADD = $(CHECK_LIBS)
+tests_cpu_test_options_SOURCES = %D%/test-options.c
+tests_cpu_test_options_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_cpu_test_options_LDADD = libengine.la $(CHECK_LIBS)
 tests_cpu_test_topology_SOURCES = %D%/test-topology.c plugins/cpu/device/topology.c
 tests_cpu_test_topology_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_cpu_test_topology_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
