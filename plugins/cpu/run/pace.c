@@ -6,6 +6,7 @@
 #define SLOW 2.0      /* times the guess: what makes one thread worth a trial     */
 #define BETTER 0.75   /* of the time: what makes it worth a change                */
 #define SETTLE 50e6   /* nanoseconds that do not count: memory is touched, threads wake and find cores */
+#define AGAIN 10e6    /* the same of threads that have slept meanwhile            */
 #define WINDOW 8      /* runs that do                                             */
 #define TRIAL 3
 #define LEAST_ROUND 128 /* twice as many each time that it is found again, up to ... */
@@ -34,7 +35,7 @@ static void took_alone(cpu_pace *pace, double nanoseconds)
     if (pace->left > 0)
         return;
     if (!pace->trial) {
-        pace->settled = 0;
+        pace->settled = SETTLE - AGAIN;
         pace->runs = 0;
         pace->next = 0;
     } else if (pace->alone < BETTER * pace->together) {
