@@ -46,6 +46,7 @@ struct cpu_task {
     uint8_t *shared;  /* scratch that all threads of the task share          */
     bool barrier[CPU_WAYS]; /* wait for all threads before it                */
     bool serial[CPU_WAYS];  /* too small to share: thread 0 does it alone    */
+    bool again;       /* it begins as the task before did, whose columns are packed for it, too */
     bool past;        /* the caches: they would not keep the result (ops/past.h) */
     cpu_taken *taken; /* of each thread's share; NULL: every thread does its own (cpu_take) */
 };
@@ -57,6 +58,7 @@ struct cpu_run {
     uint32_t n_params;
     eu_team *team;
     uint8_t *scratch; /* this thread's own memory                            */
+    bool packed;      /* it has what the task before packed, for one that does so again */
 };
 
 /* -- the op table ------------------------------------------------------------ */
@@ -67,6 +69,8 @@ typedef struct cpu_op {
     size_t (*thread_bytes)(const cpu_task *task, int threads);
     size_t (*shared_bytes)(const cpu_task *task, int threads);
     bool takes; /* by cpu_take, once in a run                                */
+    /* Would b pack what a, the task before it, has packed, in the same place?  NULL: it does not. */
+    bool (*again)(const cpu_task *a, const cpu_task *b, int threads);
 } cpu_op;
 
 /* A way to multiply rows of a type with columns of k elements: scratch that it needs for n of them, columns packed

@@ -73,10 +73,29 @@ static void share_columns(const cpu_task *task, const cpu_run *run, const cpu_pr
     }
 }
 
-/* Does each thread pack columns for all its portions, which are not packed for all threads?  Where rows() would. */
-static bool packs_own(const cpu_products *product, bool shared, int threads)
+/* Units of rows that threads share out, of a matrix. */
+static int64_t units_of(const cpu_products *product, int64_t m, int64_t n)
 {
-    return product->column_bytes && !shared && threads > 1;
+    const int64_t grain = product->grain(n);
+    return (m + grain - 1) / grain;
+}
+
+/* Are they too few for the threads, so that columns are shared out instead? */
+static bool has_few_units(int64_t units, int64_t n, int threads)
+{
+    return CPU_V(cpu_gemm_blocked)(n) && units < 2 * threads && n >= 4 * CPU_TILE;
+}
+
+/* The same columns in the same form, q, k and v of a layer, say. */
+static bool again(const cpu_task *before, const cpu_task *task, int threads)
+{
+    const cpu_tensor *a = before->in[0], *b = task->in[0];
+    const int64_t n = columns(task);
+    const cpu_products *product = cpu_products_for(task, b, n);
+    return before->in[1] == task->in[1] && before->node->precision == task->node->precision && a->type == b->type &&
+           a->group == b->group && a->ne[2] * a->ne[3] == 1 && b->ne[2] * b->ne[3] == 1 &&
+           !has_few_units(units_of(product, a->ne[1], n), n, threads) &&
+           !has_few_units(units_of(product, b->ne[1], n), n, threads);
 }
 
 static void run_mul_mat(const cpu_task *task, cpu_run *run)
@@ -86,29 +105,35 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     if (n == 0 || m == 0)
         return;
     uint8_t *scratch = run->scratch;
+    const bool packed_before = task->again && run->packed;
+    run->packed = false;
     const cpu_products *product = cpu_products_for(task, a, n);
     cpu_gemm g = cpu_gemm_of(task);
     g.blocked = CPU_V(cpu_gemm_blocked)(n);
     g.b = (const uint8_t **)take_floats(&scratch, 2 * n);
     g.o = (float **)take_floats(&scratch, 2 * n);
-    int64_t grain = product->grain(n), per_matrix = (m + grain - 1) / grain;
-    /* too few panels for the threads: share out the columns instead */
-    if (g.blocked && matrices * per_matrix < 2 * run->threads && n >= 4 * CPU_TILE) {
+    const int64_t grain = product->grain(n), per_matrix = units_of(product, m, n);
+    if (has_few_units(matrices * per_matrix, n, run->threads)) {
         share_columns(task, run, product, &g, scratch);
         return;
     }
     if (task->shared) {
         find_columns(task, &g, 0, 0);
         cpu_share(run, n, g.blocked ? CPU_TILE : 1, &begin, &end);
-        product->pack(&g, begin, end, task->shared);
-        cpu_barrier(run);
+        if (!task->again) {
+            product->pack(&g, begin, end, task->shared);
+            cpu_barrier(run);
+        }
         g.packed = task->shared;
     }
-    uint8_t *own = packs_own(product, task->shared, run->threads) ? scratch : NULL;
+    /* where rows() would, each thread packs for all its portions, and for the tasks behind that do so again */
+    uint8_t *own = product->column_bytes && !task->shared ? scratch : NULL;
     if (own)
         scratch += product->packed_bytes(a->type, g.k, n);
     cpu_portions p = cpu_portions_of(task, run, matrices * per_matrix, CPU_LEAST_ROWS / grain);
-    int64_t packed = -1; /* the matrix whose columns are there */
+    int64_t packed = packed_before ? 0 : -1; /* the matrix whose columns are there */
+    if (own && packed_before)
+        g.packed = own;
     while (cpu_take(&p, &begin, &end))
         for (int64_t x = begin / per_matrix; x * per_matrix < end; x++) {
             find_columns(task, &g, x % a->ne[2], x / a->ne[2]);
@@ -119,6 +144,7 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
             }
             rows_of_units(product, &g, m, grain, x, begin, end, scratch);
         }
+    run->packed = own && packed == 0;
 }
 
-CPU_DEFINE_TAKING(mul_mat, run_mul_mat, thread_bytes, shared_bytes)
+const cpu_op CPU_V(cpu_op_mul_mat) = {run_mul_mat, thread_bytes, shared_bytes, true, again};

@@ -15,9 +15,9 @@
  * working memory that it asks for.  CPU_DEFINE: rows of all operands as f32, for
  * ops that convert their operands.  CPU_DEFINE_TAKING: an op that takes its work in portions. */
 #define CPU_DEFINE_WITH(name, run, thread, shared)                                                                     \
-    const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared, false};
+    const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared, false, NULL};
 #define CPU_DEFINE_TAKING(name, run, thread, shared)                                                                   \
-    const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared, true};
+    const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared, true, NULL};
 #define CPU_DEFINE(name, run) CPU_DEFINE_WITH(name, run, row_bytes, NULL)
 
 /* Room for `n` floats, rounded up so that what follows is aligned. */

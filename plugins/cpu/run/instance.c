@@ -137,7 +137,7 @@ static int task_spans(const cpu_task *task, int way, size_t shared_bytes, cpu_sp
         if (task->out[i])
             out[n++] = tensor_span(task->out[i], true, task->serial[way]);
     if (shared_bytes)
-        out[n++] = (cpu_span){(uintptr_t)task->shared, (uintptr_t)task->shared + shared_bytes, true,
+        out[n++] = (cpu_span){(uintptr_t)task->shared, (uintptr_t)task->shared + shared_bytes, !task->again,
                                task->serial[way]};
     return n;
 }
@@ -245,6 +245,16 @@ static int make_portions(eng_instance_state *inst)
     return ENG_OK;
 }
 
+/* Does the task begin as the one before it did?  Both are shared out then, or neither: serial tasks have the memory of thread 0. */
+static bool is_again(const cpu_task *before, const cpu_task *task, int threads)
+{
+    const cpu_op *op = task_op(task);
+    bool alike = op->again && before->run == task->run && before->node->section == task->node->section;
+    for (int way = 0; way < CPU_WAYS; way++)
+        alike = alike && before->serial[way] == task->serial[way];
+    return alike && op->again(before, task, threads);
+}
+
 /* Scratch memory of the ops themselves, and the order of the threads. */
 static int prepare(eng_instance_state *inst)
 {
@@ -255,8 +265,9 @@ static int prepare(eng_instance_state *inst)
     if (!shared)
         return ENG_ERR_NOMEM;
     for (uint32_t i = 0; i < plan->n_nodes; i++) {
-        const cpu_task *task = &inst->tasks[i];
+        cpu_task *task = &inst->tasks[i];
         const cpu_op *op = task_op(task);
+        task->again = i > 0 && is_again(task - 1, task, device->threads);
         int threads = task->serial[CPU_EAGER] && task->serial[CPU_SPARING] ? 1 : device->threads;
         if (op->thread_bytes) {
             size_t bytes = op->thread_bytes(task, threads);
