@@ -74,6 +74,50 @@ static bool same(const device *d, subject *s, int64_t n)
     return good;
 }
 
+/* -- experts --------------------------------------------------------------------------------- */
+
+enum { EXPERTS = 4, USED = 2, EXPERT_ROWS = 32, TOKENS = 40 };
+
+static eng_value build_gate_and_up(eng_graph *g, const eng_value *in, const void *what)
+{
+    eng_graph_precision(g, *(const uint32_t *)what);
+    eng_value gate = eng_mul_mat_id(g, in[0], in[2], in[3]), up = eng_mul_mat_id(g, in[1], in[2], in[3]);
+    return eng_concat(g, gate, up, 0);
+}
+
+static eng_value build_experts(eng_graph *g, const eng_value *in, const void *what)
+{
+    eng_graph_precision(g, *(const uint32_t *)what);
+    return eng_mul_mat_id(g, in[0], in[1], in[2]);
+}
+
+/* Rows of the second and third matrix as two sets of experts. */
+static bool same_experts(const device *d, const subject *s)
+{
+    int32_t ids[USED * TOKENS];
+    for (int i = 0; i < USED * TOKENS; i++)
+        ids[i] = (i * 7 / 3 + i % USED) % EXPERTS;
+    const int64_t one = EXPERT_ROWS * LENGTH / eng_type_get(s->types[0])->block * eng_type_get(s->types[0])->block_bytes;
+    const operand x = {ENG_TYPE_F32, {LENGTH, 1, TOKENS}, s->x, false}, chosen = {ENG_TYPE_I32, {USED, TOKENS}, ids, false};
+    operand w[2], o = {ENG_TYPE_F32, {2 * EXPERT_ROWS, USED, TOKENS}, NULL, false};
+    for (int i = 0; i < 2; i++)
+        w[i] = (operand){s->types[0], {LENGTH, EXPERT_ROWS, EXPERTS}, (const char *)s->weights[4] + i * one, true};
+    float *both = compute(d, (operand[4]){w[0], w[1], x, chosen}, 4, o, build_gate_and_up, &s->precision, 0);
+    bool good = both != NULL;
+    o.ne[0] = EXPERT_ROWS;
+    for (int i = 0; i < 2 && good; i++) {
+        float *alone = compute(d, (operand[3]){w[i], x, chosen}, 3, o, build_experts, &s->precision, 0);
+        good = alone != NULL;
+        for (int64_t c = 0; c < USED * TOKENS && good; c++)
+            good = memcmp(both + (2 * c + i) * EXPERT_ROWS, alone + c * EXPERT_ROWS, EXPERT_ROWS * sizeof *alone) == 0;
+        free(alone);
+    }
+    free(both);
+    return good;
+}
+
+/* -- all ------------------------------------------------------------------------------------- */
+
 static void *encoded(const device *d, uint32_t type, int64_t rows, uint64_t seed)
 {
     operand x = {ENG_TYPE_F32, {LENGTH, rows}, NULL, false}, y = {type, {LENGTH, rows}, NULL, false};
@@ -94,6 +138,8 @@ static void check(const device *d, int n_devices, uint32_t type, uint32_t other)
     for (s.precision = ENG_PRECISION_EXACT; s.precision <= ENG_PRECISION_FAST; s.precision++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
             good = good && same(&d[c % (size_t)n_devices], &s, columns[c]) && same(&d[0], &s, columns[c]);
+    for (s.precision = ENG_PRECISION_EXACT; s.precision <= ENG_PRECISION_FAST; s.precision++)
+        good = good && same_experts(&d[0], &s) && same_experts(&d[n_devices - 1], &s);
     tap_check(good, "%s: products of %s and %s with the same columns", d[0].name, eng_type_name(type), eng_type_name(other));
     for (int i = 0; i < MATRICES; i++)
         free(s.weights[i]);

@@ -50,6 +50,14 @@ static size_t thread_bytes(const cpu_task *task, int threads)
            (shared_bytes(task, threads) ? 0 : packed);
 }
 
+/* What is packed for all threads: the same columns in the same form. */
+static bool again(const cpu_task *before, const cpu_task *task, int threads)
+{
+    const cpu_tensor *a = before->in[0], *b = task->in[0];
+    return before->in[1] == task->in[1] && before->node->precision == task->node->precision && a->type == b->type &&
+           a->group == b->group && columns_each(before) == columns_each(task) && shared_bytes(task, threads) > 0;
+}
+
 /* One chosen expert of one token. */
 typedef struct choice {
     int32_t u, t;
@@ -148,8 +156,10 @@ static void begin_run(const cpu_task *task, cpu_run *run, const cpu_products *pr
     if (task->shared) {
         int64_t begin, end;
         cpu_share(run, all, 1, &begin, &end);
-        product->pack(&x->all, begin, end, task->shared);
-        cpu_barrier(run);
+        if (!task->again) {
+            product->pack(&x->all, begin, end, task->shared);
+            cpu_barrier(run);
+        }
         x->all.packed = task->shared;
     } else if (packed_bytes(task) > 0) {
         x->there = (int32_t *)take_floats(scratch, all);
@@ -189,4 +199,4 @@ static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
         }
 }
 
-CPU_DEFINE_TAKING(mul_mat_id, run_mul_mat_id, thread_bytes, shared_bytes)
+const cpu_op CPU_V(cpu_op_mul_mat_id) = {run_mul_mat_id, thread_bytes, shared_bytes, true, again};
