@@ -157,6 +157,11 @@ static int rope(eng_inference *f)
     if (mode == ENG_ROPE_VISION && (n * 2 != x->ne[0] || offset != 0))
         return eng_graph_fail(f, "n_dims must be half of the %" PRId64 " channels in vision mode, and offset 0, got %"
                               PRId64 " and %" PRId64, x->ne[0], n, offset);
+    for (int i = 0; i < 4 && multi; i++) {
+        const int64_t section = f->node->ip[ENG_ROPE_SECTION0 + i];
+        if (section < 0 || section > INT32_MAX)
+            return eng_graph_fail(f, "section %d must be a number of pairs, got %" PRId64, i, section);
+    }
     if (pos->ne[1] != (multi ? 4 : 1))
         return eng_graph_fail(f, "pos must be [t,%d] in mode %" PRId64 ", got dimension 1 of %" PRId64, multi ? 4 : 1,
                               mode, pos->ne[1]);

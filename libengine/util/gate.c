@@ -95,15 +95,17 @@ static void set_limit(eu_spin *spin, uint32_t limit)
     atomic_store_explicit(&spin->limit, limit, memory_order_relaxed);
 }
 
-/* All waits of a round, or of a trial, are counted: to the next.  Where they are short nothing could be better. */
+/* All waits of a round, or of a trial, are counted: to the next.  Where looking long makes them short nothing could be better. */
 static void judge(eu_spin *spin)
 {
     const uint32_t limit = atomic_load_explicit(&spin->limit, memory_order_relaxed);
     const uint32_t other = limit == EU_MOST_SPIN ? EU_LEAST_SPIN : EU_MOST_SPIN;
     if (!spin->trial) {
         spin->usual = spin->waited / spin->waits;
-        spin->trial = spin->usual >= SHORT;
-        set_limit(spin, spin->trial ? other : EU_MOST_SPIN);
+        spin->trial = spin->usual >= SHORT || limit == EU_LEAST_SPIN;
+        if (spin->usual < SHORT) /* and long looks, if these are short, too */
+            spin->usual = SHORT + SHORT / 3;
+        set_limit(spin, spin->trial ? other : limit);
     } else {
         const bool change = in_vain(spin);
         spin->round = !change ? LEAST_ROUND : spin->round < MOST_ROUND ? 2 * spin->round : MOST_ROUND;

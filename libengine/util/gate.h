@@ -48,7 +48,7 @@ static inline void eu_pause(void)
 }
 
 /*
- * How long to look before sleeping, in nanoseconds: long, which is best where a core is free for each thread, for to
+ * How long to look before sleeping, in nanoseconds, after a moment in which everybody looks: long, which is best where a core is free for each thread, for to
  * wake one takes longer than what it is waited for; or hardly, which is best on a machine that others use too, where
  * looking keeps away the thread that is waited for.  Which it is shows in how long waits take, so where they are not short
  * some are done in the other way from time to time, which is kept if they were shorter by a quarter.

@@ -13,7 +13,7 @@ test -f $object || why="no code for avx2"
 command -v objdump >/dev/null 2>&1 || why="no objdump"
 if test -n "$why"; then
     echo "ok 1 - the loops of rope are vectors # SKIP $why"
-elif test "$(objdump -d $object | grep -cE 'v(mul|add|sub|fmadd[0-9]*|fmsub[0-9]*)p[sd] .*%ymm')" -gt 0; then
+elif test "$(objdump -d --disassemble=rotate_apart $object | grep -cE 'v(mul|add|sub|fmadd[0-9]*|fmsub[0-9]*)p[sd] .*%ymm')" -gt 0; then
     echo "ok 1 - the loops of rope are vectors"
 else
     echo "not ok 1 - the loops of rope are vectors"

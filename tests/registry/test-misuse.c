@@ -193,6 +193,15 @@ START_TEST(arrays)
     g = graph(0);
     ck_assert_int_lt(eng_rope(g, 0, 0, ENG_NO_VALUE, &(eng_rope_params){0}), 0);
     seal_says(g, "eng_rope_defaults");
+    for (int i = 0; i < 4; i++) {
+        eng_rope_params p;
+        g = graph(0);
+        eng_rope_defaults(&p);
+        p.mode = ENG_ROPE_MROPE;
+        p.sections[i] = i % 2 ? -1 : INT64_C(1) << 40;
+        eng_rope(g, eng_graph_tensor(g, 0, store, 0), eng_graph_tensor(g, 0, store, 2), ENG_NO_VALUE, &p);
+        seal_says(g, "must be a number of pairs");
+    }
 }
 END_TEST
 

@@ -92,10 +92,22 @@ static bool again(const cpu_task *before, const cpu_task *task, int threads)
     const cpu_tensor *a = before->in[0], *b = task->in[0];
     const int64_t n = columns(task);
     const cpu_products *product = cpu_products_for(task, b, n);
-    return before->in[1] == task->in[1] && before->node->precision == task->node->precision && a->type == b->type &&
-           a->group == b->group && a->ne[2] * a->ne[3] == 1 && b->ne[2] * b->ne[3] == 1 &&
+    return cpu_same_columns(before, task) && a->ne[2] * a->ne[3] == 1 && b->ne[2] * b->ne[3] == 1 &&
            !has_few_units(units_of(product, a->ne[1], n), n, threads) &&
            !has_few_units(units_of(product, b->ne[1], n), n, threads);
+}
+
+/* For all threads, unless the task before has. */
+static void pack_shared(const cpu_task *task, const cpu_run *run, const cpu_products *product, cpu_gemm *g)
+{
+    int64_t begin, end;
+    find_columns(task, g, 0, 0);
+    cpu_share(run, g->n, g->blocked ? CPU_TILE : 1, &begin, &end);
+    if (!task->again) {
+        product->pack(g, begin, end, task->shared);
+        cpu_barrier(run);
+    }
+    g->packed = task->shared;
 }
 
 static void run_mul_mat(const cpu_task *task, cpu_run *run)
@@ -117,15 +129,8 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
         share_columns(task, run, product, &g, scratch);
         return;
     }
-    if (task->shared) {
-        find_columns(task, &g, 0, 0);
-        cpu_share(run, n, g.blocked ? CPU_TILE : 1, &begin, &end);
-        if (!task->again) {
-            product->pack(&g, begin, end, task->shared);
-            cpu_barrier(run);
-        }
-        g.packed = task->shared;
-    }
+    if (task->shared)
+        pack_shared(task, run, product, &g);
     /* where rows() would, each thread packs for all its portions, and for the tasks behind that do so again */
     uint8_t *own = product->column_bytes && !task->shared ? scratch : NULL;
     if (own)

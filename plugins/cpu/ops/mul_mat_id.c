@@ -53,9 +53,7 @@ static size_t thread_bytes(const cpu_task *task, int threads)
 /* What is packed for all threads: the same columns in the same form. */
 static bool again(const cpu_task *before, const cpu_task *task, int threads)
 {
-    const cpu_tensor *a = before->in[0], *b = task->in[0];
-    return before->in[1] == task->in[1] && before->node->precision == task->node->precision && a->type == b->type &&
-           a->group == b->group && columns_each(before) == columns_each(task) && shared_bytes(task, threads) > 0;
+    return cpu_same_columns(before, task) && columns_each(before) == columns_each(task) && shared_bytes(task, threads) > 0;
 }
 
 /* One chosen expert of one token. */

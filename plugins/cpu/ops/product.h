@@ -29,6 +29,14 @@ CPU_INLINE cpu_gemm cpu_gemm_of(const cpu_task *task)
                       .fast = task->node->precision == ENG_PRECISION_FAST};
 }
 
+/* Do both tasks multiply the same columns, and pack them in the same form? */
+CPU_INLINE bool cpu_same_columns(const cpu_task *before, const cpu_task *task)
+{
+    const cpu_tensor *a = before->in[0], *b = task->in[0];
+    return before->in[1] == task->in[1] && before->node->precision == task->node->precision && a->type == b->type &&
+           a->group == b->group;
+}
+
 /* Units are `grain` rows, matrix after matrix of m rows: of units begin .. end - 1 those of matrix x. */
 CPU_INLINE void rows_of_units(const cpu_products *product, const cpu_gemm *g, int64_t m, int64_t grain, int64_t x,
                               int64_t begin, int64_t end, uint8_t *scratch)

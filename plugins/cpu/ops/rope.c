@@ -7,14 +7,14 @@
 
 #include "op.h"
 
-/* What does not depend on the token: for each pair how far a position turns it, the position stream it follows, and the
+/* What does not depend on the token: for each pair how far a position turns it, the position stream that it follows, and the
  * amplitude. */
 typedef struct rope_pairs {
     int64_t n;       /* pairs                                                */
     int64_t offset;  /* first rotated channel                                */
     bool neighbours; /* the elements of a pair; else they are n apart        */
-    uint64_t *turn;  /* 2^-64 of a turn                                      */
-    int32_t *stream;
+    uint64_t *step;  /* 2^-64 of a turn                                      */
+    int32_t *stream; /* LOST: the frequency is no number                     */
     float amplitude;
 } rope_pairs;
 
@@ -47,7 +47,9 @@ static double yarn_pair(double n_dims, double n_ctx, double beta, double base)
     return n_dims * log(n_ctx / (2 * M_PI * beta)) / (2 * log(base));
 }
 
-static uint64_t turn_of(double frequency)
+#define LOST (-1)
+
+static uint64_t turns_of(double frequency)
 {
     const double turns = frequency * (1 / (2 * M_PI));
     return 2 * (uint64_t)(int64_t)((turns - rint(turns)) * 0x1p63);
@@ -88,7 +90,9 @@ static void prepare_pairs(const cpu_task *task, rope_pairs *p, double *power)
             double r = ext * (1 - fmin(1, fmax(0, ramp)));
             mixed = (1 - r) * scale * f + r * f;
         }
-        p->turn[i] = turn_of(node->ip[ENG_ROPE_INVERSE] ? -mixed : mixed);
+        p->step[i] = isfinite(mixed) ? turns_of(node->ip[ENG_ROPE_INVERSE] ? -mixed : mixed) : 0;
+        if (!isfinite(mixed))
+            p->stream[i] = LOST;
     }
 }
 
@@ -151,7 +155,8 @@ static void rotate_neighbours(const float *x, float *y, int64_t n, const float *
     }
 }
 
-static void rotate_apart(const float *a, const float *b, float *u, float *v, int64_t n, const float *c, const float *s)
+/* (check-loops.sh looks at it.) */
+static __attribute__((noinline)) void rotate_apart(const float *a, const float *b, float *u, float *v, int64_t n, const float *c, const float *s)
 {
     for (int64_t i = 0; i < n; i++) {
         const float re = a[i], im = b[i];
@@ -178,16 +183,23 @@ static void rotate(const rope_pairs *p, const float *x, float *y, int64_t d, con
 static size_t thread_bytes(const cpu_task *task, int threads)
 {
     (void)threads;
-    return 9 * floats(2 * task->out[0]->ne[0]);
+    return 2 * floats(2 * task->out[0]->ne[0]) + 7 * floats(task->out[0]->ne[0]);
 }
 
-/* The angles of token t. */
-static void turn(const rope_pairs *p, const cpu_tensor *pos, int64_t t, uint32_t *angle)
+/* Sines and cosines of token t; angle: room for those of all pairs. */
+static void angles(const rope_pairs *p, const cpu_tensor *pos, int64_t t, uint32_t *angle, float *c, float *s)
 {
+    bool lost = false;
     for (int64_t i = 0; i < p->n; i++) {
-        const int32_t at = (int32_t)index_at(pos, pos->data + t * pos->nb[0] + p->stream[i] * pos->nb[1]);
-        angle[i] = (uint32_t)((uint64_t)(int64_t)at * p->turn[i] >> 32);
+        const int32_t stream = p->stream[i] == LOST ? 0 : p->stream[i];
+        const int32_t at = (int32_t)index_at(pos, pos->data + t * pos->nb[0] + stream * pos->nb[1]);
+        angle[i] = (uint32_t)((uint64_t)(int64_t)at * p->step[i] >> 32);
+        lost |= p->stream[i] == LOST;
     }
+    sines(p, angle, c, s);
+    for (int64_t i = 0; i < p->n && lost; i++)
+        if (p->stream[i] == LOST)
+            c[i] = s[i] = NAN;
 }
 
 static void run_rope(const cpu_task *task, cpu_run *run)
@@ -196,7 +208,7 @@ static void run_rope(const cpu_task *task, cpu_run *run)
     int64_t d = y->ne[0], heads = y->ne[1], tokens = y->ne[2], begin, end;
     uint8_t *scratch = run->scratch;
     rope_pairs p;
-    p.turn = (uint64_t *)take_floats(&scratch, 2 * d);
+    p.step = (uint64_t *)take_floats(&scratch, 2 * d);
     p.stream = (int32_t *)take_floats(&scratch, d);
     double *power = (double *)take_floats(&scratch, 2 * d);
     uint32_t *angle = (uint32_t *)take_floats(&scratch, d);
@@ -208,8 +220,7 @@ static void run_rope(const cpu_task *task, cpu_run *run)
     prepare_pairs(task, &p, power);
     int64_t batches = y->rows / (heads && tokens ? heads * tokens : 1);
     for (int64_t t = begin; t < end; t++) {
-        turn(&p, pos, t, angle);
-        sines(&p, angle, c, s);
+        angles(&p, pos, t, angle, c, s);
         if (p.neighbours)
             spread(&p, c, s, cc, ss);
         /* all batches of a token share its angles */

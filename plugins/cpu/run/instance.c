@@ -180,6 +180,8 @@ static bool place_barriers(eng_instance_state *inst, int way, const size_t *shar
             apart = 0;
         }
         apart += cost(plan->graph, task);
+        if (shared_bytes[i] && task_op(task)->again) /* all threads have met behind what it wrote, and read it */
+            mine[n - 1].write = false;
         for (int j = 0; j < n; j++)
             if (!spans_add(&since, mine[j])) {
                 free(since.list);
