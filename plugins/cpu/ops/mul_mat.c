@@ -152,4 +152,4 @@ static void run_mul_mat(const cpu_task *task, cpu_run *run)
     run->packed = own && packed == 0;
 }
 
-const cpu_op CPU_V(cpu_op_mul_mat) = {run_mul_mat, thread_bytes, shared_bytes, true, again};
+CPU_DEFINE_AGAIN(mul_mat, run_mul_mat, thread_bytes, shared_bytes, again)

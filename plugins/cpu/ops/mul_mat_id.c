@@ -197,4 +197,4 @@ static void run_mul_mat_id(const cpu_task *task, cpu_run *run)
         }
 }
 
-const cpu_op CPU_V(cpu_op_mul_mat_id) = {run_mul_mat_id, thread_bytes, shared_bytes, true, again};
+CPU_DEFINE_AGAIN(mul_mat_id, run_mul_mat_id, thread_bytes, shared_bytes, again)

@@ -13,11 +13,14 @@
 
 /* An op's entry, which table.c finds by the op's name: what every thread runs, and the
  * working memory that it asks for.  CPU_DEFINE: rows of all operands as f32, for
- * ops that convert their operands.  CPU_DEFINE_TAKING: an op that takes its work in portions. */
+ * ops that convert their operands.  CPU_DEFINE_TAKING: an op that takes its work in portions, _AGAIN:
+ * and finds what the task before has packed. */
 #define CPU_DEFINE_WITH(name, run, thread, shared)                                                                     \
     const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared, false, NULL};
 #define CPU_DEFINE_TAKING(name, run, thread, shared)                                                                   \
-    const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared, true, NULL};
+    CPU_DEFINE_AGAIN(name, run, thread, shared, NULL)
+#define CPU_DEFINE_AGAIN(name, run, thread, shared, again)                                                             \
+    const cpu_op CPU_V(cpu_op_##name) = {run, thread, shared, true, again};
 #define CPU_DEFINE(name, run) CPU_DEFINE_WITH(name, run, row_bytes, NULL)
 
 /* Room for `n` floats, rounded up so that what follows is aligned. */

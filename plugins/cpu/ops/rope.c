@@ -90,9 +90,9 @@ static void prepare_pairs(const cpu_task *task, rope_pairs *p, double *power)
             double r = ext * (1 - fmin(1, fmax(0, ramp)));
             mixed = (1 - r) * scale * f + r * f;
         }
-        p->step[i] = isfinite(mixed) ? turns_of(node->ip[ENG_ROPE_INVERSE] ? -mixed : mixed) : 0;
-        if (!isfinite(mixed))
-            p->stream[i] = LOST;
+        const bool lost = !isfinite(mixed);
+        p->step[i] = lost ? 0 : turns_of(node->ip[ENG_ROPE_INVERSE] ? -mixed : mixed);
+        p->stream[i] = lost ? LOST : p->stream[i];
     }
 }
 
@@ -156,7 +156,8 @@ static void rotate_neighbours(const float *x, float *y, int64_t n, const float *
 }
 
 /* (check-loops.sh looks at it.) */
-static __attribute__((noinline)) void rotate_apart(const float *a, const float *b, float *u, float *v, int64_t n, const float *c, const float *s)
+static __attribute__((noinline)) void rotate_apart(const float *a, const float *b, float *u, float *v, int64_t n,
+                                                   const float *c, const float *s)
 {
     for (int64_t i = 0; i < n; i++) {
         const float re = a[i], im = b[i];

@@ -141,7 +141,7 @@ static cl_event note_times(eng_instance_state *x, uint32_t from, uint32_t to)
     return last;
 }
 
-static int is_lost(const eng_queue_state *q)
+static int fail_lost(const eng_queue_state *q)
 {
     return cl_fail(q->device, ENG_ERR_LOST, "%s" ENG_CAUSE "the device is gone" ENG_ADVICE "open it again", q->device->info.name);
 }
@@ -157,7 +157,7 @@ int cl_queue_run(eng_queue_state *q, eng_instance_state *x, uint32_t first, uint
                        "sections %u..%u of a plan that has %u", q->device->info.name,
                        first, first + count, sections);
     if (q->device->lost)
-        return is_lost(q);
+        return fail_lost(q);
     uint32_t from = plan->section_first[first], to = plan->section_first[first + count];
     cl_event event = NULL;
     if (from == 0 && to > 0) /* the first that has work */
@@ -189,7 +189,7 @@ int cl_queue_run_through(eng_queue_state *q, eng_instance_state *x, const int64_
     cl_int error = CL_SUCCESS;
     cl_thread_waits();
     if (q->device->lost)
-        return is_lost(q);
+        return fail_lost(q);
     if (!(q->device->info.flags & ENG_DEVICE_HOST_CALLS) || !cl_calls_by_itself() ||
         !cl_series_through(q->queue, x, params, n_params, after, ctx, &event, &error))
         return ENG_ERR_UNSUPPORTED;

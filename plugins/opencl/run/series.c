@@ -175,9 +175,7 @@ static void add_launches(const eng_plan_state *plan, const shape *at, uint32_t f
 
 static void add_call(uint32_t section, eu_text *all)
 {
-    stage one = {.function = CL_SERIES_HOST, .words = section, .per = 1, .items = {1, 1, 1}};
-    for (uint32_t i = 0; i < sizeof one.value / sizeof one.value[0]; i++)
-        one.value[i] = CL_SERIES_FIXED;
+    const stage one = {.function = CL_SERIES_HOST, .words = section};
     eu_text_add_bytes(all, &one, sizeof one);
 }
 
