@@ -25,6 +25,14 @@ eng_value build_product(eng_graph *g, const eng_value *in, const void *what)
     return eng_mul_mat(g, in[0], in[1]);
 }
 
+eng_value build_experts(eng_graph *g, const eng_value *in, const void *what)
+{
+    const uint32_t *precision = what;
+    if (precision)
+        eng_graph_precision(g, *precision);
+    return eng_mul_mat_id(g, in[0], in[1], in[2]);
+}
+
 float number(uint64_t *s)
 {
     *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -90,6 +98,17 @@ void *compute(const device *d, const operand *in, uint32_t n, operand result, bu
     eng_plan_release(plan);
     eng_graph_destroy(g);
     eng_store_destroy(store);
+    return out;
+}
+
+void *encode(const device *d, uint32_t type, const int64_t *ne, uint64_t seed)
+{
+    operand x = {ENG_TYPE_F32, {ne[0], ne[1], ne[2], ne[3]}, NULL, false}, y = x;
+    float *values = numbers(ne[0] * (ne[1] ? ne[1] : 1) * (ne[2] ? ne[2] : 1) * (ne[3] ? ne[3] : 1), seed);
+    x.data = values;
+    y.type = type;
+    void *out = values ? compute(d, &x, 1, y, build_encode, &type, 0) : NULL;
+    free(values);
     return out;
 }
 

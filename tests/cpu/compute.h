@@ -28,6 +28,9 @@ eng_value build_encode(eng_graph *g, const eng_value *in, const void *what);
 /* The second operand's columns times the first one's rows; in precision `what` (const uint32_t *), or the graph's own if NULL. */
 eng_value build_product(eng_graph *g, const eng_value *in, const void *what);
 
+/* The third operand's choices of the first one's matrices, with the second one's columns; `what` as of build_product. */
+eng_value build_experts(eng_graph *g, const eng_value *in, const void *what);
+
 /* From -1 to 1, of a seed that goes on. */
 float number(uint64_t *s);
 /* n of them, some 40 times as large, to be freed. */
@@ -35,6 +38,8 @@ float *numbers(int64_t n, uint64_t seed);
 /* What `build` makes of the operands, to be freed; NULL: it failed.  `valid`: the plan's parameter. */
 void *compute(const device *d, const operand *in, uint32_t n, operand result, builder build, const void *what,
               int64_t valid);
+/* numbers() of these extents, of which those that are 0 are none, as a type that can be encoded; to be freed. */
+void *encode(const device *d, uint32_t type, const int64_t *ne, uint64_t seed);
 /* A variant of the plugin with so many threads, amx on a processor without in the process itself (tiles.h); false: the
  * machine has no such variant. */
 bool open_device(device *d, const char *simd, int threads);

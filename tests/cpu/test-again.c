@@ -1,7 +1,7 @@
 /*
  * Products that follow one another with the same columns pack these once (plugins/cpu/ops/mul_mat.c): several matrices of
  * one type, of others between them, and some so small that one thread does them, give the bits that each gives by itself.
- * For every type, few and many columns, one to three threads, in both precisions.
+ * For types of each layout, few and many columns, one to three threads, in both precisions.
  */
 #include "config.h"
 
@@ -85,13 +85,7 @@ static eng_value build_gate_and_up(eng_graph *g, const eng_value *in, const void
     return eng_concat(g, gate, up, 0);
 }
 
-static eng_value build_experts(eng_graph *g, const eng_value *in, const void *what)
-{
-    eng_graph_precision(g, *(const uint32_t *)what);
-    return eng_mul_mat_id(g, in[0], in[1], in[2]);
-}
-
-/* Rows of the second and third matrix as two sets of experts. */
+/* Rows of the largest matrix as two sets of experts, one of which begins an expert behind the other. */
 static bool same_experts(const device *d, const subject *s)
 {
     int32_t ids[USED * TOKENS];
@@ -118,23 +112,13 @@ static bool same_experts(const device *d, const subject *s)
 
 /* -- all ------------------------------------------------------------------------------------- */
 
-static void *encoded(const device *d, uint32_t type, int64_t rows, uint64_t seed)
-{
-    operand x = {ENG_TYPE_F32, {LENGTH, rows}, NULL, false}, y = {type, {LENGTH, rows}, NULL, false};
-    float *values = numbers(LENGTH * rows, seed);
-    x.data = values;
-    void *out = values ? compute(d, &x, 1, y, build_encode, &type, 0) : NULL;
-    free(values);
-    return out;
-}
-
 static void check(const device *d, int n_devices, uint32_t type, uint32_t other)
 {
     static const int64_t columns[] = {1, 2, 5, 8, 9, 12, 13, 40, MOST};
     subject s = {.types = {type, other}, .x = numbers(LENGTH * (MOST + STARTS), type)};
     bool good = s.x != NULL;
     for (int i = 0; i < MATRICES && good; i++)
-        good = (s.weights[i] = encoded(&d[0], type_of(&s, i), matrices[i].rows, (uint64_t)i + 1)) != NULL;
+        good = (s.weights[i] = encode(&d[0], type_of(&s, i), (int64_t[4]){LENGTH, matrices[i].rows}, (uint64_t)i + 1)) != NULL;
     for (s.precision = ENG_PRECISION_EXACT; s.precision <= ENG_PRECISION_FAST; s.precision++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
             good = good && same(&d[c % (size_t)n_devices], &s, columns[c]) && same(&d[0], &s, columns[c]);

@@ -41,12 +41,6 @@ static bool same_row(const float *a, int64_t i, const float *b, int64_t j, int64
 
 /* -- products -------------------------------------------------------------------------- */
 
-static eng_value build_experts(eng_graph *g, const eng_value *in, const void *what)
-{
-    (void)what;
-    return eng_mul_mat_id(g, in[0], in[1], in[2]);
-}
-
 static bool decoded_only(uint32_t type)
 {
     switch (type) {
@@ -71,13 +65,7 @@ static void *encoded(const device *d, uint32_t type, const int64_t *ne, uint64_t
 {
     if (decoded_only(type))
         return drawn(eng_type_get(type), ne[0] * (ne[1] ? ne[1] : 1) * (ne[2] ? ne[2] : 1) * (ne[3] ? ne[3] : 1), seed);
-    operand x = {ENG_TYPE_F32, {ne[0], ne[1], ne[2], ne[3]}, NULL, false}, y = x;
-    float *values = numbers(ne[0] * (ne[1] ? ne[1] : 1) * (ne[2] ? ne[2] : 1) * (ne[3] ? ne[3] : 1), seed);
-    x.data = values;
-    y.type = type;
-    void *out = values ? compute(d, &x, 1, y, build_encode, &type, 0) : NULL;
-    free(values);
-    return out;
+    return encode(d, type, ne, seed);
 }
 
 /* More than a panel, and not whole vectors or chains where the type lets it. */

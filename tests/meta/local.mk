@@ -130,7 +130,7 @@ tests_meta_test_fault_SOURCES = %D%/test-fault.c $(fault_subject)
 tests_meta_test_fault_LDADD = libengine.la $(LIBM)
 tests_meta_test_stuck_SOURCES = %D%/test-stuck.c $(fault_subject)
 tests_meta_test_stuck_LDADD = libengine.la $(LIBM)
-tests_meta_test_ahead_SOURCES = %D%/test-ahead.c $(fault_subject)
+tests_meta_test_ahead_SOURCES = %D%/test-ahead.c tests/pocl.h $(fault_subject)
 tests_meta_test_ahead_LDADD = libengine.la $(LIBM)
 tests_meta_test_stuck_opencl_SOURCES = %D%/test-stuck.c $(fault_subject)
 tests_meta_test_stuck_opencl_CPPFLAGS = $(AM_CPPFLAGS) -DON_OPENCL=1

@@ -30,8 +30,8 @@ typedef enum fault_kind {
 } fault_kind;
 
 /* The calls among which a kind's are counted. */
-typedef enum fault_site { FAULT_NOWHERE, FAULT_AT_SUBMIT, FAULT_AT_WAIT, FAULT_AT_VALUE, FAULT_AT_CALL, FAULT_AT_THROUGH, FAULT_AT_TRANSFER,
-                          FAULT_AT_MAKING } fault_site;
+typedef enum fault_site { FAULT_NOWHERE, FAULT_AT_SUBMIT, FAULT_AT_WAIT, FAULT_AT_VALUE, FAULT_AT_CALL,
+                          FAULT_AT_THROUGH, FAULT_AT_TRANSFER, FAULT_AT_MAKING } fault_site;
 
 struct eng_plugin_state {
     const eng_services *services;
