@@ -230,6 +230,19 @@ static int prepare(rig *r, eng_context *context, converter *convert)
     return status == ENG_OK ? eng_queue_create(r->device, &r->queue) : status;
 }
 
+/* How often half of the device's memory has room for the operands: an op may read few of their bytes (experts that no token
+ * asks for, rows that are not looked up). */
+static double copies_with_room(const rig *r)
+{
+    eng_device_info info = {.size = sizeof info};
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        bytes += eng_store_bytes(r->store, i);
+    if (eng_device_get_info(r->device, &info) || !info.memory_free || !bytes)
+        return MOST_COPIES;
+    return floor((double)info.memory_free / 2 / (double)bytes);
+}
+
 /* Operands of a working set that no cache holds.  Found by building the op once over nothing. */
 static int choose_copies(rig *r, eng_context *context, const bench_settings *settings, bench_result *result)
 {
@@ -242,6 +255,7 @@ static int choose_copies(rig *r, eng_context *context, const bench_settings *set
         double copies = result->bytes > 0 ? ceil((double)settings->working_set / result->bytes) : 1;
         if (result->operations * copies > MOST_OPERATIONS)
             copies = floor(MOST_OPERATIONS / result->operations);
+        copies = fmin(copies, copies_with_room(r));
         r->copies = copies < 1 ? 1 : copies > MOST_COPIES ? MOST_COPIES : (uint32_t)copies;
     }
     dismantle(r);

@@ -63,6 +63,11 @@ says 64 "line 4: scale has no operand" "$bench" -d cpu --cases "$tmp/cases"
 says 64 "no case matches" "$bench" -d cpu --filter 'no such thing'
 says 64 "both write to standard output" "$bench" -d cpu --json --compare "$tmp/old.json"
 says 1 "plugin 'nowhere'" "$bench" -d nowhere "scale x=f32[8]"
+# operands of which an op reads little (one row of 4096) are there no more often than half the memory has room for
+# shellcheck disable=SC2086
+ENGINE_CPU_MEMORY=64M "$bench" -s 0 -w 1 -d cpu "get_rows a=f32[256,4096] ids=i32[1]%4096" --json > "$tmp/log" 2>&1 &&
+    grep -q '"copies": 7,' "$tmp/log"
+result $? "copies of operands have room in the device's memory"
 # what cannot run is told in its place, and the others run
 # shellcheck disable=SC2086
 "$bench" $quick "mul_mat a=f32[4,4] b=f32[5]" "scale x=f32[8]" > "$tmp/log" 2>&1
