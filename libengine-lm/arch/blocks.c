@@ -201,7 +201,7 @@ void lm_positions(lm_build *b)
 
 eng_value lm_pick(lm_build *b, eng_value x)
 {
-    return eng_get_rows(b->g, x, b->out);
+    return b->n_tokens == 1 ? x : eng_get_rows(b->g, x, b->out);
 }
 
 eng_value lm_layer_memory(lm_build *b, int layer, uint32_t which)

@@ -408,7 +408,7 @@ eng_value lm_ones(lm_build *b, int64_t n);
 eng_value lm_tempered(lm_build *b, eng_value q, int layer, bool wanted);
 /* What positions mean beyond the order of tokens; before the first layer. */
 void lm_positions(lm_build *b);
-/* The rows of the tokens whose logits are wanted. */
+/* The rows of the tokens whose logits are wanted; of a pass of one token x itself, wanted or not. */
 eng_value lm_pick(lm_build *b, eng_value x);
 /* Attention with its projections: u[E, T] -> [E, T], or `wanted` -> the rows of the tokens whose logits are wanted:
  * the others are there for their K and V alone. */
