@@ -25,7 +25,7 @@ typedef struct attn {
     uint64_t temporary;
     int64_t tile_tokens, tile_heads;
     int64_t first_cell, n_cells;            /* of the range being recorded */
-    char options[160];
+    char options[192];
 } attn;
 
 /* The number in the whole cache of the cell behind the n here. */
@@ -230,8 +230,9 @@ static int record(cl_recorder *r, const eng_node *node)
                      x.variant->options ? x.variant->options : "");
     if (x.in[MASK])
         n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
-    if (x.valid.period && !x.in[CPOS])
-        snprintf(x.options + n, sizeof x.options - (size_t)n, " -DRUNS");
+    snprintf(x.options + n, sizeof x.options - (size_t)n, "%s%s%s%s", x.valid.period && !x.in[CPOS] ? " -DRUNS" : "",
+             (float)node->fp[ENG_ATTN_SOFTCAP] != 0 ? " -DSOFTCAP" : "", (float)node->fp[ENG_ATTN_MAX_BIAS] > 0 ? " -DALIBI" : "",
+             x.lse ? " -DLSE" : "");
 
     cl_walk caches = {.ne = {1, cl_max(x.cells, 1), x.kv_heads, 1, 1, 1, 1, 1}};
     for (unsigned i = K; i <= V; i++) {
