@@ -28,6 +28,9 @@ NUMBERS(ssm_conv, SSM_CONV_NUMBERS);
 #define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
 #define STATE(c, row) ((__global float *)piece_at(state_offset + (c) * state_nb.x + (row) * state_nb.y, piece_bytes))
 
+#ifndef EVEN
+#define EVEN 0
+#endif
 #ifndef EPILOGUE /* the element-wise op behind this one, if it is one with it (plugins/opencl/ops/each.h) */
 #define EPILOGUE(T, v) (v)
 #endif
@@ -38,8 +41,13 @@ NUMBERS(ssm_conv, SSM_CONV_NUMBERS);
 #define SIDES 16 /* as plugins/opencl/ops/variants.c: so much of a row that the hardware sees that it goes on */
 typedef float16 lanes;
 #define RESULT(v) EPILOGUE(float16, v)
+#if EVEN
+#define LOAD(p, s) vload16(c0 / 16 + (s), (__global const float *)(p))
+#define SAVE(p, s, v) STORE16(v, (p) + CHANNEL(s))
+#else
 #define LOAD(p, s) ld16_f32((cbytes)(p), c0 / 16 + (s), shape.x)
 #define SAVE(p, s, v) st16_f32(p, c0 / 16 + (s), shape.x, v)
+#endif
 #define GET(v) vload16(0, v)
 #define PUT(v, to) vstore16(v, 0, to)
 #define ASK(p) AHEAD(p)
@@ -47,8 +55,7 @@ typedef float16 lanes;
 /* The window that a token follows: as a whole, or (cards have no registers that are chosen by number) element by element. */
 #define OLD_WINDOW(s)                                                                                                  \
     lanes old[TAPS];                                                                                                   \
-    if (owned)                                                                                                         \
-        WINDOW(old, s, row);
+    WINDOW(old, s, row);
 #define OLD(to, s, j) to = old[j]
 #else
 #define NC 1
@@ -65,8 +72,8 @@ typedef float lanes;
 #define OLD(to, s, j) ELEMENT_OF(to, s, row, j)
 #endif
 
-/* Four taps, and windows of three, of sixteen channels that lie one behind another: vectors, and not one by one. */
-#if VEC && TAPS == 4 && PIECES == 1
+/* Four taps, and windows of three, of sixteen channels. */
+#if EVEN
 static inline void take4(cbytes p, lanes *to)
 {
     const __global float *v = (const __global float *)p;
@@ -90,14 +97,10 @@ static inline void put3(const lanes *from, __global float *v)
     vstore16((float16)(y.s5, z.s5, x.s6, y.s6, z.s6, x.s7, y.s7, z.s7, x.s8, y.s8, z.s8, x.s9, y.s9, z.s9, x.sa, y.sa), 1, v);
     vstore16((float16)(z.sa, x.sb, y.sb, z.sb, x.sc, y.sc, z.sc, x.sd, y.sd, z.sd, x.se, y.se, z.se, x.sf, y.sf, z.sf), 2, v);
 }
-#define TAPS_WHOLE(s) (CHANNEL(s) + NC <= shape.x && x_nb.y == 16)
-#define WINDOW_WHOLE(s) (CHANNEL(s) + NC <= shape.x && state_nb.x == 12)
 #else
 #define take4(p, to)
 #define take3(v, to)
 #define put3(from, v)
-#define TAPS_WHOLE(s) 0
-#define WINDOW_WHOLE(s) 0
 #endif
 
 #define CHANNEL(s) (c0 + (s) * NC)
@@ -113,7 +116,7 @@ static inline void put3(const lanes *from, __global float *v)
     } while (0)
 #define WINDOW(to, s, row)                                                                                             \
     do {                                                                                                               \
-        if (WINDOW_WHOLE(s) && (row) >= 0 && (row) < shape.w)                                                          \
+        if (EVEN && (row) >= 0 && (row) < shape.w)                                                                     \
             take3(STATE(CHANNEL(s), row), to);                                                                         \
         else                                                                                                           \
             SHORT for (int j = 0; j < TAPS - 1; j++)                                                                   \
@@ -137,7 +140,7 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
         lanes taps[SIDES * TAPS];
         EACH_SIDE(s)
         {
-            if (TAPS_WHOLE(s)) {
+            if (EVEN) {
                 take4(w + CHANNEL(s) * x_nb.y, taps + s * TAPS);
                 continue;
             }
@@ -158,28 +161,24 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
             const bool owned = b < shape.z && from <= t;
             const int row = owned ? INDEX(src, b * index_nb.x) : -1;
             const long before = TAPS - 1 - (t - from); /* inputs in the window */
-            if (owned && before <= 0) {
-                cbytes in = x + (t - (TAPS - 1)) * x_nb.x;
-                EACH_SIDE(s)
-                {
-                    lanes sum = 0.0f;
-                    ASK(in + (TAPS + 1) * x_nb.x + 4 * CHANNEL(s)); /* of the token after the next */
-                    UNROLL for (int j = 0; j < TAPS; j++) sum = fma(taps[s * TAPS + j], LOAD(in + j * x_nb.x, s), sum);
-                    SAVE((__global float *)(o + t * x_nb.z), s, RESULT(sum));
-                }
-                continue;
-            }
+            cbytes first = x + (t - (TAPS - 1)) * x_nb.x;
             EACH_SIDE(s)
             {
                 lanes sum = 0.0f;
-                OLD_WINDOW(s)
-                for (int j = 0; j < TAPS && owned; j++) {
-                    lanes in;
-                    if (j >= before)
-                        in = LOAD(x + (t - (TAPS - 1) + j) * x_nb.x, s);
-                    else
-                        OLD(in, s, t - from + j);
-                    sum = fma(taps[s * TAPS + j], in, sum);
+                if (owned && before <= 0) {
+                    ASK(first + (TAPS + 1) * x_nb.x + 4 * CHANNEL(s)); /* of the token after the next */
+                    UNROLL for (int j = 0; j < TAPS; j++) sum = fma(taps[s * TAPS + j], LOAD(first + j * x_nb.x, s), sum);
+                } else if (owned) {
+                    OLD_WINDOW(s)
+                    SHORT for (int j = 0; j < TAPS; j++)
+                    {
+                        lanes in;
+                        if (j >= before)
+                            in = LOAD(first + j * x_nb.x, s);
+                        else
+                            OLD(in, s, t - from + j);
+                        sum = fma(taps[s * TAPS + j], in, sum);
+                    }
                 }
                 SAVE((__global float *)(o + t * x_nb.z), s, RESULT(sum));
             }
@@ -207,7 +206,7 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
                     const long at = tokens - slot - (TAPS - 1) + j;
                     made[j] = at >= 0 ? LOAD(x + (from + at) * x_nb.x, s) : old[at + TAPS - 1];
                 }
-                if (WINDOW_WHOLE(s)) {
+                if (EVEN) {
                     put3(made, STATE(CHANNEL(s), out));
                     continue;
                 }
