@@ -1,7 +1,7 @@
 /*
  * kernels/mul_mat_id.cl - o[:,u,t] = transpose(a[:,:,ids[u,t]]) b[:, u or 0, t].
  *
- * The second dimension of the launch is the expert: it gathers the tokens that
+ * The second dimension of the launch is the expert (experts.clh): it gathers the tokens that
  * chose it, so that every weight is read once for all of them.  Experts
  * first .. first + count - 1 of n_expert are in this launch; the one with
  * first = 0 also zeroes what skipped ids leave.
@@ -19,22 +19,21 @@
 KERNEL(GROUP_OF(1), mul_mat_id, EXPERTS_BUFFERS, mul_mat_id)
 {
     UNPACK(MUL_MAT_ID_NUMBERS)
-    const long row = (long)ITEM(0) * TILE_ROWS, e = ITEM(1), pairs = u * t;
-    if (row >= m || e > count)
+    const long row = (long)ITEM(0) * TILE_ROWS, pairs = u * t;
+    if (row >= m)
         return;
     const uint rows = min((long)TILE_ROWS, m - row);
     ids += ids_at;
     b += b_at;
     o += o_at + row * 4;
-    if (e == count) { /* the extra one: skipped ids */
-        if (first == 0)
-            skipped(ids, ids_nb, o, o_nb, u, pairs, n_expert, rows);
+    long from;
+    const long e = expert_of(ITEM(1), ids, ids_nb, o, o_nb, u, pairs, first, count, n_expert, rows, &from);
+    if (e < 0)
         return;
-    }
     a += a_at + e * a_nb.y + row * a_nb.x;
     ulong bo[TILE_COLS], oo[TILE_COLS];
     uint cols = 0;
-    for (long p = 0; p < pairs; p++) {
+    for (long p = from; p < pairs; p++) {
         if (id_of(ids, ids_nb, u, p) == first + e) {
             bo[cols] = OFFSET(p, b_nb);
             oo[cols++] = OFFSET(p, o_nb);

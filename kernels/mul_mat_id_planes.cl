@@ -22,23 +22,22 @@ NUMBERS(planes, PLANES_NUMBERS);
 KERNEL(GROUP_OF(1), mul_mat_id, PLANES_BUFFERS, planes)
 {
     UNPACK(PLANES_NUMBERS)
-    const long row = (long)ITEM(0) * EXPERT_ROWS, e = ITEM(1), pairs = u * t;
-    if (row >= m || e > count)
+    const long row = (long)ITEM(0) * EXPERT_ROWS, pairs = u * t;
+    if (row >= m)
         return;
     const uint rows = min((long)EXPERT_ROWS, m - row);
     const packed_columns all = {x + x_at, places * t, k / GROUP};
     ids += ids_at;
     b += b_at;
     o += o_at + row * 4;
-    if (e == count) {
-        if (first == 0)
-            skipped(ids, ids_nb, o, o_nb, u, pairs, n_expert, rows);
+    long from;
+    const long e = expert_of(ITEM(1), ids, ids_nb, o, o_nb, u, pairs, first, count, n_expert, rows, &from);
+    if (e < 0)
         return;
-    }
     a += a_at + e * a_nb.y + row * a_nb.x;
     uint at[MOST_COLS], cols = 0;
     ulong bo[MOST_COLS], oo[MOST_COLS];
-    for (long p = 0; p < pairs; p++) {
+    for (long p = from; p < pairs; p++) {
         if (id_of(ids, ids_nb, u, p) == first + e) {
             at[cols] = (places == 1 ? 0 : p % u * t) + p / u;
             bo[cols] = OFFSET(p, b_nb);

@@ -83,7 +83,7 @@ KERNEL(GROUP_OF(1), mul_mat_id, STRIPS_BUFFERS, strips)
     o += o_at;
     if (e == count) {
         if (first == 0)
-            skipped(ids + ids_at, ids_nb, o + begin * 4, o_nb, u, u * t, n_expert, end - begin);
+            skipped(ids + ids_at, ids_nb, o + begin * 4, o_nb, u, 0, u * t, n_expert, end - begin);
         return;
     }
     const ints words = (ints)(list + list_at), pairs = PAIRS(words) + STARTS(words)[e];

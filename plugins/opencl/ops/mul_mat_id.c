@@ -181,8 +181,9 @@ static void launch(cl_recorder *r, const cl_walk *part, void *ctx)
         cl_arg_long(r, places);
     }
     /* An item of the second dimension is a pair of token and expert, or an expert; the extra one is for what skipped ids
-     * leave. */
-    cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, v->columns ? u * n : e + 1, 1);
+     * leave (kernels/experts.clh). */
+    const bool by_pair = v->columns || (v->family == CL_VEC && u * n > 0 && u * n <= e);
+    cl_size2(r, cl_ceil(m, v->rows) * (int64_t)v->group, v->group, by_pair ? u * n : e + 1, 1);
 }
 
 static int record(cl_recorder *r, const eng_node *node)
