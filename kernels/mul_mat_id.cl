@@ -1,7 +1,7 @@
 /*
  * kernels/mul_mat_id.cl - o[:,u,t] = transpose(a[:,:,ids[u,t]]) b[:, u or 0, t].
  *
- * The second dimension of the launch is the expert (experts.clh): it gathers the tokens that
+ * The second dimension of the launch is the expert, or a pair where these are few (experts.clh): it gathers the tokens that
  * chose it, so that every weight is read once for all of them.  Experts
  * first .. first + count - 1 of n_expert are in this launch; the one with
  * first = 0 also zeroes what skipped ids leave.
@@ -27,7 +27,7 @@ KERNEL(GROUP_OF(1), mul_mat_id, EXPERTS_BUFFERS, mul_mat_id)
     b += b_at;
     o += o_at + row * 4;
     long from;
-    const long e = expert_of(ITEM(1), ids, ids_nb, o, o_nb, u, pairs, first, count, n_expert, rows, &from);
+    const long e = expert_or_zeros(ITEM(1), ids, ids_nb, o, o_nb, u, pairs, first, count, n_expert, rows, &from);
     if (e < 0)
         return;
     a += a_at + e * a_nb.y + row * a_nb.x;

@@ -31,7 +31,7 @@ KERNEL(GROUP_OF(1), mul_mat_id, PLANES_BUFFERS, planes)
     b += b_at;
     o += o_at + row * 4;
     long from;
-    const long e = expert_of(ITEM(1), ids, ids_nb, o, o_nb, u, pairs, first, count, n_expert, rows, &from);
+    const long e = expert_or_zeros(ITEM(1), ids, ids_nb, o, o_nb, u, pairs, first, count, n_expert, rows, &from);
     if (e < 0)
         return;
     a += a_at + e * a_nb.y + row * a_nb.x;

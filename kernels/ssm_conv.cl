@@ -4,7 +4,10 @@
  *
  * The results first (they read the window), then the windows (they write rows that
  * may be the ones read): in two launches, or, for few tokens, in one, for channels do
- * not meet.  -DTAPS= width of the kernel.
+ * not meet.
+ *
+ * -DTAPS=      width of the kernel
+ * -DREGULAR=1  (vec) four taps, whole vectors of channels, whose taps and windows lie one behind another, in one piece
  */
 #include "pieces.clh"
 #include "stream.clh"
@@ -28,8 +31,8 @@ NUMBERS(ssm_conv, SSM_CONV_NUMBERS);
 #define INDEX(p, offset) (*(__global const int *)((p) + (offset)))
 #define STATE(c, row) ((__global float *)piece_at(state_offset + (c) * state_nb.x + (row) * state_nb.y, piece_bytes))
 
-#ifndef EVEN
-#define EVEN 0
+#ifndef REGULAR
+#define REGULAR 0
 #endif
 #ifndef EPILOGUE /* the element-wise op behind this one, if it is one with it (plugins/opencl/ops/each.h) */
 #define EPILOGUE(T, v) (v)
@@ -41,7 +44,7 @@ NUMBERS(ssm_conv, SSM_CONV_NUMBERS);
 #define SIDES 16 /* as plugins/opencl/ops/variants.c: so much of a row that the hardware sees that it goes on */
 typedef float16 lanes;
 #define RESULT(v) EPILOGUE(float16, v)
-#if EVEN
+#if REGULAR
 #define LOAD(p, s) vload16(c0 / 16 + (s), (__global const float *)(p))
 #define SAVE(p, s, v) STORE16(v, (p) + CHANNEL(s))
 #else
@@ -73,7 +76,7 @@ typedef float lanes;
 #endif
 
 /* Four taps, and windows of three, of sixteen channels. */
-#if EVEN
+#if REGULAR
 static inline void take4(cbytes p, lanes *to)
 {
     const __global float *v = (const __global float *)p;
@@ -116,7 +119,7 @@ static inline void put3(const lanes *from, __global float *v)
     } while (0)
 #define WINDOW(to, s, row)                                                                                             \
     do {                                                                                                               \
-        if (EVEN && (row) >= 0 && (row) < shape.w)                                                                     \
+        if (REGULAR && (row) >= 0 && (row) < shape.w)                                                                  \
             take3(STATE(CHANNEL(s), row), to);                                                                         \
         else                                                                                                           \
             SHORT for (int j = 0; j < TAPS - 1; j++)                                                                   \
@@ -140,7 +143,7 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
         lanes taps[SIDES * TAPS];
         EACH_SIDE(s)
         {
-            if (EVEN) {
+            if (REGULAR) {
                 take4(w + CHANNEL(s) * x_nb.y, taps + s * TAPS);
                 continue;
             }
@@ -206,7 +209,7 @@ KERNEL(GROUP_OF(LOCAL), ssm_conv, BUFFERS, ssm_conv)
                     const long at = tokens - slot - (TAPS - 1) + j;
                     made[j] = at >= 0 ? LOAD(x + (from + at) * x_nb.x, s) : old[at + TAPS - 1];
                 }
-                if (EVEN) {
+                if (REGULAR) {
                     put3(made, STATE(CHANNEL(s), out));
                     continue;
                 }

@@ -234,6 +234,7 @@ static void cases_conv(cf_suite *s)
     cf_thin(s, 1);
     conv(s, 4, 64, tokens[1], 4, 3, CF_PLAIN, "k_head");
     conv(s, 4, 20, tokens[2], 3, 2, CF_PLAIN, "k_head");
+    conv(s, 4, 528, tokens[1], 4, 3, CF_PLAIN, NULL); /* whole vectors of channels, and more than a work-item does */
 }
 
 struct scan {

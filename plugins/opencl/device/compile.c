@@ -3,7 +3,7 @@
  *
  * Compilers made of clang may read a header with all functions of OpenCL C anew for each program, which takes
  * them longer than most programs do (PoCL 3.1: 120 ms of 137).  So the header is left out by its guard, and
- * kernels/builtins.clh, which declares what kernels use, put in its place.  That text refuses compilers of which
+ * kernels/builtins.clh, which has what kernels use, put in its place.  That text refuses compilers of which
  * nothing is known; whatever is refused is compiled with the header, and so is all that follows on the device.
  */
 #include "../host.h"

@@ -20,7 +20,7 @@ static eng_support supports(cl_device *device, const eng_subgraph *g, const eng_
 }
 
 /* Whole vectors of channels, whose taps and windows lie one behind another: what else there may be is not compiled. */
-static bool is_even(const cl_device *device, const eng_tensor *const in[CU + 1], const cl_split *split)
+static bool is_regular(const cl_device *device, const eng_tensor *const in[CU + 1], const cl_split *split)
 {
     return device->vec && cl_ne(in[W], 0) == 4 && cl_nb(in[W], 1) == 16 && cl_nb(in[STATE], 1) == 12 &&
            cl_ne(in[X], 0) % 16 == 0 && split->n == 1;
@@ -41,7 +41,7 @@ static int record(cl_recorder *r, const eng_node *node)
     if (sequences == 0 || taps == 0 || cl_split_of(r->device, graph, in[STATE], &split) != ENG_OK)
         return r->status;
     snprintf(options, sizeof options, "-DTAPS=%lld -DPIECES=%u -DLOCAL=%zu%s", (long long)taps, split.n, v->group,
-             is_even(r->device, in, &split) ? " -DEVEN=1" : "");
+             is_regular(r->device, in, &split) ? " -DREGULAR=1" : "");
     cl_epilogue_text(r->epilogue, epilogue);
     for (unsigned pass = 0; pass < (taps > 1 && v->parts ? 2u : 1u); pass++) {
         cl_launch_variant_with(r, v, options, epilogue);
