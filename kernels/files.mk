@@ -2,6 +2,7 @@
 opencl_kernels = \
 	kernels/across.clh \
 	kernels/add_id.cl \
+	kernels/alibi.clh \
 	kernels/attention.cl \
 	kernels/attention.clh \
 	kernels/attention_groups.clh \

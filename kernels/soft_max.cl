@@ -1,8 +1,9 @@
 /*
  * kernels/soft_max.cl - softmax of scale * x + slope * mask, with sinks.
- * -DMASK=float or half (absent: no mask), -DSINKS.  Space [n, t, heads, batch];
+ * -DMASK=float or half (absent: no mask), -DSINKS, -DALIBI= (alibi.clh).  Space [n, t, heads, batch];
  * first_head: number of the space's first head, of `heads` in all.
  */
+#include "alibi.clh"
 #include "row.clh"
 #include "stream.clh"
 
@@ -23,18 +24,6 @@
 #define M4(c) 0.0f
 #define M_ADDRESS 0
 #endif
-
-/* ALiBi slope of head h */
-static inline float slope_of(float max_bias, int h, int heads)
-{
-    if (max_bias <= 0.0f)
-        return 1.0f;
-    int n = 1;
-    while (2 * n <= heads)
-        n *= 2;
-    return h < n ? exp2(-max_bias * (float)(h + 1) / (float)n)
-                 : exp2(-max_bias * (float)(2 * (h - n) + 1) / (float)(2 * n));
-}
 
 /* exp(v - max); -inf stays 0 also where max is -inf */
 #define EXP1(v, top) ((v) == -INFINITY ? 0.0f : exp((v) - (top)))

@@ -25,7 +25,7 @@ typedef struct attn {
     uint64_t temporary;
     int64_t tile_tokens, tile_heads;
     int64_t first_cell, n_cells;            /* of the range being recorded */
-    char options[192];
+    char options[256];
 } attn;
 
 /* The number in the whole cache of the cell behind the n here. */
@@ -224,15 +224,16 @@ static int record(cl_recorder *r, const eng_node *node)
         x.valid.limit = cl_min(INT32_MAX, cl_ne(x.in[TABLE], 0) * node->ip[ENG_ATTN_BLOCK]);
     x.variant = cl_variant_of(r->device, node->op, kind_of(&x, r->device));
     choose_tiles(&x, r->device);
-    int n = snprintf(x.options, sizeof x.options, "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu -DMERGE=%zu%s",
+    int n = snprintf(x.options, sizeof x.options,
+                     "-DKT=%s -DVT=%s -DD=%lld -DE=%lld -DLOCAL=%zu -DMERGE=%zu -DSOFTCAP=%d -DALIBI=%d -DLSE=%d%s",
                      cl_type_name(x.in[K]->type), cl_type_name(x.in[V]->type), (long long)cl_ne(x.in[K], 0),
                      (long long)cl_ne(x.in[V], 0), cl_group(r->device), merge_group(r->device),
+                     (float)node->fp[ENG_ATTN_SOFTCAP] != 0, (float)node->fp[ENG_ATTN_MAX_BIAS] > 0, x.lse != NULL,
                      x.variant->options ? x.variant->options : "");
     if (x.in[MASK])
         n += snprintf(x.options + n, sizeof x.options - (size_t)n, " -DMASK=%s", cl_type_name(x.in[MASK]->type));
-    snprintf(x.options + n, sizeof x.options - (size_t)n, "%s%s%s%s", x.valid.period && !x.in[CPOS] ? " -DRUNS" : "",
-             (float)node->fp[ENG_ATTN_SOFTCAP] != 0 ? " -DSOFTCAP" : "", (float)node->fp[ENG_ATTN_MAX_BIAS] > 0 ? " -DALIBI" : "",
-             x.lse ? " -DLSE" : "");
+    if (x.valid.period && !x.in[CPOS])
+        snprintf(x.options + n, sizeof x.options - (size_t)n, " -DRUNS");
 
     cl_walk caches = {.ne = {1, cl_max(x.cells, 1), x.kv_heads, 1, 1, 1, 1, 1}};
     for (unsigned i = K; i <= V; i++) {

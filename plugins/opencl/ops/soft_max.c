@@ -7,7 +7,7 @@ static void part(cl_recorder *r, const cl_walk *w, void *ctx)
     const eng_tensor *mask = cl_in(r->graph, node, 1), *x = cl_in(r->graph, node, 0);
     char options[96];
     (void)ctx;
-    cl_row_options(r->device, options, sizeof options, "%s%s",
+    cl_row_options(r->device, options, sizeof options, "-DALIBI=%d %s%s", (float)node->fp[ENG_SOFT_MAX_MAX_BIAS] > 0,
                    !mask ? "" : mask->type == ENG_TYPE_F16 ? "-DMASK=1 -DMASK_HALF=1" : "-DMASK=1",
                    node->in[2] >= 0 ? " -DSINKS=1" : "");
     cl_launch(r, "soft_max", "soft_max", options);
