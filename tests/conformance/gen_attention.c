@@ -330,6 +330,16 @@ static void features(cf_suite *s)
                                  .t = 1,
                                  .cells = 3000,
                                  .valid = 2901});
+    attend(s, (struct attention){.tk = ENG_TYPE_F16, /* a prompt that sees a range of cells, whose scores are capped */
+                                 .tv = ENG_TYPE_F16,
+                                 .d = 64,
+                                 .e = 64,
+                                 .kvh = 2,
+                                 .group = 2,
+                                 .t = 40,
+                                 .cells = 150,
+                                 .valid = 150,
+                                 .softcap = 1});
 }
 
 static void splits(cf_suite *s)
