@@ -148,6 +148,11 @@ static void place_one(life *l, const life *placed, uint32_t n, const life **meet
     }
 }
 
+/* Small tensors outlive their last reader by so many nodes: threads that share nodes out need not wait for one another
+ * just because a place is used again at once. */
+#define SMALL 16384
+#define LINGER 4
+
 /* Owners in scratch memory that some node touches, with padded sizes. */
 static uint32_t select_scratch(const eng_subgraph *g, life *lives, const int32_t *takes, uint32_t alignment)
 {
@@ -160,6 +165,8 @@ static uint32_t select_scratch(const eng_subgraph *g, life *lives, const int32_t
         l.bytes = (t->bytes + alignment - 1) / alignment * alignment;
         if (l.bytes == 0)
             l.bytes = alignment;
+        if (l.bytes <= SMALL)
+            l.last += LINGER;
         lives[n++] = l;
     }
     return n;

@@ -30,6 +30,10 @@ struct cpu_gemm;
  * another at once, and where they must be woken. */
 enum { CPU_EAGER, CPU_SPARING, CPU_WAYS };
 
+/* Who does a task: all threads, a share each; thread 0, for it is too small to share; or every thread the whole of it,
+ * into memory of its own, so that none waits for the result (CPU_EAGER). */
+typedef enum cpu_by { CPU_BY_ALL, CPU_BY_ONE, CPU_BY_EACH } cpu_by;
+
 /* Portions of a thread's share that have been begun, by whomever; in a line of its own. */
 typedef struct cpu_taken {
     _Alignas(64) atomic_int portions;
@@ -45,7 +49,8 @@ struct cpu_task {
     const cpu_tensor *out[ENG_MAX_OUTPUTS];
     uint8_t *shared;  /* scratch that all threads of the task share          */
     bool barrier[CPU_WAYS]; /* wait for all threads before it                */
-    bool serial[CPU_WAYS];  /* too small to share: thread 0 does it alone    */
+    uint8_t by[CPU_WAYS];   /* cpu_by                                        */
+    const cpu_task *own; /* the task of each thread where it meets values that every thread has for itself; NULL: it does not */
     bool again;       /* it begins as the task before did, whose columns are packed for it, too */
     bool past;        /* the caches: they would not keep the result (ops/past.h) */
     cpu_taken *taken; /* of each thread's share; NULL: every thread does its own (cpu_take) */
@@ -282,7 +287,14 @@ struct eng_instance_state {
     size_t shared_bytes;
     cpu_taken *taken;         /* of the tasks that are taken in portions, one after another */
     size_t n_taken;
+    struct cpu_own {          /* values that each thread computes for itself (run/own.c) */
+        uint8_t *memory;      /* `bytes` of each thread, one after another   */
+        size_t bytes;
+        cpu_tensor *tensors;
+        cpu_task *tasks;
+    } own;
     cpu_pace pace;
+    int way, threads;         /* of the run that is not at its end           */
 };
 
 #define CPU_MAX_CORES 1024

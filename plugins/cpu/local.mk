@@ -23,7 +23,7 @@ libcpu_encode_scalar_la_CFLAGS = $(cpu_encode_flags)
 
 plugins_cpu_cpu_la_SOURCES = %D%/plugin.c %D%/device/device.c %D%/device/machine.c %D%/device/ram.c \
 	%D%/device/topology.c %D%/device/topology.h %D%/device/turns.c %D%/device/types.c %D%/memory/memory.c %D%/memory/scratch.c %D%/memory/store.c %D%/lower/plan.c \
-	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/pace.c %D%/run/pace.h %D%/run/queue.c %D%/run/roof.c
+	%D%/lower/supports.c %D%/lower/variant.c %D%/run/instance.c %D%/run/order.c %D%/run/order.h %D%/run/own.c %D%/run/pace.c %D%/run/pace.h %D%/run/queue.c %D%/run/roof.c
 plugins_cpu_cpu_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 plugins_cpu_cpu_la_LDFLAGS = $(plugin_ldflags)
 plugins_cpu_cpu_la_LIBADD = libengine-util.la libcpu-scalar.la libcpu-encode-scalar.la $(HWLOC_LIBS) $(LIBM)

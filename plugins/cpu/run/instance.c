@@ -1,7 +1,7 @@
 /*
  * Instances: a plan with its memory.  Addresses are known now, so each node
- * becomes a task with resolved operands, and it is decided which tasks one
- * thread does alone and between which all threads must wait for one another.
+ * becomes a task with resolved operands.  Who does it and who waits for whom is
+ * said in order.c.
  */
 #include "config.h"
 
@@ -9,24 +9,7 @@
 
 #include "../cpu.h"
 #include "libengine/util/util.h"
-
-/* Work of fewer nanoseconds than this is done by one thread: joining the others costs
- * more.  Those that spin are joined in some tenths of a microsecond, the longer the
- * more they are; those that sleep must be woken. */
-static double serial_below(int way, int threads)
-{
-    return way == CPU_EAGER ? 300.0 * threads : 2000.0 * threads;
-}
-
-/* A run can be left where all threads meet: so they do after this many nanoseconds of work. */
-#define MOST_APART 2e6
-
-/* A guess at the time that one thread takes, in nanoseconds. */
-static double cost(const eng_subgraph *graph, const cpu_task *task)
-{
-    eu_work work = eu_row_work(task->info, graph, task->node);
-    return 0.0125 * work.bytes + 0.015 * work.operations;
-}
+#include "order.h"
 
 static const cpu_op *task_op(const cpu_task *task)
 {
@@ -90,108 +73,6 @@ static int resolve_all(eng_instance_state *inst, eng_store_state *const *stores,
     return ENG_OK;
 }
 
-/* -- who waits for whom --------------------------------------------------------- */
-
-typedef struct cpu_span {
-    uintptr_t begin, end;
-    bool write, serial;
-} cpu_span;
-
-typedef struct cpu_spans {
-    cpu_span *list;
-    size_t n, room;
-} cpu_spans;
-
-static bool spans_add(cpu_spans *s, cpu_span span)
-{
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        cpu_span *list = realloc(s->list, room * sizeof *list);
-        if (!list)
-            return false;
-        s->list = list;
-        s->room = room;
-    }
-    s->list[s->n++] = span;
-    return true;
-}
-
-static cpu_span tensor_span(const cpu_tensor *t, bool write, bool serial)
-{
-    uintptr_t begin = (uintptr_t)t->data, end = begin;
-    if (t->ne[0] > 0 && t->rows > 0) {
-        end = begin + t->block_bytes + (uintptr_t)((t->ne[0] / t->block - 1) * t->nb[0]);
-        for (int d = 1; d < ENG_MAX_RANK; d++)
-            end += (uintptr_t)((t->ne[d] - 1) * t->nb[d]);
-    }
-    return (cpu_span){begin, end, write, serial};
-}
-
-static int task_spans(const cpu_task *task, int way, size_t shared_bytes, cpu_span *out)
-{
-    int n = 0;
-    for (int i = 0; i < ENG_MAX_INPUTS; i++)
-        if (task->in[i])
-            out[n++] = tensor_span(task->in[i], task->info->in[i].inout, task->serial[way]);
-    for (int i = 0; i < ENG_MAX_OUTPUTS; i++)
-        if (task->out[i])
-            out[n++] = tensor_span(task->out[i], true, task->serial[way]);
-    if (shared_bytes)
-        out[n++] = (cpu_span){(uintptr_t)task->shared, (uintptr_t)task->shared + shared_bytes, !task->again,
-                               task->serial[way]};
-    return n;
-}
-
-/*
- * A task waits if it touches what an earlier one, since the last wait, has
- * written, or writes what it has touched; except that thread 0 need not wait
- * for itself.
- */
-static bool must_wait(const cpu_spans *since, const cpu_span *mine, int n)
-{
-    for (size_t i = 0; i < since->n; i++)
-        for (int j = 0; j < n; j++) {
-            const cpu_span *a = &since->list[i], *b = &mine[j];
-            if ((a->write || b->write) && !(a->serial && b->serial) && a->begin < b->end && b->begin < a->end)
-                return true;
-        }
-    return false;
-}
-
-static bool place_barriers(eng_instance_state *inst, int way, const size_t *shared_bytes)
-{
-    const eng_plan_state *plan = inst->plan;
-    cpu_spans since = {0};
-    double apart = 0;
-    uint32_t section = 0;
-    for (uint32_t i = 0; i < plan->n_nodes; i++) {
-        cpu_task *task = &inst->tasks[i];
-        /* a section may be submitted on its own: it begins afresh */
-        while (section < plan->graph->n_sections && plan->section_first[section] <= i) {
-            if (plan->section_first[section] == i && i > 0)
-                task->barrier[way] = true;
-            section++;
-        }
-        cpu_span mine[ENG_MAX_INPUTS + ENG_MAX_OUTPUTS + 1];
-        int n = task_spans(task, way, shared_bytes[i], mine);
-        if (task->barrier[way] || apart > MOST_APART || must_wait(&since, mine, n)) {
-            task->barrier[way] = true;
-            since.n = 0;
-            apart = 0;
-        }
-        apart += cost(plan->graph, task);
-        if (shared_bytes[i] && task_op(task)->again) /* all threads have met behind what it wrote, and read it */
-            mine[n - 1].write = false;
-        for (int j = 0; j < n; j++)
-            if (!spans_add(&since, mine[j])) {
-                free(since.list);
-                return false;
-            }
-    }
-    free(since.list);
-    return true;
-}
-
 /* -- creation -------------------------------------------------------------------- */
 
 static void make_tasks(eng_instance_state *inst)
@@ -209,13 +90,10 @@ static void make_tasks(eng_instance_state *inst)
         for (int j = 0; j < ENG_MAX_OUTPUTS; j++)
             task->out[j] = node->out[j] >= 0 ? &inst->tensors[node->out[j]] : NULL;
         const eng_tensor *result = eng_subgraph_tensor(plan->graph, node->out[0]);
-        int threads = plan->device->threads;
-        double nanoseconds = cost(plan->graph, task);
-        inst->pace.guess += nanoseconds;
+        inst->pace.guess += cpu_cost(plan->graph, task);
         task->past = result && result->bytes >= plan->device->past_from;
-        for (int way = 0; way < CPU_WAYS; way++)
-            task->serial[way] = threads == 1 || nanoseconds < serial_below(way, threads);
     }
+    cpu_order_share(inst);
 }
 
 /* Work of fewer nanoseconds for a thread is shared out once and for all. */
@@ -224,7 +102,7 @@ static void make_tasks(eng_instance_state *inst)
 static bool in_portions(const eng_plan_state *plan, const cpu_task *task)
 {
     int threads = plan->device->threads;
-    return threads > 1 && task_op(task)->takes && cost(plan->graph, task) >= PORTIONS_FROM * threads;
+    return threads > 1 && task_op(task)->takes && cpu_cost(plan->graph, task) >= PORTIONS_FROM * threads;
 }
 
 static int make_portions(eng_instance_state *inst)
@@ -247,18 +125,18 @@ static int make_portions(eng_instance_state *inst)
     return ENG_OK;
 }
 
-/* Does the task begin as the one before it did?  Both are shared out then, or neither: serial tasks have the memory of thread 0. */
+/* Does the task begin as the one before it did?  Both are shared out then, or neither: what one thread does has its memory. */
 static bool is_again(const cpu_task *before, const cpu_task *task, int threads)
 {
     const cpu_op *op = task_op(task);
     bool alike = op->again && before->run == task->run && before->node->section == task->node->section;
     for (int way = 0; way < CPU_WAYS; way++)
-        alike = alike && before->serial[way] == task->serial[way];
+        alike = alike && before->by[way] == task->by[way];
     return alike && op->again(before, task, threads);
 }
 
 /* Scratch memory of the ops themselves, and the order of the threads. */
-static int prepare(eng_instance_state *inst)
+static int prepare(eng_instance_state *inst, bool *own)
 {
     const eng_plan_state *plan = inst->plan;
     eng_device_state *device = plan->device;
@@ -270,7 +148,7 @@ static int prepare(eng_instance_state *inst)
         cpu_task *task = &inst->tasks[i];
         const cpu_op *op = task_op(task);
         task->again = i > 0 && is_again(task - 1, task, device->threads);
-        int threads = task->serial[CPU_EAGER] && task->serial[CPU_SPARING] ? 1 : device->threads;
+        int threads = task->by[CPU_EAGER] && task->by[CPU_SPARING] ? 1 : device->threads;
         if (op->thread_bytes) {
             size_t bytes = op->thread_bytes(task, threads);
             per_thread = bytes > per_thread ? bytes : per_thread;
@@ -287,10 +165,22 @@ static int prepare(eng_instance_state *inst)
     }
     for (uint32_t i = 0; i < plan->n_nodes; i++)
         inst->tasks[i].shared = shared[i] ? inst->shared : NULL;
-    for (int way = 0; way < CPU_WAYS; way++)
-        if (status == ENG_OK && !place_barriers(inst, way, shared))
-            status = ENG_ERR_NOMEM;
+    if (status == ENG_OK && !cpu_order(inst, shared, own))
+        status = ENG_ERR_NOMEM;
     free(shared);
+    return status;
+}
+
+static int make_ready(eng_instance_state *inst)
+{
+    bool *own = eu_zeroed(inst->plan->graph->n_tensors, sizeof *own);
+    make_tasks(inst);
+    int status = own ? prepare(inst, own) : ENG_ERR_NOMEM;
+    if (status == ENG_OK)
+        status = make_portions(inst);
+    if (status == ENG_OK && !cpu_own_create(inst, own))
+        status = ENG_ERR_NOMEM;
+    free(own);
     return status;
 }
 
@@ -317,10 +207,7 @@ int cpu_instance_create(eng_plan_state *plan, eng_store_state *const *stores, co
     pthread_mutex_unlock(&device->lock);
     int status = resolve_all(inst, stores, tensors);
     if (status == ENG_OK) {
-        make_tasks(inst);
-        status = prepare(inst);
-        if (status == ENG_OK)
-            status = make_portions(inst);
+        status = make_ready(inst);
         if (status != ENG_OK)
             cpu_no_memory(s, "the working memory of an instance");
     }
@@ -346,6 +233,7 @@ void cpu_instance_destroy(eng_instance_state *instance)
     cpu_memory_free(instance->shared, instance->shared_bytes);
     if (instance->taken)
         cpu_memory_free(instance->taken, instance->n_taken * sizeof *instance->taken);
+    cpu_own_destroy(instance);
     free(instance->tensors);
     free(instance->tasks);
     free(instance->bound);

@@ -32,12 +32,13 @@ void cpu_queue_destroy(eng_queue_state *queue)
 /* -- runs -------------------------------------------------------------------------- */
 
 typedef struct cpu_submission {
+    eng_instance_state *instance;
     const cpu_task *tasks;
     uint32_t n;
     const int64_t *params;
     uint32_t n_params;
     eng_device_state *device;
-    cpu_pace *pace;     /* of the instance; NULL: only a part of it runs     */
+    bool whole;         /* all sections: the instance's pace counts          */
     int threads;
     int way;
     eng_run *control;   /* may be NULL                                       */
@@ -75,23 +76,30 @@ static void walk(void *ctx, uint32_t thread)
     cpu_run run = {.thread = (int)thread, .threads = sub->threads, .params = sub->params, .n_params = sub->n_params,
                    .team = sub->device->team, .scratch = sub->device->scratch[thread]};
     cpu_run alone = run;
+    alone.thread = 0;
     alone.threads = 1;
+    const bool together = run.threads > 1, has_own = together && sub->way == CPU_EAGER;
     for (uint32_t i = sub->from; i < sub->n; i++) {
         const cpu_task *task = &sub->tasks[i];
-        if ((task->barrier[sub->way] || run.threads == 1) && i > sub->from && leaves(sub, &run, i))
+        if ((task->barrier[sub->way] || !together) && i > sub->from && leaves(sub, &run, i))
             return;
-        if (!task->serial[sub->way])
+        const cpu_by by = task->by[sub->way];
+        if (has_own && task->own)
+            task = &task->own[thread];
+        if (by == CPU_BY_ALL)
             task->run(task, &run);
-        else if (thread == 0)
+        else if (thread == 0 || by == CPU_BY_EACH)
             task->run(task, &alone);
+        else
+            alone.packed = false; /* not by this thread */
     }
 }
 
 /* Is there anything that more than one thread would do? */
-static bool all_serial(const cpu_submission *sub)
+static bool none_shared(const cpu_submission *sub)
 {
     for (uint32_t i = 0; i < sub->n; i++)
-        if (!sub->tasks[i].serial[sub->way])
+        if (sub->tasks[i].by[sub->way] == CPU_BY_ALL)
             return false;
     return true;
 }
@@ -107,14 +115,24 @@ static void put_back(const cpu_submission *sub)
 /* By all threads, or as many as are worth it. */
 static void run_together(cpu_submission *sub)
 {
-    eng_device_state *device = sub->device;
-    const bool whole = sub->pace && sub->from == 0;
-    sub->threads = whole ? cpu_pace_threads(sub->pace, device->threads) : device->threads;
     put_back(sub);
+    const bool from_begin = sub->from == 0;
     const uint64_t begin = eu_now();
-    eu_team_run(device->team, (uint32_t)sub->threads, walk, sub);
-    if (whole && atomic_load_explicit(&sub->stop, memory_order_relaxed) >= sub->n)
-        cpu_pace_took(sub->pace, sub->threads, (double)(eu_now() - begin));
+    eu_team_run(sub->device->team, (uint32_t)sub->threads, walk, sub);
+    if (sub->whole && from_begin && atomic_load_explicit(&sub->stop, memory_order_relaxed) >= sub->n)
+        cpu_pace_took(&sub->instance->pace, sub->threads, (double)(eu_now() - begin));
+}
+
+/* How, and by how many threads.  A run that has been left goes on as it began: where its values are depends on that. */
+static void choose_way(cpu_submission *sub)
+{
+    eng_instance_state *inst = sub->instance;
+    if (sub->from == 0) {
+        inst->way = eu_team_calm(sub->device->team) ? CPU_EAGER : CPU_SPARING;
+        inst->threads = sub->whole ? cpu_pace_threads(&inst->pace, sub->device->threads) : sub->device->threads;
+    }
+    sub->way = inst->way;
+    sub->threads = none_shared(sub) ? 1 : inst->threads;
 }
 
 /* From one end of its turn to the next; what the caller has answered, if it did not come to the end. */
@@ -128,13 +146,11 @@ static uint32_t run_tasks(cpu_submission *sub)
             return answer;
         atomic_store_explicit(&sub->stop, sub->n, memory_order_relaxed);
         sub->slice_end = 0;
-        sub->way = eu_team_calm(device->team) ? CPU_EAGER : CPU_SPARING;
-        if (all_serial(sub)) {
-            sub->threads = 1;
+        choose_way(sub);
+        if (none_shared(sub))
             walk(sub, 0);
-        } else {
+        else
             run_together(sub);
-        }
         cpu_turns_give(&device->turns, &turn);
         sub->from = atomic_load_explicit(&sub->stop, memory_order_relaxed);
         if (sub->from >= sub->n || sub->answer != ENG_RUN_GO_ON)
@@ -157,9 +173,9 @@ int cpu_queue_run(eng_queue_state *queue, eng_instance_state *instance, uint32_t
                                       "the plan takes %u parameters, %u were given",
                                       (unsigned)plan->graph->n_params, (unsigned)n_params);
     uint32_t begin = plan->section_first[first], end = plan->section_first[first + count];
-    cpu_submission sub = {.tasks = instance->tasks + begin, .n = end - begin, .params = params, .n_params = n_params,
-                          .device = device, .pace = count == sections ? &instance->pace : NULL,
-                          .control = control, .from = control ? (uint32_t)control->position : 0};
+    cpu_submission sub = {.instance = instance, .tasks = instance->tasks + begin, .n = end - begin, .params = params,
+                          .n_params = n_params, .device = device, .whole = count == sections, .control = control,
+                          .from = control ? (uint32_t)control->position : 0};
     if (sub.from < sub.n && run_tasks(&sub) == ENG_RUN_CANCEL)
         return ENG_ERR_CANCELLED;
     if (sub.from < sub.n) {
