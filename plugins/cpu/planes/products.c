@@ -17,15 +17,16 @@
 LINES_FORMS(TILES)
 
 /* Rows m .. m + rows - 1 with all columns, NOW at a time. */
-static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows)
+static void run_now(const cpu_gemm *g, int planes, const uint8_t *packed, int64_t m, int64_t rows, bool first)
 {
+    const int64_t times = (g->n + NOW - 1) / NOW;
     int cols;
-    for (int64_t c = 0; c < g->n; c += cols) {
+    for (int64_t c = 0, time = 0; c < g->n; c += cols, time++) {
         vf sum[TILE][VECTORS];
         tile_columns x;
         cols = even(g->n - c, NOW);
         set_columns(&x, g, planes, packed, c, cols, 0);
-        calls[g->type].type->now(planes, cols, rows_at(g, m, rows, 0), &x, sum);
+        calls[g->type].type->now(planes, cols, rows_at(g, m, rows, 0), far_of(g, time, times, first), &x, sum);
         store_sums(g, c, cols, m, rows, sum);
     }
 }
@@ -38,7 +39,7 @@ static void run_rows(const cpu_gemm *g, int planes, int64_t m0, int64_t m1, uint
     if (g->n > NOW_AGAIN)
         run_panels(&w, m0, m1);
     for (int64_t m = m0; m < m1 && g->n <= NOW_AGAIN; m += STRIP)
-        run_now(g, planes, w.packed, m, m1 - m < STRIP ? m1 - m : STRIP);
+        run_now(g, planes, w.packed, m, m1 - m < STRIP ? m1 - m : STRIP, m == m0);
 }
 
 PRODUCTS(exact, EXACT)

@@ -48,22 +48,43 @@ CPU_INLINE int64_t asks_from(const cpu_gemm *g, int64_t left, const int bytes)
     return AHEAD_OF(bytes) + (AHEAD_OF(bytes) < left ? 0 : (STRIP - EU_LANES) * g->stride);
 }
 
+/* What is asked for while a strip is met: of its groups of rows first .. end - 1, what lies `from` bytes behind that
+ * which is met; 0: what comes next of the strip. */
+typedef struct strip_far {
+    int64_t from;
+    int first, end;
+} strip_far;
+#define ALL_AHEAD ((strip_far){0, 0, STRIP / EU_LANES})
+
+/* A strip that is met more than once lies in the second-level cache from the second time on.  So that the memory does not
+ * rest meanwhile, each time asks for a part of the next strip; the first strip of all, for its own. */
+CPU_INLINE strip_far far_of(const cpu_gemm *g, int64_t time, int64_t times, bool first)
+{
+    const int64_t groups = STRIP / EU_LANES;
+    if (times == 1 || (first && time == 0))
+        return ALL_AHEAD;
+    return (strip_far){STRIP * g->stride, (int)(groups * time / times), (int)(groups * (time + 1) / times)};
+}
+
 /* Asks for a group's share, `bytes` from `far` on, since more at once are more misses than a core can have; and for `bytes` from
  * `near` on once more, which were asked for before. */
-CPU_INLINE void ask_ahead(const strip_rows *w, int64_t far, int64_t near, const int bytes)
+CPU_INLINE void ask_ahead(const strip_rows *w, int64_t far, int64_t near, const int bytes, int first, int end)
 {
     CPU_UNROLL
-    for (int r = 0; r < STRIP / EU_LANES; r++)
+    for (int r = 0; r < STRIP / EU_LANES; r++) {
+        if (r >= first && r < end)
+            CPU_UNROLL
+            for (int i = 0; i < bytes; i += 64)
+                ask_far(group_at(w->at, r) + far + i);
         CPU_UNROLL
-        for (int i = 0; i < bytes; i += 64) {
-            ask_far(group_at(w->at, r) + far + i);
+        for (int i = 0; i < bytes; i += 64)
             __builtin_prefetch(group_at(w->at, r) + near + i, 0, 3);
-        }
+    }
 }
 
 CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales_of scales, const int elements,
                           const int bytes, const int same, const planes_form form, int bias, const int planes,
-                          const int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS])
+                          const int cols, strip_rows w, strip_far far, tile_columns *x, vf sum[TILE][VECTORS])
 {
     const int groups = elements / GROUP, factors = groups * form.parts;
     const int64_t each = planes_group_bytes(form, planes);
@@ -73,13 +94,13 @@ CPU_INLINE void strip_now(const line_of line, const lines_of write, const scales
         float d[FACTORS], m[FACTORS];
         chunk_scales(&w, scales, n, bytes, factors, d, m);
         for (int b = 0; b < n; b++) {
-            const int64_t ask = asks_from(x->g, (blocks - b) * bytes * EU_LANES, bytes);
+            const int64_t ask = far.from ? far.from : asks_from(x->g, (blocks - b) * bytes * EU_LANES, bytes);
             for (int j = 0; j < groups; j += same)
                 CPU_UNROLL
                 for (int i = 0; i < same; i++, next_group(x, each, cols)) {
                     const int first = (b * groups + j + i) * form.parts * STRIP;
                     const int share = bytes * EU_LANES / groups, begin = (j + i) * share;
-                    ask_ahead(&w, ask + begin, NEAR + begin, share);
+                    ask_ahead(&w, ask + begin, NEAR + begin, share, far.first, far.end);
                     meet(line, write, &w, j + i, d + first, m + first, x, form, bias, planes, cols, sum);
                 }
             next_block(&w, bytes);
@@ -113,7 +134,7 @@ CPU_INLINE void panel_of(const line_of line, const scales_of scales, const int e
         CPU_UNROLL
         for (int j = 0; j < groups; j++, lines += GROUP * STRIP) {
             const int share = bytes * EU_LANES / groups, begin = j * share;
-            ask_ahead(&w, ask + begin, NEAR + begin, share);
+            ask_ahead(&w, ask + begin, NEAR + begin, share, 0, STRIP / EU_LANES);
             CPU_UNROLL
             for (int l = 0; l < LINES_EACH; l++)
                 CPU_UNROLL

@@ -9,7 +9,7 @@
 
 typedef struct planes_type {
     /* rows w times columns x, of which numbers are made as they are met */
-    void (*now)(int planes, int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS]);
+    void (*now)(int planes, int cols, strip_rows w, strip_far far, tile_columns *x, vf sum[TILE][VECTORS]);
     /* lines and factors of elements k0 .. k0 + kc - 1 of rows w */
     void (*panel)(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to);
 } planes_type;
@@ -52,11 +52,12 @@ LANES_TYPES(DECLARE)
             for (int r = 0; r < VECTORS; r++)                                                                          \
                 line_store(lines + l * LINE + 4 * ROWS * r, line_##name(block->at[r], j, l));                        \
     }                                                                                                                  \
-    static void now_##name(int planes, int cols, strip_rows w, tile_columns *x, vf sum[TILE][VECTORS])                 \
+    static void now_##name(int planes, int cols, strip_rows w, strip_far far, tile_columns *x,                         \
+                           vf sum[TILE][VECTORS])                                                                      \
     {                                                                                                                  \
         EACH_WAY(NOW_COLS, NOW_COLS,                                                                                   \
                  strip_now(line_##name, lines_##name, scales_##name, elements, bytes, same,                            \
-                           FORM_OF(group, bias, minima), bias, P, C, w, x, sum));                                      \
+                           FORM_OF(group, bias, minima), bias, P, C, w, far, x, sum));                                 \
     }                                                                                                                  \
     static void panel_##name(const cpu_gemm *g, int64_t k0, int64_t kc, strip_rows w, const strip_panel *to)           \
     {                                                                                                                  \
