@@ -1,6 +1,6 @@
 /*
  * Memory by lifetime.  A scratch tensor lives from the node that makes it to the
- * last node that reads it or a view of it.  A result takes the place of an operand
+ * last node that reads it or a view of it, small ones a little longer.  A result takes the place of an operand
  * that dies at its node if the op's row says that it may.  Tensors are placed from the largest
  * to the smallest, each at the lowest offset free for its whole life ("greedy by
  * size": Pisarchyk, Lee, arXiv:2001.03288).
@@ -148,8 +148,8 @@ static void place_one(life *l, const life *placed, uint32_t n, const life **meet
     }
 }
 
-/* Small tensors outlive their last reader by so many nodes: threads that share nodes out need not wait for one another
- * just because a place is used again at once. */
+/* Small tensors outlive their last reader by so many nodes, views counted: threads that share nodes out need not wait for
+ * one another just because a place is used again at once (what is small is for plugins/cpu/run/order.c to agree with). */
 #define SMALL 16384
 #define LINGER 4
 

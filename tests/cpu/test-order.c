@@ -1,7 +1,8 @@
 /*
  * Graphs of small and larger nodes drawn by chance, in which threads share some nodes, leave some to one of them and compute
- * others each for itself (plugins/cpu/run/order.c): by two and three threads, run again and again, also by two hosts at once
- * of which each has to let the other on, they give the bits that one thread gives.
+ * others each for itself (plugins/cpu/run/order.c), with weights as they are and in lanes: by two and three threads, run again
+ * and again, also by two hosts at once of which each has to let the other on, they give the bits that one thread gives.
+ * Threads for which there are no cores do nothing for themselves.
  *
  *     test-order [GRAPHS]
  */
@@ -13,15 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../matrix.h"
 #include "../tap.h"
 #include "compute.h"
 
-enum { WIDTH = 96, MOST_TOKENS = 3, POOL = 6, MOST_STEPS = 400, RUNS = 6, HOSTS = 2 };
+enum { WIDTH = 96, ROWS = 8, MOST_TOKENS = 3, POOL = 6, MOST_STEPS = 400, RUNS = 6, HOSTS = 2 };
 enum { LONG_STEPS = 8000, LONG_RUNS = 12 }; /* some milliseconds: more than a run has for itself where others wait */
 
-/* What graph a seed stands for. */
+/* What graph a seed stands for; 0: that of packed_before(). */
 typedef struct drawn {
     uint64_t seed;
+    uint32_t type; /* of the weights */
     int64_t tokens;
     int steps, runs;
 } drawn;
@@ -33,7 +36,10 @@ static uint32_t choose(uint64_t *s, uint32_t n)
     return i < n ? i : n - 1;
 }
 
-/* The largest of its numbers no larger than some: products of sums of products overflow. */
+/* Tensors of the store: a matrix, two of few rows, what goes in and what comes out. */
+enum { MATRIX, FEW, OTHER_FEW, X, Y, TENSORS };
+
+/* Of rows that would grow, with products of sums of products, until they are no numbers. */
 static eng_value bounded(eng_graph *g, eng_value x)
 {
     return eng_rms_norm(g, x, ENG_NO_VALUE, 1e-5);
@@ -42,8 +48,7 @@ static eng_value bounded(eng_graph *g, eng_value x)
 /* A product so small that one thread does it, beside what it leaves of x. */
 static eng_value some_rows(eng_graph *g, eng_value w, eng_value x)
 {
-    const eng_value few = eng_mul_mat(g, eng_slice(g, w, 1, 0, 8), x);
-    return eng_concat(g, few, eng_slice(g, x, 0, 8, WIDTH - 8), 0);
+    return eng_concat(g, eng_mul_mat(g, w, x), eng_slice(g, x, 0, ROWS, WIDTH - ROWS), 0);
 }
 
 /* The same elements in another order. */
@@ -54,29 +59,42 @@ static eng_value turned(eng_graph *g, eng_value x, int64_t tokens)
     return eng_reshape(g, eng_cont(g, eng_permute(g, eng_reshape(g, x, parts, 3), dims, 3)), whole, 2);
 }
 
-static eng_value step(eng_graph *g, uint64_t *s, eng_value w, eng_value a, eng_value b, int64_t tokens)
+static eng_value step(eng_graph *g, uint64_t *s, const eng_value *in, eng_value a, eng_value b, int64_t tokens)
 {
     switch (choose(s, 10)) {
     case 0: return eng_add(g, a, b);
     case 1: return bounded(g, eng_mul(g, a, b));
     case 2: return eng_unary(g, a, choose(s, 2) ? ENG_UNARY_SILU : ENG_UNARY_SIGMOID);
-    case 3: case 4: case 5: return bounded(g, eng_mul_mat(g, w, a));
-    case 6: return some_rows(g, w, a);
+    case 3: case 4: case 5: return bounded(g, eng_mul_mat(g, in[MATRIX], a));
+    case 6: return some_rows(g, in[choose(s, 2) ? FEW : OTHER_FEW], a);
     case 7: return eng_glu(g, a, b, ENG_GLU_SWIGLU, NULL);
     case 8: return turned(g, a, tokens);
     default: return bounded(g, a);
     }
 }
 
-static eng_value draw(eng_graph *g, const drawn *what, eng_value w, eng_value x)
+/* Products of few rows one after another, of which all threads do the first and the third and one does the second, whose
+ * columns the third has: what they have packed are the first one's. */
+static eng_value packed_before(eng_graph *g, const eng_value *in)
 {
+    const eng_value x = in[X], a = eng_scale(g, x, 2, 0), b = eng_scale(g, x, 3, 0);
+    const eng_value first = eng_mul_mat(g, in[FEW], a), last = eng_mul_mat(g, in[OTHER_FEW], b);
+    const eng_value third = eng_mul_mat(g, in[FEW], b), rest = eng_slice(g, x, 0, 2 * ROWS, WIDTH - 2 * ROWS);
+    const eng_value shared = eng_mul_mat(g, in[MATRIX], eng_concat(g, eng_concat(g, first, third, 0), rest, 0));
+    return eng_add(g, shared, eng_concat(g, last, eng_slice(g, x, 0, ROWS, WIDTH - ROWS), 0));
+}
+
+static eng_value draw(eng_graph *g, const drawn *what, const eng_value *in)
+{
+    if (what->seed == 0)
+        return packed_before(g, in);
     uint64_t s = what->seed;
     eng_value pool[POOL];
     for (int i = 0; i < POOL; i++)
-        pool[i] = eng_scale(g, x, 1 + i, 0);
+        pool[i] = eng_scale(g, in[X], 1 + i, 0);
     for (int i = 0; i < what->steps; i++) {
         const uint32_t a = choose(&s, POOL), b = choose(&s, POOL), to = choose(&s, POOL);
-        pool[to] = step(g, &s, w, pool[a], pool[b], what->tokens);
+        pool[to] = step(g, &s, in, pool[a], pool[b], what->tokens);
     }
     eng_value sum = pool[0];
     for (int i = 1; i < POOL; i++)
@@ -95,31 +113,45 @@ typedef struct subject {
     eng_queue *queue;
 } subject;
 
-static bool prepare(subject *s, const device *d, const drawn *what)
+static bool fill(const subject *s)
 {
-    eng_store_tensor t[3] = {{.ne = {WIDTH, WIDTH}, .name = "w", .use = ENG_USE_WEIGHT},
-                             {.ne = {WIDTH, what->tokens}, .name = "x", .use = ENG_USE_INPUT},
-                             {.ne = {WIDTH, what->tokens}, .name = "y", .use = ENG_USE_OUTPUT}};
-    eng_graph *g = NULL;
-    eng_value in[3];
-    *s = (subject){.device = d, .what = *what};
-    for (int i = 0; i < 3; i++) {
-        t[i].size = sizeof *t;
-        t[i].type = ENG_TYPE_F32;
-        t[i].rank = 2;
-        t[i].layer = -1;
-    }
-    bool good = eng_store_create(d->device, t, 3, &s->store) == ENG_OK && eng_graph_create(d->context, 0, &g) == ENG_OK;
-    for (uint32_t i = 0; good && i < 3; i++)
-        in[i] = eng_graph_tensor(g, 0, s->store, i);
-    for (uint32_t i = 0; good && i < 2; i++) {
-        const uint64_t bytes = eng_store_bytes(s->store, i);
-        float *values = numbers((int64_t)(bytes / sizeof *values), i + 1);
-        good = values && eng_store_write(s->store, i, 0, bytes, values) == ENG_OK;
+    bool good = true;
+    for (uint32_t i = 0; good && i <= X; i++) {
+        const int64_t ne[4] = {WIDTH, i == MATRIX ? WIDTH : i == X ? s->what.tokens : ROWS};
+        void *values = i < X && s->what.type != ENG_TYPE_F32 ? encode(s->device, s->what.type, ne, i + 1)
+                                                             : numbers(ne[0] * ne[1], i + 1);
+        good = values && eng_store_write(s->store, i, 0, eng_store_bytes(s->store, i), values) == ENG_OK;
         free(values);
     }
+    return good;
+}
+
+static bool declare(subject *s)
+{
+    eng_store_tensor t[TENSORS];
+    for (int i = 0; i < TENSORS; i++) {
+        t[i] = (eng_store_tensor){.size = sizeof *t, .type = ENG_TYPE_F32, .rank = 2, .layer = -1, .name = "t",
+                                  .ne = {WIDTH, s->what.tokens}, .use = i == X ? ENG_USE_INPUT : ENG_USE_OUTPUT};
+        if (i >= X)
+            continue;
+        t[i].type = s->what.type;
+        t[i].ne[1] = i == MATRIX ? WIDTH : ROWS;
+        t[i].use = ENG_USE_WEIGHT | TEST_MATRIX;
+        test_declare_matrix(&t[i]);
+    }
+    return eng_store_create(s->device->device, t, TENSORS, &s->store) == ENG_OK;
+}
+
+static bool prepare(subject *s, const device *d, const drawn *what)
+{
+    eng_graph *g = NULL;
+    eng_value in[TENSORS];
+    *s = (subject){.device = d, .what = *what};
+    bool good = declare(s) && fill(s) && eng_graph_create(d->context, 0, &g) == ENG_OK;
+    for (uint32_t i = 0; good && i < TENSORS; i++)
+        in[i] = eng_graph_tensor(g, 0, s->store, i);
     if (good)
-        eng_store_value(g, in[2], draw(g, what, in[0], in[1]));
+        eng_store_value(g, in[Y], draw(g, what, in));
     good = good && eng_graph_seal(g) == ENG_OK && eng_plan_create(d->device, g, &s->plan) == ENG_OK &&
            eng_instance_create(s->plan, &s->store, 1, &s->instance) == ENG_OK &&
            eng_queue_create(d->device, &s->queue) == ENG_OK;
@@ -132,7 +164,7 @@ static bool compute_once(const subject *s, float *out)
     eng_fence fence;
     return eng_queue_submit(s->queue, NULL, 0, s->instance, NULL, 0, &fence) == ENG_OK &&
            eng_fence_wait(fence, UINT64_MAX) == ENG_OK &&
-           eng_store_read(s->store, 2, 0, eng_store_bytes(s->store, 2), out) == ENG_OK;
+           eng_store_read(s->store, Y, 0, eng_store_bytes(s->store, Y), out) == ENG_OK;
 }
 
 static void end(subject *s)
@@ -182,7 +214,8 @@ static bool check(const device *one, const device *several, int graphs)
 {
     bool good = true;
     for (int i = 0; i < graphs && good; i++)
-        good = check_one(one, several, &(drawn){(uint64_t)i + 1, 1 + i % MOST_TOKENS, 20 + i * 37 % (MOST_STEPS - 20), RUNS});
+        good = check_one(one, several, &(drawn){(uint64_t)i / 2, i % 2 ? ENG_TYPE_Q4_0 : ENG_TYPE_F32, MOST_TOKENS - i / 2 % MOST_TOKENS,
+                                                20 + i * 37 % (MOST_STEPS - 20), RUNS});
     return good;
 }
 
@@ -207,7 +240,7 @@ static bool check_hosts(const device *one, const device *several)
     host h[HOSTS];
     bool good = true;
     for (int i = 0; i < HOSTS; i++) {
-        h[i] = (host){.one = one, .several = several, .what = {1000 + (uint64_t)i, 1 + i, LONG_STEPS, LONG_RUNS}};
+        h[i] = (host){.one = one, .several = several, .what = {1000 + (uint64_t)i, ENG_TYPE_F32, 1 + i, LONG_STEPS, LONG_RUNS}};
         if (pthread_create(&h[i].thread, NULL, host_main, &h[i]) != 0)
             return false;
     }

@@ -21,8 +21,10 @@ static double alone_below(int way, int threads)
 
 /* A run can be left where all threads meet: so they do after this many nanoseconds of work. */
 #define MOST_APART 2e6
-/* Bytes of a value that every thread computes for itself: they are in the nearest cache of each. */
+/* Of a value that every thread computes for itself: bytes, of which eng_place keeps those of no other tensor near
+ * (libengine/plan/place.c), and nanoseconds, for with many threads more is worth a wait than each should do. */
 #define MOST_OWN 16384
+#define MOST_WORK 2000.0
 
 double cpu_cost(const eng_subgraph *graph, const cpu_task *task)
 {
@@ -47,8 +49,7 @@ void cpu_order_share(eng_instance_state *inst)
 /* What is known of an owner's memory. */
 typedef struct cpu_value {
     int32_t section; /* of the task that makes it                            */
-    uint32_t makers;
-    bool apart;      /* the host sees it, another section does, or it is large */
+    bool common;     /* the host sees it, another section does, or it is large */
     bool wanted;     /* by a task that is shared out, or by one whose own result is */
 } cpu_value;
 
@@ -59,7 +60,7 @@ typedef struct cpu_order_state {
     cpu_value *values; /* by owner's number                                  */
     bool *own;
     int way;
-    EU_ARRAY(struct cpu_span) since; /* what has been touched since all have met */
+    EU_ARRAY(struct cpu_span) since[2]; /* what all threads have touched since they met, and what thread 0 alone has */
 } cpu_order_state;
 
 static int32_t root_of(const cpu_order_state *o, int32_t tensor)
@@ -71,19 +72,17 @@ static void find_makers(cpu_order_state *o)
 {
     for (uint32_t i = 0; i < o->graph->n_tensors; i++) {
         const eng_tensor *t = eng_subgraph_tensor(o->graph, (int32_t)i);
-        o->values[i].apart = t->binding >= 0 || t->bytes > MOST_OWN;
+        /* integers choose what is done, in which threads must not differ (one may be the host's, in a mode of its own) */
+        o->values[i].common = t->binding >= 0 || t->bytes > MOST_OWN || t->type != ENG_TYPE_F32;
     }
     for (uint32_t i = 0; i < o->inst->plan->n_nodes; i++) {
         const cpu_task *task = &o->inst->tasks[i];
         for (uint32_t k = 0; k < task->info->n_in; k++)
             if (task->in[k] && task->info->in[k].inout)
-                o->values[root_of(o, task->node->in[k])].apart = true;
+                o->values[root_of(o, task->node->in[k])].common = true;
         for (int k = 0; k < ENG_MAX_OUTPUTS; k++)
-            if (task->out[k]) {
-                cpu_value *v = &o->values[root_of(o, task->node->out[k])];
-                v->makers++;
-                v->section = task->node->section;
-            }
+            if (task->out[k])
+                o->values[root_of(o, task->node->out[k])].section = task->node->section;
     }
 }
 
@@ -95,11 +94,11 @@ static void find_readers(cpu_order_state *o)
         for (int k = 0; k < ENG_MAX_INPUTS; k++)
             if (node->in[k] >= 0) {
                 cpu_value *v = &o->values[root_of(o, node->in[k])];
-                v->apart = v->apart || node->op == ENG_OP_EXTERN || node->section != v->section;
+                v->common = v->common || node->op == ENG_OP_EXTERN || node->section != v->section;
             }
         for (int k = 0; k < ENG_MAX_OUTPUTS && node->op == ENG_OP_EXTERN; k++)
             if (node->out[k] >= 0)
-                o->values[root_of(o, node->out[k])].apart = true;
+                o->values[root_of(o, node->out[k])].common = true;
     }
 }
 
@@ -107,13 +106,14 @@ static void find_readers(cpu_order_state *o)
 static bool may_be_by_each(const cpu_order_state *o, uint32_t i)
 {
     const cpu_task *task = &o->inst->tasks[i];
-    bool may = task->by[o->way] == CPU_BY_ONE && o->shared_bytes[i] == 0, wanted = false;
+    bool may = task->by[o->way] == CPU_BY_ONE && o->shared_bytes[i] == 0 && cpu_cost(o->graph, task) < MOST_WORK;
+    bool wanted = false;
     for (uint32_t k = 0; k < task->info->n_in; k++)
         may = may && !task->info->in[k].inout;
     for (int k = 0; k < ENG_MAX_OUTPUTS && may; k++)
         if (task->out[k]) {
             const cpu_value *v = &o->values[root_of(o, task->node->out[k])];
-            may = !v->apart && v->makers == 1;
+            may = !v->common;
             wanted = wanted || v->wanted;
         }
     return may && wanted;
@@ -182,12 +182,13 @@ static int task_spans(const cpu_order_state *o, uint32_t i, cpu_span *out)
  */
 static bool must_wait(const cpu_order_state *o, const cpu_span *mine, int n)
 {
-    for (size_t i = 0; i < o->since.n; i++)
-        for (int j = 0; j < n; j++) {
-            const cpu_span *a = &o->since.at[i], *b = &mine[j];
-            if ((a->write || b->write) && !(a->alone && b->alone) && a->begin < b->end && b->begin < a->end)
-                return true;
-        }
+    for (int j = 0; j < n; j++)
+        for (int alone = 0; alone <= !mine[j].alone; alone++)
+            for (size_t i = 0; i < o->since[alone].n; i++) {
+                const cpu_span *a = &o->since[alone].at[i], *b = &mine[j];
+                if ((a->write || b->write) && a->begin < b->end && b->begin < a->end)
+                    return true;
+            }
     return false;
 }
 
@@ -200,8 +201,8 @@ static void done_by(cpu_order_state *o, uint32_t i, cpu_by by)
             o->own[root_of(o, task->node->out[k])] = by == CPU_BY_EACH;
 }
 
-/* Must the task, which `by` does, wait?  What it touches is in mine[0 .. *n - 1]. */
-static bool waits_by(cpu_order_state *o, uint32_t i, cpu_by by, cpu_span *mine, int *n)
+/* Has the task done by `by`: must it wait then?  What it touches is in mine[0 .. *n - 1]. */
+static bool waits_if(cpu_order_state *o, uint32_t i, cpu_by by, cpu_span *mine, int *n)
 {
     done_by(o, i, by);
     *n = task_spans(o, i, mine);
@@ -218,19 +219,19 @@ static bool place(cpu_order_state *o, uint32_t i, double *apart)
     cpu_by by = task->by[o->way];
     const bool may = o->way == CPU_EAGER && may_be_by_each(o, i);
     const bool must = task->barrier[o->way] || *apart > MOST_APART;
-    if (may && (must || waits_by(o, i, by, mine, &n) || !waits_by(o, i, CPU_BY_EACH, mine, &n)))
+    if (may && (must || waits_if(o, i, by, mine, &n) || !waits_if(o, i, CPU_BY_EACH, mine, &n)))
         by = CPU_BY_EACH;
-    const bool waits = waits_by(o, i, by, mine, &n) || must;
+    const bool waits = waits_if(o, i, by, mine, &n) || must;
     if (waits) {
         task->barrier[o->way] = true;
-        o->since.n = 0;
+        o->since[0].n = o->since[1].n = 0;
         *apart = 0;
     }
     *apart += cpu_cost(o->graph, task);
     if (o->shared_bytes[i] && task->variant->ops[task->node->op]->again) /* all threads have met behind what it wrote, and read it */
         mine[n - 1].write = false;
     for (int j = 0; j < n; j++)
-        if (!eu_array_add(&o->since, mine[j]))
+        if (!eu_array_add(&o->since[mine[j].alone], mine[j]))
             return false;
     return true;
 }
@@ -240,7 +241,7 @@ static bool place_all(cpu_order_state *o)
     const eng_plan_state *plan = o->inst->plan;
     double apart = 0;
     uint32_t section = 0;
-    o->since.n = 0;
+    o->since[0].n = o->since[1].n = 0;
     for (uint32_t i = 0; i < plan->n_nodes; i++) {
         /* a section may be submitted on its own: it begins afresh */
         while (section < plan->graph->n_sections && plan->section_first[section] <= i) {
@@ -256,6 +257,8 @@ static bool place_all(cpu_order_state *o)
 
 bool cpu_order(eng_instance_state *inst, const size_t *shared_bytes, bool *own)
 {
+    if (inst->plan->device->threads == 1)
+        return true; /* which waits for nobody */
     cpu_order_state o = {.inst = inst, .graph = inst->plan->graph, .shared_bytes = shared_bytes, .own = own,
                          .way = CPU_EAGER};
     o.values = eu_zeroed(o.graph->n_tensors, sizeof *o.values);
@@ -268,7 +271,8 @@ bool cpu_order(eng_instance_state *inst, const size_t *shared_bytes, bool *own)
     }
     for (o.way = CPU_EAGER + 1; o.way < CPU_WAYS && placed; o.way++)
         placed = place_all(&o);
-    eu_array_free(&o.since);
+    eu_array_free(&o.since[0]);
+    eu_array_free(&o.since[1]);
     free(o.values);
     return placed;
 }

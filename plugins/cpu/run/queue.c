@@ -41,6 +41,7 @@ typedef struct cpu_submission {
     bool whole;         /* all sections: the instance's pace counts          */
     int threads;
     int way;
+    bool shared;        /* any of the tasks is                               */
     eng_run *control;   /* may be NULL                                       */
     uint32_t from;      /* the task to begin with                            */
     atomic_uint stop;   /* the task before which all leave; n: none          */
@@ -96,12 +97,12 @@ static void walk(void *ctx, uint32_t thread)
 }
 
 /* Is there anything that more than one thread would do? */
-static bool none_shared(const cpu_submission *sub)
+static bool any_shared(const cpu_submission *sub)
 {
     for (uint32_t i = 0; i < sub->n; i++)
         if (sub->tasks[i].by[sub->way] == CPU_BY_ALL)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
 /* No portion of any task from `from` on is taken. */
@@ -132,7 +133,8 @@ static void choose_way(cpu_submission *sub)
         inst->threads = sub->whole ? cpu_pace_threads(&inst->pace, sub->device->threads) : sub->device->threads;
     }
     sub->way = inst->way;
-    sub->threads = none_shared(sub) ? 1 : inst->threads;
+    sub->shared = any_shared(sub);
+    sub->threads = sub->shared ? inst->threads : 1;
 }
 
 /* From one end of its turn to the next; what the caller has answered, if it did not come to the end. */
@@ -147,10 +149,10 @@ static uint32_t run_tasks(cpu_submission *sub)
         atomic_store_explicit(&sub->stop, sub->n, memory_order_relaxed);
         sub->slice_end = 0;
         choose_way(sub);
-        if (none_shared(sub))
-            walk(sub, 0);
-        else
+        if (sub->shared)
             run_together(sub);
+        else
+            walk(sub, 0);
         cpu_turns_give(&device->turns, &turn);
         sub->from = atomic_load_explicit(&sub->stop, memory_order_relaxed);
         if (sub->from >= sub->n || sub->answer != ENG_RUN_GO_ON)
